@@ -4,7 +4,7 @@ CARGO ?= cargo
 TOOLS := target/tools
 RELEASE := target/release/driftway
 
-.PHONY: help demo papers verdicts test lint unit broken kernel no-std determinism fuzz-short fuzz audit bench field field-soak validate diagrams man picture need
+.PHONY: help demo papers verdicts test lint unit broken kernel no-std determinism fuzz-short fuzz audit bench field field-soak validate reference diagrams man picture need
 
 help:
 	@echo "make demo      build, run figure 8 of liu-singh-2001 in small, write out/demo/index.html"
@@ -16,7 +16,8 @@ help:
 	@echo "make field-soak  a gigabyte under each fault below the shim, every byte checked; as root"
 	@echo "make audit     licences, bans, sources and advisories of what is depended on; needs network"
 	@echo "make fuzz      coverage-guided fuzzing, FUZZ_SECONDS (600) a target; needs a C++ compiler"
-	@echo "make man       write dist/*.1 anew from --help"
+	@echo "make man       write dist/man/*.1 anew from --help"
+	@echo "make reference  write docs/scenario.md anew from the code"
 	@echo "make diagrams  draw the state diagrams anew from the code"
 	@echo "make picture   make docs/figure-8.png anew from the demo; needs chromium"
 
@@ -127,11 +128,15 @@ validate: need
 	$(CARGO) build --release --locked -p driftway-cli
 	$(RELEASE) validate --out out/validation $(if $(NS2),--ns2)
 
+# docs/scenario.md from the types that read the scenario file.
+reference: need
+	DRIFTWAY_BLESS=1 $(CARGO) test --quiet --locked -p driftway-scenario --test schema
+
 diagrams: need
 	DRIFTWAY_BLESS=1 $(CARGO) test --quiet --locked -p driftway-tcp --lib diagram
 	DRIFTWAY_BLESS=1 $(CARGO) test --quiet --locked -p driftway-aid --lib diagram
 
-# The manual's pages of `driftway shim`, from its --help.
+# The manual, a page for each command, from its --help.
 man: need
 	DRIFTWAY_BLESS=1 $(CARGO) test --quiet --locked -p driftway-cli --bin driftway manual
 

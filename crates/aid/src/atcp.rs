@@ -37,21 +37,22 @@ mod state;
 mod test;
 
 use driftway_base::{
-    Act, Done, Duration, Instant, ProbeSpacing, Release, SeqRange, Setting, Signal, SignalKind,
+    Act, ActResult, Assign, Duration, Instant, ProbeSpacing, Release, SeqRange, Signal, SignalKind,
     TcpView,
 };
 use driftway_wire::{TcpFlags, TcpSegment};
 
 use crate::Verdict;
 use crate::kit::{
-    Acknowledgment, Context, DEFAULT_MSS, DEFAULT_RTO, DUPLICATE_THRESHOLD, Duplicates, Machine,
+    AckKind, Context, DEFAULT_MSS, DEFAULT_RTO, DUPLICATE_THRESHOLD, DuplicateAcks, Machine,
     Protocol, resume,
 };
-use crate::options::Configure;
+use crate::options::AidOptions;
 pub use options::{
-    AtcpOptions, CongestedUntil, DuplicatesKept, Echo, LeaveLoss, Resend, Restore, Retransmission,
+    AtcpOptions, CongestedExit, CwndRestoreTime, EchoOrder, LossExit, LossRetransmission,
+    QueuePosition, WithheldDuplicates,
 };
-pub use state::{Cause, State};
+pub use state::{State, Transition};
 
 /// The longest timeout of ATCP's own retransmission timer, that of 4.4BSD.
 const MAX_TIMEOUT: Duration = Duration::from_secs(64);
@@ -63,15 +64,15 @@ pub struct Atcp {
     /// The driver holds TCP until ATCP asks it to resume.
     holds_tcp: bool,
     /// Counted in all states, because TCP counts in all.
-    duplicates: Duplicates,
-    loss: Loss,
+    duplicates: DuplicateAcks,
+    loss_state: LossState,
     /// TCP's window of before the loss state, to be given back when TCP has taken the segment.
-    owed: Option<u32>,
+    cwnd_to_restore: Option<u32>,
 }
 
 /// What the loss state keeps.
 #[derive(Clone, Copy, Debug, Default)]
-struct Loss {
+struct LossState {
     /// TCP's congestion window at the start, if it is known (bytes).
     asnd_cwnd: Option<u32>,
     /// at_timer: when ATCP retransmits again.
@@ -86,26 +87,26 @@ impl Atcp {
         Machine::new(Self {
             options: AtcpOptions { tick, ..options },
             holds_tcp: false,
-            duplicates: Duplicates::default(),
-            loss: Loss::default(),
-            owed: None,
+            duplicates: DuplicateAcks::default(),
+            loss_state: LossState::default(),
+            cwnd_to_restore: None,
         })
     }
 
     /// liu-singh-2001 §IV, atcp_timers() and the third duplicate in atcp_input().
-    fn enter_loss(&mut self, cx: &mut Context<'_, State>, cause: Cause) {
+    fn enter_loss(&mut self, cx: &mut Context<'_, State>, cause: Transition) {
         let Context { now, view, .. } = *cx;
         let rto = view.rto.value().unwrap_or(DEFAULT_RTO);
         // RFC 6298 §5.5: where a timeout brought us here, the retransmission timer has expired
         // once already.
-        let timeout = if cause == Cause::TimeoutImminent { self.backed_off(rto) } else { rto };
+        let timeout = if cause == Transition::TimeoutImminent { self.backed_off(rto) } else { rto };
         let asnd_cwnd = view.cwnd.value();
-        self.loss = Loss { asnd_cwnd, deadline: now + timeout, timeout };
-        cx.ask(Act::Hold {
+        self.loss_state = LossState { asnd_cwnd, deadline: now + timeout, timeout };
+        cx.request(Act::Hold {
             probe: None,
-            step_back: false,
+            rewind_snd_nxt: false,
             freeze_timers: false,
-            cwnd: Setting::Keep,
+            cwnd: Assign::Keep,
             release: Release::Resume,
         });
         self.transmit_unacknowledged(cx);
@@ -115,12 +116,12 @@ impl Atcp {
     /// liu-singh-2001 §IV, atcp_notify().
     fn disconnect(&self, cx: &mut Context<'_, State>) {
         let AtcpOptions { persist_min, persist_max, .. } = self.options;
-        cx.ask(Act::Hold {
+        cx.request(Act::Hold {
             probe: Some(ProbeSpacing::new(persist_min, persist_max.max(persist_min))),
             // The BSD that the paper changed goes back to SND.UNA when the peer's window closes.
-            step_back: self.options.pull_back,
+            rewind_snd_nxt: self.options.pull_back,
             freeze_timers: false,
-            cwnd: Setting::Value(cx.view.mss.value().unwrap_or(DEFAULT_MSS)),
+            cwnd: Assign::Value(cx.view.mss.value().unwrap_or(DEFAULT_MSS)),
             release: Release::AnyAck,
         });
     }
@@ -129,15 +130,15 @@ impl Atcp {
         let Some(outstanding) = cx.view.outstanding() else { return };
         let segment = cx.view.mss.value().unwrap_or(DEFAULT_MSS).max(1);
         let bytes = match self.options.resend {
-            Resend::First => segment,
+            LossRetransmission::First => segment,
             // liu-singh-2001 §IV: asnd_cwnd stands in for snd_cwnd; as there, a window below one
             // segment still lets one go.
-            Resend::All => self.loss.asnd_cwnd.unwrap_or(0).max(segment),
+            LossRetransmission::All => self.loss_state.asnd_cwnd.unwrap_or(0).max(segment),
         };
         let end = outstanding.start + bytes.min(outstanding.len());
-        cx.ask(Act::Resend {
+        cx.request(Act::Resend {
             range: SeqRange::new(outstanding.start, end),
-            ahead_of_queue: self.options.retransmission == Retransmission::Ahead,
+            ahead_of_queue: self.options.retransmission == QueuePosition::Ahead,
         });
     }
 
@@ -150,7 +151,7 @@ impl Atcp {
         !segment.payload.is_empty() && view.rcv_nxt.value().is_none_or(ends_after)
     }
 
-    fn happens_before_next_tick(&self, now: Instant, deadline: Instant) -> bool {
+    fn is_due_before_next_tick(&self, now: Instant, deadline: Instant) -> bool {
         deadline < now + self.options.tick
     }
 
@@ -172,32 +173,32 @@ impl Atcp {
     }
 
     /// TCP is on its own from here on: ATCP without its acts would only swallow acknowledgments.
-    fn step_aside(&mut self, cx: &mut Context<'_, State>) {
-        self.transition(cx, Cause::Refused);
-        cx.step_aside();
+    fn disable(&mut self, cx: &mut Context<'_, State>) {
+        self.transition(cx, Transition::Unsupported);
+        cx.disable();
         if self.holds_tcp {
-            cx.ask(resume(Setting::Keep));
+            cx.request(resume(Assign::Keep));
         }
     }
 }
 
 /// liu-singh-2001 §IV: ATCP's window, where it is larger than TCP's.
-fn larger(asnd_cwnd: Option<u32>, view: &TcpView) -> Setting<u32> {
+fn larger_cwnd(asnd_cwnd: Option<u32>, view: &TcpView) -> Assign<u32> {
     match (asnd_cwnd, view.cwnd.value()) {
-        (Some(asnd_cwnd), Some(cwnd)) if asnd_cwnd > cwnd => Setting::Value(asnd_cwnd),
-        _ => Setting::Keep,
+        (Some(asnd_cwnd), Some(cwnd)) if asnd_cwnd > cwnd => Assign::Value(asnd_cwnd),
+        _ => Assign::Keep,
     }
 }
 
-fn persists(view: &TcpView) -> bool {
-    view.persisting.value() == Some(true)
+fn is_persisting(view: &TcpView) -> bool {
+    view.is_persisting.value() == Some(true)
 }
 
 /// One byte at SND.UNA (4.4BSD), or none just before it (Linux).
 fn is_probe(segment: &TcpSegment, view: &TcpView) -> bool {
     let control = TcpFlags::SYN.with(TcpFlags::FIN).with(TcpFlags::RST);
     !segment.flags.intersects(control)
-        && view.una.value().is_some_and(|una| match segment.payload.len {
+        && view.snd_una.value().is_some_and(|una| match segment.payload.len {
             0 => segment.seq + 1 == una,
             1 => segment.seq == una,
             _ => false,
@@ -211,27 +212,29 @@ fn is_probe(segment: &TcpSegment, view: &TcpView) -> bool {
 /// flow at once. So they count only where the view says that TCP is out of it, and otherwise
 /// nothing counts but more data than a probe has.
 fn shows_leaving_persist(segment: &TcpSegment, view: &TcpView) -> bool {
-    view.persisting.value() == Some(false) || segment.payload.len > 1
+    view.is_persisting.value() == Some(false) || segment.payload.len > 1
 }
 
 impl Protocol for Atcp {
     type State = State;
     const NAME: &'static str = AtcpOptions::NAME;
 
-    fn on_transition(&mut self, cx: &mut Context<'_, State>, from: State, cause: Cause) {
+    fn on_transition(&mut self, cx: &mut Context<'_, State>, from: State, cause: Transition) {
         match (from, cx.state()) {
             (_, State::Loss) => self.enter_loss(cx, cause),
             (_, State::Disconnected) => self.disconnect(cx),
             // liu-singh-2001 §IV: the congestion window ends up as the larger of TCP's and ATCP's.
             (State::Loss, State::Normal) => match self.options.restore {
-                Restore::Before => cx.ask(resume(larger(self.loss.asnd_cwnd, cx.view))),
-                Restore::After => {
-                    self.owed = self.loss.asnd_cwnd;
-                    cx.ask(resume(Setting::Keep));
+                CwndRestoreTime::Before => {
+                    cx.request(resume(larger_cwnd(self.loss_state.asnd_cwnd, cx.view)))
+                }
+                CwndRestoreTime::After => {
+                    self.cwnd_to_restore = self.loss_state.asnd_cwnd;
+                    cx.request(resume(Assign::Keep));
                 }
             },
             // TCP reduces the window that it has: nothing is given back here.
-            (State::Loss, State::Congested) => cx.ask(resume(Setting::Keep)),
+            (State::Loss, State::Congested) => cx.request(resume(Assign::Keep)),
             // liu-singh-2001 §III-A: the normal and the congested state do nothing by themselves,
             // and TCP has left the persist mode of the disconnected state already.
             _ => {}
@@ -244,25 +247,25 @@ impl Protocol for Atcp {
             State::Normal => {}
             State::Congested => {
                 let is_new = match self.options.congested_until {
-                    CongestedUntil::Segment => true,
-                    CongestedUntil::NewData => {
-                        view.max.value().is_none_or(|max| segment.end().after(max))
+                    CongestedExit::Segment => true,
+                    CongestedExit::NewData => {
+                        view.snd_max.value().is_none_or(|max| segment.end().after(max))
                     }
                 };
                 if is_new {
-                    self.transition(cx, Cause::TcpSends);
+                    self.transition(cx, Transition::TcpSends);
                 }
             }
             // liu-singh-2001 §IV: no probes in loss. This is for drivers that can't keep TCP from
             // sending them. A TCP that a driver has taken out of persist mode by itself sends none: what
             // looks like one is the only byte that it has to send again.
-            State::Loss if is_probe(segment, view) && view.persisting.value() != Some(false) => {
+            State::Loss if is_probe(segment, view) && view.is_persisting.value() != Some(false) => {
                 return Verdict::Drop;
             }
             State::Loss => {}
             State::Disconnected => {
                 if shows_leaving_persist(segment, view) {
-                    self.transition(cx, Cause::TcpLeavesPersist);
+                    self.transition(cx, Transition::TcpLeavesPersist);
                 }
             }
         }
@@ -282,59 +285,59 @@ impl Protocol for Atcp {
         }
         let acknowledgment = self.duplicates.classify(segment, view);
         let echo = segment.flags.contains(TcpFlags::ECE);
-        let ends_loss = cx.state() == State::Loss && acknowledgment == Acknowledgment::New;
-        let echo_later = echo && ends_loss && self.options.echo == Echo::AfterAck;
+        let ends_loss = cx.state() == State::Loss && acknowledgment == AckKind::New;
+        let echo_later = echo && ends_loss && self.options.echo == EchoOrder::AfterAck;
         // liu-singh-2001 §IV: atcp_input() looks at the ECN bit first.
         if echo && !echo_later {
-            self.transition(cx, Cause::CongestionEcho);
+            self.transition(cx, Transition::CongestionEcho);
         }
-        self.duplicates.keep_window(segment);
+        self.duplicates.record_window(segment);
         match (cx.state(), acknowledgment) {
             // The driver resumes TCP before it hands the segment on, as atcp_input() does.
-            (State::Loss, Acknowledgment::New) => {
-                self.transition(cx, Cause::NewAck);
+            (State::Loss, AckKind::New) => {
+                self.transition(cx, Transition::NewAck);
                 if echo_later {
-                    self.transition(cx, Cause::CongestionEcho);
+                    self.transition(cx, Transition::CongestionEcho);
                 }
             }
             // A TCP that is held does not count those that it is shown.
-            (State::Loss, Acknowledgment::Duplicate) => {
+            (State::Loss, AckKind::Duplicate) => {
                 return match self.options.duplicates {
-                    DuplicatesKept::All => Verdict::Drop,
-                    DuplicatesKept::Third => Verdict::Pass,
+                    WithheldDuplicates::All => Verdict::Drop,
+                    WithheldDuplicates::Third => Verdict::Pass,
                 };
             }
-            (State::Loss, Acknowledgment::Other)
-                if self.options.leave_loss == LeaveLoss::AckOrData
+            (State::Loss, AckKind::Other)
+                if self.options.leave_loss == LossExit::AckOrData
                     && Self::is_new_data(segment, view) =>
             {
-                self.transition(cx, Cause::NewData);
+                self.transition(cx, Transition::NewData);
             }
             // In persist mode of TCP's own accord, duplicates are the answers to its probes.
-            (State::Normal, Acknowledgment::Duplicate) if persists(view) => {}
-            (State::Normal, Acknowledgment::Duplicate) => {
+            (State::Normal, AckKind::Duplicate) if is_persisting(view) => {}
+            (State::Normal, AckKind::Duplicate) => {
                 // Beyond the threshold TCP has already responded, in the congested state.
-                if self.duplicates.of(segment.ack) == DUPLICATE_THRESHOLD - 1 {
-                    self.transition(cx, Cause::ThirdDuplicate);
+                if self.duplicates.count_for(segment.ack) == DUPLICATE_THRESHOLD - 1 {
+                    self.transition(cx, Transition::ThirdDuplicate);
                     return Verdict::Drop;
                 }
-                self.duplicates.count(segment.ack);
+                self.duplicates.record(segment.ack);
             }
-            (_, Acknowledgment::Duplicate) => self.duplicates.count(segment.ack),
+            (_, AckKind::Duplicate) => self.duplicates.record(segment.ack),
             _ => {}
         }
         Verdict::Pass
     }
 
-    fn on_taken(&mut self, cx: &mut Context<'_, State>) {
-        match larger(self.owed.take(), cx.view) {
-            Setting::Keep => {}
-            cwnd => cx.ask(resume(cwnd)),
+    fn on_processed(&mut self, cx: &mut Context<'_, State>) {
+        match larger_cwnd(self.cwnd_to_restore.take(), cx.view) {
+            Assign::Keep => {}
+            cwnd => cx.request(resume(cwnd)),
         }
     }
 
     fn wants_taken(&self) -> bool {
-        self.owed.is_some()
+        self.cwnd_to_restore.is_some()
     }
 
     fn on_signal(&mut self, cx: &mut Context<'_, State>, signal: &Signal) {
@@ -344,20 +347,20 @@ impl Protocol for Atcp {
                 // the spacing of probes over. Unless an acknowledgment that was still under way
                 // has released TCP.
                 if cx.state() != State::Disconnected {
-                    self.transition(cx, Cause::Unreachable);
-                } else if cx.view.persisting.value() == Some(false) {
+                    self.transition(cx, Transition::Unreachable);
+                } else if cx.view.is_persisting.value() == Some(false) {
                     self.disconnect(cx);
                 }
             }
-            SignalKind::SourceQuench => self.transition(cx, Cause::SourceQuench),
-            SignalKind::EcnEcho => self.transition(cx, Cause::CongestionEcho),
+            SignalKind::SourceQuench => self.transition(cx, Transition::SourceQuench),
+            SignalKind::EcnEcho => self.transition(cx, Transition::CongestionEcho),
             // What is not in the paper means nothing to ATCP.
             _ => {}
         }
     }
 
     fn on_timeout(&mut self, cx: &mut Context<'_, State>) {
-        if !cx.timer_expires() {
+        if !cx.take_expired_timer() {
             return;
         }
         let Context { now, view, .. } = *cx;
@@ -365,18 +368,18 @@ impl Protocol for Atcp {
         match cx.state() {
             State::Normal => {
                 let about_to_expire =
-                    deadline.is_some_and(|deadline| self.happens_before_next_tick(now, deadline));
+                    deadline.is_some_and(|deadline| self.is_due_before_next_tick(now, deadline));
                 if about_to_expire && view.outstanding().is_some() {
-                    self.transition(cx, Cause::TimeoutImminent);
+                    self.transition(cx, Transition::TimeoutImminent);
                 }
             }
             // All was acknowledged, by what ATCP was not shown.
-            State::Loss if view.outstanding().is_none() => self.transition(cx, Cause::NewAck),
+            State::Loss if view.outstanding().is_none() => self.transition(cx, Transition::NewAck),
             // In 4.4BSD a timer of n ticks goes off at the n-th tick: between n − 1 and n of them
             // later, which is the same rule as for TCP's.
-            State::Loss if self.happens_before_next_tick(now, self.loss.deadline) => {
-                self.loss.timeout = self.backed_off(self.loss.timeout);
-                self.loss.deadline = now + self.loss.timeout;
+            State::Loss if self.is_due_before_next_tick(now, self.loss_state.deadline) => {
+                self.loss_state.timeout = self.backed_off(self.loss_state.timeout);
+                self.loss_state.deadline = now + self.loss_state.timeout;
                 self.transmit_unacknowledged(cx);
             }
             State::Loss | State::Congested | State::Disconnected => {}
@@ -387,16 +390,16 @@ impl Protocol for Atcp {
         }
     }
 
-    fn on_done(&mut self, cx: &mut Context<'_, State>, act: &Act, done: Done) {
+    fn on_done(&mut self, cx: &mut Context<'_, State>, act: &Act, done: ActResult) {
         match (act, done) {
-            (Act::Hold { release, .. }, Done::Done) => {
+            (Act::Hold { release, .. }, ActResult::Done) => {
                 self.holds_tcp = *release == Release::Resume;
             }
             // A TCP that can't be resumed is not held.
             (Act::Resume { .. }, _) => self.holds_tcp = false,
-            (Act::Hold { .. }, Done::Unsupported) => self.step_aside(cx),
-            (Act::Resend { .. }, Done::Unsupported) if cx.state() == State::Loss => {
-                self.step_aside(cx);
+            (Act::Hold { .. }, ActResult::Unsupported) => self.disable(cx),
+            (Act::Resend { .. }, ActResult::Unsupported) if cx.state() == State::Loss => {
+                self.disable(cx);
             }
             _ => {}
         }
@@ -405,6 +408,6 @@ impl Protocol for Atcp {
     fn on_closed(&mut self) {
         // Nobody is left to be resumed.
         self.holds_tcp = false;
-        self.owed = None;
+        self.cwnd_to_restore = None;
     }
 }

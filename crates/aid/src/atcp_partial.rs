@@ -25,27 +25,27 @@ mod test;
 use alloc::boxed::Box;
 
 use driftway_base::{
-    Act, Done, Duration, ProbeSize, ProbeSpacing, RecoveryState, Release, SeqRange, Setting,
+    Act, ActResult, Assign, Duration, ProbeSize, ProbeSpacing, RecoveryState, Release, SeqRange,
     Signal, SignalKind, TcpView,
 };
 use driftway_wire::{TcpFlags, TcpSegment};
 
 use crate::kit::{
-    Acknowledgment, Context, DEFAULT_MSS, DEFAULT_RTO, DUPLICATE_THRESHOLD, Duplicates, Machine,
+    AckKind, Context, DEFAULT_MSS, DEFAULT_RTO, DUPLICATE_THRESHOLD, DuplicateAcks, Machine,
     Protocol, resume,
 };
-use crate::options::{AidOption, Configure, Set};
+use crate::options::{AidOption, AidOptions, OptionField};
 use crate::{Aid, Verdict};
-pub use state::{Cause, State};
+pub use state::{State, Transition};
 
 /// The longest gap between probes: the retransmission timer's longest.
-const LONGEST_GAP: Duration = Duration::from_secs(64);
+const MAX_PROBE_INTERVAL: Duration = Duration::from_secs(64);
 
 /// What westin-2003 §3.2.1 and §4.8.3 vary.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AtcpPartialOptions {
     /// What a congestion mark leads to.
-    pub ecn: Ecn,
+    pub ecn: EcnResponse,
     /// Whether TCP goes back to the first unacknowledged segment when it is disconnected.
     pub step_back: bool,
     /// Whether the first unacknowledged segment goes again at once when it is disconnected.
@@ -54,7 +54,7 @@ pub struct AtcpPartialOptions {
 
 /// What a congestion mark leads to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub enum Ecn {
+pub enum EcnResponse {
     /// The normal state, as in ATCP's reference code (westin-2003 §3.2.1).
     #[default]
     Normal,
@@ -64,32 +64,32 @@ pub enum Ecn {
 
 impl Default for AtcpPartialOptions {
     fn default() -> Self {
-        Self { ecn: Ecn::Normal, step_back: true, retransmit: false }
+        Self { ecn: EcnResponse::Normal, step_back: true, retransmit: false }
     }
 }
 
-impl Configure for AtcpPartialOptions {
+impl AidOptions for AtcpPartialOptions {
     const NAME: &'static str = "atcp-partial";
-    const ABOUT: &'static str =
+    const SUMMARY: &'static str =
         "the part of ATCP in a thesis (Westin 2003): the window comes back after duplicates";
     const OPTIONS: &'static [AidOption<Self>] = &[
         AidOption {
             name: "ecn",
             about: "what a congestion mark leads to: the normal state, or the congested one",
-            set: Set::Choice(&[
-                ("normal", |o| o.ecn = Ecn::Normal),
-                ("congested", |o| o.ecn = Ecn::Congested),
+            field: OptionField::Choice(&[
+                ("normal", |o| o.ecn = EcnResponse::Normal),
+                ("congested", |o| o.ecn = EcnResponse::Congested),
             ]),
         },
         AidOption {
             name: "step_back",
             about: "go back to the first unacknowledged segment when disconnected",
-            set: Set::Flag(|o| &mut o.step_back),
+            field: OptionField::Flag(|o| &mut o.step_back),
         },
         AidOption {
             name: "retransmit",
             about: "send the first unacknowledged segment at once when disconnected",
-            set: Set::Flag(|o| &mut o.retransmit),
+            field: OptionField::Flag(|o| &mut o.retransmit),
         },
     ];
 
@@ -102,13 +102,13 @@ impl Configure for AtcpPartialOptions {
 #[derive(Clone, Debug)]
 pub struct AtcpPartial {
     options: AtcpPartialOptions,
-    duplicates: Duplicates,
+    duplicates: DuplicateAcks,
     /// The third duplicate is on its way up, and TCP's window before it (bytes).
-    third: Option<Option<u32>>,
+    cwnd_at_third_duplicate: Option<Option<u32>>,
     /// The window of before the loss state (bytes).
-    saved: Option<u32>,
+    saved_cwnd: Option<u32>,
     /// The window to give back when TCP has taken the segment (bytes).
-    owed: Option<u32>,
+    cwnd_to_restore: Option<u32>,
     /// The driver holds TCP.
     holds_tcp: bool,
 }
@@ -118,20 +118,20 @@ impl AtcpPartial {
     pub fn new(options: AtcpPartialOptions) -> Machine<Self> {
         Machine::new(Self {
             options,
-            duplicates: Duplicates::default(),
-            third: None,
-            saved: None,
-            owed: None,
+            duplicates: DuplicateAcks::default(),
+            cwnd_at_third_duplicate: None,
+            saved_cwnd: None,
+            cwnd_to_restore: None,
             holds_tcp: false,
         })
     }
 
     /// TCP persists with its retransmission timer: a segment each timeout.
-    fn persist(cx: &mut Context<'_, State>, step_back: bool, cwnd: Setting<u32>) {
-        let first = cx.view.rto.value().unwrap_or(DEFAULT_RTO).min(LONGEST_GAP);
-        cx.ask(Act::Hold {
-            probe: Some(ProbeSpacing { first, max: LONGEST_GAP, size: ProbeSize::Segment }),
-            step_back,
+    fn enter_persist(cx: &mut Context<'_, State>, step_back: bool, cwnd: Assign<u32>) {
+        let first = cx.view.rto.value().unwrap_or(DEFAULT_RTO).min(MAX_PROBE_INTERVAL);
+        cx.request(Act::Hold {
+            probe: Some(ProbeSpacing { first, max: MAX_PROBE_INTERVAL, size: ProbeSize::Segment }),
+            rewind_snd_nxt: step_back,
             freeze_timers: false,
             cwnd,
             release: Release::Resume,
@@ -144,19 +144,19 @@ impl AtcpPartial {
         let segment = cx.view.mss.value().unwrap_or(DEFAULT_MSS).max(1);
         let end = outstanding.start + segment.min(outstanding.len());
         let range = SeqRange::new(outstanding.start, end);
-        cx.ask(Act::Resend { range, ahead_of_queue: false });
+        cx.request(Act::Resend { range, ahead_of_queue: false });
     }
 
-    fn release(&self, cx: &mut Context<'_, State>) {
+    fn resume_if_held(&self, cx: &mut Context<'_, State>) {
         if self.holds_tcp {
-            cx.ask(resume(Setting::Keep));
+            cx.request(resume(Assign::Keep));
         }
     }
 
     fn on_echo(&mut self, cx: &mut Context<'_, State>) {
         let cause = match self.options.ecn {
-            Ecn::Normal => Cause::PlainEcho,
-            Ecn::Congested => Cause::CongestionEcho,
+            EcnResponse::Normal => Transition::EchoToNormal,
+            EcnResponse::Congested => Transition::CongestionEcho,
         };
         self.transition(cx, cause);
     }
@@ -168,7 +168,7 @@ fn follows_timeout(segment: &TcpSegment, view: &TcpView) -> bool {
     let mss = view.mss.value().unwrap_or(DEFAULT_MSS);
     view.recovery.value() == Some(RecoveryState::Loss)
         && view.cwnd.value().is_some_and(|cwnd| cwnd <= mss)
-        && view.una.value() == Some(segment.seq)
+        && view.snd_una.value() == Some(segment.seq)
         && segment.sequence_len() > 0
 }
 
@@ -176,28 +176,28 @@ impl Protocol for AtcpPartial {
     type State = State;
     const NAME: &'static str = AtcpPartialOptions::NAME;
 
-    fn on_transition(&mut self, cx: &mut Context<'_, State>, from: State, cause: Cause) {
+    fn on_transition(&mut self, cx: &mut Context<'_, State>, from: State, cause: Transition) {
         match (from, cx.state(), cause) {
-            (_, State::Loss, Cause::ThirdDuplicate) => {
-                Self::persist(cx, false, Setting::Keep);
+            (_, State::Loss, Transition::ThirdDuplicate) => {
+                Self::enter_persist(cx, false, Assign::Keep);
                 // What TCP would send now, it sends only after the hold.
                 Self::retransmit(cx);
             }
             (_, State::Disconnected, _) => {
-                self.saved = None;
+                self.saved_cwnd = None;
                 let segment = cx.view.mss.value().unwrap_or(DEFAULT_MSS);
-                Self::persist(cx, self.options.step_back, Setting::Value(segment));
+                Self::enter_persist(cx, self.options.step_back, Assign::Value(segment));
                 if self.options.retransmit {
                     Self::retransmit(cx);
                 }
             }
-            (State::Loss, State::Normal, Cause::NewAck) => {
-                self.owed = self.saved.take();
-                self.release(cx);
+            (State::Loss, State::Normal, Transition::NewAck) => {
+                self.cwnd_to_restore = self.saved_cwnd.take();
+                self.resume_if_held(cx);
             }
             (State::Loss | State::Disconnected, _, _) => {
-                self.saved = None;
-                self.release(cx);
+                self.saved_cwnd = None;
+                self.resume_if_held(cx);
             }
             _ => {}
         }
@@ -207,10 +207,10 @@ impl Protocol for AtcpPartial {
         let view = cx.view;
         match cx.state() {
             State::Normal if follows_timeout(segment, view) => {
-                self.transition(cx, Cause::Timeout);
+                self.transition(cx, Transition::Timeout);
             }
-            State::Congested if view.max.value().is_none_or(|max| segment.end().after(max)) => {
-                self.transition(cx, Cause::TcpSends);
+            State::Congested if view.snd_max.value().is_none_or(|max| segment.end().after(max)) => {
+                self.transition(cx, Transition::TcpSends);
             }
             _ => {}
         }
@@ -224,59 +224,59 @@ impl Protocol for AtcpPartial {
             return Verdict::Pass;
         }
         let acknowledgment = self.duplicates.classify(segment, view);
-        self.duplicates.keep_window(segment);
-        self.transition(cx, Cause::Packet);
+        self.duplicates.record_window(segment);
+        self.transition(cx, Transition::PacketArrival);
         let echo = segment.flags.contains(TcpFlags::ECE);
         if echo {
             self.on_echo(cx);
         }
         match acknowledgment {
-            Acknowledgment::New => self.transition(cx, Cause::NewAck),
-            Acknowledgment::Duplicate => {
-                self.duplicates.count(segment.ack);
-                let is_third = self.duplicates.of(segment.ack) == DUPLICATE_THRESHOLD;
-                let persists = view.persisting.value() == Some(true);
+            AckKind::New => self.transition(cx, Transition::NewAck),
+            AckKind::Duplicate => {
+                self.duplicates.record(segment.ack);
+                let is_third = self.duplicates.count_for(segment.ack) == DUPLICATE_THRESHOLD;
+                let persists = view.is_persisting.value() == Some(true);
                 if is_third && cx.state() == State::Normal && !echo && !persists {
-                    self.third = Some(view.cwnd.value());
+                    self.cwnd_at_third_duplicate = Some(view.cwnd.value());
                 }
             }
-            Acknowledgment::Other => {}
+            AckKind::Other => {}
         }
         Verdict::Pass
     }
 
-    fn on_taken(&mut self, cx: &mut Context<'_, State>) {
-        if let Some(cwnd) = self.third.take() {
-            self.saved = cwnd;
-            self.transition(cx, Cause::ThirdDuplicate);
+    fn on_processed(&mut self, cx: &mut Context<'_, State>) {
+        if let Some(cwnd) = self.cwnd_at_third_duplicate.take() {
+            self.saved_cwnd = cwnd;
+            self.transition(cx, Transition::ThirdDuplicate);
         }
-        let cwnd = self.owed.take();
+        let cwnd = self.cwnd_to_restore.take();
         if let Some(cwnd) = cwnd.filter(|cwnd| cx.view.cwnd.value().is_some_and(|now| now < *cwnd))
         {
-            cx.ask(resume(Setting::Value(cwnd)));
+            cx.request(resume(Assign::Value(cwnd)));
         }
     }
 
     fn wants_taken(&self) -> bool {
-        self.third.is_some() || self.owed.is_some()
+        self.cwnd_at_third_duplicate.is_some() || self.cwnd_to_restore.is_some()
     }
 
     fn on_signal(&mut self, cx: &mut Context<'_, State>, signal: &Signal) {
         match signal.kind {
-            SignalKind::Unreachable(_) => self.transition(cx, Cause::Unreachable),
+            SignalKind::Unreachable(_) => self.transition(cx, Transition::Unreachable),
             SignalKind::EcnEcho => self.on_echo(cx),
             _ => {}
         }
     }
 
-    fn on_done(&mut self, cx: &mut Context<'_, State>, act: &Act, done: Done) {
+    fn on_done(&mut self, cx: &mut Context<'_, State>, act: &Act, done: ActResult) {
         match (act, done) {
-            (Act::Hold { .. }, Done::Done) => self.holds_tcp = true,
+            (Act::Hold { .. }, ActResult::Done) => self.holds_tcp = true,
             (Act::Resume { .. }, _) => self.holds_tcp = false,
-            (Act::Hold { .. }, Done::Unsupported) => {
-                self.transition(cx, Cause::Refused);
-                cx.step_aside();
-                self.release(cx);
+            (Act::Hold { .. }, ActResult::Unsupported) => {
+                self.transition(cx, Transition::Unsupported);
+                cx.disable();
+                self.resume_if_held(cx);
             }
             _ => {}
         }
@@ -284,7 +284,7 @@ impl Protocol for AtcpPartial {
 
     fn on_closed(&mut self) {
         // Nobody is left to be resumed.
-        (self.third, self.saved, self.owed) = (None, None, None);
+        (self.cwnd_at_third_duplicate, self.saved_cwnd, self.cwnd_to_restore) = (None, None, None);
         self.holds_tcp = false;
     }
 }

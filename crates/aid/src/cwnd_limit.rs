@@ -9,15 +9,15 @@
 
 use alloc::boxed::Box;
 
-use driftway_base::{Act, Done, Instant, Signal, TcpView};
+use driftway_base::{Act, ActResult, Instant, Signal, TcpView};
 use driftway_wire::{TcpFlags, TcpSegment};
 
 use crate::kit::DEFAULT_MSS;
-use crate::options::{AidOption, Configure, Set};
+use crate::options::{AidOption, AidOptions, OptionField};
 use crate::{Aid, Verdict};
 
 /// RFC 7323 §2.3
-const MOST_SHIFT: u8 = 14;
+const MAX_WINDOW_SHIFT: u8 = 14;
 
 /// What westin-2003 §4.9 varies.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,7 +31,7 @@ pub struct CwndLimitOptions {
 
 impl CwndLimitOptions {
     /// The largest limit: one byte a segment would fill the largest window (RFC 7323 §2.3).
-    pub const MOST: u32 = 1 << 20;
+    pub const MAX_SEGMENTS: u32 = 1 << 20;
 }
 
 impl Default for CwndLimitOptions {
@@ -40,14 +40,14 @@ impl Default for CwndLimitOptions {
     }
 }
 
-impl Configure for CwndLimitOptions {
+impl AidOptions for CwndLimitOptions {
     const NAME: &'static str = "cwnd-limit";
-    const ABOUT: &'static str =
+    const SUMMARY: &'static str =
         "a limit on the congestion window (Westin 2003): no more than so many segments outstanding";
     const OPTIONS: &'static [AidOption<Self>] = &[AidOption {
         name: "segments",
         about: "how many full segments may be outstanding",
-        set: Set::Count { least: 1, most: Self::MOST, at: |o| &mut o.segments },
+        field: OptionField::Count { min: 1, max: Self::MAX_SEGMENTS, field: |o| &mut o.segments },
     }];
 
     fn build(self) -> Box<dyn Aid> {
@@ -60,12 +60,12 @@ impl Configure for CwndLimitOptions {
 pub struct CwndLimit {
     segments: u32,
     /// The segment size that the limit was last asked for with (bytes).
-    asked: Option<u32>,
+    requested_mss: Option<u32>,
     /// The driver can't do it.
-    replaces: bool,
+    rewrites_window: bool,
     /// What the SYNs offer: by how much the peer's window is to be shifted, and whether we scale.
     peer_shift: Option<u8>,
-    scales: bool,
+    offers_scaling: bool,
     act: Option<Act>,
 }
 
@@ -73,35 +73,38 @@ impl CwndLimit {
     /// To a new connection.
     pub fn new(options: CwndLimitOptions) -> Self {
         Self {
-            segments: options.segments.clamp(1, CwndLimitOptions::MOST),
-            asked: None,
-            replaces: false,
+            segments: options.segments.clamp(1, CwndLimitOptions::MAX_SEGMENTS),
+            requested_mss: None,
+            rewrites_window: false,
             peer_shift: None,
-            scales: false,
+            offers_scaling: false,
             act: None,
         }
     }
 
-    fn bytes(&self, mss: u32) -> u32 {
+    fn limit_bytes(&self, mss: u32) -> u32 {
         self.segments.saturating_mul(mss)
     }
 
     /// Asks for the limit as soon as there is a connection, and again if its segments change.
-    fn ask(&mut self, view: &TcpView) {
+    fn request_limit(&mut self, view: &TcpView) {
         let mss = view.mss.value().unwrap_or(DEFAULT_MSS).max(1);
-        if view.synchronized && self.asked != Some(mss) {
-            self.asked = Some(mss);
-            if !self.replaces {
-                self.act = Some(Act::Limit { cwnd: Some(self.bytes(mss)) });
+        if view.is_synchronized && self.requested_mss != Some(mss) {
+            self.requested_mss = Some(mss);
+            if !self.rewrites_window {
+                self.act = Some(Act::LimitCwnd { cwnd: Some(self.limit_bytes(mss)) });
             }
         }
     }
 
     /// The window field that lets no more than the limit be outstanding. RFC 7323 §2.2: scaled if
     /// both sides offered it; rounded up, so that there is room for a segment.
-    fn field(&self, mss: u32) -> u16 {
-        let shift = self.peer_shift.filter(|_| self.scales).unwrap_or(0);
-        self.bytes(mss).div_ceil(1 << shift.min(MOST_SHIFT)).try_into().unwrap_or(u16::MAX)
+    fn window_field(&self, mss: u32) -> u16 {
+        let shift = self.peer_shift.filter(|_| self.offers_scaling).unwrap_or(0);
+        self.limit_bytes(mss)
+            .div_ceil(1 << shift.min(MAX_WINDOW_SHIFT))
+            .try_into()
+            .unwrap_or(u16::MAX)
     }
 }
 
@@ -111,14 +114,14 @@ impl Aid for CwndLimit {
     }
 
     fn state(&self) -> &'static str {
-        if self.replaces { "replacing" } else { "limiting" }
+        if self.rewrites_window { "replacing" } else { "limiting" }
     }
 
     fn on_down(&mut self, _: Instant, segment: &TcpSegment, view: &TcpView) -> Verdict {
         if segment.flags.contains(TcpFlags::SYN) {
-            self.scales = segment.options.window_scale.is_some();
+            self.offers_scaling = segment.options.window_scale.is_some();
         }
-        self.ask(view);
+        self.request_limit(view);
         Verdict::Pass
     }
 
@@ -127,9 +130,11 @@ impl Aid for CwndLimit {
             self.peer_shift = segment.options.window_scale;
             return Verdict::Pass;
         }
-        self.ask(view);
-        let Some(mss) = self.asked.filter(|_| self.replaces) else { return Verdict::Pass };
-        let field = self.field(mss);
+        self.request_limit(view);
+        let Some(mss) = self.requested_mss.filter(|_| self.rewrites_window) else {
+            return Verdict::Pass;
+        };
+        let field = self.window_field(mss);
         if !segment.flags.contains(TcpFlags::ACK) || segment.window <= field {
             return Verdict::Pass;
         }
@@ -140,9 +145,9 @@ impl Aid for CwndLimit {
 
     fn on_timeout(&mut self, _: Instant, _: &TcpView) {}
 
-    fn on_done(&mut self, _: Instant, act: &Act, done: Done, _: &TcpView) {
-        if matches!((act, done), (Act::Limit { .. }, Done::Unsupported)) {
-            self.replaces = true;
+    fn on_done(&mut self, _: Instant, act: &Act, done: ActResult, _: &TcpView) {
+        if matches!((act, done), (Act::LimitCwnd { .. }, ActResult::Unsupported)) {
+            self.rewrites_window = true;
         }
     }
 
@@ -158,18 +163,18 @@ impl Aid for CwndLimit {
 #[cfg(test)]
 mod test {
     use super::*;
-    use crate::scripted::{Event, Scripted, Tcp};
-    use crate::way_out;
+    use crate::liveness;
+    use crate::scripted::{Event, ScriptedDriver, Tcp};
     use driftway_base::Duration;
     use driftway_wire::TcpOptions;
     use std::vec::Vec;
 
-    fn limited(segments: u32) -> Scripted<CwndLimit> {
-        Scripted::new(CwndLimit::new(CwndLimitOptions { segments }))
+    fn limited(segments: u32) -> ScriptedDriver<CwndLimit> {
+        ScriptedDriver::new(CwndLimit::new(CwndLimitOptions { segments }))
     }
 
-    fn sent(line: &mut Scripted<CwndLimit>) -> usize {
-        line.take().iter().filter(|event| matches!(event, Event::Sent(_))).count()
+    fn sent(line: &mut ScriptedDriver<CwndLimit>) -> usize {
+        line.take_events().iter().filter(|event| matches!(event, Event::Sent(_))).count()
     }
 
     /// westin-2003 §4.9
@@ -178,9 +183,9 @@ mod test {
         for segments in [1, 2, 3, 5] {
             let mut line = limited(segments);
             line.write(3_000);
-            let limit = Act::Limit { cwnd: Some(100 * segments) };
+            let limit = Act::LimitCwnd { cwnd: Some(100 * segments) };
             let asked = line.record.iter().map(|(_, event)| event);
-            assert!(asked.clone().any(|event| *event == Event::Asked(limit, Done::Done)));
+            assert!(asked.clone().any(|event| *event == Event::Requested(limit, ActResult::Done)));
             assert_eq!(sent(&mut line), segments as usize);
             for acknowledged in 1..10 {
                 line.receive_ack(Tcp::START + 100 * acknowledged);
@@ -213,17 +218,17 @@ mod test {
     #[test]
     fn it_is_asked_for_once_there_is_a_connection_and_when_segments_change() {
         let open = |mss| TcpView {
-            synchronized: true,
+            is_synchronized: true,
             mss: driftway_base::Known::Exact(mss),
             ..TcpView::default()
         };
         let views = [TcpView::default(), open(1000), open(1000), open(988)];
         let mut aid = CwndLimit::new(CwndLimitOptions { segments: 3 });
-        let limit = |cwnd| Act::Limit { cwnd: Some(cwnd) };
+        let limit = |cwnd| Act::LimitCwnd { cwnd: Some(cwnd) };
         assert_eq!(limits(&mut aid, &views), [limit(3000), limit(2964)]);
-        let unknown = TcpView { synchronized: true, ..TcpView::default() };
+        let unknown = TcpView { is_synchronized: true, ..TcpView::default() };
         let mut aid = CwndLimit::new(CwndLimitOptions { segments: u32::MAX });
-        assert_eq!(limits(&mut aid, &[unknown]), [limit(536 * CwndLimitOptions::MOST)]);
+        assert_eq!(limits(&mut aid, &[unknown]), [limit(536 * CwndLimitOptions::MAX_SEGMENTS)]);
     }
 
     #[test]
@@ -232,12 +237,12 @@ mod test {
         line.refuses = |_| true;
         line.write(3_000);
         sent(&mut line);
-        let ack = line.peers(Tcp::START + 1_000);
+        let ack = line.peer_ack(Tcp::START + 1_000);
         line.receive(ack);
         assert_eq!(line.tcp.peer_window(), 300);
         assert_eq!(sent(&mut line), 3);
         // A peer that offers less is taken at its word.
-        line.receive(TcpSegment { window: 100, ..line.peers(Tcp::START + 1_300) });
+        line.receive(TcpSegment { window: 100, ..line.peer_ack(Tcp::START + 1_300) });
         assert_eq!(line.tcp.peer_window(), 100);
     }
 
@@ -250,7 +255,7 @@ mod test {
             ..TcpSegment::default()
         };
         let view = TcpView { mss: driftway_base::Known::Exact(1460), ..TcpView::default() };
-        let open = TcpView { synchronized: true, ..view };
+        let open = TcpView { is_synchronized: true, ..view };
         let ack = TcpSegment { flags: TcpFlags::ACK, window: 60_000, ..offer(None) };
         for (ours, peers, field) in [
             (None, None, 2920),
@@ -264,7 +269,7 @@ mod test {
             assert_eq!(aid.on_up(Instant::ZERO, &offer(peers), &view), Verdict::Pass);
             aid.on_down(Instant::ZERO, &ack, &open);
             let act = aid.poll_act().expect("asked for");
-            aid.on_done(Instant::ZERO, &act, Done::Unsupported, &open);
+            aid.on_done(Instant::ZERO, &act, ActResult::Unsupported, &open);
             assert_eq!(
                 aid.on_up(Instant::ZERO, &ack, &open),
                 Verdict::Replace(TcpSegment { window: field, ..ack }),
@@ -275,8 +280,8 @@ mod test {
 
     #[test]
     fn data_flow_again_soon_after_the_path_works() {
-        way_out::check(|random| {
-            let segments = 1 + random.below(9) as u32;
+        liveness::check_recovery(|random| {
+            let segments = 1 + random.uniform_below(9) as u32;
             (CwndLimit::new(CwndLimitOptions { segments }), Duration::ZERO)
         });
     }

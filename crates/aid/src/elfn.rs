@@ -16,14 +16,15 @@
 
 use alloc::boxed::Box;
 
-use driftway_base::{Act, Done, LostPacket, Signal, SignalKind};
+use driftway_base::{Act, ActResult, PacketDisposition, Signal, SignalKind};
 use driftway_wire::TcpSegment;
 
 use crate::kit::standby::{
-    After, Cause, Standby, StandbyOptions, State, noticed, segment_at, standby_options,
+    AfterStandby, Standby, StandbyOptions, State, Transition, reported_packets, segment_at,
+    standby_options,
 };
 use crate::kit::{Context, Machine, Protocol};
-use crate::options::{AidOption, Configure, Set};
+use crate::options::{AidOption, AidOptions, OptionField};
 use crate::{Aid, Verdict};
 
 /// What yu-2004 compares.
@@ -45,16 +46,16 @@ pub enum FreezeOn {
     PacketLoss,
 }
 
-impl Configure for ElfnOptions {
+impl AidOptions for ElfnOptions {
     const NAME: &'static str = "elfn";
-    const ABOUT: &'static str =
+    const SUMMARY: &'static str =
         "ELFN (Holland & Vaidya 1999): stands by after a notice, and probes every 2 s";
     const OPTIONS: &'static [AidOption<Self>] = standby_options!(
         standby,
         AidOption {
             name: "freeze_on",
             about: "what makes it stand by: any failure of a link, or a packet that is lost",
-            set: Set::Choice(&[
+            field: OptionField::Choice(&[
                 ("route-failure", |o| o.freeze_on = FreezeOn::RouteFailure),
                 ("packet-loss", |o| o.freeze_on = FreezeOn::PacketLoss),
             ]),
@@ -85,8 +86,8 @@ impl Protocol for Elfn {
     type State = State;
     const NAME: &'static str = ElfnOptions::NAME;
 
-    fn on_transition(&mut self, cx: &mut Context<'_, State>, _: State, cause: Cause) {
-        if cx.state() == State::Active && cause == Cause::Ack {
+    fn on_transition(&mut self, cx: &mut Context<'_, State>, _: State, cause: Transition) {
+        if cx.state() == State::Active && cause == Transition::Ack {
             self.standby.end(cx);
         } else if cx.state() == State::Active {
             *cx.timer = None;
@@ -94,34 +95,34 @@ impl Protocol for Elfn {
     }
 
     fn on_up(&mut self, cx: &mut Context<'_, State>, _: &TcpSegment) -> Verdict {
-        self.transition(cx, Cause::Ack);
+        self.transition(cx, Transition::Ack);
         Verdict::Pass
     }
 
-    fn on_taken(&mut self, cx: &mut Context<'_, State>) {
+    fn on_processed(&mut self, cx: &mut Context<'_, State>) {
         self.standby.set_window(cx);
     }
 
     fn wants_taken(&self) -> bool {
-        self.standby.window_is_due()
+        self.standby.is_window_pending()
     }
 
     fn on_signal(&mut self, cx: &mut Context<'_, State>, signal: &Signal) {
         let cause = match signal.kind {
-            SignalKind::Searching => Cause::Searching,
-            SignalKind::PacketLost { fate: LostPacket::Salvaged, .. }
+            SignalKind::RouteDiscovery => Transition::RouteDiscovery,
+            SignalKind::PacketLost { disposition: PacketDisposition::Salvaged, .. }
                 if self.freeze_on == FreezeOn::PacketLoss =>
             {
                 return;
             }
             SignalKind::PacketLost { .. }
             | SignalKind::RouteFailed
-            | SignalKind::Unreachable(_) => Cause::Notice,
+            | SignalKind::Unreachable(_) => Transition::Notification,
             _ => return,
         };
         let probe = match cause {
-            Cause::Searching => segment_at(cx.view, None),
-            _ => noticed(signal, cx.view).next(),
+            Transition::RouteDiscovery => segment_at(cx.view, None),
+            _ => reported_packets(signal, cx.view).next(),
         };
         if let Some(probe) = probe.filter(|_| cx.state() == State::Active) {
             self.standby.begin(cx, probe);
@@ -130,14 +131,14 @@ impl Protocol for Elfn {
     }
 
     fn on_timeout(&mut self, cx: &mut Context<'_, State>) {
-        if cx.timer_expires() {
-            self.standby.probe(cx);
+        if cx.take_expired_timer() {
+            self.standby.on_probe_timer(cx);
         }
     }
 
-    fn on_done(&mut self, cx: &mut Context<'_, State>, act: &Act, done: Done) {
-        if matches!((act, done), (Act::Hold { .. }, Done::Unsupported)) {
-            self.transition(cx, Cause::Refused);
+    fn on_done(&mut self, cx: &mut Context<'_, State>, act: &Act, done: ActResult) {
+        if matches!((act, done), (Act::Hold { .. }, ActResult::Unsupported)) {
+            self.transition(cx, Transition::HoldUnsupported);
         }
     }
 }

@@ -15,18 +15,19 @@
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 
-use driftway_base::{Act, Done, LostPacket, Seq, SeqRange, Signal, SignalKind};
+use driftway_base::{Act, ActResult, PacketDisposition, Seq, SeqRange, Signal, SignalKind};
 use driftway_wire::{TcpFlags, TcpSegment};
 
 use crate::kit::standby::{
-    After, Cause, Standby, StandbyOptions, State, noticed, segment_at, standby_options,
+    AfterStandby, Standby, StandbyOptions, State, Transition, reported_packets, segment_at,
+    standby_options,
 };
 use crate::kit::{Context, Machine, Protocol};
-use crate::options::{AidOption, Configure, Set};
+use crate::options::{AidOption, AidOptions, OptionField};
 use crate::{Aid, Verdict};
 
 /// The most packets that wait to go again; further ones are TCP's own affair.
-const MOST_LOST: usize = 256;
+const MAX_LOST_PACKETS: usize = 256;
 
 /// What yu-2004 compares.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
@@ -35,9 +36,9 @@ pub struct EplnOptions {
     pub standby: StandbyOptions,
 }
 
-impl Configure for EplnOptions {
+impl AidOptions for EplnOptions {
     const NAME: &'static str = "epln";
-    const ABOUT: &'static str =
+    const SUMMARY: &'static str =
         "EPLN (Yu 2004): stands by as ELFN, and sends again at once what notices say is lost";
     const OPTIONS: &'static [AidOption<Self>] = standby_options!(standby);
 
@@ -53,25 +54,25 @@ pub struct Epln {
     /// `lost_pkt`: what goes again with the first acknowledgment.
     lost: Vec<SeqRange>,
     /// What goes again now, the last one first.
-    due: Vec<SeqRange>,
+    resend_queue: Vec<SeqRange>,
 }
 
 impl Epln {
     /// To a new connection.
     pub fn new(options: EplnOptions) -> Machine<Self> {
         let standby = Standby::new(options.standby);
-        Machine::new(Self { standby, lost: Vec::new(), due: Vec::new() })
+        Machine::new(Self { standby, lost: Vec::new(), resend_queue: Vec::new() })
     }
 
     /// Algorithm 2, for one packet.
-    fn on_packet(&mut self, cx: &mut Context<'_, State>, packet: SeqRange, lost: bool) {
+    fn on_reported_packet(&mut self, cx: &mut Context<'_, State>, packet: SeqRange, lost: bool) {
         if cx.state() == State::Active {
             self.standby.begin(cx, packet);
-            self.transition(cx, Cause::Notice);
+            self.transition(cx, Transition::Notification);
         } else if packet.start.after(self.standby.probe_start()) {
             // A packet is on its way: the probe, or what was salvaged. Its acknowledgment is worth
             // waiting for.
-            if lost && self.lost.len() < MOST_LOST && !self.lost.contains(&packet) {
+            if lost && self.lost.len() < MAX_LOST_PACKETS && !self.lost.contains(&packet) {
                 self.lost.push(packet);
             }
             return;
@@ -79,13 +80,13 @@ impl Epln {
             self.standby.set_probe(packet);
         }
         if lost {
-            cx.ask(Act::Resend { range: packet, ahead_of_queue: false });
+            cx.request(Act::Resend { range: packet, ahead_of_queue: false });
         }
     }
 
-    fn ask_for_due(&mut self, cx: &mut Context<'_, State>) {
-        if let Some(range) = self.due.pop() {
-            cx.ask(Act::Resend { range, ahead_of_queue: false });
+    fn request_next_resend(&mut self, cx: &mut Context<'_, State>) {
+        if let Some(range) = self.resend_queue.pop() {
+            cx.request(Act::Resend { range, ahead_of_queue: false });
         }
     }
 }
@@ -94,8 +95,8 @@ impl Protocol for Epln {
     type State = State;
     const NAME: &'static str = EplnOptions::NAME;
 
-    fn on_transition(&mut self, cx: &mut Context<'_, State>, _: State, cause: Cause) {
-        if cx.state() == State::Active && cause == Cause::Ack {
+    fn on_transition(&mut self, cx: &mut Context<'_, State>, _: State, cause: Transition) {
+        if cx.state() == State::Active && cause == Transition::Ack {
             self.standby.end(cx);
         } else if cx.state() == State::Active {
             *cx.timer = None;
@@ -105,38 +106,40 @@ impl Protocol for Epln {
 
     fn on_up(&mut self, cx: &mut Context<'_, State>, segment: &TcpSegment) -> Verdict {
         if cx.state() == State::Standby {
-            self.transition(cx, Cause::Ack);
-            let una = cx.view.una.value().unwrap_or(Seq(0));
+            self.transition(cx, Transition::Ack);
+            let una = cx.view.snd_una.value().unwrap_or(Seq(0));
             let reaches = segment.flags.contains(TcpFlags::ACK)
-                && cx.view.max.value().is_some_and(|max| segment.ack.at_or_before(max));
+                && cx.view.snd_max.value().is_some_and(|max| segment.ack.at_or_before(max));
             let una = if reaches { una.max(segment.ack) } else { una };
-            self.due.clear();
-            self.due.extend(self.lost.drain(..).rev().filter(|lost| lost.end.after(una)));
-            self.ask_for_due(cx);
+            self.resend_queue.clear();
+            self.resend_queue.extend(self.lost.drain(..).rev().filter(|lost| lost.end.after(una)));
+            self.request_next_resend(cx);
         }
         Verdict::Pass
     }
 
-    fn on_taken(&mut self, cx: &mut Context<'_, State>) {
+    fn on_processed(&mut self, cx: &mut Context<'_, State>) {
         self.standby.set_window(cx);
     }
 
     fn wants_taken(&self) -> bool {
-        self.standby.window_is_due()
+        self.standby.is_window_pending()
     }
 
     fn on_signal(&mut self, cx: &mut Context<'_, State>, signal: &Signal) {
         match signal.kind {
-            SignalKind::PacketLost { fate, .. } => {
+            SignalKind::PacketLost { disposition: fate, .. } => {
                 let view = cx.view;
-                for packet in noticed(signal, view) {
-                    self.on_packet(cx, packet, fate == LostPacket::Lost);
+                for packet in reported_packets(signal, view) {
+                    self.on_reported_packet(cx, packet, fate == PacketDisposition::Lost);
                 }
             }
-            SignalKind::Searching | SignalKind::RouteFailed | SignalKind::Unreachable(_) => {
+            SignalKind::RouteDiscovery | SignalKind::RouteFailed | SignalKind::Unreachable(_) => {
                 let (cause, probe) = match signal.kind {
-                    SignalKind::Searching => (Cause::Searching, segment_at(cx.view, None)),
-                    _ => (Cause::Notice, noticed(signal, cx.view).next()),
+                    SignalKind::RouteDiscovery => {
+                        (Transition::RouteDiscovery, segment_at(cx.view, None))
+                    }
+                    _ => (Transition::Notification, reported_packets(signal, cx.view).next()),
                 };
                 if let Some(probe) = probe.filter(|_| cx.state() == State::Active) {
                     self.standby.begin(cx, probe);
@@ -148,22 +151,24 @@ impl Protocol for Epln {
     }
 
     fn on_timeout(&mut self, cx: &mut Context<'_, State>) {
-        if cx.timer_expires() {
-            self.standby.probe(cx);
+        if cx.take_expired_timer() {
+            self.standby.on_probe_timer(cx);
         }
     }
 
-    fn on_done(&mut self, cx: &mut Context<'_, State>, act: &Act, done: Done) {
+    fn on_done(&mut self, cx: &mut Context<'_, State>, act: &Act, done: ActResult) {
         match (act, done) {
-            (Act::Hold { .. }, Done::Unsupported) => self.transition(cx, Cause::Refused),
-            (Act::Resend { .. }, _) => self.ask_for_due(cx),
+            (Act::Hold { .. }, ActResult::Unsupported) => {
+                self.transition(cx, Transition::HoldUnsupported)
+            }
+            (Act::Resend { .. }, _) => self.request_next_resend(cx),
             _ => {}
         }
     }
 
     fn on_closed(&mut self) {
         self.lost.clear();
-        self.due.clear();
+        self.resend_queue.clear();
     }
 }
 

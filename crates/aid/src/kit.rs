@@ -12,20 +12,20 @@ mod acts;
 mod context;
 mod defaults;
 mod diagram;
-mod duplicates;
+mod duplicate_acks;
 mod machine;
 mod named;
 pub mod standby;
 mod states;
 
-pub use acts::Acts;
+pub use acts::PendingActs;
 pub(crate) use acts::resume;
 pub use context::Context;
 pub(crate) use defaults::{DEFAULT_MSS, DEFAULT_RTO};
 #[cfg(test)]
-pub(crate) use diagram::assert_committed;
+pub(crate) use diagram::assert_diagram_up_to_date;
 pub use diagram::diagram;
-pub(crate) use duplicates::{Acknowledgment, DUPLICATE_THRESHOLD, Duplicates};
+pub(crate) use duplicate_acks::{AckKind, DUPLICATE_THRESHOLD, DuplicateAcks};
 pub use machine::{Machine, Protocol};
 pub use named::Named;
 pub(crate) use named::named;

@@ -19,15 +19,15 @@ pub mod cwnd_limit;
 pub mod elfn;
 pub mod epln;
 pub mod kit;
-pub mod list;
+#[cfg(test)]
+mod liveness;
 pub mod options;
+pub mod registry;
 #[cfg(test)]
 mod scripted;
 pub mod tcp_f;
-#[cfg(test)]
-mod way_out;
 
-use driftway_base::{Act, Done, Instant, Signal, TcpView};
+use driftway_base::{Act, ActResult, Instant, Signal, TcpView};
 use driftway_wire::TcpSegment;
 
 /// What an aid does with a segment on its way down (from TCP to IP) or up (from IP to TCP).
@@ -63,11 +63,11 @@ pub trait Aid: Send {
     fn on_up(&mut self, now: Instant, segment: &TcpSegment, view: &TcpView) -> Verdict;
     /// TCP has taken the segment that came up last: `view` is from after that. Only an aid that says so
     /// hears it ([`wants_taken`](Aid::wants_taken)).
-    fn on_taken(&mut self, now: Instant, view: &TcpView) {
+    fn on_processed(&mut self, now: Instant, view: &TcpView) {
         let _ = (now, view);
     }
     /// Does it want to hear of that?
-    fn wants_taken(&self) -> bool {
+    fn wants_processed(&self) -> bool {
         false
     }
     /// The network, or the own host, reports something that [concerns](Signal::concerns) this connection:
@@ -76,7 +76,7 @@ pub trait Aid: Send {
     /// The time asked for by [`next_timeout`](Aid::next_timeout) has come.
     fn on_timeout(&mut self, now: Instant, view: &TcpView);
     /// What became of an act. `view` is from after it.
-    fn on_done(&mut self, now: Instant, act: &Act, done: Done, view: &TcpView);
+    fn on_done(&mut self, now: Instant, act: &Act, done: ActResult, view: &TcpView);
     /// When it wants to be woken; `None`: never.
     fn next_timeout(&self) -> Option<Instant>;
     /// The next thing that it wants done.

@@ -12,16 +12,16 @@ use crate::Aid;
 
 /// What an aid is made from. Its default is what a scenario that gives only the name gets, and the
 /// one place where the options' defaults stand.
-pub trait Configure: Default + PartialEq + 'static {
+pub trait AidOptions: Default + PartialEq + 'static {
     /// The name by which scenarios know the aid.
     const NAME: &'static str;
     /// Whose it is, in one line.
-    const ABOUT: &'static str;
+    const SUMMARY: &'static str;
     /// Its options.
     const OPTIONS: &'static [AidOption<Self>];
     /// Spans of which the first must not be longer than the second. Scenarios that say otherwise
     /// are refused.
-    const ORDERED: &'static [(&'static str, &'static str)] = &[];
+    const ORDERED_OPTIONS: &'static [(&'static str, &'static str)] = &[];
     /// The aid to one connection.
     fn build(self) -> Box<dyn Aid>;
 }
@@ -33,17 +33,17 @@ pub struct AidOption<O: 'static> {
     /// What it does, in one line.
     pub about: &'static str,
     /// What it takes and where that stands.
-    pub set: Set<O>,
+    pub field: OptionField<O>,
 }
 
 /// What an option takes and where that stands.
-pub enum Set<O: 'static> {
+pub enum OptionField<O: 'static> {
     /// A span of time.
     Duration {
         /// The shortest allowed.
-        at_least: Duration,
+        min: Duration,
         /// Where it stands.
-        at: fn(&mut O) -> &mut Duration,
+        field: fn(&mut O) -> &mut Duration,
     },
     /// When a clock ticks first. Who does not set it gets the first tick of the host's clock, so
     /// that a driver which has one gives it ([`OptionInfo::default`] is `None`).
@@ -51,20 +51,20 @@ pub enum Set<O: 'static> {
     /// A number of things.
     Count {
         /// The fewest allowed.
-        least: u32,
+        min: u32,
         /// The most allowed.
-        most: u32,
+        max: u32,
         /// Where it stands.
-        at: fn(&mut O) -> &mut u32,
+        field: fn(&mut O) -> &mut u32,
     },
     /// On or off.
     Flag(fn(&mut O) -> &mut bool),
     /// One of these words.
-    Choice(&'static [Word<O>]),
+    Choice(&'static [OptionChoice<O>]),
 }
 
 /// A word, and what it stores.
-pub type Word<O> = (&'static str, fn(&mut O));
+pub type OptionChoice<O> = (&'static str, fn(&mut O));
 
 /// An option's value as a scenario gives it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -76,7 +76,7 @@ pub enum OptionValue<'a> {
     /// On or off.
     Flag(bool),
     /// A word.
-    Word(&'a str),
+    Choice(&'a str),
 }
 
 /// What an option takes.
@@ -110,12 +110,12 @@ pub struct OptionInfo {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum OptionError {
     /// The aid has no option of this name.
-    Unknown {
+    UnknownOption {
         /// Which of the settings, counted from 0.
         index: usize,
     },
     /// The option takes something else.
-    Unfit {
+    InvalidValue {
         /// Which of the settings, counted from 0.
         index: usize,
         /// What it takes.
@@ -123,12 +123,12 @@ pub enum OptionError {
     },
 }
 
-impl<O: Configure> Set<O> {
+impl<O: AidOptions> OptionField<O> {
     fn kind(&self) -> OptionKind {
         match self {
-            Self::Duration { at_least, .. } => OptionKind::Duration(*at_least),
+            Self::Duration { min: at_least, .. } => OptionKind::Duration(*at_least),
             Self::FirstTick(_) => OptionKind::Duration(Duration::ZERO),
-            Self::Count { least, most, .. } => OptionKind::Count(*least, *most),
+            Self::Count { min: least, max: most, .. } => OptionKind::Count(*least, *most),
             Self::Flag(_) => OptionKind::Flag,
             Self::Choice(words) => {
                 OptionKind::Choice(words.iter().map(|(word, _)| *word).collect())
@@ -139,18 +139,18 @@ impl<O: Configure> Set<O> {
     fn default(&self) -> Option<OptionValue<'static>> {
         let mut options = O::default();
         match self {
-            Self::Duration { at, .. } => Some(OptionValue::Duration(*at(&mut options))),
+            Self::Duration { field: at, .. } => Some(OptionValue::Duration(*at(&mut options))),
             Self::FirstTick(_) => None,
-            Self::Count { at, .. } => Some(OptionValue::Count(*at(&mut options))),
+            Self::Count { field: at, .. } => Some(OptionValue::Count(*at(&mut options))),
             Self::Flag(at) => Some(OptionValue::Flag(*at(&mut options))),
             Self::Choice(words) => {
                 // The word that changes nothing.
-                let is_default = |(_, set): &&Word<O>| {
+                let is_default = |(_, set): &&OptionChoice<O>| {
                     let mut chosen = O::default();
                     set(&mut chosen);
                     chosen == options
                 };
-                words.iter().find(is_default).map(|(word, _)| OptionValue::Word(word))
+                words.iter().find(is_default).map(|(word, _)| OptionValue::Choice(word))
             }
         }
     }
@@ -158,7 +158,9 @@ impl<O: Configure> Set<O> {
     /// Did it fit?
     fn apply(&self, options: &mut O, value: OptionValue) -> bool {
         match (self, value) {
-            (Self::Duration { at_least, at }, OptionValue::Duration(span)) if span >= *at_least => {
+            (Self::Duration { min: at_least, field: at }, OptionValue::Duration(span))
+                if span >= *at_least =>
+            {
                 *at(options) = span;
                 true
             }
@@ -166,7 +168,7 @@ impl<O: Configure> Set<O> {
                 *at(options) = span;
                 true
             }
-            (Self::Count { least, most, at }, OptionValue::Count(count))
+            (Self::Count { min: least, max: most, field: at }, OptionValue::Count(count))
                 if (*least..=*most).contains(&count) =>
             {
                 *at(options) = count;
@@ -176,7 +178,7 @@ impl<O: Configure> Set<O> {
                 *at(options) = on;
                 true
             }
-            (Self::Choice(words), OptionValue::Word(word)) => {
+            (Self::Choice(words), OptionValue::Choice(word)) => {
                 let chosen = words.iter().find(|(known, _)| *known == word);
                 chosen.inspect(|(_, set)| set(options)).is_some()
             }
@@ -186,27 +188,27 @@ impl<O: Configure> Set<O> {
 }
 
 /// The options of the aid that is made from `O`.
-pub(crate) fn options<O: Configure>() -> Vec<OptionInfo> {
+pub(crate) fn options<O: AidOptions>() -> Vec<OptionInfo> {
     let info = |option: &AidOption<O>| OptionInfo {
         name: option.name,
         about: option.about,
-        kind: option.set.kind(),
-        default: option.set.default(),
+        kind: option.field.kind(),
+        default: option.field.default(),
     };
     O::OPTIONS.iter().map(info).collect()
 }
 
 /// The aid that is made from `O` with these settings.
-pub(crate) fn build<O: Configure>(
+pub(crate) fn build<O: AidOptions>(
     settings: &[(&str, OptionValue)],
 ) -> Result<Box<dyn Aid>, OptionError> {
     let mut options = O::default();
     for (index, (name, value)) in settings.iter().enumerate() {
         let Some(option) = O::OPTIONS.iter().find(|option| option.name == *name) else {
-            return Err(OptionError::Unknown { index });
+            return Err(OptionError::UnknownOption { index });
         };
-        if !option.set.apply(&mut options, *value) {
-            return Err(OptionError::Unfit { index, expected: option.set.kind() });
+        if !option.field.apply(&mut options, *value) {
+            return Err(OptionError::InvalidValue { index, expected: option.field.kind() });
         }
     }
     Ok(options.build())
@@ -226,7 +228,7 @@ mod test {
         assert_eq!(of("tick"), Some(OptionValue::Duration(default.tick)));
         assert_eq!(of("persist_max"), Some(OptionValue::Duration(default.persist_max)));
         assert_eq!(of("backoff"), Some(OptionValue::Flag(default.backoff)));
-        assert_eq!(of("congested_until"), Some(OptionValue::Word("segment")));
+        assert_eq!(of("congested_until"), Some(OptionValue::Choice("segment")));
         assert_eq!(of("tick_phase"), None);
     }
 
@@ -236,11 +238,11 @@ mod test {
         let error = |settings: &[(&str, OptionValue)]| build::<AtcpOptions>(settings).err();
         assert_eq!(
             error(&[good, ("perist_min", OptionValue::Flag(true))]),
-            Some(OptionError::Unknown { index: 1 })
+            Some(OptionError::UnknownOption { index: 1 })
         );
         assert_eq!(
-            error(&[("resend", OptionValue::Word("some")), good]),
-            Some(OptionError::Unfit {
+            error(&[("resend", OptionValue::Choice("some")), good]),
+            Some(OptionError::InvalidValue {
                 index: 0,
                 expected: OptionKind::Choice(alloc::vec!["first", "all"])
             })

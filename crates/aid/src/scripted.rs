@@ -7,7 +7,7 @@
 mod tcp;
 
 use alloc::vec::Vec;
-use driftway_base::{Act, Done, Duration, Endpoint, FlowKey, Instant, Ipv4Addr, Seq, Signal};
+use driftway_base::{Act, ActResult, Duration, Endpoint, FlowKey, Instant, Ipv4Addr, Seq, Signal};
 use driftway_wire::{Payload, TcpFlags, TcpSegment};
 
 pub use self::tcp::{Response, Tcp};
@@ -26,13 +26,13 @@ pub enum Event {
         ahead: bool,
     },
     /// TCP sent it, and the aid swallowed it.
-    Swallowed(TcpSegment),
+    DroppedOutgoing(TcpSegment),
     /// It arrived, and TCP got it.
     Delivered(TcpSegment),
     /// It arrived, and the aid dropped it.
     Dropped(TcpSegment),
     /// The aid asked for it.
-    Asked(Act, Done),
+    Requested(Act, ActResult),
     /// TCP responded to loss or congestion by itself.
     Responded(Response),
     /// The aid is in this state now.
@@ -40,13 +40,13 @@ pub enum Event {
 }
 
 #[derive(Clone, Copy, Debug)]
-enum Way {
+enum Direction {
     Down,
     Up,
 }
 
 /// An aid between a TCP and a test.
-pub struct Scripted<A> {
+pub struct ScriptedDriver<A> {
     /// The aid.
     pub aid: A,
     /// The connection.
@@ -57,10 +57,10 @@ pub struct Scripted<A> {
     pub record: Vec<(Instant, Event)>,
     now: Instant,
     state: &'static str,
-    kept_back: Vec<(Way, TcpSegment)>,
+    held_segments: Vec<(Direction, TcpSegment)>,
 }
 
-impl<A: Aid> Scripted<A> {
+impl<A: Aid> ScriptedDriver<A> {
     /// `aid` below a connection that was just established, at time zero.
     pub fn new(aid: A) -> Self {
         Self::with(aid, Tcp::established(Tcp::START, true))
@@ -87,7 +87,7 @@ impl<A: Aid> Scripted<A> {
             record: Vec::new(),
             now: Instant::ZERO,
             state,
-            kept_back: Vec::new(),
+            held_segments: Vec::new(),
         }
     }
 
@@ -97,20 +97,20 @@ impl<A: Aid> Scripted<A> {
     }
 
     /// The record so far, which starts anew.
-    pub fn take(&mut self) -> Vec<Event> {
+    pub fn take_events(&mut self) -> Vec<Event> {
         core::mem::take(&mut self.record).into_iter().map(|(_, event)| event).collect()
     }
 
     /// The application writes so many bytes.
     pub fn write(&mut self, bytes: u32) {
         self.tcp.write(bytes);
-        self.settle();
+        self.run_until_idle();
     }
 
     /// The application closes.
     pub fn close(&mut self) {
         self.tcp.close();
-        self.settle();
+        self.run_until_idle();
     }
 
     /// The application writes its last bytes.
@@ -121,23 +121,23 @@ impl<A: Aid> Scripted<A> {
 
     /// A segment arrives from the network.
     pub fn receive(&mut self, segment: TcpSegment) {
-        self.offer(Way::Up, segment);
-        self.settle();
+        self.offer(Direction::Up, segment);
+        self.run_until_idle();
     }
 
     /// TCP sends something by itself that [`Tcp`] would not.
     pub fn send(&mut self, segment: TcpSegment) {
-        self.offer(Way::Down, segment);
-        self.settle();
+        self.offer(Direction::Down, segment);
+        self.run_until_idle();
     }
 
     /// An acknowledgment arrives: of all before `ack`, with the window of those before.
     pub fn receive_ack(&mut self, ack: Seq) {
-        self.receive(self.peers(ack));
+        self.receive(self.peer_ack(ack));
     }
 
     /// What an acknowledgment from the peer looks like now.
-    pub fn peers(&self, ack: Seq) -> TcpSegment {
+    pub fn peer_ack(&self, ack: Seq) -> TcpSegment {
         TcpSegment {
             source_port: Tcp::PEER_PORT,
             destination_port: Tcp::PORT,
@@ -164,11 +164,11 @@ impl<A: Aid> Scripted<A> {
             self.aid.on_signal(self.now, &signal, &view);
         }
         self.apply_acts();
-        self.settle();
+        self.run_until_idle();
     }
 
     /// Time passes.
-    pub fn pass(&mut self, span: Duration) {
+    pub fn advance(&mut self, span: Duration) {
         self.run_until(self.now + span);
     }
 
@@ -183,7 +183,7 @@ impl<A: Aid> Scripted<A> {
             if self.tcp.next_timeout().is_some_and(|at| at <= self.now) {
                 self.tcp.on_timeout(self.now);
             }
-            self.settle();
+            self.run_until_idle();
         }
         self.now = self.now.max(end);
     }
@@ -199,49 +199,49 @@ impl<A: Aid> Scripted<A> {
     }
 
     /// Offers what was kept back once more, and sends what TCP may send.
-    fn settle(&mut self) {
-        for (way, segment) in core::mem::take(&mut self.kept_back) {
+    fn run_until_idle(&mut self) {
+        for (way, segment) in core::mem::take(&mut self.held_segments) {
             self.offer(way, segment);
         }
         loop {
             self.send_for_acts();
             let before = self.tcp.view();
             let Some(segment) = self.tcp.poll_transmit(self.now) else { break };
-            self.offer_with(Way::Down, segment, &before);
+            self.offer_with(Direction::Down, segment, &before);
         }
-        self.note_responses();
+        self.record_responses();
     }
 
-    fn offer(&mut self, way: Way, segment: TcpSegment) {
+    fn offer(&mut self, way: Direction, segment: TcpSegment) {
         let view = self.tcp.view();
         self.offer_with(way, segment, &view);
     }
 
-    fn offer_with(&mut self, way: Way, segment: TcpSegment, view: &driftway_base::TcpView) {
+    fn offer_with(&mut self, way: Direction, segment: TcpSegment, view: &driftway_base::TcpView) {
         let verdict = match way {
-            Way::Down => self.aid.on_down(self.now, &segment, view),
-            Way::Up => self.aid.on_up(self.now, &segment, view),
+            Direction::Down => self.aid.on_down(self.now, &segment, view),
+            Direction::Up => self.aid.on_up(self.now, &segment, view),
         };
         self.apply_acts();
         let passed = match verdict {
             Verdict::Pass => segment,
             Verdict::Replace(other) => other,
             Verdict::Drop => {
-                return self.note(match way {
-                    Way::Down => Event::Swallowed(segment),
-                    Way::Up => Event::Dropped(segment),
+                return self.record_event(match way {
+                    Direction::Down => Event::DroppedOutgoing(segment),
+                    Direction::Up => Event::Dropped(segment),
                 });
             }
-            Verdict::Hold => return self.kept_back.push((way, segment)),
+            Verdict::Hold => return self.held_segments.push((way, segment)),
         };
         match way {
-            Way::Down => self.note(Event::Sent(passed)),
-            Way::Up => {
-                self.note(Event::Delivered(passed));
+            Direction::Down => self.record_event(Event::Sent(passed)),
+            Direction::Up => {
+                self.record_event(Event::Delivered(passed));
                 self.tcp.on_segment(self.now, &passed);
-                self.note_responses();
-                if self.aid.wants_taken() {
-                    self.aid.on_taken(self.now, &self.tcp.view());
+                self.record_responses();
+                if self.aid.wants_processed() {
+                    self.aid.on_processed(self.now, &self.tcp.view());
                     self.apply_acts();
                 }
             }
@@ -251,34 +251,35 @@ impl<A: Aid> Scripted<A> {
     fn apply_acts(&mut self) {
         if self.aid.state() != self.state {
             self.state = self.aid.state();
-            self.note(Event::Entered(self.state));
+            self.record_event(Event::Entered(self.state));
         }
         while let Some(act) = self.aid.poll_act() {
             let refused = (self.refuses)(&act);
-            let done = if refused { Done::Unsupported } else { self.tcp.apply(self.now, &act) };
-            self.note(Event::Asked(act, done));
+            let done =
+                if refused { ActResult::Unsupported } else { self.tcp.apply(self.now, &act) };
+            self.record_event(Event::Requested(act, done));
             self.send_for_acts();
             self.aid.on_done(self.now, &act, done, &self.tcp.view());
         }
         if self.aid.state() != self.state {
             self.state = self.aid.state();
-            self.note(Event::Entered(self.state));
+            self.record_event(Event::Entered(self.state));
         }
     }
 
     fn send_for_acts(&mut self) {
         while let Some((segment, ahead)) = self.tcp.poll_resend() {
-            self.note(Event::Resent { segment, ahead });
+            self.record_event(Event::Resent { segment, ahead });
         }
     }
 
-    fn note_responses(&mut self) {
+    fn record_responses(&mut self) {
         while let Some(response) = self.tcp.poll_response() {
-            self.note(Event::Responded(response));
+            self.record_event(Event::Responded(response));
         }
     }
 
-    fn note(&mut self, event: Event) {
+    fn record_event(&mut self, event: Event) {
         self.record.push((self.now, event));
     }
 }
@@ -291,12 +292,12 @@ mod test {
     /// Keeps each acknowledgment back until it is offered the second time, and takes the push bit
     /// from what goes down.
     #[derive(Default)]
-    struct Late {
+    struct DelaysAcks {
         offered: Vec<Seq>,
-        wakes: Option<Instant>,
+        timer: Option<Instant>,
     }
 
-    impl Aid for Late {
+    impl Aid for DelaysAcks {
         fn name(&self) -> &'static str {
             "late"
         }
@@ -311,23 +312,23 @@ mod test {
                 return Verdict::Pass;
             }
             self.offered.push(segment.ack);
-            self.wakes = Some(now + Duration::from_millis(10));
+            self.timer = Some(now + Duration::from_millis(10));
             Verdict::Hold
         }
         fn on_signal(&mut self, _: Instant, _: &Signal, _: &TcpView) {}
         fn on_timeout(&mut self, _: Instant, _: &TcpView) {
-            self.wakes = None;
+            self.timer = None;
         }
-        fn on_done(&mut self, _: Instant, _: &Act, _: Done, _: &TcpView) {}
+        fn on_done(&mut self, _: Instant, _: &Act, _: ActResult, _: &TcpView) {}
         fn next_timeout(&self) -> Option<Instant> {
-            self.wakes
+            self.timer
         }
         fn poll_act(&mut self) -> Option<Act> {
             None
         }
     }
 
-    fn sent_by(line: &Scripted<Late>) -> Vec<(u64, u32)> {
+    fn sent_by(line: &ScriptedDriver<DelaysAcks>) -> Vec<(u64, u32)> {
         let sent = line.record.iter().filter_map(|(at, event)| match event {
             Event::Sent(segment) => Some((at.as_millis(), segment.sequence_len())),
             _ => None,
@@ -337,20 +338,20 @@ mod test {
 
     #[test]
     fn what_is_kept_back_is_offered_again() {
-        let mut line = Scripted::new(Late::default());
+        let mut line = ScriptedDriver::new(DelaysAcks::default());
         line.write(100);
-        assert!(matches!(line.take()[..], [Event::Sent(segment)]
+        assert!(matches!(line.take_events()[..], [Event::Sent(segment)]
             if segment.flags.contains(TcpFlags::PSH)));
         // Offered again when the segment is dealt with, and passed then.
-        let ack = line.peers(Tcp::START + 100);
+        let ack = line.peer_ack(Tcp::START + 100);
         line.receive(ack);
-        assert_eq!(line.take(), [Event::Delivered(ack)]);
+        assert_eq!(line.take_events(), [Event::Delivered(ack)]);
         assert!(line.tcp.outstanding().is_empty());
     }
 
     #[test]
     fn tcp_times_out_and_backs_off() {
-        let mut line = Scripted::new(Late::default());
+        let mut line = ScriptedDriver::new(DelaysAcks::default());
         line.write(100);
         line.run_until(Instant::from_secs(10));
         assert_eq!(sent_by(&line), [(0, 100), (1_000, 100), (3_000, 100), (7_000, 100)]);
@@ -359,11 +360,11 @@ mod test {
 
     #[test]
     fn tcp_probes_a_closed_window() {
-        let mut line = Scripted::new(Late::default());
+        let mut line = ScriptedDriver::new(DelaysAcks::default());
         line.write(100);
-        line.receive(TcpSegment { window: 0, ..line.peers(Tcp::START + 100) });
+        line.receive(TcpSegment { window: 0, ..line.peer_ack(Tcp::START + 100) });
         line.write(100);
-        line.receive(TcpSegment { window: 0, ..line.peers(Tcp::START + 100) });
+        line.receive(TcpSegment { window: 0, ..line.peer_ack(Tcp::START + 100) });
         line.run_until(Instant::from_secs(20));
         assert_eq!(sent_by(&line), [(0, 100), (5_000, 1), (15_000, 1)]);
     }

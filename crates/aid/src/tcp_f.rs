@@ -35,11 +35,13 @@ mod test;
 
 use alloc::boxed::Box;
 
-use driftway_base::{Act, Done, Duration, Ipv4Addr, Release, Seek, Setting, Signal, SignalKind};
+use driftway_base::{
+    Act, ActResult, Assign, Duration, Ipv4Addr, Release, RouteProbe, Signal, SignalKind,
+};
 
 use crate::Aid;
 use crate::kit::{Context, Machine, Protocol, States, named, resume};
-use crate::options::{AidOption, Configure, Set};
+use crate::options::{AidOption, AidOptions, OptionField};
 
 /// What chandran-1998 leaves open.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -54,7 +56,7 @@ pub struct TcpFOptions {
     /// (papers/chandran-1998).
     pub resume_from: ResumeFrom,
     /// Whose RRN ends the snooze (chandran-1998 §4, §5.4).
-    pub wakes_on: WakesOn,
+    pub wakes_on: WakeOn,
 }
 
 /// Where sending goes on after a snooze.
@@ -70,7 +72,7 @@ pub enum ResumeFrom {
 
 /// Whose RRN ends a snooze.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub enum WakesOn {
+pub enum WakeOn {
     /// Any router's.
     #[default]
     Any,
@@ -80,7 +82,7 @@ pub enum WakesOn {
 
 impl TcpFOptions {
     /// The shortest route failure timeout.
-    pub const LEAST_TIMEOUT: Duration = Duration::from_millis(1);
+    pub const MIN_TIMEOUT: Duration = Duration::from_millis(1);
 }
 
 impl Default for TcpFOptions {
@@ -88,28 +90,28 @@ impl Default for TcpFOptions {
         Self {
             route_failure_timeout: Duration::from_secs(20),
             resume_from: ResumeFrom::default(),
-            wakes_on: WakesOn::default(),
+            wakes_on: WakeOn::default(),
         }
     }
 }
 
-impl Configure for TcpFOptions {
+impl AidOptions for TcpFOptions {
     const NAME: &'static str = "tcp-f";
-    const ABOUT: &'static str =
+    const SUMMARY: &'static str =
         "TCP-F (Chandran et al. 1998): snoozes from a route's failure to its return";
     const OPTIONS: &'static [AidOption<Self>] = &[
         AidOption {
             name: "route_failure_timeout",
             about: "from the first RFN on, how long to wait for an RRN",
-            set: Set::Duration {
-                at_least: Self::LEAST_TIMEOUT,
-                at: |o| &mut o.route_failure_timeout,
+            field: OptionField::Duration {
+                min: Self::MIN_TIMEOUT,
+                field: |o| &mut o.route_failure_timeout,
             },
         },
         AidOption {
             name: "resume_from",
             about: "where sending goes on: at the first unacknowledged byte, or where it stopped",
-            set: Set::Choice(&[
+            field: OptionField::Choice(&[
                 ("una", |o| o.resume_from = ResumeFrom::Una),
                 ("nxt", |o| o.resume_from = ResumeFrom::Nxt),
             ]),
@@ -117,9 +119,9 @@ impl Configure for TcpFOptions {
         AidOption {
             name: "wakes_on",
             about: "whose RRN ends the snooze: any router's, or the failure point's",
-            set: Set::Choice(&[
-                ("any", |o| o.wakes_on = WakesOn::Any),
-                ("failure-point", |o| o.wakes_on = WakesOn::FailurePoint),
+            field: OptionField::Choice(&[
+                ("any", |o| o.wakes_on = WakeOn::Any),
+                ("failure-point", |o| o.wakes_on = WakeOn::FailurePoint),
             ]),
         },
     ];
@@ -141,7 +143,7 @@ named! {
 
 named! {
     /// What moves TCP-F.
-    pub enum Cause {
+    pub enum Transition {
         /// An RFN came.
         RouteFailed = "RFN",
         /// An RRN came.
@@ -149,24 +151,26 @@ named! {
         /// The route failure timer went off.
         RouteFailureTimeout = "route failure timer",
         /// The driver can't hold TCP.
-        Refused = "driver refuses",
+        Unsupported = "driver refuses",
         /// There is no connection any more.
         Closed = "connection gone",
     }
 }
 
 impl States for State {
-    type Cause = Cause;
-    const START: Self = Self::Active;
-    const CLOSED: Cause = Cause::Closed;
+    type Transition = Transition;
+    const INITIAL: Self = Self::Active;
+    const CLOSED: Transition = Transition::Closed;
 
-    fn after(self, cause: Cause) -> Self {
+    fn next(self, cause: Transition) -> Self {
         match (self, cause) {
             // chandran-1998 §4
-            (Self::Active, Cause::RouteFailed) => Self::Snooze,
-            (Self::Snooze, Cause::RouteRestored | Cause::RouteFailureTimeout) => Self::Active,
+            (Self::Active, Transition::RouteFailed) => Self::Snooze,
+            (Self::Snooze, Transition::RouteRestored | Transition::RouteFailureTimeout) => {
+                Self::Active
+            }
             // Not in the paper, whose TCP can refuse nothing and whose TCP-F dies with its TCP.
-            (Self::Snooze, Cause::Refused | Cause::Closed) => Self::Active,
+            (Self::Snooze, Transition::Unsupported | Transition::Closed) => Self::Active,
             (unmoved, _) => unmoved,
         }
     }
@@ -183,15 +187,15 @@ pub struct TcpF {
 impl TcpF {
     /// To a new connection.
     pub fn new(options: TcpFOptions) -> Machine<Self> {
-        let timeout = options.route_failure_timeout.max(TcpFOptions::LEAST_TIMEOUT);
+        let timeout = options.route_failure_timeout.max(TcpFOptions::MIN_TIMEOUT);
         let options = TcpFOptions { route_failure_timeout: timeout, ..options };
         Machine::new(Self { options, failure_point: None })
     }
 
     /// May this RRN end the snooze?
-    fn wakes(&self, signal: &Signal) -> bool {
-        self.options.wakes_on == WakesOn::Any
-            || match (self.failure_point, signal.about.reporter) {
+    fn ends_snooze(&self, signal: &Signal) -> bool {
+        self.options.wakes_on == WakeOn::Any
+            || match (self.failure_point, signal.details.reporter) {
                 (Some(of), Some(from)) => of == from,
                 _ => true,
             }
@@ -202,17 +206,17 @@ impl Protocol for TcpF {
     type State = State;
     const NAME: &'static str = TcpFOptions::NAME;
 
-    fn on_transition(&mut self, cx: &mut Context<'_, State>, _: State, cause: Cause) {
+    fn on_transition(&mut self, cx: &mut Context<'_, State>, _: State, cause: Transition) {
         match cx.state() {
             State::Snooze => {
                 // chandran-1998 §4: the first RFN starts the timer; those that follow find us
                 // snoozing and change nothing.
                 *cx.timer = Some(cx.now + self.options.route_failure_timeout);
-                cx.ask(Act::Hold {
+                cx.request(Act::Hold {
                     probe: None,
-                    step_back: self.options.resume_from == ResumeFrom::Una,
+                    rewind_snd_nxt: self.options.resume_from == ResumeFrom::Una,
                     freeze_timers: true,
-                    cwnd: Setting::Keep,
+                    cwnd: Assign::Keep,
                     release: Release::Resume,
                 });
             }
@@ -221,11 +225,11 @@ impl Protocol for TcpF {
                 // chandran-1998 §4: the timers go on from their frozen values, and so do the
                 // windows. When the route failure timer has gone off, all is as after an RRN, and
                 // TCP's own congestion control finds out about the route.
-                if !matches!(cause, Cause::Refused | Cause::Closed) {
-                    cx.ask(resume(Setting::Keep));
+                if !matches!(cause, Transition::Unsupported | Transition::Closed) {
+                    cx.request(resume(Assign::Keep));
                 }
-                if cause != Cause::Refused {
-                    cx.ask(Act::Seek(Seek::Nothing));
+                if cause != Transition::Unsupported {
+                    cx.request(Act::ProbeRoute(RouteProbe::Off));
                 }
             }
         }
@@ -234,11 +238,11 @@ impl Protocol for TcpF {
     fn on_signal(&mut self, cx: &mut Context<'_, State>, signal: &Signal) {
         match signal.kind {
             SignalKind::RouteFailed => {
-                self.failure_point = signal.about.reporter;
-                self.transition(cx, Cause::RouteFailed);
+                self.failure_point = signal.details.reporter;
+                self.transition(cx, Transition::RouteFailed);
             }
-            SignalKind::RouteRestored if self.wakes(signal) => {
-                self.transition(cx, Cause::RouteRestored);
+            SignalKind::RouteRestored if self.ends_snooze(signal) => {
+                self.transition(cx, Transition::RouteRestored);
             }
             // chandran-1998 §5.4: congestion is TCP's own affair.
             _ => {}
@@ -246,17 +250,21 @@ impl Protocol for TcpF {
     }
 
     fn on_timeout(&mut self, cx: &mut Context<'_, State>) {
-        if cx.timer_expires() {
-            self.transition(cx, Cause::RouteFailureTimeout);
+        if cx.take_expired_timer() {
+            self.transition(cx, Transition::RouteFailureTimeout);
         }
     }
 
-    fn on_done(&mut self, cx: &mut Context<'_, State>, act: &Act, done: Done) {
+    fn on_done(&mut self, cx: &mut Context<'_, State>, act: &Act, done: ActResult) {
         match (act, done) {
             // chandran-1998 §4 leaves finding a new route to routing, but a protocol that looks for
             // routes on demand never does for a source that sends nothing.
-            (Act::Hold { .. }, Done::Done) => cx.ask(Act::Seek(Seek::Route)),
-            (Act::Hold { .. }, Done::Unsupported) => self.transition(cx, Cause::Refused),
+            (Act::Hold { .. }, ActResult::Done) => {
+                cx.request(Act::ProbeRoute(RouteProbe::Repeated))
+            }
+            (Act::Hold { .. }, ActResult::Unsupported) => {
+                self.transition(cx, Transition::Unsupported)
+            }
             _ => {}
         }
     }

@@ -5,12 +5,12 @@ use crate::{Duration, Seq, SeqRange};
 
 /// What becomes of one value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub enum Setting<T> {
+pub enum Assign<T> {
     /// As it is.
     #[default]
     Keep,
     /// What a new connection would have.
-    Default,
+    Initial,
     /// This value.
     Value(T),
 }
@@ -58,22 +58,22 @@ impl ProbeSpacing {
 pub enum Retransmit {
     /// What TCP's own loss recovery does.
     #[default]
-    Own,
+    LossRecovery,
     /// The oldest segment. The rest counts as under way still, and the windows stay as they are.
     Oldest,
 }
 
 /// What an own node does to find the peer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub enum Seek {
+pub enum RouteProbe {
     /// It asks the peer for echoes until it is found, so that routing that looks for routes on demand
     /// has a packet to look for one for.
-    Route,
+    Repeated,
     /// It asks the peer for one echo.
-    Echo,
+    Single,
     /// Nothing, or nothing more.
     #[default]
-    Nothing,
+    Off,
 }
 
 /// An intent.
@@ -84,7 +84,7 @@ pub enum Act {
         /// Probe from SND.UNA at this spacing; `None`: stay silent.
         probe: Option<ProbeSpacing>,
         /// Pull the next sequence number back to SND.UNA, so that sending starts over there.
-        step_back: bool,
+        rewind_snd_nxt: bool,
         /// Freeze every timer with what was left of it, that of retransmission included, and with
         /// them what they measure and what congestion control decides (chandran-1998 §4): the
         /// RTO with its back-off, round-trip samples, the window's growth, the count of
@@ -92,7 +92,7 @@ pub enum Act {
         /// the end of the hold.
         freeze_timers: bool,
         /// The congestion window to leave the hold with (bytes).
-        cwnd: Setting<u32>,
+        cwnd: Assign<u32>,
         /// What ends the hold.
         release: Release,
     },
@@ -100,11 +100,11 @@ pub enum Act {
     /// that of retransmission with the timeout of a new transmission, its back-off taken back.
     Resume {
         /// Congestion window (bytes).
-        cwnd: Setting<u32>,
+        cwnd: Assign<u32>,
         /// Slow-start threshold (bytes).
-        ssthresh: Setting<u32>,
+        ssthresh: Assign<u32>,
         /// Retransmission timeout. Whatever is set takes the back-off back, too.
-        rto: Setting<Duration>,
+        rto: Assign<Duration>,
     },
     /// Retransmit, without touching the congestion window or taking RTT samples.
     Resend {
@@ -116,25 +116,25 @@ pub enum Act {
     /// Restore cwnd and ssthresh of before the last reduction.
     Undo,
     /// Respond to congestion now.
-    Cut,
+    ReduceCwnd,
     /// Changes what the next retransmission timeout does, in place of what was asked for before.
-    SetTimer {
+    SetTimeoutResponse {
         /// Do not double the RTO.
         keep_rto: bool,
         /// What goes again.
         retransmit: Retransmit,
         /// The congestion window after it (bytes); [`Setting::Keep`]: what that makes of it.
-        cwnd: Setting<u32>,
+        cwnd: Assign<u32>,
         /// The slow-start threshold after it (bytes); as with `cwnd`.
-        ssthresh: Setting<u32>,
+        ssthresh: Assign<u32>,
     },
     /// Bounds what may be outstanding.
-    Limit {
+    LimitCwnd {
         /// So much (bytes), at least one segment; `None`: as much as TCP's own windows allow.
         cwnd: Option<u32>,
     },
     /// Receiver side: send acknowledgments made up from the view.
-    Emit {
+    SendAcks {
         /// The acknowledgment number; must not be ahead of what was received.
         ack: Seq,
         /// The window to advertise (bytes).
@@ -144,12 +144,12 @@ pub enum Act {
     },
     /// What the own node is to do to find the peer, for a connection that sends nothing by itself.
     /// [`SignalKind::RouteRestored`](crate::SignalKind) says that it is found.
-    Seek(Seek),
+    ProbeRoute(RouteProbe),
 }
 
 /// A driver's answer to an act.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Done {
+pub enum ActResult {
     /// It is done.
     Done,
     /// This driver, or the connection's present state, does not allow it.

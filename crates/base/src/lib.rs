@@ -13,18 +13,20 @@ mod act;
 mod address;
 mod random;
 mod rate;
+mod received_power;
 mod seq;
 mod signal;
-mod strength;
 mod time;
 mod view;
 
-pub use act::{Act, Done, ProbeSize, ProbeSpacing, Release, Retransmit, Seek, Setting};
+pub use act::{Act, ActResult, Assign, ProbeSize, ProbeSpacing, Release, Retransmit, RouteProbe};
 pub use address::{Ecn, Endpoint, FlowKey, Ipv4Addr};
-pub use random::{Chance, RandomStream};
+pub use random::{Probability, RandomStream};
 pub use rate::Rate;
+pub use received_power::ReceivedPower;
 pub use seq::{Seq, SeqRange};
-pub use signal::{About, FailedLink, LostPacket, Ranges, Scope, Signal, SignalKind};
-pub use strength::Strength;
+pub use signal::{
+    FailedLink, PacketDisposition, SeqRanges, Signal, SignalDetails, SignalKind, UnreachableScope,
+};
 pub use time::{Duration, Instant};
 pub use view::{Known, RecoveryState, TcpView};

@@ -15,16 +15,16 @@ pub struct RandomStream {
 
 /// A probability, as the number of 64-bit values out of 2⁶⁴ that count as a hit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Default)]
-pub struct Chance(u64);
+pub struct Probability(u64);
 
-impl Chance {
+impl Probability {
     /// Never.
     pub const NEVER: Self = Self(0);
     /// Always.
     pub const ALWAYS: Self = Self(u64::MAX);
 
     /// The probability `p`, clamped to 0…1 (not-a-number counts as 0).
-    pub fn from_probability(p: f64) -> Self {
+    pub fn from_f64(p: f64) -> Self {
         if p >= 1.0 {
             Self::ALWAYS
         } else if p > 0.0 {
@@ -36,14 +36,14 @@ impl Chance {
 
     /// The probability that at least one of `bits` bits is wrong if each is with `ber`:
     /// 1 − (1 − `ber`)^`bits`, without the loss of digits that this form would have.
-    pub fn of_any_error(ber: f64, bits: u32) -> Self {
+    pub fn from_bit_error_rate(ber: f64, bits: u32) -> Self {
         if ber >= 1.0 {
             return Self::ALWAYS;
         }
         if ber.is_nan() || ber <= 0.0 {
             return Self::NEVER;
         }
-        Self::from_probability(-libm::expm1(f64::from(bits) * libm::log1p(-ber)))
+        Self::from_f64(-libm::expm1(f64::from(bits) * libm::log1p(-ber)))
     }
 }
 
@@ -94,32 +94,33 @@ impl RandomStream {
 
     /// One draw: does it hit? Always takes exactly one number, so that the n-th draw of a stream
     /// stays the n-th whatever the probability.
-    pub const fn hits(&mut self, chance: Chance) -> bool {
+    pub const fn bernoulli(&mut self, chance: Probability) -> bool {
         let draw = self.next_u64();
         draw < chance.0 || chance.0 == u64::MAX
     }
 
     /// A number below `bound` (0 for `bound` 0), by the high half of a 128-bit product. Its bias,
     /// `bound` / 2⁶⁴, is below anything a run could show, and it takes exactly one number.
-    pub const fn below(&mut self, bound: u64) -> u64 {
+    pub const fn uniform_below(&mut self, bound: u64) -> u64 {
         ((self.next_u64() as u128 * bound as u128) >> 64) as u64
     }
 
     /// A span from `low` to `high`, both included. Takes exactly one number.
-    pub const fn duration(&mut self, low: Duration, high: Duration) -> Duration {
+    pub const fn uniform_duration(&mut self, low: Duration, high: Duration) -> Duration {
         let width = high.as_nanos().saturating_sub(low.as_nanos());
-        let offset = if width == u64::MAX { self.next_u64() } else { self.below(width + 1) };
+        let offset =
+            if width == u64::MAX { self.next_u64() } else { self.uniform_below(width + 1) };
         Duration::from_nanos(low.as_nanos().saturating_add(offset))
     }
 
     /// A number in [0, 1) with 53 bits.
-    pub const fn unit(&mut self) -> f64 {
+    pub const fn uniform_f64(&mut self) -> f64 {
         (self.next_u64() >> 11) as f64 / 9_007_199_254_740_992.0
     }
 
     /// An exponentially distributed span with this mean (arrivals of a Poisson process).
-    pub fn exponential(&mut self, mean: Duration) -> Duration {
-        let draw = -libm::log1p(-self.unit());
+    pub fn exponential_duration(&mut self, mean: Duration) -> Duration {
+        let draw = -libm::log1p(-self.uniform_f64());
         Duration::from_nanos((draw * mean.as_nanos() as f64) as u64)
     }
 }
@@ -151,38 +152,40 @@ mod test {
     fn means_come_out() {
         let mut s = RandomStream::new(7, "test", 0);
         let n = 200_000;
-        let hits = (0..n).filter(|_| s.hits(Chance::from_probability(0.3))).count();
+        let hits = (0..n).filter(|_| s.bernoulli(Probability::from_f64(0.3))).count();
         assert!((hits as f64 / f64::from(n) - 0.3).abs() < 0.005);
         let (low, high) = (Duration::from_millis(10), Duration::from_millis(30));
-        let sum: f64 = (0..n).map(|_| s.duration(low, high).as_secs_f64()).sum();
+        let sum: f64 = (0..n).map(|_| s.uniform_duration(low, high).as_secs_f64()).sum();
         assert!((sum / f64::from(n) - 0.02).abs() < 1e-4);
-        let sum: f64 = (0..n).map(|_| s.exponential(Duration::from_secs(1)).as_secs_f64()).sum();
+        let sum: f64 =
+            (0..n).map(|_| s.exponential_duration(Duration::from_secs(1)).as_secs_f64()).sum();
         assert!((sum / f64::from(n) - 1.0).abs() < 0.02);
     }
 
     #[test]
     fn errors_of_a_packet_follow_the_formula() {
         // liu-singh-2001 §V-A: 3.2 % for 100 bytes over four hops.
-        let hop = Chance::of_any_error(1e-5, 800).0 as f64 / 18_446_744_073_709_551_616.0;
+        let hop =
+            Probability::from_bit_error_rate(1e-5, 800).0 as f64 / 18_446_744_073_709_551_616.0;
         assert!((hop - 0.007_968).abs() < 1e-6);
         let mut ok = 1.0;
         for _ in 0..4 {
             ok *= 1.0 - hop;
         }
         assert!(((1.0 - ok) - 0.0315).abs() < 1e-4);
-        assert_eq!(Chance::of_any_error(0.0, 800), Chance::NEVER);
-        assert_eq!(Chance::of_any_error(1.0, 1), Chance::ALWAYS);
-        assert_eq!(Chance::of_any_error(f64::NAN, 1), Chance::NEVER);
+        assert_eq!(Probability::from_bit_error_rate(0.0, 800), Probability::NEVER);
+        assert_eq!(Probability::from_bit_error_rate(1.0, 1), Probability::ALWAYS);
+        assert_eq!(Probability::from_bit_error_rate(f64::NAN, 1), Probability::NEVER);
     }
 
     #[test]
     fn certain_and_impossible_are_exact() {
         let mut s = RandomStream::new(1, "test", 1);
         for _ in 0..1000 {
-            assert!(s.hits(Chance::ALWAYS));
-            assert!(!s.hits(Chance::NEVER));
+            assert!(s.bernoulli(Probability::ALWAYS));
+            assert!(!s.bernoulli(Probability::NEVER));
         }
-        assert_eq!(s.below(0), 0);
-        assert_eq!(s.duration(Duration::MAX, Duration::MAX), Duration::MAX);
+        assert_eq!(s.uniform_below(0), 0);
+        assert_eq!(s.uniform_duration(Duration::MAX, Duration::MAX), Duration::MAX);
     }
 }

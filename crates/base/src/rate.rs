@@ -16,7 +16,7 @@ impl Rate {
         self.0
     }
     /// The time that `bytes` bytes take, rounded up to a nanosecond; at most [`Duration::MAX`].
-    pub const fn time_for(self, bytes: u32) -> Duration {
+    pub const fn transmission_time(self, bytes: u32) -> Duration {
         let bits = bytes as u128 * 8 * 1_000_000_000;
         let nanos = bits.div_ceil(self.0 as u128);
         Duration::from_nanos(if nanos > u64::MAX as u128 { u64::MAX } else { nanos as u64 })
@@ -29,9 +29,9 @@ mod test {
 
     #[test]
     fn a_packet_of_140_bytes_takes_35_ms_at_32_kbit_s() {
-        assert_eq!(Rate::from_bps(32_000).time_for(140), Duration::from_millis(35));
-        assert_eq!(Rate::from_bps(0).time_for(1), Duration::from_secs(8));
-        assert_eq!(Rate::from_bps(1).time_for(u32::MAX), Duration::MAX);
-        assert_eq!(Rate::from_bps(3).time_for(1), Duration::from_nanos(2_666_666_667));
+        assert_eq!(Rate::from_bps(32_000).transmission_time(140), Duration::from_millis(35));
+        assert_eq!(Rate::from_bps(0).transmission_time(1), Duration::from_secs(8));
+        assert_eq!(Rate::from_bps(1).transmission_time(u32::MAX), Duration::MAX);
+        assert_eq!(Rate::from_bps(3).transmission_time(1), Duration::from_nanos(2_666_666_667));
     }
 }

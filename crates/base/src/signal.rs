@@ -9,14 +9,14 @@ pub struct Signal {
     /// What happened.
     pub kind: SignalKind,
     /// What is known about it.
-    pub about: About,
+    pub details: SignalDetails,
 }
 
 /// What happened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SignalKind {
     /// A router has no way to the destination (ICMP destination unreachable, RFC 792).
-    Unreachable(Scope),
+    Unreachable(UnreachableScope),
     /// A router asks to send less (ICMP source quench, RFC 792; obsolete by RFC 6633).
     SourceQuench,
     /// The peer echoes a congestion mark (RFC 3168).
@@ -31,12 +31,12 @@ pub enum SignalKind {
     /// found out, by way of routing.
     PacketLost {
         /// What they carried.
-        ranges: Ranges,
+        ranges: SeqRanges,
         /// What became of them.
-        fate: LostPacket,
+        disposition: PacketDisposition,
     },
     /// The own node's routing looks for a route to the destination (yu-2004 §3.2).
-    Searching,
+    RouteDiscovery,
     /// The own node's link, [`About::failed_link`], carries again.
     LinkUp,
     /// The own node's link, [`About::failed_link`], does not carry.
@@ -44,13 +44,13 @@ pub enum SignalKind {
     /// The own node's link, [`About::failed_link`], will not carry much longer.
     LinkFading {
         /// How much longer, as far as one can know.
-        lead: Duration,
+        expected_lifetime: Duration,
     },
 }
 
 /// What became of a packet that a failed link did not carry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum LostPacket {
+pub enum PacketDisposition {
     /// It is lost.
     Lost,
     /// It has another route.
@@ -59,14 +59,14 @@ pub enum LostPacket {
 
 /// Some ranges of sequence numbers, as a notice can hold: up to [`MOST`](Self::MOST), oldest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub struct Ranges {
+pub struct SeqRanges {
     list: [SeqRange; Self::MOST],
     len: u8,
 }
 
-impl Ranges {
+impl SeqRanges {
     /// How many ranges there is room for: as many segments as yu-2004's window has.
-    pub const MOST: usize = 8;
+    pub const MAX: usize = 8;
 
     /// Adds a range, into the one before where the two touch. What there is no room for is left out;
     /// was there?
@@ -92,7 +92,7 @@ impl Ranges {
 
 /// What cannot be reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Scope {
+pub enum UnreachableScope {
     /// The network.
     Net,
     /// The host.
@@ -110,7 +110,7 @@ pub struct FailedLink {
 
 /// Where a signal comes from and what it speaks of; each field where known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub struct About {
+pub struct SignalDetails {
     /// The destination that cannot be reached, or that is congested.
     pub destination: Option<Ipv4Addr>,
     /// The flow whose packet drew the signal, in the packet's direction.
@@ -125,8 +125,8 @@ pub struct About {
 
 impl Signal {
     /// A signal of which nothing else is known.
-    pub fn of(kind: SignalKind) -> Self {
-        Self { kind, about: About::default() }
+    pub fn new(kind: SignalKind) -> Self {
+        Self { kind, details: SignalDetails::default() }
     }
 
     /// Is it about the connection whose packets are `flow`, and is the number that it quotes outstanding
@@ -136,10 +136,10 @@ impl Signal {
     pub fn concerns(&self, flow: FlowKey, view: &TcpView) -> bool {
         let is_outstanding = |seq| {
             view.outstanding().is_some_and(|range| range.contains(seq))
-                || self.kind == SignalKind::RouteFailed && view.max.value() == Some(seq)
+                || self.kind == SignalKind::RouteFailed && view.snd_max.value() == Some(seq)
         };
-        self.about.flow.is_none_or(|about| about == flow)
-            && self.about.seq.is_none_or(is_outstanding)
+        self.details.flow.is_none_or(|about| about == flow)
+            && self.details.seq.is_none_or(is_outstanding)
     }
 }
 
@@ -150,11 +150,11 @@ mod test {
     #[test]
     fn ranges_that_touch_are_one_and_the_rest_is_left_out() {
         let nth = |n: u32| SeqRange::new(Seq(n * 100), Seq(n * 100 + 100));
-        let mut ranges = Ranges::default();
+        let mut ranges = SeqRanges::default();
         assert!(ranges.push(nth(0)) && ranges.push(nth(1)));
         assert_eq!(ranges.as_slice(), [SeqRange::new(Seq(0), Seq(200))]);
         assert!((1..8).all(|n| ranges.push(nth(3 * n))));
-        assert!(!ranges.push(nth(90)) && ranges.as_slice().len() == Ranges::MOST);
+        assert!(!ranges.push(nth(90)) && ranges.as_slice().len() == SeqRanges::MAX);
         assert!(ranges.push(nth(22)), "it touches the last");
         assert_eq!(ranges.as_slice()[7], SeqRange::new(Seq(2100), Seq(2300)));
     }
@@ -165,15 +165,15 @@ mod test {
         let end = |host, port| Endpoint::new(Ipv4Addr::new(10, 0, 0, host), port);
         let flow = FlowKey { source: end(1, 1000), destination: end(2, 80) };
         let view = TcpView {
-            una: Known::Exact(Seq(u32::MAX - 9)),
-            max: Known::Exact(Seq(90)),
+            snd_una: Known::Exact(Seq(u32::MAX - 9)),
+            snd_max: Known::Exact(Seq(90)),
             ..TcpView::default()
         };
         let concerns = |kind, flow_of_it, seq| {
-            let about = About { flow: flow_of_it, seq, ..About::default() };
-            Signal { kind, about }.concerns(flow, &view)
+            let about = SignalDetails { flow: flow_of_it, seq, ..SignalDetails::default() };
+            Signal { kind, details: about }.concerns(flow, &view)
         };
-        let unreachable = SignalKind::Unreachable(Scope::Net);
+        let unreachable = SignalKind::Unreachable(UnreachableScope::Net);
         assert!(concerns(unreachable, None, None) && concerns(unreachable, Some(flow), None));
         let back = FlowKey { source: flow.destination, destination: flow.source };
         let other = FlowKey { destination: end(3, 80), ..flow };

@@ -1,6 +1,6 @@
 //! What an aid sees of a connection.
 
-use crate::{Duration, Instant, Seq, SeqRange, Strength};
+use crate::{Duration, Instant, ReceivedPower, Seq, SeqRange};
 
 /// How well a field is known. Our own TCP is known exactly; under a foreign kernel much is
 /// estimated from the packets that pass, or not known at all.
@@ -40,15 +40,15 @@ pub enum RecoveryState {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct TcpView {
     /// Is the connection synchronized (ESTABLISHED or later)?
-    pub synchronized: bool,
+    pub is_synchronized: bool,
     /// Largest payload of one segment, after options (bytes).
     pub mss: Known<u32>,
     /// Oldest sequence number not yet acknowledged (SND.UNA).
-    pub una: Known<Seq>,
+    pub snd_una: Known<Seq>,
     /// Next sequence number to send (SND.NXT; behind `max` while going back).
-    pub nxt: Known<Seq>,
+    pub snd_nxt: Known<Seq>,
     /// One past the highest sequence number ever sent.
-    pub max: Known<Seq>,
+    pub snd_max: Known<Seq>,
     /// Congestion window (bytes).
     pub cwnd: Known<u32>,
     /// Slow-start threshold (bytes).
@@ -64,24 +64,24 @@ pub struct TcpView {
     /// What loss recovery is doing.
     pub recovery: Known<RecoveryState>,
     /// In persist mode: the sender only probes.
-    pub persisting: Known<bool>,
+    pub is_persisting: Known<bool>,
     /// Both ends have agreed on ECN, so that routers can mark what they would else drop (RFC 3168).
-    pub ecn: Known<bool>,
+    pub is_ecn_negotiated: Known<bool>,
     /// Next sequence number expected from the peer (RCV.NXT).
     pub rcv_nxt: Known<Seq>,
     /// The receive window we advertise (bytes).
     pub advertised_window: Known<u32>,
     /// What the node's radio knows of the neighbour over which packets leave; not known where there is
     /// no radio, or nobody listens.
-    pub next_hop: Known<Strength>,
+    pub next_hop_power: Known<ReceivedPower>,
 }
 
 impl TcpView {
     /// What is sent and not acknowledged, the SYN's and the FIN's number included; `None` if that
     /// is nothing, or not known.
     pub fn outstanding(&self) -> Option<SeqRange> {
-        let una = self.una.value()?;
-        let end = self.max.value().or(self.nxt.value())?;
+        let una = self.snd_una.value()?;
+        let end = self.snd_max.value().or(self.snd_nxt.value())?;
         end.after(una).then_some(SeqRange::new(una, end))
     }
 }

@@ -5,7 +5,7 @@ use std::num::NonZeroU64;
 use std::path::PathBuf;
 use std::str::FromStr;
 
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, Parser, Subcommand, ValueEnum};
 use driftway_experiment::sweep::Vary;
 use driftway_scenario::{Size, Time};
 
@@ -56,15 +56,28 @@ In the JSON document every name ends with its unit: _s seconds, _bps bits per se
 (1 kB = 1000 bytes), _ratio none. `ci90` and `ci95` are intervals of the mean (Student's t).
 A run is a function of scenario, seed and version: --jobs never changes a result.")]
     Run(RunArgs),
-    /// Say what is wrong with a scenario, or what it would run
+    /// Check scenarios and say what they would run
     #[command(after_help = "\
 Examples:
   driftway check lossy-path.toml
+  driftway check scenarios/*.toml
   driftway check lossy-path.toml --show --set network.hops=8
+      the file with every default written out, each key with its documentation
+  driftway check lossy-path.toml --show=brief
+      the same without documentation
+  driftway check --schema > driftway.schema.json
+      for an editor that completes and checks TOML files (Taplo, VS Code's Even Better TOML)
 
-Says what is wrong with file, line and column, and runs nothing. Quantities carry their unit in the
+Reports each error with file, line and column, and runs nothing. docs/scenario.md lists all keys. Quantities carry their unit in the
 value (\"32 kbit/s\", \"20 ms\", \"1 MB\"); only counts and ratios are bare numbers.")]
     Check(CheckArgs),
+    /// Print a script by which a shell completes driftway's commands and options
+    #[command(after_help = "\
+Examples:
+  driftway completions bash > ~/.local/share/bash-completion/completions/driftway
+  driftway completions zsh > ~/.zfunc/_driftway
+  driftway completions fish > ~/.config/fish/completions/driftway.fish")]
+    Completions(CompletionsArgs),
     /// Run programs over a scenario's path in real time, with the kernel's own TCP
     #[command(after_help = "\
 Examples:
@@ -346,11 +359,40 @@ pub struct GuardianArgs {
 /// `driftway check`
 #[derive(Debug, Args)]
 pub struct CheckArgs {
-    #[command(flatten)]
-    pub scenario: ScenarioArgs,
-    /// Print the scenario with every default filled in
-    #[arg(long)]
-    pub show: bool,
+    /// Scenario files, paper:NAME/FILE, or paper:NAME#FIGURE/ARM/POINT
+    #[arg(value_name = "SCENARIO.toml", required_unless_present = "schema")]
+    pub scenarios: Vec<PathBuf>,
+    /// Change a key in each of them, e.g. network.hops=8
+    #[arg(long = "set", value_name = "KEY=VALUE", value_parser = assignment)]
+    pub set: Vec<(String, String)>,
+    /// Print each scenario with every default filled in, and with the documentation of each key
+    #[arg(
+        long,
+        value_name = "FORM",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "full"
+    )]
+    pub show: Option<Show>,
+    /// Print the JSON schema of scenario files, for editors
+    #[arg(long, conflicts_with_all = ["scenarios", "set", "show"])]
+    pub schema: bool,
+}
+
+/// How much `check --show` prints.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Show {
+    /// Keys, values and documentation
+    Full,
+    /// Keys and values
+    Brief,
+}
+
+/// `driftway completions`
+#[derive(Debug, Args)]
+pub struct CompletionsArgs {
+    /// The shell that reads the script
+    pub shell: clap_complete::Shell,
 }
 
 /// `driftway sweep`

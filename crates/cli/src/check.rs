@@ -2,36 +2,56 @@
 
 use std::io::Write;
 
-use driftway_scenario::{Application, Mac, Mobility, Model, Network, Routing, Scenario, Transport};
+use driftway_experiment::study::source;
+use driftway_scenario::{
+    Application, Mac, Mobility, MobilityModel, Network, Routing, Scenario, Transport,
+};
 
-use crate::args::{CheckArgs, ScenarioArgs};
+use crate::args::{CheckArgs, ScenarioArgs, Show};
 use crate::failure::Failure;
 use crate::text::{count, list};
 
 /// Flows that are described one by one.
-const DESCRIBED: usize = 6;
+const MAX_FLOWS_LISTED: usize = 6;
 
 /// Loads a scenario with what the command line changes.
 ///
 /// # Errors
 /// What is wrong with it, and where.
-pub fn load(args: &ScenarioArgs) -> Result<Scenario, Failure> {
-    Ok(driftway_experiment::study::find::scenario(&args.scenario, &args.set)?)
+pub fn load_scenario(args: &ScenarioArgs) -> Result<Scenario, Failure> {
+    Ok(source::load_scenario(&args.scenario, &args.set)?)
 }
 
-/// Says what would run, or prints the scenario with its defaults.
+/// Says what each scenario would run, or prints it with its defaults; or prints the schema of all.
 ///
 /// # Errors
-/// What is wrong with the scenario, and where.
+/// The errors of each scenario that has one, and where they are; the others are checked all the same.
 pub fn check(args: &CheckArgs) -> Result<(), Failure> {
-    let scenario = load(&args.scenario)?;
     let mut out = anstream::stdout().lock();
-    if args.show {
-        write!(out, "{}", scenario.show())?;
-    } else {
-        writeln!(out, "ok: {}", summary(&scenario))?;
+    if args.schema {
+        writeln!(out, "{:#}", Scenario::schema())?;
+        return Ok(());
     }
-    Ok(())
+    let mut errors = Vec::new();
+    for path in &args.scenarios {
+        let scenario = match source::load_scenario(path, &args.set) {
+            Ok(scenario) => scenario,
+            Err(error) => {
+                errors.push(Failure::from(error));
+                continue;
+            }
+        };
+        // Several files are one output, in which a comment says where each begins.
+        if args.show.is_some() && args.scenarios.len() > 1 {
+            writeln!(out, "# {}\n", path.display())?;
+        }
+        match args.show {
+            Some(Show::Full) => write!(out, "{}", scenario.show_documented())?,
+            Some(Show::Brief) => write!(out, "{}", scenario.show())?,
+            None => writeln!(out, "ok: {}", summary(&scenario))?,
+        }
+    }
+    Failure::of_several(errors)
 }
 
 /// `four lossy hops: a path of 4 hops with 1 fault, at most 3000 s`, and a line for each flow.
@@ -52,10 +72,14 @@ fn summary(scenario: &Scenario) -> String {
             let (moves, air, finds) = (
                 match &adhoc.mobility {
                     Mobility::File(movement) => format!("move as {} says", movement.file),
-                    Mobility::Model(Model::RandomWaypoint { speed: (slow, fast), .. }) => {
+                    Mobility::Model(MobilityModel::RandomWaypoint {
+                        speed: (slow, fast), ..
+                    }) => {
                         format!("go from waypoint to waypoint at {slow} to {fast}")
                     }
-                    Mobility::Model(Model::ConstantVelocity { .. }) => "go straight on".to_owned(),
+                    Mobility::Model(MobilityModel::ConstantVelocity { .. }) => {
+                        "go straight on".to_owned()
+                    }
                     Mobility::Positions { .. } | Mobility::Chain { .. } => "stay".to_owned(),
                 },
                 match adhoc.mac {
@@ -72,10 +96,10 @@ fn summary(scenario: &Scenario) -> String {
         }
     };
     let mut text = format!("{}: {network}, at most {}", scenario.name, scenario.duration);
-    for flow in scenario.flows.iter().take(DESCRIBED) {
-        let mut what = application(flow.application);
+    for flow in scenario.flows.iter().take(MAX_FLOWS_LISTED) {
+        let mut description = application(flow.application);
         if let Some(back) = flow.back {
-            what += &format!(" and back {}", application(back));
+            description += &format!(" and back {}", application(back));
         }
         let over = match (flow.transport, &flow.tcp) {
             (Transport::Tcp, Some(tcp)) => {
@@ -88,11 +112,13 @@ fn summary(scenario: &Scenario) -> String {
             "none" => "no aid",
             name => name,
         };
-        text +=
-            &format!("\n  {} → {} from {}: {what}, {over}, {aid}", flow.from, flow.to, flow.start);
+        text += &format!(
+            "\n  {} → {} from {}: {description}, {over}, {aid}",
+            flow.from, flow.to, flow.start
+        );
     }
-    if scenario.flows.len() > DESCRIBED {
-        text += &format!("\n  and {} more flows", scenario.flows.len() - DESCRIBED);
+    if scenario.flows.len() > MAX_FLOWS_LISTED {
+        text += &format!("\n  and {} more flows", scenario.flows.len() - MAX_FLOWS_LISTED);
     }
     text
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 /// The exit status of a program that SIGINT ends.
-const STOPPED: u8 = 130;
+const INTERRUPTED_STATUS: u8 = 130;
 
 /// Why a command did not do what it was asked.
 #[derive(Debug)]
@@ -15,9 +15,9 @@ pub enum Failure {
     /// The input is fine, yet it could not be done.
     Failed(String),
     /// Somebody stopped it.
-    Stopped(String),
+    Interrupted(String),
     /// Standard output was closed by whoever read it (`driftway … | head`).
-    ReaderGone,
+    BrokenPipe,
 }
 
 impl Failure {
@@ -26,16 +26,39 @@ impl Failure {
         Self::Failed(format!("can't {doing} {}: {error}", path.display()))
     }
 
+    /// One failure with the messages of those of several inputs; nothing if there are none. Wrong input
+    /// goes before what failed otherwise.
+    pub fn of_several(failures: Vec<Self>) -> Result<(), Self> {
+        let mut messages = Vec::new();
+        let mut input = false;
+        for failure in failures {
+            match failure {
+                Self::Input(message) => {
+                    input = true;
+                    messages.push(message.trim_end().to_owned());
+                }
+                Self::Failed(message) => messages.push(message.trim_end().to_owned()),
+                other => return Err(other),
+            }
+        }
+        let message = messages.join("\nerror: ");
+        match (message.is_empty(), input) {
+            (true, _) => Ok(()),
+            (false, true) => Err(Self::Input(message)),
+            (false, false) => Err(Self::Failed(message)),
+        }
+    }
+
     /// Says it on standard error.
     pub fn report(self) -> ExitCode {
         let (message, status) = match self {
             Self::Input(message) => (message, 2),
             Self::Failed(message) => (message, 1),
-            Self::Stopped(message) => {
+            Self::Interrupted(message) => {
                 anstream::eprintln!("{message}");
-                return ExitCode::from(STOPPED);
+                return ExitCode::from(INTERRUPTED_STATUS);
             }
-            Self::ReaderGone => return ExitCode::SUCCESS,
+            Self::BrokenPipe => return ExitCode::SUCCESS,
         };
         let style = anstyle::Style::new().bold().fg_color(Some(anstyle::AnsiColor::Red.into()));
         anstream::eprintln!("{style}error:{style:#} {}", message.trim_end());
@@ -58,7 +81,7 @@ impl From<driftway_experiment::Error> for Failure {
 impl From<io::Error> for Failure {
     fn from(error: io::Error) -> Self {
         if error.kind() == io::ErrorKind::BrokenPipe {
-            Self::ReaderGone
+            Self::BrokenPipe
         } else {
             Self::Failed(format!("can't write to standard output: {error}"))
         }

@@ -7,17 +7,17 @@ use std::path::{Path, PathBuf};
 use crate::failure::Failure;
 
 /// The list of the files of a set of results, beside them.
-const LIST: &str = ".driftway";
+const MANIFEST: &str = ".driftway";
 
 /// A directory that results will go to. It is made, and tried, before the work begins, so that an
 /// hour's work does not end at a directory that can't be written.
 #[derive(Debug)]
-pub struct Destination {
+pub struct OutputDir {
     dir: PathBuf,
-    made: bool,
+    is_created: bool,
 }
 
-impl Destination {
+impl OutputDir {
     /// Makes `dir` if need be, and tries it.
     ///
     /// # Errors
@@ -26,12 +26,12 @@ impl Destination {
         let made = !dir.exists();
         fs::create_dir_all(dir).map_err(|e| Failure::file("make the directory", dir, &e))?;
         tempfile::tempfile_in(dir).map_err(|e| Failure::file("write into", dir, &e))?;
-        Ok(Self { dir: dir.to_owned(), made })
+        Ok(Self { dir: dir.to_owned(), is_created: made })
     }
 
     /// Nothing will come: takes the directory away again if it was made for nothing.
-    pub fn abandon(self) {
-        if self.made {
+    pub fn remove_if_created(self) {
+        if self.is_created {
             // Whatever stands in the way of that is no reason for another message.
             let _ = fs::remove_dir(&self.dir);
         }
@@ -86,7 +86,7 @@ impl Staging {
     ///
     /// # Errors
     /// It can't be made.
-    pub fn begin(&self, name: &str) -> Result<BufWriter<File>, Failure> {
+    pub fn create(&self, name: &str) -> Result<BufWriter<File>, Failure> {
         let file = File::create(self.staged.path().join(name));
         file.map(BufWriter::new).map_err(|e| Failure::file("write", &self.dir.join(name), &e))
     }
@@ -95,7 +95,7 @@ impl Staging {
     ///
     /// # Errors
     /// What was refused.
-    pub fn done(&mut self, name: &str, written: io::Result<()>) -> Result<(), Failure> {
+    pub fn add_finished(&mut self, name: &str, written: io::Result<()>) -> Result<(), Failure> {
         let path = self.staged.path().join(name);
         written
             .and_then(|()| File::open(path)?.sync_all())
@@ -118,16 +118,16 @@ impl Staging {
     ///
     /// # Errors
     /// A file can't be renamed or removed.
-    pub fn replace(mut self) -> Result<(), Failure> {
+    pub fn replace_previous(mut self) -> Result<(), Failure> {
         let Some(last) = self.names.pop() else { return Ok(()) };
-        let list = self.dir.join(LIST);
+        let list = self.dir.join(MANIFEST);
         let older = match fs::read_to_string(&list) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
             read => read.map_err(|error| Failure::file("read", &list, &error))?,
         };
         let mut names = self.names.join("\n");
         names += &format!("\n{last}\n");
-        self.write_text(LIST, &names)?;
+        self.write_text(MANIFEST, &names)?;
         self.names.push(last);
         let is_plain = |name: &&str| Path::new(name).file_name() == Some(name.as_ref());
         // The one that speaks for all goes first.
@@ -171,7 +171,7 @@ fn remove(file: &Path) -> Result<(), Failure> {
 mod test {
     use super::*;
 
-    fn names(dir: &Path) -> Vec<String> {
+    fn file_names(dir: &Path) -> Vec<String> {
         let mut names: Vec<_> = fs::read_dir(dir)
             .unwrap()
             .map(|entry| entry.unwrap().file_name().into_string().unwrap())
@@ -184,38 +184,38 @@ mod test {
     fn nothing_is_there_before_everything_is() {
         let top = tempfile::tempdir().unwrap();
         let dir = top.path().join("a/b");
-        let mut staging = Destination::open(&dir).unwrap().stage().unwrap();
+        let mut staging = OutputDir::open(&dir).unwrap().stage().unwrap();
         staging.write_text("one", "1").unwrap();
         assert!(!dir.join("one").exists());
         let refused = staging.write("two", |_| Err(io::Error::other("no more")));
         assert!(refused.is_err());
         staging.commit().unwrap();
-        assert_eq!(names(&dir), ["one"]);
+        assert_eq!(file_names(&dir), ["one"]);
     }
 
     #[test]
     fn what_is_not_committed_leaves_nothing() {
         let top = tempfile::tempdir().unwrap();
-        let mut staging = Destination::open(top.path()).unwrap().stage().unwrap();
+        let mut staging = OutputDir::open(top.path()).unwrap().stage().unwrap();
         staging.write_text("one", "1").unwrap();
         drop(staging);
-        assert!(names(top.path()).is_empty());
+        assert!(file_names(top.path()).is_empty());
         let dir = top.path().join("new");
-        Destination::open(&dir).unwrap().abandon();
+        OutputDir::open(&dir).unwrap().remove_if_created();
         assert!(!dir.exists());
     }
 
     #[test]
     fn what_was_begun_is_there_when_it_is_done() {
         let top = tempfile::tempdir().unwrap();
-        let mut staging = Destination::open(top.path()).unwrap().stage().unwrap();
+        let mut staging = OutputDir::open(top.path()).unwrap().stage().unwrap();
         for name in ["good", "bad", "forgotten"] {
-            staging.begin(name).unwrap().write_all(b"half").unwrap();
+            staging.create(name).unwrap().write_all(b"half").unwrap();
         }
-        staging.done("good", Ok(())).unwrap();
-        assert!(staging.done("bad", Err(io::ErrorKind::StorageFull.into())).is_err());
+        staging.add_finished("good", Ok(())).unwrap();
+        assert!(staging.add_finished("bad", Err(io::ErrorKind::StorageFull.into())).is_err());
         staging.commit().unwrap();
-        assert_eq!(names(top.path()), ["good"]);
+        assert_eq!(file_names(top.path()), ["good"]);
     }
 
     #[test]
@@ -223,19 +223,19 @@ mod test {
         let outer = tempfile::tempdir().unwrap();
         let top = tempfile::tempdir_in(outer.path()).unwrap();
         let set = |files: &[&str]| {
-            let mut staging = Destination::open(top.path()).unwrap().stage().unwrap();
+            let mut staging = OutputDir::open(top.path()).unwrap().stage().unwrap();
             files.iter().for_each(|name| staging.write_text(name, "").unwrap());
-            staging.replace().unwrap();
+            staging.replace_previous().unwrap();
         };
         fs::write(top.path().join("mine.txt"), "").unwrap();
         set(&["trace-1", "trace-2", "results.json"]);
         set(&["trace-2", "results.json"]);
-        assert_eq!(names(top.path()), [".driftway", "mine.txt", "results.json", "trace-2"]);
+        assert_eq!(file_names(top.path()), [".driftway", "mine.txt", "results.json", "trace-2"]);
         // Nobody is led astray by a list.
-        fs::write(top.path().join(LIST), "../x\n/etc/passwd\n..\nmine.txt\n").unwrap();
+        fs::write(top.path().join(MANIFEST), "../x\n/etc/passwd\n..\nmine.txt\n").unwrap();
         fs::write(top.path().parent().unwrap().join("x"), "").unwrap();
         set(&["results.json"]);
-        assert_eq!(names(top.path()), [".driftway", "results.json", "trace-2"]);
+        assert_eq!(file_names(top.path()), [".driftway", "results.json", "trace-2"]);
         assert!(top.path().parent().unwrap().join("x").exists());
         fs::remove_file(top.path().parent().unwrap().join("x")).unwrap();
     }

@@ -2,6 +2,7 @@
 
 #![forbid(unsafe_code)]
 
+mod aggregate;
 mod args;
 mod bench;
 mod check;
@@ -16,22 +17,22 @@ mod runner;
 mod shim;
 mod sweep;
 mod tables;
+mod terminal_width;
 mod text;
-mod together;
 mod validate;
-mod width;
 
 use std::process::ExitCode;
 
-use clap::Parser;
+use clap::{CommandFactory, Parser};
 
 use crate::args::{Cli, Command};
 use crate::failure::Failure;
 
 fn main() -> ExitCode {
-    let done = match Cli::parse().command {
+    let result = match Cli::parse().command {
         Command::Run(args) => run::run(&args),
         Command::Check(args) => check::check(&args),
+        Command::Completions(args) => completions(args.shell),
         Command::Emulate(args) => {
             return emulate::emulate(&args).unwrap_or_else(Failure::report);
         }
@@ -43,8 +44,17 @@ fn main() -> ExitCode {
         Command::Sweep(args) => sweep::sweep(&args),
         Command::Validate(args) => validate::validate(&args),
     };
-    match done {
+    match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => failure.report(),
     }
+}
+
+/// Prints the script by which `shell` completes this command.
+fn completions(shell: clap_complete::Shell) -> Result<(), Failure> {
+    use std::io::Write;
+    let mut script = Vec::new();
+    clap_complete::generate(shell, &mut Cli::command(), "driftway", &mut script);
+    anstream::stdout().lock().write_all(&script)?;
+    Ok(())
 }

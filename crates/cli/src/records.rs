@@ -4,14 +4,14 @@ use std::io;
 use std::path::Path;
 
 use driftway_scenario::{Network, Scenario};
-use driftway_sim::Watch;
+use driftway_sim::Observers;
 use driftway_sim::capture::Capture;
 use driftway_sim::log::EventLog;
 use driftway_sim::trace::Trace;
 
 use crate::args::RunArgs;
 use crate::failure::Failure;
-use crate::files::{Destination, Staging};
+use crate::files::{OutputDir, Staging};
 
 /// Where it goes.
 pub struct Records {
@@ -22,14 +22,14 @@ pub struct Records {
 
 /// What is kept of one run beside its result.
 #[derive(Default)]
-pub struct Kept {
+pub struct RunRecords {
     pub trace: Option<Trace>,
     pub log: Option<EventLog>,
     pub capture: Option<Capture>,
 }
 
 /// What became of it.
-pub struct Done {
+pub struct FinishedRecords {
     pub trace: Option<Trace>,
     log: Option<io::Result<()>>,
     capture: Option<io::Result<()>>,
@@ -50,7 +50,7 @@ impl Records {
                     &format!("leave --runs out, and choose the run with --seed {}", args.seed),
                 ));
             }
-            if !Capture::can_be_of(scenario) {
+            if !Capture::supports(scenario) {
                 let (what, help) = match &scenario.network {
                     Network::Path(_) => (
                         "there is no air on a path",
@@ -63,7 +63,7 @@ impl Records {
                 };
                 return Err(refused(path, what, help));
             }
-            place(path)
+            open_capture(path)
         });
         Ok(Self { events: args.events, pcap: pcap.transpose()? })
     }
@@ -72,39 +72,39 @@ impl Records {
     ///
     /// # Errors
     /// A file can't be made.
-    pub fn begin(
+    pub fn start_run(
         &self,
         out: Option<&Staging>,
         scenario: &Scenario,
         seed: u64,
         traced: bool,
-    ) -> Result<Kept, Failure> {
+    ) -> Result<RunRecords, Failure> {
         let log = match out.filter(|_| traced && self.events) {
-            Some(out) => Some(EventLog::new(Box::new(out.begin(&EventLog::file(seed))?))),
+            Some(out) => Some(EventLog::new(Box::new(out.create(&EventLog::file_name(seed))?))),
             None => None,
         };
         let capture = match &self.pcap {
-            Some((staging, name)) => Capture::new(Box::new(staging.begin(name)?), scenario, seed),
+            Some((staging, name)) => Capture::new(Box::new(staging.create(name)?), scenario, seed),
             None => None,
         };
-        Ok(Kept { trace: traced.then(Trace::default), log, capture })
+        Ok(RunRecords { trace: traced.then(Trace::default), log, capture })
     }
 
     /// The run of this seed is over, and its result is good.
     ///
     /// # Errors
     /// What its files refused.
-    pub fn done(
+    pub fn finish_run(
         &mut self,
         out: Option<&mut Staging>,
         seed: u64,
-        done: Done,
+        done: FinishedRecords,
     ) -> Result<(), Failure> {
         if let (Some(out), Some(written)) = (out, done.log) {
-            out.done(&EventLog::file(seed), written)?;
+            out.add_finished(&EventLog::file_name(seed), written)?;
         }
         if let (Some((staging, name)), Some(written)) = (&mut self.pcap, done.capture) {
-            staging.done(name, written)?;
+            staging.add_finished(name, written)?;
         }
         Ok(())
     }
@@ -118,15 +118,19 @@ impl Records {
     }
 }
 
-impl Kept {
+impl RunRecords {
     /// What a run is watched by.
-    pub fn watch(&mut self) -> Watch<'_> {
-        Watch { trace: self.trace.as_mut(), log: self.log.as_mut(), capture: self.capture.as_mut() }
+    pub fn watch(&mut self) -> Observers<'_> {
+        Observers {
+            trace: self.trace.as_mut(),
+            log: self.log.as_mut(),
+            capture: self.capture.as_mut(),
+        }
     }
 
     /// The run is over.
-    pub fn finish(self) -> Done {
-        Done {
+    pub fn finish(self) -> FinishedRecords {
+        FinishedRecords {
             trace: self.trace,
             log: self.log.map(EventLog::finish),
             capture: self.capture.map(Capture::finish),
@@ -135,7 +139,7 @@ impl Kept {
 }
 
 /// The directory of a file, ready to be written, and its name there.
-fn place(path: &Path) -> Result<(Staging, String), Failure> {
+fn open_capture(path: &Path) -> Result<(Staging, String), Failure> {
     let help = "--pcap wants the name of a file that can be written, as in --pcap run.pcapng";
     let dir = match path.parent() {
         Some(parent) if parent.as_os_str().is_empty() => Path::new("."),
@@ -153,7 +157,7 @@ fn place(path: &Path) -> Result<(Staging, String), Failure> {
     if !dir.is_dir() {
         return Err(refused(path, &format!("there is no directory {}", dir.display()), help));
     }
-    let staging = Destination::open(dir).and_then(|dir| dir.stage());
+    let staging = OutputDir::open(dir).and_then(|dir| dir.stage());
     let staging = staging.map_err(|failure| match failure {
         Failure::Failed(message) => refused(path, &message, help),
         other => other,

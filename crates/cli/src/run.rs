@@ -5,19 +5,19 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
 
 use driftway_experiment::command;
-use driftway_experiment::runner::in_order;
+use driftway_experiment::runner::parallel_map;
 use driftway_experiment::summary::summarise;
 use driftway_scenario::Scenario;
-use driftway_sim::Watch;
+use driftway_sim::Observers;
 use driftway_sim::results::{Document, RunResult, SCHEMA, Timing};
 use driftway_sim::trace::Trace;
 use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::args::RunArgs;
-use crate::check::load;
+use crate::check::load_scenario;
 use crate::failure::Failure;
-use crate::files::{Destination, Staging};
-use crate::records::{Done, Records};
+use crate::files::{OutputDir, Staging};
+use crate::records::{FinishedRecords, Records};
 use crate::tables;
 use crate::text::count;
 
@@ -26,7 +26,7 @@ use crate::text::count;
 /// # Errors
 /// What is wrong with the scenario, with the place for results, or with driftway.
 pub fn run(args: &RunArgs) -> Result<(), Failure> {
-    let scenario = load(&args.scenario)?;
+    let scenario = load_scenario(&args.scenario)?;
     let runs = args.runs.get();
     if args.seed.checked_add(runs - 1).is_none() {
         return Err(Failure::Input(format!(
@@ -41,19 +41,20 @@ pub fn run(args: &RunArgs) -> Result<(), Failure> {
             let dir = dir.display();
             return Err(Failure::Input(format!("--out {dir}: that is a file, not a directory")));
         }
-        Some(dir) => Some(Destination::open(dir)?),
+        Some(dir) => Some(OutputDir::open(dir)?),
         None => None,
     };
 
-    let (document, traces) = match keep(args, &scenario, &mut records, destination.as_ref()) {
-        Ok(kept) => kept,
-        Err(failure) => {
-            if let Some(destination) = destination {
-                destination.abandon();
+    let (document, traces) =
+        match simulate_and_write(args, &scenario, &mut records, destination.as_ref()) {
+            Ok(kept) => kept,
+            Err(failure) => {
+                if let Some(destination) = destination {
+                    destination.remove_if_created();
+                }
+                return Err(failure);
             }
-            return Err(failure);
-        }
-    };
+        };
     records.commit()?;
 
     let mut out = anstream::stdout().lock();
@@ -77,15 +78,15 @@ pub fn run(args: &RunArgs) -> Result<(), Failure> {
 }
 
 /// Simulates, and puts what came out into its place. Says of how many runs there are traces.
-fn keep(
+fn simulate_and_write(
     args: &RunArgs,
     scenario: &Scenario,
     records: &mut Records,
-    destination: Option<&Destination>,
+    destination: Option<&OutputDir>,
 ) -> Result<(Document, u64), Failure> {
     // Logs are written while runs go; all else comes at the end, and leaves nothing of a run that
     // is killed before.
-    let early = destination.filter(|_| args.events).map(Destination::stage).transpose()?;
+    let early = destination.filter(|_| args.events).map(OutputDir::stage).transpose()?;
     let (document, kept) = simulate(args, scenario, records, early.as_ref())?;
     let mut staging = match (early, destination) {
         (None, Some(destination)) => Some(destination.stage()?),
@@ -95,18 +96,18 @@ fn keep(
     for (seed, mut done) in kept {
         if let (Some(staging), Some(trace)) = (&mut staging, done.trace.take()) {
             for (index, flow) in trace.flows.iter().enumerate() {
-                staging.write(&Trace::flow_file(seed, index), |out| flow.write(out))?;
+                staging.write(&Trace::flow_file_name(seed, index), |out| flow.write(out))?;
             }
-            let name = Trace::network_file(seed);
+            let name = Trace::network_file_name(seed);
             staging.write(&name, |out| trace.write_network(out))?;
             traces += 1;
         }
-        records.done(staging.as_mut(), seed, done)?;
+        records.finish_run(staging.as_mut(), seed, done)?;
     }
     if let Some(mut staging) = staging {
         staging.write_text("scenario.toml", &scenario.show())?;
         staging.write_text("results.json", &json(&document))?;
-        staging.replace()?;
+        staging.replace_previous()?;
     }
     Ok((document, traces))
 }
@@ -122,18 +123,18 @@ fn simulate(
     scenario: &Scenario,
     records: &Records,
     staging: Option<&Staging>,
-) -> Result<(Document, Vec<(u64, Done)>), Failure> {
+) -> Result<(Document, Vec<(u64, FinishedRecords)>), Failure> {
     let runs = args.runs.get();
     let processors = std::thread::available_parallelism().map_or(1, |n| n.get() as u64);
     let jobs = args.jobs.map_or(processors, |jobs| jobs.get()).min(runs);
-    let progress = progress(runs);
+    let progress = progress_bar(runs);
     #[expect(clippy::disallowed_methods, reason = "timing is of the machine, not of the run")]
     let started = std::time::Instant::now();
-    let outcomes = in_order(jobs as usize, runs as usize, |index| {
+    let outcomes = parallel_map(jobs as usize, runs as usize, |index| {
         let traced = args.out.is_some() && (index == 0 || args.trace);
         let seed = args.seed + index as u64;
-        let mut kept = records.begin(staging, scenario, seed, traced)?;
-        let result = one(args, scenario, seed, kept.watch());
+        let mut kept = records.start_run(staging, scenario, seed, traced)?;
+        let result = run_seed(args, scenario, seed, kept.watch());
         let outcome = result.map(|result| (result, kept.finish()));
         progress.inc(1);
         outcome
@@ -162,30 +163,31 @@ fn simulate(
     Ok((document, kept))
 }
 
-fn one(
+fn run_seed(
     args: &RunArgs,
     scenario: &Scenario,
     seed: u64,
-    watch: Watch<'_>,
+    watch: Observers<'_>,
 ) -> Result<RunResult, Failure> {
     let result = catch_unwind(AssertUnwindSafe(|| driftway_sim::run(scenario, seed, watch)));
     match result {
         Ok(Ok(result)) => Ok(result),
-        Ok(Err(error)) => Err(broken(args, seed, &error)),
+        Ok(Err(error)) => Err(run_failure(args, seed, &error)),
         // What panicked, and where, stands on standard error already.
-        Err(_) => Err(broken(args, seed, &"it panicked")),
+        Err(_) => Err(run_failure(args, seed, &"it panicked")),
     }
 }
 
 /// Whatever breaks a run is a bug in driftway: it says so, and gives the command that reproduces it.
-fn broken(args: &RunArgs, seed: u64, what: &dyn std::fmt::Display) -> Failure {
-    let command = command::run(&args.scenario.scenario.to_string_lossy(), &args.scenario.set);
+fn run_failure(args: &RunArgs, seed: u64, what: &dyn std::fmt::Display) -> Failure {
+    let command =
+        command::run_command(&args.scenario.scenario.to_string_lossy(), &args.scenario.set);
     let command = format!("{command} --seed {seed}");
-    driftway_experiment::Error::Broken { what: what.to_string(), command }.into()
+    driftway_experiment::Error::Bug { what: what.to_string(), command }.into()
 }
 
 /// Shown on standard error, and only if that is a terminal.
-pub fn progress(runs: u64) -> ProgressBar {
+pub fn progress_bar(runs: u64) -> ProgressBar {
     let bar = ProgressBar::new(runs);
     let template = if std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty()) {
         "{bar:40} {pos} of {len} runs, {elapsed} {eta:>6} left"
@@ -209,7 +211,8 @@ mod test {
     fn a_broken_run_fails_and_says_how_to_see_it_again() {
         let line = ["driftway", "run", "a b.toml", "--set", "duration=9 s", "--runs", "5"];
         let Command::Run(args) = Cli::parse_from(line).command else { unreachable!() };
-        let failure = broken(&args, 3, &RunError::Books("1 packet is nowhere".to_owned()));
+        let failure =
+            run_failure(&args, 3, &RunError::Conservation("1 packet is nowhere".to_owned()));
         let Failure::Failed(message) = failure else { unreachable!() };
         let parts = [
             "a bug in driftway",

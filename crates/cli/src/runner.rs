@@ -6,16 +6,16 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use driftway_experiment::Error;
-use driftway_experiment::runner::{Cache, Runner};
+use driftway_experiment::runner::{RunCache, Runner};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::flag::{register, register_conditional_shutdown};
 
 use crate::failure::Failure;
-use crate::run::progress;
+use crate::run::progress_bar;
 
 /// What the command line says of it.
 #[derive(Clone, Copy, Debug)]
-pub struct Asked {
+pub struct RunnerOptions {
     /// Runs at a time, if not one a processor.
     pub jobs: Option<NonZeroU64>,
     /// Nothing is taken from what is kept.
@@ -24,7 +24,7 @@ pub struct Asked {
     pub runs: u64,
 }
 
-impl Asked {
+impl RunnerOptions {
     /// Runs at a time.
     pub fn jobs(&self) -> u64 {
         let processors = std::thread::available_parallelism().map_or(1, |n| n.get() as u64);
@@ -37,8 +37,8 @@ impl Asked {
 ///
 /// # Errors
 /// What the work fails with; or it was stopped.
-pub fn with<T>(
-    asked: Asked,
+pub fn with_runner<T>(
+    options: RunnerOptions,
     work: impl FnOnce(&Runner<'_>) -> Result<T, Error>,
 ) -> Result<T, Failure> {
     let stop = Arc::new(AtomicBool::new(false));
@@ -47,25 +47,31 @@ pub fn with<T>(
             .and_then(|_| register(signal, Arc::clone(&stop)))
             .map_err(|error| Failure::Failed(format!("can't listen to Ctrl-C: {error}")))?;
     }
-    let cache = Cache::standard().unwrap_or_else(|error| {
+    let cache = RunCache::standard().unwrap_or_else(|error| {
         anstream::eprintln!("warning: no run will be kept: {error}");
         None
     });
     let is_kept = cache.is_some();
-    let bar = progress(asked.runs);
+    let bar = progress_bar(options.runs);
     let finished = || bar.inc(1);
-    let jobs = asked.jobs() as usize;
-    let runner = Runner { jobs, cache, fresh: asked.fresh, stop: &stop, finished: &finished };
+    let jobs = options.jobs() as usize;
+    let runner = Runner {
+        threads: jobs,
+        cache,
+        ignore_cache: options.fresh,
+        stop: &stop,
+        on_finished: &finished,
+    };
     let done = work(&runner);
     bar.finish_and_clear();
     done.map_err(|error| match error {
         Error::Stopped { .. } => {
             let how = match is_kept {
-                true if asked.fresh => "they are kept: the same command without --fresh goes on",
+                true if options.fresh => "they are kept: the same command without --fresh goes on",
                 true => "they are kept: the same command goes on from there",
                 false => "nothing is kept of them",
             };
-            Failure::Stopped(format!("{error}; {how}"))
+            Failure::Interrupted(format!("{error}; {how}"))
         }
         other => other.into(),
     })

@@ -3,18 +3,18 @@
 use std::num::NonZeroU64;
 
 use driftway_experiment::Error;
-use driftway_experiment::study::find::Source;
 use driftway_experiment::study::plan::plan;
-use driftway_experiment::study::select::Wanted;
-use driftway_experiment::sweep::{Sweep, study};
-use driftway_scenario::File;
+use driftway_experiment::study::select::SelectionArgs;
+use driftway_experiment::study::source::Source;
+use driftway_experiment::sweep::{Sweep, build_study};
+use driftway_scenario::TomlFile;
 
 use crate::args::SweepArgs;
 use crate::failure::Failure;
-use crate::paper::{Shown, carry_out};
+use crate::paper::{Output, run_study};
 
 /// Runs a point, where nobody says.
-const RUNS: u64 = 10;
+const DEFAULT_RUNS: u64 = 10;
 
 /// Runs a study, or a scenario over what varies, and reports what came out.
 ///
@@ -23,26 +23,26 @@ const RUNS: u64 = 10;
 pub fn sweep(args: &SweepArgs) -> Result<(), Failure> {
     let runs = args.runs.map(NonZeroU64::get);
     let source = if args.vary.is_empty() {
-        is_study(args)?;
-        Source::file(&args.file)?
+        check_is_study(args)?;
+        Source::from_file(&args.file)?
     } else {
-        let asked = Sweep {
+        let sweep_args = Sweep {
             vary: args.vary.clone(),
             set: args.set.clone(),
             metrics: args.metric.clone(),
-            runs: runs.unwrap_or(RUNS),
+            runs: runs.unwrap_or(DEFAULT_RUNS),
             step: args.step.map(|step| step.to_string()),
         };
-        study(&args.file, &asked)?
+        build_study(&args.file, &sweep_args)?
     };
-    let wanted = Wanted { figures: args.figure.clone(), runs, quick: args.quick };
-    let shown = Shown { out: args.out.as_deref(), json: args.json, record: false };
-    carry_out(&plan(source)?, &wanted, (args.jobs, args.fresh), shown)
+    let wanted = SelectionArgs { figures: args.figure.clone(), runs, quick: args.quick };
+    let output = Output { out: args.out.as_deref(), json: args.json, record: false };
+    run_study(&plan(source)?, &wanted, (args.jobs, args.fresh), output)
 }
 
 /// A scenario has a network, and a study has none.
-fn is_study(args: &SweepArgs) -> Result<(), Failure> {
-    let text = File::text(&args.file).map_err(Error::from)?;
+fn check_is_study(args: &SweepArgs) -> Result<(), Failure> {
+    let text = TomlFile::text(&args.file).map_err(Error::from)?;
     let table: Result<toml::Table, _> = text.parse();
     if table.is_ok_and(|table| table.contains_key("network")) {
         let file = args.file.display();

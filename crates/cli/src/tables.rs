@@ -6,29 +6,33 @@ use std::fmt::Write;
 use driftway_experiment::summary::estimate;
 use driftway_scenario::Application;
 use driftway_sim::results::{
-    Direction, Document, Estimate, FlowSummary, METRICS, Outcome, RunResult,
+    Direction, Document, Estimate, FLOW_METRICS, FlowOutcome, FlowSummary, RunResult,
 };
 
-use crate::text::{Grid, Scale, count, in_unit, list, mean, mean_in, title, value, wrapped};
-use crate::together::{FEW, HOW, Subject, subjects, together};
-use driftway_experiment::names::value_name;
+use crate::aggregate::{
+    AGGREGATION_NOTE, FlowStatistics, MAX_SEPARATE_FLOWS, aggregate, flow_statistics,
+};
+use crate::text::{
+    Grid, Scale, count, list, mean, mean_in, title, title_with_unit, value, wrapped,
+};
+use driftway_experiment::labels::value_label;
 
 /// What a table of many flows tells of each.
-const FOR_MANY: [&str; 5] =
+const PER_FLOW_METRICS: [&str; 5] =
     ["completion_s", "throughput_bps", "goodput_ratio", "retransmissions", "timeouts"];
 
 /// Everything that a person wants to know at once.
 pub fn document(document: &Document) -> String {
     let mut text = String::new();
     let name = &document.scenario.name;
-    text += &wrapped(&format!("{name}: {}", seeds(&document.runs)), 2);
+    text += &wrapped(&format!("{name}: {}", seed_range(&document.runs)), 2);
     for grid in flows(document) {
         let _ = write!(text, "{grid}");
     }
-    if is_many(document) {
-        text += &wrapped(HOW, 2);
+    if has_many_flows(document) {
+        text += &wrapped(AGGREGATION_NOTE, 2);
     }
-    for sentence in incomplete(document) {
+    for sentence in incomplete_transfers(document) {
         text += &wrapped(&sentence, 2);
     }
     if document.runs.iter().any(|run| !run.links.is_empty()) {
@@ -48,7 +52,7 @@ pub fn document(document: &Document) -> String {
 }
 
 /// `10 runs, seeds 1 to 10`
-pub fn seeds(runs: &[RunResult]) -> String {
+pub fn seed_range(runs: &[RunResult]) -> String {
     match runs {
         [] => "no runs".to_owned(),
         [run] => format!("1 run, seed {}", run.seed),
@@ -62,7 +66,7 @@ pub fn seeds(runs: &[RunResult]) -> String {
 pub fn flow_name(flow: &FlowSummary) -> String {
     let mut name = format!("{} → {} {}", flow.source, flow.destination, transport(flow));
     if flow.aid != "none" {
-        let _ = write!(name, ", {}", value_name(&flow.aid));
+        let _ = write!(name, ", {}", value_label(&flow.aid));
     }
     name
 }
@@ -72,14 +76,14 @@ fn transport(flow: &FlowSummary) -> String {
     let tcp = flow.tcp.as_deref().unwrap_or("udp");
     match tcp.split_once('+') {
         Some((recovery, growth)) if recovery != growth => {
-            format!("{}+{}", value_name(recovery), value_name(growth))
+            format!("{}+{}", value_label(recovery), value_label(growth))
         }
-        Some((one, _)) => value_name(one),
-        None => value_name(tcp),
+        Some((one, _)) => value_label(one),
+        None => value_label(tcp),
     }
 }
 
-fn cell(metrics: &BTreeMap<String, Option<Estimate>>, metric: &str) -> String {
+fn metric_cell(metrics: &BTreeMap<String, Option<Estimate>>, metric: &str) -> String {
     match metrics.get(metric) {
         Some(Some(estimate)) => mean(metric, estimate),
         _ => "–".to_owned(),
@@ -87,42 +91,45 @@ fn cell(metrics: &BTreeMap<String, Option<Estimate>>, metric: &str) -> String {
 }
 
 /// Are there more flows than stand side by side?
-pub fn is_many(document: &Document) -> bool {
-    document.summary.flows.len() > FEW
+pub fn has_many_flows(document: &Document) -> bool {
+    document.summary.flows.len() > MAX_SEPARATE_FLOWS
 }
 
 /// What the flows did: a few side by side; of many first all together, then each in a row.
 pub fn flows(document: &Document) -> Vec<Grid> {
-    if is_many(document) {
-        return vec![side_by_side(&[together(document)]), one_a_row(&document.summary.flows)];
+    if has_many_flows(document) {
+        return vec![
+            side_by_side(&[aggregate(document)]),
+            one_flow_per_row(&document.summary.flows),
+        ];
     }
-    vec![side_by_side(&subjects(document, false))]
+    vec![side_by_side(&flow_statistics(document, false))]
 }
 
 /// A column for each, a row for each metric that any of them has.
-fn side_by_side(subjects: &[Subject]) -> Grid {
+fn side_by_side(subjects: &[FlowStatistics]) -> Grid {
     let names = subjects.iter().map(|subject| subject.name.clone());
     let header: Vec<_> = std::iter::once("flow".to_owned()).chain(names).collect();
     let known = |metric: &str| {
         subjects.iter().any(|of| of.metrics.get(metric).is_some_and(Option::is_some))
     };
-    let rows = METRICS.iter().filter(|(metric, _)| known(metric)).map(|(metric, _)| {
-        let cells = subjects.iter().map(|subject| cell(&subject.metrics, metric));
+    let rows = FLOW_METRICS.iter().filter(|(metric, _)| known(metric)).map(|(metric, _)| {
+        let cells = subjects.iter().map(|subject| metric_cell(&subject.metrics, metric));
         std::iter::once(title(metric)).chain(cells).collect()
     });
     Grid { header, rows: rows.collect() }
 }
 
 /// A row for each flow, with the metrics that any of them has. Columns have one unit each.
-pub fn one_a_row(flows: &[FlowSummary]) -> Grid {
+pub fn one_flow_per_row(flows: &[FlowSummary]) -> Grid {
     let of = |flow: &FlowSummary, metric: &str| flow.metrics.get(metric).copied().flatten();
     let column = |metric: &&'static str| {
         let means = flows.iter().filter_map(|flow| Some(of(flow, metric)?.mean.abs()));
         Some((*metric, Scale::of(metric, means.reduce(f64::max)?)))
     };
-    let columns: Vec<(&str, Scale)> = FOR_MANY.iter().filter_map(column).collect();
+    let columns: Vec<(&str, Scale)> = PER_FLOW_METRICS.iter().filter_map(column).collect();
     let mut header = vec!["flow".to_owned()];
-    header.extend(columns.iter().map(|(metric, scale)| in_unit(title(metric), scale.unit)));
+    header.extend(columns.iter().map(|(metric, scale)| title_with_unit(title(metric), scale.unit)));
     let row = |flow: &FlowSummary| {
         let cells = columns.iter().map(|(metric, scale)| {
             of(flow, metric).map_or("–".to_owned(), |estimate| mean_in(*scale, &estimate))
@@ -139,7 +146,7 @@ pub fn is_transfer(document: &Document, flow: usize) -> bool {
 }
 
 /// One sentence for each flow whose transfer did not always complete.
-pub fn incomplete(document: &Document) -> Vec<String> {
+pub fn incomplete_transfers(document: &Document) -> Vec<String> {
     let sentence = |(index, flow): (usize, &FlowSummary)| {
         is_transfer(document, index).then_some(())?;
         let late: Vec<&RunResult> = document
@@ -165,9 +172,11 @@ pub fn incomplete(document: &Document) -> Vec<String> {
         let end = if late.iter().all(|run| of(run) == of(first)) {
             let at = value("_s", first.flows[index].end_s);
             match of(first) {
-                Outcome::TimedOut => format!("when its sender gave up ({at})"),
-                Outcome::Reset => format!("when the connection was reset ({at})"),
-                Outcome::Running | Outcome::Complete => format!("when the time was up ({at})"),
+                FlowOutcome::TimedOut => format!("when its sender gave up ({at})"),
+                FlowOutcome::Reset => format!("when the connection was reset ({at})"),
+                FlowOutcome::Running | FlowOutcome::Complete => {
+                    format!("when the time was up ({at})")
+                }
             }
         } else {
             "when the time was up or the connection was gone".to_owned()

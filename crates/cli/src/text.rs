@@ -5,11 +5,11 @@ use std::ops::Range;
 use comfy_table::{
     CellAlignment, ColumnConstraint, ContentArrangement, LineStyle, Table, TableStyle, Width,
 };
-pub use driftway_experiment::names::metric as title;
+pub use driftway_experiment::labels::metric_label as title;
 pub use driftway_experiment::words::{count, list};
 use driftway_sim::results::Estimate;
 
-use crate::width::width;
+use crate::terminal_width::width;
 
 /// A unit that suits a size, and what the base unit is multiplied with to get there.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -83,7 +83,7 @@ pub fn value(metric: &str, value: f64) -> String {
 }
 
 /// A number that somebody chose: without the digits that are zero.
-pub fn exact(chosen: f64) -> String {
+pub fn chosen_value(chosen: f64) -> String {
     let short = chosen.to_string();
     if chosen.abs() >= 1e-3 && short.len() <= 7 { short } else { number(chosen) }
 }
@@ -128,7 +128,7 @@ fn with_unit(number: String, unit: &str) -> String {
 }
 
 /// A title with its unit, if it has one: `pause (s)`.
-pub fn in_unit(title: String, unit: &str) -> String {
+pub fn title_with_unit(title: String, unit: &str) -> String {
     if unit.is_empty() { title } else { format!("{title} ({unit})") }
 }
 
@@ -156,24 +156,26 @@ impl Grid {
     /// Words stay whole. Where there is no room for those of all columns, the table goes on below with
     /// the others.
     fn within(&self, width: u16) -> String {
-        let text = self.drawn(width, None);
+        let text = self.render(width, None);
         let cells = self.rows.iter().chain([&self.header]).flatten();
-        if sorted(words(&text)) == sorted(cells.flat_map(|cell| words(cell))) {
+        if sorted_words(words(&text)) == sorted_words(cells.flat_map(|cell| words(cell))) {
             return text;
         }
         if let Some(widths) = self.widths(width.into()) {
-            return self.drawn(width, Some(&widths));
+            return self.render(width, Some(&widths));
         }
         let columns = self.header.len();
         if columns < 3 {
             return text;
         }
         let middle = columns.div_ceil(2);
-        self.part(1..middle).within(width) + "\n" + &self.part(middle..columns).within(width)
+        self.select_columns(1..middle).within(width)
+            + "\n"
+            + &self.select_columns(middle..columns).within(width)
     }
 
     /// The first column and some of the others.
-    fn part(&self, columns: Range<usize>) -> Self {
+    fn select_columns(&self, columns: Range<usize>) -> Self {
         let of = |row: &Vec<String>| -> Vec<String> {
             let others = row.get(columns.clone()).into_iter().flatten();
             row.iter().take(1).chain(others).cloned().collect()
@@ -213,7 +215,7 @@ impl Grid {
     }
 
     /// The same with columns of these widths.
-    fn drawn(&self, width: u16, widths: Option<&[usize]>) -> String {
+    fn render(&self, width: u16, widths: Option<&[usize]>) -> String {
         let line = LineStyle::none().fill('─').junction('─');
         let mut table = Table::new();
         table
@@ -243,7 +245,7 @@ impl Grid {
 }
 
 /// Words in order, each as often as it is there; lines across a table are none.
-fn sorted<'a>(words: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
+fn sorted_words<'a>(words: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
     let mut words: Vec<&str> = words.filter(|word| !word.starts_with('─')).collect();
     words.sort_unstable();
     words
@@ -286,7 +288,7 @@ fn wrapped_within(text: &str, indent: usize, most: u16) -> String {
 }
 
 /// `text` with a capital letter.
-pub fn capital(text: &str) -> String {
+pub fn capitalized(text: &str) -> String {
     let mut letters = text.chars();
     letters.next().map_or(String::new(), |first| first.to_uppercase().chain(letters).collect())
 }
@@ -323,7 +325,7 @@ mod test {
 
     #[test]
     fn what_was_chosen_has_no_more_digits_than_it_had() {
-        let texts = [0.5, 1.0, 0.0, 1e-5, 1e-4, 0.07 * 1e3, 1e6, 33.333_333_333].map(exact);
+        let texts = [0.5, 1.0, 0.0, 1e-5, 1e-4, 0.07 * 1e3, 1e6, 33.333_333_333].map(chosen_value);
         assert_eq!(texts, ["0.5", "1", "0", "1e-5", "1e-4", "70", "1000000", "33.33"]);
     }
 

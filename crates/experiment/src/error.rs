@@ -12,7 +12,7 @@ pub enum Error {
         /// The error and its location.
         error: Box<driftway_scenario::Error>,
         /// The part of a study in which it occurs.
-        of: Option<String>,
+        context: Option<String>,
     },
     /// An invalid or unavailable request.
     Refused {
@@ -24,27 +24,27 @@ pub enum Error {
     /// A file cannot be read or written.
     Io {
         /// A verb for the message, such as `write`.
-        doing: &'static str,
+        action: &'static str,
         /// The file.
         path: PathBuf,
         /// The cause.
         error: io::Error,
     },
     /// A run failed: a bug in driftway.
-    Broken {
+    Bug {
         /// Description of the failure.
         what: String,
         /// The command that reproduces the run.
         command: String,
     },
     /// The other simulator, run alongside, is not available or failed.
-    Beside(String),
+    ExternalSimulator(String),
     /// The user interrupted the study. Completed runs remain in the cache.
     Stopped {
         /// Number of completed runs.
         finished: u64,
         /// Number of all runs.
-        of: u64,
+        total: u64,
     },
 }
 
@@ -61,7 +61,7 @@ impl Error {
 
     /// A file cannot be read or written.
     pub fn io(doing: &'static str, path: &Path, error: io::Error) -> Self {
-        Self::Io { doing, path: path.to_owned(), error }
+        Self::Io { action: doing, path: path.to_owned(), error }
     }
 
     /// Returns whether the user's input is the cause, rather than the machine or a bug.
@@ -72,28 +72,28 @@ impl Error {
 
 impl From<driftway_scenario::Error> for Error {
     fn from(error: driftway_scenario::Error) -> Self {
-        Self::File { error: Box::new(error), of: None }
+        Self::File { error: Box::new(error), context: None }
     }
 }
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::File { error, of: None } => error.fmt(f),
-            Self::File { error, of: Some(of) } => write!(f, "{error}\n(in {of})"),
+            Self::File { error, context: None } => error.fmt(f),
+            Self::File { error, context: Some(of) } => write!(f, "{error}\n(in {of})"),
             Self::Refused { message, help: None } => f.write_str(message),
             Self::Refused { message, help: Some(help) } => write!(f, "{message}\nhelp: {help}"),
-            Self::Io { doing, path, error } => {
+            Self::Io { action: doing, path, error } => {
                 write!(f, "cannot {doing} {}: {error}", path.display())
             }
-            Self::Broken { what, command } => write!(
+            Self::Bug { what, command } => write!(
                 f,
                 "a bug in driftway {}: {what}\n  please report it with the scenario and this \
                  command:\n  {command}",
                 env!("CARGO_PKG_VERSION")
             ),
-            Self::Beside(what) => f.write_str(what),
-            Self::Stopped { finished, of } => {
+            Self::ExternalSimulator(what) => f.write_str(what),
+            Self::Stopped { finished, total: of } => {
                 write!(f, "stopped with {finished} of {of} runs finished")
             }
         }

@@ -10,7 +10,7 @@
 
 pub mod command;
 mod error;
-pub mod names;
+pub mod labels;
 pub mod rows;
 pub mod runner;
 pub mod study;

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use driftway_sim::results::{Estimate, FlowSummary, METRICS, RunResult, Summary, is_of_back};
+use driftway_sim::results::{
+    Estimate, FLOW_METRICS, FlowSummary, RunResult, Summary, is_reverse_metric,
+};
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
 /// Summarises `runs` of the same scenario, which have the same flows.
@@ -16,13 +18,13 @@ pub fn summarise(runs: &[RunResult]) -> Summary {
             tcp: flow.tcp.clone(),
             aid: flow.aid.clone(),
             completed: of_each_run().filter(|f| f.completion_s.is_some()).count() as u64,
-            metrics: METRICS
+            metrics: FLOW_METRICS
                 .iter()
                 .map(|(name, reading)| {
                     let values: Vec<f64> = of_each_run().filter_map(reading).collect();
                     ((*name).to_owned(), estimate(&values))
                 })
-                .filter(|(name, estimate)| estimate.is_some() || !is_of_back(name))
+                .filter(|(name, estimate)| estimate.is_some() || !is_reverse_metric(name))
                 .collect(),
         }
     });
@@ -51,7 +53,7 @@ pub fn estimate(values: &[f64]) -> Option<Estimate> {
     let mean = values.iter().sum::<f64>() / n;
     let squares = values.iter().map(|v| (v - mean) * (v - mean)).sum::<f64>();
     let interval = |confidence: f64| {
-        let half = quantile(confidence, n - 1.0)? * (squares / (n - 1.0) / n).sqrt();
+        let half = student_t_quantile(confidence, n - 1.0)? * (squares / (n - 1.0) / n).sqrt();
         Some([mean - half, mean + half])
     };
     Some(Estimate { mean, ci90: interval(0.90), ci95: interval(0.95), n: values.len() as u64 })
@@ -59,7 +61,7 @@ pub fn estimate(values: &[f64]) -> Option<Estimate> {
 
 /// The two-sided quantile of Student's t. Nine decimals are sufficient, and few enough that
 /// machines whose logarithms differ in the last digit write the same bytes.
-pub fn quantile(confidence: f64, freedom: f64) -> Option<f64> {
+pub fn student_t_quantile(confidence: f64, freedom: f64) -> Option<f64> {
     let t = StudentsT::new(0.0, 1.0, freedom).ok()?.inverse_cdf(0.5 + confidence / 2.0);
     Some((t * 1e9).round() / 1e9)
 }
@@ -80,7 +82,10 @@ mod test {
             (0.90, 29.0, 1.699),
             (0.95, 99.0, 1.984),
         ] {
-            assert!((quantile(confidence, freedom).unwrap() - t).abs() < 5e-4, "{freedom}");
+            assert!(
+                (student_t_quantile(confidence, freedom).unwrap() - t).abs() < 5e-4,
+                "{freedom}"
+            );
         }
     }
 
@@ -120,7 +125,7 @@ mod test {
             let mut runs = [run(1, None, 0)];
             runs[0].flows[0].back_delivered_bytes = back_delivered_bytes;
             let metrics = summarise(&runs).flows.remove(0).metrics;
-            metrics.into_keys().filter(|name| is_of_back(name)).collect::<Vec<_>>()
+            metrics.into_keys().filter(|name| is_reverse_metric(name)).collect::<Vec<_>>()
         };
         assert!(names(None).is_empty());
         assert_eq!(names(Some(0)), ["back_delivered_bytes"]);

@@ -6,8 +6,8 @@ use driftway_scenario::{Application, Network, Scenario, Transport, Unit, nearest
 use toml::{Table, Value};
 
 use crate::error::Error;
-use crate::study::find::Source;
-use crate::{names, words};
+use crate::study::source::Source;
+use crate::{labels, words};
 
 /// A key and its values.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -39,7 +39,7 @@ impl std::str::FromStr for Vary {
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         const RIGHT: &str = "expected KEY=VALUE,VALUE…, such as network.link.delay=5ms,50ms";
         let (key, values) = text.split_once('=').ok_or(RIGHT)?;
-        let (key, values) = (key.trim().to_owned(), split(values));
+        let (key, values) = (key.trim().to_owned(), split_values(values));
         if key.is_empty() || values.iter().any(String::is_empty) {
             return Err(RIGHT);
         }
@@ -48,7 +48,7 @@ impl std::str::FromStr for Vary {
 }
 
 /// Splits at commas outside brackets and quotes.
-fn split(text: &str) -> Vec<String> {
+fn split_values(text: &str) -> Vec<String> {
     let (mut parts, mut depth, mut quote) = (vec![String::new()], 0_usize, None);
     for c in text.chars() {
         match (c, quote) {
@@ -70,13 +70,13 @@ fn split(text: &str) -> Vec<String> {
 }
 
 /// The position of a value on an axis.
-fn place(value: &str) -> Option<(f64, Unit)> {
+fn axis_position(value: &str) -> Option<(f64, Unit)> {
     quantity(value).or(value.parse().ok().map(|number| (number, Unit::One)))
 }
 
 /// Returns whether all values are positions on one axis.
 fn is_axis(vary: &Vary) -> bool {
-    let places: Option<Vec<_>> = vary.values.iter().map(|value| place(value)).collect();
+    let places: Option<Vec<_>> = vary.values.iter().map(|value| axis_position(value)).collect();
     places.is_some_and(|places| places.len() > 1 && places.iter().all(|(_, u)| *u == places[0].1))
 }
 
@@ -86,7 +86,7 @@ fn is_axis(vary: &Vary) -> bool {
 /// # Errors
 ///
 /// The scenario or a varied key is invalid.
-pub fn study(file: &Path, sweep: &Sweep) -> Result<Source, Error> {
+pub fn build_study(file: &Path, sweep: &Sweep) -> Result<Source, Error> {
     for (at, vary) in sweep.vary.iter().enumerate() {
         let twice = |key: &str| sweep.vary[..at].iter().any(|other| other.key == *key);
         if twice(&vary.key) {
@@ -111,28 +111,28 @@ pub fn study(file: &Path, sweep: &Sweep) -> Result<Source, Error> {
     let rest = || sweep.vary.iter().enumerate().filter(|(at, _)| Some(*at) != axis);
     let mut study = Table::new();
     let name = file.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-    let keys: Vec<String> = sweep.vary.iter().map(|vary| names::key_name(&vary.key)).collect();
+    let keys: Vec<String> = sweep.vary.iter().map(|vary| labels::key_label(&vary.key)).collect();
     let file_stem = file.file_stem().and_then(|name| name.to_str()).unwrap_or_default();
-    study.insert("title".into(), format!("{file_stem}: {}", words::list(&keys)).into());
-    study.insert("scenario".into(), name.into());
-    study.insert("runs".into(), Value::Integer(sweep.runs.try_into().unwrap_or(i64::MAX)));
+    build_study.insert("title".into(), format!("{file_stem}: {}", words::list(&keys)).into());
+    build_study.insert("scenario".into(), name.into());
+    build_study.insert("runs".into(), Value::Integer(sweep.runs.try_into().unwrap_or(i64::MAX)));
     if let Some(step) = &sweep.step {
-        study.insert("step".into(), step.clone().into());
+        build_study.insert("step".into(), step.clone().into());
     }
     if !sweep.set.is_empty() {
-        study.insert("set".into(), settings(&sweep.set).into());
+        build_study.insert("set".into(), settings(&sweep.set).into());
     }
     if let Some(axis) = axis.map(|axis| &sweep.vary[axis]) {
         let mut x = Table::new();
-        x.insert("label".into(), names::key_name(&axis.key).into());
+        x.insert("label".into(), labels::key_label(&axis.key).into());
         x.insert("key".into(), axis.key.clone().into());
-        let values = axis.values.iter().map(|value| toml_of(value));
+        let values = axis.values.iter().map(|value| to_toml(value));
         x.insert("values".into(), Value::Array(values.collect()));
-        study.insert("x".into(), x.into());
+        build_study.insert("x".into(), x.into());
     }
-    known(&sweep.metrics)?;
+    check_metrics(&sweep.metrics)?;
     let measures = measures(&scenario, &sweep.metrics);
-    study.insert("y".into(), Value::Array(measures));
+    build_study.insert("y".into(), Value::Array(measures));
     let mut arms: Vec<Vec<(String, String)>> = vec![Vec::new()];
     for (_, vary) in rest() {
         let each = |arm: &Vec<(String, String)>| -> Vec<Vec<(String, String)>> {
@@ -148,24 +148,24 @@ pub fn study(file: &Path, sweep: &Sweep) -> Result<Source, Error> {
     if rest().next().is_some() {
         let arm = |set: &Vec<(String, String)>| {
             let mut arm = Table::new();
-            let label: Vec<String> = set.iter().map(|(k, v)| names::setting(k, v)).collect();
+            let label: Vec<String> = set.iter().map(|(k, v)| labels::setting_label(k, v)).collect();
             arm.insert("name".into(), label.join(", ").into());
             arm.insert("label".into(), label.join(", ").into());
             arm.insert("set".into(), settings(set).into());
             Value::Table(arm)
         };
-        study.insert("arm".into(), Value::Array(arms.iter().map(arm).collect()));
+        build_study.insert("arm".into(), Value::Array(arms.iter().map(arm).collect()));
     }
-    let text = toml::to_string(&study).map_err(|error| Error::refused(error.to_string()))?;
+    let text = toml::to_string(&build_study).map_err(|error| Error::refused(error.to_string()))?;
     let dir = file.parent().unwrap_or(Path::new("")).to_owned();
-    Ok(Source::given(file_stem, text, dir))
+    Ok(Source::from_text(file_stem, text, dir))
 }
 
 /// Checks that the metrics exist.
-fn known(names: &[String]) -> Result<(), Error> {
-    let of_flows = driftway_sim::results::METRICS.iter().map(|(name, _)| (*name).to_owned());
+fn check_metrics(names: &[String]) -> Result<(), Error> {
+    let of_flows = driftway_sim::results::FLOW_METRICS.iter().map(|(name, _)| (*name).to_owned());
     let known: Vec<String> = of_flows.chain(driftway_sim::network_metrics()).collect();
-    let Some(wrong) = names.iter().find(|name| !known.contains(name)) else { return Ok(()) };
+    let Some(wrong) = labels.iter().find(|name| !known.contains(name)) else { return Ok(()) };
     let near = nearest(wrong, known.iter().map(String::as_str));
     let near = near.map_or(String::new(), |near| format!("did you mean `{near}`? "));
     let help = format!("{near}available: {}", known.join(", "));
@@ -173,11 +173,11 @@ fn known(names: &[String]) -> Result<(), Error> {
 }
 
 fn settings(set: &[(String, String)]) -> Table {
-    set.iter().map(|(key, value)| (key.clone(), toml_of(value))).collect()
+    set.iter().map(|(key, value)| (key.clone(), to_toml(value))).collect()
 }
 
 /// Parses a value in the syntax of `--set` as TOML: strings need no quotes.
-fn toml_of(value: &str) -> Value {
+fn to_toml(value: &str) -> Value {
     value.parse().unwrap_or_else(|_| Value::String(value.to_owned()))
 }
 
@@ -187,27 +187,28 @@ fn measures(scenario: &Scenario, asked: &[String]) -> Vec<Value> {
     let transfer =
         |flow: &driftway_scenario::Flow| matches!(flow.application, Application::Transfer(_));
     let mut names: Vec<&str> = asked.iter().map(String::as_str).collect();
-    if names.is_empty() {
+    if labels.is_empty() {
         if tcp && scenario.flows.iter().all(transfer) {
-            names.push("completion_s");
+            labels.push("completion_s");
         }
-        names.extend(["throughput_bps", "goodput_ratio", "delay_s"]);
+        labels.extend(["throughput_bps", "goodput_ratio", "delay_s"]);
         if tcp {
-            names.extend(["timeouts", "retransmission_ratio"]);
+            labels.extend(["timeouts", "retransmission_ratio"]);
         }
         if matches!(scenario.network, Network::Adhoc(_)) {
-            names.push("routing.packets_sent");
+            labels.push("routing.packets_sent");
         }
-        names.push("drops");
+        labels.push("drops");
     }
     let several = scenario.flows.len() > 1;
     let measure = |name: &str| {
-        let of_flows = driftway_sim::results::METRICS.iter().any(|(metric, _)| *metric == name);
+        let of_flows =
+            driftway_sim::results::FLOW_METRICS.iter().any(|(metric, _)| *metric == name);
         let mean = name.ends_with("_s") || name.ends_with("_ratio");
         let (of, what) = if mean { ("mean", "mean ") } else { ("sum", "total ") };
         let mut measure = Table::new();
         measure.insert("metric".into(), name.into());
-        let plain = names::metric(name);
+        let plain = labels::metric_label(name);
         if of_flows {
             measure.insert("of".into(), of.into());
         }
@@ -215,7 +216,7 @@ fn measures(scenario: &Scenario, asked: &[String]) -> Vec<Value> {
         measure.insert("label".into(), label.into());
         Value::Table(measure)
     };
-    names.into_iter().map(measure).collect()
+    labels.into_iter().map(measure).collect()
 }
 
 #[cfg(test)]
@@ -236,7 +237,7 @@ mod test {
     fn swept(vary: &[&str]) -> Result<crate::study::plan::Plan, Error> {
         let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scenarios/adhoc-cbr.toml");
         let vary = vary.iter().map(|text| text.parse().unwrap()).collect();
-        plan(study(Path::new(file), &Sweep { vary, runs: 3, ..Sweep::default() })?)
+        plan(build_study(Path::new(file), &Sweep { vary, runs: 3, ..Sweep::default() })?)
     }
 
     #[test]
@@ -248,7 +249,7 @@ mod test {
         .unwrap();
         let labels: Vec<_> = plan.study.arms.iter().map(|arm| arm.label.as_str()).collect();
         assert_eq!(labels, ["AODV", "DSR"]);
-        assert_eq!(plan.figures[0].xs.len(), 2);
+        assert_eq!(plan.figures[0].points.len(), 2);
         assert_eq!((plan.jobs.len(), plan.study.runs), (4, 3));
         let label = &plan.study.figures[0].x.as_ref().unwrap().label;
         assert_eq!(label, "duration");
@@ -258,7 +259,7 @@ mod test {
     fn without_numbers_there_is_no_axis() {
         let plan =
             swept(&["network.routing={ protocol = \"aodv\" },{ protocol = \"dsr\" }"]).unwrap();
-        assert_eq!((plan.jobs.len(), plan.figures[0].xs.len()), (2, 1));
+        assert_eq!((plan.jobs.len(), plan.figures[0].points.len()), (2, 1));
     }
 
     #[test]

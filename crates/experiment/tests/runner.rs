@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use driftway_base::Duration;
 use driftway_experiment::Error;
-use driftway_experiment::runner::{Cache, Job, Record, Runner, Task};
+use driftway_experiment::runner::{Job, RunCache, RunRecord, Runner, Task};
 use driftway_scenario::Scenario;
 
 fn job(set: &[(&str, &str)]) -> Job {
@@ -16,10 +16,11 @@ fn job(set: &[(&str, &str)]) -> Job {
 }
 
 /// The records of these seeds.
-fn run(cache: Option<&Path>, fresh: bool, job: &Job, step: Option<Duration>) -> Vec<Record> {
-    let cache = cache.map(|dir| Cache::at(dir).unwrap());
+fn run(cache: Option<&Path>, fresh: bool, job: &Job, step: Option<Duration>) -> Vec<RunRecord> {
+    let cache = cache.map(|dir| RunCache::at(dir).unwrap());
     let stop = AtomicBool::new(false);
-    let runner = Runner { jobs: 2, cache, fresh, stop: &stop, finished: &|| () };
+    let runner =
+        Runner { threads: 2, cache, ignore_cache: fresh, stop: &stop, on_finished: &|| () };
     let tasks: Vec<_> = (1..=4).map(|seed| Task { job, seed, step }).collect();
     runner.run(&tasks).unwrap()
 }
@@ -30,8 +31,8 @@ fn files(dir: &Path) -> Vec<PathBuf> {
     entries.flat_map(|path| if path.is_dir() { files(&path) } else { vec![path] }).collect()
 }
 
-fn without_time(records: Vec<Record>) -> Vec<Record> {
-    records.into_iter().map(|record| Record { user_s: 0.0, ..record }).collect()
+fn without_time(records: Vec<RunRecord>) -> Vec<RunRecord> {
+    records.into_iter().map(|record| RunRecord { user_s: 0.0, ..record }).collect()
 }
 
 #[test]
@@ -92,10 +93,10 @@ fn completed_runs_survive_an_interruption() {
             stop.store(true, Ordering::Relaxed);
         }
     };
-    let cache = Some(Cache::at(dir.path()).unwrap());
-    let runner = Runner { jobs: 1, cache, fresh: false, stop: &stop, finished: &two };
+    let cache = Some(RunCache::at(dir.path()).unwrap());
+    let runner = Runner { threads: 1, cache, ignore_cache: false, stop: &stop, on_finished: &two };
     let tasks: Vec<_> = (1..=4).map(|seed| Task { job: &job, seed, step: None }).collect();
-    let Err(Error::Stopped { finished: 2, of: 4 }) = runner.run(&tasks) else { panic!() };
+    let Err(Error::Stopped { finished: 2, total: 4 }) = runner.run(&tasks) else { panic!() };
     assert_eq!(files(dir.path()).len(), 2);
     let all = run(Some(dir.path()), false, &job, None);
     assert_eq!(without_time(all), without_time(run(None, false, &job, None)));
@@ -105,6 +106,6 @@ fn completed_runs_survive_an_interruption() {
 fn running_runs_are_interrupted() {
     let job = job(&[]);
     let stop = AtomicBool::new(true);
-    assert_eq!(job.record(1, None, &stop).unwrap(), None);
-    assert_eq!(job.record(1, Some(Duration::from_secs(1)), &stop).unwrap(), None);
+    assert_eq!(job.run_recorded(1, None, &stop).unwrap(), None);
+    assert_eq!(job.run_recorded(1, Some(Duration::from_secs(1)), &stop).unwrap(), None);
 }

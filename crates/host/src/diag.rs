@@ -84,7 +84,7 @@ pub fn kernel_tcp(local: SocketAddrV4, remote: SocketAddrV4) -> io::Result<Kerne
 
 /// What of a socket decides about its routes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Owner {
+pub(crate) struct SocketRoutingKey {
     pub uid: u32,
     pub mark: u32,
     pub tos: u8,
@@ -94,9 +94,9 @@ pub(crate) struct Owner {
 ///
 /// # Errors
 /// As [`kernel_tcp`].
-pub(crate) fn owner(local: SocketAddrV4, remote: SocketAddrV4) -> io::Result<Owner> {
+pub(crate) fn socket_routing_key(local: SocketAddrV4, remote: SocketAddrV4) -> io::Result<SocketRoutingKey> {
     let response = look_up(local, remote)?;
-    let mut owner = Owner { uid: response.header.uid, ..Owner::default() };
+    let mut owner = SocketRoutingKey { uid: response.header.uid, ..SocketRoutingKey::default() };
     for attribute in response.nlas {
         match attribute {
             Nla::Mark(mark) => owner.mark = mark,
@@ -152,7 +152,7 @@ fn look_up(local: SocketAddrV4, remote: SocketAddrV4) -> io::Result<InetResponse
         },
     };
     // Without NLM_F_DUMP: the kernel looks this one up instead of walking over all.
-    match netlink::ask(NETLINK_SOCK_DIAG, SockDiagMessage::InetRequest(request), 0)? {
+    match netlink::request(NETLINK_SOCK_DIAG, SockDiagMessage::InetRequest(request), 0)? {
         Some(SockDiagMessage::InetResponse(response)) => Ok(*response),
         other => Err(invalid(format!("not an answer to a socket lookup: {other:?}"))),
     }
@@ -170,16 +170,16 @@ fn snapshot(response: InetResponse) -> io::Result<KernelTcp> {
     }
     let timer = response.header.timer.map(|timer| match timer {
         Timer::Retransmit(left, backoff) => {
-            KernelTimer::Retransmission { left: ours(left), backoff }
+            KernelTimer::Retransmission { left: to_duration(left), backoff }
         }
-        Timer::Probe(left) => KernelTimer::Probe { left: ours(left) },
+        Timer::Probe(left) => KernelTimer::Probe { left: to_duration(left) },
         Timer::KeepAlive(_) | Timer::TimeWait => KernelTimer::Other,
     });
     let info = info.ok_or_else(|| invalid("a connection without tcp_info".to_owned()))?;
     Ok(KernelTcp { info, timer, congestion_control })
 }
 
-fn ours(span: std::time::Duration) -> Duration {
+fn to_duration(span: std::time::Duration) -> Duration {
     Duration::from_nanos(u64::try_from(span.as_nanos()).unwrap_or(u64::MAX))
 }
 

@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use driftway_base::{Chance, Duration, Ecn, Instant, RandomStream};
+use driftway_base::{Probability, Duration, Ecn, Instant, RandomStream};
 
 /// What one direction of a cable does to packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -11,22 +11,22 @@ pub struct Impairment {
     /// How long a packet is on its way.
     pub delay: Duration,
     /// A packet is lost.
-    pub drop: Chance,
+    pub drop: Probability,
     /// A second copy arrives right behind it.
-    pub duplicate: Chance,
+    pub duplicate: Probability,
     /// It is on its way `reorder_by` longer, so that later ones overtake it.
-    pub reorder: Chance,
+    pub reorder: Probability,
     /// See `reorder`.
-    pub reorder_by: Duration,
+    pub reorder_delay: Duration,
     /// It meets congestion: its ECN codepoint becomes CE if the sender takes part in ECN.
-    pub mark: Chance,
+    pub mark: Probability,
     /// One of its bits is flipped (not in the second copy, if there is one).
-    pub corrupt: Chance,
+    pub corrupt: Probability,
 }
 
 /// How many packets met what.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub struct Counts {
+pub struct ImpairmentCounts {
     /// Came in.
     pub offered: u64,
     /// Were lost.
@@ -52,10 +52,10 @@ pub struct Counts {
 pub struct Impairer {
     impairment: Impairment,
     random: RandomStream,
-    on_the_way: BinaryHeap<Reverse<(Instant, u64, Vec<u8>)>>,
+    in_transit: BinaryHeap<Reverse<(Instant, u64, Vec<u8>)>>,
     spare: Vec<Vec<u8>>,
     next: u64,
-    counts: Counts,
+    counts: ImpairmentCounts,
 }
 
 impl Impairer {
@@ -64,35 +64,35 @@ impl Impairer {
         Self {
             impairment,
             random: RandomStream::new(seed, "impairment", direction),
-            on_the_way: BinaryHeap::new(),
+            in_transit: BinaryHeap::new(),
             spare: Vec::new(),
             next: 0,
-            counts: Counts::default(),
+            counts: ImpairmentCounts::default(),
         }
     }
 
     /// Changes what happens to packets from now on; those on their way stay as they are.
-    pub fn set(&mut self, impairment: Impairment) {
+    pub fn set_impairment(&mut self, impairment: Impairment) {
         self.impairment = impairment;
     }
 
     /// What happened so far.
-    pub const fn counts(&self) -> Counts {
+    pub const fn counts(&self) -> ImpairmentCounts {
         self.counts
     }
 
     /// When the next packet comes out; `None`: nothing is on its way.
     pub fn next_timeout(&self) -> Option<Instant> {
-        self.on_the_way.peek().map(|Reverse((due, ..))| *due)
+        self.in_transit.peek().map(|Reverse((due, ..))| *due)
     }
 
     /// A packet goes in.
     pub fn offer(&mut self, now: Instant, packet: &[u8]) {
-        let Impairment { delay, drop, duplicate, reorder, reorder_by, mark, corrupt } =
+        let Impairment { delay, drop, duplicate, reorder, reorder_delay: reorder_by, mark, corrupt } =
             self.impairment;
         let [drop, duplicate, reorder, mark, corrupt] =
-            [drop, duplicate, reorder, mark, corrupt].map(|chance| self.random.hits(chance));
-        let bit = self.random.below(packet.len() as u64 * 8);
+            [drop, duplicate, reorder, mark, corrupt].map(|chance| self.random.bernoulli(chance));
+        let bit = self.random.uniform_below(packet.len() as u64 * 8);
 
         self.counts.offered += 1;
         if drop {
@@ -122,14 +122,14 @@ impl Impairer {
         if self.next_timeout().is_none_or(|due| due > now) {
             return false;
         }
-        let Some(Reverse((_, _, bytes))) = self.on_the_way.pop() else { return false };
+        let Some(Reverse((_, _, bytes))) = self.in_transit.pop() else { return false };
         self.spare.push(std::mem::replace(packet, bytes));
         self.counts.delivered += 1;
         true
     }
 
     fn push(&mut self, due: Instant, bytes: Vec<u8>) {
-        self.on_the_way.push(Reverse((due, self.next, bytes)));
+        self.in_transit.push(Reverse((due, self.next, bytes)));
         self.next += 1;
     }
 
@@ -168,8 +168,8 @@ mod test {
 
     const MS: Duration = Duration::from_millis(1);
 
-    fn chance(p: f64) -> Chance {
-        Chance::from_probability(p)
+    fn chance(p: f64) -> Probability {
+        Probability::from_f64(p)
     }
 
     /// Sends `n` packets that carry their number, one each millisecond, and gives what comes out
@@ -201,7 +201,7 @@ mod test {
             (0..100_u32).map(|i| (u64::from(i) + 5, i.to_be_bytes().to_vec())).collect();
         assert_eq!(out, sent);
         let counts = impairer.counts();
-        assert_eq!(counts, Counts { offered: 100, delivered: 100, ..Counts::default() });
+        assert_eq!(counts, ImpairmentCounts { offered: 100, delivered: 100, ..ImpairmentCounts::default() });
     }
 
     #[test]
@@ -220,7 +220,7 @@ mod test {
     #[test]
     fn a_reordered_packet_is_overtaken_by_as_many_as_fit() {
         let impairment =
-            Impairment { reorder: chance(0.01), reorder_by: MS.times(3), ..Default::default() };
+            Impairment { reorder: chance(0.01), reorder_delay: MS.times(3), ..Default::default() };
         let mut impairer = Impairer::new(impairment, 1, 0);
         let out = send(&mut impairer, 1000);
         let late = out.windows(2).filter(|pair| pair[0].1 > pair[1].1).count() as u64;
@@ -235,7 +235,7 @@ mod test {
     #[test]
     fn corruption_flips_exactly_one_bit() {
         let impairment =
-            Impairment { corrupt: Chance::ALWAYS, duplicate: Chance::ALWAYS, ..Default::default() };
+            Impairment { corrupt: Probability::ALWAYS, duplicate: Probability::ALWAYS, ..Default::default() };
         let mut impairer = Impairer::new(impairment, 1, 0);
         let mut places = [0_u32; 64];
         for _ in 0..1000 {
@@ -275,7 +275,7 @@ mod test {
         let slow = Impairment { delay: MS.times(10), ..Default::default() };
         let mut impairer = Impairer::new(slow, 1, 0);
         impairer.offer(Instant::ZERO, b"before");
-        impairer.set(Impairment { drop: Chance::ALWAYS, ..slow });
+        impairer.set_impairment(Impairment { drop: Probability::ALWAYS, ..slow });
         impairer.offer(Instant::ZERO, b"during");
         let mut packet = Vec::new();
         assert!(impairer.take(Instant::from_millis(10), &mut packet));
@@ -285,7 +285,7 @@ mod test {
 
     #[test]
     fn a_mark_keeps_the_packet_valid_and_spares_who_takes_no_part() {
-        let marking = Impairment { mark: Chance::ALWAYS, ..Default::default() };
+        let marking = Impairment { mark: Probability::ALWAYS, ..Default::default() };
         let mut impairer = Impairer::new(marking, 1, 0);
         let codepoints = [Ecn::NotEct, Ecn::Ect0, Ecn::Ect1, Ecn::Ce];
         for (ecn, identification) in

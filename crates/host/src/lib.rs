@@ -12,40 +12,40 @@
 
 #![forbid(unsafe_code)]
 
-mod available;
-mod cable;
+mod requirements;
+mod impaired_tun;
 mod clock;
-mod companion;
+mod helper_process;
 mod diag;
-mod doubts;
-mod driver;
+mod warnings;
+mod connection_driver;
 mod emulate;
-mod field;
-mod guardian;
+mod shim_daemon;
+mod namespace_reaper;
 mod impair;
 mod namespace;
 mod netlink;
 mod ring;
 mod tun;
-mod urgent;
+mod realtime;
 mod watchdog;
 
-pub use available::{Missing, available};
-pub use cable::Cable;
+pub use requirements::{MissingRequirement, check_requirements};
+pub use impaired_tun::ImpairedTun;
 pub use clock::RealClock;
-pub use companion::this_program;
+pub use helper_process::current_executable;
 pub use diag::{KernelTcp, KernelTimer, kernel_state, kernel_tcp};
-pub use doubts::doubts;
-pub use driver::{Driver, Strangers};
-pub use emulate::{Account, Carried, Emulation, End, Lateness, Medium, Report, Running};
-pub use field::{
-    Account as FieldAccount, Asker, Field, OwnUser, Settings, Snapshot, Unseen, come_first,
-    keep_what_is_needed, lacks, owner,
+pub use warnings::startup_warnings;
+pub use connection_driver::{ConnectionDriver, UnmatchedPackets};
+pub use emulate::{EmulationCounts, DirectionCounts, Emulation, PathEnd, LatenessHistogram, EmulatedPath, EmulationReport, RunningEmulation};
+pub use shim_daemon::{
+    DaemonCounts as FieldAccount, StatusHandle, ShimDaemon, DedicatedUser, ShimSettings, ShimSnapshot, UnseenCounts, raise_priority,
+    drop_privileges, missing_capability, owning_process,
 };
-pub use guardian::{Guardian, guard};
-pub use impair::{Counts, Impairer, Impairment};
+pub use namespace_reaper::{NamespaceReaper, reap_namespaces};
+pub use impair::{ImpairmentCounts, Impairer, Impairment};
 pub use namespace::Namespace;
-pub use ring::{ByteRing, OutsideRing};
+pub use ring::{ByteRing, OutsideWindow};
 pub use tun::Tun;
-pub use urgent::urgent;
-pub use watchdog::{Heart, Watchdog, watch};
+pub use realtime::enable_realtime_scheduling;
+pub use watchdog::{Heartbeat, Watchdog, run_watchdog};

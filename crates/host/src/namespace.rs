@@ -16,9 +16,9 @@ use nix::unistd::Pid;
 use crate::netlink;
 
 /// Between two looks at who is still there.
-const PAUSE: Duration = Duration::from_millis(10);
+const POLL_INTERVAL: Duration = Duration::from_millis(10);
 /// How often what is inside is killed.
-const ROUNDS: u32 = 200;
+const KILL_ROUNDS_MAX: u32 = 200;
 
 /// A network of its own: interfaces, addresses, routes, sockets and settings that nothing outside
 /// sees. It has no name in the file system and dies with this value and the last thread in it,
@@ -105,12 +105,12 @@ impl Namespace {
             send(pid, Signal::SIGTERM)?;
         }
         while !self.processes()?.is_empty() && !left.is_zero() {
-            let nap = PAUSE.min(left);
+            let nap = POLL_INTERVAL.min(left);
             thread::sleep(nap);
             left -= nap;
         }
         // One that forks as it is ended leaves another.
-        for _ in 0..ROUNDS {
+        for _ in 0..KILL_ROUNDS_MAX {
             let inside = self.processes()?;
             if inside.is_empty() {
                 return Ok(());
@@ -118,7 +118,7 @@ impl Namespace {
             for pid in inside {
                 send(pid, Signal::SIGKILL)?;
             }
-            thread::sleep(PAUSE);
+            thread::sleep(POLL_INTERVAL);
         }
         Err(io::Error::new(io::ErrorKind::TimedOut, "processes in a namespace can't be ended"))
     }
@@ -144,7 +144,7 @@ impl Namespace {
     ///
     /// # Errors
     /// There is no such setting, it is not per namespace, or it does not take this value.
-    pub fn set(&self, setting: &str, value: &str) -> io::Result<()> {
+    pub fn set_sysctl(&self, setting: &str, value: &str) -> io::Result<()> {
         let path = format!("/proc/sys/{setting}");
         self.run(|| fs::write(&path, value))?
             .map_err(|error| io::Error::new(error.kind(), format!("{path} = {value}: {error}")))
@@ -154,7 +154,7 @@ impl Namespace {
     ///
     /// # Errors
     /// There is no such setting.
-    pub fn get(&self, setting: &str) -> io::Result<String> {
+    pub fn sysctl(&self, setting: &str) -> io::Result<String> {
         let path = format!("/proc/sys/{setting}");
         let value = self.run(|| fs::read_to_string(&path))??;
         Ok(value.trim().to_owned())

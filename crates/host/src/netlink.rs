@@ -16,7 +16,7 @@ const LOOPBACK: u32 = 1;
 
 /// Sends `message` to `protocol` of the calling thread's namespace and gives its answer, `None`
 /// for a bare acknowledgment.
-pub fn ask<M>(protocol: isize, message: M, flags: u16) -> io::Result<Option<M>>
+pub fn request<M>(protocol: isize, message: M, flags: u16) -> io::Result<Option<M>>
 where
     M: NetlinkSerializable + NetlinkDeserializable + Debug,
 {
@@ -47,16 +47,16 @@ pub fn loopback_up() -> io::Result<()> {
     link.header.index = LOOPBACK;
     link.header.flags = LinkFlags::Up;
     link.header.change_mask = LinkFlags::Up;
-    ask(NETLINK_ROUTE, RouteNetlinkMessage::SetLink(link), NLM_F_ACK)?;
+    request(NETLINK_ROUTE, RouteNetlinkMessage::SetLink(link), NLM_F_ACK)?;
     Ok(())
 }
 
 /// How many packets the kernel wanted to send over an interface of the calling thread's namespace and
 /// dropped there.
-pub fn dropped_on_sending(index: u32) -> io::Result<u64> {
+pub fn tx_dropped(index: u32) -> io::Result<u64> {
     let mut link = LinkMessage::default();
     link.header.index = index;
-    let answer = ask(NETLINK_ROUTE, RouteNetlinkMessage::GetLink(link), 0)?;
+    let answer = request(NETLINK_ROUTE, RouteNetlinkMessage::GetLink(link), 0)?;
     let Some(RouteNetlinkMessage::NewLink(link)) = answer else {
         return Err(io::Error::new(io::ErrorKind::InvalidData, "no answer about an interface"));
     };

@@ -16,20 +16,20 @@ pub struct ByteRing {
 
 /// A range is not inside what the ring holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct OutsideRing {
+pub struct OutsideWindow {
     /// First offset asked for.
     pub offset: u64,
     /// Bytes asked for.
     pub len: usize,
 }
 
-impl fmt::Display for OutsideRing {
+impl fmt::Display for OutsideWindow {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} bytes at offset {} are outside of the ring", self.len, self.offset)
     }
 }
 
-impl Error for OutsideRing {}
+impl Error for OutsideWindow {}
 
 impl ByteRing {
     /// A window of `capacity` bytes onto a stream from its beginning.
@@ -51,8 +51,8 @@ impl ByteRing {
     ///
     /// # Errors
     /// Some of it lies outside; then nothing is put.
-    pub fn write(&mut self, offset: u64, bytes: &[u8]) -> Result<(), OutsideRing> {
-        let at = self.place(offset, bytes.len())?;
+    pub fn write(&mut self, offset: u64, bytes: &[u8]) -> Result<(), OutsideWindow> {
+        let at = self.index_of(offset, bytes.len())?;
         let (left, right) = bytes.split_at(bytes.len().min(self.bytes.len() - at));
         self.bytes[at..at + left.len()].copy_from_slice(left);
         self.bytes[..right.len()].copy_from_slice(right);
@@ -63,8 +63,8 @@ impl ByteRing {
     ///
     /// # Errors
     /// Some of it lies outside; then nothing is copied.
-    pub fn read(&self, offset: u64, bytes: &mut [u8]) -> Result<(), OutsideRing> {
-        let at = self.place(offset, bytes.len())?;
+    pub fn read(&self, offset: u64, bytes: &mut [u8]) -> Result<(), OutsideWindow> {
+        let at = self.index_of(offset, bytes.len())?;
         let (left, right) = bytes.split_at_mut(bytes.len().min(self.bytes.len() - at));
         left.copy_from_slice(&self.bytes[at..at + left.len()]);
         right.copy_from_slice(&self.bytes[..right.len()]);
@@ -77,14 +77,14 @@ impl ByteRing {
     }
 
     /// Where `offset` is kept, if all `len` bytes from there on are inside.
-    fn place(&self, offset: u64, len: usize) -> Result<usize, OutsideRing> {
+    fn index_of(&self, offset: u64, len: usize) -> Result<usize, OutsideWindow> {
         let inside = offset >= self.start
             && offset.checked_add(len as u64).is_some_and(|end| end <= self.end())
             && !self.bytes.is_empty();
         if inside {
             Ok((offset % self.bytes.len() as u64) as usize)
         } else {
-            Err(OutsideRing { offset, len })
+            Err(OutsideWindow { offset, len })
         }
     }
 }
@@ -95,8 +95,8 @@ mod test {
 
     use super::*;
 
-    fn outside(offset: u64, len: usize) -> Result<(), OutsideRing> {
-        Err(OutsideRing { offset, len })
+    fn outside(offset: u64, len: usize) -> Result<(), OutsideWindow> {
+        Err(OutsideWindow { offset, len })
     }
 
     #[test]

@@ -56,7 +56,7 @@ impl Tun {
     /// # Errors
     /// What the kernel says.
     pub fn overflows(&self) -> io::Result<u64> {
-        netlink::dropped_on_sending(self.device.if_index()?)
+        netlink::tx_dropped(self.device.if_index()?)
     }
 
     /// Takes the next packet that the kernel sent into `buffer` and gives its length; `None` if

@@ -18,24 +18,24 @@ use nix::unistd::{getppid, read};
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 use tracing::{info, warn};
 
-use crate::companion;
-use crate::field::{OwnUser, keep_nothing};
+use crate::helper_process;
+use crate::shim_daemon::{DedicatedUser, drop_all_privileges};
 
 /// How long it may be silent: so many steps of so many milliseconds each. They are counted and not
 /// measured, so that a host that stood still altogether has not been silent.
-const STEPS: u32 = 7;
+const MISSED_STEPS_MAX: u32 = 7;
 const STEP_MS: u16 = 100;
 
 /// Before another one is started, and each time twice as long, up to a minute.
-const REST: Duration = Duration::from_secs(1);
-const REST_MAX: Duration = Duration::from_secs(60);
+const RESTART_DELAY: Duration = Duration::from_secs(1);
+const RESTART_DELAY_MAX: Duration = Duration::from_secs(60);
 
 /// The daemon's side.
 #[derive(Debug)]
 pub struct Watchdog {
     command: Command,
     child: Child,
-    pair: UnixStream,
+    socket: UnixStream,
 }
 
 impl Watchdog {
@@ -45,8 +45,8 @@ impl Watchdog {
     /// # Errors
     /// It can't be started.
     pub fn start(mut command: Command) -> io::Result<Self> {
-        let (child, pair) = begin(&mut command)?;
-        Ok(Self { command, child, pair })
+        let (child, pair) = spawn_watchdog(&mut command)?;
+        Ok(Self { command, child, socket: pair })
     }
 
     /// What says that this process works. From a thread of its own, whose privileges are those of the
@@ -54,11 +54,11 @@ impl Watchdog {
     ///
     /// # Errors
     /// There can be no thread.
-    pub fn keep(self) -> io::Result<Heart> {
-        let Self { command, child, pair } = self;
-        let heart = Heart(Arc::new(Mutex::new(Some(pair))));
+    pub fn supervise(self) -> io::Result<Heartbeat> {
+        let Self { command, child, socket: pair } = self;
+        let heart = Heartbeat(Arc::new(Mutex::new(Some(pair))));
         let watched = heart.clone();
-        let work = move || replace_whenever_it_ends(command, child, &watched);
+        let work = move || restart_loop(command, child, &watched);
         thread::Builder::new().name("watchdog".into()).spawn(work)?;
         Ok(heart)
     }
@@ -66,9 +66,9 @@ impl Watchdog {
 
 /// Says that this process works.
 #[derive(Clone, Debug)]
-pub struct Heart(Arc<Mutex<Option<UnixStream>>>);
+pub struct Heartbeat(Arc<Mutex<Option<UnixStream>>>);
 
-impl Heart {
+impl Heartbeat {
     /// Once more, to the watchdog that there is. Never blocks.
     pub fn beat(&self) {
         // Held only by who puts another one there.
@@ -80,20 +80,20 @@ impl Heart {
         }
     }
 
-    fn is_for(&self, pair: UnixStream) {
+    fn attach(&self, pair: UnixStream) {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(pair);
     }
 }
 
-fn begin(command: &mut Command) -> io::Result<(Child, UnixStream)> {
-    let (child, mut pair) = companion::start(command)?;
+fn spawn_watchdog(command: &mut Command) -> io::Result<(Child, UnixStream)> {
+    let (child, mut pair) = helper_process::spawn(command)?;
     pair.set_nonblocking(true)?;
     pair.write_all(&[0])?;
     Ok((child, pair))
 }
 
-fn replace_whenever_it_ends(mut command: Command, mut child: Child, heart: &Heart) {
-    let mut rest = REST;
+fn restart_loop(mut command: Command, mut child: Child, heart: &Heartbeat) {
+    let mut rest = RESTART_DELAY;
     loop {
         let status = child.wait().map(|status| status.to_string());
         warn!(
@@ -103,11 +103,11 @@ fn replace_whenever_it_ends(mut command: Command, mut child: Child, heart: &Hear
         );
         loop {
             thread::sleep(rest);
-            rest = (rest * 2).min(REST_MAX);
-            match begin(&mut command) {
+            rest = (rest * 2).min(RESTART_DELAY_MAX);
+            match spawn_watchdog(&mut command) {
                 Ok((started, pair)) => {
                     info!("there is another watchdog");
-                    heart.is_for(pair);
+                    heart.attach(pair);
                     child = started;
                     break;
                 }
@@ -122,8 +122,8 @@ fn replace_whenever_it_ends(mut command: Command, mut child: Child, heart: &Hear
 ///
 /// # Errors
 /// What the kernel says.
-pub fn watch(user: Option<OwnUser>) -> io::Result<bool> {
-    companion::set_apart()?;
+pub fn run_watchdog(user: Option<DedicatedUser>) -> io::Result<bool> {
+    helper_process::detach()?;
     let parent = getppid();
     let number = Pid::from_raw(parent.as_raw()).ok_or(ErrorKind::NotFound)?;
     let process = pidfd_open(number, PidfdFlags::empty())?;
@@ -131,10 +131,10 @@ pub fn watch(user: Option<OwnUser>) -> io::Result<bool> {
         // It is gone, and its number may be another's by now.
         return Ok(false);
     }
-    keep_nothing(user)?;
+    drop_all_privileges(user)?;
     let mut bytes = [0; 64];
     let mut silent = 0;
-    while silent < STEPS {
+    while silent < MISSED_STEPS_MAX {
         if !is_ready(&stdin(), PollFlags::POLLIN, STEP_MS)? {
             silent += 1;
         } else if read(stdin(), &mut bytes)? == 0 {
@@ -146,7 +146,7 @@ pub fn watch(user: Option<OwnUser>) -> io::Result<bool> {
     pidfd_send_signal(&process, Signal::KILL)?;
     // Whoever reads that may hang, too.
     if is_ready(&stderr(), PollFlags::POLLOUT, 0)? {
-        let silence = f64::from(STEPS * u32::from(STEP_MS)) / 1000.0;
+        let silence = f64::from(MISSED_STEPS_MAX * u32::from(STEP_MS)) / 1000.0;
         let _ = writeln!(
             stderr(),
             "driftway: the shim (process {parent}) hung for {silence} s and was killed; every \

@@ -12,13 +12,13 @@ pub struct LinkConfig {
     /// How long a serialised frame is on its way.
     pub delay: Delay,
     /// How often one is damaged.
-    pub errors: Errors,
+    pub errors: ErrorModel,
     /// The queue on each side.
     pub queue: QueueConfig,
     /// Do the two directions share the rate?
     pub duplex: Duplex,
     /// May a frame overtake its predecessor?
-    pub order: Order,
+    pub order: DeliveryOrder,
 }
 
 /// How long a frame is on its way once it is serialised; drawn for each frame and direction.
@@ -37,13 +37,13 @@ pub enum Delay {
 
 /// How frames are damaged. Probabilities are clamped to 0…1.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Errors {
+pub enum ErrorModel {
     /// Never.
     None,
     /// Each bit with this probability: a frame of n bits is lost with 1 − (1 − BER)ⁿ.
-    Bits(f64),
+    BitErrorRate(f64),
     /// Each frame with this probability, whatever its size.
-    Packets(f64),
+    FrameErrorRate(f64),
 }
 
 /// An interface queue.
@@ -83,7 +83,7 @@ pub enum Duplex {
 
 /// May a frame overtake its predecessor in the same direction, when its delay is shorter?
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Order {
+pub enum DeliveryOrder {
     /// No: it arrives with its predecessor at the earliest. A damaged frame holds nobody back.
     Fifo,
     /// Yes.

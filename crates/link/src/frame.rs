@@ -12,14 +12,14 @@ pub struct Frame {
 }
 
 /// What a queue must know of what waits in it.
-pub trait Waits: Copy {
+pub trait QueueEntry: Copy {
     /// The caller's handle.
     fn id(&self) -> u32;
     /// It can be marked instead of dropped.
     fn ecn_capable(&self) -> bool;
 }
 
-impl Waits for Frame {
+impl QueueEntry for Frame {
     fn id(&self) -> u32 {
         self.id
     }
@@ -50,7 +50,7 @@ impl Side {
 
 /// Where an arriving frame goes in a queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum QueuePosition {
     /// Behind all that wait.
     Tail,
     /// Before all that wait: it is the next to be sent.
@@ -72,7 +72,7 @@ pub enum DropReason {
 
 /// What became of an offered frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Enqueued {
+pub enum EnqueueOutcome {
     /// The link has it.
     Accepted {
         /// Set the frame's Congestion Experienced codepoint.
@@ -80,7 +80,7 @@ pub enum Enqueued {
         /// The frame (by its handle) that lost its place to this one: the last in a full queue,
         /// when this one goes to the front. It is dropped ([`DropReason::QueueOverflow`]), and no
         /// event will tell of it.
-        pushed_out: Option<u32>,
+        evicted: Option<u32>,
     },
     /// It is dropped; no event will tell of it.
     Dropped {
@@ -116,20 +116,20 @@ pub enum LinkEvent {
 
 /// A frame that a link has accepted and not yet said anything about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Held {
+pub struct PendingFrame {
     /// The side that sends it.
     pub from: Side,
     /// The frame.
     pub frame: Frame,
     /// How far it is.
-    pub whereabouts: Whereabouts,
+    pub stage: FrameStage,
 }
 
 /// How far a frame is on its way over a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Whereabouts {
+pub enum FrameStage {
     /// In the queue.
-    Waiting,
+    Queued,
     /// Being serialised.
     InService,
     /// Sent, not yet there.

@@ -16,17 +16,17 @@
 
 extern crate alloc;
 
-mod adhoc;
+mod adhoc_queue;
 mod config;
-mod error;
+mod error_sampler;
 mod frame;
-mod path;
+mod path_link;
 mod queue;
 mod red;
 
-pub use adhoc::{AdhocQueue, AdhocQueueConfig, Class, Item, Priority};
-pub use config::{Delay, Discipline, Duplex, Errors, LinkConfig, Order, QueueConfig};
-pub use frame::{DropReason, Enqueued, Frame, Held, LinkEvent, Place, Side, Waits, Whereabouts};
-pub use path::{Counters, PathLink, Queue};
+pub use adhoc_queue::{AdhocQueue, AdhocQueueConfig, PacketClass, QueuedPacket, Priority};
+pub use config::{Delay, Discipline, Duplex, ErrorModel, LinkConfig, DeliveryOrder, QueueConfig};
+pub use frame::{DropReason, EnqueueOutcome, Frame, PendingFrame, LinkEvent, QueuePosition, Side, QueueEntry, FrameStage};
+pub use path_link::{LinkCounters, PathLink, QueueOnPartition};
 pub use queue::{InterfaceQueue, QueueCounters};
 pub use red::RedConfig;

@@ -3,10 +3,10 @@
 
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
-use driftway_base::{Chance, Duration, Instant, RandomStream};
+use driftway_base::{Probability, Duration, Instant, RandomStream};
 
 use crate::config::{Discipline, QueueConfig};
-use crate::frame::{DropReason, Enqueued, Frame, Place, Waits};
+use crate::frame::{DropReason, EnqueueOutcome, Frame, QueuePosition, QueueEntry};
 use crate::red::Red;
 
 /// Room made at once; a longer queue grows into its room once and keeps it.
@@ -22,23 +22,23 @@ const RESERVED: usize = 256;
 #[derive(Clone, Debug)]
 pub struct InterfaceQueue<F = Frame> {
     limit: usize,
-    marking: Marking,
-    mark_loss: Chance,
-    mark_losses: RandomStream,
+    discipline: DisciplineState,
+    mark_loss: Probability,
+    mark_loss_stream: RandomStream,
     waiting: VecDeque<F>,
     /// Frames that were admitted and wait apart, in the order in which they came.
-    apart: Vec<F>,
+    held_back: Vec<F>,
     /// While above 0, whatever can be marked is.
-    marks_all: u32,
+    force_mark_count: u32,
     /// Since when the transmitter has nothing to send.
     idle_since: Option<Instant>,
     /// Idle time since the last arrival that ended by [`InterfaceQueue::on_busy`].
-    idle_before: Option<Duration>,
+    idle_carried: Option<Duration>,
     counters: QueueCounters,
 }
 
 #[derive(Clone, Debug)]
-enum Marking {
+enum DisciplineState {
     DropTail { ecn_threshold: Option<usize> },
     Red(Red),
 }
@@ -58,30 +58,30 @@ pub struct QueueCounters {
     pub longest: usize,
 }
 
-impl<F: Waits> InterfaceQueue<F> {
+impl<F: QueueEntry> InterfaceQueue<F> {
     /// An empty queue with an idle transmitter. `entity` names the queue in the streams
     /// `"link-red"` and `"link-mark-loss"`.
     pub fn new(config: QueueConfig, seed: u64, entity: u64) -> Self {
         Self {
             limit: config.limit,
-            marking: match config.discipline {
-                Discipline::DropTail { ecn_threshold } => Marking::DropTail { ecn_threshold },
-                Discipline::Red(red) => Marking::Red(Red::new(red, seed, entity)),
+            discipline: match config.discipline {
+                Discipline::DropTail { ecn_threshold } => DisciplineState::DropTail { ecn_threshold },
+                Discipline::Red(red) => DisciplineState::Red(Red::new(red, seed, entity)),
             },
-            mark_loss: Chance::from_probability(config.mark_loss),
-            mark_losses: RandomStream::new(seed, "link-mark-loss", entity),
+            mark_loss: Probability::from_f64(config.mark_loss),
+            mark_loss_stream: RandomStream::new(seed, "link-mark-loss", entity),
             waiting: VecDeque::with_capacity(config.limit.min(RESERVED)),
-            apart: Vec::new(),
-            marks_all: 0,
+            held_back: Vec::new(),
+            force_mark_count: 0,
             idle_since: Some(Instant::ZERO),
-            idle_before: None,
+            idle_carried: None,
             counters: QueueCounters::default(),
         }
     }
 
     /// How many frames wait.
     pub fn len(&self) -> usize {
-        self.waiting.len() + self.apart.len()
+        self.waiting.len() + self.held_back.len()
     }
 
     /// Does none wait?
@@ -95,8 +95,8 @@ impl<F: Waits> InterfaceQueue<F> {
     }
 
     /// How many frames wait apart.
-    pub(crate) fn apart(&self) -> usize {
-        self.apart.len()
+    pub(crate) fn held_back(&self) -> usize {
+        self.held_back.len()
     }
 
     /// Is there no room for a frame that has to wait?
@@ -106,14 +106,14 @@ impl<F: Waits> InterfaceQueue<F> {
 
     /// The frames that wait, the next one first; those that wait apart last.
     pub fn iter(&self) -> impl Iterator<Item = F> + '_ {
-        self.waiting.iter().chain(&self.apart).copied()
+        self.waiting.iter().chain(&self.held_back).copied()
     }
 
     /// RED's average, if RED it is.
     pub const fn red_average(&self) -> Option<f64> {
-        match &self.marking {
-            Marking::DropTail { .. } => None,
-            Marking::Red(red) => Some(red.average()),
+        match &self.discipline {
+            DisciplineState::DropTail { .. } => None,
+            DisciplineState::Red(red) => Some(red.average()),
         }
     }
 
@@ -132,16 +132,16 @@ impl<F: Waits> InterfaceQueue<F> {
     /// The transmitter is busy with something that did not come from this queue, or is cut off.
     pub fn on_busy(&mut self, now: Instant) {
         if let Some(since) = self.idle_since.take() {
-            let before = self.idle_before.unwrap_or_default();
-            self.idle_before = Some(before + now.since(since));
+            let before = self.idle_carried.unwrap_or_default();
+            self.idle_carried = Some(before + now.since(since));
         }
     }
 
     /// A frame arrives.
-    pub fn enqueue(&mut self, now: Instant, frame: F, place: Place) -> Enqueued {
+    pub fn enqueue(&mut self, now: Instant, frame: F, place: QueuePosition) -> EnqueueOutcome {
         let must_wait = self.idle_since.is_none();
-        let Some(due) = self.admits(now, frame) else {
-            return Enqueued::Dropped { reason: DropReason::RedDrop };
+        let Some(due) = self.admit(now, frame) else {
+            return EnqueueOutcome::Dropped { reason: DropReason::RedDrop };
         };
 
         let mut pushed_out = None;
@@ -150,22 +150,22 @@ impl<F: Waits> InterfaceQueue<F> {
             // What goes to the front is urgent (a route reply, a frame on its second try): it takes
             // the place of the frame that would leave last.
             pushed_out = match place {
-                Place::Front => self.waiting.pop_back().map(|last| last.id()),
-                Place::Tail => None,
+                QueuePosition::Front => self.waiting.pop_back().map(|last| last.id()),
+                QueuePosition::Tail => None,
             };
             if pushed_out.is_none() {
-                return Enqueued::Dropped { reason: DropReason::QueueOverflow };
+                return EnqueueOutcome::Dropped { reason: DropReason::QueueOverflow };
             }
         }
 
         match place {
-            Place::Tail => self.waiting.push_back(frame),
-            Place::Front => self.waiting.push_front(frame),
+            QueuePosition::Tail => self.waiting.push_back(frame),
+            QueuePosition::Front => self.waiting.push_front(frame),
         }
         if must_wait {
-            self.note_length();
+            self.update_longest();
         }
-        Enqueued::Accepted { mark: due && self.mark_survives(), pushed_out }
+        EnqueueOutcome::Accepted { mark: due && self.draw_mark(), evicted: pushed_out }
     }
 
     /// A frame arrives, and goes before the first one that waits and is later. Where it finds the queue
@@ -175,10 +175,10 @@ impl<F: Waits> InterfaceQueue<F> {
         now: Instant,
         frame: F,
         is_later: impl FnMut(&F) -> bool,
-    ) -> Enqueued {
+    ) -> EnqueueOutcome {
         let later = self.waiting.iter().position(is_later);
-        let verdict = self.enqueue(now, frame, Place::Tail);
-        if let (Enqueued::Accepted { .. }, Some(place)) = (verdict, later)
+        let verdict = self.enqueue(now, frame, QueuePosition::Tail);
+        if let (EnqueueOutcome::Accepted { .. }, Some(place)) = (verdict, later)
             && let Some(last) = self.waiting.pop_back()
         {
             self.waiting.insert(place, last);
@@ -188,47 +188,47 @@ impl<F: Waits> InterfaceQueue<F> {
 
     /// A frame arrives that is to wait apart, whatever the transmitter does, until
     /// [`join`](Self::join). The caller has made sure that there is room.
-    pub(crate) fn enqueue_apart(&mut self, now: Instant, frame: F) -> Enqueued {
+    pub(crate) fn enqueue_held_back(&mut self, now: Instant, frame: F) -> EnqueueOutcome {
         let idle = self.idle_since.is_some();
-        let admitted = self.admits(now, frame);
+        let admitted = self.admit(now, frame);
         // The transmitter is not given this frame.
         if idle {
             self.on_idle(now);
         }
         let Some(due) = admitted else {
-            return Enqueued::Dropped { reason: DropReason::RedDrop };
+            return EnqueueOutcome::Dropped { reason: DropReason::RedDrop };
         };
-        self.apart.push(frame);
-        self.note_length();
-        Enqueued::Accepted { mark: due && self.mark_survives(), pushed_out: None }
+        self.held_back.push(frame);
+        self.update_longest();
+        EnqueueOutcome::Accepted { mark: due && self.draw_mark(), evicted: None }
     }
 
     /// What waits apart joins the end of the queue, the frame that came last first.
-    pub(crate) fn join(&mut self) {
-        self.waiting.extend(self.apart.drain(..).rev());
+    pub(crate) fn release_held_back(&mut self) {
+        self.waiting.extend(self.held_back.drain(..).rev());
     }
 
     /// From now on, while there were more calls with `true` than with `false`, each frame that can be
     /// marked is, whatever the discipline says.
-    pub(crate) const fn mark_all(&mut self, on: bool) {
-        self.marks_all =
-            if on { self.marks_all.saturating_add(1) } else { self.marks_all.saturating_sub(1) };
+    pub(crate) const fn force_marks(&mut self, on: bool) {
+        self.force_mark_count =
+            if on { self.force_mark_count.saturating_add(1) } else { self.force_mark_count.saturating_sub(1) };
     }
 
     /// Is an arriving frame to be marked, by the discipline? `None`: it is dropped early. The
     /// transmitter is busy from now on, unless it is.
-    fn admits(&mut self, now: Instant, frame: F) -> Option<bool> {
+    fn admit(&mut self, now: Instant, frame: F) -> Option<bool> {
         let must_wait = self.idle_since.is_none();
         self.on_busy(now);
-        let idle = self.idle_before.take();
+        let idle = self.idle_carried.take();
         let found = self.len();
-        let due = match &mut self.marking {
-            Marking::DropTail { ecn_threshold } => {
+        let due = match &mut self.discipline {
+            DisciplineState::DropTail { ecn_threshold } => {
                 frame.ecn_capable() && ecn_threshold.is_some_and(|threshold| found >= threshold)
             }
-            Marking::Red(red) => {
+            DisciplineState::Red(red) => {
                 let notify = red.on_arrival(found, idle);
-                if notify && !(red.marks() && frame.ecn_capable()) {
+                if notify && !(red.can_mark() && frame.ecn_capable()) {
                     self.counters.red_drops += 1;
                     self.resume_idle(now, must_wait);
                     return None;
@@ -236,21 +236,21 @@ impl<F: Waits> InterfaceQueue<F> {
                 notify
             }
         };
-        Some(due || (self.marks_all > 0 && frame.ecn_capable()))
+        Some(due || (self.force_mark_count > 0 && frame.ecn_capable()))
     }
 
     /// Takes the next frame.
-    pub fn take(&mut self) -> Option<F> {
+    pub fn dequeue(&mut self) -> Option<F> {
         self.waiting.pop_front()
     }
 
     /// Takes the next frame of which this is so.
-    pub(crate) fn take_if(&mut self, is_so: impl FnMut(&F) -> bool) -> Option<F> {
+    pub(crate) fn dequeue_if(&mut self, is_so: impl FnMut(&F) -> bool) -> Option<F> {
         let place = self.waiting.iter().position(is_so)?;
         self.waiting.remove(place)
     }
 
-    fn note_length(&mut self) {
+    fn update_longest(&mut self) {
         self.counters.longest = self.counters.longest.max(self.len());
     }
 
@@ -261,8 +261,8 @@ impl<F: Waits> InterfaceQueue<F> {
         }
     }
 
-    fn mark_survives(&mut self) -> bool {
-        let lost = self.mark_losses.hits(self.mark_loss);
+    fn draw_mark(&mut self) -> bool {
+        let lost = self.mark_loss_stream.bernoulli(self.mark_loss);
         if lost {
             self.counters.marks_lost += 1;
         } else {
@@ -279,10 +279,10 @@ mod test {
     use alloc::vec::Vec;
 
     const DATA: Frame = Frame { id: 0, bytes: 140, ecn_capable: true };
-    const KEPT: Enqueued = Enqueued::Accepted { mark: false, pushed_out: None };
-    const MARKED: Enqueued = Enqueued::Accepted { mark: true, pushed_out: None };
-    const FULL: Enqueued = Enqueued::Dropped { reason: DropReason::QueueOverflow };
-    const EARLY: Enqueued = Enqueued::Dropped { reason: DropReason::RedDrop };
+    const KEPT: EnqueueOutcome = EnqueueOutcome::Accepted { mark: false, evicted: None };
+    const MARKED: EnqueueOutcome = EnqueueOutcome::Accepted { mark: true, evicted: None };
+    const FULL: EnqueueOutcome = EnqueueOutcome::Dropped { reason: DropReason::QueueOverflow };
+    const EARLY: EnqueueOutcome = EnqueueOutcome::Dropped { reason: DropReason::RedDrop };
 
     fn drop_tail(limit: usize, ecn_threshold: Option<usize>) -> InterfaceQueue {
         let discipline = Discipline::DropTail { ecn_threshold };
@@ -304,7 +304,7 @@ mod test {
         InterfaceQueue::new(QueueConfig { limit, discipline, mark_loss: 0.0 }, 1, 0)
     }
 
-    fn offer(queue: &mut InterfaceQueue, id: u32, place: Place) -> Enqueued {
+    fn offer(queue: &mut InterfaceQueue, id: u32, place: QueuePosition) -> EnqueueOutcome {
         queue.enqueue(Instant::from_millis(u64::from(id)), Frame { id, ..DATA }, place)
     }
 
@@ -314,13 +314,13 @@ mod test {
     }
 
     fn drain(queue: &mut InterfaceQueue) -> Vec<u32> {
-        core::iter::from_fn(|| queue.take()).map(|frame| frame.id).collect()
+        core::iter::from_fn(|| queue.dequeue()).map(|frame| frame.id).collect()
     }
 
     #[test]
     fn a_full_queue_drops_what_comes() {
         let mut queue = busy(drop_tail(2, None));
-        assert_eq!([1, 2, 3].map(|id| offer(&mut queue, id, Place::Tail)), [KEPT, KEPT, FULL]);
+        assert_eq!([1, 2, 3].map(|id| offer(&mut queue, id, QueuePosition::Tail)), [KEPT, KEPT, FULL]);
         assert_eq!((queue.len(), queue.counters().overflows, queue.counters().longest), (2, 1, 2));
         assert_eq!(drain(&mut queue), [1, 2]);
     }
@@ -328,22 +328,22 @@ mod test {
     #[test]
     fn the_limit_does_not_touch_a_frame_that_need_not_wait() {
         let mut queue = drop_tail(0, None);
-        assert_eq!(offer(&mut queue, 1, Place::Tail), KEPT);
+        assert_eq!(offer(&mut queue, 1, QueuePosition::Tail), KEPT);
         assert_eq!(drain(&mut queue), [1]);
-        assert_eq!(offer(&mut queue, 2, Place::Tail), FULL);
-        assert_eq!(offer(&mut queue, 3, Place::Front), FULL);
+        assert_eq!(offer(&mut queue, 2, QueuePosition::Tail), FULL);
+        assert_eq!(offer(&mut queue, 3, QueuePosition::Front), FULL);
         queue.on_idle(Instant::from_millis(4));
-        assert_eq!(offer(&mut queue, 4, Place::Tail), KEPT);
+        assert_eq!(offer(&mut queue, 4, QueuePosition::Tail), KEPT);
         assert_eq!(queue.counters().longest, 0);
     }
 
     #[test]
     fn a_frame_for_the_front_of_a_full_queue_pushes_out_the_last() {
         let mut queue = busy(drop_tail(2, None));
-        offer(&mut queue, 1, Place::Tail);
-        offer(&mut queue, 2, Place::Tail);
-        let verdict = offer(&mut queue, 3, Place::Front);
-        assert_eq!(verdict, Enqueued::Accepted { mark: false, pushed_out: Some(2) });
+        offer(&mut queue, 1, QueuePosition::Tail);
+        offer(&mut queue, 2, QueuePosition::Tail);
+        let verdict = offer(&mut queue, 3, QueuePosition::Front);
+        assert_eq!(verdict, EnqueueOutcome::Accepted { mark: false, evicted: Some(2) });
         assert_eq!(queue.counters().overflows, 1);
         assert_eq!(drain(&mut queue), [3, 1]);
     }
@@ -351,15 +351,15 @@ mod test {
     #[test]
     fn a_mark_is_set_from_the_threshold_on() {
         let mut queue = busy(drop_tail(9, Some(2)));
-        assert_eq!([1, 2, 3].map(|id| offer(&mut queue, id, Place::Tail)), [KEPT, KEPT, MARKED]);
+        assert_eq!([1, 2, 3].map(|id| offer(&mut queue, id, QueuePosition::Tail)), [KEPT, KEPT, MARKED]);
         let deaf = Frame { id: 4, ecn_capable: false, ..DATA };
-        assert_eq!(queue.enqueue(Instant::from_millis(4), deaf, Place::Tail), KEPT);
-        queue.take();
-        queue.take();
-        assert_eq!(offer(&mut queue, 5, Place::Tail), MARKED);
-        queue.take();
-        queue.take();
-        assert_eq!(offer(&mut queue, 6, Place::Tail), KEPT);
+        assert_eq!(queue.enqueue(Instant::from_millis(4), deaf, QueuePosition::Tail), KEPT);
+        queue.dequeue();
+        queue.dequeue();
+        assert_eq!(offer(&mut queue, 5, QueuePosition::Tail), MARKED);
+        queue.dequeue();
+        queue.dequeue();
+        assert_eq!(offer(&mut queue, 6, QueuePosition::Tail), KEPT);
         assert_eq!(queue.counters().marks, 2);
     }
 
@@ -368,7 +368,7 @@ mod test {
         let discipline = Discipline::DropTail { ecn_threshold: Some(0) };
         let config = QueueConfig { limit: usize::MAX, discipline, mark_loss: 0.3 };
         let mut queue = InterfaceQueue::new(config, 1, 0);
-        let marked = (0..10_000).filter(|id| offer(&mut queue, *id, Place::Tail) == MARKED).count();
+        let marked = (0..10_000).filter(|id| offer(&mut queue, *id, QueuePosition::Tail) == MARKED).count();
         assert_eq!(queue.counters().marks, marked as u64);
         assert_eq!(queue.counters().marks_lost, 10_000 - marked as u64);
         assert!((6_800..7_200).contains(&marked), "{marked}");
@@ -377,17 +377,17 @@ mod test {
     #[test]
     fn red_drops_what_it_cannot_mark() {
         let mut queue = busy(red(2, STRICT));
-        assert_eq!(offer(&mut queue, 1, Place::Tail), KEPT);
-        assert_eq!(offer(&mut queue, 2, Place::Tail), MARKED);
+        assert_eq!(offer(&mut queue, 1, QueuePosition::Tail), KEPT);
+        assert_eq!(offer(&mut queue, 2, QueuePosition::Tail), MARKED);
         let deaf = Frame { id: 3, ecn_capable: false, ..DATA };
-        assert_eq!(queue.enqueue(Instant::from_millis(3), deaf, Place::Tail), EARLY);
-        assert_eq!(offer(&mut queue, 4, Place::Tail), FULL);
+        assert_eq!(queue.enqueue(Instant::from_millis(3), deaf, QueuePosition::Tail), EARLY);
+        assert_eq!(offer(&mut queue, 4, QueuePosition::Tail), FULL);
         let counters = queue.counters();
         assert_eq!((counters.marks, counters.red_drops, counters.overflows), (1, 1, 1));
 
         let mut without_ecn = busy(red(2, RedConfig { ecn: false, ..STRICT }));
-        assert_eq!(offer(&mut without_ecn, 1, Place::Tail), KEPT);
-        assert_eq!(offer(&mut without_ecn, 2, Place::Tail), EARLY);
+        assert_eq!(offer(&mut without_ecn, 1, QueuePosition::Tail), KEPT);
+        assert_eq!(offer(&mut without_ecn, 2, QueuePosition::Tail), EARLY);
     }
 
     #[test]
@@ -396,15 +396,15 @@ mod test {
         let average_after = |spans: &[(u64, u64)], arrival: u32| {
             let lenient = RedConfig { min_threshold: 50.0, max_threshold: 60.0, ..STRICT };
             let mut queue = busy(red(9, RedConfig { weight: 0.5, ..lenient }));
-            offer(&mut queue, 0, Place::Tail);
-            offer(&mut queue, 1, Place::Tail);
+            offer(&mut queue, 0, QueuePosition::Tail);
+            offer(&mut queue, 1, QueuePosition::Tail);
             assert_eq!(queue.red_average(), Some(0.5));
             drain(&mut queue);
             for (from, to) in spans {
                 queue.on_idle(Instant::from_millis(*from));
                 queue.on_busy(Instant::from_millis(*to));
             }
-            offer(&mut queue, arrival, Place::Tail);
+            offer(&mut queue, arrival, QueuePosition::Tail);
             queue.red_average()
         };
         assert_eq!(average_after(&[], 150), Some(0.25));
@@ -416,13 +416,13 @@ mod test {
     #[test]
     fn a_dropped_frame_does_not_end_the_idle_time() {
         let mut queue = busy(red(9, RedConfig { weight: 0.5, max_threshold: 0.5, ..STRICT }));
-        offer(&mut queue, 0, Place::Tail);
-        offer(&mut queue, 1, Place::Tail);
+        offer(&mut queue, 0, QueuePosition::Tail);
+        offer(&mut queue, 1, QueuePosition::Tail);
         drain(&mut queue);
         queue.on_idle(Instant::from_millis(100));
         let deaf = Frame { ecn_capable: false, ..DATA };
-        assert_eq!(queue.enqueue(Instant::from_millis(100), deaf, Place::Tail), EARLY);
-        assert_eq!(offer(&mut queue, 120, Place::Tail), KEPT);
+        assert_eq!(queue.enqueue(Instant::from_millis(100), deaf, QueuePosition::Tail), EARLY);
+        assert_eq!(offer(&mut queue, 120, QueuePosition::Tail), KEPT);
         assert_eq!(queue.red_average(), Some(0.125));
     }
 }

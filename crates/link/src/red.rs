@@ -1,7 +1,7 @@
 //! Random early detection: Floyd & Jacobson, "Random Early Detection Gateways for Congestion
 //! Avoidance" (1993), recommended by RFC 2309; with marks instead of drops, RFC 3168.
 
-use driftway_base::{Chance, Duration, RandomStream};
+use driftway_base::{Probability, Duration, RandomStream};
 
 /// What RED is told. Thresholds count waiting frames, averaged.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -28,7 +28,7 @@ pub(crate) struct Red {
     config: RedConfig,
     average: f64,
     /// Frames since the last notification; none while the average is below the minimum.
-    since_notified: Option<u32>,
+    count: Option<u32>,
     stream: RandomStream,
 }
 
@@ -36,7 +36,7 @@ impl Red {
     /// An empty queue's. `entity` names the queue.
     pub(crate) const fn new(config: RedConfig, seed: u64, entity: u64) -> Self {
         let stream = RandomStream::new(seed, "link-red", entity);
-        Self { config, average: 0.0, since_notified: None, stream }
+        Self { config, average: 0.0, count: None, stream }
     }
 
     /// The average number of waiting frames.
@@ -45,7 +45,7 @@ impl Red {
     }
 
     /// Can a notification be a mark?
-    pub(crate) const fn marks(&self) -> bool {
+    pub(crate) const fn can_mark(&self) -> bool {
         self.config.ecn
     }
 
@@ -56,31 +56,31 @@ impl Red {
         self.update_average(waiting, idle);
         // floyd-jacobson-1993 Fig. 2: the count goes on while the average is between the
         // thresholds, and starts anew with each notification.
-        let count = self.since_notified.map_or(0, |count| count.saturating_add(1));
-        let notify = self.stream.hits(self.chance(count));
-        self.since_notified = self.in_range().then_some(if notify { 0 } else { count });
+        let count = self.count.map_or(0, |count| count.saturating_add(1));
+        let notify = self.stream.bernoulli(self.notify_probability(count));
+        self.count = self.is_above_min_threshold().then_some(if notify { 0 } else { count });
         notify
     }
 
-    const fn in_range(&self) -> bool {
+    const fn is_above_min_threshold(&self) -> bool {
         self.average >= self.config.min_threshold
     }
 
     /// The chance that the frame which comes `count` frames after the last notification, or after
     /// the average came into the range, is notified.
-    fn chance(&self, count: u32) -> Chance {
+    fn notify_probability(&self, count: u32) -> Probability {
         let RedConfig { min_threshold, max_threshold, max_probability, .. } = self.config;
-        if !self.in_range() {
-            return Chance::NEVER;
+        if !self.is_above_min_threshold() {
+            return Probability::NEVER;
         }
         if self.average >= max_threshold {
-            return Chance::ALWAYS;
+            return Probability::ALWAYS;
         }
         // floyd-jacobson-1993 §4: dividing by what is left spreads notifications evenly.
         let base =
             max_probability * (self.average - min_threshold) / (max_threshold - min_threshold);
         let left = 1.0 - f64::from(count) * base;
-        Chance::from_probability(if left > base { base / left } else { 1.0 })
+        Probability::from_f64(if left > base { base / left } else { 1.0 })
     }
 
     fn update_average(&mut self, waiting: usize, idle: Option<Duration>) {
@@ -157,15 +157,15 @@ mod test {
     fn the_chance_grows_with_the_average_and_the_count() {
         let mut red = Red::new(CONFIG, 1, 0);
         red.average = 0.999;
-        assert_eq!(red.chance(1000), Chance::NEVER);
+        assert_eq!(red.notify_probability(1000), Probability::NEVER);
         // Half of the way: p_b = 0.05; p_a = p_b / (1 − count × p_b).
         red.average = 2.0;
-        assert_eq!(red.chance(0), Chance::from_probability(0.05));
-        assert_eq!(red.chance(10), Chance::from_probability(0.05 / 0.5));
-        assert_eq!(red.chance(19), Chance::ALWAYS);
-        assert_eq!(red.chance(u32::MAX), Chance::ALWAYS);
+        assert_eq!(red.notify_probability(0), Probability::from_f64(0.05));
+        assert_eq!(red.notify_probability(10), Probability::from_f64(0.05 / 0.5));
+        assert_eq!(red.notify_probability(19), Probability::ALWAYS);
+        assert_eq!(red.notify_probability(u32::MAX), Probability::ALWAYS);
         red.average = 3.0;
-        assert_eq!(red.chance(0), Chance::ALWAYS);
+        assert_eq!(red.notify_probability(0), Probability::ALWAYS);
     }
 
     #[test]
@@ -175,11 +175,11 @@ mod test {
         red.average = 2.0;
         for count in 0..3 {
             red.on_arrival(2, None);
-            assert_eq!(red.since_notified, Some(count));
+            assert_eq!(red.count, Some(count));
         }
         red.average = 0.5;
         red.on_arrival(2, None);
-        assert_eq!(red.since_notified, None);
+        assert_eq!(red.count, None);
     }
 
     /// floyd-jacobson-1993 §4: with the average fixed, the number of frames from one notification

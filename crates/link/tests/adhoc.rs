@@ -2,14 +2,14 @@
 
 use driftway_base::{Duration, Instant};
 use driftway_link::{
-    AdhocQueue, AdhocQueueConfig, Class, Discipline, DropReason, Enqueued, Item, Priority,
+    AdhocQueue, AdhocQueueConfig, PacketClass, Discipline, DropReason, EnqueueOutcome, QueuedPacket, Priority,
     QueueConfig, RedConfig,
 };
 use proptest::prelude::*;
 
-const KEPT: Enqueued = Enqueued::Accepted { mark: false, pushed_out: None };
-const FULL: Enqueued = Enqueued::Dropped { reason: DropReason::QueueOverflow };
-const CLASSES: [Class; 4] = [Class::Routing, Class::RealTime, Class::Ack, Class::Other];
+const KEPT: EnqueueOutcome = EnqueueOutcome::Accepted { mark: false, evicted: None };
+const FULL: EnqueueOutcome = EnqueueOutcome::Dropped { reason: DropReason::QueueOverflow };
+const CLASSES: [PacketClass; 4] = [PacketClass::Routing, PacketClass::RealTime, PacketClass::Ack, PacketClass::Other];
 
 fn queue(limit: usize, priority: Priority) -> AdhocQueue {
     marking(limit, priority, Discipline::DropTail { ecn_threshold: None })
@@ -20,27 +20,27 @@ fn marking(limit: usize, priority: Priority, discipline: Discipline) -> AdhocQue
     let config =
         AdhocQueueConfig { queue: QueueConfig { limit, discipline, mark_loss: 0.0 }, priority };
     let mut queue = AdhocQueue::new(config, 1, 0);
-    queue.enqueue(Instant::ZERO, item(0, 1, Class::Other));
-    assert_eq!(queue.take(Instant::ZERO).map(|item| item.id), Some(0));
+    queue.enqueue(Instant::ZERO, item(0, 1, PacketClass::Other));
+    assert_eq!(queue.dequeue(Instant::ZERO).map(|item| item.id), Some(0));
     queue
 }
 
-fn item(id: u32, next_hop: u32, class: Class) -> Item {
-    Item { id, bytes: 1500, ecn_capable: true, next_hop: Some(next_hop), class }
+fn item(id: u32, next_hop: u32, class: PacketClass) -> QueuedPacket {
+    QueuedPacket { id, bytes: 1500, ecn_capable: true, next_hop: Some(next_hop), class }
 }
 
-fn offer(queue: &mut AdhocQueue, id: u32, class: Class) -> Enqueued {
+fn offer(queue: &mut AdhocQueue, id: u32, class: PacketClass) -> EnqueueOutcome {
     queue.enqueue(Instant::from_millis(u64::from(id)), item(id, 1, class))
 }
 
 fn drain(queue: &mut AdhocQueue) -> Vec<u32> {
-    std::iter::from_fn(|| queue.take(Instant::from_secs(1))).map(|item| item.id).collect()
+    std::iter::from_fn(|| queue.dequeue(Instant::from_secs(1))).map(|item| item.id).collect()
 }
 
 #[test]
 fn without_priorities_they_go_as_they_came() {
     let mut queue = queue(3, Priority::None);
-    let classes = [Class::Other, Class::Ack, Class::Routing, Class::Routing];
+    let classes = [PacketClass::Other, PacketClass::Ack, PacketClass::Routing, PacketClass::Routing];
     let verdicts: Vec<_> =
         classes.iter().zip(1..).map(|(class, id)| offer(&mut queue, id, *class)).collect();
     assert_eq!(verdicts, [KEPT, KEPT, KEPT, FULL]);
@@ -51,12 +51,12 @@ fn without_priorities_they_go_as_they_came() {
 #[test]
 fn routing_goes_first_and_the_tail_makes_room() {
     let mut queue = queue(3, Priority::RoutingFirst);
-    for (id, class) in [(1, Class::Other), (2, Class::Ack), (3, Class::Routing)] {
+    for (id, class) in [(1, PacketClass::Other), (2, PacketClass::Ack), (3, PacketClass::Routing)] {
         assert_eq!(offer(&mut queue, id, class), KEPT);
     }
-    assert_eq!(offer(&mut queue, 4, Class::Ack), FULL);
-    let pushed = offer(&mut queue, 5, Class::Routing);
-    assert_eq!(pushed, Enqueued::Accepted { mark: false, pushed_out: Some(2) });
+    assert_eq!(offer(&mut queue, 4, PacketClass::Ack), FULL);
+    let pushed = offer(&mut queue, 5, PacketClass::Routing);
+    assert_eq!(pushed, EnqueueOutcome::Accepted { mark: false, evicted: Some(2) });
     assert_eq!(drain(&mut queue), [5, 3, 1]);
     assert_eq!(queue.counters().overflows, 2);
 }
@@ -65,22 +65,22 @@ fn routing_goes_first_and_the_tail_makes_room() {
 #[test]
 fn a_packet_goes_before_the_first_that_is_later() {
     let mut queue = queue(4, Priority::Classes);
-    let mut sorted = |id: u32, class: Class| {
+    let mut sorted = |id: u32, class: PacketClass| {
         let now = Instant::from_millis(1);
         queue.enqueue_before(now, item(id, 1, class), |other| other.id > id)
     };
-    for (id, class) in [(5, Class::Other), (3, Class::Other), (9, Class::Other), (4, Class::Ack)] {
+    for (id, class) in [(5, PacketClass::Other), (3, PacketClass::Other), (9, PacketClass::Other), (4, PacketClass::Ack)] {
         assert_eq!(sorted(id, class), KEPT);
     }
-    assert_eq!(sorted(4, Class::Other), KEPT);
-    assert_eq!(sorted(1, Class::Other), FULL, "what comes is dropped, and nothing for it");
+    assert_eq!(sorted(4, PacketClass::Other), KEPT);
+    assert_eq!(sorted(1, PacketClass::Other), FULL, "what comes is dropped, and nothing for it");
     assert_eq!(drain(&mut queue), [4, 3, 4, 5, 9], "classes first");
 }
 
 #[test]
 fn a_queue_that_sorts_lets_routing_go_first() {
     let mut queue = queue(4, Priority::RoutingFirst);
-    for (id, class) in [(2, Class::Other), (1, Class::Other), (3, Class::Routing)] {
+    for (id, class) in [(2, PacketClass::Other), (1, PacketClass::Other), (3, PacketClass::Routing)] {
         let now = Instant::from_millis(1);
         let verdict = queue.enqueue_before(now, item(id, 1, class), |other| other.id > id);
         assert_eq!(verdict, KEPT);
@@ -93,7 +93,7 @@ fn a_queue_that_sorts_lets_routing_go_first() {
 fn classes_have_queues_of_their_own() {
     let mut queue = queue(2, Priority::Classes);
     let mut id = 0;
-    for class in [Class::Other, Class::Ack, Class::RealTime, Class::Routing] {
+    for class in [PacketClass::Other, PacketClass::Ack, PacketClass::RealTime, PacketClass::Routing] {
         for verdict in [KEPT, KEPT, FULL] {
             id += 1;
             assert_eq!(offer(&mut queue, id, class), verdict, "{id}");
@@ -101,9 +101,9 @@ fn classes_have_queues_of_their_own() {
     }
     assert_eq!(queue.len(), 8);
     assert_eq!(queue.iter().map(|item| item.id).collect::<Vec<_>>(), [10, 11, 7, 8, 4, 5, 1, 2]);
-    assert_eq!(queue.take(Instant::from_secs(1)).map(|item| item.id), Some(10));
+    assert_eq!(queue.dequeue(Instant::from_secs(1)).map(|item| item.id), Some(10));
     // What comes later and is of a better class overtakes.
-    assert_eq!(offer(&mut queue, 13, Class::Routing), KEPT);
+    assert_eq!(offer(&mut queue, 13, PacketClass::Routing), KEPT);
     assert_eq!(drain(&mut queue), [11, 13, 7, 8, 4, 5, 1, 2]);
     assert_eq!((queue.counters().overflows, queue.counters().longest), (4, 2));
 }
@@ -112,30 +112,30 @@ fn classes_have_queues_of_their_own() {
 fn what_is_for_one_neighbour_is_taken_in_its_order() {
     let mut queue = queue(9, Priority::Classes);
     let all = [
-        (1, Some(7), Class::Other),
-        (2, Some(8), Class::Other),
-        (3, Some(7), Class::Ack),
-        (4, None, Class::Routing),
-        (5, Some(7), Class::Other),
+        (1, Some(7), PacketClass::Other),
+        (2, Some(8), PacketClass::Other),
+        (3, Some(7), PacketClass::Ack),
+        (4, None, PacketClass::Routing),
+        (5, Some(7), PacketClass::Other),
     ];
     for (id, next_hop, class) in all {
-        queue.enqueue(Instant::ZERO, Item { next_hop, ..item(id, 0, class) });
+        queue.enqueue(Instant::ZERO, QueuedPacket { next_hop, ..item(id, 0, class) });
     }
-    let taken: Vec<_> = std::iter::from_fn(|| queue.take_for(7)).map(|item| item.id).collect();
+    let taken: Vec<_> = std::iter::from_fn(|| queue.dequeue_for(7)).map(|item| item.id).collect();
     assert_eq!(taken, [3, 1, 5]);
     assert_eq!(queue.iter().map(|item| item.id).collect::<Vec<_>>(), [4, 2]);
-    assert_eq!(queue.take_any().map(|item| item.id), Some(4));
+    assert_eq!(queue.dequeue_any().map(|item| item.id), Some(4));
 }
 
 #[test]
 fn the_first_packet_does_not_wait() {
     for priority in [Priority::None, Priority::RoutingFirst, Priority::Classes] {
         let mut queue = queue(0, priority);
-        assert_eq!(offer(&mut queue, 1, Class::Other), FULL);
-        assert_eq!(queue.take(Instant::from_millis(2)), None);
-        assert_eq!(offer(&mut queue, 3, Class::Ack), KEPT, "{priority:?}");
-        assert_eq!(queue.take(Instant::from_millis(3)).map(|item| item.id), Some(3));
-        assert_eq!(offer(&mut queue, 4, Class::Other), FULL, "{priority:?}");
+        assert_eq!(offer(&mut queue, 1, PacketClass::Other), FULL);
+        assert_eq!(queue.dequeue(Instant::from_millis(2)), None);
+        assert_eq!(offer(&mut queue, 3, PacketClass::Ack), KEPT, "{priority:?}");
+        assert_eq!(queue.dequeue(Instant::from_millis(3)).map(|item| item.id), Some(3));
+        assert_eq!(offer(&mut queue, 4, PacketClass::Other), FULL, "{priority:?}");
     }
 }
 
@@ -143,10 +143,10 @@ fn the_first_packet_does_not_wait() {
 fn each_class_is_marked_by_its_own_length() {
     let discipline = Discipline::DropTail { ecn_threshold: Some(1) };
     let mut queue = marking(9, Priority::Classes, discipline);
-    let marked = Enqueued::Accepted { mark: true, pushed_out: None };
-    assert_eq!(offer(&mut queue, 1, Class::Other), KEPT);
-    assert_eq!(offer(&mut queue, 2, Class::Ack), KEPT);
-    assert_eq!(offer(&mut queue, 3, Class::Other), marked);
+    let marked = EnqueueOutcome::Accepted { mark: true, evicted: None };
+    assert_eq!(offer(&mut queue, 1, PacketClass::Other), KEPT);
+    assert_eq!(offer(&mut queue, 2, PacketClass::Ack), KEPT);
+    assert_eq!(offer(&mut queue, 3, PacketClass::Other), marked);
     assert_eq!(queue.counters().marks, 1);
 }
 
@@ -161,22 +161,22 @@ fn idle_time_ends_for_all_classes_at_once() {
         frame_time: Duration::from_millis(10),
         ecn: true,
     };
-    let marked = Enqueued::Accepted { mark: true, pushed_out: None };
+    let marked = EnqueueOutcome::Accepted { mark: true, evicted: None };
     let mut queue = marking(9, Priority::Classes, Discipline::Red(red));
-    assert_eq!(offer(&mut queue, 1, Class::Other), KEPT);
-    assert_eq!(offer(&mut queue, 2, Class::Other), marked);
+    assert_eq!(offer(&mut queue, 1, PacketClass::Other), KEPT);
+    assert_eq!(offer(&mut queue, 2, PacketClass::Other), marked);
     assert_eq!(drain(&mut queue), [1, 2]);
     // Idle from 1 s on, for half the time of a frame: 0.5 × √0.5 is above 0.3. With no idle time it
     // would be 0.25, and 0 with all the time to the next packet of its class.
     let at = |millis: u64| Instant::from_millis(1000 + millis);
-    assert_eq!(queue.enqueue(at(5), item(3, 1, Class::Ack)), KEPT);
-    assert!(queue.take(at(5)).is_some());
-    assert_eq!(queue.enqueue(at(500), item(4, 1, Class::Other)), marked);
+    assert_eq!(queue.enqueue(at(5), item(3, 1, PacketClass::Ack)), KEPT);
+    assert!(queue.dequeue(at(5)).is_some());
+    assert_eq!(queue.enqueue(at(500), item(4, 1, PacketClass::Other)), marked);
 }
 
 #[derive(Clone, Copy, Debug)]
 enum Step {
-    Offer { next_hop: Option<u32>, class: Class },
+    Offer { next_hop: Option<u32>, class: PacketClass },
     Take,
     TakeFor(u32),
 }
@@ -196,14 +196,14 @@ struct Model {
     priority: Priority,
     limit: usize,
     idle: bool,
-    waiting: Vec<Item>,
+    waiting: Vec<QueuedPacket>,
 }
 
 impl Model {
-    fn enqueue(&mut self, item: Item) -> (Enqueued, Option<u32>) {
-        let alike = |other: &&Item| self.priority != Priority::Classes || other.class == item.class;
+    fn enqueue(&mut self, item: QueuedPacket) -> (EnqueueOutcome, Option<u32>) {
+        let alike = |other: &&QueuedPacket| self.priority != Priority::Classes || other.class == item.class;
         let full = !self.idle && self.waiting.iter().filter(alike).count() >= self.limit;
-        let first = self.priority == Priority::RoutingFirst && item.class == Class::Routing;
+        let first = self.priority == Priority::RoutingFirst && item.class == PacketClass::Routing;
         let mut pushed_out = None;
         if full {
             pushed_out = if first { self.waiting.pop().map(|last| last.id) } else { None };
@@ -220,7 +220,7 @@ impl Model {
             _ => self.waiting.len(),
         };
         self.waiting.insert(place, item);
-        (Enqueued::Accepted { mark: false, pushed_out }, pushed_out)
+        (EnqueueOutcome::Accepted { mark: false, evicted: pushed_out }, pushed_out)
     }
 }
 
@@ -240,7 +240,7 @@ proptest! {
             match step {
                 Step::Offer { next_hop, class } => {
                     id += 1;
-                    let item = Item { next_hop, ..item(id, 0, class) };
+                    let item = QueuedPacket { next_hop, ..item(id, 0, class) };
                     let (verdict, lost) = model.enqueue(item);
                     prop_assert_eq!(queue.enqueue(now, item), verdict);
                     gone.extend(lost);
@@ -248,13 +248,13 @@ proptest! {
                 Step::Take => {
                     let next = (!model.waiting.is_empty()).then(|| model.waiting.remove(0));
                     model.idle |= next.is_none();
-                    prop_assert_eq!(queue.take(now), next);
+                    prop_assert_eq!(queue.dequeue(now), next);
                     gone.extend(next.map(|item| item.id));
                 }
                 Step::TakeFor(to) => {
                     let place = model.waiting.iter().position(|item| item.next_hop == Some(to));
                     let next = place.map(|place| model.waiting.remove(place));
-                    prop_assert_eq!(queue.take_for(to), next);
+                    prop_assert_eq!(queue.dequeue_for(to), next);
                     gone.extend(next.map(|item| item.id));
                 }
             }

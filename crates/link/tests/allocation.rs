@@ -3,8 +3,8 @@
 use allocation_counter::measure;
 use driftway_base::{Duration, Instant, Rate};
 use driftway_link::{
-    AdhocQueue, AdhocQueueConfig, Class, Delay, Discipline, Duplex, Errors, Frame, Item,
-    LinkConfig, Order, PathLink, Place, Priority, QueueConfig, Side,
+    AdhocQueue, AdhocQueueConfig, PacketClass, Delay, Discipline, Duplex, ErrorModel, Frame, QueuedPacket,
+    LinkConfig, DeliveryOrder, PathLink, QueuePosition, Priority, QueueConfig, Side,
 };
 
 #[test]
@@ -13,10 +13,10 @@ fn the_steady_state_allocates_nothing() {
     let config = LinkConfig {
         rate: Rate::from_bps(2_000_000),
         delay: Delay::Uniform { low: Duration::ZERO, high: Duration::from_millis(30) },
-        errors: Errors::Bits(1e-5),
+        errors: ErrorModel::BitErrorRate(1e-5),
         queue: QueueConfig { limit: 50, discipline, mark_loss: 0.1 },
         duplex: Duplex::Shared,
-        order: Order::Free,
+        order: DeliveryOrder::Free,
     };
     let mut link = None;
     let made = measure(|| link = Some(PathLink::new(config, 1, 0)));
@@ -34,9 +34,9 @@ fn the_steady_state_allocates_nothing() {
                 }
             }
             let side = if id % 2 == 0 { Side::A } else { Side::B };
-            link.enqueue(now, side, Frame { id, bytes: 140, ecn_capable: true }, Place::Tail);
+            link.enqueue(now, side, Frame { id, bytes: 140, ecn_capable: true }, QueuePosition::Tail);
             if id == 50_000 {
-                link.partition(now, driftway_link::Queue::Wait);
+                link.partition(now, driftway_link::QueueOnPartition::Wait);
                 link.heal(now);
             }
         }
@@ -51,19 +51,19 @@ fn neither_does_a_queue_of_classes() {
     let queue = QueueConfig { limit: 50, discipline, mark_loss: 0.0 };
     let config = AdhocQueueConfig { queue, priority: Priority::Classes };
     let mut queue = AdhocQueue::new(config, 1, 0);
-    let classes = [Class::Routing, Class::RealTime, Class::Ack, Class::Other];
+    let classes = [PacketClass::Routing, PacketClass::RealTime, PacketClass::Ack, PacketClass::Other];
     let mut taken = 0;
     let steady = measure(|| {
         for id in 0..100_000_u32 {
             let now = Instant::from_micros(u64::from(id) * 500);
             let class = classes[id as usize % 4];
             let next_hop = Some(id % 7);
-            queue.enqueue(now, Item { id, bytes: 1500, ecn_capable: true, next_hop, class });
+            queue.enqueue(now, QueuedPacket { id, bytes: 1500, ecn_capable: true, next_hop, class });
             if id % 3 == 0 {
-                taken += u32::from(queue.take(now).is_some());
+                taken += u32::from(queue.dequeue(now).is_some());
             }
             if id % 1000 == 0 {
-                taken += std::iter::from_fn(|| queue.take_for(3)).count() as u32;
+                taken += std::iter::from_fn(|| queue.dequeue_for(3)).count() as u32;
             }
         }
     });

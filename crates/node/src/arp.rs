@@ -19,7 +19,7 @@ pub struct ArpConfig {
     pub requests: u32,
     /// What makes a node ask again. RFC 1122 §2.3.2.1: a request a second at the most. ns-2.35:
     /// every packet.
-    pub again: AskAgain,
+    pub again: ArpRetry,
     /// How long an address is known after it was last heard; `None`: for ever. RFC 1122 §2.3.2.1:
     /// there must be an end to it. ns-2.35: none.
     pub lifetime: Option<Duration>,
@@ -30,7 +30,7 @@ pub struct ArpConfig {
 
 /// What makes a node ask again for an address that it got no answer about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum AskAgain {
+pub enum ArpRetry {
     /// So much time that goes by after a request.
     After(Duration),
     /// The next packet for the same neighbour, and nothing else. The packet after the last request
@@ -44,7 +44,7 @@ impl ArpConfig {
     pub const STANDARD: Self = Self {
         hold: 3,
         requests: 3,
-        again: AskAgain::After(Duration::from_secs(1)),
+        again: ArpRetry::After(Duration::from_secs(1)),
         lifetime: Some(Duration::from_secs(1200)),
         learn_from_all: false,
     };
@@ -53,7 +53,7 @@ impl ArpConfig {
     pub const NS2: Self = Self {
         hold: 1,
         requests: 3,
-        again: AskAgain::NextPacket,
+        again: ArpRetry::NextPacket,
         lifetime: None,
         learn_from_all: true,
     };
@@ -67,11 +67,11 @@ impl Default for ArpConfig {
 
 /// What becomes of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Resolved {
+pub enum Resolution {
     /// It goes to this address at once.
     Known(HardwareAddr),
     /// It is kept, and [`Arp::poll`] will tell of it, or has something to tell now.
-    Waits,
+    Pending,
 }
 
 /// What ARP wants done, in order.
@@ -110,12 +110,12 @@ enum State {
     Known {
         hardware: HardwareAddr,
         /// When it was last heard.
-        heard: Instant,
+        last_heard: Instant,
     },
-    Asked {
+    Incomplete {
         requests: u32,
         /// When to ask again, or to give up.
-        again: Option<Instant>,
+        retry_at: Option<Instant>,
     },
 }
 
@@ -128,9 +128,9 @@ pub struct Arp<H = u32> {
     /// By address.
     neighbours: Vec<(Ipv4Addr, State)>,
     /// Packets that wait, each with its neighbour, oldest first.
-    held: VecDeque<(Ipv4Addr, H)>,
-    out: VecDeque<ArpOutput<H>>,
-    next: Option<Instant>,
+    pending: VecDeque<(Ipv4Addr, H)>,
+    outputs: VecDeque<ArpOutput<H>>,
+    next_timeout: Option<Instant>,
 }
 
 impl<H: Copy> Arp<H> {
@@ -141,64 +141,64 @@ impl<H: Copy> Arp<H> {
             address,
             hardware,
             neighbours: Vec::new(),
-            held: VecDeque::new(),
-            out: VecDeque::new(),
-            next: None,
+            pending: VecDeque::new(),
+            outputs: VecDeque::new(),
+            next_timeout: None,
         }
     }
 
     /// Packets that wait, oldest first, by their handles.
-    pub fn held(&self) -> impl Iterator<Item = H> + '_ {
-        self.held.iter().map(|(_, id)| *id)
+    pub fn pending_packets(&self) -> impl Iterator<Item = H> + '_ {
+        self.pending.iter().map(|(_, id)| *id)
     }
 
     /// When there is something to do.
     pub fn next_timeout(&self) -> Option<Instant> {
-        self.next
+        self.next_timeout
     }
 
     /// The next thing to do.
     pub fn poll(&mut self) -> Option<ArpOutput<H>> {
-        self.out.pop_front()
+        self.outputs.pop_front()
     }
 
     /// A packet is for this neighbour.
-    pub fn resolve(&mut self, now: Instant, to: Ipv4Addr, id: H) -> Resolved {
-        let place = self.place(to);
+    pub fn resolve(&mut self, now: Instant, to: Ipv4Addr, id: H) -> Resolution {
+        let place = self.index_of(to);
         match self.neighbours.get(place).filter(|(address, _)| *address == to) {
-            Some((_, State::Known { hardware, heard })) if self.is_fresh(now, *heard) => {
-                return Resolved::Known(*hardware);
+            Some((_, State::Known { hardware, last_heard: heard })) if self.is_fresh(now, *heard) => {
+                return Resolution::Known(*hardware);
             }
-            Some((_, State::Asked { requests, .. })) => {
+            Some((_, State::Incomplete { requests, .. })) => {
                 let requests = *requests;
-                self.wait_on(now, place, to, id, requests);
+                self.queue_unresolved(now, place, to, id, requests);
             }
             Some(_) => {
-                self.hold(to, id);
-                self.ask(now, place, 0);
+                self.queue_packet(to, id);
+                self.send_request(now, place, 0);
             }
             None => {
-                self.neighbours.insert(place, (to, State::Asked { requests: 0, again: None }));
-                self.hold(to, id);
-                self.ask(now, place, 0);
+                self.neighbours.insert(place, (to, State::Incomplete { requests: 0, retry_at: None }));
+                self.queue_packet(to, id);
+                self.send_request(now, place, 0);
             }
         }
-        Resolved::Waits
+        Resolution::Pending
     }
 
     /// A packet for a neighbour that was asked for already.
-    fn wait_on(&mut self, now: Instant, place: usize, to: Ipv4Addr, id: H, requests: u32) {
+    fn queue_unresolved(&mut self, now: Instant, place: usize, to: Ipv4Addr, id: H, requests: u32) {
         match self.config.again {
-            AskAgain::After(_) => self.hold(to, id),
-            AskAgain::NextPacket if requests < self.config.requests => {
-                self.hold(to, id);
-                self.ask(now, place, requests);
+            ArpRetry::After(_) => self.queue_packet(to, id),
+            ArpRetry::NextPacket if requests < self.config.requests => {
+                self.queue_packet(to, id);
+                self.send_request(now, place, requests);
             }
-            AskAgain::NextPacket => {
-                self.give_up(to);
-                self.out.push_back(ArpOutput::Failed { id, to });
+            ArpRetry::NextPacket => {
+                self.fail_pending(to);
+                self.outputs.push_back(ArpOutput::Failed { id, to });
                 // mac/arp.cc starts counting anew, and asks with the packet after this one.
-                self.set(place, State::Asked { requests: 0, again: None });
+                self.set(place, State::Incomplete { requests: 0, retry_at: None });
             }
         }
     }
@@ -206,23 +206,23 @@ impl<H: Copy> Arp<H> {
     /// A message arrived, sent to all or to this node.
     pub fn on_message(&mut self, now: Instant, message: &ArpMessage) {
         let for_us = message.target == self.address;
-        let place = self.place(message.sender);
+        let place = self.index_of(message.sender);
         let known = self.neighbours.get(place).is_some_and(|(who, _)| *who == message.sender);
         // RFC 826, Packet Reception: what is known is brought up to date whoever is asked for; what
         // is not is kept by whom it is for.
         if known || for_us || self.config.learn_from_all {
             let hardware = message.sender_hardware;
-            let state = State::Known { hardware, heard: now };
+            let state = State::Known { hardware, last_heard: now };
             if known {
                 self.set(place, state);
             } else {
                 self.neighbours.insert(place, (message.sender, state));
             }
-            self.release(message.sender, hardware);
-            self.find_next();
+            self.send_pending(message.sender, hardware);
+            self.update_next_timeout();
         }
         if for_us && message.operation == ArpOperation::Request {
-            self.out.push_back(ArpOutput::Reply(ArpMessage {
+            self.outputs.push_back(ArpOutput::Reply(ArpMessage {
                 operation: ArpOperation::Reply,
                 sender_hardware: self.hardware,
                 sender: self.address,
@@ -237,12 +237,12 @@ impl<H: Copy> Arp<H> {
         let mut place = 0;
         while let Some((to, state)) = self.neighbours.get(place).copied() {
             match state {
-                State::Asked { requests, again: Some(at) } if at <= now => {
+                State::Incomplete { requests, retry_at: Some(at) } if at <= now => {
                     if requests < self.config.requests {
-                        self.ask(now, place, requests);
+                        self.send_request(now, place, requests);
                     } else {
                         self.neighbours.remove(place);
-                        self.give_up(to);
+                        self.fail_pending(to);
                         continue;
                     }
                 }
@@ -250,10 +250,10 @@ impl<H: Copy> Arp<H> {
             }
             place += 1;
         }
-        self.find_next();
+        self.update_next_timeout();
     }
 
-    fn place(&self, address: Ipv4Addr) -> usize {
+    fn index_of(&self, address: Ipv4Addr) -> usize {
         self.neighbours.partition_point(|(other, _)| *other < address)
     }
 
@@ -267,46 +267,46 @@ impl<H: Copy> Arp<H> {
         }
     }
 
-    fn hold(&mut self, to: Ipv4Addr, id: H) {
+    fn queue_packet(&mut self, to: Ipv4Addr, id: H) {
         let is_alike = |(other, _): &(Ipv4Addr, H)| *other == to;
-        if self.held.iter().filter(|held| is_alike(held)).count() >= self.config.hold
-            && let Some(oldest) = self.held.iter().position(is_alike)
-            && let Some((_, id)) = self.held.remove(oldest)
+        if self.pending.iter().filter(|held| is_alike(held)).count() >= self.config.hold
+            && let Some(oldest) = self.pending.iter().position(is_alike)
+            && let Some((_, id)) = self.pending.remove(oldest)
         {
-            self.out.push_back(ArpOutput::Evicted { id });
+            self.outputs.push_back(ArpOutput::Evicted { id });
         }
-        self.held.push_back((to, id));
+        self.pending.push_back((to, id));
     }
 
     /// Sends a request for the neighbour at `place`, which has had `before`.
-    fn ask(&mut self, now: Instant, place: usize, before: u32) {
+    fn send_request(&mut self, now: Instant, place: usize, before: u32) {
         let again = match self.config.again {
-            AskAgain::After(time) => Some(now + time),
-            AskAgain::NextPacket => None,
+            ArpRetry::After(time) => Some(now + time),
+            ArpRetry::NextPacket => None,
         };
-        self.set(place, State::Asked { requests: before + 1, again });
+        self.set(place, State::Incomplete { requests: before + 1, retry_at: again });
         let Some((target, _)) = self.neighbours.get(place) else { return };
-        self.out.push_back(ArpOutput::Request(ArpMessage {
+        self.outputs.push_back(ArpOutput::Request(ArpMessage {
             operation: ArpOperation::Request,
             sender_hardware: self.hardware,
             sender: self.address,
             target_hardware: HardwareAddr::default(),
             target: *target,
         }));
-        self.find_next();
+        self.update_next_timeout();
     }
 
-    fn release(&mut self, to: Ipv4Addr, hardware: HardwareAddr) {
-        self.take_held(to, |id| ArpOutput::Send { id, to, hardware });
+    fn send_pending(&mut self, to: Ipv4Addr, hardware: HardwareAddr) {
+        self.drain_pending(to, |id| ArpOutput::Send { id, to, hardware });
     }
 
-    fn give_up(&mut self, to: Ipv4Addr) {
-        self.take_held(to, |id| ArpOutput::Failed { id, to });
+    fn fail_pending(&mut self, to: Ipv4Addr) {
+        self.drain_pending(to, |id| ArpOutput::Failed { id, to });
     }
 
-    fn take_held(&mut self, to: Ipv4Addr, output: impl Fn(H) -> ArpOutput<H>) {
-        let out = &mut self.out;
-        self.held.retain(|(other, id)| {
+    fn drain_pending(&mut self, to: Ipv4Addr, output: impl Fn(H) -> ArpOutput<H>) {
+        let out = &mut self.outputs;
+        self.pending.retain(|(other, id)| {
             if *other == to {
                 out.push_back(output(*id));
             }
@@ -314,11 +314,11 @@ impl<H: Copy> Arp<H> {
         });
     }
 
-    fn find_next(&mut self) {
+    fn update_next_timeout(&mut self) {
         let due = |(_, state): &(Ipv4Addr, State)| match state {
-            State::Asked { again, .. } => *again,
+            State::Incomplete { retry_at: again, .. } => *again,
             State::Known { .. } => None,
         };
-        self.next = self.neighbours.iter().filter_map(due).min();
+        self.next_timeout = self.neighbours.iter().filter_map(due).min();
     }
 }

@@ -9,6 +9,6 @@ mod arp;
 mod host;
 mod socket;
 
-pub use arp::{Arp, ArpConfig, ArpOutput, AskAgain, Resolved};
-pub use host::{Arrived, Host};
+pub use arp::{Arp, ArpConfig, ArpOutput, ArpRetry, Resolution};
+pub use host::{ReceiveOutcome, Host};
 pub use socket::Socket;

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use driftway_aid::{Aid, Verdict};
 use driftway_base::{
-    Act, Done, Ecn, FlowKey, Instant, Ipv4Addr, Known, Seek, Signal, SignalKind, Strength, TcpView,
+    Act, ActResult, Ecn, FlowKey, Instant, Ipv4Addr, Known, RouteProbe, Signal, SignalKind, ReceivedPower, TcpView,
 };
 use driftway_tcp::{Connection, Received, Transmit};
 use driftway_wire::TcpSegment;
@@ -17,18 +17,18 @@ pub struct Socket {
     tcp: Connection,
     aid: Option<Box<dyn Aid>>,
     /// Segments that the aid keeps back, oldest first.
-    kept_down: VecDeque<Transmit>,
-    kept_up: VecDeque<(Ipv4Addr, TcpSegment, Ecn)>,
+    held_outgoing: VecDeque<Transmit>,
+    held_incoming: VecDeque<(Ipv4Addr, TcpSegment, Ecn)>,
     /// What the aid wants its node to do; `None`: the node looks for no peers.
-    seek: Option<Wish>,
-    next_hop: Known<Strength>,
+    route_probe: Option<RouteProbeRequest>,
+    next_hop_power: Known<ReceivedPower>,
 }
 
 /// What the aid wants its node to do, and what the node has heard of.
 #[derive(Clone, Copy, Debug, Default)]
-struct Wish {
-    seek: Seek,
-    heard: Seek,
+struct RouteProbeRequest {
+    wanted: RouteProbe,
+    reported: RouteProbe,
 }
 
 impl Socket {
@@ -37,45 +37,45 @@ impl Socket {
         Self {
             tcp,
             aid,
-            kept_down: VecDeque::new(),
-            kept_up: VecDeque::new(),
-            seek: None,
-            next_hop: Known::Unknown,
+            held_outgoing: VecDeque::new(),
+            held_incoming: VecDeque::new(),
+            route_probe: None,
+            next_hop_power: Known::Unknown,
         }
     }
 
     /// At a node that finds peers if it is asked to.
-    pub(crate) fn at_seeking_node(&mut self) {
-        self.seek = Some(Wish::default());
+    pub(crate) fn enable_route_probing(&mut self) {
+        self.route_probe = Some(RouteProbeRequest::default());
     }
 
     /// What the node's radio knows of the neighbour over which packets leave.
-    pub(crate) fn set_next_hop(&mut self, strength: Strength) {
-        self.next_hop = Known::Exact(strength);
+    pub(crate) fn set_next_hop_power(&mut self, strength: ReceivedPower) {
+        self.next_hop_power = Known::Exact(strength);
     }
 
     /// What the aid wants its node to do to find the peer.
-    pub(crate) fn seeks(&self) -> Seek {
+    pub(crate) fn wanted_route_probe(&self) -> RouteProbe {
         // A connection that is gone waits for nobody.
-        let wish = self.seek.filter(|_| self.tcp.view().synchronized);
-        wish.map_or(Seek::Nothing, |wish| wish.seek)
+        let wish = self.route_probe.filter(|_| self.tcp.view().is_synchronized);
+        wish.map_or(RouteProbe::Off, |wish| wish.wanted)
     }
 
     /// What the node has heard of that.
-    pub(crate) fn heard_to_seek(&self) -> Seek {
-        self.seek.map_or(Seek::Nothing, |wish| wish.heard)
+    pub(crate) fn reported_route_probe(&self) -> RouteProbe {
+        self.route_probe.map_or(RouteProbe::Off, |wish| wish.reported)
     }
 
     /// What the aid wants its node to do from now on; `None`: what it wanted before.
-    pub(crate) fn poll_seek(&mut self) -> Option<Seek> {
-        let wish = self.seek.as_mut().filter(|wish| wish.seek != wish.heard)?;
-        wish.heard = wish.seek;
-        if wish.seek == Seek::Echo {
+    pub(crate) fn poll_route_probe(&mut self) -> Option<RouteProbe> {
+        let wish = self.route_probe.as_mut().filter(|wish| wish.wanted != wish.reported)?;
+        wish.reported = wish.wanted;
+        if wish.wanted == RouteProbe::Single {
             // Once.
-            *wish = Wish::default();
-            return Some(Seek::Echo);
+            *wish = RouteProbeRequest::default();
+            return Some(RouteProbe::Single);
         }
-        Some(wish.seek)
+        Some(wish.wanted)
     }
 
     /// The connection.
@@ -108,12 +108,12 @@ impl Socket {
         segment: &TcpSegment,
         ecn: Ecn,
     ) -> Received {
-        self.offer_kept(now);
-        self.pass_up(now, from, *segment, ecn).unwrap_or_default()
+        self.reoffer_held_incoming(now);
+        self.deliver_to_tcp(now, from, *segment, ecn).unwrap_or_default()
     }
 
     /// Shows a segment to the aid and gives TCP what the verdict says; `None` if that is nothing.
-    fn pass_up(
+    fn deliver_to_tcp(
         &mut self,
         now: Instant,
         from: Ipv4Addr,
@@ -121,33 +121,33 @@ impl Socket {
         ecn: Ecn,
     ) -> Option<Received> {
         let verdict = match &mut self.aid {
-            Some(aid) => aid.on_up(now, &segment, &view(&self.tcp, self.next_hop)),
+            Some(aid) => aid.on_up(now, &segment, &tcp_view(&self.tcp, self.next_hop_power)),
             None => Verdict::Pass,
         };
-        self.settle(now);
+        self.apply_acts(now);
         let passed = match verdict {
             Verdict::Pass => segment,
             Verdict::Replace(other) => other,
             Verdict::Drop => return None,
             Verdict::Hold => {
-                self.kept_up.push_back((from, segment, ecn));
+                self.held_incoming.push_back((from, segment, ecn));
                 return None;
             }
         };
         let received = self.tcp.on_segment(now, from, &passed, ecn);
-        if let Some(aid) = self.aid.as_mut().filter(|aid| aid.wants_taken()) {
-            aid.on_taken(now, &view(&self.tcp, self.next_hop));
-            self.settle(now);
+        if let Some(aid) = self.aid.as_mut().filter(|aid| aid.wants_processed()) {
+            aid.on_processed(now, &tcp_view(&self.tcp, self.next_hop_power));
+            self.apply_acts(now);
         }
         Some(received)
     }
 
     /// Asks the aid again about what it kept back on its way up. (What it keeps back on its way
     /// down is asked about in [`poll_transmit`](Self::poll_transmit).)
-    fn offer_kept(&mut self, now: Instant) {
-        for _ in 0..self.kept_up.len() {
-            if let Some((from, segment, ecn)) = self.kept_up.pop_front() {
-                self.pass_up(now, from, segment, ecn);
+    fn reoffer_held_incoming(&mut self, now: Instant) {
+        for _ in 0..self.held_incoming.len() {
+            if let Some((from, segment, ecn)) = self.held_incoming.pop_front() {
+                self.deliver_to_tcp(now, from, segment, ecn);
             }
         }
     }
@@ -155,15 +155,15 @@ impl Socket {
     /// The network, or this host, says something. TCP has its own, older, reactions to some.
     pub fn on_signal(&mut self, now: Instant, signal: &Signal) {
         let flow = FlowKey { source: self.tcp.local(), destination: self.tcp.remote() };
-        let view = view(&self.tcp, self.next_hop);
+        let view = tcp_view(&self.tcp, self.next_hop_power);
         if let Some(aid) = &mut self.aid
             && signal.concerns(flow, &view)
         {
             aid.on_signal(now, signal, &view);
-            self.settle(now);
+            self.apply_acts(now);
         }
         match signal.kind {
-            SignalKind::Unreachable(_) => self.tcp.on_unreachable(now, false, signal.about.seq),
+            SignalKind::Unreachable(_) => self.tcp.on_unreachable(now, false, signal.details.seq),
             SignalKind::SourceQuench => self.tcp.on_source_quench(),
             _ => {}
         }
@@ -172,10 +172,10 @@ impl Socket {
     /// The aid's time has come.
     pub fn on_aid_timeout(&mut self, now: Instant) {
         if let Some(aid) = &mut self.aid {
-            aid.on_timeout(now, &view(&self.tcp, self.next_hop));
-            self.settle(now);
+            aid.on_timeout(now, &tcp_view(&self.tcp, self.next_hop_power));
+            self.apply_acts(now);
         }
-        self.offer_kept(now);
+        self.reoffer_held_incoming(now);
     }
 
     /// TCP's time has come.
@@ -184,56 +184,56 @@ impl Socket {
     }
 
     /// Does what the aid wants done, and reports what became of that.
-    fn settle(&mut self, now: Instant) {
+    fn apply_acts(&mut self, now: Instant) {
         let Some(aid) = &mut self.aid else { return };
         while let Some(act) = aid.poll_act() {
-            let done = match (act, &mut self.seek) {
-                (Act::Seek(seek), Some(wish)) => {
-                    wish.seek = seek;
-                    Done::Done
+            let done = match (act, &mut self.route_probe) {
+                (Act::ProbeRoute(seek), Some(wish)) => {
+                    wish.wanted = seek;
+                    ActResult::Done
                 }
                 // Routes that are given do not wait for a packet to be looked for.
-                (Act::Seek(Seek::Route | Seek::Nothing), None) => Done::Done,
+                (Act::ProbeRoute(RouteProbe::Repeated | RouteProbe::Off), None) => ActResult::Done,
                 _ => self.tcp.act(now, &act),
             };
-            aid.on_done(now, &act, done, &view(&self.tcp, self.next_hop));
+            aid.on_done(now, &act, done, &tcp_view(&self.tcp, self.next_hop_power));
         }
     }
 
     /// The next segment that leaves this host.
     pub fn poll_transmit(&mut self, now: Instant) -> Option<Transmit> {
-        for _ in 0..self.kept_down.len() {
+        for _ in 0..self.held_outgoing.len() {
             let Some(aid) = &mut self.aid else { break };
-            let Some(kept) = self.kept_down.pop_front() else { break };
-            let verdict = aid.on_down(now, &kept.segment, &view(&self.tcp, self.next_hop));
-            self.settle(now);
+            let Some(kept) = self.held_outgoing.pop_front() else { break };
+            let verdict = aid.on_down(now, &kept.segment, &tcp_view(&self.tcp, self.next_hop_power));
+            self.apply_acts(now);
             match verdict {
                 Verdict::Pass => return Some(kept),
                 Verdict::Replace(segment) => return Some(Transmit { segment, ..kept }),
                 Verdict::Drop => {}
-                Verdict::Hold => self.kept_down.push_back(kept),
+                Verdict::Hold => self.held_outgoing.push_back(kept),
             }
         }
         loop {
             let Some(aid) = &mut self.aid else { return self.tcp.poll_transmit(now) };
-            let view = view(&self.tcp, self.next_hop);
+            let view = tcp_view(&self.tcp, self.next_hop_power);
             let transmit = self.tcp.poll_transmit(now)?;
-            if transmit.for_aid {
+            if transmit.requested_by_aid {
                 return Some(transmit);
             }
             let verdict = aid.on_down(now, &transmit.segment, &view);
-            self.settle(now);
+            self.apply_acts(now);
             match verdict {
                 Verdict::Pass => return Some(transmit),
                 Verdict::Replace(segment) => return Some(Transmit { segment, ..transmit }),
                 Verdict::Drop => {}
-                Verdict::Hold => self.kept_down.push_back(transmit),
+                Verdict::Hold => self.held_outgoing.push_back(transmit),
             }
         }
     }
 }
 
 /// What an aid sees of a connection at this node.
-fn view(tcp: &Connection, next_hop: Known<Strength>) -> TcpView {
-    TcpView { next_hop, ..tcp.view() }
+fn tcp_view(tcp: &Connection, next_hop: Known<ReceivedPower>) -> TcpView {
+    TcpView { next_hop_power: next_hop, ..tcp.view() }
 }

@@ -4,14 +4,14 @@ use std::sync::{Arc, Mutex};
 
 use driftway_aid::{Aid, Verdict};
 use driftway_base::{
-    Act, Done, Ecn, Endpoint, Instant, Ipv4Addr, Release, Seq, Setting, Signal, TcpView,
+    Act, ActResult, Ecn, Endpoint, Instant, Ipv4Addr, Release, Seq, Assign, Signal, TcpView,
 };
 use driftway_node::Socket;
 use driftway_tcp::{Config, Connection};
 use driftway_wire::{TcpFlags, TcpSegment};
 
 /// When an act was done, what came of it, and whether TCP persisted then.
-type Answers = Arc<Mutex<Vec<(Instant, Done, Option<bool>)>>>;
+type Answers = Arc<Mutex<Vec<(Instant, ActResult, Option<bool>)>>>;
 
 /// Asks for a hold at its timeout, and for the end of it when that is done.
 struct Holder {
@@ -21,13 +21,13 @@ struct Holder {
 
 const HOLD: Act = Act::Hold {
     probe: None,
-    step_back: false,
+    rewind_snd_nxt: false,
     freeze_timers: false,
-    cwnd: Setting::Keep,
+    cwnd: Assign::Keep,
     release: Release::Resume,
 };
 const RESUME: Act =
-    Act::Resume { cwnd: Setting::Keep, ssthresh: Setting::Keep, rto: Setting::Keep };
+    Act::Resume { cwnd: Assign::Keep, ssthresh: Assign::Keep, rto: Assign::Keep };
 
 impl Aid for Holder {
     fn name(&self) -> &'static str {
@@ -46,10 +46,10 @@ impl Aid for Holder {
     fn on_timeout(&mut self, _: Instant, _: &TcpView) {
         self.asks = Some(HOLD);
     }
-    fn on_done(&mut self, now: Instant, act: &Act, done: Done, view: &TcpView) {
-        self.asks = (*act == HOLD && done == Done::Done).then_some(RESUME);
+    fn on_done(&mut self, now: Instant, act: &Act, done: ActResult, view: &TcpView) {
+        self.asks = (*act == HOLD && done == ActResult::Done).then_some(RESUME);
         let mut answers = self.answers.lock().expect("one thread");
-        answers.push((now, done, view.persisting.value()));
+        answers.push((now, done, view.is_persisting.value()));
     }
     fn next_timeout(&self) -> Option<Instant> {
         None
@@ -78,6 +78,6 @@ fn the_answer_to_an_act_comes_with_the_connection_as_it_is_after_it() {
     socket.on_segment(Instant::from_millis(1), end(2).address, &answer, Ecn::NotEct);
     let now = Instant::from_millis(2);
     socket.on_aid_timeout(now);
-    let expected = [(now, Done::Done, Some(true)), (now, Done::Done, Some(false))];
+    let expected = [(now, ActResult::Done, Some(true)), (now, ActResult::Done, Some(false))];
     assert_eq!(*answers.lock().expect("one thread"), expected);
 }

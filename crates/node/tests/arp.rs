@@ -1,7 +1,7 @@
 //! ARP as a time line: as RFC 826 and RFC 1122 have it, and as ns-2.35 does.
 
 use driftway_base::{Duration, Instant, Ipv4Addr};
-use driftway_node::{Arp, ArpConfig, ArpOutput, AskAgain, Resolved};
+use driftway_node::{Arp, ArpConfig, ArpOutput, ArpRetry, Resolution};
 use driftway_wire::{ArpMessage, ArpOperation, HardwareAddr};
 use proptest::prelude::*;
 
@@ -53,15 +53,15 @@ fn failed(id: u32, to: u32) -> ArpOutput {
 #[test]
 fn a_packet_waits_for_the_answer() {
     let mut arp = arp(ArpConfig::STANDARD);
-    assert_eq!(arp.resolve(at(0), address(B), 10), Resolved::Waits);
+    assert_eq!(arp.resolve(at(0), address(B), 10), Resolution::Pending);
     assert_eq!(all(&mut arp), [request(B)]);
-    assert_eq!(arp.resolve(at(1), address(B), 11), Resolved::Waits);
+    assert_eq!(arp.resolve(at(1), address(B), 11), Resolution::Pending);
     assert_eq!(all(&mut arp), []);
-    assert!(arp.held().eq([10, 11]));
+    assert!(arp.pending_packets().eq([10, 11]));
     arp.on_message(at(2), &message(ArpOperation::Reply, B, A));
     assert_eq!(all(&mut arp), [send(10, B), send(11, B)]);
     assert_eq!(arp.next_timeout(), None);
-    assert_eq!(arp.resolve(at(3), address(B), 12), Resolved::Known(hardware(B)));
+    assert_eq!(arp.resolve(at(3), address(B), 12), Resolution::Known(hardware(B)));
 }
 
 #[test]
@@ -69,7 +69,7 @@ fn who_is_asked_answers_and_knows_who_asked() {
     let mut arp = arp(ArpConfig::STANDARD);
     arp.on_message(at(0), &message(ArpOperation::Request, B, A));
     assert_eq!(all(&mut arp), [ArpOutput::Reply(message(ArpOperation::Reply, A, B))]);
-    assert_eq!(arp.resolve(at(1), address(B), 10), Resolved::Known(hardware(B)));
+    assert_eq!(arp.resolve(at(1), address(B), 10), Resolution::Known(hardware(B)));
 }
 
 /// RFC 1122 §2.3.2.1: once a second; what waits is given up a second after the last request.
@@ -103,7 +103,7 @@ fn the_oldest_makes_room() {
     assert_eq!(all(&mut arp), [request(B), request(C), ArpOutput::Evicted { id: 10 }]);
     arp.on_message(at(1), &message(ArpOperation::Reply, B, A));
     assert_eq!(all(&mut arp), [send(11, B), send(12, B)]);
-    assert!(arp.held().eq([20]));
+    assert!(arp.pending_packets().eq([20]));
 }
 
 #[test]
@@ -114,8 +114,8 @@ fn what_was_not_heard_for_long_is_asked_for_again() {
     // RFC 826: a message for another brings up to date what is known.
     arp.on_message(at(10_000), &message(ArpOperation::Request, B, C));
     all(&mut arp);
-    assert_eq!(arp.resolve(at(29_999), address(B), 10), Resolved::Known(hardware(B)));
-    assert_eq!(arp.resolve(at(30_000), address(B), 11), Resolved::Waits);
+    assert_eq!(arp.resolve(at(29_999), address(B), 10), Resolution::Known(hardware(B)));
+    assert_eq!(arp.resolve(at(30_000), address(B), 11), Resolution::Pending);
     assert_eq!(all(&mut arp), [request(B)]);
 }
 
@@ -125,7 +125,7 @@ fn what_others_ask_of_others_teaches_nobody_but_ns2() {
         let mut arp = arp(config);
         arp.on_message(at(0), &message(ArpOperation::Request, B, C));
         assert_eq!(all(&mut arp), []);
-        let known = arp.resolve(at(1), address(B), 10) == Resolved::Known(hardware(B));
+        let known = arp.resolve(at(1), address(B), 10) == Resolution::Known(hardware(B));
         assert_eq!(known, knows);
     }
 }
@@ -136,7 +136,7 @@ fn ns2_loses_packets_without_a_word() {
     let mut arp = arp(ArpConfig::NS2);
     for round in 0..2 {
         let id = round * 10;
-        assert_eq!(arp.resolve(at(0), address(B), id), Resolved::Waits);
+        assert_eq!(arp.resolve(at(0), address(B), id), Resolution::Pending);
         assert_eq!(all(&mut arp), [request(B)]);
         for id in [id + 1, id + 2] {
             arp.resolve(at(5000), address(B), id);
@@ -147,7 +147,7 @@ fn ns2_loses_packets_without_a_word() {
         assert_eq!(all(&mut arp), []);
         arp.resolve(at(90_000), address(B), id + 3);
         assert_eq!(all(&mut arp), [failed(id + 2, B), failed(id + 3, B)]);
-        assert_eq!(arp.held().count(), 0);
+        assert_eq!(arp.pending_packets().count(), 0);
     }
 }
 
@@ -158,7 +158,7 @@ fn ns2_never_forgets() {
     arp.on_message(at(1), &message(ArpOperation::Reply, B, A));
     assert_eq!(all(&mut arp), [request(B), send(10, B)]);
     let year = Instant::from_secs(365 * 86_400);
-    assert_eq!(arp.resolve(year, address(B), 11), Resolved::Known(hardware(B)));
+    assert_eq!(arp.resolve(year, address(B), 11), Resolution::Known(hardware(B)));
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -182,7 +182,7 @@ fn configs() -> impl Strategy<Value = ArpConfig> {
     let config = |hold, requests, timer, lifetime: Option<u64>, learn_from_all| ArpConfig {
         hold,
         requests,
-        again: if timer { AskAgain::After(Duration::from_secs(1)) } else { AskAgain::NextPacket },
+        again: if timer { ArpRetry::After(Duration::from_secs(1)) } else { ArpRetry::NextPacket },
         lifetime: lifetime.map(Duration::from_secs),
         learn_from_all,
     };
@@ -208,13 +208,13 @@ proptest! {
             while let Some(due) = arp.next_timeout().filter(|due| *due <= at(until)) {
                 arp.on_timeout(due);
                 prop_assert!(arp.next_timeout().is_none_or(|next| next > due));
-                settle(&mut arp, due, &mut since, &mut asked, &config)?;
+                check_outputs(&mut arp, due, &mut since, &mut asked, &config)?;
             }
             now = until;
             match step {
                 Step::Packet(to) => {
                     id += 1;
-                    if arp.resolve(at(now), address(to), id) == Resolved::Waits {
+                    if arp.resolve(at(now), address(to), id) == Resolution::Pending {
                         since.insert(id, at(now));
                     }
                 }
@@ -224,12 +224,12 @@ proptest! {
                 }
                 Step::Wait(_) => {}
             }
-            settle(&mut arp, at(now), &mut since, &mut asked, &config)?;
-            if let AskAgain::After(_) = config.again {
+            check_outputs(&mut arp, at(now), &mut since, &mut asked, &config)?;
+            if let ArpRetry::After(_) = config.again {
                 prop_assert!(since.values().all(|then| at(now).since(*then) <= patience));
             }
         }
-        let mut held: Vec<_> = arp.held().collect();
+        let mut held: Vec<_> = arp.pending_packets().collect();
         held.sort_unstable();
         prop_assert_eq!(held, since.into_keys().collect::<Vec<_>>());
     }
@@ -237,7 +237,7 @@ proptest! {
 
 type Times<K> = std::collections::BTreeMap<K, Instant>;
 
-fn settle(
+fn check_outputs(
     arp: &mut Arp,
     now: Instant,
     since: &mut Times<u32>,
@@ -248,7 +248,7 @@ fn settle(
         match output {
             ArpOutput::Request(message) => {
                 let before = asked.insert(message.target, now);
-                if let (AskAgain::After(gap), Some(before)) = (config.again, before)
+                if let (ArpRetry::After(gap), Some(before)) = (config.again, before)
                     && config.lifetime.is_none()
                 {
                     prop_assert!(now.since(before) >= gap);

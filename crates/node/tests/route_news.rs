@@ -2,9 +2,9 @@
 
 use driftway_aid::tcp_f::{TcpF, TcpFOptions};
 use driftway_base::{Duration, Endpoint, FailedLink, Instant, Ipv4Addr, Seq};
-use driftway_node::{Arrived, Host, Socket};
+use driftway_node::{ReceiveOutcome, Host, Socket};
 use driftway_tcp::{Config, Connection};
-use driftway_wire::{Body, IcmpMessage, IpHeader, Packet, Quoted};
+use driftway_wire::{Body, IcmpMessage, IpHeader, Packet, QuotedPacket};
 
 const HERE: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 1);
 const THERE: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 9);
@@ -35,19 +35,19 @@ impl Net {
             let remote = Endpoint::new(*peer, 80 + n);
             let opening =
                 Connection::connect(&config, local, remote, Seq(7), n.into(), Instant::ZERO);
-            sender.add(Socket::new(opening, Some(Box::new(TcpF::new(TcpFOptions::default())))));
+            sender.add_socket(Socket::new(opening, Some(Box::new(TcpF::new(TcpFOptions::default())))));
             let place = receivers.iter().position(|host| host.address() == *peer);
             let place = place.unwrap_or_else(|| {
                 receivers.push(Host::new(*peer));
                 receivers.len() - 1
             });
             let listening = Connection::listen(&config, remote, Seq(9), n.into());
-            receivers[place].add(Socket::new(listening, None));
+            receivers[place].add_socket(Socket::new(listening, None));
         }
         let mut net = Self { now: Instant::ZERO, sender, receivers, sent: Vec::new() };
         net.poll();
-        net.arrives();
-        net.arrives();
+        net.deliver_all();
+        net.deliver_all();
         net
     }
 
@@ -63,13 +63,13 @@ impl Net {
     }
 
     /// All that was sent arrives, and a round trip later what it draws.
-    fn arrives(&mut self) {
+    fn deliver_all(&mut self) {
         self.now += RTT;
         let mut answers = Vec::new();
         for packet in std::mem::take(&mut self.sent) {
             let at =
                 self.receivers.iter_mut().find(|h| h.address() == packet.ip.destination).unwrap();
-            if let Arrived::Socket(n) = at.on_packet(self.now, &packet) {
+            if let ReceiveOutcome::Socket(n) = at.on_packet(self.now, &packet) {
                 while let Some((answer, _)) = at.poll_transmit(self.now, n) {
                     answers.push(answer);
                 }
@@ -87,22 +87,22 @@ impl Net {
     }
 
     /// What was sent draws RFNs and is lost.
-    fn fails(&mut self) -> Vec<Packet> {
+    fn fail_route(&mut self) -> Vec<Packet> {
         let lost = std::mem::take(&mut self.sent);
         lost.iter().for_each(|packet| {
-            self.tell(Packet::icmp_error(ROUTER, packet, failed).unwrap());
+            self.deliver_message(Packet::icmp_error(ROUTER, packet, failed).unwrap());
         });
         lost
     }
 
-    fn tell(&mut self, news: Packet) -> Arrived {
+    fn deliver_message(&mut self, news: Packet) -> ReceiveOutcome {
         let arrived = self.sender.on_packet(self.now, &news);
         self.poll();
         arrived
     }
 
     /// Timers go off until `at`.
-    fn pass(&mut self, end: Instant) {
+    fn run_until(&mut self, end: Instant) {
         for n in 0.. {
             let Some(socket) = self.sender.socket(n) else { break };
             while let Some(at) = socket.next_aid_timeout().filter(|at| *at <= end) {
@@ -127,11 +127,11 @@ impl Net {
     }
 }
 
-fn failed(quoted: Quoted) -> IcmpMessage {
+fn failed(quoted: QuotedPacket) -> IcmpMessage {
     IcmpMessage::RouteFailed { link: LINK, quoted }
 }
 
-fn restored(quoted: Quoted) -> IcmpMessage {
+fn restored(quoted: QuotedPacket) -> IcmpMessage {
     IcmpMessage::RouteRestored { link: LINK, quoted }
 }
 
@@ -139,7 +139,7 @@ fn restored(quoted: Quoted) -> IcmpMessage {
 fn an_rfn_is_for_the_flow_whose_packet_it_quotes() {
     let mut net = Net::open(&[THERE, THERE]);
     net.write(0, 1000);
-    net.fails();
+    net.fail_route();
     assert_eq!(net.states(), ["snooze", "active"]);
 }
 
@@ -150,10 +150,10 @@ fn one_rrn_is_for_every_flow_to_that_destination() {
     for n in 0..3 {
         net.write(n, 1000);
     }
-    let lost = net.fails();
+    let lost = net.fail_route();
     assert_eq!(net.states(), ["snooze"; 3]);
-    let arrived = net.tell(Packet::icmp_error(ROUTER, &lost[0], restored).unwrap());
-    assert_eq!(arrived, Arrived::SocketsTo(THERE));
+    let arrived = net.deliver_message(Packet::icmp_error(ROUTER, &lost[0], restored).unwrap());
+    assert_eq!(arrived, ReceiveOutcome::SocketsToPeer(THERE));
     assert_eq!(net.states(), ["active", "snooze", "active"]);
 }
 
@@ -170,14 +170,14 @@ fn news_about_another_hosts_packets_or_another_destination_reach_nobody() {
     for other in others {
         let mut news = Packet::icmp_error(ROUTER, &other, failed).unwrap();
         news.ip.destination = HERE;
-        assert_eq!(net.tell(news), Arrived::Nothing);
+        assert_eq!(net.deliver_message(news), ReceiveOutcome::Nothing);
         assert_eq!(net.states(), ["active"]);
     }
-    net.fails();
+    net.fail_route();
     let mut news = Packet::icmp_error(ROUTER, &others[1], restored).unwrap();
     news.ip.destination = HERE;
-    assert_eq!(net.tell(news), Arrived::Nothing);
-    net.tell(Packet::icmp_error(ROUTER, &others[0], restored).unwrap());
+    assert_eq!(net.deliver_message(news), ReceiveOutcome::Nothing);
+    net.deliver_message(Packet::icmp_error(ROUTER, &others[0], restored).unwrap());
     assert_eq!(net.states(), ["snooze"]);
 }
 
@@ -188,7 +188,7 @@ fn our_tcp_snoozes_and_goes_on_where_it_was() {
     let mut net = Net::open(&[THERE]);
     net.write(0, 40_000);
     for _ in 0..3 {
-        net.arrives();
+        net.deliver_all();
     }
     let tcp = |net: &mut Net| {
         let view = net.sender.socket(0).unwrap().tcp().view();
@@ -200,14 +200,14 @@ fn our_tcp_snoozes_and_goes_on_where_it_was() {
     let timer = net.sender.socket(0).unwrap().next_tcp_timeout().unwrap();
     let left = timer.since(net.now);
     net.now += RTT;
-    net.fails();
+    net.fail_route();
     assert_eq!(net.states(), ["snooze"]);
     assert_eq!(net.sender.socket(0).unwrap().next_tcp_timeout(), None, "all are frozen");
     net.write(0, 10_000);
-    net.pass(net.now + Duration::from_secs(19));
+    net.run_until(net.now + Duration::from_secs(19));
     assert_eq!(net.sent, [], "neither new nor again");
     let any = Packet { ip: IpHeader::new(HERE, THERE), body: probe() };
-    net.tell(Packet::icmp_error(ROUTER, &any, restored).unwrap());
+    net.deliver_message(Packet::icmp_error(ROUTER, &any, restored).unwrap());
     assert_eq!(tcp(&mut net), before);
     let timer = net.sender.socket(0).unwrap().next_tcp_timeout().unwrap();
     assert_eq!(timer.since(net.now), Duration::from_nanos(left.as_nanos() - RTT.as_nanos()));
@@ -227,15 +227,15 @@ fn probe() -> Body {
 fn without_an_rrn_the_route_failure_timer_wakes_our_tcp_and_it_tries_again() {
     let mut net = Net::open(&[THERE]);
     net.write(0, 2_000);
-    net.fails();
+    net.fail_route();
     let timeout = TcpFOptions::default().route_failure_timeout;
     let deadline = net.now + timeout;
     assert_eq!(net.sender.socket(0).unwrap().next_aid_timeout(), Some(deadline));
-    net.pass(deadline);
+    net.run_until(deadline);
     assert_eq!((net.states(), net.sent.len()), (vec!["active"], 0));
-    net.pass(deadline + Duration::from_secs(1));
+    net.run_until(deadline + Duration::from_secs(1));
     assert_eq!(net.sent.len(), 1, "a timeout, and congestion control");
-    net.fails();
+    net.fail_route();
     assert_eq!(net.states(), ["snooze"], "the next RFN");
 }
 
@@ -250,7 +250,7 @@ fn an_rfn_about_an_acknowledgment_stops_no_acknowledgment() {
         let local = Endpoint::new(THERE, 80);
         let mut receiver = Host::new(THERE);
         let listening = Connection::listen(&config, local, Seq(9), 0);
-        receiver.add(Socket::new(listening, helped.then(aid)));
+        receiver.add_socket(Socket::new(listening, helped.then(aid)));
         let opening = Connection::connect(
             &config,
             Endpoint::new(HERE, 4000),
@@ -259,11 +259,11 @@ fn an_rfn_about_an_acknowledgment_stops_no_acknowledgment() {
             0,
             Instant::ZERO,
         );
-        net.sender.add(Socket::new(opening, None));
+        net.sender.add_socket(Socket::new(opening, None));
         net.receivers.push(receiver);
         net.poll();
-        net.arrives();
-        net.arrives();
+        net.deliver_all();
+        net.deliver_all();
         net.write(0, 1000);
         // Its acknowledgment is lost, and draws an RFN.
         let data = net.sent.remove(0);

@@ -1,30 +1,30 @@
 //! What goes wrong on a path, and when: each fault of the scenario as a small machine that is woken
 //! at its next instant and says what is to be done.
 
-use driftway_base::{Chance, Duration, Instant, RandomStream, Rate};
-use driftway_link::{Queue, Side};
+use driftway_base::{Probability, Duration, Instant, RandomStream, Rate};
+use driftway_link::{QueueOnPartition, Side};
 use driftway_scenario::{
-    After, BitRate, Change, Congestion, CutHop, CutSignal, Direction, Fault, Interference,
-    InterferenceHop, Partition, Path, ReorderBy, Reordering, Schedule, Spacing, Time, Waiting,
+    ChangeTrigger, BitRate, HopChange, Congestion, PartitionHop, PartitionSignal, Direction, Fault, Interference,
+    InterferenceHop, Partition, Path, ReorderMode, Reordering, Schedule, Spacing, Time, PartitionQueue,
 };
 
-use crate::topology::{bytes, delay};
+use crate::topology::{packet_bytes, link_delay};
 
 /// What a fault does to the network now.
 #[derive(Clone, Copy, Debug)]
-pub enum Deed {
+pub enum FaultAction {
     /// Cut a link; its ends see that, or not.
-    Cut { link: usize, queue: Queue, seen: bool },
+    Cut { link: usize, queue: QueueOnPartition, seen: bool },
     /// The cut of a link by this fault is over; its ends see that, or not.
-    Heal { link: usize, seen: bool },
+    Heal { link: usize, signal_ends: bool },
     /// The ends of a link see that it will be cut.
-    Fade { link: usize, lead: Duration },
+    SignalFading { link: usize, lead: Duration },
     /// The next frames that a side sends go to the front.
-    Reorder { link: usize, side: Side, frames: u32 },
+    MoveToFront { link: usize, side: Side, frames: u32 },
     /// The next frames that a side sends are held back and leave in reverse.
-    Reverse { link: usize, side: Side, frames: u32, at_most: Duration },
+    Reverse { link: usize, side: Side, frames: u32, max_wait: Duration },
     /// A foreign packet of this size enters a link.
-    Foreign { link: usize, side: Side, bytes: u32 },
+    CrossTraffic { link: usize, side: Side, bytes: u32 },
     /// Another rate.
     Rate { link: usize, rate: Rate },
     /// Another delay.
@@ -34,55 +34,55 @@ pub enum Deed {
 }
 
 /// One fault at work.
-pub enum FaultAtWork {
+pub enum ActiveFault {
     /// Cuts.
-    Partition(Cuts),
+    Partition(PartitionFault),
     /// Floods.
-    Congestion(Floods),
+    Congestion(CongestionFault),
     /// Reordering.
-    Reordering { fault: Reordering, schedule: Schedule, done: u32 },
+    Reordering { fault: Reordering, schedule: Schedule, fired: u32 },
     /// One stream of foreign packets.
-    Interference(Stream),
+    Interference(InterferenceStream),
     /// A change of rate or delay.
-    Change(Changes),
+    Change(ChangeFault),
 }
 
 /// Cuts of a hop, or of random hops.
-pub struct Cuts {
+pub struct PartitionFault {
     fault: Partition,
     /// Beginnings placed at random; empty where there is a schedule.
-    random: Vec<Instant>,
-    hops: RandomStream,
+    random_starts: Vec<Instant>,
+    hop_stream: RandomStream,
     links: u32,
     done: u32,
     /// The link that is cut now, and until when.
     cut: Option<(usize, Instant)>,
     /// The link that is cut next, whose ends have seen that coming.
-    fading: Option<usize>,
+    announced_link: Option<usize>,
     /// When the last cut was over.
-    healed: Instant,
-    losses: RandomStream,
+    healed_at: Instant,
+    loss_stream: RandomStream,
     /// For the second kind of signal, so that one that is lost moves none of the first.
-    losses_of_returns: RandomStream,
-    loss: Chance,
+    restored_loss_stream: RandomStream,
+    loss_probability: Probability,
 }
 
 /// Floods of a hop.
-pub struct Floods {
+pub struct CongestionFault {
     link: usize,
     side: Side,
     schedule: Schedule,
-    lasts: Duration,
+    duration: Duration,
     bytes: u32,
     gap: Duration,
     marks: bool,
     done: u32,
     /// The next packet of the flood that is on, and its end.
-    on: Option<(Instant, Instant)>,
+    active: Option<(Instant, Instant)>,
 }
 
 /// Foreign packets, again and again.
-pub struct Stream {
+pub struct InterferenceStream {
     link: usize,
     side: Side,
     bytes: u32,
@@ -93,9 +93,9 @@ pub struct Stream {
 }
 
 /// Changes of a hop.
-pub struct Changes {
+pub struct ChangeFault {
     link: usize,
-    fault: Change,
+    fault: HopChange,
     draws: RandomStream,
     rate: BitRate,
     delay: driftway_scenario::Delay,
@@ -103,7 +103,7 @@ pub struct Changes {
 }
 
 /// The faults of a path, each as often as it has streams.
-pub fn at_work(path: &Path, duration: Time, seed: u64) -> Vec<FaultAtWork> {
+pub fn active_faults(path: &Path, duration: Time, seed: u64) -> Vec<ActiveFault> {
     let mut all = Vec::new();
     for (place, fault) in path.faults.iter().enumerate() {
         // A fault's streams are those of the how-manieth of its kind, so that one more fault of
@@ -113,33 +113,33 @@ pub fn at_work(path: &Path, duration: Time, seed: u64) -> Vec<FaultAtWork> {
         let number = before.filter(|other| std::mem::discriminant(*other) == kind).count() as u64;
         match fault {
             Fault::Partition(fault) => {
-                all.push(FaultAtWork::Partition(Cuts::new(fault, path, duration, seed, number)));
+                all.push(ActiveFault::Partition(PartitionFault::new(fault, path, duration, seed, number)));
             }
             Fault::Congestion(fault) => {
                 let sides = sides(fault.direction).iter();
-                let floods = sides.filter_map(|side| Floods::new(fault, *side, path));
-                all.extend(floods.map(FaultAtWork::Congestion));
+                let floods = sides.filter_map(|side| CongestionFault::new(fault, *side, path));
+                all.extend(floods.map(ActiveFault::Congestion));
             }
             Fault::Reordering(fault) => {
-                all.extend(fault.schedule().map(|schedule| FaultAtWork::Reordering {
+                all.extend(fault.schedule().map(|schedule| ActiveFault::Reordering {
                     fault: fault.clone(),
                     schedule,
-                    done: 0,
+                    fired: 0,
                 }));
             }
             Fault::Interference(fault) => {
-                let streams = Stream::all(fault, path, seed, number);
-                all.extend(streams.map(FaultAtWork::Interference));
+                let streams = InterferenceStream::all(fault, path, seed, number);
+                all.extend(streams.map(ActiveFault::Interference));
             }
             Fault::Change(fault) => {
-                all.push(FaultAtWork::Change(Changes::new(fault, path, seed, number)));
+                all.push(ActiveFault::Change(ChangeFault::new(fault, path, seed, number)));
             }
         }
     }
     all
 }
 
-impl FaultAtWork {
+impl ActiveFault {
     /// Its kind, as scenarios name it.
     pub fn kind(&self) -> &'static str {
         match self {
@@ -152,52 +152,52 @@ impl FaultAtWork {
     }
 
     /// When it does something next.
-    pub fn next(&self) -> Option<Instant> {
+    pub fn next_instant(&self) -> Option<Instant> {
         match self {
             Self::Partition(cuts) => cuts.next(),
             Self::Congestion(floods) => floods.next(),
-            Self::Reordering { schedule, done, .. } => schedule.nth(*done),
+            Self::Reordering { schedule, fired: done, .. } => schedule.nth(*done),
             Self::Interference(stream) => Some(stream.next),
             Self::Change(changes) => changes.next,
         }
     }
 
     /// What it does now. At most two deeds a call.
-    pub fn act(&mut self, now: Instant, deeds: &mut Vec<Deed>) {
+    pub fn fire(&mut self, now: Instant, deeds: &mut Vec<FaultAction>) {
         match self {
-            Self::Partition(cuts) => cuts.act(now, deeds),
+            Self::Partition(cuts) => cuts.fire(now, deeds),
             Self::Congestion(floods) => floods.act(now, deeds),
-            Self::Reordering { fault, done, .. } => {
+            Self::Reordering { fault, fired: done, .. } => {
                 *done += 1;
                 let link = fault.hop as usize - 1;
                 for &side in sides(fault.direction) {
                     let (frames, at_most) = (fault.packets, fault.at_most());
                     deeds.push(match fault.how {
-                        ReorderBy::Front => Deed::Reorder { link, side, frames },
-                        ReorderBy::Reverse => Deed::Reverse { link, side, frames, at_most },
+                        ReorderMode::Front => FaultAction::MoveToFront { link, side, frames },
+                        ReorderMode::Reverse => FaultAction::Reverse { link, side, frames, max_wait: at_most },
                     });
                 }
             }
             Self::Interference(stream) => stream.act(deeds),
             Self::Change(changes) => {
                 changes.next = None;
-                changes.pick(deeds);
+                changes.pick_new_values(deeds);
             }
         }
     }
 
     /// A partition of `link` has ended.
-    pub fn on_healed(&mut self, link: usize, deeds: &mut Vec<Deed>) {
+    pub fn on_healed(&mut self, link: usize, deeds: &mut Vec<FaultAction>) {
         if let Self::Change(changes) = self
             && changes.link == link
-            && changes.fault.after == Some(After::Partition)
+            && changes.fault.after == Some(ChangeTrigger::Partition)
         {
-            changes.pick(deeds);
+            changes.pick_new_values(deeds);
         }
     }
 
     /// Which signal goes with this fault's cut of a link, while that is cut.
-    pub fn cuts(&self, link: usize) -> Option<CutSignal> {
+    pub fn cut_signal(&self, link: usize) -> Option<PartitionSignal> {
         match self {
             Self::Partition(cuts) if cuts.cut.is_some_and(|(cut, _)| cut == link) => {
                 Some(cuts.fault.signal)
@@ -208,24 +208,24 @@ impl FaultAtWork {
 
     /// What the router before a link that this fault has cut says about a packet that it refuses;
     /// `None`: this fault does not cut that link.
-    pub fn signals(&mut self, link: usize) -> Option<Told> {
-        let signal = self.cuts(link)?;
+    pub fn draw_notification(&mut self, link: usize) -> Option<PartitionNotification> {
+        let signal = self.cut_signal(link)?;
         let Self::Partition(cuts) = self else { return None };
         Some(match signal {
-            CutSignal::None | CutSignal::Link => Told::Nothing,
-            CutSignal::IcmpUnreachable if cuts.losses.hits(cuts.loss) => Told::Lost,
-            CutSignal::IcmpUnreachable => Told::Unreachable,
-            CutSignal::Rfn => Told::RouteFailed,
+            PartitionSignal::None | PartitionSignal::Link => PartitionNotification::Silent,
+            PartitionSignal::IcmpUnreachable if cuts.loss_stream.bernoulli(cuts.loss_probability) => PartitionNotification::MessageLost,
+            PartitionSignal::IcmpUnreachable => PartitionNotification::HostUnreachable,
+            PartitionSignal::Rfn => PartitionNotification::RouteFailure,
         })
     }
 
     /// Is a route notification about `link` lost where it is made? `None`: this fault makes none
     /// about that link.
-    pub fn loses_notice(&mut self, link: usize, restored: bool) -> Option<bool> {
+    pub fn draw_notice_loss(&mut self, link: usize, restored: bool) -> Option<bool> {
         match self {
             Self::Partition(cuts) if cuts.may_notify_of(link) => {
-                let losses = if restored { &mut cuts.losses_of_returns } else { &mut cuts.losses };
-                Some(losses.hits(cuts.loss))
+                let losses = if restored { &mut cuts.restored_loss_stream } else { &mut cuts.loss_stream };
+                Some(losses.bernoulli(cuts.loss_probability))
             }
             _ => None,
         }
@@ -243,54 +243,54 @@ const fn sides(direction: Direction) -> &'static [Side] {
 
 /// What a router says about a packet that it refuses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Told {
+pub enum PartitionNotification {
     /// Nothing: the fault is silent.
-    Nothing,
+    Silent,
     /// A message that is lost at once.
-    Lost,
+    MessageLost,
     /// ICMP host unreachable.
-    Unreachable,
+    HostUnreachable,
     /// That the route has failed: its router machine says so.
-    RouteFailed,
+    RouteFailure,
 }
 
-impl Cuts {
+impl PartitionFault {
     fn new(fault: &Partition, path: &Path, Time(duration): Time, seed: u64, number: u64) -> Self {
         let mut random = Vec::new();
         if fault.schedule().is_none() {
             let mut draws = RandomStream::new(seed, "partition-time", number);
             let count = fault.count.unwrap_or(0);
-            let draw = |_| Instant::ZERO + draws.duration(Duration::ZERO, duration);
+            let draw = |_| Instant::ZERO + draws.uniform_duration(Duration::ZERO, duration);
             random = (0..count).map(draw).collect();
             random.sort_unstable();
         }
         Self {
             fault: fault.clone(),
-            random,
-            hops: RandomStream::new(seed, "partition-hop", number),
+            random_starts: random,
+            hop_stream: RandomStream::new(seed, "partition-hop", number),
             links: path.hops,
             done: 0,
             cut: None,
-            fading: None,
-            healed: Instant::ZERO,
-            losses: RandomStream::new(seed, "signal-loss", number),
-            losses_of_returns: RandomStream::new(seed, "signal-loss-restored", number),
-            loss: Chance::from_probability(fault.signal_loss),
+            announced_link: None,
+            healed_at: Instant::ZERO,
+            loss_stream: RandomStream::new(seed, "signal-loss", number),
+            restored_loss_stream: RandomStream::new(seed, "signal-loss-restored", number),
+            loss_probability: Probability::from_f64(fault.signal_loss),
         }
     }
 
     fn may_notify_of(&self, link: usize) -> bool {
-        self.fault.signal == CutSignal::Rfn
+        self.fault.signal == PartitionSignal::Rfn
             && match self.fault.hop {
-                CutHop::Number(hop) => hop as usize - 1 == link,
-                CutHop::Random => link < self.links as usize,
+                PartitionHop::Number(hop) => hop as usize - 1 == link,
+                PartitionHop::Random => link < self.links as usize,
             }
     }
 
-    fn beginning(&self, n: u32) -> Option<Instant> {
+    fn nth_start(&self, n: u32) -> Option<Instant> {
         match self.fault.schedule() {
             Some(schedule) => schedule.nth(n),
-            None => self.random.get(n as usize).copied(),
+            None => self.random_starts.get(n as usize).copied(),
         }
     }
 
@@ -298,91 +298,91 @@ impl Cuts {
     /// of the same fault comes when that is over.
     fn next(&self) -> Option<Instant> {
         self.cut.map(|(_, until)| until).or_else(|| {
-            let begins = self.next_beginning()?;
-            let Some(Time(lead)) = self.fault.lead.filter(|_| self.fading.is_none()) else {
+            let begins = self.next_start()?;
+            let Some(Time(lead)) = self.fault.lead.filter(|_| self.announced_link.is_none()) else {
                 return Some(begins);
             };
             let ahead = begins.since(Instant::ZERO).saturating_sub(lead);
-            Some((Instant::ZERO + ahead).max(self.healed))
+            Some((Instant::ZERO + ahead).max(self.healed_at))
         })
     }
 
-    fn next_beginning(&self) -> Option<Instant> {
-        Some(self.beginning(self.done)?.max(self.healed))
+    fn next_start(&self) -> Option<Instant> {
+        Some(self.nth_start(self.done)?.max(self.healed_at))
     }
 
     fn draw_link(&mut self) -> usize {
         match self.fault.hop {
-            CutHop::Number(hop) => hop as usize - 1,
-            CutHop::Random => self.hops.below(u64::from(self.links)) as usize,
+            PartitionHop::Number(hop) => hop as usize - 1,
+            PartitionHop::Random => self.hop_stream.uniform_below(u64::from(self.links)) as usize,
         }
     }
 
-    fn act(&mut self, now: Instant, deeds: &mut Vec<Deed>) {
-        let seen = self.fault.signal == CutSignal::Link;
+    fn fire(&mut self, now: Instant, deeds: &mut Vec<FaultAction>) {
+        let seen = self.fault.signal == PartitionSignal::Link;
         if let Some((link, _)) = self.cut.take() {
-            self.healed = now;
-            deeds.push(Deed::Heal { link, seen });
+            self.healed_at = now;
+            deeds.push(FaultAction::Heal { link, signal_ends: seen });
             return;
         }
         if self.fault.lead.is_some()
-            && self.fading.is_none()
-            && let Some(begins) = self.next_beginning().filter(|begins| *begins > now)
+            && self.announced_link.is_none()
+            && let Some(begins) = self.next_start().filter(|begins| *begins > now)
         {
             let link = self.draw_link();
-            self.fading = Some(link);
-            deeds.push(Deed::Fade { link, lead: begins.since(now) });
+            self.announced_link = Some(link);
+            deeds.push(FaultAction::SignalFading { link, lead: begins.since(now) });
             return;
         }
         self.done += 1;
-        let link = self.fading.take().unwrap_or_else(|| self.draw_link());
+        let link = self.announced_link.take().unwrap_or_else(|| self.draw_link());
         let Time(lasts) = self.fault.lasts;
         self.cut = Some((link, now + lasts));
         let queue = match self.fault.queue {
-            Waiting::Wait => Queue::Wait,
-            Waiting::Drop => Queue::Drop,
+            PartitionQueue::Wait => QueueOnPartition::Wait,
+            PartitionQueue::Drop => QueueOnPartition::Drop,
         };
-        deeds.push(Deed::Cut { link, queue, seen });
+        deeds.push(FaultAction::Cut { link, queue, seen });
     }
 }
 
-impl Floods {
+impl CongestionFault {
     fn new(fault: &Congestion, side: Side, path: &Path) -> Option<Self> {
-        let BitRate(rate) = fault.rate.unwrap_or(path.link_of(fault.hop).rate);
-        let bytes = bytes(fault.size);
+        let BitRate(rate) = fault.rate.unwrap_or(path.hop_link(fault.hop).rate);
+        let bytes = packet_bytes(fault.size);
         let Time(lasts) = fault.lasts;
-        let gap = rate.time_for(bytes);
+        let gap = rate.transmission_time(bytes);
         let (link, schedule) = (fault.hop as usize - 1, fault.schedule()?);
         let marks = fault.marks;
-        Some(Self { link, side, schedule, lasts, bytes, gap, marks, done: 0, on: None })
+        Some(Self { link, side, schedule, duration: lasts, bytes, gap, marks, done: 0, active: None })
     }
 
     fn next(&self) -> Option<Instant> {
-        self.on.map(|(next, end)| next.min(end)).or_else(|| self.schedule.nth(self.done))
+        self.active.map(|(next, end)| next.min(end)).or_else(|| self.schedule.nth(self.done))
     }
 
-    fn act(&mut self, now: Instant, deeds: &mut Vec<Deed>) {
+    fn act(&mut self, now: Instant, deeds: &mut Vec<FaultAction>) {
         let (link, side, bytes, marks) = (self.link, self.side, self.bytes, self.marks);
-        match self.on {
+        match self.active {
             Some((_, end)) if end <= now => {
-                self.on = None;
-                deeds.push(Deed::Flood { link, side, begins: false, marks });
+                self.active = None;
+                deeds.push(FaultAction::Flood { link, side, begins: false, marks });
             }
             Some((_, end)) => {
-                self.on = Some((now + self.gap, end));
-                deeds.push(Deed::Foreign { link, side, bytes });
+                self.active = Some((now + self.gap, end));
+                deeds.push(FaultAction::CrossTraffic { link, side, bytes });
             }
             None => {
                 self.done += 1;
-                self.on = Some((now + self.gap, now + self.lasts));
-                deeds.push(Deed::Flood { link, side, begins: true, marks });
-                deeds.push(Deed::Foreign { link, side, bytes });
+                self.active = Some((now + self.gap, now + self.duration));
+                deeds.push(FaultAction::Flood { link, side, begins: true, marks });
+                deeds.push(FaultAction::CrossTraffic { link, side, bytes });
             }
         }
     }
 }
 
-impl Stream {
+impl InterferenceStream {
     /// One stream for each hop and direction concerned.
     fn all(
         fault: &Interference,
@@ -401,30 +401,30 @@ impl Stream {
             },
         };
         let poisson = fault.spacing == Spacing::Poisson;
-        let bytes = bytes(fault.size);
+        let bytes = packet_bytes(fault.size);
         let mut all = Vec::new();
         for link in 0..path.hops as usize {
             for &side in sides.iter().filter(|side| concerns(link, **side)) {
                 let entity = number << 32 | (link as u64) << 1 | u64::from(side == Side::B);
                 let mut draws = RandomStream::new(seed, "interference", entity);
                 // Streams of several hops must not march in step.
-                let next = Instant::ZERO + draws.duration(Duration::ZERO, gap);
+                let next = Instant::ZERO + draws.uniform_duration(Duration::ZERO, gap);
                 all.push(Self { link, side, bytes, gap, poisson, draws, next });
             }
         }
         all.into_iter()
     }
 
-    fn act(&mut self, deeds: &mut Vec<Deed>) {
-        let gap = if self.poisson { self.draws.exponential(self.gap) } else { self.gap };
+    fn act(&mut self, deeds: &mut Vec<FaultAction>) {
+        let gap = if self.poisson { self.draws.exponential_duration(self.gap) } else { self.gap };
         self.next += gap.max(Duration::from_nanos(1));
-        deeds.push(Deed::Foreign { link: self.link, side: self.side, bytes: self.bytes });
+        deeds.push(FaultAction::CrossTraffic { link: self.link, side: self.side, bytes: self.bytes });
     }
 }
 
-impl Changes {
-    fn new(fault: &Change, path: &Path, seed: u64, number: u64) -> Self {
-        let link = path.link_of(fault.hop);
+impl ChangeFault {
+    fn new(fault: &HopChange, path: &Path, seed: u64, number: u64) -> Self {
+        let link = path.hop_link(fault.hop);
         Self {
             link: fault.hop as usize - 1,
             fault: fault.clone(),
@@ -436,24 +436,24 @@ impl Changes {
     }
 
     /// liu-singh-2001 §V-E: one of those listed that differ from the present one, at random.
-    fn pick(&mut self, deeds: &mut Vec<Deed>) {
+    fn pick_new_values(&mut self, deeds: &mut Vec<FaultAction>) {
         let link = self.link;
-        if let Some(rate) = another(&self.fault.rate, self.rate, &mut self.draws) {
+        if let Some(rate) = draw_other(&self.fault.rate, self.rate, &mut self.draws) {
             self.rate = rate;
-            deeds.push(Deed::Rate { link, rate: rate.0 });
+            deeds.push(FaultAction::Rate { link, rate: rate.0 });
         }
-        if let Some(chosen) = another(&self.fault.delay, self.delay, &mut self.draws) {
+        if let Some(chosen) = draw_other(&self.fault.delay, self.delay, &mut self.draws) {
             self.delay = chosen;
-            deeds.push(Deed::Delay { link, delay: delay(chosen) });
+            deeds.push(FaultAction::Delay { link, delay: link_delay(chosen) });
         }
     }
 }
 
 /// One of `listed` that is not the `present` one, all with the same chance.
-fn another<T: Copy + PartialEq>(listed: &[T], present: T, draws: &mut RandomStream) -> Option<T> {
+fn draw_other<T: Copy + PartialEq>(listed: &[T], present: T, draws: &mut RandomStream) -> Option<T> {
     let others = || listed.iter().filter(|value| **value != present);
     let count = others().count() as u64;
-    if count == 0 { None } else { others().nth(draws.below(count) as usize).copied() }
+    if count == 0 { None } else { others().nth(draws.uniform_below(count) as usize).copied() }
 }
 
 #[cfg(test)]
@@ -461,7 +461,7 @@ mod test {
     use super::*;
     use driftway_scenario::{Network, Scenario};
 
-    fn faults(text: &str, seed: u64) -> Vec<FaultAtWork> {
+    fn faults(text: &str, seed: u64) -> Vec<ActiveFault> {
         let text = format!(
             r#"
             name = "faults"
@@ -479,25 +479,25 @@ mod test {
         );
         let scenario = Scenario::parse("faults.toml", &text, &[]).unwrap();
         let Network::Path(path) = &scenario.network else { panic!("it says path") };
-        at_work(path, scenario.duration, seed)
+        active_faults(path, scenario.duration, seed)
     }
 
-    fn fault(kind: &str, more: &str) -> FaultAtWork {
+    fn fault(kind: &str, more: &str) -> ActiveFault {
         let mut all = faults(&format!("[[network.fault]]\nkind = \"{kind}\"\n{more}"), 1);
         assert_eq!((all.len(), all[0].kind()), (1, kind));
         all.remove(0)
     }
 
     /// What it does in its next `count` turns, and when (ms). Time never goes back.
-    fn turns(fault: &mut FaultAtWork, count: usize) -> Vec<(u64, String)> {
+    fn run_turns(fault: &mut ActiveFault, count: usize) -> Vec<(u64, String)> {
         let mut done = Vec::new();
         let mut last = Instant::ZERO;
         for _ in 0..count {
-            let Some(at) = fault.next() else { break };
+            let Some(at) = fault.next_instant() else { break };
             assert!(at >= last, "{at:?} after {last:?}");
             last = at;
             let mut deeds = Vec::new();
-            fault.act(at, &mut deeds);
+            fault.fire(at, &mut deeds);
             assert!((1..=2).contains(&deeds.len()), "{deeds:?}");
             done.extend(deeds.iter().map(|deed| (at.as_millis(), brief(deed))));
         }
@@ -508,20 +508,20 @@ mod test {
         if seen { " seen" } else { "" }
     }
 
-    fn brief(deed: &Deed) -> String {
+    fn brief(deed: &FaultAction) -> String {
         match deed {
-            Deed::Cut { link, queue, seen } => format!("cut {link} {queue:?}{}", saw(*seen)),
-            Deed::Heal { link, seen } => format!("heal {link}{}", saw(*seen)),
-            Deed::Fade { link, lead } => format!("fade {link} {}", lead.as_millis()),
-            Deed::Reorder { link, side, frames } => format!("reorder {link} {side:?} {frames}"),
-            Deed::Foreign { link, side, bytes } => format!("foreign {link} {side:?} {bytes}"),
-            Deed::Rate { link, rate } => format!("rate {link} {}", rate.as_bps()),
-            Deed::Delay { link, delay } => format!("delay {link} {delay:?}"),
-            Deed::Reverse { link, side, frames, at_most } => {
+            FaultAction::Cut { link, queue, seen } => format!("cut {link} {queue:?}{}", saw(*seen)),
+            FaultAction::Heal { link, signal_ends: seen } => format!("heal {link}{}", saw(*seen)),
+            FaultAction::SignalFading { link, lead } => format!("fade {link} {}", lead.as_millis()),
+            FaultAction::MoveToFront { link, side, frames } => format!("reorder {link} {side:?} {frames}"),
+            FaultAction::CrossTraffic { link, side, bytes } => format!("foreign {link} {side:?} {bytes}"),
+            FaultAction::Rate { link, rate } => format!("rate {link} {}", rate.as_bps()),
+            FaultAction::Delay { link, delay } => format!("delay {link} {delay:?}"),
+            FaultAction::Reverse { link, side, frames, max_wait: at_most } => {
                 format!("reverse {link} {side:?} {frames} {}", at_most.as_millis())
             }
-            Deed::Flood { link, begins, marks: false, .. } => format!("flood {link} {begins}"),
-            Deed::Flood { link, side, begins, .. } => format!("marking {link} {side:?} {begins}"),
+            FaultAction::Flood { link, begins, marks: false, .. } => format!("flood {link} {begins}"),
+            FaultAction::Flood { link, side, begins, .. } => format!("marking {link} {side:?} {begins}"),
         }
     }
 
@@ -534,23 +534,23 @@ mod test {
     fn a_cut_begins_at_every_unless_first_says_when() {
         let mut cut = fault("partition", "hop = 2\nevery = \"30 s\"\nlasts = \"5 s\"");
         expect(
-            &turns(&mut cut, 3),
+            &run_turns(&mut cut, 3),
             &[(30_000, "cut 1 Wait"), (35_000, "heal 1"), (60_000, "cut 1 Wait")],
         );
         let more = "hop = 4\nevery = \"30 s\"\nfirst = \"1 s\"\nlasts = \"5 s\"\ncount = 2\nqueue = \"drop\"";
         let mut cut = fault("partition", more);
         expect(
-            &turns(&mut cut, 9),
+            &run_turns(&mut cut, 9),
             &[(1_000, "cut 3 Drop"), (6_000, "heal 3"), (31_000, "cut 3 Drop"), (36_000, "heal 3")],
         );
-        assert_eq!(cut.next(), None);
+        assert_eq!(cut.next_instant(), None);
     }
 
     #[test]
     fn crowded_random_cuts_come_one_after_the_other() {
         let more = "hop = \"random\"\ncount = 20\nlasts = \"5 s\"";
         let mut cut = fault("partition", more);
-        let done = turns(&mut cut, 100);
+        let done = run_turns(&mut cut, 100);
         assert_eq!(done.len(), 40);
         for pair in done.chunks(2) {
             assert_eq!(pair[1].0 - pair[0].0, 5_000);
@@ -564,17 +564,17 @@ mod test {
         let told = |more: &str| {
             let mut cut =
                 fault("partition", &format!("hop = 2\nfirst = \"1 s\"\nlasts = \"5 s\"\n{more}"));
-            let before = cut.signals(1);
-            turns(&mut cut, 1);
-            let (during, elsewhere) = (cut.signals(1), cut.signals(0));
-            turns(&mut cut, 1);
-            assert_eq!((before, elsewhere, cut.signals(1)), (None, None, None));
+            let before = cut.draw_notification(1);
+            run_turns(&mut cut, 1);
+            let (during, elsewhere) = (cut.draw_notification(1), cut.draw_notification(0));
+            run_turns(&mut cut, 1);
+            assert_eq!((before, elsewhere, cut.draw_notification(1)), (None, None, None));
             during
         };
-        assert_eq!(told(""), Some(Told::Unreachable));
-        assert_eq!(told("signal_loss = 1"), Some(Told::Lost));
-        assert_eq!(told("signal = \"none\""), Some(Told::Nothing));
-        assert_eq!(told("signal = \"rfn\"\nsignal_loss = 1"), Some(Told::RouteFailed));
+        assert_eq!(told(""), Some(PartitionNotification::HostUnreachable));
+        assert_eq!(told("signal_loss = 1"), Some(PartitionNotification::MessageLost));
+        assert_eq!(told("signal = \"none\""), Some(PartitionNotification::Silent));
+        assert_eq!(told("signal = \"rfn\"\nsignal_loss = 1"), Some(PartitionNotification::RouteFailure));
     }
 
     #[test]
@@ -582,7 +582,7 @@ mod test {
         let more = "hop = 2\nfirst = \"1 s\"\nlasts = \"5 s\"\nsignal = \"rfn\"\nsignal_loss = 0.5";
         let fates = |restored: &[bool], of: bool| {
             let mut cut = fault("partition", more);
-            let drawn = restored.iter().map(|r| (*r, cut.loses_notice(1, *r).unwrap()));
+            let drawn = restored.iter().map(|r| (*r, cut.draw_notice_loss(1, *r).unwrap()));
             drawn.filter(|(r, _)| *r == of).map(|(_, lost)| lost).collect::<Vec<_>>()
         };
         let alone = fates(&[false; 100], false);
@@ -591,20 +591,20 @@ mod test {
         assert!((30..=70).contains(&lost), "four standard deviations off: {lost}");
         assert_ne!(fates(&[true; 100], true), alone);
         // Not its hop; not its signal; any hop.
-        assert_eq!(fault("partition", more).loses_notice(2, false), None);
+        assert_eq!(fault("partition", more).draw_notice_loss(2, false), None);
         let silent = more.replace("rfn", "none");
-        assert_eq!(fault("partition", &silent).loses_notice(1, false), None);
+        assert_eq!(fault("partition", &silent).draw_notice_loss(1, false), None);
         let random = more.replace("hop = 2", "hop = \"random\"").replace("0.5", "1.0");
-        assert_eq!(fault("partition", &random).loses_notice(3, true), Some(true));
-        assert_eq!(fault("partition", &random).loses_notice(4, true), None, "beside the chain");
+        assert_eq!(fault("partition", &random).draw_notice_loss(3, true), Some(true));
+        assert_eq!(fault("partition", &random).draw_notice_loss(4, true), None, "beside the chain");
     }
 
     #[test]
     fn a_share_of_signals_is_lost() {
         let more = "hop = 2\nfirst = \"1 s\"\nlasts = \"5 s\"\nsignal_loss = 0.2";
         let mut cut = fault("partition", more);
-        turns(&mut cut, 1);
-        let lost = (0..10_000).filter(|_| cut.signals(1) == Some(Told::Lost)).count();
+        run_turns(&mut cut, 1);
+        let lost = (0..10_000).filter(|_| cut.draw_notification(1) == Some(PartitionNotification::MessageLost)).count();
         assert!((1840..=2160).contains(&lost), "four standard deviations off: {lost}");
     }
 
@@ -612,8 +612,8 @@ mod test {
     fn the_ends_of_a_hop_see_a_cut_and_before_that_its_coming() {
         let more = "hop = 2\nevery = \"10 s\"\nlasts = \"8 s\"\nsignal = \"link\"";
         let seen = [(10_000, "cut 1 Wait seen"), (18_000, "heal 1 seen")];
-        expect(&turns(&mut fault("partition", more), 2), &seen);
-        let ahead = |lead| turns(&mut fault("partition", &format!("{more}\nlead = \"{lead}\"")), 5);
+        expect(&run_turns(&mut fault("partition", more), 2), &seen);
+        let ahead = |lead| run_turns(&mut fault("partition", &format!("{more}\nlead = \"{lead}\"")), 5);
         let [cut, heal] = seen;
         let next = (20_000, "cut 1 Wait seen");
         expect(&ahead("1 s"), &[(9_000, "fade 1 1000"), cut, heal, (19_000, "fade 1 1000"), next]);
@@ -626,7 +626,7 @@ mod test {
     fn random_cuts_are_where_they_were_seen_to_come() {
         let cut = "hop = \"random\"\nevery = \"10 s\"\nlasts = \"1 s\"";
         let places = |more: &str, what: &str| {
-            let done = turns(&mut fault("partition", &format!("{cut}\n{more}")), 24);
+            let done = run_turns(&mut fault("partition", &format!("{cut}\n{more}")), 24);
             let place = |(_, deed): &(u64, String)| deed.split(' ').nth(1).unwrap().to_owned();
             let of = done.iter().filter(|(_, deed)| deed.starts_with(what));
             of.take(8).map(place).collect::<Vec<_>>()
@@ -642,7 +642,7 @@ mod test {
         let more = "hop = 3\nfirst = \"1 s\"\nevery = \"10 s\"\nlasts = \"3 ms\"\nsize = \"250 B\"";
         let mut flood = fault("congestion", more);
         expect(
-            &turns(&mut flood, 5),
+            &run_turns(&mut flood, 5),
             &[
                 (1_000, "flood 2 true"),
                 (1_000, "foreign 2 A 250"),
@@ -655,7 +655,7 @@ mod test {
         );
         let mut slow = fault("congestion", &format!("{more}\nrate = \"1 Mbit/s\""));
         expect(
-            &turns(&mut slow, 3)[1..],
+            &run_turns(&mut slow, 3)[1..],
             &[(1_000, "foreign 2 A 250"), (1_002, "foreign 2 A 250"), (1_003, "flood 2 false")],
         );
     }
@@ -663,13 +663,13 @@ mod test {
     #[test]
     fn reordering_comes_back() {
         let mut fault = fault("reordering", "hop = 2\nevery = \"10 s\"");
-        expect(&turns(&mut fault, 2), &[(10_000, "reorder 1 A 4"), (20_000, "reorder 1 A 4")]);
+        expect(&run_turns(&mut fault, 2), &[(10_000, "reorder 1 A 4"), (20_000, "reorder 1 A 4")]);
     }
 
     #[test]
     fn reordering_in_reverse_says_for_how_long() {
         let more = "hop = 2\nevery = \"10 s\"\npackets = 3\nhow = \"reverse\"";
-        let fault_of = |more: &str| turns(&mut fault("reordering", more), 1);
+        let fault_of = |more: &str| run_turns(&mut fault("reordering", more), 1);
         expect(&fault_of(more), &[(10_000, "reverse 1 A 3 5000")]);
         expect(
             &fault_of(&format!("{more}\nat_most = \"2 s\"\ndirection = \"both\"")),
@@ -682,7 +682,7 @@ mod test {
         let more = "hop = 3\nfirst = \"1 s\"\nlasts = \"1 ms\"\nsize = \"250 B\"\nmarks = true\n\
                     direction = \"backward\"";
         expect(
-            &turns(&mut fault("congestion", more), 3),
+            &run_turns(&mut fault("congestion", more), 3),
             &[
                 (1_000, "marking 2 B true"),
                 (1_000, "foreign 2 B 250"),
@@ -698,7 +698,7 @@ mod test {
                 format!("[[network.fault]]\nkind = \"interference\"\nevery = \"10 ms\"\n{more}\n");
             let streams = faults(&text, 1);
             let places = streams.iter().map(|stream| match stream {
-                FaultAtWork::Interference(stream) => (stream.link, stream.side),
+                ActiveFault::Interference(stream) => (stream.link, stream.side),
                 _ => unreachable!("{}", stream.kind()),
             });
             places.collect::<Vec<_>>()
@@ -716,22 +716,22 @@ mod test {
         let text = "[[network.fault]]\nkind = \"interference\"\nevery = \"10 ms\"\n\
                     hop = \"intermediate\"\nsize = \"77 B\"\n";
         let mut streams = faults(text, 1);
-        let mut begins: Vec<_> = streams.iter().map(|stream| stream.next().unwrap()).collect();
+        let mut begins: Vec<_> = streams.iter().map(|stream| stream.next_instant().unwrap()).collect();
         let first = begins[0];
         begins.sort();
         begins.dedup();
         assert_eq!(begins.len(), 3);
-        let done = turns(&mut streams[0], 3);
+        let done = run_turns(&mut streams[0], 3);
         assert!(done.iter().all(|(_, what)| what == "foreign 1 A 77"), "{done:?}");
-        assert_eq!(streams[0].next(), Some(first + Duration::from_millis(30)));
+        assert_eq!(streams[0].next_instant(), Some(first + Duration::from_millis(30)));
     }
 
     #[test]
     fn poisson_gaps_have_their_mean() {
         let more = "every = \"10 ms\"\nhop = 2\nspacing = \"poisson\"";
         let mut stream = fault("interference", more);
-        turns(&mut stream, 10_000);
-        let end = stream.next().unwrap().as_millis();
+        run_turns(&mut stream, 10_000);
+        let end = stream.next_instant().unwrap().as_millis();
         assert!((96_000..=104_000).contains(&end), "four standard deviations off: {end}");
     }
 
@@ -743,8 +743,8 @@ mod test {
         let mut deeds = Vec::new();
         change.on_healed(1, &mut deeds);
         assert!(deeds.is_empty(), "it does not wait for a partition");
-        expect(&turns(&mut change, 1), &[(5_000, "rate 1 2000000")]);
-        assert_eq!(change.next(), None);
+        expect(&run_turns(&mut change, 1), &[(5_000, "rate 1 2000000")]);
+        assert_eq!(change.next_instant(), None);
     }
 
     #[test]
@@ -753,7 +753,7 @@ mod test {
                     [[network.fault]]\nkind = \"change\"\nhop = 2\nafter = \"partition\"\n\
                     rate = [\"1 Mbit/s\", \"2 Mbit/s\", \"3 Mbit/s\"]\n";
         let mut change = faults(text, 1).remove(1);
-        assert_eq!(change.next(), None);
+        assert_eq!(change.next_instant(), None);
         let mut deeds = Vec::new();
         change.on_healed(0, &mut deeds);
         assert!(deeds.is_empty(), "another hop");
@@ -761,7 +761,7 @@ mod test {
         let mut picked = Vec::new();
         for _ in 0..100 {
             change.on_healed(1, &mut deeds);
-            let [Deed::Rate { link: 1, rate }] = deeds[..] else { panic!("{deeds:?}") };
+            let [FaultAction::Rate { link: 1, rate }] = deeds[..] else { panic!("{deeds:?}") };
             assert_ne!(rate.as_bps(), present);
             present = rate.as_bps();
             picked.push(present);
@@ -779,9 +779,9 @@ mod test {
         let mut one = faults(cut, 1);
         let mut two = faults(&format!("{cut}{cut}"), 1);
         let mut other = faults(cut, 2);
-        let first = turns(&mut one[0], 20);
-        assert_eq!(turns(&mut two[0], 20), first);
-        assert_ne!(turns(&mut two[1], 20), first);
-        assert_ne!(turns(&mut other[0], 20), first);
+        let first = run_turns(&mut one[0], 20);
+        assert_eq!(run_turns(&mut two[0], 20), first);
+        assert_ne!(run_turns(&mut two[1], 20), first);
+        assert_ne!(run_turns(&mut other[0], 20), first);
     }
 }

@@ -9,65 +9,65 @@
 
 #![forbid(unsafe_code)]
 
-pub mod books;
-mod drive;
+pub mod packet_accounting;
+mod driver;
 mod faults;
-mod network;
-pub mod nodes;
-mod routes;
+mod forwarding;
+pub mod addresses;
+mod route_feedback;
 mod topology;
 
 use std::collections::VecDeque;
 
 use driftway_base::Ipv4Addr;
 use driftway_link::{PathLink, Side};
-use driftway_route::feedback::{Feedback, Scheme, Way};
+use driftway_route::feedback::{Feedback, Scheme, NextHop};
 use driftway_scenario::{Path, Time};
 
-pub use drive::{Drive, on_fault, on_link, open, settle};
-pub use network::{DISCARD, FOREIGN, forward, send};
-pub use topology::TYPICAL_PACKET;
+pub use driver::{PathDriver, on_fault_timeout, on_link_timeout, start, run_until_idle};
+pub use forwarding::{DISCARD_PORT, CROSS_TRAFFIC_STREAM, forward, send};
+pub use topology::TYPICAL_PACKET_BYTES;
 
-use crate::faults::{Deed, FaultAtWork};
+use crate::faults::{FaultAction, ActiveFault};
 use crate::topology::Topology;
 
 /// Links, routers and faults at work.
-pub struct PathAtWork {
+pub struct PathNetwork {
     topology: Topology,
     links: Vec<PathLink>,
     /// Links that were touched and are to be polled.
-    touched: VecDeque<usize>,
+    ready_links: VecDeque<usize>,
     /// How many faults have cut each link.
-    cuts: Vec<u32>,
+    cut_counts: Vec<u32>,
     /// What each node says of packets that it can't deliver.
     feedback: Vec<Feedback>,
     /// Nodes whose feedback may have something to say, or to set free.
-    stirred: VecDeque<usize>,
+    ready_feedback: VecDeque<usize>,
     /// Packets from a node to itself.
-    local: VecDeque<(usize, u32)>,
-    ways: Vec<Way>,
-    faults: Vec<FaultAtWork>,
-    deeds: Vec<Deed>,
-    foreign: u64,
+    local_deliveries: VecDeque<(usize, u32)>,
+    next_hops: Vec<NextHop>,
+    active_faults: Vec<ActiveFault>,
+    pending_actions: Vec<FaultAction>,
+    cross_traffic_bytes: u64,
 }
 
-impl PathAtWork {
+impl PathNetwork {
     /// Before the first event. Faults at random times come within `duration`; `seed` keys the streams
     /// of faults, `link_seed`, as a rule the same, those of links.
     pub fn new(path: &Path, duration: Time, seed: u64, link_seed: u64) -> Self {
         let (topology, links) = Topology::build(path, link_seed);
         Self {
-            touched: VecDeque::with_capacity(links.len()),
-            cuts: vec![0; links.len()],
-            feedback: routes::feedback(path, topology.nodes()),
+            ready_links: VecDeque::with_capacity(links.len()),
+            cut_counts: vec![0; links.len()],
+            feedback: route_feedback::build_feedback(path, topology.nodes()),
             topology,
             links,
-            stirred: VecDeque::new(),
-            local: VecDeque::with_capacity(16),
-            ways: Vec::new(),
-            faults: faults::at_work(path, duration, seed),
-            deeds: Vec::with_capacity(4),
-            foreign: 0,
+            ready_feedback: VecDeque::new(),
+            local_deliveries: VecDeque::with_capacity(16),
+            next_hops: Vec::new(),
+            active_faults: faults::active_faults(path, duration, seed),
+            pending_actions: Vec::with_capacity(4),
+            cross_traffic_bytes: 0,
         }
     }
 
@@ -82,13 +82,13 @@ impl PathAtWork {
     }
 
     /// The last node of the chain; the first is 0.
-    pub fn last(&self) -> usize {
-        self.topology.last()
+    pub fn last_node(&self) -> usize {
+        self.topology.last_node()
     }
 
     /// How many faults there are.
-    pub fn faults(&self) -> usize {
-        self.faults.len()
+    pub fn fault_count(&self) -> usize {
+        self.active_faults.len()
     }
 
     /// Its links: hops of the chain first, then those of routes beside it, which count on from there.
@@ -97,25 +97,25 @@ impl PathAtWork {
     }
 
     /// Packets that wait at a node, for any of its links.
-    pub fn waiting(&self, node: usize) -> usize {
+    pub fn queued_packets(&self, node: usize) -> usize {
         let at = |(number, link): (usize, &PathLink)| {
             let sides = [Side::A, Side::B].into_iter();
             let here = sides.filter(|side| self.topology.across(number, side.other()) == node);
-            here.map(|side| link.waiting(side)).sum::<usize>()
+            here.map(|side| link.queue_len(side)).sum::<usize>()
         };
         self.links.iter().enumerate().map(at).sum()
     }
 
     /// The node to which packets from `node` to `destination` go next, by the first of several ways.
     pub fn next_hop(&self, node: usize, destination: usize) -> Option<usize> {
-        let exit = self.topology.ways(node, destination).next()?;
+        let exit = self.topology.candidate_links(node, destination).next()?;
         Some(self.topology.across(exit.link, exit.side))
     }
 
     /// Packets that it holds: on links, kept by routers, and on the way from a node to itself.
-    pub fn held(&self) -> u64 {
-        let held: usize = self.links.iter().map(PathLink::held).sum();
-        let kept: usize = self.feedback.iter().map(Scheme::kept).sum();
-        (held + kept + self.local.len()) as u64
+    pub fn packets_held(&self) -> u64 {
+        let held: usize = self.links.iter().map(PathLink::frame_count).sum();
+        let kept: usize = self.feedback.iter().map(Scheme::buffered_packets).sum();
+        (held + kept + self.local_deliveries.len()) as u64
     }
 }

@@ -2,18 +2,18 @@
 
 use driftway_base::{Ipv4Addr, RandomStream, Rate};
 use driftway_link::{
-    Discipline, Duplex, LinkConfig, Order, PathLink, QueueConfig, RedConfig, Side,
+    Discipline, Duplex, LinkConfig, DeliveryOrder, PathLink, QueueConfig, RedConfig, Side,
 };
-use driftway_scenario::{BitRate, Link, Path, Size, Spread};
+use driftway_scenario::{BitRate, Link, Path, Size, MultipathPolicy};
 
-use crate::nodes::{Behind, is_behind, node_at};
+use crate::addresses::{EdgeSubnet, edge_subnet, node_at};
 
 /// A size that a link's queue typically holds, for RED's notion of an idle queue (bytes).
-pub const TYPICAL_PACKET: u32 = 500;
+pub const TYPICAL_PACKET_BYTES: u32 = 500;
 
 /// A way out of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Exit {
+pub struct LinkEnd {
     /// Which link.
     pub link: usize,
     /// The node's side of it.
@@ -22,13 +22,13 @@ pub struct Exit {
 
 /// A node's place: on the chain, or on a route beside it.
 #[derive(Clone, Copy, Debug)]
-enum Place {
+enum NodeLocation {
     Chain(usize),
-    Beside { route: usize, after: usize },
+    Parallel { route: usize, after: usize },
 }
 
 /// A route beside the chain.
-struct Route {
+struct ParallelRoute {
     from: usize,
     to: usize,
     /// Its links in order.
@@ -37,13 +37,13 @@ struct Route {
     standby: bool,
 }
 
-impl Route {
+impl ParallelRoute {
     /// Its way out of the node `at` of the chain towards `goal`; `None` if it does not lead there.
-    fn exit(&self, at: usize, goal: usize) -> Option<Exit> {
+    fn link_towards(&self, at: usize, goal: usize) -> Option<LinkEnd> {
         if goal > at && self.from == at && self.to <= goal {
-            self.links.first().map(|link| Exit { link: *link, side: Side::A })
+            self.links.first().map(|link| LinkEnd { link: *link, side: Side::A })
         } else if goal < at && self.to == at && self.from >= goal {
-            self.links.last().map(|link| Exit { link: *link, side: Side::B })
+            self.links.last().map(|link| LinkEnd { link: *link, side: Side::B })
         } else {
             None
         }
@@ -52,31 +52,31 @@ impl Route {
 
 /// The nodes and links of a path.
 pub struct Topology {
-    places: Vec<Place>,
+    locations: Vec<NodeLocation>,
     /// The last node of the chain.
-    last: usize,
-    routes: Vec<Route>,
+    last_node: usize,
+    routes: Vec<ParallelRoute>,
     /// Which links' routers send source quenches.
-    quenches: Vec<bool>,
+    sends_source_quench: Vec<bool>,
     /// The nodes at side A and B of each link.
-    joins: Vec<[usize; 2]>,
-    spread: Spread,
+    endpoints: Vec<[usize; 2]>,
+    spread: MultipathPolicy,
     /// Which route is next, for each node.
-    turns: Vec<usize>,
-    draws: Vec<RandomStream>,
+    round_robin_next: Vec<usize>,
+    route_streams: Vec<RandomStream>,
 }
 
 impl Topology {
     /// Builds it, with its links; link *k* − 1 is hop *k*.
     pub fn build(path: &Path, seed: u64) -> (Self, Vec<PathLink>) {
         let ends = path.hops as usize;
-        let mut places: Vec<Place> = (0..=ends).map(Place::Chain).collect();
+        let mut places: Vec<NodeLocation> = (0..=ends).map(NodeLocation::Chain).collect();
         let mut joins: Vec<[usize; 2]> = (0..ends).map(|n| [n, n + 1]).collect();
         let mut links: Vec<PathLink> = (1..=path.hops)
-            .map(|hop| PathLink::new(config(&path.link_of(hop)), seed, hop - 1))
+            .map(|hop| PathLink::new(link_config(&path.hop_link(hop)), seed, hop - 1))
             .collect();
         let mut quenches: Vec<bool> =
-            (1..=path.hops).map(|hop| path.link_of(hop).queue.source_quench).collect();
+            (1..=path.hops).map(|hop| path.hop_link(hop).queue.source_quench).collect();
         let mut routes = Vec::new();
         for beside in &path.parallel {
             let route = routes.len();
@@ -86,18 +86,18 @@ impl Topology {
                 let next = if after + 1 == beside.hops as usize {
                     beside.to as usize
                 } else {
-                    places.push(Place::Beside { route, after });
+                    places.push(NodeLocation::Parallel { route, after });
                     places.len() - 1
                 };
                 own.push(links.len());
                 joins.push([last, next]);
                 let number = links.len() as u32;
-                let link = path.link_beside(beside);
+                let link = path.parallel_link(beside);
                 quenches.push(link.queue.source_quench);
-                links.push(PathLink::new(config(&link), seed, number));
+                links.push(PathLink::new(link_config(&link), seed, number));
                 last = next;
             }
-            routes.push(Route {
+            routes.push(ParallelRoute {
                 from: beside.from as usize,
                 to: beside.to as usize,
                 links: own,
@@ -107,129 +107,129 @@ impl Topology {
         let draws = (0..places.len()).map(|n| RandomStream::new(seed, "route", n as u64)).collect();
         let turns = vec![0; places.len()];
         (
-            Self { places, last: ends, routes, quenches, joins, spread: path.spread, turns, draws },
+            Self { locations: places, last_node: ends, routes, sends_source_quench: quenches, endpoints: joins, spread: path.spread, round_robin_next: turns, route_streams: draws },
             links,
         )
     }
 
     /// How many nodes there are.
     pub fn nodes(&self) -> usize {
-        self.places.len()
+        self.locations.len()
     }
 
     /// The node of an address, or the one that it is behind.
     pub fn node_at(&self, address: Ipv4Addr) -> Option<usize> {
-        let end = || match is_behind(address)? {
-            Behind::First => Some(0),
-            Behind::Last => Some(self.last),
+        let end = || match edge_subnet(address)? {
+            EdgeSubnet::First => Some(0),
+            EdgeSubnet::Last => Some(self.last_node),
         };
-        node_at(address, self.places.len()).or_else(end)
+        node_at(address, self.locations.len()).or_else(end)
     }
 
     /// The last node of the chain.
-    pub fn last(&self) -> usize {
-        self.last
+    pub fn last_node(&self) -> usize {
+        self.last_node
     }
 
     /// Does a drop in this link's queues draw a source quench?
-    pub fn quenches(&self, link: usize) -> bool {
-        self.quenches[link]
+    pub fn sends_source_quench(&self, link: usize) -> bool {
+        self.sends_source_quench[link]
     }
 
     /// The node at the other end of a link.
     pub fn across(&self, link: usize, from: Side) -> usize {
-        let [a, b] = self.joins[link];
+        let [a, b] = self.endpoints[link];
         if from == Side::A { b } else { a }
     }
 
     /// The way from `node` towards `destination`, one of several usable ones in turn or at random;
     /// one on standby only if none else is usable. `None` if there is none.
-    pub fn exit(
+    pub fn choose_link(
         &mut self,
         node: usize,
         destination: usize,
-        usable: impl Fn(Exit) -> bool,
-    ) -> Option<Exit> {
-        let goal = self.goal(destination);
-        let at = match self.places[node] {
-            Place::Beside { route, after } => {
-                return Some(self.exit_beside(route, after, goal)).filter(|exit| usable(*exit));
+        usable: impl Fn(LinkEnd) -> bool,
+    ) -> Option<LinkEnd> {
+        let goal = self.chain_node_of(destination);
+        let at = match self.locations[node] {
+            NodeLocation::Parallel { route, after } => {
+                return Some(self.link_on_parallel_route(route, after, goal)).filter(|exit| usable(*exit));
             }
-            Place::Chain(at) if at == goal => return None,
-            Place::Chain(at) => at,
+            NodeLocation::Chain(at) if at == goal => return None,
+            NodeLocation::Chain(at) => at,
         };
         let ways = |standby: bool| {
-            let chain = Some(Self::exit_on_chain(at, goal)).filter(|_| !standby);
+            let chain = Some(Self::link_on_chain(at, goal)).filter(|_| !standby);
             let routes = self.routes.iter().filter(move |route| route.standby == standby);
-            let beside = routes.filter_map(move |route| route.exit(at, goal));
+            let beside = routes.filter_map(move |route| route.link_towards(at, goal));
             chain.into_iter().chain(beside).filter(|exit| usable(*exit))
         };
         let choice = match (ways(false).count(), self.spread) {
             (0, _) => return ways(true).next(),
             (1, _) => 0,
-            (count, Spread::RoundRobin) => {
-                let turn = &mut self.turns[node];
+            (count, MultipathPolicy::RoundRobin) => {
+                let turn = &mut self.round_robin_next[node];
                 *turn = (*turn + 1) % count;
                 *turn
             }
-            (count, Spread::Random) => self.draws[node].below(count as u64) as usize,
+            (count, MultipathPolicy::Random) => self.route_streams[node].uniform_below(count as u64) as usize,
         };
         ways(false).nth(choice)
     }
 
     /// Every way from `node` towards `destination`, those on standby included.
-    pub fn ways(&self, node: usize, destination: usize) -> impl Iterator<Item = Exit> + '_ {
-        let goal = self.goal(destination);
-        let (only, at) = match self.places[node] {
-            Place::Beside { route, after } => (Some(self.exit_beside(route, after, goal)), goal),
-            Place::Chain(at) => ((at != goal).then(|| Self::exit_on_chain(at, goal)), at),
+    pub fn candidate_links(&self, node: usize, destination: usize) -> impl Iterator<Item = LinkEnd> + '_ {
+        let goal = self.chain_node_of(destination);
+        let (only, at) = match self.locations[node] {
+            NodeLocation::Parallel { route, after } => (Some(self.link_on_parallel_route(route, after, goal)), goal),
+            NodeLocation::Chain(at) => ((at != goal).then(|| Self::link_on_chain(at, goal)), at),
         };
         // From a node beside the chain no route begins: it is asked for the way to where it is.
-        only.into_iter().chain(self.routes.iter().filter_map(move |route| route.exit(at, goal)))
+        only.into_iter().chain(self.routes.iter().filter_map(move |route| route.link_towards(at, goal)))
     }
 
     /// The link between these nodes; the first of several.
     pub fn link_between(&self, nodes: [usize; 2]) -> Option<usize> {
         let [a, b] = nodes;
-        self.joins.iter().position(|ends| *ends == [a, b] || *ends == [b, a])
+        self.endpoints.iter().position(|ends| *ends == [a, b] || *ends == [b, a])
     }
 
-    const fn exit_on_chain(at: usize, goal: usize) -> Exit {
+    const fn link_on_chain(at: usize, goal: usize) -> LinkEnd {
         if goal > at {
-            Exit { link: at, side: Side::A }
+            LinkEnd { link: at, side: Side::A }
         } else {
-            Exit { link: at - 1, side: Side::B }
+            LinkEnd { link: at - 1, side: Side::B }
         }
     }
 
-    fn exit_beside(&self, route: usize, after: usize, goal: usize) -> Exit {
+    fn link_on_parallel_route(&self, route: usize, after: usize, goal: usize) -> LinkEnd {
         let route = &self.routes[route];
         if goal >= route.to {
-            Exit { link: route.links[after + 1], side: Side::A }
+            LinkEnd { link: route.links[after + 1], side: Side::A }
         } else {
-            Exit { link: route.links[after], side: Side::B }
+            LinkEnd { link: route.links[after], side: Side::B }
         }
     }
 
     /// The node on the chain to go for: that of the destination, or where its route begins.
-    fn goal(&self, destination: usize) -> usize {
-        match self.places[destination] {
-            Place::Chain(at) => at,
-            Place::Beside { route, .. } => self.routes[route].from,
+    fn chain_node_of(&self, destination: usize) -> usize {
+        match self.locations[destination] {
+            NodeLocation::Chain(at) => at,
+            NodeLocation::Parallel { route, .. } => self.routes[route].from,
         }
     }
 }
 
 /// A scenario's link as the link itself wants it.
-fn config(link: &Link) -> LinkConfig {
+fn link_config(link: &Link) -> LinkConfig {
     let BitRate(rate) = link.rate;
     LinkConfig {
         rate,
-        delay: delay(link.delay),
+        delay: link_delay(link.delay),
         errors: match link.errors() {
-            driftway_scenario::Errors::None => driftway_link::Errors::None,
-            driftway_scenario::Errors::Bit(rate) => driftway_link::Errors::Bits(rate),
-            driftway_scenario::Errors::Packet(rate) => driftway_link::Errors::Packets(rate),
+            driftway_scenario::LinkErrors::None => driftway_link::ErrorModel::None,
+            driftway_scenario::LinkErrors::Bit(rate) => driftway_link::ErrorModel::BitErrorRate(rate),
+            driftway_scenario::LinkErrors::Packet(rate) => driftway_link::ErrorModel::FrameErrorRate(rate),
         },
         queue: QueueConfig {
             limit: link.queue.packets as usize,
@@ -242,8 +242,8 @@ fn config(link: &Link) -> LinkConfig {
             driftway_scenario::Duplex::PerPacket => Duplex::PerPacket,
         },
         order: match link.order {
-            driftway_scenario::Order::Fifo => Order::Fifo,
-            driftway_scenario::Order::Free => Order::Free,
+            driftway_scenario::DeliveryOrder::Fifo => DeliveryOrder::Fifo,
+            driftway_scenario::DeliveryOrder::Free => DeliveryOrder::Free,
         },
     }
 }
@@ -258,14 +258,14 @@ fn discipline(link: &Link, rate: Rate) -> Discipline {
             max_threshold: red.max_threshold,
             max_probability: red.max_probability,
             weight: red.weight,
-            frame_time: rate.time_for(TYPICAL_PACKET),
+            frame_time: rate.transmission_time(TYPICAL_PACKET_BYTES),
             ecn: red.ecn,
         }),
     }
 }
 
 /// A scenario's delay as a link wants it.
-pub fn delay(delay: driftway_scenario::Delay) -> driftway_link::Delay {
+pub fn link_delay(delay: driftway_scenario::Delay) -> driftway_link::Delay {
     let (low, high) = delay.bounds();
     if low == high {
         driftway_link::Delay::Fixed(low)
@@ -275,7 +275,7 @@ pub fn delay(delay: driftway_scenario::Delay) -> driftway_link::Delay {
 }
 
 /// A size as packets count it.
-pub fn bytes(Size(bytes): Size) -> u32 {
+pub fn packet_bytes(Size(bytes): Size) -> u32 {
     u32::try_from(bytes).unwrap_or(u32::MAX)
 }
 
@@ -313,7 +313,7 @@ mod test {
     /// Follows exits from node to node.
     fn walk(topology: &mut Topology, from: usize, to: usize) -> Vec<usize> {
         let mut nodes = vec![from];
-        while let Some(exit) = topology.exit(nodes[nodes.len() - 1], to, |_| true) {
+        while let Some(exit) = topology.choose_link(nodes[nodes.len() - 1], to, |_| true) {
             nodes.push(topology.across(exit.link, exit.side));
             assert!(nodes.len() < 100, "no end: {nodes:?}");
         }
@@ -327,10 +327,10 @@ mod test {
         let topology = build("hops = 4");
         assert_eq!(topology.nodes(), 5);
         for node in 0..5 {
-            assert_eq!(topology.node_at(crate::nodes::address(node)), Some(node));
+            assert_eq!(topology.node_at(crate::addresses::address(node)), Some(node));
         }
-        assert_eq!(crate::nodes::address(0), Ipv4Addr::new(10, 0, 0, 1));
-        assert_eq!(topology.node_at(crate::nodes::address(5)), None);
+        assert_eq!(crate::addresses::address(0), Ipv4Addr::new(10, 0, 0, 1));
+        assert_eq!(topology.node_at(crate::addresses::address(5)), None);
         assert_eq!(topology.node_at(Ipv4Addr::new(10, 0, 0, 0)), None);
         assert_eq!(topology.node_at(Ipv4Addr::new(192, 168, 0, 1)), None);
         // The networks behind the ends, but not a node's own address.
@@ -414,7 +414,7 @@ mod test {
         let routes = format!("spread = \"random\"\n{LOOP}");
         let choices = |seed| {
             let mut topology = Topology::build(&path(&routes), seed).0;
-            (0..1000).map(|_| topology.exit(1, 4, |_| true).unwrap().link).collect::<Vec<_>>()
+            (0..1000).map(|_| topology.choose_link(1, 4, |_| true).unwrap().link).collect::<Vec<_>>()
         };
         assert_eq!(choices(1), choices(1));
         assert_ne!(choices(1), choices(2));
@@ -440,7 +440,7 @@ mod test {
                     driftway_base::Instant::ZERO,
                     Side::A,
                     frame,
-                    driftway_link::Place::Tail,
+                    driftway_link::QueuePosition::Tail,
                 );
                 link.next_timeout().unwrap().as_nanos() / 1_000_000
             })
@@ -451,12 +451,12 @@ mod test {
     #[test]
     fn delays_are_fixed_where_their_bounds_meet() {
         let ms = Duration::from_millis;
-        let around = |spread| driftway_scenario::Delay::Around { mean: Time(ms(20)), spread };
+        let around = |spread| driftway_scenario::Delay::MeanSpread { mean: Time(ms(20)), spread };
         assert_eq!(
-            delay(driftway_scenario::Delay::Fixed(Time(ms(20)))),
+            link_delay(driftway_scenario::Delay::Fixed(Time(ms(20)))),
             driftway_link::Delay::Fixed(ms(20))
         );
-        assert_eq!(delay(around(0.0)), driftway_link::Delay::Fixed(ms(20)));
-        assert_eq!(delay(around(0.5)), driftway_link::Delay::Uniform { low: ms(10), high: ms(30) });
+        assert_eq!(link_delay(around(0.0)), driftway_link::Delay::Fixed(ms(20)));
+        assert_eq!(link_delay(around(0.5)), driftway_link::Delay::Uniform { low: ms(10), high: ms(30) });
     }
 }

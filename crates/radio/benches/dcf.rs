@@ -7,9 +7,9 @@ use std::hint::black_box;
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use driftway_base::{Duration, Instant, RandomStream};
-use driftway_radio::mobility::{RandomWaypoint, Start};
+use driftway_radio::mobility::{RandomWaypoint, InitialDistribution};
 use driftway_radio::{
-    Dcf, DcfConfig, Field, Hearer, Mobility, Outgoing, Propagation, RadioConfig, Report,
+    Dcf, DcfConfig, Positions, NodeInRange, Mobility, OutgoingPacket, Propagation, RadioConfig, MacReport,
 };
 
 const FRAMES: u64 = 1_000;
@@ -17,9 +17,9 @@ const FRAMES: u64 = 1_000;
 /// Nodes of which some always have a packet for a neighbour.
 struct Load {
     dcf: Dcf,
-    neighbours: Vec<Hearer>,
+    neighbours: Vec<NodeInRange>,
     random: RandomStream,
-    reports: Vec<Report>,
+    reports: Vec<MacReport>,
     now: Instant,
 }
 
@@ -27,7 +27,7 @@ impl Load {
     fn new(config: DcfConfig, mobility: Mobility, senders: u32) -> Self {
         let nodes = mobility.nodes() as u32;
         let radio = Propagation::new(&RadioConfig::STANDARD, nodes, 1).expect("the radio is good");
-        let field = Field::new(mobility, radio.reach());
+        let field = Positions::new(mobility, radio.reach());
         let mut load = Self {
             dcf: Dcf::new(config, field, radio, 1),
             neighbours: Vec::new(),
@@ -43,21 +43,21 @@ impl Load {
 
     fn send(&mut self, node: u32) {
         self.neighbours.clear();
-        self.dcf.field().hearers(self.now, node, &mut self.neighbours);
+        self.dcf.positions().nodes_in_range(self.now, node, &mut self.neighbours);
         self.neighbours.retain(|hearer| hearer.distance_squared < 240.0 * 240.0);
-        let some = self.random.below(self.neighbours.len() as u64) as usize;
+        let some = self.random.uniform_below(self.neighbours.len() as u64) as usize;
         let to = self.neighbours.get(some).map(|hearer| hearer.node);
-        self.dcf.send(self.now, node, Outgoing { id: node, to, bytes: 1500 });
+        self.dcf.send(self.now, node, OutgoingPacket { id: node, to, bytes: 1500 });
     }
 
     /// So many frames, or a few more until the next report.
     fn run(&mut self, frames: u64) {
-        let end = self.dcf.frames() + frames;
+        let end = self.dcf.frames_sent() + frames;
         let mut reports = std::mem::take(&mut self.reports);
-        while self.dcf.frames() < end {
+        while self.dcf.frames_sent() < end {
             self.now = self.dcf.run(Instant::FAR_FUTURE, &mut reports);
             for report in reports.drain(..) {
-                if let Report::Sent { node, .. } | Report::Failed { node, .. } = report {
+                if let MacReport::Sent { node, .. } | MacReport::Failed { node, .. } = report {
                     self.send(node);
                 }
             }
@@ -67,10 +67,10 @@ impl Load {
 
     /// Hearers of a frame, on average over all nodes now.
     fn hearers(&mut self) -> f64 {
-        let nodes = self.dcf.field().nodes() as u32;
+        let nodes = self.dcf.positions().nodes() as u32;
         let mut all = Vec::new();
         for node in 0..nodes {
-            self.dcf.field().hearers(self.now, node, &mut all);
+            self.dcf.positions().nodes_in_range(self.now, node, &mut all);
         }
         all.len() as f64 / f64::from(nodes)
     }
@@ -88,7 +88,7 @@ fn frames(c: &mut Criterion) {
             area: (1500.0, 1000.0),
             speed: (9.0, 11.0),
             pause: (Duration::ZERO, Duration::ZERO),
-            start: Start::Steady,
+            start: InitialDistribution::SteadyState,
         };
         let fifty = Mobility::random_waypoint(&model, 50, 1).expect("the model is good");
         for (what, mobility, senders) in [("pair", pair, 1), ("fifty nodes", fifty, 10)] {

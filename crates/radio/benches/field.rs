@@ -5,8 +5,8 @@ use std::hint::black_box;
 
 use criterion::{Criterion, criterion_group, criterion_main};
 use driftway_base::{Duration, Instant};
-use driftway_radio::mobility::{RandomWaypoint, Start};
-use driftway_radio::{Field, Mobility, Propagation, RadioConfig};
+use driftway_radio::mobility::{RandomWaypoint, InitialDistribution};
+use driftway_radio::{Positions, Mobility, Propagation, RadioConfig};
 
 fn hearers(c: &mut Criterion) {
     let radio = Propagation::new(&RadioConfig::STANDARD, 0, 1).expect("the radio is good");
@@ -17,10 +17,10 @@ fn hearers(c: &mut Criterion) {
             area: (1500.0 * scale, 1000.0 * scale),
             speed: (9.0, 11.0),
             pause: (Duration::ZERO, Duration::ZERO),
-            start: Start::Steady,
+            start: InitialDistribution::SteadyState,
         };
         let mobility = Mobility::random_waypoint(&model, nodes, 1).expect("the model is good");
-        let mut field = Field::new(mobility, radio.reach());
+        let mut field = Positions::new(mobility, radio.reach());
         let (mut now, mut node, mut out) = (Instant::ZERO, 0, Vec::new());
         // As many frames a second for each node, whatever their number.
         let gap = Duration::from_nanos(50_000_000 / u64::from(nodes));
@@ -30,7 +30,7 @@ fn hearers(c: &mut Criterion) {
                 // No neighbour in numbers is one in place.
                 node = (node + 17) % nodes;
                 out.clear();
-                field.hearers(now, node, &mut out);
+                field.nodes_in_range(now, node, &mut out);
                 black_box(out.len())
             });
         });

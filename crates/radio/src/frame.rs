@@ -4,7 +4,7 @@ use driftway_base::Instant;
 
 /// A packet that a node's link layer is to send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Outgoing {
+pub struct OutgoingPacket {
     /// The owner's handle; the air only gives it back.
     pub id: u32,
     /// The node it is for; `None` for all that hear it.
@@ -16,7 +16,7 @@ pub struct Outgoing {
 /// What the air says, each with the instant at which it is so (up to a microsecond before it is
 /// said: a frame's end is looked at once, when the furthest node has heard it).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Report {
+pub enum MacReport {
     /// A node got a packet that is for it, or for all. The sender has it still: the handle is
     /// good for a copy until the sender is told what became of it.
     Received {

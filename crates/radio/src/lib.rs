@@ -7,20 +7,20 @@
 #![forbid(unsafe_code)]
 
 pub mod dcf;
-mod field;
+mod positions;
 mod frame;
 pub mod mobility;
 pub mod movement;
-mod neighbours;
-mod parameter;
+mod neighbour_signals;
+mod parameter_error;
 mod propagation;
 mod tdma;
 
 pub use dcf::{Dcf, DcfConfig};
-pub use field::{Field, Hearer};
-pub use frame::{FailReason, Outgoing, Report};
+pub use positions::{Positions, NodeInRange};
+pub use frame::{FailReason, OutgoingPacket, MacReport};
 pub use mobility::Mobility;
-pub use neighbours::Neighbours;
-pub use parameter::BadParameter;
-pub use propagation::{Model, Propagation, RadioConfig, Threshold};
+pub use neighbour_signals::NeighbourSignals;
+pub use parameter_error::ParameterError;
+pub use propagation::{PropagationModel, Propagation, RadioConfig, Threshold};
 pub use tdma::{Tdma, TdmaConfig};

@@ -4,44 +4,44 @@
 //! position is an exact function of time. A model makes a node's legs one after another when they
 //! are needed, from the node's own random stream: adding a node moves no other node.
 
-mod bounce;
+mod constant_velocity;
 mod leg;
-mod waypoint;
+mod random_waypoint;
 
-pub use bounce::ConstantVelocity;
-pub(crate) use leg::{Leg, after};
-pub use waypoint::{RandomWaypoint, Start};
+pub use constant_velocity::ConstantVelocity;
+pub(crate) use leg::{Leg, seconds_after};
+pub use random_waypoint::{RandomWaypoint, InitialDistribution};
 
 use driftway_base::Instant;
 
 use crate::movement::Movement;
-use crate::{BadParameter, mobility::bounce::Bounce, mobility::waypoint::Walk};
+use crate::{ParameterError, mobility::constant_velocity::ReflectedTrajectory, mobility::random_waypoint::WaypointTrajectory};
 
 /// How each node of a network moves.
 #[derive(Clone, Debug)]
 pub struct Mobility {
-    ways: Vec<Way>,
+    trajectories: Vec<Trajectory>,
 }
 
 /// Where a node's legs come from.
 #[derive(Clone, Debug)]
-enum Way {
+enum Trajectory {
     /// What is known before, the rest of it first.
-    Known(std::vec::IntoIter<Leg>),
-    Walk(Box<Walk>),
-    Bounce(Box<Bounce>),
+    Scripted(std::vec::IntoIter<Leg>),
+    RandomWaypoint(Box<WaypointTrajectory>),
+    ConstantVelocity(Box<ReflectedTrajectory>),
 }
 
 impl Mobility {
     /// Nodes that stay where they are (metres).
     pub fn fixed(positions: &[(f64, f64)]) -> Self {
-        let rest = |&place| vec![Leg::rest(Instant::ZERO, Instant::FAR_FUTURE, place)];
-        Self { ways: positions.iter().map(|p| Way::Known(rest(p).into_iter())).collect() }
+        let rest = |&place| vec![Leg::at_rest(Instant::ZERO, Instant::FAR_FUTURE, place)];
+        Self { trajectories: positions.iter().map(|p| Trajectory::Scripted(rest(p).into_iter())).collect() }
     }
 
     /// Nodes that move as a movement file says.
     pub fn scripted(movement: Movement) -> Self {
-        Self { ways: movement.into_legs().map(|legs| Way::Known(legs.into_iter())).collect() }
+        Self { trajectories: movement.into_legs().map(|legs| Trajectory::Scripted(legs.into_iter())).collect() }
     }
 
     /// `nodes` nodes on random ways, each drawn from the stream (`seed`, `"mobility"`, node).
@@ -52,10 +52,10 @@ impl Mobility {
         model: &RandomWaypoint,
         nodes: u32,
         seed: u64,
-    ) -> Result<Self, BadParameter> {
+    ) -> Result<Self, ParameterError> {
         model.check()?;
-        let walk = |node| Way::Walk(Box::new(Walk::new(*model, seed, node)));
-        Ok(Self { ways: (0..nodes).map(walk).collect() })
+        let walk = |node| Trajectory::RandomWaypoint(Box::new(WaypointTrajectory::new(*model, seed, node)));
+        Ok(Self { trajectories: (0..nodes).map(walk).collect() })
     }
 
     /// Nodes that each keep their speed and are reflected at the edges of `area` (metres; it
@@ -66,28 +66,28 @@ impl Mobility {
     pub fn constant_velocity(
         nodes: &[ConstantVelocity],
         area: (f64, f64),
-    ) -> Result<Self, BadParameter> {
-        let bounce = |(number, node)| match Bounce::new(node, area) {
-            Ok(bounce) => Ok(Way::Bounce(Box::new(bounce))),
+    ) -> Result<Self, ParameterError> {
+        let bounce = |(number, node)| match ReflectedTrajectory::new(node, area) {
+            Ok(bounce) => Ok(Trajectory::ConstantVelocity(Box::new(bounce))),
             Err(bad) => {
-                Err(BadParameter { message: format!("node {number}: {}", bad.message), ..bad })
+                Err(ParameterError { message: format!("node {number}: {}", bad.message), ..bad })
             }
         };
-        Ok(Self { ways: nodes.iter().enumerate().map(bounce).collect::<Result<_, _>>()? })
+        Ok(Self { trajectories: nodes.iter().enumerate().map(bounce).collect::<Result<_, _>>()? })
     }
 
     /// How many nodes there are.
     pub fn nodes(&self) -> usize {
-        self.ways.len()
+        self.trajectories.len()
     }
 
     /// The next leg of a node: the first call gives what holds at the start of the run, each later
     /// one what holds from the end of the leg before.
     pub(crate) fn next_leg(&mut self, node: usize) -> Option<Leg> {
-        match self.ways.get_mut(node)? {
-            Way::Known(legs) => legs.next(),
-            Way::Walk(walk) => Some(walk.next_leg()),
-            Way::Bounce(bounce) => Some(bounce.next_leg()),
+        match self.trajectories.get_mut(node)? {
+            Trajectory::Scripted(legs) => legs.next(),
+            Trajectory::RandomWaypoint(walk) => Some(walk.next_leg()),
+            Trajectory::ConstantVelocity(bounce) => Some(bounce.next_leg()),
         }
     }
 }

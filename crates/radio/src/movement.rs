@@ -17,19 +17,19 @@ use error::Line;
 ///
 /// # Errors
 /// Bytes that are no text. BonnMotion compresses its files: what is to do about that is said.
-pub fn text<'a>(name: &str, bytes: &'a [u8]) -> Result<&'a str, MovementError> {
+pub fn decode<'a>(name: &str, bytes: &'a [u8]) -> Result<&'a str, MovementError> {
     let line = Line { file: name, number: 1, text: "" };
     if bytes.starts_with(&[0x1f, 0x8b]) {
         let help = format!("unpack it: gunzip {name}");
-        return Err(line.wrong(0, "this file is compressed by gzip", help));
+        return Err(line.error_at(0, "this file is compressed by gzip", help));
     }
     std::str::from_utf8(bytes).map_err(|error| {
         let good = &bytes[..error.valid_up_to()];
         let lines = good.iter().filter(|byte| **byte == b'\n').count();
         let start = good.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
         let text = std::str::from_utf8(&good[start..]).unwrap_or_default();
-        let line = Line { file: name, number: lines + 1, text };
-        line.wrong(text.len(), "this is no text in UTF-8", "a movement file is plain text")
+        let line = Line { file: name, number: lines + 1, decode };
+        line.error_at(decode.len(), "this is no text in UTF-8", "a movement file is plain text")
     })
 }
 
@@ -39,13 +39,13 @@ pub fn text<'a>(name: &str, bytes: &'a [u8]) -> Result<&'a str, MovementError> {
 /// # Errors
 /// The first thing that is wrong, and where.
 pub fn parse(name: &str, text: &str) -> Result<Movement, MovementError> {
-    let lines = text.lines().map(str::trim_start);
+    let lines = decode.lines().map(str::trim_start);
     let first = lines.filter(|line| !line.starts_with('#')).find(|line| !line.is_empty());
     let number = |c: char| c.is_ascii_digit() || matches!(c, '-' | '+' | '.');
     if first.is_some_and(|line| line.starts_with(number)) {
-        bonnmotion::parse(name, text)
+        bonnmotion::parse(name, decode)
     } else {
-        ns2::parse(name, text)
+        ns2::parse(name, decode)
     }
 }
 

@@ -6,14 +6,14 @@ use core::f64::consts::PI;
 
 use driftway_base::Duration;
 
-use crate::BadParameter;
-use shadowing::{MOST, Shadowing};
+use crate::ParameterError;
+use shadowing::{MAX_DEVIATIONS, Shadowing};
 
 /// A radio, the same for all nodes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RadioConfig {
     /// How power falls with distance.
-    pub model: Model,
+    pub model: PropagationModel,
     /// Power sent (W).
     pub power: f64,
     /// Of the carrier (Hz).
@@ -32,12 +32,12 @@ pub struct RadioConfig {
     pub sense: Threshold,
     /// How many times stronger a frame must be than another to be decoded all the same; infinite if
     /// none ever is.
-    pub capture: f64,
+    pub capture_ratio: f64,
 }
 
 /// How power falls with distance.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Model {
+pub enum PropagationModel {
     /// In free space, with the square of the distance (friis-1946).
     Friis,
     /// Over flat ground: as in free space up to the crossover distance 4π·h²/λ, where the reflected
@@ -74,7 +74,7 @@ impl RadioConfig {
     /// The WaveLAN card that this field's papers use: 24.5 dBm at 914 MHz, 1.5 m above flat ground,
     /// decoded up to 250 m, sensed up to 550 m, captured at 10 dB.
     pub const STANDARD: Self = Self {
-        model: Model::TwoRay,
+        model: PropagationModel::TwoRay,
         power: 0.281_838_15,
         frequency: 914e6,
         light_speed: 299_792_458.0,
@@ -83,7 +83,7 @@ impl RadioConfig {
         system_loss: 1.0,
         receive: Threshold::Distance(250.0),
         sense: Threshold::Distance(550.0),
-        capture: 10.0,
+        capture_ratio: 10.0,
     };
     /// The same as ns-2.35 has it: light travels 300,000 km/s, which moves the crossover distance
     /// from 86.20 m to 86.14 m.
@@ -99,12 +99,12 @@ impl Default for RadioConfig {
 /// What arrives of a frame, by the square of the distance (m²), which spares the root.
 #[derive(Clone, Debug)]
 pub struct Propagation {
-    law: Law,
+    path_loss: PathLoss,
     shadowing: Option<Shadowing>,
     /// What arrives at no distance (W).
-    most: f64,
-    receive: Limit,
-    sense: Limit,
+    max_power: f64,
+    receive: ResolvedThreshold,
+    sense: ResolvedThreshold,
     reach: f64,
     capture: f64,
     light_speed: f64,
@@ -112,20 +112,20 @@ pub struct Propagation {
 
 /// Power by the square of the distance: the factors that the configuration comes to.
 #[derive(Clone, Copy, Debug)]
-enum Law {
-    Square { one: f64 },
-    TwoRay { one: f64, far: f64, crossover_squared: f64 },
+enum PathLoss {
+    FreeSpace { one: f64 },
+    TwoRay { one: f64, fourth_power: f64, crossover_squared: f64 },
     Range { power: f64, range_squared: f64 },
-    Exponent { one: f64, half: f64 },
+    LogDistance { one: f64, half: f64 },
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Limit {
+struct ResolvedThreshold {
     power: f64,
     range: f64,
 }
 
-impl Law {
+impl PathLoss {
     fn new(config: &RadioConfig) -> Self {
         let sent = config.power * config.antenna_gain * config.antenna_gain / config.system_loss;
         let wavelength = config.light_speed / config.frequency;
@@ -133,32 +133,32 @@ impl Law {
         // What arrives at one metre in free space.
         let one = sent * ratio * ratio;
         match config.model {
-            Model::Friis => Self::Square { one },
-            Model::TwoRay => {
+            PropagationModel::Friis => Self::FreeSpace { one },
+            PropagationModel::TwoRay => {
                 let height_squared = config.antenna_height * config.antenna_height;
                 let crossover = height_squared / ratio;
                 Self::TwoRay {
                     one,
-                    far: sent * height_squared * height_squared,
+                    fourth_power: sent * height_squared * height_squared,
                     crossover_squared: crossover * crossover,
                 }
             }
-            Model::Range => {
+            PropagationModel::Range => {
                 let range = match config.receive {
                     Threshold::Distance(range) => range,
                     Threshold::Power(_) => 0.0,
                 };
                 Self::Range { power: config.power, range_squared: range * range }
             }
-            Model::LogDistance { exponent, .. } => Self::Exponent { one, half: exponent * 0.5 },
+            PropagationModel::LogDistance { exponent, .. } => Self::LogDistance { one, half: exponent * 0.5 },
         }
     }
 
     #[inline]
     fn power(&self, distance_squared: f64) -> f64 {
         match *self {
-            Self::Square { one } => one / distance_squared,
-            Self::TwoRay { one, far, crossover_squared } => {
+            Self::FreeSpace { one } => one / distance_squared,
+            Self::TwoRay { one, fourth_power: far, crossover_squared } => {
                 if distance_squared < crossover_squared {
                     one / distance_squared
                 } else {
@@ -172,50 +172,50 @@ impl Law {
                     power * 0.5
                 }
             }
-            Self::Exponent { one, half } => one / libm::pow(distance_squared, half),
+            Self::LogDistance { one, half } => one / libm::pow(distance_squared, half),
         }
     }
 
     /// The distance at which this power arrives.
     fn distance(&self, power: f64) -> f64 {
         match *self {
-            Self::Square { one } => (one / power).sqrt(),
-            Self::TwoRay { one, far, crossover_squared } => {
+            Self::FreeSpace { one } => (one / power).sqrt(),
+            Self::TwoRay { one, fourth_power: far, crossover_squared } => {
                 let near = one / power;
                 if near < crossover_squared { near.sqrt() } else { (far / power).sqrt().sqrt() }
             }
             Self::Range { range_squared, .. } => range_squared.sqrt(),
-            Self::Exponent { one, half } => libm::pow(one / power, 0.5 / half),
+            Self::LogDistance { one, half } => libm::pow(one / power, 0.5 / half),
         }
     }
 }
 
 impl Propagation {
     /// Up to so many nodes shadowing can change as they move: each pair has a state, 32 MB at most.
-    pub const MOST_CHANGING: u32 = 1024;
+    pub const MAX_DECORRELATING_NODES: u32 = 1024;
 
     /// The propagation of a run with this `seed` (which shadowing alone depends on) and this many
     /// nodes.
     ///
     /// # Errors
     /// A parameter that makes no sense, or thresholds that do not fit each other or the model.
-    pub fn new(config: &RadioConfig, nodes: u32, seed: u64) -> Result<Self, BadParameter> {
-        check(config, nodes)?;
-        let law = Law::new(config);
+    pub fn new(config: &RadioConfig, nodes: u32, seed: u64) -> Result<Self, ParameterError> {
+        check_config(config, nodes)?;
+        let law = PathLoss::new(config);
         let limit = |name, threshold| {
             let limit = match (threshold, config.model) {
-                (Threshold::Power(_), Model::Range) => {
+                (Threshold::Power(_), PropagationModel::Range) => {
                     let message = "a fixed range knows no power";
-                    return Err(BadParameter::new(name, message, "a distance"));
+                    return Err(ParameterError::new(name, message, "a distance"));
                 }
-                (Threshold::Distance(range), _) => Limit { power: law.power(range * range), range },
-                (Threshold::Power(power), _) => Limit { power, range: law.distance(power) },
+                (Threshold::Distance(range), _) => ResolvedThreshold { power: law.power(range * range), range },
+                (Threshold::Power(power), _) => ResolvedThreshold { power, range: law.distance(power) },
             };
             if limit.range > 0.0 && limit.range < 1e9 {
                 return Ok(limit);
             }
             let message = format!("{} m is no range of a radio", limit.range);
-            Err(BadParameter::new(name, message, "a distance, or a power, above 0"))
+            Err(ParameterError::new(name, message, "a distance, or a power, above 0"))
         };
         let (receive, sense) = (limit("receive", config.receive)?, limit("sense", config.sense)?);
         if sense.range < receive.range {
@@ -224,24 +224,24 @@ impl Propagation {
                 sense.range, receive.range
             );
             let help = "a sense range of at least the receive range";
-            return Err(BadParameter::new("sense", message, help));
+            return Err(ParameterError::new("sense", message, help));
         }
         let (shadowing, reach) = match config.model {
-            Model::LogDistance { shadowing_db, decorrelation, .. } if shadowing_db > 0.0 => {
-                let strongest = from_db(MOST * shadowing_db);
+            PropagationModel::LogDistance { shadowing_db, decorrelation, .. } if shadowing_db > 0.0 => {
+                let strongest = db_to_factor(MAX_DEVIATIONS * shadowing_db);
                 let reach = law.distance(sense.power / strongest);
                 (Some(Shadowing::new(shadowing_db, decorrelation, nodes, seed)), reach)
             }
             _ => (None, sense.range),
         };
         Ok(Self {
-            law,
+            path_loss: law,
             shadowing,
-            most: config.power * config.antenna_gain * config.antenna_gain / config.system_loss,
+            max_power: config.power * config.antenna_gain * config.antenna_gain / config.system_loss,
             receive,
             sense,
             reach,
-            capture: config.capture,
+            capture: config.capture_ratio,
             light_speed: config.light_speed,
         })
     }
@@ -249,29 +249,29 @@ impl Propagation {
     /// What arrives over a distance (m²) without shadowing, in watts; never more than is sent.
     #[inline]
     pub fn power(&self, distance_squared: f64) -> f64 {
-        self.law.power(distance_squared).min(self.most)
+        self.path_loss.power(distance_squared).min(self.max_power)
     }
 
     /// What one of two nodes gets of the other over a distance (m²) at the start of a run, in watts.
     #[inline]
-    pub fn power_between(&self, one: u32, other: u32, distance_squared: f64) -> f64 {
+    pub fn initial_power_between(&self, one: u32, other: u32, distance_squared: f64) -> f64 {
         match &self.shadowing {
             None => self.power(distance_squared),
             Some(shadowing) => {
                 let factor = shadowing.factor(one, other);
-                (self.law.power(distance_squared) * factor).min(self.most)
+                (self.path_loss.power(distance_squared) * factor).min(self.max_power)
             }
         }
     }
 
     /// The same when the two together have moved by so much (m) since.
     #[inline]
-    pub fn power_after(&mut self, one: u32, other: u32, distance_squared: f64, moved: f64) -> f64 {
+    pub fn power_after_moving(&mut self, one: u32, other: u32, distance_squared: f64, moved: f64) -> f64 {
         match &mut self.shadowing {
             None => self.power(distance_squared),
             Some(shadowing) => {
-                let factor = shadowing.factor_after(one, other, moved);
-                (self.law.power(distance_squared) * factor).min(self.most)
+                let factor = shadowing.factor_after_moving(one, other, moved);
+                (self.path_loss.power(distance_squared) * factor).min(self.max_power)
             }
         }
     }
@@ -308,7 +308,7 @@ impl Propagation {
     }
 
     /// How many times stronger a frame must be than another to be decoded all the same.
-    pub const fn capture(&self) -> f64 {
+    pub const fn capture_ratio(&self) -> f64 {
         self.capture
     }
 
@@ -325,7 +325,7 @@ impl Propagation {
     }
 }
 
-fn check(config: &RadioConfig, nodes: u32) -> Result<(), BadParameter> {
+fn check_config(config: &RadioConfig, nodes: u32) -> Result<(), ParameterError> {
     let positive = [
         ("power", config.power),
         ("frequency", config.frequency),
@@ -337,31 +337,31 @@ fn check(config: &RadioConfig, nodes: u32) -> Result<(), BadParameter> {
     for (name, value) in positive {
         if !(value > 0.0 && value < 1e30) {
             let message = format!("{value} makes no radio");
-            return Err(BadParameter::new(name, message, "a number above 0"));
+            return Err(ParameterError::new(name, message, "a number above 0"));
         }
     }
-    if config.capture.is_nan() || config.capture < 1.0 {
-        let message = format!("a capture ratio of {}", config.capture);
-        return Err(BadParameter::new("capture", message, "a factor of 1 or more"));
+    if config.capture_ratio.is_nan() || config.capture_ratio < 1.0 {
+        let message = format!("a capture ratio of {}", config.capture_ratio);
+        return Err(ParameterError::new("capture", message, "a factor of 1 or more"));
     }
-    if let Model::LogDistance { exponent, shadowing_db, decorrelation } = config.model {
+    if let PropagationModel::LogDistance { exponent, shadowing_db, decorrelation } = config.model {
         if !(1.0..=10.0).contains(&exponent) {
             let message = format!("power does not fall with distance to the power of {exponent}");
-            return Err(BadParameter::new("exponent", message, "1 to 10; 2 in free space"));
+            return Err(ParameterError::new("exponent", message, "1 to 10; 2 in free space"));
         }
         if !(0.0..=30.0).contains(&shadowing_db) {
             let message = format!("a standard deviation of {shadowing_db} dB");
-            return Err(BadParameter::new("shadowing", message, "0 to 30 dB; 0 for none"));
+            return Err(ParameterError::new("shadowing", message, "0 to 30 dB; 0 for none"));
         }
         if let Some(distance) = decorrelation {
             if !(0.1..=1e6).contains(&distance) {
                 let message = format!("shadowing that is another after {distance} m");
-                return Err(BadParameter::new("decorrelation", message, "0.1 m to 1000 km"));
+                return Err(ParameterError::new("decorrelation", message, "0.1 m to 1000 km"));
             }
-            if nodes > Propagation::MOST_CHANGING {
+            if nodes > Propagation::MAX_DECORRELATING_NODES {
                 let message = format!("shadowing that changes among {nodes} nodes");
                 let help = "1024 nodes at most, or shadowing that stays";
-                return Err(BadParameter::new("decorrelation", message, help));
+                return Err(ParameterError::new("decorrelation", message, help));
             }
         }
     }
@@ -369,7 +369,7 @@ fn check(config: &RadioConfig, nodes: u32) -> Result<(), BadParameter> {
 }
 
 /// A ratio in dB as a factor.
-fn from_db(db: f64) -> f64 {
+fn db_to_factor(db: f64) -> f64 {
     libm::exp10(db * 0.1)
 }
 

@@ -1,10 +1,10 @@
 //! Time division: one node at a time, in turn.
 
-use driftway_base::{Chance, Duration, Instant, RandomStream, Rate};
+use driftway_base::{Probability, Duration, Instant, RandomStream, Rate};
 
-use crate::dcf::{Agenda, Event, Kind, Recorder};
-use crate::dcf::{AirFrame, Counters, FrameKind, Outcome};
-use crate::{Field, Hearer, Outgoing, Propagation, Report};
+use crate::dcf::{EventQueue, Event, EventKind, Recorder};
+use crate::dcf::{FrameRecord, Counters, FrameKind, ReceptionOutcome};
+use crate::{Positions, NodeInRange, OutgoingPacket, Propagation, MacReport};
 
 /// How time is divided.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -21,7 +21,7 @@ pub struct TdmaConfig {
     /// for the next round. ns-2.35: yes (its radios sleep by it); not needed here.
     pub announced: bool,
     /// The probability that a frame has an error, for each receiver.
-    pub frame_error: Chance,
+    pub frame_error: Probability,
     /// As [`crate::DcfConfig::delay_down`].
     pub delay_down: Duration,
     /// As [`crate::DcfConfig::delay_up`].
@@ -36,7 +36,7 @@ impl TdmaConfig {
         slot_bytes: 1500,
         header_bytes: 36,
         announced: false,
-        frame_error: Chance::NEVER,
+        frame_error: Probability::NEVER,
         delay_down: Duration::ZERO,
         delay_up: Duration::ZERO,
     };
@@ -66,116 +66,116 @@ impl Default for TdmaConfig {
 #[derive(Clone, Debug)]
 pub struct Tdma {
     config: TdmaConfig,
-    field: Field,
+    positions: Positions,
     propagation: Propagation,
     /// Length of a slot and of a round (ns).
     slot: u64,
     round: u64,
-    nodes: Vec<Node>,
-    agenda: Agenda,
+    nodes: Vec<TdmaNode>,
+    event_queue: EventQueue,
     /// Who hears the frame on the air, and who can decode it.
-    hearers: Vec<Hearer>,
+    in_range: Vec<NodeInRange>,
     receivers: Vec<(u32, u64)>,
-    flight: Flight,
+    transmission: Transmission,
     recorder: Recorder,
     now: u64,
 }
 
 #[derive(Clone, Debug)]
-struct Node {
-    packet: Option<Outgoing>,
+struct TdmaNode {
+    packet: Option<OutgoingPacket>,
     /// Bytes that have not been sent.
-    left: u32,
+    bytes_left: u32,
     sequence: u16,
-    listens: bool,
-    errors: RandomStream,
+    is_promiscuous: bool,
+    error_stream: RandomStream,
     counters: Counters,
 }
 
 /// The frame on the air.
 #[derive(Clone, Copy, Debug)]
-struct Flight {
+struct Transmission {
     end: u64,
-    entry: u64,
+    record_number: u64,
 }
 
 impl Tdma {
     /// As many nodes as the field has.
-    pub fn new(config: TdmaConfig, field: Field, propagation: Propagation, seed: u64) -> Self {
+    pub fn new(config: TdmaConfig, field: Positions, propagation: Propagation, seed: u64) -> Self {
         let nodes = field.nodes();
         let reach = propagation.reach();
         let bytes = config.slot_bytes.max(1) + config.header_bytes;
-        let airtime = config.preamble + config.rate.time_for(bytes);
+        let airtime = config.preamble + config.rate.transmission_time(bytes);
         // What is sent in a slot has reached everyone before the next.
         let slot = airtime.as_nanos() + propagation.delay(reach * reach).as_nanos() + 1;
         let slots = nodes as u64 + u64::from(config.announced);
-        let node = |node| Node {
+        let node = |node| TdmaNode {
             packet: None,
-            left: 0,
+            bytes_left: 0,
             sequence: 0,
-            listens: false,
-            errors: RandomStream::new(seed, "frame-error", node),
+            is_promiscuous: false,
+            error_stream: RandomStream::new(seed, "frame-error", node),
             counters: Counters::default(),
         };
         Self {
             slot,
             round: slot * slots,
             nodes: (0..nodes as u64).map(node).collect(),
-            agenda: Agenda::with_capacity(nodes + 1),
-            hearers: Vec::with_capacity(nodes),
+            event_queue: EventQueue::with_capacity(nodes + 1),
+            in_range: Vec::with_capacity(nodes),
             receivers: Vec::with_capacity(nodes),
-            flight: Flight { end: 0, entry: 0 },
+            transmission: Transmission { end: 0, record_number: 0 },
             recorder: Recorder::default(),
             now: 0,
             config,
-            field,
+            positions: field,
             propagation,
         }
     }
 
     /// Can this node take a packet?
-    pub fn is_free(&self, node: u32) -> bool {
+    pub fn can_accept(&self, node: u32) -> bool {
         self.nodes[node as usize].packet.is_none()
     }
 
     /// Gives a node a packet to send; it takes none (and says `false`) while it has one.
-    pub fn send(&mut self, now: Instant, node: u32, packet: Outgoing) -> bool {
-        if !self.is_free(node) {
+    pub fn send(&mut self, now: Instant, node: u32, packet: OutgoingPacket) -> bool {
+        if !self.can_accept(node) {
             return false;
         }
         self.advance(now.as_nanos());
         let state = &mut self.nodes[node as usize];
-        state.left = packet.bytes;
+        state.bytes_left = packet.bytes;
         state.packet = Some(packet);
         state.sequence = (state.sequence + 1) & 4095;
-        self.wait_for_turn(now.as_nanos(), node);
+        self.schedule_next_slot(now.as_nanos(), node);
         true
     }
 
     /// The node's next slot is put on the agenda.
-    fn wait_for_turn(&mut self, now: u64, node: u32) {
+    fn schedule_next_slot(&mut self, now: u64, node: u32) {
         let announcement = u64::from(self.config.announced);
         let offset = (u64::from(node) + announcement) * self.slot;
         // The round must begin, or with no announcement the slot, at `now` or later.
         let passed = if self.config.announced { now } else { now.saturating_sub(offset) };
         let at = passed.div_ceil(self.round) * self.round + offset;
-        self.agenda.push(Event::new(at, Kind::Timer, node));
+        self.event_queue.push(Event::new(at, EventKind::StationTimer, node));
     }
 
     /// When something happens.
     pub fn next_timeout(&self) -> Option<Instant> {
-        self.agenda.next().map(|event| Instant::from_nanos(event.at()))
+        self.event_queue.peek().map(|event| Instant::from_nanos(event.at()))
     }
 
     /// As [`crate::Dcf::run`].
-    pub fn run(&mut self, until: Instant, reports: &mut Vec<Report>) -> Instant {
+    pub fn run(&mut self, until: Instant, reports: &mut Vec<MacReport>) -> Instant {
         let had = reports.len();
-        while let Some(event) = self.agenda.next().filter(|event| event.at() <= until.as_nanos()) {
-            self.agenda.pop();
+        while let Some(event) = self.event_queue.peek().filter(|event| event.at() <= until.as_nanos()) {
+            self.event_queue.pop();
             self.advance(event.at());
             match event.kind() {
-                Kind::Timer => self.start(event.at(), event.whose()),
-                Kind::End | Kind::Respond => self.end(event.at(), event.whose(), reports),
+                EventKind::StationTimer => self.start_transmission(event.at(), event.subject()),
+                EventKind::FrameEnd | EventKind::ResponseDue => self.end_transmission(event.at(), event.subject(), reports),
             }
             if reports.len() > had {
                 return Instant::from_nanos(self.now);
@@ -190,13 +190,13 @@ impl Tdma {
         self.now = now;
     }
 
-    fn start(&mut self, now: u64, from: u32) {
+    fn start_transmission(&mut self, now: u64, from: u32) {
         let node = &mut self.nodes[from as usize];
         let Some(packet) = node.packet else { return };
-        let piece = node.left.min(self.config.slot_bytes.max(1));
-        node.left -= piece;
+        let piece = node.bytes_left.min(self.config.slot_bytes.max(1));
+        node.bytes_left -= piece;
         let bytes = piece + self.config.header_bytes;
-        let airtime = self.config.preamble + self.config.rate.time_for(bytes);
+        let airtime = self.config.preamble + self.config.rate.transmission_time(bytes);
         node.counters.airtime = node.counters.airtime + airtime;
         if packet.to.is_some() {
             node.counters.data += 1;
@@ -205,25 +205,25 @@ impl Tdma {
         }
         let sequence = node.sequence;
         let at = Instant::from_nanos(now);
-        self.hearers.clear();
-        self.field.hearers(at, from, &mut self.hearers);
+        self.in_range.clear();
+        self.positions.nodes_in_range(at, from, &mut self.in_range);
         self.receivers.clear();
         let mut furthest = 0;
-        let moved = self.field.moved(from, at);
-        for hearer in &self.hearers {
+        let moved = self.positions.distance_moved(from, at);
+        for hearer in &self.in_range {
             let square = hearer.distance_squared;
-            let moved = moved + self.field.moved(hearer.node, at);
-            let power = self.propagation.power_after(from, hearer.node, square, moved);
+            let moved = moved + self.positions.distance_moved(hearer.node, at);
+            let power = self.propagation.power_after_moving(from, hearer.node, square, moved);
             if power >= self.propagation.receive_power() {
                 let delay = self.propagation.delay(square).as_nanos();
                 self.receivers.push((hearer.node, delay));
                 furthest = delay.max(furthest);
             }
         }
-        self.flight.end = now + airtime.as_nanos();
-        self.flight.entry = 0;
-        if self.recorder.is_on() {
-            self.flight.entry = self.recorder.keep(AirFrame {
+        self.transmission.end = now + airtime.as_nanos();
+        self.transmission.record_number = 0;
+        if self.recorder.is_enabled() {
+            self.transmission.record_number = self.recorder.record(FrameRecord {
                 at,
                 airtime,
                 rate: self.config.rate,
@@ -235,61 +235,61 @@ impl Tdma {
                 sequence,
                 retry: false,
                 id: Some(packet.id),
-                outcome: Outcome::Pending,
+                outcome: ReceptionOutcome::Pending,
             });
         }
-        self.agenda.push(Event::new(self.flight.end + furthest, Kind::End, from));
+        self.event_queue.push(Event::new(self.transmission.end + furthest, EventKind::FrameEnd, from));
     }
 
-    fn end(&mut self, now: u64, from: u32, reports: &mut Vec<Report>) {
+    fn end_transmission(&mut self, now: u64, from: u32, reports: &mut Vec<MacReport>) {
         let node = &self.nodes[from as usize];
         let Some(packet) = node.packet else { return };
-        let whole = node.left == 0;
-        let mut outcome = if packet.to.is_some() { Outcome::OutOfRange } else { Outcome::ByAll(0) };
+        let whole = node.bytes_left == 0;
+        let mut outcome = if packet.to.is_some() { ReceptionOutcome::OutOfRange } else { ReceptionOutcome::Broadcast(0) };
         for &(node, delay) in &self.receivers {
             let state = &mut self.nodes[node as usize];
             let mine = packet.to.is_none_or(|to| to == node);
-            let lossy = self.config.frame_error != Chance::NEVER;
-            let damaged = lossy && state.errors.hits(self.config.frame_error);
+            let lossy = self.config.frame_error != Probability::NEVER;
+            let damaged = lossy && state.error_stream.bernoulli(self.config.frame_error);
             state.counters.errors += u64::from(damaged && mine);
             match &mut outcome {
-                Outcome::ByAll(count) => *count += u32::from(!damaged),
+                ReceptionOutcome::Broadcast(count) => *count += u32::from(!damaged),
                 outcome if mine => {
-                    *outcome = if damaged { Outcome::Damaged } else { Outcome::Received };
+                    *outcome = if damaged { ReceptionOutcome::Damaged } else { ReceptionOutcome::Received };
                 }
                 _ => {}
             }
             if damaged || !whole {
                 continue;
             }
-            let (id, at) = (packet.id, Instant::from_nanos(self.flight.end + delay));
+            let (id, at) = (packet.id, Instant::from_nanos(self.transmission.end + delay));
             match packet.to {
                 Some(to) if to != node => {
-                    if state.listens {
-                        reports.push(Report::Overheard { node, from, to, id, at });
+                    if state.is_promiscuous {
+                        reports.push(MacReport::Overheard { node, from, to, id, at });
                     }
                 }
                 to => {
                     let broadcast = to.is_none();
-                    reports.push(Report::Received { node, from, id, broadcast, at });
+                    reports.push(MacReport::Received { node, from, id, broadcast, at });
                 }
             }
         }
-        if self.flight.entry != 0 {
-            self.recorder.settle(self.flight.entry, outcome);
+        if self.transmission.record_number != 0 {
+            self.recorder.set_outcome(self.transmission.record_number, outcome);
         }
         if !whole {
-            self.wait_for_turn(now, from);
+            self.schedule_next_slot(now, from);
             return;
         }
         self.nodes[from as usize].packet = None;
-        let at = Instant::from_nanos(self.flight.end);
-        reports.push(Report::Sent { node: from, id: packet.id, to: packet.to, at });
+        let at = Instant::from_nanos(self.transmission.end);
+        reports.push(MacReport::Sent { node: from, id: packet.id, to: packet.to, at });
     }
 
     /// Whether a node hears packets that are for others, too.
-    pub fn listen(&mut self, node: u32, on: bool) {
-        self.nodes[node as usize].listens = on;
+    pub fn set_promiscuous(&mut self, node: u32, on: bool) {
+        self.nodes[node as usize].is_promiscuous = on;
     }
 
     /// What a node has counted.
@@ -298,7 +298,7 @@ impl Tdma {
     }
 
     /// What all have counted.
-    pub fn totals(&self) -> Counters {
+    pub fn total_counters(&self) -> Counters {
         self.nodes.iter().fold(Counters::default(), |mut sum, node| {
             sum += node.counters;
             sum
@@ -306,21 +306,21 @@ impl Tdma {
     }
 
     /// How many events it has handled.
-    pub const fn events(&self) -> u64 {
-        self.agenda.taken()
+    pub const fn events_handled(&self) -> u64 {
+        self.event_queue.handled()
     }
 
     /// Where the nodes are.
-    pub fn field(&mut self) -> &mut Field {
-        &mut self.field
+    pub fn positions(&mut self) -> &mut Positions {
+        &mut self.positions
     }
 
     /// The power with which one node hears another, where they are now (W).
-    pub fn power_at(&mut self, now: Instant, from: u32, to: u32) -> f64 {
-        let (a, b) = (self.field.position(from, now), self.field.position(to, now));
+    pub fn received_power(&mut self, now: Instant, from: u32, to: u32) -> f64 {
+        let (a, b) = (self.positions.position(from, now), self.positions.position(to, now));
         let (dx, dy) = (a.0 - b.0, a.1 - b.1);
-        let moved = self.field.moved(from, now) + self.field.moved(to, now);
-        self.propagation.power_after(from, to, dx * dx + dy * dy, moved)
+        let moved = self.positions.distance_moved(from, now) + self.positions.distance_moved(to, now);
+        self.propagation.power_after_moving(from, to, dx * dx + dy * dy, moved)
     }
 
     /// Who can decode and sense whom.
@@ -339,12 +339,12 @@ impl Tdma {
     }
 
     /// Whether frames are kept for [`take_recorded`](Self::take_recorded).
-    pub fn record(&mut self, on: bool) {
-        self.recorder.switch(on);
+    pub fn set_recording(&mut self, on: bool) {
+        self.recorder.set_enabled(on);
     }
 
     /// As [`crate::Dcf::take_recorded`].
-    pub fn take_recorded(&mut self, out: &mut Vec<AirFrame>) {
-        self.recorder.hand_out(out);
+    pub fn take_recorded(&mut self, out: &mut Vec<FrameRecord>) {
+        self.recorder.drain_into(out);
     }
 }

@@ -2,29 +2,29 @@
 
 use allocation_counter::measure;
 use driftway_base::{Duration, Instant, RandomStream};
-use driftway_radio::mobility::{RandomWaypoint, Start};
-use driftway_radio::{Dcf, DcfConfig, Field, Mobility, Outgoing, Propagation, RadioConfig, Report};
+use driftway_radio::mobility::{RandomWaypoint, InitialDistribution};
+use driftway_radio::{Dcf, DcfConfig, Positions, Mobility, OutgoingPacket, Propagation, RadioConfig, MacReport};
 use driftway_radio::{Tdma, TdmaConfig};
 
 const NODES: u32 = 50;
 
-fn field() -> (Field, Propagation) {
+fn positions() -> (Positions, Propagation) {
     let radio = Propagation::new(&RadioConfig::STANDARD, NODES, 1).unwrap();
     let model = RandomWaypoint {
         area: (1500.0, 1000.0),
         speed: (9.0, 11.0),
         pause: (Duration::ZERO, Duration::ZERO),
-        start: Start::Steady,
+        start: InitialDistribution::SteadyState,
     };
     let mobility = Mobility::random_waypoint(&model, NODES, 1).unwrap();
-    (Field::new(mobility, radio.reach()), radio)
+    (Positions::new(mobility, radio.reach()), radio)
 }
 
 /// Every node always has a packet, most for another node, near or far.
-fn packet(random: &mut RandomStream, node: u32) -> Outgoing {
-    let other = (node + 1 + random.below(u64::from(NODES - 1)) as u32) % NODES;
-    let bytes = random.below(1500) as u32;
-    Outgoing { id: node, to: (random.below(10) > 0).then_some(other), bytes }
+fn packet(random: &mut RandomStream, node: u32) -> OutgoingPacket {
+    let other = (node + 1 + random.uniform_below(u64::from(NODES - 1)) as u32) % NODES;
+    let bytes = random.uniform_below(1500) as u32;
+    OutgoingPacket { id: node, to: (random.uniform_below(10) > 0).then_some(other), bytes }
 }
 
 macro_rules! steady {
@@ -60,11 +60,11 @@ macro_rules! steady {
 #[test]
 fn the_steady_state_allocates_nothing() {
     for config in [DcfConfig::STANDARD, DcfConfig::NS2] {
-        let (field, radio) = field();
+        let (field, radio) = positions();
         let counted = steady!(Dcf::new(config, field, radio, 1), 3);
         assert!(counted.acknowledged > 1_000 && counted.broadcasts > 1_000, "{counted:?}");
     }
-    let (field, radio) = field();
+    let (field, radio) = positions();
     let counted = steady!(Tdma::new(TdmaConfig::STANDARD, field, radio, 1), 3);
     assert!(counted.data > 10_000);
 }

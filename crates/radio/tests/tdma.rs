@@ -1,24 +1,24 @@
 //! TDMA: slots in turn, nothing lost but by distance.
 
 use driftway_base::{Duration, Instant};
-use driftway_radio::dcf::{AirFrame, Outcome};
+use driftway_radio::dcf::{FrameRecord, ReceptionOutcome};
 use driftway_radio::{
-    Field, Mobility, Outgoing, Propagation, RadioConfig, Report, Tdma, TdmaConfig,
+    Positions, Mobility, OutgoingPacket, Propagation, RadioConfig, MacReport, Tdma, TdmaConfig,
 };
 
 fn tdma(config: TdmaConfig, places: &[(f64, f64)]) -> Tdma {
     let radio = Propagation::new(&RadioConfig::STANDARD, places.len() as u32, 1).unwrap();
-    let field = Field::new(Mobility::fixed(places), radio.reach());
+    let field = Positions::new(Mobility::fixed(places), radio.reach());
     let mut tdma = Tdma::new(config, field, radio, 1);
-    tdma.record(true);
+    tdma.set_recording(true);
     tdma
 }
 
-fn packet(id: u32, to: impl Into<Option<u32>>, bytes: u32) -> Outgoing {
-    Outgoing { id, to: to.into(), bytes }
+fn packet(id: u32, to: impl Into<Option<u32>>, bytes: u32) -> OutgoingPacket {
+    OutgoingPacket { id, to: to.into(), bytes }
 }
 
-fn run(tdma: &mut Tdma) -> (Vec<Report>, Vec<AirFrame>) {
+fn run(tdma: &mut Tdma) -> (Vec<MacReport>, Vec<FrameRecord>) {
     let (mut reports, mut frames) = (Vec::new(), Vec::new());
     while tdma.next_timeout().is_some() {
         tdma.run(Instant::from_secs(100), &mut reports);
@@ -37,47 +37,47 @@ fn each_in_its_turn() {
     assert!(tdma.send(Instant::ZERO, 0, packet(8, 1, 1500)));
     assert!(tdma.send(Instant::ZERO, 1, packet(9, None, 40)));
     assert!(!tdma.send(Instant::ZERO, 1, packet(1, None, 40)), "one at a time");
-    tdma.listen(0, true);
+    tdma.set_promiscuous(0, true);
     let (reports, frames) = run(&mut tdma);
     let starts: Vec<_> = frames.iter().map(|f| (f.from, f.at.as_nanos())).collect();
     assert_eq!(starts, [(0, 0), (1, SLOT), (2, 2 * SLOT)]);
     let nanos = Instant::from_nanos;
-    let end = |frame: &AirFrame| frame.at + frame.airtime;
+    let end = |frame: &FrameRecord| frame.at + frame.airtime;
     let way = Duration::from_nanos(667);
     assert_eq!(
         reports,
         [
-            Report::Received {
+            MacReport::Received {
                 node: 1,
                 from: 0,
                 id: 8,
                 broadcast: false,
                 at: nanos(192_000 + 1536 * 4_000 + 667)
             },
-            Report::Sent { node: 0, id: 8, to: Some(1), at: end(&frames[0]) },
-            Report::Received {
+            MacReport::Sent { node: 0, id: 8, to: Some(1), at: end(&frames[0]) },
+            MacReport::Received {
                 node: 0,
                 from: 1,
                 id: 9,
                 broadcast: true,
                 at: end(&frames[1]) + way
             },
-            Report::Received {
+            MacReport::Received {
                 node: 2,
                 from: 1,
                 id: 9,
                 broadcast: true,
                 at: end(&frames[1]) + way
             },
-            Report::Sent { node: 1, id: 9, to: None, at: end(&frames[1]) },
-            Report::Received {
+            MacReport::Sent { node: 1, id: 9, to: None, at: end(&frames[1]) },
+            MacReport::Received {
                 node: 1,
                 from: 2,
                 id: 7,
                 broadcast: false,
                 at: end(&frames[2]) + way
             },
-            Report::Sent { node: 2, id: 7, to: Some(1), at: end(&frames[2]) },
+            MacReport::Sent { node: 2, id: 7, to: Some(1), at: end(&frames[2]) },
         ]
     );
 }
@@ -88,8 +88,8 @@ fn a_missed_turn_comes_again_and_who_is_far_is_not_missed() {
     tdma.send(Instant::from_nanos(1), 0, packet(1, 1, 100));
     let (reports, frames) = run(&mut tdma);
     assert_eq!(frames[0].at.as_nanos(), 2 * SLOT);
-    assert_eq!(frames[0].outcome, Outcome::OutOfRange);
-    assert!(matches!(reports[..], [Report::Sent { node: 0, id: 1, .. }]), "it cannot know");
+    assert_eq!(frames[0].outcome, ReceptionOutcome::OutOfRange);
+    assert!(matches!(reports[..], [MacReport::Sent { node: 0, id: 1, .. }]), "it cannot know");
 }
 
 #[test]
@@ -140,8 +140,8 @@ fn saturated_stations_carry_what_the_slots_hold() {
                     now = tdma.run(end, &mut reports);
                     for report in reports.drain(..) {
                         match report {
-                            Report::Received { from, .. } => got[from as usize] += 1,
-                            Report::Sent { node, .. } => refill(&mut tdma, now, node),
+                            MacReport::Received { from, .. } => got[from as usize] += 1,
+                            MacReport::Sent { node, .. } => refill(&mut tdma, now, node),
                             other => panic!("{other:?}"),
                         }
                     }

@@ -20,25 +20,25 @@
 
 extern crate alloc;
 
-mod adhoc;
+mod protocol;
 mod aodv;
 mod dsr;
 pub mod feedback;
-mod fixed;
-mod limit;
+mod static_routes;
+mod rate_limit;
 mod link_retry;
-mod losses;
+mod drop_list;
 mod shortest;
-mod strengths;
-mod until;
-mod watched;
+mod received_powers;
+mod neighbour_deadlines;
+mod watched_destinations;
 
-pub use adhoc::{DropReason, Hop, Outbox, Output, RouteStats};
-pub use aodv::{Aodv, AodvConfig, AodvRoute, ErrorRule, Hello, LocalRepair, Refresh, SearchRule};
+pub use protocol::{DropReason, LinkDestination, Outbox, Output, RouteStats};
+pub use aodv::{Aodv, AodvConfig, AodvRoute, ErrorRule, HelloConfig, LocalRepair, RouteRefresh, SearchRule};
 pub use dsr::{
-    CACHES, CacheKind, CacheLimits, CacheOptions, CachePart, Confirm, Dsr, DsrConfig, FlowState,
-    ListedCache, ReplyFromCache, RequestMemory, RingZero, SalvageReplies, Shorten, UpdateOptions,
+    CACHES, CacheKind, CacheLimits, CacheOptions, CachePart, NextHopConfirmation, Dsr, DsrConfig, FlowState,
+    CacheDescriptor, ReplyFromCache, RequestTablePolicy, NonPropagatingRequests, SalvageReplies, RouteShortening, UpdateOptions,
 };
-pub use fixed::Fixed;
+pub use static_routes::StaticRoutes;
 pub use link_retry::{LinkRetry, LinkRetryConfig};
 pub use shortest::shortest_paths;

@@ -6,25 +6,25 @@
 //! problem to be solved before ATCP can be used, because a false link failure disconnects it. No
 //! standard has a rule for it; those here use what a node has at hand.
 
-use driftway_base::{Duration, Instant, Ipv4Addr, Strength};
+use driftway_base::{Duration, Instant, Ipv4Addr, ReceivedPower};
 
-use crate::strengths::Strengths;
+use crate::received_powers::ReceivedPowers;
 
 /// When a packet is handed to the link layer again. All conditions must hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LinkRetryConfig {
     /// How often one packet is handed down again.
-    pub most: u32,
+    pub max_retries: u32,
     /// The neighbour was heard so shortly before.
     pub heard_within: Option<Duration>,
     /// The power with which the neighbour was heard, continued with its trend, still suffices.
-    pub strength: bool,
+    pub check_received_power: bool,
 }
 
 impl LinkRetryConfig {
     /// Does it need to know how neighbours are heard?
-    pub const fn listens(&self) -> bool {
-        self.heard_within.is_some() || self.strength
+    pub const fn monitors_neighbours(&self) -> bool {
+        self.heard_within.is_some() || self.check_received_power
     }
 }
 
@@ -32,40 +32,40 @@ impl LinkRetryConfig {
 #[derive(Clone, Debug)]
 pub struct LinkRetry {
     config: LinkRetryConfig,
-    strengths: Strengths,
+    strengths: ReceivedPowers,
     /// How often the packet that the link layer has was handed down again.
-    tries: u32,
+    retries: u32,
 }
 
 impl LinkRetry {
     /// Before the first packet.
     pub fn new(config: LinkRetryConfig) -> Self {
-        Self { config, strengths: Strengths::default(), tries: 0 }
+        Self { config, strengths: ReceivedPowers::default(), retries: 0 }
     }
 
     /// A neighbour is heard.
-    pub fn on_heard(&mut self, neighbour: Ipv4Addr, strength: Strength) {
-        self.strengths.on_strength(neighbour, strength);
+    pub fn on_heard(&mut self, neighbour: Ipv4Addr, strength: ReceivedPower) {
+        self.strengths.update(neighbour, strength);
     }
 
     /// The link layer has sent a packet; was it one that was handed down again?
     pub fn on_sent(&mut self) -> bool {
-        core::mem::take(&mut self.tries) > 0
+        core::mem::take(&mut self.retries) > 0
     }
 
     /// The link layer gave up on a packet to a neighbour; is it to be handed down again? Otherwise the
     /// link has failed.
     pub fn on_failure(&mut self, now: Instant, to: Ipv4Addr) -> bool {
-        let again = self.tries < self.config.most && self.seems_near(now, to);
-        self.tries = if again { self.tries + 1 } else { 0 };
+        let again = self.retries < self.config.max_retries && self.seems_reachable(now, to);
+        self.retries = if again { self.retries + 1 } else { 0 };
         again
     }
 
-    fn seems_near(&self, now: Instant, to: Ipv4Addr) -> bool {
-        let strength = self.strengths.strength(to);
-        let heard = |within| strength.is_some_and(|heard| heard.at + within >= now);
-        let strong = || strength.is_some_and(|heard| heard.suffices_at(now));
-        self.config.heard_within.is_none_or(heard) && (!self.config.strength || strong())
+    fn seems_reachable(&self, now: Instant, to: Ipv4Addr) -> bool {
+        let strength = self.strengths.get(to);
+        let heard = |within| strength.is_some_and(|heard| heard.heard_at + within >= now);
+        let strong = || strength.is_some_and(|heard| heard.is_receivable_at(now));
+        self.config.heard_within.is_none_or(heard) && (!self.config.check_received_power || strong())
     }
 }
 
@@ -80,13 +80,13 @@ mod test {
     }
 
     /// Heard at 1 s, 4 dB above the least, and 2 dB weaker each second.
-    fn fading() -> Strength {
-        Strength { at: at(1_000), power: -8_600, trend: Some(-200), least: -9_000 }
+    fn fading() -> ReceivedPower {
+        ReceivedPower { heard_at: at(1_000), power_mbm: -8_600, trend_cdb_per_s: Some(-200), sensitivity_mbm: -9_000 }
     }
 
     fn retry(most: u32, heard_within: Option<u64>, strength: bool) -> LinkRetry {
         let heard_within = heard_within.map(Duration::from_millis);
-        let mut retry = LinkRetry::new(LinkRetryConfig { most, heard_within, strength });
+        let mut retry = LinkRetry::new(LinkRetryConfig { max_retries: most, heard_within, check_received_power: strength });
         retry.on_heard(THERE, fading());
         retry
     }

@@ -20,27 +20,27 @@ pub fn shortest_paths(
 ) {
     let known = pairs.iter().filter(|(one, other)| *one.max(other) < nodes);
     let both_ways = known.flat_map(|&(one, other)| [(one, other), (other, one)]);
-    let mut wants: Vec<Want> =
-        both_ways.map(|(destination, node)| Want { destination, node }).collect();
-    settle(&mut wants);
-    let mut search = Search::new(nodes, hearers);
+    let mut demands: Vec<Demand> =
+        both_ways.map(|(destination, node)| Demand { destination, node }).collect();
+    sort_demands(&mut demands);
+    let mut search = BreadthFirstSearch::new(nodes, hearers);
     // Who passes something on may have to tell the one that it is from.
     let mut relays = Vec::new();
-    for wants in of_each_destination(&wants) {
-        let destination = search.go(wants);
+    for wants in by_destination(&demands) {
+        let destination = search.run(wants);
         for source in wants.iter().map(|want| want.node) {
-            let relay = |(node, _)| Want { destination: source, node };
-            relays.extend(search.way(destination, source).map(relay));
+            let relay = |(node, _)| Demand { destination: source, node };
+            relays.extend(search.path(destination, source).map(relay));
         }
     }
-    wants.append(&mut relays);
-    settle(&mut wants);
+    demands.append(&mut relays);
+    sort_demands(&mut demands);
     let mut hops = Vec::new();
-    for wants in of_each_destination(&wants) {
-        let destination = search.go(wants);
+    for wants in by_destination(&demands) {
+        let destination = search.run(wants);
         hops.clear();
         for want in wants {
-            hops.extend(search.way(destination, want.node));
+            hops.extend(search.path(destination, want.node));
         }
         hops.sort_unstable();
         hops.dedup();
@@ -50,34 +50,34 @@ pub fn shortest_paths(
 
 /// A node wants to send to a destination.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Want {
+struct Demand {
     destination: u32,
     node: u32,
 }
 
-fn settle(wants: &mut Vec<Want>) {
-    wants.retain(|want| want.destination != want.node);
-    wants.sort_unstable();
-    wants.dedup();
+fn sort_demands(demands: &mut Vec<Demand>) {
+    demands.retain(|want| want.destination != want.node);
+    demands.sort_unstable();
+    demands.dedup();
 }
 
-fn of_each_destination(wants: &[Want]) -> impl Iterator<Item = &[Want]> {
-    wants.chunk_by(|one, next| one.destination == next.destination)
+fn by_destination(demands: &[Demand]) -> impl Iterator<Item = &[Demand]> {
+    demands.chunk_by(|one, next| one.destination == next.destination)
 }
 
 /// One destination after the other.
-struct Search {
+struct BreadthFirstSearch {
     /// Who receives, who sends: a search goes from its destination backwards.
     links: Vec<(u32, u32)>,
     /// How many there were.
-    number: u32,
+    generation: u32,
     /// For each node the number of the search that has reached it last, and the next hop there.
     reached: Vec<(u32, u32)>,
-    level: Vec<u32>,
-    next_level: Vec<u32>,
+    frontier: Vec<u32>,
+    next_frontier: Vec<u32>,
 }
 
-impl Search {
+impl BreadthFirstSearch {
     fn new(nodes: u32, mut hearers: impl FnMut(u32, &mut Vec<u32>)) -> Self {
         let (mut links, mut list) = (Vec::new(), Vec::new());
         for node in 0..nodes {
@@ -90,35 +90,35 @@ impl Search {
         links.sort_unstable();
         links.dedup();
         let reached = alloc::vec![(0, 0); nodes as usize];
-        Self { links, number: 0, reached, level: Vec::new(), next_level: Vec::new() }
+        Self { links, generation: 0, reached, frontier: Vec::new(), next_frontier: Vec::new() }
     }
 
     /// Looks for ways to the destination of `wants` until each of them has one, or there is none.
-    fn go(&mut self, wants: &[Want]) -> u32 {
-        let destination = wants.first().map_or(u32::MAX, |want| want.destination);
+    fn run(&mut self, demands: &[Demand]) -> u32 {
+        let destination = demands.first().map_or(u32::MAX, |want| want.destination);
         let Some(start) = self.reached.get_mut(destination as usize) else { return destination };
-        self.number += 1;
-        *start = (self.number, destination);
-        self.level.clear();
-        self.level.push(destination);
-        while !self.level.is_empty() && wants.iter().any(|want| self.next_hop(want.node).is_none())
+        self.generation += 1;
+        *start = (self.generation, destination);
+        self.frontier.clear();
+        self.frontier.push(destination);
+        while !self.frontier.is_empty() && demands.iter().any(|want| self.next_hop(want.node).is_none())
         {
             // In order of number, so the first to reach a node is the lowest of its next hops.
-            self.level.sort_unstable();
-            for &hop in &self.level {
+            self.frontier.sort_unstable();
+            for &hop in &self.frontier {
                 let first = self.links.partition_point(|(receiver, _)| *receiver < hop);
                 let senders = self.links.get(first..).unwrap_or_default();
                 for &(_, node) in senders.iter().take_while(|(receiver, _)| *receiver == hop) {
                     if let Some(reached) = self.reached.get_mut(node as usize)
-                        && reached.0 != self.number
+                        && reached.0 != self.generation
                     {
-                        *reached = (self.number, hop);
-                        self.next_level.push(node);
+                        *reached = (self.generation, hop);
+                        self.next_frontier.push(node);
                     }
                 }
             }
-            core::mem::swap(&mut self.level, &mut self.next_level);
-            self.next_level.clear();
+            core::mem::swap(&mut self.frontier, &mut self.next_frontier);
+            self.next_frontier.clear();
         }
         destination
     }
@@ -126,12 +126,12 @@ impl Search {
     /// From `node` in the last search; the destination's is itself.
     fn next_hop(&self, node: u32) -> Option<u32> {
         let (by, hop) = *self.reached.get(node as usize)?;
-        (by == self.number).then_some(hop)
+        (by == self.generation).then_some(hop)
     }
 
     /// The nodes on the way from `node` to the destination of the last search, each with its next
     /// hop; nobody if there is no way.
-    fn way(&self, destination: u32, node: u32) -> impl Iterator<Item = (u32, u32)> {
+    fn path(&self, destination: u32, node: u32) -> impl Iterator<Item = (u32, u32)> {
         let hop = move |node| Some((node, self.next_hop(node)?));
         let end = move |(node, _): &(u32, u32)| *node != destination;
         core::iter::successors(hop(node), move |(_, next)| hop(*next)).take_while(end)

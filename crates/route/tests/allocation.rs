@@ -3,20 +3,20 @@
 
 use allocation_counter::measure;
 use driftway_base::{Duration, Instant, Ipv4Addr};
-use driftway_route::{Aodv, AodvConfig, CacheKind, Confirm, Dsr, DsrConfig, Output, UpdateOptions};
+use driftway_route::{Aodv, AodvConfig, CacheKind, NextHopConfirmation, Dsr, DsrConfig, Output, UpdateOptions};
 use driftway_wire::{
-    AodvMessage, AodvReply, AodvRequest, Body, DsrHeader, DsrLead, DsrReply, DsrRequest,
-    DsrSourceRoute, IpHeader, Nodes, Packet, Payload, Routed, UdpDatagram,
+    AodvMessage, AodvReply, AodvRequest, Body, DsrHeader, DsrRequestOrOptions, DsrReply, DsrRequest,
+    DsrSourceRoute, IpHeader, AddressList, Packet, Payload, RoutedPacket, UdpDatagram,
 };
 
 const fn at(node: u32) -> Ipv4Addr {
     Ipv4Addr::from_bits(0x0a00_0001 + node)
 }
 
-fn message(from: u32, to: Option<u32>, message: AodvMessage) -> Routed {
+fn message(from: u32, to: Option<u32>, message: AodvMessage) -> RoutedPacket {
     let to = to.map_or(Ipv4Addr::BROADCAST, at);
     let ip = IpHeader { ttl: 20, ..IpHeader::new(at(from), to) };
-    Routed::plain(Packet { ip, body: Body::Aodv(message) })
+    RoutedPacket::plain(Packet { ip, body: Body::Aodv(message) })
 }
 
 fn data(from: u32, to: u32) -> Packet {
@@ -47,7 +47,7 @@ fn round(aodv: &mut Aodv, round: u32) -> usize {
     let reply = AodvReply {
         repair: false,
         ack_required: false,
-        prefix: 0,
+        prefix_size: 0,
         hops: 2,
         destination: at(9),
         destination_seq: 3 * round + 1,
@@ -58,7 +58,7 @@ fn round(aodv: &mut Aodv, round: u32) -> usize {
     aodv.on_packet(now, at(next), message(next, Some(1), AodvMessage::Reply(reply)));
     let (mut outputs, mut queue) = (0, [None; 4]);
     for packet in 0..8u32 {
-        aodv.on_packet(now, at(0), Routed::plain(data(0, 9)));
+        aodv.on_packet(now, at(0), RoutedPacket::plain(data(0, 9)));
         aodv.send(now, data(1, 20 + packet % 3));
         while let Some(output) = aodv.poll(now) {
             if let (Output::Transmit { packet, .. }, Some(slot)) =
@@ -98,12 +98,12 @@ fn a_relay_of_aodv_allocates_nothing_in_its_steady_state() {
     }
 }
 
-fn nodes(list: &[u32]) -> Nodes {
-    Nodes::new(&list.iter().map(|node| at(*node)).collect::<Vec<_>>()).unwrap()
+fn nodes(list: &[u32]) -> AddressList {
+    AddressList::new(&list.iter().map(|node| at(*node)).collect::<Vec<_>>()).unwrap()
 }
 
 /// A packet from the first to the last of `path`, on the air to its node number `next`.
-fn on_route(path: &[u32], next: usize, body: Body, dsr: DsrHeader, id: u32) -> Routed {
+fn on_route(path: &[u32], next: usize, body: Body, dsr: DsrHeader, id: u32) -> RoutedPacket {
     let (from, to) = (path[0], path[path.len() - 1]);
     let ip = IpHeader { identification: id as u16, ..IpHeader::new(at(from), at(to)) };
     let source_route = Some(DsrSourceRoute {
@@ -114,15 +114,15 @@ fn on_route(path: &[u32], next: usize, body: Body, dsr: DsrHeader, id: u32) -> R
         route: nodes(&path[1..path.len() - 1]),
     });
     let dsr = Some(DsrHeader { source_route, ..dsr });
-    Routed { packet: Packet { ip, body }, dsr, padding: 0 }
+    RoutedPacket { packet: Packet { ip, body }, dsr, size_adjustment: 0 }
 }
 
 /// Packets of a round, made before allocations are counted.
 struct Round {
-    request: Routed,
-    reply: Routed,
-    data: [Routed; 8],
-    overheard: [Routed; 8],
+    request: RoutedPacket,
+    reply: RoutedPacket,
+    data: [RoutedPacket; 8],
+    overheard: [RoutedPacket; 8],
 }
 
 impl Round {
@@ -130,14 +130,14 @@ impl Round {
         let far = 10 + round % 300;
         let next = 2 + round % 2;
         let none = DsrHeader::default();
-        let request = DsrRequest { id: round as u16, target: at(far), route: Nodes::EMPTY };
-        let lead = DsrLead::Request(request);
+        let request = DsrRequest { id: round as u16, target: at(far), route: AddressList::EMPTY };
+        let lead = DsrRequestOrOptions::Request(request);
         let ip = IpHeader { ttl: 16, ..IpHeader::new(at(0), Ipv4Addr::BROADCAST) };
-        let packet = Packet { ip, body: Body::Nothing };
-        let request = Routed { packet, dsr: Some(DsrHeader { lead, ..none }), padding: 0 };
+        let packet = Packet { ip, body: Body::NoNextHeader };
+        let request = RoutedPacket { packet, dsr: Some(DsrHeader { request_or_options: lead, ..none }), size_adjustment: 0 };
         let reply = Some(DsrReply { last_hop_external: false, route: nodes(&[1, next, far]) });
         let back = [far, next, 1, 0];
-        let reply = on_route(&back, 2, Body::Nothing, DsrHeader { reply, ..none }, round);
+        let reply = on_route(&back, 2, Body::NoNextHeader, DsrHeader { reply, ..none }, round);
         let body = data(0, far).body;
         let way = [0, 1, next, far];
         let id = |n| round * 16 + n;
@@ -191,7 +191,7 @@ impl Round {
 #[test]
 fn a_relay_of_dsr_allocates_nothing_in_its_steady_state() {
     let rounds: Vec<_> = (0..2000).map(Round::new).collect();
-    let confirms = DsrConfig { confirm: Confirm::NetworkLayer, ..DsrConfig::STANDARD };
+    let confirms = DsrConfig { confirm: NextHopConfirmation::NetworkLayer, ..DsrConfig::STANDARD };
     let asks = DsrConfig { try_passive_acks: 0, maint_holdoff: Duration::ZERO, ..confirms };
     let cache = CacheKind::update(UpdateOptions::PAPER);
     let updates = DsrConfig { cache, route_to_neighbour: true, ..DsrConfig::STANDARD };
@@ -209,7 +209,7 @@ fn a_relay_of_dsr_allocates_nothing_in_its_steady_state() {
         assert!(outputs > 10_000);
         assert_eq!(steady.count_total, 0, "{:?}", config.cache);
         let stats = dsr.stats();
-        if config.confirm == Confirm::LinkLayer {
+        if config.confirm == NextHopConfirmation::LinkLayer {
             assert!(stats.link_failures == 2000 && stats.salvaged > 1000, "{stats:?}");
         } else {
             assert!(stats.link_failures > 1000 && stats.retransmitted > 10_000, "{stats:?}");

@@ -14,9 +14,9 @@
 use std::collections::BTreeMap;
 
 use driftway_base::{Duration, Instant, Ipv4Addr};
-use driftway_route::{Aodv, AodvConfig, DropReason, Hop, Output};
+use driftway_route::{Aodv, AodvConfig, DropReason, LinkDestination, Output};
 use driftway_wire::{
-    AodvError, AodvMessage, AodvReply, AodvRequest, Body, IpHeader, Packet, Payload, Routed,
+    AodvError, AodvMessage, AodvReply, AodvRequest, Body, IpHeader, Packet, Payload, RoutedPacket,
     UdpDatagram,
 };
 
@@ -113,30 +113,30 @@ fn in_ms(seconds: f64) -> u32 {
 
 /// What a message says. ns-2.35's hops count the one that it is about to take, and of an error its
 /// trace tells one destination.
-fn said(message: &AodvMessage, ttl: u8, hop: Hop) -> String {
+fn message_text(message: &AodvMessage, ttl: u8, hop: LinkDestination) -> String {
     match (message, hop) {
-        (AodvMessage::Request(r), Hop::All) => {
+        (AodvMessage::Request(r), LinkDestination::Broadcast) => {
             let (destination, originator) = (number(r.destination), number(r.originator));
             let (seq, own) = (r.destination_seq.unwrap_or(0), r.originator_seq);
             format!("RREQ {} {} {destination}#{seq} {originator}#{own} ttl {ttl}", r.hops + 1, r.id)
         }
-        (AodvMessage::Reply(r), Hop::To(to)) => {
+        (AodvMessage::Reply(r), LinkDestination::Unicast(to)) => {
             let (destination, originator) = (number(r.destination), number(r.originator));
             let (seq, life, to) = (r.destination_seq, r.lifetime_ms, number(to));
             format!("RREP {} {destination}#{seq} {life} for {originator} to {to}", r.hops + 1)
         }
-        (AodvMessage::Error(e), Hop::All) => format!("RERR {}", e.unreachable().len()),
+        (AodvMessage::Error(e), LinkDestination::Broadcast) => format!("RERR {}", e.unreachable().len()),
         other => panic!("ns-2.35 sends no {other:?}"),
     }
 }
 
 #[derive(Default)]
-struct Done {
+struct NodeOutput {
     /// Node, what it did, and when, in the order of time.
     acts: BTreeMap<(u32, String), Vec<Instant>>,
 }
 
-impl Done {
+impl NodeOutput {
     fn add(&mut self, node: u32, what: String, at: Instant) {
         self.acts.entry((node, what)).or_default().push(at);
     }
@@ -144,7 +144,7 @@ impl Done {
 
 struct Replay {
     nodes: Vec<Aodv>,
-    ours: Done,
+    ours: NodeOutput,
     /// Errors and replies sent, of which a trace tells too little to make them anew.
     errors: Vec<(u32, AodvError)>,
     replies: Vec<(u32, String, AodvReply)>,
@@ -156,13 +156,13 @@ impl Replay {
         while let Some(output) = self.nodes[node as usize].poll(now) {
             let act = match output {
                 Output::Transmit { packet, hop } => match (packet.aodv(), hop) {
-                    (None, Hop::To(to)) => {
+                    (None, LinkDestination::Unicast(to)) => {
                         let (id, ttl) = (packet.packet.payload().offset, packet.packet.ip.ttl);
                         format!("data {id} to {} ttl {ttl}", number(to))
                     }
-                    (None, Hop::All) => panic!("data to all"),
+                    (None, LinkDestination::Broadcast) => panic!("data to all"),
                     (Some(message), _) => {
-                        let text = said(message, packet.packet.ip.ttl, hop);
+                        let text = message_text(message, packet.packet.ip.ttl, hop);
                         match message {
                             AodvMessage::Error(error) => self.errors.push((node, *error)),
                             AodvMessage::Reply(r) => self.replies.push((node, text.clone(), *r)),
@@ -184,14 +184,14 @@ impl Replay {
                     };
                     format!("{reason} {}", packet.packet.payload().offset)
                 }
-                Output::Purge(_) => {
+                Output::PurgeQueue(_) => {
                     self.purges.push((now, node));
                     continue;
                 }
                 Output::RouteFound(_)
                 | Output::RouteLost(_)
-                | Output::Searching(_)
-                | Output::Copied
+                | Output::DiscoveryStarted(_)
+                | Output::Duplicated
                 | Output::Signal(_)
                 | Output::Salvaged { .. } => continue,
                 other => panic!("{other:?}"),
@@ -252,7 +252,7 @@ impl Replay {
         };
         let destination = line.to.map_or(Ipv4Addr::BROADCAST, at);
         let ip = IpHeader { ttl: line.ttl, ..IpHeader::new(at(from), destination) };
-        let packet = Routed::plain(Packet { ip, body: Body::Aodv(message) });
+        let packet = RoutedPacket::plain(Packet { ip, body: Body::Aodv(message) });
         self.nodes[node as usize].on_packet(line.at, at(from), packet);
     }
 
@@ -264,10 +264,10 @@ impl Replay {
         };
         let with_it =
             moment.iter().filter(|l| l.what == "CBK" && l.node == line.node && !l.is_aodv);
-        let mut queue = with_it.filter(|l| l.id != line.id).map(|l| Routed::plain(l.packet()));
+        let mut queue = with_it.filter(|l| l.id != line.id).map(|l| RoutedPacket::plain(l.packet()));
         let to = at(line.to.unwrap());
         let node = &mut self.nodes[line.node as usize];
-        node.on_link_failure(line.at, to, Routed::plain(packet), || queue.next());
+        node.on_link_failure(line.at, to, RoutedPacket::plain(packet), || queue.next());
         assert!(queue.next().is_none(), "what ns-2.35 drops is left in the queue");
     }
 }
@@ -281,12 +281,12 @@ fn replay(config: AodvConfig, trace: &str) -> BTreeMap<String, usize> {
         requests.map(|l| ((l.node, l.number(2)), l.at)).collect();
     let mut run = Replay {
         nodes: (0..NODES).map(|n| Aodv::new(config, at(n), 1, u64::from(n))).collect(),
-        ours: Done::default(),
+        ours: NodeOutput::default(),
         errors: Vec::new(),
         replies: Vec::new(),
         purges: Vec::new(),
     };
-    let mut theirs = Done::default();
+    let mut theirs = NodeOutput::default();
     for moment in lines.chunk_by(|a, b| a.at == b.at) {
         let now = moment[0].at;
         run.timers(now);
@@ -303,7 +303,7 @@ fn replay(config: AodvConfig, trace: &str) -> BTreeMap<String, usize> {
                 ("R", true) => run.receive(line, &asked),
                 ("R", false) => {
                     let (node, packet) = (&mut run.nodes[line.node as usize], line.packet());
-                    node.on_packet(now, at(line.from), Routed::plain(packet));
+                    node.on_packet(now, at(line.from), RoutedPacket::plain(packet));
                 }
                 ("S", true) => theirs.add(line.node, line.text(), now),
                 ("S", false) => {
@@ -324,7 +324,7 @@ fn replay(config: AodvConfig, trace: &str) -> BTreeMap<String, usize> {
 }
 
 /// Both did the same; answers with how often they did what.
-fn compare(ours: Done, theirs: Done, end: Instant) -> BTreeMap<String, usize> {
+fn compare(ours: NodeOutput, theirs: NodeOutput, end: Instant) -> BTreeMap<String, usize> {
     let mut counts = BTreeMap::new();
     let mut wrong = Vec::new();
     let (mut ours, theirs) = (ours.acts, theirs.acts);

@@ -6,20 +6,20 @@
 use driftway_base::{Duration, FailedLink, Instant, Ipv4Addr, Seq};
 use driftway_route::DropReason;
 use driftway_route::feedback::{
-    Buffer, Fate, Flush, GivenUp, Output, Passage, Rfn, RfnConfig, Scheme, Way,
+    BufferConfig, UndeliverableOutcome, FlushTrigger, UndeliverablePacket, Output, NoticeAction, RouteFailureAgent, RfnConfig, Scheme, NextHop,
 };
 use driftway_wire::{Body, IcmpMessage, IpHeader, Packet, Payload, TcpSegment, UdpDatagram};
 
-const UP: Way = Way(1);
-const DOWN: Way = Way(2);
-const ASIDE: Way = Way(3);
+const UP: NextHop = NextHop(1);
+const DOWN: NextHop = NextHop(2);
+const ASIDE: NextHop = NextHop(3);
 
 const THERE: Ipv4Addr = address(9);
 const OWN: FailedLink = FailedLink { from: address(4), to: address(5) };
 const FAR: FailedLink = FailedLink { from: address(7), to: address(8) };
 const FAR_AGAIN: FailedLink = FailedLink { from: address(8), to: address(9) };
 
-const BELIEVES: Duration = Duration::from_secs(20);
+const RFN_LIFETIME: Duration = Duration::from_secs(20);
 
 const fn address(host: u8) -> Ipv4Addr {
     Ipv4Addr::new(10, 0, 0, host)
@@ -29,12 +29,12 @@ const fn at(seconds: u64) -> Instant {
     Instant::from_secs(seconds)
 }
 
-fn router(buffer: Option<Buffer>) -> Rfn {
-    Rfn::new(address(4), RfnConfig { believes: BELIEVES, buffer })
+fn router(buffer: Option<BufferConfig>) -> RouteFailureAgent {
+    RouteFailureAgent::new(address(4), RfnConfig { rfn_lifetime: RFN_LIFETIME, buffer })
 }
 
-fn buffer(packets: usize, flush: Flush) -> Option<Buffer> {
-    Some(Buffer { packets, flush })
+fn buffer(packets: usize, flush: FlushTrigger) -> Option<BufferConfig> {
+    Some(BufferConfig { max_packets: packets, flush })
 }
 
 /// Segment `n` of the flow from `source`.
@@ -66,7 +66,7 @@ fn own(mut notice: Packet) -> Packet {
     notice
 }
 
-fn says(router: &mut Rfn) -> Vec<Packet> {
+fn sent_packets(router: &mut RouteFailureAgent) -> Vec<Packet> {
     let outputs = std::iter::from_fn(|| router.poll());
     let sent = outputs.filter_map(|output| match output {
         Output::Transmit(packet) => Some(packet),
@@ -77,32 +77,32 @@ fn says(router: &mut Rfn) -> Vec<Packet> {
     sent.collect()
 }
 
-fn has_no_way(router: &mut Rfn, number: u32, packet: &Packet) -> Fate {
+fn give_up(router: &mut RouteFailureAgent, number: u32, packet: &Packet) -> UndeliverableOutcome {
     let number = Some(number);
-    router.on_given_up(at(0), &GivenUp { packet, reason: DropReason::NoRoute, link: None, number })
+    router.on_undeliverable(at(0), &UndeliverablePacket { packet, reason: DropReason::NoRoute, link: None, packet_id: number })
 }
 
-fn is_lost(router: &mut Rfn, packet: &Packet) {
-    let lost = GivenUp { packet, reason: DropReason::LinkFailure, link: None, number: None };
-    assert_eq!(router.on_given_up(at(0), &lost), Fate::Lost);
+fn is_lost(router: &mut RouteFailureAgent, packet: &Packet) {
+    let lost = UndeliverablePacket { packet, reason: DropReason::LinkFailure, link: None, packet_id: None };
+    assert_eq!(router.on_undeliverable(at(0), &lost), UndeliverableOutcome::Dropped);
 }
 
-fn freed(router: &mut Rfn) -> Vec<u32> {
-    std::iter::from_fn(|| router.poll_freed()).collect()
+fn released_packets(router: &mut RouteFailureAgent) -> Vec<u32> {
+    std::iter::from_fn(|| router.poll_released()).collect()
 }
 
 /// A failure point: its link down has failed.
-fn failure_point(buffer: Option<Buffer>) -> Rfn {
+fn failure_point(buffer: Option<BufferConfig>) -> RouteFailureAgent {
     let mut router = router(buffer);
-    router.on_way_failed(THERE, DOWN, OWN);
+    router.on_next_hop_failed(THERE, DOWN, OWN);
     router
 }
 
 /// One that has forwarded an RFN about the packet.
-fn intermediate(buffer: Option<Buffer>, about: &Packet) -> Rfn {
+fn intermediate(buffer: Option<BufferConfig>, about: &Packet) -> RouteFailureAgent {
     let mut router = router(buffer);
-    assert_eq!(router.on_notice(at(0), &rfn(about, FAR), DOWN, &[DOWN]), Passage::Forward);
-    assert_eq!(says(&mut router), [], "it passes on what it got");
+    assert_eq!(router.on_notice(at(0), &rfn(about, FAR), DOWN, &[DOWN]), NoticeAction::Forward);
+    assert_eq!(sent_packets(&mut router), [], "it passes on what it got");
     router
 }
 
@@ -111,12 +111,12 @@ fn one_that_has_heard_of_no_failure_lets_all_pass() {
     let mut router = router(None);
     assert!(router.is_usable(at(0), THERE, DOWN));
     router.on_packet(at(0), THERE);
-    router.on_way_restored(DOWN);
+    router.on_next_hop_restored(DOWN);
     let echo = UdpDatagram { source_port: 1, destination_port: 2, payload: Payload::EMPTY };
     let other = Packet { ip: IpHeader::new(address(1), THERE), body: Body::Udp(echo) };
-    assert_eq!(router.on_notice(at(0), &other, DOWN, &[DOWN]), Passage::Forward);
-    assert_eq!(router.on_notice(at(0), &rrn(&packet(1, 0), FAR), DOWN, &[DOWN]), Passage::Forward);
-    assert!(router.is_usable(at(0), THERE, DOWN) && says(&mut router).is_empty());
+    assert_eq!(router.on_notice(at(0), &other, DOWN, &[DOWN]), NoticeAction::Forward);
+    assert_eq!(router.on_notice(at(0), &rrn(&packet(1, 0), FAR), DOWN, &[DOWN]), NoticeAction::Forward);
+    assert!(router.is_usable(at(0), THERE, DOWN) && sent_packets(&mut router).is_empty());
 }
 
 // §5.4: each packet draws an RFN
@@ -126,28 +126,28 @@ fn the_failure_point_answers_each_packet_with_an_rfn() {
     let mut router = failure_point(None);
     assert!(!router.is_usable(at(0), THERE, DOWN));
     for (source, n) in [(1, 0), (1, 1), (2, 0), (1, 2)] {
-        assert_eq!(has_no_way(&mut router, 7, &packet(source, n)), Fate::Lost);
-        assert_eq!(says(&mut router), [rfn(&packet(source, n), OWN)]);
+        assert_eq!(give_up(&mut router, 7, &packet(source, n)), UndeliverableOutcome::Dropped);
+        assert_eq!(sent_packets(&mut router), [rfn(&packet(source, n), OWN)]);
     }
 }
 
 #[test]
 fn so_does_what_its_link_lost() {
-    let mut router = failure_point(buffer(9, Flush::Route));
+    let mut router = failure_point(buffer(9, FlushTrigger::AnyRoute));
     is_lost(&mut router, &packet(1, 0));
-    assert_eq!(says(&mut router), [rfn(&packet(1, 0), OWN)]);
-    assert_eq!(router.kept(), 0);
-    router.on_way_restored(DOWN);
-    assert_eq!(says(&mut router), [rrn(&packet(1, 0), OWN)]);
+    assert_eq!(sent_packets(&mut router), [rfn(&packet(1, 0), OWN)]);
+    assert_eq!(router.buffered_packets(), 0);
+    router.on_next_hop_restored(DOWN);
+    assert_eq!(sent_packets(&mut router), [rrn(&packet(1, 0), OWN)]);
 }
 
 #[test]
 fn a_source_that_does_not_use_the_route_hears_nothing() {
     let mut router = failure_point(None);
-    has_no_way(&mut router, 0, &packet(1, 0));
-    assert_eq!(says(&mut router).len(), 1);
-    router.on_way_restored(DOWN);
-    let told: Vec<_> = says(&mut router).iter().map(|packet| packet.ip.destination).collect();
+    give_up(&mut router, 0, &packet(1, 0));
+    assert_eq!(sent_packets(&mut router).len(), 1);
+    router.on_next_hop_restored(DOWN);
+    let told: Vec<_> = sent_packets(&mut router).iter().map(|packet| packet.ip.destination).collect();
     assert_eq!(told, [address(1)]);
 }
 
@@ -161,13 +161,13 @@ fn other_destinations_are_not_concerned() {
 /// RFC 1122 §3.2.2
 #[test]
 fn no_rfn_is_drawn_by_an_rfn_an_rrn_or_another_error() {
-    let mut router = failure_point(buffer(9, Flush::Route));
+    let mut router = failure_point(buffer(9, FlushTrigger::AnyRoute));
     for mut notice in [rfn(&packet(9, 0), FAR), rrn(&packet(9, 0), FAR)] {
         notice.ip.destination = THERE;
-        assert_eq!(has_no_way(&mut router, 0, &notice), Fate::Lost);
+        assert_eq!(give_up(&mut router, 0, &notice), UndeliverableOutcome::Dropped);
         is_lost(&mut router, &notice);
     }
-    assert_eq!((says(&mut router), router.kept()), (vec![], 0));
+    assert_eq!((sent_packets(&mut router), router.buffered_packets()), (vec![], 0));
 }
 
 // §4: intermediate routers
@@ -177,8 +177,8 @@ fn who_gets_an_rfn_closes_the_route_and_passes_it_on() {
     let mut router = intermediate(None, &packet(1, 0));
     assert!(!router.is_usable(at(1), THERE, DOWN));
     // Later packets are not forwarded into the dead route.
-    assert_eq!(has_no_way(&mut router, 0, &packet(1, 5)), Fate::Lost);
-    assert_eq!(says(&mut router), [own(rfn(&packet(1, 5), FAR))]);
+    assert_eq!(give_up(&mut router, 0, &packet(1, 5)), UndeliverableOutcome::Dropped);
+    assert_eq!(sent_packets(&mut router), [own(rfn(&packet(1, 5), FAR))]);
 }
 
 #[test]
@@ -186,14 +186,14 @@ fn who_knows_another_route_discards_the_rfn_and_uses_that() {
     let mut router = router(None);
     let ways = [DOWN, ASIDE];
     let notice = rfn(&packet(1, 0), FAR);
-    assert_eq!(router.on_notice(at(0), &notice, DOWN, &ways), Passage::Discard);
+    assert_eq!(router.on_notice(at(0), &notice, DOWN, &ways), NoticeAction::Discard);
     assert!(!router.is_usable(at(0), THERE, DOWN) && router.is_usable(at(0), THERE, ASIDE));
     // When that has failed, too, the RFN goes on.
-    assert_eq!(router.on_notice(at(1), &notice, ASIDE, &ways), Passage::Forward);
+    assert_eq!(router.on_notice(at(1), &notice, ASIDE, &ways), NoticeAction::Forward);
     assert!(!router.is_usable(at(1), THERE, ASIDE));
     // It did not tell the source of the first, so that it has nothing to take back but the second.
-    router.on_way_restored(ASIDE);
-    assert_eq!(says(&mut router), [own(rrn(&packet(1, 0), FAR))]);
+    router.on_next_hop_restored(ASIDE);
+    assert_eq!(sent_packets(&mut router), [own(rrn(&packet(1, 0), FAR))]);
 }
 
 /// Else the RRN that would open the route again might be stopped by what it is to take back.
@@ -202,16 +202,16 @@ fn feedback_itself_passes_what_is_only_heard_to_be_broken() {
     let mut router = intermediate(None, &packet(1, 0));
     let mut notice = rrn(&packet(9, 0), OWN);
     notice.ip.destination = THERE;
-    assert!(router.may_try(&notice, DOWN) && !router.may_try(&packet(1, 1), DOWN));
-    router.on_way_failed(THERE, DOWN, OWN);
-    assert!(!router.may_try(&notice, DOWN), "its own link carries nothing");
+    assert!(router.can_try(&notice, DOWN) && !router.can_try(&packet(1, 1), DOWN));
+    router.on_next_hop_failed(THERE, DOWN, OWN);
+    assert!(!router.can_try(&notice, DOWN), "its own link carries nothing");
 }
 
 #[test]
 fn an_rfn_from_where_no_packets_go_says_nothing_about_the_route() {
     let mut router = router(None);
     let notice = rfn(&packet(1, 0), FAR);
-    assert_eq!(router.on_notice(at(0), &notice, UP, &[DOWN]), Passage::Forward);
+    assert_eq!(router.on_notice(at(0), &notice, UP, &[DOWN]), NoticeAction::Forward);
     assert!(router.is_usable(at(0), THERE, DOWN));
 }
 
@@ -221,50 +221,50 @@ fn who_learns_of_a_route_sends_one_rrn_to_each_source() {
     for (source, n) in [(2, 0), (1, 1), (2, 1), (3, 0)] {
         router.on_notice(at(1), &rfn(&packet(source, n), FAR), DOWN, &[DOWN]);
     }
-    router.on_way_restored(DOWN);
+    router.on_next_hop_restored(DOWN);
     let expected = [(1, 1), (2, 1), (3, 0)].map(|(s, n)| own(rrn(&packet(s, n), FAR)));
-    assert_eq!(says(&mut router), expected);
+    assert_eq!(sent_packets(&mut router), expected);
     assert!(router.is_usable(at(1), THERE, DOWN));
-    router.on_way_restored(DOWN);
-    assert_eq!(says(&mut router), [], "once");
+    router.on_next_hop_restored(DOWN);
+    assert_eq!(sent_packets(&mut router), [], "once");
 }
 
 #[test]
 fn later_rrns_for_a_source_that_it_told_are_discarded() {
     let mut router = intermediate(None, &packet(1, 0));
-    router.on_way_restored(DOWN);
-    says(&mut router);
+    router.on_next_hop_restored(DOWN);
+    sent_packets(&mut router);
     let late = rrn(&packet(1, 0), FAR);
     for _ in 0..2 {
-        assert_eq!(router.on_notice(at(2), &late, DOWN, &[DOWN]), Passage::Discard);
+        assert_eq!(router.on_notice(at(2), &late, DOWN, &[DOWN]), NoticeAction::Discard);
     }
     let others = rrn(&packet(2, 0), FAR);
-    assert_eq!(router.on_notice(at(2), &others, DOWN, &[DOWN]), Passage::Forward);
+    assert_eq!(router.on_notice(at(2), &others, DOWN, &[DOWN]), NoticeAction::Forward);
     // Until the next RFN.
     router.on_notice(at(3), &rfn(&packet(1, 9), FAR), DOWN, &[DOWN]);
-    assert_eq!(router.on_notice(at(4), &late, DOWN, &[DOWN]), Passage::Forward);
+    assert_eq!(router.on_notice(at(4), &late, DOWN, &[DOWN]), NoticeAction::Forward);
 }
 
 #[test]
 fn any_other_router_passes_an_rrn_on_and_opens_the_route() {
     let mut router = intermediate(None, &packet(1, 0));
     let notice = rrn(&packet(1, 0), FAR);
-    assert_eq!(router.on_notice(at(2), &notice, DOWN, &[DOWN]), Passage::Forward);
+    assert_eq!(router.on_notice(at(2), &notice, DOWN, &[DOWN]), NoticeAction::Forward);
     assert!(router.is_usable(at(2), THERE, DOWN));
-    assert_eq!(says(&mut router), [], "the source has it");
+    assert_eq!(sent_packets(&mut router), [], "the source has it");
 }
 
 /// It has learned of a route, and the failure point may never have heard of the second source.
 #[test]
 fn a_passing_rrn_is_news_for_the_other_sources() {
     let mut router = intermediate(None, &packet(1, 0));
-    has_no_way(&mut router, 0, &packet(2, 0));
-    says(&mut router);
+    give_up(&mut router, 0, &packet(2, 0));
+    sent_packets(&mut router);
     router.on_notice(at(2), &rrn(&packet(1, 0), FAR), DOWN, &[DOWN]);
-    assert_eq!(says(&mut router), [own(rrn(&packet(2, 0), FAR))]);
+    assert_eq!(sent_packets(&mut router), [own(rrn(&packet(2, 0), FAR))]);
     // If the failure point has, its own comes second.
     let late = rrn(&packet(2, 0), FAR);
-    assert_eq!(router.on_notice(at(2), &late, DOWN, &[DOWN]), Passage::Discard);
+    assert_eq!(router.on_notice(at(2), &late, DOWN, &[DOWN]), NoticeAction::Discard);
 }
 
 // §5.4: several failures
@@ -273,26 +273,26 @@ fn a_passing_rrn_is_news_for_the_other_sources() {
 #[test]
 fn a_nearer_failure_point_speaks_for_its_own_link() {
     let mut router = intermediate(None, &packet(1, 0));
-    router.on_way_failed(THERE, DOWN, OWN);
-    has_no_way(&mut router, 0, &packet(1, 1));
-    assert_eq!(says(&mut router), [rfn(&packet(1, 1), OWN)]);
+    router.on_next_hop_failed(THERE, DOWN, OWN);
+    give_up(&mut router, 0, &packet(1, 1));
+    assert_eq!(sent_packets(&mut router), [rfn(&packet(1, 1), OWN)]);
     // Its link is back: what it had heard over it is out of date.
-    router.on_way_restored(DOWN);
-    assert_eq!(says(&mut router), [rrn(&packet(1, 1), OWN)]);
+    router.on_next_hop_restored(DOWN);
+    assert_eq!(sent_packets(&mut router), [rrn(&packet(1, 1), OWN)]);
     assert!(router.is_usable(at(5), THERE, DOWN));
 }
 
 #[test]
 fn if_another_failure_lies_behind_it_the_next_packet_draws_the_next_rfn() {
     let mut router = failure_point(None);
-    has_no_way(&mut router, 0, &packet(1, 0));
-    router.on_way_restored(DOWN);
-    says(&mut router);
+    give_up(&mut router, 0, &packet(1, 0));
+    router.on_next_hop_restored(DOWN);
+    sent_packets(&mut router);
     let second = rfn(&packet(1, 1), FAR_AGAIN);
-    assert_eq!(router.on_notice(at(9), &second, DOWN, &[DOWN]), Passage::Forward);
+    assert_eq!(router.on_notice(at(9), &second, DOWN, &[DOWN]), NoticeAction::Forward);
     assert!(!router.is_usable(at(9), THERE, DOWN));
     let end = rrn(&packet(1, 1), FAR_AGAIN);
-    assert_eq!(router.on_notice(at(11), &end, DOWN, &[DOWN]), Passage::Forward);
+    assert_eq!(router.on_notice(at(11), &end, DOWN, &[DOWN]), NoticeAction::Forward);
     assert!(router.is_usable(at(11), THERE, DOWN));
 }
 
@@ -309,15 +309,15 @@ fn an_rfn_of_another_does_not_shorten_the_routers_own_failure() {
 
 #[test]
 fn an_rfn_of_another_is_believed_for_a_while() {
-    let mut router = intermediate(buffer(9, Flush::Rrn), &packet(1, 0));
-    assert_eq!(has_no_way(&mut router, 3, &packet(1, 1)), Fate::Kept);
-    says(&mut router);
+    let mut router = intermediate(buffer(9, FlushTrigger::Rrn), &packet(1, 0));
+    assert_eq!(give_up(&mut router, 3, &packet(1, 1)), UndeliverableOutcome::Buffered);
+    sent_packets(&mut router);
     router.on_packet(at(19), THERE);
-    assert!(!router.is_usable(at(19), THERE, DOWN) && freed(&mut router).is_empty());
+    assert!(!router.is_usable(at(19), THERE, DOWN) && released_packets(&mut router).is_empty());
     router.on_packet(at(20), THERE);
     assert!(router.is_usable(at(20), THERE, DOWN));
-    assert_eq!(freed(&mut router), [3], "before the packet that found out");
-    assert_eq!(says(&mut router), [], "it has not learned of a route");
+    assert_eq!(released_packets(&mut router), [3], "before the packet that found out");
+    assert_eq!(sent_packets(&mut router), [], "it has not learned of a route");
 }
 
 #[test]
@@ -332,82 +332,82 @@ fn a_second_rfn_is_believed_anew() {
 /// let it.
 #[test]
 fn the_source_itself_closes_no_route_unless_it_knows_another() {
-    let mut source = Rfn::new(address(1), RfnConfig { believes: BELIEVES, buffer: None });
+    let mut source = RouteFailureAgent::new(address(1), RfnConfig { rfn_lifetime: RFN_LIFETIME, buffer: None });
     let notice = rfn(&packet(1, 0), FAR);
-    assert_eq!(source.on_notice(at(0), &notice, DOWN, &[DOWN]), Passage::Forward);
+    assert_eq!(source.on_notice(at(0), &notice, DOWN, &[DOWN]), NoticeAction::Forward);
     assert!(source.is_usable(at(0), THERE, DOWN));
-    assert_eq!(source.on_notice(at(0), &notice, DOWN, &[DOWN, ASIDE]), Passage::Discard);
+    assert_eq!(source.on_notice(at(0), &notice, DOWN, &[DOWN, ASIDE]), NoticeAction::Discard);
     assert!(!source.is_usable(at(0), THERE, DOWN));
 }
 
 #[test]
 fn a_source_at_the_failure_point_is_told_like_any_other() {
     let link = FailedLink { from: address(1), to: address(2) };
-    let mut source = Rfn::new(address(1), RfnConfig { believes: BELIEVES, buffer: None });
-    source.on_way_failed(THERE, DOWN, link);
-    has_no_way(&mut source, 0, &packet(1, 0));
-    assert_eq!(says(&mut source), [rfn(&packet(1, 0), link)]);
-    source.on_way_restored(DOWN);
-    assert_eq!(says(&mut source), [rrn(&packet(1, 0), link)]);
+    let mut source = RouteFailureAgent::new(address(1), RfnConfig { rfn_lifetime: RFN_LIFETIME, buffer: None });
+    source.on_next_hop_failed(THERE, DOWN, link);
+    give_up(&mut source, 0, &packet(1, 0));
+    assert_eq!(sent_packets(&mut source), [rfn(&packet(1, 0), link)]);
+    source.on_next_hop_restored(DOWN);
+    assert_eq!(sent_packets(&mut source), [rrn(&packet(1, 0), link)]);
     // One from behind it finds the source told, until it has had another RFN.
     let farther = rrn(&packet(1, 0), FAR);
-    assert_eq!(source.on_notice(at(1), &farther, DOWN, &[DOWN]), Passage::Discard);
+    assert_eq!(source.on_notice(at(1), &farther, DOWN, &[DOWN]), NoticeAction::Discard);
     source.on_notice(at(2), &rfn(&packet(1, 1), FAR), DOWN, &[DOWN]);
-    assert_eq!(source.on_notice(at(3), &farther, DOWN, &[DOWN]), Passage::Forward);
+    assert_eq!(source.on_notice(at(3), &farther, DOWN, &[DOWN]), NoticeAction::Forward);
 }
 
 // §6.1: buffers
 
 #[test]
 fn packets_are_kept_up_to_a_limit_for_each_destination_and_answered_all_the_same() {
-    let mut router = failure_point(buffer(2, Flush::Route));
-    let fates: Vec<_> = (0..3).map(|n| has_no_way(&mut router, n, &packet(1, n))).collect();
-    assert_eq!(fates, [Fate::Kept, Fate::Kept, Fate::Overflow]);
-    assert_eq!(says(&mut router).len(), 3);
+    let mut router = failure_point(buffer(2, FlushTrigger::AnyRoute));
+    let fates: Vec<_> = (0..3).map(|n| give_up(&mut router, n, &packet(1, n))).collect();
+    assert_eq!(fates, [UndeliverableOutcome::Buffered, UndeliverableOutcome::Buffered, UndeliverableOutcome::Overflow]);
+    assert_eq!(sent_packets(&mut router).len(), 3);
     let elsewhere = Packet { ip: IpHeader::new(address(1), address(8)), ..packet(1, 0) };
-    router.on_way_failed(address(8), DOWN, OWN);
-    assert_eq!(has_no_way(&mut router, 9, &elsewhere), Fate::Kept);
-    assert_eq!(router.kept(), 3);
+    router.on_next_hop_failed(address(8), DOWN, OWN);
+    assert_eq!(give_up(&mut router, 9, &elsewhere), UndeliverableOutcome::Buffered);
+    assert_eq!(router.buffered_packets(), 3);
 }
 
 #[test]
 fn kept_packets_leave_in_order_when_the_link_is_back() {
-    for flush in [Flush::Rrn, Flush::Route] {
+    for flush in [FlushTrigger::Rrn, FlushTrigger::AnyRoute] {
         let mut router = failure_point(buffer(5, flush));
-        (0..3).for_each(|n| assert_eq!(has_no_way(&mut router, n, &packet(1, n)), Fate::Kept));
-        router.on_way_restored(ASIDE);
-        assert_eq!(freed(&mut router), [], "not its way");
-        router.on_way_restored(DOWN);
-        assert_eq!(router.kept(), 3);
-        assert_eq!(freed(&mut router), [0, 1, 2]);
-        assert_eq!(router.kept(), 0);
+        (0..3).for_each(|n| assert_eq!(give_up(&mut router, n, &packet(1, n)), UndeliverableOutcome::Buffered));
+        router.on_next_hop_restored(ASIDE);
+        assert_eq!(released_packets(&mut router), [], "not its way");
+        router.on_next_hop_restored(DOWN);
+        assert_eq!(router.buffered_packets(), 3);
+        assert_eq!(released_packets(&mut router), [0, 1, 2]);
+        assert_eq!(router.buffered_packets(), 0);
     }
 }
 
 #[test]
 fn a_passing_rrn_flushes_what_is_kept() {
-    for flush in [Flush::Rrn, Flush::Route] {
+    for flush in [FlushTrigger::Rrn, FlushTrigger::AnyRoute] {
         let mut router = intermediate(buffer(5, flush), &packet(1, 0));
-        has_no_way(&mut router, 4, &packet(1, 1));
+        give_up(&mut router, 4, &packet(1, 1));
         router.on_notice(at(2), &rrn(&packet(1, 0), FAR), DOWN, &[DOWN]);
-        assert_eq!(freed(&mut router), [4]);
+        assert_eq!(released_packets(&mut router), [4]);
     }
 }
 
 /// "on learning of new routes … without waiting for an RRN"
 #[test]
 fn another_route_flushes_at_once_or_not_before_the_rrn() {
-    for (flush, at_once) in [(Flush::Route, vec![4]), (Flush::Rrn, vec![])] {
+    for (flush, at_once) in [(FlushTrigger::AnyRoute, vec![4]), (FlushTrigger::Rrn, vec![])] {
         let mut router = router(buffer(5, flush));
         let ways = [DOWN, ASIDE];
-        router.on_way_failed(THERE, ASIDE, OWN);
+        router.on_next_hop_failed(THERE, ASIDE, OWN);
         router.on_notice(at(0), &rfn(&packet(1, 0), FAR), DOWN, &ways);
-        has_no_way(&mut router, 4, &packet(1, 1));
-        says(&mut router);
-        router.on_way_restored(ASIDE);
-        assert_eq!(freed(&mut router), at_once, "{flush:?}");
-        assert_eq!(says(&mut router).len(), 1, "the source is told at once");
+        give_up(&mut router, 4, &packet(1, 1));
+        sent_packets(&mut router);
+        router.on_next_hop_restored(ASIDE);
+        assert_eq!(released_packets(&mut router), at_once, "{flush:?}");
+        assert_eq!(sent_packets(&mut router).len(), 1, "the source is told at once");
         router.on_notice(at(2), &rrn(&packet(1, 0), FAR), DOWN, &ways);
-        assert_eq!(freed(&mut router).len() + at_once.len(), 1);
+        assert_eq!(released_packets(&mut router).len() + at_once.len(), 1);
     }
 }

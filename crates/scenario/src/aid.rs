@@ -3,7 +3,7 @@
 
 use std::fmt;
 
-use driftway_aid::list::{AIDS, Listed, find};
+use driftway_aid::registry::{AIDS, AidEntry, find};
 use driftway_aid::options::{OptionInfo, OptionKind, OptionValue};
 use driftway_base::Duration;
 use serde::de::value::{MapAccessDeserializer, StrDeserializer};
@@ -28,12 +28,12 @@ const NONE: &str = "none";
 pub struct Aid {
     name: &'static str,
     /// In the order of the aid's list of options.
-    settings: Vec<(&'static str, OptionValue<'static>)>,
+    options: Vec<(&'static str, OptionValue<'static>)>,
 }
 
 impl Default for Aid {
     fn default() -> Self {
-        Self::of(Name(None), &[])
+        Self::with_options(AidName(None), &[])
     }
 }
 
@@ -44,8 +44,8 @@ impl Aid {
     }
 
     /// Options and their values, including defaults.
-    pub fn settings(&self) -> &[(&'static str, OptionValue<'static>)] {
-        &self.settings
+    pub fn options(&self) -> &[(&'static str, OptionValue<'static>)] {
+        &self.options
     }
 
     /// Creates the aid of one connection; `None` for `"none"`. `clock_phase` is the phase of the
@@ -55,7 +55,7 @@ impl Aid {
         let listed = find(self.name)?;
         // Only the phase of a clock has no value here: all other options have a default.
         let value = |option: &OptionInfo| {
-            let set = self.settings.iter().find(|(name, _)| *name == option.name);
+            let set = self.options.iter().find(|(name, _)| *name == option.name);
             set.map_or(OptionValue::Duration(clock_phase), |(_, value)| *value)
         };
         let options = listed.options();
@@ -66,14 +66,14 @@ impl Aid {
 
     /// Two options whose values violate their order, with their values; the one that must not be
     /// longer comes first. `None` for an aid of a loaded scenario.
-    pub fn out_of_order(&self) -> Option<[(&'static str, Time); 2]> {
+    pub fn misordered_options(&self) -> Option<[(&'static str, Time); 2]> {
         let span = |of: &'static str| {
-            self.settings.iter().find_map(|(name, value)| match value {
+            self.options.iter().find_map(|(name, value)| match value {
                 OptionValue::Duration(span) if *name == of => Some((of, Time(*span))),
                 _ => None,
             })
         };
-        let mut pairs = find(self.name)?.ordered.iter();
+        let mut pairs = find(self.name)?.ordered_options.iter();
         pairs.find_map(|(short, long)| {
             let (short, long) = (span(short)?, span(long)?);
             (short.1 > long.1).then_some([short, long])
@@ -81,32 +81,32 @@ impl Aid {
     }
 
     /// The aid `name` with the options `given`, and defaults for the others.
-    fn of(Name(name): Name, given: &[(&'static str, OptionValue<'static>)]) -> Self {
-        let Some(listed) = name else { return Self { name: NONE, settings: Vec::new() } };
+    fn with_options(AidName(name): AidName, given: &[(&'static str, OptionValue<'static>)]) -> Self {
+        let Some(listed) = name else { return Self { name: NONE, options: Vec::new() } };
         let value = |option: OptionInfo| {
             let set = given.iter().find(|(name, _)| *name == option.name);
             set.map(|(_, value)| *value).or(option.default).map(|value| (option.name, value))
         };
         Self {
             name: listed.name,
-            settings: listed.options().into_iter().filter_map(value).collect(),
+            options: listed.options().into_iter().filter_map(value).collect(),
         }
     }
 }
 
 impl Serialize for Aid {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        if self.settings.is_empty() {
+        if self.options.is_empty() {
             return serializer.serialize_str(self.name);
         }
-        let mut map = serializer.serialize_map(Some(1 + self.settings.len()))?;
+        let mut map = serializer.serialize_map(Some(1 + self.options.len()))?;
         map.serialize_entry("name", self.name)?;
-        for (name, value) in &self.settings {
+        for (name, value) in &self.options {
             match value {
                 OptionValue::Duration(span) => map.serialize_entry(name, &Time(*span))?,
                 OptionValue::Count(count) => map.serialize_entry(name, count)?,
                 OptionValue::Flag(on) => map.serialize_entry(name, on)?,
-                OptionValue::Word(word) => map.serialize_entry(name, word)?,
+                OptionValue::Choice(word) => map.serialize_entry(name, word)?,
             }
         }
         map.end()
@@ -114,93 +114,93 @@ impl Serialize for Aid {
 }
 
 /// All values of the key `name`.
-fn names() -> Vec<&'static str> {
+fn aid_names() -> Vec<&'static str> {
     std::iter::once(NONE).chain(AIDS.iter().map(|listed| listed.name)).collect()
 }
 
 /// A value of the key `name`; `None` for `"none"`.
-pub(crate) struct Name(Option<&'static Listed>);
+pub(crate) struct AidName(Option<&'static AidEntry>);
 
-impl<'de> Deserialize<'de> for Name {
+impl<'de> Deserialize<'de> for AidName {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Text;
-        impl Visitor<'_> for Text {
-            type Value = Name;
+        struct AidNameVisitor;
+        impl Visitor<'_> for AidNameVisitor {
+            type Value = AidName;
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                write!(f, "the name of an aid ({})", names().join(", "))
+                write!(f, "the name of an aid ({})", aid_names().join(", "))
             }
-            fn visit_str<E: Error>(self, name: &str) -> Result<Name, E> {
+            fn visit_str<E: Error>(self, name: &str) -> Result<AidName, E> {
                 match find(name) {
-                    None if name != NONE => Err(E::custom(unknown_word(name, &names()))),
-                    listed => Ok(Name(listed)),
+                    None if name != NONE => Err(E::custom(unknown_word(name, &aid_names()))),
+                    listed => Ok(AidName(listed)),
                 }
             }
         }
-        deserializer.deserialize_str(Text)
+        deserializer.deserialize_str(AidNameVisitor)
     }
 }
 
 impl<'de> Tagged<'de> for Aid {
     const KEY: &'static str = "name";
-    type Kind = Name;
+    type Kind = AidName;
     fn read<A: MapAccess<'de>>(
-        name: Name,
+        name: AidName,
         rest: MapAccessDeserializer<A>,
     ) -> Result<Self, A::Error> {
-        let options = name.0.map_or_else(Vec::new, Listed::options);
-        let given = rest.deserialize_map(Options(&options))?;
-        Ok(Self::of(name, &given))
+        let options = name.0.map_or_else(Vec::new, AidEntry::options);
+        let given = rest.deserialize_map(OptionsVisitor(&options))?;
+        Ok(Self::with_options(name, &given))
     }
 }
 
 impl<'de> Deserialize<'de> for Aid {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Either;
-        impl<'de> Visitor<'de> for Either {
+        struct AidVisitor;
+        impl<'de> Visitor<'de> for AidVisitor {
             type Value = Aid;
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                let names = names().join(", ");
+                let names = aid_names().join(", ");
                 write!(f, "the name of an aid ({names}), or a table with the key `name`")
             }
             fn visit_str<E: Error>(self, name: &str) -> Result<Aid, E> {
-                Name::deserialize(StrDeserializer::new(name)).map(|name| Aid::of(name, &[]))
+                AidName::deserialize(StrDeserializer::new(name)).map(|name| Aid::with_options(name, &[]))
             }
             fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Aid, A::Error> {
                 read_tagged(map)
             }
         }
-        deserializer.deserialize_any(Either)
+        deserializer.deserialize_any(AidVisitor)
     }
 }
 
 /// Deserializes the options of an aid.
-struct Options<'a>(&'a [OptionInfo]);
+struct OptionsVisitor<'a>(&'a [OptionInfo]);
 
-impl<'de> Visitor<'de> for Options<'_> {
+impl<'de> Visitor<'de> for OptionsVisitor<'_> {
     type Value = Vec<(&'static str, OptionValue<'static>)>;
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("a table with the options of an aid")
     }
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
         let mut given = Vec::new();
-        while let Some(option) = map.next_key_seed(Key(self.0))? {
-            given.push((option.name, map.next_value_seed(Setting(option))?));
+        while let Some(option) = map.next_key_seed(OptionKeySeed(self.0))? {
+            given.push((option.name, map.next_value_seed(OptionValueSeed(option))?));
         }
         Ok(given)
     }
 }
 
 /// Deserializes the key of an option.
-struct Key<'a>(&'a [OptionInfo]);
+struct OptionKeySeed<'a>(&'a [OptionInfo]);
 
-impl<'de, 'a> DeserializeSeed<'de> for Key<'a> {
+impl<'de, 'a> DeserializeSeed<'de> for OptionKeySeed<'a> {
     type Value = &'a OptionInfo;
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
         deserializer.deserialize_identifier(self)
     }
 }
 
-impl<'a> Visitor<'_> for Key<'a> {
+impl<'a> Visitor<'_> for OptionKeySeed<'a> {
     type Value = &'a OptionInfo;
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("a key")
@@ -214,9 +214,9 @@ impl<'a> Visitor<'_> for Key<'a> {
 }
 
 /// Deserializes the value of an option.
-struct Setting<'a>(&'a OptionInfo);
+struct OptionValueSeed<'a>(&'a OptionInfo);
 
-impl<'de> DeserializeSeed<'de> for Setting<'_> {
+impl<'de> DeserializeSeed<'de> for OptionValueSeed<'_> {
     type Value = OptionValue<'static>;
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
         let name = self.0.name;
@@ -231,7 +231,7 @@ impl<'de> DeserializeSeed<'de> for Setting<'_> {
                 Ok(OptionValue::Duration(span))
             }
             OptionKind::Count(least, most) => {
-                let count = deserializer.deserialize_u64(Count)?;
+                let count = deserializer.deserialize_u64(CountVisitor)?;
                 let fits = u32::try_from(count).ok().filter(|n| (*least..=*most).contains(n));
                 fits.map(OptionValue::Count).ok_or_else(|| {
                     D::Error::custom(format!("`{name}` of {count} out of range {least}–{most}"))
@@ -239,16 +239,16 @@ impl<'de> DeserializeSeed<'de> for Setting<'_> {
             }
             OptionKind::Flag => bool::deserialize(deserializer).map(OptionValue::Flag),
             OptionKind::Choice(words) => {
-                deserializer.deserialize_str(Words(words)).map(OptionValue::Word)
+                deserializer.deserialize_str(ChoiceVisitor(words)).map(OptionValue::Choice)
             }
         }
     }
 }
 
 /// Deserializes a whole number.
-struct Count;
+struct CountVisitor;
 
-impl Visitor<'_> for Count {
+impl Visitor<'_> for CountVisitor {
     type Value = u64;
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("a whole number")
@@ -262,9 +262,9 @@ impl Visitor<'_> for Count {
 }
 
 /// Deserializes one of the given words.
-struct Words<'a>(&'a [&'static str]);
+struct ChoiceVisitor<'a>(&'a [&'static str]);
 
-impl Visitor<'_> for Words<'_> {
+impl Visitor<'_> for ChoiceVisitor<'_> {
     type Value = &'static str;
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "one of \"{}\"", self.0.join("\", \""))

@@ -11,21 +11,21 @@ use serde::de::{Expected, Unexpected};
 /// in the file as a whole as `FILE: message`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Error {
-    place: String,
+    location: String,
     message: String,
     help: Option<String>,
 }
 
 impl Error {
     /// An error in a file as a whole.
-    pub(crate) fn of_file(file: impl fmt::Display, message: &str, help: &str) -> Self {
+    pub(crate) fn in_file(file: impl fmt::Display, message: &str, help: &str) -> Self {
         let help = (!help.is_empty()).then(|| help.to_owned());
-        Self { place: file.to_string(), message: message.to_owned(), help }
+        Self { location: file.to_string(), message: message.to_owned(), help }
     }
 
     /// A diagnostic with its origin converted to a location.
     pub(crate) fn new(
-        fault: Fault,
+        fault: Diagnostic,
         file: &str,
         text: &str,
         overrides: &[(String, String)],
@@ -37,17 +37,17 @@ impl Error {
                 let column = before.rsplit('\n').next().map_or(0, |l| l.chars().count()) + 1;
                 format!("{file}:{line}:{column}")
             }
-            Some(Origin::Set(number)) => {
+            Some(Origin::Override(number)) => {
                 format!("--set {}", quoted(overrides.get(number).map_or("", |(key, _)| key)))
             }
             None => file.to_owned(),
         };
-        Self { place, message: fault.message, help: fault.help }
+        Self { location: place, message: fault.message, help: fault.help }
     }
 
     /// Location: `FILE:LINE:COLUMN`, `FILE` or `--set KEY`.
-    pub fn place(&self) -> &str {
-        &self.place
+    pub fn location(&self) -> &str {
+        &self.location
     }
 
     /// Error message.
@@ -63,7 +63,7 @@ impl Error {
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.place, self.message)?;
+        write!(f, "{}: {}", self.location, self.message)?;
         self.help.as_ref().map_or(Ok(()), |help| write!(f, "\nhelp: {help}"))
     }
 }
@@ -76,7 +76,7 @@ pub(crate) enum Origin {
     /// Byte offset in the file.
     Text(usize),
     /// Index of the override.
-    Set(usize),
+    Override(usize),
 }
 
 impl Origin {
@@ -88,13 +88,13 @@ impl Origin {
 
 /// An error whose origin is not yet converted to line and column.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Fault {
+pub(crate) struct Diagnostic {
     pub origin: Option<Origin>,
     pub message: String,
     pub help: Option<String>,
 }
 
-impl Fault {
+impl Diagnostic {
     /// Splits `message` at its first line break into message and hint.
     pub fn new(message: &str) -> Self {
         let (message, help) = match message.split_once('\n') {
@@ -111,15 +111,15 @@ impl Fault {
     }
 }
 
-impl fmt::Display for Fault {
+impl fmt::Display for Diagnostic {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.message)
     }
 }
 
-impl std::error::Error for Fault {}
+impl std::error::Error for Diagnostic {}
 
-impl serde::de::Error for Fault {
+impl serde::de::Error for Diagnostic {
     fn custom<T: fmt::Display>(message: T) -> Self {
         Self::new(&message.to_string())
     }
@@ -135,7 +135,7 @@ impl serde::de::Error for Fault {
             Unexpected::Seq => "an array".into(),
             other => other.to_string(),
         };
-        Self::new(&format!("expected {}, found {found}", in_words(expected)))
+        Self::new(&format!("expected {}, found {found}", describe_expected(expected)))
     }
 
     fn invalid_value(found: Unexpected<'_>, expected: &dyn Expected) -> Self {
@@ -143,7 +143,7 @@ impl serde::de::Error for Fault {
     }
 
     fn invalid_length(found: usize, expected: &dyn Expected) -> Self {
-        Self::new(&format!("expected {}, found {found} values", in_words(expected)))
+        Self::new(&format!("expected {}, found {found} values", describe_expected(expected)))
     }
 
     fn unknown_field(key: &str, known: &'static [&'static str]) -> Self {
@@ -180,7 +180,7 @@ fn did_you_mean(word: &str, known: &[&str]) -> String {
 }
 
 /// Translates the expectation of serde's derived code for the author of a file.
-fn in_words(expected: &dyn Expected) -> String {
+fn describe_expected(expected: &dyn Expected) -> String {
     match expected.to_string().as_str() {
         "u8" => "a whole number from 0 to 255".into(),
         "u16" => "a whole number from 0 to 65535".into(),

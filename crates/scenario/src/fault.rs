@@ -23,7 +23,7 @@ pub enum Fault {
     /// `"interference"`: continuous cross traffic through a hop.
     Interference(Interference),
     /// `"change"`: a hop changes its rate or delay.
-    Change(Change),
+    Change(HopChange),
 }
 
 /// Partitions of a hop, `kind = "partition"`: packets on the hop or sent into it during a partition
@@ -32,7 +32,7 @@ pub enum Fault {
 #[serde(deny_unknown_fields, expecting = "a table with the keys of a partition")]
 pub struct Partition {
     /// Number of the hop, or `"random"`: another hop for each partition.
-    pub hop: CutHop,
+    pub hop: PartitionHop,
     /// Time from the start of one partition to the start of the next. Default: none, a single
     /// partition at `network.fault.first`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -50,11 +50,11 @@ pub struct Partition {
     /// Treatment of the packets queued for the hop when a partition starts: `"wait"` or `"drop"`.
     /// Default `"wait"`.
     #[serde(default)]
-    pub queue: Waiting,
+    pub queue: PartitionQueue,
     /// Notification that the router in front of the partition sends for each packet it cannot
     /// forward: `"icmp-unreachable"`, `"rfn"`, `"link"` or `"none"`. Default `"icmp-unreachable"`.
     #[serde(default)]
-    pub signal: CutSignal,
+    pub signal: PartitionSignal,
     /// Probability that a notification is lost at its origin; with `network.fault.signal = "rfn"`,
     /// of each RFN and RRN. 0 to 1. Default 0.
     #[serde(default)]
@@ -120,7 +120,7 @@ pub struct Reordering {
     /// Reordering method: `"front"` (each packet is moved to the front of the queue) or `"reverse"`
     /// (the packets are held back and sent in reverse order). Default `"front"`.
     #[serde(default, skip_serializing_if = "is_front")]
-    pub how: ReorderBy,
+    pub how: ReorderMode,
     /// Maximum time for which the first packet is held back with `network.fault.how = "reverse"`;
     /// then the packets that have arrived are released. Default 5 s.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -151,13 +151,13 @@ pub struct Interference {
 /// random from those listed that differ from the current one.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, expecting = "a table with the keys of a change")]
-pub struct Change {
+pub struct HopChange {
     /// Number of the hop.
     pub hop: u32,
     /// Trigger of the change: `"partition"`, the end of each partition of this hop. Alternative to
     /// `network.fault.at`. Default: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub after: Option<After>,
+    pub after: Option<ChangeTrigger>,
     /// Time of a single change. Alternative to `network.fault.after`. Default: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at: Option<Time>,
@@ -171,7 +171,7 @@ pub struct Change {
 
 /// Hop of a partition: a number or `"random"`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum CutHop {
+pub enum PartitionHop {
     /// This hop.
     Number(u32),
     /// `"random"`: another hop each time.
@@ -192,7 +192,7 @@ pub enum InterferenceHop {
     Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, schemars::JsonSchema,
 )]
 #[serde(rename_all = "kebab-case")]
-pub enum Waiting {
+pub enum PartitionQueue {
     /// `"wait"`: they stay queued until the partition ends.
     #[default]
     Wait,
@@ -205,7 +205,7 @@ pub enum Waiting {
     Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, schemars::JsonSchema,
 )]
 #[serde(rename_all = "kebab-case")]
-pub enum CutSignal {
+pub enum PartitionSignal {
     /// `"icmp-unreachable"`: an ICMP destination unreachable for each packet that cannot be
     /// forwarded (RFC 792).
     #[default]
@@ -228,7 +228,7 @@ pub enum CutSignal {
     Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, schemars::JsonSchema,
 )]
 #[serde(rename_all = "kebab-case")]
-pub enum ReorderBy {
+pub enum ReorderMode {
     /// `"front"`: each packet is moved to the front of the queue on arrival.
     #[default]
     Front,
@@ -270,7 +270,7 @@ pub enum Direction {
 /// Trigger of a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-pub enum After {
+pub enum ChangeTrigger {
     /// `"partition"`: the end of each partition of the same hop.
     Partition,
 }
@@ -287,7 +287,7 @@ pub struct Schedule {
 }
 
 impl Schedule {
-    fn of(first: Option<Time>, every: Option<Time>, count: Option<u32>) -> Option<Self> {
+    fn new(first: Option<Time>, every: Option<Time>, count: Option<u32>) -> Option<Self> {
         let Time(start) = first.or(every)?;
         Some(Self { first: start, every: every.map(|Time(gap)| gap), count })
     }
@@ -307,14 +307,14 @@ impl Schedule {
 impl Partition {
     /// Schedule of the partitions; `None`: `count` of them at random times.
     pub fn schedule(&self) -> Option<Schedule> {
-        Schedule::of(self.first, self.every, self.count)
+        Schedule::new(self.first, self.every, self.count)
     }
 }
 
 impl Congestion {
     /// Schedule of the bursts; `None` only in a scenario that was not checked.
     pub fn schedule(&self) -> Option<Schedule> {
-        Schedule::of(self.first, self.every, None)
+        Schedule::new(self.first, self.every, None)
     }
 }
 
@@ -326,11 +326,11 @@ impl Reordering {
 
     /// Schedule of the reorderings; `None` only in a scenario that was not checked.
     pub fn schedule(&self) -> Option<Schedule> {
-        Schedule::of(self.first, self.every, None)
+        Schedule::new(self.first, self.every, None)
     }
 }
 
-fn hundred_bytes() -> Size {
+fn default_packet_bytes() -> Size {
     Size(100)
 }
 
@@ -338,11 +338,11 @@ fn is_false(on: &bool) -> bool {
     !*on
 }
 
-fn is_front(how: &ReorderBy) -> bool {
-    *how == ReorderBy::Front
+fn is_front(how: &ReorderMode) -> bool {
+    *how == ReorderMode::Front
 }
 
-fn four() -> u32 {
+fn default_reordered_packets() -> u32 {
     4
 }
 
@@ -369,7 +369,7 @@ impl<'de> Tagged<'de> for Fault {
             Kind::Congestion => Congestion::deserialize(rest).map(Self::Congestion),
             Kind::Reordering => Reordering::deserialize(rest).map(Self::Reordering),
             Kind::Interference => Interference::deserialize(rest).map(Self::Interference),
-            Kind::Change => Change::deserialize(rest).map(Self::Change),
+            Kind::Change => HopChange::deserialize(rest).map(Self::Change),
         }
     }
 }
@@ -421,5 +421,5 @@ macro_rules! hop_or_word {
     };
 }
 
-hop_or_word!(CutHop, Random, "random");
+hop_or_word!(PartitionHop, Random, "random");
 hop_or_word!(InterferenceHop, Intermediate, "intermediate");

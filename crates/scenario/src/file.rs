@@ -4,20 +4,20 @@ use std::path::Path;
 
 use serde::de::DeserializeOwned;
 
-use crate::error::{Error, Fault};
+use crate::error::{Error, Diagnostic};
 use crate::load::{parse_tree, read_text};
 use crate::reader;
 use crate::tree::Node;
 
 /// A TOML file whose errors are reported with line and column.
 #[derive(Clone, Debug)]
-pub struct File {
+pub struct TomlFile {
     name: String,
     text: String,
     tree: Node,
 }
 
-impl File {
+impl TomlFile {
     /// Parses `text`, the content of the file `name`.
     ///
     /// # Errors
@@ -44,7 +44,7 @@ impl File {
     /// The first error and its location: an unknown key, with the closest known one; an invalid
     /// value; a missing key.
     pub fn read<T: DeserializeOwned>(&self) -> Result<T, Error> {
-        reader::read(&self.tree).map_err(|fault| self.placed(fault))
+        reader::read(&self.tree).map_err(|fault| self.located(fault))
     }
 
     /// An error in the value at `keys` (array elements by index) or, if it is not written, in the
@@ -57,10 +57,10 @@ impl File {
                 None => break,
             }
         }
-        self.placed(Fault::new(message).at(node.origin))
+        self.located(Diagnostic::new(message).at(node.origin))
     }
 
-    fn placed(&self, fault: Fault) -> Error {
+    fn located(&self, fault: Diagnostic) -> Error {
         Error::new(fault, &self.name, &self.text, &[])
     }
 }
@@ -88,8 +88,8 @@ mod test {
         name: String,
     }
 
-    fn file(text: &str) -> File {
-        File::parse("a.toml", text.to_owned()).unwrap()
+    fn file(text: &str) -> TomlFile {
+        TomlFile::parse("a.toml", text.to_owned()).unwrap()
     }
 
     #[test]
@@ -112,7 +112,7 @@ mod test {
     #[test]
     fn invalid_toml_is_rejected() {
         for text in ["", "a = [", "\0"] {
-            assert!(File::parse("a.toml", text.to_owned()).is_err(), "{text:?}");
+            assert!(TomlFile::parse("a.toml", text.to_owned()).is_err(), "{text:?}");
         }
     }
 }

@@ -36,6 +36,7 @@ pub struct Flow {
     pub transport: Transport,
     /// TCP configuration of both ends. Default: the defaults of all keys.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<crate::schema::TcpOrPreset>")]
     pub tcp: Option<Tcp>,
     /// Aid to the sender's TCP. Default `"none"`.
     #[serde(default)]

@@ -15,7 +15,7 @@ mod file;
 mod flow;
 mod link;
 mod load;
-mod measure;
+mod real_quantity;
 mod network;
 mod preset;
 mod quantity;
@@ -24,8 +24,8 @@ mod reader;
 mod reference;
 mod scenario;
 mod schema;
-mod set;
-mod setting;
+mod overrides;
+mod file_value;
 mod show;
 mod tagged;
 mod tcp;
@@ -33,30 +33,30 @@ mod tree;
 
 pub use self::aid::Aid;
 pub use self::tcp::{Growth, Phase, Recovery, Tcp, Tick, Window};
-pub use adhoc::aodv::{Hello, Near, Repair, Search};
-pub use adhoc::arp::{Again, Resolution};
-pub use adhoc::compat::{Deviation, Part, deviations};
-pub use adhoc::dsr::{FlowState, Highest, Memory, Numbers};
-pub use adhoc::dsr_cache::{Cache, Limits, Update};
-pub use adhoc::mac::Timeout;
-pub use adhoc::routing::Static;
+pub use adhoc::aodv::{Hello, NearRepair, LocalRepairMode, RequestRetry};
+pub use adhoc::arp::{ArpRetryRule, ArpOptions};
+pub use adhoc::compat::{Deviation, DeviationScope, deviations};
+pub use adhoc::dsr::{FlowState, RequestTableHighest, RequestTableKind, RequestTableIds};
+pub use adhoc::dsr_cache::{DsrCache, PathCacheLimits, DsrUpdate};
+pub use adhoc::mac::MacTimeout;
+pub use adhoc::routing::StaticRouting;
 pub use adhoc::{
-    Adhoc, Aodv, Arp, Capture, Compat, Dcf, Dsr, Feedback, LinkRetry, LinkSignals, Mac, Mobility,
-    Model, Movement, MovementFormat, Point, Propagation, Radio, Routing, Seek, Tdma,
+    Adhoc, Aodv, Arp, CaptureRatio, Compat, Dcf, Dsr, Feedback, LinkRetry, LinkSignals, Mac, Mobility,
+    MobilityModel, MovementFile, MovementFormat, Point, Propagation, Radio, Routing, RouteProbeConfig, Tdma,
 };
 pub use error::Error;
 pub use fault::{
-    After, Change, Congestion, CutHop, CutSignal, Direction, Fault, Interference, InterferenceHop,
-    Partition, ReorderBy, Reordering, Schedule, Spacing, Waiting,
+    ChangeTrigger, HopChange, Congestion, PartitionHop, PartitionSignal, Direction, Fault, Interference, InterferenceHop,
+    Partition, ReorderMode, Reordering, Schedule, Spacing, PartitionQueue,
 };
-pub use file::{File, nearest};
+pub use file::{TomlFile, nearest};
 pub use flow::{Application, Cbr, Flow, Transport};
-pub use link::{Delay, Duplex, Errors, Link, LinkChange, Order};
-pub use measure::{Decibel, Distance, Power, Speed};
-pub use network::{Flush, Network, Override, Parallel, Path, RouterBuffer, Routers, Spread};
+pub use link::{Delay, Duplex, LinkErrors, Link, LinkOverride, DeliveryOrder};
+pub use real_quantity::{Decibel, Distance, Power, Speed};
+pub use network::{BufferFlush, Network, HopOverride, ParallelPath, Path, RouterBuffer, Routers, MultipathPolicy};
 pub use quantity::{BitRate, Frequency, Size, Time, Unit, quantity};
 pub use queue::{Discipline, Priority, Queue, Red};
 pub use reference::{Coordinate, Reference};
 pub use scenario::Scenario;
-pub use setting::{Lifetime, OrNone, Setting, Word, Words};
+pub use file_value::{Lifetime, OrNone, FileValue, Keyword, Keywords};
 pub use show::flatten;

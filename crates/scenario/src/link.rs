@@ -35,7 +35,7 @@ pub struct Link {
     /// Delivery order: `"fifo"` or `"free"`, whereby packets with a shorter delay overtake others.
     /// Default `"fifo"`.
     #[serde(default)]
-    pub order: Order,
+    pub order: DeliveryOrder,
     /// Probability that a congestion mark which the queue would set is not set. 0 to 1. Default 0.
     #[serde(default)]
     pub mark_loss: f64,
@@ -44,7 +44,7 @@ pub struct Link {
 /// Some keys of a link; keys that are left out keep the values of `[network.link]`.
 #[derive(Clone, Debug, PartialEq, Default, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, expecting = "a table with keys of a link")]
-pub struct LinkChange {
+pub struct LinkOverride {
     /// Bit rate. Default: that of `[network.link]`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate: Option<BitRate>,
@@ -68,7 +68,7 @@ pub struct LinkChange {
     pub duplex: Option<Duplex>,
     /// Delivery order: `"fifo"` or `"free"`. Default: that of `[network.link]`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub order: Option<Order>,
+    pub order: Option<DeliveryOrder>,
     /// Probability that a congestion mark is not set. 0 to 1. Default: that of `[network.link]`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mark_loss: Option<f64>,
@@ -86,10 +86,11 @@ pub enum Delay {
         uniform: (Time, Time),
     },
     /// `{ mean = "20 ms", spread = 0.5 }`: uniform in mean × (1 ± spread).
-    Around {
+    MeanSpread {
         /// Mean.
         mean: Time,
         /// Maximum deviation as a fraction of `mean`, 0 to 1. Default 0.
+        #[schemars(default)]
         spread: f64,
     },
 }
@@ -100,7 +101,7 @@ impl Delay {
         match self {
             Self::Fixed(Time(delay)) => (delay, delay),
             Self::Uniform { uniform: (Time(low), Time(high)) } => (low, high),
-            Self::Around { mean: Time(mean), spread } => {
+            Self::MeanSpread { mean: Time(mean), spread } => {
                 let reach = Duration::from_nanos((mean.as_nanos() as f64 * spread) as u64);
                 (mean.saturating_sub(reach), mean + reach)
             }
@@ -110,7 +111,7 @@ impl Delay {
 
 /// Error model of a link.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Errors {
+pub enum LinkErrors {
     /// No errors.
     None,
     /// Bit errors with this probability per bit.
@@ -121,16 +122,16 @@ pub enum Errors {
 
 impl Link {
     /// The error model in effect.
-    pub fn errors(&self) -> Errors {
+    pub fn errors(&self) -> LinkErrors {
         match (self.bit_error_rate, self.packet_error_rate) {
-            (Some(rate), _) => Errors::Bit(rate),
-            (None, Some(rate)) => Errors::Packet(rate),
-            (None, None) => Errors::None,
+            (Some(rate), _) => LinkErrors::Bit(rate),
+            (None, Some(rate)) => LinkErrors::Packet(rate),
+            (None, None) => LinkErrors::None,
         }
     }
 }
 
-impl LinkChange {
+impl LinkOverride {
     /// Returns `link` with these keys changed.
     pub fn apply_to(&self, mut link: Link) -> Link {
         if self.bit_error_rate.is_some() || self.packet_error_rate.is_some() {
@@ -172,7 +173,7 @@ pub enum Duplex {
     Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, schemars::JsonSchema,
 )]
 #[serde(rename_all = "kebab-case")]
-pub enum Order {
+pub enum DeliveryOrder {
     /// `"fifo"`: no packet arrives before its predecessor.
     #[default]
     Fifo,
@@ -189,10 +190,10 @@ impl<'de> Deserialize<'de> for Delay {
             mean: Option<Time>,
             spread: Option<f64>,
         }
-        struct Either;
+        struct DelayVisitor;
         const FORMS: &str = "a delay: \"20 ms\", { uniform = [\"10 ms\", \"30 ms\"] } \
                              or { mean = \"20 ms\", spread = 0.5 }";
-        impl<'de> Visitor<'de> for Either {
+        impl<'de> Visitor<'de> for DelayVisitor {
             type Value = Delay;
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str(FORMS)
@@ -206,12 +207,12 @@ impl<'de> Deserialize<'de> for Delay {
                         Ok(Delay::Uniform { uniform })
                     }
                     Keys { uniform: None, mean: Some(mean), spread } => {
-                        Ok(Delay::Around { mean, spread: spread.unwrap_or(0.0) })
+                        Ok(Delay::MeanSpread { mean, spread: spread.unwrap_or(0.0) })
                     }
                     _ => Err(serde::de::Error::custom(format_args!("expected {FORMS}"))),
                 }
             }
         }
-        deserializer.deserialize_any(Either)
+        deserializer.deserialize_any(DelayVisitor)
     }
 }

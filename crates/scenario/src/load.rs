@@ -7,13 +7,13 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::adhoc::compat;
-use crate::adhoc::movement::{self, Missing};
-use crate::error::{Error, Fault};
+use crate::adhoc::movement::{self, MovementFileError};
+use crate::error::{Error, Diagnostic};
 use crate::tree::{Node, Value};
-use crate::{Mobility, Network, Scenario, check, preset, reader, set};
+use crate::{Mobility, Network, Scenario, check, preset, reader, overrides};
 
 /// Maximum size of a scenario file in bytes.
-const MOST_BYTES: u64 = 16 << 20;
+const MAX_BYTES: u64 = 16 << 20;
 
 impl Scenario {
     /// Parses `text`, the content of the file `name_of_file` (whose directory is the base of a
@@ -28,11 +28,11 @@ impl Scenario {
         text: &str,
         overrides: &[(String, String)],
     ) -> Result<Self, Error> {
-        let placed = |fault: Fault| Error::new(fault, name_of_file, text, overrides);
+        let placed = |fault: Diagnostic| Error::new(fault, name_of_file, text, overrides);
         let help = "a scenario has at least name, duration, [network] and a [[flow]]";
         let mut tree = parse_tree(name_of_file, text, help)?;
         for (number, (key, value)) in overrides.iter().enumerate() {
-            set::set(&mut tree, number, key, value).map_err(placed)?;
+            overrides::apply_override(&mut tree, number, key, value).map_err(placed)?;
         }
         preset::expand(&mut tree).map_err(placed)?;
         compat::expand(&mut tree).map_err(placed)?;
@@ -42,16 +42,16 @@ impl Scenario {
         {
             let movement =
                 movement::load(named, name_of_file).map_err(|missing| match missing {
-                    Missing::File(message) => {
-                        placed(Fault::new(&message).at(tree.origin_of("network.mobility.file")))
+                    MovementFileError::Unreadable(message) => {
+                        placed(Diagnostic::new(&message).at(tree.origin_of("network.mobility.file")))
                     }
-                    Missing::Wrong(error) => error,
+                    MovementFileError::Invalid(error) => error,
                 })?;
             adhoc.movement = Some(Arc::new(movement));
         }
         scenario.resolve();
-        check::check(&scenario).map_err(|problem| placed(problem.in_tree(&tree)))?;
-        scenario.write_out_copies();
+        check::check(&scenario).map_err(|problem| placed(problem.locate(&tree)))?;
+        scenario.expand_copies();
         Ok(scenario)
     }
 
@@ -73,76 +73,76 @@ impl Scenario {
 
 /// Parses the text of a file; `help` is the hint for an empty file.
 pub(crate) fn parse_tree(name: &str, text: &str, help: &str) -> Result<Node, Error> {
-    if text.len() as u64 > MOST_BYTES {
+    if text.len() as u64 > MAX_BYTES {
         return Err(too_large(name));
     }
     if text.contains('\0') {
         let help = "a scenario is a TOML file";
-        return Err(Error::of_file(name, "this is a binary file", help));
+        return Err(Error::in_file(name, "this is a binary file", help));
     }
     let tree = Node::parse(text).map_err(|fault| Error::new(fault, name, text, &[]))?;
     if matches!(&tree.value, Value::Table(entries) if entries.is_empty()) {
-        return Err(Error::of_file(name, "this file is empty", help));
+        return Err(Error::in_file(name, "this file is empty", help));
     }
     Ok(tree)
 }
 
 fn too_large(name: &str) -> Error {
-    Error::of_file(name, "this file is larger than 16 MiB", "scenarios have a few hundred lines")
+    Error::in_file(name, "this file is larger than 16 MiB", "scenarios have a few hundred lines")
 }
 
 pub(crate) fn read_text(path: &Path, name: &str) -> Result<String, Error> {
-    let bytes = read_bytes(path, MOST_BYTES).map_err(|unreadable| match unreadable {
-        Unreadable::TooLarge(_) => too_large(name),
-        Unreadable::Directory => {
-            Error::of_file(name, &unreadable.to_string(), "specify a scenario file in it")
+    let bytes = read_bytes(path, MAX_BYTES).map_err(|unreadable| match unreadable {
+        ReadFailure::TooLarge(_) => too_large(name),
+        ReadFailure::Directory => {
+            Error::in_file(name, &unreadable.to_string(), "specify a scenario file in it")
         }
-        _ => Error::of_file(name, &unreadable.to_string(), ""),
+        _ => Error::in_file(name, &unreadable.to_string(), ""),
     })?;
     String::from_utf8(bytes).map_err(|error| {
         let at = error.utf8_error().valid_up_to();
         let message = format!("this is not UTF-8 text: byte {} of the file", at + 1);
-        Error::of_file(name, &message, "a scenario is a TOML file")
+        Error::in_file(name, &message, "a scenario is a TOML file")
     })
 }
 
 /// Reason why a file was not read.
-pub(crate) enum Unreadable {
+pub(crate) enum ReadFailure {
     Directory,
-    Irregular,
+    NotRegular,
     /// The file has more bytes than this maximum.
     TooLarge(u64),
-    Failed(std::io::Error),
+    Io(std::io::Error),
 }
 
-impl fmt::Display for Unreadable {
+impl fmt::Display for ReadFailure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Directory => f.write_str("this is a directory"),
-            Self::Irregular => f.write_str("this is not a regular file"),
+            Self::NotRegular => f.write_str("this is not a regular file"),
             Self::TooLarge(most) => write!(f, "this file is larger than {} MiB", most >> 20),
-            Self::Failed(error) => error.fmt(f),
+            Self::Io(error) => error.fmt(f),
         }
     }
 }
 
 /// Reads the regular file at `path`, of at most `most` bytes.
-pub(crate) fn read_bytes(path: &Path, most: u64) -> Result<Vec<u8>, Unreadable> {
+pub(crate) fn read_bytes(path: &Path, most: u64) -> Result<Vec<u8>, ReadFailure> {
     // Checked before the file is opened, because opening a FIFO blocks until its other end is
     // opened.
-    let about = std::fs::metadata(path).map_err(Unreadable::Failed)?;
+    let about = std::fs::metadata(path).map_err(ReadFailure::Io)?;
     if about.is_dir() {
-        return Err(Unreadable::Directory);
+        return Err(ReadFailure::Directory);
     }
     if !about.is_file() {
-        return Err(Unreadable::Irregular);
+        return Err(ReadFailure::NotRegular);
     }
     if about.len() > most {
-        return Err(Unreadable::TooLarge(most));
+        return Err(ReadFailure::TooLarge(most));
     }
     let mut bytes = Vec::new();
-    let file = File::open(path).map_err(Unreadable::Failed)?;
+    let file = File::open(path).map_err(ReadFailure::Io)?;
     // The file may have grown since.
-    file.take(most + 1).read_to_end(&mut bytes).map_err(Unreadable::Failed)?;
-    if bytes.len() as u64 > most { Err(Unreadable::TooLarge(most)) } else { Ok(bytes) }
+    file.take(most + 1).read_to_end(&mut bytes).map_err(ReadFailure::Io)?;
+    if bytes.len() as u64 > most { Err(ReadFailure::TooLarge(most)) } else { Ok(bytes) }
 }

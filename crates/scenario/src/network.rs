@@ -7,7 +7,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use crate::tagged::{self, Tagged};
 use driftway_base::Rate;
 
-use crate::{Adhoc, BitRate, CutSignal, Fault, Link, LinkChange, ReorderBy, Time};
+use crate::{Adhoc, BitRate, PartitionSignal, Fault, Link, LinkOverride, ReorderMode, Time};
 
 /// Network, `[network]`; the key `kind` selects the variant.
 #[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
@@ -30,7 +30,7 @@ pub struct Path {
     /// Distribution of packets over several routes to the same destination: `"round-robin"` or
     /// `"random"`. Default `"round-robin"`.
     #[serde(default)]
-    pub spread: Spread,
+    pub spread: MultipathPolicy,
     /// Link of every hop.
     pub link: Link,
     /// Route failure handling of the routers: `[network.routers]`. Default: none; with a partition
@@ -39,10 +39,10 @@ pub struct Path {
     pub routers: Option<Routers>,
     /// Deviations of single hops from `network.link`: `[[network.override]]`. Default: none.
     #[serde(default, rename = "override", skip_serializing_if = "Vec::is_empty")]
-    pub overrides: Vec<Override>,
+    pub overrides: Vec<HopOverride>,
     /// Additional routes parallel to the chain: `[[network.parallel]]`. Default: none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub parallel: Vec<Parallel>,
+    pub parallel: Vec<ParallelPath>,
     /// Faults and their schedule: `[[network.fault]]`. Default: none.
     #[serde(default, rename = "fault", skip_serializing_if = "Vec::is_empty")]
     pub faults: Vec<Fault>,
@@ -50,7 +50,7 @@ pub struct Path {
 
 impl Path {
     /// Link of hop `hop` (1 … `hops`), with the overrides applied in the order of the file.
-    pub fn link_of(&self, hop: u32) -> Link {
+    pub fn hop_link(&self, hop: u32) -> Link {
         let changes = self.overrides.iter().filter(|o| o.hop == hop);
         changes.fold(self.link.clone(), |link, o| o.link.apply_to(link))
     }
@@ -65,19 +65,19 @@ impl Path {
             }
         }
         let notifies =
-            |fault: &Fault| matches!(fault, Fault::Partition(cut) if cut.signal == CutSignal::Rfn);
+            |fault: &Fault| matches!(fault, Fault::Partition(cut) if cut.signal == PartitionSignal::Rfn);
         if self.faults.iter().any(notifies) {
             self.routers.get_or_insert_default();
         }
         let mut faults = std::mem::take(&mut self.faults);
         for fault in &mut faults {
             if let Fault::Congestion(flood) = fault {
-                let BitRate(hop) = self.link_of(flood.hop).rate;
+                let BitRate(hop) = self.hop_link(flood.hop).rate;
                 let twice = BitRate(Rate::from_bps(hop.as_bps().saturating_mul(2)));
                 flood.rate.get_or_insert(twice);
             }
             if let Fault::Reordering(fault) = fault
-                && fault.how == ReorderBy::Reverse
+                && fault.how == ReorderMode::Reverse
             {
                 fault.at_most = Some(Time(fault.at_most()));
             }
@@ -86,7 +86,7 @@ impl Path {
     }
 
     /// Link of every hop of a parallel route.
-    pub fn link_beside(&self, route: &Parallel) -> Link {
+    pub fn parallel_link(&self, route: &ParallelPath) -> Link {
         route.link.apply_to(self.link.clone())
     }
 }
@@ -94,18 +94,20 @@ impl Path {
 /// Deviation of one hop, `[[network.override]]`: any key of `[network.link]`, which replaces the
 /// value of that table (a `queue` is replaced as a whole).
 #[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
-pub struct Override {
+#[schemars(deny_unknown_fields)]
+pub struct HopOverride {
     /// Number of the hop, 1 to `network.hops`.
     pub hop: u32,
     /// Keys of the link that differ.
     #[serde(flatten)]
-    pub link: LinkChange,
+    pub link: LinkOverride,
 }
 
 /// Additional route between two nodes of the chain, `[[network.parallel]]`, with its own nodes and
 /// links; any key of `[network.link]` changes its links.
 #[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
-pub struct Parallel {
+#[schemars(deny_unknown_fields)]
+pub struct ParallelPath {
     /// Node of the chain at which it begins.
     pub from: u32,
     /// Node of the chain at which it ends, after `network.parallel.from`.
@@ -116,10 +118,11 @@ pub struct Parallel {
     /// they know from an RFN that all other routes have failed; false: it carries its share of the
     /// packets. Default false.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
+    #[schemars(default)]
     pub standby: bool,
     /// Keys that differ from `[network.link]`.
     #[serde(flatten)]
-    pub link: LinkChange,
+    pub link: LinkOverride,
 }
 
 /// Route failure handling of the routers, `[network.routers]`, with partitions that have
@@ -129,7 +132,7 @@ pub struct Parallel {
 pub struct Routers {
     /// Time for which a router considers a route failed after an RFN of another router, because an
     /// RRN may be lost; the default is TCP-F's route failure timeout. Default 20 s.
-    pub believes: Time,
+    pub rfn_lifetime: Time,
     /// Buffer for packets that have no route, such as `{ packets = 20, flush = "route" }`
     /// (chandran-1998 §6.1). Default: none, they are dropped.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -138,7 +141,7 @@ pub struct Routers {
 
 impl Default for Routers {
     fn default() -> Self {
-        Self { believes: Time::from_millis(20_000), buffer: None }
+        Self { rfn_lifetime: Time::from_millis(20_000), buffer: None }
     }
 }
 
@@ -151,7 +154,7 @@ pub struct RouterBuffer {
     pub packets: u32,
     /// Trigger that releases the buffered packets: `"route"` or `"rrn"`. Default `"route"`.
     #[serde(default)]
-    pub flush: Flush,
+    pub flush: BufferFlush,
 }
 
 /// Trigger that releases the buffered packets of a router.
@@ -159,7 +162,7 @@ pub struct RouterBuffer {
     Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, schemars::JsonSchema,
 )]
 #[serde(rename_all = "kebab-case")]
-pub enum Flush {
+pub enum BufferFlush {
     /// `"route"`: any route to the destination.
     #[default]
     Route,
@@ -173,7 +176,7 @@ pub enum Flush {
     Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, schemars::JsonSchema,
 )]
 #[serde(rename_all = "kebab-case")]
-pub enum Spread {
+pub enum MultipathPolicy {
     /// `"round-robin"`: in turn.
     #[default]
     RoundRobin,
@@ -220,17 +223,17 @@ impl<'de> Deserialize<'de> for Network {
     }
 }
 
-impl<'de> Deserialize<'de> for Override {
+impl<'de> Deserialize<'de> for HopOverride {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let ([hop], [], link) = tagged::with_own(deserializer, ["hop"], [], OVERRIDE_KEYS)?;
+        let ([hop], [], link) = tagged::deserialize_with_own_keys(deserializer, ["hop"], [], OVERRIDE_KEYS)?;
         Ok(Self { hop, link })
     }
 }
 
-impl<'de> Deserialize<'de> for Parallel {
+impl<'de> Deserialize<'de> for ParallelPath {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let ([from, to, hops], [standby], link) =
-            tagged::with_own(deserializer, ["from", "to", "hops"], ["standby"], PARALLEL_KEYS)?;
+            tagged::deserialize_with_own_keys(deserializer, ["from", "to", "hops"], ["standby"], PARALLEL_KEYS)?;
         Ok(Self { from, to, hops, standby, link })
     }
 }

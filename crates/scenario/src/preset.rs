@@ -2,11 +2,11 @@
 //! file before the file is deserialized: it provides defaults only, and its values are parsed and
 //! checked like written ones.
 
-use crate::error::{Fault, unknown_word};
+use crate::error::{Diagnostic, unknown_word};
 use crate::tree::{Entry, Node, Value};
 
 /// The key of a preset.
-pub(crate) const KEY: &str = "preset";
+pub(crate) const PRESET_KEY: &str = "preset";
 
 /// A named TCP configuration. All presets set the same keys, so that they are interchangeable; the
 /// keys that none of them sets (`mss`, `window`, `ecn`, `nagle`, `keep_alive`, `msl`) keep the
@@ -18,12 +18,12 @@ struct Preset {
 }
 
 const PRESETS: &[Preset] = &[
-    Preset { name: "tahoe-1988", keys: &[r#"recovery = "tahoe""#, BSD, PLAIN] },
-    Preset { name: "reno-bsd", keys: &[r#"recovery = "reno""#, BSD, PLAIN] },
-    Preset { name: "newreno", keys: &[r#"recovery = "newreno""#, RFC, PLAIN] },
-    Preset { name: "sack", keys: &[r#"recovery = "sack""#, RFC, PLAIN] },
+    Preset { name: "tahoe-1988", keys: &[r#"recovery = "tahoe""#, BSD, NO_EXTENSIONS] },
+    Preset { name: "reno-bsd", keys: &[r#"recovery = "reno""#, BSD, NO_EXTENSIONS] },
+    Preset { name: "newreno", keys: &[r#"recovery = "newreno""#, RFC, NO_EXTENSIONS] },
+    Preset { name: "sack", keys: &[r#"recovery = "sack""#, RFC, NO_EXTENSIONS] },
     Preset { name: "linux", keys: &[r#"recovery = "rack-tlp""#, LINUX] },
-    Preset { name: "ns-2", keys: &[r#"recovery = "reno""#, NS2, PLAIN] },
+    Preset { name: "ns-2", keys: &[r#"recovery = "reno""#, NS2, NO_EXTENSIONS] },
 ];
 
 /// Timers of 4.4BSD (netinet/tcp_timer.h, tcp_subr.c). Before the first measurement its timeout is
@@ -102,7 +102,7 @@ clear_srtt_after = 4
 "#;
 
 /// No extension of loss recovery later than SACK, and no behaviour specific to Linux.
-const PLAIN: &str = r#"
+const NO_EXTENSIONS: &str = r#"
 slow_start_by_bytes = false
 ssthresh_from_cwnd = false
 recovery_keeps_ssthresh = false
@@ -153,13 +153,13 @@ challenge_old_acks = true
 "#;
 
 /// Names of all presets.
-pub(crate) fn names() -> Vec<&'static str> {
+pub(crate) fn preset_names() -> Vec<&'static str> {
     PRESETS.iter().map(|preset| preset.name).collect()
 }
 
 /// Inserts the presets of the flows under their written keys. In a network with `compat = "ns-2"`,
 /// flows without a preset get the values of ns-2.35.
-pub(crate) fn expand(tree: &mut Node) -> Result<(), Fault> {
+pub(crate) fn expand(tree: &mut Node) -> Result<(), Diagnostic> {
     let compat = tree.get("network").and_then(|network| network.get("compat"));
     let of_ns2 =
         compat.is_some_and(|compat| matches!(&compat.value, Value::String(s) if s == "ns-2"));
@@ -168,15 +168,15 @@ pub(crate) fn expand(tree: &mut Node) -> Result<(), Fault> {
     };
     for flow in flows {
         if let Some(tcp) = flow.get_mut("tcp") {
-            lay_under(tcp)?;
+            apply_preset(tcp)?;
         }
-        let named = flow.get("tcp").is_some_and(|tcp| tcp.get(KEY).is_some());
+        let named = flow.get("tcp").is_some_and(|tcp| tcp.get(PRESET_KEY).is_some());
         let udp = flow
             .get("transport")
             .is_some_and(|t| matches!(&t.value, Value::String(s) if s == "udp"));
         if of_ns2 && !named && !udp {
             let mut keys = Node::parse(&format!("[tcp]\n{NS2}"))?;
-            keys.move_to(flow.origin);
+            keys.set_origin(flow.origin);
             if let (Value::Table(written), Value::Table(keys)) = (&mut flow.value, keys.value) {
                 merge(written, keys);
             }
@@ -185,23 +185,23 @@ pub(crate) fn expand(tree: &mut Node) -> Result<(), Fault> {
     Ok(())
 }
 
-fn lay_under(tcp: &mut Node) -> Result<(), Fault> {
+fn apply_preset(tcp: &mut Node) -> Result<(), Diagnostic> {
     if let Value::String(_) = tcp.value {
-        tcp.expand_to_table(KEY);
+        tcp.expand_to_table(PRESET_KEY);
     }
-    let Some(preset) = tcp.get(KEY) else { return Ok(()) };
+    let Some(preset) = tcp.get(PRESET_KEY) else { return Ok(()) };
     let origin = preset.origin;
     let Value::String(name) = &preset.value else {
-        let help = format!("presets are {}", names().join(", "));
-        return Err(Fault::new(&format!("this is not the name of a preset\n{help}")).at(origin));
+        let help = format!("presets are {}", preset_names().join(", "));
+        return Err(Diagnostic::new(&format!("this is not the name of a preset\n{help}")).at(origin));
     };
     let Some(preset) = PRESETS.iter().find(|preset| preset.name == name) else {
-        return Err(Fault::new(&unknown_word(name, &names())).at(origin));
+        return Err(Diagnostic::new(&unknown_word(name, &preset_names())).at(origin));
     };
     let Value::Table(written) = &mut tcp.value else { return Ok(()) };
     for keys in preset.keys {
         let mut keys = Node::parse(keys)?;
-        keys.move_to(origin);
+        keys.set_origin(origin);
         if let Value::Table(keys) = keys.value {
             merge(written, keys);
         }

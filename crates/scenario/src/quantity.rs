@@ -8,7 +8,7 @@ use serde::de::{Unexpected, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::error::quoted;
-use crate::measure::unknown_unit;
+use crate::real_quantity::unknown_unit;
 use crate::{Distance, Speed};
 
 /// A duration: `ns`, `us`, `ms`, `s`, `min`, `h`.
@@ -152,7 +152,7 @@ fn read(text: &str, units: Units, example: &str) -> Result<u64, String> {
     }
     value *= u128::from(*steps);
     let finer = || format!("`{found}` is finer than 1 {}, the smallest step", units[0].0);
-    value += part(fraction, *steps, value).ok_or_else(finer)?;
+    value += fraction_steps(fraction, *steps, value).ok_or_else(finer)?;
     u64::try_from(value).map_err(|_| too_large())
 }
 
@@ -163,7 +163,7 @@ const ROUNDING: f64 = 1e-14;
 /// Converts the digits after the decimal point, of a unit with `unit` steps, to steps. Digits finer
 /// than a step are rounded if a double could not represent them in addition to `whole` steps;
 /// otherwise the result is `None`.
-fn part(digits: &str, unit: u64, whole: u128) -> Option<u128> {
+fn fraction_steps(digits: &str, unit: u64, whole: u128) -> Option<u128> {
     // In integers, so that 0.1 s is exactly 10⁸ ns. 25 digits times the steps of an hour fit.
     let digits = digits.trim_end_matches('0');
     if digits.len() > 25 {

@@ -7,16 +7,16 @@ use serde::de::{
 };
 use serde::forward_to_deserialize_any;
 
-use crate::error::Fault;
+use crate::error::Diagnostic;
 use crate::tree::{Entry, Node, Value};
 
 /// Deserializes a `T` from `node`.
-pub(crate) fn read<'de, T: Deserialize<'de>>(node: &Node) -> Result<T, Fault> {
+pub(crate) fn read<'de, T: Deserialize<'de>>(node: &Node) -> Result<T, Diagnostic> {
     T::deserialize(Reader(node))
 }
 
 /// Errors that are detected after the value itself was read get its origin as well.
-fn read_at<'de, T: DeserializeSeed<'de>>(node: &Node, seed: T) -> Result<T::Value, Fault> {
+fn read_at<'de, T: DeserializeSeed<'de>>(node: &Node, seed: T) -> Result<T::Value, Diagnostic> {
     seed.deserialize(Reader(node)).map_err(|fault| fault.at(node.origin))
 }
 
@@ -24,19 +24,19 @@ fn read_at<'de, T: DeserializeSeed<'de>>(node: &Node, seed: T) -> Result<T::Valu
 struct Reader<'a>(&'a Node);
 
 impl<'de> Deserializer<'de> for Reader<'_> {
-    type Error = Fault;
+    type Error = Diagnostic;
 
-    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Fault> {
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Diagnostic> {
         let value = match &self.0.value {
             Value::String(text) => visitor.visit_str(text),
             Value::Integer(number) => match (u64::try_from(*number), i64::try_from(*number)) {
                 (Ok(number), _) => visitor.visit_u64(number),
                 (_, Ok(number)) => visitor.visit_i64(number),
-                _ => Err(Fault::new("this number is too large")),
+                _ => Err(Diagnostic::new("this number is too large")),
             },
             Value::Float(number) => visitor.visit_f64(*number),
             Value::Boolean(yes) => visitor.visit_bool(*yes),
-            Value::Datetime => Err(Fault::invalid_type(Unexpected::Other("a date"), &visitor)),
+            Value::Datetime => Err(Diagnostic::invalid_type(Unexpected::Other("a date"), &visitor)),
             Value::Array(nodes) => {
                 let mut elements = Elements(nodes);
                 visitor.visit_seq(&mut elements).and_then(|value| match elements.0 {
@@ -44,7 +44,7 @@ impl<'de> Deserializer<'de> for Reader<'_> {
                     [first, ..] => {
                         let fits = nodes.len() - elements.0.len();
                         let message = format!("too many values: expected {fits}");
-                        Err(Fault::new(&message).at(first.origin))
+                        Err(Diagnostic::new(&message).at(first.origin))
                     }
                 })
             }
@@ -53,7 +53,7 @@ impl<'de> Deserializer<'de> for Reader<'_> {
         value.map_err(|fault| fault.at(self.0.origin))
     }
 
-    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Fault> {
+    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Diagnostic> {
         visitor.visit_some(self)
     }
 
@@ -61,7 +61,7 @@ impl<'de> Deserializer<'de> for Reader<'_> {
         self,
         _: &'static str,
         visitor: V,
-    ) -> Result<V::Value, Fault> {
+    ) -> Result<V::Value, Diagnostic> {
         visitor.visit_newtype_struct(self)
     }
 
@@ -70,12 +70,12 @@ impl<'de> Deserializer<'de> for Reader<'_> {
         _: &'static str,
         known: &'static [&'static str],
         visitor: V,
-    ) -> Result<V::Value, Fault> {
+    ) -> Result<V::Value, Diagnostic> {
         let value = match &self.0.value {
-            Value::String(name) => visitor.visit_enum(Choice { name, entry: None }),
+            Value::String(name) => visitor.visit_enum(VariantReader { name, entry: None }),
             Value::Table(entries) => match entries.as_slice() {
-                [entry] => visitor.visit_enum(Choice { name: &entry.key, entry: Some(entry) }),
-                _ => Err(Fault::custom(format_args!(
+                [entry] => visitor.visit_enum(VariantReader { name: &entry.key, entry: Some(entry) }),
+                _ => Err(Diagnostic::custom(format_args!(
                     "expected one of {}, found {} keys",
                     known.join(", "),
                     entries.len()
@@ -96,12 +96,12 @@ impl<'de> Deserializer<'de> for Reader<'_> {
 struct Elements<'a>(&'a [Node]);
 
 impl<'de> SeqAccess<'de> for &mut Elements<'_> {
-    type Error = Fault;
+    type Error = Diagnostic;
 
     fn next_element_seed<T: DeserializeSeed<'de>>(
         &mut self,
         seed: T,
-    ) -> Result<Option<T::Value>, Fault> {
+    ) -> Result<Option<T::Value>, Diagnostic> {
         let Some((first, rest)) = self.0.split_first() else { return Ok(None) };
         self.0 = rest;
         read_at(first, seed).map(Some)
@@ -127,72 +127,72 @@ impl<'a> Keys<'a> {
 }
 
 impl<'de> MapAccess<'de> for Keys<'_> {
-    type Error = Fault;
+    type Error = Diagnostic;
 
     fn next_key_seed<K: DeserializeSeed<'de>>(
         &mut self,
         seed: K,
-    ) -> Result<Option<K::Value>, Fault> {
+    ) -> Result<Option<K::Value>, Diagnostic> {
         self.current = self.rest.next();
         let Some(entry) = self.current else { return Ok(None) };
         let key = seed.deserialize(entry.key.as_str().into_deserializer());
-        key.map(Some).map_err(|fault: Fault| fault.at(entry.origin))
+        key.map(Some).map_err(|fault: Diagnostic| fault.at(entry.origin))
     }
 
-    fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value, Fault> {
+    fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value, Diagnostic> {
         match self.current {
             Some(entry) => read_at(&entry.node, seed),
-            None => Err(Fault::new("a value was requested before its key")),
+            None => Err(Diagnostic::new("a value was requested before its key")),
         }
     }
 }
 
 /// A variant: `"word"`, or `{ word = … }`.
-struct Choice<'a> {
+struct VariantReader<'a> {
     name: &'a str,
     entry: Option<&'a Entry>,
 }
 
-impl<'de> EnumAccess<'de> for Choice<'_> {
-    type Error = Fault;
+impl<'de> EnumAccess<'de> for VariantReader<'_> {
+    type Error = Diagnostic;
     type Variant = Self;
 
-    fn variant_seed<V: DeserializeSeed<'de>>(self, seed: V) -> Result<(V::Value, Self), Fault> {
+    fn variant_seed<V: DeserializeSeed<'de>>(self, seed: V) -> Result<(V::Value, Self), Diagnostic> {
         let name = seed.deserialize(self.name.into_deserializer());
         match (name, self.entry) {
-            (Err(fault), Some(entry)) => Err(Fault::at(fault, entry.origin)),
+            (Err(fault), Some(entry)) => Err(Diagnostic::at(fault, entry.origin)),
             (name, _) => Ok((name?, self)),
         }
     }
 }
 
-impl Choice<'_> {
-    fn unfit<T>(&self) -> Result<T, Fault> {
+impl VariantReader<'_> {
+    fn wrong_form<T>(&self) -> Result<T, Diagnostic> {
         let name = self.name;
-        Err(Fault::new(&match self.entry {
+        Err(Diagnostic::new(&match self.entry {
             Some(_) => format!("`{name}` has no value\nwrite \"{name}\""),
             None => format!("`{name}` needs a value\nwrite {{ {name} = … }}"),
         }))
     }
 }
 
-impl<'de> VariantAccess<'de> for Choice<'_> {
-    type Error = Fault;
+impl<'de> VariantAccess<'de> for VariantReader<'_> {
+    type Error = Diagnostic;
 
-    fn unit_variant(self) -> Result<(), Fault> {
-        self.entry.map_or(Ok(()), |_| self.unfit())
+    fn unit_variant(self) -> Result<(), Diagnostic> {
+        self.entry.map_or(Ok(()), |_| self.wrong_form())
     }
-    fn newtype_variant_seed<T: DeserializeSeed<'de>>(self, seed: T) -> Result<T::Value, Fault> {
-        self.entry.map_or_else(|| self.unfit(), |entry| read_at(&entry.node, seed))
+    fn newtype_variant_seed<T: DeserializeSeed<'de>>(self, seed: T) -> Result<T::Value, Diagnostic> {
+        self.entry.map_or_else(|| self.wrong_form(), |entry| read_at(&entry.node, seed))
     }
-    fn tuple_variant<V: Visitor<'de>>(self, _: usize, _: V) -> Result<V::Value, Fault> {
-        self.unfit()
+    fn tuple_variant<V: Visitor<'de>>(self, _: usize, _: V) -> Result<V::Value, Diagnostic> {
+        self.wrong_form()
     }
     fn struct_variant<V: Visitor<'de>>(
         self,
         _: &'static [&'static str],
         _: V,
-    ) -> Result<V::Value, Fault> {
-        self.unfit()
+    ) -> Result<V::Value, Diagnostic> {
+        self.wrong_form()
     }
 }

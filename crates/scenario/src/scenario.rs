@@ -45,7 +45,7 @@ impl Scenario {
     }
 
     /// Expands identical flows into one flow each.
-    pub(crate) fn write_out_copies(&mut self) {
+    pub(crate) fn expand_copies(&mut self) {
         let flows = std::mem::take(&mut self.flows);
         let copies = flows.into_iter().flat_map(|flow| {
             let copies = flow.copies as usize;

@@ -5,12 +5,25 @@ use std::fmt::Write;
 use toml::{Table, Value};
 
 use crate::Scenario;
+use crate::schema::Keys;
+
+/// Maximum width of a line of a comment.
+const WIDTH: usize = 100;
 
 impl Scenario {
     /// Formats the scenario as a TOML file with all defaults, which parses to the same scenario.
     pub fn show(&self) -> String {
         let mut out = String::new();
-        section(&mut out, "", &self.table());
+        write_section(&mut out, "", &self.table(), None);
+        out
+    }
+
+    /// Formats the scenario like [`Scenario::show`], with the documentation of each key as a comment
+    /// above it.
+    pub fn show_documented(&self) -> String {
+        let mut out = String::new();
+        let schema = Self::schema();
+        section(&mut out, "", &self.table(), Some(Keys::of_file(&schema)));
         out
     }
 
@@ -26,21 +39,21 @@ impl Scenario {
 pub fn flatten(scenario: &Scenario) -> Vec<(String, String)> {
     let mut pairs = Vec::new();
     for (key, value) in scenario.table() {
-        leaves(key, &value, &mut pairs);
+        collect_leaves(key, &value, &mut pairs);
     }
     pairs
 }
 
-fn leaves(path: String, value: &Value, pairs: &mut Vec<(String, String)>) {
+fn collect_leaves(path: String, value: &Value, pairs: &mut Vec<(String, String)>) {
     match value {
         Value::Table(table) => {
             for (key, value) in table {
-                leaves(format!("{path}.{key}"), value, pairs);
+                collect_leaves(format!("{path}.{key}"), value, pairs);
             }
         }
         Value::Array(values) => {
             for (number, value) in values.iter().enumerate() {
-                leaves(format!("{path}.{number}"), value, pairs);
+                collect_leaves(format!("{path}.{number}"), value, pairs);
             }
         }
         Value::String(text) => {
@@ -56,25 +69,51 @@ fn is_inline(table: &Table) -> bool {
     table.len() <= 3 && table.values().all(|value| value.as_table().is_none_or(is_inline))
 }
 
-/// Writes the keys of the table at `path`: inline values first, then tables with a heading.
-fn section(out: &mut String, path: &str, table: &Table) {
+/// Writes the keys of the table at `path`: inline values first, then tables with a heading. With
+/// `keys`, each key has its documentation above it, and no table is inline.
+fn write_section(out: &mut String, path: &str, table: &Table, keys: Option<Keys<'_>>) {
+    let comment = |out: &mut String, key: &str| {
+        let text = keys.and_then(|keys| keys.documentation(table, key));
+        text.into_iter().for_each(|text| write_comment(out, text));
+    };
     let mut later = Vec::new();
     for (key, value) in table {
         match value {
-            Value::Table(inner) if !is_inline(inner) => later.push((key, "[", "]", inner)),
+            Value::Table(inner) if keys.is_some() || !is_inline(inner) => {
+                later.push((key, "[", "]", inner));
+            }
             Value::Array(values) if !values.is_empty() && values.iter().all(Value::is_table) => {
                 let tables = values.iter().filter_map(Value::as_table);
                 later.extend(tables.map(|inner| (key, "[[", "]]", inner)));
             }
             _ => {
+                comment(out, key);
                 // Writing to a String does not fail.
                 let _ = writeln!(out, "{key} = {value}");
             }
         }
     }
     for (key, open, close, inner) in later {
-        let path = if path.is_empty() { key.clone() } else { format!("{path}.{key}") };
-        let _ = write!(out, "\n{open}{path}{close}\n");
-        section(out, &path, inner);
+        let below = if path.is_empty() { key.clone() } else { format!("{path}.{key}") };
+        out.push('\n');
+        comment(out, key);
+        let _ = writeln!(out, "{open}{below}{close}");
+        write_section(out, &below, inner, keys.and_then(|keys| keys.key(table, key)));
+    }
+}
+
+/// Writes `text` as a comment with lines of at most [`WIDTH`] characters.
+fn write_comment(out: &mut String, text: &str) {
+    for paragraph in text.split("\n\n") {
+        let mut line = String::from("#");
+        for word in paragraph.split_whitespace() {
+            if line.chars().count() + 1 + word.chars().count() > WIDTH {
+                let _ = writeln!(out, "{line}");
+                line.replace_range(1.., "");
+            }
+            line.push(' ');
+            line.push_str(word);
+        }
+        let _ = writeln!(out, "{line}");
     }
 }

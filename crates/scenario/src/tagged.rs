@@ -60,7 +60,7 @@ where
 
 /// Deserializes a table with the keys `counts` and `flags` in addition to those of `T`; `known`
 /// lists all keys. Missing flags are false.
-pub(crate) fn with_own<'de, D, T, const N: usize, const M: usize>(
+pub(crate) fn deserialize_with_own_keys<'de, D, T, const N: usize, const M: usize>(
     deserializer: D,
     counts: [&'static str; N],
     flags: [&'static str; M],
@@ -70,17 +70,17 @@ where
     D: Deserializer<'de>,
     T: Deserialize<'de>,
 {
-    deserializer.deserialize_map(Own { counts, flags, known, rest: PhantomData })
+    deserializer.deserialize_map(OwnKeysVisitor { counts, flags, known, rest: PhantomData })
 }
 
-struct Own<T, const N: usize, const M: usize> {
+struct OwnKeysVisitor<T, const N: usize, const M: usize> {
     counts: [&'static str; N],
     flags: [&'static str; M],
     known: &'static [&'static str],
     rest: PhantomData<T>,
 }
 
-impl<'de, T, const N: usize, const M: usize> Visitor<'de> for Own<T, N, M>
+impl<'de, T, const N: usize, const M: usize> Visitor<'de> for OwnKeysVisitor<T, N, M>
 where
     T: Deserialize<'de>,
 {
@@ -90,8 +90,8 @@ where
     }
     fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Self::Value, A::Error> {
         let (mut found, mut on) = ([None; N], [false; M]);
-        let names = Names { counts: &self.counts, flags: &self.flags, known: self.known };
-        let others = Others { map, names, found: &mut found, on: &mut on };
+        let names = KeyNames { counts: &self.counts, flags: &self.flags, known: self.known };
+        let others = RemainingKeys { map, names, found: &mut found, on: &mut on };
         let rest = T::deserialize(MapAccessDeserializer::new(others))?;
         let mut counts = [0; N];
         for ((count, found), name) in counts.iter_mut().zip(found).zip(self.counts) {
@@ -103,21 +103,21 @@ where
 
 /// Names of keys.
 #[derive(Clone, Copy)]
-struct Names<'a> {
+struct KeyNames<'a> {
     counts: &'a [&'static str],
     flags: &'a [&'static str],
     known: &'static [&'static str],
 }
 
 /// The other keys of a table; the values of its own keys are stored in `found` and `on`.
-struct Others<'a, A> {
+struct RemainingKeys<'a, A> {
     map: A,
-    names: Names<'a>,
+    names: KeyNames<'a>,
     found: &'a mut [Option<u32>],
     on: &'a mut [bool],
 }
 
-impl<'de, A: MapAccess<'de>> MapAccess<'de> for Others<'_, A> {
+impl<'de, A: MapAccess<'de>> MapAccess<'de> for RemainingKeys<'_, A> {
     type Error = A::Error;
 
     fn next_key_seed<K: DeserializeSeed<'de>>(
@@ -126,12 +126,12 @@ impl<'de, A: MapAccess<'de>> MapAccess<'de> for Others<'_, A> {
     ) -> Result<Option<K::Value>, A::Error> {
         let mut seed = Some(seed);
         loop {
-            let key = Key { seed: &mut seed, names: self.names };
+            let key = KeySeed { seed: &mut seed, names: self.names };
             match self.map.next_key_seed(key)? {
                 None => return Ok(None),
-                Some(Which::Other(key)) => return Ok(Some(key)),
-                Some(Which::Count(i)) => self.found[i] = Some(self.map.next_value()?),
-                Some(Which::Flag(i)) => self.on[i] = self.map.next_value()?,
+                Some(KeyKind::Other(key)) => return Ok(Some(key)),
+                Some(KeyKind::Count(i)) => self.found[i] = Some(self.map.next_value()?),
+                Some(KeyKind::Flag(i)) => self.on[i] = self.map.next_value()?,
             }
         }
     }
@@ -141,41 +141,41 @@ impl<'de, A: MapAccess<'de>> MapAccess<'de> for Others<'_, A> {
     }
 }
 
-struct Key<'a, K> {
+struct KeySeed<'a, K> {
     seed: &'a mut Option<K>,
-    names: Names<'a>,
+    names: KeyNames<'a>,
 }
 
-enum Which<T> {
+enum KeyKind<T> {
     Count(usize),
     Flag(usize),
     Other(T),
 }
 
-impl<'de, K: DeserializeSeed<'de>> DeserializeSeed<'de> for Key<'_, K> {
-    type Value = Which<K::Value>;
+impl<'de, K: DeserializeSeed<'de>> DeserializeSeed<'de> for KeySeed<'_, K> {
+    type Value = KeyKind<K::Value>;
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
         deserializer.deserialize_identifier(self)
     }
 }
 
-impl<'de, K: DeserializeSeed<'de>> Visitor<'de> for Key<'_, K> {
-    type Value = Which<K::Value>;
+impl<'de, K: DeserializeSeed<'de>> Visitor<'de> for KeySeed<'_, K> {
+    type Value = KeyKind<K::Value>;
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("a key")
     }
     fn visit_str<E: Error>(self, key: &str) -> Result<Self::Value, E> {
-        let Names { counts, flags, known } = self.names;
+        let KeyNames { counts, flags, known } = self.names;
         let place = |names: &[&str]| names.iter().position(|name| *name == key);
         if let Some(i) = place(counts) {
-            return Ok(Which::Count(i));
+            return Ok(KeyKind::Count(i));
         }
         if let Some(i) = place(flags) {
-            return Ok(Which::Flag(i));
+            return Ok(KeyKind::Flag(i));
         }
         match self.seed.take() {
             Some(seed) if known.contains(&key) => {
-                seed.deserialize(key.into_deserializer()).map(Which::Other)
+                seed.deserialize(key.into_deserializer()).map(KeyKind::Other)
             }
             _ => Err(E::unknown_field(key, known)),
         }

@@ -10,59 +10,59 @@ use serde::de::value::MapAccessDeserializer;
 use serde::de::{MapAccess, Unexpected, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::setting::{Setting, Word, Words};
+use crate::file_value::{FileValue, Keyword, Keywords};
 use crate::{Size, Time};
 
 /// Coarser clocks are those of BSD, whose delayed acknowledgments have their own tick.
-const COARSE: Duration = Duration::from_millis(200);
+const COARSE_TICK: Duration = Duration::from_millis(200);
 
 /// A key of the file for an option of type `T` of a connection.
-trait Key<T>: Sized {
+trait OptionKey<T>: Sized {
     /// Converts the default to the file's value.
-    fn of(default: T) -> Self;
+    fn from_default(default: T) -> Self;
     /// Sets the option.
-    fn set(&self, to: &mut T);
+    fn set_option(&self, to: &mut T);
 }
 
-impl<T, K: Setting<T>> Key<T> for K {
-    fn of(default: T) -> Self {
-        Setting::of(default)
+impl<T, K: FileValue<T>> OptionKey<T> for K {
+    fn from_default(default: T) -> Self {
+        FileValue::from_config(default)
     }
-    fn set(&self, to: &mut T) {
-        *to = self.value();
+    fn set_option(&self, to: &mut T) {
+        *to = self.to_config();
     }
 }
 
 /// Options without a default.
-impl<T, K: Setting<T>> Key<Option<T>> for Option<K> {
-    fn of(default: Option<T>) -> Self {
-        default.map(Setting::of)
+impl<T, K: FileValue<T>> OptionKey<Option<T>> for Option<K> {
+    fn from_default(default: Option<T>) -> Self {
+        default.map(FileValue::from_config)
     }
-    fn set(&self, to: &mut Option<T>) {
-        *to = self.as_ref().map(Setting::value);
+    fn set_option(&self, to: &mut Option<T>) {
+        *to = self.as_ref().map(FileValue::to_config);
     }
 }
 
 /// A flag whose default depends on other keys.
-impl Key<bool> for Option<bool> {
-    fn of(_: bool) -> Self {
+impl OptionKey<bool> for Option<bool> {
+    fn from_default(_: bool) -> Self {
         None
     }
-    fn set(&self, to: &mut bool) {
+    fn set_option(&self, to: &mut bool) {
         *to = self.unwrap_or(*to);
     }
 }
 
 /// A value that may be absent and is then not serialized.
-trait LeftOut {
+trait Omittable {
     fn is_left_out(&self) -> bool {
         false
     }
 }
-impl LeftOut for bool {}
-impl LeftOut for u32 {}
-impl LeftOut for Time {}
-impl<K> LeftOut for Option<K> {
+impl Omittable for bool {}
+impl Omittable for u32 {}
+impl Omittable for Time {}
+impl<K> Omittable for Option<K> {
     fn is_left_out(&self) -> bool {
         self.is_none()
     }
@@ -99,6 +99,7 @@ macro_rules! tcp {
             /// with a delayed acknowledgment timeout of 40 ms, the minimum of Linux), or `"ns-2"`
             /// (ns-2.35). Default: none.
             #[serde(skip_serializing_if = "Option::is_none")]
+            #[schemars(with = "Option<crate::schema::PresetName>")]
             pub preset: Option<String>,
             /// Loss recovery: `"tahoe"`, `"reno"`, `"newreno"`, `"sack"`, `"rack-tlp"` or
             /// `"segment-timers"`. Default `"sack"`.
@@ -161,7 +162,7 @@ impl Tcp {
     /// Configuration of a connection at a host with this clock.
     pub fn config(&self, clock: Clock) -> Config {
         let Time(timeout) = self.delayed_ack_timeout;
-        let on_tick = clock.timer >= COARSE;
+        let on_tick = clock.timer_tick >= COARSE_TICK;
         let mut config = Config {
             recovery: self.recovery.0,
             growth: self.growth.0,
@@ -174,7 +175,7 @@ impl Tcp {
         };
         self.set_options(&mut config);
         config.window_scale = self.scales_window();
-        config.limited_transmit = self.limits_transmit();
+        config.limited_transmit = self.uses_limited_transmit();
         config.window_validation = self.validates_window();
         config
     }
@@ -193,7 +194,7 @@ impl Tcp {
     }
 
     /// Returns whether limited transmit (RFC 3042) is used.
-    pub fn limits_transmit(&self) -> bool {
+    pub fn uses_limited_transmit(&self) -> bool {
         self.limited_transmit.unwrap_or(self.recovery.0.limits_transmit())
     }
 
@@ -205,22 +206,22 @@ impl Tcp {
     /// Fills in the defaults that depend on other keys.
     pub(crate) fn resolve(&mut self) {
         self.window_scale = Some(self.scales_window());
-        self.limited_transmit = Some(self.limits_transmit());
+        self.limited_transmit = Some(self.uses_limited_transmit());
         self.window_validation = Some(self.validates_window());
     }
 }
 
 /// Loss recovery, by its name.
-pub type Recovery = Word<RecoveryKind>;
+pub type Recovery = Keyword<RecoveryKind>;
 
-impl Words for RecoveryKind {
+impl Keywords for RecoveryKind {
     const ALL: &'static [(&'static str, Self)] = Self::ALL;
 }
 
 /// Growth of the congestion window, by its name.
-pub type Growth = Word<GrowthKind>;
+pub type Growth = Keyword<GrowthKind>;
 
-impl Words for GrowthKind {
+impl Keywords for GrowthKind {
     const ALL: &'static [(&'static str, Self)] = Self::ALL;
 }
 
@@ -257,13 +258,13 @@ pub enum Phase {
 
 impl Default for Tick {
     fn default() -> Self {
-        Self::of(Time::from_millis(1))
+        Self::uniform(Time::from_millis(1))
     }
 }
 
 impl Tick {
     /// The same granularity for round-trip times and timers, with a random phase.
-    pub const fn of(tick: Time) -> Self {
+    pub const fn uniform(tick: Time) -> Self {
         Self { rtt: tick, timer: tick, phase: Phase::Random }
     }
 }
@@ -279,8 +280,8 @@ impl Serialize for Phase {
 
 impl<'de> Deserialize<'de> for Phase {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Text;
-        impl Visitor<'_> for Text {
+        struct PhaseVisitor;
+        impl Visitor<'_> for PhaseVisitor {
             type Value = Phase;
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("a time with its unit, such as \"20 ms\", or \"random\"")
@@ -292,7 +293,7 @@ impl<'de> Deserialize<'de> for Phase {
                 }
             }
         }
-        deserializer.deserialize_any(Text)
+        deserializer.deserialize_any(PhaseVisitor)
     }
 }
 
@@ -339,7 +340,7 @@ impl<'de> Deserialize<'de> for Tick {
                 )
             }
             fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<Tick, E> {
-                text.parse().map(Tick::of).map_err(E::custom)
+                text.parse().map(Tick::uniform).map_err(E::custom)
             }
             fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Tick, A::Error> {
                 let keys = Keys::deserialize(MapAccessDeserializer::new(map))?;

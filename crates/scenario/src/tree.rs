@@ -4,7 +4,7 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 use toml_parser::lexer::TokenKind;
 
-use crate::error::{Fault, Origin, quoted};
+use crate::error::{Diagnostic, Origin, quoted};
 
 /// A value and its origin.
 #[derive(Clone, Debug)]
@@ -34,10 +34,10 @@ pub(crate) struct Entry {
 
 /// Limits for open brackets and for dots in one key, above those of any scenario. Deeper nesting is
 /// rejected before parsing, because parsing, and even deallocation, is recursive.
-const MOST_BRACKETS: usize = 32;
-const MOST_DOTS: usize = 8;
+const MAX_BRACKETS: usize = 32;
+const MAX_DOTS: usize = 8;
 
-fn refuse_depth(text: &str) -> Result<(), Fault> {
+fn check_depth(text: &str) -> Result<(), Diagnostic> {
     let (mut brackets, mut dots) = (0_usize, 0_usize);
     for token in toml_parser::Source::new(text).lex() {
         match token.kind() {
@@ -51,8 +51,8 @@ fn refuse_depth(text: &str) -> Result<(), Fault> {
             TokenKind::Comma | TokenKind::Equals | TokenKind::Newline => dots = 0,
             _ => {}
         }
-        if brackets > MOST_BRACKETS || dots > MOST_DOTS {
-            let fault = Fault::new("this is nested too deeply\nno key is deeper than five levels");
+        if brackets > MAX_BRACKETS || dots > MAX_DOTS {
+            let fault = Diagnostic::new("this is nested too deeply\nno key is deeper than five levels");
             return Err(fault.at(Origin::Text(token.span().start())));
         }
     }
@@ -61,23 +61,23 @@ fn refuse_depth(text: &str) -> Result<(), Fault> {
 
 impl Node {
     /// Parses a whole file.
-    pub fn parse(text: &str) -> Result<Self, Fault> {
-        refuse_depth(text)?;
-        let table = DeTable::parse(text).map_err(|error| broken(&error, text))?;
+    pub fn parse(text: &str) -> Result<Self, Diagnostic> {
+        check_depth(text)?;
+        let table = DeTable::parse(text).map_err(|error| toml_diagnostic(&error, text))?;
         let origin = Origin::Text(table.span().start);
         Ok(Self { origin, value: table_of(table.into_inner(), Origin::Text)? })
     }
 
     /// Parses a TOML value of a built-in default.
-    pub fn parse_value(text: &str) -> Result<Self, Fault> {
-        let value = DeValue::parse(text).map_err(|error| broken(&error, text))?;
+    pub fn parse_value(text: &str) -> Result<Self, Diagnostic> {
+        let value = DeValue::parse(text).map_err(|error| toml_diagnostic(&error, text))?;
         node_of(value, Origin::Text)
     }
 
     /// Parses the value of an override: a TOML value, or else the text itself.
-    pub fn parse_override(text: &str, number: usize) -> Result<Self, Fault> {
-        let place = |_| Origin::Set(number);
-        refuse_depth(text).map_err(|fault| Fault { origin: Some(place(0)), ..fault })?;
+    pub fn parse_override(text: &str, number: usize) -> Result<Self, Diagnostic> {
+        let place = |_| Origin::Override(number);
+        check_depth(text).map_err(|fault| Diagnostic { origin: Some(place(0)), ..fault })?;
         match DeValue::parse(text) {
             Ok(value) => node_of(value, place),
             Err(_) => Ok(Self { origin: place(0), value: Value::String(text.trim().to_owned()) }),
@@ -108,13 +108,13 @@ impl Node {
     }
 
     /// Sets the origin of this node and of all nodes below it.
-    pub fn move_to(&mut self, origin: Origin) {
+    pub fn set_origin(&mut self, origin: Origin) {
         self.origin = origin;
         match &mut self.value {
-            Value::Array(nodes) => nodes.iter_mut().for_each(|node| node.move_to(origin)),
+            Value::Array(nodes) => nodes.iter_mut().for_each(|node| node.set_origin(origin)),
             Value::Table(entries) => entries.iter_mut().for_each(|entry| {
                 entry.origin = origin;
-                entry.node.move_to(origin);
+                entry.node.set_origin(origin);
             }),
             _ => {}
         }
@@ -135,14 +135,14 @@ impl Node {
 }
 
 /// Converts an error of the TOML parser.
-fn broken(error: &toml::de::Error, text: &str) -> Fault {
+fn toml_diagnostic(error: &toml::de::Error, text: &str) -> Diagnostic {
     let message = error.message().trim().replace('\n', "; ");
-    let Some(span) = error.span() else { return Fault::new(&message) };
+    let Some(span) = error.span() else { return Diagnostic::new(&message) };
     let fault = match text.get(span.clone()) {
         Some(key) if message == "duplicate key" => {
-            Fault::new(&format!("duplicate key `{}`\nremove one of them", quoted(key)))
+            Diagnostic::new(&format!("duplicate key `{}`\nremove one of them", quoted(key)))
         }
-        _ => Fault::new(&message),
+        _ => Diagnostic::new(&message),
     };
     fault.at(Origin::Text(span.start))
 }
@@ -150,9 +150,9 @@ fn broken(error: &toml::de::Error, text: &str) -> Fault {
 fn node_of(
     value: Spanned<DeValue<'_>>,
     place: impl Fn(usize) -> Origin + Copy,
-) -> Result<Node, Fault> {
+) -> Result<Node, Diagnostic> {
     let origin = place(value.span().start);
-    let wrong = |what: &str| Fault::new(what).at(origin);
+    let wrong = |what: &str| Diagnostic::new(what).at(origin);
     let value = match value.into_inner() {
         DeValue::String(text) => Value::String(text.into_owned()),
         DeValue::Integer(number) => i128::from_str_radix(number.as_str(), number.radix())
@@ -173,10 +173,10 @@ fn node_of(
     Ok(Node { origin, value })
 }
 
-fn table_of(table: DeTable<'_>, place: impl Fn(usize) -> Origin + Copy) -> Result<Value, Fault> {
+fn table_of(table: DeTable<'_>, place: impl Fn(usize) -> Origin + Copy) -> Result<Value, Diagnostic> {
     let entries = table.into_iter().map(|(key, value)| {
         let origin = place(key.span().start);
         Ok(Entry { key: key.into_inner().into_owned(), origin, node: node_of(value, place)? })
     });
-    Ok(Value::Table(entries.collect::<Result<_, Fault>>()?))
+    Ok(Value::Table(entries.collect::<Result<_, Diagnostic>>()?))
 }

@@ -1,6 +1,6 @@
 //! Aids in scenarios: each aid of the list can be parsed, printed and created.
 
-use driftway_aid::list::{AIDS, Listed};
+use driftway_aid::registry::{AIDS, AidEntry};
 use driftway_aid::options::{OptionInfo, OptionKind, OptionValue};
 use driftway_base::{Duration, Instant, Known, RecoveryState, Seq, TcpView};
 use driftway_scenario::{Aid, Scenario, Time, flatten};
@@ -31,7 +31,7 @@ fn of(scenario: &Scenario) -> &Aid {
     &scenario.flows[0].aid
 }
 
-fn each_option(mut check: impl FnMut(&'static Listed, &OptionInfo)) {
+fn each_option(mut check: impl FnMut(&'static AidEntry, &OptionInfo)) {
     for listed in AIDS {
         listed.options().iter().for_each(|option| check(listed, option));
     }
@@ -69,7 +69,7 @@ fn every_aid_round_trips_with_its_defaults() {
             .into_iter()
             .filter_map(|option| option.default.map(|value| (option.name, value)))
             .collect();
-        assert_eq!(aid.settings(), defaults);
+        assert_eq!(aid.options(), defaults);
         let shown = flatten(&scenario);
         for (name, _) in defaults {
             let key = format!("flow.0.aid.{name}");
@@ -84,9 +84,9 @@ fn every_option_accepts_its_values() {
     each_option(|listed, option| {
         for value in values(&option.kind) {
             // A duration that would exceed the option which it must not exceed.
-            let long = listed.ordered.iter().find(|(short, _)| *short == option.name);
+            let long = listed.ordered_options.iter().find(|(short, _)| *short == option.name);
             let long = long.map_or(String::new(), |(_, long)| format!(", {long} = \"1 h\""));
-            let short = listed.ordered.iter().find(|(_, long)| *long == option.name);
+            let short = listed.ordered_options.iter().find(|(_, long)| *long == option.name);
             let short = short.map_or(String::new(), |(s, _)| format!(", {s} = \"1 ms\""));
             let name = option.name;
             let aid = format!("{{ name = \"{}\", {name} = {value}{long}{short} }}", listed.name);
@@ -149,10 +149,10 @@ fn first_look(aid: &str, clock_phase: Duration) -> Option<Instant> {
     let mut atcp = of(&read(aid).unwrap()).build(clock_phase).unwrap();
     let (una, nxt) = (Known::Exact(Seq(1)), Known::Exact(Seq(101)));
     let view = TcpView {
-        synchronized: true,
-        una,
-        nxt,
-        max: nxt,
+        is_synchronized: true,
+        snd_una: una,
+        snd_nxt: nxt,
+        snd_max: nxt,
         retransmission_deadline: Known::Exact(Some(Instant::from_secs(3))),
         recovery: Known::Exact(RecoveryState::Open),
         ..TcpView::default()
@@ -192,5 +192,5 @@ fn options_reach_the_aid() {
     assert_eq!(first_look(set, Duration::ZERO), Some(Instant::from_millis(200)));
     assert_eq!(first_look("\"atcp\"", Duration::ZERO), Some(Instant::from_millis(500)));
     let tick = OptionValue::Duration(Duration::from_millis(200));
-    assert!(of(&read(set).unwrap()).settings().contains(&("tick", tick)));
+    assert!(of(&read(set).unwrap()).options().contains(&("tick", tick)));
 }

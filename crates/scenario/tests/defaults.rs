@@ -23,7 +23,7 @@ fn default_tcp_is_that_of_the_crate() {
     let scenario = Scenario::parse("short", SHORT, &[]).unwrap();
     let ours = scenario.flows[0].tcp.as_ref().unwrap();
     let config = Config::default();
-    assert_eq!((ours.tick.rtt.0, ours.tick.timer.0), (config.clock.rtt, config.clock.timer));
+    assert_eq!((ours.tick.rtt.0, ours.tick.timer.0), (config.clock.rtt_tick, config.clock.timer_tick));
     // The window has its own default, a round number.
     assert_eq!(ours.config(config.clock), Config { receive_buffer: 64_000, ..config });
     assert_eq!(ours.window_scale, Some(config.window_scale), "it is written once it is read");

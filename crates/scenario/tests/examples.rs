@@ -75,14 +75,14 @@ fn overrides_change_nested_keys() {
     ]);
     let scenario = Scenario::load(folder.join("figure-8-atcp.toml"), &overrides).unwrap();
     let Network::Path(path) = &scenario.network else { panic!() };
-    let Delay::Around { mean, spread } = path.link.delay else { panic!() };
+    let Delay::MeanSpread { mean, spread } = path.link.delay else { panic!() };
     assert_eq!((mean.to_string().as_str(), spread), ("50 ms", 0.5));
     assert_eq!(path.link.queue.packets, 7);
     assert_eq!(scenario.description.as_deref(), Some("quoted"));
     let flow = &scenario.flows[0];
     assert_eq!(flow.tcp.as_ref().unwrap().recovery.name(), "sack");
     let five = OptionValue::Duration(Duration::from_secs(5));
-    assert!(flow.aid.name() == "atcp" && flow.aid.settings().contains(&("persist_min", five)));
+    assert!(flow.aid.name() == "atcp" && flow.aid.options().contains(&("persist_min", five)));
 }
 
 #[test]

@@ -111,15 +111,15 @@ fn dots_in_text_and_numbers_are_no_nesting() {
     let text = "name = \"a.b.c.d.e.f.g.h.i.j.k.l.m.n\" # ...........................\n\
                 duration = \"1.5 s\"\nx = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0, 10.0]\n";
     let error = Scenario::parse("f", text, &[]).unwrap_err();
-    assert_eq!(error.place(), "f:3:1");
+    assert_eq!(error.location(), "f:3:1");
 }
 
 #[test]
 fn columns_count_characters() {
     let error = Scenario::parse("f", "description = \"ü\"\nx = { \"ü\" = 1, y = 2 }", &[]);
-    assert_eq!(error.unwrap_err().place(), "f:2:1");
+    assert_eq!(error.unwrap_err().location(), "f:2:1");
     let text = "name = \"ü\"; oops";
-    assert_eq!(Scenario::parse("f", text, &[]).unwrap_err().place(), "f:1:11");
+    assert_eq!(Scenario::parse("f", text, &[]).unwrap_err().location(), "f:1:11");
 }
 
 #[test]
@@ -182,8 +182,7 @@ fn the_first_flows_can_be_kept() {
     assert_eq!(read("2").unwrap().flows, all);
     for wrong in ["0", "-1", "3"] {
         let message = read(wrong).unwrap_err().to_string();
-        let right =
-            format!("--set flow: cannot keep the first {wrong} elements\nhelp: the file has 2");
+        let right = format!("--set flow: cannot keep the first {wrong} elements\nhelp: the file has 2");
         assert!(message.starts_with(&right), "{message}");
     }
 }

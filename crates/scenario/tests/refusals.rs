@@ -1,6 +1,6 @@
 //! Error messages: each has the location, the error and a hint.
 
-use driftway_aid::list::AIDS;
+use driftway_aid::registry::AIDS;
 use driftway_scenario::Scenario;
 use driftway_tcp::{GrowthKind, RecoveryKind};
 

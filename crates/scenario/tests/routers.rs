@@ -1,7 +1,7 @@
 //! `signal = "rfn"`, `[network.routers]` and `standby`: defaults, and that the output parses to the
 //! same scenario.
 
-use driftway_scenario::{CutSignal, Fault, Flush, Network, Path, Scenario, flatten};
+use driftway_scenario::{PartitionSignal, Fault, BufferFlush, Network, Path, Scenario, flatten};
 
 fn scenario(network: &str) -> Scenario {
     let text = format!(
@@ -31,9 +31,9 @@ fn partitions_with_rfn_show_the_routers_defaults() {
     assert_eq!(path(&silent).routers, None);
     let tells = scenario(RFN);
     let [Fault::Partition(cut)] = &path(&tells).faults[..] else { panic!("{tells:?}") };
-    assert_eq!(cut.signal, CutSignal::Rfn);
+    assert_eq!(cut.signal, PartitionSignal::Rfn);
     let routers = path(&tells).routers.unwrap();
-    assert_eq!((routers.believes.to_string(), routers.buffer), ("20 s".into(), None));
+    assert_eq!((routers.rfn_lifetime.to_string(), routers.buffer), ("20 s".into(), None));
     assert_eq!(shown(&tells, "network.routers.believes"), Some("20 s".into()));
 }
 
@@ -48,7 +48,7 @@ fn rfn_lifetime_equals_tcp_fs_timeout() {
 
 #[test]
 fn buffers_are_flushed_by_any_route_by_default() {
-    for (written, flush) in [("", Flush::Route), (", flush = \"rrn\"", Flush::Rrn)] {
+    for (written, flush) in [("", BufferFlush::Route), (", flush = \"rrn\"", BufferFlush::Rrn)] {
         let buffer = format!("routers = {{ buffer = {{ packets = 20{written} }} }}\n{RFN}");
         let buffer = path(&scenario(&buffer)).routers.unwrap().buffer.unwrap();
         assert_eq!((buffer.packets, buffer.flush), (20, flush));

@@ -1,6 +1,6 @@
 //! What can be set.
 
-use driftway_aid::carry::{CarryOptions, Cwnd};
+use driftway_aid::carry::{CarryOptions, CwndAfterOutage};
 use driftway_base::Duration;
 
 /// How a [`Shim`](crate::Shim) behaves.
@@ -20,7 +20,7 @@ pub struct Config {
     pub undo_ack: bool,
     /// carry's: the window after an outage. With [`Cwnd::Reset`] nothing is undone, so that the local
     /// TCP begins with one segment, and the shim's own repair, too.
-    pub cwnd: Cwnd,
+    pub cwnd: CwndAfterOutage,
     /// As a receiver, acknowledge the last two bytes of what has arrived only when more arrives, or after
     /// 40 ms: they wake up a sender without a shim when this host's link is back (RouteRestored).
     pub hold_back: bool,
@@ -51,7 +51,7 @@ impl Default for Config {
             store: 64 << 20,
             undo_losses: true,
             undo_ack: true,
-            cwnd: Cwnd::Keep,
+            cwnd: CwndAfterOutage::Keep,
             hold_back: false,
             probe_min: Duration::from_millis(50),
             probe_max: Duration::from_secs(1),
@@ -65,7 +65,7 @@ impl Default for Config {
 
 impl Config {
     /// What the aid is made from that a [`Shim`](crate::Shim) uses unless it is given another.
-    pub fn carry(&self) -> CarryOptions {
+    pub fn carry_options(&self) -> CarryOptions {
         CarryOptions {
             undo_losses: self.undo_losses,
             cwnd: self.cwnd,

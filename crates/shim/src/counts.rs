@@ -4,7 +4,7 @@ use driftway_base::Act;
 
 /// Why a packet was passed on without being looked at further.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Untouched {
+pub enum UntouchedReason {
     /// IPv6, or no IP at all.
     NotIpv4,
     /// A piece of a packet.
@@ -34,7 +34,7 @@ pub enum Untouched {
 
 /// Why a packet was swallowed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Swallowed {
+pub enum DiscardReason {
     /// A retransmission of the local TCP of what the aid repairs; the original is stored.
     RetransmissionInHold,
     /// A retransmission of the local TCP of what the shim is repairing, or has had acknowledged.
@@ -49,15 +49,15 @@ pub enum Swallowed {
 
 /// What the driver has to do with a packet that it has shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fate {
+pub enum PacketDisposition {
     /// Hand it on as it is now, edited or not.
     Pass,
     /// It is not the shim's business: hand it on; not a bit was changed.
-    Untouched(Untouched),
+    Untouched(UntouchedReason),
     /// Drop it: the shim has a copy and sends that when it is time.
     Stored,
     /// Drop it.
-    Swallowed(Swallowed),
+    Discarded(DiscardReason),
 }
 
 macro_rules! counts {
@@ -191,47 +191,47 @@ counts! {
 
 impl Counts {
     /// Enters an act that was refused.
-    pub(crate) fn refuse(&mut self, act: &Act) {
+    pub(crate) fn count_refusal(&mut self, act: &Act) {
         let place = match act {
             Act::Hold { .. } => &mut self.refused_hold,
             Act::Resume { .. } => &mut self.refused_resume,
             Act::Resend { .. } => &mut self.refused_resend,
             Act::Undo => &mut self.refused_undo,
-            Act::Cut => &mut self.refused_cut,
-            Act::SetTimer { .. } => &mut self.refused_set_timer,
-            Act::Limit { .. } => &mut self.refused_limit,
-            Act::Emit { .. } => &mut self.refused_emit,
-            Act::Seek(_) => &mut self.refused_seek,
+            Act::ReduceCwnd => &mut self.refused_cut,
+            Act::SetTimeoutResponse { .. } => &mut self.refused_set_timer,
+            Act::LimitCwnd { .. } => &mut self.refused_limit,
+            Act::SendAcks { .. } => &mut self.refused_emit,
+            Act::ProbeRoute(_) => &mut self.refused_seek,
         };
         *place += 1;
     }
 
     /// Enters what became of a packet.
-    pub(crate) fn enter(&mut self, fate: Fate) {
+    pub(crate) fn count_disposition(&mut self, fate: PacketDisposition) {
         self.shown += 1;
         let place = match fate {
-            Fate::Pass => &mut self.passed,
-            Fate::Stored => &mut self.stored,
-            Fate::Untouched(reason) => match reason {
-                Untouched::NotIpv4 => &mut self.not_ipv4,
-                Untouched::Fragment => &mut self.fragments,
-                Untouched::OtherProtocol => &mut self.other_protocol,
-                Untouched::Malformed => &mut self.malformed,
-                Untouched::Corrupt => &mut self.corrupt,
-                Untouched::Older => &mut self.older,
-                Untouched::NoRoom => &mut self.no_room,
-                Untouched::UnknownOption => &mut self.unknown_option,
-                Untouched::SimultaneousOpen => &mut self.simultaneous_open,
-                Untouched::NoTimestamps => &mut self.no_timestamps,
-                Untouched::Implausible => &mut self.implausible,
-                Untouched::NotBelieved => &mut self.not_believed,
+            PacketDisposition::Pass => &mut self.passed,
+            PacketDisposition::Stored => &mut self.stored,
+            PacketDisposition::Untouched(reason) => match reason {
+                UntouchedReason::NotIpv4 => &mut self.not_ipv4,
+                UntouchedReason::Fragment => &mut self.fragments,
+                UntouchedReason::OtherProtocol => &mut self.other_protocol,
+                UntouchedReason::Malformed => &mut self.malformed,
+                UntouchedReason::Corrupt => &mut self.corrupt,
+                UntouchedReason::Older => &mut self.older,
+                UntouchedReason::NoRoom => &mut self.no_room,
+                UntouchedReason::UnknownOption => &mut self.unknown_option,
+                UntouchedReason::SimultaneousOpen => &mut self.simultaneous_open,
+                UntouchedReason::NoTimestamps => &mut self.no_timestamps,
+                UntouchedReason::Implausible => &mut self.implausible,
+                UntouchedReason::NotBelieved => &mut self.not_believed,
             },
-            Fate::Swallowed(reason) => match reason {
-                Swallowed::RetransmissionInHold => &mut self.retransmissions_in_hold,
-                Swallowed::RetransmissionInRepair => &mut self.retransmissions_in_repair,
-                Swallowed::AckHeld => &mut self.acks_held,
-                Swallowed::ByAid => &mut self.swallowed_by_aid,
-                Swallowed::ResetOfOwn => &mut self.resets_of_own,
+            PacketDisposition::Discarded(reason) => match reason {
+                DiscardReason::RetransmissionInHold => &mut self.retransmissions_in_hold,
+                DiscardReason::RetransmissionInRepair => &mut self.retransmissions_in_repair,
+                DiscardReason::AckHeld => &mut self.acks_held,
+                DiscardReason::ByAid => &mut self.swallowed_by_aid,
+                DiscardReason::ResetOfOwn => &mut self.resets_of_own,
             },
         };
         *place += 1;

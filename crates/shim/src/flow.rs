@@ -4,8 +4,8 @@ mod acts;
 mod incoming;
 mod outage;
 mod outgoing;
-mod receiving;
-mod report;
+mod ack_holdback;
+mod icmp_report;
 mod sending;
 pub(crate) mod view;
 
@@ -15,41 +15,41 @@ use driftway_base::{Duration, FlowKey, Instant, ProbeSpacing, Seq, SeqRange};
 use driftway_wire::TcpFlags;
 
 use crate::config::Config;
-use crate::counts::{Counts, Fate};
-use crate::flight::Flight;
-use crate::opening::Agreed;
-use crate::pace::{RoundTrip, StampClock};
+use crate::counts::{Counts, PacketDisposition};
+use crate::retransmission_queue::RetransmissionQueue;
+use crate::handshake::Negotiated;
+use crate::pace::{RttEstimator, TimestampClock};
 use crate::packet::Segment;
-use crate::pool::Pool;
-pub(crate) use acts::Aided;
-use acts::Emitted;
-use receiving::Given;
-use report::Report;
+use crate::pool::BufferPool;
+pub(crate) use acts::ConnectionAid;
+use acts::RequestedAcks;
+use ack_holdback::AckHoldback;
+use icmp_report::IcmpReport;
 
 /// What every step of a flow needs from outside.
 pub(crate) struct Context<'a> {
     pub now: Instant,
     pub config: &'a Config,
-    pub pool: &'a mut Pool,
+    pub pool: &'a mut BufferPool,
     pub counts: &'a mut Counts,
     /// How many flows look for a path to the same destination, and how many of them come before
     /// this one.
-    pub company: u64,
-    pub before: u64,
+    pub probing_flows: u64,
+    pub probing_before: u64,
 }
 
 /// What becomes of a packet, and of the flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Step {
     /// The flow goes on.
-    On(Fate),
+    Continue(PacketDisposition),
     /// There is nothing more to follow.
-    Over(Fate),
+    Closed(PacketDisposition),
 }
 
 /// What one end has last said.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Said {
+pub(crate) struct EndpointState {
     /// Its acknowledgment number: what it expects next.
     pub ack: Seq,
     /// Its window field.
@@ -57,48 +57,48 @@ pub(crate) struct Said {
     /// The TSecr that it sends now.
     pub echo: u32,
     /// It echoes congestion now (ECE).
-    pub echoes: bool,
+    pub ece: bool,
     /// One past its FIN.
-    pub fin: Option<Seq>,
+    pub fin_end: Option<Seq>,
 }
 
 /// Retransmissions of the local TCP, until what was out when they began is acknowledged. It has
 /// reduced its window for them once.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Episode {
+pub(super) struct LossEpisode {
     /// When the first was sent, and its TSval.
     since: Instant,
-    first: u32,
+    first_tsval: u32,
     until: Seq,
     undone: bool,
     /// It has sent again after the undo.
     again: bool,
     /// What it did stays: it is from before an outage, and perhaps for congestion. An undo of the
     /// outage's timeouts would take that back, too: a TCP keeps but one state to go back to.
-    stays: bool,
+    keep_reduction: bool,
     /// The aid wants it undone.
-    wanted: bool,
+    undo_wanted: bool,
     /// It is from while TCP was held, and its window is to be kept.
-    kept: bool,
+    keep_window: bool,
 }
 
-impl Episode {
+impl LossEpisode {
     /// Is there a reduction to undo?
-    fn is_open(&self) -> bool {
-        !self.stays && (!self.undone || self.again)
+    fn has_reduction_to_undo(&self) -> bool {
+        !self.keep_reduction && (!self.undone || self.again)
     }
 }
 
 /// How the local TCP is held.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Held {
+pub(super) struct HoldMode {
     /// For want of a path, and not for a repair of the aid's own.
-    outage: bool,
-    probe: ProbeSpacing,
+    is_outage: bool,
+    probe_spacing: ProbeSpacing,
     /// At its end what was out goes again.
     step_back: bool,
     /// The local TCP is to have the window that it had.
-    keeps: bool,
+    keep_window: bool,
     /// Whatever arrives ends it.
     any_ack: bool,
 }
@@ -106,35 +106,35 @@ pub(super) struct Held {
 /// An outage, from its first sign until the local TCP has been told that it is over.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Outage {
-    held: Held,
+    hold: HoldMode,
     /// When TCP was held; not renewed by further signs of the same.
     since: Instant,
     probe_at: Instant,
     /// From the next probe to the one after it, and the least that this was.
-    gap: Duration,
-    shortest: Duration,
+    probe_interval: Duration,
+    min_probe_interval: Duration,
     /// When the last probe left, if one has.
-    probed: Option<Instant>,
+    last_probe: Option<Instant>,
     /// What was outstanding when it began (bytes).
-    flight: u32,
+    outstanding_bytes: u32,
     /// The path has seemed to be back before, and since then the local TCP is not told what arrives.
     again: bool,
     /// If the path is gone again by then, it is told.
-    tells_at: Instant,
+    withhold_until: Instant,
     /// How often in a row it has, and nothing of the repair arrived although the peer was heard.
-    in_vain: u8,
+    failed_repairs: u8,
     /// Of the original that the local TCP holds to be the oldest without an acknowledgment: TSval,
     /// and one past its last number.
     oldest: Option<(u32, Seq)>,
     undo_acks: u8,
     /// The latest message of a router's about it, if there was one.
-    report: Option<Report>,
+    icmp_report: Option<IcmpReport>,
     /// When the path was back, and when the peer then acknowledged something new.
-    back: Option<Instant>,
-    resumed: Option<Instant>,
+    path_restored_at: Option<Instant>,
+    first_new_ack_at: Option<Instant>,
     /// When what showed that it is had left, or this host knew it; `None` once the local TCP has been
     /// told of something new.
-    tried: Option<Instant>,
+    probe_answered_sent_at: Option<Instant>,
 }
 
 /// The repair of what the outage has lost.
@@ -144,16 +144,16 @@ pub(super) struct Repair {
     until: Seq,
     /// How much may be out (bytes), and when that was last reduced.
     window: u32,
-    reduced: Instant,
+    last_reduction: Instant,
     /// The shortest round trip of what was repaired.
-    round_trip: Option<Duration>,
+    min_rtt: Option<Duration>,
     /// If the peer takes nothing for so long, the path is gone again.
-    patience: Duration,
+    progress_timeout: Duration,
     /// When the peer last took something.
-    progress: Instant,
+    last_progress: Instant,
     /// Acknowledgments are not held for longer.
-    hold_until: Instant,
-    duplicates: u8,
+    withhold_until: Instant,
+    duplicate_acks: u8,
 }
 
 /// Where a flow is.
@@ -169,7 +169,7 @@ pub(super) enum State {
 
 /// An acknowledgment to be made up for the local TCP.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Reply {
+pub(crate) struct SyntheticAck {
     pub ack: Seq,
     pub echo: u32,
 }
@@ -179,73 +179,73 @@ pub(crate) struct Reply {
 pub(crate) struct Flow {
     /// From here to the peer.
     pub key: FlowKey,
-    pub(super) agreed: Agreed,
+    pub(super) negotiated: Negotiated,
     pub(super) state: State,
-    pub(super) flight: Flight,
+    pub(super) retransmission_queue: RetransmissionQueue,
     /// The highest acknowledgment number that the local TCP has been given.
-    pub(super) told: Seq,
-    pub(super) ours: Said,
-    pub(super) theirs: Said,
+    pub(super) local_una: Seq,
+    pub(super) local: EndpointState,
+    pub(super) peer: EndpointState,
     /// What the local TCP holds to be the peer's latest TSval (TS.Recent, RFC 7323 §4.3). What is made
     /// up has this one: with an older one it would be discarded, with a newer one data of the peer
     /// that is still on its way would be.
-    pub(super) recent: u32,
+    pub(super) ts_recent: u32,
     /// One past the highest number that the peer has sent.
-    pub(super) theirs_high: Seq,
-    pub(super) round_trip: RoundTrip,
+    pub(super) peer_max: Seq,
+    pub(super) rtt: RttEstimator,
     /// What was sent before was on its way while TCP was held: its round trip says nothing (Karn).
-    pub(super) timed_from: Instant,
-    pub(super) clock: StampClock,
+    pub(super) rtt_valid_from: Instant,
+    pub(super) clock: TimestampClock,
     /// The highest TSval of what has left and began before what was out then, and one past that: the
     /// peer may hold it as the latest (RFC 7323 §4.3), and discards what comes with an older one
     /// (PAWS, §5).
-    pub(super) left_stamp: Option<(u32, Seq)>,
+    pub(super) sent_tsval: Option<(u32, Seq)>,
     /// Congestion was echoed; what is lost before this number is acknowledged, is lost to it.
-    pub(super) congested: Option<Seq>,
-    pub(super) episode: Option<Episode>,
+    pub(super) congestion_until: Option<Seq>,
+    pub(super) loss_episode: Option<LossEpisode>,
     /// The segment at hand undoes what was lost.
-    pub(super) undoes: bool,
+    pub(super) undo_with_segment: bool,
     /// Congestion is echoed to the local TCP, until it says that it has responded.
-    pub(super) cuts: bool,
-    pub(super) emits: Option<Emitted>,
+    pub(super) echo_congestion: bool,
+    pub(super) requested_acks: Option<RequestedAcks>,
     /// Originals are sent again while TCP is held.
-    pub(super) resends: bool,
+    pub(super) resend_while_held: bool,
     /// The peer has said something that the local TCP was not told.
-    pub(super) unsaid: bool,
+    pub(super) has_unreported_ack: bool,
     /// Segments wait, or have to, behind those that wait.
-    pub(super) queueing: bool,
+    pub(super) is_queueing: bool,
     /// Until then what waits is spread, then it goes.
-    pub(super) spread_until: Instant,
+    pub(super) pace_until: Instant,
     pub(super) next_send: Instant,
     /// Bytes that are sent in a round trip.
-    pub(super) rate: u32,
-    pub(super) replies: VecDeque<Reply>,
+    pub(super) pacing_bytes_per_rtt: u32,
+    pub(super) synthetic_acks: VecDeque<SyntheticAck>,
     /// The retransmission about which the router's message is to be repeated: its first number and how
     /// many bytes it has.
-    pub(super) repeats: Option<(Seq, u32)>,
+    pub(super) icmp_repeat: Option<(Seq, u32)>,
     /// Acknowledgments by which the peer is still to be told that the path is back.
-    pub(super) announces: u8,
-    pub(super) given: Given,
+    pub(super) announcements_left: u8,
+    pub(super) ack_holdback: AckHoldback,
     /// When the local TCP and when the peer last sent something.
-    pub sent: Instant,
-    pub heard: Instant,
+    pub last_sent: Instant,
+    pub last_heard: Instant,
     /// Something of the shim's has left in a packet of the local TCP's.
-    pub carried: bool,
+    pub has_used_carrier: bool,
     /// When something was last made up for the local TCP.
-    pub(super) made_up: Option<Instant>,
+    pub(super) last_injected: Option<Instant>,
     /// Which of two bytes the last solicitation was.
-    pub(super) solicited_odd: bool,
+    pub(super) last_solicitation_was_odd: bool,
     /// When the peer had last sent something before that.
-    pub(super) heard_before: Instant,
+    pub(super) previously_heard: Instant,
     /// Its path has come back: others to the same destination may want to look for theirs.
-    pub came_back: bool,
-    pub(super) tally: Tally,
-    aid: Aided,
+    pub path_came_back: bool,
+    pub(super) counts: FlowCounts,
+    aid: ConnectionAid,
 }
 
 /// What a flow counts for itself.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Tally {
+pub(super) struct FlowCounts {
     undone: u64,
     survived: u64,
     refused: u64,
@@ -272,7 +272,7 @@ pub struct FlowStatus {
     /// Segments that wait to be sent.
     pub waiting: usize,
     /// The round trip, if one was measured.
-    pub round_trip: Option<Duration>,
+    pub srtt: Option<Duration>,
     /// Were timestamps negotiated? Always so, for a flow that is followed.
     pub timestamps: bool,
     /// Was ECN negotiated? Without it losses are not undone.
@@ -290,52 +290,52 @@ pub struct FlowStatus {
 impl Flow {
     pub fn new(
         key: FlowKey,
-        agreed: Agreed,
-        ours: Said,
-        theirs: Said,
+        agreed: Negotiated,
+        ours: EndpointState,
+        theirs: EndpointState,
         recent: u32,
-        clock: StampClock,
-        aid: Aided,
+        clock: TimestampClock,
+        aid: ConnectionAid,
     ) -> Self {
         // What the peer acknowledges to open the connection: nothing but a SYN.
         let first = theirs.ack;
         Self {
             key,
-            agreed,
+            negotiated: agreed,
             state: State::Open,
-            flight: Flight::new(first),
-            told: first,
-            ours,
-            theirs,
-            recent,
-            theirs_high: ours.ack,
-            round_trip: RoundTrip::default(),
-            timed_from: Instant::ZERO,
+            retransmission_queue: RetransmissionQueue::new(first),
+            local_una: first,
+            local: ours,
+            peer: theirs,
+            ts_recent: recent,
+            peer_max: ours.ack,
+            rtt: RttEstimator::default(),
+            rtt_valid_from: Instant::ZERO,
             clock,
-            left_stamp: None,
-            congested: None,
-            episode: None,
-            undoes: false,
-            cuts: false,
-            emits: None,
-            resends: false,
-            unsaid: false,
-            queueing: false,
-            spread_until: Instant::ZERO,
+            sent_tsval: None,
+            congestion_until: None,
+            loss_episode: None,
+            undo_with_segment: false,
+            echo_congestion: false,
+            requested_acks: None,
+            resend_while_held: false,
+            has_unreported_ack: false,
+            is_queueing: false,
+            pace_until: Instant::ZERO,
             next_send: Instant::ZERO,
-            rate: 0,
-            replies: VecDeque::with_capacity(4),
-            repeats: None,
-            announces: 0,
-            given: Given::new(ours.ack),
-            sent: Instant::ZERO,
-            heard: Instant::ZERO,
-            carried: false,
-            made_up: None,
-            solicited_odd: false,
-            heard_before: Instant::ZERO,
-            came_back: false,
-            tally: Tally::default(),
+            pacing_bytes_per_rtt: 0,
+            synthetic_acks: VecDeque::with_capacity(4),
+            icmp_repeat: None,
+            announcements_left: 0,
+            ack_holdback: AckHoldback::new(ours.ack),
+            last_sent: Instant::ZERO,
+            last_heard: Instant::ZERO,
+            has_used_carrier: false,
+            last_injected: None,
+            last_solicitation_was_odd: false,
+            previously_heard: Instant::ZERO,
+            path_came_back: false,
+            counts: FlowCounts::default(),
             aid,
         }
     }
@@ -346,22 +346,22 @@ impl Flow {
             key: self.key,
             state: match self.state {
                 State::Open => "open",
-                State::Disconnected(outage) if outage.held.outage => "disconnected",
+                State::Disconnected(outage) if outage.hold.is_outage => "disconnected",
                 State::Disconnected(_) => "held",
                 State::Resuming(..) => "resuming",
             },
             aid: self.aid.0.name(),
             aid_state: self.aid.0.state(),
-            refused: self.tally.refused,
-            outstanding: self.flight.outstanding(),
-            stored_bytes: self.flight.stored,
+            refused: self.counts.refused,
+            outstanding: self.retransmission_queue.outstanding(),
+            stored_bytes: self.retransmission_queue.stored_bytes,
             waiting: self.waiting(),
-            round_trip: self.round_trip.measured(),
+            srtt: self.rtt.srtt(),
             timestamps: true,
-            ecn: self.agreed.ecn,
-            undone: self.tally.undone,
-            survived: self.tally.survived,
-            time_to_resume: self.tally.time_to_resume,
+            ecn: self.negotiated.ecn,
+            undone: self.counts.undone,
+            survived: self.counts.survived,
+            time_to_resume: self.counts.time_to_resume,
         }
     }
 
@@ -370,82 +370,82 @@ impl Flow {
     }
     /// Is there anything that would be lost if it were forgotten?
     pub fn is_idle(&self) -> bool {
-        self.flight.is_empty() && self.replies.is_empty()
+        self.retransmission_queue.is_empty() && self.synthetic_acks.is_empty()
     }
     /// When either end last sent something.
-    pub fn last_seen(&self) -> Instant {
-        self.sent.max(self.heard)
+    pub fn last_activity(&self) -> Instant {
+        self.last_sent.max(self.last_heard)
     }
     /// Gives back what it has stored.
-    pub fn clear(&mut self, pool: &mut Pool) {
-        self.flight.clear(pool);
+    pub fn clear(&mut self, pool: &mut BufferPool) {
+        self.retransmission_queue.clear(pool);
     }
     /// What the local TCP acknowledges, and its window field.
-    pub fn last_said(&self) -> (Seq, u16) {
-        (self.ours.ack, self.ours.window)
+    pub fn last_ack_and_window(&self) -> (Seq, u16) {
+        (self.local.ack, self.local.window)
     }
     /// The handshake took that long.
-    pub fn on_round_trip(&mut self, rtt: Duration) {
-        self.round_trip.sample(rtt);
+    pub fn on_rtt_sample(&mut self, rtt: Duration) {
+        self.rtt.sample(rtt);
     }
 
     /// Could a segment that begins at `seq` be on its way (RFC 5927 §4.1)?
     pub fn is_in_flight(&self, seq: Seq) -> bool {
         let here = SeqRange::new(seq, seq + 1);
-        let mut left = self.flight.overlapping(here).filter(|original| original.left);
-        seq.at_or_after(self.flight.una) && left.next().is_some()
+        let mut left = self.retransmission_queue.overlapping(here).filter(|original| original.was_sent);
+        seq.at_or_after(self.retransmission_queue.una) && left.next().is_some()
     }
 
     /// Both ends have closed, and both know it.
     pub(super) fn is_closed(&self) -> bool {
-        let ours = self.ours.fin.is_some_and(|fin| self.told.at_or_after(fin));
-        let theirs = self.theirs.fin.is_some_and(|fin| self.ours.ack.at_or_after(fin));
-        ours && theirs && self.replies.is_empty()
+        let ours = self.local.fin_end.is_some_and(|fin| self.local_una.at_or_after(fin));
+        let theirs = self.peer.fin_end.is_some_and(|fin| self.local.ack.at_or_after(fin));
+        ours && theirs && self.synthetic_acks.is_empty()
     }
 
     /// What the local TCP says of itself in whatever it sends.
-    pub(super) fn note_ours(&mut self, now: Instant, segment: &Segment) {
-        self.sent = now;
-        if segment.has(TcpFlags::ACK) && !segment.ack.before(self.ours.ack) {
-            self.ours.ack = segment.ack;
-            self.ours.window = segment.window;
-            self.ours.echoes = segment.has(TcpFlags::ECE);
+    pub(super) fn record_local(&mut self, now: Instant, segment: &Segment) {
+        self.last_sent = now;
+        if segment.has_flags(TcpFlags::ACK) && !segment.ack.before(self.local.ack) {
+            self.local.ack = segment.ack;
+            self.local.window = segment.window;
+            self.local.ece = segment.has_flags(TcpFlags::ECE);
         }
         if let Some(stamps) = segment.options.timestamps {
-            self.ours.echo = stamps.echo;
-            self.recent = Seq(self.recent).max(Seq(stamps.echo)).0;
-            self.clock.on_stamp(now, stamps.value);
+            self.local.echo = stamps.echo;
+            self.ts_recent = Seq(self.ts_recent).max(Seq(stamps.echo)).0;
+            self.clock.on_tsval(now, stamps.value);
         }
-        if segment.has(TcpFlags::FIN) {
-            self.ours.fin = Some(segment.range().end);
+        if segment.has_flags(TcpFlags::FIN) {
+            self.local.fin_end = Some(segment.range().end);
         }
         // RFC 3168 §6.1.2
-        self.cuts &= !segment.has(TcpFlags::CWR);
+        self.echo_congestion &= !segment.has_flags(TcpFlags::CWR);
     }
 
     /// What the peer says of itself in whatever it sends.
-    pub(super) fn note_theirs(&mut self, now: Instant, segment: &Segment) {
-        (self.heard_before, self.heard) = (self.heard, now);
+    pub(super) fn record_peer(&mut self, now: Instant, segment: &Segment) {
+        (self.previously_heard, self.last_heard) = (self.last_heard, now);
         let range = segment.range();
-        self.theirs_high = self.theirs_high.max(range.end);
-        if !segment.ack.before(self.flight.una) {
-            self.theirs.window = segment.window;
-            self.theirs.echoes = segment.has(TcpFlags::ECE);
+        self.peer_max = self.peer_max.max(range.end);
+        if !segment.ack.before(self.retransmission_queue.una) {
+            self.peer.window = segment.window;
+            self.peer.ece = segment.has_flags(TcpFlags::ECE);
         }
         if let Some(stamps) = segment.options.timestamps
-            && segment.seq.at_or_before(self.ours.ack)
+            && segment.seq.at_or_before(self.local.ack)
         {
-            self.theirs.echo = stamps.echo;
-            self.recent = Seq(self.recent).max(Seq(stamps.value)).0;
+            self.peer.echo = stamps.echo;
+            self.ts_recent = Seq(self.ts_recent).max(Seq(stamps.value)).0;
         }
-        if segment.has(TcpFlags::FIN) {
-            self.theirs.fin = Some(range.end);
+        if segment.has_flags(TcpFlags::FIN) {
+            self.peer.fin_end = Some(range.end);
         }
         // RFC 3168 §6.1.2: one reaction to what is out at the first echo. Those that follow until the
         // peer has seen the reaction (CWR) are echoes of the same.
-        if self.agreed.ecn && segment.has(TcpFlags::ECE) {
-            let known = self.congested.filter(|point| segment.ack.at_or_before(*point));
-            self.congested = known.or(Some(self.flight.max));
+        if self.negotiated.ecn && segment.has_flags(TcpFlags::ECE) {
+            let known = self.congestion_until.filter(|point| segment.ack.at_or_before(*point));
+            self.congestion_until = known.or(Some(self.retransmission_queue.max));
         }
     }
 }

@@ -94,16 +94,16 @@ extern crate std;
 
 mod config;
 mod counts;
-mod flight;
+mod retransmission_queue;
 mod flow;
-mod opening;
+mod handshake;
 mod pace;
 mod packet;
 mod pool;
 mod shim;
 
 pub use config::Config;
-pub use counts::{Counts, Fate, Swallowed, Untouched};
-pub use driftway_aid::carry::Cwnd;
+pub use counts::{Counts, PacketDisposition, DiscardReason, UntouchedReason};
+pub use driftway_aid::carry::CwndAfterOutage;
 pub use flow::FlowStatus;
-pub use shim::{Shim, To};
+pub use shim::{Shim, PacketDestination};

@@ -3,61 +3,61 @@
 use driftway_base::{Duration, Instant, Seq};
 
 /// Before the first measurement.
-const UNKNOWN: Duration = Duration::from_millis(200);
+const INITIAL_RTT: Duration = Duration::from_millis(200);
 
 /// What Linux takes the variation of round trips to be at least, four times.
-const LEAST_VARIATION: Duration = Duration::from_millis(200);
+const MIN_RTO_VARIATION: Duration = Duration::from_millis(200);
 
 /// Round trips as seen from below the local TCP (RFC 6298 §2, without its timeout).
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct RoundTrip {
-    smoothed: Option<Duration>,
-    variation: Duration,
-    least: Duration,
+pub(crate) struct RttEstimator {
+    srtt: Option<Duration>,
+    rttvar: Duration,
+    min_rtt: Duration,
 }
 
-impl RoundTrip {
+impl RttEstimator {
     pub fn sample(&mut self, rtt: Duration) {
-        match self.smoothed {
+        match self.srtt {
             None => {
-                self.smoothed = Some(rtt);
-                self.variation = rtt.over(2);
-                self.least = rtt;
+                self.srtt = Some(rtt);
+                self.rttvar = rtt.over(2);
+                self.min_rtt = rtt;
             }
             Some(old) => {
                 let quarter = old.abs_diff(rtt).over(4);
-                self.variation = self.variation.saturating_sub(self.variation.over(4)) + quarter;
-                self.smoothed = Some(old.saturating_sub(old.over(8)) + rtt.over(8));
-                self.least = self.least.min(rtt);
+                self.rttvar = self.rttvar.saturating_sub(self.rttvar.over(4)) + quarter;
+                self.srtt = Some(old.saturating_sub(old.over(8)) + rtt.over(8));
+                self.min_rtt = self.min_rtt.min(rtt);
             }
         }
     }
     /// The smoothed round trip, if one was measured.
-    pub fn measured(&self) -> Option<Duration> {
-        self.smoothed
+    pub fn srtt(&self) -> Option<Duration> {
+        self.srtt
     }
     /// The smoothed round trip; a guess before the first.
-    pub fn smoothed(&self) -> Duration {
-        self.smoothed.unwrap_or(UNKNOWN).max(Duration::from_millis(1))
+    pub fn srtt_or_initial(&self) -> Duration {
+        self.srtt.unwrap_or(INITIAL_RTT).max(Duration::from_millis(1))
     }
     /// The shortest one: with queues that are empty, as after an outage. A guess before the first.
-    pub fn least(&self) -> Duration {
-        self.smoothed.map_or(UNKNOWN, |_| self.least)
+    pub fn min_rtt_or_initial(&self) -> Duration {
+        self.srtt.map_or(INITIAL_RTT, |_| self.min_rtt)
     }
     /// The timeout that Linux makes of it: RFC 6298 §2.3, with a variation of at least 200 ms.
-    pub fn timeout(&self) -> Duration {
-        self.smoothed() + self.variation.times(4).max(LEAST_VARIATION)
+    pub fn rto(&self) -> Duration {
+        self.srtt_or_initial() + self.rttvar.times(4).max(MIN_RTO_VARIATION)
     }
     /// When nothing was heard for so long, nothing will be: twice a round trip with its variation,
     /// and a delayed acknowledgment of 200 ms.
-    pub fn patience(&self) -> Duration {
-        self.smoothed().times(2) + self.variation.times(4) + Duration::from_millis(200)
+    pub fn response_timeout(&self) -> Duration {
+        self.srtt_or_initial().times(2) + self.rttvar.times(4) + Duration::from_millis(200)
     }
 }
 
 /// The clock of the local TCP's timestamps, learnt from what it sends.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct StampClock {
+pub(crate) struct TimestampClock {
     first: (Instant, u32),
     last: (Instant, u32),
     /// Ticks, and in how many nanoseconds.
@@ -65,27 +65,27 @@ pub(crate) struct StampClock {
 }
 
 /// What a clock does in a second is measured over a span between these.
-const SHORTEST: Duration = Duration::from_secs(1);
-const LONGEST: Duration = Duration::from_secs(100);
+const MIN_RATE_SPAN: Duration = Duration::from_secs(1);
+const MAX_RATE_SPAN: Duration = Duration::from_secs(100);
 
 /// What Linux and the BSDs count.
 const MILLISECONDS: (u64, u64) = (1, 1_000_000);
 
-impl StampClock {
+impl TimestampClock {
     /// Until a second of it has been seen, it is taken to count milliseconds (RFC 7323 §5.4 allows
     /// one tick to one thousand a second).
     pub fn new(now: Instant, stamp: u32) -> Self {
         Self { first: (now, stamp), last: (now, stamp), rate: MILLISECONDS }
     }
-    pub fn on_stamp(&mut self, now: Instant, stamp: u32) {
+    pub fn on_tsval(&mut self, now: Instant, stamp: u32) {
         if !Seq(stamp).after(Seq(self.last.1)) {
             return;
         }
         self.last = (now, stamp);
         let span = now.since(self.first.0);
-        if span > LONGEST {
+        if span > MAX_RATE_SPAN {
             self.first = self.last;
-        } else if span >= SHORTEST {
+        } else if span >= MIN_RATE_SPAN {
             let ticks = u64::from(Seq(stamp).since(Seq(self.first.1)));
             // An outage is longer than what was measured: what seems to be milliseconds, is.
             let about = ticks.abs_diff(span.as_millis()) <= span.as_millis() / 16;
@@ -93,17 +93,17 @@ impl StampClock {
         }
     }
     /// The highest value seen.
-    pub fn last(&self) -> u32 {
+    pub fn last_tsval(&self) -> u32 {
         self.last.1
     }
     /// How long ago the clock showed `stamp`.
     pub fn age(&self, now: Instant, stamp: u32) -> Duration {
-        let ticks = u128::from(Seq(self.at(now)).since(Seq(stamp)));
+        let ticks = u128::from(Seq(self.tsval_at(now)).since(Seq(stamp)));
         let (per, nanos) = (u128::from(self.rate.0).max(1), u128::from(self.rate.1));
         Duration::from_nanos(u64::try_from(ticks * nanos / per).unwrap_or(u64::MAX))
     }
     /// What stood on the clock at the time `at`, before or after the last value seen.
-    pub fn at(&self, at: Instant) -> u32 {
+    pub fn tsval_at(&self, at: Instant) -> u32 {
         let (ticks, nanos) = (u128::from(self.rate.0), u128::from(self.rate.1));
         let ticks_in = |span: Duration| (u128::from(span.as_nanos()) * ticks / nanos) as u32;
         if at >= self.last.0 {
@@ -115,7 +115,7 @@ impl StampClock {
 }
 
 /// The distance between segments of `len` bytes that spreads `flight` bytes over a round trip.
-pub(crate) fn spacing(round_trip: Duration, len: u32, flight: u32) -> Duration {
+pub(crate) fn pacing_interval(round_trip: Duration, len: u32, flight: u32) -> Duration {
     let nanos = u128::from(round_trip.as_nanos()) * u128::from(len) / u128::from(flight.max(1));
     Duration::from_nanos(nanos.min(u128::from(round_trip.as_nanos())) as u64)
 }
@@ -129,32 +129,32 @@ mod test {
     #[test]
     fn the_clock_is_followed_across_its_wrap() {
         let at = Instant::from_millis;
-        let mut clock = StampClock::new(at(0), u32::MAX - 99);
-        assert_eq!(clock.at(at(10)), u32::MAX - 89, "milliseconds until more is known");
-        clock.on_stamp(at(2000), 100);
+        let mut clock = TimestampClock::new(at(0), u32::MAX - 99);
+        assert_eq!(clock.tsval_at(at(10)), u32::MAX - 89, "milliseconds until more is known");
+        clock.on_tsval(at(2000), 100);
         assert_eq!(clock.last.1, 100);
-        assert_eq!(clock.at(at(3000)), 200, "a tick of 10 ms, as seen");
-        assert_eq!(clock.at(at(1000)), 0);
-        let mut even = StampClock::new(at(0), 0);
-        even.on_stamp(at(1500), 1501);
-        assert_eq!(even.at(at(61_500)), 61_501, "milliseconds, seen roughly");
-        clock.on_stamp(at(2500), 90);
+        assert_eq!(clock.tsval_at(at(3000)), 200, "a tick of 10 ms, as seen");
+        assert_eq!(clock.tsval_at(at(1000)), 0);
+        let mut even = TimestampClock::new(at(0), 0);
+        even.on_tsval(at(1500), 1501);
+        assert_eq!(even.tsval_at(at(61_500)), 61_501, "milliseconds, seen roughly");
+        clock.on_tsval(at(2500), 90);
         assert_eq!(clock.last.1, 100, "an old one says nothing");
     }
 
     #[test]
     fn a_flight_is_spread_over_a_round_trip() {
-        assert_eq!(spacing(MS(100), 1000, 10_000), MS(10));
-        assert_eq!(spacing(MS(100), 1000, 0), MS(100));
+        assert_eq!(pacing_interval(MS(100), 1000, 10_000), MS(10));
+        assert_eq!(pacing_interval(MS(100), 1000, 0), MS(100));
     }
 
     #[test]
     fn round_trips_are_smoothed() {
-        let mut rtt = RoundTrip::default();
-        assert_eq!(rtt.measured(), None);
+        let mut rtt = RttEstimator::default();
+        assert_eq!(rtt.srtt(), None);
         rtt.sample(MS(80));
         rtt.sample(MS(160));
-        assert_eq!((rtt.measured(), rtt.least()), (Some(MS(90)), MS(80)));
-        assert!(rtt.patience() > MS(380));
+        assert_eq!((rtt.srtt(), rtt.min_rtt_or_initial()), (Some(MS(90)), MS(80)));
+        assert!(rtt.response_timeout() > MS(380));
     }
 }

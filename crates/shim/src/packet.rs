@@ -3,7 +3,7 @@
 use driftway_base::{Ecn, Endpoint, FlowKey, Ipv4Addr, Seq, SeqRange};
 use driftway_wire::{TcpFlags, TcpOption, TcpOptionReader, TcpOptions};
 
-use crate::counts::Untouched;
+use crate::counts::UntouchedReason;
 
 const IPV4_HEADER: usize = 20;
 const TCP_HEADER: usize = 20;
@@ -31,27 +31,27 @@ pub(crate) struct Segment {
     /// An option that the shim does not know.
     pub unknown_option: bool,
     /// Bytes of payload.
-    pub payload: u32,
+    pub payload_len: u32,
     /// Bytes of the whole packet, without what a link has padded it with.
-    pub total: usize,
+    pub total_len: usize,
     /// Where the TCP header begins.
-    tcp: usize,
+    tcp_offset: usize,
     /// Where the TSval stands, if there is one; the TSecr is right behind it.
-    stamps_at: Option<usize>,
+    timestamps_offset: Option<usize>,
     /// Where the SACK option stands, and its length.
-    sack_at: Option<(usize, usize)>,
+    sack_offset_and_len: Option<(usize, usize)>,
 }
 
 impl Segment {
     /// Sequence numbers that it takes.
     pub fn range(&self) -> SeqRange {
-        let mut len = self.payload;
+        let mut len = self.payload_len;
         for flag in [TcpFlags::SYN, TcpFlags::FIN] {
             len += u32::from(self.flags.contains(flag));
         }
         SeqRange::new(self.seq, self.seq + len)
     }
-    pub fn has(&self, flags: TcpFlags) -> bool {
+    pub fn has_flags(&self, flags: TcpFlags) -> bool {
         self.flags.contains(flags)
     }
 }
@@ -65,31 +65,31 @@ fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
 }
 
 /// Looks at a packet; `Err` says why it is none of ours.
-pub(crate) fn parse(bytes: &[u8]) -> Result<Parsed, Untouched> {
-    let first = *bytes.first().ok_or(Untouched::Malformed)?;
+pub(crate) fn parse(bytes: &[u8]) -> Result<Parsed, UntouchedReason> {
+    let first = *bytes.first().ok_or(UntouchedReason::Malformed)?;
     if first >> 4 != 4 {
-        return Err(Untouched::NotIpv4);
+        return Err(UntouchedReason::NotIpv4);
     }
     let header = usize::from(first & 0xf) * 4;
-    let total = usize::from(u16_at(bytes, 2).ok_or(Untouched::Malformed)?);
+    let total = usize::from(u16_at(bytes, 2).ok_or(UntouchedReason::Malformed)?);
     if header < IPV4_HEADER || total < header || bytes.len() < total {
-        return Err(Untouched::Malformed);
+        return Err(UntouchedReason::Malformed);
     }
     // More fragments, or an offset: a piece of a packet.
-    if u16_at(bytes, 6).ok_or(Untouched::Malformed)? & 0x3fff != 0 {
-        return Err(Untouched::Fragment);
+    if u16_at(bytes, 6).ok_or(UntouchedReason::Malformed)? & 0x3fff != 0 {
+        return Err(UntouchedReason::Fragment);
     }
     match bytes.get(9) {
         Some(&ICMP) => Ok(Parsed::Icmp),
         Some(&TCP) => {
-            let packet = bytes.get(..total).ok_or(Untouched::Malformed)?;
-            segment(packet, header).map(Parsed::Tcp).ok_or(Untouched::Malformed)
+            let packet = bytes.get(..total).ok_or(UntouchedReason::Malformed)?;
+            parse_segment(packet, header).map(Parsed::Tcp).ok_or(UntouchedReason::Malformed)
         }
-        _ => Err(Untouched::OtherProtocol),
+        _ => Err(UntouchedReason::OtherProtocol),
     }
 }
 
-fn segment(packet: &[u8], tcp: usize) -> Option<Segment> {
+fn parse_segment(packet: &[u8], tcp: usize) -> Option<Segment> {
     let address = |at| u32_at(packet, at).map(Ipv4Addr::from_bits);
     let source = Endpoint::new(address(12)?, u16_at(packet, tcp)?);
     let destination = Endpoint::new(address(16)?, u16_at(packet, tcp + 2)?);
@@ -106,19 +106,19 @@ fn segment(packet: &[u8], tcp: usize) -> Option<Segment> {
         window: u16_at(packet, tcp + 14)?,
         options: TcpOptions::default(),
         unknown_option: false,
-        payload: (packet.len() - tcp - header) as u32,
-        total: packet.len(),
-        tcp,
-        stamps_at: None,
-        sack_at: None,
+        payload_len: (packet.len() - tcp - header) as u32,
+        total_len: packet.len(),
+        tcp_offset: tcp,
+        timestamps_offset: None,
+        sack_offset_and_len: None,
     };
     let area = tcp + TCP_HEADER;
     for found in TcpOptionReader::new(packet.get(area..tcp + header)?) {
         let found = found.ok()?;
-        let at = area + found.at;
-        match segment.options.add(&found) {
-            TcpOption::Timestamps => segment.stamps_at = Some(at + 2),
-            TcpOption::Sack => segment.sack_at = Some((at, found.size())),
+        let at = area + found.offset;
+        match segment.options.add_option(&found) {
+            TcpOption::Timestamps => segment.timestamps_offset = Some(at + 2),
+            TcpOption::Sack => segment.sack_offset_and_len = Some((at, found.size())),
             TcpOption::Unknown => segment.unknown_option = true,
             _ => {}
         }
@@ -128,7 +128,7 @@ fn segment(packet: &[u8], tcp: usize) -> Option<Segment> {
 
 /// The ones'-complement sum of `bytes`, the last padded with a zero; longer words carry into it as
 /// well (RFC 1071 §2).
-fn sum(bytes: &[u8]) -> u64 {
+fn ones_complement_sum(bytes: &[u8]) -> u64 {
     let (longs, rest) = bytes.as_chunks::<4>();
     let whole: u64 = longs.iter().map(|long| u64::from(u32::from_be_bytes(*long))).sum();
     let mut last = [0; 4];
@@ -145,55 +145,55 @@ fn fold(mut sum: u64) -> u16 {
 
 impl Segment {
     /// Are both checksums right? Otherwise nothing that it says may be believed.
-    pub fn is_intact(&self, bytes: &[u8]) -> bool {
-        let parts = bytes.get(..self.total).and_then(|all| all.split_at_checked(self.tcp));
+    pub fn has_valid_checksums(&self, bytes: &[u8]) -> bool {
+        let parts = bytes.get(..self.total_len).and_then(|all| all.split_at_checked(self.tcp_offset));
         let Some((header, body)) = parts else { return false };
-        let addresses = header.get(12..20).map_or(0, sum);
+        let addresses = header.get(12..20).map_or(0, ones_complement_sum);
         let pseudo = addresses + u64::from(TCP) + body.len() as u64;
-        fold(sum(header)) == 0xffff && fold(pseudo + sum(body)) == 0xffff
+        fold(ones_complement_sum(header)) == 0xffff && fold(pseudo + ones_complement_sum(body)) == 0xffff
     }
 
     /// Replaces what stands at `at`, which lies in the TCP header, and corrects the checksum by the
     /// difference: a checksum that was wrong stays wrong.
     fn edit(&self, bytes: &mut [u8], at: usize, new: &[u8]) {
         // Whole 16-bit words around the field: an option may stand at an odd place.
-        let start = self.tcp + ((at - self.tcp) & !1);
-        let end = self.tcp + ((at + new.len() - self.tcp + 1) & !1);
-        let Some(before) = bytes.get(start..end).map(sum) else { return };
+        let start = self.tcp_offset + ((at - self.tcp_offset) & !1);
+        let end = self.tcp_offset + ((at + new.len() - self.tcp_offset + 1) & !1);
+        let Some(before) = bytes.get(start..end).map(ones_complement_sum) else { return };
         let Some(field) = bytes.get_mut(at..at + new.len()) else { return };
         field.copy_from_slice(new);
-        let after = bytes.get(start..end).map_or(0, sum);
-        correct(bytes, self.tcp + 16, before, after);
+        let after = bytes.get(start..end).map_or(0, ones_complement_sum);
+        update_checksum(bytes, self.tcp_offset + 16, before, after);
     }
 
     /// Sets the acknowledgment number.
     pub fn set_ack(&self, bytes: &mut [u8], ack: Seq) {
-        self.edit(bytes, self.tcp + 8, &ack.0.to_be_bytes());
+        self.edit(bytes, self.tcp_offset + 8, &ack.0.to_be_bytes());
     }
     /// Sets the window field.
     pub fn set_window(&self, bytes: &mut [u8], window: u16) {
-        self.edit(bytes, self.tcp + 14, &window.to_be_bytes());
+        self.edit(bytes, self.tcp_offset + 14, &window.to_be_bytes());
     }
     /// Sets TSval; nothing happens without timestamps.
-    pub fn set_stamp(&self, bytes: &mut [u8], value: u32) {
-        if let Some(at) = self.stamps_at {
+    pub fn set_tsval(&self, bytes: &mut [u8], value: u32) {
+        if let Some(at) = self.timestamps_offset {
             self.edit(bytes, at, &value.to_be_bytes());
         }
     }
     /// Sets TSecr; nothing happens without timestamps.
-    pub fn set_echo(&self, bytes: &mut [u8], echo: u32) {
-        if let Some(at) = self.stamps_at {
+    pub fn set_tsecr(&self, bytes: &mut [u8], echo: u32) {
+        if let Some(at) = self.timestamps_offset {
             self.edit(bytes, at + 4, &echo.to_be_bytes());
         }
     }
     /// Sets or clears the echo of congestion.
     pub fn set_ece(&self, bytes: &mut [u8], on: bool) {
         let rest = self.flags.0 & !TcpFlags::ECE.0;
-        self.edit(bytes, self.tcp + 13, &[rest | if on { TcpFlags::ECE.0 } else { 0 }]);
+        self.edit(bytes, self.tcp_offset + 13, &[rest | if on { TcpFlags::ECE.0 } else { 0 }]);
     }
     /// Takes the SACK option out: NOPs stand in its place.
     pub fn strip_sack(&self, bytes: &mut [u8]) {
-        let Some((at, len)) = self.sack_at else { return };
+        let Some((at, len)) = self.sack_offset_and_len else { return };
         const NOPS: [u8; 34] = [TcpOption::NOP; 34];
         if let Some(nops) = NOPS.get(..len) {
             self.edit(bytes, at, nops);
@@ -201,16 +201,16 @@ impl Segment {
     }
     /// Says that the packet does not take part in ECN (IP header).
     pub fn set_not_ect(&self, bytes: &mut [u8]) {
-        let Some(before) = bytes.get(0..2).map(sum) else { return };
+        let Some(before) = bytes.get(0..2).map(ones_complement_sum) else { return };
         let Some(tos) = bytes.get_mut(1) else { return };
         *tos &= !0b11;
-        let after = bytes.get(0..2).map_or(0, sum);
-        correct(bytes, 10, before, after);
+        let after = bytes.get(0..2).map_or(0, ones_complement_sum);
+        update_checksum(bytes, 10, before, after);
     }
 }
 
 /// RFC 1624 §3, equation 3: HC' = ~(~HC + ~m + m').
-fn correct(bytes: &mut [u8], checksum_at: usize, before: u64, after: u64) {
+fn update_checksum(bytes: &mut [u8], checksum_at: usize, before: u64, after: u64) {
     let Some(old) = u16_at(bytes, checksum_at) else { return };
     let new = !fold(u64::from(!old) + u64::from(!fold(before)) + u64::from(fold(after)));
     if let Some(field) = bytes.get_mut(checksum_at..).and_then(<[u8]>::first_chunk_mut) {
@@ -249,7 +249,7 @@ mod test {
         ip.ecn = Ecn::Ect0;
         let packet = Packet { ip, body: Body::Tcp(segment) };
         let mut bytes = vec![0; packet.len() as usize];
-        packet.encode(&mut bytes, Payload::pattern).unwrap();
+        packet.encode(&mut bytes, Payload::fill_pattern).unwrap();
         bytes
     }
 
@@ -269,7 +269,7 @@ mod test {
         assert_eq!(segment.options.timestamps, Some(stamps));
         assert_eq!(segment.options.sack.as_slice(), [SeqRange::new(Seq(10), Seq(20))]);
         assert_eq!((segment.window, segment.ack, segment.ecn), (99, Seq(7), Ecn::Ect0));
-        assert!(segment.is_intact(&bytes));
+        assert!(segment.has_valid_checksums(&bytes));
     }
 
     /// Against the independent encoder and decoder of `wire`, which compute checksums anew.
@@ -279,8 +279,8 @@ mod test {
         let segment = tcp(&bytes);
         segment.set_ack(&mut bytes, Seq(0xdead_beef));
         segment.set_window(&mut bytes, 0xffff);
-        segment.set_stamp(&mut bytes, 5);
-        segment.set_echo(&mut bytes, 0);
+        segment.set_tsval(&mut bytes, 5);
+        segment.set_tsecr(&mut bytes, 0);
         segment.set_ece(&mut bytes, true);
         segment.set_not_ect(&mut bytes);
         let decoded = Packet::decode(&bytes).unwrap();
@@ -311,18 +311,18 @@ mod test {
         bytes.copy_within(at + 2..at + 12, at + 1);
         bytes[at + 11] = NOP;
         let wrong = tcp(&bytes);
-        assert!(!wrong.is_intact(&bytes));
+        assert!(!wrong.has_valid_checksums(&bytes));
         // A right checksum for it, by the same difference that the move made.
         let body = &bytes[20..];
-        let pseudo = sum(&bytes[12..20]) + 6 + body.len() as u64;
-        let off = fold(pseudo + sum(body));
+        let pseudo = ones_complement_sum(&bytes[12..20]) + 6 + body.len() as u64;
+        let off = fold(pseudo + ones_complement_sum(body));
         let field = u16_at(&bytes, 36).unwrap();
         let right = !fold(u64::from(!field) + u64::from(off));
         bytes[36..38].copy_from_slice(&right.to_be_bytes());
         let segment = tcp(&bytes);
-        assert!(segment.is_intact(&bytes));
-        segment.set_echo(&mut bytes, 0xa1b2_c3d4);
-        assert!(segment.is_intact(&bytes));
+        assert!(segment.has_valid_checksums(&bytes));
+        segment.set_tsecr(&mut bytes, 0xa1b2_c3d4);
+        assert!(segment.has_valid_checksums(&bytes));
         assert_eq!(tcp(&bytes).options.timestamps.map(|s| s.echo), Some(0xa1b2_c3d4));
     }
 
@@ -331,23 +331,23 @@ mod test {
         let mut bytes = packet();
         let segment = tcp(&bytes);
         bytes[60] ^= 1;
-        assert!(!segment.is_intact(&bytes));
+        assert!(!segment.has_valid_checksums(&bytes));
         segment.set_ack(&mut bytes, Seq(1));
-        assert!(!segment.is_intact(&bytes));
+        assert!(!segment.has_valid_checksums(&bytes));
     }
 
     #[test]
     fn what_is_not_ours_is_named() {
         let bytes = packet();
-        assert_eq!(parse(&[]).err(), Some(Untouched::Malformed));
-        assert_eq!(parse(&[0x60; 40]).err(), Some(Untouched::NotIpv4));
+        assert_eq!(parse(&[]).err(), Some(UntouchedReason::Malformed));
+        assert_eq!(parse(&[0x60; 40]).err(), Some(UntouchedReason::NotIpv4));
         let mut fragment = bytes.clone();
         fragment[6] = 0x20;
-        assert_eq!(parse(&fragment).err(), Some(Untouched::Fragment));
+        assert_eq!(parse(&fragment).err(), Some(UntouchedReason::Fragment));
         let mut udp = bytes.clone();
         udp[9] = 17;
-        assert_eq!(parse(&udp).err(), Some(Untouched::OtherProtocol));
-        assert_eq!(parse(&bytes[..bytes.len() - 1]).err(), Some(Untouched::Malformed));
+        assert_eq!(parse(&udp).err(), Some(UntouchedReason::OtherProtocol));
+        assert_eq!(parse(&bytes[..bytes.len() - 1]).err(), Some(UntouchedReason::Malformed));
         for end in 0..bytes.len() {
             let mut short = bytes[..end].to_vec();
             if end >= 4 {

@@ -3,29 +3,29 @@
 use alloc::vec::Vec;
 
 /// Sizes of pieces are powers of two from 2⁸ bytes to 2¹⁶.
-const SMALLEST: u32 = 8;
+const SMALLEST_CLASS_BITS: u32 = 8;
 const CLASSES: usize = 9;
 
 /// Where the bytes of stored packets live. Pieces come in sizes of powers of two; what is given back
 /// is kept for the next of its size, and given to the system only when the bound needs it.
 #[derive(Debug)]
-pub(crate) struct Pool {
+pub(crate) struct BufferPool {
     spare: [Vec<Vec<u8>>; CLASSES],
     /// Bytes in pieces that are out.
-    used: usize,
+    used_bytes: usize,
     /// Bytes in spare pieces.
-    idle: usize,
+    spare_bytes: usize,
     limit: usize,
 }
 
 /// A stored packet.
 #[derive(Debug)]
-pub(crate) struct Piece {
+pub(crate) struct PoolBuffer {
     bytes: Vec<u8>,
     class: usize,
 }
 
-impl Piece {
+impl PoolBuffer {
     pub fn bytes(&self) -> &[u8] {
         &self.bytes
     }
@@ -36,7 +36,7 @@ impl Piece {
 }
 
 const fn size_of_class(class: usize) -> usize {
-    1 << (class + SMALLEST as usize)
+    1 << (class + SMALLEST_CLASS_BITS as usize)
 }
 
 /// The least class with room for `len` bytes; `None` if no class has.
@@ -45,60 +45,60 @@ fn class_of(len: usize) -> Option<usize> {
 }
 
 /// What a packet of `len` bytes counts against the bounds.
-pub(crate) fn size_for(len: usize) -> usize {
+pub(crate) fn size_class_bytes(len: usize) -> usize {
     class_of(len).map_or(usize::MAX, size_of_class)
 }
 
-impl Pool {
+impl BufferPool {
     /// One that never holds more than `limit` bytes, spare pieces included.
     pub fn new(limit: usize) -> Self {
-        Self { spare: Default::default(), used: 0, idle: 0, limit }
+        Self { spare: Default::default(), used_bytes: 0, spare_bytes: 0, limit }
     }
 
     /// Bytes in use and bytes held in all.
-    pub fn held(&self) -> (usize, usize) {
-        (self.used, self.used + self.idle)
+    pub fn used_and_reserved(&self) -> (usize, usize) {
+        (self.used_bytes, self.used_bytes + self.spare_bytes)
     }
 
     /// A copy of `packet`; `None` if the bound does not allow it.
-    pub fn store(&mut self, packet: &[u8]) -> Option<Piece> {
+    pub fn store(&mut self, packet: &[u8]) -> Option<PoolBuffer> {
         let class = class_of(packet.len())?;
         let size = size_of_class(class);
-        if self.used + size > self.limit {
+        if self.used_bytes + size > self.limit {
             return None;
         }
         let mut bytes = match self.spare.get_mut(class)?.pop() {
             Some(bytes) => {
-                self.idle -= size;
+                self.spare_bytes -= size;
                 bytes
             }
             None => {
-                self.make_room(size);
+                self.free_spare(size);
                 Vec::with_capacity(size)
             }
         };
-        self.used += size;
+        self.used_bytes += size;
         bytes.extend_from_slice(packet);
-        Some(Piece { bytes, class })
+        Some(PoolBuffer { bytes, class })
     }
 
     /// Takes a piece back.
-    pub fn give_back(&mut self, piece: Piece) {
+    pub fn release(&mut self, piece: PoolBuffer) {
         let size = piece.size();
-        self.used = self.used.saturating_sub(size);
+        self.used_bytes = self.used_bytes.saturating_sub(size);
         let mut bytes = piece.bytes;
         bytes.clear();
         if let Some(spare) = self.spare.get_mut(piece.class) {
-            self.idle += size;
+            self.spare_bytes += size;
             spare.push(bytes);
         }
     }
 
     /// Lets go of spare pieces until `size` bytes more fit.
-    fn make_room(&mut self, size: usize) {
+    fn free_spare(&mut self, size: usize) {
         for (class, spare) in self.spare.iter_mut().enumerate().rev() {
-            while self.used + self.idle + size > self.limit && spare.pop().is_some() {
-                self.idle -= size_of_class(class);
+            while self.used_bytes + self.spare_bytes + size > self.limit && spare.pop().is_some() {
+                self.spare_bytes -= size_of_class(class);
             }
         }
     }
@@ -110,24 +110,24 @@ mod test {
 
     #[test]
     fn the_bound_holds_with_spare_pieces_counted() {
-        let mut pool = Pool::new(4096);
-        let small: Vec<Piece> = (0..16).map(|_| pool.store(&[1; 200]).unwrap()).collect();
+        let mut pool = BufferPool::new(4096);
+        let small: Vec<PoolBuffer> = (0..16).map(|_| pool.store(&[1; 200]).unwrap()).collect();
         assert!(pool.store(&[1]).is_none());
-        assert_eq!(pool.held(), (4096, 4096));
-        small.into_iter().for_each(|piece| pool.give_back(piece));
-        assert_eq!(pool.held(), (0, 4096));
+        assert_eq!(pool.used_and_reserved(), (4096, 4096));
+        small.into_iter().for_each(|piece| pool.release(piece));
+        assert_eq!(pool.used_and_reserved(), (0, 4096));
         let large = pool.store(&[2; 1500]).unwrap();
         assert_eq!(large.bytes(), [2; 1500]);
-        assert_eq!(pool.held(), (2048, 4096));
-        pool.give_back(large);
+        assert_eq!(pool.used_and_reserved(), (2048, 4096));
+        pool.release(large);
         assert_eq!(pool.store(&[3; 2000]).unwrap().bytes(), [3; 2000]);
     }
 
     #[test]
     fn no_packet_is_too_long_for_a_class_and_nothing_longer_fits() {
-        let mut pool = Pool::new(1 << 20);
+        let mut pool = BufferPool::new(1 << 20);
         assert_eq!(pool.store(&[0; 65_535]).map(|piece| piece.size()), Some(65_536));
         assert!(pool.store(&[0; 65_537]).is_none());
-        assert_eq!((size_for(0), size_for(257), size_for(1500)), (256, 512, 2048));
+        assert_eq!((size_class_bytes(0), size_class_bytes(257), size_class_bytes(1500)), (256, 512, 2048));
     }
 }

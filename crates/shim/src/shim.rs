@@ -1,7 +1,7 @@
 //! All flows of a host.
 
-mod ready;
-mod table;
+mod ready_queue;
+mod connection_table;
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -9,25 +9,25 @@ use core::fmt;
 
 use driftway_aid::Aid;
 use driftway_aid::carry::Carry;
-use driftway_base::{About, Endpoint, FlowKey, Instant, Scope, Seq, Signal, SignalKind};
+use driftway_base::{SignalDetails, Endpoint, FlowKey, Instant, UnreachableScope, Seq, Signal, SignalKind};
 use driftway_wire::{Body, IcmpMessage, Packet, TcpFlags, UnreachableCode};
 
 use crate::config::Config;
-use crate::counts::{Counts, Fate, Untouched};
-use crate::flow::{Aided, Context, FlowStatus, Step};
-use crate::opening::Opening;
+use crate::counts::{Counts, PacketDisposition, UntouchedReason};
+use crate::flow::{ConnectionAid, Context, FlowStatus, Step};
+use crate::handshake::Handshake;
 use crate::packet::{Parsed, Segment, parse};
-use crate::pool::Pool;
-use ready::Ready;
-use table::{Followed, Table};
+use crate::pool::BufferPool;
+use ready_queue::ReadyQueue;
+use connection_table::{TableEntry, ConnectionTable};
 
 /// TCP, as IP numbers protocols.
 const TCP: u8 = 6;
 
 /// Makes the aid to one connection.
-struct MakeAid(Box<dyn Fn() -> Box<dyn Aid> + Send>);
+struct AidFactory(Box<dyn Fn() -> Box<dyn Aid> + Send>);
 
-impl fmt::Debug for MakeAid {
+impl fmt::Debug for AidFactory {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("MakeAid")
     }
@@ -35,12 +35,12 @@ impl fmt::Debug for MakeAid {
 
 /// Where a packet of the shim's goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum To {
+pub enum PacketDestination {
     /// Away from this host, in the place of an acknowledgment of the local TCP's
     /// ([`Shim::solicit`]): so it takes the way that the local TCP's own packets take, and none else.
     Network,
     /// To the TCP of this host.
-    Local,
+    LocalTcp,
 }
 
 /// The layer below a foreign TCP: a state machine without I/O.
@@ -59,28 +59,28 @@ pub enum To {
 #[derive(Debug)]
 pub struct Shim {
     config: Config,
-    make: MakeAid,
-    pool: Pool,
+    aid_factory: AidFactory,
+    pool: BufferPool,
     counts: Counts,
-    table: Table,
-    ready: Ready,
+    table: ConnectionTable,
+    ready: ReadyQueue,
 }
 
 impl Shim {
     /// One that follows no flow yet, and will help each with [`Carry`].
     pub fn new(config: Config) -> Self {
-        Self::with_aid(config, move || Box::new(Carry::new(config.carry())))
+        Self::with_aid(config, move || Box::new(Carry::new(config.carry_options())))
     }
 
     /// The same with another aid; `make` makes one for each flow.
     pub fn with_aid(config: Config, make: impl Fn() -> Box<dyn Aid> + Send + 'static) -> Self {
         Self {
             config,
-            make: MakeAid(Box::new(make)),
-            pool: Pool::new(config.store),
+            aid_factory: AidFactory(Box::new(make)),
+            pool: BufferPool::new(config.store),
             counts: Counts::default(),
-            table: Table::default(),
-            ready: Ready::default(),
+            table: ConnectionTable::default(),
+            ready: ReadyQueue::default(),
         }
     }
 
@@ -95,38 +95,38 @@ impl Shim {
     /// Bytes of stored packets, and bytes that are held for them in all; both within
     /// [`Config::store`].
     pub fn memory(&self) -> (usize, usize) {
-        self.pool.held()
+        self.pool.used_and_reserved()
     }
     /// When [`on_timeout`](Self::on_timeout) is to be called; `None`: nothing is due.
     pub fn next_timeout(&self) -> Option<Instant> {
-        self.ready.first()
+        self.ready.earliest()
     }
 
     /// The local TCP sends a packet.
-    pub fn on_outgoing(&mut self, now: Instant, packet: &mut [u8]) -> Fate {
+    pub fn on_outgoing(&mut self, now: Instant, packet: &mut [u8]) -> PacketDisposition {
         let fate = match parse(packet) {
-            Ok(Parsed::Tcp(segment)) if !segment.is_intact(packet) => {
-                Fate::Untouched(Untouched::Corrupt)
+            Ok(Parsed::Tcp(segment)) if !segment.has_valid_checksums(packet) => {
+                PacketDisposition::Untouched(UntouchedReason::Corrupt)
             }
             Ok(Parsed::Tcp(segment)) => self.outgoing_segment(now, &segment, packet),
-            Ok(Parsed::Icmp) => Fate::Untouched(Untouched::OtherProtocol),
-            Err(reason) => Fate::Untouched(reason),
+            Ok(Parsed::Icmp) => PacketDisposition::Untouched(UntouchedReason::OtherProtocol),
+            Err(reason) => PacketDisposition::Untouched(reason),
         };
-        self.counts.enter(fate);
+        self.counts.count_disposition(fate);
         fate
     }
 
     /// A packet arrives for this host.
-    pub fn on_incoming(&mut self, now: Instant, packet: &mut [u8]) -> Fate {
+    pub fn on_incoming(&mut self, now: Instant, packet: &mut [u8]) -> PacketDisposition {
         let fate = match parse(packet) {
-            Ok(Parsed::Tcp(segment)) if !segment.is_intact(packet) => {
-                Fate::Untouched(Untouched::Corrupt)
+            Ok(Parsed::Tcp(segment)) if !segment.has_valid_checksums(packet) => {
+                PacketDisposition::Untouched(UntouchedReason::Corrupt)
             }
             Ok(Parsed::Tcp(segment)) => self.incoming_segment(now, &segment, packet),
             Ok(Parsed::Icmp) => self.on_icmp(now, packet),
-            Err(reason) => Fate::Untouched(reason),
+            Err(reason) => PacketDisposition::Untouched(reason),
         };
-        self.counts.enter(fate);
+        self.counts.count_disposition(fate);
         fate
     }
 
@@ -136,34 +136,34 @@ impl Shim {
     /// or all. That a route is restored needs no number.
     pub fn on_signal(&mut self, now: Instant, signal: &Signal) {
         let back = signal.kind == SignalKind::RouteRestored;
-        if let Some(key) = signal.about.flow {
+        if let Some(key) = signal.details.flow {
             let Some(index) = self.table.find(key) else { return };
-            let seq = signal.about.seq;
-            let in_flight = |followed: &Followed| match followed {
-                Followed::Flow(flow) => seq.is_none_or(|seq| flow.is_in_flight(seq)),
-                Followed::Opening(_) => false,
+            let seq = signal.details.seq;
+            let in_flight = |followed: &TableEntry| match followed {
+                TableEntry::Flow(flow) => seq.is_none_or(|seq| flow.is_in_flight(seq)),
+                TableEntry::Handshake(_) => false,
             };
             if back || self.table.get(index).is_some_and(in_flight) {
-                self.tell(now, index, signal);
+                self.notify_flow(now, index, signal);
             }
             return;
         }
         for index in self.table.indices() {
-            let key = self.table.get(index).map(Followed::key);
+            let key = self.table.get(index).map(TableEntry::key);
             let to = key.map(|key| key.destination.address);
-            if signal.about.destination.is_none() || signal.about.destination == to {
-                self.tell(now, index, signal);
+            if signal.details.destination.is_none() || signal.details.destination == to {
+                self.notify_flow(now, index, signal);
             }
         }
     }
 
     /// Time has come to [`next_timeout`](Self::next_timeout), or beyond.
     pub fn on_timeout(&mut self, now: Instant) {
-        while let Some(index) = self.ready.due(now) {
+        while let Some(index) = self.ready.pop_due(now) {
             let (table, mut cx) = self.context(now);
-            let Some(Followed::Flow(flow)) = table.get_mut(index) else { continue };
+            let Some(TableEntry::Flow(flow)) = table.get_mut(index) else { continue };
             if flow.on_timeout(&mut cx) {
-                self.touch(now, index);
+                self.mark_changed(now, index);
             } else {
                 self.counts.given_up += 1;
                 self.forget(index);
@@ -172,22 +172,22 @@ impl Shim {
     }
 
     /// The next packet that the shim itself sends, into `packet`; `None` if there is none now.
-    pub fn poll(&mut self, now: Instant, packet: &mut Vec<u8>) -> Option<To> {
-        while let Some(index) = self.ready.listed() {
-            let (before, company) = self.company(now, index);
+    pub fn poll(&mut self, now: Instant, packet: &mut Vec<u8>) -> Option<PacketDestination> {
+        while let Some(index) = self.ready.next_ready() {
+            let (before, company) = self.count_probing(now, index);
             let (table, mut cx) = self.context(now);
-            (cx.before, cx.company) = (before, company);
-            if let Some(Followed::Flow(flow)) = table.get_mut(index)
+            (cx.probing_before, cx.probing_flows) = (before, company);
+            if let Some(TableEntry::Flow(flow)) = table.get_mut(index)
                 && let Some(to) = flow.poll(&mut cx, packet)
             {
                 return Some(to);
             }
-            self.ready.unlist();
+            self.ready.clear_ready();
             let next = match self.table.get(index) {
-                Some(Followed::Flow(flow)) => flow.next_timeout(&self.config),
-                Some(Followed::Opening(_)) | None => None,
+                Some(TableEntry::Flow(flow)) => flow.next_timeout(&self.config),
+                Some(TableEntry::Handshake(_)) | None => None,
             };
-            self.ready.wake(index, next);
+            self.ready.set_timer(index, next);
         }
         None
     }
@@ -195,38 +195,38 @@ impl Shim {
     /// Writes what has the local TCP acknowledge at once: a byte from before what it expects (RFC 9293
     /// §3.10.7.4). That acknowledgment is to carry what [`poll`](Self::poll) gave for the network.
     /// `false`: no such flow is followed.
-    pub fn solicit(&mut self, now: Instant, flow: FlowKey, packet: &mut Vec<u8>) -> bool {
+    pub fn solicit_ack(&mut self, now: Instant, flow: FlowKey, packet: &mut Vec<u8>) -> bool {
         let index = self.table.find(flow);
         match index.and_then(|index| self.table.get_mut(index)) {
-            Some(Followed::Flow(flow)) => flow.solicit(now, packet).is_some(),
-            Some(Followed::Opening(_)) | None => false,
+            Some(TableEntry::Flow(flow)) => flow.write_solicitation(now, packet).is_some(),
+            Some(TableEntry::Handshake(_)) | None => false,
         }
     }
 
     /// What the local TCP was last seen to acknowledge on this flow, and the window field that it sent with
     /// that. An acknowledgment that says the same says nothing new.
-    pub fn last_said(&self, flow: FlowKey) -> Option<(Seq, u16)> {
+    pub fn last_ack_and_window(&self, flow: FlowKey) -> Option<(Seq, u16)> {
         match self.table.get(self.table.find(flow)?)? {
-            Followed::Flow(flow) => Some(flow.last_said()),
-            Followed::Opening(_) => None,
+            TableEntry::Flow(flow) => Some(flow.last_ack_and_window()),
+            TableEntry::Handshake(_) => None,
         }
     }
 
     /// What [`poll`](Self::poll) gave for the network has left in a packet of the local TCP's.
-    pub fn on_carried(&mut self, flow: FlowKey) {
+    pub fn on_carrier_sent(&mut self, flow: FlowKey) {
         let index = self.table.find(flow);
-        if let Some(Followed::Flow(flow)) = index.and_then(|index| self.table.get_mut(index)) {
-            flow.carried = true;
+        if let Some(TableEntry::Flow(flow)) = index.and_then(|index| self.table.get_mut(index)) {
+            flow.has_used_carrier = true;
         }
     }
 
     /// What [`poll`](Self::poll) gave for the network did not leave: nothing of the local TCP's came to
     /// carry it, or, `taken`, what did was not seen to leave. Then the flow goes on as plain TCP. Where
     /// that had worked before, what was taken is lost to a firewall as to any other network.
-    pub fn on_not_carried(&mut self, flow: FlowKey, taken: bool) {
+    pub fn on_carrier_missing(&mut self, flow: FlowKey, taken: bool) {
         let Some(index) = self.table.find(flow) else { return };
         match self.table.get(index) {
-            Some(Followed::Flow(flow)) if taken && flow.carried => {}
+            Some(TableEntry::Flow(flow)) if taken && flow.has_used_carrier => {}
             _ => {
                 self.counts.no_carrier += 1;
                 self.forget(index);
@@ -236,62 +236,62 @@ impl Shim {
 
     /// How many flows look for a path to the host that the one at `index` looks for now, before it
     /// and in all.
-    fn company(&self, now: Instant, index: usize) -> (u64, u64) {
-        let Some(Followed::Flow(flow)) = self.table.get(index) else { return (0, 1) };
-        if !flow.is_to_probe(now) {
+    fn count_probing(&self, now: Instant, index: usize) -> (u64, u64) {
+        let Some(TableEntry::Flow(flow)) = self.table.get(index) else { return (0, 1) };
+        if !flow.is_probe_due(now) {
             return (0, 1);
         }
         let count = |(before, all): (u64, u64), other| (before + u64::from(other < index), all + 1);
-        self.table.searching(flow.key.destination.address).fold((0, 0), count)
+        self.table.probing(flow.key.destination.address).fold((0, 0), count)
     }
 
     /// The shim is going to be taken away: what it keeps from the local TCP and from the network, it
     /// hands out with the next polls. Without that every connection goes on, too, after a timeout.
-    pub fn let_go(&mut self, now: Instant) {
+    pub fn shut_down(&mut self, now: Instant) {
         for index in self.table.indices() {
             let (table, mut cx) = self.context(now);
-            if let Some(Followed::Flow(flow)) = table.get_mut(index) {
-                flow.let_go(&mut cx);
-                self.ready.list(index);
+            if let Some(TableEntry::Flow(flow)) = table.get_mut(index) {
+                flow.shut_down(&mut cx);
+                self.ready.mark_ready(index);
             }
         }
     }
 
-    fn outgoing_segment(&mut self, now: Instant, segment: &Segment, packet: &mut [u8]) -> Fate {
+    fn outgoing_segment(&mut self, now: Instant, segment: &Segment, packet: &mut [u8]) -> PacketDisposition {
         let found = self.table.find(segment.flow);
-        if segment.has(TcpFlags::SYN) {
-            return self.on_syn_out(now, found, segment);
+        if segment.has_flags(TcpFlags::SYN) {
+            return self.on_outgoing_syn(now, found, segment);
         }
         let Some(index) = found else {
-            return Fate::Untouched(Untouched::Older);
+            return PacketDisposition::Untouched(UntouchedReason::Older);
         };
         let (table, mut cx) = self.context(now);
         let step = match table.get_mut(index) {
-            Some(Followed::Flow(flow)) => flow.on_outgoing(&mut cx, segment, packet),
+            Some(TableEntry::Flow(flow)) => flow.on_outgoing(&mut cx, segment, packet),
             // A reset, or an answer that did not come by here: then nobody knows what was agreed.
-            _ => Step::Over(Fate::Untouched(Untouched::Older)),
+            _ => Step::Closed(PacketDisposition::Untouched(UntouchedReason::Older)),
         };
-        self.after(now, index, step)
+        self.finish_step(now, index, step)
     }
 
     /// The local TCP opens a connection, or answers one that opens.
-    fn on_syn_out(&mut self, now: Instant, found: Option<usize>, segment: &Segment) -> Fate {
-        let refused = if segment.unknown_option || segment.payload > 0 {
-            Some(Untouched::UnknownOption)
+    fn on_outgoing_syn(&mut self, now: Instant, found: Option<usize>, segment: &Segment) -> PacketDisposition {
+        let refused = if segment.unknown_option || segment.payload_len > 0 {
+            Some(UntouchedReason::UnknownOption)
         } else {
             None
         };
         if let Some(index) = found {
             match self.table.get_mut(index) {
-                Some(Followed::Opening(opening)) if refused.is_none() => {
-                    if opening.is_again(segment) {
-                        opening.on_again(now, segment);
-                        return Fate::Pass;
+                Some(TableEntry::Handshake(opening)) if refused.is_none() => {
+                    if opening.is_retransmission(segment) {
+                        opening.on_retransmission(now, segment);
+                        return PacketDisposition::Pass;
                     }
                     // RFC 9293 §3.5, figure 8: the SYN-ACK answers a SYN that crossed ours.
-                    if !opening.is_passive() && segment.has(TcpFlags::ACK) {
+                    if !opening.is_passive() && segment.has_flags(TcpFlags::ACK) {
                         self.forget(index);
-                        return Fate::Untouched(Untouched::SimultaneousOpen);
+                        return PacketDisposition::Untouched(UntouchedReason::SimultaneousOpen);
                     }
                 }
                 _ => {}
@@ -300,65 +300,65 @@ impl Shim {
             self.forget(index);
         }
         if let Some(reason) = refused {
-            return Fate::Untouched(reason);
+            return PacketDisposition::Untouched(reason);
         }
         if self.table.len() >= self.config.flows && !self.evict(now) {
-            return Fate::Untouched(Untouched::NoRoom);
+            return PacketDisposition::Untouched(UntouchedReason::NoRoom);
         }
-        self.table.insert(Followed::Opening(Opening::new(now, segment)));
-        Fate::Pass
+        self.table.insert(TableEntry::Handshake(Handshake::new(now, segment)));
+        PacketDisposition::Pass
     }
 
-    fn incoming_segment(&mut self, now: Instant, segment: &Segment, packet: &mut [u8]) -> Fate {
+    fn incoming_segment(&mut self, now: Instant, segment: &Segment, packet: &mut [u8]) -> PacketDisposition {
         let FlowKey { source, destination } = segment.flow;
         let key = FlowKey { source: destination, destination: source };
-        let syn_only = segment.has(TcpFlags::SYN) && !segment.has(TcpFlags::ACK);
+        let syn_only = segment.has_flags(TcpFlags::SYN) && !segment.has_flags(TcpFlags::ACK);
         let Some(index) = self.table.find(key) else {
             // What becomes of a SYN is seen when it is answered.
-            return if syn_only { Fate::Pass } else { Fate::Untouched(Untouched::Older) };
+            return if syn_only { PacketDisposition::Pass } else { PacketDisposition::Untouched(UntouchedReason::Older) };
         };
-        if let Some(Followed::Opening(opening)) = self.table.get(index) {
+        if let Some(TableEntry::Handshake(opening)) = self.table.get(index) {
             let opening = *opening;
-            if segment.has(TcpFlags::RST) {
+            if segment.has_flags(TcpFlags::RST) {
                 self.forget(index);
-                return Fate::Pass;
+                return PacketDisposition::Pass;
             }
             if syn_only && !opening.is_passive() {
                 self.forget(index);
-                return Fate::Untouched(Untouched::SimultaneousOpen);
+                return PacketDisposition::Untouched(UntouchedReason::SimultaneousOpen);
             }
-            let make = || Aided((self.make.0)());
-            let flow = match opening.on_answer(now, segment, make) {
+            let make = || ConnectionAid((self.aid_factory.0)());
+            let flow = match opening.on_reply(now, segment, make) {
                 Ok(Some(flow)) => flow,
-                Ok(None) => return Fate::Pass,
+                Ok(None) => return PacketDisposition::Pass,
                 Err(reason) => {
                     self.forget(index);
-                    return Fate::Untouched(reason);
+                    return PacketDisposition::Untouched(reason);
                 }
             };
             self.counts.flows += 1;
-            self.table.replace(index, Followed::Flow(flow));
-            if segment.has(TcpFlags::SYN) {
-                return Fate::Pass;
+            self.table.replace(index, TableEntry::Flow(flow));
+            if segment.has_flags(TcpFlags::SYN) {
+                return PacketDisposition::Pass;
             }
         }
         let (table, mut cx) = self.context(now);
         let step = match table.get_mut(index) {
-            Some(Followed::Flow(flow)) => flow.on_incoming(&mut cx, segment, packet),
-            _ => Step::On(Fate::Pass),
+            Some(TableEntry::Flow(flow)) => flow.on_incoming(&mut cx, segment, packet),
+            _ => Step::Continue(PacketDisposition::Pass),
         };
-        self.after(now, index, step)
+        self.finish_step(now, index, step)
     }
 
-    fn on_icmp(&mut self, now: Instant, packet: &[u8]) -> Fate {
-        let not_believed = Fate::Untouched(Untouched::NotBelieved);
+    fn on_icmp(&mut self, now: Instant, packet: &[u8]) -> PacketDisposition {
+        let not_believed = PacketDisposition::Untouched(UntouchedReason::NotBelieved);
         let Ok(decoded) = Packet::decode(packet) else { return not_believed };
         let Body::Icmp(IcmpMessage::Unreachable { code, quoted }) = decoded.packet.body else {
-            return Fate::Untouched(Untouched::OtherProtocol);
+            return PacketDisposition::Untouched(UntouchedReason::OtherProtocol);
         };
         let scope = match code {
-            UnreachableCode::Net => Scope::Net,
-            UnreachableCode::Host => Scope::Host,
+            UnreachableCode::Net => UnreachableScope::Net,
+            UnreachableCode::Host => UnreachableScope::Host,
             _ => return not_believed,
         };
         let (from, to) = quoted.ports();
@@ -370,41 +370,41 @@ impl Shim {
         let Some(index) = found else { return not_believed };
         match self.table.get(index) {
             // RFC 5927 §4.1
-            Some(Followed::Flow(flow)) if flow.is_in_flight(quoted.seq()) => {}
+            Some(TableEntry::Flow(flow)) if flow.is_in_flight(quoted.seq()) => {}
             _ => return not_believed,
         }
-        let about = About {
+        let about = SignalDetails {
             destination: Some(quoted.destination),
             flow: Some(key),
             seq: Some(quoted.seq()),
             reporter: Some(decoded.packet.ip.source),
-            ..About::default()
+            ..SignalDetails::default()
         };
-        let signal = Signal { kind: SignalKind::Unreachable(scope), about };
+        let signal = Signal { kind: SignalKind::Unreachable(scope), details: about };
         // The local TCP gets it, too: it takes back a doubling of its timeout (RFC 6069), so that it looks
         // for a path as often as it would without the shim.
-        self.counts.icmp_taken += u64::from(self.tell(now, index, &signal));
-        Fate::Pass
+        self.counts.icmp_taken += u64::from(self.notify_flow(now, index, &signal));
+        PacketDisposition::Pass
     }
 
     /// Tells a flow. Has it no path now?
-    fn tell(&mut self, now: Instant, index: usize, signal: &Signal) -> bool {
+    fn notify_flow(&mut self, now: Instant, index: usize, signal: &Signal) -> bool {
         let (table, mut cx) = self.context(now);
-        let Some(Followed::Flow(flow)) = table.get_mut(index) else { return false };
+        let Some(TableEntry::Flow(flow)) = table.get_mut(index) else { return false };
         flow.on_signal(&mut cx, signal);
         let gone = flow.is_disconnected();
-        self.touch(now, index);
+        self.mark_changed(now, index);
         gone
     }
 
     /// What follows from a step of a flow.
-    fn after(&mut self, now: Instant, index: usize, step: Step) -> Fate {
+    fn finish_step(&mut self, now: Instant, index: usize, step: Step) -> PacketDisposition {
         match step {
-            Step::On(fate) => {
-                self.touch(now, index);
+            Step::Continue(fate) => {
+                self.mark_changed(now, index);
                 fate
             }
-            Step::Over(fate) => {
+            Step::Closed(fate) => {
                 self.forget(index);
                 fate
             }
@@ -412,37 +412,37 @@ impl Shim {
     }
 
     /// A flow has changed.
-    fn touch(&mut self, now: Instant, index: usize) {
-        self.ready.list(index);
-        let Some(Followed::Flow(flow)) = self.table.get_mut(index) else { return };
-        if !core::mem::take(&mut flow.came_back) {
+    fn mark_changed(&mut self, now: Instant, index: usize) {
+        self.ready.mark_ready(index);
+        let Some(TableEntry::Flow(flow)) = self.table.get_mut(index) else { return };
+        if !core::mem::take(&mut flow.path_came_back) {
             return;
         }
         let destination = flow.key.destination.address;
         for index in self.table.indices() {
-            let Some(Followed::Flow(flow)) = self.table.get_mut(index) else { continue };
+            let Some(TableEntry::Flow(flow)) = self.table.get_mut(index) else { continue };
             if flow.is_disconnected() && flow.key.destination.address == destination {
                 flow.probe_now(now);
-                self.ready.list(index);
+                self.ready.mark_ready(index);
             }
         }
     }
 
-    fn context(&mut self, now: Instant) -> (&mut Table, Context<'_>) {
+    fn context(&mut self, now: Instant) -> (&mut ConnectionTable, Context<'_>) {
         let Self { config, pool, counts, table, .. } = self;
-        (table, Context { now, config, pool, counts, company: 1, before: 0 })
+        (table, Context { now, config, pool, counts, probing_flows: 1, probing_before: 0 })
     }
 
     fn forget(&mut self, index: usize) {
-        if let Some(Followed::Flow(mut flow)) = self.table.remove(index) {
+        if let Some(TableEntry::Flow(mut flow)) = self.table.remove(index) {
             flow.clear(&mut self.pool);
         }
-        self.ready.wake(index, None);
+        self.ready.set_timer(index, None);
     }
 
     /// Makes room in the table; `false` if everything in it is in use.
     fn evict(&mut self, now: Instant) -> bool {
-        let Some(index) = self.table.oldest_unused(now) else { return false };
+        let Some(index) = self.table.longest_idle(now) else { return false };
         self.forget(index);
         true
     }

@@ -4,27 +4,27 @@
 
 mod common;
 
-use common::net::{Path, World, like_linux};
+use common::net::{Path, TestNetwork, like_linux};
 use common::paths::path;
-use driftway_aid::list::{AIDS, Listed};
+use driftway_aid::registry::{AIDS, AidEntry};
 use driftway_base::Instant;
 use driftway_shim::{Config, Shim};
 use driftway_tcp::GrowthKind;
 use proptest::prelude::*;
 
-fn with(listed: &'static Listed, config: Config) -> Option<Shim> {
+fn with(listed: &'static AidEntry, config: Config) -> Option<Shim> {
     Some(Shim::with_aid(config, || listed.build(&[]).expect("no options are needed")))
 }
 
 /// Bytes that arrive in a minute: a transfer that is cut three times, with losses.
-fn carried(aid: Option<&'static Listed>, link_signals: bool) -> (u64, World) {
+fn carried(aid: Option<&'static AidEntry>, link_signals: bool) -> (u64, TestNetwork) {
     let cuts = [(5_000, 9_000), (20_000, 30_000), (45_000, 48_000)];
     let cuts = cuts.map(|(a, b)| (Instant::from_millis(a), Instant::from_millis(b)));
     let icmp = if link_signals { 0.0 } else { 1.0 };
     let loss = [0.005, 0.001];
     let path = Path { cuts: cuts.to_vec(), icmp, link_signals, loss, ..Path::clean() };
     let shim = aid.and_then(|aid| with(aid, Config::default()));
-    let mut world = World::new(&like_linux(GrowthKind::Reno), [shim, None], path, 1);
+    let mut world = TestNetwork::new(&like_linux(GrowthKind::Reno), [shim, None], path, 1);
     world.ends[0].writes = 1 << 40;
     world.run_until(Instant::from_millis(60_000));
     (world.ends[1].read, world)
@@ -35,7 +35,7 @@ fn carried(aid: Option<&'static Listed>, link_signals: bool) -> (u64, World) {
 fn the_aids_of_the_papers_help_from_below() {
     for (name, link_signals) in [("atcp", false), ("tcp-f", true), ("carry", false)] {
         let plain = carried(None, link_signals).0;
-        let (bytes, world) = carried(driftway_aid::list::find(name), link_signals);
+        let (bytes, world) = carried(driftway_aid::registry::find(name), link_signals);
         let counts = *world.ends[0].shim.as_ref().expect("it has one").counts();
         println!("{name}: {plain} and {bytes} bytes, {counts:?}");
         assert_eq!((counts.outages, counts.survived), (3, 3), "{name}");
@@ -59,7 +59,7 @@ proptest! {
         let config = Config { store_per_flow: store, ..Config::default() };
         let aid = &AIDS[which];
         let shims = [with(aid, config), if both { with(aid, config) } else { None }];
-        let mut world = World::new(&like_linux(GrowthKind::Reno), shims, path, seed);
+        let mut world = TestNetwork::new(&like_linux(GrowthKind::Reno), shims, path, seed);
         world.bounds = config;
         let bytes: [u64; 2] = bytes.into();
         for (end, bytes) in world.ends.iter_mut().zip(bytes) {
@@ -69,7 +69,7 @@ proptest! {
             world.run_until(Instant::from_millis(at));
             world.kill(gently);
         }
-        let open = |world: &World| world.ends.iter().all(|end| end.tcp.view().synchronized);
+        let open = |world: &TestNetwork| world.ends.iter().all(|end| end.tcp.view().is_synchronized);
         while !open(&world) && world.step() {}
         world.ends.iter_mut().for_each(|end| end.tcp.close());
         world.run();

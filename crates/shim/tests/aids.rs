@@ -11,13 +11,13 @@ use driftway_aid::cwnd_limit::{CwndLimit, CwndLimitOptions};
 use driftway_aid::tcp_f::{TcpF, TcpFOptions};
 use driftway_aid::{Aid, Verdict};
 use driftway_base::{
-    Act, Done, Duration, Instant, Known, ProbeSpacing, Release, Retransmit, Seek, SeqRange,
-    Setting, Signal, SignalKind, TcpView,
+    Act, ActResult, Duration, Instant, Known, ProbeSpacing, Release, Retransmit, RouteProbe, SeqRange,
+    Assign, Signal, SignalKind, TcpView,
 };
-use driftway_shim::{Config, Fate, Shim, Swallowed};
+use driftway_shim::{Config, PacketDisposition, Shim, DiscardReason};
 use driftway_wire::{TcpFlags, TcpSegment};
 
-const BY_AID: Fate = Fate::Swallowed(Swallowed::ByAid);
+const BY_AID: PacketDisposition = PacketDisposition::Discarded(DiscardReason::ByAid);
 const OFFERS: Offers = Offers { ecn: true, sack: true };
 
 /// Without the probes that the shim sends by itself, so that the papers' own are to be seen.
@@ -147,13 +147,13 @@ fn tcp_f_snoozes_until_the_route_is_back() {
     line.at(200);
     line.sends(0..3);
     line.at(250);
-    line.signal(&Signal::of(SignalKind::RouteFailed));
+    line.signal(&Signal::new(SignalKind::RouteFailed));
     assert_eq!((line.status().state, line.status().aid_state), ("disconnected", "snooze"));
     line.at(400);
     line.passes(nth(0).not_capable());
     line.stores(nth(3));
     line.quiet_until(5000);
-    line.signal(&Signal::of(SignalKind::RouteRestored));
+    line.signal(&Signal::new(SignalKind::RouteRestored));
     assert_eq!((line.status().state, line.status().aid_state), ("resuming", "active"));
     line.at(5099);
     line.emits([
@@ -176,7 +176,7 @@ fn tcp_f_ends_its_snooze_by_itself_and_the_shim_looks_for_the_path() {
     line.at(200);
     line.sends(0..1);
     line.at(250);
-    line.signal(&Signal::of(SignalKind::RouteFailed));
+    line.signal(&Signal::new(SignalKind::RouteFailed));
     line.quiet_until(20_249);
     line.at(20_250);
     assert_eq!(line.status().aid_state, "active");
@@ -203,30 +203,30 @@ fn a_limit_is_refused_and_replaced() {
     line.peer_passes(ack(2001, 200).window(1000));
     // It is not for outages: what a router says is for TCP.
     let fate = line.unreachable(nth(2), driftway_wire::UnreachableCode::Host);
-    assert_eq!((fate, line.status().state), (Fate::Pass, "open"));
+    assert_eq!((fate, line.status().state), (PacketDisposition::Pass, "open"));
 }
 
 /// Asks for what it is told to ask for, whenever there is a signal; keeps what came of it, and the
 /// last view.
 #[derive(Default)]
-struct Told {
+struct AidScript {
     asks: Vec<Act>,
     verdict: Option<Verdict>,
-    came: Vec<Done>,
+    came: Vec<ActResult>,
     view: Option<TcpView>,
 }
 
 #[derive(Clone, Default)]
-struct Puppet(Arc<Mutex<Told>>);
+struct ScriptedAid(Arc<Mutex<AidScript>>);
 
-impl Puppet {
+impl ScriptedAid {
     fn line(&self) -> Line {
         let puppet = self.clone();
         line(move || Box::new(puppet.clone()))
     }
-    fn asks(&self, line: &mut Line, act: Act) -> Done {
+    fn asks(&self, line: &mut Line, act: Act) -> ActResult {
         self.0.lock().unwrap().asks.push(act);
-        line.signal(&Signal::of(SignalKind::EcnEcho));
+        line.signal(&Signal::new(SignalKind::EcnEcho));
         self.0.lock().unwrap().came.pop().expect("it was answered")
     }
     fn says(&self, verdict: Option<Verdict>) {
@@ -237,7 +237,7 @@ impl Puppet {
     }
 }
 
-impl Aid for Puppet {
+impl Aid for ScriptedAid {
     fn name(&self) -> &'static str {
         "puppet"
     }
@@ -257,7 +257,7 @@ impl Aid for Puppet {
         self.0.lock().unwrap().view = Some(*view);
     }
     fn on_timeout(&mut self, _: Instant, _: &TcpView) {}
-    fn on_done(&mut self, _: Instant, _: &Act, done: Done, _: &TcpView) {
+    fn on_done(&mut self, _: Instant, _: &Act, done: ActResult, _: &TcpView) {
         self.0.lock().unwrap().came.push(done);
     }
     fn next_timeout(&self) -> Option<Instant> {
@@ -268,81 +268,81 @@ impl Aid for Puppet {
     }
 }
 
-fn hold(probe: Option<ProbeSpacing>, step_back: bool, cwnd: Setting<u32>) -> Act {
-    Act::Hold { probe, step_back, freeze_timers: false, cwnd, release: Release::Resume }
+fn hold(probe: Option<ProbeSpacing>, step_back: bool, cwnd: Assign<u32>) -> Act {
+    Act::Hold { probe, rewind_snd_nxt: step_back, freeze_timers: false, cwnd, release: Release::Resume }
 }
-fn resume(cwnd: Setting<u32>) -> Act {
-    Act::Resume { cwnd, ssthresh: Setting::Keep, rto: Setting::Keep }
+fn resume(cwnd: Assign<u32>) -> Act {
+    Act::Resume { cwnd, ssthresh: Assign::Keep, rto: Assign::Keep }
 }
 fn resend(from: u32, to: u32) -> Act {
     Act::Resend { range: SeqRange::new(OURS + from, OURS + to), ahead_of_queue: true }
 }
 fn emit(ack: u32, window: u32, copies: u8) -> Act {
-    Act::Emit { ack: THEIRS + ack, window, copies }
+    Act::SendAcks { ack: THEIRS + ack, window, copies }
 }
 
 #[test]
 fn what_is_known_from_below() {
-    let puppet = Puppet::default();
+    let puppet = ScriptedAid::default();
     let mut line = puppet.line();
     line.at(200);
     line.sends(0..2);
     let view = puppet.view();
     // Of before it was sent.
-    assert_eq!((view.una, view.max), (Known::Exact(OURS + 1), Known::Exact(OURS + 1001)));
+    assert_eq!((view.snd_una, view.snd_max), (Known::Exact(OURS + 1), Known::Exact(OURS + 1001)));
     line.at(300);
     line.peer_passes(ack(1001, 200).window(7000));
     puppet.asks(&mut line, Act::Undo);
     let view = puppet.view();
-    assert!(view.synchronized);
+    assert!(view.is_synchronized);
     assert_eq!(view.mss, Known::Estimated(1448));
-    assert_eq!((view.una, view.nxt), (Known::Exact(OURS + 1001), Known::Exact(OURS + 2001)));
+    assert_eq!((view.snd_una, view.snd_nxt), (Known::Exact(OURS + 1001), Known::Exact(OURS + 2001)));
     assert_eq!(view.srtt, Known::Exact(Some(Duration::from_millis(100))));
     assert_eq!(view.rto, Known::Estimated(Duration::from_millis(300)));
-    assert_eq!((view.ecn, view.persisting), (Known::Exact(true), Known::Estimated(false)));
+    assert_eq!((view.is_ecn_negotiated, view.is_persisting), (Known::Exact(true), Known::Estimated(false)));
     assert_eq!(view.rcv_nxt, Known::Estimated(THEIRS + 1));
     assert_eq!(view.advertised_window, Known::Exact(60_000));
     assert_eq!(view.peer_window, Known::Estimated(7000));
     assert_eq!((view.cwnd, view.ssthresh), (Known::Unknown, Known::Unknown));
     assert_eq!(view.retransmission_deadline, Known::Unknown);
-    puppet.asks(&mut line, hold(None, true, Setting::Keep));
+    puppet.asks(&mut line, hold(None, true, Assign::Keep));
     puppet.asks(&mut line, Act::Undo);
-    assert_eq!(puppet.view().persisting, Known::Exact(true));
+    assert_eq!(puppet.view().is_persisting, Known::Exact(true));
     line.at(301);
 }
 
-const SET_TIMER: Act = Act::SetTimer {
+const SET_TIMER: Act = Act::SetTimeoutResponse {
     keep_rto: true,
-    retransmit: Retransmit::Own,
-    cwnd: Setting::Keep,
-    ssthresh: Setting::Keep,
+    retransmit: Retransmit::LossRecovery,
+    cwnd: Assign::Keep,
+    ssthresh: Assign::Keep,
 };
 
 #[test]
 fn acts_that_cannot_be_done_are_refused_and_counted() {
-    let puppet = Puppet::default();
+    let puppet = ScriptedAid::default();
     let mut line = puppet.line();
     line.at(200);
     line.sends(0..2);
     let spacing = ProbeSpacing::new(Duration::from_secs(1), Duration::from_secs(1));
     let refused = [
         SET_TIMER,
-        Act::Limit { cwnd: Some(1000) },
+        Act::LimitCwnd { cwnd: Some(1000) },
         Act::Undo,
-        resume(Setting::Keep),
+        resume(Assign::Keep),
         resend(2001, 3001),
         emit(2, 1000, 1),
-        hold(Some(spacing), true, Setting::Value(20_000)),
-        Act::Seek(Seek::Echo),
+        hold(Some(spacing), true, Assign::Value(20_000)),
+        Act::ProbeRoute(RouteProbe::Single),
     ];
     for act in refused {
-        assert_eq!(puppet.asks(&mut line, act), Done::Unsupported, "{act:?}");
+        assert_eq!(puppet.asks(&mut line, act), ActResult::Unsupported, "{act:?}");
         assert_eq!(line.status().state, "open");
     }
     // It resumes; but this window is not to be had.
-    assert_eq!(puppet.asks(&mut line, hold(None, false, Setting::Value(1448))), Done::Done);
+    assert_eq!(puppet.asks(&mut line, hold(None, false, Assign::Value(1448))), ActResult::Done);
     assert_eq!(line.status().state, "held");
-    assert_eq!(puppet.asks(&mut line, resume(Setting::Value(9000))), Done::Unsupported);
+    assert_eq!(puppet.asks(&mut line, resume(Assign::Value(9000))), ActResult::Unsupported);
     assert_eq!(line.status().state, "open");
     let counts = *line.counts();
     let each = [
@@ -356,50 +356,50 @@ fn acts_that_cannot_be_done_are_refused_and_counted() {
     ];
     assert_eq!((each, counts.refused_resume), ([1; 7], 2));
     assert_eq!(line.status().refused, 9);
-    for nothing_to_do in [Seek::Route, Seek::Nothing] {
-        assert_eq!(puppet.asks(&mut line, Act::Seek(nothing_to_do)), Done::Done);
+    for nothing_to_do in [RouteProbe::Repeated, RouteProbe::Off] {
+        assert_eq!(puppet.asks(&mut line, Act::ProbeRoute(nothing_to_do)), ActResult::Done);
     }
 }
 
 /// Where ECN was not agreed on, an echo of congestion would mean nothing to TCP.
 #[test]
 fn congestion_is_said_by_an_echo() {
-    let puppet = Puppet::default();
+    let puppet = ScriptedAid::default();
     let mut line = puppet.line();
     line.at(200);
     line.sends(0..4);
-    assert_eq!(puppet.asks(&mut line, Act::Cut), Done::Done);
+    assert_eq!(puppet.asks(&mut line, Act::ReduceCwnd), ActResult::Done);
     line.at(300);
     line.peer_becomes(ack(1001, 200), "a1001 t300/200 w50000 ECE");
     line.peer_becomes(ack(2001, 200), "a2001 t300/200 w50000 ECE");
     line.passes(nth(4).with(TcpFlags::CWR));
     line.peer_passes(ack(3001, 200));
     // What was lost then was lost to congestion.
-    assert_eq!(puppet.asks(&mut line, Act::Undo), Done::Unsupported);
+    assert_eq!(puppet.asks(&mut line, Act::Undo), ActResult::Unsupported);
 
-    let puppet = Puppet::default();
+    let puppet = ScriptedAid::default();
     let aid = puppet.clone();
     let make = move || Box::new(aid.clone()) as Box<dyn Aid>;
     let offers = Offers { ecn: false, sack: true };
     let mut line = Line::opened(Shim::with_aid(config(), make), offers);
-    assert_eq!(puppet.asks(&mut line, Act::Cut), Done::Unsupported);
+    assert_eq!(puppet.asks(&mut line, Act::ReduceCwnd), ActResult::Unsupported);
     assert_eq!(line.counts().refused_cut, 1);
 }
 
 #[test]
 fn originals_are_sent_again_and_acknowledgments_are_made_up() {
-    let puppet = Puppet::default();
+    let puppet = ScriptedAid::default();
     let mut line = puppet.line();
     line.at(200);
     line.peer_passes(ack(1, 100).carrying(1, 500));
     line.passes(data(1, 0).not_capable().acking(501).window(5000));
     line.sends(0..4);
     line.at(250);
-    assert_eq!(puppet.asks(&mut line, resend(1001, 3001)), Done::Done);
+    assert_eq!(puppet.asks(&mut line, resend(1001, 3001)), ActResult::Done);
     line.at(290);
     line.emits(["250 net 1001+1000 a501 t200/200", "256 net 2001+1000 a501 t200/200"]);
-    assert_eq!(puppet.asks(&mut line, emit(501, 0, 1)), Done::Done);
-    assert_eq!(puppet.asks(&mut line, emit(400, 9000, 2)), Done::Done);
+    assert_eq!(puppet.asks(&mut line, emit(501, 0, 1)), ActResult::Done);
+    assert_eq!(puppet.asks(&mut line, emit(400, 9000, 2)), ActResult::Done);
     line.emits(["290 net a501 t200/200", "290 net a400 t200/200", "290 net a400 t200/200"]);
     assert_eq!(line.counts().emitted, 3);
     line.at(400);
@@ -409,7 +409,7 @@ fn originals_are_sent_again_and_acknowledgments_are_made_up() {
 /// Whatever it would have the local TCP see.
 #[test]
 fn an_aid_can_acknowledge_nothing() {
-    let puppet = Puppet::default();
+    let puppet = ScriptedAid::default();
     let mut line = puppet.line();
     line.at(200);
     line.sends(0..4);

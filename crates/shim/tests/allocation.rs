@@ -54,13 +54,13 @@ impl Bulk {
         (first..end).for_each(|n| self.local(n));
         if outage {
             self.shim
-                .on_signal(Instant::from_millis(self.now), &Signal::of(SignalKind::RouteFailed));
+                .on_signal(Instant::from_millis(self.now), &Signal::new(SignalKind::RouteFailed));
             for _ in 0..30 {
                 self.now += 100;
                 self.local(first);
             }
             self.shim
-                .on_signal(Instant::from_millis(self.now), &Signal::of(SignalKind::RouteRestored));
+                .on_signal(Instant::from_millis(self.now), &Signal::new(SignalKind::RouteRestored));
         } else {
             self.now += 100;
             for n in first + 1..end {

@@ -5,14 +5,14 @@ mod common;
 use common::cut::{NOT_BELIEVED, cut_short};
 use common::line::{FLOW, HERE, Line, OURS, THEIRS, THERE, ack, config, data, nth, syn, syn_ack};
 use driftway_base::{FlowKey, Signal, SignalKind};
-use driftway_shim::{Config, Fate, Swallowed, Untouched};
+use driftway_shim::{Config, PacketDisposition, DiscardReason, UntouchedReason};
 use driftway_wire::{Body, Packet, TcpFlags, UnreachableCode};
 
 #[test]
 fn a_handshake_during_a_cut_is_left_to_tcp() {
     let mut line = Line::new(config());
     line.passes(syn());
-    line.signal(&Signal::of(SignalKind::RouteFailed));
+    line.signal(&Signal::new(SignalKind::RouteFailed));
     assert_eq!(line.unreachable(syn(), UnreachableCode::Host), NOT_BELIEVED);
     line.at(1000);
     line.passes(syn());
@@ -20,7 +20,7 @@ fn a_handshake_during_a_cut_is_left_to_tcp() {
     line.peer_passes(syn_ack());
     assert_eq!((line.status().state, line.counts().flows), ("open", 1));
     // Which of the two was answered is not known.
-    assert_eq!(line.status().round_trip, None);
+    assert_eq!(line.status().srtt, None);
 }
 
 #[test]
@@ -86,7 +86,7 @@ fn resets_during_a_cut() {
     line.passes(data(5001, 0).flags(TcpFlags::RST).not_capable());
     assert_eq!((line.shim.flows().count(), line.shim.memory().0), (0, 0));
     line.quiet_until(5000);
-    assert_eq!(line.local(nth(0)), Fate::Untouched(Untouched::Older));
+    assert_eq!(line.local(nth(0)), PacketDisposition::Untouched(UntouchedReason::Older));
 }
 
 /// What cannot be stored passes, and the local TCP has to repeat it itself.
@@ -196,7 +196,7 @@ fn a_solicitation_lies_before_what_was_acknowledged() {
     let mut line = Line::established();
     let mut packet = Vec::new();
     for before in [2, 1, 2] {
-        assert!(line.shim.solicit(line.now, FLOW, &mut packet));
+        assert!(line.shim.solicit_ack(line.now, FLOW, &mut packet));
         let decoded = Packet::decode(&packet).expect("right checksums");
         let Body::Tcp(segment) = decoded.packet.body else { panic!("TCP only") };
         // The local TCP has acknowledged the SYN, whose number is the first.
@@ -206,7 +206,7 @@ fn a_solicitation_lies_before_what_was_acknowledged() {
         assert_eq!(decoded.packet.ip.source, THERE.address);
     }
     let other = FlowKey { source: THERE, destination: HERE };
-    assert!(!line.shim.solicit(line.now, other, &mut packet));
+    assert!(!line.shim.solicit_ack(line.now, other, &mut packet));
     line.quiet_until(500);
 }
 
@@ -214,18 +214,18 @@ fn a_solicitation_lies_before_what_was_acknowledged() {
 #[test]
 fn a_reset_that_answers_the_shim_does_not_leave() {
     let reset = |flags| data(1, 0).flags(flags);
-    let own = Fate::Swallowed(Swallowed::ResetOfOwn);
+    let own = PacketDisposition::Discarded(DiscardReason::ResetOfOwn);
     let both = TcpFlags::RST.with(TcpFlags::ACK);
-    let cases = [(TcpFlags::RST, 0, own), (both, 0, Fate::Pass), (TcpFlags::RST, 1000, Fate::Pass)];
+    let cases = [(TcpFlags::RST, 0, own), (both, 0, PacketDisposition::Pass), (TcpFlags::RST, 1000, PacketDisposition::Pass)];
     for (flags, later, fate) in cases {
         let mut line = Line::established();
-        assert!(line.shim.solicit(line.now, FLOW, &mut Vec::new()));
+        assert!(line.shim.solicit_ack(line.now, FLOW, &mut Vec::new()));
         line.at(line.now.as_nanos() / 1_000_000 + later);
         assert_eq!(line.local(reset(flags)), fate);
         assert_eq!(line.shim.flows().count(), 0);
     }
     let mut line = Line::established();
-    assert_eq!(line.local(reset(TcpFlags::RST)), Fate::Pass);
+    assert_eq!(line.local(reset(TcpFlags::RST)), PacketDisposition::Pass);
 }
 
 /// What nothing carries leaves the flow to plain TCP.
@@ -234,12 +234,12 @@ fn a_flow_without_a_carrier_is_left_alone() {
     let mut line = Line::established();
     cut_short(&mut line);
     // Where it has worked before, a carrier that does not leave is lost like any packet.
-    line.shim.on_carried(FLOW);
-    line.shim.on_not_carried(FLOW, true);
+    line.shim.on_carrier_sent(FLOW);
+    line.shim.on_carrier_missing(FLOW, true);
     assert_eq!((line.status().state, line.counts().no_carrier), ("disconnected", 0));
-    line.shim.on_not_carried(FLOW, false);
+    line.shim.on_carrier_missing(FLOW, false);
     assert_eq!((line.shim.flows().count(), line.shim.memory().0), (0, 0));
     assert_eq!(line.counts().no_carrier, 1);
-    assert_eq!(line.local(nth(4).not_capable()), Fate::Untouched(Untouched::Older));
+    assert_eq!(line.local(nth(4).not_capable()), PacketDisposition::Untouched(UntouchedReason::Older));
     line.quiet_until(5000);
 }

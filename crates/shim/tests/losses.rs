@@ -3,7 +3,7 @@
 mod common;
 
 use common::line::{Line, Offers, Says, ack, nth};
-use driftway_shim::{Config, Fate};
+use driftway_shim::{Config, PacketDisposition};
 use driftway_wire::TcpFlags;
 
 /// Segments 0 to 4 leave at 200 ms; all but 1 arrive; it is sent again at 301 ms, and arrives then.
@@ -181,7 +181,7 @@ fn keep_alives_and_window_probes_are_no_losses() {
     line.at(300);
     line.peer_passes(ack(1001, 200).window(0));
     for probe in [common::line::data(1000, 0), common::line::data(1000, 1)] {
-        assert_eq!(line.local(probe), Fate::Pass);
+        assert_eq!(line.local(probe), PacketDisposition::Pass);
     }
     line.at(400);
     line.peer_passes(ack(1001, 200).window(9000));

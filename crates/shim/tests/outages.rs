@@ -5,7 +5,7 @@ mod common;
 use common::cut::{REPAIR, answers, cut_short};
 use common::line::{IN_REPAIR, Line, Offers, ack, config, data, nth};
 use driftway_base::{Duration, Signal, SignalKind};
-use driftway_shim::{Config, Cwnd};
+use driftway_shim::{Config, CwndAfterOutage};
 use driftway_wire::TcpFlags;
 
 #[test]
@@ -87,7 +87,7 @@ fn nothing_is_made_up_but_the_last_acknowledgment_if_told_so() {
 /// liu-singh-2001 §III-C: one segment, and twice as many with each round trip.
 #[test]
 fn on_a_new_route_everything_begins_with_one_segment() {
-    let mut line = Line::established_by(Config { cwnd: Cwnd::Reset, ..config() });
+    let mut line = Line::established_by(Config { cwnd: CwndAfterOutage::Reset, ..config() });
     cut_short(&mut line);
     line.at(750);
     line.peer_is_held(ack(1001, 200));
@@ -137,7 +137,7 @@ fn nothing_is_repeated_that_no_router_has_said() {
     line.at(200);
     line.sends(0..4);
     line.at(250);
-    line.signal(&Signal::of(SignalKind::RouteFailed));
+    line.signal(&Signal::new(SignalKind::RouteFailed));
     line.at(400);
     line.passes(nth(0).not_capable());
     line.at(650);
@@ -179,7 +179,7 @@ fn congestion_just_before_an_outage_is_not_forgotten() {
 /// the retransmission, and undo it.
 #[test]
 fn a_fresh_echo_undoes_nothing() {
-    let mut line = Line::established_by(Config { cwnd: Cwnd::Reset, ..config() });
+    let mut line = Line::established_by(Config { cwnd: CwndAfterOutage::Reset, ..config() });
     line.at(200);
     line.sends(0..2);
     line.at(250);

@@ -5,7 +5,7 @@ mod common;
 use common::cut::{NOT_BELIEVED, cut_short};
 use common::line::{FLOW, IN_REPAIR, Line, THERE, ack, config, data, nth};
 use driftway_base::{Signal, SignalKind};
-use driftway_shim::{Config, Fate};
+use driftway_shim::{Config, PacketDisposition};
 use driftway_wire::UnreachableCode;
 
 /// The oldest original, each round trip, and after two minutes once a second.
@@ -75,14 +75,14 @@ fn a_receiver_says_that_it_is_back() {
     line.at(200);
     line.peer_passes(ack(1, 100).carrying(1, 1000));
     line.passes(data(1, 0).not_capable().acking(1001).window(7000));
-    line.signal(&Signal::of(SignalKind::RouteFailed));
+    line.signal(&Signal::new(SignalKind::RouteFailed));
     line.quiet_until(10_000);
-    line.signal(&Signal::of(SignalKind::RouteRestored));
+    line.signal(&Signal::new(SignalKind::RouteRestored));
     // What it echoed last is from before: it would undo the sender's timeout.
     line.emits(["10000 net a1001 t200/-"]);
     assert_eq!((line.status().state, line.counts().announced), ("open", 1));
     // It is back already.
-    line.signal(&Signal::of(SignalKind::RouteRestored));
+    line.signal(&Signal::new(SignalKind::RouteRestored));
     line.quiet_until(20_000);
 }
 
@@ -93,7 +93,7 @@ fn a_receiver_keeps_two_bytes_in_hand() {
     let leaves = |line: &mut Line, number: u32| {
         let says = line.local_now(data(1, 0).not_capable().acking(number));
         let mut bytes = says.bytes(line.now);
-        assert_eq!(line.outgoing(&mut bytes), Fate::Pass);
+        assert_eq!(line.outgoing(&mut bytes), PacketDisposition::Pass);
         common::line::show(&bytes)
     };
     line.at(200);
@@ -113,9 +113,9 @@ fn a_receiver_keeps_two_bytes_in_hand() {
 
     line.peer_passes(ack(1, 100).carrying(2001, 1000));
     assert_eq!(leaves(&mut line, 3001), "a2999 t1000/1000");
-    line.signal(&Signal::of(SignalKind::RouteFailed));
+    line.signal(&Signal::new(SignalKind::RouteFailed));
     line.quiet_until(9000);
-    line.signal(&Signal::of(SignalKind::RouteRestored));
+    line.signal(&Signal::new(SignalKind::RouteRestored));
     line.emits(["9000 net a3000 t1000/-", "9000 net a3001 t1000/-"]);
     line.quiet_until(9999);
 
@@ -180,11 +180,11 @@ fn the_own_link_goes_and_comes_back() {
     line.at(200);
     line.sends(0..3);
     line.at(210);
-    line.signal(&Signal::of(SignalKind::RouteFailed));
+    line.signal(&Signal::new(SignalKind::RouteFailed));
     line.at(410);
     line.emits(["410 net 1+1000 a1 t200/200"]);
-    let mut restored = Signal::of(SignalKind::RouteRestored);
-    restored.about.destination = Some(THERE.address);
+    let mut restored = Signal::new(SignalKind::RouteRestored);
+    restored.details.destination = Some(THERE.address);
     line.at(500);
     line.signal(&restored);
     line.at(599);
@@ -202,20 +202,20 @@ fn the_own_link_goes_and_comes_back() {
     // What a signal about a flow quotes must be in flight; about others it says nothing.
     line.at(800);
     line.sends(3..4);
-    let mut failed = Signal::of(SignalKind::RouteFailed);
-    failed.about.flow = Some(FLOW);
+    let mut failed = Signal::new(SignalKind::RouteFailed);
+    failed.details.flow = Some(FLOW);
     for seq in [nth(2), nth(4)].map(|says| says.segment.seq) {
-        failed.about.seq = Some(seq);
+        failed.details.seq = Some(seq);
         line.signal(&failed);
         assert_eq!(line.status().state, "open");
     }
-    let mut elsewhere = Signal::of(SignalKind::RouteFailed);
-    elsewhere.about.destination = Some(driftway_base::Ipv4Addr::new(10, 0, 0, 3));
+    let mut elsewhere = Signal::new(SignalKind::RouteFailed);
+    elsewhere.details.destination = Some(driftway_base::Ipv4Addr::new(10, 0, 0, 3));
     line.signal(&elsewhere);
-    line.signal(&Signal::of(SignalKind::SourceQuench));
+    line.signal(&Signal::new(SignalKind::SourceQuench));
     assert_eq!(line.status().state, "open");
     // This host knows without a number.
-    failed.about.seq = None;
+    failed.details.seq = None;
     line.signal(&failed);
     assert_eq!(line.status().state, "disconnected");
 }
@@ -228,7 +228,7 @@ fn a_path_that_is_not_back_is_found_out() {
     line.at(250);
     line.cut(0);
     line.at(300);
-    line.signal(&Signal::of(SignalKind::RouteRestored));
+    line.signal(&Signal::new(SignalKind::RouteRestored));
     line.at(899);
     line.emits(["300 net 1+1000 a1 t200/200", "306 net 1001+1000 a1 t200/200"]);
     line.at(1200);
@@ -280,7 +280,7 @@ fn an_outage_with_a_closed_window() {
     line.sends(0..1);
     line.at(300);
     line.peer_passes(ack(1001, 200).window(0));
-    line.signal(&Signal::of(SignalKind::RouteFailed));
+    line.signal(&Signal::new(SignalKind::RouteFailed));
     line.at(500);
     line.passes(data(1000, 0).not_capable());
     line.at(600);

@@ -6,7 +6,7 @@ mod common;
 use common::net::{MS, Path, World, like_linux};
 use common::paths::path;
 use driftway_base::{Duration, Instant};
-use driftway_shim::{Config, Cwnd, Shim};
+use driftway_shim::{Config, CwndAfterOutage, Shim};
 use driftway_tcp::GrowthKind;
 use proptest::prelude::*;
 
@@ -23,7 +23,7 @@ struct Case {
 fn config() -> impl Strategy<Value = Config> {
     let kept = prop_oneof![Just(4_usize << 20), 4096_usize..100_000];
     let all = prop_oneof![Just(64_usize << 20), 4096_usize..100_000];
-    let cwnd = prop_oneof![Just(Cwnd::Keep), Just(Cwnd::Reset)];
+    let cwnd = prop_oneof![Just(CwndAfterOutage::Keep), Just(CwndAfterOutage::Reset)];
     let suspect = prop_oneof![3 => Just(None), 1 => (1_u32..4).prop_map(Some)];
     ((kept, all), cwnd, suspect, any::<(bool, bool)>(), any::<bool>()).prop_map(
         |((store_per_flow, store), cwnd, suspect_after, (undo_ack, undo_losses), hold_back)| {
@@ -66,7 +66,7 @@ fn world(case: &Case) -> World {
 /// Lets both ends send all they have, and close; then waits until nothing moves any more.
 fn finish(world: &mut World, case: &Case) {
     // Who closes before the connection is open, never opens it.
-    let open = |world: &World| world.ends.iter().all(|end| end.tcp.view().synchronized);
+    let open = |world: &World| world.ends.iter().all(|end| end.tcp.view().is_synchronized);
     while !open(world) && world.step() {}
     for end in &mut world.ends {
         end.tcp.close();

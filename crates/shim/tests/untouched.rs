@@ -4,20 +4,20 @@ mod common;
 
 use common::line::{HERE, Line, Says, THERE, ack, data, encode, nth, syn, syn_ack};
 use driftway_base::{Ecn, Instant};
-use driftway_shim::{Config, Counts, Fate, Shim, Untouched};
+use driftway_shim::{Config, Counts, PacketDisposition, Shim, UntouchedReason};
 use driftway_wire::{
     Body, IpHeader, Packet, Payload, TcpFlags, TcpSegment, Timestamps, UdpDatagram,
 };
 
 /// Shown in both directions, it is untouched for `reason`.
-fn untouched(shim: &mut Shim, bytes: &[u8], reason: Untouched) {
+fn untouched(shim: &mut Shim, bytes: &[u8], reason: UntouchedReason) {
     for out in [true, false] {
         let mut shown = bytes.to_vec();
         let fate = match out {
             true => shim.on_outgoing(Instant::ZERO, &mut shown),
             false => shim.on_incoming(Instant::ZERO, &mut shown),
         };
-        assert_eq!(fate, Fate::Untouched(reason));
+        assert_eq!(fate, PacketDisposition::Untouched(reason));
         assert_eq!(shown, bytes);
     }
 }
@@ -33,27 +33,27 @@ fn each_kind_is_named_and_counted() {
 
     let mut ipv6 = vec![0x60; 60];
     ipv6[6] = 6;
-    untouched(&mut shim, &ipv6, Untouched::NotIpv4);
+    untouched(&mut shim, &ipv6, UntouchedReason::NotIpv4);
     // The first piece, and one from the middle.
     for place in [0x20, 0x01] {
         let mut piece = whole.clone();
         piece[6] = place;
-        untouched(&mut shim, &piece, Untouched::Fragment);
+        untouched(&mut shim, &piece, UntouchedReason::Fragment);
     }
     let payload = Payload::new(1, 0, 10);
     let udp = Body::Udp(UdpDatagram { source_port: 1, destination_port: 2, payload });
     let ip = IpHeader::new(HERE.address, THERE.address);
-    untouched(&mut shim, &encode(&Packet { ip, body: udp }), Untouched::OtherProtocol);
-    untouched(&mut shim, &whole[..whole.len() - 1], Untouched::Malformed);
-    untouched(&mut shim, &[], Untouched::Malformed);
+    untouched(&mut shim, &encode(&Packet { ip, body: udp }), UntouchedReason::OtherProtocol);
+    untouched(&mut shim, &whole[..whole.len() - 1], UntouchedReason::Malformed);
+    untouched(&mut shim, &[], UntouchedReason::Malformed);
     let mut option = whole.clone();
     // The length of an option is less than its own two bytes.
     option[43] = 1;
-    untouched(&mut shim, &option, Untouched::Malformed);
+    untouched(&mut shim, &option, UntouchedReason::Malformed);
     let mut corrupt = whole.clone();
     *corrupt.last_mut().unwrap() ^= 1;
-    untouched(&mut shim, &corrupt, Untouched::Corrupt);
-    untouched(&mut shim, &whole, Untouched::Older);
+    untouched(&mut shim, &corrupt, UntouchedReason::Corrupt);
+    untouched(&mut shim, &whole, UntouchedReason::Older);
 
     let expected = Counts {
         shown: 18,
@@ -69,7 +69,7 @@ fn each_kind_is_named_and_counted() {
 }
 
 /// Opens a connection with these, and shows what follows.
-fn handshake(line: &mut Line, mut syn: Vec<u8>, mut answer: Vec<u8>) -> [Fate; 3] {
+fn handshake(line: &mut Line, mut syn: Vec<u8>, mut answer: Vec<u8>) -> [PacketDisposition; 3] {
     let fates = [line.outgoing(&mut syn), line.incoming(&mut answer)];
     let mut data = segment(nth(0));
     let third = line.outgoing(&mut data);
@@ -86,8 +86,8 @@ fn with_option(bytes: Vec<u8>, option: [u8; 4]) -> Vec<u8> {
     for (from, at) in [(0, 10), (20, 36)] {
         bytes[at..at + 2].fill(0);
         let part = if from == 0 { &bytes[..20] } else { &bytes[20..] };
-        let pseudo = if from == 0 { 0 } else { 6 + part.len() as u32 + words(&bytes[12..20]) };
-        let mut sum = words(part) + pseudo;
+        let pseudo = if from == 0 { 0 } else { 6 + part.len() as u32 + checksum_words(&bytes[12..20]) };
+        let mut sum = checksum_words(part) + pseudo;
         while sum > 0xffff {
             sum = (sum >> 16) + (sum & 0xffff);
         }
@@ -96,40 +96,40 @@ fn with_option(bytes: Vec<u8>, option: [u8; 4]) -> Vec<u8> {
     bytes
 }
 
-fn words(bytes: &[u8]) -> u32 {
+fn checksum_words(bytes: &[u8]) -> u32 {
     bytes.chunks(2).map(|word| u32::from(word[0]) << 8 | u32::from(word[1])).sum()
 }
 
 #[test]
 fn options_that_are_not_known() {
-    let older = Fate::Untouched(Untouched::Older);
-    let unknown = Fate::Untouched(Untouched::UnknownOption);
+    let older = PacketDisposition::Untouched(UntouchedReason::Older);
+    let unknown = PacketDisposition::Untouched(UntouchedReason::UnknownOption);
     let [ask, answer] = [syn(), syn_ack()].map(|says| says.bytes(Instant::ZERO));
     for option in [[34, 2, 1, 1], [30, 4, 0, 0], [253, 4, 1, 2]] {
         let mut line = Line::new(Config::default());
         let fates = handshake(&mut line, with_option(ask.clone(), option), answer.clone());
         assert_eq!(fates, [unknown, older, older]);
         let fates = handshake(&mut line, ask.clone(), with_option(answer.clone(), option));
-        assert_eq!(fates, [Fate::Pass, unknown, older]);
+        assert_eq!(fates, [PacketDisposition::Pass, unknown, older]);
         assert_eq!((line.counts().unknown_option, line.counts().flows), (2, 0));
     }
     // What is no option at all is known.
     let mut line = Line::new(Config::default());
     let fates = handshake(&mut line, with_option(ask, [1, 1, 1, 0]), answer);
-    assert_eq!(fates, [Fate::Pass; 3]);
+    assert_eq!(fates, [PacketDisposition::Pass; 3]);
     assert_eq!(line.shim.flows().count(), 1);
 }
 
 #[test]
 fn connections_without_timestamps() {
-    let older = Fate::Untouched(Untouched::Older);
-    let none = Fate::Untouched(Untouched::NoTimestamps);
+    let older = PacketDisposition::Untouched(UntouchedReason::Older);
+    let none = PacketDisposition::Untouched(UntouchedReason::NoTimestamps);
     for (ask, answer) in
         [(syn().without_timestamps(), syn_ack()), (syn(), syn_ack().without_timestamps())]
     {
         let mut line = Line::new(Config::default());
         let [ask, answer] = [ask, answer].map(|says| says.bytes(Instant::ZERO));
-        assert_eq!(handshake(&mut line, ask, answer), [Fate::Pass, none, older]);
+        assert_eq!(handshake(&mut line, ask, answer), [PacketDisposition::Pass, none, older]);
         assert_eq!((line.counts().no_timestamps, line.shim.flows().count()), (1, 0));
     }
 }
@@ -139,7 +139,7 @@ fn both_ends_open_at_once() {
     let mut line = Line::new(Config::default());
     line.passes(syn());
     let crossing = syn_ack().flags(TcpFlags::SYN);
-    assert_eq!(line.peer(crossing).0, Fate::Untouched(Untouched::SimultaneousOpen));
+    assert_eq!(line.peer(crossing).0, PacketDisposition::Untouched(UntouchedReason::SimultaneousOpen));
     assert_eq!(line.shim.flows().count(), 0);
 }
 
@@ -155,13 +155,13 @@ fn a_connection_that_is_answered_here_is_followed() {
     line.peer_passes(ack(1, 0).carrying(1, 300));
     let status = line.status();
     assert_eq!((status.state, status.ecn, status.timestamps), ("open", true, true));
-    assert_eq!(status.round_trip.map(|rtt| rtt.as_millis()), Some(100));
+    assert_eq!(status.srtt.map(|rtt| rtt.as_millis()), Some(100));
 }
 
 /// RFC 5961 §5: whoever does not know the numbers learns nothing and moves nothing.
 #[test]
 fn numbers_that_are_nowhere_near() {
-    let implausible = Fate::Untouched(Untouched::Implausible);
+    let implausible = PacketDisposition::Untouched(UntouchedReason::Implausible);
     let mut line = Line::established();
     line.at(200);
     line.sends(0..2);
@@ -176,7 +176,7 @@ fn numbers_that_are_nowhere_near() {
     assert_eq!((line.status().outstanding, line.counts().implausible), (2000, 4));
     // And what the local TCP sends from nowhere is not followed any more.
     let lost = line.local(data(0x5000_0000, 10));
-    assert_eq!(lost, Fate::Untouched(Untouched::Older));
+    assert_eq!(lost, PacketDisposition::Untouched(UntouchedReason::Older));
     assert_eq!((line.shim.flows().count(), line.shim.memory().0), (0, 0));
 }
 
@@ -193,13 +193,13 @@ fn opening(port: u16) -> Vec<u8> {
 fn a_full_table_is_full_until_something_is_over() {
     let mut shim = Shim::new(Config { flows: 2, ..Config::default() });
     let mut open = |at: u64, port| shim.on_outgoing(Instant::from_millis(at), &mut opening(port));
-    assert_eq!(open(0, 1), Fate::Pass);
-    assert_eq!(open(10, 2), Fate::Pass);
-    assert_eq!(open(20, 3), Fate::Untouched(Untouched::NoRoom));
+    assert_eq!(open(0, 1), PacketDisposition::Pass);
+    assert_eq!(open(10, 2), PacketDisposition::Pass);
+    assert_eq!(open(20, 3), PacketDisposition::Untouched(UntouchedReason::NoRoom));
     // Nobody has answered for three seconds.
-    assert_eq!(open(3005, 3), Fate::Pass);
-    assert_eq!(open(3006, 4), Fate::Untouched(Untouched::NoRoom));
-    assert_eq!(open(3006, 2), Fate::Pass);
+    assert_eq!(open(3005, 3), PacketDisposition::Pass);
+    assert_eq!(open(3006, 4), PacketDisposition::Untouched(UntouchedReason::NoRoom));
+    assert_eq!(open(3006, 2), PacketDisposition::Pass);
     assert_eq!(shim.counts().no_room, 2);
 }
 
@@ -217,7 +217,7 @@ fn many_flows_look_for_one_host_in_turns() {
         (answer.destination_port, answer.options.timestamps) = (port, stamps(0));
         let ip = IpHeader::new(THERE.address, HERE.address);
         let mut bytes = encode(&Packet { ip, body: Body::Tcp(answer) });
-        assert_eq!(shim.on_incoming(Instant::from_millis(100), &mut bytes), Fate::Pass);
+        assert_eq!(shim.on_incoming(Instant::from_millis(100), &mut bytes), PacketDisposition::Pass);
         // The first of them has nothing to look for a path with.
         if port == FLOWS.start {
             continue;
@@ -226,9 +226,9 @@ fn many_flows_look_for_one_host_in_turns() {
         (first.source_port, first.options.timestamps) = (port, stamps(100));
         let ip = IpHeader::new(HERE.address, THERE.address);
         let mut bytes = encode(&Packet { ip, body: Body::Tcp(first) });
-        assert_eq!(shim.on_outgoing(Instant::from_millis(100), &mut bytes), Fate::Pass);
+        assert_eq!(shim.on_outgoing(Instant::from_millis(100), &mut bytes), PacketDisposition::Pass);
     }
-    let gone = driftway_base::Signal::of(driftway_base::SignalKind::RouteFailed);
+    let gone = driftway_base::Signal::new(driftway_base::SignalKind::RouteFailed);
     let mut now = Instant::from_millis(150);
     shim.on_signal(now, &gone);
     let mut run = |shim: &mut Shim, now: &mut Instant, until: u64| {

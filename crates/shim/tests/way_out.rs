@@ -7,18 +7,18 @@ use common::line::{IN_REPAIR, Line, Offers, ack, config, nth};
 use common::net::{Lie, MS, Path, World, like_linux};
 use common::paths::path;
 use driftway_aid::Aid;
-use driftway_aid::list::{AIDS, Listed};
+use driftway_aid::registry::{AIDS, AidEntry};
 use driftway_aid::options::{OptionKind, OptionValue};
 use driftway_aid::tcp_f::{ResumeFrom, TcpF, TcpFOptions};
 use driftway_base::{Duration, Instant, Signal, SignalKind};
-use driftway_shim::{Config, Cwnd, Fate, Shim};
+use driftway_shim::{Config, CwndAfterOutage, PacketDisposition, Shim};
 use driftway_tcp::GrowthKind;
 use driftway_wire::UnreachableCode;
 use proptest::prelude::*;
 
 const OFFERS: Offers = Offers { ecn: true, sack: true };
 
-fn with(listed: &'static Listed, config: Config) -> Option<Shim> {
+fn with(listed: &'static AidEntry, config: Config) -> Option<Shim> {
     Some(Shim::with_aid(config, || listed.build(&[]).expect("no options are needed")))
 }
 
@@ -108,14 +108,14 @@ fn who_was_wrong_once_is_believed_only_about_silence() {
         line.at(500 + u64::from(n) * 200);
         line.sends(3 + n..4 + n);
         line.emits([]);
-        assert_eq!(line.unreachable(nth(3 + n), UnreachableCode::Host), Fate::Pass);
+        assert_eq!(line.unreachable(nth(3 + n), UnreachableCode::Host), PacketDisposition::Pass);
         line.at(600 + u64::from(n) * 200);
         line.peer_passes(ack(4001 + 1000 * n, 500 + n * 200));
     }
     // True this time: nobody is heard for a timeout (300 ms).
     line.at(3000);
     line.sends(13..15);
-    assert_eq!(line.unreachable(nth(13), UnreachableCode::Host), Fate::Pass);
+    assert_eq!(line.unreachable(nth(13), UnreachableCode::Host), PacketDisposition::Pass);
     line.at(3299);
     assert_eq!(line.status().state, "open");
     line.at(3300);
@@ -137,13 +137,13 @@ fn who_was_wrong_once_is_believed_only_about_silence() {
 #[test]
 fn the_shim_looks_by_itself_whatever_the_aid_waits_for() {
     for (name, state) in [("tcp-f", "snooze"), ("atcp", "disconnected")] {
-        let aid = driftway_aid::list::find(name).expect("listed");
+        let aid = driftway_aid::registry::find(name).expect("listed");
         let mut line = Line::opened(with(aid, config()).expect("one"), OFFERS);
         line.at(200);
         line.sends(0..2);
         line.at(250);
         match name {
-            "tcp-f" => line.signal(&Signal::of(SignalKind::RouteFailed)),
+            "tcp-f" => line.signal(&Signal::new(SignalKind::RouteFailed)),
             _ => line.cut(0),
         }
         assert_eq!((line.status().state, line.status().aid_state), ("disconnected", state));
@@ -169,20 +169,20 @@ fn a_round_trip_that_a_hold_interrupts_is_not_measured() {
     let mut line = Line::opened(Shim::with_aid(config, make), OFFERS);
     line.at(200);
     line.sends(0..2);
-    line.signal(&Signal::of(SignalKind::RouteFailed));
+    line.signal(&Signal::new(SignalKind::RouteFailed));
     line.at(5_000);
-    line.signal(&Signal::of(SignalKind::RouteRestored));
+    line.signal(&Signal::new(SignalKind::RouteRestored));
     line.at(5_150);
     line.sends(2..3);
     line.at(5_200);
     line.peer_passes(ack(2001, 200));
     line.at(5_250);
     line.peer_passes(ack(3001, 5_150));
-    assert_eq!(line.status().round_trip, Some(MS(100)));
+    assert_eq!(line.status().srtt, Some(MS(100)));
 }
 
 /// A transfer, and bytes that have arrived at these times (ms).
-fn under_attack(aid: Option<&'static Listed>, lie: Lie, delay: u64, at: &[u64]) -> Vec<u64> {
+fn under_attack(aid: Option<&'static AidEntry>, lie: Lie, delay: u64, at: &[u64]) -> Vec<u64> {
     let shim = aid.and_then(|aid| with(aid, Config::default()));
     let path = Path { delay: MS(delay), ..Path::clean() };
     let mut world = World::new(&like_linux(GrowthKind::Cubic), [shim, None], path, 1);
@@ -208,7 +208,7 @@ fn after_forged_messages_data_flow_within_two_seconds() {
             // And what the shim does by default is not even slowed down much.
             let times = [5_000, 14_800];
             let plain = under_attack(None, lie, delay, &times);
-            let carry = under_attack(driftway_aid::list::find("carry"), lie, delay, &times);
+            let carry = under_attack(driftway_aid::registry::find("carry"), lie, delay, &times);
             let [plain, carry] = [plain, carry].map(|read| read[1] - read[0]);
             println!("{lie:?}, {delay} ms: {plain} and {carry} bytes in the attack");
             assert!(carry * 10 >= plain * 9, "{lie:?}, {delay} ms: {plain} and {carry}");
@@ -226,7 +226,7 @@ fn value(kind: &OptionKind, number: u64) -> OptionValue<'static> {
             OptionValue::Count(least + (number % u64::from((most - least).min(40) + 1)) as u32)
         }
         OptionKind::Flag => OptionValue::Flag(number & 1 == 0),
-        OptionKind::Choice(words) => OptionValue::Word(words[number as usize % words.len()]),
+        OptionKind::Choice(words) => OptionValue::Choice(words[number as usize % words.len()]),
     }
 }
 
@@ -257,7 +257,7 @@ impl Case {
                 .map(|(option, number)| (option.name, value(&option.kind, *number)))
                 .collect();
             // What must not be longer than something else is left at its default, with that.
-            settings.retain(|(name, _)| aid.ordered.iter().all(|(a, b)| a != name && b != name));
+            settings.retain(|(name, _)| aid.ordered_options.iter().all(|(a, b)| a != name && b != name));
             aid.build(&settings).expect("each fits")
         }))
     }
@@ -265,7 +265,7 @@ impl Case {
 
 fn shim_config() -> impl Strategy<Value = Config> {
     let suspect = prop_oneof![2 => Just(None), 1 => (1_u32..4).prop_map(Some)];
-    let cwnd = prop_oneof![Just(Cwnd::Keep), Just(Cwnd::Reset)];
+    let cwnd = prop_oneof![Just(CwndAfterOutage::Keep), Just(CwndAfterOutage::Reset)];
     let store = prop_oneof![3 => Just(4_usize << 20), 1 => 4096_usize..100_000];
     let spans = (1_u64..200, 200_u64..=1_000, 1_u64..20_000);
     (suspect, cwnd, store, spans, any::<(bool, bool, bool)>()).prop_map(
@@ -332,7 +332,7 @@ fn check(case: &Case) {
     world.run_until(works);
     (world.path.loss, world.path.late.0, world.path.doubled) = ([0.0; 2], 0.0, 0.0);
     // A handshake is TCP's own.
-    if world.ends.iter().any(|end| !end.tcp.view().synchronized) {
+    if world.ends.iter().any(|end| !end.tcp.view().is_synchronized) {
         return;
     }
     let held = |world: &World| {

@@ -48,9 +48,9 @@ impl Fingerprint {
 
     /// A packet met `fate` at a place (a link or a node): [`DELIVERED`], [`RECEIVED`], or the number
     /// of a reason why it was lost.
-    pub fn packet(&mut self, at: Instant, place: u32, fate: u8, packet: &Packet) {
+    pub fn packet(&mut self, at: Instant, place: u32, outcome: u8, packet: &Packet) {
         self.packets.add(at.as_nanos());
-        self.packets.add(u64::from(place) << 8 | u64::from(fate));
+        self.packets.add(u64::from(place) << 8 | u64::from(outcome));
         let addresses = u64::from(u32::from(packet.ip.source)) << 32
             | u64::from(u32::from(packet.ip.destination));
         self.packets.add(addresses ^ u64::from(packet.ip.ecn.bits()));
@@ -61,7 +61,7 @@ impl Fingerprint {
                 u64::from(s.window) << 32 | u64::from(s.flags.0),
             ),
             Body::Udp(d) => (d.payload.offset, u64::from(d.destination_port)),
-            Body::Icmp(_) | Body::Aodv(_) | Body::Nothing => {
+            Body::Icmp(_) | Body::Aodv(_) | Body::NoNextHeader => {
                 (u64::from(packet.ip.identification), 0)
             }
         };
@@ -75,7 +75,7 @@ impl Fingerprint {
     }
 
     /// Events, packets, statistics, in hexadecimal.
-    pub fn text(&self) -> String {
+    pub fn to_hex(&self) -> String {
         format!("{:016x}-{:016x}-{:016x}", self.events.0, self.packets.0, self.statistics.0)
     }
 }
@@ -134,7 +134,7 @@ mod test {
     fn moved(change: impl Fn(&mut Fingerprint)) -> [bool; 3] {
         let (before, mut after) = (Fingerprint::default(), Fingerprint::default());
         change(&mut after);
-        let (before, after) = (before.text(), after.text());
+        let (before, after) = (before.to_hex(), after.to_hex());
         let parts: Vec<bool> =
             before.split('-').zip(after.split('-')).map(|(a, b)| a != b).collect();
         parts.try_into().unwrap()
@@ -154,7 +154,7 @@ mod test {
         let text = |at: u64, place, fate, packet: &Packet| {
             let mut fingerprint = Fingerprint::default();
             fingerprint.packet(Instant::from_nanos(at), place, fate, packet);
-            fingerprint.text()
+            fingerprint.to_hex()
         };
         let mut marked = packet(0);
         marked.ip.ecn = driftway_base::Ecn::Ce;

@@ -7,27 +7,27 @@ use driftway_scenario::{Application, Flow, Size, Time, Transport};
 use driftway_tcp::RttEstimator;
 use driftway_wire::Payload;
 
-use crate::results::Outcome;
+use crate::results::FlowOutcome;
 
 /// As much as an endless transfer ever writes (bytes).
-const ENDLESS: u64 = 1 << 50;
+const UNLIMITED_BYTES: u64 = 1 << 50;
 
 /// Datagrams of a flow that are looked for at once: more than any queue on the way holds while an
 /// application sends faster than the air carries.
-const DATAGRAMS_AWAITED: usize = 1 << 16;
+const MAX_DATAGRAMS_TRACKED: usize = 1 << 16;
 
 /// In place of its first transmission: it is here already.
-const HERE: Instant = Instant::FAR_FUTURE;
+const ALREADY_DELIVERED: Instant = Instant::FAR_FUTURE;
 
 /// An application pair at work.
 #[derive(Debug)]
-pub struct FlowAtWork {
+pub struct ActiveFlow {
     /// The name that its payloads carry.
     pub stream: u32,
     application: Application,
     /// What its peer writes on the same connection.
-    pub back: Option<Box<Self>>,
-    datagrams: bool,
+    pub reverse: Option<Box<Self>>,
+    is_udp: bool,
     pub start: Instant,
     /// Bytes handed to the transport, or sent in datagrams.
     pub written: u64,
@@ -40,46 +40,46 @@ pub struct FlowAtWork {
     /// Datagrams that came again.
     pub duplicates: u64,
     /// When it was complete.
-    pub complete: Option<Instant>,
+    pub completed_at: Option<Instant>,
     /// When its sender's connection gave up, and how.
-    pub gave_up: Option<(Instant, Outcome)>,
+    pub gave_up: Option<(Instant, FlowOutcome)>,
     /// The run does not wait for it any more.
-    counted_out: bool,
+    is_counted_finished: bool,
     /// When the application acts next.
-    pub next: Option<Instant>,
+    pub next_write: Option<Instant>,
     /// Signals of an unreachable destination that its sender has had (`unreachable_at`).
     pub unreachable_signals: usize,
     /// What its gaps are drawn from, if they are.
-    gaps: RandomStream,
+    interval_random: RandomStream,
     /// First transmissions not delivered yet: end offset and time.
-    sent: VecDeque<(u64, Instant)>,
+    undelivered: VecDeque<(u64, Instant)>,
     /// Datagrams up to this offset are not looked for any more.
-    forgotten: u64,
+    untracked_before: u64,
     /// One past the highest offset ever sent.
-    reached: u64,
+    highest_sent: u64,
     /// The sender's retransmission timeout.
-    pub rto: RtoWatch,
+    pub rto_stats: RtoStats,
     /// How soon it goes on after partitions.
-    pub resumes: Resumes,
+    pub resume_delays: ResumeDelays,
     /// How long its sender's aid has been disconnected.
-    pub disconnections: Disconnections,
+    pub disconnected_time: DisconnectedTime,
     /// Sum over delivered pieces of the time from first transmission to delivery.
-    delay: Duration,
-    pieces: u64,
+    delay_sum: Duration,
+    delay_samples: u64,
 }
 
 /// How long after the end of a partition a sender sends data again.
 #[derive(Debug, Default)]
-pub struct Resumes {
+pub struct ResumeDelays {
     /// The path is whole since then, and nothing has been sent.
     since: Option<Instant>,
     sum: Duration,
     count: u64,
 }
 
-impl Resumes {
+impl ResumeDelays {
     /// A partition is over.
-    pub fn on_healed(&mut self, now: Instant) {
+    pub fn on_partition_end(&mut self, now: Instant) {
         self.since.get_or_insert(now);
     }
 
@@ -100,29 +100,29 @@ impl Resumes {
 /// An aid's time in the state *disconnected*, which ATCP enters by a report that the destination cannot be
 /// reached.
 #[derive(Debug, Default)]
-pub struct Disconnections {
+pub struct DisconnectedTime {
     /// Since when, and whether the report was false: the link that had failed was in range.
     since: Option<(Instant, bool)>,
     total: Duration,
-    falsely: Duration,
+    total_false: Duration,
 }
 
-impl Disconnections {
+impl DisconnectedTime {
     /// The aid is in this state; `is_false` looks at the report, and is asked only when the state begins.
-    pub fn look(&mut self, now: Instant, state: &'static str, is_false: impl FnOnce() -> bool) {
+    pub fn update(&mut self, now: Instant, state: &'static str, is_false: impl FnOnce() -> bool) {
         let disconnected = state == "disconnected";
         if disconnected == self.since.is_some() {
             return;
         }
-        (self.total, self.falsely) = self.until(now);
+        (self.total, self.total_false) = self.totals_at(now);
         self.since = disconnected.then(|| (now, is_false()));
     }
 
     /// How long it has been disconnected, up to `end`, and how long of that by false reports.
-    pub fn until(&self, end: Instant) -> (Duration, Duration) {
-        let Some((since, is_false)) = self.since else { return (self.total, self.falsely) };
+    pub fn totals_at(&self, end: Instant) -> (Duration, Duration) {
+        let Some((since, is_false)) = self.since else { return (self.total, self.total_false) };
         let last = end.since(since);
-        let falsely = if is_false { self.falsely + last } else { self.falsely };
+        let falsely = if is_false { self.total_false + last } else { self.total_false };
         (self.total + last, falsely)
     }
 }
@@ -130,7 +130,7 @@ impl Disconnections {
 /// A sender's retransmission timeout over time. It changes at events of its connection only, so
 /// looking after each of them misses nothing.
 #[derive(Debug, Default)]
-pub struct RtoWatch {
+pub struct RtoStats {
     /// The longest since the first round-trip sample, back-off included.
     pub longest: Option<Duration>,
     /// How long it has been backed off, up to `since`.
@@ -139,9 +139,9 @@ pub struct RtoWatch {
     since: Option<Instant>,
 }
 
-impl RtoWatch {
+impl RtoStats {
     /// An event of the connection is over.
-    pub fn look(&mut self, now: Instant, rtt: &RttEstimator) {
+    pub fn update(&mut self, now: Instant, rtt: &RttEstimator) {
         if let Some(since) = self.since.take() {
             self.backed_off = self.backed_off + now.since(since);
         }
@@ -159,120 +159,120 @@ impl RtoWatch {
 }
 
 /// A stream that is not what its sender sent.
-pub type Broken = String;
+pub type StreamError = String;
 
-impl FlowAtWork {
+impl ActiveFlow {
     /// Its random gaps are those of this `seed`. What goes back has the name `stream` + 1.
     pub fn new(flow: &Flow, stream: u32, seed: u64) -> Self {
-        let of = |application, stream| Self::of(flow, application, stream, seed);
+        let of = |application, stream| Self::one_direction(flow, application, stream, seed);
         let back = flow.back.map(|application| Box::new(of(application, stream + 1)));
-        Self { back, ..of(flow.application, stream) }
+        Self { reverse: back, ..of(flow.application, stream) }
     }
 
-    fn of(flow: &Flow, application: Application, stream: u32, seed: u64) -> Self {
+    fn one_direction(flow: &Flow, application: Application, stream: u32, seed: u64) -> Self {
         let Time(start) = flow.start;
         let start = Instant::ZERO + start;
         Self {
             stream,
             application,
-            back: None,
-            datagrams: flow.transport == Transport::Udp,
+            reverse: None,
+            is_udp: flow.transport == Transport::Udp,
             start,
             written: 0,
             acknowledged: 0,
             delivered: 0,
             datagrams_sent: 0,
             duplicates: 0,
-            complete: None,
+            completed_at: None,
             gave_up: None,
-            counted_out: false,
-            next: Some(start),
+            is_counted_finished: false,
+            next_write: Some(start),
             unreachable_signals: 0,
-            gaps: RandomStream::new(seed, "cbr", stream.into()),
-            sent: VecDeque::with_capacity(256),
-            forgotten: 0,
-            reached: 0,
-            rto: RtoWatch::default(),
-            resumes: Resumes::default(),
-            disconnections: Disconnections::default(),
-            delay: Duration::ZERO,
-            pieces: 0,
+            interval_random: RandomStream::new(seed, "cbr", stream.into()),
+            undelivered: VecDeque::with_capacity(256),
+            untracked_before: 0,
+            highest_sent: 0,
+            rto_stats: RtoStats::default(),
+            resume_delays: ResumeDelays::default(),
+            disconnected_time: DisconnectedTime::default(),
+            delay_sum: Duration::ZERO,
+            delay_samples: 0,
         }
     }
 
     /// The sender's connection is gone, and what goes back has nobody to go to. There is nothing to
     /// close, hence `false`.
-    pub fn give_up(&mut self, now: Instant, how: Outcome) -> bool {
-        if self.complete.is_none() {
+    pub fn on_connection_failed(&mut self, now: Instant, how: FlowOutcome) -> bool {
+        if self.completed_at.is_none() {
             self.gave_up.get_or_insert((now, how));
         }
-        self.give_up_back(now, how)
+        self.on_reverse_failed(now, how)
     }
 
     /// The receiver's connection is gone, and what it was to send back with it.
-    pub fn give_up_back(&mut self, now: Instant, how: Outcome) -> bool {
-        self.back.as_mut().is_some_and(|back| back.give_up(now, how))
+    pub fn on_reverse_failed(&mut self, now: Instant, how: FlowOutcome) -> bool {
+        self.reverse.as_mut().is_some_and(|back| back.on_connection_failed(now, how))
     }
 
     /// Is it complete or given up, both ways, and has nobody asked since it is?
-    pub fn is_over_now(&mut self) -> bool {
-        let is_over = |flow: &Self| flow.outcome() != Outcome::Running;
-        let over = is_over(self) && self.back.as_deref().is_none_or(is_over);
-        over && !std::mem::replace(&mut self.counted_out, true)
+    pub fn take_newly_finished(&mut self) -> bool {
+        let is_over = |flow: &Self| flow.outcome() != FlowOutcome::Running;
+        let over = is_over(self) && self.reverse.as_deref().is_none_or(is_over);
+        over && !std::mem::replace(&mut self.is_counted_finished, true)
     }
 
     /// What has become of it.
-    pub fn outcome(&self) -> Outcome {
-        match (self.complete, self.gave_up) {
-            (Some(_), _) => Outcome::Complete,
+    pub fn outcome(&self) -> FlowOutcome {
+        match (self.completed_at, self.gave_up) {
+            (Some(_), _) => FlowOutcome::Complete,
             (None, Some((_, outcome))) => outcome,
-            (None, None) => Outcome::Running,
+            (None, None) => FlowOutcome::Running,
         }
     }
 
     /// Does it end by itself, both ways?
-    pub fn is_transfer(&self) -> bool {
+    pub fn is_finite(&self) -> bool {
         matches!(self.application, Application::Transfer(_))
-            && self.back.as_deref().is_none_or(Self::is_transfer)
+            && self.reverse.as_deref().is_none_or(Self::is_finite)
     }
 
     /// The connection is open at the receiver, whose application writes so many bytes.
-    pub fn opens_back(&mut self, now: Instant) -> u64 {
-        self.back.as_mut().map_or(0, |back| back.act(now).0)
+    pub fn open_reverse(&mut self, now: Instant) -> u64 {
+        self.reverse.as_mut().map_or(0, |back| back.on_application_timer(now).0)
     }
 
     /// The application's time has come: bytes to write, and whether the connection closes behind
     /// them.
-    pub fn act(&mut self, now: Instant) -> (u64, bool) {
+    pub fn on_application_timer(&mut self, now: Instant) -> (u64, bool) {
         let (bytes, closes, next) = match self.application {
             Application::Transfer(Size(bytes)) => (bytes, true, None),
-            Application::Ftp => (ENDLESS, false, None),
+            Application::Ftp => (UNLIMITED_BYTES, false, None),
             Application::Cbr(cbr) => {
                 let (Time(every), Size(size)) = (cbr.every, cbr.size);
                 let (low, high) = cbr.bounds();
-                let gap = if low < high { self.gaps.duration(low, high) } else { every };
+                let gap = if low < high { self.interval_random.uniform_duration(low, high) } else { every };
                 (size, false, Some(now + gap))
             }
         };
-        self.next = next;
+        self.next_write = next;
         self.written = self.written.saturating_add(bytes);
         (bytes, closes)
     }
 
     /// A segment or datagram leaves the sender.
     pub fn on_sent(&mut self, now: Instant, payload: Payload) {
-        self.resumes.on_sent(now);
+        self.resume_delays.on_sent(now);
         let end = payload.offset + u64::from(payload.len);
-        if end > self.reached {
-            self.reached = end;
+        if end > self.highest_sent {
+            self.highest_sent = end;
             // What is still missing after so many more datagrams is lost.
-            if self.datagrams
-                && self.sent.len() >= DATAGRAMS_AWAITED
-                && let Some((end, _)) = self.sent.pop_front()
+            if self.is_udp
+                && self.undelivered.len() >= MAX_DATAGRAMS_TRACKED
+                && let Some((end, _)) = self.undelivered.pop_front()
             {
-                self.forgotten = end;
+                self.untracked_before = end;
             }
-            self.sent.push_back((end, now));
+            self.undelivered.push_back((end, now));
         }
     }
 
@@ -281,7 +281,7 @@ impl FlowAtWork {
     ///
     /// # Errors
     /// They are not.
-    pub fn on_delivered(&mut self, now: Instant, part: Payload) -> Result<(), Broken> {
+    pub fn on_delivered(&mut self, now: Instant, part: Payload) -> Result<(), StreamError> {
         if part.stream != self.stream || part.offset != self.delivered {
             return Err(format!(
                 "stream {} was to get byte {} next, but got byte {} of stream {}",
@@ -295,11 +295,11 @@ impl FlowAtWork {
                 self.stream, self.delivered, self.written
             ));
         }
-        self.clock_delay(now, self.delivered);
+        self.record_delay(now, self.delivered);
         if let Application::Transfer(Size(bytes)) = self.application
             && self.delivered == bytes
         {
-            self.complete = Some(now);
+            self.completed_at = Some(now);
         }
         Ok(())
     }
@@ -314,8 +314,8 @@ impl FlowAtWork {
         &mut self,
         now: Instant,
         part: Payload,
-        repeats: bool,
-    ) -> Result<(), Broken> {
+        may_duplicate: bool,
+    ) -> Result<(), StreamError> {
         let end = part.offset.saturating_add(u64::from(part.len));
         if part.stream != self.stream || end > self.written {
             return Err(format!(
@@ -323,10 +323,10 @@ impl FlowAtWork {
                 self.stream, part.offset, part.stream, self.written
             ));
         }
-        let awaited = self.sent.binary_search_by_key(&end, |(sent, _)| *sent);
-        let awaited = awaited.ok().and_then(|place| self.sent.get_mut(place));
-        let Some((_, at)) = awaited.filter(|(_, at)| *at != HERE) else {
-            if !repeats && end > self.forgotten {
+        let awaited = self.undelivered.binary_search_by_key(&end, |(sent, _)| *sent);
+        let awaited = awaited.ok().and_then(|place| self.undelivered.get_mut(place));
+        let Some((_, at)) = awaited.filter(|(_, at)| *at != ALREADY_DELIVERED) else {
+            if !may_duplicate && end > self.untracked_before {
                 return Err(format!(
                     "stream {} got the datagram up to byte {end} twice",
                     part.stream
@@ -335,29 +335,29 @@ impl FlowAtWork {
             self.duplicates += 1;
             return Ok(());
         };
-        self.delay = self.delay + now.since(std::mem::replace(at, HERE));
-        self.pieces += 1;
-        while self.sent.front().is_some_and(|(_, at)| *at == HERE) {
-            self.sent.pop_front();
+        self.delay_sum = self.delay_sum + now.since(std::mem::replace(at, ALREADY_DELIVERED));
+        self.delay_samples += 1;
+        while self.undelivered.front().is_some_and(|(_, at)| *at == ALREADY_DELIVERED) {
+            self.undelivered.pop_front();
         }
         self.delivered += u64::from(part.len);
         if let Application::Transfer(Size(bytes)) = self.application
             && self.delivered == bytes
         {
-            self.complete = Some(now);
+            self.completed_at = Some(now);
         }
         Ok(())
     }
 
     /// The delay of what was first sent up to `end`.
-    fn clock_delay(&mut self, now: Instant, end: u64) {
-        while let Some((reached, at)) = self.sent.front().copied() {
+    fn record_delay(&mut self, now: Instant, end: u64) {
+        while let Some((reached, at)) = self.undelivered.front().copied() {
             if reached > end {
                 break;
             }
-            self.sent.pop_front();
-            self.delay = self.delay + now.since(at);
-            self.pieces += 1;
+            self.undelivered.pop_front();
+            self.delay_sum = self.delay_sum + now.since(at);
+            self.delay_samples += 1;
         }
     }
 
@@ -366,7 +366,7 @@ impl FlowAtWork {
     ///
     /// # Errors
     /// Somebody did.
-    pub fn on_acknowledged(&mut self, acknowledged: u64, received: u64) -> Result<(), Broken> {
+    pub fn on_acknowledged(&mut self, acknowledged: u64, received: u64) -> Result<(), StreamError> {
         self.acknowledged = acknowledged;
         if acknowledged > received {
             return Err(format!(
@@ -380,7 +380,7 @@ impl FlowAtWork {
 
     /// Mean delay of delivered pieces (s).
     pub fn mean_delay(&self) -> Option<f64> {
-        (self.pieces > 0).then(|| self.delay.as_secs_f64() / self.pieces as f64)
+        (self.delay_samples > 0).then(|| self.delay_sum.as_secs_f64() / self.delay_samples as f64)
     }
 }
 
@@ -391,7 +391,7 @@ mod test {
 
     const STREAM: u32 = 6;
 
-    fn flow(application: Application, transport: Transport) -> FlowAtWork {
+    fn flow(application: Application, transport: Transport) -> ActiveFlow {
         let text = r#"
             name = "a flow"
             duration = "9 s"
@@ -406,7 +406,7 @@ mod test {
             driftway_scenario::Scenario::parse("flow.toml", text, &[]).unwrap().flows.remove(0);
         flow.application = application;
         flow.transport = transport;
-        FlowAtWork::new(&flow, STREAM, 1)
+        ActiveFlow::new(&flow, STREAM, 1)
     }
 
     /// ns-2's cbr_traffic.cc with `random_ 1`: each gap is uniform in 0.5 to 1.5 times the mean.
@@ -417,8 +417,8 @@ mod test {
         let mut now = secs(2);
         let (mut least, mut most) = (Duration::MAX, Duration::ZERO);
         for _ in 0..4000 {
-            flow.act(now);
-            let gap = flow.next.unwrap().since(now);
+            flow.on_application_timer(now);
+            let gap = flow.next_write.unwrap().since(now);
             (least, most, now) = (least.min(gap), most.max(gap), now + gap);
         }
         let millis = Duration::from_millis;
@@ -429,21 +429,21 @@ mod test {
     }
 
     /// One that has handed 1000 bytes to TCP.
-    fn transfer() -> FlowAtWork {
+    fn transfer() -> ActiveFlow {
         let mut flow = flow(Application::Transfer(Size(1000)), Transport::Tcp);
-        assert_eq!(flow.next, Some(secs(2)));
-        assert_eq!(flow.act(secs(2)), (1000, true));
-        assert_eq!(flow.next, None);
+        assert_eq!(flow.next_write, Some(secs(2)));
+        assert_eq!(flow.on_application_timer(secs(2)), (1000, true));
+        assert_eq!(flow.next_write, None);
         flow
     }
 
-    fn constant() -> FlowAtWork {
+    fn constant() -> ActiveFlow {
         let every = Time::from_millis(250);
         flow(Application::Cbr(Cbr { every, size: Size(100), spread: 0.0 }), Transport::Udp)
     }
 
-    fn write(flow: &mut FlowAtWork, times: usize) {
-        (0..times).for_each(|_| assert_eq!(flow.act(secs(2)), (100, false)));
+    fn write(flow: &mut ActiveFlow, times: usize) {
+        (0..times).for_each(|_| assert_eq!(flow.on_application_timer(secs(2)), (100, false)));
     }
 
     const fn secs(at: u64) -> Instant {
@@ -457,11 +457,11 @@ mod test {
     #[test]
     fn a_stream_is_delivered_in_order_and_complete_with_its_last_byte() {
         let mut flow = transfer();
-        assert!(flow.is_transfer());
+        assert!(flow.is_finite());
         flow.on_delivered(secs(3), part(0, 600)).unwrap();
-        assert_eq!((flow.delivered, flow.complete), (600, None));
+        assert_eq!((flow.delivered, flow.completed_at), (600, None));
         flow.on_delivered(secs(4), part(600, 400)).unwrap();
-        assert_eq!((flow.delivered, flow.complete), (1000, Some(secs(4))));
+        assert_eq!((flow.delivered, flow.completed_at), (1000, Some(secs(4))));
     }
 
     #[test]
@@ -490,9 +490,9 @@ mod test {
     #[test]
     fn an_endless_transfer_writes_once() {
         let mut flow = flow(Application::Ftp, Transport::Tcp);
-        assert!(!flow.is_transfer());
-        assert_eq!(flow.act(secs(2)), (ENDLESS, false));
-        assert_eq!((flow.next, flow.written), (None, ENDLESS));
+        assert!(!flow.is_finite());
+        assert_eq!(flow.on_application_timer(secs(2)), (UNLIMITED_BYTES, false));
+        assert_eq!((flow.next_write, flow.written), (None, UNLIMITED_BYTES));
     }
 
     #[test]
@@ -500,17 +500,17 @@ mod test {
         let mut flow = constant();
         for n in 0..8 {
             let at = secs(2) + Duration::from_millis(250).times(n);
-            assert_eq!(flow.next, Some(at));
-            assert_eq!(flow.act(at), (100, false));
+            assert_eq!(flow.next_write, Some(at));
+            assert_eq!(flow.on_application_timer(at), (100, false));
         }
-        assert_eq!((flow.written, flow.next), (800, Some(secs(4))));
-        assert!(!flow.is_transfer());
+        assert_eq!((flow.written, flow.next_write), (800, Some(secs(4))));
+        assert!(!flow.is_finite());
     }
 
     #[test]
     fn datagrams_may_be_lost_or_late_or_twice_but_not_invented() {
         let mut flow = flow(Application::Transfer(Size(400)), Transport::Udp);
-        flow.act(secs(2));
+        flow.on_application_timer(secs(2));
         for n in 0..4 {
             flow.on_sent(secs(2), part(n * 100, 100));
         }
@@ -521,10 +521,10 @@ mod test {
         assert!(flow.on_datagram(secs(3), Payload::new(7, 100, 100), true).is_err(), "another's");
         assert!(flow.on_datagram(secs(3), part(u64::MAX, 100), true).is_err(), "no such offset");
         flow.on_datagram(secs(3), part(0, 100), true).unwrap();
-        assert_eq!((flow.delivered, flow.duplicates, flow.complete), (200, 1, None));
+        assert_eq!((flow.delivered, flow.duplicates, flow.completed_at), (200, 1, None));
         flow.on_datagram(secs(3), part(200, 100), true).unwrap();
         flow.on_datagram(secs(4), part(100, 100), true).unwrap();
-        assert_eq!((flow.delivered, flow.complete), (400, Some(secs(4))));
+        assert_eq!((flow.delivered, flow.completed_at), (400, Some(secs(4))));
     }
 
     #[test]
@@ -549,7 +549,7 @@ mod test {
     #[test]
     fn a_datagram_that_was_forgotten_is_no_error() {
         let mut flow = constant();
-        let sent = DATAGRAMS_AWAITED + 1;
+        let sent = MAX_DATAGRAMS_TRACKED + 1;
         write(&mut flow, sent);
         (0..sent as u64).for_each(|n| flow.on_sent(secs(2), part(n * 100, 100)));
         flow.on_datagram(secs(3), part(0, 100), false).unwrap();
@@ -562,21 +562,21 @@ mod test {
     fn the_timeout_is_watched_from_event_to_event() {
         let seconds = Duration::from_secs;
         let mut rtt = RttEstimator::new(seconds(3), seconds(1), seconds(64), Duration::ZERO);
-        let mut watch = RtoWatch::default();
-        watch.look(secs(0), &rtt);
+        let mut watch = RtoStats::default();
+        watch.update(secs(0), &rtt);
         assert_eq!((watch.longest, watch.backed_off(secs(9))), (None, Duration::ZERO));
         rtt.sample(seconds(1), 1);
-        watch.look(secs(1), &rtt);
+        watch.update(secs(1), &rtt);
         // RFC 6298 §2.2: 1 + 4 × 0.5
         assert_eq!(watch.longest, Some(seconds(3)));
         rtt.back_off();
-        watch.look(secs(4), &rtt);
+        watch.update(secs(4), &rtt);
         rtt.back_off();
-        watch.look(secs(10), &rtt);
+        watch.update(secs(10), &rtt);
         assert_eq!(watch.longest, Some(seconds(12)));
         assert_eq!(watch.backed_off(secs(15)), seconds(11));
         rtt.sample(seconds(1), 1);
-        watch.look(secs(20), &rtt);
+        watch.update(secs(20), &rtt);
         assert_eq!((watch.longest, watch.backed_off(secs(99))), (Some(seconds(12)), seconds(16)));
     }
 

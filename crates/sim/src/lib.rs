@@ -7,25 +7,25 @@
 #![forbid(unsafe_code)]
 
 pub mod capture;
-mod events;
+mod event_queue;
 mod fingerprint;
 mod flows;
 pub mod log;
 mod metrics;
 pub mod results;
 mod run;
-mod sabotage;
+mod fault_injection;
 mod simulation;
 mod sockets;
 pub mod trace;
-mod watch;
+mod observers;
 
-use driftway_path::{books, nodes};
+use driftway_path::{packet_accounting, addresses};
 
 pub use metrics::{is_count, network_metric, network_metrics};
 pub use run::RunError;
 #[cfg(feature = "broken")]
-pub use sabotage::{Breakage, break_by};
-pub use simulation::{FlowNow, SenderNow, Simulation, run};
+pub use fault_injection::{InjectedFault, inject_fault};
+pub use simulation::{FlowSnapshot, SenderSnapshot, Simulation, run};
 pub use sockets::tcp_config;
-pub use watch::Watch;
+pub use observers::Observers;

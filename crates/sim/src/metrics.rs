@@ -1,10 +1,10 @@
 //! Results of a whole network, by name.
 
-use crate::books::Drop;
+use crate::packet_accounting::PacketDropReason;
 use crate::results::{FlowResult, RunResult};
 
 /// How one is read; `None` where there is no such thing, as no routing on a path.
-type Reading = fn(&RunResult) -> Option<f64>;
+type NetworkMetricReader = fn(&RunResult) -> Option<f64>;
 
 /// Fields of a part of the results, under the names that they have in JSON.
 macro_rules! fields {
@@ -16,7 +16,7 @@ macro_rules! fields {
     };
 }
 
-const FIELDS: &[(&str, Reading)] = fields! {
+const FIELDS: &[(&str, NetworkMetricReader)] = fields! {
     routing: packets_sent bytes_sent discoveries failed_discoveries route_errors notices
         link_failures arp_failures false_link_failures link_retries vain_link_retries link_retries_sent replies_from_cache salvaged overheard
         nested_errors loss_notices passed_notices lost_notices resent_acks data_hops ack_hops icmp_hops data_routed acks_routed icmp_routed;
@@ -34,7 +34,7 @@ const FAIRNESS: &str = "fairness";
 /// `drops.queue-overflow` …, `fairness`.
 pub fn network_metrics() -> impl Iterator<Item = String> {
     let fields = FIELDS.iter().map(|(name, _)| (*name).to_owned());
-    let reasons = Drop::ALL.iter().map(|reason| format!("{DROPS}.{}", reason.name()));
+    let reasons = PacketDropReason::ALL.iter().map(|reason| format!("{DROPS}.{}", reason.name()));
     fields.chain(std::iter::once(DROPS.to_owned())).chain(reasons).chain([FAIRNESS.to_owned()])
 }
 
@@ -57,7 +57,7 @@ pub fn network_metric(name: &str, run: &RunResult) -> Option<Option<f64>> {
         return Some(Some(run.drops.values().sum::<u64>() as f64));
     }
     let reason = reason.strip_prefix('.')?;
-    let known = Drop::ALL.iter().any(|of| of.name() == reason);
+    let known = PacketDropReason::ALL.iter().any(|of| of.name() == reason);
     known.then(|| Some(run.drops.get(reason).copied().unwrap_or(0) as f64))
 }
 

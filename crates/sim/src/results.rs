@@ -73,7 +73,7 @@ pub struct FlowResult {
     /// Payload delivered over payload sent, retransmissions included.
     pub goodput_ratio: Option<f64>,
     /// What became of it.
-    pub outcome: Outcome,
+    pub outcome: FlowOutcome,
     /// How long the transfer took, from start to end (s); `null` if it did not complete.
     pub completion_s: Option<f64>,
     /// Data segments (or datagrams) sent, retransmissions included.
@@ -140,7 +140,7 @@ pub struct FlowResult {
 /// What became of a flow.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Outcome {
+pub enum FlowOutcome {
     /// Everything was delivered.
     Complete,
     /// It was still going when the run ended.
@@ -152,7 +152,7 @@ pub enum Outcome {
     Reset,
 }
 
-impl Outcome {
+impl FlowOutcome {
     /// As it is written.
     pub const fn name(self) -> &'static str {
         match self {
@@ -353,10 +353,10 @@ pub struct Timing {
 }
 
 /// How a metric is read from a flow's result.
-pub type Reading = fn(&FlowResult) -> Option<f64>;
+pub type FlowMetricReader = fn(&FlowResult) -> Option<f64>;
 
 /// What a summary speaks of: each metric's name and where it stands.
-pub const METRICS: [(&str, Reading); 21] = [
+pub const FLOW_METRICS: [(&str, FlowMetricReader); 21] = [
     ("completion_s", |f| f.completion_s),
     ("throughput_bps", |f| f.throughput_bps),
     ("delivered_bytes", |f| Some(f.delivered_bytes as f64)),
@@ -382,7 +382,7 @@ pub const METRICS: [(&str, Reading); 21] = [
 
 /// Is a metric of this name about what goes back on a flow's connection? Where nothing does, nothing is
 /// said of it.
-pub fn is_of_back(metric: &str) -> bool {
+pub fn is_reverse_metric(metric: &str) -> bool {
     metric.starts_with("back_")
 }
 
@@ -460,7 +460,7 @@ mod test {
     #[test]
     fn every_metric_is_a_field_of_that_name() {
         let value = serde_json::to_value(flow()).unwrap();
-        for (name, reading) in METRICS {
+        for (name, reading) in FLOW_METRICS {
             assert_eq!(value[name].as_f64(), reading(&flow()), "{name}");
         }
     }

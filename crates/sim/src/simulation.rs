@@ -1,13 +1,13 @@
 //! A run that is stepped, and looked at, from outside.
 
 use driftway_base::{Duration, Instant, TcpView};
-use driftway_path::PathAtWork;
+use driftway_path::PathNetwork;
 use driftway_scenario::{Network, Scenario};
 use driftway_tcp::Stats;
 
-use crate::results::{Outcome, RunResult};
-use crate::run::{AdhocAtWork, Run, RunError};
-use crate::watch::Watch;
+use crate::results::{FlowOutcome, RunResult};
+use crate::run::{AdhocNetwork, Run, RunError};
+use crate::observers::Observers;
 
 /// A run under way. Looking at it, or stopping in between, changes nothing of its result.
 ///
@@ -38,16 +38,16 @@ use crate::watch::Watch;
 /// # Ok(())
 /// # }
 /// ```
-pub struct Simulation<'a>(Kind<'a>);
+pub struct Simulation<'a>(NetworkRun<'a>);
 
 #[allow(clippy::large_enum_variant, reason = "there is one")]
-enum Kind<'a> {
-    Path(Run<'a, PathAtWork>),
-    Adhoc(Run<'a, AdhocAtWork>),
+enum NetworkRun<'a> {
+    Path(Run<'a, PathNetwork>),
+    Adhoc(Run<'a, AdhocNetwork>),
 }
 
 /// The same call to whichever it is.
-macro_rules! each {
+macro_rules! for_each_network {
     ($self:expr, $run:ident => $call:expr) => {
         match $self {
             Kind::Path($run) => $call,
@@ -58,18 +58,18 @@ macro_rules! each {
 
 /// A flow as it is now.
 #[derive(Clone, Copy, Debug)]
-pub struct FlowNow {
+pub struct FlowSnapshot {
     /// Payload delivered in order (bytes).
     pub delivered_bytes: u64,
     /// What became of it so far.
-    pub outcome: Outcome,
+    pub outcome: FlowOutcome,
     /// Its sender; `None` for UDP, and before the flow starts.
-    pub sender: Option<SenderNow>,
+    pub sender: Option<SenderSnapshot>,
 }
 
 /// A sending TCP as it is now.
 #[derive(Clone, Copy, Debug)]
-pub struct SenderNow {
+pub struct SenderSnapshot {
     /// What an aid sees of it.
     pub view: TcpView,
     /// What it has counted.
@@ -88,11 +88,11 @@ impl<'a> Simulation<'a> {
     pub fn new(
         scenario: &'a Scenario,
         seed: u64,
-        watch: impl Into<Watch<'a>>,
+        watch: impl Into<Observers<'a>>,
     ) -> Result<Self, RunError> {
         Ok(Self(match &scenario.network {
-            Network::Path(_) => Kind::Path(Run::new(scenario, seed, watch)?),
-            Network::Adhoc(_) => Kind::Adhoc(Run::new(scenario, seed, watch)?),
+            Network::Path(_) => NetworkRun::Path(Run::new(scenario, seed, watch)?),
+            Network::Adhoc(_) => NetworkRun::Adhoc(Run::new(scenario, seed, watch)?),
         }))
     }
 
@@ -101,7 +101,7 @@ impl<'a> Simulation<'a> {
     /// # Errors
     /// A mistake in driftway: a stream broke.
     pub fn step(&mut self) -> Result<bool, RunError> {
-        each!(&mut self.0, run => run.step())
+        for_each_network!(&mut self.0, run => run.step())
     }
 
     /// Handles all that happens up to `until`, and at that instant; `false` when the run is over.
@@ -109,15 +109,15 @@ impl<'a> Simulation<'a> {
     /// # Errors
     /// A mistake in driftway: a stream broke.
     pub fn run_until(&mut self, until: Instant) -> Result<bool, RunError> {
-        each!(&mut self.0, run => run.run_until(until))
+        for_each_network!(&mut self.0, run => run.run_until(until))
     }
 
     /// Goes on to the end of the run, and says what came out.
     ///
     /// # Errors
     /// A mistake in driftway: packets or bytes went missing.
-    pub fn complete(self) -> Result<RunResult, RunError> {
-        each!(self.0, run => run.complete())
+    pub fn run_to_end(self) -> Result<RunResult, RunError> {
+        for_each_network!(self.0, run => run.complete())
     }
 
     /// Stops here, and says what came out so far.
@@ -125,38 +125,38 @@ impl<'a> Simulation<'a> {
     /// # Errors
     /// A mistake in driftway: packets went missing.
     pub fn finish(self) -> Result<RunResult, RunError> {
-        each!(self.0, run => run.finish())
+        for_each_network!(self.0, run => run.finish())
     }
 
     /// The time of the run.
     pub fn now(&self) -> Instant {
-        each!(&self.0, run => run.now())
+        for_each_network!(&self.0, run => run.now())
     }
 
     /// How many nodes there are; they are numbered from 0.
     pub fn nodes(&self) -> usize {
-        each!(&self.0, run => run.nodes())
+        for_each_network!(&self.0, run => run.nodes())
     }
 
     /// The flow with this index in the scenario; `None` if there is none.
-    pub fn flow(&mut self, index: usize) -> Option<FlowNow> {
-        each!(&mut self.0, run => run.flow_now(index))
+    pub fn flow(&mut self, index: usize) -> Option<FlowSnapshot> {
+        for_each_network!(&mut self.0, run => run.flow_now(index))
     }
 
     /// Packets that wait in the interface queues of a node.
-    pub fn waiting(&self, node: usize) -> usize {
-        each!(&self.0, run => run.waiting(node))
+    pub fn queue_length(&self, node: usize) -> usize {
+        for_each_network!(&self.0, run => run.waiting(node))
     }
 
     /// Where a node is (m); `None` on a path, where nodes have no place.
     pub fn position(&mut self, node: usize) -> Option<(f64, f64)> {
-        each!(&mut self.0, run => run.position(node))
+        for_each_network!(&mut self.0, run => run.position(node))
     }
 
     /// Which nodes a packet from the one to the other would pass, both included, as the nodes know it
     /// now; `None`: there is no route.
     pub fn route(&self, from: usize, to: usize) -> Option<Vec<usize>> {
-        each!(&self.0, run => run.route(from, to))
+        for_each_network!(&self.0, run => run.route(from, to))
     }
 }
 
@@ -167,7 +167,7 @@ impl<'a> Simulation<'a> {
 pub fn run<'a>(
     scenario: &'a Scenario,
     seed: u64,
-    watch: impl Into<Watch<'a>>,
+    watch: impl Into<Observers<'a>>,
 ) -> Result<RunResult, RunError> {
-    Simulation::new(scenario, seed, watch)?.complete()
+    Simulation::new(scenario, seed, watch)?.run_to_end()
 }

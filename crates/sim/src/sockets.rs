@@ -1,6 +1,6 @@
 //! Sockets made as a scenario says.
 
-use crate::nodes::address;
+use crate::addresses::address;
 use driftway_base::{Duration, Endpoint, Instant, RandomStream, Seq};
 use driftway_node::Socket;
 use driftway_scenario::{Flow, Phase, Tcp, Tick, Time};
@@ -9,7 +9,7 @@ use driftway_wire::{Body, Packet};
 
 /// Which end of a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum End {
+pub enum FlowEnd {
     /// Opens the connection and sends.
     Sender,
     /// Listens.
@@ -17,37 +17,37 @@ pub enum End {
 }
 
 /// The port that both ends of a flow use; flows from or to one host differ by it.
-pub fn port(flow: usize) -> u16 {
+pub fn flow_port(flow: usize) -> u16 {
     // Scenarios have fewer flows than there are ports.
     1024_u16.wrapping_add(flow as u16)
 }
 
 /// The flow that a packet belongs to, by its ports; of an ICMP error, that of the packet it is about.
-pub fn flow_of(packet: &Packet) -> Option<u32> {
+pub fn flow_index(packet: &Packet) -> Option<u32> {
     let port_of_it = match &packet.body {
         Body::Tcp(segment) => segment.destination_port,
         Body::Udp(datagram) => datagram.destination_port,
         Body::Icmp(message) => message.quoted()?.ports().1,
-        Body::Aodv(_) | Body::Nothing => return None,
+        Body::Aodv(_) | Body::NoNextHeader => return None,
     };
-    port_of_it.checked_sub(port(0)).map(u32::from)
+    port_of_it.checked_sub(flow_port(0)).map(u32::from)
 }
 
 /// The socket at one end of a flow. The host's clock has one phase for TCP and aid, as the slow
 /// timer of one kernel has.
-pub fn socket(flow: &Flow, tcp: &Tcp, number: usize, end: End, seed: u64, now: Instant) -> Socket {
+pub fn socket(flow: &Flow, tcp: &Tcp, number: usize, end: FlowEnd, seed: u64, now: Instant) -> Socket {
     let (at, to, aid) = match end {
-        End::Sender => (flow.from, flow.to, Some(&flow.aid)),
-        End::Receiver => (flow.to, flow.from, flow.receiver_aid.as_ref()),
+        FlowEnd::Sender => (flow.from, flow.to, Some(&flow.aid)),
+        FlowEnd::Receiver => (flow.to, flow.from, flow.receiver_aid.as_ref()),
     };
     let config = tcp_config(tcp, at, seed);
-    let stream = number as u32 * 2 + u32::from(end == End::Receiver);
+    let stream = number as u32 * 2 + u32::from(end == FlowEnd::Receiver);
     let mut draws = RandomStream::new(seed, "initial-sequence", u64::from(stream));
     let iss = Seq(draws.next_u64() as u32);
-    let endpoint = |node: u32| Endpoint::new(address(node as usize), port(number));
+    let endpoint = |node: u32| Endpoint::new(address(node as usize), flow_port(number));
     let connection = match end {
-        End::Sender => Connection::connect(&config, endpoint(at), endpoint(to), iss, stream, now),
-        End::Receiver => Connection::listen(&config, endpoint(at), iss, stream),
+        FlowEnd::Sender => Connection::connect(&config, endpoint(at), endpoint(to), iss, stream, now),
+        FlowEnd::Receiver => Connection::listen(&config, endpoint(at), iss, stream),
     };
     let first_tick = config.clock.deadline(Instant::ZERO, Duration::ZERO).since(Instant::ZERO);
     Socket::new(connection, aid.and_then(|aid| aid.build(first_tick)))
@@ -71,8 +71,8 @@ fn clock(tick: &Tick, node: u32, seed: u64) -> Clock {
         Phase::At(_) => Duration::ZERO,
         Phase::Random => {
             let mut draws = RandomStream::new(seed, "clock-phase", u64::from(node));
-            draws.duration(Duration::ZERO, longest)
+            draws.uniform_duration(Duration::ZERO, longest)
         }
     };
-    Clock { rtt, timer, phase }
+    Clock { rtt_tick: rtt, timer_tick: timer, phase }
 }

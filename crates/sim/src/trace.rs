@@ -11,7 +11,7 @@ pub struct Trace {
     /// One a flow, in the scenario's order.
     pub flows: Vec<FlowTrace>,
     /// What the network did, in order of time.
-    pub network: Vec<(Instant, NetworkMark)>,
+    pub network: Vec<(Instant, FaultEvent)>,
 }
 
 /// One flow's trace: its events in order of time.
@@ -61,9 +61,9 @@ pub struct SentSegment {
 
 /// A fault of the network begins or ends.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct NetworkMark {
+pub struct FaultEvent {
     /// What kind of fault, as the scenario names it (`partition`).
-    pub fault: Cow<'static, str>,
+    pub kind: Cow<'static, str>,
     /// On which hop, from 1.
     pub hop: u32,
     /// Begins it, or ends it?
@@ -81,16 +81,16 @@ impl Trace {
 
     /// A fault begins or ends.
     pub fn fault(&mut self, now: Instant, fault: &'static str, hop: u32, begins: bool) {
-        self.network.push((now, NetworkMark { fault: fault.into(), hop, begins }));
+        self.network.push((now, FaultEvent { kind: fault.into(), hop, begins }));
     }
 
     /// The file name of a flow's trace.
-    pub fn flow_file(seed: u64, flow: usize) -> String {
+    pub fn flow_file_name(seed: u64, flow: usize) -> String {
         format!("trace-seed-{seed}-flow-{flow}.csv")
     }
 
     /// The file name of the network's trace.
-    pub fn network_file(seed: u64) -> String {
+    pub fn network_file_name(seed: u64) -> String {
         format!("trace-seed-{seed}-network.csv")
     }
 
@@ -104,7 +104,7 @@ impl Trace {
         for (at, mark) in &self.network {
             let hop = mark.hop.to_string();
             let edge = if mark.begins { "begins" } else { "ends" };
-            out.write_record([&seconds(*at), edge, mark.fault.as_ref(), &hop])?;
+            out.write_record([&format_seconds(*at), edge, mark.kind.as_ref(), &hop])?;
         }
         Ok(out.flush()?)
     }
@@ -113,7 +113,7 @@ impl Trace {
     ///
     /// # Errors
     /// What `input` refuses, or the line that is not of that form.
-    pub fn read_network(input: impl io::Read) -> Result<Vec<(Instant, NetworkMark)>, TraceError> {
+    pub fn read_network(input: impl io::Read) -> Result<Vec<(Instant, FaultEvent)>, TraceError> {
         records(input, &NETWORK_HEADER)?
             .iter()
             .map(|row| {
@@ -124,7 +124,7 @@ impl Trace {
                 };
                 let hop = number(row, 3, &NETWORK_HEADER)?;
                 let fault = cell(row, 2).to_owned().into();
-                Ok((time(row, &NETWORK_HEADER)?, NetworkMark { fault, hop, begins }))
+                Ok((time(row, &NETWORK_HEADER)?, FaultEvent { kind: fault, hop, begins }))
             })
             .collect()
     }
@@ -172,7 +172,7 @@ impl FlowTrace {
         let mut out = csv::Writer::from_writer(out);
         out.write_record(FLOW_HEADER)?;
         for (at, event) in &self.events {
-            let at: &str = &seconds(*at);
+            let at: &str = &format_seconds(*at);
             match event {
                 FlowEvent::Sent(s) => out.write_record([
                     at,
@@ -182,7 +182,7 @@ impl FlowTrace {
                     &s.cwnd.to_string(),
                     &s.ssthresh.to_string(),
                     "",
-                    &s.rto.map(|rto| seconds(Instant::ZERO + rto)).unwrap_or_default(),
+                    &s.rto.map(|rto| format_seconds(Instant::ZERO + rto)).unwrap_or_default(),
                 ]),
                 FlowEvent::Acked(to) => {
                     out.write_record([at, "acked", &to.to_string(), "", "", "", "", ""])
@@ -221,7 +221,7 @@ impl FlowTrace {
                     ssthresh: number(row, 5, header)?,
                     rto: match cell(row, 7) {
                         "" => None,
-                        _ => Some(time_in(row, 7, header)?.since(Instant::ZERO)),
+                        _ => Some(time_in_column(row, 7, header)?.since(Instant::ZERO)),
                     },
                 }),
                 "acked" => FlowEvent::Acked(number(row, 2, header)?),
@@ -257,7 +257,7 @@ const FLOW_HEADER: [&str; 8] = [
     "rto_s",
 ];
 /// Columns that the first traces had; what came later may be missing, and nothing else.
-const FIRST_COLUMNS: usize = 7;
+const LEGACY_COLUMN_COUNT: usize = 7;
 const NETWORK_HEADER: [&str; 4] = ["time_s", "event", "fault", "hop"];
 
 /// Why a trace could not be written or read.
@@ -305,7 +305,7 @@ impl From<io::Error> for TraceError {
 }
 
 /// Seconds with all nine decimals: a trace read back has the same nanoseconds.
-pub(crate) fn seconds(at: Instant) -> String {
+pub(crate) fn format_seconds(at: Instant) -> String {
     let nanos = at.as_nanos();
     format!("{}.{:09}", nanos / 1_000_000_000, nanos % 1_000_000_000)
 }
@@ -323,7 +323,7 @@ fn records(
 ) -> Result<Vec<csv::StringRecord>, TraceError> {
     let mut input = csv::Reader::from_reader(input);
     let found = input.headers()?;
-    let old = header.get(..FIRST_COLUMNS).is_some_and(|first| found == first);
+    let old = header.get(..LEGACY_COLUMN_COUNT).is_some_and(|first| found == first);
     if found != header && !old {
         return Err(TraceError::Header(found.iter().collect::<Vec<_>>().join(",")));
     }
@@ -351,10 +351,10 @@ fn number<T: std::str::FromStr>(
 }
 
 fn time(row: &csv::StringRecord, header: &[&'static str]) -> Result<Instant, TraceError> {
-    time_in(row, 0, header)
+    time_in_column(row, 0, header)
 }
 
-fn time_in(
+fn time_in_column(
     row: &csv::StringRecord,
     column: usize,
     header: &[&'static str],

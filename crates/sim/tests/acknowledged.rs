@@ -6,7 +6,7 @@
 
 mod common;
 #[path = "acknowledged/liar.rs"]
-mod liar;
+mod false_ack_aid;
 #[path = "acknowledged/random.rs"]
 mod random;
 
@@ -16,7 +16,7 @@ use proptest::test_runner::{Config, TestCaseError, TestError, TestRunner};
 
 /// What the cases of one test have seen, so that a generator that makes nothing happen is noticed.
 #[derive(Default)]
-struct Seen {
+struct CaseCounts {
     flows: Cell<u64>,
     complete: Cell<u64>,
     delivered: Cell<u64>,
@@ -31,7 +31,7 @@ fn add(cell: &Cell<u64>, more: u64) {
 
 #[test]
 fn every_random_run_is_in_order() {
-    let seen = Seen::default();
+    let seen = CaseCounts::default();
     // 256 cases, or PROPTEST_CASES.
     let config = Config { failure_persistence: None, ..Config::default() };
     let cases = u64::from(config.cases);

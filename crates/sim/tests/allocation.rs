@@ -13,34 +13,34 @@ use std::cell::{Cell, RefCell};
 use driftway_scenario::Scenario;
 use driftway_sim::Simulation;
 
-struct Counting;
+struct CountingAllocator;
 
 /// How many call sites a failure shows.
-const SHOWN: usize = 3;
+const MAX_CALL_SITES: usize = 3;
 
 thread_local! {
     /// Does what the thread does count?
-    static WATCHED: Cell<bool> = const { Cell::new(false) };
+    static IS_COUNTING: Cell<bool> = const { Cell::new(false) };
     static ALLOCATIONS: Cell<u64> = const { Cell::new(0) };
-    static WHERE: RefCell<Vec<String>> = const { RefCell::new(Vec::new()) };
+    static CALL_SITES: RefCell<Vec<String>> = const { RefCell::new(Vec::new()) };
 }
 
-fn note() {
+fn record_allocation() {
     // Noting allocates, too, and does not count.
-    if !WATCHED.replace(false) {
+    if !IS_COUNTING.replace(false) {
         return;
     }
     ALLOCATIONS.set(ALLOCATIONS.get() + 1);
-    WHERE.with_borrow_mut(|places| {
-        if places.len() < SHOWN {
-            places.push(place(&Backtrace::force_capture().to_string()));
+    CALL_SITES.with_borrow_mut(|places| {
+        if places.len() < MAX_CALL_SITES {
+            places.push(call_site(&Backtrace::force_capture().to_string()));
         }
     });
-    WATCHED.set(true);
+    IS_COUNTING.set(true);
 }
 
 /// The frames that are ours: what is called, and from where.
-fn place(backtrace: &str) -> String {
+fn call_site(backtrace: &str) -> String {
     let frames: Vec<&str> = backtrace.lines().collect();
     let ours = frames.windows(2).filter(|pair| {
         let at = pair[1].trim_start();
@@ -50,18 +50,18 @@ fn place(backtrace: &str) -> String {
 }
 
 /// Counts what `work` allocates, and says where.
-fn watch(work: impl FnOnce()) -> (u64, String) {
+fn count_allocations(work: impl FnOnce()) -> (u64, String) {
     ALLOCATIONS.set(0);
-    WATCHED.set(true);
+    IS_COUNTING.set(true);
     work();
-    WATCHED.set(false);
-    (ALLOCATIONS.get(), WHERE.take().join("\n"))
+    IS_COUNTING.set(false);
+    (ALLOCATIONS.get(), CALL_SITES.take().join("\n"))
 }
 
 // SAFETY: all work is the system allocator's; noting touches what belongs to the thread only.
-unsafe impl GlobalAlloc for Counting {
+unsafe impl GlobalAlloc for CountingAllocator {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        note();
+        record_allocation();
         // SAFETY: the caller keeps the contract, which is the same.
         unsafe { System.alloc(layout) }
     }
@@ -73,15 +73,15 @@ unsafe impl GlobalAlloc for Counting {
 }
 
 #[global_allocator]
-static ALLOCATOR: Counting = Counting;
+static ALLOCATOR: CountingAllocator = CountingAllocator;
 
 /// From a fifth of the run to nine tenths.
 fn allocates_nothing(scenario: &Scenario) {
-    hardly_allocates(scenario, 0.2, 0);
+    allocates_at_most(scenario, 0.2, 0);
 }
 
 /// From this part of the run to nine tenths, with no more than so many allocations.
-fn hardly_allocates(scenario: &Scenario, part: f64, most: u64) {
+fn allocates_at_most(scenario: &Scenario, part: f64, most: u64) {
     for seed in [1, 2] {
         let mut steps = 0;
         let mut run = Simulation::new(scenario, seed, None).unwrap();
@@ -95,7 +95,7 @@ fn hardly_allocates(scenario: &Scenario, part: f64, most: u64) {
         for _ in 0..from {
             assert!(run.step().unwrap());
         }
-        let (allocations, places) = watch(|| {
+        let (allocations, places) = count_allocations(|| {
             for _ in from..to {
                 assert!(run.step().unwrap());
             }
@@ -110,7 +110,7 @@ fn hardly_allocates(scenario: &Scenario, part: f64, most: u64) {
 
 #[test]
 fn the_allocator_counts() {
-    let (allocations, places) = watch(|| drop(std::hint::black_box(vec![1_u8])));
+    let (allocations, places) = count_allocations(|| drop(std::hint::black_box(vec![1_u8])));
     assert_eq!(allocations, 1, "{places}");
 }
 
@@ -204,5 +204,5 @@ fn fifty_dsr_nodes_allocate_for_tables_alone() {
             2 * n + 1
         );
     }
-    hardly_allocates(&common::parse(&text), 0.5, 150);
+    allocates_at_most(&common::parse(&text), 0.5, 150);
 }

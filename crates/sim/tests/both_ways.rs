@@ -4,7 +4,7 @@ mod common;
 
 use common::{completion, example, parse, run};
 use driftway_scenario::Scenario;
-use driftway_sim::results::{Outcome, RunResult};
+use driftway_sim::results::{FlowOutcome, RunResult};
 
 /// Three hops of which one loses, and a flow on them.
 fn path(faults: &str, flow: &str) -> Scenario {
@@ -54,7 +54,7 @@ fn both_streams_arrive_whole() {
                 let bytes = |of| if of == LITTLE { 100_000 } else { 250_000 };
                 assert_eq!(flow.delivered_bytes, bytes(there), "{recovery} {aid}");
                 assert_eq!(flow.back_delivered_bytes, Some(bytes(back)), "{recovery} {aid}");
-                assert_eq!(flow.outcome, Outcome::Complete);
+                assert_eq!(flow.outcome, FlowOutcome::Complete);
                 // The run goes on until both directions are complete.
                 let last = completion(flow).max(back_s(&result));
                 assert!((result.duration_s - 3.0 - last).abs() < 1e-9, "{recovery} {aid}");
@@ -150,7 +150,7 @@ fn a_connection_that_is_given_up_ends_both_ways() {
     let tcp = "recovery = \"reno\", max_retries = 3";
     let result = run(&path(cut, &flow(MORE, MORE, tcp, "")), 1);
     let flow = &result.flows[0];
-    assert_eq!((flow.outcome, flow.completion_s), (Outcome::TimedOut, None));
+    assert_eq!((flow.outcome, flow.completion_s), (FlowOutcome::TimedOut, None));
     assert_eq!(flow.back_completion_s, None);
     assert!(flow.back_delivered_bytes > Some(0) && flow.back_delivered_bytes < Some(250_000));
     assert!(result.duration_s < 200.0, "{}", result.duration_s);

@@ -4,7 +4,7 @@
 mod common;
 
 use driftway_sim::results::RunResult;
-use driftway_sim::{Breakage, RunError, break_by};
+use driftway_sim::{InjectedFault, RunError, inject_fault};
 
 /// A transfer over two hops without losses, so that what is broken gets through.
 const PATH: &str = r#"
@@ -37,10 +37,10 @@ const ADHOC: &str = r#"
     tcp = { window = 2, delayed_ack = false }
 "#;
 
-fn run(text: &str, way: Option<Breakage>) -> Result<RunResult, RunError> {
-    break_by(way);
+fn run(text: &str, fault: Option<InjectedFault>) -> Result<RunResult, RunError> {
+    inject_fault(fault);
     let outcome = driftway_sim::run(&common::parse(text), 1, None);
-    break_by(None);
+    inject_fault(None);
     outcome
 }
 
@@ -52,35 +52,35 @@ fn a_sound_run_passes() {
 }
 
 #[test]
-fn what_is_broken_is_noticed() {
-    for (way, says) in [
-        (Breakage::Offset, "byte"),
-        (Breakage::Stream, "of stream 1"),
-        (Breakage::Twice, "was to get byte"),
+fn injected_stream_faults_are_detected() {
+    for (fault, says) in [
+        (InjectedFault::Offset, "byte"),
+        (InjectedFault::Stream, "of stream 1"),
+        (InjectedFault::Duplicate, "was to get byte"),
         // liu-singh-2001 §III-B: it speaks of a byte that the peer has not got.
-        (Breakage::Ack, "as acknowledged"),
+        (InjectedFault::Ack, "as acknowledged"),
     ] {
         for network in [PATH, ADHOC] {
-            let error = run(network, Some(way)).unwrap_err();
+            let error = run(network, Some(fault)).unwrap_err();
             let noticed = matches!(&error, RunError::Stream(what) if what.contains(says));
-            assert!(noticed, "{way:?}: {error}");
+            assert!(noticed, "{fault:?}: {error}");
         }
     }
 }
 
 /// What goes back on the same connection is checked like what it answers.
 #[test]
-fn what_is_broken_on_the_way_back_is_noticed() {
+fn injected_faults_in_the_reverse_stream_are_detected() {
     let transfer = "application = { transfer = \"200 kB\" }";
     let back = "application = { transfer = \"1 B\" }\nback = { transfer = \"200 kB\" }";
     // In a window of four the raised acknowledgment is not beyond what was sent.
     let networks = [PATH, ADHOC].map(|network| network.replace("window = 2", "window = 4"));
     for network in networks.map(|network| network.replace(transfer, back)) {
         assert_eq!(run(&network, None).unwrap().flows[0].back_delivered_bytes, Some(200_000));
-        for way in [Breakage::Offset, Breakage::Stream, Breakage::Twice, Breakage::Ack] {
-            let error = run(&network, Some(way)).unwrap_err();
+        for fault in [InjectedFault::Offset, InjectedFault::Stream, InjectedFault::Duplicate, InjectedFault::Ack] {
+            let error = run(&network, Some(fault)).unwrap_err();
             let noticed = matches!(&error, RunError::Stream(what) if what.contains("stream 1"));
-            assert!(noticed, "{way:?}: {error}");
+            assert!(noticed, "{fault:?}: {error}");
         }
     }
 }
@@ -93,20 +93,20 @@ fn a_datagram_that_comes_twice_is_noticed() {
         let cbr = "application = { cbr = { every = \"100 ms\", size = \"100 B\" } }";
         format!("{}{cbr}\ntransport = \"udp\"\n", &network[..end])
     };
-    let error = run(&datagrams(PATH), Some(Breakage::Twice)).unwrap_err();
+    let error = run(&datagrams(PATH), Some(InjectedFault::Duplicate)).unwrap_err();
     let noticed = matches!(&error, RunError::Stream(what) if what.contains("twice"));
     assert!(noticed, "{error}");
-    for (way, duplicates) in [(None, 0), (Some(Breakage::Twice), 1)] {
-        let result = run(&datagrams(ADHOC), way).unwrap();
-        assert_eq!(result.flows[0].duplicates, Some(duplicates), "{way:?}");
+    for (fault, duplicates) in [(None, 0), (Some(InjectedFault::Duplicate), 1)] {
+        let result = run(&datagrams(ADHOC), fault).unwrap();
+        assert_eq!(result.flows[0].duplicates, Some(duplicates), "{fault:?}");
     }
 }
 
 #[test]
 fn a_leaked_packet_is_noticed() {
     for network in [PATH, ADHOC] {
-        let error = run(network, Some(Breakage::Leak)).unwrap_err();
-        assert!(matches!(error, RunError::Books(_)), "{error}");
+        let error = run(network, Some(InjectedFault::Leak)).unwrap_err();
+        assert!(matches!(error, RunError::Conservation(_)), "{error}");
     }
 }
 
@@ -117,12 +117,12 @@ fn moved_random_streams_are_noticed_by_golden_runs() {
     let golden = std::fs::read_to_string(table).unwrap();
     for (name, duration) in [("lossy-path", None), ("adhoc-chain", Some(("duration", "30 s")))] {
         let row = golden.lines().find(|row| row.starts_with(&format!("{name},1,"))).unwrap();
-        for way in [None, Some(Breakage::Random)] {
-            break_by(way);
+        for fault in [None, Some(InjectedFault::RandomSeed)] {
+            inject_fault(fault);
             let result = common::run(&common::example(name, duration.as_slice()), 1);
-            break_by(None);
+            inject_fault(None);
             let same = row.contains(&result.fingerprint.replace('-', ","));
-            assert_eq!(same, way.is_none(), "{} and {row}", result.fingerprint);
+            assert_eq!(same, fault.is_none(), "{} and {row}", result.fingerprint);
         }
     }
 }

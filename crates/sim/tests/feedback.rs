@@ -4,8 +4,8 @@ mod common;
 
 use std::collections::BTreeSet;
 
-use driftway_sim::Watch;
-use driftway_sim::log::{Entry, Event, EventLog, Layer, PacketName};
+use driftway_sim::Observers;
+use driftway_sim::log::{Entry, Event, EventLog, Layer, IpPacketId};
 use driftway_sim::results::RunResult;
 use driftway_sim::trace::Trace;
 
@@ -14,24 +14,24 @@ use common::{Kept, aid_states, drops};
 const PROTOCOLS: [&str; 3] =
     [r#"protocol = "aodv""#, r#"protocol = "dsr""#, r#"protocol = "static""#];
 
-struct Told {
+struct ObservedRun {
     result: RunResult,
     trace: Trace,
     rows: Vec<Entry>,
 }
 
-fn told(text: &str) -> Told {
+fn observed_run(text: &str) -> ObservedRun {
     let (scenario, kept, mut trace) = (common::parse(text), Kept::default(), Trace::default());
     let mut log = EventLog::new(Box::new(kept.clone()));
-    let watch = Watch { trace: Some(&mut trace), log: Some(&mut log), capture: None };
+    let watch = Observers { trace: Some(&mut trace), log: Some(&mut log), capture: None };
     let result =
         driftway_sim::run(&scenario, 1, watch).unwrap_or_else(|error| panic!("{error}\n{text}"));
     log.finish().unwrap();
     let rows = EventLog::read(kept.bytes().as_slice()).collect::<Result<_, _>>().unwrap();
-    Told { result, trace, rows }
+    ObservedRun { result, trace, rows }
 }
 
-impl Told {
+impl ObservedRun {
     /// When the first flow's TCP-F fell asleep and woke up (s).
     fn snoozes(&self) -> Vec<(f64, f64)> {
         let states = aid_states(&self.trace.flows[0]);
@@ -90,7 +90,7 @@ fn the_first_hop_fails_and_the_source_falls_silent_at_once() {
     for protocol in PROTOCOLS {
         let network = "feedback = \"rfn\"\nseek = { most = 20 }";
         let text = behind(protocol, network, PATIENT).replace("from = 0", "from = 1");
-        let told = told(&text);
+        let told = observed_run(&text);
         let failed = |row: &&Entry| row.node == 1 && row.event == Event::LinkFailure;
         let failed = told.rows.iter().find(failed).unwrap().time_s.as_secs_f64();
         let (since, until) = told.snoozes()[0];
@@ -107,7 +107,7 @@ fn the_first_hop_fails_and_the_source_falls_silent_at_once() {
 fn a_lost_echo_is_followed_by_another() {
     let echoes = |most: u32| {
         let network = format!("feedback = \"rfn\"\nseek = {{ every = \"3 s\", most = {most} }}");
-        told(&behind(PROTOCOLS[2], &network, PATIENT))
+        observed_run(&behind(PROTOCOLS[2], &network, PATIENT))
     };
     let few = echoes(3);
     let (since, until) = few.snoozes()[0];
@@ -139,14 +139,14 @@ fn a_relay_that_learns_of_a_route_tells_the_source() {
             application = { cbr = { every = "0.5 s", size = "100 B" } }
         "#;
         let network = "feedback = \"rfn\"\nseek = { every = \"90 s\", most = 1 }";
-        let run = |others: &str| told(&behind(protocol, network, &format!("{PATIENT}\n{others}")));
+        let run = |others: &str| observed_run(&behind(protocol, network, &format!("{PATIENT}\n{others}")));
         // DSR may believe for a moment that it knows another way.
-        let last = |told: &Told| *told.snoozes().iter().rfind(|(at, _)| *at < BACK - 0.5).unwrap();
-        let told = run(away);
-        let (since, until) = last(&told);
+        let last = |observed: &ObservedRun| *observed.snoozes().iter().rfind(|(at, _)| *at < BACK - 0.5).unwrap();
+        let observed = run(away);
+        let (since, until) = last(&observed);
         assert!((GONE..GONE + 3.0).contains(&since), "{protocol}: {since}");
         assert!((BACK - 0.5..BACK + 10.5).contains(&until), "{protocol}: {until}");
-        let notices = told.icmp(1, 0).into_iter().filter(|at| *at > BACK - 0.5 && *at <= until);
+        let notices = observed.icmp(1, 0).into_iter().filter(|at| *at > BACK - 0.5 && *at <= until);
         assert_eq!(notices.count(), 1, "{protocol}: one RRN");
         assert_eq!(last(&run("")).1, f64::INFINITY, "{protocol}: nobody else does");
     }
@@ -190,13 +190,13 @@ fn whatever_a_node_gives_up_its_source_is_told() {
         cbr("4 ms")
     );
     for (text, reason, node) in [(static_arp, "arp", 1), (purge, "link-failure", 1)] {
-        let told = told(&text);
+        let told = observed_run(&text);
         let own = |row: &&Entry| row.node == node && row.source == Some(node);
         let name = |row: &Entry| row.packet.unwrap();
         let messages = told.rows.iter().filter(own).filter(|row| row.kind == "icmp");
         let messages: BTreeSet<(u32, u16)> = messages
             .map(name)
-            .map(|PacketName { source, identification }| (source, identification))
+            .map(|IpPacketId { source, identification }| (source, identification))
             .collect();
         let given_up = |row: &&Entry| {
             row.node == node

@@ -73,7 +73,7 @@ fn rows(name: &str, result: &RunResult) -> Vec<Row> {
     result.flows.iter().enumerate().map(row).collect()
 }
 
-fn played() -> Vec<Row> {
+fn run_examples() -> Vec<Row> {
     let mut table = Vec::new();
     for name in common::example_names() {
         let scenario = golden(&name);
@@ -126,7 +126,7 @@ fn difference(golden: &[Row], played: &[Row]) -> String {
 
 #[test]
 fn examples_run_as_they_did() {
-    let played = played();
+    let played = run_examples();
     if std::env::var_os("DRIFTWAY_BLESS").is_some() {
         write(&played);
     }

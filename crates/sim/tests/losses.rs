@@ -7,7 +7,7 @@ use driftway_sim::results::{RoutingResult, RunResult};
 
 const SHORT: (&str, &str) = ("duration", "150 s");
 
-fn of(example_name: &str, changes: &[(&str, &str)]) -> RunResult {
+fn run_example(example_name: &str, changes: &[(&str, &str)]) -> RunResult {
     run(&example(example_name, &[&[SHORT], changes].concat()), 1)
 }
 
@@ -18,7 +18,7 @@ fn routing(run: &RunResult) -> RoutingResult {
 /// Everything that it is made of happens in a run, and without any part of it the run is another.
 #[test]
 fn each_part_is_at_work_and_makes_a_difference() {
-    let whole = of("adhoc-epln", &[]);
+    let whole = run_example("adhoc-epln", &[]);
     let counts = routing(&whole);
     for (what, count) in [
         ("loss notices", counts.loss_notices),
@@ -42,25 +42,25 @@ fn each_part_is_at_work_and_makes_a_difference() {
         ("network.routing.promiscuous", "true"),
         ("flow.0.aid", "elfn"),
     ] {
-        let other = of("adhoc-epln", &[(key, value)]);
+        let other = run_example("adhoc-epln", &[(key, value)]);
         // ELFN's packet is one of EPLN's.
         assert_eq!(other.fingerprint == whole.fingerprint, key.ends_with("elfn"), "{key}");
     }
     let silent = [("network.routing.epln", "false"), ("network.routing.bead", "false")];
-    let counts = routing(&of("adhoc-epln", &silent));
+    let counts = routing(&run_example("adhoc-epln", &silent));
     assert_eq!((counts.loss_notices, counts.resent_acks), (0, 0));
 }
 
 #[test]
 fn each_part_is_at_work_over_aodv() {
-    let whole = of("adhoc-elfn", &[("network.routing.epln", "true"), ("flow.0.aid", "epln")]);
+    let whole = run_example("adhoc-elfn", &[("network.routing.epln", "true"), ("flow.0.aid", "epln")]);
     let counts = routing(&whole);
     assert!(counts.loss_notices > 0 && counts.resent_acks > 0, "{counts:?}");
     for changes in [
         &[("network.routing.bead", "false")][..],
         &[("network.routing.epln", "false"), ("network.routing.elfn", "false")],
     ] {
-        let other = of("adhoc-elfn", &[&[("flow.0.aid", "epln")], changes].concat());
+        let other = run_example("adhoc-elfn", &[&[("flow.0.aid", "epln")], changes].concat());
         assert_ne!(other.fingerprint, whole.fingerprint, "{changes:?}");
     }
 }

@@ -3,7 +3,7 @@
 mod common;
 
 use common::{completion, drops, example, run, run_text, traced};
-use driftway_sim::results::Outcome;
+use driftway_sim::results::FlowOutcome;
 use driftway_sim::trace::FlowEvent;
 
 /// One hop that loses everything, or nothing.
@@ -21,7 +21,7 @@ fn a_sender_that_gives_up_ends_the_run() {
     // A SYN is tried seven times: 1 + 2 + … + 64 s.
     let result = run_text(&hop("packet_error_rate = 1.0", TRANSFER), 1);
     let flow = &result.flows[0];
-    assert_eq!(flow.outcome, Outcome::TimedOut);
+    assert_eq!(flow.outcome, FlowOutcome::TimedOut);
     assert_eq!((flow.completion_s, flow.delivered_bytes, flow.timeouts), (None, 0, Some(7)));
     assert!((125.0..=128.0).contains(&flow.end_s), "{}", flow.end_s);
     assert_eq!(result.duration_s, flow.end_s);
@@ -36,8 +36,8 @@ fn one_that_gives_up_does_not_stop_another() {
     let cut = "[[network.fault]]\nkind = \"partition\"\nhop = 1\nfirst = \"1 ms\"\n\
                lasts = \"190 s\"\nsignal = \"none\"\n";
     let result = run_text(&hop("queue = { packets = 50 }", &format!("{cut}{both}")), 1);
-    assert_eq!(result.flows[0].outcome, Outcome::TimedOut);
-    assert_eq!(result.flows[1].outcome, Outcome::Complete);
+    assert_eq!(result.flows[0].outcome, FlowOutcome::TimedOut);
+    assert_eq!(result.flows[1].outcome, FlowOutcome::Complete);
     assert!(result.flows[1].start_s > result.flows[0].end_s);
 }
 
@@ -45,7 +45,7 @@ fn one_that_gives_up_does_not_stop_another() {
 fn what_has_no_end_is_still_running() {
     let flow = "[[flow]]\nfrom = 0\nto = 1\napplication = \"ftp\"\n";
     let result = run_text(&hop("packet_error_rate = 0.0", flow).replace("3000 s", "10 s"), 1);
-    assert_eq!(result.flows[0].outcome, Outcome::Running);
+    assert_eq!(result.flows[0].outcome, FlowOutcome::Running);
 }
 
 #[test]
@@ -123,7 +123,7 @@ fn how_soon_a_sender_goes_on_after_partitions() {
     let scenario = example("route-failure", &[]);
     let (result, trace) = traced(&scenario, 1);
     let marks = trace.network.iter();
-    let ends = marks.filter(|(_, mark)| mark.fault == "partition" && !mark.begins);
+    let ends = marks.filter(|(_, mark)| mark.kind == "partition" && !mark.begins);
     let ends = ends.map(|(at, _)| *at);
     let sent = || {
         let events = trace.flows[0].events.iter();

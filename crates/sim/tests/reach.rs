@@ -33,7 +33,7 @@ fn walks_away(mac: &str, routing: &str) -> Scenario {
 }
 
 /// When the source first lost its route to node 2 (s).
-fn lost(rows: &[Entry]) -> Option<f64> {
+fn route_lost_at(rows: &[Entry]) -> Option<f64> {
     let lost =
         |row: &&Entry| (row.event, row.node, row.destination) == (Event::RouteLost, 0, Some(2));
     rows.iter().find(lost).map(|row| row.time_s.as_secs_f64())
@@ -55,7 +55,7 @@ fn hello_notices_what_the_link_layer_does_not() {
             }
             for seed in 1..6 {
                 let (_, rows) = common::logged(&scenario, seed);
-                let at = lost(&rows);
+                let at = route_lost_at(&rows);
                 assert!(at.is_some_and(|at| (from..to).contains(&at)), "{mac} {hello}: {at:?}");
             }
         }
@@ -67,7 +67,7 @@ fn hello_notices_what_the_link_layer_does_not() {
 fn without_hello_nobody_notices_over_tdma() {
     let scenario = walks_away(r#"kind = "tdma""#, r#"protocol = "aodv", hello = "none""#);
     let (result, rows) = common::logged(&scenario, 1);
-    assert_eq!(lost(&rows), None);
+    assert_eq!(route_lost_at(&rows), None);
     assert_eq!(result.routing.unwrap().discoveries, 1);
 }
 

@@ -58,10 +58,10 @@ fn sent(flow: &FlowTrace) -> Vec<f64> {
 
 fn delivered_between(flow: &FlowTrace, from: f64, to: f64) -> usize {
     let inside = |at: f64| (from..to).contains(&at);
-    let news = |(at, event): &&(driftway_base::Instant, FlowEvent)| {
+    let is_delivery = |(at, event): &&(driftway_base::Instant, FlowEvent)| {
         matches!(event, FlowEvent::Delivered(_)) && inside(at.as_secs_f64())
     };
-    flow.events.iter().filter(news).count()
+    flow.events.iter().filter(is_delivery).count()
 }
 
 fn only(result: &RunResult) -> &FlowResult {
@@ -77,8 +77,8 @@ fn the_source_snoozes_from_the_rfn_to_the_rrn() {
     let [(since, until)] = snoozes(&trace.flows[0])[..] else { panic!("{trace:?}") };
     // The failure point is node 4: both messages have four hops to go, on which they wait for
     // acknowledgments of 40 bytes at the most.
-    for (told, happened) in [(since, 30.0), (until, 34.0)] {
-        let took = told - happened;
+    for (notified_at, happened) in [(since, 30.0), (until, 34.0)] {
+        let took = notified_at - happened;
         assert!((4.0 * RFN_HOP - 1e-6..4.0 * RFN_HOP + 0.4).contains(&took), "{took}");
     }
     let asleep = |at: &f64| *at > since && *at < until;
@@ -163,13 +163,13 @@ fn routers_that_passed_the_rfn_on_keep_packets_from_the_dead_route() {
         let (result, _) = traced(&text);
         (1..=8).map(|hop| link(&result, hop, Direction::Forward).frames).collect::<Vec<_>>()
     };
-    let (told, untold) = (frames("rfn"), frames("none"));
+    let (with_rfn, untold) = (frames("rfn"), frames("none"));
     // Without RFNs all travel as far as the cut.
     assert_eq!(untold[1], untold[6]);
     // With them the first router stops them; of those, one in 20 s goes to see (`believes`).
-    assert!(told[6] + 50 < told[0], "{told:?}");
+    assert!(with_rfn[6] + 50 < with_rfn[0], "{with_rfn:?}");
     let during = |frames: &[u64]| frames[1] - untold[7];
-    assert!(during(&told) <= 6, "{told:?} {untold:?}");
+    assert!(during(&with_rfn) <= 6, "{with_rfn:?} {untold:?}");
 }
 
 // §5.4

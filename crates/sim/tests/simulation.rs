@@ -27,7 +27,7 @@ fn looking_changes_nothing() {
             while simulation.run_until(at).unwrap() {
                 assert_eq!(simulation.now(), at, "{name}");
                 for node in 0..simulation.nodes() {
-                    simulation.waiting(node);
+                    simulation.queue_length(node);
                     simulation.position(node);
                     simulation.route(node, 0);
                 }
@@ -64,8 +64,8 @@ fn what_is_seen_is_what_is_there() {
     assert_eq!(simulation.route(0, 99), None);
     simulation.run_until(Instant::from_secs(30)).unwrap();
     let [from, to] = [scenario.flows[0].from, scenario.flows[0].to].map(|node| node as usize);
-    let way: Vec<usize> = (from..=to).collect();
-    assert_eq!(simulation.route(from, to), Some(way));
+    let route: Vec<usize> = (from..=to).collect();
+    assert_eq!(simulation.route(from, to), Some(route));
     let (x, _) = simulation.position(1).unwrap();
     assert!(x > 0.0, "{x}");
     let sender = simulation.flow(0).unwrap().sender.unwrap();
@@ -78,7 +78,7 @@ fn what_is_seen_is_what_is_there() {
     assert_eq!(simulation.position(0), None);
     let waits = |second| {
         simulation.run_until(Instant::from_secs(second)).unwrap();
-        (0..=last).map(|node| simulation.waiting(node)).sum::<usize>()
+        (0..=last).map(|node| simulation.queue_length(node)).sum::<usize>()
     };
     let waiting: Vec<usize> = (1..60).map(waits).collect();
     assert!(waiting.iter().any(|packets| *packets > 0), "{waiting:?}");

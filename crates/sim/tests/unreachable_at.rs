@@ -5,7 +5,7 @@ mod common;
 use common::{aid_states, logged, parse, traced};
 use driftway_sim::log::{Entry, Event};
 
-fn signalled(flow: &str) -> String {
+fn one_hop_path(flow: &str) -> String {
     format!(
         r#"
         name = "signalled"
@@ -28,7 +28,7 @@ fn signalled(flow: &str) -> String {
 #[test]
 fn an_aid_gets_the_signal_and_goes_on_with_what_arrives() {
     let times = "aid = \"atcp-partial\"\nunreachable_at = [\"0.5 s\", \"5 s\", \"8 s\"]";
-    let (_, trace) = traced(&parse(&signalled(times)), 1);
+    let (_, trace) = traced(&parse(&one_hop_path(times)), 1);
     let states = aid_states(&trace.flows[0]);
     let disconnected = states.iter().filter(|(_, state)| state == "disconnected");
     let when: Vec<_> = disconnected.map(|(at, _)| *at).collect();
@@ -42,7 +42,7 @@ fn an_aid_gets_the_signal_and_goes_on_with_what_arrives() {
 
 #[test]
 fn without_an_aid_nothing_comes_of_it() {
-    let run = |flow| common::run(&parse(&signalled(flow)), 1).flows[0].clone();
+    let run = |flow| common::run(&parse(&one_hop_path(flow)), 1).flows[0].clone();
     assert_eq!(run("unreachable_at = [\"5 s\", \"8 s\"]"), run(""));
 }
 
@@ -51,7 +51,7 @@ fn each_variant_of_the_thesis_changes_the_run() {
     let run = |options: &str| {
         let aid =
             format!("aid = {{ name = \"atcp-partial\"{options} }}\nunreachable_at = [\"5 s\"]");
-        common::run(&parse(&signalled(&aid)), 1).flows[0].clone()
+        common::run(&parse(&one_hop_path(&aid)), 1).flows[0].clone()
     };
     let plain = run("");
     assert!(plain.retransmissions > Some(0), "all that was outstanding goes again");

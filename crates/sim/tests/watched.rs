@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use common::Kept;
 use driftway_base::Instant;
-use driftway_sim::Watch;
+use driftway_sim::Observers;
 use driftway_sim::capture::Capture;
 use driftway_sim::log::{Entry, Event, EventLog, Layer};
 use driftway_sim::results::RunResult;
@@ -43,15 +43,15 @@ transport = "udp"
 application = { cbr = { every = "5 ms", size = "900 B" } }
 "#;
 
-struct Watched {
+struct ObservedRun {
     result: RunResult,
-    unwatched: RunResult,
+    unobserved: RunResult,
     rows: Vec<Entry>,
     capture: Vec<u8>,
     trace: Trace,
 }
 
-fn watched(protocol: &str) -> Watched {
+fn observed_run(protocol: &str) -> ObservedRun {
     // With ARP under one of them.
     let arp = if protocol == "aodv" { "arp = true\n" } else { "" };
     let text = SCENARIO.replace("\"aodv\"", &format!("{protocol:?}"));
@@ -61,24 +61,24 @@ fn watched(protocol: &str) -> Watched {
     let mut trace = Trace::default();
     let mut log = EventLog::new(Box::new(events.clone()));
     let mut capture = Capture::new(Box::new(frames.clone()), &scenario, 3).unwrap();
-    let watch = Watch { trace: Some(&mut trace), log: Some(&mut log), capture: Some(&mut capture) };
+    let watch = Observers { trace: Some(&mut trace), log: Some(&mut log), capture: Some(&mut capture) };
     let result = driftway_sim::run(&scenario, 3, watch).unwrap();
     log.finish().unwrap();
     capture.finish().unwrap();
     let rows = EventLog::read(events.bytes().as_slice()).collect::<Result<_, _>>().unwrap();
     let unwatched = driftway_sim::run(&scenario, 3, None).unwrap();
-    Watched { result, unwatched, rows, capture: frames.bytes(), trace }
+    ObservedRun { result, unobserved: unwatched, rows, capture: frames.bytes(), trace }
 }
 
-fn each_protocol(check: impl Fn(&str, &Watched)) {
+fn each_protocol(check: impl Fn(&str, &ObservedRun)) {
     for protocol in ["aodv", "dsr"] {
-        check(protocol, &watched(protocol));
+        check(protocol, &observed_run(protocol));
     }
 }
 
 #[test]
 fn watching_changes_nothing() {
-    each_protocol(|protocol, run| assert_eq!(run.result, run.unwatched, "{protocol}"));
+    each_protocol(|protocol, run| assert_eq!(run.result, run.unobserved, "{protocol}"));
 }
 
 #[test]
@@ -91,7 +91,7 @@ fn every_frame_and_every_drop_is_told() {
         };
         let control = |row: &Entry| matches!(row.kind.as_ref(), "rts" | "cts" | "ack");
         // Those that the end of the run found on the air are not told.
-        let most = |told: u64, counted: u64| (counted.saturating_sub(12)..=counted).contains(&told);
+        let most = |recorded: u64, counted: u64| (counted.saturating_sub(12)..=counted).contains(&recorded);
         assert!(mac.rts > 1000, "{protocol}: {mac:?}");
         assert!(most(frames(&|row| row.kind == "rts"), mac.rts), "{protocol}");
         assert!(most(frames(&|row| row.kind == "cts"), mac.cts), "{protocol}");
@@ -133,8 +133,8 @@ fn rows_are_in_order_and_agree_with_the_trace() {
         assert_eq!(of_flow(Event::Sent) + resent, tcp.segments_sent as usize, "{protocol}");
         assert_eq!(of_flow(Event::Timeout), tcp.timeouts.unwrap() as usize, "{protocol}");
         let traced = run.trace.flows[0].events.len();
-        let told = run.rows.iter().filter(|row| matches!(row.layer, Layer::Tcp | Layer::Aid));
-        assert_eq!(told.count(), traced, "{protocol}");
+        let recorded = run.rows.iter().filter(|row| matches!(row.layer, Layer::Tcp | Layer::Aid));
+        assert_eq!(recorded.count(), traced, "{protocol}");
         let delivered: Vec<u32> = run
             .rows
             .iter()
@@ -172,8 +172,8 @@ fn the_capture_has_the_same_frames_and_losses() {
             }
             assert!(!comment.contains("no bytes"), "{protocol}: {comment}");
         }
-        let told = run.rows.iter().filter(|row| row.layer == Layer::Air).count();
-        assert_eq!(on_air, told, "{protocol}");
+        let recorded = run.rows.iter().filter(|row| row.layer == Layer::Air).count();
+        assert_eq!(on_air, recorded, "{protocol}");
         assert_eq!(lost, run.result.drops, "{protocol}");
     });
 }

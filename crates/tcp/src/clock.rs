@@ -8,15 +8,15 @@ use driftway_base::{Duration, Instant};
 
 /// No timer is set to less: a driver could not tell it from the present, and one that is set anew
 /// whenever it goes off would hold time still.
-pub(crate) const LEAST_SPAN: Duration = Duration::from_millis(1);
+pub(crate) const MIN_TIMER_SPAN: Duration = Duration::from_millis(1);
 
 /// Tick lengths; zero means exact.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Clock {
     /// Round trips are measured in these.
-    pub rtt: Duration,
+    pub rtt_tick: Duration,
     /// Timers go off only at multiples of this.
-    pub timer: Duration,
+    pub timer_tick: Duration,
     /// How far into its first tick the clock is at time zero.
     pub phase: Duration,
 }
@@ -24,7 +24,7 @@ pub struct Clock {
 impl Clock {
     /// One tick for everything.
     pub const fn uniform(tick: Duration, phase: Duration) -> Self {
-        Self { rtt: tick, timer: tick, phase }
+        Self { rtt_tick: tick, timer_tick: tick, phase }
     }
 
     /// How many ticks of `tick` have begun by `now`.
@@ -34,23 +34,23 @@ impl Clock {
     }
 
     /// The time between two instants as this clock measures round trips: whole ticks.
-    pub const fn measure(self, start: Instant, end: Instant) -> Duration {
-        if self.rtt.is_zero() {
+    pub const fn measure_rtt(self, start: Instant, end: Instant) -> Duration {
+        if self.rtt_tick.is_zero() {
             return end.since(start);
         }
-        let ticks = self.ticks(end, self.rtt).saturating_sub(self.ticks(start, self.rtt));
-        self.rtt.times(ticks)
+        let ticks = self.ticks(end, self.rtt_tick).saturating_sub(self.ticks(start, self.rtt_tick));
+        self.rtt_tick.times(ticks)
     }
 
     /// When a timer set to `span` now goes off: at its last tick, counting at least one.
     pub fn deadline(self, now: Instant, span: Duration) -> Instant {
-        self.deadline_on(now, span, self.timer)
+        self.deadline_with_tick(now, span, self.timer_tick)
     }
 
     /// The same for a timer on a `tick` of its own.
-    pub fn deadline_on(self, now: Instant, span: Duration, tick: Duration) -> Instant {
+    pub fn deadline_with_tick(self, now: Instant, span: Duration, tick: Duration) -> Instant {
         if tick.is_zero() {
-            return now + span.max(LEAST_SPAN);
+            return now + span.max(MIN_TIMER_SPAN);
         }
         let count = span.as_nanos().div_ceil(tick.as_nanos()).max(1);
         let at = self.ticks(now, tick).saturating_add(count).saturating_mul(tick.as_nanos());
@@ -76,11 +76,11 @@ mod test {
     #[test]
     fn a_round_trip_is_the_ticks_that_fell_into_it() {
         let at = Instant::from_millis;
-        assert_eq!(BSD.measure(at(401), at(899)), Duration::ZERO);
-        assert_eq!(BSD.measure(at(399), at(401)), Duration::from_millis(500));
-        assert_eq!(BSD.measure(at(399), at(1401)), Duration::from_millis(1500));
+        assert_eq!(BSD.measure_rtt(at(401), at(899)), Duration::ZERO);
+        assert_eq!(BSD.measure_rtt(at(399), at(401)), Duration::from_millis(500));
+        assert_eq!(BSD.measure_rtt(at(399), at(1401)), Duration::from_millis(1500));
         let exact = Clock::default();
-        assert_eq!(exact.measure(at(3), at(10)), Duration::from_millis(7));
+        assert_eq!(exact.measure_rtt(at(3), at(10)), Duration::from_millis(7));
         assert_eq!(exact.deadline(at(3), Duration::from_millis(7)), at(10));
     }
 

@@ -76,7 +76,7 @@ options!(config);
 impl Config {
     /// The shift with which our receive window is announced: the least that lets the whole buffer
     /// show in 16 bits (RFC 7323 §2.3), at most 14.
-    pub fn receive_shift(&self) -> u8 {
+    pub fn receive_window_shift(&self) -> u8 {
         let mut shift = 0;
         while shift < 14 && (self.receive_buffer >> shift) > 65_535 {
             shift += 1;

@@ -7,13 +7,13 @@ use driftway_base::Seq;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FRto {
     /// The first segment went again; its acknowledgment is waited for (§2.1, step 2).
-    Waiting {
+    AwaitingFirstAck {
         /// Where that segment ends.
-        resent: Seq,
+        retransmission_end: Seq,
     },
     /// New data goes, and nothing again, until the next acknowledgment (§2.1, step 3).
-    Probing {
+    AwaitingSecondAck {
         /// How many bytes of new data may still go: two segments in all.
-        left: u32,
+        new_data_left: u32,
     },
 }

@@ -7,19 +7,19 @@ use driftway_wire::{Payload, SackBlocks};
 
 /// One run of bytes without a hole.
 #[derive(Clone, Copy, Debug)]
-struct Piece {
+struct DataBlock {
     seq: Seq,
     payload: Payload,
     /// When it last grew, as a count of arrivals: orders the SACK blocks.
-    touched: u64,
+    last_arrival: u64,
 }
 
-impl Piece {
+impl DataBlock {
     fn end(&self) -> Seq {
         self.seq + self.payload.len
     }
     /// Does `next` carry on where this piece ends, in sequence numbers and in its stream?
-    fn continues_with(&self, next: &Piece) -> bool {
+    fn is_followed_by(&self, next: &DataBlock) -> bool {
         self.end() == next.seq
             && self.payload.stream == next.payload.stream
             && self.payload.offset.wrapping_add(u64::from(self.payload.len)) == next.payload.offset
@@ -32,7 +32,7 @@ const RESERVED: usize = 32;
 /// Out-of-order pieces, sorted by sequence number, never overlapping, and what ends them.
 #[derive(Clone, Debug)]
 pub struct Reassembly {
-    pieces: Vec<Piece>,
+    data_blocks: Vec<DataBlock>,
     /// The FIN, which nothing follows, and when it came, as a count of arrivals.
     fin: Option<(Seq, u64)>,
     arrivals: u64,
@@ -40,19 +40,19 @@ pub struct Reassembly {
 
 impl Default for Reassembly {
     fn default() -> Self {
-        Self { pieces: Vec::with_capacity(RESERVED), fin: None, arrivals: 0 }
+        Self { data_blocks: Vec::with_capacity(RESERVED), fin: None, arrivals: 0 }
     }
 }
 
 impl Reassembly {
     /// Nothing waits?
     pub fn is_empty(&self) -> bool {
-        self.pieces.is_empty() && self.fin.is_none()
+        self.data_blocks.is_empty() && self.fin.is_none()
     }
 
     /// One past the highest byte that waits.
     pub fn end(&self) -> Option<Seq> {
-        self.pieces.last().map(Piece::end)
+        self.data_blocks.last().map(DataBlock::end)
     }
 
     /// Files `payload` at `seq`, keeping what was there first where they overlap. Returns the part
@@ -62,11 +62,11 @@ impl Reassembly {
         let (mut seq, mut payload) = (seq, payload);
         let end = seq + payload.len;
         let mut duplicate = None;
-        let mut at = self.pieces.partition_point(|p| p.end().at_or_before(seq));
+        let mut at = self.data_blocks.partition_point(|p| p.end().at_or_before(seq));
         while !payload.is_empty() {
-            let taken = match self.pieces.get_mut(at) {
+            let taken = match self.data_blocks.get_mut(at) {
                 Some(known) if known.seq.at_or_before(seq) => {
-                    known.touched = self.arrivals;
+                    known.last_arrival = self.arrivals;
                     let overlap = SeqRange::new(seq, known.end().min(end));
                     duplicate = duplicate.or(Some(overlap));
                     overlap.len()
@@ -74,7 +74,7 @@ impl Reassembly {
                 next => {
                     let fresh = next.map_or(end, |p| p.seq.min(end)).since(seq);
                     let payload = payload.truncated(fresh);
-                    self.pieces.insert(at, Piece { seq, payload, touched: self.arrivals });
+                    self.data_blocks.insert(at, DataBlock { seq, payload, last_arrival: self.arrivals });
                     fresh
                 }
             };
@@ -82,7 +82,7 @@ impl Reassembly {
             seq += taken;
             payload = payload.without_front(taken);
         }
-        self.join();
+        self.merge_adjacent();
         duplicate
     }
 
@@ -98,12 +98,12 @@ impl Reassembly {
     }
 
     /// Joins neighbours that have become one piece.
-    fn join(&mut self) {
-        self.pieces.dedup_by(|next, piece| {
-            let joins = piece.continues_with(next);
+    fn merge_adjacent(&mut self) {
+        self.data_blocks.dedup_by(|next, piece| {
+            let joins = piece.is_followed_by(next);
             if joins {
                 piece.payload.len += next.payload.len;
-                piece.touched = piece.touched.max(next.touched);
+                piece.last_arrival = piece.last_arrival.max(next.last_arrival);
             }
             joins
         });
@@ -111,11 +111,11 @@ impl Reassembly {
 
     /// Takes the piece that begins at or before `next` (what lies before it is cut off).
     pub fn take(&mut self, next: Seq) -> Option<Payload> {
-        while let Some(first) = self.pieces.first().copied() {
+        while let Some(first) = self.data_blocks.first().copied() {
             if first.seq.after(next) {
                 return None;
             }
-            self.pieces.remove(0);
+            self.data_blocks.remove(0);
             if first.end().after(next) {
                 return Some(first.payload.without_front(next.since(first.seq)));
             }
@@ -125,10 +125,10 @@ impl Reassembly {
 
     /// The runs of sequence numbers that have arrived, most recently touched first (RFC 2018 §4),
     /// at most `room` of them, after what `blocks` holds already.
-    pub fn report(&self, blocks: &mut SackBlocks, room: usize) {
+    pub fn fill_sack_blocks(&self, blocks: &mut SackBlocks, room: usize) {
         let mut last = u64::MAX;
         while blocks.len() < room {
-            let next = self.runs().filter(|(_, touched)| *touched < last).max_by_key(|r| r.1);
+            let next = self.sequence_runs().filter(|(_, touched)| *touched < last).max_by_key(|r| r.1);
             let Some((range, touched)) = next else { return };
             last = touched;
             if !blocks.as_slice().contains(&range) && !blocks.push(range) {
@@ -139,8 +139,8 @@ impl Reassembly {
 
     /// Runs of sequence numbers; pieces of different streams that touch are one run, and the FIN goes
     /// with what it ends.
-    fn runs(&self) -> impl Iterator<Item = (SeqRange, u64)> + '_ {
-        let data = self.pieces.iter().map(|p| (SeqRange::new(p.seq, p.end()), p.touched));
+    fn sequence_runs(&self) -> impl Iterator<Item = (SeqRange, u64)> + '_ {
+        let data = self.data_blocks.iter().map(|p| (SeqRange::new(p.seq, p.end()), p.last_arrival));
         let fin = self.fin.map(|(seq, touched)| (SeqRange::new(seq, seq + 1), touched));
         let mut rest = data.chain(fin).peekable();
         core::iter::from_fn(move || {
@@ -155,7 +155,7 @@ impl Reassembly {
 
     /// The run that contains `range`, if it is more than the range itself.
     pub fn enclosing(&self, range: SeqRange) -> Option<SeqRange> {
-        self.runs()
+        self.sequence_runs()
             .map(|(run, _)| run)
             .find(|run| run.contains(range.start) && range.end.at_or_before(run.end))
     }
@@ -171,7 +171,7 @@ mod test {
     }
 
     fn runs(r: &Reassembly) -> Vec<(u32, u32)> {
-        r.runs().map(|(range, _)| (range.start.0, range.end.0)).collect()
+        r.sequence_runs().map(|(range, _)| (range.start.0, range.end.0)).collect()
     }
 
     #[test]
@@ -198,7 +198,7 @@ mod test {
             r.insert(seq, payload);
         }
         let mut blocks = SackBlocks::EMPTY;
-        r.report(&mut blocks, 3);
+        r.fill_sack_blocks(&mut blocks, 3);
         let starts: Vec<u32> = blocks.as_slice().iter().map(|b| b.start.0).collect();
         assert_eq!(starts, vec![200, 500, 300]);
     }
@@ -215,7 +215,7 @@ mod test {
         assert_eq!(runs(&r), [(100, 150), (250, 301)]);
         let mut blocks = SackBlocks::EMPTY;
         r.insert_fin(Seq(300));
-        r.report(&mut blocks, 1);
+        r.fill_sack_blocks(&mut blocks, 1);
         assert_eq!(blocks.as_slice(), [SeqRange::new(Seq(250), Seq(301))]);
         r.take_fin();
         assert_eq!(runs(&r), [(100, 150), (250, 300)]);

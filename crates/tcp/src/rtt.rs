@@ -2,15 +2,15 @@
 
 use driftway_base::Duration;
 
-use crate::linux_variation::LinuxVariation;
+use crate::linux_rttvar::LinuxRttvar;
 
 /// Smoothed round-trip time, its variation, and the timeout computed from them.
 #[derive(Clone, Debug)]
 pub struct RttEstimator {
     srtt: Option<Duration>,
-    variation: Duration,
+    rttvar: Duration,
     /// Linux's, in the place of the variation and of the minimum.
-    linux: Option<LinuxVariation>,
+    linux_rttvar: Option<LinuxRttvar>,
     /// RFC 793's timeout, without a variation.
     rfc_793: bool,
     rto: Duration,
@@ -30,8 +30,8 @@ impl RttEstimator {
     pub fn new(initial: Duration, min: Duration, max: Duration, granularity: Duration) -> Self {
         Self {
             srtt: None,
-            variation: Duration::ZERO,
-            linux: None,
+            rttvar: Duration::ZERO,
+            linux_rttvar: None,
             rfc_793: false,
             rto: initial,
             doublings: 0,
@@ -49,23 +49,23 @@ impl RttEstimator {
         self.srtt
     }
     /// The round-trip time's mean deviation.
-    pub fn variation(&self) -> Duration {
-        self.variation
+    pub fn rttvar(&self) -> Duration {
+        self.rttvar
     }
     /// The same, but after so many timeouts the next sample is the first (RFC 6298 §5).
-    pub fn clearing(mut self, after: Option<u32>) -> Self {
+    pub fn with_clear_after(mut self, after: Option<u32>) -> Self {
         self.clear_after = after;
         self
     }
 
     /// The same, with the timeout as Linux computes it.
-    pub fn as_linux(mut self, so: bool) -> Self {
-        self.linux = so.then(|| LinuxVariation::new(self.min));
+    pub fn with_linux_rttvar(mut self, so: bool) -> Self {
+        self.linux_rttvar = so.then(|| LinuxRttvar::new(self.min));
         self
     }
 
     /// The same, with the timeout as RFC 793 computes it, or not.
-    pub fn as_rfc_793(mut self, so: bool) -> Self {
+    pub fn with_rfc_793(mut self, so: bool) -> Self {
         self.rfc_793 = so;
         self
     }
@@ -87,52 +87,52 @@ impl RttEstimator {
     /// `per_round_trip` is how many samples one round trip gives: with timestamps the gains are
     /// divided by it, so that the memory stays about as long (RFC 7323 §4.2).
     pub fn sample(&mut self, rtt: Duration, per_round_trip: u32) {
-        let n = if self.linux.is_some() { 1 } else { u64::from(per_round_trip.max(1)) };
-        if let Some(linux) = &mut self.linux {
+        let n = if self.linux_rttvar.is_some() { 1 } else { u64::from(per_round_trip.max(1)) };
+        if let Some(linux) = &mut self.linux_rttvar {
             match self.srtt {
-                None => linux.start(rtt.over(2)),
-                Some(srtt) => linux.add(srtt, rtt),
+                None => linux.restart(rtt.over(2)),
+                Some(srtt) => linux.sample(srtt, rtt),
             }
         }
         match self.srtt {
             None => {
                 self.srtt = Some(rtt);
-                self.variation = rtt.over(2);
+                self.rttvar = rtt.over(2);
             }
             Some(srtt) => {
                 // RFC 6298 §2.3, beta 1/4 and alpha 1/8.
                 let blend = |old: Duration, new: Duration, gain: u64| {
                     old.saturating_sub(old.over(gain)) + new.over(gain)
                 };
-                self.variation = blend(self.variation, srtt.abs_diff(rtt), 4 * n);
+                self.rttvar = blend(self.rttvar, srtt.abs_diff(rtt), 4 * n);
                 self.srtt = Some(blend(srtt, rtt, 8 * n));
             }
         }
-        self.compute();
+        self.update_rto();
     }
 
     /// Goes on with these (RFC 4015 §3.2, step 11).
-    pub fn resume(&mut self, srtt: Duration, variation: Duration) {
-        (self.srtt, self.variation) = (Some(srtt), variation);
-        if let Some(linux) = &mut self.linux {
-            linux.start(variation);
+    pub fn restore(&mut self, srtt: Duration, variation: Duration) {
+        (self.srtt, self.rttvar) = (Some(srtt), variation);
+        if let Some(linux) = &mut self.linux_rttvar {
+            linux.restart(variation);
         }
-        self.compute();
+        self.update_rto();
     }
 
     /// What was sent when the last round began is acknowledged, and one of its round trips was
     /// measured.
     pub fn end_round(&mut self) {
-        if let Some(linux) = &mut self.linux {
+        if let Some(linux) = &mut self.linux_rttvar {
             linux.end_round();
-            self.compute();
+            self.update_rto();
         }
     }
 
-    fn compute(&mut self) {
+    fn update_rto(&mut self) {
         let srtt = self.srtt.unwrap_or_default();
-        let margin = self.linux.as_ref().map_or(self.variation.times(4), LinuxVariation::used);
-        let sum = match self.rfc_793 && self.linux.is_none() {
+        let margin = self.linux_rttvar.as_ref().map_or(self.rttvar.times(4), LinuxRttvar::rttvar);
+        let sum = match self.rfc_793 && self.linux_rttvar.is_none() {
             // RFC 793 §3.7: BETA × SRTT. Its ALPHA of 7/8 is RFC 6298's.
             true => srtt.times(2).max(self.granularity),
             false => srtt + margin.max(self.granularity),
@@ -160,20 +160,20 @@ impl RttEstimator {
         doubled
     }
     /// Takes back all doublings.
-    pub fn end_back_off(&mut self) {
+    pub fn clear_back_off(&mut self) {
         (self.doublings, self.timeouts) = (0, 0);
     }
     /// The SYN was lost before any sample: start from 3 s (RFC 6298 §5.7).
-    pub fn after_lost_syn(&mut self) {
+    pub fn on_syn_lost(&mut self) {
         if self.srtt.is_none() {
             self.rto = self.rto.max(Duration::from_secs(3)).min(self.max);
             self.doublings = 0;
         }
     }
     /// Forgets everything, or starts over from a given timeout.
-    pub fn restart(&mut self, rto: Option<Duration>) {
+    pub fn reset(&mut self, rto: Option<Duration>) {
         self.srtt = None;
-        self.variation = Duration::ZERO;
+        self.rttvar = Duration::ZERO;
         (self.doublings, self.timeouts) = (0, 0);
         self.rto = rto.unwrap_or(self.initial).clamp(self.min.min(self.max), self.max);
     }
@@ -194,7 +194,7 @@ mod test {
         let mut e = estimator();
         assert_eq!(e.rto(), MS(1000));
         e.sample(MS(100), 1);
-        assert_eq!((e.srtt(), e.variation(), e.rto()), (Some(MS(100)), MS(50), MS(300)));
+        assert_eq!((e.srtt(), e.rttvar(), e.rto()), (Some(MS(100)), MS(50), MS(300)));
         e.sample(MS(180), 1);
         // variation = 3/4·50 + 1/4·80, srtt = 7/8·100 + 1/8·180
         assert_eq!((e.srtt(), e.rto()), (Some(MS(110)), MS(110) + MS(4 * 57) + MS(2)));
@@ -206,7 +206,7 @@ mod test {
         for (after, srtt) in
             [(None, MS(937) + driftway_base::Duration::from_micros(500)), (Some(4), MS(500))]
         {
-            let mut e = estimator().clearing(after);
+            let mut e = estimator().with_clear_after(after);
             e.sample(MS(1000), 1);
             (0..4).for_each(|_| e.back_off());
             assert_eq!(e.rto(), MS(48_000));
@@ -214,7 +214,7 @@ mod test {
             assert_eq!(e.srtt(), Some(srtt));
         }
         // Also where the timeout can't be doubled so often.
-        let mut e = estimator().clearing(Some(4));
+        let mut e = estimator().with_clear_after(Some(4));
         e.sample(MS(10_000), 1);
         (0..4).for_each(|_| e.back_off());
         assert_eq!((e.rto(), e.doublings(), e.srtt()), (MS(60_000), 1, None));
@@ -236,7 +236,7 @@ mod test {
 
     #[test]
     fn rfc_793_knows_no_variation() {
-        let mut e = estimator().as_rfc_793(true);
+        let mut e = estimator().with_rfc_793(true);
         e.sample(MS(800), 1);
         assert_eq!(e.rto(), MS(1600));
         e.sample(MS(1600), 1);

@@ -6,7 +6,7 @@ use driftway_base::{Seq, SeqRange};
 
 /// Most ranges kept. A peer reports at most four at a time; one that makes up more holes than this
 /// only loses precision.
-const MOST_RANGES: usize = 1024;
+const MAX_RANGES: usize = 1024;
 /// Room made at once for ranges; more of them grow into their room once.
 const RESERVED: usize = 32;
 
@@ -32,11 +32,11 @@ impl Scoreboard {
         self.ranges.clear();
     }
     /// One past the highest number reported.
-    pub fn highest(&self) -> Option<Seq> {
+    pub fn highest_sacked(&self) -> Option<Seq> {
         self.ranges.last().map(|r| r.end)
     }
     /// Bytes reported.
-    pub fn bytes(&self) -> u32 {
+    pub fn sacked_bytes(&self) -> u32 {
         self.ranges.iter().fold(0, |sum, r| sum.saturating_add(r.len()))
     }
 
@@ -57,7 +57,7 @@ impl Scoreboard {
                 }
                 true
             }
-            _ if self.ranges.len() < MOST_RANGES => {
+            _ if self.ranges.len() < MAX_RANGES => {
                 self.ranges.insert(first, block);
                 true
             }
@@ -75,18 +75,18 @@ impl Scoreboard {
     }
 
     /// Is `seq` reported?
-    pub fn covers(&self, seq: Seq) -> Option<SeqRange> {
+    pub fn sacked_range_at(&self, seq: Seq) -> Option<SeqRange> {
         let at = self.ranges.partition_point(|r| r.end.at_or_before(seq));
         self.ranges.get(at).copied().filter(|r| r.contains(seq))
     }
 
     /// The first number at or after `seq` that is not reported.
-    pub fn first_hole(&self, seq: Seq) -> Seq {
-        self.covers(seq).map_or(seq, |r| r.end)
+    pub fn first_unsacked(&self, seq: Seq) -> Seq {
+        self.sacked_range_at(seq).map_or(seq, |r| r.end)
     }
 
     /// Where the next reported range at or after `seq` begins.
-    pub fn next_reported(&self, seq: Seq) -> Option<Seq> {
+    pub fn next_sacked(&self, seq: Seq) -> Option<Seq> {
         let at = self.ranges.partition_point(|r| r.end.at_or_before(seq));
         self.ranges.get(at).map(|r| r.start.max(seq))
     }
@@ -102,7 +102,7 @@ impl Scoreboard {
     }
 
     /// Bytes of `range` not reported.
-    pub fn missing(&self, range: SeqRange) -> u32 {
+    pub fn unsacked_bytes(&self, range: SeqRange) -> u32 {
         let reported: u32 =
             self.ranges.iter().map(|r| r.end.min(range.end).since(r.start.max(range.start))).sum();
         range.len().saturating_sub(reported)
@@ -172,12 +172,12 @@ mod test {
     #[test]
     fn holes_are_found_and_counted() {
         let b = board(&[(200, 300), (400, 500)]);
-        assert_eq!(b.first_hole(Seq(250)), Seq(300));
-        assert_eq!(b.first_hole(Seq(150)), Seq(150));
-        assert_eq!(b.next_reported(Seq(300)), Some(Seq(400)));
-        assert_eq!(b.missing(range(100, 600)), 300);
-        assert_eq!(b.missing(range(250, 450)), 100);
-        assert_eq!(b.bytes(), 200);
-        assert_eq!(b.highest(), Some(Seq(500)));
+        assert_eq!(b.first_unsacked(Seq(250)), Seq(300));
+        assert_eq!(b.first_unsacked(Seq(150)), Seq(150));
+        assert_eq!(b.next_sacked(Seq(300)), Some(Seq(400)));
+        assert_eq!(b.unsacked_bytes(range(100, 600)), 300);
+        assert_eq!(b.unsacked_bytes(range(250, 450)), 100);
+        assert_eq!(b.sacked_bytes(), 200);
+        assert_eq!(b.highest_sacked(), Some(Seq(500)));
     }
 }

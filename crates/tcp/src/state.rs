@@ -33,7 +33,7 @@ pub enum State {
 
 /// What happened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Cause {
+pub enum Transition {
     /// The user listens.
     PassiveOpen,
     /// The user connects.
@@ -58,11 +58,11 @@ pub enum Cause {
     Reset,
 }
 
-use Cause as C;
+use Transition as C;
 use State as S;
 
 /// From, cause, to.
-const TRANSITIONS: &[(State, Cause, State)] = &[
+const TRANSITIONS: &[(State, Transition, State)] = &[
     (S::Closed, C::PassiveOpen, S::Listen),
     (S::Closed, C::ActiveOpen, S::SynSent),
     (S::Listen, C::Syn, S::SynReceived),
@@ -95,7 +95,7 @@ const TRANSITIONS: &[(State, Cause, State)] = &[
 
 impl State {
     /// Where `cause` leads; `None` where it leads nowhere.
-    pub fn after(self, cause: Cause) -> Option<Self> {
+    pub fn next(self, cause: Transition) -> Option<Self> {
         TRANSITIONS.iter().find(|(from, by, _)| *from == self && *by == cause).map(|t| t.2)
     }
 
@@ -133,7 +133,7 @@ impl State {
 }
 
 /// The state diagram in the DOT language, resets left out.
-pub fn diagram() -> String {
+pub fn state_diagram() -> String {
     let mut dot = String::from("digraph tcp {\n");
     for (from, cause, to) in TRANSITIONS.iter().filter(|(_, cause, _)| *cause != C::Reset) {
         // Writing to a String cannot fail.
@@ -151,10 +151,10 @@ mod test {
     fn the_committed_diagram_is_the_one_of_the_code() {
         let file = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/states.dot");
         if std::env::var_os("DRIFTWAY_BLESS").is_some() {
-            std::fs::write(file, diagram()).expect("docs/ can be written");
+            std::fs::write(file, state_diagram()).expect("docs/ can be written");
         }
         let committed = std::fs::read_to_string(file).expect("docs/ can be read");
-        assert_eq!(diagram(), committed, "`make diagrams` draws it anew");
+        assert_eq!(state_diagram(), committed, "`make diagrams` draws it anew");
     }
 
     #[test]

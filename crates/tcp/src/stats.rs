@@ -24,11 +24,11 @@ pub struct Stats {
     /// Acknowledgments sent that carried no data.
     pub acks_sent: u64,
     /// Segments refused: out of window, bad acknowledgment, old timestamp.
-    pub refused: u64,
+    pub segments_rejected: u64,
     /// Tail loss probes sent (RFC 8985 §7).
     pub tail_probes: u64,
     /// Responses to a loss taken back because there was none.
-    pub undone: u64,
+    pub responses_undone: u64,
     /// Back-offs of the RTO taken back on a router's word (RFC 6069).
     pub back_offs_reverted: u64,
     /// Sum of round-trip samples.

@@ -37,38 +37,38 @@ impl Timer {
 /// All timers of a connection.
 #[derive(Clone, Debug, Default)]
 pub struct Timers {
-    at: [Option<Instant>; 7],
-    frozen: Option<Frozen>,
+    deadlines: [Option<Instant>; 7],
+    frozen: Option<FrozenTimers>,
 }
 
 /// Timers that stand still.
 #[derive(Clone, Debug)]
-struct Frozen {
+struct FrozenTimers {
     since: Instant,
     /// What was left of each.
-    left: [Option<Duration>; 7],
+    remaining: [Option<Duration>; 7],
 }
 
 impl Timers {
     /// When `timer` goes off.
-    pub fn get(&self, timer: Timer) -> Option<Instant> {
-        self.at.get(timer as usize).copied().flatten()
+    pub fn deadline(&self, timer: Timer) -> Option<Instant> {
+        self.deadlines.get(timer as usize).copied().flatten()
     }
     /// Starts or moves a timer.
     pub fn set(&mut self, timer: Timer, at: Instant) {
-        if let Some(place) = self.at.get_mut(timer as usize) {
+        if let Some(place) = self.deadlines.get_mut(timer as usize) {
             *place = Some(at);
         }
     }
     /// Starts a timer that is not running.
     pub fn start(&mut self, timer: Timer, at: Instant) {
-        if self.get(timer).is_none() {
+        if self.deadline(timer).is_none() {
             self.set(timer, at);
         }
     }
     /// Stops a timer.
     pub fn stop(&mut self, timer: Timer) {
-        if let Some(place) = self.at.get_mut(timer as usize) {
+        if let Some(place) = self.deadlines.get_mut(timer as usize) {
             *place = None;
         }
     }
@@ -77,12 +77,12 @@ impl Timers {
         *self = Self::default();
     }
     /// The earliest.
-    pub fn next(&self) -> Option<Instant> {
-        self.at.iter().flatten().min().copied()
+    pub fn next_deadline(&self) -> Option<Instant> {
+        self.deadlines.iter().flatten().min().copied()
     }
     /// Stops `timer` if it is due; was it?
     pub fn take_due(&mut self, timer: Timer, now: Instant) -> bool {
-        let due = self.get(timer).is_some_and(|at| at <= now);
+        let due = self.deadline(timer).is_some_and(|at| at <= now);
         if due {
             self.stop(timer);
         }
@@ -91,9 +91,9 @@ impl Timers {
     /// Stops every timer and keeps what was left of each (chandran-1998 §4: snooze).
     pub fn freeze(&mut self, now: Instant) {
         if self.frozen.is_none() {
-            let left = self.at.map(|at| at.map(|at| at.since(now)));
-            self.frozen = Some(Frozen { since: now, left });
-            self.at = [None; 7];
+            let left = self.deadlines.map(|at| at.map(|at| at.since(now)));
+            self.frozen = Some(FrozenTimers { since: now, remaining: left });
+            self.deadlines = [None; 7];
         }
     }
     /// Are timers frozen?
@@ -101,8 +101,8 @@ impl Timers {
         self.frozen.is_some()
     }
     /// Changes what is left of a frozen timer: what would have started it anew has happened.
-    pub fn refill(&mut self, timer: Timer, left: Duration) {
-        let frozen = self.frozen.as_mut().and_then(|f| f.left.get_mut(timer as usize));
+    pub fn set_frozen_remaining(&mut self, timer: Timer, left: Duration) {
+        let frozen = self.frozen.as_mut().and_then(|f| f.remaining.get_mut(timer as usize));
         if let Some(Some(place)) = frozen {
             *place = left;
         }
@@ -110,8 +110,8 @@ impl Timers {
     /// Restarts what [`freeze`](Self::freeze) stopped, with what was left. What was started
     /// meanwhile stays as it is. Says how long time stood still.
     pub fn thaw(&mut self, now: Instant) -> Duration {
-        let Some(Frozen { since, left }) = self.frozen.take() else { return Duration::ZERO };
-        for (place, left) in self.at.iter_mut().zip(left) {
+        let Some(FrozenTimers { since, remaining: left }) = self.frozen.take() else { return Duration::ZERO };
+        for (place, left) in self.deadlines.iter_mut().zip(left) {
             *place = place.or(left.map(|left| now + left));
         }
         now.since(since)
@@ -129,12 +129,12 @@ mod test {
         timers.set(Timer::DelayedAck, at(5));
         timers.set(Timer::Retransmission, at(5));
         timers.start(Timer::Retransmission, at(9));
-        assert_eq!(timers.next(), Some(at(5)));
+        assert_eq!(timers.next_deadline(), Some(at(5)));
         assert!(!timers.take_due(Timer::Retransmission, at(4)));
         assert!(timers.take_due(Timer::Retransmission, at(5)));
         assert!(!timers.take_due(Timer::Retransmission, at(5)));
         assert!(timers.take_due(Timer::DelayedAck, at(5)));
-        assert_eq!(timers.next(), None);
+        assert_eq!(timers.next_deadline(), None);
     }
 
     #[test]
@@ -143,11 +143,11 @@ mod test {
         let mut timers = Timers::default();
         timers.set(Timer::Retransmission, at(100));
         timers.freeze(at(30));
-        assert_eq!(timers.next(), None);
+        assert_eq!(timers.next_deadline(), None);
         timers.freeze(at(50)); // a second freeze must not lose the first one's remainder
         assert!(timers.are_frozen());
         assert_eq!(timers.thaw(at(1000)), Duration::from_millis(970));
-        assert_eq!(timers.get(Timer::Retransmission), Some(at(1070)));
+        assert_eq!(timers.deadline(Timer::Retransmission), Some(at(1070)));
         assert_eq!((timers.are_frozen(), timers.thaw(at(2000))), (false, Duration::ZERO));
     }
 
@@ -157,10 +157,10 @@ mod test {
         let mut timers = Timers::default();
         timers.set(Timer::Retransmission, at(100));
         timers.freeze(at(30));
-        timers.refill(Timer::Retransmission, Duration::from_millis(500));
-        timers.refill(Timer::KeepAlive, Duration::from_millis(500));
+        timers.set_frozen_remaining(Timer::Retransmission, Duration::from_millis(500));
+        timers.set_frozen_remaining(Timer::KeepAlive, Duration::from_millis(500));
         timers.thaw(at(1000));
-        assert_eq!(timers.get(Timer::Retransmission), Some(at(1500)));
-        assert_eq!(timers.get(Timer::KeepAlive), None);
+        assert_eq!(timers.deadline(Timer::Retransmission), Some(at(1500)));
+        assert_eq!(timers.deadline(Timer::KeepAlive), None);
     }
 }

@@ -2,10 +2,10 @@
 
 mod common;
 
-use common::line::*;
+use common::test_connection::*;
 use driftway_base::{
-    Act, Done, Duration, ProbeSize, ProbeSpacing, RecoveryState, Release, Retransmit, SeqRange,
-    Setting,
+    Act, ActResult, Duration, ProbeSize, ProbeSpacing, RecoveryState, Release, Retransmit, SeqRange,
+    Assign,
 };
 use driftway_tcp::{Config, RecoveryKind, State};
 
@@ -13,17 +13,17 @@ const MS: fn(u64) -> Duration = Duration::from_millis;
 
 fn hold(release: Release) -> Act {
     let probe = Some(ProbeSpacing::new(MS(2000), MS(5000)));
-    let cwnd = Setting::Keep;
-    Act::Hold { probe, step_back: false, freeze_timers: false, cwnd, release }
+    let cwnd = Assign::Keep;
+    Act::Hold { probe, rewind_snd_nxt: false, freeze_timers: false, cwnd, release }
 }
 
 fn silent() -> Act {
-    let (cwnd, release) = (Setting::Keep, Release::Resume);
-    Act::Hold { probe: None, step_back: false, freeze_timers: false, cwnd, release }
+    let (cwnd, release) = (Assign::Keep, Release::Resume);
+    Act::Hold { probe: None, rewind_snd_nxt: false, freeze_timers: false, cwnd, release }
 }
 
 fn resume() -> Act {
-    Act::Resume { cwnd: Setting::Keep, ssthresh: Setting::Keep, rto: Setting::Keep }
+    Act::Resume { cwnd: Assign::Keep, ssthresh: Assign::Keep, rto: Assign::Keep }
 }
 
 fn range(start: u32, end: u32) -> SeqRange {
@@ -36,11 +36,11 @@ fn resend(start: u32, end: u32) -> Act {
 
 #[test]
 fn a_hold_stops_data_and_the_retransmission_timer_and_probes() {
-    let mut line = Line::in_flight(&plain(), 4);
+    let mut line = TestConnection::in_flight(&plain(), 4);
     line.acts(hold(Release::Resume));
     let view = line.tcp.view();
     assert_eq!(view.retransmission_deadline.value(), Some(None));
-    assert_eq!((view.persisting.value(), view.peer_window.value()), (Some(true), Some(0)));
+    assert_eq!((view.is_persisting.value(), view.peer_window.value()), (Some(true), Some(0)));
     line.writes(5000);
     line.quiet();
     for ms in [2100, 6100, 11_100, 16_100] {
@@ -52,7 +52,7 @@ fn a_hold_stops_data_and_the_retransmission_timer_and_probes() {
     line.at(21_100);
     line.sends(["2..3"]);
     line.acts(resume());
-    assert_eq!(line.tcp.view().persisting.value(), Some(false));
+    assert_eq!(line.tcp.view().is_persisting.value(), Some(false));
     assert_eq!(line.tcp.stats().timeouts, 0);
     line.at(22_100);
     line.sends(["2..1002"]);
@@ -60,15 +60,15 @@ fn a_hold_stops_data_and_the_retransmission_timer_and_probes() {
 
 #[test]
 fn any_acknowledgment_with_an_open_window_releases() {
-    let mut line = Line::in_flight(&plain(), 4);
+    let mut line = TestConnection::in_flight(&plain(), 4);
     line.acts(hold(Release::AnyAck));
     line.receives(ack(1).window(0));
     line.receives(ack(0)); // old
-    assert_eq!(line.tcp.view().persisting.value(), Some(true));
+    assert_eq!(line.tcp.view().is_persisting.value(), Some(true));
     line.at(2100);
     line.sends(["1..2"]);
     line.receives(ack(1));
-    assert_eq!(line.tcp.view().persisting.value(), Some(false));
+    assert_eq!(line.tcp.view().is_persisting.value(), Some(false));
     assert_eq!(line.tcp.stats().fast_retransmits, 0);
     line.at(3100);
     line.sends(["1..1001"]);
@@ -80,12 +80,12 @@ fn stepping_back_sends_everything_again() {
     for (recovery, sack) in
         [(RecoveryKind::Reno, false), (RecoveryKind::NewReno, false), (RecoveryKind::Sack, true)]
     {
-        let mut line = Line::in_flight(&Config { recovery, sack, ..plain() }, 4);
+        let mut line = TestConnection::in_flight(&Config { recovery, sack, ..plain() }, 4);
         line.acts(Act::Hold {
             probe: None,
-            step_back: true,
+            rewind_snd_nxt: true,
             freeze_timers: false,
-            cwnd: Setting::Value(1000),
+            cwnd: Assign::Value(1000),
             release: Release::AnyAck,
         });
         line.at(60_000);
@@ -109,9 +109,9 @@ fn without_its_guard_duplicates_after_a_step_back_start_a_recovery() {
     // westin-2003 §4.8.1
     for (step_back_guard, fast_retransmits) in [(true, 0), (false, 1)] {
         let config = Config { step_back_guard, recovery: RecoveryKind::Tahoe, ..plain() };
-        let mut line = Line::in_flight(&config, 4);
-        let (cwnd, release) = (Setting::Value(1000), Release::AnyAck);
-        line.acts(Act::Hold { probe: None, step_back: true, freeze_timers: false, cwnd, release });
+        let mut line = TestConnection::in_flight(&config, 4);
+        let (cwnd, release) = (Assign::Value(1000), Release::AnyAck);
+        line.acts(Act::Hold { probe: None, rewind_snd_nxt: true, freeze_timers: false, cwnd, release });
         line.receives(ack(1001));
         line.sends_some();
         for _ in 0..3 {
@@ -124,14 +124,14 @@ fn without_its_guard_duplicates_after_a_step_back_start_a_recovery() {
 
 #[test]
 fn stepping_back_ends_a_fast_recovery_and_its_inflation() {
-    let mut line = Line::in_flight(&Config { recovery: RecoveryKind::Reno, ..plain() }, 8);
+    let mut line = TestConnection::in_flight(&Config { recovery: RecoveryKind::Reno, ..plain() }, 8);
     for _ in 0..3 {
         line.receives(ack(1));
     }
     line.sends(["1..1001"]);
     assert_eq!(line.cwnd(), 7000);
-    let (cwnd, release) = (Setting::Keep, Release::Resume);
-    line.acts(Act::Hold { probe: None, step_back: true, freeze_timers: false, cwnd, release });
+    let (cwnd, release) = (Assign::Keep, Release::Resume);
+    line.acts(Act::Hold { probe: None, rewind_snd_nxt: true, freeze_timers: false, cwnd, release });
     line.acts(resume());
     assert_eq!(line.cwnd(), 4000);
     line.sends(["1..1001", "1001..2001", "2001..3001", "3001..4001"]);
@@ -140,10 +140,10 @@ fn stepping_back_ends_a_fast_recovery_and_its_inflation() {
 #[test]
 fn frozen_timers_keep_what_was_left() {
     // chandran-1998 §4
-    let mut line = Line::in_flight(&plain(), 4);
+    let mut line = TestConnection::in_flight(&plain(), 4);
     line.at(700); // 400 ms are left of the retransmission timer
-    let (cwnd, release) = (Setting::Keep, Release::Resume);
-    line.acts(Act::Hold { probe: None, step_back: false, freeze_timers: true, cwnd, release });
+    let (cwnd, release) = (Assign::Keep, Release::Resume);
+    line.acts(Act::Hold { probe: None, rewind_snd_nxt: false, freeze_timers: true, cwnd, release });
     line.quiet_until(50_000);
     line.acts(resume());
     line.quiet_until(50_399);
@@ -153,9 +153,9 @@ fn frozen_timers_keep_what_was_left() {
 
 #[test]
 fn a_frozen_timer_for_what_is_acknowledged_meanwhile_does_not_come_back() {
-    let mut line = Line::in_flight(&plain(), 4);
-    let (cwnd, release) = (Setting::Keep, Release::Resume);
-    line.acts(Act::Hold { probe: None, step_back: false, freeze_timers: true, cwnd, release });
+    let mut line = TestConnection::in_flight(&plain(), 4);
+    let (cwnd, release) = (Assign::Keep, Release::Resume);
+    line.acts(Act::Hold { probe: None, rewind_snd_nxt: false, freeze_timers: true, cwnd, release });
     line.receives(ack(4001));
     line.acts(resume());
     line.quiet_until(100_000);
@@ -164,69 +164,69 @@ fn a_frozen_timer_for_what_is_acknowledged_meanwhile_does_not_come_back() {
 
 #[test]
 fn resuming_sets_windows_and_timeout() {
-    let mut line = Line::in_flight(&plain(), 4);
+    let mut line = TestConnection::in_flight(&plain(), 4);
     line.acts(silent());
     line.acts(Act::Resume {
-        cwnd: Setting::Value(2000),
-        ssthresh: Setting::Value(9000),
-        rto: Setting::Value(MS(6000)),
+        cwnd: Assign::Value(2000),
+        ssthresh: Assign::Value(9000),
+        rto: Assign::Value(MS(6000)),
     });
     assert_eq!((line.cwnd(), line.ssthresh(), line.rto()), (2000, 9000, MS(6000)));
     line.at(6100);
     line.sends(["1..1001"]);
     line.acts(Act::Resume {
-        cwnd: Setting::Default,
-        ssthresh: Setting::Default,
-        rto: Setting::Default,
+        cwnd: Assign::Initial,
+        ssthresh: Assign::Initial,
+        rto: Assign::Initial,
     });
     assert_eq!((line.cwnd(), line.rto()), (4000, MS(1000)));
     assert!(line.ssthresh() > 1 << 29);
     line.sends_some();
     // Nonsense becomes the nearest sense.
     line.acts(Act::Resume {
-        cwnd: Setting::Value(0),
-        ssthresh: Setting::Value(0),
-        rto: Setting::Value(MS(0)),
+        cwnd: Assign::Value(0),
+        ssthresh: Assign::Value(0),
+        rto: Assign::Value(MS(0)),
     });
     assert_eq!((line.cwnd(), line.ssthresh(), line.rto()), (1000, 2000, MS(1000)));
 }
 
 #[test]
 fn resending_touches_neither_window_nor_samples() {
-    let mut line = Line::in_flight(&plain(), 4);
+    let mut line = TestConnection::in_flight(&plain(), 4);
     let (cwnd, samples) = (line.cwnd(), line.tcp.stats().rtt_samples);
     line.acts(resend(501, 2501));
     line.sends(["501..1501", "1501..2501"]);
     for sent in &line.last {
-        assert!(sent.ahead_of_queue && sent.for_aid && sent.retransmission);
+        assert!(sent.ahead_of_queue && sent.requested_by_aid && sent.retransmission);
     }
     assert_eq!(line.cwnd(), cwnd);
     line.receives(ack(1001)); // Karn
     assert_eq!(line.tcp.stats().rtt_samples, samples);
-    assert_eq!(line.tcp.view().nxt, line.tcp.view().max);
+    assert_eq!(line.tcp.view().snd_nxt, line.tcp.view().snd_max);
 }
 
 #[test]
 fn resends_queue_up_and_are_cut_to_what_is_outstanding() {
-    let mut line = Line::in_flight(&plain(), 4);
+    let mut line = TestConnection::in_flight(&plain(), 4);
     line.does(|tcp, now| {
-        assert_eq!(tcp.act(now, &resend(0, 1001)), Done::Done);
-        assert_eq!(tcp.act(now, &resend(3001, 9001)), Done::Done);
-        assert_eq!(tcp.act(now, &resend(4001, 9001)), Done::Unsupported);
+        assert_eq!(tcp.act(now, &resend(0, 1001)), ActResult::Done);
+        assert_eq!(tcp.act(now, &resend(3001, 9001)), ActResult::Done);
+        assert_eq!(tcp.act(now, &resend(4001, 9001)), ActResult::Unsupported);
     });
     line.sends(["1..1001", "3001..4001"]);
     line.does(|tcp, now| {
         for _ in 0..64 {
-            assert_eq!(tcp.act(now, &resend(1, 2)), Done::Done);
+            assert_eq!(tcp.act(now, &resend(1, 2)), ActResult::Done);
         }
-        assert_eq!(tcp.act(now, &resend(1, 2)), Done::Unsupported);
+        assert_eq!(tcp.act(now, &resend(1, 2)), ActResult::Unsupported);
     });
     assert_eq!(line.sends_some().len(), 64);
 }
 
 #[test]
 fn resending_in_a_hold_leaves_its_probes_running() {
-    let mut line = Line::in_flight(&plain(), 4);
+    let mut line = TestConnection::in_flight(&plain(), 4);
     line.acts(hold(Release::AnyAck));
     line.acts(resend(1, 1001));
     line.sends(["1..1001"]);
@@ -238,7 +238,7 @@ fn resending_in_a_hold_leaves_its_probes_running() {
 #[test]
 fn what_sack_reports_is_not_resent_and_holes_in_between_stay_recoverys() {
     let config = Config { recovery: RecoveryKind::Sack, sack: true, ..plain() };
-    let mut line = Line::in_flight(&config, 10);
+    let mut line = TestConnection::in_flight(&config, 10);
     for blocks in [[(1001, 2001)], [(1001, 3001)], [(1001, 4001)]] {
         line.receives(ack(1).sack(&blocks));
     }
@@ -252,15 +252,15 @@ fn what_sack_reports_is_not_resent_and_holes_in_between_stay_recoverys() {
 
 #[test]
 fn an_undo_brings_back_what_was_before() {
-    let mut line = Line::in_flight(&plain(), 8);
+    let mut line = TestConnection::in_flight(&plain(), 8);
     let before = (line.cwnd(), line.ssthresh());
-    line.does(|tcp, now| assert_eq!(tcp.act(now, &Act::Undo), Done::Unsupported));
+    line.does(|tcp, now| assert_eq!(tcp.act(now, &Act::Undo), ActResult::Unsupported));
     line.at(1100);
     line.sends(["1..1001"]);
     line.acts(Act::Undo);
     assert_eq!((line.cwnd(), line.ssthresh()), before);
-    assert_eq!(line.tcp.view().nxt, line.tcp.view().max);
-    line.does(|tcp, now| assert_eq!(tcp.act(now, &Act::Undo), Done::Unsupported));
+    assert_eq!(line.tcp.view().snd_nxt, line.tcp.view().snd_max);
+    line.does(|tcp, now| assert_eq!(tcp.act(now, &Act::Undo), ActResult::Unsupported));
     // The next timeout reduces again, even of the same segment.
     line.at(3100);
     line.sends(["1..1001"]);
@@ -269,8 +269,8 @@ fn an_undo_brings_back_what_was_before() {
 
 #[test]
 fn a_cut_halves_once_and_tells_the_receiver() {
-    let mut line = Line::in_flight(&Config { ecn: true, ..plain() }, 8);
-    line.acts(Act::Cut);
+    let mut line = TestConnection::in_flight(&Config { ecn: true, ..plain() }, 8);
+    line.acts(Act::ReduceCwnd);
     assert_eq!((line.cwnd(), line.ssthresh()), (4000, 4000));
     line.writes(1000);
     line.receives(ack(6001));
@@ -280,7 +280,7 @@ fn a_cut_halves_once_and_tells_the_receiver() {
 #[test]
 fn a_timeout_may_keep_the_rto() {
     // singh-iyer-2002: once.
-    let mut line = Line::in_flight(&plain(), 1);
+    let mut line = TestConnection::in_flight(&plain(), 1);
     line.acts(SET_TIMER);
     for ms in [1100, 2100, 4100] {
         line.at(ms);
@@ -288,19 +288,19 @@ fn a_timeout_may_keep_the_rto() {
     }
 }
 
-const SET_TIMER: Act = Act::SetTimer {
+const SET_TIMER: Act = Act::SetTimeoutResponse {
     keep_rto: true,
-    retransmit: Retransmit::Own,
-    cwnd: Setting::Keep,
-    ssthresh: Setting::Keep,
+    retransmit: Retransmit::LossRecovery,
+    cwnd: Assign::Keep,
+    ssthresh: Assign::Keep,
 };
 
 #[test]
 fn a_timeout_may_leave_the_windows_at_a_value() {
-    let mut line = Line::in_flight(&plain(), 8);
-    let (cwnd, ssthresh) = (Setting::Value(3000), Setting::Value(7000));
-    let retransmit = Retransmit::Own;
-    line.acts(Act::SetTimer { keep_rto: false, retransmit, cwnd, ssthresh });
+    let mut line = TestConnection::in_flight(&plain(), 8);
+    let (cwnd, ssthresh) = (Assign::Value(3000), Assign::Value(7000));
+    let retransmit = Retransmit::LossRecovery;
+    line.acts(Act::SetTimeoutResponse { keep_rto: false, retransmit, cwnd, ssthresh });
     line.at(1100);
     assert_eq!((line.cwnd(), line.ssthresh()), (3000, 7000));
     line.sends(["1..1001", "1001..2001", "2001..3001"]);
@@ -312,10 +312,10 @@ fn a_timeout_may_leave_the_windows_at_a_value() {
 #[test]
 fn a_timeout_may_send_the_oldest_segment_and_nothing_else() {
     for (name, recovery) in RecoveryKind::ALL {
-        let mut line = Line::in_flight(&Config { recovery: *recovery, ..plain() }, 8);
+        let mut line = TestConnection::in_flight(&Config { recovery: *recovery, ..plain() }, 8);
         let (cwnd, ssthresh) = (line.cwnd(), line.ssthresh());
-        let (keep, retransmit) = (Setting::Keep, Retransmit::Oldest);
-        line.acts(Act::SetTimer { keep_rto: true, retransmit, cwnd: keep, ssthresh: keep });
+        let (keep, retransmit) = (Assign::Keep, Retransmit::Oldest);
+        line.acts(Act::SetTimeoutResponse { keep_rto: true, retransmit, cwnd: keep, ssthresh: keep });
         line.at(1100);
         line.sends(["1..1001"]);
         assert_eq!((line.cwnd(), line.ssthresh()), (cwnd, ssthresh), "{name}");
@@ -327,13 +327,13 @@ fn a_timeout_may_send_the_oldest_segment_and_nothing_else() {
 #[test]
 fn a_probe_may_be_a_whole_segment() {
     for (size, probe) in [(ProbeSize::Byte, "1..2"), (ProbeSize::Segment, "1..1001")] {
-        let mut line = Line::in_flight(&plain(), 4);
+        let mut line = TestConnection::in_flight(&plain(), 4);
         let spacing = ProbeSpacing { first: MS(2000), max: MS(2000), size };
         line.acts(Act::Hold {
             probe: Some(spacing),
-            step_back: false,
+            rewind_snd_nxt: false,
             freeze_timers: true,
-            cwnd: Setting::Keep,
+            cwnd: Assign::Keep,
             release: Release::Resume,
         });
         for ms in [2100, 4100] {
@@ -346,7 +346,7 @@ fn a_probe_may_be_a_whole_segment() {
 #[test]
 fn a_probe_ends_where_the_peer_has_what_follows() {
     for recovery in [RecoveryKind::Sack, RecoveryKind::RackTlp] {
-        let mut line = Line::established(&Config { recovery, sack: true, nagle: false, ..plain() });
+        let mut line = TestConnection::established(&Config { recovery, sack: true, nagle: false, ..plain() });
         for bytes in [500, 1000] {
             line.writes(bytes);
             line.sends_some();
@@ -355,9 +355,9 @@ fn a_probe_ends_where_the_peer_has_what_follows() {
         line.sends_some();
         line.acts(Act::Hold {
             probe: Some(ProbeSpacing { first: MS(100), max: MS(100), size: ProbeSize::Segment }),
-            step_back: false,
+            rewind_snd_nxt: false,
             freeze_timers: true,
-            cwnd: Setting::Keep,
+            cwnd: Assign::Keep,
             release: Release::Resume,
         });
         line.at(200);
@@ -368,19 +368,19 @@ fn a_probe_ends_where_the_peer_has_what_follows() {
 
 #[test]
 fn made_up_acknowledgments() {
-    let mut line = Line::established(&Config { timestamps: true, ..plain() });
+    let mut line = TestConnection::established(&Config { timestamps: true, ..plain() });
     line.keep_unread();
     line.receives(data(1, 1000).timestamps(5001, 1));
     line.sends(["ack 1001"]);
-    let emit = |ack, window, copies| Act::Emit { ack: THEIRS + ack, window, copies };
+    let emit = |ack, window, copies| Act::SendAcks { ack: THEIRS + ack, window, copies };
     line.acts(emit(1001, 0, 1));
     line.sends(["ack 1001"]);
-    assert!(line.last[0].for_aid && line.last[0].segment.options.timestamps.is_some());
+    assert!(line.last[0].requested_by_aid && line.last[0].segment.options.timestamps.is_some());
     assert_eq!(line.announced(), 0);
     line.acts(emit(501, 60_000, 3));
     line.sends(["ack 501"; 3]);
     // Never what has not arrived (liu-singh-2001 §III-B), never more than what is promised.
-    line.does(|tcp, now| assert_eq!(tcp.act(now, &emit(1002, 9, 1)), Done::Unsupported));
+    line.does(|tcp, now| assert_eq!(tcp.act(now, &emit(1002, 9, 1)), ActResult::Unsupported));
     line.acts(emit(1001, 1 << 20, 1));
     line.sends(["ack 1001"]);
     assert_eq!(line.announced(), 64_535);
@@ -390,9 +390,9 @@ fn made_up_acknowledgments() {
 
 #[test]
 fn nothing_is_done_to_a_connection_that_is_not_open() {
-    for mut line in [Line::listening(&plain()), Line::syn_received(&plain())] {
-        for act in [silent(), resume(), resend(0, 9), Act::Undo, Act::Cut] {
-            line.does(|tcp, now| assert_eq!(tcp.act(now, &act), Done::Unsupported));
+    for mut line in [TestConnection::listening(&plain()), TestConnection::syn_received(&plain())] {
+        for act in [silent(), resume(), resend(0, 9), Act::Undo, Act::ReduceCwnd] {
+            line.does(|tcp, now| assert_eq!(tcp.act(now, &act), ActResult::Unsupported));
         }
         assert!(!matches!(line.tcp.state(), State::Established));
     }
@@ -402,14 +402,14 @@ fn nothing_is_done_to_a_connection_that_is_not_open() {
 fn a_round_trip_that_a_hold_interrupts_is_not_measured_by_echoes_either() {
     // Karn: what was sent before an outage of a minute is acknowledged after it.
     for freeze_timers in [false, true] {
-        let mut line = Line::in_flight(&Config { timestamps: true, ..plain() }, 4);
+        let mut line = TestConnection::in_flight(&Config { timestamps: true, ..plain() }, 4);
         let rto = line.rto();
-        let (probe, cwnd) = (None, Setting::Keep);
+        let (probe, cwnd) = (None, Assign::Keep);
         let release = Release::Resume;
-        line.acts(Act::Hold { probe, step_back: false, freeze_timers, cwnd, release });
+        line.acts(Act::Hold { probe, rewind_snd_nxt: false, freeze_timers, cwnd, release });
         line.at(60_000);
         line.receives(ack(1977).timestamps(5001, 100));
-        let (ssthresh, rto_kept) = (Setting::Keep, Setting::Keep);
+        let (ssthresh, rto_kept) = (Assign::Keep, Assign::Keep);
         line.acts(Act::Resume { cwnd, ssthresh, rto: rto_kept });
         line.sends_some();
         assert_eq!(line.rto(), rto, "{freeze_timers}");

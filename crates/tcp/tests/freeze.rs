@@ -4,22 +4,22 @@
 mod common;
 
 use common::line::*;
-use driftway_base::{Act, Duration, RecoveryState, Release, Setting};
+use driftway_base::{Act, Duration, RecoveryState, Release, Assign};
 use driftway_tcp::{Config, RecoveryKind};
 
 const MS: fn(u64) -> Duration = Duration::from_millis;
 
 fn snooze() -> Act {
-    let (cwnd, release) = (Setting::Keep, Release::Resume);
-    Act::Hold { probe: None, step_back: false, freeze_timers: true, cwnd, release }
+    let (cwnd, release) = (Assign::Keep, Release::Resume);
+    Act::Hold { probe: None, rewind_snd_nxt: false, freeze_timers: true, cwnd, release }
 }
 
 fn wake() -> Act {
-    Act::Resume { cwnd: Setting::Keep, ssthresh: Setting::Keep, rto: Setting::Keep }
+    Act::Resume { cwnd: Assign::Keep, ssthresh: Assign::Keep, rto: Assign::Keep }
 }
 
 fn limit(bytes: u32) -> Act {
-    Act::Limit { cwnd: Some(bytes) }
+    Act::LimitCwnd { cwnd: Some(bytes) }
 }
 
 /// RFC 6298 §5.5: two timeouts have doubled the RTO twice; the third comes 4 s after the second,
@@ -66,7 +66,7 @@ fn an_acknowledgment_while_frozen_counts_and_moves_neither_window_nor_timeout() 
     line.writes(9000);
     line.at(5000);
     line.receives(ack(2001).timestamps(5900, 100));
-    assert_eq!(line.tcp.view().una.value(), Some(OURS + 2001));
+    assert_eq!(line.tcp.view().snd_una.value(), Some(OURS + 2001));
     assert_eq!((line.cwnd(), line.rto(), line.tcp.stats().rtt_samples), before);
     line.quiet_until(50_000);
     line.acts(wake());
@@ -130,8 +130,8 @@ fn spaced(segments: u32) -> Line {
 /// Both kinds of hold: chandran-1998 §4's, and the one of liu-singh-2001 §III-B, which does not
 /// freeze timers and yet stops what congestion control decides.
 fn holds() -> [Act; 2] {
-    let (cwnd, release) = (Setting::Keep, Release::Resume);
-    [snooze(), Act::Hold { probe: None, step_back: false, freeze_timers: false, cwnd, release }]
+    let (cwnd, release) = (Assign::Keep, Release::Resume);
+    [snooze(), Act::Hold { probe: None, rewind_snd_nxt: false, freeze_timers: false, cwnd, release }]
 }
 
 #[test]
@@ -282,8 +282,8 @@ fn another_kind_of_hold_takes_the_back_off_back() {
         line.at(ms);
         line.sends(["1..1001"]);
     }
-    let (cwnd, release) = (Setting::Keep, Release::Resume);
-    line.acts(Act::Hold { probe: None, step_back: false, freeze_timers: false, cwnd, release });
+    let (cwnd, release) = (Assign::Keep, Release::Resume);
+    line.acts(Act::Hold { probe: None, rewind_snd_nxt: false, freeze_timers: false, cwnd, release });
     line.acts(wake());
     line.at(4100);
     line.sends(["1..1001"]);
@@ -299,7 +299,7 @@ fn a_limit_bounds_what_is_outstanding_whatever_the_window() {
         line.receives(ack(1001));
         line.sends(["2001..3001"]);
         assert!(line.cwnd() >= 10_000);
-        line.acts(Act::Limit { cwnd: None });
+        line.acts(Act::LimitCwnd { cwnd: None });
         assert!(line.sends_some().len() >= 8, "TCP's own windows hold again");
     }
 }

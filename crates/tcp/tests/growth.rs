@@ -3,14 +3,14 @@
 mod common;
 
 use common::line::*;
-use driftway_base::{Act, Duration, Instant, Release, Setting};
-use driftway_tcp::growth::{Acked, Growth, Window, new};
+use driftway_base::{Act, Duration, Instant, Release, Assign};
+use driftway_tcp::growth::{AckedData, WindowGrowth, CongestionWindow, new};
 use driftway_tcp::{Config, GrowthKind};
 
 const MSS: u32 = 1000;
 
 /// A window's worth of acknowledgments from `at` on, spread over a round trip of 100 ms.
-fn round_trip(growth: &mut dyn Growth, window: &mut Window, at: Instant) {
+fn round_trip(growth: &mut dyn WindowGrowth, window: &mut CongestionWindow, at: Instant) {
     let segments = window.cwnd / MSS;
     for n in 0..segments {
         let now = at + Duration::from_millis(100).times(u64::from(n)).over(u64::from(segments));
@@ -18,22 +18,22 @@ fn round_trip(growth: &mut dyn Growth, window: &mut Window, at: Instant) {
     }
 }
 
-fn acked(window_limited: bool) -> Acked {
+fn acked(window_limited: bool) -> AckedData {
     let srtt = Some(Duration::from_millis(100));
-    Acked { bytes: MSS, mss: MSS, by_bytes: false, srtt, window_limited }
+    AckedData { bytes: MSS, mss: MSS, byte_counting: false, srtt, cwnd_limited: window_limited }
 }
 
 /// From `from` s on for `seconds` s.
-fn grow(growth: &mut dyn Growth, window: &mut Window, from: u64, seconds: u64) {
+fn grow(growth: &mut dyn WindowGrowth, window: &mut CongestionWindow, from: u64, seconds: u64) {
     for tenth in 0..seconds * 10 {
         round_trip(growth, window, Instant::from_millis(from * 1000 + tenth * 100));
     }
 }
 
 /// CUBIC in congestion avoidance after a loss at 100 segments.
-fn reduced() -> (Box<dyn Growth>, Window) {
+fn reduced() -> (Box<dyn WindowGrowth>, CongestionWindow) {
     let mut cubic = new(GrowthKind::Cubic, &Config::default().options());
-    let mut window = Window { cwnd: 100 * MSS, ssthresh: 0 };
+    let mut window = CongestionWindow { cwnd: 100 * MSS, ssthresh: 0 };
     window.ssthresh = cubic.on_congestion(Instant::ZERO, &window, window.cwnd, MSS);
     window.cwnd = window.ssthresh;
     (cubic, window)
@@ -54,7 +54,7 @@ fn slow_start_doubles_and_avoidance_adds_a_segment_a_round_trip() {
         assert_eq!(line.cwnd(), expected);
     }
     let mut reno = new(GrowthKind::Reno, &Config::default().options());
-    let mut window = Window { cwnd: 10_000, ssthresh: 10_000 };
+    let mut window = CongestionWindow { cwnd: 10_000, ssthresh: 10_000 };
     round_trip(&mut *reno, &mut window, Instant::ZERO);
     assert!((10_900..=11_000).contains(&window.cwnd), "{window:?}");
 }
@@ -106,7 +106,7 @@ fn slow_start_ends_cubics_stage_of_congestion_avoidance() {
     // segment times out twice, or where an aid starts over.
     let (mut cubic, mut window) = reduced();
     grow(&mut *cubic, &mut window, 0, 10);
-    window = Window { cwnd: 10 * MSS, ssthresh: 20 * MSS };
+    window = CongestionWindow { cwnd: 10 * MSS, ssthresh: 20 * MSS };
     grow(&mut *cubic, &mut window, 60, 1);
     // From 20 segments, K is 5.85 s; nine round trips of 0.1 s later equation 1 gives 51.5.
     assert!((50 * MSS..53 * MSS).contains(&window.cwnd), "{window:?}");
@@ -118,7 +118,7 @@ fn one_acknowledgment_earns_cubic_no_more_than_half_of_the_window() {
     let (mut cubic, mut window) = reduced();
     cubic.on_ack(Instant::ZERO, &mut window, acked(true));
     let before = window.cwnd;
-    let many = Acked { bytes: 2 * before, ..acked(true) };
+    let many = AckedData { bytes: 2 * before, ..acked(true) };
     cubic.on_ack(Instant::from_secs(20), &mut window, many);
     assert!(window.cwnd <= before + before / 2, "{before} {window:?}");
 }
@@ -139,7 +139,7 @@ fn five_round_trips_after(pause: impl FnOnce(&mut Line, u64) -> u64) -> u32 {
     let mut round_trips = |line: &mut Line, ms: &mut u64, count: u32| {
         for _ in 0..count {
             line.at(*ms);
-            let end = line.tcp.view().max.value().unwrap().since(OURS);
+            let end = line.tcp.view().snd_max.value().unwrap().since(OURS);
             while acked < end {
                 acked = (acked + MSS).min(end);
                 line.receives(ack(acked));
@@ -164,11 +164,11 @@ fn neither_a_hold_nor_a_closed_window_is_time_in_which_cubic_grows() {
     let steady = five_round_trips_after(|_, ms| ms);
     let held = |freeze_timers| {
         five_round_trips_after(move |line, ms| {
-            let (probe, cwnd) = (None, Setting::Keep);
+            let (probe, cwnd) = (None, Assign::Keep);
             let release = Release::Resume;
-            line.acts(Act::Hold { probe, step_back: false, freeze_timers, cwnd, release });
+            line.acts(Act::Hold { probe, rewind_snd_nxt: false, freeze_timers, cwnd, release });
             line.at(ms + 60_000);
-            let (ssthresh, rto) = (Setting::Keep, Setting::Keep);
+            let (ssthresh, rto) = (Assign::Keep, Assign::Keep);
             line.acts(Act::Resume { cwnd, ssthresh, rto });
             line.sends_some();
             ms + 60_100
@@ -176,7 +176,7 @@ fn neither_a_hold_nor_a_closed_window_is_time_in_which_cubic_grows() {
     };
     let closed = five_round_trips_after(|line, ms| {
         line.at(ms);
-        let end = line.tcp.view().max.value().unwrap().since(OURS);
+        let end = line.tcp.view().snd_max.value().unwrap().since(OURS);
         line.receives(ack(end).window(0));
         for second in 1..60 {
             line.at(ms + second * 1000);
@@ -197,7 +197,7 @@ fn neither_a_hold_nor_a_closed_window_is_time_in_which_cubic_grows() {
 fn cubic_is_no_slower_than_reno_in_small_windows() {
     // RFC 9438 §4.3
     let mut cubic = new(GrowthKind::Cubic, &Config::default().options());
-    let mut window = Window { cwnd: 4 * MSS, ssthresh: 0 };
+    let mut window = CongestionWindow { cwnd: 4 * MSS, ssthresh: 0 };
     window.ssthresh = cubic.on_congestion(Instant::ZERO, &window, window.cwnd, MSS);
     window.cwnd = window.ssthresh;
     let mut estimate = f64::from(window.cwnd) / 1000.0;

@@ -15,7 +15,7 @@ fn unreachable(line: &mut Line, number: u32) {
 }
 
 /// One segment, timed out at 1.1 s and again at 3.1 s.
-fn cut_off(config: &Config) -> Line {
+fn with_two_timeouts(config: &Config) -> Line {
     let mut line = Line::in_flight(config, 1);
     line.at(1100);
     line.sends(["1..1001"]);
@@ -45,7 +45,7 @@ fn a_router_without_a_route_takes_one_back_off_back() {
 
 #[test]
 fn each_message_takes_back_one_and_none_is_below_the_base() {
-    let mut line = cut_off(&lcd());
+    let mut line = with_two_timeouts(&lcd());
     line.at(3200);
     unreachable(&mut line, 1);
     unreachable(&mut line, 1);
@@ -59,7 +59,7 @@ fn each_message_takes_back_one_and_none_is_below_the_base() {
 #[test]
 fn what_is_overdue_goes_at_once() {
     // Step 6: with 2 s for 4 s, the timeout of 3.1 s would have been over at 5.1 s.
-    let mut line = cut_off(&lcd());
+    let mut line = with_two_timeouts(&lcd());
     line.at(5500);
     unreachable(&mut line, 1);
     line.sends(["1..1001"]);
@@ -91,7 +91,7 @@ fn only_the_segment_at_the_left_edge_counts_and_only_after_its_timeout() {
 
 #[test]
 fn without_the_switch_nothing_changes() {
-    let mut line = cut_off(&plain());
+    let mut line = with_two_timeouts(&plain());
     unreachable(&mut line, 1);
     line.quiet_until(7099);
     line.at(7100);
@@ -124,12 +124,12 @@ fn giving_up_takes_as_long_as_with_back_offs() {
 
 #[test]
 fn a_hold_is_the_aids_and_no_router_ends_it() {
-    let mut line = cut_off(&lcd());
+    let mut line = with_two_timeouts(&lcd());
     line.acts(driftway_base::Act::Hold {
         probe: None,
-        step_back: false,
+        rewind_snd_nxt: false,
         freeze_timers: false,
-        cwnd: driftway_base::Setting::Keep,
+        cwnd: driftway_base::Assign::Keep,
         release: driftway_base::Release::Resume,
     });
     line.at(50_000);

@@ -4,7 +4,7 @@ mod common;
 
 use common::line::*;
 use driftway_base::{Duration, Instant};
-use driftway_tcp::growth::{Acked, Window, new, slow_start};
+use driftway_tcp::growth::{AckedData, CongestionWindow, new, slow_start};
 use driftway_tcp::{Config, GrowthKind, RecoveryKind};
 
 const MS: fn(u64) -> Duration = Duration::from_millis;
@@ -21,12 +21,12 @@ fn slow_start_opens_by_all_that_is_acknowledged() {
         assert_eq!(line.cwnd(), cwnd);
     }
     // To ssthresh, and the rest is congestion avoidance's.
-    let acked = Acked { bytes: 3000, mss: 1000, by_bytes: true, srtt: None, window_limited: true };
-    let mut window = Window { cwnd: 9000, ssthresh: 10_000 };
+    let acked = AckedData { bytes: 3000, mss: 1000, byte_counting: true, srtt: None, cwnd_limited: true };
+    let mut window = CongestionWindow { cwnd: 9000, ssthresh: 10_000 };
     let rest = slow_start(&mut window, acked).map(|rest| rest.bytes);
     assert_eq!((window.cwnd, rest), (10_000, Some(2000)));
     for growth in [GrowthKind::Reno, GrowthKind::Cubic] {
-        let mut window = Window { cwnd: 9000, ssthresh: 10_000 };
+        let mut window = CongestionWindow { cwnd: 9000, ssthresh: 10_000 };
         new(growth, &Config::default().options()).on_ack(Instant::ZERO, &mut window, acked);
         assert!((10_001..10_300).contains(&window.cwnd), "{growth:?} {window:?}");
     }

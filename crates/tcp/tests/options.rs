@@ -30,7 +30,7 @@ fn the_syn_offers_what_is_configured_and_the_answer_what_both_want() {
     line.at(RTT);
     line.receives(syn_ack());
     line.sends(["ack 1"]);
-    assert_eq!(line.tcp.agreed(), driftway_tcp::Agreed::default());
+    assert_eq!(line.tcp.agreed(), driftway_tcp::NegotiatedOptions::default());
     let mut line = Line::listening(&config);
     line.receives(syn().timestamps(7, 0));
     line.sends(["SYN-ACK 1"]);

@@ -12,7 +12,7 @@ fn persisting(config: &Config) -> Line {
     line.sends(["1..1001"]);
     line.receives(ack(1001).window(0));
     line.quiet();
-    assert_eq!(line.tcp.view().persisting.value(), Some(true));
+    assert_eq!(line.tcp.view().is_persisting.value(), Some(true));
     assert_eq!(line.tcp.view().retransmission_deadline.value(), Some(None));
     line
 }
@@ -49,7 +49,7 @@ fn an_open_window_ends_it() {
     line.at(600);
     line.receives(ack(1001).window(5000));
     line.sends(["1001..2001", "2001..3001"]);
-    assert_eq!(line.tcp.view().persisting.value(), Some(false));
+    assert_eq!(line.tcp.view().is_persisting.value(), Some(false));
     line.at(1600);
     line.sends(["1001..2001"]); // the retransmission timer is back
 }

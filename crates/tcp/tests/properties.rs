@@ -6,9 +6,9 @@ use common::line::{Line, OURS, THEIRS, ack, plain, syn_ack};
 use common::{Fate, MS, Pair, address};
 use driftway_base::{
     Act, Duration, Ecn, Endpoint, Instant, ProbeSize, ProbeSpacing, RandomStream, Release,
-    Retransmit, Seq, SeqRange, Setting,
+    Retransmit, Seq, SeqRange, Assign,
 };
-use driftway_tcp::{Clock, Config, Connection, DelayedAck, Event, State, pairs};
+use driftway_tcp::{Clock, Config, Connection, DelayedAck, Event, State, recovery_growth_pairs};
 use driftway_wire::{Payload, TcpFlags, TcpOptions, TcpSegment, Timestamps};
 use proptest::prelude::*;
 
@@ -17,19 +17,19 @@ fn configs() -> impl Strategy<Value = Config> {
         Just(Clock::default()),
         Just(Clock::uniform(MS(1), Duration::ZERO)),
         (0_u64..500).prop_map(|phase| Clock::uniform(MS(500), MS(phase))),
-        Just(Clock { rtt: MS(100), ..Clock::default() }),
+        Just(Clock { rtt_tick: MS(100), ..Clock::default() }),
     ];
     let delayed = prop_oneof![
         Just(None),
         any::<bool>().prop_map(|on_tick| Some(DelayedAck { timeout: MS(200), on_tick })),
     ];
     let switches = proptest::array::uniform12(any::<bool>());
-    (0..pairs().count(), clock, delayed, switches, 48_u16..1500, 1_u32..100_000, 1_u32..12)
+    (0..recovery_growth_pairs().count(), clock, delayed, switches, 48_u16..1500, 1_u32..100_000, 1_u32..12)
         .prop_map(|(pair, clock, delayed_ack, switches, mss, receive_buffer, initial_window)| {
             let [sack, timestamps, window_scale, ecn, nagle, limited_transmit, more @ ..] =
                 switches;
             let [prr, dsack, eifel, f_rto, lcd, window_validation] = more;
-            let (recovery, growth) = pairs().nth(pair).expect("there are so many");
+            let (recovery, growth) = recovery_growth_pairs().nth(pair).expect("there are so many");
             // Of the segment size, so that kept cases stay what they are.
             let by = |bit: u16| mss >> bit & 1 == 1;
             Config {
@@ -76,11 +76,11 @@ fn configs() -> impl Strategy<Value = Config> {
 fn bad_wire(pair: &mut Pair, seed: u64, loss: u64) {
     let mut random = RandomStream::new(seed, "wire", 0);
     pair.fate = Box::new(move |_, _, _| {
-        let delay = MS(20 + random.below(30));
-        match random.below(100) {
+        let delay = MS(20 + random.uniform_below(30));
+        match random.uniform_below(100) {
             n if n < loss => Fate::Lose,
-            n if n < loss + 4 => Fate::Twice(delay, delay + MS(random.below(300))),
-            n if n < loss + 10 => Fate::Deliver(delay + MS(random.below(200))),
+            n if n < loss + 4 => Fate::Twice(delay, delay + MS(random.uniform_below(300))),
+            n if n < loss + 10 => Fate::Deliver(delay + MS(random.uniform_below(200))),
             n if n < loss + 14 => Fate::Marked(delay),
             _ => Fate::Deliver(delay),
         }
@@ -101,10 +101,10 @@ impl Application {
         Self { random, to_write: bytes, written: [0; 2], closed: [false; 2] }
     }
 
-    fn goes_on(&mut self, pair: &mut Pair, at_once: bool) {
+    fn step(&mut self, pair: &mut Pair, at_once: bool) {
         for (n, end) in pair.ends.iter_mut().enumerate() {
-            if self.to_write[n] > 0 && (at_once || self.random.below(4) == 0) {
-                let bytes = self.random.below(self.to_write[n].min(20_000)) + 1;
+            if self.to_write[n] > 0 && (at_once || self.random.uniform_below(4) == 0) {
+                let bytes = self.random.uniform_below(self.to_write[n].min(20_000)) + 1;
                 let taken = end.tcp.write(bytes);
                 self.to_write[n] -= taken;
                 self.written[n] += taken;
@@ -112,13 +112,13 @@ impl Application {
             if self.to_write[n] == 0
                 && !self.closed[n]
                 && !matches!(end.tcp.state(), State::Listen | State::SynSent)
-                && (at_once || self.random.below(8) == 0)
+                && (at_once || self.random.uniform_below(8) == 0)
             {
                 end.tcp.close();
                 self.closed[n] = true;
             }
-            if at_once || self.random.below(3) == 0 {
-                let most = if at_once { u32::MAX } else { self.random.below(3000) as u32 };
+            if at_once || self.random.uniform_below(3) == 0 {
+                let most = if at_once { u32::MAX } else { self.random.uniform_below(3000) as u32 };
                 while let Some(part) = end.tcp.read(most) {
                     assert_eq!(part.offset, end.read, "bytes out of order");
                     end.read += u64::from(part.len);
@@ -139,9 +139,9 @@ fn run(pair: &mut Pair, app: &mut Application, mut each: impl FnMut(&mut Pair, u
     }
     for step in 0..2_000_000 {
         each(pair, step);
-        app.goes_on(pair, false);
+        app.step(pair, false);
         if !pair.step() {
-            app.goes_on(pair, true);
+            app.step(pair, true);
             if !pair.step() && app.closed == [true; 2] && step > 500 {
                 return;
             }
@@ -152,7 +152,7 @@ fn run(pair: &mut Pair, app: &mut Application, mut each: impl FnMut(&mut Pair, u
 
 /// Both streams whole and both ends closed. An end that is held for longer than its peer's
 /// TIME-WAIT, when the last acknowledgments were lost, can only learn from a reset that it is over.
-fn whole(pair: &Pair, app: &Application, held: bool) -> Result<(), TestCaseError> {
+fn check_streams_complete(pair: &Pair, app: &Application, held: bool) -> Result<(), TestCaseError> {
     let last = [0, 1].map(|n: usize| pair.ends[n].events.last().copied());
     for n in 0..2 {
         prop_assert_eq!(pair.ends[n].tcp.state(), State::Closed);
@@ -165,10 +165,10 @@ fn whole(pair: &Pair, app: &Application, held: bool) -> Result<(), TestCaseError
 
 /// No advertised right edge moves left (RFC 9293 §3.8.6), by more than what a scaled window can't
 /// say (RFC 7323 §2.4).
-fn edges_stay(pair: &Pair) -> Result<(), TestCaseError> {
+fn check_right_edges(pair: &Pair) -> Result<(), TestCaseError> {
     for end in &pair.ends {
         let shift =
-            if end.tcp.agreed().window_scale { end.tcp.config().receive_shift() } else { 0 };
+            if end.tcp.negotiated().window_scale { end.tcp.config().receive_window_shift() } else { 0 };
         let mut edge: Option<Seq> = None;
         for (at, sent) in &end.sent {
             let flags = sent.segment.flags;
@@ -186,47 +186,47 @@ fn edges_stay(pair: &Pair) -> Result<(), TestCaseError> {
 
 fn random_act(random: &mut RandomStream, tcp: &Connection) -> Act {
     let view = tcp.view();
-    let [una, max, rcv_nxt] = [view.una, view.max, view.rcv_nxt].map(|s| s.value().unwrap());
-    let setting = |random: &mut RandomStream| match random.below(3) {
-        0 => Setting::Keep,
-        1 => Setting::Default,
-        _ => Setting::Value(random.below(50_000) as u32),
+    let [una, max, rcv_nxt] = [view.snd_una, view.snd_max, view.rcv_nxt].map(|s| s.value().unwrap());
+    let setting = |random: &mut RandomStream| match random.uniform_below(3) {
+        0 => Assign::Keep,
+        1 => Assign::Initial,
+        _ => Assign::Value(random.uniform_below(50_000) as u32),
     };
-    match random.below(9) {
+    match random.uniform_below(9) {
         0 | 1 => Act::Hold {
-            probe: (random.below(2) == 0).then(|| ProbeSpacing {
-                first: MS(random.below(3000)),
-                max: MS(random.below(5000)),
-                size: if random.below(2) == 0 { ProbeSize::Byte } else { ProbeSize::Segment },
+            probe: (random.uniform_below(2) == 0).then(|| ProbeSpacing {
+                first: MS(random.uniform_below(3000)),
+                max: MS(random.uniform_below(5000)),
+                size: if random.uniform_below(2) == 0 { ProbeSize::Byte } else { ProbeSize::Segment },
             }),
-            step_back: random.below(2) == 0,
-            freeze_timers: random.below(2) == 0,
+            rewind_snd_nxt: random.uniform_below(2) == 0,
+            freeze_timers: random.uniform_below(2) == 0,
             cwnd: setting(random),
-            release: if random.below(2) == 0 { Release::AnyAck } else { Release::Resume },
+            release: if random.uniform_below(2) == 0 { Release::AnyAck } else { Release::Resume },
         },
         2 => Act::Resume {
             cwnd: setting(random),
             ssthresh: setting(random),
-            rto: Setting::Value(MS(random.below(5000))),
+            rto: Assign::Value(MS(random.uniform_below(5000))),
         },
         3 => {
-            let start = una + random.below(5000) as u32;
-            let range = SeqRange::new(start, start + random.below(5000) as u32);
+            let start = una + random.uniform_below(5000) as u32;
+            let range = SeqRange::new(start, start + random.uniform_below(5000) as u32);
             Act::Resend { range, ahead_of_queue: max.after(una) }
         }
         4 => Act::Undo,
-        5 => Act::Cut,
-        6 => Act::SetTimer {
-            keep_rto: random.below(2) == 0,
-            retransmit: if random.below(2) == 0 { Retransmit::Own } else { Retransmit::Oldest },
+        5 => Act::ReduceCwnd,
+        6 => Act::SetTimeoutResponse {
+            keep_rto: random.uniform_below(2) == 0,
+            retransmit: if random.uniform_below(2) == 0 { Retransmit::LossRecovery } else { Retransmit::Oldest },
             cwnd: setting(random),
             ssthresh: setting(random),
         },
-        7 => Act::Limit { cwnd: (random.below(2) == 0).then(|| random.below(20_000) as u32) },
-        _ => Act::Emit {
-            ack: rcv_nxt - random.below(2000) as u32,
-            window: random.below(3) as u32 * 30_000,
-            copies: random.below(4) as u8,
+        7 => Act::LimitCwnd { cwnd: (random.uniform_below(2) == 0).then(|| random.uniform_below(20_000) as u32) },
+        _ => Act::SendAcks {
+            ack: rcv_nxt - random.uniform_below(2000) as u32,
+            window: random.uniform_below(3) as u32 * 30_000,
+            copies: random.uniform_below(4) as u8,
         },
     }
 }
@@ -244,8 +244,8 @@ proptest! {
         bad_wire(&mut pair, seed, loss);
         let mut app = Application::new(seed, bytes);
         run(&mut pair, &mut app, |_, _| {});
-        whole(&pair, &app, false)?;
-        edges_stay(&pair)?;
+        check_streams_complete(&pair, &app, false)?;
+        check_right_edges(&pair)?;
     }
 
     #[test]
@@ -267,7 +267,7 @@ proptest! {
             end.reads = false;
         }
         for _ in 0..100_000 {
-            app.goes_on(&mut pair, false);
+            app.step(&mut pair, false);
             if !pair.step() {
                 break;
             }
@@ -293,18 +293,18 @@ proptest! {
         let mut held = [true; 2];
         run(&mut pair, &mut app, |pair, step| {
             for (n, end) in pair.ends.iter_mut().enumerate() {
-                if step < 500 && random.below(6) == 0 {
+                if step < 500 && random.uniform_below(6) == 0 {
                     let act = random_act(&mut random, &end.tcp);
                     end.tcp.act(pair.now, &act);
-                    if random.below(3) == 0 {
-                        let first = end.tcp.view().una.value();
+                    if random.uniform_below(3) == 0 {
+                        let first = end.tcp.view().snd_una.value();
                         end.tcp.on_unreachable(pair.now, false, first);
                     }
                 } else if step >= 500 && held[n] {
                     let resume = Act::Resume {
-                        cwnd: Setting::Keep,
-                        ssthresh: Setting::Keep,
-                        rto: Setting::Keep,
+                        cwnd: Assign::Keep,
+                        ssthresh: Assign::Keep,
+                        rto: Assign::Keep,
                     };
                     end.tcp.act(pair.now, &resume);
                     held[n] = false;
@@ -312,7 +312,7 @@ proptest! {
             }
             pair.drain();
         });
-        whole(&pair, &app, true)?;
+        check_streams_complete(&pair, &app, true)?;
     }
 }
 
@@ -355,7 +355,7 @@ fn in_state(n: usize, config: &Config) -> Line {
     line
 }
 
-fn near() -> impl Strategy<Value = u32> {
+fn offset_near_window() -> impl Strategy<Value = u32> {
     prop_oneof![
         4 => -3_i32..3,
         3 => -3000_i32..30_000,
@@ -367,17 +367,17 @@ fn near() -> impl Strategy<Value = u32> {
 }
 
 fn segments() -> impl Strategy<Value = TcpSegment> {
-    let options = (any::<Option<u16>>(), any::<Option<u8>>(), any::<bool>(), near(), near());
+    let options = (any::<Option<u16>>(), any::<Option<u8>>(), any::<bool>(), offset_near_window(), offset_near_window());
     let flags = prop_oneof![Just(0x10), Just(0x11), Just(0x12), Just(0x02), any::<u8>()];
     let lens = prop_oneof![Just(0_u32), Just(1), 0_u32..3000, Just(65_535)];
     (
-        near(),
-        near(),
+        offset_near_window(),
+        offset_near_window(),
         flags,
         any::<u16>(),
         lens,
         options,
-        proptest::collection::vec((near(), near()), 0..4),
+        proptest::collection::vec((offset_near_window(), offset_near_window()), 0..4),
     )
         .prop_map(|(seq, ack, flags, window, len, options, blocks)| {
             let (mss, window_scale, sack_permitted, value, echo) = options;

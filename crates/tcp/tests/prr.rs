@@ -13,7 +13,7 @@ fn config(prr: bool) -> Config {
 }
 
 /// What goes for each of the reports of 14 segments of which the first is lost.
-fn rhythm(prr: bool) -> Vec<usize> {
+fn segments_per_ack(prr: bool) -> Vec<usize> {
     let mut line = Line::in_flight(&config(prr), 14);
     line.writes(50_000);
     let reports = 2..=14;
@@ -27,9 +27,9 @@ fn rhythm(prr: bool) -> Vec<usize> {
 #[test]
 fn what_goes_goes_evenly() {
     // RFC 6675: a silence until half of the window has arrived, then one for one.
-    assert_eq!(rhythm(false), [0, 0, 1, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1]);
+    assert_eq!(segments_per_ack(false), [0, 0, 1, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1]);
     // RFC 9937: 7 for 12 from the fast retransmit on, which was early, then as much as arrives.
-    assert_eq!(rhythm(true), [0, 0, 1, 0, 0, 1, 0, 0, 1, 1, 1, 1, 1]);
+    assert_eq!(segments_per_ack(true), [0, 0, 1, 0, 0, 1, 0, 0, 1, 1, 1, 1, 1]);
 }
 
 #[test]
@@ -40,7 +40,7 @@ fn recovery_ends_at_ssthresh() {
         line.receives(ack(1).sack(&[(1001, n * 1000 + 1)]));
         line.sends_some();
     }
-    let max = line.tcp.view().max.value().unwrap();
+    let max = line.tcp.view().snd_max.value().unwrap();
     line.receives(ack(max.since(OURS)));
     assert_eq!(line.tcp.view().recovery.value(), Some(RecoveryState::Open));
     assert_eq!((line.cwnd(), line.ssthresh()), (7000, 7000));
@@ -54,9 +54,9 @@ fn an_acknowledgment_that_ends_one_recovery_and_begins_another_begins_another_ac
         let config = Config { recovery, initial_window: 20, ..config(true) };
         let mut line = Line::established(&config);
         line.acts(driftway_base::Act::Resume {
-            cwnd: driftway_base::Setting::Value(20_000),
-            ssthresh: driftway_base::Setting::Keep,
-            rto: driftway_base::Setting::Keep,
+            cwnd: driftway_base::Assign::Value(20_000),
+            ssthresh: driftway_base::Assign::Keep,
+            rto: driftway_base::Assign::Keep,
         });
         for n in 0..20 {
             line.at(RTT + n);
@@ -120,7 +120,7 @@ fn a_timeout_ends_it() {
 
 /// The longest silence of the sender (ms) in the recovery from one loss, on a link that takes 4 ms
 /// for a segment.
-fn silence(prr: bool) -> u64 {
+fn longest_silence_ms(prr: bool) -> u64 {
     let config =
         Config { timestamps: true, window_scale: true, receive_buffer: 1 << 20, ..config(prr) };
     let mut pair = Pair::new(&config, &config);
@@ -151,6 +151,6 @@ fn silence(prr: bool) -> u64 {
 
 #[test]
 fn its_signature_is_that_the_sender_does_not_fall_silent() {
-    let (without, with) = (silence(false), silence(true));
+    let (without, with) = (longest_silence_ms(false), longest_silence_ms(true));
     assert!(without > 5 * with, "{without} ms and {with} ms");
 }

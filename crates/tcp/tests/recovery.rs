@@ -21,7 +21,7 @@ mod signature;
 mod tahoe;
 
 /// `segments` in flight, `more` bytes waiting behind them.
-fn flying(recovery: RecoveryKind, segments: u32, more: u64) -> Line {
+fn with_data_in_flight(recovery: RecoveryKind, segments: u32, more: u64) -> Line {
     let sack = recovery == RecoveryKind::Sack;
     let config = Config { recovery, sack, limited_transmit: false, ..plain() };
     let mut line = Line::in_flight(&config, segments);
@@ -44,7 +44,7 @@ fn phase(line: &Line) -> RecoveryState {
 fn what_is_no_duplicate() {
     // RFC 5681 §2: each of its five conditions.
     let begins = |peers: [Peer; 3], segments| {
-        let mut line = flying(RecoveryKind::Reno, segments, 0);
+        let mut line = with_data_in_flight(RecoveryKind::Reno, segments, 0);
         for peer in peers {
             line.receives(peer);
             line.sends_some();
@@ -63,7 +63,7 @@ fn what_is_no_duplicate() {
 
 #[test]
 fn an_advance_between_them_starts_the_count_anew() {
-    let mut line = flying(RecoveryKind::Reno, 8, 0);
+    let mut line = with_data_in_flight(RecoveryKind::Reno, 8, 0);
     duplicates(&mut line, 1, 2);
     line.receives(ack(1001));
     duplicates(&mut line, 1001, 2);
@@ -78,7 +78,7 @@ fn duplicates_after_a_timeout_start_nothing() {
     for recovery in
         [RecoveryKind::Tahoe, RecoveryKind::Reno, RecoveryKind::NewReno, RecoveryKind::Sack]
     {
-        let mut line = flying(recovery, 8, 0);
+        let mut line = with_data_in_flight(recovery, 8, 0);
         line.at(1100);
         line.sends(["1..1001"]);
         assert_eq!(line.tcp.view().recovery, Known::Exact(RecoveryState::Loss));

@@ -210,7 +210,7 @@ fn bsds_slow_timer_ticks_every_half_second() {
 #[test]
 fn ns2_counts_in_100_or_10_ms_and_linux_in_1() {
     for (tick, round_trip) in [(100, 200), (10, 130), (1, 127)] {
-        let clock = Clock { rtt: MS(tick), ..Clock::default() };
+        let clock = Clock { rtt_tick: MS(tick), ..Clock::default() };
         let mut line = Line::syn_sent(&Config { clock, min_rto: MS(1), ..plain() });
         line.at(150);
         line.receives(syn_ack());

@@ -3,7 +3,7 @@
 mod common;
 
 use common::line::*;
-use driftway_base::{Act, Duration, Release, Setting};
+use driftway_base::{Act, Duration, Release, Assign};
 use driftway_tcp::{Config, RecoveryKind};
 
 const MS: fn(u64) -> Duration = Duration::from_millis;
@@ -126,10 +126,10 @@ fn duplicates_mean_nothing() {
 fn frozen_each_timer_keeps_what_was_left_of_it() {
     let mut line = spaced();
     line.at(900);
-    let (cwnd, release) = (Setting::Keep, Release::Resume);
-    line.acts(Act::Hold { probe: None, step_back: false, freeze_timers: true, cwnd, release });
+    let (cwnd, release) = (Assign::Keep, Release::Resume);
+    line.acts(Act::Hold { probe: None, rewind_snd_nxt: false, freeze_timers: true, cwnd, release });
     line.quiet_until(10_900);
-    line.acts(Act::Resume { cwnd: Setting::Keep, ssthresh: Setting::Keep, rto: Setting::Keep });
+    line.acts(Act::Resume { cwnd: Assign::Keep, ssthresh: Assign::Keep, rto: Assign::Keep });
     for (n, range) in ["1..1001", "1001..2001", "2001..3001", "3001..4001"].iter().enumerate() {
         let due = 11_100 + 200 * n as u64;
         line.quiet_until(due - 1);
@@ -144,10 +144,10 @@ fn frozen_each_timer_keeps_what_was_left_of_it() {
 fn a_hold_that_ends_starts_all_timers_anew() {
     let mut line = spaced();
     line.at(900);
-    let (cwnd, release) = (Setting::Keep, Release::Resume);
-    line.acts(Act::Hold { probe: None, step_back: false, freeze_timers: false, cwnd, release });
+    let (cwnd, release) = (Assign::Keep, Release::Resume);
+    line.acts(Act::Hold { probe: None, rewind_snd_nxt: false, freeze_timers: false, cwnd, release });
     line.quiet_until(10_900);
-    line.acts(Act::Resume { cwnd: Setting::Keep, ssthresh: Setting::Keep, rto: Setting::Keep });
+    line.acts(Act::Resume { cwnd: Assign::Keep, ssthresh: Assign::Keep, rto: Assign::Keep });
     line.quiet_until(11_899);
     line.at(11_900);
     line.sends(["1..1001", "1001..2001", "2001..3001", "3001..4001"]);

@@ -4,7 +4,7 @@ mod common;
 
 use common::{Fate, MS, Pair, Wire};
 use driftway_base::{Instant, RandomStream};
-use driftway_tcp::{Config, Event, State, pairs};
+use driftway_tcp::{Config, Event, State, recovery_growth_pairs};
 
 fn config(recovery: driftway_tcp::RecoveryKind, growth: driftway_tcp::GrowthKind) -> Config {
     Config {
@@ -19,17 +19,17 @@ fn config(recovery: driftway_tcp::RecoveryKind, growth: driftway_tcp::GrowthKind
 /// Loses, duplicates and delays at random.
 fn bad_wire(seed: u64) -> Wire {
     let mut random = RandomStream::new(seed, "bad-wire", 0);
-    Box::new(move |_, _, _| match random.below(100) {
+    Box::new(move |_, _, _| match random.uniform_below(100) {
         0..4 => Fate::Lose,
-        4..6 => Fate::Twice(MS(50), MS(50 + random.below(100))),
-        6..10 => Fate::Deliver(MS(50 + random.below(60))),
+        4..6 => Fate::Twice(MS(50), MS(50 + random.uniform_below(100))),
+        6..10 => Fate::Deliver(MS(50 + random.uniform_below(60))),
         _ => Fate::Deliver(MS(50)),
     })
 }
 
 #[test]
 fn both_streams_arrive_whole_under_every_recovery() {
-    for (n, (recovery, growth)) in pairs().enumerate() {
+    for (n, (recovery, growth)) in recovery_growth_pairs().enumerate() {
         for timestamps in [false, true] {
             let config = Config {
                 timestamps,
@@ -59,7 +59,7 @@ fn both_streams_arrive_whole_under_every_recovery() {
 
 #[test]
 fn a_clean_wire_needs_no_retransmission() {
-    for (recovery, growth) in pairs() {
+    for (recovery, growth) in recovery_growth_pairs() {
         let config = config(recovery, growth);
         let mut pair = Pair::new(&config, &config);
         pair.ends[0].tcp.write(1_000_000);

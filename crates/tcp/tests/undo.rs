@@ -11,7 +11,7 @@ mod dsack;
 #[path = "undo/eifel.rs"]
 mod eifel;
 #[path = "undo/forward.rs"]
-mod forward;
+mod f_rto;
 #[path = "undo/signature.rs"]
 mod signature;
 
@@ -19,6 +19,6 @@ fn windows(line: &Line) -> (u32, u32) {
     (line.cwnd(), line.ssthresh())
 }
 
-fn undone(line: &Line) -> u64 {
+fn undo_count(line: &Line) -> u64 {
     line.tcp.stats().undone
 }

@@ -3,7 +3,7 @@
 mod common;
 
 use common::line::*;
-use driftway_base::{Act, Setting};
+use driftway_base::{Act, Assign};
 use driftway_tcp::{Config, GrowthKind};
 
 /// Segments of 1000 bytes and a window of so many of them to begin with.
@@ -13,7 +13,7 @@ fn config(initial_window: u32) -> Config {
 
 /// The next `count` segments are acknowledged one by one, 10 ms apart, by a peer with a window of
 /// `window` bytes; `acked` is what was acknowledged before, and after.
-fn acknowledges(line: &mut Line, acked: &mut u32, count: u32, window: u16) {
+fn receive_acks(line: &mut Line, acked: &mut u32, count: u32, window: u16) {
     for _ in 0..count {
         *acked += 1000;
         let next = (line.now.as_nanos() / 1_000_000) + 10;
@@ -32,16 +32,16 @@ fn bulk(config: &Config, window: u16) -> (Line, u32) {
 }
 
 /// Congestion avoidance with that window.
-fn avoids(line: &mut Line, cwnd: u32) {
-    let (cwnd, ssthresh) = (Setting::Value(cwnd), Setting::Value(2000));
-    line.acts(Act::Resume { cwnd, ssthresh, rto: Setting::Keep });
+fn enter_congestion_avoidance(line: &mut Line, cwnd: u32) {
+    let (cwnd, ssthresh) = (Assign::Value(cwnd), Assign::Value(2000));
+    line.acts(Act::Resume { cwnd, ssthresh, rto: Assign::Keep });
     line.sends_some();
 }
 
 #[test]
 fn slow_start_goes_to_twice_what_the_peers_window_lets_out() {
     let (mut line, mut acked) = bulk(&config(2), 8000);
-    acknowledges(&mut line, &mut acked, 100, 8000);
+    receive_acks(&mut line, &mut acked, 100, 8000);
     assert_eq!(line.cwnd(), 16_000);
 }
 
@@ -49,7 +49,7 @@ fn slow_start_goes_to_twice_what_the_peers_window_lets_out() {
 fn without_it_the_window_grows_for_ever() {
     let old = Config { window_validation: false, ..config(2) };
     let (mut line, mut acked) = bulk(&old, 8000);
-    acknowledges(&mut line, &mut acked, 100, 8000);
+    receive_acks(&mut line, &mut acked, 100, 8000);
     assert_eq!(line.cwnd(), 102_000);
 }
 
@@ -57,14 +57,14 @@ fn without_it_the_window_grows_for_ever() {
 fn congestion_avoidance_waits_until_the_window_is_full() {
     for growth in [GrowthKind::Reno, GrowthKind::Cubic] {
         let (mut line, mut acked) = bulk(&Config { growth, ..config(2) }, 8000);
-        acknowledges(&mut line, &mut acked, 20, 8000);
-        avoids(&mut line, 10_000);
-        acknowledges(&mut line, &mut acked, 100, 8000);
+        receive_acks(&mut line, &mut acked, 20, 8000);
+        enter_congestion_avoidance(&mut line, 10_000);
+        receive_acks(&mut line, &mut acked, 100, 8000);
         assert_eq!(line.cwnd(), 10_000, "{growth:?}: 8 of 10 segments are used");
         // The peer opens its window: ours is full, and grows by a segment a round trip.
-        acknowledges(&mut line, &mut acked, 12, 60_000);
+        receive_acks(&mut line, &mut acked, 12, 60_000);
         assert!((10_500..12_500).contains(&line.cwnd()), "{growth:?}: {}", line.cwnd());
-        acknowledges(&mut line, &mut acked, 50, 60_000);
+        receive_acks(&mut line, &mut acked, 50, 60_000);
         assert!(line.cwnd() > 12_500, "{growth:?}: {}", line.cwnd());
     }
 }
@@ -78,7 +78,7 @@ fn what_the_application_does_not_fill_does_not_grow() {
         for _ in 0..20 {
             line.writes(written * 1000);
             line.sends_some();
-            acknowledges(&mut line, &mut acked, written as u32, 60_000);
+            receive_acks(&mut line, &mut acked, written as u32, 60_000);
         }
         assert_eq!(line.cwnd(), expected, "{written} segments at a time");
     }
@@ -87,17 +87,17 @@ fn what_the_application_does_not_fill_does_not_grow() {
 #[test]
 fn growth_goes_on_when_the_application_fills_the_window_again() {
     let mut line = Line::established(&config(10));
-    avoids(&mut line, 10_000);
+    enter_congestion_avoidance(&mut line, 10_000);
     let mut acked = 1;
     for _ in 0..20 {
         line.writes(4000);
         line.sends_some();
-        acknowledges(&mut line, &mut acked, 4, 60_000);
+        receive_acks(&mut line, &mut acked, 4, 60_000);
     }
     assert_eq!(line.cwnd(), 10_000);
     line.writes(1_000_000);
     line.sends_some();
-    acknowledges(&mut line, &mut acked, 10, 60_000);
+    receive_acks(&mut line, &mut acked, 10, 60_000);
     assert!((10_900..=11_000).contains(&line.cwnd()), "{}", line.cwnd());
 }
 
@@ -106,7 +106,7 @@ fn a_round_trip_in_which_it_was_full_counts_to_its_end() {
     // The last segments of a burst are acknowledged after the application has nothing left.
     let mut line = Line::in_flight(&plain(), 8);
     let mut acked = 1;
-    acknowledges(&mut line, &mut acked, 8, 60_000);
+    receive_acks(&mut line, &mut acked, 8, 60_000);
     assert_eq!(line.cwnd(), 16_000);
 }
 
@@ -115,18 +115,18 @@ fn a_window_that_is_not_full_for_a_timeout_falls_half_the_way_to_what_is_used() 
     // RFC 2861 §3.1, as Linux has it.
     let mut line = Line::in_flight(&config(10), 10);
     let mut acked = 1;
-    acknowledges(&mut line, &mut acked, 10, 60_000);
+    receive_acks(&mut line, &mut acked, 10, 60_000);
     line.writes(20_000);
     line.sends_some();
-    acknowledges(&mut line, &mut acked, 20, 60_000);
+    receive_acks(&mut line, &mut acked, 20, 60_000);
     assert_eq!(line.cwnd(), 40_000);
-    avoids(&mut line, 40_000);
+    enter_congestion_avoidance(&mut line, 40_000);
     let mut windows = vec![];
     for _ in 0..8 {
         for _ in 0..4 {
             line.writes(12_000);
             line.sends_some();
-            acknowledges(&mut line, &mut acked, 12, 60_000);
+            receive_acks(&mut line, &mut acked, 12, 60_000);
             let next = line.now.as_nanos() / 1_000_000 + 130;
             line.quiet_until(next);
         }
@@ -144,12 +144,12 @@ fn a_window_that_is_not_full_for_a_timeout_falls_half_the_way_to_what_is_used() 
 fn what_the_peers_window_holds_back_keeps_the_window() {
     // As in Linux, whose sender has a full buffer then.
     let (mut line, mut acked) = bulk(&config(2), 60_000);
-    acknowledges(&mut line, &mut acked, 30, 60_000);
-    acknowledges(&mut line, &mut acked, 70, 8000);
+    receive_acks(&mut line, &mut acked, 30, 60_000);
+    receive_acks(&mut line, &mut acked, 70, 8000);
     let before = line.cwnd();
     assert!(before > 32_000);
     for _ in 0..500 {
-        acknowledges(&mut line, &mut acked, 1, 8000);
+        receive_acks(&mut line, &mut acked, 1, 8000);
     }
     assert_eq!(line.cwnd(), before);
 }

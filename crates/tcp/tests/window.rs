@@ -166,5 +166,5 @@ fn shifts_over_fourteen_count_as_fourteen() {
     line.receives(data(1, 1).window(3));
     line.sends_some();
     assert_eq!(line.tcp.view().peer_window.value(), Some(3 << 14));
-    assert_eq!(Config { receive_buffer: u32::MAX, ..config }.receive_shift(), 14);
+    assert_eq!(Config { receive_buffer: u32::MAX, ..config }.receive_window_shift(), 14);
 }

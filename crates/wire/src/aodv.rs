@@ -3,7 +3,7 @@
 use driftway_base::{FailedLink, Ipv4Addr};
 
 use crate::cursor::{Reader, Writer};
-use crate::udp::UDP_HEADER;
+use crate::udp::UDP_HEADER_LEN;
 use crate::{ConnList, DecodeError, EncodeError};
 
 /// The UDP port of AODV (RFC 3561 §8).
@@ -25,13 +25,13 @@ pub enum AodvMessage {
     ReplyAck,
     /// What was lost of connections, on its way to their ends (yu-2004 §4.2). RFC 3561 knows no such
     /// message.
-    Losses(AodvLosses),
+    LossNotification(AodvLossNotification),
 }
 
 /// What a node has lost of the connections of one source. Ours: 4 bytes of type and three reserved
 /// ones, the ends of the link that failed and who says so, then the list to the datagram's end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct AodvLosses {
+pub struct AodvLossNotification {
     /// The link; where none failed, its far end is the destination that has no route.
     pub link: FailedLink,
     /// Who says so.
@@ -76,7 +76,7 @@ pub struct AodvReply {
     /// A: an RREP-ACK is wanted.
     pub ack_required: bool,
     /// For multicast, 5 bits.
-    pub prefix: u8,
+    pub prefix_size: u8,
     /// Hops to the destination.
     pub hops: u8,
     /// To whom it is a way.
@@ -125,7 +125,7 @@ const REPLY: u8 = 2;
 const ERROR: u8 = 3;
 const REPLY_ACK: u8 = 4;
 /// No type of RFC 3561's, nor of a draft after it.
-const LOSSES: u8 = 128;
+const LOSS_NOTIFICATION: u8 = 128;
 
 // The second byte of a message.
 const JOIN: u8 = 0x80;
@@ -156,14 +156,14 @@ impl AodvMessage {
         to.u16(AODV_PORT)?;
         to.u16(AODV_PORT)?;
         // 140 bytes at most.
-        to.u16((UDP_HEADER + self.size()) as u16)?;
+        to.u16((UDP_HEADER_LEN + self.size()) as u16)?;
         to.u16(0)?;
         match self {
             Self::Request(request) => request.write(to),
             Self::Reply(reply) => reply.write(to),
             Self::Error(error) => error.write(to),
             Self::ReplyAck => to.bytes(&[REPLY_ACK, 0]),
-            Self::Losses(losses) => losses.write(to),
+            Self::LossNotification(losses) => losses.write(to),
         }
     }
 
@@ -182,7 +182,7 @@ impl AodvMessage {
             }
             ERROR => AodvError::read(&mut from).map(Self::Error),
             REPLY_ACK => from.u8().map(|_reserved| Self::ReplyAck),
-            LOSSES => AodvLosses::read(from).map(Self::Losses),
+            LOSS_NOTIFICATION => AodvLossNotification::read(from).map(Self::LossNotification),
             kind => Err(DecodeError::AodvMessage { kind }),
         }
     }
@@ -194,7 +194,7 @@ impl AodvMessage {
             Self::Reply(reply) => 20 + timestamp_size(reply.timestamp),
             Self::Error(error) => 4 + 8 * error.len as u32,
             Self::ReplyAck => 2,
-            Self::Losses(losses) => 16 + losses.list.len() as u32,
+            Self::LossNotification(losses) => 16 + losses.list.len() as u32,
         }
     }
 }
@@ -217,7 +217,7 @@ fn read_extensions(mut from: Reader<'_>) -> Result<Option<u64>, DecodeError> {
         let (kind, len) = (from.u8()?, from.u8()?);
         let mut data = Reader(from.slice(usize::from(len))?);
         if kind == TIMESTAMP && len == TIMESTAMP_LEN {
-            timestamp = Some(u64::from_be_bytes(data.take()?));
+            timestamp = Some(u64::from_be_bytes(data.read_array()?));
         } else if kind >= MANDATORY_EXTENSION {
             return Err(DecodeError::AodvExtension { kind });
         }
@@ -242,7 +242,7 @@ impl AodvRequest {
     }
 
     fn read(from: &mut Reader<'_>) -> Result<Self, DecodeError> {
-        let [flags, _reserved, hops] = from.take()?;
+        let [flags, _reserved, hops] = from.read_array()?;
         let (id, destination, destination_seq) = (from.u32()?, from.address()?, from.u32()?);
         Ok(Self {
             join: flags & JOIN != 0,
@@ -263,7 +263,7 @@ impl AodvRequest {
 impl AodvReply {
     fn write(&self, to: &mut Writer<'_>) -> Result<(), EncodeError> {
         let flags = flag(self.repair, REPAIR_REPLY) | flag(self.ack_required, ACK_REQUIRED);
-        to.bytes(&[REPLY, flags, self.prefix & PREFIX, self.hops])?;
+        to.bytes(&[REPLY, flags, self.prefix_size & PREFIX, self.hops])?;
         to.u32(self.destination.to_bits())?;
         to.u32(self.destination_seq)?;
         to.u32(self.originator.to_bits())?;
@@ -272,11 +272,11 @@ impl AodvReply {
     }
 
     fn read(from: &mut Reader<'_>) -> Result<Self, DecodeError> {
-        let [flags, prefix, hops] = from.take()?;
+        let [flags, prefix, hops] = from.read_array()?;
         Ok(Self {
             repair: flags & REPAIR_REPLY != 0,
             ack_required: flags & ACK_REQUIRED != 0,
-            prefix: prefix & PREFIX,
+            prefix_size: prefix & PREFIX,
             hops,
             destination: from.address()?,
             destination_seq: from.u32()?,
@@ -287,9 +287,9 @@ impl AodvReply {
     }
 }
 
-impl AodvLosses {
+impl AodvLossNotification {
     fn write(&self, to: &mut Writer<'_>) -> Result<(), EncodeError> {
-        to.bytes(&[LOSSES, 0, 0, 0])?;
+        to.bytes(&[LOSS_NOTIFICATION, 0, 0, 0])?;
         for address in [self.link.from, self.link.to, self.reporter] {
             to.u32(address.to_bits())?;
         }
@@ -297,11 +297,11 @@ impl AodvLosses {
     }
 
     fn read(mut from: Reader<'_>) -> Result<Self, DecodeError> {
-        let _reserved: [u8; 3] = from.take()?;
+        let _reserved: [u8; 3] = from.read_array()?;
         let link = FailedLink { from: from.address()?, to: from.address()? };
         let reporter = from.address()?;
         let list =
-            ConnList::decode(from.0).map_err(|_| DecodeError::AodvMessage { kind: LOSSES })?;
+            ConnList::decode(from.0).map_err(|_| DecodeError::AodvMessage { kind: LOSS_NOTIFICATION })?;
         Ok(Self { link, reporter, list })
     }
 }
@@ -317,7 +317,7 @@ impl AodvError {
     }
 
     fn read(from: &mut Reader<'_>) -> Result<Self, DecodeError> {
-        let [flags, _reserved, count] = from.take()?;
+        let [flags, _reserved, count] = from.read_array()?;
         let mut error = Self::new(flags & NO_DELETE != 0);
         // RFC 3561 §5.3: at least one.
         if count == 0 || usize::from(count) > AODV_UNREACHABLE_MAX {

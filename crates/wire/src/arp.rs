@@ -113,8 +113,8 @@ impl ArpMessage {
         if (hardware, protocol, hardware_len, protocol_len) != ours {
             return Err(DecodeError::ArpMessage { operation: kind });
         }
-        let (sender_hardware, sender) = (HardwareAddr(from.take()?), from.address()?);
-        let (target_hardware, target) = (HardwareAddr(from.take()?), from.address()?);
+        let (sender_hardware, sender) = (HardwareAddr(from.read_array()?), from.address()?);
+        let (target_hardware, target) = (HardwareAddr(from.read_array()?), from.address()?);
         Ok(Self { operation, sender_hardware, sender, target_hardware, target })
     }
 }

@@ -4,9 +4,9 @@ use core::fmt;
 
 use crate::checksum::Checksum;
 use crate::cursor::{Writer, set_checksum};
-use crate::ip::{ICMP, NO_NEXT_HEADER, ReadHeader, TCP, UDP};
+use crate::ip::{ICMP, NO_NEXT_HEADER, ParsedHeader, TCP, UDP};
 use crate::{
-    AODV_PORT, AodvMessage, Body, DSR, DsrHeader, IcmpMessage, IpHeader, Packet, Payload, Routed,
+    AODV_PORT, AodvMessage, Body, DSR_PROTOCOL, DsrHeader, IcmpMessage, IpHeader, Packet, Payload, RoutedPacket,
     TcpSegment, UdpDatagram,
 };
 
@@ -154,18 +154,18 @@ impl Packet {
         buf: &mut [u8],
         fill: impl FnOnce(Payload, &mut [u8]),
     ) -> Result<usize, EncodeError> {
-        self.encode_behind(None, buf, fill)
+        self.encode_with_dsr(None, buf, fill)
     }
 
     /// The same, with a DSR header between the IP header and the rest.
-    fn encode_behind(
+    fn encode_with_dsr(
         &self,
         dsr: Option<&DsrHeader>,
         buf: &mut [u8],
         fill: impl FnOnce(Payload, &mut [u8]),
     ) -> Result<usize, EncodeError> {
         if let Body::Tcp(TcpSegment { options, .. }) = &self.body
-            && !options.fit()
+            && !options.fits_header()
         {
             return Err(EncodeError::TcpOptionsTooLong { len: options.len() });
         }
@@ -173,7 +173,7 @@ impl Packet {
         let len = self.len().saturating_add(dsr.map_or(0, DsrHeader::size));
         let total_len = u16::try_from(len).map_err(|_| EncodeError::TooLong { len })?;
         let mut packet = Writer::new(buf, usize::from(total_len))?;
-        let protocol = if dsr.is_some() { DSR } else { self.protocol() };
+        let protocol = if dsr.is_some() { DSR_PROTOCOL } else { self.protocol() };
         self.ip.write(total_len, protocol, &mut packet)?;
         if let Some(dsr) = dsr {
             dsr.write(self.protocol(), &mut packet)?;
@@ -186,7 +186,7 @@ impl Packet {
             Body::Udp(datagram) => datagram.write(&mut to)?,
             Body::Icmp(message) => message.write(&mut to)?,
             Body::Aodv(message) => message.write(&mut to)?,
-            Body::Nothing => {}
+            Body::NoNextHeader => {}
         }
         let payload = self.payload();
         if !payload.is_empty() {
@@ -199,7 +199,7 @@ impl Packet {
             Body::Udp(_) | Body::Aodv(_) => {
                 set_checksum(body, 6, if checksum == 0 { 0xffff } else { checksum });
             }
-            Body::Nothing => {}
+            Body::NoNextHeader => {}
             Body::Icmp(_) => set_checksum(body, 2, checksum),
         }
         Ok(usize::from(total_len))
@@ -212,7 +212,7 @@ impl Packet {
     /// If the bytes are not a whole packet with right checksums in a protocol that we speak. Never
     /// panics.
     pub fn decode(bytes: &[u8]) -> Result<Decoded<'_>, DecodeError> {
-        let (ip, protocol, body) = read_whole(bytes)?;
+        let (ip, protocol, body) = read_unfragmented(bytes)?;
         let (body, payload) = read_body(&ip, protocol, body)?;
         Ok(Decoded { packet: Packet { ip, body }, payload })
     }
@@ -230,7 +230,7 @@ impl IpHeader {
     }
 }
 
-impl Routed {
+impl RoutedPacket {
     /// Writes the packet's bytes as [`Packet::encode`] does, with its DSR header; what
     /// [`padding`](Self::padding) stands for is in no header and not written.
     ///
@@ -241,7 +241,7 @@ impl Routed {
         buf: &mut [u8],
         fill: impl FnOnce(Payload, &mut [u8]),
     ) -> Result<usize, EncodeError> {
-        self.packet.encode_behind(self.dsr.as_ref(), buf, fill)
+        self.packet.encode_with_dsr(self.dsr.as_ref(), buf, fill)
     }
 
     /// Reads the packet that `bytes` begin with, and the bytes of its payload.
@@ -249,21 +249,21 @@ impl Routed {
     /// # Errors
     /// As for [`Packet::decode`].
     pub fn decode(bytes: &[u8]) -> Result<(Self, &[u8]), DecodeError> {
-        let (ip, protocol, rest) = read_whole(bytes)?;
+        let (ip, protocol, rest) = read_unfragmented(bytes)?;
         let (dsr, protocol, rest) = match protocol {
-            DSR => {
+            DSR_PROTOCOL => {
                 let (header, protocol, rest) = DsrHeader::read(rest)?;
                 ((header != DsrHeader::default()).then_some(header), protocol, rest)
             }
             _ => (None, protocol, rest),
         };
         let (body, payload) = read_body(&ip, protocol, rest)?;
-        Ok((Self { packet: Packet { ip, body }, dsr, padding: 0 }, payload))
+        Ok((Self { packet: Packet { ip, body }, dsr, size_adjustment: 0 }, payload))
     }
 }
 
 /// An IP header, the protocol number of what follows, and that.
-fn read_whole(bytes: &[u8]) -> Result<(IpHeader, u8, &[u8]), DecodeError> {
+fn read_unfragmented(bytes: &[u8]) -> Result<(IpHeader, u8, &[u8]), DecodeError> {
     let (read, body) = read_header(bytes)?;
     if read.more_fragments || read.fragment_offset != 0 {
         return Err(DecodeError::Fragment);
@@ -272,8 +272,8 @@ fn read_whole(bytes: &[u8]) -> Result<(IpHeader, u8, &[u8]), DecodeError> {
 }
 
 /// A right header, and all that follows it in its packet.
-fn read_header(bytes: &[u8]) -> Result<(ReadHeader, &[u8]), DecodeError> {
-    let read = ReadHeader::read(bytes)?;
+fn read_header(bytes: &[u8]) -> Result<(ParsedHeader, &[u8]), DecodeError> {
+    let read = ParsedHeader::read(bytes)?;
     let (header_bytes, _) = bytes.split_at_checked(read.len).ok_or(DecodeError::Truncated)?;
     if Checksum::default().add(header_bytes).finish() != 0 {
         return Err(DecodeError::HeaderChecksum);
@@ -303,7 +303,7 @@ fn read_body<'a>(
             (Body::Tcp(segment), payload)
         }
         UDP => {
-            let (datagram, has_checksum) = UdpDatagram::frame(body)?;
+            let (datagram, has_checksum) = UdpDatagram::delimit(body)?;
             if has_checksum {
                 check(datagram)?;
             }
@@ -318,7 +318,7 @@ fn read_body<'a>(
             let (message, payload) = IcmpMessage::read(body)?;
             (Body::Icmp(message), payload)
         }
-        NO_NEXT_HEADER => (Body::Nothing, [].as_slice()),
+        NO_NEXT_HEADER => (Body::NoNextHeader, [].as_slice()),
         other => return Err(DecodeError::Protocol(other)),
     })
 }

@@ -48,16 +48,16 @@ use driftway_base::{Endpoint, FlowKey, Seq};
 
 use crate::cursor::{Reader, Writer};
 use crate::{
-    Body, DecodeError, DsrHeader, DsrOption, EncodeError, IpHeader, Nodes, Packet, TcpFlags,
+    Body, DecodeError, DsrHeader, DsrOption, EncodeError, IpHeader, AddressList, Packet, TcpFlags,
     TcpSegment, Timestamps,
 };
 
 /// The type of DSR's option: RFC 4728 leaves it free, and its bits say that a node which does not know
 /// it does nothing about it.
-pub const CONN_LIST: u8 = 30;
+pub const CONN_LIST_OPTION: u8 = 30;
 /// The type of the option in which a packet lists the nodes that have salvaged it (yu-2004 §4.3.1, the
 /// extension): addresses, the last but one first; the last one is where its source route begins.
-pub const SALVAGERS: u8 = 29;
+pub const SALVAGERS_OPTION: u8 = 29;
 
 /// The most bytes of a list: as many as a header has room for in memory, less the option's own two.
 pub const CONN_LIST_MAX: usize = 68;
@@ -66,21 +66,21 @@ pub const CONN_LIST_MAX: usize = 68;
 pub const RELAYS_MAX: usize = 8;
 
 /// Without relays, runs and what an acknowledgment has.
-const FIXED: usize = 14;
-const RUN: usize = 7;
-const ACK: usize = 10;
-const TIMESTAMPS: usize = 8;
+const ENTRY_FIXED_LEN: usize = 14;
+const RUN_LEN: usize = 7;
+const ACK_LEN: usize = 10;
+const TIMESTAMPS_LEN: usize = 8;
 
 /// The most runs of an entry: as many as there is room for.
-const RUNS_MAX: usize = (CONN_LIST_MAX - FIXED) / RUN;
+const RUNS_MAX: usize = (CONN_LIST_MAX - ENTRY_FIXED_LEN) / RUN_LEN;
 
 const IS_ACK: u8 = 0x80;
-const MARK: u8 = 0x40;
+const SALVAGED_OR_SENT: u8 = 0x40;
 const HAS_TIMESTAMPS: u8 = 0x20;
-const ECHO: u8 = 0x10;
-const RELAYS: u8 = 0x0f;
+const HAS_ECE: u8 = 0x10;
+const RELAY_COUNT: u8 = 0x0f;
 
-const MALFORMED: DecodeError = DecodeError::DsrOption { kind: CONN_LIST };
+const MALFORMED: DecodeError = DecodeError::DsrOption { kind: CONN_LIST_OPTION };
 
 /// An entry of a list: what one connection has lost on a link, in one direction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -88,7 +88,7 @@ pub struct ConnInfo {
     /// The connection, in the direction of the packets.
     pub flow: FlowKey,
     /// Nodes that can pass the news on towards the packets' source; the first is the next.
-    pub relays: Nodes,
+    pub relays: AddressList,
     /// The packets.
     pub packets: ConnPackets,
 }
@@ -101,22 +101,22 @@ pub enum ConnPackets {
         /// It has another route; else it is lost.
         salvaged: bool,
         /// What it was.
-        runs: Runs,
+        runs: SegmentRuns,
     },
     /// Acknowledgments without data, lost.
     Acks {
         /// One of them has been sent again.
-        sent: bool,
+        ack_sent: bool,
         /// How many are lost; 255 stands for more, too.
         count: u8,
         /// The highest.
-        highest: Ack,
+        highest: LostAck,
     },
 }
 
 /// Segments of one length that follow each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub struct Run {
+pub struct SegmentRun {
     /// Where the first begins.
     pub start: Seq,
     /// How many sequence numbers each has.
@@ -127,14 +127,14 @@ pub struct Run {
 
 /// Runs of segments, in the order in which they were added.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub struct Runs {
-    list: [Run; RUNS_MAX],
+pub struct SegmentRuns {
+    list: [SegmentRun; RUNS_MAX],
     len: u8,
 }
 
 /// What has to be known of an acknowledgment to send it again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Ack {
+pub struct LostAck {
     /// Its sequence number.
     pub seq: Seq,
     /// What it acknowledges.
@@ -147,7 +147,7 @@ pub struct Ack {
     pub ece: bool,
 }
 
-impl Runs {
+impl SegmentRuns {
     /// Adds a segment, `false` if there is no room. One without a sequence number is none.
     pub fn push(&mut self, start: Seq, len: u16) -> bool {
         if len == 0 {
@@ -162,10 +162,10 @@ impl Runs {
             last.count += 1;
             return true;
         }
-        self.add(Run { start, len, count: 1 })
+        self.push_run(SegmentRun { start, len, count: 1 })
     }
 
-    fn add(&mut self, run: Run) -> bool {
+    fn push_run(&mut self, run: SegmentRun) -> bool {
         let Some(free) = self.list.get_mut(usize::from(self.len)) else { return false };
         *free = run;
         self.len += 1;
@@ -173,7 +173,7 @@ impl Runs {
     }
 
     /// The runs.
-    pub fn as_slice(&self) -> &[Run] {
+    pub fn as_slice(&self) -> &[SegmentRun] {
         self.list.get(..usize::from(self.len)).unwrap_or_default()
     }
 
@@ -185,7 +185,7 @@ impl Runs {
     }
 }
 
-impl Run {
+impl SegmentRun {
     /// One past its last sequence number.
     pub fn end(&self) -> Seq {
         self.start + u32::from(self.len) * u32::from(self.count)
@@ -195,7 +195,7 @@ impl Run {
 impl ConnInfo {
     /// What is to be said of a packet of TCP's; `None`: it is none, or neither data nor an
     /// acknowledgment.
-    pub fn of(packet: &Packet, salvaged: bool) -> Option<Self> {
+    pub fn from_packet(packet: &Packet, salvaged: bool) -> Option<Self> {
         let Body::Tcp(segment) = &packet.body else { return None };
         if segment.flags.contains(TcpFlags::RST) {
             return None;
@@ -205,28 +205,28 @@ impl ConnInfo {
             destination: Endpoint::new(packet.ip.destination, segment.destination_port),
         };
         let packets = if segment.sequence_len() > 0 {
-            let mut runs = Runs::default();
+            let mut runs = SegmentRuns::default();
             let len = u16::try_from(segment.sequence_len()).ok()?;
             runs.push(segment.seq, len);
             ConnPackets::Data { salvaged, runs }
         } else if segment.flags.contains(TcpFlags::ACK) {
-            let highest = Ack {
+            let highest = LostAck {
                 seq: segment.seq,
                 ack: segment.ack,
                 window: segment.window,
                 timestamps: segment.options.timestamps,
                 ece: segment.flags.contains(TcpFlags::ECE),
             };
-            ConnPackets::Acks { sent: false, count: 1, highest }
+            ConnPackets::Acks { ack_sent: false, count: 1, highest }
         } else {
             return None;
         };
-        Some(Self { flow, relays: Nodes::EMPTY, packets })
+        Some(Self { flow, relays: AddressList::EMPTY, packets })
     }
 
     /// Takes what `other` says of the same connection into this entry; `false`: it says something
     /// else, or there is no room.
-    pub fn join(&mut self, other: &Self) -> bool {
+    pub fn merge(&mut self, other: &Self) -> bool {
         if (self.flow, self.relays) != (other.flow, other.relays) {
             return false;
         }
@@ -243,8 +243,8 @@ impl ConnInfo {
                 fits
             }
             (
-                ConnPackets::Acks { sent: false, count, highest },
-                ConnPackets::Acks { sent: false, count: more, highest: other },
+                ConnPackets::Acks { ack_sent: false, count, highest },
+                ConnPackets::Acks { ack_sent: false, count: more, highest: other },
             ) => {
                 *count = count.saturating_add(*more);
                 if other.ack.at_or_after(highest.ack) {
@@ -258,8 +258,8 @@ impl ConnInfo {
 
     /// The acknowledgment to be sent again (yu-2004 §4.3.2), from and to the ends of the connection,
     /// any node that sends it; `None`: there is none, or one is on its way.
-    pub fn renewed_ack(&self) -> Option<Packet> {
-        let ConnPackets::Acks { sent: false, highest, .. } = self.packets else { return None };
+    pub fn ack_to_resend(&self) -> Option<Packet> {
+        let ConnPackets::Acks { ack_sent: false, highest, .. } = self.packets else { return None };
         let FlowKey { source, destination } = self.flow;
         let mut segment = TcpSegment {
             source_port: source.port,
@@ -279,35 +279,35 @@ impl ConnInfo {
     }
 
     /// Notes that an acknowledgment has been sent again.
-    pub const fn note_sent(&mut self) {
-        if let ConnPackets::Acks { sent, .. } = &mut self.packets {
+    pub const fn mark_ack_sent(&mut self) {
+        if let ConnPackets::Acks { ack_sent: sent, .. } = &mut self.packets {
             *sent = true;
         }
     }
 
     /// Its length (bytes).
     fn size(&self) -> usize {
-        FIXED
+        ENTRY_FIXED_LEN
             + 4 * self.relays.len()
             + match &self.packets {
-                ConnPackets::Data { runs, .. } => RUN * runs.as_slice().len(),
+                ConnPackets::Data { runs, .. } => RUN_LEN * runs.as_slice().len(),
                 ConnPackets::Acks { highest, .. } => {
-                    ACK + if highest.timestamps.is_some() { TIMESTAMPS } else { 0 }
+                    ACK_LEN + if highest.timestamps.is_some() { TIMESTAMPS_LEN } else { 0 }
                 }
             }
     }
 
     fn write(&self, to: &mut Writer<'_>) -> Result<(), EncodeError> {
-        let mut flags = self.relays.len() as u8 & RELAYS;
+        let mut flags = self.relays.len() as u8 & RELAY_COUNT;
         let count = match &self.packets {
             ConnPackets::Data { salvaged, runs } => {
-                flags |= if *salvaged { MARK } else { 0 };
+                flags |= if *salvaged { SALVAGED_OR_SENT } else { 0 };
                 runs.len
             }
-            ConnPackets::Acks { sent, count, highest } => {
-                flags |= IS_ACK | if *sent { MARK } else { 0 };
+            ConnPackets::Acks { ack_sent: sent, count, highest } => {
+                flags |= IS_ACK | if *sent { SALVAGED_OR_SENT } else { 0 };
                 flags |= if highest.timestamps.is_some() { HAS_TIMESTAMPS } else { 0 };
-                flags |= if highest.ece { ECHO } else { 0 };
+                flags |= if highest.ece { HAS_ECE } else { 0 };
                 *count
             }
         };
@@ -341,29 +341,29 @@ impl ConnInfo {
     }
 
     fn read(from: &mut Reader<'_>) -> Result<Self, DecodeError> {
-        let [flags, count] = from.take()?;
+        let [flags, count] = from.read_array()?;
         let source_port = from.u16()?;
         let (source, destination) = (from.address()?, from.address()?);
         let flow = FlowKey {
             source: Endpoint::new(source, source_port),
             destination: Endpoint::new(destination, from.u16()?),
         };
-        let mut relays = Nodes::EMPTY;
-        if usize::from(flags & RELAYS) > RELAYS_MAX {
+        let mut relays = AddressList::EMPTY;
+        if usize::from(flags & RELAY_COUNT) > RELAYS_MAX {
             return Err(MALFORMED);
         }
-        for _ in 0..flags & RELAYS {
+        for _ in 0..flags & RELAY_COUNT {
             relays.push(from.address()?);
         }
-        let marked = flags & MARK != 0;
+        let marked = flags & SALVAGED_OR_SENT != 0;
         let packets = if flags & IS_ACK == 0 {
-            let mut runs = Runs::default();
-            if flags & (HAS_TIMESTAMPS | ECHO) != 0 || count == 0 {
+            let mut runs = SegmentRuns::default();
+            if flags & (HAS_TIMESTAMPS | HAS_ECE) != 0 || count == 0 {
                 return Err(MALFORMED);
             }
             for _ in 0..count {
-                let run = Run { start: Seq(from.u32()?), len: from.u16()?, count: from.u8()? };
-                if run.len == 0 || run.count == 0 || !runs.add(run) {
+                let run = SegmentRun { start: Seq(from.u32()?), len: from.u16()?, count: from.u8()? };
+                if run.len == 0 || run.count == 0 || !runs.push_run(run) {
                     return Err(MALFORMED);
                 }
             }
@@ -375,8 +375,8 @@ impl ConnInfo {
             } else {
                 Some(Timestamps { value: from.u32()?, echo: from.u32()? })
             };
-            let highest = Ack { seq, ack, window, timestamps, ece: flags & ECHO != 0 };
-            ConnPackets::Acks { sent: marked, count, highest }
+            let highest = LostAck { seq, ack, window, timestamps, ece: flags & HAS_ECE != 0 };
+            ConnPackets::Acks { ack_sent: marked, count, highest }
         };
         Ok(Self { flow, relays, packets })
     }
@@ -467,30 +467,30 @@ impl ConnList {
 impl DsrHeader {
     /// Its connection list; one that makes no sense is none.
     pub fn conn_list(&self) -> Option<ConnList> {
-        self.more().find_map(|option| match option {
-            DsrOption::Other { kind: CONN_LIST, data } => ConnList::decode(data).ok(),
+        self.extra_options().find_map(|option| match option {
+            DsrOption::Other { kind: CONN_LIST_OPTION, data } => ConnList::decode(data).ok(),
             _ => None,
         })
     }
 
     /// Has it a connection list, of whatever content?
     pub fn has_conn_list(&self) -> bool {
-        self.more().any(|option| matches!(option, DsrOption::Other { kind: CONN_LIST, .. }))
+        self.extra_options().any(|option| matches!(option, DsrOption::Other { kind: CONN_LIST_OPTION, .. }))
     }
 
     /// Puts this list in place of the one that it has; an empty one takes that out. `false` if there
     /// is no room.
     pub fn set_conn_list(&mut self, list: &ConnList) -> bool {
-        self.without(CONN_LIST);
-        list.is_empty() || self.add(DsrOption::Other { kind: CONN_LIST, data: list.as_bytes() })
+        self.remove_options(CONN_LIST_OPTION);
+        list.is_empty() || self.add_option(DsrOption::Other { kind: CONN_LIST_OPTION, data: list.as_bytes() })
     }
 
     /// The nodes that have salvaged the packet before the one at which its source route begins; the
     /// last of them first.
-    pub fn salvagers(&self) -> Nodes {
-        let mut nodes = Nodes::EMPTY;
-        for option in self.more() {
-            if let DsrOption::Other { kind: SALVAGERS, data } = option {
+    pub fn salvagers(&self) -> AddressList {
+        let mut nodes = AddressList::EMPTY;
+        for option in self.extra_options() {
+            if let DsrOption::Other { kind: SALVAGERS_OPTION, data } = option {
                 let mut from = Reader(data);
                 while let Ok(node) = from.address()
                     && nodes.len() < RELAYS_MAX
@@ -503,15 +503,15 @@ impl DsrHeader {
     }
 
     /// Lists these; `false` if there is no room.
-    pub fn set_salvagers(&mut self, nodes: &Nodes) -> bool {
-        self.without(SALVAGERS);
+    pub fn set_salvagers(&mut self, nodes: &AddressList) -> bool {
+        self.remove_options(SALVAGERS_OPTION);
         let mut bytes = [0; 4 * RELAYS_MAX];
         let len = 4 * nodes.len().min(RELAYS_MAX);
         for (place, node) in bytes.chunks_exact_mut(4).zip(nodes.as_slice()) {
             place.copy_from_slice(&node.octets());
         }
         let data = bytes.get(..len).unwrap_or_default();
-        data.is_empty() || self.add(DsrOption::Other { kind: SALVAGERS, data })
+        data.is_empty() || self.add_option(DsrOption::Other { kind: SALVAGERS_OPTION, data })
     }
 }
 
@@ -542,9 +542,9 @@ mod test {
     }
 
     fn joined(packets: &[Packet]) -> ConnInfo {
-        let mut infos = packets.iter().map(|packet| ConnInfo::of(packet, false).unwrap());
+        let mut infos = packets.iter().map(|packet| ConnInfo::from_packet(packet, false).unwrap());
         let mut first = infos.next().unwrap();
-        assert!(infos.all(|info| first.join(&info)));
+        assert!(infos.all(|info| first.merge(&info)));
         first
     }
 
@@ -563,36 +563,36 @@ mod test {
     #[test]
     fn of_acknowledgments_the_highest_is_kept_also_beyond_the_wrap() {
         let info = joined(&[packet(5, 0, u32::MAX - 10), packet(5, 0, 20), packet(5, 0, u32::MAX)]);
-        let ConnPackets::Acks { count: 3, highest, sent: false } = info.packets else {
+        let ConnPackets::Acks { count: 3, highest, ack_sent: false } = info.packets else {
             panic!("{info:?}")
         };
         assert_eq!(highest.ack, Seq(20));
-        let renewed = info.renewed_ack().unwrap();
+        let renewed = info.ack_to_resend().unwrap();
         assert_eq!(renewed, packet(5, 0, 20));
         let mut sent = info;
-        sent.note_sent();
-        assert_eq!(sent.renewed_ack(), None);
+        sent.mark_ack_sent();
+        assert_eq!(sent.ack_to_resend(), None);
     }
 
     #[test]
     fn data_and_acknowledgments_and_connections_are_entries_of_their_own() {
-        let mut data = ConnInfo::of(&packet(0, 100, 5), false).unwrap();
-        assert!(!data.join(&ConnInfo::of(&packet(0, 0, 5), false).unwrap()));
-        assert!(!data.join(&ConnInfo::of(&packet(100, 100, 5), true).unwrap()));
+        let mut data = ConnInfo::from_packet(&packet(0, 100, 5), false).unwrap();
+        assert!(!data.merge(&ConnInfo::from_packet(&packet(0, 0, 5), false).unwrap()));
+        assert!(!data.merge(&ConnInfo::from_packet(&packet(100, 100, 5), true).unwrap()));
         let mut other = packet(100, 100, 5);
         other.ip.source = Ipv4Addr::new(10, 0, 0, 2);
-        assert!(!data.join(&ConnInfo::of(&other, false).unwrap()));
+        assert!(!data.merge(&ConnInfo::from_packet(&other, false).unwrap()));
         // A SYN takes a number; a RST is nobody's loss.
         let Body::Tcp(segment) = &mut other.body else { unreachable!() };
         segment.payload = Payload::EMPTY;
         segment.flags = TcpFlags::SYN;
         assert!(matches!(
-            ConnInfo::of(&other, false).unwrap().packets,
-            ConnPackets::Data { runs, .. } if runs.as_slice() == [Run { start: Seq(100), len: 1, count: 1 }]
+            ConnInfo::from_packet(&other, false).unwrap().packets,
+            ConnPackets::Data { runs, .. } if runs.as_slice() == [SegmentRun { start: Seq(100), len: 1, count: 1 }]
         ));
         let Body::Tcp(segment) = &mut other.body else { unreachable!() };
         segment.flags = TcpFlags::RST.with(TcpFlags::ACK);
-        assert_eq!(ConnInfo::of(&other, false), None);
+        assert_eq!(ConnInfo::from_packet(&other, false), None);
     }
 
     #[test]
@@ -636,10 +636,10 @@ mod test {
     #[test]
     fn salvagers_are_listed() {
         let mut header = DsrHeader::default();
-        let nodes = Nodes::new(&[3, 4].map(|n| Ipv4Addr::new(10, 0, 0, n))).unwrap();
+        let nodes = AddressList::new(&[3, 4].map(|n| Ipv4Addr::new(10, 0, 0, n))).unwrap();
         assert!(header.set_salvagers(&nodes));
         assert_eq!((header.salvagers(), header.size()), (nodes, 4 + 12));
-        assert!(header.set_salvagers(&Nodes::EMPTY));
+        assert!(header.set_salvagers(&AddressList::EMPTY));
         assert_eq!(header, DsrHeader::default());
     }
 }

@@ -9,7 +9,7 @@ use crate::{DecodeError, EncodeError};
 pub(crate) struct Reader<'a>(pub(crate) &'a [u8]);
 
 impl<'a> Reader<'a> {
-    pub(crate) fn take<const N: usize>(&mut self) -> Result<[u8; N], DecodeError> {
+    pub(crate) fn read_array<const N: usize>(&mut self) -> Result<[u8; N], DecodeError> {
         let (taken, rest) = self.0.split_first_chunk().ok_or(DecodeError::Truncated)?;
         self.0 = rest;
         Ok(*taken)
@@ -20,13 +20,13 @@ impl<'a> Reader<'a> {
         Ok(taken)
     }
     pub(crate) fn u8(&mut self) -> Result<u8, DecodeError> {
-        self.take().map(u8::from_be_bytes)
+        self.read_array().map(u8::from_be_bytes)
     }
     pub(crate) fn u16(&mut self) -> Result<u16, DecodeError> {
-        self.take().map(u16::from_be_bytes)
+        self.read_array().map(u16::from_be_bytes)
     }
     pub(crate) fn u32(&mut self) -> Result<u32, DecodeError> {
-        self.take().map(u32::from_be_bytes)
+        self.read_array().map(u32::from_be_bytes)
     }
     pub(crate) fn address(&mut self) -> Result<Ipv4Addr, DecodeError> {
         self.u32().map(Ipv4Addr::from_bits)
@@ -35,28 +35,28 @@ impl<'a> Reader<'a> {
 
 /// The room that is left to write to.
 pub(crate) struct Writer<'a> {
-    room: &'a mut [u8],
-    needed: usize,
+    buffer: &'a mut [u8],
+    total_len: usize,
 }
 
 impl<'a> Writer<'a> {
     /// The first `needed` bytes of `buf`.
     pub(crate) fn new(buf: &'a mut [u8], needed: usize) -> Result<Self, EncodeError> {
         let room = buf.get_mut(..needed).ok_or(EncodeError::BufferTooSmall { needed })?;
-        Ok(Self { room, needed })
+        Ok(Self { buffer: room, total_len: needed })
     }
     /// The next `len` bytes, to be filled by somebody else.
     pub(crate) fn slice(&mut self, len: usize) -> Result<&'a mut [u8], EncodeError> {
-        let room = core::mem::take(&mut self.room);
+        let room = core::mem::take(&mut self.buffer);
         let (slice, rest) = room
             .split_at_mut_checked(len)
-            .ok_or(EncodeError::BufferTooSmall { needed: self.needed })?;
-        self.room = rest;
+            .ok_or(EncodeError::BufferTooSmall { needed: self.total_len })?;
+        self.buffer = rest;
         Ok(slice)
     }
     /// All that is left.
     pub(crate) fn rest(self) -> &'a mut [u8] {
-        self.room
+        self.buffer
     }
     pub(crate) fn bytes(&mut self, bytes: &[u8]) -> Result<(), EncodeError> {
         self.slice(bytes.len())?.copy_from_slice(bytes);

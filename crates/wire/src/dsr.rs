@@ -2,10 +2,10 @@
 
 use driftway_base::Ipv4Addr;
 
-use crate::DsrLead;
+use crate::DsrRequestOrOptions;
 
 /// The IP protocol number of DSR (RFC 4728 §9).
-pub const DSR: u8 = 48;
+pub const DSR_PROTOCOL: u8 = 48;
 
 /// The most addresses in one list, so that a header has a fixed size in memory (an option has room for
 /// some sixty): a reply lists all nodes but its initiator, so a route has 17.
@@ -16,24 +16,24 @@ pub const DSR_ERRORS_MAX: usize = 3;
 
 /// A list of nodes, in order.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub struct Nodes {
+pub struct AddressList {
     list: [Ipv4Addr; DSR_ROUTE_MAX],
     len: u8,
 }
 
-impl core::fmt::Debug for Nodes {
+impl core::fmt::Debug for AddressList {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         f.debug_list().entries(self.as_slice()).finish()
     }
 }
 
-impl Default for Nodes {
+impl Default for AddressList {
     fn default() -> Self {
         Self::EMPTY
     }
 }
 
-impl Nodes {
+impl AddressList {
     /// None.
     pub const EMPTY: Self = Self { list: [Ipv4Addr::UNSPECIFIED; DSR_ROUTE_MAX], len: 0 };
 
@@ -76,7 +76,7 @@ pub struct DsrHeader {
     /// The Flow State header (RFC 4728 §7.1).
     pub flow: Option<DsrFlow>,
     /// A Route Request, or further options.
-    pub lead: DsrLead,
+    pub request_or_options: DsrRequestOrOptions,
     /// RFC 4728 §6.3.
     pub reply: Option<DsrReply>,
     /// RFC 4728 §6.4, the newest first; the first `None` ends the list.
@@ -96,7 +96,7 @@ pub struct DsrRequest {
     /// To whom a way is wanted.
     pub target: Ipv4Addr,
     /// The nodes that it has passed, without its initiator.
-    pub route: Nodes,
+    pub route: AddressList,
 }
 
 /// Route Reply option.
@@ -106,7 +106,7 @@ pub struct DsrReply {
     pub last_hop_external: bool,
     /// The nodes behind the initiator of the request, the target being the last; the initiator is
     /// the packet's IP destination.
-    pub route: Nodes,
+    pub route: AddressList,
 }
 
 /// Route Error option of the type "node unreachable", or of one about flow state.
@@ -156,7 +156,7 @@ pub struct DsrSourceRoute {
     /// and 0 on the last hop.
     pub segments_left: u8,
     /// The intermediate nodes.
-    pub route: Nodes,
+    pub route: AddressList,
 }
 
 /// DSR Flow State header: the packet belongs to a flow (RFC 4728 §3.5). A packet with neither this
@@ -177,7 +177,7 @@ impl DsrHeader {
 
     /// Has it any option? Without one there is no Options header.
     pub fn has_options(&self) -> bool {
-        !matches!(self.lead, DsrLead::None)
+        !matches!(self.request_or_options, DsrRequestOrOptions::None)
             || self.reply.is_some()
             || self.errors().next().is_some()
             || self.timeout_s.is_some()
@@ -196,10 +196,10 @@ impl DsrHeader {
 
     /// The length of its options without padding.
     pub(crate) fn options_size(&self) -> u32 {
-        let lead = match &self.lead {
-            DsrLead::None => 0,
-            DsrLead::Request(request) => 8 + 4 * u32::from(request.route.len),
-            DsrLead::More(more) => more.as_bytes().len() as u32,
+        let lead = match &self.request_or_options {
+            DsrRequestOrOptions::None => 0,
+            DsrRequestOrOptions::Request(request) => 8 + 4 * u32::from(request.route.len),
+            DsrRequestOrOptions::ExtraOptions(more) => more.as_bytes().len() as u32,
         };
         let reply = self.reply.as_ref().map_or(0, |r| 3 + 4 * u32::from(r.route.len));
         let errors: u32 = self.errors().map(DsrError::size).sum();

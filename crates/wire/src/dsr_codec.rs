@@ -4,8 +4,8 @@ use driftway_base::Ipv4Addr;
 
 use crate::cursor::{Reader, Writer};
 use crate::{
-    DSR, DecodeError, DsrError, DsrErrorKind, DsrFlow, DsrHeader, DsrLead, DsrOption, DsrReply,
-    DsrRequest, DsrSourceRoute, EncodeError, Nodes,
+    DSR_PROTOCOL, DecodeError, DsrError, DsrErrorKind, DsrFlow, DsrHeader, DsrRequestOrOptions, DsrOption, DsrReply,
+    DsrRequest, DsrSourceRoute, EncodeError, AddressList,
 };
 
 // Option types (RFC 4728 §6.2 to §6.9, §7.2).
@@ -18,7 +18,7 @@ pub(crate) const TIMEOUT: u8 = 128;
 pub(crate) const PAD_1: u8 = 224;
 
 /// The two bits that say what is to be done with an unknown option: 11, the packet is dropped.
-const ACTION: u8 = 0x60;
+const UNKNOWN_OPTION_ACTION: u8 = 0x60;
 
 // Error types (RFC 4728 §6.4, §7.3).
 const NODE_UNREACHABLE: u8 = 1;
@@ -37,7 +37,7 @@ impl DsrHeader {
     pub(crate) fn write(&self, next: u8, to: &mut Writer<'_>) -> Result<(), EncodeError> {
         let has_options = self.has_options();
         if let Some(flow) = &self.flow {
-            to.u8(if has_options { DSR } else { next })?;
+            to.u8(if has_options { DSR_PROTOCOL } else { next })?;
             to.u8(FLOW_STATE | flow.hops.min(127))?;
             to.u16(flow.id)?;
         }
@@ -50,42 +50,42 @@ impl DsrHeader {
         let padded = options.next_multiple_of(4);
         to.u16(padded as u16)?;
         if let Some(request) = self.request() {
-            option(REQUEST, 6 + list_size(&request.route), to)?;
+            write_option_head(REQUEST, 6 + list_size(&request.route), to)?;
             to.u16(request.id)?;
             to.u32(request.target.to_bits())?;
-            list(&request.route, to)?;
+            write_list(&request.route, to)?;
         }
         if let Some(reply) = &self.reply {
-            option(REPLY, 1 + list_size(&reply.route), to)?;
+            write_option_head(REPLY, 1 + list_size(&reply.route), to)?;
             to.u8(if reply.last_hop_external { REPLY_LAST_EXTERNAL } else { 0 })?;
-            list(&reply.route, to)?;
+            write_list(&reply.route, to)?;
         }
         for error in self.errors() {
             error.write(to)?;
         }
-        if let DsrLead::More(more) = &self.lead {
+        if let DsrRequestOrOptions::ExtraOptions(more) = &self.request_or_options {
             let bytes = more.as_bytes();
             to.slice(bytes.len())?.copy_from_slice(bytes);
         }
         if let Some(timeout) = self.timeout_s {
-            option(TIMEOUT, 2, to)?;
+            write_option_head(TIMEOUT, 2, to)?;
             to.u16(timeout)?;
         }
         if let Some(route) = &self.source_route {
-            option(SOURCE_ROUTE, 2 + list_size(&route.route), to)?;
+            write_option_head(SOURCE_ROUTE, 2 + list_size(&route.route), to)?;
             let first = if route.first_hop_external { FIRST_EXTERNAL } else { 0 };
             let last = if route.last_hop_external { LAST_EXTERNAL } else { 0 };
             let counts =
                 u16::from(route.salvage.min(15)) << 6 | u16::from(route.segments_left.min(63));
             to.u16(first | last | counts)?;
-            list(&route.route, to)?;
+            write_list(&route.route, to)?;
         }
         // RFC 4728 §6.8: one octet has an option of its own.
         match padded - options {
             0 => Ok(()),
             1 => to.u8(PAD_1),
             n => {
-                option(PAD_N, n - 2, to)?;
+                write_option_head(PAD_N, n - 2, to)?;
                 (2..n).try_for_each(|_| to.u8(0))
             }
         }
@@ -99,7 +99,7 @@ impl DsrHeader {
         let (mut next, mut second) = (from.u8()?, from.u8()?);
         if second & FLOW_STATE != 0 {
             header.flow = Some(DsrFlow { hops: second & !FLOW_STATE, id: from.u16()? });
-            if next != DSR {
+            if next != DSR_PROTOCOL {
                 return Ok((header, next, from.0));
             }
             (next, second) = (from.u8()?, from.u8()?);
@@ -129,11 +129,11 @@ impl DsrHeader {
         match kind {
             REQUEST => {
                 // What a node need not know makes room; an error does not.
-                let errors = self.more().any(|more| matches!(more, DsrOption::Error(_)));
+                let errors = self.extra_options().any(|more| matches!(more, DsrOption::Error(_)));
                 once(self.request().is_none() && !errors)?;
                 let (id, target) = (from.u16().map_err(wrong)?, from.address().map_err(wrong)?);
                 let route = read_list(from).ok_or(DecodeError::DsrOption { kind })?;
-                self.lead = DsrLead::Request(DsrRequest { id, target, route });
+                self.request_or_options = DsrRequestOrOptions::Request(DsrRequest { id, target, route });
             }
             REPLY => {
                 once(self.reply.is_none())?;
@@ -144,7 +144,7 @@ impl DsrHeader {
             }
             ERROR => {
                 if let Some(error) = DsrError::read(from).map_err(wrong)? {
-                    once(self.add(DsrOption::Error(error)))?;
+                    once(self.add_option(DsrOption::Error(error)))?;
                 }
             }
             TIMEOUT => {
@@ -165,10 +165,10 @@ impl DsrHeader {
             }
             // RFC 4728 §8.1.6.
             _ => {
-                once(kind & ACTION != ACTION)?;
+                once(kind & UNKNOWN_OPTION_ACTION != UNKNOWN_OPTION_ACTION)?;
                 // Without room it is passed over.
-                if let Some(option) = DsrOption::of(kind, from.0) {
-                    self.add(option);
+                if let Some(option) = DsrOption::parse(kind, from.0) {
+                    self.add_option(option);
                 }
             }
         }
@@ -183,7 +183,7 @@ impl DsrError {
             DsrErrorKind::UnknownFlow { .. } => UNKNOWN_FLOW,
             DsrErrorKind::DefaultFlowUnknown { .. } => DEFAULT_FLOW_UNKNOWN,
         };
-        option(ERROR, self.size() - 2, to)?;
+        write_option_head(ERROR, self.size() - 2, to)?;
         to.u8(kind)?;
         to.u8(self.salvage.min(15))?;
         to.u32(self.source.to_bits())?;
@@ -216,23 +216,23 @@ impl DsrError {
     }
 }
 
-fn option(kind: u8, len: u32, to: &mut Writer<'_>) -> Result<(), EncodeError> {
+fn write_option_head(kind: u8, len: u32, to: &mut Writer<'_>) -> Result<(), EncodeError> {
     to.u8(kind)?;
     to.u8(len as u8)
 }
 
-const fn list_size(nodes: &Nodes) -> u32 {
+const fn list_size(nodes: &AddressList) -> u32 {
     4 * nodes.len() as u32
 }
 
-fn list(nodes: &Nodes, to: &mut Writer<'_>) -> Result<(), EncodeError> {
+fn write_list(nodes: &AddressList, to: &mut Writer<'_>) -> Result<(), EncodeError> {
     nodes.as_slice().iter().try_for_each(|node| to.u32(node.to_bits()))
 }
 
 /// All that is left; `None` if it is no list of addresses, or a longer one than we know.
-fn read_list(from: Reader<'_>) -> Option<Nodes> {
+fn read_list(from: Reader<'_>) -> Option<AddressList> {
     let (addresses, rest) = from.0.as_chunks::<4>();
-    let mut nodes = Nodes::EMPTY;
+    let mut nodes = AddressList::EMPTY;
     let all = addresses.iter().all(|octets| nodes.push(Ipv4Addr::from(*octets)));
     (all && rest.is_empty()).then_some(nodes)
 }

@@ -4,8 +4,8 @@
 use driftway_base::{Ecn, FailedLink, Ipv4Addr, Seq};
 
 use crate::cursor::{Reader, Writer};
-use crate::ip::ReadHeader;
-use crate::{Body, DecodeError, EncodeError, IPV4_HEADER, IpHeader, Packet, Payload};
+use crate::ip::ParsedHeader;
+use crate::{Body, DecodeError, EncodeError, IPV4_HEADER_LEN, IpHeader, Packet, Payload};
 
 // The types.
 const ECHO_REPLY: u8 = 0;
@@ -19,7 +19,7 @@ const FAILED: u8 = 0;
 const RESTORED: u8 = 1;
 
 /// An IP header without options and 8 bytes of what follows it.
-const QUOTATION: u32 = IPV4_HEADER + 8;
+const QUOTED_LEN: u32 = IPV4_HEADER_LEN + 8;
 
 /// The three bits of the service code point that RFC 791 called precedence.
 const PRECEDENCE: u8 = 0b111_000;
@@ -44,19 +44,19 @@ pub enum IcmpMessage {
         /// What cannot be reached: the code.
         code: UnreachableCode,
         /// The packet that could not be delivered.
-        quoted: Quoted,
+        quoted: QuotedPacket,
     },
     /// Source quench (type 4); obsolete by RFC 6633, spoken because liu-singh-2001 §III-A uses it.
     SourceQuench {
         /// The packet that met congestion.
-        quoted: Quoted,
+        quoted: QuotedPacket,
     },
     /// Time exceeded (type 11, code 0 in transit or 1 in reassembly).
     TimeExceeded {
         /// In reassembly, not in transit.
         reassembly: bool,
         /// The packet that was given up.
-        quoted: Quoted,
+        quoted: QuotedPacket,
     },
     /// Route failure notification, RFN (chandran-1998 §4): type 253, code 0. Both ends of the
     /// failed link come before the quotation, that of the failure point in the header's second
@@ -65,20 +65,20 @@ pub enum IcmpMessage {
         /// The link that failed.
         link: FailedLink,
         /// The packet that has no way.
-        quoted: Quoted,
+        quoted: QuotedPacket,
     },
     /// Route re-establishment notification, RRN (chandran-1998 §4): type 253, code 1.
     RouteRestored {
         /// The link whose failure was notified.
         link: FailedLink,
         /// A packet that had no way.
-        quoted: Quoted,
+        quoted: QuotedPacket,
     },
 }
 
 impl IcmpMessage {
     /// What it quotes, if it is an error message.
-    pub const fn quoted(&self) -> Option<&Quoted> {
+    pub const fn quoted(&self) -> Option<&QuotedPacket> {
         match self {
             Self::Echo { .. } => None,
             Self::Unreachable { quoted, .. }
@@ -101,7 +101,7 @@ impl IcmpMessage {
     pub(crate) const fn size(&self) -> u32 {
         match self {
             Self::Echo { payload, .. } => payload.len.saturating_add(8),
-            _ => 8 + if self.link().is_some() { 4 } else { 0 } + QUOTATION,
+            _ => 8 + if self.link().is_some() { 4 } else { 0 } + QUOTED_LEN,
         }
     }
 
@@ -115,8 +115,8 @@ impl IcmpMessage {
             Self::Unreachable { code, .. } => (UNREACHABLE, code.number(), (0, code.mtu())),
             Self::SourceQuench { .. } => (SOURCE_QUENCH, 0, (0, 0)),
             Self::TimeExceeded { reassembly, .. } => (TIME_EXCEEDED, reassembly.into(), (0, 0)),
-            Self::RouteFailed { link, .. } => (ROUTE_NOTIFICATION, FAILED, halves(link.from)),
-            Self::RouteRestored { link, .. } => (ROUTE_NOTIFICATION, RESTORED, halves(link.from)),
+            Self::RouteFailed { link, .. } => (ROUTE_NOTIFICATION, FAILED, address_halves(link.from)),
+            Self::RouteRestored { link, .. } => (ROUTE_NOTIFICATION, RESTORED, address_halves(link.from)),
         };
         to.u8(kind)?;
         to.u8(code)?;
@@ -146,16 +146,16 @@ impl IcmpMessage {
             }
             (UNREACHABLE, _) => Self::Unreachable {
                 code: UnreachableCode::new(code, low),
-                quoted: Quoted::read(from.0)?,
+                quoted: QuotedPacket::read(from.0)?,
             },
-            (SOURCE_QUENCH, 0) => Self::SourceQuench { quoted: Quoted::read(from.0)? },
+            (SOURCE_QUENCH, 0) => Self::SourceQuench { quoted: QuotedPacket::read(from.0)? },
             (TIME_EXCEEDED, 0 | 1) => {
-                Self::TimeExceeded { reassembly: code == 1, quoted: Quoted::read(from.0)? }
+                Self::TimeExceeded { reassembly: code == 1, quoted: QuotedPacket::read(from.0)? }
             }
             (ROUTE_NOTIFICATION, FAILED | RESTORED) => {
                 let from_bits = u32::from(high) << 16 | u32::from(low);
                 let link = FailedLink { from: Ipv4Addr::from_bits(from_bits), to: from.address()? };
-                let quoted = Quoted::read(from.0)?;
+                let quoted = QuotedPacket::read(from.0)?;
                 match code {
                     FAILED => Self::RouteFailed { link, quoted },
                     _ => Self::RouteRestored { link, quoted },
@@ -168,7 +168,7 @@ impl IcmpMessage {
 }
 
 /// An address as the two halves of a word.
-const fn halves(address: Ipv4Addr) -> (u16, u16) {
+const fn address_halves(address: Ipv4Addr) -> (u16, u16) {
     let [a, b, c, d] = address.octets();
     (u16::from_be_bytes([a, b]), u16::from_be_bytes([c, d]))
 }
@@ -226,7 +226,7 @@ impl UnreachableCode {
 /// What an error message quotes: the IP header (RFC 792: and the first 8 bytes behind it), reduced
 /// to what says which packet it was.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Quoted {
+pub struct QuotedPacket {
     /// Its source.
     pub source: Ipv4Addr,
     /// Its destination.
@@ -244,10 +244,10 @@ pub struct Quoted {
     /// Was it not to be fragmented?
     pub dont_fragment: bool,
     /// The first 8 bytes behind its header.
-    pub head: [u8; 8],
+    pub transport_head: [u8; 8],
 }
 
-impl Quoted {
+impl QuotedPacket {
     /// The quotation of `offending`; `None` if no error may be sent about it (RFC 1122 §3.2.2): it
     /// is an ICMP error itself, its destination is not one host, or its source could not be
     /// answered.
@@ -272,7 +272,7 @@ impl Quoted {
             Body::Tcp(segment) => segment.write(&mut to),
             Body::Udp(datagram) => datagram.write(&mut to),
             Body::Icmp(message) if message.quoted().is_none() => message.write(&mut to),
-            Body::Icmp(_) | Body::Aodv(_) | Body::Nothing => return None,
+            Body::Icmp(_) | Body::Aodv(_) | Body::NoNextHeader => return None,
         }
         .ok()?;
         Some(Self {
@@ -284,7 +284,7 @@ impl Quoted {
             ttl: ip.ttl,
             tos: ip.tos(),
             dont_fragment: ip.dont_fragment,
-            head: *headers.first_chunk()?,
+            transport_head: *headers.first_chunk()?,
         })
     }
 
@@ -298,13 +298,13 @@ impl Quoted {
             ..IpHeader::new(self.source, self.destination)
         };
         header.write(self.total_len, self.protocol, to)?;
-        to.bytes(&self.head)
+        to.bytes(&self.transport_head)
     }
 
     /// Reads a quotation. Its IP checksum is not looked at: routers quote what they have changed.
     fn read(bytes: &[u8]) -> Result<Self, DecodeError> {
-        let ReadHeader { header, protocol, total_len, len, fragment_offset, .. } =
-            ReadHeader::read(bytes)?;
+        let ParsedHeader { header, protocol, total_len, len, fragment_offset, .. } =
+            ParsedHeader::read(bytes)?;
         // RFC 1122 §3.2.2: no error is sent about a fragment but the first, whose head is not that
         // of a transport header.
         if fragment_offset != 0 {
@@ -321,18 +321,18 @@ impl Quoted {
             ttl: header.ttl,
             tos: header.tos(),
             dont_fragment: header.dont_fragment,
-            head: behind.take()?,
+            transport_head: behind.read_array()?,
         })
     }
 
     /// Source and destination port, for TCP and UDP.
     pub const fn ports(&self) -> (u16, u16) {
-        let [a, b, c, d, ..] = self.head;
+        let [a, b, c, d, ..] = self.transport_head;
         (u16::from_be_bytes([a, b]), u16::from_be_bytes([c, d]))
     }
     /// The sequence number, for TCP.
     pub const fn seq(&self) -> Seq {
-        let [.., e, f, g, h] = self.head;
+        let [.., e, f, g, h] = self.transport_head;
         Seq(u32::from_be_bytes([e, f, g, h]))
     }
 }
@@ -343,14 +343,14 @@ impl Packet {
     pub fn icmp_error(
         reporter: Ipv4Addr,
         offending: &Self,
-        message: impl FnOnce(Quoted) -> IcmpMessage,
+        message: impl FnOnce(QuotedPacket) -> IcmpMessage,
     ) -> Option<Self> {
-        Self::icmp_about(reporter, message(Quoted::of(offending)?))
+        Self::icmp_error_from(reporter, message(QuotedPacket::of(offending)?))
     }
 
     /// The same where only the quotation of the packet is left: `message` goes to whoever sent what
     /// it quotes. `None` for a message that quotes nothing.
-    pub fn icmp_about(reporter: Ipv4Addr, message: IcmpMessage) -> Option<Self> {
+    pub fn icmp_error_from(reporter: Ipv4Addr, message: IcmpMessage) -> Option<Self> {
         let quoted = message.quoted()?;
         let mut ip = IpHeader::new(reporter, quoted.source);
         // RFC 1812 §4.3.2.5: the precedence of internetwork control, but a source quench has that

@@ -7,7 +7,7 @@ use crate::cursor::{Reader, Writer, set_checksum};
 use crate::{AodvMessage, DecodeError, EncodeError, IcmpMessage, Payload, TcpSegment, UdpDatagram};
 
 /// Bytes of an IPv4 header without options.
-pub const IPV4_HEADER: u32 = 20;
+pub const IPV4_HEADER_LEN: u32 = 20;
 
 const VERSION: u8 = 4;
 
@@ -80,9 +80,9 @@ impl IpHeader {
         protocol: u8,
         to: &mut Writer<'_>,
     ) -> Result<(), EncodeError> {
-        let header = to.slice(IPV4_HEADER as usize + self.options.as_slice().len())?;
+        let header = to.slice(IPV4_HEADER_LEN as usize + self.options.as_slice().len())?;
         let mut fields = Writer::new(header, header.len())?;
-        fields.u8((VERSION << 4) | ((IPV4_HEADER as u8 + self.options.len) / 4))?;
+        fields.u8((VERSION << 4) | ((IPV4_HEADER_LEN as u8 + self.options.len) / 4))?;
         fields.u8(self.tos())?;
         fields.u16(total_len)?;
         fields.u16(self.identification)?;
@@ -99,7 +99,7 @@ impl IpHeader {
 }
 
 /// A header as it was read, with what [`IpHeader`] leaves to be deduced.
-pub(crate) struct ReadHeader {
+pub(crate) struct ParsedHeader {
     pub(crate) header: IpHeader,
     pub(crate) protocol: u8,
     pub(crate) total_len: u16,
@@ -110,7 +110,7 @@ pub(crate) struct ReadHeader {
     pub(crate) more_fragments: bool,
 }
 
-impl ReadHeader {
+impl ParsedHeader {
     /// Reads the header that `bytes` begin with. The checksum is not looked at, nor whether the
     /// whole packet is there: neither holds for the header that an ICMP message quotes.
     pub(crate) fn read(bytes: &[u8]) -> Result<Self, DecodeError> {
@@ -120,7 +120,7 @@ impl ReadHeader {
             return Err(DecodeError::Version(first >> 4));
         }
         let len = usize::from(first & 0xf) * 4;
-        let options_len = len.checked_sub(IPV4_HEADER as usize).ok_or(DecodeError::HeaderLength)?;
+        let options_len = len.checked_sub(IPV4_HEADER_LEN as usize).ok_or(DecodeError::HeaderLength)?;
         let tos = from.u8()?;
         let (total_len, identification, fragment) = (from.u16()?, from.u16()?, from.u16()?);
         let (ttl, protocol, _checksum) = (from.u8()?, from.u8()?, from.u16()?);
@@ -189,19 +189,19 @@ pub enum Body {
     /// AODV: protocol 17, port 654 (RFC 3561 §8).
     Aodv(AodvMessage),
     /// Nothing: what the packet says stands in its DSR header. Protocol 59 (RFC 4728 §6.1).
-    Nothing,
+    NoNextHeader,
 }
 
 impl Packet {
     /// Its total length on the air (bytes): IP header, transport header, payload.
     pub const fn len(&self) -> u32 {
-        let ip = IPV4_HEADER + self.ip.options.len as u32;
+        let ip = IPV4_HEADER_LEN + self.ip.options.len as u32;
         ip.saturating_add(match &self.body {
             Body::Tcp(segment) => (20 + segment.options.len()).saturating_add(segment.payload.len),
             Body::Udp(datagram) => datagram.payload.len.saturating_add(8),
             Body::Icmp(message) => message.size(),
             Body::Aodv(message) => message.size() + 8,
-            Body::Nothing => 0,
+            Body::NoNextHeader => 0,
         })
     }
     /// Never: a packet has at least its header. Here for those who ask.
@@ -214,7 +214,7 @@ impl Packet {
             Body::Icmp(_) => ICMP,
             Body::Tcp(_) => TCP,
             Body::Udp(_) | Body::Aodv(_) => UDP,
-            Body::Nothing => NO_NEXT_HEADER,
+            Body::NoNextHeader => NO_NEXT_HEADER,
         }
     }
     /// Its payload; the empty one for an ICMP error.
@@ -223,7 +223,7 @@ impl Packet {
             Body::Tcp(segment) => segment.payload,
             Body::Udp(datagram) => datagram.payload,
             Body::Icmp(IcmpMessage::Echo { payload, .. }) => payload,
-            Body::Icmp(_) | Body::Aodv(_) | Body::Nothing => Payload::EMPTY,
+            Body::Icmp(_) | Body::Aodv(_) | Body::NoNextHeader => Payload::EMPTY,
         }
     }
 }

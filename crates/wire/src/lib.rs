@@ -38,35 +38,35 @@ mod conn_list;
 mod cursor;
 mod dsr;
 mod dsr_codec;
-mod dsr_more;
+mod dsr_options;
 mod icmp;
 mod ip;
 mod payload;
-mod routed;
+mod routed_packet;
 mod tcp;
 mod tcp_options;
 mod udp;
 
 pub use aodv::{
-    AODV_PORT, AODV_UNREACHABLE_MAX, AodvError, AodvLosses, AodvMessage, AodvReply, AodvRequest,
+    AODV_PORT, AODV_UNREACHABLE_MAX, AodvError, AodvLossNotification, AodvMessage, AodvReply, AodvRequest,
 };
 pub use arp::{ARP_LEN, ArpMessage, ArpOperation, HardwareAddr};
 pub use codec::{DecodeError, Decoded, EncodeError};
 pub use conn_list::{
-    Ack, CONN_LIST, CONN_LIST_MAX, ConnInfo, ConnList, ConnPackets, RELAYS_MAX, Run, Runs,
-    SALVAGERS,
+    LostAck, CONN_LIST_OPTION, CONN_LIST_MAX, ConnInfo, ConnList, ConnPackets, RELAYS_MAX, SegmentRun, SegmentRuns,
+    SALVAGERS_OPTION,
 };
 pub use dsr::{
-    DSR, DSR_ERRORS_MAX, DSR_ROUTE_MAX, DsrError, DsrErrorKind, DsrFlow, DsrHeader, DsrReply,
-    DsrRequest, DsrSourceRoute, Nodes,
+    DSR_PROTOCOL, DSR_ERRORS_MAX, DSR_ROUTE_MAX, DsrError, DsrErrorKind, DsrFlow, DsrHeader, DsrReply,
+    DsrRequest, DsrSourceRoute, AddressList,
 };
-pub use dsr_more::{DsrLead, DsrMore, DsrOption};
-pub use icmp::{IcmpMessage, Quoted, UnreachableCode};
-pub use ip::{Body, IPV4_HEADER, IpHeader, IpOptions, Packet};
+pub use dsr_options::{DsrRequestOrOptions, DsrExtraOptions, DsrOption};
+pub use icmp::{IcmpMessage, QuotedPacket, UnreachableCode};
+pub use ip::{Body, IPV4_HEADER_LEN, IpHeader, IpOptions, Packet};
 pub use payload::Payload;
-pub use routed::Routed;
+pub use routed_packet::RoutedPacket;
 pub use tcp::{TcpFlags, TcpSegment};
 pub use tcp_options::{
-    PlacedTcpOption, SackBlocks, TcpOption, TcpOptionReader, TcpOptions, Timestamps,
+    RawTcpOption, SackBlocks, TcpOption, TcpOptionReader, TcpOptions, Timestamps,
 };
 pub use udp::UdpDatagram;

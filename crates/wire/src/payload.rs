@@ -54,7 +54,7 @@ impl Payload {
     /// encoded wherever it is met, and a retransmission carries the bytes of the original. Streams,
     /// and places in a stream, look unlike each other: a byte in the wrong place shows. Can be
     /// handed to [`Packet::encode`](crate::Packet::encode) as it is.
-    pub fn pattern(self, bytes: &mut [u8]) {
+    pub fn fill_pattern(self, bytes: &mut [u8]) {
         // Offsets wrap (as in `without_front`), so the numbers of words have 61 bits.
         let word = |index| pattern_word(self.stream, index & (u64::MAX / 8)).to_le_bytes();
         let mut index = self.offset / 8;
@@ -88,7 +88,7 @@ mod test {
 
     fn byte(stream: u32, offset: u64) -> u8 {
         let mut byte = [0];
-        Payload::new(stream, offset, 1).pattern(&mut byte);
+        Payload::new(stream, offset, 1).fill_pattern(&mut byte);
         byte[0]
     }
 
@@ -96,7 +96,7 @@ mod test {
     #[test]
     fn the_pattern_is_frozen() {
         let mut bytes = [0; 8];
-        Payload::new(1, 0, 8).pattern(&mut bytes);
+        Payload::new(1, 0, 8).fill_pattern(&mut bytes);
         assert_eq!(bytes, FROZEN);
     }
     const FROZEN: [u8; 8] = [25, 55, 39, 120, 7, 130, 219, 184];
@@ -106,7 +106,7 @@ mod test {
         for start in (0..20).chain([u64::from(u32::MAX) - 9, u64::MAX - 7, u64::MAX - 2]) {
             for len in 0..30 {
                 let mut bytes = [0; 30];
-                Payload::new(3, start, len).pattern(&mut bytes[..len as usize]);
+                Payload::new(3, start, len).fill_pattern(&mut bytes[..len as usize]);
                 for i in 0..len {
                     let expected = byte(3, start.wrapping_add(u64::from(i)));
                     assert_eq!(bytes[i as usize], expected, "{start} + {i} of {len}");

@@ -6,7 +6,7 @@ use crate::cursor::{Reader, Writer};
 use crate::{DecodeError, EncodeError, Payload, TcpOptions};
 
 /// Bytes of a TCP header without options.
-pub(crate) const TCP_HEADER: u32 = 20;
+pub(crate) const TCP_HEADER_LEN: u32 = 20;
 
 /// A TCP header and the name of what it carries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -49,7 +49,7 @@ impl TcpSegment {
         to.u16(self.destination_port)?;
         to.u32(self.seq.0)?;
         to.u32(self.ack.0)?;
-        to.u8(((TCP_HEADER + self.options.len()) << 2) as u8)?;
+        to.u8(((TCP_HEADER_LEN + self.options.len()) << 2) as u8)?;
         to.u8(self.flags.0)?;
         to.u16(self.window)?;
         to.u16(0)?;
@@ -73,7 +73,7 @@ impl TcpSegment {
         segment.window = from.u16()?;
         let _checksum = from.u16()?;
         segment.urgent = from.u16()?;
-        let options_len = header_len.checked_sub(TCP_HEADER).ok_or(DecodeError::HeaderLength)?;
+        let options_len = header_len.checked_sub(TCP_HEADER_LEN).ok_or(DecodeError::HeaderLength)?;
         let options = from.slice(options_len as usize).map_err(|_| DecodeError::HeaderLength)?;
         segment.options = TcpOptions::read(options)?;
         segment.payload.len = from.0.len() as u32;

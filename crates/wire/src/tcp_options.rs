@@ -6,7 +6,7 @@ use crate::cursor::Writer;
 use crate::{DecodeError, EncodeError};
 
 /// Room for options in a TCP header (bytes).
-const ROOM: u32 = 40;
+const OPTIONS_MAX_LEN: u32 = 40;
 
 // The kinds, and the lengths that go with those of a fixed length.
 const END: u8 = 0;
@@ -60,8 +60,8 @@ impl TcpOptions {
     }
 
     /// Do they fit into a header?
-    pub(crate) const fn fit(&self) -> bool {
-        self.len() <= ROOM
+    pub(crate) const fn fits_header(&self) -> bool {
+        self.len() <= OPTIONS_MAX_LEN
     }
 
     pub(crate) fn write(&self, to: &mut Writer<'_>) -> Result<(), EncodeError> {
@@ -99,14 +99,14 @@ impl TcpOptions {
     pub(crate) fn read(bytes: &[u8]) -> Result<Self, DecodeError> {
         let mut options = Self::default();
         for found in TcpOptionReader::new(bytes) {
-            options.add(&found?);
+            options.add_option(&found?);
         }
         Ok(options)
     }
 
     /// Takes one option in, and says which it is; an earlier one of its kind no longer counts.
     #[inline]
-    pub fn add(&mut self, option: &PlacedTcpOption<'_>) -> TcpOption {
+    pub fn add_option(&mut self, option: &RawTcpOption<'_>) -> TcpOption {
         match (option.kind, option.data) {
             (MSS, &[a, b]) => {
                 self.mss = Some(u16::from_be_bytes([a, b]));
@@ -166,14 +166,14 @@ impl TcpOption {
 
 /// An option's bytes, and where they stand; [`TcpOptions::add`] says what they mean.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct PlacedTcpOption<'a> {
+pub struct RawTcpOption<'a> {
     /// Where its first byte stands in the options area; its data begins two bytes further on.
-    pub at: usize,
+    pub offset: usize,
     kind: u8,
     data: &'a [u8],
 }
 
-impl PlacedTcpOption<'_> {
+impl RawTcpOption<'_> {
     /// Bytes that it takes, kind and length included.
     pub const fn size(&self) -> usize {
         self.data.len() + 2
@@ -198,7 +198,7 @@ impl<'a> TcpOptionReader<'a> {
 }
 
 impl<'a> Iterator for TcpOptionReader<'a> {
-    type Item = Result<PlacedTcpOption<'a>, DecodeError>;
+    type Item = Result<RawTcpOption<'a>, DecodeError>;
 
     #[inline]
     fn next(&mut self) -> Option<Self::Item> {
@@ -221,7 +221,7 @@ impl<'a> Iterator for TcpOptionReader<'a> {
                         return Some(Err(DecodeError::TcpOptionLength { kind }));
                     };
                     self.at = at + len;
-                    return Some(Ok(PlacedTcpOption { at, kind, data }));
+                    return Some(Ok(RawTcpOption { offset: at, kind, data }));
                 }
             }
         }
@@ -321,7 +321,7 @@ mod test {
         let mut options = TcpOptions::default();
         let found = TcpOptionReader::new(&area).map(|found| {
             let found = found.unwrap();
-            (found.at, found.size(), options.add(&found))
+            (found.offset, found.size(), options.add_option(&found))
         });
         assert!(found.eq([(2, 10, TcpOption::Timestamps), (13, 3, TcpOption::Unknown)]));
         assert_eq!(options.timestamps, Some(Timestamps { value: 1, echo: 2 }));
@@ -337,9 +337,9 @@ mod test {
             assert!(options.sack.push(SeqRange::default()));
         }
         options.timestamps = Some(Timestamps { value: 1, echo: 2 });
-        assert_eq!(options.len(), ROOM);
-        assert!(options.sack.push(SeqRange::default()) && !options.fit());
+        assert_eq!(options.len(), OPTIONS_MAX_LEN);
+        assert!(options.sack.push(SeqRange::default()) && !options.fits_header());
         options.timestamps = None;
-        assert!(options.fit() && !options.sack.push(SeqRange::default()));
+        assert!(options.fits_header() && !options.sack.push(SeqRange::default()));
     }
 }

@@ -4,7 +4,7 @@ use crate::cursor::{Reader, Writer};
 use crate::{DecodeError, EncodeError, Payload};
 
 /// Bytes of a UDP header.
-pub(crate) const UDP_HEADER: u32 = 8;
+pub(crate) const UDP_HEADER_LEN: u32 = 8;
 
 /// A UDP header and the name of what it carries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -23,7 +23,7 @@ impl UdpDatagram {
         to.u16(self.source_port)?;
         to.u16(self.destination_port)?;
         // Any packet that fits into IP fits into UDP.
-        to.u16(UDP_HEADER.saturating_add(self.payload.len) as u16)?;
+        to.u16(UDP_HEADER_LEN.saturating_add(self.payload.len) as u16)?;
         to.u16(0)
     }
 
@@ -38,11 +38,11 @@ impl UdpDatagram {
 
     /// The datagram in the body of an IP packet, and whether its sender took a checksum. What
     /// stands behind the datagram is no part of it (RFC 9868 calls it the surplus area).
-    pub(crate) fn frame(body: &[u8]) -> Result<(&[u8], bool), DecodeError> {
+    pub(crate) fn delimit(body: &[u8]) -> Result<(&[u8], bool), DecodeError> {
         let mut header = Reader(body);
         let _ports = header.u32()?;
         let (len, checksum) = (header.u16()?, header.u16()?);
-        if u32::from(len) < UDP_HEADER {
+        if u32::from(len) < UDP_HEADER_LEN {
             return Err(DecodeError::HeaderLength);
         }
         Ok((Reader(body).slice(usize::from(len))?, checksum != 0))

@@ -71,7 +71,7 @@ fn a_reply() {
     let reply = AodvReply {
         repair: false,
         ack_required: true,
-        prefix: 17,
+        prefix_size: 17,
         hops: 2,
         destination: PEER,
         destination_seq: 7,

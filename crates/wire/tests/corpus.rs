@@ -15,7 +15,7 @@ const LINK: FailedLink = FailedLink { from: ROUTER, to: PEER };
 
 fn encoded(packet: &Packet) -> Vec<u8> {
     let mut bytes = vec![0; packet.len() as usize];
-    packet.encode(&mut bytes, Payload::pattern).unwrap();
+    packet.encode(&mut bytes, Payload::fill_pattern).unwrap();
     bytes
 }
 
@@ -74,7 +74,7 @@ fn aodv_seeds() -> Vec<(&'static str, Vec<u8>)> {
     let reply = AodvReply {
         repair: false,
         ack_required: true,
-        prefix: 0,
+        prefix_size: 0,
         hops: 2,
         destination: PEER,
         destination_seq: 6,
@@ -99,22 +99,22 @@ fn aodv_seeds() -> Vec<(&'static str, Vec<u8>)> {
 }
 
 fn routed(packet: Packet, dsr: DsrHeader) -> Vec<u8> {
-    let packet = Routed { packet, dsr: Some(dsr), padding: 0 };
+    let packet = RoutedPacket { packet, dsr: Some(dsr), size_adjustment: 0 };
     let mut bytes = vec![0; packet.len() as usize];
-    packet.encode(&mut bytes, Payload::pattern).unwrap();
+    packet.encode(&mut bytes, Payload::fill_pattern).unwrap();
     bytes
 }
 
 fn dsr_seeds() -> Vec<(&'static str, Vec<u8>)> {
     let none = DsrHeader::default();
-    let nothing = Packet { ip: IpHeader::new(HOST, PEER), body: Body::Nothing };
+    let nothing = Packet { ip: IpHeader::new(HOST, PEER), body: Body::NoNextHeader };
     let nodes = |n: u8| {
         let nodes: Vec<_> = (0..n).map(|i| Ipv4Addr::new(10, 0, 0, 20 + i)).collect();
-        Nodes::new(&nodes).unwrap()
+        AddressList::new(&nodes).unwrap()
     };
     let error = |kind| Some(DsrError { kind, salvage: 1, source: ROUTER, destination: HOST });
     let unreachable = DsrErrorKind::NodeUnreachable(PEER);
-    let lead = DsrLead::Request(DsrRequest { id: 77, target: PEER, route: nodes(2) });
+    let lead = DsrRequestOrOptions::Request(DsrRequest { id: 77, target: PEER, route: nodes(2) });
     let route = |salvage| {
         Some(DsrSourceRoute {
             first_hop_external: false,
@@ -134,8 +134,8 @@ fn dsr_seeds() -> Vec<(&'static str, Vec<u8>)> {
     let flow = Some(DsrFlow { id: 3, hops: 2 });
     let established = DsrHeader { flow, timeout_s: Some(60), source_route: route(0), ..none };
     vec![
-        ("dsr-request", routed(nothing, DsrHeader { lead, ..none })),
-        ("dsr-request-with-error", routed(nothing, DsrHeader { lead, errors: told, ..none })),
+        ("dsr-request", routed(nothing, DsrHeader { request_or_options, ..none })),
+        ("dsr-request-with-error", routed(nothing, DsrHeader { request_or_options, errors: told, ..none })),
         ("dsr-reply", routed(nothing, DsrHeader { reply, source_route: route(0), ..none })),
         ("dsr-errors", routed(nothing, DsrHeader { errors: of_flows, ..none })),
         ("dsr-data", routed(udp(13), DsrHeader { source_route: route(0), ..none })),
@@ -164,7 +164,7 @@ fn seeds() -> Vec<(&'static str, Vec<u8>)> {
     };
     let syn = tcp(TcpFlags::SYN, 0, on_syn);
     let data = tcp(TcpFlags::ACK.with(TcpFlags::PSH), 33, TcpOptions::default());
-    let error = |offending: &Packet, message: fn(Quoted) -> IcmpMessage| {
+    let error = |offending: &Packet, message: fn(QuotedPacket) -> IcmpMessage| {
         encoded(&Packet::icmp_error(ROUTER, offending, message).unwrap())
     };
     let mut with_ip_options = data;
@@ -238,6 +238,6 @@ fn the_committed_seeds_are_these() {
         assert_eq!(committed, bytes, "{name}");
         let refused = Packet::decode(&bytes).is_err();
         assert_eq!(refused, name == "tcp-bad-checksum" || name.starts_with("dsr-"), "{name}");
-        assert_eq!(Routed::decode(&bytes).is_err(), name == "tcp-bad-checksum", "{name}");
+        assert_eq!(RoutedPacket::decode(&bytes).is_err(), name == "tcp-bad-checksum", "{name}");
     }
 }

@@ -13,27 +13,27 @@ const C: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 3);
 const D: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 4);
 const NONE: DsrHeader = DsrHeader {
     flow: None,
-    lead: DsrLead::None,
+    request_or_options: DsrRequestOrOptions::None,
     reply: None,
     errors: [None; DSR_ERRORS_MAX],
     timeout_s: None,
     source_route: None,
 };
 
-fn nodes(list: &[Ipv4Addr]) -> Nodes {
-    Nodes::new(list).unwrap()
+fn nodes(list: &[Ipv4Addr]) -> AddressList {
+    AddressList::new(list).unwrap()
 }
 
-fn encoded(packet: &Routed) -> Vec<u8> {
+fn encoded(packet: &RoutedPacket) -> Vec<u8> {
     let mut bytes = vec![0; packet.len() as usize];
-    assert_eq!(packet.encode(&mut bytes, Payload::pattern), Ok(bytes.len()));
+    assert_eq!(packet.encode(&mut bytes, Payload::fill_pattern), Ok(bytes.len()));
     bytes
 }
 
 /// What stands behind the IP header.
 fn header(dsr: DsrHeader) -> Vec<u8> {
-    let packet = Packet { ip: IpHeader::new(A, D), body: Body::Nothing };
-    let bytes = encoded(&Routed { packet, dsr: Some(dsr), padding: 0 });
+    let packet = Packet { ip: IpHeader::new(A, D), body: Body::NoNextHeader };
+    let bytes = encoded(&RoutedPacket { packet, dsr: Some(dsr), size_adjustment: 0 });
     assert_eq!(bytes[9], 48, "the protocol number");
     bytes[20..].to_vec()
 }
@@ -46,9 +46,9 @@ fn bytes(hex: &str) -> Vec<u8> {
 /// Next header 59 (none), flags, length of the options; then type, length and so on.
 #[test]
 fn a_request() {
-    let lead = DsrLead::Request(DsrRequest { id: 0x0102, target: D, route: nodes(&[B, C]) });
+    let lead = DsrRequestOrOptions::Request(DsrRequest { id: 0x0102, target: D, route: nodes(&[B, C]) });
     let expected = bytes("3b 00 0010  01 0e 0102 0a000004 0a000002 0a000003");
-    assert_eq!(header(DsrHeader { lead, ..NONE }), expected);
+    assert_eq!(header(DsrHeader { request_or_options, ..NONE }), expected);
 }
 
 #[test]
@@ -105,12 +105,12 @@ fn what_it_stands_before_follows_with_its_own_number() {
     let body = Body::Udp(UdpDatagram { source_port: 1, destination_port: 2, payload });
     let packet = Packet { ip: IpHeader::new(A, D), body };
     let dsr = DsrHeader { flow: Some(DsrFlow { id: 1, hops: 0 }), ..NONE };
-    let with = encoded(&Routed { packet, dsr: Some(dsr), padding: 0 });
-    let without = encoded(&Routed::plain(packet));
+    let with = encoded(&RoutedPacket { packet, dsr: Some(dsr), size_adjustment: 0 });
+    let without = encoded(&RoutedPacket::plain(packet));
     assert_eq!((with[9], with[20]), (48, 17));
     assert_eq!(with[24..], without[20..]);
     // Nothing to say, nothing written.
-    assert_eq!(encoded(&Routed { packet, dsr: Some(NONE), padding: 0 }), without);
+    assert_eq!(encoded(&RoutedPacket { packet, dsr: Some(NONE), size_adjustment: 0 }), without);
 }
 
 /// Several errors and what comes with them (RFC 4728 §6: "one or more options").
@@ -135,7 +135,7 @@ fn further_options() {
         error(D),
         DsrOption::Other { kind: 0x11, data: &quotation },
     ] {
-        assert!(dsr.add(option), "{option:?}");
+        assert!(dsr.add_option(option), "{option:?}");
     }
     let unreachable: Vec<_> = dsr.all_errors().map(|error| error.kind).collect();
     assert_eq!(unreachable, [C, D, C, D].map(DsrErrorKind::NodeUnreachable));
@@ -149,9 +149,9 @@ fn further_options() {
     );
     assert_eq!(header(dsr), expected);
     let again = |dsr| {
-        let packet = Packet { ip: IpHeader::new(A, D), body: Body::Nothing };
-        let routed = Routed { packet, dsr: Some(dsr), padding: 0 };
-        assert_eq!(Routed::decode(&encoded(&routed)), Ok((routed, [].as_slice())));
+        let packet = Packet { ip: IpHeader::new(A, D), body: Body::NoNextHeader };
+        let routed = RoutedPacket { packet, dsr: Some(dsr), size_adjustment: 0 };
+        assert_eq!(RoutedPacket::decode(&encoded(&routed)), Ok((routed, [].as_slice())));
     };
     again(dsr);
     // One that stood among the others takes the place of the one that is taken out.
@@ -159,7 +159,7 @@ fn further_options() {
         assert!(dsr.take_error().is_some());
         let left: Vec<_> = left.iter().map(|node| DsrErrorKind::NodeUnreachable(*node)).collect();
         assert_eq!(dsr.errors().map(|error| error.kind).collect::<Vec<_>>(), left);
-        assert_eq!(dsr.more().count(), 3);
+        assert_eq!(dsr.extra_options().count(), 3);
         again(dsr);
     }
     assert_eq!(dsr.take_error(), None);
@@ -169,24 +169,24 @@ fn further_options() {
 fn what_has_a_field_or_no_room_is_no_further_option() {
     let mut dsr = NONE;
     for kind in [0, 1, 2, 3, 32, 96, 128, 160, 224, 0x21, 0x41, 0x61] {
-        assert!(!dsr.add(DsrOption::Other { kind, data: &[] }), "{kind}");
+        assert!(!dsr.add_option(DsrOption::Other { kind, data: &[] }), "{kind}");
     }
-    assert!(!dsr.add(DsrOption::Other { kind: 0x11, data: &[0; 69] }));
+    assert!(!dsr.add_option(DsrOption::Other { kind: 0x11, data: &[0; 69] }));
     assert_eq!(dsr, NONE);
-    assert!(dsr.add(DsrOption::Other { kind: 0x11, data: &[0; 68] }));
-    assert!(!dsr.add(DsrOption::AckRequest { id: 1 }));
-    let request = DsrRequest { id: 1, target: D, route: Nodes::EMPTY };
-    let mut asking = DsrHeader { lead: DsrLead::Request(request), ..NONE };
-    assert!(!asking.add(DsrOption::AckRequest { id: 1 }));
+    assert!(dsr.add_option(DsrOption::Other { kind: 0x11, data: &[0; 68] }));
+    assert!(!dsr.add_option(DsrOption::AckRequest { id: 1 }));
+    let request = DsrRequest { id: 1, target: D, route: AddressList::EMPTY };
+    let mut asking = DsrHeader { request_or_options: DsrRequestOrOptions::Request(request), ..NONE };
+    assert!(!asking.add_option(DsrOption::AckRequest { id: 1 }));
     assert_eq!(asking.request(), Some(&request));
 }
 
 /// Packets are copied at each hop: what few of them carry must not make all of them larger.
 #[test]
 fn further_options_make_no_packet_larger() {
-    assert!(size_of::<DsrLead>() <= size_of::<Option<DsrRequest>>() + 2);
+    assert!(size_of::<DsrRequestOrOptions>() <= size_of::<Option<DsrRequest>>() + 2);
     assert!(size_of::<DsrHeader>() <= 274, "{}", size_of::<DsrHeader>());
-    assert!(size_of::<Routed>() <= 472, "{}", size_of::<Routed>());
+    assert!(size_of::<RoutedPacket>() <= 472, "{}", size_of::<RoutedPacket>());
 }
 
 /// RFC 4728 §8.1.6: by the bits of its type an unknown option is passed over, or the packet refused.
@@ -195,14 +195,14 @@ fn options_that_are_not_known() {
     let with = |options: &str| {
         let options = bytes(options);
         let dsr = DsrHeader { timeout_s: Some(1), ..NONE };
-        let packet = Packet { ip: IpHeader::new(A, D), body: Body::Nothing };
-        let mut all = encoded(&Routed { packet, dsr: Some(dsr), padding: 0 });
+        let packet = Packet { ip: IpHeader::new(A, D), body: Body::NoNextHeader };
+        let mut all = encoded(&RoutedPacket { packet, dsr: Some(dsr), size_adjustment: 0 });
         all.truncate(24);
         all[23] = options.len() as u8;
         all.extend(&options);
         all[3] = all.len() as u8;
-        repair(&mut all);
-        Routed::decode(&all).map(|(packet, _)| packet.dsr)
+        fix_checksum(&mut all);
+        RoutedPacket::decode(&all).map(|(packet, _)| packet.dsr)
     };
     let timeout = Ok(Some(DsrHeader { timeout_s: Some(7), ..NONE }));
     assert_eq!(with("80 02 0007"), timeout);
@@ -241,7 +241,7 @@ fn options_that_are_not_known() {
 }
 
 /// The checksum of the IP header.
-fn repair(bytes: &mut [u8]) {
+fn fix_checksum(bytes: &mut [u8]) {
     bytes[10..12].fill(0);
     let sum: u32 = bytes[..20].chunks(2).map(|w| u32::from(w[0]) << 8 | u32::from(w[1])).sum();
     let sum = (sum & 0xffff) + (sum >> 16);
@@ -252,7 +252,7 @@ fn address() -> impl Strategy<Value = Ipv4Addr> {
     any::<u32>().prop_map(Ipv4Addr::from_bits)
 }
 
-fn list() -> impl Strategy<Value = Nodes> {
+fn list() -> impl Strategy<Value = AddressList> {
     prop::collection::vec(address(), 0..=DSR_ROUTE_MAX).prop_map(|list| nodes(&list))
 }
 
@@ -269,7 +269,7 @@ fn error() -> impl Strategy<Value = DsrError> {
 }
 
 /// A type of an option, and what it may say.
-fn further() -> impl Strategy<Value = (u8, Vec<u8>)> {
+fn extra_option() -> impl Strategy<Value = (u8, Vec<u8>)> {
     (any::<u8>(), prop::collection::vec(any::<u8>(), 0..40))
 }
 
@@ -297,19 +297,19 @@ fn any_header() -> impl Strategy<Value = DsrHeader> {
         prop::option::of(request),
         prop::option::of(reply),
         prop::collection::vec(error(), 0..=DSR_ERRORS_MAX + 3),
-        prop::collection::vec(further(), 0..4),
+        prop::collection::vec(extra_option(), 0..4),
         option(any::<u16>().boxed()),
         prop::option::of(route),
     )
         .prop_map(|(flow, request, reply, errors, more, timeout_s, source_route)| {
-            let lead = request.map_or(DsrLead::None, DsrLead::Request);
-            let mut header = DsrHeader { flow, lead, reply, timeout_s, source_route, ..NONE };
+            let lead = request.map_or(DsrRequestOrOptions::None, DsrRequestOrOptions::Request);
+            let mut header = DsrHeader { flow, request_or_options: lead, reply, timeout_s, source_route, ..NONE };
             // What there is no room for is not in it.
             for error in errors {
-                header.add(DsrOption::Error(error));
+                header.add_option(DsrOption::Error(error));
             }
             for (kind, data) in &more {
-                header.add(match kind % 4 {
+                header.add_option(match kind % 4 {
                     0 => DsrOption::AckRequest { id: 7 },
                     1 => DsrOption::Ack { id: 7, source: A, destination: B },
                     _ => DsrOption::Other { kind: *kind, data },
@@ -323,12 +323,12 @@ fn any_header() -> impl Strategy<Value = DsrHeader> {
 proptest! {
     #[test]
     fn what_is_written_is_read(packet in packet(60), dsr in any_header(), control in any::<bool>()) {
-        let packet = if control { Packet { body: Body::Nothing, ..packet } } else { packet };
-        let routed = Routed { packet, dsr: Some(dsr), padding: 0 };
+        let packet = if control { Packet { body: Body::NoNextHeader, ..packet } } else { packet };
+        let routed = RoutedPacket { packet, dsr: Some(dsr), size_adjustment: 0 };
         let bytes = encoded(&routed);
         prop_assert_eq!(bytes.len() % 4, packet.len() as usize % 4);
-        let (read, payload) = Routed::decode(&bytes).unwrap();
-        prop_assert_eq!(read, Routed { packet: without_stream(packet), ..routed });
+        let (read, payload) = RoutedPacket::decode(&bytes).unwrap();
+        prop_assert_eq!(read, RoutedPacket { packet: without_stream(packet), ..routed });
         prop_assert_eq!(payload, payload_bytes(&packet));
     }
 
@@ -338,8 +338,8 @@ proptest! {
         damage in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..6),
         cut in 0..4usize,
     ) {
-        let packet = Packet { ip: IpHeader::new(A, D), body: Body::Nothing };
-        let mut bytes = encoded(&Routed { packet, dsr: Some(dsr), padding: 0 });
+        let packet = Packet { ip: IpHeader::new(A, D), body: Body::NoNextHeader };
+        let mut bytes = encoded(&RoutedPacket { packet, dsr: Some(dsr), size_adjustment: 0 });
         for (at, byte) in damage {
             let at = 20 + at.index(bytes.len() - 20);
             bytes[at] = byte;
@@ -347,10 +347,10 @@ proptest! {
         bytes.truncate(bytes.len() - cut);
         bytes[3] = bytes.len() as u8;
         bytes[2] = (bytes.len() >> 8) as u8;
-        repair(&mut bytes);
-        if let Ok((packet, _)) = Routed::decode(&bytes) {
+        fix_checksum(&mut bytes);
+        if let Ok((packet, _)) = RoutedPacket::decode(&bytes) {
             let again = encoded(&packet);
-            prop_assert_eq!(Routed::decode(&again), Ok((packet, [].as_slice())));
+            prop_assert_eq!(RoutedPacket::decode(&again), Ok((packet, [].as_slice())));
         }
     }
 }
@@ -363,13 +363,13 @@ fn a_request_to_acknowledge_is_taken_out() {
     let mut dsr = NONE;
     assert_eq!(dsr.take_ack_request(), None);
     for _ in 0..4 {
-        assert!(dsr.add(DsrOption::Error(error)));
+        assert!(dsr.add_option(DsrOption::Error(error)));
     }
     let without = dsr;
-    assert!(dsr.add(DsrOption::AckRequest { id: 0x0102 }));
+    assert!(dsr.add_option(DsrOption::AckRequest { id: 0x0102 }));
     assert_eq!(dsr.take_ack_request(), Some(0x0102));
     assert_eq!((dsr, dsr.take_ack_request()), (without, None));
     let mut alone = NONE;
-    assert!(alone.add(DsrOption::AckRequest { id: 7 }));
+    assert!(alone.add_option(DsrOption::AckRequest { id: 7 }));
     assert_eq!((alone.take_ack_request(), alone), (Some(7), NONE));
 }

@@ -78,7 +78,7 @@ proptest! {
                 let message = &encoded(&packet)[packet.len() as usize - message.size() as usize..];
                 builder.udp(654, 654).write(&mut bytes, message)
             }
-            Body::Nothing => return Err(TestCaseError::reject("not theirs")),
+            Body::NoNextHeader => return Err(TestCaseError::reject("not theirs")),
             Body::Icmp(message) => {
                 let (icmp, payload) = their_message(&message, payload.clone());
                 builder.icmpv4(icmp).write(&mut bytes, &payload)
@@ -195,10 +195,10 @@ fn their_options(options: &TcpOptions) -> Vec<TcpOptionElement> {
     theirs
 }
 
-fn quotation(bytes: &[u8]) -> Quoted {
+fn quotation(bytes: &[u8]) -> QuotedPacket {
     let (ip, head) = Ipv4Header::from_slice(bytes).unwrap();
     assert_eq!(ip.header_checksum, ip.calc_header_checksum());
-    Quoted {
+    QuotedPacket {
         source: ip.source.into(),
         destination: ip.destination.into(),
         protocol: ip.protocol.0,
@@ -207,7 +207,7 @@ fn quotation(bytes: &[u8]) -> Quoted {
         ttl: ip.time_to_live,
         tos: (ip.dscp.value() << 2) | ip.ecn.value(),
         dont_fragment: ip.dont_fragment,
-        head: head.try_into().unwrap(),
+        transport_head: head.try_into().unwrap(),
     }
 }
 
@@ -316,7 +316,7 @@ fn their_message(message: &IcmpMessage, payload: Vec<u8>) -> (Icmpv4Type, Vec<u8
     };
     let mut behind = before;
     behind.extend_from_slice(&header.to_bytes());
-    behind.extend(quoted.head);
+    behind.extend(quoted.transport_head);
     behind.extend([0xee; 12]);
     (icmp, behind)
 }

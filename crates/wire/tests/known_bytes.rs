@@ -81,7 +81,7 @@ fn forwarded() -> Packet {
 fn an_unreachable_of_linux_quotes_a_tcp_segment() {
     let bytes = bytes(UNREACHABLE);
     let Decoded { packet, payload } = Packet::decode(&bytes).unwrap();
-    let quoted = Quoted::of(&forwarded()).unwrap();
+    let quoted = QuotedPacket::of(&forwarded()).unwrap();
     let message = IcmpMessage::Unreachable { code: UnreachableCode::Host, quoted };
     assert_eq!(packet.body, Body::Icmp(message));
     assert_eq!(payload, b"");
@@ -106,7 +106,7 @@ fn no_errors_about_errors_or_to_nobody() {
 
     let allowed = |source: [u8; 4], destination: [u8; 4]| {
         let ip = IpHeader::new(source.into(), destination.into());
-        Quoted::of(&Packet { ip, ..syn() }).is_some()
+        QuotedPacket::of(&Packet { ip, ..syn() }).is_some()
     };
     assert!(allowed([10, 0, 0, 1], [10, 0, 0, 2]));
     assert!(!allowed([10, 0, 0, 1], [224, 0, 0, 1]));
@@ -146,7 +146,7 @@ fn route_notifications_byte_by_byte() {
         // No notification is answered with another (RFC 1122 §3.2.2).
         assert_eq!(Packet::icmp_error(HOST, &packet, failed), None);
         let Body::Icmp(message) = packet.body else { panic!("{packet:?}") };
-        assert_eq!(Packet::icmp_about(HOST, message), Some(packet));
+        assert_eq!(Packet::icmp_error_from(HOST, message), Some(packet));
     }
     let mut other_code = encoded(&Packet::icmp_error(HOST, &forwarded(), failed).unwrap());
     other_code[21] = 2;
@@ -183,7 +183,7 @@ proptest! {
             match offending.body {
                 Body::Tcp(_) => {}
                 Body::Udp(_) => front[26..28].fill(0),
-                Body::Icmp(_) | Body::Aodv(_) | Body::Nothing => front[22..24].fill(0),
+                Body::Icmp(_) | Body::Aodv(_) | Body::NoNextHeader => front[22..24].fill(0),
             }
             prop_assert_eq!(&encoded(&error)[28..], front);
         }

@@ -20,7 +20,7 @@ proptest! {
         let mut reader = TcpOptionReader::new(&area);
         let mut end = 0;
         while let Some(Ok(found)) = reader.next() {
-            let (at, len) = (found.at, found.size());
+            let (at, len) = (found.offset, found.size());
             prop_assert!(end <= at && at + len <= area.len());
             prop_assert!(area[end..at].iter().all(|&filler| filler == TcpOption::NOP));
             prop_assert_eq!(usize::from(area[at + 1]), len);
@@ -39,9 +39,9 @@ proptest! {
         let mut options = TcpOptions::default();
         for found in TcpOptionReader::new(area) {
             let found = found.unwrap();
-            if options.add(&found) == TcpOption::Timestamps {
+            if options.add_option(&found) == TcpOption::Timestamps {
                 let value = options.timestamps.unwrap().value;
-                prop_assert_eq!(&area[found.at + 2..found.at + 6], &value.to_be_bytes());
+                prop_assert_eq!(&area[found.offset + 2..found.offset + 6], &value.to_be_bytes());
             }
         }
         let decoded = Packet::decode(&bytes).unwrap().packet;

@@ -127,7 +127,7 @@ fn the_longest_packet() {
 
     let mut buf = vec![0; 70_000];
     for (len, total) in [(65_535 - 27, 65_536), (u32::MAX, u32::MAX)] {
-        let error = udp_packet(len).encode(&mut buf, Payload::pattern);
+        let error = udp_packet(len).encode(&mut buf, Payload::fill_pattern);
         assert_eq!(error, Err(EncodeError::TooLong { len: total }));
     }
 }
@@ -140,7 +140,7 @@ fn options_that_do_not_fit_are_refused() {
         segment.options.sack.push(driftway_base::SeqRange::default());
     }
     let packet = Packet { body: Body::Tcp(segment), ..udp_packet(0) };
-    let error = packet.encode(&mut [0; 200], Payload::pattern);
+    let error = packet.encode(&mut [0; 200], Payload::fill_pattern);
     assert_eq!(error, Err(EncodeError::TcpOptionsTooLong { len: 48 }));
 }
 

@@ -5,11 +5,11 @@ use driftway_base::Duration;
 
 use super::Atcp;
 use crate::Aid;
-use crate::options::{AidOption, Configure, Set};
+use crate::options::{AidOption, AidOptions, OptionField};
 
 /// What ATCP retransmits when it enters the loss state, and whenever its own timer goes off there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub enum Resend {
+pub enum LossRetransmission {
     /// The first unacknowledged segment.
     #[default]
     First,
@@ -19,7 +19,7 @@ pub enum Resend {
 
 /// Where ATCP's retransmissions enter the sender's own interface queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub enum Retransmission {
+pub enum QueuePosition {
     /// Before whatever waits there.
     #[default]
     Ahead,
@@ -29,7 +29,7 @@ pub enum Retransmission {
 
 /// What takes ATCP from the loss state back to normal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub enum LeaveLoss {
+pub enum LossExit {
     /// A new acknowledgment.
     #[default]
     Ack,
@@ -39,7 +39,7 @@ pub enum LeaveLoss {
 
 /// Whether the echo of a congestion mark comes before the acknowledgment that carries it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub enum Echo {
+pub enum EchoOrder {
     /// It does: a loss state ends as congested, and its window is not given back.
     #[default]
     First,
@@ -49,7 +49,7 @@ pub enum Echo {
 
 /// When the window is given back that TCP had before a loss state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub enum Restore {
+pub enum CwndRestoreTime {
     /// Before TCP takes the acknowledgment that ends it.
     #[default]
     Before,
@@ -59,7 +59,7 @@ pub enum Restore {
 
 /// Which duplicates are kept from TCP in the loss state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub enum DuplicatesKept {
+pub enum WithheldDuplicates {
     /// All.
     #[default]
     All,
@@ -69,7 +69,7 @@ pub enum DuplicatesKept {
 
 /// What takes ATCP from the congested state back to normal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub enum CongestedUntil {
+pub enum CongestedExit {
     /// Anything that TCP sends, acknowledgments included.
     #[default]
     Segment,
@@ -97,17 +97,17 @@ pub struct AtcpOptions {
     /// them; §IV resends the one that timed out, and §V-A speaks of one. The first is
     /// the default: with one lost packet out of thirty most of a window has arrived, and sending
     /// it again costs more than it repairs, which Fig. 8 excludes.
-    pub resend: Resend,
+    pub resend: LossRetransmission,
     /// liu-singh-2001 §IV calls tcp_output(), after which a packet would wait behind the sender's
     /// own data in the queue that emulates the link. Ahead of it is the default: only if the
     /// repair does not wait behind the window that is stalled for it does the transfer time stay
     /// flat over the delay, as in Fig. 8.
-    pub retransmission: Retransmission,
+    pub retransmission: QueuePosition,
     /// liu-singh-2001 §III-A leaves the loss state at a new acknowledgment, §IV at new data too.
     /// In a one-way transfer, all that the paper measures, they are the same. The first is the
     /// default: data of the peer says nothing about the hole, so that in a two-way transfer ATCP
     /// would fall back into loss, and retransmit again, for each segment of the peer's.
-    pub leave_loss: LeaveLoss,
+    pub leave_loss: LossExit,
     /// Does ATCP's own retransmission timer double at each expiry (up to 64 s)? The text gives
     /// ATCP timers of its own and no rule for them. It does by default: Fig. 4 "adjusts"
     /// the RTO, which in the BSD code around it is the doubling, and RFC 6298 §5.5 asks for it.
@@ -116,17 +116,17 @@ pub struct AtcpOptions {
     /// when it sends "a packet". The latter is the default because §V measured what §IV
     /// describes, and because a peer repeats its echo until the sender's window is reduced
     /// (RFC 3168 §6.1.3), which takes ATCP back as long as the congestion lasts.
-    pub congested_until: CongestedUntil,
+    pub congested_until: CongestedExit,
     /// liu-singh-2001 §IV has atcp_input() look at the ECN bit before all else in the normal state, and says
     /// nothing of that order in the loss state. First is the default: one order for both.
-    pub echo: Echo,
+    pub echo: EchoOrder,
     /// liu-singh-2001 §IV sets TCP's window to ATCP's, if that is larger, once TCP is out of persist
     /// mode, which is before or after tcp_input() has the segment. Before is the default: what
     /// TCP does about a mark in it is left alone then, as §III-A asks.
-    pub restore: Restore,
+    pub restore: CwndRestoreTime,
     /// liu-singh-2001 §III-A keeps the third duplicate from TCP and does not speak of those that follow.
     /// All is the default: a TCP that is resumed must not find them counted.
-    pub duplicates: DuplicatesKept,
+    pub duplicates: WithheldDuplicates,
     /// Does TCP go back to SND.UNA when it is disconnected? 4.4BSD does when the peer's window closes,
     /// which is how liu-singh-2001 §IV puts it in persist mode. It does by default.
     pub pull_back: bool,
@@ -144,113 +144,114 @@ impl Default for AtcpOptions {
             tick_phase: Duration::ZERO,
             persist_min: Duration::from_secs(2),
             persist_max: Duration::from_secs(60),
-            resend: Resend::default(),
-            retransmission: Retransmission::default(),
-            leave_loss: LeaveLoss::default(),
+            resend: LossRetransmission::default(),
+            retransmission: QueuePosition::default(),
+            leave_loss: LossExit::default(),
             backoff: true,
-            congested_until: CongestedUntil::default(),
-            echo: Echo::default(),
-            restore: Restore::default(),
-            duplicates: DuplicatesKept::default(),
+            congested_until: CongestedExit::default(),
+            echo: EchoOrder::default(),
+            restore: CwndRestoreTime::default(),
+            duplicates: WithheldDuplicates::default(),
             pull_back: true,
         }
     }
 }
 
-impl Configure for AtcpOptions {
+impl AidOptions for AtcpOptions {
     const NAME: &'static str = "atcp";
-    const ABOUT: &'static str =
+    const SUMMARY: &'static str =
         "ATCP (Liu & Singh 2001): tells loss, congestion and partition apart";
     const OPTIONS: &'static [AidOption<Self>] = &[
         AidOption {
             name: "tick",
             about: "from one look at the retransmission timers to the next",
-            set: Set::Duration { at_least: Self::MIN_TICK, at: |o| &mut o.tick },
+            field: OptionField::Duration { min: Self::MIN_TICK, field: |o| &mut o.tick },
         },
         AidOption {
             name: "tick_phase",
             about: "the first look of all",
-            set: Set::FirstTick(|o| &mut o.tick_phase),
+            field: OptionField::FirstTick(|o| &mut o.tick_phase),
         },
         AidOption {
             name: "persist_min",
             about: "from a disconnection to the first persist probe",
-            set: Set::Duration { at_least: Self::MIN_TICK, at: |o| &mut o.persist_min },
+            field: OptionField::Duration { min: Self::MIN_TICK, field: |o| &mut o.persist_min },
         },
         AidOption {
             name: "persist_max",
             about: "the longest gap between two persist probes",
-            set: Set::Duration { at_least: Self::MIN_TICK, at: |o| &mut o.persist_max },
+            field: OptionField::Duration { min: Self::MIN_TICK, field: |o| &mut o.persist_max },
         },
         AidOption {
             name: "resend",
             about: "what is retransmitted in the loss state",
-            set: Set::Choice(&[
-                ("first", |o| o.resend = Resend::First),
-                ("all", |o| o.resend = Resend::All),
+            field: OptionField::Choice(&[
+                ("first", |o| o.resend = LossRetransmission::First),
+                ("all", |o| o.resend = LossRetransmission::All),
             ]),
         },
         AidOption {
             name: "retransmission",
             about: "before or behind what waits in the sender's own queue",
-            set: Set::Choice(&[
-                ("ahead", |o| o.retransmission = Retransmission::Ahead),
-                ("behind", |o| o.retransmission = Retransmission::Behind),
+            field: OptionField::Choice(&[
+                ("ahead", |o| o.retransmission = QueuePosition::Ahead),
+                ("behind", |o| o.retransmission = QueuePosition::Behind),
             ]),
         },
         AidOption {
             name: "leave_loss",
             about: "what ends the loss state",
-            set: Set::Choice(&[
-                ("ack", |o| o.leave_loss = LeaveLoss::Ack),
-                ("ack-or-data", |o| o.leave_loss = LeaveLoss::AckOrData),
+            field: OptionField::Choice(&[
+                ("ack", |o| o.leave_loss = LossExit::Ack),
+                ("ack-or-data", |o| o.leave_loss = LossExit::AckOrData),
             ]),
         },
         AidOption {
             name: "backoff",
             about: "does the timer of the loss state double at each expiry",
-            set: Set::Flag(|o| &mut o.backoff),
+            field: OptionField::Flag(|o| &mut o.backoff),
         },
         AidOption {
             name: "congested_until",
             about: "what ends the congested state",
-            set: Set::Choice(&[
-                ("segment", |o| o.congested_until = CongestedUntil::Segment),
-                ("new-data", |o| o.congested_until = CongestedUntil::NewData),
+            field: OptionField::Choice(&[
+                ("segment", |o| o.congested_until = CongestedExit::Segment),
+                ("new-data", |o| o.congested_until = CongestedExit::NewData),
             ]),
         },
         AidOption {
             name: "echo",
             about: "a mark's echo counts before the acknowledgment that carries it, or after",
-            set: Set::Choice(&[
-                ("first", |o| o.echo = Echo::First),
-                ("after-ack", |o| o.echo = Echo::AfterAck),
+            field: OptionField::Choice(&[
+                ("first", |o| o.echo = EchoOrder::First),
+                ("after-ack", |o| o.echo = EchoOrder::AfterAck),
             ]),
         },
         AidOption {
             name: "restore",
             about: "the window of before a loss comes back before TCP takes the segment, or after",
-            set: Set::Choice(&[
-                ("before", |o| o.restore = Restore::Before),
-                ("after", |o| o.restore = Restore::After),
+            field: OptionField::Choice(&[
+                ("before", |o| o.restore = CwndRestoreTime::Before),
+                ("after", |o| o.restore = CwndRestoreTime::After),
             ]),
         },
         AidOption {
             name: "duplicates",
             about: "which duplicates are kept from TCP in the loss state",
-            set: Set::Choice(&[
-                ("all", |o| o.duplicates = DuplicatesKept::All),
-                ("third", |o| o.duplicates = DuplicatesKept::Third),
+            field: OptionField::Choice(&[
+                ("all", |o| o.duplicates = WithheldDuplicates::All),
+                ("third", |o| o.duplicates = WithheldDuplicates::Third),
             ]),
         },
         AidOption {
             name: "pull_back",
             about: "does TCP go back to SND.UNA when it is disconnected",
-            set: Set::Flag(|o| &mut o.pull_back),
+            field: OptionField::Flag(|o| &mut o.pull_back),
         },
     ];
 
-    const ORDERED: &'static [(&'static str, &'static str)] = &[("persist_min", "persist_max")];
+    const ORDERED_OPTIONS: &'static [(&'static str, &'static str)] =
+        &[("persist_min", "persist_max")];
 
     fn build(self) -> Box<dyn Aid> {
         Box::new(Atcp::new(self))

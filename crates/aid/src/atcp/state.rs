@@ -18,7 +18,7 @@ named! {
 
 named! {
     /// What moves ATCP.
-    pub enum Cause {
+    pub enum Transition {
         /// The duplicate acknowledgment at which TCP would retransmit.
         ThirdDuplicate = "third duplicate ACK",
         /// TCP's retransmission timer would go off before ATCP looks again.
@@ -38,34 +38,34 @@ named! {
         /// TCP sends what it would not in persist mode.
         TcpLeavesPersist = "TCP sends other than a probe",
         /// The driver can't hold TCP, or not retransmit for it.
-        Refused = "driver refuses",
+        Unsupported = "driver refuses",
         /// There is no connection any more.
         Closed = "connection gone",
     }
 }
 
 impl States for State {
-    type Cause = Cause;
-    const START: Self = Self::Normal;
-    const CLOSED: Cause = Cause::Closed;
+    type Transition = Transition;
+    const INITIAL: Self = Self::Normal;
+    const CLOSED: Transition = Transition::Closed;
 
-    fn after(self, cause: Cause) -> Self {
+    fn next(self, cause: Transition) -> Self {
         match (self, cause) {
             // liu-singh-2001 §III-A "Lossy Channel", §IV
-            (Self::Normal, Cause::ThirdDuplicate | Cause::TimeoutImminent) => Self::Loss,
-            (Self::Loss, Cause::NewAck | Cause::NewData) => Self::Normal,
+            (Self::Normal, Transition::ThirdDuplicate | Transition::TimeoutImminent) => Self::Loss,
+            (Self::Loss, Transition::NewAck | Transition::NewData) => Self::Normal,
             // liu-singh-2001 §III-A "Congested", "Other Transitions". A quench counts only in
             // loss: in the normal state there is nothing that ATCP would have to undo, and TCP
             // answers it by itself.
-            (Self::Normal | Self::Loss, Cause::CongestionEcho) => Self::Congested,
-            (Self::Loss, Cause::SourceQuench) => Self::Congested,
-            (Self::Congested, Cause::TcpSends) => Self::Normal,
+            (Self::Normal | Self::Loss, Transition::CongestionEcho) => Self::Congested,
+            (Self::Loss, Transition::SourceQuench) => Self::Congested,
+            (Self::Congested, Transition::TcpSends) => Self::Normal,
             // liu-singh-2001 §III-A "Disconnected", §IV atcp_notify()
-            (_, Cause::Unreachable) => Self::Disconnected,
-            (Self::Disconnected, Cause::TcpLeavesPersist) => Self::Normal,
+            (_, Transition::Unreachable) => Self::Disconnected,
+            (Self::Disconnected, Transition::TcpLeavesPersist) => Self::Normal,
             // Not in the paper, whose TCP can refuse nothing and whose ATCP dies with its TCP.
-            (Self::Loss | Self::Disconnected, Cause::Refused) => Self::Normal,
-            (_, Cause::Closed) => Self::Normal,
+            (Self::Loss | Self::Disconnected, Transition::Unsupported) => Self::Normal,
+            (_, Transition::Closed) => Self::Normal,
             (unmoved, _) => unmoved,
         }
     }

@@ -9,15 +9,15 @@ mod properties;
 
 use std::vec::Vec;
 
-use driftway_base::{Act, Duration, Instant, Release, Scope, Seq, SeqRange};
-use driftway_base::{Setting, Signal, SignalKind};
+use driftway_base::{Act, Duration, Instant, Release, Seq, SeqRange, UnreachableScope};
+use driftway_base::{Assign, Signal, SignalKind};
 use driftway_wire::{Payload, TcpFlags, TcpSegment};
 
 use super::*;
 use crate::Aid;
-use crate::scripted::{Event, Response, Scripted, Tcp};
+use crate::scripted::{Event, Response, ScriptedDriver, Tcp};
 
-type Line = Scripted<Machine<Atcp>>;
+type Line = ScriptedDriver<Machine<Atcp>>;
 
 fn ms(millis: u64) -> Duration {
     Duration::from_millis(millis)
@@ -38,10 +38,10 @@ fn options() -> AtcpOptions {
 
 /// Ten segments are on their way; it is 100 ms past the start.
 fn ten_sent(options: AtcpOptions) -> Line {
-    let mut line = Scripted::new(Atcp::new(options));
-    line.pass(ms(100));
+    let mut line = ScriptedDriver::new(Atcp::new(options));
+    line.advance(ms(100));
     line.write(1_000);
-    assert_eq!(line.take().len(), 10);
+    assert_eq!(line.take_events().len(), 10);
     line
 }
 
@@ -50,7 +50,7 @@ fn in_loss(options: AtcpOptions) -> Line {
     let mut line = ten_sent(options);
     line.duplicates(3);
     assert_eq!(line.aid.state, State::Loss);
-    line.take();
+    line.take_events();
     line
 }
 
@@ -59,7 +59,7 @@ fn disconnected(options: AtcpOptions) -> Line {
     let mut line = ten_sent(options);
     line.unreachable();
     assert_eq!(line.aid.state, State::Disconnected);
-    line.take();
+    line.take_events();
     line
 }
 
@@ -71,9 +71,9 @@ fn marked(mut segment: TcpSegment) -> TcpSegment {
 fn hold_in_loss() -> Act {
     Act::Hold {
         probe: None,
-        step_back: false,
+        rewind_snd_nxt: false,
         freeze_timers: false,
-        cwnd: Setting::Keep,
+        cwnd: Assign::Keep,
         release: Release::Resume,
     }
 }
@@ -81,15 +81,15 @@ fn hold_in_loss() -> Act {
 fn hold_in_partition(first: Duration, max: Duration) -> Act {
     Act::Hold {
         probe: Some(ProbeSpacing::new(first, max)),
-        step_back: true,
+        rewind_snd_nxt: true,
         freeze_timers: false,
-        cwnd: Setting::Value(100),
+        cwnd: Assign::Value(100),
         release: Release::AnyAck,
     }
 }
 
-fn resume(cwnd: Setting<u32>) -> Act {
-    Act::Resume { cwnd, ssthresh: Setting::Keep, rto: Setting::Keep }
+fn resume(cwnd: Assign<u32>) -> Act {
+    Act::Resume { cwnd, ssthresh: Assign::Keep, rto: Assign::Keep }
 }
 
 fn resend(from: Seq, to: Seq) -> Act {
@@ -113,20 +113,20 @@ impl TimeLine for Line {
         }
     }
     fn unreachable(&mut self) {
-        self.signal(Signal::of(SignalKind::Unreachable(Scope::Host)));
+        self.signal(Signal::new(SignalKind::Unreachable(UnreachableScope::Host)));
     }
     fn data_from_peer(&mut self, bytes: u32) {
         let payload = Payload::new(1, 0, bytes);
-        self.receive(TcpSegment { payload, ..self.peers(self.tcp.una()) });
+        self.receive(TcpSegment { payload, ..self.peer_ack(self.tcp.una()) });
     }
     /// The acts asked for since the record was last taken, all of them done.
     fn asked(&mut self) -> Vec<Act> {
         let act = |event| match event {
-            Event::Asked(act, Done::Done) => Some(act),
-            Event::Asked(act, Done::Unsupported) => panic!("{act:?} refused"),
+            Event::Requested(act, ActResult::Done) => Some(act),
+            Event::Requested(act, ActResult::Unsupported) => panic!("{act:?} refused"),
             _ => None,
         };
-        self.take().into_iter().filter_map(act).collect()
+        self.take_events().into_iter().filter_map(act).collect()
     }
     fn resent(&mut self) -> Vec<(Instant, Seq, u32)> {
         let resent = self.record.iter().filter_map(|(at, event)| match event {

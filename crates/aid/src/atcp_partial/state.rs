@@ -18,7 +18,7 @@ named! {
 
 named! {
     /// What moves it.
-    pub enum Cause {
+    pub enum Transition {
         /// TCP has responded to the third duplicate acknowledgment.
         ThirdDuplicate = "third duplicate ACK",
         /// TCP's retransmission timer has gone off.
@@ -28,40 +28,40 @@ named! {
         /// The peer echoes a congestion mark, and `ecn` is `congested`.
         CongestionEcho = "ECN echo",
         /// The peer echoes a congestion mark, and `ecn` is `normal`.
-        PlainEcho = "ECN echo (ecn = normal)",
+        EchoToNormal = "ECN echo (ecn = normal)",
         /// TCP sends something new.
         TcpSends = "TCP sends",
         /// A router has no way to the destination.
         Unreachable = "destination unreachable",
         /// Anything arrives of the connection.
-        Packet = "a packet arrives",
+        PacketArrival = "a packet arrives",
         /// The driver can't hold TCP.
-        Refused = "driver refuses",
+        Unsupported = "driver refuses",
         /// There is no connection any more.
         Closed = "connection gone",
     }
 }
 
 impl States for State {
-    type Cause = Cause;
-    const START: Self = Self::Normal;
-    const CLOSED: Cause = Cause::Closed;
+    type Transition = Transition;
+    const INITIAL: Self = Self::Normal;
+    const CLOSED: Transition = Transition::Closed;
 
-    fn after(self, cause: Cause) -> Self {
+    fn next(self, cause: Transition) -> Self {
         match (self, cause) {
             // westin-2003 §3.2.1 "Loss"
-            (Self::Normal, Cause::ThirdDuplicate | Cause::Timeout) => Self::Loss,
-            (Self::Loss, Cause::NewAck) => Self::Normal,
+            (Self::Normal, Transition::ThirdDuplicate | Transition::Timeout) => Self::Loss,
+            (Self::Loss, Transition::NewAck) => Self::Normal,
             // westin-2003 §3.1 "Congested", and §3.2.1, which follows the reference code instead
-            (Self::Normal | Self::Loss, Cause::CongestionEcho) => Self::Congested,
-            (Self::Loss, Cause::PlainEcho) => Self::Normal,
-            (Self::Congested, Cause::TcpSends) => Self::Normal,
+            (Self::Normal | Self::Loss, Transition::CongestionEcho) => Self::Congested,
+            (Self::Loss, Transition::EchoToNormal) => Self::Normal,
+            (Self::Congested, Transition::TcpSends) => Self::Normal,
             // westin-2003 §3.2.1 "Broken routes", §4.8.1
-            (_, Cause::Unreachable) => Self::Disconnected,
-            (Self::Disconnected, Cause::Packet) => Self::Normal,
+            (_, Transition::Unreachable) => Self::Disconnected,
+            (Self::Disconnected, Transition::PacketArrival) => Self::Normal,
             // Not in the thesis, where both are one piece of code.
-            (Self::Loss | Self::Disconnected, Cause::Refused) => Self::Normal,
-            (_, Cause::Closed) => Self::Normal,
+            (Self::Loss | Self::Disconnected, Transition::Unsupported) => Self::Normal,
+            (_, Transition::Closed) => Self::Normal,
             (unmoved, _) => unmoved,
         }
     }

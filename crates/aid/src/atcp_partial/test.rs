@@ -2,14 +2,14 @@
 
 use std::vec::Vec;
 
-use driftway_base::{About, Instant, Scope, Seq};
+use driftway_base::{Instant, Seq, SignalDetails, UnreachableScope};
 
 use super::*;
 use crate::kit::{self, States};
-use crate::scripted::{Event, Response, Scripted, Tcp};
-use crate::way_out::{self, TCPS_LONGEST, flag};
+use crate::liveness::{self, TCP_MAX_RTO, random_flag};
+use crate::scripted::{Event, Response, ScriptedDriver, Tcp};
 
-type Line = Scripted<Machine<AtcpPartial>>;
+type Line = ScriptedDriver<Machine<AtcpPartial>>;
 
 fn nth(n: u32) -> Seq {
     Tcp::START + 100 * n
@@ -17,7 +17,7 @@ fn nth(n: u32) -> Seq {
 
 /// Ten segments of 100 bytes leave, and more wait.
 fn ten_sent(options: AtcpPartialOptions) -> Line {
-    let mut line = Scripted::new(AtcpPartial::new(options));
+    let mut line = ScriptedDriver::new(AtcpPartial::new(options));
     line.write(5_000);
     assert_eq!(sent(&mut line), (0..10).map(nth).collect::<Vec<_>>());
     line
@@ -25,7 +25,7 @@ fn ten_sent(options: AtcpPartialOptions) -> Line {
 
 /// What left since this was asked last.
 fn sent(line: &mut Line) -> Vec<Seq> {
-    let sent = line.take().into_iter().filter_map(|event| match event {
+    let sent = line.take_events().into_iter().filter_map(|event| match event {
         Event::Sent(segment) | Event::Resent { segment, .. } => Some(segment.seq),
         _ => None,
     });
@@ -41,8 +41,11 @@ fn responses(line: &Line) -> Vec<Response> {
 }
 
 fn unreachable(line: &mut Line) {
-    let kind = SignalKind::Unreachable(Scope::Host);
-    line.signal(Signal { kind, about: About { seq: Some(line.tcp.una()), ..About::default() } });
+    let kind = SignalKind::Unreachable(UnreachableScope::Host);
+    line.signal(Signal {
+        kind,
+        details: SignalDetails { seq: Some(line.tcp.una()), ..SignalDetails::default() },
+    });
 }
 
 fn duplicates(line: &mut Line, copies: u32) {
@@ -57,7 +60,7 @@ fn tcp_responds_to_duplicates_and_the_window_comes_back() {
     line.receive_ack(nth(1));
     let (cwnd, una) = (line.tcp.cwnd(), line.tcp.una());
     assert_eq!(cwnd, 1_100);
-    line.take();
+    line.take_events();
     duplicates(&mut line, 3);
     assert_eq!((line.aid.state(), responses(&line)), ("loss", [Response::FastRetransmit].to_vec()));
     assert_eq!(sent(&mut line), [una], "once");
@@ -74,7 +77,7 @@ fn tcp_responds_to_duplicates_and_the_window_comes_back() {
 fn persist_mode_sends_a_segment_each_timeout() {
     let mut line = ten_sent(AtcpPartialOptions::default());
     duplicates(&mut line, 3);
-    line.take();
+    line.take_events();
     line.run_until(Instant::from_secs(8));
     let times: Vec<_> = line.record.iter().map(|(at, event)| (at.as_millis(), *event)).collect();
     let at = |n: usize, millis, len| matches!(times[n], (at, Event::Sent(s)) if (at, s.seq, s.payload.len) == (millis, nth(0), len));
@@ -94,16 +97,16 @@ fn a_timeout_is_tcps_and_nothing_comes_back() {
     line.receive_ack(nth(1));
     assert_eq!((line.aid.state(), line.tcp.cwnd()), ("normal", 200));
     // The same without the aid.
-    assert!(line.record.iter().all(|(_, event)| !matches!(event, Event::Asked(..))));
+    assert!(line.record.iter().all(|(_, event)| !matches!(event, Event::Requested(..))));
 }
 
 #[test]
 fn a_mark_keeps_it_out_of_the_loss_state() {
-    for (ecn, state) in [(Ecn::Normal, "normal"), (Ecn::Congested, "congested")] {
+    for (ecn, state) in [(EcnResponse::Normal, "normal"), (EcnResponse::Congested, "congested")] {
         let options = AtcpPartialOptions { ecn, ..AtcpPartialOptions::default() };
         let mut line = ten_sent(options.clone());
         let marked = |line: &Line| {
-            let ack = line.peers(line.tcp.una());
+            let ack = line.peer_ack(line.tcp.una());
             TcpSegment { flags: ack.flags.with(TcpFlags::ECE), ..ack }
         };
         for _ in 0..3 {
@@ -128,12 +131,12 @@ fn a_mark_keeps_it_out_of_the_loss_state() {
 fn disconnected_goes_back_and_waits_for_anything() {
     let mut line = ten_sent(AtcpPartialOptions::default());
     line.receive_ack(nth(1));
-    line.take();
+    line.take_events();
     unreachable(&mut line);
     assert_eq!((line.aid.state(), line.tcp.cwnd()), ("disconnected", 100));
     assert_eq!((line.tcp.nxt(), sent(&mut line)), (nth(1), [].to_vec()));
     unreachable(&mut line);
-    assert_eq!(line.take(), [], "a second one changes nothing");
+    assert_eq!(line.take_events(), [], "a second one changes nothing");
     duplicates(&mut line, 1);
     assert_eq!((line.aid.state(), line.tcp.cwnd()), ("normal", 100));
     assert_eq!(sent(&mut line), [nth(1)], "from the first unacknowledged one on");
@@ -184,16 +187,16 @@ fn a_driver_that_cannot_hold_is_left_alone() {
     line.refuses = |act| matches!(act, Act::Hold { .. });
     unreachable(&mut line);
     assert_eq!(line.aid.state(), "normal");
-    line.take();
+    line.take_events();
     duplicates(&mut line, 3);
     assert_eq!(responses(&line), [Response::FastRetransmit]);
-    assert!(line.record.iter().all(|(_, event)| !matches!(event, Event::Asked(..))));
+    assert!(line.record.iter().all(|(_, event)| !matches!(event, Event::Requested(..))));
 }
 
 #[test]
 fn transitions_are_those_of_the_thesis() {
-    use Cause::*;
     use State::*;
+    use Transition::*;
     kit::assert_transitions::<State>(
         &[
             (Normal, ThirdDuplicate, Loss),
@@ -201,27 +204,31 @@ fn transitions_are_those_of_the_thesis() {
             (Loss, NewAck, Normal),
             (Normal, CongestionEcho, Congested),
             (Loss, CongestionEcho, Congested),
-            (Loss, PlainEcho, Normal),
+            (Loss, EchoToNormal, Normal),
             (Congested, TcpSends, Normal),
             (Normal, Unreachable, Disconnected),
             (Congested, Unreachable, Disconnected),
             (Loss, Unreachable, Disconnected),
-            (Disconnected, Packet, Normal),
+            (Disconnected, PacketArrival, Normal),
         ],
-        &[Refused, State::CLOSED],
+        &[Unsupported, State::CLOSED],
     );
 }
 
 #[test]
 fn the_diagram_is_drawn_from_the_code() {
-    kit::assert_committed::<State>("atcp_partial");
+    kit::assert_diagram_up_to_date::<State>("atcp_partial");
 }
 
 #[test]
 fn there_is_a_way_out_of_every_state() {
-    way_out::check(|random| {
-        let ecn = if flag(random) { Ecn::Normal } else { Ecn::Congested };
-        let options = AtcpPartialOptions { ecn, step_back: flag(random), retransmit: flag(random) };
-        (AtcpPartial::new(options), LONGEST_GAP.max(TCPS_LONGEST))
+    liveness::check_recovery(|random| {
+        let ecn = if random_flag(random) { EcnResponse::Normal } else { EcnResponse::Congested };
+        let options = AtcpPartialOptions {
+            ecn,
+            step_back: random_flag(random),
+            retransmit: random_flag(random),
+        };
+        (AtcpPartial::new(options), MAX_PROBE_INTERVAL.max(TCP_MAX_RTO))
     });
 }

@@ -5,11 +5,11 @@ use driftway_base::Duration;
 
 use super::Carry;
 use crate::Aid;
-use crate::options::{AidOption, Configure, Set};
+use crate::options::{AidOption, AidOptions, OptionField};
 
 /// What becomes of TCP's congestion window after an outage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub enum Cwnd {
+pub enum CwndAfterOutage {
     /// Window and threshold are what they were. Right where the path is the same one.
     #[default]
     Keep,
@@ -23,7 +23,7 @@ pub struct CarryOptions {
     /// Undo what losses did, where ECN is in use.
     pub undo_losses: bool,
     /// After an outage.
-    pub cwnd: Cwnd,
+    pub cwnd: CwndAfterOutage,
     /// Least time between probes; they come every round trip.
     pub probe_min: Duration,
     /// The time between probes once the outage has lasted for `probe_fast`.
@@ -38,7 +38,7 @@ pub struct CarryOptions {
 
 impl CarryOptions {
     /// The shortest span between probes.
-    pub const LEAST_SPAN: Duration = Duration::from_millis(1);
+    pub const MIN_SPAN: Duration = Duration::from_millis(1);
     /// More than any TCP repeats one segment before it gives up (RFC 9293 §3.8.3; Linux: 15).
     pub const NEVER: u32 = 255;
     /// One that is lost again may be chance, on any path.
@@ -49,7 +49,7 @@ impl Default for CarryOptions {
     fn default() -> Self {
         Self {
             undo_losses: true,
-            cwnd: Cwnd::Keep,
+            cwnd: CwndAfterOutage::Keep,
             probe_min: Duration::from_millis(50),
             probe_max: Duration::from_secs(1),
             probe_fast: Duration::from_secs(120),
@@ -58,47 +58,47 @@ impl Default for CarryOptions {
     }
 }
 
-impl Configure for CarryOptions {
+impl AidOptions for CarryOptions {
     const NAME: &'static str = "carry";
-    const ABOUT: &'static str =
+    const SUMMARY: &'static str =
         "carry (the shim's own): undoes losses that are no congestion, carries TCP over outages";
     const OPTIONS: &'static [AidOption<Self>] = &[
         AidOption {
             name: "undo_losses",
             about: "undo what losses did, where ECN is in use",
-            set: Set::Flag(|o| &mut o.undo_losses),
+            field: OptionField::Flag(|o| &mut o.undo_losses),
         },
         AidOption {
             name: "cwnd",
             about: "the congestion window after an outage: what it was, or that of a new connection",
-            set: Set::Choice(&[
-                ("keep", |o| o.cwnd = Cwnd::Keep),
-                ("reset", |o| o.cwnd = Cwnd::Reset),
+            field: OptionField::Choice(&[
+                ("keep", |o| o.cwnd = CwndAfterOutage::Keep),
+                ("reset", |o| o.cwnd = CwndAfterOutage::Reset),
             ]),
         },
         AidOption {
             name: "probe_min",
             about: "least time between probes for a path, which come every round trip",
-            set: Set::Duration { at_least: Self::LEAST_SPAN, at: |o| &mut o.probe_min },
+            field: OptionField::Duration { min: Self::MIN_SPAN, field: |o| &mut o.probe_min },
         },
         AidOption {
             name: "probe_max",
             about: "time between probes in a long outage",
-            set: Set::Duration { at_least: Self::LEAST_SPAN, at: |o| &mut o.probe_max },
+            field: OptionField::Duration { min: Self::MIN_SPAN, field: |o| &mut o.probe_max },
         },
         AidOption {
             name: "probe_fast",
             about: "how long an outage lasts until it is a long one",
-            set: Set::Duration { at_least: Self::LEAST_SPAN, at: |o| &mut o.probe_fast },
+            field: OptionField::Duration { min: Self::MIN_SPAN, field: |o| &mut o.probe_fast },
         },
         AidOption {
             name: "suspect_after",
             about: "least retransmissions of one segment without an answer to suspect an outage; 255: never",
-            set: Set::Count { least: 1, most: Self::NEVER, at: |o| &mut o.suspect_after },
+            field: OptionField::Count { min: 1, max: Self::NEVER, field: |o| &mut o.suspect_after },
         },
     ];
 
-    const ORDERED: &'static [(&'static str, &'static str)] = &[("probe_min", "probe_max")];
+    const ORDERED_OPTIONS: &'static [(&'static str, &'static str)] = &[("probe_min", "probe_max")];
 
     fn build(self) -> Box<dyn Aid> {
         Box::new(Carry::new(self))

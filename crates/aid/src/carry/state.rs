@@ -19,38 +19,40 @@ named! {
 
 named! {
     /// What moves carry.
-    pub enum Cause {
+    pub enum Transition {
         /// A router, or the own host, has no way to the peer.
-        PathGone = "no way",
+        PathLost = "no way",
         /// More retransmissions of the oldest segment are without an answer than losses explain.
         Silence = "no answer for longer than losses explain",
         /// The answer does not show that there was an outage.
-        Answered = "late, or answered at once",
+        LateAnswer = "late, or answered at once",
         /// The peer was heard, or there is a route again.
-        PathBack = "peer heard, or route restored",
+        PathRestored = "peer heard, or route restored",
         /// All is acknowledged that was out when the path was back.
         Repaired = "all acknowledged",
         /// The driver can't hold TCP.
-        Refused = "driver refuses",
+        Unsupported = "driver refuses",
         /// There is no connection any more.
         Closed = "connection gone",
     }
 }
 
 impl States for State {
-    type Cause = Cause;
-    const START: Self = Self::Open;
-    const CLOSED: Cause = Cause::Closed;
+    type Transition = Transition;
+    const INITIAL: Self = Self::Open;
+    const CLOSED: Transition = Transition::Closed;
 
-    fn after(self, cause: Cause) -> Self {
+    fn next(self, cause: Transition) -> Self {
         match (self, cause) {
-            (Self::Open | Self::Suspecting | Self::Resuming, Cause::PathGone) => Self::Disconnected,
-            (Self::Open, Cause::Silence) => Self::Suspecting,
-            (Self::Suspecting, Cause::Answered) => Self::Open,
-            (Self::Suspecting | Self::Disconnected, Cause::PathBack) => Self::Resuming,
-            (Self::Resuming, Cause::Repaired) => Self::Open,
-            (Self::Disconnected, Cause::Refused) => Self::Open,
-            (_, Cause::Closed) => Self::Open,
+            (Self::Open | Self::Suspecting | Self::Resuming, Transition::PathLost) => {
+                Self::Disconnected
+            }
+            (Self::Open, Transition::Silence) => Self::Suspecting,
+            (Self::Suspecting, Transition::LateAnswer) => Self::Open,
+            (Self::Suspecting | Self::Disconnected, Transition::PathRestored) => Self::Resuming,
+            (Self::Resuming, Transition::Repaired) => Self::Open,
+            (Self::Disconnected, Transition::Unsupported) => Self::Open,
+            (_, Transition::Closed) => Self::Open,
             (unmoved, _) => unmoved,
         }
     }

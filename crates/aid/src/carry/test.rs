@@ -2,14 +2,14 @@
 
 use std::vec::Vec;
 
-use driftway_base::{About, Endpoint, FlowKey, Ipv4Addr, Scope};
+use driftway_base::{Endpoint, FlowKey, Ipv4Addr, SignalDetails, UnreachableScope};
 
 use super::*;
-use crate::scripted::{Event, Response, Scripted, Tcp};
-use crate::way_out::{self, flag, span};
+use crate::liveness::{self, random_duration, random_flag};
+use crate::scripted::{Event, Response, ScriptedDriver, Tcp};
 use crate::{Aid, kit};
 
-type Line = Scripted<Machine<Carry>>;
+type Line = ScriptedDriver<Machine<Carry>>;
 
 fn ms(millis: u64) -> Duration {
     Duration::from_millis(millis)
@@ -26,14 +26,14 @@ fn nth(n: u32) -> Seq {
 
 /// Ten segments have left at 0; it is 100 ms later.
 fn ten_sent_with(options: CarryOptions) -> Line {
-    sends_ten(Scripted::new(Carry::new(options)))
+    sends_ten(ScriptedDriver::new(Carry::new(options)))
 }
 
 fn sends_ten(mut line: Line) -> Line {
     line.write(1_000);
-    line.pass(ms(100));
+    line.advance(ms(100));
     assert_eq!(sent(&line).len(), 10);
-    line.take();
+    line.take_events();
     line
 }
 
@@ -43,15 +43,15 @@ fn ten_sent() -> Line {
 
 fn ten_sent_where(ecn: bool) -> Line {
     let carry = Carry::new(CarryOptions::default());
-    sends_ten(if ecn { Scripted::new(carry) } else { Scripted::without_ecn(carry) })
+    sends_ten(if ecn { ScriptedDriver::new(carry) } else { ScriptedDriver::without_ecn(carry) })
 }
 
 fn gone(line: &mut Line) {
-    line.signal(Signal::of(SignalKind::Unreachable(Scope::Host)));
+    line.signal(Signal::new(SignalKind::Unreachable(UnreachableScope::Host)));
 }
 
 fn back(line: &mut Line) {
-    line.signal(Signal::of(SignalKind::RouteRestored));
+    line.signal(Signal::new(SignalKind::RouteRestored));
 }
 
 fn sent(line: &Line) -> Vec<(u64, Seq, u32)> {
@@ -62,9 +62,9 @@ fn sent(line: &Line) -> Vec<(u64, Seq, u32)> {
     sent.collect()
 }
 
-fn asked(line: &Line) -> Vec<(u64, Act, Done)> {
+fn asked(line: &Line) -> Vec<(u64, Act, ActResult)> {
     let asked = line.record.iter().filter_map(|(at, event)| match event {
-        Event::Asked(act, done) => Some((at.as_millis(), *act, *done)),
+        Event::Requested(act, done) => Some((at.as_millis(), *act, *done)),
         _ => None,
     });
     asked.collect()
@@ -78,20 +78,20 @@ fn responses(line: &Line) -> Vec<Response> {
     responses.collect()
 }
 
-const UNDONE: fn(u64) -> (u64, Act, Done) = |at| (at, Act::Undo, Done::Done);
+const UNDONE: fn(u64) -> (u64, Act, ActResult) = |at| (at, Act::Undo, ActResult::Done);
 
 fn hold(gap: u64) -> Act {
     Act::Hold {
         probe: Some(ProbeSpacing::new(ms(gap), ms(gap))),
-        step_back: true,
+        rewind_snd_nxt: true,
         freeze_timers: true,
-        cwnd: Setting::Keep,
+        cwnd: Assign::Keep,
         release: Release::Resume,
     }
 }
 
-fn resume(cwnd: Setting<u32>) -> Act {
-    Act::Resume { cwnd, ssthresh: Setting::Keep, rto: Setting::Keep }
+fn resume(cwnd: Assign<u32>) -> Act {
+    Act::Resume { cwnd, ssthresh: Assign::Keep, rto: Assign::Keep }
 }
 
 /// Three duplicates at 100 ms: the first segment is lost, and sent again.
@@ -103,19 +103,19 @@ fn one_lost(line: &mut Line) {
     assert_eq!(sent(line), [(100, nth(0), 100)]);
     // RFC 5681 §3.2, step 3: three have left the network.
     assert_eq!((line.tcp.cwnd(), line.tcp.ssthresh()), (800, 500));
-    line.take();
+    line.take_events();
 }
 
 #[test]
 fn a_loss_is_undone_when_it_is_repaired() {
     let mut line = ten_sent();
     one_lost(&mut line);
-    line.pass(ms(100));
+    line.advance(ms(100));
     line.receive_ack(nth(10));
     assert_eq!(asked(&line), [UNDONE(200)]);
     assert_eq!((line.tcp.cwnd(), line.tcp.ssthresh()), (1_100, 64_000), "and it grows on");
     // It is over: what follows is another story.
-    line.take();
+    line.take_events();
     line.write(500);
     line.receive_ack(nth(15));
     assert_eq!(asked(&line), []);
@@ -126,8 +126,8 @@ fn a_timeout_is_undone_too() {
     let mut line = ten_sent();
     line.run_until(at_ms(1_000));
     assert_eq!(responses(&line), [Response::Timeout]);
-    line.pass(ms(100));
-    line.take();
+    line.advance(ms(100));
+    line.take_events();
     line.receive_ack(nth(10));
     assert_eq!(asked(&line), [UNDONE(1_100)]);
     assert_eq!(line.tcp.ssthresh(), 64_000);
@@ -144,9 +144,9 @@ fn what_was_never_sent_again_asks_for_nothing() {
 #[test]
 fn an_echo_of_congestion_forbids_it_until_what_was_out_is_acknowledged() {
     let mut line = ten_sent();
-    let marked = line.peers(nth(0));
+    let marked = line.peer_ack(nth(0));
     line.receive(TcpSegment { flags: marked.flags.with(TcpFlags::ECE), ..marked });
-    line.take();
+    line.take_events();
     (0..3).for_each(|_| line.receive_ack(nth(0)));
     line.receive_ack(nth(10));
     assert_eq!(asked(&line), []);
@@ -173,14 +173,14 @@ fn nothing_is_undone_without_ecn_or_if_told_so() {
 fn heavy_loss_is_congestion_unless_the_path_is_known_to_mark() {
     for marks in [false, true] {
         let mut line = ten_sent();
-        line.aid.protocol.marks = marks;
-        let again = |line: &Line, n: u32| TcpSegment { seq: nth(n), ..line.peers(nth(0)) };
+        line.aid.protocol.path_marks_ecn = marks;
+        let again = |line: &Line, n: u32| TcpSegment { seq: nth(n), ..line.peer_ack(nth(0)) };
         for n in 0..4 {
             let payload = driftway_wire::Payload::new(0, 0, 100);
             let segment = TcpSegment { payload, ..again(&line, n) };
             line.send(segment);
         }
-        line.take();
+        line.take_events();
         line.receive_ack(nth(10));
         let undone = asked(&line).iter().any(|(_, act, _)| *act == Act::Undo);
         assert_eq!(undone, marks);
@@ -191,9 +191,9 @@ fn heavy_loss_is_congestion_unless_the_path_is_known_to_mark() {
 fn an_outage_from_its_beginning_to_its_end() {
     let mut line = ten_sent();
     gone(&mut line);
-    assert_eq!(asked(&line), [(100, hold(200), Done::Done)]);
+    assert_eq!(asked(&line), [(100, hold(200), ActResult::Done)]);
     assert_eq!(line.aid.state(), "disconnected");
-    line.take();
+    line.take_events();
     line.write(500);
     // On its way before the cut.
     line.receive_ack(nth(1));
@@ -201,16 +201,16 @@ fn an_outage_from_its_beginning_to_its_end() {
     assert_eq!(asked(&line), []);
     assert!(sent(&line).iter().all(|(_, seq, len)| (*seq, *len) == (nth(1), 1)), "probes only");
     assert!(sent(&line).len() >= 3 && responses(&line).is_empty());
-    line.take();
+    line.take_events();
     line.receive_ack(nth(1) + 1);
-    assert_eq!(asked(&line), [(999, resume(Setting::Keep), Done::Done)]);
+    assert_eq!(asked(&line), [(999, resume(Assign::Keep), ActResult::Done)]);
     assert_eq!(line.aid.state(), "resuming");
     // What was out goes first, in order, and is no loss; all of the window of before, which grew by
     // the byte that was acknowledged.
     let expected: Vec<_> = (1..11).map(|n| (999, nth(n) + 1, 100)).collect();
     assert_eq!(sent(&line), expected);
     assert_eq!((line.tcp.ssthresh(), responses(&line).len()), (64_000, 0));
-    line.take();
+    line.take_events();
     line.receive_ack(nth(10));
     assert_eq!((line.aid.state(), asked(&line)), ("open", Vec::new()));
     assert_eq!(line.tcp.ssthresh(), 64_000);
@@ -240,7 +240,7 @@ fn in_a_long_outage_probes_become_rare() {
     gone(&mut line);
     assert_eq!(line.aid.next_timeout(), Some(at_ms(120_100)));
     line.run_until(at_ms(120_100));
-    line.take();
+    line.take_events();
     line.run_until(at_ms(124_200));
     let times: Vec<_> = sent(&line).iter().map(|(at, ..)| *at).collect();
     assert_eq!(times, [121_100, 122_100, 123_100, 124_100]);
@@ -249,15 +249,16 @@ fn in_a_long_outage_probes_become_rare() {
 
 #[test]
 fn on_a_new_path_everything_begins_anew() {
-    let mut line = ten_sent_with(CarryOptions { cwnd: Cwnd::Reset, ..CarryOptions::default() });
-    line.aid.protocol.marks = true;
+    let mut line =
+        ten_sent_with(CarryOptions { cwnd: CwndAfterOutage::Reset, ..CarryOptions::default() });
+    line.aid.protocol.path_marks_ecn = true;
     one_lost(&mut line);
     gone(&mut line);
     line.run_until(at_ms(500));
-    line.take();
+    line.take_events();
     line.receive_ack(nth(1));
-    assert_eq!(asked(&line), [(500, resume(Setting::Default), Done::Done)]);
-    assert!(!line.aid.protocol.marks);
+    assert_eq!(asked(&line), [(500, resume(Assign::Initial), ActResult::Done)]);
+    assert!(!line.aid.protocol.path_marks_ecn);
 }
 
 /// A loss was being repaired when the path broke.
@@ -280,17 +281,17 @@ fn what_is_no_congestion_is_undone_before_the_outage_and_congestion_stays() {
 /// So far 64 segments have left, one each 100 ms, and none was lost; at 6,400 ms five more leave.
 /// One probe may take what a twentieth of that rate delivers in a little less than 2 s.
 fn clean_with(options: CarryOptions) -> Line {
-    sends_sixty_four(Scripted::new(Carry::new(options)))
+    sends_sixty_four(ScriptedDriver::new(Carry::new(options)))
 }
 
 fn sends_sixty_four(mut line: Line) -> Line {
     for n in 0..64 {
         line.write(100);
-        line.pass(ms(100));
+        line.advance(ms(100));
         line.receive_ack(nth(n + 1));
     }
     line.write(500);
-    line.take();
+    line.take_events();
     line
 }
 
@@ -306,8 +307,8 @@ fn suspicious() -> Line {
 fn suspects(mut line: Line) -> Line {
     line.run_until(at_ms(11_400));
     assert_eq!(line.aid.state(), "suspecting");
-    line.aid.protocol.stamp = Some(9_400);
-    line.take();
+    line.aid.protocol.suspicion_timestamp = Some(9_400);
+    line.take_events();
     line
 }
 
@@ -320,7 +321,7 @@ fn probes(line: &Line) -> Vec<(u64, Seq)> {
 }
 
 fn answer(line: &Line, ack: Seq, echo: u32) -> TcpSegment {
-    let mut segment = line.peers(ack);
+    let mut segment = line.peer_ack(ack);
     segment.options.timestamps = Some(driftway_wire::Timestamps { value: 0, echo });
     segment
 }
@@ -356,13 +357,12 @@ fn the_answer_to_a_probe_shows_that_there_was_an_outage() {
         line.receive(back);
         assert_eq!(line.aid.state(), "resuming");
         let acts: Vec<_> = asked(&line).iter().map(|(_, act, _)| *act).collect();
-        let [hold, Act::Resume { cwnd: Setting::Value(window), ssthresh: threshold, .. }] =
-            acts[..]
+        let [hold, Act::Resume { cwnd: Assign::Value(window), ssthresh: threshold, .. }] = acts[..]
         else {
             panic!("{acts:?}")
         };
-        assert!(matches!(hold, Act::Hold { step_back: true, .. }));
-        assert!(window >= cwnd - 100 && threshold == Setting::Value(ssthresh), "{window}");
+        assert!(matches!(hold, Act::Hold { rewind_snd_nxt: true, .. }));
+        assert!(window >= cwnd - 100 && threshold == Assign::Value(ssthresh), "{window}");
         // What was out goes at once.
         let seqs: Vec<_> = sent(&line).iter().map(|(_, seq, _)| *seq).collect();
         assert_eq!(seqs, [65, 66, 67, 68].map(nth));
@@ -374,7 +374,8 @@ fn the_answer_to_a_probe_shows_that_there_was_an_outage() {
 fn an_answer_that_is_late_shows_a_slow_path() {
     for ecn in [false, true] {
         let carry = Carry::new(CarryOptions::default());
-        let line = if ecn { Scripted::new(carry) } else { Scripted::without_ecn(carry) };
+        let line =
+            if ecn { ScriptedDriver::new(carry) } else { ScriptedDriver::without_ecn(carry) };
         let mut line = suspects(sends_sixty_four(line));
         let late = answer(&line, nth(65), 9_399);
         line.receive(late);
@@ -392,10 +393,10 @@ fn an_answer_that_is_late_shows_a_slow_path() {
 #[test]
 fn silence_where_much_is_lost_is_not() {
     let mut line = clean();
-    line.aid.protocol.losses = Losses::default();
-    line.aid.protocol.losses.on_sent(100, 30);
+    line.aid.protocol.loss_estimate = LossEstimate::default();
+    line.aid.protocol.loss_estimate.on_sent(100, 30);
     line.run_until(at_ms(69_399));
-    assert_eq!((line.aid.state(), line.aid.protocol.unanswered), ("open", 5));
+    assert_eq!((line.aid.state(), line.aid.protocol.oldest_resends), ("open", 5));
     line.run_until(at_ms(71_400));
     assert_eq!(line.aid.state(), "suspecting");
 }
@@ -415,11 +416,11 @@ fn nothing_is_suspected_if_told_so_or_if_nothing_was_delivered() {
 #[test]
 fn a_sign_of_the_peer_is_no_answer_but_reason_to_look() {
     let mut line = suspicious();
-    line.pass(ms(500));
+    line.advance(ms(500));
     (0..3).for_each(|_| line.receive_ack(nth(64)));
     assert_eq!(line.aid.state(), "suspecting");
     assert_eq!(probes(&line), [(11_900, nth(64))]);
-    line.take();
+    line.take_events();
     back(&mut line);
     assert_eq!(probes(&line), [(11_900, nth(64))]);
     gone(&mut line);
@@ -427,8 +428,8 @@ fn a_sign_of_the_peer_is_no_answer_but_reason_to_look() {
 }
 
 fn gone_for(line: &mut Line, n: u32) {
-    let about = About { seq: Some(nth(n)), ..About::default() };
-    line.signal(Signal { kind: SignalKind::Unreachable(Scope::Host), about });
+    let about = SignalDetails { seq: Some(nth(n)), ..SignalDetails::default() };
+    line.signal(Signal { kind: SignalKind::Unreachable(UnreachableScope::Host), details: about });
 }
 
 /// RFC 5927 §4: what a router had no way for is not acknowledged. Whoever says so in vain is not believed
@@ -438,11 +439,11 @@ fn who_was_wrong_once_is_believed_about_silence_only() {
     let mut line = ten_sent();
     gone_for(&mut line, 3);
     assert_eq!(line.aid.state(), "disconnected");
-    line.pass(ms(50));
+    line.advance(ms(50));
     line.receive_ack(nth(3));
-    line.pass(ms(10));
+    line.advance(ms(10));
     line.receive_ack(nth(4));
-    line.pass(ms(300));
+    line.advance(ms(300));
     line.receive_ack(nth(4) + 1);
     assert_eq!(line.aid.state(), "resuming");
     line.receive_ack(nth(10));
@@ -451,19 +452,19 @@ fn who_was_wrong_once_is_believed_about_silence_only() {
     line.write(1_000);
     gone_for(&mut line, 12);
     assert_eq!((line.aid.state(), line.aid.next_timeout()), ("open", Some(at_ms(1_460))));
-    line.pass(ms(210));
+    line.advance(ms(210));
     line.receive_ack(nth(11));
     assert_eq!((line.aid.state(), line.aid.next_timeout()), ("open", None));
     // It is not, for as long as the timeout, however often that is said.
     gone_for(&mut line, 12);
-    line.pass(ms(150));
+    line.advance(ms(150));
     line.receive_ack(nth(12));
     gone_for(&mut line, 13);
-    line.pass(ms(849));
+    line.advance(ms(849));
     assert_eq!(line.aid.state(), "open");
-    line.pass(ms(1));
+    line.advance(ms(1));
     assert_eq!((line.aid.state(), line.now()), ("disconnected", at_ms(1_670)));
-    line.pass(ms(300));
+    line.advance(ms(300));
     line.receive_ack(nth(13));
     line.receive_ack(line.tcp.max());
     assert_eq!(line.aid.state(), "open");
@@ -472,7 +473,7 @@ fn who_was_wrong_once_is_believed_about_silence_only() {
     let next = line.tcp.una();
     line.signal(Signal {
         kind: SignalKind::RouteFailed,
-        about: About { seq: Some(next), ..About::default() },
+        details: SignalDetails { seq: Some(next), ..SignalDetails::default() },
     });
     assert_eq!(line.aid.state(), "disconnected");
 }
@@ -491,7 +492,7 @@ fn silence_without_anything_outstanding_confirms_nothing() {
     };
     let mut line = doubting();
     gone(&mut line);
-    line.pass(ms(5_000));
+    line.advance(ms(5_000));
     assert_eq!((line.aid.state(), line.aid.next_timeout()), ("open", None));
     let mut line = doubting();
     line.write(1_000);
@@ -506,11 +507,11 @@ fn signals_of_others_are_ignored() {
     let end = |host, port| Endpoint::new(Ipv4Addr::new(10, 0, 0, host), port);
     let mut signal = |kind, ports: (u16, u16), seq| {
         let flow = Some(FlowKey { source: end(1, ports.0), destination: end(2, ports.1) });
-        let about = About { flow, seq: Some(seq), ..About::default() };
-        line.signal(Signal { kind, about });
+        let about = SignalDetails { flow, seq: Some(seq), ..SignalDetails::default() };
+        line.signal(Signal { kind, details: about });
         line.aid.state()
     };
-    let unreachable = SignalKind::Unreachable(Scope::Host);
+    let unreachable = SignalKind::Unreachable(UnreachableScope::Host);
     let ours = (Tcp::PORT, Tcp::PEER_PORT);
     let others = (Tcp::PORT + 1, Tcp::PEER_PORT);
     assert_eq!(signal(SignalKind::RouteFailed, others, nth(0)), "open");
@@ -525,7 +526,7 @@ fn signals_of_others_are_ignored() {
 fn other_signals_mean_nothing_to_it() {
     let mut line = ten_sent();
     for kind in [SignalKind::SourceQuench, SignalKind::EcnEcho, SignalKind::RouteRestored] {
-        line.signal(Signal::of(kind));
+        line.signal(Signal::new(kind));
     }
     assert_eq!((line.aid.state(), asked(&line)), ("open", Vec::new()));
 }
@@ -536,7 +537,7 @@ fn a_driver_that_refuses_leaves_tcp_on_its_own() {
     line.refuses = |_| true;
     gone(&mut line);
     assert_eq!((line.aid.state(), line.aid.next_timeout()), ("open", None));
-    line.take();
+    line.take_events();
     line.run_until(at_ms(1_000));
     assert_eq!(sent(&line), [(1_000, nth(0), 100)]);
 }
@@ -545,8 +546,8 @@ fn a_driver_that_refuses_leaves_tcp_on_its_own() {
 fn it_ends_with_the_connection() {
     let mut line = ten_sent();
     gone(&mut line);
-    line.tcp.vanish();
-    line.take();
+    line.tcp.close_silently();
+    line.take_events();
     line.run_until(at_ms(200_000));
     assert_eq!((line.aid.state(), line.aid.next_timeout()), ("open", None));
     assert_eq!(asked(&line), []);
@@ -558,31 +559,31 @@ fn all_passes_in_every_state() {
     let mut line = ten_sent();
     for step in 0..3 {
         line.receive_ack(nth(step));
-        line.send(line.peers(nth(0)));
+        line.send(line.peer_ack(nth(0)));
         match step {
             0 => gone(&mut line),
             _ => back(&mut line),
         }
     }
-    let passes = |event: &Event| !matches!(event, Event::Swallowed(_) | Event::Dropped(_));
+    let passes = |event: &Event| !matches!(event, Event::DroppedOutgoing(_) | Event::Dropped(_));
     assert!(line.record.iter().all(|(_, event)| passes(event)));
 }
 
 #[test]
 fn the_committed_diagram_is_that_of_the_code() {
-    kit::assert_committed::<State>("carry");
+    kit::assert_diagram_up_to_date::<State>("carry");
 }
 
 #[test]
 fn data_flow_again_soon_after_the_path_works() {
-    way_out::check(|random| {
+    liveness::check_recovery(|random| {
         let options = CarryOptions {
-            undo_losses: flag(random),
-            cwnd: if flag(random) { Cwnd::Keep } else { Cwnd::Reset },
-            probe_min: span(random, 1, 500),
-            probe_max: span(random, 500, 5_000),
-            probe_fast: span(random, 1, 20_000),
-            suspect_after: if flag(random) { 2 } else { CarryOptions::NEVER },
+            undo_losses: random_flag(random),
+            cwnd: if random_flag(random) { CwndAfterOutage::Keep } else { CwndAfterOutage::Reset },
+            probe_min: random_duration(random, 1, 500),
+            probe_max: random_duration(random, 500, 5_000),
+            probe_fast: random_duration(random, 1, 20_000),
+            suspect_after: if random_flag(random) { 2 } else { CarryOptions::NEVER },
         };
         (Carry::new(options), options.probe_max)
     });

@@ -2,15 +2,15 @@
 
 use std::vec::Vec;
 
-use driftway_base::{About, Duration, Instant, Ranges, Scope, Seq, SeqRange};
+use driftway_base::{Duration, Instant, Seq, SeqRange, SeqRanges, SignalDetails, UnreachableScope};
 
 use super::*;
 use crate::Aid;
 use crate::kit::{self, standby};
-use crate::scripted::{Event, Response, Scripted, Tcp};
-use crate::way_out::{self, TCPS_LONGEST, flag, span};
+use crate::liveness::{self, TCP_MAX_RTO, random_duration, random_flag};
+use crate::scripted::{Event, Response, ScriptedDriver, Tcp};
 
-type Line = Scripted<Machine<Elfn>>;
+type Line = ScriptedDriver<Machine<Elfn>>;
 
 /// Where packet `n` of the paper begins, in a connection of which it was the first.
 fn nth(first: u32, n: u32) -> Seq {
@@ -23,13 +23,14 @@ fn at(micros: u64) -> Instant {
 
 /// The paper's second choice, with its numbers.
 fn defaults() -> ElfnOptions {
-    let standby = StandbyOptions { after: After::Defaults, ..StandbyOptions::default() };
+    let standby =
+        StandbyOptions { after_standby: AfterStandby::Defaults, ..StandbyOptions::default() };
     ElfnOptions { standby, ..ElfnOptions::default() }
 }
 
 /// At `start`, packets from `first` to before `next` leave with a window of eight, and more wait.
 fn sent_at(options: ElfnOptions, start: Instant, first: u32, next: u32) -> Line {
-    let mut line = Scripted::new(Elfn::new(options));
+    let mut line = ScriptedDriver::new(Elfn::new(options));
     line.run_until(start);
     line.tcp.set_cwnd(800);
     line.write(100 * (next - first));
@@ -53,15 +54,18 @@ fn timeouts(line: &Line) -> usize {
     line.record.iter().filter(|(_, event)| timeout(event)).count()
 }
 
-fn notice(line: &mut Line, start: Seq, fate: LostPacket) {
-    let mut ranges = Ranges::default();
+fn notice(line: &mut Line, start: Seq, fate: PacketDisposition) {
+    let mut ranges = SeqRanges::default();
     ranges.push(SeqRange::new(start, start + 100));
-    let kind = SignalKind::PacketLost { ranges, fate };
-    line.signal(Signal { kind, about: About { seq: Some(start), ..About::default() } });
+    let kind = SignalKind::PacketLost { ranges, disposition: fate };
+    line.signal(Signal {
+        kind,
+        details: SignalDetails { seq: Some(start), ..SignalDetails::default() },
+    });
 }
 
-const SALVAGED: LostPacket = LostPacket::Salvaged;
-const LOST: LostPacket = LostPacket::Lost;
+const SALVAGED: PacketDisposition = PacketDisposition::Salvaged;
+const LOST: PacketDisposition = PacketDisposition::Lost;
 
 /// Packet 39 is on its way with seven more when its route fails; the notice comes at 101.621079 s, and
 /// the acknowledgment of the probe at 103.695992 s.
@@ -92,7 +96,7 @@ fn section_3_1_with_defaults() {
     // §3.2: its own node has no route for 40, and looks for one.
     line.record.clear();
     line.run_until(at(109_728_763));
-    line.signal(Signal::of(SignalKind::Searching));
+    line.signal(Signal::new(SignalKind::RouteDiscovery));
     assert_eq!(line.aid.state(), "standby");
     // Node 22 salvages the packet: nothing changes.
     line.run_until(at(109_800_000));
@@ -149,7 +153,7 @@ fn what_is_salvaged_does_not_stop_a_sender_that_stops_for_losses() {
     notice(&mut line, nth(0, 3), LOST);
     assert_eq!(line.aid.state(), "standby");
     line.receive_ack(nth(0, 1));
-    line.signal(Signal::of(SignalKind::Searching));
+    line.signal(Signal::new(SignalKind::RouteDiscovery));
     assert_eq!(line.aid.state(), "standby", "its own node knows no way");
 }
 
@@ -179,27 +183,27 @@ fn a_sender_that_gets_nowhere_probes_with_what_is_missing() {
 
 #[test]
 fn the_notices_of_other_networks_count_and_what_is_not_outstanding_does_not() {
-    let unreachable = SignalKind::Unreachable(Scope::Host);
+    let unreachable = SignalKind::Unreachable(UnreachableScope::Host);
     for (kind, seq, state) in [
         (unreachable, Some(nth(0, 2)), "standby"),
         (SignalKind::RouteFailed, None, "standby"),
-        (SignalKind::Searching, None, "standby"),
+        (SignalKind::RouteDiscovery, None, "standby"),
         (unreachable, Some(nth(0, 9)), "active"),
         (SignalKind::RouteFailed, Some(nth(0, 8)), "active"),
         (SignalKind::SourceQuench, None, "active"),
     ] {
         let mut line = sent_at(ElfnOptions::default(), at(0), 0, 8);
-        line.signal(Signal { kind, about: About { seq, ..About::default() } });
+        line.signal(Signal { kind, details: SignalDetails { seq, ..SignalDetails::default() } });
         assert_eq!(line.aid.state(), state, "{kind:?}");
     }
     let mut line = sent_at(ElfnOptions::default(), at(0), 0, 8);
     for seq in [nth(0, 8), nth(0, 900), Tcp::START - 100] {
         notice(&mut line, seq, LOST);
     }
-    assert_eq!((line.aid.state(), line.take()), ("active", Vec::new()));
+    assert_eq!((line.aid.state(), line.take_events()), ("active", Vec::new()));
     // With nothing outstanding there is nothing to wait for.
     line.receive_ack(nth(0, 8));
-    line.signal(Signal::of(SignalKind::Searching));
+    line.signal(Signal::new(SignalKind::RouteDiscovery));
     assert_eq!(line.aid.state(), "active");
 }
 
@@ -213,30 +217,34 @@ fn a_driver_that_cannot_hold_tcp_leaves_it_alone() {
 
 #[test]
 fn the_diagram_is_that_of_the_code_and_the_arrows_are_the_papers() {
-    kit::assert_committed::<State>("elfn");
-    standby::assert_arrows();
+    kit::assert_diagram_up_to_date::<State>("elfn");
+    standby::assert_standby_transitions();
 }
 
 fn drawn(random: &mut driftway_base::RandomStream) -> (Machine<Elfn>, Duration) {
-    let probe_interval = span(random, 1, 5_000);
-    let after = if flag(random) { After::Old } else { After::Defaults };
-    let default_rto = span(random, 1, 9_000);
-    let freeze_on = if flag(random) { FreezeOn::RouteFailure } else { FreezeOn::PacketLoss };
-    let standby =
-        StandbyOptions { probe_interval, after, default_rto, ..StandbyOptions::default() };
+    let probe_interval = random_duration(random, 1, 5_000);
+    let after = if random_flag(random) { AfterStandby::Previous } else { AfterStandby::Defaults };
+    let default_rto = random_duration(random, 1, 9_000);
+    let freeze_on = if random_flag(random) { FreezeOn::RouteFailure } else { FreezeOn::PacketLoss };
+    let standby = StandbyOptions {
+        probe_interval,
+        after_standby: after,
+        default_rto,
+        ..StandbyOptions::default()
+    };
     let longest = probe_interval + default_rto;
     (Elfn::new(ElfnOptions { standby, freeze_on }), longest)
 }
 
 #[test]
 fn there_is_a_way_out_of_every_state() {
-    way_out::check(|random| {
+    liveness::check_recovery(|random| {
         let (aid, longest) = drawn(random);
-        (aid, longest.max(TCPS_LONGEST))
+        (aid, longest.max(TCP_MAX_RTO))
     });
 }
 
 #[test]
 fn forged_notices_do_not_stop_delivery() {
-    way_out::check_forged(drawn);
+    liveness::check_forged_notices(drawn);
 }

@@ -2,15 +2,15 @@
 
 use std::vec::Vec;
 
-use driftway_base::{About, Duration, Instant, Ranges, Scope};
+use driftway_base::{Duration, Instant, SeqRanges, SignalDetails, UnreachableScope};
 
 use super::*;
 use crate::Aid;
 use crate::kit::{self, standby};
-use crate::scripted::{Event, Scripted, Tcp};
-use crate::way_out::{self, TCPS_LONGEST, flag, span};
+use crate::liveness::{self, TCP_MAX_RTO, random_duration, random_flag};
+use crate::scripted::{Event, ScriptedDriver, Tcp};
 
-type Line = Scripted<Machine<Epln>>;
+type Line = ScriptedDriver<Machine<Epln>>;
 
 fn nth(n: u32) -> Seq {
     Tcp::START + 100 * n
@@ -22,27 +22,30 @@ fn at_ms(millis: u64) -> Instant {
 
 /// Packets 0 to 7 have left at 0, and more wait for room in the window.
 fn eight_sent(options: EplnOptions) -> Line {
-    let mut line = Scripted::new(Epln::new(options));
+    let mut line = ScriptedDriver::new(Epln::new(options));
     line.tcp.set_cwnd(800);
     line.write(5_000);
-    line.take();
+    line.take_events();
     line
 }
 
 fn line() -> Line {
     let mut line = eight_sent(EplnOptions::default());
-    line.pass(Duration::from_millis(100));
+    line.advance(Duration::from_millis(100));
     line
 }
 
-const LOST: LostPacket = LostPacket::Lost;
-const SALVAGED: LostPacket = LostPacket::Salvaged;
+const LOST: PacketDisposition = PacketDisposition::Lost;
+const SALVAGED: PacketDisposition = PacketDisposition::Salvaged;
 
-fn notice(line: &mut Line, n: u32, fate: LostPacket) {
-    let mut ranges = Ranges::default();
+fn notice(line: &mut Line, n: u32, fate: PacketDisposition) {
+    let mut ranges = SeqRanges::default();
     ranges.push(SeqRange::new(nth(n), nth(n + 1)));
-    let kind = SignalKind::PacketLost { ranges, fate };
-    line.signal(Signal { kind, about: About { seq: Some(nth(n)), ..About::default() } });
+    let kind = SignalKind::PacketLost { ranges, disposition: fate };
+    line.signal(Signal {
+        kind,
+        details: SignalDetails { seq: Some(nth(n)), ..SignalDetails::default() },
+    });
 }
 
 /// What has gone again, and when (ms): numbers of packets.
@@ -133,11 +136,11 @@ fn what_is_not_outstanding_changes_nothing() {
     let mut line = line();
     line.receive_ack(nth(2));
     let before = (line.tcp.view(), line.aid.state());
-    line.take();
+    line.take_events();
     for n in [0, 1, 11, 12, 4_000] {
         notice(&mut line, n, LOST);
     }
-    assert_eq!((before, line.take()), ((line.tcp.view(), line.aid.state()), Vec::new()));
+    assert_eq!((before, line.take_events()), ((line.tcp.view(), line.aid.state()), Vec::new()));
 }
 
 /// yu-2004 §3.3, where ELFN stays idle: 409 and 410 are lost after a salvage.
@@ -161,17 +164,19 @@ fn section_3_3_with_the_news_of_what_is_lost() {
 
 #[test]
 fn a_search_and_the_notices_of_other_networks_make_it_stand_by() {
-    for kind in
-        [SignalKind::Searching, SignalKind::RouteFailed, SignalKind::Unreachable(Scope::Host)]
-    {
+    for kind in [
+        SignalKind::RouteDiscovery,
+        SignalKind::RouteFailed,
+        SignalKind::Unreachable(UnreachableScope::Host),
+    ] {
         let mut line = line();
-        line.signal(Signal::of(kind));
+        line.signal(Signal::new(kind));
         assert_eq!((line.aid.state(), resent(&line)), ("standby", Vec::new()));
         line.run_until(at_ms(2_100));
         assert_eq!(resent(&line), [(2_100, 0)]);
     }
     let mut line = line();
-    line.signal(Signal::of(SignalKind::SourceQuench));
+    line.signal(Signal::new(SignalKind::SourceQuench));
     assert_eq!(line.aid.state(), "active");
 }
 
@@ -188,8 +193,8 @@ fn the_end_of_the_connection_ends_it() {
     let mut line = line();
     notice(&mut line, 0, LOST);
     notice(&mut line, 1, LOST);
-    line.tcp.vanish();
-    line.signal(Signal::of(SignalKind::Searching));
+    line.tcp.close_silently();
+    line.signal(Signal::new(SignalKind::RouteDiscovery));
     assert_eq!((line.aid.state(), line.aid.next_timeout()), ("active", None));
     assert!(line.aid.protocol.lost.is_empty());
 }
@@ -203,36 +208,41 @@ fn all_passes_in_both_states() {
             notice(&mut line, 3, LOST);
         }
         line.receive_ack(nth(2));
-        line.send(line.peers(nth(0)));
-        let passes = |event: &Event| !matches!(event, Event::Swallowed(_) | Event::Dropped(_));
+        line.send(line.peer_ack(nth(0)));
+        let passes =
+            |event: &Event| !matches!(event, Event::DroppedOutgoing(_) | Event::Dropped(_));
         assert!(line.record.iter().all(|(_, event)| passes(event)));
     }
 }
 
 #[test]
 fn the_diagram_is_that_of_the_code_and_the_arrows_are_the_papers() {
-    kit::assert_committed::<State>("epln");
-    standby::assert_arrows();
+    kit::assert_diagram_up_to_date::<State>("epln");
+    standby::assert_standby_transitions();
 }
 
 fn drawn(random: &mut driftway_base::RandomStream) -> (Machine<Epln>, Duration) {
-    let probe_interval = span(random, 1, 5_000);
-    let after = if flag(random) { After::Old } else { After::Defaults };
-    let default_rto = span(random, 1, 9_000);
-    let standby =
-        StandbyOptions { probe_interval, after, default_rto, ..StandbyOptions::default() };
+    let probe_interval = random_duration(random, 1, 5_000);
+    let after = if random_flag(random) { AfterStandby::Previous } else { AfterStandby::Defaults };
+    let default_rto = random_duration(random, 1, 9_000);
+    let standby = StandbyOptions {
+        probe_interval,
+        after_standby: after,
+        default_rto,
+        ..StandbyOptions::default()
+    };
     (Epln::new(EplnOptions { standby }), probe_interval + default_rto)
 }
 
 #[test]
 fn there_is_a_way_out_of_every_state() {
-    way_out::check(|random| {
+    liveness::check_recovery(|random| {
         let (aid, longest) = drawn(random);
-        (aid, longest.max(TCPS_LONGEST))
+        (aid, longest.max(TCP_MAX_RTO))
     });
 }
 
 #[test]
 fn forged_notices_do_not_stop_delivery() {
-    way_out::check_forged(drawn);
+    liveness::check_forged_notices(drawn);
 }

@@ -1,13 +1,13 @@
 //! What an aid asks for, until its driver takes it.
 
-use driftway_base::{Act, Setting};
+use driftway_base::{Act, Assign};
 
 /// The acts that are asked for, at most one of a kind: the newest.
 ///
 /// They are taken in this order: what changes the windows and the timer, the hold and its end, what
 /// sends, what the node does. So what is frozen, or sent, is so with the changes.
 #[derive(Clone, Debug, Default)]
-pub struct Acts {
+pub struct PendingActs {
     undo_or_cut: Option<Act>,
     limit: Option<Act>,
     set_timer: Option<Act>,
@@ -17,37 +17,37 @@ pub struct Acts {
     emit: Option<Act>,
     seek: Option<Act>,
     /// One of them may be there.
-    any: bool,
+    has_any: bool,
 }
 
-impl Acts {
+impl PendingActs {
     /// Asks for `act`, in place of an earlier one of its kind that was not taken.
-    pub fn ask(&mut self, act: Act) {
+    pub fn request(&mut self, act: Act) {
         let slot = match act {
-            Act::Undo | Act::Cut => &mut self.undo_or_cut,
-            Act::Limit { .. } => &mut self.limit,
-            Act::SetTimer { .. } => &mut self.set_timer,
+            Act::Undo | Act::ReduceCwnd => &mut self.undo_or_cut,
+            Act::LimitCwnd { .. } => &mut self.limit,
+            Act::SetTimeoutResponse { .. } => &mut self.set_timer,
             Act::Hold { .. } => &mut self.hold,
             Act::Resume { .. } => &mut self.resume,
             Act::Resend { .. } => &mut self.resend,
-            Act::Emit { .. } => &mut self.emit,
-            Act::Seek(_) => &mut self.seek,
+            Act::SendAcks { .. } => &mut self.emit,
+            Act::ProbeRoute(_) => &mut self.seek,
         };
         *slot = Some(act);
-        self.any = true;
+        self.has_any = true;
     }
 
     /// The next that is to be done.
     pub fn poll(&mut self) -> Option<Act> {
         // As nearly always: it is asked after every segment.
-        if !self.any {
+        if !self.has_any {
             return None;
         }
         let changes = [&mut self.undo_or_cut, &mut self.limit, &mut self.set_timer];
         let others = [&mut self.hold, &mut self.resume, &mut self.resend, &mut self.emit];
         let all = changes.into_iter().chain(others).chain([&mut self.seek]);
         let next = all.into_iter().find_map(Option::take);
-        self.any = next.is_some();
+        self.has_any = next.is_some();
         next
     }
 
@@ -58,8 +58,8 @@ impl Acts {
 }
 
 /// The end of a hold, after which the threshold and the timeout are what they were.
-pub(crate) fn resume(cwnd: Setting<u32>) -> Act {
-    Act::Resume { cwnd, ssthresh: Setting::Keep, rto: Setting::Keep }
+pub(crate) fn resume(cwnd: Assign<u32>) -> Act {
+    Act::Resume { cwnd, ssthresh: Assign::Keep, rto: Assign::Keep }
 }
 
 #[cfg(test)]
@@ -69,9 +69,9 @@ mod test {
 
     const HOLD: Act = Act::Hold {
         probe: None,
-        step_back: false,
+        rewind_snd_nxt: false,
         freeze_timers: true,
-        cwnd: Setting::Keep,
+        cwnd: Assign::Keep,
         release: Release::Resume,
     };
 
@@ -82,10 +82,10 @@ mod test {
 
     #[test]
     fn what_changes_variables_comes_first_and_what_sends_comes_last() {
-        let mut acts = Acts::default();
-        let resume = resume(Setting::Keep);
+        let mut acts = PendingActs::default();
+        let resume = resume(Assign::Keep);
         for act in [resend(0), resume, HOLD, Act::Undo, resend(100)] {
-            acts.ask(act);
+            acts.request(act);
         }
         let taken: std::vec::Vec<_> = core::iter::from_fn(|| acts.poll()).collect();
         assert_eq!(taken, [Act::Undo, HOLD, resume, resend(100)]);
@@ -93,8 +93,8 @@ mod test {
 
     #[test]
     fn nothing_is_left_of_what_was_cleared() {
-        let mut acts = Acts::default();
-        acts.ask(HOLD);
+        let mut acts = PendingActs::default();
+        acts.request(HOLD);
         acts.clear();
         assert_eq!(acts.poll(), None);
     }

@@ -2,7 +2,7 @@
 
 use driftway_base::{Act, Instant, TcpView};
 
-use super::Acts;
+use super::PendingActs;
 
 /// The time of an event, the connection as it was before, and what [`Machine`](super::Machine) keeps
 /// for the aid.
@@ -15,8 +15,8 @@ pub struct Context<'a, S> {
     /// When the aid wants to be woken.
     pub timer: &'a mut Option<Instant>,
     pub(super) state: &'a mut S,
-    pub(super) acts: &'a mut Acts,
-    pub(super) aside: &'a mut bool,
+    pub(super) acts: &'a mut PendingActs,
+    pub(super) disabled: &'a mut bool,
 }
 
 impl<S: Copy> Context<'_, S> {
@@ -26,19 +26,19 @@ impl<S: Copy> Context<'_, S> {
     }
 
     /// Asks for `act`, in place of an earlier one of its kind that the driver has not taken.
-    pub fn ask(&mut self, act: Act) {
-        self.acts.ask(act);
+    pub fn request(&mut self, act: Act) {
+        self.acts.request(act);
     }
 
     /// Stops the timer if it is due, and answers whether it was.
-    pub fn timer_expires(&mut self) -> bool {
+    pub fn take_expired_timer(&mut self) -> bool {
         self.timer.take_if(|at| *at <= self.now).is_some()
     }
 
     /// Leaves TCP on its own for good: stops the timer, and drops what was asked for. An act that is
     /// asked for after that is still done.
-    pub fn step_aside(&mut self) {
-        *self.aside = true;
+    pub fn disable(&mut self) {
+        *self.disabled = true;
         self.stop();
     }
 

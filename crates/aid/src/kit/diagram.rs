@@ -7,11 +7,11 @@ use super::{Named, States};
 
 /// The diagram `name` of [`States::after`].
 pub fn diagram<S: States>(name: &str) -> String {
-    let start = S::START.name();
+    let start = S::INITIAL.name();
     let mut dot = format!("digraph {name} {{\n    start [shape=point];\n    start -> {start};\n");
     for from in S::ALL {
-        for cause in S::Cause::ALL {
-            let to = from.after(*cause);
+        for cause in S::Transition::ALL {
+            let to = from.next(*cause);
             if to != *from {
                 let (from, to, label) = (from.name(), to.name(), cause.name());
                 dot.push_str(&format!("    {from} -> {to} [label=\"{label}\"];\n"));
@@ -25,7 +25,7 @@ pub fn diagram<S: States>(name: &str) -> String {
 /// Checks that the committed diagram `name` is that of the code.
 /// `DRIFTWAY_BLESS=1 cargo test -p driftway-aid diagram` writes it anew.
 #[cfg(test)]
-pub(crate) fn assert_committed<S: States>(name: &str) {
+pub(crate) fn assert_diagram_up_to_date<S: States>(name: &str) {
     let path = format!("{}/docs/{name}.dot", env!("CARGO_MANIFEST_DIR"));
     if std::env::var_os("DRIFTWAY_BLESS").is_some() {
         std::fs::write(&path, diagram::<S>(name)).expect("docs/ can be written");

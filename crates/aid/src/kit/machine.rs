@@ -1,9 +1,9 @@
 //! The state machine of an aid.
 
-use driftway_base::{Act, Done, Instant, Signal, TcpView};
+use driftway_base::{Act, ActResult, Instant, Signal, TcpView};
 use driftway_wire::TcpSegment;
 
-use super::{Acts, Context, Named, States};
+use super::{Context, Named, PendingActs, States};
 use crate::{Aid, Verdict};
 
 /// An aid as its paper draws it: what it does for an event, and with a transition. The events are
@@ -19,7 +19,7 @@ pub trait Protocol: Send {
         &mut self,
         cx: &mut Context<'_, Self::State>,
         from: Self::State,
-        cause: <Self::State as States>::Cause,
+        cause: <Self::State as States>::Transition,
     );
 
     /// A segment that TCP sends.
@@ -31,7 +31,7 @@ pub trait Protocol: Send {
         Verdict::Pass
     }
     /// TCP has taken the segment that came up last.
-    fn on_taken(&mut self, _: &mut Context<'_, Self::State>) {}
+    fn on_processed(&mut self, _: &mut Context<'_, Self::State>) {}
     /// Whether it wants to hear of that.
     fn wants_taken(&self) -> bool {
         false
@@ -41,7 +41,7 @@ pub trait Protocol: Send {
     /// A timer is due.
     fn on_timeout(&mut self, _: &mut Context<'_, Self::State>) {}
     /// What became of an act. It comes without a connection, too.
-    fn on_done(&mut self, _: &mut Context<'_, Self::State>, _: &Act, _: Done) {}
+    fn on_done(&mut self, _: &mut Context<'_, Self::State>, _: &Act, _: ActResult) {}
 
     /// There is no connection: forgets what it kept of it. [`Machine`] has made the transition, and
     /// stops its timer and its acts.
@@ -55,10 +55,10 @@ pub trait Protocol: Send {
     fn transition(
         &mut self,
         cx: &mut Context<'_, Self::State>,
-        cause: <Self::State as States>::Cause,
+        cause: <Self::State as States>::Transition,
     ) {
         let from = *cx.state;
-        *cx.state = from.after(cause);
+        *cx.state = from.next(cause);
         if *cx.state != from {
             self.on_transition(cx, from, cause);
         }
@@ -74,16 +74,16 @@ pub struct Machine<P: Protocol> {
     pub(crate) protocol: P,
     pub(crate) state: P::State,
     timer: Option<Instant>,
-    acts: Acts,
+    acts: PendingActs,
     /// It takes no part any more.
-    aside: bool,
+    disabled: bool,
 }
 
 impl<P: Protocol> Machine<P> {
     /// To a new connection.
     pub fn new(protocol: P) -> Self {
-        let (state, acts) = (P::State::START, Acts::default());
-        Self { protocol, state, timer: None, acts, aside: false }
+        let (state, acts) = (P::State::INITIAL, PendingActs::default());
+        Self { protocol, state, timer: None, acts, disabled: false }
     }
 
     fn parts<'a>(
@@ -91,23 +91,23 @@ impl<P: Protocol> Machine<P> {
         now: Instant,
         view: &'a TcpView,
     ) -> (&'a mut P, Context<'a, P::State>) {
-        let Self { protocol, state, timer, acts, aside } = self;
-        (protocol, Context { now, view, timer, state, acts, aside })
+        let Self { protocol, state, timer, acts, disabled: aside } = self;
+        (protocol, Context { now, view, timer, state, acts, disabled: aside })
     }
 
     /// The aid and what surrounds the event, if it takes part.
-    fn taking_part<'a>(
+    fn active_parts<'a>(
         &'a mut self,
         now: Instant,
         view: &'a TcpView,
     ) -> Option<(&'a mut P, Context<'a, P::State>)> {
         let (protocol, mut cx) = self.parts(now, view);
-        if !view.synchronized {
+        if !view.is_synchronized {
             protocol.transition(&mut cx, P::State::CLOSED);
             protocol.on_closed();
             cx.stop();
         }
-        (view.synchronized && !*cx.aside).then_some((protocol, cx))
+        (view.is_synchronized && !*cx.disabled).then_some((protocol, cx))
     }
 }
 
@@ -121,38 +121,38 @@ impl<P: Protocol> Aid for Machine<P> {
     }
 
     fn on_down(&mut self, now: Instant, segment: &TcpSegment, view: &TcpView) -> Verdict {
-        let Some((protocol, mut cx)) = self.taking_part(now, view) else { return Verdict::Pass };
+        let Some((protocol, mut cx)) = self.active_parts(now, view) else { return Verdict::Pass };
         protocol.on_down(&mut cx, segment)
     }
 
     fn on_up(&mut self, now: Instant, segment: &TcpSegment, view: &TcpView) -> Verdict {
-        let Some((protocol, mut cx)) = self.taking_part(now, view) else { return Verdict::Pass };
+        let Some((protocol, mut cx)) = self.active_parts(now, view) else { return Verdict::Pass };
         protocol.on_up(&mut cx, segment)
     }
 
-    fn on_taken(&mut self, now: Instant, view: &TcpView) {
-        if let Some((protocol, mut cx)) = self.taking_part(now, view) {
-            protocol.on_taken(&mut cx);
+    fn on_processed(&mut self, now: Instant, view: &TcpView) {
+        if let Some((protocol, mut cx)) = self.active_parts(now, view) {
+            protocol.on_processed(&mut cx);
         }
     }
 
-    fn wants_taken(&self) -> bool {
+    fn wants_processed(&self) -> bool {
         self.protocol.wants_taken()
     }
 
     fn on_signal(&mut self, now: Instant, signal: &Signal, view: &TcpView) {
-        if let Some((protocol, mut cx)) = self.taking_part(now, view) {
+        if let Some((protocol, mut cx)) = self.active_parts(now, view) {
             protocol.on_signal(&mut cx, signal);
         }
     }
 
     fn on_timeout(&mut self, now: Instant, view: &TcpView) {
-        if let Some((protocol, mut cx)) = self.taking_part(now, view) {
+        if let Some((protocol, mut cx)) = self.active_parts(now, view) {
             protocol.on_timeout(&mut cx);
         }
     }
 
-    fn on_done(&mut self, now: Instant, act: &Act, done: Done, view: &TcpView) {
+    fn on_done(&mut self, now: Instant, act: &Act, done: ActResult, view: &TcpView) {
         let (protocol, mut cx) = self.parts(now, view);
         protocol.on_done(&mut cx, act, done);
     }
@@ -193,11 +193,11 @@ mod test {
     }
 
     impl States for State {
-        type Cause = Cause;
-        const START: Self = Self::Idle;
+        type Transition = Cause;
+        const INITIAL: Self = Self::Idle;
         const CLOSED: Cause = Cause::Closed;
 
-        fn after(self, cause: Cause) -> Self {
+        fn next(self, cause: Cause) -> Self {
             match cause {
                 Cause::Signal => Self::Busy,
                 Cause::Closed => Self::Idle,
@@ -214,7 +214,7 @@ mod test {
 
         fn on_transition(&mut self, cx: &mut Context<'_, State>, from: State, _: Cause) {
             assert_ne!(from, cx.state(), "a transition leads elsewhere");
-            cx.ask(Act::Cut);
+            cx.request(Act::ReduceCwnd);
             *cx.timer = Some(cx.now + Duration::from_secs(1));
         }
         fn on_down(&mut self, _: &mut Context<'_, State>, _: &TcpSegment) -> Verdict {
@@ -226,9 +226,9 @@ mod test {
         fn on_signal(&mut self, cx: &mut Context<'_, State>, _: &Signal) {
             self.transition(cx, Cause::Signal);
         }
-        fn on_done(&mut self, cx: &mut Context<'_, State>, _: &Act, done: Done) {
-            if done == Done::Unsupported {
-                cx.step_aside();
+        fn on_done(&mut self, cx: &mut Context<'_, State>, _: &Act, done: ActResult) {
+            if done == ActResult::Unsupported {
+                cx.disable();
             }
         }
     }
@@ -236,7 +236,7 @@ mod test {
     const NOW: Instant = Instant::from_secs(5);
 
     fn view(synchronized: bool) -> TcpView {
-        TcpView { synchronized, ..TcpView::default() }
+        TcpView { is_synchronized: synchronized, ..TcpView::default() }
     }
 
     /// What becomes of a segment on its way down and up.
@@ -250,7 +250,7 @@ mod test {
     fn signalled() -> Machine<Toy> {
         let mut toy = Machine::new(Toy);
         assert_eq!(verdicts(&mut toy, false), [Verdict::Pass; 2]);
-        let signal = Signal::of(SignalKind::RouteFailed);
+        let signal = Signal::new(SignalKind::RouteFailed);
         toy.on_signal(NOW, &signal, &view(false));
         assert_eq!((toy.state(), toy.poll_act()), ("idle", None), "there is no connection yet");
         toy.on_signal(NOW, &signal, &view(true));
@@ -269,9 +269,9 @@ mod test {
     #[test]
     fn an_aid_that_has_stepped_aside_takes_no_part() {
         let mut toy = signalled();
-        toy.on_done(NOW, &Act::Cut, Done::Unsupported, &view(true));
+        toy.on_done(NOW, &Act::ReduceCwnd, ActResult::Unsupported, &view(true));
         assert_eq!((toy.next_timeout(), toy.poll_act()), (None, None));
-        toy.on_signal(NOW, &Signal::of(SignalKind::RouteFailed), &view(true));
+        toy.on_signal(NOW, &Signal::new(SignalKind::RouteFailed), &view(true));
         assert_eq!((toy.poll_act(), verdicts(&mut toy, true)), (None, [Verdict::Pass; 2]));
     }
 
@@ -281,7 +281,7 @@ mod test {
         let view = view(true);
         for (at, expires) in [(5, false), (6, true), (7, false)] {
             let (_, mut cx) = toy.parts(Instant::from_secs(at), &view);
-            assert_eq!(cx.timer_expires(), expires, "{at} s");
+            assert_eq!(cx.take_expired_timer(), expires, "{at} s");
         }
     }
 }

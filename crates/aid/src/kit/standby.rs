@@ -1,6 +1,6 @@
 //! A sender that stands by: it sends nothing but a probe now and then, until it hears of its peer.
 
-use driftway_base::{Act, Duration, Release, Seq, SeqRange, Setting, Signal, SignalKind, TcpView};
+use driftway_base::{Act, Assign, Duration, Release, Seq, SeqRange, Signal, SignalKind, TcpView};
 
 use super::{Context, DEFAULT_MSS, States, named};
 
@@ -10,7 +10,7 @@ pub struct StandbyOptions {
     /// From its beginning to the first probe, and from one probe to the next. yu-2004 §5.1: 2 s.
     pub probe_interval: Duration,
     /// What the window and the timeout are after it.
-    pub after: After,
+    pub after_standby: AfterStandby,
     /// The timeout after it with [`After::Defaults`]. yu-2004 §3.1: 6 s.
     pub default_rto: Duration,
     /// The window after it with [`After::Defaults`] (segments). yu-2004 §3.1: 2.
@@ -19,27 +19,27 @@ pub struct StandbyOptions {
 
 /// What the window and the timeout are after a standby.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub enum After {
+pub enum AfterStandby {
     /// What they were before, a back-off taken back. Default: the other one makes TCP wait for a long
     /// timeout where it has lost more than it may send (yu-2004 §3.1).
     #[default]
-    Old,
+    Previous,
     /// What a new connection has.
     Defaults,
 }
 
 impl StandbyOptions {
     /// The shortest interval.
-    pub const LEAST_INTERVAL: Duration = Duration::from_millis(1);
+    pub const MIN_INTERVAL: Duration = Duration::from_millis(1);
     /// The largest window (segments).
-    pub const MOST_CWND: u32 = 1 << 16;
+    pub const MAX_CWND: u32 = 1 << 16;
 }
 
 impl Default for StandbyOptions {
     fn default() -> Self {
         Self {
             probe_interval: Duration::from_secs(2),
-            after: After::default(),
+            after_standby: AfterStandby::default(),
             default_rto: Duration::from_secs(6),
             default_cwnd: 2,
         }
@@ -101,33 +101,33 @@ named! {
 
 named! {
     /// What moves it.
-    pub enum Cause {
+    pub enum Transition {
         /// A notice that a link did not carry a packet.
-        Notice = "notice",
+        Notification = "notice",
         /// The own node looks for a route.
-        Searching = "search",
+        RouteDiscovery = "search",
         /// An acknowledgment came, whatever it acknowledges.
         Ack = "ACK",
         /// The driver can't hold TCP.
-        Refused = "driver refuses",
+        HoldUnsupported = "driver refuses",
         /// There is no connection any more.
         Closed = "connection gone",
     }
 }
 
 impl States for State {
-    type Cause = Cause;
-    const START: Self = Self::Active;
-    const CLOSED: Cause = Cause::Closed;
+    type Transition = Transition;
+    const INITIAL: Self = Self::Active;
+    const CLOSED: Transition = Transition::Closed;
 
-    fn after(self, cause: Cause) -> Self {
+    fn next(self, cause: Transition) -> Self {
         match (self, cause) {
             // yu-2004 §3.2
-            (Self::Active, Cause::Notice | Cause::Searching) => Self::Standby,
+            (Self::Active, Transition::Notification | Transition::RouteDiscovery) => Self::Standby,
             // yu-2004 §3.1, algorithm 2
-            (Self::Standby, Cause::Ack) => Self::Active,
+            (Self::Standby, Transition::Ack) => Self::Active,
             // Not in the paper.
-            (Self::Standby, Cause::Refused | Cause::Closed) => Self::Active,
+            (Self::Standby, Transition::HoldUnsupported | Transition::Closed) => Self::Active,
             (unmoved, _) => unmoved,
         }
     }
@@ -140,17 +140,22 @@ pub(crate) struct Standby {
     /// What the next probe carries.
     probe: SeqRange,
     /// The first unacknowledged number when it last began to stand by.
-    began_at: Option<Seq>,
+    una_at_start: Option<Seq>,
     /// It has ended with the acknowledgment that TCP takes now, and the window is still to be set.
-    window_is_due: bool,
+    is_window_pending: bool,
 }
 
 impl Standby {
     pub fn new(mut options: StandbyOptions) -> Self {
-        let least = StandbyOptions::LEAST_INTERVAL;
+        let least = StandbyOptions::MIN_INTERVAL;
         options.probe_interval = options.probe_interval.max(least);
         options.default_rto = options.default_rto.max(least);
-        Self { options, probe: SeqRange::new(Seq(0), Seq(0)), began_at: None, window_is_due: false }
+        Self {
+            options,
+            probe: SeqRange::new(Seq(0), Seq(0)),
+            una_at_start: None,
+            is_window_pending: false,
+        }
     }
 
     /// Where the next probe begins.
@@ -165,17 +170,17 @@ impl Standby {
     /// began, the first unacknowledged segment is the probe. That is ours.
     pub fn begin(&mut self, cx: &mut Context<'_, State>, probe: SeqRange) {
         self.probe = probe;
-        let una = cx.view.una.value();
-        if self.began_at.is_some() && self.began_at == una {
+        let una = cx.view.snd_una.value();
+        if self.una_at_start.is_some() && self.una_at_start == una {
             self.probe = segment_at(cx.view, None).unwrap_or(probe);
         }
-        self.began_at = una;
+        self.una_at_start = una;
         *cx.timer = Some(cx.now + self.options.probe_interval);
-        cx.ask(Act::Hold {
+        cx.request(Act::Hold {
             probe: None,
-            step_back: false,
+            rewind_snd_nxt: false,
             freeze_timers: false,
-            cwnd: Setting::Keep,
+            cwnd: Assign::Keep,
             release: Release::Resume,
         });
     }
@@ -186,45 +191,45 @@ impl Standby {
     }
 
     /// Sends the probe, without touching the window or taking a round-trip sample.
-    pub fn resend(&self, cx: &mut Context<'_, State>) {
-        cx.ask(Act::Resend { range: self.probe, ahead_of_queue: false });
+    pub fn send_probe(&self, cx: &mut Context<'_, State>) {
+        cx.request(Act::Resend { range: self.probe, ahead_of_queue: false });
     }
 
     /// The timer is due: probes, and waits again.
-    pub fn probe(&mut self, cx: &mut Context<'_, State>) {
+    pub fn on_probe_timer(&mut self, cx: &mut Context<'_, State>) {
         *cx.timer = Some(cx.now + self.options.probe_interval);
         // What is acknowledged can't go again.
-        if let Some(una) = cx.view.una.value()
+        if let Some(una) = cx.view.snd_una.value()
             && self.probe.end.at_or_before(una)
         {
             self.probe = segment_at(cx.view, None).unwrap_or(self.probe);
         }
-        self.resend(cx);
+        self.send_probe(cx);
     }
 
     /// It ends; TCP goes on with the acknowledgment that has come.
     pub fn end(&mut self, cx: &mut Context<'_, State>) {
         *cx.timer = None;
-        self.window_is_due = self.options.after == After::Defaults;
-        let rto = match self.options.after {
-            After::Old => Setting::Keep,
-            After::Defaults => Setting::Value(self.options.default_rto),
+        self.is_window_pending = self.options.after_standby == AfterStandby::Defaults;
+        let rto = match self.options.after_standby {
+            AfterStandby::Previous => Assign::Keep,
+            AfterStandby::Defaults => Assign::Value(self.options.default_rto),
         };
-        cx.ask(Act::Resume { cwnd: Setting::Keep, ssthresh: Setting::Keep, rto });
+        cx.request(Act::Resume { cwnd: Assign::Keep, ssthresh: Assign::Keep, rto });
     }
 
     /// Is the window to be set once TCP has taken the acknowledgment?
-    pub const fn window_is_due(&self) -> bool {
-        self.window_is_due
+    pub const fn is_window_pending(&self) -> bool {
+        self.is_window_pending
     }
 
     /// TCP has taken the acknowledgment. yu-2004 §3.2 sends two packets for it with a window of two, so
     /// the window is set after it has grown.
     pub fn set_window(&mut self, cx: &mut Context<'_, State>) {
-        if core::mem::take(&mut self.window_is_due) {
+        if core::mem::take(&mut self.is_window_pending) {
             let mss = cx.view.mss.value().unwrap_or(DEFAULT_MSS);
-            let cwnd = Setting::Value(self.options.default_cwnd.saturating_mul(mss));
-            cx.ask(Act::Resume { cwnd, ssthresh: Setting::Keep, rto: Setting::Keep });
+            let cwnd = Assign::Value(self.options.default_cwnd.saturating_mul(mss));
+            cx.request(Act::Resume { cwnd, ssthresh: Assign::Keep, rto: Assign::Keep });
         }
     }
 }
@@ -241,13 +246,13 @@ pub(crate) fn segment_at(view: &TcpView, start: Option<Seq>) -> Option<SeqRange>
 
 /// The packets that a notice is about, as far as they are outstanding (yu-2004 algorithm 2: no other
 /// packet counts). One that quotes a number only is about the segment there.
-pub(crate) fn noticed<'a>(
+pub(crate) fn reported_packets<'a>(
     signal: &'a Signal,
     view: &'a TcpView,
 ) -> impl Iterator<Item = SeqRange> + 'a {
     let (ranges, quoted) = match &signal.kind {
         SignalKind::PacketLost { ranges, .. } => (ranges.as_slice(), None),
-        _ => (&[][..], segment_at(view, signal.about.seq)),
+        _ => (&[][..], segment_at(view, signal.details.seq)),
     };
     let outstanding = view.outstanding();
     let there = move |range: &SeqRange| {
@@ -258,12 +263,12 @@ pub(crate) fn noticed<'a>(
 
 /// Checks that the arrows are those of the paper.
 #[cfg(test)]
-pub(crate) fn assert_arrows() {
-    use Cause::{Ack, Notice, Searching};
+pub(crate) fn assert_standby_transitions() {
+    use Transition::{Ack, Notification, RouteDiscovery};
     let arrows = [
-        (State::Active, Notice, State::Standby),
-        (State::Active, Searching, State::Standby),
+        (State::Active, Notification, State::Standby),
+        (State::Active, RouteDiscovery, State::Standby),
         (State::Standby, Ack, State::Active),
     ];
-    super::assert_transitions(&arrows, &[Cause::Refused, Cause::Closed]);
+    super::assert_transitions(&arrows, &[Transition::HoldUnsupported, Transition::Closed]);
 }

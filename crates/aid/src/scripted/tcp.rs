@@ -1,8 +1,8 @@
 //! The connection of the scripted driver: the crate `tcp`'s own, established, with plain numbers.
 
 use alloc::collections::VecDeque;
-use driftway_base::{Act, Done, Duration, Ecn, Endpoint, Instant, Ipv4Addr, Release};
-use driftway_base::{Seq, SeqRange, Setting, TcpView};
+use driftway_base::{Act, ActResult, Duration, Ecn, Endpoint, Instant, Ipv4Addr, Release};
+use driftway_base::{Assign, Seq, SeqRange, TcpView};
 use driftway_tcp::{Clock, Config, Connection, RecoveryKind, State, Stats};
 use driftway_wire::{TcpFlags, TcpSegment};
 
@@ -22,7 +22,7 @@ pub struct Tcp {
     connection: Connection,
     now: Instant,
     end: Seq,
-    counted: Stats,
+    reported_stats: Stats,
     /// What was sent for acts, and whether ahead of the queue.
     resends: VecDeque<(TcpSegment, bool)>,
     /// An aid holds it without probes.
@@ -42,7 +42,7 @@ impl Tcp {
     /// The first byte's sequence number: the numbers wrap in the twentieth segment.
     pub const START: Seq = Seq(u32::MAX - 1_999);
     /// The number of the peer's first byte.
-    const PEERS: Seq = Seq(7_000);
+    const PEER_START: Seq = Seq(7_000);
 
     /// Ten segments of 100 bytes may leave at once; RTO 1 s. The first byte is `start`.
     pub(super) fn established(start: Seq, ecn: bool) -> Self {
@@ -52,7 +52,7 @@ impl Tcp {
         let answer = TcpSegment {
             source_port: Self::PEER_PORT,
             destination_port: Self::PORT,
-            seq: Self::PEERS - 1,
+            seq: Self::PEER_START - 1,
             ack: start,
             flags: TcpFlags::SYN.with(TcpFlags::ACK).with(agrees),
             window: Self::WINDOW,
@@ -66,8 +66,8 @@ impl Tcp {
         while tcp.connection.poll_transmit(now).is_some() {}
         assert_eq!(tcp.connection.state(), State::Established);
         // Nothing is measured yet.
-        let (cwnd, ssthresh) = (Setting::Keep, Setting::Value(64_000));
-        tcp.connection.act(now, &Act::Resume { cwnd, ssthresh, rto: Setting::Default });
+        let (cwnd, ssthresh) = (Assign::Keep, Assign::Value(64_000));
+        tcp.connection.act(now, &Act::Resume { cwnd, ssthresh, rto: Assign::Initial });
         tcp
     }
 
@@ -96,7 +96,7 @@ impl Tcp {
             connection,
             now,
             end: start,
-            counted: Stats::default(),
+            reported_stats: Stats::default(),
             resends: VecDeque::new(),
             is_silent: false,
         }
@@ -108,15 +108,15 @@ impl Tcp {
     }
     /// SND.UNA
     pub fn una(&self) -> Seq {
-        self.view().una.value().expect("it is exact")
+        self.view().snd_una.value().expect("it is exact")
     }
     /// SND.NXT
     pub fn nxt(&self) -> Seq {
-        self.view().nxt.value().expect("it is exact")
+        self.view().snd_nxt.value().expect("it is exact")
     }
     /// One past the highest sequence number sent.
     pub fn max(&self) -> Seq {
-        self.view().max.value().expect("it is exact")
+        self.view().snd_max.value().expect("it is exact")
     }
     /// One past what the application wrote, and past the FIN if it closed.
     pub fn end(&self) -> Seq {
@@ -152,31 +152,31 @@ impl Tcp {
     }
     /// In persist mode?
     pub fn is_persisting(&self) -> bool {
-        self.view().persisting.value().expect("it is exact")
+        self.view().is_persisting.value().expect("it is exact")
     }
 
     /// Sets the congestion window; a hold goes on.
     pub fn set_cwnd(&mut self, bytes: u32) {
-        let cwnd = Setting::Value(bytes);
+        let cwnd = Assign::Value(bytes);
         let act = match self.is_silent {
             true => Act::Hold {
                 probe: None,
-                step_back: false,
+                rewind_snd_nxt: false,
                 freeze_timers: false,
                 cwnd,
                 release: Release::Resume,
             },
-            false => Act::Resume { cwnd, ssthresh: Setting::Keep, rto: Setting::Keep },
+            false => Act::Resume { cwnd, ssthresh: Assign::Keep, rto: Assign::Keep },
         };
         self.connection.act(self.now, &act);
     }
     /// Sets the slow-start threshold of a connection that is not held.
     pub fn set_ssthresh(&mut self, bytes: u32) {
-        let (cwnd, ssthresh) = (Setting::Keep, Setting::Value(bytes));
-        self.connection.act(self.now, &Act::Resume { cwnd, ssthresh, rto: Setting::Keep });
+        let (cwnd, ssthresh) = (Assign::Keep, Assign::Value(bytes));
+        self.connection.act(self.now, &Act::Resume { cwnd, ssthresh, rto: Assign::Keep });
     }
     /// The connection ends, and nothing is sent about it.
-    pub fn vanish(&mut self) {
+    pub fn close_silently(&mut self) {
         self.connection.abort();
         while self.connection.poll_transmit(self.now).is_some() {}
     }
@@ -202,7 +202,7 @@ impl Tcp {
     /// What it has done by itself since this was last asked.
     pub(super) fn poll_response(&mut self) -> Option<Response> {
         let stats = *self.connection.stats();
-        let counted = &mut self.counted;
+        let counted = &mut self.reported_stats;
         let counts = [
             (Response::CongestionEcho, &mut counted.ecn_reductions, stats.ecn_reductions),
             (Response::FastRetransmit, &mut counted.fast_retransmits, stats.fast_retransmits),
@@ -232,20 +232,20 @@ impl Tcp {
     }
 
     /// Does what an aid wants done; what is to go again leaves at once.
-    pub(super) fn apply(&mut self, now: Instant, act: &Act) -> Done {
+    pub(super) fn apply(&mut self, now: Instant, act: &Act) -> ActResult {
         self.now = now;
         let done = self.connection.act(now, act);
         match (act, done) {
-            (Act::Hold { probe, .. }, Done::Done) => self.is_silent = probe.is_none(),
+            (Act::Hold { probe, .. }, ActResult::Done) => self.is_silent = probe.is_none(),
             (Act::Resume { .. }, _) => self.is_silent = false,
             _ => {}
         }
-        if let (Act::Resend { range, .. }, Done::Done) = (act, done) {
+        if let (Act::Resend { range, .. }, ActResult::Done) = (act, done) {
             let (mut at, end) = (range.start, range.end.min(self.max()));
             while at.before(end)
                 && let Some(transmit) = self.connection.poll_transmit(now)
             {
-                assert!(transmit.for_aid, "it goes before all else");
+                assert!(transmit.requested_by_aid, "it goes before all else");
                 at = transmit.segment.end();
                 self.resends.push_back((transmit.segment, transmit.ahead_of_queue));
             }

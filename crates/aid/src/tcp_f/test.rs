@@ -2,15 +2,17 @@
 
 use std::vec::Vec;
 
-use driftway_base::{About, Endpoint, FlowKey, Instant, Ipv4Addr, Scope, Seq, SeqRange};
+use driftway_base::{
+    Endpoint, FlowKey, Instant, Ipv4Addr, Seq, SeqRange, SignalDetails, UnreachableScope,
+};
 use driftway_wire::{Payload, TcpSegment};
 
 use super::*;
-use crate::scripted::{Event, Scripted, Tcp};
-use crate::way_out::{self, TCPS_LONGEST, flag, span};
+use crate::liveness::{self, TCP_MAX_RTO, random_duration, random_flag};
+use crate::scripted::{Event, ScriptedDriver, Tcp};
 use crate::{Aid, kit};
 
-type Line = Scripted<Machine<TcpF>>;
+type Line = ScriptedDriver<Machine<TcpF>>;
 
 fn secs(seconds: u64) -> Duration {
     Duration::from_secs(seconds)
@@ -40,11 +42,11 @@ fn ten_sent() -> Line {
 }
 
 fn ten_sent_with(options: TcpFOptions) -> Line {
-    let mut line = Scripted::new(TcpF::new(options));
+    let mut line = ScriptedDriver::new(TcpF::new(options));
     line.write(1_000);
     assert_eq!(sent(&line).len(), 10);
-    line.take();
-    line.pass(ms(400));
+    line.take_events();
+    line.advance(ms(400));
     line
 }
 
@@ -68,13 +70,13 @@ fn signal(line: &mut Line, kind: SignalKind, ports: Option<(u16, u16)>, seq: Opt
     let end = |host, port| Endpoint::new(Ipv4Addr::new(10, 0, 0, host), port);
     let flow =
         ports.map(|(ours, peers)| FlowKey { source: end(1, ours), destination: end(2, peers) });
-    line.signal(Signal { kind, about: About { flow, seq, ..About::default() } });
+    line.signal(Signal { kind, details: SignalDetails { flow, seq, ..SignalDetails::default() } });
 }
 
 /// A signal from the router at this address.
 fn from_router(line: &mut Line, kind: SignalKind, router: u8) {
     let reporter = Some(Ipv4Addr::new(10, 0, 1, router));
-    line.signal(Signal { kind, about: About { reporter, ..About::default() } });
+    line.signal(Signal { kind, details: SignalDetails { reporter, ..SignalDetails::default() } });
 }
 
 fn sent(line: &Line) -> Vec<(u64, Seq, u32)> {
@@ -89,7 +91,7 @@ fn sent(line: &Line) -> Vec<(u64, Seq, u32)> {
 
 fn asked(line: &Line) -> Vec<(u64, Act)> {
     let asked = line.record.iter().filter_map(|(at, event)| match event {
-        Event::Asked(act, Done::Done) => Some((at.as_millis(), *act)),
+        Event::Requested(act, ActResult::Done) => Some((at.as_millis(), *act)),
         _ => None,
     });
     asked.collect()
@@ -101,13 +103,12 @@ fn responded(line: &Line) -> bool {
 
 const HOLD: Act = Act::Hold {
     probe: None,
-    step_back: false,
+    rewind_snd_nxt: false,
     freeze_timers: true,
-    cwnd: Setting::Keep,
+    cwnd: Assign::Keep,
     release: Release::Resume,
 };
-const RESUME: Act =
-    Act::Resume { cwnd: Setting::Keep, ssthresh: Setting::Keep, rto: Setting::Keep };
+const RESUME: Act = Act::Resume { cwnd: Assign::Keep, ssthresh: Assign::Keep, rto: Assign::Keep };
 
 #[test]
 fn the_first_rfn_stops_everything() {
@@ -125,7 +126,7 @@ fn the_first_rfn_stops_everything() {
 fn after_the_rrn_timers_go_on_from_their_frozen_values() {
     let mut line = snoozing();
     line.run_until(at_ms(7_000));
-    line.take();
+    line.take_events();
     rrn(&mut line);
     assert_eq!(asked(&line), [(7_000, RESUME)]);
     assert_eq!(line.aid.state, State::Active);
@@ -138,7 +139,7 @@ fn after_the_rrn_sending_goes_on_at_the_rate_of_before() {
     line.write(3_000);
     line.run_until(at_ms(7_000));
     rrn(&mut line);
-    line.take();
+    line.take_events();
     line.receive_ack(nth(5));
     let expected: Vec<_> = (10..16).map(|n| (7_000, nth(n), 100)).collect();
     assert_eq!(sent(&line), expected, "five acknowledged, one of growth");
@@ -147,13 +148,13 @@ fn after_the_rrn_sending_goes_on_at_the_rate_of_before() {
 /// The default: the window of before, from what is not acknowledged on, and at once.
 #[test]
 fn the_stored_window_is_sent_when_the_route_is_back() {
-    let mut line = Scripted::new(TcpF::new(TcpFOptions::default()));
+    let mut line = ScriptedDriver::new(TcpF::new(TcpFOptions::default()));
     line.write(3_000);
-    line.pass(ms(400));
+    line.advance(ms(400));
     rfn(&mut line, nth(0));
     line.receive_ack(nth(4));
     line.run_until(at_ms(7_000));
-    line.take();
+    line.take_events();
     rrn(&mut line);
     let expected: Vec<_> = (4..14).map(|n| (7_000, nth(n), 100)).collect();
     assert_eq!(sent(&line), expected, "six again, and four new");
@@ -164,12 +165,12 @@ fn the_stored_window_is_sent_when_the_route_is_back() {
 
 #[test]
 fn the_back_off_of_before_is_kept() {
-    let mut line = Scripted::new(TcpF::new(by_timers()));
+    let mut line = ScriptedDriver::new(TcpF::new(by_timers()));
     line.write(100);
     line.run_until(at_ms(3_100)); // timeouts at 1 s and 3 s, the next is due at 7 s
     rfn(&mut line, nth(0));
     line.run_until(at_ms(10_100));
-    line.take();
+    line.take_events();
     rrn(&mut line);
     line.run_until(at_ms(23_000));
     assert_eq!(sent(&line), [(14_000, nth(0), 100), (22_000, nth(0), 100)]);
@@ -180,7 +181,7 @@ fn the_route_failure_timer_runs_from_the_first_rfn() {
     let mut line = ten_sent();
     for seq in [0, 1, 2] {
         rfn(&mut line, nth(seq));
-        line.pass(secs(5));
+        line.advance(secs(5));
     }
     assert_eq!(asked(&line), [(400, HOLD)], "those that follow change nothing");
     assert_eq!(line.aid.next_timeout(), Some(at_ms(20_400)));
@@ -189,7 +190,7 @@ fn the_route_failure_timer_runs_from_the_first_rfn() {
 #[test]
 fn when_the_route_failure_timer_expires_congestion_control_takes_over() {
     let mut line = snoozing();
-    line.take();
+    line.take_events();
     line.run_until(at_ms(21_000));
     assert_eq!(asked(&line), [(20_400, RESUME)], "as though an RRN had come");
     assert_eq!(line.aid.state, State::Active);
@@ -201,12 +202,12 @@ fn when_the_route_failure_timer_expires_congestion_control_takes_over() {
 #[test]
 fn the_route_failure_timeout_is_the_options() {
     let options = TcpFOptions { route_failure_timeout: secs(3), ..by_timers() };
-    let mut line = Scripted::new(TcpF::new(options));
+    let mut line = ScriptedDriver::new(TcpF::new(options));
     line.write(100);
     rfn(&mut line, nth(0));
     assert_eq!(line.aid.next_timeout(), Some(at_ms(3_000)));
     let none = TcpFOptions { route_failure_timeout: Duration::ZERO, ..by_timers() };
-    let mut line = Scripted::new(TcpF::new(none));
+    let mut line = ScriptedDriver::new(TcpF::new(none));
     line.write(100);
     rfn(&mut line, nth(0));
     assert_eq!(line.aid.next_timeout(), Some(at_ms(1)), "a timer has a span");
@@ -234,7 +235,7 @@ fn acknowledgments_are_taken_while_snoozing_and_nothing_is_sent() {
 fn all_acknowledged_while_snoozing_leaves_no_timer_behind() {
     let mut line = snoozing();
     line.receive_ack(nth(10));
-    line.take();
+    line.take_events();
     rrn(&mut line);
     assert_eq!(line.tcp.deadline(), None);
     line.run_until(at_ms(60_000));
@@ -244,17 +245,17 @@ fn all_acknowledged_while_snoozing_leaves_no_timer_behind() {
 #[test]
 fn data_from_the_peer_is_acknowledged_while_snoozing() {
     let mut line = snoozing();
-    line.take();
-    line.receive(TcpSegment { payload: Payload::new(1, 0, 50), ..line.peers(nth(0)) });
+    line.take_events();
+    line.receive(TcpSegment { payload: Payload::new(1, 0, 50), ..line.peer_ack(nth(0)) });
     assert_eq!(sent(&line), [(400, nth(10), 0)]);
 }
 
 #[test]
 fn data_written_while_snoozing_waits_for_the_rrn() {
-    let mut line = Scripted::new(TcpF::new(by_timers()));
+    let mut line = ScriptedDriver::new(TcpF::new(by_timers()));
     line.write(100);
     rfn(&mut line, nth(0));
-    line.take();
+    line.take_events();
     line.write(300);
     line.close();
     line.run_until(at_ms(5_000));
@@ -267,7 +268,7 @@ fn data_written_while_snoozing_waits_for_the_rrn() {
 #[test]
 fn an_rfn_counts_with_nothing_outstanding() {
     // It quotes an acknowledgment, say.
-    let mut line = Scripted::new(TcpF::new(by_timers()));
+    let mut line = ScriptedDriver::new(TcpF::new(by_timers()));
     rfn(&mut line, nth(0));
     assert_eq!(line.aid.state, State::Snooze);
     line.write(100);
@@ -304,8 +305,8 @@ fn a_second_failure_snoozes_again_with_a_timer_of_its_own() {
     let mut line = snoozing();
     line.run_until(at_ms(5_000));
     rrn(&mut line);
-    line.pass(ms(100));
-    line.take();
+    line.advance(ms(100));
+    line.take_events();
     rfn(&mut line, nth(0));
     assert_eq!(asked(&line), [(5_100, HOLD)]);
     assert_eq!(line.aid.next_timeout(), Some(at_ms(25_100)));
@@ -319,7 +320,7 @@ fn a_second_failure_snoozes_again_with_a_timer_of_its_own() {
 fn any_rrn_ends_the_snooze_and_the_next_is_ignored() {
     let mut line = snoozing();
     rfn(&mut line, nth(3));
-    line.take();
+    line.take_events();
     rrn(&mut line);
     rrn(&mut line);
     assert_eq!(asked(&line), [(400, RESUME)]);
@@ -329,11 +330,11 @@ fn any_rrn_ends_the_snooze_and_the_next_is_ignored() {
 #[test]
 fn the_failure_point_alone_may_wake_it() {
     use SignalKind::{RouteFailed, RouteRestored};
-    let options = TcpFOptions { wakes_on: WakesOn::FailurePoint, ..by_timers() };
+    let options = TcpFOptions { wakes_on: WakeOn::FailurePoint, ..by_timers() };
     let mut line = ten_sent_with(options);
     from_router(&mut line, RouteFailed, 7);
     from_router(&mut line, RouteFailed, 3);
-    line.take();
+    line.take_events();
     from_router(&mut line, RouteRestored, 7);
     assert_eq!((asked(&line), line.aid.state), (Vec::new(), State::Snooze), "a farther one");
     from_router(&mut line, RouteRestored, 3);
@@ -348,10 +349,12 @@ fn the_failure_point_alone_may_wake_it() {
 #[test]
 fn other_signals_mean_nothing_to_it() {
     let mut line = ten_sent();
-    for kind in
-        [SignalKind::Unreachable(Scope::Host), SignalKind::SourceQuench, SignalKind::EcnEcho]
-    {
-        line.signal(Signal::of(kind));
+    for kind in [
+        SignalKind::Unreachable(UnreachableScope::Host),
+        SignalKind::SourceQuench,
+        SignalKind::EcnEcho,
+    ] {
+        line.signal(Signal::new(kind));
     }
     assert_eq!((line.aid.state, asked(&line)), (State::Active, Vec::new()));
 }
@@ -362,7 +365,7 @@ fn a_driver_that_refuses_leaves_tcp_on_its_own() {
     line.refuses = |act| matches!(act, Act::Hold { .. });
     rfn(&mut line, nth(0));
     assert_eq!((line.aid.state, line.aid.next_timeout()), (State::Active, None));
-    line.take();
+    line.take_events();
     line.run_until(at_ms(1_000));
     assert_eq!((sent(&line), asked(&line)), ([(1_000, nth(0), 100)].to_vec(), Vec::new()));
 }
@@ -370,8 +373,8 @@ fn a_driver_that_refuses_leaves_tcp_on_its_own() {
 #[test]
 fn the_snooze_ends_with_the_connection() {
     let mut line = snoozing();
-    line.tcp.vanish();
-    line.take();
+    line.tcp.close_silently();
+    line.take_events();
     line.run_until(at_ms(30_000));
     assert_eq!((line.aid.state, line.aid.next_timeout()), (State::Active, None));
     rfn(&mut line, nth(0));
@@ -383,8 +386,9 @@ fn the_snooze_ends_with_the_connection() {
 fn all_passes_in_both_states() {
     for mut line in [ten_sent(), snoozing()] {
         line.receive_ack(nth(2));
-        line.send(line.peers(nth(0)));
-        let passes = |event: &Event| !matches!(event, Event::Swallowed(_) | Event::Dropped(_));
+        line.send(line.peer_ack(nth(0)));
+        let passes =
+            |event: &Event| !matches!(event, Event::DroppedOutgoing(_) | Event::Dropped(_));
         assert!(line.record.iter().all(|(_, event)| passes(event)));
         assert_eq!(line.tcp.outstanding(), SeqRange::new(nth(2), nth(10)));
     }
@@ -392,32 +396,32 @@ fn all_passes_in_both_states() {
 
 #[test]
 fn the_committed_diagram_is_that_of_the_code() {
-    kit::assert_committed::<State>("tcp_f");
+    kit::assert_diagram_up_to_date::<State>("tcp_f");
 }
 
 #[test]
 fn the_arrows_of_the_diagram_are_the_papers() {
-    use Cause::*;
+    use Transition::*;
     let arrows = [
         (State::Active, RouteFailed, State::Snooze),
         (State::Snooze, RouteRestored, State::Active),
         (State::Snooze, RouteFailureTimeout, State::Active),
     ];
-    kit::assert_transitions(&arrows, &[Refused, Closed]);
+    kit::assert_transitions(&arrows, &[Unsupported, Closed]);
 }
 
 #[test]
 fn data_flow_again_soon_after_the_path_works() {
-    way_out::check(|random| {
+    liveness::check_recovery(|random| {
         let options = TcpFOptions {
-            route_failure_timeout: span(random, 1, 30_000),
-            resume_from: if flag(random) { ResumeFrom::Una } else { ResumeFrom::Nxt },
-            wakes_on: if flag(random) { WakesOn::Any } else { WakesOn::FailurePoint },
+            route_failure_timeout: random_duration(random, 1, 30_000),
+            resume_from: if random_flag(random) { ResumeFrom::Una } else { ResumeFrom::Nxt },
+            wakes_on: if random_flag(random) { WakeOn::Any } else { WakeOn::FailurePoint },
         };
         // A window that is not sent again waits for TCP's timer, which goes on from where it was.
         let longest = match options.resume_from {
             ResumeFrom::Una => options.route_failure_timeout,
-            ResumeFrom::Nxt => options.route_failure_timeout + TCPS_LONGEST,
+            ResumeFrom::Nxt => options.route_failure_timeout + TCP_MAX_RTO,
         };
         (TcpF::new(options), longest)
     });

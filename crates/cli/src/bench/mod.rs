@@ -3,8 +3,8 @@
 //! Every run is a process of its own, one at a time: what it took is told by the system, its memory
 //! included, and no run warms another's caches.
 
-mod beside;
-mod scale;
+mod ns2;
+mod scaling;
 
 use std::io::Write;
 use std::path::Path;
@@ -14,7 +14,7 @@ use driftway_sim::results::{Document, RunResult};
 
 use crate::args::BenchArgs;
 use crate::failure::Failure;
-use driftway_experiment::validation::ns2::{Used, measured};
+use driftway_experiment::validation::ns2::{ResourceUsage, run_measured};
 
 /// Measures, and prints tables.
 ///
@@ -22,14 +22,18 @@ use driftway_experiment::validation::ns2::{Used, measured};
 /// What is wrong with the cases, a run that broke, or no ns-2 where one is asked for.
 pub fn bench(args: &BenchArgs) -> Result<(), Failure> {
     let mut out = anstream::stdout().lock();
-    write!(out, "{}", beside::table(args)?)?;
+    write!(out, "{}", ns2::ns2_tables(args)?)?;
     out.flush()?;
-    write!(out, "\n{}", scale::table(args)?)?;
+    write!(out, "\n{}", scaling::scaling_tables(args)?)?;
     Ok(())
 }
 
 /// Runs one seed of a scenario in a process of its own.
-fn run(scenario: &Path, set: &[(String, String)], seed: u64) -> Result<(RunResult, Used), Failure> {
+fn run_in_process(
+    scenario: &Path,
+    set: &[(String, String)],
+    seed: u64,
+) -> Result<(RunResult, ResourceUsage), Failure> {
     let this = std::env::current_exe()
         .map_err(|error| Failure::Failed(format!("can't find driftway's own program: {error}")))?;
     let mut command = Command::new(this);
@@ -38,7 +42,7 @@ fn run(scenario: &Path, set: &[(String, String)], seed: u64) -> Result<(RunResul
         command.arg("--set").arg(format!("{key}={value}"));
     }
     let failed = |what: &dyn std::fmt::Display| Failure::Failed(what.to_string());
-    let (text, used) = measured(&mut command).map_err(|error| failed(&error))?;
+    let (text, used) = run_measured(&mut command).map_err(|error| failed(&error))?;
     let mut document: Document = serde_json::from_str(&text).map_err(|error| failed(&error))?;
     let run = document.runs.pop().ok_or_else(|| failed(&"a run without results"))?;
     Ok((run, used))

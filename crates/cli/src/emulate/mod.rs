@@ -1,40 +1,42 @@
 //! `driftway emulate`
 
+mod document;
 mod programs;
-mod told;
-mod wait;
+mod signals;
 
 use std::io::{IsTerminal, Write, stderr, stdout};
 use std::process::ExitCode;
 
-use driftway_host::{Emulation, End, Guardian, Running, available, this_program};
+use driftway_host::{
+    Emulation, NamespaceReaper, PathEnd, RunningEmulation, available, current_executable,
+};
 use driftway_scenario::{Network, Path, Scenario, Size};
 use indicatif::{ProgressBar, ProgressStyle};
 use nix::sys::signal::Signal;
 
 use crate::args::{EmulateArgs, GuardianArgs};
-use crate::check::load;
+use crate::check::load_scenario;
 use crate::failure::Failure;
-use crate::files::Destination;
+use crate::files::OutputDir;
+use document::Document;
 use programs::{Program, Programs};
-use told::Document;
-use wait::{Signals, Woken};
+use signals::{Signals, WakeReason};
 
 /// The devices' MTU where no flow says how large segments are (bytes).
 const MTU: u64 = 1500;
 /// IP's and TCP's headers (bytes).
-const HEADERS: u64 = 40;
+const TCP_IP_HEADERS: u64 = 40;
 /// How long a command that was sent a signal may go on, in ticks of [`Signals::wait`].
-const PATIENCE: u32 = 10;
+const SIGNAL_GRACE_TICKS: u32 = 10;
 /// What an interface can have at least, and at most (bytes).
-const POSSIBLE: (u64, u64) = (68, 65_535);
+const MTU_RANGE: (u64, u64) = (68, 65_535);
 
 /// Runs a command over a scenario's path, and tells how that went. Gives the command's exit status.
 ///
 /// # Errors
 /// What is wrong with the scenario, the command or the machine.
 pub fn emulate(args: &EmulateArgs) -> Result<ExitCode, Failure> {
-    let scenario = load(&args.scenario)?;
+    let scenario = load_scenario(&args.scenario)?;
     let Network::Path(path) = &scenario.network else {
         return Err(Failure::Input(format!(
             "{}: emulate wants `network.kind = \"path\"`: radios can't be emulated yet",
@@ -45,16 +47,16 @@ pub fn emulate(args: &EmulateArgs) -> Result<ExitCode, Failure> {
         let dir = dir.display();
         return Err(Failure::Input(format!("--out {dir}: that is a file, not a directory")));
     }
-    available().map_err(|missing| Failure::Input(missing.to_string()))?;
-    let destination = args.out.as_deref().map(Destination::open).transpose()?;
-    match over(args, &scenario, path) {
+    check_requirements().map_err(|missing| Failure::Input(missing.to_string()))?;
+    let destination = args.out.as_deref().map(OutputDir::open).transpose()?;
+    match run_over_path(args, &scenario, path) {
         Ok(document) => {
-            keep(args, &scenario, &document, destination.as_ref())?;
+            write_output(args, &scenario, &document, destination.as_ref())?;
             Ok(ExitCode::from(document.exit_status))
         }
         Err(failure) => {
             if let Some(destination) = destination {
-                destination.abandon();
+                destination.remove_if_created();
             }
             Err(failure)
         }
@@ -62,21 +64,25 @@ pub fn emulate(args: &EmulateArgs) -> Result<ExitCode, Failure> {
 }
 
 /// The command over the path, from the first namespace to the last process.
-fn over(args: &EmulateArgs, scenario: &Scenario, path: &Path) -> Result<Document, Failure> {
+fn run_over_path(
+    args: &EmulateArgs,
+    scenario: &Scenario,
+    path: &Path,
+) -> Result<Document, Failure> {
     // Before the first thread: all have these signals blocked then, and only we take them.
-    let mut signals = Signals::block().map_err(|e| failed("take signals", &e))?;
+    let mut signals = Signals::block_termination().map_err(|e| failed("take signals", &e))?;
     let emulation = Emulation::new(path, scenario.duration, args.seed, mtu(scenario))
         .map_err(|e| failed("make the namespaces", &e))?;
-    let addresses = End::BOTH.map(|end| emulation.address(end));
-    let guardian = Guardian::start(
-        this_program().arg("guardian"),
-        &End::BOTH.map(|end| emulation.namespace(end)),
+    let addresses = PathEnd::BOTH.map(|end| emulation.address(end));
+    let guardian = NamespaceReaper::start(
+        current_executable().arg("guardian"),
+        &PathEnd::BOTH.map(|end| emulation.namespace(end)),
     );
     // Dropped last, when there is nothing left to be ended.
     let _guardian = guardian.map_err(|e| failed("start what clears up", &e))?;
     let mut programs = Programs::default();
     if let Some(line) = &args.far {
-        let namespace = emulation.namespace(End::Far);
+        let namespace = emulation.namespace(PathEnd::Far);
         let far = Program::far(line, addresses).start(namespace);
         let far = far.map_err(|e| Failure::Input(format!("--far: can't start sh: {e}")))?;
         programs::wait_for_listener(namespace, programs.far.insert(far))
@@ -85,17 +91,17 @@ fn over(args: &EmulateArgs, scenario: &Scenario, path: &Path) -> Result<Document
 
     let running = emulation.start().map_err(|e| failed("start the path", &e))?;
     let near = Program::near(&args.command, addresses, args.json);
-    match near.start(running.namespace(End::Near)) {
+    match near.start(running.namespace(PathEnd::Near)) {
         Ok(near) => programs.near = Some(near),
         Err(error) => {
-            programs.end(&running)?;
+            programs.terminate(&running)?;
             let program = args.command[0].to_string_lossy();
             return Err(Failure::Input(format!("can't start {program}: {error}")));
         }
     }
-    let waited = until_it_ends(args, &mut signals, &running, &mut programs);
+    let waited = wait_for_exit(args, &mut signals, &running, &mut programs);
     // Whatever happened, nothing stays behind.
-    let ended = programs.end(&running);
+    let ended = programs.terminate(&running);
     let status = waited?;
     let far_status = ended?;
     let report = running.stop().map_err(|e| failed("carry packets", &e))?;
@@ -107,19 +113,19 @@ fn over(args: &EmulateArgs, scenario: &Scenario, path: &Path) -> Result<Document
 /// # Errors
 /// What can't be ended.
 pub fn guard(args: &GuardianArgs) -> Result<(), Failure> {
-    driftway_host::guard(&args.namespaces, programs::PATIENCE)
+    driftway_host::reap_namespaces(&args.namespaces, programs::TERMINATION_GRACE)
         .map_err(|e| failed("end what runs in the namespaces", &e))
 }
 
 /// Until the command has ended; gives its exit status.
-fn until_it_ends(
+fn wait_for_exit(
     args: &EmulateArgs,
     signals: &mut Signals,
-    running: &Running,
+    running: &RunningEmulation,
     programs: &mut Programs,
 ) -> Result<u8, Failure> {
     let line = status_line(args);
-    let mut asked: Option<(Signal, u32)> = None;
+    let mut signalled: Option<(Signal, u32)> = None;
     let status = loop {
         if let Some(status) = programs.near_status()? {
             break status;
@@ -128,14 +134,14 @@ fn until_it_ends(
             // It says why when it is stopped.
             break 1;
         }
-        match (signals.wait().map_err(|e| failed("wait", &e))?, &mut asked) {
-            (Woken::Signal(signal), _) => {
-                programs.interrupt(signal)?;
-                asked = Some((signal, 0));
+        match (signals.wait().map_err(|e| failed("wait", &e))?, &mut signalled) {
+            (WakeReason::Signal(signal), _) => {
+                programs.forward_signal(signal)?;
+                signalled = Some((signal, 0));
             }
-            (Woken::Time, Some((signal, PATIENCE))) => break 128 + *signal as u8,
-            (Woken::Time, Some((_, ticks))) => *ticks += 1,
-            (Woken::Child | Woken::Time, _) => {}
+            (WakeReason::Timeout, Some((signal, SIGNAL_GRACE_TICKS))) => break 128 + *signal as u8,
+            (WakeReason::Timeout, Some((_, ticks))) => *ticks += 1,
+            (WakeReason::ChildExited | WakeReason::Timeout, _) => {}
         }
         line.set_message(format!("{} packets", running.delivered()));
     };
@@ -153,18 +159,18 @@ fn status_line(args: &EmulateArgs) -> ProgressBar {
 }
 
 /// Tells, and puts into its place, what happened.
-fn keep(
+fn write_output(
     args: &EmulateArgs,
     scenario: &Scenario,
     document: &Document,
-    destination: Option<&Destination>,
+    destination: Option<&OutputDir>,
 ) -> Result<(), Failure> {
     let json = document.json();
     if let Some(destination) = destination {
         let mut staging = destination.stage()?;
         staging.write_text("scenario.toml", &scenario.show())?;
         staging.write_text("emulation.json", &json)?;
-        staging.replace()?;
+        staging.replace_previous()?;
     }
     if args.json {
         write!(anstream::stdout().lock(), "{json}")?;
@@ -181,10 +187,10 @@ pub fn mtu(scenario: &Scenario) -> u16 {
     let largest = segments
         .map(|tcp| {
             let Size(mss) = tcp.mss;
-            mss + HEADERS
+            mss + TCP_IP_HEADERS
         })
         .max();
-    largest.unwrap_or(MTU).clamp(POSSIBLE.0, POSSIBLE.1) as u16
+    largest.unwrap_or(MTU).clamp(MTU_RANGE.0, MTU_RANGE.1) as u16
 }
 
 fn failed(doing: &str, error: &dyn std::fmt::Display) -> Failure {

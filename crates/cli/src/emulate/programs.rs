@@ -7,7 +7,7 @@ use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::Duration;
 
-use driftway_host::{End, Namespace, Running};
+use driftway_host::{Namespace, PathEnd, RunningEmulation};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
@@ -15,10 +15,10 @@ use super::failed;
 use crate::failure::Failure;
 
 /// What is asked to end has so long to do it.
-pub const PATIENCE: Duration = Duration::from_secs(2);
+pub const TERMINATION_GRACE: Duration = Duration::from_secs(2);
 /// How long the far end may take until somebody listens.
-const LISTENS: u32 = 100;
-const PAUSE: Duration = Duration::from_millis(10);
+const LISTEN_POLLS: u32 = 100;
+const LISTEN_POLL_INTERVAL: Duration = Duration::from_millis(10);
 
 /// A program that is to run at an end.
 pub struct Program(Command);
@@ -32,17 +32,17 @@ impl Program {
         if aside {
             command.stdout(io::stderr());
         }
-        Self::at(command, addresses[0], addresses[1])
+        Self::with_addresses(command, addresses[0], addresses[1])
     }
 
     /// A command line for the shell. It has nothing to read, and writes to standard error.
     pub fn far(line: &OsStr, addresses: [Ipv4Addr; 2]) -> Self {
         let mut command = Command::new("sh");
         command.arg("-c").arg(line).stdin(Stdio::null()).stdout(io::stderr());
-        Self::at(command, addresses[1], addresses[0])
+        Self::with_addresses(command, addresses[1], addresses[0])
     }
 
-    fn at(mut command: Command, local: Ipv4Addr, remote: Ipv4Addr) -> Self {
+    fn with_addresses(mut command: Command, local: Ipv4Addr, remote: Ipv4Addr) -> Self {
         command.env("DRIFTWAY_LOCAL", local.to_string());
         command.env("DRIFTWAY_REMOTE", remote.to_string());
         Self(command)
@@ -56,17 +56,17 @@ impl Program {
 
 /// Waits until somebody in the namespace listens, `far` has ended, or a second has passed.
 pub fn wait_for_listener(namespace: &Namespace, far: &mut Child) -> io::Result<()> {
-    for _ in 0..LISTENS {
-        if far.try_wait()?.is_some() || namespace.run(somebody_listens)?? {
+    for _ in 0..LISTEN_POLLS {
+        if far.try_wait()?.is_some() || namespace.run(has_listener)?? {
             break;
         }
-        std::thread::sleep(PAUSE);
+        std::thread::sleep(LISTEN_POLL_INTERVAL);
     }
     Ok(())
 }
 
 /// Is there a TCP socket that listens, or one of UDP, in the calling thread's namespace?
-fn somebody_listens() -> io::Result<bool> {
+fn has_listener() -> io::Result<bool> {
     for (table, listening) in [("tcp", "0A"), ("tcp6", "0A"), ("udp", "07"), ("udp6", "07")] {
         // Without IPv6 its tables are not there.
         let Ok(sockets) = std::fs::read_to_string(format!("/proc/thread-self/net/{table}")) else {
@@ -99,7 +99,7 @@ impl Programs {
     }
 
     /// Hands a signal on to the command.
-    pub fn interrupt(&mut self, signal: Signal) -> Result<(), Failure> {
+    pub fn forward_signal(&mut self, signal: Signal) -> Result<(), Failure> {
         if let Some(near) = &self.near {
             kill(Pid::from_raw(near.id() as i32), signal)
                 .map_err(|e| failed("interrupt the command", &e))?;
@@ -109,11 +109,11 @@ impl Programs {
 
     /// Ends all that runs at either end, the near one first. Gives the far program's exit status if
     /// it had ended by itself.
-    pub fn end(&mut self, running: &Running) -> Result<Option<u8>, Failure> {
+    pub fn terminate(&mut self, running: &RunningEmulation) -> Result<Option<u8>, Failure> {
         let far = self.far.as_mut().map(Child::try_wait).transpose();
         let far = far.map_err(|e| failed("wait for the far end", &e))?.flatten();
-        for end in End::BOTH {
-            let ended = running.namespace(end).end_processes(PATIENCE);
+        for end in PathEnd::BOTH {
+            let ended = running.namespace(end).end_processes(TERMINATION_GRACE);
             ended.map_err(|e| failed("end what still runs", &e))?;
         }
         for child in [&mut self.near, &mut self.far].into_iter().flatten() {

@@ -7,79 +7,79 @@ use plotly::common::{
 use plotly::layout::{AxisType, RangeMode};
 use plotly::{Plot, Scatter};
 
-use super::tables::{as_metric, differences, points};
-use crate::report::curves::{LOG_FROM, SYMBOLS, by_powers};
-use crate::report::figure::{Figure, PALETTE, QUIET, axis, json, layout, lighter, plain};
-use crate::text::{Scale, capital, mean, value};
+use super::tables::{differences_table, points_table, unit_suffix};
+use crate::report::curves::{LOG_AXIS_RATIO, SYMBOLS, log_axis};
+use crate::report::figure::{Figure, GREY, PALETTE, axis, escaped, layout, lighter, plotly_json};
+use crate::text::{Scale, capitalized, mean, value};
 use driftway_experiment::study::document::{ArmResult, CurveResult, FigureResult, PointResult};
 use driftway_experiment::study::plan::Plan;
 
 /// The legend's group of what the paper says.
-pub const REPORTED: &str = "reported";
+pub const PAPER_GROUP: &str = "reported";
 
 /// How an arm looks.
-pub struct Look {
+pub struct ArmStyle {
     /// Its colour.
     pub colour: String,
     /// Our symbol.
     pub symbol: MarkerSymbol,
     /// The paper's.
-    pub hollow: MarkerSymbol,
+    pub paper_symbol: MarkerSymbol,
 }
 
 /// How the paper's arm of this number looks, in every figure alike: arms differ by colour, groups
 /// by symbol.
-pub fn look(plan: &Plan, arm: usize) -> Look {
+pub fn arm_style(plan: &Plan, arm: usize) -> ArmStyle {
     let study = &plan.study;
     let group = &study.arms[arm].group;
     let number = study.groups.iter().position(|other| other.name == *group).unwrap_or(0);
     let paler = [0.0, 0.4, 0.65][(arm / PALETTE.len()).min(2)];
     let colour = lighter(PALETTE[arm % PALETTE.len()], paler);
     let (symbol, hollow) = SYMBOLS[number % SYMBOLS.len()].clone();
-    Look { colour, symbol, hollow }
+    ArmStyle { colour, symbol, paper_symbol: hollow }
 }
 
 /// The title of an arm's group in a legend.
 pub fn group_title(plan: &Plan, arm: usize) -> LegendGroupTitle {
-    LegendGroupTitle::with_text(plain(&plan.study.arms[arm].group))
+    LegendGroupTitle::with_text(escaped(&plan.study.arms[arm].group))
 }
 
 /// Arms at one point from which on a picture says more than a table.
-const MANY: usize = 4;
+const MIN_ARMS_DRAWN: usize = 4;
 
 /// Is there anything to see? One point of few arms, with nothing laid over them, is a table.
 pub fn is_drawn(result: &FigureResult) -> bool {
     let over = !result.paper.is_empty() || !result.lines.is_empty();
-    result.x.is_some() || over || result.arms.0.len() >= MANY
+    result.x.is_some() || over || result.arms.0.len() >= MIN_ARMS_DRAWN
 }
 
 /// One metric of a figure.
 pub fn figure(plan: &Plan, result: &FigureResult) -> Figure {
     let metric = result.y.metric.as_str();
-    let x_metric = as_metric(result.x.as_ref().map_or("", |x| x.unit));
+    let x_metric = unit_suffix(result.x.as_ref().map_or("", |x| x.unit));
     let all = || result.arms.0.iter().flat_map(|arm| &arm.points);
     let reported = || result.paper.iter().flat_map(|curve| &curve.points);
     let mut ys: Vec<f64> = all().filter_map(|p| p.mean).collect();
     ys.extend(reported().map(|(_, y)| *y));
     let xs: Vec<f64> = all().filter_map(|p| p.x).collect();
     let (x_scale, y_scale) = (Scale::of(x_metric, largest(&xs)), Scale::of(metric, largest(&ys)));
-    let drawing = Drawing { plan, result, x_scale, y_scale, x_metric };
+    let drawing = FigureBuilder { plan, result, x_scale, y_scale, x_metric };
 
     let mut plot = Plot::new();
     for arm in &result.arms.0 {
-        drawing.arm(&mut plot, arm);
+        drawing.add_arm(&mut plot, arm);
     }
     for curve in &result.paper {
-        drawing.reported(&mut plot, curve);
+        drawing.add_paper_curve(&mut plot, curve);
     }
-    drawing.lines(&mut plot, &xs);
+    drawing.add_paper_lines(&mut plot, &xs);
 
     let log = |values: &[f64]| {
         let smallest = values.iter().copied().fold(f64::INFINITY, f64::min);
-        smallest > 0.0 && largest(values) / smallest >= LOG_FROM
+        smallest > 0.0 && largest(values) / smallest >= LOG_AXIS_RATIO
     };
     let y_axis = axis(&result.y.label, y_scale.unit);
-    let y_axis = if log(&ys) { by_powers(y_axis) } else { y_axis.range_mode(RangeMode::ToZero) };
+    let y_axis = if log(&ys) { log_axis(y_axis) } else { y_axis.range_mode(RangeMode::ToZero) };
     let x_axis = match &result.x {
         None => {
             // Half a place of room on either side.
@@ -93,7 +93,7 @@ pub fn figure(plan: &Plan, result: &FigureResult) -> Figure {
                 let places = places.iter().map(|place| place * x_scale.factor).collect();
                 x_axis.tick_values(places).tick_text(names)
             } else if log(&xs) {
-                by_powers(x_axis)
+                log_axis(x_axis)
             } else {
                 x_axis
             }
@@ -102,12 +102,12 @@ pub fn figure(plan: &Plan, result: &FigureResult) -> Figure {
     plot.set_layout(layout().height(560).x_axis(x_axis).y_axis(y_axis));
 
     Figure {
-        title: capital(&result.y.label),
-        how: String::new(),
-        notes: drawing.late().into_iter().collect(),
-        json: json(plot),
-        numbers: Some(points(plan, result)),
-        also: differences(plan, result),
+        title: capitalized(&result.y.label),
+        explanation: String::new(),
+        notes: drawing.incomplete_note().into_iter().collect(),
+        json: plotly_json(plot),
+        numbers: Some(points_table(plan, result)),
+        extra_table: differences_table(plan, result),
     }
 }
 
@@ -115,7 +115,7 @@ fn largest(values: &[f64]) -> f64 {
     values.iter().fold(0.0_f64, |a, b| a.max(b.abs()))
 }
 
-struct Drawing<'a> {
+struct FigureBuilder<'a> {
     plan: &'a Plan,
     result: &'a FigureResult,
     x_scale: Scale,
@@ -123,14 +123,14 @@ struct Drawing<'a> {
     x_metric: &'static str,
 }
 
-impl Drawing<'_> {
-    fn label(&self, arm: &ArmResult) -> String {
-        plain(&self.plan.study.arms[arm.arm].label)
+impl FigureBuilder<'_> {
+    fn arm_label(&self, arm: &ArmResult) -> String {
+        escaped(&self.plan.study.arms[arm.arm].label)
     }
 
-    fn arm(&self, plot: &mut Plot, arm: &ArmResult) {
-        let look = look(self.plan, arm.arm);
-        let label = self.label(arm);
+    fn add_arm(&self, plot: &mut Plot, arm: &ArmResult) {
+        let look = arm_style(self.plan, arm.arm);
+        let label = self.arm_label(arm);
         let points: Vec<&PointResult> = arm.points.iter().filter(|p| p.mean.is_some()).collect();
         let factor = self.y_scale.factor;
         let y: Vec<f64> = points.iter().filter_map(|p| Some(p.mean? * factor)).collect();
@@ -141,7 +141,7 @@ impl Drawing<'_> {
             .thickness(2.0)
             .width(6);
         let marker = Marker::new().symbol(look.symbol).size(8).color(look.colour.clone());
-        let hover: Vec<String> = points.iter().map(|p| self.hover(&label, p)).collect();
+        let hover: Vec<String> = points.iter().map(|p| self.hover_text(&label, p)).collect();
         let group = self.plan.study.arms[arm.arm].group.as_str();
         let title = group_title(self.plan, arm.arm);
         if self.result.x.is_none() {
@@ -173,29 +173,29 @@ impl Drawing<'_> {
         );
     }
 
-    fn hover(&self, label: &str, point: &PointResult) -> String {
+    fn hover_text(&self, label: &str, point: &PointResult) -> String {
         let x = point.x.map_or(String::new(), |x| format!(" at {}", value(self.x_metric, x)));
         let measured =
             point.mean.map(|mean| Estimate { mean, ci90: point.ci90, ci95: None, n: point.n });
         let y = measured.map_or(String::new(), |m| mean(&self.result.y.metric, &m));
-        format!("{label}{x}: {}, {} runs", plain(&y), point.n)
+        format!("{label}{x}: {}, {} runs", escaped(&y), point.n)
     }
 
-    fn reported(&self, plot: &mut Plot, curve: &CurveResult) {
+    fn add_paper_curve(&self, plot: &mut Plot, curve: &CurveResult) {
         let arm = self.result.arms.0.iter().find(|arm| arm.name == curve.arm);
         let Some(arm) = arm else { return };
-        let look = look(self.plan, arm.arm);
+        let look = arm_style(self.plan, arm.arm);
         let y: Vec<f64> = curve.points.iter().map(|(_, y)| y * self.y_scale.factor).collect();
-        let marker = Marker::new().symbol(look.hollow).size(12).color(look.colour.clone());
+        let marker = Marker::new().symbol(look.paper_symbol).size(12).color(look.colour.clone());
         let title = LegendGroupTitle::with_text("the paper");
-        let name = plain(&curve.label);
+        let name = escaped(&curve.label);
         if self.result.x.is_none() {
             plot.add_trace(
-                Scatter::new(vec![self.label(arm); y.len()], y)
+                Scatter::new(vec![self.arm_label(arm); y.len()], y)
                     .mode(Mode::Markers)
                     .name(name)
                     .marker(marker)
-                    .legend_group(REPORTED)
+                    .legend_group(PAPER_GROUP)
                     .legend_group_title(title),
             );
             return;
@@ -207,38 +207,39 @@ impl Drawing<'_> {
                 .name(name)
                 .marker(marker)
                 .line(Line::new().color(look.colour).width(1.5).dash(DashType::Dash))
-                .legend_group(REPORTED)
+                .legend_group(PAPER_GROUP)
                 .legend_group_title(title),
         );
     }
 
     /// Numbers that belong to no arm: dotted, all across.
-    fn lines(&self, plot: &mut Plot, xs: &[f64]) {
+    fn add_paper_lines(&self, plot: &mut Plot, xs: &[f64]) {
         let low = xs.iter().copied().fold(f64::INFINITY, f64::min) * self.x_scale.factor;
         let high = xs.iter().copied().fold(f64::NEG_INFINITY, f64::max) * self.x_scale.factor;
         for line in &self.result.lines {
             let y = line.value * self.y_scale.factor;
             let name = format!("{}: {}", line.label, value(&self.result.y.metric, line.value));
-            let dress = Line::new().color(QUIET).width(1.5).dash(DashType::Dot);
+            let dress = Line::new().color(GREY).width(1.5).dash(DashType::Dot);
             let title = LegendGroupTitle::with_text("the paper");
             if self.result.x.is_some() {
                 plot.add_trace(
                     Scatter::new(vec![low, high], vec![y, y])
                         .mode(Mode::Lines)
-                        .name(plain(&name))
+                        .name(escaped(&name))
                         .line(dress)
-                        .legend_group(REPORTED)
+                        .legend_group(PAPER_GROUP)
                         .legend_group_title(title),
                 );
             } else {
-                let arms: Vec<String> = self.result.arms.0.iter().map(|a| self.label(a)).collect();
+                let arms: Vec<String> =
+                    self.result.arms.0.iter().map(|a| self.arm_label(a)).collect();
                 let y = vec![y; arms.len()];
                 plot.add_trace(
                     Scatter::new(arms, y)
                         .mode(Mode::Lines)
-                        .name(plain(&name))
+                        .name(escaped(&name))
                         .line(dress)
-                        .legend_group(REPORTED)
+                        .legend_group(PAPER_GROUP)
                         .legend_group_title(title),
                 );
             }
@@ -246,7 +247,7 @@ impl Drawing<'_> {
     }
 
     /// What did not complete.
-    fn late(&self) -> Option<String> {
-        super::tables::late(self.plan, self.result)
+    fn incomplete_note(&self) -> Option<String> {
+        super::tables::incomplete_note(self.plan, self.result)
     }
 }

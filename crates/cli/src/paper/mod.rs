@@ -14,20 +14,20 @@ use std::num::NonZeroU64;
 use std::path::Path;
 
 use driftway_experiment::rows;
-use driftway_experiment::study::cited;
+use driftway_experiment::study::citations;
 use driftway_experiment::study::document::{Document, Timing};
-use driftway_experiment::study::find::Source;
-use driftway_experiment::study::kept::{self, Kept};
-use driftway_experiment::study::only::only;
-use driftway_experiment::study::outcome::Outcome;
+use driftway_experiment::study::outcome::StudyOutcome;
 use driftway_experiment::study::plan::{Plan, plan};
 use driftway_experiment::study::results::{self, Results};
-use driftway_experiment::study::select::{Recorded, Selection, Wanted, select};
+use driftway_experiment::study::select::{RecordedVerdicts, Selection, SelectionArgs, select};
+use driftway_experiment::study::single_reading::restrict_to_reading;
+use driftway_experiment::study::source::Source;
+use driftway_experiment::study::stored_results::{self, StoredResults};
 
 use crate::args::PaperArgs;
 use crate::failure::Failure;
-use crate::files::Destination;
-use crate::runner::{self, Asked};
+use crate::files::OutputDir;
+use crate::runner::{self, RunnerOptions};
 use crate::text::list;
 
 /// The page's name.
@@ -43,30 +43,30 @@ const LIST: &str = "list";
 /// recorded ones.
 pub fn paper(args: &PaperArgs) -> Result<(), Failure> {
     if args.name == LIST {
-        return print::papers(args.json);
+        return print::list_papers(args.json);
     }
     if args.kernel {
-        return kernel::kernel(args);
+        return kernel::run_with_kernel(args);
     }
     let mut plan = plan(Source::find(&args.name)?)?;
     if let Some(reading) = &args.reading {
-        plan = only(plan, reading)?;
+        plan = restrict_to_reading(plan, reading)?;
     }
     if args.numbers {
-        return numbers::numbers(&plan, args.jobs, args.fresh);
+        return numbers::check_numbers(&plan, args.jobs, args.fresh);
     }
-    let wanted = Wanted {
+    let wanted = SelectionArgs {
         figures: args.figure.clone(),
         runs: args.runs.map(NonZeroU64::get),
         quick: args.quick,
     };
-    let shown = Shown { out: args.out.as_deref(), json: args.json, record: args.record };
-    carry_out(&plan, &wanted, (args.jobs, args.fresh), shown)
+    let output = Output { out: args.out.as_deref(), json: args.json, record: args.record };
+    run_study(&plan, &wanted, (args.jobs, args.fresh), output)
 }
 
 /// Where what came out goes, beside the terminal.
 #[derive(Clone, Copy, Debug)]
-pub struct Shown<'a> {
+pub struct Output<'a> {
     /// A directory for all of it.
     pub out: Option<&'a Path>,
     /// One document in the place of tables.
@@ -80,23 +80,23 @@ pub struct Shown<'a> {
 /// # Errors
 /// What is wrong with what is wanted; a run that broke; verdicts that are not the recorded ones; it was
 /// stopped.
-pub fn carry_out(
+pub fn run_study(
     plan: &Plan,
-    wanted: &Wanted,
+    wanted: &SelectionArgs,
     (jobs, fresh): (Option<NonZeroU64>, bool),
-    shown: Shown<'_>,
+    output: Output<'_>,
 ) -> Result<(), Failure> {
     let selection = select(plan, wanted)?;
-    let asked = Asked { jobs, fresh, runs: results::runs(&selection) };
-    let destination = match shown.out {
+    let options = RunnerOptions { jobs, fresh, runs: results::run_count(&selection) };
+    let destination = match output.out {
         Some(dir) if dir.exists() && !dir.is_dir() => {
             let dir = dir.display();
             return Err(Failure::Input(format!("--out {dir}: that is a file, not a directory")));
         }
-        Some(dir) => Some(Destination::open(dir)?),
+        Some(dir) => Some(OutputDir::open(dir)?),
         None => None,
     };
-    let beside = match (shown.record, plan.source.dir()) {
+    let record_dir = match (output.record, plan.source.dir()) {
         (true, None) => {
             let what = format!("--record: {} is built in, and has no directory", plan.source.name);
             return Err(Failure::Input(what));
@@ -104,57 +104,69 @@ pub fn carry_out(
         (true, Some(dir)) => Some(dir),
         (false, _) => None,
     };
-    let (document, results) = match run(plan, &selection, asked) {
+    let (document, results) = match run_selection(plan, &selection, options) {
         Ok(done) => done,
         Err(failure) => {
             if let Some(destination) = destination {
-                destination.abandon();
+                destination.remove_if_created();
             }
             return Err(failure);
         }
     };
     if let Some(destination) = destination {
-        keep(&destination, plan, &selection, &results, &document)?;
+        write_output(&destination, plan, &selection, &results, &document)?;
     }
     let mut out = anstream::stdout().lock();
-    if shown.json {
+    if output.json {
         write!(out, "{}", json(&document))?;
     } else {
         write!(out, "{}", print::document(plan, &document))?;
-        if let Some(dir) = shown.out {
+        if let Some(dir) = output.out {
             writeln!(out, "Written to {}", dir.join(PAGE).display())?;
         }
     }
-    let kept = Kept::of(&Outcome { plan, selection: &selection, results: &results });
-    match beside {
-        Some(dir) => record(plan, &kept, dir)?,
-        None => as_kept(plan, &kept, &document)?,
+    let kept = StoredResults::from_outcome(&StudyOutcome {
+        plan,
+        selection: &selection,
+        results: &results,
+    });
+    match record_dir {
+        Some(dir) => record_results(plan, &stored_results, dir)?,
+        None => check_recorded_results(plan, &stored_results, &document)?,
     }
-    recorded(&document)
+    check_recorded_verdicts(&document)
 }
 
 /// Writes the results and the README's tables beside the paper.
-fn record(plan: &Plan, kept: &Kept, dir: &Path) -> Result<(), Failure> {
-    let text = kept.write().map_err(|error| Failure::Failed(format!("{}: {error}", kept::FILE)))?;
-    write_beside(dir, kept::FILE, &text)?;
-    for (file, text) in cited::tables(plan, kept)? {
-        write_beside(dir, &file, &text)?;
+fn record_results(plan: &Plan, kept: &StoredResults, dir: &Path) -> Result<(), Failure> {
+    let text = stored_results
+        .write()
+        .map_err(|error| Failure::Failed(format!("{}: {error}", stored_results::RESULTS_FILE)))?;
+    write_to_paper_dir(dir, stored_results::RESULTS_FILE, &text)?;
+    for (file, text) in citations::tables(plan, stored_results)? {
+        write_to_paper_dir(dir, &file, &text)?;
     }
     Ok(())
 }
 
-fn write_beside(dir: &Path, file: &str, text: &str) -> Result<(), Failure> {
+fn write_to_paper_dir(dir: &Path, file: &str, text: &str) -> Result<(), Failure> {
     let path = dir.join(file);
     std::fs::write(&path, text)
         .map_err(|error| Failure::Failed(format!("{}: {error}", path.display())))
 }
 
 /// Are the results those that are kept beside the paper, where so many runs are?
-fn as_kept(plan: &Plan, found: &Kept, document: &Document) -> Result<(), Failure> {
-    if document.recorded == Recorded::None || !plan.source.has(kept::FILE) {
+fn check_recorded_results(
+    plan: &Plan,
+    found: &StoredResults,
+    document: &Document,
+) -> Result<(), Failure> {
+    if document.recorded == RecordedVerdicts::None
+        || !plan.source.has_file(stored_results::RESULTS_FILE)
+    {
         return Ok(());
     }
-    let parts = cited::kept(&plan.source)?.parts(found);
+    let parts = citations::read_stored_results(&plan.source)?.differences(found);
     match &parts[..] {
         [] => Ok(()),
         [first, more @ ..] => {
@@ -162,7 +174,7 @@ fn as_kept(plan: &Plan, found: &Kept, document: &Document) -> Result<(), Failure
                 0 => String::new(),
                 n => format!(", and {n} more"),
             };
-            let place = plan.source.place(kept::FILE);
+            let place = plan.source.display_path(stored_results::RESULTS_FILE);
             let help =
                 format!("`driftway paper {} --record` keeps what comes out", plan.source.name);
             Err(Failure::Failed(format!("{place}: {first}{more}\nhelp: {help}")))
@@ -171,10 +183,15 @@ fn as_kept(plan: &Plan, found: &Kept, document: &Document) -> Result<(), Failure
 }
 
 /// Runs what is selected.
-fn run(plan: &Plan, selection: &Selection, asked: Asked) -> Result<(Document, Results), Failure> {
+fn run_selection(
+    plan: &Plan,
+    selection: &Selection,
+    asked: RunnerOptions,
+) -> Result<(Document, Results), Failure> {
     #[expect(clippy::disallowed_methods, reason = "timing is of the machine, not of the run")]
     let started = std::time::Instant::now();
-    let results = runner::with(asked, |runner| results::run(plan, selection, runner))?;
+    let results =
+        runner::with_runner(asked, |runner| results::run_selection(plan, selection, runner))?;
     let wall_s = started.elapsed().as_secs_f64();
     let timing = Timing {
         wall_s,
@@ -182,14 +199,14 @@ fn run(plan: &Plan, selection: &Selection, asked: Asked) -> Result<(Document, Re
         jobs: asked.jobs(),
         events_per_s: (wall_s > 0.0).then(|| results.events as f64 / wall_s),
     };
-    let document = Outcome { plan, selection, results: &results }.document(timing);
+    let document = StudyOutcome { plan, selection, results: &results }.document(timing);
     Ok((document, results))
 }
 
 /// Writes the page, the results, the tables, the traces, and the study's own files, so that the directory
 /// is a study that can be run again.
-fn keep(
-    destination: &Destination,
+fn write_output(
+    destination: &OutputDir,
     plan: &Plan,
     selection: &Selection,
     results: &Results,
@@ -197,15 +214,15 @@ fn keep(
 ) -> Result<(), Failure> {
     let mut staging = destination.stage()?;
     let mut files: Vec<&str> = plan.files.iter().map(String::as_str).collect();
-    files.push(plan.source.own());
+    files.push(plan.source.study_file_name());
     for file in files {
-        staging.write_text(file, &plan.source.read(file)?)?;
+        staging.write_text(file, &plan.source.read_file(file)?)?;
     }
     for (name, path) in plan.movements() {
         staging.write(&name, |out| std::io::copy(&mut File::open(&path)?, out).map(drop))?;
     }
     for (traced, trace) in selection.traces.iter().zip(&results.traces) {
-        staging.write(&traces::file(plan, traced), |out| trace.write(out))?;
+        staging.write(&traces::file_name(plan, traced), |out| trace.write(out))?;
     }
     for table in rows::tables(plan, selection, results) {
         staging.write(&format!("{}.csv", table.name), |out| table.write_csv(out))?;
@@ -215,7 +232,7 @@ fn keep(
         .map_err(|error| Failure::Failed(format!("the page: {error}")))?;
     staging.write_text(PAGE, &html)?;
     staging.write_text("results.json", &json(document))?;
-    staging.replace()
+    staging.replace_previous()
 }
 
 /// A document as it is printed and kept.
@@ -225,15 +242,15 @@ fn json(document: &Document) -> String {
 }
 
 /// Verdicts that are not the recorded ones, where verdicts of so many runs are recorded.
-fn recorded(document: &Document) -> Result<(), Failure> {
+fn check_recorded_verdicts(document: &Document) -> Result<(), Failure> {
     let unexpected: Vec<String> =
         document.unexpected().iter().map(|statement| statement.id.clone()).collect();
-    if unexpected.is_empty() || document.recorded == Recorded::None {
+    if unexpected.is_empty() || document.recorded == RecordedVerdicts::None {
         return Ok(());
     }
-    let (are, s) = if unexpected.len() == 1 { ("is", "") } else { ("are", "s") };
+    let (differ, s) = if unexpected.len() == 1 { ("is", "") } else { ("are", "s") };
     Err(Failure::Failed(format!(
-        "verdict{s} that {are} not the recorded one{s}: {}",
+        "verdict{s} that {differ} not the recorded one{s}: {}",
         list(&unexpected)
     )))
 }

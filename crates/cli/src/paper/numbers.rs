@@ -4,60 +4,60 @@ use std::io::Write;
 use std::num::NonZeroU64;
 use std::process::Command;
 
-use driftway_experiment::study::cited::{self, Checked, Line};
-use driftway_experiment::study::find::Source;
+use driftway_experiment::study::citations::{self, CitationReport, CitedNumber};
 use driftway_experiment::study::plan::Plan;
+use driftway_experiment::study::source::Source;
 
 use crate::failure::Failure;
-use crate::runner::{self, Asked};
+use crate::runner::{self, RunnerOptions};
 use crate::text::{count, value, wrapped};
 
 /// Checks the numbers, prints them, and fails where one is not what a run gives.
 ///
 /// # Errors
 /// A file that is wrong; a run that broke; a number that is not what is found.
-pub fn numbers(plan: &Plan, jobs: Option<NonZeroU64>, fresh: bool) -> Result<(), Failure> {
-    let asked = Asked { jobs, fresh, runs: 0 };
-    let checked = runner::with(asked, |runner| {
-        cited::check(plan, runner, |command| shell(&plan.source, command))
+pub fn check_numbers(plan: &Plan, jobs: Option<NonZeroU64>, fresh: bool) -> Result<(), Failure> {
+    let options = RunnerOptions { jobs, fresh, runs: 0 };
+    let checked = runner::with_runner(options, |runner| {
+        citations::check(plan, runner, |command| run_shell_command(&plan.source, command))
     })?;
     let mut out = anstream::stdout().lock();
-    for (at, line) in checked.lines.iter().enumerate() {
-        write!(out, "{}", print(line))?;
+    for (at, line) in checked.numbers.iter().enumerate() {
+        write!(out, "{}", number_line(line))?;
         // One command may give several numbers: it stands behind the last.
-        if checked.lines.get(at + 1).is_none_or(|next| next.by != line.by) {
-            writeln!(out, "{:9}{}", "", line.by)?;
+        if checked.numbers.get(at + 1).is_none_or(|next| next.derivation != line.derivation) {
+            writeln!(out, "{:9}{}", "", line.derivation)?;
         }
     }
-    for gone in &checked.gone {
+    for gone in &checked.missing {
         write!(out, "{}", wrapped(&format!("differs  {gone}"), 9))?;
     }
     for (text, around) in &checked.uncited {
         write!(out, "{}", wrapped(&format!("uncited  {text}: {around}"), 9))?;
     }
-    let wrong = checked.lines.iter().filter(|line| !line.agrees()).count();
-    let cited = count(checked.lines.len() as u64, "number");
-    writeln!(out, "{cited} cited: {} as found, {wrong} not.", checked.lines.len() - wrong)?;
-    if checked.is_right() { Ok(()) } else { Err(failure(&checked, wrong)) }
+    let wrong = checked.numbers.iter().filter(|line| !line.agrees()).count();
+    let cited = count(checked.numbers.len() as u64, "number");
+    writeln!(out, "{cited} cited: {} as found, {wrong} not.", checked.numbers.len() - wrong)?;
+    if checked.is_consistent() { Ok(()) } else { Err(mismatch_failure(&checked, wrong)) }
 }
 
-fn print(line: &Line) -> String {
+fn number_line(line: &CitedNumber) -> String {
     let verdict = if line.agrees() { "agrees " } else { "differs" };
-    let found = match &line.found {
+    let found = match &line.value {
         Ok(found) => value("", *found),
         Err(why) => why.clone(),
     };
-    let Line { passage, cited, .. } = line;
+    let CitedNumber { passage, cited, .. } = line;
     wrapped(&format!("{verdict}  {cited} is cited, {found} is found: “{passage}”"), 9)
 }
 
-fn failure(checked: &Checked, wrong: usize) -> Failure {
+fn mismatch_failure(checked: &CitationReport, wrong: usize) -> Failure {
     let mut what = Vec::new();
     if wrong > 0 {
         what.push(format!("{} not what is found", count(wrong as u64, "number")));
     }
-    if !checked.gone.is_empty() {
-        what.push(format!("{} stale", count(checked.gone.len() as u64, "entry")));
+    if !checked.missing.is_empty() {
+        what.push(format!("{} stale", count(checked.missing.len() as u64, "entry")));
     }
     if !checked.uncited.is_empty() {
         what.push(format!("{} that nothing gives", count(checked.uncited.len() as u64, "number")));
@@ -67,7 +67,7 @@ fn failure(checked: &Checked, wrong: usize) -> Failure {
 
 /// What a command writes. It runs in a directory of its own, with this program as `driftway` and the
 /// paper's files in `papers/NAME`.
-fn shell(source: &Source, command: &str) -> Result<String, String> {
+fn run_shell_command(source: &Source, command: &str) -> Result<String, String> {
     let failed = |what: &dyn std::fmt::Display| format!("it can't be run: {what}");
     let dir = tempfile::tempdir().map_err(|error| failed(&error))?;
     let own = std::env::current_exe().map_err(|error| failed(&error))?;

@@ -2,18 +2,20 @@
 
 use askama::Template;
 
-use super::print::{COUNTED, at, counts, measured, said, summary, verdict};
+use super::print::{
+    COUNTS_NOTE, counts_table, measured_at, measured_value, paper_value, summary, verdict_word,
+};
 use super::{draw, tables, traces};
 use crate::report::figure::Figure;
-use crate::report::page::{SCRIPT, STYLE, library};
+use crate::report::page::{SCRIPT, STYLE, plotly_script};
 use crate::text::{Grid, count};
-use driftway_experiment::command::quoted;
+use driftway_experiment::command::shell_quoted;
 use driftway_experiment::study::document::{Document, OpenResult, ReadingResult, StatementResult};
 use driftway_experiment::study::format::{Group, Study};
 use driftway_experiment::study::plan::Plan;
 use driftway_experiment::study::results::Results;
 use driftway_experiment::study::select::Selection;
-use driftway_experiment::study::statement::Counted;
+use driftway_experiment::study::statement::CountedAs;
 use driftway_experiment::study::statement::format::Verdict;
 
 /// What the page shows, in order. Text is escaped by the template; what it takes as it is comes
@@ -38,13 +40,13 @@ pub struct Page<'a> {
     /// How many statements of each reading agree.
     counts: Grid,
     /// What is counted how.
-    counted: &'static str,
+    counts_note: &'static str,
     /// Statements that differ.
     differing: Vec<Row<'a>>,
     sections: Vec<Section<'a>>,
     open: &'a [OpenResult],
     /// What runs it again.
-    again: String,
+    reproduce_command: String,
     /// The directory that commands name.
     files: String,
     library: String,
@@ -81,7 +83,7 @@ struct GroupBox<'a> {
 /// A statement.
 #[derive(Clone)]
 struct Row<'a> {
-    of: &'a StatementResult,
+    statement: &'a StatementResult,
     paper: String,
     measured: String,
     /// `agrees`, `differs`, `capped` or `not run`.
@@ -91,7 +93,7 @@ struct Row<'a> {
 }
 
 /// Arms that are all shown at first; of more, the first group.
-const SHOWN: usize = 6;
+const MAX_ARMS_SHOWN: usize = 6;
 
 /// The page.
 ///
@@ -109,7 +111,7 @@ pub fn page(
     let sections = figures
         .filter(|(number, _)| !selection.points[*number].is_empty())
         .map(|(number, figure)| {
-            let measures = || document.figures.iter().filter(|of| of.at.0 == number);
+            let measures = || document.figures.iter().filter(|of| of.index.0 == number);
             let pictures = traces::figures(plan, selection, &results.traces, number)
                 .into_iter()
                 .chain(measures().filter(|of| draw::is_drawn(of)).map(|of| draw::figure(plan, of)));
@@ -123,13 +125,17 @@ pub fn page(
                 groups: groups(plan, number),
                 tables: measures()
                     .filter(|of| !draw::is_drawn(of))
-                    .map(|of| (tables::points(plan, of), tables::differences(plan, of)))
+                    .map(|of| (tables::points_table(plan, of), tables::differences_table(plan, of)))
                     .collect(),
                 figures: pictures
                     .enumerate()
                     .map(|(at, figure)| (format!("plot-{number}-{at}"), figure))
                     .collect(),
-                statements: rows.iter().filter(|row| row.of.of.0 == number).cloned().collect(),
+                statements: rows
+                    .iter()
+                    .filter(|row| row.statement.index.0 == number)
+                    .cloned()
+                    .collect(),
                 commands: planned
                     .arms
                     .iter()
@@ -155,14 +161,14 @@ pub fn page(
         version: env!("CARGO_PKG_VERSION"),
         summary: summary(document, false).lines().map(str::to_owned).collect(),
         readings: &document.readings,
-        counts: counts(document),
-        counted: COUNTED,
+        counts: counts_table(document),
+        counts_note: COUNTS_NOTE,
         differing: rows.into_iter().filter(|row| row.differs()).collect(),
         sections,
         open: &document.open,
-        again: again(plan, selection),
-        files: plan.source.named(""),
-        library: library(),
+        reproduce_command: reproduce_command(plan, selection),
+        files: plan.source.command_path(""),
+        library: plotly_script(),
         style: format!("{STYLE}{}", include_str!("../../templates/paper.css")),
         script: SCRIPT,
     };
@@ -185,7 +191,7 @@ fn groups<'a>(plan: &'a Plan, figure: usize) -> Vec<GroupBox<'a>> {
         return Vec::new();
     }
     let groups = plan.study.groups.iter().filter(of);
-    let few = arms.len() <= SHOWN;
+    let few = arms.len() <= MAX_ARMS_SHOWN;
     let group = |(at, group): (usize, &'a Group)| GroupBox {
         name: &group.name,
         label: &group.label,
@@ -195,30 +201,30 @@ fn groups<'a>(plan: &'a Plan, figure: usize) -> Vec<GroupBox<'a>> {
 }
 
 fn row(statement: &StatementResult) -> Row<'_> {
-    let counts = statement.counted != Counted::Capped;
+    let counts = statement.counted != CountedAs::Capped;
     let unexpected = counts && statement.verdict.is_some_and(|found| found != statement.expected);
     let recorded = match statement.expected {
         Verdict::Agrees => "agrees",
         Verdict::Differs => "differs",
     };
     Row {
-        of: statement,
-        paper: said(statement),
-        measured: measured(statement) + &at(statement),
-        verdict: verdict(statement),
+        statement,
+        paper: paper_value(statement),
+        measured: measured_value(statement) + &measured_at(statement),
+        verdict: verdict_word(statement),
         recorded: unexpected.then_some(recorded),
     }
 }
 
 /// The command that gives the same results.
-fn again(plan: &Plan, selection: &Selection) -> String {
+fn reproduce_command(plan: &Plan, selection: &Selection) -> String {
     let verb = if plan.study.is_paper() { "paper" } else { "sweep" };
-    let mut command = format!("driftway {verb} {}", quoted(&plan.source.argument()));
+    let mut command = format!("driftway {verb} {}", shell_quoted(&plan.source.command_argument()));
     let run = selection.points.iter().filter(|points| !points.is_empty()).count();
     if run < plan.figures.len() {
         for (figure, points) in plan.study.figures.iter().zip(&selection.points) {
             if !points.is_empty() {
-                command += &format!(" --figure {}", quoted(&figure.id));
+                command += &format!(" --figure {}", shell_quoted(&figure.id));
             }
         }
     }
@@ -234,7 +240,8 @@ fn again(plan: &Plan, selection: &Selection) -> String {
 
 impl Row<'_> {
     fn differs(&self) -> bool {
-        self.of.verdict == Some(Verdict::Differs) && self.of.counted != Counted::Capped
+        self.statement.verdict == Some(Verdict::Differs)
+            && self.statement.counted != CountedAs::Capped
     }
     /// For the style sheet.
     fn class(&self) -> String {
@@ -242,6 +249,6 @@ impl Row<'_> {
     }
     /// How many runs, or pairs, it stands on.
     fn runs(&self) -> String {
-        if self.of.n > 0 { count(self.of.n, "run") } else { String::new() }
+        if self.statement.n > 0 { count(self.statement.n, "run") } else { String::new() }
     }
 }

@@ -5,23 +5,23 @@ use std::io::Write as _;
 
 use driftway_sim::results::Estimate;
 
-use super::tables::{as_metric, differences, late, points};
+use super::tables::{differences_table, incomplete_note, points_table, unit_suffix};
 use crate::failure::Failure;
-use crate::text::{Grid, capital, count, mean, value, wrapped};
+use crate::text::{Grid, capitalized, count, mean, value, wrapped};
 use driftway_experiment::study::document::{Count, Document, FigureResult, StatementResult};
-use driftway_experiment::study::find::{Source, names};
 use driftway_experiment::study::format::Study;
 use driftway_experiment::study::plan::{Plan, plan};
-use driftway_experiment::study::select::Recorded;
-use driftway_experiment::study::statement::Counted;
-use driftway_experiment::study::statement::format::{Bound, Kind, Verdict};
+use driftway_experiment::study::select::RecordedVerdicts;
+use driftway_experiment::study::source::{Source, paper_names};
+use driftway_experiment::study::statement::CountedAs;
+use driftway_experiment::study::statement::format::{Bound, StatementKind, Verdict};
 
 /// How far what belongs to a statement is indented: below its verdict.
 const INDENT: usize = 9;
 
 /// One line of `driftway paper list --json`.
 #[derive(serde::Serialize)]
-struct Listed {
+struct PaperSummary {
     name: String,
     title: String,
     figures: Vec<String>,
@@ -33,11 +33,11 @@ struct Listed {
 ///
 /// # Errors
 /// One of them has a mistake; the others are listed all the same.
-pub fn papers(json: bool) -> Result<(), Failure> {
+pub fn list_papers(json: bool) -> Result<(), Failure> {
     let (mut listed, mut failed) = (Vec::new(), Vec::new());
-    for name in names() {
+    for name in paper_names() {
         match Source::find(&name).and_then(plan) {
-            Ok(plan) => listed.push(Listed {
+            Ok(plan) => listed.push(PaperSummary {
                 name,
                 title: plan.study.title.clone(),
                 figures: plan.study.figures.iter().map(|figure| figure.id.clone()).collect(),
@@ -67,14 +67,14 @@ pub fn papers(json: bool) -> Result<(), Failure> {
 }
 
 /// What it is, and of a paper where it was published.
-pub fn head(study: &Study) -> String {
+pub fn heading(study: &Study) -> String {
     let lines = std::iter::once(&study.title).chain(&study.source);
     lines.map(|line| wrapped(line, 2)).collect()
 }
 
 /// Everything that a person wants to know at once.
 pub fn document(plan: &Plan, document: &Document) -> String {
-    let mut text = head(&plan.study);
+    let mut text = heading(&plan.study);
     if plan.study.groups.len() > 1 {
         for group in &plan.study.groups {
             text += &wrapped(&format!("{}: {}", group.name, group.label), 2);
@@ -86,7 +86,7 @@ pub fn document(plan: &Plan, document: &Document) -> String {
         text += &wrapped(&format!("A part of it: {runs} a point, where all are {all}."), 0);
     }
     for (number, figure) in plan.study.figures.iter().enumerate() {
-        let measures: Vec<_> = document.figures.iter().filter(|of| of.at.0 == number).collect();
+        let measures: Vec<_> = document.figures.iter().filter(|of| of.index.0 == number).collect();
         if measures.is_empty() {
             continue;
         }
@@ -95,11 +95,11 @@ pub fn document(plan: &Plan, document: &Document) -> String {
             text += &wrapped(&format!("against {}", x.label), 2);
         }
         for measure in measures {
-            text += &table(plan, measure);
+            text += &figure_table(plan, measure);
         }
         text += &figure.note.as_ref().map_or_else(String::new, |note| wrapped(note, 0));
-        for statement in document.statements.iter().filter(|s| s.of.0 == number) {
-            text += &line(statement);
+        for statement in document.statements.iter().filter(|s| s.index.0 == number) {
+            text += &statement_line(statement);
         }
     }
     text += "\n";
@@ -107,21 +107,21 @@ pub fn document(plan: &Plan, document: &Document) -> String {
         for reading in &document.readings {
             text += &wrapped(&format!("{}: {}", reading.name, reading.label), 2);
         }
-        text += &counts(document).to_string();
-        text += &wrapped(COUNTED, 0);
+        text += &counts_table(document).to_string();
+        text += &wrapped(COUNTS_NOTE, 0);
     }
     text.extend(summary(document, true).lines().map(|line| wrapped(line, 0)));
     text
 }
 
 /// What the counts are of.
-pub const COUNTED: &str = "Of each reading, how many of the paper's statements agree: numbers that it \
+pub const COUNTS_NOTE: &str = "Of each reading, how many of the paper's statements agree: numbers that it \
     states, and what it says of order, trend, band or difference. Capped is what no aid could break: it is \
     not counted. Ours is beyond the paper.";
 
 /// How many statements of each reading agree, by what they are.
-pub fn counts(document: &Document) -> Grid {
-    let of = |count: &Count| match (count.agree, count.all() - count.not_run) {
+pub fn counts_table(document: &Document) -> Grid {
+    let of = |count: &Count| match (count.agree, count.total() - count.not_run) {
         (_, 0) => "–".to_owned(),
         (agree, all) => format!("{agree} of {all}"),
     };
@@ -135,15 +135,15 @@ pub fn counts(document: &Document) -> Grid {
 }
 
 /// A figure's table: our arms, and below each the paper's numbers.
-fn table(plan: &Plan, figure: &FigureResult) -> String {
-    let mut text = points(plan, figure).to_string();
+fn figure_table(plan: &Plan, figure: &FigureResult) -> String {
+    let mut text = points_table(plan, figure).to_string();
     for line in &figure.lines {
         text += &wrapped(&format!("{}: {}", line.label, value(&figure.y.metric, line.value)), 2);
     }
-    text += &late(plan, figure).map_or_else(String::new, |late| wrapped(&late, 2));
+    text += &incomplete_note(plan, figure).map_or_else(String::new, |late| wrapped(&late, 2));
     // A paper's arms are many, and their differences stand on its page.
     if !plan.study.is_paper()
-        && let Some((title, grid)) = differences(plan, figure)
+        && let Some((title, grid)) = differences_table(plan, figure)
     {
         text += &format!("{title}:\n{grid}");
     }
@@ -151,16 +151,16 @@ fn table(plan: &Plan, figure: &FigureResult) -> String {
 }
 
 /// What is said, what was measured, and whether they agree.
-pub fn line(statement: &StatementResult) -> String {
-    let mut text = format!("{:7}  {}: {}", verdict(statement), statement.id, statement.says);
-    let (said, measured) = (said(statement), measured(statement));
+pub fn statement_line(statement: &StatementResult) -> String {
+    let mut text = format!("{:7}  {}: {}", verdict_word(statement), statement.id, statement.says);
+    let (said, measured) = (paper_value(statement), measured_value(statement));
     if !said.is_empty() {
         let _ = write!(text, "; paper {said}");
     }
     if !measured.is_empty() {
-        let _ = write!(text, "; measured {measured}{}", at(statement));
+        let _ = write!(text, "; measured {measured}{}", measured_at(statement));
     }
-    if statement.counted != Counted::Capped
+    if statement.counted != CountedAs::Capped
         && statement.verdict.is_some_and(|found| found != statement.expected)
     {
         let recorded = match statement.expected {
@@ -188,43 +188,43 @@ pub fn line(statement: &StatementResult) -> String {
 }
 
 /// How it ends: `agrees`, `differs`, `capped` where neither is counted, or `not run`.
-pub fn verdict(statement: &StatementResult) -> &'static str {
+pub fn verdict_word(statement: &StatementResult) -> &'static str {
     match statement.verdict {
         None => "not run",
-        Some(_) if statement.counted == Counted::Capped => "capped",
+        Some(_) if statement.counted == CountedAs::Capped => "capped",
         Some(Verdict::Agrees) => "agrees",
         Some(Verdict::Differs) => "differs",
     }
 }
 
 /// Where it was measured: ` at 10 ms`.
-pub fn at(statement: &StatementResult) -> String {
-    let x = |at| format!(" at {}", value(as_metric(statement.x_unit), at));
+pub fn measured_at(statement: &StatementResult) -> String {
+    let x = |at| format!(" at {}", value(unit_suffix(statement.x_unit), at));
     statement.at.map_or_else(String::new, x)
 }
 
 /// A value in the unit of a statement: percentages where the paper has them.
-fn told(statement: &StatementResult, number: f64) -> String {
+fn format_value(statement: &StatementResult, number: f64) -> String {
     if statement.is_percent {
         return format!("{} %", value("", number * 100.0));
     }
-    value(metric(statement), number)
+    value(unit_metric(statement), number)
 }
 
 /// The metric by whose unit a statement's numbers are told.
-fn metric(statement: &StatementResult) -> &str {
+fn unit_metric(statement: &StatementResult) -> &str {
     if statement.is_ratio { "" } else { &statement.metric }
 }
 
 /// The paper's number: `425 s`, `2 to 3`, `at least 500 s`.
-pub fn said(statement: &StatementResult) -> String {
+pub fn paper_value(statement: &StatementResult) -> String {
     if let Some((low, high)) = statement.band {
         return format!("between {low} and {high}");
     }
     let Some([low, high]) = statement.number else { return String::new() };
     // A paper has as many digits as it has, and not four.
     let end = |end: f64| {
-        let text = told(statement, end);
+        let text = format_value(statement, end);
         let (number, unit) = text.split_once(' ').unwrap_or((&text, ""));
         let short = match number.contains('.') {
             true => number.trim_end_matches('0').trim_end_matches('.'),
@@ -242,17 +242,17 @@ pub fn said(statement: &StatementResult) -> String {
 }
 
 /// What was measured: `431 ± 3 s`, for a shape with its sign.
-pub fn measured(statement: &StatementResult) -> String {
+pub fn measured_value(statement: &StatementResult) -> String {
     let Some(measured) = statement.measured else { return String::new() };
     let factor = if statement.is_percent { 100.0 } else { 1.0 };
     let ci90 = statement.ci90.map(|ends| ends.map(|end| end * factor));
     let estimate = Estimate { mean: measured * factor, ci90, ci95: None, n: statement.n };
     let text = match statement.is_percent {
         true => mean("", &estimate) + " %",
-        false => mean(metric(statement), &estimate),
+        false => mean(unit_metric(statement), &estimate),
     };
     match statement.kind {
-        Kind::Shape if measured > 0.0 && statement.band.is_none() => format!("+{text}"),
+        StatementKind::Shape if measured > 0.0 && statement.band.is_none() => format!("+{text}"),
         _ => text,
     }
 }
@@ -261,7 +261,7 @@ pub fn measured(statement: &StatementResult) -> String {
 pub fn summary(document: &Document, timed: bool) -> String {
     let of = |counted: bool, verdict| {
         let counted =
-            document.statements.iter().filter(|s| (s.counted != Counted::Capped) == counted);
+            document.statements.iter().filter(|s| (s.counted != CountedAs::Capped) == counted);
         counted.filter(|s| s.verdict == verdict).count()
     };
     let (agrees, differs) = (Some(Verdict::Agrees), Some(Verdict::Differs));
@@ -270,7 +270,7 @@ pub fn summary(document: &Document, timed: bool) -> String {
     let not = of(true, None) + of(false, None);
     let mut text = String::new();
     if !document.statements.is_empty() {
-        let statements = capital(&count(document.statements.len() as u64, "statement"));
+        let statements = capitalized(&count(document.statements.len() as u64, "statement"));
         let _ = write!(text, "{statements}: {agree} agree, {differ} differ");
         if capped > 0 {
             let _ = write!(text, ", {capped} capped");
@@ -279,7 +279,9 @@ pub fn summary(document: &Document, timed: bool) -> String {
             let _ = write!(text, ", {not} not run");
         }
         let _ = match (document.unexpected().len(), document.recorded) {
-            (_, Recorded::None) => writeln!(text, "; for so many runs no verdict is recorded."),
+            (_, RecordedVerdicts::None) => {
+                writeln!(text, "; for so many runs no verdict is recorded.")
+            }
             (0, _) => writeln!(text, "; each verdict is the recorded one."),
             (n, _) => writeln!(text, "; {n} not as recorded."),
         };

@@ -7,7 +7,7 @@ use driftway_experiment::study::document::{CurveResult, FigureResult, PointResul
 use driftway_experiment::study::plan::Plan;
 
 /// A name with the unit's ending, for [`crate::text`].
-pub const fn as_metric(unit: &'static str) -> &'static str {
+pub const fn unit_suffix(unit: &'static str) -> &'static str {
     match unit.as_bytes() {
         b"s" => "_s",
         b"bit/s" => "_bps",
@@ -20,7 +20,7 @@ pub const fn as_metric(unit: &'static str) -> &'static str {
 }
 
 /// Our arms, and below each the paper's numbers; a column for each point.
-pub fn points(plan: &Plan, figure: &FigureResult) -> Grid {
+pub fn points_table(plan: &Plan, figure: &FigureResult) -> Grid {
     let means = figure.arms.0.iter().flat_map(|arm| &arm.points).filter_map(|p| p.mean);
     let scale = Scale::of(&figure.y.metric, means.fold(0.0_f64, |a, b| a.max(b.abs())));
     let header = header(&figure.y.label, scale, figure);
@@ -38,7 +38,7 @@ pub fn points(plan: &Plan, figure: &FigureResult) -> Grid {
         let cells = arm.points.iter().map(|point| cell(scale, point)).collect();
         rows.push([vec![arms[arm.arm].label.clone()], cells].concat());
         for curve in figure.paper.iter().filter(|curve| curve.arm == arm.name) {
-            let cells = arm.points.iter().map(|point| reported(scale, curve, point.x)).collect();
+            let cells = arm.points.iter().map(|point| paper_cell(scale, curve, point.x)).collect();
             rows.push([vec![format!("  {}", curve.label)], cells].concat());
         }
     }
@@ -46,7 +46,7 @@ pub fn points(plan: &Plan, figure: &FigureResult) -> Grid {
 }
 
 /// Each arm less the one that it is compared with; `None` where no arm is.
-pub fn differences(plan: &Plan, figure: &FigureResult) -> Option<(&'static str, Grid)> {
+pub fn differences_table(plan: &Plan, figure: &FigureResult) -> Option<(&'static str, Grid)> {
     let means = figure.differences.iter().flat_map(|d| &d.points).filter_map(|p| p.mean);
     let scale = Scale::of(&figure.y.metric, means.fold(0.0_f64, |a, b| a.max(b.abs())));
     let label = |name: &str| {
@@ -74,14 +74,14 @@ pub fn differences(plan: &Plan, figure: &FigureResult) -> Option<(&'static str, 
 fn header(label: &str, scale: Scale, figure: &FigureResult) -> Vec<String> {
     let unit = if scale.unit.is_empty() { String::new() } else { format!(" ({})", scale.unit) };
     let points = figure.arms.0.first().map_or(&[][..], |arm| &arm.points);
-    let columns = points.iter().map(|p| p.x.map_or("mean".to_owned(), |x| place(figure, x)));
+    let columns = points.iter().map(|p| p.x.map_or("mean".to_owned(), |x| point_label(figure, x)));
     std::iter::once(format!("{label}{unit}")).chain(columns).collect()
 }
 
 /// What a point of the axis is called, or where it is.
-fn place(figure: &FigureResult, x: f64) -> String {
+fn point_label(figure: &FigureResult, x: f64) -> String {
     let Some(axis) = &figure.x else { return String::new() };
-    axis.name(x).map_or_else(|| value(as_metric(axis.unit), x), str::to_owned)
+    axis.name(x).map_or_else(|| value(unit_suffix(axis.unit), x), str::to_owned)
 }
 
 fn cell(scale: Scale, point: &PointResult) -> String {
@@ -94,7 +94,7 @@ fn cell(scale: Scale, point: &PointResult) -> String {
 }
 
 /// What the paper has at this point, if anything.
-fn reported(scale: Scale, curve: &CurveResult, x: Option<f64>) -> String {
+fn paper_cell(scale: Scale, curve: &CurveResult, x: Option<f64>) -> String {
     let here = |at: f64| x.is_none_or(|x| (at - x).abs() <= 1e-9 * x.abs());
     let point = curve.points.iter().find(|(at, _)| here(*at));
     point.map_or_else(String::new, |(_, y)| {
@@ -103,12 +103,12 @@ fn reported(scale: Scale, curve: &CurveResult, x: Option<f64>) -> String {
 }
 
 /// Which transfers did not complete.
-pub fn late(plan: &Plan, figure: &FigureResult) -> Option<String> {
+pub fn incomplete_note(plan: &Plan, figure: &FigureResult) -> Option<String> {
     let points = figure.arms.0.iter().flat_map(|arm| arm.points.iter().map(move |p| (arm, p)));
     let late: Vec<String> = points
         .filter(|(_, point)| point.incomplete > 0)
         .map(|(arm, point)| {
-            let at = point.x.map_or(String::new(), |x| format!(" at {}", place(figure, x)));
+            let at = point.x.map_or(String::new(), |x| format!(" at {}", point_label(figure, x)));
             let label = &plan.study.arms[arm.arm].label;
             format!("{} of {} of {label}{at}", point.incomplete, point.n)
         })

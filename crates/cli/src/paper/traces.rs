@@ -5,30 +5,30 @@ use plotly::common::{HoverInfo, Line, LineShape, Marker, MarkerSymbol, Mode};
 use plotly::layout::RangeMode;
 use plotly::{Plot, Scatter};
 
-use super::draw::{group_title, look};
-use crate::report::figure::{Figure, axis, json, layout, plain, shorten};
-use crate::text::{Scale, capital};
-use driftway_experiment::study::check::place;
-use driftway_experiment::study::format::{Against, Draw, Trace};
+use super::draw::{arm_style, group_title};
+use crate::report::figure::{Figure, axis, escaped, layout, plotly_json, rounded};
+use crate::text::{Scale, capitalized};
+use driftway_experiment::study::check::axis_position;
+use driftway_experiment::study::format::{TraceAxis, TracePlot, TraceView};
 use driftway_experiment::study::plan::Plan;
-use driftway_experiment::study::select::{Selection, Traced};
+use driftway_experiment::study::select::{Selection, TracedRun};
 
 /// Segments drawn of one arm; beyond that, every n-th.
-const SEGMENTS: usize = 10_000;
+const MAX_SEGMENTS: usize = 10_000;
 
 /// Up to so many, each is a mark.
-const MARKED: usize = 3_000;
+const MAX_MARKERS: usize = 3_000;
 
 /// The name of a trace's file.
-pub fn file(plan: &Plan, traced: &Traced) -> String {
+pub fn file_name(plan: &Plan, traced: &TracedRun) -> String {
     let arm = plan.figures[traced.figure].arms[traced.arm];
-    let figure = plain_name(&plan.study.figures[traced.figure].id);
-    let arm = plain_name(&plan.study.arms[arm].name);
+    let figure = file_name_part(&plan.study.figures[traced.figure].id);
+    let arm = file_name_part(&plan.study.arms[arm].name);
     format!("trace-figure-{figure}-{arm}-seed-{}.csv", traced.seed)
 }
 
 /// Letters and digits, so that it is a file's name everywhere.
-fn plain_name(name: &str) -> String {
+fn file_name_part(name: &str) -> String {
     name.chars().map(|c| if c.is_alphanumeric() { c } else { '-' }).collect()
 }
 
@@ -52,26 +52,26 @@ pub fn figures(
 }
 
 /// A segment with its place on the axis.
-type Sent<'a> = (f64, &'a SentSegment);
+type PlacedSegment<'a> = (f64, &'a SentSegment);
 
 fn figure(
     plan: &Plan,
-    trace: &Trace,
+    trace: &TraceView,
     seed: u64,
-    draw: Draw,
+    draw: TracePlot,
     arms: &[(usize, &FlowTrace)],
 ) -> Figure {
-    let windows: Vec<(usize, Vec<Sent>)> =
-        arms.iter().map(|(arm, flow)| (*arm, window(trace, flow))).collect();
+    let windows: Vec<(usize, Vec<PlacedSegment>)> =
+        arms.iter().map(|(arm, flow)| (*arm, shown_segments(trace, flow))).collect();
     let (label, metric) = match draw {
-        Draw::Sequence => ("sequence number", "_bytes"),
-        Draw::Cwnd => ("congestion window", "_bytes"),
-        Draw::Rto => ("retransmission timeout in force", "_s"),
+        TracePlot::Sequence => ("sequence number", "_bytes"),
+        TracePlot::Cwnd => ("congestion window", "_bytes"),
+        TracePlot::Rto => ("retransmission timeout in force", "_s"),
     };
     let of = |segment: &SentSegment| match draw {
-        Draw::Sequence => Some(segment.offset as f64),
-        Draw::Cwnd => Some(f64::from(segment.cwnd)),
-        Draw::Rto => segment.rto.map(driftway_base::Duration::as_secs_f64),
+        TracePlot::Sequence => Some(segment.offset as f64),
+        TracePlot::Cwnd => Some(f64::from(segment.cwnd)),
+        TracePlot::Rto => segment.rto.map(driftway_base::Duration::as_secs_f64),
     };
     let all = || windows.iter().flat_map(|(_, sent)| sent);
     let scale = Scale::of(metric, all().filter_map(|(_, s)| of(s)).fold(0.0, f64::max));
@@ -80,34 +80,34 @@ fn figure(
     let mut plot = Plot::new();
     let mut notes = Vec::new();
     for ((arm, sent), (_, flow)) in windows.iter().zip(arms) {
-        let look = look(plan, *arm);
+        let look = arm_style(plan, *arm);
         let of_arm = &plan.study.arms[*arm];
-        let step = sent.len().div_ceil(SEGMENTS).max(1);
+        let step = sent.len().div_ceil(MAX_SEGMENTS).max(1);
         if step > 1 {
             notes.push(format!("{}: one of {step} segments is drawn.", of_arm.label));
         }
         let (x, y): (Vec<f64>, Vec<f64>) = sent
             .iter()
             .step_by(step)
-            .filter_map(|(x, s)| Some((shorten(*x, span), of(s)? * scale.factor)))
+            .filter_map(|(x, s)| Some((rounded(*x, span), of(s)? * scale.factor)))
             .unzip();
         let (mode, shape) = match draw {
-            _ if sent.len() > MARKED => (Mode::Lines, LineShape::Hv),
-            Draw::Sequence => (Mode::LinesMarkers, LineShape::Linear),
-            Draw::Cwnd | Draw::Rto => (Mode::LinesMarkers, LineShape::Hv),
+            _ if sent.len() > MAX_MARKERS => (Mode::Lines, LineShape::Hv),
+            TracePlot::Sequence => (Mode::LinesMarkers, LineShape::Linear),
+            TracePlot::Cwnd | TracePlot::Rto => (Mode::LinesMarkers, LineShape::Hv),
         };
         plot.add_trace(
             Scatter::new(x, y)
                 .mode(mode)
-                .name(plain(&of_arm.label))
+                .name(escaped(&of_arm.label))
                 .legend_group(of_arm.group.as_str())
                 .legend_group_title(group_title(plan, *arm))
                 .line(Line::new().color(look.colour.clone()).width(1.2).shape(shape))
                 .marker(Marker::new().color(look.colour.clone()).symbol(look.symbol).size(4)),
         );
-        let (x, y): (Vec<f64>, Vec<f64>) = timeouts(trace, flow)
+        let (x, y): (Vec<f64>, Vec<f64>) = shown_timeouts(trace, flow)
             .into_iter()
-            .filter_map(|(x, s)| Some((shorten(x, span), of(s)? * scale.factor)))
+            .filter_map(|(x, s)| Some((rounded(x, span), of(s)? * scale.factor)))
             .unzip();
         if !x.is_empty() {
             let symbol = MarkerSymbol::XThin;
@@ -115,7 +115,7 @@ fn figure(
             plot.add_trace(
                 Scatter::new(x, y)
                     .mode(Mode::Markers)
-                    .name(format!("{}: timeouts", plain(&of_arm.label)))
+                    .name(format!("{}: timeouts", escaped(&of_arm.label)))
                     .legend_group(of_arm.group.as_str())
                     .hover_info(HoverInfo::Name)
                     .marker(Marker::new().symbol(symbol).size(12).color(look.colour).line(line)),
@@ -123,48 +123,50 @@ fn figure(
         }
     }
     let (x_label, unit) = match trace.against {
-        Against::Time => ("time", "s"),
-        Against::Transmission => ("transmission", ""),
+        TraceAxis::Time => ("time", "s"),
+        TraceAxis::Transmission => ("transmission", ""),
     };
     let y_axis = axis(label, scale.unit);
     let y_axis = match draw {
-        Draw::Sequence => y_axis,
-        Draw::Cwnd | Draw::Rto => y_axis.range_mode(RangeMode::ToZero),
+        TracePlot::Sequence => y_axis,
+        TracePlot::Cwnd | TracePlot::Rto => y_axis.range_mode(RangeMode::ToZero),
     };
     plot.set_layout(layout().height(520).x_axis(axis(x_label, unit)).y_axis(y_axis));
     Figure {
-        title: format!("{}, seed {seed}", capital(label)),
-        how: match draw {
-            Draw::Sequence => {
+        title: format!("{}, seed {seed}", capitalized(label)),
+        explanation: match draw {
+            TracePlot::Sequence => {
                 "Each mark is a segment when it was sent: a drop is a retransmission, a long flat \
                  line a standstill. Crosses are timeouts."
             }
-            Draw::Cwnd => "At each transmission of data. Crosses are timeouts.",
-            Draw::Rto => "At each transmission of data, back-off included. Crosses are timeouts.",
+            TracePlot::Cwnd => "At each transmission of data. Crosses are timeouts.",
+            TracePlot::Rto => {
+                "At each transmission of data, back-off included. Crosses are timeouts."
+            }
         }
         .to_owned(),
         notes,
-        json: json(plot),
+        json: plotly_json(plot),
         numbers: None,
-        also: None,
+        extra_table: None,
     }
 }
 
 /// Segments sent within the window that is shown.
-fn window<'a>(trace: &Trace, flow: &'a FlowTrace) -> Vec<Sent<'a>> {
+fn shown_segments<'a>(trace: &TraceView, flow: &'a FlowTrace) -> Vec<PlacedSegment<'a>> {
     let sent = flow.events.iter().filter_map(|(at, event)| match event {
         FlowEvent::Sent(segment) => Some((at.as_secs_f64(), segment)),
         _ => None,
     });
     let placed = sent.enumerate().map(|(before, (at, segment))| match trace.against {
-        Against::Time => (at, segment),
-        Against::Transmission => ((before + 1) as f64, segment),
+        TraceAxis::Time => (at, segment),
+        TraceAxis::Transmission => ((before + 1) as f64, segment),
     });
     placed.filter(|(x, _)| is_shown(trace, *x)).collect()
 }
 
 /// Timeouts within that window, each with the segment that was sent next.
-fn timeouts<'a>(trace: &Trace, flow: &'a FlowTrace) -> Vec<Sent<'a>> {
+fn shown_timeouts<'a>(trace: &TraceView, flow: &'a FlowTrace) -> Vec<PlacedSegment<'a>> {
     let (mut found, mut waiting, mut before) = (Vec::new(), Vec::new(), 0_u64);
     for (at, event) in &flow.events {
         match event {
@@ -172,8 +174,8 @@ fn timeouts<'a>(trace: &Trace, flow: &'a FlowTrace) -> Vec<Sent<'a>> {
             FlowEvent::Sent(segment) => {
                 before += 1;
                 found.extend(waiting.drain(..).map(|at| match trace.against {
-                    Against::Time => (at, segment),
-                    Against::Transmission => (before as f64, segment),
+                    TraceAxis::Time => (at, segment),
+                    TraceAxis::Transmission => (before as f64, segment),
                 }));
             }
             _ => {}
@@ -183,8 +185,8 @@ fn timeouts<'a>(trace: &Trace, flow: &'a FlowTrace) -> Vec<Sent<'a>> {
     found
 }
 
-fn is_shown(trace: &Trace, x: f64) -> bool {
-    let end = |end: &Option<_>| end.as_ref().and_then(place).map(|(value, _)| value);
+fn is_shown(trace: &TraceView, x: f64) -> bool {
+    let end = |end: &Option<_>| end.as_ref().and_then(axis_position).map(|(value, _)| value);
     end(&trace.from).is_none_or(|from| x >= from) && end(&trace.to).is_none_or(|to| x <= to)
 }
 
@@ -214,31 +216,33 @@ mod test {
         flow
     }
 
-    fn trace(against: Against, from: &str, to: &str) -> Trace {
+    fn trace(against: TraceAxis, from: &str, to: &str) -> TraceView {
         let end = |text: &str| (!text.is_empty()).then(|| Coordinate::Quantity(text.to_owned()));
-        let draw = vec![Draw::Sequence];
-        Trace { draw, flow: 0, seed: None, against, from: end(from), to: end(to) }
+        let draw = vec![TracePlot::Sequence];
+        TraceView { draw, flow: 0, seed: None, against, from: end(from), to: end(to) }
     }
 
     #[test]
     fn a_window_is_of_times_or_of_transmissions() {
         let flow = flow();
-        let xs = |trace: &Trace| window(trace, &flow).iter().map(|(x, _)| *x).collect::<Vec<_>>();
-        assert_eq!(xs(&trace(Against::Time, "7 s", "")), [7.0, 8.0, 9.0]);
-        assert_eq!(xs(&trace(Against::Time, "", "1500 ms")), [0.0, 1.0]);
-        assert_eq!(xs(&trace(Against::Transmission, "9", "10")), [9.0, 10.0]);
-        let first = window(&trace(Against::Transmission, "9", "10"), &flow)[0].1.offset;
+        let xs = |trace: &TraceView| {
+            shown_segments(trace, &flow).iter().map(|(x, _)| *x).collect::<Vec<_>>()
+        };
+        assert_eq!(xs(&trace(TraceAxis::Time, "7 s", "")), [7.0, 8.0, 9.0]);
+        assert_eq!(xs(&trace(TraceAxis::Time, "", "1500 ms")), [0.0, 1.0]);
+        assert_eq!(xs(&trace(TraceAxis::Transmission, "9", "10")), [9.0, 10.0]);
+        let first = shown_segments(&trace(TraceAxis::Transmission, "9", "10"), &flow)[0].1.offset;
         assert_eq!(first, 800);
     }
 
     #[test]
     fn a_timeout_stands_where_it_happened() {
         let flow = flow();
-        let found = |trace: &Trace| -> Vec<(f64, u64)> {
-            timeouts(trace, &flow).iter().map(|(x, s)| (*x, s.offset)).collect()
+        let found = |trace: &TraceView| -> Vec<(f64, u64)> {
+            shown_timeouts(trace, &flow).iter().map(|(x, s)| (*x, s.offset)).collect()
         };
-        assert_eq!(found(&trace(Against::Time, "", "")), [(5.5, 600)]);
-        assert_eq!(found(&trace(Against::Transmission, "", "")), [(7.0, 600)]);
-        assert_eq!(found(&trace(Against::Time, "6 s", "")), []);
+        assert_eq!(found(&trace(TraceAxis::Time, "", "")), [(5.5, 600)]);
+        assert_eq!(found(&trace(TraceAxis::Transmission, "", "")), [(7.0, 600)]);
+        assert_eq!(found(&trace(TraceAxis::Time, "6 s", "")), []);
     }
 }

@@ -12,16 +12,16 @@ pub struct Claims<'a> {
 }
 
 /// What parts the clauses of a name.
-const ENDS: [&str; 5] = [", ", "; ", ": ", " – ", " ("];
+const CLAUSE_SEPARATORS: [&str; 5] = [", ", "; ", ": ", " – ", " ("];
 
 /// Counts in words, which names have as well as digits.
-const COUNTS: [&str; 16] = [
+const NUMBER_WORDS: [&str; 16] = [
     "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "twenty",
     "thirty", "forty", "fifty", "sixty", "hundred",
 ];
 
 /// Keys whose number stands in names before this word.
-const COUNTED: [(&str, &str); 3] =
+const COUNTED_KEYS: [(&str, &str); 3] =
     [("flows", "flow"), ("network.hops", "hop"), ("network.nodes", "node")];
 
 impl<'a> Claims<'a> {
@@ -43,9 +43,10 @@ impl<'a> Claims<'a> {
         let mut rest = name;
         let (mut kept, mut all) = (Vec::new(), true);
         loop {
-            let end = ENDS.iter().filter_map(|end| Some((rest.find(end)?, end.len()))).min();
+            let end =
+                CLAUSE_SEPARATORS.iter().filter_map(|end| Some((rest.find(end)?, end.len()))).min();
             let clause = end.map_or(rest, |(at, _)| &rest[..at]);
-            if self.allow(clause) {
+            if self.are_consistent_with(clause) {
                 kept.push(clause);
             } else {
                 all = false;
@@ -60,13 +61,13 @@ impl<'a> Claims<'a> {
     }
 
     /// Is nothing in `text` known to be false?
-    pub fn allow(&self, text: &str) -> bool {
+    pub fn are_consistent_with(&self, text: &str) -> bool {
         let words = words(text);
-        self.values.iter().all(|(key, values)| self.allows(key, values, &words))
+        self.values.iter().all(|(key, values)| self.is_key_consistent(key, values, &words))
     }
 
-    fn allows(&self, key: &str, values: &[String], words: &[String]) -> bool {
-        if COUNTED.iter().any(|(of, thing)| *of == key && is_counted(thing, words)) {
+    fn is_key_consistent(&self, key: &str, values: &[String], words: &[String]) -> bool {
+        if COUNTED_KEYS.iter().any(|(of, thing)| *of == key && is_counted(thing, words)) {
             return self.of.is_some();
         }
         let mut left = words.to_vec();
@@ -74,8 +75,8 @@ impl<'a> Claims<'a> {
         let mut longest_first: Vec<&String> = values.iter().collect();
         longest_first.sort_by_key(|value| std::cmp::Reverse(value.len()));
         for value in longest_first {
-            let names = spoken(key, value);
-            if !names.is_empty() && take(&mut left, &names) {
+            let names = value_words(key, value);
+            if !names.is_empty() && remove_words(&mut left, &names) {
                 named.push(value);
             }
         }
@@ -84,7 +85,8 @@ impl<'a> Claims<'a> {
             // Two numbers are the ends of a range.
             None if values.iter().all(|value| quantity(value).is_some()) => named.len() != 1,
             None => {
-                let spoken = values.iter().filter(|value| !spoken(key, value).is_empty()).count();
+                let spoken =
+                    values.iter().filter(|value| !value_words(key, value).is_empty()).count();
                 named.is_empty() || (named.len() == spoken && named.len() > 1)
             }
         }
@@ -100,7 +102,7 @@ fn words(text: &str) -> Vec<String> {
 }
 
 /// How a value would stand in a text; empty where it could not be recognised.
-fn spoken(key: &str, value: &str) -> Vec<String> {
+fn value_words(key: &str, value: &str) -> Vec<String> {
     match value {
         "none" if key.ends_with(".aid") => vec!["tcp".to_owned()],
         "" | "none" | "true" | "false" | "standard" => Vec::new(),
@@ -111,7 +113,7 @@ fn spoken(key: &str, value: &str) -> Vec<String> {
 }
 
 /// Takes `what` out of `words`; false where it is not there.
-fn take(words: &mut Vec<String>, what: &[String]) -> bool {
+fn remove_words(words: &mut Vec<String>, what: &[String]) -> bool {
     let found = words.windows(what.len()).position(|window| window == what);
     if let Some(at) = found {
         words.drain(at..at + what.len());
@@ -122,8 +124,9 @@ fn take(words: &mut Vec<String>, what: &[String]) -> bool {
 /// `two lossy hops`, `50 nodes`
 fn is_counted(thing: &str, words: &[String]) -> bool {
     let is_thing = |word: &String| word == thing || word.strip_suffix('s') == Some(thing);
-    let is_count =
-        |word: &String| COUNTS.contains(&word.as_str()) || word.bytes().all(|b| b.is_ascii_digit());
+    let is_count = |word: &String| {
+        NUMBER_WORDS.contains(&word.as_str()) || word.bytes().all(|b| b.is_ascii_digit())
+    };
     words
         .iter()
         .position(is_thing)
@@ -174,6 +177,9 @@ mod test {
         let claims = Claims::of_one(&values, &keys);
         assert_eq!(claims.true_part("moving nodes, AODV"), "moving nodes");
         assert_eq!(claims.true_part("moving nodes, DSR"), "moving nodes, DSR");
-        assert!(claims.allow("AODV and DSR with TCP") && !claims.allow("DSR with ATCP"));
+        assert!(
+            claims.are_consistent_with("AODV and DSR with TCP")
+                && !claims.are_consistent_with("DSR with ATCP")
+        );
     }
 }

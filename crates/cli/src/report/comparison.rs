@@ -1,10 +1,10 @@
 //! The table of a set: a row for each scenario and flow, or for each scenario with many flows.
 
-use super::set::Member;
-use super::sweep::{Axis, Sweep};
-use crate::tables::{is_many, is_transfer};
-use crate::text::{Grid, Scale, exact, in_unit, mean_in};
-use crate::together::{Subject, subjects};
+use super::result_dirs::ResultDir;
+use super::variation::{Axis, Variation};
+use crate::aggregate::{FlowStatistics, flow_statistics};
+use crate::tables::{has_many_flows, is_transfer};
+use crate::text::{Grid, Scale, chosen_value, mean_in, title_with_unit};
 
 /// The metrics that it may have, and what their columns are called.
 const METRICS: [(&str, &str); 4] = [
@@ -16,20 +16,22 @@ const METRICS: [(&str, &str); 4] = [
 
 /// One scale for each column. A column that would be empty is left out, and so is throughput where
 /// completion says it.
-pub fn comparison(set: &[Member], sweep: &Sweep) -> Grid {
-    let as_one = are_many(set);
-    let subjects: Vec<Vec<Subject>> =
-        set.iter().map(|member| subjects(&member.document, as_one)).collect();
+pub fn comparison_table(set: &[ResultDir], sweep: &Variation) -> Grid {
+    let as_one = any_has_many_flows(set);
+    let subjects: Vec<Vec<FlowStatistics>> =
+        set.iter().map(|member| flow_statistics(&member.document, as_one)).collect();
     let any_transfer = subjects.iter().flatten().any(|subject| subject.transfers > 0);
     let columns: Vec<(&str, &str, Scale)> = METRICS
         .iter()
-        .filter(|(metric, _)| *metric != "throughput_bps" || !all_complete(set))
+        .filter(|(metric, _)| *metric != "throughput_bps" || !all_transfers_complete(set))
         .filter_map(|&(metric, name)| Some((metric, name, scale(&subjects, metric)?)))
         .collect();
     let x_scale = x_scale(sweep);
     let mut header = vec!["arm".to_owned()];
-    header.extend(sweep.axis.as_ref().map(|axis| in_unit(axis.name(), axis.unit(x_scale))));
-    header.extend(columns.iter().map(|(_, name, scale)| in_unit((*name).to_owned(), scale.unit)));
+    header.extend(sweep.axis.as_ref().map(|axis| title_with_unit(axis.name(), axis.unit(x_scale))));
+    header.extend(
+        columns.iter().map(|(_, name, scale)| title_with_unit((*name).to_owned(), scale.unit)),
+    );
     header.extend(any_transfer.then(|| "complete".to_owned()));
     let mut rows = Vec::new();
     for arm in &sweep.arms {
@@ -42,7 +44,7 @@ pub fn comparison(set: &[Member], sweep: &Sweep) -> Grid {
                 };
                 let dash = || "–".to_owned();
                 let mut row = vec![name];
-                row.extend(sweep.axis.as_ref().map(|_| exact(x * x_scale.factor)));
+                row.extend(sweep.axis.as_ref().map(|_| chosen_value(x * x_scale.factor)));
                 row.extend(columns.iter().map(|(metric, _, scale)| {
                     let estimate = subject.metrics.get(*metric).copied().flatten();
                     estimate.map_or_else(dash, |estimate| mean_in(*scale, &estimate))
@@ -59,19 +61,19 @@ pub fn comparison(set: &[Member], sweep: &Sweep) -> Grid {
 }
 
 /// Has any scenario so many flows that all flows of each scenario are reported as one?
-pub fn are_many(set: &[Member]) -> bool {
-    set.iter().any(|member| is_many(&member.document))
+pub fn any_has_many_flows(set: &[ResultDir]) -> bool {
+    set.iter().any(|member| has_many_flows(&member.document))
 }
 
 /// The scale of the axis' values.
-fn x_scale(sweep: &Sweep) -> Scale {
+fn x_scale(sweep: &Variation) -> Scale {
     let values = sweep.arms.iter().flat_map(|arm| &arm.points).map(|(x, _)| x.abs());
-    let metric = sweep.axis.as_ref().map_or("", Axis::as_metric);
+    let metric = sweep.axis.as_ref().map_or("", Axis::unit_suffix);
     Scale::of(metric, values.fold(0.0, f64::max))
 }
 
 /// Is every flow a transfer that completed in every run? Then throughput is size over completion.
-pub fn all_complete(set: &[Member]) -> bool {
+pub fn all_transfers_complete(set: &[ResultDir]) -> bool {
     set.iter().all(|member| {
         let summary = &member.document.summary;
         summary.flows.iter().enumerate().all(|(index, flow)| {
@@ -81,7 +83,7 @@ pub fn all_complete(set: &[Member]) -> bool {
 }
 
 /// The scale of a column; `None`: nothing has a value for it.
-fn scale(subjects: &[Vec<Subject>], metric: &str) -> Option<Scale> {
+fn scale(subjects: &[Vec<FlowStatistics>], metric: &str) -> Option<Scale> {
     let means = subjects.iter().flatten();
     let means = means.filter_map(|subject| subject.metrics.get(metric).copied().flatten());
     let largest = means.map(|estimate| estimate.mean.abs()).reduce(f64::max)?;

@@ -9,15 +9,15 @@ use plotly::common::{
 use plotly::layout::{AxisType, RangeMode};
 use plotly::{Plot, Scatter};
 
-use super::comparison::{all_complete, are_many};
-use super::figure::{Figure, QUIET, axis, colours, json, layout, plain};
-use super::set::Member;
-use super::sweep::{Arm, Axis, Sweep};
-use crate::text::{Grid, Scale, capital, count, exact, in_unit, title, value};
-use crate::together::{HOW, Subject, subjects};
+use super::comparison::{all_transfers_complete, any_has_many_flows};
+use super::figure::{Figure, GREY, axis, colours, escaped, layout, plotly_json};
+use super::result_dirs::ResultDir;
+use super::variation::{Arm, Axis, Variation};
+use crate::aggregate::{AGGREGATION_NOTE, FlowStatistics, flow_statistics};
+use crate::text::{Grid, Scale, capitalized, chosen_value, count, title, title_with_unit, value};
 
 /// From this ratio of largest to smallest on, an axis is logarithmic.
-pub const LOG_FROM: f64 = 30.0;
+pub const LOG_AXIS_RATIO: f64 = 30.0;
 
 /// An arm's symbols, so that colour is not all that tells curves apart: ours, and a paper's.
 pub const SYMBOLS: [(MarkerSymbol, MarkerSymbol); 5] = [
@@ -36,7 +36,7 @@ const REPORTED: (&str, &str) = ("reported", "reported by a paper");
 struct Curve {
     name: String,
     /// What a paper would name the arm by.
-    subject: String,
+    paper_name: String,
     points: Vec<Point>,
     /// Where not all runs completed: x, how many did not, and of how many.
     incomplete: Vec<(f64, u64, u64)>,
@@ -49,9 +49,9 @@ struct Point {
 
 /// The figures of a set: completion time, throughput where completion does not say it, and
 /// whatever a paper reported.
-pub fn figures(set: &[Member], sweep: &Sweep) -> Vec<Figure> {
+pub fn figures(set: &[ResultDir], sweep: &Variation) -> Vec<Figure> {
     let mut metrics = vec!["completion_s".to_owned()];
-    if !all_complete(set) {
+    if !all_transfers_complete(set) {
         metrics.push("throughput_bps".to_owned());
     }
     for reference in set.iter().flat_map(|member| &member.document.scenario.references) {
@@ -62,8 +62,8 @@ pub fn figures(set: &[Member], sweep: &Sweep) -> Vec<Figure> {
     metrics.iter().filter_map(|metric| figure(set, sweep, metric)).collect()
 }
 
-fn figure(set: &[Member], sweep: &Sweep, metric: &str) -> Option<Figure> {
-    let as_one = are_many(set);
+fn figure(set: &[ResultDir], sweep: &Variation, metric: &str) -> Option<Figure> {
+    let as_one = any_has_many_flows(set);
     let curves: Vec<Curve> =
         sweep.arms.iter().flat_map(|arm| curves(set, arm, metric, as_one)).collect();
     if curves.iter().all(|curve| curve.points.is_empty()) {
@@ -77,7 +77,7 @@ fn figure(set: &[Member], sweep: &Sweep, metric: &str) -> Option<Figure> {
         ours.clone().map(|p| p.estimate.mean).chain(theirs.clone().map(|p| p.1)).collect();
     let xs: Vec<f64> = ours.map(|p| p.x).chain(theirs.filter_map(|p| p.0.value())).collect();
     let y_scale = Scale::of(metric, largest(&ys));
-    let x_metric = sweep.axis.as_ref().map_or("", Axis::as_metric);
+    let x_metric = sweep.axis.as_ref().map_or("", Axis::unit_suffix);
     let x_scale = Scale::of(x_metric, largest(&xs));
 
     let mut plot = Plot::new();
@@ -103,11 +103,11 @@ fn figure(set: &[Member], sweep: &Sweep, metric: &str) -> Option<Figure> {
         let hover: Vec<String> =
             curve.points.iter().map(|p| hover(metric, sweep.axis.as_ref(), p)).collect();
         if by_category {
-            let names = vec![plain(&curve.name); y.len()];
+            let names = vec![escaped(&curve.name); y.len()];
             plot.add_trace(
                 Scatter::new(names, y)
                     .mode(Mode::Markers)
-                    .name(plain(&curve.name))
+                    .name(escaped(&curve.name))
                     .marker(marker)
                     .error_y(error)
                     .hover_text_array(hover)
@@ -118,7 +118,7 @@ fn figure(set: &[Member], sweep: &Sweep, metric: &str) -> Option<Figure> {
             plot.add_trace(
                 Scatter::new(curve.points.iter().map(x).collect(), y)
                     .mode(Mode::LinesMarkers)
-                    .name(plain(if curve.name.is_empty() {
+                    .name(escaped(if curve.name.is_empty() {
                         "mean of the runs"
                     } else {
                         &curve.name
@@ -140,10 +140,10 @@ fn figure(set: &[Member], sweep: &Sweep, metric: &str) -> Option<Figure> {
 
     let log = |values: &[f64]| {
         let smallest = values.iter().copied().fold(f64::INFINITY, f64::min);
-        smallest > 0.0 && largest(values) / smallest >= LOG_FROM
+        smallest > 0.0 && largest(values) / smallest >= LOG_AXIS_RATIO
     };
     let y_axis = axis(&title(metric), y_scale.unit);
-    let y_axis = if log(&ys) { by_powers(y_axis) } else { y_axis.range_mode(RangeMode::ToZero) };
+    let y_axis = if log(&ys) { log_axis(y_axis) } else { y_axis.range_mode(RangeMode::ToZero) };
     let x_axis = match &sweep.axis {
         None => {
             // Half a place of room on either side.
@@ -152,43 +152,43 @@ fn figure(set: &[Member], sweep: &Sweep, metric: &str) -> Option<Figure> {
         }
         Some(found) => {
             let x_axis = axis(&found.name(), found.unit(x_scale));
-            if log(&xs) { by_powers(x_axis) } else { x_axis }
+            if log(&xs) { log_axis(x_axis) } else { x_axis }
         }
     };
     // Taller than others: the legend takes its room from it.
     plot.set_layout(layout().height(550).x_axis(x_axis).y_axis(y_axis));
 
     let against = sweep.axis.as_ref().map_or(String::new(), |a| format!(" against {}", a.name()));
-    let together = if as_one { format!(" {HOW}") } else { String::new() };
+    let together = if as_one { format!(" {AGGREGATION_NOTE}") } else { String::new() };
     let dashed = if references.is_empty() {
         ""
     } else {
         " Dashed lines with hollow markers are what the paper reported."
     };
     Some(Figure {
-        title: capital(&format!("{}{against}", title(metric))),
-        how: format!(
+        title: capitalized(&format!("{}{against}", title(metric))),
+        explanation: format!(
             "Each point is the mean over its runs, the bar its 90 % interval (Student's t): where \
              bars overlap far, chance may explain the difference.{together}{dashed}"
         ),
-        notes: notes(metric, &curves, sweep.axis.as_ref(), as_one),
-        json: json(plot),
-        numbers: Some(numbers(metric, sweep, x_scale, &curves, &references)),
-        also: None,
+        notes: incomplete_notes(metric, &curves, sweep.axis.as_ref(), as_one),
+        json: plotly_json(plot),
+        numbers: Some(numbers_table(metric, sweep, x_scale, &curves, &references)),
+        extra_table: None,
     })
 }
 
 /// A logarithmic axis with a tick at each power of ten.
-pub fn by_powers(axis: plotly::layout::Axis) -> plotly::layout::Axis {
+pub fn log_axis(axis: plotly::layout::Axis) -> plotly::layout::Axis {
     axis.type_(AxisType::Log).dtick(1.0).exponent_format(ExponentFormat::Power)
 }
 
 /// The curves of an arm: one a flow, or one of all flows.
-fn curves(set: &[Member], arm: &Arm, metric: &str, as_one: bool) -> Vec<Curve> {
-    let points: Vec<(f64, Vec<Subject>)> = arm
+fn curves(set: &[ResultDir], arm: &Arm, metric: &str, as_one: bool) -> Vec<Curve> {
+    let points: Vec<(f64, Vec<FlowStatistics>)> = arm
         .points
         .iter()
-        .map(|&(x, member)| (x, subjects(&set[member].document, as_one)))
+        .map(|&(x, member)| (x, flow_statistics(&set[member].document, as_one)))
         .collect();
     let most = points.iter().map(|(_, subjects)| subjects.len()).max().unwrap_or(0);
     let curve = |index: usize| {
@@ -200,17 +200,17 @@ fn curves(set: &[Member], arm: &Arm, metric: &str, as_one: bool) -> Vec<Curve> {
         };
         let parts: Vec<String> =
             [arm.label.clone()].into_iter().filter(|l| !l.is_empty()).chain(flow).collect();
-        let point = |(x, subject): (f64, &Subject)| {
+        let point = |(x, subject): (f64, &FlowStatistics)| {
             let estimate = subject.metrics.get(metric).copied().flatten()?;
             Some(Point { x, estimate })
         };
-        let late = |(x, subject): (f64, &Subject)| {
+        let late = |(x, subject): (f64, &FlowStatistics)| {
             let late = subject.transfers - subject.completed;
             (late > 0).then_some((x, late, subject.transfers))
         };
         Curve {
             name: parts.join(", "),
-            subject: arm.subject.clone(),
+            paper_name: arm.paper_name.clone(),
             points: of_flow().filter_map(point).collect(),
             incomplete: of_flow().filter_map(late).collect(),
         }
@@ -219,7 +219,7 @@ fn curves(set: &[Member], arm: &Arm, metric: &str, as_one: bool) -> Vec<Curve> {
 }
 
 /// What papers reported of this metric against this key, each once.
-fn references(set: &[Member], axis: Option<&Axis>, metric: &str) -> Vec<Reference> {
+fn references(set: &[ResultDir], axis: Option<&Axis>, metric: &str) -> Vec<Reference> {
     let mut found: Vec<Reference> = Vec::new();
     for reference in set.iter().flat_map(|member| &member.document.scenario.references) {
         let ours = axis.is_some_and(|axis| axis.key == reference.x) && reference.metric == metric;
@@ -248,8 +248,8 @@ fn add_reference(
     let name = reference_name(reference);
     // A line that speaks of one of our arms has its colour and symbol.
     let about = reference.label.as_ref().unwrap_or(&reference.source);
-    let arm = curves.iter().position(|curve| speaks_of(about, &curve.subject));
-    let colour = arm.map_or(QUIET.to_owned(), |i| colours[i].clone());
+    let arm = curves.iter().position(|curve| refers_to(about, &curve.paper_name));
+    let colour = arm.map_or(GREY.to_owned(), |i| colours[i].clone());
     let symbol = arm.map_or(MarkerSymbol::StarOpen, |i| SYMBOLS[i % SYMBOLS.len()].1.clone());
     let (x, y): (Vec<f64>, Vec<f64>) = reference
         .points
@@ -259,7 +259,7 @@ fn add_reference(
     plot.add_trace(
         Scatter::new(x, y)
             .mode(Mode::LinesMarkers)
-            .name(plain(&name))
+            .name(escaped(&name))
             .line(Line::new().color(colour.clone()).width(1.5).dash(DashType::Dash))
             .marker(Marker::new().symbol(symbol).size(11).color(colour))
             .legend_group(REPORTED.0)
@@ -270,7 +270,7 @@ fn add_reference(
 
 /// Does a paper's line speak of the arm of this subject? Every word of it stands in the line's name;
 /// without an aid it is plain TCP.
-fn speaks_of(line: &str, subject: &str) -> bool {
+fn refers_to(line: &str, subject: &str) -> bool {
     let words = |text: &str| -> Vec<String> {
         text.split(|c: char| !c.is_alphanumeric())
             .filter(|word| !word.is_empty())
@@ -291,19 +291,24 @@ fn family(name: &str) -> &str {
 }
 
 fn hover(metric: &str, axis: Option<&Axis>, point: &Point) -> String {
-    let x = axis.map_or_else(String::new, |axis| format!("{}: ", axis.at(point.x)));
+    let x = axis.map_or_else(String::new, |axis| format!("{}: ", axis.label_at(point.x)));
     let mean = crate::text::mean(metric, &point.estimate);
     format!("{x}{mean}, {}", count(point.estimate.n, "run"))
 }
 
 /// What the points do not include: a mean over some of the runs is not the mean over all.
-fn notes(metric: &str, curves: &[Curve], axis: Option<&Axis>, as_one: bool) -> Vec<String> {
+fn incomplete_notes(
+    metric: &str,
+    curves: &[Curve],
+    axis: Option<&Axis>,
+    as_one: bool,
+) -> Vec<String> {
     if metric != "completion_s" {
         return Vec::new();
     }
     let things = if as_one { "transfer" } else { "run" };
     let note = |(curve, &(x, late, all)): (&Curve, &(f64, u64, u64))| {
-        let at = axis.map_or_else(String::new, |axis| format!(" at {}", axis.at(x)));
+        let at = axis.map_or_else(String::new, |axis| format!(" at {}", axis.label_at(x)));
         let rest =
             if late == all { "there is no point" } else { "the point is the mean of the others" };
         let name = if curve.name.is_empty() { String::new() } else { format!("{}: ", curve.name) };
@@ -314,20 +319,20 @@ fn notes(metric: &str, curves: &[Curve], axis: Option<&Axis>, as_one: bool) -> V
     late.map(note).collect()
 }
 
-fn numbers(
+fn numbers_table(
     metric: &str,
-    sweep: &Sweep,
+    sweep: &Variation,
     x_scale: Scale,
     curves: &[Curve],
     references: &[Reference],
 ) -> Grid {
     let dash = || "–".to_owned();
     let axis = sweep.axis.as_ref();
-    let x_title = axis.map(|axis| in_unit(axis.name(), axis.unit(x_scale)));
+    let x_title = axis.map(|axis| title_with_unit(axis.name(), axis.unit(x_scale)));
     let others = ["mean", "90 % from", "to", "runs"].map(str::to_owned);
     let header = ["curve".to_owned()].into_iter().chain(x_title).chain(others).collect();
     let row = |name: String, x: Option<f64>, cells: [String; 4]| -> Vec<String> {
-        let x = axis.map(|_| x.map_or_else(dash, |x| exact(x * x_scale.factor)));
+        let x = axis.map(|_| x.map_or_else(dash, |x| chosen_value(x * x_scale.factor)));
         [name].into_iter().chain(x).chain(cells).collect()
     };
     let mut rows = Vec::new();
@@ -356,10 +361,10 @@ mod test {
 
     #[test]
     fn a_papers_line_finds_its_arm() {
-        assert!(speaks_of("ATCP (liu-singh-2001, figure 8)", "ATCP"));
-        assert!(!speaks_of("TCP (liu-singh-2001, figure 8)", "ATCP"));
-        assert!(speaks_of("TCP (liu-singh-2001, figure 8)", "no aid"));
-        assert!(!speaks_of("ATCP (liu-singh-2001)", "no aid"));
-        assert!(!speaks_of("TCP", ""));
+        assert!(refers_to("ATCP (liu-singh-2001, figure 8)", "ATCP"));
+        assert!(!refers_to("TCP (liu-singh-2001, figure 8)", "ATCP"));
+        assert!(refers_to("TCP (liu-singh-2001, figure 8)", "no aid"));
+        assert!(!refers_to("ATCP (liu-singh-2001)", "no aid"));
+        assert!(!refers_to("TCP", ""));
     }
 }

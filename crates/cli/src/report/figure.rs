@@ -12,7 +12,7 @@ pub struct Figure {
     /// What it shows.
     pub title: String,
     /// How to read it; empty where the figure before it says so.
-    pub how: String,
+    pub explanation: String,
     /// What else to know: what was left out, what the mean does not include.
     pub notes: Vec<String>,
     /// The plot, for plotly.js.
@@ -20,7 +20,7 @@ pub struct Figure {
     /// The numbers behind it.
     pub numbers: Option<Grid>,
     /// More numbers, and what they are.
-    pub also: Option<(&'static str, Grid)>,
+    pub extra_table: Option<(&'static str, Grid)>,
 }
 
 /// The palette of Okabe and Ito, which colour-blind readers can tell apart; yellow and black are
@@ -29,10 +29,10 @@ pub const PALETTE: [&str; 7] =
     ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#8A8A8A"];
 
 /// The colour of what is said last and quietest.
-pub const QUIET: &str = "#8A8A8A";
+pub const GREY: &str = "#8A8A8A";
 
 /// No colour: the page's shows through, light or dark.
-const CLEAR: &str = "rgba(0,0,0,0)";
+const TRANSPARENT: &str = "rgba(0,0,0,0)";
 
 /// A colour for each arm, told which family each belongs to: families differ by hue, arms of a
 /// family by lightness. Where all are of one family, arms differ by hue.
@@ -69,13 +69,14 @@ pub fn rgb(colour: &str) -> [u8; 3] {
 }
 
 /// `text` for a label of plotly.js, which takes some HTML.
-pub fn plain(text: &str) -> String {
+pub fn escaped(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }
 
 /// An axis with a title, which names the unit.
 pub fn axis(title: &str, unit: &str) -> Axis {
-    let title = if unit.is_empty() { plain(title) } else { plain(&format!("{title} ({unit})")) };
+    let title =
+        if unit.is_empty() { escaped(title) } else { escaped(&format!("{title} ({unit})")) };
     Axis::new().title(Title::with_text(title)).auto_margin(true).zero_line(false).show_line(true)
 }
 
@@ -95,14 +96,14 @@ pub fn layout() -> Layout {
         .legend(legend)
         .hover_mode(HoverMode::Closest)
         .drag_mode(DragMode::Zoom)
-        .mode_bar(ModeBar::new().background_color(CLEAR).color(QUIET).active_color(PALETTE[0]))
-        .paper_background_color(CLEAR)
-        .plot_background_color(CLEAR)
+        .mode_bar(ModeBar::new().background_color(TRANSPARENT).color(GREY).active_color(PALETTE[0]))
+        .paper_background_color(TRANSPARENT)
+        .plot_background_color(TRANSPARENT)
 }
 
 /// A plot as plotly.js takes it. `<` is written as an escape, so that no label can end the script
 /// element that the JSON stands in.
-pub fn json(mut plot: Plot) -> String {
+pub fn plotly_json(mut plot: Plot) -> String {
     let configuration = Configuration::new()
         .responsive(true)
         .display_logo(false)
@@ -114,7 +115,7 @@ pub fn json(mut plot: Plot) -> String {
 
 /// Rounds to seven significant digits of `span`: more than a screen shows at any useful zoom, and
 /// a third of the page's size.
-pub fn shorten(value: f64, span: f64) -> f64 {
+pub fn rounded(value: f64, span: f64) -> f64 {
     let mut step = 1.0;
     while step * span < 1e6 && step < 1e12 {
         step *= 10.0;
@@ -129,10 +130,10 @@ mod test {
     #[test]
     fn no_label_gets_out_of_its_element() {
         let mut plot = Plot::new();
-        let name = plain("</script><img src=x>");
+        let name = escaped("</script><img src=x>");
         plot.add_trace(plotly::Scatter::new(vec![1], vec![1]).name(name));
         plot.add_trace(plotly::Scatter::new(vec![1], vec![1]).name("</script>"));
-        let json = json(plot);
+        let json = plotly_json(plot);
         assert!(!json.contains('<'), "{json}");
         assert!(json.contains("\\u003c/script"));
     }
@@ -153,8 +154,8 @@ mod test {
 
     #[test]
     fn short_numbers_keep_what_can_be_seen() {
-        assert_eq!(shorten(412.123_456_789, 500.0), 412.1235);
-        assert_eq!(shorten(0.000_123_456_789, 0.001), 0.000_123_457);
-        assert_eq!(shorten(7.0, 0.0), 7.0);
+        assert_eq!(rounded(412.123_456_789, 500.0), 412.1235);
+        assert_eq!(rounded(0.000_123_456_789, 0.001), 0.000_123_457);
+        assert_eq!(rounded(7.0, 0.0), 7.0);
     }
 }

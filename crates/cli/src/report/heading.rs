@@ -3,46 +3,46 @@
 use std::path::Path;
 
 use super::claims::Claims;
-use super::set::Member;
-use super::sweep::Sweep;
-use crate::text::{capital, count, list};
+use super::result_dirs::ResultDir;
+use super::variation::Variation;
+use crate::text::{capitalized, count, list};
 
 /// The longest description that makes a line of a subtitle (characters).
-const LINE: usize = 100;
+const MAX_DESCRIPTION: usize = 100;
 
 /// What the names of all have in common, as far as it is true of all, else the directory's name.
-pub fn title(dir: &Path, set: &[Member], sweep: &Sweep) -> String {
+pub fn title(dir: &Path, set: &[ResultDir], sweep: &Variation) -> String {
     let names: Vec<&str> =
         set.iter().map(|member| member.document.scenario.name.as_str()).collect();
-    let name = Claims::of_all(&sweep.values).true_part(common(&names));
+    let name = Claims::of_all(&sweep.values).true_part(common_prefix(&names));
     if !name.is_empty() {
-        return capital(&name);
+        return capitalized(&name);
     }
     let dir = dir.canonicalize().unwrap_or_else(|_| dir.to_owned());
-    capital(&dir.file_name().map_or("a set".into(), |name| name.to_string_lossy()))
+    capitalized(&dir.file_name().map_or("a set".into(), |name| name.to_string_lossy()))
 }
 
 /// The description that all share, where they do, it is short and true of all; how much was run; and
 /// what differs though no name says it.
-pub fn subtitle(set: &[Member], sweep: &Sweep) -> Vec<String> {
+pub fn subtitle(set: &[ResultDir], sweep: &Variation) -> Vec<String> {
     let mut descriptions = set.iter().map(|member| &member.document.scenario.description);
     let shared = descriptions.next().and_then(Option::as_ref);
     let shared = shared.filter(|first| {
-        first.chars().count() <= LINE
+        first.chars().count() <= MAX_DESCRIPTION
             && descriptions.all(|other| other.as_ref() == Some(first))
-            && Claims::of_all(&sweep.values).allow(first)
+            && Claims::of_all(&sweep.values).are_consistent_with(first)
     });
     let runs: usize = set.iter().map(|member| member.document.runs.len()).sum();
     let against = sweep.axis.as_ref().map_or(String::new(), |a| format!(" against {}", a.name()));
     let amount =
         format!("{}, {}{against}", count(set.len() as u64, "scenario"), count(runs as u64, "run"));
-    let unsaid = (!sweep.unsaid.is_empty())
-        .then(|| format!("The scenarios also differ in: {}.", list(&sweep.unsaid)));
+    let unsaid = (!sweep.unnamed.is_empty())
+        .then(|| format!("The scenarios also differ in: {}.", list(&sweep.unnamed)));
     shared.cloned().into_iter().chain([amount]).chain(unsaid).collect()
 }
 
 /// What all names begin with: whole words, without the punctuation that follows them.
-fn common<'a>(names: &[&'a str]) -> &'a str {
+fn common_prefix<'a>(names: &[&'a str]) -> &'a str {
     let Some((first, others)) = names.split_first() else { return "" };
     let shared = |end: usize| others.iter().all(|name| name.starts_with(&first[..end]));
     let ends = first.char_indices().map(|(at, _)| at).chain([first.len()]);
@@ -71,7 +71,7 @@ mod test {
             (&["the same", "the same"], "the same"),
             (&[], ""),
         ] {
-            assert_eq!(common(names), title, "{names:?}");
+            assert_eq!(common_prefix(names), title, "{names:?}");
         }
     }
 }

@@ -1,59 +1,62 @@
 //! `driftway report`: results as one page, and the same tables as text.
 
+mod arm_names;
 mod claims;
 mod comparison;
 pub mod curves;
+mod event_log;
 pub mod figure;
 mod heading;
-mod moments;
-mod naming;
-mod network;
 pub mod page;
 mod partition;
-mod set;
-mod sweep;
+mod result_dirs;
+mod time_sequence;
+mod variation;
 
 use std::io::Write;
 use std::path::Path;
 
 use askama::Template;
 
+use crate::aggregate::AGGREGATION_NOTE;
 use crate::args::ReportArgs;
 use crate::failure::Failure;
-use crate::files::Destination;
+use crate::files::OutputDir;
 use crate::report::claims::Claims;
-use crate::report::comparison::{are_many, comparison};
+use crate::report::comparison::{any_has_many_flows, comparison_table};
 use crate::report::figure::Figure;
 use crate::report::heading::{subtitle, title};
-use crate::report::moments::Moments;
-use crate::report::page::{Page, Ran, SCRIPT, STYLE, Section, library};
-use crate::report::set::{Member, load};
-use crate::report::sweep::{Sweep, sweep};
-use crate::tables::{drops, flow_name, flows, incomplete, is_many, links, one_a_row, seeds};
-use crate::text::{capital, wrapped};
-use crate::together::HOW;
-use driftway_experiment::command::quoted;
+use crate::report::page::{Page, SCRIPT, STYLE, ScenarioSection, Section, plotly_script};
+use crate::report::result_dirs::{ResultDir, load_results};
+use crate::report::time_sequence::TimeSequencePlot;
+use crate::report::variation::{Variation, find_variation};
+use crate::tables::{
+    drops, flow_name, flows, has_many_flows, incomplete_transfers, links, one_flow_per_row,
+    seed_range,
+};
+use crate::text::{capitalized, wrapped};
+use driftway_experiment::command::shell_quoted;
 
 /// The page's name.
 const PAGE: &str = "index.html";
 
 /// Where the flows of a set with many of them stand.
-const EACH: &str = "The page has each flow below its scenario.";
+const EACH_FLOW_NOTE: &str = "The page has each flow below its scenario.";
 
 /// Arms, or flows of a single scenario, whose moments are drawn.
-const DRAWN: usize = 12;
+const MAX_FLOWS_DRAWN: usize = 12;
 
 /// Reads results, writes the page, prints the tables.
 ///
 /// # Errors
 /// There are no results, one can't be read, or the page can't be written.
 pub fn report(args: &ReportArgs) -> Result<(), Failure> {
-    let set = load(&args.dir)?;
+    let set = load_results(&args.dir)?;
     let keys: Vec<_> = set.iter().map(|member| member.keys.clone()).collect();
-    let sweep = sweep(&keys);
+    let sweep = find_variation(&keys);
     let page = page(&args.dir, &set, &sweep)?;
 
-    let mut staging = Destination::open(&args.dir)?.stage()?;
+    let mut staging = OutputDir::open(&args.dir)?.stage()?;
     let html = page.render().map_err(|error| Failure::Failed(format!("the page: {error}")))?;
     staging.write_text(PAGE, &html)?;
     staging.commit()?;
@@ -73,7 +76,7 @@ pub fn report(args: &ReportArgs) -> Result<(), Failure> {
     Ok(())
 }
 
-fn page(dir: &Path, set: &[Member], sweep: &Sweep) -> Result<Page, Failure> {
+fn page(dir: &Path, set: &[ResultDir], sweep: &Variation) -> Result<Page, Failure> {
     let (title, subtitle, results, sentences) = match set {
         [only] => {
             let document = &only.document;
@@ -85,17 +88,20 @@ fn page(dir: &Path, set: &[Member], sweep: &Sweep) -> Result<Page, Failure> {
             if !document.summary.drops.is_empty() {
                 results.push(drops(document));
             }
-            let how = is_many(document).then(|| HOW.to_owned());
-            let sentences = how.into_iter().chain(incomplete(document)).collect();
+            let how = has_many_flows(document).then(|| AGGREGATION_NOTE.to_owned());
+            let sentences = how.into_iter().chain(incomplete_transfers(document)).collect();
             let subtitle =
-                document.scenario.description.iter().cloned().chain([seeds(&document.runs)]);
-            (capital(&document.scenario.name), subtitle.collect(), results, sentences)
+                document.scenario.description.iter().cloned().chain([seed_range(&document.runs)]);
+            (capitalized(&document.scenario.name), subtitle.collect(), results, sentences)
         }
         several => (
             title(dir, several, sweep),
             subtitle(several, sweep),
-            vec![comparison(several, sweep)],
-            are_many(several).then(|| format!("{HOW} {EACH}")).into_iter().collect(),
+            vec![comparison_table(several, sweep)],
+            any_has_many_flows(several)
+                .then(|| format!("{AGGREGATION_NOTE} {EACH_FLOW_NOTE}"))
+                .into_iter()
+                .collect(),
         ),
     };
     let one_run = set.iter().all(|member| member.document.runs.len() < 2);
@@ -107,11 +113,11 @@ fn page(dir: &Path, set: &[Member], sweep: &Sweep) -> Result<Page, Failure> {
     };
     let lead = (!figures.is_empty()).then(|| numbered(figures.remove(0)));
     let mut sections = vec![("What else varies", figures)];
-    let (sequences, windows) = moments(set, sweep)?;
+    let (sequences, windows) = flow_figures(set, sweep)?;
     sections.push(("Segment by segment", sequences));
     sections.push(("Congestion windows", windows));
     if let [only] = set {
-        sections.extend(network(only)?);
+        sections.extend(event_log_figures(only)?);
     }
     sections.retain(|(_, figures)| !figures.is_empty());
     let sections = sections
@@ -134,8 +140,8 @@ fn page(dir: &Path, set: &[Member], sweep: &Sweep) -> Result<Page, Failure> {
             "Means over the runs, ± half of the 90 % interval (Student's t)."
         },
         sections,
-        ran: set.iter().map(|member| ran(member, sweep, set)).collect(),
-        library: library(),
+        scenarios: set.iter().map(|member| scenario_section(member, sweep, set)).collect(),
+        library: plotly_script(),
         style: STYLE,
         script: SCRIPT,
     })
@@ -143,8 +149,11 @@ fn page(dir: &Path, set: &[Member], sweep: &Sweep) -> Result<Page, Failure> {
 
 /// Time–sequence plots and windows: of a set, each arm's first flow at the middle of the axis; of
 /// a single scenario, every flow.
-fn moments(set: &[Member], sweep: &Sweep) -> Result<(Vec<Figure>, Vec<Figure>), Failure> {
-    let wanted: Vec<(String, &Member, usize)> = match set {
+fn flow_figures(
+    set: &[ResultDir],
+    sweep: &Variation,
+) -> Result<(Vec<Figure>, Vec<Figure>), Failure> {
+    let wanted: Vec<(String, &ResultDir, usize)> = match set {
         [only] => {
             let flows = only.document.summary.flows.iter().enumerate();
             flows.map(|(index, flow)| (flow_name(flow), only, index)).collect()
@@ -154,7 +163,7 @@ fn moments(set: &[Member], sweep: &Sweep) -> Result<(Vec<Figure>, Vec<Figure>), 
             .iter()
             .filter_map(|arm| {
                 let &(x, member) = arm.points.get(arm.points.len() / 2)?;
-                let at = sweep.axis.as_ref().map(|axis| axis.at(x));
+                let at = sweep.axis.as_ref().map(|axis| axis.label_at(x));
                 let flows = &several[member].document.summary.flows;
                 let flow = flows.first().filter(|_| flows.len() > 1).map(flow_name);
                 let label = Some(arm.label.clone()).filter(|label| !label.is_empty());
@@ -164,7 +173,7 @@ fn moments(set: &[Member], sweep: &Sweep) -> Result<(Vec<Figure>, Vec<Figure>), 
             .collect(),
     };
     let (mut sequences, mut windows) = (Vec::new(), Vec::new());
-    for (name, member, flow) in wanted.into_iter().take(DRAWN) {
+    for (name, member, flow) in wanted.into_iter().take(MAX_FLOWS_DRAWN) {
         let Some(trace) = member.trace(flow)?.filter(|trace| !trace.events.is_empty()) else {
             continue;
         };
@@ -172,77 +181,82 @@ fn moments(set: &[Member], sweep: &Sweep) -> Result<(Vec<Figure>, Vec<Figure>), 
         let run = member.document.runs.first();
         let name = format!("{name}, seed {}", run.map_or(0, |run| run.seed));
         let end_s = run.map_or(0.0, |run| run.duration_s);
-        let moments = Moments { name: &name, trace: &trace, faults: &faults, end_s };
+        let moments = TimeSequencePlot { name: &name, trace: &trace, faults: &faults, end_s };
         sequences.push(moments.time_sequence());
-        windows.push(moments.window());
+        windows.push(moments.congestion_window());
     }
     for figures in [&mut sequences, &mut windows] {
-        say_once(figures);
+        clear_repeated_explanations(figures);
     }
     Ok((sequences, windows))
 }
 
 /// What a single scenario's event log shows: nothing, where none was kept or none of it is of an ad
 /// hoc network.
-fn network(only: &Member) -> Result<Vec<(&'static str, Vec<Figure>)>, Failure> {
-    let Some(journal) = only.journal()? else { return Ok(Vec::new()) };
+fn event_log_figures(only: &ResultDir) -> Result<Vec<(&'static str, Vec<Figure>)>, Failure> {
+    let Some(journal) = only.event_log()? else { return Ok(Vec::new()) };
     let run = only.document.runs.first();
     let end_s = run.map_or(0.0, |run| run.duration_s);
     let seed = format!("seed {}", run.map_or(0, |run| run.seed));
     let summaries = &only.document.summary.flows;
-    let flows = summaries.iter().enumerate().take(DRAWN);
+    let flows = summaries.iter().enumerate().take(MAX_FLOWS_DRAWN);
     let mut routes: Vec<Figure> = flows
         .filter_map(|(index, flow)| {
             let name = format!("{}, {seed}", flow_name(flow));
-            journal.routes(index as u32, &name, (flow.source, flow.destination), end_s)
+            journal.route_figure(index as u32, &name, (flow.source, flow.destination), end_s)
         })
         .collect();
-    say_once(&mut routes);
+    clear_repeated_explanations(&mut routes);
     let ends: Vec<u32> =
         summaries.iter().flat_map(|flow| [flow.source, flow.destination]).collect();
     Ok(vec![
         ("Routes", routes),
-        ("Queues", journal.queues(&seed, end_s).into_iter().collect()),
-        ("Places", journal.places(&seed, &ends).into_iter().collect()),
+        ("Queues", journal.queue_figure(&seed, end_s).into_iter().collect()),
+        ("Places", journal.movement_figure(&seed, &ends).into_iter().collect()),
     ])
 }
 
 /// How to read a figure is said where it differs from the one before.
-fn say_once(figures: &mut [Figure]) {
+fn clear_repeated_explanations(figures: &mut [Figure]) {
     for index in (1..figures.len()).rev() {
-        if figures[index].how == figures[index - 1].how {
-            figures[index].how.clear();
+        if figures[index].explanation == figures[index - 1].explanation {
+            figures[index].explanation.clear();
         }
     }
 }
 
-fn ran(member: &Member, sweep: &Sweep, set: &[Member]) -> Ran {
+fn scenario_section(member: &ResultDir, sweep: &Variation, set: &[ResultDir]) -> ScenarioSection {
     let document = &member.document;
     let index = set.iter().position(|other| other.dir == member.dir);
     let mut differs = Vec::new();
     for arm in &sweep.arms {
         for &(x, _) in arm.points.iter().filter(|(_, of)| Some(*of) == index) {
             differs.extend(Some(arm.label.clone()).filter(|label| !label.is_empty()));
-            differs.extend(sweep.axis.as_ref().map(|axis| axis.at(x)));
+            differs.extend(sweep.axis.as_ref().map(|axis| axis.label_at(x)));
         }
     }
     let claims = Claims::of_one(&sweep.values, &member.keys);
     let name = claims.true_part(&document.scenario.name);
     let scenario = member.dir.join("scenario.toml");
     let runs = document.runs.len();
-    Ran {
-        name: capital(if differs.is_empty() { &document.scenario.name } else { &name }),
-        description: document.scenario.description.clone().filter(|text| claims.allow(text)),
-        seeds: seeds(&document.runs),
+    ScenarioSection {
+        name: capitalized(if differs.is_empty() { &document.scenario.name } else { &name }),
+        description: document
+            .scenario
+            .description
+            .clone()
+            .filter(|text| claims.are_consistent_with(text)),
+        seeds: seed_range(&document.runs),
         version: document.version.clone(),
-        differs: capital(&differs.join(", ")),
+        differs: capitalized(&differs.join(", ")),
         command: format!(
             "driftway run {} --seed {} --runs {runs}",
-            quoted(&scenario.to_string_lossy()),
+            shell_quoted(&scenario.to_string_lossy()),
             member.first_seed().unwrap_or(1),
         ),
-        sentences: if set.len() > 1 { incomplete(document) } else { Vec::new() },
-        flows: Some(one_a_row(&document.summary.flows)).filter(|_| set.len() > 1 && are_many(set)),
+        sentences: if set.len() > 1 { incomplete_transfers(document) } else { Vec::new() },
+        flows: Some(one_flow_per_row(&document.summary.flows))
+            .filter(|_| set.len() > 1 && any_has_many_flows(set)),
         drops: Some(drops(document)).filter(|drops| set.len() > 1 && !drops.rows.is_empty()),
         scenario: member.document.scenario.show(),
     }

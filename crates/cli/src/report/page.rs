@@ -27,7 +27,7 @@ pub struct Page {
     /// Figures.
     pub sections: Vec<Section>,
     /// How to run it again.
-    pub ran: Vec<Ran>,
+    pub scenarios: Vec<ScenarioSection>,
     /// plotly.js.
     pub library: String,
     /// How it looks.
@@ -45,7 +45,7 @@ pub struct Section {
 }
 
 /// What was run, and how to run it again.
-pub struct Ran {
+pub struct ScenarioSection {
     /// The scenario's name.
     pub name: String,
     /// What the scenario says it shows.
@@ -75,7 +75,7 @@ pub const SCRIPT: &str = include_str!("../../templates/report.js");
 
 /// plotly.js, without the MathJax that the plotly crate puts behind it: no label has formulas, and
 /// it is two megabytes.
-pub fn library() -> String {
+pub fn plotly_script() -> String {
     let sources = plotly::Plot::offline_js_sources();
     let end = "</script>";
     sources.split_once(end).map_or_else(String::new, |(plotly, _)| format!("{plotly}{end}"))
@@ -87,7 +87,7 @@ mod test {
 
     #[test]
     fn the_library_is_plotly_and_nothing_else() {
-        let library = library();
+        let library = plotly_script();
         assert_eq!(library.matches("<script").count(), 1);
         assert!(library.contains("plotly.js v"));
         assert!(!library.contains("MathJax = ") && library.len() < 5_000_000, "{}", library.len());

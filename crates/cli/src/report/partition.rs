@@ -9,7 +9,7 @@ pub type Keys = BTreeMap<String, String>;
 pub const FLOWS: &str = "flows";
 
 /// A key's value; empty where the scenario lacks it.
-pub fn value<'a>(keys: &'a Keys, key: &str) -> &'a str {
+pub fn key_value<'a>(keys: &'a Keys, key: &str) -> &'a str {
     keys.get(key).map_or("", String::as_str)
 }
 
@@ -35,12 +35,13 @@ pub fn comparable(set: &[Keys]) -> Vec<Keys> {
 
 /// For each scenario the first one that has the same value of a key.
 pub fn partition(set: &[Keys], key: &str) -> Vec<usize> {
-    let first = |keys: &Keys| set.iter().position(|other| value(other, key) == value(keys, key));
+    let first =
+        |keys: &Keys| set.iter().position(|other| key_value(other, key) == key_value(keys, key));
     set.iter().map(|keys| first(keys).unwrap_or(0)).collect()
 }
 
 /// For each scenario the first one that is the same in all `partitions`; empty for none of them.
-pub fn joined(partitions: &[Vec<usize>]) -> Vec<usize> {
+pub fn refinement(partitions: &[Vec<usize>]) -> Vec<usize> {
     let of = |index: usize| partitions.iter().map(move |partition| partition[index]);
     let all = partitions.first().map_or(0, Vec::len);
     (0..all)
@@ -54,7 +55,7 @@ pub fn determines(one: &[usize], other: &[usize]) -> bool {
 }
 
 /// How many different values there are.
-pub fn distinct<T: Ord>(values: &[T]) -> usize {
+pub fn distinct_count<T: Ord>(values: &[T]) -> usize {
     values.iter().collect::<BTreeSet<_>>().len()
 }
 
@@ -66,8 +67,8 @@ mod test {
     fn what_follows_from_a_key_is_the_same_wherever_the_key_is() {
         assert!(determines(&[0, 1, 0, 3], &[0, 0, 0, 3]));
         assert!(!determines(&[0, 0, 0, 3], &[0, 1, 0, 3]));
-        assert_eq!(joined(&[vec![0, 0, 2, 2], vec![0, 1, 0, 1]]), [0, 1, 2, 3]);
-        assert_eq!(joined(&[vec![0, 0, 2, 2], vec![0, 0, 2, 2]]), [0, 0, 2, 2]);
+        assert_eq!(refinement(&[vec![0, 0, 2, 2], vec![0, 1, 0, 1]]), [0, 1, 2, 3]);
+        assert_eq!(refinement(&[vec![0, 0, 2, 2], vec![0, 0, 2, 2]]), [0, 0, 2, 2]);
     }
 
     #[test]
@@ -78,6 +79,6 @@ mod test {
         });
         let keys = comparable(&set);
         assert_eq!(keys[1].keys().collect::<Vec<_>>(), ["flow.0.aid", "flows"]);
-        assert_eq!((value(&keys[0], "flows"), value(&keys[1], "flows")), ("1", "3"));
+        assert_eq!((key_value(&keys[0], "flows"), key_value(&keys[1], "flows")), ("1", "3"));
     }
 }

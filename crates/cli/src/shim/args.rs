@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
 use driftway_scenario::{Aid, Size, Time};
-use driftway_shim::{Config, Cwnd, Shim};
+use driftway_shim::{Config, CwndAfterOutage, Shim};
 use serde::Deserialize;
 use serde::de::value::{MapAccessDeserializer, MapDeserializer};
 use serde_json::Value;
@@ -12,7 +12,7 @@ use serde_json::Value;
 use crate::failure::Failure;
 
 /// The longest name that an interface can have (bytes).
-const NAME: usize = 15;
+const MAX_INTERFACE_NAME: usize = 15;
 
 /// `driftway shim`
 #[derive(Debug, Args)]
@@ -64,25 +64,26 @@ bound to its process. If there is something nevertheless, this removes it.")]
 }
 
 /// What helps a connection unless another is named.
-const CARRY: &str = "carry";
+const DEFAULT_AID: &str = "carry";
 /// What is short for options of that one.
-const SHORT: [&str; 5] = ["cwnd", "no_undo_losses", "suspect_after", "probe_min", "probe_max"];
+const CARRY_OPTIONS: [&str; 5] =
+    ["cwnd", "no_undo_losses", "suspect_after", "probe_min", "probe_max"];
 
 /// `driftway shim` itself.
 #[derive(Debug, Args)]
 pub struct StartArgs {
     /// What helps each connection: carry, atcp, tcp-f or cwnd-limit, as in a scenario
-    #[arg(long, value_name = "NAME", default_value = CARRY, conflicts_with_all = SHORT)]
+    #[arg(long, value_name = "NAME", default_value = DEFAULT_AID, conflicts_with_all = CARRY_OPTIONS)]
     pub aid: String,
     /// An option of the aid, as in a scenario; can be given several times
-    #[arg(long, value_name = "NAME=VALUE", value_parser = aid_option, conflicts_with_all = SHORT)]
+    #[arg(long, value_name = "NAME=VALUE", value_parser = aid_option, conflicts_with_all = CARRY_OPTIONS)]
     pub aid_option: Vec<(String, String)>,
     /// Carry only connections over this interface; can be given several times [default: all]
     #[arg(long, value_name = "NAME", value_parser = interface)]
     pub interface: Vec<String>,
     /// What the congestion window is to be after an outage
-    #[arg(long, value_enum, default_value_t = Window::Keep)]
-    pub cwnd: Window,
+    #[arg(long, value_enum, default_value_t = CwndAfterOutage::Keep)]
+    pub cwnd: CwndAfterOutage,
     /// Leave it to TCP what losses mean; only outages are survived
     #[arg(long)]
     pub no_undo_losses: bool,
@@ -95,8 +96,8 @@ pub struct StartArgs {
     /// Suspect an outage after N unanswered retransmissions, or more if losses explain them
     ///
     /// With never, only signals say so.
-    #[arg(long, value_name = "N|never", default_value = "2", value_parser = retransmissions)]
-    pub suspect_after: Retransmissions,
+    #[arg(long, value_name = "N|never", default_value = "2", value_parser = parse_suspect_after)]
+    pub suspect_after: SuspectAfter,
     /// Least time between probes for a path
     #[arg(long, value_name = "TIME", default_value = "50 ms")]
     pub probe_min: Time,
@@ -113,8 +114,8 @@ pub struct StartArgs {
     #[arg(long, value_name = "SIZE", default_value = "4 MiB")]
     pub store_per_flow: Size,
     /// What is told on standard error
-    #[arg(long, value_enum, default_value_t = Level::Info)]
-    pub log: Level,
+    #[arg(long, value_enum, default_value_t = LogLevel::Info)]
+    pub log: LogLevel,
     /// Where to listen for questions [default: a file in /run/driftway]
     #[arg(long, value_name = "PATH")]
     pub socket: Option<PathBuf>,
@@ -152,7 +153,7 @@ pub struct WatchdogArgs {
 
 /// What becomes of the congestion window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Window {
+pub enum CwndAfterOutage {
     /// What it was: the path is the same one
     Keep,
     /// One segment: the path may be a new one
@@ -161,7 +162,7 @@ pub enum Window {
 
 /// How much is told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Level {
+pub enum LogLevel {
     /// What ends it
     Error,
     /// What is not as it should be
@@ -185,11 +186,11 @@ impl StartArgs {
                 "--probe-min is longer than --probe-max: make one shorter or the other longer";
             return Err(Failure::Input(message.to_owned()));
         }
-        if self.aid == CARRY && self.aid_option.is_empty() {
+        if self.aid == DEFAULT_AID && self.aid_option.is_empty() {
             return Ok(Shim::new(config));
         }
         let aid = self.aid().map_err(|error| Failure::Input(format!("--aid: {error}")))?;
-        if let Some([(short, less), (long, more)]) = aid.out_of_order() {
+        if let Some([(short, less), (long, more)]) = aid.misordered_options() {
             let message = format!("--aid-option: {short} of {less} is longer than {long}, {more}");
             return Err(Failure::Input(message));
         }
@@ -227,8 +228,8 @@ impl StartArgs {
             undo_ack: !self.no_undo_ack,
             hold_back: self.hold_back,
             cwnd: match self.cwnd {
-                Window::Keep => Cwnd::Keep,
-                Window::Reset => Cwnd::Reset,
+                CwndAfterOutage::Keep => CwndAfterOutage::Keep,
+                CwndAfterOutage::Reset => CwndAfterOutage::Reset,
             },
             probe_min,
             probe_max,
@@ -240,13 +241,13 @@ impl StartArgs {
 
 /// So many, or `None` for never.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Retransmissions(pub Option<u32>);
+pub struct SuspectAfter(pub Option<u32>);
 
-fn retransmissions(text: &str) -> Result<Retransmissions, String> {
+fn parse_suspect_after(text: &str) -> Result<SuspectAfter, String> {
     match text {
-        "never" => Ok(Retransmissions(None)),
+        "never" => Ok(SuspectAfter(None)),
         _ => match text.parse() {
-            Ok(n @ 1..) => Ok(Retransmissions(Some(n))),
+            Ok(n @ 1..) => Ok(SuspectAfter(Some(n))),
             _ => Err("a count from 1, or never".to_owned()),
         },
     }
@@ -262,8 +263,8 @@ fn interface(name: &str) -> Result<String, String> {
     let legal = |byte: u8| byte.is_ascii_graphic() && byte != b'/';
     match name {
         "lo" => Err("the loopback interface loses nothing, and is left alone".to_owned()),
-        _ if name.is_empty() || name.len() > NAME || !name.bytes().all(legal) => {
-            Err(format!("an interface's name has 1 to {NAME} letters, as in eth0"))
+        _ if name.is_empty() || name.len() > MAX_INTERFACE_NAME || !name.bytes().all(legal) => {
+            Err(format!("an interface's name has 1 to {MAX_INTERFACE_NAME} letters, as in eth0"))
         }
         _ => Ok(name.to_owned()),
     }
@@ -339,7 +340,7 @@ mod test {
             read(&["--cwnd", "reset", "--store", "1 MB", "--suspect-after", "2", "--hold-back"]);
         let config = config.unwrap().config();
         assert!(config.hold_back);
-        assert_eq!((config.cwnd, config.store), (Cwnd::Reset, 1_000_000));
+        assert_eq!((config.cwnd, config.store), (CwndAfterOutage::Reset, 1_000_000));
         assert_eq!(config.suspect_after, Some(2));
         let suspects = |words: &[&str]| read(words).unwrap().config().suspect_after;
         assert_eq!(suspects(&["--suspect-after", "never"]), None);

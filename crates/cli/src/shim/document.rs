@@ -5,7 +5,7 @@ use std::fmt::Write;
 use std::net::SocketAddrV4;
 
 use driftway_base::{Duration, Endpoint};
-use driftway_host::{KernelTcp, Snapshot, kernel_tcp};
+use driftway_host::{KernelTcp, ShimSnapshot, kernel_tcp};
 use driftway_shim::FlowStatus;
 use serde::{Deserialize, Serialize};
 
@@ -72,14 +72,15 @@ pub struct Kernel {
 }
 
 /// What Linux has for a threshold that was never set.
-const INFINITE: u32 = 0x7fff_ffff;
+const INFINITE_SSTHRESH: u32 = 0x7fff_ffff;
 
 impl From<KernelTcp> for Kernel {
     fn from(kernel: KernelTcp) -> Self {
         let seconds = |micros: u32| f64::from(micros) / 1e6;
         Self {
             cwnd: kernel.info.snd_cwnd,
-            ssthresh: (kernel.info.snd_ssthresh < INFINITE).then_some(kernel.info.snd_ssthresh),
+            ssthresh: (kernel.info.snd_ssthresh < INFINITE_SSTHRESH)
+                .then_some(kernel.info.snd_ssthresh),
             rto_s: seconds(kernel.info.rto),
             rtt_s: seconds(kernel.info.rtt),
             congestion_control: kernel.congestion_control,
@@ -100,7 +101,7 @@ impl From<FlowStatus> for Flow {
             outstanding_bytes: flow.outstanding.into(),
             stored_bytes: flow.stored_bytes as u64,
             waiting: flow.waiting as u64,
-            rtt_s: flow.round_trip.map(Duration::as_secs_f64),
+            rtt_s: flow.srtt.map(Duration::as_secs_f64),
             timestamps: flow.timestamps,
             ecn: flow.ecn,
             undone: flow.undone,
@@ -111,20 +112,20 @@ impl From<FlowStatus> for Flow {
     }
 }
 
-impl From<Snapshot> for Document {
-    fn from(snapshot: Snapshot) -> Self {
+impl From<ShimSnapshot> for Document {
+    fn from(snapshot: ShimSnapshot) -> Self {
         let named = |(name, count): (&str, u64)| (name.to_owned(), count);
         Self {
             schema: SCHEMA,
             version: env!("CARGO_PKG_VERSION").to_owned(),
-            lasted_s: snapshot.lasted.as_secs_f64(),
+            lasted_s: snapshot.uptime.as_secs_f64(),
             memory: Memory {
                 stored_bytes: snapshot.memory.0 as u64,
                 held_bytes: snapshot.memory.1 as u64,
             },
             counts: snapshot.counts.each().map(named).collect(),
-            driver: snapshot.account.each().map(named).collect(),
-            unseen: snapshot.unseen.each().map(named).collect(),
+            driver: snapshot.daemon_counts.named_counts().map(named).collect(),
+            unseen: snapshot.unseen.named_counts().map(named).collect(),
             flows: snapshot.flows.into_iter().map(Flow::from).collect(),
         }
     }
@@ -138,7 +139,7 @@ impl Document {
     }
 
     /// Asks the kernel about each flow. One that has closed meanwhile stays without an answer.
-    pub fn ask_kernel(&mut self) {
+    pub fn query_kernel(&mut self) {
         for flow in &mut self.flows {
             flow.kernel = kernel_tcp(flow.source, flow.destination).ok().map(Kernel::from);
         }

@@ -12,21 +12,21 @@ use std::time::Duration;
 
 use tracing::level_filters::LevelFilter;
 
-use super::args::Level;
+use super::args::LogLevel;
 
 /// Lines that wait at most.
-const LINES: usize = 256;
+const MAX_PENDING_LINES: usize = 256;
 /// How long the last ones may take.
-const PATIENCE: Duration = Duration::from_millis(300);
+const FLUSH_TIMEOUT: Duration = Duration::from_millis(300);
 
 /// Takes lines, and never waits.
 #[derive(Clone)]
-struct Lines {
+struct LineSender {
     lines: SyncSender<Option<Vec<u8>>>,
     lost: Arc<AtomicU64>,
 }
 
-impl Write for Lines {
+impl Write for LineSender {
     /// A line at a time, as `tracing_subscriber` gives them.
     fn write(&mut self, line: &[u8]) -> io::Result<usize> {
         if self.lines.try_send(Some(line.to_vec())).is_err() {
@@ -41,23 +41,23 @@ impl Write for Lines {
 
 /// What was said and is not written yet. Dropped, it writes what it can in a moment.
 pub struct Log {
-    lines: Lines,
-    waiting: Option<Receiver<Option<Vec<u8>>>>,
-    written: Option<Receiver<()>>,
+    lines: LineSender,
+    pending: Option<Receiver<Option<Vec<u8>>>>,
+    finished: Option<Receiver<()>>,
 }
 
 /// Structured lines of this level and above.
-pub fn log(level: Level) -> Log {
+pub fn init_log(level: LogLevel) -> Log {
     let level = match level {
-        Level::Error => LevelFilter::ERROR,
-        Level::Warn => LevelFilter::WARN,
-        Level::Info => LevelFilter::INFO,
-        Level::Debug => LevelFilter::DEBUG,
+        LogLevel::Error => LevelFilter::ERROR,
+        LogLevel::Warn => LevelFilter::WARN,
+        LogLevel::Info => LevelFilter::INFO,
+        LogLevel::Debug => LevelFilter::DEBUG,
     };
     let colour =
         stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|v| v.is_empty());
-    let (sender, waiting) = sync_channel(LINES);
-    let lines = Lines { lines: sender, lost: Arc::default() };
+    let (sender, waiting) = sync_channel(MAX_PENDING_LINES);
+    let lines = LineSender { lines: sender, lost: Arc::default() };
     let writer = lines.clone();
     tracing_subscriber::fmt()
         .with_max_level(level)
@@ -65,7 +65,7 @@ pub fn log(level: Level) -> Log {
         .with_ansi(colour)
         .with_target(false)
         .init();
-    Log { lines, waiting: Some(waiting), written: None }
+    Log { lines, pending: Some(waiting), finished: None }
 }
 
 impl Log {
@@ -74,7 +74,7 @@ impl Log {
     /// # Errors
     /// There can be no thread.
     pub fn start(&mut self) -> io::Result<()> {
-        let Some(waiting) = self.waiting.take() else { return Ok(()) };
+        let Some(waiting) = self.pending.take() else { return Ok(()) };
         let (done, written) = sync_channel(1);
         let lost = Arc::clone(&self.lines.lost);
         thread::Builder::new().name("log".into()).spawn(move || {
@@ -88,7 +88,7 @@ impl Log {
             }
             let _ = done.send(());
         })?;
-        self.written = Some(written);
+        self.finished = Some(written);
         Ok(())
     }
 }
@@ -96,12 +96,12 @@ impl Log {
 impl Drop for Log {
     fn drop(&mut self) {
         // It has begun: no more than a moment for the rest. Else nothing is at stake yet.
-        if let Some(written) = &self.written
+        if let Some(written) = &self.finished
             && self.lines.lines.try_send(None).is_ok()
         {
-            let _ = written.recv_timeout(PATIENCE);
+            let _ = written.recv_timeout(FLUSH_TIMEOUT);
         }
-        for line in self.waiting.iter().flat_map(Receiver::try_iter).flatten() {
+        for line in self.pending.iter().flat_map(Receiver::try_iter).flatten() {
             let _ = stderr().write_all(&line);
         }
     }

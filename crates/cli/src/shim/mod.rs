@@ -1,14 +1,14 @@
 //! `driftway shim`
 
 pub mod args;
-mod deleted;
-mod document;
 #[cfg(test)]
-mod installed;
+mod dist_files;
+mod document;
 mod log;
+mod namespace;
 mod notify;
-mod place;
 mod serve;
+mod socket_path;
 mod status;
 mod stop;
 mod watchdog;
@@ -18,7 +18,8 @@ use std::os::fd::AsFd;
 use std::thread;
 
 use driftway_host::{
-    Field, Heart, OwnUser, Watchdog, come_first, doubts, keep_what_is_needed, lacks,
+    DedicatedUser, Heartbeat, ShimDaemon, Watchdog, doubts, drop_privileges, missing_capability,
+    raise_priority,
 };
 use nix::sys::signal::{SigSet, Signal, kill};
 use nix::sys::signalfd::{SfdFlags, SignalFd};
@@ -27,13 +28,13 @@ use tracing::{info, warn};
 
 use crate::failure::Failure;
 use args::{ShimArgs, ShimCommand, StartArgs};
-use deleted::Names;
+use namespace::NamespaceMounts;
 use notify::ServiceManager;
 
 /// What asks a program to end.
-const END: [Signal; 3] = [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP];
+const TERMINATION_SIGNALS: [Signal; 3] = [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP];
 /// What a terminal has to stop a program.
-const PAUSE: [Signal; 3] = [Signal::SIGTSTP, Signal::SIGTTIN, Signal::SIGTTOU];
+const STOP_SIGNALS: [Signal; 3] = [Signal::SIGTSTP, Signal::SIGTTIN, Signal::SIGTTOU];
 
 /// Begins, looks at, or ends the shim of this network namespace.
 ///
@@ -51,46 +52,47 @@ pub fn shim(args: &ShimArgs) -> Result<(), Failure> {
 /// Works until it is asked to end.
 fn start(args: &StartArgs) -> Result<(), Failure> {
     // Dropped last: whoever does not read it waits for no packet.
-    let mut log = log::log(args.log);
+    let mut log = log::init_log(args.log);
     let shim = args.shim()?;
-    match lacks() {
+    match missing_capability() {
         Ok(None) => {}
         Ok(Some(capability)) => {
             return Err(Failure::Input(format!("this process lacks {capability}: run it as root")));
         }
         Err(error) => return Err(failed("read capabilities", &error)),
     }
-    for doubt in doubts() {
+    for doubt in startup_warnings() {
         warn!("{doubt}");
     }
-    come_first().map_err(|e| failed("take precedence", &e))?;
+    raise_priority().map_err(|e| failed("take precedence", &e))?;
     // Before the first thread: all have these signals blocked then, and only we take them.
-    let [end, pause] = [END, PAUSE].map(SigSet::from_iter);
-    let asked = end
+    let [end, pause] = [TERMINATION_SIGNALS, STOP_SIGNALS].map(SigSet::from_iter);
+    let termination = end
         .thread_block()
         .and_then(|()| pause.thread_block())
         .and_then(|()| SignalFd::with_flags(&end, SfdFlags::SFD_NONBLOCK | SfdFlags::SFD_CLOEXEC))
         .map_err(|e| failed("take signals", &e))?;
 
-    let path = place::to_listen(args.socket.as_deref()).map_err(|e| failed("name a socket", &e))?;
+    let path = socket_path::listen_path(args.socket.as_deref())
+        .map_err(|e| failed("name a socket", &e))?;
     let manager = ServiceManager::find();
-    let names = Names::find().map_err(|e| failed("look for the namespace's name", &e))?;
-    let user = OwnUser::choose().map_err(|e| failed("choose a user", &e))?;
-    let mut field =
-        Field::start_with(&args.interface, shim).map_err(in_use("take the kernel's packets"))?;
-    let listener = place::listen(&path).map_err(|e| cannot_listen(&path, &e))?;
+    let names = NamespaceMounts::find().map_err(|e| failed("look for the namespace's name", &e))?;
+    let user = DedicatedUser::choose().map_err(|e| failed("choose a user", &e))?;
+    let mut field = ShimDaemon::start_with_shim(&args.interface, shim)
+        .map_err(start_failure("take the kernel's packets"))?;
+    let listener = socket_path::listen(&path).map_err(|e| listen_failure(&path, &e))?;
     let watchdog = watchdog::start(user);
-    keep_what_is_needed(user).map_err(|e| failed("give up privileges", &e))?;
+    drop_privileges(user).map_err(|e| failed("give up privileges", &e))?;
 
     // Threads that have as few privileges as this one.
     let thread = |error| failed("start a thread", &error);
     log.start().map_err(thread)?;
-    let heart = watchdog.map(Watchdog::keep).transpose().map_err(thread)?;
-    let asker = field.asker();
+    let heart = watchdog.map(Watchdog::supervise).transpose().map_err(thread)?;
+    let asker = field.status_handle();
     spawn("answers", move || serve::serve(&listener, &asker)).map_err(thread)?;
-    spawn("pauses", move || refuse_to_pause(&pause)).map_err(thread)?;
+    spawn("pauses", move || warn_on_stop_signals(&pause)).map_err(thread)?;
     if let Some(names) = names {
-        spawn("name", move || end_with(names)).map_err(thread)?;
+        spawn("name", move || terminate_with_namespace(names)).map_err(thread)?;
     }
 
     for name in &args.interface {
@@ -105,12 +107,12 @@ fn start(args: &StartArgs) -> Result<(), Failure> {
     info!(%interfaces, aid = %args.aid, pid = std::process::id(), "at work");
     manager.notify("READY=1");
     field.on_heartbeat(move || {
-        heart.iter().for_each(Heart::beat);
+        heart.iter().for_each(Heartbeat::beat);
         manager.notify("WATCHDOG=1");
     });
-    let done = field.run(asked.as_fd());
+    let done = field.run(termination.as_fd());
     // Whoever has become another user may not, and leaves a file that the next one replaces.
-    let _ = place::remove(&path);
+    let _ = socket_path::remove(&path);
     done.map_err(|e| failed("go on; every connection goes on as plain TCP", &e))
 }
 
@@ -119,7 +121,7 @@ fn spawn(name: &str, work: impl FnOnce() + Send + 'static) -> io::Result<()> {
 }
 
 /// Says, to whoever presses Ctrl-Z, what to do instead: packets would wait for one that is stopped.
-fn refuse_to_pause(signals: &SigSet) {
+fn warn_on_stop_signals(signals: &SigSet) {
     while let Ok(signal) = signals.wait() {
         warn!(
             %signal,
@@ -130,8 +132,8 @@ fn refuse_to_pause(signals: &SigSet) {
 }
 
 /// Ends this process as soon as its namespace has lost its name.
-fn end_with(names: Names) {
-    match names.wait_until_gone() {
+fn terminate_with_namespace(names: NamespaceMounts) {
+    match names.wait_until_unmounted() {
         Ok(()) => {
             info!("this network namespace was deleted");
             let _ = kill(Pid::this(), Signal::SIGTERM);
@@ -140,7 +142,7 @@ fn end_with(names: Names) {
     }
 }
 
-fn cannot_listen(path: &std::path::Path, error: &io::Error) -> Failure {
+fn listen_failure(path: &std::path::Path, error: &io::Error) -> Failure {
     let path = path.display();
     match error.kind() {
         ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem => Failure::Input(format!(
@@ -152,7 +154,7 @@ fn cannot_listen(path: &std::path::Path, error: &io::Error) -> Failure {
 }
 
 /// What it means if what is needed is somebody else's.
-fn in_use(doing: &'static str) -> impl Fn(io::Error) -> Failure {
+fn start_failure(doing: &'static str) -> impl Fn(io::Error) -> Failure {
     move |error| match error.kind() {
         ErrorKind::AddrInUse => Failure::Input(
             "a shim is at work in this network namespace already: see `driftway shim status`; \

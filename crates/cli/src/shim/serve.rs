@@ -11,7 +11,7 @@ use std::thread;
 use std::time::Duration as Patience;
 
 use driftway_base::{Duration, Instant};
-use driftway_host::{Asker, RealClock};
+use driftway_host::{RealClock, StatusHandle};
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::socket::{getsockopt, sockopt::PeerCredentials};
@@ -22,17 +22,17 @@ use super::document::Document;
 /// How long the whole of an exchange may take.
 const DEADLINE: Duration = Duration::from_secs(1);
 /// How long a client waits for each of its steps.
-const PATIENCE: Patience = Patience::from_secs(5);
+const CLIENT_TIMEOUT: Patience = Patience::from_secs(5);
 /// Connections of one user, and of all of them but root.
-const OF_ONE: usize = 8;
-const OF_ALL: usize = 64;
+const MAX_PER_USER: usize = 8;
+const MAX_CLIENTS: usize = 64;
 /// The shim is asked no more often than that: who waits meanwhile gets the next answer.
-const PERIOD: Duration = Duration::from_millis(50);
+const MIN_QUERY_INTERVAL: Duration = Duration::from_millis(50);
 /// After an error that has to do with none of the clients, as a lack of file descriptors.
-const PAUSE: Patience = Patience::from_millis(100);
+const ERROR_PAUSE: Patience = Patience::from_millis(100);
 /// A request is a line and few headers (bytes).
-const LONGEST: usize = 4096;
-const END: &[u8] = b"\r\n\r\n";
+const MAX_REQUEST_BYTES: usize = 4096;
+const HEADER_END: &[u8] = b"\r\n\r\n";
 
 /// Somebody who asks.
 struct Client {
@@ -45,23 +45,23 @@ struct Client {
 }
 
 /// Answers as long as the shim is at work.
-pub fn serve(listener: &UnixListener, asker: &Asker) {
+pub fn serve(listener: &UnixListener, asker: &StatusHandle) {
     let clock = RealClock::start();
     let mut clients: Vec<Client> = Vec::new();
     let mut next_question = clock.now();
     loop {
         if let Err(error) = wait(listener, &clients, &clock, next_question) {
             debug!(%error, "waiting for questions");
-            thread::sleep(PAUSE);
+            thread::sleep(ERROR_PAUSE);
         }
         accept(listener, &mut clients, clock.now());
         for client in &mut clients {
             client.read();
         }
-        if clock.now() >= next_question && clients.iter().any(Client::is_complete) {
-            next_question = clock.now() + PERIOD;
-            let document = asker.ask().map(Document::from);
-            for client in clients.iter_mut().filter(|client| client.is_complete()) {
+        if clock.now() >= next_question && clients.iter().any(Client::awaits_response) {
+            next_question = clock.now() + MIN_QUERY_INTERVAL;
+            let document = asker.snapshot().map(Document::from);
+            for client in clients.iter_mut().filter(|client| client.awaits_response()) {
                 client.answer = Some((answer(&client.request, document.as_ref()), 0));
             }
         }
@@ -81,12 +81,12 @@ fn wait(
     watched.extend(clients.iter().map(|client| {
         let wants = match client.answer {
             Some(_) => PollFlags::POLLOUT,
-            None if client.is_complete() => PollFlags::empty(),
+            None if client.awaits_response() => PollFlags::empty(),
             None => PollFlags::POLLIN,
         };
         PollFd::new(client.stream.as_fd(), wants)
     }));
-    let waiting = clients.iter().any(Client::is_complete).then_some(next_question);
+    let waiting = clients.iter().any(Client::awaits_response).then_some(next_question);
     let next = clients.iter().map(|client| client.deadline).chain(waiting).min();
     let timeout = next.map_or(PollTimeout::NONE, |next| {
         // The millisecond that is cut off would be waited for by turning round and round.
@@ -102,13 +102,13 @@ fn wait(
 /// Takes whoever is there, as long as there is room for them.
 fn accept(listener: &UnixListener, clients: &mut Vec<Client>, now: Instant) {
     // Who connects all the time must not keep us from those who have.
-    for _ in 0..OF_ALL {
+    for _ in 0..MAX_CLIENTS {
         let mut stream = match listener.accept() {
             Ok((stream, _)) => stream,
             Err(error) if error.kind() == ErrorKind::WouldBlock => return,
             Err(error) => {
                 debug!(%error, "a client was not taken");
-                thread::sleep(PAUSE);
+                thread::sleep(ERROR_PAUSE);
                 return;
             }
         };
@@ -116,7 +116,7 @@ fn accept(listener: &UnixListener, clients: &mut Vec<Client>, now: Instant) {
         let (Ok(user), Ok(())) = (peer, stream.set_nonblocking(true)) else { continue };
         let of_one = clients.iter().filter(|client| client.user == user).count();
         let others = clients.iter().filter(|client| client.user != 0).count();
-        if of_one >= OF_ONE || (user != 0 && others >= OF_ALL) {
+        if of_one >= MAX_PER_USER || (user != 0 && others >= MAX_CLIENTS) {
             // What does not fit into the new socket's buffer at once is lost.
             let busy = "too many questions at once\n";
             let _ = stream.write(&response("503 Service Unavailable", "text/plain", busy));
@@ -129,16 +129,17 @@ fn accept(listener: &UnixListener, clients: &mut Vec<Client>, now: Instant) {
 
 impl Client {
     /// Is its request there, and no answer yet?
-    fn is_complete(&self) -> bool {
-        self.answer.is_none() && self.request.windows(END.len()).any(|window| window == END)
+    fn awaits_response(&self) -> bool {
+        self.answer.is_none()
+            && self.request.windows(HEADER_END.len()).any(|window| window == HEADER_END)
     }
 
     /// Takes what it has sent. Who goes away, or says too much, is done with.
     fn read(&mut self) {
         let mut buffer = [0; 512];
-        while self.answer.is_none() && !self.is_complete() {
+        while self.answer.is_none() && !self.awaits_response() {
             match self.stream.read(&mut buffer) {
-                Ok(len) if len > 0 && self.request.len() <= LONGEST => {
+                Ok(len) if len > 0 && self.request.len() <= MAX_REQUEST_BYTES => {
                     self.request.extend_from_slice(&buffer[..len]);
                 }
                 Err(error) if error.kind() == ErrorKind::WouldBlock => return,
@@ -188,12 +189,12 @@ fn response(status: &str, kind: &str, body: &str) -> Vec<u8> {
 /// `NotFound`, `ConnectionRefused`: there is none.
 pub fn fetch(path: &Path) -> io::Result<Document> {
     let mut stream = UnixStream::connect(path)?;
-    stream.set_read_timeout(Some(PATIENCE))?;
+    stream.set_read_timeout(Some(CLIENT_TIMEOUT))?;
     stream.write_all(b"GET /status HTTP/1.0\r\n\r\n")?;
     let mut answer = Vec::new();
     stream.read_to_end(&mut answer)?;
-    let end = answer.windows(END.len()).position(|window| window == END);
-    let (head, body) = answer.split_at(end.map_or(answer.len(), |end| end + END.len()));
+    let end = answer.windows(HEADER_END.len()).position(|window| window == HEADER_END);
+    let (head, body) = answer.split_at(end.map_or(answer.len(), |end| end + HEADER_END.len()));
     if !head.starts_with(b"HTTP/1.1 200 ") {
         let why = if head.is_empty() {
             "it does not answer".into()

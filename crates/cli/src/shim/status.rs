@@ -5,11 +5,11 @@ use std::time::Duration;
 
 use super::args::StatusArgs;
 use super::document::{Document, Flow};
-use super::{failed, place, serve};
+use super::{failed, serve, socket_path};
 use crate::failure::Failure;
 use crate::text::{Grid, count, value};
 
-const AGAIN: Duration = Duration::from_secs(1);
+const WATCH_INTERVAL: Duration = Duration::from_secs(1);
 /// Puts the cursor home and clears what is below.
 const CLEAR: &str = "\x1b[H\x1b[J";
 
@@ -17,8 +17,8 @@ const CLEAR: &str = "\x1b[H\x1b[J";
 pub fn status(args: &StatusArgs) -> Result<(), Failure> {
     let mut out = anstream::stdout().lock();
     loop {
-        let path =
-            place::to_ask(args.socket.as_deref()).map_err(|e| failed("name a socket", &e))?;
+        let path = socket_path::query_path(args.socket.as_deref())
+            .map_err(|e| failed("name a socket", &e))?;
         let mut document = serve::fetch(&path).map_err(|error| match error.kind() {
             ErrorKind::ConnectionRefused | ErrorKind::NotFound => Failure::Failed(
                 "no shim is at work in this network namespace; `driftway shim` starts one"
@@ -26,7 +26,7 @@ pub fn status(args: &StatusArgs) -> Result<(), Failure> {
             ),
             _ => failed("ask the shim", &error),
         })?;
-        document.ask_kernel();
+        document.query_kernel();
         if args.json {
             write!(out, "{}", document.json())?;
         } else {
@@ -36,7 +36,7 @@ pub fn status(args: &StatusArgs) -> Result<(), Failure> {
         if !args.watch {
             return Ok(());
         }
-        std::thread::sleep(AGAIN);
+        std::thread::sleep(WATCH_INTERVAL);
     }
 }
 

@@ -6,36 +6,36 @@ use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::thread;
 
-use driftway_host::Field;
+use driftway_host::ShimDaemon;
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::socket::{getsockopt, sockopt::PeerCredentials};
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 
-use super::{failed, place};
+use super::{failed, socket_path};
 use crate::failure::Failure;
 
 /// How long one may take to end by itself, and when it was killed (ms).
-const PATIENCE: u16 = 2000;
+const EXIT_TIMEOUT_MS: u16 = 2000;
 
 /// Ends the one that is at work, and removes what one has left.
 pub fn stop(socket: Option<&Path>) -> Result<(), Failure> {
-    let path = place::to_ask(socket).map_err(|e| failed("name a socket", &e))?;
-    match find(&path).map_err(refused("look for it"))? {
-        Some((pid, process)) => end(pid, &process)?,
+    let path = socket_path::query_path(socket).map_err(|e| failed("name a socket", &e))?;
+    match find_process(&path).map_err(permission_failure("look for it"))? {
+        Some((pid, process)) => terminate(pid, &process)?,
         None => anstream::eprintln!("no shim is at work in this network namespace"),
     }
-    if Field::undo().map_err(refused("remove what one has left"))? {
+    if ShimDaemon::remove_leftovers().map_err(permission_failure("remove what one has left"))? {
         anstream::eprintln!("removed what one had left");
     }
     // Whoever was killed, or may not, has left it.
-    let _ = place::remove(&path);
+    let _ = socket_path::remove(&path);
     Ok(())
 }
 
 /// The process that has this namespace's packets.
-fn find(path: &Path) -> io::Result<Option<(i32, OwnedFd)>> {
-    let at_work = || match driftway_host::owner() {
+fn find_process(path: &Path) -> io::Result<Option<(i32, OwnedFd)>> {
+    let at_work = || match driftway_host::owning_process() {
         // Its files are not for us; it has made its socket where only it could.
         Err(error) if error.kind() == ErrorKind::NotFound => {
             let peer = getsockopt(&UnixStream::connect(path)?, PeerCredentials)?;
@@ -52,7 +52,7 @@ fn find(path: &Path) -> io::Result<Option<(i32, OwnedFd)>> {
 }
 
 /// Asks it to end; kills it if it does not.
-fn end(pid: i32, process: &OwnedFd) -> Result<(), Failure> {
+fn terminate(pid: i32, process: &OwnedFd) -> Result<(), Failure> {
     let send = |signal| match pidfd_send_signal(process, signal) {
         Err(error) if error != rustix::io::Errno::SRCH => {
             Err(Failure::Failed(format!("can't end process {pid}: {error}")))
@@ -75,7 +75,7 @@ fn end(pid: i32, process: &OwnedFd) -> Result<(), Failure> {
 fn has_ended(process: &OwnedFd) -> io::Result<bool> {
     loop {
         let mut watched = [PollFd::new(process.as_fd(), PollFlags::POLLIN)];
-        match poll(&mut watched, PollTimeout::from(PATIENCE)) {
+        match poll(&mut watched, PollTimeout::from(EXIT_TIMEOUT_MS)) {
             Err(Errno::EINTR) => thread::yield_now(),
             Err(errno) => return Err(errno.into()),
             Ok(ready) => return Ok(ready > 0),
@@ -83,7 +83,7 @@ fn has_ended(process: &OwnedFd) -> io::Result<bool> {
     }
 }
 
-fn refused(doing: &'static str) -> impl Fn(io::Error) -> Failure {
+fn permission_failure(doing: &'static str) -> impl Fn(io::Error) -> Failure {
     move |error| match error.kind() {
         ErrorKind::PermissionDenied => {
             Failure::Input("this process lacks CAP_NET_ADMIN: run it as root".to_owned())

@@ -1,6 +1,6 @@
 //! The process that ends a shim that hangs: this program again, as `driftway shim watchdog`.
 
-use driftway_host::{OwnUser, Watchdog, this_program};
+use driftway_host::{DedicatedUser, Watchdog, current_executable};
 use tracing::warn;
 
 use super::args::WatchdogArgs;
@@ -9,10 +9,10 @@ use crate::failure::Failure;
 
 /// Starts the one of this process, which will run as `user`. Without one all goes on: new packets pass
 /// if this process hangs, but those that it has wait.
-pub fn start(user: Option<OwnUser>) -> Option<Watchdog> {
-    let mut command = this_program();
+pub fn start(user: Option<DedicatedUser>) -> Option<Watchdog> {
+    let mut command = current_executable();
     command.args(["shim", "watchdog"]);
-    command.args(user.iter().flat_map(OwnUser::numbers).map(|number| number.to_string()));
+    command.args(user.iter().flat_map(DedicatedUser::ids).map(|number| number.to_string()));
     let started = Watchdog::start(command);
     started.inspect_err(|error| warn!(%error, "there is no watchdog")).ok()
 }
@@ -20,8 +20,8 @@ pub fn start(user: Option<OwnUser>) -> Option<Watchdog> {
 /// Is one, until its shim has ended.
 pub fn watch(args: &WatchdogArgs) -> Result<(), Failure> {
     let user = match args.user[..] {
-        [user, group] => Some(OwnUser::new(user, group)),
+        [user, group] => Some(DedicatedUser::new(user, group)),
         _ => None,
     };
-    driftway_host::watch(user).map(drop).map_err(|e| failed("watch over the shim", &e))
+    driftway_host::run_watchdog(user).map(drop).map_err(|e| failed("watch over the shim", &e))
 }

@@ -5,17 +5,17 @@ use plotly::common::{DashType, ErrorData, ErrorType, Line, Marker, MarkerSymbol,
 use plotly::layout::{AxisType, RangeMode};
 use plotly::{Plot, Scatter};
 
-use crate::report::figure::{Figure, PALETTE, QUIET, axis, json, layout, plain};
+use crate::report::figure::{Figure, GREY, PALETTE, axis, escaped, layout, plotly_json};
 use driftway_experiment::validation::compare::Interval;
 use driftway_experiment::validation::document::{CaseResult, Document, FormulaResult, PointResult};
-use driftway_experiment::validation::record::METRICS;
+use driftway_experiment::validation::run_metrics::METRICS;
 
 /// The chains that are drawn together: with the switches of ns-2, and as the standards have it.
 const CHAINS: [(&str, &str); 2] =
     [("chain-static-w8", "as ns-2.35 has it"), ("chain-standard", "as the standards have it")];
 
 /// A line with symbols.
-struct Series {
+struct SeriesStyle {
     name: String,
     colour: &'static str,
     symbol: MarkerSymbol,
@@ -28,39 +28,40 @@ pub fn chains(document: &Document) -> Option<Figure> {
     for (number, (name, how)) in CHAINS.into_iter().enumerate() {
         let case = document.cases.iter().find(|case| case.name == name)?;
         let colour = PALETTE[number];
-        let ours = Series {
+        let ours = SeriesStyle {
             name: format!("driftway, {how}"),
             colour,
             symbol: MarkerSymbol::Circle,
             dash: DashType::Solid,
         };
-        add(&mut plot, case, &ours, |point| point.metrics[METRICS[0].0].ours);
-        let theirs = Series {
+        add_series(&mut plot, case, &ours, |point| point.metrics[METRICS[0].0].ours);
+        let theirs = SeriesStyle {
             name: case.against.name().to_owned(),
             colour,
             symbol: MarkerSymbol::SquareOpen,
             dash: DashType::Dash,
         };
-        add(&mut plot, case, &theirs, |point| point.metrics[METRICS[0].0].theirs);
+        add_series(&mut plot, case, &theirs, |point| point.metrics[METRICS[0].0].theirs);
     }
     let y = axis("goodput", "kbit/s").range_mode(RangeMode::ToZero);
     plot.set_layout(layout().x_axis(axis("hops", "")).y_axis(y));
     Some(Figure {
         title: "A chain's goodput over its hops".to_owned(),
-        how: "Static routes, 200 m from node to node, 2 Mbit/s, window 8. Hollow symbols are the \
+        explanation:
+            "Static routes, 200 m from node to node, 2 Mbit/s, window 8. Hollow symbols are the \
               other simulators'."
-            .to_owned(),
+                .to_owned(),
         notes: Vec::new(),
-        json: json(plot),
+        json: plotly_json(plot),
         numbers: None,
-        also: None,
+        extra_table: None,
     })
 }
 
-fn add(
+fn add_series(
     plot: &mut Plot,
     case: &CaseResult,
-    series: &Series,
+    series: &SeriesStyle,
     read: impl Fn(&PointResult) -> Option<Estimate>,
 ) {
     let points = case.points.iter().filter_map(|point| {
@@ -77,14 +78,14 @@ fn add(
     plot.add_trace(
         Scatter::new(x, y)
             .mode(Mode::LinesMarkers)
-            .name(plain(&series.name))
+            .name(escaped(&series.name))
             .marker(Marker::new().symbol(series.symbol.clone()).size(9).color(series.colour))
             .line(Line::new().color(series.colour).width(2.0).dash(series.dash.clone()))
-            .error_y(bars(halves, series.colour)),
+            .error_y(error_bars(halves, series.colour)),
     );
 }
 
-fn bars(halves: Vec<f64>, colour: &'static str) -> ErrorData {
+fn error_bars(halves: Vec<f64>, colour: &'static str) -> ErrorData {
     ErrorData::new(ErrorType::Data).array(halves).color(colour).thickness(2.0).width(6)
 }
 
@@ -99,12 +100,12 @@ pub fn log_ratios(case: &CaseResult) -> Figure {
     let names: Vec<String> = points.iter().map(|(name, _)| name.clone()).collect();
     let all = "all".to_owned();
     let places: Vec<String> = names.iter().cloned().chain([all.clone()]).collect();
-    around(&mut plot, &points, "a point, over its seeds", PALETTE[0]);
+    add_intervals(&mut plot, &points, "a point, over its seeds", PALETTE[0]);
     if let Some(log) = case.log_ratio {
-        around(&mut plot, &[(all, log)], "all of them", PALETTE[1]);
+        add_intervals(&mut plot, &[(all, log)], "all of them", PALETTE[1]);
     }
     for (at, name) in [(0.0, ""), (libm::log(0.9), "± 10 %"), (libm::log(1.1), "")] {
-        across(&mut plot, &places, at, name);
+        add_horizontal_line(&mut plot, &places, at, name);
     }
     plot.set_layout(
         layout()
@@ -113,13 +114,13 @@ pub fn log_ratios(case: &CaseResult) -> Figure {
     );
     Figure {
         title: format!("{}: ours against {}", case.title, case.against.name()),
-        how: "The mean of the logarithm of our goodput less that of theirs: 0 is the same, 0.1 about \
+        explanation: "The mean of the logarithm of our goodput less that of theirs: 0 is the same, 0.1 about \
               10 % more. Bars are 90 % intervals."
             .to_owned(),
         notes: Vec::new(),
-        json: json(plot),
+        json: plotly_json(plot),
         numbers: None,
-        also: None,
+        extra_table: None,
     }
 }
 
@@ -133,49 +134,55 @@ pub fn formula(of: &FormulaResult) -> Figure {
         .collect();
     let places: Vec<String> = points.iter().map(|(name, _)| name.clone()).collect();
     let mut plot = Plot::new();
-    around(&mut plot, &points, "measured over formula", PALETTE[0]);
+    add_intervals(&mut plot, &points, "measured over formula", PALETTE[0]);
     let as_set: Vec<(String, Interval)> = of
         .points
         .iter()
         .filter_map(|point| Some((point.name.clone(), ratio(point.ratio_as_set?))))
         .collect();
     if !as_set.is_empty() {
-        around(&mut plot, &as_set, "the same with losses and round trips as set", PALETTE[1]);
+        add_intervals(
+            &mut plot,
+            &as_set,
+            "the same with losses and round trips as set",
+            PALETTE[1],
+        );
     }
-    across(&mut plot, &places, 1.0, "");
+    add_horizontal_line(&mut plot, &places, 1.0, "");
     plot.set_layout(
         layout().x_axis(axis("", "").type_(AxisType::Category)).y_axis(axis("ratio", "")),
     );
     Figure {
         title: of.title.clone(),
-        how: "What was measured over what the formula says, with 90 % intervals.".to_owned(),
+        explanation: "What was measured over what the formula says, with 90 % intervals."
+            .to_owned(),
         notes: Vec::new(),
-        json: json(plot),
+        json: plotly_json(plot),
         numbers: None,
-        also: None,
+        extra_table: None,
     }
 }
 
-fn around(plot: &mut Plot, points: &[(String, Interval)], name: &str, colour: &'static str) {
+fn add_intervals(plot: &mut Plot, points: &[(String, Interval)], name: &str, colour: &'static str) {
     let half = |of: &Interval| of.ci90.map_or(0.0, |[low, high]| (high - low) / 2.0);
     let (x, y): (Vec<String>, Vec<f64>) =
         points.iter().map(|(name, of)| (name.clone(), of.mean)).unzip();
     plot.add_trace(
         Scatter::new(x, y)
             .mode(Mode::Markers)
-            .name(plain(name))
+            .name(escaped(name))
             .marker(Marker::new().size(9).color(colour))
-            .error_y(bars(points.iter().map(|(_, of)| half(of)).collect(), colour)),
+            .error_y(error_bars(points.iter().map(|(_, of)| half(of)).collect(), colour)),
     );
 }
 
 /// A dotted line.
-fn across(plot: &mut Plot, places: &[String], at: f64, name: &str) {
+fn add_horizontal_line(plot: &mut Plot, places: &[String], at: f64, name: &str) {
     plot.add_trace(
         Scatter::new(places.to_vec(), vec![at; places.len()])
             .mode(Mode::Lines)
-            .name(plain(name))
+            .name(escaped(name))
             .show_legend(!name.is_empty())
-            .line(Line::new().color(QUIET).width(1.5).dash(DashType::Dot)),
+            .line(Line::new().color(GREY).width(1.5).dash(DashType::Dot)),
     );
 }

@@ -7,17 +7,17 @@ mod tables;
 
 use std::io::Write;
 
-use driftway_experiment::study::reference::Against;
-use driftway_experiment::validation::cases::{About, Cases, Formula};
+use driftway_experiment::study::reference::ReferenceSimulator;
+use driftway_experiment::validation::cases::{CaseInfo, FormulaCase, ValidationCases};
 use driftway_experiment::validation::document::{self, Document, Timing};
-use driftway_experiment::validation::ns2::Simulator;
-use driftway_experiment::validation::record::Stored;
-use driftway_experiment::validation::simulate::{Ran, Work, runs, simulate};
+use driftway_experiment::validation::ns2::Ns2Simulator;
+use driftway_experiment::validation::run_metrics::StoredRuns;
+use driftway_experiment::validation::simulate::{PointRuns, PointWork, run_count, simulate};
 
 use crate::args::ValidateArgs;
 use crate::failure::Failure;
-use crate::files::Destination;
-use crate::runner::{self, Asked};
+use crate::files::OutputDir;
+use crate::runner::{self, RunnerOptions};
 use crate::text::list;
 
 /// The page's name.
@@ -29,23 +29,23 @@ const PAGE: &str = "index.html";
 /// What is wrong with the cases or the command line; a run that broke; a case that is judged and
 /// does not agree.
 pub fn validate(args: &ValidateArgs) -> Result<(), Failure> {
-    let cases = Cases::load(&args.study, &args.case)?;
-    let stored = |name| Stored::load(&cases.dir.join(name));
+    let cases = ValidationCases::load(&args.study, &args.case)?;
+    let stored = |name| StoredRuns::load(&cases.dir.join(name));
     let stored = [stored("ns2.csv")?, stored("ns3.csv")?];
-    let ns2 = if args.ns2 { Some(Simulator::find(&cases.dir)?) } else { None };
+    let ns2 = if args.ns2 { Some(Ns2Simulator::find(&cases.dir)?) } else { None };
     let destination = match &args.out {
         Some(dir) if dir.exists() && !dir.is_dir() => {
             let dir = dir.display();
             return Err(Failure::Input(format!("--out {dir}: that is a file, not a directory")));
         }
-        Some(dir) => Some(Destination::open(dir)?),
+        Some(dir) => Some(OutputDir::open(dir)?),
         None => None,
     };
     let document = match run(args, &cases, &stored, ns2.as_ref()) {
         Ok(document) => document,
         Err(failure) => {
             if let Some(destination) = destination {
-                destination.abandon();
+                destination.remove_if_created();
             }
             return Err(failure);
         }
@@ -56,7 +56,7 @@ pub fn validate(args: &ValidateArgs) -> Result<(), Failure> {
         let mut staging = destination.stage()?;
         staging.write_text(PAGE, &html)?;
         staging.write_text("results.json", &json(&document))?;
-        staging.replace()?;
+        staging.replace_previous()?;
     }
     let mut out = anstream::stdout().lock();
     if args.json {
@@ -67,34 +67,34 @@ pub fn validate(args: &ValidateArgs) -> Result<(), Failure> {
             writeln!(out, "Written to {}", dir.join(PAGE).display())?;
         }
     }
-    judged(&document)
+    check_agreement(&document)
 }
 
 fn run(
     args: &ValidateArgs,
-    cases: &Cases,
-    stored: &[Stored; 2],
-    ns2: Option<&Simulator>,
+    cases: &ValidationCases,
+    stored: &[StoredRuns; 2],
+    ns2: Option<&Ns2Simulator>,
 ) -> Result<Document, Failure> {
-    let seeds = |of: &About| args.runs.map_or(of.seeds, |runs| runs.get());
+    let seeds = |of: &CaseInfo| args.runs.map_or(of.seeds, |runs| run_count.get());
     let mut work = Vec::new();
     for case in &cases.cases {
         let ours = seeds(&case.about);
         let theirs = if ns2.is_some() && case.ns2.is_some() { ours } else { 0 };
         let points = case.about.points.iter();
-        work.extend(points.map(|point| Work { point, seeds: ours, theirs, case: Some(case) }));
+        work.extend(points.map(|point| PointWork { point, seeds: ours, theirs, case: Some(case) }));
     }
-    for Formula { about, .. } in &cases.formulas {
+    for FormulaCase { about, .. } in &cases.formulas {
         let (seeds, points) = (seeds(about), about.points.iter());
-        work.extend(points.map(|point| Work { point, seeds, theirs: 0, case: None }));
+        work.extend(points.map(|point| PointWork { point, seeds, theirs: 0, case: None }));
     }
     #[expect(clippy::disallowed_methods, reason = "timing is of the machine, not of the run")]
     let started = std::time::Instant::now();
-    let asked = Asked { jobs: args.jobs, fresh: args.fresh, runs: runs(&work) };
-    let ran = runner::with(asked, |runner| simulate(&work, ns2, runner))?;
-    let timing = Timing { wall_s: started.elapsed().as_secs_f64(), jobs: asked.jobs() };
+    let options = RunnerOptions { jobs: args.jobs, fresh: args.fresh, runs: run_count(&work) };
+    let ran = runner::with_runner(options, |runner| simulate(&work, ns2, runner))?;
+    let timing = Timing { wall_s: started.elapsed().as_secs_f64(), jobs: options.jobs() };
 
-    let mut rest: &[Ran] = &ran;
+    let mut rest: &[PointRuns] = &ran;
     let mut next = |count: usize| {
         let (these, others) = rest.split_at(count);
         rest = others;
@@ -102,17 +102,17 @@ fn run(
     };
     let results = cases.cases.iter().map(|case| {
         let of = match case.against {
-            Against::Ns2 => &stored[0],
-            Against::Ns3 => &stored[1],
+            ReferenceSimulator::Ns2 => &stored[0],
+            ReferenceSimulator::Ns3 => &stored[1],
         };
         let beside = ns2.is_some() && case.ns2.is_some();
-        document::case(case, next(case.about.points.len()), (of, beside))
+        document::case_result(case, next(case.about.points.len()), (of, beside))
     });
     let results = results.collect();
     let formulas = cases
         .formulas
         .iter()
-        .map(|formula| document::formula(formula, next(formula.about.points.len())))
+        .map(|formula| document::formula_result(formula, next(formula.about.points.len())))
         .collect::<Result<_, _>>()?;
     Ok(Document { version: env!("CARGO_PKG_VERSION"), cases: results, formulas, timing })
 }
@@ -123,7 +123,7 @@ fn json(document: &Document) -> String {
     text.expect("a document is plain values with text as keys") + "\n"
 }
 
-fn judged(document: &Document) -> Result<(), Failure> {
+fn check_agreement(document: &Document) -> Result<(), Failure> {
     let differing: Vec<String> = document.differing().into_iter().map(str::to_owned).collect();
     if differing.is_empty() {
         return Ok(());

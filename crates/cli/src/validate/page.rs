@@ -2,13 +2,13 @@
 
 use askama::Template;
 
-use super::print::{judged, source, summary, verdict};
-use driftway_experiment::study::reference::Judge;
+use super::print::{judgement, source, summary, verdict};
+use driftway_experiment::study::reference::AgreementCriterion;
 use driftway_experiment::validation::document::{CaseResult, Document, FormulaResult};
 
 use super::{draw, tables};
 use crate::report::figure::Figure;
-use crate::report::page::{SCRIPT, STYLE, library};
+use crate::report::page::{SCRIPT, STYLE, plotly_script};
 use crate::text::Grid;
 
 /// What the page shows, in order. Text is escaped by the template; what it takes as it is comes
@@ -84,7 +84,7 @@ pub fn page(document: &Document) -> Result<String, askama::Error> {
             .collect(),
         chains: draw::chains(document),
         sections: cases.map(of_case).chain(formulas.map(of_formula)).collect(),
-        library: library(),
+        library: plotly_script(),
         style: format!("{STYLE}{}", include_str!("../../templates/paper.css")),
         script: SCRIPT,
     };
@@ -92,7 +92,7 @@ pub fn page(document: &Document) -> Result<String, askama::Error> {
 }
 
 fn of_case(case: &CaseResult) -> Section {
-    let counts = tables::counts(case)
+    let counts = tables::counts_table(case)
         .map(|grid| ("Ours over theirs; where theirs are few, ours : theirs", grid));
     Section {
         id: case.name.clone(),
@@ -100,9 +100,9 @@ fn of_case(case: &CaseResult) -> Section {
         source: source(case),
         verdict: verdict(case),
         note: case.note.clone(),
-        figure: (case.judge == Judge::LogRatio).then(|| draw::log_ratios(case)),
-        tables: [("", tables::goodput(case))].into_iter().chain(counts).collect(),
-        numbers: Some(tables::numbers(case)),
+        figure: (case.judge == AgreementCriterion::LogRatio).then(|| draw::log_ratios(case)),
+        tables: [("", tables::goodput_table(case))].into_iter().chain(counts).collect(),
+        numbers: Some(tables::numbers_table(case)),
         command: case.points.first().map(|point| point.command.clone()),
     }
 }
@@ -112,10 +112,10 @@ fn of_formula(of: &FormulaResult) -> Section {
         id: of.name.clone(),
         title: of.title.clone(),
         source: String::new(),
-        verdict: judged(of.judge, of.agrees),
+        verdict: judgement(of.judge, of.agrees),
         note: of.note.clone(),
         figure: Some(draw::formula(of)),
-        tables: vec![("", tables::formula(of))],
+        tables: vec![("", tables::formula_table(of))],
         numbers: None,
         command: None,
     }

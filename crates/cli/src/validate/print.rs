@@ -2,9 +2,9 @@
 
 use std::fmt::Write;
 
-use super::tables::{counts, formula, goodput, interval};
+use super::tables::{counts_table, formula_table, goodput_table, interval};
 use crate::text::{count, wrapped};
-use driftway_experiment::study::reference::Judge;
+use driftway_experiment::study::reference::AgreementCriterion;
 use driftway_experiment::validation::document::{CaseResult, Document};
 
 /// Everything.
@@ -13,8 +13,8 @@ pub fn document(document: &Document) -> String {
     for case in &document.cases {
         let _ = writeln!(text, "{} ({})", case.title, case.name);
         text += &wrapped(&source(case), 0);
-        let _ = write!(text, "{}", goodput(case));
-        if let Some(counts) = counts(case) {
+        let _ = write!(text, "{}", goodput_table(case));
+        if let Some(counts) = counts_table(case) {
             let _ = write!(text, "Ours over theirs; where theirs are few, ours : theirs\n{counts}");
         }
         text += &wrapped(&verdict(case), 0);
@@ -25,8 +25,8 @@ pub fn document(document: &Document) -> String {
     }
     for of in &document.formulas {
         let _ = writeln!(text, "{} ({})", of.title, of.name);
-        let _ = write!(text, "{}", formula(of));
-        text += &wrapped(&judged(of.judge, of.agrees), 0);
+        let _ = write!(text, "{}", formula_table(of));
+        text += &wrapped(&judgement(of.judge, of.agrees), 0);
         if let Some(note) = &of.note {
             text += &wrapped(note, 0);
         }
@@ -49,21 +49,23 @@ pub fn source(case: &CaseResult) -> String {
 /// What a case comes to.
 pub fn verdict(case: &CaseResult) -> String {
     let mut text = String::new();
-    if case.judge == Judge::LogRatio
+    if case.judge == AgreementCriterion::LogRatio
         && let Some(log) = case.log_ratio
     {
         let points = count(case.points.len() as u64, "point");
         let _ = write!(text, "Mean log ratio over {points}: {}. ", interval(log));
     }
-    text + &judged(case.judge, case.agrees)
+    text + &judgement(case.judge, case.agrees)
 }
 
 /// `Agrees: …`
-pub fn judged(judge: Judge, agrees: Option<bool>) -> String {
+pub fn judgement(judge: AgreementCriterion, agrees: Option<bool>) -> String {
     let what = match judge {
-        Judge::Told => return "Told, not judged.".to_owned(),
-        Judge::Within(part) => format!("each ratio within {} %", (part * 1e6).round() / 1e4),
-        Judge::LogRatio => "its 90 % interval inside ln 0.9 to ln 1.1".to_owned(),
+        AgreementCriterion::Reported => return "Told, not judged.".to_owned(),
+        AgreementCriterion::Within(part) => {
+            format!("each ratio within {} %", (part * 1e6).round() / 1e4)
+        }
+        AgreementCriterion::LogRatio => "its 90 % interval inside ln 0.9 to ln 1.1".to_owned(),
     };
     match agrees {
         Some(true) => format!("Agrees: {what}."),

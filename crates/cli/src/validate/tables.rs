@@ -3,23 +3,23 @@
 use driftway_sim::results::Estimate;
 
 use crate::text::{Grid, Scale, mean, mean_in, value};
-use driftway_experiment::validation::Held;
-use driftway_experiment::validation::compare::{Compared, Interval};
+use driftway_experiment::validation::FormulaPoint;
+use driftway_experiment::validation::compare::{Comparison, Interval};
 use driftway_experiment::validation::document::{CaseResult, FormulaResult, PointResult};
-use driftway_experiment::validation::record::METRICS;
+use driftway_experiment::validation::run_metrics::METRICS;
 
 /// Fewer of something than this on the other side, and a ratio says nothing.
-const FEW: f64 = 10.0;
+const MIN_FOR_RATIO: f64 = 10.0;
 
 /// Goodput, on both sides, and how they compare.
-pub fn goodput(case: &CaseResult) -> Grid {
+pub fn goodput_table(case: &CaseResult) -> Grid {
     let metric = METRICS[0].0;
     let of = |point: &PointResult| point.metrics[metric].clone();
     let largest = case.points.iter().filter_map(|point| Some(of(point).ours?.mean));
     let scale = Scale::of(metric, largest.fold(0.0, f64::max));
     let unit = scale.unit;
     let side = |side: Option<Estimate>| side.map_or("–".to_owned(), |side| mean_in(scale, &side));
-    let runs = |compared: &Compared| {
+    let runs = |compared: &Comparison| {
         [compared.ours, compared.theirs].map(|side| side.map_or(0, |side| side.n).to_string())
     };
     let rows = case.points.iter().map(|point| {
@@ -48,7 +48,7 @@ pub fn goodput(case: &CaseResult) -> Grid {
 }
 
 /// All else that both sides count, and that is not zero everywhere: ours over theirs.
-pub fn counts(case: &CaseResult) -> Option<Grid> {
+pub fn counts_table(case: &CaseResult) -> Option<Grid> {
     let known = |name: &str| {
         let both = |point: &PointResult| {
             let of = &point.metrics[name];
@@ -66,18 +66,18 @@ pub fn counts(case: &CaseResult) -> Option<Grid> {
     }
     let header = std::iter::once(case.axis.as_str()).chain(known.iter().map(|(_, title)| *title));
     let rows = case.points.iter().map(|point| {
-        let cells = known.iter().map(|(name, _)| count(&point.metrics[*name]));
+        let cells = known.iter().map(|(name, _)| count_ratio(&point.metrics[*name]));
         std::iter::once(point.name.clone()).chain(cells).collect()
     });
     Some(Grid { header: header.map(str::to_owned).collect(), rows: rows.collect() })
 }
 
 /// A ratio, or where theirs are few, both: `3 : 0`.
-fn count(compared: &Compared) -> String {
+fn count_ratio(compared: &Comparison) -> String {
     match (compared.ours, compared.theirs, compared.ratio) {
-        (Some(ours), Some(theirs), ratio) if theirs.mean < FEW || ratio.is_none() => {
+        (Some(ours), Some(theirs), ratio) if theirs.mean < MIN_FOR_RATIO || ratio.is_none() => {
             let whole = |n: f64| match (n * 10.0).round() / 10.0 {
-                few if few < FEW && few.fract() != 0.0 => format!("{few:.1}"),
+                few if few < MIN_FOR_RATIO && few.fract() != 0.0 => format!("{few:.1}"),
                 _ => format!("{n:.0}"),
             };
             format!("{} : {}", whole(ours.mean), whole(theirs.mean))
@@ -88,7 +88,7 @@ fn count(compared: &Compared) -> String {
 }
 
 /// What was counted, in numbers, for who wants to know.
-pub fn numbers(case: &CaseResult) -> Grid {
+pub fn numbers_table(case: &CaseResult) -> Grid {
     let side = |side: Option<Estimate>, name: &str| {
         side.map_or("–".to_owned(), |side| mean(name, &side))
     };
@@ -113,9 +113,9 @@ pub fn numbers(case: &CaseResult) -> Grid {
 }
 
 /// What a formula was held against.
-pub fn formula(of: &FormulaResult) -> Grid {
+pub fn formula_table(of: &FormulaResult) -> Grid {
     let as_set = of.points.iter().any(|point| point.ratio_as_set.is_some());
-    let row = |point: &Held| {
+    let row = |point: &FormulaPoint| {
         let ratio = |ratio: Option<Estimate>| {
             ratio.map_or("–".to_owned(), |of| interval(Interval { mean: of.mean, ci90: of.ci90 }))
         };
@@ -152,13 +152,13 @@ pub fn interval(interval: Interval) -> String {
 #[cfg(test)]
 mod test {
     use super::*;
-    use driftway_experiment::validation::compare::compared;
+    use driftway_experiment::validation::compare::compare;
 
     #[test]
     fn few_of_something_are_told_and_not_divided() {
-        assert_eq!(count(&compared(&[3.0], &[0.0])), "3 : 0");
-        assert_eq!(count(&compared(&[25.0], &[4.5])), "25 : 4.5");
-        assert_eq!(count(&compared(&[90.0], &[100.0])), "0.90");
-        assert_eq!(count(&compared(&[90.0], &[])), "–");
+        assert_eq!(count_ratio(&compare(&[3.0], &[0.0])), "3 : 0");
+        assert_eq!(count_ratio(&compare(&[25.0], &[4.5])), "25 : 4.5");
+        assert_eq!(count_ratio(&compare(&[90.0], &[100.0])), "0.90");
+        assert_eq!(count_ratio(&compare(&[90.0], &[])), "–");
     }
 }

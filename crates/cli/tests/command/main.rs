@@ -1,14 +1,14 @@
 //! The command as a user meets it: what it prints, what it leaves behind, how it ends.
 
-mod input;
-mod narrow;
+mod captures;
+mod invalid_input;
 mod numbers;
 mod page;
 mod paper;
-mod radio;
 mod results;
 mod sweep;
 mod terminal;
+mod terminal_width;
 mod validate;
 
 use std::fs;
@@ -46,9 +46,9 @@ x = "network.link.bit_error_rate"
 points = [[1e-5, 9], [2e-5, 11]]
 "#;
 
-struct Bench(tempfile::TempDir);
+struct TestDir(tempfile::TempDir);
 
-impl Bench {
+impl TestDir {
     fn new() -> Self {
         let bench = Self(tempfile::tempdir().unwrap());
         bench.file("s.toml", SCENARIO);

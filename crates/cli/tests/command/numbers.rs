@@ -3,7 +3,7 @@
 use predicates::prelude::*;
 use predicates::str::contains;
 
-use crate::paper::bench;
+use crate::paper::paper_dir;
 use crate::*;
 
 const NUMBERS: &str = r#"
@@ -34,8 +34,8 @@ const README: &str = "# Two\n\nIn 20 runs of the paper TCP times out TIMEOUTS ti
                       <!-- table timeouts -->\n<!-- end -->\n";
 
 /// The paper with its results, its numbers and a README.
-fn recorded() -> (Bench, String) {
-    let bench = bench(&[("\"it takes seconds\"", "\"it times out TIMEOUTS times\"")]);
+fn recorded() -> (TestDir, String) {
+    let bench = paper_dir(&[("\"it takes seconds\"", "\"it times out TIMEOUTS times\"")]);
     bench.stdout(&["paper", "two", "--record"]);
     let csv = fs::read_to_string(bench.path("papers/two/results.csv")).unwrap();
     let row = csv.lines().find(|line| line.starts_with("9,timeouts,tcp,")).unwrap();
@@ -114,6 +114,6 @@ fn what_is_wrong_with_the_files_is_input() {
         fs::write(&path, kept).unwrap();
     }
     let says = contains("numbers.toml: there is no such file");
-    let bench = paper::bench(&[]);
+    let bench = paper::paper_dir(&[]);
     bench.driftway(&["paper", "two", "--numbers"]).assert().code(2).stderr(says);
 }

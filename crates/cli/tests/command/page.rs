@@ -4,7 +4,7 @@ use crate::*;
 
 #[test]
 fn results_are_whole_and_the_page_asks_no_network() {
-    let bench = Bench::new();
+    let bench = TestDir::new();
     bench.stdout(&["run", "s.toml", "--runs", "3", "--out", "results"]);
     let files = ["results.json", "scenario.toml", "trace-seed-1-flow-0.csv"];
     let network = "trace-seed-1-network.csv";
@@ -31,7 +31,7 @@ fn results_are_whole_and_the_page_asks_no_network() {
 
 #[test]
 fn a_set_is_drawn_against_what_varies_with_the_papers_points() {
-    let bench = Bench::new();
+    let bench = TestDir::new();
     for aid in ["none", "atcp"] {
         for rate in ["1e-5", "2e-5", "4e-5"] {
             let out = format!("set/{aid}-{rate}");
@@ -59,7 +59,7 @@ fn a_set_is_drawn_against_what_varies_with_the_papers_points() {
 
 #[test]
 fn a_table_has_the_columns_that_say_something() {
-    let bench = Bench::new();
+    let bench = TestDir::new();
     let table = |set: &str, changed: &str| {
         for hops in ["1", "2"] {
             let (out, to) = (format!("{set}/{hops}"), format!("flow.0.to={hops}"));
@@ -84,7 +84,7 @@ fn a_table_has_the_columns_that_say_something() {
 
 #[test]
 fn a_set_is_called_what_its_scenarios_have_in_common() {
-    let bench = Bench::new();
+    let bench = TestDir::new();
     for name in ["figure 8, TCP", "figure 8, ATCP"] {
         let changed = format!("name={name}");
         bench.stdout(&["run", "s.toml", "--out", &format!("set/{name}"), "--set", &changed]);
@@ -98,8 +98,8 @@ fn a_set_is_called_what_its_scenarios_have_in_common() {
 
 #[test]
 fn arms_are_named_by_their_protocols_and_titles_claim_no_single_one() {
-    let bench = Bench::new();
-    let chain = radio::CHAIN.replacen("name = \"", "name = \"AODV, ", 1);
+    let bench = TestDir::new();
+    let chain = captures::CHAIN.replacen("name = \"", "name = \"AODV, ", 1);
     bench.file("chain.toml", &chain);
     for protocol in ["aodv", "dsr"] {
         for window in ["4", "8"] {
@@ -139,7 +139,7 @@ fn arms_are_named_by_their_protocols_and_titles_claim_no_single_one() {
 
 #[test]
 fn many_flows_are_first_reported_together() {
-    let bench = Bench::new();
+    let bench = TestDir::new();
     for hops in ["1", "2"] {
         let (to, out) = (format!("flow.0.to={hops}"), format!("set/{hops}"));
         let hops = format!("network.hops={hops}");

@@ -107,8 +107,8 @@ capped = "the rate of the link allows no more"
 "#;
 
 /// A bench with the paper in `papers/two`, `changed` in it.
-pub fn bench(changes: &[(&str, &str)]) -> Bench {
-    let bench = Bench::new();
+pub fn paper_dir(changes: &[(&str, &str)]) -> TestDir {
+    let bench = TestDir::new();
     fs::create_dir_all(bench.path("papers/two")).unwrap();
     bench.file("papers/two/s.toml", SCENARIO);
     let mut paper = PAPER.to_owned();
@@ -120,7 +120,7 @@ pub fn bench(changes: &[(&str, &str)]) -> Bench {
     bench
 }
 
-fn json(bench: &Bench, arguments: &[&str]) -> Value {
+fn json(bench: &TestDir, arguments: &[&str]) -> Value {
     serde_json::from_str(&bench.stdout(&[&["paper", "two", "--json"], arguments].concat())).unwrap()
 }
 
@@ -128,9 +128,9 @@ fn json(bench: &Bench, arguments: &[&str]) -> Value {
 #[test]
 fn a_figure_can_have_seeds_of_its_own() {
     let title = "title = \"transfer time with bit errors\"";
-    let own = json(&bench(&[(title, &format!("{title}\nfirst_seed = 4"))]), &["--runs", "3"]);
-    let all = json(&bench(&[("runs = 10", "runs = 10\nfirst_seed = 4")]), &["--runs", "3"]);
-    let none = json(&bench(&[]), &["--runs", "3"]);
+    let own = json(&paper_dir(&[(title, &format!("{title}\nfirst_seed = 4"))]), &["--runs", "3"]);
+    let all = json(&paper_dir(&[("runs = 10", "runs = 10\nfirst_seed = 4")]), &["--runs", "3"]);
+    let none = json(&paper_dir(&[]), &["--runs", "3"]);
     let arms = |document: &Value, figure: usize| document["figures"][figure]["arms"].clone();
     assert_eq!((arms(&own, 0), arms(&own, 2)), (arms(&all, 0), arms(&none, 2)));
     assert_ne!(arms(&own, 0), arms(&none, 0));
@@ -140,7 +140,7 @@ fn a_figure_can_have_seeds_of_its_own() {
 
 #[test]
 fn the_document_has_the_names_of_the_design() {
-    let document = json(&bench(&[]), &[]);
+    let document = json(&paper_dir(&[]), &[]);
     for name in ["paper", "version", "seeds", "figures", "statements", "open", "timing"] {
         assert!(!document[name].is_null(), "{name}");
     }
@@ -195,7 +195,7 @@ fn the_document_has_the_names_of_the_design() {
 
 #[test]
 fn the_document_is_the_same_for_any_number_of_jobs() {
-    let bench = bench(&[]);
+    let bench = paper_dir(&[]);
     let mut documents = ["1", "2", "3"].map(|jobs| json(&bench, &["--jobs", jobs]));
     for document in &mut documents {
         document["timing"].take();
@@ -208,7 +208,7 @@ fn the_document_is_the_same_for_any_number_of_jobs() {
 fn a_verdict_that_is_not_the_recorded_one_fails_where_one_is_recorded() {
     let differs = "[[statement.differs]]\nbecause = 'x'\nshown_by = 'y'\n\n[[statement]]";
     let wrong = [("[[statement]]\nid = \"slow\"", format!("{differs}\nid = \"slow\""))];
-    let bench = bench(&[(wrong[0].0, &wrong[0].1)]);
+    let bench = paper_dir(&[(wrong[0].0, &wrong[0].1)]);
     let says = contains("verdict that is not the recorded one: 8-order-text");
     bench.driftway(&["paper", "two"]).assert().code(1).stderr(says.clone());
     bench.driftway(&["paper", "two", "--quick"]).assert().code(1).stderr(says);
@@ -226,7 +226,7 @@ fn a_verdict_that_is_not_the_recorded_one_fails_where_one_is_recorded() {
 #[test]
 fn the_quick_part_has_verdicts_of_its_own() {
     let otherwise = ("points = \"ends\"", "points = \"ends\"\notherwise = [\"8-order-text\"]");
-    let bench = bench(&[otherwise]);
+    let bench = paper_dir(&[otherwise]);
     bench.driftway(&["paper", "two"]).assert().success();
     let says = contains("not the recorded one: 8-order-text");
     bench.driftway(&["paper", "two", "--quick"]).assert().code(1).stderr(says);
@@ -239,7 +239,7 @@ fn a_ratio_may_be_judged_where_it_is_highest() {
         let ratio = format!("ratio = {{ arm = 'tcp', to = 'atcp', peak = '{peak}' }}");
         let number = ("number = \"3600 s\"", "number = 9");
         let bench =
-            bench(&[("value = { arm = \"atcp\", x = 1e-5 }\nnumber", "VALUE\nnumber"), number]);
+            paper_dir(&[("value = { arm = \"atcp\", x = 1e-5 }\nnumber", "VALUE\nnumber"), number]);
         let file = bench.path("papers/two/paper.toml");
         let text = fs::read_to_string(&file).unwrap().replace("VALUE", &ratio);
         fs::write(&file, text).unwrap();
@@ -263,7 +263,7 @@ fn a_ratio_may_be_judged_where_it_is_highest() {
 
 #[test]
 fn what_is_not_run_is_told_as_such() {
-    let bench = bench(&[]);
+    let bench = paper_dir(&[]);
     let document = json(&bench, &["--quick"]);
     assert_eq!(
         (&document["seeds"], &document["reduced"]),
@@ -282,7 +282,7 @@ fn what_is_not_run_is_told_as_such() {
 
 #[test]
 fn the_text_has_ours_beside_the_papers() {
-    let text = bench(&[]).stdout(&["paper", "two"]);
+    let text = paper_dir(&[]).stdout(&["paper", "two"]);
     assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
     for part in [
         "Figure 8: transfer time with bit errors",
@@ -300,7 +300,7 @@ fn the_text_has_ours_beside_the_papers() {
 
 #[test]
 fn a_page_and_its_numbers_are_kept() {
-    let bench = bench(&[]);
+    let bench = paper_dir(&[]);
     bench.stdout(&["paper", "two", "--out", "out"]);
     let traces = ["trace-figure-9-atcp-seed-1.csv", "trace-figure-9-tcp-seed-1.csv"];
     let files = [
@@ -349,7 +349,7 @@ fn a_page_and_its_numbers_are_kept() {
 fn each_scenario_and_seed_is_run_once() {
     // A second figure of the same points, and other metrics of it.
     let again = PAPER.split("[[figure]]").nth(1).unwrap().replace("id = \"8\"", "id = \"8b\"");
-    let bench = bench(&[("[[statement]]", &format!("[[figure]]{again}\n[[statement]]"))]);
+    let bench = paper_dir(&[("[[statement]]", &format!("[[figure]]{again}\n[[statement]]"))]);
     let document = json(&bench, &[]);
     // 2 arms × (3 points and figure 9's, which is the middle one) × 10 runs, and 2 traces.
     assert_eq!(document["timing"]["runs"], 2 * 3 * 10 + 2);
@@ -359,7 +359,7 @@ fn each_scenario_and_seed_is_run_once() {
 /// A transfer that does not complete counts with the time that it had, and is told.
 #[test]
 fn what_does_not_complete_is_never_left_out() {
-    let bench = bench(&[("runs = 10", "runs = 2")]);
+    let bench = paper_dir(&[("runs = 10", "runs = 2")]);
     bench.file("papers/two/s.toml", &SCENARIO.replace("600 s", "6 s"));
     let line = ["paper", "two", "--figure", "8", "--runs", "3", "--json"];
     let output = bench.driftway(&line).assert().success().get_output().stdout.clone();
@@ -376,7 +376,7 @@ fn what_does_not_complete_is_never_left_out() {
 #[test]
 fn what_is_wrong_with_a_paper_is_told_with_its_place() {
     let aid = "\"flow.0.aid\" = \"none\"";
-    for (from, to, at, told) in [
+    for (from, to, at, message) in [
         ("runs = 10", "rnus = 10", "rnus", "unknown key `rnus`\nhelp: did you mean `runs`?"),
         ("runs = 10", "runs = 1", "1\n\n[quick", "1 runs out of range 2–10000"),
         (
@@ -433,19 +433,19 @@ fn what_is_wrong_with_a_paper_is_told_with_its_place() {
         let line = before.matches('\n').count() + 1;
         let column = before.rsplit('\n').next().unwrap().chars().count() + 1;
         let place = format!("papers/two/paper.toml:{line}:{column}: ");
-        bench(&[(from, to)])
+        paper_dir(&[(from, to)])
             .driftway(&["paper", "two"])
             .assert()
             .code(2)
             .stdout(is_empty())
-            .stderr(contains(place).and(contains(told)));
+            .stderr(contains(place).and(contains(message)));
     }
 }
 
 #[test]
 fn what_is_wrong_with_the_command_line_is_told() {
-    let bench = bench(&[]);
-    for (line, told) in [
+    let bench = paper_dir(&[]);
+    for (line, message) in [
         (&["paper", "tow"][..], "there is no paper `tow`\nhelp: did you mean `two`?"),
         (&["paper", "liu-sing-2001"], "did you mean `liu-singh-2001`?"),
         (&["paper", "two", "--figure", "7"], "two has no such figure\nhelp: available: 8, 9"),
@@ -453,13 +453,13 @@ fn what_is_wrong_with_the_command_line_is_told() {
         (&["paper", "two", "--out", "s.toml"], "that is a file, not a directory"),
         (&["paper"], "list | NAME"),
     ] {
-        bench.driftway(line).assert().code(2).stdout(is_empty()).stderr(contains(told));
+        bench.driftway(line).assert().code(2).stdout(is_empty()).stderr(contains(message));
     }
 }
 
 #[test]
 fn papers_are_listed_with_the_mistakes_of_some() {
-    let bench = bench(&[]);
+    let bench = paper_dir(&[]);
     let text = bench.stdout(&["paper", "list"]);
     assert!(
         text.contains("two\n  Two lossy hops\n  figures 8, 9; 4 statements; 60 runs"),
@@ -475,7 +475,7 @@ fn papers_are_listed_with_the_mistakes_of_some() {
 /// The committed papers: every file reads, and one figure runs, in small.
 #[test]
 fn a_paper_that_is_built_in_runs_in_small() {
-    let bench = Bench::new();
+    let bench = TestDir::new();
     let line = ["paper", "liu-singh-2001", "--quick", "--figure", "8", "--runs", "2", "--json"];
     let document: Value = serde_json::from_str(&bench.stdout(&line)).unwrap();
     let (tcp, atcp) =
@@ -488,7 +488,7 @@ fn a_paper_that_is_built_in_runs_in_small() {
 
 #[test]
 fn what_a_kernel_cannot_run_is_said_before_anything_runs() {
-    let bench = bench(&[]);
+    let bench = paper_dir(&[]);
     for (arguments, says) in [
         (&["--kernel"][..], "has no table [kernel]"),
         (&["--transfer", "4 kB"], "--kernel"),
@@ -509,7 +509,7 @@ fn what_a_kernel_cannot_run_is_said_before_anything_runs() {
         ("\"9\"", "\"tcp\"", "figure 9 does not measure `completion_s`"),
         ("\"8\"", "", "an arm is needed"),
     ] {
-        let bench = self::bench(&[("[[group]]", &table(figures, twins))]);
+        let bench = self::paper_dir(&[("[[group]]", &table(figures, twins))]);
         let arguments = ["paper", "two", "--kernel"];
         bench.driftway(&arguments).assert().code(2).stderr(contains(says)).stdout(is_empty());
     }

@@ -4,7 +4,7 @@ use crate::*;
 
 #[test]
 fn the_document_is_the_same_for_any_number_of_jobs() {
-    let bench = Bench::new();
+    let bench = TestDir::new();
     let run = |jobs| bench.stdout(&["run", "s.toml", "--runs", "6", "--json", "--jobs", jobs]);
     // Timings come last: all before them is the same, to the byte.
     let stable = |text: &str| text.split_once("\n  \"timing\": {").unwrap().0.to_owned();
@@ -20,7 +20,7 @@ fn the_document_is_the_same_for_any_number_of_jobs() {
 
 #[test]
 fn the_document_has_the_names_of_the_schema() {
-    let bench = Bench::new();
+    let bench = TestDir::new();
     let document = bench.document(&["run", "s.toml", "--seed", "7", "--json"]);
     let keys = |value: &Value| value.as_object().unwrap().keys().cloned().collect::<Vec<_>>();
     let mut top = keys(&document);
@@ -44,7 +44,7 @@ fn the_document_has_the_names_of_the_schema() {
 
 #[test]
 fn what_is_run_again_is_the_same() {
-    let bench = Bench::new();
+    let bench = TestDir::new();
     bench.stdout(&["run", "s.toml", "--out", "first", "--set", "network.link.rate=32 kbit/s"]);
     bench.stdout(&["run", "first/scenario.toml", "--out", "second"]);
     for name in names(&bench.path("first")) {
@@ -58,7 +58,7 @@ fn what_is_run_again_is_the_same() {
 
 #[test]
 fn a_killed_run_leaves_whole_results_or_none() {
-    let bench = Bench::new();
+    let bench = TestDir::new();
     let run = ["run", "s.toml", "--runs", "100", "--out", "results", "--trace"];
     let mut killed = 0;
     // From before the first run ends to about when results are written.
@@ -85,7 +85,7 @@ fn a_killed_run_leaves_whole_results_or_none() {
 
 #[test]
 fn seeds_begin_where_one_says() {
-    let bench = Bench::new();
+    let bench = TestDir::new();
     let fingerprints = |seed: &str, runs: &str| -> Vec<(Value, Value)> {
         let document = bench.document(&["run", "s.toml", "--json", "--seed", seed, "--runs", runs]);
         let runs = document["runs"].as_array().unwrap();
@@ -99,7 +99,7 @@ fn seeds_begin_where_one_says() {
 /// A second run with other flows or seeds leaves nothing of the first beside its own.
 #[test]
 fn results_replace_those_of_another_run_as_a_whole() {
-    let bench = Bench::new();
+    let bench = TestDir::new();
     bench.stdout(&["run", "s.toml", "--runs", "2", "--trace", "--out", "o"]);
     bench.file("o/notes.txt", "mine");
     assert!(names(&bench.path("o")).contains(&"trace-seed-2-flow-0.csv".to_owned()));

@@ -45,20 +45,20 @@ const FILES: [&str; 9] = [
     "study.toml",
 ];
 
-fn bench() -> Bench {
-    let bench = Bench::new();
+fn study_dir() -> TestDir {
+    let bench = TestDir::new();
     bench.file("study.toml", STUDY);
     bench
 }
 
-fn lines(bench: &Bench, file: &str) -> Vec<String> {
+fn lines(bench: &TestDir, file: &str) -> Vec<String> {
     let text = fs::read_to_string(bench.path(file)).unwrap();
     text.lines().map(str::to_owned).collect()
 }
 
 #[test]
 fn a_study_is_a_table_a_page_and_tidy_tables() {
-    let bench = bench();
+    let bench = study_dir();
     let text = bench.stdout(&["sweep", "study.toml", "--out", "o"]);
     for part in ["Two windows and two aids", "against window", "plain TCP", "TCP with ATCP", "8 kB"]
     {
@@ -93,7 +93,7 @@ fn a_study_is_a_table_a_page_and_tidy_tables() {
 
 #[test]
 fn one_point_is_a_table_with_its_differences() {
-    let bench = bench();
+    let bench = study_dir();
     let study: String = STUDY
         .lines()
         .filter(|line| !line.starts_with("x ="))
@@ -110,7 +110,7 @@ fn one_point_is_a_table_with_its_differences() {
 
 #[test]
 fn what_varies_on_the_command_line_is_a_study_too() {
-    let bench = bench();
+    let bench = study_dir();
     let vary =
         ["--vary", "network.link.rate=64 kbit/s,128 kbit/s", "--vary", "flow.0.aid=none,atcp"];
     let all = [&["sweep", "s.toml"], &vary[..], &["--runs", "3", "--out", "o"]].concat();
@@ -133,7 +133,7 @@ fn what_varies_on_the_command_line_is_a_study_too() {
 /// Ctrl-C in the middle: what is finished is kept, and the same command ends with the same bytes.
 #[test]
 fn a_study_goes_on_where_it_was_stopped() {
-    let bench = bench();
+    let bench = study_dir();
     // Slow enough to be stopped in the middle.
     let slow = STUDY
         .replace("runs = 4", "runs = 12\nset = { \"flow.0.application.transfer\" = \"4 MB\" }");
@@ -146,7 +146,7 @@ fn a_study_goes_on_where_it_was_stopped() {
         command.spawn().unwrap()
     };
     let mut stopped = run("o", "kept");
-    while count(&bench.path("kept")) < 2 {
+    while count_cached_runs(&bench.path("kept")) < 2 {
         assert!(stopped.try_wait().unwrap().is_none(), "it is over before it could be stopped");
         std::thread::sleep(Duration::from_millis(2));
     }
@@ -159,7 +159,7 @@ fn a_study_goes_on_where_it_was_stopped() {
         "{said}"
     );
     assert!(output.stdout.is_empty() && !bench.path("o").exists());
-    let kept = count(&bench.path("kept"));
+    let kept = count_cached_runs(&bench.path("kept"));
     assert!((2..48).contains(&kept), "{kept}");
 
     assert!(run("o", "kept").wait_with_output().unwrap().status.success());
@@ -171,10 +171,10 @@ fn a_study_goes_on_where_it_was_stopped() {
 }
 
 /// Runs that are kept.
-fn count(dir: &Path) -> usize {
+fn count_cached_runs(dir: &Path) -> usize {
     let entries = fs::read_dir(dir).into_iter().flatten().flatten();
     let of = |entry: fs::DirEntry| match entry.path() {
-        path if path.is_dir() => count(&path),
+        path if path.is_dir() => count_cached_runs(&path),
         path => usize::from(path.extension().is_some_and(|end| end == "json")),
     };
     entries.map(of).sum()
@@ -182,7 +182,7 @@ fn count(dir: &Path) -> usize {
 
 #[test]
 fn what_is_wrong_is_said_before_anything_runs() {
-    let bench = bench();
+    let bench = study_dir();
     for (arguments, message) in [
         (&["s.toml"][..], "this is a scenario, and nothing varies"),
         (&["nowhere.toml"], "nowhere.toml"),
@@ -204,7 +204,7 @@ fn what_is_wrong_is_said_before_anything_runs() {
 /// The tables as others read them. Each that is not installed is named.
 #[test]
 fn polars_and_duckdb_read_the_tables() {
-    let bench = bench();
+    let bench = study_dir();
     bench.stdout(&["sweep", "study.toml", "--out", "o"]);
     let rows = |file: &str| lines(&bench, file).len() - 1;
     let (runs, steps) = (rows("o/runs.csv"), rows("o/steps.csv"));

@@ -7,7 +7,7 @@ use crate::*;
 
 #[test]
 fn help_has_examples_and_only_what_exists() {
-    let bench = Bench::new();
+    let bench = TestDir::new();
     let help = bench.stdout(&["--help"]);
     assert!(help.contains("driftway report results"));
     assert!(!help.contains("compare"));
@@ -31,13 +31,13 @@ fn examples(help: &str) -> String {
 
 #[test]
 fn the_examples_of_the_help_work_as_they_stand() {
-    let bench = Bench::new();
+    let bench = TestDir::new();
     let scenarios = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios");
     let example = fs::read_to_string(scenarios.join("lossy-path.toml")).unwrap();
     fs::create_dir(bench.path("scenarios")).unwrap();
     bench.file("scenarios/lossy-path.toml", &example);
     bench.file("lossy-path.toml", &example);
-    bench.file("adhoc.toml", radio::CHAIN);
+    bench.file("adhoc.toml", captures::CHAIN);
     // A paper of the name that the help has, which runs faster than the one that is built in.
     let paper = bench.path("papers/liu-singh-2001");
     fs::create_dir_all(&paper).unwrap();
@@ -68,14 +68,14 @@ fn the_examples_of_the_help_work_as_they_stand() {
 
 #[test]
 fn a_bar_is_for_terminals_only() {
-    let bench = Bench::new();
+    let bench = TestDir::new();
     let run = ["run", "s.toml", "--runs", "20", "--jobs", "1"];
     bench.driftway(&run).env("TERM", "xterm").assert().success().stderr(is_empty());
 }
 
 #[test]
 fn tables_fit_and_say_what_did_not_complete() {
-    let bench = Bench::new();
+    let bench = TestDir::new();
     let text = bench.stdout(&["run", "s.toml", "--runs", "3"]);
     assert!(text.contains("completion time") && text.contains('±'), "{text}");
     assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
@@ -87,7 +87,7 @@ fn tables_fit_and_say_what_did_not_complete() {
 
 #[test]
 fn colour_is_for_terminals_and_no_color_is_heard() {
-    let bench = Bench::new();
+    let bench = TestDir::new();
     let stderr = |key: &str, value: &str| {
         let mut command = bench.driftway(&["check", "nowhere.toml"]);
         let output = command.env(key, value).assert().code(2).get_output().stderr.clone();
@@ -102,7 +102,7 @@ fn colour_is_for_terminals_and_no_color_is_heard() {
 
 #[test]
 fn a_reader_that_leaves_is_no_failure() {
-    let bench = Bench::new();
+    let bench = TestDir::new();
     let (reader, writer) = std::io::pipe().unwrap();
     drop(reader);
     let mut command = std::process::Command::new(assert_cmd::cargo::cargo_bin("driftway"));

@@ -34,8 +34,8 @@ runs = 2
 "#;
 
 /// A folder of cases whose stored numbers are `theirs` times our own.
-fn bench(theirs: f64) -> Bench {
-    let bench = Bench::new();
+fn study_dir(theirs: f64) -> TestDir {
+    let bench = TestDir::new();
     bench.file("study.toml", STUDY);
     bench.file("ns2.csv", "case,point,seed,goodput_bps\n");
     bench.file(
@@ -64,7 +64,7 @@ fn bench(theirs: f64) -> Bench {
 
 #[test]
 fn what_agrees_is_told_in_tables_on_a_page_and_as_a_document() {
-    let bench = bench(1.02);
+    let bench = study_dir(1.02);
     let text = bench.stdout(&["validate", "--study", "study.toml", "--out", "out"]);
     for part in ["Against ns-3's stored numbers.", "Agrees: each ratio within 5 %.", "2 cases"] {
         assert!(text.contains(part), "{part}: {text}");
@@ -85,7 +85,7 @@ fn what_agrees_is_told_in_tables_on_a_page_and_as_a_document() {
 
 #[test]
 fn what_differs_is_a_failure() {
-    let bench = bench(1.1);
+    let bench = study_dir(1.1);
     bench
         .driftway(&["validate", "lossy", "--study", "study.toml"])
         .assert()
@@ -96,14 +96,14 @@ fn what_differs_is_a_failure() {
 
 #[test]
 fn what_is_held_against_something_is_a_figure_of_a_study() {
-    let bench = bench(1.0);
+    let bench = study_dir(1.0);
     let text = bench.stdout(&["sweep", "study.toml", "--runs", "2", "--figure", "theory"]);
     assert!(text.contains("A path with losses") && text.contains("1 %"), "{text}");
 }
 
 #[test]
 fn a_mistake_in_the_study_has_its_place() {
-    let bench = Bench::new();
+    let bench = TestDir::new();
     for (right, wrong, message) in [
         (
             "simulator = \"ns-3\"",
@@ -111,11 +111,7 @@ fn a_mistake_in_the_study_has_its_place() {
             "study.toml:12:1: unknown key `simulators`",
         ),
         ("simulator = \"ns-3\"", "", "study.toml:13:9: a reference has either"),
-        (
-            "simulator = \"ns-3\"",
-            "simulator = \"ns-2\"",
-            "study.toml:12:13: the configuration of ns-2",
-        ),
+        ("simulator = \"ns-3\"", "simulator = \"ns-2\"", "study.toml:12:13: the configuration of ns-2"),
         ("loss = 0.01, ", "", "study.toml:24:3: the formula needs a number `loss`"),
         ("within = 0.05", "within = 5", "study.toml:13:9: out of range 0–1"),
         (

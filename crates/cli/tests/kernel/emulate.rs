@@ -11,7 +11,7 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde_json::Value;
 
-use crate::program::{PAGE, line};
+use crate::test_programs::{PAGE, command_line};
 
 pub const TESTS: &[(&str, fn())] = &[
     ("the_command_has_the_address_and_its_status_is_ours", the_command_has_the_address),
@@ -43,9 +43,9 @@ application = "ftp"
 "#;
 
 /// A directory with the scenario, which is also a mark on every process that runs below it.
-struct Place(tempfile::TempDir);
+struct TestDir(tempfile::TempDir);
 
-impl Place {
+impl TestDir {
     fn new() -> Self {
         let place = Self(tempfile::tempdir().unwrap());
         fs::write(place.0.path().join("s.toml"), SCENARIO).unwrap();
@@ -77,7 +77,7 @@ impl Place {
     }
 }
 
-impl Drop for Place {
+impl Drop for TestDir {
     fn drop(&mut self) {
         if !std::thread::panicking() {
             assert_eq!(self.processes(), [""; 0], "something is left");
@@ -85,7 +85,7 @@ impl Drop for Place {
     }
 }
 
-fn ended(mut child: Child) -> ExitStatus {
+fn wait_for_exit(mut child: Child) -> ExitStatus {
     for _ in 0..1000 {
         if let Some(status) = child.try_wait().unwrap() {
             return status;
@@ -97,7 +97,7 @@ fn ended(mut child: Child) -> ExitStatus {
 }
 
 fn the_command_has_the_address() {
-    let place = Place::new();
+    let place = TestDir::new();
     let (status, out, err) =
         place.emulate(&["--", "sh", "-c", "echo $DRIFTWAY_LOCAL $DRIFTWAY_REMOTE; exit 7"]);
     assert_eq!((status.code(), out.as_str()), (Some(7), "10.0.0.1 10.0.0.3\n"));
@@ -110,8 +110,8 @@ fn the_command_has_the_address() {
 }
 
 fn the_far_program_is_there_first() {
-    let place = Place::new();
-    let (server, fetch) = (line("serve"), line("fetch"));
+    let place = TestDir::new();
+    let (server, fetch) = (command_line("serve"), command_line("fetch"));
     let (status, out, err) = place.emulate(&["--far", &server, "--", "sh", "-c", &fetch]);
     assert!(status.success(), "{status} {err}");
     assert_eq!(out, PAGE);
@@ -121,8 +121,8 @@ fn the_far_program_is_there_first() {
 }
 
 fn one_document_tells_it_all() {
-    let place = Place::new();
-    let (server, fetch) = (line("serve"), format!("echo noise; {}", line("fetch")));
+    let place = TestDir::new();
+    let (server, fetch) = (command_line("serve"), format!("echo noise; {}", command_line("fetch")));
     let options = ["--json", "--seed", "3", "--out", "o", "--far", &server];
     let (status, out, err) = place.emulate(&[&options[..], &["--", "sh", "-c", &fetch]].concat());
     assert!(status.success(), "{err}");
@@ -146,8 +146,8 @@ fn one_document_tells_it_all() {
 }
 
 fn what_is_lost_and_late_is_told() {
-    let place = Place::new();
-    let talk = line("talk");
+    let place = TestDir::new();
+    let talk = command_line("talk");
     let set = ["--set", "network.link.packet_error_rate=0.5"];
     let (_, _, err) = place.emulate(&[&set[..], &["--", "sh", "-c", &talk]].concat());
     assert!(err.contains("bit-error"), "{err}");
@@ -160,7 +160,7 @@ fn what_is_lost_and_late_is_told() {
 }
 
 /// With programs at both ends that start others, or ignore what asks them to end.
-fn with_stubborn_programs(place: &Place) -> Child {
+fn start_unresponsive_programs(place: &TestDir) -> Child {
     let far = "trap '' TERM INT; sleep 1000; sleep 1000";
     let near = "sleep 1000 & sleep 1001 & exec sleep 1002";
     let mut command = place.command(&["emulate", "s.toml", "--far", far, "--"]);
@@ -183,17 +183,17 @@ fn with_stubborn_programs(place: &Place) -> Child {
 
 fn a_signal_ends_all_of_it() {
     for (signal, status) in [(Signal::SIGINT, 130), (Signal::SIGTERM, 143)] {
-        let place = Place::new();
-        let child = with_stubborn_programs(&place);
+        let place = TestDir::new();
+        let child = start_unresponsive_programs(&place);
         kill(Pid::from_raw(child.id() as i32), signal).unwrap();
-        let ended = ended(child);
+        let ended = wait_for_exit(child);
         assert_eq!((ended.code(), ended.signal()), (Some(status), None));
     }
 }
 
 fn sigkill_ends_all_of_it() {
-    let place = Place::new();
-    let mut child = with_stubborn_programs(&place);
+    let place = TestDir::new();
+    let mut child = start_unresponsive_programs(&place);
     let namespaces = namespaces(&place);
     assert_eq!(namespaces.len(), 2);
     child.kill().unwrap();
@@ -221,7 +221,7 @@ fn network(process: &std::path::Path) -> Option<std::path::PathBuf> {
 }
 
 /// The network namespaces of what runs in the place, but our own.
-fn namespaces(place: &Place) -> Vec<std::path::PathBuf> {
+fn namespaces(place: &TestDir) -> Vec<std::path::PathBuf> {
     let here = place.0.path().canonicalize().unwrap();
     let processes = fs::read_dir("/proc").unwrap().flatten().map(|process| process.path());
     let inside =
@@ -241,7 +241,7 @@ fn processes_in(namespaces: &[std::path::PathBuf]) -> usize {
 }
 
 fn what_cannot_start_leaves_nothing() {
-    let place = Place::new();
+    let place = TestDir::new();
     let (status, out, err) =
         place.emulate(&["--out", "o", "--far", "sleep 1000", "--", "no-such-program", "-x"]);
     assert_eq!((status.code(), out.as_str()), (Some(2), ""));
@@ -251,7 +251,7 @@ fn what_cannot_start_leaves_nothing() {
 }
 
 fn wrong_input_is_said() {
-    let place = Place::new();
+    let place = TestDir::new();
     fs::write(place.0.path().join("taken"), "").unwrap();
     for (arguments, says) in [
         (&["--set", "network.hop=3", "--", "true"][..], "did you mean `hops`?"),

@@ -4,10 +4,10 @@
 //! them. Where it does, no test can be skipped: what goes wrong then fails it.
 
 mod emulate;
-mod guard;
 mod paper;
-mod program;
 mod shim;
+mod shim_robustness;
+mod test_programs;
 
 use std::process::ExitCode;
 
@@ -15,12 +15,12 @@ use driftway_host::available;
 use libtest_mimic::{Arguments, Completion, Trial, run};
 
 fn main() -> ExitCode {
-    if program::is_meant() {
-        return program::run();
+    if test_programs::is_program_role() {
+        return test_programs::run_role();
     }
-    let modules = [emulate::TESTS, guard::TESTS, paper::TESTS, shim::TESTS];
+    let modules = [emulate::TESTS, shim_robustness::TESTS, paper::TESTS, shim::TESTS];
     let trials = modules.concat().into_iter().map(|(name, test)| {
-        Trial::ignorable_test(name, move || match available() {
+        Trial::ignorable_test(name, move || match check_requirements() {
             Ok(()) => {
                 test();
                 Ok(Completion::Completed)

@@ -10,7 +10,7 @@ use std::thread::sleep;
 use std::time::Duration;
 
 use assert_cmd::cargo::cargo_bin;
-use driftway_host::{Emulation, End, Field, Namespace, Running};
+use driftway_host::{Emulation, Namespace, PathEnd, RunningEmulation, ShimDaemon};
 use driftway_scenario::{Network, Scenario};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
@@ -54,12 +54,12 @@ pub fn text(bytes: &[u8]) -> &str {
     std::str::from_utf8(bytes).unwrap()
 }
 
-pub fn is_at_work(namespace: &Namespace) -> bool {
+pub fn is_running(namespace: &Namespace) -> bool {
     shim(namespace, &["status"]).status.success()
 }
 
 /// How it has ended, and what it has said.
-pub fn exit(child: Child) -> (ExitStatus, String) {
+pub fn wait_for_exit(child: Child) -> (ExitStatus, String) {
     let output = child.wait_with_output().unwrap();
     (output.status, text(&output.stderr).to_owned())
 }
@@ -68,7 +68,7 @@ pub fn exit(child: Child) -> (ExitStatus, String) {
 pub fn start(namespace: &Namespace, arguments: &[&str]) -> Child {
     let mut child = namespace.spawn(&mut command(&[&["shim"], arguments].concat())).unwrap();
     for _ in 0..500 {
-        if is_at_work(namespace) {
+        if is_running(namespace) {
             return child;
         }
         if child.try_wait().unwrap().is_some() {
@@ -102,28 +102,31 @@ fn configuration(namespace: &Namespace) -> String {
 }
 
 /// A path at work, a connection over it from near to far, and its ends.
-fn connected(running: &Running, [_, far]: [Ipv4Addr; 2]) -> (TcpStream, TcpStream) {
+fn connect_over_path(
+    running: &RunningEmulation,
+    [_, far]: [Ipv4Addr; 2],
+) -> (TcpStream, TcpStream) {
     let listen = || TcpListener::bind((far, 7000)).unwrap();
-    let listener = running.namespace(End::Far).run(listen).unwrap();
+    let listener = running.namespace(PathEnd::Far).run(listen).unwrap();
     let connect = || TcpStream::connect((far, 7000)).unwrap();
-    let sends = running.namespace(End::Near).run(connect).unwrap();
+    let sends = running.namespace(PathEnd::Near).run(connect).unwrap();
     (sends, listener.accept().unwrap().0)
 }
 
-fn path() -> (Running, [Ipv4Addr; 2]) {
+fn start_path() -> (RunningEmulation, [Ipv4Addr; 2]) {
     let scenario = Scenario::parse("s.toml", SCENARIO, &[]).unwrap();
     let Network::Path(path) = &scenario.network else { unreachable!("it says path") };
     let emulation = Emulation::new(path, scenario.duration, 1, 1500).unwrap();
-    let addresses = End::BOTH.map(|end| emulation.address(end));
+    let addresses = PathEnd::BOTH.map(|end| emulation.address(end));
     (emulation.start().unwrap(), addresses)
 }
 
 fn a_shim_starts_tells_and_ends() {
-    let (running, addresses) = path();
-    let near = running.namespace(End::Near);
+    let (running, addresses) = start_path();
+    let near = running.namespace(PathEnd::Near);
     let before = configuration(near);
     let child = start(near, &["--interface", "tun0"]);
-    let (mut sends, mut receives) = connected(&running, addresses);
+    let (mut sends, mut receives) = connect_over_path(&running, addresses);
     sends.write_all(&[7; 100_000]).unwrap();
     receives.read_exact(&mut [0; 100_000]).unwrap();
 
@@ -162,10 +165,10 @@ fn a_shim_starts_tells_and_ends() {
     assert!(stopped.status.success(), "{stopped:?}");
     let ended = child.wait_with_output().unwrap();
     assert!(ended.status.success(), "{ended:?}");
-    let told = text(&ended.stderr);
-    assert!(told.contains("at work") && told.contains("stopped"), "{told}");
+    let log = text(&ended.stderr);
+    assert!(log.contains("at work") && log.contains("stopped"), "{log}");
     assert_eq!(configuration(near), before);
-    assert!(!near.run(Field::undo).unwrap().unwrap());
+    assert!(!near.run(ShimDaemon::remove_leftovers).unwrap().unwrap());
     // The connection goes on.
     sends.write_all(&[7; 1000]).unwrap();
     receives.read_exact(&mut [0; 1000]).unwrap();
@@ -190,7 +193,7 @@ fn a_killed_shim_leaves_nothing() {
         let mut child = start(&namespace, &[]);
         child.kill().unwrap();
         child.wait().unwrap();
-        assert!(!namespace.run(Field::undo).unwrap().unwrap());
+        assert!(!namespace.run(ShimDaemon::remove_leftovers).unwrap().unwrap());
         let status = shim(&namespace, &["status"]);
         assert_eq!(status.status.code(), Some(1));
         assert!(text(&status.stderr).contains("no shim is at work"), "{status:?}");

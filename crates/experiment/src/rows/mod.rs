@@ -11,7 +11,7 @@ mod table;
 mod varied;
 
 use driftway_scenario::Time;
-use driftway_sim::results::{FlowResult, METRICS, Outcome, RunResult, is_of_back};
+use driftway_sim::results::{FLOW_METRICS, FlowOutcome, FlowResult, RunResult, is_reverse_metric};
 use driftway_sim::{is_count, network_metric, network_metrics};
 
 pub use table::{Column, Table};
@@ -21,16 +21,18 @@ use crate::study::plan::Plan;
 use crate::study::results::Results;
 use crate::study::select::Selection;
 use table::Values;
-use varied::Varied;
+use varied::VariedColumns;
 
 /// The result tables: `runs`, `flows`, and `steps` if the study requests samples.
 pub fn tables(plan: &Plan, selection: &Selection, results: &Results) -> Vec<Table> {
-    let places = places(plan, selection);
-    let varied = Varied::of(plan, selection);
-    let about = |rows: &[Place]| About { plan, selection, results, varied: &varied }.columns(rows);
+    let places = run_indices(plan, selection);
+    let varied = VariedColumns::new(plan, selection);
+    let about = |rows: &[RunIndex]| {
+        CommonColumns { plan, selection, results, varied: &varied }.columns(rows)
+    };
     let mut tables = Vec::new();
 
-    let of_run = |place: &Place| &results.results[place.job][place.seed];
+    let of_run = |place: &RunIndex| &results.results[place.job][place.seed];
     let runs: Vec<&RunResult> = places.iter().map(of_run).collect();
     tables.push(Table::new("runs", [about(&places), run_columns(&runs)].concat()));
 
@@ -42,7 +44,7 @@ pub fn tables(plan: &Plan, selection: &Selection, results: &Results) -> Vec<Tabl
     tables.push(Table::new("flows", [about(&rows), flow_columns(&flows)].concat()));
 
     if let Some(Time(step)) = plan.study.step {
-        let samples = |place: &Place| results.samples[place.job].get(place.seed);
+        let samples = |place: &RunIndex| results.samples[place.job].get(place.seed);
         let (mut rows, mut kept) = (Vec::new(), Vec::new());
         for place in &places {
             if let Some(samples) = samples(place) {
@@ -58,7 +60,7 @@ pub fn tables(plan: &Plan, selection: &Selection, results: &Results) -> Vec<Tabl
 
 /// A run and the figure, arm and point to which it belongs.
 #[derive(Clone, Copy, Debug)]
-struct Place {
+struct RunIndex {
     figure: usize,
     /// Index among the figure's arms.
     row: usize,
@@ -68,35 +70,35 @@ struct Place {
     seed: usize,
 }
 
-fn places(plan: &Plan, selection: &Selection) -> Vec<Place> {
+fn run_indices(plan: &Plan, selection: &Selection) -> Vec<RunIndex> {
     let mut places = Vec::new();
     for (figure, planned) in plan.figures.iter().enumerate() {
         for (row, jobs) in planned.jobs.iter().enumerate() {
             for &x in &selection.points[figure] {
                 let seeds = 0..selection.seeds.len();
-                places.extend(seeds.map(|seed| Place { figure, row, x, job: jobs[x], seed }));
+                places.extend(seeds.map(|seed| RunIndex { figure, row, x, job: jobs[x], seed }));
             }
         }
     }
     places
 }
 
-struct About<'a> {
+struct CommonColumns<'a> {
     plan: &'a Plan,
     selection: &'a Selection,
     results: &'a Results,
-    varied: &'a Varied,
+    varied: &'a VariedColumns,
 }
 
-impl About<'_> {
+impl CommonColumns<'_> {
     /// The first columns of every table.
-    fn columns(&self, rows: &[Place]) -> Vec<Column> {
+    fn columns(&self, rows: &[RunIndex]) -> Vec<Column> {
         let study = &self.plan.study;
-        let text = |name: &str, read: &dyn Fn(&Place) -> String| {
+        let text = |name: &str, read: &dyn Fn(&RunIndex) -> String| {
             Column::new(name, Values::Text(rows.iter().map(|place| Some(read(place))).collect()))
         };
-        let x = |place: &Place| self.plan.figures[place.figure].xs[place.x].value;
-        let seed = |place: &Place| Some(self.results.results[place.job][place.seed].seed as i64);
+        let x = |place: &RunIndex| self.plan.figures[place.figure].points[place.x].value;
+        let seed = |place: &RunIndex| Some(self.results.results[place.job][place.seed].seed as i64);
         debug_assert!(rows.iter().all(|place| place.seed < self.selection.seeds.len()));
         let mut columns = vec![
             text("figure", &|place| study.figures[place.figure].id.clone()),
@@ -113,20 +115,20 @@ impl About<'_> {
 }
 
 /// A name with all characters but letters and digits replaced, which no tool needs to quote.
-fn plain(name: &str) -> String {
+fn column_name(name: &str) -> String {
     name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect()
 }
 
 fn run_columns(runs: &[&RunResult]) -> Vec<Column> {
     let float = |name: &str, read: &dyn Fn(&RunResult) -> Option<f64>| {
-        Column::new(&plain(name), Values::Float(runs.iter().map(|run| read(run)).collect()))
+        Column::new(&column_name(name), Values::Float(runs.iter().map(|run| read(run)).collect()))
     };
     let int = |name: &str, read: &dyn Fn(&RunResult) -> Option<u64>| {
         let value = |run: &&RunResult| read(run).map(|value| value as i64);
-        Column::new(&plain(name), Values::Int(runs.iter().map(value).collect()))
+        Column::new(&column_name(name), Values::Int(runs.iter().map(value).collect()))
     };
     let fingerprints = runs.iter().map(|run| Some(run.fingerprint.clone())).collect();
-    let complete = |flow: &&FlowResult| flow.outcome == Outcome::Complete;
+    let complete = |flow: &&FlowResult| flow.outcome == FlowOutcome::Complete;
     let mut columns = vec![
         Column::new("fingerprint", Values::Text(fingerprints)),
         float("duration_s", &|run| Some(run.duration_s)),
@@ -174,8 +176,10 @@ fn flow_columns(flows: &[(usize, &FlowResult)]) -> Vec<Column> {
         float("start_s", &|flow| Some(flow.start_s)),
         float("end_s", &|flow| Some(flow.end_s)),
     ];
-    let metrics = METRICS.iter().map(|(name, read)| float(name, read));
-    columns.extend(metrics.filter(|column| !is_of_back(&column.name) || !column.is_empty(false)));
+    let metrics = FLOW_METRICS.iter().map(|(name, read)| float(name, read));
+    columns.extend(
+        metrics.filter(|column| !is_reverse_metric(&column.name) || !column.is_empty(false)),
+    );
     columns
 }
 

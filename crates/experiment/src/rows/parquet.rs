@@ -48,12 +48,14 @@ impl Table {
         for column in &self.columns {
             match &column.values {
                 Values::Text(values) => {
-                    column_of::<ByteArrayType, _, _>(&mut group, values, |text: &String| {
+                    write_column::<ByteArrayType, _, _>(&mut group, values, |text: &String| {
                         ByteArray::from(text.as_str())
                     })?;
                 }
-                Values::Int(values) => column_of::<Int64Type, _, _>(&mut group, values, |n| *n)?,
-                Values::Float(values) => column_of::<DoubleType, _, _>(&mut group, values, |n| *n)?,
+                Values::Int(values) => write_column::<Int64Type, _, _>(&mut group, values, |n| *n)?,
+                Values::Float(values) => {
+                    write_column::<DoubleType, _, _>(&mut group, values, |n| *n)?
+                }
             }
         }
         group.close()?;
@@ -62,7 +64,7 @@ impl Table {
     }
 }
 
-fn column_of<D: DataType, T, W: Write + Send>(
+fn write_column<D: DataType, T, W: Write + Send>(
     group: &mut SerializedRowGroupWriter<'_, W>,
     values: &[Option<T>],
     write: impl Fn(&T) -> D::T,

@@ -4,18 +4,18 @@ use std::collections::BTreeMap;
 
 use driftway_scenario::{Unit, quantity};
 
-use super::plain;
+use super::column_name;
 use super::table::{Column, Values};
 use crate::study::plan::Plan;
 use crate::study::select::Selection;
 
 /// The keys that not all jobs set to the same value, in alphabetical order, each with the value of
 /// every job.
-pub struct Varied(Vec<(String, Values)>);
+pub struct VariedColumns(Vec<(String, Values)>);
 
-impl Varied {
+impl VariedColumns {
     /// Collects the keys that vary between the selected jobs.
-    pub fn of(plan: &Plan, selection: &Selection) -> Self {
+    pub fn new(plan: &Plan, selection: &Selection) -> Self {
         let settings: Vec<BTreeMap<&str, &str>> = plan
             .jobs
             .iter()
@@ -60,16 +60,16 @@ fn column(key: &str, values: &[Option<&str>]) -> (String, Values) {
         let mut units = numbers.iter().flatten().map(|(_, unit)| *unit);
         let unit = units.next().unwrap_or(Unit::One);
         if units.all(|other| other == unit) {
-            let name = plain(key) + ending(unit);
+            let name = column_name(key) + unit_suffix(unit);
             let numbers = numbers.into_iter().map(|value| value.map(|(number, _)| number));
             return (name, Values::Float(numbers.collect()));
         }
     }
-    (plain(key), Values::Text(values.iter().map(|value| value.map(str::to_owned)).collect()))
+    (column_name(key), Values::Text(values.iter().map(|value| value.map(str::to_owned)).collect()))
 }
 
 /// Suffix of names of values in this unit.
-fn ending(unit: Unit) -> &'static str {
+fn unit_suffix(unit: Unit) -> &'static str {
     match unit.symbol() {
         "s" => "_s",
         "bit/s" => "_bps",

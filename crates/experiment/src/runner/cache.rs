@@ -10,24 +10,24 @@ use std::time::{Duration as StdDuration, SystemTime};
 use driftway_base::Duration;
 
 use super::identity::VERSION;
-use super::record::{Job, Record};
+use super::record::{Job, RunRecord};
 use crate::error::Error;
 
 /// The environment variable that sets another directory, or disables the cache with `off`.
-pub const VARIABLE: &str = "DRIFTWAY_CACHE";
+pub const CACHE_VARIABLE: &str = "DRIFTWAY_CACHE";
 
 /// The cache of an old version is removed if no run was added to it for this time.
-const KEPT_FOR: StdDuration = StdDuration::from_secs(30 * 24 * 3600);
+const MAX_AGE: StdDuration = StdDuration::from_secs(30 * 24 * 3600);
 
 /// A directory of runs: `VERSION/DIGEST/SEED.json`, or with samples at an interval in nanoseconds
 /// `VERSION/DIGEST/SEED-NANOSECONDS.json`. Files are written under another name and renamed, so
 /// that several processes can use the cache concurrently and none reads a partial file.
 #[derive(Clone, Debug)]
-pub struct Cache {
+pub struct RunCache {
     dir: PathBuf,
 }
 
-impl Cache {
+impl RunCache {
     /// The directory in `DRIFTWAY_CACHE`, else `driftway` in `XDG_CACHE_HOME` or `~/.cache`. `None`
     /// if the variable is `off`, or if there is no home directory.
     ///
@@ -36,7 +36,7 @@ impl Cache {
     /// The directory cannot be created.
     pub fn standard() -> Result<Option<Self>, Error> {
         let of = |name| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
-        let dir = match of(VARIABLE) {
+        let dir = match of(CACHE_VARIABLE) {
             Some(dir) if dir.as_os_str() == "off" => return Ok(None),
             Some(dir) => dir,
             None => {
@@ -58,15 +58,15 @@ impl Cache {
         let made = own.is_dir();
         fs::create_dir_all(&own).map_err(|error| Error::io("store runs in", dir, error))?;
         if !made {
-            forget_old(dir);
+            remove_stale_versions(dir);
         }
         Ok(Self { dir: own })
     }
 
     /// Returns the run if it is cached. A file that is not a record of this run is ignored.
-    pub fn get(&self, job: &Job, seed: u64, step: Option<Duration>) -> Option<Record> {
+    pub fn get(&self, job: &Job, seed: u64, step: Option<Duration>) -> Option<RunRecord> {
         let bytes = fs::read(self.file(job, seed, step)).ok()?;
-        let record: Record = serde_json::from_slice(&bytes).ok()?;
+        let record: RunRecord = serde_json::from_slice(&bytes).ok()?;
         let same = record.version == VERSION && record.scenario == job.digest;
         (same && record.seed == seed && record.samples.is_some() == step.is_some())
             .then_some(record)
@@ -77,12 +77,12 @@ impl Cache {
     /// # Errors
     ///
     /// It cannot be written.
-    pub fn put(&self, job: &Job, step: Option<Duration>, record: &Record) -> Result<(), Error> {
+    pub fn put(&self, job: &Job, step: Option<Duration>, record: &RunRecord) -> Result<(), Error> {
         let file = self.file(job, record.seed, step);
         self.write(&file, record).map_err(|error| Error::io("store a run in", &file, error))
     }
 
-    fn write(&self, file: &Path, record: &Record) -> io::Result<()> {
+    fn write(&self, file: &Path, record: &RunRecord) -> io::Result<()> {
         let dir = file.parent().unwrap_or(&self.dir);
         fs::create_dir_all(dir)?;
         let mut fresh = tempfile::NamedTempFile::new_in(dir)?;
@@ -102,20 +102,23 @@ impl Cache {
 
 /// Removes the caches of versions no longer used. Files that cannot be removed are left, as they do
 /// no harm.
-fn forget_old(dir: &Path) {
-    #[expect(clippy::disallowed_methods, reason = "file ages concern the machine, not a run")]
+fn remove_stale_versions(dir: &Path) {
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "file ages concern the machine, not a run"
+    )]
     let now = SystemTime::now();
     for entry in fs::read_dir(dir).into_iter().flatten().flatten() {
         let since = entry.metadata().and_then(|of| of.modified());
         let age = since.ok().and_then(|since| now.duration_since(since).ok());
-        if age.is_some_and(|age| age > KEPT_FOR) && is_a_version(&entry.path()) {
+        if age.is_some_and(|age| age > MAX_AGE) && is_version_dir(&entry.path()) {
             let _ = fs::remove_dir_all(entry.path());
         }
     }
 }
 
 /// Only directories that this module created are removed.
-fn is_a_version(path: &Path) -> bool {
+fn is_version_dir(path: &Path) -> bool {
     let name = path.file_name().and_then(|name| name.to_str());
     let code = name.and_then(|name| name.split_once('-'));
     path.is_dir()

@@ -16,7 +16,7 @@ pub fn digest(scenario: &Scenario) -> String {
     let mut bare = scenario.clone();
     (bare.name, bare.description) = (String::new(), None);
     bare.references.clear();
-    let mut sum = Sum(Sha256::new());
+    let mut sum = DigestWriter(Sha256::new());
     let _ = sum.write_str(&bare.show());
     if let Network::Adhoc(adhoc) = &scenario.network
         && let Some(movement) = &adhoc.movement
@@ -27,9 +27,9 @@ pub fn digest(scenario: &Scenario) -> String {
 }
 
 /// A digest of text that never fails.
-struct Sum(Sha256);
+struct DigestWriter(Sha256);
 
-impl Write for Sum {
+impl Write for DigestWriter {
     fn write_str(&mut self, text: &str) -> fmt::Result {
         self.0.update(text.as_bytes());
         Ok(())

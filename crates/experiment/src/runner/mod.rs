@@ -10,12 +10,12 @@ mod samples;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use driftway_base::Duration;
-use driftway_sim::Watch;
+use driftway_sim::Observers;
 use driftway_sim::results::RunResult;
 
-pub use cache::{Cache, VARIABLE};
-pub use parallel::in_order;
-pub use record::{Job, Record};
+pub use cache::{CACHE_VARIABLE, RunCache};
+pub use parallel::parallel_map;
+pub use record::{Job, RunRecord};
 pub use samples::Samples;
 
 use crate::error::Error;
@@ -23,15 +23,15 @@ use crate::error::Error;
 /// How runs are performed: parallelism, cache and interruption.
 pub struct Runner<'a> {
     /// Number of threads.
-    pub jobs: usize,
+    pub threads: usize,
     /// Cache of runs; `None` disables it.
-    pub cache: Option<Cache>,
+    pub cache: Option<RunCache>,
     /// Repeats cached runs.
-    pub fresh: bool,
+    pub ignore_cache: bool,
     /// When set, no new run starts, and running ones are aborted.
     pub stop: &'a AtomicBool,
     /// Called after each completed run.
-    pub finished: &'a (dyn Fn() + Sync),
+    pub on_finished: &'a (dyn Fn() + Sync),
 }
 
 /// A run to perform.
@@ -51,15 +51,15 @@ impl Runner<'_> {
     /// # Errors
     ///
     /// The first run in that order that failed or could not be stored; or an interruption.
-    pub fn run(&self, tasks: &[Task<'_>]) -> Result<Vec<Record>, Error> {
-        self.each(tasks.len(), |index| {
+    pub fn run(&self, tasks: &[Task<'_>]) -> Result<Vec<RunRecord>, Error> {
+        self.run_each(tasks.len(), |index| {
             let Task { job, seed, step } = tasks[index];
-            if !self.fresh
+            if !self.ignore_cache
                 && let Some(record) = self.cache.as_ref().and_then(|of| of.get(job, seed, step))
             {
                 return Ok(Some(record));
             }
-            let made = job.record(seed, step, self.stop)?;
+            let made = job.run_recorded(seed, step, self.stop)?;
             if let (Some(cache), Some(record)) = (&self.cache, &made) {
                 cache.put(job, step, record)?;
             }
@@ -72,13 +72,13 @@ impl Runner<'_> {
     /// # Errors
     ///
     /// A bug in driftway.
-    pub fn watched(
+    pub fn run_watched(
         &self,
         job: &Job,
         seed: u64,
-        watch: Watch<'_>,
+        watch: Observers<'_>,
     ) -> Result<Option<RunResult>, Error> {
-        job.watched(seed, watch, self.stop)
+        job.run_watched(seed, watch, self.stop)
     }
 
     /// Calls `work` for each index below `count` in parallel; `None` from `work` means interrupted.
@@ -86,25 +86,25 @@ impl Runner<'_> {
     /// # Errors
     ///
     /// The first failure by index, or an interruption.
-    pub fn each<T: Send>(
+    pub fn run_each<T: Send>(
         &self,
         count: usize,
         work: impl Fn(usize) -> Result<Option<T>, Error> + Sync,
     ) -> Result<Vec<T>, Error> {
         let finished = AtomicU64::new(0);
-        let done = in_order(self.jobs, count, |index| {
+        let done = parallel_map(self.threads, count, |index| {
             if self.stop.load(Ordering::Relaxed) {
                 return Ok(None);
             }
             let done = work(index)?;
             if done.is_some() {
                 finished.fetch_add(1, Ordering::Relaxed);
-                (self.finished)();
+                (self.on_finished)();
             }
             Ok::<_, Error>(done)
         })?;
         let of = count as u64;
         let done: Option<Vec<T>> = done.into_iter().collect();
-        done.ok_or(Error::Stopped { finished: finished.load(Ordering::Relaxed), of })
+        done.ok_or(Error::Stopped { finished: finished.load(Ordering::Relaxed), total: of })
     }
 }

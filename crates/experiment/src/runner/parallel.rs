@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 /// # Errors
 ///
 /// The first failure by index.
-pub fn in_order<T: Send, E: Send>(
+pub fn parallel_map<T: Send, E: Send>(
     jobs: usize,
     count: usize,
     work: impl Fn(usize) -> Result<T, E> + Sync,
@@ -45,7 +45,7 @@ mod test {
     #[test]
     fn results_are_in_index_order() {
         for jobs in [1, 2, 7] {
-            let answers = in_order(jobs, 100, |index| Ok::<_, ()>(index * index)).unwrap();
+            let answers = parallel_map(jobs, 100, |index| Ok::<_, ()>(index * index)).unwrap();
             assert_eq!(answers, (0..100).map(|index| index * index).collect::<Vec<_>>());
         }
     }
@@ -54,7 +54,7 @@ mod test {
     fn the_first_failure_by_index_is_reported() {
         for jobs in [1, 2, 7] {
             let work = |index| if index % 10 == 9 { Err(index) } else { Ok(index) };
-            assert_eq!(in_order(jobs, 1000, work), Err(9));
+            assert_eq!(parallel_map(jobs, 1000, work), Err(9));
         }
     }
 }

@@ -7,7 +7,7 @@ use std::time::Duration as StdDuration;
 use driftway_base::{Duration, Instant};
 use driftway_scenario::Scenario;
 use driftway_sim::results::RunResult;
-use driftway_sim::{RunError, Simulation, Watch};
+use driftway_sim::{Observers, RunError, Simulation};
 use nix::time::{ClockId, clock_gettime};
 use serde::{Deserialize, Serialize};
 
@@ -39,12 +39,12 @@ impl Job {
 
     /// The command that runs it.
     pub fn command(&self) -> String {
-        command::run(&self.file, &self.set)
+        command::run_command(&self.file, &self.set)
     }
 
-    fn broken(&self, seed: u64, what: &dyn std::fmt::Display) -> Error {
+    fn bug(&self, seed: u64, what: &dyn std::fmt::Display) -> Error {
         let command = format!("{} --seed {seed}", self.command());
-        Error::Broken { what: what.to_string(), command }
+        Error::Bug { what: what.to_string(), command }
     }
 
     /// Performs a run with an observer; `None` if `stop` was set.
@@ -52,15 +52,15 @@ impl Job {
     /// # Errors
     ///
     /// A bug in driftway.
-    pub fn watched(
+    pub fn run_watched(
         &self,
         seed: u64,
-        watch: Watch<'_>,
+        watch: Observers<'_>,
         stop: &AtomicBool,
     ) -> Result<Option<RunResult>, Error> {
-        self.guarded(seed, || {
+        self.catch_failure(seed, || {
             let mut simulation = Simulation::new(&self.scenario, seed, watch)?;
-            if go_on(&mut simulation, Instant::FAR_FUTURE, stop)?.is_none() {
+            if advance(&mut simulation, Instant::FAR_FUTURE, stop)?.is_none() {
                 return Ok(None);
             }
             simulation.finish().map(Some)
@@ -72,30 +72,30 @@ impl Job {
     /// # Errors
     ///
     /// A bug in driftway.
-    pub fn record(
+    pub fn run_recorded(
         &self,
         seed: u64,
         step: Option<Duration>,
         stop: &AtomicBool,
-    ) -> Result<Option<Record>, Error> {
-        let before = cpu();
-        let made = self.guarded(seed, || {
+    ) -> Result<Option<RunRecord>, Error> {
+        let before = thread_cpu_time();
+        let made = self.catch_failure(seed, || {
             let mut simulation = Simulation::new(&self.scenario, seed, None)?;
             let mut samples = step.map(|_| Samples::default());
             let mut until = Instant::ZERO;
             loop {
                 until = step.map_or(Instant::FAR_FUTURE, |step| until + step);
-                let Some(more) = go_on(&mut simulation, until, stop)? else { return Ok(None) };
+                let Some(more) = advance(&mut simulation, until, stop)? else { return Ok(None) };
                 if let Some(samples) = &mut samples {
-                    samples.take(&mut simulation, &self.scenario);
+                    samples.record(&mut simulation, &self.scenario);
                 }
                 if !more {
                     return Ok(Some((simulation.finish()?, samples)));
                 }
             }
         })?;
-        let user_s = cpu().saturating_sub(before).as_secs_f64();
-        Ok(made.map(|(result, samples)| Record {
+        let user_s = thread_cpu_time().saturating_sub(before).as_secs_f64();
+        Ok(made.map(|(result, samples)| RunRecord {
             version: identity::VERSION.to_owned(),
             scenario: self.digest.clone(),
             seed,
@@ -106,32 +106,32 @@ impl Job {
     }
 
     /// Any failure of a run is a bug in driftway.
-    fn guarded<T>(
+    fn catch_failure<T>(
         &self,
         seed: u64,
         work: impl FnOnce() -> Result<T, RunError>,
     ) -> Result<T, Error> {
         match catch_unwind(AssertUnwindSafe(work)) {
             Ok(Ok(made)) => Ok(made),
-            Ok(Err(error)) => Err(self.broken(seed, &error)),
+            Ok(Err(error)) => Err(self.bug(seed, &error)),
             // The panic message is already on standard error.
-            Err(_) => Err(self.broken(seed, &"the run panicked")),
+            Err(_) => Err(self.bug(seed, &"the run panicked")),
         }
     }
 }
 
 /// Events between two checks of `stop`: some milliseconds.
-const PATIENCE: u64 = 1 << 12;
+const EVENTS_PER_STOP_CHECK: u64 = 1 << 12;
 
 /// Advances the simulation to `until`, or to the end if that is in the far future, and returns
 /// whether the run continues. `None` if it was interrupted.
-fn go_on(
+fn advance(
     simulation: &mut Simulation<'_>,
     until: Instant,
     stop: &AtomicBool,
 ) -> Result<Option<bool>, RunError> {
     for events in 0_u64.. {
-        if events.is_multiple_of(PATIENCE) && stop.load(Ordering::Relaxed) {
+        if events.is_multiple_of(EVENTS_PER_STOP_CHECK) && stop.load(Ordering::Relaxed) {
             break;
         }
         if until < Instant::FAR_FUTURE {
@@ -145,13 +145,13 @@ fn go_on(
 }
 
 /// CPU time of this thread; zero where that clock is not available.
-fn cpu() -> StdDuration {
+fn thread_cpu_time() -> StdDuration {
     clock_gettime(ClockId::CLOCK_THREAD_CPUTIME_ID).map_or(StdDuration::ZERO, StdDuration::from)
 }
 
 /// A completed run and its results.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Record {
+pub struct RunRecord {
     /// The version of driftway that performed it ([`identity::VERSION`]).
     pub version: String,
     /// The digest of its scenario ([`identity::digest`]).

@@ -1,7 +1,7 @@
 //! State of a run's flows at regular intervals.
 
 use driftway_scenario::Scenario;
-use driftway_sim::{FlowNow, SenderNow, Simulation};
+use driftway_sim::{FlowSnapshot, SenderSnapshot, Simulation};
 use serde::{Deserialize, Serialize};
 
 /// Columns of equal length; a row is one flow at one time. Rows are ordered by time, then by flow.
@@ -43,10 +43,10 @@ impl Samples {
     }
 
     /// Adds a row for the current state of each flow.
-    pub(super) fn take(&mut self, simulation: &mut Simulation<'_>, scenario: &Scenario) {
+    pub(super) fn record(&mut self, simulation: &mut Simulation<'_>, scenario: &Scenario) {
         let time_s = simulation.now().as_secs_f64();
         for (number, flow) in scenario.flows.iter().enumerate() {
-            let Some(FlowNow { delivered_bytes, sender, .. }) = simulation.flow(number) else {
+            let Some(FlowSnapshot { delivered_bytes, sender, .. }) = simulation.flow(number) else {
                 continue;
             };
             let (from, to) = (flow.from as usize, flow.to as usize);
@@ -54,13 +54,13 @@ impl Samples {
             self.time_s.push(time_s);
             self.flow.push(number as u32);
             self.delivered_bytes.push(delivered_bytes);
-            self.waiting.push(simulation.waiting(from) as u32);
+            self.waiting.push(simulation.queue_length(from) as u32);
             self.hops.push(route.map(|nodes| nodes.len() as u32 - 1));
-            self.sender(sender.as_ref());
+            self.record_sender(sender.as_ref());
         }
     }
 
-    fn sender(&mut self, sender: Option<&SenderNow>) {
+    fn record_sender(&mut self, sender: Option<&SenderSnapshot>) {
         self.segments_sent.push(sender.map(|of| of.stats.segments_sent));
         self.retransmissions.push(sender.map(|of| of.stats.retransmissions));
         self.timeouts.push(sender.map(|of| of.stats.timeouts));

@@ -2,13 +2,16 @@
 //! runs.
 
 use driftway_scenario::{
-    Application, Coordinate, Error, File, Flow, Scenario, Time, Transport, Unit, nearest, quantity,
+    Application, Coordinate, Error, Flow, Scenario, Time, TomlFile, Transport, Unit, nearest,
+    quantity,
 };
 use driftway_sim::network_metrics;
-use driftway_sim::results::METRICS;
+use driftway_sim::results::FLOW_METRICS;
 
-use super::format::{Against, Axis, Figure, Kernel, Measure, Of, Point, Settings, Study, Trace};
-use super::number::Setting;
+use super::format::{
+    Axis, Figure, FlowSelector, Kernel, Measure, Point, Settings, Study, TraceAxis, TraceView,
+};
+use super::number::SettingValue;
 use crate::words::list;
 
 /// Path to a value of the file, for a message.
@@ -18,23 +21,23 @@ macro_rules! keys {
 pub(super) use keys;
 
 /// More runs per point are assumed to be a mistake.
-const MOST_RUNS: u64 = 10_000;
+const MAX_RUNS: u64 = 10_000;
 
 /// Checks that names are unique, and known where they are used.
 ///
 /// # Errors
 ///
 /// The first error.
-pub fn names(file: &File, study: &Study) -> Result<(), Error> {
+pub fn check_names(file: &TomlFile, study: &Study) -> Result<(), Error> {
     if study.is_paper() && study.authors.is_empty() {
         return Err(file.error(&["authors"], "a paper needs at least one author in `authors`"));
     }
     // One run has no interval, so that no statement can be judged.
     let fewest = if study.statements.is_empty() { 1 } else { 2 };
     for (keys, runs) in [(&["runs"][..], study.runs), (&["quick", "runs"], study.quick.runs)] {
-        if !(fewest..=MOST_RUNS).contains(&runs) {
+        if !(fewest..=MAX_RUNS).contains(&runs) {
             let message =
-                format!("{runs} runs out of range {fewest}–{MOST_RUNS}\none run has no interval");
+                format!("{runs} runs out of range {fewest}–{MAX_RUNS}\none run has no interval");
             return Err(file.error(keys, &message));
         }
     }
@@ -49,7 +52,7 @@ pub fn names(file: &File, study: &Study) -> Result<(), Error> {
             return Err(error);
         }
     }
-    if study.first_seed.checked_add(MOST_RUNS).is_none() {
+    if study.first_seed.checked_add(MAX_RUNS).is_none() {
         return Err(file.error(&["first_seed"], "this is too large: further seeds would overflow"));
     }
     for (table, key, names) in [
@@ -58,10 +61,10 @@ pub fn names(file: &File, study: &Study) -> Result<(), Error> {
         ("figure", "id", figure_names(study)),
         ("reading", "name", study.readings.iter().map(|of| of.name.as_str()).collect()),
     ] {
-        for (number, name) in names.iter().enumerate() {
+        for (number, name) in check_names.iter().enumerate() {
             let wrong = if name.trim().is_empty() {
                 "this name is empty"
-            } else if names[..number].contains(name) {
+            } else if check_names[..number].contains(name) {
                 "duplicate name\nchoose another"
             } else {
                 continue;
@@ -70,38 +73,37 @@ pub fn names(file: &File, study: &Study) -> Result<(), Error> {
         }
     }
     for (number, arm) in study.arms.iter().enumerate() {
-        one_of(file, &keys!["arm", number, "group"], "group", &arm.group, &group_names(study))?;
+        find_name(file, &keys!["arm", number, "group"], "group", &arm.group, &group_names(study))?;
         if let Some(other) = &arm.against {
-            one_of(file, &keys!["arm", number, "against"], "arm", other, &arm_names(study))?;
+            find_name(file, &keys!["arm", number, "against"], "arm", other, &arm_names(study))?;
         }
     }
     for (number, reading) in study.readings.iter().enumerate() {
         for (role, arm) in &reading.arms {
             let keys = keys!["reading", number, "arms", role];
-            one_of(file, &keys, "arm", arm, &arm_names(study))?;
+            find_name(file, &keys, "arm", arm, &arm_names(study))?;
         }
     }
     for (number, figure) in study.quick.figures.iter().enumerate() {
         let keys = keys!["quick", "figures", number];
-        one_of(file, &keys, "figure", figure, &figure_names(study))?;
+        find_name(file, &keys, "figure", figure, &figure_names(study))?;
     }
-    study.kernel.as_ref().map_or(Ok(()), |kernel| of_kernel(file, study, kernel))
+    study.kernel.as_ref().map_or(Ok(()), |kernel| check_kernel(file, study, kernel))
 }
 
 /// Checks the names in `[kernel]`.
-fn of_kernel(file: &File, study: &Study, kernel: &Kernel) -> Result<(), Error> {
+fn check_kernel(file: &TomlFile, study: &Study, kernel: &Kernel) -> Result<(), Error> {
     for (keys, runs) in
         [(&["kernel", "runs"][..], kernel.runs), (&["kernel", "quick", "runs"], kernel.quick.runs)]
     {
-        if !(2..=MOST_RUNS).contains(&runs) {
-            let message =
-                format!("{runs} runs out of range 2–{MOST_RUNS}\none run has no interval");
+        if !(2..=MAX_RUNS).contains(&runs) {
+            let message = format!("{runs} runs out of range 2–{MAX_RUNS}\none run has no interval");
             return Err(file.error(keys, &message));
         }
     }
     for (key, arms) in [("arms", &kernel.arms), ("twins", &kernel.twins)] {
-        for (number, arm) in arms.iter().enumerate() {
-            one_of(file, &keys!["kernel", key, number], "arm", arm, &arm_names(study))?;
+        for (number, arm) in figure_arms.iter().enumerate() {
+            find_name(file, &keys!["kernel", key, number], "arm", arm, &arm_names(study))?;
         }
     }
     if kernel.twins.is_empty() {
@@ -110,9 +112,9 @@ fn of_kernel(file: &File, study: &Study, kernel: &Kernel) -> Result<(), Error> {
     }
     for (number, figure) in kernel.figures.iter().enumerate() {
         let keys = keys!["kernel", "figures", number];
-        let at = one_of(file, &keys, "figure", figure, &figure_names(study))?;
-        if study.figures[at].y.iter().all(|measure| measure.metric != COMPLETION) {
-            let message = format!("figure {figure} does not measure `{COMPLETION}`");
+        let at = find_name(file, &keys, "figure", figure, &figure_names(study))?;
+        if study.figures[at].y.iter().all(|measure| measure.metric != COMPLETION_METRIC) {
+            let message = format!("figure {figure} does not measure `{COMPLETION_METRIC}`");
             return Err(file.error(&keys, &message));
         }
     }
@@ -139,23 +141,23 @@ pub fn figure_names(study: &Study) -> Vec<&str> {
 /// # Errors
 ///
 /// It is unknown; the hint has the closest name.
-pub fn one_of<K: AsRef<str>>(
-    file: &File,
+pub fn find_name<K: AsRef<str>>(
+    file: &TomlFile,
     keys: &[K],
     what: &str,
     name: &str,
     names: &[&str],
 ) -> Result<usize, Error> {
-    names.iter().position(|known| *known == name).ok_or_else(|| {
-        let near = nearest(name, names.iter().copied());
+    check_names.iter().position(|known| *known == name).ok_or_else(|| {
+        let near = nearest(name, check_names.iter().copied());
         let near = near.map_or(String::new(), |near| format!("did you mean `{near}`? "));
-        let known = names.join(", ");
+        let known = check_names.join(", ");
         file.error(keys, &format!("there is no {what} `{name}`\n{near}available: {known}"))
     })
 }
 
 /// A position on an axis in base units.
-pub fn place(at: &Coordinate) -> Option<(f64, Unit)> {
+pub fn axis_position(at: &Coordinate) -> Option<(f64, Unit)> {
     match at {
         Coordinate::Number(number) => Some((*number, Unit::One)),
         Coordinate::Quantity(text) => quantity(text),
@@ -163,7 +165,7 @@ pub fn place(at: &Coordinate) -> Option<(f64, Unit)> {
 }
 
 /// A position as written in the file.
-pub fn written(at: &Coordinate) -> String {
+pub fn coordinate_text(at: &Coordinate) -> String {
     match at {
         Coordinate::Number(number) => number.to_string(),
         Coordinate::Quantity(text) => text.clone(),
@@ -175,17 +177,17 @@ pub fn written(at: &Coordinate) -> String {
 /// # Errors
 ///
 /// An unknown name.
-pub fn arms(file: &File, study: &Study, number: usize) -> Result<Vec<usize>, Error> {
+pub fn figure_arms(file: &TomlFile, study: &Study, number: usize) -> Result<Vec<usize>, Error> {
     let figure = &study.figures[number];
     let all = figure.arms.is_empty() && figure.groups.is_empty();
     let mut wanted = vec![all; study.arms.len()];
     for (at, name) in figure.arms.iter().enumerate() {
         let keys = keys!["figure", number, "arms", at];
-        wanted[one_of(file, &keys, "arm", name, &arm_names(study))?] = true;
+        wanted[find_name(file, &keys, "arm", name, &arm_names(study))?] = true;
     }
     for (at, name) in figure.groups.iter().enumerate() {
         let keys = keys!["figure", number, "groups", at];
-        one_of(file, &keys, "group", name, &group_names(study))?;
+        find_name(file, &keys, "group", name, &group_names(study))?;
         for (arm, wanted) in study.arms.iter().zip(&mut wanted) {
             *wanted |= arm.group == *name;
         }
@@ -194,29 +196,29 @@ pub fn arms(file: &File, study: &Study, number: usize) -> Result<Vec<usize>, Err
 }
 
 /// The overrides at each point of an axis, and the names of those points that have one.
-pub type Steps = Vec<(Coordinate, Settings, Option<String>)>;
+pub type AxisSteps = Vec<(Coordinate, Settings, Option<String>)>;
 
 /// Points of a figure's axis, and its unit.
 ///
 /// # Errors
 ///
 /// The axis is invalid.
-pub fn axis(file: &File, axis: &Axis, figure: usize) -> Result<(Steps, Unit), Error> {
-    let (by_key, by_points) = (!axis.key.0.is_empty(), !axis.points.is_empty());
-    if by_key == by_points || by_key == axis.values.is_empty() {
+pub fn axis_steps(file: &TomlFile, axis: &Axis, figure: usize) -> Result<(AxisSteps, Unit), Error> {
+    let (by_key, by_points) = (!axis_steps.key.0.is_empty(), !axis_steps.points.is_empty());
+    if by_key == by_points || by_key == axis_steps.values.is_empty() {
         let help = "an axis has either `key` and `values`, or `points`";
         let message = format!("invalid axis\n{help}");
         return Err(file.error(&keys!["figure", figure, "x"], &message));
     }
-    let steps: Steps = if by_key {
+    let steps: AxisSteps = if by_key {
         let set = |x: &Coordinate| {
-            let value = Setting(written(x));
-            axis.key.0.iter().map(move |key| (key.clone(), value.clone())).collect()
+            let value = SettingValue(coordinate_text(x));
+            axis_steps.key.0.iter().map(move |key| (key.clone(), value.clone())).collect()
         };
-        axis.values.iter().map(|x| (x.clone(), set(x), None)).collect()
+        axis_steps.values.iter().map(|x| (x.clone(), set(x), None)).collect()
     } else {
         let step = |point: &Point| (point.at.clone(), point.set.clone(), point.name.clone());
-        axis.points.iter().map(step).collect()
+        axis_steps.points.iter().map(step).collect()
     };
     let table = if by_key { "values" } else { "points" };
     let mut unit = None;
@@ -224,9 +226,9 @@ pub fn axis(file: &File, axis: &Axis, figure: usize) -> Result<(Steps, Unit), Er
     for (number, (x, ..)) in steps.iter().enumerate() {
         let wrong =
             |message: &str| Err(file.error(&keys!["figure", figure, "x", table, number], message));
-        let Some((value, of)) = place(x) else {
+        let Some((value, of)) = axis_position(x) else {
             let help = "a valid value is, for example, \"10 ms\" or 3";
-            return wrong(&format!("`{}` is not a quantity\n{help}", written(x)));
+            return wrong(&format!("`{}` is not a quantity\n{help}", coordinate_text(x)));
         };
         if *unit.get_or_insert(of) != of {
             return wrong("this value has a different unit than the first");
@@ -244,43 +246,41 @@ pub fn axis(file: &File, axis: &Axis, figure: usize) -> Result<(Steps, Unit), Er
 /// # Errors
 ///
 /// An unknown metric or arm, or a point outside the axis.
-pub fn measures(
-    file: &File,
+pub fn check_measures(
+    file: &TomlFile,
     figure: &Figure,
     number: usize,
     arms: &[&str],
     x: Unit,
 ) -> Result<(), Error> {
     if figure.y.is_empty() {
-        return Err(
-            file.error(&keys!["figure", number, "y"], "a figure needs at least one measure")
-        );
+        return Err(file.error(&keys!["figure", number, "y"], "a figure needs at least one measure"));
     }
-    let known = METRICS.iter().map(|(name, _)| (*name).to_owned()).chain(network_metrics());
+    let known = FLOW_METRICS.iter().map(|(name, _)| (*name).to_owned()).chain(network_metrics());
     let known: Vec<String> = known.collect();
     let known: Vec<&str> = known.iter().map(String::as_str).collect();
     for (at, measure) in figure.y.iter().enumerate() {
         let keys = keys!["figure", number, "y", at, "metric"];
-        one_of(file, &keys, "metric", &measure.metric, &known)?;
+        find_name(file, &keys, "metric", &measure.metric, &known)?;
         if figure.y[..at].iter().any(|other| other.metric == measure.metric) {
             return Err(file.error(&keys, "duplicate metric"));
         }
     }
     for (at, curve) in figure.paper.iter().enumerate() {
         let keys = |key: &str| keys!["figure", number, "paper", at, key];
-        one_of(file, &keys("arm"), "arm in this figure", &curve.arm, arms)?;
-        measure_of(file, figure, &keys("metric"), curve.metric.as_deref())?;
+        find_name(file, &keys("arm"), "arm in this figure", &curve.arm, figure_arms)?;
+        find_measure(file, figure, &keys("metric"), curve.metric.as_deref())?;
         for (point, (x_of, _)) in curve.points.iter().enumerate() {
-            if figure.x.is_some() && place(x_of).is_none_or(|(_, unit)| unit != x) {
+            if figure.x.is_some() && axis_position(x_of).is_none_or(|(_, unit)| unit != x) {
                 let keys = keys!["figure", number, "paper", at, "points", point];
-                let message = format!("`{}` is not a position on this axis", written(x_of));
+                let message = format!("`{}` is not a position on this axis", coordinate_text(x_of));
                 return Err(file.error(&keys, &message));
             }
         }
     }
     for (at, line) in figure.line.iter().enumerate() {
         let keys = keys!["figure", number, "line", at, "metric"];
-        measure_of(file, figure, &keys, line.metric.as_deref())?;
+        find_measure(file, figure, &keys, line.metric.as_deref())?;
     }
     Ok(())
 }
@@ -290,15 +290,15 @@ pub fn measures(
 /// # Errors
 ///
 /// The figure has no such measure.
-pub fn measure_of<K: AsRef<str>>(
-    file: &File,
+pub fn find_measure<K: AsRef<str>>(
+    file: &TomlFile,
     figure: &Figure,
     keys: &[K],
     metric: Option<&str>,
 ) -> Result<usize, Error> {
     let Some(metric) = metric else { return Ok(0) };
     let metrics: Vec<&str> = figure.y.iter().map(|y| y.metric.as_str()).collect();
-    one_of(file, keys, "metric in this figure", metric, &metrics)
+    find_name(file, keys, "metric in this figure", metric, &metrics)
 }
 
 /// Checks the trace of a figure.
@@ -306,24 +306,29 @@ pub fn measure_of<K: AsRef<str>>(
 /// # Errors
 ///
 /// The figure also has an axis, or the window is invalid.
-pub fn trace(file: &File, figure: &Figure, trace: &Trace, number: usize) -> Result<(), Error> {
+pub fn check_trace(
+    file: &TomlFile,
+    figure: &Figure,
+    trace: &TraceView,
+    number: usize,
+) -> Result<(), Error> {
     if figure.x.is_some() {
         let message = "a trace has one point\nremove `x`, and select the point with `set`";
         return Err(file.error(&keys!["figure", number, "x"], message));
     }
-    if trace.draw.is_empty() {
+    if check_trace.draw.is_empty() {
         let message = "no plots\nuse \"sequence\", \"cwnd\", \"rto\"";
         return Err(file.error(&keys!["figure", number, "trace", "draw"], message));
     }
-    let (unit, right) = match trace.against {
-        Against::Time => (Unit::Second, "a time such as \"16 s\""),
-        Against::Transmission => (Unit::One, "the number of a transmission, from 1"),
+    let (unit, right) = match check_trace.against {
+        TraceAxis::Time => (Unit::Second, "a time such as \"16 s\""),
+        TraceAxis::Transmission => (Unit::One, "the number of a transmission, from 1"),
     };
-    for (key, end) in [("from", &trace.from), ("to", &trace.to)] {
+    for (key, end) in [("from", &check_trace.from), ("to", &check_trace.to)] {
         if let Some(end) = end
-            && place(end).is_none_or(|(_, of)| of != unit)
+            && axis_position(end).is_none_or(|(_, of)| of != unit)
         {
-            let message = format!("`{}` is invalid here\nexpected {right}", written(end));
+            let message = format!("`{}` is invalid here\nexpected {right}", coordinate_text(end));
             return Err(file.error(&keys!["figure", number, "trace", key], &message));
         }
     }
@@ -332,17 +337,17 @@ pub fn trace(file: &File, figure: &Figure, trace: &Trace, number: usize) -> Resu
 
 /// Checks that the scenario has the flows that a figure measures, and that its metrics exist for
 /// them.
-pub fn fits(figure: &Figure, scenario: &Scenario) -> Result<(), (usize, String)> {
+pub fn check_flows(figure: &Figure, scenario: &Scenario) -> Result<(), (usize, String)> {
     for (number, measure) in figure.y.iter().enumerate() {
         let wrong = |what: String| Err((number, what));
         if network_metrics().any(|name| name == measure.metric) {
             continue;
         }
-        let flows = flows(measure, scenario);
-        if flows.is_empty() {
+        let flows = measured_flows(measure, scenario);
+        if measured_flows.is_empty() {
             let count = scenario.flows.len();
             return wrong(match measure.of {
-                Of::Flow(flow) => {
+                FlowSelector::Flow(flow) => {
                     format!("there is no flow {flow}: the scenario has {count}, numbered from 0")
                 }
                 _ => "the scenario has no flow".to_owned(),
@@ -350,12 +355,12 @@ pub fn fits(figure: &Figure, scenario: &Scenario) -> Result<(), (usize, String)>
         }
         let is_transfer =
             |flow: &usize| matches!(scenario.flows[*flow].application, Application::Transfer(_));
-        if measure.metric == COMPLETION && !flows.iter().all(is_transfer) {
-            let flows: Vec<String> = flows.iter().map(usize::to_string).collect();
+        if measure.metric == COMPLETION_METRIC && !measured_flows.iter().all(is_transfer) {
+            let flows: Vec<String> = measured_flows.iter().map(usize::to_string).collect();
             return wrong(format!("flow {} is not a transfer and never completes", list(&flows)));
         }
     }
-    let flow = figure.trace.as_ref().map_or(0, |trace| trace.flow);
+    let flow = figure.trace.as_ref().map_or(0, |trace| check_trace.flow);
     if flow >= scenario.flows.len() {
         return Err((0, format!("there is no flow {flow} to trace")));
     }
@@ -363,18 +368,20 @@ pub fn fits(figure: &Figure, scenario: &Scenario) -> Result<(), (usize, String)>
 }
 
 /// The metric that a run may not have, if a transfer does not complete.
-pub const COMPLETION: &str = "completion_s";
+pub const COMPLETION_METRIC: &str = "completion_s";
 
 /// Indices of the flows of a measure: the selected one, or else the TCP flows, or all if none uses
 /// TCP.
-pub fn flows(measure: &Measure, scenario: &Scenario) -> Vec<usize> {
+pub fn measured_flows(measure: &Measure, scenario: &Scenario) -> Vec<usize> {
     let flows = scenario.flows.iter().enumerate();
     match measure.of {
-        Of::Flow(number) => flows.map(|(at, _)| at).filter(|&at| at == number).collect(),
+        FlowSelector::Flow(number) => {
+            measured_flows.map(|(at, _)| at).filter(|&at| at == number).collect()
+        }
         _ => {
             let is_tcp = |flow: &Flow| flow.transport == Transport::Tcp;
             let any = scenario.flows.iter().any(is_tcp);
-            flows.filter(|(_, flow)| !any || is_tcp(flow)).map(|(at, _)| at).collect()
+            measured_flows.filter(|(_, flow)| !any || is_tcp(flow)).map(|(at, _)| at).collect()
         }
     }
 }

@@ -3,9 +3,9 @@
 use driftway_scenario::Unit;
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
-use super::select::Recorded;
-use super::statement::Counted;
-use super::statement::format::{Bound, Kind, Verdict};
+use super::select::RecordedVerdicts;
+use super::statement::CountedAs;
+use super::statement::format::{Bound, StatementKind, Verdict};
 
 /// All results. Names end with their units, as in `driftway run --json`.
 #[derive(Clone, Debug, serde::Serialize)]
@@ -25,7 +25,7 @@ pub struct Document {
     /// Not all runs, or not all points.
     pub reduced: bool,
     /// The recorded verdicts with which these results are compared.
-    pub recorded: Recorded,
+    pub recorded: RecordedVerdicts,
     /// One entry per figure and metric.
     pub figures: Vec<FigureResult>,
     /// The readings, the literal one first.
@@ -64,7 +64,7 @@ pub struct FigureResult {
     pub lines: Vec<LineResult>,
     /// Index of the figure in the file, and of its measure.
     #[serde(skip)]
-    pub at: (usize, usize),
+    pub index: (usize, usize),
 }
 
 /// Independent variable.
@@ -217,31 +217,34 @@ impl Count {
     }
 
     /// Number of all statements.
-    pub const fn all(&self) -> u64 {
+    pub const fn total(&self) -> u64 {
         self.agree + self.differ + self.not_run
     }
 }
 
 /// Counts `statements` by reading, in the order of the readings; those outside all readings come
 /// last.
-pub fn counts(readings: &[ReadingResult], statements: &[StatementResult]) -> Vec<Counts> {
+pub fn count_statements(readings: &[ReadingResult], statements: &[StatementResult]) -> Vec<Counts> {
     let readings = readings.iter().map(|reading| Some(reading.name.clone()));
     let counts = readings.chain([None]).map(|reading| {
         let mut counts = Counts { reading, ..Counts::default() };
-        for statement in statements.iter().filter(|of| of.reading == counts.reading) {
+        for statement in statements.iter().filter(|of| of.reading == count_statements.reading) {
             match statement.counted {
-                Counted::Number => counts.numbers.add(statement.verdict),
-                Counted::Order => counts.orders.add(statement.verdict),
-                Counted::Capped => counts.capped += u64::from(statement.verdict.is_some()),
-                Counted::Ours => counts.ours.add(statement.verdict),
+                CountedAs::Number => count_statements.numbers.add(statement.verdict),
+                CountedAs::Order => count_statements.orders.add(statement.verdict),
+                CountedAs::Capped => {
+                    count_statements.capped += u64::from(statement.verdict.is_some())
+                }
+                CountedAs::Ours => count_statements.ours.add(statement.verdict),
             }
         }
-        counts
+        count_statements
     });
     let any = |of: &Counts| {
-        of.reading.is_some() || of.capped + of.numbers.all() + of.orders.all() + of.ours.all() > 0
+        of.reading.is_some()
+            || of.capped + of.numbers.total() + of.orders.total() + of.ours.total() > 0
     };
-    counts.filter(any).collect()
+    count_statements.filter(any).collect()
 }
 
 /// Result of a statement.
@@ -256,9 +259,9 @@ pub struct StatementResult {
     /// The statement in words.
     pub says: String,
     /// A number in the prose, or an order, a trend, a band or a difference.
-    pub kind: Kind,
+    pub kind: StatementKind,
     /// Category in which it is counted.
-    pub counted: Counted,
+    pub counted: CountedAs,
     /// Reason why no aid could violate it; `null`: one could.
     pub capped: Option<String>,
     /// Its metric.
@@ -289,7 +292,7 @@ pub struct StatementResult {
     pub notes: Vec<String>,
     /// Index of the figure in the file, and of its measure.
     #[serde(skip)]
-    pub of: (usize, usize),
+    pub index: (usize, usize),
     /// Unit of `at`.
     #[serde(skip)]
     pub x_unit: &'static str,
@@ -341,7 +344,7 @@ impl Document {
     /// verdict.
     pub fn unexpected(&self) -> Vec<&StatementResult> {
         let differs = |s: &&StatementResult| {
-            s.counted != Counted::Capped && s.verdict.is_some_and(|found| found != s.expected)
+            s.counted != CountedAs::Capped && s.verdict.is_some_and(|found| found != s.expected)
         };
         self.statements.iter().filter(differs).collect()
     }

@@ -10,13 +10,13 @@ use std::collections::BTreeMap;
 use driftway_scenario::{Coordinate, Size, Time};
 use serde::Deserialize;
 
-use super::number::Setting;
+use super::number::SettingValue;
 use super::reference::Reference;
 use super::statement::format::{Reading, Statement};
 
 /// Scenario keys and their values, as with `--set KEY=VALUE`:
 /// `{ "flow.0.aid" = "atcp", "network.link.queue" = { packets = 50 } }`.
-pub type Settings = BTreeMap<String, Setting>;
+pub type Settings = BTreeMap<String, SettingValue>;
 
 /// The file.
 #[derive(Clone, Debug, Deserialize)]
@@ -61,7 +61,7 @@ pub struct Study {
     pub groups: Vec<Group>,
     /// Questions that the paper leaves open: `[[open]]`.
     #[serde(default)]
-    pub open: Vec<Open>,
+    pub open: Vec<OpenQuestion>,
     /// Arms, which are compared: `[[arm]]`. Default: the unchanged scenario.
     #[serde(default, rename = "arm")]
     pub arms: Vec<Arm>,
@@ -87,7 +87,7 @@ fn ten() -> u64 {
 
 impl Study {
     /// Fills in the defaults that depend on other keys.
-    pub fn write_out(&mut self) {
+    pub fn fill_defaults(&mut self) {
         if self.groups.is_empty() {
             self.groups.push(Group { name: String::new(), label: String::new() });
         }
@@ -208,7 +208,7 @@ pub struct Group {
 /// A question that the paper leaves open and a run must decide, `[[open]]`.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, expecting = "a table with the keys of an open reading")]
-pub struct Open {
+pub struct OpenQuestion {
     /// The question.
     pub what: String,
     /// The values that were tried.
@@ -275,12 +275,12 @@ pub struct Figure {
     pub y: Vec<Measure>,
     /// The paper's own values: `[[figure.paper]]`.
     #[serde(default)]
-    pub paper: Vec<Curve>,
+    pub paper: Vec<PaperCurve>,
     /// Horizontal lines: `[[figure.line]]`.
     #[serde(default)]
-    pub line: Vec<Line>,
+    pub line: Vec<ReferenceLine>,
     /// Plots of one run over time: `[figure.trace]`.
-    pub trace: Option<Trace>,
+    pub trace: Option<TraceView>,
     /// The reference with which `driftway validate` compares it: `[figure.reference]`.
     pub reference: Option<Reference>,
     /// Note for readers.
@@ -300,7 +300,7 @@ pub struct Axis {
     pub label: String,
     /// The keys that vary.
     #[serde(default)]
-    pub key: Names,
+    pub key: OneOrMany,
     /// Their values, in the order of the axis.
     #[serde(default)]
     pub values: Vec<Coordinate>,
@@ -311,7 +311,7 @@ pub struct Axis {
 
 /// One name or several.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Names(pub Vec<String>);
+pub struct OneOrMany(pub Vec<String>);
 
 /// A point of an axis.
 #[derive(Clone, Debug, Deserialize)]
@@ -342,13 +342,13 @@ pub struct Measure {
     pub label: String,
     /// The flows. Default: the first flow.
     #[serde(default)]
-    pub of: Of,
+    pub of: FlowSelector,
 }
 
 /// The flows of a measure: one by its index (`0`), or `"sum"`, `"mean"`, `"least"`, `"most"` of all
 /// TCP flows, or of all flows if none uses TCP.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Of {
+pub enum FlowSelector {
     /// The flow with this index, from 0.
     Flow(usize),
     /// The sum over flows.
@@ -364,7 +364,7 @@ pub enum Of {
 /// Values that the paper reports, `[[figure.paper]]`.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, expecting = "a table with the keys of a paper's curve")]
-pub struct Curve {
+pub struct PaperCurve {
     /// Label.
     pub label: String,
     /// The arm with which they are compared.
@@ -378,7 +378,7 @@ pub struct Curve {
 /// A value that belongs to no arm, such as a bound, `[[figure.line]]`.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, expecting = "a table with the keys of a line")]
-pub struct Line {
+pub struct ReferenceLine {
     /// Label.
     pub label: String,
     /// Value in the metric's base unit.
@@ -391,9 +391,9 @@ pub struct Line {
 /// statements about it, use the same number of runs as any other.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, expecting = "a table with the keys of a trace")]
-pub struct Trace {
+pub struct TraceView {
     /// Plots: `"sequence"`, `"cwnd"`, `"rto"`.
-    pub draw: Vec<Draw>,
+    pub draw: Vec<TracePlot>,
     /// Index of the flow. Default 0.
     #[serde(default)]
     pub flow: usize,
@@ -401,7 +401,7 @@ pub struct Trace {
     pub seed: Option<u64>,
     /// Horizontal axis: `"time"` or `"transmission"`. Default `"time"`.
     #[serde(default)]
-    pub against: Against,
+    pub against: TraceAxis,
     /// Start of the window shown: a time, or the number of a transmission. Default: the start.
     pub from: Option<Coordinate>,
     /// End of the window shown. Default: the end.
@@ -411,7 +411,7 @@ pub struct Trace {
 /// A plot of a trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Draw {
+pub enum TracePlot {
     /// Sequence numbers of the segments sent.
     Sequence,
     /// Congestion window.
@@ -423,7 +423,7 @@ pub enum Draw {
 /// Horizontal axis of a trace.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Against {
+pub enum TraceAxis {
     /// Time.
     #[default]
     Time,

@@ -5,10 +5,10 @@
 
 use driftway_scenario::{Scenario, Time};
 use driftway_sim::network_metric;
-use driftway_sim::results::{METRICS, RunResult};
+use driftway_sim::results::{FLOW_METRICS, RunResult};
 
-use super::check::{COMPLETION, flows};
-use super::format::{Measure, Of};
+use super::check::{COMPLETION_METRIC, measured_flows};
+use super::format::{FlowSelector, Measure};
 use super::statement::{Cell, Quantity};
 use crate::summary::estimate;
 
@@ -18,20 +18,21 @@ pub struct Sample {
     /// The value; `None`: the run has none.
     pub value: Option<f64>,
     /// The value is a lower bound: a transfer did not complete.
-    pub at_least: bool,
+    pub is_censored: bool,
 }
 
 /// Reads a measure from the results of a run.
-pub fn sample(measure: &Measure, scenario: &Scenario, run: &RunResult) -> Sample {
+pub fn read_sample(measure: &Measure, scenario: &Scenario, run: &RunResult) -> Sample {
     if let Some(value) = network_metric(&measure.metric, run) {
-        return Sample { value, at_least: false };
+        return Sample { value, is_censored: false };
     }
-    let reading = METRICS.iter().find(|(name, _)| *name == measure.metric).map(|(_, read)| read);
+    let reading =
+        FLOW_METRICS.iter().find(|(name, _)| *name == measure.metric).map(|(_, read)| read);
     let mut at_least = false;
-    let values = flows(measure, scenario).into_iter().filter_map(|flow| {
+    let values = measured_flows(measure, scenario).into_iter().filter_map(|flow| {
         let result = run.flows.get(flow)?;
         let value = reading.and_then(|read| read(result));
-        if value.is_none() && measure.metric == COMPLETION {
+        if value.is_none() && measure.metric == COMPLETION_METRIC {
             at_least = true;
             let Time(duration) = scenario.duration;
             return Some(duration.as_secs_f64() - result.start_s);
@@ -41,17 +42,17 @@ pub fn sample(measure: &Measure, scenario: &Scenario, run: &RunResult) -> Sample
     let values: Vec<f64> = values.collect();
     let value = match measure.of {
         _ if values.is_empty() => None,
-        Of::Flow(_) | Of::Sum => Some(values.iter().sum()),
-        Of::Mean => Some(values.iter().sum::<f64>() / values.len() as f64),
-        Of::Least => values.into_iter().reduce(f64::min),
-        Of::Most => values.into_iter().reduce(f64::max),
+        FlowSelector::Flow(_) | FlowSelector::Sum => Some(values.iter().sum()),
+        FlowSelector::Mean => Some(values.iter().sum::<f64>() / values.len() as f64),
+        FlowSelector::Least => values.into_iter().reduce(f64::min),
+        FlowSelector::Most => values.into_iter().reduce(f64::max),
     };
-    Sample { value, at_least }
+    Sample { value, is_censored: at_least }
 }
 
 /// Directions in which the true value may differ from the measured one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Open {
+pub struct Censoring {
     /// It may be greater.
     pub above: bool,
     /// It may be less.
@@ -60,7 +61,7 @@ pub struct Open {
 
 /// A mean, a ratio or a difference.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Measured {
+pub struct Measurement {
     /// The estimate.
     pub mean: f64,
     /// Its 90 % interval (Student's t); `None` for fewer than two runs.
@@ -70,12 +71,12 @@ pub struct Measured {
     /// Number of runs without a value.
     pub missing: u64,
     /// Directions in which it is only a bound.
-    pub open: Open,
+    pub censoring: Censoring,
 }
 
 /// Measures `quantity`; `read` returns the samples of a cell, one per seed and in the same order
 /// for all cells. `None`: no run has a value, or the denominator of a ratio is zero.
-pub fn measure(quantity: &Quantity, read: impl Fn(Cell) -> Vec<Sample>) -> Option<Measured> {
+pub fn measure(quantity: &Quantity, read: impl Fn(Cell) -> Vec<Sample>) -> Option<Measurement> {
     match quantity {
         Quantity::Mean(cell) => mean(&read(*cell)),
         Quantity::Ratio(above, below) => ratio(&read(*above), &read(*below)),
@@ -83,33 +84,33 @@ pub fn measure(quantity: &Quantity, read: impl Fn(Cell) -> Vec<Sample>) -> Optio
             let read = |cells: &[_]| cells.iter().map(|cell| read(*cell)).collect::<Vec<_>>();
             difference(&read(plus), &read(minus))
         }
-        Quantity::Ratios { higher, lower } => {
-            let of = |[above, below]: [Cell; 2]| ratios(&read(above), &read(below));
+        Quantity::RatioDifference { higher, lower } => {
+            let of = |[above, below]: [Cell; 2]| ratios_by_seed(&read(above), &read(below));
             let (higher, lower) = (vec![of(*higher)], vec![of(*lower)]);
             let measured = difference(&higher, &lower)?;
             // A bound in a denominator has the opposite direction: the direction is not determined.
-            let open = any_open(&higher) || any_open(&lower);
-            Some(Measured { open: Open { above: open, below: open }, ..measured })
+            let open = any_censored(&higher) || any_censored(&lower);
+            Some(Measurement { censoring: Censoring { above: open, below: open }, ..measured })
         }
     }
 }
 
 /// One ratio per seed; no value where the denominator is zero.
-fn ratios(above: &[Sample], below: &[Sample]) -> Vec<Sample> {
+fn ratios_by_seed(above: &[Sample], below: &[Sample]) -> Vec<Sample> {
     let ratio = |(a, b): (&Sample, &Sample)| Sample {
         value: a.value.zip(b.value).filter(|(_, b)| *b != 0.0).map(|(a, b)| a / b),
-        at_least: a.at_least || b.at_least,
+        is_censored: a.is_censored || b.is_censored,
     };
     above.iter().zip(below).map(ratio).collect()
 }
 
 /// The mean of samples.
-pub fn mean(samples: &[Sample]) -> Option<Measured> {
+pub fn mean(samples: &[Sample]) -> Option<Measurement> {
     difference(&[samples.to_vec()], &[])
 }
 
 /// The sum of `plus` minus the sum of `minus`, seed by seed.
-pub fn difference(plus: &[Vec<Sample>], minus: &[Vec<Sample>]) -> Option<Measured> {
+pub fn difference(plus: &[Vec<Sample>], minus: &[Vec<Sample>]) -> Option<Measurement> {
     let seeds = plus.iter().chain(minus).map(Vec::len).min()?;
     let sum = |cells: &[Vec<Sample>], seed: usize| -> Option<f64> {
         cells.iter().map(|samples| samples[seed].value).sum()
@@ -117,22 +118,22 @@ pub fn difference(plus: &[Vec<Sample>], minus: &[Vec<Sample>]) -> Option<Measure
     let paired = |seed: usize| Some(sum(plus, seed)? - sum(minus, seed)?);
     let values: Vec<f64> = (0..seeds).filter_map(paired).collect();
     let estimate = estimate(&values)?;
-    Some(Measured {
+    Some(Measurement {
         mean: estimate.mean,
         ci90: estimate.ci90,
         n: estimate.n,
         missing: (seeds - values.len()) as u64,
-        open: Open { above: any_open(plus), below: any_open(minus) },
+        censoring: Censoring { above: any_censored(plus), below: any_censored(minus) },
     })
 }
 
-fn any_open(cells: &[Vec<Sample>]) -> bool {
-    cells.iter().flatten().any(|sample| sample.at_least)
+fn any_censored(cells: &[Vec<Sample>]) -> bool {
+    cells.iter().flatten().any(|sample| read_sample.is_censored)
 }
 
 /// The ratio of two means. Its interval is that of the mean of a − r·b over the seeds, divided by
 /// the mean of b: both arms used the same seeds, so that common variation cancels.
-fn ratio(above: &[Sample], below: &[Sample]) -> Option<Measured> {
+fn ratio(above: &[Sample], below: &[Sample]) -> Option<Measurement> {
     let pairs: Vec<(f64, f64)> =
         above.iter().zip(below).filter_map(|(a, b)| Some((a.value?, b.value?))).collect();
     let (a, b): (Vec<f64>, Vec<f64>) = pairs.iter().copied().unzip();
@@ -146,13 +147,13 @@ fn ratio(above: &[Sample], below: &[Sample]) -> Option<Measured> {
         let half = (high - low) / 2.0 / b.abs();
         [ratio - half, ratio + half]
     });
-    let (of_above, of_below) = (any_open(&[above.to_vec()]), any_open(&[below.to_vec()]));
-    Some(Measured {
+    let (of_above, of_below) = (any_censored(&[above.to_vec()]), any_censored(&[below.to_vec()]));
+    Some(Measurement {
         mean: ratio,
         ci90,
         n: pairs.len() as u64,
         missing: (above.len().min(below.len()) - pairs.len()) as u64,
-        open: Open { above: of_above, below: of_below },
+        censoring: Censoring { above: of_above, below: of_below },
     })
 }
 
@@ -162,7 +163,7 @@ mod test {
     use driftway_sim::results::FlowResult;
 
     fn samples(values: &[f64]) -> Vec<Sample> {
-        values.iter().map(|&v| Sample { value: Some(v), at_least: false }).collect()
+        values.iter().map(|&v| Sample { value: Some(v), is_censored: false }).collect()
     }
 
     #[test]
@@ -172,7 +173,7 @@ mod test {
         let measured = difference(&[a], &[b]).unwrap();
         let [low, high] = measured.ci90.unwrap();
         assert!((measured.mean - 1.0).abs() < 1e-12 && low > 0.6 && high < 1.4, "{low} {high}");
-        assert_eq!((measured.n, measured.open), (3, Open::default()));
+        assert_eq!((measured.n, measured.censoring), (3, Censoring::default()));
     }
 
     #[test]
@@ -194,7 +195,8 @@ mod test {
     fn ratios_are_paired_by_seed() {
         let cells = [[20.0, 60.0], [10.0, 20.0], [30.0, 20.0], [20.0, 20.0]];
         let cell = |arm| Cell { figure: 0, measure: 0, arm, x: 0 };
-        let quantity = Quantity::Ratios { higher: [cell(0), cell(1)], lower: [cell(2), cell(3)] };
+        let quantity =
+            Quantity::RatioDifference { higher: [cell(0), cell(1)], lower: [cell(2), cell(3)] };
         let measured = measure(&quantity, |cell| samples(&cells[cell.arm])).unwrap();
         // 20/10 − 30/20 and 60/20 − 20/20
         assert_eq!((measured.mean, measured.n), (1.25, 2));
@@ -203,16 +205,16 @@ mod test {
     #[test]
     fn incomplete_transfers_censor_the_result() {
         let (done, mut late) = (samples(&[10.0, 12.0]), samples(&[20.0, 30.0]));
-        late[1].at_least = true;
-        let open = |above, below| Open { above, below };
-        assert_eq!(mean(&late).unwrap().open, open(true, false));
+        late[1].is_censored = true;
+        let open = |above, below| Censoring { above, below };
+        assert_eq!(mean(&late).unwrap().censoring, open(true, false));
         let diff = |plus: &[Sample], minus: &[Sample]| {
-            difference(&[plus.to_vec()], &[minus.to_vec()]).unwrap().open
+            difference(&[plus.to_vec()], &[minus.to_vec()]).unwrap().censoring
         };
         assert_eq!(diff(&late, &done), open(true, false));
         assert_eq!(diff(&done, &late), open(false, true));
         assert_eq!(diff(&late, &late), open(true, true));
-        assert_eq!(ratio(&done, &late).unwrap().open, open(false, true));
+        assert_eq!(ratio(&done, &late).unwrap().censoring, open(false, true));
     }
 
     #[test]
@@ -221,7 +223,7 @@ mod test {
         gap[1].value = None;
         let measured = difference(&[samples(&[2.0, 3.0, 4.0])], &[gap.clone()]).unwrap();
         assert_eq!((measured.mean, measured.n, measured.missing), (1.0, 2, 1));
-        gap.iter_mut().for_each(|sample| sample.value = None);
+        gap.iter_mut().for_each(|sample| read_sample.value = None);
         assert_eq!(mean(&gap), None);
     }
 
@@ -245,25 +247,37 @@ mod test {
         };
         let flows = vec![flow(Some(30.0), 2.0, 1), flow(None, 2.0, 3)];
         let drops = [("red".to_owned(), 4)].into();
-        let run = RunResult { flows, drops, ..RunResult::default() };
+        let run = RunResult { measured_flows, drops, ..RunResult::default() };
         let read = |metric: &str, of| {
             let measure = Measure { metric: metric.into(), label: String::new(), of };
-            sample(&measure, &scenario(), &run)
+            read_sample(&measure, &scenario(), &run)
         };
         for (of, value) in [
-            (Of::Flow(0), 1.0),
-            (Of::Flow(1), 3.0),
-            (Of::Sum, 4.0),
-            (Of::Mean, 2.0),
-            (Of::Least, 1.0),
-            (Of::Most, 3.0),
+            (FlowSelector::Flow(0), 1.0),
+            (FlowSelector::Flow(1), 3.0),
+            (FlowSelector::Sum, 4.0),
+            (FlowSelector::Mean, 2.0),
+            (FlowSelector::Least, 1.0),
+            (FlowSelector::Most, 3.0),
         ] {
-            assert_eq!(read("timeouts", of), Sample { value: Some(value), at_least: false });
+            assert_eq!(read("timeouts", of), Sample { value: Some(value), is_censored: false });
         }
         // The second had 98 s.
-        assert_eq!(read(COMPLETION, Of::Flow(0)), Sample { value: Some(30.0), at_least: false });
-        assert_eq!(read(COMPLETION, Of::Most), Sample { value: Some(98.0), at_least: true });
-        assert_eq!(read("rtt_s", Of::Flow(0)), Sample { value: None, at_least: false });
-        assert_eq!(read("drops", Of::Flow(0)), Sample { value: Some(4.0), at_least: false });
+        assert_eq!(
+            read(COMPLETION_METRIC, FlowSelector::Flow(0)),
+            Sample { value: Some(30.0), is_censored: false }
+        );
+        assert_eq!(
+            read(COMPLETION_METRIC, FlowSelector::Most),
+            Sample { value: Some(98.0), is_censored: true }
+        );
+        assert_eq!(
+            read("rtt_s", FlowSelector::Flow(0)),
+            Sample { value: None, is_censored: false }
+        );
+        assert_eq!(
+            read("drops", FlowSelector::Flow(0)),
+            Sample { value: Some(4.0), is_censored: false }
+        );
     }
 }

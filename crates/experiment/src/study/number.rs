@@ -5,11 +5,11 @@ use std::fmt;
 use driftway_scenario::{Unit, quantity};
 use serde::de::{self, Deserialize, Deserializer, SeqAccess, Visitor};
 
-use super::format::{Names, Of};
+use super::format::{FlowSelector, OneOrMany};
 
 /// A number of a paper, or a range.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Number {
+pub struct PaperNumber {
     /// Lower end, or the number itself. Percentages are divided by 100.
     pub low: f64,
     /// Upper end.
@@ -22,23 +22,23 @@ pub struct Number {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NumberUnit {
     /// Unit of a quantity.
-    Of(Unit),
+    Quantity(Unit),
     /// Per cent.
     Percent,
 }
 
-impl Number {
-    fn of(value: f64) -> Self {
+impl PaperNumber {
+    fn exact(value: f64) -> Self {
         Self { low: value, high: value, unit: None }
     }
 
     fn parse(text: &str) -> Option<Self> {
         if let Some(percent) = text.strip_suffix('%') {
             let value = percent.trim().parse::<f64>().ok().filter(|value| value.is_finite())?;
-            return Some(Self { unit: Some(NumberUnit::Percent), ..Self::of(value / 100.0) });
+            return Some(Self { unit: Some(NumberUnit::Percent), ..Self::exact(value / 100.0) });
         }
         let (value, unit) = quantity(text)?;
-        Some(Self { unit: Some(NumberUnit::Of(unit)), ..Self::of(value) })
+        Some(Self { unit: Some(NumberUnit::Quantity(unit)), ..Self::exact(value) })
     }
 
     /// Returns whether it is a percentage.
@@ -47,29 +47,29 @@ impl Number {
     }
 }
 
-impl<'de> Deserialize<'de> for Number {
+impl<'de> Deserialize<'de> for PaperNumber {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct Numbers;
         impl<'de> Visitor<'de> for Numbers {
-            type Value = Number;
+            type Value = PaperNumber;
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("a number such as 425, \"425 s\", \"33 %\", or a range such as [2, 3]")
             }
-            fn visit_u64<E>(self, number: u64) -> Result<Number, E> {
-                Ok(Number::of(number as f64))
+            fn visit_u64<E>(self, number: u64) -> Result<PaperNumber, E> {
+                Ok(PaperNumber::exact(number as f64))
             }
-            fn visit_i64<E>(self, number: i64) -> Result<Number, E> {
-                Ok(Number::of(number as f64))
+            fn visit_i64<E>(self, number: i64) -> Result<PaperNumber, E> {
+                Ok(PaperNumber::exact(number as f64))
             }
-            fn visit_f64<E>(self, number: f64) -> Result<Number, E> {
-                Ok(Number::of(number))
+            fn visit_f64<E>(self, number: f64) -> Result<PaperNumber, E> {
+                Ok(PaperNumber::exact(number))
             }
-            fn visit_str<E: de::Error>(self, text: &str) -> Result<Number, E> {
-                Number::parse(text)
+            fn visit_str<E: de::Error>(self, text: &str) -> Result<PaperNumber, E> {
+                PaperNumber::parse(text)
                     .ok_or_else(|| E::invalid_value(de::Unexpected::Str(text), &self))
             }
-            fn visit_seq<A: SeqAccess<'de>>(self, mut ends: A) -> Result<Number, A::Error> {
-                let mut end = |which: usize| -> Result<Number, A::Error> {
+            fn visit_seq<A: SeqAccess<'de>>(self, mut ends: A) -> Result<PaperNumber, A::Error> {
+                let mut end = |which: usize| -> Result<PaperNumber, A::Error> {
                     ends.next_element()?.ok_or_else(|| de::Error::invalid_length(which, &self))
                 };
                 let (low, high) = (end(0)?, end(1)?);
@@ -78,7 +78,7 @@ impl<'de> Deserialize<'de> for Number {
                         "a range has the smaller number first, and one unit",
                     ));
                 }
-                Ok(Number { high: high.high, ..low })
+                Ok(PaperNumber { high: high.high, ..low })
             }
         }
         deserializer.deserialize_any(Numbers)
@@ -87,9 +87,9 @@ impl<'de> Deserialize<'de> for Number {
 
 /// A value in the syntax of `--set KEY=VALUE`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Setting(pub String);
+pub struct SettingValue(pub String);
 
-impl<'de> Deserialize<'de> for Setting {
+impl<'de> Deserialize<'de> for SettingValue {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         Ok(match toml::Value::deserialize(deserializer)? {
             // A string is quoted only where it would otherwise be parsed as another type.
@@ -99,52 +99,52 @@ impl<'de> Deserialize<'de> for Setting {
     }
 }
 
-impl<'de> Deserialize<'de> for Names {
+impl<'de> Deserialize<'de> for OneOrMany {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct OneOrMore;
         impl<'de> Visitor<'de> for OneOrMore {
-            type Value = Names;
+            type Value = OneOrMany;
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("a name, or an array of names")
             }
-            fn visit_str<E>(self, name: &str) -> Result<Names, E> {
-                Ok(Names(vec![name.to_owned()]))
+            fn visit_str<E>(self, name: &str) -> Result<OneOrMany, E> {
+                Ok(OneOrMany(vec![name.to_owned()]))
             }
-            fn visit_seq<A: SeqAccess<'de>>(self, mut names: A) -> Result<Names, A::Error> {
+            fn visit_seq<A: SeqAccess<'de>>(self, mut names: A) -> Result<OneOrMany, A::Error> {
                 let mut all = Vec::new();
                 while let Some(name) = names.next_element()? {
                     all.push(name);
                 }
-                Ok(Names(all))
+                Ok(OneOrMany(all))
             }
         }
         deserializer.deserialize_any(OneOrMore)
     }
 }
 
-impl Default for Of {
+impl Default for FlowSelector {
     fn default() -> Self {
         Self::Flow(0)
     }
 }
 
-impl<'de> Deserialize<'de> for Of {
+impl<'de> Deserialize<'de> for FlowSelector {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct Whose;
         impl Visitor<'_> for Whose {
-            type Value = Of;
+            type Value = FlowSelector;
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("a flow's number such as 0, or \"sum\", \"mean\", \"least\", \"most\"")
             }
-            fn visit_u64<E>(self, flow: u64) -> Result<Of, E> {
-                Ok(Of::Flow(usize::try_from(flow).unwrap_or(usize::MAX)))
+            fn visit_u64<E>(self, flow: u64) -> Result<FlowSelector, E> {
+                Ok(FlowSelector::Flow(usize::try_from(flow).unwrap_or(usize::MAX)))
             }
-            fn visit_str<E: de::Error>(self, word: &str) -> Result<Of, E> {
+            fn visit_str<E: de::Error>(self, word: &str) -> Result<FlowSelector, E> {
                 match word {
-                    "sum" => Ok(Of::Sum),
-                    "mean" => Ok(Of::Mean),
-                    "least" => Ok(Of::Least),
-                    "most" => Ok(Of::Most),
+                    "sum" => Ok(FlowSelector::Sum),
+                    "mean" => Ok(FlowSelector::Mean),
+                    "least" => Ok(FlowSelector::Least),
+                    "most" => Ok(FlowSelector::Most),
                     _ => Err(E::invalid_value(de::Unexpected::Str(word), &self)),
                 }
             }
@@ -160,13 +160,13 @@ mod test {
     #[derive(Debug, serde::Deserialize)]
     struct Example {
         #[serde(default)]
-        number: Vec<Number>,
+        number: Vec<PaperNumber>,
         #[serde(default)]
-        set: Vec<Setting>,
+        set: Vec<SettingValue>,
     }
 
     fn read(text: &str) -> Result<Example, driftway_scenario::Error> {
-        driftway_scenario::File::parse("a.toml", text.to_owned())?.read()
+        driftway_scenario::TomlFile::parse("a.toml", text.to_owned())?.read()
     }
 
     #[test]
@@ -187,7 +187,7 @@ mod test {
                 (0.1, 0.2)
             ]
         );
-        let percent: Vec<_> = numbers.iter().map(Number::is_percent).collect();
+        let percent: Vec<_> = numbers.iter().map(PaperNumber::is_percent).collect();
         assert_eq!(percent, [false, false, false, false, true, false, true]);
     }
 

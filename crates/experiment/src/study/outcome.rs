@@ -1,21 +1,21 @@
 //! Conversion of runs to figures and verdicts.
 
-use super::check::place;
+use super::check::axis_position;
 use super::document::{
     ArmResult, Arms, CurveResult, DifferenceResult, Document, FigureResult, LineResult, OpenResult,
-    PointResult, ReadingResult, StatementResult, Timing, XAxis, YAxis, counts, unit_name,
+    PointResult, ReadingResult, StatementResult, Timing, XAxis, YAxis, count_statements, unit_name,
 };
 use super::format::Measure;
-use super::measure::{self, Sample, mean, sample};
+use super::measure::{self, Sample, mean, read_sample};
 use super::plan::Plan;
 use super::results::Results;
-use super::select::{Recorded, Selection};
+use super::select::{RecordedVerdicts, Selection};
 use super::statement::format::{Peak, Verdict};
-use super::statement::{Case, Cell, Planned, unit_of};
-use super::verdict::{Said, strain, verdict};
+use super::statement::{Case, Cell, PlannedStatement, metric_unit};
+use super::verdict::{Claim, distance, verdict};
 
 /// The results of the runs of a study.
-pub struct Outcome<'a> {
+pub struct StudyOutcome<'a> {
     /// The plan.
     pub plan: &'a Plan,
     /// The part that was run.
@@ -24,14 +24,14 @@ pub struct Outcome<'a> {
     pub results: &'a Results,
 }
 
-impl Outcome<'_> {
+impl StudyOutcome<'_> {
     /// The samples of a cell, one per seed.
     pub fn samples(&self, cell: Cell) -> Vec<Sample> {
         let job = self.plan.figures[cell.figure].jobs[cell.arm][cell.x];
         let scenario = &self.plan.jobs[job].scenario;
         let measure = &self.plan.study.figures[cell.figure].y[cell.measure];
         let runs = self.results.results[job].iter();
-        runs.map(|run| sample(measure, scenario, run)).collect()
+        runs.map(|run| read_sample(measure, scenario, run)).collect()
     }
 
     /// The document with all results and `timing`.
@@ -62,7 +62,7 @@ impl Outcome<'_> {
             reduced: self.selection.reduced,
             recorded: self.selection.recorded,
             figures: measures.map(|(f, y)| self.figure(f, y)).collect(),
-            counts: counts(&readings, &statements),
+            counts: count_statements(&readings, &statements),
             readings,
             statements,
             open: open.collect(),
@@ -86,13 +86,13 @@ impl Outcome<'_> {
         let arms = planned.arms.iter().enumerate().map(|(row, &arm)| {
             let point = |&x: &usize| {
                 let samples = self.samples(Cell { figure: number, measure: y, arm: row, x });
-                let late = samples.iter().filter(|sample| sample.at_least).count();
-                point(planned.xs[x].value, mean(&samples), late)
+                let late = samples.iter().filter(|sample| read_sample.is_censored).count();
+                point_result(planned.points[x].value, mean(&samples), late)
             };
             ArmResult {
                 arm,
                 name: self.plan.study.arms[arm].name.clone(),
-                points: points.iter().map(point).collect(),
+                points: points.iter().map(point_result).collect(),
             }
         });
         let curves = figure.paper.iter().filter(|curve| this(&curve.metric));
@@ -107,14 +107,14 @@ impl Outcome<'_> {
                 unit: unit_name(planned.unit),
                 names: points
                     .iter()
-                    .map(|&x| &planned.xs[x])
+                    .map(|&x| &planned.points[x])
                     .filter_map(|x| Some((x.value?, x.name.clone()?)))
                     .collect(),
             }),
             y: YAxis {
                 metric: metric.clone(),
                 label: label.clone(),
-                unit: unit_name(unit_of(metric)),
+                unit: unit_name(metric_unit(metric)),
             },
             arms: Arms(arms.collect()),
             differences: self.differences(number, y),
@@ -125,14 +125,14 @@ impl Outcome<'_> {
                     points: curve
                         .points
                         .iter()
-                        .filter_map(|(x, y)| Some((place(x)?.0, *y)))
+                        .filter_map(|(x, y)| Some((axis_position(x)?.0, *y)))
                         .collect(),
                 })
                 .collect(),
             lines: lines
                 .map(|line| LineResult { label: line.label.clone(), value: line.value })
                 .collect(),
-            at: (number, y),
+            index: (number, y),
         }
     }
 
@@ -149,24 +149,24 @@ impl Outcome<'_> {
                 let point = |&x: &usize| {
                     let read = |arm| self.samples(Cell { figure: number, measure: y, arm, x });
                     let (of, less) = (read(row), read(other));
-                    let late = of.iter().zip(&less).filter(|(a, b)| a.at_least || b.at_least);
+                    let late = of.iter().zip(&less).filter(|(a, b)| a.is_censored || b.is_censored);
                     let late = late.count();
-                    point(planned.xs[x].value, measure::difference(&[of], &[less]), late)
+                    point_result(planned.points[x].value, measure::difference(&[of], &[less]), late)
                 };
                 DifferenceResult {
                     arm: arm.clone(),
                     against: against.clone(),
-                    points: self.selection.points[number].iter().map(point).collect(),
+                    points: self.selection.points[number].iter().map(point_result).collect(),
                 }
             })
             .collect()
     }
 
-    fn statement(&self, planned: &Planned) -> StatementResult {
+    fn statement(&self, planned: &PlannedStatement) -> StatementResult {
         let study = &self.plan.study;
         let statement = &study.statements[planned.statement];
         let (figure, y) = (planned.figure, planned.measure);
-        let said = Said::of(statement);
+        let said = Claim::from_statement(statement);
         let metric = &study.figures[figure].y[y].metric;
         let mut result = StatementResult {
             id: planned.id.clone(),
@@ -185,11 +185,11 @@ impl Outcome<'_> {
             n: 0,
             at: None,
             verdict: None,
-            expected: self.expected(planned),
+            expected: self.expected_verdict(planned),
             because: None,
             shown_by: None,
             notes: Vec::new(),
-            of: (figure, y),
+            index: (figure, y),
             x_unit: unit_name(self.plan.figures[figure].unit),
             is_ratio: statement.ratio.is_some()
                 || statement.growth.as_ref().is_some_and(|growth| growth.relative)
@@ -230,7 +230,8 @@ impl Outcome<'_> {
             })
             .collect();
         if let Some(peak) = statement.ratio.as_ref().and_then(|ratio| ratio.peak) {
-            let mean = |of: &Option<measure::Measured>| of.as_ref().map(|measured| measured.mean);
+            let mean =
+                |of: &Option<measure::Measurement>| of.as_ref().map(|measured| measured.mean);
             let means = measured.iter().filter_map(|(_, measured, _)| mean(measured));
             let end = match peak {
                 Peak::Highest => means.fold(f64::NEG_INFINITY, f64::max),
@@ -246,15 +247,15 @@ impl Outcome<'_> {
                 Some(Some(Verdict::Differs)) => 1,
                 Some(Some(Verdict::Agrees)) => 0,
             };
-            let strain = |m: &Option<_>| m.as_ref().map_or(0.0, |m| strain(&said, m));
-            rank(va).cmp(&rank(vb)).then(strain(a).total_cmp(&strain(b)))
+            let strain = |m: &Option<_>| m.as_ref().map_or(0.0, |m| distance(&said, m));
+            rank(va).cmp(&rank(vb)).then(distance(a).total_cmp(&distance(b)))
         });
         let Some((case, Some(worst), found)) = worst else {
             result.verdict = Some(Verdict::Differs);
             result.notes.push(format!("no run has a {metric}"));
             return result;
         };
-        let axis = &self.plan.figures[figure].xs;
+        let axis = &self.plan.figures[figure].points;
         result.at = case.x.and_then(|x| axis[x].value);
         result.measured = Some(worst.mean);
         result.ci90 = worst.ci90;
@@ -269,14 +270,14 @@ impl Outcome<'_> {
             let seeds = self.selection.seeds.len();
             result.notes.push(format!("{} of {seeds} runs have no {metric}", worst.missing));
         }
-        let open = match (worst.open.above, worst.open.below) {
+        let open = match (worst.censoring.above, worst.censoring.below) {
             (false, false) => None,
             (true, false) => Some("a lower bound"),
             (false, true) => Some("an upper bound"),
             (true, true) => Some("bounded on neither side"),
         };
         if let Some(open) = open {
-            result.notes.push(self.incomplete(&case.quantity.cells()) + ": " + open);
+            result.notes.push(self.incomplete_note(&case.quantity.cells()) + ": " + open);
         }
         if result.verdict == Some(Verdict::Differs)
             && let Some(differs) = planned.differs.map(|number| &statement.differs[number])
@@ -290,8 +291,8 @@ impl Outcome<'_> {
     }
 
     /// The verdict recorded for these runs.
-    fn expected(&self, planned: &Planned) -> Verdict {
-        let otherwise = self.selection.recorded == Recorded::Quick
+    fn expected_verdict(&self, planned: &PlannedStatement) -> Verdict {
+        let otherwise = self.selection.recorded == RecordedVerdicts::Quick
             && self.plan.study.quick.otherwise.contains(&planned.id);
         match (planned.expected, otherwise) {
             (Verdict::Agrees, false) | (Verdict::Differs, true) => Verdict::Agrees,
@@ -300,13 +301,13 @@ impl Outcome<'_> {
     }
 
     /// The arms that did not complete, with their counts.
-    fn incomplete(&self, cells: &[Cell]) -> String {
+    fn incomplete_note(&self, cells: &[Cell]) -> String {
         let seeds = self.selection.seeds.len();
         let parts: Vec<String> = cells
             .iter()
             .filter_map(|&cell| {
                 let samples = self.samples(cell);
-                let late = samples.iter().filter(|sample| sample.at_least).count();
+                let late = samples.iter().filter(|sample| read_sample.is_censored).count();
                 let arm = self.plan.figures[cell.figure].arms[cell.arm];
                 let name = &self.plan.study.arms[arm].name;
                 (late > 0).then(|| format!("{late} of {seeds} transfers of {name}"))
@@ -317,9 +318,9 @@ impl Outcome<'_> {
 }
 
 /// A point of an arm, or of a difference.
-pub fn point(
+pub fn point_result(
     x: Option<f64>,
-    measured: Option<measure::Measured>,
+    measured: Option<measure::Measurement>,
     incomplete: usize,
 ) -> PointResult {
     PointResult {

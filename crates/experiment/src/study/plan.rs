@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use driftway_scenario::{Coordinate, Error as Wrong, File, Mobility, Network, Scenario, Unit};
+use driftway_scenario::{Coordinate, Error as Wrong, Mobility, Network, Scenario, TomlFile, Unit};
 
 use super::check::{self, keys};
-use super::find::Source;
 use super::format::{Figure, Settings, Study};
 use super::reference;
-use super::statement::{self, Planned};
+use super::source::Source;
+use super::statement::{self, PlannedStatement};
 use crate::error::Error;
 use crate::runner::Job;
 
@@ -27,7 +27,7 @@ pub struct Plan {
     /// One entry per figure of the file.
     pub figures: Vec<PlannedFigure>,
     /// One entry per statement of the file, figure and reading.
-    pub statements: Vec<Planned>,
+    pub statements: Vec<PlannedStatement>,
 }
 
 impl Plan {
@@ -55,7 +55,7 @@ pub struct PlannedFigure {
     /// Indices of its arms in the study.
     pub arms: Vec<usize>,
     /// The points of its axis; one without a position if there is no axis.
-    pub xs: Vec<X>,
+    pub points: Vec<AxisPoint>,
     /// Unit of the axis.
     pub unit: Unit,
     /// Index of the job, by arm and point.
@@ -64,15 +64,15 @@ pub struct PlannedFigure {
 
 impl PlannedFigure {
     /// Index of the point at `value`, in base units.
-    pub fn at(&self, value: f64) -> Option<usize> {
+    pub fn point_at(&self, value: f64) -> Option<usize> {
         let here = |x: &Option<f64>| x.is_some_and(|x| (x - value).abs() <= 1e-9 * value.abs());
-        self.xs.iter().position(|x| here(&x.value))
+        self.points.iter().position(|x| here(&x.value))
     }
 }
 
 /// A point of an axis.
 #[derive(Clone, Debug, PartialEq)]
-pub struct X {
+pub struct AxisPoint {
     /// Position in base units; `None` without an axis.
     pub value: Option<f64>,
     /// Position as written in the file.
@@ -81,7 +81,7 @@ pub struct X {
     pub name: Option<String>,
 }
 
-impl X {
+impl AxisPoint {
     /// Label for readers.
     pub fn title(&self) -> &str {
         self.name.as_ref().unwrap_or(&self.text)
@@ -94,9 +94,9 @@ impl X {
 ///
 /// The first error and its location.
 pub fn plan(source: Source) -> Result<Plan, Error> {
-    let file = source.study()?;
+    let file = source.parse_study()?;
     let mut study: Study = file.read()?;
-    study.write_out();
+    study.fill_defaults();
     replan(source, study)
 }
 
@@ -106,14 +106,14 @@ pub fn plan(source: Source) -> Result<Plan, Error> {
 ///
 /// The first error and its location in the file.
 pub fn replan(source: Source, study: Study) -> Result<Plan, Error> {
-    let file = source.study()?;
-    check::names(&file, &study)?;
+    let file = source.parse_study()?;
+    check::check_names(&file, &study)?;
     let mut planner = Planner {
         source: &source,
         file: &file,
         study: &study,
         jobs: Vec::new(),
-        known: BTreeMap::new(),
+        job_numbers: BTreeMap::new(),
         texts: BTreeMap::new(),
     };
     let numbers = 0..study.figures.len();
@@ -126,11 +126,11 @@ pub fn replan(source: Source, study: Study) -> Result<Plan, Error> {
 
 struct Planner<'a> {
     source: &'a Source,
-    file: &'a File,
+    file: &'a TomlFile,
     study: &'a Study,
     jobs: Vec<Job>,
     /// Jobs by their scenario's digest and first seed.
-    known: BTreeMap<(String, Option<u64>), usize>,
+    job_numbers: BTreeMap<(String, Option<u64>), usize>,
     /// Scenario files by name.
     texts: BTreeMap<String, String>,
 }
@@ -139,16 +139,16 @@ impl Planner<'_> {
     fn figure(&mut self, number: usize) -> Result<PlannedFigure, Error> {
         let (file, study) = (self.file, self.study);
         let figure = &study.figures[number];
-        let arms = check::arms(file, study, number)?;
+        let arms = check::figure_arms(file, study, number)?;
         let (steps, unit) = match &figure.x {
-            Some(axis) => check::axis(file, axis, number)?,
+            Some(axis) => check::axis_steps(file, axis, number)?,
             None => (vec![(Coordinate::Number(0.0), Settings::new(), None)], Unit::One),
         };
         reference::check(file, figure, number, arms.len())?;
         let names: Vec<&str> = arms.iter().map(|&arm| study.arms[arm].name.as_str()).collect();
-        check::measures(file, figure, number, &names, unit)?;
+        check::check_measures(file, figure, number, &names, unit)?;
         if let Some(trace) = &figure.trace {
-            check::trace(file, figure, trace, number)?;
+            check::check_trace(file, figure, trace, number)?;
         }
         let mut jobs = Vec::with_capacity(arms.len());
         for &arm in &arms {
@@ -156,12 +156,12 @@ impl Planner<'_> {
             jobs.push(row.collect::<Result<Vec<_>, _>>()?);
         }
         let on_axis = figure.x.is_some();
-        let xs = steps.iter().map(|(x, _, name)| X {
-            value: check::place(x).map(|(value, _)| value).filter(|_| on_axis),
-            text: if on_axis { check::written(x) } else { String::new() },
+        let xs = steps.iter().map(|(x, _, name)| AxisPoint {
+            value: check::axis_position(x).map(|(value, _)| value).filter(|_| on_axis),
+            text: if on_axis { check::coordinate_text(x) } else { String::new() },
             name: name.clone(),
         });
-        Ok(PlannedFigure { arms, xs: xs.collect(), unit, jobs })
+        Ok(PlannedFigure { arms, points: xs.collect(), unit, jobs })
     }
 
     /// The job of one arm at one point; jobs with the same scenario are shared.
@@ -179,7 +179,7 @@ impl Planner<'_> {
             .flatten()
             .map(|(key, value)| (key.clone(), value.0.clone()))
             .collect();
-        let place = self.source.place(name);
+        let place = self.source.display_path(name);
         let text = match self.texts.get(name) {
             Some(text) => text,
             None => {
@@ -188,18 +188,18 @@ impl Planner<'_> {
             }
         };
         let scenario = Scenario::parse(&place, text, &set).map_err(|error| {
-            let error = self.placed(&error, figure, arm, step);
+            let error = self.relocate(&error, figure, arm, step);
             let of = format!("figure {}, arm {}", of_figure.id, of_arm.name);
-            Error::File { error: Box::new(error), of: Some(of) }
+            Error::File { error: Box::new(error), context: Some(of) }
         })?;
-        check::fits(of_figure, &scenario).map_err(|(measure, what)| {
+        check::check_flows(of_figure, &scenario).map_err(|(measure, what)| {
             let error = self.file.error(&keys!["figure", figure, "y", measure], &what);
-            Error::File { error: Box::new(error), of: Some(place.clone()) }
+            Error::File { error: Box::new(error), context: Some(place.clone()) }
         })?;
         let next = self.jobs.len();
         let first_seed = of_figure.first_seed;
-        let job = Job { first_seed, ..Job::new(scenario, self.source.named(name), set) };
-        let number = *self.known.entry((job.digest.clone(), first_seed)).or_insert(next);
+        let job = Job { first_seed, ..Job::new(scenario, self.source.command_path(name), set) };
+        let number = *self.job_numbers.entry((job.digest.clone(), first_seed)).or_insert(next);
         if number == next {
             self.jobs.push(job);
         }
@@ -216,16 +216,16 @@ impl Planner<'_> {
             let message = "the scenarios of a paper are in the directory of its paper.toml\nuse the file name only";
             return Err(self.file.error(&keys, message).into());
         }
-        self.source.read(name).map_err(|error| {
+        self.source.read_file(name).map_err(|error| {
             if error.is_input() { self.file.error(&keys, &error.to_string()).into() } else { error }
         })
     }
 
     /// Relocates an error in an override to the paper's file, at the override that takes
     /// precedence.
-    fn placed(&self, error: &Wrong, figure: usize, arm: usize, step: usize) -> Wrong {
-        let Some(key) = error.place().strip_prefix("--set ") else { return error.clone() };
-        if self.source.is_given() {
+    fn relocate(&self, error: &Wrong, figure: usize, arm: usize, step: usize) -> Wrong {
+        let Some(key) = error.location().strip_prefix("--set ") else { return error.clone() };
+        if self.source.is_from_text() {
             return error.clone();
         }
         let message = match error.help() {

@@ -4,8 +4,8 @@
 use driftway_scenario::{Scenario, nearest};
 
 use super::check::figure_names;
-use super::find::Source;
 use super::plan::{Plan, plan};
+use super::source::Source;
 use crate::error::Error;
 
 /// Separator between a paper's name and a point.
@@ -27,7 +27,7 @@ pub fn scenario(paper: &str, named: &str, set: &[(String, String)]) -> Result<Sc
     let job = &plan.jobs[job];
     let file = job.file.rsplit('/').next().unwrap_or(&job.file);
     let all: Vec<_> = job.set.iter().chain(set).cloned().collect();
-    Ok(Scenario::parse(&plan.source.place(file), &plan.source.read(file)?, &all)?)
+    Ok(Scenario::parse(&plan.source.display_path(file), &plan.source.read_file(file)?, &all)?)
 }
 
 /// Index of the point's job.
@@ -38,7 +38,7 @@ fn find(plan: &Plan, named: &str) -> Result<usize, Error> {
     let planned = &plan.figures[figure];
     let arms: Vec<&str> = planned.arms.iter().map(|&arm| study.arms[arm].name.as_str()).collect();
     let arm = choose("arm", parts.next(), &arms, plan)?;
-    let titles: Vec<&str> = planned.xs.iter().map(super::plan::X::title).collect();
+    let titles: Vec<&str> = planned.points.iter().map(super::plan::AxisPoint::title).collect();
     let point = match (parts.next(), &titles[..]) {
         (None, [_]) => 0,
         (point, titles) => choose("point", point, titles, plan)?,
@@ -51,17 +51,17 @@ fn choose(what: &str, name: Option<&str>, names: &[&str], plan: &Plan) -> Result
     let plain = |name: &str| name.replace(' ', "");
     let Some(name) = name.filter(|name| !name.is_empty()) else {
         let message = format!("{}: specify the {what} of the scenario", plan.source.name);
-        return Err(Error::refused_with(message, known(names)));
+        return Err(Error::refused_with(message, known_names(names)));
     };
     names.iter().position(|of| plain(of) == plain(name)).ok_or_else(|| {
         let near = nearest(name, names.iter().copied());
         let near = near.map_or(String::new(), |near| format!("did you mean `{near}`? "));
         let message = format!("{}: there is no {what} `{name}`", plan.source.name);
-        Error::refused_with(message, near + &known(names))
+        Error::refused_with(message, near + &known_names(names))
     })
 }
 
-fn known(names: &[&str]) -> String {
+fn known_names(names: &[&str]) -> String {
     format!("available: {}", names.join(", "))
 }
 

@@ -1,6 +1,6 @@
 //! References of figures, `[figure.reference]`, with which `driftway validate` compares them.
 
-use driftway_scenario::{Error, File};
+use driftway_scenario::{Error, TomlFile};
 use serde::{Deserialize, Serialize};
 
 use super::check::keys;
@@ -13,20 +13,20 @@ use super::format::{Figure, Settings};
 #[serde(deny_unknown_fields, expecting = "a table with the keys of a reference")]
 pub struct Reference {
     /// The simulator whose stored results are the reference. Alternative to `formula`.
-    pub simulator: Option<Against>,
+    pub simulator: Option<ReferenceSimulator>,
     /// The formula. Alternative to `simulator`.
-    pub formula: Option<Law>,
+    pub formula: Option<FormulaKind>,
     /// Criterion of agreement.
-    pub judge: Judge,
+    pub judge: AgreementCriterion,
     /// Runs per point. Default: the study's.
     pub runs: Option<u64>,
     /// The corresponding run of ns-2: `[figure.reference.ns2]`.
-    pub ns2: Option<Ns2>,
+    pub ns2: Option<Ns2Config>,
 }
 
 /// Another simulator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
-pub enum Against {
+pub enum ReferenceSimulator {
     /// ns-2.35.
     #[serde(rename = "ns-2")]
     Ns2,
@@ -35,7 +35,7 @@ pub enum Against {
     Ns3,
 }
 
-impl Against {
+impl ReferenceSimulator {
     /// Name for readers.
     pub const fn name(self) -> &'static str {
         match self {
@@ -48,7 +48,7 @@ impl Against {
 /// Configuration of the corresponding run of ns-2.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, expecting = "a table with the keys of a run of ns-2")]
-pub struct Ns2 {
+pub struct Ns2Config {
     /// Uses ns-2's ARP, as in the stored runs.
     pub arp: bool,
     /// The layers that are traced and counted.
@@ -60,19 +60,19 @@ pub struct Ns2 {
 /// Criterion of agreement.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Judge {
+pub enum AgreementCriterion {
     /// At each point, the ratio of the mean goodputs deviates from 1 by at most this.
     Within(f64),
     /// Over the points, the 90 % interval of the mean logarithm of the ratio lies within ± 10 %.
     LogRatio,
     /// Measured and reported, but not judged.
-    Told,
+    Reported,
 }
 
 /// A formula.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Law {
+pub enum FormulaKind {
     /// Throughput of TCP over a lossy path.
     Padhye,
     /// Saturation throughput of 802.11 stations.
@@ -81,10 +81,10 @@ pub enum Law {
     Exchange,
 }
 
-impl Law {
+impl FormulaKind {
     /// Parameters at a point: a loss probability, a one-way delay (ms), a count, a payload (B), 1
     /// with RTS and 0 without, a distance (m).
-    pub const fn takes(self) -> &'static [&'static str] {
+    pub const fn parameters(self) -> &'static [&'static str] {
         match self {
             Self::Padhye => &["loss", "delay_ms"],
             Self::Bianchi => &["stations", "payload", "rts"],
@@ -98,7 +98,7 @@ impl Law {
 /// # Errors
 ///
 /// The first error.
-pub fn check(file: &File, figure: &Figure, number: usize, arms: usize) -> Result<(), Error> {
+pub fn check(file: &TomlFile, figure: &Figure, number: usize, arms: usize) -> Result<(), Error> {
     let points = figure.x.iter().flat_map(|axis| &axis.points).enumerate();
     let Some(reference) = &figure.reference else {
         let mut useless = points.filter(|(_, point)| !point.reference.is_empty());
@@ -115,11 +115,8 @@ pub fn check(file: &File, figure: &Figure, number: usize, arms: usize) -> Result
         return Err(file.error(&keys!["figure", number, "reference"], message));
     }
     match (reference.simulator, reference.formula) {
-        (Some(Against::Ns2), None) if reference.ns2.is_none() => {
-            return wrong(
-                "simulator",
-                "the configuration of ns-2 is missing\nadd [figure.reference.ns2]",
-            );
+        (Some(ReferenceSimulator::Ns2), None) if reference.ns2.is_none() => {
+            return wrong("simulator", "the configuration of ns-2 is missing\nadd [figure.reference.ns2]");
         }
         (Some(_), None) => {}
         (None, Some(_)) if reference.ns2.is_some() => {
@@ -131,7 +128,7 @@ pub fn check(file: &File, figure: &Figure, number: usize, arms: usize) -> Result
                     let value = point.reference.get(**name);
                     value.is_some_and(|value| value.0.parse::<f64>().is_ok())
                 };
-                if let Some(name) = law.takes().iter().find(|name| !is_number(name)) {
+                if let Some(name) = law.parameters().iter().find(|name| !is_number(name)) {
                     let keys = keys!["figure", number, "x", "points", at];
                     let help = format!("write reference = {{ {name} = … }}");
                     let message = format!("the formula needs a number `{name}`\n{help}");
@@ -141,7 +138,7 @@ pub fn check(file: &File, figure: &Figure, number: usize, arms: usize) -> Result
         }
         _ => return wrong("judge", "a reference has either `simulator` or `formula`"),
     }
-    if let Judge::Within(part) = reference.judge
+    if let AgreementCriterion::Within(part) = reference.judge
         && !(part > 0.0 && part < 1.0)
     {
         return wrong("judge", "out of range 0–1\nfor example { within = 0.05 } for five per cent");

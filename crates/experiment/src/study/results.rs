@@ -2,7 +2,7 @@
 
 use driftway_base::Duration;
 use driftway_scenario::Time;
-use driftway_sim::Watch;
+use driftway_sim::Observers;
 use driftway_sim::results::RunResult;
 use driftway_sim::trace::{FlowTrace, Trace};
 
@@ -27,7 +27,7 @@ pub struct Results {
 }
 
 /// Number of runs of a selection.
-pub fn runs(selection: &Selection) -> u64 {
+pub fn run_count(selection: &Selection) -> u64 {
     (selection.jobs.len() * selection.seeds.len() + selection.traces.len()) as u64
 }
 
@@ -36,7 +36,11 @@ pub fn runs(selection: &Selection) -> u64 {
 /// # Errors
 ///
 /// A failed run, or an interruption.
-pub fn run(plan: &Plan, selection: &Selection, runner: &Runner<'_>) -> Result<Results, Error> {
+pub fn run_selection(
+    plan: &Plan,
+    selection: &Selection,
+    runner: &Runner<'_>,
+) -> Result<Results, Error> {
     let step: Option<Duration> = plan.study.step.map(|Time(step)| step);
     let tasks: Vec<Task<'_>> = selection
         .jobs
@@ -49,17 +53,17 @@ pub fn run(plan: &Plan, selection: &Selection, runner: &Runner<'_>) -> Result<Re
         })
         .collect();
     let records = runner.run(&tasks)?;
-    let traced = runner.each(selection.traces.len(), |index| {
+    let traced = runner.run_each(selection.traces.len(), |index| {
         let of = &selection.traces[index];
         let mut trace = Trace::default();
-        let watch = Watch::from(Some(&mut trace));
-        let made = runner.watched(&plan.jobs[of.job], of.seed, watch)?;
+        let watch = Observers::from(Some(&mut trace));
+        let made = runner.run_watched(&plan.jobs[of.job], of.seed, watch)?;
         Ok(made.map(|result| (result.events, std::mem::take(trace.flow(of.flow)))))
     })?;
     let mut results = Results {
         results: vec![Vec::new(); plan.jobs.len()],
         samples: vec![Vec::new(); plan.jobs.len()],
-        runs: runs(selection),
+        runs: run_count(selection),
         ..Results::default()
     };
     let seeds = selection.seeds.len();

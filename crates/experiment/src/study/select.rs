@@ -15,19 +15,19 @@ pub struct Selection {
     /// Indices of the jobs that are run.
     pub jobs: Vec<usize>,
     /// Runs that are traced.
-    pub traces: Vec<Traced>,
+    pub traces: Vec<TracedRun>,
     /// It is the paper's quick part.
     pub quick: bool,
     /// Not all runs, or not all points.
     pub reduced: bool,
     /// The recorded verdicts with which these runs are compared.
-    pub recorded: Recorded,
+    pub recorded: RecordedVerdicts,
 }
 
 /// The recorded verdicts with which runs are compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Recorded {
+pub enum RecordedVerdicts {
     /// Those of all runs at all points.
     All,
     /// Those of the quick part.
@@ -38,7 +38,7 @@ pub enum Recorded {
 
 /// A run that is traced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Traced {
+pub struct TracedRun {
     /// Index of the figure in the paper.
     pub figure: usize,
     /// Index of the arm in the figure.
@@ -53,7 +53,7 @@ pub struct Traced {
 
 /// The requested part.
 #[derive(Clone, Debug, Default)]
-pub struct Wanted {
+pub struct SelectionArgs {
     /// Figures, by name; empty: all.
     pub figures: Vec<String>,
     /// Runs per point, if not the study's number.
@@ -63,8 +63,8 @@ pub struct Wanted {
 }
 
 /// The points of a figure, or the ends of its axis.
-fn points_of(plan: &Plan, figure: usize, ends: bool) -> Vec<usize> {
-    match plan.figures[figure].xs.len() {
+fn figure_points(plan: &Plan, figure: usize, ends: bool) -> Vec<usize> {
+    match plan.figures[figure].points.len() {
         all if ends && all > 2 => vec![0, all - 1],
         all => (0..all).collect(),
     }
@@ -75,7 +75,7 @@ pub fn quick_points(plan: &Plan, figure: usize) -> Vec<usize> {
     let quick = &plan.study.quick;
     let id = &plan.study.figures[figure].id;
     match quick.figures.is_empty() || quick.figures.contains(id) {
-        true => points_of(plan, figure, quick.points == QuickPoints::Ends),
+        true => figure_points(plan, figure, quick.points == QuickPoints::Ends),
         false => Vec::new(),
     }
 }
@@ -85,7 +85,7 @@ pub fn quick_points(plan: &Plan, figure: usize) -> Vec<usize> {
 /// # Errors
 ///
 /// A figure that the study does not have.
-pub fn select(plan: &Plan, args: &Wanted) -> Result<Selection, Error> {
+pub fn select(plan: &Plan, args: &SelectionArgs) -> Result<Selection, Error> {
     let study = &plan.study;
     let names = figure_names(study);
     for figure in &args.figures {
@@ -102,7 +102,7 @@ pub fn select(plan: &Plan, args: &Wanted) -> Result<Selection, Error> {
     };
     let ends = quick.is_some_and(|quick| quick.points == QuickPoints::Ends);
     let points = study.figures.iter().enumerate().map(|(number, figure)| {
-        if wanted(&figure.id) { points_of(plan, number, ends) } else { Vec::new() }
+        if wanted(&figure.id) { figure_points(plan, number, ends) } else { Vec::new() }
     });
     let points: Vec<Vec<usize>> = points.collect();
     let runs = args.runs.unwrap_or(quick.map_or(study.runs, |quick| quick.runs));
@@ -131,7 +131,7 @@ pub fn select(plan: &Plan, args: &Wanted) -> Result<Selection, Error> {
         };
         let seed = trace.seed.unwrap_or(study.first_seed);
         let rows = plan.figures[number].jobs.iter().enumerate();
-        traces.extend(rows.map(|(arm, row)| Traced {
+        traces.extend(rows.map(|(arm, row)| TracedRun {
             figure: number,
             arm,
             job: row[0],
@@ -141,9 +141,9 @@ pub fn select(plan: &Plan, args: &Wanted) -> Result<Selection, Error> {
     }
     let seeds = (0..runs).map(|at| study.first_seed + at).collect();
     let recorded = match quick {
-        Some(quick) if runs == quick.runs => Recorded::Quick,
-        None if runs == study.runs => Recorded::All,
-        _ => Recorded::None,
+        Some(quick) if runs == quick.runs => RecordedVerdicts::Quick,
+        None if runs == study.runs => RecordedVerdicts::All,
+        _ => RecordedVerdicts::None,
     };
     let reduced = runs != study.runs || ends;
     Ok(Selection { seeds, points, jobs, traces, quick: args.quick, reduced, recorded })

@@ -5,82 +5,83 @@
 //! not extend below it where equality is allowed. A band agrees if the whole interval lies in it.
 //! There is no other tolerance. A value that is censored on the relevant side does not agree.
 
-use super::measure::Measured;
-use super::number::Number;
+use super::measure::Measurement;
+use super::number::PaperNumber;
 use super::statement::format::{Bound, Statement, Verdict};
 
 /// As a fraction of the number.
 const TOLERANCE: f64 = 0.10;
 
 /// Of a percentage: five points.
-const POINTS: f64 = 0.05;
+const PERCENTAGE_POINTS: f64 = 0.05;
 
 /// The claim of a statement.
 #[derive(Clone, Copy, Debug)]
-pub enum Said {
+pub enum Claim {
     /// A number or a range, possibly a bound.
-    Number(Number, Option<Bound>),
+    Number(PaperNumber, Option<Bound>),
     /// Between these.
     Band(f64, f64),
     /// Above zero.
-    Above,
+    AboveZero,
     /// Not below zero.
-    NotBelow,
+    NotBelowZero,
 }
 
-impl Said {
+impl Claim {
     /// The claim of `statement`.
-    pub fn of(statement: &Statement) -> Self {
+    pub fn from_statement(statement: &Statement) -> Self {
         match (statement.number, statement.band) {
             (Some(number), _) => Self::Number(number, statement.bound),
             (None, Some((low, high))) => Self::Band(low, high),
-            _ if statement.order.as_ref().is_some_and(|order| order.or_equal) => Self::NotBelow,
-            _ => Self::Above,
+            _ if statement.order.as_ref().is_some_and(|order| order.or_equal) => Self::NotBelowZero,
+            _ => Self::AboveZero,
         }
     }
 }
 
 /// The verdict on one measurement; `None` without an interval.
-pub fn verdict(said: &Said, measured: &Measured) -> Option<Verdict> {
+pub fn verdict(said: &Claim, measured: &Measurement) -> Option<Verdict> {
     let [low, high] = measured.ci90?;
-    let open = measured.open;
+    let open = measured.censoring;
     let agrees = match *said {
-        Said::Above => low > 0.0 && !open.below,
-        Said::NotBelow => low >= 0.0 && !open.below,
-        Said::Band(least, most) => low >= least && high <= most && closed(measured),
-        Said::Number(number, bound) => {
-            let [least, most] = range(&number);
+        Claim::AboveZero => low > 0.0 && !open.below,
+        Claim::NotBelowZero => low >= 0.0 && !open.below,
+        Claim::Band(least, most) => low >= least && high <= most && is_exact(measured),
+        Claim::Number(number, bound) => {
+            let [least, most] = tolerance_range(&number);
             match bound {
                 Some(Bound::AtLeast) => high >= least && !open.below,
                 Some(Bound::AtMost) if most == 0.0 => high <= 0.0 && !open.above,
                 Some(Bound::AtMost) => low <= most && !open.above,
                 None if least == 0.0 && most == 0.0 => {
-                    low == 0.0 && high == 0.0 && closed(measured)
+                    low == 0.0 && high == 0.0 && is_exact(measured)
                 }
-                None => low <= most && high >= least && closed(measured),
+                None => low <= most && high >= least && is_exact(measured),
             }
         }
     };
     Some(if agrees { Verdict::Agrees } else { Verdict::Differs })
 }
 
-fn closed(measured: &Measured) -> bool {
-    !measured.open.above && !measured.open.below
+fn is_exact(measured: &Measurement) -> bool {
+    !measured.censoring.above && !measured.censoring.below
 }
 
 /// The range of a number, including its tolerance.
-fn range(number: &Number) -> [f64; 2] {
-    let tolerance = |end: f64| if number.is_percent() { POINTS } else { TOLERANCE * end.abs() };
+fn tolerance_range(number: &PaperNumber) -> [f64; 2] {
+    let tolerance =
+        |end: f64| if number.is_percent() { PERCENTAGE_POINTS } else { TOLERANCE * end.abs() };
     [number.low - tolerance(number.low), number.high + tolerance(number.high)]
 }
 
 /// Distance of a measurement from agreement: of several points at which a statement must hold, the
 /// one with the largest distance is reported.
-pub fn strain(said: &Said, measured: &Measured) -> f64 {
+pub fn distance(said: &Claim, measured: &Measurement) -> f64 {
     let (low, high, bound) = match *said {
-        Said::Above | Said::NotBelow => return -measured.mean,
-        Said::Band(low, high) => (low, high, None),
-        Said::Number(number, bound) => (number.low, number.high, bound),
+        Claim::AboveZero | Claim::NotBelowZero => return -measured.mean,
+        Claim::Band(low, high) => (low, high, None),
+        Claim::Number(number, bound) => (number.low, number.high, bound),
     };
     let below = low - measured.mean;
     let above = measured.mean - high;
@@ -94,23 +95,29 @@ pub fn strain(said: &Said, measured: &Measured) -> f64 {
 #[cfg(test)]
 mod test {
     use super::*;
-    use crate::study::measure::Open;
+    use crate::study::measure::Censoring;
     use crate::study::number::NumberUnit;
     use Verdict::{Agrees, Differs};
 
-    const CLOSED: Open = Open { above: false, below: false };
-    const MORE: Open = Open { above: true, below: false };
-    const LESS: Open = Open { above: false, below: true };
+    const CLOSED: Censoring = Censoring { above: false, below: false };
+    const MORE: Censoring = Censoring { above: true, below: false };
+    const LESS: Censoring = Censoring { above: false, below: true };
 
-    fn measured(low: f64, high: f64, open: Open) -> Measured {
-        Measured { mean: (low + high) / 2.0, ci90: Some([low, high]), n: 20, missing: 0, open }
+    fn measured(low: f64, high: f64, open: Censoring) -> Measurement {
+        Measurement {
+            mean: (low + high) / 2.0,
+            ci90: Some([low, high]),
+            n: 20,
+            missing: 0,
+            censoring: open,
+        }
     }
 
-    fn text(low: f64, high: f64, bound: Option<Bound>) -> Said {
-        Said::Number(Number { low, high, unit: None }, bound)
+    fn text(low: f64, high: f64, bound: Option<Bound>) -> Claim {
+        Claim::Number(PaperNumber { low, high, unit: None }, bound)
     }
 
-    fn of(said: &Said, low: f64, high: f64) -> Verdict {
+    fn of(said: &Claim, low: f64, high: f64) -> Verdict {
         verdict(said, &measured(low, high, CLOSED)).unwrap()
     }
 
@@ -131,14 +138,14 @@ mod test {
 
     #[test]
     fn a_percentage_agrees_within_five_points() {
-        let number = Number { low: 0.33, high: 0.33, unit: Some(NumberUnit::Percent) };
-        let said = Said::Number(number, None);
+        let number = PaperNumber { low: 0.33, high: 0.33, unit: Some(NumberUnit::Percent) };
+        let said = Claim::Number(number, None);
         assert_eq!(of(&said, 0.20, 0.281), Agrees);
         assert_eq!(of(&said, 0.20, 0.279), Differs);
         assert_eq!(of(&said, 0.379, 0.50), Agrees);
         assert_eq!(of(&said, 0.381, 0.50), Differs);
-        let none = Number { low: 0.0, high: 0.0, ..number };
-        let said = Said::Number(none, None);
+        let none = PaperNumber { low: 0.0, high: 0.0, ..number };
+        let said = Claim::Number(none, None);
         assert_eq!(of(&said, 0.04, 0.06), Agrees);
     }
 
@@ -166,7 +173,7 @@ mod test {
 
     #[test]
     fn a_shape_agrees_above_zero() {
-        let said = Said::Above;
+        let said = Claim::AboveZero;
         assert_eq!(of(&said, 0.1, 5.0), Agrees);
         assert_eq!(of(&said, 0.0, 5.0), Differs);
         assert_eq!(of(&said, -3.0, 9.0), Differs);
@@ -175,14 +182,14 @@ mod test {
 
     #[test]
     fn not_below_allows_equality() {
-        assert_eq!(of(&Said::NotBelow, 0.0, 0.0), Agrees);
-        assert_eq!(of(&Said::NotBelow, 0.1, 0.3), Agrees);
-        assert_eq!(of(&Said::NotBelow, -0.1, 3.0), Differs);
+        assert_eq!(of(&Claim::NotBelowZero, 0.0, 0.0), Agrees);
+        assert_eq!(of(&Claim::NotBelowZero, 0.1, 0.3), Agrees);
+        assert_eq!(of(&Claim::NotBelowZero, -0.1, 3.0), Differs);
     }
 
     #[test]
     fn a_band_has_no_tolerance() {
-        let band = Said::Band(1.0, 1.1);
+        let band = Claim::Band(1.0, 1.1);
         assert_eq!(of(&band, 1.0, 1.1), Agrees);
         assert_eq!(of(&band, 1.02, 1.11), Differs);
         assert_eq!(of(&band, 0.99, 1.05), Differs);
@@ -191,14 +198,14 @@ mod test {
 
     #[test]
     fn without_an_interval_there_is_no_verdict() {
-        let one = Measured { ci90: None, ..measured(425.0, 425.0, CLOSED) };
+        let one = Measurement { ci90: None, ..measured(425.0, 425.0, CLOSED) };
         assert_eq!(verdict(&text(425.0, 425.0, None), &one), None);
     }
 
     /// A transfer that did not complete took at least the time that it had.
     #[test]
     fn censoring_on_the_relevant_side_prevents_agreement() {
-        let shape = Said::Above;
+        let shape = Claim::AboveZero;
         let (exact, least, most) = (
             text(425.0, 425.0, None),
             text(400.0, 400.0, Some(Bound::AtLeast)),
@@ -222,7 +229,7 @@ mod test {
     #[test]
     fn the_worst_point_has_the_largest_distance() {
         let said = text(425.0, 425.0, None);
-        let strain = |low, high| strain(&said, &measured(low, high, CLOSED));
+        let strain = |low, high| distance(&said, &measured(low, high, CLOSED));
         assert!(strain(500.0, 510.0) > strain(430.0, 440.0));
         assert!(strain(300.0, 310.0) > strain(430.0, 440.0));
     }

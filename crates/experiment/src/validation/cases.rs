@@ -6,14 +6,16 @@ use driftway_scenario::nearest;
 
 use crate::error::Error;
 use crate::runner::Job;
-use crate::study::find::Source;
 use crate::study::format::{Figure, Settings};
 use crate::study::plan::{Plan, plan};
-use crate::study::reference::{Against, Judge, Law, Ns2, Reference};
+use crate::study::reference::{
+    AgreementCriterion, FormulaKind, Ns2Config, Reference, ReferenceSimulator,
+};
+use crate::study::source::Source;
 
 /// Common part of cases with a simulator and with a formula.
 #[derive(Clone, Debug)]
-pub struct About {
+pub struct CaseInfo {
     /// Name on the command line.
     pub name: String,
     /// Title.
@@ -23,7 +25,7 @@ pub struct About {
     /// Runs per point, unless the command line sets another number.
     pub seeds: u64,
     /// Criterion of agreement.
-    pub judge: Judge,
+    pub judge: AgreementCriterion,
     /// Note for readers.
     pub note: Option<String>,
     /// Points.
@@ -32,22 +34,22 @@ pub struct About {
 
 /// A scenario at several points, compared with another simulator.
 #[derive(Clone, Debug)]
-pub struct Case {
+pub struct SimulatorCase {
     /// Common part.
-    pub about: About,
+    pub about: CaseInfo,
     /// Configuration of the corresponding run of ns-2.
-    pub ns2: Option<Ns2>,
+    pub ns2: Option<Ns2Config>,
     /// The simulator of the stored results.
-    pub against: Against,
+    pub against: ReferenceSimulator,
 }
 
 /// A scenario at several points, compared with a formula.
 #[derive(Clone, Debug)]
-pub struct Formula {
+pub struct FormulaCase {
     /// Common part.
-    pub about: About,
+    pub about: CaseInfo,
     /// The formula.
-    pub formula: Law,
+    pub formula: FormulaKind,
 }
 
 /// A point of a case.
@@ -63,16 +65,16 @@ pub struct Point {
 
 /// The cases of a study and its directory.
 #[derive(Debug)]
-pub struct Cases {
+pub struct ValidationCases {
     /// Directory of the study.
     pub dir: PathBuf,
     /// Cases with a simulator.
-    pub cases: Vec<Case>,
+    pub cases: Vec<SimulatorCase>,
     /// Cases with a formula.
-    pub formulas: Vec<Formula>,
+    pub formulas: Vec<FormulaCase>,
 }
 
-impl Cases {
+impl ValidationCases {
     /// Loads the study in `path` with the cases called `names`; all if empty.
     ///
     /// # Errors
@@ -86,7 +88,7 @@ impl Cases {
                  select the file with --study",
             ));
         }
-        let plan = plan(Source::file(path)?)?;
+        let plan = plan(Source::from_file(path)?)?;
         let figures = plan.study.figures.iter().enumerate();
         let held: Vec<(usize, &Figure, &Reference)> = figures
             .filter_map(|(number, figure)| Some((number, figure, figure.reference.as_ref()?)))
@@ -108,28 +110,28 @@ impl Cases {
             if !names.is_empty() && !names.contains(&figure.id) {
                 continue;
             }
-            let about = about(&plan, number, reference);
+            let about = case_info(&plan, number, reference);
             if let Some(against) = reference.simulator {
-                cases.cases.push(Case { about, ns2: reference.ns2.clone(), against });
+                cases.cases.push(SimulatorCase { about, ns2: reference.ns2.clone(), against });
             } else if let Some(formula) = reference.formula {
-                cases.formulas.push(Formula { about, formula });
+                cases.formulas.push(FormulaCase { about, formula });
             }
         }
         Ok(cases)
     }
 }
 
-fn about(plan: &Plan, number: usize, reference: &Reference) -> About {
+fn case_info(plan: &Plan, number: usize, reference: &Reference) -> CaseInfo {
     let (figure, planned) = (&plan.study.figures[number], &plan.figures[number]);
     let axis = figure.x.as_ref();
-    let points = planned.xs.iter().enumerate().map(|(at, x)| Point {
+    let points = planned.points.iter().enumerate().map(|(at, x)| Point {
         name: x.title().to_owned(),
         job: plan.jobs[planned.jobs[0][at]].clone(),
         reference: axis
             .and_then(|axis| axis.points.get(at))
             .map_or_else(Settings::new, |point| point.reference.clone()),
     });
-    About {
+    CaseInfo {
         name: figure.id.clone(),
         title: figure.title.clone(),
         axis: axis.map_or_else(String::new, |axis| axis.label.clone()),
@@ -150,12 +152,19 @@ mod test {
 
     #[test]
     fn every_case_can_be_run_and_compared() {
-        let cases = Cases::load(&here(), &[]).unwrap();
+        let cases = ValidationCases::load(&here(), &[]).unwrap();
         assert_eq!((cases.cases.len(), cases.formulas.len()), (17, 3));
         for case in &cases.cases {
-            assert_eq!(case.against == Against::Ns2, case.ns2.is_some(), "{}", case.about.name);
+            assert_eq!(
+                case.against == ReferenceSimulator::Ns2,
+                case.ns2.is_some(),
+                "{}",
+                case.about.name
+            );
         }
-        let [last] = &Cases::load(&here(), &["exchange".to_owned()]).unwrap().formulas[..] else {
+        let [last] =
+            &ValidationCases::load(&here(), &["exchange".to_owned()]).unwrap().formulas[..]
+        else {
             panic!();
         };
         assert_eq!((last.about.seeds, last.about.points.len()), (1, 8));
@@ -164,10 +173,10 @@ mod test {
 
     #[test]
     fn unknown_cases_get_a_suggestion() {
-        let error = Cases::load(&here(), &["mobile-aod".to_owned()]).unwrap_err();
+        let error = ValidationCases::load(&here(), &["mobile-aod".to_owned()]).unwrap_err();
         let message = error.to_string();
         assert!(message.contains("did you mean `mobile-aodv`?"), "{message}");
-        let message = Cases::load(Path::new("/nowhere"), &[]).unwrap_err().to_string();
+        let message = ValidationCases::load(Path::new("/nowhere"), &[]).unwrap_err().to_string();
         assert!(message.contains("--study"), "{message}");
     }
 }

@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 
 use driftway_sim::results::Estimate;
 
-use super::cases::{Case, Formula, Point};
-use super::compare::{Compared, Interval, agrees, compared, log_ratio, over_points};
-use super::held::{Held, held};
-use super::record::{METRICS, Record, Stored, USER};
-use super::simulate::{Ran, lasts};
+use super::cases::{FormulaCase, Point, SimulatorCase};
+use super::compare::{Comparison, Interval, agrees, compare, log_ratio, mean_over_points};
+use super::formula_point::{FormulaPoint, compare_with_formula};
+use super::run_metrics::{CPU_TIME, METRICS, RunMetrics, StoredRuns};
+use super::simulate::{PointRuns, flow_seconds};
 use crate::error::Error;
-use crate::study::reference::{Against, Judge, Law};
+use crate::study::reference::{AgreementCriterion, FormulaKind, ReferenceSimulator};
 
 /// All results. Names end with their units, as in `driftway run --json`.
 #[derive(Clone, Debug, serde::Serialize)]
@@ -44,11 +44,11 @@ pub struct CaseResult {
     /// Label of the axis.
     pub axis: String,
     /// The reference simulator.
-    pub against: Against,
+    pub against: ReferenceSimulator,
     /// The reference was run alongside, instead of using stored results.
     pub beside: bool,
     /// Criterion of agreement.
-    pub judge: Judge,
+    pub judge: AgreementCriterion,
     /// `null`: not judged, or not possible to judge.
     pub agrees: Option<bool>,
     /// The mean over the points of their `log_ratio`; its interval reflects the differences between
@@ -68,9 +68,9 @@ pub struct PointResult {
     /// The mean logarithm of driftway's goodput minus that of the reference.
     pub log_ratio: Option<Interval>,
     /// By metric; `null` on a side that does not count it.
-    pub metrics: BTreeMap<&'static str, Compared>,
+    pub metrics: BTreeMap<&'static str, Comparison>,
     /// User CPU time per run.
-    pub user_s: Compared,
+    pub user_s: Comparison,
     /// The command that runs driftway's side.
     pub command: String,
 }
@@ -83,43 +83,47 @@ pub struct FormulaResult {
     /// Title.
     pub title: String,
     /// The formula.
-    pub formula: Law,
+    pub formula: FormulaKind,
     /// Criterion of agreement.
-    pub judge: Judge,
+    pub judge: AgreementCriterion,
     /// `null`: not judged, or not possible to judge.
     pub agrees: Option<bool>,
     /// Points.
-    pub points: Vec<Held>,
+    pub points: Vec<FormulaPoint>,
     /// Note for readers.
     pub note: Option<String>,
 }
 
 /// The result of a comparison with another simulator.
-pub fn case(case: &Case, ran: &[Ran], (stored, beside): (&Stored, bool)) -> CaseResult {
-    let about = &case.about;
-    let point = |(point, ran): (&Point, &Ran)| {
-        let lasts = lasts(&point.job.scenario);
-        let ours: Vec<Record> = ran
+pub fn case_result(
+    case: &SimulatorCase,
+    ran: &[PointRuns],
+    (stored, beside): (&StoredRuns, bool),
+) -> CaseResult {
+    let about = &case_result.about;
+    let point = |(point, ran): (&Point, &PointRuns)| {
+        let lasts = flow_seconds(&point.job.scenario);
+        let ours: Vec<RunMetrics> = ran
             .ours
             .iter()
-            .map(|(run, user_s)| Record::of_run(run, lasts).with_user(*user_s))
+            .map(|(run, user_s)| RunMetrics::of_run(run, flow_seconds).with_user(*user_s))
             .collect();
-        let kept: Vec<Record> = stored
+        let kept: Vec<RunMetrics> = stored
             .runs(&about.name, &point.name)
             .iter()
             .map(|(_, record)| record.clone())
             .collect();
         let theirs = if beside { &ran.theirs } else { &kept };
-        let of = |records: &[Record], name: &str| -> Vec<f64> {
+        let of = |records: &[RunMetrics], name: &str| -> Vec<f64> {
             records.iter().filter_map(|record| record.get(name)).collect()
         };
-        let both = |name: &str| compared(&of(&ours, name), &of(theirs, name));
+        let both = |name: &str| compare(&of(&ours, name), &of(theirs, name));
         let goodput = METRICS[0].0;
         PointResult {
             name: point.name.clone(),
             log_ratio: log_ratio(&of(&ours, goodput), &of(theirs, goodput)),
             metrics: METRICS.iter().map(|(name, ..)| (*name, both(name))).collect(),
-            user_s: both(USER),
+            user_s: both(CPU_TIME),
             command: point.job.command(),
         }
     };
@@ -127,12 +131,12 @@ pub fn case(case: &Case, ran: &[Ran], (stored, beside): (&Stored, bool)) -> Case
     let logs: Vec<Option<Interval>> = points.iter().map(|point| point.log_ratio).collect();
     let ratios: Vec<Option<Interval>> =
         points.iter().map(|point| point.metrics[METRICS[0].0].ratio).collect();
-    let log_ratio = over_points(&logs);
+    let log_ratio = mean_over_points(&logs);
     CaseResult {
         name: about.name.clone(),
         title: about.title.clone(),
         axis: about.axis.clone(),
-        against: case.against,
+        against: case_result.against,
         beside,
         judge: about.judge,
         agrees: agrees(about.judge, &ratios, log_ratio),
@@ -147,13 +151,13 @@ pub fn case(case: &Case, ran: &[Ran], (stored, beside): (&Stored, bool)) -> Case
 /// # Errors
 ///
 /// A point lacks a parameter of the formula.
-pub fn formula(of: &Formula, ran: &[Ran]) -> Result<FormulaResult, Error> {
+pub fn formula_result(of: &FormulaCase, ran: &[PointRuns]) -> Result<FormulaResult, Error> {
     let about = &of.about;
-    let points: Vec<Held> = about
+    let points: Vec<FormulaPoint> = about
         .points
         .iter()
         .zip(ran)
-        .map(|(point, ran)| held(of, point, ran))
+        .map(|(point, ran)| compare_with_formula(of, point, ran))
         .collect::<Result<_, _>>()?;
     let ratios: Vec<Option<Interval>> =
         points.iter().map(|point| point.ratio.map(interval)).collect();
@@ -175,7 +179,7 @@ fn interval(estimate: Estimate) -> Interval {
 impl Document {
     /// Names of the cases that were judged and do not agree.
     pub fn differing(&self) -> Vec<&str> {
-        let cases = self.cases.iter().map(|case| (case.agrees, case.name.as_str()));
+        let cases = self.cases.iter().map(|case| (case_result.agrees, case_result.name.as_str()));
         let formulas = self.formulas.iter().map(|of| (of.agrees, of.name.as_str()));
         cases.chain(formulas).filter(|(agrees, _)| *agrees == Some(false)).map(|(_, n)| n).collect()
     }

@@ -4,9 +4,9 @@ pub mod cases;
 pub mod compare;
 pub mod document;
 mod formula;
-mod held;
+mod formula_point;
 pub mod ns2;
-pub mod record;
+pub mod run_metrics;
 pub mod simulate;
 
-pub use held::Held;
+pub use formula_point::FormulaPoint;

@@ -6,17 +6,17 @@ use std::process::{Command, Stdio};
 use tempfile::TempDir;
 use wait4::Wait4;
 
-use super::cases::{Case, Point};
-use super::record::Record;
+use super::cases::{Point, SimulatorCase};
+use super::run_metrics::RunMetrics;
 use crate::error::Error;
-use crate::study::reference::Ns2;
+use crate::study::reference::Ns2Config;
 
 /// The library preloaded for an instant ARP.
 const SHIM: &str = "instant-arp";
 
 /// An installed ns-2.
 #[derive(Debug)]
-pub struct Simulator {
+pub struct Ns2Simulator {
     /// Directory of the script.
     dir: PathBuf,
     /// Directory of the compiled library.
@@ -25,21 +25,21 @@ pub struct Simulator {
 
 /// Resources used by a process.
 #[derive(Clone, Copy, Debug)]
-pub struct Used {
+pub struct ResourceUsage {
     /// User CPU time (s).
     pub user_s: f64,
     /// Maximum resident set size (bytes).
     pub max_rss_bytes: u64,
 }
 
-impl Simulator {
+impl Ns2Simulator {
     /// Finds `ns`, and compiles the library to preload. `dir` is the directory of the cases.
     ///
     /// # Errors
     ///
     /// ns-2 is not installed, or there is no C compiler.
     pub fn find(dir: &Path) -> Result<Self, Error> {
-        let failed = Error::Beside;
+        let failed = Error::ExternalSimulator;
         let dir = dir.join("ns2").canonicalize().map_err(|error| Error::io("find", dir, error))?;
         let missing = |name: &str| {
             Command::new(name)
@@ -80,10 +80,10 @@ impl Simulator {
     /// ns-2 fails.
     pub fn run(
         &self,
-        (case, ns2, point): (&Case, &Ns2, &Point),
+        (case, ns2, point): (&SimulatorCase, &Ns2Config, &Point),
         seed: u64,
         trace: &str,
-    ) -> Result<(Record, Used), Error> {
+    ) -> Result<(RunMetrics, ResourceUsage), Error> {
         let mut command = Command::new("ns");
         command.current_dir(&self.dir).arg("case.tcl");
         for (key, value) in ns2.arguments.iter().chain(&point.reference) {
@@ -96,10 +96,10 @@ impl Simulator {
             command.env("LD_PRELOAD", self.built.path().join(SHIM).with_extension("so"));
         }
         let failed = |what: &dyn std::fmt::Display| {
-            Error::Beside(format!("ns-2 on {} {}: {what}", case.about.name, point.name))
+            Error::ExternalSimulator(format!("ns-2 on {} {}: {what}", case.about.name, point.name))
         };
-        let (output, used) = measured(&mut command).map_err(|error| failed(&error))?;
-        let record = Record::of_lines(&output);
+        let (output, used) = run_measured(&mut command).map_err(|error| failed(&error))?;
+        let record = RunMetrics::of_lines(&output);
         if record.get("goodput_bps").is_none() {
             return Err(failed(&format!("it printed no goodput:\n{output}")));
         }
@@ -112,7 +112,7 @@ impl Simulator {
 /// # Errors
 ///
 /// It cannot be started, or it fails.
-pub fn measured(command: &mut Command) -> std::io::Result<(String, Used)> {
+pub fn run_measured(command: &mut Command) -> std::io::Result<(String, ResourceUsage)> {
     use std::io::Read;
     // Standard error is reported if the command fails; a file takes any amount of it.
     let mut said = tempfile::tempfile()?;
@@ -130,7 +130,8 @@ pub fn measured(command: &mut Command) -> std::io::Result<(String, Used)> {
         said.read_to_string(&mut text)?;
         return Err(std::io::Error::other(format!("{}\n{text}{printed}", end.status)));
     }
-    let used = Used { user_s: end.rusage.utime.as_secs_f64(), max_rss_bytes: end.rusage.maxrss };
+    let used =
+        ResourceUsage { user_s: end.rusage.utime.as_secs_f64(), max_rss_bytes: end.rusage.maxrss };
     Ok((printed, used))
 }
 
@@ -141,10 +142,11 @@ mod test {
     #[test]
     fn resources_are_those_of_the_command() {
         let sum = "i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done; echo done $i";
-        let (text, used) = measured(Command::new("sh").args(["-c", sum])).unwrap();
+        let (text, used) = run_measured(Command::new("sh").args(["-c", sum])).unwrap();
         assert_eq!(text, "done 20000\n");
         assert!(used.max_rss_bytes > 100_000 && used.user_s < 10.0, "{used:?}");
-        let error = measured(Command::new("sh").args(["-c", "echo why >&2; exit 3"])).unwrap_err();
+        let error =
+            run_measured(Command::new("sh").args(["-c", "echo why >&2; exit 3"])).unwrap_err();
         assert!(error.to_string().contains("why"), "{error}");
     }
 }

@@ -3,14 +3,14 @@
 use std::path::Path;
 use std::thread;
 
-use driftway_host::{Namespace, Settings};
+use driftway_host::{Namespace, ShimSettings};
 
 use crate::estimate::Estimate;
 use crate::shimmed::Shimmed;
 
 /// The longest retransmission timeout (Linux 6.15), and how often one may happen before a connection is
 /// given up: fifteen of them would be fifteen seconds.
-const CURE: [(&str, &str); 2] =
+const SYSCTLS: [(&str, &str); 2] =
     [("net/ipv4/tcp_rto_max_ms", "1000"), ("net/ipv4/tcp_retries2", "255")];
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,33 +27,33 @@ const ALL: [Arm; 3] = [Arm::Plain, Arm::Sysctl, Arm::Shim];
 pub type ByArm<T> = [Option<T>; 3];
 
 impl Arm {
-    fn is_there(self) -> bool {
-        self != Self::Sysctl || Path::new("/proc/sys").join(CURE[0].0).exists()
+    fn is_available(self) -> bool {
+        self != Self::Sysctl || Path::new("/proc/sys").join(SYSCTLS[0].0).exists()
     }
 
     /// Prepares a namespace, before its connections begin.
     pub fn apply(self, namespace: &Namespace) -> Option<Shimmed> {
         if self == Self::Sysctl {
-            for (setting, value) in CURE {
-                namespace.set(setting, value).expect("it takes this value");
+            for (setting, value) in SYSCTLS {
+                namespace.set_sysctl(setting, value).expect("it takes this value");
             }
         }
-        (self == Self::Shim).then(|| Shimmed::start(namespace, &Settings::default()))
+        (self == Self::Shim).then(|| Shimmed::start(namespace, &ShimSettings::default()))
     }
 }
 
 /// Runs all arms at the same time.
-pub fn at_once<T: Send>(run: impl Fn(Arm) -> T + Sync) -> ByArm<T> {
+pub fn run_all<T: Send>(run: impl Fn(Arm) -> T + Sync) -> ByArm<T> {
     thread::scope(|scope| {
         let run = &run;
-        let runs = ALL.map(|arm| arm.is_there().then(|| scope.spawn(move || run(arm))));
+        let runs = ALL.map(|arm| arm.is_available().then(|| scope.spawn(move || run(arm))));
         runs.map(|run| run.map(|run| run.join().expect("a run fails")))
     })
 }
 
 /// The head of a table of [`row`]s.
 pub fn heading(what: &str) {
-    let missing = if Arm::Sysctl.is_there() { "" } else { " (none: Linux before 6.15)" };
+    let missing = if Arm::Sysctl.is_available() { "" } else { " (none: Linux before 6.15)" };
     println!(
         "{what}\n{:<16}{:>18}{:>18}{:>18}{:>16}{:>16}{missing}",
         "", "plain", "sysctl", "shim", "sysctl/plain", "shim/plain"

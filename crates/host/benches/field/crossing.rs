@@ -5,8 +5,8 @@ use std::net::Ipv4Addr;
 use std::os::fd::AsFd;
 use std::thread::{self, JoinHandle};
 
-use driftway_base::{Chance, Duration};
-use driftway_host::{Counts, Impairer, Impairment, Namespace, RealClock, Tun, urgent};
+use driftway_base::{Probability, Duration};
+use driftway_host::{ImpairmentCounts, Impairer, Impairment, Namespace, RealClock, Tun, urgent};
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, ppoll};
 use nix::sys::time::TimeSpec;
@@ -18,19 +18,19 @@ const MTU: u16 = 1500;
 const BATCH: usize = 32;
 
 /// At work until it is stopped.
-pub struct Crossing {
+pub struct ReorderingLink {
     namespaces: [Namespace; 2],
     stop: PipeWriter,
-    thread: JoinHandle<io::Result<[Counts; 2]>>,
+    thread: JoinHandle<io::Result<[ImpairmentCounts; 2]>>,
 }
 
-impl Crossing {
+impl ReorderingLink {
     /// Begins.
     pub fn start() -> io::Result<Self> {
         let namespaces = [Namespace::new()?, Namespace::new()?];
         let mut tuns = Vec::new();
         for (namespace, address) in namespaces.iter().zip(ENDS) {
-            namespace.set("net/ipv4/tcp_ecn", "1")?;
+            namespace.set_sysctl("net/ipv4/tcp_ecn", "1")?;
             tuns.push(namespace.run(|| Tun::open(address, PREFIX, MTU))??);
         }
         let (stopped, stop) = io::pipe()?;
@@ -47,27 +47,27 @@ impl Crossing {
     }
 
     /// Ends it; gives what became of packets, by direction.
-    pub fn stop(self) -> io::Result<[Counts; 2]> {
+    pub fn stop(self) -> io::Result<[ImpairmentCounts; 2]> {
         drop(self.stop);
         self.thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
     }
 }
 
 fn impairment() -> Impairment {
-    let one_in = |n: f64| Chance::from_probability(1.0 / n);
+    let one_in = |n: f64| Probability::from_f64(1.0 / n);
     Impairment {
         delay: Duration::from_millis(10),
         drop: one_in(1000.0),
         duplicate: one_in(100.0),
         reorder: one_in(100.0),
-        reorder_by: Duration::from_millis(3),
+        reorder_delay: Duration::from_millis(3),
         corrupt: one_in(500.0),
         ..Impairment::default()
     }
 }
 
-fn cross(tuns: &[Tun], stopped: &PipeReader) -> io::Result<[Counts; 2]> {
-    urgent();
+fn cross(tuns: &[Tun], stopped: &PipeReader) -> io::Result<[ImpairmentCounts; 2]> {
+    enable_realtime_scheduling();
     let clock = RealClock::start();
     let mut ways = [0, 1].map(|direction| Impairer::new(impairment(), 1, direction));
     let (mut buffer, mut packet) = (vec![0; 65_535], Vec::new());

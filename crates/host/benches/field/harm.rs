@@ -5,7 +5,7 @@ use std::thread;
 use std::{io::Read, io::Write};
 
 use driftway_base::{Duration, Instant};
-use driftway_host::{End, Report, kernel_tcp};
+use driftway_host::{PathEnd, EmulationReport, kernel_tcp};
 
 use crate::emulate::scenario;
 use crate::estimate::Estimate;
@@ -71,7 +71,7 @@ pub fn table(runs: u64) {
             println!("{name:<44}{:>18}{:>18}{ratio:>16}", arm(0), arm(1));
         }
     }
-    late::tell();
+    late::print_warning();
 }
 
 fn all_at_once<T: Send>(seeds: &[u64], run: impl Fn(u64) -> T + Sync) -> Vec<T> {
@@ -111,7 +111,7 @@ fn both_ways(seed: u64, with: bool) -> Vec<f64> {
     let shim = shim(&path, with);
     let [_, far] = path.addresses;
     let to = SocketAddrV4::new(far, 7100);
-    let listener = path.running.namespace(End::Far).run(|| TcpListener::bind(to));
+    let listener = path.running.namespace(PathEnd::Far).run(|| TcpListener::bind(to));
     let listener = listener.expect("it runs").expect("nobody else listens");
     let connect = || TcpStream::connect(SocketAddr::V4(to));
     let near = path.near().run(connect).expect("it runs").expect("somebody listens");
@@ -177,7 +177,7 @@ fn thousand_flows(seed: u64, with: bool) -> Vec<f64> {
 
 /// Two flows over a full link, of which the one that is older than the shim is always plain: its
 /// share of what both carry, its smoothed round trip (ms), and what else the path says.
-fn beside(link: &str, seed: u64, with: bool, ecn: bool) -> (f64, f64, Report) {
+fn beside(link: &str, seed: u64, with: bool, ecn: bool) -> (f64, f64, EmulationReport) {
     // CUBIC needs tens of seconds to give up what it has: both begin at nearly the same time.
     const FROM: Duration = Duration::from_secs(10);
     const TO: Duration = Duration::from_secs(70);
@@ -209,15 +209,15 @@ fn beside(link: &str, seed: u64, with: bool, ecn: bool) -> (f64, f64, Report) {
 
 fn with_ecn(seed: u64, with: bool) -> Vec<f64> {
     let (share, round_trip, report) = beside(LINK, seed, with, true);
-    let delivered = report.account.carried[0].delivered as f64;
+    let delivered = report.counts.by_end[0].delivered as f64;
     vec![share, round_trip, 1e3 * report.marked as f64 / delivered]
 }
 
 fn drop_tail(seed: u64, with: bool, ecn: bool) -> Vec<f64> {
     let link = LINK.replace(", ecn_threshold = 40", "");
     let (share, round_trip, report) = beside(&link, seed, with, ecn);
-    let lost = report.account.lost.values().sum::<u64>() as f64;
-    let delivered = report.account.carried[0].delivered as f64;
+    let lost = report.counts.drops.values().sum::<u64>() as f64;
+    let delivered = report.counts.by_end[0].delivered as f64;
     vec![share, round_trip, 1e3 * lost / delivered]
 }
 

@@ -2,24 +2,24 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use driftway_host::Report;
+use driftway_host::EmulationReport;
 
 use crate::shimmed::Path;
 
 static PATHS: AtomicU64 = AtomicU64::new(0);
-static LATE: AtomicU64 = AtomicU64::new(0);
+static LATE_PATHS: AtomicU64 = AtomicU64::new(0);
 
 /// Ends the path's work, and enters whether it kept up.
-pub fn end(path: Path) -> Report {
+pub fn end(path: Path) -> EmulationReport {
     let report = path.running.stop().expect("the path fails");
     PATHS.fetch_add(1, Ordering::Relaxed);
-    LATE.fetch_add(u64::from(!report.doubts().is_empty()), Ordering::Relaxed);
+    LATE_PATHS.fetch_add(u64::from(!report.warnings().is_empty()), Ordering::Relaxed);
     report
 }
 
 /// Tells of the paths since the last time. None is left out, or what is slow would be.
-pub fn tell() {
-    let (late, paths) = (LATE.swap(0, Ordering::Relaxed), PATHS.swap(0, Ordering::Relaxed));
+pub fn print_warning() {
+    let (late, paths) = (LATE_PATHS.swap(0, Ordering::Relaxed), PATHS.swap(0, Ordering::Relaxed));
     match late {
         0 => println!("All {paths} paths kept up."),
         _ => println!("{late} of {paths} paths did not keep up: another machine, or a quiet one."),

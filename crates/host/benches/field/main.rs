@@ -6,7 +6,7 @@
 //! `harm`; these three). `make field-soak` is the word `soak`: transfers under every fault, checked
 //! byte by byte, `SOAK_BYTES` (10⁹) each; words behind it say which (`soak silent killed`). Linux's default congestion control plays no part: each row names its own.
 
-#[path = "../../tests/kernel/ledger.rs"]
+#[path = "../../tests/kernel/stream_digest.rs"]
 #[allow(dead_code, reason = "tests use more of it")]
 mod ledger;
 #[path = "../../tests/kernel/on_path.rs"]
@@ -35,10 +35,10 @@ use std::process::ExitCode;
 use std::thread;
 
 use driftway_base::{Duration, Instant};
-use driftway_host::{RealClock, Settings, available};
+use driftway_host::{RealClock, ShimSettings, available};
 use driftway_scenario::Scenario;
 
-use arms::{Arm, ByArm, at_once};
+use arms::{Arm, ByArm, run_all};
 use emulate::{cut, scenario};
 use shimmed::{Path, Shimmed, Transfer, Until};
 use wired::{Cut, TwoWays};
@@ -61,19 +61,19 @@ pub fn pair<T: Send>(arm: impl Fn(bool) -> T + Sync) -> [T; 2] {
 
 /// The shim in front of a path, if wanted.
 pub fn shim(path: &Path, with: bool) -> Option<Shimmed> {
-    with.then(|| Shimmed::start(path.near(), &Settings::default()))
+    with.then(|| Shimmed::start(path.near(), &ShimSettings::default()))
 }
 
 /// What the ends agree on, and what they learn.
 #[derive(Clone, Copy)]
-struct Terms {
+struct Conditions {
     ecn: bool,
     /// A router notifies of cuts.
-    told: bool,
+    notified: bool,
 }
 
 /// One transfer until `end`.
-struct Carried {
+struct TransferResult {
     megabytes: f64,
     /// From each reconnection to the first data (s).
     first: Vec<f64>,
@@ -85,33 +85,33 @@ fn carry(
     growth: &str,
     end: Instant,
     back: &[Instant],
-    terms: Terms,
+    terms: Conditions,
     arm: Arm,
-) -> Carried {
+) -> TransferResult {
     let path = Path::start(scenario, seed, terms.ecn);
     let shim = arm.apply(path.near());
     let arrived = Transfer::start(&path, growth, Until::Time(end)).finish();
     shim.map(Shimmed::stop);
     late::end(path);
-    Carried {
+    TransferResult {
         megabytes: arrived.bytes_by(end) as f64 / 1e6,
         first: back.iter().map(|at| arrived.first_after(*at).as_secs_f64()).collect(),
     }
 }
 
 /// How cuts become known, in words.
-fn way(told: bool) -> &'static str {
+fn describe_notification(told: bool) -> &'static str {
     if told { "of which a router notifies by ICMP" } else { "of which nobody notifies" }
 }
 
 /// 63 s with losses and three cuts.
-fn gain(runs: u64, terms: Terms) {
-    let Terms { ecn, told } = terms;
+fn gain(runs: u64, terms: Conditions) {
+    let Conditions { ecn, notified: told } = terms;
     println!(
         "\n1 % of data and 0.25 % of acknowledgments lost, {}, cuts of 5, 5 and 3 s in 63 s, {}; \
          {runs} runs",
         if ecn { "ECN" } else { "no ECN" },
-        way(told)
+        describe_notification(told)
     );
     // 7.5 ‰ of packets of 1500 B, and next to none of acknowledgments; 2.5 ‰ of both.
     let losses = "[[network.override]]\nhop = 1\nbit_error_rate = 6.27e-7\n\
@@ -121,10 +121,10 @@ fn gain(runs: u64, terms: Terms) {
     let back = cuts.map(|(first, lasts)| Instant::ZERO + Duration::from_secs(first + lasts));
     let lossy = scenario(LINK, &(losses.to_owned() + &faults));
     let end = Instant::ZERO + Duration::from_secs(63);
-    let all: Vec<Vec<ByArm<Carried>>> = thread::scope(|scope| {
+    let all: Vec<Vec<ByArm<TransferResult>>> = thread::scope(|scope| {
         let rows = GROWTHS.map(|growth| {
             let (lossy, back) = (&lossy, &back);
-            let run = move |seed| at_once(|arm| carry(lossy, seed, growth, end, back, terms, arm));
+            let run = move |seed| run_all(|arm| carry(lossy, seed, growth, end, back, terms, arm));
             scope.spawn(move || (1..=runs).map(run).collect())
         });
         rows.map(|row| row.join().expect("a run fails")).into()
@@ -137,14 +137,14 @@ fn gain(runs: u64, terms: Terms) {
     for (growth, runs) in GROWTHS.iter().zip(&all) {
         arms::row(growth, runs, 3, |run| run.first.clone());
     }
-    late::tell();
+    late::print_warning();
 }
 
 /// How soon after a cut data flow.
 fn cuts(runs: u64, told: bool) {
     println!(
         "\nFrom the end of a cut, {}, to the first data (s), cubic, no losses; {runs} runs",
-        way(told)
+        describe_notification(told)
     );
     arms::heading("cut");
     let rows = [1, 3, 10, 30, 60].map(|lasts| {
@@ -156,11 +156,11 @@ fn cuts(runs: u64, told: bool) {
     });
     thread::scope(|scope| {
         let rows = rows.each_ref().map(|(lasts, cut, back, end)| {
-            let terms = Terms { ecn: true, told };
+            let terms = Conditions { ecn: true, notified: told };
             let run =
-                move |seed| at_once(|arm| carry(cut, seed, "cubic", *end, back, terms, arm).first);
+                move |seed| run_all(|arm| carry(cut, seed, "cubic", *end, back, terms, arm).first);
             let emulated = scope.spawn(move || (1..=runs).map(run).collect::<Vec<_>>());
-            let run = move |_| at_once(|arm| kernels_own(*lasts, told, arm));
+            let run = move |_| run_all(|arm| cut_by_kernel_network(*lasts, told, arm));
             (lasts, emulated, scope.spawn(move || (1..=runs).map(run).collect::<Vec<_>>()))
         });
         for (lasts, emulated, wired) in rows {
@@ -170,11 +170,11 @@ fn cuts(runs: u64, told: bool) {
             }
         }
     });
-    late::tell();
+    late::print_warning();
 }
 
 /// From the end of a cut to the first data (s), over routers, queues and cables of the kernel's own.
-fn kernels_own(lasts: u64, told: bool, arm: Arm) -> Vec<f64> {
+fn cut_by_kernel_network(lasts: u64, told: bool, arm: Arm) -> Vec<f64> {
     let net = TwoWays::new().expect("this machine allows it");
     let shim = arm.apply(&net.host);
     let clock = RealClock::start();
@@ -198,7 +198,7 @@ fn main() -> ExitCode {
     if shimmed::is_meant() {
         return shimmed::run();
     }
-    if let Err(missing) = available() {
+    if let Err(missing) = check_requirements() {
         eprintln!("error: {missing}");
         return ExitCode::FAILURE;
     }
@@ -227,7 +227,7 @@ fn main() -> ExitCode {
     }
     if wanted("gain") {
         for (ecn, told) in [(true, true), (true, false), (false, false)] {
-            gain(runs, Terms { ecn, told });
+            gain(runs, Conditions { ecn, notified: told });
         }
     }
     if wanted("cuts") {

@@ -10,10 +10,10 @@ use std::sync::mpsc::{Sender, channel};
 use std::thread;
 
 use driftway_base::RandomStream;
-use driftway_host::{End, Namespace, RealClock, Settings};
+use driftway_host::{PathEnd, Namespace, RealClock, ShimSettings};
 use socket2::Socket;
 
-use crate::crossing::Crossing;
+use crate::crossing::ReorderingLink;
 use crate::emulate::scenario;
 use crate::ledger::Ledger;
 use crate::numbered::{EACH, Received, listen, receive_all, send_all};
@@ -55,12 +55,12 @@ struct Outcome {
     /// Packets with data that went another way than the connection's.
     astray: usize,
     lasted_s: f64,
-    kept: Kept,
+    kept: ShimTotals,
 }
 
 /// What became of the shim.
 #[derive(Default)]
-struct Kept {
+struct ShimTotals {
     /// Times that one began.
     begun: u64,
     /// Unknown where it is killed.
@@ -69,7 +69,7 @@ struct Kept {
     left: (usize, usize),
 }
 
-impl Kept {
+impl ShimTotals {
     fn add(&mut self, shim: Shimmed) {
         let last = shim.stop();
         let [survived, undone] = self.counted.unwrap_or_default();
@@ -143,7 +143,7 @@ fn carry(
     ends: [&Namespace; 2],
     to: Ipv4Addr,
     bytes: u64,
-    keep: impl FnOnce(&Sender<()>, &AtomicBool) -> Kept + Send,
+    keep: impl FnOnce(&Sender<()>, &AtomicBool) -> ShimTotals + Send,
 ) -> Outcome {
     carry_over(ends, to, bytes, |_, _| Ok(()), keep)
 }
@@ -154,7 +154,7 @@ fn carry_over(
     to: Ipv4Addr,
     bytes: u64,
     prepare: impl Fn(u64, &Socket) -> io::Result<()> + Sync,
-    keep: impl FnOnce(&Sender<()>, &AtomicBool) -> Kept + Send,
+    keep: impl FnOnce(&Sender<()>, &AtomicBool) -> ShimTotals + Send,
 ) -> Outcome {
     let (sent_all, done) = (AtomicBool::new(false), AtomicBool::new(false));
     let (ready, is_ready) = channel();
@@ -180,7 +180,7 @@ fn carry_over(
         outcome.lasted_s = clock.now().as_secs_f64();
         sent_all.store(true, Ordering::Relaxed);
         for (sent, receives) in sent.into_iter().zip(receivers) {
-            outcome.enter(sent, receives.join().expect("it ends"));
+            outcome.record(sent, receives.join().expect("it ends"));
         }
         // The last of the last acknowledgments.
         nap(500);
@@ -191,7 +191,7 @@ fn carry_over(
 }
 
 impl Outcome {
-    fn enter(&mut self, sent: Vec<io::Result<Ledger>>, received: Received) {
+    fn record(&mut self, sent: Vec<io::Result<Ledger>>, received: Received) {
         for (number, sent) in sent.into_iter().enumerate() {
             let arrived = received.iter().find(|(which, _)| *which == number as u64);
             match (sent, arrived) {
@@ -218,17 +218,17 @@ fn nap(millis: u64) {
 /// One shim from the beginning to the end, while `meanwhile` is done again and again.
 fn steadily(
     namespace: &Namespace,
-    settings: &Settings,
+    settings: &ShimSettings,
     ready: &Sender<()>,
     done: &AtomicBool,
     mut meanwhile: impl FnMut(),
-) -> Kept {
+) -> ShimTotals {
     let shim = Shimmed::start(namespace, settings);
     ready.send(()).expect("somebody waits");
     while !done.load(Ordering::Relaxed) {
         meanwhile();
     }
-    let mut kept = Kept { begun: 1, ..Kept::default() };
+    let mut kept = ShimTotals { begun: 1, ..ShimTotals::default() };
     kept.add(shim);
     kept
 }
@@ -239,12 +239,12 @@ fn again_and_again(
     kill: bool,
     ready: &Sender<()>,
     done: &AtomicBool,
-) -> Kept {
-    let mut kept = Kept::default();
+) -> ShimTotals {
+    let mut kept = ShimTotals::default();
     let mut random = RandomStream::new(1, "soak", u64::from(kill));
     while !done.load(Ordering::Relaxed) {
         kept.begun += 1;
-        let lasts = 20 + random.below(3000);
+        let lasts = 20 + random.uniform_below(3000);
         // Whoever waits for the first has it; nobody waits for others.
         if kill {
             let shim = Process::start(namespace);
@@ -252,13 +252,13 @@ fn again_and_again(
             nap(lasts);
             shim.kill();
         } else {
-            let shim = Shimmed::start(namespace, &Settings::default());
+            let shim = Shimmed::start(namespace, &ShimSettings::default());
             ready.send(()).expect("it is kept");
             nap(lasts);
             kept.add(shim);
         }
         // For a moment there is none.
-        nap(random.below(100));
+        nap(random.uniform_below(100));
     }
     kept
 }
@@ -268,17 +268,17 @@ fn emulated(
     link: &str,
     faults: &str,
     bytes: u64,
-    keep: impl FnOnce(&Namespace, &Sender<()>, &AtomicBool) -> Kept + Send,
+    keep: impl FnOnce(&Namespace, &Sender<()>, &AtomicBool) -> ShimTotals + Send,
 ) -> Outcome {
     let path = Path::start(&scenario(link, faults), 1, true);
-    let ends = End::BOTH.map(|end| path.running.namespace(end));
+    let ends = PathEnd::BOTH.map(|end| path.running.namespace(end));
     let outcome =
         carry(ends, path.addresses[1], bytes, |ready, done| keep(path.near(), ready, done));
     path.running.stop().expect("the path fails");
     outcome
 }
 
-fn with_one(link: &str, faults: &str, bytes: u64, settings: &Settings) -> Outcome {
+fn with_one(link: &str, faults: &str, bytes: u64, settings: &ShimSettings) -> Outcome {
     emulated(link, faults, bytes, |near, ready, done| {
         steadily(near, settings, ready, done, || nap(10))
     })
@@ -305,29 +305,29 @@ fn link(parts: [&str; 4]) -> String {
 }
 
 fn losses(bytes: u64) -> Outcome {
-    with_one(&link([RATE, DELAY, MARKS, LOSSES]), "", bytes, &Settings::default())
+    with_one(&link([RATE, DELAY, MARKS, LOSSES]), "", bytes, &ShimSettings::default())
 }
 
 fn reordering(bytes: u64) -> Outcome {
-    with_one(&link([RATE, ANY_ORDER, MARKS, ""]), "", bytes, &Settings::default())
+    with_one(&link([RATE, ANY_ORDER, MARKS, ""]), "", bytes, &ShimSettings::default())
 }
 
 fn marks(bytes: u64) -> Outcome {
     let few = "queue = { packets = 500, ecn_threshold = 20 }";
-    with_one(&link([RATE, DELAY, few, ""]), "", bytes, &Settings::default())
+    with_one(&link([RATE, DELAY, few, ""]), "", bytes, &ShimSettings::default())
 }
 
 fn overflow(bytes: u64) -> Outcome {
-    with_one(&link([RATE, DELAY, "queue = { packets = 40 }", ""]), "", bytes, &Settings::default())
+    with_one(&link([RATE, DELAY, "queue = { packets = 40 }", ""]), "", bytes, &ShimSettings::default())
 }
 
 fn notified_cuts(bytes: u64) -> Outcome {
-    with_one(&link([RATE, DELAY, LONG_QUEUE, ""]), &cuts(true), bytes, &Settings::default())
+    with_one(&link([RATE, DELAY, LONG_QUEUE, ""]), &cuts(true), bytes, &ShimSettings::default())
 }
 
 fn silent_cuts(bytes: u64) -> Outcome {
-    let mut settings = Settings::default();
-    settings.shim.suspect_after = Some(2);
+    let mut settings = ShimSettings::default();
+    settings.config.suspect_after = Some(2);
     with_one(&link([RATE, DELAY, LONG_QUEUE, ""]), &cuts(false), bytes, &settings)
 }
 
@@ -351,10 +351,10 @@ fn everything(bytes: u64) -> Outcome {
 
 /// Over a path that doubles packets and flips bits, besides that it loses and reorders them.
 fn damage(bytes: u64) -> Outcome {
-    let crossing = Crossing::start().expect("this machine allows it");
+    let crossing = ReorderingLink::start().expect("this machine allows it");
     let [near, _] = crossing.ends();
     let outcome = carry(crossing.ends(), crossing.far_address(), bytes, |ready, done| {
-        steadily(near, &Settings::default(), ready, done, || nap(10))
+        steadily(near, &ShimSettings::default(), ready, done, || nap(10))
     });
     let [there, back] = crossing.stop().expect("the crossing fails");
     for counts in [there, back] {
@@ -365,7 +365,7 @@ fn damage(bytes: u64) -> Outcome {
 
 /// Over a cable of the kernel's, which is out for a second and a half at a time. The kernel takes up
 /// to a second to tell.
-fn flapping(bytes: u64, shim_at: End, settings: &Settings) -> Outcome {
+fn flapping(bytes: u64, shim_at: PathEnd, settings: &ShimSettings) -> Outcome {
     let ends = pair(false).expect("this machine allows it");
     let [near, far] = &ends;
     carry([near, far], THERE, bytes, |ready, done| {
@@ -379,11 +379,11 @@ fn flapping(bytes: u64, shim_at: End, settings: &Settings) -> Outcome {
 }
 
 fn unplugged(bytes: u64) -> Outcome {
-    flapping(bytes, End::Near, &Settings::default())
+    flapping(bytes, PathEnd::Near, &ShimSettings::default())
 }
 
 fn held_back(bytes: u64) -> Outcome {
-    let mut settings = Settings::default();
-    settings.shim.hold_back = true;
-    flapping(bytes, End::Far, &settings)
+    let mut settings = ShimSettings::default();
+    settings.config.hold_back = true;
+    flapping(bytes, PathEnd::Far, &settings)
 }

@@ -19,7 +19,7 @@ use std::thread;
 use std::time::Duration;
 
 use driftway_base::Instant;
-use driftway_host::{Field, Namespace, RealClock, Settings, available};
+use driftway_host::{Namespace, RealClock, ShimDaemon, ShimSettings, available};
 use nix::sys::resource::{UsageWho, getrusage};
 use nix::sys::time::TimeValLike;
 use socket2::{Domain, Socket, Type};
@@ -35,7 +35,7 @@ const ROLE: &str = "--as";
 
 /// What stands between a TCP and its network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Way {
+enum Interception {
     Nothing {
         offload: bool,
     },
@@ -46,16 +46,16 @@ enum Way {
     Shim,
 }
 
-const WAYS: [(Way, &str); 5] = [
-    (Way::Nothing { offload: true }, "the kernel alone, packets of 64 KB"),
-    (Way::Nothing { offload: false }, "the kernel alone, packets of 1500 B"),
-    (Way::Tun, "TUN and policy routing, passing"),
-    (Way::Queue, "NFQUEUE, passing"),
-    (Way::Shim, "NFQUEUE, the shim at work"),
+const INTERCEPTIONS: [(Interception, &str); 5] = [
+    (Interception::Nothing { offload: true }, "the kernel alone, packets of 64 KB"),
+    (Interception::Nothing { offload: false }, "the kernel alone, packets of 1500 B"),
+    (Interception::Tun, "TUN and policy routing, passing"),
+    (Interception::Queue, "NFQUEUE, passing"),
+    (Interception::Shim, "NFQUEUE, the shim at work"),
 ];
 
-impl Way {
-    fn word(self) -> &'static str {
+impl Interception {
+    fn name(self) -> &'static str {
         match self {
             Self::Nothing { .. } => "nothing",
             Self::Tun => "tun",
@@ -70,7 +70,7 @@ impl Way {
             return Ok(None);
         }
         let mut command = Command::new(std::env::current_exe()?);
-        command.args([ROLE, self.word()]).stdin(Stdio::piped()).stdout(Stdio::piped());
+        command.args([ROLE, self.name()]).stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut child = namespace.spawn(&mut command)?;
         let out = child.stdout.as_mut().expect("it is piped");
         out.read_exact(&mut [0])?;
@@ -79,17 +79,17 @@ impl Way {
 }
 
 /// Is the program between.
-fn be(word: &str) -> io::Result<()> {
+fn run_as(word: &str) -> io::Result<()> {
     let stdin = io::stdin();
     let ready = || print_now(".");
-    if word == Way::Tun.word() {
+    if word == Interception::Tun.name() {
         return tun::run(ready, stdin.as_fd());
     }
-    let mut settings = Settings::default();
-    if word == Way::Queue.word() {
-        settings.shim.flows = 0;
+    let mut settings = ShimSettings::default();
+    if word == Interception::Queue.name() {
+        settings.config.flows = 0;
     }
-    let mut field = Field::start(&settings)?;
+    let mut field = ShimDaemon::start(&settings)?;
     ready();
     field.run(stdin.as_fd())
 }
@@ -166,8 +166,8 @@ fn packets(near: &Namespace) -> io::Result<u64> {
     Ok(numbers.get(1).unwrap_or(&0) + numbers.get(9).unwrap_or(&0))
 }
 
-fn measure(way: Way) -> io::Result<Measured> {
-    let offload = !matches!(way, Way::Nothing { offload: false });
+fn measure(way: Interception) -> io::Result<Measured> {
+    let offload = !matches!(way, Interception::Nothing { offload: false });
     let ends = pair(offload)?;
     let mut child = way.start(&ends[0])?;
     let clock = RealClock::start();
@@ -212,7 +212,7 @@ fn measure(way: Way) -> io::Result<Measured> {
 }
 
 /// Kills the program in the middle of a transfer; gives the longest time without data after that (s).
-fn kill(way: Way) -> io::Result<f64> {
+fn kill(way: Interception) -> io::Result<f64> {
     let ends = pair(true)?;
     let Some(mut child) = way.start(&ends[0])? else { return Ok(0.0) };
     let streams = connect(&ends)?;
@@ -235,12 +235,12 @@ fn table() -> io::Result<()> {
         "{:<38}{:>9}{:>10}{:>12}{:>11}{:>15}",
         "", "Mbit/s", "packets/s", "CPU s/Gbit", "ping µs", "gap if killed"
     );
-    for (way, name) in WAYS {
+    for (way, name) in INTERCEPTIONS {
         let mut runs = (0..RUNS).map(|_| measure(way)).collect::<io::Result<Vec<_>>>()?;
         runs.sort_by(|a, b| a.mbps.total_cmp(&b.mbps));
         let median = runs[RUNS / 2];
         let gap = match way {
-            Way::Nothing { .. } => "–".to_owned(),
+            Interception::Nothing { .. } => "–".to_owned(),
             way => format!("{:.1} ms", kill(way)? * 1e3),
         };
         println!(
@@ -258,8 +258,8 @@ fn table() -> io::Result<()> {
 fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().collect();
     let done = match words.as_slice() {
-        [_, role, word] if role == ROLE => be(word),
-        _ => match available() {
+        [_, role, word] if role == ROLE => run_as(word),
+        _ => match check_requirements() {
             Ok(()) => table(),
             Err(missing) => Err(io::Error::other(missing)),
         },

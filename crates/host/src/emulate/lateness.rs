@@ -3,26 +3,26 @@
 use driftway_base::Duration;
 
 /// Each power of two has so many buckets.
-const PARTS: u32 = 16;
+const BUCKETS_PER_OCTAVE: u32 = 16;
 /// Below this, each nanosecond has a bucket of its own.
-const EXACT: u64 = PARTS as u64;
-const BUCKETS: usize = 61 * PARTS as usize;
+const EXACT: u64 = BUCKETS_PER_OCTAVE as u64;
+const BUCKETS: usize = 61 * BUCKETS_PER_OCTAVE as usize;
 
 /// Spans of time by their size, to a sixteenth, in a table that does not grow.
 #[derive(Clone, Debug)]
-pub struct Lateness {
+pub struct LatenessHistogram {
     counts: Box<[u64]>,
     total: u64,
     max: Duration,
 }
 
-impl Default for Lateness {
+impl Default for LatenessHistogram {
     fn default() -> Self {
         Self { counts: vec![0; BUCKETS].into_boxed_slice(), total: 0, max: Duration::ZERO }
     }
 }
 
-impl Lateness {
+impl LatenessHistogram {
     /// One more.
     pub fn record(&mut self, late: Duration) {
         self.counts[bucket(late.as_nanos())] += 1;
@@ -48,7 +48,7 @@ impl Lateness {
         for (bucket, count) in self.counts.iter().enumerate() {
             seen += count;
             if *count > 0 && seen >= wanted {
-                return Duration::from_nanos(largest(bucket)).min(self.max);
+                return Duration::from_nanos(bucket_end(bucket)).min(self.max);
             }
         }
         self.max
@@ -61,17 +61,17 @@ fn bucket(nanos: u64) -> usize {
         return nanos as usize;
     }
     let shift = nanos.ilog2() - EXACT.ilog2();
-    let part = (nanos >> shift) as u32 - PARTS;
-    ((shift + 1) * PARTS + part) as usize
+    let part = (nanos >> shift) as u32 - BUCKETS_PER_OCTAVE;
+    ((shift + 1) * BUCKETS_PER_OCTAVE + part) as usize
 }
 
 /// The longest span of a bucket.
-const fn largest(bucket: usize) -> u64 {
-    let (power, part) = (bucket as u32 / PARTS, bucket as u32 % PARTS);
+const fn bucket_end(bucket: usize) -> u64 {
+    let (power, part) = (bucket as u32 / BUCKETS_PER_OCTAVE, bucket as u32 % BUCKETS_PER_OCTAVE);
     if power == 0 {
         return part as u64;
     }
-    let first = (PARTS + part) as u64;
+    let first = (BUCKETS_PER_OCTAVE + part) as u64;
     (first << (power - 1)) + ((1 << (power - 1)) - 1)
 }
 
@@ -83,7 +83,7 @@ mod test {
 
     #[test]
     fn quantiles_are_those_of_the_sorted_spans() {
-        let mut lateness = Lateness::default();
+        let mut lateness = LatenessHistogram::default();
         assert_eq!(lateness.quantile(0.99), Duration::ZERO);
         for micros in (1..=1000).rev() {
             lateness.record(Duration::from_micros(micros));
@@ -100,9 +100,9 @@ mod test {
         fn each_span_has_a_bucket_that_is_hardly_longer(nanos: u64) {
             let bucket = bucket(nanos);
             prop_assert!(bucket < BUCKETS);
-            prop_assert!(largest(bucket) >= nanos);
-            prop_assert!(largest(bucket) - nanos <= nanos / EXACT);
-            prop_assert!(bucket == 0 || largest(bucket - 1) < nanos);
+            prop_assert!(bucket_end(bucket) >= nanos);
+            prop_assert!(bucket_end(bucket) - nanos <= nanos / EXACT);
+            prop_assert!(bucket == 0 || bucket_end(bucket - 1) < nanos);
         }
     }
 }

@@ -5,9 +5,9 @@
 //! time, exact to the nanosecond; that we are late shows only where a packet leaves, is measured
 //! there, and does not add up from hop to hop.
 
-mod bytes;
+mod packet_bytes;
 mod lateness;
-mod medium;
+mod emulated_path;
 
 use std::io::{self, PipeReader, PipeWriter};
 use std::os::fd::AsFd;
@@ -16,16 +16,16 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread::{self, JoinHandle};
 
 use driftway_base::{Duration, Instant, Ipv4Addr};
-use driftway_scenario::{BitRate, Change, Fault, Path, Time};
+use driftway_scenario::{BitRate, HopChange, Fault, Path, Time};
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, ppoll};
 use nix::sys::prctl;
 use nix::sys::time::TimeSpec;
 
-pub use lateness::Lateness;
-pub use medium::{Account, Carried, End, Medium};
+pub use lateness::LatenessHistogram;
+pub use emulated_path::{EmulationCounts, DirectionCounts, PathEnd, EmulatedPath};
 
-use crate::{Namespace, RealClock, Tun, urgent};
+use crate::{Namespace, RealClock, Tun, realtime};
 
 /// All addresses of a path, its routers' and those of networks behind its ends: 10.0.0.0/8.
 const PREFIX: u8 = 8;
@@ -35,16 +35,16 @@ const BATCH: usize = 32;
 const LARGEST_PACKET: usize = 65_535;
 
 /// The share of the shortest hop's time that one packet in a hundred may be late.
-pub const TOLERANCE: f64 = 0.1;
+pub const LATENESS_TOLERANCE: f64 = 0.1;
 
 /// Two namespaces and what is between them, not yet at work.
 pub struct Emulation {
-    sides: [Side; 2],
-    medium: Medium,
+    hosts: [EmulatedHost; 2],
+    medium: EmulatedPath,
     shortest_hop: Duration,
 }
 
-struct Side {
+struct EmulatedHost {
     namespace: Namespace,
     tun: Tun,
 }
@@ -57,19 +57,19 @@ impl Emulation {
     /// # Errors
     /// What the kernel says; see [`available`](crate::available) for what it takes.
     pub fn new(path: &Path, duration: Time, seed: u64, mtu: u16) -> io::Result<Self> {
-        let medium = Medium::new(path, duration, seed);
-        let side = |end| Side::new(medium.address(end), mtu);
-        let sides = [side(End::Near)?, side(End::Far)?];
-        Ok(Self { sides, medium, shortest_hop: shortest_hop(path, mtu) })
+        let medium = EmulatedPath::new(path, duration, seed);
+        let side = |end| EmulatedHost::new(medium.address(end), mtu);
+        let sides = [side(PathEnd::Near)?, side(PathEnd::Far)?];
+        Ok(Self { hosts: sides, medium, shortest_hop: shortest_hop(path, mtu) })
     }
 
     /// A namespace.
-    pub fn namespace(&self, end: End) -> &Namespace {
-        &self.sides[end as usize].namespace
+    pub fn namespace(&self, end: PathEnd) -> &Namespace {
+        &self.hosts[end as usize].namespace
     }
 
     /// The address that the kernel of a namespace has.
-    pub fn address(&self, end: End) -> Ipv4Addr {
+    pub fn address(&self, end: PathEnd) -> Ipv4Addr {
         self.medium.address(end)
     }
 
@@ -77,21 +77,21 @@ impl Emulation {
     ///
     /// # Errors
     /// No thread, no pipe.
-    pub fn start(self) -> io::Result<Running> {
+    pub fn start(self) -> io::Result<RunningEmulation> {
         let (stopped, stop) = io::pipe()?;
         let delivered = Arc::new(AtomicU64::new(0));
-        let [near, far] = self.sides;
-        let work = Loop {
+        let [near, far] = self.hosts;
+        let work = PacketLoop {
             tuns: [near.tun, far.tun],
             medium: self.medium,
             clock: RealClock::start(),
-            lateness: Lateness::default(),
+            lateness: LatenessHistogram::default(),
             refused: 0,
             delivered: Arc::clone(&delivered),
         };
         let thread =
             thread::Builder::new().name("path".into()).spawn(move || work.run(&stopped))?;
-        Ok(Running {
+        Ok(RunningEmulation {
             namespaces: [near.namespace, far.namespace],
             stop,
             thread,
@@ -101,14 +101,14 @@ impl Emulation {
     }
 }
 
-impl Side {
+impl EmulatedHost {
     fn new(address: Ipv4Addr, mtu: u16) -> io::Result<Self> {
         let namespace = Namespace::new()?;
         for which in ["all", "default"] {
             // The first router is the sending host's own, as in the lab: what it says has the host's
             // own address as its source, and comes from outside.
-            namespace.set(&format!("net/ipv4/conf/{which}/accept_local"), "1")?;
-            namespace.set(&format!("net/ipv4/conf/{which}/rp_filter"), "0")?;
+            namespace.set_sysctl(&format!("net/ipv4/conf/{which}/accept_local"), "1")?;
+            namespace.set_sysctl(&format!("net/ipv4/conf/{which}/rp_filter"), "0")?;
         }
         let tun = namespace.run(|| Tun::open(address, PREFIX, mtu))??;
         Ok(Self { namespace, tun })
@@ -116,27 +116,27 @@ impl Side {
 }
 
 /// A path at work. Dropped without [`stop`](Running::stop), it stops by itself, soon.
-pub struct Running {
+pub struct RunningEmulation {
     namespaces: [Namespace; 2],
     stop: PipeWriter,
-    thread: JoinHandle<io::Result<Done>>,
+    thread: JoinHandle<io::Result<LoopOutcome>>,
     delivered: Arc<AtomicU64>,
     shortest_hop: Duration,
 }
 
 /// What the loop leaves.
-struct Done {
+struct LoopOutcome {
     tuns: [Tun; 2],
-    medium: Medium,
-    lateness: Lateness,
+    medium: EmulatedPath,
+    lateness: LatenessHistogram,
     refused: u64,
     is_urgent: bool,
     lasted: Duration,
 }
 
-impl Running {
+impl RunningEmulation {
     /// A namespace.
-    pub fn namespace(&self, end: End) -> &Namespace {
+    pub fn namespace(&self, end: PathEnd) -> &Namespace {
         &self.namespaces[end as usize]
     }
 
@@ -154,24 +154,24 @@ impl Running {
     ///
     /// # Errors
     /// What a device said, or that the books don't balance, which is a bug in driftway.
-    pub fn stop(self) -> io::Result<Report> {
+    pub fn stop(self) -> io::Result<EmulationReport> {
         drop(self.stop);
         let done = self.thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
-        done.medium.balance().map_err(|what| {
+        done.medium.check_conservation().map_err(|what| {
             io::Error::other(format!("a bug in driftway: the books don't balance: {what}"))
         })?;
         let mut overflows = 0;
         for (namespace, tun) in self.namespaces.iter().zip(&done.tuns) {
             overflows += namespace.run(|| tun.overflows())??;
         }
-        Ok(Report {
-            lasted: done.lasted,
-            account: done.medium.account().clone(),
+        Ok(EmulationReport {
+            duration: done.lasted,
+            counts: done.medium.counts().clone(),
             marked: done.medium.marked(),
             lateness: done.lateness,
             overflows,
             refused: done.refused,
-            is_urgent: done.is_urgent,
+            is_realtime: done.is_urgent,
             shortest_hop: self.shortest_hop,
         })
     }
@@ -179,37 +179,37 @@ impl Running {
 
 /// What happened, and how exactly.
 #[derive(Clone, Debug)]
-pub struct Report {
+pub struct EmulationReport {
     /// How long the path was at work.
-    pub lasted: Duration,
+    pub duration: Duration,
     /// Packets.
-    pub account: Account,
+    pub counts: EmulationCounts,
     /// Packets that queues marked.
     pub marked: u64,
     /// How much later than they should packets left the path.
-    pub lateness: Lateness,
+    pub lateness: LatenessHistogram,
     /// Packets that a kernel dropped before the path saw them, because we did not keep up.
     pub overflows: u64,
     /// Packets that a kernel did not take when they left the path.
     pub refused: u64,
     /// Was the path's thread before all ordinary ones (see [`urgent`])?
-    pub is_urgent: bool,
+    pub is_realtime: bool,
     /// The shortest time that a packet of the MTU's size takes over any hop at any time.
     pub shortest_hop: Duration,
 }
 
-impl Report {
+impl EmulationReport {
     /// How late one packet in a hundred may be: [`TOLERANCE`] of the shortest hop.
-    pub fn tolerated(&self) -> Duration {
-        Duration::from_nanos((self.shortest_hop.as_nanos() as f64 * TOLERANCE) as u64)
+    pub fn tolerated_lateness(&self) -> Duration {
+        Duration::from_nanos((self.shortest_hop.as_nanos() as f64 * LATENESS_TOLERANCE) as u64)
     }
 
     /// Why the result is not to be trusted; empty: it is.
-    pub fn doubts(&self) -> Vec<String> {
+    pub fn warnings(&self) -> Vec<String> {
         let mut doubts = Vec::new();
-        let (p99, tolerated) = (self.lateness.quantile(0.99), self.tolerated());
+        let (p99, tolerated) = (self.lateness.quantile(0.99), self.tolerated_lateness());
         if p99 > tolerated {
-            let besides = if self.is_urgent { "" } else { "; it may not use the real time class" };
+            let besides = if self.is_realtime { "" } else { "; it may not use the real time class" };
             doubts.push(format!(
                 "one packet in a hundred was late by {} µs or more, over a tenth of the shortest \
                  hop's time ({} µs){besides}",
@@ -235,19 +235,19 @@ impl Report {
 
 /// The shortest time of a packet of `mtu` bytes over any hop, changes to come included.
 fn shortest_hop(path: &Path, mtu: u16) -> Duration {
-    let own = (1..=path.hops).map(|hop| (Some(hop), path.link_of(hop)));
-    let beside = path.parallel.iter().map(|route| (None, path.link_beside(route)));
+    let own = (1..=path.hops).map(|hop| (Some(hop), path.hop_link(hop)));
+    let beside = path.parallel.iter().map(|route| (None, path.parallel_link(route)));
     let time = |(hop, link): (Option<u32>, driftway_scenario::Link)| {
         let (mut rates, mut delays) = (vec![link.rate], vec![link.delay]);
         for fault in &path.faults {
-            if let Fault::Change(Change { hop: changed, rate, delay, .. }) = fault
+            if let Fault::Change(HopChange { hop: changed, rate, delay, .. }) = fault
                 && hop == Some(*changed)
             {
                 rates.extend(rate);
                 delays.extend(delay);
             }
         }
-        let serialised = rates.into_iter().map(|BitRate(rate)| rate.time_for(mtu.into())).min();
+        let serialised = rates.into_iter().map(|BitRate(rate)| rate.transmission_time(mtu.into())).min();
         let delayed = delays.into_iter().map(|delay| delay.bounds().0).min();
         serialised.unwrap_or_default() + delayed.unwrap_or_default()
     };
@@ -255,30 +255,30 @@ fn shortest_hop(path: &Path, mtu: u16) -> Duration {
 }
 
 /// The thread that moves packets.
-struct Loop {
+struct PacketLoop {
     tuns: [Tun; 2],
-    medium: Medium,
+    medium: EmulatedPath,
     clock: RealClock,
-    lateness: Lateness,
+    lateness: LatenessHistogram,
     refused: u64,
     delivered: Arc<AtomicU64>,
 }
 
-impl Loop {
-    fn run(mut self, stopped: &PipeReader) -> io::Result<Done> {
+impl PacketLoop {
+    fn run(mut self, stopped: &PipeReader) -> io::Result<LoopOutcome> {
         // By default the kernel lets a timer be 50 µs late to wake less often.
         prctl::set_timerslack(1)?;
-        let is_urgent = urgent();
+        let is_urgent = enable_realtime_scheduling();
         let mut buffer = vec![0; LARGEST_PACKET].into_boxed_slice();
         let mut ready = [true; 2];
         loop {
-            for end in End::BOTH {
+            for end in PathEnd::BOTH {
                 if ready[end as usize] {
-                    ready[end as usize] = self.take_in(end, &mut buffer)?;
+                    ready[end as usize] = self.read_packets(end, &mut buffer)?;
                 }
             }
             self.medium.on_timeout(self.clock.now());
-            self.hand_out()?;
+            self.write_packets()?;
             let timeout = match self.medium.next_timeout() {
                 _ if ready.contains(&true) => Some(Duration::ZERO),
                 Instant::FAR_FUTURE => None,
@@ -288,7 +288,7 @@ impl Loop {
                 break;
             }
         }
-        Ok(Done {
+        Ok(LoopOutcome {
             lasted: self.clock.now().since(Instant::ZERO),
             tuns: self.tuns,
             medium: self.medium,
@@ -299,7 +299,7 @@ impl Loop {
     }
 
     /// Takes what the kernel at an end has sent; is there more?
-    fn take_in(&mut self, end: End, buffer: &mut [u8]) -> io::Result<bool> {
+    fn read_packets(&mut self, end: PathEnd, buffer: &mut [u8]) -> io::Result<bool> {
         for _ in 0..BATCH {
             let Some(len) = self.tuns[end as usize].receive(buffer)? else { return Ok(false) };
             self.medium.offer(self.clock.now(), end, &buffer[..len]);
@@ -308,7 +308,7 @@ impl Loop {
     }
 
     /// Hands out what has left the path.
-    fn hand_out(&mut self) -> io::Result<()> {
+    fn write_packets(&mut self) -> io::Result<()> {
         while let Some(leaving) = self.medium.poll() {
             match self.tuns[leaving.end as usize].send(&leaving.bytes) {
                 Err(error) if error.kind() == io::ErrorKind::InvalidInput => self.refused += 1,

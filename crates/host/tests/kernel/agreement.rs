@@ -1,15 +1,15 @@
 //! What both sides offer is in use at both, and nothing else is.
 
 use driftway_host::Namespace;
-use driftway_tcp::{Agreed, Config};
+use driftway_tcp::{NegotiatedOptions, Config};
 
-use crate::application::{Application, Opens, PEER, config, good, peer};
+use crate::application::{Application, Opener, PEER, config, unimpaired, peer};
 use crate::peer::{Options, Step};
 
 tests![what_both_offer_is_agreed_on_and_nothing_else];
 
 type Set = fn(&mut Config, bool);
-type Get = fn(&Agreed) -> bool;
+type Get = fn(&NegotiatedOptions) -> bool;
 
 /// The kernel's setting, ours, and where ours shows.
 const OPTIONS: [(&str, Set, Get); 4] = [
@@ -20,7 +20,7 @@ const OPTIONS: [(&str, Set, Get); 4] = [
 ];
 
 fn what_both_offer_is_agreed_on_and_nothing_else() {
-    for (opens, congestion_control) in Opens::BOTH.into_iter().zip(["reno", "cubic"]) {
+    for (opens, congestion_control) in Opener::BOTH.into_iter().zip(["reno", "cubic"]) {
         for option in OPTIONS {
             for offers in [(true, true), (true, false), (false, true), (false, false)] {
                 agree(opens, congestion_control, option, offers);
@@ -30,7 +30,7 @@ fn what_both_offer_is_agreed_on_and_nothing_else() {
 }
 
 fn agree(
-    opens: Opens,
+    opens: Opener,
     congestion_control: &'static str,
     (setting, set, agreed): (&str, Set, Get),
     (we, kernel): (bool, bool),
@@ -38,20 +38,20 @@ fn agree(
     let case = format!("{opens:?} {setting} {we} {kernel}");
     let namespace = Namespace::new().unwrap();
     let value = if kernel { "1" } else { "0" };
-    namespace.set(&format!("net/ipv4/{setting}"), value).unwrap();
+    namespace.set_sysctl(&format!("net/ipv4/{setting}"), value).unwrap();
     let mut config = config();
     set(&mut config, we);
-    let mut application = Application::start(good(&namespace), opens, &config, 10);
+    let mut application = Application::start(unimpaired(&namespace), opens, &config, 10);
     let steps = [Step::Receive(10), Step::Snapshot, Step::Send(10), Step::ReceiveAll];
     let options = Options { congestion_control, ..PEER };
     let peer = peer(&namespace, opens, options, &steps);
     application.run_until("agreement", Application::is_over);
     let outcome = peer.outcome();
     let [theirs] = &outcome.snapshots[..] else { panic!("{outcome:?}") };
-    let ours = application.driver.connection().agreed();
+    let ours = application.driver.connection().negotiated();
     assert_eq!(agreed(&ours), we && kernel, "{case}");
     let shift = theirs.window_scale();
-    let theirs_agreed = Agreed {
+    let theirs_agreed = NegotiatedOptions {
         sack: theirs.sack(),
         timestamps: theirs.timestamps(),
         window_scale: shift.is_some(),
@@ -59,7 +59,7 @@ fn agree(
     };
     assert_eq!(ours, theirs_agreed, "{case}");
     if let Some((peers, _)) = shift {
-        assert_eq!(peers, config.receive_shift(), "{case}");
+        assert_eq!(peers, config.receive_window_shift(), "{case}");
     }
     assert_eq!(theirs.congestion_control, congestion_control);
 }

@@ -1,13 +1,13 @@
 //! Other aids than the shim's own, below this kernel's TCP.
 
-use driftway_aid::list::find;
+use driftway_aid::registry::find;
 use driftway_aid::options::OptionValue;
 use driftway_base::{Duration, Instant};
-use driftway_host::{Field, Settings};
+use driftway_host::{ShimDaemon, ShimSettings};
 use driftway_shim::{Config, Shim};
 
 use crate::emulate::scenario;
-use crate::shimmed::{Path, Shimmed, Transfer, Until};
+use crate::shimmed::{RunningPath, RunningShim, Transfer, Until};
 
 tests![atcp_carries_this_kernels_tcp_over_losses_and_a_cut, a_limit_bounds_what_this_kernel_sends];
 
@@ -15,12 +15,12 @@ fn secs(secs: u64) -> Duration {
     Duration::from_secs(secs)
 }
 
-fn shimmed(path: &Path, aid: &str, options: &'static [(&str, OptionValue)]) -> Shimmed {
+fn shimmed(path: &RunningPath, aid: &str, options: &'static [(&str, OptionValue)]) -> RunningShim {
     let listed = find(aid).expect("it is in the list");
     let make = move || listed.build(options).expect("it takes these options");
-    let interfaces = Settings::default().interfaces;
-    Shimmed::start_by(path.near(), || {
-        Field::start_with(&interfaces, Shim::with_aid(Config::default(), make))
+    let interfaces = ShimSettings::default().interfaces;
+    RunningShim::start_with(path.near(), || {
+        ShimDaemon::start_with_shim(&interfaces, Shim::with_aid(Config::default(), make))
     })
 }
 
@@ -30,7 +30,7 @@ fn atcp_carries_this_kernels_tcp_over_losses_and_a_cut() {
                 queue = { packets = 200, ecn_threshold = 20 }";
     let cut =
         "[[network.fault]]\nkind = \"partition\"\nhop = 2\nfirst = \"2 s\"\nlasts = \"3 s\"\n";
-    let path = Path::start(&scenario(2, link, cut), 1, true);
+    let path = RunningPath::start(&scenario(2, link, cut), 1, true);
     const OPTIONS: &[(&str, OptionValue)] =
         &[("persist_min", OptionValue::Duration(Duration::from_millis(200)))];
     let shim = shimmed(&path, "atcp", OPTIONS);
@@ -49,7 +49,7 @@ fn atcp_carries_this_kernels_tcp_over_losses_and_a_cut() {
 /// Four segments a round trip of 40 ms are a megabit and a fifth a second; the path has ten.
 fn a_limit_bounds_what_this_kernel_sends() {
     let link = "rate = \"10 Mbit/s\"\ndelay = \"10 ms\"\nqueue = { packets = 200 }";
-    let path = Path::start(&scenario(2, link, ""), 1, true);
+    let path = RunningPath::start(&scenario(2, link, ""), 1, true);
     let shim = shimmed(&path, "cwnd-limit", &[("segments", OptionValue::Count(4))]);
     let end = Instant::ZERO + secs(4);
     let arrived = Transfer::start(&path, "cubic", Until::Time(end)).finish();

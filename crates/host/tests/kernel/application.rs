@@ -2,12 +2,12 @@
 
 use std::net::SocketAddrV4;
 
-use driftway_base::{Chance, Duration, Endpoint, Seq};
-use driftway_host::{Cable, Driver, Impairment, KernelTcp, Namespace, kernel_state, kernel_tcp};
+use driftway_base::{Probability, Duration, Endpoint, Seq};
+use driftway_host::{ImpairedTun, ConnectionDriver, Impairment, KernelTcp, Namespace, kernel_state, kernel_tcp};
 use driftway_tcp::{Config, Event, State};
 
 use crate::echo::{KERNEL, US, cable};
-use crate::ledger::{Ledger, pattern};
+use crate::stream_digest::{StreamDigest, pattern};
 use crate::peer::{Options, Peer, Step};
 
 pub const KERNELS: SocketAddrV4 = SocketAddrV4::new(KERNEL, 5000);
@@ -15,28 +15,28 @@ pub const OURS: SocketAddrV4 = SocketAddrV4::new(US, 6000);
 pub const PEER: Options = Options { congestion_control: "cubic", receive_buffer: None, sends: 0 };
 
 /// Does nothing to packets.
-pub const GOOD: Impairment = Impairment {
+pub const UNIMPAIRED: Impairment = Impairment {
     delay: Duration::ZERO,
-    drop: Chance::NEVER,
-    duplicate: Chance::NEVER,
-    reorder: Chance::NEVER,
-    reorder_by: Duration::ZERO,
-    mark: Chance::NEVER,
-    corrupt: Chance::NEVER,
+    drop: Probability::NEVER,
+    duplicate: Probability::NEVER,
+    reorder: Probability::NEVER,
+    reorder_delay: Duration::ZERO,
+    mark: Probability::NEVER,
+    corrupt: Probability::NEVER,
 };
 
 /// Drops and corrupts with this probability, doubles and reorders with twice that.
-pub fn bad(probability: f64) -> Impairment {
+pub fn impaired(probability: f64) -> Impairment {
     let (harm, nuisance) =
-        (Chance::from_probability(probability), Chance::from_probability(2.0 * probability));
+        (Probability::from_f64(probability), Probability::from_f64(2.0 * probability));
     Impairment {
         delay: Duration::from_millis(2),
         drop: harm,
         duplicate: nuisance,
         reorder: nuisance,
-        reorder_by: Duration::from_millis(3),
+        reorder_delay: Duration::from_millis(3),
         corrupt: harm,
-        ..GOOD
+        ..UNIMPAIRED
     }
 }
 
@@ -45,12 +45,12 @@ const ISS: Seq = Seq(u32::MAX - 5000);
 
 /// Who opens the connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Opens {
+pub enum Opener {
     We,
     Kernel,
 }
 
-impl Opens {
+impl Opener {
     pub const BOTH: [Self; 2] = [Self::We, Self::Kernel];
 }
 
@@ -68,11 +68,11 @@ pub fn config() -> Config {
 
 /// Our side's application: sends pattern 1, expects pattern 0, as [`Peer`] does the other way.
 pub struct Application {
-    pub driver: Driver,
+    pub driver: ConnectionDriver,
     /// How many bytes it sends.
     pub sends: u64,
-    pub sent: Ledger,
-    pub received: Ledger,
+    pub sent: StreamDigest,
+    pub received: StreamDigest,
     pub reads: bool,
     /// Closes when all is sent.
     pub closes: bool,
@@ -84,17 +84,17 @@ pub struct Application {
 
 impl Application {
     /// One that is to send `sends` bytes, then closes.
-    pub fn start(cable: Cable, opens: Opens, config: &Config, sends: u64) -> Self {
+    pub fn start(cable: ImpairedTun, opens: Opener, config: &Config, sends: u64) -> Self {
         let (local, remote) = (endpoint(OURS), endpoint(KERNELS));
         let driver = match opens {
-            Opens::We => Driver::connect(cable, config, local, remote, ISS, 100_000),
-            Opens::Kernel => Driver::listen(cable, config, local, ISS, 100_000),
+            Opener::We => ConnectionDriver::connect(cable, config, local, remote, ISS, 100_000),
+            Opener::Kernel => ConnectionDriver::listen(cable, config, local, ISS, 100_000),
         };
         Self {
             driver,
             sends,
-            sent: Ledger::default(),
-            received: Ledger::default(),
+            sent: StreamDigest::default(),
+            received: StreamDigest::default(),
             reads: true,
             closes: true,
             closed: false,
@@ -121,7 +121,7 @@ impl Application {
             );
             self.step();
             // Not longer than that, to look at `done`.
-            self.driver.turn(now + Duration::from_millis(20)).unwrap();
+            self.driver.step(now + Duration::from_millis(20)).unwrap();
             while let Some(event) = self.driver.poll_event() {
                 self.events.push(event);
             }
@@ -138,7 +138,7 @@ impl Application {
             let len = buffer.len().min((self.sends - self.sent.bytes()) as usize);
             pattern(1, self.sent.bytes(), &mut buffer[..len]);
             let taken = self.driver.write(&buffer[..len]);
-            self.sent.enter(1, &buffer[..taken]);
+            self.sent.update(1, &buffer[..taken]);
             if taken < len {
                 break;
             }
@@ -153,7 +153,7 @@ impl Application {
             if len == 0 {
                 break;
             }
-            self.received.enter(0, &buffer[..len]);
+            self.received.update(0, &buffer[..len]);
         }
     }
 
@@ -172,30 +172,30 @@ pub fn endpoint(address: SocketAddrV4) -> Endpoint {
 }
 
 /// A cable that does nothing to packets.
-pub fn good(namespace: &Namespace) -> Cable {
-    both_ways(namespace, (0, GOOD))
+pub fn unimpaired(namespace: &Namespace) -> ImpairedTun {
+    both_ways(namespace, (0, UNIMPAIRED))
 }
 
 /// A cable that does the same in both directions, with its seed.
-pub fn both_ways(namespace: &Namespace, (seed, impairment): (u64, Impairment)) -> Cable {
+pub fn both_ways(namespace: &Namespace, (seed, impairment): (u64, Impairment)) -> ImpairedTun {
     cable(namespace, seed, impairment, impairment)
 }
 
 /// The kernel's side, which opens the connection, or waits for ours.
-pub fn peer(namespace: &Namespace, opens: Opens, options: Options, steps: &[Step]) -> Peer {
+pub fn peer(namespace: &Namespace, opens: Opener, options: Options, steps: &[Step]) -> Peer {
     match opens {
-        Opens::We => Peer::listen(namespace, KERNELS, options, steps).unwrap().0,
-        Opens::Kernel => Peer::connect(namespace, KERNELS, OURS, options, steps).unwrap(),
+        Opener::We => Peer::listen(namespace, KERNELS, options, steps).unwrap().0,
+        Opener::Kernel => Peer::connect(namespace, KERNELS, OURS, options, steps).unwrap(),
     }
 }
 
 /// What the kernel knows of the connection by now; `None`: nothing (any more).
-pub fn theirs(namespace: &Namespace) -> Option<KernelTcp> {
+pub fn kernel_side_info(namespace: &Namespace) -> Option<KernelTcp> {
     namespace.run(|| kernel_tcp(KERNELS, OURS)).unwrap().ok()
 }
 
 /// The state of the kernel's side; CLOSED if there is no such connection.
-pub fn their_state(namespace: &Namespace) -> State {
+pub fn kernel_side_state(namespace: &Namespace) -> State {
     match namespace.run(|| kernel_state(KERNELS, OURS)).unwrap() {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => State::Closed,
         state => state.unwrap(),

@@ -6,7 +6,7 @@ use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4, TcpListener, TcpStream};
 use std::thread;
 use std::time::Duration;
 
-use driftway_host::{Namespace, RealClock, Settings};
+use driftway_host::{Namespace, RealClock, ShimSettings};
 use netlink_packet_core::{NLM_F_ACK, NLM_F_ECHO, NLM_F_REQUEST, NetlinkMessage, NetlinkPayload};
 use netlink_packet_route::RouteNetlinkMessage;
 use netlink_packet_route::tc::{TcAttribute, TcHandle, TcMessage, TcStats2};
@@ -16,8 +16,8 @@ use nix::net::if_::if_nametoindex;
 use socket2::{Domain, Socket, Type};
 
 use crate::pair::DEVICE;
-use crate::shimmed::Shimmed;
-use crate::wired::{self, MAIN, Way};
+use crate::shimmed::RunningShim;
+use crate::wired::{self, MAIN, NextHop};
 
 tests![silence_under_congestion_is_no_outage];
 
@@ -72,13 +72,13 @@ fn chain() -> io::Result<[Namespace; 3]> {
     let [near, router, far] = [Namespace::new()?, Namespace::new()?, Namespace::new()?];
     for (end, port, [own, gateway]) in [(&near, "left0", NEAR), (&far, "right0", FAR)] {
         wired::cable([(&router, port, gateway), (end, DEVICE, own)])?;
-        end.run(|| wired::route(MAIN, None, Way::Via(gateway), None))??;
+        end.run(|| wired::route(MAIN, None, NextHop::Via(gateway), None))??;
     }
     router.run(|| wired::shape("right0", RATE, QUEUE))??;
-    router.set("net/ipv4/ip_forward", "1")?;
+    router.set_sysctl("net/ipv4/ip_forward", "1")?;
     for end in [&near, &far] {
         // Agreed on, in vain: this router never marks.
-        end.set("net/ipv4/tcp_ecn", "1")?;
+        end.set_sysctl("net/ipv4/tcp_ecn", "1")?;
     }
     Ok([near, router, far])
 }
@@ -86,7 +86,7 @@ fn chain() -> io::Result<[Namespace; 3]> {
 /// What came of it: the share of packets that the router has dropped, and kbit/s.
 fn congest(shim: bool) -> (f64, f64) {
     let [near, router, far] = chain().unwrap();
-    let shim = shim.then(|| Shimmed::start(&near, &Settings::default()));
+    let shim = shim.then(|| RunningShim::start(&near, &ShimSettings::default()));
     let to = SocketAddrV4::new(FAR[0], 7000);
     let listener = far.run(|| TcpListener::bind(to)).unwrap().unwrap();
     let pairs: Vec<[TcpStream; 2]> = (0..FLOWS)

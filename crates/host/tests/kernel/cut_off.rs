@@ -5,17 +5,17 @@ use std::net::{Shutdown, SocketAddr, SocketAddrV4, TcpListener, TcpStream};
 use std::thread;
 
 use driftway_base::{Instant, Ipv4Addr, Seq};
-use driftway_host::{End, Settings, kernel_state};
+use driftway_host::{PathEnd, ShimSettings, kernel_state};
 use driftway_tcp::State;
 use driftway_wire::{
-    Body, IcmpMessage, IpHeader, Packet, Quoted, TcpFlags, TcpSegment, UnreachableCode,
+    Body, IcmpMessage, IpHeader, Packet, QuotedPacket, TcpFlags, TcpSegment, UnreachableCode,
 };
 use nix::libc;
 use socket2::{Domain, Protocol, SockRef, Socket, Type};
 
-use crate::field::{cut, marking, millis, secs};
-use crate::ledger::{Ledger, pattern};
-use crate::shimmed::{Path, Shimmed, Transfer, Until};
+use crate::shim_daemon::{cut, marking, millis, secs};
+use crate::stream_digest::{StreamDigest, pattern};
+use crate::shimmed::{RunningPath, RunningShim, Transfer, Until};
 use crate::wrapping::numbered;
 
 tests![
@@ -30,16 +30,16 @@ const PORT: u16 = 7000;
 
 /// A connection from near to far over a path with a cut from 1 to 2.5 s.
 struct Connected {
-    path: Path,
-    shim: Shimmed,
+    path: RunningPath,
+    shim: RunningShim,
     ends: [SocketAddrV4; 2],
 }
 
 fn connected() -> (Connected, [TcpStream; 2]) {
-    let path = Path::start(&marking("", &cut("1 s", "1500 ms")), 9, true);
-    let shim = Shimmed::start(path.near(), &Settings::default());
+    let path = RunningPath::start(&marking("", &cut("1 s", "1500 ms")), 9, true);
+    let shim = RunningShim::start(path.near(), &ShimSettings::default());
     let to = SocketAddrV4::new(path.addresses[1], PORT);
-    let listener = path.running.namespace(End::Far).run(|| TcpListener::bind(to));
+    let listener = path.running.namespace(PathEnd::Far).run(|| TcpListener::bind(to));
     let listener = listener.unwrap().unwrap();
     let near = path.near().run(|| TcpStream::connect(to)).unwrap().unwrap();
     let far = listener.accept().unwrap().0;
@@ -56,7 +56,7 @@ fn connected() -> (Connected, [TcpStream; 2]) {
 
 impl Connected {
     fn is_forgotten(&self) -> bool {
-        let stood = self.shim.look();
+        let stood = self.shim.snapshot();
         stood.flows.is_empty() && stood.memory.0 == 0
     }
     /// Within a second and a half of the end of the cut.
@@ -75,19 +75,19 @@ impl Connected {
     }
 }
 
-fn write(mut stream: &TcpStream, key: u64, ledger: &mut Ledger, bytes: usize) {
+fn write(mut stream: &TcpStream, key: u64, ledger: &mut StreamDigest, bytes: usize) {
     let mut buffer = vec![0; bytes];
     pattern(key, ledger.bytes(), &mut buffer);
     stream.write_all(&buffer).unwrap();
-    ledger.enter(key, &buffer);
+    ledger.update(key, &buffer);
 }
 
-fn read_all(mut stream: &TcpStream, key: u64) -> Ledger {
-    let (mut received, mut buffer) = (Ledger::default(), [0; 16_384]);
+fn read_all(mut stream: &TcpStream, key: u64) -> StreamDigest {
+    let (mut received, mut buffer) = (StreamDigest::default(), [0; 16_384]);
     loop {
         match stream.read(&mut buffer).unwrap() {
             0 => return received,
-            len => received.enter(key, &buffer[..len]),
+            len => received.update(key, &buffer[..len]),
         }
     }
 }
@@ -96,8 +96,8 @@ fn a_connection_begun_in_a_cut_is_there_after_it() {
     // A router that tells would have the kernel give up at once, with the shim or without
     // (RFC 5461 §4.1).
     let silent = cut("300 ms", "1200 ms") + "signal = \"none\"\n";
-    let path = Path::start(&marking("", &silent), 9, true);
-    let shim = Shimmed::start(path.near(), &Settings::default());
+    let path = RunningPath::start(&marking("", &silent), 9, true);
+    let shim = RunningShim::start(path.near(), &ShimSettings::default());
     path.sleep_until(millis(500));
     let arrived = Transfer::start(&path, "cubic", Until::Bytes(200_000)).finish();
     assert!(arrived.log[0].0 > Instant::ZERO + millis(1500), "{:?}", arrived.log[0]);
@@ -108,7 +108,7 @@ fn a_connection_begun_in_a_cut_is_there_after_it() {
 
 fn both_ends_close_in_a_cut() {
     let (c, [near, far]) = connected();
-    let (mut sent, mut sent_back) = (Ledger::default(), Ledger::default());
+    let (mut sent, mut sent_back) = (StreamDigest::default(), StreamDigest::default());
     write(&near, 0, &mut sent, 50_000);
     write(&far, 1, &mut sent_back, 50_000);
     c.path.sleep_until(millis(1300));
@@ -124,19 +124,19 @@ fn both_ends_close_in_a_cut() {
     });
     assert!(there.is_as_sent(&sent), "{there:?}");
     assert!(back.is_as_sent(&sent_back), "{back:?}");
-    assert!(c.soon(|| c.is_forgotten()), "{:?}", c.shim.look());
+    assert!(c.soon(|| c.is_forgotten()), "{:?}", c.shim.snapshot());
     // Both have sent a FIN, so both, or the one that was first, wait for stray segments.
-    let state = |end: End| {
-        let [from, to] = if end == End::Near { c.ends } else { [c.ends[1], c.ends[0]] };
+    let state = |end: PathEnd| {
+        let [from, to] = if end == PathEnd::Near { c.ends } else { [c.ends[1], c.ends[0]] };
         match c.path.running.namespace(end).run(|| kernel_state(from, to)).unwrap() {
             Err(error) if error.kind() == ErrorKind::NotFound => State::Closed,
             state => state.unwrap(),
         }
     };
     let over = |state| matches!(state, State::TimeWait | State::Closed);
-    assert!(c.soon(|| End::BOTH.map(state).into_iter().all(over)), "{:?}", End::BOTH.map(state));
-    assert!(End::BOTH.map(state).contains(&State::TimeWait), "{:?}", End::BOTH.map(state));
-    let counts = c.shim.look().counts;
+    assert!(c.soon(|| PathEnd::BOTH.map(state).into_iter().all(over)), "{:?}", PathEnd::BOTH.map(state));
+    assert!(PathEnd::BOTH.map(state).contains(&State::TimeWait), "{:?}", PathEnd::BOTH.map(state));
+    let counts = c.shim.snapshot().counts;
     assert_eq!((counts.outages, counts.survived), (1, 1), "{counts:?}");
     c.end();
 }
@@ -148,16 +148,16 @@ fn reset(stream: TcpStream) {
 
 fn we_reset_in_a_cut() {
     let (c, [near, mut far]) = connected();
-    let mut sent = Ledger::default();
+    let mut sent = StreamDigest::default();
     write(&near, 0, &mut sent, 50_000);
     c.path.sleep_until(millis(1300));
     write(&near, 0, &mut sent, 30_000);
     c.path.sleep_until(millis(1600));
-    assert!(c.shim.look().memory.0 > 0, "the shim keeps what can't leave");
+    assert!(c.shim.snapshot().memory.0 > 0, "the shim keeps what can't leave");
     // Its RST has no way.
     reset(near);
     thread::sleep(std::time::Duration::from_millis(50));
-    assert!(c.is_forgotten(), "{:?}", c.shim.look());
+    assert!(c.is_forgotten(), "{:?}", c.shim.snapshot());
     c.path.sleep_until(millis(2000));
     // So the peer learns of it when it says something.
     far.write_all(&[7; 100]).unwrap();
@@ -176,7 +176,7 @@ fn we_reset_in_a_cut() {
 
 fn the_peer_resets_in_a_cut() {
     let (c, [mut near, far]) = connected();
-    let mut sent = Ledger::default();
+    let mut sent = StreamDigest::default();
     write(&near, 0, &mut sent, 50_000);
     c.path.sleep_until(millis(1300));
     write(&near, 0, &mut sent, 30_000);
@@ -186,18 +186,18 @@ fn the_peer_resets_in_a_cut() {
     assert_eq!(near.read(&mut [0]).unwrap_err().kind(), ErrorKind::ConnectionReset);
     let at = c.path.clock.now();
     assert!(at > Instant::ZERO + millis(2500), "after the cut: {at:?}");
-    assert!(c.soon(|| c.is_forgotten()), "{:?}", c.shim.look());
-    assert_eq!(c.shim.look().counts.resets_not_believed, 0);
+    assert!(c.soon(|| c.is_forgotten()), "{:?}", c.shim.snapshot());
+    assert_eq!(c.shim.snapshot().counts.resets_not_believed, 0);
     c.end();
 }
 
 /// Somebody who knows both ends of a connection, but not its numbers, says that it is over, or that
 /// there is no way.
 fn what_is_forged_is_not_believed() {
-    let path = Path::start(&marking("", ""), 10, true);
-    let shim = Shimmed::start(path.near(), &Settings::default());
+    let path = RunningPath::start(&marking("", ""), 10, true);
+    let shim = RunningShim::start(path.near(), &ShimSettings::default());
     let to = SocketAddrV4::new(path.addresses[1], PORT);
-    let far = path.running.namespace(End::Far);
+    let far = path.running.namespace(PathEnd::Far);
     let listener = far.run(|| TcpListener::bind(to)).unwrap().unwrap();
     // What is in flight begins here, and ends before another million.
     let first = 1000;
@@ -207,7 +207,7 @@ fn what_is_forged_is_not_believed() {
     let SocketAddr::V4(from) = near.local_addr().unwrap() else { unreachable!("IPv4") };
     let reads = thread::spawn(move || read_all(&listener.accept().unwrap().0, 0));
     let writes = thread::spawn(move || {
-        let mut sent = Ledger::default();
+        let mut sent = StreamDigest::default();
         (0..20).for_each(|_| write(&near, 0, &mut sent, 50_000));
         sent
     });
@@ -244,7 +244,7 @@ fn what_is_forged_is_not_believed() {
                 ..TcpSegment::default()
             }),
         };
-        let quoted = Quoted::of(&quoted).unwrap();
+        let quoted = QuotedPacket::of(&quoted).unwrap();
         let code = UnreachableCode::Host;
         forge(*to.ip(), Body::Icmp(IcmpMessage::Unreachable { code, quoted }));
         thread::sleep(std::time::Duration::from_millis(10));

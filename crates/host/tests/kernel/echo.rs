@@ -1,7 +1,7 @@
 //! Packets to and from the kernel over TUN: what we encode it takes, what it sends we decode.
 
-use driftway_base::{Chance, Duration, Ecn, Instant, Ipv4Addr, Seq};
-use driftway_host::{Cable, Impairment, Namespace, RealClock, Tun};
+use driftway_base::{Probability, Duration, Ecn, Instant, Ipv4Addr, Seq};
+use driftway_host::{ImpairedTun, Impairment, Namespace, RealClock, Tun};
 use driftway_wire::{
     Body, IcmpMessage, IpHeader, IpOptions, Packet, Payload, TcpFlags, TcpOptions, TcpSegment,
     Timestamps, UdpDatagram, UnreachableCode,
@@ -19,9 +19,9 @@ pub const US: Ipv4Addr = Ipv4Addr::new(10, 77, 0, 2);
 const CLOSED_PORT: u16 = 9;
 
 /// A cable into `namespace`, where the kernel is [`KERNEL`].
-pub fn cable(namespace: &Namespace, seed: u64, to: Impairment, from: Impairment) -> Cable {
+pub fn cable(namespace: &Namespace, seed: u64, to: Impairment, from: Impairment) -> ImpairedTun {
     let tun = namespace.run(|| Tun::open(KERNEL, 24, 1500)).unwrap().unwrap();
-    Cable::new(tun, RealClock::start(), seed, to, from)
+    ImpairedTun::new(tun, RealClock::start(), seed, to, from)
 }
 
 fn packet(body: Body) -> Packet {
@@ -51,7 +51,7 @@ fn echo(sequence: u16, len: u32) -> Packet {
 }
 
 /// Everything that the kernel sends within `span`.
-fn listen(cable: &mut Cable, span: Duration) -> Vec<(Packet, Vec<u8>)> {
+fn listen(cable: &mut ImpairedTun, span: Duration) -> Vec<(Packet, Vec<u8>)> {
     let (end, mut bytes, mut got) = (cable.now() + span, Vec::new(), Vec::new());
     while cable.now() < end {
         while cable.receive(&mut bytes).unwrap() {
@@ -64,7 +64,7 @@ fn listen(cable: &mut Cable, span: Duration) -> Vec<(Packet, Vec<u8>)> {
 }
 
 /// The first packet that the kernel sends.
-fn answer(cable: &mut Cable) -> (Packet, Vec<u8>) {
+fn answer(cable: &mut ImpairedTun) -> (Packet, Vec<u8>) {
     let (end, mut bytes) = (cable.now() + Duration::from_secs(5), Vec::new());
     while !cable.receive(&mut bytes).unwrap() {
         assert!(cable.now() < end, "the kernel does not answer");
@@ -135,7 +135,7 @@ fn the_kernel_says_that_a_port_is_closed() {
 fn what_is_corrupted_is_refused_at_either_end() {
     let namespace = Namespace::new().unwrap();
     let good = Impairment::default();
-    let bad = Impairment { corrupt: Chance::ALWAYS, ..good };
+    let bad = Impairment { corrupt: Probability::ALWAYS, ..good };
     let mut cable = cable(&namespace, 1, bad, good);
     for sequence in 0..200 {
         cable.send(&encode(&echo(sequence, 8))).unwrap();
@@ -144,10 +144,10 @@ fn what_is_corrupted_is_refused_at_either_end() {
     // another, and must not answer the echo.
     let answers = listen(&mut cable, Duration::from_millis(100));
     assert_eq!(answers, []);
-    let refused = cable.refused();
+    let refused = cable.rejected();
     assert!((1..20).contains(&refused), "{refused}: a few hits in the version field");
 
-    cable.set(good, bad);
+    cable.set_impairments(good, bad);
     for sequence in 0..200 {
         cable.send(&encode(&echo(sequence, 8))).unwrap();
         let mut bytes = Vec::new();
@@ -157,7 +157,7 @@ fn what_is_corrupted_is_refused_at_either_end() {
         }
         assert!(Packet::decode(&bytes).is_err(), "{bytes:02x?}");
     }
-    assert_eq!(cable.refused(), refused);
+    assert_eq!(cable.rejected(), refused);
 }
 
 fn the_cable_delays_both_ways_and_loses_what_it_should() {
@@ -171,8 +171,8 @@ fn the_cable_delays_both_ways_and_loses_what_it_should() {
     assert!(passed >= Duration::from_millis(50), "{passed:?}");
     assert!(passed < Duration::from_secs(2), "{passed:?}");
 
-    let lossy = Impairment { drop: Chance::from_probability(0.5), ..Impairment::default() };
-    cable.set(lossy, lossy);
+    let lossy = Impairment { drop: Probability::from_f64(0.5), ..Impairment::default() };
+    cable.set_impairments(lossy, lossy);
     for sequence in 0..400 {
         cable.send(&encode(&echo(sequence, 8))).unwrap();
     }

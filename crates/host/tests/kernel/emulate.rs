@@ -7,7 +7,7 @@ use std::sync::{Mutex, PoisonError};
 use std::thread;
 
 use driftway_base::{Duration, Instant, Ipv4Addr};
-use driftway_host::{Emulation, End, RealClock, Report, Running};
+use driftway_host::{Emulation, PathEnd, RealClock, EmulationReport, RunningEmulation};
 use driftway_scenario::{Network, Scenario};
 use driftway_wire::{Body, IcmpMessage, Packet, UnreachableCode};
 use socket2::{Domain, Protocol, Socket, Type};
@@ -40,9 +40,9 @@ pub fn emulation(scenario: &Scenario, seed: u64) -> Emulation {
     Emulation::new(path, scenario.duration, seed, 1500).unwrap()
 }
 
-fn start(hops: u32, link: &str, more: &str) -> (Running, [Ipv4Addr; 2]) {
+fn start(hops: u32, link: &str, more: &str) -> (RunningEmulation, [Ipv4Addr; 2]) {
     let emulation = emulation(&scenario(hops, link, more), 1);
-    let addresses = End::BOTH.map(|end| emulation.address(end));
+    let addresses = PathEnd::BOTH.map(|end| emulation.address(end));
     (emulation.start().unwrap(), addresses)
 }
 
@@ -52,13 +52,13 @@ static REAL_TIME: Mutex<()> = Mutex::new(());
 /// What `run` measures, from a run that was exact enough to be trusted. A machine that is busy with
 /// something else, or whose host is, has some more chances, later and later; one that never keeps up
 /// fails.
-pub fn trusted<T>(run: impl Fn() -> (T, Report)) -> T {
+pub fn run_until_trusted<T>(run: impl Fn() -> (T, EmulationReport)) -> T {
     let _turn = REAL_TIME.lock().unwrap_or_else(PoisonError::into_inner);
     let mut doubts = Vec::new();
     for attempt in 0..12 {
         thread::sleep(std::time::Duration::from_secs(attempt));
         let (measured, report) = run();
-        doubts = report.doubts();
+        doubts = report.warnings();
         if doubts.is_empty() {
             return measured;
         }
@@ -67,7 +67,7 @@ pub fn trusted<T>(run: impl Fn() -> (T, Report)) -> T {
     panic!("this machine does not keep up: {doubts:?}");
 }
 
-fn udp(running: &Running, end: End, address: Ipv4Addr) -> UdpSocket {
+fn udp(running: &RunningEmulation, end: PathEnd, address: Ipv4Addr) -> UdpSocket {
     let bind = || UdpSocket::bind((address, PORT));
     let socket = running.namespace(end).run(bind).unwrap().unwrap();
     socket.set_read_timeout(Some(std::time::Duration::from_millis(500))).unwrap();
@@ -93,7 +93,7 @@ fn numbers(socket: &UdpSocket) -> Vec<u32> {
 }
 
 fn round_trips_take_the_configured_time() {
-    let (mut trips, late) = trusted(round_trips);
+    let (mut trips, late) = run_until_trusted(round_trips);
     trips.sort();
     // 125 bytes are 1 ms at 1 Mbit/s: three hops there and back take 6 × 11 ms.
     let exact = millis(66);
@@ -104,10 +104,10 @@ fn round_trips_take_the_configured_time() {
 }
 
 /// Of twenty packets of 125 bytes, and how late one was at most.
-fn round_trips() -> ((Vec<Duration>, Duration), Report) {
+fn round_trips() -> ((Vec<Duration>, Duration), EmulationReport) {
     let link = "rate = \"1 Mbit/s\"\ndelay = \"10 ms\"";
     let (running, [near, far]) = start(3, link, "");
-    let (here, there) = (udp(&running, End::Near, near), udp(&running, End::Far, far));
+    let (here, there) = (udp(&running, PathEnd::Near, near), udp(&running, PathEnd::Far, far));
     let echo = thread::spawn(move || {
         let mut buffer = [0; 100];
         while let Ok((len, from)) = there.recv_from(&mut buffer) {
@@ -124,18 +124,18 @@ fn round_trips() -> ((Vec<Duration>, Duration), Report) {
     }
     echo.join().unwrap();
     let report = running.stop().unwrap();
-    let [there, back] = report.account.carried;
+    let [there, back] = report.counts.by_end;
     assert_eq!((there.delivered, there.bytes, back.delivered), (20, 2500, 20));
-    assert!(report.account.lost.is_empty(), "{:?}", report.account);
+    assert!(report.counts.drops.is_empty(), "{:?}", report.counts);
     ((trips, report.lateness.max()), report)
 }
 
 /// Sends `bytes` from near to far through the kernels' TCP; gives what the sender knows and how long
 /// it took.
-fn transfer(running: &Running, [near, far]: [Ipv4Addr; 2], bytes: u64) -> (Outcome, Duration) {
+fn transfer(running: &RunningEmulation, [near, far]: [Ipv4Addr; 2], bytes: u64) -> (Outcome, Duration) {
     let options = Options { congestion_control: "cubic", receive_buffer: None, sends: 0 };
     let (listens, to) = Peer::listen(
-        running.namespace(End::Far),
+        running.namespace(PathEnd::Far),
         SocketAddrV4::new(far, PORT),
         Options { sends: 1, ..options },
         &[Step::Receive(bytes)],
@@ -143,7 +143,7 @@ fn transfer(running: &Running, [near, far]: [Ipv4Addr; 2], bytes: u64) -> (Outco
     .unwrap();
     let clock = RealClock::start();
     let sends = Peer::connect(
-        running.namespace(End::Near),
+        running.namespace(PathEnd::Near),
         SocketAddrV4::new(near, 0),
         to,
         options,
@@ -153,7 +153,7 @@ fn transfer(running: &Running, [near, far]: [Ipv4Addr; 2], bytes: u64) -> (Outco
     let received = listens.outcome();
     let took = clock.now().since(Instant::ZERO);
     assert_eq!(received.error, None);
-    received.received.assert(bytes);
+    received.received.assert_complete(bytes);
     let sent = sends.outcome();
     assert_eq!(sent.error, None);
     (sent, took)
@@ -164,7 +164,7 @@ fn tcp_fills_the_bottleneck_and_no_more() {
     let link = "rate = \"10 Mbit/s\"\ndelay = \"30 ms\"\nqueue = { packets = 100 }";
     let narrow = "[[network.override]]\nhop = 2\nrate = \"2 Mbit/s\"";
     let bytes = 1_500_000;
-    let took = trusted(|| {
+    let took = run_until_trusted(|| {
         let (running, addresses) = start(3, link, narrow);
         let (_, took) = transfer(&running, addresses, bytes);
         (took, running.stop().unwrap())
@@ -179,7 +179,7 @@ fn packets_are_lost_as_often_as_it_says() {
     let link = "rate = \"100 Mbit/s\"\ndelay = \"5 ms\"\npacket_error_rate = 0.1\n\
                 queue = { packets = 5000 }";
     let (running, [near, far]) = start(1, link, "");
-    let (here, there) = (udp(&running, End::Near, near), udp(&running, End::Far, far));
+    let (here, there) = (udp(&running, PathEnd::Near, near), udp(&running, PathEnd::Far, far));
     let receiver = thread::spawn(move || numbers(&there));
     for n in 0..4000_u32 {
         here.send_to(&n.to_be_bytes(), (far, PORT)).unwrap();
@@ -193,15 +193,15 @@ fn packets_are_lost_as_often_as_it_says() {
     let lost = 4000 - arrived.len() as u64;
     // Four standard deviations of 4000 trials: ± 76.
     assert!((324..=476).contains(&lost), "{lost}");
-    assert_eq!(report.account.lost, BTreeMap::from([("bit-error", lost)]));
+    assert_eq!(report.counts.drops, BTreeMap::from([("bit-error", lost)]));
 }
 
 fn a_cut_is_told_to_the_sender_and_lets_nothing_through() {
     let cut = "[[network.fault]]\nkind = \"partition\"\nhop = 2\nfirst = \"1 s\"\nlasts = \"1 s\"";
     let link = "rate = \"10 Mbit/s\"\ndelay = \"2 ms\"";
     let emulation = emulation(&scenario(3, link, cut), 1);
-    let [near, far] = End::BOTH.map(|end| emulation.address(end));
-    let listener = emulation.namespace(End::Far).run(|| TcpListener::bind((far, PORT)));
+    let [near, far] = PathEnd::BOTH.map(|end| emulation.address(end));
+    let listener = emulation.namespace(PathEnd::Far).run(|| TcpListener::bind((far, PORT)));
     let listener = listener.unwrap().unwrap();
     let accepts = thread::spawn(move || {
         // One before the cut, one after it.
@@ -211,18 +211,18 @@ fn a_cut_is_told_to_the_sender_and_lets_nothing_through() {
         }
     });
     let icmp = || Socket::new(Domain::IPV4, Type::RAW, Some(Protocol::ICMPV4));
-    let icmp = emulation.namespace(End::Near).run(icmp).unwrap().unwrap();
+    let icmp = emulation.namespace(PathEnd::Near).run(icmp).unwrap().unwrap();
     icmp.set_read_timeout(Some(std::time::Duration::from_millis(200))).unwrap();
     let running = emulation.start().unwrap();
     let clock = RealClock::start();
-    let (here, there) = (udp(&running, End::Near, near), udp(&running, End::Far, far));
+    let (here, there) = (udp(&running, PathEnd::Near, near), udp(&running, PathEnd::Far, far));
     // Longer than the cut.
     there.set_read_timeout(Some(std::time::Duration::from_millis(1500))).unwrap();
     let receiver = thread::spawn(move || numbers(&there));
 
     let connect = || {
         let to = SocketAddr::from((far, PORT));
-        running.namespace(End::Near).run(|| TcpStream::connect(to)).unwrap()
+        running.namespace(PathEnd::Near).run(|| TcpStream::connect(to)).unwrap()
     };
     connect().unwrap();
     let (mut tried, mut unsure) = (None, Vec::new());
@@ -264,42 +264,42 @@ fn a_cut_is_told_to_the_sender_and_lets_nothing_through() {
     assert_eq!(arrived.iter().filter(inside).count(), 0, "{arrived:?}");
     assert!(arrived.iter().filter(|n| **n < 980).count() > 50, "{arrived:?}");
     assert!(arrived.iter().filter(|n| **n > 2020).count() > 50, "{arrived:?}");
-    let refused = report.account.lost["unreachable"];
+    let refused = report.counts.drops["unreachable"];
     assert!(refused > 50, "{report:?}");
     assert_eq!(errors, refused, "one error a packet");
-    assert_eq!(report.account.messages, refused);
+    assert_eq!(report.counts.icmp_from_routers, refused);
 }
 
 fn queues_mark_and_the_kernel_hears_of_it() {
     let link = "rate = \"10 Mbit/s\"\ndelay = \"10 ms\"\n\
                 queue = { packets = 200, ecn_threshold = 20 }";
     let (running, addresses) = start(2, link, "");
-    for end in End::BOTH {
-        running.namespace(end).set("net/ipv4/tcp_ecn", "1").unwrap();
+    for end in PathEnd::BOTH {
+        running.namespace(end).set_sysctl("net/ipv4/tcp_ecn", "1").unwrap();
     }
     let (sent, _) = transfer(&running, addresses, 3_000_000);
     let report = running.stop().unwrap();
     assert!(sent.snapshots[0].ecn(), "{sent:?}");
     assert!(report.marked > 0, "{report:?}");
-    assert!(report.account.lost.is_empty(), "marked instead: {report:?}");
+    assert!(report.counts.drops.is_empty(), "marked instead: {report:?}");
 }
 
 fn a_path_that_is_too_fast_for_us_is_not_to_be_trusted() {
     let (running, [near, far]) = start(1, "rate = \"100 Gbit/s\"\ndelay = \"0 s\"", "");
-    let (here, there) = (udp(&running, End::Near, near), udp(&running, End::Far, far));
+    let (here, there) = (udp(&running, PathEnd::Near, near), udp(&running, PathEnd::Far, far));
     let receiver = thread::spawn(move || numbers(&there));
     for n in 0..100_u32 {
         here.send_to(&n.to_be_bytes(), (far, PORT)).unwrap();
     }
     assert!(!receiver.join().unwrap().is_empty());
-    let report: Report = running.stop().unwrap();
+    let report: EmulationReport = running.stop().unwrap();
     assert_eq!(report.shortest_hop, Duration::from_nanos(120));
-    assert_eq!(report.doubts().len(), 1, "{report:?}");
+    assert_eq!(report.warnings().len(), 1, "{report:?}");
 }
 
 fn nothing_is_left_of_a_path_at_work() {
     let (running, _) = start(1, "rate = \"1 Mbit/s\"\ndelay = \"1 ms\"", "");
-    let near = running.namespace(End::Near);
+    let near = running.namespace(PathEnd::Near);
     // One that ends when asked, one that does not, and one whose parent has ended.
     for script in ["sleep 1000", "trap '' TERM; sleep 1000; sleep 1000", "sleep 1000 & exit 0"] {
         let mut child = near.spawn(std::process::Command::new("sh").args(["-c", script])).unwrap();

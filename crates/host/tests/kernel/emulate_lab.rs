@@ -4,13 +4,13 @@ use std::net::SocketAddrV4;
 use std::thread;
 
 use driftway_base::{Duration, Instant, Ipv4Addr, Seq};
-use driftway_host::{Cable, Driver, End, Namespace, RealClock, Report, Running, Tun, urgent};
+use driftway_host::{ImpairedTun, ConnectionDriver, PathEnd, Namespace, RealClock, EmulationReport, RunningEmulation, Tun, urgent};
 use driftway_scenario::Scenario;
 use driftway_tcp::{Config, Event, State};
 
-use crate::application::{GOOD, endpoint};
-use crate::emulate::{emulation, trusted};
-use crate::ledger::{Ledger, pattern};
+use crate::application::{UNIMPAIRED, endpoint};
+use crate::emulate::{emulation, run_until_trusted};
+use crate::stream_digest::{StreamDigest, pattern};
 
 tests![a_clean_bottleneck_takes_as_long_as_in_the_lab, losses_cost_as_much_as_in_the_lab];
 
@@ -36,35 +36,35 @@ fn in_the_lab(scenario: &Scenario, seed: u64) -> f64 {
 }
 
 /// A cable into a namespace that forwards what comes over it.
-fn cable(running: &Running, end: End, net: u8) -> Cable {
+fn cable(running: &RunningEmulation, end: PathEnd, net: u8) -> ImpairedTun {
     let namespace: &Namespace = running.namespace(end);
-    namespace.set("net/ipv4/ip_forward", "1").unwrap();
+    namespace.set_sysctl("net/ipv4/ip_forward", "1").unwrap();
     let kernel = Ipv4Addr::new(10, net, 0, 1);
     let tun = namespace.run(|| Tun::open(kernel, 24, 1500)).unwrap().unwrap();
-    Cable::new(tun, RealClock::start(), 0, GOOD, GOOD)
+    ImpairedTun::new(tun, RealClock::start(), 0, UNIMPAIRED, UNIMPAIRED)
 }
 
-fn emulated(scenario: &Scenario, seed: u64) -> (f64, Report) {
+fn emulated(scenario: &Scenario, seed: u64) -> (f64, EmulationReport) {
     let running = emulation(scenario, seed).start().unwrap();
     let tcp = scenario.flows[0].tcp.as_ref().unwrap();
     let [near, far] = [0, 2].map(|node| driftway_sim::tcp_config(tcp, node, seed));
-    let (here, there) = (cable(&running, End::Near, 1), cable(&running, End::Far, 2));
+    let (here, there) = (cable(&running, PathEnd::Near, 1), cable(&running, PathEnd::Far, 2));
     let receiver = thread::spawn(move || receive(there, &far));
     send(here, &near);
     let (ended, received) = receiver.join().unwrap();
-    received.assert(BYTES);
+    received.assert_complete(BYTES);
     let report = running.stop().unwrap();
     (ended.as_secs_f64(), report)
 }
 
 /// Sends it all, and goes on until the other has it.
-fn send(cable: Cable, config: &Config) {
+fn send(cable: ImpairedTun, config: &Config) {
     let (local, remote) = (endpoint(HERE), endpoint(THERE));
-    let mut driver = Driver::connect(cable, config, local, remote, Seq(1), BYTES as usize);
+    let mut driver = ConnectionDriver::connect(cable, config, local, remote, Seq(1), BYTES as usize);
     let mut bytes = vec![0; BYTES as usize];
     pattern(1, 0, &mut bytes);
     assert_eq!(driver.write(&bytes), BYTES as usize);
-    turn_until(&mut driver, |driver| driver.connection().acknowledged() == BYTES);
+    turn_until(&mut driver, |driver| driver.connection().acknowledged_bytes() == BYTES);
     driver.close();
     turn_until(&mut driver, |driver| {
         !matches!(driver.connection().state(), State::Established | State::FinWait1)
@@ -72,15 +72,15 @@ fn send(cable: Cable, config: &Config) {
 }
 
 /// Receives it all; gives how long that took, from now on: the sender starts now, too.
-fn receive(cable: Cable, config: &Config) -> (Duration, Ledger) {
+fn receive(cable: ImpairedTun, config: &Config) -> (Duration, StreamDigest) {
     let clock = RealClock::start();
-    let mut driver = Driver::listen(cable, config, endpoint(THERE), Seq(1), 1000);
-    let (mut received, mut buffer) = (Ledger::default(), vec![0; 65_536]);
+    let mut driver = ConnectionDriver::listen(cable, config, endpoint(THERE), Seq(1), 1000);
+    let (mut received, mut buffer) = (StreamDigest::default(), vec![0; 65_536]);
     let (mut ended, mut over) = (None, false);
     turn_until(&mut driver, |driver| {
         loop {
             let len = driver.read(&mut buffer).unwrap();
-            received.enter(1, &buffer[..len]);
+            received.update(1, &buffer[..len]);
             if len == 0 {
                 break;
             }
@@ -100,20 +100,20 @@ fn receive(cable: Cable, config: &Config) -> (Duration, Ledger) {
 }
 
 /// Turns until the application, which looks at each packet at once, is done.
-fn turn_until(driver: &mut Driver, mut application: impl FnMut(&mut Driver) -> bool) {
+fn turn_until(driver: &mut ConnectionDriver, mut application: impl FnMut(&mut ConnectionDriver) -> bool) {
     // A host that comes too late is not what is compared. Where it may not be urgent it may still be
     // in time.
-    urgent();
+    enable_realtime_scheduling();
     let end = driver.cable().now() + Duration::from_secs(60);
     let mut done = application(driver);
     while !done {
         let now = driver.cable().now();
         assert!(now < end, "{:?}", driver.connection().stats());
-        let look = |driver: &mut Driver| {
+        let look = |driver: &mut ConnectionDriver| {
             done |= application(driver);
             Ok(())
         };
-        driver.turn_with(now + Duration::from_millis(20), look).unwrap();
+        driver.step_with(now + Duration::from_millis(20), look).unwrap();
     }
 }
 
@@ -133,7 +133,7 @@ fn agrees(lab: f64, bench: impl Fn() -> f64) {
 
 fn a_clean_bottleneck_takes_as_long_as_in_the_lab() {
     let scenario = scenario("rate = \"5 Mbit/s\"\ndelay = \"40 ms\"\nqueue = { packets = 60 }");
-    agrees(in_the_lab(&scenario, 1), || trusted(|| emulated(&scenario, 1)));
+    agrees(in_the_lab(&scenario, 1), || run_until_trusted(|| emulated(&scenario, 1)));
 }
 
 fn losses_cost_as_much_as_in_the_lab() {
@@ -143,5 +143,5 @@ fn losses_cost_as_much_as_in_the_lab() {
     );
     // The n-th frame on each link meets the same fate in both, and so the sums are close already.
     let lab = (1..=3).map(|seed| in_the_lab(&scenario, seed)).sum();
-    agrees(lab, || (1..=3).map(|seed| trusted(|| emulated(&scenario, seed))).sum());
+    agrees(lab, || (1..=3).map(|seed| run_until_trusted(|| emulated(&scenario, seed))).sum());
 }

@@ -4,11 +4,11 @@ use std::io::ErrorKind;
 use std::time::Duration as StdDuration;
 
 use driftway_base::Duration;
-use driftway_host::{Counts, Impairment, Namespace};
+use driftway_host::{ImpairmentCounts, Impairment, Namespace};
 use driftway_tcp::{Event, State};
 
 use crate::application::{
-    Application, GOOD, Opens, PEER, bad, both_ways, config, good, peer, their_state,
+    Application, UNIMPAIRED, Opener, PEER, impaired, both_ways, config, unimpaired, peer, kernel_side_state,
 };
 use crate::peer::Step;
 
@@ -24,10 +24,10 @@ tests![
 ];
 
 /// Runs `case` over a good cable and over `bad` ones, opened from either side.
-fn everywhere(bad: Impairment, case: impl Fn(&Namespace, (u64, Impairment), Opens) -> Application) {
-    let mut met = Counts::default();
-    for (seed, impairment) in (0..).zip([GOOD, GOOD, bad, bad, bad, bad]) {
-        let opens = Opens::BOTH[seed as usize % 2];
+fn everywhere(bad: Impairment, case: impl Fn(&Namespace, (u64, Impairment), Opener) -> Application) {
+    let mut met = ImpairmentCounts::default();
+    for (seed, impairment) in (0..).zip([UNIMPAIRED, UNIMPAIRED, bad, bad, bad, bad]) {
+        let opens = Opener::BOTH[seed as usize % 2];
         let mut application = case(&Namespace::new().unwrap(), (seed, impairment), opens);
         let (to, from) = application.driver.cable().counts();
         for counts in [to, from] {
@@ -37,31 +37,31 @@ fn everywhere(bad: Impairment, case: impl Fn(&Namespace, (u64, Impairment), Open
             met.corrupted += counts.corrupted;
         }
     }
-    let Counts { dropped, duplicated, reordered, corrupted, .. } = met;
+    let ImpairmentCounts { dropped, duplicated, reordered, corrupted, .. } = met;
     assert!([dropped, duplicated, reordered, corrupted].iter().all(|n| *n > 0), "{met:?}");
 }
 
 fn we_close_first() {
-    everywhere(bad(0.05), |namespace, cable, opens| {
+    everywhere(impaired(0.05), |namespace, cable, opens| {
         let cable = both_ways(namespace, cable);
         let mut application = Application::start(cable, opens, &config(), 3000);
         // What the kernel has read to its end is what we closed.
         let other = peer(namespace, opens, PEER, &[Step::Send(3000), Step::ReceiveAll]);
         application.run_until("the end", |a| {
-            a.state() == State::TimeWait && their_state(namespace) == State::Closed
+            a.state() == State::TimeWait && kernel_side_state(namespace) == State::Closed
         });
         let seen = |state| application.states.contains(&state);
         assert!(!seen(State::CloseWait) && !seen(State::Closing), "{:?}", application.states);
-        application.received.assert(3000);
+        application.received.assert_complete(3000);
         let outcome = other.outcome();
-        outcome.received.assert(3000);
+        outcome.received.assert_complete(3000);
         assert_eq!(outcome.error, None);
         application
     });
 }
 
 fn the_kernel_closes_first() {
-    everywhere(bad(0.05), |namespace, cable, opens| {
+    everywhere(impaired(0.05), |namespace, cable, opens| {
         let cable = both_ways(namespace, cable);
         let mut application = Application::start(cable, opens, &config(), 0);
         application.closes = false;
@@ -72,10 +72,10 @@ fn the_kernel_closes_first() {
         (application.sends, application.closes) = (3000, true);
         application.run_until("the end", |a| a.state() == State::Closed);
         assert_eq!(application.events.last(), Some(&Event::Closed));
-        assert_eq!(their_state(namespace), State::TimeWait);
-        application.received.assert(3000);
+        assert_eq!(kernel_side_state(namespace), State::TimeWait);
+        application.received.assert_complete(3000);
         let outcome = other.outcome();
-        outcome.received.assert(3000);
+        outcome.received.assert_complete(3000);
         assert_eq!(outcome.error, None);
         application
     });
@@ -85,8 +85,8 @@ fn both_close_at_once() {
     /// Long enough for both to have closed before either hears of it.
     const ON_THE_WAY: Duration = Duration::from_millis(150);
     // Only a few packets come after that.
-    everywhere(bad(0.2), |namespace, (seed, impairment), opens| {
-        let slow = Impairment { delay: ON_THE_WAY, ..GOOD };
+    everywhere(impaired(0.2), |namespace, (seed, impairment), opens| {
+        let slow = Impairment { delay: ON_THE_WAY, ..UNIMPAIRED };
         let cable = both_ways(namespace, (seed, slow));
         let mut application = Application::start(cable, opens, &config(), 0);
         application.closes = false;
@@ -97,13 +97,13 @@ fn both_close_at_once() {
         application.run_until("its byte", |a| a.received.bytes() == 1);
         // From now on, FINs and their acknowledgments meet what the cable does.
         let impairment = Impairment { delay: ON_THE_WAY, ..impairment };
-        application.driver.cable().set(impairment, impairment);
+        application.driver.cable().set_impairments(impairment, impairment);
         application.closes = true;
         application.run_until("FIN-WAIT-1", |a| a.state() == State::FinWait1);
         assert!(!application.driver.connection().peer_closed());
         // Who closes second leaves LAST-ACK for CLOSED: neither did.
         application.run_until("the end", |a| {
-            a.state() == State::TimeWait && their_state(namespace) == State::TimeWait
+            a.state() == State::TimeWait && kernel_side_state(namespace) == State::TimeWait
         });
         if seed < 2 {
             // Nothing was lost: the FINs crossed.
@@ -116,22 +116,22 @@ fn both_close_at_once() {
 }
 
 fn after_our_half_close_the_kernel_goes_on() {
-    everywhere(bad(0.05), |namespace, cable, opens| {
+    everywhere(impaired(0.05), |namespace, cable, opens| {
         let cable = both_ways(namespace, cable);
         let mut application = Application::start(cable, opens, &config(), 10);
         let other = peer(namespace, opens, PEER, &[Step::ReceiveAll, Step::Send(50_000)]);
         application.run_until("what follows", Application::is_over);
         assert_eq!(application.state(), State::TimeWait);
-        application.received.assert(50_000);
+        application.received.assert_complete(50_000);
         let outcome = other.outcome();
-        outcome.received.assert(10);
+        outcome.received.assert_complete(10);
         application.received.assert_same(&outcome.sent);
         application
     });
 }
 
 fn after_the_kernels_half_close_we_go_on() {
-    everywhere(bad(0.05), |namespace, cable, opens| {
+    everywhere(impaired(0.05), |namespace, cable, opens| {
         let cable = both_ways(namespace, cable);
         let mut application = Application::start(cable, opens, &config(), 0);
         application.closes = false;
@@ -142,30 +142,30 @@ fn after_the_kernels_half_close_we_go_on() {
         (application.sends, application.closes) = (50_000, true);
         application.run_until("what follows", Application::is_over);
         assert_eq!(application.state(), State::Closed);
-        application.received.assert(10);
+        application.received.assert_complete(10);
         let outcome = other.outcome();
-        outcome.received.assert(50_000);
+        outcome.received.assert_complete(50_000);
         outcome.received.assert_same(&application.sent);
         application
     });
 }
 
 fn a_reset_from_the_kernel_is_seen_as_one() {
-    everywhere(bad(0.05), |namespace, cable, opens| {
+    everywhere(impaired(0.05), |namespace, cable, opens| {
         let cable = both_ways(namespace, cable);
         // More than is read, so that a lost reset is asked for again.
         let mut application = Application::start(cable, opens, &config(), 500_000);
         let resets = peer(namespace, opens, PEER, &[Step::Receive(10), Step::Reset]);
         application.run_until("a reset", |a| a.events.contains(&Event::Reset));
         assert_eq!(application.state(), State::Closed);
-        resets.outcome().received.assert(10);
-        assert_eq!(their_state(namespace), State::Closed);
+        resets.outcome().received.assert_complete(10);
+        assert_eq!(kernel_side_state(namespace), State::Closed);
         application
     });
 }
 
 fn a_reset_from_us_is_seen_as_one() {
-    everywhere(bad(0.05), |namespace, cable, opens| {
+    everywhere(impaired(0.05), |namespace, cable, opens| {
         let cable = both_ways(namespace, cable);
         let mut application = Application::start(cable, opens, &config(), 10);
         application.closes = false;
@@ -176,16 +176,16 @@ fn a_reset_from_us_is_seen_as_one() {
         assert_eq!(application.state(), State::Closed);
         application.run_until("its end", |_| other.is_done());
         let outcome = other.outcome();
-        outcome.received.assert(10);
+        outcome.received.assert_complete(10);
         assert_eq!(outcome.error, Some(ErrorKind::ConnectionReset));
-        assert_eq!(their_state(namespace), State::Closed);
+        assert_eq!(kernel_side_state(namespace), State::Closed);
         application
     });
 }
 
 fn a_closed_port_refuses() {
     let namespace = Namespace::new().unwrap();
-    let mut application = Application::start(good(&namespace), Opens::We, &config(), 10);
+    let mut application = Application::start(unimpaired(&namespace), Opener::We, &config(), 10);
     application.run_until("refusal", |a| a.events.contains(&Event::Reset));
     assert_eq!(application.state(), State::Closed);
 }

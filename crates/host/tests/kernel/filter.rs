@@ -5,7 +5,7 @@ use std::net::Ipv4Addr;
 
 use netlink_sys::{Socket, SocketAddr, protocols::NETLINK_NETFILTER};
 
-#[path = "../../src/field/message.rs"]
+#[path = "../../src/shim_daemon/nfnetlink.rs"]
 #[allow(dead_code, unused_imports, reason = "the driver uses more of it, and tests it")]
 mod message;
 
@@ -35,15 +35,15 @@ const ACCEPT: u32 = 1;
 
 /// Where rules are asked: type, hook and priority of a chain.
 #[derive(Clone, Copy, Debug)]
-pub struct Place(&'static str, u32, i32);
+pub struct HookPoint(&'static str, u32, i32);
 
-pub const INPUT: Place = Place("filter", 1, 0);
-pub const FORWARD: Place = Place("filter", 2, 0);
-pub const OUTPUT: Place = Place("filter", 3, 0);
+pub const INPUT: HookPoint = HookPoint("filter", 1, 0);
+pub const FORWARD: HookPoint = HookPoint("filter", 2, 0);
+pub const OUTPUT: HookPoint = HookPoint("filter", 3, 0);
 /// A mark that is set here has the packet routed again.
-pub const OUTPUT_MANGLE: Place = Place("route", 3, -150);
-pub const OUTPUT_NAT: Place = Place("nat", 3, -100);
-pub const POSTROUTING_NAT: Place = Place("nat", 4, 100);
+pub const OUTPUT_MANGLE: HookPoint = HookPoint("route", 3, -150);
+pub const OUTPUT_NAT: HookPoint = HookPoint("nat", 3, -100);
+pub const POSTROUTING_NAT: HookPoint = HookPoint("nat", 4, 100);
 
 /// One expression of a rule: what it asks for, or what it does.
 #[derive(Clone, Copy, Debug)]
@@ -65,8 +65,8 @@ pub enum Expression {
 }
 
 /// A table with one chain of these rules, in the calling thread's namespace.
-pub fn install(name: &str, place: Place, rules: &[&[Expression]]) -> io::Result<()> {
-    let Place(kind, hook, priority) = place;
+pub fn install(name: &str, place: HookPoint, rules: &[&[Expression]]) -> io::Result<()> {
+    let HookPoint(kind, hook, priority) = place;
     let mut messages = Messages::default();
     messages.add(BATCH_BEGIN, 0, 0, SUBSYSTEM, |_| {});
     messages.add(NEW_TABLE, CREATE | ACK, IPV4, 0, |says| says.text(1, name));
@@ -116,15 +116,15 @@ fn commit(mut messages: Messages) -> io::Result<()> {
 impl Expression {
     fn write(self, list: &mut Attributes<'_>) {
         match self {
-            Self::To(name) => asks_meta(list, META_OIFNAME, &padded(name)),
-            Self::Uid(uid) => asks_meta(list, META_SKUID, &uid.to_ne_bytes()),
-            Self::Protocol(number) => asks_meta(list, META_L4PROTO, &[number]),
+            Self::To(name) => match_meta(list, META_OIFNAME, &padded(name)),
+            Self::Uid(uid) => match_meta(list, META_SKUID, &uid.to_ne_bytes()),
+            Self::Protocol(number) => match_meta(list, META_L4PROTO, &[number]),
             Self::Invalid => {
                 expression(list, "ct", |says| {
                     says.number(1, REGISTER);
                     says.number(2, CT_STATE);
                 });
-                compares(list, EQUAL, &INVALID.to_ne_bytes());
+                compare(list, EQUAL, &INVALID.to_ne_bytes());
             }
             Self::Longer(bytes) => {
                 expression(list, "payload", |says| {
@@ -134,17 +134,17 @@ impl Expression {
                     says.number(3, 2);
                     says.number(4, 2);
                 });
-                compares(list, GREATER, &bytes.to_be_bytes());
+                compare(list, GREATER, &bytes.to_be_bytes());
             }
             Self::SetMark(mark) => {
-                loads(list, &mark.to_ne_bytes());
+                load_immediate(list, &mark.to_ne_bytes());
                 expression(list, "meta", |says| {
                     says.number(2, META_MARK);
                     says.number(3, REGISTER);
                 });
             }
             Self::Dnat(to) => {
-                loads(list, &to.octets());
+                load_immediate(list, &to.octets());
                 expression(list, "nat", |says| {
                     // To another destination, of IPv4.
                     says.number(1, 1);
@@ -153,8 +153,8 @@ impl Expression {
                 });
             }
             Self::Masquerade => expression(list, "masq", |_| {}),
-            Self::Accept => decides(list, ACCEPT),
-            Self::Drop => decides(list, DROP),
+            Self::Accept => verdict(list, ACCEPT),
+            Self::Drop => verdict(list, DROP),
         }
     }
 }
@@ -172,15 +172,15 @@ fn expression(list: &mut Attributes<'_>, name: &str, write: impl FnOnce(&mut Att
     });
 }
 
-fn asks_meta(list: &mut Attributes<'_>, key: u32, value: &[u8]) {
+fn match_meta(list: &mut Attributes<'_>, key: u32, value: &[u8]) {
     expression(list, "meta", |says| {
         says.number(1, REGISTER);
         says.number(2, key);
     });
-    compares(list, EQUAL, value);
+    compare(list, EQUAL, value);
 }
 
-fn compares(list: &mut Attributes<'_>, operation: u32, value: &[u8]) {
+fn compare(list: &mut Attributes<'_>, operation: u32, value: &[u8]) {
     expression(list, "cmp", |says| {
         says.number(1, REGISTER);
         says.number(2, operation);
@@ -188,14 +188,14 @@ fn compares(list: &mut Attributes<'_>, operation: u32, value: &[u8]) {
     });
 }
 
-fn loads(list: &mut Attributes<'_>, value: &[u8]) {
+fn load_immediate(list: &mut Attributes<'_>, value: &[u8]) {
     expression(list, "immediate", |says| {
         says.number(1, REGISTER);
         says.nested(2, |data| data.bytes(1, value));
     });
 }
 
-fn decides(list: &mut Attributes<'_>, verdict: u32) {
+fn verdict(list: &mut Attributes<'_>, verdict: u32) {
     expression(list, "immediate", |says| {
         says.number(1, VERDICT);
         says.nested(2, |data| data.nested(2, |code| code.number(1, verdict)));

@@ -5,20 +5,20 @@ use std::net::{SocketAddr, SocketAddrV4, TcpListener, TcpStream};
 use std::thread;
 
 use driftway_base::{Duration, Instant};
-use driftway_host::{End, Settings};
+use driftway_host::{PathEnd, ShimSettings};
 use socket2::{Domain, SockRef, Socket, Type};
 
-use crate::field::{cut, marking, millis, secs};
-use crate::shimmed::{Path, Shimmed};
+use crate::shim_daemon::{cut, marking, millis, secs};
+use crate::shimmed::{RunningPath, RunningShim};
 
 tests![a_connection_ends_when_the_kernel_has_lost_patience];
 
 /// TCP_USER_TIMEOUT of one connection.
 const USER_TIMEOUT: Duration = Duration::from_secs(2);
 
-fn connect(path: &Path, port: u16, timeout: Option<Duration>) -> [TcpStream; 2] {
+fn connect(path: &RunningPath, port: u16, timeout: Option<Duration>) -> [TcpStream; 2] {
     let to = SocketAddrV4::new(path.addresses[1], port);
-    let listener = path.running.namespace(End::Far).run(|| TcpListener::bind(to));
+    let listener = path.running.namespace(PathEnd::Far).run(|| TcpListener::bind(to));
     let listener = listener.unwrap().unwrap();
     let socket = || Socket::new(Domain::IPV4, Type::STREAM, None);
     let socket = path.near().run(socket).unwrap().unwrap();
@@ -30,7 +30,7 @@ fn connect(path: &Path, port: u16, timeout: Option<Duration>) -> [TcpStream; 2] 
 }
 
 /// From the cut, at 1 s, to the error, and which one.
-fn patience(path: &Path, mut stream: TcpStream) -> (Duration, ErrorKind) {
+fn patience(path: &RunningPath, mut stream: TcpStream) -> (Duration, ErrorKind) {
     // What is acknowledged until then makes losses unlikely.
     path.sleep_until(millis(100));
     loop {
@@ -46,14 +46,14 @@ fn patience(path: &Path, mut stream: TcpStream) -> (Duration, ErrorKind) {
 fn patiences(forget_after: Option<Duration>) -> [Duration; 2] {
     // Nobody tells: after that the kernel would give another error.
     let silent = cut("1 s", "9 s") + "signal = \"none\"\n";
-    let path = Path::start(&marking("", &silent), 11, true);
+    let path = RunningPath::start(&marking("", &silent), 11, true);
     // About 15 times the first timeout instead of about 924 s.
-    path.near().set("net/ipv4/tcp_retries2", "3").unwrap();
+    path.near().set_sysctl("net/ipv4/tcp_retries2", "3").unwrap();
     let shim = forget_after.map(|forget_after| {
-        let mut settings = Settings::default();
-        settings.shim.suspect_after = Some(1);
-        settings.shim.forget_after = forget_after;
-        Shimmed::start(path.near(), &settings)
+        let mut settings = ShimSettings::default();
+        settings.config.suspect_after = Some(1);
+        settings.config.forget_after = forget_after;
+        RunningShim::start(path.near(), &settings)
     });
     let [patient, far] = connect(&path, 7000, None);
     let [hasty, other_far] = connect(&path, 7001, Some(USER_TIMEOUT));
@@ -67,7 +67,7 @@ fn patiences(forget_after: Option<Duration>) -> [Duration; 2] {
     });
     if let Some(shim) = shim {
         // The kernel reports it to nobody, but resets what asks for an acknowledgment.
-        let stood = shim.look();
+        let stood = shim.snapshot();
         assert!(stood.flows.iter().all(|flow| flow.aid_state == "suspecting"), "{stood:?}");
         assert_eq!(stood.counts.flows, 2, "{stood:?}");
         path.sleep_until(secs(11));

@@ -8,9 +8,9 @@ use driftway_base::{Duration, Instant};
 use driftway_host::{Namespace, RealClock};
 use nix::sys::signal::Signal;
 
-use crate::field::{millis, secs};
+use crate::shim_daemon::{millis, secs};
 use crate::pair::{THERE, pair};
-use crate::shimmed::{Arrived, Process, Transfer, Until};
+use crate::shimmed::{ReceivedStream, ShimProcess, Transfer, Until};
 
 tests![
     a_transfer_survives_a_shim_that_hangs,
@@ -21,7 +21,7 @@ tests![
 /// A cable that carries no more than a test can bear.
 fn slow_pair() -> [Namespace; 2] {
     let ends = pair(false).unwrap();
-    ends[1].set("net/ipv4/tcp_rmem", "4096 8192 16384").unwrap();
+    ends[1].set_sysctl("net/ipv4/tcp_rmem", "4096 8192 16384").unwrap();
     ends
 }
 
@@ -33,7 +33,7 @@ fn sleep_until(clock: RealClock, at: Instant) {
     thread::sleep(std::time::Duration::from_nanos(clock.until(at).as_nanos()));
 }
 
-fn rate(arrived: &Arrived, from: Instant, to: Instant) -> f64 {
+fn rate(arrived: &ReceivedStream, from: Instant, to: Instant) -> f64 {
     (arrived.bytes_by(to) - arrived.bytes_by(from)) as f64 / to.since(from).as_secs_f64()
 }
 
@@ -46,7 +46,7 @@ fn a_transfer_survives_a_shim_that_hangs() {
     let plain = rate(&plain, at(0), at(2));
 
     let clock = RealClock::start();
-    let shim = Process::start_watched(&ends[0]);
+    let shim = ShimProcess::start_watched(&ends[0]);
     let old = transfer(&ends, 7001, clock, Until::Time(at(9)));
     sleep_until(clock, at(2));
     shim.signal(Signal::SIGSTOP);
@@ -66,7 +66,7 @@ fn a_transfer_survives_a_shim_that_hangs() {
 fn without_a_watchdog_what_is_new_passes() {
     let ends = slow_pair();
     let clock = RealClock::start();
-    let shim = Process::start(&ends[0]);
+    let shim = ShimProcess::start(&ends[0]);
     transfer(&ends, 7000, clock, Until::Bytes(10_000)).finish();
     shim.signal(Signal::SIGSTOP);
     // What is sent before the kernel notices stays in the queue, where TCP waits for it.
@@ -82,7 +82,7 @@ fn without_a_watchdog_what_is_new_passes() {
 
 fn a_gap_harms_nothing() {
     let ends = slow_pair();
-    let shim = Process::start(&ends[0]);
+    let shim = ShimProcess::start(&ends[0]);
     let clock = RealClock::start();
     let end = Instant::ZERO + secs(12);
     let streams =

@@ -5,11 +5,11 @@ use std::net::SocketAddrV4;
 use std::thread;
 
 use driftway_base::{Duration, Instant};
-use driftway_host::{KernelTimer, Namespace, RealClock, Settings, kernel_tcp};
+use driftway_host::{KernelTimer, Namespace, RealClock, ShimSettings, kernel_tcp};
 
-use crate::field::{millis, secs};
+use crate::shim_daemon::{millis, secs};
 use crate::pair::{DEVICE, HERE, THERE};
-use crate::shimmed::{Shimmed, Transfer, Until};
+use crate::shimmed::{RunningShim, Transfer, Until};
 use crate::wired;
 
 tests![a_sender_is_woken_up_by_what_was_held_back];
@@ -40,7 +40,7 @@ impl Bridged {
             })??;
         }
         bridge.run(|| wired::shape("port1", 1_250_000, 200_000))??;
-        far.set("net/ipv4/tcp_rmem", "4096 131072 131072")?;
+        far.set_sysctl("net/ipv4/tcp_rmem", "4096 131072 131072")?;
         if quick {
             far.run(|| wired::quick_acks(HERE, DEVICE))??;
         }
@@ -50,7 +50,7 @@ impl Bridged {
 
 /// What became of a sender.
 #[derive(Clone, Copy, Debug)]
-struct Woken {
+struct WakeUpResult {
     /// How long it was idle after its receiver had its link back, and how long it would have been by its
     /// own timer.
     idle: Duration,
@@ -59,11 +59,11 @@ struct Woken {
     in_hand: u64,
 }
 
-fn woken(hold_back: bool) -> Woken {
+fn measure_wake_up(hold_back: bool) -> WakeUpResult {
     let net = Bridged::new(!hold_back).unwrap();
-    let mut settings = Settings::default();
-    settings.shim.hold_back = hold_back;
-    let shim = Shimmed::start(&net.far, &settings);
+    let mut settings = ShimSettings::default();
+    settings.config.hold_back = hold_back;
+    let shim = RunningShim::start(&net.far, &settings);
     let clock = RealClock::start();
     let nap = |millis| thread::sleep(std::time::Duration::from_millis(millis));
     let to = SocketAddrV4::new(THERE, 7000);
@@ -72,7 +72,7 @@ fn woken(hold_back: bool) -> Woken {
     // A new cable takes up to a second until it carries.
     let flow = (0..1000).find_map(|_| {
         nap(10);
-        shim.look().flows.first().map(|flow| flow.key)
+        shim.snapshot().flows.first().map(|flow| flow.key)
     });
     let flow = flow.expect("it begins");
     nap(1000);
@@ -97,14 +97,14 @@ fn woken(hold_back: bool) -> Woken {
     let counts = shim.stop().counts;
     assert_eq!(counts.held_back > 0, hold_back, "{counts:?}");
     let in_hand = arrived.bytes_by(back).saturating_sub(acknowledged);
-    Woken { idle: arrived.first_after(back), left, in_hand }
+    WakeUpResult { idle: arrived.first_after(back), left, in_hand }
 }
 
 fn a_sender_is_woken_up_by_what_was_held_back() {
     // The kernel takes up to a second until it reports that a link is back; on a busy machine more.
-    let with = [(); 8].map(|()| thread::spawn(|| woken(true)));
+    let with = [(); 8].map(|()| thread::spawn(|| measure_wake_up(true)));
     // A busy machine may cut the link between a segment and its acknowledgment.
-    let without = (0..5).map(|_| woken(false)).find(|woken| woken.in_hand == 0);
+    let without = (0..5).map(|_| measure_wake_up(false)).find(|woken| woken.in_hand == 0);
     let with = with.map(|run| run.join().unwrap());
     // On a busy machine nothing may have arrived for 40 ms before the cut, after which all is given.
     let (holding, given): (Vec<_>, Vec<_>) = with.into_iter().partition(|run| run.in_hand > 0);

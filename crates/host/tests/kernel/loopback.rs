@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use driftway_host::{KernelTimer, Namespace, kernel_tcp};
 
-use crate::ledger::{Ledger, first_wrong, pattern};
+use crate::stream_digest::{StreamDigest, find_mismatch, pattern};
 use crate::peer::{Options, Outcome, Peer, Step};
 
 tests![
@@ -40,13 +40,13 @@ fn talk(
 fn a_pattern_shows_what_was_lost_doubled_or_moved() {
     let mut bytes = [0; 100];
     pattern(0, 3, &mut bytes);
-    assert_eq!(first_wrong(0, 3, &bytes), None);
-    assert!(first_wrong(1, 3, &bytes).is_some());
-    assert!(first_wrong(0, 4, &bytes).is_some());
-    assert!(first_wrong(0, 11, &bytes).is_some());
+    assert_eq!(find_mismatch(0, 3, &bytes), None);
+    assert!(find_mismatch(1, 3, &bytes).is_some());
+    assert!(find_mismatch(0, 4, &bytes).is_some());
+    assert!(find_mismatch(0, 11, &bytes).is_some());
     let mut swapped = bytes;
     swapped[50] ^= 1;
-    assert_eq!(first_wrong(0, 3, &swapped), Some(53));
+    assert_eq!(find_mismatch(0, 3, &swapped), Some(53));
     // Made in two pieces it is the same.
     let mut pieces = [0; 100];
     let (left, right) = pieces.split_at_mut(37);
@@ -59,12 +59,12 @@ fn a_ledger_tells_streams_apart() {
     let mut bytes = [0; 100];
     pattern(0, 0, &mut bytes);
     let entered = |pieces: [&[u8]; 2]| {
-        let mut ledger = Ledger::default();
-        pieces.into_iter().for_each(|piece| ledger.enter(0, piece));
+        let mut ledger = StreamDigest::default();
+        pieces.into_iter().for_each(|piece| ledger.update(0, piece));
         ledger
     };
     let whole = entered([&bytes, &[]]);
-    whole.assert(100);
+    whole.assert_complete(100);
     whole.assert_same(&entered([&bytes[..37], &bytes[37..]]));
     assert_ne!(whole.sha256(), entered([&bytes[..99], &[]]).sha256());
     bytes[60] ^= 1;
@@ -80,8 +80,8 @@ fn both_ways_at_once() {
         (CLIENT, &[Step::Exchange(3_000_000)]),
         (SERVER, &[Step::Exchange(5_000_001)]),
     );
-    client.received.assert(5_000_001);
-    server.received.assert(3_000_000);
+    client.received.assert_complete(5_000_001);
+    server.received.assert_complete(3_000_000);
     assert_eq!((client.error, server.error), (None, None));
 }
 
@@ -92,8 +92,8 @@ fn after_a_half_close_the_other_way_goes_on() {
         (CLIENT, &[Step::Send(10), Step::HalfClose, Step::Receive(5), Step::ReceiveAll]),
         (SERVER, &[Step::ReceiveAll, Step::Send(200_000)]),
     );
-    server.received.assert(10);
-    client.received.assert(200_000);
+    server.received.assert_complete(10);
+    client.received.assert_complete(200_000);
 }
 
 fn a_reset_is_seen_as_one() {
@@ -104,8 +104,8 @@ fn a_reset_is_seen_as_one() {
         (SERVER, &[Step::Receive(10), Step::Send(10), Step::ReceiveAll]),
     );
     assert_eq!((client.error, server.error), (None, Some(ErrorKind::ConnectionReset)));
-    client.received.assert(10);
-    server.received.assert(10);
+    client.received.assert_complete(10);
+    server.received.assert_complete(10);
 }
 
 fn a_snapshot_shows_what_was_agreed_on() {
@@ -114,7 +114,7 @@ fn a_snapshot_shows_what_was_agreed_on() {
         for (setting, value) in
             ["tcp_timestamps", "tcp_sack", "tcp_window_scaling", "tcp_ecn"].iter().zip(settings)
         {
-            namespace.set(&format!("net/ipv4/{setting}"), value).unwrap();
+            namespace.set_sysctl(&format!("net/ipv4/{setting}"), value).unwrap();
         }
         let (client, server) = talk(
             &namespace,
@@ -166,8 +166,8 @@ fn a_reader_that_pauses_closes_its_window() {
     let stuck = probing(&namespace, from, at);
     assert!(!writer.is_done());
     assert_eq!(stuck.info.snd_wnd, 0);
-    reader.outcome().received.assert(8_000_001);
-    writer.outcome().sent.assert(8_000_001);
+    reader.outcome().received.assert_complete(8_000_001);
+    writer.outcome().sent.assert_complete(8_000_001);
 }
 
 /// Asks until the kernel probes a closed window.

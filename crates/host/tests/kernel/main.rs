@@ -20,12 +20,12 @@ mod echo;
 mod emulate;
 mod emulate_lab;
 mod endings;
-mod field;
+mod shim_daemon;
 mod filter;
 mod giving_up;
 mod hangs;
 mod hold_back;
-mod ledger;
+mod stream_digest;
 mod loopback;
 mod namespaces;
 mod no_harm;
@@ -50,7 +50,7 @@ type Test = (&'static str, fn());
 
 const MODULES: [&[Test]; 20] = [
     // The long ones first.
-    field::TESTS,
+    shim_daemon::TESTS,
     no_harm::TESTS,
     congested::TESTS,
     giving_up::TESTS,
@@ -73,12 +73,12 @@ const MODULES: [&[Test]; 20] = [
 ];
 
 fn main() -> ExitCode {
-    if shimmed::is_meant() {
+    if shimmed::is_shim_process() {
         return shimmed::run();
     }
     let trials = MODULES.concat().into_iter().map(|(path, test)| {
         let name = path.trim_start_matches("kernel::");
-        Trial::ignorable_test(name, move || match available() {
+        Trial::ignorable_test(name, move || match check_requirements() {
             Ok(()) => {
                 test();
                 Ok(Completion::Completed)

@@ -50,12 +50,12 @@ fn a_namespace_is_apart_and_the_caller_stays_outside() {
 fn settings_are_per_namespace() {
     let one = Namespace::new().unwrap();
     let two = Namespace::new().unwrap();
-    let before = two.get("net/ipv4/tcp_sack").unwrap();
+    let before = two.sysctl("net/ipv4/tcp_sack").unwrap();
     let other = if before == "1" { "0" } else { "1" };
-    one.set("net/ipv4/tcp_sack", other).unwrap();
-    assert_eq!(one.get("net/ipv4/tcp_sack").unwrap(), other);
-    assert_eq!(two.get("net/ipv4/tcp_sack").unwrap(), before);
-    let error = one.set("net/ipv4/no_such_setting", "1").unwrap_err();
+    one.set_sysctl("net/ipv4/tcp_sack", other).unwrap();
+    assert_eq!(one.sysctl("net/ipv4/tcp_sack").unwrap(), other);
+    assert_eq!(two.sysctl("net/ipv4/tcp_sack").unwrap(), before);
+    let error = one.set_sysctl("net/ipv4/no_such_setting", "1").unwrap_err();
     assert!(error.to_string().contains("no_such_setting"), "{error}");
 }
 

@@ -5,21 +5,21 @@ use std::io::{Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4, TcpStream};
 use std::thread;
 
-use driftway_aid::list::find;
+use driftway_aid::registry::find;
 use driftway_base::{Duration, Instant};
-use driftway_host::{Field, RealClock, Settings};
+use driftway_host::{ShimDaemon, RealClock, ShimSettings};
 use driftway_shim::{Config, Counts, Shim};
 use netlink_packet_route::rule::{RuleAttribute, RuleUidRange};
 use socket2::Socket;
 
-use crate::field::{millis, secs};
+use crate::shim_daemon::{millis, secs};
 use crate::filter::{
     self, Expression, FORWARD, INPUT, OUTPUT, OUTPUT_MANGLE, OUTPUT_NAT, POSTROUTING_NAT,
 };
-use crate::on_path::{Watch, forge_unreachable, forger};
-use crate::shimmed::{Arrived, Shimmed, Transfer, Until};
+use crate::on_path::{PacketCapture, forge_unreachable, forger};
+use crate::shimmed::{ReceivedStream, RunningShim, Transfer, Until};
 use crate::wired::{
-    self, Cut, GATEWAYS, HERE, MAIN, PORT, SECOND, SERVER, SIDES, TwoWays, UPLINKS, Way,
+    self, Cut, GATEWAYS, HERE, MAIN, PORT, SECOND, SERVER, SIDES, TwoLinkNetwork, UPLINKS, NextHop,
 };
 
 tests![
@@ -71,7 +71,7 @@ fn arms<T: Send>(arm: impl Fn(bool) -> T + Sync) -> [T; 2] {
 }
 
 /// A socket in the host's namespace.
-fn opened(net: &TwoWays, uid: u32, prepare: impl FnOnce(&Socket) + Send) -> Socket {
+fn connected_socket(net: &TwoLinkNetwork, uid: u32, prepare: impl FnOnce(&Socket) + Send) -> Socket {
     let make = || {
         let socket = wired::socket(uid)?;
         prepare(&socket);
@@ -100,30 +100,30 @@ impl Resumed {
 /// A transfer over a way that is cut, of which the router notifies by ICMP.
 fn cut_for(
     lasts: Duration,
-    net: &TwoWays,
+    net: &TwoLinkNetwork,
     way: usize,
     (socket, to): (Socket, Ipv4Addr),
     shimmed: bool,
 ) -> Resumed {
-    let shim = shimmed.then(|| Shimmed::start(&net.host, &Settings::default()));
+    let shim = shimmed.then(|| RunningShim::start(&net.host, &ShimSettings::default()));
     let clock = RealClock::start();
     let (to, until) = (SocketAddrV4::new(to, PORT), Until::Time(at(2500) + lasts));
     let transfer = Transfer::over(socket, net.listen(PORT), to, clock, "cubic", until).connected();
     nap(millis(1000));
-    net.routers[way].cut(Cut::Notified);
+    net.routers[way].block(Cut::Notified);
     nap(lasts);
-    net.routers[way].heal(Cut::Notified);
+    net.routers[way].unblock(Cut::Notified);
     let back = clock.now();
     let first = transfer.finish().first_after(back);
     Resumed { first, counts: shim.map(|shim| shim.stop().counts) }
 }
 
 /// The connection belongs on the second way, and that one is cut.
-fn keeps_to_the_second_way(lay: impl Fn(&TwoWays) -> Socket + Sync) {
+fn keeps_to_the_second_way(lay: impl Fn(&TwoLinkNetwork) -> Socket + Sync) {
     let [plain, shimmed] = arms(|shimmed| {
-        let net = TwoWays::new().unwrap();
+        let net = TwoLinkNetwork::new().unwrap();
         let socket = lay(&net);
-        let watch = Watch::start(&net.routers[0].namespace).unwrap();
+        let watch = PacketCapture::start(&net.routers[0].namespace).unwrap();
         let resumed = cut_for(secs(4), &net, 1, (socket, SERVER), shimmed);
         assert_eq!(watch.data().count(), 0, "by the first way: {resumed:?}");
         resumed
@@ -136,7 +136,7 @@ fn what_has_a_mark_keeps_to_its_way() {
     keeps_to_the_second_way(|net| {
         let rule = || wired::rule(RuleAttribute::FwMark(MARK), SECOND);
         net.host.run(rule).unwrap().unwrap();
-        opened(net, 0, |socket| socket.set_mark(MARK).unwrap())
+        connected_socket(net, 0, |socket| socket.set_mark(MARK).unwrap())
     });
 }
 
@@ -145,7 +145,7 @@ fn what_is_bound_to_a_device_keeps_to_its_way() {
         // A way by that device, which others do not take.
         let rule = || wired::rule(RuleAttribute::Oifname(UPLINKS[1].into()), SECOND);
         net.host.run(rule).unwrap().unwrap();
-        opened(net, 0, |socket| socket.bind_device(Some(UPLINKS[1].as_bytes())).unwrap())
+        connected_socket(net, 0, |socket| socket.bind_device(Some(UPLINKS[1].as_bytes())).unwrap())
     });
 }
 
@@ -160,7 +160,7 @@ fn what_a_rule_marks_by_its_owner_keeps_to_its_way() {
             filter::install("masks", POSTROUTING_NAT, &[&masks])
         };
         net.host.run(rules).unwrap().unwrap();
-        opened(net, USER, |_| {})
+        connected_socket(net, USER, |_| {})
     });
 }
 
@@ -168,14 +168,14 @@ fn what_is_routed_by_its_owner_keeps_to_its_way() {
     keeps_to_the_second_way(|net| {
         let range = RuleUidRange { start: USER, end: USER };
         net.host.run(|| wired::rule(RuleAttribute::UidRange(range), SECOND)).unwrap().unwrap();
-        opened(net, USER, |_| {})
+        connected_socket(net, USER, |_| {})
     });
 }
 
 fn a_translated_connection_resumes_as_any_other() {
     const ALIAS: Ipv4Addr = Ipv4Addr::new(192, 0, 2, 1);
     let run = |to: Ipv4Addr| {
-        let net = TwoWays::new().unwrap();
+        let net = TwoLinkNetwork::new().unwrap();
         let rules = || {
             filter::install(
                 "alias",
@@ -188,7 +188,7 @@ fn a_translated_connection_resumes_as_any_other() {
         if to == ALIAS {
             net.host.run(rules).unwrap().unwrap();
         }
-        let socket = opened(&net, 0, |_| {});
+        let socket = connected_socket(&net, 0, |_| {});
         // Well before its own timer would send again: it must hear what the shim says.
         cut_for(millis(6750), &net, 0, (socket, to), true)
     };
@@ -203,7 +203,7 @@ fn a_translated_connection_resumes_as_any_other() {
 
 fn a_strict_firewall_costs_nothing() {
     let [plain, shimmed] = arms(|shimmed| {
-        let net = TwoWays::new().unwrap();
+        let net = TwoLinkNetwork::new().unwrap();
         let rules = || {
             use Expression::{Accept, Drop, Invalid, Uid};
             filter::install("inward", INPUT, &[&[Invalid, Drop]])?;
@@ -211,7 +211,7 @@ fn a_strict_firewall_costs_nothing() {
             filter::install("outward", OUTPUT, &[&[Invalid, Drop], &[Uid(USER), Accept], &[Drop]])
         };
         net.host.run(rules).unwrap().unwrap();
-        cut_for(secs(4), &net, 0, (opened(&net, USER, |_| {}), SERVER), shimmed)
+        cut_for(secs(4), &net, 0, (connected_socket(&net, USER, |_| {}), SERVER), shimmed)
     });
     // Nothing of the shim's leaves: both wait for TCP's own timer.
     assert!(shimmed.first < plain.first + secs(1), "{shimmed:?} {plain:?}");
@@ -220,7 +220,7 @@ fn a_strict_firewall_costs_nothing() {
 
 /// What the loss of a link did.
 #[derive(Debug)]
-struct Standstill {
+struct OtherLinkStall {
     /// The longest time without data, of the flow over the other link.
     healthy: [Duration; 2],
     /// From the return of a flow's own link to its first data.
@@ -234,12 +234,12 @@ fn the_other_way_goes_on(
     prepare: impl Fn(&Socket) + Sync,
 ) {
     let [plain, shimmed] = arms(|shimmed| {
-        let net = TwoWays::new().unwrap();
+        let net = TwoLinkNetwork::new().unwrap();
         let policy = policy.clone();
         net.host.run(|| policy.map_or(Ok(()), |rule| wired::rule(rule, SECOND))).unwrap().unwrap();
-        let shim = shimmed.then(|| Shimmed::start(&net.host, &Settings::default()));
+        let shim = shimmed.then(|| RunningShim::start(&net.host, &ShimSettings::default()));
         let clock = RealClock::start();
-        let sockets = [opened(&net, 0, |_| {}), opened(&net, uid, &prepare)];
+        let sockets = [connected_socket(&net, 0, |_| {}), connected_socket(&net, uid, &prepare)];
         let mut ports = PORT..;
         let transfers = sockets.map(|socket| {
             let port = ports.next().unwrap();
@@ -259,12 +259,12 @@ fn the_other_way_goes_on(
             (from, back)
         });
         let [first, second] = transfers.map(Transfer::finish);
-        drop(shim.map(Shimmed::stop));
-        let healthy = |arrived: &Arrived, (from, back): (Instant, Instant)| {
+        drop(shim.map(RunningShim::stop));
+        let healthy = |arrived: &ReceivedStream, (from, back): (Instant, Instant)| {
             arrived.longest_gap(from, back + millis(500))
         };
         let [away, then] = &mut spans;
-        Standstill {
+        OtherLinkStall {
             healthy: [healthy(&first, *away), healthy(&second, *then)],
             first: [first.first_after(then.1), second.first_after(away.1)],
         }
@@ -306,18 +306,18 @@ fn what_is_sent_for_another_host_goes_on() {
     const CLIENT: Ipv4Addr = Ipv4Addr::new(10, 5, 5, 5);
     const INWARD: u8 = 100;
     let [plain, shimmed] = arms(|shimmed| {
-        let net = TwoWays::new().unwrap();
+        let net = TwoLinkNetwork::new().unwrap();
         let inward = || {
-            wired::route(INWARD, Some((CLIENT, 32)), Way::Local, None)?;
+            wired::route(INWARD, Some((CLIENT, 32)), NextHop::Local, None)?;
             wired::rule(RuleAttribute::Iifname(UPLINKS[0].into()), INWARD)
         };
         net.host.run(inward).unwrap().unwrap();
-        let back = |via| move || wired::route(MAIN, Some((CLIENT, 32)), Way::Via(via), None);
+        let back = |via| move || wired::route(MAIN, Some((CLIENT, 32)), NextHop::Via(via), None);
         net.routers[0].namespace.run(back(HERE[0])).unwrap().unwrap();
         net.server.run(back(Ipv4Addr::new(10, 1, 1, 1))).unwrap().unwrap();
-        let shim = shimmed.then(|| Shimmed::start(&net.host, &Settings::default()));
+        let shim = shimmed.then(|| RunningShim::start(&net.host, &ShimSettings::default()));
         let clock = RealClock::start();
-        let socket = opened(&net, 0, |socket| {
+        let socket = connected_socket(&net, 0, |socket| {
             socket.set_ip_transparent_v4(true).unwrap();
             socket.bind(&SocketAddr::from((CLIENT, 0)).into()).unwrap();
         });
@@ -329,7 +329,7 @@ fn what_is_sent_for_another_host_goes_on() {
         nap(millis(2500));
         net.plug(1, true);
         let arrived = transfer.finish();
-        drop(shim.map(Shimmed::stop));
+        drop(shim.map(RunningShim::stop));
         arrived.longest_gap(at(1000), at(4400))
     });
     assert!(shimmed < plain + secs(1), "a pause of {shimmed:?}, else {plain:?}");
@@ -340,13 +340,13 @@ fn what_is_sent_for_another_host_goes_on() {
 /// would believe.
 fn what_nothing_of_the_shims_reaches_goes_on() {
     const OWN: Ipv4Addr = Ipv4Addr::new(10, 5, 5, 5);
-    let net = TwoWays::new().unwrap();
+    let net = TwoLinkNetwork::new().unwrap();
     net.host.run(|| wired::address("lo", OWN, 32)).unwrap().unwrap();
-    let back = |via| move || wired::route(MAIN, Some((OWN, 32)), Way::Via(via), None);
+    let back = |via| move || wired::route(MAIN, Some((OWN, 32)), NextHop::Via(via), None);
     net.routers[0].namespace.run(back(HERE[0])).unwrap().unwrap();
     net.server.run(back(Ipv4Addr::new(10, 1, 1, 1))).unwrap().unwrap();
-    let shim = Shimmed::start(&net.host, &Settings::default());
-    let socket = opened(&net, 0, |socket| {
+    let shim = RunningShim::start(&net.host, &ShimSettings::default());
+    let socket = connected_socket(&net, 0, |socket| {
         socket.bind_device(Some(UPLINKS[0].as_bytes())).unwrap();
         socket.bind(&SocketAddr::from((OWN, 0)).into()).unwrap();
         socket.set_read_timeout(Some(std::time::Duration::from_secs(5))).unwrap();
@@ -368,7 +368,7 @@ fn what_nothing_of_the_shims_reaches_goes_on() {
     nap(millis(1500));
     exchange().expect("they still are");
     let stood = shim.stop();
-    assert!(stood.account.made_up > 0 && stood.counts.resets_of_own > 0, "{stood:?}");
+    assert!(stood.daemon_counts.injected > 0 && stood.counts.resets_of_own > 0, "{stood:?}");
 }
 
 /// The longest packet of a path that has come back, 600 bytes less than before.
@@ -379,22 +379,22 @@ const FLOWING: u64 = 100_000;
 /// A cut of three seconds, of which the router notifies, at whose end the path takes only smaller
 /// packets. When data flow again depends on when the local TCP next sends again, and that on when the
 /// router sends its messages, one a second: the two arms may differ by that, and by half a second.
-fn a_smaller_mtu_after_a_cut(own: bool, shrink: impl Fn(&TwoWays) + Sync) {
+fn a_smaller_mtu_after_a_cut(own: bool, shrink: impl Fn(&TwoLinkNetwork) + Sync) {
     let [plain, shimmed] = arms(|shimmed| {
-        let net = TwoWays::new().unwrap();
+        let net = TwoLinkNetwork::new().unwrap();
         // RFC 4821: a host of which more is asked than to heed ICMP.
-        net.host.set("net/ipv4/tcp_mtu_probing", "1").unwrap();
-        let shim = shimmed.then(|| Shimmed::start(&net.host, &Settings::default()));
+        net.host.set_sysctl("net/ipv4/tcp_mtu_probing", "1").unwrap();
+        let shim = shimmed.then(|| RunningShim::start(&net.host, &ShimSettings::default()));
         let clock = RealClock::start();
         let (to, until) = (SocketAddrV4::new(SERVER, PORT), Until::Time(at(10_000)));
-        let socket = opened(&net, 0, |_| {});
+        let socket = connected_socket(&net, 0, |_| {});
         let transfer =
             Transfer::over(socket, net.listen(PORT), to, clock, "cubic", until).connected();
         nap(millis(1000));
         if own {
             net.plug(0, false);
         } else {
-            net.routers[0].cut(Cut::Notified);
+            net.routers[0].block(Cut::Notified);
         }
         nap(millis(1500));
         shrink(&net);
@@ -402,11 +402,11 @@ fn a_smaller_mtu_after_a_cut(own: bool, shrink: impl Fn(&TwoWays) + Sync) {
         if own {
             net.plug(0, true);
         } else {
-            net.routers[0].heal(Cut::Notified);
+            net.routers[0].unblock(Cut::Notified);
         }
         let back = clock.now();
         let arrived = transfer.finish();
-        let stood = shim.map(Shimmed::stop);
+        let stood = shim.map(RunningShim::stop);
         assert!(stood.is_none_or(|stood| stood.counts.outages > 0), "it takes no part");
         arrived.reached_after(back, FLOWING)
     });
@@ -427,7 +427,7 @@ fn a_smaller_mtu_of_the_own_link_after_a_cut() {
 
 fn a_smaller_mtu_of_the_route_after_a_cut() {
     a_smaller_mtu_after_a_cut(false, |net| {
-        let way = Way::Via(GATEWAYS[0]);
+        let way = NextHop::Via(GATEWAYS[0]);
         let route = || wired::route(MAIN, None, way, Some(SMALLER.into()));
         net.host.run(route).unwrap().unwrap();
     });
@@ -453,18 +453,18 @@ fn a_black_hole_after_a_cut() {
 /// Somebody on the path, who sees the numbers, says five times a second, and falsely, that the server
 /// cannot be reached.
 fn outlives_forged_notifications(aid: &str) {
-    let net = TwoWays::new().unwrap();
+    let net = TwoLinkNetwork::new().unwrap();
     let listed = find(aid).expect("it is in the list");
-    let shim = Shimmed::start_by(&net.host, || {
+    let shim = RunningShim::start_with(&net.host, || {
         let make = move || listed.build(&[]).expect("it has defaults");
-        Field::start_with(&[], Shim::with_aid(Config::default(), make))
+        ShimDaemon::start_with_shim(&[], Shim::with_aid(Config::default(), make))
     });
     let on_the_path = &net.routers[0].namespace;
-    let watch = Watch::start(on_the_path).unwrap();
+    let watch = PacketCapture::start(on_the_path).unwrap();
     let forger = forger(on_the_path).unwrap();
     let clock = RealClock::start();
     let (to, until) = (SocketAddrV4::new(SERVER, PORT), Until::Time(at(9000)));
-    let socket = opened(&net, 0, |_| {});
+    let socket = connected_socket(&net, 0, |_| {});
     let transfer = Transfer::over(socket, net.listen(PORT), to, clock, "cubic", until).connected();
     nap(millis(1000));
     let mut newest = None;

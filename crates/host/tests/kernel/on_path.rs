@@ -7,7 +7,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 use driftway_base::Seq;
 use driftway_host::Namespace;
 use driftway_wire::{
-    Body, IcmpMessage, IpHeader, Packet, Quoted, TcpFlags, TcpSegment, UnreachableCode,
+    Body, IcmpMessage, IpHeader, Packet, QuotedPacket, TcpFlags, TcpSegment, UnreachableCode,
 };
 use nix::libc;
 use socket2::{Domain, Protocol, Socket, Type};
@@ -17,9 +17,9 @@ use crate::wired::{GATEWAYS, SERVER};
 const TCP: u8 = 6;
 
 /// What arrives at a namespace, by any interface.
-pub struct Watch(Socket);
+pub struct PacketCapture(Socket);
 
-impl Watch {
+impl PacketCapture {
     pub fn start(namespace: &Namespace) -> io::Result<Self> {
         let ip = i32::from((libc::ETH_P_IP as u16).to_be());
         let make = || Socket::new(Domain::PACKET, Type::DGRAM, Some(Protocol::from(ip)));
@@ -71,7 +71,7 @@ pub fn forge_unreachable(forger: &Socket, packet: &[u8]) {
         ..TcpSegment::default()
     };
     let quoted = Packet { ip: IpHeader::new(from, to), body: Body::Tcp(segment) };
-    let quoted = Quoted::of(&quoted).unwrap();
+    let quoted = QuotedPacket::of(&quoted).unwrap();
     let code = UnreachableCode::Host;
     let ip = IpHeader::new(GATEWAYS[0], from);
     let forged = Packet { ip, body: Body::Icmp(IcmpMessage::Unreachable { code, quoted }) };

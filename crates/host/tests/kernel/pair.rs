@@ -21,7 +21,7 @@ pub const HERE: Ipv4Addr = Ipv4Addr::new(10, 9, 0, 1);
 pub const THERE: Ipv4Addr = Ipv4Addr::new(10, 9, 0, 2);
 
 /// Tells the kernel of the calling thread's namespace.
-pub fn tell(message: RouteNetlinkMessage, flags: u16) -> io::Result<()> {
+pub fn netlink_request(message: RouteNetlinkMessage, flags: u16) -> io::Result<()> {
     let mut message = NetlinkMessage::from(message);
     message.header.flags = NLM_F_REQUEST | NLM_F_ACK | flags;
     message.finalize();
@@ -32,14 +32,15 @@ pub fn tell(message: RouteNetlinkMessage, flags: u16) -> io::Result<()> {
     socket.connect(&SocketAddr::new(0, 0))?;
     socket.send(&bytes, 0)?;
     let (answer, _) = socket.recv_from_full()?;
-    let answer = NetlinkMessage::<RouteNetlinkMessage>::deserialize(&answer).map_err(wrong)?;
+    let answer =
+        NetlinkMessage::<RouteNetlinkMessage>::deserialize(&answer).map_err(invalid_data)?;
     match answer.payload {
         NetlinkPayload::Error(error) if error.code.is_some() => Err(error.to_io()),
         _ => Ok(()),
     }
 }
 
-fn wrong(error: impl Debug) -> io::Error {
+fn invalid_data(error: impl Debug) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, format!("{error:?}"))
 }
 
@@ -65,7 +66,7 @@ pub fn join(name: &str, far: &Namespace) -> io::Result<()> {
         LinkInfo::Kind(InfoKind::Veth),
         LinkInfo::Data(InfoData::Veth(InfoVeth::Peer(peer))),
     ]));
-    tell(RouteNetlinkMessage::NewLink(link), NLM_F_CREATE | NLM_F_EXCL)
+    netlink_request(RouteNetlinkMessage::NewLink(link), NLM_F_CREATE | NLM_F_EXCL)
 }
 
 /// Brings [`DEVICE`] of the calling thread's namespace up, with an address.
@@ -77,7 +78,7 @@ pub fn up(address: Ipv4Addr, offload: bool) -> io::Result<()> {
     own.header.index = index;
     own.attributes.push(AddressAttribute::Local(IpAddr::V4(address)));
     own.attributes.push(AddressAttribute::Address(IpAddr::V4(address)));
-    tell(RouteNetlinkMessage::NewAddress(own), NLM_F_CREATE | NLM_F_EXCL)?;
+    netlink_request(RouteNetlinkMessage::NewAddress(own), NLM_F_CREATE | NLM_F_EXCL)?;
     let mut link = LinkMessage::default();
     link.header.index = index;
     link.header.flags = LinkFlags::Up;
@@ -85,7 +86,7 @@ pub fn up(address: Ipv4Addr, offload: bool) -> io::Result<()> {
     if !offload {
         link.attributes.push(LinkAttribute::GsoMaxSegs(1));
     }
-    tell(RouteNetlinkMessage::SetLink(link), 0)
+    netlink_request(RouteNetlinkMessage::SetLink(link), 0)
 }
 
 /// Pulls the cable at the end of the calling thread's namespace, or puts it back.
@@ -94,5 +95,5 @@ pub fn plug(plugged: bool) -> io::Result<()> {
     link.header.index = if_nametoindex(DEVICE)?;
     link.header.flags = if plugged { LinkFlags::Up } else { LinkFlags::empty() };
     link.header.change_mask = LinkFlags::Up;
-    tell(RouteNetlinkMessage::SetLink(link), 0)
+    netlink_request(RouteNetlinkMessage::SetLink(link), 0)
 }

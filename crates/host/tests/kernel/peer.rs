@@ -9,7 +9,7 @@ use std::time::Duration;
 use driftway_host::{KernelTcp, Namespace, kernel_tcp};
 use socket2::{Domain, SockRef, Socket, Type};
 
-use crate::ledger::{Ledger, pattern};
+use crate::stream_digest::{StreamDigest, pattern};
 
 /// What a peer does next.
 #[derive(Clone, Copy, Debug)]
@@ -48,9 +48,9 @@ pub struct Options {
 #[derive(Debug, Default)]
 pub struct Outcome {
     /// What was given to the kernel.
-    pub sent: Ledger,
+    pub sent: StreamDigest,
     /// What was received.
-    pub received: Ledger,
+    pub received: StreamDigest,
     /// The kernel's view of the connection at each [`Step::Snapshot`].
     pub snapshots: Vec<KernelTcp>,
     /// The error that ended it before its last step.
@@ -181,7 +181,7 @@ fn open(namespace: &Namespace, options: Options) -> io::Result<Socket> {
     Ok(socket)
 }
 
-fn send(mut stream: &TcpStream, key: u64, sent: &mut Ledger, bytes: u64) -> io::Result<()> {
+fn send(mut stream: &TcpStream, key: u64, sent: &mut StreamDigest, bytes: u64) -> io::Result<()> {
     let mut buffer = [0; 16_384];
     let end = sent.bytes() + bytes;
     while sent.bytes() < end {
@@ -189,13 +189,13 @@ fn send(mut stream: &TcpStream, key: u64, sent: &mut Ledger, bytes: u64) -> io::
         pattern(key, sent.bytes(), &mut buffer[..len]);
         // What write does not take is made again: a byte depends only on where it stands.
         let taken = stream.write(&buffer[..len])?;
-        sent.enter(key, &buffer[..taken]);
+        sent.update(key, &buffer[..taken]);
     }
     Ok(())
 }
 
 /// Receives up to `bytes` bytes or the end of data.
-fn receive(mut stream: &TcpStream, key: u64, received: &mut Ledger, bytes: u64) -> io::Result<()> {
+fn receive(mut stream: &TcpStream, key: u64, received: &mut StreamDigest, bytes: u64) -> io::Result<()> {
     let mut buffer = [0; 16_384];
     let mut left = bytes;
     while left > 0 {
@@ -204,7 +204,7 @@ fn receive(mut stream: &TcpStream, key: u64, received: &mut Ledger, bytes: u64) 
         if len == 0 {
             break;
         }
-        received.enter(key, &buffer[..len]);
+        received.update(key, &buffer[..len]);
         left -= len as u64;
     }
     Ok(())

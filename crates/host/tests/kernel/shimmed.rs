@@ -12,7 +12,7 @@ use std::thread::{self, JoinHandle};
 
 use driftway_base::{Duration, Instant, Ipv4Addr};
 use driftway_host::{
-    Asker, End, Field, Namespace, OwnUser, RealClock, Running, Settings, Snapshot, Watchdog,
+    StatusHandle, PathEnd, ShimDaemon, Namespace, DedicatedUser, RealClock, RunningEmulation, ShimSettings, ShimSnapshot, Watchdog,
 };
 use driftway_scenario::Scenario;
 use nix::sys::signal::{Signal, kill};
@@ -20,7 +20,7 @@ use nix::unistd::Pid;
 use socket2::{Domain, Socket, Type};
 
 use crate::emulate::emulation;
-use crate::ledger::{Ledger, pattern};
+use crate::stream_digest::{StreamDigest, pattern};
 
 const PORT: u16 = 7000;
 /// The argument that makes this program a shim, one with a watchdog, or a watchdog.
@@ -29,39 +29,39 @@ const WATCHED: &str = "program-watched-shim";
 const WATCHDOG: &str = "program-watchdog";
 
 /// The shim in a namespace, in a thread.
-pub struct Shimmed {
-    asker: Asker,
+pub struct RunningShim {
+    status_handle: StatusHandle,
     stop: PipeWriter,
     thread: JoinHandle<io::Result<()>>,
 }
 
-impl Shimmed {
-    pub fn start(namespace: &Namespace, settings: &Settings) -> Self {
-        Self::start_by(namespace, || Field::start(settings))
+impl RunningShim {
+    pub fn start(namespace: &Namespace, settings: &ShimSettings) -> Self {
+        Self::start_with(namespace, || ShimDaemon::start(settings))
     }
 
     /// One that `make` makes in there.
-    pub fn start_by(
+    pub fn start_with(
         namespace: &Namespace,
-        make: impl FnOnce() -> io::Result<Field> + Send,
+        make: impl FnOnce() -> io::Result<ShimDaemon> + Send,
     ) -> Self {
         let start = || {
             let mut field = make()?;
-            let asker = field.asker();
+            let asker = field.status_handle();
             let (stopped, stop) = io::pipe()?;
             let thread = thread::spawn(move || field.run(stopped.as_fd()));
-            Ok::<_, io::Error>(Self { asker, stop, thread })
+            Ok::<_, io::Error>(Self { status_handle: asker, stop, thread })
         };
         namespace.run(start).unwrap().unwrap()
     }
 
-    pub fn look(&self) -> Snapshot {
-        self.asker.ask().expect("it is at work")
+    pub fn snapshot(&self) -> ShimSnapshot {
+        self.status_handle.snapshot().expect("it is at work")
     }
 
     /// Ends it; gives how everything stood.
-    pub fn stop(self) -> Snapshot {
-        let last = self.look();
+    pub fn stop(self) -> ShimSnapshot {
+        let last = self.snapshot();
         drop(self.stop);
         self.thread.join().unwrap().unwrap();
         last
@@ -69,7 +69,7 @@ impl Shimmed {
 }
 
 /// Was this process started as a shim?
-pub fn is_meant() -> bool {
+pub fn is_shim_process() -> bool {
     env::args().nth(1).is_some_and(|role| [ROLE, WATCHED, WATCHDOG].contains(&role.as_str()))
 }
 
@@ -78,28 +78,28 @@ pub fn run() -> ExitCode {
     let arguments: Vec<_> = env::args().skip(1).collect();
     if let [WATCHDOG, user, group] = [0, 1, 2].map(|n| arguments.get(n).map_or("", |word| word)) {
         let [user, group] = [user, group].map(|number| number.parse().unwrap());
-        driftway_host::watch(Some(OwnUser::new(user, group))).unwrap();
+        driftway_host::run_watchdog(Some(DedicatedUser::new(user, group))).unwrap();
         return ExitCode::SUCCESS;
     }
-    let user = OwnUser::choose().unwrap();
-    let mut field = Field::start(&Settings::default()).expect("nobody else is");
+    let user = DedicatedUser::choose().unwrap();
+    let mut field = ShimDaemon::start(&ShimSettings::default()).expect("nobody else is");
     if arguments[0] == WATCHED {
-        let numbers = user.expect("root has one").numbers().map(|number| number.to_string());
-        let mut command = driftway_host::this_program();
+        let numbers = user.expect("root has one").ids().map(|number| number.to_string());
+        let mut command = driftway_host::current_executable();
         command.arg(WATCHDOG).args(numbers);
-        let heart = Watchdog::start(command).and_then(Watchdog::keep).unwrap();
+        let heart = Watchdog::start(command).and_then(Watchdog::supervise).unwrap();
         field.on_heartbeat(move || heart.beat());
     }
-    driftway_host::keep_what_is_needed(user).expect("it may do more than it needs");
+    driftway_host::drop_privileges(user).expect("it may do more than it needs");
     println!("at work");
     field.run(io::stdin().as_fd()).expect("nothing fails");
     ExitCode::SUCCESS
 }
 
 /// The shim as a process in a namespace.
-pub struct Process(Child);
+pub struct ShimProcess(Child);
 
-impl Process {
+impl ShimProcess {
     pub fn start(namespace: &Namespace) -> Self {
         Self::start_as(ROLE, namespace)
     }
@@ -143,27 +143,27 @@ impl Process {
 }
 
 /// A path at work, and the time since it is.
-pub struct Path {
-    pub running: Running,
+pub struct RunningPath {
+    pub running: RunningEmulation,
     pub clock: RealClock,
     pub addresses: [Ipv4Addr; 2],
 }
 
-impl Path {
+impl RunningPath {
     /// With ECN at both ends, or not.
     pub fn start(scenario: &Scenario, seed: u64, ecn: bool) -> Self {
         let emulation = emulation(scenario, seed);
-        let addresses = End::BOTH.map(|end| emulation.address(end));
-        for end in End::BOTH {
+        let addresses = PathEnd::BOTH.map(|end| emulation.address(end));
+        for end in PathEnd::BOTH {
             let value = if ecn { "1" } else { "0" };
-            emulation.namespace(end).set("net/ipv4/tcp_ecn", value).unwrap();
+            emulation.namespace(end).set_sysctl("net/ipv4/tcp_ecn", value).unwrap();
         }
         let running = emulation.start().unwrap();
         Self { running, clock: RealClock::start(), addresses }
     }
 
     pub fn near(&self) -> &Namespace {
-        self.running.namespace(End::Near)
+        self.running.namespace(PathEnd::Near)
     }
 
     /// Sleeps until the path has been at work for so long.
@@ -187,19 +187,19 @@ pub struct Transfer {
     /// It sends from here.
     #[allow(dead_code, reason = "tests do not ask; the bench does")]
     pub port: u16,
-    sends: JoinHandle<(Ledger, TcpStream)>,
-    receives: JoinHandle<Arrived>,
+    sender: JoinHandle<(StreamDigest, TcpStream)>,
+    receiver: JoinHandle<ReceivedStream>,
     connected: Receiver<()>,
 }
 
 /// What arrived.
-pub struct Arrived {
-    pub ledger: Ledger,
+pub struct ReceivedStream {
+    pub digest: StreamDigest,
     /// When how many bytes had arrived.
     pub log: Vec<(Instant, u64)>,
 }
 
-impl Arrived {
+impl ReceivedStream {
     /// When the first data after `at` arrived, as the time since then.
     pub fn first_after(&self, at: Instant) -> Duration {
         let first = self.log.iter().find(|(arrived, _)| *arrived >= at);
@@ -228,12 +228,12 @@ impl Arrived {
 }
 
 impl Transfer {
-    pub fn start(path: &Path, congestion_control: &str, until: Until) -> Self {
+    pub fn start(path: &RunningPath, congestion_control: &str, until: Until) -> Self {
         Self::start_at(path, PORT, congestion_control, until)
     }
 
-    pub fn start_at(path: &Path, port: u16, congestion_control: &str, until: Until) -> Self {
-        let ends = End::BOTH.map(|end| path.running.namespace(end));
+    pub fn start_at(path: &RunningPath, port: u16, congestion_control: &str, until: Until) -> Self {
+        let ends = PathEnd::BOTH.map(|end| path.running.namespace(end));
         let to = SocketAddrV4::new(path.addresses[1], port);
         Self::between(ends, to, path.clock, congestion_control, until)
     }
@@ -278,7 +278,7 @@ impl Transfer {
             stream.shutdown(Shutdown::Write).unwrap();
             (sent, stream)
         });
-        Self { port, sends, receives, connected }
+        Self { port, sender: sends, receiver: receives, connected }
     }
 
     /// Waits until it is connected, which a new cable may delay by seconds.
@@ -288,12 +288,12 @@ impl Transfer {
     }
 
     /// Waits for its end; all that was sent has arrived.
-    pub fn finish(self) -> Arrived {
+    pub fn finish(self) -> ReceivedStream {
         // What has no socket any more has no owner either, by whom a rule could know it.
-        let (sent, _stream) = self.sends.join().unwrap();
-        let arrived = self.receives.join().unwrap();
-        arrived.ledger.assert(sent.bytes());
-        arrived.ledger.assert_same(&sent);
+        let (sent, _stream) = self.sender.join().unwrap();
+        let arrived = self.receiver.join().unwrap();
+        arrived.digest.assert_complete(sent.bytes());
+        arrived.digest.assert_same(&sent);
         arrived
     }
 }
@@ -309,8 +309,8 @@ fn connect(socket: &Socket, to: SocketAddrV4) {
     panic!("{to} is out of reach");
 }
 
-fn send(mut stream: &TcpStream, clock: RealClock, until: Until) -> Ledger {
-    let (mut sent, mut buffer) = (Ledger::default(), [0; 16_384]);
+fn send(mut stream: &TcpStream, clock: RealClock, until: Until) -> StreamDigest {
+    let (mut sent, mut buffer) = (StreamDigest::default(), [0; 16_384]);
     loop {
         let room = match until {
             Until::Bytes(bytes) => (bytes - sent.bytes()).min(buffer.len() as u64) as usize,
@@ -322,24 +322,24 @@ fn send(mut stream: &TcpStream, clock: RealClock, until: Until) -> Ledger {
         }
         pattern(0, sent.bytes(), &mut buffer[..room]);
         let taken = stream.write(&buffer[..room]).unwrap();
-        sent.enter(0, &buffer[..taken]);
+        sent.update(0, &buffer[..taken]);
     }
 }
 
-fn receive(listener: &TcpListener, clock: RealClock) -> Arrived {
+fn receive(listener: &TcpListener, clock: RealClock) -> ReceivedStream {
     let (mut stream, _) = listener.accept().unwrap();
     // As the listener's, if it has one.
     if stream.read_timeout().unwrap().is_none() {
         stream.set_read_timeout(Some(std::time::Duration::from_secs(200))).unwrap();
     }
-    let mut arrived = Arrived { ledger: Ledger::default(), log: Vec::new() };
+    let mut arrived = ReceivedStream { digest: StreamDigest::default(), log: Vec::new() };
     let mut buffer = [0; 65_536];
     loop {
         let len = stream.read(&mut buffer).expect("it goes on");
         if len == 0 {
             return arrived;
         }
-        arrived.ledger.enter(0, &buffer[..len]);
-        arrived.log.push((clock.now(), arrived.ledger.bytes()));
+        arrived.digest.update(0, &buffer[..len]);
+        arrived.log.push((clock.now(), arrived.digest.bytes()));
     }
 }

@@ -1,10 +1,10 @@
 //! Bytes both ways between our TCP and the kernel's.
 
-use driftway_base::{Chance, Duration};
-use driftway_host::{Cable, Counts, Impairment, Namespace, Strangers};
-use driftway_tcp::{Config, Event, GrowthKind, RecoveryKind, pairs};
+use driftway_base::{Probability, Duration};
+use driftway_host::{ImpairedTun, ImpairmentCounts, Impairment, Namespace, UnmatchedPackets};
+use driftway_tcp::{Config, Event, GrowthKind, RecoveryKind, recovery_growth_pairs};
 
-use crate::application::{Application, GOOD, Opens, PEER, both_ways, config, good, peer};
+use crate::application::{Application, UNIMPAIRED, Opener, PEER, both_ways, config, unimpaired, peer};
 use crate::peer::{Options, Outcome, Step};
 
 tests![
@@ -18,8 +18,8 @@ const MIB: u64 = 1 << 20;
 /// Both send this many bytes at once and close; gives both sides when all has arrived.
 fn exchange(
     namespace: &Namespace,
-    cable: Cable,
-    opens: Opens,
+    cable: ImpairedTun,
+    opens: Opener,
     config: &Config,
     options: Options,
     bytes: u64,
@@ -29,66 +29,66 @@ fn exchange(
     application.run_until("exchange", |a| a.is_over() && a.driver.connection().peer_closed());
     let outcome = peer.outcome();
     assert_eq!(outcome.error, None);
-    outcome.received.assert(bytes);
+    outcome.received.assert_complete(bytes);
     outcome.received.assert_same(&application.sent);
-    application.received.assert(bytes);
+    application.received.assert_complete(bytes);
     application.received.assert_same(&outcome.sent);
     (application, outcome)
 }
 
 fn sixty_four_mebibytes_each_way_as_client() {
-    sixty_four_mebibytes_each_way(Opens::We, GrowthKind::Cubic, "reno");
+    sixty_four_mebibytes_each_way(Opener::We, GrowthKind::Cubic, "reno");
 }
 
 fn sixty_four_mebibytes_each_way_as_server() {
-    sixty_four_mebibytes_each_way(Opens::Kernel, GrowthKind::Reno, "cubic");
+    sixty_four_mebibytes_each_way(Opener::Kernel, GrowthKind::Reno, "cubic");
 }
 
 fn sixty_four_mebibytes_each_way(
-    opens: Opens,
+    opens: Opener,
     growth: GrowthKind,
     congestion_control: &'static str,
 ) {
     let namespace = Namespace::new().unwrap();
-    namespace.set("net/ipv4/tcp_ecn", "1").unwrap();
+    namespace.set_sysctl("net/ipv4/tcp_ecn", "1").unwrap();
     // Both ends share what processors there are with other tests: a pause is not a loss.
     let min_rto = Duration::from_secs(1);
     let config = Config { recovery: RecoveryKind::Sack, growth, ecn: true, min_rto, ..config() };
     let options = Options { congestion_control, ..PEER };
     let (application, outcome) =
-        exchange(&namespace, good(&namespace), opens, &config, options, 64 * MIB);
+        exchange(&namespace, unimpaired(&namespace), opens, &config, options, 64 * MIB);
 
     assert_eq!(application.events.first(), Some(&Event::Connected));
-    assert_eq!(application.driver.strangers(), Strangers::default());
+    assert_eq!(application.driver.unmatched(), UnmatchedPackets::default());
     let connection = application.driver.connection();
     assert_eq!(
         (connection.config().growth, connection.config().recovery),
         (growth, RecoveryKind::Sack)
     );
-    let ours = connection.agreed();
+    let ours = connection.negotiated();
     assert!(ours.timestamps && ours.sack && ours.window_scale && ours.ecn, "{ours:?}");
     let [theirs] = &outcome.snapshots[..] else { panic!("{outcome:?}") };
     assert_eq!(theirs.congestion_control, congestion_control);
     assert!(theirs.timestamps() && theirs.sack() && theirs.ecn(), "{theirs:?}");
     let (peers, _) = theirs.window_scale().unwrap();
-    assert_eq!(peers, config.receive_shift());
+    assert_eq!(peers, config.receive_window_shift());
 }
 
 fn every_recovery_over_a_bad_cable() {
-    let chance = Chance::from_probability;
+    let chance = Probability::from_f64;
     let bad = Impairment {
         delay: Duration::from_millis(3),
         drop: chance(0.02),
         duplicate: chance(0.02),
         reorder: chance(0.03),
-        reorder_by: Duration::from_millis(4),
+        reorder_delay: Duration::from_millis(4),
         corrupt: chance(0.02),
-        ..GOOD
+        ..UNIMPAIRED
     };
-    let mut total = [Counts::default(); 2];
-    for (seed, (recovery, growth)) in (0..).zip(pairs()) {
+    let mut total = [ImpairmentCounts::default(); 2];
+    for (seed, (recovery, growth)) in (0..).zip(recovery_growth_pairs()) {
         for (opens, timestamps, congestion_control) in
-            [(Opens::We, true, "cubic"), (Opens::Kernel, false, "reno")]
+            [(Opener::We, true, "cubic"), (Opener::Kernel, false, "reno")]
         {
             let namespace = Namespace::new().unwrap();
             let config = Config { recovery, growth, timestamps, ..config() };
@@ -106,8 +106,8 @@ fn every_recovery_over_a_bad_cable() {
             assert!(application.driver.connection().stats().retransmissions > 0);
             // What was refused had been corrupted, and nothing else came.
             let (to, from) = application.driver.cable().counts();
-            assert_eq!(application.driver.strangers().foreign, 0);
-            assert!(application.driver.strangers().undecodable <= from.corrupted);
+            assert_eq!(application.driver.unmatched().not_for_connection, 0);
+            assert!(application.driver.unmatched().undecodable <= from.corrupted);
             for (sum, counts) in total.iter_mut().zip([to, from]) {
                 sum.dropped += counts.dropped;
                 sum.duplicated += counts.duplicated;
@@ -116,7 +116,7 @@ fn every_recovery_over_a_bad_cable() {
             }
         }
     }
-    for Counts { dropped, duplicated, reordered, corrupted, .. } in total {
+    for ImpairmentCounts { dropped, duplicated, reordered, corrupted, .. } in total {
         assert!([dropped, duplicated, reordered, corrupted].iter().all(|n| *n > 10), "{total:?}");
     }
 }

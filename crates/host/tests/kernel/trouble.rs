@@ -1,11 +1,11 @@
 //! What networks do to connections beyond losing packets: marks, ICMP messages, cuts.
 
-use driftway_base::{Chance, Duration, Endpoint, Ipv4Addr, Seq};
-use driftway_host::{Driver, Impairment, Namespace, Strangers};
+use driftway_base::{Probability, Duration, Endpoint, Ipv4Addr, Seq};
+use driftway_host::{ConnectionDriver, Impairment, Namespace, UnmatchedPackets};
 use driftway_tcp::{Config, Event};
 
 use crate::application::{
-    Application, GOOD, OURS, Opens, PEER, both_ways, config, endpoint, good, peer,
+    Application, UNIMPAIRED, OURS, Opener, PEER, both_ways, config, endpoint, unimpaired, peer,
 };
 use crate::peer::Step;
 
@@ -18,15 +18,15 @@ tests![
 fn congestion_marks_are_echoed_and_answered_both_ways() {
     let marking = Impairment {
         delay: Duration::from_millis(5),
-        mark: Chance::from_probability(0.01),
-        ..GOOD
+        mark: Probability::from_f64(0.01),
+        ..UNIMPAIRED
     };
-    for opens in [Opens::We, Opens::Kernel] {
+    for opens in [Opener::We, Opener::Kernel] {
         let namespace = Namespace::new().unwrap();
-        namespace.set("net/ipv4/tcp_ecn", "1").unwrap();
+        namespace.set_sysctl("net/ipv4/tcp_ecn", "1").unwrap();
         // Its tail loss probe comes after two round trips, here 20 ms: less than a busy machine
         // may let us wait.
-        namespace.set("net/ipv4/tcp_early_retrans", "0").unwrap();
+        namespace.set_sysctl("net/ipv4/tcp_early_retrans", "0").unwrap();
         let cable = both_ways(&namespace, (1, marking));
         let config = Config { ecn: true, min_rto: Duration::from_secs(1), ..config() };
         let mut application = Application::start(cable, opens, &config, 0);
@@ -51,16 +51,16 @@ fn congestion_marks_are_echoed_and_answered_both_ways() {
 
 fn a_router_without_a_route_does_not_end_an_attempt() {
     let namespace = Namespace::new().unwrap();
-    namespace.set("net/ipv4/ip_forward", "1").unwrap();
-    namespace.set("net/ipv4/icmp_ratelimit", "0").unwrap();
+    namespace.set_sysctl("net/ipv4/ip_forward", "1").unwrap();
+    namespace.set_sysctl("net/ipv4/icmp_ratelimit", "0").unwrap();
     let config = Config { initial_rto: Duration::from_millis(100), max_syn_retries: 2, ..config() };
     let nowhere = Endpoint::new(Ipv4Addr::new(10, 99, 0, 1), 80);
     let mut driver =
-        Driver::connect(good(&namespace), &config, endpoint(OURS), nowhere, Seq(1), 1000);
+        ConnectionDriver::connect(unimpaired(&namespace), &config, endpoint(OURS), nowhere, Seq(1), 1000);
     let end = driver.cable().now() + Duration::from_secs(10);
     let event = loop {
         assert!(driver.cable().now() < end);
-        driver.turn(end).unwrap();
+        driver.step(end).unwrap();
         if let Some(event) = driver.poll_event() {
             break event;
         }
@@ -69,26 +69,26 @@ fn a_router_without_a_route_does_not_end_an_attempt() {
     assert_eq!(event, Event::TimedOut);
     let (to, from) = driver.cable().counts();
     assert_eq!((to.delivered, from.delivered), (3, 3), "each SYN drew an ICMP message");
-    assert_eq!(driver.strangers(), Strangers::default(), "about this connection");
+    assert_eq!(driver.unmatched(), UnmatchedPackets::default(), "about this connection");
 }
 
 fn a_cut_of_two_seconds_is_survived_both_ways() {
     let namespace = Namespace::new().unwrap();
-    let slow = Impairment { delay: Duration::from_millis(5), ..GOOD };
-    let cut = Impairment { drop: Chance::ALWAYS, ..slow };
+    let slow = Impairment { delay: Duration::from_millis(5), ..UNIMPAIRED };
+    let cut = Impairment { drop: Probability::ALWAYS, ..slow };
     let cable = both_ways(&namespace, (1, slow));
-    let mut application = Application::start(cable, Opens::We, &config(), 20_000_000);
+    let mut application = Application::start(cable, Opener::We, &config(), 20_000_000);
     let steps = [Step::Exchange(20_000_000)];
-    let other = peer(&namespace, Opens::We, PEER, &steps);
+    let other = peer(&namespace, Opener::We, PEER, &steps);
     application
         .run_until("some of it", |a| a.received.bytes() > 200_000 && a.sent.bytes() > 300_000);
-    application.driver.cable().set(cut, cut);
+    application.driver.cable().set_impairments(cut, cut);
     application.run_until("timeouts in the cut", |a| a.driver.connection().stats().timeouts >= 3);
     assert!(application.received.bytes() < 20_000_000);
-    application.driver.cable().set(slow, slow);
+    application.driver.cable().set_impairments(slow, slow);
     application.run_until("the rest", Application::is_over);
-    application.received.assert(20_000_000);
+    application.received.assert_complete(20_000_000);
     let outcome = other.outcome();
-    outcome.received.assert(20_000_000);
+    outcome.received.assert_complete(20_000_000);
     application.received.assert_same(&outcome.sent);
 }

@@ -11,7 +11,7 @@ use std::thread;
 use std::time::Duration;
 
 use driftway_base::Seq;
-use driftway_host::{Namespace, Settings, Unseen};
+use driftway_host::{Namespace, ShimSettings, UnseenCounts};
 use driftway_wire::{Body, IpHeader, Packet, Payload, TcpFlags, TcpSegment};
 use nix::libc;
 use nix::net::if_::if_nametoindex;
@@ -19,9 +19,9 @@ use nix::sys::socket::setsockopt;
 use nix::sys::socket::sockopt::TcpFastOpenConnect;
 use socket2::{Domain, Protocol, Socket, Type};
 
-use crate::ledger::{Ledger, pattern};
+use crate::stream_digest::{StreamDigest, pattern};
 use crate::pair::{DEVICE, HERE, THERE, pair};
-use crate::shimmed::Shimmed;
+use crate::shimmed::RunningShim;
 
 tests![
     each_kind_goes_through_and_is_counted,
@@ -37,68 +37,68 @@ fn each_kind_goes_through_and_is_counted() {
     let [near, far] = pair(false).unwrap();
     for namespace in [&near, &far] {
         // An address is good at once, and nobody asks for it.
-        namespace.set(&format!("net/ipv6/conf/{DEVICE}/accept_dad"), "0").unwrap();
-        namespace.set(&format!("net/ipv6/conf/{DEVICE}/disable_ipv6"), "0").unwrap();
+        namespace.set_sysctl(&format!("net/ipv6/conf/{DEVICE}/accept_dad"), "0").unwrap();
+        namespace.set_sysctl(&format!("net/ipv6/conf/{DEVICE}/disable_ipv6"), "0").unwrap();
     }
-    let shim = Shimmed::start(&near, &Settings::default());
-    assert_eq!(Unseen { ipv6_other: 0, ..shim.look().unseen }, Unseen::default());
-    let mut expected = Unseen::default();
+    let shim = RunningShim::start(&near, &ShimSettings::default());
+    assert_eq!(UnseenCounts { ipv6_other: 0, ..shim.snapshot().unseen }, UnseenCounts::default());
+    let mut expected = UnseenCounts::default();
 
     datagrams([&near, &far], 100, 10, 7);
     expected.udp += 17;
     // Three pieces of each on the cable; below the kernel's UDP it is one.
     datagrams([&near, &far], 4000, 2, 1);
-    (expected.udp, expected.pieces_out, expected.pieces_in) = (expected.udp + 3, 6, 3);
+    (expected.udp, expected.fragments_out, expected.fragments_in) = (expected.udp + 3, 6, 3);
     datagrams_of(IPIP, [&near, &far], 5, 2);
     expected.tunnels += 7;
     datagrams_of(SCTP, [&near, &far], 3, 3);
     expected.other += 6;
 
     // TCP in two pieces is put together before it is shown.
-    let before = shim.look();
+    let before = shim.snapshot();
     tcp_in_pieces(&far);
-    expected.pieces_in += 2;
+    expected.fragments_in += 2;
     let arrived = (0..100).any(|_| {
         thread::sleep(Duration::from_millis(10));
         // With the answer to it: it belongs to no connection.
-        shim.look().counts.older == before.counts.older + 2
+        shim.snapshot().counts.older == before.counts.older + 2
     });
-    assert!(arrived, "{:?}", shim.look());
+    assert!(arrived, "{:?}", shim.snapshot());
 
-    let before = shim.look();
+    let before = shim.snapshot();
     let segments = segments(&near);
     tcp_over_ipv6([&near, &far]);
-    let stood = shim.look();
+    let stood = shim.snapshot();
     expected.ipv6_tcp = self::segments(&near) - segments;
     assert!(expected.ipv6_tcp > 100, "{expected:?}");
-    assert_eq!(Unseen { ipv6_other: 0, ..stood.unseen }, expected);
+    assert_eq!(UnseenCounts { ipv6_other: 0, ..stood.unseen }, expected);
     // Neighbours ask for each other.
     assert!(stood.unseen.ipv6_other > 0, "{stood:?}");
-    assert_eq!((stood.counts, stood.account), (before.counts, before.account), "nobody asked");
+    assert_eq!((stood.counts, stood.daemon_counts), (before.counts, before.daemon_counts), "nobody asked");
     shim.stop();
 }
 
 fn of_other_interfaces_nothing_is_counted() {
     let [near, far] = pair(false).unwrap();
-    let settings = Settings { interfaces: vec!["elsewhere0".into()], ..Settings::default() };
-    let shim = Shimmed::start(&near, &settings);
+    let settings = ShimSettings { interfaces: vec!["elsewhere0".into()], ..ShimSettings::default() };
+    let shim = RunningShim::start(&near, &settings);
     datagrams([&near, &far], 100, 3, 3);
-    assert_eq!(shim.stop().unseen, Unseen::default());
-    let settings = Settings { interfaces: vec!["elsewhere0".into(), DEVICE.into()], ..settings };
-    let shim = Shimmed::start(&near, &settings);
+    assert_eq!(shim.stop().unseen, UnseenCounts::default());
+    let settings = ShimSettings { interfaces: vec!["elsewhere0".into(), DEVICE.into()], ..settings };
+    let shim = RunningShim::start(&near, &settings);
     datagrams([&near, &far], 100, 3, 3);
-    assert_eq!(shim.stop().unseen, Unseen { udp: 6, ..Unseen::default() });
+    assert_eq!(shim.stop().unseen, UnseenCounts { udp: 6, ..UnseenCounts::default() });
 }
 
 /// One without timestamps, and one with an option that the shim does not know.
 fn connections_that_are_not_followed_are_counted() {
     let [near, far] = pair(false).unwrap();
-    let shim = Shimmed::start(&near, &Settings::default());
-    near.set("net/ipv4/tcp_timestamps", "0").unwrap();
+    let shim = RunningShim::start(&near, &ShimSettings::default());
+    near.set_sysctl("net/ipv4/tcp_timestamps", "0").unwrap();
     carry([&near, &far], 7000, false);
-    let counts = shim.look().counts;
+    let counts = shim.snapshot().counts;
     assert_eq!((counts.no_timestamps, counts.unknown_option, counts.flows), (1, 0, 0));
-    near.set("net/ipv4/tcp_timestamps", "1").unwrap();
+    near.set_sysctl("net/ipv4/tcp_timestamps", "1").unwrap();
     // TCP Fast Open: the SYN asks for a cookie (RFC 7413 §4.1.1).
     carry([&near, &far], 7001, true);
     let counts = shim.stop().counts;
@@ -175,7 +175,7 @@ fn tcp_in_pieces(far: &Namespace) {
     (ip.dont_fragment, ip.identification) = (false, 77);
     let whole = Packet { ip, body: Body::Tcp(segment) };
     let mut bytes = vec![0; whole.len() as usize];
-    whole.encode(&mut bytes, Payload::pattern).unwrap();
+    whole.encode(&mut bytes, Payload::fill_pattern).unwrap();
     let open = || Socket::new(Domain::IPV4, Type::RAW, Some(Protocol::from(libc::IPPROTO_RAW)));
     let socket = far.run(open).unwrap().unwrap();
     let (header, body) = bytes.split_at(20);
@@ -213,23 +213,23 @@ fn tcp_over_ipv6([near, far]: [&Namespace; 2]) {
     thread::sleep(Duration::from_millis(200));
 }
 
-fn receive(listener: &TcpListener) -> Ledger {
-    let (mut stream, mut received) = (listener.accept().unwrap().0, Ledger::default());
+fn receive(listener: &TcpListener) -> StreamDigest {
+    let (mut stream, mut received) = (listener.accept().unwrap().0, StreamDigest::default());
     let mut buffer = [0; 16_384];
     loop {
         match stream.read(&mut buffer).unwrap() {
             0 => return received,
-            len => received.enter(0, &buffer[..len]),
+            len => received.update(0, &buffer[..len]),
         }
     }
 }
 
 /// Sends a megabyte, and waits for the other end to close.
-fn send(mut stream: TcpStream) -> Ledger {
-    let (mut sent, mut bytes) = (Ledger::default(), vec![0; 1_000_000]);
+fn send(mut stream: TcpStream) -> StreamDigest {
+    let (mut sent, mut bytes) = (StreamDigest::default(), vec![0; 1_000_000]);
     pattern(0, 0, &mut bytes);
     stream.write_all(&bytes).unwrap();
-    sent.enter(0, &bytes);
+    sent.update(0, &bytes);
     stream.shutdown(std::net::Shutdown::Write).unwrap();
     assert_eq!(stream.read(&mut [0]).unwrap(), 0);
     sent

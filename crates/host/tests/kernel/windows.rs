@@ -5,7 +5,7 @@ use std::time::Duration as StdDuration;
 use driftway_host::{KernelTimer, Namespace};
 
 use crate::application::{
-    Application, GOOD, Opens, PEER, bad, both_ways, config, good, peer, theirs,
+    Application, UNIMPAIRED, Opener, PEER, impaired, both_ways, config, unimpaired, peer, kernel_side_info,
 };
 use crate::peer::{Options, Step};
 
@@ -16,9 +16,9 @@ tests![
 ];
 
 /// Who opens, over which cable.
-fn cases() -> [(Opens, (u64, driftway_host::Impairment)); 4] {
-    let [good, bad] = [(0, GOOD), (2, bad(0.05))];
-    [(Opens::We, good), (Opens::Kernel, good), (Opens::We, bad), (Opens::Kernel, bad)]
+fn cases() -> [(Opener, (u64, driftway_host::Impairment)); 4] {
+    let [good, bad] = [(0, UNIMPAIRED), (2, impaired(0.05))];
+    [(Opener::We, good), (Opener::Kernel, good), (Opener::We, bad), (Opener::Kernel, bad)]
 }
 
 fn we_probe_the_window_that_the_kernel_closed() {
@@ -33,7 +33,7 @@ fn we_probe_the_window_that_the_kernel_closed() {
         assert!(application.sent.bytes() < 120_000);
         application.run_until("the rest", Application::is_over);
         let outcome = slow.outcome();
-        outcome.received.assert(120_000);
+        outcome.received.assert_complete(120_000);
         outcome.received.assert_same(&application.sent);
     }
 }
@@ -47,18 +47,18 @@ fn the_kernel_probes_the_window_that_we_closed() {
         application.closes = false;
         let fast = peer(&namespace, opens, PEER, &[Step::Send(500_000)]);
         application.run_until("a closed window", |_| {
-            let timer = theirs(&namespace).and_then(|tcp| tcp.timer);
+            let timer = kernel_side_info(&namespace).and_then(|tcp| tcp.timer);
             matches!(timer, Some(KernelTimer::Probe { .. }))
         });
         // Its probes are answered and change nothing.
-        application.run_until("probes", |_| theirs(&namespace).unwrap().info.backoff >= 2);
-        let readable = application.driver.connection().readable();
+        application.run_until("probes", |_| kernel_side_info(&namespace).unwrap().info.backoff >= 2);
+        let readable = application.driver.connection().readable_bytes();
         assert_eq!(readable, config().receive_buffer);
         application.reads = true;
         application.run_until("the rest", |a| a.received.bytes() == 500_000);
         application.closes = true;
         application.run_until("the end", Application::is_over);
-        application.received.assert(500_000);
+        application.received.assert_complete(500_000);
         application.received.assert_same(&fast.outcome().sent);
     }
 }
@@ -67,15 +67,15 @@ fn the_kernel_probes_the_window_that_we_closed() {
 /// probe, our acknowledgments must not count the probe's byte.
 fn the_kernel_hears_our_acks_while_its_window_is_closed() {
     let namespace = Namespace::new().unwrap();
-    let mut application = Application::start(good(&namespace), Opens::We, &config(), 2_000_000);
+    let mut application = Application::start(unimpaired(&namespace), Opener::We, &config(), 2_000_000);
     application.closes = false;
     let small = Options { receive_buffer: Some(8192), ..PEER };
     // It does not read yet, so that our data closes its window.
     let steps = [Step::Pause(StdDuration::from_secs(1)), Step::Send(5_000_000), Step::ReceiveAll];
-    let other = peer(&namespace, Opens::We, small, &steps);
+    let other = peer(&namespace, Opener::We, small, &steps);
     application.run_until("probes", |a| a.driver.connection().stats().probes > 0);
     application.run_until("theirs", |a| a.received.bytes() == 5_000_000);
     application.closes = true;
     application.run_until("ours", Application::is_over);
-    other.outcome().received.assert(2_000_000);
+    other.outcome().received.assert_complete(2_000_000);
 }

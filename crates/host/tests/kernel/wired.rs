@@ -23,7 +23,7 @@ use nix::net::if_::if_nametoindex;
 use nix::unistd::{Uid, setfsuid};
 use socket2::{Domain, SockRef, Socket, Type};
 
-use crate::pair::tell;
+use crate::pair::netlink_request;
 
 pub const MAIN: u8 = 254;
 
@@ -52,7 +52,7 @@ pub fn veth(name: &str, far: &Namespace, far_name: &str) -> io::Result<()> {
         LinkInfo::Kind(InfoKind::Veth),
         LinkInfo::Data(InfoData::Veth(InfoVeth::Peer(peer))),
     ]));
-    tell(RouteNetlinkMessage::NewLink(link), NLM_F_CREATE | NLM_F_EXCL)
+    netlink_request(RouteNetlinkMessage::NewLink(link), NLM_F_CREATE | NLM_F_EXCL)
 }
 
 /// Brings an interface up, as a port of a bridge if one is named.
@@ -62,7 +62,7 @@ pub fn raise(name: &str, bridge: Option<&str>) -> io::Result<()> {
     if let Some(bridge) = bridge {
         link.attributes.push(LinkAttribute::Controller(if_nametoindex(bridge)?));
     }
-    tell(RouteNetlinkMessage::SetLink(link), 0)
+    netlink_request(RouteNetlinkMessage::SetLink(link), 0)
 }
 
 /// A bridge, up.
@@ -70,13 +70,13 @@ pub fn bridge(name: &str) -> io::Result<()> {
     let mut link = LinkMessage::default();
     link.attributes.push(LinkAttribute::IfName(name.into()));
     link.attributes.push(LinkAttribute::LinkInfo(vec![LinkInfo::Kind(InfoKind::Bridge)]));
-    tell(RouteNetlinkMessage::NewLink(link), NLM_F_CREATE | NLM_F_EXCL)?;
-    tell(RouteNetlinkMessage::SetLink(state(name, true)?), 0)
+    netlink_request(RouteNetlinkMessage::NewLink(link), NLM_F_CREATE | NLM_F_EXCL)?;
+    netlink_request(RouteNetlinkMessage::SetLink(state(name, true)?), 0)
 }
 
 /// Pulls a cable at this end, or puts it back: the other end has no carrier.
 pub fn plug(name: &str, plugged: bool) -> io::Result<()> {
-    tell(RouteNetlinkMessage::SetLink(state(name, plugged)?), 0)
+    netlink_request(RouteNetlinkMessage::SetLink(state(name, plugged)?), 0)
 }
 
 /// The longest packet that an interface takes (bytes).
@@ -84,7 +84,7 @@ pub fn mtu(name: &str, bytes: u32) -> io::Result<()> {
     let mut link = LinkMessage::default();
     link.header.index = if_nametoindex(name)?;
     link.attributes.push(LinkAttribute::Mtu(bytes));
-    tell(RouteNetlinkMessage::SetLink(link), 0)
+    netlink_request(RouteNetlinkMessage::SetLink(link), 0)
 }
 
 fn state(name: &str, up: bool) -> io::Result<LinkMessage> {
@@ -102,12 +102,12 @@ pub fn address(name: &str, own: Ipv4Addr, prefix: u8) -> io::Result<()> {
     message.header.index = if_nametoindex(name)?;
     message.attributes.push(AddressAttribute::Local(IpAddr::V4(own)));
     message.attributes.push(AddressAttribute::Address(IpAddr::V4(own)));
-    tell(RouteNetlinkMessage::NewAddress(message), NLM_F_CREATE | NLM_F_EXCL)
+    netlink_request(RouteNetlinkMessage::NewAddress(message), NLM_F_CREATE | NLM_F_EXCL)
 }
 
 /// Where a route leads.
 #[derive(Clone, Copy, Debug)]
-pub enum Way {
+pub enum NextHop {
     Via(Ipv4Addr),
     /// Packets to there are for this host.
     Local,
@@ -115,7 +115,7 @@ pub enum Way {
 
 /// A route to a network (`None`: any) in a table, with a bound on its packets if there is one (bytes).
 /// Replaces the one that there was.
-pub fn route(table: u8, to: Option<(Ipv4Addr, u8)>, way: Way, mtu: Option<u32>) -> io::Result<()> {
+pub fn route(table: u8, to: Option<(Ipv4Addr, u8)>, way: NextHop, mtu: Option<u32>) -> io::Result<()> {
     let mut message = RouteMessage::default();
     message.header.address_family = AddressFamily::Inet;
     message.header.table = table;
@@ -125,18 +125,18 @@ pub fn route(table: u8, to: Option<(Ipv4Addr, u8)>, way: Way, mtu: Option<u32>) 
         message.attributes.push(RouteAttribute::Destination(RouteAddress::Inet(network)));
     }
     match way {
-        Way::Via(router) => {
+        NextHop::Via(router) => {
             message.header.kind = RouteType::Unicast;
             message.attributes.push(RouteAttribute::Gateway(RouteAddress::Inet(router)));
         }
-        Way::Local => {
+        NextHop::Local => {
             message.header.kind = RouteType::Local;
             message.header.scope = RouteScope::Host;
             message.attributes.push(RouteAttribute::Oif(if_nametoindex("lo")?));
         }
     }
     message.attributes.extend(mtu.map(|mtu| RouteAttribute::Metrics(vec![RouteMetric::Mtu(mtu)])));
-    tell(RouteNetlinkMessage::NewRoute(message), NLM_F_CREATE | NLM_F_REPLACE)
+    netlink_request(RouteNetlinkMessage::NewRoute(message), NLM_F_CREATE | NLM_F_REPLACE)
 }
 
 /// Has each segment from a host acknowledged at once, until the interface goes down.
@@ -153,12 +153,12 @@ pub fn quick_acks(from: Ipv4Addr, interface: &str) -> io::Result<()> {
         RouteAttribute::Oif(if_nametoindex(interface)?),
         RouteAttribute::Metrics(vec![RouteMetric::QuickAck(1)]),
     ];
-    tell(RouteNetlinkMessage::NewRoute(message), NLM_F_CREATE | NLM_F_EXCL)
+    netlink_request(RouteNetlinkMessage::NewRoute(message), NLM_F_CREATE | NLM_F_EXCL)
 }
 
 /// Has what matches routed by a table.
 pub fn rule(matches: RuleAttribute, table: u8) -> io::Result<()> {
-    tell(RouteNetlinkMessage::NewRule(policy(matches, RuleAction::ToTable, table)), NLM_F_CREATE)
+    netlink_request(RouteNetlinkMessage::NewRule(policy(matches, RuleAction::ToTable, table)), NLM_F_CREATE)
 }
 
 fn policy(matches: RuleAttribute, action: RuleAction, table: u8) -> RuleMessage {
@@ -194,7 +194,7 @@ pub fn shape(name: &str, rate: u32, queue: u32) -> io::Result<()> {
     message.header.parent = TcHandle::ROOT;
     message.attributes.push(TcAttribute::Kind("tbf".into()));
     message.attributes.push(TcAttribute::Other(DefaultNla::new(2, options)));
-    tell(RouteNetlinkMessage::NewQueueDiscipline(message), NLM_F_CREATE | NLM_F_EXCL)
+    netlink_request(RouteNetlinkMessage::NewQueueDiscipline(message), NLM_F_CREATE | NLM_F_EXCL)
 }
 
 /// How a router drops what it should forward.
@@ -215,20 +215,20 @@ pub struct Router {
 impl Router {
     pub fn new(interfaces: [&'static str; 2]) -> io::Result<Self> {
         let namespace = Namespace::new()?;
-        namespace.set("net/ipv4/ip_forward", "1")?;
+        namespace.set_sysctl("net/ipv4/ip_forward", "1")?;
         // Each packet that it drops draws its ICMP message.
-        namespace.set("net/ipv4/icmp_ratelimit", "0")?;
+        namespace.set_sysctl("net/ipv4/icmp_ratelimit", "0")?;
         Ok(Self { namespace, interfaces })
     }
 
     /// Forwards nothing any more, either way.
-    pub fn cut(&self, cut: Cut) {
-        self.change(cut, |rule| tell(RouteNetlinkMessage::NewRule(rule), NLM_F_CREATE));
+    pub fn block(&self, cut: Cut) {
+        self.change(cut, |rule| netlink_request(RouteNetlinkMessage::NewRule(rule), NLM_F_CREATE));
     }
 
     /// Forwards again.
-    pub fn heal(&self, cut: Cut) {
-        self.change(cut, |rule| tell(RouteNetlinkMessage::DelRule(rule), 0));
+    pub fn unblock(&self, cut: Cut) {
+        self.change(cut, |rule| netlink_request(RouteNetlinkMessage::DelRule(rule), 0));
     }
 
     fn change(&self, cut: Cut, apply: impl Fn(RuleMessage) -> io::Result<()> + Sync) {
@@ -266,13 +266,13 @@ const QUEUE: u32 = 200_000;
 
 /// A host with two interfaces, a router behind each, and a server behind both. What no rule of policy
 /// routing matches takes the first.
-pub struct TwoWays {
+pub struct TwoLinkNetwork {
     pub host: Namespace,
     pub routers: [Router; 2],
     pub server: Namespace,
 }
 
-impl TwoWays {
+impl TwoLinkNetwork {
     pub fn new() -> io::Result<Self> {
         Self::with_rate(RATE, QUEUE)
     }
@@ -283,7 +283,7 @@ impl TwoWays {
         let routers = [Router::new(SIDES)?, Router::new(SIDES)?];
         server.run(|| address("lo", SERVER, 32))??;
         // A path of so little delay must not carry more than a test can bear.
-        server.set("net/ipv4/tcp_rmem", "4096 131072 131072")?;
+        server.set_sysctl("net/ipv4/tcp_rmem", "4096 131072 131072")?;
         for (n, router) in (1..).zip(&routers) {
             let [near, far] = [0, 1].map(|side| Ipv4Addr::new(10, n, side, 0));
             let at = |network: Ipv4Addr, host: u32| Ipv4Addr::from(u32::from(network) + host);
@@ -293,11 +293,11 @@ impl TwoWays {
             cable([(inside, SIDES[1], at(far, 1)), (&server, name, at(far, 2))])?;
             inside.run(|| {
                 shape(SIDES[1], rate, queue)?;
-                route(MAIN, Some((SERVER, 32)), Way::Via(at(far, 2)), None)
+                route(MAIN, Some((SERVER, 32)), NextHop::Via(at(far, 2)), None)
             })??;
-            server.run(|| route(MAIN, Some((near, 24)), Way::Via(at(far, 1)), None))??;
+            server.run(|| route(MAIN, Some((near, 24)), NextHop::Via(at(far, 1)), None))??;
             let table = [MAIN, SECOND][usize::from(n) - 1];
-            host.run(|| route(table, None, Way::Via(at(near, 2)), None))??;
+            host.run(|| route(table, None, NextHop::Via(at(near, 2)), None))??;
         }
         Ok(Self { host, routers, server })
     }

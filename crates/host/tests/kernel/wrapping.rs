@@ -4,15 +4,15 @@ use std::io::{Read, Write};
 use std::net::{Shutdown, SocketAddr, SocketAddrV4, TcpListener, TcpStream};
 use std::thread;
 
-use driftway_host::{End, Namespace, Settings};
+use driftway_host::{PathEnd, Namespace, ShimSettings};
 use nix::libc;
 use nix::sys::socket::sockopt::{self, TcpRepair};
 use nix::sys::socket::{getsockopt, setsockopt};
 use socket2::{Domain, Socket, Type};
 
-use crate::field::{cut, marking};
-use crate::ledger::{Ledger, pattern};
-use crate::shimmed::{Path, Shimmed};
+use crate::shim_daemon::{cut, marking};
+use crate::stream_digest::{StreamDigest, pattern};
+use crate::shimmed::{RunningPath, RunningShim};
 
 tests![our_numbers_wrap, the_peers_numbers_wrap];
 
@@ -72,35 +72,35 @@ fn sends_next(socket: &Socket) -> u32 {
 }
 
 /// Sends and receives `BYTES` at once; gives what was sent and what was received.
-fn exchange(stream: TcpStream, sends: u64) -> [Ledger; 2] {
+fn exchange(stream: TcpStream, sends: u64) -> [StreamDigest; 2] {
     let mut writes = stream.try_clone().unwrap();
     let writer = thread::spawn(move || {
-        let (mut sent, mut buffer) = (Ledger::default(), [0; 16_384]);
+        let (mut sent, mut buffer) = (StreamDigest::default(), [0; 16_384]);
         while sent.bytes() < BYTES {
             let room = (BYTES - sent.bytes()).min(buffer.len() as u64) as usize;
             pattern(sends, sent.bytes(), &mut buffer[..room]);
             let taken = writes.write(&buffer[..room]).unwrap();
-            sent.enter(sends, &buffer[..taken]);
+            sent.update(sends, &buffer[..taken]);
         }
         writes.shutdown(Shutdown::Write).unwrap();
         sent
     });
-    let (mut reads, mut received, mut buffer) = (stream, Ledger::default(), [0; 65_536]);
+    let (mut reads, mut received, mut buffer) = (stream, StreamDigest::default(), [0; 65_536]);
     reads.set_read_timeout(Some(std::time::Duration::from_secs(50))).unwrap();
     loop {
         match reads.read(&mut buffer).unwrap() {
             0 => return [writer.join().unwrap(), received],
-            len => received.enter(1 - sends, &buffer[..len]),
+            len => received.update(1 - sends, &buffer[..len]),
         }
     }
 }
 
 /// A transfer both ways, with losses and a cut, of a connection that `opens` opens with numbers that
 /// end so many bytes later.
-fn wraps(opens: End, after: u32) {
+fn wraps(opens: PathEnd, after: u32) {
     let path =
-        Path::start(&marking("packet_error_rate = 0.005", &cut("500 ms", "700 ms")), 8, true);
-    let shim = Shimmed::start(path.near(), &Settings::default());
+        RunningPath::start(&marking("packet_error_rate = 0.005", &cut("500 ms", "700 ms")), 8, true);
+    let shim = RunningShim::start(path.near(), &ShimSettings::default());
     let listens = opens.other();
     let to = SocketAddrV4::new(path.addresses[listens as usize], PORT);
     let listener = path.running.namespace(listens).run(|| TcpListener::bind(to)).unwrap().unwrap();
@@ -112,7 +112,7 @@ fn wraps(opens: End, after: u32) {
     let [sent, received] = exchange(socket.into(), 0);
     let [sent_there, received_there] = accepts.join().unwrap();
     for (sent, received) in [(sent, received_there), (sent_there, received)] {
-        sent.assert(BYTES);
+        sent.assert_complete(BYTES);
         assert!(received.is_as_sent(&sent), "{after}: {sent:?} {received:?}");
     }
     let stood = shim.stop();
@@ -123,16 +123,16 @@ fn wraps(opens: End, after: u32) {
 }
 
 /// At once: before, in and after the cut; with the handshake.
-fn everywhere(opens: End) {
+fn everywhere(opens: PathEnd) {
     let cases = [0, 150_000, 400_000, 900_000];
     let runs = cases.map(|after| thread::spawn(move || wraps(opens, after)));
     runs.into_iter().for_each(|run| run.join().unwrap());
 }
 
 fn our_numbers_wrap() {
-    everywhere(End::Near);
+    everywhere(PathEnd::Near);
 }
 
 fn the_peers_numbers_wrap() {
-    everywhere(End::Far);
+    everywhere(PathEnd::Far);
 }

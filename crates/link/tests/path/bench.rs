@@ -2,25 +2,25 @@
 
 use driftway_base::{Duration, Instant, Rate};
 use driftway_link::{
-    Delay, Discipline, Duplex, Enqueued, Errors, Frame, LinkConfig, LinkEvent, Order, PathLink,
-    Place, QueueConfig, Side,
+    Delay, Discipline, Duplex, EnqueueOutcome, ErrorModel, Frame, LinkConfig, LinkEvent, DeliveryOrder, PathLink,
+    QueuePosition, QueueConfig, Side,
 };
 
-pub const ACCEPTED: Enqueued = Enqueued::Accepted { mark: false, pushed_out: None };
+pub const ACCEPTED: EnqueueOutcome = EnqueueOutcome::Accepted { mark: false, evicted: None };
 
 /// 32 kbit/s, so that 140 bytes take 35 ms, and 20 ms on the way: the testbed of liu-singh-2001.
-pub fn usual() -> LinkConfig {
+pub fn default_config() -> LinkConfig {
     LinkConfig {
         rate: Rate::from_bps(32_000),
         delay: Delay::Fixed(Duration::from_millis(20)),
-        errors: Errors::None,
+        errors: ErrorModel::None,
         queue: QueueConfig {
             limit: 50,
             discipline: Discipline::DropTail { ecn_threshold: None },
             mark_loss: 0.0,
         },
         duplex: Duplex::Full,
-        order: Order::Fifo,
+        order: DeliveryOrder::Fifo,
     }
 }
 
@@ -33,12 +33,12 @@ pub const fn data(id: u32) -> Frame {
 }
 
 /// A link, and what it said and when.
-pub struct Bench {
+pub struct LinkHarness {
     pub link: PathLink,
     pub log: Vec<(Instant, LinkEvent)>,
 }
 
-impl Bench {
+impl LinkHarness {
     pub fn new(config: LinkConfig) -> Self {
         Self { link: PathLink::new(config, 1, 0), log: Vec::new() }
     }
@@ -63,7 +63,7 @@ impl Bench {
         assert_eq!(self.link.next_timeout(), None);
     }
 
-    pub fn put(&mut self, now: Instant, side: Side, frame: Frame, place: Place) -> Enqueued {
+    pub fn put(&mut self, now: Instant, side: Side, frame: Frame, place: QueuePosition) -> EnqueueOutcome {
         self.until(now);
         let verdict = self.link.enqueue(now, side, frame, place);
         self.drain(now);
@@ -71,8 +71,8 @@ impl Bench {
     }
 
     /// A usual frame at the tail of a side's queue.
-    pub fn send(&mut self, millis: u64, side: Side, id: u32) -> Enqueued {
-        self.put(ms(millis), side, data(id), Place::Tail)
+    pub fn send(&mut self, millis: u64, side: Side, id: u32) -> EnqueueOutcome {
+        self.put(ms(millis), side, data(id), QueuePosition::Tail)
     }
 
     /// Calls a command at its time.
@@ -83,7 +83,7 @@ impl Bench {
     }
 
     /// What was said, as (milliseconds, handle, arrived?).
-    pub fn said(&self) -> Vec<(u64, u32, bool)> {
+    pub fn events(&self) -> Vec<(u64, u32, bool)> {
         let told = |(at, event): &(Instant, LinkEvent)| match *event {
             LinkEvent::Arrived { id, .. } => (at.as_millis(), id, true),
             LinkEvent::Lost { id, .. } => (at.as_millis(), id, false),

@@ -1,22 +1,22 @@
 //! What holds of a hop of a path whatever is done to it.
 
-use crate::bench::Bench;
+use crate::bench::LinkHarness;
 use driftway_base::{Duration, Instant, Rate};
 use driftway_link::{
-    Delay, Discipline, Duplex, Enqueued, Errors, Frame, LinkConfig, LinkEvent, Order, PathLink,
-    Place, Queue, QueueConfig, RedConfig, Side,
+    Delay, Discipline, Duplex, EnqueueOutcome, ErrorModel, Frame, LinkConfig, LinkEvent, DeliveryOrder, PathLink,
+    QueuePosition, QueueOnPartition, QueueConfig, RedConfig, Side,
 };
 use proptest::prelude::*;
 
 /// One thing done to a link.
 #[derive(Clone, Debug)]
-enum Deed {
-    Enqueue { side: Side, bytes: u32, ecn_capable: bool, place: Place },
-    Partition(Queue),
+enum Operation {
+    Enqueue { side: Side, bytes: u32, ecn_capable: bool, place: QueuePosition },
+    Partition(QueueOnPartition),
     Heal,
     Rate(Rate),
     Delay(Delay),
-    Errors(Errors),
+    Errors(ErrorModel),
     FrontNext(Side, u32),
     ReverseNext(Side, u32, Duration),
     MarkAll(Side, bool),
@@ -39,9 +39,9 @@ fn delays() -> impl Strategy<Value = Delay> {
     ]
 }
 
-fn errors() -> impl Strategy<Value = Errors> {
-    let packets = (0.0..1.0).prop_map(Errors::Packets);
-    prop_oneof![Just(Errors::None), (0.0..1e-3).prop_map(Errors::Bits), packets]
+fn errors() -> impl Strategy<Value = ErrorModel> {
+    let packets = (0.0..1.0).prop_map(ErrorModel::FrameErrorRate);
+    prop_oneof![Just(ErrorModel::None), (0.0..1e-3).prop_map(ErrorModel::BitErrorRate), packets]
 }
 
 fn disciplines() -> impl Strategy<Value = Discipline> {
@@ -66,7 +66,7 @@ fn configs() -> impl Strategy<Value = LinkConfig> {
     let queue = (0..8_usize, disciplines(), 0.0..1.0)
         .prop_map(|(limit, discipline, mark_loss)| QueueConfig { limit, discipline, mark_loss });
     let duplex = prop_oneof![Just(Duplex::Full), Just(Duplex::Shared), Just(Duplex::PerPacket)];
-    let order = prop_oneof![Just(Order::Fifo), Just(Order::Free)];
+    let order = prop_oneof![Just(DeliveryOrder::Fifo), Just(DeliveryOrder::Free)];
     (rates(), delays(), errors(), queue, duplex, order).prop_map(
         |(rate, delay, errors, queue, duplex, order)| LinkConfig {
             rate,
@@ -79,61 +79,61 @@ fn configs() -> impl Strategy<Value = LinkConfig> {
     )
 }
 
-fn deeds() -> impl Strategy<Value = Vec<(Duration, Deed)>> {
-    let place = prop_oneof![8 => Just(Place::Tail), 1 => Just(Place::Front)];
+fn operations() -> impl Strategy<Value = Vec<(Duration, Operation)>> {
+    let place = prop_oneof![8 => Just(QueuePosition::Tail), 1 => Just(QueuePosition::Front)];
     let enqueue = (sides(), 0..1500_u32, any::<bool>(), place).prop_map(
-        |(side, bytes, ecn_capable, place)| Deed::Enqueue { side, bytes, ecn_capable, place },
+        |(side, bytes, ecn_capable, place)| Operation::Enqueue { side, bytes, ecn_capable, place },
     );
     let deed = prop_oneof![
         20 => enqueue,
-        1 => prop_oneof![Just(Queue::Wait), Just(Queue::Drop)].prop_map(Deed::Partition),
-        2 => Just(Deed::Heal),
-        1 => rates().prop_map(Deed::Rate),
-        1 => delays().prop_map(Deed::Delay),
-        1 => errors().prop_map(Deed::Errors),
-        1 => (sides(), 0..4_u32).prop_map(|(side, frames)| Deed::FrontNext(side, frames)),
+        1 => prop_oneof![Just(QueueOnPartition::Wait), Just(QueueOnPartition::Drop)].prop_map(Operation::Partition),
+        2 => Just(Operation::Heal),
+        1 => rates().prop_map(Operation::Rate),
+        1 => delays().prop_map(Operation::Delay),
+        1 => errors().prop_map(Operation::Errors),
+        1 => (sides(), 0..4_u32).prop_map(|(side, frames)| Operation::FrontNext(side, frames)),
         1 => (sides(), 0..4_u32, 0..100_u64).prop_map(|(side, frames, ms)| {
-            Deed::ReverseNext(side, frames, Duration::from_millis(ms))
+            Operation::ReverseNext(side, frames, Duration::from_millis(ms))
         }),
-        1 => (sides(), any::<bool>()).prop_map(|(side, on)| Deed::MarkAll(side, on)),
+        1 => (sides(), any::<bool>()).prop_map(|(side, on)| Operation::MarkAll(side, on)),
     ];
     let pause = prop_oneof![1 => Just(0_u64), 3 => 0..40_000_000_u64];
     proptest::collection::vec((pause.prop_map(Duration::from_nanos), deed), 0..120)
 }
 
-fn apply(link: &mut PathLink, now: Instant, id: u32, deed: &Deed) -> Option<Enqueued> {
+fn apply(link: &mut PathLink, now: Instant, id: u32, deed: &Operation) -> Option<EnqueueOutcome> {
     match *deed {
-        Deed::Enqueue { side, bytes, ecn_capable, place } => {
+        Operation::Enqueue { side, bytes, ecn_capable, place } => {
             return Some(link.enqueue(now, side, Frame { id, bytes, ecn_capable }, place));
         }
-        Deed::Partition(queue) => link.partition(now, queue),
-        Deed::Heal => link.heal(now),
-        Deed::Rate(rate) => link.set_rate(now, rate),
-        Deed::Delay(delay) => link.set_delay(now, delay),
-        Deed::Errors(errors) => link.set_errors(now, errors),
-        Deed::FrontNext(side, frames) => link.front_next(side, frames),
-        Deed::ReverseNext(side, frames, at_most) => link.reverse_next(now, side, frames, at_most),
-        Deed::MarkAll(side, on) => link.mark_all(side, on),
+        Operation::Partition(queue) => link.partition(now, queue),
+        Operation::Heal => link.heal(now),
+        Operation::Rate(rate) => link.set_rate(now, rate),
+        Operation::Delay(delay) => link.set_delay(now, delay),
+        Operation::Errors(errors) => link.set_errors(now, errors),
+        Operation::FrontNext(side, frames) => link.move_next_to_front(side, frames),
+        Operation::ReverseNext(side, frames, at_most) => link.reverse_next(now, side, frames, at_most),
+        Operation::MarkAll(side, on) => link.force_marks(side, on),
     }
     None
 }
 
 /// How often each frame came to an end.
-struct Books {
+struct FrameAccounting {
     ends: Vec<u32>,
     accepted: Vec<bool>,
 }
 
-impl Books {
-    fn verdict(&mut self, id: u32, verdict: Enqueued) {
+impl FrameAccounting {
+    fn verdict(&mut self, id: u32, verdict: EnqueueOutcome) {
         match verdict {
-            Enqueued::Accepted { pushed_out, .. } => {
+            EnqueueOutcome::Accepted { evicted: pushed_out, .. } => {
                 self.accepted[id as usize] = true;
                 if let Some(victim) = pushed_out {
                     self.ends[victim as usize] += 1;
                 }
             }
-            Enqueued::Dropped { .. } | Enqueued::Refused => {}
+            EnqueueOutcome::Dropped { .. } | EnqueueOutcome::Refused => {}
         }
     }
 
@@ -143,22 +143,22 @@ impl Books {
     }
 
     /// Each accepted frame came to one end or is still held, and no other frame did or is.
-    fn balance(&self, link: &PathLink) {
+    fn check_conservation(&self, link: &PathLink) {
         let mut seen = self.ends.clone();
-        for held in link.contents() {
+        for held in link.pending_frames() {
             seen[held.frame.id as usize] += 1;
         }
         let owed: Vec<u32> = self.accepted.iter().map(|accepted| u32::from(*accepted)).collect();
         assert_eq!(seen, owed);
-        assert_eq!(link.contents().count(), link.held());
+        assert_eq!(link.pending_frames().count(), link.frame_count());
     }
 }
 
 proptest! {
     #[test]
-    fn each_frame_comes_to_one_end(config in configs(), deeds in deeds(), seed: u64) {
+    fn each_frame_comes_to_one_end(config in configs(), deeds in operations(), seed: u64) {
         let mut link = PathLink::new(config, seed, 3);
-        let mut books = Books { ends: vec![0; deeds.len()], accepted: vec![false; deeds.len()] };
+        let mut books = FrameAccounting { ends: vec![0; deeds.len()], accepted: vec![false; deeds.len()] };
         let mut now = Instant::ZERO;
         for (id, (pause, deed)) in deeds.iter().enumerate() {
             let then = now + *pause;
@@ -170,7 +170,7 @@ proptest! {
                     books.event(&event);
                 }
                 prop_assert!(link.next_timeout().is_none_or(|at| at > now));
-                books.balance(&link);
+                books.check_conservation(&link);
             }
             now = then;
             if let Some(verdict) = apply(&mut link, now, id as u32, deed) {
@@ -180,25 +180,25 @@ proptest! {
                 books.event(&event);
             }
             prop_assert!(link.next_timeout().is_none_or(|at| at > now));
-            books.balance(&link);
-            prop_assert!(link.waiting(Side::A) <= config.queue.limit);
-            prop_assert!(link.waiting(Side::B) <= config.queue.limit);
+            books.check_conservation(&link);
+            prop_assert!(link.queue_len(Side::A) <= config.queue.limit);
+            prop_assert!(link.queue_len(Side::B) <= config.queue.limit);
         }
 
         link.heal(now);
         while let Some(event) = link.poll(Instant::FAR_FUTURE) {
             books.event(&event);
         }
-        prop_assert_eq!(link.held(), 0);
+        prop_assert_eq!(link.frame_count(), 0);
         prop_assert_eq!(link.next_timeout(), None);
-        books.balance(&link);
+        books.check_conservation(&link);
 
         // The counters say the same as the events.
-        let sum = |f: fn(driftway_link::Counters) -> u64| f(link.counters(Side::A)) + f(link.counters(Side::B));
+        let sum = |f: fn(driftway_link::LinkCounters) -> u64| f(link.counters(Side::A)) + f(link.counters(Side::B));
         let ended = sum(|c| c.arrived + c.errors + c.partitioned);
         let pushed_out = books.ends.iter().map(|n| u64::from(*n)).sum::<u64>() - ended;
         let dropped = sum(|c| c.queue.overflows + c.queue.red_drops + c.refused) - pushed_out;
-        let offered = deeds.iter().filter(|(_, deed)| matches!(deed, Deed::Enqueue { .. })).count();
+        let offered = deeds.iter().filter(|(_, deed)| matches!(deed, Operation::Enqueue { .. })).count();
         let accepted = books.accepted.iter().filter(|accepted| **accepted).count();
         prop_assert_eq!(accepted as u64 + dropped, offered as u64);
     }
@@ -206,7 +206,7 @@ proptest! {
     /// A driver that steps from timeout to timeout, one that looks only when it has something to
     /// do, and one that polls at the very end hear the same.
     #[test]
-    fn what_happens_does_not_depend_on_the_driver(config in configs(), deeds in deeds(), seed: u64) {
+    fn what_happens_does_not_depend_on_the_driver(config in configs(), deeds in operations(), seed: u64) {
         let run = |steps: bool, polls: bool| {
             let mut link = PathLink::new(config, seed, 0);
             let (mut events, mut verdicts, mut now) = (Vec::new(), Vec::new(), Instant::ZERO);
@@ -233,18 +233,18 @@ proptest! {
     }
 
     #[test]
-    fn fifo_links_keep_the_order_of_each_side(config in configs(), deeds in deeds()) {
-        let config = LinkConfig { order: Order::Fifo, ..config };
-        let mut bench = Bench::new(config);
+    fn fifo_links_keep_the_order_of_each_side(config in configs(), deeds in operations()) {
+        let config = LinkConfig { order: DeliveryOrder::Fifo, ..config };
+        let mut bench = LinkHarness::new(config);
         let mut now = Instant::ZERO;
         for (id, (pause, deed)) in deeds.iter().enumerate() {
             now += *pause;
             bench.until(now);
             match deed {
-                Deed::FrontNext(..) | Deed::ReverseNext(..) => {}
-                Deed::Enqueue { side, bytes, ecn_capable, .. } => {
+                Operation::FrontNext(..) | Operation::ReverseNext(..) => {}
+                Operation::Enqueue { side, bytes, ecn_capable, .. } => {
                     let frame = Frame { id: id as u32, bytes: *bytes, ecn_capable: *ecn_capable };
-                    bench.put(now, *side, frame, Place::Tail);
+                    bench.put(now, *side, frame, QueuePosition::Tail);
                 }
                 deed => bench.at(now, |link| {
                     apply(link, now, id as u32, deed);

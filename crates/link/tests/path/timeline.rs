@@ -1,29 +1,29 @@
 //! A hop of a path as a time line: who sends when, and who is there when.
 
-use crate::bench::{ACCEPTED, Bench, data, ms, usual};
+use crate::bench::{ACCEPTED, LinkHarness, data, ms, default_config};
 use Side::{A, B};
 use driftway_base::{Duration, Instant, Rate};
 use driftway_link::{
-    Delay, Discipline, DropReason, Duplex, Enqueued, Errors, Frame, LinkConfig, LinkEvent, Order,
-    PathLink, Place, Queue, QueueConfig, RedConfig, Side, Whereabouts,
+    Delay, Discipline, DropReason, Duplex, EnqueueOutcome, ErrorModel, Frame, LinkConfig, LinkEvent, DeliveryOrder,
+    PathLink, QueuePosition, QueueOnPartition, QueueConfig, RedConfig, Side, FrameStage,
 };
 
 fn no_delay() -> LinkConfig {
-    LinkConfig { delay: Delay::Fixed(Duration::ZERO), ..usual() }
+    LinkConfig { delay: Delay::Fixed(Duration::ZERO), ..default_config() }
 }
 
 fn shared() -> LinkConfig {
     LinkConfig { duplex: Duplex::Shared, ..no_delay() }
 }
 
-fn jittery(order: Order) -> LinkConfig {
+fn jittery(order: DeliveryOrder) -> LinkConfig {
     let delay = Delay::Uniform { low: Duration::ZERO, high: Duration::from_millis(200) };
-    LinkConfig { delay, order, ..usual() }
+    LinkConfig { delay, order, ..default_config() }
 }
 
 #[test]
 fn a_frame_is_serialised_and_then_delayed() {
-    let mut bench = Bench::new(usual());
+    let mut bench = LinkHarness::new(default_config());
     assert_eq!(bench.link.next_timeout(), None);
     assert_eq!(bench.send(0, A, 7), ACCEPTED);
     assert_eq!(bench.link.next_timeout(), Some(ms(35)));
@@ -36,63 +36,63 @@ fn a_frame_is_serialised_and_then_delayed() {
 
 #[test]
 fn frames_follow_each_other_at_the_rate() {
-    let mut bench = Bench::new(usual());
+    let mut bench = LinkHarness::new(default_config());
     for id in 1..=3 {
         bench.send(0, A, id);
     }
     bench.finish();
-    assert_eq!(bench.said(), [(55, 1, true), (90, 2, true), (125, 3, true)]);
+    assert_eq!(bench.events(), [(55, 1, true), (90, 2, true), (125, 3, true)]);
 }
 
 /// chandran-1998 §5.2: each packet's time depends on its size and the rate alone.
 #[test]
 fn frames_with_the_rate_to_themselves_do_not_wait_for_each_other() {
-    let mut bench = Bench::new(LinkConfig { duplex: Duplex::PerPacket, ..usual() });
+    let mut bench = LinkHarness::new(LinkConfig { duplex: Duplex::PerPacket, ..default_config() });
     for id in 1..=3 {
         bench.send(0, A, id);
     }
     bench.send(10, A, 4);
     bench.send(10, B, 5);
-    assert_eq!(bench.link.waiting(A), 0);
+    assert_eq!(bench.link.queue_len(A), 0);
     bench.finish();
-    let said = bench.said();
+    let said = bench.events();
     assert_eq!(said, [(55, 1, true), (55, 2, true), (55, 3, true), (65, 4, true), (65, 5, true)]);
 }
 
 #[test]
 fn a_cut_takes_all_frames_that_have_the_rate_to_themselves() {
-    let mut bench = Bench::new(LinkConfig { duplex: Duplex::PerPacket, ..usual() });
+    let mut bench = LinkHarness::new(LinkConfig { duplex: Duplex::PerPacket, ..default_config() });
     bench.send(0, A, 1);
     bench.send(30, A, 2);
-    bench.link.partition(ms(54), driftway_link::Queue::Wait);
+    bench.link.partition(ms(54), driftway_link::QueueOnPartition::Wait);
     bench.finish();
-    assert_eq!(bench.said(), [(54, 1, false), (54, 2, false)]);
-    assert_eq!((bench.link.held(), bench.link.counters(A).partitioned), (0, 2));
+    assert_eq!(bench.events(), [(54, 1, false), (54, 2, false)]);
+    assert_eq!((bench.link.frame_count(), bench.link.counters(A).partitioned), (0, 2));
 }
 
 #[test]
 fn a_short_frame_that_has_the_rate_to_itself_overtakes_only_if_it_may() {
-    for (order, first) in [(Order::Free, 2), (Order::Fifo, 1)] {
-        let mut bench = Bench::new(LinkConfig { duplex: Duplex::PerPacket, order, ..usual() });
+    for (order, first) in [(DeliveryOrder::Free, 2), (DeliveryOrder::Fifo, 1)] {
+        let mut bench = LinkHarness::new(LinkConfig { duplex: Duplex::PerPacket, order, ..default_config() });
         bench.send(0, A, 1);
         let short = Frame { bytes: 40, ..data(2) };
-        bench.link.enqueue(ms(1), A, short, Place::Tail);
+        bench.link.enqueue(ms(1), A, short, QueuePosition::Tail);
         bench.finish();
-        assert_eq!(bench.said()[0].1, first, "{order:?}");
+        assert_eq!(bench.events()[0].1, first, "{order:?}");
     }
 }
 
 /// Four hops take four times as long as one: each has the whole frame before it sends it on.
 #[test]
 fn a_path_stores_and_forwards() {
-    let mut hops: Vec<PathLink> = (0..4).map(|hop| PathLink::new(usual(), 1, hop)).collect();
-    hops[0].enqueue(ms(0), A, data(1), Place::Tail);
+    let mut hops: Vec<PathLink> = (0..4).map(|hop| PathLink::new(default_config(), 1, hop)).collect();
+    hops[0].enqueue(ms(0), A, data(1), QueuePosition::Tail);
     for hop in 0..4 {
         let there = ms(55 * (hop as u64 + 1));
         assert_eq!(hops[hop].poll(ms(55 * (hop as u64 + 1) - 1)), None);
         assert_eq!(hops[hop].poll(there), Some(LinkEvent::Arrived { from: A, id: 1 }));
         if let Some(next) = hops.get_mut(hop + 1) {
-            next.enqueue(there, A, data(1), Place::Tail);
+            next.enqueue(there, A, data(1), QueuePosition::Tail);
         }
     }
 }
@@ -100,45 +100,45 @@ fn a_path_stores_and_forwards() {
 #[test]
 fn full_duplex_gives_each_direction_the_rate_and_shared_does_not() {
     for (config, second) in [(no_delay(), 35), (shared(), 70)] {
-        let mut bench = Bench::new(config);
+        let mut bench = LinkHarness::new(config);
         bench.send(0, A, 1);
         bench.send(0, B, 2);
         bench.finish();
-        assert_eq!(bench.said(), [(35, 1, true), (second, 2, true)]);
+        assert_eq!(bench.events(), [(35, 1, true), (second, 2, true)]);
     }
 }
 
 #[test]
 fn the_sides_of_a_shared_link_take_turns() {
-    let mut bench = Bench::new(shared());
+    let mut bench = LinkHarness::new(shared());
     bench.send(0, B, 1);
     bench.send(1, B, 2);
     bench.send(2, A, 3);
     bench.send(3, B, 4);
     bench.send(3, A, 5);
     bench.finish();
-    let order: Vec<u32> = bench.said().iter().map(|(_, id, _)| *id).collect();
+    let order: Vec<u32> = bench.events().iter().map(|(_, id, _)| *id).collect();
     // 1 is being sent when the others come; a long queue at B does not shut A out.
     assert_eq!(order, [1, 3, 2, 5, 4]);
-    assert_eq!(bench.said().last(), Some(&(175, 4, true)));
+    assert_eq!(bench.events().last(), Some(&(175, 4, true)));
 }
 
 #[test]
 fn at_the_front_of_a_shared_link_a_frame_goes_first_on_its_side_only() {
-    let mut bench = Bench::new(shared());
+    let mut bench = LinkHarness::new(shared());
     bench.send(0, A, 1);
     bench.send(1, B, 2);
     bench.send(2, A, 3);
-    bench.put(ms(3), A, data(4), Place::Front);
+    bench.put(ms(3), A, data(4), QueuePosition::Front);
     bench.finish();
-    let order: Vec<u32> = bench.said().iter().map(|(_, id, _)| *id).collect();
+    let order: Vec<u32> = bench.events().iter().map(|(_, id, _)| *id).collect();
     assert_eq!(order, [1, 2, 4, 3]);
 }
 
 #[test]
 fn only_free_order_lets_a_frame_overtake() {
     let arrivals = |order| {
-        let mut bench = Bench::new(jittery(order));
+        let mut bench = LinkHarness::new(jittery(order));
         for id in 0..50 {
             bench.send(0, A, id);
         }
@@ -149,7 +149,7 @@ fn only_free_order_lets_a_frame_overtake() {
         LinkEvent::Arrived { id, .. } => id,
         LinkEvent::Lost { .. } => panic!("nothing is lost here"),
     };
-    let (fifo, mut free) = (arrivals(Order::Fifo), arrivals(Order::Free));
+    let (fifo, mut free) = (arrivals(DeliveryOrder::Fifo), arrivals(DeliveryOrder::Free));
     assert!(fifo.is_sorted_by_key(|(_, event)| id(event)));
     assert!(!free.is_sorted_by_key(|(_, event)| id(event)));
     assert!(free.is_sorted_by_key(|(at, _)| *at));
@@ -165,30 +165,30 @@ fn only_free_order_lets_a_frame_overtake() {
 
 #[test]
 fn the_queue_counts_those_that_wait() {
-    let mut config = usual();
+    let mut config = default_config();
     config.queue.limit = 2;
     config.queue.discipline = Discipline::DropTail { ecn_threshold: Some(1) };
-    let mut bench = Bench::new(config);
-    let full = Enqueued::Dropped { reason: DropReason::QueueOverflow };
-    let marked = Enqueued::Accepted { mark: true, pushed_out: None };
+    let mut bench = LinkHarness::new(config);
+    let full = EnqueueOutcome::Dropped { reason: DropReason::QueueOverflow };
+    let marked = EnqueueOutcome::Accepted { mark: true, evicted: None };
     let capable = |id| Frame { ecn_capable: true, ..data(id) };
-    let verdicts = [0, 1, 2, 3].map(|id| bench.put(ms(0), A, capable(id), Place::Tail));
+    let verdicts = [0, 1, 2, 3].map(|id| bench.put(ms(0), A, capable(id), QueuePosition::Tail));
     assert_eq!(verdicts, [ACCEPTED, ACCEPTED, marked, full]);
-    assert_eq!(bench.link.waiting(A), 2);
-    assert_eq!(bench.put(ms(35), A, capable(4), Place::Tail), marked);
+    assert_eq!(bench.link.queue_len(A), 2);
+    assert_eq!(bench.put(ms(35), A, capable(4), QueuePosition::Tail), marked);
     bench.finish();
-    assert_eq!(bench.said().len(), 4);
+    assert_eq!(bench.events().len(), 4);
 }
 
 #[test]
 fn what_is_due_comes_before_what_is_called() {
-    let mut config = usual();
+    let mut config = default_config();
     config.queue.limit = 0;
     let mut link = PathLink::new(config, 1, 0);
-    link.enqueue(ms(0), A, data(1), Place::Tail);
+    link.enqueue(ms(0), A, data(1), QueuePosition::Tail);
     // The transmitter becomes free in this instant, and nobody has said so yet.
-    assert_eq!(link.enqueue(ms(35), A, data(2), Place::Tail), ACCEPTED);
-    link.partition(ms(55), driftway_link::Queue::Wait);
+    assert_eq!(link.enqueue(ms(35), A, data(2), QueuePosition::Tail), ACCEPTED);
+    link.partition(ms(55), driftway_link::QueueOnPartition::Wait);
     assert_eq!(link.poll(ms(55)), Some(LinkEvent::Arrived { from: A, id: 1 }));
     let reason = DropReason::Partition;
     assert_eq!(link.poll(ms(55)), Some(LinkEvent::Lost { from: A, id: 2, reason }));
@@ -197,8 +197,8 @@ fn what_is_due_comes_before_what_is_called() {
 
 #[test]
 fn a_driver_that_forgets_to_poll_is_called_at_once() {
-    let mut link = PathLink::new(usual(), 1, 0);
-    link.enqueue(ms(0), A, data(1), Place::Tail);
+    let mut link = PathLink::new(default_config(), 1, 0);
+    link.enqueue(ms(0), A, data(1), QueuePosition::Tail);
     link.on_timeout(ms(60));
     assert_eq!(link.next_timeout(), Some(ms(60)));
     assert!(link.poll(ms(60)).is_some());
@@ -207,9 +207,9 @@ fn a_driver_that_forgets_to_poll_is_called_at_once() {
 
 #[test]
 fn a_late_driver_changes_nothing_in_the_link() {
-    let mut link = PathLink::new(usual(), 1, 0);
+    let mut link = PathLink::new(default_config(), 1, 0);
     for id in 1..=3 {
-        link.enqueue(ms(0), A, data(id), Place::Tail);
+        link.enqueue(ms(0), A, data(id), QueuePosition::Tail);
     }
     // 3 is in service since 70 ms, though nobody called in between.
     link.on_timeout(ms(80));
@@ -220,13 +220,13 @@ fn a_late_driver_changes_nothing_in_the_link() {
     assert_eq!(link.poll(ms(124)), None);
     assert_eq!(link.poll(ms(125)), Some(LinkEvent::Arrived { from: A, id: 3 }));
     // Time never goes back.
-    link.enqueue(ms(10), A, data(4), Place::Tail);
+    link.enqueue(ms(10), A, data(4), QueuePosition::Tail);
     assert_eq!(link.next_timeout(), Some(ms(160)));
 }
 
 #[test]
 fn a_partition_loses_what_is_on_the_link() {
-    let mut bench = Bench::new(usual());
+    let mut bench = LinkHarness::new(default_config());
     for id in 1..=3 {
         bench.send(0, A, id);
     }
@@ -235,22 +235,22 @@ fn a_partition_loses_what_is_on_the_link() {
     // At 40 ms: 1 and 4 on their way, 2 and 5 being sent, 3 waits.
     bench.until(ms(40));
     let held: Vec<_> =
-        bench.link.contents().map(|held| (held.frame.id, held.whereabouts)).collect();
-    let (flying, serving) = (Whereabouts::InFlight, Whereabouts::InService);
-    let waiting = (3, Whereabouts::Waiting);
+        bench.link.pending_frames().map(|held| (held.frame.id, held.stage)).collect();
+    let (flying, serving) = (FrameStage::InFlight, FrameStage::InService);
+    let waiting = (3, FrameStage::Queued);
     assert_eq!(held, [(1, flying), (2, serving), waiting, (4, flying), (5, serving)]);
 
-    bench.at(ms(40), |link| link.partition(ms(40), driftway_link::Queue::Wait));
+    bench.at(ms(40), |link| link.partition(ms(40), driftway_link::QueueOnPartition::Wait));
     let lost = |from, id| (ms(40), LinkEvent::Lost { from, id, reason: DropReason::Partition });
     assert_eq!(bench.log, [lost(A, 1), lost(A, 2), lost(B, 4), lost(B, 5)]);
-    assert!(bench.link.is_cut());
-    assert_eq!(bench.send(50, A, 6), Enqueued::Refused);
+    assert!(bench.link.is_partitioned());
+    assert_eq!(bench.send(50, A, 6), EnqueueOutcome::Refused);
     assert_eq!(bench.link.next_timeout(), None);
 
     bench.at(ms(100), |link| link.heal(ms(100)));
     assert_eq!(bench.send(100, B, 7), ACCEPTED);
     bench.finish();
-    assert_eq!(bench.said().split_off(4), [(155, 3, true), (155, 7, true)]);
+    assert_eq!(bench.events().split_off(4), [(155, 3, true), (155, 7, true)]);
     let counters = bench.link.counters(A);
     assert_eq!((counters.partitioned, counters.refused, counters.arrived), (2, 1, 1));
     // 35 ms for 1, 5 ms of 2 until the cut, 35 ms for 3.
@@ -259,37 +259,37 @@ fn a_partition_loses_what_is_on_the_link() {
 
 #[test]
 fn a_partition_can_empty_the_queues() {
-    let mut bench = Bench::new(shared());
+    let mut bench = LinkHarness::new(shared());
     for id in 1..=3 {
         bench.send(0, A, id);
     }
     bench.send(0, B, 4);
-    bench.at(ms(10), |link| link.partition(ms(10), driftway_link::Queue::Drop));
-    assert_eq!(bench.said(), [(10, 1, false), (10, 2, false), (10, 3, false), (10, 4, false)]);
-    assert_eq!(bench.link.held(), 0);
+    bench.at(ms(10), |link| link.partition(ms(10), driftway_link::QueueOnPartition::Drop));
+    assert_eq!(bench.events(), [(10, 1, false), (10, 2, false), (10, 3, false), (10, 4, false)]);
+    assert_eq!(bench.link.frame_count(), 0);
     // A second cut finds nothing more, and one heal heals.
-    bench.at(ms(20), |link| link.partition(ms(20), driftway_link::Queue::Wait));
+    bench.at(ms(20), |link| link.partition(ms(20), driftway_link::QueueOnPartition::Wait));
     bench.at(ms(30), |link| link.heal(ms(30)));
     bench.send(30, B, 5);
     bench.finish();
-    assert_eq!(bench.said().split_off(4), [(65, 5, true)]);
+    assert_eq!(bench.events().split_off(4), [(65, 5, true)]);
 }
 
 #[test]
 fn a_shared_link_heals_with_the_side_whose_turn_it_is() {
-    let mut bench = Bench::new(shared());
+    let mut bench = LinkHarness::new(shared());
     bench.send(0, A, 1);
     bench.send(1, B, 2);
     bench.send(2, A, 3);
-    bench.at(ms(10), |link| link.partition(ms(10), driftway_link::Queue::Wait));
+    bench.at(ms(10), |link| link.partition(ms(10), driftway_link::QueueOnPartition::Wait));
     bench.at(ms(20), |link| link.heal(ms(20)));
     bench.finish();
-    assert_eq!(bench.said(), [(10, 1, false), (55, 2, true), (90, 3, true)]);
+    assert_eq!(bench.events(), [(10, 1, false), (55, 2, true), (90, 3, true)]);
 }
 
 #[test]
 fn a_damaged_frame_is_lost_when_it_is_sent() {
-    let mut bench = Bench::new(LinkConfig { errors: Errors::Packets(1.0), ..usual() });
+    let mut bench = LinkHarness::new(LinkConfig { errors: ErrorModel::FrameErrorRate(1.0), ..default_config() });
     bench.send(0, A, 1);
     bench.finish();
     let reason = DropReason::BitError;
@@ -299,10 +299,10 @@ fn a_damaged_frame_is_lost_when_it_is_sent() {
 
 #[test]
 fn bit_errors_hit_as_often_as_the_formula_says() {
-    let errors = Errors::Bits(1e-5);
-    let mut config = LinkConfig { rate: Rate::from_bps(u64::MAX), errors, ..usual() };
+    let errors = ErrorModel::BitErrorRate(1e-5);
+    let mut config = LinkConfig { rate: Rate::from_bps(u64::MAX), errors, ..default_config() };
     config.queue.limit = usize::MAX;
-    let mut bench = Bench::new(config);
+    let mut bench = LinkHarness::new(config);
     for id in 0..100_000 {
         bench.send(0, A, id);
     }
@@ -318,31 +318,31 @@ fn bit_errors_hit_as_often_as_the_formula_says() {
 #[test]
 fn the_nth_frame_has_the_nth_error_and_the_nth_delay() {
     let fates = |config: LinkConfig, bytes: u32, noise: bool| {
-        let mut bench = Bench::new(config);
+        let mut bench = LinkHarness::new(config);
         for id in 0..200 {
-            bench.put(ms(u64::from(id) * 500), A, Frame { bytes, ..data(id) }, Place::Tail);
+            bench.put(ms(u64::from(id) * 500), A, Frame { bytes, ..data(id) }, QueuePosition::Tail);
             if noise {
-                bench.put(ms(u64::from(id) * 500 + 1), B, data(1000 + id), Place::Tail);
+                bench.put(ms(u64::from(id) * 500 + 1), B, data(1000 + id), QueuePosition::Tail);
             }
         }
         bench.finish();
         bench.log.retain(|(_, event)| {
             matches!(event, LinkEvent::Arrived { from: A, .. } | LinkEvent::Lost { from: A, .. })
         });
-        bench.said()
+        bench.events()
     };
-    let lossy = LinkConfig { errors: Errors::Packets(0.2), ..usual() };
+    let lossy = LinkConfig { errors: ErrorModel::FrameErrorRate(0.2), ..default_config() };
     let lost = |fates: Vec<(u64, u32, bool)>| -> Vec<u32> {
         fates.iter().filter(|(.., arrived)| !arrived).map(|(_, id, _)| *id).collect()
     };
     let plain = lost(fates(lossy, 140, false));
     assert!((20..60).contains(&plain.len()));
     assert_eq!(plain, lost(fates(LinkConfig { duplex: Duplex::Shared, ..lossy }, 40, true)));
-    let fast = LinkConfig { rate: Rate::from_bps(2_000_000), ..jittery(Order::Free) };
+    let fast = LinkConfig { rate: Rate::from_bps(2_000_000), ..jittery(DeliveryOrder::Free) };
     assert_eq!(plain, lost(fates(LinkConfig { errors: lossy.errors, ..fast }, 1500, true)));
 
-    let undamaged = fates(jittery(Order::Fifo), 140, false);
-    let damaged = fates(LinkConfig { errors: lossy.errors, ..jittery(Order::Fifo) }, 140, true);
+    let undamaged = fates(jittery(DeliveryOrder::Fifo), 140, false);
+    let damaged = fates(LinkConfig { errors: lossy.errors, ..jittery(DeliveryOrder::Fifo) }, 140, true);
     let arrived: Vec<_> = damaged.iter().filter(|(.., arrived)| *arrived).collect();
     assert_eq!(arrived.len(), 200 - plain.len());
     assert!(arrived.iter().all(|arrival| undamaged.contains(arrival)));
@@ -351,11 +351,11 @@ fn the_nth_frame_has_the_nth_error_and_the_nth_delay() {
 #[test]
 fn directions_and_links_have_errors_of_their_own() {
     let lost = |link, side| -> Vec<u32> {
-        let mut config = LinkConfig { errors: Errors::Packets(0.5), ..usual() };
+        let mut config = LinkConfig { errors: ErrorModel::FrameErrorRate(0.5), ..default_config() };
         config.queue.limit = 100;
         let mut link = PathLink::new(config, 1, link);
         for id in 0..64 {
-            link.enqueue(ms(0), side, data(id), Place::Tail);
+            link.enqueue(ms(0), side, data(id), QueuePosition::Tail);
         }
         let events = std::iter::from_fn(|| link.poll(ms(10_000)));
         let lost = events.filter_map(|event| match event {
@@ -371,25 +371,25 @@ fn directions_and_links_have_errors_of_their_own() {
 
 #[test]
 fn changes_touch_the_next_frame() {
-    let mut bench = Bench::new(usual());
+    let mut bench = LinkHarness::new(default_config());
     for id in 1..=3 {
         bench.send(0, A, id);
     }
     bench.at(ms(10), |link| link.set_rate(ms(10), Rate::from_bps(64_000)));
     bench.at(ms(10), |link| link.set_delay(ms(10), Delay::Fixed(Duration::from_millis(5))));
-    bench.at(ms(10), |link| link.set_errors(ms(10), Errors::Packets(1.0)));
+    bench.at(ms(10), |link| link.set_errors(ms(10), ErrorModel::FrameErrorRate(1.0)));
     // 1 is sent as it began. 2 began at 35 ms, at twice the rate, and is damaged. 3 is not.
-    bench.at(ms(40), |link| link.set_errors(ms(40), Errors::None));
+    bench.at(ms(40), |link| link.set_errors(ms(40), ErrorModel::None));
     bench.finish();
-    assert_eq!(bench.said(), [(52, 2, false), (55, 1, true), (75, 3, true)]);
+    assert_eq!(bench.events(), [(52, 2, false), (55, 1, true), (75, 3, true)]);
 }
 
 #[test]
 fn reordering_puts_each_of_the_next_frames_at_the_very_front() {
-    let mut bench = Bench::new(no_delay());
+    let mut bench = LinkHarness::new(no_delay());
     bench.send(0, A, 1);
     bench.send(0, A, 2);
-    bench.link.front_next(A, 3);
+    bench.link.move_next_to_front(A, 3);
     for id in 3..=6 {
         bench.send(1, A, id);
     }
@@ -408,10 +408,10 @@ fn reordering_puts_each_of_the_next_frames_at_the_very_front() {
 }
 
 /// A bench in which node A's next frames are held back for 1 s at most.
-fn reversing(limit: usize, frames: u32) -> Bench {
+fn reversing(limit: usize, frames: u32) -> LinkHarness {
     let mut config = no_delay();
     config.queue.limit = limit;
-    let mut bench = Bench::new(config);
+    let mut bench = LinkHarness::new(config);
     bench.link.reverse_next(Instant::ZERO, A, frames, Duration::from_secs(1));
     bench
 }
@@ -427,17 +427,17 @@ fn a_reversal_holds_frames_back_until_all_have_come() {
         assert_eq!(bench.send(at, A, id), ACCEPTED);
     }
     bench.send(110, B, 9);
-    assert_eq!((bench.link.waiting(A), bench.link.held()), (2, 3));
-    assert!(bench.link.contents().any(|held| held.whereabouts == Whereabouts::Waiting));
+    assert_eq!((bench.link.queue_len(A), bench.link.frame_count()), (2, 3));
+    assert!(bench.link.pending_frames().any(|held| held.stage == FrameStage::Queued));
     bench.send(200, A, 3);
     bench.send(201, A, 4);
     bench.finish();
-    assert_eq!(bench.said(), said(&[(145, 9), (235, 3), (270, 2), (305, 1), (340, 4)]));
+    assert_eq!(bench.events(), said(&[(145, 9), (235, 3), (270, 2), (305, 1), (340, 4)]));
 }
 
 #[test]
 fn a_reversal_goes_behind_what_waits() {
-    let mut bench = Bench::new(no_delay());
+    let mut bench = LinkHarness::new(no_delay());
     bench.send(0, A, 1);
     bench.send(0, A, 2);
     bench.link.reverse_next(ms(0), A, 2, Duration::from_secs(1));
@@ -445,7 +445,7 @@ fn a_reversal_goes_behind_what_waits() {
         bench.send(1, A, id);
     }
     bench.finish();
-    assert_eq!(bench.said(), said(&[(35, 1), (70, 2), (105, 4), (140, 3), (175, 5)]));
+    assert_eq!(bench.events(), said(&[(35, 1), (70, 2), (105, 4), (140, 3), (175, 5)]));
 }
 
 /// It counts from the first frame, however long that takes to come.
@@ -458,7 +458,7 @@ fn a_reversal_ends_when_its_first_frame_has_waited_long_enough() {
     assert_eq!(bench.link.next_timeout(), Some(ms(6_000)));
     bench.send(6_001, A, 3);
     bench.finish();
-    assert_eq!(bench.said(), said(&[(6_035, 2), (6_070, 1), (6_105, 3)]));
+    assert_eq!(bench.events(), said(&[(6_035, 2), (6_070, 1), (6_105, 3)]));
 }
 
 #[test]
@@ -471,14 +471,14 @@ fn the_next_reversal_ends_the_one_before() {
         bench.send(at, A, id);
     }
     bench.finish();
-    assert_eq!(bench.said(), said(&[(135, 2), (170, 1), (245, 4), (280, 3)]));
+    assert_eq!(bench.events(), said(&[(135, 2), (170, 1), (245, 4), (280, 3)]));
 }
 
 #[test]
 fn what_is_held_back_waits_for_the_end_of_a_cut_or_is_lost() {
     for (queue, expected) in [
-        (Queue::Wait, vec![(335, 2, true), (370, 1, true), (405, 3, true)]),
-        (Queue::Drop, vec![(100, 2, false), (100, 1, false), (335, 3, true)]),
+        (QueueOnPartition::Wait, vec![(335, 2, true), (370, 1, true), (405, 3, true)]),
+        (QueueOnPartition::Drop, vec![(100, 2, false), (100, 1, false), (335, 3, true)]),
     ] {
         let mut bench = reversing(9, 3);
         bench.send(0, A, 1);
@@ -488,7 +488,7 @@ fn what_is_held_back_waits_for_the_end_of_a_cut_or_is_lost() {
         bench.at(ms(300), |link| link.heal(ms(300)));
         bench.send(300, A, 3);
         bench.finish();
-        assert_eq!(bench.said(), expected);
+        assert_eq!(bench.events(), expected);
     }
 }
 
@@ -500,38 +500,38 @@ fn a_full_queue_ends_a_reversal() {
         assert_eq!(bench.send(0, A, id), ACCEPTED);
     }
     bench.finish();
-    assert_eq!(bench.said(), said(&[(35, 2), (70, 1), (105, 3)]));
+    assert_eq!(bench.events(), said(&[(35, 2), (70, 1), (105, 3)]));
     let mut none = reversing(0, 4);
     assert_eq!(none.send(0, A, 1), ACCEPTED);
     none.finish();
-    assert_eq!(none.said(), said(&[(35, 1)]));
+    assert_eq!(none.events(), said(&[(35, 1)]));
 }
 
 #[test]
 fn a_side_marks_all_that_can_be_marked_while_it_is_asked_to() {
-    let mut bench = Bench::new(no_delay());
-    let marked = |bench: &mut Bench, id, side, ecn_capable| {
+    let mut bench = LinkHarness::new(no_delay());
+    let marked = |bench: &mut LinkHarness, id, side, ecn_capable| {
         let frame = Frame { ecn_capable, ..data(id) };
-        let verdict = bench.link.enqueue(ms(0), side, frame, Place::Tail);
-        verdict == Enqueued::Accepted { mark: true, pushed_out: None }
+        let verdict = bench.link.enqueue(ms(0), side, frame, QueuePosition::Tail);
+        verdict == EnqueueOutcome::Accepted { mark: true, evicted: None }
     };
-    bench.link.mark_all(A, true);
-    bench.link.mark_all(A, true);
+    bench.link.force_marks(A, true);
+    bench.link.force_marks(A, true);
     assert!(marked(&mut bench, 1, A, true));
     assert!(!marked(&mut bench, 2, A, false));
     assert!(!marked(&mut bench, 3, B, true));
-    bench.link.mark_all(A, false);
+    bench.link.force_marks(A, false);
     assert!(marked(&mut bench, 4, A, true), "another flood is still on");
-    bench.link.mark_all(A, false);
+    bench.link.force_marks(A, false);
     assert!(!marked(&mut bench, 5, A, true));
     assert_eq!((bench.link.counters(A).queue.marks, bench.link.counters(B).queue.marks), (2, 0));
 }
 
 #[test]
 fn counters_tell_what_a_side_did() {
-    let mut config = usual();
+    let mut config = default_config();
     config.queue.limit = 1;
-    let mut bench = Bench::new(config);
+    let mut bench = LinkHarness::new(config);
     for id in 0..4 {
         bench.send(0, A, id);
     }
@@ -540,7 +540,7 @@ fn counters_tell_what_a_side_did() {
     assert_eq!((counters.frames, counters.bits, counters.arrived), (2, 2 * 1120, 2));
     assert_eq!(counters.busy, Duration::from_millis(70));
     assert_eq!((counters.queue.overflows, counters.queue.longest), (2, 1));
-    assert_eq!(bench.link.counters(B), driftway_link::Counters::default());
+    assert_eq!(bench.link.counters(B), driftway_link::LinkCounters::default());
 }
 
 /// An hour between two frames is idle time for RED, an hour of partition is not.
@@ -556,18 +556,18 @@ fn a_cut_link_is_not_idle() {
     };
     let queue = QueueConfig { limit: 9, discipline: Discipline::Red(red), mark_loss: 0.0 };
     let last_verdict = |cut_at: Option<u64>| {
-        let mut bench = Bench::new(LinkConfig { queue, ..no_delay() });
+        let mut bench = LinkHarness::new(LinkConfig { queue, ..no_delay() });
         // The third and the fourth find one waiting: averages 0.5 and 0.75.
         let verdicts = [1, 2, 3, 4].map(|id| bench.send(0, A, id));
-        let early = Enqueued::Dropped { reason: DropReason::RedDrop };
+        let early = EnqueueOutcome::Dropped { reason: DropReason::RedDrop };
         assert_eq!(verdicts, [ACCEPTED, ACCEPTED, early, early]);
         if let Some(millis) = cut_at {
-            bench.at(ms(millis), |link| link.partition(ms(millis), driftway_link::Queue::Drop));
+            bench.at(ms(millis), |link| link.partition(ms(millis), driftway_link::QueueOnPartition::Drop));
             bench.at(ms(3_600_000), |link| link.heal(ms(3_600_000)));
         }
         bench.send(3_600_000, A, 5)
     };
-    let early = Enqueued::Dropped { reason: DropReason::RedDrop };
+    let early = EnqueueOutcome::Dropped { reason: DropReason::RedDrop };
     assert_eq!(last_verdict(None), ACCEPTED);
     // While a frame is sent, and a millisecond after the last one.
     assert_eq!(last_verdict(Some(10)), early);
@@ -578,13 +578,13 @@ fn a_cut_link_is_not_idle() {
 fn a_shared_link_is_idle_for_both_sides_or_busy_for_both() {
     let mut config = shared();
     config.queue.limit = 0;
-    let mut bench = Bench::new(config);
-    let full = Enqueued::Dropped { reason: DropReason::QueueOverflow };
+    let mut bench = LinkHarness::new(config);
+    let full = EnqueueOutcome::Dropped { reason: DropReason::QueueOverflow };
     assert_eq!(bench.send(0, A, 1), ACCEPTED);
     assert_eq!(bench.send(34, B, 2), full);
     assert_eq!(bench.send(35, B, 3), ACCEPTED);
     assert_eq!(bench.send(69, A, 4), full);
     assert_eq!(bench.send(70, A, 5), ACCEPTED);
     bench.finish();
-    assert_eq!(bench.said(), [(35, 1, true), (70, 3, true), (105, 5, true)]);
+    assert_eq!(bench.events(), [(35, 1, true), (70, 3, true), (105, 5, true)]);
 }

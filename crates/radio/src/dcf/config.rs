@@ -1,6 +1,6 @@
 //! What a station does, and where the standard and ns-2.35 differ.
 
-use driftway_base::{Chance, Duration, Rate};
+use driftway_base::{Probability, Duration, Rate};
 
 use crate::FailReason;
 
@@ -71,7 +71,7 @@ pub struct DcfConfig {
     /// layer's lowest mandatory rate ([`DcfConfig::lowest_rate`]); ns-2.35: yes.
     pub eifs_at_1_mbps: bool,
     /// Which of two frames that overlap is received.
-    pub capture: Capture,
+    pub capture: CaptureModel,
     /// A CTS resets the short retry count (§9.2.5.3). ns-2 does this since February 2003; before,
     /// together with `counts_outlive_packets`, every seventh RTS that failed cost a packet.
     pub cts_resets_short_count: bool,
@@ -93,7 +93,7 @@ pub struct DcfConfig {
     /// Duration fields are rounded up to a microsecond (§7.1.3.2). ns-2.35: to the nearest.
     pub durations_round_up: bool,
     /// The probability that a frame which could be decoded has an error, for each receiver.
-    pub frame_error: Chance,
+    pub frame_error: Probability,
     /// How long a packet stays in the link layer above the interface queue, before it enters it.
     /// Whoever drives the air keeps to it. The standard: nothing; ns-2.35: 25 µs.
     pub delay_down: Duration,
@@ -106,7 +106,7 @@ pub struct DcfConfig {
 /// compared in pairs, and power is not summed. The ratio is the radio's
 /// ([`crate::RadioConfig::capture`]).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Capture {
+pub enum CaptureModel {
     /// The stronger one, if it is so by the ratio and the receiver can still turn to it: it came
     /// first, or within the preamble of the one before it, or what came before it could not be
     /// decoded anyhow. (The standard leaves this open.)
@@ -158,7 +158,7 @@ impl DcfConfig {
         eifs_is_nav: false,
         eifs_when_only_sensed: false,
         eifs_at_1_mbps: false,
-        capture: Capture::Stronger,
+        capture: CaptureModel::Stronger,
         cts_resets_short_count: true,
         counts_outlive_packets: false,
         backoff_after_giving_up: true,
@@ -166,7 +166,7 @@ impl DcfConfig {
         difs_after_timeout: false,
         rts_nav_ends: true,
         durations_round_up: true,
-        frame_error: Chance::NEVER,
+        frame_error: Probability::NEVER,
         delay_down: Duration::ZERO,
         delay_up: Duration::ZERO,
     };
@@ -184,7 +184,7 @@ impl DcfConfig {
         eifs_is_nav: true,
         eifs_when_only_sensed: true,
         eifs_at_1_mbps: true,
-        capture: Capture::First,
+        capture: CaptureModel::First,
         counts_outlive_packets: true,
         backoff_after_giving_up: false,
         response_timeout: ResponseTimeout::WholeFrame { propagation: Duration::from_micros(4) },
@@ -205,7 +205,7 @@ impl DcfConfig {
     /// DSSS's 1 Mbit/s (§15.1), or OFDM's 6 Mbit/s after 20 µs (IEEE 802.11-2007 §17.1). No higher
     /// than the rate that answers have here.
     pub const fn lowest_rate(&self) -> Rate {
-        let ofdm = self.preamble.as_nanos() < SHORTEST_DSSS.as_nanos();
+        let ofdm = self.preamble.as_nanos() < SHORTEST_DSSS_PREAMBLE.as_nanos();
         let lowest = if ofdm { 6_000_000 } else { 1_000_000 };
         let basic = self.basic_rate.as_bps();
         Rate::from_bps(if basic < lowest { basic } else { lowest })
@@ -216,14 +216,14 @@ impl DcfConfig {
     pub const fn eifs(&self) -> Duration {
         let dsss = Rate::from_bps(1_000_000);
         let rate = if self.eifs_at_1_mbps { dsss } else { self.lowest_rate() };
-        let ack = rate.time_for(ACK_BYTES);
+        let ack = rate.transmission_time(ACK_BYTES);
         let around = self.sifs.as_nanos() + self.difs().as_nanos();
         Duration::from_nanos(around + self.preamble.as_nanos() + ack.as_nanos())
     }
 
     /// How long a frame is on the air.
     pub const fn airtime(&self, bytes: u32, rate: Rate) -> Duration {
-        Duration::from_nanos(self.preamble.as_nanos() + rate.time_for(bytes).as_nanos())
+        Duration::from_nanos(self.preamble.as_nanos() + rate.transmission_time(bytes).as_nanos())
     }
 
     /// The size of the data frame that carries a packet.
@@ -232,7 +232,7 @@ impl DcfConfig {
     }
 
     /// Is the data frame that carries a packet to one station sent after RTS and CTS?
-    pub const fn asks_first(&self, packet: u32) -> bool {
+    pub const fn uses_rts(&self, packet: u32) -> bool {
         self.frame_bytes(packet) > self.rts_threshold
     }
 
@@ -244,7 +244,7 @@ impl DcfConfig {
         let half = Duration::from_nanos(self.slot.as_nanos() * u64::from(most) / 2);
         let data = self.airtime(self.frame_bytes(packet), self.data_rate);
         let plain = self.difs() + half + data + self.sifs + control(ACK_BYTES);
-        if self.asks_first(packet) {
+        if self.uses_rts(packet) {
             plain + control(RTS_BYTES) + self.sifs + control(CTS_BYTES) + self.sifs
         } else {
             plain
@@ -254,7 +254,7 @@ impl DcfConfig {
     /// After so many attempts a packet of this size is given up for this reason.
     pub const fn retry_limit(&self, packet: u32, reason: FailReason) -> u8 {
         match reason {
-            FailReason::NoAck if self.asks_first(packet) => self.long_retry_limit,
+            FailReason::NoAck if self.uses_rts(packet) => self.long_retry_limit,
             FailReason::NoAck | FailReason::NoCts => self.short_retry_limit,
         }
     }
@@ -267,7 +267,7 @@ impl Default for DcfConfig {
 }
 
 /// The short preamble and header of high-rate DSSS (IEEE 802.11-2007 §18.2.2.2).
-const SHORTEST_DSSS: Duration = Duration::from_micros(96);
+const SHORTEST_DSSS_PREAMBLE: Duration = Duration::from_micros(96);
 
 /// Size of an RTS.
 pub(super) const RTS_BYTES: u32 = 20;
@@ -284,11 +284,11 @@ pub(super) struct Timing {
     pub difs: u64,
     pub eifs: u64,
     /// From the end of what was not understood to the first slot.
-    pub after_bad: u64,
+    pub after_rx_failure: u64,
     /// The NAV that what was not understood leaves behind.
-    pub nav_of_bad: u64,
+    pub nav_after_rx_failure: u64,
     /// What is understood ends an EIFS (§9.2.3.4): slots may count earlier than was known before.
-    pub eifs_ends: bool,
+    pub eifs_can_end: bool,
     pub preamble: u64,
     pub rts: u64,
     pub cts: u64,
@@ -298,12 +298,12 @@ pub(super) struct Timing {
     /// From the end of an own data frame to the timeout.
     pub ack_timeout: u64,
     /// What an RTS protects besides the data frame.
-    pub around_data: u64,
+    pub nav_around_data: u64,
     /// What of a CTS's duration field is not the data: a SIFS and the ACK, less the time allowed
     /// for the way there and back.
-    pub after_data: u64,
+    pub nav_after_data: u64,
     /// After an RTS, so long until something must have followed it (§9.2.5.4).
-    pub rts_silence: u64,
+    pub rts_nav_timeout: u64,
 }
 
 impl Timing {
@@ -326,18 +326,18 @@ impl Timing {
             sifs,
             difs,
             eifs,
-            after_bad: if config.eifs_is_nav { eifs + difs } else { eifs },
-            nav_of_bad: if config.eifs_is_nav { eifs } else { 0 },
-            eifs_ends: !config.eifs_is_nav,
+            after_rx_failure: if config.eifs_is_nav { eifs + difs } else { eifs },
+            nav_after_rx_failure: if config.eifs_is_nav { eifs } else { 0 },
+            eifs_can_end: !config.eifs_is_nav,
             preamble,
             rts,
             cts,
             ack,
             cts_timeout: timeout_of(cts),
             ack_timeout: timeout_of(ack),
-            around_data: 3 * sifs + cts + ack,
-            after_data: (sifs + ack).saturating_sub(way),
-            rts_silence: 2 * sifs + cts + 2 * slot,
+            nav_around_data: 3 * sifs + cts + ack,
+            nav_after_data: (sifs + ack).saturating_sub(way),
+            rts_nav_timeout: 2 * sifs + cts + 2 * slot,
         }
     }
 }

@@ -35,9 +35,9 @@ counters! {
     /// Data frames to all sent.
     broadcasts,
     /// RTS to which no CTS came.
-    cts_missing,
+    cts_timeouts,
     /// Data frames to which no ACK came.
-    acks_missing,
+    ack_timeouts,
     /// RTS and data frames sent again.
     retries,
     /// Packets acknowledged.
@@ -49,7 +49,7 @@ counters! {
     /// Frames for this station, or for all, that another one spoilt here.
     collisions,
     /// Frames for this station, or for all, that came while it was sending.
-    deaf,
+    missed_while_transmitting,
     /// Frames for this station, or for all, that had an error.
     errors,
     /// Packets received again, and not passed on.

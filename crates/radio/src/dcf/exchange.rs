@@ -3,132 +3,132 @@
 use driftway_base::Instant;
 
 use super::config::{ACK_BYTES, CTS_BYTES, RTS_BYTES, ResponseTimeout};
-use super::desk::Owed;
-use super::flight::{Fate, Flight, FrameKind, Heard};
-use super::medium::Sending;
-use super::record::Outcome;
-use super::station::{BAD, COMMITTED, DIRECT, LISTENS, NAV_OF_RTS, NONE, Phase};
-use super::{Dcf, agenda};
-use crate::{FailReason, Outgoing, Report};
+use super::transmit_state::PendingResponse;
+use super::transmission::{ReceptionState, Transmission, FrameKind, FrameReceiver};
+use super::medium::FrameToSend;
+use super::record::ReceptionOutcome;
+use super::station::{RX_FAILED, COMMITTED, NO_BACKOFF, PROMISCUOUS, NAV_FROM_RTS, NONE, Phase};
+use super::{Dcf, event_queue};
+use crate::{FailReason, OutgoingPacket, MacReport};
 
 impl Dcf {
     /// A packet comes to a station that has none.
-    pub(super) fn begin(&mut self, now: u64, node: u32, packet: Outgoing) {
-        let desk = &mut self.desks[node as usize];
-        desk.take(packet, &self.config);
-        if self.stations[node as usize].is(NAV_OF_RTS) {
-            self.after_rts(node, now, false);
+    pub(super) fn accept_packet(&mut self, now: u64, node: u32, packet: OutgoingPacket) {
+        let desk = &mut self.transmit_states[node as usize];
+        desk.accept(packet, &self.config);
+        if self.stations[node as usize].has(NAV_FROM_RTS) {
+            self.check_rts_nav(node, now, false);
         }
         let station = &mut self.stations[node as usize];
-        let backing_off = station.phase == Phase::After && station.sends_at(&self.timing) > now;
+        let backing_off = station.phase == Phase::PostBackoff && station.backoff_ends_at(&self.timing) > now;
         station.phase = Phase::Contend;
         if !backing_off {
             // §9.2.5.1: at once if the medium is idle, else after a back-off.
             let at_once = self.config.first_at_once && !station.is_busy(now, &self.timing);
-            station.set_to(DIRECT, at_once);
+            station.set_to(NO_BACKOFF, at_once);
             station.slots = if at_once {
                 0
             } else {
-                station.held = station.held.max(now);
-                self.desks[node as usize].draw(&self.config)
+                station.busy_until = station.busy_until.max(now);
+                self.transmit_states[node as usize].draw_backoff(&self.config)
             };
         }
-        self.arm_back_off(node);
+        self.arm_backoff_timer(node);
     }
 
     /// A back-off for the packet that the station has, or for its next one.
-    fn back_off(&mut self, node: u32) {
-        let desk = &mut self.desks[node as usize];
+    fn start_backoff(&mut self, node: u32) {
+        let desk = &mut self.transmit_states[node as usize];
         let station = &mut self.stations[node as usize];
-        station.slots = desk.draw(&self.config);
-        station.clear(DIRECT | COMMITTED);
+        station.slots = desk.draw_backoff(&self.config);
+        station.clear(NO_BACKOFF | COMMITTED);
         if desk.packet.is_none() {
-            station.phase = Phase::After;
+            station.phase = Phase::PostBackoff;
             return;
         }
         station.phase = Phase::Contend;
-        self.arm_back_off(node);
+        self.arm_backoff_timer(node);
     }
 
     /// The timer is set for the end of the back-off, or before it for when nothing has followed the
     /// RTS that holds it up.
-    pub(super) fn arm_back_off(&mut self, node: u32) {
+    pub(super) fn arm_backoff_timer(&mut self, node: u32) {
         let station = &self.stations[node as usize];
-        let mut at = station.sends_at(&self.timing);
-        if station.is(NAV_OF_RTS) {
-            at = at.min(self.desks[node as usize].nav_checked + 1);
+        let mut at = station.backoff_ends_at(&self.timing);
+        if station.has(NAV_FROM_RTS) {
+            at = at.min(self.transmit_states[node as usize].rts_nav_deadline + 1);
         }
-        self.arm(node, at);
+        self.arm_timer(node, at);
     }
 
     /// A station's timer is in the agenda at `at` at the latest.
-    fn arm(&mut self, node: u32, at: u64) {
+    fn arm_timer(&mut self, node: u32, at: u64) {
         // What is due since a deadline that has just been looked at is due now.
         let at = at.max(self.now);
-        if at < self.stations[node as usize].armed {
-            self.arm_at(node, at);
+        if at < self.stations[node as usize].timer_at {
+            self.arm_timer_at(node, at);
         }
     }
 
     /// A station's timer is in the agenda at `at`; what is there already counts no more.
-    pub(super) fn arm_at(&mut self, node: u32, at: u64) {
-        self.stations[node as usize].armed = at;
-        self.agenda.push(agenda::Event::new(at, agenda::Kind::Timer, node));
+    pub(super) fn arm_timer_at(&mut self, node: u32, at: u64) {
+        self.stations[node as usize].timer_at = at;
+        self.event_queue.push(event_queue::Event::new(at, event_queue::EventKind::StationTimer, node));
     }
 
     /// A station's timer comes; it may be early, because what it waits for has moved.
-    pub(super) fn on_timer(&mut self, now: u64, node: u32, reports: &mut Vec<Report>) {
+    pub(super) fn on_timer(&mut self, now: u64, node: u32, reports: &mut Vec<MacReport>) {
         let station = &mut self.stations[node as usize];
-        if station.armed != now {
+        if station.timer_at != now {
             return;
         }
-        station.armed = u64::MAX;
+        station.timer_at = u64::MAX;
         match station.phase {
             Phase::Contend => {
-                if station.is(NAV_OF_RTS) {
-                    self.after_rts(node, now, false);
+                if station.has(NAV_FROM_RTS) {
+                    self.check_rts_nav(node, now, false);
                 }
                 let station = &self.stations[node as usize];
-                if station.is(COMMITTED) || station.sends_at(&self.timing) <= now {
-                    self.send_first(now, node);
+                if station.has(COMMITTED) || station.backoff_ends_at(&self.timing) <= now {
+                    self.send_first_frame(now, node);
                 } else {
-                    self.arm_back_off(node);
+                    self.arm_backoff_timer(node);
                 }
             }
-            Phase::AwaitCts | Phase::AwaitAck => self.check_deadline(now, node, reports),
-            Phase::After | Phase::Idle | Phase::Cleared | Phase::Broadcast => {}
+            Phase::AwaitCts | Phase::AwaitAck => self.check_response_timeout(now, node, reports),
+            Phase::PostBackoff | Phase::Idle | Phase::CtsReceived | Phase::Broadcast => {}
         }
     }
 
     /// Is the answer missing? What was under reception at the deadline has been looked at by now.
-    fn check_deadline(&mut self, now: u64, node: u32, reports: &mut Vec<Report>) {
-        let desk = &mut self.desks[node as usize];
+    fn check_response_timeout(&mut self, now: u64, node: u32, reports: &mut Vec<MacReport>) {
+        let desk = &mut self.transmit_states[node as usize];
         let station = &self.stations[node as usize];
-        let deadline = desk.deadline;
-        if now < deadline + self.margin {
-            self.arm(node, deadline + self.margin);
+        let deadline = desk.response_deadline;
+        if now < deadline + self.max_propagation_delay {
+            self.arm_timer(node, deadline + self.max_propagation_delay);
             return;
         }
         // §9.2.5.7, §9.2.8: a frame has been announced, and its end decides.
         if self.config.response_timeout == ResponseTimeout::Preamble
-            && station.rx_flight != NONE
+            && station.rx_transmission != NONE
             && station.rx_start + self.timing.preamble <= deadline
             && station.rx_end > deadline
         {
-            desk.deadline = station.rx_end;
-            let at = desk.deadline + self.margin;
-            self.arm(node, at);
+            desk.response_deadline = station.rx_end;
+            let at = desk.response_deadline + self.max_propagation_delay;
+            self.arm_timer(node, at);
             return;
         }
         self.attempt_failed(deadline, node, reports);
     }
 
     /// The back-off is over: the first frame of an exchange goes.
-    fn send_first(&mut self, now: u64, node: u32) {
+    fn send_first_frame(&mut self, now: u64, node: u32) {
         let station = &mut self.stations[node as usize];
         station.slots = 0;
-        station.clear(DIRECT | COMMITTED);
-        let desk = &self.desks[node as usize];
+        station.clear(NO_BACKOFF | COMMITTED);
+        let desk = &self.transmit_states[node as usize];
         let Some(packet) = desk.packet else { return };
         let Some(to) = packet.to else {
             station.phase = Phase::Broadcast;
@@ -136,58 +136,58 @@ impl Dcf {
             let (bytes, rate) = (desk.bytes, self.config.basic_rate);
             let kind = FrameKind::Data;
             let from = node;
-            self.put_on_air(
+            self.transmit(
                 now,
-                Sending { kind, from, to: NONE, bytes, rate, airtime, duration: 0 },
+                FrameToSend { kind, from, to: NONE, bytes, rate, airtime, duration: 0 },
             );
             return;
         };
-        if !desk.long {
+        if !desk.uses_rts {
             self.send_data(now, node, to);
             return;
         }
         station.phase = Phase::AwaitCts;
-        let duration = self.microseconds(self.timing.around_data + desk.airtime);
+        let duration = self.duration_field_us(self.timing.nav_around_data + desk.airtime);
         let airtime = self.timing.rts;
         let (kind, bytes, rate) = (FrameKind::Rts, RTS_BYTES, self.config.basic_rate);
         let end =
-            self.put_on_air(now, Sending { kind, from: node, to, bytes, rate, airtime, duration });
-        self.expect(node, end + self.timing.cts_timeout);
+            self.transmit(now, FrameToSend { kind, from: node, to, bytes, rate, airtime, duration });
+        self.await_response(node, end + self.timing.cts_timeout);
     }
 
     fn send_data(&mut self, now: u64, node: u32, to: u32) {
         self.stations[node as usize].phase = Phase::AwaitAck;
-        let desk = &self.desks[node as usize];
-        let duration = self.microseconds(self.timing.sifs + self.timing.ack);
+        let desk = &self.transmit_states[node as usize];
+        let duration = self.duration_field_us(self.timing.sifs + self.timing.ack);
         let (kind, bytes, rate) = (FrameKind::Data, desk.bytes, self.config.data_rate);
         let airtime = desk.airtime;
         let end =
-            self.put_on_air(now, Sending { kind, from: node, to, bytes, rate, airtime, duration });
-        self.expect(node, end + self.timing.ack_timeout);
+            self.transmit(now, FrameToSend { kind, from: node, to, bytes, rate, airtime, duration });
+        self.await_response(node, end + self.timing.ack_timeout);
     }
 
     /// An answer is to come.
-    fn expect(&mut self, node: u32, deadline: u64) {
-        self.desks[node as usize].deadline = deadline;
-        self.arm(node, deadline + self.margin);
+    fn await_response(&mut self, node: u32, deadline: u64) {
+        self.transmit_states[node as usize].response_deadline = deadline;
+        self.arm_timer(node, deadline + self.max_propagation_delay);
     }
 
     /// A SIFS has passed.
-    pub(super) fn on_respond(&mut self, now: u64, node: u32) {
-        let desk = &mut self.desks[node as usize];
-        let owed = core::mem::replace(&mut desk.owed, Owed::Nothing);
+    pub(super) fn on_response_due(&mut self, now: u64, node: u32) {
+        let desk = &mut self.transmit_states[node as usize];
+        let owed = core::mem::replace(&mut desk.pending_response, PendingResponse::None);
         let rate = self.config.basic_rate;
         let sends = self.stations[node as usize].tx_end > now;
         match owed {
             // It began to send within the SIFS, before the frame that it owes this for was over.
-            Owed::Ack { .. } | Owed::Cts { .. } if sends => {}
-            Owed::Nothing => {}
-            Owed::Ack { to } => {
+            PendingResponse::Ack { .. } | PendingResponse::Cts { .. } if sends => {}
+            PendingResponse::None => {}
+            PendingResponse::Ack { to } => {
                 let (kind, bytes, airtime) = (FrameKind::Ack, ACK_BYTES, self.timing.ack);
                 let from = node;
-                self.put_on_air(now, Sending { kind, from, to, bytes, rate, airtime, duration: 0 });
+                self.transmit(now, FrameToSend { kind, from, to, bytes, rate, airtime, duration: 0 });
             }
-            Owed::Cts { to, duration } => {
+            PendingResponse::Cts { to, duration } => {
                 let station = &self.stations[node as usize];
                 if self.config.cts_needs_idle && station.is_busy(now, &self.timing) {
                     desk.counters.cts_refused += 1;
@@ -196,21 +196,21 @@ impl Dcf {
                 let (kind, bytes, airtime) = (FrameKind::Cts, CTS_BYTES, self.timing.cts);
                 let from = node;
                 let end = self
-                    .put_on_air(now, Sending { kind, from, to, bytes, rate, airtime, duration });
+                    .transmit(now, FrameToSend { kind, from, to, bytes, rate, airtime, duration });
                 if self.config.cts_holds_backoff {
                     let station = &mut self.stations[node as usize];
                     let wait = u64::from(duration) * 1_000;
-                    station.held = end + wait.saturating_sub(self.timing.after_data);
+                    station.busy_until = end + wait.saturating_sub(self.timing.nav_after_data);
                 }
             }
-            Owed::Data => {
+            PendingResponse::Data => {
                 let Some(to) = desk.packet.and_then(|packet| packet.to) else { return };
                 let station = &mut self.stations[node as usize];
                 if sends || self.config.data_needs_idle && station.is_busy(now, &self.timing) {
                     desk.counters.data_held_back += 1;
-                    desk.widen(&self.config);
-                    station.held = station.held.max(now);
-                    self.back_off(node);
+                    desk.double_contention_window(&self.config);
+                    station.busy_until = station.busy_until.max(now);
+                    self.start_backoff(node);
                     return;
                 }
                 self.send_data(now, node, to);
@@ -219,70 +219,70 @@ impl Dcf {
     }
 
     /// A frame has been heard by all that are near enough.
-    pub(super) fn on_end(&mut self, number: u32, reports: &mut Vec<Report>) {
-        let flight = self.flights.get(number);
-        let heard = core::mem::take(&mut flight.heard);
-        let flight = Flight { heard, ..*flight };
-        let mut outcome = if flight.to == NONE { Outcome::ByAll(0) } else { Outcome::OutOfRange };
-        for heard in &flight.heard {
-            let result = self.heard(&flight, number, heard, reports);
+    pub(super) fn on_frame_end(&mut self, number: u32, reports: &mut Vec<MacReport>) {
+        let flight = self.transmissions.get(number);
+        let heard = core::mem::take(&mut flight.receivers);
+        let flight = Transmission { receivers: heard, ..*flight };
+        let mut outcome = if flight.to == NONE { ReceptionOutcome::Broadcast(0) } else { ReceptionOutcome::OutOfRange };
+        for heard in &flight.receivers {
+            let result = self.end_reception(&flight, number, heard, reports);
             match (&mut outcome, result) {
-                (Outcome::ByAll(count), Outcome::Received) => *count += 1,
-                (Outcome::ByAll(_), _) => {}
+                (ReceptionOutcome::Broadcast(count), ReceptionOutcome::Received) => *count += 1,
+                (ReceptionOutcome::Broadcast(_), _) => {}
                 (outcome, result) if heard.node == flight.to => *outcome = result,
                 _ => {}
             }
         }
-        if flight.entry != 0 {
-            self.recorder.settle(flight.entry, outcome);
+        if flight.record_number != 0 {
+            self.recorder.set_outcome(flight.record_number, outcome);
         }
         if flight.kind == FrameKind::Data && flight.to == NONE {
-            self.finish(flight.end, flight.from, reports);
+            self.complete_packet(flight.end, flight.from, reports);
         }
-        self.flights.get(number).heard = flight.heard;
-        self.flights.close(number);
+        self.transmissions.get(number).receivers = flight.receivers;
+        self.transmissions.release(number);
     }
 
     /// One station's end of a frame.
-    fn heard(
+    fn end_reception(
         &mut self,
-        flight: &Flight,
+        flight: &Transmission,
         number: u32,
-        heard: &Heard,
-        reports: &mut Vec<Report>,
-    ) -> Outcome {
+        heard: &FrameReceiver,
+        reports: &mut Vec<MacReport>,
+    ) -> ReceptionOutcome {
         let node = heard.node;
         let mine = flight.to == node || flight.to == NONE;
-        let counters = &mut self.desks[node as usize].counters;
-        match heard.fate {
-            Fate::Good => {}
-            Fate::Collided => {
+        let counters = &mut self.transmit_states[node as usize].counters;
+        match heard.state {
+            ReceptionState::Decodable => {}
+            ReceptionState::Collided => {
                 counters.collisions += u64::from(mine);
-                return Outcome::Collided;
+                return ReceptionOutcome::Collided;
             }
-            Fate::Deaf => {
-                counters.deaf += u64::from(mine);
-                return Outcome::Deaf;
+            ReceptionState::Transmitting => {
+                counters.missed_while_transmitting += u64::from(mine);
+                return ReceptionOutcome::Transmitting;
             }
         }
         let at = flight.end + u64::from(heard.delay);
         let station = &mut self.stations[node as usize];
-        if station.rx_flight == number {
-            station.rx_flight = NONE;
+        if station.rx_transmission == number {
+            station.rx_transmission = NONE;
         }
-        if self.lossy {
-            let desk = &mut self.desks[node as usize];
-            if desk.errors.hits(self.config.frame_error) {
+        if self.has_frame_errors {
+            let desk = &mut self.transmit_states[node as usize];
+            if desk.error_stream.bernoulli(self.config.frame_error) {
                 desk.counters.errors += u64::from(mine);
                 // Something else may have come within the last microsecond.
                 if station.rx_end == at {
-                    station.set(BAD);
+                    station.set(RX_FAILED);
                 }
-                return Outcome::Damaged;
+                return ReceptionOutcome::Damaged;
             }
         }
         if flight.to == node {
-            return self.addressed(at, node, flight, reports);
+            return self.on_addressed_frame(at, node, flight, reports);
         }
         if self.config.response_timeout == ResponseTimeout::Preamble
             && matches!(station.phase, Phase::AwaitCts | Phase::AwaitAck)
@@ -290,99 +290,99 @@ impl Dcf {
             self.attempt_failed(at, node, reports);
         }
         if flight.to != NONE {
-            self.reserve(at, node, flight);
+            self.update_nav(at, node, flight);
         }
         if flight.kind == FrameKind::Data {
-            self.pass_on(at, node, flight, reports);
+            self.report_data(at, node, flight, reports);
         }
-        Outcome::Received
+        ReceptionOutcome::Received
     }
 
     /// The duration field of a frame for others sets the NAV (§9.2.5.4).
     #[inline]
-    fn reserve(&mut self, at: u64, node: u32, flight: &Flight) {
+    fn update_nav(&mut self, at: u64, node: u32, flight: &Transmission) {
         let station = &mut self.stations[node as usize];
         let until = at + u64::from(flight.duration) * 1_000;
         if until <= station.nav {
             return;
         }
         if flight.kind == FrameKind::Rts && self.config.rts_nav_ends {
-            let desk = &mut self.desks[node as usize];
-            desk.nav_before = station.nav;
-            desk.nav_checked = at + self.timing.rts_silence;
-            station.set(NAV_OF_RTS);
+            let desk = &mut self.transmit_states[node as usize];
+            desk.nav_before_rts = station.nav;
+            desk.rts_nav_deadline = at + self.timing.rts_nav_timeout;
+            station.set(NAV_FROM_RTS);
             station.nav = until;
             if station.phase == Phase::Contend {
-                self.arm(node, at + self.timing.rts_silence + 1);
+                self.arm_timer(node, at + self.timing.rts_nav_timeout + 1);
             }
             return;
         }
-        station.clear(NAV_OF_RTS);
+        station.clear(NAV_FROM_RTS);
         station.nav = until;
     }
 
     /// Something comes after an RTS that set the NAV, or its time is over: then the NAV is what it
     /// was (§9.2.5.4).
     #[cold]
-    pub(super) fn after_rts(&mut self, node: u32, at: u64, announced: bool) {
+    pub(super) fn check_rts_nav(&mut self, node: u32, at: u64, announced: bool) {
         let station = &mut self.stations[node as usize];
-        let desk = &self.desks[node as usize];
-        if at > desk.nav_checked {
-            station.nav = desk.nav_before;
-            station.held = station.held.max(desk.nav_checked);
-            station.clear(NAV_OF_RTS);
+        let desk = &self.transmit_states[node as usize];
+        if at > desk.rts_nav_deadline {
+            station.nav = desk.nav_before_rts;
+            station.busy_until = station.busy_until.max(desk.rts_nav_deadline);
+            station.clear(NAV_FROM_RTS);
         } else if announced {
-            station.clear(NAV_OF_RTS);
+            station.clear(NAV_FROM_RTS);
         }
     }
 
     /// Data that was for all, or for another.
-    fn pass_on(&mut self, at: u64, node: u32, flight: &Flight, reports: &mut Vec<Report>) {
-        let Some(packet) = self.packet_of(flight) else { return };
+    fn report_data(&mut self, at: u64, node: u32, flight: &Transmission, reports: &mut Vec<MacReport>) {
+        let Some(packet) = self.packet_of_frame(flight) else { return };
         let (from, id, at) = (flight.from, packet.id, Instant::from_nanos(at));
         if flight.to == NONE {
-            reports.push(Report::Received { node, from, id, broadcast: true, at });
-        } else if self.stations[node as usize].is(LISTENS) {
-            reports.push(Report::Overheard { node, from, to: flight.to, id, at });
+            reports.push(MacReport::Received { node, from, id, broadcast: true, at });
+        } else if self.stations[node as usize].has(PROMISCUOUS) {
+            reports.push(MacReport::Overheard { node, from, to: flight.to, id, at });
         }
     }
 
     /// A frame for this station.
-    fn addressed(
+    fn on_addressed_frame(
         &mut self,
         at: u64,
         node: u32,
-        flight: &Flight,
-        reports: &mut Vec<Report>,
-    ) -> Outcome {
-        if self.desks[node as usize].owed != Owed::Nothing {
+        flight: &Transmission,
+        reports: &mut Vec<MacReport>,
+    ) -> ReceptionOutcome {
+        if self.transmit_states[node as usize].pending_response != PendingResponse::None {
             // It turns round to send (§9.2.3.1), and only a frame shorter than a SIFS fits in.
-            self.desks[node as usize].counters.deaf += 1;
-            return Outcome::Deaf;
+            self.transmit_states[node as usize].counters.missed_while_transmitting += 1;
+            return ReceptionOutcome::Transmitting;
         }
         let phase = self.stations[node as usize].phase;
         match (flight.kind, phase) {
             (FrameKind::Cts, Phase::AwaitCts) => {
-                let desk = &mut self.desks[node as usize];
+                let desk = &mut self.transmit_states[node as usize];
                 if self.config.cts_resets_short_count {
                     desk.short_retries = 0;
                 }
-                self.stations[node as usize].phase = Phase::Cleared;
-                self.owe(at, node, Owed::Data);
-                return Outcome::Received;
+                self.stations[node as usize].phase = Phase::CtsReceived;
+                self.schedule_response(at, node, PendingResponse::Data);
+                return ReceptionOutcome::Received;
             }
             (FrameKind::Ack, Phase::AwaitAck) => {
-                let desk = &mut self.desks[node as usize];
-                if desk.long {
+                let desk = &mut self.transmit_states[node as usize];
+                if desk.uses_rts {
                     desk.long_retries = 0;
                 } else {
                     desk.short_retries = 0;
                 }
                 desk.counters.acknowledged += 1;
-                self.finish(at, node, reports);
-                return Outcome::Received;
+                self.complete_packet(at, node, reports);
+                return ReceptionOutcome::Received;
             }
-            (FrameKind::Cts | FrameKind::Ack, _) => return Outcome::Received,
+            (FrameKind::Cts | FrameKind::Ack, _) => return ReceptionOutcome::Received,
             (FrameKind::Rts | FrameKind::Data, Phase::AwaitCts | Phase::AwaitAck)
                 if self.config.response_timeout == ResponseTimeout::Preamble =>
             {
@@ -391,107 +391,107 @@ impl Dcf {
             (FrameKind::Rts | FrameKind::Data, _) => {}
         }
         if flight.kind == FrameKind::Rts {
-            self.requested(at, node, flight)
+            self.on_rts(at, node, flight)
         } else {
-            self.data_came(at, node, flight, reports)
+            self.on_data(at, node, flight, reports)
         }
     }
 
     /// An RTS for this station.
-    fn requested(&mut self, at: u64, node: u32, flight: &Flight) -> Outcome {
+    fn on_rts(&mut self, at: u64, node: u32, flight: &Transmission) -> ReceptionOutcome {
         let station = &self.stations[node as usize];
-        let desk = &mut self.desks[node as usize];
+        let desk = &mut self.transmit_states[node as usize];
         let refuses = if self.config.cts_needs_idle {
-            !matches!(station.phase, Phase::After | Phase::Contend | Phase::Idle)
-                || station.held > at
+            !matches!(station.phase, Phase::PostBackoff | Phase::Contend | Phase::Idle)
+                || station.busy_until > at
         } else {
             station.nav > at
         };
         if refuses {
             desk.counters.cts_refused += 1;
-            return Outcome::Refused;
+            return ReceptionOutcome::Refused;
         }
         let left =
             (u64::from(flight.duration) * 1_000).saturating_sub(self.timing.sifs + self.timing.cts);
-        let duration = self.microseconds(left);
-        self.owe(at, node, Owed::Cts { to: flight.from, duration });
-        Outcome::Received
+        let duration = self.duration_field_us(left);
+        self.schedule_response(at, node, PendingResponse::Cts { to: flight.from, duration });
+        ReceptionOutcome::Received
     }
 
     /// Data for this station: acknowledged whatever the medium does (§9.2.8), passed on once.
-    fn data_came(
+    fn on_data(
         &mut self,
         at: u64,
         node: u32,
-        flight: &Flight,
-        reports: &mut Vec<Report>,
-    ) -> Outcome {
+        flight: &Transmission,
+        reports: &mut Vec<MacReport>,
+    ) -> ReceptionOutcome {
         let from = flight.from;
         if self.config.cts_holds_backoff {
             let station = &mut self.stations[node as usize];
-            station.held = station.held.min(at);
+            station.busy_until = station.busy_until.min(at);
         }
-        self.owe(at, node, Owed::Ack { to: from });
-        let Some(packet) = self.packet_of(flight) else { return Outcome::Received };
-        if core::mem::replace(&mut self.desks[from as usize].taken, true) {
-            self.desks[node as usize].counters.duplicates += 1;
-            return Outcome::Duplicate;
+        self.schedule_response(at, node, PendingResponse::Ack { to: from });
+        let Some(packet) = self.packet_of_frame(flight) else { return ReceptionOutcome::Received };
+        if core::mem::replace(&mut self.transmit_states[from as usize].is_received, true) {
+            self.transmit_states[node as usize].counters.duplicates += 1;
+            return ReceptionOutcome::Duplicate;
         }
         let (id, at) = (packet.id, Instant::from_nanos(at));
-        reports.push(Report::Received { node, from, id, broadcast: false, at });
-        Outcome::Received
+        reports.push(MacReport::Received { node, from, id, broadcast: false, at });
+        ReceptionOutcome::Received
     }
 
     /// The packet that a frame carries, if its sender has it still.
-    fn packet_of(&self, flight: &Flight) -> Option<Outgoing> {
-        let sender = &self.desks[flight.from as usize];
+    fn packet_of_frame(&self, flight: &Transmission) -> Option<OutgoingPacket> {
+        let sender = &self.transmit_states[flight.from as usize];
         sender.packet.filter(|_| sender.sequence == flight.sequence)
     }
 
     /// Something is to be sent a SIFS after `at`.
-    fn owe(&mut self, at: u64, node: u32, owed: Owed) {
-        self.desks[node as usize].owed = owed;
+    fn schedule_response(&mut self, at: u64, node: u32, owed: PendingResponse) {
+        self.transmit_states[node as usize].pending_response = owed;
         // Ends are looked at when the furthest has heard them, which may be after a SIFS.
         let at = (at + self.timing.sifs).max(self.now);
-        self.agenda.push(agenda::Event::new(at, agenda::Kind::Respond, node));
+        self.event_queue.push(event_queue::Event::new(at, event_queue::EventKind::ResponseDue, node));
     }
 
     /// A packet is out.
-    fn finish(&mut self, at: u64, node: u32, reports: &mut Vec<Report>) {
-        let desk = &mut self.desks[node as usize];
+    fn complete_packet(&mut self, at: u64, node: u32, reports: &mut Vec<MacReport>) {
+        let desk = &mut self.transmit_states[node as usize];
         desk.cw = self.config.cw_min;
         let Some(packet) = desk.packet.take() else { return };
-        self.back_off(node);
-        let Outgoing { id, to, .. } = packet;
-        reports.push(Report::Sent { node, id, to, at: Instant::from_nanos(at) });
+        self.start_backoff(node);
+        let OutgoingPacket { id, to, .. } = packet;
+        reports.push(MacReport::Sent { node, id, to, at: Instant::from_nanos(at) });
     }
 
     /// No answer has come.
-    fn attempt_failed(&mut self, at: u64, node: u32, reports: &mut Vec<Report>) {
-        let desk = &mut self.desks[node as usize];
+    fn attempt_failed(&mut self, at: u64, node: u32, reports: &mut Vec<MacReport>) {
+        let desk = &mut self.transmit_states[node as usize];
         let station = &mut self.stations[node as usize];
-        let Some(Outgoing { id, to: Some(to), bytes }) = desk.packet else { return };
+        let Some(OutgoingPacket { id, to: Some(to), bytes }) = desk.packet else { return };
         // The first slot comes with the timeout, or a DIFS later.
         let since =
             if self.config.difs_after_timeout { at } else { at.saturating_sub(self.timing.difs) };
-        station.held = station.held.max(since);
+        station.busy_until = station.busy_until.max(since);
         let of_rts = station.phase == Phase::AwaitCts;
         let reason = if of_rts {
-            desk.counters.cts_missing += 1;
+            desk.counters.cts_timeouts += 1;
             FailReason::NoCts
         } else {
-            desk.counters.acks_missing += 1;
-            desk.again = true;
+            desk.counters.ack_timeouts += 1;
+            desk.is_retry = true;
             FailReason::NoAck
         };
         // §9.2.4: an RTS is a short frame.
         let limit = self.config.retry_limit(bytes, reason);
         let count =
-            if desk.long && !of_rts { &mut desk.long_retries } else { &mut desk.short_retries };
+            if desk.uses_rts && !of_rts { &mut desk.long_retries } else { &mut desk.short_retries };
         *count += 1;
         if *count < limit {
-            desk.widen(&self.config);
-            self.back_off(node);
+            desk.double_contention_window(&self.config);
+            self.start_backoff(node);
             return;
         }
         *count = 0;
@@ -502,15 +502,15 @@ impl Dcf {
         desk.cw = self.config.cw_min;
         desk.packet = None;
         if self.config.backoff_after_giving_up {
-            self.back_off(node);
+            self.start_backoff(node);
         } else {
             station.phase = Phase::Idle;
         }
-        reports.push(Report::Failed { node, id, to, reason, at: Instant::from_nanos(at) });
+        reports.push(MacReport::Failed { node, id, to, reason, at: Instant::from_nanos(at) });
     }
 
     /// Nanoseconds as a duration field has them.
-    pub(super) fn microseconds(&self, nanos: u64) -> u32 {
+    pub(super) fn duration_field_us(&self, nanos: u64) -> u32 {
         let round = if self.config.durations_round_up { 999 } else { 500 };
         ((nanos + round) / 1_000) as u32
     }

@@ -7,16 +7,16 @@
 use driftway_base::{Duration, Instant, Rate};
 
 use super::Dcf;
-use super::agenda::{Event, Kind};
-use super::config::Capture;
-use super::flight::{Fate, FrameKind, Heard};
-use super::record::{AirFrame, Outcome};
-use super::station::{BAD, COMMITTED, DIRECT, NAV_OF_RTS, NONE, Phase, Station, Suspension};
-use crate::Hearer;
+use super::event_queue::{Event, EventKind};
+use super::config::CaptureModel;
+use super::transmission::{ReceptionState, FrameKind, FrameReceiver};
+use super::record::{FrameRecord, ReceptionOutcome};
+use super::station::{RX_FAILED, COMMITTED, NO_BACKOFF, NAV_FROM_RTS, NONE, Phase, Station, Suspension};
+use crate::NodeInRange;
 
 /// A frame to put on the air.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Sending {
+pub(super) struct FrameToSend {
     pub kind: FrameKind,
     pub from: u32,
     pub to: u32,
@@ -34,64 +34,64 @@ struct Arrival {
     at: u64,
     until: u64,
     signal: f32,
-    flight: u32,
+    transmission: u32,
     /// It is strong enough to be decoded.
-    strong: bool,
+    is_decodable: bool,
 }
 
 impl Dcf {
     /// Puts a frame on the air; gives its end.
-    pub(super) fn put_on_air(&mut self, now: u64, frame: Sending) -> u64 {
+    pub(super) fn transmit(&mut self, now: u64, frame: FrameToSend) -> u64 {
         let end = now + frame.airtime;
-        self.turn_to_sending(now, end, frame.from);
-        let number = self.flights.open();
-        let mut hearers = core::mem::take(&mut self.hearers);
+        self.begin_transmitting(now, end, frame.from);
+        let number = self.transmissions.allocate();
+        let mut hearers = core::mem::take(&mut self.in_range);
         hearers.clear();
-        self.field.hearers(Instant::from_nanos(now), frame.from, &mut hearers);
-        let furthest = if self.shadowed {
-            self.reach::<true>(now, end, frame.from, number, &hearers)
+        self.positions.nodes_in_range(Instant::from_nanos(now), frame.from, &mut hearers);
+        let furthest = if self.has_shadowing {
+            self.propagate::<true>(now, end, frame.from, number, &hearers)
         } else {
-            self.reach::<false>(now, end, frame.from, number, &hearers)
+            self.propagate::<false>(now, end, frame.from, number, &hearers)
         };
-        self.hearers = hearers;
-        let entry = if self.recorder.is_on() { self.put_down(now, frame) } else { 0 };
-        let sequence = self.desks[frame.from as usize].sequence;
-        let flight = self.flights.get(number);
+        self.in_range = hearers;
+        let entry = if self.recorder.is_enabled() { self.record_frame(now, frame) } else { 0 };
+        let sequence = self.transmit_states[frame.from as usize].sequence;
+        let flight = self.transmissions.get(number);
         flight.sequence = sequence;
         (flight.kind, flight.from, flight.to) = (frame.kind, frame.from, frame.to);
-        (flight.end, flight.duration, flight.entry) = (end, frame.duration, entry);
-        self.agenda.push(Event::new(end + furthest, Kind::End, number));
-        self.frames += 1;
-        self.count(frame);
+        (flight.end, flight.duration, flight.record_number) = (end, frame.duration, entry);
+        self.event_queue.push(Event::new(end + furthest, EventKind::FrameEnd, number));
+        self.frames_sent += 1;
+        self.count_frame(frame);
         end
     }
 
     /// A frame reaches those who hear it; gives how long it travels to the furthest that can decode
     /// it. Most are free, count no slots and have nothing else to do with it: for these nothing
     /// below depends on a branch.
-    fn reach<const SHADOWED: bool>(
+    fn propagate<const SHADOWED: bool>(
         &mut self,
         now: u64,
         end: u64,
         from: u32,
         number: u32,
-        hearers: &[Hearer],
+        hearers: &[NodeInRange],
     ) -> u64 {
-        let mut scratch = core::mem::take(&mut self.scratch);
+        let mut scratch = core::mem::take(&mut self.new_receivers);
         let mut delays = core::mem::take(&mut self.delays);
         delays.clear();
         // By themselves: roots one after the other do not wait for what a station makes of the frame.
         let nanos_per_metre = self.nanos_per_metre;
-        delays.extend(hearers.iter().map(|to| travel(to.distance_squared, nanos_per_metre)));
+        delays.extend(hearers.iter().map(|to| propagation_delay_ns(to.distance_squared, nanos_per_metre)));
         let (mut count, mut furthest) = (0, 0);
-        let summed = self.interference.is_on();
+        let summed = self.interference.is_enabled();
         let at = Instant::from_nanos(now);
-        let moved = if SHADOWED { self.field.moved(from, at) } else { 0.0 };
+        let moved = if SHADOWED { self.positions.distance_moved(from, at) } else { 0.0 };
         for (hearer, &delay) in hearers.iter().zip(&delays) {
             let square = hearer.distance_squared;
             let (signal, strong) = if SHADOWED {
-                let moved = moved + self.field.moved(hearer.node, at);
-                let power = self.propagation.power_after(from, hearer.node, square, moved);
+                let moved = moved + self.positions.distance_moved(hearer.node, at);
+                let power = self.propagation.power_after_moving(from, hearer.node, square, moved);
                 if power < self.propagation.sense_power() {
                     continue;
                 }
@@ -100,210 +100,210 @@ impl Dcf {
                 (square as f32, square <= self.receive_squared)
             };
             let new =
-                Arrival { at: now + delay, until: end + delay, signal, flight: number, strong };
+                Arrival { at: now + delay, until: end + delay, signal, transmission: number, is_decodable: strong };
             let station = &mut self.stations[hearer.node as usize];
             let fate = if !summed
                 && station.rx_end <= new.at
-                && station.is_unmoved(new.at, &self.timing)
+                && station.is_unaffected_by_arrival(new.at, &self.timing)
             {
-                occupy(station, new, self.timing.nav_of_bad, self.config.eifs_when_only_sensed)
+                occupy_receiver(station, new, self.timing.nav_after_rx_failure, self.config.eifs_when_only_sensed)
             } else {
-                let was_bad = station.is(BAD);
-                let fate = self.arrive(hearer.node, new);
+                let was_bad = station.has(RX_FAILED);
+                let fate = self.on_arrival(hearer.node, new);
                 if was_bad {
-                    self.after_eifs(hearer.node);
+                    self.recheck_eifs(hearer.node);
                 }
                 fate
             };
             // Each is written, and kept by counting it.
             if let Some(place) = scratch.get_mut(count) {
-                *place = Heard { node: hearer.node, delay: delay as u32, fate };
+                *place = FrameReceiver { node: hearer.node, delay: delay as u32, state: fate };
             }
             count += usize::from(strong);
             furthest = furthest.max(if strong { delay } else { 0 });
         }
-        self.flights.get(number).heard.extend_from_slice(&scratch[..count]);
-        (self.scratch, self.delays) = (scratch, delays);
+        self.transmissions.get(number).receivers.extend_from_slice(&scratch[..count]);
+        (self.new_receivers, self.delays) = (scratch, delays);
         furthest
     }
 
     /// Power in watts, of the measure that stations keep.
-    fn power(&self, signal: f32) -> f64 {
+    fn power_of_signal(&self, signal: f32) -> f64 {
         let signal = f64::from(signal);
-        if self.shadowed { signal } else { self.propagation.power(signal) }
+        if self.has_shadowing { signal } else { self.propagation.power(signal) }
     }
 
     /// A station begins to send: it is deaf, and counts no slots.
-    fn turn_to_sending(&mut self, now: u64, end: u64, node: u32) {
+    fn begin_transmitting(&mut self, now: u64, end: u64, node: u32) {
         let station = &mut self.stations[node as usize];
         debug_assert!(station.tx_end <= now, "a station sends one frame at a time");
-        let was_bad = station.is(BAD);
-        if station.counts() {
-            self.suspend(node, now);
+        let was_bad = station.has(RX_FAILED);
+        if station.counts_slots() {
+            self.suspend_backoff(node, now);
         }
         let station = &mut self.stations[node as usize];
         if station.rx_end > now {
-            let flight = core::mem::replace(&mut station.rx_flight, NONE);
+            let flight = core::mem::replace(&mut station.rx_transmission, NONE);
             let sensed = self.config.eifs_when_only_sensed && station.rx_end > end;
-            station.set_to(BAD, sensed);
+            station.set_to(RX_FAILED, sensed);
             if flight != NONE {
-                self.flights.spoil(flight, node, Fate::Deaf);
+                self.transmissions.set_reception(flight, node, ReceptionState::Transmitting);
             }
         }
         let station = &mut self.stations[node as usize];
         station.tx_end = end;
-        station.held = station.held.max(end);
+        station.busy_until = station.busy_until.max(end);
         if was_bad {
-            self.after_eifs(node);
+            self.recheck_eifs(node);
         }
     }
 
     /// An EIFS may have ended, and with it what the station's timer was set for.
     #[inline]
-    fn after_eifs(&mut self, node: u32) {
+    fn recheck_eifs(&mut self, node: u32) {
         let station = &self.stations[node as usize];
-        if self.timing.eifs_ends && station.phase == Phase::Contend && !station.is(COMMITTED) {
-            self.arm_back_off(node);
+        if self.timing.eifs_can_end && station.phase == Phase::Contend && !station.has(COMMITTED) {
+            self.arm_backoff_timer(node);
         }
     }
 
     /// What a frame does to a station that has something to do with it, and what becomes of the
     /// frame there.
-    fn arrive(&mut self, node: u32, mut new: Arrival) -> Fate {
-        if self.stations[node as usize].is(NAV_OF_RTS) {
-            self.after_rts(node, new.at, new.strong);
+    fn on_arrival(&mut self, node: u32, mut new: Arrival) -> ReceptionState {
+        if self.stations[node as usize].has(NAV_FROM_RTS) {
+            self.check_rts_nav(node, new.at, new.is_decodable);
         }
-        if self.stations[node as usize].counts() {
-            self.suspend(node, new.at);
+        if self.stations[node as usize].counts_slots() {
+            self.suspend_backoff(node, new.at);
         }
         let mut drowned = false;
-        if self.interference.is_on() {
-            let power = self.power(new.signal);
-            self.interference.add(self.now, node, (new.at, new.until), power, new.flight);
+        if self.interference.is_enabled() {
+            let power = self.power_of_signal(new.signal);
+            self.interference.add(self.now, node, (new.at, new.until), power, new.transmission);
             // What outlasts a stronger frame no longer occupies the receiver, and still disturbs.
-            drowned = new.strong && !self.stands_out(node, new.at, power, new.flight);
+            drowned = new.is_decodable && !self.exceeds_sinr(node, new.at, power, new.transmission);
         }
         let station = &mut self.stations[node as usize];
         if station.rx_end > new.at {
-            return self.overlap(node, new);
+            return self.resolve_overlap(node, new);
         }
-        new.strong &= !drowned;
-        let fate = occupy(station, new, self.timing.nav_of_bad, self.config.eifs_when_only_sensed);
+        new.is_decodable &= !drowned;
+        let fate = occupy_receiver(station, new, self.timing.nav_after_rx_failure, self.config.eifs_when_only_sensed);
         if drowned {
-            station.set_to(BAD, new.until > station.tx_end);
-            return Fate::Collided;
+            station.set_to(RX_FAILED, new.until > station.tx_end);
+            return ReceptionState::Collided;
         }
         fate
     }
 
     /// Is a frame of this power stronger than all others together, by the ratio?
-    fn stands_out(&self, node: u32, at: u64, power: f64, flight: u32) -> bool {
-        let others = self.interference.besides(node, at, flight);
-        others == 0.0 || power >= self.propagation.capture() * others
+    fn exceeds_sinr(&self, node: u32, at: u64, power: f64, flight: u32) -> bool {
+        let others = self.interference.power_excluding(node, at, flight);
+        others == 0.0 || power >= self.propagation.capture_ratio() * others
     }
 
     /// The medium becomes busy for a station that counts slots.
-    fn suspend(&mut self, node: u32, at: u64) {
+    fn suspend_backoff(&mut self, node: u32, at: u64) {
         let station = &mut self.stations[node as usize];
-        if station.is(COMMITTED) {
+        if station.has(COMMITTED) {
             return;
         }
-        match station.suspend(at, &self.timing) {
-            Suspension::Waits => {}
-            Suspension::Draws => {
-                station.clear(DIRECT);
-                station.slots = self.desks[node as usize].draw(&self.config);
+        match station.suspend_backoff(at, &self.timing) {
+            Suspension::Suspended => {}
+            Suspension::NeedsBackoff => {
+                station.clear(NO_BACKOFF);
+                station.slots = self.transmit_states[node as usize].draw_backoff(&self.config);
             }
-            Suspension::Sends(at) => {
+            Suspension::Transmits(at) => {
                 station.set(COMMITTED);
                 let at = at.max(self.now);
-                if station.armed != at {
-                    self.arm_at(node, at);
+                if station.timer_at != at {
+                    self.arm_timer_at(node, at);
                 }
             }
         }
     }
 
     /// Two frames at one receiver.
-    fn overlap(&mut self, node: u32, new: Arrival) -> Fate {
+    fn resolve_overlap(&mut self, node: u32, new: Arrival) -> ReceptionState {
         let station = self.stations[node as usize];
-        let (old_power, new_power) = (self.power(station.rx_signal), self.power(new.signal));
-        let ratio = self.propagation.capture();
+        let (old_power, new_power) = (self.power_of_signal(station.rx_signal), self.power_of_signal(new.signal));
+        let ratio = self.propagation.capture_ratio();
         let can_turn =
-            station.rx_flight == NONE || new.at < station.rx_start + self.timing.preamble;
+            station.rx_transmission == NONE || new.at < station.rx_start + self.timing.preamble;
         let (old_wins, new_wins) = match self.config.capture {
-            Capture::First => {
+            CaptureModel::First => {
                 let old_first = station.rx_start <= new.at;
                 (
                     old_first && old_power >= ratio * new_power,
                     !old_first && new_power >= ratio * old_power,
                 )
             }
-            Capture::Stronger => {
+            CaptureModel::Stronger => {
                 (old_power >= ratio * new_power, can_turn && new_power >= ratio * old_power)
             }
-            Capture::Sinr => {
+            CaptureModel::Sinr => {
                 let at = new.at.max(station.rx_start);
-                let old_wins = match station.rx_flight {
+                let old_wins = match station.rx_transmission {
                     NONE => old_power >= ratio * new_power,
-                    flight => self.stands_out(node, at, old_power, flight),
+                    flight => self.exceeds_sinr(node, at, old_power, flight),
                 };
-                (old_wins, can_turn && self.stands_out(node, at, new_power, new.flight))
+                (old_wins, can_turn && self.exceeds_sinr(node, at, new_power, new.transmission))
             }
         };
         let sensed = self.config.eifs_when_only_sensed;
         if old_wins {
-            self.outshout(node, new.at, new.until);
-            return Fate::Collided;
+            self.defer_for_weak_frame(node, new.at, new.until);
+            return ReceptionState::Collided;
         }
-        if station.rx_flight != NONE {
-            self.flights.spoil(station.rx_flight, node, Fate::Collided);
+        if station.rx_transmission != NONE {
+            self.transmissions.set_reception(station.rx_transmission, node, ReceptionState::Collided);
         }
         if new_wins {
-            self.outshout(node, station.rx_start, station.rx_end);
+            self.defer_for_weak_frame(node, station.rx_start, station.rx_end);
             let station = &mut self.stations[node as usize];
-            station.clear(BAD);
-            return occupy(station, new, 0, sensed);
+            station.clear(RX_FAILED);
+            return occupy_receiver(station, new, 0, sensed);
         }
         // An EIFS follows if a frame was announced that will not be understood (§9.2.3.4).
-        let announced = station.rx_flight != NONE || station.is(BAD) || new.strong || sensed;
+        let announced = station.rx_transmission != NONE || station.has(RX_FAILED) || new.is_decodable || sensed;
         let station = &mut self.stations[node as usize];
-        station.rx_flight = NONE;
+        station.rx_transmission = NONE;
         station.rx_start = station.rx_start.min(new.at);
         match self.config.capture {
-            Capture::First if new.until > station.rx_end => station.rx_signal = new.signal,
-            Capture::Stronger | Capture::Sinr if new_power > old_power => {
+            CaptureModel::First if new.until > station.rx_end => station.rx_signal = new.signal,
+            CaptureModel::Stronger | CaptureModel::Sinr if new_power > old_power => {
                 station.rx_signal = new.signal
             }
             _ => {}
         }
         station.rx_end = station.rx_end.max(new.until);
-        station.set_to(BAD, announced && station.rx_end > station.tx_end);
-        Fate::Collided
+        station.set_to(RX_FAILED, announced && station.rx_end > station.tx_end);
+        ReceptionState::Collided
     }
 
     /// A frame is too weak to matter to the one that occupies the receiver, but the medium is busy
     /// while it lasts.
-    fn outshout(&mut self, node: u32, at: u64, until: u64) {
+    fn defer_for_weak_frame(&mut self, node: u32, at: u64, until: u64) {
         match self.config.capture {
-            Capture::First => {
-                let reserved = self.microseconds(self.timing.eifs + (until - at));
+            CaptureModel::First => {
+                let reserved = self.duration_field_us(self.timing.eifs + (until - at));
                 let station = &mut self.stations[node as usize];
                 station.nav = station.nav.max(at + u64::from(reserved) * 1_000);
             }
-            Capture::Stronger | Capture::Sinr => {
+            CaptureModel::Stronger | CaptureModel::Sinr => {
                 let station = &mut self.stations[node as usize];
-                station.held = station.held.max(until);
+                station.busy_until = station.busy_until.max(until);
             }
         }
     }
 
-    fn count(&mut self, frame: Sending) {
-        let desk = &mut self.desks[frame.from as usize];
+    fn count_frame(&mut self, frame: FrameToSend) {
+        let desk = &mut self.transmit_states[frame.from as usize];
         let counters = &mut desk.counters;
         let retry = match frame.kind {
             FrameKind::Rts => desk.short_retries + desk.long_retries > 0,
-            FrameKind::Data => desk.again,
+            FrameKind::Data => desk.is_retry,
             FrameKind::Cts | FrameKind::Ack => false,
         };
         counters.retries += u64::from(retry);
@@ -318,10 +318,10 @@ impl Dcf {
     }
 
     #[cold]
-    fn put_down(&mut self, now: u64, frame: Sending) -> u64 {
-        let desk = &self.desks[frame.from as usize];
+    fn record_frame(&mut self, now: u64, frame: FrameToSend) -> u64 {
+        let desk = &self.transmit_states[frame.from as usize];
         let data = frame.kind == FrameKind::Data;
-        self.recorder.keep(AirFrame {
+        self.recorder.record(FrameRecord {
             at: Instant::from_nanos(now),
             airtime: Duration::from_nanos(frame.airtime),
             rate: frame.rate,
@@ -331,35 +331,35 @@ impl Dcf {
             bytes: frame.bytes,
             duration_us: frame.duration,
             sequence: if data { desk.sequence } else { 0 },
-            retry: data && desk.again,
+            retry: data && desk.is_retry,
             id: if data { desk.packet.map(|packet| packet.id) } else { None },
-            outcome: Outcome::Pending,
+            outcome: ReceptionOutcome::Pending,
         })
     }
 }
 
 /// A frame occupies a receiver that is free. What was not understood before it leaves its NAV.
 #[inline]
-fn occupy(
+fn occupy_receiver(
     station: &mut Station,
     new: Arrival,
     nav_of_bad: u64,
     eifs_when_only_sensed: bool,
-) -> Fate {
-    let reserved = if station.is(BAD) { station.rx_end + nav_of_bad } else { 0 };
+) -> ReceptionState {
+    let reserved = if station.has(RX_FAILED) { station.rx_end + nav_of_bad } else { 0 };
     station.nav = station.nav.max(reserved);
     (station.rx_start, station.rx_end) = (new.at, new.until);
     station.rx_signal = new.signal;
-    let good = new.strong & (station.tx_end <= new.at);
+    let good = new.is_decodable & (station.tx_end <= new.at);
     let bad = !good & eifs_when_only_sensed & (new.until > station.tx_end);
-    station.rx_flight = if good { new.flight } else { NONE };
-    station.set_to(BAD, bad);
-    if good { Fate::Good } else { Fate::Deaf }
+    station.rx_transmission = if good { new.transmission } else { NONE };
+    station.set_to(RX_FAILED, bad);
+    if good { ReceptionState::Decodable } else { ReceptionState::Transmitting }
 }
 
 /// How long a frame travels over a distance (m²), in whole nanoseconds.
 #[inline]
-pub(super) fn travel(distance_squared: f64, nanos_per_metre: f64) -> u64 {
+pub(super) fn propagation_delay_ns(distance_squared: f64, nanos_per_metre: f64) -> u64 {
     // 2⁵²: a sum with it has its integer in the low bits, which is faster than a conversion.
     const INTEGER: f64 = 4_503_599_627_370_496.0;
     (distance_squared.sqrt() * nanos_per_metre + INTEGER).to_bits() - INTEGER.to_bits()
@@ -374,7 +374,7 @@ mod test {
         let nanos_per_metre = 1e9 / 299_792_458.0;
         for metres in [0.0, 0.1, 1.0, 33.3, 200.0, 250.0, 550.0, 12_345.6, 4e5, 9e8] {
             let nanos = (metres * 1e9_f64 / 299_792_458.0).round();
-            assert_eq!(travel(metres * metres, nanos_per_metre), nanos as u64, "{metres} m");
+            assert_eq!(propagation_delay_ns(metres * metres, nanos_per_metre), nanos as u64, "{metres} m");
         }
     }
 }

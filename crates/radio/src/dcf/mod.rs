@@ -19,12 +19,12 @@
 //!   for 10 µs), those that are nearer answer late by the difference.
 //! - No fragments, no point coordination, no beacons, no sleep, no choice among rates.
 
-mod agenda;
+mod event_queue;
 mod config;
 mod counters;
-mod desk;
+mod transmit_state;
 mod exchange;
-mod flight;
+mod transmission;
 mod interference;
 mod medium;
 mod record;
@@ -32,19 +32,19 @@ mod station;
 
 use driftway_base::Instant;
 
-use crate::{Field, Hearer, Outgoing, Propagation, Report};
-pub(crate) use agenda::{Agenda, Event, Kind};
+use crate::{Positions, NodeInRange, OutgoingPacket, Propagation, MacReport};
+pub(crate) use event_queue::{EventQueue, Event, EventKind};
 use config::Timing;
-pub use config::{Capture, DcfConfig, ResponseTimeout};
+pub use config::{CaptureModel, DcfConfig, ResponseTimeout};
 pub use counters::Counters;
-use desk::Desk;
-pub use flight::FrameKind;
-use flight::{Flights, Heard};
+use transmit_state::TransmitState;
+pub use transmission::FrameKind;
+use transmission::{Transmissions, FrameReceiver};
 use interference::Interference;
-use medium::travel;
+use medium::propagation_delay_ns;
 pub(crate) use record::Recorder;
-pub use record::{AirFrame, Outcome};
-use station::{LISTENS, Station};
+pub use record::{FrameRecord, ReceptionOutcome};
+use station::{PROMISCUOUS, Station};
 
 /// The stations of a network, and the air between them.
 ///
@@ -56,97 +56,97 @@ use station::{LISTENS, Station};
 pub struct Dcf {
     config: DcfConfig,
     timing: Timing,
-    field: Field,
+    positions: Positions,
     propagation: Propagation,
     /// Power depends on the pair; a signal's measure is then power, otherwise distance².
-    shadowed: bool,
+    has_shadowing: bool,
     /// Up to this distance² a frame can be decoded.
     receive_squared: f64,
     nanos_per_metre: f64,
     /// Longer than any frame that can be decoded travels (ns).
-    margin: u64,
+    max_propagation_delay: u64,
     /// Frames have errors.
-    lossy: bool,
+    has_frame_errors: bool,
     stations: Vec<Station>,
-    desks: Vec<Desk>,
-    flights: Flights,
+    transmit_states: Vec<TransmitState>,
+    transmissions: Transmissions,
     interference: Interference,
-    agenda: Agenda,
-    hearers: Vec<Hearer>,
+    event_queue: EventQueue,
+    in_range: Vec<NodeInRange>,
     /// How long the frame that is being put on the air travels to each of them (ns).
     delays: Vec<u64>,
     /// Who can decode the frame that is being put on the air.
-    scratch: Box<[Heard]>,
+    new_receivers: Box<[FrameReceiver]>,
     recorder: Recorder,
     /// Frames put on the air so far.
-    frames: u64,
+    frames_sent: u64,
     now: u64,
 }
 
 impl Dcf {
     /// As many stations as the field has nodes.
-    pub fn new(config: DcfConfig, field: Field, propagation: Propagation, seed: u64) -> Self {
+    pub fn new(config: DcfConfig, field: Positions, propagation: Propagation, seed: u64) -> Self {
         let nodes = field.nodes() as u32;
         let shadowed = propagation.has_shadowing();
         let range = propagation.receive_range();
         let nanos_per_metre = 1e9 / propagation.light_speed();
-        let summed = config.capture == Capture::Sinr;
+        let summed = config.capture == CaptureModel::Sinr;
         let furthest = if shadowed { propagation.reach() } else { range };
         Self {
             timing: Timing::new(&config),
-            shadowed,
+            has_shadowing: shadowed,
             receive_squared: range * range,
             nanos_per_metre,
-            margin: travel(furthest * furthest, nanos_per_metre) + 1,
-            lossy: config.frame_error != driftway_base::Chance::NEVER,
+            max_propagation_delay: propagation_delay_ns(furthest * furthest, nanos_per_metre) + 1,
+            has_frame_errors: config.frame_error != driftway_base::Probability::NEVER,
             stations: vec![Station::NEW; nodes as usize],
-            desks: (0..nodes).map(|node| Desk::new(&config, seed, node)).collect(),
-            flights: Flights::new(nodes as usize),
+            transmit_states: (0..nodes).map(|node| TransmitState::new(&config, seed, node)).collect(),
+            transmissions: Transmissions::new(nodes as usize),
             interference: Interference::new(if summed { nodes as usize } else { 0 }),
-            agenda: Agenda::with_capacity(2 * nodes as usize + 16),
-            hearers: Vec::with_capacity(nodes as usize),
+            event_queue: EventQueue::with_capacity(2 * nodes as usize + 16),
+            in_range: Vec::with_capacity(nodes as usize),
             delays: Vec::with_capacity(nodes as usize),
-            scratch: vec![Heard::NOBODY; nodes as usize].into_boxed_slice(),
+            new_receivers: vec![FrameReceiver::EMPTY; nodes as usize].into_boxed_slice(),
             recorder: Recorder::default(),
-            frames: 0,
+            frames_sent: 0,
             now: 0,
             config,
-            field,
+            positions: field,
             propagation,
         }
     }
 
     /// Can this node take a packet?
-    pub fn is_free(&self, node: u32) -> bool {
-        self.desks[node as usize].packet.is_none()
+    pub fn can_accept(&self, node: u32) -> bool {
+        self.transmit_states[node as usize].packet.is_none()
     }
 
     /// Gives a node a packet to send. The node reports `Sent` or `Failed` once for each that it
     /// takes; it takes none (and says `false`) while it has one.
-    pub fn send(&mut self, now: Instant, node: u32, packet: Outgoing) -> bool {
-        if !self.is_free(node) {
+    pub fn send(&mut self, now: Instant, node: u32, packet: OutgoingPacket) -> bool {
+        if !self.can_accept(node) {
             return false;
         }
         self.advance(now.as_nanos());
-        self.begin(now.as_nanos(), node, packet);
+        self.accept_packet(now.as_nanos(), node, packet);
         true
     }
 
     /// When something happens; it may turn out to be nothing.
     pub fn next_timeout(&self) -> Option<Instant> {
-        self.agenda.next().map(|event| Instant::from_nanos(event.at()))
+        self.event_queue.peek().map(|event| Instant::from_nanos(event.at()))
     }
 
     /// Lets happen what happens up to and including `until`, or up to the first event that has
     /// something to report, which is added to `reports`. Gives the instant at which it is then.
-    pub fn run(&mut self, until: Instant, reports: &mut Vec<Report>) -> Instant {
+    pub fn run(&mut self, until: Instant, reports: &mut Vec<MacReport>) -> Instant {
         let had = reports.len();
-        while let Some(event) = self.agenda.pop_until(until.as_nanos()) {
+        while let Some(event) = self.event_queue.pop_until(until.as_nanos()) {
             self.advance(event.at());
             match event.kind() {
-                Kind::End => self.on_end(event.whose(), reports),
-                Kind::Respond => self.on_respond(event.at(), event.whose()),
-                Kind::Timer => self.on_timer(event.at(), event.whose(), reports),
+                EventKind::FrameEnd => self.on_frame_end(event.subject(), reports),
+                EventKind::ResponseDue => self.on_response_due(event.at(), event.subject()),
+                EventKind::StationTimer => self.on_timer(event.at(), event.subject(), reports),
             }
             if reports.len() > had {
                 return Instant::from_nanos(self.now);
@@ -162,44 +162,44 @@ impl Dcf {
     }
 
     /// Whether a node hears packets that are for others, too.
-    pub fn listen(&mut self, node: u32, on: bool) {
-        self.stations[node as usize].set_to(LISTENS, on);
+    pub fn set_promiscuous(&mut self, node: u32, on: bool) {
+        self.stations[node as usize].set_to(PROMISCUOUS, on);
     }
 
     /// What a node has counted.
     pub fn counters(&self, node: u32) -> &Counters {
-        &self.desks[node as usize].counters
+        &self.transmit_states[node as usize].counters
     }
 
     /// What all have counted.
-    pub fn totals(&self) -> Counters {
-        self.desks.iter().fold(Counters::default(), |mut sum, desk| {
+    pub fn total_counters(&self) -> Counters {
+        self.transmit_states.iter().fold(Counters::default(), |mut sum, desk| {
             sum += desk.counters;
             sum
         })
     }
 
     /// How many frames were put on the air, of all kinds.
-    pub const fn frames(&self) -> u64 {
-        self.frames
+    pub const fn frames_sent(&self) -> u64 {
+        self.frames_sent
     }
 
     /// How many events it has handled.
-    pub const fn events(&self) -> u64 {
-        self.agenda.taken()
+    pub const fn events_handled(&self) -> u64 {
+        self.event_queue.handled()
     }
 
     /// Where the nodes are.
-    pub fn field(&mut self) -> &mut Field {
-        &mut self.field
+    pub fn positions(&mut self) -> &mut Positions {
+        &mut self.positions
     }
 
     /// The power with which one node hears another, where they are now (W).
-    pub fn power_at(&mut self, now: Instant, from: u32, to: u32) -> f64 {
-        let (a, b) = (self.field.position(from, now), self.field.position(to, now));
+    pub fn received_power(&mut self, now: Instant, from: u32, to: u32) -> f64 {
+        let (a, b) = (self.positions.position(from, now), self.positions.position(to, now));
         let (dx, dy) = (a.0 - b.0, a.1 - b.1);
-        let moved = self.field.moved(from, now) + self.field.moved(to, now);
-        self.propagation.power_after(from, to, dx * dx + dy * dy, moved)
+        let moved = self.positions.distance_moved(from, now) + self.positions.distance_moved(to, now);
+        self.propagation.power_after_moving(from, to, dx * dx + dy * dy, moved)
     }
 
     /// Who can decode and sense whom.
@@ -213,12 +213,12 @@ impl Dcf {
     }
 
     /// Whether frames are kept for [`take_recorded`](Self::take_recorded).
-    pub fn record(&mut self, on: bool) {
-        self.recorder.switch(on);
+    pub fn set_recording(&mut self, on: bool) {
+        self.recorder.set_enabled(on);
     }
 
     /// Moves the frames that were kept, and are over, to `out`, in order of their first instants.
-    pub fn take_recorded(&mut self, out: &mut Vec<AirFrame>) {
-        self.recorder.hand_out(out);
+    pub fn take_recorded(&mut self, out: &mut Vec<FrameRecord>) {
+        self.recorder.drain_into(out);
     }
 }

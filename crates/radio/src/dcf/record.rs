@@ -2,11 +2,11 @@
 
 use driftway_base::{Duration, Instant, Rate};
 
-use super::flight::FrameKind;
+use super::transmission::FrameKind;
 
 /// A frame that was on the air.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct AirFrame {
+pub struct FrameRecord {
     /// Its first instant at the sender.
     pub at: Instant,
     /// How long it took, preamble included.
@@ -30,12 +30,12 @@ pub struct AirFrame {
     /// The handle of the packet in a data frame.
     pub id: Option<u32>,
     /// What became of it where it was to go.
-    pub outcome: Outcome,
+    pub outcome: ReceptionOutcome,
 }
 
 /// What became of a frame at its addressee.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Outcome {
+pub enum ReceptionOutcome {
     /// It is on the air.
     Pending,
     /// Understood, and taken.
@@ -50,50 +50,50 @@ pub enum Outcome {
     /// It had an error.
     Damaged,
     /// The addressee was sending itself.
-    Deaf,
+    Transmitting,
     /// The addressee was too far away.
     OutOfRange,
     /// It was for all, and so many understood it.
-    ByAll(u32),
+    Broadcast(u32),
 }
 
 /// Keeps frames while it is on.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Recorder {
-    on: bool,
+    enabled: bool,
     /// How many frames were handed out.
-    before: u64,
-    frames: Vec<AirFrame>,
+    drained: u64,
+    frames: Vec<FrameRecord>,
 }
 
 impl Recorder {
-    pub fn switch(&mut self, on: bool) {
-        self.on = on;
+    pub fn set_enabled(&mut self, on: bool) {
+        self.enabled = on;
     }
 
-    pub const fn is_on(&self) -> bool {
-        self.on
+    pub const fn is_enabled(&self) -> bool {
+        self.enabled
     }
 
     /// Keeps a frame; gives its number.
-    pub fn keep(&mut self, frame: AirFrame) -> u64 {
+    pub fn record(&mut self, frame: FrameRecord) -> u64 {
         self.frames.push(frame);
-        self.before + self.frames.len() as u64
+        self.drained + self.frames.len() as u64
     }
 
     /// The outcome of the frame of this number, if it has been kept.
-    pub fn settle(&mut self, number: u64, outcome: Outcome) {
-        let place = number.checked_sub(self.before + 1);
+    pub fn set_outcome(&mut self, number: u64, outcome: ReceptionOutcome) {
+        let place = number.checked_sub(self.drained + 1);
         if let Some(frame) = place.and_then(|place| self.frames.get_mut(place as usize)) {
             frame.outcome = outcome;
         }
     }
 
     /// Moves what is settled to `out`, in order of time.
-    pub fn hand_out(&mut self, out: &mut Vec<AirFrame>) {
-        let pending = self.frames.iter().position(|frame| frame.outcome == Outcome::Pending);
+    pub fn drain_into(&mut self, out: &mut Vec<FrameRecord>) {
+        let pending = self.frames.iter().position(|frame| frame.outcome == ReceptionOutcome::Pending);
         let settled = pending.unwrap_or(self.frames.len());
-        self.before += settled as u64;
+        self.drained += settled as u64;
         out.extend(self.frames.drain(..settled));
     }
 }

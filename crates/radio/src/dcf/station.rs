@@ -14,7 +14,7 @@ pub(super) const NONE: u32 = u32::MAX;
 #[repr(u8)]
 pub(super) enum Phase {
     /// No packet, but a back-off that the next one will have to wait for.
-    After,
+    PostBackoff,
     /// A packet, which waits for the medium.
     Contend,
     /// Nothing to do.
@@ -22,7 +22,7 @@ pub(super) enum Phase {
     /// An RTS is out; a CTS is to come.
     AwaitCts,
     /// A CTS has come; the data goes after a SIFS.
-    Cleared,
+    CtsReceived,
     /// Data is out; an ACK is to come.
     AwaitAck,
     /// A frame to all is on the air.
@@ -33,11 +33,11 @@ pub(super) enum Phase {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Suspension {
     /// It waits for the medium.
-    Waits,
+    Suspended,
     /// It was to send without back-off, and needs one now.
-    Draws,
+    NeedsBackoff,
     /// It sends at this instant, before it can notice.
-    Sends(u64),
+    Transmits(u64),
 }
 
 /// All instants are nanoseconds.
@@ -51,15 +51,15 @@ pub(super) struct Station {
     pub nav: u64,
     /// Until when something besides these two keeps slots from counting: an own frame, a weak
     /// signal beside a strong frame, a wait.
-    pub held: u64,
+    pub busy_until: u64,
     /// The end of the last own frame.
     pub tx_end: u64,
     /// When the station's timer is in the agenda; `u64::MAX` if it is not.
-    pub armed: u64,
+    pub timer_at: u64,
     /// How strong the frame that occupies the receiver is, in the medium's measure.
     pub rx_signal: f32,
     /// The flight that occupies the receiver, if it can be decoded; else [`NONE`].
-    pub rx_flight: u32,
+    pub rx_transmission: u32,
     /// Slots that the back-off has still to count.
     pub slots: u16,
     pub phase: Phase,
@@ -67,36 +67,36 @@ pub(super) struct Station {
 }
 
 /// What occupied the receiver was not understood: an EIFS follows it.
-pub(super) const BAD: u8 = 1;
+pub(super) const RX_FAILED: u8 = 1;
 /// No back-off was drawn, as the medium was idle.
-pub(super) const DIRECT: u8 = 2;
+pub(super) const NO_BACKOFF: u8 = 2;
 /// It will send when its timer comes, whatever is on the way to it.
 pub(super) const COMMITTED: u8 = 4;
 /// The NAV was set by an RTS that nothing has followed yet.
-pub(super) const NAV_OF_RTS: u8 = 8;
+pub(super) const NAV_FROM_RTS: u8 = 8;
 /// It hears what is for others, too.
-pub(super) const LISTENS: u8 = 16;
+pub(super) const PROMISCUOUS: u8 = 16;
 
 /// Instants this close count as one: whole nanoseconds round the way of a wave, which would make
 /// two stations whose slots agree miss each other's first nanosecond.
-const ROUNDING: u64 = 1;
+const ROUNDING_NS: u64 = 1;
 
 impl Station {
     pub const NEW: Self = Self {
         rx_start: 0,
         rx_end: 0,
         nav: 0,
-        held: 0,
+        busy_until: 0,
         tx_end: 0,
-        armed: u64::MAX,
+        timer_at: u64::MAX,
         rx_signal: 0.0,
-        rx_flight: NONE,
+        rx_transmission: NONE,
         slots: 0,
         phase: Phase::Idle,
         flags: 0,
     };
 
-    pub const fn is(&self, flag: u8) -> bool {
+    pub const fn has(&self, flag: u8) -> bool {
         self.flags & flag != 0
     }
 
@@ -113,62 +113,62 @@ impl Station {
     }
 
     /// Does it count slots when the medium is idle?
-    pub fn counts(&self) -> bool {
+    pub fn counts_slots(&self) -> bool {
         self.phase <= Phase::Contend
     }
 
     /// Does a frame that arrives at `at` leave its back-off as it is, and has it no RTS to watch? It
     /// counts no slots, or waits for the medium, counts none yet, and is in no EIFS that may end.
     #[inline]
-    pub fn is_unmoved(&self, at: u64, timing: &Timing) -> bool {
-        let moves = if timing.eifs_ends { DIRECT | BAD } else { DIRECT };
+    pub fn is_unaffected_by_arrival(&self, at: u64, timing: &Timing) -> bool {
+        let moves = if timing.eifs_can_end { NO_BACKOFF | RX_FAILED } else { NO_BACKOFF };
         // Most stations count nothing: only of the others is it asked when they begin.
-        !self.is(NAV_OF_RTS)
-            && (!self.counts() || !self.is(moves) && self.count_from(timing) > at + ROUNDING)
+        !self.has(NAV_FROM_RTS)
+            && (!self.counts_slots() || !self.has(moves) && self.slots_begin_at(timing) > at + ROUNDING_NS)
     }
 
     /// From when on slots count, as far as is known: DIFS after the medium is free, physically and
     /// by the NAV, or EIFS after what was not understood (§9.2.3).
     #[inline]
-    pub fn count_from(&self, timing: &Timing) -> u64 {
-        let space = if self.is(BAD) { timing.after_bad } else { timing.difs };
-        (self.rx_end + space).max(self.nav.max(self.held) + timing.difs)
+    pub fn slots_begin_at(&self, timing: &Timing) -> u64 {
+        let space = if self.has(RX_FAILED) { timing.after_rx_failure } else { timing.difs };
+        (self.rx_end + space).max(self.nav.max(self.busy_until) + timing.difs)
     }
 
     /// When its back-off ends if nothing comes in between.
-    pub fn sends_at(&self, timing: &Timing) -> u64 {
-        self.count_from(timing) + u64::from(self.slots) * timing.slot
+    pub fn backoff_ends_at(&self, timing: &Timing) -> u64 {
+        self.slots_begin_at(timing) + u64::from(self.slots) * timing.slot
     }
 
     /// Is the medium busy, by all that this station knows?
     pub fn is_busy(&self, at: u64, timing: &Timing) -> bool {
-        let bad = if self.is(BAD) { self.rx_end + timing.after_bad - timing.difs } else { 0 };
-        self.rx_end.max(bad).max(self.nav).max(self.held) > at
+        let bad = if self.has(RX_FAILED) { self.rx_end + timing.after_rx_failure - timing.difs } else { 0 };
+        self.rx_end.max(bad).max(self.nav).max(self.busy_until) > at
     }
 
     /// The medium becomes busy at `at`: slots that have passed are taken off the back-off.
-    pub fn suspend(&mut self, at: u64, timing: &Timing) -> Suspension {
-        let from = self.count_from(timing);
-        if from > at + ROUNDING {
+    pub fn suspend_backoff(&mut self, at: u64, timing: &Timing) -> Suspension {
+        let from = self.slots_begin_at(timing);
+        if from > at + ROUNDING_NS {
             // As nearly always: the medium has not been idle for long enough.
-            return if self.is(DIRECT) { Suspension::Draws } else { Suspension::Waits };
+            return if self.has(NO_BACKOFF) { Suspension::NeedsBackoff } else { Suspension::Suspended };
         }
-        let passed = (at + ROUNDING - from) / timing.slot;
+        let passed = (at + ROUNDING_NS - from) / timing.slot;
         let sends = from + u64::from(self.slots) * timing.slot;
-        if sends <= at + ROUNDING {
-            if self.phase == Phase::After {
+        if sends <= at + ROUNDING_NS {
+            if self.phase == Phase::PostBackoff {
                 self.phase = Phase::Idle;
                 self.slots = 0;
-                return Suspension::Waits;
+                return Suspension::Suspended;
             }
-            return Suspension::Sends(sends);
+            return Suspension::Transmits(sends);
         }
         // Below the slots that are left, or it would send.
         self.slots -= passed as u16;
-        if self.is(DIRECT) {
-            return Suspension::Draws;
+        if self.has(NO_BACKOFF) {
+            return Suspension::NeedsBackoff;
         }
-        Suspension::Waits
+        Suspension::Suspended
     }
 }
 

@@ -24,7 +24,7 @@ pub(crate) struct Leg {
 
 impl Leg {
     /// Stays at a place.
-    pub const fn rest(since: Instant, until: Instant, (x, y): (f64, f64)) -> Self {
+    pub const fn at_rest(since: Instant, until: Instant, (x, y): (f64, f64)) -> Self {
         Self { since, until, x, y, vx: 0.0, vy: 0.0 }
     }
 
@@ -34,12 +34,12 @@ impl Leg {
         let (dx, dy) = (to.0 - from.0, to.1 - from.1);
         let length = (dx * dx + dy * dy).sqrt();
         if length <= 0.0 || speed <= 0.0 {
-            return Self::rest(since, since, from);
+            return Self::at_rest(since, since, from);
         }
         let per_nano = speed * 1e-9 / length;
         Self {
             since,
-            until: after(since, length / speed),
+            until: seconds_after(since, length / speed),
             x: from.0,
             y: from.1,
             vx: dx * per_nano,
@@ -67,6 +67,6 @@ impl Leg {
 }
 
 /// The nanosecond nearest to `seconds` after `since`.
-pub(crate) fn after(since: Instant, seconds: f64) -> Instant {
+pub(crate) fn seconds_after(since: Instant, seconds: f64) -> Instant {
     since + driftway_base::Duration::from_nanos((seconds * 1e9 + 0.5) as u64)
 }

@@ -6,7 +6,7 @@ use driftway_base::Instant;
 
 use super::Movement;
 use super::error::{Line, MovementError};
-use super::number::{FASTEST, Word};
+use super::number::{MAX_SPEED, Word};
 use crate::mobility::Leg;
 
 /// Reads a file in BonnMotion's format. Empty lines and lines that start with `#` are no nodes.
@@ -25,7 +25,7 @@ pub fn parse(name: &str, text: &str) -> Result<Movement, MovementError> {
     if nodes.is_empty() {
         let line = Line { file: name, number: 1, text: "" };
         let help = "a line a node: time x y time x y …, in seconds and metres";
-        return Err(line.wrong(0, "there is no node in this file", help));
+        return Err(line.error_at(0, "there is no node in this file", help));
     }
     Ok(Movement::new(nodes))
 }
@@ -49,13 +49,13 @@ fn node<'a>(
             let Some(word) = words.next() else {
                 let message = format!("the last waypoint has no {axis}");
                 let help = "three numbers a waypoint: time x y; nodes move in a plane";
-                return Err(line.wrong(line.text.trim_end().len(), message, help));
+                return Err(line.error_at(line.text.trim_end().len(), message, help));
             };
             word.coordinate(line)
         };
         let place = (coordinate("x")?, coordinate("y")?);
         match legs.last_mut() {
-            None if time > Instant::ZERO => legs.push(Leg::rest(Instant::ZERO, time, place)),
+            None if time > Instant::ZERO => legs.push(Leg::at_rest(Instant::ZERO, time, place)),
             None => {}
             Some(last) => {
                 let (from, since) = ((last.x, last.y), last.since);
@@ -63,20 +63,20 @@ fn node<'a>(
                 if time < since {
                     let message = format!("a waypoint at {time:?} after one at {since:?}");
                     let help = "waypoints in order of time, each of three numbers: time x y";
-                    return Err(line.wrong(word.byte, message, help));
+                    return Err(line.error_at(word.byte, message, help));
                 }
                 if time > since {
                     legs.push(Leg::between(since, time, from, place));
                 }
                 let nanos = time.since(since).as_nanos() as f64;
                 let (dx, dy) = (place.0 - from.0, place.1 - from.1);
-                if (dx * dx + dy * dy).sqrt() > nanos * 1e-9 * FASTEST {
-                    let message = format!("the node would move faster than {FASTEST:e} m/s");
-                    return Err(line.wrong(word.byte, message, "a later waypoint, or a nearer"));
+                if (dx * dx + dy * dy).sqrt() > nanos * 1e-9 * MAX_SPEED {
+                    let message = format!("the node would move faster than {MAX_SPEED:e} m/s");
+                    return Err(line.error_at(word.byte, message, "a later waypoint, or a nearer"));
                 }
             }
         }
-        legs.push(Leg::rest(time, Instant::FAR_FUTURE, place));
+        legs.push(Leg::at_rest(time, Instant::FAR_FUTURE, place));
     }
     Ok(legs)
 }

@@ -38,7 +38,7 @@ pub(super) struct Line<'a> {
 
 impl Line<'_> {
     /// Something is wrong at this byte of the line.
-    pub fn wrong(
+    pub fn error_at(
         &self,
         byte: usize,
         message: impl fmt::Display,

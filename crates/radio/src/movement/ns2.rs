@@ -31,30 +31,30 @@ use statement::{Statement, read_line};
 /// # Errors
 /// The first thing that is wrong, and where.
 pub fn parse(name: &str, text: &str) -> Result<Movement, MovementError> {
-    let mut file = File::default();
+    let mut file = Ns2File::default();
     for (index, text) in text.lines().enumerate() {
         let line = Line { file: name, number: index + 1, text };
-        read_line(&line, &mut |byte, statement| file.take(&line, byte, &statement))?;
+        read_line(&line, &mut |byte, statement| file.apply(&line, byte, &statement))?;
     }
     file.finish(name)
 }
 
 /// Where something was said: line and byte.
-type Place = (usize, usize);
+type SourceLocation = (usize, usize);
 
 #[derive(Default)]
-struct File {
+struct Ns2File {
     /// By number; sorted, since a file may name any number.
     nodes: BTreeMap<u32, Node>,
     /// Number of nodes, where the file says it.
-    count: Option<(u32, Place)>,
+    count: Option<(u32, SourceLocation)>,
     /// Size of the area, likewise.
     size: [Option<f64>; 2],
     duration: Option<Duration>,
 }
 
 struct Node {
-    first: Place,
+    first: SourceLocation,
     start: [Option<f64>; 3],
     moves: Vec<Move>,
 }
@@ -66,8 +66,8 @@ struct Move {
     speed: f64,
 }
 
-impl File {
-    fn take(
+impl Ns2File {
+    fn apply(
         &mut self,
         line: &Line<'_>,
         byte: usize,
@@ -76,35 +76,35 @@ impl File {
         let place = (line.number, byte);
         let new = || Node { first: place, start: [None; 3], moves: Vec::new() };
         match *statement {
-            Statement::Start { node: number, axis, value } => {
+            Statement::SetPosition { node: number, axis, value } => {
                 if axis == 2 && value != 0.0 {
                     let message = format!("node {number} is {value} m above the plane");
-                    return Err(line.wrong(byte, message, "nodes move in a plane: Z_ is 0.0"));
+                    return Err(line.error_at(byte, message, "nodes move in a plane: Z_ is 0.0"));
                 }
                 if self.nodes.entry(number).or_insert_with(new).start[axis].replace(value).is_some()
                 {
                     let name = ["X_", "Y_", "Z_"][axis];
                     let message = format!("node {number} has a second {name}");
-                    return Err(line.wrong(byte, message, "one place for each node to start from"));
+                    return Err(line.error_at(byte, message, "one place for each node to start from"));
                 }
             }
-            Statement::Go { node: number, at, to, speed } => {
+            Statement::SetDestination { node: number, at, to, speed } => {
                 self.nodes.entry(number).or_insert_with(new).moves.push(Move { at, to, speed });
             }
-            Statement::Nodes(count) => self.count = Some((count, place)),
-            Statement::Size { axis, size } => self.size[axis] = Some(size),
+            Statement::NodeCount(count) => self.count = Some((count, place)),
+            Statement::AreaSize { axis, size } => self.size[axis] = Some(size),
             Statement::Duration(end) => self.duration = Some(end.since(Instant::ZERO)),
-            Statement::Distance => {}
+            Statement::HopDistance => {}
         }
         Ok(())
     }
 
     fn finish(self, name: &str) -> Result<Movement, MovementError> {
-        let wrong = |(number, byte): Place, message: String, help: &str| {
+        let wrong = |(number, byte): SourceLocation, message: String, help: &str| {
             // Columns of a line that is gone by now: these are ASCII up to the byte, or the
             // statement would not have been understood.
             let line = Line { file: name, number, text: "" };
-            MovementError { column: byte + 1, ..line.wrong(0, message, help) }
+            MovementError { column: byte + 1, ..line.error_at(0, message, help) }
         };
         let mut legs = Vec::with_capacity(self.nodes.len());
         for (expected, (number, node)) in (0..).zip(self.nodes) {
@@ -118,7 +118,7 @@ impl File {
                 let help = format!("$node_({number}) set {axis} 0.0");
                 return Err(wrong(node.first, message, &help));
             };
-            legs.push(way((x, y), node.moves));
+            legs.push(legs_of((x, y), node.moves));
         }
         let nodes = legs.len();
         if nodes == 0 {
@@ -141,10 +141,10 @@ impl File {
 }
 
 /// What a node's moves come to.
-fn way(start: (f64, f64), mut moves: Vec<Move>) -> Vec<Leg> {
+fn legs_of(start: (f64, f64), mut moves: Vec<Move>) -> Vec<Leg> {
     // Stable: of two at the same time the one further down counts.
     moves.sort_by_key(|m| m.at);
-    let mut legs = vec![Leg::rest(Instant::ZERO, Instant::FAR_FUTURE, start)];
+    let mut legs = vec![Leg::at_rest(Instant::ZERO, Instant::FAR_FUTURE, start)];
     for Move { at, to, speed } in moves {
         // The rest that would have followed a move that this one interrupts.
         legs.pop_if(|leg| leg.since > at);
@@ -159,7 +159,7 @@ fn way(start: (f64, f64), mut moves: Vec<Move>) -> Vec<Leg> {
         if leg.until > at {
             legs.push(leg);
         }
-        legs.push(Leg::rest(leg.until, Instant::FAR_FUTURE, stop));
+        legs.push(Leg::at_rest(leg.until, Instant::FAR_FUTURE, stop));
     }
     legs
 }

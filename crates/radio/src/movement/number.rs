@@ -3,14 +3,14 @@
 use driftway_base::Instant;
 
 use super::error::{Line, MovementError, quoted};
-use crate::mobility::after;
+use crate::mobility::seconds_after;
 
 /// No place is further from the origin (m), on any axis.
-const FURTHEST: f64 = 1e9;
+const MAX_COORDINATE: f64 = 1e9;
 /// No file lasts longer (s).
-const LONGEST: f64 = 1e9;
+const MAX_TIME: f64 = 1e9;
 /// No node is faster (m/s).
-pub(super) const FASTEST: f64 = 1e6;
+pub(super) const MAX_SPEED: f64 = 1e6;
 
 /// A piece of a line without white space in it.
 #[derive(Clone, Copy, Debug)]
@@ -32,36 +32,36 @@ impl Word<'_> {
             Ok(number) if (low..=high).contains(&number) => Ok(number),
             Ok(_) => {
                 let message = format!("{} is no {what}", self.text);
-                Err(line.wrong(self.byte, message, format_args!("from {low:e} to {high:e}")))
+                Err(line.error_at(self.byte, message, format_args!("from {low:e} to {high:e}")))
             }
             Err(_) => {
                 let message = format!("expected a {what}, found {}", quoted(self.text));
-                Err(line.wrong(self.byte, message, "a decimal number, as 12.5"))
+                Err(line.error_at(self.byte, message, "a decimal number, as 12.5"))
             }
         }
     }
 
     /// A coordinate in metres.
     pub fn coordinate(&self, line: &Line<'_>) -> Result<f64, MovementError> {
-        self.number(line, "coordinate in metres", (-FURTHEST, FURTHEST))
+        self.number(line, "coordinate in metres", (-MAX_COORDINATE, MAX_COORDINATE))
     }
 
     /// A speed in m/s.
     pub fn speed(&self, line: &Line<'_>) -> Result<f64, MovementError> {
-        self.number(line, "speed in m/s", (0.0, FASTEST))
+        self.number(line, "speed in m/s", (0.0, MAX_SPEED))
     }
 
     /// A time in seconds.
     pub fn time(&self, line: &Line<'_>) -> Result<Instant, MovementError> {
-        let seconds = self.number(line, "time in seconds", (0.0, LONGEST))?;
-        Ok(after(Instant::ZERO, seconds))
+        let seconds = self.number(line, "time in seconds", (0.0, MAX_TIME))?;
+        Ok(seconds_after(Instant::ZERO, seconds))
     }
 
     /// A count, of nodes or hops.
     pub fn count(&self, line: &Line<'_>, what: &str) -> Result<u32, MovementError> {
         self.text.parse().map_err(|_| {
             let message = format!("expected a {what}, found {}", quoted(self.text));
-            line.wrong(self.byte, message, "a whole number from 0 to 4294967295")
+            line.error_at(self.byte, message, "a whole number from 0 to 4294967295")
         })
     }
 }

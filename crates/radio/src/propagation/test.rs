@@ -1,4 +1,4 @@
-use super::{Model, Propagation, RadioConfig, Threshold};
+use super::{PropagationModel, Propagation, RadioConfig, Threshold};
 
 fn radio(config: RadioConfig) -> Propagation {
     Propagation::new(&config, 10, 1).expect("the radio is good")
@@ -36,7 +36,7 @@ fn the_thresholds_of_ns_2_are_its_distances() {
 fn two_ray_is_free_space_up_to_the_crossover() {
     for (config, crossover) in [(RadioConfig::NS2, 86.14), (RadioConfig::STANDARD, 86.20)] {
         let two_ray = radio(config);
-        let friis = radio(RadioConfig { model: Model::Friis, ..config });
+        let friis = radio(RadioConfig { model: PropagationModel::Friis, ..config });
         // 4π·h²/λ, where the two meet.
         let at = 4.0 * core::f64::consts::PI * 2.25 * 914e6 / config.light_speed;
         assert!((at - crossover).abs() < 0.005, "{at}");
@@ -55,7 +55,7 @@ fn two_ray_is_free_space_up_to_the_crossover() {
 /// The free-space formula with the numbers put in: P·λ²/(4π·d)².
 #[test]
 fn friis_at_a_hundred_metres() {
-    let friis = radio(RadioConfig { model: Model::Friis, ..RadioConfig::NS2 });
+    let friis = radio(RadioConfig { model: PropagationModel::Friis, ..RadioConfig::NS2 });
     let wavelength: f64 = 3e8 / 914e6;
     let spread = 4.0 * core::f64::consts::PI * 100.0;
     close(friis.power(10_000.0), 0.281_838_15 * wavelength * wavelength / (spread * spread), 1e-12);
@@ -64,10 +64,10 @@ fn friis_at_a_hundred_metres() {
 #[test]
 fn what_is_at_the_range_is_received_and_what_is_further_is_not() {
     let models = [
-        Model::Friis,
-        Model::TwoRay,
-        Model::Range,
-        Model::LogDistance { exponent: 2.7, shadowing_db: 0.0, decorrelation: None },
+        PropagationModel::Friis,
+        PropagationModel::TwoRay,
+        PropagationModel::Range,
+        PropagationModel::LogDistance { exponent: 2.7, shadowing_db: 0.0, decorrelation: None },
     ];
     for model in models {
         let radio = radio(RadioConfig { model, ..RadioConfig::STANDARD });
@@ -83,21 +83,21 @@ fn what_is_at_the_range_is_received_and_what_is_further_is_not() {
 
 #[test]
 fn power_falls_by_the_exponent() {
-    let model = Model::LogDistance { exponent: 3.0, shadowing_db: 0.0, decorrelation: None };
+    let model = PropagationModel::LogDistance { exponent: 3.0, shadowing_db: 0.0, decorrelation: None };
     let radio = radio(RadioConfig { model, ..RadioConfig::STANDARD });
     close(radio.power(400.0) / radio.power(1600.0), 8.0, 1e-12);
     assert!(!radio.has_shadowing());
 }
 
 fn shadowed(nodes: u32, seed: u64) -> Propagation {
-    let model = Model::LogDistance { exponent: 3.0, shadowing_db: 6.0, decorrelation: None };
+    let model = PropagationModel::LogDistance { exponent: 3.0, shadowing_db: 6.0, decorrelation: None };
     Propagation::new(&RadioConfig { model, ..RadioConfig::STANDARD }, nodes, seed)
         .expect("the radio is good")
 }
 
 /// In dB, against no shadowing.
 fn shadow(radio: &Propagation, one: u32, other: u32) -> f64 {
-    10.0 * libm::log10(radio.power_between(one, other, 1e4) / radio.power(1e4))
+    10.0 * libm::log10(radio.initial_power_between(one, other, 1e4) / radio.power(1e4))
 }
 
 #[test]
@@ -110,10 +110,10 @@ fn shadowing_is_of_the_pair_and_the_seed_alone() {
             if one == two {
                 continue;
             }
-            let power = few.power_between(one, two, 1e4);
-            assert_eq!(power, few.power_between(two, one, 1e4));
-            assert_eq!(power, many.power_between(one, two, 1e4));
-            differ += u32::from(power != other.power_between(one, two, 1e4));
+            let power = few.initial_power_between(one, two, 1e4);
+            assert_eq!(power, few.initial_power_between(two, one, 1e4));
+            assert_eq!(power, many.initial_power_between(one, two, 1e4));
+            differ += u32::from(power != other.initial_power_between(one, two, 1e4));
         }
     }
     assert_eq!(differ, 50 * 49);
@@ -146,21 +146,21 @@ fn shadows(radio: &mut Propagation, nodes: u32, moved: f64) -> Vec<f64> {
     let plain = radio.power(1e4);
     let pairs = (0..nodes).flat_map(|one| (0..one).map(move |other| (one, other)));
     pairs
-        .map(|(one, other)| radio.power_after(one, other, 1e4, moved) / plain)
+        .map(|(one, other)| radio.power_after_moving(one, other, 1e4, moved) / plain)
         .map(|factor| 10.0 * libm::log10(factor))
         .collect()
 }
 
 #[test]
 fn shadowing_changes_as_nodes_move() {
-    let model = Model::LogDistance { exponent: 3.0, shadowing_db: 6.0, decorrelation: Some(20.0) };
+    let model = PropagationModel::LogDistance { exponent: 3.0, shadowing_db: 6.0, decorrelation: Some(20.0) };
     let config = RadioConfig { model, ..RadioConfig::STANDARD };
     let new = || Propagation::new(&config, 400, 1).unwrap();
     let mut radio = new();
     let start = shadows(&mut radio, 400, 0.0);
     // It begins as what stays does, and nobody who asks changes it.
     let stays = shadowed(400, 1);
-    let first = 10.0 * libm::log10(stays.power_between(1, 0, 1e4) / stays.power(1e4));
+    let first = 10.0 * libm::log10(stays.initial_power_between(1, 0, 1e4) / stays.power(1e4));
     assert!((start[0] - first).abs() < 1e-9);
     let count = start.len() as f64;
     for moved in [5.0, 20.0, 21.5, 60.0, 1_000.0] {
@@ -191,14 +191,14 @@ fn what_makes_no_sense_is_refused_by_name() {
     let standard = RadioConfig::STANDARD;
     assert_eq!(refused(RadioConfig { power: 0.0, ..standard }), "power");
     assert_eq!(refused(RadioConfig { frequency: f64::NAN, ..standard }), "frequency");
-    assert_eq!(refused(RadioConfig { capture: 0.5, ..standard }), "capture");
+    assert_eq!(refused(RadioConfig { capture_ratio: 0.5, ..standard }), "capture");
     assert_eq!(refused(RadioConfig { receive: Threshold::Distance(-1.0), ..standard }), "receive");
     assert_eq!(refused(RadioConfig { sense: Threshold::Distance(249.0), ..standard }), "sense");
     assert_eq!(refused(RadioConfig { sense: Threshold::Power(0.0), ..standard }), "sense");
-    let range = RadioConfig { model: Model::Range, ..standard };
+    let range = RadioConfig { model: PropagationModel::Range, ..standard };
     assert_eq!(refused(RadioConfig { receive: Threshold::Power(1e-9), ..range }), "receive");
-    let model = Model::LogDistance { exponent: 0.0, shadowing_db: 0.0, decorrelation: None };
+    let model = PropagationModel::LogDistance { exponent: 0.0, shadowing_db: 0.0, decorrelation: None };
     assert_eq!(refused(RadioConfig { model, ..standard }), "exponent");
-    let model = Model::LogDistance { exponent: 2.0, shadowing_db: -1.0, decorrelation: None };
+    let model = PropagationModel::LogDistance { exponent: 2.0, shadowing_db: -1.0, decorrelation: None };
     assert_eq!(refused(RadioConfig { model, ..standard }), "shadowing");
 }

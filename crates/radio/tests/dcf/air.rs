@@ -1,9 +1,9 @@
 //! Stations at given places, driven by a list of packets, and everything that was on the air.
 
 use driftway_base::Instant;
-use driftway_radio::dcf::{AirFrame, FrameKind, Outcome};
+use driftway_radio::dcf::{FrameRecord, FrameKind, ReceptionOutcome};
 use driftway_radio::{
-    Dcf, DcfConfig, FailReason, Field, Mobility, Outgoing, Propagation, RadioConfig, Report,
+    Dcf, DcfConfig, FailReason, Positions, Mobility, OutgoingPacket, Propagation, RadioConfig, MacReport,
     Threshold,
 };
 
@@ -16,33 +16,33 @@ pub const ACK: FrameKind = FrameKind::Ack;
 pub const WITH_RTS: DcfConfig = DcfConfig { rts_threshold: 0, ..DcfConfig::STANDARD };
 
 /// A medium under test.
-pub struct Air {
+pub struct Medium {
     pub dcf: Dcf,
-    pub reports: Vec<Report>,
-    waiting: Vec<(Instant, u32, Outgoing)>,
+    pub reports: Vec<MacReport>,
+    waiting: Vec<(Instant, u32, OutgoingPacket)>,
     next: u32,
 }
 
-pub fn air(config: DcfConfig, places: &[(f64, f64)]) -> Air {
+pub fn medium(config: DcfConfig, places: &[(f64, f64)]) -> Medium {
     seeded(config, places, 1)
 }
 
 /// With other ranges (m) than 250 and 550.
-pub fn with_ranges(config: DcfConfig, places: &[(f64, f64)], receive: f64, sense: f64) -> Air {
+pub fn with_ranges(config: DcfConfig, places: &[(f64, f64)], receive: f64, sense: f64) -> Medium {
     let (receive, sense) = (Threshold::Distance(receive), Threshold::Distance(sense));
-    made(config, RadioConfig { receive, sense, ..RadioConfig::STANDARD }, places, 1)
+    build(config, RadioConfig { receive, sense, ..RadioConfig::STANDARD }, places, 1)
 }
 
-pub fn seeded(config: DcfConfig, places: &[(f64, f64)], seed: u64) -> Air {
-    made(config, RadioConfig::STANDARD, places, seed)
+pub fn seeded(config: DcfConfig, places: &[(f64, f64)], seed: u64) -> Medium {
+    build(config, RadioConfig::STANDARD, places, seed)
 }
 
-fn made(config: DcfConfig, radio: RadioConfig, places: &[(f64, f64)], seed: u64) -> Air {
+fn build(config: DcfConfig, radio: RadioConfig, places: &[(f64, f64)], seed: u64) -> Medium {
     let propagation = Propagation::new(&radio, places.len() as u32, seed).unwrap();
-    let field = Field::new(Mobility::fixed(places), propagation.reach());
+    let field = Positions::new(Mobility::fixed(places), propagation.reach());
     let mut dcf = Dcf::new(config, field, propagation, seed);
-    dcf.record(true);
-    Air { dcf, reports: Vec::new(), waiting: Vec::new(), next: 0 }
+    dcf.set_recording(true);
+    Medium { dcf, reports: Vec::new(), waiting: Vec::new(), next: 0 }
 }
 
 /// `n` stations in a row, 200 m apart.
@@ -50,18 +50,18 @@ pub fn row(n: u32) -> Vec<(f64, f64)> {
     (0..n).map(|node| (200.0 * f64::from(node), 0.0)).collect()
 }
 
-impl Air {
+impl Medium {
     /// Hands over a packet at this time, or as soon after as the station is free. Gives its handle.
     pub fn send(&mut self, micros: u64, node: u32, to: impl Into<Option<u32>>, bytes: u32) -> u32 {
         self.next += 1;
-        let packet = Outgoing { id: self.next, to: to.into(), bytes };
+        let packet = OutgoingPacket { id: self.next, to: to.into(), bytes };
         self.waiting.push((Instant::from_micros(micros), node, packet));
         self.waiting.sort_by_key(|(at, node, packet)| (*at, *node, packet.id));
         self.next
     }
 
     /// Runs; gives all frames that were on the air since the last time.
-    pub fn run(&mut self, millis: u64) -> Vec<AirFrame> {
+    pub fn run(&mut self, millis: u64) -> Vec<FrameRecord> {
         let end = Instant::from_millis(millis);
         let mut now = Instant::ZERO;
         loop {
@@ -69,7 +69,7 @@ impl Air {
             let mut place = 0;
             while place < self.waiting.len() {
                 let (at, node, packet) = self.waiting[place];
-                if at <= now && self.dcf.is_free(node) {
+                if at <= now && self.dcf.can_accept(node) {
                     assert!(self.dcf.send(now, node, packet));
                     assert!(!self.dcf.send(now, node, packet), "one packet at a time");
                     self.waiting.remove(place);
@@ -90,24 +90,24 @@ impl Air {
     }
 
     pub fn received(&self) -> Vec<(u32, u32)> {
-        let received = |report: &Report| match report {
-            Report::Received { node, id, .. } => Some((*node, *id)),
+        let received = |report: &MacReport| match report {
+            MacReport::Received { node, id, .. } => Some((*node, *id)),
             _ => None,
         };
         self.reports.iter().filter_map(received).collect()
     }
 
     pub fn sent(&self) -> Vec<u32> {
-        let sent = |report: &Report| match report {
-            Report::Sent { id, .. } => Some(*id),
+        let sent = |report: &MacReport| match report {
+            MacReport::Sent { id, .. } => Some(*id),
             _ => None,
         };
         self.reports.iter().filter_map(sent).collect()
     }
 
     pub fn failed(&self) -> Vec<(u32, FailReason, Instant)> {
-        let failed = |report: &Report| match report {
-            Report::Failed { id, reason, at, .. } => Some((*id, *reason, *at)),
+        let failed = |report: &MacReport| match report {
+            MacReport::Failed { id, reason, at, .. } => Some((*id, *reason, *at)),
             _ => None,
         };
         self.reports.iter().filter_map(failed).collect()
@@ -115,6 +115,6 @@ impl Air {
 }
 
 /// Kind, sender and outcome of each frame.
-pub fn story(frames: &[AirFrame]) -> Vec<(FrameKind, u32, Outcome)> {
+pub fn summary(frames: &[FrameRecord]) -> Vec<(FrameKind, u32, ReceptionOutcome)> {
     frames.iter().map(|frame| (frame.kind, frame.from, frame.outcome)).collect()
 }

@@ -2,7 +2,7 @@
 
 use driftway_base::{Duration, Instant, Rate};
 use driftway_radio::DcfConfig;
-use driftway_radio::dcf::{AirFrame, Capture, Outcome};
+use driftway_radio::dcf::{FrameRecord, CaptureModel, ReceptionOutcome};
 
 use crate::air::*;
 
@@ -13,12 +13,12 @@ const SLOT: u64 = 20_000;
 const DIFS: u64 = 50_000;
 const EIFS: u64 = 364_000;
 
-fn end(frame: &AirFrame) -> u64 {
+fn end(frame: &FrameRecord) -> u64 {
     (frame.at + frame.airtime).as_nanos()
 }
 
 /// Slots between an instant and a frame's start, which must be whole.
-fn slots(from: u64, frame: &AirFrame) -> u64 {
+fn slots(from: u64, frame: &FrameRecord) -> u64 {
     let at = frame.at.as_nanos();
     assert!(at >= from && (at - from).is_multiple_of(SLOT), "{at} is no slot after {from}");
     (at - from) / SLOT
@@ -31,17 +31,17 @@ fn no_choice(config: DcfConfig) -> DcfConfig {
 
 #[test]
 fn a_packet_that_finds_the_medium_busy_backs_off_after_a_difs() {
-    let mut air = air(PLAIN, &[(0.0, 0.0), (100.0, 0.0), (200.0, 0.0)]);
+    let mut air = medium(PLAIN, &[(0.0, 0.0), (100.0, 0.0), (200.0, 0.0)]);
     air.send(1_000, 0, 1, 500);
     air.send(1_200, 2, 1, 500);
     let frames = air.run(100);
     assert_eq!(
-        story(&frames),
+        summary(&frames),
         [
-            (DATA, 0, Outcome::Received),
-            (ACK, 1, Outcome::Received),
-            (DATA, 2, Outcome::Received),
-            (ACK, 1, Outcome::Received)
+            (DATA, 0, ReceptionOutcome::Received),
+            (ACK, 1, ReceptionOutcome::Received),
+            (DATA, 2, ReceptionOutcome::Received),
+            (ACK, 1, ReceptionOutcome::Received)
         ]
     );
     // 100 m from the sender of the ACK: 334 ns.
@@ -51,11 +51,11 @@ fn a_packet_that_finds_the_medium_busy_backs_off_after_a_difs() {
 
 #[test]
 fn a_packet_that_finds_a_difs_running_waits_it_out() {
-    let mut air = air(PLAIN, &[(0.0, 0.0), (100.0, 0.0), (200.0, 0.0)]);
+    let mut air = medium(PLAIN, &[(0.0, 0.0), (100.0, 0.0), (200.0, 0.0)]);
     air.send(1_000, 0, None, 500);
     let first = air.run(50)[0];
     assert_eq!(end(&first), 1_000_000 + 192_000 + 536 * 8_000);
-    let mut air = self::air(PLAIN, &[(0.0, 0.0), (100.0, 0.0), (200.0, 0.0)]);
+    let mut air = self::medium(PLAIN, &[(0.0, 0.0), (100.0, 0.0), (200.0, 0.0)]);
     air.send(1_000, 0, None, 500);
     // 20 µs after the end.
     air.send(end(&first) / 1_000 + 20, 2, None, 500);
@@ -68,7 +68,7 @@ fn what_comes_during_the_difs_makes_it_a_backoff() {
     // Both find a DIFS running and are due together; the one that is nearer to the sender hears
     // its end first, by more than a wave needs between them, and the other must defer.
     let places = [(0.0, 0.0), (10.0, 0.0), (240.0, 0.0)];
-    let mut air = air(PLAIN, &places);
+    let mut air = medium(PLAIN, &places);
     air.send(1_000, 0, None, 500);
     let after = (1_000_000 + 192_000 + 536 * 8_000) / 1_000 + 20;
     air.send(after, 1, None, 500);
@@ -79,8 +79,8 @@ fn what_comes_during_the_difs_makes_it_a_backoff() {
     // 10 m: 33 ns; 240 m: 801 ns; in between 767 ns, and one nanosecond is not resolved.
     assert_eq!(spaces[1], (1, ended + 33 + DIFS));
     assert_eq!(spaces[2], (2, ended + 801 + DIFS), "in the same slot");
-    assert_eq!(frames[1].outcome, Outcome::ByAll(1), "station 0 has it, station 2 was sending");
-    assert_eq!(air.dcf.counters(2).deaf, 1);
+    assert_eq!(frames[1].outcome, ReceptionOutcome::Broadcast(1), "station 0 has it, station 2 was sending");
+    assert_eq!(air.dcf.counters(2).missed_while_transmitting, 1);
 }
 
 #[test]
@@ -134,9 +134,9 @@ fn hidden_stations_collide_and_an_rts_saves_the_data() {
     let mut air = with_ranges(PLAIN, &far, 250.0, 300.0);
     let (a, b) = (air.send(1_000, 0, 1, 1000), air.send(1_500, 2, 1, 1000));
     let frames = air.run(300);
-    let lost = frames.iter().filter(|frame| frame.outcome == Outcome::Collided).count();
+    let lost = frames.iter().filter(|frame| frame.outcome == ReceptionOutcome::Collided).count();
     assert_eq!(air.dcf.counters(1).collisions, lost as u64);
-    assert!(lost >= 2 && frames[..2].iter().all(|frame| frame.outcome == Outcome::Collided));
+    assert!(lost >= 2 && frames[..2].iter().all(|frame| frame.outcome == ReceptionOutcome::Collided));
     let mut sent = air.sent();
     sent.sort_unstable();
     assert_eq!(sent, [a, b], "both come through in the end");
@@ -149,7 +149,7 @@ fn hidden_stations_collide_and_an_rts_saves_the_data() {
     let order: Vec<_> = frames.iter().map(|f| (f.kind, f.from)).collect();
     // Station 2 has the CTS before its packet: it waits for the end of the exchange.
     assert_eq!(order[..4], [(RTS, 0), (CTS, 1), (DATA, 0), (ACK, 1)]);
-    assert!(frames.iter().all(|frame| frame.outcome == Outcome::Received));
+    assert!(frames.iter().all(|frame| frame.outcome == ReceptionOutcome::Received));
     // The NAV counts no ways; the ACK is heard for a little longer.
     assert!(slots(end(&frames[3]) + 831 + DIFS, &frames[4]) <= 31);
 }
@@ -202,7 +202,7 @@ fn an_eifs_has_room_for_an_ack_at_the_lowest_mandatory_rate() {
     };
     let of = |rate: u64| {
         Duration::from_nanos((sifs + preamble + sifs + 2 * slot) * 1_000)
-            + Rate::from_bps(rate).time_for(14)
+            + Rate::from_bps(rate).transmission_time(14)
     };
     assert_eq!(ofdm.eifs(), of(6_000_000));
     assert_eq!(DcfConfig { eifs_at_1_mbps: true, ..ofdm }.eifs(), of(1_000_000));
@@ -217,7 +217,7 @@ fn an_eifs_has_room_for_an_ack_at_the_lowest_mandatory_rate() {
 fn a_frame_that_is_only_sensed_costs_what_the_switch_says() {
     for (on, space) in [(false, DIFS), (true, EIFS)] {
         let config = no_choice(DcfConfig { eifs_when_only_sensed: on, ..PLAIN });
-        let mut air = air(config, &[(0.0, 0.0), (500.0, 0.0)]);
+        let mut air = medium(config, &[(0.0, 0.0), (500.0, 0.0)]);
         air.send(1_000, 0, None, 1000);
         air.send(2_000, 1, None, 100);
         let frames = air.run(50);
@@ -238,7 +238,7 @@ fn capture_as_the_switch_says() {
         let at = |from| frames.iter().find(|frame| frame.from == from).unwrap().outcome;
         (at(0), at(2))
     };
-    let (lost, got) = (Outcome::ByAll(0), Outcome::ByAll(1));
+    let (lost, got) = (ReceptionOutcome::Broadcast(0), ReceptionOutcome::Broadcast(1));
     // The strong one first: it is received in both models.
     assert_eq!(run(PLAIN, 2, 1_000), (lost, got));
     assert_eq!(run(DcfConfig::NS2, 2, 1_000).1, got);
@@ -253,7 +253,7 @@ fn capture_as_the_switch_says() {
 /// 8 dB weaker together; 10 dB are needed. Senders do not hear each other begin.
 #[test]
 fn interference_adds_up_as_the_switch_says() {
-    let sinr = DcfConfig { capture: Capture::Sinr, ..PLAIN };
+    let sinr = DcfConfig { capture: CaptureModel::Sinr, ..PLAIN };
     let places = [(0.0, 0.0), (100.0, 0.0), (-180.0, 60.0), (-180.0, -60.0), (50.0, 0.0)];
     let run = |config, sent: &[(u64, u32, u32)]| {
         let mut air = with_ranges(config, &places, 250.0, 260.0);
@@ -297,18 +297,18 @@ fn a_lost_ack_brings_the_packet_again_and_it_is_passed_on_once() {
     let mut duplicates = 0;
     for seed in 0..60 {
         let config =
-            DcfConfig { frame_error: driftway_base::Chance::from_probability(0.3), ..PLAIN };
+            DcfConfig { frame_error: driftway_base::Probability::from_f64(0.3), ..PLAIN };
         let mut air = seeded(config, &row(2), seed);
         let id = air.send(1_000, 0, 1, 500);
         let frames = air.run(500);
         let got = air.received();
         assert!(got.len() <= 1, "passed on once: {got:?}");
-        let again = frames.iter().filter(|f| f.outcome == Outcome::Duplicate).count() as u64;
+        let again = frames.iter().filter(|f| f.outcome == ReceptionOutcome::Duplicate).count() as u64;
         assert_eq!(air.dcf.counters(1).duplicates, again);
         duplicates += again;
         // Each data frame that was understood was acknowledged, a duplicate as well.
         let understood = frames.iter().filter(|f| {
-            matches!((f.kind, f.outcome), (DATA, Outcome::Received | Outcome::Duplicate))
+            matches!((f.kind, f.outcome), (DATA, ReceptionOutcome::Received | ReceptionOutcome::Duplicate))
         });
         assert_eq!(understood.count() as u64, air.dcf.counters(1).acks);
         let retries: Vec<_> = frames.iter().filter(|f| f.kind == DATA).map(|f| f.retry).collect();
@@ -326,7 +326,7 @@ fn a_lost_ack_brings_the_packet_again_and_it_is_passed_on_once() {
 fn the_limits_of_both_retry_counts() {
     // Which frame has an error is left to many seeds; the rule must hold in each.
     let config =
-        DcfConfig { frame_error: driftway_base::Chance::from_probability(0.55), ..WITH_RTS };
+        DcfConfig { frame_error: driftway_base::Probability::from_f64(0.55), ..WITH_RTS };
     let (mut cts, mut ack) = (0, 0);
     for seed in 0..200 {
         let mut air = seeded(config, &row(2), seed);
@@ -337,7 +337,7 @@ fn the_limits_of_both_retry_counts() {
         for (place, frame) in frames.iter().enumerate().filter(|(_, f)| f.from == 0) {
             let answered = frames
                 .get(place + 1)
-                .is_some_and(|next| next.from == 1 && next.outcome == Outcome::Received);
+                .is_some_and(|next| next.from == 1 && next.outcome == ReceptionOutcome::Received);
             row += 1;
             match (frame.kind, answered) {
                 (RTS, true) => short = 0,
@@ -369,7 +369,7 @@ fn the_limits_of_both_retry_counts() {
 #[test]
 fn one_station_alone_needs_its_service_time() {
     for (config, bytes) in [(DcfConfig::STANDARD, 500), (WITH_RTS, 500), (WITH_RTS, 1500)] {
-        let mut air = air(config, &row(2));
+        let mut air = medium(config, &row(2));
         for _ in 0..500 {
             air.send(0, 0, 1, bytes);
         }

@@ -1,7 +1,7 @@
 //! One exchange, to the nanosecond.
 
 use driftway_base::{Duration, Instant, Rate};
-use driftway_radio::dcf::Outcome;
+use driftway_radio::dcf::ReceptionOutcome;
 use driftway_radio::{DcfConfig, FailReason};
 
 use crate::air::*;
@@ -21,7 +21,7 @@ fn data_time(frame: u64) -> u64 {
 
 #[test]
 fn four_frames_in_closed_form() {
-    let mut air = air(WITH_RTS, &row(2));
+    let mut air = medium(WITH_RTS, &row(2));
     let id = air.send(1_000, 0, 1, 1000);
     let frames = air.run(100);
     let got: Vec<_> = frames.iter().map(|f| (f.kind, f.from, f.at.as_nanos())).collect();
@@ -33,8 +33,8 @@ fn four_frames_in_closed_form() {
     assert_eq!(got, [(RTS, 0, rts), (CTS, 1, cts), (DATA, 0, data), (ACK, 1, ack)]);
     assert_eq!(air.received(), [(1, id)]);
     assert_eq!(air.sent(), [id]);
-    let at = |report: &driftway_radio::Report| match *report {
-        driftway_radio::Report::Received { at, .. } | driftway_radio::Report::Sent { at, .. } => {
+    let at = |report: &driftway_radio::MacReport| match *report {
+        driftway_radio::MacReport::Received { at, .. } | driftway_radio::MacReport::Sent { at, .. } => {
             at.as_nanos()
         }
         ref other => panic!("{other:?}"),
@@ -48,7 +48,7 @@ fn four_frames_in_closed_form() {
         durations,
         [u64::from(3u32) * 10 + 304 + data + 304, 20 + data + 304, 314, 0].map(|d| d as u32)
     );
-    let counted = air.dcf.totals();
+    let counted = air.dcf.total_counters();
     assert_eq!((counted.rts, counted.cts, counted.data, counted.acks), (1, 1, 1, 1));
     assert_eq!((counted.acknowledged, counted.retries, counted.collisions), (1, 0, 0));
     let airtime = RTS_TIME + CTS_TIME + data_time(1036) + ACK_TIME;
@@ -57,7 +57,7 @@ fn four_frames_in_closed_form() {
 
 #[test]
 fn as_ns2_a_backoff_comes_first() {
-    let mut air = air(DcfConfig::NS2, &row(2));
+    let mut air = medium(DcfConfig::NS2, &row(2));
     air.send(1_000, 0, 1, 1000);
     let frames = air.run(100);
     assert_eq!(frames.len(), 4);
@@ -72,21 +72,21 @@ fn as_ns2_a_backoff_comes_first() {
 
 #[test]
 fn a_short_frame_goes_without_rts() {
-    let mut air = air(DcfConfig::STANDARD, &row(2));
+    let mut air = medium(DcfConfig::STANDARD, &row(2));
     let id = air.send(1_000, 0, 1, 1000);
     let frames = air.run(100);
     let kinds: Vec<_> = frames.iter().map(|f| (f.kind, f.from, f.outcome)).collect();
-    assert_eq!(kinds, [(DATA, 0, Outcome::Received), (ACK, 1, Outcome::Received)]);
+    assert_eq!(kinds, [(DATA, 0, ReceptionOutcome::Received), (ACK, 1, ReceptionOutcome::Received)]);
     assert_eq!(frames[1].at.as_nanos(), 1_000_000 + data_time(1036) + WAY + SIFS);
     assert_eq!(air.sent(), [id]);
 }
 
 #[test]
 fn to_all_at_the_basic_rate_without_answer() {
-    let mut air = air(WITH_RTS, &row(4));
+    let mut air = medium(WITH_RTS, &row(4));
     let id = air.send(1_000, 1, None, 100);
     let frames = air.run(100);
-    assert_eq!(story(&frames), [(DATA, 1, Outcome::ByAll(2))]);
+    assert_eq!(summary(&frames), [(DATA, 1, ReceptionOutcome::Broadcast(2))]);
     assert_eq!(frames[0].airtime.as_nanos(), 192_000 + 136 * 8_000);
     assert_eq!(air.received(), [(0, id), (2, id)]);
     assert_eq!(air.sent(), [id]);
@@ -95,10 +95,10 @@ fn to_all_at_the_basic_rate_without_answer() {
 #[test]
 fn seven_rts_without_answer_are_enough() {
     for config in [WITH_RTS, DcfConfig::NS2] {
-        let mut air = air(config, &[(0.0, 0.0), (251.0, 0.0)]);
+        let mut air = medium(config, &[(0.0, 0.0), (251.0, 0.0)]);
         let (lost, next) = (air.send(1_000, 0, 1, 1000), air.send(1_000, 0, None, 10));
         let frames = air.run(200);
-        assert_eq!(story(&frames)[..7], [(RTS, 0, Outcome::OutOfRange); 7]);
+        assert_eq!(summary(&frames)[..7], [(RTS, 0, ReceptionOutcome::OutOfRange); 7]);
         assert_eq!(frames.len(), 8);
         let failed = air.failed();
         assert_eq!(
@@ -109,7 +109,7 @@ fn seven_rts_without_answer_are_enough() {
         // The contention window doubles from 31 to 1023, and every attempt waits out its timeout.
         assert!(failed[0].2 > frames[6].at + frames[6].airtime);
         let counted = air.dcf.counters(0);
-        assert_eq!((counted.cts_missing, counted.retries), (7, 6));
+        assert_eq!((counted.cts_timeouts, counted.retries), (7, 6));
         assert_eq!((counted.failed_no_cts, counted.failed_no_ack), (1, 0));
     }
 }
@@ -118,14 +118,14 @@ fn seven_rts_without_answer_are_enough() {
 #[test]
 fn a_frame_without_rts_misses_an_ack_and_no_cts() {
     let config = DcfConfig { short_retry_limit: 5, long_retry_limit: 2, ..DcfConfig::STANDARD };
-    let mut air = air(config, &[(0.0, 0.0), (251.0, 0.0)]);
+    let mut air = medium(config, &[(0.0, 0.0), (251.0, 0.0)]);
     let lost = air.send(1_000, 0, 1, 1000);
     let frames = air.run(200);
-    assert_eq!(story(&frames), [(DATA, 0, Outcome::OutOfRange); 5]);
+    assert_eq!(summary(&frames), [(DATA, 0, ReceptionOutcome::OutOfRange); 5]);
     let failed: Vec<_> = air.failed().iter().map(|f| (f.0, f.1)).collect();
     assert_eq!(failed, [(lost, FailReason::NoAck)]);
     let counted = air.dcf.counters(0);
-    assert_eq!((counted.acks_missing, counted.cts_missing), (5, 0));
+    assert_eq!((counted.ack_timeouts, counted.cts_timeouts), (5, 0));
     assert_eq!((counted.failed_no_ack, counted.failed_no_cts), (1, 0));
 }
 
@@ -140,7 +140,7 @@ fn a_frame_after_rts_and_cts_misses_its_ack_at_the_long_limit() {
     let failed: Vec<_> = air.failed().iter().map(|f| (f.0, f.1)).collect();
     assert_eq!(failed, [(lost, FailReason::NoAck)]);
     let own: Vec<_> = frames.iter().filter(|f| f.from == 0).map(|f| (f.kind, f.outcome)).collect();
-    assert_eq!(own, [(RTS, Outcome::Received), (DATA, Outcome::Collided)]);
+    assert_eq!(own, [(RTS, ReceptionOutcome::Received), (DATA, ReceptionOutcome::Collided)]);
     let counted = air.dcf.counters(0);
     assert_eq!((counted.failed_no_ack, counted.failed_no_cts), (1, 0));
 }
@@ -159,10 +159,10 @@ fn who_owes_an_answer_hears_nothing_else() {
     let (first, second) = (air.send(1_000, 0, 1, 99), air.send(1_003, 2, 1, 99));
     let frames = air.run(100);
     let begin =
-        [(DATA, 0, Outcome::Received), (DATA, 2, Outcome::Deaf), (ACK, 1, Outcome::Received)];
-    assert_eq!(story(&frames)[..3], begin);
+        [(DATA, 0, ReceptionOutcome::Received), (DATA, 2, ReceptionOutcome::Transmitting), (ACK, 1, ReceptionOutcome::Received)];
+    assert_eq!(summary(&frames)[..3], begin);
     assert_eq!(frames[2].to, Some(0));
     assert_eq!(air.received(), [(1, first), (1, second)]);
     assert_eq!(air.sent(), [first, second]);
-    assert_eq!(air.dcf.counters(1).deaf, 1);
+    assert_eq!(air.dcf.counters(1).missed_while_transmitting, 1);
 }

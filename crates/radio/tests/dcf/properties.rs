@@ -1,8 +1,8 @@
 //! What holds whatever the places and the traffic.
 
-use driftway_base::{Chance, Duration, Instant, Rate};
-use driftway_radio::dcf::{Capture, ResponseTimeout};
-use driftway_radio::{DcfConfig, Report};
+use driftway_base::{Probability, Duration, Instant, Rate};
+use driftway_radio::dcf::{CaptureModel, ResponseTimeout};
+use driftway_radio::{DcfConfig, MacReport};
 use proptest::prelude::*;
 
 use crate::air::*;
@@ -40,9 +40,9 @@ fn configs() -> impl Strategy<Value = DcfConfig> {
             eifs_is_nav: on[5],
             eifs_when_only_sensed: on[6],
             capture: match (on[7], on[12]) {
-                (true, _) => Capture::First,
-                (false, true) => Capture::Sinr,
-                (false, false) => Capture::Stronger,
+                (true, _) => CaptureModel::First,
+                (false, true) => CaptureModel::Sinr,
+                (false, false) => CaptureModel::Stronger,
             },
             counts_outlive_packets: on[8],
             difs_after_timeout: on[9],
@@ -52,7 +52,7 @@ fn configs() -> impl Strategy<Value = DcfConfig> {
             } else {
                 DcfConfig::NS2.response_timeout
             },
-            frame_error: Chance::from_probability(if on[11] { 0.05 } else { 0.0 }),
+            frame_error: Probability::from_f64(if on[11] { 0.05 } else { 0.0 }),
             ..base
         }
     })
@@ -99,20 +99,20 @@ proptest! {
         let mut got = std::collections::BTreeMap::new();
         for report in &air.reports {
             match *report {
-                Report::Sent { id, .. } | Report::Failed { id, .. } => ended[id as usize] += 1,
-                Report::Received { node, id, broadcast, .. } => {
+                MacReport::Sent { id, .. } | MacReport::Failed { id, .. } => ended[id as usize] += 1,
+                MacReport::Received { node, id, broadcast, .. } => {
                     prop_assert_eq!(ended[id as usize], 0, "received before its sender is told");
                     prop_assert_eq!(to_of[id as usize].is_none(), broadcast);
                     prop_assert!(broadcast || to_of[id as usize] == Some(node));
                     *got.entry((node, id)).or_insert(0) += 1;
                 }
-                Report::Overheard { .. } => prop_assert!(false, "nobody listens"),
+                MacReport::Overheard { .. } => prop_assert!(false, "nobody listens"),
             }
         }
         prop_assert!(ended[1..].iter().all(|&count| count == 1), "{:?}", ended);
         prop_assert!(got.values().all(|&count| count == 1), "{:?}", got);
         for report in &air.reports {
-            if let Report::Sent { id, .. } = *report
+            if let MacReport::Sent { id, .. } = *report
                 && let Some(to) = to_of[id as usize]
             {
                 prop_assert!(got.contains_key(&(to, id)), "acknowledged, so received");
@@ -128,16 +128,16 @@ proptest! {
             prop_assert!(frame.at >= *own, "node {} sends two frames at a time", frame.from);
             *own = frame.at + frame.airtime;
         }
-        let counted = air.dcf.totals();
+        let counted = air.dcf.total_counters();
         let all = counted.rts + counted.cts + counted.data + counted.acks + counted.broadcasts;
-        prop_assert_eq!((all, air.dcf.frames()), (frames.len() as u64, frames.len() as u64));
+        prop_assert_eq!((all, air.dcf.frames_sent()), (frames.len() as u64, frames.len() as u64));
     }
 
     #[test]
     fn a_run_is_a_function_of_its_input(case in cases()) {
         let run = |recorded| {
             let mut air = seeded(case.config, &case.places, case.seed);
-            air.dcf.record(recorded);
+            air.dcf.set_recording(recorded);
             for &(at, from, to, bytes) in &case.packets {
                 let to = (to < case.places.len() as u32 && to != from).then_some(to);
                 air.send(at, from, to, bytes);

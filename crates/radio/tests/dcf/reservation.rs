@@ -1,7 +1,7 @@
 //! NAV, CTS, and what keeps stations from answering.
 
 use driftway_base::{Duration, Instant};
-use driftway_radio::dcf::{AirFrame, Outcome};
+use driftway_radio::dcf::{FrameRecord, ReceptionOutcome};
 use driftway_radio::{DcfConfig, FailReason};
 
 use crate::air::*;
@@ -10,7 +10,7 @@ const DIFS: u64 = 50_000;
 const SIFS: u64 = 10_000;
 const SLOT: u64 = 20_000;
 
-fn end(frame: &AirFrame) -> u64 {
+fn end(frame: &FrameRecord) -> u64 {
     (frame.at + frame.airtime).as_nanos()
 }
 
@@ -47,7 +47,7 @@ fn no_cts_while_the_nav_is_set() {
         air.send(5_000, 3, 2, 100);
         let frames = air.run(50);
         // Refused at the end of the RTS, or when the CTS was to start.
-        let outcome = if config.cts_needs_idle { Outcome::Received } else { Outcome::Refused };
+        let outcome = if config.cts_needs_idle { ReceptionOutcome::Received } else { ReceptionOutcome::Refused };
         assert_eq!((frames[3].kind, frames[3].from, frames[3].outcome), (RTS, 3, outcome));
         let nav = end(&frames[1]) + 667 + u64::from(frames[1].duration_us) * 1_000;
         let cts = frames.iter().find(|f| (f.kind, f.from) == (CTS, 2)).unwrap();
@@ -62,7 +62,7 @@ fn an_eifs_keeps_ns2_from_answering() {
     // 1 senses a frame of 0 that it cannot decode; the RTS of 2, which does not, ends within the
     // EIFS after it.
     let run = |config| {
-        let mut air = air(at_once(config), &[(0.0, 0.0), (400.0, 0.0), (600.0, 0.0)]);
+        let mut air = medium(at_once(config), &[(0.0, 0.0), (400.0, 0.0), (600.0, 0.0)]);
         air.send(1_000, 0, None, 500);
         let ended = 1_000 + 192 + (500 + 34) * 8;
         air.send(ended + 1, 2, 1, 500);
@@ -89,7 +89,7 @@ fn in_ns2_data_waits_for_an_idle_medium_and_asks_again() {
         air.send(1_000, 0, 1, 1000);
         air.send(1_100, 2, None, 20);
         let frames = air.run(50);
-        (story(&frames), air.dcf.totals().data_held_back)
+        (summary(&frames), air.dcf.total_counters().data_held_back)
     };
     let quick = DcfConfig { eifs_when_only_sensed: false, ..ns2 };
     let (frames, held) = run(quick);
@@ -146,7 +146,7 @@ fn an_eifs_ends_with_a_frame_that_is_understood() {
 
 #[test]
 fn before_2003_every_seventh_failed_rts_cost_a_packet() {
-    let error = driftway_base::Chance::from_probability(0.2);
+    let error = driftway_base::Probability::from_f64(0.2);
     let base = DcfConfig { frame_error: error, ..DcfConfig::NS2 };
     let old = DcfConfig { cts_resets_short_count: false, ..base };
     let run = |config| {
@@ -156,7 +156,7 @@ fn before_2003_every_seventh_failed_rts_cost_a_packet() {
         }
         air.run(20_000);
         let short = air.failed().iter().filter(|f| f.1 == FailReason::NoCts).count() as u64;
-        (short, air.dcf.counters(0).cts_missing)
+        (short, air.dcf.counters(0).cts_timeouts)
     };
     let (lost, missing) = run(old);
     assert_eq!(lost, missing / 7);
@@ -171,14 +171,14 @@ fn who_has_sent_a_cts_waits_for_the_data_in_ns2() {
     let run = |config: DcfConfig| {
         let mut waits = Vec::new();
         for seed in 0..200 {
-            let error = driftway_base::Chance::from_probability(0.3);
+            let error = driftway_base::Probability::from_f64(0.3);
             let config = DcfConfig { frame_error: error, ..at_once(config) };
             let mut air = seeded(config, &[(0.0, 0.0), (0.0, 0.0)], seed);
             air.send(1_000, 0, 1, 1000);
             air.send(1_100, 1, None, 20);
             let frames = air.run(50);
             // RTS, CTS that is lost, and then station 1's own frame.
-            if frames[1].outcome == Outcome::Damaged && frames[2].from == 1 {
+            if frames[1].outcome == ReceptionOutcome::Damaged && frames[2].from == 1 {
                 waits.push(frames[2].at.as_nanos() - end(&frames[1]));
             }
         }
@@ -209,11 +209,11 @@ fn three_contenders_in_one_place_take_turns_by_their_slots() {
             let at = frame.at.as_nanos();
             if frame.kind == ACK {
                 assert_eq!(at, last + SIFS);
-            } else if clean && frame.outcome != Outcome::Collided && frame.outcome != Outcome::Deaf
+            } else if clean && frame.outcome != ReceptionOutcome::Collided && frame.outcome != ReceptionOutcome::Transmitting
             {
                 assert!((at - last - DIFS).is_multiple_of(SLOT), "{} ns", at - last);
             }
-            clean &= frame.outcome == Outcome::Received;
+            clean &= frame.outcome == ReceptionOutcome::Received;
             last = end(frame);
         }
         let mut sent = air.sent();
@@ -225,18 +225,18 @@ fn three_contenders_in_one_place_take_turns_by_their_slots() {
 
 #[test]
 fn what_is_overheard_is_told_to_who_listens() {
-    let mut air = air(DcfConfig::STANDARD, &row(3));
-    air.dcf.listen(2, true);
+    let mut air = medium(DcfConfig::STANDARD, &row(3));
+    air.dcf.set_promiscuous(2, true);
     let id = air.send(1_000, 0, 1, 100);
     air.run(50);
-    let overheard = |report: &&driftway_radio::Report| {
-        matches!(report, driftway_radio::Report::Overheard { .. })
+    let overheard = |report: &&driftway_radio::MacReport| {
+        matches!(report, driftway_radio::MacReport::Overheard { .. })
     };
     assert_eq!(air.reports.iter().filter(overheard).count(), 0, "400 m");
     let id2 = air.send(60_000, 1, 0, 100);
     air.run(100);
     let at = Instant::from_micros(60_000) + Duration::from_nanos(192_000 + 136 * 4_000 + 667);
     let all: Vec<_> = air.reports.iter().filter(overheard).collect();
-    assert_eq!(all, [&driftway_radio::Report::Overheard { node: 2, from: 1, to: 0, id: id2, at }]);
+    assert_eq!(all, [&driftway_radio::MacReport::Overheard { node: 2, from: 1, to: 0, id: id2, at }]);
     assert_ne!(id, id2);
 }

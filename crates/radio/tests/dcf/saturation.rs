@@ -8,7 +8,7 @@
 //! collision's time is that of the many who only listen.
 
 use driftway_base::Instant;
-use driftway_radio::{Dcf, DcfConfig, Field, Mobility, Outgoing, Propagation, RadioConfig, Report};
+use driftway_radio::{Dcf, DcfConfig, Positions, Mobility, OutgoingPacket, Propagation, RadioConfig, MacReport};
 
 use crate::air::WITH_RTS;
 
@@ -75,9 +75,9 @@ fn model(config: &DcfConfig, n: u32) -> f64 {
 fn measured(config: DcfConfig, n: u32, seconds: u64) -> f64 {
     let radio = Propagation::new(&RadioConfig::STANDARD, n, 1).unwrap();
     let places = vec![(0.0, 0.0); n as usize];
-    let field = Field::new(Mobility::fixed(&places), radio.reach());
+    let field = Positions::new(Mobility::fixed(&places), radio.reach());
     let mut dcf = Dcf::new(config, field, radio, 7);
-    let packet = |node| Outgoing { id: 0, to: Some((node + 1) % n), bytes: PAYLOAD };
+    let packet = |node| OutgoingPacket { id: 0, to: Some((node + 1) % n), bytes: PAYLOAD };
     for node in 0..n {
         dcf.send(Instant::ZERO, node, packet(node));
     }
@@ -87,8 +87,8 @@ fn measured(config: DcfConfig, n: u32, seconds: u64) -> f64 {
         let now = dcf.run(end, &mut reports);
         for report in reports.drain(..) {
             match report {
-                Report::Received { .. } => received += 1,
-                Report::Sent { node, .. } => assert!(dcf.send(now, node, packet(node))),
+                MacReport::Received { .. } => received += 1,
+                MacReport::Sent { node, .. } => assert!(dcf.send(now, node, packet(node))),
                 other => panic!("{other:?}"),
             }
         }

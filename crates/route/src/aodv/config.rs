@@ -47,7 +47,7 @@ pub struct AodvConfig {
     /// ns-2.35: every 0.5 s, all nodes at once; till then an old route is used, and use renews it.
     pub expiry_interval: Option<Duration>,
     /// Which routes a packet keeps alive.
-    pub refresh: Refresh,
+    pub refresh: RouteRefresh,
     /// A message's sender is a neighbour to which there is a route. RFC 3561 §6.5, §6.7: yes.
     /// ns-2.35: no.
     pub neighbour_routes: bool,
@@ -101,7 +101,7 @@ pub struct AodvConfig {
     pub avoid_fading: Option<Duration>,
     /// Beacons, for want of a link layer that says what it did not carry. RFC 3561 §6.9: a choice;
     /// none. ns-2.35: none.
-    pub hello: Option<Hello>,
+    pub hello: Option<HelloConfig>,
     /// A packet that the link layer gives up on is a link that broke. RFC 3561 §6.10, ns-2.35: yes.
     pub link_layer_detection: bool,
     /// So is a reply that it gives up on. RFC 3561 §6.10: yes. ns-2.35: no, only data.
@@ -147,7 +147,7 @@ pub enum SearchRule {
 
 /// Which routes a packet keeps alive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Refresh {
+pub enum RouteRefresh {
     /// RFC 3561 §6.2: those to its destination, its source, and the neighbours on both sides, to
     /// no less than `active_route_timeout` from now.
     BothWays,
@@ -162,7 +162,7 @@ pub enum LocalRepair {
     Off,
     /// RFC 3561 §6.12: if the destination was no farther than this. One request, `add_ttl` hops
     /// wider than both the route was and half the way to the packet's source is.
-    Near {
+    NearDestination {
         /// `MAX_REPAIR_TTL`: 0.3 × `net_diameter`.
         max_hops: u8,
         /// `LOCAL_ADD_TTL`: 2.
@@ -171,7 +171,7 @@ pub enum LocalRepair {
     /// ns-2.35: if the packet that broke it had passed more nodes than it had hops before it. It is
     /// looked for like any route; if that fails nobody is told. A timer is set to the request's
     /// absolute time as if it were a delay: what is still broken then is given up.
-    PastHalf,
+    PastMidpoint,
 }
 
 /// What route errors name and who gets them.
@@ -187,19 +187,19 @@ pub enum ErrorRule {
 
 /// RFC 3561 §6.9.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Hello {
+pub struct HelloConfig {
     /// Time between two; RFC 3561 §10: 1 s.
     pub interval: Duration,
     /// How many may be missed; RFC 3561 §10: 2.
     pub allowed_loss: u8,
 }
 
-impl Hello {
+impl HelloConfig {
     /// RFC 3561 §10.
     pub const STANDARD: Self = Self { interval: Duration::from_secs(1), allowed_loss: 2 };
 
     /// Silence after which a neighbour is gone.
-    pub(super) const fn patience(self) -> Duration {
+    pub(super) const fn neighbour_timeout(self) -> Duration {
         self.interval.times(self.allowed_loss as u64)
     }
 }
@@ -223,9 +223,9 @@ impl AodvConfig {
         reverse_route_life: None,
         delete_period: Some(Duration::from_secs(15)),
         expiry_interval: None,
-        refresh: Refresh::BothWays,
+        refresh: RouteRefresh::BothWays,
         neighbour_routes: true,
-        local_repair: LocalRepair::Near { max_hops: 10, add_ttl: 2 },
+        local_repair: LocalRepair::NearDestination { max_hops: 10, add_ttl: 2 },
         rescue: true,
         elfn: false,
         epln: false,
@@ -272,9 +272,9 @@ impl AodvConfig {
         reverse_route_life: Some(Duration::from_secs(6)),
         delete_period: None,
         expiry_interval: Some(Duration::from_millis(500)),
-        refresh: Refresh::Destination,
+        refresh: RouteRefresh::Destination,
         neighbour_routes: false,
-        local_repair: LocalRepair::PastHalf,
+        local_repair: LocalRepair::PastMidpoint,
         rescue: false,
         elfn: false,
         epln: false,

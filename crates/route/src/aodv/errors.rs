@@ -5,45 +5,45 @@ use driftway_wire::{AodvError, AodvMessage};
 
 use super::table::Precursors;
 use super::{Aodv, ErrorRule};
-use crate::{Hop, Output};
+use crate::{LinkDestination, Output};
 
 /// An error in the making: what it names and who has to hear it.
-pub(super) struct Report {
+pub(super) struct PendingError {
     error: AodvError,
-    to: Audience,
+    recipients: Recipients,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Audience {
+enum Recipients {
     Nobody,
     One(Ipv4Addr),
     All,
 }
 
-impl Report {
+impl PendingError {
     pub(super) const fn new(no_delete: bool) -> Self {
-        Self { error: AodvError::new(no_delete), to: Audience::Nobody }
+        Self { error: AodvError::new(no_delete), recipients: Recipients::Nobody }
     }
 
-    fn hears(&mut self, neighbour: Ipv4Addr) {
-        self.to = match self.to {
-            Audience::Nobody => Audience::One(neighbour),
-            Audience::One(one) if one == neighbour => self.to,
-            _ => Audience::All,
+    fn add_recipient(&mut self, neighbour: Ipv4Addr) {
+        self.recipients = match self.recipients {
+            Recipients::Nobody => Recipients::One(neighbour),
+            Recipients::One(one) if one == neighbour => self.recipients,
+            _ => Recipients::All,
         };
     }
 
-    fn hear(&mut self, precursors: &Precursors) {
-        precursors.as_slice().iter().for_each(|one| self.hears(*one));
+    fn add_precursors(&mut self, precursors: &Precursors) {
+        precursors.as_slice().iter().for_each(|one| self.add_recipient(*one));
         if precursors.overflowed() {
-            self.to = Audience::All;
+            self.recipients = Recipients::All;
         }
     }
 }
 
 impl Aodv {
     /// The link to `neighbour` is broken: all routes over it are lost, but the one to `spared`.
-    pub(super) fn break_link(
+    pub(super) fn invalidate_link(
         &mut self,
         now: Instant,
         neighbour: Ipv4Addr,
@@ -52,16 +52,16 @@ impl Aodv {
         if self.config.even_numbers {
             self.seq += 2;
         }
-        let forgotten = self.forgotten_at(now);
-        let mut report = Report::new(false);
+        let forgotten = self.deletion_time(now);
+        let mut report = PendingError::new(false);
         for at in 0..self.table.len() {
             let repairing_is_valid = self.config.repairing_is_valid;
             let Some((destination, route)) = self.table.at_mut(at) else { break };
-            if route.holds(repairing_is_valid)
+            if route.is_usable(repairing_is_valid)
                 && route.next_hop == neighbour
                 && Some(destination) != spared
             {
-                let seq = route.next_seq();
+                let seq = route.incremented_seq();
                 route.invalidate(seq, forgotten);
                 let precursors = match self.config.errors {
                     ErrorRule::Precursors => {
@@ -69,110 +69,110 @@ impl Aodv {
                     }
                     ErrorRule::Broadcast => route.precursors.clone(),
                 };
-                if route.wanted {
+                if route.has_traffic {
                     self.outbox.push(Output::RouteLost(destination));
                 }
-                self.add(now, &mut report, destination, seq, &precursors, now);
+                self.add_unreachable(now, &mut report, destination, seq, &precursors, now);
             }
             if let Some((_, route)) = self.table.at_mut(at) {
                 route.precursors.remove(neighbour);
             }
         }
-        self.wake(forgotten);
-        self.send_report(now, report, now);
+        self.schedule(forgotten);
+        self.send_error(now, report, now);
     }
 
     /// A neighbour says what it can't reach any more.
     pub(super) fn on_error(&mut self, now: Instant, from: Ipv4Addr, error: &AodvError) {
         if error.no_delete {
-            return self.pass_longer(now, from, error);
+            return self.forward_longer_route(now, from, error);
         }
-        let forgotten = self.forgotten_at(now);
+        let forgotten = self.deletion_time(now);
         let at = self.jittered(now);
-        let mut report = Report::new(false);
+        let mut report = PendingError::new(false);
         let mut purged = false;
         for (destination, seq) in error.unreachable() {
             let repairing_is_valid = self.config.repairing_is_valid;
             let Some(route) = self.table.get_mut(*destination) else { continue };
-            if !route.holds(repairing_is_valid) || route.next_hop != from {
+            if !route.is_usable(repairing_is_valid) || route.next_hop != from {
                 continue;
             }
-            let told = Seq(*seq);
+            let reported_seq = Seq(*seq);
             let seq = match self.config.errors {
                 // Whoever reports has no route, whatever it knows. That the number grows in any case
                 // keeps routes from leading into each other.
-                ErrorRule::Precursors => route.next_seq().map(|next| next.max(told)),
-                ErrorRule::Broadcast if route.seq.is_some_and(|known| known.after(told)) => {
+                ErrorRule::Precursors => route.incremented_seq().map(|next| next.max(reported_seq)),
+                ErrorRule::Broadcast if route.seq.is_some_and(|known| known.after(reported_seq)) => {
                     continue;
                 }
-                ErrorRule::Broadcast => Some(told),
+                ErrorRule::Broadcast => Some(reported_seq),
             };
             route.invalidate(seq, forgotten);
             let precursors = core::mem::replace(&mut route.precursors, Precursors::NONE);
-            if route.wanted {
+            if route.has_traffic {
                 self.outbox.push(Output::RouteLost(*destination));
             }
             if self.config.purge_on_error && !purged {
                 purged = true;
-                self.outbox.push(Output::Purge(from));
+                self.outbox.push(Output::PurgeQueue(from));
             }
             if !precursors.is_empty() {
-                self.add(now, &mut report, *destination, seq, &precursors, at);
+                self.add_unreachable(now, &mut report, *destination, seq, &precursors, at);
             }
         }
-        self.wake(forgotten);
-        self.send_report(now, report, at);
+        self.schedule(forgotten);
+        self.send_error(now, report, at);
     }
 
     /// A packet came from `last_hop` for which there is no route.
-    pub(super) fn tell_no_route(
+    pub(super) fn report_no_route(
         &mut self,
         now: Instant,
         destination: Ipv4Addr,
         last_hop: Ipv4Addr,
     ) {
-        let forgotten = self.forgotten_at(now);
+        let forgotten = self.deletion_time(now);
         let Some(route) = self.table.get_mut(destination) else { return };
         route.until = route.until.max(forgotten);
         let seq = route.seq;
-        self.wake(forgotten);
-        let mut report = Report::new(false);
-        report.hears(last_hop);
+        self.schedule(forgotten);
+        let mut report = PendingError::new(false);
+        report.add_recipient(last_hop);
         report.error.push(destination, seq.map_or(0, |seq| seq.0));
-        self.send_report(now, report, now);
+        self.send_error(now, report, now);
     }
 
     /// RFC 3561 §6.12: a route was repaired and is longer than before; whoever uses it may look for
     /// a better one, and must not delete it.
-    pub(super) fn tell_longer(&mut self, now: Instant, destination: Ipv4Addr) {
+    pub(super) fn report_longer_route(&mut self, now: Instant, destination: Ipv4Addr) {
         if self.config.errors == ErrorRule::Broadcast {
             return;
         }
         let Some(route) = self.table.get(destination) else { return };
         let (seq, precursors) = (route.seq, route.precursors.clone());
-        let mut report = Report::new(true);
-        self.add(now, &mut report, destination, seq, &precursors, now);
-        self.send_report(now, report, now);
+        let mut report = PendingError::new(true);
+        self.add_unreachable(now, &mut report, destination, seq, &precursors, now);
+        self.send_error(now, report, now);
     }
 
-    fn pass_longer(&mut self, now: Instant, from: Ipv4Addr, error: &AodvError) {
+    fn forward_longer_route(&mut self, now: Instant, from: Ipv4Addr, error: &AodvError) {
         let at = self.jittered(now);
-        let mut report = Report::new(true);
+        let mut report = PendingError::new(true);
         for (destination, seq) in error.unreachable() {
             let Some(route) = self.table.get(*destination) else { continue };
             if route.is_valid() && route.next_hop == from {
                 let precursors = route.precursors.clone();
-                self.add(now, &mut report, *destination, Some(Seq(*seq)), &precursors, at);
+                self.add_unreachable(now, &mut report, *destination, Some(Seq(*seq)), &precursors, at);
             }
         }
-        self.send_report(now, report, at);
+        self.send_error(now, report, at);
     }
 
     /// Names one more destination; what is full is sent at `at`.
-    pub(super) fn add(
+    pub(super) fn add_unreachable(
         &mut self,
         now: Instant,
-        report: &mut Report,
+        report: &mut PendingError,
         destination: Ipv4Addr,
         seq: Option<Seq>,
         precursors: &Precursors,
@@ -183,26 +183,26 @@ impl Aodv {
         }
         let seq = seq.map_or(0, |seq| seq.0);
         if !report.error.push(destination, seq) {
-            let full = core::mem::replace(report, Report::new(report.error.no_delete));
-            self.send_report(now, full, at);
+            let full = core::mem::replace(report, PendingError::new(report.error.no_delete));
+            self.send_error(now, full, at);
             report.error.push(destination, seq);
         }
-        report.hear(precursors);
+        report.add_precursors(precursors);
     }
 
     /// Sends an error at `at`, if it names anything and the limit allows it.
-    pub(super) fn send_report(&mut self, now: Instant, report: Report, at: Instant) {
-        if report.error.unreachable().is_empty() || self.errors_left.take(now).is_err() {
+    pub(super) fn send_error(&mut self, now: Instant, report: PendingError, at: Instant) {
+        if report.error.unreachable().is_empty() || self.rerr_limit.try_acquire(now).is_err() {
             return;
         }
         self.stats.route_errors += 1;
         let error = AodvMessage::Error(report.error);
-        match (self.config.errors, report.to) {
+        match (self.config.errors, report.recipients) {
             // Only broadcasts meet each other.
-            (ErrorRule::Precursors, Audience::One(one)) => {
-                self.say(now, now, error, 1, Hop::To(one))
+            (ErrorRule::Precursors, Recipients::One(one)) => {
+                self.send_message(now, now, error, 1, LinkDestination::Unicast(one))
             }
-            _ => self.say(now, at, error, 1, Hop::All),
+            _ => self.send_message(now, at, error, 1, LinkDestination::Broadcast),
         }
     }
 }

@@ -4,8 +4,8 @@ use driftway_base::{Duration, Instant, Ipv4Addr, Seq};
 use driftway_wire::{AodvMessage, AodvReply};
 
 use super::Aodv;
-use super::request::in_ms;
-use crate::Hop;
+use super::request::lifetime_ms;
+use crate::LinkDestination;
 
 impl Aodv {
     /// A neighbour says that it is there.
@@ -14,9 +14,9 @@ impl Aodv {
         if hello.destination != from || hello.hops != 0 {
             return;
         }
-        let until = now + own.patience();
+        let until = now + own.neighbour_timeout();
         self.neighbours.set(from, until);
-        self.wake(until);
+        self.schedule(until);
         let mut until = now + Duration::from_millis(u64::from(hello.lifetime_ms));
         if let Some(route) = self.table.get_mut(from)
             && route.is_valid()
@@ -24,31 +24,31 @@ impl Aodv {
             route.until = route.until.max(until);
             until = route.until;
         }
-        if self.offer(now, from, (Seq(hello.destination_seq), 1), from, until) {
+        if self.update_route(now, from, (Seq(hello.destination_seq), 1), from, until) {
             if let Some(route) = self.table.get_mut(from) {
-                route.search.answered(1);
+                route.search.complete(1);
             }
-            self.release(now, from, Duration::ZERO);
+            self.send_buffered(now, from, Duration::ZERO);
         } else {
             // RFC 3561 §6.9: it is there, however old its number.
-            self.hear_neighbour(now, from, until);
+            self.add_neighbour_route(now, from, until);
         }
     }
 
     /// Something came from a neighbour; if it has said hello before, it is there still.
-    pub(super) fn heard(&mut self, now: Instant, from: Ipv4Addr) {
+    pub(super) fn refresh_neighbour(&mut self, now: Instant, from: Ipv4Addr) {
         if let Some(hello) = self.config.hello
             && self.neighbours.get(from).is_some()
         {
-            self.neighbours.set(from, now + hello.patience());
+            self.neighbours.set(from, now + hello.neighbour_timeout());
         }
     }
 
     /// Neighbours that have been silent are gone, and the own hello is due.
-    pub(super) fn hello_timers(&mut self, now: Instant) {
+    pub(super) fn run_hello_timers(&mut self, now: Instant) {
         let Some(hello) = self.config.hello else { return };
         while let Some(gone) = self.neighbours.take_due(now) {
-            self.break_link(now, gone, None);
+            self.invalidate_link(now, gone, None);
         }
         if self.next_hello > now {
             return;
@@ -59,15 +59,15 @@ impl Aodv {
             let beacon = AodvReply {
                 repair: false,
                 ack_required: false,
-                prefix: 0,
+                prefix_size: 0,
                 hops: 0,
                 destination: self.address,
                 destination_seq: self.seq.0,
                 originator: self.address,
-                lifetime_ms: in_ms(hello.patience()),
+                lifetime_ms: lifetime_ms(hello.neighbour_timeout()),
                 timestamp: None,
             };
-            self.say(now, now, AodvMessage::Reply(beacon), 1, Hop::All);
+            self.send_message(now, now, AodvMessage::Reply(beacon), 1, LinkDestination::Broadcast);
         }
     }
 }

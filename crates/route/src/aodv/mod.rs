@@ -18,8 +18,8 @@ mod buffer;
 mod config;
 mod errors;
 mod hello;
-mod losses;
-mod memory;
+mod loss_notification;
+mod seen_requests;
 mod repair;
 mod reply;
 mod request;
@@ -27,22 +27,22 @@ mod search;
 mod table;
 mod timers;
 
-pub use config::{AodvConfig, ErrorRule, Hello, LocalRepair, Refresh, SearchRule};
+pub use config::{AodvConfig, ErrorRule, HelloConfig, LocalRepair, RouteRefresh, SearchRule};
 
 use alloc::collections::VecDeque;
 
-use driftway_base::{Duration, FailedLink, Instant, Ipv4Addr, RandomStream, Seq, Strength};
-use driftway_wire::{AodvMessage, AodvReply, AodvRequest, Body, IpHeader, Packet, Routed};
+use driftway_base::{Duration, FailedLink, Instant, Ipv4Addr, RandomStream, Seq, ReceivedPower};
+use driftway_wire::{AodvMessage, AodvReply, AodvRequest, Body, IpHeader, Packet, RoutedPacket};
 
-use crate::limit::Limit;
-use crate::losses::Losses;
-use crate::strengths::Strengths;
-use crate::until::Until;
-use crate::watched::Watched;
-use crate::{DropReason, Hop, Outbox, Output, RouteStats};
-use buffer::Buffer;
-use memory::Seen;
-use table::{State, Table};
+use crate::rate_limit::RateLimit;
+use crate::drop_list::DropList;
+use crate::received_powers::ReceivedPowers;
+use crate::neighbour_deadlines::NeighbourDeadlines;
+use crate::watched_destinations::WatchedDestinations;
+use crate::{DropReason, LinkDestination, Outbox, Output, RouteStats};
+use buffer::PacketBuffer;
+use seen_requests::SeenRequests;
+use table::{RouteState, RoutingTable};
 
 /// AODV at one node. Its methods are those of every protocol: see [`Output`].
 ///
@@ -57,32 +57,32 @@ pub struct Aodv {
     seq: Seq,
     /// Of the last request.
     request_id: u32,
-    table: Table,
-    buffer: Buffer,
-    seen: Seen,
-    requests_left: Limit,
-    errors_left: Limit,
+    table: RoutingTable,
+    buffer: PacketBuffer,
+    seen_requests: SeenRequests,
+    rreq_limit: RateLimit,
+    rerr_limit: RateLimit,
     /// Neighbours whose requests are ignored (RFC 3561 §6.8).
-    blacklist: Until,
+    blacklist: NeighbourDeadlines,
     /// Neighbours that have to acknowledge a reply.
-    awaited: Until,
+    awaiting_ack: NeighbourDeadlines,
     /// Neighbours that say hello, until they are taken for gone.
-    neighbours: Until,
-    strengths: Strengths,
+    neighbours: NeighbourDeadlines,
+    strengths: ReceivedPowers,
     /// When what is still under repair is given up ([`LocalRepair::PastHalf`]).
-    repairs: VecDeque<(Instant, Ipv4Addr)>,
+    repair_timeouts: VecDeque<(Instant, Ipv4Addr)>,
     /// Part of an active route, which is a valid one, until then (RFC 3561 §3, §6.9).
     active_until: Instant,
     last_broadcast: Instant,
     next_hello: Instant,
     /// When routes are looked at next (`expiry_interval`).
-    next_round: Instant,
+    next_expiry_check: Instant,
     /// Before that no timer is due.
-    due: Instant,
+    next_timer: Instant,
     /// What is to be said of packets that were lost.
-    losses: Losses,
+    drop_list: DropList,
     outbox: Outbox,
-    watched: Watched,
+    watched: WatchedDestinations,
     random: RandomStream,
     stats: RouteStats,
 }
@@ -102,7 +102,7 @@ pub struct AodvRoute {
     /// It belongs to the route (RFC 3561 §2's valid sequence number flag).
     pub seq_is_valid: bool,
     /// When the route ends, or what is left of it is forgotten.
-    pub until: Instant,
+    pub expires_at: Instant,
     /// A search for it goes on.
     pub searching: bool,
 }
@@ -113,31 +113,31 @@ impl Aodv {
         let mut random = RandomStream::new(seed, "aodv", node);
         // Not all at once.
         let next_hello = config.hello.map_or(Instant::FAR_FUTURE, |hello| {
-            Instant::ZERO + random.duration(Duration::ZERO, hello.interval)
+            Instant::ZERO + random.uniform_duration(Duration::ZERO, hello.interval)
         });
         Self {
             config,
             address,
             seq: if config.even_numbers { Seq(2) } else { Seq(0) },
             request_id: 0,
-            table: Table::default(),
-            buffer: Buffer::default(),
-            seen: Seen::default(),
-            requests_left: Limit::new(config.rreq_rate),
-            errors_left: Limit::new(config.rerr_rate),
-            blacklist: Until::default(),
-            awaited: Until::default(),
-            neighbours: Until::default(),
-            strengths: Strengths::default(),
-            repairs: VecDeque::new(),
+            table: RoutingTable::default(),
+            buffer: PacketBuffer::default(),
+            seen_requests: SeenRequests::default(),
+            rreq_limit: RateLimit::new(config.rreq_rate),
+            rerr_limit: RateLimit::new(config.rerr_rate),
+            blacklist: NeighbourDeadlines::default(),
+            awaiting_ack: NeighbourDeadlines::default(),
+            neighbours: NeighbourDeadlines::default(),
+            strengths: ReceivedPowers::default(),
+            repair_timeouts: VecDeque::new(),
             active_until: Instant::ZERO,
             last_broadcast: Instant::ZERO,
             next_hello,
-            next_round: Instant::FAR_FUTURE,
-            due: next_hello,
-            losses: Losses::default(),
+            next_expiry_check: Instant::FAR_FUTURE,
+            next_timer: next_hello,
+            drop_list: DropList::default(),
             outbox: Outbox::default(),
-            watched: Watched::default(),
+            watched: WatchedDestinations::default(),
             random,
             stats: RouteStats::default(),
         }
@@ -150,16 +150,16 @@ impl Aodv {
 
     /// A packet of the own host.
     pub fn send(&mut self, now: Instant, mut packet: Packet) {
-        self.begin(now);
+        self.run_due_timers(now);
         if packet.ip.destination == self.address {
             self.outbox.push(Output::Deliver(packet));
         } else if packet.ip.destination == Ipv4Addr::BROADCAST {
-            self.outbox.push(Output::Transmit { packet: Routed::plain(packet), hop: Hop::All });
+            self.outbox.push(Output::Transmit { packet: RoutedPacket::plain(packet), hop: LinkDestination::Broadcast });
         } else {
             if let Some(ttl) = self.config.data_ttl {
                 packet.ip.ttl = ttl;
             }
-            self.resolve(now, Routed::plain(packet), None);
+            self.route_packet(now, RoutedPacket::plain(packet), None);
         }
     }
 
@@ -169,9 +169,9 @@ impl Aodv {
     }
 
     /// What the link layer got for this node, or for all, from its neighbour `from`.
-    pub fn on_packet(&mut self, now: Instant, from: Ipv4Addr, mut packet: Routed) {
-        self.begin(now);
-        self.heard(now, from);
+    pub fn on_packet(&mut self, now: Instant, from: Ipv4Addr, mut packet: RoutedPacket) {
+        self.run_due_timers(now);
+        self.refresh_neighbour(now, from);
         if let Body::Aodv(message) = &packet.packet.body {
             return self.on_message(now, from, &packet.packet.ip, message);
         }
@@ -180,17 +180,17 @@ impl Aodv {
         }
         let ip = &mut packet.packet.ip;
         if ip.destination == self.address || ip.destination == Ipv4Addr::BROADCAST {
-            self.is_active(now + self.config.active_route_timeout);
+            self.extend_active(now + self.config.active_route_timeout);
             self.outbox.push(Output::Deliver(packet.packet));
         } else if packet.dsr.is_some() {
-            self.give_up(packet, DropReason::BadRoute);
+            self.drop_packet(packet, DropReason::BadRoute);
         } else if ip.source == self.address {
-            self.give_up(packet, DropReason::Loop);
+            self.drop_packet(packet, DropReason::Loop);
         } else if ip.ttl <= 1 {
-            self.give_up(packet, DropReason::TimeToLive);
+            self.drop_packet(packet, DropReason::TimeToLive);
         } else {
             ip.ttl -= 1;
-            self.resolve(now, packet, Some(from));
+            self.route_packet(now, packet, Some(from));
         }
     }
 
@@ -200,27 +200,27 @@ impl Aodv {
         now: Instant,
         from: Ipv4Addr,
         _to: Ipv4Addr,
-        _packet: &Routed,
+        _packet: &RoutedPacket,
     ) -> bool {
-        self.begin(now);
-        self.heard(now, from);
+        self.run_due_timers(now);
+        self.refresh_neighbour(now, from);
         true
     }
 
     /// Does it ask how strong its neighbours are?
-    pub const fn wants_strength(&self) -> bool {
+    pub const fn needs_received_power(&self) -> bool {
         self.config.avoid_fading.is_some()
     }
 
     /// How strong a neighbour is that is heard now.
-    pub fn on_strength(&mut self, neighbour: Ipv4Addr, strength: Strength) {
-        self.strengths.on_strength(neighbour, strength);
+    pub fn on_received_power(&mut self, neighbour: Ipv4Addr, strength: ReceivedPower) {
+        self.strengths.update(neighbour, strength);
     }
 
     /// Does the link from a neighbour end too soon for a route over it?
-    fn avoids(&self, now: Instant, neighbour: Ipv4Addr) -> bool {
+    fn avoids_link(&self, now: Instant, neighbour: Ipv4Addr) -> bool {
         let within = self.config.avoid_fading;
-        within.is_some_and(|within| self.strengths.ends_within(now, neighbour, within))
+        within.is_some_and(|within| self.strengths.fades_within(now, neighbour, within))
     }
 
     /// The next thing to be done.
@@ -237,7 +237,7 @@ impl Aodv {
 
     /// When [`Self::on_timeout`] or [`Self::poll`] has to be called next.
     pub fn next_timeout(&self) -> Option<Instant> {
-        let timer = (self.due < Instant::FAR_FUTURE).then_some(self.due);
+        let timer = (self.next_timer < Instant::FAR_FUTURE).then_some(self.next_timer);
         match (timer, self.outbox.next_timeout()) {
             (Some(a), Some(b)) => Some(a.min(b)),
             (a, b) => a.or(b),
@@ -245,8 +245,8 @@ impl Aodv {
     }
 
     /// Packets of hosts that it holds.
-    pub fn kept(&self) -> usize {
-        self.buffer.len() + self.outbox.kept()
+    pub fn buffered_packets(&self) -> usize {
+        self.buffer.len() + self.outbox.buffered_packets()
     }
 
     /// What it did.
@@ -262,23 +262,23 @@ impl Aodv {
             hops: route.hops,
             seq: route.seq.map(|seq| seq.0),
             seq_is_valid: route.seq_is_valid,
-            until: route.until,
+            expires_at: route.until,
             searching: route.search.phase != table::Phase::Idle,
         })
     }
 
     /// How much it remembers beside routes and packets: requests, neighbours, repairs.
-    pub fn remembered(&self) -> usize {
-        self.seen.len()
+    pub fn soft_state_entries(&self) -> usize {
+        self.seen_requests.len()
             + self.blacklist.len()
-            + self.awaited.len()
+            + self.awaiting_ack.len()
             + self.neighbours.len()
-            + self.repairs.len()
+            + self.repair_timeouts.len()
     }
 
     /// Timers come before what happens at the same instant: no route is used beyond its end.
-    fn begin(&mut self, now: Instant) {
-        if self.due <= now {
+    fn run_due_timers(&mut self, now: Instant) {
+        if self.next_timer <= now {
             self.on_timeout(now);
         }
     }
@@ -294,29 +294,29 @@ impl Aodv {
             }
             AodvMessage::Reply(reply) => self.on_reply(now, from, reply),
             AodvMessage::Error(error) => self.on_error(now, from, error),
-            AodvMessage::ReplyAck => self.awaited.remove(from),
-            AodvMessage::Losses(losses) => self.on_losses(now, from, losses),
+            AodvMessage::ReplyAck => self.awaiting_ack.remove(from),
+            AodvMessage::LossNotification(losses) => self.on_loss_notification(now, from, losses),
         }
     }
 
     /// Finds the next hop of a packet, which came from `from` if it is not the own host's.
-    fn resolve(&mut self, now: Instant, packet: Routed, from: Option<Ipv4Addr>) {
+    fn route_packet(&mut self, now: Instant, packet: RoutedPacket, from: Option<Ipv4Addr>) {
         let destination = packet.packet.ip.destination;
         let Some(route) = self.table.entry(destination, self.config.table_size) else {
-            return self.give_up(packet, DropReason::NoRoute);
+            return self.drop_packet(packet, DropReason::NoRoute);
         };
-        route.wanted = true;
+        route.has_traffic = true;
         match (route.state, from) {
-            (State::Valid, _) => self.forward(now, packet, from, now),
-            (State::Repairing, Some(_)) => self.keep(now, packet),
+            (RouteState::Valid, _) => self.forward(now, packet, from, now),
+            (RouteState::Repairing, Some(_)) => self.buffer_packet(now, packet),
             (_, None) => {
-                self.keep(now, packet);
-                self.seek(now, destination);
+                self.buffer_packet(now, packet);
+                self.discover_route(now, destination);
             }
             // RFC 3561 §6.11 (ii).
-            (State::Invalid, Some(last_hop)) => {
-                self.tell_no_route(now, destination, last_hop);
-                self.give_up(packet, DropReason::NoRoute);
+            (RouteState::Invalid, Some(last_hop)) => {
+                self.report_no_route(now, destination, last_hop);
+                self.drop_packet(packet, DropReason::NoRoute);
                 let link = FailedLink { from: self.address, to: destination };
                 self.report_losses(now, link);
             }
@@ -324,42 +324,42 @@ impl Aodv {
     }
 
     /// Sends a packet over the route to its destination, at `at`, and renews what it uses.
-    fn forward(&mut self, now: Instant, packet: Routed, from: Option<Ipv4Addr>, at: Instant) {
+    fn forward(&mut self, now: Instant, packet: RoutedPacket, from: Option<Ipv4Addr>, at: Instant) {
         let ip = packet.packet.ip;
         let until = now + self.config.active_route_timeout;
         let next = match self.table.get_mut(ip.destination) {
             Some(route) if route.is_valid() => {
                 match self.config.refresh {
-                    Refresh::BothWays => route.until = route.until.max(until),
-                    Refresh::Destination => route.until = until,
+                    RouteRefresh::BothWays => route.until = route.until.max(until),
+                    RouteRefresh::Destination => route.until = until,
                 }
                 route.next_hop
             }
-            _ => return self.give_up(packet, DropReason::NoRoute),
+            _ => return self.drop_packet(packet, DropReason::NoRoute),
         };
-        self.wake_for_route(until);
-        if self.config.refresh == Refresh::BothWays {
+        self.schedule_route_expiry(until);
+        if self.config.refresh == RouteRefresh::BothWays {
             // RFC 3561 §6.2.
             for used in [Some(next), Some(ip.source), from].into_iter().flatten() {
                 if used != ip.destination {
-                    self.renew(now, used);
+                    self.refresh_route(now, used);
                 }
             }
         }
-        self.is_active(until);
-        self.put(now, at, Output::Transmit { packet, hop: Hop::To(next) });
+        self.extend_active(until);
+        self.output_at(now, at, Output::Transmit { packet, hop: LinkDestination::Unicast(next) });
     }
 
     /// There is a route here until then, used or not, that something else than a hello has made: those
     /// of hellos would keep each other alive for ever.
-    fn is_active(&mut self, until: Instant) {
+    fn extend_active(&mut self, until: Instant) {
         self.active_until = self.active_until.max(until);
     }
 
     /// The route to `destination` is used by traffic that passes here. If there is none, its number
     /// is kept, because others still live whose routes lead here.
-    fn renew(&mut self, now: Instant, destination: Ipv4Addr) {
-        let forgotten = self.forgotten_at(now);
+    fn refresh_route(&mut self, now: Instant, destination: Ipv4Addr) {
+        let forgotten = self.deletion_time(now);
         let until = now + self.config.active_route_timeout;
         if let Some(route) = self.table.get_mut(destination) {
             let at_least = if route.is_valid() { until } else { forgotten };
@@ -368,64 +368,64 @@ impl Aodv {
     }
 
     /// When a route that is lost now is forgotten.
-    fn forgotten_at(&self, now: Instant) -> Instant {
+    fn deletion_time(&self, now: Instant) -> Instant {
         self.config.delete_period.map_or(Instant::FAR_FUTURE, |period| now + period)
     }
 
-    fn keep(&mut self, now: Instant, packet: Routed) {
+    fn buffer_packet(&mut self, now: Instant, packet: RoutedPacket) {
         let until = now + self.config.buffer_timeout;
         if let Some(old) = self.buffer.push(packet, until, self.config.buffer_packets) {
-            self.give_up(old, DropReason::BufferFull);
+            self.drop_packet(old, DropReason::BufferFull);
         }
-        self.wake(until);
-        self.wake_for_buffer(now);
+        self.schedule(until);
+        self.schedule_buffer_check(now);
     }
 
-    fn give_up(&mut self, packet: Routed, reason: DropReason) {
+    fn drop_packet(&mut self, packet: RoutedPacket, reason: DropReason) {
         if !packet.is_control() {
-            if reason.is_about_the_route() {
-                self.note_loss(&packet.packet);
+            if reason.is_route_failure() {
+                self.record_loss(&packet.packet);
             }
             self.outbox.push(Output::Drop { packet, reason });
         }
     }
 
     /// All that waits for `destination` is dropped.
-    fn give_up_waiting(&mut self, destination: Ipv4Addr, reason: DropReason) {
+    fn drop_buffered(&mut self, destination: Ipv4Addr, reason: DropReason) {
         while let Some(packet) = self.buffer.take(destination) {
-            self.give_up(packet, reason);
+            self.drop_packet(packet, reason);
         }
     }
 
-    fn put(&mut self, now: Instant, at: Instant, output: Output) {
+    fn output_at(&mut self, now: Instant, at: Instant, output: Output) {
         if at <= now { self.outbox.push(output) } else { self.outbox.push_at(at, output) }
     }
 
     /// Sends a message, at `at`.
-    fn say(&mut self, now: Instant, at: Instant, message: AodvMessage, ttl: u8, hop: Hop) {
+    fn send_message(&mut self, now: Instant, at: Instant, message: AodvMessage, ttl: u8, hop: LinkDestination) {
         let destination = match hop {
-            Hop::To(neighbour) => neighbour,
-            Hop::All => {
+            LinkDestination::Unicast(neighbour) => neighbour,
+            LinkDestination::Broadcast => {
                 self.last_broadcast = at;
                 Ipv4Addr::BROADCAST
             }
         };
         let ip = IpHeader { ttl, ..IpHeader::new(self.address, destination) };
-        let mut packet = Routed::plain(Packet { ip, body: Body::Aodv(message) });
+        let mut packet = RoutedPacket::plain(Packet { ip, body: Body::Aodv(message) });
         if !self.config.udp {
-            packet.padding = match message {
+            packet.size_adjustment = match message {
                 // Its time stamp has 4 bytes, and not the 10 of an extension.
                 AodvMessage::Request(AodvRequest { timestamp: Some(_), .. })
                 | AodvMessage::Reply(AodvReply { timestamp: Some(_), .. }) => -14,
                 AodvMessage::Request(_) | AodvMessage::Reply(_) => -8,
-                AodvMessage::Error(_) | AodvMessage::ReplyAck | AodvMessage::Losses(_) => -8,
+                AodvMessage::Error(_) | AodvMessage::ReplyAck | AodvMessage::LossNotification(_) => -8,
             };
         }
-        self.put(now, at, Output::Transmit { packet, hop });
+        self.output_at(now, at, Output::Transmit { packet, hop });
     }
 
     /// A random instant for a broadcast that others may send, too.
     fn jittered(&mut self, now: Instant) -> Instant {
-        now + self.random.duration(Duration::ZERO, self.config.jitter)
+        now + self.random.uniform_duration(Duration::ZERO, self.config.jitter)
     }
 }

@@ -3,9 +3,9 @@
 use driftway_base::{Duration, Instant, Ipv4Addr, Seq};
 use driftway_wire::{AodvMessage, AodvReply};
 
-use super::table::NO_HOPS;
-use super::{Aodv, Refresh, State};
-use crate::Hop;
+use super::table::HOPS_UNKNOWN;
+use super::{Aodv, RouteRefresh, RouteState};
+use crate::LinkDestination;
 
 impl Aodv {
     pub(super) fn on_reply(&mut self, now: Instant, from: Ipv4Addr, reply: &AodvReply) {
@@ -13,49 +13,49 @@ impl Aodv {
         // sender was heard; else it would look no better, and not be forwarded.
         let from_destination = from == reply.destination;
         if !from_destination {
-            self.on_neighbour(now, from);
+            self.on_neighbour_message(now, from);
         }
         if reply.ack_required {
             // RFC 3561 §6.8.
-            self.say(now, now, AodvMessage::ReplyAck, 1, Hop::To(from));
+            self.send_message(now, now, AodvMessage::ReplyAck, 1, LinkDestination::Unicast(from));
         }
         // Nobody tells a node of the way to itself.
         if reply.destination == self.address {
             return;
         }
-        let Some(hops) = reply.hops.checked_add(1).filter(|hops| *hops < NO_HOPS) else { return };
+        let Some(hops) = reply.hops.checked_add(1).filter(|hops| *hops < HOPS_UNKNOWN) else { return };
         let until = now + Duration::from_millis(u64::from(reply.lifetime_ms));
         let offered = (Seq(reply.destination_seq), hops);
-        if !self.offer(now, reply.destination, offered, from, until) {
+        if !self.update_route(now, reply.destination, offered, from, until) {
             if from_destination {
-                self.on_neighbour(now, from);
+                self.on_neighbour_message(now, from);
             }
             return;
         }
-        self.is_active(until);
+        self.extend_active(until);
         if let Some(route) = self.table.get_mut(reply.destination) {
-            route.search.answered(hops);
+            route.search.complete(hops);
             if let (true, Some(sent)) = (reply.originator == self.address, reply.timestamp) {
                 let taken = now.since(Instant::from_nanos(sent));
-                route.search.measured(taken.over(u64::from(hops)));
+                route.search.record_latency(taken.over(u64::from(hops)));
             }
         }
-        self.release(now, reply.destination, self.config.release_spacing);
+        self.send_buffered(now, reply.destination, self.config.release_spacing);
         if reply.originator != self.address {
-            self.pass_reply(now, from, AodvReply { hops, ..*reply });
+            self.forward_reply(now, from, AodvReply { hops, ..*reply });
         }
     }
 
-    fn pass_reply(&mut self, now: Instant, from: Ipv4Addr, reply: AodvReply) {
+    fn forward_reply(&mut self, now: Instant, from: Ipv4Addr, reply: AodvReply) {
         let Some(to) = self.send_reply(now, reply) else { return };
         let used = now + self.config.active_route_timeout;
         if let Some(back) = self.table.get_mut(reply.originator) {
             back.until = match self.config.refresh {
-                Refresh::BothWays => back.until.max(used),
-                Refresh::Destination => used,
+                RouteRefresh::BothWays => back.until.max(used),
+                RouteRefresh::Destination => used,
             };
         }
-        self.wake_for_route(used);
+        self.schedule_route_expiry(used);
         if let Some(route) = self.table.get_mut(reply.destination) {
             route.precursors.insert(to);
         }
@@ -69,14 +69,14 @@ impl Aodv {
     /// A message came from `from`: it is a neighbour (RFC 3561 §6.5, §6.7).
     ///
     /// That says nothing of its number.
-    pub(super) fn on_neighbour(&mut self, now: Instant, from: Ipv4Addr) {
+    pub(super) fn on_neighbour_message(&mut self, now: Instant, from: Ipv4Addr) {
         if self.config.neighbour_routes {
-            self.hear_neighbour(now, from, now + self.config.active_route_timeout);
+            self.add_neighbour_route(now, from, now + self.config.active_route_timeout);
         }
     }
 
     /// There is a route to the neighbour `from`, until `until` at least.
-    pub(super) fn hear_neighbour(&mut self, now: Instant, from: Ipv4Addr, until: Instant) {
+    pub(super) fn add_neighbour_route(&mut self, now: Instant, from: Ipv4Addr, until: Instant) {
         let Some(route) = self.table.entry(from, self.config.table_size) else { return };
         let (before, valid) = ((route.state, route.hops), route.is_valid());
         if valid && route.hops == 1 && route.next_hop == from {
@@ -84,14 +84,14 @@ impl Aodv {
             return;
         }
         let until = if valid { route.until.max(until) } else { until };
-        route.set_heard(from, until);
+        route.install_neighbour(from, until);
         let waited_for = route.search.until > Instant::ZERO;
         if waited_for {
-            route.search.answered(1);
+            route.search.complete(1);
         }
-        self.on_route(now, from, before);
-        if before.0 != State::Valid {
-            self.release(now, from, Duration::ZERO);
+        self.on_route_updated(now, from, before);
+        if before.0 != RouteState::Valid {
+            self.send_buffered(now, from, Duration::ZERO);
         }
     }
 }

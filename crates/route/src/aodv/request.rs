@@ -4,8 +4,8 @@ use driftway_base::{Duration, Instant, Ipv4Addr, Seq};
 use driftway_wire::{AodvMessage, AodvReply, AodvRequest};
 
 use super::Aodv;
-use super::table::NO_HOPS;
-use crate::Hop;
+use super::table::HOPS_UNKNOWN;
+use crate::LinkDestination;
 
 impl Aodv {
     pub(super) fn on_request(
@@ -17,18 +17,18 @@ impl Aodv {
     ) {
         // RFC 3561 §6.8.
         let blacklisted = self.blacklist.get(from).is_some_and(|until| until > now);
-        if blacklisted || self.avoids(now, from) {
+        if blacklisted || self.avoids_link(now, from) {
             return;
         }
-        self.on_neighbour(now, from);
+        self.on_neighbour_message(now, from);
         let known_until = now + self.config.request_memory;
         if request.originator == self.address
-            || !self.seen.insert(now, request.originator, request.id, known_until)
+            || !self.seen_requests.insert(now, request.originator, request.id, known_until)
         {
             return;
         }
-        let Some(hops) = request.hops.checked_add(1).filter(|hops| *hops < NO_HOPS) else { return };
-        self.make_way_back(now, from, request, hops);
+        let Some(hops) = request.hops.checked_add(1).filter(|hops| *hops < HOPS_UNKNOWN) else { return };
+        self.add_reverse_route(now, from, request, hops);
 
         if request.destination == self.address {
             self.reply_as_destination(now, request);
@@ -41,12 +41,12 @@ impl Aodv {
             };
             let passed = AodvRequest { hops, destination_seq: seq.map(|seq| seq.0), ..*request };
             let at = self.jittered(now);
-            self.say(now, at, AodvMessage::Request(passed), ttl - 1, Hop::All);
+            self.send_message(now, at, AodvMessage::Request(passed), ttl - 1, LinkDestination::Broadcast);
         }
     }
 
     /// The route to the originator, over the neighbour that the request came from.
-    fn make_way_back(&mut self, now: Instant, from: Ipv4Addr, request: &AodvRequest, hops: u8) {
+    fn add_reverse_route(&mut self, now: Instant, from: Ipv4Addr, request: &AodvRequest, hops: u8) {
         let config = self.config;
         let life = config.reverse_route_life.unwrap_or_else(|| {
             let taken = config.node_traversal_time.times(2 * u64::from(hops));
@@ -56,29 +56,29 @@ impl Aodv {
         let originator = request.originator;
         let repairing_is_valid = config.repairing_is_valid;
         if let Some(route) = self.table.get_mut(originator)
-            && route.holds(repairing_is_valid)
+            && route.is_usable(repairing_is_valid)
         {
             route.until = route.until.max(until);
             until = route.until;
         }
         let seq = Seq(request.originator_seq);
-        if !self.offer(now, originator, (seq, hops), from, until) {
+        if !self.update_route(now, originator, (seq, hops), from, until) {
             return;
         }
-        self.is_active(until);
+        self.extend_active(until);
         if let Some(route) = self.table.get_mut(originator)
             && route.search.until > Instant::ZERO
         {
             // It is looked for, so it will be used.
-            route.search.answered(hops);
+            route.search.complete(hops);
             route.until = match config.reverse_route_life {
                 Some(_) => now + config.active_route_timeout,
                 None => route.until.max(now + config.active_route_timeout),
             };
             let until = route.until;
-            self.wake_for_route(until);
+            self.schedule_route_expiry(until);
         }
-        self.release(now, originator, Duration::ZERO);
+        self.send_buffered(now, originator, Duration::ZERO);
     }
 
     fn reply_as_destination(&mut self, now: Instant, request: &AodvRequest) {
@@ -91,16 +91,16 @@ impl Aodv {
             self.seq = self.seq.max(asked);
         }
         // So long others have a route to here.
-        self.is_active(now + self.config.my_route_timeout);
+        self.extend_active(now + self.config.my_route_timeout);
         let reply = AodvReply {
             repair: false,
             ack_required: false,
-            prefix: 0,
+            prefix_size: 0,
             hops: 0,
             destination: self.address,
             destination_seq: self.seq.0,
             originator: request.originator,
-            lifetime_ms: in_ms(self.config.my_route_timeout),
+            lifetime_ms: lifetime_ms(self.config.my_route_timeout),
             timestamp: request.timestamp,
         };
         self.send_reply(now, reply);
@@ -112,13 +112,13 @@ impl Aodv {
         let Some(route) = self.table.get(request.destination) else { return false };
         let Some(seq) = route.valid_seq() else { return false };
         if request.destination_only
-            || !route.holds(config.repairing_is_valid)
+            || !route.is_usable(config.repairing_is_valid)
             || request.destination_seq.is_some_and(|asked| seq.before(Seq(asked)))
             || (route.next_hop == from && !config.answer_next_hop)
         {
             return false;
         }
-        let left = in_ms(route.until.since(now));
+        let left = lifetime_ms(route.until.since(now));
         let lifetime_ms = match config.whole_seconds {
             // ns-2.35's seconds have no sign, and one under repair ended at 0.
             true if now.since(route.until) >= Duration::from_secs(1) => u32::MAX,
@@ -129,7 +129,7 @@ impl Aodv {
         let reply = AodvReply {
             repair: false,
             ack_required: false,
-            prefix: 0,
+            prefix_size: 0,
             hops,
             destination: request.destination,
             destination_seq: seq.0,
@@ -146,16 +146,16 @@ impl Aodv {
             back.precursors.insert(next_hop);
             // RFC 3561 §6.6.3: the destination needs a way back, too.
             if let (true, Some(seq)) = (request.gratuitous, back.valid_seq()) {
-                let told = AodvReply {
+                let gratuitous = AodvReply {
                     hops: back.hops,
                     destination: request.originator,
                     destination_seq: seq.0,
                     originator: request.destination,
-                    lifetime_ms: in_ms(back.until.since(now)),
+                    lifetime_ms: lifetime_ms(back.until.since(now)),
                     timestamp: None,
                     ..reply
                 };
-                self.send_reply(now, told);
+                self.send_reply(now, gratuitous);
             }
         }
         true
@@ -164,7 +164,7 @@ impl Aodv {
     /// Sends a reply on its way to the originator; answers with the neighbour that gets it.
     pub(super) fn send_reply(&mut self, now: Instant, mut reply: AodvReply) -> Option<Ipv4Addr> {
         let back = self.table.get(reply.originator)?;
-        if !back.holds(self.config.repairing_is_valid) {
+        if !back.is_usable(self.config.repairing_is_valid) {
             return None;
         }
         let to = back.next_hop;
@@ -172,15 +172,15 @@ impl Aodv {
         if reply.ack_required {
             // RFC 3561 §10: NEXT_HOP_WAIT.
             let until = now + self.config.node_traversal_time + Duration::from_millis(10);
-            self.awaited.set(to, until);
-            self.wake(until);
+            self.awaiting_ack.set(to, until);
+            self.schedule(until);
         }
-        self.say(now, now, AodvMessage::Reply(reply), 1, Hop::To(to));
+        self.send_message(now, now, AodvMessage::Reply(reply), 1, LinkDestination::Unicast(to));
         Some(to)
     }
 }
 
 /// A span as messages have it.
-pub(super) fn in_ms(span: Duration) -> u32 {
+pub(super) fn lifetime_ms(span: Duration) -> u32 {
     u32::try_from(span.as_millis()).unwrap_or(u32::MAX)
 }

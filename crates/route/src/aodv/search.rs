@@ -3,85 +3,85 @@
 use driftway_base::{Duration, Instant, Ipv4Addr, Seq};
 use driftway_wire::{AodvMessage, AodvRequest};
 
-use super::table::{NO_HOPS, Phase, Route, State};
+use super::table::{HOPS_UNKNOWN, Phase, Route, RouteState};
 use super::{Aodv, SearchRule};
-use crate::{DropReason, Hop, Output};
+use crate::{DropReason, LinkDestination, Output};
 
 impl Aodv {
     /// There is a packet for `destination`, and no route.
-    pub(super) fn seek(&mut self, now: Instant, destination: Ipv4Addr) {
+    pub(super) fn discover_route(&mut self, now: Instant, destination: Ipv4Addr) {
         match self.config.search {
-            SearchRule::Timed => self.begin_search(now, destination),
-            SearchRule::OnDemand { pause } => self.demand(now, destination, pause),
+            SearchRule::Timed => self.start_timed_search(now, destination),
+            SearchRule::OnDemand { pause } => self.search_on_demand(now, destination, pause),
         }
     }
 
-    fn begin_search(&mut self, now: Instant, destination: Ipv4Addr) {
+    fn start_timed_search(&mut self, now: Instant, destination: Ipv4Addr) {
         let config = self.config;
         let Some(route) = self.table.get_mut(destination) else { return };
         if route.search.phase != Phase::Idle {
             return;
         }
         // RFC 3561 §6.4: where it was last, and a bit farther.
-        let first = match route.last_hops {
-            NO_HOPS => config.ttl_start,
+        let first = match route.last_hop_count {
+            HOPS_UNKNOWN => config.ttl_start,
             hops => hops.saturating_add(config.ttl_increment),
         };
-        route.search.ttl = ring(&config, first);
-        route.search.wide = 0;
+        route.search.ttl = ring_ttl(&config, first);
+        route.search.network_wide_requests = 0;
         self.stats.discoveries += 1;
-        if route.wanted {
-            self.outbox.push(Output::Searching(destination));
+        if route.has_traffic {
+            self.outbox.push(Output::DiscoveryStarted(destination));
         }
-        self.attempt(now, destination);
+        self.send_next_request(now, destination);
     }
 
     /// Sends the next request of a search, once the limit allows it.
-    pub(super) fn attempt(&mut self, now: Instant, destination: Ipv4Addr) {
+    pub(super) fn send_next_request(&mut self, now: Instant, destination: Ipv4Addr) {
         let config = self.config;
         let Some(route) = self.table.get_mut(destination) else { return };
-        let leave = self.requests_left.take(now);
+        let permission = self.rreq_limit.try_acquire(now);
         let search = &mut route.search;
-        let (phase, until) = match leave {
-            Err(free) => (Phase::Leave, free),
+        let (phase, until) = match permission {
+            Err(free) => (Phase::RateLimited, free),
             Ok(()) => {
                 let wait = if search.ttl < config.net_diameter {
                     let hops = u64::from(search.ttl) + u64::from(config.timeout_buffer);
                     config.node_traversal_time.times(2 * hops)
                 } else {
                     // RFC 3561 §6.3: binary exponential back-off.
-                    let doubled = 1u64.checked_shl(u32::from(search.wide)).unwrap_or(u64::MAX);
-                    search.wide = search.wide.saturating_add(1);
+                    let doubled = 1u64.checked_shl(u32::from(search.network_wide_requests)).unwrap_or(u64::MAX);
+                    search.network_wide_requests = search.network_wide_requests.saturating_add(1);
                     config.net_traversal_time().times(doubled)
                 };
-                (Phase::Reply, now + wait)
+                (Phase::AwaitingReply, now + wait)
             }
         };
         search.phase = phase;
         search.until = until;
         let ttl = search.ttl;
-        self.wake(until);
-        if phase == Phase::Reply {
-            self.ask(now, destination, ttl);
+        self.schedule(until);
+        if phase == Phase::AwaitingReply {
+            self.send_request(now, destination, ttl);
         }
     }
 
     /// What a search waited for has not come, or it has leave now.
-    pub(super) fn on_search_due(&mut self, now: Instant, destination: Ipv4Addr) {
+    pub(super) fn on_search_timeout(&mut self, now: Instant, destination: Ipv4Addr) {
         let config = self.config;
         let Some(route) = self.table.get_mut(destination) else { return };
         let search = &mut route.search;
         match search.phase {
             Phase::Idle => {}
-            Phase::Leave => self.attempt(now, destination),
+            Phase::RateLimited => self.send_next_request(now, destination),
             // RFC 3561 §6.12: one request.
-            Phase::Reply if route.state == State::Repairing => self.fail_search(now, destination),
-            Phase::Reply if search.ttl < config.net_diameter => {
-                search.ttl = ring(&config, search.ttl.saturating_add(config.ttl_increment));
-                self.attempt(now, destination);
+            Phase::AwaitingReply if route.state == RouteState::Repairing => self.fail_search(now, destination),
+            Phase::AwaitingReply if search.ttl < config.net_diameter => {
+                search.ttl = ring_ttl(&config, search.ttl.saturating_add(config.ttl_increment));
+                self.send_next_request(now, destination);
             }
-            Phase::Reply if search.wide <= config.rreq_retries => self.attempt(now, destination),
-            Phase::Reply => self.fail_search(now, destination),
+            Phase::AwaitingReply if search.network_wide_requests <= config.rreq_retries => self.send_next_request(now, destination),
+            Phase::AwaitingReply => self.fail_search(now, destination),
         }
     }
 
@@ -90,8 +90,8 @@ impl Aodv {
         route.search.phase = Phase::Idle;
         route.search.until = Instant::ZERO;
         self.stats.failed_discoveries += 1;
-        if route.state != State::Repairing {
-            return self.give_up_waiting(destination, DropReason::DiscoveryFailed);
+        if route.state != RouteState::Repairing {
+            return self.drop_buffered(destination, DropReason::DiscoveryFailed);
         }
         self.fail_repair(now, destination);
         // RFC 3561 §6.12 is about the packets of others; for the own host's a search has more than
@@ -101,31 +101,31 @@ impl Aodv {
             let ip = &routed.packet.ip;
             ip.destination == destination && ip.source != own
         }) {
-            self.give_up(packet, reason);
+            self.drop_packet(packet, reason);
         }
-        if self.buffer.has(destination) {
-            self.seek(now, destination);
+        if self.buffer.has_packets_for(destination) {
+            self.discover_route(now, destination);
         }
     }
 
     /// ns-2.35: asks if it is time to, see [`SearchRule::OnDemand`].
-    pub(super) fn demand(&mut self, now: Instant, destination: Ipv4Addr, pause: Duration) {
+    pub(super) fn search_on_demand(&mut self, now: Instant, destination: Ipv4Addr, pause: Duration) {
         let config = self.config;
         let Some(route) = self.table.get_mut(destination) else { return };
-        let (last_hops, search) = (route.last_hops, &mut route.search);
-        if route.state == State::Valid || search.until > now {
+        let (last_hops, search) = (route.last_hop_count, &mut route.search);
+        if route.state == RouteState::Valid || search.until > now {
             return;
         }
-        if search.wide > config.rreq_retries {
+        if search.network_wide_requests > config.rreq_retries {
             search.until = now + pause;
-            search.wide = 0;
+            search.network_wide_requests = 0;
             self.stats.failed_discoveries += 1;
-            return self.give_up_waiting(destination, DropReason::DiscoveryFailed);
+            return self.drop_buffered(destination, DropReason::DiscoveryFailed);
         }
         if search.until == Instant::ZERO {
             self.stats.discoveries += 1;
-            if route.wanted {
-                self.outbox.push(Output::Searching(destination));
+            if route.has_traffic {
+                self.outbox.push(Output::DiscoveryStarted(destination));
             }
         }
         // The first has "last hops" of 255, so it goes to all.
@@ -134,20 +134,20 @@ impl Aodv {
             search.ttl = last.saturating_add(config.ttl_increment);
         } else {
             search.ttl = config.net_diameter;
-            search.wide = search.wide.saturating_add(1);
+            search.network_wide_requests = search.network_wide_requests.saturating_add(1);
         }
         let hop = search.mean_latency().unwrap_or(config.node_traversal_time);
-        let wait = hop.times(2 * u64::from(search.ttl) * u64::from(search.wide.max(1)));
+        let wait = hop.times(2 * u64::from(search.ttl) * u64::from(search.network_wide_requests.max(1)));
         search.until = now + wait.min(pause);
         route.until = Instant::ZERO;
         let ttl = search.ttl;
-        self.ask(now, destination, ttl);
+        self.send_request(now, destination, ttl);
     }
 
     /// Sends a request.
-    fn ask(&mut self, now: Instant, destination: Ipv4Addr, ttl: u8) {
+    fn send_request(&mut self, now: Instant, destination: Ipv4Addr, ttl: u8) {
         let Some(route) = self.table.get_mut(destination) else { return };
-        route.search.asked = now;
+        route.search.requested_at = now;
         let destination_seq = route.seq.map(|seq| seq.0);
         // RFC 3561 §6.1.
         self.seq += if self.config.even_numbers { 2 } else { 1 };
@@ -156,7 +156,7 @@ impl Aodv {
             join: false,
             repair: false,
             // RFC 3561 §6.3: where both ends speak.
-            gratuitous: self.config.gratuitous && self.buffer.converses(destination),
+            gratuitous: self.config.gratuitous && self.buffer.has_two_way_traffic(destination),
             destination_only: self.config.destination_only,
             hops: 0,
             id: self.request_id,
@@ -166,11 +166,11 @@ impl Aodv {
             originator_seq: self.seq.0,
             timestamp: self.config.timestamps.then_some(now.as_nanos()),
         };
-        self.say(now, now, AodvMessage::Request(request), ttl, Hop::All);
+        self.send_message(now, now, AodvMessage::Request(request), ttl, LinkDestination::Broadcast);
     }
 
     /// A route is offered: taken, if it is better than what there is (RFC 3561 §6.2).
-    pub(super) fn offer(
+    pub(super) fn update_route(
         &mut self,
         now: Instant,
         destination: Ipv4Addr,
@@ -183,45 +183,45 @@ impl Aodv {
             return false;
         };
         let itself = next_hop == destination && hops == 1;
-        let taken = route.yields_to(seq, hops, repairing_is_valid)
-            || itself && route.may_go_back(seq, repairing_is_valid);
+        let taken = route.is_replaced_by(seq, hops, repairing_is_valid)
+            || itself && route.accepts_previous_seq(seq, repairing_is_valid);
         if !taken {
             return false;
         }
         let before = (route.state, route.hops);
-        route.set(seq, hops, next_hop, until);
-        self.on_route(now, destination, before);
+        route.install(seq, hops, next_hop, until);
+        self.on_route_updated(now, destination, before);
         true
     }
 
     /// There is a new route where `before` was.
-    pub(super) fn on_route(
+    pub(super) fn on_route_updated(
         &mut self,
         now: Instant,
         destination: Ipv4Addr,
-        (state, hops): (State, u8),
+        (state, hops): (RouteState, u8),
     ) {
-        let Some(Route { until, wanted, hops: new_hops, .. }) = self.table.get(destination) else {
+        let Some(Route { until, has_traffic: wanted, hops: new_hops, .. }) = self.table.get(destination) else {
             return;
         };
         let (until, wanted, longer) = (*until, *wanted, *new_hops > hops);
-        self.wake_for_route(until);
+        self.schedule_route_expiry(until);
         // What is forgotten of a destination (RFC 3561 §6.11) is not forgotten by who watches it.
         let watched = self.watched.remove(destination);
-        if watched || wanted && state == State::Invalid {
+        if watched || wanted && state == RouteState::Invalid {
             self.outbox.push(Output::RouteFound(destination));
         }
-        if state == State::Repairing && longer {
-            self.tell_longer(now, destination);
+        if state == RouteState::Repairing && longer {
+            self.report_longer_route(now, destination);
         }
     }
 
     /// What waited for a route takes it, each `spacing` after the one before.
-    pub(super) fn release(&mut self, now: Instant, destination: Ipv4Addr, spacing: Duration) {
+    pub(super) fn send_buffered(&mut self, now: Instant, destination: Ipv4Addr, spacing: Duration) {
         let mut at = now;
         while let Some(packet) = self.buffer.take(destination) {
             if packet.packet.ip.source != self.address {
-                self.salvaged(&packet);
+                self.record_salvaged(&packet);
             }
             self.forward(now, packet, None, at);
             at += spacing;
@@ -230,6 +230,6 @@ impl Aodv {
 }
 
 /// A time to live as RFC 3561 §6.4 has them: up to a threshold, or to all.
-fn ring(config: &super::AodvConfig, ttl: u8) -> u8 {
+fn ring_ttl(config: &super::AodvConfig, ttl: u8) -> u8 {
     if ttl > config.ttl_threshold { config.net_diameter } else { ttl.min(config.net_diameter) }
 }

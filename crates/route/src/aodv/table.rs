@@ -5,11 +5,11 @@ use alloc::vec::Vec;
 use driftway_base::{Duration, Instant, Ipv4Addr, Seq};
 
 /// Hops of a route that never was.
-pub(super) const NO_HOPS: u8 = 255;
+pub(super) const HOPS_UNKNOWN: u8 = 255;
 
 /// What can be done with a route.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum State {
+pub(super) enum RouteState {
     /// It carries packets.
     Valid,
     /// It broke here, and another is looked for from here (RFC 3561 §6.12).
@@ -30,15 +30,15 @@ pub(super) struct Route {
     /// Hops to the destination, while there is a route.
     pub(super) hops: u8,
     /// Hops that it had when it was last lost.
-    pub(super) last_hops: u8,
+    pub(super) last_hop_count: u8,
     pub(super) next_hop: Ipv4Addr,
-    pub(super) state: State,
+    pub(super) state: RouteState,
     /// Of a valid route: its end. Of an invalid one: when it is forgotten.
     pub(super) until: Instant,
     pub(super) precursors: Precursors,
     pub(super) search: Search,
     /// The node had a packet for this destination: it wants to hear of the route.
-    pub(super) wanted: bool,
+    pub(super) has_traffic: bool,
 }
 
 /// The search for a route.
@@ -51,11 +51,11 @@ pub(super) struct Search {
     /// Time to live of the last request; after an answer, the hops that it said.
     pub(super) ttl: u8,
     /// Requests to all so far.
-    pub(super) wide: u8,
+    pub(super) network_wide_requests: u8,
     /// When the last request was sent.
-    pub(super) asked: Instant,
+    pub(super) requested_at: Instant,
     /// What a hop took, there and back, in the last three searches; 0 where there was none.
-    pub(super) latencies: [Duration; 3],
+    pub(super) hop_latencies: [Duration; 3],
     pub(super) next_latency: u8,
 }
 
@@ -65,9 +65,9 @@ pub(super) enum Phase {
     /// There is none.
     Idle,
     /// A reply.
-    Reply,
+    AwaitingReply,
     /// Leave to send (RFC 3561 §6.3: a limit a second).
-    Leave,
+    RateLimited,
 }
 
 impl Search {
@@ -75,23 +75,23 @@ impl Search {
         phase: Phase::Idle,
         until: Instant::ZERO,
         ttl: 0,
-        wide: 0,
-        asked: Instant::ZERO,
-        latencies: [Duration::ZERO; 3],
+        network_wide_requests: 0,
+        requested_at: Instant::ZERO,
+        hop_latencies: [Duration::ZERO; 3],
         next_latency: 0,
     };
 
     /// There is an answer, over so many hops.
-    pub(super) const fn answered(&mut self, hops: u8) {
+    pub(super) const fn complete(&mut self, hops: u8) {
         self.phase = Phase::Idle;
         self.until = Instant::ZERO;
-        self.wide = 0;
+        self.network_wide_requests = 0;
         self.ttl = hops;
     }
 
     /// The answer took this for a hop.
-    pub(super) fn measured(&mut self, latency: Duration) {
-        if let Some(slot) = self.latencies.get_mut(usize::from(self.next_latency)) {
+    pub(super) fn record_latency(&mut self, latency: Duration) {
+        if let Some(slot) = self.hop_latencies.get_mut(usize::from(self.next_latency)) {
             *slot = latency;
         }
         self.next_latency = (self.next_latency + 1) % 3;
@@ -100,7 +100,7 @@ impl Search {
     /// The mean of what was measured.
     pub(super) fn mean_latency(&self) -> Option<Duration> {
         let (mut sum, mut count) = (0u64, 0);
-        for latency in self.latencies.iter().filter(|latency| !latency.is_zero()) {
+        for latency in self.hop_latencies.iter().filter(|latency| !latency.is_zero()) {
             sum = sum.saturating_add(latency.as_nanos());
             count += 1;
         }
@@ -113,27 +113,27 @@ impl Route {
         Self {
             seq: None,
             seq_is_valid: false,
-            hops: NO_HOPS,
-            last_hops: NO_HOPS,
+            hops: HOPS_UNKNOWN,
+            last_hop_count: HOPS_UNKNOWN,
             next_hop: Ipv4Addr::UNSPECIFIED,
-            state: State::Invalid,
+            state: RouteState::Invalid,
             until: Instant::ZERO,
             precursors: Precursors::NONE,
             search: Search::NONE,
-            wanted: false,
+            has_traffic: false,
         }
     }
 
     pub(super) fn is_valid(&self) -> bool {
-        self.state == State::Valid
+        self.state == RouteState::Valid
     }
 
     /// Is there a route? `repairing_is_valid`: one under repair counts.
-    pub(super) fn holds(&self, repairing_is_valid: bool) -> bool {
+    pub(super) fn is_usable(&self, repairing_is_valid: bool) -> bool {
         match self.state {
-            State::Valid => true,
-            State::Repairing => repairing_is_valid,
-            State::Invalid => false,
+            RouteState::Valid => true,
+            RouteState::Repairing => repairing_is_valid,
+            RouteState::Invalid => false,
         }
     }
 
@@ -144,9 +144,9 @@ impl Route {
     /// has offered a route with a number may hear it come back from one that still uses that offer,
     /// and the two would lead into each other (van Glabbeek et al., "Sequence numbers do not
     /// guarantee loop freedom", 2013). So a lower one is only taken by [`Self::may_go_back`].
-    pub(super) fn yields_to(&self, seq: Seq, hops: u8, repairing_is_valid: bool) -> bool {
+    pub(super) fn is_replaced_by(&self, seq: Seq, hops: u8, repairing_is_valid: bool) -> bool {
         let Some(known) = self.seq else { return true };
-        let none = !self.holds(repairing_is_valid);
+        let none = !self.is_usable(repairing_is_valid);
         let equal = none || !self.seq_is_valid || hops < self.hops;
         seq.after(known) || (seq == known && equal)
     }
@@ -154,44 +154,44 @@ impl Route {
     /// What the destination says of itself is one less than the number here, which was counted up
     /// for a route that was lost. It is taken back: the next loss counts it up again, and no route
     /// that this node has offered has a higher one.
-    pub(super) fn may_go_back(&self, seq: Seq, repairing_is_valid: bool) -> bool {
-        let none = !self.holds(repairing_is_valid);
+    pub(super) fn accepts_previous_seq(&self, seq: Seq, repairing_is_valid: bool) -> bool {
+        let none = !self.is_usable(repairing_is_valid);
         (none || !self.seq_is_valid) && self.seq == Some(seq + 1)
     }
 
     /// There is a route with this number.
-    pub(super) const fn set(&mut self, seq: Seq, hops: u8, next_hop: Ipv4Addr, until: Instant) {
+    pub(super) const fn install(&mut self, seq: Seq, hops: u8, next_hop: Ipv4Addr, until: Instant) {
         self.seq = Some(seq);
         self.seq_is_valid = true;
-        self.carry(hops, next_hop, until);
+        self.install_path(hops, next_hop, until);
     }
 
     /// The destination was heard: there is a route, but no word of its number (RFC 3561 §6.2). That
     /// of a route that is valid until now holds for a shorter one as well.
-    pub(super) fn set_heard(&mut self, neighbour: Ipv4Addr, until: Instant) {
+    pub(super) fn install_neighbour(&mut self, neighbour: Ipv4Addr, until: Instant) {
         self.seq_is_valid &= self.is_valid();
-        self.carry(1, neighbour, until);
+        self.install_path(1, neighbour, until);
     }
 
-    const fn carry(&mut self, hops: u8, next_hop: Ipv4Addr, until: Instant) {
+    const fn install_path(&mut self, hops: u8, next_hop: Ipv4Addr, until: Instant) {
         self.hops = hops;
         self.next_hop = next_hop;
         self.until = until;
-        self.state = State::Valid;
+        self.state = RouteState::Valid;
     }
 
     /// There is none any more. `seq` is what is known of the destination from now on.
     pub(super) const fn invalidate(&mut self, seq: Option<Seq>, until: Instant) {
-        self.last_hops = self.hops;
-        self.hops = NO_HOPS;
-        self.state = State::Invalid;
+        self.last_hop_count = self.hops;
+        self.hops = HOPS_UNKNOWN;
+        self.state = RouteState::Invalid;
         self.seq = seq;
         self.until = until;
     }
 
     /// One more than the number: who has the route that was lost here can't offer it. One that is
     /// not valid is not counted (RFC 3561 §6.11): nobody was offered that route.
-    pub(super) fn next_seq(&self) -> Option<Seq> {
+    pub(super) fn incremented_seq(&self) -> Option<Seq> {
         if self.seq_is_valid { self.seq.map(|seq| seq + 1) } else { self.seq }
     }
 
@@ -249,13 +249,13 @@ impl Precursors {
 
 /// The routes, by destination.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Table {
+pub(super) struct RoutingTable {
     /// Beside the routes, so that a search touches few cache lines.
     keys: Vec<Ipv4Addr>,
     routes: Vec<Route>,
 }
 
-impl Table {
+impl RoutingTable {
     pub(super) fn get(&self, destination: Ipv4Addr) -> Option<&Route> {
         self.routes.get(self.keys.binary_search(&destination).ok()?)
     }
@@ -287,7 +287,7 @@ impl Table {
     /// Forgets the invalid route that would be forgotten first.
     fn evict(&mut self) -> Option<()> {
         let old = |route: &&(usize, &Route)| {
-            route.1.state == State::Invalid && route.1.search.phase == Phase::Idle
+            route.1.state == RouteState::Invalid && route.1.search.phase == Phase::Idle
         };
         let all = self.routes.iter().enumerate();
         let (at, _) = all.filter(|route| old(&route)).min_by_key(|(_, route)| route.until)?;
@@ -327,10 +327,10 @@ mod test {
 
     #[test]
     fn a_full_table_gives_up_the_oldest_of_what_is_lost() {
-        let mut table = Table::default();
+        let mut table = RoutingTable::default();
         for n in [5, 1, 3] {
             let route = table.entry(address(n), 3).unwrap();
-            route.set(Seq(1), 1, address(n), Instant::from_secs(9));
+            route.install(Seq(1), 1, address(n), Instant::from_secs(9));
         }
         assert!(table.entry(address(2), 3).is_none());
         for (n, until) in [(1, 20), (5, 10)] {
@@ -340,7 +340,7 @@ mod test {
         assert!(table.entry(address(9), 3).is_some());
         let keys: Vec<_> = table.iter().map(|(key, _)| key.to_bits()).collect();
         assert_eq!(keys, [1, 3, 9]);
-        table.retain(|route| route.state == State::Valid);
+        table.retain(|route| route.state == RouteState::Valid);
         let keys: Vec<_> = table.iter().map(|(key, _)| key.to_bits()).collect();
         assert_eq!(keys, [3]);
     }
@@ -348,20 +348,20 @@ mod test {
     #[test]
     fn newer_shorter_or_nothing_to_lose() {
         let mut route = Route::unknown();
-        assert!(route.yields_to(Seq(0), 200, false), "nothing is known");
-        route.set(Seq(7), 3, address(1), Instant::from_secs(1));
-        assert!(route.yields_to(Seq(8), 9, false));
-        assert!(route.yields_to(Seq(7), 2, false));
-        assert!(!route.yields_to(Seq(7), 3, false));
-        assert!(!route.yields_to(Seq(6), 1, false));
-        assert!(!route.yields_to(Seq(7u32.wrapping_sub(1 << 31) + 1), 1, false), "it wraps");
-        route.state = State::Repairing;
-        assert!(route.yields_to(Seq(7), 3, false));
-        assert!(!route.yields_to(Seq(7), 3, true));
-        route.invalidate(route.next_seq(), Instant::from_secs(2));
-        assert!(!route.yields_to(Seq(7), 1, false));
-        assert!(route.yields_to(Seq(8), 9, true));
-        assert_eq!(route.last_hops, 3);
+        assert!(route.is_replaced_by(Seq(0), 200, false), "nothing is known");
+        route.install(Seq(7), 3, address(1), Instant::from_secs(1));
+        assert!(route.is_replaced_by(Seq(8), 9, false));
+        assert!(route.is_replaced_by(Seq(7), 2, false));
+        assert!(!route.is_replaced_by(Seq(7), 3, false));
+        assert!(!route.is_replaced_by(Seq(6), 1, false));
+        assert!(!route.is_replaced_by(Seq(7u32.wrapping_sub(1 << 31) + 1), 1, false), "it wraps");
+        route.state = RouteState::Repairing;
+        assert!(route.is_replaced_by(Seq(7), 3, false));
+        assert!(!route.is_replaced_by(Seq(7), 3, true));
+        route.invalidate(route.incremented_seq(), Instant::from_secs(2));
+        assert!(!route.is_replaced_by(Seq(7), 1, false));
+        assert!(route.is_replaced_by(Seq(8), 9, true));
+        assert_eq!(route.last_hop_count, 3);
     }
 
     #[test]
@@ -387,11 +387,11 @@ mod test {
         let mut search = Search::NONE;
         assert_eq!(search.mean_latency(), None);
         for ms in [10, 20] {
-            search.measured(Duration::from_millis(ms));
+            search.record_latency(Duration::from_millis(ms));
         }
         assert_eq!(search.mean_latency(), Some(Duration::from_millis(15)));
         for ms in [30, 40] {
-            search.measured(Duration::from_millis(ms));
+            search.record_latency(Duration::from_millis(ms));
         }
         assert_eq!(search.mean_latency(), Some(Duration::from_millis(30)));
     }

@@ -2,57 +2,57 @@
 
 use driftway_base::{Duration, FailedLink, Instant};
 
-use super::table::{Phase, Route, Search, State};
+use super::table::{Phase, Route, Search, RouteState};
 use super::{Aodv, SearchRule};
 use crate::DropReason;
 
 impl Aodv {
     /// Time has passed.
     pub fn on_timeout(&mut self, now: Instant) {
-        if self.due > now {
+        if self.next_timer > now {
             return;
         }
         // What the steps below call for comes on top.
-        self.due = Instant::FAR_FUTURE;
-        while let Some(old) = self.buffer.take_old(now) {
-            self.give_up(old, DropReason::BufferTimeout);
+        self.next_timer = Instant::FAR_FUTURE;
+        while let Some(old) = self.buffer.take_expired(now) {
+            self.drop_packet(old, DropReason::BufferTimeout);
         }
         while let Some((_, destination)) =
-            self.repairs.front().copied().filter(|(at, _)| *at <= now)
+            self.repair_timeouts.front().copied().filter(|(at, _)| *at <= now)
         {
-            self.repairs.pop_front();
-            self.end_repair(now, destination);
+            self.repair_timeouts.pop_front();
+            self.on_repair_timeout(now, destination);
         }
-        while let Some(silent) = self.awaited.take_due(now) {
-            self.blame(now, silent);
+        while let Some(silent) = self.awaiting_ack.take_due(now) {
+            self.blacklist_neighbour(now, silent);
         }
         while self.blacklist.take_due(now).is_some() {}
         match self.config.expiry_interval {
-            None => self.expire(now),
-            Some(_) if self.next_round <= now => self.round(now),
+            None => self.expire_routes(now),
+            Some(_) if self.next_expiry_check <= now => self.check_expiry(now),
             Some(_) => {}
         }
         // What ends with the last hello is not lost.
-        self.hello_timers(now);
-        self.search_timers(now);
-        self.forget(now);
+        self.run_hello_timers(now);
+        self.run_search_timers(now);
+        self.delete_expired(now);
         // What a repair in vain, or a long wait, has cost.
-        if !self.losses.is_empty() {
+        if !self.drop_list.is_empty() {
             self.report_losses(now, FailedLink { from: self.address, to: self.address });
         }
-        self.reckon(now);
+        self.recompute_next_timer(now);
     }
 
     /// Each route ends when it ends.
-    fn expire(&mut self, now: Instant) {
-        let forgotten = self.forgotten_at(now);
+    fn expire_routes(&mut self, now: Instant) {
+        let forgotten = self.deletion_time(now);
         for at in 0..self.table.len() {
             if let Some((_, route)) = self.table.at_mut(at)
                 && route.is_valid()
                 && route.until <= now
             {
                 // RFC 3561 §6.1: a path that expires is one that is lost.
-                let seq = route.next_seq();
+                let seq = route.incremented_seq();
                 route.invalidate(seq, forgotten);
                 route.precursors.clear();
             }
@@ -60,24 +60,24 @@ impl Aodv {
     }
 
     /// Whose last request is oldest comes first, so that a limit starves nobody.
-    fn search_timers(&mut self, now: Instant) {
+    fn run_search_timers(&mut self, now: Instant) {
         let due = |search: &Search| search.phase != Phase::Idle && search.until <= now;
         // Each has moved its time when the next is looked for.
         while let Some((destination, _)) = self
             .table
             .iter()
             .filter(|(_, route)| due(&route.search))
-            .min_by_key(|(_, Route { search, .. })| (search.asked, search.ttl, search.wide))
+            .min_by_key(|(_, Route { search, .. })| (search.requested_at, search.ttl, search.network_wide_requests))
         {
-            self.on_search_due(now, destination);
+            self.on_search_timeout(now, destination);
         }
     }
 
     /// What was lost long ago is no more.
-    fn forget(&mut self, now: Instant) {
+    fn delete_expired(&mut self, now: Instant) {
         if self.config.delete_period.is_some() {
             self.table.retain(|route| {
-                route.state != State::Invalid
+                route.state != RouteState::Invalid
                     || route.until > now
                     || route.search.phase != Phase::Idle
             });
@@ -85,40 +85,40 @@ impl Aodv {
     }
 
     /// ns-2.35 looks at all routes every half second.
-    fn round(&mut self, now: Instant) {
-        self.next_round = Instant::FAR_FUTURE;
-        let forgotten = self.forgotten_at(now);
+    fn check_expiry(&mut self, now: Instant) {
+        self.next_expiry_check = Instant::FAR_FUTURE;
+        let forgotten = self.deletion_time(now);
         let mut delay = Duration::ZERO;
         for at in 0..self.table.len() {
             let Some((destination, route)) = self.table.at_mut(at) else { break };
             match route.state {
-                State::Valid if route.until < now => {
-                    let seq = route.next_seq();
+                RouteState::Valid if route.until < now => {
+                    let seq = route.incremented_seq();
                     route.invalidate(seq, forgotten);
-                    self.give_up_waiting(destination, DropReason::NoRoute);
+                    self.drop_buffered(destination, DropReason::NoRoute);
                 }
-                State::Valid => {
+                RouteState::Valid => {
                     while let Some(packet) = self.buffer.take(destination) {
                         self.forward(now, packet, None, now + delay);
                         delay = delay + self.config.release_spacing;
                     }
                 }
-                State::Repairing | State::Invalid if self.buffer.has(destination) => {
+                RouteState::Repairing | RouteState::Invalid if self.buffer.has_packets_for(destination) => {
                     if let SearchRule::OnDemand { pause } = self.config.search {
-                        self.demand(now, destination, pause);
+                        self.search_on_demand(now, destination, pause);
                     }
                 }
-                State::Repairing | State::Invalid => {}
+                RouteState::Repairing | RouteState::Invalid => {}
             }
         }
     }
 
     /// Finds when something is due.
-    fn reckon(&mut self, now: Instant) {
+    fn recompute_next_timer(&mut self, now: Instant) {
         let others = [
             self.buffer.next_timeout(),
-            self.repairs.front().map(|(at, _)| *at),
-            self.awaited.next_timeout(),
+            self.repair_timeouts.front().map(|(at, _)| *at),
+            self.awaiting_ack.next_timeout(),
             self.blacklist.next_timeout(),
             self.neighbours.next_timeout(),
             self.config.hello.map(|_| self.next_hello),
@@ -128,53 +128,53 @@ impl Aodv {
         let forgets = self.config.delete_period.is_some();
         for (_, route) in self.table.iter() {
             match route.state {
-                State::Valid => first_end = first_end.min(route.until),
+                RouteState::Valid => first_end = first_end.min(route.until),
                 // One under repair ends with its search.
-                State::Repairing => {}
-                State::Invalid if forgets && route.search.phase == Phase::Idle => {
+                RouteState::Repairing => {}
+                RouteState::Invalid if forgets && route.search.phase == Phase::Idle => {
                     due = due.min(route.until);
                 }
-                State::Invalid => {}
+                RouteState::Invalid => {}
             }
             if route.search.phase != Phase::Idle {
                 due = due.min(route.search.until);
             }
         }
-        self.wake(due);
-        self.wake_for_route(first_end);
+        self.schedule(due);
+        self.schedule_route_expiry(first_end);
         if self.buffer.len() > 0 {
-            self.wake_for_buffer(now);
+            self.schedule_buffer_check(now);
         }
     }
 
     /// Something is due at `at`.
-    pub(super) fn wake(&mut self, at: Instant) {
-        self.due = self.due.min(at);
+    pub(super) fn schedule(&mut self, at: Instant) {
+        self.next_timer = self.next_timer.min(at);
     }
 
     /// A route ends at `until`.
-    pub(super) fn wake_for_route(&mut self, until: Instant) {
+    pub(super) fn schedule_route_expiry(&mut self, until: Instant) {
         match self.config.expiry_interval {
-            None => self.wake(until),
-            Some(interval) => self.wake_for_round(until, interval),
+            None => self.schedule(until),
+            Some(interval) => self.schedule_expiry_check(until, interval),
         }
     }
 
     /// There are packets that a round may be good for.
-    pub(super) fn wake_for_buffer(&mut self, now: Instant) {
+    pub(super) fn schedule_buffer_check(&mut self, now: Instant) {
         if let Some(interval) = self.config.expiry_interval {
-            self.wake_for_round(now, interval);
+            self.schedule_expiry_check(now, interval);
         }
     }
 
     /// The first round after `at`, which is a multiple of the interval.
-    fn wake_for_round(&mut self, at: Instant, interval: Duration) {
-        if at < self.next_round {
+    fn schedule_expiry_check(&mut self, at: Instant, interval: Duration) {
+        if at < self.next_expiry_check {
             let interval = interval.as_nanos().max(1);
             let rounds = (at.as_nanos() / interval).saturating_add(1);
             let next = Instant::from_nanos(rounds.saturating_mul(interval));
-            self.next_round = self.next_round.min(next);
+            self.next_expiry_check = self.next_expiry_check.min(next);
         }
-        self.wake(self.next_round);
+        self.schedule(self.next_expiry_check);
     }
 }

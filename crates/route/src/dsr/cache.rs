@@ -11,7 +11,7 @@ use core::fmt::Debug;
 use driftway_base::{FailedLink, Instant, Ipv4Addr};
 use driftway_wire::DsrHeader;
 
-use super::path::{Carried, Path};
+use super::path::{SourceRoute, Path};
 
 /// A route cache (RFC 4728 §4.1). Time never goes back; after each event the node polls for notices
 /// until there is none.
@@ -19,39 +19,39 @@ use super::path::{Carried, Path};
 /// Events about routes say whether there is anything new in it, for what waits for a route.
 pub(crate) trait RouteCache: Debug + Send {
     /// A route that begins at this node.
-    fn on_learned(&mut self, now: Instant, path: &Path, by: LearnedBy) -> bool;
+    fn on_route_learned(&mut self, now: Instant, path: &Path, by: LearnedBy) -> bool;
 
     /// A route in a packet that this node has received, forwards or has overheard. Of packets on an
     /// established flow, which carry none (RFC 4728 §3.5), nothing is heard.
-    fn on_heard(&mut self, now: Instant, route: &Carried, heard: Heard) -> bool;
+    fn on_route_observed(&mut self, now: Instant, route: &SourceRoute, heard: RouteObservation) -> bool;
 
     /// A reply of this node leaves, from its cache (RFC 4728 §8.2.3) or gratuitous (§3.4.3): it lists
     /// `route`, from the initiator to the target, and goes to the neighbour `to`.
-    fn on_replied(&mut self, _now: Instant, _route: &Path, _to: Ipv4Addr) {}
+    fn on_reply_sent(&mut self, _now: Instant, _route: &Path, _to: Ipv4Addr) {}
 
     /// A packet leaves this node on `path`, which begins here; `data`: it is a host's. Its own packet,
     /// or another's that it salvages.
-    fn on_used(&mut self, _now: Instant, _path: &Path, _data: bool) {}
+    fn on_route_used(&mut self, _now: Instant, _path: &Path, _data: bool) {}
 
     /// A link does not carry; was it known?
-    fn on_broken(&mut self, now: Instant, link: FailedLink, news: News<'_>) -> bool;
+    fn on_link_failure(&mut self, now: Instant, link: FailedLink, report: LinkFailureReport<'_>) -> bool;
 
     /// An error of this node about a link, ordinary or a notice, leaves for the neighbour `to`, which
     /// needs no other; the cache may add options to it. It comes after `on_broken`, and if it is an
     /// ordinary one, before notices are polled for.
-    fn on_error(&mut self, _link: FailedLink, _to: Ipv4Addr, _header: &mut DsrHeader) {}
+    fn on_error_sent(&mut self, _link: FailedLink, _to: Ipv4Addr, _header: &mut DsrHeader) {}
 
     /// A route to `destination`, to be looked at or listed in a reply.
-    fn find(&mut self, now: Instant, destination: Ipv4Addr) -> Option<Path>;
+    fn lookup(&mut self, now: Instant, destination: Ipv4Addr) -> Option<Path>;
 
     /// A route to `destination`, for a packet of this node.
-    fn take(&mut self, now: Instant, destination: Ipv4Addr) -> Option<Path>;
+    fn select(&mut self, now: Instant, destination: Ipv4Addr) -> Option<Path>;
 
     /// A route to `destination`, to salvage another's packet.
-    fn take_for_another(&mut self, now: Instant, destination: Ipv4Addr) -> Option<Path>;
+    fn select_for_salvage(&mut self, now: Instant, destination: Ipv4Addr) -> Option<Path>;
 
     /// The next notice.
-    fn poll_notice(&mut self) -> Option<Notice> {
+    fn poll_notice(&mut self) -> Option<LinkFailureNotice> {
         None
     }
 
@@ -60,12 +60,12 @@ pub(crate) trait RouteCache: Debug + Send {
     fn has_link(&self, now: Instant, link: FailedLink) -> bool;
 
     /// Another of the same content.
-    fn boxed(&self) -> Box<dyn RouteCache>;
+    fn clone_boxed(&self) -> Box<dyn RouteCache>;
 }
 
 impl Clone for Box<dyn RouteCache> {
     fn clone(&self) -> Self {
-        (**self).boxed()
+        (**self).clone_boxed()
     }
 }
 
@@ -87,7 +87,7 @@ pub(crate) enum LearnedBy {
 /// In what a route was heard, and what this node has to do with the packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(dead_code, reason = "the contract: a cache that keeps less asks for less")]
-pub(crate) enum Heard {
+pub(crate) enum RouteObservation {
     /// The source route of a packet that this node forwards; `data`: the packet is a host's.
     Forwarded { data: bool },
     /// The source route of a packet for this node.
@@ -103,14 +103,14 @@ pub(crate) enum Heard {
 /// Where the news of a failed link comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(dead_code, reason = "the contract: a cache that informs nobody does not ask")]
-pub(crate) enum News<'a> {
+pub(crate) enum LinkFailureReport<'a> {
     /// The own link layer, which could not carry a packet that takes `route`; `None` if the packet
     /// has none. Ordinary route errors about it (RFC 4728 §8.3.4) follow as `on_error`.
     LinkLayer { route: Option<&'a Path> },
     /// A route error in a packet of `reporter`, heard from the neighbour `from`. The neighbour `also`
     /// gets it, too: from this node, or because it was on the air to that one. In a header with a
     /// request it goes on to all. Further options may stand there.
-    RouteError { reporter: Ipv4Addr, from: Ipv4Addr, also: Option<Ipv4Addr>, header: &'a DsrHeader },
+    RouteError { reporter: Ipv4Addr, from: Ipv4Addr, also_sent_to: Option<Ipv4Addr>, header: &'a DsrHeader },
 }
 
 /// A node has to hear that a link does not carry. It goes out as a route error (RFC 4728 §6.4) to the
@@ -118,8 +118,8 @@ pub(crate) enum News<'a> {
 /// [`News::RouteError`], and is lost if a link of the way does not carry either: nobody looks for
 /// another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Notice {
+pub(crate) struct LinkFailureNotice {
     /// From this node to the one that has to hear, often a neighbour.
-    pub way: Path,
+    pub path: Path,
     pub link: FailedLink,
 }

@@ -10,17 +10,17 @@ use super::{link_cache, path_cache, update};
 
 /// Every route cache. Who adds one writes its file, with the entry for this list in it, and adds one
 /// line here.
-pub const CACHES: &[&ListedCache] = &[&link_cache::LISTED, &path_cache::LISTED, &update::LISTED];
+pub const CACHES: &[&CacheDescriptor] = &[&link_cache::DESCRIPTOR, &path_cache::DESCRIPTOR, &update::DESCRIPTOR];
 
 /// A route cache as the list has it.
 #[derive(Debug)]
-pub struct ListedCache {
+pub struct CacheDescriptor {
     /// The name by which scenarios know it.
     pub name: &'static str,
     /// Which options it takes, with their defaults.
     pub options: CacheOptions,
     /// Its name alone will do, with these defaults; else its options have to be said.
-    pub by_name: bool,
+    pub options_are_optional: bool,
     /// The cache of the node at that address.
     pub(crate) build: fn(Ipv4Addr, &DsrConfig) -> Box<dyn RouteCache>,
 }
@@ -28,7 +28,7 @@ pub struct ListedCache {
 /// What routes are kept in: a cache of the list, and its options.
 #[derive(Clone, Copy, Debug)]
 pub struct CacheKind {
-    listed: &'static ListedCache,
+    descriptor: &'static CacheDescriptor,
     options: CacheOptions,
 }
 
@@ -100,7 +100,7 @@ impl CacheOptions {
     }
 
     /// Are they those of the same kind of cache?
-    const fn is_like(&self, other: &Self) -> bool {
+    const fn is_same_kind(&self, other: &Self) -> bool {
         use CacheOptions::{Limits, None, Update};
         matches!((self, other), (None, None) | (Limits(_), Limits(_)) | (Update(_), Update(_)))
     }
@@ -112,17 +112,17 @@ impl CacheKind {
     /// At most 256 nodes and 1024 links, each direction being one. RFC 4728 §4.1 leaves the size
     /// open: when there is no room, the quarter of them goes whose lifetimes end first.
     pub const LINK_MAX_LIFE: Self =
-        Self { listed: &link_cache::LISTED, options: CacheOptions::None };
+        Self { descriptor: &link_cache::DESCRIPTOR, options: CacheOptions::None };
 
     /// Whole paths in two parts, in each of which the oldest makes room: routes asked for, and routes
     /// that were only seen (RFC 4728 §4.1).
     pub const fn paths(limits: CacheLimits) -> Self {
-        Self { listed: &path_cache::LISTED, options: CacheOptions::Limits(limits) }
+        Self { descriptor: &path_cache::DESCRIPTOR, options: CacheOptions::Limits(limits) }
     }
 
     /// A table of routes that the nodes keep up to date for each other (DSR-Update, yu-2004 §2.2).
     pub const fn update(options: UpdateOptions) -> Self {
-        Self { listed: &update::LISTED, options: CacheOptions::Update(options) }
+        Self { descriptor: &update::DESCRIPTOR, options: CacheOptions::Update(options) }
     }
 
     /// The cache of this name; `None` if there is none, if it needs options and has none, or has some
@@ -130,16 +130,16 @@ impl CacheKind {
     pub fn named(name: &str, options: Option<CacheOptions>) -> Option<Self> {
         let listed = CACHES.iter().find(|listed| listed.name == name)?;
         let options = match options {
-            None => Some(listed.options).filter(|_| listed.by_name),
+            None => Some(listed.options).filter(|_| listed.options_are_optional),
             Some(CacheOptions::None) => None,
-            Some(options) => Some(options).filter(|options| options.is_like(&listed.options)),
+            Some(options) => Some(options).filter(|options| options.is_same_kind(&listed.options)),
         };
-        options.map(|options| Self { listed, options })
+        options.map(|options| Self { descriptor: listed, options })
     }
 
     /// Its name in the list.
     pub const fn name(&self) -> &'static str {
-        self.listed.name
+        self.descriptor.name
     }
 
     /// Its options.
@@ -148,13 +148,13 @@ impl CacheKind {
     }
 
     pub(crate) fn build(&self, me: Ipv4Addr, config: &DsrConfig) -> Box<dyn RouteCache> {
-        (self.listed.build)(me, config)
+        (self.descriptor.build)(me, config)
     }
 }
 
 impl PartialEq for CacheKind {
     fn eq(&self, other: &Self) -> bool {
-        self.listed.name == other.listed.name && self.options == other.options
+        self.descriptor.name == other.descriptor.name && self.options == other.options
     }
 }
 
@@ -174,9 +174,9 @@ mod test {
         for (index, listed) in CACHES.iter().enumerate() {
             assert_eq!(CACHES.iter().position(|other| other.name == listed.name), Some(index));
             let alone = CacheKind::named(listed.name, None);
-            assert_eq!(alone.map(|kind| kind.options()), listed.by_name.then_some(listed.options));
+            assert_eq!(alone.map(|kind| kind.options()), listed.options_are_optional.then_some(listed.options));
             for options in all {
-                let takes = options != CacheOptions::None && options.is_like(&listed.options);
+                let takes = options != CacheOptions::None && options.is_same_kind(&listed.options);
                 let kind = CacheKind::named(listed.name, Some(options));
                 assert_eq!(kind.map(|kind| kind.options()), takes.then_some(options));
                 assert!(kind.is_none_or(|kind| kind.name() == listed.name));

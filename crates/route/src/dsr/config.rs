@@ -20,7 +20,7 @@ pub struct DsrConfig {
     /// before any hop limit.
     pub hop_limit: u8,
     /// Which searches begin with a request that nobody forwards.
-    pub ring_zero: RingZero,
+    pub ring_zero: NonPropagatingRequests,
     /// How long an answer to such a request is waited for. Both: 30 ms.
     pub ring_zero_wait: Duration,
     /// What passes between a request and the next one. RFC 4728 §9: 500 ms. ns-2.35: 2 s, because
@@ -34,7 +34,7 @@ pub struct DsrConfig {
     /// limit; what waits for too long goes, one by one.
     pub request_retries: Option<u8>,
     /// By what a request is known to have been here before.
-    pub request_memory: RequestMemory,
+    pub request_memory: RequestTablePolicy,
     /// Requests are ignored that come over a link whose end, by the received power and its trend, is
     /// nearer than this: no route is found over it (after dube-1997's signal stability). The standard
     /// and ns-2.35: none are.
@@ -96,7 +96,7 @@ pub struct DsrConfig {
     pub release_spacing: Duration,
     /// How a node comes to know that its next hop has got a packet. RFC 4728 §8.3: by the link layer
     /// where that can say. ns-2.35: so.
-    pub confirm: Confirm,
+    pub confirm: NextHopConfirmation,
     /// By the network layer: how often a packet is sent again before its link counts as broken.
     /// RFC 4728 §9: 2 (MaxMaintRexmt).
     pub max_maint_rexmt: u8,
@@ -152,7 +152,7 @@ pub struct DsrConfig {
     pub spread_error: Option<Duration>,
     /// A node that overhears a packet which would reach it later tells the source of the shorter
     /// way. Both: yes.
-    pub shorten: Option<Shorten>,
+    pub shorten: Option<RouteShortening>,
     /// For how long it does not do so again. Both: 1 s.
     pub shorten_holdoff: Duration,
     /// A packet to a neighbour carries a source route, too. RFC 4728 §8.1.1: needs none. ns-2.35:
@@ -170,7 +170,7 @@ pub struct DsrConfig {
 
 /// How a node comes to know that its next hop has got a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Confirm {
+pub enum NextHopConfirmation {
     /// RFC 4728 §8.3.1: the link layer says what it could not carry.
     LinkLayer,
     /// RFC 4728 §8.3.2, §8.3.3: the neighbour is heard to forward it, or asked to acknowledge it; what
@@ -189,7 +189,7 @@ pub enum CachePart {
 
 /// Which searches begin with a request of one hop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum RingZero {
+pub enum NonPropagatingRequests {
     /// None.
     Never,
     /// RFC 4728 §3.3.3: the first for a target.
@@ -200,16 +200,16 @@ pub enum RingZero {
 
 /// By what a request is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum RequestMemory {
+pub enum RequestTablePolicy {
     /// RFC 4728 §4.3, §9: the last 16 numbers of each of 64 nodes.
-    Numbers {
+    RecentIds {
         /// Nodes.
         nodes: u16,
         /// Numbers of each, up to 16.
-        numbers: u8,
+        ids: u8,
     },
     /// ns-2.35: the number of each of 128 nodes that came last; what is not higher was here.
-    Highest {
+    HighestId {
         /// Nodes.
         nodes: u16,
     },
@@ -221,7 +221,7 @@ pub enum ReplyFromCache {
     /// Only the target answers.
     Never,
     /// Requests that are not forwarded are answered by whoever can.
-    RingZero,
+    NonPropagating,
     /// All requests are.
     Always,
 }
@@ -237,7 +237,7 @@ pub enum SalvageReplies {
 
 /// By what it is known that a source has been told of a shorter way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Shorten {
+pub enum RouteShortening {
     /// RFC 4728 §4.4: by the source, and by who was overheard.
     PerSender,
     /// ns-2.35: by the whole route, the last ten of them; and because it notes the time beside the
@@ -263,13 +263,13 @@ impl DsrConfig {
         cache: CacheKind::LINK_MAX_LIFE,
         max_nodes: 17,
         hop_limit: 255,
-        ring_zero: RingZero::First,
+        ring_zero: NonPropagatingRequests::First,
         ring_zero_wait: Duration::from_millis(30),
         request_period: Duration::from_millis(500),
         request_backoff: 2,
         request_period_max: Duration::from_secs(10),
         request_retries: Some(16),
-        request_memory: RequestMemory::Numbers { nodes: 64, numbers: 16 },
+        request_memory: RequestTablePolicy::RecentIds { nodes: 64, ids: 16 },
         avoid_fading: None,
         blacklist_timeout: Duration::from_millis(5600),
         jitter: Duration::from_millis(10),
@@ -291,7 +291,7 @@ impl DsrConfig {
         scan: None,
         release_on_any_route: true,
         release_spacing: Duration::ZERO,
-        confirm: Confirm::LinkLayer,
+        confirm: NextHopConfirmation::LinkLayer,
         max_maint_rexmt: 2,
         maint_holdoff: Duration::from_millis(250),
         try_passive_acks: 1,
@@ -310,7 +310,7 @@ impl DsrConfig {
         relay_notices: false,
         snoop_errors: true,
         spread_error: Some(Duration::MAX),
-        shorten: Some(Shorten::PerSender),
+        shorten: Some(RouteShortening::PerSender),
         shorten_holdoff: Duration::from_secs(1),
         route_to_neighbour: false,
         ns2_sizes: false,
@@ -322,11 +322,11 @@ impl DsrConfig {
     pub const NS2: Self = Self {
         cache: CacheKind::paths(CacheLimits { primary: 30, secondary: 64, timeout: None }),
         max_nodes: 16,
-        ring_zero: RingZero::Each,
+        ring_zero: NonPropagatingRequests::Each,
         request_period: Duration::from_secs(2),
         request_backoff: 4,
         request_retries: None,
-        request_memory: RequestMemory::Highest { nodes: 128 },
+        request_memory: RequestTablePolicy::HighestId { nodes: 128 },
         avoid_fading: None,
         blacklist_timeout: Duration::ZERO,
         jitter_cached_replies: false,
@@ -345,7 +345,7 @@ impl DsrConfig {
         error_first: false,
         count_errors: false,
         spread_error: Some(Duration::from_secs(1)),
-        shorten: Some(Shorten::PerRoute),
+        shorten: Some(RouteShortening::PerRoute),
         route_to_neighbour: true,
         ns2_sizes: true,
         tcp_padding: 20,

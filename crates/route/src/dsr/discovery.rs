@@ -1,60 +1,60 @@
 //! Route discovery (RFC 4728 §8.2): asking, and passing on what others ask.
 
 use driftway_base::{Duration, Instant, Ipv4Addr};
-use driftway_wire::{DsrError, DsrErrorKind, DsrHeader, DsrLead, DsrRequest, Nodes, Routed};
+use driftway_wire::{DsrError, DsrErrorKind, DsrHeader, DsrRequestOrOptions, DsrRequest, AddressList, RoutedPacket};
 
 use super::Dsr;
 use super::cache::LearnedBy;
-use super::config::{ReplyFromCache, RingZero};
+use super::config::{ReplyFromCache, NonPropagatingRequests};
 use super::path::Path;
-use crate::{DropReason, Hop};
+use crate::{DropReason, LinkDestination};
 
 /// What becomes of a search for a node.
-pub(super) enum Search {
+pub(super) enum DiscoveryProgress {
     /// It goes on.
-    Goes,
+    Ongoing,
     /// It has been tried as often as may be.
     Failed,
 }
 
 /// Two looks at what waits are at least this far apart.
-const NEXT_SCAN: Duration = Duration::from_millis(1);
+const SCAN_INTERVAL_MIN: Duration = Duration::from_millis(1);
 
 impl Dsr {
     /// A packet for `target` waits: asks for a route if it is time to. `own`: it is of this node.
-    pub(super) fn seek(&mut self, now: Instant, target: Ipv4Addr, own: bool) -> Search {
+    pub(super) fn discover_route(&mut self, now: Instant, target: Ipv4Addr, own: bool) -> DiscoveryProgress {
         let config = &self.config;
-        let Some(search) = self.requests.search(now, target) else { return Search::Goes };
+        let Some(search) = self.requests.search(now, target) else { return DiscoveryProgress::Ongoing };
         if now >= search.not_before {
             let retries = config.request_retries.unwrap_or(u8::MAX);
             if search.attempts > retries {
-                return Search::Failed;
+                return DiscoveryProgress::Failed;
             }
             // RFC 4728 §8.2.1: the period grows with each attempt.
             let factor = config.request_backoff.saturating_pow(u32::from(search.attempts));
             let period = config.request_period.times(u64::from(factor));
-            let period = period.min(config.request_period_max).max(NEXT_SCAN);
+            let period = period.min(config.request_period_max).max(SCAN_INTERVAL_MIN);
             search.attempts = search.attempts.saturating_add(1).min(254);
             search.not_before = now + period;
             if !own && search.attempts > config.salvage_requests {
-                return Search::Failed;
+                return DiscoveryProgress::Failed;
             }
             let ring_zero = match config.ring_zero {
-                RingZero::Never => false,
-                RingZero::First => search.attempts == 1,
-                RingZero::Each => true,
+                NonPropagatingRequests::Never => false,
+                NonPropagatingRequests::First => search.attempts == 1,
+                NonPropagatingRequests::Each => true,
             };
             search.ring_zero_until = ring_zero.then(|| now + config.ring_zero_wait);
             self.send_request(now, target, ring_zero);
         } else if own && search.ring_zero_until.is_some_and(|until| now >= until) {
             search.ring_zero_until = None;
-            if config.ring_zero == RingZero::First {
+            if config.ring_zero == NonPropagatingRequests::First {
                 // RFC 4728 §3.3.3: the request of one hop comes before the first period.
                 search.not_before = now + config.request_period;
             }
             self.send_request(now, target, false);
         }
-        Search::Goes
+        DiscoveryProgress::Ongoing
     }
 
     /// RFC 4728 §8.2.1.
@@ -62,10 +62,10 @@ impl Dsr {
         let id = self.next_request;
         self.next_request = id.wrapping_add(1);
         let mut dsr = DsrHeader {
-            lead: DsrLead::Request(DsrRequest { id, target, route: Nodes::EMPTY }),
+            request_or_options: DsrRequestOrOptions::Request(DsrRequest { id, target, route: AddressList::EMPTY }),
             ..DsrHeader::default()
         };
-        if let Some((link, when)) = self.held_error
+        if let Some((link, when)) = self.last_error
             && self.config.spread_error.is_some_and(|age| now.since(when) < age)
         {
             // RFC 4728 §3.4.4: so that caches nearby do not answer with the link that failed.
@@ -78,17 +78,17 @@ impl Dsr {
             dsr.errors = [Some(error), None, None];
             // It has to get farther than one hop.
             if !ring_zero {
-                self.held_error = None;
+                self.last_error = None;
             }
         }
-        let mut packet = self.control(Ipv4Addr::BROADCAST, dsr);
+        let mut packet = self.control_packet(Ipv4Addr::BROADCAST, dsr);
         packet.packet.ip.ttl = if ring_zero { 1 } else { self.config.hop_limit };
         let at = now + self.draw_jitter();
-        self.transmit(now, at, packet, Hop::All);
+        self.transmit(now, at, packet, LinkDestination::Broadcast);
     }
 
     /// RFC 4728 §8.2.2.
-    pub(super) fn on_request(&mut self, now: Instant, from: Ipv4Addr, mut packet: Routed) {
+    pub(super) fn on_request(&mut self, now: Instant, from: Ipv4Addr, mut packet: RoutedPacket) {
         let ip = packet.packet.ip;
         let Some(dsr) = &packet.dsr else { return };
         let Some(request) = dsr.request().copied() else { return };
@@ -98,7 +98,7 @@ impl Dsr {
             self.blacklist.remove(from);
         }
         // RFC 4728 §8.2.1 leaves open what a request with a source route would be.
-        if ip.source == self.address || dsr.source_route.is_some() || self.avoids(now, from) {
+        if ip.source == self.address || dsr.source_route.is_some() || self.avoids_link(now, from) {
             return;
         }
         if self.config.snoop_errors {
@@ -115,7 +115,7 @@ impl Dsr {
         if !is_target && self.blacklist.get(from).is_some_and(|until| now < until) {
             return;
         }
-        let known = self.requests.knows(now, ip.source, request.id, request.target);
+        let known = self.requests.is_known(now, ip.source, request.id, request.target);
         // There must be room for this node on the way.
         if so_far.len() >= usize::from(self.config.max_nodes) {
             if !known {
@@ -126,21 +126,21 @@ impl Dsr {
         if known && !(is_target && self.config.answer_every_copy) {
             return;
         }
-        self.requests.note(now, ip.source, request.id, request.target);
+        self.requests.record(now, ip.source, request.id, request.target);
         so_far.push(self.address);
         let back = so_far.reversed();
-        if self.cache.on_learned(now, &back, LearnedBy::Request) {
-            self.learned(now);
+        if self.cache.on_route_learned(now, &back, LearnedBy::Request) {
+            self.on_new_route(now);
         }
         if is_target {
-            return self.answer(now, &so_far, &back);
+            return self.reply_as_target(now, &so_far, &back);
         }
         let may_answer = match self.config.reply_from_cache {
             ReplyFromCache::Never => false,
-            ReplyFromCache::RingZero => ip.ttl <= 1,
+            ReplyFromCache::NonPropagating => ip.ttl <= 1,
             ReplyFromCache::Always => true,
         };
-        if may_answer && self.answer_from_cache(now, &so_far, request.target) {
+        if may_answer && self.reply_from_cache(now, &so_far, request.target) {
             if self.config.forward_answered {
                 self.forward_answered(now, packet, request.target);
             }
@@ -154,37 +154,37 @@ impl Dsr {
             && request.route.push(self.address)
         {
             let at = now + self.draw_jitter();
-            self.transmit(now, at, packet, Hop::All);
+            self.transmit(now, at, packet, LinkDestination::Broadcast);
         }
     }
 
     /// The cache has something new: what waits may go (RFC 4728 §4.1).
-    pub(super) fn learned(&mut self, now: Instant) {
-        self.note_found_routes(now);
+    pub(super) fn on_new_route(&mut self, now: Instant) {
+        self.report_found_routes(now);
         if self.config.release_on_any_route {
-            self.release(now);
+            self.send_buffered(now);
         }
     }
 
     /// Sends what waits and has a route now.
-    pub(super) fn release(&mut self, now: Instant) {
-        if self.waiting.is_empty() {
+    pub(super) fn send_buffered(&mut self, now: Instant) {
+        if self.send_buffer.is_empty() {
             return;
         }
         let (mut at, mut missed) = (now, None);
-        for slot in 0..self.waiting.slots() {
-            let Some(waiting) = self.waiting.get(slot) else { continue };
+        for slot in 0..self.send_buffer.slots() {
+            let Some(waiting) = self.send_buffer.get(slot) else { continue };
             let destination = waiting.packet.packet.ip.destination;
             // Most that wait, wait for the same node.
             if missed == Some(destination) {
                 continue;
             }
-            let Some(path) = self.cache.take(now, destination) else {
+            let Some(path) = self.cache.select(now, destination) else {
                 missed = Some(destination);
                 continue;
             };
-            if let Some(packet) = self.waiting.take(slot) {
-                self.launch(now, at, packet, &path);
+            if let Some(packet) = self.send_buffer.take(slot) {
+                self.send_on_path(now, at, packet, &path);
                 at += self.config.release_spacing;
             }
         }
@@ -192,31 +192,31 @@ impl Dsr {
 
     /// Looks at all that waits: it may have waited for too long, there may be a route, or it is time
     /// to ask again.
-    pub(super) fn scan(&mut self, now: Instant) {
+    pub(super) fn scan_send_buffer(&mut self, now: Instant) {
         let mut missed = None;
-        for slot in 0..self.waiting.slots() {
-            let Some(waiting) = self.waiting.get(slot) else { continue };
+        for slot in 0..self.send_buffer.slots() {
+            let Some(waiting) = self.send_buffer.get(slot) else { continue };
             let ip = waiting.packet.packet.ip;
-            if now.since(waiting.since) >= self.config.send_buffer_timeout {
-                self.drop_waiting(slot, DropReason::BufferTimeout);
-                let over = !self.waiting.waits_for(ip.destination);
+            if now.since(waiting.buffered_at) >= self.config.send_buffer_timeout {
+                self.drop_buffered(slot, DropReason::BufferTimeout);
+                let over = !self.send_buffer.has_packets_for(ip.destination);
                 self.stats.failed_discoveries += u64::from(over);
             } else if missed != Some(ip.destination)
-                && let Some(path) = self.cache.take(now, ip.destination)
+                && let Some(path) = self.cache.select(now, ip.destination)
             {
-                if let Some(packet) = self.waiting.take(slot) {
-                    self.launch(now, now, packet, &path);
+                if let Some(packet) = self.send_buffer.take(slot) {
+                    self.send_on_path(now, now, packet, &path);
                 }
             } else {
                 missed = Some(ip.destination);
                 let own = ip.source == self.address;
-                match self.seek(now, ip.destination, own) {
-                    Search::Goes => {}
-                    Search::Failed if own => {
-                        self.drop_waiting(slot, DropReason::DiscoveryFailed);
-                        self.give_up(now, ip.destination);
+                match self.discover_route(now, ip.destination, own) {
+                    DiscoveryProgress::Ongoing => {}
+                    DiscoveryProgress::Failed if own => {
+                        self.drop_buffered(slot, DropReason::DiscoveryFailed);
+                        self.fail_discovery(now, ip.destination);
                     }
-                    Search::Failed => self.drop_waiting(slot, DropReason::NoRoute),
+                    DiscoveryProgress::Failed => self.drop_buffered(slot, DropReason::NoRoute),
                 }
             }
         }
@@ -224,14 +224,14 @@ impl Dsr {
 
     /// A search has failed: nothing waits for it any more. The next may begin after the longest
     /// period.
-    pub(super) fn give_up(&mut self, now: Instant, target: Ipv4Addr) {
-        for slot in 0..self.waiting.slots() {
-            let Some(waiting) = self.waiting.get(slot) else { continue };
+    pub(super) fn fail_discovery(&mut self, now: Instant, target: Ipv4Addr) {
+        for slot in 0..self.send_buffer.slots() {
+            let Some(waiting) = self.send_buffer.get(slot) else { continue };
             if waiting.packet.packet.ip.destination == target {
-                self.drop_waiting(slot, DropReason::DiscoveryFailed);
+                self.drop_buffered(slot, DropReason::DiscoveryFailed);
             }
         }
-        self.requests.answered(now, target);
+        self.requests.reset_search(now, target);
         self.stats.failed_discoveries += 1;
         let pause = self.config.request_period_max;
         if let Some(search) = self.requests.search(now, target) {
@@ -239,34 +239,34 @@ impl Dsr {
         }
     }
 
-    fn drop_waiting(&mut self, slot: usize, reason: DropReason) {
-        if let Some(packet) = self.waiting.take(slot) {
+    fn drop_buffered(&mut self, slot: usize, reason: DropReason) {
+        if let Some(packet) = self.send_buffer.take(slot) {
             self.drop_packet(packet, reason);
         }
     }
 
     /// Says when what waits is looked at next.
-    pub(super) fn plan_scan(&mut self, now: Instant) {
-        if self.waiting.is_empty() {
-            self.scan_at = None;
+    pub(super) fn schedule_scan(&mut self, now: Instant) {
+        if self.send_buffer.is_empty() {
+            self.next_scan = None;
             return;
         }
-        match (self.config.scan, self.scan_at) {
+        match (self.config.scan, self.next_scan) {
             (Some(_), Some(_)) => {}
-            (Some(period), None) => self.scan_at = Some(now + self.draw_scan(period)),
+            (Some(period), None) => self.next_scan = Some(now + self.draw_first_scan_delay(period)),
             (None, _) => {
-                let due = self.waiting.iter().map(|waiting| {
+                let due = self.send_buffer.iter().map(|waiting| {
                     let ip = &waiting.packet.packet.ip;
-                    let ends = waiting.since + self.config.send_buffer_timeout;
-                    ends.min(self.search_due(ip.destination, ip.source == self.address))
+                    let ends = waiting.buffered_at + self.config.send_buffer_timeout;
+                    ends.min(self.next_request_at(ip.destination, ip.source == self.address))
                 });
-                self.scan_at = due.min().map(|due| due.max(now + NEXT_SCAN));
+                self.next_scan = due.min().map(|due| due.max(now + SCAN_INTERVAL_MIN));
             }
         }
     }
 
-    fn search_due(&self, target: Ipv4Addr, own: bool) -> Instant {
-        let Some(search) = self.requests.known_search(target) else { return Instant::ZERO };
+    fn next_request_at(&self, target: Ipv4Addr, own: bool) -> Instant {
+        let Some(search) = self.requests.existing_search(target) else { return Instant::ZERO };
         match search.ring_zero_until {
             Some(until) if own => until.min(search.not_before),
             _ => search.not_before,
@@ -276,21 +276,21 @@ impl Dsr {
     /// How long it is to the next look when nobody has looked for a while: the looks go on all the
     /// time, and this is the rest of a span that is met by chance, so that longer spans are met more
     /// often.
-    fn draw_scan(&mut self, period: Duration) -> Duration {
+    fn draw_first_scan_delay(&mut self, period: Duration) -> Duration {
         // A span of 1 to 2 periods with a density in proportion to its length: two times in three any,
         // else the longer of two.
-        let (any, other) = (self.scans.unit(), self.scans.unit());
-        let span = 1.0 + if self.scans.unit() * 3.0 < 2.0 { any } else { any.max(other) };
-        let rest = span * self.scans.unit() * period.as_nanos() as f64;
+        let (any, other) = (self.scan_random.uniform_f64(), self.scan_random.uniform_f64());
+        let span = 1.0 + if self.scan_random.uniform_f64() * 3.0 < 2.0 { any } else { any.max(other) };
+        let rest = span * self.scan_random.uniform_f64() * period.as_nanos() as f64;
         Duration::from_nanos(rest as u64)
     }
 
     /// The span between two looks.
     pub(super) fn draw_scan_period(&mut self, period: Duration) -> Duration {
-        period + self.scans.duration(Duration::ZERO, period)
+        period + self.scan_random.uniform_duration(Duration::ZERO, period)
     }
 
     pub(super) fn draw_jitter(&mut self) -> Duration {
-        self.jitter.duration(Duration::ZERO, self.config.jitter)
+        self.jitter_random.uniform_duration(Duration::ZERO, self.config.jitter)
     }
 }

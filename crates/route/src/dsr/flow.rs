@@ -7,13 +7,13 @@
 use alloc::vec::Vec;
 
 use driftway_base::{Duration, FailedLink, Instant, Ipv4Addr};
-use driftway_wire::{DsrError, DsrErrorKind, DsrFlow, Routed};
+use driftway_wire::{DsrError, DsrErrorKind, DsrFlow, RoutedPacket};
 
 use super::Dsr;
 use super::config::FlowState;
-use super::originate::salvages;
-use super::path::{self, Carried, Path};
-use crate::{DropReason, Hop};
+use super::originate::salvage_count;
+use super::path::{self, SourceRoute, Path};
+use crate::{DropReason, LinkDestination};
 
 /// As many flows are known; the one that was entered first makes room.
 const FLOWS_MAX: usize = 512;
@@ -41,7 +41,7 @@ struct Flow {
     id: u16,
     path: Path,
     /// Which node of the path this is.
-    at: u8,
+    position: u8,
     /// The time to live that its packets have here.
     ttl: u8,
     /// They all had it.
@@ -50,24 +50,24 @@ struct Flow {
     broken: bool,
     until: Instant,
     /// How many packets with a source route this node has sent, and when the last.
-    sent: u8,
-    sent_at: Instant,
+    packets_sent: u8,
+    last_sent_at: Instant,
 }
 
 impl Flow {
-    fn lives(&self, now: Instant) -> bool {
+    fn is_alive(&self, now: Instant) -> bool {
         !self.broken && now <= self.until
     }
 }
 
 /// What a packet of an own flow carries.
-enum Carries {
+enum FlowHeader {
     /// The source route, and for how long the flow lives.
-    Route,
+    SourceRoute,
     /// The flow's number.
-    Number,
+    FlowId,
     /// Nothing.
-    Nothing,
+    Empty,
 }
 
 impl FlowTable {
@@ -80,7 +80,7 @@ impl FlowTable {
         self.flows.get_mut(self.last_flow)
     }
 
-    fn default_of(&mut self, source: Ipv4Addr, destination: Ipv4Addr) -> Option<u16> {
+    fn default_flow(&mut self, source: Ipv4Addr, destination: Ipv4Addr) -> Option<u16> {
         let is = |known: &(Ipv4Addr, Ipv4Addr, u16)| (known.0, known.1) == (source, destination);
         if !self.defaults.get(self.last_default).is_some_and(is) {
             self.last_default = self.defaults.iter().position(is)?;
@@ -89,9 +89,9 @@ impl FlowTable {
     }
 
     /// The own flow on `path`.
-    fn on_path(&mut self, destination: Ipv4Addr, path: &Path) -> Option<&mut Flow> {
+    fn find_by_path(&mut self, destination: Ipv4Addr, path: &Path) -> Option<&mut Flow> {
         let is =
-            |flow: &Flow| flow.at == 0 && flow.destination == destination && flow.path == *path;
+            |flow: &Flow| flow.position == 0 && flow.destination == destination && flow.path == *path;
         if !self.flows.get(self.last_flow).is_some_and(is) {
             self.last_flow = self.flows.iter().rposition(is)?;
         }
@@ -131,7 +131,7 @@ impl FlowTable {
 
     /// Own flows over the link end.
     pub fn remove_link(&mut self, link: FailedLink) {
-        for flow in self.flows.iter_mut().filter(|flow| flow.at == 0) {
+        for flow in self.flows.iter_mut().filter(|flow| flow.position == 0) {
             let mut links = flow.path.as_slice().windows(2);
             flow.broken |= links.any(|hop| hop == [link.from, link.to]);
         }
@@ -141,28 +141,28 @@ impl FlowTable {
 impl Dsr {
     /// Puts a packet of this node on a flow (RFC 4728 §8.6.1), if it may be on one, and says which
     /// path that is.
-    pub(super) fn put_on_flow(
+    pub(super) fn assign_flow(
         &mut self,
         now: Instant,
-        packet: &mut Routed,
+        packet: &mut RoutedPacket,
         path: &Path,
     ) -> Option<Path> {
         let config = self.config.flow_state?;
-        if packet.packet.ip.source != self.address || salvages(packet) > 0 {
+        if packet.packet.ip.source != self.address || salvage_count(packet) > 0 {
             return None;
         }
         let dsr = packet.dsr.unwrap_or_default();
-        let told = |error: &DsrError| matches!(error.kind, DsrErrorKind::NodeUnreachable(_));
-        if dsr.request().is_some() || dsr.reply.is_some() || dsr.errors().any(told) {
+        let is_link_failure = |error: &DsrError| matches!(error.kind, DsrErrorKind::NodeUnreachable(_));
+        if dsr.request().is_some() || dsr.reply.is_some() || dsr.errors().any(is_link_failure) {
             return None;
         }
         let ip = packet.packet.ip;
         // The default flow needs the least bytes; a shorter way is still better.
         let mut path = *path;
-        let usual = self.flows.default_of(ip.source, ip.destination);
+        let usual = self.flows.default_flow(ip.source, ip.destination);
         if let Some(id) = usual
             && let Some(flow) = self.flows.find(ip.source, ip.destination, id)
-            && flow.lives(now)
+            && flow.is_alive(now)
             && flow.path.len() <= path.len()
         {
             path = flow.path;
@@ -173,12 +173,12 @@ impl Dsr {
         dsr.source_route = None;
         dsr.flow = Some(DsrFlow { id, hops: 0 });
         match carries {
-            Carries::Route => {
+            FlowHeader::SourceRoute => {
                 dsr.timeout_s = Some(config.timeout_s);
-                path::put(packet, &path, 0);
+                path::set_source_route(packet, &path, 0);
             }
-            Carries::Number => {}
-            Carries::Nothing => {
+            FlowHeader::FlowId => {}
+            FlowHeader::Empty => {
                 dsr.flow = None;
                 if !dsr.has_options() {
                     packet.dsr = None;
@@ -196,21 +196,21 @@ impl Dsr {
         destination: Ipv4Addr,
         ttl: u8,
         path: &Path,
-    ) -> (u16, Carries) {
+    ) -> (u16, FlowHeader) {
         let until = now + Duration::from_secs(u64::from(config.timeout_s));
-        let usual = self.flows.default_of(self.address, destination);
-        if let Some(flow) = self.flows.on_path(destination, path)
-            && flow.lives(now)
+        let usual = self.flows.default_flow(self.address, destination);
+        if let Some(flow) = self.flows.find_by_path(destination, path)
+            && flow.is_alive(now)
         {
             flow.until = until;
-            if flow.sent < config.establish || now.since(flow.sent_at) > config.refresh {
+            if flow.packets_sent < config.establish || now.since(flow.last_sent_at) > config.refresh {
                 flow.may_be_default &= flow.ttl == ttl;
-                flow.sent = flow.sent.saturating_add(1);
-                flow.sent_at = now;
-                return (flow.id, Carries::Route);
+                flow.packets_sent = flow.packets_sent.saturating_add(1);
+                flow.last_sent_at = now;
+                return (flow.id, FlowHeader::SourceRoute);
             }
             let default = usual == Some(flow.id) && flow.ttl == ttl && flow.may_be_default;
-            return (flow.id, if default { Carries::Nothing } else { Carries::Number });
+            return (flow.id, if default { FlowHeader::Empty } else { FlowHeader::FlowId });
         }
         // Odd numbers are for default flows.
         let id = self.flows.next_id | 1;
@@ -220,20 +220,20 @@ impl Dsr {
             destination,
             id,
             path: *path,
-            at: 0,
+            position: 0,
             ttl,
             may_be_default: true,
             broken: false,
             until,
-            sent: 1,
-            sent_at: now,
+            packets_sent: 1,
+            last_sent_at: now,
         };
         self.flows.add(now, flow);
-        (id, Carries::Route)
+        (id, FlowHeader::SourceRoute)
     }
 
     /// A packet with a source route establishes its flow at this node on the way (RFC 4728 §3.5.2).
-    pub(super) fn establish(&mut self, now: Instant, packet: &mut Routed, on: &Carried) {
+    pub(super) fn establish_flow(&mut self, now: Instant, packet: &mut RoutedPacket, on: &SourceRoute) {
         let ip = packet.packet.ip;
         let Some(dsr) = &mut packet.dsr else { return };
         let (Some(carried), Some(timeout_s)) = (&mut dsr.flow, dsr.timeout_s) else { return };
@@ -251,36 +251,36 @@ impl Dsr {
             destination: ip.destination,
             id: carried.id,
             path: on.path,
-            at: on.next as u8,
+            position: on.next_position as u8,
             ttl: ip.ttl,
             may_be_default: false,
             broken: false,
             until: now + Duration::from_secs(u64::from(timeout_s)),
-            sent: 0,
-            sent_at: now,
+            packets_sent: 0,
+            last_sent_at: now,
         };
         self.flows.add(now, flow);
     }
 
     /// Forwards a packet without a source route (RFC 4728 §8.6.3, §8.6.4).
-    pub(super) fn forward_on_flow(&mut self, now: Instant, mut packet: Routed) {
+    pub(super) fn forward_on_flow(&mut self, now: Instant, mut packet: RoutedPacket) {
         let Some(config) = self.config.flow_state else {
             return self.drop_packet(packet, DropReason::BadRoute);
         };
         let ip = packet.packet.ip;
         let number = packet.dsr.as_ref().and_then(|dsr| dsr.flow).map(|flow| flow.id);
         let unknown_default = DsrErrorKind::DefaultFlowUnknown { destination: ip.destination };
-        let Some(id) = number.or_else(|| self.flows.default_of(ip.source, ip.destination)) else {
-            return self.unknown_flow(now, packet, unknown_default);
+        let Some(id) = number.or_else(|| self.flows.default_flow(ip.source, ip.destination)) else {
+            return self.on_unknown_flow(now, packet, unknown_default);
         };
         let Some(flow) = self.flows.find(ip.source, ip.destination, id) else {
             let kind = DsrErrorKind::UnknownFlow { destination: ip.destination, id };
-            return self.unknown_flow(now, packet, kind);
+            return self.on_unknown_flow(now, packet, kind);
         };
         if number.is_none() && flow.ttl != ip.ttl {
-            return self.unknown_flow(now, packet, unknown_default);
+            return self.on_unknown_flow(now, packet, unknown_default);
         }
-        let Some(next) = flow.path.get(usize::from(flow.at) + 1).filter(|_| flow.at > 0) else {
+        let Some(next) = flow.path.get(usize::from(flow.position) + 1).filter(|_| flow.position > 0) else {
             return self.drop_packet(packet, DropReason::Loop);
         };
         if ip.ttl <= 1 {
@@ -291,21 +291,21 @@ impl Dsr {
         if let Some(flow) = packet.dsr.as_mut().and_then(|dsr| dsr.flow.as_mut()) {
             flow.hops = flow.hops.saturating_add(1);
         }
-        self.transmit(now, now, packet, Hop::To(next));
+        self.transmit(now, now, packet, LinkDestination::Unicast(next));
     }
 
     /// The packet goes another way if one is known; its source is told.
-    fn unknown_flow(&mut self, now: Instant, packet: Routed, kind: DsrErrorKind) {
+    fn on_unknown_flow(&mut self, now: Instant, packet: RoutedPacket, kind: DsrErrorKind) {
         let source = packet.packet.ip.source;
         if source == self.address {
             return self.drop_packet(packet, DropReason::Loop);
         }
         let header = self.error_about(&packet, kind, source);
-        self.save(now, packet, None);
+        self.reroute_or_drop(now, packet, None);
         let Some(header) = header else { return };
         self.stats.route_errors += 1;
-        let error = self.control(source, header);
-        self.route_own(now, error);
+        let error = self.control_packet(source, header);
+        self.route_own_packet(now, error);
     }
 
     /// A flow is not known somewhere: it has to be established anew.
@@ -315,23 +315,23 @@ impl Dsr {
             DsrErrorKind::DefaultFlowUnknown { destination } => (destination, None),
             DsrErrorKind::NodeUnreachable(_) => return,
         };
-        let id = id.or_else(|| self.flows.default_of(self.address, destination));
+        let id = id.or_else(|| self.flows.default_flow(self.address, destination));
         if let Some(flow) = id.and_then(|id| self.flows.find(self.address, destination, id)) {
-            flow.sent = 0;
+            flow.packets_sent = 0;
         }
     }
 
     /// Writes the source route of its flow into a packet that has none, as on the hop that has
     /// failed, so that the failure is dealt with like any other.
-    pub(super) fn recall_route(&mut self, packet: &mut Routed) {
+    pub(super) fn restore_source_route(&mut self, packet: &mut RoutedPacket) {
         let ip = packet.packet.ip;
         let number = packet.dsr.as_ref().and_then(|dsr| dsr.flow).map(|flow| flow.id);
-        let id = number.or_else(|| self.flows.default_of(ip.source, ip.destination));
+        let id = number.or_else(|| self.flows.default_flow(ip.source, ip.destination));
         let Some(flow) = id.and_then(|id| self.flows.find(ip.source, ip.destination, id)) else {
             return;
         };
-        let (path, at) = (flow.path, flow.at);
-        path::put(packet, &path, 0);
+        let (path, at) = (flow.path, flow.position);
+        path::set_source_route(packet, &path, 0);
         if let Some(route) = packet.dsr.as_mut().and_then(|dsr| dsr.source_route.as_mut()) {
             route.segments_left = route.segments_left.saturating_sub(at);
         }
@@ -339,7 +339,7 @@ impl Dsr {
 }
 
 /// RFC 4728 §8.6.7: what is salvaged, or sent anew, is on no flow.
-pub(super) fn off_flow(packet: &mut Routed) {
+pub(super) fn strip_flow(packet: &mut RoutedPacket) {
     if let Some(dsr) = &mut packet.dsr {
         dsr.flow = None;
         dsr.timeout_s = None;

@@ -1,25 +1,25 @@
 //! Packets of others on their source route (RFC 4728 §8.1.5).
 
 use driftway_base::{Instant, Ipv4Addr};
-use driftway_wire::Routed;
+use driftway_wire::RoutedPacket;
 
 use super::Dsr;
-use super::cache::Heard;
-use super::path::Carried;
-use super::replies::replied;
-use crate::{DropReason, Hop};
+use super::cache::RouteObservation;
+use super::path::SourceRoute;
+use super::replies::replied_route;
+use crate::{DropReason, LinkDestination};
 
 impl Dsr {
     /// A packet for somebody else, of which this node is the next hop.
-    pub(super) fn forward(&mut self, now: Instant, from: Ipv4Addr, mut packet: Routed) {
+    pub(super) fn forward(&mut self, now: Instant, from: Ipv4Addr, mut packet: RoutedPacket) {
         if packet.dsr.as_ref().is_none_or(|dsr| dsr.source_route.is_none()) {
             return self.forward_on_flow(now, packet);
         }
-        let Some(carried) = Carried::of(&packet) else {
+        let Some(carried) = SourceRoute::of_packet(&packet) else {
             return self.drop_packet(packet, DropReason::BadRoute);
         };
-        let next = carried.path.get(carried.next + 1);
-        let (Some(to), true) = (next, carried.path.get(carried.next) == Some(self.address)) else {
+        let next = carried.path.get(carried.next_position + 1);
+        let (Some(to), true) = (next, carried.path.get(carried.next_position) == Some(self.address)) else {
             return self.drop_packet(packet, DropReason::BadRoute);
         };
         if carried.path.has_loop() {
@@ -28,20 +28,20 @@ impl Dsr {
         if self.config.snoop_errors {
             self.on_errors(now, &packet, from, Some(to));
         }
-        self.establish(now, &mut packet, &carried);
-        let mut news = false;
+        self.establish_flow(now, &mut packet, &carried);
+        let mut is_new = false;
         if let Some(reply) = packet.dsr.as_ref().and_then(|dsr| dsr.reply.as_ref())
-            && let Some(path) = replied(packet.packet.ip.destination, reply)
+            && let Some(path) = replied_route(packet.packet.ip.destination, reply)
         {
-            let listed = Carried { path, next: 0 };
-            news |= self.cache.on_heard(now, &listed, Heard::ForwardedReply { to });
+            let listed = SourceRoute { path, next_position: 0 };
+            is_new |= self.cache.on_route_observed(now, &listed, RouteObservation::ForwardedReply { to });
         }
-        let heard = Heard::Forwarded { data: !packet.is_control() };
-        news |= self.cache.on_heard(now, &carried, heard);
-        if news {
-            self.learned(now);
+        let heard = RouteObservation::Forwarded { data: !packet.is_control() };
+        is_new |= self.cache.on_route_observed(now, &carried, heard);
+        if is_new {
+            self.on_new_route(now);
         }
-        self.on_passing_notice(now, &mut packet);
+        self.on_forwarded_notification(now, &mut packet);
         if packet.packet.ip.ttl <= 1 {
             return self.drop_packet(packet, DropReason::TimeToLive);
         }
@@ -49,6 +49,6 @@ impl Dsr {
         if let Some(route) = packet.dsr.as_mut().and_then(|dsr| dsr.source_route.as_mut()) {
             route.segments_left = route.segments_left.saturating_sub(1);
         }
-        self.transmit(now, now, packet, Hop::To(to));
+        self.transmit(now, now, packet, LinkDestination::Unicast(to));
     }
 }

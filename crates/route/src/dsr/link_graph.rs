@@ -12,8 +12,8 @@ use driftway_base::{Duration, Instant, Ipv4Addr};
 /// `routing.cache` name them.
 ///
 /// [`CacheKind::LINK_MAX_LIFE`]: super::caches::CacheKind::LINK_MAX_LIFE
-const NODES: usize = 256;
-const LINKS: usize = 1024;
+const NODES_MAX: usize = 256;
+const LINKS_MAX: usize = 1024;
 
 /// RFC 4728 App. A: what is thought of a node at first.
 const INIT_STABILITY: Duration = Duration::from_secs(25);
@@ -22,15 +22,15 @@ const INIT_STABILITY: Duration = Duration::from_secs(25);
 pub(crate) struct LinkGraph {
     /// By number: in the order in which they came to be known.
     nodes: Vec<Node>,
-    numbers: Numbers,
+    indices: AddressIndex,
     /// Where each link leads. Those of one node lie side by side, ascending.
     heads: Vec<u16>,
     /// Until when each is there.
-    until: Vec<Instant>,
+    expires_at: Vec<Instant>,
     /// When it was used last.
-    used: Vec<Instant>,
+    last_used: Vec<Instant>,
     /// What making room works on.
-    ends: Vec<Instant>,
+    sorted_expiries: Vec<Instant>,
     renumbered: Vec<Option<u16>>,
 }
 
@@ -39,18 +39,18 @@ pub(crate) struct Node {
     pub stability: Duration,
     pub address: Ipv4Addr,
     /// Where its links begin; they end where those of the next node begin.
-    first: u16,
+    first_link: u16,
 }
 
 impl LinkGraph {
     pub const fn new() -> Self {
         Self {
             nodes: Vec::new(),
-            numbers: Numbers::new(),
+            indices: AddressIndex::new(),
             heads: Vec::new(),
-            until: Vec::new(),
-            used: Vec::new(),
-            ends: Vec::new(),
+            expires_at: Vec::new(),
+            last_used: Vec::new(),
+            sorted_expiries: Vec::new(),
             renumbered: Vec::new(),
         }
     }
@@ -68,55 +68,55 @@ impl LinkGraph {
     }
 
     /// Until when a link is there.
-    pub fn until_mut(&mut self, place: u16) -> Option<&mut Instant> {
-        self.until.get_mut(usize::from(place))
+    pub fn expires_at_mut(&mut self, place: u16) -> Option<&mut Instant> {
+        self.expires_at.get_mut(usize::from(place))
     }
 
     /// When it was used last.
-    pub fn used_mut(&mut self, place: u16) -> Option<&mut Instant> {
-        self.used.get_mut(usize::from(place))
+    pub fn last_used_mut(&mut self, place: u16) -> Option<&mut Instant> {
+        self.last_used.get_mut(usize::from(place))
     }
 
     /// Is there room for so many links more?
     pub const fn has_room_for(&self, links: usize) -> bool {
-        self.heads.len() + links <= LINKS
+        self.heads.len() + links <= LINKS_MAX
     }
 
     /// Is there room for both ends of a link?
     pub const fn has_room_for_ends(&self) -> bool {
-        self.nodes.len() + 2 <= NODES
+        self.nodes.len() + 2 <= NODES_MAX
     }
 
-    pub fn number(&self, address: Ipv4Addr) -> Option<u16> {
-        self.numbers.find(address, &self.nodes)
+    pub fn index_of(&self, address: Ipv4Addr) -> Option<u16> {
+        self.indices.find(address, &self.nodes)
     }
 
     /// The number of a node, which may be a new one; `None` if there is no room for it.
-    pub fn number_or_new(&mut self, address: Ipv4Addr) -> Option<u16> {
-        if let Some(number) = self.number(address) {
+    pub fn index_or_insert(&mut self, address: Ipv4Addr) -> Option<u16> {
+        if let Some(number) = self.index_of(address) {
             return Some(number);
         }
-        if self.nodes.len() >= NODES {
+        if self.nodes.len() >= NODES_MAX {
             return None;
         }
         let (number, first) = (self.nodes.len() as u16, self.heads.len() as u16);
-        self.nodes.push(Node { stability: INIT_STABILITY, address, first });
-        self.numbers.add(address, number);
+        self.nodes.push(Node { stability: INIT_STABILITY, address, first_link: first });
+        self.indices.add(address, number);
         Some(number)
     }
 
     /// The links that leave a node: their places, where they lead, and until when they are there.
     pub fn links_from(&self, node: u16) -> impl Iterator<Item = (u16, u16, Instant)> {
-        let (first, end) = self.row(node);
+        let (first, end) = self.link_range(node);
         let heads = self.heads.get(first..end).unwrap_or_default();
-        let until = self.until.get(first..end).unwrap_or_default();
+        let until = self.expires_at.get(first..end).unwrap_or_default();
         let places = first as u16..;
         places.zip(heads).zip(until).map(|((place, head), until)| (place, *head, *until))
     }
 
     /// Where a link is, or where it would be.
-    pub fn place(&self, from: u16, to: u16) -> Result<u16, u16> {
-        let (first, end) = self.row(from);
+    pub fn link_position(&self, from: u16, to: u16) -> Result<u16, u16> {
+        let (first, end) = self.link_range(from);
         let heads = self.heads.get(first..end).unwrap_or_default();
         let before = heads.iter().take_while(|head| **head < to).count();
         let place = (first + before) as u16;
@@ -126,32 +126,32 @@ impl LinkGraph {
     /// Puts a new link where [`place`](Self::place) says.
     pub fn insert(&mut self, place: u16, from: u16, to: u16, now: Instant, until: Instant) {
         self.heads.insert(usize::from(place), to);
-        self.until.insert(usize::from(place), until);
-        self.used.insert(usize::from(place), now);
+        self.expires_at.insert(usize::from(place), until);
+        self.last_used.insert(usize::from(place), now);
         for node in self.nodes.iter_mut().skip(usize::from(from) + 1) {
-            node.first += 1;
+            node.first_link += 1;
         }
     }
 
     /// Takes the link from one node to another out; was it there?
     pub fn remove(&mut self, from: u16, to: u16) -> bool {
-        let Ok(place) = self.place(from, to) else { return false };
+        let Ok(place) = self.link_position(from, to) else { return false };
         self.heads.remove(usize::from(place));
-        self.until.remove(usize::from(place));
-        self.used.remove(usize::from(place));
+        self.expires_at.remove(usize::from(place));
+        self.last_used.remove(usize::from(place));
         for node in self.nodes.iter_mut().skip(usize::from(from) + 1) {
-            node.first -= 1;
+            node.first_link -= 1;
         }
         true
     }
 
     /// Forgets links that are over, or at least a quarter of all, those that end first; and nodes
     /// without a link, but for `mine`. Nodes that stay get new numbers, in the order of the old ones.
-    pub fn make_room(&mut self, now: Instant, mine: Ipv4Addr) {
-        self.ends.clear();
-        self.ends.extend_from_slice(&self.until);
-        self.ends.sort_unstable();
-        let ends_first = self.ends.get(self.ends.len() / 4).copied().unwrap_or(now);
+    pub fn evict(&mut self, now: Instant, mine: Ipv4Addr) {
+        self.sorted_expiries.clear();
+        self.sorted_expiries.extend_from_slice(&self.expires_at);
+        self.sorted_expiries.sort_unstable();
+        let ends_first = self.sorted_expiries.get(self.sorted_expiries.len() / 4).copied().unwrap_or(now);
         let from_when = ends_first.max(now);
 
         let mut renumbered = core::mem::take(&mut self.renumbered);
@@ -162,7 +162,7 @@ impl LinkGraph {
                 *number = Some(0);
             }
         };
-        self.number(mine).into_iter().for_each(&mut mark);
+        self.index_of(mine).into_iter().for_each(&mut mark);
         for from in 0..self.nodes.len() as u16 {
             for (_, to, _) in self.links_from(from).filter(|(_, _, until)| *until > from_when) {
                 mark(from);
@@ -176,7 +176,7 @@ impl LinkGraph {
         let new = |old: u16| renumbered.get(usize::from(old)).copied().flatten();
         let (mut kept, mut nodes) = (0, 0);
         for old in 0..self.nodes.len() as u16 {
-            let (start, end) = self.row(old);
+            let (start, end) = self.link_range(old);
             let first = kept as u16;
             for place in start..end {
                 kept += usize::from(self.move_link(place, kept, from_when, new));
@@ -185,18 +185,18 @@ impl LinkGraph {
             if let (Some(number), Some(node)) = (new(old), self.node(old).copied())
                 && let Some(moved) = self.node_mut(number)
             {
-                *moved = Node { first, ..node };
+                *moved = Node { first_link: first, ..node };
                 nodes += 1;
             }
         }
         self.nodes.truncate(nodes);
-        self.numbers.clear();
+        self.indices.clear();
         for (number, node) in (0..).zip(&self.nodes) {
-            self.numbers.add(node.address, number);
+            self.indices.add(node.address, number);
         }
         self.heads.truncate(kept);
-        self.until.truncate(kept);
-        self.used.truncate(kept);
+        self.expires_at.truncate(kept);
+        self.last_used.truncate(kept);
         self.renumbered = renumbered;
     }
 
@@ -208,29 +208,29 @@ impl LinkGraph {
         from_when: Instant,
         new: impl Fn(u16) -> Option<u16>,
     ) -> bool {
-        let link = (self.heads.get(from), self.until.get(from), self.used.get(from));
+        let link = (self.heads.get(from), self.expires_at.get(from), self.last_used.get(from));
         let (Some(&head), Some(&until), Some(&used)) = link else { return false };
-        let room = (self.heads.get_mut(to), self.until.get_mut(to), self.used.get_mut(to));
+        let room = (self.heads.get_mut(to), self.expires_at.get_mut(to), self.last_used.get_mut(to));
         let (Some(new_head), Some(new_until), Some(new_used)) = room else { return false };
         let Some(head) = new(head).filter(|_| until > from_when) else { return false };
         (*new_head, *new_until, *new_used) = (head, until, used);
         true
     }
 
-    fn row(&self, node: u16) -> (usize, usize) {
+    fn link_range(&self, node: u16) -> (usize, usize) {
         let first =
-            |at: usize| self.nodes.get(at).map_or(self.heads.len(), |node| usize::from(node.first));
+            |at: usize| self.nodes.get(at).map_or(self.heads.len(), |node| usize::from(node.first_link));
         (first(usize::from(node)), first(usize::from(node) + 1))
     }
 
     #[cfg(test)]
-    pub fn check(&self) {
-        assert!(self.nodes.len() <= NODES && self.heads.len() <= LINKS);
-        assert_eq!(self.heads.len(), self.until.len());
-        assert_eq!(self.heads.len(), self.used.len());
-        assert!(self.nodes.is_sorted_by_key(|node| node.first));
+    pub fn assert_invariants(&self) {
+        assert!(self.nodes.len() <= NODES_MAX && self.heads.len() <= LINKS_MAX);
+        assert_eq!(self.heads.len(), self.expires_at.len());
+        assert_eq!(self.heads.len(), self.last_used.len());
+        assert!(self.nodes.is_sorted_by_key(|node| node.first_link));
         for (number, node) in (0..).zip(&self.nodes) {
-            assert_eq!(self.number(node.address), Some(number));
+            assert_eq!(self.index_of(node.address), Some(number));
             let heads: Vec<u16> = self.links_from(number).map(|(_, head, _)| head).collect();
             assert!(heads.is_sorted_by(|a, b| a < b), "{heads:?}");
             assert!(heads.iter().all(|head| usize::from(*head) < self.nodes.len()));
@@ -239,11 +239,11 @@ impl LinkGraph {
 }
 
 /// Slots of the table of numbers: twice as many as there are nodes, and a power of two.
-const SLOTS: usize = 2 * NODES;
+const SLOTS: usize = 2 * NODES_MAX;
 
 /// The numbers of addresses: a table with open addressing. None is ever taken out by itself.
 #[derive(Clone, Debug)]
-struct Numbers {
+struct AddressIndex {
     /// Made with the first node: a cache of paths needs none.
     slots: Vec<u16>,
 }
@@ -251,21 +251,21 @@ struct Numbers {
 /// A slot without a number.
 const FREE: u16 = u16::MAX;
 
-impl Numbers {
+impl AddressIndex {
     const fn new() -> Self {
         Self { slots: Vec::new() }
     }
 
     /// Slots in the order in which an address tries them. Neighbouring addresses begin at different
     /// ones.
-    fn tries(address: Ipv4Addr) -> impl Iterator<Item = usize> {
+    fn probe_slots(address: Ipv4Addr) -> impl Iterator<Item = usize> {
         let bits = address.to_bits();
         let first = (bits ^ (bits >> 9) ^ (bits >> 18)) as usize;
         (first..first + SLOTS).map(|slot| slot % SLOTS)
     }
 
     fn find(&self, address: Ipv4Addr, nodes: &[Node]) -> Option<u16> {
-        for slot in Self::tries(address) {
+        for slot in Self::probe_slots(address) {
             // No node has the number of a free slot.
             let number = *self.slots.get(slot)?;
             if nodes.get(usize::from(number))?.address == address {
@@ -279,7 +279,7 @@ impl Numbers {
         if self.slots.is_empty() {
             self.slots.resize(SLOTS, FREE);
         }
-        for slot in Self::tries(address) {
+        for slot in Self::probe_slots(address) {
             if let Some(free @ &mut FREE) = self.slots.get_mut(slot) {
                 *free = number;
                 return;

@@ -1,42 +1,42 @@
 //! Route maintenance (RFC 4728 §8.3): links that fail, errors, salvaging.
 
 use driftway_base::{FailedLink, Instant, Ipv4Addr};
-use driftway_wire::{ConnList, DSR_ERRORS_MAX, DsrError, DsrErrorKind, DsrHeader, DsrLead, Routed};
+use driftway_wire::{ConnList, DSR_ERRORS_MAX, DsrError, DsrErrorKind, DsrHeader, DsrRequestOrOptions, RoutedPacket};
 
 use super::Dsr;
-use super::cache::News;
+use super::cache::LinkFailureReport;
 use super::config::SalvageReplies;
-use super::flow::off_flow;
-use super::losses::{Failed, is_loss_notice, way_back};
-use super::notices::is_notice;
-use super::originate::{MAX_SALVAGE_COUNT, salvages};
-use super::path::{self, Carried};
-use crate::{DropReason, Hop, Output};
+use super::flow::strip_flow;
+use super::loss_notification::{FailedPacket, is_loss_notification, error_return_path};
+use super::notices::is_link_failure_notice;
+use super::originate::{MAX_SALVAGE_COUNT, salvage_count};
+use super::path::{self, SourceRoute};
+use crate::{DropReason, LinkDestination, Output};
 
 /// What became of a packet whose link failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Fate {
+pub(crate) enum SalvageOutcome {
     /// It has another way, or waits for one.
-    Saved,
+    Rerouted,
     /// It is lost.
     Lost,
 }
 
 /// As many sources are told of one failed link.
-const TOLD_MAX: usize = 16;
+const NOTIFIED_MAX: usize = 16;
 
 impl Dsr {
     /// The link to `to` did not carry `packet`.
-    pub(super) fn link_failed(
+    pub(super) fn handle_link_failure(
         &mut self,
         now: Instant,
         to: Ipv4Addr,
-        mut packet: Routed,
-        mut queued: impl FnMut() -> Option<Routed>,
+        mut packet: RoutedPacket,
+        mut queued: impl FnMut() -> Option<RoutedPacket>,
     ) {
         self.stats.link_failures += 1;
         if packet.dsr.as_ref().is_none_or(|dsr| dsr.source_route.is_none()) {
-            self.recall_route(&mut packet);
+            self.restore_source_route(&mut packet);
         }
         let is_reply = packet.dsr.as_ref().is_some_and(|dsr| dsr.reply.is_some());
         if is_reply && !self.config.blacklist_timeout.is_zero() {
@@ -45,64 +45,64 @@ impl Dsr {
             self.blacklist.set(to, now + self.config.blacklist_timeout);
         }
         let link = FailedLink { from: self.address, to };
-        let route = Carried::of(&packet).map(|on| on.path);
-        self.lose_link(now, link, News::LinkLayer { route: route.as_ref() });
+        let route = SourceRoute::of_packet(&packet).map(|on| on.path);
+        self.remove_link(now, link, LinkFailureReport::LinkLayer { route: route.as_ref() });
         if self.reports_losses() {
-            return self.save_and_tell(now, to, packet, queued);
+            return self.reroute_and_report(now, to, packet, queued);
         }
-        let mut told = Told::default();
+        let mut notified = NotifiedSources::default();
         if self.config.error_first {
-            self.tell(now, to, &packet, &mut told);
+            self.send_error_once(now, to, &packet, &mut notified);
         }
-        self.save(now, packet, Some(to));
+        self.reroute_or_drop(now, packet, Some(to));
         while let Some(packet) = queued() {
             if self.config.error_per_source {
-                self.tell(now, to, &packet, &mut told);
+                self.send_error_once(now, to, &packet, &mut notified);
             }
-            self.save(now, packet, wrong_hop(&packet));
+            self.reroute_or_drop(now, packet, hop_after_failed(&packet));
         }
         if !self.config.error_first {
-            self.tell(now, to, &packet, &mut told);
+            self.send_error_once(now, to, &packet, &mut notified);
         }
     }
 
     /// The same for who says what is lost: that is known at the end.
-    fn save_and_tell(
+    fn reroute_and_report(
         &mut self,
         now: Instant,
         to: Ipv4Addr,
-        packet: Routed,
-        mut queued: impl FnMut() -> Option<Routed>,
+        packet: RoutedPacket,
+        mut queued: impl FnMut() -> Option<RoutedPacket>,
     ) {
-        self.signal_own_failure(to, &packet);
-        let mut failed = core::mem::take(&mut self.failed);
-        let fate = self.save(now, packet, Some(to));
-        failed.push(Failed { packet, fate });
+        self.signal_own_link_failure(to, &packet);
+        let mut failed = core::mem::take(&mut self.failed_scratch);
+        let fate = self.reroute_or_drop(now, packet, Some(to));
+        failed.push(FailedPacket { packet, outcome: fate });
         while let Some(packet) = queued() {
-            let fate = self.save(now, packet, wrong_hop(&packet));
-            failed.push(Failed { packet, fate });
+            let fate = self.reroute_or_drop(now, packet, hop_after_failed(&packet));
+            failed.push(FailedPacket { packet, outcome: fate });
         }
         self.report_losses(now, to, &failed);
         failed.clear();
-        self.failed = failed;
+        self.failed_scratch = failed;
     }
 
     /// The link does not carry: nothing here uses it any more.
-    fn lose_link(&mut self, now: Instant, link: FailedLink, news: News<'_>) {
+    fn remove_link(&mut self, now: Instant, link: FailedLink, report: LinkFailureReport<'_>) {
         self.flows.remove_link(link);
-        if self.cache.on_broken(now, link, news) {
-            self.note_lost_routes(now);
+        if self.cache.on_link_failure(now, link, report) {
+            self.report_lost_routes(now);
         }
     }
 
     /// RFC 4728 §8.3.4: an error to where the packet's route begins, back on the way that it has
     /// come.
-    fn tell(&mut self, now: Instant, to: Ipv4Addr, packet: &Routed, told: &mut Told) {
-        let source = Carried::of(packet).and_then(|on| on.path.first());
-        if let Some(source) = source.filter(|source| !told.contains(*source))
+    fn send_error_once(&mut self, now: Instant, to: Ipv4Addr, packet: &RoutedPacket, notified: &mut NotifiedSources) {
+        let source = SourceRoute::of_packet(packet).and_then(|on| on.path.first());
+        if let Some(source) = source.filter(|source| !notified.contains(*source))
             && self.send_error_with(now, to, packet, &ConnList::EMPTY)
         {
-            told.note(source);
+            notified.insert(source);
         }
     }
 
@@ -111,14 +111,14 @@ impl Dsr {
         &mut self,
         now: Instant,
         to: Ipv4Addr,
-        packet: &Routed,
+        packet: &RoutedPacket,
         list: &ConnList,
     ) -> bool {
         // Who has the link of a notice's way in its cache hears of that by other notices.
-        if is_notice(packet) {
+        if is_link_failure_notice(packet) {
             return false;
         }
-        let Some(back) = way_back(packet, self.address) else { return false };
+        let Some(back) = error_return_path(packet, self.address) else { return false };
         let Some(source) = back.last().filter(|source| *source != self.address) else {
             return false;
         };
@@ -129,14 +129,14 @@ impl Dsr {
         }
         self.stats.route_errors += 1;
         if let Some(next) = back.get(1) {
-            self.cache.on_error(FailedLink { from: self.address, to }, next, &mut dsr);
+            self.cache.on_error_sent(FailedLink { from: self.address, to }, next, &mut dsr);
         }
-        let mut error = self.control(source, dsr);
+        let mut error = self.control_packet(source, dsr);
         if back.len() > 2 || self.config.route_to_neighbour {
-            path::put(&mut error, &back, 0);
+            path::set_source_route(&mut error, &back, 0);
         }
         if let Some(next) = back.get(1) {
-            self.transmit(now, now, error, Hop::To(next));
+            self.transmit(now, now, error, LinkDestination::Unicast(next));
         }
         true
     }
@@ -147,21 +147,21 @@ impl Dsr {
     /// errors. RFC 4728 §8.3.4 would send the new one alone then.
     pub(super) fn error_about(
         &mut self,
-        packet: &Routed,
+        packet: &RoutedPacket,
         kind: DsrErrorKind,
         destination: Ipv4Addr,
     ) -> Option<DsrHeader> {
         let before = packet.dsr.as_ref().map_or([None; DSR_ERRORS_MAX], |dsr| dsr.errors);
         let full = self.config.nest_errors && before.iter().all(Option::is_some);
         let ends = self.config.count_errors && before[0].is_some();
-        if full || ends && self.failures(packet) >= MAX_SALVAGE_COUNT {
+        if full || ends && self.failure_count(packet) >= MAX_SALVAGE_COUNT {
             return None;
         }
         // What does not go on inside of it is counted in it.
         let salvage = if self.config.nest_errors || !ends {
-            salvages(packet)
+            salvage_count(packet)
         } else {
-            self.failures(packet).saturating_add(1).min(MAX_SALVAGE_COUNT)
+            self.failure_count(packet).saturating_add(1).min(MAX_SALVAGE_COUNT)
         };
         let mut errors = [None; DSR_ERRORS_MAX];
         errors[0] = Some(DsrError { kind, salvage, source: self.address, destination });
@@ -172,97 +172,97 @@ impl Dsr {
         for (slot, error) in errors.iter_mut().skip(1).zip(before) {
             *slot = error;
         }
-        let lead = packet.dsr.as_ref().map_or(DsrLead::None, further);
-        Some(DsrHeader { errors, lead, ..DsrHeader::default() })
+        let lead = packet.dsr.as_ref().map_or(DsrRequestOrOptions::None, further_options);
+        Some(DsrHeader { errors, request_or_options: lead, ..DsrHeader::default() })
     }
 
     /// How many failures a packet has met: each has it salvaged, or puts the error that it was into a
     /// new one (RFC 4728 §6.4, total salvage count, but that the first error may stand for a packet
     /// that has met none).
-    fn failures(&self, packet: &Routed) -> u8 {
+    fn failure_count(&self, packet: &RoutedPacket) -> u8 {
         let one = u8::from(self.config.count_errors);
         let errors = packet.dsr.iter().filter(|_| packet.is_control()).flat_map(DsrHeader::errors);
         let met =
             errors.fold(0u8, |met, error| met.saturating_add(error.salvage).saturating_add(one));
-        salvages(packet).saturating_add(met.saturating_sub(one))
+        salvage_count(packet).saturating_add(met.saturating_sub(one))
     }
 
     /// A packet whose next hop has failed. RFC 4728 §8.3.6; `broken`: the node behind the link that
     /// a reply must not tell of.
-    pub(super) fn save(
+    pub(super) fn reroute_or_drop(
         &mut self,
         now: Instant,
-        mut packet: Routed,
+        mut packet: RoutedPacket,
         broken: Option<Ipv4Addr>,
-    ) -> Fate {
+    ) -> SalvageOutcome {
         let ip = packet.packet.ip;
         let own = ip.source == self.address;
         // Requests are for all, and none of them fails.
         if packet.dsr.as_ref().is_some_and(|dsr| dsr.request().is_some()) {
-            return self.lose(packet, DropReason::LinkFailure);
+            return self.drop_lost(packet, DropReason::LinkFailure);
         }
-        off_flow(&mut packet);
+        strip_flow(&mut packet);
         if packet.dsr.as_ref().is_some_and(|dsr| dsr.reply.is_some()) {
-            let tells = match self.config.salvage_replies {
+            let strips_reply = match self.config.salvage_replies {
                 SalvageReplies::Never => true,
                 SalvageReplies::UnlessBroken => {
-                    !own && self.cache.find(now, ip.destination).is_some()
-                        && broken.is_some_and(|broken| self.tells_of(&packet, broken))
+                    !own && self.cache.lookup(now, ip.destination).is_some()
+                        && broken.is_some_and(|broken| self.reply_contains_link(&packet, broken))
                 }
             };
-            if tells && !without_reply(&mut packet) {
-                return self.lose(packet, DropReason::LinkFailure);
+            if strips_reply && !strip_reply(&mut packet) {
+                return self.drop_lost(packet, DropReason::LinkFailure);
             }
         }
         // Nobody is looked for to be told.
-        if is_notice(&packet) {
-            return self.lose(packet, DropReason::LinkFailure);
+        if is_link_failure_notice(&packet) {
+            return self.drop_lost(packet, DropReason::LinkFailure);
         }
-        if own && self.reports_losses() && is_loss_notice(&packet) {
-            return self.send_by_cache(now, packet);
+        if own && self.reports_losses() && is_loss_notification(&packet) {
+            return self.send_on_cached_route(now, packet);
         }
         if own {
-            self.route_own(now, packet);
-            return Fate::Saved;
+            self.route_own_packet(now, packet);
+            return SalvageOutcome::Rerouted;
         }
         if !self.config.salvage {
-            return self.lose(packet, DropReason::LinkFailure);
+            return self.drop_lost(packet, DropReason::LinkFailure);
         }
-        if self.failures(&packet) >= self.config.salvage_limit {
-            return self.lose(packet, DropReason::SalvageLimit);
+        if self.failure_count(&packet) >= self.config.salvage_limit {
+            return self.drop_lost(packet, DropReason::SalvageLimit);
         }
-        if let Some(path) = self.cache.take_for_another(now, ip.destination) {
+        if let Some(path) = self.cache.select_for_salvage(now, ip.destination) {
             let Some(next) = path.get(1) else {
-                return self.lose(packet, DropReason::BadRoute);
+                return self.drop_lost(packet, DropReason::BadRoute);
             };
             self.stats.salvaged += 1;
-            self.cache.on_used(now, &path, !packet.is_control());
-            let salvage = salvages(&packet) + 1;
+            self.cache.on_route_used(now, &path, !packet.is_control());
+            let salvage = salvage_count(&packet) + 1;
             if !packet.is_control() {
-                self.outbox.push(Output::Salvaged { packet: packet.packet, times: salvage });
+                self.outbox.push(Output::Salvaged { packet: packet.packet, salvage_count: salvage });
             }
-            self.note_salvager(&mut packet);
-            path::put(&mut packet, &path, salvage);
-            self.transmit(now, now, packet, Hop::To(next));
-            Fate::Saved
+            self.record_salvager(&mut packet);
+            path::set_source_route(&mut packet, &path, salvage);
+            self.transmit(now, now, packet, LinkDestination::Unicast(next));
+            SalvageOutcome::Rerouted
         } else if self.config.salvage_requests > 0 {
-            self.wait(now, packet);
-            Fate::Saved
+            self.buffer_packet(now, packet);
+            SalvageOutcome::Rerouted
         } else {
-            self.lose(packet, DropReason::NoRoute)
+            self.drop_lost(packet, DropReason::NoRoute)
         }
     }
 
-    fn lose(&mut self, packet: Routed, reason: DropReason) -> Fate {
+    fn drop_lost(&mut self, packet: RoutedPacket, reason: DropReason) -> SalvageOutcome {
         self.drop_packet(packet, reason);
-        Fate::Lost
+        SalvageOutcome::Lost
     }
 
     /// Does the packet's reply tell of the link between this node and `other`?
-    fn tells_of(&self, packet: &Routed, other: Ipv4Addr) -> bool {
+    fn reply_contains_link(&self, packet: &RoutedPacket, other: Ipv4Addr) -> bool {
         let reply = packet.dsr.as_ref().and_then(|dsr| dsr.reply.as_ref());
         let path =
-            reply.and_then(|reply| super::replies::replied(packet.packet.ip.destination, reply));
+            reply.and_then(|reply| super::replies::replied_route(packet.packet.ip.destination, reply));
         path.is_some_and(|path| {
             let mut links = path.as_slice().windows(2);
             links.any(|link| link == [self.address, other] || link == [other, self.address])
@@ -275,16 +275,16 @@ impl Dsr {
     pub(super) fn on_errors(
         &mut self,
         now: Instant,
-        packet: &Routed,
+        packet: &RoutedPacket,
         from: Ipv4Addr,
         also: Option<Ipv4Addr>,
     ) {
         let Some(dsr) = packet.dsr.as_ref().filter(|dsr| dsr.errors[0].is_some()) else { return };
         let reporter = packet.packet.ip.source;
-        let news = News::RouteError { reporter, from, also, header: dsr };
+        let report = LinkFailureReport::RouteError { reporter, from, also_sent_to: also, header: dsr };
         for error in dsr.all_errors() {
             if let DsrErrorKind::NodeUnreachable(to) = error.kind {
-                self.lose_link(now, FailedLink { from: error.source, to }, news);
+                self.remove_link(now, FailedLink { from: error.source, to }, report);
             }
         }
         if dsr.request().is_some() {
@@ -292,20 +292,20 @@ impl Dsr {
         }
         let mut dsr = *dsr;
         if self.reports_losses() && packet.packet.ip.destination == self.address {
-            self.on_loss_notice(now, &mut dsr, reporter);
+            self.on_loss_notification(now, &mut dsr, reporter);
         }
-        let lead = further(&dsr);
-        let mut held = DsrHeader { errors: dsr.errors, lead, ..DsrHeader::default() };
-        let mut carried = salvages(packet);
+        let lead = further_options(&dsr);
+        let mut held = DsrHeader { errors: dsr.errors, request_or_options: lead, ..DsrHeader::default() };
+        let mut carried = salvage_count(packet);
         while let Some(first) = held.take_error() {
             if first.destination != self.address {
                 return;
             }
             match first.kind {
                 // A notice has been everywhere where it is of use.
-                DsrErrorKind::NodeUnreachable(_) if is_notice(packet) => {}
+                DsrErrorKind::NodeUnreachable(_) if is_link_failure_notice(packet) => {}
                 DsrErrorKind::NodeUnreachable(to) => {
-                    self.held_error = Some((FailedLink { from: first.source, to }, now));
+                    self.last_error = Some((FailedLink { from: first.source, to }, now));
                 }
                 kind => self.on_flow_error(kind),
             }
@@ -321,11 +321,11 @@ impl Dsr {
             if let Some(next) = held.errors[0]
                 && next.destination != self.address
             {
-                let packet = self.control(next.destination, held);
-                if self.reports_losses() && is_loss_notice(&packet) {
-                    self.send_by_cache(now, packet);
+                let packet = self.control_packet(next.destination, held);
+                if self.reports_losses() && is_loss_notification(&packet) {
+                    self.send_on_cached_route(now, packet);
                 } else {
-                    self.route_own(now, packet);
+                    self.route_own_packet(now, packet);
                 }
                 return;
             }
@@ -334,40 +334,40 @@ impl Dsr {
 }
 
 /// The options beyond its fields.
-fn further(dsr: &DsrHeader) -> DsrLead {
-    match dsr.lead {
-        DsrLead::More(_) => dsr.lead,
-        DsrLead::None | DsrLead::Request(_) => DsrLead::None,
+fn further_options(dsr: &DsrHeader) -> DsrRequestOrOptions {
+    match dsr.request_or_options {
+        DsrRequestOrOptions::ExtraOptions(_) => dsr.request_or_options,
+        DsrRequestOrOptions::None | DsrRequestOrOptions::Request(_) => DsrRequestOrOptions::None,
     }
 }
 
 /// ns-2.35 asks about the hop behind the one that failed.
-fn wrong_hop(packet: &Routed) -> Option<Ipv4Addr> {
-    Carried::of(packet).and_then(|on| on.path.get(on.next + 1))
+fn hop_after_failed(packet: &RoutedPacket) -> Option<Ipv4Addr> {
+    SourceRoute::of_packet(packet).and_then(|on| on.path.get(on.next_position + 1))
 }
 
 /// Takes the reply out; is anything left that is worth a way?
-fn without_reply(packet: &mut Routed) -> bool {
+fn strip_reply(packet: &mut RoutedPacket) -> bool {
     let control = packet.is_control();
     packet.dsr.as_mut().is_none_or(|dsr| {
         dsr.reply = None;
-        !control || dsr.errors().next().is_some() || dsr.more().next().is_some()
+        !control || dsr.errors().next().is_some() || dsr.extra_options().next().is_some()
     })
 }
 
 /// Who has been told of a failed link.
 #[derive(Default)]
-struct Told {
-    list: [Option<Ipv4Addr>; TOLD_MAX],
+struct NotifiedSources {
+    list: [Option<Ipv4Addr>; NOTIFIED_MAX],
     len: usize,
 }
 
-impl Told {
+impl NotifiedSources {
     fn contains(&self, source: Ipv4Addr) -> bool {
         self.list.contains(&Some(source))
     }
 
-    fn note(&mut self, source: Ipv4Addr) {
+    fn insert(&mut self, source: Ipv4Addr) {
         if let Some(slot) = self.list.get_mut(self.len) {
             *slot = Some(source);
             self.len += 1;

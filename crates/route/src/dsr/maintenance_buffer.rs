@@ -4,76 +4,76 @@
 use alloc::vec::Vec;
 
 use driftway_base::{Duration, Instant, Ipv4Addr};
-use driftway_wire::Routed;
+use driftway_wire::RoutedPacket;
 
-use super::path::Carried;
+use super::path::SourceRoute;
 
 /// As many packets wait for a confirmation; further ones go without (RFC 4728 §4.5: the size is open).
-pub(crate) const WAITING_MAX: usize = 64;
+pub(crate) const PENDING_MAX: usize = 64;
 /// As many neighbours are known; the one that confirmed something longest ago makes room.
 const NEIGHBOURS_MAX: usize = 64;
 /// As many packets are remembered that came from neighbours.
-const CAME: usize = 256;
+const RECEIVED_MAX: usize = 256;
 
 // RFC 4728 §8.3.3 asks for a timer that follows the measured round-trip time, as TCP's does, and leaves
 // its bounds open. The least is what PassiveAckTimeout allows for the neighbour's queue.
-const FIRST_TIMEOUT: Duration = Duration::from_millis(500);
-const LEAST_TIMEOUT: Duration = Duration::from_millis(100);
-const MOST_TIMEOUT: Duration = Duration::from_secs(10);
+const INITIAL_TIMEOUT: Duration = Duration::from_millis(500);
+const TIMEOUT_MIN: Duration = Duration::from_millis(100);
+const TIMEOUT_MAX: Duration = Duration::from_secs(10);
 
 #[derive(Clone, Debug, Default)]
 pub(crate) struct MaintenanceBuffer {
-    waiting: Vec<Waiting>,
-    neighbours: Vec<Neighbour>,
-    came: Vec<Came>,
-    next_came: usize,
+    pending: Vec<PendingAck>,
+    neighbours: Vec<NeighbourAckState>,
+    received: Vec<ReceivedPacket>,
+    next_received: usize,
     last_id: u16,
 }
 
 /// A packet that has been sent.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Waiting {
+pub(crate) struct PendingAck {
     /// Without an Acknowledgment Request.
-    pub packet: Routed,
+    pub packet: RoutedPacket,
     pub to: Ipv4Addr,
     /// That of its Acknowledgment Requests, whether one was sent or not.
     pub id: u16,
     /// How often it has been sent again.
-    pub again: u8,
+    pub retransmissions: u8,
     /// When it was first sent with a request, and not again since (Karn's rule).
-    asked: Option<Instant>,
+    requested_at: Option<Instant>,
     due: Instant,
 }
 
 /// What is known of a neighbour.
 #[derive(Clone, Copy, Debug)]
-struct Neighbour {
+struct NeighbourAckState {
     address: Ipv4Addr,
     /// Smoothed round-trip time and its variation (RFC 6298 §2).
-    round_trip: Option<(Duration, Duration)>,
+    rtt: Option<(Duration, Duration)>,
     /// When it last confirmed something.
-    confirmed: Option<Instant>,
+    last_confirmed: Option<Instant>,
 }
 
 /// A packet that has come. A route has no loop, so that the same packet comes again only if it has
 /// been salvaged once more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Came {
+struct ReceivedPacket {
     source: Ipv4Addr,
     identification: u16,
     salvage: Option<u8>,
 }
 
 /// Salvage count and segments left of the packet's source route.
-fn progress(packet: &Routed) -> Option<(u8, u8)> {
+fn route_progress(packet: &RoutedPacket) -> Option<(u8, u8)> {
     let route = packet.dsr.as_ref()?.source_route.as_ref()?;
     Some((route.salvage, route.segments_left))
 }
 
 impl MaintenanceBuffer {
     /// Did this neighbour confirm something less than `holdoff` ago?
-    pub fn holds_off(&self, now: Instant, to: Ipv4Addr, holdoff: Duration) -> bool {
-        let confirmed = self.neighbour(to).and_then(|neighbour| neighbour.confirmed);
+    pub fn is_in_holdoff(&self, now: Instant, to: Ipv4Addr, holdoff: Duration) -> bool {
+        let confirmed = self.neighbour(to).and_then(|neighbour| neighbour.last_confirmed);
         confirmed.is_some_and(|at| now.since(at) < holdoff)
     }
 
@@ -83,143 +83,143 @@ impl MaintenanceBuffer {
     pub fn push(
         &mut self,
         at: Instant,
-        packet: Routed,
+        packet: RoutedPacket,
         to: Ipv4Addr,
         passive: Option<Duration>,
     ) -> Option<u16> {
-        if self.waiting.len() >= WAITING_MAX {
+        if self.pending.len() >= PENDING_MAX {
             return None;
         }
-        if self.waiting.capacity() == 0 {
-            self.waiting.reserve_exact(WAITING_MAX);
+        if self.pending.capacity() == 0 {
+            self.pending.reserve_exact(PENDING_MAX);
         }
         self.last_id = self.last_id.wrapping_add(1);
         let id = self.last_id;
         let asked = passive.is_none().then_some(at);
-        let due = at + passive.unwrap_or_else(|| self.timeout(to));
-        self.waiting.push(Waiting { packet, to, id, again: 0, asked, due });
+        let due = at + passive.unwrap_or_else(|| self.ack_timeout(to));
+        self.pending.push(PendingAck { packet, to, id, retransmissions: 0, requested_at: asked, due });
         Some(id)
     }
 
     /// Takes the last one back: it goes out without.
     pub fn pop(&mut self) {
-        self.waiting.pop();
+        self.pending.pop();
     }
 
     /// The next that has not been confirmed in time.
     pub fn due(&self, now: Instant) -> Option<usize> {
-        self.waiting.iter().position(|waiting| waiting.due <= now)
+        self.pending.iter().position(|waiting| waiting.due <= now)
     }
 
     /// It is sent again, which is counted: what it is now.
-    pub fn again(&mut self, now: Instant, at: usize, passive: Option<Duration>) -> Option<Waiting> {
-        let timeout = self.timeout(self.waiting.get(at)?.to);
-        let waiting = self.waiting.get_mut(at)?;
-        waiting.again = waiting.again.saturating_add(1);
+    pub fn retransmit(&mut self, now: Instant, at: usize, passive: Option<Duration>) -> Option<PendingAck> {
+        let timeout = self.ack_timeout(self.pending.get(at)?.to);
+        let waiting = self.pending.get_mut(at)?;
+        waiting.retransmissions = waiting.retransmissions.saturating_add(1);
         // RFC 4728 §8.3.3: each time for twice as long.
-        let timeout = timeout.times(1 << waiting.again.min(16)).min(MOST_TIMEOUT);
+        let timeout = timeout.times(1 << waiting.retransmissions.min(16)).min(TIMEOUT_MAX);
         waiting.due = now + passive.unwrap_or(timeout);
-        waiting.asked = None;
+        waiting.requested_at = None;
         Some(*waiting)
     }
 
-    pub fn get(&self, at: usize) -> Option<&Waiting> {
-        self.waiting.get(at)
+    pub fn get(&self, at: usize) -> Option<&PendingAck> {
+        self.pending.get(at)
     }
 
     /// The link to a neighbour is broken: takes the next packet out that waits for it.
-    pub fn take_for(&mut self, to: Ipv4Addr) -> Option<Routed> {
-        let at = self.waiting.iter().position(|waiting| waiting.to == to)?;
-        Some(self.waiting.remove(at).packet)
+    pub fn take_for(&mut self, to: Ipv4Addr) -> Option<RoutedPacket> {
+        let at = self.pending.iter().position(|waiting| waiting.to == to)?;
+        Some(self.pending.remove(at).packet)
     }
 
     /// Takes this one out.
-    pub fn take(&mut self, at: usize) -> Option<Waiting> {
-        (at < self.waiting.len()).then(|| self.waiting.remove(at))
+    pub fn take(&mut self, at: usize) -> Option<PendingAck> {
+        (at < self.pending.len()).then(|| self.pending.remove(at))
     }
 
     /// A neighbour did not confirm; it is asked anew.
-    pub fn lost(&mut self, to: Ipv4Addr) {
+    pub fn forget_neighbour(&mut self, to: Ipv4Addr) {
         self.neighbours.retain(|neighbour| neighbour.address != to);
     }
 
     /// An Acknowledgment has come (RFC 4728 §8.3.3).
-    pub fn acknowledged(&mut self, now: Instant, by: Ipv4Addr, id: u16) {
-        let same = |waiting: &Waiting| waiting.to == by && waiting.id == id;
-        let Some(at) = self.waiting.iter().position(same) else { return };
-        let waiting = self.waiting.remove(at);
-        self.confirmed(now, by, waiting.asked.map(|asked| now.since(asked)));
+    pub fn on_ack(&mut self, now: Instant, by: Ipv4Addr, id: u16) {
+        let same = |waiting: &PendingAck| waiting.to == by && waiting.id == id;
+        let Some(at) = self.pending.iter().position(same) else { return };
+        let waiting = self.pending.remove(at);
+        self.record_confirmation(now, by, waiting.requested_at.map(|asked| now.since(asked)));
     }
 
     /// A neighbour is heard to send this (RFC 4728 §8.3.2): what it got from here, it forwards with
     /// fewer segments left, or salvages.
-    pub fn heard(&mut self, now: Instant, from: Ipv4Addr, packet: &Routed) {
-        if self.waiting.is_empty() {
+    pub fn on_overheard(&mut self, now: Instant, from: Ipv4Addr, packet: &RoutedPacket) {
+        if self.pending.is_empty() {
             return;
         }
-        let Some((salvage, left)) = progress(packet) else { return };
+        let Some((salvage, left)) = route_progress(packet) else { return };
         let ip = &packet.packet.ip;
-        let is_it = |waiting: &Waiting| {
+        let is_it = |waiting: &PendingAck| {
             let sent = &waiting.packet.packet;
             waiting.to == from
                 && (sent.ip.source, sent.ip.destination) == (ip.source, ip.destination)
                 && sent.ip.identification == ip.identification
                 && sent.protocol() == packet.packet.protocol()
-                && progress(&waiting.packet)
+                && route_progress(&waiting.packet)
                     .is_some_and(|(salvaged, before)| salvage > salvaged || left < before)
         };
-        let before = self.waiting.len();
-        self.waiting.retain(|waiting| !is_it(waiting));
-        if self.waiting.len() < before {
-            self.confirmed(now, from, None);
+        let before = self.pending.len();
+        self.pending.retain(|waiting| !is_it(waiting));
+        if self.pending.len() < before {
+            self.record_confirmation(now, from, None);
         }
     }
 
     /// A packet has come from a neighbour; has it come before?
-    pub fn has_come(&mut self, packet: &Routed) -> bool {
+    pub fn record_received(&mut self, packet: &RoutedPacket) -> bool {
         let ip = &packet.packet.ip;
-        let salvage = progress(packet).map(|(salvage, _)| salvage);
-        let came = Came { source: ip.source, identification: ip.identification, salvage };
-        if self.came.contains(&came) {
+        let salvage = route_progress(packet).map(|(salvage, _)| salvage);
+        let came = ReceivedPacket { source: ip.source, identification: ip.identification, salvage };
+        if self.received.contains(&came) {
             return true;
         }
-        if self.came.len() < CAME {
-            self.came.push(came);
-        } else if let Some(oldest) = self.came.get_mut(self.next_came) {
+        if self.received.len() < RECEIVED_MAX {
+            self.received.push(came);
+        } else if let Some(oldest) = self.received.get_mut(self.next_received) {
             *oldest = came;
-            self.next_came = (self.next_came + 1) % CAME;
+            self.next_received = (self.next_received + 1) % RECEIVED_MAX;
         }
         false
     }
 
     pub fn next_timeout(&self) -> Option<Instant> {
-        self.waiting.iter().map(|waiting| waiting.due).min()
+        self.pending.iter().map(|waiting| waiting.due).min()
     }
 
-    fn neighbour(&self, address: Ipv4Addr) -> Option<&Neighbour> {
+    fn neighbour(&self, address: Ipv4Addr) -> Option<&NeighbourAckState> {
         self.neighbours.iter().find(|neighbour| neighbour.address == address)
     }
 
-    fn confirmed(&mut self, now: Instant, by: Ipv4Addr, sample: Option<Duration>) {
+    fn record_confirmation(&mut self, now: Instant, by: Ipv4Addr, sample: Option<Duration>) {
         let at = match self.neighbours.iter().position(|neighbour| neighbour.address == by) {
             Some(at) => at,
             None => {
                 if self.neighbours.len() >= NEIGHBOURS_MAX {
                     let all = self.neighbours.iter().enumerate();
-                    let oldest = all.min_by_key(|(_, neighbour)| neighbour.confirmed);
+                    let oldest = all.min_by_key(|(_, neighbour)| neighbour.last_confirmed);
                     if let Some((oldest, _)) = oldest {
                         self.neighbours.remove(oldest);
                     }
                 }
-                self.neighbours.push(Neighbour { address: by, round_trip: None, confirmed: None });
+                self.neighbours.push(NeighbourAckState { address: by, rtt: None, last_confirmed: None });
                 self.neighbours.len() - 1
             }
         };
         let Some(neighbour) = self.neighbours.get_mut(at) else { return };
-        neighbour.confirmed = Some(now);
+        neighbour.last_confirmed = Some(now);
         if let Some(sample) = sample {
             // RFC 6298 §2.2, §2.3.
-            neighbour.round_trip = Some(match neighbour.round_trip {
+            neighbour.rtt = Some(match neighbour.rtt {
                 None => (sample, sample.over(2)),
                 Some((smoothed, variation)) => (
                     smoothed.times(7).over(8) + sample.over(8),
@@ -229,17 +229,17 @@ impl MaintenanceBuffer {
         }
     }
 
-    fn timeout(&self, to: Ipv4Addr) -> Duration {
-        let round_trip = self.neighbour(to).and_then(|neighbour| neighbour.round_trip);
-        round_trip.map_or(FIRST_TIMEOUT, |(smoothed, variation)| {
-            (smoothed + variation.times(4)).clamp(LEAST_TIMEOUT, MOST_TIMEOUT)
+    fn ack_timeout(&self, to: Ipv4Addr) -> Duration {
+        let round_trip = self.neighbour(to).and_then(|neighbour| neighbour.rtt);
+        round_trip.map_or(INITIAL_TIMEOUT, |(smoothed, variation)| {
+            (smoothed + variation.times(4)).clamp(TIMEOUT_MIN, TIMEOUT_MAX)
         })
     }
 }
 
 /// Is this packet for its destination by way of another node?
-pub(crate) fn goes_on(packet: &Routed, to: Ipv4Addr) -> bool {
-    packet.packet.ip.destination != to && Carried::of(packet).is_some()
+pub(crate) fn has_further_hop(packet: &RoutedPacket, to: Ipv4Addr) -> bool {
+    packet.packet.ip.destination != to && SourceRoute::of_packet(packet).is_some()
 }
 
 #[cfg(test)]
@@ -254,9 +254,9 @@ mod test {
         Instant::from_millis(ms)
     }
 
-    fn packet(identification: u16) -> Routed {
+    fn packet(identification: u16) -> RoutedPacket {
         let ip = IpHeader { identification, ..IpHeader::new(A, B) };
-        Routed::plain(Packet { ip, body: Body::Nothing })
+        RoutedPacket::plain(Packet { ip, body: Body::NoNextHeader })
     }
 
     /// RFC 4728 §8.3.3: the timer follows what was measured, and backs off.
@@ -265,24 +265,24 @@ mod test {
         let mut buffer = MaintenanceBuffer::default();
         let id = buffer.push(ms(0), packet(1), B, None).unwrap();
         assert_eq!(buffer.next_timeout(), Some(ms(500)));
-        buffer.acknowledged(ms(80), A, id);
+        buffer.on_ack(ms(80), A, id);
         assert_eq!(buffer.next_timeout(), Some(ms(500)), "another's");
-        buffer.acknowledged(ms(80), B, id);
+        buffer.on_ack(ms(80), B, id);
         assert_eq!(buffer.next_timeout(), None);
         // SRTT 80 ms, RTTVAR 40 ms.
         let id = buffer.push(ms(1000), packet(2), B, None).unwrap();
         assert_eq!(buffer.next_timeout(), Some(ms(1240)));
         assert_eq!(buffer.due(ms(1239)), None);
-        assert_eq!(buffer.again(ms(1240), 0, None).unwrap().again, 1);
+        assert_eq!(buffer.retransmit(ms(1240), 0, None).unwrap().retransmissions, 1);
         assert_eq!(buffer.next_timeout(), Some(ms(1240 + 480)));
         // It may be the first that is acknowledged: nothing is measured.
-        buffer.acknowledged(ms(1241), B, id);
+        buffer.on_ack(ms(1241), B, id);
         let id = buffer.push(ms(2000), packet(3), B, None).unwrap();
         assert_eq!(buffer.next_timeout(), Some(ms(2240)));
-        buffer.acknowledged(ms(2001), B, id);
+        buffer.on_ack(ms(2001), B, id);
         for n in 4..40 {
             let id = buffer.push(ms(3000), packet(n), B, None).unwrap();
-            buffer.acknowledged(ms(3001), B, id);
+            buffer.on_ack(ms(3001), B, id);
         }
         buffer.push(ms(4000), packet(40), B, None).unwrap();
         assert_eq!(buffer.next_timeout(), Some(ms(4100)), "no less than 100 ms");
@@ -292,13 +292,13 @@ mod test {
     fn a_confirmation_holds_for_a_while() {
         let mut buffer = MaintenanceBuffer::default();
         let holdoff = Duration::from_millis(250);
-        assert!(!buffer.holds_off(ms(0), B, holdoff));
+        assert!(!buffer.is_in_holdoff(ms(0), B, holdoff));
         let id = buffer.push(ms(0), packet(1), B, None).unwrap();
-        buffer.acknowledged(ms(10), B, id);
-        assert_eq!([259, 260].map(|at| buffer.holds_off(ms(at), B, holdoff)), [true, false]);
-        assert!(!buffer.holds_off(ms(20), A, holdoff));
-        buffer.lost(B);
-        assert!(!buffer.holds_off(ms(20), B, holdoff));
+        buffer.on_ack(ms(10), B, id);
+        assert_eq!([259, 260].map(|at| buffer.is_in_holdoff(ms(at), B, holdoff)), [true, false]);
+        assert!(!buffer.is_in_holdoff(ms(20), A, holdoff));
+        buffer.forget_neighbour(B);
+        assert!(!buffer.is_in_holdoff(ms(20), B, holdoff));
     }
 
     #[test]
@@ -307,8 +307,8 @@ mod test {
         let all = (0..70).filter(|n| buffer.push(ms(0), packet(*n), B, None).is_some()).count();
         assert_eq!(all, 64);
         assert_eq!(core::iter::from_fn(|| buffer.take_for(B)).count(), 64);
-        assert_eq!((0..260).filter(|n| buffer.has_come(&packet(*n))).count(), 0);
-        assert!(!buffer.has_come(&packet(3)), "256 since then");
-        assert!(buffer.has_come(&packet(5)) && buffer.has_come(&packet(259)));
+        assert_eq!((0..260).filter(|n| buffer.record_received(&packet(*n))).count(), 0);
+        assert!(!buffer.record_received(&packet(3)), "256 since then");
+        assert!(buffer.record_received(&packet(5)) && buffer.record_received(&packet(259)));
     }
 }

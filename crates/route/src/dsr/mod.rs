@@ -33,14 +33,14 @@
 mod cache;
 mod caches;
 mod config;
-mod confirm;
+mod acknowledgment;
 mod discovery;
 mod flow;
 mod forward;
-mod learning;
+mod caching_policy;
 mod link_cache;
 mod link_graph;
-mod losses;
+mod loss_notification;
 mod maintenance;
 mod maintenance_buffer;
 mod notices;
@@ -48,38 +48,38 @@ mod originate;
 mod path;
 mod path_cache;
 #[cfg(test)]
-mod plain_links;
+mod reference_link_cache;
 mod replies;
 mod requests;
 mod send_buffer;
-mod tap;
+mod overhearing;
 mod update;
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 
-use driftway_base::{FailedLink, Instant, Ipv4Addr, RandomStream, Strength};
-use driftway_wire::{Packet, Routed};
+use driftway_base::{FailedLink, Instant, Ipv4Addr, RandomStream, ReceivedPower};
+use driftway_wire::{Packet, RoutedPacket};
 
-use crate::losses::Losses;
-use crate::strengths::Strengths;
-use crate::until::Until;
-use crate::watched::Watched;
-use crate::{DropReason, Hop, Outbox, Output, RouteStats};
+use crate::drop_list::DropList;
+use crate::received_powers::ReceivedPowers;
+use crate::neighbour_deadlines::NeighbourDeadlines;
+use crate::watched_destinations::WatchedDestinations;
+use crate::{DropReason, LinkDestination, Outbox, Output, RouteStats};
 use cache::RouteCache;
-pub use caches::{CACHES, CacheKind, CacheLimits, CacheOptions, ListedCache, UpdateOptions};
+pub use caches::{CACHES, CacheKind, CacheLimits, CacheOptions, CacheDescriptor, UpdateOptions};
 pub use config::{
-    CachePart, Confirm, DsrConfig, FlowState, ReplyFromCache, RequestMemory, RingZero,
-    SalvageReplies, Shorten,
+    CachePart, NextHopConfirmation, DsrConfig, FlowState, ReplyFromCache, RequestTablePolicy, NonPropagatingRequests,
+    SalvageReplies, RouteShortening,
 };
 use flow::FlowTable;
-use losses::Failed;
+use loss_notification::FailedPacket;
 use maintenance_buffer::MaintenanceBuffer;
-use originate::Wanted;
-use replies::Replies;
+use originate::LocalDestinations;
+use replies::DelayedReplies;
 use requests::RequestTable;
 use send_buffer::SendBuffer;
-use tap::Tap;
+use overhearing::OverhearingState;
 
 /// DSR at one node. Its methods are those of every protocol: see [`Output`].
 ///
@@ -92,29 +92,29 @@ pub struct Dsr {
     config: DsrConfig,
     cache: Box<dyn RouteCache>,
     requests: RequestTable,
-    waiting: SendBuffer,
+    send_buffer: SendBuffer,
     /// When what waits is looked at.
-    scan_at: Option<Instant>,
+    next_scan: Option<Instant>,
     maintenance: MaintenanceBuffer,
     /// Empty: room for what a broken link leaves unconfirmed.
-    unconfirmed: Vec<Routed>,
+    unconfirmed_scratch: Vec<RoutedPacket>,
     /// Empty: room for what a broken link does not carry, and for what is said of that.
-    failed: Vec<Failed>,
-    losses: Losses,
+    failed_scratch: Vec<FailedPacket>,
+    drop_list: DropList,
     flows: FlowTable,
-    replies: Replies,
-    tap: Tap,
-    strengths: Strengths,
+    replies: DelayedReplies,
+    overhearing: OverhearingState,
+    strengths: ReceivedPowers,
     /// RFC 4728 §4.6: neighbours that are heard, but could not be reached.
-    blacklist: Until,
+    blacklist: NeighbourDeadlines,
     /// The last error that has reached this node as its destination, and when.
-    held_error: Option<(FailedLink, Instant)>,
-    wanted: Wanted,
-    watched: Watched,
+    last_error: Option<(FailedLink, Instant)>,
+    local_destinations: LocalDestinations,
+    watched: WatchedDestinations,
     next_request: u16,
     next_identification: u16,
-    jitter: RandomStream,
-    scans: RandomStream,
+    jitter_random: RandomStream,
+    scan_random: RandomStream,
     outbox: Outbox,
     stats: RouteStats,
 }
@@ -139,24 +139,24 @@ impl Dsr {
             config,
             cache,
             requests: RequestTable::new(config.request_memory),
-            waiting: SendBuffer::new(config.send_buffer),
-            scan_at: None,
+            send_buffer: SendBuffer::new(config.send_buffer),
+            next_scan: None,
             maintenance: MaintenanceBuffer::default(),
-            unconfirmed: Vec::new(),
-            failed: Vec::new(),
-            losses: Losses::default(),
+            unconfirmed_scratch: Vec::new(),
+            failed_scratch: Vec::new(),
+            drop_list: DropList::default(),
             flows: FlowTable::default(),
-            replies: Replies::default(),
-            tap: Tap::default(),
-            strengths: Strengths::default(),
-            blacklist: Until::default(),
-            held_error: None,
-            wanted: Wanted::default(),
-            watched: Watched::default(),
+            replies: DelayedReplies::default(),
+            overhearing: OverhearingState::default(),
+            strengths: ReceivedPowers::default(),
+            blacklist: NeighbourDeadlines::default(),
+            last_error: None,
+            local_destinations: LocalDestinations::default(),
+            watched: WatchedDestinations::default(),
             next_request: 1,
             next_identification: 1,
-            jitter: RandomStream::new(seed, "dsr-jitter", node),
-            scans: RandomStream::new(seed, "dsr-scan", node),
+            jitter_random: RandomStream::new(seed, "dsr-jitter", node),
+            scan_random: RandomStream::new(seed, "dsr-scan", node),
             outbox: Outbox::default(),
             stats: RouteStats::default(),
         }
@@ -168,15 +168,15 @@ impl Dsr {
         // What tells packets apart that are overheard (RFC 4728 §8.3.2).
         ip.identification = self.new_identification();
         let destination = packet.ip.destination;
-        let routed = Routed::plain(packet);
+        let routed = RoutedPacket::plain(packet);
         if destination == self.address {
             self.outbox.push(Output::Deliver(packet));
         } else if destination == Ipv4Addr::BROADCAST {
-            self.transmit(now, now, routed, Hop::All);
+            self.transmit(now, now, routed, LinkDestination::Broadcast);
         } else {
-            self.route_own(now, routed);
+            self.route_own_packet(now, routed);
         }
-        self.finish(now);
+        self.after_event(now);
     }
 
     /// The next route to `destination` is to be told of.
@@ -185,8 +185,8 @@ impl Dsr {
     }
 
     /// What the link layer got for this node, or for all.
-    pub fn on_packet(&mut self, now: Instant, from: Ipv4Addr, packet: Routed) {
-        let Some(packet) = self.confirm(now, from, packet) else { return };
+    pub fn on_packet(&mut self, now: Instant, from: Ipv4Addr, packet: RoutedPacket) {
+        let Some(packet) = self.confirm_receipt(now, from, packet) else { return };
         let ip = &packet.packet.ip;
         if packet.dsr.as_ref().is_some_and(|dsr| dsr.request().is_some()) {
             self.on_request(now, from, packet);
@@ -195,7 +195,7 @@ impl Dsr {
         } else {
             self.forward(now, from, packet);
         }
-        self.finish(now);
+        self.after_event(now);
     }
 
     /// What it heard for others; is there anything to poll for?
@@ -204,32 +204,32 @@ impl Dsr {
         now: Instant,
         from: Ipv4Addr,
         to: Ipv4Addr,
-        packet: &Routed,
+        packet: &RoutedPacket,
     ) -> bool {
         if self.config.tap {
-            self.heard_passively(now, from, packet);
+            self.on_passive_ack(now, from, packet);
         }
         let new = self.config.tap && self.overhear(now, from, to, packet);
         if new {
-            self.finish(now);
+            self.after_event(now);
         }
         new
     }
 
     /// Does it ask how strong its neighbours are?
-    pub const fn wants_strength(&self) -> bool {
+    pub const fn needs_received_power(&self) -> bool {
         self.config.avoid_fading.is_some()
     }
 
     /// How strong a neighbour is that is heard now.
-    pub fn on_strength(&mut self, neighbour: Ipv4Addr, strength: Strength) {
-        self.strengths.on_strength(neighbour, strength);
+    pub fn on_received_power(&mut self, neighbour: Ipv4Addr, strength: ReceivedPower) {
+        self.strengths.update(neighbour, strength);
     }
 
     /// Does the link from a neighbour end too soon for a route over it?
-    fn avoids(&self, now: Instant, neighbour: Ipv4Addr) -> bool {
+    fn avoids_link(&self, now: Instant, neighbour: Ipv4Addr) -> bool {
         let within = self.config.avoid_fading;
-        within.is_some_and(|within| self.strengths.ends_within(now, neighbour, within))
+        within.is_some_and(|within| self.strengths.fades_within(now, neighbour, within))
     }
 
     /// The link layer gave up on a packet to `to`; each call of `queued` takes the next packet to
@@ -238,12 +238,12 @@ impl Dsr {
         &mut self,
         now: Instant,
         to: Ipv4Addr,
-        packet: Routed,
-        queued: impl FnMut() -> Option<Routed>,
+        packet: RoutedPacket,
+        queued: impl FnMut() -> Option<RoutedPacket>,
     ) {
         if !self.ignores_link_layer(&packet) {
-            self.link_failed(now, to, packet, queued);
-            self.finish(now);
+            self.handle_link_failure(now, to, packet, queued);
+            self.after_event(now);
         }
     }
 
@@ -251,14 +251,14 @@ impl Dsr {
     pub fn on_timeout(&mut self, now: Instant) {
         self.send_due_replies(now);
         if self.maintenance.due(now).is_some() {
-            self.check_confirmations(now);
-            self.finish(now);
+            self.run_ack_timers(now);
+            self.after_event(now);
         }
-        if self.scan_at.is_some_and(|at| at <= now) {
-            self.scan(now);
+        if self.next_scan.is_some_and(|at| at <= now) {
+            self.scan_send_buffer(now);
             let period = self.config.scan;
-            self.scan_at = period.map(|period| now + self.draw_scan_period(period));
-            self.finish(now);
+            self.next_scan = period.map(|period| now + self.draw_scan_period(period));
+            self.after_event(now);
         }
     }
 
@@ -270,14 +270,14 @@ impl Dsr {
     /// When [`on_timeout`](Self::on_timeout), or [`poll`](Self::poll), has something to do.
     pub fn next_timeout(&self) -> Option<Instant> {
         let (outbox, replies) = (self.outbox.next_timeout(), self.replies.next_timeout());
-        let times = [outbox, self.scan_at, replies, self.maintenance.next_timeout()];
+        let times = [outbox, self.next_scan, replies, self.maintenance.next_timeout()];
         times.into_iter().flatten().min()
     }
 
     /// Packets of hosts that it holds.
-    pub fn kept(&self) -> usize {
-        let waiting = self.waiting.iter().filter(|waiting| !waiting.packet.is_control()).count();
-        waiting + self.outbox.kept()
+    pub fn buffered_packets(&self) -> usize {
+        let waiting = self.send_buffer.iter().filter(|waiting| !waiting.packet.is_control()).count();
+        waiting + self.outbox.buffered_packets()
     }
 
     /// How it is set.
@@ -293,21 +293,21 @@ impl Dsr {
     /// The way to `destination` that it would take, both ends included; for those who look: a copy
     /// of the cache is asked, so that nothing changes.
     pub fn route(&self, now: Instant, destination: Ipv4Addr) -> Option<Vec<Ipv4Addr>> {
-        self.cache.clone().find(now, destination).map(|path| path.as_slice().to_vec())
+        self.cache.clone().lookup(now, destination).map(|path| path.as_slice().to_vec())
     }
 
     /// Is there a route over this link in its cache, in its direction? For those who look.
-    pub fn caches_link(&self, now: Instant, link: FailedLink) -> bool {
+    pub fn has_cached_link(&self, now: Instant, link: FailedLink) -> bool {
         self.cache.has_link(now, link)
     }
 
     /// What an event leaves to be done.
-    fn finish(&mut self, now: Instant) {
+    fn after_event(&mut self, now: Instant) {
         self.send_notices(now);
-        self.plan_scan(now);
+        self.schedule_scan(now);
     }
 
-    fn drop_packet(&mut self, packet: Routed, reason: DropReason) {
+    fn drop_packet(&mut self, packet: RoutedPacket, reason: DropReason) {
         self.outbox.push(Output::Drop { packet, reason });
     }
 

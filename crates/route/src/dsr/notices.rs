@@ -1,12 +1,12 @@
 //! Notices of a cache to other nodes, as packets.
 
 use driftway_base::{FailedLink, Instant};
-use driftway_wire::{DsrError, DsrErrorKind, DsrHeader, Routed};
+use driftway_wire::{DsrError, DsrErrorKind, DsrHeader, RoutedPacket};
 
 use super::Dsr;
-use super::cache::Notice;
+use super::cache::LinkFailureNotice;
 use super::path;
-use crate::Hop;
+use crate::LinkDestination;
 
 impl Dsr {
     /// Sends what the cache has to say to others.
@@ -18,7 +18,7 @@ impl Dsr {
 
     /// A route error (RFC 4728 §6.4) whose source is where the link begins, as in one that rides on a
     /// request (§3.4.4): the link of an error leads from its source to the unreachable node.
-    fn send_notice(&mut self, now: Instant, Notice { way, link }: Notice) {
+    fn send_notice(&mut self, now: Instant, LinkFailureNotice { path: way, link }: LinkFailureNotice) {
         let (Some(next), Some(to)) = (way.get(1), way.last()) else { return };
         if way.first() != Some(self.address) || way.has_loop() {
             return;
@@ -27,16 +27,16 @@ impl Dsr {
         let kind = DsrErrorKind::NodeUnreachable(unreachable);
         let error = DsrError { kind, salvage: 0, source: from, destination: to };
         let mut dsr = DsrHeader { errors: [Some(error), None, None], ..DsrHeader::default() };
-        self.cache.on_error(link, next, &mut dsr);
-        let mut packet = self.control(to, dsr);
+        self.cache.on_error_sent(link, next, &mut dsr);
+        let mut packet = self.control_packet(to, dsr);
         let hops = way.len() - 1;
         packet.packet.ip.ttl = u8::try_from(hops).unwrap_or(u8::MAX);
         if hops > 1 || self.config.route_to_neighbour {
-            path::put(&mut packet, &way, 0);
+            path::set_source_route(&mut packet, &way, 0);
         }
         self.stats.route_errors += 1;
         self.stats.notices += 1;
-        self.transmit(now, now, packet, Hop::To(next));
+        self.transmit(now, now, packet, LinkDestination::Unicast(next));
     }
 }
 
@@ -44,7 +44,7 @@ impl Dsr {
 /// routing sends, nothing else ends where its route does, because its own packets begin with a limit
 /// beyond any route and requests have none. So there is no other way for it, and it needs no mark of
 /// its own.
-pub(super) fn is_notice(packet: &Routed) -> bool {
+pub(super) fn is_link_failure_notice(packet: &RoutedPacket) -> bool {
     let Some(dsr) = &packet.dsr else { return false };
     let left = dsr.source_route.as_ref().map_or(0, |route| route.segments_left);
     packet.is_control()
@@ -61,72 +61,72 @@ mod test {
     use driftway_base::{Duration, Ipv4Addr};
     use driftway_wire::{Body, DsrOption, IpHeader, Packet, Payload, UdpDatagram};
 
-    use super::super::cache::{Heard, LearnedBy, News, RouteCache};
-    use super::super::path::{Carried, Path};
+    use super::super::cache::{RouteObservation, LearnedBy, LinkFailureReport, RouteCache};
+    use super::super::path::{SourceRoute, Path};
     use super::*;
     use crate::{DropReason, DsrConfig, Output};
 
     /// Keeps what it is given, and informs those to whom it has given a link.
     #[derive(Clone, Debug)]
-    struct Spreading {
+    struct ForwardingTestCache {
         me: Ipv4Addr,
         routes: Vec<Path>,
-        given: Vec<(Ipv4Addr, FailedLink)>,
-        notices: Vec<Notice>,
+        replied_links: Vec<(Ipv4Addr, FailedLink)>,
+        notices: Vec<LinkFailureNotice>,
     }
 
     fn links(path: &Path) -> impl Iterator<Item = FailedLink> {
         path.as_slice().windows(2).map(|ends| FailedLink { from: ends[0], to: ends[1] })
     }
 
-    impl RouteCache for Spreading {
-        fn on_learned(&mut self, _: Instant, path: &Path, _: LearnedBy) -> bool {
+    impl RouteCache for ForwardingTestCache {
+        fn on_route_learned(&mut self, _: Instant, path: &Path, _: LearnedBy) -> bool {
             self.routes.push(*path);
             true
         }
 
-        fn on_heard(&mut self, _: Instant, _: &Carried, _: Heard) -> bool {
+        fn on_route_observed(&mut self, _: Instant, _: &SourceRoute, _: RouteObservation) -> bool {
             false
         }
 
-        fn on_replied(&mut self, _: Instant, route: &Path, to: Ipv4Addr) {
+        fn on_reply_sent(&mut self, _: Instant, route: &Path, to: Ipv4Addr) {
             let mine = links(route).skip_while(|link| link.from != self.me);
-            self.given.extend(mine.map(|link| (to, link)));
+            self.replied_links.extend(mine.map(|link| (to, link)));
         }
 
-        fn on_broken(&mut self, _: Instant, link: FailedLink, news: News<'_>) -> bool {
+        fn on_link_failure(&mut self, _: Instant, link: FailedLink, report: LinkFailureReport<'_>) -> bool {
             let before = self.routes.len();
             self.routes.retain(|path| links(path).all(|known| known != link));
-            let informed = match news {
-                News::LinkLayer { .. } => [None, None],
-                News::RouteError { from, also, .. } => [Some(from), also],
+            let informed = match report {
+                LinkFailureReport::LinkLayer { .. } => [None, None],
+                LinkFailureReport::RouteError { from, also_sent_to: also, .. } => [Some(from), also],
             };
-            self.given.retain(|(to, given)| {
+            self.replied_links.retain(|(to, given)| {
                 if *given == link && !informed.contains(&Some(*to)) {
-                    self.notices.push(Notice { way: Path::hop(self.me, *to), link });
+                    self.notices.push(LinkFailureNotice { path: Path::hop(self.me, *to), link });
                 }
                 *given != link
             });
             self.routes.len() < before
         }
 
-        fn on_error(&mut self, link: FailedLink, to: Ipv4Addr, _: &mut DsrHeader) {
-            self.notices.retain(|notice| (notice.way.last(), notice.link) != (Some(to), link));
+        fn on_error_sent(&mut self, link: FailedLink, to: Ipv4Addr, _: &mut DsrHeader) {
+            self.notices.retain(|notice| (notice.path.last(), notice.link) != (Some(to), link));
         }
 
-        fn find(&mut self, _: Instant, destination: Ipv4Addr) -> Option<Path> {
+        fn lookup(&mut self, _: Instant, destination: Ipv4Addr) -> Option<Path> {
             self.routes.iter().find(|path| path.last() == Some(destination)).copied()
         }
 
-        fn take(&mut self, now: Instant, destination: Ipv4Addr) -> Option<Path> {
-            self.find(now, destination)
+        fn select(&mut self, now: Instant, destination: Ipv4Addr) -> Option<Path> {
+            self.lookup(now, destination)
         }
 
-        fn take_for_another(&mut self, now: Instant, destination: Ipv4Addr) -> Option<Path> {
-            self.find(now, destination)
+        fn select_for_salvage(&mut self, now: Instant, destination: Ipv4Addr) -> Option<Path> {
+            self.lookup(now, destination)
         }
 
-        fn poll_notice(&mut self) -> Option<Notice> {
+        fn poll_notice(&mut self) -> Option<LinkFailureNotice> {
             self.notices.pop()
         }
 
@@ -134,7 +134,7 @@ mod test {
             self.routes.iter().any(|path| links(path).any(|known| known == link))
         }
 
-        fn boxed(&self) -> Box<dyn RouteCache> {
+        fn clone_boxed(&self) -> Box<dyn RouteCache> {
             Box::new(self.clone())
         }
     }
@@ -146,7 +146,7 @@ mod test {
     fn node(number: u8, config: DsrConfig) -> Dsr {
         let me = at(number);
         let (routes, given, notices) = (Vec::new(), Vec::new(), Vec::new());
-        let cache = Box::new(Spreading { me, routes, given, notices });
+        let cache = Box::new(ForwardingTestCache { me, routes, replied_links: given, notices });
         Dsr::with_cache(cache, config, me, 1, number.into())
     }
 
@@ -157,7 +157,7 @@ mod test {
     }
 
     /// What a node sends by `now`.
-    fn sent(dsr: &mut Dsr, now: Instant) -> Vec<(Routed, Hop)> {
+    fn sent(dsr: &mut Dsr, now: Instant) -> Vec<(RoutedPacket, LinkDestination)> {
         let outputs = core::iter::from_fn(|| dsr.poll(now));
         let packets = outputs.filter_map(|output| match output {
             Output::Transmit { packet, hop } => Some((packet, hop)),
@@ -171,12 +171,12 @@ mod test {
         let (asker, knower) = (asks.address, knows.address);
         asks.send(now, data(asker.octets()[3], 9));
         let soon = now + Duration::from_millis(20);
-        let request = sent(asks, soon).into_iter().find(|(_, hop)| *hop == Hop::All).unwrap();
+        let request = sent(asks, soon).into_iter().find(|(_, hop)| *hop == LinkDestination::Broadcast).unwrap();
         knows.on_packet(soon, asker, request.0);
         let later = soon + Duration::from_millis(20);
         let replies = sent(knows, later);
         let (reply, hop) = replies.into_iter().find(|(packet, _)| packet.is_control()).unwrap();
-        assert_eq!(hop, Hop::To(asker));
+        assert_eq!(hop, LinkDestination::Unicast(asker));
         asks.on_packet(later, knower, reply);
         assert!(asks.route(later, at(9)).is_some());
         // The packet that has waited.
@@ -191,27 +191,27 @@ mod test {
             let [mut one, mut two, mut three, mut four] = [1, 2, 3, 4].map(|n| node(n, config));
             let mut way = Path::EMPTY;
             assert!(way.extend(&[at(1), at(9)]));
-            one.cache.on_learned(now, &way, LearnedBy::Reply);
+            one.cache.on_route_learned(now, &way, LearnedBy::Reply);
             ask(now, &mut two, &mut one);
             ask(now, &mut three, &mut one);
             ask(now, &mut four, &mut three);
 
             now = Instant::from_secs(2);
-            one.on_link_failure(now, at(9), Routed::plain(data(1, 9)), || None);
+            one.on_link_failure(now, at(9), RoutedPacket::plain(data(1, 9)), || None);
             let notices: Vec<_> =
-                sent(&mut one, now).into_iter().filter(|(_, hop)| *hop != Hop::All).collect();
+                sent(&mut one, now).into_iter().filter(|(_, hop)| *hop != LinkDestination::Broadcast).collect();
             assert_eq!(notices.len(), 2, "each neighbour that has the link, once");
-            let (packet, _) = notices.iter().find(|(_, hop)| *hop == Hop::To(at(3))).unwrap();
+            let (packet, _) = notices.iter().find(|(_, hop)| *hop == LinkDestination::Unicast(at(3))).unwrap();
             assert_eq!((packet.packet.ip.source, packet.packet.ip.ttl), (at(1), 1));
             let mut room = [0; 128];
-            let len = packet.encode(&mut room, Payload::pattern).unwrap();
-            let (read, _) = Routed::decode(&room[..len]).unwrap();
-            assert_eq!(read, Routed { padding: 0, ..*packet });
+            let len = packet.encode(&mut room, Payload::fill_pattern).unwrap();
+            let (read, _) = RoutedPacket::decode(&room[..len]).unwrap();
+            assert_eq!(read, RoutedPacket { size_adjustment: 0, ..*packet });
 
             three.on_packet(now, at(1), read);
             assert_eq!(three.route(now, at(9)), None);
             let on: Vec<_> = sent(&mut three, now);
-            assert_eq!(on.iter().map(|(_, hop)| *hop).collect::<Vec<_>>(), [Hop::To(at(4))]);
+            assert_eq!(on.iter().map(|(_, hop)| *hop).collect::<Vec<_>>(), [LinkDestination::Unicast(at(4))]);
             four.on_packet(now, at(3), on[0].0);
             assert_eq!(four.route(now, at(9)), None);
             assert_eq!(sent(&mut four, now), [], "nobody has it from there");
@@ -238,29 +238,29 @@ mod test {
                 let mut way = Path::EMPTY;
                 via.iter().for_each(|via| assert!(way.push(at(*via))));
                 assert!(way.extend(stale.as_slice()));
-                knows.cache.on_learned(now, &way, LearnedBy::Reply);
+                knows.cache.on_route_learned(now, &way, LearnedBy::Reply);
             }
             let mut way = Path::hop(at(1), at(2));
             way.extend(&[at(3)]);
-            one.send_notice(now, Notice { way, link });
+            one.send_notice(now, LinkFailureNotice { path: way, link });
             let (first, hop) = sent(&mut one, now)[0];
-            assert_eq!((hop, first.packet.ip.ttl), (Hop::To(at(2)), 2));
+            assert_eq!((hop, first.packet.ip.ttl), (LinkDestination::Unicast(at(2)), 2));
             two.on_packet(now, at(1), first);
             assert_eq!(two.route(now, at(7)), None);
             let (second, hop) = sent(&mut two, now)[0];
-            assert_eq!((hop, second.packet.ip.ttl), (Hop::To(at(3)), 1));
-            assert!(is_notice(&first) && is_notice(&second));
+            assert_eq!((hop, second.packet.ip.ttl), (LinkDestination::Unicast(at(3)), 1));
+            assert!(is_link_failure_notice(&first) && is_link_failure_notice(&second));
             let mut other = three.clone();
             other.on_packet(now, at(2), second);
             assert_eq!(other.route(now, at(7)), None);
-            assert_eq!(other.held_error, None, "it has been where it is of use");
+            assert_eq!(other.last_error, None, "it has been where it is of use");
             assert_eq!(sent(&mut other, now), []);
 
             // On its first hop, and on its second, although there is another way.
             for (failing, packet, to) in [(&mut one, first, 2), (&mut two, second, 3)] {
                 let mut way = Path::hop(failing.address, at(4));
                 way.extend(&[at(3)]);
-                failing.cache.on_learned(now, &way, LearnedBy::Reply);
+                failing.cache.on_route_learned(now, &way, LearnedBy::Reply);
                 failing.on_link_failure(now, at(to), packet, || None);
                 let outputs: Vec<_> = core::iter::from_fn(|| failing.poll(now)).collect();
                 assert_eq!(outputs, [Output::Drop { packet, reason: DropReason::LinkFailure }]);
@@ -276,15 +276,15 @@ mod test {
         let [mut one, mut two] = [1, 2].map(|number| node(number, config));
         let mut way = Path::EMPTY;
         assert!(way.extend(&[at(1), at(9)]));
-        one.cache.on_learned(now, &way, LearnedBy::Reply);
+        one.cache.on_route_learned(now, &way, LearnedBy::Reply);
         ask(now, &mut two, &mut one);
         let mut whole = Path::EMPTY;
         assert!(whole.extend(&[at(2), at(1), at(9)]));
-        let mut packet = Routed::plain(data(2, 9));
-        path::put(&mut packet, &whole, 0);
+        let mut packet = RoutedPacket::plain(data(2, 9));
+        path::set_source_route(&mut packet, &whole, 0);
         one.on_packet(now, at(2), packet);
         let (packet, hop) = sent(&mut one, now)[0];
-        assert_eq!(hop, Hop::To(at(9)));
+        assert_eq!(hop, LinkDestination::Unicast(at(9)));
         one.on_link_failure(now, at(9), packet, || None);
         let errors = sent(&mut one, now);
         assert_eq!(errors.len(), 1);
@@ -303,29 +303,29 @@ mod test {
         let mut dsr = DsrHeader::default();
         let kind = DsrErrorKind::NodeUnreachable(at(9));
         let first = DsrError { kind, salvage: 0, source: at(3), destination: at(5) };
-        assert!(dsr.add(DsrOption::Error(first)) && dsr.add(option));
-        let mut error = three.control(at(5), dsr);
+        assert!(dsr.add_option(DsrOption::Error(first)) && dsr.add_option(option));
+        let mut error = three.control_packet(at(5), dsr);
         let mut way = Path::EMPTY;
         assert!(way.extend(&[at(3), at(2), at(4), at(5)]));
-        path::put(&mut error, &way, 0);
+        path::set_source_route(&mut error, &way, 0);
 
         two.on_packet(now, at(3), error);
         let (error, hop) = sent(&mut two, now)[0];
-        assert_eq!(hop, Hop::To(at(4)));
+        assert_eq!(hop, LinkDestination::Unicast(at(4)));
         two.on_link_failure(now, at(4), error, || None);
         let (nested, hop) = sent(&mut two, now)[0];
-        assert_eq!(hop, Hop::To(at(3)));
+        assert_eq!(hop, LinkDestination::Unicast(at(3)));
         let header = nested.dsr.unwrap();
-        assert_eq!((header.errors().count(), header.more().next()), (2, Some(option)));
+        assert_eq!((header.errors().count(), header.extra_options().next()), (2, Some(option)));
 
         let mut way = Path::EMPTY;
         assert!(way.extend(&[at(3), at(6), at(5)]));
-        three.cache.on_learned(now, &way, LearnedBy::Reply);
+        three.cache.on_route_learned(now, &way, LearnedBy::Reply);
         three.on_packet(now, at(2), nested);
         let (again, hop) = sent(&mut three, now)[0];
-        assert_eq!(hop, Hop::To(at(6)));
+        assert_eq!(hop, LinkDestination::Unicast(at(6)));
         let header = again.dsr.unwrap();
-        assert_eq!((header.errors().count(), header.more().next()), (1, Some(option)));
+        assert_eq!((header.errors().count(), header.extra_options().next()), (1, Some(option)));
     }
 
     /// What stands behind as many errors as have a field is for its destination as they are for theirs.
@@ -337,23 +337,23 @@ mod test {
         for (unreachable, destination) in [(8, 5), (9, 5), (10, 5), (11, 7)] {
             let kind = DsrErrorKind::NodeUnreachable(at(unreachable));
             let error = DsrError { kind, salvage: 0, source: at(3), destination: at(destination) };
-            assert!(dsr.add(DsrOption::Error(error)));
+            assert!(dsr.add_option(DsrOption::Error(error)));
         }
-        assert_eq!((dsr.errors().count(), dsr.more().count()), (3, 1));
-        let mut error = three.control(at(5), dsr);
+        assert_eq!((dsr.errors().count(), dsr.extra_options().count()), (3, 1));
+        let mut error = three.control_packet(at(5), dsr);
         let mut way = Path::EMPTY;
         assert!(way.extend(&[at(3), at(5)]));
-        path::put(&mut error, &way, 0);
+        path::set_source_route(&mut error, &way, 0);
         let mut way = Path::EMPTY;
         assert!(way.extend(&[at(5), at(7)]));
-        five.cache.on_learned(now, &way, LearnedBy::Reply);
+        five.cache.on_route_learned(now, &way, LearnedBy::Reply);
 
         five.on_packet(now, at(3), error);
         let (on, hop) = sent(&mut five, now)[0];
-        assert_eq!(hop, Hop::To(at(7)));
+        assert_eq!(hop, LinkDestination::Unicast(at(7)));
         let header = on.dsr.unwrap();
         let kinds: Vec<_> = header.errors().map(|error| error.kind).collect();
         assert_eq!(kinds, [DsrErrorKind::NodeUnreachable(at(11))]);
-        assert_eq!(header.more().next(), None);
+        assert_eq!(header.extra_options().next(), None);
     }
 }

@@ -3,12 +3,12 @@
 use alloc::vec::Vec;
 
 use driftway_base::{Instant, Ipv4Addr};
-use driftway_wire::{Body, DsrHeader, IpHeader, Packet, Routed};
+use driftway_wire::{Body, DsrHeader, IpHeader, Packet, RoutedPacket};
 
 use super::Dsr;
-use super::discovery::Search;
+use super::discovery::DiscoveryProgress;
 use super::path::{self, Path};
-use crate::{DropReason, Hop, Output};
+use crate::{DropReason, LinkDestination, Output};
 
 /// The hop limit of routing's own packets.
 const CONTROL_TTL: u8 = 255;
@@ -18,20 +18,20 @@ pub(crate) const MAX_SALVAGE_COUNT: u8 = 15;
 
 /// The destinations that hosts of this node send to, and whether there is a route to each.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Wanted {
+pub(crate) struct LocalDestinations {
     list: Vec<(Ipv4Addr, bool)>,
 }
 
 /// As many destinations are watched; the first makes room.
-const WANTED_MAX: usize = 64;
+const LOCAL_DESTINATIONS_MAX: usize = 64;
 
-impl Wanted {
+impl LocalDestinations {
     /// There is a route now, or there is none; what was said before?
     fn set(&mut self, destination: Ipv4Addr, has_route: bool) -> Option<bool> {
         match self.list.iter_mut().find(|(known, _)| *known == destination) {
             Some((_, known)) => Some(core::mem::replace(known, has_route)),
             None => {
-                if self.list.len() >= WANTED_MAX {
+                if self.list.len() >= LOCAL_DESTINATIONS_MAX {
                     self.list.remove(0);
                 }
                 self.list.push((destination, has_route));
@@ -41,7 +41,7 @@ impl Wanted {
     }
 
     /// There is a route now, if anybody sends there.
-    fn set_known(&mut self, destination: Ipv4Addr) {
+    fn set_if_known(&mut self, destination: Ipv4Addr) {
         if self.list.iter().any(|(known, _)| *known == destination) {
             self.set(destination, true);
         }
@@ -50,30 +50,30 @@ impl Wanted {
 
 impl Dsr {
     /// Sends a packet of this node, or lets it wait for a route (RFC 4728 §8.1.1).
-    pub(super) fn route_own(&mut self, now: Instant, packet: Routed) {
+    pub(super) fn route_own_packet(&mut self, now: Instant, packet: RoutedPacket) {
         let destination = packet.packet.ip.destination;
         if destination == self.address {
             self.receive(now, self.address, packet);
-        } else if let Some(path) = self.cache.take(now, destination) {
-            self.launch(now, now, packet, &path);
+        } else if let Some(path) = self.cache.select(now, destination) {
+            self.send_on_path(now, now, packet, &path);
         } else if is_icmp_error(&packet) {
             // Who cannot deliver another's packet does not flood the network to say so.
             self.drop_packet(packet, DropReason::NoRoute);
         } else {
             if !packet.is_control() {
-                self.note_route(destination, false);
+                self.record_route_state(destination, false);
             }
             // A search lasts as long as something waits for it.
-            if !self.waiting.waits_for(destination) {
+            if !self.send_buffer.has_packets_for(destination) {
                 self.stats.discoveries += 1;
                 if !packet.is_control() {
-                    self.outbox.push(Output::Searching(destination));
+                    self.outbox.push(Output::DiscoveryStarted(destination));
                 }
             }
-            match self.seek(now, destination, true) {
-                Search::Goes => self.wait(now, packet),
-                Search::Failed => {
-                    self.give_up(now, destination);
+            match self.discover_route(now, destination, true) {
+                DiscoveryProgress::Ongoing => self.buffer_packet(now, packet),
+                DiscoveryProgress::Failed => {
+                    self.fail_discovery(now, destination);
                     self.drop_packet(packet, DropReason::DiscoveryFailed);
                 }
             }
@@ -81,47 +81,47 @@ impl Dsr {
     }
 
     /// Keeps a packet until there is a route.
-    pub(super) fn wait(&mut self, now: Instant, packet: Routed) {
-        if let Some(oldest) = self.waiting.push(now, packet) {
+    pub(super) fn buffer_packet(&mut self, now: Instant, packet: RoutedPacket) {
+        if let Some(oldest) = self.send_buffer.push(now, packet) {
             self.drop_packet(oldest, DropReason::BufferFull);
         }
     }
 
     /// Sends a packet at `at` on the way `path`, which begins here.
-    pub(super) fn launch(&mut self, now: Instant, at: Instant, mut packet: Routed, path: &Path) {
-        let flow = self.put_on_flow(now, &mut packet, path);
+    pub(super) fn send_on_path(&mut self, now: Instant, at: Instant, mut packet: RoutedPacket, path: &Path) {
+        let flow = self.assign_flow(now, &mut packet, path);
         let Some(next) = flow.as_ref().unwrap_or(path).get(1) else {
             return self.drop_packet(packet, DropReason::BadRoute);
         };
         let own = packet.packet.ip.source == self.address;
         let data = !packet.is_control();
-        self.cache.on_used(now, flow.as_ref().unwrap_or(path), data);
+        self.cache.on_route_used(now, flow.as_ref().unwrap_or(path), data);
         // Another's packet that has waited here (ns-2.35) is not salvaged once more by that.
-        let salvage = salvages(&packet);
+        let salvage = salvage_count(&packet);
         if flow.is_some() {
             // What it carries is there.
         } else if own && salvage == 0 && path.len() == 2 && !self.config.route_to_neighbour {
-            without_route(&mut packet);
+            strip_source_route(&mut packet);
         } else {
-            path::put(&mut packet, path, salvage);
+            path::set_source_route(&mut packet, path, salvage);
         }
         if own && !packet.is_control() {
-            self.note_route(packet.packet.ip.destination, true);
+            self.record_route_state(packet.packet.ip.destination, true);
         }
-        self.transmit(now, at, packet, Hop::To(next));
+        self.transmit(now, at, packet, LinkDestination::Unicast(next));
     }
 
     /// Hands a packet to the interface queue at `at`.
-    pub(super) fn transmit(&mut self, now: Instant, at: Instant, mut packet: Routed, hop: Hop) {
-        if let Hop::To(next) = hop {
+    pub(super) fn transmit(&mut self, now: Instant, at: Instant, mut packet: RoutedPacket, hop: LinkDestination) {
+        if let LinkDestination::Unicast(next) = hop {
             self.await_confirmation(at, &mut packet, next);
         }
-        self.hand_down(now, at, packet, hop);
+        self.enqueue(now, at, packet, hop);
     }
 
     /// The same, and nobody is asked whether it came.
-    pub(super) fn hand_down(&mut self, now: Instant, at: Instant, mut packet: Routed, hop: Hop) {
-        packet.padding = self.padding(&packet);
+    pub(super) fn enqueue(&mut self, now: Instant, at: Instant, mut packet: RoutedPacket, hop: LinkDestination) {
+        packet.size_adjustment = self.padding(&packet);
         if packet.is_control() {
             self.stats.packets_sent += 1;
             self.stats.bytes_sent += u64::from(packet.len());
@@ -131,40 +131,40 @@ impl Dsr {
     }
 
     /// A packet of routing's own.
-    pub(super) fn control(&mut self, to: Ipv4Addr, dsr: DsrHeader) -> Routed {
+    pub(super) fn control_packet(&mut self, to: Ipv4Addr, dsr: DsrHeader) -> RoutedPacket {
         let identification = self.new_identification();
         let ip = IpHeader { ttl: CONTROL_TTL, identification, ..IpHeader::new(self.address, to) };
-        Routed { packet: Packet { ip, body: Body::Nothing }, dsr: Some(dsr), padding: 0 }
+        RoutedPacket { packet: Packet { ip, body: Body::NoNextHeader }, dsr: Some(dsr), size_adjustment: 0 }
     }
 
     /// Says so when a route to where hosts send to is there anew.
-    fn note_route(&mut self, destination: Ipv4Addr, has_route: bool) {
-        match (self.wanted.set(destination, has_route), has_route) {
-            (Some(false), true) => self.route_found(destination),
+    fn record_route_state(&mut self, destination: Ipv4Addr, has_route: bool) {
+        match (self.local_destinations.set(destination, has_route), has_route) {
+            (Some(false), true) => self.report_route_found(destination),
             (Some(true), false) => self.outbox.push(Output::RouteLost(destination)),
             _ => {}
         }
     }
 
-    fn route_found(&mut self, destination: Ipv4Addr) {
+    fn report_route_found(&mut self, destination: Ipv4Addr) {
         self.watched.remove(destination);
         self.outbox.push(Output::RouteFound(destination));
     }
 
     /// The cache has something new: says so of each destination that is watched and has a route now.
-    pub(super) fn note_found_routes(&mut self, now: Instant) {
+    pub(super) fn report_found_routes(&mut self, now: Instant) {
         let cache = &mut self.cache;
-        while let Some(found) = self.watched.take(|to| cache.find(now, to).is_some()) {
+        while let Some(found) = self.watched.take(|to| cache.lookup(now, to).is_some()) {
             // What was not told of yet, and need not be again.
-            self.wanted.set_known(found);
+            self.local_destinations.set_if_known(found);
             self.outbox.push(Output::RouteFound(found));
         }
     }
 
     /// A link is gone: says so of each destination that had a route and has none any more.
-    pub(super) fn note_lost_routes(&mut self, now: Instant) {
-        for (destination, has_route) in &mut self.wanted.list {
-            if *has_route && self.cache.find(now, *destination).is_none() {
+    pub(super) fn report_lost_routes(&mut self, now: Instant) {
+        for (destination, has_route) in &mut self.local_destinations.list {
+            if *has_route && self.cache.lookup(now, *destination).is_none() {
                 *has_route = false;
                 self.outbox.push(Output::RouteLost(*destination));
             }
@@ -172,7 +172,7 @@ impl Dsr {
     }
 
     /// What ns-2.35 counts more than the packet has, or less.
-    fn padding(&self, packet: &Routed) -> i16 {
+    fn padding(&self, packet: &RoutedPacket) -> i16 {
         let tcp =
             if matches!(packet.packet.body, Body::Tcp(_)) { self.config.tcp_padding } else { 0 };
         match &packet.dsr {
@@ -185,13 +185,13 @@ impl Dsr {
 }
 
 /// How often a packet has been salvaged on its way.
-pub(crate) fn salvages(packet: &Routed) -> u8 {
+pub(crate) fn salvage_count(packet: &RoutedPacket) -> u8 {
     let route = packet.dsr.as_ref().and_then(|dsr| dsr.source_route.as_ref());
     route.map_or(0, |route| route.salvage.min(MAX_SALVAGE_COUNT))
 }
 
 /// Is it about a packet that could not be delivered (RFC 792)?
-const fn is_icmp_error(packet: &Routed) -> bool {
+const fn is_icmp_error(packet: &RoutedPacket) -> bool {
     use driftway_wire::IcmpMessage::{SourceQuench, TimeExceeded, Unreachable};
 
     let Body::Icmp(message) = &packet.packet.body else { return false };
@@ -199,7 +199,7 @@ const fn is_icmp_error(packet: &Routed) -> bool {
 }
 
 /// Takes the source route out, and the header if nothing is left in it.
-pub(crate) fn without_route(packet: &mut Routed) {
+pub(crate) fn strip_source_route(packet: &mut RoutedPacket) {
     if let Some(dsr) = &mut packet.dsr {
         dsr.source_route = None;
         if *dsr == DsrHeader::default() {
@@ -237,7 +237,7 @@ fn ns2_size(dsr: &DsrHeader) -> u32 {
     // Those had 0 to `nodes - 1` nodes of forwarders.
     let hops = nodes as u32;
     let before = hops * (fixed + 8 + errors) + 2 * hops * hops.saturating_sub(1);
-    let more: usize = dsr.more().map(|option| option.size()).sum();
+    let more: usize = dsr.extra_options().map(|option| option.size()).sum();
     let errors = errors + more as u32;
     (fixed + request + reply + route + errors + timeout + flow).next_multiple_of(4) + before
 }

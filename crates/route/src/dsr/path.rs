@@ -1,15 +1,15 @@
 //! Sequences of nodes, both ends included.
 
 use driftway_base::Ipv4Addr;
-use driftway_wire::{DSR_ROUTE_MAX, DsrSourceRoute, Nodes, Routed};
+use driftway_wire::{DSR_ROUTE_MAX, DsrSourceRoute, AddressList, RoutedPacket};
 
 /// The most nodes of a path: as many as a Route Reply lists, and its initiator.
-pub(crate) const NODES_MAX: usize = DSR_ROUTE_MAX + 1;
+pub(crate) const PATH_NODES_MAX: usize = DSR_ROUTE_MAX + 1;
 
 /// A sequence of nodes.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Path {
-    nodes: [Ipv4Addr; NODES_MAX],
+    nodes: [Ipv4Addr; PATH_NODES_MAX],
     len: u8,
 }
 
@@ -20,16 +20,16 @@ impl core::fmt::Debug for Path {
 }
 
 /// A set of nodes of which some may be missing from the question: no bit in common, no node.
-pub(crate) type Mask = u64;
+pub(crate) type NodeMask = u64;
 
 /// The bit of a node. Neighbouring addresses have different bits.
-pub(crate) const fn bit(node: Ipv4Addr) -> Mask {
+pub(crate) const fn node_bit(node: Ipv4Addr) -> NodeMask {
     let bits = node.to_bits();
     1 << ((bits ^ (bits >> 6) ^ (bits >> 12)) & 63)
 }
 
 impl Path {
-    pub const EMPTY: Self = Self { nodes: [Ipv4Addr::UNSPECIFIED; NODES_MAX], len: 0 };
+    pub const EMPTY: Self = Self { nodes: [Ipv4Addr::UNSPECIFIED; PATH_NODES_MAX], len: 0 };
 
     /// Through these nodes, or the first of them if they are too many.
     pub fn of(nodes: &[Ipv4Addr]) -> Self {
@@ -100,15 +100,15 @@ impl Path {
     }
 
     /// Without the nodes from `from` to before `to`.
-    pub fn without(&self, from: usize, to: usize) -> Self {
+    pub fn without_range(&self, from: usize, to: usize) -> Self {
         let mut path = Self::EMPTY;
         path.extend(self.as_slice().get(..from).unwrap_or_default());
         path.extend(self.as_slice().get(to..).unwrap_or_default());
         path
     }
 
-    pub fn mask(&self) -> Mask {
-        self.as_slice().iter().fold(0, |mask, node| mask | bit(*node))
+    pub fn mask(&self) -> NodeMask {
+        self.as_slice().iter().fold(0, |mask, node| mask | node_bit(*node))
     }
 
     /// Is there a node twice?
@@ -123,21 +123,21 @@ impl Path {
 
 /// The path that a packet carries, and where it is on it.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Carried {
+pub(crate) struct SourceRoute {
     pub path: Path,
     /// Which node of the path the packet is on the air to.
-    pub next: usize,
+    pub next_position: usize,
 }
 
-impl Carried {
+impl SourceRoute {
     /// That of a packet to a neighbour.
-    pub fn over(from: Ipv4Addr, to: Ipv4Addr) -> Self {
-        Self { path: Path::hop(from, to), next: 1 }
+    pub fn one_hop(from: Ipv4Addr, to: Ipv4Addr) -> Self {
+        Self { path: Path::hop(from, to), next_position: 1 }
     }
 
     /// RFC 4728 §8.1.4: a salvaged packet's path begins with who salvaged it, not with its source.
     /// `None` if there is no source route, or one that makes no sense.
-    pub fn of(packet: &Routed) -> Option<Self> {
+    pub fn of_packet(packet: &RoutedPacket) -> Option<Self> {
         let route = packet.dsr.as_ref()?.source_route.as_ref()?;
         let ip = &packet.packet.ip;
         let mut path = Path::EMPTY;
@@ -148,19 +148,19 @@ impl Carried {
             return None;
         }
         let next = (path.len() - 1).checked_sub(usize::from(route.segments_left))?;
-        (next >= 1).then_some(Self { path, next })
+        (next >= 1).then_some(Self { path, next_position: next })
     }
 }
 
 /// Puts `path` into the packet, on its first hop. Its salvage count becomes `salvage`, but at least
 /// 1 if the path does not begin at the packet's source: only then is that said in the route.
-pub(crate) fn put(packet: &mut Routed, path: &Path, salvage: u8) {
+pub(crate) fn set_source_route(packet: &mut RoutedPacket, path: &Path, salvage: u8) {
     let foreign = path.first() != Some(packet.packet.ip.source);
     let salvage = salvage.clamp(u8::from(foreign), 15);
     let nodes = path.as_slice();
     let from = if salvage > 0 { 0 } else { 1 };
     let between = nodes.get(from..nodes.len().saturating_sub(1)).unwrap_or_default();
-    let route = Nodes::new(between).unwrap_or_default();
+    let route = AddressList::new(between).unwrap_or_default();
     let dsr = packet.dsr.get_or_insert_default();
     dsr.source_route = Some(DsrSourceRoute {
         first_hop_external: false,
@@ -189,8 +189,8 @@ mod test {
 
     #[test]
     fn neighbouring_addresses_have_bits_of_their_own() {
-        let all = (0..64).fold(0, |mask, n| mask | bit(Ipv4Addr::new(10, 0, 0, n)));
-        assert_eq!(all, Mask::MAX);
+        let all = (0..64).fold(0, |mask, n| mask | node_bit(Ipv4Addr::new(10, 0, 0, n)));
+        assert_eq!(all, NodeMask::MAX);
     }
 
     #[test]
@@ -198,7 +198,7 @@ mod test {
         let mut shorter = path(&[1, 2, 3]);
         shorter.truncate(2);
         assert_eq!(shorter, path(&[1, 2]));
-        assert_eq!(path(&[1, 2, 3, 4]).without(1, 3), path(&[1, 4]));
+        assert_eq!(path(&[1, 2, 3, 4]).without_range(1, 3), path(&[1, 4]));
         assert_eq!(path(&[1, 2, 3]).reversed(), path(&[3, 2, 1]));
     }
 }

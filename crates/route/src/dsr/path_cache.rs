@@ -5,13 +5,13 @@ use alloc::vec::Vec;
 
 use driftway_base::{Duration, FailedLink, Instant, Ipv4Addr};
 
-use super::cache::{Heard, LearnedBy, News, RouteCache};
-use super::caches::{CacheLimits, CacheOptions, ListedCache};
+use super::cache::{RouteObservation, LearnedBy, LinkFailureReport, RouteCache};
+use super::caches::{CacheLimits, CacheOptions, CacheDescriptor};
 use super::config::CachePart;
-use super::learning::Learning;
-use super::path::{Carried, Mask, Path, bit};
+use super::caching_policy::CachingPolicy;
+use super::path::{SourceRoute, NodeMask, Path, node_bit};
 
-pub(crate) const LISTED: ListedCache = ListedCache {
+pub(crate) const DESCRIPTOR: CacheDescriptor = CacheDescriptor {
     name: "paths",
     options: CacheOptions::Limits(CacheLimits {
         primary: 30,
@@ -19,24 +19,24 @@ pub(crate) const LISTED: ListedCache = ListedCache {
         // RFC 4728 §9.
         timeout: Some(Duration::from_secs(300)),
     }),
-    by_name: false,
+    options_are_optional: false,
     build: |me, config| {
         let limits = config.cache.options().limits();
         let paths = PathCache::new(limits.primary, limits.secondary, limits.timeout);
-        Box::new(TwoParts { learning: Learning::new(me, config, None), paths })
+        Box::new(PathRouteCache { policy: CachingPolicy::new(me, config, None), paths })
     },
 };
 
 /// The paths, and what is learned of them.
 #[derive(Clone, Debug)]
-struct TwoParts {
-    learning: Learning,
+struct PathRouteCache {
+    policy: CachingPolicy,
     paths: PathCache,
 }
 
 /// Adds a path. One that was seen may have made room: seeing it again brings it back.
 fn add(
-    learning: &mut Learning,
+    learning: &mut CachingPolicy,
     paths: &mut PathCache,
     now: Instant,
     path: &Path,
@@ -44,15 +44,15 @@ fn add(
 ) -> bool {
     let new = paths.add(now, path, part);
     if new && paths.is_full(part) {
-        learning.forget_seen();
+        learning.clear_recent();
     }
     new
 }
 
-impl RouteCache for TwoParts {
-    fn on_learned(&mut self, now: Instant, path: &Path, by: LearnedBy) -> bool {
-        let Self { learning, paths } = self;
-        let Some(path) = learning.usable(path) else { return false };
+impl RouteCache for PathRouteCache {
+    fn on_route_learned(&mut self, now: Instant, path: &Path, by: LearnedBy) -> bool {
+        let Self { policy: learning, paths } = self;
+        let Some(path) = learning.usable_prefix(path) else { return false };
         let mut new = false;
         for part in learning.parts(by) {
             new |= add(learning, paths, now, &path, part);
@@ -60,34 +60,34 @@ impl RouteCache for TwoParts {
         new
     }
 
-    fn on_heard(&mut self, now: Instant, route: &Carried, heard: Heard) -> bool {
-        let Self { learning, paths } = self;
+    fn on_route_observed(&mut self, now: Instant, route: &SourceRoute, heard: RouteObservation) -> bool {
+        let Self { policy: learning, paths } = self;
         learning
-            .hear(now, route, heard, |learning, path, part| add(learning, paths, now, path, part))
+            .observe(now, route, heard, |learning, path, part| add(learning, paths, now, path, part))
     }
 
-    fn on_broken(&mut self, _now: Instant, link: FailedLink, _news: News<'_>) -> bool {
-        self.learning.forget_seen();
+    fn on_link_failure(&mut self, _now: Instant, link: FailedLink, _report: LinkFailureReport<'_>) -> bool {
+        self.policy.clear_recent();
         let there = self.paths.remove_link(link.from, link.to);
-        let back = self.learning.forget_both_ways() && self.paths.remove_link(link.to, link.from);
+        let back = self.policy.forget_both_ways() && self.paths.remove_link(link.to, link.from);
         there || back
     }
 
-    fn find(&mut self, now: Instant, destination: Ipv4Addr) -> Option<Path> {
-        self.paths.find(now, destination).filter(|path| self.learning.fits(path))
+    fn lookup(&mut self, now: Instant, destination: Ipv4Addr) -> Option<Path> {
+        self.paths.find(now, destination).filter(|path| self.policy.fits(path))
     }
 
-    fn take(&mut self, now: Instant, destination: Ipv4Addr) -> Option<Path> {
+    fn select(&mut self, now: Instant, destination: Ipv4Addr) -> Option<Path> {
         let (path, moved) = self.paths.take(now, destination)?;
         if moved {
-            self.learning.forget_seen();
+            self.policy.clear_recent();
         }
-        Some(path).filter(|path| self.learning.fits(path))
+        Some(path).filter(|path| self.policy.fits(path))
     }
 
     /// What serves another moves no path.
-    fn take_for_another(&mut self, now: Instant, destination: Ipv4Addr) -> Option<Path> {
-        self.find(now, destination)
+    fn select_for_salvage(&mut self, now: Instant, destination: Ipv4Addr) -> Option<Path> {
+        self.lookup(now, destination)
     }
 
     fn has_link(&self, _now: Instant, link: FailedLink) -> bool {
@@ -96,7 +96,7 @@ impl RouteCache for TwoParts {
         paths.any(|path| path.as_slice().windows(2).any(|ends| ends == [link.from, link.to]))
     }
 
-    fn boxed(&self) -> Box<dyn RouteCache> {
+    fn clone_boxed(&self) -> Box<dyn RouteCache> {
         Box::new(self.clone())
     }
 }
@@ -134,23 +134,23 @@ impl PathCache {
 
     /// The shortest way to `destination`, the primary part's before one as short.
     pub fn find(&mut self, now: Instant, destination: Ipv4Addr) -> Option<Path> {
-        self.choose(now, destination).map(|(_, _, path)| path)
+        self.select_shortest(now, destination).map(|(_, _, path)| path)
     }
 
     /// The same, to be used: one of the secondary part moves to the primary with all of its path,
     /// and that is said.
     pub fn take(&mut self, now: Instant, destination: Ipv4Addr) -> Option<(Path, bool)> {
-        let (part, slot, path) = self.choose(now, destination)?;
+        let (part, slot, path) = self.select_shortest(now, destination)?;
         let moves = part == CachePart::Secondary;
         if moves && let Some(whole) = self.secondary.paths.get(slot).copied() {
             let until = self.secondary.until.get(slot).copied().unwrap_or(Instant::FAR_FUTURE);
             self.primary.add(&whole, until);
-            self.secondary.cut(slot, 0);
+            self.secondary.truncate_path(slot, 0);
         }
         Some((path, moves))
     }
 
-    fn choose(&mut self, now: Instant, destination: Ipv4Addr) -> Option<(CachePart, usize, Path)> {
+    fn select_shortest(&mut self, now: Instant, destination: Ipv4Addr) -> Option<(CachePart, usize, Path)> {
         if self.timeout.is_some() {
             self.primary.expire(now);
             self.secondary.expire(now);
@@ -189,11 +189,11 @@ impl PathCache {
 struct Part {
     paths: Vec<Path>,
     /// Which nodes a path may have: most questions end here.
-    masks: Vec<Mask>,
+    masks: Vec<NodeMask>,
     until: Vec<Instant>,
     capacity: u16,
     /// The next to make room.
-    victim: u16,
+    next_evicted: u16,
 }
 
 impl Part {
@@ -204,7 +204,7 @@ impl Part {
             masks: Vec::with_capacity(most),
             until: Vec::with_capacity(most),
             capacity,
-            victim: 0,
+            next_evicted: 0,
         }
     }
 
@@ -220,7 +220,7 @@ impl Part {
             }
             if new.starts_with(old) {
                 let longer = new.len() > old.len();
-                self.put(slot, path, until);
+                self.set_path(slot, path, until);
                 return longer;
             }
             if old.starts_with(new) {
@@ -234,15 +234,15 @@ impl Part {
             self.paths.push(Path::EMPTY);
             self.masks.push(0);
             self.until.push(until);
-            self.put(self.paths.len() - 1, path, until);
+            self.set_path(self.paths.len() - 1, path, until);
         } else if self.capacity > 0 {
-            self.put(usize::from(self.victim), path, until);
-            self.victim = (self.victim + 1) % self.capacity;
+            self.set_path(usize::from(self.next_evicted), path, until);
+            self.next_evicted = (self.next_evicted + 1) % self.capacity;
         }
         true
     }
 
-    fn put(&mut self, slot: usize, path: &Path, until: Instant) {
+    fn set_path(&mut self, slot: usize, path: &Path, until: Instant) {
         let slots = (self.paths.get_mut(slot), self.masks.get_mut(slot), self.until.get_mut(slot));
         if let (Some(old), Some(mask), Some(when)) = slots {
             (*old, *mask, *when) = (*path, path.mask(), until);
@@ -250,7 +250,7 @@ impl Part {
     }
 
     /// Keeps the first `len` nodes of a path.
-    fn cut(&mut self, slot: usize, len: usize) {
+    fn truncate_path(&mut self, slot: usize, len: usize) {
         if let (Some(path), Some(mask)) = (self.paths.get_mut(slot), self.masks.get_mut(slot)) {
             path.truncate(len);
             *mask = path.mask();
@@ -259,7 +259,7 @@ impl Part {
 
     /// The first of the shortest: its slot, and where on it the destination is.
     fn find(&self, destination: Ipv4Addr) -> Option<(usize, usize)> {
-        let wanted = bit(destination);
+        let wanted = node_bit(destination);
         let mut best = None;
         for (slot, mask) in self.masks.iter().enumerate() {
             if mask & wanted == 0 {
@@ -276,7 +276,7 @@ impl Part {
     }
 
     fn remove_link(&mut self, from: Ipv4Addr, to: Ipv4Addr) -> bool {
-        let both = bit(from) | bit(to);
+        let both = node_bit(from) | node_bit(to);
         let mut removed = false;
         for slot in 0..self.paths.len() {
             if self.masks.get(slot).is_none_or(|mask| mask & both != both) {
@@ -286,7 +286,7 @@ impl Part {
             let Some(at) = path.as_slice().windows(2).position(|link| link == [from, to]) else {
                 continue;
             };
-            self.cut(slot, if at == 0 { 0 } else { at + 1 });
+            self.truncate_path(slot, if at == 0 { 0 } else { at + 1 });
             removed = true;
         }
         removed
@@ -295,7 +295,7 @@ impl Part {
     fn expire(&mut self, now: Instant) {
         for slot in 0..self.until.len() {
             if self.until.get(slot).is_some_and(|until| *until <= now) {
-                self.cut(slot, 0);
+                self.truncate_path(slot, 0);
             }
         }
     }
@@ -378,9 +378,9 @@ mod test {
         let config = DsrConfig { cache: CacheKind::paths(limits), ..DsrConfig::NS2 };
         let mut cache = config.cache.build(node(1), &config);
         let mut hear = |by| {
-            let carried = Carried { path: path(&[9, 1, by, by + 1]), next: 1 };
-            let new = cache.on_heard(NOW, &carried, Heard::Forwarded { data: true });
-            (new, cache.find(NOW, node(by + 1)).is_some())
+            let carried = SourceRoute { path: path(&[9, 1, by, by + 1]), next_position: 1 };
+            let new = cache.on_route_observed(NOW, &carried, RouteObservation::Forwarded { data: true });
+            (new, cache.lookup(NOW, node(by + 1)).is_some())
         };
         for by in [2, 4, 6, 2] {
             assert_eq!(hear(by), (true, true), "{by}");

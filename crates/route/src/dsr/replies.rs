@@ -3,42 +3,42 @@
 use alloc::vec::Vec;
 
 use driftway_base::{Instant, Ipv4Addr};
-use driftway_wire::{Body, DsrHeader, DsrLead, DsrReply, Nodes, Routed};
+use driftway_wire::{Body, DsrHeader, DsrRequestOrOptions, DsrReply, AddressList, RoutedPacket};
 
 use super::Dsr;
-use super::cache::{Heard, LearnedBy};
+use super::cache::{RouteObservation, LearnedBy};
 use super::originate::MAX_SALVAGE_COUNT;
-use super::path::{self, Carried, Path};
-use crate::{Hop, Output};
+use super::path::{self, SourceRoute, Path};
+use crate::{LinkDestination, Output};
 
 /// Answers from the cache that wait (RFC 4728 §8.2.5), lest all neighbours answer at once.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Replies {
-    held: Vec<Held>,
+pub(crate) struct DelayedReplies {
+    pending: Vec<DelayedReply>,
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Held {
+struct DelayedReply {
     at: Instant,
     initiator: Ipv4Addr,
     target: Ipv4Addr,
     /// Nodes of the route that it tells of.
     nodes: usize,
-    packet: Routed,
+    packet: RoutedPacket,
     to: Ipv4Addr,
 }
 
 /// As many answers wait at most; others go at once.
-const HELD_MAX: usize = 16;
+const DELAYED_MAX: usize = 16;
 
-impl Replies {
+impl DelayedReplies {
     pub fn next_timeout(&self) -> Option<Instant> {
-        self.held.iter().map(|held| held.at).min()
+        self.pending.iter().map(|held| held.at).min()
     }
 
     /// The initiator is heard to use a way of that many nodes.
-    pub fn used(&mut self, initiator: Ipv4Addr, target: Ipv4Addr, nodes: usize) {
-        self.held.retain(|held| {
+    pub fn on_route_used(&mut self, initiator: Ipv4Addr, target: Ipv4Addr, nodes: usize) {
+        self.pending.retain(|held| {
             held.initiator != initiator || held.target != target || held.nodes < nodes
         });
     }
@@ -46,17 +46,17 @@ impl Replies {
 
 impl Dsr {
     /// This node is the target of a request that has come by `way`, which ends here.
-    pub(super) fn answer(&mut self, now: Instant, way: &Path, back: &Path) {
-        self.cache.on_learned(now, back, LearnedBy::OwnReply);
-        self.learned(now);
-        let Some((packet, to)) = self.reply(way, back) else { return };
+    pub(super) fn reply_as_target(&mut self, now: Instant, way: &Path, back: &Path) {
+        self.cache.on_route_learned(now, back, LearnedBy::OwnReply);
+        self.on_new_route(now);
+        let Some((packet, to)) = self.build_reply(way, back) else { return };
         let at = now + self.draw_jitter();
-        self.transmit(now, at, packet, Hop::To(to));
+        self.transmit(now, at, packet, LinkDestination::Unicast(to));
     }
 
     /// Answers a request that has come by `way`, which ends here, if the cache knows the rest.
-    pub(super) fn answer_from_cache(&mut self, now: Instant, way: &Path, target: Ipv4Addr) -> bool {
-        let Some(rest) = self.cache.find(now, target) else { return false };
+    pub(super) fn reply_from_cache(&mut self, now: Instant, way: &Path, target: Ipv4Addr) -> bool {
+        let Some(rest) = self.cache.lookup(now, target) else { return false };
         if way.len() + rest.len() - 1 > usize::from(self.config.max_nodes) {
             return false;
         }
@@ -68,100 +68,100 @@ impl Dsr {
             return false;
         }
         let back = way.reversed();
-        let news = self.cache.on_learned(now, &back, LearnedBy::CachedReply);
-        let Some((packet, to)) = self.reply(&whole, &back) else { return false };
+        let news = self.cache.on_route_learned(now, &back, LearnedBy::CachedReply);
+        let Some((packet, to)) = self.build_reply(&whole, &back) else { return false };
         self.stats.replies_from_cache += 1;
         let mut at = now;
         if let Some(delay) = self.config.reply_delay {
-            let random = self.jitter.duration(driftway_base::Duration::ZERO, delay);
+            let random = self.jitter_random.uniform_duration(driftway_base::Duration::ZERO, delay);
             at = at + delay.times(whole.len().saturating_sub(2) as u64) + random;
         } else if self.config.jitter_cached_replies {
             at += self.draw_jitter();
         }
         let initiator = packet.packet.ip.destination;
-        if self.config.reply_delay.is_some() && self.replies.held.len() < HELD_MAX {
+        if self.config.reply_delay.is_some() && self.replies.pending.len() < DELAYED_MAX {
             let nodes = whole.len();
-            self.replies.held.push(Held { at, initiator, target, nodes, packet, to });
+            self.replies.pending.push(DelayedReply { at, initiator, target, nodes, packet, to });
         } else {
-            self.cache.on_replied(now, &whole, to);
-            self.transmit(now, at, packet, Hop::To(to));
+            self.cache.on_reply_sent(now, &whole, to);
+            self.transmit(now, at, packet, LinkDestination::Unicast(to));
         }
         if news {
-            self.learned(now);
+            self.on_new_route(now);
         }
         true
     }
 
     /// RFC 4728 §8.2.3: a request was answered from the cache; what else is in its packet goes on to
     /// the target by the cached route, and is not salvaged.
-    pub(super) fn forward_answered(&mut self, now: Instant, mut packet: Routed, target: Ipv4Addr) {
+    pub(super) fn forward_answered(&mut self, now: Instant, mut packet: RoutedPacket, target: Ipv4Addr) {
         let Some(dsr) = &mut packet.dsr else { return };
-        dsr.lead = DsrLead::None;
+        dsr.request_or_options = DsrRequestOrOptions::None;
         let ip = &mut packet.packet.ip;
-        if !dsr.has_options() && packet.packet.body == Body::Nothing || ip.ttl <= 1 {
+        if !dsr.has_options() && packet.packet.body == Body::NoNextHeader || ip.ttl <= 1 {
             return;
         }
-        let Some(path) = self.cache.find(now, target) else { return };
+        let Some(path) = self.cache.lookup(now, target) else { return };
         let Some(next) = path.get(1) else { return };
         ip.destination = target;
         ip.ttl -= 1;
-        path::put(&mut packet, &path, MAX_SALVAGE_COUNT);
-        self.transmit(now, now, packet, Hop::To(next));
+        path::set_source_route(&mut packet, &path, MAX_SALVAGE_COUNT);
+        self.transmit(now, now, packet, LinkDestination::Unicast(next));
     }
 
     pub(super) fn send_due_replies(&mut self, now: Instant) {
-        while let Some(due) = self.replies.held.iter().position(|held| held.at <= now) {
-            let held = self.replies.held.remove(due);
+        while let Some(due) = self.replies.pending.iter().position(|held| held.at <= now) {
+            let held = self.replies.pending.remove(due);
             let reply = held.packet.dsr.as_ref().and_then(|dsr| dsr.reply.as_ref());
-            if let Some(route) = reply.and_then(|reply| replied(held.initiator, reply)) {
-                self.cache.on_replied(now, &route, held.to);
+            if let Some(route) = reply.and_then(|reply| replied_route(held.initiator, reply)) {
+                self.cache.on_reply_sent(now, &route, held.to);
             }
-            self.transmit(now, now, held.packet, Hop::To(held.to));
+            self.transmit(now, now, held.packet, LinkDestination::Unicast(held.to));
         }
     }
 
     /// A reply that tells the first node of `route` of it, on the way `back`, and its next hop.
-    pub(super) fn reply(&mut self, route: &Path, back: &Path) -> Option<(Routed, Ipv4Addr)> {
+    pub(super) fn build_reply(&mut self, route: &Path, back: &Path) -> Option<(RoutedPacket, Ipv4Addr)> {
         let (initiator, rest) = route.as_slice().split_first()?;
         let to = back.get(1)?;
-        let reply = DsrReply { last_hop_external: false, route: Nodes::new(rest)? };
+        let reply = DsrReply { last_hop_external: false, route: AddressList::new(rest)? };
         let dsr = DsrHeader { reply: Some(reply), ..DsrHeader::default() };
-        let mut packet = self.control(*initiator, dsr);
+        let mut packet = self.control_packet(*initiator, dsr);
         if back.len() > 2 || self.config.route_to_neighbour {
-            path::put(&mut packet, back, 0);
+            path::set_source_route(&mut packet, back, 0);
         }
         Some((packet, to))
     }
 
     /// RFC 4728 §8.2.6: a reply for this node.
     pub(super) fn on_reply(&mut self, now: Instant, reply: &DsrReply) {
-        let Some(path) = replied(self.address, reply) else { return };
-        let news = self.cache.on_learned(now, &path, LearnedBy::Reply);
+        let Some(path) = replied_route(self.address, reply) else { return };
+        let news = self.cache.on_route_learned(now, &path, LearnedBy::Reply);
         if let Some(target) = path.last() {
-            self.requests.answered(now, target);
+            self.requests.reset_search(now, target);
         }
         if news {
-            self.note_found_routes(now);
+            self.report_found_routes(now);
         }
         // RFC 4728 §4.1; ns-2.35 looks whatever the reply says.
         if news || !self.config.release_on_any_route {
-            self.release(now);
+            self.send_buffered(now);
         }
     }
 
     /// A packet for this node, or for all: what it says is taken, and the rest goes to the host.
-    pub(super) fn receive(&mut self, now: Instant, from: Ipv4Addr, packet: Routed) {
+    pub(super) fn receive(&mut self, now: Instant, from: Ipv4Addr, packet: RoutedPacket) {
         if let Some(dsr) = &packet.dsr {
             let mine = packet.packet.ip.destination == self.address;
             if let (Some(reply), true) = (&dsr.reply, mine) {
                 self.on_reply(now, reply);
             }
             self.on_errors(now, &packet, from, None);
-            let heard = Heard::Received { data: !packet.is_control() };
-            if let Some(carried) = Carried::of(&packet)
-                && self.cache.on_heard(now, &carried, heard)
+            let heard = RouteObservation::Received { data: !packet.is_control() };
+            if let Some(carried) = SourceRoute::of_packet(&packet)
+                && self.cache.on_route_observed(now, &carried, heard)
             {
-                self.learned(now);
+                self.on_new_route(now);
             }
         }
         if !packet.is_control() {
@@ -171,7 +171,7 @@ impl Dsr {
 }
 
 /// The whole route that a reply to `initiator` tells of.
-pub(super) fn replied(initiator: Ipv4Addr, reply: &DsrReply) -> Option<Path> {
+pub(super) fn replied_route(initiator: Ipv4Addr, reply: &DsrReply) -> Option<Path> {
     let mut path = Path::EMPTY;
     (path.push(initiator) && path.extend(reply.route.as_slice())).then_some(path)
 }

@@ -4,39 +4,39 @@ use alloc::vec::Vec;
 
 use driftway_base::{Instant, Ipv4Addr};
 
-use super::config::RequestMemory;
+use super::config::RequestTablePolicy;
 
 /// Numbers that an entry has room for (RFC 4728 §9: RequestTableIds).
-const NUMBERS: usize = 16;
+const REQUEST_TABLE_IDS: usize = 16;
 
 /// As many nodes as the configuration says. The one that was used longest ago makes room (RFC 4728
 /// §4.3), but for those whose back-off goes on; where the highest number is remembered, as ns-2.35
 /// does, the one that was entered first.
 #[derive(Clone, Debug)]
 pub(crate) struct RequestTable {
-    memory: RequestMemory,
+    policy: RequestTablePolicy,
     addresses: Vec<Ipv4Addr>,
-    entries: Vec<Entry>,
-    next_victim: usize,
+    entries: Vec<RequestEntry>,
+    next_evicted: usize,
 }
 
 /// Room made at once; a table of more nodes grows into its room once.
 const RESERVED: usize = 64;
 
 #[derive(Clone, Copy, Debug)]
-struct Entry {
+struct RequestEntry {
     /// The last requests of that node: number and target, in a ring.
-    numbers: [(u16, Ipv4Addr); NUMBERS],
+    requests: [(u16, Ipv4Addr); REQUEST_TABLE_IDS],
     count: u8,
-    place: u8,
-    search: Search,
+    next_slot: u8,
+    search: DiscoveryState,
     /// When this node last heard of it, or asked for it.
     used: Instant,
 }
 
 /// The own search for a node.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Search {
+pub(crate) struct DiscoveryState {
     /// Requests sent without an answer, those that are not forwarded apart.
     pub attempts: u8,
     /// No other before.
@@ -45,97 +45,97 @@ pub(crate) struct Search {
     pub ring_zero_until: Option<Instant>,
 }
 
-const NEW: Entry = Entry {
-    numbers: [(0, Ipv4Addr::UNSPECIFIED); NUMBERS],
+const EMPTY_ENTRY: RequestEntry = RequestEntry {
+    requests: [(0, Ipv4Addr::UNSPECIFIED); REQUEST_TABLE_IDS],
     count: 0,
-    place: 0,
-    search: Search { attempts: 0, not_before: Instant::ZERO, ring_zero_until: None },
+    next_slot: 0,
+    search: DiscoveryState { attempts: 0, not_before: Instant::ZERO, ring_zero_until: None },
     used: Instant::ZERO,
 };
 
-impl Entry {
+impl RequestEntry {
     /// Does the back-off of an own search go on (RFC 4728 §4.3)?
-    fn backs_off(&self, now: Instant) -> bool {
+    fn is_backing_off(&self, now: Instant) -> bool {
         self.search.attempts > 0 || now < self.search.not_before
     }
 }
 
 impl RequestTable {
-    pub fn new(memory: RequestMemory) -> Self {
+    pub fn new(memory: RequestTablePolicy) -> Self {
         let (addresses, entries) = (Vec::with_capacity(RESERVED), Vec::with_capacity(RESERVED));
-        Self { memory, addresses, entries, next_victim: 0 }
+        Self { policy: memory, addresses, entries, next_evicted: 0 }
     }
 
     /// Has this request been here?
-    pub fn knows(
+    pub fn is_known(
         &mut self,
         now: Instant,
         initiator: Ipv4Addr,
         number: u16,
         target: Ipv4Addr,
     ) -> bool {
-        let place = self.place(initiator);
+        let place = self.position(initiator);
         let Some(entry) = place.and_then(|at| self.entries.get_mut(at)) else { return false };
         entry.used = now;
-        let known = entry.numbers.get(..usize::from(entry.count)).unwrap_or_default();
-        match self.memory {
-            RequestMemory::Numbers { .. } => known.contains(&(number, target)),
+        let known = entry.requests.get(..usize::from(entry.count)).unwrap_or_default();
+        match self.policy {
+            RequestTablePolicy::RecentIds { .. } => known.contains(&(number, target)),
             // As far as 16 bits can say.
-            RequestMemory::Highest { .. } => {
+            RequestTablePolicy::HighestId { .. } => {
                 known.first().is_some_and(|(last, _)| last.wrapping_sub(number) < 0x8000)
             }
         }
     }
 
     /// This request was here.
-    pub fn note(&mut self, now: Instant, initiator: Ipv4Addr, number: u16, target: Ipv4Addr) {
-        let ring = match self.memory {
-            RequestMemory::Numbers { numbers, .. } => numbers.clamp(1, NUMBERS as u8),
-            RequestMemory::Highest { .. } => 1,
+    pub fn record(&mut self, now: Instant, initiator: Ipv4Addr, number: u16, target: Ipv4Addr) {
+        let ring = match self.policy {
+            RequestTablePolicy::RecentIds { ids: numbers, .. } => numbers.clamp(1, REQUEST_TABLE_IDS as u8),
+            RequestTablePolicy::HighestId { .. } => 1,
         };
         let Some(entry) = self.entry(now, initiator) else { return };
-        if let Some(slot) = entry.numbers.get_mut(usize::from(entry.place)) {
+        if let Some(slot) = entry.requests.get_mut(usize::from(entry.next_slot)) {
             *slot = (number, target);
         }
-        entry.place = (entry.place + 1) % ring;
+        entry.next_slot = (entry.next_slot + 1) % ring;
         entry.count = ring.min(entry.count + 1);
     }
 
     /// The own search for `target`.
-    pub fn search(&mut self, now: Instant, target: Ipv4Addr) -> Option<&mut Search> {
+    pub fn search(&mut self, now: Instant, target: Ipv4Addr) -> Option<&mut DiscoveryState> {
         self.entry(now, target).map(|entry| &mut entry.search)
     }
 
     /// The own search for `target`, if there has been one.
-    pub fn known_search(&self, target: Ipv4Addr) -> Option<&Search> {
-        self.entries.get(self.place(target)?).map(|entry| &entry.search)
+    pub fn existing_search(&self, target: Ipv4Addr) -> Option<&DiscoveryState> {
+        self.entries.get(self.position(target)?).map(|entry| &entry.search)
     }
 
     /// There is an answer: the next search begins anew.
-    pub fn answered(&mut self, now: Instant, target: Ipv4Addr) {
+    pub fn reset_search(&mut self, now: Instant, target: Ipv4Addr) {
         if let Some(search) = self.search(now, target) {
-            *search = Search::default();
+            *search = DiscoveryState::default();
         }
     }
 
-    fn place(&self, address: Ipv4Addr) -> Option<usize> {
+    fn position(&self, address: Ipv4Addr) -> Option<usize> {
         self.addresses.iter().position(|known| *known == address)
     }
 
-    fn entry(&mut self, now: Instant, address: Ipv4Addr) -> Option<&mut Entry> {
-        let (RequestMemory::Numbers { nodes, .. } | RequestMemory::Highest { nodes }) = self.memory;
+    fn entry(&mut self, now: Instant, address: Ipv4Addr) -> Option<&mut RequestEntry> {
+        let (RequestTablePolicy::RecentIds { nodes, .. } | RequestTablePolicy::HighestId { nodes }) = self.policy;
         let nodes = usize::from(nodes).max(1);
-        let at = match self.place(address) {
+        let at = match self.position(address) {
             Some(at) => at,
             None if self.entries.len() < nodes => {
                 self.addresses.push(address);
-                self.entries.push(NEW);
+                self.entries.push(EMPTY_ENTRY);
                 self.entries.len() - 1
             }
             None => {
-                let at = self.victim(now, nodes)?;
+                let at = self.evict_position(now, nodes)?;
                 *self.addresses.get_mut(at)? = address;
-                *self.entries.get_mut(at)? = NEW;
+                *self.entries.get_mut(at)? = EMPTY_ENTRY;
                 at
             }
         };
@@ -145,16 +145,16 @@ impl RequestTable {
     }
 
     /// The place of the entry that makes room.
-    fn victim(&mut self, now: Instant, nodes: usize) -> Option<usize> {
-        match self.memory {
-            RequestMemory::Numbers { .. } => {
+    fn evict_position(&mut self, now: Instant, nodes: usize) -> Option<usize> {
+        match self.policy {
+            RequestTablePolicy::RecentIds { .. } => {
                 let entries = self.entries.iter().enumerate();
-                let least = entries.min_by_key(|(_, entry)| (entry.backs_off(now), entry.used));
+                let least = entries.min_by_key(|(_, entry)| (entry.is_backing_off(now), entry.used));
                 least.map(|(at, _)| at)
             }
-            RequestMemory::Highest { .. } => {
-                let at = self.next_victim;
-                self.next_victim = (at + 1) % nodes;
+            RequestTablePolicy::HighestId { .. } => {
+                let at = self.next_evicted;
+                self.next_evicted = (at + 1) % nodes;
                 Some(at)
             }
         }
@@ -176,38 +176,38 @@ mod test {
 
     impl RequestTable {
         fn has(&self, node: Ipv4Addr) -> bool {
-            self.place(node).is_some()
+            self.position(node).is_some()
         }
     }
 
     #[test]
     fn a_request_is_known_by_who_asks_and_its_number() {
-        let mut table = RequestTable::new(RequestMemory::Numbers { nodes: 2, numbers: 2 });
-        table.note(at(0), A, 7, C);
+        let mut table = RequestTable::new(RequestTablePolicy::RecentIds { nodes: 2, ids: 2 });
+        table.record(at(0), A, 7, C);
         assert!(
-            table.knows(at(0), A, 7, C)
-                && !table.knows(at(0), B, 7, C)
-                && !table.knows(at(0), A, 6, C)
+            table.is_known(at(0), A, 7, C)
+                && !table.is_known(at(0), B, 7, C)
+                && !table.is_known(at(0), A, 6, C)
         );
-        assert!(!table.knows(at(0), A, 7, B), "another target");
-        table.note(at(0), A, 8, C);
-        table.note(at(0), A, 9, C);
-        assert_eq!([7, 8, 9].map(|n| table.knows(at(0), A, n, C)), [false, true, true]);
-        table.note(at(0), B, 1, C);
-        table.note(at(0), C, 1, A);
-        assert!(!table.has(A) && table.knows(at(0), B, 1, C), "the first makes room");
+        assert!(!table.is_known(at(0), A, 7, B), "another target");
+        table.record(at(0), A, 8, C);
+        table.record(at(0), A, 9, C);
+        assert_eq!([7, 8, 9].map(|n| table.is_known(at(0), A, n, C)), [false, true, true]);
+        table.record(at(0), B, 1, C);
+        table.record(at(0), C, 1, A);
+        assert!(!table.has(A) && table.is_known(at(0), B, 1, C), "the first makes room");
     }
 
     /// RFC 4728 §4.3: "Nodes SHOULD use an LRU policy". ns-2.35 goes round.
     #[test]
     fn who_was_heard_of_last_stays() {
-        let numbers = RequestMemory::Numbers { nodes: 2, numbers: 2 };
-        for (memory, stays) in [(numbers, A), (RequestMemory::Highest { nodes: 2 }, B)] {
+        let numbers = RequestTablePolicy::RecentIds { nodes: 2, ids: 2 };
+        for (memory, stays) in [(numbers, A), (RequestTablePolicy::HighestId { nodes: 2 }, B)] {
             let mut table = RequestTable::new(memory);
-            table.note(at(1), A, 1, D);
-            table.note(at(2), B, 1, D);
-            assert!(table.knows(at(3), A, 1, D), "another copy of the first");
-            table.note(at(4), C, 1, D);
+            table.record(at(1), A, 1, D);
+            table.record(at(2), B, 1, D);
+            assert!(table.is_known(at(3), A, 1, D), "another copy of the first");
+            table.record(at(4), C, 1, D);
             assert_eq!([A, B, C].map(|node| table.has(node)), [stays == A, stays == B, true]);
         }
     }
@@ -216,42 +216,42 @@ mod test {
     /// however many others ask meanwhile.
     #[test]
     fn a_search_that_goes_on_is_not_forgotten() {
-        let mut table = RequestTable::new(RequestMemory::Numbers { nodes: 2, numbers: 2 });
+        let mut table = RequestTable::new(RequestTablePolicy::RecentIds { nodes: 2, ids: 2 });
         let search = table.search(at(0), A).unwrap();
         (search.attempts, search.not_before) = (3, at(10));
         for number in 1..5 {
-            table.note(at(number.into()), if number % 2 == 0 { B } else { C }, number, D);
+            table.record(at(number.into()), if number % 2 == 0 { B } else { C }, number, D);
         }
-        assert_eq!(table.known_search(A).map(|search| search.attempts), Some(3));
+        assert_eq!(table.existing_search(A).map(|search| search.attempts), Some(3));
         assert!(table.has(B) && !table.has(C));
-        table.answered(at(6), A);
-        table.note(at(7), B, 7, D);
-        table.note(at(8), C, 8, D);
+        table.reset_search(at(6), A);
+        table.record(at(7), B, 7, D);
+        table.record(at(8), C, 8, D);
         assert!(!table.has(A), "answered, it is like any other");
         let pause = table.search(at(9), C).unwrap();
         pause.not_before = at(20);
         table.search(at(10), B).unwrap().attempts = 1;
-        table.note(at(11), D, 1, A);
+        table.record(at(11), D, 1, A);
         assert!(table.has(D) && table.has(B), "of searches the one that was used before the other");
     }
 
     #[test]
     fn the_highest_number_stands_for_all_below() {
-        let mut table = RequestTable::new(RequestMemory::Highest { nodes: 2 });
-        assert!(!table.knows(at(0), A, 1, C));
-        table.note(at(0), A, 7, C);
-        assert_eq!([6, 7, 8].map(|n| table.knows(at(0), A, n, B)), [true, true, false]);
-        table.note(at(0), A, u16::MAX, C);
-        assert!(!table.knows(at(0), A, 0, C), "numbers go on from 0");
+        let mut table = RequestTable::new(RequestTablePolicy::HighestId { nodes: 2 });
+        assert!(!table.is_known(at(0), A, 1, C));
+        table.record(at(0), A, 7, C);
+        assert_eq!([6, 7, 8].map(|n| table.is_known(at(0), A, n, B)), [true, true, false]);
+        table.record(at(0), A, u16::MAX, C);
+        assert!(!table.is_known(at(0), A, 0, C), "numbers go on from 0");
     }
 
     #[test]
     fn an_answer_ends_a_search() {
-        let mut table = RequestTable::new(RequestMemory::Highest { nodes: 2 });
+        let mut table = RequestTable::new(RequestTablePolicy::HighestId { nodes: 2 });
         let search = table.search(at(0), B).unwrap();
         (search.attempts, search.not_before) = (3, Instant::from_secs(10));
-        assert_eq!(table.known_search(B).unwrap().attempts, 3);
-        table.answered(at(0), B);
-        assert_eq!(table.known_search(B).unwrap().not_before, Instant::ZERO);
+        assert_eq!(table.existing_search(B).unwrap().attempts, 3);
+        table.reset_search(at(0), B);
+        assert_eq!(table.existing_search(B).unwrap().not_before, Instant::ZERO);
     }
 }

@@ -3,21 +3,21 @@
 use alloc::vec::Vec;
 
 use driftway_base::{Instant, Ipv4Addr};
-use driftway_wire::Routed;
+use driftway_wire::RoutedPacket;
 
 /// Packets in slots: the first empty one is taken, so that packets leave in the order in which they
 /// came as long as none has left between.
 #[derive(Clone, Debug)]
 pub(crate) struct SendBuffer {
-    slots: Vec<Option<Waiting>>,
+    slots: Vec<Option<BufferedPacket>>,
     capacity: usize,
     count: usize,
 }
 
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Waiting {
-    pub since: Instant,
-    pub packet: Routed,
+pub(crate) struct BufferedPacket {
+    pub buffered_at: Instant,
+    pub packet: RoutedPacket,
 }
 
 impl SendBuffer {
@@ -35,14 +35,14 @@ impl SendBuffer {
     }
 
     /// Keeps a packet; what has waited for longest is returned if there is no room for both.
-    pub fn push(&mut self, now: Instant, packet: Routed) -> Option<Routed> {
-        let waiting = Some(Waiting { since: now, packet });
+    pub fn push(&mut self, now: Instant, packet: RoutedPacket) -> Option<RoutedPacket> {
+        let waiting = Some(BufferedPacket { buffered_at: now, packet });
         if let Some(slot) = self.slots.iter_mut().find(|slot| slot.is_none()) {
             *slot = waiting;
         } else if self.slots.len() < self.capacity {
             self.slots.push(waiting);
         } else {
-            let since = |slot: &&mut Option<Waiting>| slot.as_ref().map(|waiting| waiting.since);
+            let since = |slot: &&mut Option<BufferedPacket>| slot.as_ref().map(|waiting| waiting.buffered_at);
             let Some(oldest) = self.slots.iter_mut().min_by_key(since) else {
                 return Some(packet);
             };
@@ -57,21 +57,21 @@ impl SendBuffer {
         self.slots.len()
     }
 
-    pub fn get(&self, slot: usize) -> Option<&Waiting> {
+    pub fn get(&self, slot: usize) -> Option<&BufferedPacket> {
         self.slots.get(slot)?.as_ref()
     }
 
-    pub fn take(&mut self, slot: usize) -> Option<Routed> {
+    pub fn take(&mut self, slot: usize) -> Option<RoutedPacket> {
         let waiting = self.slots.get_mut(slot)?.take()?;
         self.count -= 1;
         Some(waiting.packet)
     }
 
-    pub fn waits_for(&self, destination: Ipv4Addr) -> bool {
+    pub fn has_packets_for(&self, destination: Ipv4Addr) -> bool {
         self.iter().any(|waiting| waiting.packet.packet.ip.destination == destination)
     }
 
-    pub fn iter(&self) -> impl Iterator<Item = &Waiting> {
+    pub fn iter(&self) -> impl Iterator<Item = &BufferedPacket> {
         self.slots.iter().flatten()
     }
 }
@@ -81,9 +81,9 @@ mod test {
     use super::*;
     use driftway_wire::{Body, IpHeader, Packet};
 
-    fn packet(n: u8) -> Routed {
+    fn packet(n: u8) -> RoutedPacket {
         let ip = IpHeader::new(Ipv4Addr::new(10, 0, 0, 1), Ipv4Addr::new(10, 0, 0, n));
-        Routed::plain(Packet { ip, body: Body::Nothing })
+        RoutedPacket::plain(Packet { ip, body: Body::NoNextHeader })
     }
 
     #[test]

@@ -4,11 +4,11 @@
 use alloc::collections::VecDeque;
 
 use driftway_base::{Instant, Ipv4Addr};
-use driftway_wire::{IcmpMessage, Packet, Quoted, UnreachableCode};
+use driftway_wire::{IcmpMessage, Packet, QuotedPacket, UnreachableCode};
 
-use super::{Fate, GivenUp, Output, Scheme};
+use super::{UndeliverableOutcome, UndeliverablePacket, Output, Scheme};
 use crate::DropReason;
-use crate::limit::Limit;
+use crate::rate_limit::RateLimit;
 
 /// Which errors a node sends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,25 +28,25 @@ pub struct IcmpConfig {
 pub struct Icmp {
     address: Ipv4Addr,
     config: IcmpConfig,
-    left: Limit,
+    limit: RateLimit,
     outbox: VecDeque<Packet>,
 }
 
 impl Icmp {
     /// The errors of the node at `address`.
     pub const fn new(address: Ipv4Addr, config: IcmpConfig) -> Self {
-        Self { address, config, left: Limit::new(config.per_second), outbox: VecDeque::new() }
+        Self { address, config, limit: RateLimit::new(config.per_second), outbox: VecDeque::new() }
     }
 
     /// Sends an error, but none about an error (RFC 1122 §3.2.2).
-    fn send(&mut self, now: Instant, about: &Packet, message: impl FnOnce(Quoted) -> IcmpMessage) {
+    fn send(&mut self, now: Instant, about: &Packet, message: impl FnOnce(QuotedPacket) -> IcmpMessage) {
         let error = Packet::icmp_error(self.address, about, message);
-        self.outbox.extend(error.filter(|_| self.left.take(now).is_ok()));
+        self.outbox.extend(error.filter(|_| self.limit.try_acquire(now).is_ok()));
     }
 }
 
 impl Scheme for Icmp {
-    fn on_given_up(&mut self, now: Instant, lost: &GivenUp<'_>) -> Fate {
+    fn on_undeliverable(&mut self, now: Instant, lost: &UndeliverablePacket<'_>) -> UndeliverableOutcome {
         match lost.reason {
             // The packet has been here: its destination is no farther than before.
             DropReason::Loop => {}
@@ -66,10 +66,10 @@ impl Scheme for Icmp {
             }
             _ => {}
         }
-        Fate::Lost
+        UndeliverableOutcome::Dropped
     }
 
-    fn on_overflow(&mut self, now: Instant, packet: &Packet) {
+    fn on_queue_overflow(&mut self, now: Instant, packet: &Packet) {
         if self.config.source_quench {
             self.send(now, packet, |quoted| IcmpMessage::SourceQuench { quoted });
         }

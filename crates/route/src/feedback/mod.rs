@@ -18,15 +18,15 @@ use alloc::vec::Vec;
 use core::fmt::Debug;
 
 use driftway_base::{FailedLink, Instant, Ipv4Addr, Signal};
-use driftway_wire::{Packet, Routed};
+use driftway_wire::{Packet, RoutedPacket};
 
 use crate::DropReason;
 pub use icmp::{Icmp, IcmpConfig};
-pub use rfn::{Buffer, Flush, Rfn, RfnConfig};
+pub use rfn::{BufferConfig, FlushTrigger, RouteFailureAgent, RfnConfig};
 
 /// The schemes. A new one is a file, its line here, and its two in [`Setup`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Name {
+pub enum SchemeName {
     /// ICMP errors.
     Icmp,
     /// RFN and RRN.
@@ -35,30 +35,30 @@ pub enum Name {
 
 /// A scheme and how it is set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Setup {
+pub enum SchemeConfig {
     /// ICMP errors.
     Icmp(IcmpConfig),
     /// RFN and RRN.
     Rfn(RfnConfig),
 }
 
-impl Setup {
+impl SchemeConfig {
     /// The scheme at the node of this address.
-    fn scheme(self, address: Ipv4Addr) -> (Name, Box<dyn Scheme>) {
+    fn build(self, address: Ipv4Addr) -> (SchemeName, Box<dyn Scheme>) {
         match self {
-            Self::Icmp(config) => (Name::Icmp, Box::new(Icmp::new(address, config))),
-            Self::Rfn(config) => (Name::Rfn, Box::new(Rfn::new(address, config))),
+            Self::Icmp(config) => (SchemeName::Icmp, Box::new(Icmp::new(address, config))),
+            Self::Rfn(config) => (SchemeName::Rfn, Box::new(RouteFailureAgent::new(address, config))),
         }
     }
 }
 
 /// A way out of a node: an interface and the neighbour behind it. The driver numbers them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Way(pub u32);
+pub struct NextHop(pub u32);
 
 /// A packet that a node gives up.
 #[derive(Clone, Copy, Debug)]
-pub struct GivenUp<'a> {
+pub struct UndeliverablePacket<'a> {
     /// The packet, as it was forwarded.
     pub packet: &'a Packet,
     /// Why.
@@ -66,23 +66,23 @@ pub struct GivenUp<'a> {
     /// The link of this node's that did not carry it, if that is why.
     pub link: Option<FailedLink>,
     /// Its number, where the driver can keep it for the scheme.
-    pub number: Option<u32>,
+    pub packet_id: Option<u32>,
 }
 
 /// What becomes of a packet that has no way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fate {
+pub enum UndeliverableOutcome {
     /// It is kept, by its number, until [`Scheme::poll_freed`] gives that back.
-    Kept,
+    Buffered,
     /// It is lost.
-    Lost,
+    Dropped,
     /// It is lost, because as many are kept as may be.
     Overflow,
 }
 
 /// What becomes of a packet that passes and may be a notice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Passage {
+pub enum NoticeAction {
     /// It goes on.
     Forward,
     /// It ends here.
@@ -118,39 +118,39 @@ pub trait Scheme: Debug + Send {
     /// then those that wait for the same neighbour.
     fn on_link_failure(&mut self, _now: Instant, _link: FailedLink, _packets: &[Packet]) {}
     /// The node gives up on a packet.
-    fn on_given_up(&mut self, _now: Instant, _lost: &GivenUp<'_>) -> Fate {
-        Fate::Lost
+    fn on_undeliverable(&mut self, _now: Instant, _lost: &UndeliverablePacket<'_>) -> UndeliverableOutcome {
+        UndeliverableOutcome::Dropped
     }
     /// Routing gave a packet that could not go on another way, for the n-th time on its journey.
     fn on_salvaged(&mut self, _now: Instant, _packet: &Packet, _times: u8) {}
     /// Nothing more is known of the link that failed.
-    fn on_settled(&mut self, _now: Instant) {}
+    fn on_link_failure_end(&mut self, _now: Instant) {}
     /// The node's queue had no room for a packet.
-    fn on_overflow(&mut self, _now: Instant, _packet: &Packet) {}
+    fn on_queue_overflow(&mut self, _now: Instant, _packet: &Packet) {}
 
     /// A link of this node's, on `way`, does not carry packets for `destination`, until
     /// [`on_way_restored`](Self::on_way_restored).
-    fn on_way_failed(&mut self, _destination: Ipv4Addr, _way: Way, _link: FailedLink) {}
+    fn on_next_hop_failed(&mut self, _destination: Ipv4Addr, _way: NextHop, _link: FailedLink) {}
     /// The link on `way` carries again, or routing has a route by it.
-    fn on_way_restored(&mut self, _way: Way) {}
+    fn on_next_hop_restored(&mut self, _way: NextHop) {}
     /// Routing has no route any more to where the node's own host sends.
     fn on_route_lost(&mut self, _now: Instant, _to: Ipv4Addr) {}
     /// Routing has a route again, where there was none or where it is watched.
     fn on_route_found(&mut self, _now: Instant, _to: Ipv4Addr) {}
     /// Routing looks for a route to where the node's own host sends.
-    fn on_search(&mut self, _now: Instant, _to: Ipv4Addr) {}
+    fn on_discovery_started(&mut self, _now: Instant, _to: Ipv4Addr) {}
 
     /// A packet has come over `way` that may be a notice; `ways` are all by which packets to the
     /// destination that it speaks of could leave. Those for the node's own host are shown, too.
-    fn on_notice(&mut self, _now: Instant, _notice: &Packet, _way: Way, _ways: &[Way]) -> Passage {
-        Passage::Forward
+    fn on_notice(&mut self, _now: Instant, _notice: &Packet, _way: NextHop, _ways: &[NextHop]) -> NoticeAction {
+        NoticeAction::Forward
     }
     /// A message of routing or of ICMP has come from a neighbour, for this node or to be forwarded; routing
     /// gets it after this.
-    fn on_message(&mut self, _now: Instant, _message: &Routed) {}
+    fn on_message(&mut self, _now: Instant, _message: &RoutedPacket) {}
     /// A message of routing or of ICMP leaves, made or forwarded by this node. A DSR header may be given
     /// further options ([`DsrHeader::add`](driftway_wire::DsrHeader::add)), or others in their place.
-    fn on_message_sent(&mut self, _now: Instant, _message: &mut Routed) {}
+    fn on_message_sent(&mut self, _now: Instant, _message: &mut RoutedPacket) {}
     /// A packet for `destination` is about to be forwarded: what is not believed any more is
     /// forgotten. There are no timers. Are packets [free](Self::poll_freed) by that?
     fn on_packet(&mut self, _now: Instant, _destination: Ipv4Addr) -> bool {
@@ -158,25 +158,25 @@ pub trait Scheme: Debug + Send {
     }
 
     /// Does it close ways, and keep packets?
-    fn remembers(&self) -> bool {
+    fn is_stateful(&self) -> bool {
         false
     }
     /// Can packets for `destination` take `way`?
-    fn is_usable(&self, _now: Instant, _destination: Ipv4Addr, _way: Way) -> bool {
+    fn is_usable(&self, _now: Instant, _destination: Ipv4Addr, _way: NextHop) -> bool {
         true
     }
     /// Can `way` be tried for `packet` if no way is usable?
-    fn may_try(&self, _packet: &Packet, _way: Way) -> bool {
+    fn can_try(&self, _packet: &Packet, _way: NextHop) -> bool {
         true
     }
     /// How many packets it keeps, those to be polled included.
-    fn kept(&self) -> usize {
+    fn buffered_packets(&self) -> usize {
         0
     }
     /// The next thing that it wants done.
     fn poll(&mut self) -> Option<Output>;
     /// The number of the next packet that was kept and is to be forwarded anew.
-    fn poll_freed(&mut self) -> Option<u32> {
+    fn poll_released(&mut self) -> Option<u32> {
         None
     }
 }
@@ -186,158 +186,158 @@ pub trait Scheme: Debug + Send {
 #[derive(Debug)]
 pub struct Feedback {
     /// Those that remember first: they are asked about each packet once a failure is known.
-    schemes: Vec<(Option<Name>, Box<dyn Scheme>)>,
+    schemes: Vec<(Option<SchemeName>, Box<dyn Scheme>)>,
     /// How many these are.
-    remembering: usize,
+    stateful_count: usize,
     /// No scheme has heard of a failure.
-    is_new: bool,
+    is_failure_free: bool,
 }
 
 impl Feedback {
     /// The feedback of the node at `address`.
-    pub fn new(address: Ipv4Addr, schemes: &[Setup]) -> Self {
-        let mut feedback = Self { schemes: Vec::new(), remembering: 0, is_new: true };
+    pub fn new(address: Ipv4Addr, schemes: &[SchemeConfig]) -> Self {
+        let mut feedback = Self { schemes: Vec::new(), stateful_count: 0, is_failure_free: true };
         for setup in schemes {
-            let (name, scheme) = setup.scheme(address);
-            feedback.put(Some(name), scheme);
+            let (name, scheme) = setup.build(address);
+            feedback.insert(Some(name), scheme);
         }
         feedback
     }
 
     /// Adds a scheme that is in no list.
     pub fn add(&mut self, scheme: Box<dyn Scheme>) {
-        self.put(None, scheme);
+        self.insert(None, scheme);
     }
 
-    fn put(&mut self, name: Option<Name>, scheme: Box<dyn Scheme>) {
-        let place = if scheme.remembers() { self.remembering } else { self.schemes.len() };
-        self.remembering += usize::from(scheme.remembers());
+    fn insert(&mut self, name: Option<SchemeName>, scheme: Box<dyn Scheme>) {
+        let place = if scheme.is_stateful() { self.stateful_count } else { self.schemes.len() };
+        self.stateful_count += usize::from(scheme.is_stateful());
         self.schemes.insert(place, (name, scheme));
     }
 
     /// Has it heard of no failure? Then every way is usable, and no packet is kept.
-    pub const fn is_new(&self) -> bool {
-        self.is_new
+    pub const fn is_failure_free(&self) -> bool {
+        self.is_failure_free
     }
 
     /// One scheme, if the node has it.
-    pub fn only(&mut self, name: Name) -> Option<&mut (dyn Scheme + 'static)> {
+    pub fn scheme_mut(&mut self, name: SchemeName) -> Option<&mut (dyn Scheme + 'static)> {
         let (_, scheme) = self.schemes.iter_mut().find(|(known, _)| *known == Some(name))?;
-        self.is_new &= !scheme.remembers();
+        self.is_failure_free &= !scheme.is_stateful();
         Some(scheme.as_mut())
     }
 
-    fn memories(&self) -> impl Iterator<Item = &dyn Scheme> {
-        self.schemes.iter().take(self.remembering).map(|(_, scheme)| scheme.as_ref())
+    fn stateful(&self) -> impl Iterator<Item = &dyn Scheme> {
+        self.schemes.iter().take(self.stateful_count).map(|(_, scheme)| scheme.as_ref())
     }
 
-    fn memories_mut(&mut self) -> impl Iterator<Item = &mut Box<dyn Scheme>> {
-        self.schemes.iter_mut().take(self.remembering).map(|(_, scheme)| scheme)
+    fn stateful_mut(&mut self) -> impl Iterator<Item = &mut Box<dyn Scheme>> {
+        self.schemes.iter_mut().take(self.stateful_count).map(|(_, scheme)| scheme)
     }
 
-    fn each(&mut self) -> impl Iterator<Item = &mut Box<dyn Scheme>> {
+    fn all_mut(&mut self) -> impl Iterator<Item = &mut Box<dyn Scheme>> {
         self.schemes.iter_mut().map(|(_, scheme)| scheme)
     }
 }
 
 impl Scheme for Feedback {
     fn on_link_failure(&mut self, now: Instant, link: FailedLink, packets: &[Packet]) {
-        self.each().for_each(|scheme| scheme.on_link_failure(now, link, packets));
+        self.all_mut().for_each(|scheme| scheme.on_link_failure(now, link, packets));
     }
 
     /// What one scheme keeps is not lost.
-    fn on_given_up(&mut self, now: Instant, lost: &GivenUp<'_>) -> Fate {
-        let mut fate = Fate::Lost;
-        for scheme in self.each() {
-            let lost = GivenUp { number: lost.number.filter(|_| fate != Fate::Kept), ..*lost };
-            let own = scheme.on_given_up(now, &lost);
-            if fate != Fate::Kept && own != Fate::Lost {
-                fate = own;
+    fn on_undeliverable(&mut self, now: Instant, lost: &UndeliverablePacket<'_>) -> UndeliverableOutcome {
+        let mut outcome = UndeliverableOutcome::Dropped;
+        for scheme in self.all_mut() {
+            let lost = UndeliverablePacket { packet_id: lost.packet_id.filter(|_| outcome != UndeliverableOutcome::Buffered), ..*lost };
+            let own = scheme.on_undeliverable(now, &lost);
+            if outcome != UndeliverableOutcome::Buffered && own != UndeliverableOutcome::Dropped {
+                outcome = own;
             }
         }
-        fate
+        outcome
     }
 
     fn on_salvaged(&mut self, now: Instant, packet: &Packet, times: u8) {
-        self.each().for_each(|scheme| scheme.on_salvaged(now, packet, times));
+        self.all_mut().for_each(|scheme| scheme.on_salvaged(now, packet, times));
     }
 
-    fn on_settled(&mut self, now: Instant) {
-        self.each().for_each(|scheme| scheme.on_settled(now));
+    fn on_link_failure_end(&mut self, now: Instant) {
+        self.all_mut().for_each(|scheme| scheme.on_link_failure_end(now));
     }
 
-    fn on_overflow(&mut self, now: Instant, packet: &Packet) {
-        self.each().for_each(|scheme| scheme.on_overflow(now, packet));
+    fn on_queue_overflow(&mut self, now: Instant, packet: &Packet) {
+        self.all_mut().for_each(|scheme| scheme.on_queue_overflow(now, packet));
     }
 
-    fn on_way_failed(&mut self, destination: Ipv4Addr, way: Way, link: FailedLink) {
-        self.is_new = false;
-        self.each().for_each(|scheme| scheme.on_way_failed(destination, way, link));
+    fn on_next_hop_failed(&mut self, destination: Ipv4Addr, way: NextHop, link: FailedLink) {
+        self.is_failure_free = false;
+        self.all_mut().for_each(|scheme| scheme.on_next_hop_failed(destination, way, link));
     }
 
-    fn on_way_restored(&mut self, way: Way) {
-        self.each().for_each(|scheme| scheme.on_way_restored(way));
+    fn on_next_hop_restored(&mut self, way: NextHop) {
+        self.all_mut().for_each(|scheme| scheme.on_next_hop_restored(way));
     }
 
     fn on_route_lost(&mut self, now: Instant, to: Ipv4Addr) {
-        self.each().for_each(|scheme| scheme.on_route_lost(now, to));
+        self.all_mut().for_each(|scheme| scheme.on_route_lost(now, to));
     }
 
     fn on_route_found(&mut self, now: Instant, to: Ipv4Addr) {
-        self.each().for_each(|scheme| scheme.on_route_found(now, to));
+        self.all_mut().for_each(|scheme| scheme.on_route_found(now, to));
     }
 
-    fn on_search(&mut self, now: Instant, to: Ipv4Addr) {
-        self.each().for_each(|scheme| scheme.on_search(now, to));
+    fn on_discovery_started(&mut self, now: Instant, to: Ipv4Addr) {
+        self.all_mut().for_each(|scheme| scheme.on_discovery_started(now, to));
     }
 
     /// A notice goes on if every scheme lets it.
-    fn on_notice(&mut self, now: Instant, notice: &Packet, way: Way, ways: &[Way]) -> Passage {
-        self.is_new = false;
-        let mut passage = Passage::Forward;
-        for scheme in self.each() {
-            if scheme.on_notice(now, notice, way, ways) == Passage::Discard {
-                passage = Passage::Discard;
+    fn on_notice(&mut self, now: Instant, notice: &Packet, way: NextHop, ways: &[NextHop]) -> NoticeAction {
+        self.is_failure_free = false;
+        let mut passage = NoticeAction::Forward;
+        for scheme in self.all_mut() {
+            if scheme.on_notice(now, notice, way, ways) == NoticeAction::Discard {
+                passage = NoticeAction::Discard;
             }
         }
         passage
     }
 
-    fn on_message(&mut self, now: Instant, message: &Routed) {
-        self.each().for_each(|scheme| scheme.on_message(now, message));
+    fn on_message(&mut self, now: Instant, message: &RoutedPacket) {
+        self.all_mut().for_each(|scheme| scheme.on_message(now, message));
     }
 
-    fn on_message_sent(&mut self, now: Instant, message: &mut Routed) {
-        self.each().for_each(|scheme| scheme.on_message_sent(now, message));
+    fn on_message_sent(&mut self, now: Instant, message: &mut RoutedPacket) {
+        self.all_mut().for_each(|scheme| scheme.on_message_sent(now, message));
     }
 
     fn on_packet(&mut self, now: Instant, destination: Ipv4Addr) -> bool {
         let free = |any, scheme: &mut Box<dyn Scheme>| any | scheme.on_packet(now, destination);
-        self.memories_mut().fold(false, free)
+        self.stateful_mut().fold(false, free)
     }
 
-    fn remembers(&self) -> bool {
-        self.remembering > 0
+    fn is_stateful(&self) -> bool {
+        self.stateful_count > 0
     }
 
-    fn is_usable(&self, now: Instant, destination: Ipv4Addr, way: Way) -> bool {
-        self.memories().all(|scheme| scheme.is_usable(now, destination, way))
+    fn is_usable(&self, now: Instant, destination: Ipv4Addr, way: NextHop) -> bool {
+        self.stateful().all(|scheme| scheme.is_usable(now, destination, way))
     }
 
-    fn may_try(&self, packet: &Packet, way: Way) -> bool {
-        self.memories().all(|scheme| scheme.may_try(packet, way))
+    fn can_try(&self, packet: &Packet, way: NextHop) -> bool {
+        self.stateful().all(|scheme| scheme.can_try(packet, way))
     }
 
-    fn kept(&self) -> usize {
-        self.memories().map(Scheme::kept).sum()
+    fn buffered_packets(&self) -> usize {
+        self.stateful().map(Scheme::buffered_packets).sum()
     }
 
     fn poll(&mut self) -> Option<Output> {
-        self.each().find_map(|scheme| scheme.poll())
+        self.all_mut().find_map(|scheme| scheme.poll())
     }
 
-    fn poll_freed(&mut self) -> Option<u32> {
-        self.memories_mut().find_map(|scheme| scheme.poll_freed())
+    fn poll_released(&mut self) -> Option<u32> {
+        self.stateful_mut().find_map(|scheme| scheme.poll_released())
     }
 }
 
@@ -349,14 +349,14 @@ mod test {
 
     const HERE: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 2);
     const THERE: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 3);
-    const WAY: Way = Way(7);
+    const NEXT_HOP: NextHop = NextHop(7);
 
-    fn node(schemes: &[Setup]) -> Feedback {
+    fn node(schemes: &[SchemeConfig]) -> Feedback {
         Feedback::new(HERE, schemes)
     }
 
-    fn icmp() -> Setup {
-        Setup::Icmp(ALL)
+    fn icmp() -> SchemeConfig {
+        SchemeConfig::Icmp(ALL)
     }
 
     const ALL: IcmpConfig =
@@ -365,11 +365,11 @@ mod test {
     /// RFC 1812 §4.3.2.8.
     #[test]
     fn errors_are_no_more_than_so_many_a_second() {
-        let mut feedback = node(&[Setup::Icmp(IcmpConfig { per_second: 2, ..ALL })]);
+        let mut feedback = node(&[SchemeConfig::Icmp(IcmpConfig { per_second: 2, ..ALL })]);
         let packet = packet();
         let mut sent = |ms, reason| {
-            let lost = GivenUp { packet: &packet, reason, link: None, number: None };
-            feedback.on_given_up(Instant::from_millis(ms), &lost);
+            let lost = UndeliverablePacket { packet: &packet, reason, link: None, packet_id: None };
+            feedback.on_undeliverable(Instant::from_millis(ms), &lost);
             messages(&mut feedback).len()
         };
         let (link, time) = (DropReason::LinkFailure, DropReason::TimeToLive);
@@ -385,8 +385,8 @@ mod test {
         );
     }
 
-    fn rfn(buffer: Option<Buffer>) -> Setup {
-        Setup::Rfn(RfnConfig { believes: Duration::from_secs(9), buffer })
+    fn rfn(buffer: Option<BufferConfig>) -> SchemeConfig {
+        SchemeConfig::Rfn(RfnConfig { rfn_lifetime: Duration::from_secs(9), buffer })
     }
 
     fn packet() -> Packet {
@@ -395,7 +395,7 @@ mod test {
     }
 
     fn fails(feedback: &mut Feedback) {
-        feedback.on_way_failed(THERE, WAY, FailedLink { from: HERE, to: THERE });
+        feedback.on_next_hop_failed(THERE, NEXT_HOP, FailedLink { from: HERE, to: THERE });
     }
 
     fn messages(feedback: &mut Feedback) -> Vec<IcmpMessage> {
@@ -413,48 +413,48 @@ mod test {
         fails(&mut feedback);
         let packet = packet();
         let reason = DropReason::LinkFailure;
-        let lost = GivenUp { packet: &packet, reason, link: None, number: None };
-        assert_eq!(feedback.on_given_up(Instant::ZERO, &lost), Fate::Lost);
+        let lost = UndeliverablePacket { packet: &packet, reason, link: None, packet_id: None };
+        assert_eq!(feedback.on_undeliverable(Instant::ZERO, &lost), UndeliverableOutcome::Dropped);
         assert!(matches!(
             messages(&mut feedback)[..],
             [IcmpMessage::RouteFailed { .. }, IcmpMessage::Unreachable { .. }]
         ));
-        let only = feedback.only(Name::Rfn).unwrap();
-        only.on_given_up(Instant::ZERO, &lost);
+        let only = feedback.scheme_mut(SchemeName::Rfn).unwrap();
+        only.on_undeliverable(Instant::ZERO, &lost);
         assert!(matches!(messages(&mut feedback)[..], [IcmpMessage::RouteFailed { .. }]));
     }
 
     #[test]
     fn a_packet_is_kept_once_and_comes_back() {
-        let buffer = Buffer { packets: 1, flush: Flush::Route };
+        let buffer = BufferConfig { max_packets: 1, flush: FlushTrigger::AnyRoute };
         let mut feedback = node(&[rfn(Some(buffer)), rfn(Some(buffer)), icmp()]);
         fails(&mut feedback);
         let packet = packet();
         let mut give = |number| {
             let reason = DropReason::NoRoute;
-            let lost = GivenUp { packet: &packet, reason, link: None, number: Some(number) };
-            feedback.on_given_up(Instant::ZERO, &lost)
+            let lost = UndeliverablePacket { packet: &packet, reason, link: None, packet_id: Some(number) };
+            feedback.on_undeliverable(Instant::ZERO, &lost)
         };
-        assert_eq!(give(4), Fate::Kept);
-        assert_eq!(give(5), Fate::Kept, "by the second");
-        assert_eq!(give(6), Fate::Overflow);
-        assert_eq!(feedback.kept(), 2);
-        feedback.on_way_restored(WAY);
-        let freed: Vec<_> = core::iter::from_fn(|| feedback.poll_freed()).collect();
-        assert_eq!((freed.as_slice(), feedback.kept()), (&[4, 5][..], 0));
+        assert_eq!(give(4), UndeliverableOutcome::Buffered);
+        assert_eq!(give(5), UndeliverableOutcome::Buffered, "by the second");
+        assert_eq!(give(6), UndeliverableOutcome::Overflow);
+        assert_eq!(feedback.buffered_packets(), 2);
+        feedback.on_next_hop_restored(NEXT_HOP);
+        let freed: Vec<_> = core::iter::from_fn(|| feedback.poll_released()).collect();
+        assert_eq!((freed.as_slice(), feedback.buffered_packets()), (&[4, 5][..], 0));
     }
 
     #[test]
     fn only_what_remembers_closes_a_way() {
         let mut feedback = node(&[icmp(), rfn(None)]);
-        assert!(feedback.is_new());
-        assert!(feedback.only(Name::Icmp).is_some() && feedback.is_new());
+        assert!(feedback.is_failure_free());
+        assert!(feedback.scheme_mut(SchemeName::Icmp).is_some() && feedback.is_failure_free());
         fails(&mut feedback);
-        assert!(!feedback.is_new() && !feedback.is_usable(Instant::ZERO, THERE, WAY));
-        assert!(feedback.is_usable(Instant::ZERO, THERE, Way(8)));
+        assert!(!feedback.is_failure_free() && !feedback.is_usable(Instant::ZERO, THERE, NEXT_HOP));
+        assert!(feedback.is_usable(Instant::ZERO, THERE, NextHop(8)));
         let mut deaf = node(&[icmp()]);
         fails(&mut deaf);
-        assert!(deaf.is_usable(Instant::ZERO, THERE, WAY) && deaf.only(Name::Rfn).is_none());
+        assert!(deaf.is_usable(Instant::ZERO, THERE, NEXT_HOP) && deaf.scheme_mut(SchemeName::Rfn).is_none());
     }
 
     /// chandran-1998 §4, where the failure point is the source itself.
@@ -464,6 +464,6 @@ mod test {
         feedback.on_route_lost(Instant::ZERO, THERE);
         let Some(Output::Signal(signal)) = feedback.poll() else { panic!("no signal") };
         assert_eq!(signal.kind, driftway_base::SignalKind::RouteFailed);
-        assert_eq!((signal.about.destination, feedback.poll()), (Some(THERE), None));
+        assert_eq!((signal.details.destination, feedback.poll()), (Some(THERE), None));
     }
 }

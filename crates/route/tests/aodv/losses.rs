@@ -1,12 +1,12 @@
 //! What AODV says of packets that are lost (yu-2004 §4).
 
-use driftway_base::{Duration, FailedLink, LostPacket, Seq, SignalKind};
-use driftway_route::{AodvConfig, DropReason, Hop, LocalRepair};
+use driftway_base::{Duration, FailedLink, PacketDisposition, Seq, SignalKind};
+use driftway_route::{AodvConfig, DropReason, LinkDestination, LocalRepair};
 use driftway_wire::{
-    AodvLosses, AodvMessage, Body, ConnInfo, ConnList, IpHeader, Packet, TcpFlags, TcpSegment,
+    AodvLossNotification, AodvMessage, Body, ConnInfo, ConnList, IpHeader, Packet, TcpFlags, TcpSegment,
 };
 
-use crate::net::{Fate, Net, at, ms};
+use crate::net::{PacketOutcome, Net, at, ms};
 
 const QUIET: AodvConfig = AodvConfig {
     jitter: Duration::ZERO,
@@ -29,10 +29,10 @@ fn chain(config: AodvConfig) -> Net {
 }
 
 /// When, at which node, which number, what became of it.
-fn heard(net: &Net) -> Vec<(f64, usize, u32, LostPacket)> {
+fn heard(net: &Net) -> Vec<(f64, usize, u32, PacketDisposition)> {
     let signals = net.signals.iter().map(|(when, node, signal)| {
-        let SignalKind::PacketLost { ranges, fate } = signal.kind else { panic!("{signal:?}") };
-        assert_eq!(signal.about.flow.unwrap().source.address, at(*node));
+        let SignalKind::PacketLost { ranges, disposition: fate } = signal.kind else { panic!("{signal:?}") };
+        assert_eq!(signal.details.flow.unwrap().source.address, at(*node));
         (when.as_nanos() as f64 / 1e6, *node, ranges.as_slice()[0].start.0, fate)
     });
     signals.collect()
@@ -49,7 +49,7 @@ fn the_source_of_lost_data_hears_of_it() {
     net.send_segment(0, 3, 100, 100, 0);
     net.run(ms(2000));
     assert_eq!(notices(&net), ["1007 2 losses 3 by 2 to 1", "1008 1 losses 3 by 2 to 0"]);
-    assert_eq!(heard(&net), [(1009.0, 0, 100, LostPacket::Lost)]);
+    assert_eq!(heard(&net), [(1009.0, 0, 100, PacketDisposition::Lost)]);
     assert_eq!((net.node(2).stats().loss_notices, net.node(1).stats().lost_notices), (1, 0));
 }
 
@@ -65,7 +65,7 @@ fn all_that_is_lost_is_named() {
         heard(&net).into_iter().map(|(_, node, seq, _)| (node, seq)).collect();
     numbers.sort();
     assert_eq!(numbers, [(0, 100), (0, 200), (0, 300)]);
-    let lost = net.fates.iter().filter(|(.., fate)| matches!(fate, Fate::Dropped(..))).count();
+    let lost = net.outcomes.iter().filter(|(.., fate)| matches!(fate, PacketOutcome::Dropped(..))).count();
     assert_eq!(lost, 3);
 }
 
@@ -80,11 +80,11 @@ fn each_switch_by_itself() {
     };
     assert_eq!(run(QUIET), []);
     assert_eq!(run(AodvConfig { bead: true, ..QUIET }), []);
-    assert_eq!(run(AodvConfig { elfn: true, ..QUIET }), [LostPacket::Lost]);
+    assert_eq!(run(AodvConfig { elfn: true, ..QUIET }), [PacketDisposition::Lost]);
     // Under repair it waits.
-    let near = LocalRepair::Near { max_hops: 9, add_ttl: 2 };
+    let near = LocalRepair::NearDestination { max_hops: 9, add_ttl: 2 };
     let repairs = AodvConfig { rescue: true, local_repair: near, ..EPLN };
-    assert_eq!(run(repairs), [LostPacket::Salvaged, LostPacket::Lost]);
+    assert_eq!(run(repairs), [PacketDisposition::Salvaged, PacketDisposition::Lost]);
 }
 
 /// Of acknowledgments that 3 has sent to 0 and 1 has lost, 2 hears. It sends the last one again if its route to 0 does
@@ -108,13 +108,13 @@ fn an_acknowledgment_goes_again_from_who_has_a_route() {
         let segment = TcpSegment { ack: Seq(900), flags: TcpFlags::ACK, ..TcpSegment::default() };
         let packet = Packet { ip: IpHeader::new(at(3), at(0)), body: Body::Tcp(segment) };
         let mut list = ConnList::EMPTY;
-        assert!(list.push(&ConnInfo::of(&packet, false).unwrap()));
+        assert!(list.push(&ConnInfo::from_packet(&packet, false).unwrap()));
         let link = FailedLink { from: at(1), to: at(0) };
-        let losses = AodvLosses { link, reporter: at(1), list };
-        net.inject(2, 1, AodvMessage::Losses(losses), 1, Hop::To(at(2)));
-        let before = net.fates.len();
+        let losses = AodvLossNotification { link, reporter: at(1), list };
+        net.inject(2, 1, AodvMessage::LossNotification(losses), 1, LinkDestination::Unicast(at(2)));
+        let before = net.outcomes.len();
         net.run(ms(2000));
-        let delivered = net.fates[before..].iter().any(|(.., fate)| *fate == Fate::Delivered(0));
+        let delivered = net.outcomes[before..].iter().any(|(.., fate)| *fate == PacketOutcome::Delivered(0));
         let again = bead && other_way;
         assert_eq!((delivered, net.node(2).stats().resent_acks), (again, u64::from(again)));
         // The receiver hears that one is on its way, or has no other route itself.
@@ -146,6 +146,6 @@ fn without_a_route_back_nothing_is_said() {
     net.run(ms(1500));
     assert_eq!(heard(&net), []);
     assert!(!net.log.iter().any(|line| line.contains("RREQ 0")), "{:?}", net.log);
-    let lost = Fate::Dropped(2, DropReason::LinkFailure);
-    assert!(net.fates.iter().any(|(.., fate)| *fate == lost));
+    let lost = PacketOutcome::Dropped(2, DropReason::LinkFailure);
+    assert!(net.outcomes.iter().any(|(.., fate)| *fate == lost));
 }

@@ -3,10 +3,10 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use driftway_base::{Chance, Duration, Instant, Ipv4Addr, RandomStream, Seq, Signal, Strength};
-use driftway_route::{Aodv, AodvConfig, AodvRoute, DropReason, Hop, Output};
+use driftway_base::{Probability, Duration, Instant, Ipv4Addr, RandomStream, Seq, Signal, ReceivedPower};
+use driftway_route::{Aodv, AodvConfig, AodvRoute, DropReason, LinkDestination, Output};
 use driftway_wire::{
-    AodvMessage, Body, IpHeader, Packet, Payload, Routed, TcpFlags, TcpSegment, UdpDatagram,
+    AodvMessage, Body, IpHeader, Packet, Payload, RoutedPacket, TcpFlags, TcpSegment, UdpDatagram,
 };
 
 pub type Node = usize;
@@ -14,7 +14,7 @@ pub type Node = usize;
 /// The time of a frame.
 pub const FRAME: Duration = Duration::from_millis(1);
 /// After which a link layer gives up.
-pub const PATIENCE: Duration = Duration::from_millis(5);
+pub const LINK_TIMEOUT: Duration = Duration::from_millis(5);
 
 pub const fn at(node: Node) -> Ipv4Addr {
     Ipv4Addr::from_bits(0x0a00_0001 + node as u32)
@@ -31,22 +31,22 @@ pub const fn ms(ms: u64) -> Instant {
 #[derive(Clone, Debug)]
 struct Host {
     aodv: Aodv,
-    queue: VecDeque<(Routed, Hop)>,
+    queue: VecDeque<(RoutedPacket, LinkDestination)>,
     busy: bool,
     /// The last packet of a host that it sent: number, when, to whom.
-    last: Option<(u64, Instant, Hop)>,
+    last: Option<(u64, Instant, LinkDestination)>,
 }
 
 /// What became of a packet of a host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fate {
+pub enum PacketOutcome {
     Delivered(Node),
     Dropped(Node, DropReason),
 }
 
 /// What was told to hosts, or asked of the link layer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum News {
+pub enum RouteEvent {
     Found(Node),
     Lost(Node),
     Purge(Node),
@@ -59,10 +59,10 @@ pub struct Net {
     links: Vec<Vec<bool>>,
     pub now: Instant,
     /// Frames on their way: (end, number) → (sender, packet, hop).
-    frames: BTreeMap<(Instant, u64), (Node, Routed, Hop)>,
+    frames: BTreeMap<(Instant, u64), (Node, RoutedPacket, LinkDestination)>,
     frame_number: u64,
     /// Of broadcasts, for each hearer.
-    pub loss: Chance,
+    pub loss: Probability,
     random: RandomStream,
     /// Routes end when they end.
     exact_ends: bool,
@@ -74,9 +74,9 @@ pub struct Net {
     pub salvaged: Vec<(Node, u8)>,
     /// News for hosts, at which node.
     pub signals: Vec<(Instant, Node, Signal)>,
-    pub news: Vec<(Instant, Node, News)>,
+    pub route_events: Vec<(Instant, Node, RouteEvent)>,
     pub sent: u64,
-    pub fates: Vec<(u64, Instant, Fate)>,
+    pub outcomes: Vec<(u64, Instant, PacketOutcome)>,
 }
 
 impl Net {
@@ -94,16 +94,16 @@ impl Net {
             now: Instant::ZERO,
             frames: BTreeMap::new(),
             frame_number: 0,
-            loss: Chance::NEVER,
+            loss: Probability::NEVER,
             random: RandomStream::new(seed, "net", 0),
             exact_ends: config.expiry_interval.is_none(),
             log: Vec::new(),
             searches: Vec::new(),
             salvaged: Vec::new(),
             signals: Vec::new(),
-            news: Vec::new(),
+            route_events: Vec::new(),
             sent: 0,
-            fates: Vec::new(),
+            outcomes: Vec::new(),
         }
     }
 
@@ -132,8 +132,8 @@ impl Net {
     }
 
     /// A node hears another so well.
-    pub fn strength(&mut self, node: Node, neighbour: Node, strength: Strength) {
-        self.hosts[node].aodv.on_strength(at(neighbour), strength);
+    pub fn strength(&mut self, node: Node, neighbour: Node, strength: ReceivedPower) {
+        self.hosts[node].aodv.on_received_power(at(neighbour), strength);
     }
 
     pub fn len(&self) -> usize {
@@ -196,19 +196,19 @@ impl Net {
         let sent = self.hosts[node].last.filter(|(last, when, _)| *last == id && *when == self.now);
         if let Some((_, _, hop)) = sent {
             let before = before.unwrap_or_else(|| panic!("{node} had no route"));
-            assert_eq!(before.next_hop.map(Hop::To), Some(hop));
-            assert!(before.until > self.now, "{node} used an old route");
+            assert_eq!(before.next_hop.map(LinkDestination::Unicast), Some(hop));
+            assert!(before.expires_at > self.now, "{node} used an old route");
         }
     }
 
     /// Hands a message to a node as if `from` had sent it.
-    pub fn inject(&mut self, node: Node, from: Node, message: AodvMessage, ttl: u8, hop: Hop) {
+    pub fn inject(&mut self, node: Node, from: Node, message: AodvMessage, ttl: u8, hop: LinkDestination) {
         let destination = match hop {
-            Hop::To(to) => to,
-            Hop::All => Ipv4Addr::BROADCAST,
+            LinkDestination::Unicast(to) => to,
+            LinkDestination::Broadcast => Ipv4Addr::BROADCAST,
         };
         let ip = IpHeader { ttl, ..IpHeader::new(at(from), destination) };
-        let packet = Routed::plain(Packet { ip, body: Body::Aodv(message) });
+        let packet = RoutedPacket::plain(Packet { ip, body: Body::Aodv(message) });
         self.hosts[node].aodv.on_packet(self.now, at(from), packet);
         self.drain(node);
     }
@@ -246,22 +246,22 @@ impl Net {
         self.run_checked(end, |_| ());
     }
 
-    fn end_frame(&mut self, from: Node, packet: Routed, hop: Hop) {
+    fn end_frame(&mut self, from: Node, packet: RoutedPacket, hop: LinkDestination) {
         self.hosts[from].busy = false;
         let mut hearers = Vec::new();
         match hop {
-            Hop::To(to) if self.links[from][number(to)] => hearers.push(number(to)),
-            Hop::To(to) => {
+            LinkDestination::Unicast(to) if self.links[from][number(to)] => hearers.push(number(to)),
+            LinkDestination::Unicast(to) => {
                 let host = &mut self.hosts[from];
                 let queue = &mut host.queue;
                 host.aodv.on_link_failure(self.now, to, packet, || {
-                    let at = queue.iter().position(|(_, hop)| *hop == Hop::To(to))?;
+                    let at = queue.iter().position(|(_, hop)| *hop == LinkDestination::Unicast(to))?;
                     queue.remove(at).map(|(packet, _)| packet)
                 });
             }
-            Hop::All => {
+            LinkDestination::Broadcast => {
                 for node in 0..self.hosts.len() {
-                    if self.links[from][node] && !self.random.hits(self.loss) {
+                    if self.links[from][node] && !self.random.bernoulli(self.loss) {
                         hearers.push(node);
                     }
                 }
@@ -292,27 +292,27 @@ impl Net {
                         self.hosts[node].queue.push_back((packet, hop));
                     }
                 }
-                Output::Deliver(packet) => self.fate(&packet, Fate::Delivered(node)),
+                Output::Deliver(packet) => self.record_outcome(&packet, PacketOutcome::Delivered(node)),
                 Output::Drop { packet, reason } => {
-                    self.fate(&packet.packet, Fate::Dropped(node, reason));
+                    self.record_outcome(&packet.packet, PacketOutcome::Dropped(node, reason));
                 }
                 Output::RouteFound(to) => {
-                    self.news.push((self.now, node, News::Found(number(to))));
+                    self.route_events.push((self.now, node, RouteEvent::Found(number(to))));
                 }
-                Output::RouteLost(to) => self.news.push((self.now, node, News::Lost(number(to)))),
-                Output::Searching(to) => self.searches.push((node, to)),
-                Output::Salvaged { times, .. } => self.salvaged.push((node, times)),
+                Output::RouteLost(to) => self.route_events.push((self.now, node, RouteEvent::Lost(number(to)))),
+                Output::DiscoveryStarted(to) => self.searches.push((node, to)),
+                Output::Salvaged { salvage_count: times, .. } => self.salvaged.push((node, times)),
                 Output::Signal(signal) => self.signals.push((self.now, node, signal)),
-                Output::Copied => self.sent += 1,
-                Output::Purge(to) => {
-                    self.news.push((self.now, node, News::Purge(number(to))));
+                Output::Duplicated => self.sent += 1,
+                Output::PurgeQueue(to) => {
+                    self.route_events.push((self.now, node, RouteEvent::Purge(number(to))));
                     let queue = std::mem::take(&mut self.hosts[node].queue);
                     let (gone, stays): (VecDeque<_>, VecDeque<_>) =
-                        queue.into_iter().partition(|(_, hop)| *hop == Hop::To(to));
+                        queue.into_iter().partition(|(_, hop)| *hop == LinkDestination::Unicast(to));
                     self.hosts[node].queue = stays;
                     for (packet, _) in gone.iter().filter(|(packet, _)| !packet.is_control()) {
-                        let fate = Fate::Dropped(node, DropReason::LinkFailure);
-                        self.fate(&packet.packet, fate);
+                        let fate = PacketOutcome::Dropped(node, DropReason::LinkFailure);
+                        self.record_outcome(&packet.packet, fate);
                     }
                 }
             }
@@ -322,38 +322,38 @@ impl Net {
         {
             self.hosts[node].busy = true;
             let reached = match hop {
-                Hop::To(to) => self.links[node][number(to)],
-                Hop::All => true,
+                LinkDestination::Unicast(to) => self.links[node][number(to)],
+                LinkDestination::Broadcast => true,
             };
-            let end = self.now + if reached { FRAME } else { PATIENCE };
+            let end = self.now + if reached { FRAME } else { LINK_TIMEOUT };
             self.frame_number += 1;
             self.frames.insert((end, self.frame_number), (node, packet, hop));
         }
     }
 
-    fn fate(&mut self, packet: &Packet, fate: Fate) {
-        self.fates.push((packet.payload().offset, self.now, fate));
+    fn record_outcome(&mut self, packet: &Packet, fate: PacketOutcome) {
+        self.outcomes.push((packet.payload().offset, self.now, fate));
     }
 
     /// What became of packet `id`.
-    pub fn fate_of(&self, id: u64) -> Option<Fate> {
-        self.fates.iter().find(|(which, _, _)| *which == id).map(|(_, _, fate)| *fate)
+    pub fn outcome_of(&self, id: u64) -> Option<PacketOutcome> {
+        self.outcomes.iter().find(|(which, _, _)| *which == id).map(|(_, _, fate)| *fate)
     }
 
     /// Packets of hosts that are neither delivered nor dropped, wherever they are.
-    pub fn under_way(&self) -> usize {
-        let data = |packet: &Routed| usize::from(!packet.is_control());
+    pub fn packets_in_flight(&self) -> usize {
+        let data = |packet: &RoutedPacket| usize::from(!packet.is_control());
         let queued = |host: &Host| host.queue.iter().map(|(packet, _)| data(packet)).sum::<usize>();
-        let held: usize = self.hosts.iter().map(|host| host.aodv.kept() + queued(host)).sum();
+        let held: usize = self.hosts.iter().map(|host| host.aodv.buffered_packets() + queued(host)).sum();
         held + self.frames.values().map(|(_, packet, _)| data(packet)).sum::<usize>()
     }
 
     /// No packet was lost or doubled.
-    pub fn check_books(&self) {
-        let mut ids: Vec<u64> = self.fates.iter().map(|(id, _, _)| *id).collect();
+    pub fn check_conservation(&self) {
+        let mut ids: Vec<u64> = self.outcomes.iter().map(|(id, _, _)| *id).collect();
         ids.sort_unstable();
         assert!(ids.windows(2).all(|pair| pair[0] < pair[1]), "a packet has two fates");
-        assert_eq!(ids.len() + self.under_way(), self.sent as usize, "a packet is lost");
+        assert_eq!(ids.len() + self.packets_in_flight(), self.sent as usize, "a packet is lost");
     }
 
     /// There is a path of links both ways.
@@ -373,7 +373,7 @@ impl Net {
         for (node, host) in self.hosts.iter().enumerate() {
             for route in host.aodv.routes() {
                 // One whose time is up is not used any more.
-                if let Some(hop) = route.next_hop.filter(|_| route.until > self.now) {
+                if let Some(hop) = route.next_hop.filter(|_| route.expires_at > self.now) {
                     next.insert((node, number(route.destination)), number(hop));
                 }
             }
@@ -411,10 +411,10 @@ impl Net {
 }
 
 /// A message in a line: what it says, to whom.
-fn text(message: &AodvMessage, ttl: u8, hop: Hop) -> String {
+fn text(message: &AodvMessage, ttl: u8, hop: LinkDestination) -> String {
     let to = match hop {
-        Hop::To(to) => format!("to {}", number(to)),
-        Hop::All => "to all".to_owned(),
+        LinkDestination::Unicast(to) => format!("to {}", number(to)),
+        LinkDestination::Broadcast => "to all".to_owned(),
     };
     match message {
         AodvMessage::Request(r) => {
@@ -440,7 +440,7 @@ fn text(message: &AodvMessage, ttl: u8, hop: Hop) -> String {
             format!("{kind} {} {to}", list.join(" "))
         }
         AodvMessage::ReplyAck => format!("RREP-ACK {to}"),
-        AodvMessage::Losses(l) => {
+        AodvMessage::LossNotification(l) => {
             format!("losses {} by {} {to}", number(l.link.to), number(l.reporter))
         }
     }

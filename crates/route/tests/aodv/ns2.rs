@@ -1,10 +1,10 @@
 //! Time lines of what ns-2.35 does otherwise. A frame takes 1 ms, a link layer gives up after 5.
 
 use driftway_base::Duration;
-use driftway_route::{AodvConfig, DropReason, Hop};
+use driftway_route::{AodvConfig, DropReason, LinkDestination};
 use driftway_wire::{AodvMessage, AodvRequest};
 
-use crate::net::{Fate, Net, News, at, ms};
+use crate::net::{PacketOutcome, Net, RouteEvent, at, ms};
 
 /// ns-2.35 without its dice.
 const EXACT: AodvConfig = AodvConfig { jitter: Duration::ZERO, ..AodvConfig::NS2 };
@@ -25,8 +25,8 @@ fn the_first_request_goes_to_all_and_what_waited_goes_out_in_steps() {
             "5 1 RREP 3#4 for 0 hops 2 life 10000 to 0",
         ]
     );
-    let delivered = |id, when| (id, ms(when), Fate::Delivered(3));
-    assert_eq!(net.fates, [delivered(ids[0], 9), delivered(ids[1], 19), delivered(ids[2], 29)]);
+    let delivered = |id, when| (id, ms(when), PacketOutcome::Delivered(3));
+    assert_eq!(net.outcomes, [delivered(ids[0], 9), delivered(ids[1], 19), delivered(ids[2], 29)]);
     // 48 bytes a request, 44 a reply: no UDP header, and a time stamp.
     let sent: Vec<_> = (0..4).map(|node| net.node(node).stats().bytes_sent).collect();
     assert_eq!(sent, [48, 48 + 44, 48 + 44, 44]);
@@ -43,7 +43,7 @@ fn a_search_is_repeated_in_rounds_and_then_rests() {
     };
     // 2 × 30 × 30 ms × 1, 2, 3 and 4, each up to the next half second.
     assert_eq!(asked(&net), ["0", "2000", "6000", "11500"]);
-    assert_eq!(net.fates, [(id, ms(19_000), Fate::Dropped(0, DropReason::DiscoveryFailed))]);
+    assert_eq!(net.outcomes, [(id, ms(19_000), PacketOutcome::Dropped(0, DropReason::DiscoveryFailed))]);
     net.send(0, 5);
     assert_eq!(asked(&net).len(), 4);
     net.run(ms(29_000));
@@ -78,18 +78,18 @@ fn a_broken_link_takes_its_queue_and_all_routes_over_it() {
     net.send(0, 3);
     net.run(ms(1000));
     net.log.clear();
-    net.news.clear();
+    net.route_events.clear();
     net.link(1, 2, false);
     let ids: Vec<_> = (0..3).map(|_| net.send(0, 3)).collect();
     net.run(ms(1100));
     // Node 1 is one hop on the way and has two before it: no repair.
     assert_eq!(net.log, ["1006 1 RERR 3#5 to all"]);
     for id in ids {
-        let end = Fate::Dropped(1, DropReason::LinkFailure);
-        assert!(net.fates.contains(&(id, ms(1006), end)));
+        let end = PacketOutcome::Dropped(1, DropReason::LinkFailure);
+        assert!(net.outcomes.contains(&(id, ms(1006), end)));
     }
-    let news = [(1006, 1, News::Lost(3)), (1007, 0, News::Lost(3)), (1007, 0, News::Purge(1))];
-    assert_eq!(net.news, news.map(|(when, node, news)| (ms(when), node, news)));
+    let news = [(1006, 1, RouteEvent::Lost(3)), (1007, 0, RouteEvent::Lost(3)), (1007, 0, RouteEvent::Purge(1))];
+    assert_eq!(net.route_events, news.map(|(when, node, news)| (ms(when), node, news)));
 }
 
 #[test]
@@ -98,7 +98,7 @@ fn a_repair_is_silent_and_its_timer_is_set_to_an_instant() {
     net.send(0, 3);
     net.run(ms(1000));
     net.log.clear();
-    net.news.clear();
+    net.route_events.clear();
     net.link(2, 3, false);
     let id = net.send(0, 3);
     net.run(ms(3813));
@@ -113,10 +113,10 @@ fn a_repair_is_silent_and_its_timer_is_set_to_an_instant() {
             "3001 1 RREP 3#4 for 2 hops 2 life 8000 to 2",
         ]
     );
-    assert_eq!(net.fate_of(id), None);
-    assert_eq!(net.news, []);
+    assert_eq!(net.outcome_of(id), None);
+    assert_eq!(net.route_events, []);
     net.run(ms(3814));
-    assert_eq!(net.news, [(ms(3814), 2, News::Lost(3))]);
+    assert_eq!(net.route_events, [(ms(3814), 2, RouteEvent::Lost(3))]);
     assert!(net.log.iter().all(|line| !line.contains("RERR")));
 }
 
@@ -133,7 +133,7 @@ fn a_repair_leaves_the_rest_of_the_queue() {
     assert_eq!(net.node(2).stats().link_failures, 3, "each packet fails for itself");
     net.link(2, 3, true);
     net.run(ms(4000));
-    assert!((1..4).all(|id| net.fate_of(id) == Some(Fate::Delivered(3))));
+    assert!((1..4).all(|id| net.outcome_of(id) == Some(PacketOutcome::Delivered(3))));
     assert_eq!((net.node(2).stats().salvaged, net.salvaged), (3, vec![(2, 1); 3]));
 }
 
@@ -143,7 +143,7 @@ fn routes_end_in_rounds() {
     net.send(0, 1);
     net.run(ms(100));
     let route = |net: &Net| net.node(0).routes().find(|route| route.destination == at(1)).unwrap();
-    let until = route(&net).until;
+    let until = route(&net).expires_at;
     assert_eq!(until, ms(10_002));
     net.run(ms(10_499));
     assert!(route(&net).next_hop.is_some());
@@ -152,7 +152,7 @@ fn routes_end_in_rounds() {
     assert_eq!((route(&net).next_hop, route(&net).seq), (None, Some(5)));
     used.send(0, 1);
     used.run(ms(20_499));
-    assert_eq!(route(&used).until, ms(20_499), "use renews what is over");
+    assert_eq!(route(&used).expires_at, ms(20_499), "use renews what is over");
     assert!(route(&used).next_hop.is_some());
     used.run(ms(20_500));
     assert!(route(&used).next_hop.is_none());
@@ -187,7 +187,7 @@ fn what_is_expired_or_under_repair_answers_with_odd_lifetimes() {
         originator_seq: 98,
         timestamp: None,
     };
-    net.inject(2, 1, AodvMessage::Request(request), 9, Hop::All);
+    net.inject(2, 1, AodvMessage::Request(request), 9, LinkDestination::Broadcast);
     // The end of a route that is asked for is 0; 0 less now, without a sign.
     assert_eq!(net.log, [format!("10700 2 RREP 3#4 for 0 hops 1 life {} to 1", u32::MAX)]);
 }

@@ -2,10 +2,10 @@
 //! needs for that, or leaves open.
 
 use driftway_base::Duration;
-use driftway_route::{AodvConfig, AodvRoute, Hello, Hop, LocalRepair};
+use driftway_route::{AodvConfig, AodvRoute, HelloConfig, LinkDestination, LocalRepair};
 use driftway_wire::{AodvError, AodvMessage, AodvReply, AodvRequest};
 
-use crate::net::{Fate, Net, Node, at, ms};
+use crate::net::{PacketOutcome, Net, Node, at, ms};
 
 /// RFC 3561 without its dice, and without repairs.
 const EXACT: AodvConfig = AodvConfig {
@@ -40,11 +40,11 @@ fn a_question_is_faster_than_the_news() {
     net.run_checked(ms(300), Net::check_loops);
     assert!(net.log.contains(&"105 1 RREQ 0#1 by 1#1 hops 0 ttl 3".to_owned()), "{:#?}", net.log);
     assert_eq!(net.node(3).stats().replies_from_cache, 0);
-    assert_eq!(net.fate_of(id), None);
+    assert_eq!(net.outcome_of(id), None);
     // Nor does anybody go back to the old number once the link is there again.
     net.link(1, 0, true);
     net.run_checked(ms(20_000), Net::check_loops);
-    assert_eq!(net.fate_of(id), Some(Fate::Delivered(0)));
+    assert_eq!(net.outcome_of(id), Some(PacketOutcome::Delivered(0)));
 }
 
 /// RFC 3561 §6.1: a number never goes back, whatever others say.
@@ -56,7 +56,7 @@ fn an_error_of_somebody_who_knows_no_number_ends_the_route_and_keeps_ours() {
         net.run(ms(100));
         let before = route(&net, 0, 2).unwrap();
         assert_eq!((before.seq, before.next_hop), (Some(0), Some(at(1))));
-        net.inject(0, 1, error(2, told), 1, Hop::To(at(0)));
+        net.inject(0, 1, error(2, told), 1, LinkDestination::Unicast(at(0)));
         let after = route(&net, 0, 2).unwrap();
         assert_eq!((after.seq, after.next_hop), (Some(told.max(1)), None));
     }
@@ -67,7 +67,7 @@ fn an_error_counts_only_from_the_next_hop() {
     let mut net = Net::chain(EXACT, 3);
     net.send(1, 2);
     net.run(ms(100));
-    net.inject(1, 0, error(2, 9), 1, Hop::To(at(1)));
+    net.inject(1, 0, error(2, 9), 1, LinkDestination::Unicast(at(1)));
     assert_eq!(route(&net, 1, 2).unwrap().next_hop, Some(at(2)));
 }
 
@@ -80,9 +80,9 @@ fn a_neighbour_that_is_heard_keeps_its_number() {
     net.run(ms(7000));
     let lost = route(&net, 0, 1).unwrap();
     assert_eq!((lost.seq, lost.next_hop), (Some(1), None));
-    net.inject(0, 1, error(9, 0), 1, Hop::All);
+    net.inject(0, 1, error(9, 0), 1, LinkDestination::Broadcast);
     assert_eq!(route(&net, 0, 1).unwrap().next_hop, None, "errors make no neighbours");
-    net.inject(0, 1, AodvMessage::Request(asks_for_nobody()), 1, Hop::All);
+    net.inject(0, 1, AodvMessage::Request(asks_for_nobody()), 1, LinkDestination::Broadcast);
     let heard = route(&net, 0, 1).unwrap();
     assert_eq!((heard.seq, heard.next_hop, heard.hops), (Some(1), Some(at(1)), 1));
     assert!(lost.seq_is_valid && !heard.seq_is_valid);
@@ -91,11 +91,11 @@ fn a_neighbour_that_is_heard_keeps_its_number() {
         let lost = route(&net, 0, 1).unwrap();
         assert_eq!((lost.seq, lost.seq_is_valid, lost.next_hop), (Some(1), false, None));
         let request = AodvRequest { id, ..asks_for_nobody() };
-        net.inject(0, 1, AodvMessage::Request(request), 1, Hop::All);
+        net.inject(0, 1, AodvMessage::Request(request), 1, LinkDestination::Broadcast);
     }
     // So its own next request, with its own next number, is as new as that.
     let own = AodvRequest { id: 5, hops: 0, originator: at(1), ..asks_for_nobody() };
-    net.inject(0, 1, AodvMessage::Request(own), 1, Hop::All);
+    net.inject(0, 1, AodvMessage::Request(own), 1, LinkDestination::Broadcast);
     let back = route(&net, 0, 1).unwrap();
     assert_eq!((back.seq, back.seq_is_valid, back.next_hop), (Some(1), true, Some(at(1))));
 }
@@ -108,18 +108,18 @@ fn who_only_heard_a_neighbour_does_not_answer_for_it() {
     net.send(0, 1);
     net.run(ms(7000));
     assert_eq!(route(&net, 0, 1).unwrap().seq, Some(1));
-    net.inject(0, 1, AodvMessage::Request(asks_for_nobody()), 1, Hop::All);
+    net.inject(0, 1, AodvMessage::Request(asks_for_nobody()), 1, LinkDestination::Broadcast);
     net.log.clear();
     let ask = |id| {
         let (originator, destination) = (at(5), at(1));
         AodvMessage::Request(AodvRequest { id, originator, destination, ..asks_for_nobody() })
     };
-    net.inject(0, 5, ask(1), 2, Hop::All);
+    net.inject(0, 5, ask(1), 2, LinkDestination::Broadcast);
     assert_eq!(net.log, ["7000 0 RREQ 1#1 by 5#1 hops 4 ttl 1"]);
     // Its own word is a number: that of a request, or of a reply.
     let own = AodvRequest { id: 5, hops: 0, originator: at(1), ..asks_for_nobody() };
-    net.inject(0, 1, AodvMessage::Request(own), 1, Hop::All);
-    net.inject(0, 5, ask(2), 2, Hop::All);
+    net.inject(0, 1, AodvMessage::Request(own), 1, LinkDestination::Broadcast);
+    net.inject(0, 5, ask(2), 2, LinkDestination::Broadcast);
     assert_eq!(net.log[1..], ["7000 0 RREP 1#1 for 5 hops 1 life 5520 to 5"]);
 }
 
@@ -127,7 +127,7 @@ fn who_only_heard_a_neighbour_does_not_answer_for_it() {
 /// The next loss counts it up again.
 #[test]
 fn a_hello_has_the_latest_number() {
-    let config = AodvConfig { hello: Some(Hello::STANDARD), ..EXACT };
+    let config = AodvConfig { hello: Some(HelloConfig::STANDARD), ..EXACT };
     for (said, seq, valid, lost_at) in
         [(4, 6, false, 6), (5, 5, true, 6), (6, 6, true, 7), (7, 7, true, 8)]
     {
@@ -137,7 +137,7 @@ fn a_hello_has_the_latest_number() {
             AodvMessage::Reply(AodvReply {
                 repair: false,
                 ack_required: false,
-                prefix: 0,
+                prefix_size: 0,
                 hops: 0,
                 destination,
                 destination_seq: seq,
@@ -146,14 +146,14 @@ fn a_hello_has_the_latest_number() {
                 timestamp: None,
             })
         };
-        net.inject(0, 1, hello(5), 1, Hop::All);
+        net.inject(0, 1, hello(5), 1, LinkDestination::Broadcast);
         net.run(ms(2000));
         let lost = route(&net, 0, 1).unwrap();
         assert_eq!((lost.seq, lost.next_hop), (Some(6), None));
-        net.inject(0, 1, hello(said), 1, Hop::All);
+        net.inject(0, 1, hello(said), 1, LinkDestination::Broadcast);
         let there = route(&net, 0, 1).unwrap();
         assert_eq!((there.seq, there.seq_is_valid), (Some(seq), valid), "{said}");
-        assert_eq!((there.next_hop, there.hops, there.until), (Some(at(1)), 1, ms(4000)));
+        assert_eq!((there.next_hop, there.hops, there.expires_at), (Some(at(1)), 1, ms(4000)));
         net.run(ms(4000));
         let lost = route(&net, 0, 1).unwrap();
         assert_eq!((lost.seq, lost.next_hop), (Some(lost_at), None));
@@ -184,7 +184,7 @@ fn the_number_of_a_source_is_kept_while_its_packets_pass() {
     let mut net = Net::chain(EXACT, 4);
     net.send(0, 3);
     net.run(ms(1000));
-    net.inject(1, 0, error(0, 5), 1, Hop::To(at(1)));
+    net.inject(1, 0, error(0, 5), 1, LinkDestination::Unicast(at(1)));
     assert_eq!(route(&net, 1, 0).unwrap().next_hop, None);
     for second in 1..20 {
         net.run(ms(1000 * second));
@@ -192,7 +192,7 @@ fn the_number_of_a_source_is_kept_while_its_packets_pass() {
     }
     net.run(ms(19_010));
     let kept = route(&net, 1, 0).unwrap();
-    assert_eq!((kept.seq, kept.until), (Some(5), ms(19_001 + 15_000)));
+    assert_eq!((kept.seq, kept.expires_at), (Some(5), ms(19_001 + 15_000)));
     assert!(route(&net, 2, 0).unwrap().next_hop.is_some());
 }
 
@@ -203,7 +203,7 @@ fn a_request_carries_the_newest_number_that_it_meets() {
     let mut net = Net::chain(EXACT, 4);
     net.send(1, 3);
     net.run(ms(100));
-    net.inject(1, 2, error(3, 9), 1, Hop::To(at(1)));
+    net.inject(1, 2, error(3, 9), 1, LinkDestination::Unicast(at(1)));
     net.log.clear();
     net.send(0, 3);
     net.run(ms(110));

@@ -1,7 +1,7 @@
 //! What holds in any network, whatever its links do.
 
-use driftway_base::{Chance, Duration};
-use driftway_route::{AodvConfig, Hello, LocalRepair};
+use driftway_base::{Probability, Duration};
+use driftway_route::{AodvConfig, HelloConfig, LocalRepair};
 use proptest::prelude::*;
 
 use crate::net::Net;
@@ -17,7 +17,7 @@ enum Step {
 }
 
 #[derive(Clone, Debug)]
-struct Story {
+struct TestRun {
     nodes: usize,
     links: Vec<(usize, usize)>,
     steps: Vec<Step>,
@@ -25,7 +25,7 @@ struct Story {
     seed: u64,
 }
 
-fn story() -> impl Strategy<Value = Story> {
+fn test_run() -> impl Strategy<Value = TestRun> {
     let node = 0..8usize;
     let pair = (node.clone(), node);
     let wait = prop_oneof![0..20u64, 20..600u64, 600..5000u64, 5000..20_000u64];
@@ -40,12 +40,12 @@ fn story() -> impl Strategy<Value = Story> {
     let steps = prop::collection::vec(step, 1..60);
     let loss = prop_oneof![Just(0.0), Just(0.1), Just(0.5)];
     (2..=8usize, links, steps, loss, any::<u64>())
-        .prop_map(|(nodes, links, steps, loss, seed)| Story { nodes, links, steps, loss, seed })
+        .prop_map(|(nodes, links, steps, loss, seed)| TestRun { nodes, links, steps, loss, seed })
 }
 
 /// Many nodes that send to one and hear of it from each other, while links between them come and
 /// go faster than routes end: what it takes to make a loop where there can be one.
-fn crowd() -> impl Strategy<Value = Story> {
+fn dense_run() -> impl Strategy<Value = TestRun> {
     let node = 0..6usize;
     let pair = (node.clone(), node.clone());
     let step = prop_oneof![
@@ -58,7 +58,7 @@ fn crowd() -> impl Strategy<Value = Story> {
     let links = prop::collection::vec(pair, 4..16);
     let steps = prop::collection::vec(step, 40..160);
     (4..=6usize, links, steps, prop_oneof![2 => Just(0.0), 1 => Just(0.2)], any::<u64>())
-        .prop_map(|(nodes, links, steps, loss, seed)| Story { nodes, links, steps, loss, seed })
+        .prop_map(|(nodes, links, steps, loss, seed)| TestRun { nodes, links, steps, loss, seed })
 }
 
 /// RFC 3561 and its choices.
@@ -67,7 +67,7 @@ fn standard() -> impl Strategy<Value = AodvConfig> {
     (flags, prop_oneof![Just(64usize), Just(3), Just(0)]).prop_map(|(flags, buffer_packets)| {
         let [hello, ack_replies, destination_only, gratuitous, repair, rescue] = flags;
         AodvConfig {
-            hello: hello.then_some(Hello::STANDARD),
+            hello: hello.then_some(HelloConfig::STANDARD),
             ack_replies,
             destination_only,
             gratuitous,
@@ -81,13 +81,13 @@ fn standard() -> impl Strategy<Value = AodvConfig> {
 
 /// Searches that a packet may come back from, which is its time to live, by the seconds that one
 /// takes at most.
-const RESCUES: Duration = Duration::from_secs(64 * 20);
+const REROUTE_TIME_MAX: Duration = Duration::from_secs(64 * 20);
 
 /// Runs a story to its end and three minutes beyond, or until nothing can be under way.
-fn tell(config: AodvConfig, story: &Story, mut check: impl FnMut(&Net)) -> Net {
+fn run_network(config: AodvConfig, story: &TestRun, mut check: impl FnMut(&Net)) -> Net {
     let n = story.nodes;
     let mut net = Net::new(config, n, story.seed);
-    net.loss = Chance::from_probability(story.loss);
+    net.loss = Probability::from_f64(story.loss);
     for (a, b) in &story.links {
         net.link(a % n, b % n, a % n != b % n);
     }
@@ -110,8 +110,8 @@ fn tell(config: AodvConfig, story: &Story, mut check: impl FnMut(&Net)) -> Net {
     }
     let end = net.now + Duration::from_secs(180);
     net.run_checked(end, &mut check);
-    if net.under_way() > 0 {
-        net.run_checked(net.now + RESCUES, &mut check);
+    if net.packets_in_flight() > 0 {
+        net.run_checked(net.now + REROUTE_TIME_MAX, &mut check);
     }
     net
 }
@@ -122,10 +122,10 @@ fn check_bounds(net: &Net, config: &AodvConfig) {
         let aodv = net.node(node);
         assert!(aodv.routes().count() <= net.len());
         assert!(aodv.routes().all(|route| route.destination != crate::net::at(node)));
-        assert!(aodv.remembered() < 600, "{}", aodv.remembered());
+        assert!(aodv.soft_state_entries() < 600, "{}", aodv.soft_state_entries());
         // Those that wait for a route, and those that were let go in steps.
         let steps = if config.release_spacing.is_zero() { 0 } else { 4 };
-        let waiting = aodv.kept();
+        let waiting = aodv.buffered_packets();
         assert!(waiting <= config.buffer_packets * (1 + steps), "{waiting} packets wait");
     }
 }
@@ -134,13 +134,13 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 400, ..ProptestConfig::default() })]
 
     #[test]
-    fn rfc_3561_has_no_loops_and_loses_nothing(config in standard(), story in story()) {
-        let net = tell(config, &story, |net| {
+    fn rfc_3561_has_no_loops_and_loses_nothing(config in standard(), story in test_run()) {
+        let net = run_network(config, &story, |net| {
             net.check_loops();
-            net.check_books();
+            net.check_conservation();
             check_bounds(net, &config);
         });
-        prop_assert_eq!(net.under_way(), 0);
+        prop_assert_eq!(net.packets_in_flight(), 0);
         for node in 0..net.len() {
             // Hellos go on only where something is used.
             prop_assert_eq!(net.node(node).routes().count(), 0, "routes outlive their timers");
@@ -148,47 +148,47 @@ proptest! {
     }
 
     #[test]
-    fn a_crowd_makes_no_loop(config in standard(), story in crowd()) {
-        let net = tell(config, &story, |net| {
+    fn a_crowd_makes_no_loop(config in standard(), story in dense_run()) {
+        let net = run_network(config, &story, |net| {
             net.check_loops();
-            net.check_books();
+            net.check_conservation();
         });
-        prop_assert_eq!(net.under_way(), 0);
+        prop_assert_eq!(net.packets_in_flight(), 0);
     }
 
     #[test]
-    fn ns2_loses_nothing_and_keeps_its_bounds(story in story()) {
-        let net = tell(AodvConfig::NS2, &story, |net| {
-            net.check_books();
+    fn ns2_loses_nothing_and_keeps_its_bounds(story in test_run()) {
+        let net = run_network(AodvConfig::NS2, &story, |net| {
+            net.check_conservation();
             check_bounds(net, &AodvConfig::NS2);
         });
-        prop_assert_eq!(net.under_way(), 0);
+        prop_assert_eq!(net.packets_in_flight(), 0);
         for node in 0..net.len() {
             prop_assert!(net.node(node).routes().all(|route| route.next_hop.is_none()
-                || route.until > net.now - Duration::from_millis(500)));
+                || route.expires_at > net.now - Duration::from_millis(500)));
         }
     }
 
     #[test]
-    fn the_same_seed_is_the_same_run(story in story(), ns2 in any::<bool>()) {
+    fn the_same_seed_is_the_same_run(story in test_run(), ns2 in any::<bool>()) {
         let config = if ns2 { AodvConfig::NS2 } else { AodvConfig::STANDARD };
-        let (one, two) = (tell(config, &story, |_| ()), tell(config, &story, |_| ()));
+        let (one, two) = (run_network(config, &story, |_| ()), run_network(config, &story, |_| ()));
         prop_assert_eq!(&one.log, &two.log);
-        prop_assert_eq!(one.fates, two.fates);
+        prop_assert_eq!(one.outcomes, two.outcomes);
     }
 
     /// Where links stay and nothing is lost, everybody reaches whom there is a path to.
     #[test]
-    fn what_can_be_reached_is_reached(story in story(), ns2 in any::<bool>()) {
+    fn what_can_be_reached_is_reached(story in test_run(), ns2 in any::<bool>()) {
         let config = if ns2 { AodvConfig::NS2 } else { AodvConfig::STANDARD };
         let mut still = story.clone();
         still.loss = 0.0;
         still.steps.clear();
-        let mut net = tell(config, &still, |_| ());
+        let mut net = run_network(config, &still, |_| ());
         let (a, b) = (0, net.len() - 1);
         let id = net.send(a, b);
         net.run(net.now + Duration::from_secs(60));
-        let reached = matches!(net.fate_of(id), Some(crate::net::Fate::Delivered(node)) if node == b);
+        let reached = matches!(net.outcome_of(id), Some(crate::net::PacketOutcome::Delivered(node)) if node == b);
         prop_assert_eq!(reached, net.connected(a, b));
     }
 }
@@ -198,7 +198,7 @@ proptest! {
 #[test]
 fn a_request_is_known_by_originator_and_number() {
     use crate::net::{at, ms};
-    use driftway_route::Hop;
+    use driftway_route::LinkDestination;
     use driftway_wire::{AodvMessage, AodvRequest};
     let mut net = Net::new(AodvConfig::STANDARD, 3, 1);
     net.one_way(0, 1, true);
@@ -222,7 +222,7 @@ fn a_request_is_known_by_originator_and_number() {
         net.run(ms(at_ms));
         let said = |net: &Net| net.log.iter().filter(|line| line.contains(" 0 RREP")).count();
         let before = said(&net);
-        net.inject(0, originator, request(originator, id, seq), 9, Hop::All);
+        net.inject(0, originator, request(originator, id, seq), 9, LinkDestination::Broadcast);
         said(&net) - before
     };
     assert_eq!(replies(0, 1, 7, 1), 1);

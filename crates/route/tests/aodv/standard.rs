@@ -1,10 +1,10 @@
 //! Time lines of RFC 3561. A frame takes 1 ms, a link layer gives up after 5.
 
-use driftway_base::{Duration, Instant, Strength};
-use driftway_route::{AodvConfig, DropReason, Hello, Hop, LocalRepair};
+use driftway_base::{Duration, Instant, ReceivedPower};
+use driftway_route::{AodvConfig, DropReason, HelloConfig, LinkDestination, LocalRepair};
 use driftway_wire::{AodvMessage, AodvRequest};
 
-use crate::net::{Fate, Net, News, at, ms};
+use crate::net::{PacketOutcome, Net, RouteEvent, at, ms};
 
 /// RFC 3561 without its dice.
 const EXACT: AodvConfig =
@@ -31,8 +31,8 @@ fn rings_grow_until_one_reaches_the_destination() {
             "245 1 RREP 3#0 for 0 hops 2 life 6000 to 0",
         ]
     );
-    assert_eq!(net.fates, [(id, ms(249), Fate::Delivered(3))]);
-    assert_eq!(net.news, [(ms(246), 0, News::Found(3))]);
+    assert_eq!(net.outcomes, [(id, ms(249), PacketOutcome::Delivered(3))]);
+    assert_eq!(net.route_events, [(ms(246), 0, RouteEvent::Found(3))]);
 }
 
 #[test]
@@ -54,8 +54,8 @@ fn a_search_in_vain_doubles_its_patience_and_ends() {
             "10320 0 RREQ 5#? by 0#7 hops 0 ttl 35",
         ]
     );
-    let end = Fate::Dropped(0, DropReason::DiscoveryFailed);
-    assert_eq!(net.fates, [(id, ms(21_520), end)]);
+    let end = PacketOutcome::Dropped(0, DropReason::DiscoveryFailed);
+    assert_eq!(net.outcomes, [(id, ms(21_520), end)]);
     let stats = net.node(0).stats();
     assert_eq!((stats.discoveries, stats.failed_discoveries), (1, 1));
 }
@@ -79,7 +79,7 @@ fn who_has_a_route_answers_and_tells_the_destination() {
             "1002 2 RREP 0#1 for 3 hops 2 life 5520 to 3",
         ]
     );
-    assert_eq!(net.fate_of(id), Some(Fate::Delivered(3)));
+    assert_eq!(net.outcome_of(id), Some(PacketOutcome::Delivered(3)));
     assert_eq!(net.node(1).stats().replies_from_cache, 1);
     // The way back is there without a search.
     net.log.clear();
@@ -122,8 +122,8 @@ fn a_route_leads_around_a_link_that_fades() {
         }
         // 4 dB at 2 dB a second.
         let (now, trend) = (Instant::ZERO, Some(-200));
-        assert_eq!(net.node(1).wants_strength(), avoid_fading.is_some());
-        net.strength(1, 0, Strength { at: now, power: -8600, trend, least: -9000 });
+        assert_eq!(net.node(1).needs_received_power(), avoid_fading.is_some());
+        net.strength(1, 0, ReceivedPower { heard_at: now, power_mbm: -8600, trend_cdb_per_s: trend, sensitivity_mbm: -9000 });
         net.send(0, 3);
         net.run(ms(100));
         assert_eq!(net.path(0, 3), [0, through, 3], "{avoid_fading:?}");
@@ -136,16 +136,16 @@ fn a_broken_link_is_told_to_those_that_use_it() {
     net.send(0, 3);
     net.run(ms(1000));
     net.log.clear();
-    net.news.clear();
+    net.route_events.clear();
     net.link(2, 3, false);
     let id = net.send(0, 3);
     net.run(ms(1500));
     // RFC 3561 §6.11: to the one precursor, with the next number.
     assert_eq!(net.log, ["1007 2 RERR 3#1 to 1", "1008 1 RERR 3#1 to 0"]);
-    assert_eq!(net.fates[1..], [(id, ms(1007), Fate::Dropped(2, DropReason::LinkFailure))]);
+    assert_eq!(net.outcomes[1..], [(id, ms(1007), PacketOutcome::Dropped(2, DropReason::LinkFailure))]);
     assert_eq!(
-        net.news,
-        [(ms(1007), 2, News::Lost(3)), (ms(1008), 1, News::Lost(3)), (ms(1009), 0, News::Lost(3))]
+        net.route_events,
+        [(ms(1007), 2, RouteEvent::Lost(3)), (ms(1008), 1, RouteEvent::Lost(3)), (ms(1009), 0, RouteEvent::Lost(3))]
     );
     // The next search begins two hops beyond where it was (RFC 3561 §6.4).
     net.log.clear();
@@ -170,8 +170,8 @@ fn several_users_are_told_at_once() {
     net.run(ms(300));
     // Node 2 is lost as well, of which no number is known.
     assert_eq!(net.log, ["206 1 RERR 2#0 3#1 to all"]);
-    assert!(net.news.contains(&(ms(207), 0, News::Lost(3))));
-    assert!(net.news.contains(&(ms(207), 4, News::Lost(3))));
+    assert!(net.route_events.contains(&(ms(207), 0, RouteEvent::Lost(3))));
+    assert!(net.route_events.contains(&(ms(207), 4, RouteEvent::Lost(3))));
 }
 
 #[test]
@@ -202,8 +202,8 @@ fn a_repair_on_the_spot() {
             "1012 1 RERR-N 3#1 to 0",
         ]
     );
-    assert_eq!(net.fate_of(id), Some(Fate::Delivered(3)));
-    assert!(net.news.iter().all(|(_, _, news)| !matches!(news, News::Lost(_))));
+    assert_eq!(net.outcome_of(id), Some(PacketOutcome::Delivered(3)));
+    assert!(net.route_events.iter().all(|(_, _, news)| !matches!(news, RouteEvent::Lost(_))));
     assert_eq!((net.node(2).stats().salvaged, &net.salvaged[..]), (1, &[(2, 1)][..]));
     assert_eq!(net.searches.first().map(|(node, _)| *node), Some(0));
 }
@@ -214,7 +214,7 @@ fn a_repair_that_fails() {
     net.send(0, 3);
     net.run(ms(1000));
     net.log.clear();
-    net.news.clear();
+    net.route_events.clear();
     net.link(2, 3, false);
     let first = net.send(0, 3);
     net.run(ms(1200));
@@ -224,10 +224,10 @@ fn a_repair_that_fails() {
     // 2 × 40 ms × (3 + 2) after the failure at 1007.
     assert_eq!(errors, ["1407 2 RERR 3#1 to 1", "1408 1 RERR 3#1 to 0"]);
     for id in [first, second] {
-        let end = Fate::Dropped(2, DropReason::DiscoveryFailed);
-        assert!(net.fates.contains(&(id, ms(1407), end)), "packets wait for the repair");
+        let end = PacketOutcome::Dropped(2, DropReason::DiscoveryFailed);
+        assert!(net.outcomes.contains(&(id, ms(1407), end)), "packets wait for the repair");
     }
-    assert_eq!(net.news[0], (ms(1407), 2, News::Lost(3)));
+    assert_eq!(net.route_events[0], (ms(1407), 2, RouteEvent::Lost(3)));
 }
 
 #[test]
@@ -241,11 +241,11 @@ fn own_packets_get_a_search_after_a_repair_that_fails() {
     net.run(ms(1200));
     let own = net.send(2, 3);
     net.run(ms(1410));
-    assert_eq!(net.fate_of(other), Some(Fate::Dropped(2, DropReason::DiscoveryFailed)));
-    assert_eq!(net.fate_of(own), None);
+    assert_eq!(net.outcome_of(other), Some(PacketOutcome::Dropped(2, DropReason::DiscoveryFailed)));
+    assert_eq!(net.outcome_of(own), None);
     net.link(2, 3, true);
     net.run(ms(3000));
-    assert_eq!(net.fate_of(own), Some(Fate::Delivered(3)));
+    assert_eq!(net.outcome_of(own), Some(PacketOutcome::Delivered(3)));
 }
 
 #[test]
@@ -257,15 +257,15 @@ fn routes_end_after_three_seconds_and_are_forgotten_after_fifteen() {
     net.run(ms(4010));
     // 4 ms reply + 6 s; the packet of 4000 renews that to 7 s.
     let route = |net: &Net| net.node(0).routes().find(|route| route.destination == at(2));
-    assert_eq!(route(&net).unwrap().until, ms(7000));
+    assert_eq!(route(&net).unwrap().expires_at, ms(7000));
     net.run(ms(6999));
     assert!(route(&net).unwrap().next_hop.is_some());
     net.run(ms(7000));
     let lost = route(&net).unwrap();
-    assert_eq!((lost.next_hop, lost.seq, lost.until), (None, Some(1), ms(22_000)));
+    assert_eq!((lost.next_hop, lost.seq, lost.expires_at), (None, Some(1), ms(22_000)));
     net.run(ms(22_000));
     assert_eq!(route(&net), None);
-    assert_eq!(net.news.len(), 1, "a route that nobody used is not news");
+    assert_eq!(net.route_events.len(), 1, "a route that nobody used is not news");
     net.log.clear();
     net.send(0, 2);
     assert_eq!(net.log, ["22000 0 RREQ 2#? by 0#2 hops 0 ttl 5"]);
@@ -338,7 +338,7 @@ fn a_reply_that_is_not_acknowledged_did_not_reach() {
             timestamp: None,
         };
         let before = net.log.len();
-        net.inject(1, 0, AodvMessage::Request(request), 1, Hop::All);
+        net.inject(1, 0, AodvMessage::Request(request), 1, LinkDestination::Broadcast);
         net.log.len() > before
     };
     assert!(ask(&mut net, 80), "not yet");
@@ -350,7 +350,7 @@ fn a_reply_that_is_not_acknowledged_did_not_reach() {
 
 #[test]
 fn hellos_in_place_of_a_link_layer() {
-    let config = AodvConfig { hello: Some(Hello::STANDARD), link_layer_detection: false, ..WIDE };
+    let config = AodvConfig { hello: Some(HelloConfig::STANDARD), link_layer_detection: false, ..WIDE };
     let mut net = Net::chain(config, 3);
     net.send(0, 2);
     // Every 2 s, so that the route stays in use.
@@ -384,7 +384,7 @@ fn hellos_in_place_of_a_link_layer() {
 fn a_route_that_is_valid_and_idle_is_not_lost_for_want_of_hellos() {
     // RFC 3561 §6.9: a node says hello as long as it is part of an active route, which is a valid one
     // (§3), used or not. A route from a reply lives for 6 s, and a packet renews it for 3 s.
-    let config = AodvConfig { hello: Some(Hello::STANDARD), link_layer_detection: false, ..WIDE };
+    let config = AodvConfig { hello: Some(HelloConfig::STANDARD), link_layer_detection: false, ..WIDE };
     let mut net = Net::chain(config, 4);
     for step in 1..12 {
         net.send(0, 3);
@@ -392,7 +392,7 @@ fn a_route_that_is_valid_and_idle_is_not_lost_for_want_of_hellos() {
     }
     let errors: Vec<_> = net.log.iter().filter(|line| line.contains("RERR")).collect();
     assert_eq!(errors, [""; 0]);
-    assert_eq!(net.fates.iter().filter(|(_, _, fate)| *fate == Fate::Delivered(3)).count(), 11);
+    assert_eq!(net.outcomes.iter().filter(|(_, _, fate)| *fate == PacketOutcome::Delivered(3)).count(), 11);
 }
 
 #[test]
@@ -404,15 +404,15 @@ fn a_packet_without_a_route_draws_an_error() {
     let mut error = driftway_wire::AodvError::new(false);
     error.push(at(2), 5);
     net.one_way(1, 0, false);
-    net.inject(1, 2, AodvMessage::Error(error), 1, Hop::All);
+    net.inject(1, 2, AodvMessage::Error(error), 1, LinkDestination::Broadcast);
     net.run(ms(110));
     net.one_way(1, 0, true);
     net.log.clear();
     let id = net.send(0, 2);
     net.run(ms(120));
     assert_eq!(net.log, ["111 1 RERR 2#5 to 0"]);
-    assert_eq!(net.fate_of(id), Some(Fate::Dropped(1, DropReason::NoRoute)));
-    assert!(net.news.contains(&(ms(112), 0, News::Lost(2))));
+    assert_eq!(net.outcome_of(id), Some(PacketOutcome::Dropped(1, DropReason::NoRoute)));
+    assert!(net.route_events.contains(&(ms(112), 0, RouteEvent::Lost(2))));
 }
 
 #[test]
@@ -430,7 +430,7 @@ fn what_waits_behind_a_broken_link_finds_another_route() {
     let ids: Vec<_> = (0..5).map(|_| net.send(0, 2)).collect();
     net.run(ms(200));
     for id in ids {
-        assert_eq!(net.fate_of(id), Some(Fate::Delivered(2)));
+        assert_eq!(net.outcome_of(id), Some(PacketOutcome::Delivered(2)));
     }
     assert_eq!(net.node(0).stats().link_failures, 1);
 }
@@ -452,7 +452,7 @@ fn a_destination_is_as_new_as_it_is_asked_for() {
             originator_seq: id,
             timestamp: None,
         };
-        net.inject(0, 1, AodvMessage::Request(request), 1, Hop::All);
+        net.inject(0, 1, AodvMessage::Request(request), 1, LinkDestination::Broadcast);
         net.log.last().unwrap().split(' ').nth(3).unwrap().to_owned()
     };
     // RFC 3561 §6.1, §6.6.1.
@@ -468,11 +468,11 @@ fn a_full_buffer_gives_up_its_oldest_and_nothing_waits_for_ever() {
     let config = AodvConfig { buffer_packets: 3, buffer_timeout: Duration::from_secs(5), ..EXACT };
     let mut net = Net::chain(config, 2);
     let ids: Vec<_> = (0..4).map(|_| net.send(0, 5)).collect();
-    assert_eq!(net.fates, [(ids[0], ms(0), Fate::Dropped(0, DropReason::BufferFull))]);
+    assert_eq!(net.outcomes, [(ids[0], ms(0), PacketOutcome::Dropped(0, DropReason::BufferFull))]);
     net.run(ms(5000));
     for id in &ids[1..] {
-        let end = Fate::Dropped(0, DropReason::BufferTimeout);
-        assert!(net.fates.contains(&(*id, ms(5000), end)));
+        let end = PacketOutcome::Dropped(0, DropReason::BufferTimeout);
+        assert!(net.outcomes.contains(&(*id, ms(5000), end)));
     }
 }
 
@@ -487,19 +487,19 @@ fn a_watched_destination_is_told_of_though_it_was_forgotten() {
         net.link(1, 2, false);
         net.send(0, 2);
         net.run(ms(1100));
-        assert!(net.news.iter().any(|(_, node, news)| (*node, *news) == (1, News::Lost(2))));
+        assert!(net.route_events.iter().any(|(_, node, news)| (*node, *news) == (1, RouteEvent::Lost(2))));
         if watches {
             net.watch(1, 2);
         }
         net.run(ms(1100 + after * 1000));
         net.link(1, 2, true);
-        net.news.clear();
+        net.route_events.clear();
         for _ in 0..2 {
             net.send(0, 2);
             net.run(net.now + Duration::from_secs(60));
         }
-        let found = net.news.iter().filter(|(_, node, news)| (*node, *news) == (1, News::Found(2)));
-        assert_eq!(found.count() > 0, told, "{after} s, {watches}: {:?}", net.news);
+        let found = net.route_events.iter().filter(|(_, node, news)| (*node, *news) == (1, RouteEvent::Found(2)));
+        assert_eq!(found.count() > 0, told, "{after} s, {watches}: {:?}", net.route_events);
     }
 }
 
@@ -522,8 +522,8 @@ fn a_reply_is_judged_by_what_was_known_before_its_sender_was_heard() {
             "8003 1 RREP 2#1 for 0 hops 1 life 6000 to 0",
         ]
     );
-    assert_eq!(net.fates[0], (first, ms(6), Fate::Delivered(2)));
-    assert_eq!(net.fates[1], (second, ms(8006), Fate::Delivered(2)));
+    assert_eq!(net.outcomes[0], (first, ms(6), PacketOutcome::Delivered(2)));
+    assert_eq!(net.outcomes[1], (second, ms(8006), PacketOutcome::Delivered(2)));
 }
 
 /// Requests pass from 1 to 0 and from 5 to 7, packets do not pass back: each search finds a way that
@@ -538,9 +538,9 @@ fn a_packet_that_comes_back_again_and_again_is_given_up() {
     net.one_way(1, 0, true);
     let ids = [net.send(7, 5), net.send(0, 7)];
     net.run(ms(400_000));
-    assert_eq!(net.fate_of(ids[1]), Some(Fate::Dropped(0, DropReason::TimeToLive)));
+    assert_eq!(net.outcome_of(ids[1]), Some(PacketOutcome::Dropped(0, DropReason::TimeToLive)));
     assert_eq!(net.node(0).stats().discoveries, 64);
     // Nobody asks for 7 any more, so 7 hears of no way that it could try.
-    assert_eq!(net.fate_of(ids[0]), Some(Fate::Dropped(7, DropReason::DiscoveryFailed)));
+    assert_eq!(net.outcome_of(ids[0]), Some(PacketOutcome::Dropped(7, DropReason::DiscoveryFailed)));
     assert!((0..8).all(|node| net.node(node).routes().count() == 0));
 }

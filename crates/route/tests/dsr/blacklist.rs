@@ -1,13 +1,13 @@
 //! Links that carry one way (RFC 4728 §4.6, §8.2.2).
 
 use driftway_base::Duration;
-use driftway_route::{DsrConfig, ReplyFromCache, RingZero};
+use driftway_route::{DsrConfig, ReplyFromCache, NonPropagatingRequests};
 
 use crate::net::{Net, Sent, address, ms};
 
 const PLAIN: DsrConfig = DsrConfig {
     tap: false,
-    ring_zero: RingZero::Never,
+    ring_zero: NonPropagatingRequests::Never,
     reply_from_cache: ReplyFromCache::Never,
     answer_every_copy: false,
     ..DsrConfig::STANDARD
@@ -41,7 +41,7 @@ fn a_neighbour_that_a_reply_did_not_reach_is_not_served() {
     net.run(ms(2000));
     assert_eq!((passed_on(&net), net.streams()), (1, vec![1]), "the second request went round");
     assert_eq!(net.route(0, 2), Some(vec![0, 3, 4, 2]));
-    net.balance();
+    net.check_conservation();
 }
 
 #[test]

@@ -1,12 +1,12 @@
 //! Acknowledgments by the network layer (RFC 4728 §8.3.2, §8.3.3), over a link layer that says nothing.
 
 use driftway_base::Duration;
-use driftway_route::{Confirm, DropReason, DsrConfig};
-use driftway_wire::{DsrHeader, DsrOption, Routed};
+use driftway_route::{NextHopConfirmation, DropReason, DsrConfig};
+use driftway_wire::{DsrHeader, DsrOption, RoutedPacket};
 
 use crate::net::{Net, Sent, ms};
 
-const NETWORK: DsrConfig = DsrConfig { confirm: Confirm::NetworkLayer, ..DsrConfig::STANDARD };
+const NETWORK: DsrConfig = DsrConfig { confirm: NextHopConfirmation::NetworkLayer, ..DsrConfig::STANDARD };
 
 /// 0 - 1 - 2 - 3, over which a packet has gone; it is 5 s.
 fn chain(config: DsrConfig) -> Net {
@@ -15,19 +15,19 @@ fn chain(config: DsrConfig) -> Net {
     net.send(0, 3, 1);
     net.run(ms(5000));
     assert_eq!(net.streams(), [1]);
-    net.balance();
+    net.check_conservation();
     net
 }
 
-fn options(packet: &Routed) -> impl Iterator<Item = DsrOption<'_>> {
-    packet.dsr.iter().flat_map(DsrHeader::more)
+fn options(packet: &RoutedPacket) -> impl Iterator<Item = DsrOption<'_>> {
+    packet.dsr.iter().flat_map(DsrHeader::extra_options)
 }
 
-fn asks(packet: &Routed) -> bool {
+fn asks(packet: &RoutedPacket) -> bool {
     options(packet).any(|option| matches!(option, DsrOption::AckRequest { .. }))
 }
 
-fn answers(packet: &Routed) -> bool {
+fn answers(packet: &RoutedPacket) -> bool {
     options(packet).any(|option| matches!(option, DsrOption::Ack { .. }))
 }
 
@@ -53,7 +53,7 @@ fn on_the_last_hop_an_acknowledgment_is_asked_for() {
     );
     assert_eq!(acks(&net), [(3, Some(2))]);
     assert_eq!(net.streams(), [1, 2]);
-    net.balance();
+    net.check_conservation();
 }
 
 #[test]
@@ -84,7 +84,7 @@ fn a_link_that_nobody_confirms_is_broken() {
     assert_eq!(net.route(0, 3), None);
     assert_eq!(net.dropped.iter().map(|drop| drop.3).collect::<Vec<_>>(), [DropReason::NoRoute]);
     assert_eq!(net.nodes[2].stats().link_failures, 1);
-    net.balance();
+    net.check_conservation();
 
     let mut net = chain(DsrConfig::STANDARD);
     net.link(2, 3, false);
@@ -118,7 +118,7 @@ fn what_is_not_confirmed_is_salvaged() {
     net.run(ms(9000));
     assert_eq!(net.streams(), [1, 2, 3, 4, 5, 6]);
     assert_eq!(net.salvaged, [(2, 1); 3]);
-    net.balance();
+    net.check_conservation();
 }
 
 #[test]
@@ -132,7 +132,7 @@ fn a_packet_that_is_not_heard_again_is_sent_again_and_asks() {
     assert_eq!(acks(&net)[0], (1, Some(0)));
     assert_eq!(net.streams(), [1, 2]);
     assert_eq!(net.nodes[0].stats().retransmitted, 1);
-    net.balance();
+    net.check_conservation();
 }
 
 #[test]
@@ -146,7 +146,7 @@ fn a_packet_whose_acknowledgment_was_lost_goes_on_once() {
     assert_eq!(acks(&net).len(), 2);
     assert_eq!(net.streams(), [1, 2]);
     assert_eq!(net.dropped.iter().map(|drop| drop.3).collect::<Vec<_>>(), [DropReason::Loop]);
-    net.balance();
+    net.check_conservation();
 }
 
 #[test]
@@ -160,7 +160,7 @@ fn a_neighbour_that_has_confirmed_is_not_asked_for_a_while() {
         }
         assert_eq!(data(&net, 2).iter().filter(|(_, asks)| *asks).count(), asked);
         assert_eq!(net.streams(), [1, 2, 3, 4, 5, 6, 7, 8]);
-        net.balance();
+        net.check_conservation();
     }
 }
 
@@ -180,11 +180,11 @@ fn a_neighbour_is_asked_without_a_route() {
     net.send(0, 1, 3);
     net.run(ms(7000));
     assert_eq!((data(&net, 0).len(), net.route(0, 1)), (4, None));
-    assert_eq!(net.nodes[0].kept(), 1, "it waits for a new route");
+    assert_eq!(net.nodes[0].buffered_packets(), 1, "it waits for a new route");
     net.link(0, 1, true);
     net.run(ms(30_000));
     assert_eq!(net.streams(), [1, 2, 3]);
-    net.balance();
+    net.check_conservation();
 }
 
 /// What the link layer says is not heard.
@@ -202,5 +202,5 @@ fn a_failure_of_the_link_layer_is_not_one() {
         net.dropped.iter().map(|drop| drop.3).collect::<Vec<_>>(),
         [DropReason::Unconfirmed]
     );
-    net.balance();
+    net.check_conservation();
 }

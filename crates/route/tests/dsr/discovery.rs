@@ -24,8 +24,8 @@ fn a_route_is_asked_for_and_used() {
     assert_eq!(data, [(ms(37), 0), (ms(38), 1), (ms(39), 2)]);
     assert_eq!(net.streams(), [7]);
     assert_eq!(net.route(0, 3), Some(vec![0, 1, 2, 3]));
-    assert_eq!(net.news, [(ms(36), 0, true, address(3))]);
-    net.balance();
+    assert_eq!(net.route_events, [(ms(36), 0, true, address(3))]);
+    net.check_conservation();
 }
 
 /// ns-2.35: gaps of 2, 8, 10, 10 s; a packet waits for 30 s.
@@ -46,7 +46,7 @@ fn requests_back_off() {
     let (at, _, _, reason) = net.dropped[0];
     assert_eq!(reason, driftway_route::DropReason::BufferTimeout);
     assert!((30.0..30.1).contains(&at.as_secs_f64()));
-    net.balance();
+    net.check_conservation();
 
     // RFC 4728: after 30 ms, then 0.5, 1, 2, 4, 8, 10 s.
     let mut net = Net::chain(STANDARD, 2);

@@ -35,7 +35,7 @@ fn a_flow_is_established_and_then_carries_packets_without_a_header() {
     assert_eq!(of_first, expected);
     let of_second: Vec<_> = net.data().filter(|s| s.from == 1).map(header).collect();
     assert_eq!(of_second, of_first);
-    net.balance();
+    net.check_conservation();
 }
 
 #[test]
@@ -65,7 +65,7 @@ fn a_packet_on_a_flow_whose_link_fails_draws_an_error_and_is_salvaged() {
     let next = net.data().filter(|s| s.from == 0).last().unwrap().packet.dsr.unwrap();
     assert_eq!(next.flow.unwrap().id, 3);
     assert_eq!(next.timeout_s, Some(60));
-    net.balance();
+    net.check_conservation();
 }
 
 /// A node that has forgotten a flow salvages the packet and says so; the next one establishes the
@@ -91,7 +91,7 @@ fn a_node_that_does_not_know_a_flow_says_so() {
     let mut streams = net.streams();
     streams.sort();
     assert_eq!(streams, [0, 1, 2, 3, 4, 7, 8]);
-    net.balance();
+    net.check_conservation();
 }
 
 /// Without flow state each packet carries its route.

@@ -1,8 +1,8 @@
 //! What DSR says of packets that a link has lost: yu-2004 §4, its examples step by step.
 
-use driftway_base::{Duration, Instant, LostPacket, SignalKind};
+use driftway_base::{Duration, Instant, PacketDisposition, SignalKind};
 use driftway_route::{CacheKind, CacheLimits, CachePart, DsrConfig, ReplyFromCache};
-use driftway_wire::{Body, ConnInfo, ConnPackets, Routed};
+use driftway_wire::{Body, ConnInfo, ConnPackets, RoutedPacket};
 
 use crate::net::{FRAME, Net, Sent, address, ms, number};
 
@@ -21,7 +21,7 @@ const YU: DsrConfig = DsrConfig {
     ..DsrConfig::NS2
 };
 
-fn infos(packet: &Routed) -> Vec<ConnInfo> {
+fn infos(packet: &RoutedPacket) -> Vec<ConnInfo> {
     let list = packet.dsr.as_ref().and_then(|dsr| dsr.conn_list());
     list.iter().flat_map(|list| list.entries().collect::<Vec<_>>()).collect()
 }
@@ -42,12 +42,12 @@ fn notices(net: &Net) -> Vec<(u64, usize, usize, usize)> {
 }
 
 /// What hosts have heard: when, at which node, first sequence number, what became of the packet.
-fn signals(net: &Net) -> Vec<(u64, usize, u32, LostPacket)> {
+fn signals(net: &Net) -> Vec<(u64, usize, u32, PacketDisposition)> {
     let heard = net.signals.iter().map(|(at, node, signal)| {
-        let SignalKind::PacketLost { ranges, fate } = signal.kind else { panic!("{signal:?}") };
+        let SignalKind::PacketLost { ranges, disposition: fate } = signal.kind else { panic!("{signal:?}") };
         let range = ranges.as_slice()[0];
-        assert_eq!(signal.about.seq, Some(range.start));
-        assert_eq!(signal.about.flow.unwrap().source.address, address(*node));
+        assert_eq!(signal.details.seq, Some(range.start));
+        assert_eq!(signal.details.flow.unwrap().source.address, address(*node));
         (frames(*at), *node, range.start.0, fate)
     });
     heard.collect()
@@ -79,8 +79,8 @@ fn figure_2(config: DsrConfig) -> Net {
     net
 }
 
-const LOST: LostPacket = LostPacket::Lost;
-const SALVAGED: LostPacket = LostPacket::Salvaged;
+const LOST: PacketDisposition = PacketDisposition::Lost;
+const SALVAGED: PacketDisposition = PacketDisposition::Salvaged;
 
 #[test]
 fn figure_2_step_by_step() {
@@ -117,7 +117,7 @@ fn figure_2_step_by_step() {
     assert_eq!((stats.loss_notices, stats.passed_notices), (2, 1));
     assert_eq!((net.nodes[1].stats().nested_errors, net.nodes[5].stats().loss_notices), (1, 1));
     nobody_searched(&net);
-    net.balance();
+    net.check_conservation();
 }
 
 /// Each switch alone, in the same network.
@@ -127,7 +127,7 @@ fn figure_2_with_less() {
         let mut net = figure_2(config);
         net.send_segment(0, 4, 100, 100, 0);
         net.run(ms(500));
-        net.balance();
+        net.check_conservation();
         signals(&net)
     };
     // After a salvage it is the salvaging node that ELFN informs (§3.2).
@@ -155,7 +155,7 @@ fn who_has_salvaged_before_passes_the_news_on() {
             net.data().map(|sent| sent.packet.dsr.unwrap().salvagers().len()).collect();
         assert_eq!(salvagers.last(), Some(&usize::from(relay_notices)));
         nobody_searched(&net);
-        net.balance();
+        net.check_conservation();
     }
 }
 
@@ -184,7 +184,7 @@ fn a_salvaged_notification_arrives_once() {
     let to_2: Vec<_> = net.errors().filter(|sent| sent.to == Some(2)).collect();
     assert_eq!((to_2.len(), infos(&to_2[0].packet).len()), (1, 0));
     nobody_searched(&net);
-    net.balance();
+    net.check_conservation();
 }
 
 /// C has salvaged a packet, its next link fails, too, and it has a third way: nothing is lost, and nothing said.
@@ -204,7 +204,7 @@ fn who_salvages_its_own_salvaged_packet_again_says_nothing() {
     assert_eq!((before, net.nodes[2].stats().loss_notices), (1, 2));
     let fates: Vec<_> = signals(&net).into_iter().map(|(.., fate)| fate).collect();
     assert_eq!(fates, [SALVAGED, LOST]);
-    net.balance();
+    net.check_conservation();
 }
 
 /// A sender's TCP hears that its packet has failed before its node looks for another route.
@@ -217,7 +217,7 @@ fn a_sender_hears_of_its_failure_before_the_search() {
     net.run(ms(500));
     assert_eq!(signals(&net)[0].1, 0);
     assert_eq!(net.signals_before_search, Some(1));
-    net.balance();
+    net.check_conservation();
 }
 
 /// A link loses what waits for it, of several connections: one error for each source, with one entry
@@ -256,7 +256,7 @@ fn one_error_for_a_source_and_one_entry_for_a_connection() {
         signals(&net).into_iter().map(|(_, node, seq, fate)| (node, seq, fate)).collect();
     assert_eq!(heard, [0, 100, 200, 500].map(|seq| (0, seq, LOST)));
     nobody_searched(&net);
-    net.balance();
+    net.check_conservation();
 }
 
 /// Figure 3: E = 4 acknowledges to A = 0 by D = 3, C = 2, B = 1; C also knows the way by I = 6 and
@@ -315,14 +315,14 @@ fn figure_3_step_by_step() {
     let marks: Vec<_> = net
         .errors()
         .flat_map(|sent| infos(&sent.packet))
-        .map(|info| matches!(info.packets, ConnPackets::Acks { sent: true, .. }))
+        .map(|info| matches!(info.packets, ConnPackets::Acks { ack_sent: true, .. }))
         .collect();
     assert_eq!(marks, [false, false, true]);
     assert_eq!(acknowledged(&net), [(11, 0, 700)]);
     assert_eq!(net.nodes[3].stats().resent_acks, 1);
     assert_eq!(net.nodes[4].stats().resent_acks, 0, "the mark says so");
     nobody_searched(&net);
-    net.balance();
+    net.check_conservation();
 }
 
 /// If no node between has a route, the TCP receiver's may have one (§4.1, case 4).
@@ -335,7 +335,7 @@ fn the_receiver_sends_the_last_acknowledgment_again() {
     let resent: Vec<_> = net.nodes.iter().map(|node| node.stats().resent_acks).collect();
     assert_eq!(resent, [0, 0, 0, 0, 1, 0, 0, 0, 0]);
     nobody_searched(&net);
-    net.balance();
+    net.check_conservation();
 }
 
 /// Nobody has: nothing is looked for, and nothing goes on.
@@ -346,7 +346,7 @@ fn without_a_route_an_acknowledgment_is_lost() {
         net.run(ms(500));
         assert_eq!(acknowledged(&net), []);
         nobody_searched(&net);
-        net.balance();
+        net.check_conservation();
     }
 }
 
@@ -373,6 +373,6 @@ fn a_resent_acknowledgment_that_is_lost_returns_to_its_sender() {
         let resent: u64 = net.nodes.iter().map(|node| node.stats().resent_acks).sum();
         assert_eq!(resent, 2);
         nobody_searched(&net);
-        net.balance();
+        net.check_conservation();
     }
 }

@@ -1,7 +1,7 @@
 //! Route maintenance (RFC 4728 §8.3).
 
 use driftway_base::Duration;
-use driftway_route::{DropReason, DsrConfig, RingZero};
+use driftway_route::{DropReason, DsrConfig, NonPropagatingRequests};
 
 use crate::net::{Net, address, ms};
 
@@ -20,10 +20,10 @@ fn a_failed_link_draws_an_error_and_the_route_is_gone() {
     assert_eq!(net.route(0, 3), None);
     assert_eq!(net.route(1, 3), None);
     assert_eq!(net.route(2, 3), None);
-    assert_eq!(net.news.last(), Some(&(ms(1005), 0, false, address(3))));
+    assert_eq!(net.route_events.last(), Some(&(ms(1005), 0, false, address(3))));
     let (at, node, _, reason) = net.dropped[0];
     assert_eq!((at, node, reason), (ms(1003), 2, DropReason::NoRoute));
-    net.balance();
+    net.check_conservation();
 }
 
 /// 0 - 1, and from there by 2 or by 4 to 3; node 1 knows both ways.
@@ -59,7 +59,7 @@ fn a_packet_is_salvaged() {
         assert_eq!(net.searches.first(), Some(&(1, net.delivered[0].2.ip.destination)));
         assert_eq!(net.errors().map(|s| (s.from, s.to)).collect::<Vec<_>>(), [(1, Some(0))]);
         assert!(net.route(0, 3).is_none_or(|route| !route.contains(&first)));
-        net.balance();
+        net.check_conservation();
     }
 }
 
@@ -103,7 +103,7 @@ fn each_source_is_told_or_one() {
             net.errors().filter(|s| s.at > ms(1000)).map(|s| s.to.unwrap()).collect();
         sources.sort();
         assert_eq!(sources, told);
-        net.balance();
+        net.check_conservation();
     }
 }
 
@@ -142,7 +142,7 @@ fn errors_are_nested() {
     net.loses = Box::new(|_| false);
     net.run(ms(2000));
     assert_eq!(net.route(0, 4), None, "it has come through in the end");
-    net.balance();
+    net.check_conservation();
 }
 
 /// RFC 4728 §3.4.4: the next request takes the last error with it; a neighbour that would have
@@ -173,7 +173,7 @@ fn an_error_rides_on_the_next_request() {
         let error = request.packet.dsr.unwrap().errors[0];
         assert_eq!(error.is_some(), spread.is_some());
         assert_eq!(net.nodes[4].stats().replies_from_cache - before, answers);
-        net.balance();
+        net.check_conservation();
     }
 }
 
@@ -232,11 +232,11 @@ fn a_watched_destination_is_told_of_once() {
         }
         net.run(ms(20_000));
         net.link(2, 3, true);
-        net.news.clear();
+        net.route_events.clear();
         net.send(0, 3, 3);
         net.run(ms(60_000));
         assert!(net.streams().contains(&3));
-        let news: Vec<_> = net.news.iter().filter(|(_, node, ..)| *node == 2).collect();
+        let news: Vec<_> = net.route_events.iter().filter(|(_, node, ..)| *node == 2).collect();
         assert_eq!(news.len(), told, "{news:?}");
         assert!(news.iter().all(|(_, _, found, to)| *found && *to == address(3)));
     }
@@ -277,7 +277,7 @@ fn errors_need_not_be_nested() {
 fn an_error_on_a_request_that_a_cache_answers_goes_on() {
     for forward_answered in [true, false] {
         let config =
-            DsrConfig { tap: false, ring_zero: RingZero::Never, forward_answered, ..STANDARD };
+            DsrConfig { tap: false, ring_zero: NonPropagatingRequests::Never, forward_answered, ..STANDARD };
         let mut net = Net::chain(config, 6);
         net.link(3, 4, false);
         net.send(0, 3, 1);
@@ -306,7 +306,7 @@ fn an_error_on_a_request_that_a_cache_answers_goes_on() {
             assert_eq!(rest, []);
             assert_eq!(net.route(5, 2), Some(vec![5, 3, 2]));
         }
-        net.balance();
+        net.check_conservation();
     }
 }
 
@@ -331,5 +331,5 @@ fn for_an_icmp_error_nobody_is_asked() {
     net.run(ms(4000));
     assert_eq!(net.requests().count(), requests);
     assert_eq!(net.dropped.last().map(|drop| drop.3), Some(DropReason::NoRoute));
-    net.balance();
+    net.check_conservation();
 }

@@ -3,9 +3,9 @@
 use std::collections::VecDeque;
 
 use driftway_base::{Duration, Instant, Ipv4Addr, Seq, Signal};
-use driftway_route::{Confirm, DropReason, Dsr, DsrConfig, Hop, Output};
+use driftway_route::{NextHopConfirmation, DropReason, Dsr, DsrConfig, LinkDestination, Output};
 use driftway_wire::{
-    Body, DsrHeader, DsrReply, IcmpMessage, IpHeader, Nodes, Packet, Payload, Routed, TcpFlags,
+    Body, DsrHeader, DsrReply, IcmpMessage, IpHeader, AddressList, Packet, Payload, RoutedPacket, TcpFlags,
     TcpSegment, UdpDatagram, UnreachableCode,
 };
 
@@ -29,23 +29,23 @@ pub struct Sent {
     pub at: Instant,
     pub from: usize,
     pub to: Option<usize>,
-    pub packet: Routed,
+    pub packet: RoutedPacket,
     /// It was lost, or there was no link.
     pub failed: bool,
 }
 
-pub type Watch = Box<dyn FnMut(usize, &Routed, Hop)>;
+pub type Watch = Box<dyn FnMut(usize, &RoutedPacket, LinkDestination)>;
 
 pub struct Net {
     pub now: Instant,
     pub nodes: Vec<Dsr>,
     pub hears: Vec<Vec<bool>>,
-    queues: Vec<VecDeque<(Routed, Hop)>>,
+    queues: Vec<VecDeque<(RoutedPacket, LinkDestination)>>,
     /// When the frame at the head of the queue ends.
     busy: Vec<Option<Instant>>,
     pub sent: Vec<Sent>,
     pub delivered: Vec<(Instant, usize, Packet)>,
-    pub dropped: Vec<(Instant, usize, Routed, DropReason)>,
+    pub dropped: Vec<(Instant, usize, RoutedPacket, DropReason)>,
     /// Searches begun for the own host, at which node, for whom.
     pub searches: Vec<(usize, Ipv4Addr)>,
     /// Packets given another route: at which node, and how often on their way so far.
@@ -55,9 +55,9 @@ pub struct Net {
     /// How many signals hosts had got when the first search began.
     pub signals_before_search: Option<usize>,
     /// Routes found and lost, at which node, to whom.
-    pub news: Vec<(Instant, usize, bool, Ipv4Addr)>,
+    pub route_events: Vec<(Instant, usize, bool, Ipv4Addr)>,
     /// Says whether a frame is lost, although there is a link.
-    pub loses: Box<dyn FnMut(&Routed) -> bool>,
+    pub loses: Box<dyn FnMut(&RoutedPacket) -> bool>,
     /// Looks at each packet that a node hands down.
     pub watch: Watch,
     /// Copies that nodes have made are offered, too.
@@ -84,7 +84,7 @@ impl Net {
             salvaged: Vec::new(),
             signals: Vec::new(),
             signals_before_search: None,
-            news: Vec::new(),
+            route_events: Vec::new(),
             loses: Box::new(|_| false),
             watch: Box::new(|_, _, _| {}),
             offered: 0,
@@ -137,11 +137,11 @@ impl Net {
         let path: Vec<_> = path.iter().map(|node| address(*node)).collect();
         let [first, next, ..] = path[..] else { panic!("{path:?}") };
         let target = path[path.len() - 1];
-        let route = Nodes::new(&path[1..]).unwrap();
+        let route = AddressList::new(&path[1..]).unwrap();
         let reply = Some(DsrReply { last_hop_external: false, route });
         let dsr = Some(DsrHeader { reply, ..DsrHeader::default() });
-        let packet = Packet { ip: IpHeader::new(target, first), body: Body::Nothing };
-        let packet = Routed { packet, dsr, padding: 0 };
+        let packet = Packet { ip: IpHeader::new(target, first), body: Body::NoNextHeader };
+        let packet = RoutedPacket { packet, dsr, size_adjustment: 0 };
         self.nodes[number(first)].on_packet(self.now, next, packet);
         self.drain(number(first));
     }
@@ -173,17 +173,17 @@ impl Net {
                 Output::Drop { packet, reason } => {
                     self.dropped.push((self.now, node, packet, reason));
                 }
-                Output::RouteFound(to) => self.news.push((self.now, node, true, to)),
-                Output::RouteLost(to) => self.news.push((self.now, node, false, to)),
-                Output::Searching(to) => {
+                Output::RouteFound(to) => self.route_events.push((self.now, node, true, to)),
+                Output::RouteLost(to) => self.route_events.push((self.now, node, false, to)),
+                Output::DiscoveryStarted(to) => {
                     self.signals_before_search.get_or_insert(self.signals.len());
                     self.searches.push((node, to));
                 }
-                Output::Salvaged { times, .. } => self.salvaged.push((node, times)),
+                Output::Salvaged { salvage_count: times, .. } => self.salvaged.push((node, times)),
                 Output::Signal(signal) => self.signals.push((self.now, node, signal)),
-                Output::Copied => self.offered += 1,
-                Output::Purge(to) => {
-                    let (now, hop) = (self.now, Hop::To(to));
+                Output::Duplicated => self.offered += 1,
+                Output::PurgeQueue(to) => {
+                    let (now, hop) = (self.now, LinkDestination::Unicast(to));
                     let reason = DropReason::LinkFailure;
                     let purged = self.queues[node].iter().filter(|(_, other)| *other == hop);
                     self.dropped.extend(purged.map(|(packet, _)| (now, node, *packet, reason)));
@@ -224,8 +224,8 @@ impl Net {
         self.busy[node] = (!self.queues[node].is_empty()).then(|| self.now + FRAME);
         let lost = (self.loses)(&packet);
         let to = match hop {
-            Hop::To(to) => Some(number(to)),
-            Hop::All => None,
+            LinkDestination::Unicast(to) => Some(number(to)),
+            LinkDestination::Broadcast => None,
         };
         let failed = to.is_some_and(|to| lost || !self.hears[node][to]);
         self.sent.push(Sent { at: self.now, from: node, to, packet, failed });
@@ -235,14 +235,14 @@ impl Net {
         if let (Some(to), true, false) = (to, failed, self.silent) {
             let queue = &mut self.queues[node];
             let queued = || {
-                let place = queue.iter().position(|(_, hop)| *hop == Hop::To(address(to)))?;
+                let place = queue.iter().position(|(_, hop)| *hop == LinkDestination::Unicast(address(to)))?;
                 queue.remove(place).map(|(packet, _)| packet)
             };
             self.nodes[node].on_link_failure(self.now, address(to), packet, queued);
             if self.queues[node].is_empty() {
                 self.busy[node] = None;
             }
-            let heard = self.nodes[node].config().confirm == Confirm::LinkLayer;
+            let heard = self.nodes[node].config().confirm == NextHopConfirmation::LinkLayer;
             // RFC 4728 §8.3.5: a route over a dead link is gone with its first failed use.
             for destination in (0..self.nodes.len()).filter(|_| heard) {
                 let route = self.route(node, destination).unwrap_or_default();
@@ -266,8 +266,8 @@ impl Net {
     }
 
     /// Packets of hosts are delivered, dropped, waiting at a node or queued; each once.
-    pub fn balance(&self) {
-        let kept: usize = self.nodes.iter().map(Dsr::kept).sum();
+    pub fn check_conservation(&self) {
+        let kept: usize = self.nodes.iter().map(Dsr::buffered_packets).sum();
         let queued = self.queues.iter().flatten().filter(|(p, _)| !p.is_control()).count();
         let dropped = self.dropped.iter().filter(|(_, _, p, _)| !p.is_control()).count();
         let there = (kept + queued + dropped + self.delivered.len()) as u64 + self.lost;
@@ -304,7 +304,7 @@ impl Net {
         self.with(|packet| !packet.is_control())
     }
 
-    fn with(&self, wanted: impl Fn(&Routed) -> bool) -> impl Iterator<Item = &Sent> {
+    fn with(&self, wanted: impl Fn(&RoutedPacket) -> bool) -> impl Iterator<Item = &Sent> {
         self.sent.iter().filter(move |sent| wanted(&sent.packet))
     }
 }

@@ -6,10 +6,10 @@ use std::rc::Rc;
 
 use driftway_base::{Instant, RandomStream};
 use driftway_route::{
-    CACHES, CacheKind, CacheLimits, CacheOptions, Confirm, Dsr, DsrConfig, Hop, RingZero,
+    CACHES, CacheKind, CacheLimits, CacheOptions, NextHopConfirmation, Dsr, DsrConfig, LinkDestination, NonPropagatingRequests,
     SalvageReplies,
 };
-use driftway_wire::Routed;
+use driftway_wire::RoutedPacket;
 use proptest::prelude::*;
 
 use crate::net::{Net, address, number};
@@ -34,7 +34,7 @@ fn configs() -> impl Strategy<Value = DsrConfig> {
         DsrConfig {
             tap: flip(config.tap, on[0]),
             cache: if on[1] { cache } else { config.cache },
-            ring_zero: if on[2] { RingZero::Never } else { config.ring_zero },
+            ring_zero: if on[2] { NonPropagatingRequests::Never } else { config.ring_zero },
             answer_every_copy: flip(config.answer_every_copy, on[3]),
             cache_requests: flip(config.cache_requests, on[4]),
             cache_forwarded_replies: flip(config.cache_forwarded_replies, on[5]),
@@ -60,11 +60,11 @@ fn configs() -> impl Strategy<Value = DsrConfig> {
 }
 
 /// No packet leaves a node with a route that meets a node twice, or that leads elsewhere.
-fn check_route(node: usize, packet: &Routed, hop: Hop) {
+fn check_route(node: usize, packet: &RoutedPacket, hop: LinkDestination) {
     let Some(dsr) = &packet.dsr else { return };
     assert!(packet.len() >= packet.packet.len());
     if let Some(request) = dsr.request() {
-        assert_eq!(hop, Hop::All);
+        assert_eq!(hop, LinkDestination::Broadcast);
         let mut nodes = vec![packet.packet.ip.source];
         nodes.extend(request.route.as_slice());
         assert_eq!(nodes.last(), Some(&address(node)));
@@ -84,12 +84,12 @@ fn check_route(node: usize, packet: &Routed, hop: Hop) {
         nodes.push(packet.packet.ip.destination);
         assert_no_loop(&nodes, packet);
         let next = nodes.len() - 1 - usize::from(route.segments_left);
-        assert_eq!(hop, Hop::To(nodes[next]), "{packet:?}");
+        assert_eq!(hop, LinkDestination::Unicast(nodes[next]), "{packet:?}");
         assert_eq!(nodes[next - 1], address(node), "{packet:?}");
     }
 }
 
-fn assert_no_loop(nodes: &[driftway_base::Ipv4Addr], packet: &Routed) {
+fn assert_no_loop(nodes: &[driftway_base::Ipv4Addr], packet: &RoutedPacket) {
     let mut sorted = nodes.to_vec();
     sorted.sort();
     sorted.dedup();
@@ -107,13 +107,13 @@ struct Case {
     silent: bool,
 }
 
-fn nothing_is_lost(config: DsrConfig, case: Case) {
+fn check_run(config: DsrConfig, case: Case) {
     let Case { n, seed, density, loss, silent } = case;
     let mut net = Net::new(config, n, seed);
     net.silent = silent;
     let mut random = RandomStream::new(seed, "test", 0);
     let mut losses = RandomStream::new(seed, "losses", 0);
-    net.loses = Box::new(move |_| losses.below(20) < loss);
+    net.loses = Box::new(move |_| losses.uniform_below(20) < loss);
     // How often a node hands down one packet: salvaging apart, once.
     let passes: Rc<RefCell<Passes>> = Rc::default();
     let seen = passes.clone();
@@ -129,32 +129,32 @@ fn nothing_is_lost(config: DsrConfig, case: Case) {
     let mut id = 0;
     for step in 1..60u64 {
         for _ in 0..2 {
-            let (a, b) = (random.below(n as u64) as usize, random.below(n as u64) as usize);
+            let (a, b) = (random.uniform_below(n as u64) as usize, random.uniform_below(n as u64) as usize);
             if a != b {
-                net.link(a, b, random.below(7) < density);
+                net.link(a, b, random.uniform_below(7) < density);
             }
         }
-        for _ in 0..random.below(4) {
-            let (a, b) = (random.below(n as u64) as usize, random.below(n as u64) as usize);
+        for _ in 0..random.uniform_below(4) {
+            let (a, b) = (random.uniform_below(n as u64) as usize, random.uniform_below(n as u64) as usize);
             id += 1;
             net.send(a, b, id);
         }
-        let span = if random.below(10) == 0 { 5000 } else { 40 };
-        let until = net.now.as_millis() + 1 + random.below(span);
+        let span = if random.uniform_below(10) == 0 { 5000 } else { 40 };
+        let until = net.now.as_millis() + 1 + random.uniform_below(span);
         net.run(Instant::from_millis(until));
-        net.balance();
-        assert!(net.nodes.iter().all(|node| node.kept() <= 64 + 8), "step {step}");
+        net.check_conservation();
+        assert!(net.nodes.iter().all(|node| node.buffered_packets() <= 64 + 8), "step {step}");
     }
     net.run(net.now + driftway_base::Duration::from_secs(300));
-    net.balance();
+    net.check_conservation();
     // At most 177 packets: errors about errors die out.
     assert!(net.sent.len() < 20_000, "{} frames", net.sent.len());
-    assert!(net.nodes.iter().all(|node| node.kept() == 0), "nothing waits for ever");
+    assert!(net.nodes.iter().all(|node| node.buffered_packets() == 0), "nothing waits for ever");
     assert!(net.nodes.iter().all(|node| node.next_timeout().is_none()), "it is quiet");
     let most = passes.borrow().values().copied().max().unwrap_or(0);
     // The 16 ways of a packet pass a node once each, and each may end there. Acknowledgments of its own
     // have it sent up to four times on each.
-    let copies = if config.confirm == Confirm::NetworkLayer { 4 } else { 1 };
+    let copies = if config.confirm == NextHopConfirmation::NetworkLayer { 4 } else { 1 };
     assert!(most <= copies * 32, "{most} times");
 }
 
@@ -169,7 +169,7 @@ proptest! {
         density in 2..7u64,
         loss in 0..4u64,
     ) {
-        nothing_is_lost(config, Case { n, seed, density, loss, silent: false });
+        check_run(config, Case { n, seed, density, loss, silent: false });
     }
 
     /// Without a link layer that says what it did not carry, or with one that is not listened to.
@@ -187,19 +187,19 @@ proptest! {
     ) {
         let holdoff = if holds_off { 250 } else { 0 };
         let config = DsrConfig {
-            confirm: Confirm::NetworkLayer,
+            confirm: NextHopConfirmation::NetworkLayer,
             try_passive_acks,
             max_maint_rexmt,
             maint_holdoff: driftway_base::Duration::from_millis(holdoff),
             flow_state: None,
             ..config
         };
-        nothing_is_lost(config, Case { n, seed, density, loss, silent });
+        check_run(config, Case { n, seed, density, loss, silent });
     }
 }
 
 #[test]
 fn numbers_and_addresses_are_inverse() {
     assert_eq!(number(address(7)), 7);
-    assert_eq!(Dsr::new(DsrConfig::NS2, address(0), 0, 0).kept(), 0);
+    assert_eq!(Dsr::new(DsrConfig::NS2, address(0), 0, 0).buffered_packets(), 0);
 }

@@ -1,9 +1,9 @@
 //! Each switch changes what is sent, in one run or another.
 
-use driftway_base::{Duration, Instant, RandomStream, Strength};
+use driftway_base::{Duration, Instant, RandomStream, ReceivedPower};
 use driftway_route::{
-    CacheKind, CacheLimits, CachePart, Confirm, DsrConfig, ReplyFromCache, RequestMemory, RingZero,
-    SalvageReplies, Shorten, UpdateOptions,
+    CacheKind, CacheLimits, CachePart, NextHopConfirmation, DsrConfig, ReplyFromCache, RequestTablePolicy, NonPropagatingRequests,
+    SalvageReplies, RouteShortening, UpdateOptions,
 };
 
 use crate::net::{Net, address};
@@ -15,28 +15,28 @@ fn run(config: DsrConfig, seed: u64, loss: u64) -> Vec<(Instant, usize, Option<u
     let mut net = Net::new(config, n, seed);
     let mut random = RandomStream::new(seed, "test", 0);
     let mut losses = RandomStream::new(seed, "losses", 0);
-    net.loses = Box::new(move |_| losses.below(100) < loss);
+    net.loses = Box::new(move |_| losses.uniform_below(100) < loss);
     (1..n).for_each(|i| net.link(i - 1, i, true));
     for step in 0..150u32 {
-        let (a, b) = (random.below(n as u64) as usize, random.below(n as u64) as usize);
+        let (a, b) = (random.uniform_below(n as u64) as usize, random.uniform_below(n as u64) as usize);
         if a != b {
-            net.link(a, b, random.below(3) == 0);
+            net.link(a, b, random.uniform_below(3) == 0);
         }
-        let from = random.below(3) as usize;
-        let to = n - 1 - random.below(3) as usize;
-        for _ in 0..1 + random.below(4) {
-            match random.below(8) {
+        let from = random.uniform_below(3) as usize;
+        let to = n - 1 - random.uniform_below(3) as usize;
+        for _ in 0..1 + random.uniform_below(4) {
+            match random.uniform_below(8) {
                 0 => net.send_tcp(from, to),
                 1 => net.send_segment(to, from, 0, 0, step),
                 _ => net.send(to, from, step),
             }
         }
-        let span = if random.below(20) == 0 { 4000 } else { 60 };
-        let until = net.now + Duration::from_millis(random.below(span));
+        let span = if random.uniform_below(20) == 0 { 4000 } else { 60 };
+        let until = net.now + Duration::from_millis(random.uniform_below(span));
         net.run(until);
     }
     net.run(net.now + Duration::from_secs(40));
-    net.balance();
+    net.check_conservation();
     net.sent.iter().map(|s| (s.at, s.from, s.to, s.packet.len())).collect()
 }
 
@@ -61,7 +61,7 @@ fn each_switch_makes_a_difference() {
     let updates = update(paper);
     let short = Some(Duration::from_secs(1));
     let flow = ns2.flow_state.unwrap();
-    let confirms = DsrConfig { confirm: Confirm::NetworkLayer, ..rfc };
+    let confirms = DsrConfig { confirm: NextHopConfirmation::NetworkLayer, ..rfc };
     let losses = DsrConfig { epln: true, bead: true, ..rfc };
     let cases = [
         ("tap", rfc, DsrConfig { tap: false, ..rfc }),
@@ -76,8 +76,8 @@ fn each_switch_makes_a_difference() {
         ("secondary", updates, update(UpdateOptions { secondary: 0, ..paper })),
         ("max_nodes", rfc, DsrConfig { max_nodes: 4, ..rfc }),
         ("hop_limit", rfc, DsrConfig { hop_limit: 2, ..rfc }),
-        ("ring_zero", rfc, DsrConfig { ring_zero: RingZero::Never, ..rfc }),
-        ("ring_zero each", rfc, DsrConfig { ring_zero: RingZero::Each, ..rfc }),
+        ("ring_zero", rfc, DsrConfig { ring_zero: NonPropagatingRequests::Never, ..rfc }),
+        ("ring_zero each", rfc, DsrConfig { ring_zero: NonPropagatingRequests::Each, ..rfc }),
         ("ring_zero_wait", rfc, DsrConfig { ring_zero_wait: ms(50), ..rfc }),
         ("request_period", rfc, DsrConfig { request_period: ms(600), ..rfc }),
         ("request_backoff", rfc, DsrConfig { request_backoff: 4, ..rfc }),
@@ -86,12 +86,12 @@ fn each_switch_makes_a_difference() {
         (
             "request_memory",
             rfc,
-            DsrConfig { request_memory: RequestMemory::Numbers { nodes: 2, numbers: 1 }, ..rfc },
+            DsrConfig { request_memory: RequestTablePolicy::RecentIds { nodes: 2, ids: 1 }, ..rfc },
         ),
         (
             "request_memory highest",
             rfc,
-            DsrConfig { request_memory: RequestMemory::Highest { nodes: 64 }, ..rfc },
+            DsrConfig { request_memory: RequestTablePolicy::HighestId { nodes: 64 }, ..rfc },
         ),
         ("blacklist_timeout", rfc, DsrConfig { blacklist_timeout: ms(0), ..rfc }),
         ("jitter", rfc, DsrConfig { jitter: ms(5), ..rfc }),
@@ -100,7 +100,7 @@ fn each_switch_makes_a_difference() {
         (
             "reply_from_cache ring zero",
             rfc,
-            DsrConfig { reply_from_cache: ReplyFromCache::RingZero, ..rfc },
+            DsrConfig { reply_from_cache: ReplyFromCache::NonPropagating, ..rfc },
         ),
         ("jitter_cached_replies", rfc, DsrConfig { jitter_cached_replies: false, ..rfc }),
         ("forward_answered", rfc, DsrConfig { forward_answered: false, ..rfc }),
@@ -146,7 +146,7 @@ fn each_switch_makes_a_difference() {
         ("spread_error", rfc, DsrConfig { spread_error: None, ..rfc }),
         ("spread_error age", rfc, DsrConfig { spread_error: Some(ms(100)), ..rfc }),
         ("shorten", rfc, DsrConfig { shorten: None, ..rfc }),
-        ("shorten per route", rfc, DsrConfig { shorten: Some(Shorten::PerRoute), ..rfc }),
+        ("shorten per route", rfc, DsrConfig { shorten: Some(RouteShortening::PerRoute), ..rfc }),
         ("shorten_holdoff", rfc, DsrConfig { shorten_holdoff: ms(50), ..rfc }),
         ("route_to_neighbour", rfc, DsrConfig { route_to_neighbour: true, ..rfc }),
         ("ns2_sizes", rfc, DsrConfig { ns2_sizes: true, ..rfc }),
@@ -205,8 +205,8 @@ fn a_route_leads_around_a_link_that_fades() {
         }
         // 4 dB at 2 dB a second.
         let (at, trend) = (Instant::ZERO, Some(-200));
-        assert_eq!(net.nodes[1].wants_strength(), avoid_fading.is_some());
-        net.nodes[1].on_strength(address(0), Strength { at, power: -8600, trend, least: -9000 });
+        assert_eq!(net.nodes[1].needs_received_power(), avoid_fading.is_some());
+        net.nodes[1].on_received_power(address(0), ReceivedPower { heard_at: at, power_mbm: -8600, trend_cdb_per_s: trend, sensitivity_mbm: -9000 });
         net.send(0, 3, 0);
         net.run(Instant::from_millis(100));
         assert_eq!(net.delivered.len(), 1);

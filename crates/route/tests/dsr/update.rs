@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use driftway_base::{Duration, FailedLink, Instant, RandomStream};
 use driftway_route::{CacheKind, CacheLimits, DsrConfig, UpdateOptions};
-use driftway_wire::{DsrErrorKind, Routed};
+use driftway_wire::{DsrErrorKind, RoutedPacket};
 use proptest::prelude::*;
 
 use crate::net::{Net, Sent, address, number};
@@ -20,7 +20,7 @@ fn config(options: UpdateOptions) -> DsrConfig {
 fn has(net: &Net, node: usize, (a, b): Link) -> bool {
     let link = |from, to| FailedLink { from: address(from), to: address(to) };
     let dsr = &net.nodes[node];
-    dsr.caches_link(net.now, link(a, b)) || dsr.caches_link(net.now, link(b, a))
+    dsr.has_cached_link(net.now, link(a, b)) || dsr.has_cached_link(net.now, link(b, a))
 }
 
 fn holders(net: &Net, link: Link) -> BTreeSet<usize> {
@@ -32,7 +32,7 @@ fn crosses(route: &[usize], (a, b): Link) -> bool {
 }
 
 /// The route that a packet takes, if that is in it.
-fn source_route(packet: &Routed) -> Option<Vec<usize>> {
+fn source_route(packet: &RoutedPacket) -> Option<Vec<usize>> {
     let route = packet.dsr.as_ref()?.source_route.as_ref()?;
     let ip = &packet.packet.ip;
     let source = (route.salvage == 0).then_some(ip.source);
@@ -41,7 +41,7 @@ fn source_route(packet: &Routed) -> Option<Vec<usize>> {
 }
 
 /// The route that a reply lists.
-fn replied(packet: &Routed) -> Option<Vec<usize>> {
+fn replied(packet: &RoutedPacket) -> Option<Vec<usize>> {
     let reply = packet.dsr.as_ref()?.reply.as_ref()?;
     let nodes = [packet.packet.ip.destination];
     Some(nodes.iter().chain(reply.route.as_slice()).map(|node| number(*node)).collect())
@@ -119,12 +119,12 @@ fn parts(
     parts
 }
 
-fn is_request(packet: &Routed) -> bool {
+fn is_request(packet: &RoutedPacket) -> bool {
     packet.dsr.is_some_and(|dsr| dsr.request().is_some())
 }
 
 /// The node that a notice is for, if this is one: its hop limit is as long as its way.
-fn notice_for(packet: &Routed) -> Option<usize> {
+fn notice_for(packet: &RoutedPacket) -> Option<usize> {
     let dsr = packet.dsr.filter(|dsr| dsr.request().is_none() && packet.is_control())?;
     let error = dsr.errors().next()?;
     let left = dsr.source_route.map_or(0, |route| route.segments_left);
@@ -158,7 +158,7 @@ fn network(case: Case, random: &mut RandomStream) -> Net {
 fn join(net: &mut Net, density: u64, random: &mut RandomStream) {
     for a in 0..net.nodes.len() {
         for b in 0..a {
-            net.link(a, b, random.below(10) < density);
+            net.link(a, b, random.uniform_below(10) < density);
         }
     }
 }
@@ -167,7 +167,7 @@ fn send_some(net: &mut Net, packets: u64, random: &mut RandomStream) {
     let n = net.nodes.len() as u64;
     net.loses = Box::new(|_| false);
     for id in 0..packets {
-        let (from, to) = (random.below(n) as usize, random.below(n) as usize);
+        let (from, to) = (random.uniform_below(n) as usize, random.uniform_below(n) as usize);
         if from != to {
             net.send(from, to, id as u32);
             net.run(net.now + Duration::from_secs(40));
@@ -189,7 +189,7 @@ fn pick(net: &mut Net, random: &mut RandomStream) -> Option<(Link, Link)> {
             uses.extend(route.windows(2).map(|ends| ((ends[0], ends[1]), (from, to))));
         }
     }
-    (!uses.is_empty()).then(|| uses[random.below(uses.len() as u64) as usize])
+    (!uses.is_empty()).then(|| uses[random.uniform_below(uses.len() as u64) as usize])
 }
 
 /// A failure, and what became of it.
@@ -212,13 +212,13 @@ struct Failure {
 }
 
 /// How long the news of a failure may take.
-const SPREADS: Duration = Duration::from_secs(2);
+const SPREAD_TIME: Duration = Duration::from_secs(2);
 
 /// Frames are lost, so many of a hundred; requests are if there are to be `no_requests`.
 fn lose(net: &mut Net, percent: u64, no_requests: bool, random: &mut RandomStream) {
-    let mut losses = RandomStream::new(random.below(u64::MAX), "losses", 0);
+    let mut losses = RandomStream::new(random.uniform_below(u64::MAX), "losses", 0);
     net.loses =
-        Box::new(move |packet| no_requests && is_request(packet) || losses.below(100) < percent);
+        Box::new(move |packet| no_requests && is_request(packet) || losses.uniform_below(100) < percent);
 }
 
 /// A link fails under a packet; requests are lost, so that no reply brings it back.
@@ -236,7 +236,7 @@ fn fail(
     let (frames, drops) = (net.sent.len(), net.dropped.len());
     lose(net, loss, true, random);
     net.send(from, to, 0);
-    net.run(net.now + SPREADS);
+    net.run(net.now + SPREAD_TIME);
     let lost = net.dropped[drops..].iter().filter(|(_, _, packet, _)| notice_for(packet).is_some());
     let lost = lost.count();
     let sent = &net.sent[frames..];
@@ -361,7 +361,7 @@ fn stale(cache: CacheKind, tap: bool, loss: usize) -> Stale {
         for _ in 0..8 {
             lose(&mut net, loss as u64, false, &mut random);
             for id in 0..4 {
-                let (from, to) = (random.below(n as u64) as usize, random.below(n as u64) as usize);
+                let (from, to) = (random.uniform_below(n as u64) as usize, random.uniform_below(n as u64) as usize);
                 for _ in 0..3 {
                     net.send(from, to, id);
                     net.run(net.now + Duration::from_secs(1));

@@ -1,10 +1,10 @@
 //! The table `routing = { protocol = "aodv", … }`.
 
-use driftway_route::{AodvConfig, ErrorRule, LocalRepair, Refresh, SearchRule};
+use driftway_route::{AodvConfig, ErrorRule, LocalRepair, RouteRefresh, SearchRule};
 use serde::{Deserialize, Serialize};
 
 use crate::Time;
-use crate::setting::{Lifetime, OrNone, Setting, Word, Words, table};
+use crate::file_value::{Lifetime, OrNone, FileValue, Keyword, Keywords, table};
 
 table! {
     /// AODV routing (RFC 3561): the table `routing` with `protocol = "aodv"`. Defaults are the
@@ -42,7 +42,7 @@ table! {
     /// repeated only when the timeout has expired and either another packet needs the route or
     /// routes are scanned for expiry; after a failed search no request is sent for the time given.
     /// Default `"timed"`.
-    search: Search,
+    search: RequestRetry,
     /// Maximum number of route requests that a node originates per second (RREQ_RATELIMIT, RFC 3561
     /// §6.3); 0: unlimited. Default 10.
     rreq_rate: u8,
@@ -64,7 +64,7 @@ table! {
     /// Routes whose lifetime a forwarded packet refreshes: `"both-ways"` (to its destination, its
     /// source and the neighbours on both sides, RFC 3561 §6.2) or `"destination"` (the one to its
     /// destination only, as in ns-2.35). Default `"both-ways"`.
-    refresh: Word<Refresh>,
+    refresh: Keyword<RouteRefresh>,
     /// Creates or refreshes a one-hop route to the neighbour from which an AODV message was
     /// received (RFC 3561 §6.5, §6.7). Default true.
     neighbour_routes: bool,
@@ -72,7 +72,7 @@ table! {
     /// `{ near = { max_hops = 10, add_ttl = 2 } }`, if the destination is at most `max_hops` hops
     /// away; or `"past-half"`, as in ns-2.35, if the packet had travelled more hops than remained.
     /// Default `{ near = { max_hops = 10, add_ttl = 2 } }`.
-    local_repair: Repair,
+    local_repair: LocalRepairMode,
     /// Reroutes the packets that are queued for an unreachable neighbour instead of dropping them.
     /// RFC 3561 leaves this open. Default true.
     rescue: bool,
@@ -91,7 +91,7 @@ table! {
     /// neighbour is a precursor, sent to the precursors, RFC 3561 §6.11) or `"broadcast"` (all
     /// destinations reached over the broken link, always broadcast, as in ns-2.35).
     /// Default `"precursors"`.
-    errors: Word<ErrorRule>,
+    errors: Keyword<ErrorRule>,
     /// A route error removes from the interface queue the packets whose next hop is the sender of
     /// the error, as in ns-2.35. Default false.
     purge_on_error: bool,
@@ -159,7 +159,7 @@ table! {
 
 table! {
     /// Hello messages of AODV (RFC 3561 §6.9): the table `hello`.
-    Hello of driftway_route::Hello = driftway_route::Hello::STANDARD, "a table with the keys `interval` and `allowed_loss`";
+    Hello of driftway_route::HelloConfig = driftway_route::HelloConfig::STANDARD, "a table with the keys `interval` and `allowed_loss`";
     /// Time between two hello messages (HELLO_INTERVAL, RFC 3561 §10). Default 1 s.
     interval: Time,
     /// Number of hello messages that may be lost before the neighbour is considered unreachable
@@ -170,21 +170,21 @@ table! {
 /// Retry rule for unanswered route requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case", expecting = "\"timed\" or { on-demand = \"10 s\" }")]
-pub enum Search {
+pub enum RequestRetry {
     /// `"timed"`: when the reply timeout expires (RFC 3561 §6.3, §6.4).
     Timed,
     /// `{ on-demand = "10 s" }`: as in ns-2.35, with this pause after a failed search.
     OnDemand(Time),
 }
 
-impl Setting<SearchRule> for Search {
-    fn of(value: SearchRule) -> Self {
+impl FileValue<SearchRule> for RequestRetry {
+    fn from_config(value: SearchRule) -> Self {
         match value {
             SearchRule::Timed => Self::Timed,
             SearchRule::OnDemand { pause } => Self::OnDemand(Time(pause)),
         }
     }
-    fn value(&self) -> SearchRule {
+    fn to_config(&self) -> SearchRule {
         match *self {
             Self::Timed => SearchRule::Timed,
             Self::OnDemand(Time(pause)) => SearchRule::OnDemand { pause },
@@ -198,11 +198,11 @@ impl Setting<SearchRule> for Search {
     rename_all = "kebab-case",
     expecting = "\"off\", { near = { max_hops = 10, add_ttl = 2 } } or \"past-half\""
 )]
-pub enum Repair {
+pub enum LocalRepairMode {
     /// `"off"`: never.
     Off,
     /// `{ near = { … } }`: if the destination is near enough (RFC 3561 §6.12).
-    Near(Near),
+    Near(NearRepair),
     /// `"past-half"`: as in ns-2.35, if the packet had travelled more hops than remained.
     PastHalf,
 }
@@ -210,7 +210,7 @@ pub enum Repair {
 /// Limits of local repair, `{ max_hops = 10, add_ttl = 2 }` (RFC 3561 §6.12).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, expecting = "a table with the keys `max_hops` and `add_ttl`")]
-pub struct Near {
+pub struct NearRepair {
     /// Maximum number of hops to the destination (MAX_REPAIR_TTL, RFC 3561 §10).
     pub max_hops: u8,
     /// Hops by which the TTL of the repairing request exceeds the expected distance (LOCAL_ADD_TTL,
@@ -218,29 +218,29 @@ pub struct Near {
     pub add_ttl: u8,
 }
 
-impl Setting<LocalRepair> for Repair {
-    fn of(value: LocalRepair) -> Self {
+impl FileValue<LocalRepair> for LocalRepairMode {
+    fn from_config(value: LocalRepair) -> Self {
         match value {
             LocalRepair::Off => Self::Off,
-            LocalRepair::Near { max_hops, add_ttl } => Self::Near(Near { max_hops, add_ttl }),
-            LocalRepair::PastHalf => Self::PastHalf,
+            LocalRepair::NearDestination { max_hops, add_ttl } => Self::Near(NearRepair { max_hops, add_ttl }),
+            LocalRepair::PastMidpoint => Self::PastHalf,
         }
     }
-    fn value(&self) -> LocalRepair {
+    fn to_config(&self) -> LocalRepair {
         match *self {
             Self::Off => LocalRepair::Off,
-            Self::Near(Near { max_hops, add_ttl }) => LocalRepair::Near { max_hops, add_ttl },
-            Self::PastHalf => LocalRepair::PastHalf,
+            Self::Near(NearRepair { max_hops, add_ttl }) => LocalRepair::NearDestination { max_hops, add_ttl },
+            Self::PastHalf => LocalRepair::PastMidpoint,
         }
     }
 }
 
-impl Words for Refresh {
+impl Keywords for RouteRefresh {
     const ALL: &'static [(&'static str, Self)] =
         &[("both-ways", Self::BothWays), ("destination", Self::Destination)];
 }
 
-impl Words for ErrorRule {
+impl Keywords for ErrorRule {
     const ALL: &'static [(&'static str, Self)] =
         &[("precursors", Self::Precursors), ("broadcast", Self::Broadcast)];
 }

@@ -2,13 +2,13 @@
 
 use std::fmt;
 
-use driftway_node::{ArpConfig, AskAgain};
+use driftway_node::{ArpConfig, ArpRetry};
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{Error, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::Time;
-use crate::setting::{Lifetime, Setting, table};
+use crate::file_value::{Lifetime, FileValue, table};
 
 /// Address resolution (RFC 826): `false`, `true`, or a table of options.
 #[derive(Clone, Debug, PartialEq, Default)]
@@ -17,12 +17,12 @@ pub enum Arp {
     #[default]
     Off,
     /// `true` or a table: nodes send ARP requests (RFC 826).
-    On(Resolution),
+    On(ArpOptions),
 }
 
 table! {
     /// Options of ARP: the table `arp`. `arp = true` is a table with the defaults.
-    Resolution of ArpConfig = ArpConfig::STANDARD, "true, false, or a table with the keys of ARP";
+    ArpOptions of ArpConfig = ArpConfig::STANDARD, "true, false, or a table with the keys of ARP";
     /// Maximum number of packets that wait for the resolution of one address; the oldest is
     /// replaced when it is exceeded (RFC 1122 §2.3.2.2). 1 to 1000. Default 3.
     hold: usize,
@@ -32,7 +32,7 @@ table! {
     /// Trigger of the next request for an unresolved address: a time since the previous request
     /// (RFC 1122 §2.3.2.1), or `"next-packet"`, the next packet for the same neighbour, as in
     /// ns-2.35. Default 1 s.
-    again: Again,
+    again: ArpRetryRule,
     /// Lifetime of a resolved address since its node was last heard, or `"forever"` (RFC 1122
     /// §2.3.2.1 requires a timeout and leaves its length open). Default 20 min.
     lifetime: Lifetime,
@@ -43,24 +43,24 @@ table! {
 
 /// Trigger of the next request for an unresolved address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Again {
+pub enum ArpRetryRule {
     /// This time since the previous request.
     After(Time),
     /// `"next-packet"`: the next packet for the same neighbour.
     NextPacket,
 }
 
-impl Setting<AskAgain> for Again {
-    fn of(value: AskAgain) -> Self {
+impl FileValue<ArpRetry> for ArpRetryRule {
+    fn from_config(value: ArpRetry) -> Self {
         match value {
-            AskAgain::After(time) => Self::After(Time(time)),
-            AskAgain::NextPacket => Self::NextPacket,
+            ArpRetry::After(time) => Self::After(Time(time)),
+            ArpRetry::NextPacket => Self::NextPacket,
         }
     }
-    fn value(&self) -> AskAgain {
+    fn to_config(&self) -> ArpRetry {
         match self {
-            Self::After(Time(time)) => AskAgain::After(*time),
-            Self::NextPacket => AskAgain::NextPacket,
+            Self::After(Time(time)) => ArpRetry::After(*time),
+            Self::NextPacket => ArpRetry::NextPacket,
         }
     }
 }
@@ -76,24 +76,24 @@ impl Serialize for Arp {
 
 impl<'de> Deserialize<'de> for Arp {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Either;
-        impl<'de> Visitor<'de> for Either {
+        struct ArpVisitor;
+        impl<'de> Visitor<'de> for ArpVisitor {
             type Value = Arp;
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("true, false, or a table with the keys of ARP")
             }
             fn visit_bool<E: Error>(self, on: bool) -> Result<Arp, E> {
-                Ok(if on { Arp::On(Resolution::default()) } else { Arp::Off })
+                Ok(if on { Arp::On(ArpOptions::default()) } else { Arp::Off })
             }
             fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Arp, A::Error> {
-                Resolution::deserialize(MapAccessDeserializer::new(map)).map(Arp::On)
+                ArpOptions::deserialize(MapAccessDeserializer::new(map)).map(Arp::On)
             }
         }
-        deserializer.deserialize_any(Either)
+        deserializer.deserialize_any(ArpVisitor)
     }
 }
 
-impl Serialize for Again {
+impl Serialize for ArpRetryRule {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self {
             Self::After(time) => time.serialize(serializer),
@@ -102,21 +102,21 @@ impl Serialize for Again {
     }
 }
 
-impl<'de> Deserialize<'de> for Again {
+impl<'de> Deserialize<'de> for ArpRetryRule {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Text;
-        impl Visitor<'_> for Text {
-            type Value = Again;
+        struct ArpRetryRuleVisitor;
+        impl Visitor<'_> for ArpRetryRuleVisitor {
+            type Value = ArpRetryRule;
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("a time with its unit, such as \"1 s\", or \"next-packet\"")
             }
-            fn visit_str<E: Error>(self, text: &str) -> Result<Again, E> {
+            fn visit_str<E: Error>(self, text: &str) -> Result<ArpRetryRule, E> {
                 match text {
-                    "next-packet" => Ok(Again::NextPacket),
-                    _ => text.parse().map(Again::After).map_err(E::custom),
+                    "next-packet" => Ok(ArpRetryRule::NextPacket),
+                    _ => text.parse().map(ArpRetryRule::After).map_err(E::custom),
                 }
             }
         }
-        deserializer.deserialize_any(Text)
+        deserializer.deserialize_any(ArpRetryRuleVisitor)
     }
 }

@@ -2,13 +2,13 @@
 
 use driftway_base::Duration;
 use driftway_route::{
-    CachePart, Confirm, DsrConfig, ReplyFromCache, RequestMemory, RingZero, SalvageReplies, Shorten,
+    CachePart, NextHopConfirmation, DsrConfig, ReplyFromCache, RequestTablePolicy, NonPropagatingRequests, SalvageReplies, RouteShortening,
 };
 use serde::{Deserialize, Serialize};
 
-use super::dsr_cache::Cache;
+use super::dsr_cache::DsrCache;
 use crate::Time;
-use crate::setting::{Lifetime, OrNone, Setting, Word, Words, table};
+use crate::file_value::{Lifetime, OrNone, FileValue, Keyword, Keywords, table};
 
 table! {
     /// DSR routing (RFC 4728): the table `routing` with `protocol = "dsr"`. Defaults are those of
@@ -24,7 +24,7 @@ table! {
     /// `{ paths = { primary = 30, secondary = 64, timeout = "300 s" } }` (path caches); or
     /// `"update"` (DSR-Update, yu-2004 §2.2), optionally with options,
     /// `{ update = { truncate = true } }`. Default `"link-max-life"`.
-    cache: Cache,
+    cache: DsrCache,
     /// Maximum number of nodes in a route, both ends included; route requests for targets further
     /// away are dropped as `route-too-long`. 2 to 17. Default 17.
     max_nodes: u8,
@@ -34,7 +34,7 @@ table! {
     /// Searches that begin with a non-propagating route request, which is not forwarded (RFC 4728
     /// §3.3.3): `"never"`, `"first"` (the first search for a target) or `"each"` (as in ns-2.35).
     /// Default `"first"`.
-    ring_zero: Word<RingZero>,
+    ring_zero: Keyword<NonPropagatingRequests>,
     /// Time for which replies to a non-propagating request are awaited (NonpropRequestTimeout, RFC
     /// 4728 §9). Default 30 ms.
     ring_zero_wait: Time,
@@ -54,7 +54,7 @@ table! {
     /// `{ numbers = { nodes = 64, numbers = 16 } }`, the latest identifications of each node, or
     /// `{ highest = { nodes = 128 } }`, only the highest one of each node, as in ns-2.35.
     /// Default `{ numbers = { nodes = 64, numbers = 16 } }`.
-    request_memory: Memory,
+    request_memory: RequestTableKind,
     /// Ignores route requests that arrive over a link which, by the received power and its trend,
     /// breaks within this time (after the signal stability of dube-1997); `"none"`: none are
     /// ignored. Default `"none"`.
@@ -70,7 +70,7 @@ table! {
     answer_every_copy: bool,
     /// Replies of nodes other than the target from their route caches (RFC 4728 §8.2.3): `"never"`,
     /// `"ring-zero"` (to non-propagating requests only) or `"always"`. Default `"always"`.
-    reply_from_cache: Word<ReplyFromCache>,
+    reply_from_cache: Keyword<ReplyFromCache>,
     /// Replies from a route cache are delayed by `network.routing.jitter` as well (RFC 4728
     /// §8.2.4). Default true.
     jitter_cached_replies: bool,
@@ -94,10 +94,10 @@ table! {
     cache_received_routes: bool,
     /// Path cache in which routes of overheard replies are stored: `"primary"` or `"secondary"`.
     /// Only with `network.routing.cache = { paths = … }`. Default `"secondary"`.
-    overheard_replies: Word<CachePart>,
+    overheard_replies: Keyword<CachePart>,
     /// Path cache in which source routes of packets are stored: `"primary"` or `"secondary"`. Only
     /// with `network.routing.cache = { paths = … }`. Default `"secondary"`.
-    source_routes: Word<CachePart>,
+    source_routes: Keyword<CachePart>,
     /// A cached link is cached in both directions, because the MAC requires bidirectional links
     /// (RFC 4728 §3.3.1). Default true.
     learn_both_ways: bool,
@@ -124,7 +124,7 @@ table! {
     /// requests (RFC 4728 §8.3.2, §8.3.3), which also works over TDMA. With `"network-layer"` the
     /// failure reports of the MAC are ignored, and `network.routing.flow_state` is not available.
     /// Default `"link-layer"`.
-    confirm: Word<Confirm>,
+    confirm: Keyword<NextHopConfirmation>,
     /// Maximum number of retransmissions of an unconfirmed packet before its link counts as broken
     /// (MaxMaintRexmt, RFC 4728 §9). Only with `network.routing.confirm = "network-layer"`.
     /// Default 2.
@@ -154,7 +154,7 @@ table! {
     /// Salvaging of packets that carry a route reply: `"never"` (RFC 4728 §8.3.6) or
     /// `"unless-broken"`, unless the failed link is part of the replied route, as in ns-2.35.
     /// Default `"never"`.
-    salvage_replies: Word<SalvageReplies>,
+    salvage_replies: Keyword<SalvageReplies>,
     /// Each source with packets queued for a failed link is sent a route error (RFC 4728 §3.4.2);
     /// false: only the source of the packet that failed. Default true.
     error_per_source: bool,
@@ -193,7 +193,7 @@ table! {
     /// further along the route sends the source a gratuitous reply. Repetitions are suppressed
     /// `"per-sender"` (by source and overheard node, RFC 4728 §4.4) or `"per-route"` (as in
     /// ns-2.35); `"none"`: no shortening. Default `"per-sender"`.
-    shorten: OrNone<Word<Shorten>>,
+    shorten: OrNone<Keyword<RouteShortening>>,
     /// Time for which a gratuitous reply is not repeated (GratReplyHoldoff, RFC 4728 §9).
     /// Default 1 s.
     shorten_holdoff: Time,
@@ -217,17 +217,17 @@ table! {
     rename_all = "kebab-case",
     expecting = "{ numbers = { nodes = 64, numbers = 16 } } or { highest = { nodes = 128 } }"
 )]
-pub enum Memory {
+pub enum RequestTableKind {
     /// The latest identifications of each node.
-    Numbers(Numbers),
+    Numbers(RequestTableIds),
     /// Only the highest identification of each node, as in ns-2.35.
-    Highest(Highest),
+    Highest(RequestTableHighest),
 }
 
 /// Size of a table of identifications, `{ nodes = 64, numbers = 16 }`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, expecting = "a table with the keys `nodes` and `numbers`")]
-pub struct Numbers {
+pub struct RequestTableIds {
     /// Maximum number of initiators in the table (RequestTableSize, RFC 4728 §9). 1 to 65535.
     pub nodes: u16,
     /// Number of identifications kept per initiator (RequestTableIds, RFC 4728 §9). 1 to 16.
@@ -237,22 +237,22 @@ pub struct Numbers {
 /// Size of a table of highest identifications, `{ nodes = 128 }`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, expecting = "a table with the key `nodes`")]
-pub struct Highest {
+pub struct RequestTableHighest {
     /// Maximum number of initiators in the table. 1 to 65535.
     pub nodes: u16,
 }
 
-impl Setting<RequestMemory> for Memory {
-    fn of(value: RequestMemory) -> Self {
+impl FileValue<RequestTablePolicy> for RequestTableKind {
+    fn from_config(value: RequestTablePolicy) -> Self {
         match value {
-            RequestMemory::Numbers { nodes, numbers } => Self::Numbers(Numbers { nodes, numbers }),
-            RequestMemory::Highest { nodes } => Self::Highest(Highest { nodes }),
+            RequestTablePolicy::RecentIds { nodes, ids: numbers } => Self::Numbers(RequestTableIds { nodes, numbers }),
+            RequestTablePolicy::HighestId { nodes } => Self::Highest(RequestTableHighest { nodes }),
         }
     }
-    fn value(&self) -> RequestMemory {
+    fn to_config(&self) -> RequestTablePolicy {
         match *self {
-            Self::Numbers(Numbers { nodes, numbers }) => RequestMemory::Numbers { nodes, numbers },
-            Self::Highest(Highest { nodes }) => RequestMemory::Highest { nodes },
+            Self::Numbers(RequestTableIds { nodes, numbers }) => RequestTablePolicy::RecentIds { nodes, ids: numbers },
+            Self::Highest(RequestTableHighest { nodes }) => RequestTablePolicy::HighestId { nodes },
         }
     }
 }
@@ -269,23 +269,23 @@ pub struct FlowState {
     pub refresh: Time,
 }
 
-const SECOND: u64 = Duration::from_secs(1).as_nanos();
+const NANOS_PER_SECOND: u64 = Duration::from_secs(1).as_nanos();
 
 impl FlowState {
     /// Returns whether the header can encode the timeout: 1 to 65535 whole seconds.
-    pub(crate) const fn can_be_said(&self) -> bool {
+    pub(crate) const fn fits_header(&self) -> bool {
         let nanos = self.timeout.0.as_nanos();
-        nanos.is_multiple_of(SECOND) && nanos / SECOND <= u16::MAX as u64 && nanos > 0
+        nanos.is_multiple_of(NANOS_PER_SECOND) && nanos / NANOS_PER_SECOND <= u16::MAX as u64 && nanos > 0
     }
 }
 
-impl Setting<driftway_route::FlowState> for FlowState {
-    fn of(value: driftway_route::FlowState) -> Self {
+impl FileValue<driftway_route::FlowState> for FlowState {
+    fn from_config(value: driftway_route::FlowState) -> Self {
         let driftway_route::FlowState { timeout_s, establish, refresh } = value;
         Self { timeout: Time::from_secs(timeout_s.into()), establish, refresh: Time(refresh) }
     }
-    fn value(&self) -> driftway_route::FlowState {
-        let seconds = self.timeout.0.as_nanos() / SECOND;
+    fn to_config(&self) -> driftway_route::FlowState {
+        let seconds = self.timeout.0.as_nanos() / NANOS_PER_SECOND;
         driftway_route::FlowState {
             timeout_s: u16::try_from(seconds).unwrap_or(u16::MAX),
             establish: self.establish,
@@ -294,32 +294,32 @@ impl Setting<driftway_route::FlowState> for FlowState {
     }
 }
 
-impl Words for Confirm {
+impl Keywords for NextHopConfirmation {
     const ALL: &'static [(&'static str, Self)] =
         &[("link-layer", Self::LinkLayer), ("network-layer", Self::NetworkLayer)];
 }
 
-impl Words for RingZero {
+impl Keywords for NonPropagatingRequests {
     const ALL: &'static [(&'static str, Self)] =
         &[("never", Self::Never), ("first", Self::First), ("each", Self::Each)];
 }
 
-impl Words for ReplyFromCache {
+impl Keywords for ReplyFromCache {
     const ALL: &'static [(&'static str, Self)] =
-        &[("never", Self::Never), ("ring-zero", Self::RingZero), ("always", Self::Always)];
+        &[("never", Self::Never), ("ring-zero", Self::NonPropagating), ("always", Self::Always)];
 }
 
-impl Words for CachePart {
+impl Keywords for CachePart {
     const ALL: &'static [(&'static str, Self)] =
         &[("primary", Self::Primary), ("secondary", Self::Secondary)];
 }
 
-impl Words for SalvageReplies {
+impl Keywords for SalvageReplies {
     const ALL: &'static [(&'static str, Self)] =
         &[("never", Self::Never), ("unless-broken", Self::UnlessBroken)];
 }
 
-impl Words for Shorten {
+impl Keywords for RouteShortening {
     const ALL: &'static [(&'static str, Self)] =
         &[("per-sender", Self::PerSender), ("per-route", Self::PerRoute)];
 }

@@ -2,12 +2,12 @@
 
 use std::fmt;
 
-use driftway_route::{CACHES, CacheKind, CacheLimits, CacheOptions, ListedCache, UpdateOptions};
+use driftway_route::{CACHES, CacheKind, CacheLimits, CacheOptions, CacheDescriptor, UpdateOptions};
 use serde::de::{DeserializeSeed, Error, IgnoredAny, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::Time;
-use crate::setting::{Lifetime, Setting, table};
+use crate::file_value::{Lifetime, FileValue, table};
 
 /// A route cache of [`CACHES`]: its name alone, `"link-max-life"` or `"update"`, or its name with
 /// options, `{ paths = { primary = 30, secondary = 64, timeout = "300 s" } }` or
@@ -17,12 +17,12 @@ use crate::setting::{Lifetime, Setting, table};
 /// ([`CacheKind::LINK_MAX_LIFE`]). `"update"` is DSR-Update (yu-2004), an unbounded table whose
 /// nodes notify each other of broken links ([`CacheKind::update`]).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Cache(CacheKind);
+pub struct DsrCache(CacheKind);
 
 /// Sizes of the path caches, `{ primary = 30, secondary = 64, timeout = "300 s" }`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, expecting = "a table with the keys `primary`, `secondary`, `timeout`")]
-pub struct Limits {
+pub struct PathCacheLimits {
     /// Maximum number of routes in the primary cache, which holds the routes that the node
     /// discovered itself. 1 to 65535.
     pub primary: u16,
@@ -35,24 +35,24 @@ pub struct Limits {
 }
 
 /// RouteCacheTimeout of RFC 4728 §9.
-const fn five_minutes() -> Lifetime {
+const fn default_path_timeout() -> Lifetime {
     Lifetime::Limited(Time::from_secs(300))
 }
 
-impl Setting<CacheLimits> for Limits {
-    fn of(CacheLimits { primary, secondary, timeout }: CacheLimits) -> Self {
-        Self { primary, secondary, timeout: Setting::of(timeout) }
+impl FileValue<CacheLimits> for PathCacheLimits {
+    fn from_config(CacheLimits { primary, secondary, timeout }: CacheLimits) -> Self {
+        Self { primary, secondary, timeout: FileValue::from_config(timeout) }
     }
-    fn value(&self) -> CacheLimits {
+    fn to_config(&self) -> CacheLimits {
         let Self { primary, secondary, timeout } = *self;
-        CacheLimits { primary, secondary, timeout: timeout.value() }
+        CacheLimits { primary, secondary, timeout: timeout.to_config() }
     }
 }
 
 table! {
     /// Options of the cache of DSR-Update (yu-2004 §2.2): the table `update`. The defaults are the
     /// paper's algorithm; each option removes a part of it.
-    Update of UpdateOptions = UpdateOptions::PAPER, "a table with the keys of `update`";
+    DsrUpdate of UpdateOptions = UpdateOptions::PAPER, "a table with the keys of `update`";
     /// Ignores how many data packets a route has carried: the nodes on both sides of a broken link
     /// are always notified. Default false.
     ignore_data: bool,
@@ -69,26 +69,26 @@ table! {
     secondary: u16,
 }
 
-impl Cache {
+impl DsrCache {
     /// Name and limits of a path cache; `None` for the other caches.
-    pub fn limits(&self) -> Option<(&'static str, Limits)> {
+    pub fn limits(&self) -> Option<(&'static str, PathCacheLimits)> {
         match self.0.options() {
-            CacheOptions::Limits(limits) => Some((self.0.name(), Setting::of(limits))),
+            CacheOptions::Limits(limits) => Some((self.0.name(), FileValue::from_config(limits))),
             CacheOptions::None | CacheOptions::Update(_) => None,
         }
     }
 }
 
-impl Setting<CacheKind> for Cache {
-    fn of(value: CacheKind) -> Self {
+impl FileValue<CacheKind> for DsrCache {
+    fn from_config(value: CacheKind) -> Self {
         Self(value)
     }
-    fn value(&self) -> CacheKind {
+    fn to_config(&self) -> CacheKind {
         self.0
     }
 }
 
-impl Serialize for Cache {
+impl Serialize for DsrCache {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         let name = self.0.name();
         if CacheKind::named(name, None) == Some(self.0) {
@@ -97,17 +97,17 @@ impl Serialize for Cache {
         match self.0.options() {
             CacheOptions::None => to.serialize_unit_variant("Cache", 0, name),
             CacheOptions::Limits(limits) => {
-                to.serialize_newtype_variant("Cache", 0, name, &Limits::of(limits))
+                to.serialize_newtype_variant("Cache", 0, name, &PathCacheLimits::from_config(limits))
             }
             CacheOptions::Update(options) => {
-                to.serialize_newtype_variant("Cache", 0, name, &Update::of(options))
+                to.serialize_newtype_variant("Cache", 0, name, &DsrUpdate::of(options))
             }
         }
     }
 }
 
 /// Names of all caches.
-const NAMES: &[&str] = &{
+const CACHE_NAMES: &[&str] = &{
     let mut names = [""; CACHES.len()];
     let mut at = 0;
     while at < names.len() {
@@ -118,28 +118,28 @@ const NAMES: &[&str] = &{
 };
 
 /// The cache with this name, or an unknown-variant error.
-fn listed<E: Error>(name: &str) -> Result<&'static ListedCache, E> {
+fn find_cache<E: Error>(name: &str) -> Result<&'static CacheDescriptor, E> {
     let listed = CACHES.iter().find(|cache| cache.name == name);
-    listed.copied().ok_or_else(|| E::unknown_variant(name, NAMES))
+    listed.copied().ok_or_else(|| E::unknown_variant(name, CACHE_NAMES))
 }
 
-impl<'de> Deserialize<'de> for Cache {
+impl<'de> Deserialize<'de> for DsrCache {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        from.deserialize_any(OfList)
+        from.deserialize_any(CacheVisitor)
     }
 }
 
 /// Deserializes a name, or a table with a name as its only key.
-struct OfList;
+struct CacheVisitor;
 
-impl<'de> Visitor<'de> for OfList {
-    type Value = Cache;
+impl<'de> Visitor<'de> for CacheVisitor {
+    type Value = DsrCache;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (at, cache) in CACHES.iter().enumerate() {
             f.write_str(if at > 0 { " or " } else { "" })?;
             let name = cache.name;
-            if cache.by_name {
+            if cache.options_are_optional {
                 write!(f, "\"{name}\"")?;
             } else {
                 write!(f, "{{ {name} = {{ primary = 30, secondary = 64 }} }}")?;
@@ -148,39 +148,39 @@ impl<'de> Visitor<'de> for OfList {
         Ok(())
     }
 
-    fn visit_str<E: Error>(self, name: &str) -> Result<Cache, E> {
-        let name = listed::<E>(name)?.name;
+    fn visit_str<E: Error>(self, name: &str) -> Result<DsrCache, E> {
+        let name = find_cache::<E>(name)?.name;
         let needs = || E::custom(format_args!("`{name}` needs a value\nwrite {{ {name} = … }}"));
-        CacheKind::named(name, None).map(Cache).ok_or_else(needs)
+        CacheKind::named(name, None).map(DsrCache).ok_or_else(needs)
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Cache, A::Error> {
-        let one = || A::Error::custom(format_args!("expected one key of {}", NAMES.join(", ")));
-        let listed = map.next_key_seed(Name)?.ok_or_else(one)?;
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<DsrCache, A::Error> {
+        let one = || A::Error::custom(format_args!("expected one key of {}", CACHE_NAMES.join(", ")));
+        let listed = map.next_key_seed(CacheNameSeed)?.ok_or_else(one)?;
         let name = listed.name;
         let options = match listed.options {
             CacheOptions::None => {
                 let message = format_args!("`{name}` has no value\nwrite \"{name}\"");
                 return Err(A::Error::custom(message));
             }
-            CacheOptions::Limits(_) => CacheOptions::Limits(map.next_value::<Limits>()?.value()),
-            CacheOptions::Update(_) => CacheOptions::Update(map.next_value::<Update>()?.value()),
+            CacheOptions::Limits(_) => CacheOptions::Limits(map.next_value::<PathCacheLimits>()?.to_config()),
+            CacheOptions::Update(_) => CacheOptions::Update(map.next_value::<DsrUpdate>()?.value()),
         };
         if map.next_key::<IgnoredAny>()?.is_some() {
             return Err(one());
         }
-        CacheKind::named(name, Some(options)).map(Cache).ok_or_else(one)
+        CacheKind::named(name, Some(options)).map(DsrCache).ok_or_else(one)
     }
 }
 
 /// Deserializes the name as a key, so that an error about an unknown name points at it.
-struct Name;
+struct CacheNameSeed;
 
-impl<'de> DeserializeSeed<'de> for Name {
-    type Value = &'static ListedCache;
+impl<'de> DeserializeSeed<'de> for CacheNameSeed {
+    type Value = &'static CacheDescriptor;
 
     fn deserialize<D: Deserializer<'de>>(self, from: D) -> Result<Self::Value, D::Error> {
-        listed(&String::deserialize(from)?)
+        find_cache(&String::deserialize(from)?)
     }
 }
 
@@ -190,7 +190,7 @@ mod test {
 
     #[derive(Debug, PartialEq, Serialize, Deserialize)]
     struct File {
-        cache: Cache,
+        cache: DsrCache,
     }
 
     fn read(cache: &str) -> File {
@@ -205,18 +205,18 @@ mod test {
     fn all_caches_round_trip() {
         for listed in CACHES {
             let name = listed.name;
-            if listed.by_name {
+            if listed.options_are_optional {
                 let file = read(&format!("\"{name}\""));
-                assert_eq!(file.cache.value().name(), name);
-                assert_eq!(file.cache.value().options(), listed.options);
+                assert_eq!(file.cache.to_config().name(), name);
+                assert_eq!(file.cache.to_config().options(), listed.options);
                 assert_eq!(toml::to_string(&file).unwrap().trim(), format!("cache = \"{name}\""));
                 reads_back(&file);
             }
             let (options, written) = match listed.options {
                 CacheOptions::None => continue,
                 CacheOptions::Limits(_) => {
-                    let limits = Limits { primary: 3, secondary: 4, timeout: five_minutes() };
-                    (CacheOptions::Limits(limits.value()), "primary = 3, secondary = 4")
+                    let limits = PathCacheLimits { primary: 3, secondary: 4, timeout: default_path_timeout() };
+                    (CacheOptions::Limits(limits.to_config()), "primary = 3, secondary = 4")
                 }
                 CacheOptions::Update(options) => {
                     let options = UpdateOptions { truncate: true, secondary: 4, ..options };
@@ -224,7 +224,7 @@ mod test {
                 }
             };
             let file = read(&format!("{{ {name} = {{ {written} }} }}"));
-            assert_eq!((file.cache.value().name(), file.cache.value().options()), (name, options));
+            assert_eq!((file.cache.to_config().name(), file.cache.to_config().options()), (name, options));
             assert_eq!(file.cache.limits().is_some(), matches!(options, CacheOptions::Limits(_)));
             reads_back(&file);
         }

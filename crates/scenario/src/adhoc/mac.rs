@@ -1,13 +1,13 @@
 //! The table `mac`: medium access control.
 
-use driftway_base::Chance;
-use driftway_radio::dcf::{Capture, ResponseTimeout};
+use driftway_base::Probability;
+use driftway_radio::dcf::{CaptureModel, ResponseTimeout};
 use driftway_radio::{DcfConfig, TdmaConfig};
 use serde::de::MapAccess;
 use serde::de::value::MapAccessDeserializer;
 use serde::{Deserialize, Deserializer, Serialize};
 
-use crate::setting::{Setting, Word, Words, table};
+use crate::file_value::{FileValue, Keyword, Keywords, table};
 use crate::tagged::{self, Tagged};
 use crate::{BitRate, Size, Time};
 
@@ -89,7 +89,7 @@ table! {
     /// frames is received; `"sinr"`, a frame is received if it exceeds the sum of all others; or
     /// `"first"`, only the earlier of two, if it is the stronger one, as in ns-2.35.
     /// Default `"stronger"`.
-    capture: Word<Capture>,
+    capture: Keyword<CaptureModel>,
     /// A CTS resets the short retry count (IEEE 802.11-1999 §9.2.5.3). Default true.
     cts_resets_short_count: bool,
     /// The retry counts of a packet carry over to the next one, as in ns-2.35; false: they belong
@@ -102,7 +102,7 @@ table! {
     /// 802.11-1999 §9.2.8), or `{ whole-frame = "4 us" }`, until the whole frame should have been
     /// received, with this allowance for the propagation delay of both directions (at most 10 ms),
     /// as in ns-2.35. Default `"preamble"`.
-    response_timeout: Timeout,
+    response_timeout: MacTimeout,
     /// A DIFS separates a CTS or ACK timeout from the first backoff slot, as in ns-2.35 (IEEE
     /// 802.11-1999 §9.2.5.2: no). Default false.
     difs_after_timeout: bool,
@@ -120,13 +120,13 @@ table! {
     /// the end-to-end sum is the same. At most 1 s. Default 0 s.
     delay_up: Time,
     // Set from `radio.packet_error_rate`.
-    ; given frame_error = Chance::NEVER,
+    ; given frame_error = Probability::NEVER,
 }
 
 /// Timeout for a CTS or ACK.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case", expecting = "\"preamble\" or { whole-frame = \"4 us\" }")]
-pub enum Timeout {
+pub enum MacTimeout {
     /// `"preamble"`: until its preamble should have been received.
     Preamble,
     /// `{ whole-frame = "4 us" }`: until it should have ended, with this allowance for the
@@ -134,14 +134,14 @@ pub enum Timeout {
     WholeFrame(Time),
 }
 
-impl Setting<ResponseTimeout> for Timeout {
-    fn of(value: ResponseTimeout) -> Self {
+impl FileValue<ResponseTimeout> for MacTimeout {
+    fn from_config(value: ResponseTimeout) -> Self {
         match value {
             ResponseTimeout::Preamble => Self::Preamble,
             ResponseTimeout::WholeFrame { propagation } => Self::WholeFrame(Time(propagation)),
         }
     }
-    fn value(&self) -> ResponseTimeout {
+    fn to_config(&self) -> ResponseTimeout {
         match *self {
             Self::Preamble => ResponseTimeout::Preamble,
             Self::WholeFrame(Time(propagation)) => ResponseTimeout::WholeFrame { propagation },
@@ -149,7 +149,7 @@ impl Setting<ResponseTimeout> for Timeout {
     }
 }
 
-impl Words for Capture {
+impl Keywords for CaptureModel {
     const ALL: &'static [(&'static str, Self)] =
         &[("stronger", Self::Stronger), ("sinr", Self::Sinr), ("first", Self::First)];
 }
@@ -181,7 +181,7 @@ table! {
     /// the end-to-end sum is the same. At most 1 s. Default 0 s.
     delay_up: Time,
     // Set from `radio.packet_error_rate`.
-    ; given frame_error = Chance::NEVER,
+    ; given frame_error = Probability::NEVER,
 }
 
 impl Default for Mac {

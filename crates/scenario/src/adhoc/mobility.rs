@@ -15,9 +15,9 @@ use crate::{Distance, Speed, Time};
 #[serde(untagged)]
 pub enum Mobility {
     /// `{ file = "rwp50.mov" }`: a movement file.
-    File(Movement),
+    File(MovementFile),
     /// `{ model = "random-waypoint", … }`: a mobility model.
-    Model(Model),
+    Model(MobilityModel),
     /// `{ positions = [["0 m", "0 m"], …] }`: static nodes.
     Positions {
         /// Position of each node, in order of node numbers.
@@ -32,7 +32,7 @@ pub enum Mobility {
 
 impl Mobility {
     /// Returns whether no node moves.
-    pub(crate) const fn is_still(&self) -> bool {
+    pub(crate) const fn is_static(&self) -> bool {
         matches!(self, Self::Positions { .. } | Self::Chain { .. })
     }
 }
@@ -42,7 +42,7 @@ pub type Point = (Distance, Distance);
 
 /// A movement file, `{ file = "rwp50.mov" }`.
 #[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
-pub struct Movement {
+pub struct MovementFile {
     /// File name, relative to the directory of the scenario file.
     pub file: String,
     /// Format of the file: `"ns-2"` or `"bonnmotion"`. Default: detected from its content.
@@ -66,7 +66,7 @@ pub enum MovementFormat {
 /// A mobility model, `{ model = "…", … }`.
 #[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 #[serde(tag = "model", rename_all = "kebab-case")]
-pub enum Model {
+pub enum MobilityModel {
     /// Random waypoint: each node moves in a straight line to a destination drawn uniformly from
     /// `area`, at a speed drawn for this leg, pauses there, and repeats.
     RandomWaypoint {
@@ -76,6 +76,7 @@ pub enum Model {
         /// speed decreases during the whole run and has no steady state. The speed 0 itself is
         /// never drawn.
         #[serde(serialize_with = "shortly")]
+        #[schemars(with = "crate::schema::OneOrTwo<Speed>")]
         speed: (Speed, Speed),
         /// Minimum and maximum pause at a destination, or one value for both; each pause is drawn
         /// uniformly between them.
@@ -84,6 +85,7 @@ pub enum Model {
         /// nodes, has that meaning only with `steady_state = false`. In the steady state most nodes
         /// begin within such a pause, and leave when its remainder has elapsed. Default 0 s.
         #[serde(serialize_with = "shortly")]
+        #[schemars(with = "Option<crate::schema::OneOrTwo<Time>>")]
         pause: (Time, Time),
         /// Initial distribution of the nodes: stationary (true) or uniform (false).
         ///
@@ -105,6 +107,7 @@ pub enum Model {
         /// pause is as long as the run or longer, no node moves. As time passes, nodes concentrate
         /// in the centre and slow down: results depend on the time at which they are measured.
         /// Default true.
+        #[schemars(default = "yes")]
         steady_state: bool,
     },
     /// Constant velocity: each node moves in a straight line and is reflected at the borders of
@@ -117,6 +120,10 @@ pub enum Model {
     },
 }
 
+const fn yes() -> bool {
+    true
+}
+
 const FORMS: &str = "mobility: { file = \"x.mov\" }, { model = \"random-waypoint\", speed = [\"1 m/s\", \
                      \"10 m/s\"] }, { model = \"constant-velocity\", positions = [[\"0 m\", \"0 m\"]], \
                      velocities = [[\"1 m/s\", \"0 m/s\"]] }, { positions = [[\"0 m\", \"0 m\"]] } or \
@@ -125,12 +132,12 @@ const FORMS: &str = "mobility: { file = \"x.mov\" }, { model = \"random-waypoint
 /// All keys of the table; [`MobilityKeys::into_mobility`] checks which of them occur together.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Keys {
+struct MobilityKeys {
     file: Option<String>,
     format: Option<MovementFormat>,
     model: Option<ModelName>,
-    speed: Option<Span<Speed>>,
-    pause: Option<Span<Time>>,
+    speed: Option<OneOrRange<Speed>>,
+    pause: Option<OneOrRange<Time>>,
     steady_state: Option<bool>,
     positions: Option<Vec<Point>>,
     velocities: Option<Vec<(Speed, Speed)>>,
@@ -144,7 +151,7 @@ enum ModelName {
     ConstantVelocity,
 }
 
-impl Keys {
+impl MobilityKeys {
     /// The form that was written, or an error if its keys do not belong together.
     fn into_mobility(self) -> Result<Mobility, String> {
         // The keys of each form; its first key selects it.
@@ -162,10 +169,7 @@ impl Keys {
         let only = |what: &str, keys: &[&str]| {
             let stray = written.iter().find(|(key, there)| *there && !keys.contains(key));
             stray.map_or(Ok(()), |(key, _)| {
-                Err(format!(
-                    "`{key}` cannot be combined with {what}\nits keys are {}",
-                    keys.join(", ")
-                ))
+                Err(format!("`{key}` cannot be combined with {what}\nits keys are {}", keys.join(", ")))
             })
         };
         let needs = |what: &str, key: &str| format!("{what} needs `{key}`\nadd `{key} = …`");
@@ -174,23 +178,23 @@ impl Keys {
                 ModelName::RandomWaypoint => {
                     let what = "model \"random-waypoint\"";
                     only(what, &["model", "speed", "pause", "steady_state"])?;
-                    let Span(speed) = self.speed.ok_or_else(|| needs(what, "speed"))?;
-                    let pause = self.pause.map_or_else(Default::default, |Span(pause)| pause);
+                    let OneOrRange(speed) = self.speed.ok_or_else(|| needs(what, "speed"))?;
+                    let pause = self.pause.map_or_else(Default::default, |OneOrRange(pause)| pause);
                     let steady_state = self.steady_state.unwrap_or(true);
-                    Ok(Mobility::Model(Model::RandomWaypoint { speed, pause, steady_state }))
+                    Ok(Mobility::Model(MobilityModel::RandomWaypoint { speed, pause, steady_state }))
                 }
                 ModelName::ConstantVelocity => {
                     let what = "model \"constant-velocity\"";
                     only(what, &["model", "positions", "velocities"])?;
                     let positions = self.positions.ok_or_else(|| needs(what, "positions"))?;
                     let velocities = self.velocities.ok_or_else(|| needs(what, "velocities"))?;
-                    Ok(Mobility::Model(Model::ConstantVelocity { positions, velocities }))
+                    Ok(Mobility::Model(MobilityModel::ConstantVelocity { positions, velocities }))
                 }
             };
         }
         if let Some(file) = self.file {
             only("`file`", &["file", "format"])?;
-            return Ok(Mobility::File(Movement { file, format: self.format }));
+            return Ok(Mobility::File(MovementFile { file, format: self.format }));
         }
         if let Some(positions) = self.positions {
             only("`positions`", &["positions"])?;
@@ -204,51 +208,51 @@ impl Keys {
 
 impl<'de> Deserialize<'de> for Mobility {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Table;
-        impl<'de> Visitor<'de> for Table {
+        struct MobilityVisitor;
+        impl<'de> Visitor<'de> for MobilityVisitor {
             type Value = Mobility;
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str(FORMS)
             }
             fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Mobility, A::Error> {
-                let keys = Keys::deserialize(MapAccessDeserializer::new(map))?;
+                let keys = MobilityKeys::deserialize(MapAccessDeserializer::new(map))?;
                 keys.into_mobility().map_err(A::Error::custom)
             }
         }
-        deserializer.deserialize_any(Table)
+        deserializer.deserialize_any(MobilityVisitor)
     }
 }
 
 /// One value or a range: `"10 m/s"` or `["9 m/s", "11 m/s"]`.
-struct Span<T>((T, T));
+struct OneOrRange<T>((T, T));
 
-impl<'de, T> Deserialize<'de> for Span<T>
+impl<'de, T> Deserialize<'de> for OneOrRange<T>
 where
     T: Deserialize<'de> + FromStr<Err = String> + Copy,
 {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Either<T>(PhantomData<T>);
-        impl<'de, T: Deserialize<'de> + FromStr<Err = String> + Copy> Visitor<'de> for Either<T> {
-            type Value = Span<T>;
+        struct RangeVisitor<T>(PhantomData<T>);
+        impl<'de, T: Deserialize<'de> + FromStr<Err = String> + Copy> Visitor<'de> for RangeVisitor<T> {
+            type Value = OneOrRange<T>;
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("a value with its unit, or an array of two, minimum and maximum")
             }
-            fn visit_str<E: Error>(self, text: &str) -> Result<Span<T>, E> {
+            fn visit_str<E: Error>(self, text: &str) -> Result<OneOrRange<T>, E> {
                 let value = text.parse().map_err(E::custom)?;
-                Ok(Span((value, value)))
+                Ok(OneOrRange((value, value)))
             }
-            fn visit_seq<A: SeqAccess<'de>>(self, mut values: A) -> Result<Span<T>, A::Error> {
+            fn visit_seq<A: SeqAccess<'de>>(self, mut values: A) -> Result<OneOrRange<T>, A::Error> {
                 let mut next =
                     |n| values.next_element()?.ok_or_else(|| Error::invalid_length(n, &self));
-                Ok(Span((next(0)?, next(1)?)))
+                Ok(OneOrRange((next(0)?, next(1)?)))
             }
         }
-        deserializer.deserialize_any(Either(PhantomData))
+        deserializer.deserialize_any(RangeVisitor(PhantomData))
     }
 }
 
 /// Serializes a range of two equal values as one value.
-fn shortly<T, S>(span: &(T, T), serializer: S) -> Result<S::Ok, S::Error>
+fn one_or_range<T, S>(span: &(T, T), serializer: S) -> Result<S::Ok, S::Error>
 where
     T: Serialize + PartialEq,
     S: Serializer,

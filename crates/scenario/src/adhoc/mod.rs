@@ -13,9 +13,9 @@ pub(crate) mod routing;
 
 use std::sync::Arc;
 
-use driftway_base::Chance;
-use driftway_radio::mobility::{ConstantVelocity, RandomWaypoint, Start};
-use driftway_radio::{BadParameter, DcfConfig, TdmaConfig};
+use driftway_base::Probability;
+use driftway_radio::mobility::{ConstantVelocity, RandomWaypoint, InitialDistribution};
+use driftway_radio::{ParameterError, DcfConfig, TdmaConfig};
 use serde::{Deserialize, Serialize};
 
 pub use aodv::Aodv;
@@ -23,8 +23,8 @@ pub use arp::Arp;
 pub use compat::Compat;
 pub use dsr::Dsr;
 pub use mac::{Dcf, Mac, Tdma};
-pub use mobility::{Mobility, Model, Movement, MovementFormat, Point};
-pub use radio::{Capture, Propagation, Radio};
+pub use mobility::{Mobility, MobilityModel, MovementFile, MovementFormat, Point};
+pub use radio::{CaptureRatio, Propagation, Radio};
 pub use routing::Routing;
 
 use crate::{Distance, Queue, Speed, Time};
@@ -79,7 +79,7 @@ pub struct Adhoc {
     /// such as `{ every = "2 s", most = 10 }`. Needs `network.feedback = "rfn"`.
     /// Default: `{ every = "2 s", most = 10 }` with `network.feedback = "rfn"`, else none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub seek: Option<Seek>,
+    pub route_probe: Option<RouteProbeConfig>,
     /// Signals to a node's TCP connections about the link to their next hop, such as
     /// `{ lead = "2 s" }`: link down, link up, and link fading. Default: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -95,7 +95,7 @@ pub struct Adhoc {
     pub compat: Compat,
 }
 
-const fn ten() -> u8 {
+const fn default_icmp_rate() -> u8 {
     10
 }
 
@@ -106,12 +106,12 @@ impl Adhoc {
     }
 
     /// Number of nodes that `mobility` determines; `None` if it works for any number.
-    pub(crate) fn placed(&self) -> Option<u32> {
+    pub(crate) fn mobility_nodes(&self) -> Option<u32> {
         let count = match &self.mobility {
             Mobility::File(_) => self.movement.as_ref()?.nodes(),
-            Mobility::Chain { .. } | Mobility::Model(Model::RandomWaypoint { .. }) => return None,
+            Mobility::Chain { .. } | Mobility::Model(MobilityModel::RandomWaypoint { .. }) => return None,
             Mobility::Positions { positions }
-            | Mobility::Model(Model::ConstantVelocity { positions, .. }) => positions.len(),
+            | Mobility::Model(MobilityModel::ConstantVelocity { positions, .. }) => positions.len(),
         };
         u32::try_from(count).ok()
     }
@@ -121,7 +121,7 @@ impl Adhoc {
     /// # Errors
     ///
     /// An invalid parameter, which a checked scenario does not have.
-    pub fn mobility(&self, seed: u64) -> Result<driftway_radio::Mobility, BadParameter> {
+    pub fn mobility(&self, seed: u64) -> Result<driftway_radio::Mobility, ParameterError> {
         let metres = |(x, y): Point| (x.0, y.0);
         let area = self.area.map_or((0.0, 0.0), metres);
         match &self.mobility {
@@ -129,13 +129,13 @@ impl Adhoc {
                 Some(movement) => driftway_radio::Mobility::scripted((**movement).clone()),
                 None => driftway_radio::Mobility::fixed(&[]),
             }),
-            Mobility::Model(Model::RandomWaypoint { speed, pause, steady_state }) => {
-                let start = if *steady_state { Start::Steady } else { Start::Uniform };
+            Mobility::Model(MobilityModel::RandomWaypoint { speed, pause, steady_state }) => {
+                let start = if *steady_state { InitialDistribution::SteadyState } else { InitialDistribution::Uniform };
                 let (speed, pause) = ((speed.0.0, speed.1.0), (pause.0.0, pause.1.0));
                 let model = RandomWaypoint { area, speed, pause, start };
                 driftway_radio::Mobility::random_waypoint(&model, self.nodes(), seed)
             }
-            Mobility::Model(Model::ConstantVelocity { positions, velocities }) => {
+            Mobility::Model(MobilityModel::ConstantVelocity { positions, velocities }) => {
                 let node = |(position, velocity): (&Point, &(Speed, Speed))| ConstantVelocity {
                     position: metres(*position),
                     velocity: (velocity.0.0, velocity.1.0),
@@ -157,24 +157,24 @@ impl Adhoc {
     /// Configuration of the DCF; `None` with another MAC.
     pub fn dcf(&self) -> Option<DcfConfig> {
         let Mac::Dcf(dcf) = &self.mac else { return None };
-        let frame_error = Chance::from_probability(self.radio.packet_error_rate);
+        let frame_error = Probability::from_f64(self.radio.packet_error_rate);
         Some(DcfConfig { frame_error, ..dcf.config() })
     }
 
     /// Configuration of TDMA; `None` with another MAC.
     pub fn tdma(&self) -> Option<TdmaConfig> {
         let Mac::Tdma(tdma) = &self.mac else { return None };
-        let frame_error = Chance::from_probability(self.radio.packet_error_rate);
+        let frame_error = Probability::from_f64(self.radio.packet_error_rate);
         Some(TdmaConfig { frame_error, ..tdma.config() })
     }
 
     /// Fills in the defaults that depend on other keys.
     pub(crate) fn resolve(&mut self) {
-        self.nodes = self.nodes.or(self.placed());
+        self.nodes = self.nodes.or(self.mobility_nodes());
         self.radio.resolve();
         self.queue.resolve();
         if self.feedback == Feedback::Rfn {
-            self.seek.get_or_insert_default();
+            self.route_probe.get_or_insert_default();
         }
     }
 }
@@ -235,7 +235,7 @@ impl Default for LinkRetry {
 /// until there is a route or a reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, default, expecting = "a table with the keys `every` and `most`")]
-pub struct Seek {
+pub struct RouteProbeConfig {
     /// Time between two echo requests; the default is the probe interval of ELFN (yu-2004 §3.1).
     /// Default 2 s.
     pub every: Time,
@@ -244,7 +244,7 @@ pub struct Seek {
     pub most: u32,
 }
 
-impl Default for Seek {
+impl Default for RouteProbeConfig {
     fn default() -> Self {
         Self { every: Time::from_secs(2), most: 10 }
     }

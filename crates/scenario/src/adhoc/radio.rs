@@ -5,7 +5,7 @@ use std::fmt;
 use serde::de::Visitor;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use driftway_radio::{Model, RadioConfig, Threshold};
+use driftway_radio::{PropagationModel, RadioConfig, Threshold};
 
 use crate::{Decibel, Distance, Frequency, Power, Speed};
 
@@ -62,7 +62,7 @@ pub struct Radio {
     pub light_speed: Speed,
     /// Capture ratio: the ratio by which a frame must exceed an overlapping one to be received;
     /// `"none"`: overlapping frames are always lost. Default 10 dB.
-    pub capture: Capture,
+    pub capture: CaptureRatio,
     /// Probability that a node fails to receive a frame which it could decode. 0 to 1. Default 0.
     pub packet_error_rate: f64,
 }
@@ -87,7 +87,7 @@ pub enum Propagation {
 
 /// Capture ratio of the radio.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Capture {
+pub enum CaptureRatio {
     /// `"none"`: overlapping frames are always lost.
     None,
     /// The ratio by which a frame must exceed an overlapping one.
@@ -111,17 +111,17 @@ impl Default for Radio {
             antenna_gain: Decibel(0.0),
             system_loss: Decibel(0.0),
             light_speed: Speed(299_792_458.0),
-            capture: Capture::Ratio(Decibel(10.0)),
+            capture: CaptureRatio::Ratio(Decibel(10.0)),
             packet_error_rate: 0.0,
         }
     }
 }
 
 /// 550 m / 250 m.
-const SENSE_TO_RECEIVE: f64 = 2.2;
+const SENSE_RANGE_FACTOR: f64 = 2.2;
 
 /// Between free space (2) and two-ray ground reflection (4).
-const EXPONENT: f64 = 3.0;
+const DEFAULT_EXPONENT: f64 = 3.0;
 
 impl Radio {
     /// Configuration of the radio.
@@ -132,11 +132,11 @@ impl Radio {
         };
         RadioConfig {
             model: match self.propagation {
-                Propagation::TwoRay => Model::TwoRay,
-                Propagation::Friis => Model::Friis,
-                Propagation::Range => Model::Range,
-                Propagation::LogDistance => Model::LogDistance {
-                    exponent: self.exponent.unwrap_or(EXPONENT),
+                Propagation::TwoRay => PropagationModel::TwoRay,
+                Propagation::Friis => PropagationModel::Friis,
+                Propagation::Range => PropagationModel::Range,
+                Propagation::LogDistance => PropagationModel::LogDistance {
+                    exponent: self.exponent.unwrap_or(DEFAULT_EXPONENT),
                     shadowing_db: self.shadowing.map_or(0.0, |Decibel(deviation)| deviation),
                     decorrelation: self.decorrelation.map(|Distance(distance)| distance),
                 },
@@ -149,9 +149,9 @@ impl Radio {
             system_loss: self.system_loss.ratio(),
             receive: threshold(self.receive_range, self.receive_threshold),
             sense: threshold(self.sense_range, self.sense_threshold),
-            capture: match self.capture {
-                Capture::None => f64::INFINITY,
-                Capture::Ratio(ratio) => ratio.ratio(),
+            capture_ratio: match self.capture {
+                CaptureRatio::None => f64::INFINITY,
+                CaptureRatio::Ratio(ratio) => ratio.ratio(),
             },
         }
     }
@@ -159,19 +159,19 @@ impl Radio {
     /// Fills in the defaults that depend on other keys.
     pub(crate) fn resolve(&mut self) {
         if self.propagation == Propagation::LogDistance {
-            self.exponent.get_or_insert(EXPONENT);
+            self.exponent.get_or_insert(DEFAULT_EXPONENT);
             self.shadowing.get_or_insert(Decibel(0.0));
         }
         if self.receive_threshold.is_none() {
             let Distance(range) = *self.receive_range.get_or_insert(Distance(250.0));
             if self.sense_threshold.is_none() {
-                self.sense_range.get_or_insert(Distance(range * SENSE_TO_RECEIVE));
+                self.sense_range.get_or_insert(Distance(range * SENSE_RANGE_FACTOR));
             }
         }
     }
 }
 
-impl Serialize for Capture {
+impl Serialize for CaptureRatio {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self {
             Self::None => serializer.serialize_str("none"),
@@ -180,18 +180,18 @@ impl Serialize for Capture {
     }
 }
 
-impl<'de> Deserialize<'de> for Capture {
+impl<'de> Deserialize<'de> for CaptureRatio {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct Text;
         impl Visitor<'_> for Text {
-            type Value = Capture;
+            type Value = CaptureRatio;
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("a ratio with its unit, such as \"10 dB\", or \"none\"")
             }
-            fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<Capture, E> {
+            fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<CaptureRatio, E> {
                 match text {
-                    "none" => Ok(Capture::None),
-                    _ => text.parse().map(Capture::Ratio).map_err(E::custom),
+                    "none" => Ok(CaptureRatio::None),
+                    _ => text.parse().map(CaptureRatio::Ratio).map_err(E::custom),
                 }
             }
         }

@@ -16,13 +16,13 @@ pub enum Routing {
     /// Dynamic source routing (RFC 4728).
     Dsr(Dsr),
     /// Static shortest paths between the initial positions of the nodes.
-    Static(Static),
+    Static(StaticRouting),
 }
 
 /// Static routing: the table `routing` with `protocol = "static"`.
 #[derive(Clone, Debug, PartialEq, Eq, Default, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, default, expecting = "a table with the keys of static routing")]
-pub struct Static {
+pub struct StaticRouting {
     /// Bytes added to each TCP packet; ns-2.35's DSDV counts a second IP header of 20 bytes.
     /// Default 0.
     pub tcp_padding: i16,
@@ -47,7 +47,7 @@ impl<'de> Tagged<'de> for Routing {
         match kind {
             Kind::Aodv => Aodv::deserialize(rest).map(Self::Aodv),
             Kind::Dsr => Dsr::deserialize(rest).map(Self::Dsr),
-            Kind::Static => Static::deserialize(rest).map(Self::Static),
+            Kind::Static => StaticRouting::deserialize(rest).map(Self::Static),
         }
     }
 }

@@ -1,66 +1,66 @@
 //! Validation of ad hoc networks.
 
 use driftway_base::{Duration, Rate};
-use driftway_radio::BadParameter;
-use driftway_route::Confirm;
+use driftway_radio::ParameterError;
+use driftway_route::NextHopConfirmation;
 
-use super::{Checked, Problem, link, must, positive, probability, within};
-use crate::adhoc::aodv::Search;
-use crate::adhoc::arp::{Again, Arp};
-use crate::adhoc::dsr::{Highest, Memory, Numbers};
-use crate::adhoc::mac::Timeout;
-use crate::adhoc::mobility::{Mobility, Model, Point};
+use super::{CheckResult, Problem, link, require, require_positive, require_probability, require_range};
+use crate::adhoc::aodv::RequestRetry;
+use crate::adhoc::arp::{ArpRetryRule, Arp};
+use crate::adhoc::dsr::{RequestTableHighest, RequestTableKind, RequestTableIds};
+use crate::adhoc::mac::MacTimeout;
+use crate::adhoc::mobility::{Mobility, MobilityModel, Point};
 use crate::adhoc::{
     Adhoc, Aodv, Dcf, Dsr, Feedback, LinkRetry, LinkSignals, Mac, Propagation, Radio, Routing, Tdma,
 };
-use crate::setting::Word;
+use crate::file_value::Keyword;
 use crate::{BitRate, Decibel, Distance, Lifetime, OrNone, Time};
 
 /// Node n has the address 10.0.0.1 + n; all nodes share one /16 subnet.
-const MOST_NODES: u64 = 65_000;
+const MAX_NODES: u64 = 65_000;
 
-pub(super) fn check(network: &Adhoc) -> Checked {
+pub(super) fn check(network: &Adhoc) -> CheckResult {
     let key = |name: &str| format!("network.{name}");
     let Some(nodes) = network.nodes else {
-        return must(false, "network", || {
+        return require(false, "network", || {
             "the key `nodes` is missing\nadd `nodes = …` to this table".into()
         });
     };
-    within(key("nodes"), "the number of nodes", nodes.into(), 2, MOST_NODES)?;
-    if let Some(found) = network.placed() {
-        must(found == nodes, key("nodes"), || {
+    require_range(key("nodes"), "the number of nodes", nodes.into(), 2, MAX_NODES)?;
+    if let Some(found) = network.mobility_nodes() {
+        require(found == nodes, key("nodes"), || {
             format!("{nodes} nodes, but `mobility` has {found}\nleave `nodes` out")
         })?;
     }
     if let Some((Distance(width), Distance(height))) = network.area {
         for (i, side) in [width, height].into_iter().enumerate() {
-            must(
-                (0.0..FURTHEST).contains(&side) && width + height > 0.0,
+            require(
+                (0.0..MAX_COORDINATE_M).contains(&side) && width + height > 0.0,
                 format!("network.area.{i}"),
                 || format!("an area of {width} m × {height} m\nsides are longer than 0 m"),
             )?;
         }
     }
-    mobility(network)?;
-    radio(&network.radio, nodes)?;
+    check_mobility(network)?;
+    check_radio(&network.radio, nodes)?;
     match &network.mac {
-        Mac::Dcf(dcf) => self::dcf(dcf)?,
-        Mac::Tdma(tdma) => self::tdma(tdma)?,
+        Mac::Dcf(dcf) => self::check_dcf(dcf)?,
+        Mac::Tdma(tdma) => self::check_tdma(tdma)?,
     }
-    link::queue(&key("queue"), &network.queue)?;
+    link::check_queue(&key("queue"), &network.queue)?;
     match &network.routing {
-        Routing::Aodv(aodv) => self::aodv(aodv)?,
+        Routing::Aodv(aodv) => self::check_aodv(aodv)?,
         Routing::Dsr(dsr) => {
-            self::dsr(dsr)?;
-            let confirms = dsr.confirm == Word(Confirm::NetworkLayer);
-            let hears = matches!(network.mac, Mac::Dcf(_)) || network.mobility.is_still();
-            must(hears || confirms, key("mac"), || {
+            self::check_dsr(dsr)?;
+            let confirms = dsr.confirm == Keyword(NextHopConfirmation::NetworkLayer);
+            let hears = matches!(network.mac, Mac::Dcf(_)) || network.mobility.is_static();
+            require(hears || confirms, key("mac"), || {
                 "DSR over TDMA with mobile nodes: broken links would not be detected\n\
                  TDMA has no acknowledgments; add routing.confirm = \"network-layer\", or use \
                  mac.kind = \"dcf\", static nodes, or AODV, which sends hello messages over TDMA"
                     .into()
             })?;
-            must(!confirms || dsr.flow_state.0.is_none(), key("routing.flow_state"), || {
+            require(!confirms || dsr.flow_state.0.is_none(), key("routing.flow_state"), || {
                 "flow state needs confirmation by the link layer\n\
                  remove it, or routing.confirm = \"network-layer\""
                     .into()
@@ -68,74 +68,74 @@ pub(super) fn check(network: &Adhoc) -> Checked {
         }
         Routing::Static(_) => {}
     }
-    seek(network)?;
+    check_route_probe(network)?;
     if let Some(LinkSignals { lead }) = network.link_signals {
-        positive("network.link_signals.lead".into(), lead)?;
-        at_most("network.link_signals.lead".into(), lead, LONGEST)?;
+        require_positive("network.link_signals.lead".into(), lead)?;
+        require_at_most("network.link_signals.lead".into(), lead, MAX_PROTOCOL_TIME)?;
     }
     if let Some(retry) = network.link_retry {
-        must(matches!(network.mac, Mac::Dcf(_)), "network.link_retry", || {
+        require(matches!(network.mac, Mac::Dcf(_)), "network.link_retry", || {
             "`link_retry` over TDMA, which reports no failure\nuse mac.kind = \"dcf\", or leave it out"
                 .into()
         })?;
-        link_retry(retry)?;
+        check_link_retry(retry)?;
     }
-    arp(&network.arp)
+    check_arp(&network.arp)
 }
 
-fn link_retry(LinkRetry { most, heard_within, .. }: LinkRetry) -> Checked {
+fn check_link_retry(LinkRetry { most, heard_within, .. }: LinkRetry) -> CheckResult {
     let key = |name: &str| format!("network.link_retry.{name}");
-    within(key("most"), "the number of retries", most.into(), 1, 1_000)?;
+    require_range(key("most"), "the number of retries", most.into(), 1, 1_000)?;
     if let Some(within) = heard_within {
-        positive(key("heard_within"), within)?;
-        at_most(key("heard_within"), within, LONGEST)?;
+        require_positive(key("heard_within"), within)?;
+        require_at_most(key("heard_within"), within, MAX_PROTOCOL_TIME)?;
     }
     Ok(())
 }
 
-fn seek(network: &Adhoc) -> Checked {
-    let Some(seek) = network.seek else { return Ok(()) };
-    must(network.feedback == Feedback::Rfn, "network.seek", || {
+fn check_route_probe(network: &Adhoc) -> CheckResult {
+    let Some(seek) = network.route_probe else { return Ok(()) };
+    require(network.feedback == Feedback::Rfn, "network.seek", || {
         "`seek` without RFNs\nadd feedback = \"rfn\"".into()
     })?;
     let key = |name: &str| format!("network.seek.{name}");
-    positive(key("every"), seek.every)?;
-    at_most(key("every"), seek.every, LONGEST)?;
-    within(key("most"), "the number of echo requests", seek.most.into(), 1, 1_000_000)
+    require_positive(key("every"), seek.every)?;
+    require_at_most(key("every"), seek.every, MAX_PROTOCOL_TIME)?;
+    require_range(key("most"), "the number of echo requests", seek.most.into(), 1, 1_000_000)
 }
 
-fn mobility(network: &Adhoc) -> Checked {
+fn check_mobility(network: &Adhoc) -> CheckResult {
     let key = |name: &str| format!("network.mobility.{name}");
     match &network.mobility {
         Mobility::File(_) => {
             if let Some(movement) = &network.movement {
                 for (x, y) in [movement.bounds().low, movement.bounds().high] {
-                    within_reach(key("file"), (Distance(x), Distance(y)), network.area)?;
+                    require_in_area(key("file"), (Distance(x), Distance(y)), network.area)?;
                 }
             }
         }
         Mobility::Model(model) => {
-            must(network.area.is_some(), "network", || {
+            require(network.area.is_some(), "network", || {
                 "this model of mobility needs an area\nadd `area = [\"1000 m\", \"1000 m\"]`".into()
             })?;
-            if let Model::ConstantVelocity { positions, velocities } = model {
-                must(positions.len() == velocities.len(), key("velocities"), || {
+            if let MobilityModel::ConstantVelocity { positions, velocities } = model {
+                require(positions.len() == velocities.len(), key("velocities"), || {
                     format!(
                         "{} velocities for {} positions\nthere is one for each node",
                         velocities.len(),
                         positions.len()
                     )
                 })?;
-                points(&key("positions"), positions, network.area)?;
+                check_points(&key("positions"), positions, network.area)?;
             }
         }
-        Mobility::Positions { positions } => points(&key("positions"), positions, network.area)?,
+        Mobility::Positions { positions } => check_points(&key("positions"), positions, network.area)?,
         Mobility::Chain { chain: Distance(spacing) } => {
-            must(*spacing > 0.0, key("chain"), || {
+            require(*spacing > 0.0, key("chain"), || {
                 format!("a spacing of {spacing} m\nspacings are above 0 m")
             })?;
             let end = spacing * f64::from(network.nodes().saturating_sub(1));
-            within_reach(key("chain"), (Distance(end), Distance(0.0)), network.area)?;
+            require_in_area(key("chain"), (Distance(end), Distance(0.0)), network.area)?;
         }
     }
     network.mobility(0).map(|_| ()).map_err(|bad| {
@@ -149,38 +149,38 @@ fn mobility(network: &Adhoc) -> Checked {
 }
 
 /// In metres.
-const FURTHEST: f64 = 1e9;
+const MAX_COORDINATE_M: f64 = 1e9;
 
-fn points(key: &str, points: &[Point], area: Option<Point>) -> Checked {
+fn check_points(key: &str, points: &[Point], area: Option<Point>) -> CheckResult {
     for (i, point) in points.iter().enumerate() {
-        within_reach(format!("{key}.{i}"), *point, area)?;
+        require_in_area(format!("{key}.{i}"), *point, area)?;
     }
     Ok(())
 }
 
-fn within_reach(key: String, (x, y): Point, area: Option<Point>) -> Checked {
+fn require_in_area(key: String, (x, y): Point, area: Option<Point>) -> CheckResult {
     let (low, (right, top)) = match area {
         Some((Distance(right), Distance(top))) => (0.0, (right, top)),
-        None => (-FURTHEST, (FURTHEST, FURTHEST)),
+        None => (-MAX_COORDINATE_M, (MAX_COORDINATE_M, MAX_COORDINATE_M)),
     };
-    must((low..=right).contains(&x.0) && (low..=top).contains(&y.0), key, || {
+    require((low..=right).contains(&x.0) && (low..=top).contains(&y.0), key, || {
         format!(
             "a node at ({x}, {y}) is outside\nx is from {low} m to {right} m, y from {low} m to {top} m"
         )
     })
 }
 
-fn radio(radio: &Radio, nodes: u32) -> Checked {
+fn check_radio(radio: &Radio, nodes: u32) -> CheckResult {
     let key = |name: &str| format!("network.radio.{name}");
     let thresholds = [
         ("receive", radio.receive_range.is_some(), radio.receive_threshold.is_some()),
         ("sense", radio.sense_range.is_some(), radio.sense_threshold.is_some()),
     ];
     for (name, range, threshold) in thresholds {
-        must(!(range && threshold), key(&format!("{name}_threshold")), || {
+        require(!(range && threshold), key(&format!("{name}_threshold")), || {
             format!("both {name}_range and {name}_threshold\nleave out one of them")
         })?;
-        must(range || threshold, key("receive_threshold"), || {
+        require(range || threshold, key("receive_threshold"), || {
             format!("receive_threshold without {name}_threshold\nadd {name}_threshold")
         })?;
     }
@@ -188,19 +188,19 @@ fn radio(radio: &Radio, nodes: u32) -> Checked {
     for (name, written) in
         [("exponent", radio.exponent.is_some()), ("shadowing", radio.shadowing.is_some())]
     {
-        must(log_distance || !written, key(name), || {
+        require(log_distance || !written, key(name), || {
             format!("`{name}` without log-distance\nadd propagation = \"log-distance\"")
         })?;
     }
-    let most = driftway_radio::Propagation::MOST_CHANGING;
-    must(radio.decorrelation.is_none() || nodes <= most, key("decorrelation"), || {
+    let most = driftway_radio::Propagation::MAX_DECORRELATING_NODES;
+    require(radio.decorrelation.is_none() || nodes <= most, key("decorrelation"), || {
         format!("decorrelation with {nodes} nodes\nuse at most {most} nodes, or leave it out")
     })?;
     let shadowed = radio.shadowing.is_some_and(|Decibel(deviation)| deviation > 0.0);
-    must(shadowed || radio.decorrelation.is_none(), key("decorrelation"), || {
+    require(shadowed || radio.decorrelation.is_none(), key("decorrelation"), || {
         "`decorrelation` without shadowing\nadd shadowing = \"6 dB\", or another deviation".into()
     })?;
-    probability(key("packet_error_rate"), radio.packet_error_rate)?;
+    require_probability(key("packet_error_rate"), radio.packet_error_rate)?;
     let limit = |name: &str, threshold: bool| {
         key(&format!("{name}_{}", if threshold { "threshold" } else { "range" }))
     };
@@ -215,96 +215,102 @@ fn radio(radio: &Radio, nodes: u32) -> Checked {
 }
 
 /// Converts a parameter error of the crate `radio`.
-fn bad_parameter(bad: BadParameter, key: impl Fn(&str) -> String) -> Problem {
-    let BadParameter { parameter, message, help } = bad;
+fn bad_parameter(bad: ParameterError, key: impl Fn(&str) -> String) -> Problem {
+    let ParameterError { parameter, message, help } = bad;
     Problem { key: key(parameter), message: format!("{message}\n{help}") }
 }
 
 /// IEEE 802.11-2007 §18.1: high-rate DSSS, after a preamble and header of 192 or 96 µs.
-const FASTEST_DSSS: BitRate = BitRate(Rate::from_bps(11_000_000));
+const MAX_DSSS_RATE: BitRate = BitRate(Rate::from_bps(11_000_000));
 /// §17.3.2, §19.3.2: OFDM's preamble and signal field take 20 µs; the mixed modes of later editions
 /// take longer, but less than DSSS.
-const LONGEST_OFDM: Time = Time(Duration::from_micros(95));
+const MAX_OFDM_PREAMBLE: Time = Time(Duration::from_micros(95));
 
 /// §7.1.2: maximum frame body in bytes.
-const LARGEST_MSDU: u64 = 2304;
+const MAX_MSDU_BYTES: u64 = 2304;
 /// RFC 4728 §6.1, §6.7: DSR header and Source Route option without addresses.
-const DSR_BYTES: u64 = 8;
+const DSR_HEADER_BYTES: u64 = 8;
 
 /// Checks that packets of this size, which `key` determines, fit into a MAC frame.
-pub(super) fn fits(network: &Adhoc, key: String, packet: u64) -> Checked {
+pub(super) fn check_frame_size(network: &Adhoc, key: String, packet: u64) -> CheckResult {
     let Mac::Dcf(dcf) = &network.mac else { return Ok(()) };
     let route = match &network.routing {
         // Addresses of all nodes of the route except its ends.
-        Routing::Dsr(dsr) => DSR_BYTES + 4 * u64::from(dsr.max_nodes.saturating_sub(2)),
+        Routing::Dsr(dsr) => DSR_HEADER_BYTES + 4 * u64::from(dsr.max_nodes.saturating_sub(2)),
         Routing::Aodv(_) | Routing::Static(_) => 0,
     };
     let found = packet + route + dcf.llc_bytes.0;
-    must(found <= LARGEST_MSDU, key, || {
+    require(found <= MAX_MSDU_BYTES, key, || {
         let with = match (route, dcf.llc_bytes.0) {
             (0, llc) => format!("{llc} B of LLC"),
             (route, llc) => format!("{route} B of a source route and {llc} B of LLC"),
         };
         format!(
-            "packets of {packet} B with {with} are {found} B\n802.11 carries {LARGEST_MSDU} B in a frame"
+            "packets of {packet} B with {with} are {found} B\n802.11 carries {MAX_MSDU_BYTES} B in a frame"
         )
     })
 }
 
-fn dcf(dcf: &Dcf) -> Checked {
+fn check_dcf(dcf: &Dcf) -> CheckResult {
     let key = |name: &str| format!("network.mac.{name}");
     for (name, limit) in
         [("short_retry_limit", dcf.short_retry_limit), ("long_retry_limit", dcf.long_retry_limit)]
     {
-        within(key(name), "the number of attempts", limit.into(), 1, 255)?;
+        require_range(key(name), "the number of attempts", limit.into(), 1, 255)?;
     }
     for (name, window) in [("cw_min", dcf.cw_min), ("cw_max", dcf.cw_max)] {
         // 802.11-1999 §9.2.4: contention windows are a power of two minus one.
         let fits = window > 0 && window < u16::MAX && (window + 1).is_power_of_two();
-        must(fits, key(name), || {
+        require(fits, key(name), || {
             format!(
                 "a contention window of {window}\nit is a power of two minus one: 15, 31, … 32767"
             )
         })?;
     }
     for (name, rate) in [("data_rate", dcf.data_rate), ("basic_rate", dcf.basic_rate)] {
-        must(rate <= FASTEST_DSSS || dcf.preamble <= LONGEST_OFDM, key(name), || {
+        require(rate <= MAX_DSSS_RATE || dcf.preamble <= MAX_OFDM_PREAMBLE, key(name), || {
             format!(
-                "{rate} after a preamble of {}\nthe maximum of 802.11b is {FASTEST_DSSS}; higher rates use OFDM: \
+                "{rate} after a preamble of {}\nthe maximum of 802.11b is {MAX_DSSS_RATE}; higher rates use OFDM: \
                  preamble = \"20 us\", slot = \"9 us\", sifs = \"16 us\", cw_min = 15",
                 dcf.preamble
             )
         })?;
     }
-    must(dcf.cw_min <= dcf.cw_max, key("cw_max"), || {
+    require(dcf.cw_min <= dcf.cw_max, key("cw_max"), || {
         format!("cw_max {} is below cw_min, {}", dcf.cw_max, dcf.cw_min)
     })?;
     for (name, time) in [("slot", dcf.slot), ("sifs", dcf.sifs)] {
-        positive(key(name), time)?;
-        at_most(key(name), time, Time::from_millis(10))?;
+        require_positive(key(name), time)?;
+        require_at_most(key(name), time, Time::from_millis(10))?;
     }
     for (name, time) in
         [("preamble", dcf.preamble), ("delay_down", dcf.delay_down), ("delay_up", dcf.delay_up)]
     {
-        at_most(key(name), time, Time::from_secs(1))?;
+        require_at_most(key(name), time, Time::from_secs(1))?;
     }
-    if let Timeout::WholeFrame(time) = dcf.response_timeout {
-        at_most(key("response_timeout"), time, Time::from_millis(10))?;
+    if let MacTimeout::WholeFrame(time) = dcf.response_timeout {
+        require_at_most(key("response_timeout"), time, Time::from_millis(10))?;
     }
     for (name, size) in [("header_bytes", dcf.header_bytes), ("llc_bytes", dcf.llc_bytes)] {
-        within(key(name), "the number of bytes", size.0, 0, 1000)?;
+        require_range(key(name), "the number of bytes", size.0, 0, 1000)?;
     }
-    within(key("rts_threshold"), "the frame size in bytes", dcf.rts_threshold.0, 0, u32::MAX.into())
+    require_range(
+        key("rts_threshold"),
+        "the frame size in bytes",
+        dcf.rts_threshold.0,
+        0,
+        u32::MAX.into(),
+    )
 }
 
-fn at_most(key: String, found: Time, most: Time) -> Checked {
-    must(found <= most, key, || format!("{found} is too long\nthe maximum is {most}"))
+fn require_at_most(key: String, found: Time, most: Time) -> CheckResult {
+    require(found <= most, key, || format!("{found} is too long\nthe maximum is {most}"))
 }
 
 /// Maximum of any time of a protocol, so that sums of a few of them do not overflow.
-const LONGEST: Time = Time::from_secs(100_000_000);
+const MAX_PROTOCOL_TIME: Time = Time::from_secs(100_000_000);
 
-fn aodv(aodv: &Aodv) -> Checked {
+fn check_aodv(aodv: &Aodv) -> CheckResult {
     let key = |name: &str| format!("network.routing.{name}");
     let times = [
         ("active_route_timeout", aodv.active_route_timeout),
@@ -314,8 +320,8 @@ fn aodv(aodv: &Aodv) -> Checked {
         ("buffer_timeout", aodv.buffer_timeout),
     ];
     for (name, time) in times {
-        positive(key(name), time)?;
-        at_most(key(name), time, LONGEST)?;
+        require_positive(key(name), time)?;
+        require_at_most(key(name), time, MAX_PROTOCOL_TIME)?;
     }
     // Larger values only cost time, and the sum of the rings stays below 255.
     let counts = [
@@ -324,7 +330,7 @@ fn aodv(aodv: &Aodv) -> Checked {
         ("ttl_increment", aodv.ttl_increment),
     ];
     for (name, count) in counts {
-        within(key(name), "the number of hops", count.into(), 1, 255)?;
+        require_range(key(name), "the number of hops", count.into(), 1, 255)?;
     }
     let optional = [
         ("reverse_route_life", aodv.reverse_route_life),
@@ -333,41 +339,41 @@ fn aodv(aodv: &Aodv) -> Checked {
     ];
     for (name, time) in optional {
         if let OrNone(Some(time)) = time {
-            positive(key(name), time)?;
-            at_most(key(name), time, LONGEST)?;
+            require_positive(key(name), time)?;
+            require_at_most(key(name), time, MAX_PROTOCOL_TIME)?;
         }
     }
     if let Lifetime::Limited(time) = aodv.delete_period {
-        at_most(key("delete_period"), time, LONGEST)?;
+        require_at_most(key("delete_period"), time, MAX_PROTOCOL_TIME)?;
     }
-    if let Search::OnDemand(pause) = aodv.search {
-        at_most(key("search.on-demand"), pause, LONGEST)?;
+    if let RequestRetry::OnDemand(pause) = aodv.search {
+        require_at_most(key("search.on-demand"), pause, MAX_PROTOCOL_TIME)?;
     }
     for (name, time) in [
         ("jitter", aodv.jitter),
         ("release_spacing", aodv.release_spacing),
         ("blacklist_timeout", aodv.blacklist_timeout),
     ] {
-        at_most(key(name), time, LONGEST)?;
+        require_at_most(key(name), time, MAX_PROTOCOL_TIME)?;
     }
-    within(
+    require_range(
         key("buffer_packets"),
         "the number of packets",
         aodv.buffer_packets as u64,
         1,
         1_000_000,
     )?;
-    within(key("table_size"), "the number of routes", aodv.table_size as u64, 1, 1_000_000)
+    require_range(key("table_size"), "the number of routes", aodv.table_size as u64, 1, 1_000_000)
 }
 
-fn dsr(dsr: &Dsr) -> Checked {
+fn check_dsr(dsr: &Dsr) -> CheckResult {
     let key = |name: &str| format!("network.routing.{name}");
     // Capacity of the route in a DSR header of this implementation.
-    within(key("max_nodes"), "the number of nodes", dsr.max_nodes.into(), 2, 17)?;
-    within(key("hop_limit"), "a hop limit of", dsr.hop_limit.into(), 1, 255)?;
-    within(key("request_backoff"), "a factor of", dsr.request_backoff.into(), 1, 1000)?;
-    within(key("salvage_limit"), "the number of times", dsr.salvage_limit.into(), 0, 15)?;
-    within(key("send_buffer"), "the number of packets", dsr.send_buffer.into(), 1, 65_535)?;
+    require_range(key("max_nodes"), "the number of nodes", dsr.max_nodes.into(), 2, 17)?;
+    require_range(key("hop_limit"), "a hop limit of", dsr.hop_limit.into(), 1, 255)?;
+    require_range(key("request_backoff"), "a factor of", dsr.request_backoff.into(), 1, 1000)?;
+    require_range(key("salvage_limit"), "the number of times", dsr.salvage_limit.into(), 0, 15)?;
+    require_range(key("send_buffer"), "the number of packets", dsr.send_buffer.into(), 1, 65_535)?;
     for (name, time) in [
         ("ring_zero_wait", dsr.ring_zero_wait),
         ("request_period", dsr.request_period),
@@ -375,8 +381,8 @@ fn dsr(dsr: &Dsr) -> Checked {
         ("send_buffer_timeout", dsr.send_buffer_timeout),
         ("passive_ack_timeout", dsr.passive_ack_timeout),
     ] {
-        positive(key(name), time)?;
-        at_most(key(name), time, LONGEST)?;
+        require_positive(key(name), time)?;
+        require_at_most(key(name), time, MAX_PROTOCOL_TIME)?;
     }
     for (name, time) in [
         ("jitter", dsr.jitter),
@@ -387,71 +393,68 @@ fn dsr(dsr: &Dsr) -> Checked {
         ("reply_delay", dsr.reply_delay.0.unwrap_or_default()),
         ("scan", dsr.scan.0.unwrap_or_default()),
     ] {
-        at_most(key(name), time, LONGEST)?;
+        require_at_most(key(name), time, MAX_PROTOCOL_TIME)?;
     }
     if let OrNone(Some(scan)) = dsr.scan {
-        positive(key("scan"), scan)?;
+        require_positive(key("scan"), scan)?;
     }
     if let Some((cache, paths)) = dsr.cache.limits() {
         let key = |name: &str| key(&format!("cache.{cache}.{name}"));
-        within(key("primary"), "the number of paths", paths.primary.into(), 1, 65_535)?;
-        within(key("secondary"), "the number of paths", paths.secondary.into(), 1, 65_535)?;
+        require_range(key("primary"), "the number of paths", paths.primary.into(), 1, 65_535)?;
+        require_range(key("secondary"), "the number of paths", paths.secondary.into(), 1, 65_535)?;
         if let Lifetime::Limited(time) = paths.timeout {
-            positive(key("timeout"), time)?;
-            at_most(key("timeout"), time, LONGEST)?;
+            require_positive(key("timeout"), time)?;
+            require_at_most(key("timeout"), time, MAX_PROTOCOL_TIME)?;
         }
     }
     let (name, nodes) = match dsr.request_memory {
-        Memory::Numbers(Numbers { nodes, numbers }) => {
+        RequestTableKind::Numbers(RequestTableIds { nodes, numbers }) => {
             let key = key("request_memory.numbers.numbers");
-            within(key, "the number of requests", numbers.into(), 1, 16)?;
+            require_range(key, "the number of requests", numbers.into(), 1, 16)?;
             ("numbers", nodes)
         }
-        Memory::Highest(Highest { nodes }) => ("highest", nodes),
+        RequestTableKind::Highest(RequestTableHighest { nodes }) => ("highest", nodes),
     };
     let nodes_key = key(&format!("request_memory.{name}.nodes"));
-    within(nodes_key, "the number of nodes", nodes.into(), 1, 65_535)?;
+    require_range(nodes_key, "the number of nodes", nodes.into(), 1, 65_535)?;
     if let OrNone(Some(flow)) = dsr.flow_state {
-        must(flow.can_be_said(), key("flow_state.timeout"), || {
-            format!(
-                "a timeout of {}\nthe header encodes whole seconds, 1 s to 65535 s",
-                flow.timeout
-            )
+        require(flow.fits_header(), key("flow_state.timeout"), || {
+            format!("a timeout of {}\nthe header encodes whole seconds, 1 s to 65535 s", flow.timeout)
         })?;
-        within(
+        require_range(
             key("flow_state.establish"),
             "the number of packets",
             flow.establish.into(),
             1,
             255,
         )?;
-        at_most(key("flow_state.refresh"), flow.refresh, LONGEST)?;
+        require_at_most(key("flow_state.refresh"), flow.refresh, MAX_PROTOCOL_TIME)?;
     }
     Ok(())
 }
 
-fn tdma(tdma: &Tdma) -> Checked {
+fn check_tdma(tdma: &Tdma) -> CheckResult {
     let key = |name: &str| format!("network.mac.{name}");
-    within(key("slot_bytes"), "a slot for packets of", tdma.slot_bytes.0, 100, 65_535)?;
-    within(key("header_bytes"), "the number of bytes", tdma.header_bytes.0, 0, 1000)?;
+    require_range(key("slot_bytes"), "a slot for packets of", tdma.slot_bytes.0, 100, 65_535)?;
+    require_range(key("header_bytes"), "the number of bytes", tdma.header_bytes.0, 0, 1000)?;
     for (name, time) in
         [("preamble", tdma.preamble), ("delay_down", tdma.delay_down), ("delay_up", tdma.delay_up)]
     {
-        at_most(key(name), time, Time::from_secs(1))?;
+        require_at_most(key(name), time, Time::from_secs(1))?;
     }
     Ok(())
 }
 
-fn arp(arp: &Arp) -> Checked {
+fn check_arp(arp: &Arp) -> CheckResult {
     let Arp::On(arp) = arp else { return Ok(()) };
     let key = |name: &str| format!("network.arp.{name}");
-    within(key("hold"), "the number of packets", arp.hold as u64, 1, 1000)?;
-    within(key("requests"), "the number of requests", arp.requests.into(), 1, 1000)?;
-    if let Again::After(time) = arp.again {
-        positive(key("again"), time)?;
+    require_range(key("hold"), "the number of packets", arp.hold as u64, 1, 1000)?;
+    require_range(key("requests"), "the number of requests", arp.requests.into(), 1, 1000)?;
+    if let ArpRetryRule::After(time) = arp.again {
+        require_positive(key("again"), time)?;
     }
     match arp.lifetime {
-        Lifetime::Limited(time) => positive(key("lifetime"), time),
+        Lifetime::Limited(time) => require_positive(key("lifetime"), time),
         Lifetime::Forever => Ok(()),
     }
 }

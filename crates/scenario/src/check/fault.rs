@@ -1,26 +1,26 @@
 //! Validation of network faults.
 
-use super::{Checked, hop, link, must, positive, probability, within};
-use crate::{CutHop, CutSignal, Duplex, Fault, InterferenceHop, Path, ReorderBy, Size, Time};
+use super::{CheckResult, check_hop, link, require, require_positive, require_probability, require_range};
+use crate::{PartitionHop, PartitionSignal, Duplex, Fault, InterferenceHop, Path, ReorderMode, Size, Time};
 
 /// IP and UDP headers: the smallest packet of cross traffic.
-const SMALLEST: u64 = 28;
+const MIN_FOREIGN_PACKET_BYTES: u64 = 28;
 
-pub(super) fn check(key: &str, fault: &Fault, path: &Path, duration: Time) -> Checked {
-    let in_range = |found| hop(format!("{key}.hop"), found, path);
+pub(super) fn check(key: &str, fault: &Fault, path: &Path, duration: Time) -> CheckResult {
+    let in_range = |found| check_hop(format!("{key}.hop"), found, path);
     match fault {
         Fault::Partition(cut) => {
-            if let CutHop::Number(number) = cut.hop {
+            if let PartitionHop::Number(number) = cut.hop {
                 in_range(number)?;
             }
-            positive(format!("{key}.lasts"), cut.lasts)?;
+            require_positive(format!("{key}.lasts"), cut.lasts)?;
             if let Some(count) = cut.count {
-                must(count > 0, format!("{key}.count"), || "this fault never occurs".into())?;
+                require(count > 0, format!("{key}.count"), || "this fault never occurs".into())?;
             }
-            let by_count = cut.hop == CutHop::Random && cut.count.is_some();
-            begins(key, cut.every, cut.first, by_count, "hop = \"random\" and `count`")?;
+            let by_count = cut.hop == PartitionHop::Random && cut.count.is_some();
+            require_start(key, cut.every, cut.first, by_count, "hop = \"random\" and `count`")?;
             if let (None, Some(count)) = (cut.schedule(), cut.count) {
-                must(
+                require(
                     cut.lasts.0.times(count.into()) <= duration.0,
                     format!("{key}.count"),
                     || {
@@ -31,85 +31,85 @@ pub(super) fn check(key: &str, fault: &Fault, path: &Path, duration: Time) -> Ch
                     },
                 )?;
             }
-            ends_before_next(key, cut.every, cut.lasts)?;
+            require_end_before_next(key, cut.every, cut.lasts)?;
             if let Some(lead) = cut.lead {
-                positive(format!("{key}.lead"), lead)?;
-                must(cut.signal == CutSignal::Link, format!("{key}.lead"), || {
+                require_positive(format!("{key}.lead"), lead)?;
+                require(cut.signal == PartitionSignal::Link, format!("{key}.lead"), || {
                     "only the hosts at the ends of the hop can be warned of a partition\nadd signal = \"link\""
                         .into()
                 })?;
             }
-            probability(format!("{key}.signal_loss"), cut.signal_loss)
+            require_probability(format!("{key}.signal_loss"), cut.signal_loss)
         }
         Fault::Congestion(flood) => {
             in_range(flood.hop)?;
-            shares_its_rate(key, flood.hop, path)?;
-            positive(format!("{key}.lasts"), flood.lasts)?;
-            begins(key, flood.every, flood.first, false, "")?;
-            ends_before_next(key, flood.every, flood.lasts)?;
-            size(key, flood.size)
+            require_shared_rate(key, flood.hop, path)?;
+            require_positive(format!("{key}.lasts"), flood.lasts)?;
+            require_start(key, flood.every, flood.first, false, "")?;
+            require_end_before_next(key, flood.every, flood.lasts)?;
+            check_size(key, flood.size)
         }
         Fault::Reordering(fault) => {
             in_range(fault.hop)?;
-            shares_its_rate(key, fault.hop, path)?;
-            begins(key, fault.every, fault.first, false, "")?;
+            require_shared_rate(key, fault.hop, path)?;
+            require_start(key, fault.every, fault.first, false, "")?;
             if let Some(at_most) = fault.at_most {
-                positive(format!("{key}.at_most"), at_most)?;
-                must(fault.how == ReorderBy::Reverse, format!("{key}.at_most"), || {
+                require_positive(format!("{key}.at_most"), at_most)?;
+                require(fault.how == ReorderMode::Reverse, format!("{key}.at_most"), || {
                     "`at_most` applies only to packets that are held back\n\
                      add how = \"reverse\""
                         .into()
                 })?;
             }
-            must(fault.packets > 0, format!("{key}.packets"), || "no packet is reordered".into())
+            require(fault.packets > 0, format!("{key}.packets"), || "no packet is reordered".into())
         }
         Fault::Interference(fault) => {
             match fault.hop {
                 InterferenceHop::Number(number) => {
                     in_range(number)?;
-                    shares_its_rate(key, number, path)?;
+                    require_shared_rate(key, number, path)?;
                 }
                 InterferenceHop::Intermediate => {
-                    must(path.hops > 1, format!("{key}.hop"), || {
+                    require(path.hops > 1, format!("{key}.hop"), || {
                         "a path of one hop has no intermediate node\nuse hop = 1".into()
                     })?;
-                    (1..=path.hops).try_for_each(|hop| shares_its_rate(key, hop, path))?;
+                    (1..=path.hops).try_for_each(|hop| require_shared_rate(key, hop, path))?;
                 }
             }
-            positive(format!("{key}.every"), fault.every)?;
-            size(key, fault.size)
+            require_positive(format!("{key}.every"), fault.every)?;
+            check_size(key, fault.size)
         }
         Fault::Change(change) => {
             in_range(change.hop)?;
-            must(change.after.is_some() != change.at.is_some(), format!("{key}.at"), || {
+            require(change.after.is_some() != change.at.is_some(), format!("{key}.at"), || {
                 "this change needs exactly one time\n\
                  write either after = \"partition\" or at = \"100 s\""
                     .into()
             })?;
             let cuts = |fault: &Fault| match fault {
                 Fault::Partition(cut) => match cut.hop {
-                    CutHop::Number(number) => number == change.hop,
-                    CutHop::Random => true,
+                    PartitionHop::Number(number) => number == change.hop,
+                    PartitionHop::Random => true,
                 },
                 _ => false,
             };
             let cut = change.after.is_none() || path.faults.iter().any(cuts);
-            must(cut, format!("{key}.after"), || {
+            require(cut, format!("{key}.after"), || {
                 format!("there is no partition of hop {}\nadd one, or use `at`", change.hop)
             })?;
-            must(!change.rate.is_empty() || !change.delay.is_empty(), key, || {
+            require(!change.rate.is_empty() || !change.delay.is_empty(), key, || {
                 "this change has neither rates nor delays\nadd rate = [\"16 kbit/s\"] or delay = [\"50 ms\"]"
                     .into()
             })?;
             let delays = change.delay.iter().enumerate();
-            delays.into_iter().try_for_each(|(i, d)| link::delay(&format!("{key}.delay.{i}"), *d))
+            delays.into_iter().try_for_each(|(i, d)| link::check_delay(&format!("{key}.delay.{i}"), *d))
         }
     }
 }
 
 /// Cross traffic and reordering have an effect only where packets queue for the link.
-fn shares_its_rate(key: &str, hop: u32, path: &Path) -> Checked {
-    must(path.link_of(hop).duplex != Duplex::PerPacket, format!("{key}.hop"), || {
+fn require_shared_rate(key: &str, hop: u32, path: &Path) -> CheckResult {
+    require(path.hop_link(hop).duplex != Duplex::PerPacket, format!("{key}.hop"), || {
         format!(
             "packets on hop {hop} do not queue for the link (duplex = \"per-packet\"), so this fault \
              would have no effect\nuse a hop with duplex = \"full\" or \"shared\", or remove the fault"
@@ -119,17 +119,17 @@ fn shares_its_rate(key: &str, hop: u32, path: &Path) -> Checked {
 
 /// Requires a start time. `other` describes a third way to specify one, and `otherwise` is true if
 /// it was used.
-fn begins(
+fn require_start(
     key: &str,
     every: Option<Time>,
     first: Option<Time>,
     otherwise: bool,
     other: &str,
-) -> Checked {
+) -> CheckResult {
     if let Some(every) = every {
-        positive(format!("{key}.every"), every)?;
+        require_positive(format!("{key}.every"), every)?;
     }
-    must(every.is_some() || first.is_some() || otherwise, key, || {
+    require(every.is_some() || first.is_some() || otherwise, key, || {
         let other = if other.is_empty() { String::new() } else { format!(", or {other}") };
         format!(
             "this fault has no schedule\nadd every = \"300 s\", first = \"60 s\", or both{other}"
@@ -137,9 +137,9 @@ fn begins(
     })
 }
 
-fn ends_before_next(key: &str, every: Option<Time>, lasts: Time) -> Checked {
+fn require_end_before_next(key: &str, every: Option<Time>, lasts: Time) -> CheckResult {
     match every {
-        Some(every) => must(lasts < every, format!("{key}.lasts"), || {
+        Some(every) => require(lasts < every, format!("{key}.lasts"), || {
             format!(
                 "a duration of {lasts} with a period of {every}\n`lasts` must be shorter than `every`"
             )
@@ -148,6 +148,6 @@ fn ends_before_next(key: &str, every: Option<Time>, lasts: Time) -> Checked {
     }
 }
 
-fn size(key: &str, Size(found): Size) -> Checked {
-    within(format!("{key}.size"), "the packet size in bytes", found, SMALLEST, 65_535)
+fn check_size(key: &str, Size(found): Size) -> CheckResult {
+    require_range(format!("{key}.size"), "the packet size in bytes", found, MIN_FOREIGN_PACKET_BYTES, 65_535)
 }

@@ -2,16 +2,16 @@
 
 use driftway_tcp::RecoveryKind;
 
-use super::{Checked, adhoc, must, node, positive, within};
+use super::{CheckResult, adhoc, require, check_node, require_positive, require_range};
 use crate::{Aid, Application, Flow, Network, Phase, Size, Tcp, Time, Transport};
 
-pub(super) fn check(key: &str, flow: &Flow, network: &Network, duration: Time) -> Checked {
-    node(format!("{key}.from"), flow.from, network)?;
-    node(format!("{key}.to"), flow.to, network)?;
-    must(flow.from != flow.to, format!("{key}.to"), || {
+pub(super) fn check(key: &str, flow: &Flow, network: &Network, duration: Time) -> CheckResult {
+    check_node(format!("{key}.from"), flow.from, network)?;
+    check_node(format!("{key}.to"), flow.to, network)?;
+    require(flow.from != flow.to, format!("{key}.to"), || {
         format!("this flow goes from node {} to itself\n`from` and `to` must differ", flow.from)
     })?;
-    must(flow.start < duration, format!("{key}.start"), || {
+    require(flow.start < duration, format!("{key}.start"), || {
         format!(
             "this flow starts at {}, but the run ends at {duration}\nstart it before `duration`",
             flow.start
@@ -19,12 +19,12 @@ pub(super) fn check(key: &str, flow: &Flow, network: &Network, duration: Time) -
     })?;
     match flow.application {
         Application::Transfer(Size(bytes)) => {
-            must(bytes > 0, format!("{key}.application"), || "a transfer of 0 B".into())?;
+            require(bytes > 0, format!("{key}.application"), || "a transfer of 0 B".into())?;
         }
         Application::Ftp => {}
         Application::Cbr(cbr) => {
-            positive(format!("{key}.application.cbr.every"), cbr.every)?;
-            must(
+            require_positive(format!("{key}.application.cbr.every"), cbr.every)?;
+            require(
                 (0.0..1.0).contains(&cbr.spread),
                 format!("{key}.application.cbr.spread"),
                 || {
@@ -36,18 +36,18 @@ pub(super) fn check(key: &str, flow: &Flow, network: &Network, duration: Time) -
             )?;
             let size = format!("{key}.application.cbr.size");
             // RFC 768: an IP datagram without its IP and UDP headers.
-            within(size, "the packet size in bytes", cbr.size.0, 1, 65_507)?;
+            require_range(size, "the packet size in bytes", cbr.size.0, 1, 65_507)?;
         }
     }
     match flow.transport {
         Transport::Tcp => {
-            flow.tcp.as_ref().map_or(Ok(()), |tcp| self::tcp(&format!("{key}.tcp"), tcp))?;
+            flow.tcp.as_ref().map_or(Ok(()), |tcp| self::check_tcp(&format!("{key}.tcp"), tcp))?;
             if let (Some(tcp), Network::Adhoc(network)) = (&flow.tcp, network) {
-                adhoc::fits(network, format!("{key}.tcp.mss"), tcp.mss.0 + TCP_IP_BYTES)?;
+                adhoc::check_frame_size(network, format!("{key}.tcp.mss"), tcp.mss.0 + TCP_IP_BYTES)?;
             }
         }
         Transport::Udp => {
-            must(
+            require(
                 matches!(flow.application, Application::Cbr(_)),
                 format!("{key}.application"),
                 || {
@@ -56,69 +56,69 @@ pub(super) fn check(key: &str, flow: &Flow, network: &Network, duration: Time) -
             )?;
             if let (Application::Cbr(cbr), Network::Adhoc(network)) = (flow.application, network) {
                 let key = format!("{key}.application.cbr.size");
-                adhoc::fits(network, key, cbr.size.0 + UDP_IP_BYTES)?;
+                adhoc::check_frame_size(network, key, cbr.size.0 + UDP_IP_BYTES)?;
             }
-            must(flow.tcp.is_none(), format!("{key}.tcp"), || {
+            require(flow.tcp.is_none(), format!("{key}.tcp"), || {
                 "`tcp` with transport = \"udp\"\nleave out one of them".into()
             })?;
         }
     }
     if let Some(application) = flow.back {
-        back(&format!("{key}.back"), application, flow.transport)?;
+        check_back(&format!("{key}.back"), application, flow.transport)?;
     }
     for (name, aid) in [("aid", Some(&flow.aid)), ("receiver_aid", flow.receiver_aid.as_ref())] {
-        aid.map_or(Ok(()), |aid| self::aid(&format!("{key}.{name}"), aid, flow.transport))?;
+        aid.map_or(Ok(()), |aid| self::check_aid(&format!("{key}.{name}"), aid, flow.transport))?;
     }
-    unreachable_at(&format!("{key}.unreachable_at"), flow)?;
-    unreachable_until(&format!("{key}.unreachable_until"), flow, network)
+    check_unreachable_at(&format!("{key}.unreachable_at"), flow)?;
+    check_unreachable_until(&format!("{key}.unreachable_until"), flow, network)
 }
 
 /// Checks the times at which the sender is notified that its destination is unreachable.
-fn unreachable_at(key: &str, flow: &Flow) -> Checked {
-    must(flow.unreachable_at.is_empty() || flow.transport == Transport::Tcp, key, || {
+fn check_unreachable_at(key: &str, flow: &Flow) -> CheckResult {
+    require(flow.unreachable_at.is_empty() || flow.transport == Transport::Tcp, key, || {
         "`unreachable_at` with transport = \"udp\"\nonly TCP senders can be notified; leave it out"
             .into()
     })?;
     let falls = flow.unreachable_at.windows(2).find(|pair| pair[0] >= pair[1]);
     falls.map_or(Ok(()), |pair| {
-        must(false, key, || {
+        require(false, key, || {
             format!("{} comes after {}\nwrite the times in ascending order", pair[1], pair[0])
         })
     })
 }
 
 /// Checks the time until which link failures notify the sender that its destination is unreachable.
-fn unreachable_until(key: &str, flow: &Flow, network: &Network) -> Checked {
+fn check_unreachable_until(key: &str, flow: &Flow, network: &Network) -> CheckResult {
     if flow.unreachable_until.is_none() {
         return Ok(());
     }
-    must(flow.transport == Transport::Tcp, key, || {
+    require(flow.transport == Transport::Tcp, key, || {
         "`unreachable_until` with transport = \"udp\"\nonly TCP senders can be notified; leave it out"
             .into()
     })?;
-    must(matches!(network, Network::Adhoc(_)), key, || {
+    require(matches!(network, Network::Adhoc(_)), key, || {
         "`unreachable_until` in a network of kind \"path\"\n\
          link failures are reported in ad hoc networks only; here use `unreachable_at`"
             .into()
     })?;
-    must(flow.unreachable_at.is_empty(), key, || {
+    require(flow.unreachable_at.is_empty(), key, || {
         "`unreachable_until` together with `unreachable_at`\nleave out one of them".into()
     })
 }
 
 /// Checks the application of the reverse direction.
-fn back(key: &str, application: Application, transport: Transport) -> Checked {
-    must(transport == Transport::Tcp, key, || {
+fn check_back(key: &str, application: Application, transport: Transport) -> CheckResult {
+    require(transport == Transport::Tcp, key, || {
         "`back` with transport = \"udp\"\n\
          only TCP connections are bidirectional; add a second [[flow]] instead"
             .into()
     })?;
     match application {
         Application::Transfer(Size(bytes)) => {
-            must(bytes > 0, key, || "a transfer of 0 B\nleave out `back`".into())
+            require(bytes > 0, key, || "a transfer of 0 B\nleave out `back`".into())
         }
         Application::Ftp => Ok(()),
-        Application::Cbr(_) => must(false, key, || {
+        Application::Cbr(_) => require(false, key, || {
             "`back` cannot be a constant bit rate\n\
              use { transfer = \"1 MB\" } or \"ftp\"; for cbr add a second [[flow]]"
                 .into()
@@ -130,16 +130,16 @@ fn back(key: &str, application: Application, transport: Transport) -> Checked {
 const TCP_IP_BYTES: u64 = 40;
 const UDP_IP_BYTES: u64 = 28;
 /// TCP_MIN_SND_MSS of Linux: 40 bytes of options and 8 of payload.
-const SMALLEST_MSS: u64 = 48;
+const MIN_MSS_BYTES: u64 = 48;
 /// The largest IP datagram without its headers.
-const LARGEST_MSS: u64 = 65_495;
+const MAX_MSS_BYTES: u64 = 65_495;
 /// RFC 7323 §2.3: windows are smaller than 2³⁰.
-const LARGEST_WINDOW: u64 = (1 << 30) - 1;
+const MAX_WINDOW_BYTES: u64 = (1 << 30) - 1;
 
-fn tcp(key: &str, tcp: &Tcp) -> Checked {
+fn check_tcp(key: &str, tcp: &Tcp) -> CheckResult {
     let (recovery, growth) = (tcp.recovery.0, tcp.growth.0);
     let allowed = recovery.growths().any(|one| one == growth);
-    must(allowed, format!("{key}.growth"), || {
+    require(allowed, format!("{key}.growth"), || {
         let pairs = RecoveryKind::ALL.iter().map(|(name, recovery)| {
             let growths: Vec<_> = recovery.growths().map(|growth| growth.name()).collect();
             format!("{name} with {}", growths.join(" or "))
@@ -152,38 +152,35 @@ fn tcp(key: &str, tcp: &Tcp) -> Checked {
             pairs.join("; ")
         )
     })?;
-    switches(key, tcp)?;
-    within(format!("{key}.mss"), "an mss of", tcp.mss.0, SMALLEST_MSS, LARGEST_MSS)?;
+    check_dependencies(key, tcp)?;
+    require_range(format!("{key}.mss"), "an mss of", tcp.mss.0, MIN_MSS_BYTES, MAX_MSS_BYTES)?;
     let window = tcp.window_bytes();
     let window_key = format!("{key}.window");
-    must(window >= tcp.mss.0, &window_key, || {
+    require(window >= tcp.mss.0, &window_key, || {
         format!(
             "a window of {} is smaller than one segment of {}\nthe minimum is one mss",
             Size(window),
             tcp.mss
         )
     })?;
-    must(window <= LARGEST_WINDOW, &window_key, || {
-        format!("a window of {}\nthe maximum of TCP is {LARGEST_WINDOW} B", Size(window))
+    require(window <= MAX_WINDOW_BYTES, &window_key, || {
+        format!("a window of {}\nthe maximum of TCP is {MAX_WINDOW_BYTES} B", Size(window))
     })?;
-    must(tcp.scales_window() || window <= 65_535, &window_key, || {
-        format!(
-            "a window of {} without window_scale\nthe maximum without it is 65535 B",
-            Size(window)
-        )
+    require(tcp.scales_window() || window <= 65_535, &window_key, || {
+        format!("a window of {} without window_scale\nthe maximum without it is 65535 B", Size(window))
     })?;
-    positive(format!("{key}.tick.rtt"), tcp.tick.rtt)?;
-    positive(format!("{key}.tick.timer"), tcp.tick.timer)?;
+    require_positive(format!("{key}.tick.rtt"), tcp.tick.rtt)?;
+    require_positive(format!("{key}.tick.timer"), tcp.tick.timer)?;
     if let Phase::At(phase) = tcp.tick.phase {
-        must(phase < tcp.tick.timer, format!("{key}.tick.phase"), || {
+        require(phase < tcp.tick.timer, format!("{key}.tick.phase"), || {
             format!(
                 "a phase of {phase} in a tick of {}\nphases are shorter than the tick",
                 tcp.tick.timer
             )
         })?;
     }
-    positive(format!("{key}.delayed_ack_timeout"), tcp.delayed_ack_timeout)?;
-    within(
+    require_positive(format!("{key}.delayed_ack_timeout"), tcp.delayed_ack_timeout)?;
+    require_range(
         format!("{key}.initial_window"),
         "an initial window of",
         tcp.initial_window.into(),
@@ -191,27 +188,27 @@ fn tcp(key: &str, tcp: &Tcp) -> Checked {
         1000,
     )?;
     for (name, time) in [("min_rto", tcp.min_rto), ("initial_rto", tcp.initial_rto)] {
-        positive(format!("{key}.{name}"), time)?;
-        must(time <= tcp.max_rto, format!("{key}.{name}"), || {
+        require_positive(format!("{key}.{name}"), time)?;
+        require(time <= tcp.max_rto, format!("{key}.{name}"), || {
             format!("`{name}` of {time} is longer than max_rto, {}", tcp.max_rto)
         })?;
     }
-    positive(format!("{key}.persist_min"), tcp.persist_min)?;
-    must(tcp.persist_min <= tcp.persist_max, format!("{key}.persist_max"), || {
+    require_positive(format!("{key}.persist_min"), tcp.persist_min)?;
+    require(tcp.persist_min <= tcp.persist_max, format!("{key}.persist_max"), || {
         format!(
             "persist_max of {} is shorter than persist_min, {}",
             tcp.persist_max, tcp.persist_min
         )
     })?;
-    tcp.keep_alive.map_or(Ok(()), |time| positive(format!("{key}.keep_alive"), time))
+    tcp.keep_alive.map_or(Ok(()), |time| require_positive(format!("{key}.keep_alive"), time))
 }
 
 /// Checks options that depend on other options.
-fn switches(key: &str, tcp: &Tcp) -> Checked {
+fn check_dependencies(key: &str, tcp: &Tcp) -> CheckResult {
     let sack = tcp.recovery.0.uses_sack();
     let recovery = tcp.recovery.0.name();
     for (name, on) in [("prr", tcp.prr), ("dsack", tcp.dsack)] {
-        must(!on || sack, format!("{key}.{name}"), || {
+        require(!on || sack, format!("{key}.{name}"), || {
             let able = RecoveryKind::ALL.iter().filter(|(_, recovery)| recovery.uses_sack());
             let able: Vec<_> = able.map(|(name, _)| *name).collect();
             let able = able.join(" or ");
@@ -221,18 +218,18 @@ fn switches(key: &str, tcp: &Tcp) -> Checked {
             )
         })?;
     }
-    must(!tcp.eifel || tcp.timestamps, format!("{key}.eifel"), || {
+    require(!tcp.eifel || tcp.timestamps, format!("{key}.eifel"), || {
         "`eifel` needs timestamps, and they are off\nset timestamps to true, or eifel to false"
             .into()
     })
 }
 
-fn aid(key: &str, aid: &Aid, transport: Transport) -> Checked {
-    must(transport == Transport::Tcp || *aid == Aid::default(), key, || {
+fn check_aid(key: &str, aid: &Aid, transport: Transport) -> CheckResult {
+    require(transport == Transport::Tcp || *aid == Aid::default(), key, || {
         "an aid with transport = \"udp\"\naids need TCP; leave out one of them".into()
     })?;
-    let Some([(short, least), (long, found)]) = aid.out_of_order() else { return Ok(()) };
-    must(false, format!("{key}.{long}"), || {
+    let Some([(short, least), (long, found)]) = aid.misordered_options() else { return Ok(()) };
+    require(false, format!("{key}.{long}"), || {
         format!("{long} of {found} is shorter than {short}, {least}")
     })
 }

@@ -1,36 +1,36 @@
 //! Validation of links and their queues.
 
-use super::{Checked, must, probability, within};
-use crate::{Delay, Link, LinkChange, Queue};
+use super::{CheckResult, require, require_probability, require_range};
+use crate::{Delay, Link, LinkOverride, Queue};
 
-pub(super) fn link(key: &str, link: &Link) -> Checked {
-    delay(&format!("{key}.delay"), link.delay)?;
-    of_a_link(key, &link.queue)?;
-    errors(key, link.bit_error_rate, link.packet_error_rate)?;
-    queue(&format!("{key}.queue"), &link.queue)?;
-    probability(format!("{key}.mark_loss"), link.mark_loss)
+pub(super) fn check_link(key: &str, link: &Link) -> CheckResult {
+    check_delay(&format!("{key}.delay"), link.delay)?;
+    reject_adhoc_keys(key, &link.queue)?;
+    check_errors(key, link.bit_error_rate, link.packet_error_rate)?;
+    check_queue(&format!("{key}.queue"), &link.queue)?;
+    require_probability(format!("{key}.mark_loss"), link.mark_loss)
 }
 
-pub(super) fn change(key: &str, change: &LinkChange) -> Checked {
+pub(super) fn check_override(key: &str, change: &LinkOverride) -> CheckResult {
     if let Some(found) = change.delay {
-        delay(&format!("{key}.delay"), found)?;
+        check_delay(&format!("{key}.delay"), found)?;
     }
-    errors(key, change.bit_error_rate, change.packet_error_rate)?;
+    check_errors(key, change.bit_error_rate, change.packet_error_rate)?;
     if let Some(found) = &change.queue {
-        of_a_link(key, found)?;
-        queue(&format!("{key}.queue"), found)?;
+        reject_adhoc_keys(key, found)?;
+        check_queue(&format!("{key}.queue"), found)?;
     }
-    probability(format!("{key}.mark_loss"), change.mark_loss.unwrap_or(0.0))
+    require_probability(format!("{key}.mark_loss"), change.mark_loss.unwrap_or(0.0))
 }
 
-fn of_a_link(key: &str, queue: &Queue) -> Checked {
+fn reject_adhoc_keys(key: &str, queue: &Queue) -> CheckResult {
     for (name, written) in [
         ("priority", queue.priority.is_some()),
         ("last_place", queue.last_place.is_some()),
         ("sorted", queue.sorted.is_some()),
         ("discards_repeated", queue.discards_repeated.is_some()),
     ] {
-        must(!written, format!("{key}.queue.{name}"), || {
+        require(!written, format!("{key}.queue.{name}"), || {
             format!(
                 "the queue of a link has no key `{name}`\nit exists in networks of kind \"adhoc\""
             )
@@ -39,34 +39,34 @@ fn of_a_link(key: &str, queue: &Queue) -> Checked {
     Ok(())
 }
 
-pub(super) fn delay(key: &str, delay: Delay) -> Checked {
+pub(super) fn check_delay(key: &str, delay: Delay) -> CheckResult {
     match delay {
         Delay::Fixed(_) => Ok(()),
-        Delay::Uniform { uniform: (low, high) } => must(low <= high, key, || {
+        Delay::Uniform { uniform: (low, high) } => require(low <= high, key, || {
             format!("{low} is longer than {high}\nthe shorter one comes first")
         }),
-        Delay::Around { spread, .. } => {
-            must((0.0..=1.0).contains(&spread), format!("{key}.spread"), || {
+        Delay::MeanSpread { spread, .. } => {
+            require((0.0..=1.0).contains(&spread), format!("{key}.spread"), || {
                 format!("a spread of {spread}\nspreads are fractions of the mean, from 0 to 1")
             })
         }
     }
 }
 
-fn errors(key: &str, bit: Option<f64>, packet: Option<f64>) -> Checked {
-    probability(format!("{key}.bit_error_rate"), bit.unwrap_or(0.0))?;
-    probability(format!("{key}.packet_error_rate"), packet.unwrap_or(0.0))?;
-    must(bit.is_none() || packet.is_none(), format!("{key}.packet_error_rate"), || {
+fn check_errors(key: &str, bit: Option<f64>, packet: Option<f64>) -> CheckResult {
+    require_probability(format!("{key}.bit_error_rate"), bit.unwrap_or(0.0))?;
+    require_probability(format!("{key}.packet_error_rate"), packet.unwrap_or(0.0))?;
+    require(bit.is_none() || packet.is_none(), format!("{key}.packet_error_rate"), || {
         "both bit_error_rate and packet_error_rate\na link has one or the other".into()
     })
 }
 
-pub(super) fn queue(key: &str, queue: &Queue) -> Checked {
-    within(format!("{key}.packets"), "the limit of packets", queue.packets.into(), 1, 1_000_000)?;
+pub(super) fn check_queue(key: &str, queue: &Queue) -> CheckResult {
+    require_range(format!("{key}.packets"), "the limit of packets", queue.packets.into(), 1, 1_000_000)?;
     let Some(red) = queue.red() else {
         if let Some(threshold) = queue.ecn_threshold {
             let key = format!("{key}.ecn_threshold");
-            within(key, "the threshold", threshold.into(), 1, queue.packets.into())?;
+            require_range(key, "the threshold", threshold.into(), 1, queue.packets.into())?;
         }
         let reds = [
             ("min_threshold", queue.min_threshold.is_some()),
@@ -76,7 +76,7 @@ pub(super) fn queue(key: &str, queue: &Queue) -> Checked {
             ("ecn", queue.ecn.is_some()),
         ];
         for (name, written) in reds {
-            must(!written, format!("{key}.{name}"), || {
+            require(!written, format!("{key}.{name}"), || {
                 format!(
                     "`{name}` without RED\nadd discipline = \"red\"; with drop-tail use `ecn_threshold`"
                 )
@@ -84,14 +84,14 @@ pub(super) fn queue(key: &str, queue: &Queue) -> Checked {
         }
         return Ok(());
     };
-    must(queue.ecn_threshold.is_none(), format!("{key}.ecn_threshold"), || {
+    require(queue.ecn_threshold.is_none(), format!("{key}.ecn_threshold"), || {
         "`ecn_threshold` with RED\nwith RED use ecn = true".into()
     })?;
     let (min, max) = (red.min_threshold, red.max_threshold);
-    must(min > 0.0, format!("{key}.min_threshold"), || {
+    require(min > 0.0, format!("{key}.min_threshold"), || {
         format!("a threshold of {min} packets\nthresholds are above 0")
     })?;
-    must(min < max && max <= f64::from(queue.packets), format!("{key}.max_threshold"), || {
+    require(min < max && max <= f64::from(queue.packets), format!("{key}.max_threshold"), || {
         format!(
             "max_threshold {max} with min_threshold {min} and {} packets\n\
              required: min_threshold < max_threshold ≤ packets",
@@ -99,7 +99,7 @@ pub(super) fn queue(key: &str, queue: &Queue) -> Checked {
         )
     })?;
     for (name, share) in [("max_probability", red.max_probability), ("weight", red.weight)] {
-        must(share > 0.0 && share <= 1.0, format!("{key}.{name}"), || {
+        require(share > 0.0 && share <= 1.0, format!("{key}.{name}"), || {
             format!("`{name}` of {share}\nit is above 0 and at most 1")
         })?;
     }

@@ -1,23 +1,23 @@
 //! `compat = "ns-2"`.
 
-use driftway_scenario::{Arp, Lifetime, Mac, Part, Priority, Routing, deviations};
+use driftway_scenario::{Arp, Lifetime, Mac, DeviationScope, Priority, Routing, deviations};
 
 use super::adhoc;
 
 type Base = [(&'static str, &'static str); 4];
 
 /// Every combination of scopes, and the keys that select it.
-fn networks() -> Vec<(Vec<Part>, Base)> {
+fn networks() -> Vec<(Vec<DeviationScope>, Base)> {
     let mut networks = Vec::new();
-    for (mac, link) in [(r#"{ kind = "dcf" }"#, Part::Dcf), (r#"{ kind = "tdma" }"#, Part::Tdma)] {
+    for (mac, link) in [(r#"{ kind = "dcf" }"#, DeviationScope::Dcf), (r#"{ kind = "tdma" }"#, DeviationScope::Tdma)] {
         for (routing, protocols) in [
-            (r#"{ protocol = "aodv" }"#, &[Part::Aodv, Part::NotDsr][..]),
-            (r#"{ protocol = "dsr" }"#, &[Part::Dsr]),
-            (r#"{ protocol = "static" }"#, &[Part::NotDsr, Part::Static]),
+            (r#"{ protocol = "aodv" }"#, &[DeviationScope::Aodv, DeviationScope::NotDsr][..]),
+            (r#"{ protocol = "dsr" }"#, &[DeviationScope::Dsr]),
+            (r#"{ protocol = "static" }"#, &[DeviationScope::NotDsr, DeviationScope::Static]),
         ] {
-            let mut parts = [&[Part::Any, Part::Arp, link], protocols].concat();
-            if parts.contains(&Part::Aodv) && link == Part::Tdma {
-                parts.push(Part::AodvOverTdma);
+            let mut parts = [&[DeviationScope::Any, DeviationScope::Arp, link], protocols].concat();
+            if parts.contains(&DeviationScope::Aodv) && link == DeviationScope::Tdma {
+                parts.push(DeviationScope::AodvOverTdma);
             }
             let base = [
                 ("network.mac", mac),
@@ -35,7 +35,7 @@ fn networks() -> Vec<(Vec<Part>, Base)> {
 #[test]
 fn compat_is_short_for_its_keys() {
     for (parts, base) in networks() {
-        let mine = || deviations().filter(|deviation| parts.contains(&deviation.of));
+        let mine = || deviations().filter(|deviation| parts.contains(&deviation.scope));
         let keys: Vec<_> = mine().map(|d| (format!("network.{}", d.key), d)).collect();
         let with = |more: &[(&str, &str)]| adhoc(&[&base, more].concat());
 
@@ -79,7 +79,7 @@ fn the_list_is_complete() {
         match (&standard.routing, &ns2.routing) {
             (Routing::Aodv(ours), Routing::Aodv(theirs)) => {
                 let says =
-                    matches!(standard.mac, Mac::Tdma(_)).then_some(driftway_route::Hello::STANDARD);
+                    matches!(standard.mac, Mac::Tdma(_)).then_some(driftway_route::HelloConfig::STANDARD);
                 let config = driftway_route::AodvConfig {
                     hello: says,
                     ..driftway_route::AodvConfig::STANDARD
@@ -107,7 +107,7 @@ fn the_list_is_complete() {
 fn each_key_makes_a_difference() {
     for deviation in deviations() {
         let (_, base) =
-            networks().into_iter().find(|(parts, _)| parts.contains(&deviation.of)).unwrap();
+            networks().into_iter().find(|(parts, _)| parts.contains(&deviation.scope)).unwrap();
         let key = format!("network.{}", deviation.key);
         let with = |value: &str| adhoc(&[&base[..], &[(key.as_str(), value)]].concat());
         assert_ne!(with(deviation.standard), with(deviation.ns2), "{key}");
@@ -141,17 +141,17 @@ fn the_page_matches_the_list() {
 fn page() -> String {
     let mut page = INTRODUCTION.to_owned();
     for (part, title) in [
-        (Part::Any, "Every ad hoc network"),
-        (Part::Dcf, "IEEE 802.11-1999: `mac.kind = \"dcf\"`"),
-        (Part::Tdma, "TDMA: `mac.kind = \"tdma\"`"),
-        (Part::Arp, "ARP: `arp = true`"),
-        (Part::NotDsr, "Interface queue, except with DSR"),
-        (Part::Aodv, "AODV (RFC 3561): `routing.protocol = \"aodv\"`"),
-        (Part::AodvOverTdma, "AODV over TDMA"),
-        (Part::Dsr, "DSR (RFC 4728): `routing.protocol = \"dsr\"`"),
-        (Part::Static, "Static routes: `routing.protocol = \"static\"`"),
+        (DeviationScope::Any, "Every ad hoc network"),
+        (DeviationScope::Dcf, "IEEE 802.11-1999: `mac.kind = \"dcf\"`"),
+        (DeviationScope::Tdma, "TDMA: `mac.kind = \"tdma\"`"),
+        (DeviationScope::Arp, "ARP: `arp = true`"),
+        (DeviationScope::NotDsr, "Interface queue, except with DSR"),
+        (DeviationScope::Aodv, "AODV (RFC 3561): `routing.protocol = \"aodv\"`"),
+        (DeviationScope::AodvOverTdma, "AODV over TDMA"),
+        (DeviationScope::Dsr, "DSR (RFC 4728): `routing.protocol = \"dsr\"`"),
+        (DeviationScope::Static, "Static routes: `routing.protocol = \"static\"`"),
     ] {
-        let mut rows = deviations().filter(|deviation| deviation.of == part).peekable();
+        let mut rows = deviations().filter(|deviation| deviation.scope == part).peekable();
         if rows.peek().is_none() {
             continue;
         }

@@ -1,8 +1,8 @@
 //! Parsing and output of ad hoc scenarios.
 
 use driftway_scenario::{
-    Arp, Capture, Distance, Feedback, Lifetime, Mac, Mobility, Model, Power, Propagation,
-    Resolution, Routing, Scenario, Speed, Time,
+    Arp, CaptureRatio, Distance, Feedback, Lifetime, Mac, Mobility, MobilityModel, Power, Propagation,
+    ArpOptions, Routing, Scenario, Speed, Time,
 };
 use proptest::prelude::*;
 
@@ -15,7 +15,7 @@ fn the_example_is_read() {
     assert_eq!(network.area, Some((Distance(1500.0), Distance(1000.0))));
     let speed = (Speed(9.0), Speed(11.0));
     let pause = (Time::default(), Time::default());
-    let model = Model::RandomWaypoint { speed, pause, steady_state: true };
+    let model = MobilityModel::RandomWaypoint { speed, pause, steady_state: true };
     assert_eq!(network.mobility, Mobility::Model(model));
     assert_eq!(network.radio.propagation, Propagation::TwoRay);
     assert!(matches!(network.mac, Mac::Dcf(_)));
@@ -39,7 +39,7 @@ fn the_number_of_nodes_follows_from_positions() {
     let overrides = [("network.mobility".to_owned(), velocities.to_owned())];
     let scenario = Scenario::parse("test.toml", &text, &overrides).unwrap();
     assert_eq!(network(&scenario).nodes, Some(3));
-    let Mobility::Model(Model::ConstantVelocity { velocities, .. }) = &network(&scenario).mobility
+    let Mobility::Model(MobilityModel::ConstantVelocity { velocities, .. }) = &network(&scenario).mobility
     else {
         panic!()
     };
@@ -57,7 +57,7 @@ fn the_default_radio_is_that_of_ns_2() {
     assert_eq!((radio.receive_range, radio.sense_range), (None, None));
     assert_eq!(radio.receive_threshold, Some(Power::Dbm(-64.37)));
     assert_eq!(radio.sense_threshold, Some(Power::Watts(1.559e-11)));
-    assert_eq!(radio.capture, Capture::None);
+    assert_eq!(radio.capture, CaptureRatio::None);
     let radio = adhoc(&[("network.radio", r#"{ propagation = "log-distance" }"#)]).radio;
     assert_eq!(radio.exponent, Some(3.0));
 }
@@ -65,9 +65,9 @@ fn the_default_radio_is_that_of_ns_2() {
 #[test]
 fn arp_is_a_switch_or_a_table() {
     assert_eq!(adhoc(&[("network.arp", "false")]).arp, Arp::Off);
-    assert_eq!(adhoc(&[("network.arp", "true")]).arp, Arp::On(Resolution::default()));
+    assert_eq!(adhoc(&[("network.arp", "true")]).arp, Arp::On(ArpOptions::default()));
     let Arp::On(arp) = adhoc(&[("network.arp.lifetime", "forever")]).arp else { panic!() };
-    assert_eq!(arp, Resolution { lifetime: Lifetime::Forever, ..Resolution::default() });
+    assert_eq!(arp, ArpOptions { lifetime: Lifetime::Forever, ..ArpOptions::default() });
 }
 
 const MOVES: &str = "$node_(0) set X_ 10\n$node_(0) set Y_ 20\n$node_(0) set Z_ 0\n\
@@ -120,9 +120,7 @@ fn errors_in_movement_files_are_located() {
     let error = load("missing", b"", missing).unwrap_err();
     assert!(error.starts_with("scenario.toml:7:21: too.mov: No such file"), "{error}");
     assert!(
-        error.ends_with(
-            "\nhelp: the name of a movement file is relative to the scenario's directory"
-        )
+        error.ends_with("\nhelp: the name of a movement file is relative to the scenario's directory")
     );
 
     let outside = MOVES.replace("setdest 100", "setdest 1501");
@@ -141,14 +139,14 @@ fn radio_keys_reach_the_configuration() {
     let other = r#"{ propagation = "log-distance", exponent = 2.5, shadowing = "4 dB", decorrelation = "20 m", capture = "none",
         receive_threshold = "-70 dBm", sense_threshold = "1e-11 W", antenna_gain = "3 dB" }"#;
     let config = adhoc(&[("network.radio", other)]).radio.config();
-    let model = driftway_radio::Model::LogDistance {
+    let model = driftway_radio::PropagationModel::LogDistance {
         exponent: 2.5,
         shadowing_db: 4.0,
         decorrelation: Some(20.0),
     };
     assert_eq!(config.model, model);
     assert_eq!(config.sense, driftway_radio::Threshold::Power(1e-11));
-    assert!((config.antenna_gain - 1.995).abs() < 1e-3 && config.capture.is_infinite());
+    assert!((config.antenna_gain - 1.995).abs() < 1e-3 && config.capture_ratio.is_infinite());
 }
 
 #[test]
@@ -267,7 +265,7 @@ fn aodv_over_tdma_sends_hello_messages() {
         aodv.config().hello
     };
     let tdma = ("network.mac", r#"{ kind = "tdma" }"#);
-    let usual = Some(driftway_route::Hello::STANDARD);
+    let usual = Some(driftway_route::HelloConfig::STANDARD);
     assert_eq!(hello(&[]), None);
     assert_eq!(hello(&[tdma]), usual);
     assert_eq!(hello(&[tdma, ("network.compat", "standard")]), usual);

@@ -4,7 +4,7 @@ mod compat;
 mod files;
 mod refusals;
 
-use driftway_scenario::{Adhoc, Network, Scenario, Seek, Time};
+use driftway_scenario::{Adhoc, Network, Scenario, RouteProbeConfig, Time};
 
 /// A valid scenario.
 pub(crate) const RIGHT: &str = r#"name = "a test"
@@ -46,7 +46,7 @@ pub(crate) fn network(scenario: &Scenario) -> &Adhoc {
 /// Route probes exist only with RFNs, which hold sources.
 #[test]
 fn route_probes_have_defaults_with_rfns() {
-    let seek = |overrides| adhoc(overrides).seek.map(|Seek { every, most }| (every, most));
+    let seek = |overrides| adhoc(overrides).route_probe.map(|RouteProbeConfig { every, most }| (every, most));
     let two_seconds = Time::from_secs(2);
     assert_eq!(seek(&[]), None);
     assert_eq!(seek(&[("network.feedback", "rfn")]), Some((two_seconds, 10)));

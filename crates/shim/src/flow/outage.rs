@@ -2,9 +2,9 @@
 
 use driftway_base::{Duration, Instant, ProbeSpacing, Seq};
 
-use super::{Context, Flow, Held, Outage, Repair, Reply, State};
+use super::{Context, Flow, HoldMode, Outage, Repair, SyntheticAck, State};
 use crate::config::Config;
-use crate::counts::Fate;
+use crate::counts::PacketDisposition;
 use crate::packet::Segment;
 
 /// What a new connection may send at once (RFC 6928 §2), about: a path is never repaired slower
@@ -16,17 +16,17 @@ const INITIAL_WINDOW: u32 = 10 * 1460;
 const UNDO_ACKS_MAX: u8 = 4;
 
 /// So often the path may seem to be back in vain.
-const IN_VAIN_MAX: u8 = 3;
+const FAILED_REPAIRS_MAX: u8 = 3;
 
 impl Flow {
     /// How often is probed where the aid wants it so. Whatever an aid waits for, the shim looks by itself
     /// after a while: who has told it may have been wrong.
-    pub(super) fn spacing_of_probes(
+    pub(super) fn probe_spacing(
         &self,
         cx: &Context<'_>,
         wanted: Option<ProbeSpacing>,
     ) -> ProbeSpacing {
-        let longest = self.longest_gap(cx.config);
+        let longest = self.max_probe_interval(cx.config);
         match wanted {
             None => ProbeSpacing::new(longest, longest),
             Some(ProbeSpacing { first, max, .. }) => {
@@ -35,70 +35,70 @@ impl Flow {
         }
     }
 
-    fn longest_gap(&self, config: &Config) -> Duration {
-        config.probe_max.max(self.round_trip.least())
+    fn max_probe_interval(&self, config: &Config) -> Duration {
+        config.probe_max.max(self.rtt.min_rtt_or_initial())
     }
 
     /// The local TCP is to send nothing from now on, or, if it does not already, in another way.
-    pub(super) fn hold_tcp(&mut self, cx: &mut Context<'_>, held: Held) {
-        let gap = held.probe.first;
+    pub(super) fn hold_tcp(&mut self, cx: &mut Context<'_>, held: HoldMode) {
+        let gap = held.probe_spacing.first;
         let probe_at = cx.now + gap;
         let was_outage = match self.state {
             State::Open => false,
-            State::Disconnected(outage) => outage.held.outage,
+            State::Disconnected(outage) => outage.hold.is_outage,
             State::Resuming(..) => true,
         };
-        cx.counts.outages += u64::from(held.outage && !was_outage);
+        cx.counts.outages += u64::from(held.is_outage && !was_outage);
         let outage = match self.state {
             State::Open => {
                 // One that began after the peer was last heard is the outage's own. If it is heard now
                 // that has ended the outage.
-                let ends = self.heard == cx.now;
-                let heard = if ends { self.heard_before } else { self.heard };
-                if let Some(episode) = self.episode.as_mut().filter(|e| e.since <= heard) {
-                    episode.stays = !episode.wanted && episode.is_open();
+                let ends = self.last_heard == cx.now;
+                let heard = if ends { self.previously_heard } else { self.last_heard };
+                if let Some(episode) = self.loss_episode.as_mut().filter(|e| e.since <= heard) {
+                    episode.keep_reduction = !episode.undo_wanted && episode.has_reduction_to_undo();
                 }
                 Outage {
-                    held,
+                    hold: held,
                     since: cx.now,
                     probe_at,
-                    gap,
-                    shortest: gap,
-                    probed: None,
-                    flight: self.flight.outstanding(),
+                    probe_interval: gap,
+                    min_probe_interval: gap,
+                    last_probe: None,
+                    outstanding_bytes: self.retransmission_queue.outstanding(),
                     again: false,
-                    tells_at: cx.now,
-                    in_vain: 0,
+                    withhold_until: cx.now,
+                    failed_repairs: 0,
                     oldest: None,
                     undo_acks: 0,
-                    report: None,
-                    back: None,
-                    resumed: None,
-                    tried: None,
+                    icmp_report: None,
+                    path_restored_at: None,
+                    first_new_ack_at: None,
+                    probe_answered_sent_at: None,
                 }
             }
             State::Disconnected(outage) => {
                 let at = outage.probe_at.min(probe_at);
-                let shortest = outage.shortest.min(gap);
-                Outage { held, probe_at: at, gap, shortest, ..outage }
+                let shortest = outage.min_probe_interval.min(gap);
+                Outage { hold: held, probe_at: at, probe_interval: gap, min_probe_interval: shortest, ..outage }
             }
             State::Resuming(outage, _) => {
-                let shortest = outage.shortest.min(gap);
-                Outage { held, since: cx.now, probe_at, gap, shortest, ..outage }
+                let shortest = outage.min_probe_interval.min(gap);
+                Outage { hold: held, since: cx.now, probe_at, probe_interval: gap, min_probe_interval: shortest, ..outage }
             }
         };
-        self.resends = false;
+        self.resend_while_held = false;
         self.state = State::Disconnected(outage);
-        self.release_if_due(cx);
+        self.report_acks_if_due(cx);
     }
 
     /// Of what was sent on a path that seemed to be back nothing has arrived: it is gone again, and
     /// nobody has said so. Whatever arrives says that it is back.
-    fn relapse(&mut self, cx: &mut Context<'_>) {
+    fn reenter_outage(&mut self, cx: &mut Context<'_>) {
         let State::Resuming(outage, _) = self.state else { return };
-        let first = self.round_trip.least().max(cx.config.probe_min);
-        let probe = ProbeSpacing::new(first, first.max(outage.held.probe.max));
-        let held = Held { outage: true, probe, step_back: true, any_ack: true, ..outage.held };
+        let first = self.rtt.min_rtt_or_initial().max(cx.config.probe_min);
+        let probe = ProbeSpacing::new(first, first.max(outage.hold.probe_spacing.max));
+        let held = HoldMode { is_outage: true, probe_spacing: probe, step_back: true, any_ack: true, ..outage.hold };
         self.hold_tcp(cx, held);
         self.probe_now(cx.now);
     }
@@ -107,7 +107,7 @@ impl Flow {
     /// probe is still on its way.
     pub fn probe_now(&mut self, now: Instant) {
         if let State::Disconnected(outage) = &mut self.state {
-            let earliest = outage.probed.map_or(now, |probed| now.max(probed + outage.shortest));
+            let earliest = outage.last_probe.map_or(now, |probed| now.max(probed + outage.min_probe_interval));
             outage.probe_at = outage.probe_at.min(earliest);
         }
     }
@@ -117,88 +117,88 @@ impl Flow {
     pub(super) fn resume(&mut self, cx: &mut Context<'_>, keeps: bool) -> bool {
         match &mut self.state {
             State::Open => return false,
-            State::Disconnected(outage) | State::Resuming(outage, _) => outage.held.keeps = keeps,
+            State::Disconnected(outage) | State::Resuming(outage, _) => outage.hold.keep_window = keeps,
         }
         if let State::Disconnected(outage) = self.state {
-            if outage.held.step_back || outage.again {
-                self.send_all_again(cx, outage);
+            if outage.hold.step_back || outage.again {
+                self.begin_repair(cx, outage);
             } else {
-                self.go_on(cx, outage);
+                self.resume_without_repair(cx, outage);
             }
         }
         true
     }
 
     /// Everything passes from now on.
-    fn open(&mut self, now: Instant) {
+    fn enter_open(&mut self, now: Instant) {
         self.state = State::Open;
-        self.timed_from = now;
+        self.rtt_valid_from = now;
     }
 
     /// What was out goes its way; what had to wait leaves, spread over a round trip.
-    fn go_on(&mut self, cx: &mut Context<'_>, outage: Outage) {
-        if let Some(episode) = self.episode.as_mut().filter(|episode| !episode.stays) {
-            episode.kept = outage.held.keeps;
+    fn resume_without_repair(&mut self, cx: &mut Context<'_>, outage: Outage) {
+        if let Some(episode) = self.loss_episode.as_mut().filter(|episode| !episode.keep_reduction) {
+            episode.keep_window = outage.hold.keep_window;
         }
-        self.open(cx.now);
-        self.spread(cx, outage.flight);
+        self.enter_open(cx.now);
+        self.pace_waiting(cx, outage.outstanding_bytes);
     }
 
     /// What waits leaves over a round trip, at the rate of `flight` bytes in one at least.
-    pub(super) fn spread(&mut self, cx: &mut Context<'_>, flight: u32) {
-        self.rate = flight.max(INITIAL_WINDOW);
-        self.queueing = true;
+    pub(super) fn pace_waiting(&mut self, cx: &mut Context<'_>, flight: u32) {
+        self.pacing_bytes_per_rtt = flight.max(INITIAL_WINDOW);
+        self.is_queueing = true;
         self.next_send = cx.now;
-        self.spread_until = cx.now + self.round_trip.smoothed();
+        self.pace_until = cx.now + self.rtt.srtt_or_initial();
     }
 
     /// When what the peer seems to answer now had left: the last probe, unless that was less than a
     /// round trip ago.
-    fn tried(&self, now: Instant) -> Instant {
+    fn answered_probe_sent_at(&self, now: Instant) -> Instant {
         let probed = match self.state {
-            State::Disconnected(Outage { probed: Some(probed), .. }) => probed,
+            State::Disconnected(Outage { last_probe: Some(probed), .. }) => probed,
             _ => now,
         };
-        probed.min(now - self.round_trip.least())
+        probed.min(now - self.rtt.min_rtt_or_initial())
     }
 
     /// There is a path again, and what was out goes once more.
-    fn send_all_again(&mut self, cx: &mut Context<'_>, mut outage: Outage) {
-        self.came_back = true;
+    fn begin_repair(&mut self, cx: &mut Context<'_>, mut outage: Outage) {
+        self.path_came_back = true;
         // Where TCP was not held, the path was silent and may only have become slow: an echo says by how
         // much at most (RFC 7323 §4.1).
-        let suspected = self.heard == cx.now && outage.since == cx.now;
-        let age = if suspected { self.clock.age(cx.now, self.theirs.echo) } else { Duration::ZERO };
+        let suspected = self.last_heard == cx.now && outage.since == cx.now;
+        let age = if suspected { self.clock.age(cx.now, self.peer.echo) } else { Duration::ZERO };
         // Either the peer was heard just now, or this host knows it.
-        let tried = if self.heard == cx.now { self.tried(cx.now) } else { cx.now };
+        let tried = if self.last_heard == cx.now { self.answered_probe_sent_at(cx.now) } else { cx.now };
         // RFC 3522: an echo older than the first retransmission is what undoes it. The first
         // original of the outage is the one; later ones may be from after that retransmission.
         if outage.oldest.is_none() {
-            outage.oldest = self.flight.front().map(|oldest| (oldest.stamp, oldest.range.end));
+            outage.oldest = self.retransmission_queue.front().map(|oldest| (oldest.tsval, oldest.range.end));
         }
-        let hold_until = cx.now + cx.config.hold_max.max(self.round_trip.smoothed().times(4));
+        let hold_until = cx.now + cx.config.hold_max.max(self.rtt.srtt_or_initial().times(4));
         if !outage.again {
-            (outage.again, outage.tells_at) = (true, hold_until);
+            (outage.again, outage.withhold_until) = (true, hold_until);
         }
-        (outage.back, outage.resumed) = (Some(cx.now), None);
-        (outage.tried, outage.report) = (Some(tried), None);
-        self.flight.all_wait();
-        self.rate = outage.flight.max(INITIAL_WINDOW);
+        (outage.path_restored_at, outage.first_new_ack_at) = (Some(cx.now), None);
+        (outage.probe_answered_sent_at, outage.icmp_report) = (Some(tried), None);
+        self.retransmission_queue.requeue_all();
+        self.pacing_bytes_per_rtt = outage.outstanding_bytes.max(INITIAL_WINDOW);
         self.next_send = cx.now;
-        self.queueing = true;
-        let first = self.flight.front().map_or(1, |original| original.range.len());
+        self.is_queueing = true;
+        let first = self.retransmission_queue.front().map_or(1, |original| original.range.len());
         let repair = Repair {
             // Not only what was sent before the cut: the local TCP would time the round trip of what
             // it has sent since, too, and find it as long as the outage.
-            until: self.flight.stored_to(),
+            until: self.retransmission_queue.stored_until(),
             // liu-singh-2001 §III-C: the new route's capacity is not known.
-            window: if outage.held.keeps { self.rate } else { first },
-            reduced: cx.now,
-            round_trip: None,
-            patience: self.round_trip.patience().max(age.times(2)),
-            progress: cx.now,
-            hold_until,
-            duplicates: 0,
+            window: if outage.hold.keep_window { self.pacing_bytes_per_rtt } else { first },
+            last_reduction: cx.now,
+            min_rtt: None,
+            progress_timeout: self.rtt.response_timeout().max(age.times(2)),
+            last_progress: cx.now,
+            withhold_until: hold_until,
+            duplicate_acks: 0,
         };
         self.state = State::Resuming(outage, repair);
         self.end_repair_when_done(cx);
@@ -210,50 +210,50 @@ impl Flow {
         cx: &mut Context<'_>,
         segment: &Segment,
         packet: &mut [u8],
-    ) -> Fate {
-        let told = self.told;
-        let covered = self.take(cx, segment);
-        let advanced = covered.numbers > 0;
+    ) -> PacketDisposition {
+        let told = self.local_una;
+        let covered = self.process_ack(cx, segment);
+        let advanced = covered.sequence_numbers > 0;
         let State::Resuming(outage, repair) = &mut self.state else {
-            return self.hold(cx, told, segment, packet);
+            return self.withhold_ack(cx, told, segment, packet);
         };
-        if advanced || covered.newest.is_some() {
-            repair.progress = cx.now;
-            repair.duplicates = 0;
+        if advanced || covered.last_sent.is_some() {
+            repair.last_progress = cx.now;
+            repair.duplicate_acks = 0;
             // Slow start (RFC 5681 §3.1).
-            repair.window = repair.window.saturating_add(covered.numbers);
-        } else if segment.range().is_empty() && segment.ack == self.flight.una {
-            repair.duplicates = repair.duplicates.saturating_add(1);
+            repair.window = repair.window.saturating_add(covered.sequence_numbers);
+        } else if segment.range().is_empty() && segment.ack == self.retransmission_queue.una {
+            repair.duplicate_acks = repair.duplicate_acks.saturating_add(1);
         }
-        let first = advanced && outage.resumed.is_none();
+        let first = advanced && outage.first_new_ack_at.is_none();
         if first {
-            outage.resumed = Some(cx.now);
+            outage.first_new_ack_at = Some(cx.now);
         }
-        self.find_lost(cx.now, covered.newest);
+        self.detect_losses(cx.now, covered.last_sent);
         if first {
-            self.undo(cx);
+            self.undo_timeouts(cx);
         }
         self.end_repair_when_done(cx);
-        self.hold(cx, told, segment, packet)
+        self.withhold_ack(cx, told, segment, packet)
     }
 
     /// What was sent well before something that has arrived, is lost (RFC 8985 §6.2); without
     /// SACK the oldest after three duplicates.
-    fn find_lost(&mut self, now: Instant, newest: Option<Instant>) {
-        let (round_trip, least) = (self.round_trip.smoothed(), self.round_trip.least());
+    fn detect_losses(&mut self, now: Instant, newest: Option<Instant>) {
+        let (round_trip, least) = (self.rtt.srtt_or_initial(), self.rtt.min_rtt_or_initial());
         let State::Resuming(_, repair) = &mut self.state else { return };
         // RFC 8985 §6.2, step 2: what is answered sooner than that arrived before, from before the
         // outage. The queues are empty after it, or full of others' packets: the margin for reordering
         // is of the round trip that the repair itself sees.
         let newest = newest.filter(|at| now.since(*at) >= least.over(2));
         let seen = newest.map(|at| now.since(at));
-        repair.round_trip = repair.round_trip.into_iter().chain(seen).min();
-        let margin = repair.round_trip.unwrap_or(round_trip).over(4);
-        let third = !self.agreed.sack && repair.duplicates == 3;
-        let lost = self.flight.find_lost(newest, margin, third);
+        repair.min_rtt = repair.min_rtt.into_iter().chain(seen).min();
+        let margin = repair.min_rtt.unwrap_or(round_trip).over(4);
+        let third = !self.negotiated.sack && repair.duplicate_acks == 3;
+        let lost = self.retransmission_queue.detect_losses(newest, margin, third);
         // RFC 5681 §3.1, at most once a round trip: nobody else reduces for this.
-        if lost && now.since(repair.reduced) >= round_trip {
-            repair.reduced = now;
+        if lost && now.since(repair.last_reduction) >= round_trip {
+            repair.last_reduction = now;
             repair.window = (repair.window / 2).max(2 * 1460);
         }
     }
@@ -261,9 +261,9 @@ impl Flow {
     /// Has the peer everything that was to be repaired?
     pub(super) fn end_repair_when_done(&mut self, cx: &mut Context<'_>) {
         if let State::Resuming(_, repair) = self.state
-            && self.flight.una.at_or_after(repair.until)
+            && self.retransmission_queue.una.at_or_after(repair.until)
         {
-            self.release(cx);
+            self.end_outage(cx);
         }
     }
 
@@ -272,31 +272,31 @@ impl Flow {
     /// round trip, as long as the outage; so a segment of one byte has nothing to spare. Not where the
     /// store lacks anything: a TCP that takes its timeouts back holds all that was out to be on its way,
     /// and would wait for what only it can send.
-    fn undo(&mut self, cx: &mut Context<'_>) {
-        let complete = self.flight.stored_to() == self.flight.max;
+    fn undo_timeouts(&mut self, cx: &mut Context<'_>) {
+        let complete = self.retransmission_queue.stored_until() == self.retransmission_queue.max;
         let (State::Resuming(outage, _) | State::Disconnected(outage)) = &mut self.state else {
             return;
         };
         let allowed = cx.config.undo_ack
             && complete
-            && outage.held.keeps
-            && self.congested.is_none()
+            && outage.hold.keep_window
+            && self.congestion_until.is_none()
             && outage.undo_acks < UNDO_ACKS_MAX;
-        let reduced = self.episode.as_mut().filter(|episode| allowed && episode.is_open());
+        let reduced = self.loss_episode.as_mut().filter(|episode| allowed && episode.has_reduction_to_undo());
         let (Some(episode), Some((echo, end))) = (reduced, outage.oldest) else { return };
-        let next = self.told + 1;
-        let known = next.at_or_before(self.flight.una) && next.before(end);
-        if !known || !Seq(echo).before(Seq(episode.first)) {
+        let next = self.local_una + 1;
+        let known = next.at_or_before(self.retransmission_queue.una) && next.before(end);
+        if !known || !Seq(echo).before(Seq(episode.first_tsval)) {
             return;
         }
         outage.undo_acks += 1;
-        if let Some(tried) = outage.tried.take() {
-            self.tally.time_to_resume = Some(cx.now.since(tried));
+        if let Some(tried) = outage.probe_answered_sent_at.take() {
+            self.counts.time_to_resume = Some(cx.now.since(tried));
         }
         (episode.undone, episode.again) = (true, false);
-        self.told = next;
-        self.replies.push_back(Reply { ack: next, echo });
-        self.tally.undone += 1;
+        self.local_una = next;
+        self.synthetic_acks.push_back(SyntheticAck { ack: next, echo });
+        self.counts.undone += 1;
         cx.counts.undone += 1;
         cx.counts.undo_acks += 1;
     }
@@ -304,46 +304,46 @@ impl Flow {
     /// Ends the outage for the local TCP: it is told what the peer has, in one acknowledgment with
     /// the echo of a segment that has just made a round trip. What it sends on that, all at once, is
     /// spread over a round trip; by then its own clock of acknowledgments runs.
-    pub(super) fn release(&mut self, cx: &mut Context<'_>) {
+    pub(super) fn end_outage(&mut self, cx: &mut Context<'_>) {
         let State::Resuming(..) = self.state else { return };
         // It may have timed out once more while acknowledgments were held.
-        self.undo(cx);
-        self.tell(cx);
-        self.open(cx.now);
-        self.tally.survived += 1;
+        self.undo_timeouts(cx);
+        self.report_acks(cx);
+        self.enter_open(cx.now);
+        self.counts.survived += 1;
         cx.counts.survived += 1;
-        self.queueing = true;
-        self.spread_until = cx.now + self.round_trip.smoothed();
+        self.is_queueing = true;
+        self.pace_until = cx.now + self.rtt.srtt_or_initial();
     }
 
     /// The local TCP is told all that the peer has said.
-    pub(super) fn tell(&mut self, cx: &mut Context<'_>) {
+    pub(super) fn report_acks(&mut self, cx: &mut Context<'_>) {
         if let State::Resuming(outage, _) | State::Disconnected(outage) = &mut self.state
-            && self.told.before(self.flight.una)
-            && let Some(tried) = outage.tried.take()
+            && self.local_una.before(self.retransmission_queue.una)
+            && let Some(tried) = outage.probe_answered_sent_at.take()
         {
-            self.tally.time_to_resume = Some(cx.now.since(tried));
+            self.counts.time_to_resume = Some(cx.now.since(tried));
         }
-        if self.told.before(self.flight.una) || self.unsaid {
-            self.told = self.flight.una;
-            self.unsaid = false;
-            self.replies.push_back(Reply { ack: self.told, echo: self.fresh_echo(cx.now) });
+        if self.local_una.before(self.retransmission_queue.una) || self.has_unreported_ack {
+            self.local_una = self.retransmission_queue.una;
+            self.has_unreported_ack = false;
+            self.synthetic_acks.push_back(SyntheticAck { ack: self.local_una, echo: self.fresh_tsecr(cx.now) });
             cx.counts.releases += 1;
         }
-        self.episode = self.episode.filter(|episode| self.told.before(episode.until));
-        self.congested = self.congested.filter(|point| self.flight.una.before(*point));
+        self.loss_episode = self.loss_episode.filter(|episode| self.local_una.before(episode.until));
+        self.congestion_until = self.congestion_until.filter(|point| self.retransmission_queue.una.before(*point));
     }
 
     /// The path that seemed to be back is said to be gone again, and the local TCP does not know what
     /// the peer has acknowledged. It is told when that is all, for then nothing is left to look for a
     /// path with, and when it was kept waiting for long.
-    pub(super) fn release_if_due(&mut self, cx: &mut Context<'_>) {
+    pub(super) fn report_acks_if_due(&mut self, cx: &mut Context<'_>) {
         let State::Disconnected(outage) = self.state else { return };
-        if !outage.again || !self.flight.is_empty() && cx.now < outage.tells_at {
+        if !outage.again || !self.retransmission_queue.is_empty() && cx.now < outage.withhold_until {
             return;
         }
-        self.undo(cx);
-        self.tell(cx);
+        self.undo_timeouts(cx);
+        self.report_acks(cx);
         if let State::Disconnected(outage) = &mut self.state {
             (outage.again, outage.oldest) = (false, None);
         }
@@ -353,59 +353,59 @@ impl Flow {
     /// way when TCP was held, or answers the shim's own probe.
     pub(super) fn ends_hold(&self, cx: &Context<'_>) -> bool {
         let State::Disconnected(outage) = self.state else { return false };
-        let later = self.round_trip.patience().min(self.longest_gap(cx.config));
-        outage.held.any_ack || cx.now >= outage.since + later
+        let later = self.rtt.response_timeout().min(self.max_probe_interval(cx.config));
+        outage.hold.any_ack || cx.now >= outage.since + later
     }
 
     /// From now on the local TCP does without the shim: it is told what the peer has, and what waits
     /// leaves at once.
-    pub fn let_go(&mut self, cx: &mut Context<'_>) {
-        self.tell(cx);
-        self.open(cx.now);
-        self.queueing = true;
-        (self.spread_until, self.next_send) = (cx.now, cx.now);
-        self.announces = u8::from(self.gives_all_at().is_some());
+    pub fn shut_down(&mut self, cx: &mut Context<'_>) {
+        self.report_acks(cx);
+        self.enter_open(cx.now);
+        self.is_queueing = true;
+        (self.pace_until, self.next_send) = (cx.now, cx.now);
+        self.announcements_left = u8::from(self.holdback_timeout().is_some());
     }
 
     /// The path has seemed to be back, and nothing of the repair has arrived. `true`: the peer did
     /// answer, and not for the first time. There is something that the shim does not understand,
     /// and the local TCP has to see to it itself.
-    fn is_in_vain(&mut self) -> bool {
-        let heard = self.heard;
+    fn repair_keeps_failing(&mut self) -> bool {
+        let heard = self.last_heard;
         let State::Resuming(outage, repair) = &mut self.state else { return false };
-        let answered = outage.back.is_some_and(|back| heard >= back && repair.progress == back);
-        outage.in_vain = if answered { outage.in_vain.saturating_add(1) } else { 0 };
-        outage.in_vain >= IN_VAIN_MAX
+        let answered = outage.path_restored_at.is_some_and(|back| heard >= back && repair.last_progress == back);
+        outage.failed_repairs = if answered { outage.failed_repairs.saturating_add(1) } else { 0 };
+        outage.failed_repairs >= FAILED_REPAIRS_MAX
     }
 
     /// What the local TCP's clock showed a round trip ago, but not from before its first
     /// retransmission, which would undo what is not to be undone.
-    fn fresh_echo(&self, now: Instant) -> u32 {
-        let echo = Seq(self.clock.at(now - self.round_trip.smoothed()));
-        self.episode.map_or(echo, |episode| echo.max(Seq(episode.first))).0
+    fn fresh_tsecr(&self, now: Instant) -> u32 {
+        let echo = Seq(self.clock.tsval_at(now - self.rtt.srtt_or_initial()));
+        self.loss_episode.map_or(echo, |episode| echo.max(Seq(episode.first_tsval))).0
     }
 
     /// Time has passed. `false`: the flow has been given up by the local TCP.
     pub fn on_timeout(&mut self, cx: &mut Context<'_>) -> bool {
         self.wake_aid(cx);
         match self.state {
-            State::Resuming(_, repair) if cx.now >= repair.hold_until => self.release(cx),
-            State::Resuming(_, repair) if cx.now >= repair.progress + repair.patience => {
-                if self.is_in_vain() {
+            State::Resuming(_, repair) if cx.now >= repair.withhold_until => self.end_outage(cx),
+            State::Resuming(_, repair) if cx.now >= repair.last_progress + repair.progress_timeout => {
+                if self.repair_keeps_failing() {
                     cx.counts.left_to_tcp += 1;
-                    self.flight.none_waits();
-                    self.release(cx);
+                    self.retransmission_queue.dequeue_all();
+                    self.end_outage(cx);
                 } else {
-                    self.relapse(cx);
+                    self.reenter_outage(cx);
                 }
             }
-            _ => self.release_if_due(cx),
+            _ => self.report_acks_if_due(cx),
         }
-        self.flight.is_empty() || cx.now < self.forget_at(cx.config)
+        self.retransmission_queue.is_empty() || cx.now < self.forget_at(cx.config)
     }
 
     /// A TCP with data outstanding is never silent for longer: this one has given up.
     pub(super) fn forget_at(&self, config: &Config) -> Instant {
-        self.sent + config.forget_after
+        self.last_sent + config.forget_after
     }
 }

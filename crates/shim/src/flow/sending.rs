@@ -7,139 +7,139 @@ use driftway_wire::{
     Body, IpHeader, Packet, Payload, TcpFlags, TcpOptions, TcpSegment, Timestamps,
 };
 
-use super::acts::Emitted;
-use super::report::Report;
-use super::{Context, Flow, Reply, Said, State};
+use super::acts::RequestedAcks;
+use super::icmp_report::IcmpReport;
+use super::{Context, Flow, SyntheticAck, EndpointState, State};
 use crate::config::Config;
-use crate::flight::Place;
-use crate::pace::spacing;
+use crate::retransmission_queue::OriginalState;
+use crate::pace::pacing_interval;
 use crate::packet::{Parsed, parse};
-use crate::shim::To;
+use crate::shim::PacketDestination;
 
 /// Before any window (RFC 7323 §2.3).
-const LONG_AGO: u32 = 3 << 29;
+const OUT_OF_WINDOW: u32 = 3 << 29;
 
 impl Flow {
     /// The next packet that is due, into `packet`.
-    pub fn poll(&mut self, cx: &mut Context<'_>, packet: &mut Vec<u8>) -> Option<To> {
-        if let Some(reply) = self.replies.pop_front() {
-            self.made_up = Some(cx.now);
-            return self.make_up(reply, packet);
+    pub fn poll(&mut self, cx: &mut Context<'_>, packet: &mut Vec<u8>) -> Option<PacketDestination> {
+        if let Some(reply) = self.synthetic_acks.pop_front() {
+            self.last_injected = Some(cx.now);
+            return self.write_synthetic_ack(reply, packet);
         }
-        if self.repeats.is_some()
-            && let Some(to) = self.repeat_report(cx, packet)
+        if self.icmp_repeat.is_some()
+            && let Some(to) = self.write_repeated_report(cx, packet)
         {
             return Some(to);
         }
-        if let Some(Emitted { ack, window, copies }) = self.emits {
-            self.emits = (copies > 1).then_some(Emitted { ack, window, copies: copies - 1 });
+        if let Some(RequestedAcks { ack, window, copies }) = self.requested_acks {
+            self.requested_acks = (copies > 1).then_some(RequestedAcks { ack, window, copies: copies - 1 });
             cx.counts.emitted += 1;
-            return self.say(Said { ack, window, ..self.ours }, packet);
+            return self.write_ack(EndpointState { ack, window, ..self.local }, packet);
         }
-        if self.announces > 0 {
+        if self.announcements_left > 0 {
             cx.counts.announced += 1;
-            return self.announce(packet);
+            return self.write_announcement(packet);
         }
-        if self.gives_all_at().is_some_and(|at| cx.now >= at) {
-            return self.announce(packet);
+        if self.holdback_timeout().is_some_and(|at| cx.now >= at) {
+            return self.write_announcement(packet);
         }
         match self.state {
-            State::Disconnected(_) if self.is_to_probe(cx.now) => self.probe(cx, packet),
-            State::Disconnected(_) if self.resends_now() => {
+            State::Disconnected(_) if self.is_probe_due(cx.now) => self.send_probe(cx, packet),
+            State::Disconnected(_) if self.must_resend() => {
                 let index = self.next_due(cx.now)?;
-                self.send_in_turn(cx, index, packet)
+                self.send_next(cx, index, packet)
             }
             State::Disconnected(_) => None,
             State::Resuming(..) | State::Open => {
                 let index = self.next_due(cx.now)?;
-                self.send_in_turn(cx, index, packet)
+                self.send_next(cx, index, packet)
             }
         }
     }
 
     /// When it wants to be woken.
     pub fn next_timeout(&self, config: &Config) -> Option<Instant> {
-        let front = self.flight.front();
+        let front = self.retransmission_queue.front();
         let forget = front.map(|_| self.forget_at(config));
         let (this, other) = match self.state {
             State::Open => {
-                let sends = self.queueing && self.flight.waiting() > 0;
+                let sends = self.is_queueing && self.retransmission_queue.waiting() > 0;
                 (sends.then_some(self.next_send), None)
             }
             State::Disconnected(outage) => {
-                let probes = self.is_searching().then_some(outage.probe_at);
-                let resends = self.resends_now().then_some(self.next_send);
-                let tells = outage.again.then_some(outage.tells_at);
+                let probes = self.can_probe().then_some(outage.probe_at);
+                let resends = self.must_resend().then_some(self.next_send);
+                let tells = outage.again.then_some(outage.withhold_until);
                 (probes, [resends, tells].into_iter().flatten().min())
             }
             State::Resuming(_, repair) => {
-                let patience = repair.progress + repair.patience;
-                let send = self.may_send_next().map(|_| self.next_send);
-                (send, Some(patience.min(repair.hold_until)))
+                let patience = repair.last_progress + repair.progress_timeout;
+                let send = self.next_allowed().map(|_| self.next_send);
+                (send, Some(patience.min(repair.withhold_until)))
             }
         };
-        [this, other, forget, self.gives_all_at(), self.aid.0.next_timeout()]
+        [this, other, forget, self.holdback_timeout(), self.aid.0.next_timeout()]
             .into_iter()
             .flatten()
             .min()
     }
 
     /// Must a new segment wait behind others?
-    pub(super) fn queues(&mut self, now: Instant) -> bool {
-        self.queueing = self.queueing && (now < self.spread_until || self.flight.waiting() > 0);
-        self.queueing
+    pub(super) fn must_queue(&mut self, now: Instant) -> bool {
+        self.is_queueing = self.is_queueing && (now < self.pace_until || self.retransmission_queue.waiting() > 0);
+        self.is_queueing
     }
 
     /// Segments that wait for their turn.
     pub(super) fn waiting(&self) -> usize {
-        self.flight.waiting()
+        self.retransmission_queue.waiting()
     }
 
     /// Has it no path, and something to look for one with?
-    pub fn is_searching(&self) -> bool {
-        self.is_disconnected() && self.flight.front().is_some_and(|front| front.packet.is_some())
+    pub fn can_probe(&self) -> bool {
+        self.is_disconnected() && self.retransmission_queue.front().is_some_and(|front| front.packet.is_some())
     }
     /// Does it look for a path, and is it time for that?
-    pub fn is_to_probe(&self, now: Instant) -> bool {
+    pub fn is_probe_due(&self, now: Instant) -> bool {
         matches!(self.state, State::Disconnected(outage) if now >= outage.probe_at)
-            && self.is_searching()
+            && self.can_probe()
     }
     /// Does the aid want something sent again, although TCP is held?
-    fn resends_now(&self) -> bool {
-        self.resends && self.flight.lost() > 0
+    fn must_resend(&self) -> bool {
+        self.resend_while_held && self.retransmission_queue.lost() > 0
     }
 
     /// The next original in turn, if the window allows it: what is out, or at least one segment.
-    fn may_send_next(&self) -> Option<usize> {
-        let index = self.flight.next()?;
+    fn next_allowed(&self) -> Option<usize> {
+        let index = self.retransmission_queue.next_to_send()?;
         let State::Resuming(_, repair) = self.state else { return Some(index) };
-        let (out, len) = (self.flight.out(), self.flight.get(index)?.range.len());
+        let (out, len) = (self.retransmission_queue.in_flight(), self.retransmission_queue.get(index)?.range.len());
         (out == 0 || out.saturating_add(len) <= repair.window).then_some(index)
     }
 
     fn next_due(&self, now: Instant) -> Option<usize> {
-        if !self.queueing || now < self.next_send {
+        if !self.is_queueing || now < self.next_send {
             return None;
         }
-        self.may_send_next()
+        self.next_allowed()
     }
 
-    fn send_in_turn(
+    fn send_next(
         &mut self,
         cx: &mut Context<'_>,
         index: usize,
         packet: &mut Vec<u8>,
-    ) -> Option<To> {
-        let original = self.flight.get(index)?;
-        let (lost, len) = (original.place == Place::Lost, original.range.len());
-        let mut gap = spacing(self.round_trip.smoothed(), len, self.rate);
+    ) -> Option<PacketDestination> {
+        let original = self.retransmission_queue.get(index)?;
+        let (lost, len) = (original.state == OriginalState::Lost, original.range.len());
+        let mut gap = pacing_interval(self.rtt.srtt_or_initial(), len, self.pacing_bytes_per_rtt);
         if matches!(self.state, State::Open) {
             // The queue must come to its end, or it would hide from TCP how full the path is.
-            let left = self.spread_until.since(cx.now);
+            let left = self.pace_until.since(cx.now);
             gap = gap.min(left.over(self.waiting().max(1) as u64));
         }
         self.next_send = cx.now + gap;
-        let sent = self.send(cx.now, index, packet);
+        let sent = self.send_original(cx.now, index, packet);
         if lost {
             cx.counts.repaired += 1;
         } else {
@@ -151,18 +151,18 @@ impl Flow {
     /// Looks whether there is a path, with the oldest original: nothing has to be made up, and if
     /// it arrives, it is what the peer needs first. Of many that look for the same host, the first
     /// does so as often as one alone, and the others take turns; when one has found a path, all look.
-    fn probe(&mut self, cx: &mut Context<'_>, packet: &mut Vec<u8>) -> Option<To> {
+    fn send_probe(&mut self, cx: &mut Context<'_>, packet: &mut Vec<u8>) -> Option<PacketDestination> {
         let State::Disconnected(outage) = &mut self.state else { return None };
-        let longest = outage.held.probe.max;
-        let turns = match (cx.before, outage.probed) {
+        let longest = outage.hold.probe_spacing.max;
+        let turns = match (cx.probing_before, outage.last_probe) {
             (0, _) => 1,
             (before, None) => before,
-            (_, Some(_)) => cx.company,
+            (_, Some(_)) => cx.probing_flows,
         };
-        outage.gap = outage.gap.times(2).min(longest).max(Duration::from_millis(1));
-        outage.probe_at = cx.now + outage.gap.times(turns);
-        outage.probed = Some(cx.now);
-        let sent = self.send(cx.now, 0, packet)?;
+        outage.probe_interval = outage.probe_interval.times(2).min(longest).max(Duration::from_millis(1));
+        outage.probe_at = cx.now + outage.probe_interval.times(turns);
+        outage.last_probe = Some(cx.now);
+        let sent = self.send_original(cx.now, 0, packet)?;
         cx.counts.probes += 1;
         Some(sent)
     }
@@ -170,46 +170,46 @@ impl Flow {
     /// Sends an original, brought up to date in what the local TCP has learnt since: its
     /// acknowledgment, window and echoes. An acknowledgment older than a window would be refused
     /// (RFC 5961 §5.2).
-    fn send(&mut self, now: Instant, index: usize, packet: &mut Vec<u8>) -> Option<To> {
-        let original = self.flight.get(index)?;
+    fn send_original(&mut self, now: Instant, index: usize, packet: &mut Vec<u8>) -> Option<PacketDestination> {
+        let original = self.retransmission_queue.get(index)?;
         packet.clear();
         packet.extend_from_slice(original.packet.as_ref()?.bytes());
         let Ok(Parsed::Tcp(segment)) = parse(packet) else { return None };
-        let Said { ack, window, echo, echoes, .. } = self.ours;
+        let EndpointState { ack, window, echo, ece: echoes, .. } = self.local;
         segment.set_ack(packet, ack);
         segment.set_window(packet, window);
-        segment.set_echo(packet, echo);
+        segment.set_tsecr(packet, echo);
         segment.set_ece(packet, echoes);
-        if let Some((left, _)) = self.left_stamp {
-            segment.set_stamp(packet, Seq(original.stamp).max(Seq(left)).0);
+        if let Some((left, _)) = self.sent_tsval {
+            segment.set_tsval(packet, Seq(original.tsval).max(Seq(left)).0);
         }
         // RFC 3168 §6.1.5: what is sent again is not ECN-capable.
-        if original.left {
+        if original.was_sent {
             segment.set_not_ect(packet);
         }
-        self.flight.send(index, now);
+        self.retransmission_queue.on_sent(index, now);
         // What the aid has sent again is a probe, too.
         if let State::Disconnected(outage) = &mut self.state {
-            outage.probe_at = outage.probe_at.max(now + outage.gap);
-            outage.report.iter_mut().for_each(Report::on_sent);
+            outage.probe_at = outage.probe_at.max(now + outage.probe_interval);
+            outage.icmp_report.iter_mut().for_each(IcmpReport::on_sent);
         }
-        Some(To::Network)
+        Some(PacketDestination::Network)
     }
 
     /// Makes up an acknowledgment of the peer.
-    fn make_up(&self, reply: Reply, packet: &mut Vec<u8>) -> Option<To> {
-        let timestamps = Timestamps { value: self.recent, echo: reply.echo };
-        let echoes = self.theirs.echoes || self.cuts;
-        let said = Said { ack: reply.ack, echoes, ..self.theirs };
+    fn write_synthetic_ack(&self, reply: SyntheticAck, packet: &mut Vec<u8>) -> Option<PacketDestination> {
+        let timestamps = Timestamps { value: self.ts_recent, echo: reply.echo };
+        let echoes = self.peer.ece || self.echo_congestion;
+        let said = EndpointState { ack: reply.ack, ece: echoes, ..self.peer };
         let FlowKey { source, destination } = self.key;
-        self.bare(
+        self.write_bare_segment(
             FlowKey { source: destination, destination: source },
-            self.ours.ack,
+            self.local.ack,
             said,
             timestamps,
             packet,
         )?;
-        Some(To::Local)
+        Some(PacketDestination::LocalTcp)
     }
 
     /// Writes a byte of the peer's that the local TCP has had, which it acknowledges at once (RFC 9293
@@ -217,19 +217,19 @@ impl Flow {
     /// byte twice in a row, in which Linux sees a path that loses acknowledgments. What it acknowledges
     /// itself is not looked at then; but where no socket takes it, it is the number of the reset that answers
     /// it, and no peer takes one from that long ago.
-    pub fn solicit(&mut self, now: Instant, packet: &mut Vec<u8>) -> Option<()> {
-        self.made_up = Some(now);
-        self.solicited_odd = !self.solicited_odd;
+    pub fn write_solicitation(&mut self, now: Instant, packet: &mut Vec<u8>) -> Option<()> {
+        self.last_injected = Some(now);
+        self.last_solicitation_was_odd = !self.last_solicitation_was_odd;
         let FlowKey { source, destination } = self.key;
         let segment = TcpSegment {
             source_port: destination.port,
             destination_port: source.port,
-            seq: self.ours.ack - 2 - u32::from(self.solicited_odd),
-            ack: self.told - LONG_AGO,
+            seq: self.local.ack - 2 - u32::from(self.last_solicitation_was_odd),
+            ack: self.local_una - OUT_OF_WINDOW,
             flags: TcpFlags::ACK,
-            window: self.theirs.window,
+            window: self.peer.window,
             options: TcpOptions {
-                timestamps: Some(Timestamps { value: self.recent, echo: self.clock.last() }),
+                timestamps: Some(Timestamps { value: self.ts_recent, echo: self.clock.last_tsval() }),
                 ..TcpOptions::default()
             },
             payload: Payload::new(0, 0, 1),
@@ -242,34 +242,34 @@ impl Flow {
     /// leaves the last byte out, and closes the window. After an outage it echoes nothing: what the
     /// local TCP would echo is from before, and would have the peer undo its timeout (RFC 3522) and
     /// time a round trip as long as the outage, instead of sending again.
-    fn announce(&mut self, packet: &mut Vec<u8>) -> Option<To> {
-        let said = match self.announces {
-            0 => self.ours,
-            1 => Said { echo: 0, ..self.ours },
-            _ => Said { ack: self.ours.ack - 1, window: 0, echo: 0, ..self.ours },
+    fn write_announcement(&mut self, packet: &mut Vec<u8>) -> Option<PacketDestination> {
+        let said = match self.announcements_left {
+            0 => self.local,
+            1 => EndpointState { echo: 0, ..self.local },
+            _ => EndpointState { ack: self.local.ack - 1, window: 0, echo: 0, ..self.local },
         };
-        self.announces = self.announces.saturating_sub(1);
-        self.say(said, packet)
+        self.announcements_left = self.announcements_left.saturating_sub(1);
+        self.write_ack(said, packet)
     }
 
     /// Says something to the peer.
-    fn say(&mut self, said: Said, packet: &mut Vec<u8>) -> Option<To> {
-        self.given_to(said.ack);
-        let timestamps = Timestamps { value: self.clock.last(), echo: said.echo };
-        self.bare(self.key, self.flight.max, said, timestamps, packet)?;
-        Some(To::Network)
+    fn write_ack(&mut self, said: EndpointState, packet: &mut Vec<u8>) -> Option<PacketDestination> {
+        self.on_ack_sent(said.ack);
+        let timestamps = Timestamps { value: self.clock.last_tsval(), echo: said.echo };
+        self.write_bare_segment(self.key, self.retransmission_queue.max, said, timestamps, packet)?;
+        Some(PacketDestination::Network)
     }
 
     /// A segment without data.
-    fn bare(
+    fn write_bare_segment(
         &self,
         flow: FlowKey,
         seq: Seq,
-        said: Said,
+        said: EndpointState,
         timestamps: Timestamps,
         packet: &mut Vec<u8>,
     ) -> Option<()> {
-        let echoes = self.agreed.ecn && said.echoes;
+        let echoes = self.negotiated.ecn && said.ece;
         let segment = TcpSegment {
             source_port: flow.source.port,
             destination_port: flow.destination.port,

@@ -11,26 +11,26 @@ impl Flow {
     /// acknowledged and the local TCP was not told is not in it.
     pub(super) fn view(&self) -> TcpView {
         let scaled = |window: u16, shift: u8| u32::from(window) << shift;
-        let peer_window = self.agreed.peer_shift.map(|shift| scaled(self.theirs.window, shift));
+        let peer_window = self.negotiated.peer_window_shift.map(|shift| scaled(self.peer.window, shift));
         TcpView {
-            synchronized: true,
-            mss: self.agreed.mss.map_or(Known::Unknown, |mss| Known::Estimated(mss.into())),
-            una: Known::Exact(self.told),
+            is_synchronized: true,
+            mss: self.negotiated.mss.map_or(Known::Unknown, |mss| Known::Estimated(mss.into())),
+            snd_una: Known::Exact(self.local_una),
             // A TCP that goes back is seen by what it sends again.
-            nxt: Known::Exact(self.flight.max),
-            max: Known::Exact(self.flight.max),
+            snd_nxt: Known::Exact(self.retransmission_queue.max),
+            snd_max: Known::Exact(self.retransmission_queue.max),
             peer_window: peer_window.map_or(Known::Unknown, Known::Estimated),
-            rto: Known::Estimated(self.round_trip.timeout()),
-            srtt: Known::Exact(self.round_trip.measured()),
-            persisting: match self.state {
+            rto: Known::Estimated(self.rtt.rto()),
+            srtt: Known::Exact(self.rtt.srtt()),
+            is_persisting: match self.state {
                 State::Disconnected(_) => Known::Exact(true),
                 State::Resuming(..) => Known::Exact(false),
-                State::Open => Known::Estimated(self.theirs.window == 0),
+                State::Open => Known::Estimated(self.peer.window == 0),
             },
-            ecn: Known::Exact(self.agreed.ecn),
+            is_ecn_negotiated: Known::Exact(self.negotiated.ecn),
             // It may have taken more than it has acknowledged.
-            rcv_nxt: Known::Estimated(self.ours.ack),
-            advertised_window: Known::Exact(scaled(self.ours.window, self.agreed.shift)),
+            rcv_nxt: Known::Estimated(self.local.ack),
+            advertised_window: Known::Exact(scaled(self.local.window, self.negotiated.window_shift)),
             // Only the kernel knows its windows, and its timer.
             ..TcpView::default()
         }
@@ -38,7 +38,7 @@ impl Flow {
 }
 
 /// A segment as aids see it: its payload has a length, and no place in a stream.
-pub(crate) fn seen(segment: &Segment) -> TcpSegment {
+pub(crate) fn aid_segment(segment: &Segment) -> TcpSegment {
     TcpSegment {
         source_port: segment.flow.source.port,
         destination_port: segment.flow.destination.port,
@@ -48,6 +48,6 @@ pub(crate) fn seen(segment: &Segment) -> TcpSegment {
         window: segment.window,
         urgent: 0,
         options: segment.options,
-        payload: Payload::new(0, 0, segment.payload),
+        payload: Payload::new(0, 0, segment.payload_len),
     }
 }

@@ -1,21 +1,21 @@
 //! The outage that most time lines begin with.
 
-use driftway_shim::{Fate, Untouched};
+use driftway_shim::{PacketDisposition, UntouchedReason};
 
-use super::line::{Line, ack, nth};
+use super::timeline::{Timeline, ack, nth_segment};
 
-pub const NOT_BELIEVED: Fate = Fate::Untouched(Untouched::NotBelieved);
+pub const NOT_BELIEVED: PacketDisposition = PacketDisposition::Untouched(UntouchedReason::NotBelieved);
 
 /// Segments 0 to 3 leave at 200 ms, a router reports at 250 ms that there is no way; the local TCP
 /// times out at 400 ms, and has one more new segment. Probes go at 450 and 650 ms.
-pub fn cut_short(line: &mut Line) {
+pub fn begin_outage(line: &mut Timeline) {
     line.at(200);
     line.sends(0..4);
     line.at(250);
     line.cut(0);
     line.at(400);
-    line.passes(nth(0).not_capable());
-    line.stores(nth(4));
+    line.passes(nth_segment(0).not_capable());
+    line.stores(nth_segment(4));
     line.at(749);
     line.emits(["450 net 1+1000 a1 t400/400", "650 net 1+1000 a1 t400/400"]);
 }
@@ -29,7 +29,7 @@ pub const REPAIR: [&str; 4] = [
 ];
 
 /// All of the repair is answered, at 850 to 870 ms.
-pub fn answers(line: &mut Line) {
+pub fn answer_repair(line: &mut Timeline) {
     for (at, number, echo) in [(850, 2001, 200), (857, 3001, 200), (864, 4001, 200)] {
         line.at(at);
         line.peer_is_held(ack(number, echo));

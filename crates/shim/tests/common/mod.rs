@@ -2,6 +2,6 @@
 #![allow(dead_code, reason = "each test file uses its part")]
 
 pub mod cut;
-pub mod line;
+pub mod timeline;
 pub mod net;
 pub mod paths;

@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 
 use driftway_base::SignalKind;
 use driftway_base::{
-    Chance, Duration, Ecn, Endpoint, Instant, Ipv4Addr, RandomStream, Seq, Signal,
+    Probability, Duration, Ecn, Endpoint, Instant, Ipv4Addr, RandomStream, Seq, Signal,
 };
-use driftway_shim::{Fate, Shim, To};
+use driftway_shim::{PacketDisposition, Shim, PacketDestination};
 use driftway_tcp::{Clock, Config, Connection, DelayedAck, GrowthKind, RecoveryKind};
 use driftway_wire::{Body, IcmpMessage, IpHeader, Packet, Payload, TcpSegment, UnreachableCode};
 
@@ -80,7 +80,7 @@ impl Path {
     }
 }
 
-pub struct End {
+pub struct TestHost {
     pub tcp: Connection,
     pub shim: Option<Shim>,
     iss: Seq,
@@ -89,7 +89,7 @@ pub struct End {
     /// Bytes that were read, each looked at.
     pub read: u64,
     /// Does the application read?
-    pub reads: bool,
+    pub is_reading: bool,
     /// The highest acknowledgment number that its TCP has sent.
     acknowledged: Option<Seq>,
     /// How often the shim was woken, and what it has sent by itself.
@@ -102,21 +102,21 @@ pub struct End {
 enum Event {
     Arrives { to: usize, bytes: Vec<u8> },
     Link { up: bool },
-    Lie(Lie),
+    Lie(ForgedSignal),
 }
 
 /// What somebody says who knows the connection and wants to harm it, or does not know better.
 #[derive(Clone, Copy, Debug)]
-pub enum Lie {
+pub enum ForgedSignal {
     /// A router has no way for what the client has in flight.
     Icmp,
     /// Both hosts' links have gone, or come.
     Link { up: bool },
 }
 
-pub struct World {
+pub struct TestNetwork {
     pub now: Instant,
-    pub ends: [End; 2],
+    pub ends: [TestHost; 2],
     pub path: Path,
     /// What the shims may store.
     pub bounds: driftway_shim::Config,
@@ -140,29 +140,29 @@ fn unreachable(packet: &Packet) -> Option<Vec<u8>> {
     let message = |quoted| IcmpMessage::Unreachable { code: UnreachableCode::Host, quoted };
     let error = Packet::icmp_error(Ipv4Addr::new(10, 9, 9, 9), packet, message)?;
     let mut bytes = vec![0; error.len() as usize];
-    error.encode(&mut bytes, Payload::pattern).expect("it fits");
+    error.encode(&mut bytes, Payload::fill_pattern).expect("it fits");
     Some(bytes)
 }
 
-impl World {
+impl TestNetwork {
     pub fn new(config: &Config, shims: [Option<Shim>; 2], path: Path, seed: u64) -> Self {
         let (a, b) = (Endpoint::new(address(0), 4000), Endpoint::new(address(1), 80));
         let mut random = RandomStream::new(seed, "numbers", 0);
         // Near the wrap, often.
-        let mut iss = || Seq((random.below(2_000_000) as u32).wrapping_sub(1_000_000));
+        let mut iss = || Seq((random.uniform_below(2_000_000) as u32).wrapping_sub(1_000_000));
         let numbers = [iss(), iss()];
         let client = Connection::connect(config, a, b, numbers[0], 1, Instant::ZERO);
         let server = Connection::listen(config, b, numbers[1], 2);
         let mut sides = [client, server].into_iter().zip(shims).zip(numbers);
         let mut end = || {
             let ((tcp, shim), iss) = sides.next().expect("two");
-            End {
+            TestHost {
                 tcp,
                 shim,
                 iss,
                 writes: 0,
                 read: 0,
-                reads: true,
+                is_reading: true,
                 acknowledged: None,
                 wakes: 0,
                 emitted: 0,
@@ -197,11 +197,11 @@ impl World {
         self.events.insert((at, self.number), event);
     }
     /// Says at `at` what is not so.
-    pub fn lie(&mut self, at: Instant, lie: Lie) {
+    pub fn schedule_forged(&mut self, at: Instant, lie: ForgedSignal) {
         self.schedule(at, Event::Lie(lie));
     }
     fn hits(&mut self, probability: f64) -> bool {
-        self.random.hits(Chance::from_probability(probability))
+        self.random.bernoulli(Probability::from_f64(probability))
     }
 
     /// What leaves the host `from`.
@@ -278,12 +278,12 @@ impl World {
         let end = &mut self.ends[to];
         if segment.payload.len > 0 {
             // Named by its place in the stream, and compared with what belongs there.
-            let next = end.read + u64::from(end.tcp.readable());
+            let next = end.read + u64::from(end.tcp.readable_bytes());
             let ahead = segment.seq.distance(peer_iss + 1 + next as u32);
             let offset = next.wrapping_add_signed(i64::from(ahead));
             segment.payload = Payload::new(2 - to as u32, offset, segment.payload.len);
             let mut expected = vec![0; decoded.payload.len()];
-            segment.payload.pattern(&mut expected);
+            segment.payload.fill_pattern(&mut expected);
             assert!(decoded.payload == expected, "other bytes at {offset}");
         }
         end.tcp.on_segment(self.now, ip.source, &segment, ip.ecn);
@@ -293,7 +293,7 @@ impl World {
         let pass = match &mut self.ends[to].shim {
             None => true,
             Some(shim) => {
-                matches!(shim.on_incoming(self.now, &mut bytes), Fate::Pass | Fate::Untouched(_))
+                matches!(shim.on_incoming(self.now, &mut bytes), PacketDisposition::Pass | PacketDisposition::Untouched(_))
             }
         };
         if pass {
@@ -309,8 +309,8 @@ impl World {
         {
             self.ends[at].emitted += 1;
             match to {
-                To::Network => self.transmit(at, packet.clone()),
-                To::Local => self.deliver(at, &packet),
+                PacketDestination::Network => self.transmit(at, packet.clone()),
+                PacketDestination::LocalTcp => self.deliver(at, &packet),
             }
         }
     }
@@ -320,7 +320,7 @@ impl World {
         loop {
             let end = &mut self.ends[at];
             end.writes -= end.tcp.write(end.writes);
-            while end.reads
+            while end.is_reading
                 && let Some(part) = end.tcp.read(u32::MAX)
             {
                 assert_eq!((part.stream, part.offset), (2 - at as u32, end.read), "out of order");
@@ -337,12 +337,12 @@ impl World {
             ip.ecn = sent.ecn;
             let packet = Packet { ip, body: Body::Tcp(sent.segment) };
             let mut bytes = vec![0; packet.len() as usize];
-            packet.encode(&mut bytes, Payload::pattern).expect("it fits");
+            packet.encode(&mut bytes, Payload::fill_pattern).expect("it fits");
             let fate = match &mut end.shim {
-                None => Fate::Pass,
+                None => PacketDisposition::Pass,
                 Some(shim) => shim.on_outgoing(self.now, &mut bytes),
             };
-            if matches!(fate, Fate::Pass | Fate::Untouched(_)) {
+            if matches!(fate, PacketDisposition::Pass | PacketDisposition::Untouched(_)) {
                 self.transmit(at, bytes);
             }
             self.poll_shim(at);
@@ -384,8 +384,8 @@ impl World {
                     self.arrives(to, bytes);
                     self.drain(to);
                 }
-                Event::Link { up } | Event::Lie(Lie::Link { up }) => self.link(up),
-                Event::Lie(Lie::Icmp) => self.forge(),
+                Event::Link { up } | Event::Lie(ForgedSignal::Link { up }) => self.link(up),
+                Event::Lie(ForgedSignal::Icmp) => self.forge(),
             }
         }
         for at in 0..2 {
@@ -409,7 +409,7 @@ impl World {
         let kind = if up { SignalKind::RouteRestored } else { SignalKind::RouteFailed };
         for at in 0..2 {
             if let Some(shim) = &mut self.ends[at].shim {
-                shim.on_signal(self.now, &Signal::of(kind));
+                shim.on_signal(self.now, &Signal::new(kind));
                 self.poll_shim(at);
             }
         }
@@ -419,7 +419,7 @@ impl World {
     fn forge(&mut self) {
         let view = self.ends[0].tcp.view();
         let Some(outstanding) = view.outstanding() else { return };
-        let seq = outstanding.start + self.random.below(u64::from(outstanding.len())) as u32;
+        let seq = outstanding.start + self.random.uniform_below(u64::from(outstanding.len())) as u32;
         let segment =
             TcpSegment { source_port: 4000, destination_port: 80, seq, ..TcpSegment::default() };
         let ip = IpHeader::new(address(0), address(1));
@@ -448,7 +448,7 @@ impl World {
     pub fn kill(&mut self, gently: bool) {
         for at in 0..2 {
             if let Some(shim) = self.ends[at].shim.as_mut().filter(|_| gently) {
-                shim.let_go(self.now);
+                shim.shut_down(self.now);
                 self.poll_shim(at);
             }
             self.ends[at].shim = None;
@@ -457,20 +457,20 @@ impl World {
 }
 
 /// Pairs of hosts whose packets share the queues.
-pub struct Crowd {
-    pub worlds: Vec<World>,
+pub struct SharedNetworks {
+    pub worlds: Vec<TestNetwork>,
     busy: [Instant; 2],
 }
 
-impl Crowd {
-    pub fn new(worlds: Vec<World>) -> Self {
+impl SharedNetworks {
+    pub fn new(worlds: Vec<TestNetwork>) -> Self {
         Self { worlds, busy: [Instant::ZERO; 2] }
     }
 
     pub fn run_until(&mut self, end: Instant) {
         self.worlds.iter_mut().for_each(|world| (0..2).for_each(|at| world.drain(at)));
         loop {
-            let next = |world: &&mut World| world.next().unwrap_or(Instant::FAR_FUTURE);
+            let next = |world: &&mut TestNetwork| world.next().unwrap_or(Instant::FAR_FUTURE);
             let Some(first) = self.worlds.iter_mut().min_by_key(next) else { return };
             if first.next().is_none_or(|next| next > end) {
                 return;

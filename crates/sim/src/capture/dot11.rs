@@ -10,7 +10,7 @@ pub const IPV4: u16 = 0x0800;
 pub const ARP: u16 = 0x0806;
 
 /// To whom is not known: a packet that had no next hop yet.
-pub const NOBODY: HardwareAddr = HardwareAddr([0; 6]);
+pub const UNKNOWN_RECEIVER: HardwareAddr = HardwareAddr([0; 6]);
 /// The network of all nodes: an address of its own as 802.11 wants it, locally administered
 /// ("drift").
 const BSSID: HardwareAddr = HardwareAddr([0x02, b'd', b'r', b'i', b'f', b't']);

@@ -22,40 +22,40 @@ use std::collections::VecDeque;
 use std::io::{self, Write};
 
 use driftway_base::{Duration, Instant};
-use driftway_radio::dcf::{AirFrame, FrameKind, Outcome};
+use driftway_radio::dcf::{FrameRecord, FrameKind, ReceptionOutcome};
 use driftway_scenario::{Mac, Network, Scenario};
-use driftway_wire::{ArpMessage, EncodeError, HardwareAddr, Payload, Routed};
+use driftway_wire::{ArpMessage, EncodeError, HardwareAddr, Payload, RoutedPacket};
 
 use dot11::Header;
 
-use pcapng::Blocks;
+use pcapng::CaptureWriter;
 use radiotap::Radiotap;
 
 /// A capture of one run, written as the run goes.
 pub struct Capture {
-    blocks: Blocks,
+    blocks: CaptureWriter,
     channel_mhz: u16,
     /// The record under construction.
     record: Vec<u8>,
     /// What was lost after the last frame that was told: frames are told late, each once it is over,
     /// and records stand in order of time.
-    lost: VecDeque<Lost>,
+    pending_drops: VecDeque<PendingDrop>,
 }
 
 /// A record that waits for frames of before.
-struct Lost {
+struct PendingDrop {
     at: Instant,
     record: Vec<u8>,
-    remark: String,
+    comment: String,
 }
 
 /// What a frame carries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Carried<'a> {
+pub enum FrameBody<'a> {
     /// RTS, CTS and ACK: nothing.
-    Nothing,
+    Empty,
     /// A packet.
-    Packet(&'a Routed),
+    Packet(&'a RoutedPacket),
     /// An ARP message.
     Arp(&'a ArpMessage),
 }
@@ -65,26 +65,26 @@ const SHORT_PREAMBLE: Duration = Duration::from_micros(96);
 
 impl Capture {
     /// Does a scenario put frames of 802.11 on the air?
-    pub fn can_be_of(scenario: &Scenario) -> bool {
+    pub fn supports(scenario: &Scenario) -> bool {
         matches!(&scenario.network, Network::Adhoc(adhoc) if matches!(adhoc.mac, Mac::Dcf(_)))
     }
 
     /// Begins a capture of a run of `scenario` with `seed`; `None`: there can be none.
     pub fn new(out: Box<dyn Write + Send>, scenario: &Scenario, seed: u64) -> Option<Self> {
         let Network::Adhoc(adhoc) = &scenario.network else { return None };
-        Self::can_be_of(scenario).then(|| Self {
-            blocks: Blocks::new(out, &format!("{}, seed {seed}", scenario.name)),
+        Self::supports(scenario).then(|| Self {
+            blocks: CaptureWriter::new(out, &format!("{}, seed {seed}", scenario.name)),
             channel_mhz: (adhoc.radio.frequency.0 / 1_000_000) as u16,
             record: Vec::new(),
-            lost: VecDeque::new(),
+            pending_drops: VecDeque::new(),
         })
     }
 
     /// A frame on the air, not before the one that was told last, and what it carries. `preamble` is
     /// the time of its preamble and physical header.
-    pub fn frame(&mut self, frame: &AirFrame, preamble: Duration, carried: Carried<'_>) {
-        while self.lost.front().is_some_and(|lost| lost.at < frame.at) {
-            self.write_lost();
+    pub fn write_frame(&mut self, frame: &FrameRecord, preamble: Duration, carried: FrameBody<'_>) {
+        while self.pending_drops.front().is_some_and(|lost| lost.at < frame.at) {
+            self.write_pending_drop();
         }
         self.record.clear();
         let radiotap = Radiotap {
@@ -107,20 +107,20 @@ impl Capture {
             retry: frame.retry,
         };
         header.write(&mut self.record);
-        let encoded = write_carried(carried, &mut self.record);
+        let encoded = write_frame_body(carried, &mut self.record);
         dot11::write_fcs(start, &mut self.record);
-        let remark = said(what_became_of(frame), encoded);
-        self.blocks.packet(Some(frame.from), frame.at, &self.record, remark.as_deref());
+        let remark = join_comments(outcome_comment(frame), encoded);
+        self.blocks.write_packet(Some(frame.from), frame.at, &self.record, remark.as_deref());
     }
 
     /// A packet died in `node`, not before the one that was told last, on its way to `next_hop` if it had got so far; `why` is what its
     /// comment says after the place.
-    pub fn lost(
+    pub fn write_drop(
         &mut self,
         at: Instant,
         node: u32,
         next_hop: Option<u32>,
-        carried: Carried<'_>,
+        carried: FrameBody<'_>,
         why: &str,
     ) {
         let mut record = Vec::new();
@@ -136,28 +136,28 @@ impl Capture {
         radiotap.write(&mut record);
         let header = Header {
             kind: FrameKind::Data,
-            receiver: next_hop.map_or(dot11::NOBODY, HardwareAddr::of_node),
+            receiver: next_hop.map_or(dot11::UNKNOWN_RECEIVER, HardwareAddr::of_node),
             transmitter: HardwareAddr::of_node(node),
             duration_us: 0,
             sequence: 0,
             retry: false,
         };
         header.write(&mut record);
-        let encoded = write_carried(carried, &mut record);
-        let remark = said(Some(format!("dropped at node {node}: {why}")), encoded);
-        self.lost.push_back(Lost { at, record, remark: remark.unwrap_or_default() });
+        let encoded = write_frame_body(carried, &mut record);
+        let remark = join_comments(Some(format!("dropped at node {node}: {why}")), encoded);
+        self.pending_drops.push_back(PendingDrop { at, record, comment: remark.unwrap_or_default() });
     }
 
     /// No frame is on the air: nothing has to wait for one.
-    pub fn settle(&mut self) {
-        while !self.lost.is_empty() {
-            self.write_lost();
+    pub fn flush_pending(&mut self) {
+        while !self.pending_drops.is_empty() {
+            self.write_pending_drop();
         }
     }
 
-    fn write_lost(&mut self) {
-        if let Some(Lost { at, record, remark }) = self.lost.pop_front() {
-            self.blocks.packet(None, at, &record, Some(&remark));
+    fn write_pending_drop(&mut self) {
+        if let Some(PendingDrop { at, record, comment: remark }) = self.pending_drops.pop_front() {
+            self.blocks.write_packet(None, at, &record, Some(&remark));
         }
     }
 
@@ -166,31 +166,31 @@ impl Capture {
     /// # Errors
     /// What the output refused, now or before.
     pub fn finish(mut self) -> io::Result<()> {
-        self.settle();
+        self.flush_pending();
         self.blocks.finish()
     }
 }
 
 /// Appends LLC, SNAP and what they announce. What no header can say is left out, and told.
-fn write_carried(carried: Carried<'_>, out: &mut Vec<u8>) -> Result<(), EncodeError> {
+fn write_frame_body(carried: FrameBody<'_>, out: &mut Vec<u8>) -> Result<(), EncodeError> {
     match carried {
-        Carried::Nothing => Ok(()),
-        Carried::Arp(message) => {
+        FrameBody::Empty => Ok(()),
+        FrameBody::Arp(message) => {
             dot11::write_llc_snap(dot11::ARP, out);
             out.extend(message.encode());
             Ok(())
         }
-        Carried::Packet(packet) => {
+        FrameBody::Packet(packet) => {
             dot11::write_llc_snap(dot11::IPV4, out);
             let start = out.len();
-            let standard = Routed { padding: 0, ..*packet };
+            let standard = RoutedPacket { size_adjustment: 0, ..*packet };
             out.resize(start + standard.len() as usize, 0);
             let bytes = out.get_mut(start..).unwrap_or_default();
-            let encoded = standard.encode(bytes, Payload::pattern);
+            let encoded = standard.encode(bytes, Payload::fill_pattern);
             if encoded.is_err() {
                 out.truncate(start);
             }
-            let more = usize::try_from(packet.padding).unwrap_or(0);
+            let more = usize::try_from(packet.size_adjustment).unwrap_or(0);
             out.resize(out.len() + more, 0);
             encoded.map(drop)
         }
@@ -198,23 +198,23 @@ fn write_carried(carried: Carried<'_>, out: &mut Vec<u8>) -> Result<(), EncodeEr
 }
 
 /// What is to be said of a frame that did not do what it was for.
-fn what_became_of(frame: &AirFrame) -> Option<String> {
-    if frame.outcome == Outcome::ByAll(0) {
+fn outcome_comment(frame: &FrameRecord) -> Option<String> {
+    if frame.outcome == ReceptionOutcome::Broadcast(0) {
         return Some("heard by nobody".to_owned());
     }
     let node = frame.to?;
     Some(match frame.outcome {
-        Outcome::Pending | Outcome::Received | Outcome::ByAll(_) => return None,
-        Outcome::Duplicate => format!("node {node} has it already"),
-        Outcome::Refused => format!("not answered by node {node}: its medium is taken"),
-        Outcome::Collided => format!("lost at node {node}: collision"),
-        Outcome::Damaged => format!("lost at node {node}: bit errors"),
-        Outcome::Deaf => format!("lost at node {node}: it was sending itself"),
-        Outcome::OutOfRange => format!("lost at node {node}: out of range"),
+        ReceptionOutcome::Pending | ReceptionOutcome::Received | ReceptionOutcome::Broadcast(_) => return None,
+        ReceptionOutcome::Duplicate => format!("node {node} has it already"),
+        ReceptionOutcome::Refused => format!("not answered by node {node}: its medium is taken"),
+        ReceptionOutcome::Collided => format!("lost at node {node}: collision"),
+        ReceptionOutcome::Damaged => format!("lost at node {node}: bit errors"),
+        ReceptionOutcome::Transmitting => format!("lost at node {node}: it was sending itself"),
+        ReceptionOutcome::OutOfRange => format!("lost at node {node}: out of range"),
     })
 }
 
-fn said(remark: Option<String>, encoded: Result<(), EncodeError>) -> Option<String> {
+fn join_comments(remark: Option<String>, encoded: Result<(), EncodeError>) -> Option<String> {
     let missing = encoded.err().map(|error| format!("its packet has no bytes: {error}"));
     let parts: Vec<String> = remark.into_iter().chain(missing).collect();
     (!parts.is_empty()).then(|| parts.join("; "))

@@ -16,7 +16,7 @@ use pcap_file::pcapng::blocks::section_header::{SectionHeaderBlock, SectionHeade
 use pcap_file::pcapng::blocks::{Block, PcapNgBlock};
 use pcap_file::{DataLink, Endianness, PcapError};
 
-use crate::nodes::address;
+use crate::addresses::address;
 
 /// Timestamps count 10⁻⁹ s.
 const NANOSECONDS: u8 = 9;
@@ -25,15 +25,15 @@ type Output = Box<dyn Write + Send>;
 
 /// Writes blocks, each interface's description before its first packet. What the output refuses is
 /// kept until the end, and nothing is written after it: a run does not end for its capture.
-pub struct Blocks {
+pub struct CaptureWriter {
     out: io::Result<PcapNgWriter<Output>>,
     /// The interface of each node that has sent something.
-    of_node: Vec<Option<u32>>,
-    of_lost: Option<u32>,
-    interfaces: u32,
+    node_interfaces: Vec<Option<u32>>,
+    drop_interface: Option<u32>,
+    interface_count: u32,
 }
 
-impl Blocks {
+impl CaptureWriter {
     pub fn new(out: Output, about: &str) -> Self {
         let application = concat!("driftway ", env!("CARGO_PKG_VERSION"));
         // The same bytes on every machine.
@@ -47,17 +47,17 @@ impl Blocks {
         };
         Self {
             out: PcapNgWriter::with_section_header(out, section).map_err(io_error),
-            of_node: Vec::new(),
-            of_lost: None,
-            interfaces: 0,
+            node_interfaces: Vec::new(),
+            drop_interface: None,
+            interface_count: 0,
         }
     }
 
     /// One packet: on the interface of the node that sent it, or among what was lost.
-    pub fn packet(&mut self, node: Option<u32>, at: Instant, data: &[u8], comment: Option<&str>) {
-        let interface_id = self.interface(node);
+    pub fn write_packet(&mut self, node: Option<u32>, at: Instant, data: &[u8], comment: Option<&str>) {
+        let interface_id = self.interface_id(node);
         let comment = comment.map(|text| EnhancedPacketOption::Comment(Cow::Borrowed(text)));
-        self.write(&Block::EnhancedPacket(EnhancedPacketBlock {
+        self.write_block(&Block::EnhancedPacket(EnhancedPacketBlock {
             interface_id,
             timestamp: Span::from_nanos(at.as_nanos()),
             original_len: data.len() as u32,
@@ -70,7 +70,7 @@ impl Blocks {
         self.out?.into_inner().flush()
     }
 
-    fn write(&mut self, block: &Block<'_>) {
+    fn write_block(&mut self, block: &Block<'_>) {
         if let Ok(out) = &mut self.out
             && let Err(error) = out.write_block(block)
         {
@@ -78,10 +78,10 @@ impl Blocks {
         }
     }
 
-    fn interface(&mut self, node: Option<u32>) -> u32 {
+    fn interface_id(&mut self, node: Option<u32>) -> u32 {
         let known = match node {
-            Some(node) => self.of_node.get(node as usize).copied().flatten(),
-            None => self.of_lost,
+            Some(node) => self.node_interfaces.get(node as usize).copied().flatten(),
+            None => self.drop_interface,
         };
         if let Some(interface) = known {
             return interface;
@@ -101,31 +101,31 @@ impl Blocks {
             ));
         }
         let linktype = DataLink::IEEE802_11_RADIOTAP;
-        self.write(&InterfaceDescriptionBlock { linktype, snaplen: 0, options }.into_block());
-        let interface = self.interfaces;
-        self.interfaces += 1;
+        self.write_block(&InterfaceDescriptionBlock { linktype, snaplen: 0, options }.into_block());
+        let interface = self.interface_count;
+        self.interface_count += 1;
         match node {
-            None => self.of_lost = Some(interface),
+            None => self.drop_interface = Some(interface),
             Some(node) => {
-                self.name(node);
+                self.write_node_name(node);
                 let node = node as usize;
-                if self.of_node.len() <= node {
-                    self.of_node.resize(node + 1, None);
+                if self.node_interfaces.len() <= node {
+                    self.node_interfaces.resize(node + 1, None);
                 }
-                self.of_node[node] = Some(interface);
+                self.node_interfaces[node] = Some(interface);
             }
         }
         interface
     }
 
     /// Wireshark shows a node's name where it is asked to resolve addresses.
-    fn name(&mut self, node: u32) {
+    fn write_node_name(&mut self, node: u32) {
         let record = Ipv4Record {
             ip_addr: address(node as usize).octets().to_vec().into(),
             names: vec![format!("node-{node}").into()],
         };
         let records = vec![Record::Ipv4(record)];
-        self.write(&NameResolutionBlock { records, options: Vec::new() }.into_block());
+        self.write_block(&NameResolutionBlock { records, options: Vec::new() }.into_block());
     }
 }
 

@@ -13,13 +13,13 @@ use pcap_file::pcapng::blocks::interface_description::InterfaceDescriptionOption
 use pcap_file::pcapng::{Block, PcapNgReader};
 
 use super::*;
-use crate::nodes::address;
+use crate::addresses::address;
 
 /// What a capture wrote.
 #[derive(Clone, Default)]
-struct Kept(Arc<Mutex<Vec<u8>>>);
+struct SharedBuffer(Arc<Mutex<Vec<u8>>>);
 
-impl Write for Kept {
+impl Write for SharedBuffer {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.0.lock().unwrap().write(bytes)
     }
@@ -46,7 +46,7 @@ application = "ftp"
 }
 
 fn captured(fill: impl FnOnce(&mut Capture)) -> Vec<u8> {
-    let kept = Kept::default();
+    let kept = SharedBuffer::default();
     let mut capture = Capture::new(Box::new(kept.clone()), &scenario(), 7).unwrap();
     fill(&mut capture);
     capture.finish().unwrap();
@@ -55,7 +55,7 @@ fn captured(fill: impl FnOnce(&mut Capture)) -> Vec<u8> {
 
 /// A record, read back.
 #[derive(Debug)]
-struct Read {
+struct Record {
     interface: String,
     nanos: u128,
     comment: Option<String>,
@@ -63,7 +63,7 @@ struct Read {
     frame: Vec<u8>,
 }
 
-fn read(file: &[u8]) -> Vec<Read> {
+fn read(file: &[u8]) -> Vec<Record> {
     let mut reader = PcapNgReader::new(file).unwrap();
     let (mut names, mut records) = (Vec::new(), Vec::new());
     while let Some(block) = reader.next_block() {
@@ -83,7 +83,7 @@ fn read(file: &[u8]) -> Vec<Read> {
                     EnhancedPacketOption::Comment(text) => Some(text.to_string()),
                     _ => None,
                 });
-                records.push(Read {
+                records.push(Record {
                     interface: names[packet.interface_id as usize].clone(),
                     nanos: packet.timestamp.as_nanos(),
                     comment,
@@ -161,7 +161,7 @@ fn request() -> Packet {
     Packet { ip, body: Body::Aodv(AodvMessage::Request(request)) }
 }
 
-fn who_has() -> ArpMessage {
+fn arp_request() -> ArpMessage {
     ArpMessage {
         operation: ArpOperation::Request,
         sender_hardware: HardwareAddr::of_node(0),
@@ -171,8 +171,8 @@ fn who_has() -> ArpMessage {
     }
 }
 
-fn frame(kind: FrameKind, from: u32, to: Option<u32>, micros: u64) -> AirFrame {
-    AirFrame {
+fn frame(kind: FrameKind, from: u32, to: Option<u32>, micros: u64) -> FrameRecord {
+    FrameRecord {
         at: Instant::from_nanos(micros * 1000 + 7),
         airtime: Duration::from_micros(300),
         rate: Rate::from_bps(if kind == FrameKind::Data { 2_000_000 } else { 1_000_000 }),
@@ -184,7 +184,7 @@ fn frame(kind: FrameKind, from: u32, to: Option<u32>, micros: u64) -> AirFrame {
         sequence: 40,
         retry: false,
         id: None,
-        outcome: if to.is_some() { Outcome::Received } else { Outcome::ByAll(2) },
+        outcome: if to.is_some() { ReceptionOutcome::Received } else { ReceptionOutcome::Broadcast(2) },
     }
 }
 
@@ -195,28 +195,28 @@ fn example() -> Vec<u8> {
         let packet = segment();
         let unreachable = |quoted| IcmpMessage::Unreachable { code: UnreachableCode::Host, quoted };
         let error = Packet::icmp_error(address(1), &packet, unreachable).unwrap();
-        let (packet, error) = (Routed::plain(packet), Routed::plain(error));
-        let asked = Routed::plain(request());
-        let mut put = |frame: AirFrame, carried| capture.frame(&frame, PREAMBLE, carried);
+        let (packet, error) = (RoutedPacket::plain(packet), RoutedPacket::plain(error));
+        let asked = RoutedPacket::plain(request());
+        let mut put = |frame: FrameRecord, carried| capture.write_frame(&frame, PREAMBLE, carried);
         let data = frame(FrameKind::Data, 0, Some(1), 900);
-        put(frame(FrameKind::Rts, 0, Some(1), 100), Carried::Nothing);
-        put(frame(FrameKind::Cts, 1, Some(0), 500), Carried::Nothing);
-        put(data, Carried::Packet(&packet));
-        put(frame(FrameKind::Ack, 1, Some(0), 7000), Carried::Nothing);
-        put(frame(FrameKind::Data, 1, None, 8000), Carried::Packet(&asked));
-        put(frame(FrameKind::Data, 0, None, 9000), Carried::Arp(&who_has()));
+        put(frame(FrameKind::Rts, 0, Some(1), 100), FrameBody::Empty);
+        put(frame(FrameKind::Cts, 1, Some(0), 500), FrameBody::Empty);
+        put(data, FrameBody::Packet(&packet));
+        put(frame(FrameKind::Ack, 1, Some(0), 7000), FrameBody::Empty);
+        put(frame(FrameKind::Data, 1, None, 8000), FrameBody::Packet(&asked));
+        put(frame(FrameKind::Data, 0, None, 9000), FrameBody::Arp(&arp_request()));
         let died = Instant::from_millis(20);
-        let carried = Carried::Packet(&packet);
-        capture.lost(died, 1, Some(2), carried, "link-failure (no CTS after 7 attempts)");
+        let carried = FrameBody::Packet(&packet);
+        capture.write_drop(died, 1, Some(2), carried, "link-failure (no CTS after 7 attempts)");
         // Frames are told once they are over.
-        let again = AirFrame {
+        let again = FrameRecord {
             at: Instant::from_micros(9500),
             retry: true,
-            outcome: Outcome::Collided,
+            outcome: ReceptionOutcome::Collided,
             ..data
         };
-        capture.frame(&again, PREAMBLE, Carried::Packet(&packet));
-        capture.lost(died, 2, None, Carried::Packet(&error), "no-route");
+        capture.write_frame(&again, PREAMBLE, FrameBody::Packet(&packet));
+        capture.write_drop(died, 2, None, FrameBody::Packet(&error), "no-route");
     })
 }
 
@@ -251,7 +251,7 @@ fn what_was_written_is_read_back() {
     );
     let decoded = Packet::decode(&records[2].frame[32..]).unwrap();
     let mut pattern = [0; 1460];
-    Payload::new(3, 512, 1460).pattern(&mut pattern);
+    Payload::new(3, 512, 1460).fill_pattern(&mut pattern);
     assert_eq!((decoded.packet.ip, decoded.payload), (segment().ip, &pattern[..]));
 }
 
@@ -308,9 +308,9 @@ fn wireshark_reads_the_fields_that_were_meant() {
 fn bytes_of_no_standard_stand_behind_the_packet() {
     let file = captured(|capture| {
         for padding in [20, -8] {
-            let packet = Routed { padding, ..Routed::plain(segment()) };
+            let packet = RoutedPacket { size_adjustment: padding, ..RoutedPacket::plain(segment()) };
             let data = frame(FrameKind::Data, 0, Some(1), 100);
-            capture.frame(&data, PREAMBLE, Carried::Packet(&packet));
+            capture.write_frame(&data, PREAMBLE, FrameBody::Packet(&packet));
         }
     });
     let records = read(&file);
@@ -333,8 +333,8 @@ fn a_packet_without_bytes_says_so() {
         ..segment()
     };
     let file = captured(|capture| {
-        let huge = Routed::plain(huge);
-        capture.lost(Instant::ZERO, 0, None, Carried::Packet(&huge), "queue-overflow");
+        let huge = RoutedPacket::plain(huge);
+        capture.write_drop(Instant::ZERO, 0, None, FrameBody::Packet(&huge), "queue-overflow");
     });
     let records = read(&file);
     let comment = records[0].comment.as_deref().unwrap();
@@ -357,12 +357,12 @@ impl Write for Full {
 
 #[test]
 fn a_full_disk_is_told_at_the_end() {
-    let packet = Routed::plain(segment());
+    let packet = RoutedPacket::plain(segment());
     for room in [0, 100, 3000, 5000] {
         let mut capture = Capture::new(Box::new(Full(room)), &scenario(), 1).unwrap();
         for micros in 0..9 {
             let data = frame(FrameKind::Data, 0, Some(1), micros);
-            capture.frame(&data, PREAMBLE, Carried::Packet(&packet));
+            capture.write_frame(&data, PREAMBLE, FrameBody::Packet(&packet));
         }
         assert_eq!(capture.finish().unwrap_err().kind(), io::ErrorKind::StorageFull);
     }

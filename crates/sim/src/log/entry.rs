@@ -5,11 +5,11 @@ use std::fmt;
 use std::str::FromStr;
 
 use driftway_base::{Duration, Instant};
-use driftway_wire::{AodvMessage, Body, Packet, Routed, TcpFlags};
+use driftway_wire::{AodvMessage, Body, Packet, RoutedPacket, TcpFlags};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
-use crate::nodes::node_of;
-use crate::sockets::flow_of;
+use crate::addresses::node_number;
+use crate::sockets::flow_index;
 use crate::trace;
 
 /// One event. What it has no value for is an empty cell.
@@ -33,7 +33,7 @@ pub struct Entry {
     /// The flow that it belongs to.
     pub flow: Option<u32>,
     /// Which packet, the same at every hop.
-    pub packet: Option<PacketName>,
+    pub packet: Option<IpPacketId>,
     /// The node that the packet comes from, by its IP header.
     pub source: Option<u32>,
     /// The node that it goes to; of a route, to which; empty for all.
@@ -48,7 +48,7 @@ pub struct Entry {
     /// Hops that a delivered packet has taken.
     pub hops: Option<u32>,
     /// Packets that wait in the node's interface queue, afterwards.
-    pub waiting: Option<u32>,
+    pub queue_length: Option<u32>,
     /// Congestion window.
     pub cwnd_bytes: Option<u32>,
     /// Slow-start threshold.
@@ -99,7 +99,7 @@ pub enum Event {
     /// It came into the queue.
     Enqueued,
     /// It left the queue for the air.
-    Taken,
+    Dequeued,
     /// There is a route, where there was none.
     RouteFound,
     /// There is none any more.
@@ -132,7 +132,7 @@ pub enum Event {
 /// What a packet is called: who made it, and its IP identification. That has 16 bits: a source's
 /// packets 65,536 apart share a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct PacketName {
+pub struct IpPacketId {
     /// Its source.
     pub source: u32,
     /// Its IP identification.
@@ -157,7 +157,7 @@ impl Entry {
             bytes: None,
             offset_bytes: None,
             hops: None,
-            waiting: None,
+            queue_length: None,
             cwnd_bytes: None,
             ssthresh_bytes: None,
             rto_s: None,
@@ -168,23 +168,23 @@ impl Entry {
 
     /// With this reason.
     #[must_use]
-    pub fn because(self, reason: &'static str) -> Self {
+    pub fn with_reason(self, reason: &'static str) -> Self {
         Self { reason: reason.into(), ..self }
     }
 
     /// About this packet.
     #[must_use]
-    pub fn about(self, packet: &Routed) -> Self {
+    pub fn with_packet(self, packet: &RoutedPacket) -> Self {
         let Packet { ip, body } = &packet.packet;
-        let source = node_of(ip.source);
+        let source = node_number(ip.source);
         Self {
-            kind: kind(packet).into(),
-            flow: flow_of(&packet.packet),
+            kind: packet_kind(packet).into(),
+            flow: flow_index(&packet.packet),
             packet: source
                 .filter(|_| ip.identification != 0)
-                .map(|source| PacketName { source, identification: ip.identification }),
+                .map(|source| IpPacketId { source, identification: ip.identification }),
             source,
-            destination: node_of(ip.destination),
+            destination: node_number(ip.destination),
             bytes: Some(packet.len()),
             offset_bytes: match body {
                 Body::Tcp(segment) if !segment.payload.is_empty() => Some(segment.payload.offset),
@@ -199,7 +199,7 @@ impl Entry {
 /// What kind of packet it is: `tcp-data`, `tcp-ack`, `tcp-syn`, `tcp-fin`, `tcp-rst`, `udp`, `icmp`,
 /// `arp`, `aodv-rreq`, `aodv-rrep`, `aodv-rerr`, `aodv-rrep-ack`, `dsr-rreq`, `dsr-rrep`,
 /// `dsr-rerr`, `dsr`.
-pub fn kind(packet: &Routed) -> &'static str {
+pub fn packet_kind(packet: &RoutedPacket) -> &'static str {
     match &packet.packet.body {
         Body::Tcp(segment) => match segment.flags {
             flags if flags.contains(TcpFlags::SYN) => "tcp-syn",
@@ -214,8 +214,8 @@ pub fn kind(packet: &Routed) -> &'static str {
         Body::Aodv(AodvMessage::Reply(_)) => "aodv-rrep",
         Body::Aodv(AodvMessage::Error(_)) => "aodv-rerr",
         Body::Aodv(AodvMessage::ReplyAck) => "aodv-rrep-ack",
-        Body::Aodv(AodvMessage::Losses(_)) => "aodv-losses",
-        Body::Nothing => match &packet.dsr {
+        Body::Aodv(AodvMessage::LossNotification(_)) => "aodv-losses",
+        Body::NoNextHeader => match &packet.dsr {
             None => "arp",
             Some(header) if header.request().is_some() => "dsr-rreq",
             Some(header) if header.reply.is_some() => "dsr-rrep",
@@ -225,13 +225,13 @@ pub fn kind(packet: &Routed) -> &'static str {
     }
 }
 
-impl fmt::Display for PacketName {
+impl fmt::Display for IpPacketId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}:{}", self.source, self.identification)
     }
 }
 
-impl FromStr for PacketName {
+impl FromStr for IpPacketId {
     type Err = &'static str;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
@@ -245,13 +245,13 @@ impl FromStr for PacketName {
     }
 }
 
-impl Serialize for PacketName {
+impl Serialize for IpPacketId {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         to.collect_str(self)
     }
 }
 
-impl<'de> Deserialize<'de> for PacketName {
+impl<'de> Deserialize<'de> for IpPacketId {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
         let text = Cow::<str>::deserialize(from)?;
         text.parse().map_err(de::Error::custom)
@@ -263,7 +263,7 @@ mod seconds {
     use super::*;
 
     pub fn serialize<S: Serializer>(at: &Instant, to: S) -> Result<S::Ok, S::Error> {
-        to.serialize_str(&trace::seconds(*at))
+        to.serialize_str(&trace::format_seconds(*at))
     }
 
     pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Instant, D::Error> {
@@ -273,7 +273,7 @@ mod seconds {
 }
 
 /// The same for a span that may not be there.
-mod span {
+mod optional_seconds {
     use super::*;
 
     pub fn serialize<S: Serializer>(span: &Option<Duration>, to: S) -> Result<S::Ok, S::Error> {

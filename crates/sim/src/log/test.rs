@@ -1,19 +1,19 @@
 use std::sync::{Arc, Mutex};
 
 use driftway_wire::{
-    Body, IcmpMessage, IpHeader, Packet, Payload, Routed, TcpSegment, UnreachableCode,
+    Body, IcmpMessage, IpHeader, Packet, Payload, RoutedPacket, TcpSegment, UnreachableCode,
 };
 use proptest::prelude::*;
 
 use super::*;
-use crate::nodes::address;
-use crate::sockets::port;
+use crate::addresses::address;
+use crate::sockets::flow_port;
 
 /// What a log wrote.
 #[derive(Clone, Default)]
-struct Kept(Arc<Mutex<Vec<u8>>>);
+struct SharedBuffer(Arc<Mutex<Vec<u8>>>);
 
-impl Write for Kept {
+impl Write for SharedBuffer {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.0.lock().unwrap().write(bytes)
     }
@@ -23,7 +23,7 @@ impl Write for Kept {
 }
 
 fn logged(fill: impl FnOnce(&mut EventLog)) -> String {
-    let kept = Kept::default();
+    let kept = SharedBuffer::default();
     let mut log = EventLog::new(Box::new(kept.clone()));
     fill(&mut log);
     log.finish().unwrap();
@@ -34,15 +34,15 @@ fn read(text: &str) -> Vec<Entry> {
     EventLog::read(text.as_bytes()).collect::<Result<_, _>>().unwrap()
 }
 
-fn segment() -> Routed {
+fn segment() -> RoutedPacket {
     let segment = TcpSegment {
-        source_port: port(3),
-        destination_port: port(3),
+        source_port: flow_port(3),
+        destination_port: flow_port(3),
         payload: Payload::new(6, 2920, 1460),
         ..TcpSegment::default()
     };
     let ip = IpHeader { identification: 117, ..IpHeader::new(address(4), address(9)) };
-    Routed::plain(Packet { ip, body: Body::Tcp(segment) })
+    RoutedPacket::plain(Packet { ip, body: Body::Tcp(segment) })
 }
 
 fn at(millis: u64, event: Event) -> Entry {
@@ -55,18 +55,18 @@ fn every_column_survives_the_way_to_csv_and_back() {
         time_s: Instant::from_nanos(12_000_000_001),
         neighbour: Some(8),
         hops: Some(3),
-        waiting: Some(50),
+        queue_length: Some(50),
         cwnd_bytes: Some(2920),
         ssthresh_bytes: Some(u32::MAX),
         rto_s: Some(Duration::from_millis(1500)),
         x_m: Some(0.1 + 0.2),
         y_m: Some(-1e-9),
-        ..at(0, Event::Dropped).because("queue-overflow").about(&segment())
+        ..at(0, Event::Dropped).with_reason("queue-overflow").with_packet(&segment())
     };
     let bare = at(12_001, Event::FalseLinkFailure);
     let text = logged(|log| {
-        log.tell(full.clone());
-        log.tell(bare.clone());
+        log.record(full.clone());
+        log.record(bare.clone());
     });
     assert_eq!(read(&text), [full, bare]);
     let mut lines = text.lines();
@@ -84,7 +84,7 @@ fn every_column_survives_the_way_to_csv_and_back() {
 fn an_error_belongs_to_the_flow_that_it_is_about() {
     let unreachable = |quoted| IcmpMessage::Unreachable { code: UnreachableCode::Host, quoted };
     let error = Packet::icmp_error(address(5), &segment().packet, unreachable).unwrap();
-    let entry = at(0, Event::Received).about(&Routed::plain(error));
+    let entry = at(0, Event::Received).with_packet(&RoutedPacket::plain(error));
     assert_eq!((entry.kind.as_ref(), entry.flow), ("icmp", Some(3)));
     assert_eq!((entry.source, entry.destination), (Some(5), Some(4)));
 }
@@ -96,22 +96,22 @@ fn frames_come_late_and_rows_stay_in_order() {
     };
     let text = logged(|log| {
         log.expect_frames();
-        log.tell(at(1, Event::Enqueued));
-        log.tell(at(5, Event::Taken));
-        log.tell(at(9, Event::Received));
-        log.frame(&at(4, Event::Sent));
-        log.frame(&at(5, Event::Sent));
-        log.tell(at(12, Event::Received));
+        log.record(at(1, Event::Enqueued));
+        log.record(at(5, Event::Dequeued));
+        log.record(at(9, Event::Received));
+        log.record_frame(&at(4, Event::Sent));
+        log.record_frame(&at(5, Event::Sent));
+        log.record(at(12, Event::Received));
     });
     assert_eq!(times(&text), [1, 4, 5, 5, 9, 12]);
-    assert_eq!(read(&text)[2].event, Event::Taken);
+    assert_eq!(read(&text)[2].event, Event::Dequeued);
 }
 
 #[test]
 fn a_state_that_lasts_leaves_one_row() {
     let text = logged(|log| {
         for (second, state) in ["normal", "normal", "loss", "loss", "normal"].iter().enumerate() {
-            log.aid_state(Instant::from_secs(second as u64), 0, 2, state);
+            log.record_aid_state(Instant::from_secs(second as u64), 0, 2, state);
         }
     });
     let states: Vec<_> =
@@ -125,14 +125,14 @@ fn positions_are_wanted_each_second() {
     let mut log = EventLog::new(Box::new(io::sink()));
     let wanted = [0, 0, 400, 999, 1000, 1001, 2400, 3300, 3400].map(|millis| {
         let now = Instant::from_millis(millis);
-        log.wants_positions(now)
+        log.take_positions_due(now)
     });
     assert_eq!(wanted, [true, false, false, false, true, false, true, false, true]);
 }
 
 #[test]
 fn what_is_no_log_is_refused_with_its_line() {
-    let good = logged(|log| log.tell(at(1, Event::Enqueued)));
+    let good = logged(|log| log.record(at(1, Event::Enqueued)));
     for (from, to) in
         [("0.001000000", "0.001"), ("queue", "pigeon"), ("enqueued", "eaten"), (",7,", ",x,")]
     {
@@ -159,18 +159,18 @@ fn any_entry() -> impl Strategy<Value = Entry> {
             let (hops, waiting, rto, x_m, y_m) = much;
             let entry = Entry::new(Instant::from_nanos(nanos), node, layer, event);
             Entry {
-                kind: kind.into(),
+                kind: packet_kind.into(),
                 flow,
-                packet: name.map(|(source, identification)| PacketName { source, identification }),
+                packet: name.map(|(source, identification)| IpPacketId { source, identification }),
                 neighbour,
                 bytes,
                 offset_bytes,
                 hops,
-                waiting,
+                queue_length: waiting,
                 rto_s: rto.map(Duration::from_nanos),
                 x_m,
                 y_m,
-                ..entry.because(reason)
+                ..entry.with_reason(reason)
             }
         })
 }
@@ -178,7 +178,7 @@ fn any_entry() -> impl Strategy<Value = Entry> {
 proptest! {
     #[test]
     fn any_entry_survives_the_way_to_csv_and_back(entries in prop::collection::vec(any_entry(), 1..9)) {
-        let text = logged(|log| entries.iter().for_each(|entry| log.tell(entry.clone())));
+        let text = logged(|log| entries.iter().for_each(|entry| log.record(entry.clone())));
         prop_assert_eq!(read(&text), entries);
     }
 
@@ -189,7 +189,7 @@ proptest! {
         at in any::<prop::sample::Index>(),
         with in prop::collection::vec(any::<u8>(), 0..20),
     ) {
-        let mut bytes = logged(|log| log.tell(entry)).into_bytes();
+        let mut bytes = logged(|log| log.record(entry)).into_bytes();
         let at = at.index(bytes.len());
         let end = bytes.len().min(at + with.len());
         bytes.splice(at..end, with);

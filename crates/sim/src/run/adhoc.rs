@@ -4,98 +4,98 @@
 //! until the air takes it, one frame a node at a time; what the air brings to a neighbour goes to
 //! that node's routing as a copy, and the original ends when the link layer knows its fate.
 
-mod air;
+mod mac_layer;
 mod arp;
 mod feedback;
-mod ledger;
+mod routing_accounting;
 mod link_retry;
 mod neighbours;
-mod order;
+mod segment_queueing;
 mod relay;
 mod routing;
-mod seek;
+mod route_prober;
 mod setup;
-mod tell;
+mod adhoc_trace;
 
 use std::collections::VecDeque;
 
-use driftway_base::{Duration, FailedLink, Instant, Ipv4Addr, Seek};
-use driftway_link::{AdhocQueue, Item, Place};
+use driftway_base::{Duration, FailedLink, Instant, Ipv4Addr, RouteProbe};
+use driftway_link::{AdhocQueue, QueuedPacket, QueuePosition};
 use driftway_node::Arp;
-use driftway_radio::{Neighbours, Report};
+use driftway_radio::{NeighbourSignals, MacReport};
 use driftway_route::LinkRetry;
 use driftway_route::feedback::Feedback;
 use driftway_scenario::{Network, Scenario};
-use driftway_wire::{Packet, Routed};
+use driftway_wire::{Packet, RoutedPacket};
 
-use super::{NetworkAtWork, Run, RunError, Sizes, follow};
-use crate::events::Class;
-use crate::nodes::{address, node_at};
+use super::{NetworkModel, Run, RunError, EntityCounts, follow_next_hops};
+use crate::event_queue::EventClass;
+use crate::addresses::{address, node_at};
 use crate::results::RunResult;
-use air::Air;
-use arp::Waiting;
-use ledger::Ledger;
-use neighbours::LinkWatch;
-use order::Order;
+use mac_layer::MacLayer;
+use arp::PendingPacket;
+use routing_accounting::RoutingAccounting;
+use neighbours::LinkMonitor;
+use segment_queueing::SegmentQueueing;
 use routing::Routing;
-use seek::Seeker;
-use tell::Telling;
+use route_prober::RouteProber;
+use adhoc_trace::AdhocTrace;
 
 /// The air's number among the network's entities; node n has n + 1.
-const AIR: u32 = 0;
+const MAC_ENTITY: u32 = 0;
 
 /// Radios, queues and routing at work.
-pub struct AdhocAtWork {
-    air: Air,
+pub struct AdhocNetwork {
+    mac: MacLayer,
     /// What the air has said and nobody has looked at yet.
-    reports: Vec<Report>,
+    reports: Vec<MacReport>,
     nodes: Vec<Node>,
     /// The packets on a link that has failed; its room is used again.
-    concerned: Vec<Packet>,
+    affected_packets: Vec<Packet>,
     /// The link whose failure routing works on.
-    failing: Option<FailedLink>,
+    failed_link: Option<FailedLink>,
     /// Nodes whose routing may want something.
-    stirred: VecDeque<usize>,
-    ledger: Ledger,
+    ready_nodes: VecDeque<usize>,
+    accounting: RoutingAccounting,
     /// What queues do with TCP's segments.
-    order: Order,
+    segment_queueing: SegmentQueueing,
     /// What the link layer takes for a packet, down at its sender and up at its receiver, in one: a
     /// packet is so long on its way from routing to the interface queue, and no time on its way up.
-    delay: Duration,
-    telling: Telling,
+    stack_delay: Duration,
+    trace: AdhocTrace,
     /// The air was to go on until then, and a pause came before.
-    paused: Option<Instant>,
+    paused_until: Option<Instant>,
     /// How strong nodes hear each other; `None`: nobody asks.
-    strengths: Option<Neighbours>,
+    signal_strengths: Option<NeighbourSignals>,
     /// `None`: hosts learn nothing of their links.
-    link_watch: Option<LinkWatch>,
+    link_monitor: Option<LinkMonitor>,
 }
 
 /// What a node has below its host.
 struct Node {
     queue: AdhocQueue,
     /// What is on its way to the queue, and when it is there.
-    arriving: VecDeque<(Instant, Item, Place)>,
+    queue_arrivals: VecDeque<(Instant, QueuedPacket, QueuePosition)>,
     routing: Routing,
     /// Who finds neighbours' hardware addresses; `None`: everybody knows them.
-    arp: Option<Arp<Waiting>>,
+    arp: Option<Arp<PendingPacket>>,
     /// What it says of packets that it can't deliver, and of routes.
     feedback: Feedback,
     /// Whether a neighbour that was not reached is tried again; `None`: never.
-    retry: Option<LinkRetry>,
+    link_retry: Option<LinkRetry>,
     /// Its last report of a destination that cannot be reached was about a link in range.
-    reported_falsely: bool,
+    last_report_was_false: bool,
     /// Which peers of its host it looks for.
-    seeker: Seeker,
+    route_prober: RouteProber,
     /// It is among the stirred.
-    stirred: bool,
+    is_ready: bool,
 }
 
-impl NetworkAtWork for AdhocAtWork {
-    type Unit = Routed;
+impl NetworkModel for AdhocNetwork {
+    type NetworkPacket = RoutedPacket;
     /// A link layer that misses an ACK gives back a packet that has arrived.
-    const REPEATS: bool = true;
-    const SEEKS: bool = true;
+    const MAY_DUPLICATE: bool = true;
+    const PROBES_ROUTES: bool = true;
 
     fn new(scenario: &Scenario, seed: u64) -> Result<Self, RunError> {
         match &scenario.network {
@@ -104,48 +104,48 @@ impl NetworkAtWork for AdhocAtWork {
         }
     }
 
-    fn sizes(&self) -> Sizes {
-        Sizes { nodes: self.nodes.len(), faults: 0, entities: self.nodes.len() + 1 }
+    fn entity_counts(&self) -> EntityCounts {
+        EntityCounts { nodes: self.nodes.len(), faults: 0, network: self.nodes.len() + 1 }
     }
 
-    fn open(run: &mut Run<'_, Self>) {
-        run.begin_telling();
+    fn start(run: &mut Run<'_, Self>) {
+        run.start_trace();
         for node in 0..run.net.nodes.len() {
-            run.stir(node);
+            run.mark_ready(node);
         }
-        Self::settle(run);
-        run.wake_air();
+        Self::run_until_idle(run);
+        run.schedule_mac();
     }
 
-    fn send(run: &mut Run<'_, Self>, node: usize, packet: Packet, place: Place) {
-        run.send_from(node, packet, place);
+    fn send(run: &mut Run<'_, Self>, node: usize, packet: Packet, place: QueuePosition) {
+        run.send_from_host(node, packet, place);
     }
 
-    fn seek(run: &mut Run<'_, Self>, node: usize, peer: Ipv4Addr, seek: Seek, first: bool) {
-        run.seek(node, peer, seek, first);
+    fn probe_route(run: &mut Run<'_, Self>, node: usize, peer: Ipv4Addr, probe: RouteProbe, first: bool) {
+        run.probe_route(node, peer, probe, first);
     }
 
-    fn on_event(run: &mut Run<'_, Self>, _: Class, entity: usize) {
+    fn on_event(run: &mut Run<'_, Self>, _: EventClass, entity: usize) {
         match entity.checked_sub(1) {
             None => {
-                let until = run.events.peek().unwrap_or(Instant::FAR_FUTURE).min(run.end);
-                run.run_air(until);
+                let until = run.events.earliest_bound().unwrap_or(Instant::FAR_FUTURE).min(run.end);
+                run.run_mac(until);
             }
-            Some(node) => run.on_node(node),
+            Some(node) => run.on_node_timer(node),
         }
     }
 
     /// Delivers what hosts send to themselves, and does what routing wants.
-    fn settle(run: &mut Run<'_, Self>) {
+    fn run_until_idle(run: &mut Run<'_, Self>) {
         loop {
-            if let Some((node, id)) = run.local.pop_front() {
-                if let Some(packet) = run.packets.deliver(id) {
-                    run.receive(node, &packet.packet);
+            if let Some((node, id)) = run.loopback.pop_front() {
+                if let Some(packet) = run.packets.record_delivery(id) {
+                    run.receive_local(node, &packet.packet);
                 }
-            } else if let Some(node) = run.net.stirred.pop_front() {
-                run.net.nodes[node].stirred = false;
-                run.serve_arp(node);
-                run.serve_routing(node, Place::Tail);
+            } else if let Some(node) = run.net.ready_nodes.pop_front() {
+                run.net.nodes[node].is_ready = false;
+                run.drain_arp(node);
+                run.drain_routing(node, QueuePosition::Tail);
             } else {
                 return;
             }
@@ -153,36 +153,36 @@ impl NetworkAtWork for AdhocAtWork {
     }
 
     fn resume(run: &mut Run<'_, Self>) -> bool {
-        run.net.paused.take().map(|until| run.run_air(until)).is_some()
+        run.net.paused_until.take().map(|until| run.run_mac(until)).is_some()
     }
 
-    fn reported_falsely(&self, node: usize) -> bool {
-        self.nodes.get(node).is_some_and(|node| node.reported_falsely)
+    fn last_report_was_false(&self, node: usize) -> bool {
+        self.nodes.get(node).is_some_and(|node| node.last_report_was_false)
     }
 
     fn is_paused(&self) -> bool {
-        self.paused.is_some()
+        self.paused_until.is_some()
     }
 
-    fn held(&self) -> u64 {
+    fn packets_held(&self) -> u64 {
         let waiting = self.nodes.iter().map(|node| {
-            let held = node.arp.as_ref().map_or(0, |arp| arp.held().count());
-            node.queue.len() + node.arriving.len() + held
+            let held = node.arp.as_ref().map_or(0, |arp| arp.pending_packets().count());
+            node.queue.len() + node.queue_arrivals.len() + held
         });
         let waiting: usize = waiting.sum();
-        let on_air = (0..self.nodes.len()).filter(|node| !self.air.is_free(*node as u32)).count();
+        let on_air = (0..self.nodes.len()).filter(|node| !self.mac.is_free(*node as u32)).count();
         (waiting + on_air) as u64
     }
 
-    fn balance(&self) -> Result<(), String> {
-        let kept: usize = self.nodes.iter().map(|node| node.routing.kept()).sum();
-        self.ledger.balance(kept as u64)
+    fn check_conservation(&self) -> Result<(), String> {
+        let kept: usize = self.nodes.iter().map(|node| node.routing.buffered_packets()).sum();
+        self.accounting.check_conservation(kept as u64)
     }
 
-    fn report(run: &mut Run<'_, Self>, result: &mut RunResult) {
-        result.events += run.net.air.events();
+    fn fill_result(run: &mut Run<'_, Self>, result: &mut RunResult) {
+        result.events += run.net.mac.events_handled();
         let routing = run.net.routing_result();
-        let mac = run.net.air.result();
+        let mac = run.net.mac.result();
         let routed = [routing.data_routed, routing.acks_routed, routing.icmp_routed];
         for value in [routing.packets_sent, mac.rts, mac.data].into_iter().chain(routed) {
             run.fingerprint.statistic(value);
@@ -191,81 +191,81 @@ impl NetworkAtWork for AdhocAtWork {
         result.mac = Some(mac);
     }
 
-    fn waiting(&self, node: usize) -> usize {
+    fn queue_length(&self, node: usize) -> usize {
         self.nodes[node].queue.len()
     }
 
     fn position(&mut self, node: usize, now: Instant) -> Option<(f64, f64)> {
-        Some(self.air.position(node as u32, now))
+        Some(self.mac.position(node as u32, now))
     }
 
     fn route(&self, now: Instant, from: usize, to: usize) -> Option<Vec<usize>> {
         if let Some(listed) = self.nodes[from].routing.source_route(now, address(to)) {
             return listed.iter().map(|node| node_at(*node, self.nodes.len())).collect();
         }
-        follow(from, to, self.nodes.len(), |node| {
+        follow_next_hops(from, to, self.nodes.len(), |node| {
             node_at(self.nodes[node].routing.next_hop(address(to))?, self.nodes.len())
         })
     }
 }
 
-impl AdhocAtWork {
+impl AdhocNetwork {
     fn new(
-        air: Air,
+        air: MacLayer,
         nodes: Vec<Node>,
         delay: Duration,
-        order: Order,
-        strengths: Option<Neighbours>,
-        link_watch: Option<LinkWatch>,
+        order: SegmentQueueing,
+        strengths: Option<NeighbourSignals>,
+        link_watch: Option<LinkMonitor>,
     ) -> Self {
         Self {
-            air,
+            mac: air,
             reports: Vec::with_capacity(64),
-            concerned: Vec::with_capacity(64),
-            failing: None,
-            stirred: VecDeque::with_capacity(nodes.len()),
+            affected_packets: Vec::with_capacity(64),
+            failed_link: None,
+            ready_nodes: VecDeque::with_capacity(nodes.len()),
             nodes,
-            ledger: Ledger::default(),
-            order,
-            delay,
-            telling: Telling::default(),
-            paused: None,
-            strengths,
-            link_watch,
+            accounting: RoutingAccounting::default(),
+            segment_queueing: order,
+            stack_delay: delay,
+            trace: AdhocTrace::default(),
+            paused_until: None,
+            signal_strengths: strengths,
+            link_monitor: link_watch,
         }
     }
 }
 
-impl Run<'_, AdhocAtWork> {
+impl Run<'_, AdhocNetwork> {
     /// Asks a node's routing soon what it wants.
-    fn stir(&mut self, node: usize) {
-        if !std::mem::replace(&mut self.net.nodes[node].stirred, true) {
-            self.net.stirred.push_back(node);
+    fn mark_ready(&mut self, node: usize) {
+        if !std::mem::replace(&mut self.net.nodes[node].is_ready, true) {
+            self.net.ready_nodes.push_back(node);
         }
     }
 
-    fn wake_air(&mut self) {
-        if let Some(at) = self.net.air.next_timeout() {
-            self.events.wake(Class::Network, AIR, at);
+    fn schedule_mac(&mut self) {
+        if let Some(at) = self.net.mac.next_timeout() {
+            self.events.schedule(EventClass::Network, MAC_ENTITY, at);
         }
     }
 
     /// Lets the air go on until it has something to say, or until something else happens.
-    fn run_air(&mut self, until: Instant) {
-        let bound = until.min(self.pause);
+    fn run_mac(&mut self, until: Instant) {
+        let bound = until.min(self.pause_at);
         let mut reports = std::mem::take(&mut self.net.reports);
-        self.now = self.net.air.run(bound, &mut reports).max(self.now);
-        self.tell_air();
+        self.now = self.net.mac.run(bound, &mut reports).max(self.now);
+        self.trace_frames();
         if bound < until && reports.is_empty() {
             // Going on later is no event of its own: who looks changes nothing.
-            self.net.paused = Some(until);
+            self.net.paused_until = Some(until);
             self.net.reports = reports;
             return;
         }
         for report in reports.drain(..) {
-            self.on_report(report);
+            self.on_mac_report(report);
         }
         self.net.reports = reports;
-        self.wake_air();
+        self.schedule_mac();
     }
 }

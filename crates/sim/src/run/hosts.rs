@@ -1,76 +1,76 @@
 //! What hosts do: packets delivered to sockets, timers, applications, and what is told of flows.
 
-use driftway_base::{About, FlowKey, Instant, Ipv4Addr, Scope, Signal, SignalKind};
-use driftway_link::Place;
-use driftway_node::Arrived;
-use driftway_path::DISCARD;
+use driftway_base::{SignalDetails, FlowKey, Instant, Ipv4Addr, UnreachableScope, Signal, SignalKind};
+use driftway_link::QueuePosition;
+use driftway_node::ReceiveOutcome;
+use driftway_path::DISCARD_PORT;
 use driftway_scenario::{Time, Transport};
 use driftway_tcp::{Event as TcpEvent, Transmit};
 use driftway_wire::{Body, Packet, Payload, UdpDatagram};
 
-use super::{NetworkAtWork, Run, RunError, SocketAt};
-use crate::events::Class;
-use crate::nodes::{address, node_at};
-use crate::results::Outcome;
-use crate::sabotage::Crime;
-use crate::sockets::{self, End};
+use super::{NetworkModel, Run, RunError, SocketState};
+use crate::event_queue::EventClass;
+use crate::addresses::{address, node_at};
+use crate::results::FlowOutcome;
+use crate::fault_injection::FaultEffect;
+use crate::sockets::{self, FlowEnd};
 use crate::trace::SentSegment;
-use crate::watch::At;
+use crate::observers::FlowContext;
 
-impl<N: NetworkAtWork> Run<'_, N> {
+impl<N: NetworkModel> Run<'_, N> {
     /// A packet is at the node it was for.
-    pub(super) fn arrived(&mut self, node: usize, packet: &Packet) {
+    pub(super) fn deliver_to_host(&mut self, node: usize, packet: &Packet) {
         if let Body::Icmp(_) = packet.body {
-            self.reporter = node_at(packet.ip.source, self.hosts.len()).unwrap_or(node);
+            self.last_reporter = node_at(packet.ip.source, self.hosts.len()).unwrap_or(node);
         }
         match self.hosts[node].on_packet(self.now, packet) {
-            Arrived::Socket(number) => {
-                let here = |at: &SocketAt| at.node == node && at.number == Some(number);
+            ReceiveOutcome::Socket(number) => {
+                let here = |at: &SocketState| at.node == node && at.host_index == Some(number);
                 let flow = match &packet.body {
                     Body::Tcp(segment) => segment.destination_port,
                     Body::Icmp(message) => message.quoted().map_or(0, |quoted| quoted.ports().0),
-                    Body::Udp(_) | Body::Aodv(_) | Body::Nothing => 0,
+                    Body::Udp(_) | Body::Aodv(_) | Body::NoNextHeader => 0,
                 };
-                let first = usize::from(flow.wrapping_sub(sockets::port(0))) * 2;
+                let first = usize::from(flow.wrapping_sub(sockets::flow_port(0))) * 2;
                 let ends = first..self.sockets.len().min(first + 2);
                 if let Some(socket) = ends.into_iter().find(|&s| here(&self.sockets[s])) {
-                    self.serve(socket);
+                    self.serve_socket(socket);
                 }
             }
-            Arrived::SocketsTo(peer) => self.serve_peers(node, Some(peer)),
-            Arrived::Datagram(datagram) => self.on_datagram(datagram),
-            Arrived::Answer(answer) => N::send(self, node, answer, Place::Tail),
-            Arrived::Nothing => {}
+            ReceiveOutcome::SocketsToPeer(peer) => self.serve_sockets_to(node, Some(peer)),
+            ReceiveOutcome::Datagram(datagram) => self.on_datagram(datagram),
+            ReceiveOutcome::Reply(answer) => N::send(self, node, answer, QueuePosition::Tail),
+            ReceiveOutcome::Nothing => {}
         }
     }
 
     /// News for the connections of a node's host: to one destination, where the signal says so, else all.
     pub(super) fn on_signal(&mut self, node: usize, signal: &Signal) {
-        self.reporter = node;
+        self.last_reporter = node;
         self.hosts[node].on_signal(self.now, signal);
-        self.serve_peers(node, signal.about.destination);
+        self.serve_sockets_to(node, signal.details.destination);
     }
 
     /// Wakes the run for the next signal of an unreachable destination to the sender of a flow.
-    pub(super) fn wake_unreachable(&mut self, flow: usize) {
+    pub(super) fn schedule_next_unreachable(&mut self, flow: usize) {
         let next = self.flows[flow].unreachable_signals;
         if let Some(&Time(at)) = self.scenario.flows[flow].unreachable_at.get(next) {
-            self.signal_unreachable(flow, Instant::ZERO + at);
+            self.schedule_unreachable(flow, Instant::ZERO + at);
         }
     }
 
-    fn signal_unreachable(&mut self, flow: usize, at: Instant) {
-        self.events.wake(Class::Network, (self.entities + flow) as u32, at);
+    fn schedule_unreachable(&mut self, flow: usize, at: Instant) {
+        self.events.schedule(EventClass::Network, (self.network_entities + flow) as u32, at);
     }
 
     /// The link layer of a node gave up on a packet. The hosts of flows that want it get a signal
     /// at this instant (`unreachable_until`).
-    pub(super) fn on_own_link_failure(&mut self, node: usize, destination: Ipv4Addr) {
+    pub(super) fn on_local_link_failure(&mut self, node: usize, destination: Ipv4Addr) {
         for (number, flow) in self.scenario.flows.iter().enumerate() {
             let Some(Time(until)) = flow.unreachable_until else { continue };
             let (from, to) = (flow.from as usize, address(flow.to as usize));
             if from == node && to == destination && self.now < Instant::ZERO + until {
-                self.signal_unreachable(number, self.now);
+                self.schedule_unreachable(number, self.now);
             }
         }
     }
@@ -79,78 +79,78 @@ impl<N: NetworkAtWork> Run<'_, N> {
     /// its first outstanding segment.
     pub(super) fn on_unreachable(&mut self, flow: usize) {
         self.flows[flow].unreachable_signals += 1;
-        self.wake_unreachable(flow);
-        let SocketAt { node, number: Some(number), .. } = self.sockets[flow * 2] else { return };
+        self.schedule_next_unreachable(flow);
+        let SocketState { node, host_index: Some(number), .. } = self.sockets[flow * 2] else { return };
         let Some(tcp) = self.hosts[node].socket(number).map(|socket| socket.tcp()) else { return };
         let Some(outstanding) = tcp.view().outstanding() else { return };
         let key = FlowKey { source: tcp.local(), destination: tcp.remote() };
-        let about = About {
+        let about = SignalDetails {
             destination: Some(key.destination.address),
             flow: Some(key),
             seq: Some(outstanding.start),
-            ..About::default()
+            ..SignalDetails::default()
         };
-        self.watch.unreachable(At { now: self.now, node, flow });
-        self.on_signal(node, &Signal { kind: SignalKind::Unreachable(Scope::Host), about });
+        self.observers.unreachable(FlowContext { now: self.now, node, flow });
+        self.on_signal(node, &Signal { kind: SignalKind::Unreachable(UnreachableScope::Host), details: about });
     }
 
     /// Each connection of a node, or each to this peer, may have something to do.
-    fn serve_peers(&mut self, node: usize, peer: Option<Ipv4Addr>) {
+    fn serve_sockets_to(&mut self, node: usize, peer: Option<Ipv4Addr>) {
         for number in 0..self.sockets.len() {
-            let SocketAt { node: at, number: at_host, .. } = self.sockets[number];
+            let SocketState { node: at, host_index: at_host, .. } = self.sockets[number];
             let concerned =
-                |at_host| peer.is_none_or(|peer| self.hosts[node].talks_to(at_host, peer));
+                |at_host| peer.is_none_or(|peer| self.hosts[node].has_peer(at_host, peer));
             if at == node && at_host.is_some_and(concerned) {
-                self.serve(number);
+                self.serve_socket(number);
             }
         }
     }
 
     fn on_datagram(&mut self, datagram: UdpDatagram) {
-        if datagram.destination_port == DISCARD {
+        if datagram.destination_port == DISCARD_PORT {
             return;
         }
-        let flow = usize::from(datagram.destination_port.wrapping_sub(sockets::port(0)));
+        let flow = usize::from(datagram.destination_port.wrapping_sub(sockets::flow_port(0)));
         let Some(flow) = self.flows.get_mut(flow) else { return };
-        let twice = self.sabotage.on_delivery() == Crime::Twice;
+        let twice = self.fault_injection.on_delivery() == FaultEffect::Duplicate;
         for _ in 0..1 + u8::from(twice) {
-            if let Err(broken) = flow.on_datagram(self.now, datagram.payload, N::REPEATS) {
-                self.failed.get_or_insert(RunError::Stream(broken));
+            if let Err(error) = flow.on_datagram(self.now, datagram.payload, N::MAY_DUPLICATE) {
+                self.error.get_or_insert(RunError::Stream(error));
             }
         }
     }
 
-    pub(super) fn on_socket_timer(&mut self, class: Class, number: usize) {
-        let SocketAt { node, number: Some(at_host), .. } = self.sockets[number] else { return };
+    pub(super) fn on_socket_timer(&mut self, class: EventClass, number: usize) {
+        let SocketState { node, host_index: Some(at_host), .. } = self.sockets[number] else { return };
         let Some(socket) = self.hosts[node].socket(at_host) else { return };
         let due = |at: Option<Instant>| at.is_some_and(|at| at <= self.now);
-        if class == Class::Aid && due(socket.next_aid_timeout()) {
+        if class == EventClass::Aid && due(socket.next_aid_timeout()) {
             socket.on_aid_timeout(self.now);
-        } else if class == Class::Tcp && due(socket.next_tcp_timeout()) {
+        } else if class == EventClass::Tcp && due(socket.next_tcp_timeout()) {
             socket.on_tcp_timeout(self.now);
         }
-        self.serve(number);
+        self.serve_socket(number);
     }
 
     pub(super) fn on_application(&mut self, number: usize) {
         let scenario = &self.scenario.flows[number];
-        let (bytes, closes) = self.flows[number].act(self.now);
-        if let Some(at) = self.flows[number].next {
-            self.events.wake(Class::Application, number as u32, at);
+        let (bytes, closes) = self.flows[number].on_application_timer(self.now);
+        if let Some(at) = self.flows[number].next_write {
+            self.events.schedule(EventClass::Application, number as u32, at);
         }
         match &scenario.tcp {
             Some(tcp) if scenario.transport == Transport::Tcp => {
                 let at = &mut self.sockets[number * 2];
                 let host = &mut self.hosts[at.node];
-                let at_host = *at.number.get_or_insert_with(|| {
-                    let end = End::Sender;
-                    host.add(sockets::socket(scenario, tcp, number, end, self.seed, self.now))
+                let at_host = *at.host_index.get_or_insert_with(|| {
+                    let end = FlowEnd::Sender;
+                    host.add_socket(sockets::socket(scenario, tcp, number, end, self.seed, self.now))
                 });
-                at.closes = closes;
+                at.application_done = closes;
                 if let Some(socket) = host.socket(at_host) {
                     socket.tcp_mut().write(bytes);
                 }
-                self.serve(number * 2);
+                self.serve_socket(number * 2);
             }
             _ => self.send_datagram(number, bytes),
         }
@@ -163,41 +163,41 @@ impl<N: NetworkAtWork> Run<'_, N> {
         let payload = Payload::new(flow.stream, flow.written - bytes, bytes as u32);
         flow.on_sent(self.now, payload);
         flow.datagrams_sent += 1;
-        let port = sockets::port(number);
+        let port = sockets::flow_port(number);
         let datagram = UdpDatagram { source_port: port, destination_port: port, payload };
-        let packet = self.hosts[from].packet(address(to), Body::Udp(datagram));
-        N::send(self, from, packet, Place::Tail);
+        let packet = self.hosts[from].new_packet(address(to), Body::Udp(datagram));
+        N::send(self, from, packet, QueuePosition::Tail);
     }
 
     /// Something happened at a socket: the application reads, TCP sends, timers move.
-    fn serve(&mut self, number: usize) {
-        let SocketAt { node, number: Some(at_host), closes, .. } = self.sockets[number] else {
+    fn serve_socket(&mut self, number: usize) {
+        let SocketState { node, host_index: Some(at_host), application_done: closes, .. } = self.sockets[number] else {
             return;
         };
         let sender = number.is_multiple_of(2);
         let flow = number / 2;
         loop {
-            self.read(number, node, at_host);
+            self.read_delivered(number, node, at_host);
             let Some(socket) = self.hosts[node].socket(at_host) else { return };
             let mut again = false;
             while let Some(event) = socket.tcp_mut().poll_event() {
                 let done = match event {
                     TcpEvent::Connected if sender => closes,
                     TcpEvent::Connected => {
-                        let bytes = self.flows[flow].opens_back(self.now);
+                        let bytes = self.flows[flow].open_reverse(self.now);
                         socket.tcp_mut().write(bytes);
                         false
                     }
                     // The receiver has nothing to send but what it has written, so it closes, too.
                     TcpEvent::PeerClosed => true,
                     TcpEvent::TimedOut if sender => {
-                        self.flows[flow].give_up(self.now, Outcome::TimedOut)
+                        self.flows[flow].on_connection_failed(self.now, FlowOutcome::TimedOut)
                     }
-                    TcpEvent::Reset if sender => self.flows[flow].give_up(self.now, Outcome::Reset),
+                    TcpEvent::Reset if sender => self.flows[flow].on_connection_failed(self.now, FlowOutcome::Reset),
                     TcpEvent::TimedOut => {
-                        self.flows[flow].give_up_back(self.now, Outcome::TimedOut)
+                        self.flows[flow].on_reverse_failed(self.now, FlowOutcome::TimedOut)
                     }
-                    TcpEvent::Reset => self.flows[flow].give_up_back(self.now, Outcome::Reset),
+                    TcpEvent::Reset => self.flows[flow].on_reverse_failed(self.now, FlowOutcome::Reset),
                     TcpEvent::Closed => false,
                 };
                 if done {
@@ -205,76 +205,76 @@ impl<N: NetworkAtWork> Run<'_, N> {
                     again = true;
                 }
             }
-            let acknowledged = socket.tcp().acknowledged();
+            let acknowledged = socket.tcp().acknowledged_bytes();
             if sender && acknowledged != self.flows[flow].acknowledged {
                 let received = self.flows[flow].delivered;
-                if let Err(broken) = self.flows[flow].on_acknowledged(acknowledged, received) {
-                    self.failed.get_or_insert(RunError::Stream(broken));
+                if let Err(error) = self.flows[flow].on_acknowledged(acknowledged, received) {
+                    self.error.get_or_insert(RunError::Stream(error));
                 }
-                self.watch.acked(At { now: self.now, node, flow }, acknowledged);
+                self.observers.acked(FlowContext { now: self.now, node, flow }, acknowledged);
             }
             if !sender
-                && let Some(back) = &mut self.flows[flow].back
+                && let Some(back) = &mut self.flows[flow].reverse
                 && acknowledged != back.acknowledged
-                && let Err(broken) = back.on_acknowledged(acknowledged, back.delivered)
+                && let Err(error) = back.on_acknowledged(acknowledged, back.delivered)
             {
-                self.failed.get_or_insert(RunError::Stream(broken));
+                self.error.get_or_insert(RunError::Stream(error));
             }
-            self.note(number, node, at_host);
+            self.trace_sender(number, node, at_host);
             while let Some((packet, transmit)) = self.hosts[node].poll_transmit(self.now, at_host) {
                 if sender {
                     self.on_transmit(flow, node, at_host, &transmit);
                 }
-                let place = if transmit.ahead_of_queue { Place::Front } else { Place::Tail };
+                let place = if transmit.ahead_of_queue { QueuePosition::Front } else { QueuePosition::Tail };
                 N::send(self, node, packet, place);
             }
             // What TCP sends can move its aid, too.
-            self.note(number, node, at_host);
+            self.trace_sender(number, node, at_host);
             if !again {
                 break;
             }
         }
-        if self.flows[flow].is_over_now() {
-            self.incomplete = self.incomplete.map(|n| n.saturating_sub(1));
+        if self.flows[flow].take_newly_finished() {
+            self.incomplete_transfers = self.incomplete_transfers.map(|n| n.saturating_sub(1));
         }
         let Some(socket) = self.hosts[node].socket(at_host) else { return };
-        if sender && self.flows[flow].outcome() == Outcome::Running {
-            self.flows[flow].rto.look(self.now, socket.tcp().rtt());
+        if sender && self.flows[flow].outcome() == FlowOutcome::Running {
+            self.flows[flow].rto_stats.update(self.now, socket.tcp().rtt());
         }
         let number = number as u32;
         if let Some(at) = socket.next_aid_timeout() {
-            self.events.wake(Class::Aid, number, at);
+            self.events.schedule(EventClass::Aid, number, at);
         }
         if let Some(at) = socket.next_tcp_timeout() {
-            self.events.wake(Class::Tcp, number, at);
+            self.events.schedule(EventClass::Tcp, number, at);
         }
-        if N::SEEKS
-            && let Some((peer, seek, first)) = self.hosts[node].poll_seek(at_host)
+        if N::PROBES_ROUTES
+            && let Some((peer, probe, first)) = self.hosts[node].poll_route_probe(at_host)
         {
-            N::seek(self, node, peer, seek, first);
+            N::probe_route(self, node, peer, probe, first);
         }
     }
 
     /// The receiving application reads all there is: the sender's, where data go back.
-    fn read(&mut self, number: usize, node: usize, at_host: usize) {
+    fn read_delivered(&mut self, number: usize, node: usize, at_host: usize) {
         let forward = !number.is_multiple_of(2);
         let flow = &mut self.flows[number / 2];
-        let flow = match &mut flow.back {
+        let flow = match &mut flow.reverse {
             _ if forward => flow,
             Some(back) => &mut **back,
             None => return,
         };
         let Some(socket) = self.hosts[node].socket(at_host) else { return };
         while let Some(part) = socket.tcp_mut().read(u32::MAX) {
-            let twice = self.sabotage.on_delivery() == Crime::Twice;
+            let twice = self.fault_injection.on_delivery() == FaultEffect::Duplicate;
             for _ in 0..1 + u8::from(twice) {
-                if let Err(broken) = flow.on_delivered(self.now, part) {
-                    self.failed.get_or_insert(RunError::Stream(broken));
+                if let Err(error) = flow.on_delivered(self.now, part) {
+                    self.error.get_or_insert(RunError::Stream(error));
                 }
             }
             if forward {
-                let at = At { now: self.now, node, flow: number / 2 };
-                self.watch.delivered(at, flow.delivered);
+                let at = FlowContext { now: self.now, node, flow: number / 2 };
+                self.observers.delivered(at, flow.delivered);
             }
         }
     }
@@ -285,15 +285,15 @@ impl<N: NetworkAtWork> Run<'_, N> {
             return;
         }
         self.flows[flow].on_sent(self.now, payload);
-        if !self.watch.flows() {
+        if !self.observers.wants_flows() {
             return;
         }
         let tcp = self.hosts[node].socket(at_host).map(|socket| socket.tcp());
         let rto = tcp.map(|tcp| tcp.rtt().rto());
         let view = tcp.map(driftway_tcp::Connection::view).unwrap_or_default();
         let bytes = |known: driftway_base::Known<u32>| known.value().unwrap_or_default();
-        self.watch.sent(
-            At { now: self.now, node, flow },
+        self.observers.sent(
+            FlowContext { now: self.now, node, flow },
             SentSegment {
                 offset: payload.offset,
                 length: payload.len,
@@ -306,31 +306,31 @@ impl<N: NetworkAtWork> Run<'_, N> {
     }
 
     /// Notes what a sender's TCP and aid have been doing.
-    fn note(&mut self, number: usize, node: usize, at_host: usize) {
+    fn trace_sender(&mut self, number: usize, node: usize, at_host: usize) {
         if !number.is_multiple_of(2) {
             return;
         }
         let Some(socket) = self.hosts[node].socket(at_host) else { return };
         let state = socket.aid_state();
         if let Some(state) = state {
-            let (net, reporter) = (&self.net, self.reporter);
-            let disconnections = &mut self.flows[number / 2].disconnections;
-            disconnections.look(self.now, state, || net.reported_falsely(reporter));
+            let (net, reporter) = (&self.net, self.last_reporter);
+            let disconnections = &mut self.flows[number / 2].disconnected_time;
+            disconnections.update(self.now, state, || net.last_report_was_false(reporter));
         }
-        if !self.watch.flows() {
+        if !self.observers.wants_flows() {
             return;
         }
-        let at = At { now: self.now, node, flow: number / 2 };
+        let at = FlowContext { now: self.now, node, flow: number / 2 };
         let stats = *socket.tcp().stats();
-        let counted = std::mem::replace(&mut self.sockets[number].counted, stats);
+        let counted = std::mem::replace(&mut self.sockets[number].traced_stats, stats);
         if stats.timeouts > counted.timeouts {
-            self.watch.timeout(at);
+            self.observers.timeout(at);
         }
         if stats.fast_retransmits > counted.fast_retransmits {
-            self.watch.fast_retransmit(at);
+            self.observers.fast_retransmit(at);
         }
         if let Some(state) = state {
-            self.watch.aid_state(at, state);
+            self.observers.aid_state(at, state);
         }
     }
 }

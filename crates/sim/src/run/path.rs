@@ -1,69 +1,69 @@
 //! A path in the lab: the lab's time, hosts and books under the code that the bench drives, too.
 
-use driftway_base::{Duration, Instant, Ipv4Addr, Seek, Signal};
-use driftway_link::{Place, Side};
+use driftway_base::{Duration, Instant, Ipv4Addr, RouteProbe, Signal};
+use driftway_link::{QueuePosition, Side};
 use driftway_node::Host;
-use driftway_path::books::{Drop, Packets};
-use driftway_path::{Drive, PathAtWork};
+use driftway_path::packet_accounting::{PacketDropReason, PacketTable};
+use driftway_path::{PathDriver, PathNetwork};
 use driftway_scenario::{Network, Scenario};
 use driftway_wire::Packet;
 
-use super::outcome::per;
-use super::{NetworkAtWork, Run, RunError, Sizes, follow};
-use crate::events::Class;
+use super::result::ratio;
+use super::{NetworkModel, Run, RunError, EntityCounts, follow_next_hops};
+use crate::event_queue::EventClass;
 use crate::fingerprint::DELIVERED;
-use crate::flows::FlowAtWork;
-use crate::results::{Direction, LinkResult, Outcome, RunResult};
-use crate::sabotage::{Crime, Sabotage};
+use crate::flows::ActiveFlow;
+use crate::results::{Direction, LinkResult, FlowOutcome, RunResult};
+use crate::fault_injection::{FaultEffect, FaultInjection};
 
-impl NetworkAtWork for PathAtWork {
-    type Unit = Packet;
-    const REPEATS: bool = false;
+impl NetworkModel for PathNetwork {
+    type NetworkPacket = Packet;
+    const MAY_DUPLICATE: bool = false;
     /// Routes are given: there is nothing to look for.
-    const SEEKS: bool = false;
+    const PROBES_ROUTES: bool = false;
 
     fn new(scenario: &Scenario, seed: u64) -> Result<Self, RunError> {
         let Network::Path(path) = &scenario.network else {
             return Err(RunError::Setup("an ad hoc network is no path".into()));
         };
-        Ok(Self::new(path, scenario.duration, seed, Sabotage::seed(seed)))
+        Ok(Self::new(path, scenario.duration, seed, FaultInjection::network_seed(seed)))
     }
 
-    fn sizes(&self) -> Sizes {
-        Sizes { nodes: self.nodes(), faults: self.faults(), entities: self.links().len() }
+    fn entity_counts(&self) -> EntityCounts {
+        EntityCounts { nodes: self.nodes(), faults: self.fault_count(), network: self.links().len() }
     }
 
-    fn open(run: &mut Run<'_, Self>) {
-        driftway_path::open(run);
+    fn start(run: &mut Run<'_, Self>) {
+        driftway_path::start(run);
     }
 
-    fn send(run: &mut Run<'_, Self>, node: usize, packet: Packet, place: Place) {
+    fn send(run: &mut Run<'_, Self>, node: usize, packet: Packet, place: QueuePosition) {
         driftway_path::send(run, node, packet, place);
     }
 
-    fn seek(_: &mut Run<'_, Self>, _: usize, _: Ipv4Addr, _: Seek, _: bool) {}
+    fn probe_route(_: &mut Run<'_, Self>, _: usize, _: Ipv4Addr, _: RouteProbe, _: bool) {}
 
-    fn on_event(run: &mut Run<'_, Self>, class: Class, entity: usize) {
-        if class == Class::Fault {
-            driftway_path::on_fault(run, entity);
+    fn on_event(run: &mut Run<'_, Self>, class: EventClass, entity: usize) {
+        if class == EventClass::Fault {
+            driftway_path::on_fault_timeout(run, entity);
         } else {
-            driftway_path::on_link(run, entity);
+            driftway_path::on_link_timeout(run, entity);
         }
     }
 
-    fn settle(run: &mut Run<'_, Self>) {
-        driftway_path::settle(run);
+    fn run_until_idle(run: &mut Run<'_, Self>) {
+        driftway_path::run_until_idle(run);
     }
 
-    fn held(&self) -> u64 {
-        Self::held(self)
+    fn packets_held(&self) -> u64 {
+        Self::packets_held(self)
     }
 
-    fn balance(&self) -> Result<(), String> {
+    fn check_conservation(&self) -> Result<(), String> {
         Ok(())
     }
 
-    fn report(run: &mut Run<'_, Self>, result: &mut RunResult) {
+    fn fill_result(run: &mut Run<'_, Self>, result: &mut RunResult) {
         result.links = link_results(&run.net, run.now);
         for link in &result.links {
             run.fingerprint.statistic(link.bytes);
@@ -71,8 +71,8 @@ impl NetworkAtWork for PathAtWork {
         }
     }
 
-    fn waiting(&self, node: usize) -> usize {
-        Self::waiting(self, node)
+    fn queue_length(&self, node: usize) -> usize {
+        Self::queued_packets(self, node)
     }
 
     fn position(&mut self, _: usize, _: Instant) -> Option<(f64, f64)> {
@@ -80,12 +80,12 @@ impl NetworkAtWork for PathAtWork {
     }
 
     fn route(&self, _: Instant, from: usize, to: usize) -> Option<Vec<usize>> {
-        follow(from, to, self.nodes(), |node| self.next_hop(node, to))
+        follow_next_hops(from, to, self.nodes(), |node| self.next_hop(node, to))
     }
 }
 
-impl Drive for Run<'_, PathAtWork> {
-    fn path(&mut self) -> &mut PathAtWork {
+impl PathDriver for Run<'_, PathNetwork> {
+    fn path(&mut self) -> &mut PathNetwork {
         &mut self.net
     }
 
@@ -93,7 +93,7 @@ impl Drive for Run<'_, PathAtWork> {
         self.now
     }
 
-    fn packets(&mut self) -> &mut Packets {
+    fn packets(&mut self) -> &mut PacketTable {
         &mut self.packets
     }
 
@@ -102,46 +102,46 @@ impl Drive for Run<'_, PathAtWork> {
     }
 
     fn wake_fault(&mut self, number: usize, at: Instant) {
-        self.events.wake(Class::Fault, number as u32, at);
+        self.events.schedule(EventClass::Fault, number as u32, at);
     }
 
     fn wake_link(&mut self, number: usize, at: Instant) {
-        self.events.wake(Class::Network, number as u32, at);
+        self.events.schedule(EventClass::Network, number as u32, at);
     }
 
-    fn enters(&mut self, id: u32) -> Option<u32> {
+    fn on_entering_link(&mut self, id: u32) -> Option<u32> {
         let packet = self.packets.get(id)?;
-        (self.sabotage.on_link(packet) != Crime::Leak).then(|| packet.len())
+        (self.fault_injection.on_link_entry(packet) != FaultEffect::Leak).then(|| packet.len())
     }
 
-    fn delivered(&mut self, node: usize, id: u32) {
-        if let Some(packet) = self.packets.deliver(id) {
+    fn on_delivered(&mut self, node: usize, id: u32) {
+        if let Some(packet) = self.packets.record_delivery(id) {
             self.fingerprint.packet(self.now, node as u32, DELIVERED, &packet);
-            self.arrived(node, &packet);
+            self.deliver_to_host(node, &packet);
         }
     }
 
-    fn lost(&mut self, id: u32, place: usize, why: Drop) -> Option<Packet> {
-        let packet = self.packets.drop(id, why)?;
+    fn on_lost(&mut self, id: u32, place: usize, why: PacketDropReason) -> Option<Packet> {
+        let packet = self.packets.record_drop(id, why)?;
         self.fingerprint.packet(self.now, place as u32, why as u8, &packet);
         Some(packet)
     }
 
-    fn signal(&mut self, node: usize, signal: &Signal) {
+    fn on_signal(&mut self, node: usize, signal: &Signal) {
         self.on_signal(node, signal);
     }
 
-    fn fault(&mut self, kind: &'static str, hop: u32, begins: bool) {
-        self.watch.fault(self.now, kind, hop, begins);
+    fn on_fault_change(&mut self, kind: &'static str, hop: u32, begins: bool) {
+        self.observers.fault(self.now, kind, hop, begins);
         if kind == "partition" && !begins {
-            let runs = |flow: &&mut FlowAtWork| flow.outcome() == Outcome::Running;
-            self.flows.iter_mut().filter(runs).for_each(|flow| flow.resumes.on_healed(self.now));
+            let runs = |flow: &&mut ActiveFlow| flow.outcome() == FlowOutcome::Running;
+            self.flows.iter_mut().filter(runs).for_each(|flow| flow.resume_delays.on_partition_end(self.now));
         }
     }
 }
 
 /// Hops of the chain first, then those of routes beside it, which count on from there.
-fn link_results(path: &PathAtWork, now: Instant) -> Vec<LinkResult> {
+fn link_results(path: &PathNetwork, now: Instant) -> Vec<LinkResult> {
     let duration = now.since(Instant::ZERO);
     let mut results = Vec::with_capacity(path.links().len() * 2);
     for (number, link) in path.links().iter().enumerate() {
@@ -167,7 +167,7 @@ fn link_results(path: &PathAtWork, now: Instant) -> Vec<LinkResult> {
 }
 
 fn share(part: Duration, whole: Duration) -> Option<f64> {
-    per(part.as_secs_f64(), whole.as_secs_f64())
+    ratio(part.as_secs_f64(), whole.as_secs_f64())
 }
 
 #[cfg(test)]
@@ -175,11 +175,11 @@ mod test {
     use super::*;
     use driftway_base::{FailedLink, SignalKind};
 
-    use super::super::listener::{Heard, listen};
-    use crate::nodes::address;
+    use super::super::recording_aid::{ReceivedSignal, add_recording_aid};
+    use crate::addresses::address;
 
     /// What connections at node 1 and 3 hear of cuts of the hop between 1 and 2.
-    fn heard(signal: &str) -> [Vec<Heard>; 2] {
+    fn received_signals(signal: &str) -> [Vec<ReceivedSignal>; 2] {
         let text = format!(
             r#"
             name = "seen"
@@ -201,22 +201,22 @@ mod test {
             "#
         );
         let scenario = Scenario::parse("seen.toml", &text, &[]).unwrap();
-        let mut run = Run::<PathAtWork>::new(&scenario, 1, None).unwrap();
-        let heard = [1, 3].map(|node| listen(&mut run.hosts[node], address(0)).0);
+        let mut run = Run::<PathNetwork>::new(&scenario, 1, None).unwrap();
+        let heard = [1, 3].map(|node| add_recording_aid(&mut run.hosts[node], address(0)).0);
         while run.step().unwrap() {}
         heard.map(|heard| std::mem::take(&mut *heard.lock().unwrap()))
     }
 
     #[test]
-    fn who_is_at_the_end_of_a_hop_sees_its_cut() {
+    fn only_nodes_at_a_hop_are_notified_of_its_partition() {
         let link = Some(FailedLink { from: address(1), to: address(2) });
         let cut = [(3_000, SignalKind::LinkDown, link), (5_000, SignalKind::LinkUp, link)];
-        let [near, far] = heard("signal = \"link\"");
+        let [near, far] = received_signals("signal = \"link\"");
         assert_eq!((near.as_slice(), far.as_slice()), (&cut[..], &[][..]));
-        let [near, _] = heard("signal = \"link\"\nlead = \"1500 ms\"");
+        let [near, _] = received_signals("signal = \"link\"\nlead = \"1500 ms\"");
         let lead = Duration::from_millis(1500);
-        assert_eq!(near, [(1_500, SignalKind::LinkFading { lead }, link), cut[0], cut[1]]);
-        let [near, far] = heard("signal = \"none\"");
+        assert_eq!(near, [(1_500, SignalKind::LinkFading { expected_lifetime }, link), cut[0], cut[1]]);
+        let [near, far] = received_signals("signal = \"none\"");
         assert!(near.is_empty() && far.is_empty());
     }
 }

@@ -181,7 +181,7 @@ fn aid() -> impl Strategy<Value = String> {
 
 fn tcp() -> impl Strategy<Value = String> {
     let pairs: Vec<(&str, &str)> =
-        driftway_tcp::pairs().map(|(recovery, growth)| (recovery.name(), growth.name())).collect();
+        driftway_tcp::recovery_growth_pairs().map(|(recovery, growth)| (recovery.name(), growth.name())).collect();
     let flags = (any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>());
     let parts = (
         prop::sample::select(pairs),

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 use driftway_scenario::Scenario;
-use driftway_sim::Watch;
+use driftway_sim::Observers;
 use driftway_sim::log::{Entry, EventLog};
 use driftway_sim::results::{Direction, FlowResult, LinkResult, RunResult};
 use driftway_sim::trace::{FlowEvent, FlowTrace, Trace};
@@ -63,15 +63,15 @@ pub fn traced(scenario: &Scenario, seed: u64) -> (RunResult, Trace) {
 
 /// What a watcher wrote.
 #[derive(Clone, Default)]
-pub struct Kept(Arc<Mutex<Vec<u8>>>);
+pub struct SharedBuffer(Arc<Mutex<Vec<u8>>>);
 
-impl Kept {
+impl SharedBuffer {
     pub fn bytes(&self) -> Vec<u8> {
         self.0.lock().unwrap().clone()
     }
 }
 
-impl Write for Kept {
+impl Write for SharedBuffer {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.0.lock().unwrap().write(bytes)
     }
@@ -82,9 +82,9 @@ impl Write for Kept {
 
 /// A run with its event log.
 pub fn logged(scenario: &Scenario, seed: u64) -> (RunResult, Vec<Entry>) {
-    let kept = Kept::default();
+    let kept = SharedBuffer::default();
     let mut log = EventLog::new(Box::new(kept.clone()));
-    let watch = Watch { log: Some(&mut log), ..Watch::default() };
+    let watch = Observers { log: Some(&mut log), ..Observers::default() };
     let result = driftway_sim::run(scenario, seed, watch)
         .unwrap_or_else(|error| panic!("{error}, with seed {seed}:\n{}", scenario.show()));
     log.finish().unwrap();

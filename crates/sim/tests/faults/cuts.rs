@@ -126,14 +126,14 @@ fn a_message_travels_the_path() {
             "#
         )
     };
-    let told = run(&parse(&text("icmp-unreachable")), 1);
-    let untold = run(&parse(&text("none")), 1);
+    let notified = run(&parse(&text("icmp-unreachable")), 1);
+    let silent = run(&parse(&text("none")), 1);
     for hop in [1, 2] {
-        let back = link(&told, hop, Direction::Backward);
+        let back = link(&notified, hop, Direction::Backward);
         assert_eq!((back.frames, back.bytes), (1, 20 + 8 + 20 + 8), "hop {hop}");
-        assert_eq!(link(&untold, hop, Direction::Backward).frames, 0);
+        assert_eq!(link(&silent, hop, Direction::Backward).frames, 0);
     }
-    assert_eq!(drops(&told, "unreachable"), 1);
+    assert_eq!(drops(&notified, "unreachable"), 1);
 }
 
 /// Two faults on one hop: it is whole again when both are over.

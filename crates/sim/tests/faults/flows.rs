@@ -27,7 +27,7 @@ fn text(duration: &str, flows: &[String]) -> String {
     )
 }
 
-fn play(duration: &str, flows: &[String]) -> RunResult {
+fn run_flows(duration: &str, flows: &[String]) -> RunResult {
     run_text(&text(duration, flows), 1)
 }
 
@@ -48,7 +48,7 @@ fn flows_in_both_directions_with_and_without_aid_complete() {
             [(0, 4), (4, 0)].map(|(from, to)| flow(from, to, TRANSFER, &format!("{RENO}\n{aid}")))
         })
         .collect();
-    let result = play("400 s", &flows);
+    let result = run_flows("400 s", &flows);
     for flow in &result.flows {
         completion(flow);
         assert_eq!(flow.delivered_bytes, 150_000);
@@ -60,7 +60,7 @@ fn flows_in_both_directions_with_and_without_aid_complete() {
 #[test]
 fn a_run_of_transfers_ends_when_all_are_complete() {
     let flows = [flow(0, 4, TRANSFER, RENO), flow(1, 2, TRANSFER, "start = \"3 s\"")];
-    let result = play("400 s", &flows);
+    let result = run_flows("400 s", &flows);
     let ends: Vec<f64> = result.flows.iter().map(|flow| flow.end_s).collect();
     assert_eq!(result.duration_s, ends[0].max(ends[1]));
     assert!(result.duration_s < 100.0);
@@ -69,13 +69,13 @@ fn a_run_of_transfers_ends_when_all_are_complete() {
 #[test]
 fn inner_nodes_talk_too() {
     let pairs = [(1, 3), (3, 1), (2, 4), (2, 0), (1, 2), (3, 2)];
-    let result = play("400 s", &pairs.map(|(from, to)| flow(from, to, TRANSFER, RENO)));
+    let result = run_flows("400 s", &pairs.map(|(from, to)| flow(from, to, TRANSFER, RENO)));
     for (flow, (from, to)) in result.flows.iter().zip(pairs) {
         assert_eq!((flow.source, flow.destination), (from, to));
         completion(flow);
     }
     // Nobody's packets pass through hops that are not on the way.
-    let only = play("400 s", &[flow(1, 3, TRANSFER, RENO)]);
+    let only = run_flows("400 s", &[flow(1, 3, TRANSFER, RENO)]);
     let used: Vec<u32> = only.links.iter().filter(|l| l.frames > 0).map(|l| l.hop).collect();
     assert_eq!(used, [2, 2, 3, 3]);
 }
@@ -83,24 +83,24 @@ fn inner_nodes_talk_too() {
 #[test]
 fn every_recovery_and_growth_completes_beside_the_others() {
     let mut flows = Vec::new();
-    for (recovery, growth) in driftway_tcp::pairs() {
+    for (recovery, growth) in driftway_tcp::recovery_growth_pairs() {
         let (recovery, growth) = (recovery.name(), growth.name());
         let tcp = format!(
             "tcp = {{ recovery = \"{recovery}\", growth = \"{growth}\", mss = \"500 B\" }}"
         );
         flows.push(flow(0, 4, TRANSFER, &tcp));
     }
-    let result = play("400 s", &flows);
+    let result = run_flows("400 s", &flows);
     for flow in &result.flows {
         completion(flow);
     }
-    assert_eq!(result.flows.len(), driftway_tcp::pairs().count());
+    assert_eq!(result.flows.len(), driftway_tcp::recovery_growth_pairs().count());
     assert!(result.flows.len() >= 8);
 }
 
 #[test]
 fn ftp_goes_on_until_the_end() {
-    let result = play("60 s", &[flow(0, 4, "\"ftp\"", RENO), flow(4, 0, TRANSFER, RENO)]);
+    let result = run_flows("60 s", &[flow(0, 4, "\"ftp\"", RENO), flow(4, 0, TRANSFER, RENO)]);
     let ftp = &result.flows[0];
     assert_eq!((result.duration_s, ftp.end_s, ftp.completion_s), (60.0, 60.0, None));
     assert!(ftp.delivered_bytes > 500_000, "{}", ftp.delivered_bytes);
@@ -116,7 +116,7 @@ fn constant_bit_rate_over_udp_and_tcp() {
         flow(0, 4, cbr, "transport = \"udp\"\nstart = \"10.1 s\""),
         flow(0, 4, cbr, "tcp = { mss = \"500 B\" }\nstart = \"10.1 s\""),
     ];
-    let result = play("60 s", &flows);
+    let result = run_flows("60 s", &flows);
     let [udp, tcp] = &result.flows[..] else { panic!() };
     assert_eq!(udp.segments_sent, 200);
     assert_eq!((udp.tcp.as_deref(), udp.retransmissions, udp.timeouts), (None, None, None));
@@ -132,8 +132,8 @@ fn constant_bit_rate_over_udp_and_tcp() {
 #[test]
 fn what_is_added_moves_no_other_stream() {
     let cbr = "{ cbr = { every = \"1000 s\", size = \"400 B\" } }";
-    let alone = play("10 s", &[flow(0, 4, cbr, "transport = \"udp\"")]);
-    let beside = play(
+    let alone = run_flows("10 s", &[flow(0, 4, cbr, "transport = \"udp\"")]);
+    let beside = run_flows(
         "10 s",
         &[
             flow(0, 4, cbr, "transport = \"udp\""),

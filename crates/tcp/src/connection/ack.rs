@@ -5,13 +5,13 @@ use driftway_wire::{TcpFlags, TcpSegment, Timestamps};
 
 use super::control_block::{Connection, Event};
 use super::f_rto::AckOutcome;
-use crate::flight::Phase;
-use crate::growth::{Acked, Window};
-use crate::state::{Cause, State};
+use crate::send_state::RecoveryPhase;
+use crate::growth::{AckedData, CongestionWindow};
+use crate::state::{Transition, State};
 use crate::timer::Timer;
 
 /// The SACK blocks that report something between `una` and `max`.
-pub(super) fn reported(
+pub(super) fn valid_sack_blocks(
     segment: &TcpSegment,
     una: Seq,
     max: Seq,
@@ -29,111 +29,111 @@ impl Connection {
     /// The acknowledgment; `false` if the segment is to be dropped for it.
     pub(super) fn on_ack(&mut self, now: Instant, segment: &TcpSegment) -> bool {
         let ack = segment.ack;
-        let flight = &self.snd.flight;
-        if ack.after(flight.max()) || ack.before(flight.una() - self.snd.largest_wnd.max(1)) {
+        let flight = &self.snd.send_state;
+        if ack.after(flight.max()) || ack.before(flight.una() - self.snd.max_wnd.max(1)) {
             // RFC 5961 §5.2
             if ack.after(flight.max()) || self.config.challenge_old_acks {
-                self.challenge(now);
+                self.send_challenge_ack(now);
             }
             return false;
         }
         let outstanding = flight.outstanding();
-        let before = flight.delivered();
+        let before = flight.delivery_snapshot();
         let una = flight.una();
         let window = u32::from(segment.window) << self.snd.wnd_shift;
         if let Some(timestamps) = segment.options.timestamps {
-            self.snd.echoed = timestamps.echo;
+            self.snd.last_echoed_timestamp = timestamps.echo;
         }
-        self.snd.flight.begin_ack();
-        let news = self.take_sack(segment);
-        let duplicate = if self.agreed.sack {
+        self.snd.send_state.begin_ack_processing();
+        let news = self.update_scoreboard(segment);
+        let duplicate = if self.negotiated.sack {
             // RFC 6675 §2: new SACK information, whatever else the segment brings.
             news
         } else {
             // RFC 5681 §2
-            ack == self.snd.flight.una() && segment.sequence_len() == 0 && window == self.snd.wnd
+            ack == self.snd.send_state.una() && segment.sequence_len() == 0 && window == self.snd.wnd
         };
         // Where the timer is stopped, in persist mode and while held, what looks like a duplicate
         // answers a probe.
-        let counts = outstanding > 0 && self.timers.get(Timer::Retransmission).is_some();
+        let counts = outstanding > 0 && self.timers.deadline(Timer::Retransmission).is_some();
         self.release_hold(now, ack, window);
-        let advanced = ack.after(self.snd.flight.una());
+        let advanced = ack.after(self.snd.send_state.una());
         if advanced {
             self.on_new_ack(now, segment, outstanding);
         }
-        if self.snd.held.is_none() {
-            self.snd.flight.end_recovery();
+        if self.snd.hold.is_none() {
+            self.snd.send_state.complete_prr();
         }
         let duplicate = duplicate && counts;
-        if duplicate && self.snd.flight.outstanding() > 0 {
+        if duplicate && self.snd.send_state.outstanding() > 0 {
             self.on_duplicate(now);
         }
         if self.snd.recovery.wants_feedback() {
             let moved = if advanced { ack.since(una) } else { 0 };
             self.give_feedback(now, segment, moved);
         }
-        if self.snd.recovery.times_segments() {
+        if self.snd.recovery.has_segment_timers() {
             self.sample_segment(now, segment.ack);
             // What is reported may have had the first timer.
             self.restart_retransmission_timer(now);
         }
         // chandran-1998 §4: congestion control rests, like the duplicates that don't count.
-        let paced = self.agreed.sack && self.snd.held.is_none();
+        let paced = self.negotiated.sack && self.snd.hold.is_none();
         if let Some(before) = before.filter(|_| paced) {
-            self.reduce_in_proportion(before);
+            self.apply_prr(before);
         }
-        if self.snd.ecn.on && segment.flags.contains(TcpFlags::ECE) {
+        if self.snd.ecn.negotiated && segment.flags.contains(TcpFlags::ECE) {
             self.on_congestion_echo(now);
         }
-        self.take_window(segment, window);
+        self.update_send_window(segment, window);
         self.advance_f_rto(now, segment, AckOutcome { advanced, duplicate });
-        self.detect_by_duplicate(now, segment);
-        self.snd.flight.end_ack();
-        if self.snd.pauses() {
-            self.snd.flight.pause(now);
+        self.detect_by_dsack(now, segment);
+        self.snd.send_state.end_ack_processing();
+        if self.snd.is_growth_paused() {
+            self.snd.send_state.pause_growth(now);
         }
         if self.snd.recovery.has_timer() {
-            self.move_recovery_timers(now);
+            self.update_recovery_timers(now);
         }
         true
     }
 
     fn on_duplicate(&mut self, now: Instant) {
-        let flight = &mut self.snd.flight;
-        flight.count_duplicate();
-        let before = flight.before();
+        let flight = &mut self.snd.send_state;
+        flight.count_dup_ack();
+        let before = flight.prior_window();
         if self.snd.recovery.on_duplicate(now, flight) {
-            self.recovery_began(now, before);
+            self.on_recovery_started(now, before);
         }
     }
 
     /// Fast recovery has begun; `before` is what an undo would have restored until then.
-    pub(super) fn recovery_began(&mut self, now: Instant, before: Option<Window>) {
+    pub(super) fn on_recovery_started(&mut self, now: Instant, before: Option<CongestionWindow>) {
         self.begin_undo_state(false, before);
         self.stats.fast_retransmits += 1;
-        self.snd.timed = None;
-        self.snd.reduced();
+        self.snd.timed_segment = None;
+        self.snd.on_cwnd_reduced();
         self.restart_retransmission_timer(now);
     }
 
     /// Adds SACK blocks to the scoreboard; is anything in them new? D-SACK blocks, which lie below
     /// the acknowledgment (RFC 2883), say nothing about what is outstanding.
-    fn take_sack(&mut self, segment: &TcpSegment) -> bool {
-        if !self.agreed.sack {
+    fn update_scoreboard(&mut self, segment: &TcpSegment) -> bool {
+        if !self.negotiated.sack {
             return false;
         }
-        let (una, max) = (self.snd.flight.una(), self.snd.flight.max());
+        let (una, max) = (self.snd.send_state.una(), self.snd.send_state.max());
         let mut news = false;
-        for block in reported(segment, una, max) {
-            news |= self.snd.flight.on_report(block);
+        for block in valid_sack_blocks(segment, una, max) {
+            news |= self.snd.send_state.on_sack_block(block);
         }
         news
     }
 
     /// What ends a hold by itself: an acceptable acknowledgment with an open window.
     fn release_hold(&mut self, now: Instant, ack: Seq, window: u32) {
-        let by_ack = self.snd.held.is_some_and(|held| held.release == Release::AnyAck);
-        if by_ack && window > 0 && ack.at_or_after(self.snd.flight.una()) {
+        let by_ack = self.snd.hold.is_some_and(|held| held.release == Release::AnyAck);
+        if by_ack && window > 0 && ack.at_or_after(self.snd.send_state.una()) {
             self.end_hold(now);
         }
     }
@@ -142,44 +142,44 @@ impl Connection {
     fn on_new_ack(&mut self, now: Instant, segment: &TcpSegment, outstanding: u32) {
         let ack = segment.ack;
         let snd = &mut self.snd;
-        let bytes = ack.since(snd.flight.una());
-        let fin_acked = snd.fin.is_some_and(|fin| ack.after(fin));
+        let bytes = ack.since(snd.send_state.una());
+        let fin_acked = snd.fin_seq.is_some_and(|fin| ack.after(fin));
         snd.una_offset += u64::from(bytes - u32::from(fin_acked && bytes > 0));
-        let flight = &mut snd.flight;
+        let flight = &mut snd.send_state;
         let validates = self.config.window_validation;
         let limited = if validates {
-            snd.window_use.may_grow(&flight.window)
+            snd.cwnd_usage.may_grow(&flight.window)
         } else {
             outstanding.saturating_add(flight.mss()) > flight.window.cwnd
         };
         flight.on_acknowledged(ack);
-        snd.ecn.point = snd.ecn.point.filter(|point| ack.at_or_before(*point));
+        snd.ecn.cwr_until = snd.ecn.cwr_until.filter(|point| ack.at_or_before(*point));
         snd.retries = 0;
         snd.disruption = None;
-        if snd.held.is_none() {
+        if snd.hold.is_none() {
             self.timers.stop(Timer::Persist);
-            self.snd.probe_due = false;
+            self.snd.window_probe_due = false;
         }
         self.sample_round_trip(now, segment, outstanding);
         self.detect_by_timestamp(now, segment);
-        let (una, max) = (self.snd.flight.una(), self.snd.flight.max());
-        if self.snd.undo.as_mut().is_some_and(|state| !state.goes_on(una, max)) {
-            self.snd.undo = None;
+        let (una, max) = (self.snd.send_state.una(), self.snd.send_state.max());
+        if self.snd.undo_state.as_mut().is_some_and(|state| !state.on_una_advanced(una, max)) {
+            self.snd.undo_state = None;
         }
         let srtt = self.snd.rtt.srtt();
-        let flight = &mut self.snd.flight;
+        let flight = &mut self.snd.send_state;
         let advance = self.snd.recovery.on_advance(now, flight, bytes);
-        flight.forget_duplicates();
+        flight.reset_dup_acks();
         // RFC 3168 §6.1.2: an echo earns nothing.
-        let echo = self.snd.ecn.on && segment.flags.contains(TcpFlags::ECE);
+        let echo = self.snd.ecn.negotiated && segment.flags.contains(TcpFlags::ECE);
         // chandran-1998 §4: nor does what comes while the window is frozen.
-        if advance.grows && !echo && !self.timers.are_frozen() {
-            let acked = Acked {
+        if advance.grows_cwnd && !echo && !self.timers.are_frozen() {
+            let acked = AckedData {
                 bytes,
                 mss: flight.mss(),
-                by_bytes: self.config.slow_start_by_bytes,
+                byte_counting: self.config.slow_start_by_bytes,
                 srtt,
-                window_limited: limited,
+                cwnd_limited: limited,
             };
             let cwnd = flight.window.cwnd;
             flight.grow(now, acked);
@@ -191,15 +191,15 @@ impl Connection {
             self.restart_retransmission_timer(now);
         }
         if fin_acked {
-            self.fin_acknowledged(now);
+            self.on_fin_acknowledged(now);
         }
     }
 
-    fn fin_acknowledged(&mut self, now: Instant) {
+    fn on_fin_acknowledged(&mut self, now: Instant) {
         let last = self.state == State::LastAck;
-        self.become_after(Cause::AckOfFin);
+        self.apply_transition(Transition::AckOfFin);
         if last {
-            self.end(Event::Closed);
+            self.terminate(Event::Closed);
         } else if self.state == State::TimeWait {
             self.start_time_wait(now);
         }
@@ -207,25 +207,25 @@ impl Connection {
 
     /// RFC 6298 §3 (one segment timed, never one sent twice) or RFC 7323 §4.1 (every echo).
     pub(super) fn sample_round_trip(&mut self, now: Instant, segment: &TcpSegment, flight: u32) {
-        let timed = match self.snd.timed {
+        let timed = match self.snd.timed_segment {
             Some((end, at)) if segment.ack.at_or_after(end) => {
-                self.snd.timed = None;
-                Some((self.config.clock.measure(at, now), 1))
+                self.snd.timed_segment = None;
+                Some((self.config.clock.measure_rtt(at, now), 1))
             }
             _ => None,
         };
-        let untimed = self.snd.untimed;
+        let untimed = self.snd.no_sample_until;
         if untimed.is_some_and(|end| segment.ack.at_or_after(end)) {
-            self.snd.untimed = None;
+            self.snd.no_sample_until = None;
         }
-        let sample = match segment.options.timestamps.filter(|_| self.agreed.timestamps) {
+        let sample = match segment.options.timestamps.filter(|_| self.negotiated.timestamps) {
             Some(_) if untimed.is_some() => None,
             Some(Timestamps { echo, .. }) if echo != 0 => {
                 let ticks = self.timestamp(now).wrapping_sub(echo);
                 // An echo from the future, or from ages ago, was never ours.
                 let sane = ticks < 1 << 20;
                 // RFC 7323 §4.2: how many samples a round trip gives.
-                let samples = flight.div_ceil(self.snd.flight.mss().saturating_mul(2).max(1));
+                let samples = flight.div_ceil(self.snd.send_state.mss().saturating_mul(2).max(1));
                 sane.then(|| (self.timestamp_tick().times(u64::from(ticks)), samples))
             }
             _ => timed,
@@ -237,20 +237,20 @@ impl Connection {
 
     /// chandran-1998 §5.2: each packet has an ACK event of its own.
     fn sample_segment(&mut self, now: Instant, ack: Seq) {
-        let interrupted = self.snd.untimed.is_some() || self.snd.held.is_some();
-        let sent = self.snd.recovery.take_measured();
-        if let Some(sent) = sent.filter(|_| !interrupted && !self.agreed.timestamps) {
-            self.take_sample(ack, self.config.clock.measure(sent, now), 1);
+        let interrupted = self.snd.no_sample_until.is_some() || self.snd.hold.is_some();
+        let sent = self.snd.recovery.take_sample_start();
+        if let Some(sent) = sent.filter(|_| !interrupted && !self.negotiated.timestamps) {
+            self.take_sample(ack, self.config.clock.measure_rtt(sent, now), 1);
         }
     }
 
     fn take_sample(&mut self, ack: Seq, rtt: Duration, per_round_trip: u32) {
         self.snd.rtt.sample(rtt, per_round_trip);
-        if ack.after(self.snd.rtt_round) {
+        if ack.after(self.snd.rtt_round_end) {
             self.snd.rtt.end_round();
-            self.snd.rtt_round = self.snd.flight.max();
+            self.snd.rtt_round_end = self.snd.send_state.max();
         }
-        self.remember_round_trip(ack, rtt);
+        self.restore_prior_rtt(ack, rtt);
         self.stats.rtt_sum = self.stats.rtt_sum + rtt;
         self.stats.rtt_samples += 1;
     }
@@ -258,39 +258,39 @@ impl Connection {
     /// RFC 3168 §6.1.2: at most one reduction a window of data, none while a loss is recovered.
     fn on_congestion_echo(&mut self, now: Instant) {
         let snd = &mut self.snd;
-        if snd.ecn.point.is_some() || snd.flight.phase() != Phase::Open {
+        if snd.ecn.cwr_until.is_some() || snd.send_state.phase() != RecoveryPhase::Open {
             return;
         }
         match self.config.ece_slow_start {
-            true => snd.flight.start_slowly(),
-            false => snd.flight.cut(now),
+            true => snd.send_state.enter_slow_start(),
+            false => snd.send_state.reduce_cwnd(now),
         }
-        snd.undo = None;
-        snd.reduced();
+        snd.undo_state = None;
+        snd.on_cwnd_reduced();
         self.stats.ecn_reductions += 1;
     }
 
     /// RFC 9293 §3.10.7.4: the window of a segment that is not older than the last one.
-    fn take_window(&mut self, segment: &TcpSegment, window: u32) {
+    fn update_send_window(&mut self, segment: &TcpSegment, window: u32) {
         let snd = &mut self.snd;
         let newer = snd.wl1.before(segment.seq)
             || (snd.wl1 == segment.seq && snd.wl2.at_or_before(segment.ack));
-        if !newer || segment.ack.before(snd.flight.una()) {
+        if !newer || segment.ack.before(snd.send_state.una()) {
             return;
         }
         let opens = snd.wnd == 0 && window > 0;
         snd.wnd = window;
-        snd.largest_wnd = snd.largest_wnd.max(window);
+        snd.max_wnd = snd.max_wnd.max(window);
         snd.wl1 = segment.seq;
         snd.wl2 = segment.ack;
-        if snd.held.is_some() {
+        if snd.hold.is_some() {
             return;
         }
         if window == 0 {
             // An answer to a probe: the peer lives (RFC 9293 §3.8.6.1).
             snd.retries = 0;
         } else if opens {
-            snd.probe_due = false;
+            snd.window_probe_due = false;
             self.timers.stop(Timer::Persist);
         }
     }

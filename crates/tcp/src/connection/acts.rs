@@ -2,135 +2,135 @@
 //! DESIGN's table of acts.
 
 use driftway_base::{
-    Act, Done, Instant, Known, ProbeSpacing, RecoveryState, Release, Seq, SeqRange, Setting,
+    Act, ActResult, Instant, Known, ProbeSpacing, RecoveryState, Release, Seq, SeqRange, Assign,
     TcpView,
 };
 use driftway_wire::{TcpFlags, TcpSegment};
 
 use super::control_block::{Connection, Transmit};
-use super::sender::{Held, NextTimeout, initial_window};
-use crate::flight::Phase;
-use crate::growth::MOST_WINDOW;
+use super::sender::{Hold, TimeoutOverride, initial_window};
+use crate::send_state::RecoveryPhase;
+use crate::growth::MAX_WINDOW;
 use crate::timer::Timer;
 
 /// Ranges that may wait to be sent again.
-const MOST_RESENDS: usize = 64;
+const MAX_AID_RETRANSMISSIONS: usize = 64;
 
 impl Connection {
     /// A snapshot of both halves; every field of TCP's is exact.
     pub fn view(&self) -> TcpView {
-        let flight = &self.snd.flight;
-        let held = self.snd.held.is_some();
-        let probing = self.timers.get(Timer::Persist).is_some() || self.snd.probe_due;
+        let flight = &self.snd.send_state;
+        let held = self.snd.hold.is_some();
+        let probing = self.timers.deadline(Timer::Persist).is_some() || self.snd.window_probe_due;
         TcpView {
-            synchronized: self.state.is_synchronized(),
+            is_synchronized: self.state.is_synchronized(),
             mss: Known::Exact(flight.mss()),
-            una: Known::Exact(flight.una()),
-            nxt: Known::Exact(flight.nxt()),
-            max: Known::Exact(flight.max()),
+            snd_una: Known::Exact(flight.una()),
+            snd_nxt: Known::Exact(flight.nxt()),
+            snd_max: Known::Exact(flight.max()),
             cwnd: Known::Exact(flight.window.cwnd),
             ssthresh: Known::Exact(flight.window.ssthresh),
             peer_window: Known::Exact(if held { 0 } else { self.snd.wnd }),
-            retransmission_deadline: Known::Exact(self.timers.get(Timer::Retransmission)),
+            retransmission_deadline: Known::Exact(self.timers.deadline(Timer::Retransmission)),
             rto: Known::Exact(self.snd.rtt.base_rto()),
             srtt: Known::Exact(self.snd.rtt.srtt()),
             recovery: Known::Exact(match flight.phase() {
-                Phase::Open => RecoveryState::Open,
-                Phase::Recovery { .. } => RecoveryState::Recovery,
-                Phase::Loss { .. } => RecoveryState::Loss,
+                RecoveryPhase::Open => RecoveryState::Open,
+                RecoveryPhase::Recovery { .. } => RecoveryState::Recovery,
+                RecoveryPhase::Loss { .. } => RecoveryState::Loss,
             }),
-            persisting: Known::Exact(held || probing),
-            ecn: Known::Exact(self.snd.ecn.on),
+            is_persisting: Known::Exact(held || probing),
+            is_ecn_negotiated: Known::Exact(self.snd.ecn.negotiated),
             rcv_nxt: Known::Exact(self.rcv.nxt()),
             advertised_window: Known::Exact(self.rcv.window()),
-            next_hop: Known::Unknown,
+            next_hop_power: Known::Unknown,
         }
     }
 
     /// Does what an aid wants done.
-    pub fn act(&mut self, now: Instant, act: &Act) -> Done {
+    pub fn act(&mut self, now: Instant, act: &Act) -> ActResult {
         if !self.state.is_synchronized() {
-            return Done::Unsupported;
+            return ActResult::Unsupported;
         }
         match *act {
-            Act::Hold { probe, step_back, freeze_timers, cwnd, release } => {
+            Act::Hold { probe, rewind_snd_nxt: step_back, freeze_timers, cwnd, release } => {
                 self.hold(now, probe, step_back, freeze_timers, release);
                 self.set_cwnd(cwnd);
-                Done::Done
+                ActResult::Done
             }
             Act::Resume { cwnd, ssthresh, rto } => {
                 // One that ended while held; what the aid wants comes after it.
-                self.snd.flight.end_recovery();
+                self.snd.send_state.complete_prr();
                 self.set_cwnd(cwnd);
                 self.set_ssthresh(ssthresh);
                 match rto {
-                    Setting::Keep => {}
-                    Setting::Default => self.snd.rtt.restart(None),
-                    Setting::Value(rto) => self.snd.rtt.restart(Some(rto)),
+                    Assign::Keep => {}
+                    Assign::Initial => self.snd.rtt.reset(None),
+                    Assign::Value(rto) => self.snd.rtt.reset(Some(rto)),
                 }
-                if self.snd.held.is_some() {
+                if self.snd.hold.is_some() {
                     self.end_hold(now);
                     self.resume_recovery_timers(now);
                 }
-                Done::Done
+                ActResult::Done
             }
-            Act::Resend { range, ahead_of_queue } => self.resend(range, ahead_of_queue),
+            Act::Resend { range, ahead_of_queue } => self.queue_aid_retransmission(range, ahead_of_queue),
             Act::Undo => {
-                self.snd.undo = None;
-                let undone = self.snd.flight.undo();
+                self.snd.undo_state = None;
+                let undone = self.snd.send_state.undo();
                 if undone {
                     self.snd.recovery.on_undo();
                 }
-                answer(undone)
+                done_or_unsupported(undone)
             }
-            Act::Cut => {
-                self.snd.flight.cut(now);
-                self.snd.undo = None;
-                self.snd.reduced();
-                Done::Done
+            Act::ReduceCwnd => {
+                self.snd.send_state.reduce_cwnd(now);
+                self.snd.undo_state = None;
+                self.snd.on_cwnd_reduced();
+                ActResult::Done
             }
-            Act::SetTimer { keep_rto, retransmit, cwnd, ssthresh } => {
-                self.snd.next_timeout = NextTimeout { keep_rto, retransmit, cwnd, ssthresh };
-                Done::Done
+            Act::SetTimeoutResponse { keep_rto, retransmit, cwnd, ssthresh } => {
+                self.snd.timeout_override = TimeoutOverride { keep_rto, retransmit, cwnd, ssthresh };
+                ActResult::Done
             }
-            Act::Limit { cwnd } => {
-                self.snd.limit = cwnd;
-                Done::Done
+            Act::LimitCwnd { cwnd } => {
+                self.snd.aid_cwnd_limit = cwnd;
+                ActResult::Done
             }
-            Act::Emit { ack, window, copies } => {
+            Act::SendAcks { ack, window, copies } => {
                 let forged = self.forge_ack(now, ack, window);
-                let Some(segment) = forged else { return Done::Unsupported };
+                let Some(segment) = forged else { return ActResult::Unsupported };
                 for _ in 0..copies {
-                    self.replies.push_back(Transmit { for_aid: true, ..Transmit::of(segment) });
+                    self.replies.push_back(Transmit { requested_by_aid: true, ..Transmit::plain(segment) });
                 }
-                Done::Done
+                ActResult::Done
             }
             // That is the node's.
-            Act::Seek(_) => Done::Unsupported,
+            Act::ProbeRoute(_) => ActResult::Unsupported,
         }
     }
 
-    pub(super) fn set_ssthresh(&mut self, ssthresh: Setting<u32>) {
+    pub(super) fn set_ssthresh(&mut self, ssthresh: Assign<u32>) {
         match ssthresh {
-            Setting::Keep => {}
-            Setting::Default => self.snd.flight.window.ssthresh = MOST_WINDOW,
+            Assign::Keep => {}
+            Assign::Initial => self.snd.send_state.window.ssthresh = MAX_WINDOW,
             // RFC 5681 §3.1, equation 4: never below two segments.
-            Setting::Value(bytes) => {
-                let least = self.snd.flight.mss().saturating_mul(2);
-                self.snd.flight.window.ssthresh = bytes.max(least).min(MOST_WINDOW);
+            Assign::Value(bytes) => {
+                let least = self.snd.send_state.mss().saturating_mul(2);
+                self.snd.send_state.window.ssthresh = bytes.max(least).min(MAX_WINDOW);
             }
         }
     }
 
-    pub(super) fn set_cwnd(&mut self, cwnd: Setting<u32>) {
-        let mss = self.snd.flight.mss();
-        let before = self.snd.flight.window.cwnd;
+    pub(super) fn set_cwnd(&mut self, cwnd: Assign<u32>) {
+        let mss = self.snd.send_state.mss();
+        let before = self.snd.send_state.window.cwnd;
         match cwnd {
-            Setting::Keep => {}
-            Setting::Default => self.snd.flight.window.cwnd = initial_window(&self.config, mss),
-            Setting::Value(bytes) => self.snd.flight.window.cwnd = bytes.clamp(mss, MOST_WINDOW),
+            Assign::Keep => {}
+            Assign::Initial => self.snd.send_state.window.cwnd = initial_window(&self.config, mss),
+            Assign::Value(bytes) => self.snd.send_state.window.cwnd = bytes.clamp(mss, MAX_WINDOW),
         }
-        self.snd.reductions += u64::from(self.snd.flight.window.cwnd < before);
+        self.snd.cwnd_reductions += u64::from(self.snd.send_state.window.cwnd < before);
     }
 
     fn hold(
@@ -142,37 +142,37 @@ impl Connection {
         release: Release,
     ) {
         // The probes of an earlier hold end; TCP's own, of a closed window, freeze with the rest.
-        if self.snd.held.is_some() || !freeze_timers {
+        if self.snd.hold.is_some() || !freeze_timers {
             self.timers.stop(Timer::Persist);
         }
         // Karn: a round trip that a hold interrupts says nothing about the path. That goes for the
         // echoes of timestamps, too.
-        self.snd.timed = None;
-        self.snd.untimed = Some(self.snd.flight.max());
+        self.snd.timed_segment = None;
+        self.snd.no_sample_until = Some(self.snd.send_state.max());
         if freeze_timers {
             self.timers.freeze(now);
         } else {
             // 4.4BSD forgets duplicates when the retransmission timer is off.
-            self.snd.flight.forget_duplicates();
+            self.snd.send_state.reset_dup_acks();
         }
         self.timers.stop(Timer::Retransmission);
         self.timers.stop(Timer::Recovery);
         self.timers.stop(Timer::LossProbe);
         self.snd.tail_probe_due = false;
-        self.snd.held = Some(Held { release, probe });
-        self.snd.flight.pause(now);
-        self.snd.probe_due = false;
-        self.snd.resend.clear();
+        self.snd.hold = Some(Hold { release, probe });
+        self.snd.send_state.pause_growth(now);
+        self.snd.window_probe_due = false;
+        self.snd.aid_retransmissions.clear();
         // The window is the aid's now: nothing of before is given back, and a further timeout must
         // not make undo state that could (RFC 3522 §3.2: RetransmitTS is the first one's).
-        self.snd.undo = None;
-        self.snd.flight.forget_before();
+        self.snd.undo_state = None;
+        self.snd.send_state.forget_prior_window();
         self.end_f_rto();
         if step_back {
-            self.snd.flight.step_back(self.config.step_back_guard);
+            self.snd.send_state.rewind_nxt(self.config.step_back_guard);
         }
         if let Some(spacing) = probe {
-            self.snd.probe_gap = spacing.first;
+            self.snd.probe_interval = spacing.first;
             let at = self.config.clock.deadline(now, spacing.first);
             self.timers.set(Timer::Persist, at);
         }
@@ -180,42 +180,42 @@ impl Connection {
 
     /// Sending goes on: with the timeout that a new transmission has, or where it was frozen.
     pub(super) fn end_hold(&mut self, now: Instant) {
-        if self.snd.held.take().is_none() {
+        if self.snd.hold.take().is_none() {
             return;
         }
         self.timers.stop(Timer::Persist);
-        self.snd.probe_due = false;
+        self.snd.window_probe_due = false;
         // A hold is no time in which the window could have been used.
-        self.snd.window_use.start_over(now);
+        self.snd.cwnd_usage.restart(now);
         if self.timers.are_frozen() {
             let still = self.timers.thaw(now);
             // Time that stood still is not idle time (RFC 5681 §4.1), nor a peer's silence.
             self.snd.recovery.on_thaw(now, still);
             self.snd.last_sent = (self.snd.last_sent + still).min(now);
-            self.heard = (self.heard + still).min(now);
-            self.snd.disruption = self.snd.disruption.map(|since| since.later_by(still));
+            self.last_received = (self.last_received + still).min(now);
+            self.snd.disruption = self.snd.disruption.map(|since| since.postponed_by(still));
         } else {
             self.snd.retries = 0;
             self.snd.disruption = None;
-            self.snd.rtt.end_back_off();
-            self.snd.recovery.restart_timers(self.config.clock.deadline(now, self.snd.rtt.rto()));
+            self.snd.rtt.clear_back_off();
+            self.snd.recovery.restart_segment_timers(self.config.clock.deadline(now, self.snd.rtt.rto()));
         }
-        let times_segments = self.snd.recovery.times_segments();
-        if self.snd.flight.outstanding() == 0 {
+        let times_segments = self.snd.recovery.has_segment_timers();
+        if self.snd.send_state.outstanding() == 0 {
             self.timers.stop(Timer::Retransmission);
-        } else if times_segments || self.timers.get(Timer::Retransmission).is_none() {
+        } else if times_segments || self.timers.deadline(Timer::Retransmission).is_none() {
             self.restart_retransmission_timer(now);
         }
     }
 
-    fn resend(&mut self, range: SeqRange, ahead_of_queue: bool) -> Done {
-        let flight = &self.snd.flight;
+    fn queue_aid_retransmission(&mut self, range: SeqRange, ahead_of_queue: bool) -> ActResult {
+        let flight = &self.snd.send_state;
         let range = SeqRange::new(range.start.max(flight.una()), range.end.min(flight.max()));
-        if range.is_empty() || self.snd.resend.len() >= MOST_RESENDS {
-            return Done::Unsupported;
+        if range.is_empty() || self.snd.aid_retransmissions.len() >= MAX_AID_RETRANSMISSIONS {
+            return ActResult::Unsupported;
         }
-        self.snd.resend.push_back((range, ahead_of_queue));
-        Done::Done
+        self.snd.aid_retransmissions.push_back((range, ahead_of_queue));
+        ActResult::Done
     }
 
     /// An acknowledgment made up from the view. It may repeat or hold back, but never acknowledges
@@ -225,14 +225,14 @@ impl Connection {
         if ack.after(self.rcv.nxt()) {
             return None;
         }
-        let mut segment = self.bare(TcpFlags::ACK);
+        let mut segment = self.header_only_segment(TcpFlags::ACK);
         segment.ack = ack;
-        segment.window = self.window_field(window.min(self.rcv.edge().since(ack)));
+        segment.window = self.window_field(window.min(self.rcv.right_edge().since(ack)));
         segment.options.timestamps = self.own_timestamps(now);
         Some(segment)
     }
 }
 
-fn answer(done: bool) -> Done {
-    if done { Done::Done } else { Done::Unsupported }
+fn done_or_unsupported(done: bool) -> ActResult {
+    if done { ActResult::Done } else { ActResult::Unsupported }
 }

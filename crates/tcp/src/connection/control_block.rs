@@ -9,7 +9,7 @@ use super::sender::Sender;
 use crate::config::Config;
 use crate::receiver::Receiver;
 use crate::rtt::RttEstimator;
-use crate::state::{Cause, State};
+use crate::state::{Transition, State};
 use crate::stats::Stats;
 use crate::timer::Timers;
 
@@ -40,18 +40,18 @@ pub struct Transmit {
     /// It carries something that was sent before.
     pub retransmission: bool,
     /// An aid asked for it ([`driftway_base::Act::Resend`]): not to be shown to the aid again.
-    pub for_aid: bool,
+    pub requested_by_aid: bool,
 }
 
 impl Transmit {
     /// A segment that is none of these.
-    pub(super) const fn of(segment: TcpSegment) -> Self {
+    pub(super) const fn plain(segment: TcpSegment) -> Self {
         Self {
             segment,
             ecn: Ecn::NotEct,
             ahead_of_queue: false,
             retransmission: false,
-            for_aid: false,
+            requested_by_aid: false,
         }
     }
 }
@@ -77,7 +77,7 @@ pub struct Connection {
     pub(super) config: Config,
     pub(super) state: State,
     /// It began by listening.
-    pub(super) passive: bool,
+    pub(super) passive_open: bool,
     pub(super) local: Endpoint,
     pub(super) remote: Endpoint,
     /// The name that our payloads carry.
@@ -85,25 +85,25 @@ pub struct Connection {
     pub(super) snd: Sender,
     pub(super) rcv: Receiver,
     pub(super) timers: Timers,
-    pub(super) acks: Acks,
-    pub(super) echo: Echo,
+    pub(super) pending_ack: PendingAck,
+    pub(super) recent_timestamp: RecentTimestamp,
     /// Timestamps, SACK and so on, as negotiated.
-    pub(super) agreed: Agreed,
+    pub(super) negotiated: NegotiatedOptions,
     /// SYN or SYN-ACK is to be sent.
     pub(super) syn_due: bool,
     pub(super) syn_lost: bool,
     /// Answers that do not belong to the flow: resets, challenges, made-up acknowledgments.
     pub(super) replies: VecDeque<Transmit>,
-    pub(super) challenges: Challenges,
+    pub(super) challenge_acks: ChallengeAckLimiter,
     pub(super) events: VecDeque<Event>,
     pub(super) stats: Stats,
     /// When something last arrived (keep-alive).
-    pub(super) heard: Instant,
+    pub(super) last_received: Instant,
 }
 
 /// What both ends offered.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Agreed {
+pub struct NegotiatedOptions {
     /// SACK (RFC 2018).
     pub sack: bool,
     /// Timestamps (RFC 7323).
@@ -116,34 +116,34 @@ pub struct Agreed {
 
 /// Acknowledgments that are owed.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Acks {
+pub(super) struct PendingAck {
     /// Segments in order that wait for one.
-    pub waiting: u32,
+    pub segments: u32,
     /// One is to be sent at once.
-    pub now: bool,
+    pub due_now: bool,
     /// RCV.NXT of the last one sent (RFC 7323: Last.ACK.sent).
-    pub last: Seq,
+    pub last_sent: Seq,
     /// ECE goes out with each until CWR comes (RFC 3168 §6.1.3).
-    pub ece: bool,
+    pub echo_ce: bool,
 }
 
 /// The peer's timestamps (RFC 7323 §4.3, §5).
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Echo {
+pub(super) struct RecentTimestamp {
     /// TS.Recent.
-    pub recent: u32,
+    pub ts_recent: u32,
     /// When it was taken: after 24 days it says nothing (RFC 7323 §5.5).
-    pub at: Instant,
+    pub updated_at: Instant,
 }
 
 /// Challenge acknowledgments are limited (RFC 5961 §7).
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Challenges {
+pub(super) struct ChallengeAckLimiter {
     second: u64,
     sent: u32,
 }
 
-impl Challenges {
+impl ChallengeAckLimiter {
     /// At most ten a second.
     pub fn allow(&mut self, now: Instant) -> bool {
         let second = now.as_nanos() / 1_000_000_000;
@@ -163,28 +163,28 @@ impl Connection {
         iss: Seq,
         stream: u32,
     ) -> Self {
-        let shift = if config.window_scale { config.receive_shift() } else { 0 };
+        let shift = if config.window_scale { config.receive_window_shift() } else { 0 };
         let rcv = Receiver::new(config.receive_buffer, shift, config.dsack);
         Self {
             config: *config,
             state: State::Closed,
-            passive: false,
+            passive_open: false,
             local,
             remote,
             stream,
             snd: Sender::new(config, iss),
             rcv,
             timers: Timers::default(),
-            acks: Acks::default(),
-            echo: Echo::default(),
-            agreed: Agreed::default(),
+            pending_ack: PendingAck::default(),
+            recent_timestamp: RecentTimestamp::default(),
+            negotiated: NegotiatedOptions::default(),
             syn_due: false,
             syn_lost: false,
             replies: VecDeque::with_capacity(4),
-            challenges: Challenges::default(),
+            challenge_acks: ChallengeAckLimiter::default(),
             events: VecDeque::with_capacity(4),
             stats: Stats::default(),
-            heard: Instant::ZERO,
+            last_received: Instant::ZERO,
         }
     }
 
@@ -199,9 +199,9 @@ impl Connection {
         now: Instant,
     ) -> Self {
         let mut connection = Self::new(config, local, remote, iss, stream);
-        connection.become_after(Cause::ActiveOpen);
+        connection.apply_transition(Transition::ActiveOpen);
         connection.syn_due = true;
-        connection.heard = now;
+        connection.last_received = now;
         connection
     }
 
@@ -209,8 +209,8 @@ impl Connection {
     pub fn listen(config: &Config, local: Endpoint, iss: Seq, stream: u32) -> Self {
         let nobody = Endpoint::new(Ipv4Addr::UNSPECIFIED, 0);
         let mut connection = Self::new(config, local, nobody, iss, stream);
-        connection.become_after(Cause::PassiveOpen);
-        connection.passive = true;
+        connection.apply_transition(Transition::PassiveOpen);
+        connection.passive_open = true;
         connection
     }
 
@@ -232,28 +232,28 @@ impl Connection {
     }
     /// How often the congestion window was reduced: by a loss, a timeout, a mark, source quench or
     /// an aid. The restart after an idle period (RFC 5681 §4.1) is none.
-    pub fn reductions(&self) -> u64 {
-        self.snd.reductions
+    pub fn cwnd_reductions(&self) -> u64 {
+        self.snd.cwnd_reductions
     }
     /// The round-trip time as measured, and the retransmission timeout.
     pub fn rtt(&self) -> &RttEstimator {
         &self.snd.rtt
     }
     /// What was negotiated.
-    pub fn agreed(&self) -> Agreed {
-        self.agreed
+    pub fn negotiated(&self) -> NegotiatedOptions {
+        self.negotiated
     }
     /// Its configuration.
     pub fn config(&self) -> &Config {
         &self.config
     }
     /// Bytes of our stream that the peer has acknowledged.
-    pub fn acknowledged(&self) -> u64 {
+    pub fn acknowledged_bytes(&self) -> u64 {
         self.snd.una_offset
     }
     /// Bytes that can be read.
-    pub fn readable(&self) -> u32 {
-        self.rcv.readable()
+    pub fn readable_bytes(&self) -> u32 {
+        self.rcv.readable_bytes()
     }
     /// Has the peer's FIN arrived, with everything before it?
     pub fn peer_closed(&self) -> bool {
@@ -262,13 +262,13 @@ impl Connection {
 
     /// When [`on_timeout`](Self::on_timeout) is to be called; `None`: nothing is due.
     pub fn next_timeout(&self) -> Option<Instant> {
-        self.timers.next()
+        self.timers.next_deadline()
     }
 
     /// The application has `bytes` more to send. They are accepted until it closes; how much of
     /// its buffer a driver lets it fill is the driver's.
     pub fn write(&mut self, bytes: u64) -> u64 {
-        if self.snd.closing || matches!(self.state, State::Closed | State::Listen) {
+        if self.snd.close_requested || matches!(self.state, State::Closed | State::Listen) {
             return 0;
         }
         self.snd.written = self.snd.written.saturating_add(bytes);
@@ -279,8 +279,8 @@ impl Connection {
     /// an acknowledgment due.
     pub fn read(&mut self, most: u32) -> Option<Payload> {
         let part = self.rcv.read(most)?;
-        if self.state.may_receive() && self.rcv.opens(u32::from(self.config.mss)) {
-            self.acks.now = true;
+        if self.state.may_receive() && self.rcv.has_window_update(u32::from(self.config.mss)) {
+            self.pending_ack.due_now = true;
         }
         Some(part)
     }
@@ -289,14 +289,14 @@ impl Connection {
     pub fn close(&mut self) {
         match self.state {
             State::Listen | State::SynSent => {
-                self.become_after(Cause::Close);
-                self.end(Event::Closed);
+                self.apply_transition(Transition::Close);
+                self.terminate(Event::Closed);
             }
             // RFC 9293 §3.10.4: in SYN-RECEIVED it waits until the connection is open.
-            State::SynReceived => self.snd.closing = true,
+            State::SynReceived => self.snd.close_requested = true,
             State::Established | State::CloseWait => {
-                self.snd.closing = true;
-                self.become_after(Cause::Close);
+                self.snd.close_requested = true;
+                self.apply_transition(Transition::Close);
             }
             _ => {}
         }
@@ -312,8 +312,8 @@ impl Connection {
         if knows {
             self.send_reset();
         }
-        self.become_after(Cause::Reset);
-        self.end(Event::Closed);
+        self.apply_transition(Transition::Reset);
+        self.terminate(Event::Closed);
     }
 
     /// The next thing that happened.
@@ -322,22 +322,22 @@ impl Connection {
     }
 
     /// Goes where `cause` leads from here.
-    pub(super) fn become_after(&mut self, cause: Cause) {
-        if let Some(next) = self.state.after(cause) {
+    pub(super) fn apply_transition(&mut self, cause: Transition) {
+        if let Some(next) = self.state.next(cause) {
             self.state = next;
         }
     }
 
     /// The connection is over; what can be read stays readable.
-    pub(super) fn end(&mut self, event: Event) {
+    pub(super) fn terminate(&mut self, event: Event) {
         self.timers.clear();
-        self.snd.held = None;
-        self.snd.resend.clear();
-        self.snd.probe_due = false;
+        self.snd.hold = None;
+        self.snd.aid_retransmissions.clear();
+        self.snd.window_probe_due = false;
         self.snd.tail_probe_due = false;
         self.snd.keep_alive_due = false;
         self.syn_due = false;
-        self.acks = Acks::default();
+        self.pending_ack = PendingAck::default();
         self.events.push_back(event);
     }
 
@@ -345,14 +345,14 @@ impl Connection {
     /// it, which is the default.
     pub fn on_source_quench(&mut self) {
         if self.config.source_quench {
-            self.snd.flight.quench();
-            self.snd.reductions += 1;
+            self.snd.send_state.on_source_quench();
+            self.snd.cwnd_reductions += 1;
         }
     }
 
     /// A segment of ours with nothing but header fields.
-    pub(super) fn bare(&self, flags: TcpFlags) -> TcpSegment {
-        let flight = &self.snd.flight;
+    pub(super) fn header_only_segment(&self, flags: TcpFlags) -> TcpSegment {
+        let flight = &self.snd.send_state;
         TcpSegment {
             source_port: self.local.port,
             destination_port: self.remote.port,
@@ -368,7 +368,7 @@ impl Connection {
 
     /// The connection is given up; the peer, if it is still there, shall know.
     pub(super) fn send_reset(&mut self) {
-        let reset = self.bare(TcpFlags::RST.with(TcpFlags::ACK));
-        self.replies.push_back(Transmit::of(reset));
+        let reset = self.header_only_segment(TcpFlags::RST.with(TcpFlags::ACK));
+        self.replies.push_back(Transmit::plain(reset));
     }
 }

@@ -5,8 +5,8 @@ use driftway_wire::{Payload, TcpFlags, TcpOptions, TcpSegment, Timestamps};
 
 use super::control_block::{Connection, Event, Transmit};
 use super::sender::initial_window;
-use crate::receiver::Arrival;
-use crate::state::{Cause, State};
+use crate::receiver::ArrivalOrder;
+use crate::state::{Transition, State};
 use crate::timer::Timer;
 
 /// What an arriving segment brought.
@@ -14,7 +14,7 @@ use crate::timer::Timer;
 pub struct Received {
     /// The part of its payload that was taken, under the name it came with: a driver that keeps
     /// bytes stores these, and only these.
-    pub taken: Payload,
+    pub accepted: Payload,
 }
 
 /// The peer's timestamps are not trusted after this long (RFC 7323 §5.5: 24 days).
@@ -31,30 +31,30 @@ impl Connection {
         ecn: Ecn,
     ) -> Received {
         match self.state {
-            State::Closed => self.refuse(segment),
-            State::Listen => self.in_listen(now, from, segment),
-            State::SynSent => self.in_syn_sent(now, segment),
-            _ => return self.in_other_states(now, segment, ecn),
+            State::Closed => self.reply_with_reset(segment),
+            State::Listen => self.on_segment_in_listen(now, from, segment),
+            State::SynSent => self.on_segment_in_syn_sent(now, segment),
+            _ => return self.on_segment_in_other_states(now, segment, ecn),
         }
         Received::default()
     }
 
     /// No connection: a reset, unless it is one (RFC 9293 §3.10.7.1). To be sent by the driver for
     /// segments that belong to no connection at all, too: see [`reset_for`].
-    fn refuse(&mut self, segment: &TcpSegment) {
+    fn reply_with_reset(&mut self, segment: &TcpSegment) {
         if let Some(reset) = reset_for(segment) {
-            self.replies.push_back(Transmit::of(reset));
+            self.replies.push_back(Transmit::plain(reset));
         }
     }
 
     /// RFC 9293 §3.10.7.2
-    fn in_listen(&mut self, now: Instant, from: Ipv4Addr, segment: &TcpSegment) {
+    fn on_segment_in_listen(&mut self, now: Instant, from: Ipv4Addr, segment: &TcpSegment) {
         let flags = segment.flags;
         if flags.contains(TcpFlags::RST) {
             return;
         }
         if flags.contains(TcpFlags::ACK) {
-            self.refuse(segment);
+            self.reply_with_reset(segment);
             return;
         }
         if !flags.contains(TcpFlags::SYN) || flags.contains(TcpFlags::FIN) {
@@ -63,9 +63,9 @@ impl Connection {
         self.remote = Endpoint::new(from, segment.source_port);
         self.synchronize(now, segment);
         // RFC 3168 §6.1.1: ECE and CWR ask for ECN.
-        self.agreed.ecn =
+        self.negotiated.ecn =
             self.config.ecn && flags.contains(TcpFlags::ECE) && flags.contains(TcpFlags::CWR);
-        self.become_after(Cause::Syn);
+        self.apply_transition(Transition::Syn);
         self.syn_due = true;
     }
 
@@ -73,52 +73,52 @@ impl Connection {
     fn synchronize(&mut self, now: Instant, segment: &TcpSegment) {
         self.rcv.synchronize(segment.seq);
         let options: &TcpOptions = &segment.options;
-        self.agreed.sack = self.config.sack && options.sack_permitted;
-        if !self.agreed.sack
-            && let Some(other) = self.snd.recovery.without_sack()
+        self.negotiated.sack = self.config.sack && options.sack_permitted;
+        if !self.negotiated.sack
+            && let Some(other) = self.snd.recovery.fallback_without_sack()
         {
             self.snd.recovery = other;
         }
-        self.agreed.timestamps = self.config.timestamps && options.timestamps.is_some();
-        self.agreed.window_scale = self.config.window_scale && options.window_scale.is_some();
-        if !self.agreed.window_scale {
-            self.rcv.do_not_shift();
+        self.negotiated.timestamps = self.config.timestamps && options.timestamps.is_some();
+        self.negotiated.window_scale = self.config.window_scale && options.window_scale.is_some();
+        if !self.negotiated.window_scale {
+            self.rcv.disable_window_scaling();
         }
         self.snd.wnd_shift = match options.window_scale {
-            Some(shift) if self.agreed.window_scale => shift.min(14),
+            Some(shift) if self.negotiated.window_scale => shift.min(14),
             _ => 0,
         };
         if let Some(Timestamps { value, .. }) = options.timestamps {
-            self.echo.recent = value;
-            self.echo.at = now;
+            self.recent_timestamp.ts_recent = value;
+            self.recent_timestamp.updated_at = now;
         }
         // RFC 9293 §3.7.1: 536 where the peer says nothing; RFC 6691: options come out of it.
         let peer = options.mss.unwrap_or(536).max(48);
-        let timestamps = if self.agreed.timestamps { 12 } else { 0 };
+        let timestamps = if self.negotiated.timestamps { 12 } else { 0 };
         let mss = u32::from(peer.min(self.config.mss)).saturating_sub(timestamps).max(1);
-        self.snd.flight.set_mss(mss);
-        self.snd.flight.window.cwnd = initial_window(&self.config, mss);
+        self.snd.send_state.set_mss(mss);
+        self.snd.send_state.window.cwnd = initial_window(&self.config, mss);
         self.snd.wnd = u32::from(segment.window);
-        self.snd.largest_wnd = self.snd.wnd;
+        self.snd.max_wnd = self.snd.wnd;
         self.snd.wl1 = segment.seq;
         self.snd.wl2 = segment.ack;
-        self.heard = now;
+        self.last_received = now;
     }
 
     /// RFC 9293 §3.10.7.3
     ///
     /// Data and FIN on a SYN are left for their retransmission.
-    fn in_syn_sent(&mut self, now: Instant, segment: &TcpSegment) {
+    fn on_segment_in_syn_sent(&mut self, now: Instant, segment: &TcpSegment) {
         let flags = segment.flags;
         let acks = flags.contains(TcpFlags::ACK);
         if acks && !self.acknowledges_syn(segment) {
-            self.refuse(segment);
+            self.reply_with_reset(segment);
             return;
         }
         if flags.contains(TcpFlags::RST) {
             if acks {
-                self.become_after(Cause::Reset);
-                self.end(Event::Reset);
+                self.apply_transition(Transition::Reset);
+                self.terminate(Event::Reset);
             }
             return;
         }
@@ -128,33 +128,33 @@ impl Connection {
         self.synchronize(now, segment);
         if !acks {
             // Simultaneous open (RFC 9293 §3.5, figure 8).
-            self.agreed.ecn =
+            self.negotiated.ecn =
                 self.config.ecn && flags.contains(TcpFlags::ECE) && flags.contains(TcpFlags::CWR);
-            self.become_after(Cause::Syn);
+            self.apply_transition(Transition::Syn);
             self.syn_due = true;
             return;
         }
         // RFC 3168 §6.1.1: ECE without CWR agrees to ECN.
-        self.agreed.ecn = self.config.ecn
+        self.negotiated.ecn = self.config.ecn
             && !self.syn_lost
             && flags.contains(TcpFlags::ECE)
             && !flags.contains(TcpFlags::CWR);
-        self.syn_acknowledged(now, segment);
-        self.become_after(Cause::SynAck);
-        self.acks.now = true;
-        self.opened(now);
+        self.on_syn_acknowledged(now, segment);
+        self.apply_transition(Transition::SynAck);
+        self.pending_ack.due_now = true;
+        self.on_established(now);
     }
 
     /// Does the segment acknowledge our SYN, which has been sent and was not acknowledged before?
     fn acknowledges_syn(&self, segment: &TcpSegment) -> bool {
-        segment.ack.after(self.snd.flight.una()) && segment.ack.at_or_before(self.snd.flight.max())
+        segment.ack.after(self.snd.send_state.una()) && segment.ack.at_or_before(self.snd.send_state.max())
     }
 
     /// Our SYN is acknowledged.
-    fn syn_acknowledged(&mut self, now: Instant, segment: &TcpSegment) {
+    fn on_syn_acknowledged(&mut self, now: Instant, segment: &TcpSegment) {
         self.snd.syn_acked = true;
-        self.snd.flight.on_syn_acked(self.snd.iss);
-        self.snd.ecn.on = self.agreed.ecn;
+        self.snd.send_state.on_syn_acked(self.snd.iss);
+        self.snd.ecn.negotiated = self.negotiated.ecn;
         self.snd.retries = 0;
         self.snd.disruption = None;
         self.syn_due = false;
@@ -162,26 +162,26 @@ impl Connection {
         self.sample_round_trip(now, segment, 1);
         if self.syn_lost {
             // RFC 6298 §5.7, RFC 5681 §3.1: no trust in a path that lost the SYN.
-            self.snd.rtt.after_lost_syn();
-            self.snd.flight.window.cwnd = self.snd.flight.mss();
+            self.snd.rtt.on_syn_lost();
+            self.snd.send_state.window.cwnd = self.snd.send_state.mss();
         }
     }
 
     /// The connection is open.
-    fn opened(&mut self, now: Instant) {
+    fn on_established(&mut self, now: Instant) {
         self.rcv.advertise(1);
-        self.acks.last = self.rcv.nxt();
+        self.pending_ack.last_sent = self.rcv.nxt();
         self.events.push_back(Event::Connected);
         if let Some(idle) = self.config.keep_alive {
             self.timers.set(Timer::KeepAlive, now + idle);
         }
-        if self.snd.closing {
-            self.become_after(Cause::Close);
+        if self.snd.close_requested {
+            self.apply_transition(Transition::Close);
         }
     }
 
     /// RFC 9293 §3.10.7.4, in its order.
-    fn in_other_states(&mut self, now: Instant, segment: &TcpSegment, ecn: Ecn) -> Received {
+    fn on_segment_in_other_states(&mut self, now: Instant, segment: &TcpSegment, ecn: Ecn) -> Received {
         let nothing = Received::default();
         if !self.passes_paws(now, segment) || !self.in_window(now, segment) {
             return nothing;
@@ -195,24 +195,24 @@ impl Connection {
                 self.on_syn_in_syn_received(now, segment);
             } else {
                 // RFC 5961 §4.2
-                self.challenge(now);
+                self.send_challenge_ack(now);
             }
             return nothing;
         }
         if !segment.flags.contains(TcpFlags::ACK) {
             return nothing;
         }
-        self.heard = now;
-        self.take_timestamp(now, segment);
+        self.last_received = now;
+        self.update_ts_recent(now, segment);
         if self.state == State::SynReceived {
             if !self.acknowledges_syn(segment) {
-                self.refuse(segment);
+                self.reply_with_reset(segment);
                 return nothing;
             }
-            self.syn_acknowledged(now, segment);
-            self.become_after(Cause::AckOfSyn);
+            self.on_syn_acknowledged(now, segment);
+            self.apply_transition(Transition::AckOfSyn);
             self.snd.wl1 = segment.seq - 1;
-            self.opened(now);
+            self.on_established(now);
         }
         if !self.on_ack(now, segment) {
             return nothing;
@@ -227,76 +227,76 @@ impl Connection {
         let flags = segment.flags;
         if segment.seq != self.rcv.irs() {
             // RFC 9293 §3.10.7.4, fourth check
-            if self.passive {
-                self.listen_again();
+            if self.passive_open {
+                self.return_to_listen();
             } else {
-                self.challenge(now);
+                self.send_challenge_ack(now);
             }
         } else if flags.contains(TcpFlags::ACK) && self.acknowledges_syn(segment) {
             // RFC 9293 §3.5, figure 8: the SYN-ACKs of a simultaneous open cross.
-            self.syn_acknowledged(now, segment);
-            self.become_after(Cause::AckOfSyn);
+            self.on_syn_acknowledged(now, segment);
+            self.apply_transition(Transition::AckOfSyn);
             self.snd.wnd = u32::from(segment.window);
             self.snd.wl2 = segment.ack;
-            self.opened(now);
+            self.on_established(now);
         } else {
             // The peer's own SYN, again, asks for ours again. RFC 3168 §6.1.1.1: one SYN without
             // ECN is enough not to use it.
-            self.agreed.ecn &= flags.contains(TcpFlags::ECE) && flags.contains(TcpFlags::CWR);
+            self.negotiated.ecn &= flags.contains(TcpFlags::ECE) && flags.contains(TcpFlags::CWR);
             self.syn_due = true;
         }
     }
 
     /// Back to LISTEN for the next attempt; what the user has written stays written.
-    fn listen_again(&mut self) {
-        if self.snd.closing {
-            self.become_after(Cause::Reset);
-            self.end(Event::Closed);
+    fn return_to_listen(&mut self) {
+        if self.snd.close_requested {
+            self.apply_transition(Transition::Reset);
+            self.terminate(Event::Closed);
             return;
         }
-        self.become_after(Cause::ResetOfPassive);
+        self.apply_transition(Transition::ResetOfPassive);
         let (state, stats, written) = (self.state, self.stats, self.snd.written);
         let nobody = Endpoint::new(Ipv4Addr::UNSPECIFIED, 0);
         let (config, iss) = (self.config, self.snd.iss);
         let fresh = Self::new(&config, self.local, nobody, iss, self.stream);
-        *self = Self { state, stats, passive: true, ..fresh };
+        *self = Self { state, stats, passive_open: true, ..fresh };
         self.snd.written = written;
     }
 
     /// PAWS (RFC 7323 §5.3): an old timestamp means an old segment.
     fn passes_paws(&mut self, now: Instant, segment: &TcpSegment) -> bool {
         let Some(Timestamps { value, .. }) =
-            segment.options.timestamps.filter(|_| self.agreed.timestamps)
+            segment.options.timestamps.filter(|_| self.negotiated.timestamps)
         else {
             return true;
         };
-        let old = Seq(value).before(Seq(self.echo.recent));
+        let old = Seq(value).before(Seq(self.recent_timestamp.ts_recent));
         if !old || segment.flags.contains(TcpFlags::RST) {
             return true;
         }
-        if now.since(self.echo.at) > STALE_TIMESTAMP {
-            self.echo.recent = value;
+        if now.since(self.recent_timestamp.updated_at) > STALE_TIMESTAMP {
+            self.recent_timestamp.ts_recent = value;
             return true;
         }
         if self.config.disordered_acks && self.is_overtaken(segment, value) {
             return true;
         }
-        self.stats.refused += 1;
-        self.acks.now = true;
+        self.stats.segments_rejected += 1;
+        self.pending_ack.due_now = true;
         false
     }
 
     /// Is it an acknowledgment that changes nothing but what is reported, and that can have been
     /// overtaken? One of an earlier connection would be older.
     fn is_overtaken(&self, segment: &TcpSegment, value: u32) -> bool {
-        let age = self.timestamp_tick().times(u64::from(self.echo.recent.wrapping_sub(value)));
+        let age = self.timestamp_tick().times(u64::from(self.recent_timestamp.ts_recent.wrapping_sub(value)));
         let window = u32::from(segment.window) << self.snd.wnd_shift;
         let newer = self.snd.wl1.before(segment.seq)
             || (self.snd.wl1 == segment.seq && (window > self.snd.wnd || window == 0));
         segment.flags.contains(TcpFlags::ACK)
             && segment.sequence_len() == 0
             && segment.seq == self.rcv.nxt()
-            && segment.ack == self.snd.flight.una()
+            && segment.ack == self.snd.send_state.una()
             && !newer
             && age <= self.snd.rtt.rto()
     }
@@ -308,10 +308,10 @@ impl Connection {
         if segment.flags.contains(TcpFlags::SYN) && seq == self.rcv.irs() {
             return true;
         }
-        if self.rcv.accepts(seq, segment.sequence_len()) {
+        if self.rcv.is_acceptable(seq, segment.sequence_len()) {
             return true;
         }
-        self.stats.refused += 1;
+        self.stats.segments_rejected += 1;
         if segment.flags.contains(TcpFlags::RST) {
             return false;
         }
@@ -326,13 +326,13 @@ impl Connection {
                 self.rcv.take(seq, segment.payload);
             }
         }
-        self.acks.now = true;
+        self.pending_ack.due_now = true;
         // RFC 9293 §3.10.7.4: with a zero window, acknowledgments still count; so do those of
         // keep-alives (§3.8.4).
         let at_the_edge =
             seq == self.rcv.nxt() && self.rcv.window() == 0 || seq + 1 == self.rcv.nxt();
         if segment.flags.contains(TcpFlags::ACK) && self.state.is_synchronized() && at_the_edge {
-            self.heard = now;
+            self.last_received = now;
             self.on_ack(now, segment);
         }
         false
@@ -341,36 +341,36 @@ impl Connection {
     /// RFC 5961 §3.2: exactly the next number resets, one inside the window is challenged.
     fn on_reset(&mut self, now: Instant, segment: &TcpSegment) {
         if segment.seq != self.rcv.nxt() {
-            self.challenge(now);
+            self.send_challenge_ack(now);
             return;
         }
-        if self.state == State::SynReceived && self.passive {
-            self.listen_again();
+        if self.state == State::SynReceived && self.passive_open {
+            self.return_to_listen();
             return;
         }
         // Only the acknowledgment of our FIN is missing, if anything.
         let quiet = matches!(self.state, State::TimeWait | State::Closing | State::LastAck)
             && self.snd.una_offset == self.snd.written;
-        self.become_after(Cause::Reset);
-        self.end(if quiet { Event::Closed } else { Event::Reset });
+        self.apply_transition(Transition::Reset);
+        self.terminate(if quiet { Event::Closed } else { Event::Reset });
     }
 
     /// A challenge acknowledgment (RFC 5961 §3.2, §4.2, §5.2), not too many of them.
-    pub(super) fn challenge(&mut self, now: Instant) {
-        self.stats.refused += 1;
-        if self.challenges.allow(now) {
-            self.acks.now = true;
+    pub(super) fn send_challenge_ack(&mut self, now: Instant) {
+        self.stats.segments_rejected += 1;
+        if self.challenge_acks.allow(now) {
+            self.pending_ack.due_now = true;
         }
     }
 
     /// RFC 7323 §4.3: the timestamp to echo is that of the segment at the left edge.
-    fn take_timestamp(&mut self, now: Instant, segment: &TcpSegment) {
+    fn update_ts_recent(&mut self, now: Instant, segment: &TcpSegment) {
         if let Some(Timestamps { value, .. }) = segment.options.timestamps
-            && Seq(value).at_or_after(Seq(self.echo.recent))
-            && segment.seq.at_or_before(self.acks.last)
+            && Seq(value).at_or_after(Seq(self.recent_timestamp.ts_recent))
+            && segment.seq.at_or_before(self.pending_ack.last_sent)
         {
-            self.echo.recent = value;
-            self.echo.at = now;
+            self.recent_timestamp.ts_recent = value;
+            self.recent_timestamp.updated_at = now;
         }
     }
 
@@ -384,30 +384,30 @@ impl Connection {
         // believe lost.
         if self.config.ecn {
             if segment.flags.contains(TcpFlags::CWR) {
-                self.acks.ece = false;
+                self.pending_ack.echo_ce = false;
             }
             if ecn == Ecn::Ce {
-                self.acks.ece = true;
+                self.pending_ack.echo_ce = true;
             }
         }
-        let payload = match self.rcv.fin() {
+        let payload = match self.rcv.fin_seq() {
             // Nothing stands behind the FIN.
             Some(fin) => segment.payload.truncated(fin.since(segment.seq)),
             None => segment.payload,
         };
         let (taken, arrival) = self.rcv.take(segment.seq, payload);
-        self.acks.waiting += 1;
+        self.pending_ack.segments += 1;
         match (arrival, self.config.delayed_ack) {
             // RFC 9293 §3.8.6.3: at least every second segment.
-            (Arrival::InOrder, Some(delayed)) if self.acks.waiting < 2 => {
+            (ArrivalOrder::InOrder, Some(delayed)) if self.pending_ack.segments < 2 => {
                 let clock = self.config.clock;
                 let tick = if delayed.on_tick { delayed.timeout } else { Duration::ZERO };
-                let at = clock.deadline_on(now, delayed.timeout, tick);
+                let at = clock.deadline_with_tick(now, delayed.timeout, tick);
                 self.timers.start(Timer::DelayedAck, at);
             }
-            _ => self.acks.now = true,
+            _ => self.pending_ack.due_now = true,
         }
-        Received { taken }
+        Received { accepted: taken }
     }
 
     /// The FIN, once everything before it has arrived.
@@ -416,18 +416,18 @@ impl Connection {
         if segment.flags.contains(TcpFlags::FIN) && self.state.may_receive() {
             self.rcv.on_fin(fin_seq);
         }
-        if self.rcv.fin().is_none() {
+        if self.rcv.fin_seq().is_none() {
             return;
         }
         if self.rcv.take_fin() {
-            self.acks.now = true;
+            self.pending_ack.due_now = true;
             self.events.push_back(Event::PeerClosed);
-            self.become_after(Cause::Fin);
+            self.apply_transition(Transition::Fin);
             if self.state == State::TimeWait {
                 self.start_time_wait(now);
             }
         } else if segment.flags.contains(TcpFlags::FIN) {
-            self.acks.now = true;
+            self.pending_ack.due_now = true;
         }
     }
 
@@ -464,7 +464,7 @@ impl Connection {
     /// Could a segment that begins at `seq` be on its way? The check that RFC 5927 §4.1 asks for
     /// before an ICMP message that quotes it is believed. A bare acknowledgment begins at SND.MAX.
     pub fn may_have_sent(&self, seq: Seq) -> bool {
-        let flight = &self.snd.flight;
+        let flight = &self.snd.send_state;
         seq.at_or_after(flight.una()) && seq.at_or_before(flight.max())
     }
 }

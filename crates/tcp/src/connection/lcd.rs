@@ -4,7 +4,7 @@
 use driftway_base::{Duration, Instant, Seq};
 
 use super::control_block::{Connection, Event};
-use crate::state::{Cause, State};
+use crate::state::{Transition, State};
 use crate::timer::Timer;
 
 impl Connection {
@@ -15,22 +15,22 @@ impl Connection {
     /// The caller has checked that the quoted number lies within what is outstanding.
     pub fn on_unreachable(&mut self, now: Instant, hard: bool, quoted: Option<Seq>) {
         if hard && self.state == State::SynSent {
-            self.become_after(Cause::Reset);
-            self.end(Event::Reset);
-        } else if self.config.lcd && quoted == Some(self.snd.flight.una()) {
-            self.take_back_off_back(now);
+            self.apply_transition(Transition::Reset);
+            self.terminate(Event::Reset);
+        } else if self.config.lcd && quoted == Some(self.snd.send_state.una()) {
+            self.revert_back_off(now);
         }
     }
 
     /// RFC 6069 §4.2, steps 3 to 6. The window stays as the timeout left it.
-    fn take_back_off_back(&mut self, now: Instant) {
-        let runs = self.timers.get(Timer::Retransmission).is_some();
+    fn revert_back_off(&mut self, now: Instant) {
+        let runs = self.timers.deadline(Timer::Retransmission).is_some();
         let Some(disruption) = &mut self.snd.disruption else { return };
         if !runs || !self.state.is_synchronized() || !self.snd.rtt.undo_back_off() {
             return;
         }
-        disruption.revert();
-        let at = self.config.clock.deadline(disruption.last(), self.snd.rtt.rto());
+        disruption.mark_reverted();
+        let at = self.config.clock.deadline(disruption.last_timeout(), self.snd.rtt.rto());
         self.stats.back_offs_reverted += 1;
         if at > now {
             self.timers.set(Timer::Retransmission, at);
@@ -43,7 +43,7 @@ impl Connection {
     /// As many timeouts in a row as the configuration allows have passed. Is that long enough? With
     /// back-offs taken back they come fast, so time counts: what they would have taken (RFC 1122
     /// §4.2.3.5 lets R2 be a time).
-    pub(super) fn gives_up(&self, now: Instant, most: u32) -> bool {
+    pub(super) fn should_give_up(&self, now: Instant, most: u32) -> bool {
         match self.snd.disruption.and_then(|disruption| disruption.reverted_since()) {
             Some(first) => {
                 let (base, max) = (self.snd.rtt.base_rto(), self.config.max_rto);

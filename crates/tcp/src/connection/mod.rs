@@ -8,12 +8,12 @@ mod f_rto;
 mod input;
 mod lcd;
 mod output;
-mod pacing;
+mod prr;
 mod recovery_timers;
 mod sender;
 mod timeouts;
 mod undo;
-mod validation;
+mod window_validation;
 
-pub use control_block::{Agreed, Connection, Event, Transmit};
+pub use control_block::{NegotiatedOptions, Connection, Event, Transmit};
 pub use input::{Received, reset_for};

@@ -6,38 +6,38 @@ use driftway_wire::{Payload, SackBlocks, TcpFlags, TcpOptions, TcpSegment, Times
 use super::control_block::{Connection, Transmit};
 use super::sender::initial_window;
 use crate::f_rto::FRto;
-use crate::flight::Phase;
+use crate::send_state::RecoveryPhase;
 use crate::state::State;
 use crate::timer::Timer;
 
 /// The clock of our timestamps ticks at least this finely coarse (RFC 7323 §5.4: 1 ms to 1 s).
-const FINEST_TIMESTAMP: Duration = Duration::from_millis(1);
+const MIN_TIMESTAMP_TICK: Duration = Duration::from_millis(1);
 
 /// A piece of our stream chosen for sending.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Choice {
+pub(super) struct SegmentChoice {
     pub range: SeqRange,
-    pub why: Why,
+    pub reason: SendReason,
 }
 
 /// Why it goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Why {
+pub(super) enum SendReason {
     /// It is next: SND.NXT moves along.
-    Next,
+    FromNxt,
     /// Loss recovery sends it again.
-    Repair,
+    Retransmission,
     /// It is sent again to ask for what has arrived (RFC 8985 §7).
-    Tail,
+    TailLossProbe,
     /// An aid wants it sent again.
     Aid { ahead_of_queue: bool },
     /// It asks for the peer's window, or whether the peer is there.
-    Probe,
+    WindowProbe,
 }
 
-impl Choice {
-    pub fn new(start: Seq, end: Seq, why: Why) -> Self {
-        Self { range: SeqRange::new(start, end), why }
+impl SegmentChoice {
+    pub fn new(start: Seq, end: Seq, why: SendReason) -> Self {
+        Self { range: SeqRange::new(start, end), reason: why }
     }
 }
 
@@ -56,17 +56,17 @@ impl Connection {
             _ => {}
         }
         if self.state.may_send()
-            && let Some(choice) = self.choose(now)
+            && let Some(choice) = self.choose_segment(now)
         {
             return Some(self.send(now, choice));
         }
         if core::mem::take(&mut self.snd.keep_alive_due) {
             // RFC 9293 §3.8.4: one number too low, so that an answer is due.
-            let mut segment = self.bare(TcpFlags::ACK);
-            segment.seq = self.snd.flight.una() - 1;
+            let mut segment = self.header_only_segment(TcpFlags::ACK);
+            segment.seq = self.snd.send_state.una() - 1;
             return Some(self.send_ack(now, segment));
         }
-        self.acks.now.then(|| self.send_ack(now, self.bare(TcpFlags::ACK)))
+        self.pending_ack.due_now.then(|| self.send_ack(now, self.header_only_segment(TcpFlags::ACK)))
     }
 
     /// Our clock for timestamps.
@@ -74,13 +74,13 @@ impl Connection {
         (now.as_nanos() / self.timestamp_tick().as_nanos()) as u32
     }
     pub(super) fn timestamp_tick(&self) -> Duration {
-        self.config.clock.rtt.max(FINEST_TIMESTAMP)
+        self.config.clock.rtt_tick.max(MIN_TIMESTAMP_TICK)
     }
 
     /// What each segment carries once timestamps are agreed on (RFC 7323 §3.2).
     pub(super) fn own_timestamps(&self, now: Instant) -> Option<Timestamps> {
-        let (value, echo) = (self.timestamp(now), self.echo.recent);
-        self.agreed.timestamps.then_some(Timestamps { value, echo })
+        let (value, echo) = (self.timestamp(now), self.recent_timestamp.ts_recent);
+        self.negotiated.timestamps.then_some(Timestamps { value, echo })
     }
 
     fn send_syn(&mut self, now: Instant) -> Transmit {
@@ -88,7 +88,7 @@ impl Connection {
         let mut flags = TcpFlags::SYN;
         if answer {
             flags = flags.with(TcpFlags::ACK);
-            if self.agreed.ecn {
+            if self.negotiated.ecn {
                 flags = flags.with(TcpFlags::ECE);
             }
         } else if self.config.ecn && !self.syn_lost {
@@ -96,184 +96,184 @@ impl Connection {
             flags = flags.with(TcpFlags::ECE).with(TcpFlags::CWR);
         }
         let offer = |ours: bool, agreed: bool| if answer { agreed } else { ours };
-        let mut segment = self.bare(flags);
+        let mut segment = self.header_only_segment(flags);
         segment.seq = self.snd.iss;
         if !answer {
             segment.ack = Seq(0);
         }
         segment.options = TcpOptions {
             mss: Some(self.config.mss),
-            window_scale: offer(self.config.window_scale, self.agreed.window_scale)
-                .then_some(self.config.receive_shift()),
-            sack_permitted: offer(self.config.sack, self.agreed.sack),
-            timestamps: offer(self.config.timestamps, self.agreed.timestamps).then(|| Timestamps {
+            window_scale: offer(self.config.window_scale, self.negotiated.window_scale)
+                .then_some(self.config.receive_window_shift()),
+            sack_permitted: offer(self.config.sack, self.negotiated.sack),
+            timestamps: offer(self.config.timestamps, self.negotiated.timestamps).then(|| Timestamps {
                 value: self.timestamp(now),
-                echo: if answer { self.echo.recent } else { 0 },
+                echo: if answer { self.recent_timestamp.ts_recent } else { 0 },
             }),
             sack: SackBlocks::EMPTY,
         };
         // RFC 7323 §2.2: the window of a SYN is never scaled.
         segment.window = self.config.receive_buffer.min(65_535) as u16;
         if answer {
-            self.rcv.offered(segment.window);
-            self.acks.last = self.rcv.nxt();
-            self.acks.now = false;
+            self.rcv.on_unscaled_window_offered(segment.window);
+            self.pending_ack.last_sent = self.rcv.nxt();
+            self.pending_ack.due_now = false;
         }
-        let first = self.snd.flight.max() == self.snd.iss;
-        self.snd.flight.on_syn_sent(self.snd.iss);
-        self.snd.timed = first.then_some((self.snd.flight.max(), now));
+        let first = self.snd.send_state.max() == self.snd.iss;
+        self.snd.send_state.on_syn_sent(self.snd.iss);
+        self.snd.timed_segment = first.then_some((self.snd.send_state.max(), now));
         self.restart_retransmission_timer(now);
-        Transmit { retransmission: !first, ..Transmit::of(segment) }
+        Transmit { retransmission: !first, ..Transmit::plain(segment) }
     }
 
     /// Chooses what data goes next.
-    fn choose(&mut self, now: Instant) -> Option<Choice> {
-        if let Some(choice) = self.aid_resend() {
+    fn choose_segment(&mut self, now: Instant) -> Option<SegmentChoice> {
+        if let Some(choice) = self.next_aid_retransmission() {
             return Some(choice);
         }
-        if core::mem::take(&mut self.snd.probe_due)
-            && let Some(choice) = self.probe()
+        if core::mem::take(&mut self.snd.window_probe_due)
+            && let Some(choice) = self.window_probe()
         {
             return Some(choice);
         }
-        if self.snd.held.is_some() {
+        if self.snd.hold.is_some() {
             return None;
         }
-        if self.snd.flight.take_resend_first() {
-            let flight = &self.snd.flight;
-            let reported = flight.board().next_reported(flight.una()).unwrap_or(flight.max());
+        if self.snd.send_state.take_head_retransmit() {
+            let flight = &self.snd.send_state;
+            let reported = flight.scoreboard().next_sacked(flight.una()).unwrap_or(flight.max());
             let end = (flight.una() + flight.mss()).min(flight.max()).min(reported);
             if end.after(flight.una()) {
                 // Tahoe goes on from there; others leave SND.NXT alone.
-                let why = if flight.nxt() == flight.una() { Why::Next } else { Why::Repair };
-                return Some(Choice::new(flight.una(), end, why));
+                let why = if flight.nxt() == flight.una() { SendReason::FromNxt } else { SendReason::Retransmission };
+                return Some(SegmentChoice::new(flight.una(), end, why));
             }
         }
-        if let Some(range) = self.snd.recovery.due()
-            && let Some(range) = self.repairable(range)
+        if let Some(range) = self.snd.recovery.due_segment()
+            && let Some(range) = self.within_peer_window(range)
         {
-            return Some(Choice { range, why: Why::Repair });
+            return Some(SegmentChoice { range, reason: SendReason::Retransmission });
         }
         // RFC 8985 §7.3: a probe is new data, whatever the congestion window.
         let probes = core::mem::take(&mut self.snd.tail_probe_due);
-        let budget = match self.snd.flight.f_rto() {
-            _ if probes => self.snd.flight.mss(),
-            Some(FRto::Probing { left }) => left,
-            _ => self.snd.recovery.budget(&self.snd.flight),
+        let budget = match self.snd.send_state.f_rto() {
+            _ if probes => self.snd.send_state.mss(),
+            Some(FRto::AwaitingSecondAck { new_data_left: left }) => left,
+            _ => self.snd.recovery.budget(&self.snd.send_state),
         };
-        if self.snd.flight.phase() != Phase::Open
-            && !matches!(self.snd.flight.f_rto(), Some(FRto::Probing { .. }))
-            && budget >= self.snd.flight.mss()
-            && let Some(range) = self.snd.recovery.resend(&self.snd.flight, false)
-            && let Some(range) = self.repairable(range)
+        if self.snd.send_state.phase() != RecoveryPhase::Open
+            && !matches!(self.snd.send_state.f_rto(), Some(FRto::AwaitingSecondAck { .. }))
+            && budget >= self.snd.send_state.mss()
+            && let Some(range) = self.snd.recovery.next_retransmission(&self.snd.send_state, false)
+            && let Some(range) = self.within_peer_window(range)
         {
-            return Some(Choice { range, why: Why::Repair });
+            return Some(SegmentChoice { range, reason: SendReason::Retransmission });
         }
-        let mut choice = self.onwards(now, budget, probes);
+        let mut choice = self.segment_from_nxt(now, budget, probes);
         if probes {
             choice = self.tail_probe(choice);
         }
         if choice.is_some() {
             return choice;
         }
-        if budget >= self.snd.flight.mss()
-            && let Some(range) = self.snd.recovery.resend(&self.snd.flight, true)
+        if budget >= self.snd.send_state.mss()
+            && let Some(range) = self.snd.recovery.next_retransmission(&self.snd.send_state, true)
         {
-            return Some(Choice { range, why: Why::Repair });
+            return Some(SegmentChoice { range, reason: SendReason::Retransmission });
         }
-        self.keep_a_timer_running(now);
+        self.ensure_timer_runs(now);
         None
     }
 
     /// After a timeout, what goes again keeps to the peer's window, which may have shrunk.
-    fn repairable(&self, range: SeqRange) -> Option<SeqRange> {
-        let end = match self.snd.flight.phase() {
-            Phase::Loss { .. } => range.end.min(self.snd.flight.una() + self.snd.wnd),
+    fn within_peer_window(&self, range: SeqRange) -> Option<SeqRange> {
+        let end = match self.snd.send_state.phase() {
+            RecoveryPhase::Loss { .. } => range.end.min(self.snd.send_state.una() + self.snd.wnd),
             _ => range.end,
         };
         end.after(range.start).then(|| SeqRange::new(range.start, end))
     }
 
     /// The next piece of what an aid wants sent again.
-    fn aid_resend(&mut self) -> Option<Choice> {
-        let flight = &self.snd.flight;
-        while let Some((range, _)) = self.snd.resend.front_mut() {
+    fn next_aid_retransmission(&mut self) -> Option<SegmentChoice> {
+        let flight = &self.snd.send_state;
+        while let Some((range, _)) = self.snd.aid_retransmissions.front_mut() {
             let end = range.end.min(flight.max());
-            let start = flight.board().first_hole(range.start.max(flight.una()));
+            let start = flight.scoreboard().first_unsacked(range.start.max(flight.una()));
             if start.before(end) {
-                let reported = flight.board().next_reported(start).unwrap_or(flight.max());
+                let reported = flight.scoreboard().next_sacked(start).unwrap_or(flight.max());
                 let stop = (start + flight.mss()).min(reported).min(end);
                 range.start = stop;
-                let ahead_of_queue = self.snd.resend.front().is_some_and(|(_, ahead)| *ahead);
-                return Some(Choice::new(start, stop, Why::Aid { ahead_of_queue }));
+                let ahead_of_queue = self.snd.aid_retransmissions.front().is_some_and(|(_, ahead)| *ahead);
+                return Some(SegmentChoice::new(start, stop, SendReason::Aid { ahead_of_queue }));
             }
-            self.snd.resend.pop_front();
+            self.snd.aid_retransmissions.pop_front();
         }
         None
     }
 
     /// The persist timer went off. A window that is merely small is used after all (RFC 9293
     /// §3.8.6.2.1, rule 4); a closed one is probed with a byte (§3.8.6.1), at SND.UNA.
-    fn probe(&mut self) -> Option<Choice> {
+    fn window_probe(&mut self) -> Option<SegmentChoice> {
         let snd = &self.snd;
-        let at_una = snd.held.is_some() || snd.wnd == 0;
-        let start = if at_una { snd.flight.una() } else { snd.flight.nxt() };
-        let waiting = snd.waiting_from(start);
-        let room = snd.peer_room().min(snd.flight.mss());
-        if snd.held.is_none() && room > 0 && waiting > 0 {
+        let at_una = snd.hold.is_some() || snd.wnd == 0;
+        let start = if at_una { snd.send_state.una() } else { snd.send_state.nxt() };
+        let waiting = snd.written_bytes_from(start);
+        let room = snd.usable_window().min(snd.send_state.mss());
+        if snd.hold.is_none() && room > 0 && waiting > 0 {
             let len = waiting.min(u64::from(room)) as u32;
-            return Some(Choice::new(start, start + len, Why::Next));
+            return Some(SegmentChoice::new(start, start + len, SendReason::FromNxt));
         }
-        let most = match snd.held.and_then(|held| held.probe).map(|probe| probe.size) {
-            Some(ProbeSize::Segment) => snd.flight.mss(),
+        let most = match snd.hold.and_then(|held| held.probe).map(|probe| probe.size) {
+            Some(ProbeSize::Segment) => snd.send_state.mss(),
             Some(ProbeSize::Byte) | None => 1,
         };
         // What the peer has need not go again.
         let unreported =
-            snd.flight.board().next_reported(start).unwrap_or(start + most).since(start);
+            snd.send_state.scoreboard().next_sacked(start).unwrap_or(start + most).since(start);
         let waiting = waiting.min(most.min(unreported.max(1)).into()) as u32;
         // With all data sent, the FIN's number is what can be probed with.
-        let fin = waiting == 0 && snd.fin.map_or(snd.closing, |fin| fin == start);
+        let fin = waiting == 0 && snd.fin_seq.map_or(snd.close_requested, |fin| fin == start);
         let len = waiting + u32::from(fin);
         if len == 0 {
             return None;
         }
         self.stats.probes += 1;
-        Some(Choice::new(start, start + len, Why::Probe))
+        Some(SegmentChoice::new(start, start + len, SendReason::WindowProbe))
     }
 
     /// From SND.NXT on: what goes again after a timeout, then new data, then the FIN.
     /// At once if that is `urgent`.
-    fn onwards(&mut self, now: Instant, budget: u32, urgent: bool) -> Option<Choice> {
-        self.snd.flight.skip_reported();
-        let idle = self.snd.flight.outstanding() == 0;
+    fn segment_from_nxt(&mut self, now: Instant, budget: u32, urgent: bool) -> Option<SegmentChoice> {
+        self.snd.send_state.skip_sacked();
+        let idle = self.snd.send_state.outstanding() == 0;
         if idle
             && now.since(self.snd.last_sent) > self.snd.rtt.rto()
             && self.stats.segments_sent > 0
         {
             // RFC 5681 §4.1: after an idle period the window says nothing about the path.
-            let restart = initial_window(&self.config, self.snd.flight.mss());
-            let window = &mut self.snd.flight.window;
+            let restart = initial_window(&self.config, self.snd.send_state.mss());
+            let window = &mut self.snd.send_state.window;
             window.cwnd = window.cwnd.min(restart);
         }
-        let budget = if idle { self.snd.recovery.budget(&self.snd.flight) } else { budget };
+        let budget = if idle { self.snd.recovery.budget(&self.snd.send_state) } else { budget };
         let snd = &self.snd;
-        let flight = &snd.flight;
+        let flight = &snd.send_state;
         let start = flight.nxt();
-        let room = budget.min(snd.peer_room());
-        let waiting = snd.waiting_from(start);
+        let room = budget.min(snd.usable_window());
+        let waiting = snd.written_bytes_from(start);
         let again = start.before(flight.max());
-        let reported = if again { flight.board().next_reported(start) } else { None };
+        let reported = if again { flight.scoreboard().next_sacked(start) } else { None };
         let stop = reported.map_or(u32::MAX, |seq| seq.since(start));
-        let full = flight.mss().saturating_sub(self.sack_room()).max(1);
+        let full = flight.mss().saturating_sub(self.sack_option_len()).max(1);
         let len = waiting.min(u64::from(room.min(full).min(stop))) as u32;
         let all = u64::from(len) == waiting;
         // The FIN goes with the last data, or alone; it needs no congestion window, but a place in
         // the peer's. One that the peer has reported does not go again.
-        let fin_waits = snd.closing && (snd.fin.is_none() || again) && len != stop;
-        let fin_here = snd.fin.is_none_or(|fin| fin == start + len);
-        if fin_waits && fin_here && all && (len > 0 || waiting == 0) && snd.peer_room() > len {
-            return Some(Choice::new(start, start + (len + 1), Why::Next));
+        let fin_waits = snd.close_requested && (snd.fin_seq.is_none() || again) && len != stop;
+        let fin_here = snd.fin_seq.is_none_or(|fin| fin == start + len);
+        if fin_waits && fin_here && all && (len > 0 || waiting == 0) && snd.usable_window() > len {
+            return Some(SegmentChoice::new(start, start + (len + 1), SendReason::FromNxt));
         }
         if len == 0 {
             return None;
@@ -285,23 +285,23 @@ impl Connection {
             || len == stop
             || again
             || (all && (nothing_out || !self.config.nagle))
-            || (snd.largest_wnd > 0 && len >= snd.largest_wnd / 2);
-        worth.then(|| Choice::new(start, start + len, Why::Next))
+            || (snd.max_wnd > 0 && len >= snd.max_wnd / 2);
+        worth.then(|| SegmentChoice::new(start, start + len, SendReason::FromNxt))
     }
 
     /// Nothing can leave now. While there is anything left to do, something must wake us.
-    fn keep_a_timer_running(&mut self, now: Instant) {
-        let outstanding = self.snd.flight.outstanding() > 0;
-        if self.timers.get(Timer::Persist).is_some() || !(outstanding || self.snd.has_unsent()) {
+    fn ensure_timer_runs(&mut self, now: Instant) {
+        let outstanding = self.snd.send_state.outstanding() > 0;
+        if self.timers.deadline(Timer::Persist).is_some() || !(outstanding || self.snd.has_unsent()) {
             return;
         }
-        if self.snd.wnd == 0 && self.snd.flight.nxt() != self.snd.flight.una() {
+        if self.snd.wnd == 0 && self.snd.send_state.nxt() != self.snd.send_state.una() {
             // RFC 9293 §3.8.6: the peer took its window back with data in flight. As in 4.4BSD,
             // that is no reason for timeouts: probes, and then all over again from SND.UNA.
-            self.snd.flight.step_back(true);
-            self.snd.timed = None;
+            self.snd.send_state.rewind_nxt(true);
+            self.snd.timed_segment = None;
         } else if outstanding && self.snd.wnd > 0 {
-            if self.timers.get(Timer::Retransmission).is_none() {
+            if self.timers.deadline(Timer::Retransmission).is_none() {
                 self.restart_retransmission_timer(now);
             }
             return;
@@ -312,40 +312,40 @@ impl Connection {
         self.timers.stop(Timer::LossProbe);
         self.timers.stop(Timer::Recovery);
         let gap = self.snd.rtt.rto().max(self.config.persist_min).min(self.config.persist_max);
-        self.snd.probe_gap = gap;
+        self.snd.probe_interval = gap;
         self.timers.set(Timer::Persist, self.config.clock.deadline(now, gap));
     }
 
     /// Option bytes that SACK blocks take from a data segment.
-    fn sack_room(&self) -> u32 {
-        if self.agreed.sack && self.rcv.has_hole() {
-            2 + 2 + 8 * self.most_blocks() as u32
+    fn sack_option_len(&self) -> u32 {
+        if self.negotiated.sack && self.rcv.has_hole() {
+            2 + 2 + 8 * self.max_sack_blocks() as u32
         } else {
             0
         }
     }
     /// Blocks that fit beside the other options (RFC 2018 §3).
-    fn most_blocks(&self) -> usize {
-        if self.agreed.timestamps { 3 } else { 4 }
+    fn max_sack_blocks(&self) -> usize {
+        if self.negotiated.timestamps { 3 } else { 4 }
     }
 
     /// Builds the segment for `choice` and keeps account of it.
-    fn send(&mut self, now: Instant, choice: Choice) -> Transmit {
+    fn send(&mut self, now: Instant, choice: SegmentChoice) -> Transmit {
         let SeqRange { start, end } = choice.range;
-        let waiting = self.snd.waiting_from(start);
+        let waiting = self.snd.written_bytes_from(start);
         let len = u64::from(end.since(start)).min(waiting) as u32;
-        let fin = end.since(start) > len && self.snd.closing;
-        let retransmission = start.before(self.snd.flight.max());
+        let fin = end.since(start) > len && self.snd.close_requested;
+        let retransmission = start.before(self.snd.send_state.max());
         let mut flags = TcpFlags::ACK;
         if fin {
             flags = flags.with(TcpFlags::FIN);
-            self.snd.fin = Some(start + len);
+            self.snd.fin_seq = Some(start + len);
         }
         if len > 0 && u64::from(len) == waiting {
             flags = flags.with(TcpFlags::PSH);
         }
-        let fresh = len > 0 && !retransmission && choice.why != Why::Probe;
-        let ecn = if self.snd.ecn.on && fresh {
+        let fresh = len > 0 && !retransmission && choice.reason != SendReason::WindowProbe;
+        let ecn = if self.snd.ecn.negotiated && fresh {
             if core::mem::take(&mut self.snd.ecn.cwr_due) {
                 flags = flags.with(TcpFlags::CWR);
             }
@@ -354,22 +354,22 @@ impl Connection {
         } else {
             Ecn::NotEct
         };
-        let mut segment = self.bare(flags);
+        let mut segment = self.header_only_segment(flags);
         segment.seq = start;
         if len > 0 {
             segment.payload = Payload::new(self.stream, self.snd.offset_at(start), len);
         }
-        self.finish(now, &mut segment);
-        if choice.why == (Why::Aid { ahead_of_queue: true }) {
+        self.complete_header(now, &mut segment);
+        if choice.reason == (SendReason::Aid { ahead_of_queue: true }) {
             self.backdate(&mut segment);
         }
-        self.account(now, choice, end, len, retransmission);
+        self.record_sent(now, choice, end, len, retransmission);
         Transmit {
             ecn,
-            ahead_of_queue: choice.why == Why::Aid { ahead_of_queue: true },
-            for_aid: matches!(choice.why, Why::Aid { .. }),
+            ahead_of_queue: choice.reason == SendReason::Aid { ahead_of_queue: true },
+            requested_by_aid: matches!(choice.reason, SendReason::Aid { .. }),
             retransmission,
-            ..Transmit::of(segment)
+            ..Transmit::plain(segment)
         }
     }
 
@@ -378,59 +378,59 @@ impl Connection {
     /// all. It carries the timestamp that the peer has already; what it draws is no sample.
     fn backdate(&mut self, segment: &mut TcpSegment) {
         if let Some(timestamps) = &mut segment.options.timestamps {
-            timestamps.value = self.snd.echoed;
+            timestamps.value = self.snd.last_echoed_timestamp;
             let end = segment.end();
-            self.snd.untimed = Some(self.snd.untimed.map_or(end, |other| other.max(end)));
+            self.snd.no_sample_until = Some(self.snd.no_sample_until.map_or(end, |other| other.max(end)));
         }
     }
 
-    fn account(&mut self, now: Instant, choice: Choice, end: Seq, len: u32, retransmission: bool) {
+    fn record_sent(&mut self, now: Instant, choice: SegmentChoice, end: Seq, len: u32, retransmission: bool) {
         let start = choice.range.start;
         let timed = self.snd.recovery.next_timeout();
         self.snd.recovery.on_sent(now, SeqRange::new(start, end));
-        self.follow_recovery_timer(now, timed);
-        let flight = &mut self.snd.flight;
+        self.update_recovery_timer_if_changed(now, timed);
+        let flight = &mut self.snd.send_state;
         flight.on_sent(end);
-        match choice.why {
-            Why::Next => flight.on_next_sent(end, len),
-            Why::Repair => flight.on_repair_sent(SeqRange::new(start, end)),
-            Why::Tail | Why::Aid { .. } | Why::Probe => {}
+        match choice.reason {
+            SendReason::FromNxt => flight.on_sent_from_nxt(end, len),
+            SendReason::Retransmission => flight.on_retransmission_sent(SeqRange::new(start, end)),
+            SendReason::TailLossProbe | SendReason::Aid { .. } | SendReason::WindowProbe => {}
         }
-        if len > 0 && choice.why != Why::Probe {
+        if len > 0 && choice.reason != SendReason::WindowProbe {
             self.stats.segments_sent += 1;
             self.stats.bytes_sent += u64::from(len);
-            self.snd.flight.on_data_sent(len);
+            self.snd.send_state.on_data_sent(len);
             self.validate_window(now);
         }
         if retransmission {
-            self.stats.retransmissions += u64::from(choice.why != Why::Probe);
+            self.stats.retransmissions += u64::from(choice.reason != SendReason::WindowProbe);
             let stamp = self.timestamp(now);
-            if let Some(state) = &mut self.snd.undo
-                && matches!(choice.why, Why::Next | Why::Repair)
+            if let Some(state) = &mut self.snd.undo_state
+                && matches!(choice.reason, SendReason::FromNxt | SendReason::Retransmission)
             {
                 // RFC 2883 §4: reports are of data.
-                state.on_resent(SeqRange::new(start, start + len), stamp);
+                state.on_retransmission(SeqRange::new(start, start + len), stamp);
             }
             // Karn: what was sent twice can't be timed (RFC 6298 §3).
-            self.snd.timed = self.snd.timed.filter(|(timed, _)| timed.at_or_before(start));
-        } else if choice.why != Why::Probe
-            && self.snd.timed.is_none()
-            && !self.snd.recovery.times_segments()
+            self.snd.timed_segment = self.snd.timed_segment.filter(|(timed, _)| timed.at_or_before(start));
+        } else if choice.reason != SendReason::WindowProbe
+            && self.snd.timed_segment.is_none()
+            && !self.snd.recovery.has_segment_timers()
         {
-            self.snd.timed = Some((end, now));
+            self.snd.timed_segment = Some((end, now));
         }
         self.snd.last_sent = now;
         let at = self.config.clock.deadline(now, self.snd.rtt.rto());
-        if choice.why != Why::Probe {
-            self.snd.recovery.start_timer(now, SeqRange::new(start, end), at);
+        if choice.reason != SendReason::WindowProbe {
+            self.snd.recovery.start_segment_timer(now, SeqRange::new(start, end), at);
         }
-        if choice.why != Why::Probe && self.snd.held.is_none() {
+        if choice.reason != SendReason::WindowProbe && self.snd.hold.is_none() {
             self.timers.stop(Timer::Persist);
-            let repair = retransmission && matches!(choice.why, Why::Next | Why::Repair);
-            if repair && self.config.rearm_with_head && start == self.snd.flight.una() {
+            let repair = retransmission && matches!(choice.reason, SendReason::FromNxt | SendReason::Retransmission);
+            if repair && self.config.rearm_with_head && start == self.snd.send_state.una() {
                 self.timers.set(Timer::Retransmission, at);
             }
-            match self.snd.recovery.first_deadline() {
+            match self.snd.recovery.first_segment_deadline() {
                 Some(first) => self.timers.set(Timer::Retransmission, first.max(now)),
                 None => self.timers.start(Timer::Retransmission, at),
             }
@@ -442,36 +442,36 @@ impl Connection {
 
     /// A bare acknowledgment.
     fn send_ack(&mut self, now: Instant, mut segment: TcpSegment) -> Transmit {
-        self.finish(now, &mut segment);
+        self.complete_header(now, &mut segment);
         self.stats.acks_sent += 1;
-        Transmit::of(segment)
+        Transmit::plain(segment)
     }
 
     /// Fills in what every segment of an open connection carries, and settles the acknowledgment
     /// that is owed.
-    fn finish(&mut self, now: Instant, segment: &mut TcpSegment) {
-        if self.acks.ece {
+    fn complete_header(&mut self, now: Instant, segment: &mut TcpSegment) {
+        if self.pending_ack.echo_ce {
             segment.flags = segment.flags.with(TcpFlags::ECE);
         }
         segment.options.timestamps = self.own_timestamps(now);
-        if self.agreed.sack {
+        if self.negotiated.sack {
             // Behind a payload only as many blocks as keep the segment within its size.
             let spare =
-                (self.snd.flight.mss().saturating_sub(segment.payload.len + 4) / 8) as usize;
+                (self.snd.send_state.mss().saturating_sub(segment.payload.len + 4) / 8) as usize;
             let most = if segment.payload.is_empty() { 4 } else { spare };
-            segment.options.sack = self.rcv.sack_blocks(self.most_blocks().min(most));
+            segment.options.sack = self.rcv.sack_blocks(self.max_sack_blocks().min(most));
         }
         let window = self.rcv.advertise(u32::from(self.config.mss));
         segment.window = self.window_field(window);
-        self.acks.waiting = 0;
-        self.acks.now = false;
-        self.acks.last = self.rcv.nxt();
+        self.pending_ack.segments = 0;
+        self.pending_ack.due_now = false;
+        self.pending_ack.last_sent = self.rcv.nxt();
         self.timers.stop(Timer::DelayedAck);
     }
 
     /// A window as it stands in the header.
     pub(super) fn window_field(&self, bytes: u32) -> u16 {
-        let shift = if self.agreed.window_scale { self.rcv.shift() } else { 0 };
+        let shift = if self.negotiated.window_scale { self.rcv.window_shift() } else { 0 };
         (bytes >> shift).min(65_535) as u16
     }
 }

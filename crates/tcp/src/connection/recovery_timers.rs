@@ -7,47 +7,47 @@
 use driftway_base::{Duration, Instant, SeqRange};
 use driftway_wire::TcpSegment;
 
-use super::ack::reported;
+use super::ack::valid_sack_blocks;
 use super::control_block::Connection;
-use super::output::{Choice, Why};
-use crate::recovery::{Feedback, Response};
+use super::output::{SegmentChoice, SendReason};
+use crate::recovery::{AckFeedback, FeedbackResponse};
 use crate::timer::Timer;
-use crate::undo_state::duplicate;
+use crate::undo_state::dsack_block;
 
 impl Connection {
     /// Passes on to the recovery what an acknowledgment says; SND.UNA has moved by `advanced`.
     pub(super) fn give_feedback(&mut self, now: Instant, segment: &TcpSegment, advanced: u32) {
-        let flight = &self.snd.flight;
+        let flight = &self.snd.send_state;
         let mut blocks = [SeqRange::new(flight.una(), flight.una()); 4];
         let mut count = 0;
-        for (place, block) in blocks.iter_mut().zip(reported(segment, flight.una(), flight.max())) {
+        for (place, block) in blocks.iter_mut().zip(valid_sack_blocks(segment, flight.una(), flight.max())) {
             *place = block;
             count += 1;
         }
-        let echo = segment.options.timestamps.filter(|_| self.agreed.timestamps);
-        let feedback = Feedback {
-            advanced,
-            blocks: blocks.get(..count).unwrap_or_default(),
-            duplicate: duplicate(segment),
-            echo: echo.map(|timestamps| (timestamps.echo, self.timestamp_tick())),
+        let echo = segment.options.timestamps.filter(|_| self.negotiated.timestamps);
+        let feedback = AckFeedback {
+            acked_bytes: advanced,
+            sack_blocks: blocks.get(..count).unwrap_or_default(),
+            dsack: dsack_block(segment),
+            timestamp_echo: echo.map(|timestamps| (timestamps.echo, self.timestamp_tick())),
             srtt: self.snd.rtt.srtt().unwrap_or(Duration::ZERO),
-            held: self.snd.held.is_some(),
+            on_hold: self.snd.hold.is_some(),
         };
-        let before = self.snd.flight.before();
-        match self.snd.recovery.on_feedback(now, &mut self.snd.flight, &feedback) {
-            Response::Nothing => {}
-            Response::Recover => self.recovery_began(now, before),
-            Response::Cut => {
-                self.snd.flight.cut(now);
-                self.snd.undo = None;
-                self.snd.reduced();
+        let before = self.snd.send_state.prior_window();
+        match self.snd.recovery.on_feedback(now, &mut self.snd.send_state, &feedback) {
+            FeedbackResponse::Nothing => {}
+            FeedbackResponse::RecoveryStarted => self.on_recovery_started(now, before),
+            FeedbackResponse::ReduceCwnd => {
+                self.snd.send_state.reduce_cwnd(now);
+                self.snd.undo_state = None;
+                self.snd.on_cwnd_reduced();
             }
         }
     }
 
     /// Sets both timers as they are wanted after an acknowledgment.
-    pub(super) fn move_recovery_timers(&mut self, now: Instant) {
-        match self.snd.recovery.next_timeout().filter(|_| self.snd.held.is_none()) {
+    pub(super) fn update_recovery_timers(&mut self, now: Instant) {
+        match self.snd.recovery.next_timeout().filter(|_| self.snd.hold.is_none()) {
             Some(at) => self.set_recovery_timer(now, at),
             None => self.timers.stop(Timer::Recovery),
         }
@@ -61,11 +61,11 @@ impl Connection {
 
     /// The recovery was notified of something other than an acknowledgment; `before` is when it
     /// wanted to be called until then. One that wants no call any more takes a late one.
-    pub(super) fn follow_recovery_timer(&mut self, now: Instant, before: Option<Instant>) {
+    pub(super) fn update_recovery_timer_if_changed(&mut self, now: Instant, before: Option<Instant>) {
         if !self.snd.recovery.has_timer() {
             return;
         }
-        let wanted = self.snd.recovery.next_timeout().filter(|_| self.snd.held.is_none());
+        let wanted = self.snd.recovery.next_timeout().filter(|_| self.snd.hold.is_none());
         if let Some(at) = wanted.filter(|_| wanted != before) {
             self.set_recovery_timer(now, at);
         }
@@ -78,10 +78,10 @@ impl Connection {
             return;
         }
         let waits = self.snd.recovery.next_timeout().is_some();
-        if waits || !self.snd.flight.board().is_empty() {
+        if waits || !self.snd.send_state.scoreboard().is_empty() {
             self.recovery_timeout(now);
-        } else if self.timers.get(Timer::LossProbe).is_none() {
-            self.move_recovery_timers(now);
+        } else if self.timers.deadline(Timer::LossProbe).is_none() {
+            self.update_recovery_timers(now);
         }
     }
 
@@ -91,52 +91,52 @@ impl Connection {
             return;
         }
         self.timers.stop(Timer::LossProbe);
-        let may = self.snd.held.is_none() && self.timers.get(Timer::Recovery).is_none();
-        let Some(timeout) = self.timers.get(Timer::Retransmission).filter(|_| may) else { return };
-        let Some(span) = self.probe_after() else { return };
+        let may = self.snd.hold.is_none() && self.timers.deadline(Timer::Recovery).is_none();
+        let Some(timeout) = self.timers.deadline(Timer::Retransmission).filter(|_| may) else { return };
+        let Some(span) = self.probe_timeout() else { return };
         let at = self.config.clock.deadline(now, span).min(timeout);
         self.timers.set(Timer::LossProbe, at);
     }
 
-    fn probe_after(&self) -> Option<Duration> {
-        self.snd.recovery.probe_after(&self.snd.flight, self.snd.rtt.srtt())
+    fn probe_timeout(&self) -> Option<Duration> {
+        self.snd.recovery.probe_timeout(&self.snd.send_state, self.snd.rtt.srtt())
     }
 
     /// RFC 8985 §7.3
     pub(super) fn loss_probe_timeout(&mut self, now: Instant) {
-        if self.probe_after().is_some() {
+        if self.probe_timeout().is_some() {
             self.snd.tail_probe_due = true;
         }
         // With or without a probe, the timeout starts anew, unless a closed window has stopped it.
-        if self.timers.get(Timer::Retransmission).is_some() {
+        if self.timers.deadline(Timer::Retransmission).is_some() {
             self.restart_retransmission_timer(now);
         }
     }
 
     /// What a probe sends: new data, if there is any, or else the last segment.
     #[cold]
-    pub(super) fn tail_probe(&mut self, new: Option<Choice>) -> Option<Choice> {
+    pub(super) fn tail_probe(&mut self, new: Option<SegmentChoice>) -> Option<SegmentChoice> {
         let again = new.is_none();
-        let last = || self.snd.recovery.last_sent();
+        let last = || self.snd.recovery.last_segment();
         let choice =
-            new.or_else(|| last().map(|range| Choice::new(range.start, range.end, Why::Tail)))?;
+            new.or_else(|| last().map(|range| SegmentChoice::new(range.start, range.end, SendReason::TailLossProbe)))?;
         self.stats.tail_probes += 1;
-        let end = self.snd.flight.max().max(choice.range.end);
+        let end = self.snd.send_state.max().max(choice.range.end);
         self.snd.recovery.on_probe(end, again);
         Some(choice)
     }
 
     /// The time that the recovery has asked for has come.
     pub(super) fn recovery_timeout(&mut self, now: Instant) {
-        let before = self.snd.flight.before();
-        let delivered = self.snd.flight.delivered();
-        if self.snd.recovery.on_timeout(now, &mut self.snd.flight) {
-            self.recovery_began(now, before);
+        let before = self.snd.send_state.prior_window();
+        let delivered = self.snd.send_state.delivery_snapshot();
+        if self.snd.recovery.on_timeout(now, &mut self.snd.send_state) {
+            self.on_recovery_started(now, before);
             if let Some(delivered) = delivered {
-                self.reduce_in_proportion(delivered);
+                self.apply_prr(delivered);
             }
         }
-        self.move_recovery_timers(now);
+        self.update_recovery_timers(now);
     }
 }
 
@@ -144,8 +144,8 @@ impl Connection {
 mod test {
     use super::*;
     use crate::config::Config;
-    use crate::flight::Flight;
-    use crate::recovery::{Advance, LossRecovery};
+    use crate::send_state::SendState;
+    use crate::recovery::{NewAckResponse, LossRecovery};
     use alloc::boxed::Box;
     use driftway_base::{Ecn, Endpoint, Ipv4Addr, Seq};
     use driftway_wire::TcpFlags;
@@ -155,13 +155,13 @@ mod test {
     struct Impatient(Option<Instant>);
 
     impl LossRecovery for Impatient {
-        fn on_duplicate(&mut self, _: Instant, _: &mut Flight) -> bool {
+        fn on_duplicate(&mut self, _: Instant, _: &mut SendState) -> bool {
             false
         }
-        fn on_advance(&mut self, _: Instant, flight: &mut Flight, _: u32) -> Advance {
+        fn on_advance(&mut self, _: Instant, flight: &mut SendState, _: u32) -> NewAckResponse {
             self.0 = None;
-            flight.leave_loss();
-            Advance { grows: true, restarts_timer: true }
+            flight.leave_loss_if_acknowledged();
+            NewAckResponse { grows_cwnd: true, restarts_timer: true }
         }
         fn has_timer(&self) -> bool {
             true
@@ -172,9 +172,9 @@ mod test {
         fn next_timeout(&self) -> Option<Instant> {
             self.0
         }
-        fn on_timeout(&mut self, now: Instant, flight: &mut Flight) -> bool {
+        fn on_timeout(&mut self, now: Instant, flight: &mut SendState) -> bool {
             self.0 = None;
-            flight.enter_inflated(now);
+            flight.enter_inflated_recovery(now);
             true
         }
     }

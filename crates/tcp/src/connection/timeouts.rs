@@ -3,10 +3,10 @@
 use driftway_base::{Duration, Instant, Retransmit};
 
 use super::control_block::{Connection, Event};
-use crate::clock::LEAST_SPAN;
+use crate::clock::MIN_TIMER_SPAN;
 use crate::disruption::Disruption;
-use crate::flight::Phase;
-use crate::state::Cause;
+use crate::send_state::RecoveryPhase;
+use crate::state::Transition;
 use crate::timer::Timer;
 
 impl Connection {
@@ -22,11 +22,11 @@ impl Connection {
                 Timer::LossProbe => self.loss_probe_timeout(now),
                 Timer::Retransmission => self.retransmission_timeout(now),
                 Timer::Persist => self.persist_timeout(now),
-                Timer::DelayedAck => self.acks.now = self.acks.now || self.acks.waiting > 0,
+                Timer::DelayedAck => self.pending_ack.due_now = self.pending_ack.due_now || self.pending_ack.segments > 0,
                 Timer::KeepAlive => self.keep_alive_timeout(now),
                 Timer::TimeWait => {
-                    self.become_after(Cause::TwoMsl);
-                    self.end(Event::Closed);
+                    self.apply_transition(Transition::TwoMsl);
+                    self.terminate(Event::Closed);
                 }
             }
         }
@@ -34,13 +34,13 @@ impl Connection {
 
     /// RFC 6298 §5.4–5.7.
     pub(super) fn retransmission_timeout(&mut self, now: Instant) {
-        if self.snd.flight.outstanding() == 0 {
+        if self.snd.send_state.outstanding() == 0 {
             return;
         }
         self.stats.timeouts += 1;
-        if !self.snd.recovery.take_due(now) {
+        if !self.snd.recovery.expire_segment_timers(now) {
             // chandran-1998 §5.2: one of many timers, for whose loss TCP has responded already.
-            self.snd.timed = None;
+            self.snd.timed_segment = None;
             self.restart_retransmission_timer(now);
             return;
         }
@@ -50,28 +50,28 @@ impl Connection {
         } else {
             self.config.max_syn_retries
         };
-        if self.snd.retries > most && self.gives_up(now, most) {
-            self.become_after(Cause::Reset);
-            self.end(Event::TimedOut);
+        if self.snd.retries > most && self.should_give_up(now, most) {
+            self.apply_transition(Transition::Reset);
+            self.terminate(Event::TimedOut);
             return;
         }
-        let wanted = core::mem::take(&mut self.snd.next_timeout);
+        let wanted = core::mem::take(&mut self.snd.timeout_override);
         if !wanted.keep_rto {
             self.snd.rtt.back_off();
         }
-        self.snd.disruption = Some(Disruption::goes_on(self.snd.disruption, now));
-        self.snd.timed = None;
+        self.snd.disruption = Some(Disruption::after_timeout(self.snd.disruption, now));
+        self.snd.timed_segment = None;
         if !self.state.is_synchronized() {
             self.syn_due = true;
             self.syn_lost = true;
             return;
         }
         match wanted.retransmit {
-            Retransmit::Own => self.respond_to_timeout(now),
+            Retransmit::LossRecovery => self.respond_to_timeout(now),
             Retransmit::Oldest => {
-                self.snd.flight.resend_first();
+                self.snd.send_state.request_head_retransmit();
                 let at = self.config.clock.deadline(now, self.snd.rtt.rto());
-                self.snd.recovery.restart_timers(at);
+                self.snd.recovery.restart_segment_timers(at);
             }
         }
         self.set_cwnd(wanted.cwnd);
@@ -82,51 +82,51 @@ impl Connection {
     /// RFC 5681 §3.1, equation 4; what goes again is the loss recovery's.
     fn respond_to_timeout(&mut self, now: Instant) {
         self.stats.slow_starts += 1;
-        let (before, phase) = (self.snd.flight.before(), self.snd.flight.phase());
+        let (before, phase) = (self.snd.send_state.prior_window(), self.snd.send_state.phase());
         let timed = self.snd.recovery.next_timeout();
-        self.snd.recovery.on_retransmission_timeout(now, &mut self.snd.flight);
-        self.follow_recovery_timer(now, timed);
+        self.snd.recovery.on_retransmission_timeout(now, &mut self.snd.send_state);
+        self.update_recovery_timer_if_changed(now, timed);
         self.begin_undo_state(true, before);
         let again = self.config.f_rto_again && self.snd.retries > 1;
-        self.begin_f_rto(phase == Phase::Open || again);
-        self.snd.reduced();
+        self.begin_f_rto(phase == RecoveryPhase::Open || again);
+        self.snd.on_cwnd_reduced();
     }
 
     fn persist_timeout(&mut self, now: Instant) {
-        if self.snd.held.is_none() {
+        if self.snd.hold.is_none() {
             self.snd.retries += 1;
             if self.snd.retries > self.config.max_retries {
-                self.become_after(Cause::Reset);
-                self.end(Event::TimedOut);
+                self.apply_transition(Transition::Reset);
+                self.terminate(Event::TimedOut);
                 return;
             }
         }
-        self.snd.probe_due = true;
-        let gap = self.snd.probe_gap;
-        let most = self.snd.held.and_then(|h| h.probe).map_or(self.config.persist_max, |p| p.max);
-        self.snd.probe_gap = gap.times(2).min(most);
-        self.timers.set(Timer::Persist, self.config.clock.deadline(now, self.snd.probe_gap));
+        self.snd.window_probe_due = true;
+        let gap = self.snd.probe_interval;
+        let most = self.snd.hold.and_then(|h| h.probe).map_or(self.config.persist_max, |p| p.max);
+        self.snd.probe_interval = gap.times(2).min(most);
+        self.timers.set(Timer::Persist, self.config.clock.deadline(now, self.snd.probe_interval));
     }
 
     /// RFC 9293 §3.8.4: a segment without data and one number too low asks for an acknowledgment.
     fn keep_alive_timeout(&mut self, now: Instant) {
         let Some(idle) = self.config.keep_alive else { return };
-        let gap = idle.clamp(LEAST_SPAN, Duration::from_secs(75));
-        let silent = now.since(self.heard);
+        let gap = idle.clamp(MIN_TIMER_SPAN, Duration::from_secs(75));
+        let silent = now.since(self.last_received);
         // MUST-24: none while data is outstanding; those timers watch over the peer then.
-        let busy = self.snd.flight.outstanding() > 0 || self.snd.held.is_some();
+        let busy = self.snd.send_state.outstanding() > 0 || self.snd.hold.is_some();
         if busy {
-            self.heard = now;
+            self.last_received = now;
         }
         if busy || silent < idle {
-            let left = idle.saturating_sub(now.since(self.heard)).max(LEAST_SPAN);
+            let left = idle.saturating_sub(now.since(self.last_received)).max(MIN_TIMER_SPAN);
             self.timers.set(Timer::KeepAlive, now + left);
             return;
         }
         if silent >= idle + gap.times(u64::from(self.config.max_retries)) {
             self.send_reset();
-            self.become_after(Cause::Reset);
-            self.end(Event::TimedOut);
+            self.apply_transition(Transition::Reset);
+            self.terminate(Event::TimedOut);
             return;
         }
         self.snd.keep_alive_due = true;
@@ -136,12 +136,12 @@ impl Connection {
     /// Starts the retransmission timer anew, or stops it where nothing is outstanding.
     pub(super) fn restart_retransmission_timer(&mut self, now: Instant) {
         let anew = self.config.clock.deadline(now, self.snd.rtt.rto());
-        let at = self.snd.recovery.first_deadline().map_or(anew, |first| first.max(now));
-        if self.snd.flight.outstanding() > 0 && self.snd.held.is_none() {
+        let at = self.snd.recovery.first_segment_deadline().map_or(anew, |first| first.max(now));
+        if self.snd.send_state.outstanding() > 0 && self.snd.hold.is_none() {
             self.timers.set(Timer::Retransmission, at);
         } else {
             self.timers.stop(Timer::Retransmission);
-            self.timers.refill(Timer::Retransmission, at.since(now));
+            self.timers.set_frozen_remaining(Timer::Retransmission, at.since(now));
         }
     }
 }

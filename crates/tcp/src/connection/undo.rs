@@ -7,84 +7,84 @@ use driftway_base::{Duration, Instant, Seq};
 use driftway_wire::{TcpFlags, TcpSegment};
 
 use super::control_block::Connection;
-use crate::growth::Window;
-use crate::undo_state::{Remembered, UndoState, duplicate};
+use crate::growth::CongestionWindow;
+use crate::undo_state::{PriorRtt, UndoState, dsack_block};
 
 impl Connection {
     /// The window was reduced for a loss; `before` is what an undo would have restored until now.
-    pub(super) fn begin_undo_state(&mut self, by_timeout: bool, before: Option<Window>) {
+    pub(super) fn begin_undo_state(&mut self, by_timeout: bool, before: Option<CongestionWindow>) {
         if !(self.config.eifel || self.config.dsack || self.config.f_rto) {
             return;
         }
         let snd = &mut self.snd;
-        let una = snd.flight.una();
-        if let Some(state) = snd.undo.as_mut().filter(|state| state.begins_at(una)) {
-            state.joins(by_timeout);
-            snd.flight.keep_before(before);
+        let una = snd.send_state.una();
+        if let Some(state) = snd.undo_state.as_mut().filter(|state| state.started_at(una)) {
+            state.merge(by_timeout);
+            snd.send_state.keep_prior_window(before);
             return;
         }
         // RFC 4015 §3.2, step 0.
-        let granularity = self.config.clock.rtt.times(2);
-        let round_trip = snd.rtt.srtt().map(|srtt| (srtt + granularity, snd.rtt.variation()));
-        let max = snd.flight.max();
-        snd.undo = Some(UndoState::new(by_timeout, una, max, snd.undo, round_trip));
+        let granularity = self.config.clock.rtt_tick.times(2);
+        let round_trip = snd.rtt.srtt().map(|srtt| (srtt + granularity, snd.rtt.rttvar()));
+        let max = snd.send_state.max();
+        snd.undo_state = Some(UndoState::new(by_timeout, una, max, snd.undo_state, round_trip));
     }
 
     /// RFC 3522 §3.2, steps 4 and 5: does the first acknowledgment answer the original?
     pub(super) fn detect_by_timestamp(&mut self, now: Instant, segment: &TcpSegment) {
-        let Some(stamp) = self.snd.undo.and_then(|state| state.stamp()) else { return };
-        if !self.config.eifel || !self.agreed.timestamps || duplicate(segment).is_some() {
+        let Some(stamp) = self.snd.undo_state.and_then(|state| state.retransmit_ts()) else { return };
+        if !self.config.eifel || !self.negotiated.timestamps || dsack_block(segment).is_some() {
             return;
         }
         let echo = segment.options.timestamps.map_or(0, |timestamps| timestamps.echo);
         if echo != 0 && Seq(echo).before(Seq(stamp)) {
-            self.take_response_back(now, segment);
+            self.undo_response(now, segment);
         }
     }
 
     /// RFC 3708 §2: every retransmission has arrived beside its original.
-    pub(super) fn detect_by_duplicate(&mut self, now: Instant, segment: &TcpSegment) {
+    pub(super) fn detect_by_dsack(&mut self, now: Instant, segment: &TcpSegment) {
         if !self.config.dsack {
             return;
         }
-        let Some(mut range) = duplicate(segment) else { return };
+        let Some(mut range) = dsack_block(segment) else { return };
         // A FIN is no data (RFC 2883 §4 reports what of these came twice); some peers count it.
-        range.end = self.snd.fin.map_or(range.end, |fin| range.end.min(fin));
-        if self.snd.undo.as_mut().is_some_and(|state| state.on_duplicate(range)) {
-            self.take_response_back(now, segment);
+        range.end = self.snd.fin_seq.map_or(range.end, |fin| range.end.min(fin));
+        if self.snd.undo_state.as_mut().is_some_and(|state| state.on_dsack(range)) {
+            self.undo_response(now, segment);
         }
     }
 
     /// RFC 4015 §3.2, steps 8 to 11. The window is what it was, as Linux does it, and not what is
     /// outstanding and a little more: the path was never congested.
-    pub(super) fn take_response_back(&mut self, now: Instant, segment: &TcpSegment) {
-        let state = self.snd.undo.take();
-        let flight = &mut self.snd.flight;
+    pub(super) fn undo_response(&mut self, now: Instant, segment: &TcpSegment) {
+        let state = self.snd.undo_state.take();
+        let flight = &mut self.snd.send_state;
         flight.set_f_rto(None);
         // Step 9: congestion after all.
-        let echo = self.snd.ecn.on && segment.flags.contains(TcpFlags::ECE);
+        let echo = self.snd.ecn.negotiated && segment.flags.contains(TcpFlags::ECE);
         if echo || !flight.undo() {
             return;
         }
         self.snd.recovery.on_undo();
-        let flight = &mut self.snd.flight;
+        let flight = &mut self.snd.send_state;
         // RFC 5682 §4: what comes now may start a recovery of its own.
-        flight.unbar();
-        self.stats.undone += 1;
+        flight.clear_recover();
+        self.stats.responses_undone += 1;
         let eifel = state.filter(|_| self.config.eifel);
-        let before = eifel.and_then(|state| state.round_trip_before_timeout());
+        let before = eifel.and_then(|state| state.prior_rtt());
         if let Some((srtt, variation)) = before {
-            self.snd.remembered = Some(Remembered::new(self.snd.flight.max(), srtt, variation));
+            self.snd.prior_rtt = Some(PriorRtt::new(self.snd.send_state.max(), srtt, variation));
         }
         self.restart_retransmission_timer(now);
     }
 
     /// RFC 4015 §3.2, step 11: a round trip of `rtt` was measured by the acknowledgment `ack`.
-    pub(super) fn remember_round_trip(&mut self, ack: Seq, rtt: Duration) {
-        let with = self.snd.remembered.and_then(|remembered| remembered.with(ack, rtt));
+    pub(super) fn restore_prior_rtt(&mut self, ack: Seq, rtt: Duration) {
+        let with = self.snd.prior_rtt.and_then(|remembered| remembered.combined_with(ack, rtt));
         if let Some((srtt, variation)) = with {
-            self.snd.remembered = None;
-            self.snd.rtt.resume(srtt, variation);
+            self.snd.prior_rtt = None;
+            self.snd.rtt.restore(srtt, variation);
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use driftway_base::{Duration, Instant};
 
-use super::contract::{Acked, Growth, Listed, MOST_WINDOW, Window, slow_start};
+use super::contract::{AckedData, WindowGrowth, GrowthDescriptor, MAX_WINDOW, CongestionWindow, slow_start};
 
 /// The window left after congestion (§4.6).
 const BETA: f64 = 0.7;
@@ -14,19 +14,19 @@ const ALPHA: f64 = 3.0 * (1.0 - BETA) / (1.0 + BETA);
 /// State between acknowledgments.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Cubic {
-    now: Memory,
-    before: Memory,
+    current: CubicState,
+    saved: CubicState,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
-struct Memory {
+struct CubicState {
     /// Window before the last reduction, after fast convergence (segments).
     w_max: f64,
     /// Window just before the last reduction (segments).
-    prior: f64,
+    cwnd_prior: f64,
     epoch: Option<Epoch>,
     /// Since when something other than the window limits sending.
-    paused_since: Option<Instant>,
+    limited_since: Option<Instant>,
     /// Part of a byte not yet added to cwnd.
     fraction: f64,
 }
@@ -40,99 +40,99 @@ struct Epoch {
     /// Where the curve turns (segments).
     origin: f64,
     /// What a Reno with the same losses would have (segments).
-    estimate: f64,
+    w_est: f64,
 }
 
 impl Epoch {
     /// W_cubic(t), equation 1.
-    fn curve(&self, seconds: f64) -> f64 {
+    fn w_cubic(&self, seconds: f64) -> f64 {
         let t = seconds - self.k;
         C * t * t * t + self.origin
     }
 }
 
-impl Memory {
+impl CubicState {
     /// §4.2: the curve's time leaves pauses out.
     fn end_pause(&mut self, now: Instant) {
-        if let (Some(since), Some(epoch)) = (self.paused_since.take(), &mut self.epoch) {
+        if let (Some(since), Some(epoch)) = (self.limited_since.take(), &mut self.epoch) {
             epoch.start += now.since(since);
         }
     }
 }
 
-impl Listed for Cubic {
+impl GrowthDescriptor for Cubic {
     const NAME: &'static str = "cubic";
 }
 
-impl Growth for Cubic {
-    fn on_ack(&mut self, now: Instant, window: &mut Window, acked: Acked) {
-        if !acked.window_limited {
+impl WindowGrowth for Cubic {
+    fn on_ack(&mut self, now: Instant, window: &mut CongestionWindow, acked: AckedData) {
+        if !acked.cwnd_limited {
             // §5.8: what the application limits says nothing about the path.
             self.on_pause(now);
             return;
         }
-        self.now.end_pause(now);
+        self.current.end_pause(now);
         if window.cwnd < window.ssthresh {
             // §4.2: what comes after it is a stage of its own.
-            self.now.epoch = None;
+            self.current.epoch = None;
         }
         let Some(acked) = slow_start(window, acked) else { return };
         let mss = f64::from(acked.mss.max(1));
         let cwnd = f64::from(window.cwnd) / mss;
-        let w_max = self.now.w_max;
-        let epoch = self.now.epoch.get_or_insert_with(|| {
+        let w_max = self.current.w_max;
+        let epoch = self.current.epoch.get_or_insert_with(|| {
             // §4.2: K from where this epoch begins; after slow start with no loss, the curve
             // starts at its turning point.
             let (k, origin) =
                 if cwnd < w_max { (libm::cbrt((w_max - cwnd) / C), w_max) } else { (0.0, cwnd) };
-            Epoch { start: now, k, origin, estimate: cwnd }
+            Epoch { start: now, k, origin, w_est: cwnd }
         });
         let t = now.since(epoch.start).as_secs_f64();
         let rtt = acked.srtt.unwrap_or(Duration::ZERO).as_secs_f64();
         let segments = f64::from(acked.bytes) / mss;
         // §4.3: as fast as Reno where that is faster.
-        let alpha = if epoch.estimate < self.now.prior { ALPHA } else { 1.0 };
-        epoch.estimate += alpha * segments / cwnd;
-        let grown = if epoch.curve(t) < epoch.estimate {
-            epoch.estimate - cwnd
+        let alpha = if epoch.w_est < self.current.cwnd_prior { ALPHA } else { 1.0 };
+        epoch.w_est += alpha * segments / cwnd;
+        let grown = if epoch.w_cubic(t) < epoch.w_est {
+            epoch.w_est - cwnd
         } else {
             // §4.4, §4.5: towards the curve one round trip ahead, at most half as much again.
-            let target = epoch.curve(t + rtt).clamp(cwnd, 1.5 * cwnd);
+            let target = epoch.w_cubic(t + rtt).clamp(cwnd, 1.5 * cwnd);
             (target - cwnd) / cwnd * segments
         };
         // The same bound where one acknowledgment covers more than a window.
-        let bytes = (grown.max(0.0) * mss + self.now.fraction).min(0.5 * cwnd * mss);
+        let bytes = (grown.max(0.0) * mss + self.current.fraction).min(0.5 * cwnd * mss);
         let whole = bytes as u32;
-        self.now.fraction = bytes - f64::from(whole);
-        window.cwnd = window.cwnd.saturating_add(whole).min(MOST_WINDOW);
+        self.current.fraction = bytes - f64::from(whole);
+        window.cwnd = window.cwnd.saturating_add(whole).min(MAX_WINDOW);
     }
 
-    fn on_congestion(&mut self, _now: Instant, window: &Window, flight: u32, mss: u32) -> u32 {
-        self.before = self.now;
+    fn on_congestion(&mut self, _now: Instant, window: &CongestionWindow, flight: u32, mss: u32) -> u32 {
+        self.saved = self.current;
         let segment = f64::from(mss.max(1));
         let cwnd = f64::from(window.cwnd) / segment;
         // §4.7: fast convergence leaves room for a new flow.
-        self.now.w_max = if cwnd < self.now.w_max { cwnd * (1.0 + BETA) / 2.0 } else { cwnd };
-        self.now.prior = cwnd;
-        self.now.epoch = None;
-        self.now.fraction = 0.0;
+        self.current.w_max = if cwnd < self.current.w_max { cwnd * (1.0 + BETA) / 2.0 } else { cwnd };
+        self.current.cwnd_prior = cwnd;
+        self.current.epoch = None;
+        self.current.fraction = 0.0;
         // §4.6
         ((f64::from(flight) * BETA) as u32).max(mss.saturating_mul(2))
     }
 
     fn on_pause(&mut self, now: Instant) {
-        self.now.paused_since = self.now.paused_since.or(Some(now));
+        self.current.limited_since = self.current.limited_since.or(Some(now));
     }
 
     fn on_timeout(&mut self) {
         // §4.8: the next curve starts at its turning point.
-        self.now.w_max = 0.0;
+        self.current.w_max = 0.0;
     }
 
     fn on_undo(&mut self) {
         // §4.9.1
-        let paused_since = self.before.paused_since.or(self.now.paused_since);
-        self.now = Memory { paused_since, ..self.before };
+        let paused_since = self.saved.limited_since.or(self.current.limited_since);
+        self.current = CubicState { limited_since: paused_since, ..self.saved };
     }
 }
 
@@ -140,19 +140,19 @@ impl Growth for Cubic {
 mod test {
     use super::*;
 
-    fn grow_for(cubic: &mut Cubic, w: &mut Window, seconds: f64, from: f64) {
+    fn grow_for(cubic: &mut Cubic, w: &mut CongestionWindow, seconds: f64, from: f64) {
         // One acknowledgment a segment, a round trip of 100 ms.
         let mut t = from;
         while t < from + seconds {
             let segments = w.cwnd / 1000;
             for i in 0..segments {
                 let at = t + 0.1 * f64::from(i) / f64::from(segments);
-                let acked = Acked {
+                let acked = AckedData {
                     bytes: 1000,
                     mss: 1000,
-                    by_bytes: false,
+                    byte_counting: false,
                     srtt: Some(Duration::from_millis(100)),
-                    window_limited: true,
+                    cwnd_limited: true,
                 };
                 cubic.on_ack(Instant::from_nanos((at * 1e9) as u64), w, acked);
             }
@@ -163,7 +163,7 @@ mod test {
     #[test]
     fn comes_back_to_the_old_window_after_k_seconds() {
         let mut cubic = Cubic::default();
-        let mut w = Window { cwnd: 100_000, ssthresh: 0 };
+        let mut w = CongestionWindow { cwnd: 100_000, ssthresh: 0 };
         w.ssthresh = cubic.on_congestion(Instant::ZERO, &w, w.cwnd, 1000);
         assert_eq!(w.ssthresh, 70_000);
         w.cwnd = w.ssthresh;
@@ -177,21 +177,21 @@ mod test {
     #[test]
     fn fast_convergence_and_undo() {
         let mut cubic = Cubic::default();
-        let w = Window { cwnd: 100_000, ssthresh: 0 };
+        let w = CongestionWindow { cwnd: 100_000, ssthresh: 0 };
         cubic.on_congestion(Instant::ZERO, &w, w.cwnd, 1000);
-        let lower = Window { cwnd: 80_000, ssthresh: 70_000 };
+        let lower = CongestionWindow { cwnd: 80_000, ssthresh: 70_000 };
         cubic.on_congestion(Instant::ZERO, &lower, lower.cwnd, 1000);
-        assert!((cubic.now.w_max - 68.0).abs() < 1e-9);
+        assert!((cubic.current.w_max - 68.0).abs() < 1e-9);
         cubic.on_undo();
-        assert!((cubic.now.w_max - 100.0).abs() < 1e-9);
+        assert!((cubic.current.w_max - 100.0).abs() < 1e-9);
     }
 
     #[test]
     fn what_the_application_limits_does_not_grow() {
         let mut cubic = Cubic::default();
-        let mut w = Window { cwnd: 10_000, ssthresh: 20_000 };
+        let mut w = CongestionWindow { cwnd: 10_000, ssthresh: 20_000 };
         let acked =
-            Acked { bytes: 1000, mss: 1000, by_bytes: false, srtt: None, window_limited: false };
+            AckedData { bytes: 1000, mss: 1000, byte_counting: false, srtt: None, cwnd_limited: false };
         cubic.on_ack(Instant::ZERO, &mut w, acked);
         assert_eq!(w.cwnd, 10_000);
     }

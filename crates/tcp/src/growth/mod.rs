@@ -8,7 +8,7 @@ mod reno;
 use alloc::boxed::Box;
 
 use crate::options::Options;
-pub use contract::{Acked, Growth, Listed, MOST_WINDOW, Window, slow_start};
+pub use contract::{AckedData, WindowGrowth, GrowthDescriptor, MAX_WINDOW, CongestionWindow, slow_start};
 
 /// Makes [`GrowthKind`] of a list of policies.
 macro_rules! growths {

@@ -2,27 +2,27 @@
 
 use driftway_base::Instant;
 
-use super::contract::{Acked, Growth, Listed, MOST_WINDOW, Window, slow_start};
+use super::contract::{AckedData, WindowGrowth, GrowthDescriptor, MAX_WINDOW, CongestionWindow, slow_start};
 
 /// Additive increase, half on congestion. It has no state.
 #[derive(Debug, Default)]
 pub struct Reno;
 
-impl Listed for Reno {
+impl GrowthDescriptor for Reno {
     const NAME: &'static str = "reno";
     const CLASSIC: bool = true;
 }
 
-impl Growth for Reno {
-    fn on_ack(&mut self, _now: Instant, window: &mut Window, acked: Acked) {
+impl WindowGrowth for Reno {
+    fn on_ack(&mut self, _now: Instant, window: &mut CongestionWindow, acked: AckedData) {
         let Some(acked) = slow_start(window, acked) else { return };
         // RFC 5681 §3.1, equation 3: about one segment a round trip.
         let squared = u64::from(acked.mss) * u64::from(acked.mss);
         let increment = (squared / u64::from(window.cwnd.max(1))).max(1) as u32;
-        window.cwnd = window.cwnd.saturating_add(increment).min(MOST_WINDOW);
+        window.cwnd = window.cwnd.saturating_add(increment).min(MAX_WINDOW);
     }
 
-    fn on_congestion(&mut self, _now: Instant, _window: &Window, flight: u32, mss: u32) -> u32 {
+    fn on_congestion(&mut self, _now: Instant, _window: &CongestionWindow, flight: u32, mss: u32) -> u32 {
         // RFC 5681 §3.1, equation 4.
         (flight / 2).max(mss.saturating_mul(2))
     }
@@ -36,9 +36,9 @@ mod test {
 
     #[test]
     fn doubles_then_adds_a_segment_a_round_trip() {
-        let mut w = Window { cwnd: 1000, ssthresh: 4000 };
+        let mut w = CongestionWindow { cwnd: 1000, ssthresh: 4000 };
         let acked =
-            Acked { bytes: 1000, mss: 1000, by_bytes: false, srtt: None, window_limited: true };
+            AckedData { bytes: 1000, mss: 1000, byte_counting: false, srtt: None, cwnd_limited: true };
         for _ in 0..3 {
             Reno.on_ack(Instant::ZERO, &mut w, acked);
         }
@@ -48,14 +48,14 @@ mod test {
         }
         assert!((4850..=5000).contains(&w.cwnd), "{}", w.cwnd);
         // An acknowledgment of less than a segment earns no more than it acknowledges.
-        let mut w = Window { cwnd: 1000, ssthresh: 4000 };
-        Reno.on_ack(Instant::ZERO, &mut w, Acked { bytes: 10, ..acked });
+        let mut w = CongestionWindow { cwnd: 1000, ssthresh: 4000 };
+        Reno.on_ack(Instant::ZERO, &mut w, AckedData { bytes: 10, ..acked });
         assert_eq!(w.cwnd, 1010);
     }
 
     #[test]
     fn halves_the_flight_but_keeps_two_segments() {
-        let w = Window { cwnd: 10_000, ssthresh: 10_000 };
+        let w = CongestionWindow { cwnd: 10_000, ssthresh: 10_000 };
         assert_eq!(Reno.on_congestion(Instant::ZERO, &w, 8000, 1000), 4000);
         assert_eq!(Reno.on_congestion(Instant::ZERO, &w, 1000, 1000), 2000);
     }

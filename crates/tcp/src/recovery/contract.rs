@@ -5,39 +5,39 @@ use core::fmt;
 
 use driftway_base::{Duration, Instant, Seq, SeqRange};
 
-use crate::flight::{Flight, Phase};
+use crate::send_state::{SendState, RecoveryPhase};
 use crate::options::Options;
 
 /// What an acknowledgment of new data leads to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Advance {
+pub struct NewAckResponse {
     /// The window may grow by it.
-    pub grows: bool,
+    pub grows_cwnd: bool,
     /// The retransmission timer starts over.
     pub restarts_timer: bool,
 }
 
 /// All that an acknowledgment says, for a recovery that measures time; una is moved already.
 #[derive(Clone, Copy, Debug)]
-pub struct Feedback<'a> {
+pub struct AckFeedback<'a> {
     /// How far SND.UNA has moved.
-    pub advanced: u32,
+    pub acked_bytes: u32,
     /// What is reported beyond it.
-    pub blocks: &'a [SeqRange],
+    pub sack_blocks: &'a [SeqRange],
     /// What is reported as having come twice (RFC 2883).
-    pub duplicate: Option<SeqRange>,
+    pub dsack: Option<SeqRange>,
     /// Our timestamp that it echoes, and how long one tick of them is.
-    pub echo: Option<(u32, Duration)>,
+    pub timestamp_echo: Option<(u32, Duration)>,
     /// Smoothed round-trip time.
     pub srtt: Duration,
     /// An aid holds TCP: what is out is kept account of, and nothing is decided.
-    pub held: bool,
+    pub on_hold: bool,
 }
 
-impl Feedback<'_> {
+impl AckFeedback<'_> {
     /// Was what it answers sent before `at`?
     pub fn echoes_before(&self, at: Instant) -> bool {
-        self.echo.is_some_and(|(echo, tick)| {
+        self.timestamp_echo.is_some_and(|(echo, tick)| {
             let stamp = at.as_nanos() / tick.as_nanos().max(1);
             Seq(echo).before(Seq(stamp as u32))
         })
@@ -46,13 +46,13 @@ impl Feedback<'_> {
 
 /// What a feedback leads to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Response {
+pub enum FeedbackResponse {
     /// Nothing.
     Nothing,
     /// Fast recovery has begun.
-    Recover,
+    RecoveryStarted,
     /// The window is to be reduced for a loss that is repaired already.
-    Cut,
+    ReduceCwnd,
 }
 
 /// A loss recovery. *Abilities*: [`wants_feedback`](LossRecovery::wants_feedback),
@@ -74,14 +74,14 @@ pub enum Response {
 pub trait LossRecovery: Send + fmt::Debug {
     /// A duplicate acknowledgment, already counted in `flight.dup_acks()`. `true` if it began a fast
     /// retransmit.
-    fn on_duplicate(&mut self, now: Instant, flight: &mut Flight) -> bool;
+    fn on_duplicate(&mut self, now: Instant, flight: &mut SendState) -> bool;
 
     /// `bytes` numbers were acknowledged; una is moved already.
-    fn on_advance(&mut self, now: Instant, flight: &mut Flight, bytes: u32) -> Advance;
+    fn on_advance(&mut self, now: Instant, flight: &mut SendState, bytes: u32) -> NewAckResponse;
 
     /// The retransmission timer went off.
-    fn on_retransmission_timeout(&mut self, now: Instant, flight: &mut Flight) {
-        flight.collapse(now);
+    fn on_retransmission_timeout(&mut self, now: Instant, flight: &mut SendState) {
+        flight.enter_loss(now);
     }
 
     /// A segment left.
@@ -98,11 +98,11 @@ pub trait LossRecovery: Send + fmt::Debug {
     fn on_feedback(
         &mut self,
         now: Instant,
-        flight: &mut Flight,
-        feedback: &Feedback<'_>,
-    ) -> Response {
+        flight: &mut SendState,
+        feedback: &AckFeedback<'_>,
+    ) -> FeedbackResponse {
         let _ = (now, flight, feedback);
-        Response::Nothing
+        FeedbackResponse::Nothing
     }
 
     /// Whether it has a timer of its own, or probes: otherwise nobody asks for
@@ -119,14 +119,14 @@ pub trait LossRecovery: Send + fmt::Debug {
 
     /// Its time has come, or a hold has ended in which it may have. `true` if it began a fast
     /// retransmit. It may be called when nothing is due any more.
-    fn on_timeout(&mut self, now: Instant, flight: &mut Flight) -> bool {
+    fn on_timeout(&mut self, now: Instant, flight: &mut SendState) -> bool {
         let _ = (now, flight);
         false
     }
 
     /// For how long from now nothing may be heard until a probe asks for an acknowledgment
     /// (RFC 8985 §7); `None`: no probe now.
-    fn probe_after(&self, flight: &Flight, srtt: Option<Duration>) -> Option<Duration> {
+    fn probe_timeout(&self, flight: &SendState, srtt: Option<Duration>) -> Option<Duration> {
         let _ = (flight, srtt);
         None
     }
@@ -138,7 +138,7 @@ pub trait LossRecovery: Send + fmt::Debug {
 
     /// The segment with the highest numbers that is out: a probe sends it again where there is
     /// nothing new.
-    fn last_sent(&self) -> Option<SeqRange> {
+    fn last_segment(&self) -> Option<SeqRange> {
         None
     }
 
@@ -152,57 +152,57 @@ pub trait LossRecovery: Send + fmt::Debug {
 
     /// Whether each segment has a retransmission timer of its own: then the connection's goes off with
     /// the first of them, and SND.UNA has none.
-    fn times_segments(&self) -> bool {
+    fn has_segment_timers(&self) -> bool {
         false
     }
 
     /// What lies in `range` has left; its timer goes off at `at`.
-    fn start_timer(&mut self, now: Instant, range: SeqRange, at: Instant) {
+    fn start_segment_timer(&mut self, now: Instant, range: SeqRange, at: Instant) {
         let _ = (now, range, at);
     }
 
     /// All timers go off at `at`.
-    fn restart_timers(&mut self, at: Instant) {
+    fn restart_segment_timers(&mut self, at: Instant) {
         let _ = at;
     }
 
     /// When the first timer goes off.
-    fn first_deadline(&self) -> Option<Instant> {
+    fn first_segment_deadline(&self) -> Option<Instant> {
         None
     }
 
     /// The retransmission timer has gone off: those segments are due whose timers have. `false` if there is
     /// none, or all of them were sent before the last response to a timeout, which was for them, too.
-    fn take_due(&mut self, now: Instant) -> bool {
+    fn expire_segment_timers(&mut self, now: Instant) -> bool {
         let _ = now;
         true
     }
 
     /// When the segment left by which an acknowledgment that has come measures the round trip.
-    fn take_measured(&mut self) -> Option<Instant> {
+    fn take_sample_start(&mut self) -> Option<Instant> {
         None
     }
 
     /// A segment that is due goes again, whatever the window says.
-    fn due(&self) -> Option<SeqRange> {
+    fn due_segment(&self) -> Option<SeqRange> {
         None
     }
 
     /// After a timeout, does SND.NXT go back to SND.UNA?
-    fn goes_back(&self) -> bool {
+    fn uses_go_back_n(&self) -> bool {
         true
     }
 
     /// What takes its place where the ends do not agree on SACK; `None`: it goes on.
-    fn without_sack(&self) -> Option<Box<dyn LossRecovery>> {
+    fn fallback_without_sack(&self) -> Option<Box<dyn LossRecovery>> {
         None
     }
 
     /// Bytes that the congestion window lets out now.
-    fn budget(&self, flight: &Flight) -> u32 {
+    fn budget(&self, flight: &SendState) -> u32 {
         // RFC 3042 §2: two segments more while the third duplicate may still come.
         let extra = match flight.phase() {
-            Phase::Open if flight.limited_transmit() => flight.dup_acks().min(2) * flight.mss(),
+            RecoveryPhase::Open if flight.limited_transmit() => flight.dup_acks().min(2) * flight.mss(),
             _ => 0,
         };
         let window = flight.window.cwnd.saturating_add(extra);
@@ -210,26 +210,26 @@ pub trait LossRecovery: Send + fmt::Debug {
     }
 
     /// Bytes that are in the network, as far as is known.
-    fn pipe(&self, flight: &Flight) -> u32 {
+    fn pipe(&self, flight: &SendState) -> u32 {
         flight.pipe()
     }
 
     /// Has more been found lost since this was last asked?
-    fn found_more(&mut self, flight: &Flight) -> bool {
+    fn take_new_losses(&mut self, flight: &SendState) -> bool {
         let _ = flight;
         false
     }
 
     /// What to send again in fast recovery, besides the first segment. `last_resort`: new data
     /// can't be sent, so anything that may help may go.
-    fn resend(&mut self, flight: &Flight, last_resort: bool) -> Option<SeqRange> {
+    fn next_retransmission(&mut self, flight: &SendState, last_resort: bool) -> Option<SeqRange> {
         let _ = (flight, last_resort);
         None
     }
 }
 
 /// What is known of a recovery before there is a connection.
-pub trait Listed: LossRecovery + Default + 'static {
+pub trait RecoveryDescriptor: LossRecovery + Default + 'static {
     /// Its name in a scenario.
     const NAME: &'static str;
     /// Whether it offers and uses selective acknowledgments.
@@ -241,7 +241,7 @@ pub trait Listed: LossRecovery + Default + 'static {
     const CLASSIC: bool = false;
 
     /// A new one, with the connection's options.
-    fn with(options: &Options) -> Self {
+    fn from_options(options: &Options) -> Self {
         let _ = options;
         Self::default()
     }

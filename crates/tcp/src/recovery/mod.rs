@@ -7,16 +7,16 @@ mod rack;
 mod reno;
 mod sack;
 mod segment_timers;
-mod sent;
+mod sent_log;
 mod tahoe;
-mod tail;
+mod tail_loss_probe;
 
 use alloc::boxed::Box;
 
 use crate::growth::GrowthKind;
 use crate::options::Options;
 
-pub use contract::{Advance, Feedback, Listed, LossRecovery, Response};
+pub use contract::{NewAckResponse, AckFeedback, RecoveryDescriptor, LossRecovery, FeedbackResponse};
 
 /// Makes [`RecoveryKind`] of a list of recoveries.
 macro_rules! recoveries {
@@ -87,6 +87,6 @@ impl RecoveryKind {
 }
 
 /// Each recovery with each growth that goes with it.
-pub fn pairs() -> impl Iterator<Item = (RecoveryKind, GrowthKind)> {
+pub fn recovery_growth_pairs() -> impl Iterator<Item = (RecoveryKind, GrowthKind)> {
     RecoveryKind::ALL.iter().flat_map(|(_, kind)| kind.growths().map(|growth| (*kind, growth)))
 }

@@ -2,53 +2,53 @@
 
 use driftway_base::Instant;
 
-use super::contract::{Advance, Listed, LossRecovery};
-use crate::flight::{Flight, Phase};
+use super::contract::{NewAckResponse, RecoveryDescriptor, LossRecovery};
+use crate::send_state::{SendState, RecoveryPhase};
 
 /// Whether this recovery has seen a partial acknowledgment: only the first one restarts the timer
 /// (§4, the impatient variant).
 #[derive(Debug, Default)]
 pub struct NewReno {
-    partial: bool,
+    partial_ack_seen: bool,
 }
 
-impl Listed for NewReno {
+impl RecoveryDescriptor for NewReno {
     const NAME: &'static str = "newreno";
 }
 
 impl LossRecovery for NewReno {
-    fn on_duplicate(&mut self, now: Instant, flight: &mut Flight) -> bool {
-        if let Phase::Recovery { .. } = flight.phase() {
+    fn on_duplicate(&mut self, now: Instant, flight: &mut SendState) -> bool {
+        if let RecoveryPhase::Recovery { .. } = flight.phase() {
             flight.window.cwnd = flight.window.cwnd.saturating_add(flight.mss());
             return false;
         }
-        let begins = flight.third_duplicate();
+        let begins = flight.may_fast_retransmit();
         if begins {
-            self.partial = false;
-            flight.bar_until_all_acknowledged();
-            flight.enter_inflated(now);
+            self.partial_ack_seen = false;
+            flight.set_recover();
+            flight.enter_inflated_recovery(now);
         }
         begins
     }
 
-    fn on_advance(&mut self, _now: Instant, flight: &mut Flight, bytes: u32) -> Advance {
-        let Phase::Recovery { point } = flight.phase() else {
-            flight.leave_loss();
-            return Advance { grows: true, restarts_timer: true };
+    fn on_advance(&mut self, _now: Instant, flight: &mut SendState, bytes: u32) -> NewAckResponse {
+        let RecoveryPhase::Recovery { point } = flight.phase() else {
+            flight.leave_loss_if_acknowledged();
+            return NewAckResponse { grows_cwnd: true, restarts_timer: true };
         };
         if flight.una().at_or_after(point) {
             // §3.2 step 3, full: the first option, which avoids a burst.
             let flight_size = flight.outstanding().max(flight.mss()).saturating_add(flight.mss());
             flight.window.cwnd = flight.window.ssthresh.min(flight_size);
             flight.leave_recovery();
-            return Advance { grows: false, restarts_timer: true };
+            return NewAckResponse { grows_cwnd: false, restarts_timer: true };
         }
         // §3.2 step 3, partial: the next hole, and the window deflated by what left the network.
-        flight.resend_first();
+        flight.request_head_retransmit();
         let deflated = flight.window.cwnd.saturating_sub(bytes);
         let back = if bytes >= flight.mss() { flight.mss() } else { 0 };
         flight.window.cwnd = deflated.saturating_add(back).max(flight.mss());
-        let first = !core::mem::replace(&mut self.partial, true);
-        Advance { grows: false, restarts_timer: first }
+        let first = !core::mem::replace(&mut self.partial_ack_seen, true);
+        NewAckResponse { grows_cwnd: false, restarts_timer: first }
     }
 }

@@ -6,15 +6,15 @@ use alloc::boxed::Box;
 
 use driftway_base::{Duration, Instant, Seq, SeqRange};
 
-use super::contract::{Advance, Feedback, Listed, LossRecovery, Response};
+use super::contract::{NewAckResponse, AckFeedback, RecoveryDescriptor, LossRecovery, FeedbackResponse};
 use super::newreno::NewReno;
-use super::sent::{RecentMinimum, Sent, SentLog};
-use super::tail::Tail;
-use crate::flight::{DUP_THRESHOLD, Flight, Phase};
+use super::sent_log::{WindowedMinimum, SentSegment, SentLog};
+use super::tail_loss_probe::TailLossProbe;
+use crate::send_state::{DUP_THRESHOLD, SendState, RecoveryPhase};
 
 /// Recoveries without a reported duplicate until the reordering window is as small as at first
 /// (§6.2, step 4).
-const PERSISTS: u32 = 16;
+const REO_WND_PERSIST: u32 = 16;
 
 /// What RACK keeps of a connection (§5.3).
 #[derive(Debug)]
@@ -23,32 +23,32 @@ pub struct RackTlp {
     arrivals: Arrivals,
     srtt: Duration,
     /// The reordering window in quarters of the least round trip.
-    quarters: u32,
-    persists: u32,
+    reo_wnd_mult: u32,
+    reo_wnd_persist: u32,
     /// No second growth of the window until this is acknowledged.
-    round: Option<Seq>,
+    dsack_round: Option<Seq>,
     /// When the reordering window of a segment will have passed.
-    deadline: Option<Instant>,
+    reordering_deadline: Option<Instant>,
     /// A retransmission goes whatever the window: a recovery has just begun.
-    urgent: bool,
-    found: bool,
-    tail: Tail,
+    retransmit_at_once: bool,
+    new_losses: bool,
+    tail_probe: TailLossProbe,
 }
 
 /// What has arrived.
 #[derive(Clone, Copy, Debug, Default)]
 struct Arrivals {
     /// Of all segments the one sent last, by its place in the order of transmissions.
-    newest: Option<u64>,
+    latest_transmission: Option<u64>,
     /// Its round trip.
     rtt: Duration,
-    min_rtt: RecentMinimum,
+    min_rtt: WindowedMinimum,
     /// The highest number.
-    highest: Option<Seq>,
+    fack: Option<Seq>,
     /// The ends of the highest segments that are reported and not acknowledged.
-    reported: [Option<Seq>; DUP_THRESHOLD as usize],
+    sacked_ends: [Option<Seq>; DUP_THRESHOLD as usize],
     /// Has anything come out of order that was not sent again?
-    reordered: bool,
+    reordering_seen: bool,
 }
 
 impl Default for RackTlp {
@@ -57,37 +57,37 @@ impl Default for RackTlp {
             log: SentLog::default(),
             arrivals: Arrivals::default(),
             srtt: Duration::ZERO,
-            quarters: 1,
-            persists: PERSISTS,
-            round: None,
-            deadline: None,
-            urgent: false,
-            found: false,
-            tail: Tail::default(),
+            reo_wnd_mult: 1,
+            reo_wnd_persist: REO_WND_PERSIST,
+            dsack_round: None,
+            reordering_deadline: None,
+            retransmit_at_once: false,
+            new_losses: false,
+            tail_probe: TailLossProbe::default(),
         }
     }
 }
 
 impl Arrivals {
     /// §6.2, steps 1 to 3: one segment, or a part of one, has arrived.
-    fn add(&mut self, now: Instant, feedback: &Feedback<'_>, sent: Sent) {
-        let rtt = now.since(sent.left);
+    fn add(&mut self, now: Instant, feedback: &AckFeedback<'_>, sent: SentSegment) {
+        let rtt = now.since(sent.sent_at);
         let end = sent.range.end;
         // Karn: a round trip in which time stood still says nothing about the path.
-        let whole = !feedback.held && sent.at == sent.left;
-        if !sent.again && whole {
+        let whole = !feedback.on_hold && sent.adjusted_sent_at == sent.sent_at;
+        if !sent.retransmitted && whole {
             self.min_rtt.add(now, rtt);
         }
-        let above = self.highest.is_none_or(|highest| end.after(highest));
+        let above = self.fack.is_none_or(|highest| end.after(highest));
         if above {
-            self.highest = Some(end);
-        } else if !sent.again && self.highest != Some(end) {
-            self.reordered = true;
+            self.fack = Some(end);
+        } else if !sent.retransmitted && self.fack != Some(end) {
+            self.reordering_seen = true;
         }
         // What answers an earlier transmission says nothing about this one.
-        let earlier = feedback.echoes_before(sent.left)
+        let earlier = feedback.echoes_before(sent.sent_at)
             || self.min_rtt.get().is_some_and(|least| rtt < least);
-        if sent.again && earlier {
+        if sent.retransmitted && earlier {
             return;
         }
         if whole {
@@ -95,15 +95,15 @@ impl Arrivals {
         } else if self.rtt == Duration::ZERO {
             self.rtt = feedback.srtt;
         }
-        self.newest = self.newest.max(Some(sent.order));
+        self.latest_transmission = self.latest_transmission.max(Some(sent.transmission));
     }
 }
 
 impl Arrivals {
     /// A segment that ends there is reported.
-    fn add_report(&mut self, end: Seq) {
+    fn add_sacked(&mut self, end: Seq) {
         let mut end = Some(end);
-        for place in &mut self.reported {
+        for place in &mut self.sacked_ends {
             // The highest first.
             if place.is_none() || end.zip(*place).is_some_and(|(new, old)| new.after(old)) {
                 core::mem::swap(place, &mut end);
@@ -112,136 +112,136 @@ impl Arrivals {
     }
 
     /// Are as many segments reported (RACK.segs_sacked) as do without a wait (§6.2, step 4)?
-    fn enough_reports(&self) -> bool {
-        self.reported.iter().all(Option::is_some)
+    fn has_enough_sacked(&self) -> bool {
+        self.sacked_ends.iter().all(Option::is_some)
     }
 }
 
 impl RackTlp {
     /// Takes what the acknowledgment covers out of the log, in ascending order: within one of them
     /// nothing is out of order.
-    fn take(&mut self, now: Instant, flight: &Flight, feedback: &Feedback<'_>) {
-        let mut blocks = [SeqRange::new(flight.una() - feedback.advanced, flight.una()); 5];
-        for (place, block) in blocks.iter_mut().skip(1).zip(feedback.blocks) {
+    fn take_delivered(&mut self, now: Instant, flight: &SendState, feedback: &AckFeedback<'_>) {
+        let mut blocks = [SeqRange::new(flight.una() - feedback.acked_bytes, flight.una()); 5];
+        for (place, block) in blocks.iter_mut().skip(1).zip(feedback.sack_blocks) {
             *place = *block;
         }
         blocks.sort_unstable_by_key(|block| block.end.since(flight.una()));
         let arrivals = &mut self.arrivals;
-        for place in &mut arrivals.reported {
+        for place in &mut arrivals.sacked_ends {
             *place = place.filter(|end| end.after(flight.una()));
         }
         for block in blocks {
             self.log.remove(block, |sent| {
                 arrivals.add(now, feedback, sent);
                 if sent.range.end.after(flight.una()) {
-                    arrivals.add_report(sent.range.end);
+                    arrivals.add_sacked(sent.range.end);
                 }
             });
         }
         // Serial numbers turn around after 2 GiB.
-        arrivals.highest = arrivals.highest.map(|highest| highest.max(flight.una()));
+        arrivals.fack = arrivals.fack.map(|highest| highest.max(flight.una()));
     }
 
     /// §6.2, step 4.
-    fn adapt_window(&mut self, flight: &Flight, feedback: &Feedback<'_>) {
-        self.round = self.round.filter(|round| flight.una().before(*round));
+    fn update_reo_wnd(&mut self, flight: &SendState, feedback: &AckFeedback<'_>) {
+        self.dsack_round = self.dsack_round.filter(|round| flight.una().before(*round));
         // A probe that came beside its original says nothing of reordering.
-        let duplicate = feedback.duplicate.filter(|range| !self.tail.is_probe(*range));
-        if duplicate.is_some() && self.round.is_none() {
-            self.round = Some(flight.max());
-            self.quarters = self.quarters.saturating_add(1);
-            self.persists = PERSISTS;
+        let duplicate = feedback.dsack.filter(|range| !self.tail_probe.is_retransmitted_probe(*range));
+        if duplicate.is_some() && self.dsack_round.is_none() {
+            self.dsack_round = Some(flight.max());
+            self.reo_wnd_mult = self.reo_wnd_mult.saturating_add(1);
+            self.reo_wnd_persist = REO_WND_PERSIST;
         }
     }
 
-    fn window(&self, flight: &Flight) -> Duration {
-        let at_once = flight.phase() != Phase::Open || self.arrivals.enough_reports();
-        if !self.arrivals.reordered && at_once {
+    fn reo_wnd(&self, flight: &SendState) -> Duration {
+        let at_once = flight.phase() != RecoveryPhase::Open || self.arrivals.has_enough_sacked();
+        if !self.arrivals.reordering_seen && at_once {
             return Duration::ZERO;
         }
         let least = self.arrivals.min_rtt.get().unwrap_or(self.srtt);
-        least.times(u64::from(self.quarters)).over(4).min(self.srtt)
+        least.times(u64::from(self.reo_wnd_mult)).over(4).min(self.srtt)
     }
 
     /// §6.2, step 5.
-    fn detect(&mut self, now: Instant, flight: &Flight) {
-        self.deadline = None;
-        let Some(newest) = self.arrivals.newest else { return };
-        let allowed = self.arrivals.rtt + self.window(flight);
-        let (before, mut latest) = (self.log.lost(), None);
+    fn detect_loss(&mut self, now: Instant, flight: &SendState) {
+        self.reordering_deadline = None;
+        let Some(newest) = self.arrivals.latest_transmission else { return };
+        let allowed = self.arrivals.rtt + self.reo_wnd(flight);
+        let (before, mut latest) = (self.log.lost_bytes(), None);
         // What lies beyond SND.NXT goes again anyway.
-        self.log.mark(flight.nxt(), |sent| {
+        self.log.mark_lost(flight.nxt(), |sent| {
             // RACK_sent_after. Numbers, by which §6.2 decides between equal times, are not the order
             // of sending where something goes again.
-            if sent.order >= newest {
+            if sent.transmission >= newest {
                 // What follows was sent later still, unless it went again.
-                return sent.again.then_some(false);
+                return sent.retransmitted.then_some(false);
             }
-            let due = sent.at + allowed;
+            let due = sent.adjusted_sent_at + allowed;
             if due > now {
                 latest = latest.max(Some(due));
             }
             Some(due <= now)
         });
-        self.found |= self.log.lost() > before;
-        self.deadline = latest;
+        self.new_losses |= self.log.lost_bytes() > before;
+        self.reordering_deadline = latest;
     }
 
     /// Fast recovery begins if anything is lost.
-    fn enter(&mut self, now: Instant, flight: &mut Flight) -> bool {
-        if flight.phase() != Phase::Open || self.log.lost() == 0 || going_back(flight) {
+    fn enter_recovery_if_lost(&mut self, now: Instant, flight: &mut SendState) -> bool {
+        if flight.phase() != RecoveryPhase::Open || self.log.lost_bytes() == 0 || is_nxt_behind_max(flight) {
             return false;
         }
         flight.enter_recovery(now);
-        self.urgent = true;
-        self.tail.forget();
+        self.retransmit_at_once = true;
+        self.tail_probe.cancel();
         true
     }
 }
 
 /// Is SND.NXT behind, for a reason that is none of ours (a closed window, a hold)?
-fn going_back(flight: &Flight) -> bool {
+fn is_nxt_behind_max(flight: &SendState) -> bool {
     flight.nxt().before(flight.max())
 }
 
-impl Listed for RackTlp {
+impl RecoveryDescriptor for RackTlp {
     const NAME: &'static str = "rack-tlp";
     const USES_SACK: bool = true;
 }
 
 impl LossRecovery for RackTlp {
     /// Duplicates are not counted: [`on_feedback`](LossRecovery::on_feedback) does all.
-    fn on_duplicate(&mut self, _now: Instant, _flight: &mut Flight) -> bool {
+    fn on_duplicate(&mut self, _now: Instant, _flight: &mut SendState) -> bool {
         false
     }
 
-    fn on_advance(&mut self, _now: Instant, flight: &mut Flight, _bytes: u32) -> Advance {
+    fn on_advance(&mut self, _now: Instant, flight: &mut SendState, _bytes: u32) -> NewAckResponse {
         let before = flight.phase();
         let recovering = match before {
-            Phase::Recovery { point } => {
+            RecoveryPhase::Recovery { point } => {
                 if flight.una().at_or_after(point) {
                     flight.leave_recovery();
                 }
                 true
             }
             _ => {
-                flight.leave_loss();
+                flight.leave_loss_if_acknowledged();
                 false
             }
         };
-        if before != Phase::Open && flight.phase() == Phase::Open {
+        if before != RecoveryPhase::Open && flight.phase() == RecoveryPhase::Open {
             // §6.2, step 4
-            self.persists = self.persists.saturating_sub(1);
-            if self.persists == 0 {
-                self.quarters = 1;
+            self.reo_wnd_persist = self.reo_wnd_persist.saturating_sub(1);
+            if self.reo_wnd_persist == 0 {
+                self.reo_wnd_mult = 1;
             }
         }
-        Advance { grows: !recovering, restarts_timer: true }
+        NewAckResponse { grows_cwnd: !recovering, restarts_timer: true }
     }
 
     fn on_sent(&mut self, now: Instant, range: SeqRange) {
         self.log.on_sent(now, range);
-        self.urgent = false;
+        self.retransmit_at_once = false;
     }
 
     fn wants_feedback(&self) -> bool {
@@ -251,24 +251,24 @@ impl LossRecovery for RackTlp {
     fn on_feedback(
         &mut self,
         now: Instant,
-        flight: &mut Flight,
-        feedback: &Feedback<'_>,
-    ) -> Response {
+        flight: &mut SendState,
+        feedback: &AckFeedback<'_>,
+    ) -> FeedbackResponse {
         self.srtt = feedback.srtt;
-        self.take(now, flight, feedback);
-        debug_assert!(self.log.agrees_with(flight.una(), flight.max(), flight.board()));
-        self.adapt_window(flight, feedback);
-        let repaired = self.tail.on_feedback(flight, feedback);
-        if feedback.held {
-            return Response::Nothing;
+        self.take_delivered(now, flight, feedback);
+        debug_assert!(self.log.is_consistent_with(flight.una(), flight.max(), flight.scoreboard()));
+        self.update_reo_wnd(flight, feedback);
+        let repaired = self.tail_probe.on_feedback(flight, feedback);
+        if feedback.on_hold {
+            return FeedbackResponse::Nothing;
         }
-        self.detect(now, flight);
-        if self.enter(now, flight) {
-            Response::Recover
-        } else if repaired && flight.phase() == Phase::Open {
-            Response::Cut
+        self.detect_loss(now, flight);
+        if self.enter_recovery_if_lost(now, flight) {
+            FeedbackResponse::RecoveryStarted
+        } else if repaired && flight.phase() == RecoveryPhase::Open {
+            FeedbackResponse::ReduceCwnd
         } else {
-            Response::Nothing
+            FeedbackResponse::Nothing
         }
     }
 
@@ -277,91 +277,91 @@ impl LossRecovery for RackTlp {
     }
 
     /// The reordering window of a segment has passed.
-    fn on_timeout(&mut self, now: Instant, flight: &mut Flight) -> bool {
-        self.detect(now, flight);
-        self.enter(now, flight)
+    fn on_timeout(&mut self, now: Instant, flight: &mut SendState) -> bool {
+        self.detect_loss(now, flight);
+        self.enter_recovery_if_lost(now, flight)
     }
 
     fn next_timeout(&self) -> Option<Instant> {
-        self.deadline
+        self.reordering_deadline
     }
 
     /// §6.3: what is at the left edge is lost, and what was sent a round trip ago or more.
-    fn on_retransmission_timeout(&mut self, now: Instant, flight: &mut Flight) {
+    fn on_retransmission_timeout(&mut self, now: Instant, flight: &mut SendState) {
         let (una, nxt) = (flight.una(), flight.nxt());
-        let allowed = self.arrivals.rtt + self.window(flight);
-        flight.collapse(now);
-        if flight.board().is_empty() && self.log.pipe() + self.log.lost() < flight.outstanding() {
-            self.arrivals.reported = Default::default();
-            self.log.start_over(una, flight.max(), flight.mss(), now);
+        let allowed = self.arrivals.rtt + self.reo_wnd(flight);
+        flight.enter_loss(now);
+        if flight.scoreboard().is_empty() && self.log.pipe() + self.log.lost_bytes() < flight.outstanding() {
+            self.arrivals.sacked_ends = Default::default();
+            self.log.reset_as_lost(una, flight.max(), flight.mss(), now);
         }
-        self.log.mark(flight.max(), |sent| {
+        self.log.mark_lost(flight.max(), |sent| {
             let first = sent.range.contains(una);
             let beyond = sent.range.end.after(nxt);
-            Some(first || beyond || sent.at + allowed <= now)
+            Some(first || beyond || sent.adjusted_sent_at + allowed <= now)
         });
-        flight.go_on();
-        self.deadline = None;
-        self.urgent = true;
-        self.tail.forget();
+        flight.advance_to_max();
+        self.reordering_deadline = None;
+        self.retransmit_at_once = true;
+        self.tail_probe.cancel();
     }
 
     fn on_thaw(&mut self, now: Instant, still: Duration) {
-        self.log.later_by(now, still);
+        self.log.postpone(now, still);
     }
 
     fn on_undo(&mut self) {
-        self.log.forgive();
+        self.log.clear_lost();
     }
 
-    fn goes_back(&self) -> bool {
+    fn uses_go_back_n(&self) -> bool {
         false
     }
 
-    fn pipe(&self, flight: &Flight) -> u32 {
-        if going_back(flight) {
-            flight.board().missing(SeqRange::new(flight.una(), flight.nxt()))
+    fn pipe(&self, flight: &SendState) -> u32 {
+        if is_nxt_behind_max(flight) {
+            flight.scoreboard().unsacked_bytes(SeqRange::new(flight.una(), flight.nxt()))
         } else {
             self.log.pipe()
         }
     }
 
-    fn budget(&self, flight: &Flight) -> u32 {
+    fn budget(&self, flight: &SendState) -> u32 {
         let pipe = match flight.phase() {
             // RFC 6675 §5, step 3.C, is limited transmit by another measure.
-            Phase::Open if !flight.limited_transmit() => flight.nxt().since(flight.una()),
+            RecoveryPhase::Open if !flight.limited_transmit() => flight.nxt().since(flight.una()),
             _ => self.pipe(flight),
         };
-        let urgent = self.urgent && flight.phase() != Phase::Open;
+        let urgent = self.retransmit_at_once && flight.phase() != RecoveryPhase::Open;
         let least = if urgent { flight.mss() } else { 0 };
         flight.window.cwnd.saturating_sub(pipe).max(least)
     }
 
-    fn found_more(&mut self, _flight: &Flight) -> bool {
-        core::mem::take(&mut self.found)
+    fn take_new_losses(&mut self, _flight: &SendState) -> bool {
+        core::mem::take(&mut self.new_losses)
     }
 
-    fn resend(&mut self, flight: &Flight, last_resort: bool) -> Option<SeqRange> {
-        if last_resort || flight.phase() == Phase::Open || going_back(flight) {
+    fn next_retransmission(&mut self, flight: &SendState, last_resort: bool) -> Option<SeqRange> {
+        if last_resort || flight.phase() == RecoveryPhase::Open || is_nxt_behind_max(flight) {
             return None;
         }
         self.log.first_lost(flight.mss())
     }
 
-    fn probe_after(&self, flight: &Flight, srtt: Option<Duration>) -> Option<Duration> {
-        self.tail.may_probe(flight).then(|| Tail::timeout(flight, srtt))
+    fn probe_timeout(&self, flight: &SendState, srtt: Option<Duration>) -> Option<Duration> {
+        self.tail_probe.may_probe(flight).then(|| TailLossProbe::probe_timeout(flight, srtt))
     }
 
     fn on_probe(&mut self, end: Seq, again: bool) {
-        self.tail.on_sent(end, again);
+        self.tail_probe.on_sent(end, again);
     }
 
     /// Without reports nothing says which segment has arrived.
-    fn without_sack(&self) -> Option<Box<dyn LossRecovery>> {
+    fn fallback_without_sack(&self) -> Option<Box<dyn LossRecovery>> {
         Some(Box::new(NewReno::default()))
     }
 
-    fn last_sent(&self) -> Option<SeqRange> {
+    fn last_segment(&self) -> Option<SeqRange> {
         self.log.last().map(|sent| sent.range)
     }
 }

@@ -3,41 +3,41 @@
 
 use driftway_base::Instant;
 
-use super::contract::{Advance, Listed, LossRecovery};
-use crate::flight::{Flight, Phase};
+use super::contract::{NewAckResponse, RecoveryDescriptor, LossRecovery};
+use crate::send_state::{SendState, RecoveryPhase};
 
 /// No state of its own.
 #[derive(Debug, Default)]
 pub struct Reno;
 
-impl Listed for Reno {
+impl RecoveryDescriptor for Reno {
     const NAME: &'static str = "reno";
     const LIMITED_TRANSMIT: bool = false;
     const CLASSIC: bool = true;
 }
 
 impl LossRecovery for Reno {
-    fn on_duplicate(&mut self, now: Instant, flight: &mut Flight) -> bool {
-        if let Phase::Recovery { .. } = flight.phase() {
+    fn on_duplicate(&mut self, now: Instant, flight: &mut SendState) -> bool {
+        if let RecoveryPhase::Recovery { .. } = flight.phase() {
             // Step 4: another segment has left the network.
             flight.window.cwnd = flight.window.cwnd.saturating_add(flight.mss());
             return false;
         }
-        let begins = flight.third_duplicate();
+        let begins = flight.may_fast_retransmit();
         if begins {
-            flight.enter_inflated(now);
+            flight.enter_inflated_recovery(now);
         }
         begins
     }
 
-    fn on_advance(&mut self, _now: Instant, flight: &mut Flight, _bytes: u32) -> Advance {
-        if let Phase::Recovery { .. } = flight.phase() {
+    fn on_advance(&mut self, _now: Instant, flight: &mut SendState, _bytes: u32) -> NewAckResponse {
+        if let RecoveryPhase::Recovery { .. } = flight.phase() {
             // Step 6: deflate.
             flight.window.cwnd = flight.window.ssthresh;
             flight.leave_recovery();
-            return Advance { grows: false, restarts_timer: true };
+            return NewAckResponse { grows_cwnd: false, restarts_timer: true };
         }
-        flight.leave_loss();
-        Advance { grows: true, restarts_timer: true }
+        flight.leave_loss_if_acknowledged();
+        NewAckResponse { grows_cwnd: true, restarts_timer: true }
     }
 }

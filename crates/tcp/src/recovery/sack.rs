@@ -2,39 +2,39 @@
 
 use driftway_base::{Instant, Seq, SeqRange};
 
-use super::contract::{Advance, Listed, LossRecovery};
-use crate::flight::{DUP_THRESHOLD, Flight, Phase};
+use super::contract::{NewAckResponse, RecoveryDescriptor, LossRecovery};
+use crate::send_state::{DUP_THRESHOLD, SendState, RecoveryPhase};
 
 /// What a recovery keeps beside the scoreboard.
 #[derive(Debug, Default)]
 pub struct Sack {
     /// No rescue retransmission until this is acknowledged (§4: RescueRxt).
-    rescued: Option<Seq>,
+    rescue_rxt: Option<Seq>,
     /// What was known to be lost ends here.
-    lost_to: Option<Seq>,
+    lost_end: Option<Seq>,
 }
 
 impl Sack {
     /// A full segment's range from `start`, up to what is reported or never sent.
-    fn segment(flight: &Flight, start: Seq) -> SeqRange {
-        let reported = flight.board().next_reported(start).unwrap_or(flight.max());
+    fn segment(flight: &SendState, start: Seq) -> SeqRange {
+        let reported = flight.scoreboard().next_sacked(start).unwrap_or(flight.max());
         SeqRange::new(start, (start + flight.mss()).min(reported).min(flight.max()))
     }
 }
 
-impl Listed for Sack {
+impl RecoveryDescriptor for Sack {
     const NAME: &'static str = "sack";
     const USES_SACK: bool = true;
 }
 
 impl LossRecovery for Sack {
-    fn on_duplicate(&mut self, now: Instant, flight: &mut Flight) -> bool {
+    fn on_duplicate(&mut self, now: Instant, flight: &mut SendState) -> bool {
         // §5: three duplicates, or enough reported above the first hole.
         let lost =
-            flight.board().lost_before(flight.mss()).is_some_and(|seq| flight.una().before(seq));
+            flight.scoreboard().lost_before(flight.mss()).is_some_and(|seq| flight.una().before(seq));
         // §5.1: none before what a timeout, or a step back, has begun to send again is through.
         let too_early = flight.recover().is_some_and(|point| flight.una().before(point));
-        if flight.phase() != Phase::Open
+        if flight.phase() != RecoveryPhase::Open
             || too_early
             || (flight.dup_acks() < DUP_THRESHOLD && !lost)
         {
@@ -42,53 +42,53 @@ impl LossRecovery for Sack {
         }
         // Step 4: without inflation, because `pipe` says what has left the network.
         flight.enter_recovery(now);
-        flight.resend_first();
-        self.rescued = None;
-        self.lost_to = flight.board().lost_before(flight.mss());
+        flight.request_head_retransmit();
+        self.rescue_rxt = None;
+        self.lost_end = flight.scoreboard().lost_before(flight.mss());
         true
     }
 
-    fn on_advance(&mut self, _now: Instant, flight: &mut Flight, _bytes: u32) -> Advance {
-        if let Phase::Recovery { point } = flight.phase() {
+    fn on_advance(&mut self, _now: Instant, flight: &mut SendState, _bytes: u32) -> NewAckResponse {
+        if let RecoveryPhase::Recovery { point } = flight.phase() {
             if flight.una().at_or_after(point) {
                 flight.leave_recovery();
             }
-            return Advance { grows: false, restarts_timer: true };
+            return NewAckResponse { grows_cwnd: false, restarts_timer: true };
         }
-        flight.leave_loss();
-        Advance { grows: true, restarts_timer: true }
+        flight.leave_loss_if_acknowledged();
+        NewAckResponse { grows_cwnd: true, restarts_timer: true }
     }
 
-    fn budget(&self, flight: &Flight) -> u32 {
+    fn budget(&self, flight: &SendState) -> u32 {
         let pipe = match flight.phase() {
             // §5, step 3.C, is limited transmit by another measure.
-            Phase::Open if !flight.limited_transmit() => flight.nxt().since(flight.una()),
+            RecoveryPhase::Open if !flight.limited_transmit() => flight.nxt().since(flight.una()),
             _ => flight.pipe(),
         };
         flight.window.cwnd.saturating_sub(pipe)
     }
 
-    fn found_more(&mut self, flight: &Flight) -> bool {
-        let known = self.lost_to.unwrap_or(flight.una()).max(flight.una());
-        let Some(now) = flight.board().lost_before(flight.mss()) else { return false };
-        self.lost_to = Some(now.max(known));
-        now.after(known) && flight.board().missing(SeqRange::new(known, now)) > 0
+    fn take_new_losses(&mut self, flight: &SendState) -> bool {
+        let known = self.lost_end.unwrap_or(flight.una()).max(flight.una());
+        let Some(now) = flight.scoreboard().lost_before(flight.mss()) else { return false };
+        self.lost_end = Some(now.max(known));
+        now.after(known) && flight.scoreboard().unsacked_bytes(SeqRange::new(known, now)) > 0
     }
 
-    fn resend(&mut self, flight: &Flight, last_resort: bool) -> Option<SeqRange> {
-        let Phase::Recovery { point } = flight.phase() else { return None };
-        let start = flight.board().first_hole(flight.high_rxt().max(flight.una()));
-        if flight.board().highest().is_some_and(|highest| start.before(highest)) {
+    fn next_retransmission(&mut self, flight: &SendState, last_resort: bool) -> Option<SeqRange> {
+        let RecoveryPhase::Recovery { point } = flight.phase() else { return None };
+        let start = flight.scoreboard().first_unsacked(flight.high_rxt().max(flight.una()));
+        if flight.scoreboard().highest_sacked().is_some_and(|highest| start.before(highest)) {
             // NextSeg rule 1: lost; rule 3: not known to be, but better than nothing.
             let lost =
-                flight.board().lost_before(flight.mss()).is_some_and(|seq| start.before(seq));
+                flight.scoreboard().lost_before(flight.mss()).is_some_and(|seq| start.before(seq));
             return (lost || last_resort).then(|| Self::segment(flight, start));
         }
         // NextSeg rule 4: once a recovery, the last segment, so that its loss costs no timeout.
-        if !last_resort || self.rescued.is_some_and(|seq| flight.una().at_or_before(seq)) {
+        if !last_resort || self.rescue_rxt.is_some_and(|seq| flight.una().at_or_before(seq)) {
             return None;
         }
-        self.rescued = Some(point);
-        Some(flight.board().last_hole(flight.una(), flight.max(), flight.mss()))
+        self.rescue_rxt = Some(point);
+        Some(flight.scoreboard().last_hole(flight.una(), flight.max(), flight.mss()))
     }
 }

@@ -2,32 +2,32 @@
 
 use driftway_base::Instant;
 
-use super::contract::{Advance, Listed, LossRecovery};
-use crate::flight::Flight;
+use super::contract::{NewAckResponse, RecoveryDescriptor, LossRecovery};
+use crate::send_state::SendState;
 
 /// No state of its own.
 #[derive(Debug, Default)]
 pub struct Tahoe;
 
-impl Listed for Tahoe {
+impl RecoveryDescriptor for Tahoe {
     const NAME: &'static str = "tahoe";
     const LIMITED_TRANSMIT: bool = false;
     const CLASSIC: bool = true;
 }
 
 impl LossRecovery for Tahoe {
-    fn on_duplicate(&mut self, now: Instant, flight: &mut Flight) -> bool {
-        let begins = flight.third_duplicate();
+    fn on_duplicate(&mut self, now: Instant, flight: &mut SendState) -> bool {
+        let begins = flight.may_fast_retransmit();
         if begins {
             // As after a timeout, but without waiting for it.
-            flight.collapse_early(now);
-            flight.resend_first();
+            flight.enter_loss_early(now);
+            flight.request_head_retransmit();
         }
         begins
     }
 
-    fn on_advance(&mut self, _now: Instant, flight: &mut Flight, _bytes: u32) -> Advance {
-        flight.leave_loss();
-        Advance { grows: true, restarts_timer: true }
+    fn on_advance(&mut self, _now: Instant, flight: &mut SendState, _bytes: u32) -> NewAckResponse {
+        flight.leave_loss_if_acknowledged();
+        NewAckResponse { grows_cwnd: true, restarts_timer: true }
     }
 }

@@ -1,7 +1,7 @@
 //! Two connections and a wire between them, for tests that watch a whole connection.
 #![allow(dead_code, reason = "each test file uses its part")]
 
-pub mod line;
+pub mod test_connection;
 
 use std::collections::VecDeque;
 
@@ -23,21 +23,21 @@ pub struct End {
 }
 
 /// What the wire does with a segment.
-pub enum Fate {
+pub enum WireAction {
     Deliver(Duration),
-    Lose,
-    Twice(Duration, Duration),
-    Marked(Duration),
+    Drop,
+    Duplicate(Duration, Duration),
+    DeliverMarked(Duration),
 }
 
-pub type Wire = Box<dyn FnMut(usize, u64, &Transmit) -> Fate>;
+pub type WirePolicy = Box<dyn FnMut(usize, u64, &Transmit) -> WireAction>;
 
 pub struct Pair {
     pub now: Instant,
     pub ends: [End; 2],
-    wire: VecDeque<(Instant, usize, Transmit)>,
+    in_transit: VecDeque<(Instant, usize, Transmit)>,
     /// Says what happens to the n-th segment that an end sends.
-    pub fate: Wire,
+    pub policy: WirePolicy,
     counts: [u64; 2],
 }
 
@@ -54,23 +54,23 @@ impl Pair {
         // Initial numbers near the wrap, so that every test crosses it.
         let client = Connection::connect(client, a, b, Seq(u32::MAX - 500), 1, Instant::ZERO);
         let server = Connection::listen(server, b, Seq(u32::MAX - 100), 2);
-        Self::of(client, server)
+        Self::from_connections(client, server)
     }
 
-    pub fn of(a: Connection, b: Connection) -> Self {
+    pub fn from_connections(a: Connection, b: Connection) -> Self {
         let end = |tcp| End { tcp, read: 0, events: vec![], sent: vec![], reads: true };
         Self {
             now: Instant::ZERO,
             ends: [end(a), end(b)],
-            wire: VecDeque::new(),
-            fate: Box::new(|_, _, _| Fate::Deliver(DELAY)),
+            in_transit: VecDeque::new(),
+            policy: Box::new(|_, _, _| WireAction::Deliver(DELAY)),
             counts: [0; 2],
         }
     }
 
-    fn put(&mut self, at: Instant, to: usize, transmit: Transmit) {
-        let place = self.wire.partition_point(|(t, ..)| *t <= at);
-        self.wire.insert(place, (at, to, transmit));
+    fn schedule(&mut self, at: Instant, to: usize, transmit: Transmit) {
+        let place = self.in_transit.partition_point(|(t, ..)| *t <= at);
+        self.in_transit.insert(place, (at, to, transmit));
     }
 
     /// Sends and reads all there is at this instant.
@@ -89,20 +89,20 @@ impl Pair {
                 end.sent.push((self.now, transmit));
                 let n = self.counts[from];
                 self.counts[from] += 1;
-                match (self.fate)(from, n, &transmit) {
-                    Fate::Deliver(delay) => self.put(self.now + delay, 1 - from, transmit),
-                    Fate::Lose => {}
-                    Fate::Twice(first, second) => {
-                        self.put(self.now + first, 1 - from, transmit);
-                        self.put(self.now + second, 1 - from, transmit);
+                match (self.policy)(from, n, &transmit) {
+                    WireAction::Deliver(delay) => self.schedule(self.now + delay, 1 - from, transmit),
+                    WireAction::Drop => {}
+                    WireAction::Duplicate(first, second) => {
+                        self.schedule(self.now + first, 1 - from, transmit);
+                        self.schedule(self.now + second, 1 - from, transmit);
                     }
-                    Fate::Marked(delay) => {
+                    WireAction::DeliverMarked(delay) => {
                         let ecn = if transmit.ecn.is_capable() { Ecn::Ce } else { transmit.ecn };
-                        self.put(self.now + delay, 1 - from, Transmit { ecn, ..transmit });
+                        self.schedule(self.now + delay, 1 - from, Transmit { ecn, ..transmit });
                     }
                 }
             }
-            self.check(from);
+            self.check_invariants(from);
             let end = &mut self.ends[from];
             while let Some(event) = end.tcp.poll_event() {
                 end.events.push(event);
@@ -111,25 +111,25 @@ impl Pair {
     }
 
     /// What holds whatever happens.
-    fn check(&self, end: usize) {
+    fn check_invariants(&self, end: usize) {
         let view = self.ends[end].tcp.view();
-        let [una, nxt, max] = [view.una, view.nxt, view.max].map(|seq| seq.value().unwrap());
+        let [una, nxt, max] = [view.snd_una, view.snd_nxt, view.snd_max].map(|seq| seq.value().unwrap());
         assert!(una.at_or_before(nxt) && nxt.at_or_before(max), "{view:?}");
         let peer = &self.ends[1 - end];
-        let arrived = peer.read + u64::from(peer.tcp.readable());
-        assert!(self.ends[end].tcp.acknowledged() <= arrived, "acknowledged what never arrived");
+        let arrived = peer.read + u64::from(peer.tcp.readable_bytes());
+        assert!(self.ends[end].tcp.acknowledged_bytes() <= arrived, "acknowledged what never arrived");
     }
 
     /// The next thing that happens; `false` if nothing will.
     pub fn step(&mut self) -> bool {
         self.drain();
-        let arrival = self.wire.front().map(|(at, ..)| *at);
+        let arrival = self.in_transit.front().map(|(at, ..)| *at);
         let timer = self.ends.iter().filter_map(|e| e.tcp.next_timeout()).min();
         let Some(next) = [arrival, timer].into_iter().flatten().min() else { return false };
         assert!(next >= self.now, "time goes back");
         self.now = next;
         if arrival == Some(next) {
-            let (_, to, transmit) = self.wire.pop_front().expect("there is one");
+            let (_, to, transmit) = self.in_transit.pop_front().expect("there is one");
             let from = address(2 - to as u8);
             self.ends[to].tcp.on_segment(next, from, &transmit.segment, transmit.ecn);
         } else {
@@ -145,7 +145,7 @@ impl Pair {
     pub fn run_until(&mut self, end: Instant) {
         loop {
             self.drain();
-            let arrival = self.wire.front().map(|(at, ..)| *at);
+            let arrival = self.in_transit.front().map(|(at, ..)| *at);
             let timer = self.ends.iter().filter_map(|e| e.tcp.next_timeout()).min();
             match [arrival, timer].into_iter().flatten().min() {
                 Some(next) if next <= end => self.step(),

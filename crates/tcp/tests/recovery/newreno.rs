@@ -4,7 +4,7 @@ use super::*;
 
 #[test]
 fn a_partial_acknowledgment_sends_the_next_hole() {
-    let mut line = flying(RecoveryKind::NewReno, 8, 9000);
+    let mut line = with_data_in_flight(RecoveryKind::NewReno, 8, 9000);
     duplicates(&mut line, 1, 3);
     line.sends(["1..1001"]);
     assert_eq!(line.cwnd(), 7000);
@@ -26,7 +26,7 @@ fn a_partial_acknowledgment_sends_the_next_hole() {
 #[test]
 fn only_the_first_partial_acknowledgment_restarts_the_timer() {
     // Step 3 of RFC 6582: impatient.
-    let mut line = flying(RecoveryKind::NewReno, 12, 0);
+    let mut line = with_data_in_flight(RecoveryKind::NewReno, 12, 0);
     duplicates(&mut line, 1, 3);
     line.sends(["1..1001"]);
     line.at(500);
@@ -46,7 +46,7 @@ fn only_the_first_partial_acknowledgment_restarts_the_timer() {
 #[test]
 fn no_second_fast_retransmit_for_the_same_window() {
     // Step 2: the acknowledgment must cover more than recover.
-    let mut line = flying(RecoveryKind::NewReno, 8, 0);
+    let mut line = with_data_in_flight(RecoveryKind::NewReno, 8, 0);
     duplicates(&mut line, 1, 3);
     line.sends(["1..1001"]);
     line.receives(ack(8001));
@@ -63,7 +63,7 @@ fn no_second_fast_retransmit_for_the_same_window() {
 
 #[test]
 fn a_small_partial_acknowledgment_gives_no_segment_back() {
-    let mut line = flying(RecoveryKind::NewReno, 8, 0);
+    let mut line = with_data_in_flight(RecoveryKind::NewReno, 8, 0);
     duplicates(&mut line, 1, 3);
     line.sends(["1..1001"]);
     line.receives(ack(501));

@@ -1,7 +1,7 @@
 //! RFC 8985 §6 and §7. The round trip of the handshake is 100 ms, so the reordering window begins at
 //! 25 ms, and the probe timeout at 200 ms.
 
-use driftway_base::{Act, Release, Setting};
+use driftway_base::{Act, Release, Assign};
 
 use super::*;
 
@@ -20,7 +20,7 @@ fn spaced(config: &Config, segments: u32) -> Line {
     line
 }
 
-fn news(line: &mut Line, number: u32, blocks: &[(u32, u32)]) {
+fn receive_sack(line: &mut Line, number: u32, blocks: &[(u32, u32)]) {
     line.receives(ack(number).sack(blocks));
 }
 
@@ -29,7 +29,7 @@ fn a_later_segment_that_has_arrived_and_a_quarter_of_a_round_trip_mean_a_loss() 
     // §6.2, step 5: sent at 100 ms, the next at 101 ms and back at 201 ms; 100 + 100 + 25.
     let mut line = spaced(&config(), 4);
     line.at(200 + 1);
-    news(&mut line, 1, &[(1001, 2001)]);
+    receive_sack(&mut line, 1, &[(1001, 2001)]);
     line.quiet_until(224);
     line.at(225);
     line.sends(["1..1001"]);
@@ -42,9 +42,9 @@ fn three_reports_do_without_the_wait_until_reordering_is_seen() {
     // §6.2, step 4
     let mut line = spaced(&config(), 6);
     line.at(204);
-    news(&mut line, 1, &[(1001, 3001)]);
+    receive_sack(&mut line, 1, &[(1001, 3001)]);
     line.quiet();
-    news(&mut line, 1, &[(1001, 4001)]);
+    receive_sack(&mut line, 1, &[(1001, 4001)]);
     line.sends(["1..1001"]);
 }
 
@@ -57,9 +57,9 @@ fn three_reports_are_of_segments_however_small() {
         line.sends([format!("{}..{}", n * 100 + 1, (n + 1) * 100 + 1).as_str()]);
     }
     line.at(200);
-    news(&mut line, 101, &[(201, 401)]);
+    receive_sack(&mut line, 101, &[(201, 401)]);
     line.quiet();
-    news(&mut line, 101, &[(201, 501)]);
+    receive_sack(&mut line, 101, &[(201, 501)]);
     line.sends(["101..201"]);
     // What is acknowledged counts no more.
     line.receives(ack(601));
@@ -68,10 +68,10 @@ fn three_reports_are_of_segments_however_small() {
         line.sends([format!("{}..{}", n * 100 + 1, (n + 1) * 100 + 1).as_str()]);
     }
     line.at(300);
-    news(&mut line, 601, &[(701, 901)]);
+    receive_sack(&mut line, 601, &[(701, 901)]);
     line.quiet();
     line.receives(ack(901));
-    news(&mut line, 901, &[(1001, 1101)]);
+    receive_sack(&mut line, 901, &[(1001, 1101)]);
     line.quiet();
 }
 
@@ -80,12 +80,12 @@ fn reordering_within_the_window_costs_nothing() {
     // Three segments overtake the third; RFC 6675 would have sent it again.
     let mut line = spaced(&config(), 6);
     line.at(202);
-    news(&mut line, 1, &[(1001, 2001)]);
+    receive_sack(&mut line, 1, &[(1001, 2001)]);
     line.receives(ack(2001));
     line.at(210);
     for end in [4001, 5001, 6001] {
         // Reordering has been seen: now even three reports wait.
-        news(&mut line, 2001, &[(3001, end)]);
+        receive_sack(&mut line, 2001, &[(3001, end)]);
     }
     line.quiet_until(220);
     line.receives(ack(6001));
@@ -99,7 +99,7 @@ fn reported_duplicates_widen_the_window_until_sixteen_recoveries_have_none() {
     // §6.2, step 4: half a round trip after the first report.
     let mut line = spaced(&config(), 4);
     line.at(201);
-    news(&mut line, 1, &[(1001, 2001)]);
+    receive_sack(&mut line, 1, &[(1001, 2001)]);
     line.at(225);
     line.sends(["1..1001"]);
     line.receives(ack(2001));
@@ -115,7 +115,7 @@ fn reported_duplicates_widen_the_window_until_sixteen_recoveries_have_none() {
     line.writes(1000);
     line.sends(["5001..6001"]);
     line.at(401);
-    news(&mut line, 4001, &[(5001, 6001)]);
+    receive_sack(&mut line, 4001, &[(5001, 6001)]);
     let sent = line.now;
     line.quiet_until(449);
     line.at(450);
@@ -128,15 +128,15 @@ fn a_retransmission_that_is_lost_is_found_out_by_what_goes_after_it() {
     let mut line = spaced(&config(), 8);
     line.writes(9000);
     line.at(204);
-    news(&mut line, 1, &[(1001, 4001)]);
+    receive_sack(&mut line, 1, &[(1001, 4001)]);
     line.sends(["1..1001"]);
     line.at(207);
-    news(&mut line, 1, &[(1001, 8001)]);
+    receive_sack(&mut line, 1, &[(1001, 8001)]);
     let new = line.sends_some();
     assert_eq!(new[0], "8001..9001");
     // The new data arrives a round trip later, the retransmission does not.
     line.at(307);
-    news(&mut line, 1, &[(1001, 9001)]);
+    receive_sack(&mut line, 1, &[(1001, 9001)]);
     line.sends_some();
     assert_eq!(line.tcp.stats().retransmissions, 2);
     assert_eq!(line.tcp.stats().timeouts, 0);
@@ -148,12 +148,12 @@ fn what_goes_again_at_the_instant_of_new_data_is_not_lost_when_that_arrives() {
     let mut line = spaced(&config(), 8);
     line.writes(9000);
     line.at(204);
-    news(&mut line, 1, &[(1001, 2001)]);
+    receive_sack(&mut line, 1, &[(1001, 2001)]);
     line.sends(["8001..9001"]);
-    news(&mut line, 1, &[(1001, 8001)]);
+    receive_sack(&mut line, 1, &[(1001, 8001)]);
     assert_eq!(line.sends_some()[0], "1..1001");
     line.at(304);
-    news(&mut line, 1, &[(1001, 9001)]);
+    receive_sack(&mut line, 1, &[(1001, 9001)]);
     assert!(line.sends_some().iter().all(|sent| sent != "1..1001"));
     line.receives(ack(9001));
     line.sends_some();
@@ -165,7 +165,7 @@ fn an_acknowledgment_of_the_original_is_no_round_trip_of_the_retransmission() {
     // §6.2, step 2: less than the least round trip after the retransmission.
     let mut line = spaced(&config(), 6);
     line.at(204);
-    news(&mut line, 1, &[(1001, 4001)]);
+    receive_sack(&mut line, 1, &[(1001, 4001)]);
     line.sends(["1..1001"]);
     line.at(210);
     line.receives(ack(4001));
@@ -195,7 +195,7 @@ fn after_a_timeout_only_what_is_old_enough_is_lost() {
 fn what_is_reported_is_not_sent_again_after_a_timeout_and_a_peer_may_take_it_back() {
     let mut line = spaced(&config(), 5);
     line.at(204);
-    news(&mut line, 1, &[(3001, 5001)]);
+    receive_sack(&mut line, 1, &[(3001, 5001)]);
     line.at(227);
     line.sends(["1..1001", "1001..2001"]);
     line.at(1227);
@@ -221,7 +221,7 @@ fn a_tail_is_probed_after_two_round_trips_with_its_last_segment() {
     assert_eq!((line.tcp.stats().tail_probes, line.cwnd()), (1, 3000));
     // What it draws lets RACK repair the rest.
     line.at(400);
-    news(&mut line, 1, &[(2001, 3001)]);
+    receive_sack(&mut line, 1, &[(2001, 3001)]);
     line.sends(["1..1001", "1001..2001"]);
     assert_eq!(line.tcp.stats().timeouts, 0);
 }
@@ -341,7 +341,7 @@ fn a_report_that_original_and_probe_have_both_arrived_does_not_widen_the_window(
         assert_eq!(line.sends_some().len(), 1);
     }
     line.at(601);
-    news(&mut line, 4001, &[(5001, 6001)]);
+    receive_sack(&mut line, 4001, &[(5001, 6001)]);
     // A quarter of the least round trip, 100 ms, and not half of it.
     line.quiet_until(624);
     line.at(625);
@@ -355,18 +355,18 @@ fn held_neither_probe_nor_reordering_timer_sends() {
             let mut line = spaced(&config(), 4);
             line.at(204);
             if !blocks.is_empty() {
-                news(&mut line, 1, blocks);
+                receive_sack(&mut line, 1, blocks);
             }
-            let (cwnd, release) = (driftway_base::Setting::Keep, driftway_base::Release::Resume);
+            let (cwnd, release) = (driftway_base::Assign::Keep, driftway_base::Release::Resume);
             let (probe, step_back) = (None, false);
-            line.acts(driftway_base::Act::Hold { probe, step_back, freeze_timers, cwnd, release });
+            line.acts(driftway_base::Act::Hold { probe, rewind_snd_nxt: step_back, freeze_timers, cwnd, release });
             // Not even an acknowledgment starts one.
             line.at(210);
-            news(&mut line, 1, &[(2001, 3001)]);
+            receive_sack(&mut line, 1, &[(2001, 3001)]);
             line.quiet_until(due + 60_000);
             assert_eq!(phase(&line), RecoveryState::Open);
-            let keep = driftway_base::Setting::Keep;
-            let rto = driftway_base::Setting::Keep;
+            let keep = driftway_base::Assign::Keep;
+            let rto = driftway_base::Assign::Keep;
             line.acts(driftway_base::Act::Resume { cwnd: keep, ssthresh: keep, rto });
             if line.sends_some().is_empty() {
                 let next = line.tcp.next_timeout().unwrap().as_nanos() / 1_000_000;
@@ -399,7 +399,7 @@ fn without_sack_it_is_newreno() {
 fn a_response_taken_back_forgives_what_was_lost() {
     let mut line = spaced(&Config { eifel: true, ..config() }, 6);
     line.at(204);
-    news(&mut line, 1, &[(1001, 4001)]);
+    receive_sack(&mut line, 1, &[(1001, 4001)]);
     line.sends(["1..1001"]);
     line.receives(ack(4001));
     line.receives(ack(4001).sack(&[(1, 1001)]));
@@ -422,7 +422,7 @@ fn after_a_timeout_what_fits_into_a_window_that_has_shrunk_goes() {
 #[test]
 fn a_report_of_half_of_all_numbers_is_nonsense() {
     let mut line = Line::in_flight(&config(), 3);
-    news(&mut line, 1, &[(711_504_529, 2_858_988_176)]);
+    receive_sack(&mut line, 1, &[(711_504_529, 2_858_988_176)]);
     assert_eq!(line.tcp.stats().fast_retransmits, 0);
     line.at(300);
     line.sends(["2001..3001"]);
@@ -436,9 +436,9 @@ fn a_fin_that_is_reported_does_not_go_again() {
     line.closes();
     line.sends_some();
     line.at(211);
-    news(&mut line, 1, &[(2001, 2002)]);
-    let (cwnd, release) = (Setting::Keep, Release::Resume);
-    line.acts(Act::Hold { probe: None, step_back: true, freeze_timers: false, cwnd, release });
-    line.acts(Act::Resume { cwnd: Setting::Keep, ssthresh: Setting::Keep, rto: Setting::Keep });
+    receive_sack(&mut line, 1, &[(2001, 2002)]);
+    let (cwnd, release) = (Assign::Keep, Release::Resume);
+    line.acts(Act::Hold { probe: None, rewind_snd_nxt: true, freeze_timers: false, cwnd, release });
+    line.acts(Act::Resume { cwnd: Assign::Keep, ssthresh: Assign::Keep, rto: Assign::Keep });
     line.sends(["1..1001", "1001..2001"]);
 }

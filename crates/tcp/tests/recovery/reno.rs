@@ -4,7 +4,7 @@ use super::*;
 
 #[test]
 fn fast_retransmit_inflation_and_deflation() {
-    let mut line = flying(RecoveryKind::Reno, 8, 9000);
+    let mut line = with_data_in_flight(RecoveryKind::Reno, 8, 9000);
     duplicates(&mut line, 1, 3);
     line.sends(["1..1001"]);
     assert_eq!((line.cwnd(), line.ssthresh()), (7000, 4000)); // steps 2, 3
@@ -22,7 +22,7 @@ fn fast_retransmit_inflation_and_deflation() {
 
 #[test]
 fn a_second_hole_ends_the_recovery_and_needs_another() {
-    let mut line = flying(RecoveryKind::Reno, 10, 0);
+    let mut line = with_data_in_flight(RecoveryKind::Reno, 10, 0);
     duplicates(&mut line, 1, 3);
     line.sends(["1..1001"]);
     line.receives(ack(3001)); // partial: the segment at 3001 is missing
@@ -36,7 +36,7 @@ fn a_second_hole_ends_the_recovery_and_needs_another() {
 
 #[test]
 fn a_second_hole_without_enough_duplicates_costs_a_timeout() {
-    let mut line = flying(RecoveryKind::Reno, 5, 0);
+    let mut line = with_data_in_flight(RecoveryKind::Reno, 5, 0);
     duplicates(&mut line, 1, 3);
     line.sends(["1..1001"]);
     line.at(200);

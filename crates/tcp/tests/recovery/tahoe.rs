@@ -4,7 +4,7 @@ use super::*;
 
 #[test]
 fn the_third_duplicate_sends_again_and_starts_over_with_one_segment() {
-    let mut line = flying(RecoveryKind::Tahoe, 8, 9000);
+    let mut line = with_data_in_flight(RecoveryKind::Tahoe, 8, 9000);
     duplicates(&mut line, 1, 2);
     line.quiet();
     duplicates(&mut line, 1, 1);
@@ -18,7 +18,7 @@ fn the_third_duplicate_sends_again_and_starts_over_with_one_segment() {
 
 #[test]
 fn slow_start_goes_back_to_what_was_in_flight() {
-    let mut line = flying(RecoveryKind::Tahoe, 8, 9000);
+    let mut line = with_data_in_flight(RecoveryKind::Tahoe, 8, 9000);
     duplicates(&mut line, 1, 3);
     line.sends(["1..1001"]);
     line.receives(ack(2001)); // 3 was lost, too

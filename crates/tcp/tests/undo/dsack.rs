@@ -24,7 +24,7 @@ fn late(config: &Config) -> Line {
 fn when_all_that_went_again_had_arrived_the_window_comes_back() {
     let mut line = late(&dsack());
     line.receives(ack(5001).sack(&[(1, 1001)]));
-    assert_eq!(undone(&line), 1);
+    assert_eq!(undo_count(&line), 1);
     assert_eq!(line.cwnd(), 8000);
     assert!(line.ssthresh() > 100_000);
 }
@@ -34,7 +34,7 @@ fn and_so_it_does_after_the_recovery_is_over() {
     let mut line = late(&dsack());
     line.receives(ack(8001));
     line.receives(ack(8001).sack(&[(1, 1001)]));
-    assert_eq!((undone(&line), line.cwnd()), (1, 8000));
+    assert_eq!((undo_count(&line), line.cwnd()), (1, 8000));
 }
 
 #[test]
@@ -43,9 +43,9 @@ fn not_while_a_part_is_missing() {
     line.receives(ack(5001).sack(&[(1, 501)]));
     line.sends(["7001..8001"]); // a rescue, which was not needed either
     line.receives(ack(5001).sack(&[(501, 1001)]));
-    assert_eq!(undone(&line), 0);
+    assert_eq!(undo_count(&line), 0);
     line.receives(ack(8001).sack(&[(7001, 8001)]));
-    assert_eq!(undone(&line), 1);
+    assert_eq!(undo_count(&line), 1);
 }
 
 #[test]
@@ -55,7 +55,7 @@ fn nor_for_what_the_network_doubled() {
     line.receives(ack(5001).sack(&[(2001, 3001)]));
     line.sends_some();
     line.receives(ack(5001).sack(&[(u32::MAX - 2000, u32::MAX - 1000)]));
-    assert_eq!(undone(&line), 0);
+    assert_eq!(undo_count(&line), 0);
 }
 
 #[test]
@@ -69,12 +69,12 @@ fn a_duplicate_beyond_the_acknowledgment_stands_inside_the_second_block() {
     line.receives(ack(1).sack(&[(1001, 2001), (3001, 7001)]));
     line.sends(["2001..3001"]);
     line.receives(ack(1).sack(&[(2001, 3001), (1001, 8001)]));
-    assert_eq!(undone(&line), 0);
+    assert_eq!(undo_count(&line), 0);
     line.sends(["9001..10001"]);
     line.receives(ack(8001).sack(&[(1, 1001)]));
-    assert_eq!(undone(&line), 0);
+    assert_eq!(undo_count(&line), 0);
     line.receives(ack(10_001).sack(&[(9001, 10_001)]));
-    assert_eq!(undone(&line), 1);
+    assert_eq!(undo_count(&line), 1);
     line.sends_some();
 }
 
@@ -88,10 +88,10 @@ fn a_timeout_is_taken_back_once_the_whole_window_was_for_nothing() {
     line.receives(ack(3001));
     for end in [1001, 2001] {
         line.receives(ack(3001).sack(&[(end - 1000, end)]));
-        assert_eq!(undone(&line), 0);
+        assert_eq!(undo_count(&line), 0);
     }
     line.receives(ack(3001).sack(&[(2001, 3001)]));
-    assert_eq!((undone(&line), line.tcp.stats().timeouts), (1, 1));
+    assert_eq!((undo_count(&line), line.tcp.stats().timeouts), (1, 1));
     assert!(line.ssthresh() > 100_000);
 }
 
@@ -107,9 +107,9 @@ fn a_fin_that_went_again_is_in_no_report() {
     line.sends(["1001..2001 FIN"]);
     line.receives(ack(2002));
     line.receives(ack(2002).sack(&[(1, 1001)]));
-    assert_eq!(undone(&line), 0);
+    assert_eq!(undo_count(&line), 0);
     line.receives(ack(2002).sack(&[(1001, 2001)]));
-    assert_eq!(undone(&line), 1);
+    assert_eq!(undo_count(&line), 1);
 }
 
 #[test]
@@ -122,14 +122,14 @@ fn congestion_of_its_own_is_not_taken_back() {
     line.sends_some();
     let after = windows(&line);
     line.receives(ack(9001).sack(&[(1, 1001)]));
-    assert_eq!((undone(&line), windows(&line)), (0, after));
+    assert_eq!((undo_count(&line), windows(&line)), (0, after));
 }
 
 #[test]
 fn without_the_switch_duplicates_are_neither_reported_nor_believed() {
     let mut line = late(&Config { dsack: false, ..dsack() });
     line.receives(ack(5001).sack(&[(1, 1001)]));
-    assert_eq!(undone(&line), 0);
+    assert_eq!(undo_count(&line), 0);
     for dsack in [true, false] {
         let mut line = Line::established(&Config { dsack, ..self::dsack() });
         for _ in 0..2 {

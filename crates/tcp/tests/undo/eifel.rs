@@ -33,7 +33,7 @@ fn an_older_echo_than_the_retransmissions_takes_a_timeout_back() {
         assert_eq!(line.cwnd(), 988);
         line.at(1150);
         line.receives(ack(989).timestamps(6150, 100));
-        assert_eq!(undone(&line), 1);
+        assert_eq!(undo_count(&line), 1);
         // As before, and the acknowledgment has made place for one segment (and earned another).
         assert_eq!(windows(&line), (before.0 + 988, before.1));
         line.sends(["7905..8893", "8893..9881"]); // from SND.MAX on: step 8
@@ -46,11 +46,11 @@ fn the_echo_of_the_retransmission_takes_nothing_back() {
         let mut line = timed_out(&eifel(RecoveryKind::NewReno));
         line.at(1250);
         line.receives(ack(989).timestamps(6250, echo));
-        assert_eq!((undone(&line), line.cwnd()), (0, 2 * 988), "{echo}");
+        assert_eq!((undo_count(&line), line.cwnd()), (0, 2 * 988), "{echo}");
         line.sends(["989..1977", "1977..2965"]);
         // Only the first acknowledgment answers.
         line.receives(ack(1977).timestamps(6250, 100));
-        assert_eq!(undone(&line), 0);
+        assert_eq!(undo_count(&line), 0);
     }
 }
 
@@ -62,12 +62,12 @@ fn the_stamp_of_the_first_retransmission_counts() {
     line.at(3100);
     line.sends(["1..989"]);
     line.receives(ack(989).timestamps(8100, 1100));
-    assert_eq!(undone(&line), 0);
+    assert_eq!(undo_count(&line), 0);
     let mut line = timed_out(&eifel(RecoveryKind::NewReno));
     line.at(3100);
     line.sends(["1..989"]);
     line.receives(ack(989).timestamps(8100, 1099));
-    assert_eq!((undone(&line), line.cwnd()), (1, 9 * 988));
+    assert_eq!((undo_count(&line), line.cwnd()), (1, 9 * 988));
 }
 
 #[test]
@@ -90,7 +90,7 @@ fn a_fast_retransmit_of_what_was_late_is_taken_back() {
         assert_eq!(line.ssthresh(), 8 * 988 / 2);
         line.at(201);
         line.receives(ack(4 * 988 + 1).timestamps(5201, 100));
-        assert_eq!((undone(&line), line.ssthresh()), (1, before.1));
+        assert_eq!((undo_count(&line), line.ssthresh()), (1, before.1));
         assert!(line.cwnd() >= before.0);
     }
 }
@@ -101,10 +101,10 @@ fn an_echo_of_congestion_or_a_report_of_a_duplicate_forbids_it() {
     let config = Config { ecn: true, ..eifel(RecoveryKind::Sack) };
     let mut line = timed_out(&config);
     line.receives(ack(989).timestamps(6150, 100).sack(&[(1, 989)]));
-    assert_eq!(undone(&line), 0);
+    assert_eq!(undo_count(&line), 0);
     let mut line = timed_out(&config);
     line.receives(ack(989).timestamps(6150, 100).with(driftway_wire::TcpFlags::ECE));
-    assert_eq!(undone(&line), 0);
+    assert_eq!(undo_count(&line), 0);
 }
 
 #[test]
@@ -125,16 +125,16 @@ fn afterwards_the_timeout_is_more_careful() {
 fn a_hold_of_an_aid_owns_the_window() {
     let mut line = timed_out(&eifel(RecoveryKind::NewReno));
     let release = driftway_base::Release::AnyAck;
-    let cwnd = driftway_base::Setting::Value(988);
+    let cwnd = driftway_base::Assign::Value(988);
     line.acts(driftway_base::Act::Hold {
         probe: None,
-        step_back: true,
+        rewind_snd_nxt: true,
         freeze_timers: false,
         cwnd,
         release,
     });
     line.receives(ack(989).timestamps(6150, 100));
-    assert_eq!((undone(&line), line.cwnd()), (0, 2 * 988));
+    assert_eq!((undo_count(&line), line.cwnd()), (0, 2 * 988));
     line.sends_some();
 }
 
@@ -143,18 +143,18 @@ fn after_a_hold_a_second_timeout_does_not_make_the_first_retransmission_look_ori
     // RFC 3522 §3.2, steps 1 and 2: RetransmitTS is that of the first retransmission, 1100 ms.
     let mut line = timed_out(&eifel(RecoveryKind::NewReno));
     line.at(1200);
-    let (cwnd, release) = (driftway_base::Setting::Keep, driftway_base::Release::Resume);
+    let (cwnd, release) = (driftway_base::Assign::Keep, driftway_base::Release::Resume);
     let (probe, step_back) = (None, false);
-    line.acts(driftway_base::Act::Hold { probe, step_back, freeze_timers: true, cwnd, release });
+    line.acts(driftway_base::Act::Hold { probe, rewind_snd_nxt: step_back, freeze_timers: true, cwnd, release });
     line.at(6000);
-    let (ssthresh, rto) = (driftway_base::Setting::Keep, driftway_base::Setting::Keep);
+    let (ssthresh, rto) = (driftway_base::Assign::Keep, driftway_base::Assign::Keep);
     line.acts(driftway_base::Act::Resume { cwnd, ssthresh, rto });
     line.at(7900);
     line.sends(["1..989"]);
     let ssthresh = line.ssthresh();
     line.at(7950);
     line.receives(ack(989).timestamps(12_950, 1100));
-    assert_eq!((undone(&line), windows(&line)), (0, (2 * 988, ssthresh)));
+    assert_eq!((undo_count(&line), windows(&line)), (0, (2 * 988, ssthresh)));
     line.sends(["989..1977", "1977..2965"]);
 }
 
@@ -166,8 +166,8 @@ fn the_stamp_is_that_of_the_segment_at_the_left_edge() {
     let config = Config { recovery, sack: true, mss: 1012, ..eifel(recovery) };
     let answer = syn_ack().options(|o| o.mss = Some(1012));
     let mut line = Line::established_by(&config, answer);
-    let window = driftway_base::Setting::Value(20_000);
-    let rto = driftway_base::Setting::Keep;
+    let window = driftway_base::Assign::Value(20_000);
+    let rto = driftway_base::Assign::Keep;
     line.acts(driftway_base::Act::Resume { cwnd: window, ssthresh: window, rto });
     for n in 0..20 {
         line.at(RTT + n);

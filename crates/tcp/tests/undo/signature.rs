@@ -30,15 +30,15 @@ fn trace(config: &Config) -> Trace {
     while pair.ends[1].read < 300_000 {
         assert!(pair.step());
         let sender = &pair.ends[0].tcp;
-        if sender.stats().undone > 0 {
-            undone_at.get_or_insert(sender.acknowledged());
+        if sender.stats().responses_undone > 0 {
+            undone_at.get_or_insert(sender.acknowledged_bytes());
         }
     }
     let stats = pair.ends[0].tcp.stats();
     Trace {
         timeouts: stats.timeouts,
         retransmissions: stats.retransmissions,
-        undone: stats.undone,
+        undone: stats.responses_undone,
         undone_at,
         done: pair.now,
     }

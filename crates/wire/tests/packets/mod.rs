@@ -13,7 +13,7 @@ pub fn packet(max_payload: u32) -> impl Strategy<Value = Packet> {
 /// Its bytes, with the lab's pattern as payload.
 pub fn encoded(packet: &Packet) -> Vec<u8> {
     let mut bytes = vec![0; packet.len() as usize];
-    let len = packet.encode(&mut bytes, Payload::pattern).unwrap();
+    let len = packet.encode(&mut bytes, Payload::fill_pattern).unwrap();
     assert_eq!(len, bytes.len());
     bytes
 }
@@ -22,7 +22,7 @@ pub fn encoded(packet: &Packet) -> Vec<u8> {
 pub fn payload_bytes(packet: &Packet) -> Vec<u8> {
     let payload = packet.payload();
     let mut bytes = vec![0; payload.len as usize];
-    payload.pattern(&mut bytes);
+    payload.fill_pattern(&mut bytes);
     bytes
 }
 
@@ -32,7 +32,7 @@ pub fn without_stream(mut packet: Packet) -> Packet {
         Body::Tcp(segment) => &mut segment.payload,
         Body::Udp(datagram) => &mut datagram.payload,
         Body::Icmp(IcmpMessage::Echo { payload, .. }) => payload,
-        Body::Icmp(_) | Body::Aodv(_) | Body::Nothing => return packet,
+        Body::Icmp(_) | Body::Aodv(_) | Body::NoNextHeader => return packet,
     };
     *payload = Payload::new(0, 0, payload.len);
     packet
@@ -194,7 +194,7 @@ pub fn aodv_message() -> impl Strategy<Value = AodvMessage> {
             AodvMessage::Reply(AodvReply {
                 repair,
                 ack_required,
-                prefix,
+                prefix_size: prefix,
                 hops,
                 destination,
                 destination_seq,
@@ -213,7 +213,7 @@ pub fn aodv_message() -> impl Strategy<Value = AodvMessage> {
         AodvMessage::Error(error)
     });
     let losses = (link(), address(), conn_list()).prop_map(|(link, reporter, list)| {
-        AodvMessage::Losses(AodvLosses { link, reporter, list })
+        AodvMessage::LossNotification(AodvLossNotification { link, reporter, list })
     });
     let ack = Just(AodvMessage::ReplyAck);
     prop_oneof![3 => request, 3 => reply, 3 => error, 1 => ack, 3 => losses]
@@ -239,7 +239,7 @@ fn conn_info() -> impl Strategy<Value = ConnInfo> {
     let relays = prop::collection::vec(address(), 0..2);
     let segments = prop::collection::vec((any::<u32>(), 1..u16::MAX), 1..4);
     let data = (any::<bool>(), segments).prop_map(|(salvaged, segments)| {
-        let mut runs = Runs::default();
+        let mut runs = SegmentRuns::default();
         segments.into_iter().for_each(|(seq, len)| assert!(runs.push(Seq(seq), len)));
         ConnPackets::Data { salvaged, runs }
     });
@@ -247,13 +247,13 @@ fn conn_info() -> impl Strategy<Value = ConnInfo> {
     let acks = (any::<(bool, bool, u8)>(), numbers).prop_map(|((sent, ece, count), numbers)| {
         let (seq, ack, window, timestamps) = numbers;
         let timestamps = timestamps.map(|(value, echo)| Timestamps { value, echo });
-        let highest = Ack { seq: Seq(seq), ack: Seq(ack), window, timestamps, ece };
-        ConnPackets::Acks { sent, count, highest }
+        let highest = LostAck { seq: Seq(seq), ack: Seq(ack), window, timestamps, ece };
+        ConnPackets::Acks { ack_sent: sent, count, highest }
     });
     let packets = prop_oneof![data, acks];
     (flow, relays, packets).prop_map(|(flow, relays, packets)| ConnInfo {
         flow,
-        relays: Nodes::new(&relays).unwrap(),
+        relays: AddressList::new(&relays).unwrap(),
         packets,
     })
 }
@@ -262,9 +262,9 @@ fn link() -> impl Strategy<Value = FailedLink> {
     (address(), address()).prop_map(|(from, to)| FailedLink { from, to })
 }
 
-fn quoted() -> impl Strategy<Value = Quoted> {
+fn quoted() -> impl Strategy<Value = QuotedPacket> {
     (ip_header(), any::<(u8, u16, [u8; 8])>()).prop_map(|(ip, (protocol, total_len, head))| {
-        Quoted {
+        QuotedPacket {
             source: ip.source,
             destination: ip.destination,
             protocol,
@@ -273,13 +273,13 @@ fn quoted() -> impl Strategy<Value = Quoted> {
             ttl: ip.ttl,
             tos: (ip.dscp << 2) | ip.ecn.bits(),
             dont_fragment: ip.dont_fragment,
-            head,
+            transport_head: head,
         }
     })
 }
 
 /// Writes right checksums into what looks like a packet, so that damage gets past them.
-pub fn repair(bytes: &mut [u8]) {
+pub fn fix_checksums(bytes: &mut [u8]) {
     let set = |bytes: &mut [u8], at: usize, start: u64| {
         if bytes.len() < at + 2 {
             return;

@@ -7,7 +7,7 @@ use super::*;
 /// Ten were sent, and an echo of congestion came; TCP has no leave to send.
 fn congested(options: AtcpOptions) -> Line {
     let mut line = ten_sent(options);
-    line.receive(marked(line.peers(nth(1))));
+    line.receive(marked(line.peer_ack(nth(1))));
     assert_eq!(line.aid.state, State::Congested);
     line
 }
@@ -22,13 +22,13 @@ fn an_echo_is_passed_and_tcp_responds() {
 #[test]
 fn atcp_interferes_with_nothing() {
     let mut line = congested(options());
-    line.take();
-    let duplicate = line.peers(nth(1));
+    line.take_events();
+    let duplicate = line.peer_ack(nth(1));
     line.receive(duplicate);
     line.receive(duplicate);
-    assert_eq!(line.take(), [Event::Delivered(duplicate); 2]);
+    assert_eq!(line.take_events(), [Event::Delivered(duplicate); 2]);
     line.receive(duplicate);
-    let record = line.take();
+    let record = line.take_events();
     assert_eq!(record[0], Event::Delivered(duplicate));
     assert_eq!(record[1], Event::Responded(Response::FastRetransmit));
 
@@ -47,7 +47,7 @@ fn any_segment_that_tcp_sends_ends_it() {
 
 #[test]
 fn only_new_data_ends_it_in_the_other_reading() {
-    let mut line = congested(AtcpOptions { congested_until: CongestedUntil::NewData, ..options() });
+    let mut line = congested(AtcpOptions { congested_until: CongestedExit::NewData, ..options() });
     line.data_from_peer(10);
     line.duplicates(3);
     assert_eq!(line.responses().last(), Some(&Response::FastRetransmit));
@@ -81,13 +81,13 @@ fn duplicates_that_tcp_counted_meanwhile_are_counted() {
 #[test]
 fn an_echo_in_loss_removes_tcp_from_persist_mode() {
     let mut line = in_loss(options());
-    let echo = marked(line.peers(nth(1)));
+    let echo = marked(line.peer_ack(nth(1)));
     line.receive(echo);
     assert_eq!(
-        line.take(),
+        line.take_events(),
         [
             Event::Entered("congested"),
-            Event::Asked(resume(Setting::Keep), Done::Done),
+            Event::Requested(resume(Assign::Keep), ActResult::Done),
             Event::Delivered(echo),
             Event::Responded(Response::CongestionEcho),
         ]
@@ -100,7 +100,7 @@ fn an_echo_in_loss_removes_tcp_from_persist_mode() {
 #[test]
 fn a_marked_duplicate_in_loss_is_left_to_tcp_too() {
     let mut line = in_loss(options());
-    line.receive(marked(line.peers(nth(0))));
+    line.receive(marked(line.peer_ack(nth(0))));
     assert_eq!(line.responses(), [Response::CongestionEcho]);
     assert_eq!((line.aid.state, line.tcp.is_persisting()), (State::Congested, false));
     // TCP forgot those of before when it was held, so that the next two make three.
@@ -112,7 +112,7 @@ fn a_marked_duplicate_in_loss_is_left_to_tcp_too() {
 #[test]
 fn an_echo_comes_as_a_signal_too() {
     for mut line in [ten_sent(options()), in_loss(options())] {
-        line.signal(Signal::of(SignalKind::EcnEcho));
+        line.signal(Signal::new(SignalKind::EcnEcho));
         assert_eq!((line.aid.state, line.tcp.is_persisting()), (State::Congested, false));
     }
 }
@@ -120,14 +120,14 @@ fn an_echo_comes_as_a_signal_too() {
 #[test]
 fn a_source_quench_counts_in_loss_only() {
     let mut line = in_loss(options());
-    line.signal(Signal::of(SignalKind::SourceQuench));
+    line.signal(Signal::new(SignalKind::SourceQuench));
     assert_eq!(line.aid.state, State::Congested);
-    assert_eq!(line.asked(), [resume(Setting::Keep)]);
+    assert_eq!(line.asked(), [resume(Assign::Keep)]);
 
     for (mut line, state) in
         [(ten_sent(options()), State::Normal), (disconnected(options()), State::Disconnected)]
     {
-        line.signal(Signal::of(SignalKind::SourceQuench));
+        line.signal(Signal::new(SignalKind::SourceQuench));
         assert_eq!(line.aid.state, state);
         assert!(line.asked().is_empty());
     }
@@ -138,7 +138,7 @@ fn the_handshake_of_ecn_is_no_echo() {
     let mut line = ten_sent(options());
     let syn = TcpFlags::SYN.with(TcpFlags::ACK).with(TcpFlags::ECE);
     for flags in [syn, syn.with(TcpFlags::CWR)] {
-        let segment = TcpSegment { flags, ..line.peers(nth(0)) };
+        let segment = TcpSegment { flags, ..line.peer_ack(nth(0)) };
         line.receive(segment);
         assert_eq!(line.aid.state, State::Normal);
     }
@@ -149,24 +149,24 @@ fn the_handshake_of_ecn_is_no_echo() {
 fn an_echo_that_ends_loss_is_taken_in_each_order() {
     for (echo, restore, asked, cwnd) in [
         // TCP halves the window that it had, whoever comes first.
-        (Echo::First, Restore::Before, vec![resume(Setting::Keep)], 500),
-        (Echo::AfterAck, Restore::Before, vec![resume(Setting::Keep)], 500),
-        (Echo::First, Restore::After, vec![resume(Setting::Keep)], 500),
+        (EchoOrder::First, CwndRestoreTime::Before, vec![resume(Assign::Keep)], 500),
+        (EchoOrder::AfterAck, CwndRestoreTime::Before, vec![resume(Assign::Keep)], 500),
+        (EchoOrder::First, CwndRestoreTime::After, vec![resume(Assign::Keep)], 500),
         // And then the window of before undoes that.
         (
-            Echo::AfterAck,
-            Restore::After,
-            vec![resume(Setting::Keep), resume(Setting::Value(1_000))],
+            EchoOrder::AfterAck,
+            CwndRestoreTime::After,
+            vec![resume(Assign::Keep), resume(Assign::Value(1_000))],
             1_000,
         ),
     ] {
         let mut line = in_loss(AtcpOptions { echo, restore, ..options() });
-        line.receive(marked(line.peers(nth(4))));
+        line.receive(marked(line.peer_ack(nth(4))));
         assert_eq!((line.asked(), line.tcp.cwnd()), (asked, cwnd), "{echo:?} {restore:?}");
         assert_eq!(line.aid.state, State::Congested);
     }
     // A duplicate is no new acknowledgment: its echo ends the loss state in each order.
-    let mut line = in_loss(AtcpOptions { echo: Echo::AfterAck, ..options() });
-    line.receive(marked(line.peers(nth(0))));
-    assert_eq!((line.aid.state, line.asked()), (State::Congested, vec![resume(Setting::Keep)]));
+    let mut line = in_loss(AtcpOptions { echo: EchoOrder::AfterAck, ..options() });
+    line.receive(marked(line.peer_ack(nth(0))));
+    assert_eq!((line.aid.state, line.asked()), (State::Congested, vec![resume(Assign::Keep)]));
 }

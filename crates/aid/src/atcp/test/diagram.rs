@@ -5,12 +5,12 @@ use crate::kit;
 
 #[test]
 fn the_committed_diagram_is_that_of_the_code() {
-    kit::assert_committed::<State>("atcp");
+    kit::assert_diagram_up_to_date::<State>("atcp");
 }
 
 #[test]
 fn the_arrows_are_the_papers() {
-    use Cause::*;
+    use Transition::*;
     let arrows = [
         (State::Normal, ThirdDuplicate, State::Loss),
         (State::Normal, TimeoutImminent, State::Loss),
@@ -25,5 +25,5 @@ fn the_arrows_are_the_papers() {
         (State::Loss, Unreachable, State::Disconnected),
         (State::Disconnected, TcpLeavesPersist, State::Normal),
     ];
-    kit::assert_transitions(&arrows, &[Refused, Closed]);
+    kit::assert_transitions(&arrows, &[Unsupported, Closed]);
 }

@@ -1,16 +1,16 @@
 //! The disconnected state: liu-singh-2001 §III-A "Disconnected", §IV atcp_notify().
 
-use driftway_base::{About, Endpoint, FlowKey, Ipv4Addr, Known};
+use driftway_base::{Endpoint, FlowKey, Ipv4Addr, Known, SignalDetails};
 
 use super::*;
 
 #[test]
 fn unreachable_disconnects_from_every_state() {
-    for scope in [Scope::Net, Scope::Host] {
+    for scope in [UnreachableScope::Net, UnreachableScope::Host] {
         let mut congested = ten_sent(options());
-        congested.signal(Signal::of(SignalKind::EcnEcho));
+        congested.signal(Signal::new(SignalKind::EcnEcho));
         for mut line in [ten_sent(options()), in_loss(options()), congested] {
-            line.signal(Signal::of(SignalKind::Unreachable(scope)));
+            line.signal(Signal::new(SignalKind::Unreachable(scope)));
             assert_eq!(line.aid.state, State::Disconnected);
             assert_eq!(
                 line.asked(),
@@ -48,10 +48,10 @@ fn the_spacing_of_probes_is_an_option() {
 fn the_answer_to_a_probe_passes_and_tcp_starts_over_with_one_segment() {
     let mut line = disconnected(options());
     line.run_until(Instant::from_secs(3));
-    line.take();
-    let answer = line.peers(nth(0));
+    line.take_events();
+    let answer = line.peer_ack(nth(0));
     line.receive(answer);
-    let record = line.take();
+    let record = line.take_events();
     assert_eq!(record[0], Event::Delivered(answer));
     assert_eq!(record[1], Event::Entered("normal"));
     assert!(matches!(record[2], Event::Sent(segment) if segment.seq == nth(0)
@@ -65,7 +65,7 @@ fn the_answer_to_a_probe_passes_and_tcp_starts_over_with_one_segment() {
 fn a_probe_that_was_new_to_the_peer_is_acknowledged() {
     let mut line = disconnected(options());
     line.run_until(Instant::from_secs(3));
-    line.take();
+    line.take_events();
     line.receive_ack(nth(0) + 1);
     assert_eq!(line.sent()[0].1, nth(0) + 1);
     assert_eq!(line.aid.state, State::Normal);
@@ -79,7 +79,7 @@ fn what_tcp_sends_in_persist_mode_too_does_not_end_it() {
     line.send(TcpSegment { flags: TcpFlags::RST, ..pure_ack });
     assert_eq!(line.aid.state, State::Disconnected);
     // Once the peer's data has taken TCP out of persist mode, the acknowledgment of it does.
-    let mut line = Scripted::new(Atcp::new(options()));
+    let mut line = ScriptedDriver::new(Atcp::new(options()));
     line.unreachable();
     assert_eq!((line.aid.state, line.tcp.is_persisting()), (State::Disconnected, true));
     line.data_from_peer(10);
@@ -89,7 +89,7 @@ fn what_tcp_sends_in_persist_mode_too_does_not_end_it() {
 #[test]
 fn if_persist_mode_cannot_be_seen_only_data_ends_it() {
     let mut line = disconnected(options());
-    let view = TcpView { persisting: Known::Unknown, ..line.tcp.view() };
+    let view = TcpView { is_persisting: Known::Unknown, ..line.tcp.view() };
     for (len, state) in [(0, State::Disconnected), (1, State::Disconnected), (2, State::Normal)] {
         let segment = TcpSegment { payload: Payload::new(0, 0, len), ..line.pure_ack() };
         assert_eq!(line.aid.on_down(line.now(), &segment, &view), Verdict::Pass);
@@ -104,7 +104,7 @@ fn what_probes_draw_does_not_start_their_spacing_over() {
         line.run_until(Instant::from_secs(second));
         line.unreachable();
     }
-    assert!(line.take().iter().all(|event| matches!(event, Event::Sent(_))));
+    assert!(line.take_events().iter().all(|event| matches!(event, Event::Sent(_))));
 }
 
 #[test]
@@ -112,7 +112,7 @@ fn an_acknowledgment_still_under_way_releases_tcp_until_the_next_signal() {
     let mut line = disconnected(options());
     line.receive_ack(nth(3));
     assert_eq!((line.aid.state, line.tcp.is_persisting()), (State::Normal, false));
-    line.take();
+    line.take_events();
     line.unreachable();
     assert_eq!(line.asked().len(), 1);
     assert_eq!((line.tcp.cwnd(), line.tcp.is_persisting()), (100, true));
@@ -121,7 +121,7 @@ fn an_acknowledgment_still_under_way_releases_tcp_until_the_next_signal() {
     let mut line = disconnected(options());
     line.receive_ack(nth(10));
     assert_eq!((line.aid.state, line.tcp.is_persisting()), (State::Disconnected, false));
-    line.take();
+    line.take_events();
     line.unreachable();
     assert_eq!(line.asked().len(), 1);
     assert!(line.tcp.is_persisting());
@@ -130,7 +130,7 @@ fn an_acknowledgment_still_under_way_releases_tcp_until_the_next_signal() {
 #[test]
 fn everything_that_arrives_passes() {
     let mut line = disconnected(options());
-    let closed = TcpSegment { window: 0, ..line.peers(nth(0)) };
+    let closed = TcpSegment { window: 0, ..line.peer_ack(nth(0)) };
     for segment in [closed, marked(closed), closed, closed, closed] {
         line.receive(segment);
     }
@@ -138,7 +138,7 @@ fn everything_that_arrives_passes() {
     let expected = |event: &Event| {
         matches!(event, Event::Delivered(_) | Event::Responded(Response::CongestionEcho))
     };
-    assert!(line.take().iter().all(expected));
+    assert!(line.take_events().iter().all(expected));
 }
 
 #[test]
@@ -149,22 +149,22 @@ fn signals_that_quote_something_else_are_ignored() {
     };
     let (ours, theirs) = (Tcp::PORT, Tcp::PEER_PORT);
     let elsewhere = Some(FlowKey { source: end(1, ours), destination: end(3, theirs) });
-    let about = About::default();
+    let about = SignalDetails::default();
     let cases = [
-        (About { flow: flow(ours, theirs), seq: Some(nth(0)), ..about }, true),
-        (About { flow: flow(ours, theirs), ..about }, true),
-        (About { seq: Some(nth(9) + 99), ..about }, true),
-        (About { flow: flow(ours, theirs + 1), ..about }, false),
-        (About { flow: flow(ours + 1, theirs), seq: Some(nth(0)), ..about }, false),
-        (About { flow: flow(theirs, ours), ..about }, false),
-        (About { flow: elsewhere, ..about }, false),
-        (About { seq: Some(nth(0) - 1), ..about }, false),
-        (About { seq: Some(nth(10)), ..about }, false),
+        (SignalDetails { flow: flow(ours, theirs), seq: Some(nth(0)), ..about }, true),
+        (SignalDetails { flow: flow(ours, theirs), ..about }, true),
+        (SignalDetails { seq: Some(nth(9) + 99), ..about }, true),
+        (SignalDetails { flow: flow(ours, theirs + 1), ..about }, false),
+        (SignalDetails { flow: flow(ours + 1, theirs), seq: Some(nth(0)), ..about }, false),
+        (SignalDetails { flow: flow(theirs, ours), ..about }, false),
+        (SignalDetails { flow: elsewhere, ..about }, false),
+        (SignalDetails { seq: Some(nth(0) - 1), ..about }, false),
+        (SignalDetails { seq: Some(nth(10)), ..about }, false),
     ];
-    for kind in [SignalKind::Unreachable(Scope::Host), SignalKind::SourceQuench] {
+    for kind in [SignalKind::Unreachable(UnreachableScope::Host), SignalKind::SourceQuench] {
         for (about, taken) in cases {
             let mut line = in_loss(options());
-            line.signal(Signal { kind, about });
+            line.signal(Signal { kind, details: about });
             assert_eq!(line.aid.state != State::Loss, taken, "{kind:?} {about:?}");
         }
     }
@@ -174,10 +174,10 @@ fn signals_that_quote_something_else_are_ignored() {
 fn the_segment_size_may_be_unknown() {
     let mut line = ten_sent(options());
     let view = TcpView { mss: Known::Unknown, ..line.tcp.view() };
-    let signal = Signal::of(SignalKind::Unreachable(Scope::Net));
+    let signal = Signal::new(SignalKind::Unreachable(UnreachableScope::Net));
     line.aid.on_signal(line.now(), &signal, &view);
     let act = line.aid.poll_act();
-    assert!(matches!(act, Some(Act::Hold { cwnd: Setting::Value(536), .. })));
+    assert!(matches!(act, Some(Act::Hold { cwnd: Assign::Value(536), .. })));
 }
 
 #[test]

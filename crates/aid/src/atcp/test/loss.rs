@@ -7,15 +7,15 @@ use super::*;
 #[test]
 fn the_third_duplicate_is_not_forwarded_and_the_first_segment_goes_out_again() {
     let mut line = ten_sent(options());
-    let duplicate = line.peers(nth(0));
+    let duplicate = line.peer_ack(nth(0));
     line.receive(duplicate);
     line.receive(duplicate);
-    assert_eq!(line.take(), [Event::Delivered(duplicate), Event::Delivered(duplicate)]);
+    assert_eq!(line.take_events(), [Event::Delivered(duplicate), Event::Delivered(duplicate)]);
     line.receive(duplicate);
-    let record = line.take();
+    let record = line.take_events();
     assert_eq!(record[0], Event::Entered("loss"));
-    assert_eq!(record[1], Event::Asked(hold_in_loss(), Done::Done));
-    assert_eq!(record[2], Event::Asked(resend(nth(0), nth(1)), Done::Done));
+    assert_eq!(record[1], Event::Requested(hold_in_loss(), ActResult::Done));
+    assert_eq!(record[2], Event::Requested(resend(nth(0), nth(1)), ActResult::Done));
     assert!(matches!(record[3], Event::Resent { segment, ahead: true }
         if segment.seq == nth(0) && segment.payload == Payload::new(0, 0, 100)));
     assert_eq!(record[4..], [Event::Dropped(duplicate)]);
@@ -37,7 +37,7 @@ fn duplicates_are_those_of_rfc_5681() {
     for (what, other) in not_duplicates {
         let mut line = ten_sent(options());
         line.duplicates(2);
-        let other = other(line.peers(nth(0)));
+        let other = other(line.peer_ack(nth(0)));
         for _ in 0..5 {
             line.receive(other);
         }
@@ -52,10 +52,13 @@ fn duplicates_are_those_of_rfc_5681() {
 fn a_window_update_is_no_duplicate() {
     let mut line = ten_sent(options());
     for window in [900, 901, 902, 903, 904] {
-        line.receive(TcpSegment { window, ..line.peers(nth(0)) });
+        line.receive(TcpSegment { window, ..line.peer_ack(nth(0)) });
     }
     // The first had nothing before it to differ from.
-    assert_eq!((line.aid.state, line.aid.protocol.duplicates.of(nth(0))), (State::Normal, 1));
+    assert_eq!(
+        (line.aid.state, line.aid.protocol.duplicates.count_for(nth(0))),
+        (State::Normal, 1)
+    );
 }
 
 #[test]
@@ -82,9 +85,9 @@ fn duplicates_of_another_number_count_anew() {
 fn a_tcp_that_persists_by_itself_is_left_alone() {
     let mut line = ten_sent(options());
     line.write(1_000);
-    let closed = TcpSegment { window: 0, ..line.peers(nth(5)) };
+    let closed = TcpSegment { window: 0, ..line.peer_ack(nth(5)) };
     line.receive(closed);
-    line.pass(Duration::from_secs(30));
+    line.advance(Duration::from_secs(30));
     for _ in 0..10 {
         line.receive(closed);
     }
@@ -97,11 +100,11 @@ fn a_new_ack_resumes_tcp_before_tcp_gets_it() {
     let mut line = in_loss(options());
     line.write(100);
     assert!(line.sent().is_empty(), "held");
-    let new = line.peers(nth(10));
+    let new = line.peer_ack(nth(10));
     line.receive(new);
-    let record = line.take();
+    let record = line.take_events();
     assert_eq!(record[0], Event::Entered("normal"));
-    assert_eq!(record[1], Event::Asked(resume(Setting::Keep), Done::Done));
+    assert_eq!(record[1], Event::Requested(resume(Assign::Keep), ActResult::Done));
     // A full window was outstanding, so that TCP could not send before it got the segment.
     assert_eq!(record[2], Event::Delivered(new));
     assert!(matches!(record[3], Event::Sent(segment) if segment.seq == nth(10)));
@@ -120,10 +123,10 @@ fn an_ack_that_jumps_past_several_holes_ends_it_and_so_does_a_partial_one() {
 #[test]
 fn an_ack_of_what_was_never_sent_does_not_end_it() {
     let mut line = in_loss(options());
-    let beyond = line.peers(nth(10) + 1);
+    let beyond = line.peer_ack(nth(10) + 1);
     line.receive(beyond);
     // RFC 9293 §3.10.7.4: TCP answers it.
-    assert_eq!(line.take(), [Event::Delivered(beyond), Event::Sent(line.pure_ack())]);
+    assert_eq!(line.take_events(), [Event::Delivered(beyond), Event::Sent(line.pure_ack())]);
     assert_eq!((line.aid.state, line.tcp.is_persisting()), (State::Loss, true));
 }
 
@@ -141,7 +144,7 @@ fn with_nothing_outstanding_no_timeout_is_imminent() {
 #[test]
 fn the_window_is_the_larger_of_the_two_afterwards() {
     for (meanwhile, set) in
-        [(400, Setting::Value(1_000)), (1_000, Setting::Keep), (3_000, Setting::Keep)]
+        [(400, Assign::Value(1_000)), (1_000, Assign::Keep), (3_000, Assign::Keep)]
     {
         let mut line = in_loss(options());
         line.tcp.set_cwnd(meanwhile);
@@ -154,9 +157,9 @@ fn the_window_is_the_larger_of_the_two_afterwards() {
 #[test]
 fn further_duplicates_are_swallowed_and_release_nobody() {
     let mut line = in_loss(options());
-    let duplicate = line.peers(nth(0));
+    let duplicate = line.peer_ack(nth(0));
     line.duplicates(6);
-    assert_eq!(line.take(), [Event::Dropped(duplicate); 6]);
+    assert_eq!(line.take_events(), [Event::Dropped(duplicate); 6]);
     line.receive_ack(nth(1));
     line.duplicates(2);
     assert_eq!(line.aid.state, State::Normal);
@@ -165,10 +168,10 @@ fn further_duplicates_are_swallowed_and_release_nobody() {
 
 #[test]
 fn further_duplicates_pass_in_the_other_reading_and_tcp_counts_none() {
-    let mut line = in_loss(AtcpOptions { duplicates: DuplicatesKept::Third, ..options() });
-    let duplicate = line.peers(nth(0));
+    let mut line = in_loss(AtcpOptions { duplicates: WithheldDuplicates::Third, ..options() });
+    let duplicate = line.peer_ack(nth(0));
     line.duplicates(6);
-    assert_eq!(line.take(), [Event::Delivered(duplicate); 6]);
+    assert_eq!(line.take_events(), [Event::Delivered(duplicate); 6]);
     line.receive_ack(nth(1));
     line.duplicates(2);
     assert_eq!(line.aid.state, State::Normal);
@@ -178,10 +181,10 @@ fn further_duplicates_pass_in_the_other_reading_and_tcp_counts_none() {
 /// What TCP does with the acknowledgment that ends the loss state comes before its window of before.
 #[test]
 fn the_window_may_come_back_after_tcp_has_taken_the_acknowledgment() {
-    let mut line = in_loss(AtcpOptions { restore: Restore::After, ..options() });
+    let mut line = in_loss(AtcpOptions { restore: CwndRestoreTime::After, ..options() });
     line.tcp.set_cwnd(400);
     line.receive_ack(nth(4));
-    assert_eq!(line.asked(), [resume(Setting::Keep), resume(Setting::Value(1_000))]);
+    assert_eq!(line.asked(), [resume(Assign::Keep), resume(Assign::Value(1_000))]);
     assert_eq!(line.tcp.cwnd(), 1_000);
     // Once.
     line.tcp.set_cwnd(400);
@@ -193,13 +196,13 @@ fn the_window_may_come_back_after_tcp_has_taken_the_acknowledgment() {
 fn tcp_never_responds_to_loss_under_atcp_and_does_so_without() {
     let mut line = ten_sent(options());
     line.duplicates(9);
-    line.pass(Duration::from_secs(20));
+    line.advance(Duration::from_secs(20));
     assert!(line.responses().is_empty());
     // The same, left alone: RFC 5681 §3.2, RFC 6298 §5.
     let mut line = ten_sent(options());
     line.refuses = |_| true;
     line.duplicates(9);
-    line.pass(Duration::from_secs(20));
+    line.advance(Duration::from_secs(20));
     assert_eq!(line.responses()[..2], [Response::FastRetransmit, Response::Timeout]);
 }
 
@@ -207,7 +210,7 @@ fn tcp_never_responds_to_loss_under_atcp_and_does_so_without() {
 fn rto_is_about_to_expire_if_it_would_before_the_next_tick() {
     // The look at 1.0 s; the next is at 1.5 s, when ATCP comes before TCP.
     for (deadline, imminent) in [(1_000, true), (1_001, true), (1_499, true), (1_500, false)] {
-        let mut line = Scripted::new(Atcp::new(options()));
+        let mut line = ScriptedDriver::new(Atcp::new(options()));
         line.run_until(at_ms(deadline - 1_000));
         line.write(1_000);
         assert_eq!(line.tcp.deadline(), Some(at_ms(deadline)));
@@ -285,18 +288,18 @@ fn new_data_of_the_peer_ends_loss_only_in_the_other_reading() {
     line.data_from_peer(50);
     assert_eq!(line.aid.state, State::Loss);
     assert!(
-        matches!(line.take()[..], [Event::Delivered(_), Event::Sent(ack)]
+        matches!(line.take_events()[..], [Event::Delivered(_), Event::Sent(ack)]
         if ack.sequence_len() == 0),
         "TCP acknowledges while it is held"
     );
 
-    let mut line = in_loss(AtcpOptions { leave_loss: LeaveLoss::AckOrData, ..options() });
-    let new = TcpSegment { payload: Payload::new(1, 0, 50), ..line.peers(nth(0)) };
+    let mut line = in_loss(AtcpOptions { leave_loss: LossExit::AckOrData, ..options() });
+    let new = TcpSegment { payload: Payload::new(1, 0, 50), ..line.peer_ack(nth(0)) };
     line.receive(TcpSegment { seq: new.seq - 50, ..new });
     assert_eq!(line.aid.state, State::Loss, "not new");
-    line.take();
+    line.take_events();
     line.receive(new);
-    assert_eq!(line.asked(), [resume(Setting::Keep)]);
+    assert_eq!(line.asked(), [resume(Assign::Keep)]);
     // TCP has seen two duplicates; the next would be its third.
     line.duplicates(1);
     assert_eq!(line.aid.state, State::Loss);
@@ -304,7 +307,7 @@ fn new_data_of_the_peer_ends_loss_only_in_the_other_reading() {
 
 #[test]
 fn all_of_it_goes_out_again_in_the_other_reading_within_asnd_cwnd() {
-    let all = AtcpOptions { resend: Resend::All, ..options() };
+    let all = AtcpOptions { resend: LossRetransmission::All, ..options() };
     let mut line = in_loss(all);
     line.run_until(at_ms(1_000));
     let numbers: Vec<_> = line.resent().iter().map(|(_, seq, len)| (*seq, *len)).collect();
@@ -320,9 +323,11 @@ fn all_of_it_goes_out_again_in_the_other_reading_within_asnd_cwnd() {
 
 #[test]
 fn behind_the_queue_in_the_other_reading() {
-    let mut line = ten_sent(AtcpOptions { retransmission: Retransmission::Behind, ..options() });
+    let mut line = ten_sent(AtcpOptions { retransmission: QueuePosition::Behind, ..options() });
     line.duplicates(3);
-    assert!(line.take().iter().any(|event| matches!(event, Event::Resent { ahead: false, .. })));
+    assert!(
+        line.take_events().iter().any(|event| matches!(event, Event::Resent { ahead: false, .. }))
+    );
 }
 
 #[test]
@@ -330,14 +335,14 @@ fn a_fin_is_retransmitted_like_data() {
     let mut line = ten_sent(options());
     line.receive_ack(nth(10));
     line.close();
-    line.take();
+    line.take_events();
     line.run_until(Instant::from_secs(2));
     assert_eq!(line.asked()[..2], [hold_in_loss(), resend(nth(10), nth(10) + 1)]);
     line.receive_ack(nth(10) + 1);
     assert_eq!((line.aid.state, line.tcp.outstanding().len()), (State::Normal, 0));
 
     // With the last data, in one segment.
-    let mut line = Scripted::new(Atcp::new(options()));
+    let mut line = ScriptedDriver::new(Atcp::new(options()));
     line.write_last(30);
     line.run_until(Instant::from_secs(1));
     assert!(line.record.iter().any(|(_, event)| matches!(event, Event::Resent { segment, .. }
@@ -346,7 +351,7 @@ fn a_fin_is_retransmitted_like_data() {
 
 #[test]
 fn numbers_wrap() {
-    let mut line = Scripted::from(Seq(u32::MAX - 49), Atcp::new(options()));
+    let mut line = ScriptedDriver::from(Seq(u32::MAX - 49), Atcp::new(options()));
     line.write(1_000);
     line.duplicates(3);
     assert_eq!(line.asked()[1], resend(Seq(u32::MAX - 49), Seq(50)));
@@ -364,15 +369,15 @@ fn probes_are_discarded_where_the_driver_cannot_suppress_them() {
     for segment in [bsd, linux, data, pure_ack, reset] {
         line.send(segment);
     }
-    let swallowed = [Event::Swallowed(bsd), Event::Swallowed(linux)];
+    let swallowed = [Event::DroppedOutgoing(bsd), Event::DroppedOutgoing(linux)];
     let sent = [Event::Sent(data), Event::Sent(pure_ack), Event::Sent(reset)];
-    assert_eq!(line.take(), [&swallowed[..], &sent[..]].concat());
+    assert_eq!(line.take_events(), [&swallowed[..], &sent[..]].concat());
 }
 
 #[test]
 fn loss_ends_if_all_was_acknowledged_out_of_sight() {
     let mut line = in_loss(options());
-    let all = line.peers(nth(10));
+    let all = line.peer_ack(nth(10));
     line.tcp.on_segment(line.now(), &all);
     line.run_until(Instant::from_secs(1));
     assert_eq!((line.aid.state, line.tcp.is_persisting()), (State::Normal, false));
@@ -381,10 +386,10 @@ fn loss_ends_if_all_was_acknowledged_out_of_sight() {
 #[test]
 fn a_reset_is_passed_both_ways_and_ends_everything() {
     let mut line = in_loss(options());
-    let reset = TcpSegment { flags: TcpFlags::RST.with(TcpFlags::ACK), ..line.peers(nth(10)) };
+    let reset = TcpSegment { flags: TcpFlags::RST.with(TcpFlags::ACK), ..line.peer_ack(nth(10)) };
     line.receive(reset);
-    assert_eq!(line.take(), [Event::Delivered(reset)]);
-    line.pass(Duration::from_secs(100));
+    assert_eq!(line.take_events(), [Event::Delivered(reset)]);
+    line.advance(Duration::from_secs(100));
     assert_eq!((line.aid.state, line.aid.next_timeout()), (State::Normal, None));
     line.unreachable();
     line.duplicates(5);
@@ -393,16 +398,16 @@ fn a_reset_is_passed_both_ways_and_ends_everything() {
     let mut line = in_loss(options());
     let reset = TcpSegment { flags: TcpFlags::RST, ..line.pure_ack() };
     line.send(reset);
-    assert_eq!(line.take(), [Event::Sent(reset)]);
+    assert_eq!(line.take_events(), [Event::Sent(reset)]);
 }
 
 #[test]
 fn before_the_connection_is_synchronized_nothing_happens() {
-    let mut line = Scripted::opening(Atcp::new(options()));
+    let mut line = ScriptedDriver::opening(Atcp::new(options()));
     line.duplicates(5);
     line.unreachable();
-    line.receive(marked(line.peers(nth(0))));
-    line.pass(Duration::from_secs(10));
+    line.receive(marked(line.peer_ack(nth(0))));
+    line.advance(Duration::from_secs(10));
     assert_eq!(line.aid.state, State::Normal);
     assert!(line.asked().is_empty());
 }

@@ -4,7 +4,7 @@
 use core::ops::Range;
 use std::collections::BTreeSet;
 
-use driftway_base::{Chance, RandomStream};
+use driftway_base::{Probability, RandomStream};
 
 use super::*;
 
@@ -24,40 +24,40 @@ enum Arrival {
 /// says that it reduced its window.
 struct Path {
     line: Line,
-    flying: Vec<(Instant, Arrival)>,
-    launched: usize,
-    draws: RandomStream,
-    losing: Chance,
-    marks: Range<Instant>,
-    cut: Range<Instant>,
+    in_flight: Vec<(Instant, Arrival)>,
+    events_transmitted: usize,
+    random: RandomStream,
+    loss_probability: Probability,
+    marking: Range<Instant>,
+    outage: Range<Instant>,
     expected: Seq,
-    early: BTreeSet<u32>,
-    echoes: bool,
+    out_of_order: BTreeSet<u32>,
+    is_echoing: bool,
     lost: u32,
 }
 
 impl Path {
     fn new(seed: u64, losing: f64) -> Self {
         let never = Instant::FAR_FUTURE..Instant::FAR_FUTURE;
-        let mut line = Scripted::new(Atcp::new(options()));
+        let mut line = ScriptedDriver::new(Atcp::new(options()));
         line.tcp.set_ssthresh(1_000);
         Self {
             line,
-            flying: Vec::new(),
-            launched: 0,
-            draws: RandomStream::new(seed, "lost-messages", 0),
-            losing: Chance::from_probability(losing),
-            marks: never.clone(),
-            cut: never,
+            in_flight: Vec::new(),
+            events_transmitted: 0,
+            random: RandomStream::new(seed, "lost-messages", 0),
+            loss_probability: Probability::from_f64(losing),
+            marking: never.clone(),
+            outage: never,
             expected: Tcp::START,
-            early: BTreeSet::new(),
-            echoes: false,
+            out_of_order: BTreeSet::new(),
+            is_echoing: false,
             lost: 0,
         }
     }
 
     fn loses(&mut self) -> bool {
-        let hit = self.draws.hits(self.losing);
+        let hit = self.random.bernoulli(self.loss_probability);
         self.lost += u32::from(hit);
         hit
     }
@@ -65,56 +65,56 @@ impl Path {
     /// Transfers so many bytes, or does what can be done of it until `end`.
     fn transfer(&mut self, bytes: u32, end: Instant) {
         self.line.write(bytes);
-        self.launch();
+        self.transmit_sent();
         loop {
-            let first = self.flying.iter().map(|(at, _)| *at).min();
+            let first = self.in_flight.iter().map(|(at, _)| *at).min();
             let timeout = self.line.next_timeout();
             let Some(next) = first.into_iter().chain(timeout).min().filter(|at| *at <= end) else {
                 return;
             };
             // At one instant what arrives comes before timers.
-            match self.flying.iter().position(|(at, _)| *at == next) {
+            match self.in_flight.iter().position(|(at, _)| *at == next) {
                 Some(index) => {
-                    let (_, arrival) = self.flying.remove(index);
+                    let (_, arrival) = self.in_flight.remove(index);
                     self.line.run_until(next - Duration::from_nanos(1));
                     self.line.wait_until(next);
                     self.arrive(next, arrival);
                 }
                 None => self.line.run_until(next),
             }
-            self.launch();
+            self.transmit_sent();
         }
     }
 
-    fn launch(&mut self) {
-        for (at, event) in &self.line.record[self.launched..] {
+    fn transmit_sent(&mut self) {
+        for (at, event) in &self.line.record[self.events_transmitted..] {
             if let Event::Sent(segment) | Event::Resent { segment, .. } = event {
-                self.flying.push((*at + DELAY, Arrival::AtReceiver(*segment)));
+                self.in_flight.push((*at + DELAY, Arrival::AtReceiver(*segment)));
             }
         }
-        self.launched = self.line.record.len();
+        self.events_transmitted = self.line.record.len();
     }
 
     fn arrive(&mut self, now: Instant, arrival: Arrival) {
         match arrival {
-            Arrival::AtReceiver(segment) if self.cut.contains(&now) => {
+            Arrival::AtReceiver(segment) if self.outage.contains(&now) => {
                 if !self.loses() {
-                    let mut signal = Signal::of(SignalKind::Unreachable(Scope::Host));
-                    signal.about.seq = Some(segment.seq);
-                    self.flying.push((now + DELAY, Arrival::Signal(signal)));
+                    let mut signal = Signal::new(SignalKind::Unreachable(UnreachableScope::Host));
+                    signal.details.seq = Some(segment.seq);
+                    self.in_flight.push((now + DELAY, Arrival::Signal(signal)));
                 }
             }
             Arrival::AtReceiver(segment) => {
                 if segment.flags.contains(TcpFlags::CWR) {
-                    self.echoes = false;
+                    self.is_echoing = false;
                 }
-                self.echoes |= self.marks.contains(&now);
+                self.is_echoing |= self.marking.contains(&now);
                 self.take(&segment);
-                let ack = self.line.peers(self.expected);
-                if !self.echoes {
-                    self.flying.push((now + DELAY, Arrival::AtSender(ack)));
+                let ack = self.line.peer_ack(self.expected);
+                if !self.is_echoing {
+                    self.in_flight.push((now + DELAY, Arrival::AtSender(ack)));
                 } else if !self.loses() {
-                    self.flying.push((now + DELAY, Arrival::AtSender(marked(ack))));
+                    self.in_flight.push((now + DELAY, Arrival::AtSender(marked(ack))));
                 }
             }
             Arrival::AtSender(segment) => self.line.receive(segment),
@@ -127,10 +127,10 @@ impl Path {
         for n in 0..segment.payload.len {
             let seq = segment.seq + n;
             if seq.at_or_after(self.expected) {
-                self.early.insert(seq.0);
+                self.out_of_order.insert(seq.0);
             }
         }
-        while self.early.remove(&self.expected.0) {
+        while self.out_of_order.remove(&self.expected.0) {
             self.expected += 1;
         }
     }
@@ -151,24 +151,24 @@ impl Path {
 
 fn congested_for_a_second(seed: u64, losing: f64) -> Path {
     let mut path = Path::new(seed, losing);
-    path.marks = Instant::from_secs(1)..Instant::from_secs(2);
+    path.marking = Instant::from_secs(1)..Instant::from_secs(2);
     path.transfer(60_000, END);
     path
 }
 
 fn partitioned_for_ten_seconds(seed: u64, losing: f64) -> Path {
     let mut path = Path::new(seed, losing);
-    path.cut = Instant::from_secs(1)..Instant::from_secs(11);
+    path.outage = Instant::from_secs(1)..Instant::from_secs(11);
     path.transfer(60_000, END);
     path
 }
 
-const SHARES: [f64; 4] = [0.0, 0.3, 0.6, 0.8];
+const LOSS_PROBABILITIES: [f64; 4] = [0.0, 0.3, 0.6, 0.8];
 
 #[test]
 fn lost_echoes_come_again() {
     let mut lost = 0;
-    for (seed, losing) in (0..20).flat_map(|seed| SHARES.map(|losing| (seed, losing))) {
+    for (seed, losing) in (0..20).flat_map(|seed| LOSS_PROBABILITIES.map(|losing| (seed, losing))) {
         let path = congested_for_a_second(seed, losing);
         let congested = path.entered("congested").expect("reached");
         assert!(congested >= Instant::from_secs(1), "{congested:?}");
@@ -182,7 +182,7 @@ fn lost_echoes_come_again() {
 #[test]
 fn lost_unreachables_come_again() {
     let mut lost = 0;
-    for (seed, losing) in (0..20).flat_map(|seed| SHARES.map(|losing| (seed, losing))) {
+    for (seed, losing) in (0..20).flat_map(|seed| LOSS_PROBABILITIES.map(|losing| (seed, losing))) {
         let path = partitioned_for_ten_seconds(seed, losing);
         let disconnected = path.entered("disconnected").expect("reached");
         let cut = Instant::from_secs(1)..Instant::from_secs(11) + DELAY;

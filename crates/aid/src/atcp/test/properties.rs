@@ -1,10 +1,10 @@
 //! What holds whatever happens.
 
-use driftway_base::{About, Known};
+use driftway_base::{Known, SignalDetails};
 use proptest::prelude::*;
 
 use super::*;
-use crate::way_out::{self, flag, span};
+use crate::liveness::{self, random_duration, random_flag};
 
 #[derive(Clone, Debug)]
 enum Input {
@@ -62,15 +62,15 @@ fn view() -> impl Strategy<Value = TcpView> {
     );
     let flags = (0..20_u8, known(any::<bool>()));
     (numbers, windows, times, flags).prop_map(|(numbers, windows, times, flags)| TcpView {
-        synchronized: flags.0 > 0,
+        is_synchronized: flags.0 > 0,
         mss: windows.0,
-        una: numbers.0,
-        nxt: numbers.1,
-        max: numbers.2,
+        snd_una: numbers.0,
+        snd_nxt: numbers.1,
+        snd_max: numbers.2,
         cwnd: windows.1,
         retransmission_deadline: times.0,
         rto: times.1,
-        persisting: flags.1,
+        is_persisting: flags.1,
         rcv_nxt: numbers.0,
         ..TcpView::default()
     })
@@ -78,12 +78,14 @@ fn view() -> impl Strategy<Value = TcpView> {
 
 fn input() -> impl Strategy<Value = Input> {
     let kind = prop_oneof![
-        Just(SignalKind::Unreachable(Scope::Host)),
+        Just(SignalKind::Unreachable(UnreachableScope::Host)),
         Just(SignalKind::SourceQuench),
         Just(SignalKind::EcnEcho),
     ];
-    let signal = (kind, proptest::option::of(seq()))
-        .prop_map(|(kind, seq)| Signal { kind, about: About { seq, ..About::default() } });
+    let signal = (kind, proptest::option::of(seq())).prop_map(|(kind, seq)| Signal {
+        kind,
+        details: SignalDetails { seq, ..SignalDetails::default() },
+    });
     prop_oneof![
         5 => segment().prop_map(Input::Up),
         3 => segment().prop_map(Input::Down),
@@ -103,33 +105,37 @@ fn any_options() -> impl Strategy<Value = AtcpOptions> {
             tick_phase,
             persist_min: min,
             persist_max: max,
-            resend: if a { Resend::All } else { Resend::First },
-            retransmission: if b { Retransmission::Behind } else { Retransmission::Ahead },
-            leave_loss: if c { LeaveLoss::AckOrData } else { LeaveLoss::Ack },
+            resend: if a { LossRetransmission::All } else { LossRetransmission::First },
+            retransmission: if b { QueuePosition::Behind } else { QueuePosition::Ahead },
+            leave_loss: if c { LossExit::AckOrData } else { LossExit::Ack },
             backoff,
-            congested_until: if d { CongestedUntil::NewData } else { CongestedUntil::Segment },
-            echo: if echo { Echo::AfterAck } else { Echo::First },
-            restore: if restore { Restore::After } else { Restore::Before },
-            duplicates: if duplicates { DuplicatesKept::Third } else { DuplicatesKept::All },
+            congested_until: if d { CongestedExit::NewData } else { CongestedExit::Segment },
+            echo: if echo { EchoOrder::AfterAck } else { EchoOrder::First },
+            restore: if restore { CwndRestoreTime::After } else { CwndRestoreTime::Before },
+            duplicates: if duplicates {
+                WithheldDuplicates::Third
+            } else {
+                WithheldDuplicates::All
+            },
             pull_back,
         }
     })
 }
 
 /// Who may release TCP, if anybody holds it.
-type Held = Option<Release>;
+type Holder = Option<Release>;
 
 /// Takes the acts as a driver does, and checks that they make sense one after the other.
 fn apply_acts(
     atcp: &mut Machine<Atcp>,
     now: Instant,
     view: &TcpView,
-    held: &mut Held,
+    held: &mut Holder,
     refuse: &mut impl FnMut() -> bool,
 ) {
     while let Some(act) = atcp.poll_act() {
         if !matches!(act, Act::Resume { .. }) && refuse() {
-            atcp.on_done(now, &act, Done::Unsupported, view);
+            atcp.on_done(now, &act, ActResult::Unsupported, view);
             continue;
         }
         match act {
@@ -149,7 +155,7 @@ fn apply_acts(
             }
             other => panic!("{other:?} is not ATCP's"),
         }
-        atcp.on_done(now, &act, Done::Done, view);
+        atcp.on_done(now, &act, ActResult::Done, view);
     }
 }
 
@@ -179,7 +185,7 @@ fn run(
         };
         // Never a segment of its own making: liu-singh-2001 §III-B.
         assert!(matches!(verdict, Verdict::Pass | Verdict::Drop));
-        if !view.synchronized {
+        if !view.is_synchronized {
             held = None;
         }
         apply_acts(&mut atcp, now, &view, &mut held, &mut refuse);
@@ -212,7 +218,7 @@ proptest! {
         options in any_options(), inputs in inputs(), seed in any::<u64>(),
     ) {
         let mut draws = driftway_base::RandomStream::new(seed, "refuse", 0);
-        run(options, inputs, || draws.below(4) == 0);
+        run(options, inputs, || draws.uniform_below(4) == 0);
     }
 
     /// What TCP gets is what arrived, as it arrived; what the network gets is TCP's own.
@@ -221,16 +227,16 @@ proptest! {
         options in any_options(),
         script in proptest::collection::vec((0..8_u8, 0..12_u32, 0..900_u64), 0..80),
     ) {
-        let mut line = Scripted::new(Atcp::new(options));
+        let mut line = ScriptedDriver::new(Atcp::new(options));
         let mut arrived = Vec::new();
         for (what, n, later) in script {
             match what {
                 0 => line.write(100 * n),
                 1 => line.unreachable(),
-                2 => line.signal(Signal::of(SignalKind::SourceQuench)),
-                3 => line.pass(ms(later)),
+                2 => line.signal(Signal::new(SignalKind::SourceQuench)),
+                3 => line.advance(ms(later)),
                 _ => {
-                    let mut segment = line.peers(line.tcp.una() + 50 * (n / 4));
+                    let mut segment = line.peer_ack(line.tcp.una() + 50 * (n / 4));
                     if n == 0 {
                         segment = marked(segment);
                     }
@@ -262,31 +268,39 @@ proptest! {
 fn a_tick_of_nothing_is_a_tick_of_a_millisecond() {
     let mut line = ten_sent(AtcpOptions { tick: Duration::ZERO, ..options() });
     assert_eq!(line.aid.next_timeout(), Some(at_ms(101)));
-    line.pass(ms(35));
+    line.advance(ms(35));
     assert_eq!(line.aid.next_timeout(), Some(at_ms(136)));
 }
 
 #[test]
 fn data_flow_again_soon_after_the_path_works() {
-    way_out::check(|random| {
+    liveness::check_recovery(|random| {
         let options = AtcpOptions {
-            tick: span(random, 1, 1_000),
-            persist_min: span(random, 1, 5_000),
-            persist_max: span(random, 5_000, 60_000),
-            resend: if flag(random) { Resend::First } else { Resend::All },
-            leave_loss: if flag(random) { LeaveLoss::Ack } else { LeaveLoss::AckOrData },
-            backoff: flag(random),
-            congested_until: match flag(random) {
-                true => CongestedUntil::Segment,
-                false => CongestedUntil::NewData,
+            tick: random_duration(random, 1, 1_000),
+            persist_min: random_duration(random, 1, 5_000),
+            persist_max: random_duration(random, 5_000, 60_000),
+            resend: if random_flag(random) {
+                LossRetransmission::First
+            } else {
+                LossRetransmission::All
             },
-            echo: if flag(random) { Echo::First } else { Echo::AfterAck },
-            restore: if flag(random) { Restore::Before } else { Restore::After },
-            duplicates: match flag(random) {
-                true => DuplicatesKept::All,
-                false => DuplicatesKept::Third,
+            leave_loss: if random_flag(random) { LossExit::Ack } else { LossExit::AckOrData },
+            backoff: random_flag(random),
+            congested_until: match random_flag(random) {
+                true => CongestedExit::Segment,
+                false => CongestedExit::NewData,
             },
-            pull_back: flag(random),
+            echo: if random_flag(random) { EchoOrder::First } else { EchoOrder::AfterAck },
+            restore: if random_flag(random) {
+                CwndRestoreTime::Before
+            } else {
+                CwndRestoreTime::After
+            },
+            duplicates: match random_flag(random) {
+                true => WithheldDuplicates::All,
+                false => WithheldDuplicates::Third,
+            },
+            pull_back: random_flag(random),
             ..AtcpOptions::default()
         };
         // Its own retransmission timer looks once a tick.

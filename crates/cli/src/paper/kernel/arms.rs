@@ -10,7 +10,7 @@ use driftway_experiment::study::plan::Plan;
 pub const CONGESTION_CONTROLS: [&str; 2] = ["cubic", "reno"];
 
 /// Growths of the window that the lab has, too.
-const GROWTHS: [&str; 2] = ["cubic", "reno"];
+const SIMULATED_GROWTHS: [&str; 2] = ["cubic", "reno"];
 
 /// Which TCP a kernel's arm has, and what is below it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -23,31 +23,31 @@ pub struct Stack {
 
 /// Who runs an arm.
 #[derive(Debug)]
-pub enum By {
+pub enum ArmBackend {
     /// The lab: the number of the paper's arm, and how the window is to grow.
-    Lab(usize, Option<&'static str>),
+    Simulator(usize, Option<&'static str>),
     /// The kernel.
     Kernel(Stack),
 }
 
 /// An arm, and who runs it.
 #[derive(Debug)]
-pub struct Planned {
+pub struct PlannedArm {
     /// What is shown of it.
     pub arm: Arm,
     /// Who runs it.
-    pub by: By,
+    pub backend: ArmBackend,
 }
 
 /// All arms: what is simulated first, the kernel's behind them.
 ///
 /// # Errors
 /// What is no name of a congestion control.
-pub fn arms(
+pub fn plan_arms(
     whole: &Plan,
     kernel: &Kernel,
     congestion_controls: &[String],
-) -> Result<Vec<Planned>, Failure> {
+) -> Result<Vec<PlannedArm>, Failure> {
     let numbers = |names: &[String]| -> Vec<usize> {
         let of = |name: &String| whole.study.arms.iter().position(|arm| arm.name == *name);
         names.iter().filter_map(of).collect()
@@ -55,9 +55,12 @@ pub fn arms(
     let mut lab = Vec::new();
     for number in numbers(&kernel.arms) {
         let Arm { name, label, set, .. } = whole.study.arms[number].clone();
-        lab.push(Planned { arm: arm("lab", name, label, set), by: By::Lab(number, None) });
+        lab.push(PlannedArm {
+            arm: arm("lab", name, label, set),
+            backend: ArmBackend::Simulator(number, None),
+        });
     }
-    against_the_first(&mut lab);
+    compare_with_first(&mut lab);
     let mut stacks = Vec::new();
     for name in congestion_controls {
         let legal = |byte: u8| byte.is_ascii_alphanumeric() || b"-_".contains(&byte);
@@ -66,28 +69,28 @@ pub fn arms(
                 "--congestion-control {name}: what is wanted is a name, as in cubic"
             )));
         }
-        let shown = written(name);
-        let growth = GROWTHS.into_iter().find(|growth| growth == name);
+        let display = display_name(name);
+        let growth = SIMULATED_GROWTHS.into_iter().find(|growth| growth == name);
         let twin = |number: usize| {
             let Arm { name: twin, label, set, .. } = whole.study.arms[number].clone();
-            let arm = arm("lab", format!("{twin}-{name}"), format!("{label}, {shown}"), set);
-            Planned { arm, by: By::Lab(number, growth) }
+            let arm = arm("lab", format!("{twin}-{name}"), format!("{label}, {display}"), set);
+            PlannedArm { arm, backend: ArmBackend::Simulator(number, growth) }
         };
         let twins = numbers(&kernel.twins).into_iter().filter(|_| growth.is_some());
-        let mut twins: Vec<Planned> = twins.map(twin).collect();
-        against_the_first(&mut twins);
+        let mut twins: Vec<PlannedArm> = twins.map(twin).collect();
+        compare_with_first(&mut twins);
         lab.extend(twins);
         let stack = |shim: bool| {
             let (ending, with) = if shim { ("-shim", " over the shim") } else { ("", "") };
-            let (name, label) = (format!("kernel-{name}{ending}"), format!("{shown}{with}"));
+            let (name, label) = (format!("kernel-{name}{ending}"), format!("{display}{with}"));
             (arm("kernel", name, label, Settings::new()), shim)
         };
         let both = [false, true].map(stack).map(|(arm, shim)| {
-            let by = By::Kernel(Stack { congestion_control: name.clone(), shim });
-            Planned { arm, by }
+            let by = ArmBackend::Kernel(Stack { congestion_control: name.clone(), shim });
+            PlannedArm { arm, backend: by }
         });
         let mut both = Vec::from(both);
-        against_the_first(&mut both);
+        compare_with_first(&mut both);
         stacks.extend(both);
     }
     lab.extend(stacks);
@@ -99,7 +102,7 @@ fn arm(group: &str, name: String, label: String, set: Settings) -> Arm {
 }
 
 /// The first is TCP alone; the others have something below it.
-fn against_the_first(arms: &mut [Planned]) {
+fn compare_with_first(arms: &mut [PlannedArm]) {
     if let [first, others @ ..] = arms {
         for other in others {
             other.arm.against = Some(first.arm.name.clone());
@@ -108,7 +111,7 @@ fn against_the_first(arms: &mut [Planned]) {
 }
 
 /// As people write it.
-fn written(congestion_control: &str) -> String {
+fn display_name(congestion_control: &str) -> String {
     match congestion_control {
         "reno" => "Reno".to_owned(),
         "cubic" | "bbr" => congestion_control.to_uppercase(),

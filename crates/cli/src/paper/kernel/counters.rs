@@ -26,7 +26,7 @@ const COUNTERS: [(&str, &[&str]); 7] = [
 ];
 
 /// Reads them.
-pub fn read(namespace: &Namespace) -> io::Result<BTreeMap<&'static str, u64>> {
+pub fn read_counters(namespace: &Namespace) -> io::Result<BTreeMap<&'static str, u64>> {
     let text = |table| fs::read_to_string(format!("/proc/thread-self/net/{table}"));
     let both = || Ok::<_, io::Error>(text("snmp")? + &text("netstat")?);
     let values = parse(&namespace.run(both)??);

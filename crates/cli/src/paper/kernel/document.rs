@@ -5,11 +5,11 @@ use std::fs;
 use serde::Serialize;
 
 use super::arms::Stack;
-use super::one::Ran;
-use super::work::Work;
+use super::emulated_run::EmulatedRun;
+use super::kernel_plan::KernelPlan;
 use driftway_experiment::study::document::{self, FigureResult, PointResult, Timing};
 use driftway_experiment::study::measure::measure;
-use driftway_experiment::study::outcome::{Outcome, point};
+use driftway_experiment::study::outcome::{StudyOutcome, point_result};
 use driftway_experiment::study::results::Results;
 use driftway_experiment::study::statement::{Cell, Quantity};
 
@@ -19,37 +19,37 @@ use driftway_experiment::study::statement::{Cell, Quantity};
 pub struct Document {
     #[serde(flatten)]
     pub paper: document::Document,
-    pub kernel: OfKernel,
+    pub kernel: KernelResults,
 }
 
 /// What only a kernel has.
 #[derive(Debug, Serialize)]
-pub struct OfKernel {
+pub struct KernelResults {
     /// Which one it was.
     pub release: String,
     /// Where transfers ended that would have been longer; `null`: none would.
     pub transfer_bytes: Option<u64>,
     /// Time with the shim, or with the paper's aid, over time without: of the means, paired by seed.
-    pub ratios: Vec<Ratio>,
+    pub ratios: Vec<TimeRatio>,
     /// Each run.
-    pub runs: Vec<OneRun>,
+    pub runs: Vec<KernelRun>,
 }
 
 /// An arm's time over that of the arm without.
 #[derive(Debug, Serialize)]
-pub struct Ratio {
+pub struct TimeRatio {
     pub figure: String,
     pub arm: String,
     pub against: String,
     pub points: Vec<PointResult>,
     /// The arm's number.
     #[serde(skip)]
-    pub of: usize,
+    pub arm_index: usize,
 }
 
 /// One run, and where it belongs.
 #[derive(Debug, Serialize)]
-pub struct OneRun {
+pub struct KernelRun {
     pub figure: String,
     /// In base units.
     pub x: Option<f64>,
@@ -57,25 +57,31 @@ pub struct OneRun {
     #[serde(flatten)]
     pub stack: Stack,
     #[serde(flatten)]
-    pub ran: Ran,
+    pub result: EmulatedRun,
 }
 
 impl Document {
     /// From what ran.
-    pub fn new(work: &Work, results: &Results, ran: Vec<Ran>, jobs: u64, wall_s: f64) -> Self {
+    pub fn new(
+        work: &KernelPlan,
+        results: &Results,
+        ran: Vec<EmulatedRun>,
+        jobs: u64,
+        wall_s: f64,
+    ) -> Self {
         let (plan, selection) = (&work.plan, &work.selection);
-        let outcome = Outcome { plan, selection, results };
+        let outcome = StudyOutcome { plan, selection, results };
         let runs = results.runs + ran.len() as u64;
         let timing = Timing { wall_s, runs, jobs, events_per_s: None };
         let release = fs::read_to_string("/proc/sys/kernel/osrelease");
         let each = work.runs.iter().zip(ran).map(|(run, ran)| {
-            let (figure, x) = run.at;
-            OneRun {
+            let (figure, x) = run.figure_point;
+            KernelRun {
                 figure: plan.study.figures[figure].id.clone(),
-                x: plan.figures[figure].xs[x].value,
+                x: plan.figures[figure].points[x].value,
                 seed: run.seed,
                 stack: run.stack.clone(),
-                ran,
+                result: ran,
             }
         });
         let figures = 0..plan.figures.len();
@@ -84,9 +90,9 @@ impl Document {
             (0..plan.figures[figure].arms.len()).filter_map(move |row| ratio(outcome, figure, row))
         });
         Self {
-            kernel: OfKernel {
+            kernel: KernelResults {
                 release: release.map_or_else(|_| "unknown".to_owned(), |r| r.trim().to_owned()),
-                transfer_bytes: work.transfer,
+                transfer_bytes: work.transfer_limit,
                 ratios: ratios.collect(),
                 runs: each.collect(),
             },
@@ -101,14 +107,14 @@ impl Document {
     }
 
     /// The ratio of one of the paper's arms in a figure.
-    pub fn ratio(&self, figure: &FigureResult, arm: usize) -> Option<&Ratio> {
-        let here = |ratio: &&Ratio| ratio.figure == figure.figure && ratio.of == arm;
+    pub fn ratio(&self, figure: &FigureResult, arm: usize) -> Option<&TimeRatio> {
+        let here = |ratio: &&TimeRatio| ratio.figure == figure.figure && ratio.arm_index == arm;
         self.kernel.ratios.iter().find(here)
     }
 }
 
 /// What an arm of a figure takes, over what the one takes that it is compared with.
-fn ratio(outcome: &Outcome, figure: usize, row: usize) -> Option<Ratio> {
+fn ratio(outcome: &StudyOutcome, figure: usize, row: usize) -> Option<TimeRatio> {
     let plan = outcome.plan;
     let (planned, arms) = (&plan.figures[figure], &plan.study.arms);
     let of = planned.arms[row];
@@ -118,14 +124,14 @@ fn ratio(outcome: &Outcome, figure: usize, row: usize) -> Option<Ratio> {
         let cell = |arm| Cell { figure, measure: 0, arm, x };
         let quantity = Quantity::Ratio(cell(row), cell(other));
         let read = |cell| outcome.samples(cell);
-        let late = |arm| read(cell(arm)).iter().filter(|sample| sample.at_least).count();
-        point(planned.xs[x].value, measure(&quantity, read), late(row) + late(other))
+        let late = |arm| read(cell(arm)).iter().filter(|sample| sample.is_censored).count();
+        point_result(planned.points[x].value, measure(&quantity, read), late(row) + late(other))
     });
-    Some(Ratio {
+    Some(TimeRatio {
         figure: plan.study.figures[figure].id.clone(),
         arm: arms[of].name.clone(),
         against: against.clone(),
         points: points.collect(),
-        of,
+        arm_index: of,
     })
 }

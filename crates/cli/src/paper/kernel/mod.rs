@@ -6,60 +6,60 @@
 mod arms;
 mod counters;
 mod document;
-mod one;
+mod emulated_run;
+mod kernel_plan;
 mod page;
 mod print;
 mod transfer;
-mod work;
 
 use std::fs;
 use std::io::Write;
 use std::num::NonZeroU64;
 
-use driftway_host::{available, lacks};
+use driftway_host::{available, missing_capability};
 use driftway_sim::results::{FlowResult, RunResult};
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 
 use crate::args::PaperArgs;
 use crate::failure::Failure;
-use crate::files::Destination;
-use crate::run::progress;
-use crate::runner::{self, Asked};
+use crate::files::OutputDir;
+use crate::run::progress_bar;
+use crate::runner::{self, RunnerOptions};
 use document::Document;
-use driftway_experiment::runner::in_order;
-use driftway_experiment::study::find::Source;
+use driftway_experiment::runner::parallel_map;
 use driftway_experiment::study::plan::plan;
 use driftway_experiment::study::results::{self, Results};
-use one::Ran;
-use work::{Run, Work};
+use driftway_experiment::study::source::Source;
+use emulated_run::EmulatedRun;
+use kernel_plan::{KernelPlan, PlannedRun};
 
 /// How many go on at once by default for each processor: one needs some thousandths of it.
-const JOBS: u64 = 80;
+const JOBS_PER_PROCESSOR: u64 = 80;
 /// How often one is run that is not to be trusted.
-const ATTEMPTS: u32 = 3;
+const MAX_ATTEMPTS: u32 = 3;
 /// Files that a run has open at most.
-const FILES: u64 = 32;
+const MAX_FILES_PER_RUN: u64 = 32;
 
 /// Runs what is asked for and tells what came out.
 ///
 /// # Errors
 /// What is wrong with the paper, the command line or the machine.
-pub fn kernel(args: &PaperArgs) -> Result<(), Failure> {
+pub fn run_with_kernel(args: &PaperArgs) -> Result<(), Failure> {
     let whole = plan(Source::find(&args.name)?)?;
-    let work = work::work(&whole, args)?;
+    let work = kernel_plan::kernel_plan(&whole, args)?;
     if let Some(dir) = args.out.as_deref().filter(|dir| dir.exists() && !dir.is_dir()) {
         let dir = dir.display();
         return Err(Failure::Input(format!("--out {dir}: that is a file, not a directory")));
     }
-    check(&work)?;
-    let destination = args.out.as_deref().map(Destination::open).transpose()?;
+    check_machine(&work)?;
+    let destination = args.out.as_deref().map(OutputDir::open).transpose()?;
     let processors = std::thread::available_parallelism().map_or(1, usize::from);
-    let jobs = args.jobs.map_or(JOBS * processors as u64, |jobs| jobs.get());
-    let document = match run(&work, processors, jobs) {
+    let jobs = args.jobs.map_or(JOBS_PER_PROCESSOR * processors as u64, |jobs| jobs.get());
+    let document = match run_all(&work, processors, jobs) {
         Ok(document) => document,
         Err(failure) => {
             if let Some(destination) = destination {
-                destination.abandon();
+                destination.remove_if_created();
             }
             return Err(failure);
         }
@@ -70,7 +70,7 @@ pub fn kernel(args: &PaperArgs) -> Result<(), Failure> {
         let mut staging = destination.stage()?;
         staging.write_text("results.json", &document.json())?;
         staging.write_text(super::PAGE, &html)?;
-        staging.replace()?;
+        staging.replace_previous()?;
     }
     let mut out = anstream::stdout().lock();
     if args.json {
@@ -85,9 +85,9 @@ pub fn kernel(args: &PaperArgs) -> Result<(), Failure> {
 }
 
 /// Does this machine have what it takes?
-fn check(work: &Work) -> Result<(), Failure> {
-    available().map_err(|missing| Failure::Input(format!("--kernel: {missing}")))?;
-    match lacks() {
+fn check_machine(work: &KernelPlan) -> Result<(), Failure> {
+    check_requirements().map_err(|missing| Failure::Input(format!("--kernel: {missing}")))?;
+    match missing_capability() {
         Ok(None) => {}
         Ok(Some(name)) => {
             return Err(Failure::Input(format!(
@@ -107,32 +107,34 @@ fn check(work: &Work) -> Result<(), Failure> {
 }
 
 /// Runs it all: the lab first, which says what takes long.
-fn run(work: &Work, processors: usize, jobs: u64) -> Result<Document, Failure> {
+fn run_all(work: &KernelPlan, processors: usize, jobs: u64) -> Result<Document, Failure> {
     #[expect(clippy::disallowed_methods, reason = "timing is of the machine, not of the run")]
     let started = std::time::Instant::now();
-    let asked = Asked {
+    let options = RunnerOptions {
         jobs: NonZeroU64::new(processors as u64),
         fresh: false,
-        runs: results::runs(&work.selection),
+        runs: results::run_count(&work.selection),
     };
-    let mut results =
-        runner::with(asked, |runner| results::run(&work.plan, &work.selection, runner))?;
-    let expected = |run: &Run| expected_s(&results, run.twin);
+    let mut results = runner::with_runner(options, |runner| {
+        results::run_selection(&work.plan, &work.selection, runner)
+    })?;
+    let expected = |run: &PlannedRun| simulated_completion_s(&results, run.twin);
     // What takes longest begins first.
     let mut order: Vec<usize> = (0..work.runs.len()).collect();
     order.sort_by(|a, b| expected(&work.runs[*b]).total_cmp(&expected(&work.runs[*a])));
 
-    let jobs = jobs.min(may_open()? / FILES).max(1).min(order.len() as u64);
-    let bar = progress(order.len() as u64);
-    let ran = in_order(jobs as usize, order.len(), |at| {
-        let ran = trusted(work, &work.runs[order[at]]);
+    let jobs =
+        jobs.min(raise_open_file_limit()? / MAX_FILES_PER_RUN).max(1).min(order.len() as u64);
+    let bar = progress_bar(order.len() as u64);
+    let ran = parallel_map(jobs as usize, order.len(), |at| {
+        let ran = run_until_trusted(work, &work.runs[order[at]]);
         bar.inc(1);
         ran
     });
     bar.finish_and_clear();
-    let mut done: Vec<(usize, Ran)> = order.into_iter().zip(ran?).collect();
+    let mut done: Vec<(usize, EmulatedRun)> = order.into_iter().zip(ran?).collect();
     done.sort_by_key(|(at, _)| *at);
-    let ran: Vec<Ran> = done.into_iter().map(|(_, ran)| ran).collect();
+    let ran: Vec<EmulatedRun> = done.into_iter().map(|(_, ran)| ran).collect();
     for (run, ran) in work.runs.iter().zip(&ran) {
         let completion_s = ran.completion_s;
         let flows = vec![FlowResult { completion_s, ..FlowResult::default() }];
@@ -142,30 +144,31 @@ fn run(work: &Work, processors: usize, jobs: u64) -> Result<Document, Failure> {
 }
 
 /// How long about the same takes in the lab, where it was run there.
-fn expected_s(results: &Results, job: usize) -> f64 {
+fn simulated_completion_s(results: &Results, job: usize) -> f64 {
     let runs = results.results.get(job).into_iter().flatten();
     let flows = runs.flat_map(|run| &run.flows);
     flows.filter_map(|flow| flow.completion_s).fold(0.0, f64::max)
 }
 
 /// One run, again if it is not to be trusted.
-fn trusted(work: &Work, run: &Run) -> Result<Ran, Failure> {
+fn run_until_trusted(work: &KernelPlan, run: &PlannedRun) -> Result<EmulatedRun, Failure> {
     let job = &work.plan.jobs[run.job];
     let mut attempts = 0;
     loop {
         attempts += 1;
-        let ran = one::run(&job.scenario, &run.stack, run.seed).map_err(|error| {
-            let name = &job.scenario.name;
-            Failure::Failed(format!("can't run {name} with seed {}: {error}", run.seed))
-        })?;
-        if ran.trusted || attempts == ATTEMPTS {
-            return Ok(Ran { attempts, ..ran });
+        let ran =
+            emulated_run::emulate_run(&job.scenario, &run.stack, run.seed).map_err(|error| {
+                let name = &job.scenario.name;
+                Failure::Failed(format!("can't run {name} with seed {}: {error}", run.seed))
+            })?;
+        if ran.trusted || attempts == MAX_ATTEMPTS {
+            return Ok(EmulatedRun { attempts, ..ran });
         }
     }
 }
 
 /// How many files this process may have open, once it has asked for as many as it can get.
-fn may_open() -> Result<u64, Failure> {
+fn raise_open_file_limit() -> Result<u64, Failure> {
     let failed = |error| Failure::Failed(format!("can't have more files open: {error}"));
     let (soft, hard) = getrlimit(Resource::RLIMIT_NOFILE).map_err(failed)?;
     if soft < hard {

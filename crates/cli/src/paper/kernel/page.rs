@@ -4,12 +4,12 @@ use askama::Template;
 
 use super::super::draw;
 use super::document::Document;
+use super::kernel_plan::KernelPlan;
 use super::print::{summary, table};
-use super::work::Work;
 use crate::report::figure::Figure;
-use crate::report::page::{SCRIPT, STYLE, library};
+use crate::report::page::{SCRIPT, STYLE, plotly_script};
 use crate::text::Grid;
-use driftway_experiment::command::quoted;
+use driftway_experiment::command::shell_quoted;
 
 /// What the page shows, in order. Text is escaped by the template; what it takes as it is comes
 /// from this crate: style, script, and the figures' JSON.
@@ -24,7 +24,7 @@ struct Page<'a> {
     summary: Vec<String>,
     sections: Vec<Section<'a>>,
     /// What runs it again.
-    again: String,
+    reproduce_command: String,
     library: String,
     style: String,
     script: &'static str,
@@ -46,18 +46,18 @@ struct Section<'a> {
 ///
 /// # Errors
 /// The template can't be rendered.
-pub fn page(work: &Work, document: &Document) -> Result<String, askama::Error> {
+pub fn page(work: &KernelPlan, document: &Document) -> Result<String, askama::Error> {
     let paper = &work.plan.study;
     let section = |result| {
         let result: &driftway_experiment::study::document::FigureResult = result;
-        let figure = &paper.figures[result.at.0];
+        let figure = &paper.figures[result.index.0];
         Section {
             id: &figure.id,
             title: &figure.title,
             against: figure.x.as_ref().map(|axis| axis.label.as_str()),
             note: figure.note.as_deref(),
             table: table(work, document, result),
-            plot: format!("plot-{}", result.at.0),
+            plot: format!("plot-{}", result.index.0),
             // Its numbers stand in the table.
             figure: Figure { numbers: None, ..draw::figure(&work.plan, result) },
         }
@@ -68,8 +68,8 @@ pub fn page(work: &Work, document: &Document) -> Result<String, askama::Error> {
         version: env!("CARGO_PKG_VERSION"),
         summary: summary(document),
         sections: document.paper.figures.iter().map(section).collect(),
-        again: again(work),
-        library: library(),
+        reproduce_command: reproduce_command(work),
+        library: plotly_script(),
         style: format!("{STYLE}{}", include_str!("../../../templates/paper.css")),
         script: SCRIPT,
     };
@@ -77,13 +77,14 @@ pub fn page(work: &Work, document: &Document) -> Result<String, askama::Error> {
 }
 
 /// The command that runs the same.
-fn again(work: &Work) -> String {
+fn reproduce_command(work: &KernelPlan) -> String {
     let plan = &work.plan;
-    let mut command = format!("driftway paper {} --kernel", quoted(&plan.source.argument()));
+    let mut command =
+        format!("driftway paper {} --kernel", shell_quoted(&plan.source.command_argument()));
     let all = plan.study.kernel.as_ref().map_or(0, |kernel| kernel.figures.len());
     if plan.study.figures.len() < all {
         for figure in &plan.study.figures {
-            command += &format!(" --figure {}", quoted(&figure.id));
+            command += &format!(" --figure {}", shell_quoted(&figure.id));
         }
     }
     for name in &work.congestion_controls {
@@ -92,8 +93,8 @@ fn again(work: &Work) -> String {
     if work.selection.quick {
         command += " --quick";
     }
-    if let Some(bytes) = work.transfer {
-        command += &format!(" --transfer {}", quoted(&format!("{bytes} B")));
+    if let Some(bytes) = work.transfer_limit {
+        command += &format!(" --transfer {}", shell_quoted(&format!("{bytes} B")));
     }
     command + &format!(" --runs {}", work.selection.seeds.len())
 }

@@ -2,17 +2,17 @@
 
 use std::fmt::Write as _;
 
-use super::super::tables::{late, points};
+use super::super::tables::{incomplete_note, points_table};
 use super::document::Document;
-use super::work::Work;
+use super::kernel_plan::KernelPlan;
 use crate::text::{Grid, Scale, count, list, mean_in, value, wrapped};
 use driftway_experiment::study::document::{FigureResult, PointResult};
 use driftway_sim::results::Estimate;
 
 /// A table a figure, and what to think of it.
-pub fn document(work: &Work, document: &Document) -> String {
+pub fn document(work: &KernelPlan, document: &Document) -> String {
     let paper = &work.plan.study;
-    let mut text = super::super::print::head(paper);
+    let mut text = super::super::print::heading(paper);
     for group in &paper.groups {
         text += &wrapped(&format!("{}: {}", group.name, group.label), 2);
     }
@@ -22,8 +22,9 @@ pub fn document(work: &Work, document: &Document) -> String {
             let _ = writeln!(text, "against {}", x.label);
         }
         text += &table(work, document, figure).to_string();
-        text += &late(&work.plan, figure).map_or_else(String::new, |late| wrapped(&late, 2));
-        let note = &paper.figures[figure.at.0].note;
+        text +=
+            &incomplete_note(&work.plan, figure).map_or_else(String::new, |late| wrapped(&late, 2));
+        let note = &paper.figures[figure.index.0].note;
         text += &note.as_ref().map_or_else(String::new, |note| wrapped(note, 0));
     }
     text += "\n";
@@ -32,8 +33,8 @@ pub fn document(work: &Work, document: &Document) -> String {
 }
 
 /// All arms, and below each that has something below its TCP what that gives.
-pub fn table(work: &Work, document: &Document, figure: &FigureResult) -> Grid {
-    let Grid { header, rows } = points(&work.plan, figure);
+pub fn table(work: &KernelPlan, document: &Document, figure: &FigureResult) -> Grid {
+    let Grid { header, rows } = points_table(&work.plan, figure);
     let scale = Scale { factor: 1.0, unit: "" };
     let cell = |point: &PointResult| {
         let Some(mean) = point.mean else { return "–".to_owned() };
@@ -74,18 +75,18 @@ pub fn summary(document: &Document) -> Vec<String> {
         timing.jobs,
         count(document.paper.seeds.len() as u64, "seed"),
     ));
-    let again = kernel.runs.iter().filter(|run| run.ran.attempts > 1).count() as u64;
+    let again = kernel.runs.iter().filter(|run| run.result.attempts > 1).count() as u64;
     if again > 0 {
         lines.push(format!("{} repeated, because packets were late.", count(again, "run")));
     }
     let doubts: Vec<String> = kernel
         .runs
         .iter()
-        .filter(|run| !run.ran.trusted)
+        .filter(|run| !run.result.trusted)
         .map(|run| {
             let with = if run.stack.shim { " with the shim" } else { "" };
             let control = &run.stack.congestion_control;
-            let why = run.ran.because.join("; ");
+            let why = run.result.because.join("; ");
             format!("figure {}, {control}{with}, seed {} ({why})", run.figure, run.seed)
         })
         .collect();
@@ -97,7 +98,7 @@ pub fn summary(document: &Document) -> Vec<String> {
         .runs
         .iter()
         .filter_map(|run| {
-            let why = run.ran.refused.as_ref()?;
+            let why = run.result.refused.as_ref()?;
             let control = &run.stack.congestion_control;
             Some(format!("figure {}, {control}, seed {}: {why}", run.figure, run.seed))
         })

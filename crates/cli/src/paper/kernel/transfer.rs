@@ -8,7 +8,7 @@ use std::thread;
 use std::time::Duration;
 
 use driftway_base::Instant;
-use driftway_host::{End, RealClock, Running};
+use driftway_host::{PathEnd, RealClock, RunningEmulation};
 use nix::libc;
 use nix::sys::socket::{
     AddressFamily, SockFlag, SockType, SockaddrIn, connect, setsockopt, socket, sockopt,
@@ -16,12 +16,12 @@ use nix::sys::socket::{
 
 const PORT: u16 = 7000;
 /// How often whoever waits looks whether there is time left.
-const TICK: Duration = Duration::from_secs(1);
+const DEADLINE_POLL_INTERVAL: Duration = Duration::from_secs(1);
 /// Bytes that are written or read at once.
-const CHUNK: usize = 16_384;
+const CHUNK_BYTES: usize = 16_384;
 /// The period of the bytes that are sent: no power of two, so that no whole segment looks like
 /// another one.
-const PERIOD: u64 = 251;
+const PAYLOAD_PERIOD: u64 = 251;
 
 /// The largest window that a receiver offers (tcp(7)); nix has no name for it.
 #[derive(Clone, Copy, Debug)]
@@ -44,12 +44,12 @@ pub struct Transfer<'a> {
     /// The largest window that the receiver offers (bytes).
     pub window: u32,
     /// When to give up.
-    pub until: Instant,
+    pub deadline: Instant,
 }
 
 /// What came of it.
 #[derive(Clone, Debug)]
-pub struct Arrived {
+pub struct TransferResult {
     /// Bytes that arrived.
     pub bytes: u64,
     /// When the last of them did, if all did.
@@ -63,18 +63,23 @@ impl Transfer<'_> {
     ///
     /// # Errors
     /// There is no socket to be had, or bytes arrive that were not sent.
-    pub fn run(self, running: &Running, far: Ipv4Addr, clock: RealClock) -> io::Result<Arrived> {
+    pub fn run(
+        self,
+        running: &RunningEmulation,
+        far: Ipv4Addr,
+        clock: RealClock,
+    ) -> io::Result<TransferResult> {
         let listen = || -> io::Result<TcpListener> {
             let listener = TcpListener::bind((far, PORT))?;
             setsockopt(&listener, WindowClamp, &self.window)?;
             listener.set_nonblocking(true)?;
             Ok(listener)
         };
-        let listener = running.namespace(End::Far).run(listen)??;
+        let listener = running.namespace(PathEnd::Far).run(listen)??;
         let done = AtomicBool::new(false);
         thread::scope(|scope| {
             let sends = scope.spawn(|| {
-                let near = running.namespace(End::Near);
+                let near = running.namespace(PathEnd::Near);
                 let sent = near.run(|| self.send(far, clock, &done))?;
                 done.store(true, Ordering::Relaxed);
                 sent
@@ -84,25 +89,25 @@ impl Transfer<'_> {
             let sent = sends.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
             // A kernel that gives up is a result.
             let refused = sent.err().map(|error| error.to_string());
-            arrived.map(|arrived| Arrived { refused, ..arrived })
+            arrived.map(|arrived| TransferResult { refused, ..arrived })
         })
     }
 
     fn is_over(&self, clock: RealClock, done: &AtomicBool) -> bool {
-        done.load(Ordering::Relaxed) || clock.now() >= self.until
+        done.load(Ordering::Relaxed) || clock.now() >= self.deadline
     }
 
     fn send(&self, far: Ipv4Addr, clock: RealClock, done: &AtomicBool) -> io::Result<()> {
         let socket = socket_with(self.congestion_control)?;
         connect(socket.as_raw_fd(), &SockaddrIn::from(SocketAddrV4::new(far, PORT)))?;
         let mut stream = TcpStream::from(socket);
-        stream.set_write_timeout(Some(TICK))?;
-        stream.set_read_timeout(Some(TICK))?;
-        let (mut sent, mut buffer) = (0, [0; CHUNK]);
+        stream.set_write_timeout(Some(DEADLINE_POLL_INTERVAL))?;
+        stream.set_read_timeout(Some(DEADLINE_POLL_INTERVAL))?;
+        let (mut sent, mut buffer) = (0, [0; CHUNK_BYTES]);
         while !self.is_over(clock, done) {
-            let room = (self.bytes - sent).min(CHUNK as u64) as usize;
+            let room = (self.bytes - sent).min(CHUNK_BYTES as u64) as usize;
             for (at, byte) in (sent..).zip(&mut buffer[..room]) {
-                *byte = pattern(at);
+                *byte = payload_byte(at);
             }
             // What was closed Linux gives up after about a hundred seconds without answer
             // (tcp_orphan_retries), and the paper's cuts are longer.
@@ -124,8 +129,8 @@ impl Transfer<'_> {
         listener: &TcpListener,
         clock: RealClock,
         done: &AtomicBool,
-    ) -> io::Result<Arrived> {
-        let mut arrived = Arrived { bytes: 0, complete: None, refused: None };
+    ) -> io::Result<TransferResult> {
+        let mut arrived = TransferResult { bytes: 0, complete: None, refused: None };
         let mut stream = loop {
             match listener.accept() {
                 Ok((stream, _)) => break stream,
@@ -137,8 +142,8 @@ impl Transfer<'_> {
             }
         };
         stream.set_nonblocking(false)?;
-        stream.set_read_timeout(Some(TICK))?;
-        let mut buffer = [0; CHUNK];
+        stream.set_read_timeout(Some(DEADLINE_POLL_INTERVAL))?;
+        let mut buffer = [0; CHUNK_BYTES];
         while arrived.bytes < self.bytes && !self.is_over(clock, done) {
             let len = match stream.read(&mut buffer) {
                 Ok(0) => break,
@@ -148,7 +153,7 @@ impl Transfer<'_> {
                 Err(error) => return Err(error),
             };
             let now = clock.now();
-            if (arrived.bytes..).zip(&buffer[..len]).any(|(at, byte)| *byte != pattern(at)) {
+            if (arrived.bytes..).zip(&buffer[..len]).any(|(at, byte)| *byte != payload_byte(at)) {
                 let what = format!("other bytes arrived than were sent, after {}", arrived.bytes);
                 return Err(io::Error::new(ErrorKind::InvalidData, what));
             }
@@ -175,6 +180,6 @@ fn is_timeout(error: &io::Error) -> bool {
     matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted)
 }
 
-fn pattern(at: u64) -> u8 {
-    (at % PERIOD) as u8
+fn payload_byte(at: u64) -> u8 {
+    (at % PAYLOAD_PERIOD) as u8
 }

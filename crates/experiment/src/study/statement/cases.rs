@@ -1,18 +1,20 @@
 //! Conversion of a predicate to the quantities to measure at each of its points.
 
-use driftway_scenario::{Coordinate, Error, File, Unit};
+use driftway_scenario::{Coordinate, Error, TomlFile, Unit};
 
-use super::format::{Added, Goes, Growth, Order, Ratio, Statement, Trend, Value};
+use super::format::{AddedEffect, Growth, Order, Ratio, Statement, Trend, TrendDirection, Value};
 use super::{Case, Cell, Quantity};
-use crate::study::check::{figure_names, keys, measure_of, one_of, place, written};
+use crate::study::check::{
+    axis_position, coordinate_text, figure_names, find_measure, find_name, keys,
+};
 use crate::study::format::Study;
 use crate::study::plan::PlannedFigure;
 
 /// A statement about one figure in one reading.
 #[derive(Clone, Copy)]
-pub struct Cases<'a> {
+pub struct CaseBuilder<'a> {
     /// The file, for messages.
-    pub file: &'a File,
+    pub file: &'a TomlFile,
     /// Its content.
     pub study: &'a Study,
     /// Its figures, names resolved.
@@ -30,13 +32,13 @@ pub struct Cases<'a> {
     pub is_base: bool,
 }
 
-impl Cases<'_> {
+impl CaseBuilder<'_> {
     /// The cases that must hold for `statement`.
     ///
     /// # Errors
     ///
     /// An unknown arm or point.
-    pub fn of(self, statement: &Statement) -> Result<Vec<Case>, Error> {
+    pub fn build(self, statement: &Statement) -> Result<Vec<Case>, Error> {
         if let Some(value) = &statement.value {
             self.value(value)
         } else if let Some(ratio) = &statement.ratio {
@@ -56,7 +58,7 @@ impl Cases<'_> {
 
     fn value(self, value: &Value) -> Result<Vec<Case>, Error> {
         let arm = self.arm("value", "arm", &value.arm)?;
-        self.each("value", value.x.as_ref(), |x| Ok(Quantity::Mean(self.cell(arm, x))))
+        self.cases_at_points("value", value.x.as_ref(), |x| Ok(Quantity::Mean(self.cell(arm, x))))
     }
 
     fn ratio(self, ratio: &Ratio) -> Result<Vec<Case>, Error> {
@@ -67,8 +69,7 @@ impl Cases<'_> {
             return Err(self.error("ratio", "arm", message));
         }
         if ratio.peak.is_some() && ratio.x.is_some() {
-            let message =
-                "a peak is one of several points, but `x` is one point\nremove one of them";
+            let message = "a peak is one of several points, but `x` is one point\nremove one of them";
             return Err(self.error("ratio", "peak", message));
         }
         let arm = self.arm("ratio", "arm", &ratio.arm)?;
@@ -77,13 +78,13 @@ impl Cases<'_> {
             None => ("arm", &ratio.arm),
         };
         let below = match &ratio.to_figure {
-            Some(name) => self.beside("ratio", "to_figure", name)?,
+            Some(name) => self.in_figure("ratio", "to_figure", name)?,
             None => self,
         };
         let to = below.arm("ratio", to_key, to)?;
-        let to_x = ratio.to_x.as_ref().map(|x| below.x("ratio", "to_x", x)).transpose()?;
-        self.each("ratio", ratio.x.as_ref(), |x| {
-            let to_x = to_x.map_or_else(|| below.same(self, "ratio", x), Ok)?;
+        let to_x = ratio.to_x.as_ref().map(|x| below.find_point("ratio", "to_x", x)).transpose()?;
+        self.cases_at_points("ratio", ratio.x.as_ref(), |x| {
+            let to_x = to_x.map_or_else(|| below.matching_point(self, "ratio", x), Ok)?;
             Ok(Quantity::Ratio(self.cell(arm, x), below.cell(to, to_x)))
         })
     }
@@ -91,7 +92,7 @@ impl Cases<'_> {
     fn order(self, order: &Order) -> Result<Vec<Case>, Error> {
         let above = self.arm("order", "above", &order.above)?;
         let below = self.arm("order", "below", &order.below)?;
-        self.each("order", order.x.as_ref(), |x| {
+        self.cases_at_points("order", order.x.as_ref(), |x| {
             let (plus, minus) = (vec![self.cell(above, x)], vec![self.cell(below, x)]);
             Ok(Quantity::Difference { plus, minus })
         })
@@ -101,22 +102,25 @@ impl Cases<'_> {
         let arm = self.arm("trend", "arm", &trend.arm)?;
         let (from, to) = self.ends("trend", trend.from.as_ref(), trend.to.as_ref())?;
         if let Some(over) = &trend.over {
-            let below = self.beside("trend", "over", over)?;
+            let below = self.in_figure("trend", "over", over)?;
             let other = below.arm("trend", "arm", &trend.arm)?;
             let at = |x: usize| -> Result<[Cell; 2], Error> {
-                Ok([self.cell(arm, x), below.cell(other, below.same(self, "trend", x)?)])
+                Ok([self.cell(arm, x), below.cell(other, below.matching_point(self, "trend", x)?)])
             };
             let (first, last) = (at(from)?, at(to)?);
             let (higher, lower) = match trend.goes {
-                Goes::Up => (last, first),
-                Goes::Down => (first, last),
+                TrendDirection::Up => (last, first),
+                TrendDirection::Down => (first, last),
             };
-            return Ok(vec![Case { x: None, quantity: Quantity::Ratios { higher, lower } }]);
+            return Ok(vec![Case {
+                x: None,
+                quantity: Quantity::RatioDifference { higher, lower },
+            }]);
         }
         let (low, high) = (vec![self.cell(arm, from)], vec![self.cell(arm, to)]);
         let (plus, minus) = match trend.goes {
-            Goes::Up => (high, low),
-            Goes::Down => (low, high),
+            TrendDirection::Up => (high, low),
+            TrendDirection::Down => (low, high),
         };
         Ok(vec![Case { x: None, quantity: Quantity::Difference { plus, minus } }])
     }
@@ -128,7 +132,7 @@ impl Cases<'_> {
         let at = |x| [self.cell(more, x), self.cell(less, x)];
         let ([more_to, less_to], [more_from, less_from]) = (at(to), at(from));
         let quantity = if growth.relative {
-            Quantity::Ratios { higher: at(to), lower: at(from) }
+            Quantity::RatioDifference { higher: at(to), lower: at(from) }
         } else {
             let (plus, minus) = (vec![more_to, less_from], vec![more_from, less_to]);
             Quantity::Difference { plus, minus }
@@ -136,16 +140,16 @@ impl Cases<'_> {
         Ok(vec![Case { x: None, quantity }])
     }
 
-    fn added(self, added: &Added) -> Result<Vec<Case>, Error> {
-        let base = self.beside("added", "base", &added.base)?;
+    fn added(self, added: &AddedEffect) -> Result<Vec<Case>, Error> {
+        let base = self.in_figure("added", "base", &added.base)?;
         let with = |cases: Self, key: &str, name: &str| cases.arm("added", key, name);
         let arms = (with(self, "arm", &added.arm)?, with(base, "arm", &added.arm)?);
         let than = match &added.than {
             Some(than) => Some((with(self, "than", than)?, with(base, "than", than)?)),
             None => None,
         };
-        self.each("added", added.x.as_ref(), |x| {
-            let base_x = base.same(self, "added", x)?;
+        self.cases_at_points("added", added.x.as_ref(), |x| {
+            let base_x = base.matching_point(self, "added", x)?;
             let mut plus = vec![self.cell(arms.0, x)];
             let mut minus = vec![base.cell(arms.1, base_x)];
             if let Some(than) = than {
@@ -169,11 +173,11 @@ impl Cases<'_> {
     }
 
     /// The same statement about another figure with the same measure.
-    fn beside(self, predicate: &str, key: &str, name: &str) -> Result<Self, Error> {
+    fn in_figure(self, predicate: &str, key: &str, name: &str) -> Result<Self, Error> {
         let keys = keys!["statement", self.number, predicate, key];
-        let figure = one_of(self.file, &keys, "figure", name, &figure_names(self.study))?;
+        let figure = find_name(self.file, &keys, "figure", name, &figure_names(self.study))?;
         let metric = &self.study.figures[self.figure].y[self.measure].metric;
-        let measure = measure_of(self.file, &self.study.figures[figure], &keys, Some(metric))?;
+        let measure = find_measure(self.file, &self.study.figures[figure], &keys, Some(metric))?;
         Ok(Self { figure, measure, is_base: true, ..self })
     }
 
@@ -193,21 +197,23 @@ impl Cases<'_> {
             }
             None => "arm in this figure".to_owned(),
         };
-        one_of(self.file, &keys, &what, name, &names)
+        find_name(self.file, &keys, &what, name, &names)
     }
 
     /// Index of a point of the axis.
-    fn x(self, predicate: &str, key: &str, at: &Coordinate) -> Result<usize, Error> {
+    fn find_point(self, predicate: &str, key: &str, at: &Coordinate) -> Result<usize, Error> {
         let of = |(value, unit): (f64, Unit)| {
-            let found = self.planned().at(value);
+            let found = self.planned().point_at(value);
             found.filter(|_| unit == self.planned().unit)
         };
-        place(at).and_then(of).ok_or_else(|| self.no_point(predicate, key, &written(at)))
+        axis_position(at)
+            .and_then(of)
+            .ok_or_else(|| self.no_point(predicate, key, &coordinate_text(at)))
     }
 
     fn no_point(self, predicate: &str, key: &str, at: &str) -> Error {
-        let known: Vec<&str> = self.planned().xs.iter().map(|x| x.text.as_str()).collect();
-        let help = match self.planned().xs[..] {
+        let known: Vec<&str> = self.planned().points.iter().map(|x| x.text.as_str()).collect();
+        let help = match self.planned().points[..] {
             [ref only] if only.value.is_none() => "this figure has no axis".to_owned(),
             _ => format!("the points are {}", known.join(", ")),
         };
@@ -215,29 +221,29 @@ impl Cases<'_> {
     }
 
     /// The point of this figure at the same position as `x` in the figure of `other`.
-    fn same(self, other: Self, predicate: &str, x: usize) -> Result<usize, Error> {
+    fn matching_point(self, other: Self, predicate: &str, x: usize) -> Result<usize, Error> {
         if self.figure == other.figure {
             return Ok(x);
         }
-        let there = &other.planned().xs[x];
+        let there = &other.planned().points[x];
         let found = match there.value {
-            Some(value) => self.planned().at(value),
-            None => Some(0).filter(|_| self.planned().xs.len() == 1),
+            Some(value) => self.planned().point_at(value),
+            None => Some(0).filter(|_| self.planned().points.len() == 1),
         };
         found.ok_or_else(|| self.no_point(predicate, "x", &there.text))
     }
 
     /// The named point, or all.
-    fn each(
+    fn cases_at_points(
         self,
         predicate: &str,
         at: Option<&Coordinate>,
         quantity: impl Fn(usize) -> Result<Quantity, Error>,
     ) -> Result<Vec<Case>, Error> {
         let points = match at {
-            None => 0..self.planned().xs.len(),
+            None => 0..self.planned().points.len(),
             Some(at) => {
-                let x = self.x(predicate, "x", at)?;
+                let x = self.find_point(predicate, "x", at)?;
                 x..x + 1
             }
         };
@@ -251,9 +257,9 @@ impl Cases<'_> {
         from: Option<&Coordinate>,
         to: Option<&Coordinate>,
     ) -> Result<(usize, usize), Error> {
-        let last = self.planned().xs.len() - 1;
-        let from = from.map_or(Ok(0), |at| self.x(predicate, "from", at))?;
-        let to = to.map_or(Ok(last), |at| self.x(predicate, "to", at))?;
+        let last = self.planned().points.len() - 1;
+        let from = from.map_or(Ok(0), |at| self.find_point(predicate, "from", at))?;
+        let to = to.map_or(Ok(last), |at| self.find_point(predicate, "to", at))?;
         if from == to {
             let message = "a trend needs two points\nthe figure's axis has two or more";
             return Err(self.error(predicate, "from", message));

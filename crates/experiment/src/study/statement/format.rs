@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use driftway_scenario::Coordinate;
 use serde::{Deserialize, Serialize};
 
-use crate::study::format::Names;
-use crate::study::number::Number;
+use crate::study::format::OneOrMany;
+use crate::study::number::PaperNumber;
 
 /// A reading of the open questions of a paper, `[[reading]]`. Each statement of the paper is judged
 /// and counted in each reading; the first reading is the literal one.
@@ -33,7 +33,7 @@ pub struct Statement {
     /// `8-atcp-flat-text`.
     pub id: String,
     /// Its figure or figures.
-    pub figure: Names,
+    pub figure: OneOrMany,
     /// The readings in which it is judged. Default: all, or none with `ours`.
     #[serde(default)]
     pub readings: Vec<String>,
@@ -53,10 +53,10 @@ pub struct Statement {
     pub growth: Option<Growth>,
     /// The difference between this figure and another one is above zero, or greater for one arm
     /// than for another.
-    pub added: Option<Added>,
+    pub added: Option<AddedEffect>,
     /// The paper's number: in the metric's base unit, with a unit (`"425 s"`), a percentage
     /// (`"33 %"`), or a range (`[2, 3]`). 0 means none in any run.
-    pub number: Option<Number>,
+    pub number: Option<PaperNumber>,
     /// The number is a bound instead of a value: `"at-least"` or `"at-most"`.
     pub bound: Option<Bound>,
     /// Range of a ratio, without tolerance, which interprets statements such as "rises a little".
@@ -68,13 +68,13 @@ pub struct Statement {
     pub capped: Option<String>,
     /// Disagreements with all runs when this was written: `[[statement.differs]]`.
     #[serde(default)]
-    pub differs: Vec<Differs>,
+    pub differs: Vec<Disagreement>,
 }
 
 /// A disagreement and its cause, `[[statement.differs]]`.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, expecting = "a table with the keys of a disagreement")]
-pub struct Differs {
+pub struct Disagreement {
     /// Figures of the statement. Default: all.
     #[serde(default)]
     pub figures: Vec<String>,
@@ -142,7 +142,7 @@ pub struct Trend {
     /// Arm.
     pub arm: String,
     /// Direction: `"up"` or `"down"`.
-    pub goes: Goes,
+    pub goes: TrendDirection,
     /// Start. Default: the first x.
     pub from: Option<Coordinate>,
     /// End. Default: the last x.
@@ -154,7 +154,7 @@ pub struct Trend {
 /// Direction of a trend.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Goes {
+pub enum TrendDirection {
     /// Rising.
     Up,
     /// Falling.
@@ -184,7 +184,7 @@ pub struct Growth {
 /// For `arm` it is above zero, or greater than for the arm `than`.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, expecting = "a table with the keys of what is added")]
-pub struct Added {
+pub struct AddedEffect {
     /// The figure that is subtracted.
     pub base: String,
     /// The arm with the (greater) difference.
@@ -228,7 +228,7 @@ pub enum Verdict {
 /// Kind of a statement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Kind {
+pub enum StatementKind {
     /// A number in the prose.
     Text,
     /// An order, a trend or a difference.

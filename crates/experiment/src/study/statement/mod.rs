@@ -7,12 +7,12 @@ mod plan;
 #[cfg(test)]
 mod test;
 
-use format::{Kind, Verdict};
-pub use plan::{plan, unit_of};
+use format::{StatementKind, Verdict};
+pub use plan::{metric_unit, plan};
 
 /// A statement about one figure in one reading, names resolved.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Planned {
+pub struct PlannedStatement {
     /// Full name: figure, name and reading.
     pub id: String,
     /// Index of the statement in the file.
@@ -24,9 +24,9 @@ pub struct Planned {
     /// Index of the reading.
     pub reading: Option<usize>,
     /// Category in which it is counted.
-    pub counted: Counted,
+    pub counted: CountedAs,
     /// Kind of statement.
-    pub kind: Kind,
+    pub kind: StatementKind,
     /// The recorded verdict with all runs.
     pub expected: Verdict,
     /// Index of its cause among those of the statement.
@@ -38,7 +38,7 @@ pub struct Planned {
 /// Category in which a statement is counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Counted {
+pub enum CountedAs {
     /// The paper's numbers.
     Number,
     /// The paper's statements of order, trend, band or difference.
@@ -86,7 +86,7 @@ pub enum Quantity {
         minus: Vec<Cell>,
     },
     /// The first ratio minus the second, paired by seed, which must be above 0.
-    Ratios {
+    RatioDifference {
         /// Numerator and denominator of the ratio that must be higher.
         higher: [Cell; 2],
         /// Numerator and denominator of the ratio that must be lower.
@@ -101,7 +101,7 @@ impl Quantity {
             Self::Mean(cell) => vec![*cell],
             Self::Ratio(above, below) => vec![*above, *below],
             Self::Difference { plus, minus } => plus.iter().chain(minus).copied().collect(),
-            Self::Ratios { higher, lower } => [*higher, *lower].concat(),
+            Self::RatioDifference { higher, lower } => [*higher, *lower].concat(),
         }
     }
 }

@@ -1,13 +1,13 @@
 //! Planning of statements: one entry per figure and reading, names resolved.
 
-use driftway_scenario::{Error, File, Unit};
+use driftway_scenario::{Error, TomlFile, Unit};
 
-use super::cases::Cases;
-use super::format::{Bound, Differs, Kind, Statement, Verdict};
-use super::{Counted, Planned};
-use crate::study::check::{figure_names, keys, measure_of, one_of};
+use super::cases::CaseBuilder;
+use super::format::{Bound, Disagreement, Statement, StatementKind, Verdict};
+use super::{CountedAs, PlannedStatement};
+use crate::study::check::{figure_names, find_measure, find_name, keys};
 use crate::study::format::Study;
-use crate::study::number::{Number, NumberUnit};
+use crate::study::number::{NumberUnit, PaperNumber};
 use crate::study::plan::PlannedFigure;
 
 /// Resolves all statements.
@@ -15,10 +15,14 @@ use crate::study::plan::PlannedFigure;
 /// # Errors
 ///
 /// The first error and its location.
-pub fn plan(file: &File, study: &Study, figures: &[PlannedFigure]) -> Result<Vec<Planned>, Error> {
-    let mut all: Vec<Planned> = Vec::new();
+pub fn plan(
+    file: &TomlFile,
+    study: &Study,
+    figures: &[PlannedFigure],
+) -> Result<Vec<PlannedStatement>, Error> {
+    let mut all: Vec<PlannedStatement> = Vec::new();
     for number in 0..study.statements.len() {
-        for planned in each(file, study, figures, number)? {
+        for planned in plan_statement(file, study, figures, number)? {
             if all.iter().any(|other| other.id == planned.id) {
                 let message = format!("`{}` is a duplicate\nchoose another name", planned.id);
                 return Err(file.error(&keys!["statement", number, "id"], &message));
@@ -28,26 +32,26 @@ pub fn plan(file: &File, study: &Study, figures: &[PlannedFigure]) -> Result<Vec
     }
     let names: Vec<&str> = all.iter().map(|planned| planned.id.as_str()).collect();
     for (number, name) in study.quick.otherwise.iter().enumerate() {
-        one_of(file, &keys!["quick", "otherwise", number], "statement", name, &names)?;
+        find_name(file, &keys!["quick", "otherwise", number], "statement", name, &names)?;
     }
     Ok(all)
 }
 
 /// Plans one statement in each of its figures and readings.
-fn each(
-    file: &File,
+fn plan_statement(
+    file: &TomlFile,
     study: &Study,
     figures: &[PlannedFigure],
     number: usize,
-) -> Result<Vec<Planned>, Error> {
+) -> Result<Vec<PlannedStatement>, Error> {
     let statement = &study.statements[number];
-    numbered(file, statement, number)?;
+    check_predicate(file, statement, number)?;
     let names = reading_names(study);
     let readings = if statement.readings.is_empty() && !statement.ours {
         (0..names.len()).collect()
     } else {
         let of = |(at, name): (usize, &String)| {
-            one_of(file, &keys!["statement", number, "readings", at], "reading", name, &names)
+            find_name(file, &keys!["statement", number, "readings", at], "reading", name, &names)
         };
         statement.readings.iter().enumerate().map(of).collect::<Result<Vec<_>, _>>()?
     };
@@ -56,7 +60,7 @@ fn each(
         _ => readings.into_iter().map(Some).collect(),
     };
     for (at, differs) in statement.differs.iter().enumerate() {
-        known(file, study, number, (at, differs))?;
+        check_disagreement(file, study, number, (at, differs))?;
     }
     let mut all = Vec::new();
     for (at, name) in statement.figure.0.iter().enumerate() {
@@ -64,11 +68,11 @@ fn each(
             1 => keys!["statement", number, "figure"].to_vec(),
             _ => keys!["statement", number, "figure", at].to_vec(),
         };
-        let figure = one_of(file, &keys, "figure", name, &figure_names(study))?;
+        let figure = find_name(file, &keys, "figure", name, &figure_names(study))?;
         let of = &study.figures[figure];
         let metric_keys = keys!["statement", number, "metric"];
-        let measure = measure_of(file, of, &metric_keys, statement.metric.as_deref())?;
-        in_unit(file, statement, number, &of.y[measure].metric)?;
+        let measure = find_measure(file, of, &metric_keys, statement.metric.as_deref())?;
+        check_unit(file, statement, number, &of.y[measure].metric)?;
         for &reading in &readings {
             let reading_name = reading.map(|reading| names[reading]);
             let suffix = reading_name.map_or_else(String::new, |reading| format!("-{reading}"));
@@ -78,24 +82,32 @@ fn each(
                     && (differs.readings.is_empty()
                         || reading_name.is_some_and(|reading| names(&differs.readings, reading)))
             });
-            let cases =
-                Cases { file, study, figures, figure, measure, number, reading, is_base: false };
-            all.push(Planned {
+            let cases = CaseBuilder {
+                file,
+                study,
+                figures,
+                figure,
+                measure,
+                number,
+                reading,
+                is_base: false,
+            };
+            all.push(PlannedStatement {
                 id: format!("{name}-{}{suffix}", statement.id),
                 statement: number,
                 figure,
                 measure,
                 reading,
                 counted: match statement {
-                    Statement { capped: Some(_), .. } => Counted::Capped,
-                    Statement { ours: true, .. } => Counted::Ours,
-                    Statement { number: Some(_), .. } => Counted::Number,
-                    _ => Counted::Order,
+                    Statement { capped: Some(_), .. } => CountedAs::Capped,
+                    Statement { ours: true, .. } => CountedAs::Ours,
+                    Statement { number: Some(_), .. } => CountedAs::Number,
+                    _ => CountedAs::Order,
                 },
                 kind: kind(statement),
                 expected: if differs.is_some() { Verdict::Differs } else { Verdict::Agrees },
                 differs,
-                cases: cases.of(statement)?,
+                cases: cases.build(statement)?,
             });
         }
     }
@@ -106,8 +118,8 @@ fn each(
     Ok(all)
 }
 
-const fn kind(statement: &Statement) -> Kind {
-    if statement.number.is_some() { Kind::Text } else { Kind::Shape }
+const fn kind(statement: &Statement) -> StatementKind {
+    if statement.number.is_some() { StatementKind::Text } else { StatementKind::Shape }
 }
 
 fn reading_names(study: &Study) -> Vec<&str> {
@@ -116,24 +128,24 @@ fn reading_names(study: &Study) -> Vec<&str> {
 
 /// Checks that a disagreement refers to figures and readings of its statement, and has a cause and
 /// a command.
-fn known(
-    file: &File,
+fn check_disagreement(
+    file: &TomlFile,
     study: &Study,
     number: usize,
-    (at, differs): (usize, &Differs),
+    (at, differs): (usize, &Disagreement),
 ) -> Result<(), Error> {
     let statement = &study.statements[number];
     let figures: Vec<&str> = statement.figure.0.iter().map(String::as_str).collect();
     for (n, name) in differs.figures.iter().enumerate() {
         let keys = keys!["statement", number, "differs", at, "figures", n];
-        one_of(file, &keys, "figure in this statement", name, &figures)?;
+        find_name(file, &keys, "figure in this statement", name, &figures)?;
     }
     let all = reading_names(study);
     let own: Vec<&str> = statement.readings.iter().map(String::as_str).collect();
     let readings = if own.is_empty() { &all } else { &own };
     for (n, name) in differs.readings.iter().enumerate() {
         let keys = keys!["statement", number, "differs", at, "readings", n];
-        one_of(file, &keys, "reading of this statement", name, readings)?;
+        find_name(file, &keys, "reading of this statement", name, readings)?;
     }
     for (key, text) in [("because", &differs.because), ("shown_by", &differs.shown_by)] {
         if text.trim().is_empty() {
@@ -146,7 +158,7 @@ fn known(
 }
 
 /// Checks that there is exactly one predicate, with a matching number.
-fn numbered(file: &File, statement: &Statement, number: usize) -> Result<(), Error> {
+fn check_predicate(file: &TomlFile, statement: &Statement, number: usize) -> Result<(), Error> {
     let wrong =
         |key: &str, message: &str| Err(file.error(&keys!["statement", number, key], message));
     let written: Vec<&str> = [
@@ -172,9 +184,7 @@ fn numbered(file: &File, statement: &Statement, number: usize) -> Result<(), Err
         return wrong("band", "a band has its lower end first\nas in [1, 1.1]");
     }
     match (key, statement.number, band) {
-        ("value", None, _) => {
-            return wrong(key, "a value needs the paper's number\nadd `number = …`");
-        }
+        ("value", None, _) => return wrong(key, "a value needs the paper's number\nadd `number = …`"),
         ("ratio", None, None) => {
             return wrong(key, "a ratio needs a number or a band\nadd `number = …` or `band = …`");
         }
@@ -202,20 +212,25 @@ fn numbered(file: &File, statement: &Statement, number: usize) -> Result<(), Err
 }
 
 /// Checks that the number has the unit of the measure.
-fn in_unit(file: &File, statement: &Statement, number: usize, metric: &str) -> Result<(), Error> {
+fn check_unit(
+    file: &TomlFile,
+    statement: &Statement,
+    number: usize,
+    metric: &str,
+) -> Result<(), Error> {
     let wrong =
         |key: &str, message: &str| Err(file.error(&keys!["statement", number, key], message));
     let Some(said) = statement.number else { return Ok(()) };
-    let unit = if statement.ratio.is_some() { Unit::One } else { unit_of(metric) };
+    let unit = if statement.ratio.is_some() { Unit::One } else { metric_unit(metric) };
     let fits = match said.unit {
         None => true,
         Some(NumberUnit::Percent) => unit == Unit::One,
-        Some(NumberUnit::Of(of)) => of == unit,
+        Some(NumberUnit::Quantity(of)) => of == unit,
     };
     if !fits {
         return wrong("number", &format!("this is not in the unit of {metric}"));
     }
-    let none = Number { unit: None, low: 0.0, high: 0.0 };
+    let none = PaperNumber { unit: None, low: 0.0, high: 0.0 };
     if statement.bound == Some(Bound::AtLeast) && said == none {
         return wrong("bound", "at least 0 always holds");
     }
@@ -223,7 +238,7 @@ fn in_unit(file: &File, statement: &Statement, number: usize, metric: &str) -> R
 }
 
 /// The base unit with which a metric's name ends.
-pub fn unit_of(metric: &str) -> Unit {
+pub fn metric_unit(metric: &str) -> Unit {
     match metric.rsplit('_').next() {
         Some("s") => Unit::Second,
         Some("bps") => Unit::BitPerSecond,

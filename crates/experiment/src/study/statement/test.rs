@@ -1,10 +1,10 @@
 //! Tests of statements, from the file to cells.
 
-use driftway_scenario::{File, Unit};
+use driftway_scenario::{TomlFile, Unit};
 
 use super::*;
 use crate::study::format::Study;
-use crate::study::plan::{PlannedFigure, X};
+use crate::study::plan::{AxisPoint, PlannedFigure};
 
 const PAPER: &str = r#"
     title = "t"
@@ -44,15 +44,16 @@ const READINGS: &str = r#"
 "#;
 
 /// The planned statements of this text.
-fn all(readings: &str, statement: &str) -> Result<Vec<Planned>, String> {
+fn all(readings: &str, statement: &str) -> Result<Vec<PlannedStatement>, String> {
     let text = format!("{PAPER}\n{readings}\n[[statement]]\nsays = 'something'\n{statement}");
-    let file = File::parse("p.toml", text).map_err(|error| error.to_string())?;
+    let file = TomlFile::parse("p.toml", text).map_err(|error| error.to_string())?;
     let study: Study = file.read().map_err(|error| error.to_string())?;
-    let point = |value, text: &str| X { value: Some(value), text: text.to_owned(), name: None };
-    let figure = |arms: &[usize], xs: Vec<X>| PlannedFigure {
+    let point =
+        |value, text: &str| AxisPoint { value: Some(value), text: text.to_owned(), name: None };
+    let figure = |arms: &[usize], xs: Vec<AxisPoint>| PlannedFigure {
         arms: arms.to_vec(),
         jobs: vec![vec![0; xs.len()]; arms.len()],
-        xs,
+        points: xs,
         unit: Unit::Second,
     };
     let all = vec![point(0.01, "10 ms"), point(0.03, "30 ms"), point(0.05, "50 ms")];
@@ -126,7 +127,7 @@ fn predicates_are_reduced_to_cells() {
         (
             "growth = { more = 'tcp', less = 'atcp', relative = true }",
             None,
-            Quantity::Ratios { higher: [tcp(2), atcp(2)], lower: [tcp(0), atcp(0)] },
+            Quantity::RatioDifference { higher: [tcp(2), atcp(2)], lower: [tcp(0), atcp(0)] },
         ),
     ] {
         assert_eq!(planned(predicate), Ok(vec![Case { x, quantity }]), "{predicate}");
@@ -147,7 +148,10 @@ fn added_effects_use_the_same_x_in_both_figures() {
     );
     assert_eq!(
         of(&format!("{metric}\ntrend = {{ arm = 'tcp', goes = 'down', over = '8' }}"))[0].quantity,
-        Quantity::Ratios { higher: [cell(1, 0, 0), tcp(2)], lower: [cell(1, 0, 1), tcp(0)] }
+        Quantity::RatioDifference {
+            higher: [cell(1, 0, 0), tcp(2)],
+            lower: [cell(1, 0, 1), tcp(0)]
+        }
     );
     let more = of(&format!("{metric}\nadded = {{ base = '8', arm = 'tcp', than = 'atcp' }}"));
     let quantity = difference(&[cell(1, 0, 0), atcp(2)], &[tcp(2), cell(1, 1, 0)]);
@@ -192,10 +196,10 @@ fn a_statement_is_judged_in_each_figure_and_reading() {
     assert_eq!(
         found,
         [
-            ("8-order-text", Differs, Some(1), Counted::Order),
-            ("8-order-wire", Differs, Some(1), Counted::Order),
-            ("17-order-text", Agrees, None, Counted::Order),
-            ("17-order-wire", Differs, Some(0), Counted::Order),
+            ("8-order-text", Differs, Some(1), CountedAs::Order),
+            ("8-order-wire", Differs, Some(1), CountedAs::Order),
+            ("17-order-text", Agrees, None, CountedAs::Order),
+            ("17-order-wire", Differs, Some(0), CountedAs::Order),
         ]
     );
     let below = |at: usize| all[at].cases[0].quantity.cells()[1];
@@ -209,13 +213,13 @@ fn statements_are_counted_by_category() {
         all(READINGS, &statement).unwrap().iter().map(|p| p.counted).collect::<Vec<_>>()
     };
     let order = "order = { below = 'atcp', above = 'tcp' }";
-    assert_eq!(counted(&format!("ours = true\n{order}")), [Counted::Ours], "in no reading");
+    assert_eq!(counted(&format!("ours = true\n{order}")), [CountedAs::Ours], "in no reading");
     assert_eq!(
         counted(&format!("ours = true\nreadings = ['text', 'wire']\n{order}")),
-        [Counted::Ours; 2]
+        [CountedAs::Ours; 2]
     );
-    assert_eq!(counted(&format!("capped = 'by the rate'\n{order}")), [Counted::Capped; 2]);
-    assert_eq!(counted("number = 1\nvalue = { arm = 'tcp' }"), [Counted::Number; 2]);
+    assert_eq!(counted(&format!("capped = 'by the rate'\n{order}")), [CountedAs::Capped; 2]);
+    assert_eq!(counted("number = 1\nvalue = { arm = 'tcp' }"), [CountedAs::Number; 2]);
 }
 
 #[test]
@@ -233,7 +237,10 @@ fn incomplete_statements_are_rejected() {
         ("number = 1\ntrend = { arm = 'tcp', goes = 'up' }", "has no number"),
         ("value = { arm = 'tcp' }", "the paper's number"),
         ("", "exactly one predicate"),
-        ("number = 0\nbound = 'at-least'\nvalue = { arm = 'tcp' }", "at least 0 always holds"),
+        (
+            "number = 0\nbound = 'at-least'\nvalue = { arm = 'tcp' }",
+            "at least 0 always holds",
+        ),
         ("number = '3 %'\nvalue = { arm = 'tcp' }", "not in the unit"),
         ("trend = { arm = 'tcp', goes = 'sideways' }", "available: up, down"),
         ("readings = ['text']\ntrend = { arm = 'tcp', goes = 'up' }", "no reading `text`"),

@@ -6,12 +6,12 @@ use std::io;
 use std::net::SocketAddr;
 use std::sync::atomic::Ordering;
 
-use driftway_host::Settings;
+use driftway_host::ShimSettings;
 use netlink_packet_route::rule::RuleAttribute;
 use nix::sys::signal::Signal;
 use socket2::Socket;
 
-use super::{Kept, Outcome, Row, carry, carry_over, nap, steadily};
+use super::{ShimTotals, Outcome, Row, carry, carry_over, nap, steadily};
 use crate::on_path::{Watch, forge_unreachable, forger};
 use crate::shimmed::Process;
 use crate::wired::{self, Cut, HERE, SECOND, SERVER, SIDES, TwoWays, UPLINKS};
@@ -42,7 +42,7 @@ fn under(
     meanwhile: impl FnMut() + Send,
 ) -> Outcome {
     let outcome = carry_over([&net.host, &net.server], SERVER, bytes, prepare, |ready, done| {
-        steadily(&net.host, &Settings::default(), ready, done, meanwhile)
+        steadily(&net.host, &ShimSettings::default(), ready, done, meanwhile)
     });
     assert!(outcome.kept.counted.is_some_and(|[survived, _]| survived > 0), "no outage");
     outcome
@@ -93,7 +93,7 @@ fn two_links(bytes: u64) -> Outcome {
 fn stopped(bytes: u64) -> Outcome {
     let net = network();
     carry([&net.host, &net.server], SERVER, bytes, |ready, done| {
-        let mut kept = Kept::default();
+        let mut kept = ShimTotals::default();
         while !done.load(Ordering::Relaxed) {
             kept.begun += 1;
             let shim = Process::start_watched(&net.host);
@@ -129,7 +129,7 @@ fn smaller_mtu(bytes: u64) -> Outcome {
             namespace.run(|| wired::mtu(name, *mtu)).expect("it runs").expect("it takes that MTU");
             if *mtu == ETHERNET {
                 // What the host has learned of the path's MTU, it would keep for ten minutes.
-                net.host.set("net/ipv4/route/flush", "1").expect("routes can be forgotten");
+                net.host.set_sysctl("net/ipv4/route/flush", "1").expect("routes can be forgotten");
             }
             nap(500);
             net.routers[0].heal(Cut::Notified);

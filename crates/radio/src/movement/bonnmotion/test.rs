@@ -2,7 +2,7 @@ use driftway_base::Instant;
 
 use super::parse;
 use crate::movement;
-use crate::{Field, Mobility};
+use crate::{Positions, Mobility};
 
 #[test]
 fn a_line_is_a_node_that_gets_to_each_waypoint_in_time() {
@@ -10,7 +10,7 @@ fn a_line_is_a_node_that_gets_to_each_waypoint_in_time() {
                 \t2.5 1E1 -3.0   4.5 12.0 -3.0 \r\n7.0 7.0 7.0";
     let movement = parse("test", text).expect("the file is good");
     assert_eq!((movement.nodes(), movement.end()), (3, Instant::from_secs(15)));
-    let mut field = Field::new(Mobility::scripted(movement), 100.0);
+    let mut field = Positions::new(Mobility::scripted(movement), 100.0);
     for (millis, node, place) in [
         (0, 0, (10.0, 20.0)),
         (0, 1, (10.0, -3.0)),
@@ -68,13 +68,13 @@ fn the_format_is_seen_from_the_text() {
 
 #[test]
 fn what_is_no_text_is_refused() {
-    assert_eq!(movement::text("test", b"0 1 2"), Ok("0 1 2"));
-    let error = movement::text("a.movements.gz", b"\x1f\x8b\x08\x00").expect_err("compressed");
+    assert_eq!(movement::decode("test", b"0 1 2"), Ok("0 1 2"));
+    let error = movement::decode("a.movements.gz", b"\x1f\x8b\x08\x00").expect_err("compressed");
     assert_eq!(
         error.to_string(),
         "a.movements.gz:1:1: this file is compressed by gzip\n\
          help: unpack it: gunzip a.movements.gz"
     );
-    let error = movement::text("test", b"0 1 2\n3 \xc3\xa4 \xff 5").expect_err("no text");
+    let error = movement::decode("test", b"0 1 2\n3 \xc3\xa4 \xff 5").expect_err("no text");
     assert_eq!((error.line, error.column), (2, 5));
 }

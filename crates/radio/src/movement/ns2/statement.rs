@@ -9,20 +9,20 @@ use crate::movement::number::Word;
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Statement {
     /// `$node_(0) set X_ 83.4`
-    Start { node: u32, axis: usize, value: f64 },
+    SetPosition { node: u32, axis: usize, value: f64 },
     /// `$node_(0) setdest 90.0 40.5 1.5`, at once or `$ns_ at` some time.
-    Go { node: u32, at: Instant, to: (f64, f64), speed: f64 },
+    SetDestination { node: u32, at: Instant, to: (f64, f64), speed: f64 },
     /// `$god_ set-dist 0 1 2`
-    Distance,
+    HopDistance,
     /// `set val(nn) 50`
-    Nodes(u32),
+    NodeCount(u32),
     /// `set val(x) 1000.0`
-    Size { axis: usize, size: f64 },
+    AreaSize { axis: usize, size: f64 },
     /// `set val(duration) 900.0`
     Duration(Instant),
 }
 
-const KNOWN: &str = "“$node_(0) set X_ 1.5”, “$ns_ at 2.0 \"$node_(0) setdest 10.0 20.0 5.0\"”, \
+const KNOWN_STATEMENTS: &str = "“$node_(0) set X_ 1.5”, “$ns_ at 2.0 \"$node_(0) setdest 10.0 20.0 5.0\"”, \
                      “$god_ set-dist 0 1 2” or “set val(nn) 50”";
 
 /// Reads a line, and gives each statement and where it starts to `take`.
@@ -30,7 +30,7 @@ pub(super) fn read_line(
     line: &Line<'_>,
     take: &mut impl FnMut(usize, Statement) -> Result<(), MovementError>,
 ) -> Result<(), MovementError> {
-    Script { line, at: None, rest: 0, end: line.text.len() }.read(take)
+    Script { line, at: None, position: 0, end: line.text.len() }.read(take)
 }
 
 /// Statements in a line, or in the quotes of `$ns_ at`.
@@ -39,18 +39,18 @@ struct Script<'a> {
     /// When they are executed, if not at the start.
     at: Option<Instant>,
     /// What is left to read.
-    rest: usize,
+    position: usize,
     end: usize,
 }
 
 /// The words of one statement. No known statement has more than this.
-const WORDS: usize = 5;
+const MAX_WORDS: usize = 5;
 
 #[derive(Clone, Copy)]
 struct Token<'a> {
     word: Word<'a>,
     /// It was in quotes or braces, which are not in `word`.
-    group: bool,
+    is_quoted: bool,
 }
 
 impl<'a> Script<'a> {
@@ -60,11 +60,11 @@ impl<'a> Script<'a> {
     ) -> Result<(), MovementError> {
         loop {
             self.skip_white();
-            let start = self.rest;
-            if start >= self.end || self.left().starts_with('#') {
+            let start = self.position;
+            if start >= self.end || self.remaining().starts_with('#') {
                 return Ok(());
             }
-            let mut tokens = [None; WORDS];
+            let mut tokens = [None; MAX_WORDS];
             let mut count = 0;
             while let Some(token) = self.token()? {
                 if let Some(place) = tokens.get_mut(count) {
@@ -79,22 +79,22 @@ impl<'a> Script<'a> {
         }
     }
 
-    fn left(&self) -> &'a str {
-        &self.line.text[self.rest..self.end]
+    fn remaining(&self) -> &'a str {
+        &self.line.text[self.position..self.end]
     }
 
     fn skip_white(&mut self) {
-        self.rest = self.end - self.left().trim_start().len();
+        self.position = self.end - self.remaining().trim_start().len();
     }
 
     /// The next word of the statement; none at its end, which is taken, too.
     fn token(&mut self) -> Result<Option<Token<'a>>, MovementError> {
         self.skip_white();
-        let left = self.left();
+        let left = self.remaining();
         let Some(first) = left.chars().next() else { return Ok(None) };
         let close = match first {
             ';' => {
-                self.rest += 1;
+                self.position += 1;
                 return Ok(None);
             }
             '"' => Some('"'),
@@ -105,42 +105,42 @@ impl<'a> Script<'a> {
             let inside = &left[1..];
             let Some(length) = inside.find(close) else {
                 let message = format!("the {first} that opens here is not closed in this line");
-                return Err(self.line.wrong(self.rest, message, format_args!("a {close}")));
+                return Err(self.line.error_at(self.position, message, format_args!("a {close}")));
             };
-            let word = Word { text: &inside[..length], byte: self.rest + 1 };
-            self.rest += length + 2;
-            return Ok(Some(Token { word, group: true }));
+            let word = Word { text: &inside[..length], byte: self.position + 1 };
+            self.position += length + 2;
+            return Ok(Some(Token { word, is_quoted: true }));
         }
         let length = left.find(|c: char| c.is_whitespace() || c == ';').unwrap_or(left.len());
-        let word = Word { text: &left[..length], byte: self.rest };
-        self.rest += length;
-        Ok(Some(Token { word, group: false }))
+        let word = Word { text: &left[..length], byte: self.position };
+        self.position += length;
+        Ok(Some(Token { word, is_quoted: false }))
     }
 
     fn statement(
         &self,
         start: usize,
-        tokens: &[Option<Token<'a>>; WORDS],
+        tokens: &[Option<Token<'a>>; MAX_WORDS],
         count: usize,
         take: &mut impl FnMut(usize, Statement) -> Result<(), MovementError>,
     ) -> Result<(), MovementError> {
         let line = self.line;
-        let text = self.line.text[start..self.rest].trim_end_matches([';', ' ', '\t', '\r']);
+        let text = self.line.text[start..self.position].trim_end_matches([';', ' ', '\t', '\r']);
         let unknown = |byte: usize| {
             let message = format!("unknown statement {}", quoted(text));
-            line.wrong(byte, message, KNOWN)
+            line.error_at(byte, message, KNOWN_STATEMENTS)
         };
         // Exactly these words after the first two; none of them in quotes.
         let arguments = |form: &str, wanted: usize| -> Result<[Word<'a>; 3], MovementError> {
             let mut words = [Word { text: "", byte: start }; 3];
             if count != wanted + 2 {
                 let message = format!("{} has {} words", quoted(text), count);
-                return Err(line.wrong(start, message, form));
+                return Err(line.error_at(start, message, form));
             }
             for (word, token) in words.iter_mut().zip(tokens[2..].iter().flatten()) {
-                if token.group {
+                if token.is_quoted {
                     let message = format!("expected a number, found {}", quoted(token.word.text));
-                    return Err(line.wrong(token.word.byte, message, form));
+                    return Err(line.error_at(token.word.byte, message, form));
                 }
                 *word = token.word;
             }
@@ -153,11 +153,11 @@ impl<'a> Script<'a> {
                 let form = "$ns_ at 2.0 \"$node_(0) setdest 10.0 20.0 5.0\"";
                 let (4, Some(time), Some(inner)) = (count, tokens[2], tokens[3]) else {
                     let message = format!("{} has {} words", quoted(text), count);
-                    return Err(line.wrong(start, message, form));
+                    return Err(line.error_at(start, message, form));
                 };
                 let at = Some(time.word.time(line)?);
                 let (rest, end) = (inner.word.byte, inner.word.byte + inner.word.text.len());
-                return Script { line, at, rest, end }.read(take);
+                return Script { line, at, position: rest, end }.read(take);
             }
             ("$god_" | "$god", "set-dist") => {
                 let form = "$god_ set-dist 0 1 2: two nodes and the hops between them";
@@ -165,7 +165,7 @@ impl<'a> Script<'a> {
                 one.count(line, "node")?;
                 other.count(line, "node")?;
                 hops.count(line, "number of hops")?;
-                Statement::Distance
+                Statement::HopDistance
             }
             ("set", parameter) if self.at.is_none() => {
                 let Some(name) = in_parentheses(parameter, &["val", "opt"]) else {
@@ -173,9 +173,9 @@ impl<'a> Script<'a> {
                 };
                 let [value, ..] = arguments("set val(nn) 50", 1)?;
                 match name {
-                    "nn" => Statement::Nodes(value.count(line, "number of nodes")?),
-                    "x" => Statement::Size { axis: 0, size: value.coordinate(line)? },
-                    "y" => Statement::Size { axis: 1, size: value.coordinate(line)? },
+                    "nn" => Statement::NodeCount(value.count(line, "number of nodes")?),
+                    "x" => Statement::AreaSize { axis: 0, size: value.coordinate(line)? },
+                    "y" => Statement::AreaSize { axis: 1, size: value.coordinate(line)? },
                     "duration" => Statement::Duration(value.time(line)?),
                     _ => return Err(unknown(verb.byte)),
                 }
@@ -191,7 +191,7 @@ impl<'a> Script<'a> {
                         let [x, y, speed] = arguments(form, 3)?;
                         let to = (x.coordinate(line)?, y.coordinate(line)?);
                         let at = self.at.unwrap_or(Instant::ZERO);
-                        Statement::Go { node, at, to, speed: speed.speed(line)? }
+                        Statement::SetDestination { node, at, to, speed: speed.speed(line)? }
                     }
                     "set" if self.at.is_none() => {
                         let [axis, value, _] = arguments("$node_(0) set X_ 1.5", 2)?;
@@ -199,12 +199,12 @@ impl<'a> Script<'a> {
                         else {
                             return Err(unknown(axis.byte));
                         };
-                        Statement::Start { node, axis: number, value: value.coordinate(line)? }
+                        Statement::SetPosition { node, axis: number, value: value.coordinate(line)? }
                     }
                     "set" => {
                         let message = format!("a node cannot jump: {}", quoted(text));
                         let help = "a place is set at the start only; later, setdest";
-                        return Err(line.wrong(start, message, help));
+                        return Err(line.error_at(start, message, help));
                     }
                     _ => return Err(unknown(verb.byte)),
                 }

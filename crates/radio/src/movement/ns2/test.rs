@@ -1,12 +1,12 @@
 use driftway_base::Instant;
 
 use super::parse;
-use crate::{Field, Mobility};
+use crate::{Positions, Mobility};
 
 /// Where node 0 is at this time (s).
 fn at(text: &str, seconds: f64) -> (f64, f64) {
     let movement = parse("test", text).expect("the file is good");
-    let mut field = Field::new(Mobility::scripted(movement), 100.0);
+    let mut field = Positions::new(Mobility::scripted(movement), 100.0);
     field.position(0, Instant::from_nanos((seconds * 1e9) as u64))
 }
 
@@ -100,7 +100,7 @@ fn what_the_generators_add_is_read() {
     assert_eq!((movement.nodes(), movement.end()), (2, Instant::from_secs(15)));
     assert_eq!(movement.area(), Some((100.0, 120.0)));
     assert_eq!(movement.duration(), Some(driftway_base::Duration::from_secs(60)));
-    let mut field = Field::new(Mobility::scripted(movement), 100.0);
+    let mut field = Positions::new(Mobility::scripted(movement), 100.0);
     assert_eq!(field.position(1, Instant::from_millis(11_500)), (3.5, 4.0));
     assert_eq!(field.position(0, Instant::from_secs(15)), (4.0, 6.0));
 }

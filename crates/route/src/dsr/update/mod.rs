@@ -66,184 +66,184 @@ use alloc::boxed::Box;
 use driftway_base::{FailedLink, Instant, Ipv4Addr};
 use driftway_wire::DsrHeader;
 
-use super::cache::{Heard, LearnedBy, News, Notice, RouteCache};
-use super::caches::{CacheOptions, ListedCache, UpdateOptions};
+use super::cache::{RouteObservation, LearnedBy, LinkFailureReport, LinkFailureNotice, RouteCache};
+use super::caches::{CacheOptions, CacheDescriptor, UpdateOptions};
 use super::config::DsrConfig;
-use super::learning::Learning;
-use super::path::{Carried, Path};
+use super::caching_policy::CachingPolicy;
+use super::path::{SourceRoute, Path};
 use replies::ReplyRecords;
-use secondary::Secondary;
-use table::Table;
-use targets::Targets;
+use secondary::SecondaryCache;
+use table::RouteTable;
+use targets::NotificationTargets;
 
-pub(crate) const LISTED: ListedCache = ListedCache {
+pub(crate) const DESCRIPTOR: CacheDescriptor = CacheDescriptor {
     name: "update",
     options: CacheOptions::Update(UpdateOptions::PAPER),
-    by_name: true,
-    build: |me, config| Box::new(CacheTable::new(me, config.cache.options().update(), config)),
+    options_are_optional: true,
+    build: |me, config| Box::new(UpdateCache::new(me, config.cache.options().update(), config)),
 };
 
 #[derive(Clone, Debug)]
-struct CacheTable {
+struct UpdateCache {
     me: Ipv4Addr,
     options: UpdateOptions,
     /// A packet to a neighbour carries its route.
     route_to_neighbour: bool,
-    table: Table,
+    table: RouteTable,
     replies: ReplyRecords,
-    secondary: Secondary,
+    secondary: SecondaryCache,
     /// What is kept of an overheard route.
-    learning: Learning,
-    targets: Targets,
+    policy: CachingPolicy,
+    targets: NotificationTargets,
 }
 
-impl CacheTable {
+impl UpdateCache {
     fn new(me: Ipv4Addr, options: UpdateOptions, config: &DsrConfig) -> Self {
         Self {
             me,
             options,
             route_to_neighbour: config.route_to_neighbour,
-            table: Table::default(),
+            table: RouteTable::default(),
             replies: ReplyRecords::default(),
-            secondary: Secondary::new(options.secondary),
-            learning: Learning::new(me, config, None),
-            targets: Targets::default(),
+            secondary: SecondaryCache::new(options.secondary),
+            policy: CachingPolicy::new(me, config, None),
+            targets: NotificationTargets::default(),
         }
     }
 
     /// A reply that lists `route` goes to the neighbour `to`, who learns the rest of it from itself
     /// on. What begins here is in the table from now on, if it is not there; is it new?
     /// `forwarded`: it has come from the next node.
-    fn replied(&mut self, route: &Path, to: Ipv4Addr, forwarded: bool) -> bool {
+    fn record_reply(&mut self, route: &Path, to: Ipv4Addr, forwarded: bool) -> bool {
         let (me, nodes) = (route.position(self.me), route.as_slice());
         let (Some(me), Some(pair), false) = (me, route.first().zip(route.last()), route.has_loop())
         else {
             return false;
         };
         if let Some(theirs) = route.position(to).filter(|at| *at < me) {
-            self.replies.note(Path::of(nodes.get(theirs..).unwrap_or_default()), pair.0);
+            self.replies.record(Path::of(nodes.get(theirs..).unwrap_or_default()), pair.0);
         }
         let rest = Path::of(nodes.get(me..).unwrap_or_default());
-        let rest = self.learning.usable(&rest);
+        let rest = self.policy.usable_prefix(&rest);
         rest.is_some_and(|rest| self.table.learn(&rest, pair, forwarded))
     }
 
     /// A data packet with this source route is here.
-    fn carried(&mut self, route: &Path) -> bool {
+    fn record_data(&mut self, route: &Path) -> bool {
         if route.has_loop() || !route.contains(self.me) {
             return false;
         }
-        self.replies.covered(route, self.me);
-        self.table.carry(route, self.me)
+        self.replies.remove_covered(route, self.me);
+        self.table.record_data_packet(route, self.me)
     }
 
     /// The route that there is: the secondary cache is asked if the table has none.
-    fn way(&self, destination: Ipv4Addr) -> Option<Path> {
+    fn find_route(&self, destination: Ipv4Addr) -> Option<Path> {
         let route = self.table.find(self.me, destination);
         let route = route.or_else(|| self.secondary.find(destination));
-        route.filter(|path| self.learning.fits(path))
+        route.filter(|path| self.policy.fits(path))
     }
 
     /// A route that this node has heard of by the packets of others.
-    fn overheard(&mut self, path: &Path) -> bool {
-        let Self { table, secondary, learning, .. } = self;
-        learning.usable(path).is_some_and(|path| add(table, secondary, learning, &path))
+    fn record_overheard(&mut self, path: &Path) -> bool {
+        let Self { table, secondary, policy: learning, .. } = self;
+        learning.usable_prefix(path).is_some_and(|path| add_overheard(table, secondary, learning, &path))
     }
 }
 
 /// Keeps an overheard route, unless the table has it. One may have made room: hearing that again
 /// brings it back.
-fn add(table: &Table, secondary: &mut Secondary, learning: &mut Learning, path: &Path) -> bool {
+fn add_overheard(table: &RouteTable, secondary: &mut SecondaryCache, learning: &mut CachingPolicy, path: &Path) -> bool {
     let new = !table.covers(path) && secondary.add(path);
     if new && secondary.is_full() {
-        learning.forget_seen();
+        learning.clear_recent();
     }
     new
 }
 
-impl RouteCache for CacheTable {
-    fn on_learned(&mut self, _now: Instant, path: &Path, by: LearnedBy) -> bool {
+impl RouteCache for UpdateCache {
+    fn on_route_learned(&mut self, _now: Instant, path: &Path, by: LearnedBy) -> bool {
         match by {
             LearnedBy::Reply => {
                 let pair = path.first().zip(path.last());
-                let path = self.learning.usable(path);
+                let path = self.policy.usable_prefix(path);
                 path.zip(pair).is_some_and(|(path, pair)| self.table.learn(&path, pair, true))
             }
             // Its next hop learns by the reply that this node is beside it.
             LearnedBy::OwnReply => {
                 if let (Some(to), Some(source)) = (path.get(1), path.last()) {
-                    self.replies.note(Path::hop(to, self.me), source);
+                    self.replies.record(Path::hop(to, self.me), source);
                 }
                 false
             }
-            LearnedBy::Shortening => self.overheard(path),
+            LearnedBy::Shortening => self.record_overheard(path),
             LearnedBy::Request | LearnedBy::CachedReply => false,
         }
     }
 
-    fn on_heard(&mut self, now: Instant, route: &Carried, heard: Heard) -> bool {
+    fn on_route_observed(&mut self, now: Instant, route: &SourceRoute, heard: RouteObservation) -> bool {
         match heard {
-            Heard::ForwardedReply { to } => self.replied(&route.path, to, true),
-            Heard::Forwarded { data } | Heard::Received { data } => {
-                data && self.carried(&route.path)
+            RouteObservation::ForwardedReply { to } => self.record_reply(&route.path, to, true),
+            RouteObservation::Forwarded { data } | RouteObservation::Received { data } => {
+                data && self.record_data(&route.path)
             }
-            Heard::Overheard { .. } | Heard::OverheardReply => {
-                let Self { table, secondary, learning, .. } = self;
-                learning.hear(now, route, heard, |learning, path, _| {
-                    add(table, secondary, learning, path)
+            RouteObservation::Overheard { .. } | RouteObservation::OverheardReply => {
+                let Self { table, secondary, policy: learning, .. } = self;
+                learning.observe(now, route, heard, |learning, path, _| {
+                    add_overheard(table, secondary, learning, path)
                 })
             }
         }
     }
 
-    fn on_replied(&mut self, _now: Instant, route: &Path, to: Ipv4Addr) {
-        self.replied(route, to, false);
+    fn on_reply_sent(&mut self, _now: Instant, route: &Path, to: Ipv4Addr) {
+        self.record_reply(route, to, false);
     }
 
-    fn on_used(&mut self, _now: Instant, path: &Path, data: bool) {
+    fn on_route_used(&mut self, _now: Instant, path: &Path, data: bool) {
         // RFC 4728 §8.1.1: without a route in the packet the neighbour learns nothing.
         if data && (path.len() > 2 || self.route_to_neighbour) {
-            self.carried(path);
+            self.record_data(path);
         }
     }
 
-    fn on_broken(&mut self, _now: Instant, link: FailedLink, news: News<'_>) -> bool {
-        self.learning.forget_seen();
-        self.update(link, news)
+    fn on_link_failure(&mut self, _now: Instant, link: FailedLink, report: LinkFailureReport<'_>) -> bool {
+        self.policy.clear_recent();
+        self.handle_link_break(link, report)
     }
 
-    fn on_error(&mut self, link: FailedLink, to: Ipv4Addr, _header: &mut DsrHeader) {
-        self.targets.informed(link, to);
+    fn on_error_sent(&mut self, link: FailedLink, to: Ipv4Addr, _header: &mut DsrHeader) {
+        self.targets.cancel_notice(link, to);
     }
 
-    fn find(&mut self, _now: Instant, destination: Ipv4Addr) -> Option<Path> {
-        self.way(destination)
+    fn lookup(&mut self, _now: Instant, destination: Ipv4Addr) -> Option<Path> {
+        self.find_route(destination)
     }
 
-    fn take(&mut self, now: Instant, destination: Ipv4Addr) -> Option<Path> {
-        let route = self.find(now, destination)?;
+    fn select(&mut self, now: Instant, destination: Ipv4Addr) -> Option<Path> {
+        let route = self.lookup(now, destination)?;
         if self.table.find(self.me, destination).is_none() {
             self.secondary.take(destination);
-            self.learning.forget_seen();
+            self.policy.clear_recent();
             self.table.learn(&route, (self.me, destination), false);
         }
         Some(route)
     }
 
     /// The salvaged packet begins a route here, and so this is a use as any.
-    fn take_for_another(&mut self, now: Instant, destination: Ipv4Addr) -> Option<Path> {
-        self.take(now, destination)
+    fn select_for_salvage(&mut self, now: Instant, destination: Ipv4Addr) -> Option<Path> {
+        self.select(now, destination)
     }
 
-    fn poll_notice(&mut self) -> Option<Notice> {
+    fn poll_notice(&mut self) -> Option<LinkFailureNotice> {
         self.targets.poll()
     }
 
     fn has_link(&self, _now: Instant, link: FailedLink) -> bool {
-        self.table.has(link)
+        self.table.has_link(link)
     }
 
-    fn boxed(&self) -> Box<dyn RouteCache> {
+    fn clone_boxed(&self) -> Box<dyn RouteCache> {
         Box::new(self.clone())
     }
 }

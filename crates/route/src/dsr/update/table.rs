@@ -4,43 +4,43 @@ use alloc::vec::Vec;
 
 use driftway_base::{FailedLink, Ipv4Addr};
 
-use super::super::path::{Mask, Path, bit};
+use super::super::path::{NodeMask, Path, node_bit};
 
 /// More data packets than these say nothing new.
 pub(super) const DATA_MAX: u8 = 2;
 
 /// A route and what this node knows of who else has it.
 #[derive(Clone, Debug)]
-pub(super) struct Entry {
+pub(super) struct RouteEntry {
     /// From this node to the destination; once data has passed, from its source.
     pub route: Path,
     /// Which nodes it may have: most questions end here.
-    mask: Mask,
+    mask: NodeMask,
     /// The source and the destination that it serves.
     pub pair: (Ipv4Addr, Ipv4Addr),
     /// How many data packets this node has forwarded, sent or received on the route: 0, 1, or 2 for
     /// more. From 1 on the nodes before this one have it; from 2 on those behind it do, because the
     /// first packet got past.
-    pub data: u8,
+    pub data_packets: u8,
     /// It was learned by a reply from the node behind this one, which has its part of it.
-    pub replied: bool,
+    pub learned_by_reply: bool,
 }
 
-impl Entry {
+impl RouteEntry {
     fn new(route: &Path, pair: (Ipv4Addr, Ipv4Addr)) -> Self {
-        Self { route: *route, mask: route.mask(), pair, data: 0, replied: false }
+        Self { route: *route, mask: route.mask(), pair, data_packets: 0, learned_by_reply: false }
     }
 }
 
 /// The routes, the newest last. There is no limit: it grows with the routes that are discovered, and
 /// shrinks as links fail.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Table {
-    entries: Vec<Entry>,
+pub(super) struct RouteTable {
+    entries: Vec<RouteEntry>,
 }
 
 /// Where a route crosses a link, in either direction: the node before it.
-pub(super) fn crossing(route: &Path, link: FailedLink) -> Option<usize> {
+pub(super) fn crossing_position(route: &Path, link: FailedLink) -> Option<usize> {
     let FailedLink { from, to } = link;
     let mut links = route.as_slice().windows(2);
     links.position(|ends| ends == [from, to] || ends == [to, from])
@@ -53,7 +53,7 @@ pub(super) fn usable_part(route: &Path, at: usize, me: Ipv4Addr) -> Option<Path>
     (side.len() > 1).then(|| Path::of(side))
 }
 
-impl Table {
+impl RouteTable {
     /// Is `part` a part of a route, in either direction?
     pub fn covers(&self, part: &Path) -> bool {
         let (there, mask) = (part.as_slice(), part.mask());
@@ -69,21 +69,21 @@ impl Table {
     /// if it has `replied`; is it new?
     pub fn learn(&mut self, route: &Path, pair: (Ipv4Addr, Ipv4Addr), replied: bool) -> bool {
         if let Some(known) = self.entries.iter_mut().find(|entry| entry.route == *route) {
-            known.replied |= replied;
+            known.learned_by_reply |= replied;
             return false;
         }
         let new = !self.covers(route);
         if new {
-            self.entries.push(Entry { replied, ..Entry::new(route, pair) });
+            self.entries.push(RouteEntry { learned_by_reply: replied, ..RouteEntry::new(route, pair) });
         }
         new
     }
 
     /// A data packet with this source route is at `me`, its source, its destination or between; is
     /// there anything new in the route?
-    pub fn carry(&mut self, route: &Path, me: Ipv4Addr) -> bool {
+    pub fn record_data_packet(&mut self, route: &Path, me: Ipv4Addr) -> bool {
         if let Some(entry) = self.entries.iter_mut().find(|entry| entry.route == *route) {
-            entry.data = (entry.data + 1).min(DATA_MAX);
+            entry.data_packets = (entry.data_packets + 1).min(DATA_MAX);
             return false;
         }
         let (Some(first), Some(last), Some(at)) = (route.first(), route.last(), route.position(me))
@@ -92,28 +92,28 @@ impl Table {
         };
         let pair = (first, last);
         let rest = route.as_slice().get(at..).unwrap_or_default();
-        let is_rest = |entry: &&mut Entry| {
-            entry.data == 0 && entry.pair == pair && entry.route.as_slice() == rest
+        let is_rest = |entry: &&mut RouteEntry| {
+            entry.data_packets == 0 && entry.pair == pair && entry.route.as_slice() == rest
         };
         match self.entries.iter_mut().find(is_rest) {
-            Some(entry) => (entry.route, entry.mask, entry.data) = (*route, route.mask(), 1),
-            None => self.entries.push(Entry { data: 1, ..Entry::new(route, pair) }),
+            Some(entry) => (entry.route, entry.mask, entry.data_packets) = (*route, route.mask(), 1),
+            None => self.entries.push(RouteEntry { data_packets: 1, ..RouteEntry::new(route, pair) }),
         }
         true
     }
 
     /// The shortest route; of equals the one that has carried more, then the newest.
     pub fn find(&self, me: Ipv4Addr, destination: Ipv4Addr) -> Option<Path> {
-        let both = bit(me) | bit(destination);
+        let both = node_bit(me) | node_bit(destination);
         let mut best: Option<(usize, u8, &Path, usize, usize)> = None;
         for entry in self.entries.iter().filter(|entry| entry.mask & both == both) {
             let ends = entry.route.position(me).zip(entry.route.position(destination));
             let Some((from, to)) = ends.filter(|(from, to)| from != to) else { continue };
             let hops = from.abs_diff(to);
             if best.is_none_or(|(shortest, data, ..)| {
-                hops < shortest || hops == shortest && entry.data >= data
+                hops < shortest || hops == shortest && entry.data_packets >= data
             }) {
-                best = Some((hops, entry.data, &entry.route, from, to));
+                best = Some((hops, entry.data_packets, &entry.route, from, to));
             }
         }
         let (_, _, route, from, to) = best?;
@@ -124,8 +124,8 @@ impl Table {
         })
     }
 
-    pub fn has(&self, link: FailedLink) -> bool {
-        let crosses = |entry: &Entry| {
+    pub fn has_link(&self, link: FailedLink) -> bool {
+        let crosses = |entry: &RouteEntry| {
             let mut links = entry.route.as_slice().windows(2);
             links.any(|ends| ends == [link.from, link.to])
         };
@@ -139,15 +139,15 @@ impl Table {
         link: FailedLink,
         me: Ipv4Addr,
         truncate: bool,
-        mut show: impl FnMut(&Entry, usize),
+        mut show: impl FnMut(&RouteEntry, usize),
     ) -> bool {
-        let both = bit(link.from) | bit(link.to);
+        let both = node_bit(link.from) | node_bit(link.to);
         let mut removed = false;
         self.entries.retain_mut(|entry| {
             if entry.mask & both != both {
                 return true;
             }
-            let Some(at) = crossing(&entry.route, link) else { return true };
+            let Some(at) = crossing_position(&entry.route, link) else { return true };
             removed = true;
             show(entry, at);
             match usable_part(&entry.route, at, me).filter(|_| truncate) {
@@ -167,12 +167,12 @@ impl Table {
     /// Routes that were cut may be the same now: the first stays, with the most that is known.
     fn merge(&mut self) {
         let mut at = 0;
-        while let Some((route, data)) = self.entries.get(at).map(|entry| (entry.route, entry.data))
+        while let Some((route, data)) = self.entries.get(at).map(|entry| (entry.route, entry.data_packets))
         {
             let earlier = self.entries.iter_mut().take(at).find(|known| known.route == route);
             match earlier {
                 Some(known) => {
-                    known.data = known.data.max(data);
+                    known.data_packets = known.data_packets.max(data);
                     self.entries.remove(at);
                 }
                 None => at += 1,
@@ -181,7 +181,7 @@ impl Table {
     }
 
     #[cfg(test)]
-    pub fn entries(&self) -> &[Entry] {
+    pub fn entries(&self) -> &[RouteEntry] {
         &self.entries
     }
 }

@@ -5,41 +5,41 @@ use alloc::vec::Vec;
 
 use driftway_base::{FailedLink, Ipv4Addr};
 
-use super::super::cache::{News, Notice};
+use super::super::cache::{LinkFailureReport, LinkFailureNotice};
 use super::super::path::Path;
-use super::CacheTable;
-use super::table::{DATA_MAX, Entry};
+use super::UpdateCache;
+use super::table::{DATA_MAX, RouteEntry};
 
 /// The nodes to inform, while they are found, and the notices to them.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Targets {
+pub(super) struct NotificationTargets {
     /// Nodes on this side of the link.
-    near: Vec<Ipv4Addr>,
+    near_side: Vec<Ipv4Addr>,
     /// Nodes beyond it, the nearest first, of each route: the first to which there is another way.
-    far: Vec<Path>,
-    notices: VecDeque<Notice>,
+    far_side: Vec<Path>,
+    notices: VecDeque<LinkFailureNotice>,
 }
 
-impl Targets {
-    pub fn poll(&mut self) -> Option<Notice> {
+impl NotificationTargets {
+    pub fn poll(&mut self) -> Option<LinkFailureNotice> {
         self.notices.pop_front()
     }
 
     /// That node hears of it by another packet.
-    pub fn informed(&mut self, link: FailedLink, to: Ipv4Addr) {
-        self.notices.retain(|notice| notice.link != link || notice.way.last() != Some(to));
+    pub fn cancel_notice(&mut self, link: FailedLink, to: Ipv4Addr) {
+        self.notices.retain(|notice| notice.link != link || notice.path.last() != Some(to));
     }
 
-    fn notify(&mut self, way: Path, link: FailedLink) {
-        let known = |notice: &Notice| notice.link == link && notice.way.last() == way.last();
+    fn notify(&mut self, path: Path, link: FailedLink) {
+        let known = |notice: &LinkFailureNotice| notice.link == link && notice.path.last() == path.last();
         if !self.notices.iter().any(known) {
-            self.notices.push_back(Notice { way, link });
+            self.notices.push_back(LinkFailureNotice { path, link });
         }
     }
 }
 
 /// What a node knows of a broken link before it looks at its routes.
-struct Broken<'a> {
+struct BrokenLink<'a> {
     me: Ipv4Addr,
     ignore_data: bool,
     /// The data packet of this route has not got over the link.
@@ -49,22 +49,22 @@ struct Broken<'a> {
     informed: [Option<Ipv4Addr>; 3],
 }
 
-impl Broken<'_> {
-    fn knows(&self, node: Ipv4Addr) -> bool {
+impl BrokenLink<'_> {
+    fn is_informed(&self, node: Ipv4Addr) -> bool {
         self.informed.contains(&Some(node))
     }
 
     /// A route of the table crosses the link between its nodes `at` and `at + 1`.
-    fn look(&self, entry: &Entry, at: usize, near: &mut Vec<Ipv4Addr>, far: &mut Vec<Path>) {
+    fn collect_targets(&self, entry: &RouteEntry, at: usize, near: &mut Vec<Ipv4Addr>, far: &mut Vec<Path>) {
         let nodes = entry.route.as_slice();
         let Some(me) = entry.route.position(self.me) else { return };
         // Each node before this one has forwarded the data packet.
-        let before = self.ignore_data || entry.data >= 1;
+        let before = self.ignore_data || entry.data_packets >= 1;
         // The one behind has got it, unless it was the first, and has failed on its way there.
-        let got_past = entry.data >= DATA_MAX || self.failed != Some(&entry.route);
-        let behind = self.ignore_data || entry.data >= 1 && got_past;
+        let got_past = entry.data_packets >= DATA_MAX || self.failed != Some(&entry.route);
+        let behind = self.ignore_data || entry.data_packets >= 1 && got_past;
         // Who has sent the reply has the route from itself on, but not the link to this node.
-        let next = behind || entry.replied;
+        let next = behind || entry.learned_by_reply;
         let (is_tail, is_head) = (me == at, me == at + 1);
         if before
             && !is_head
@@ -86,42 +86,42 @@ impl Broken<'_> {
             return;
         };
         // One of them informs the others.
-        if !beyond.as_slice().iter().any(|node| self.knows(*node)) {
+        if !beyond.as_slice().iter().any(|node| self.is_informed(*node)) {
             far.push(beyond);
         }
     }
 }
 
-impl CacheTable {
+impl UpdateCache {
     /// A link does not carry: takes it out and notes who has to hear of it. Who has nothing of it
     /// informs nobody, so that this comes to an end. Was it there?
-    pub(super) fn update(&mut self, link: FailedLink, news: News<'_>) -> bool {
+    pub(super) fn handle_link_break(&mut self, link: FailedLink, report: LinkFailureReport<'_>) -> bool {
         let Self { me, options, table, replies, secondary, targets, .. } = self;
-        let Targets { near, far, .. } = targets;
+        let NotificationTargets { near_side: near, far_side: far, .. } = targets;
         near.clear();
         far.clear();
-        let (failed, informed) = match news {
-            News::LinkLayer { route } => (route, [None; 3]),
-            News::RouteError { reporter, from, also, .. } => {
+        let (failed, informed) = match report {
+            LinkFailureReport::LinkLayer { route } => (route, [None; 3]),
+            LinkFailureReport::RouteError { reporter, from, also_sent_to: also, .. } => {
                 (None, [Some(reporter), Some(from), also])
             }
         };
-        let broken = Broken { me: *me, ignore_data: options.ignore_data, failed, informed };
+        let broken = BrokenLink { me: *me, ignore_data: options.ignore_data, failed, informed };
         let mut was_known = table
-            .remove(link, *me, options.truncate, |entry, at| broken.look(entry, at, near, far));
+            .remove(link, *me, options.truncate, |entry, at| broken.collect_targets(entry, at, near, far));
         replies.remove(link, options.truncate, |neighbour| {
             let beyond =
                 [link.from, link.to].contains(me) && [link.from, link.to].contains(&neighbour);
             match (options.ignore_replies, beyond) {
                 (true, _) => {}
-                (false, true) if broken.knows(neighbour) => {}
+                (false, true) if broken.is_informed(neighbour) => {}
                 (false, true) => far.push(Path::of(&[neighbour])),
                 (false, false) => near.push(neighbour),
             }
         });
         was_known |= secondary.remove(link, *me, options.truncate);
         if options.notify {
-            near.retain(|node| !broken.knows(*node) && *node != *me);
+            near.retain(|node| !broken.is_informed(*node) && *node != *me);
             self.notify(link);
         }
         was_known
@@ -129,15 +129,15 @@ impl CacheTable {
 
     /// Notices to those beyond the link come first: who passes one on needs none of its own.
     fn notify(&mut self, link: FailedLink) {
-        for at in 0..self.targets.far.len() {
-            let Some(beyond) = self.targets.far.get(at).copied() else { continue };
-            let mut ways = beyond.as_slice().iter().filter_map(|node| self.way(*node));
-            if let Some(way) = ways.next() {
-                self.targets.notify(way, link);
+        for at in 0..self.targets.far_side.len() {
+            let Some(beyond) = self.targets.far_side.get(at).copied() else { continue };
+            let mut paths = beyond.as_slice().iter().filter_map(|node| self.find_route(*node));
+            if let Some(path) = paths.next() {
+                self.targets.notify(path, link);
             }
         }
-        for at in 0..self.targets.near.len() {
-            let Some(node) = self.targets.near.get(at).copied() else { continue };
+        for at in 0..self.targets.near_side.len() {
+            let Some(node) = self.targets.near_side.get(at).copied() else { continue };
             self.targets.notify(Path::hop(self.me, node), link);
         }
     }

@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 
 use super::super::caches::CacheKind;
 use super::super::config::DsrConfig;
-use super::table::Entry;
+use super::table::RouteEntry;
 use super::*;
 
 const NOW: Instant = Instant::ZERO;
@@ -31,31 +31,31 @@ fn link(from: u8, to: u8) -> FailedLink {
 }
 
 /// The cache of node 5.
-fn cache_with(options: UpdateOptions) -> CacheTable {
+fn cache_with(options: UpdateOptions) -> UpdateCache {
     let me = node(5);
-    CacheTable::new(me, options, &DsrConfig { cache: CacheKind::update(options), ..CONFIG })
+    UpdateCache::new(me, options, &DsrConfig { cache: CacheKind::update(options), ..CONFIG })
 }
 
-fn cache() -> CacheTable {
+fn cache() -> UpdateCache {
     cache_with(UpdateOptions::PAPER)
 }
 
-impl CacheTable {
+impl UpdateCache {
     fn replies_to(&mut self, route: &[u8], to: u8) {
-        self.on_replied(NOW, &path(route), node(to));
+        self.on_reply_sent(NOW, &path(route), node(to));
     }
 
     fn forwards_reply(&mut self, route: &[u8], to: u8) -> bool {
-        let listed = Carried { path: path(route), next: 0 };
-        self.on_heard(NOW, &listed, Heard::ForwardedReply { to: node(to) })
+        let listed = SourceRoute { path: path(route), next_position: 0 };
+        self.on_route_observed(NOW, &listed, RouteObservation::ForwardedReply { to: node(to) })
     }
 
     fn gets_reply(&mut self, route: &[u8]) -> bool {
-        self.on_learned(NOW, &path(route), LearnedBy::Reply)
+        self.on_route_learned(NOW, &path(route), LearnedBy::Reply)
     }
 
     fn sends(&mut self, route: &[u8]) {
-        self.on_used(NOW, &path(route), true);
+        self.on_route_used(NOW, &path(route), true);
     }
 
     /// Forwards a data packet, or gets it.
@@ -64,20 +64,20 @@ impl CacheTable {
         let next = path.position(self.me).unwrap();
         let end = next + 1 == path.len();
         let heard =
-            if end { Heard::Received { data: true } } else { Heard::Forwarded { data: true } };
-        self.on_heard(NOW, &Carried { path, next }, heard)
+            if end { RouteObservation::Received { data: true } } else { RouteObservation::Forwarded { data: true } };
+        self.on_route_observed(NOW, &SourceRoute { path, next_position: next }, heard)
     }
 
     /// Overhears it on its way to the node `next` of it.
     fn overhears(&mut self, route: &[u8], next: usize) -> bool {
-        let carried = Carried { path: path(route), next };
-        self.on_heard(NOW, &carried, Heard::Overheard { data: true })
+        let carried = SourceRoute { path: path(route), next_position: next };
+        self.on_route_observed(NOW, &carried, RouteObservation::Overheard { data: true })
     }
 
     /// Each entry: its route, its pair and its data packets.
     fn table(&self) -> Vec<(Vec<u8>, (u8, u8), u8)> {
-        let ends = |entry: &Entry| (entry.pair.0.octets()[3], entry.pair.1.octets()[3]);
-        self.table.entries().iter().map(|e| (numbers(&e.route), ends(e), e.data)).collect()
+        let ends = |entry: &RouteEntry| (entry.pair.0.octets()[3], entry.pair.1.octets()[3]);
+        self.table.entries().iter().map(|e| (numbers(&e.route), ends(e), e.data_packets)).collect()
     }
 
     fn records(&self) -> Vec<Vec<u8>> {
@@ -85,21 +85,21 @@ impl CacheTable {
     }
 
     fn route(&mut self, to: u8) -> Vec<u8> {
-        self.find(NOW, node(to)).map(|path| numbers(&path)).unwrap_or_default()
+        self.lookup(NOW, node(to)).map(|path| numbers(&path)).unwrap_or_default()
     }
 
     /// The ways of the notices that there are, in order of their ends.
     fn notices(&mut self) -> Vec<Vec<u8>> {
         let notices = core::iter::from_fn(|| self.poll_notice());
-        let mut ways: Vec<_> = notices.map(|notice| numbers(&notice.way)).collect();
-        ways.sort_by_key(|way| way.last().copied());
-        ways
+        let mut paths: Vec<_> = notices.map(|notice| numbers(&notice.path)).collect();
+        paths.sort_by_key(|way| way.last().copied());
+        paths
     }
 
     /// The own link to a node fails under a packet on `route`.
     fn fails(&mut self, to: u8, route: &[u8]) -> Vec<Vec<u8>> {
         let route = path(route);
-        self.on_broken(NOW, link(5, to), News::LinkLayer { route: Some(&route) });
+        self.on_link_failure(NOW, link(5, to), LinkFailureReport::LinkLayer { route: Some(&route) });
         self.notices()
     }
 
@@ -112,8 +112,8 @@ impl CacheTable {
     fn hear(&mut self, of: (u8, u8), reporter: u8, from: u8, also: Option<u8>) {
         let header = DsrHeader::default();
         let (reporter, from, also) = (node(reporter), node(from), also.map(node));
-        let news = News::RouteError { reporter, from, also, header: &header };
-        self.on_broken(NOW, link(of.0, of.1), news);
+        let report = LinkFailureReport::RouteError { reporter, from, also_sent_to: also, header: &header };
+        self.on_link_failure(NOW, link(of.0, of.1), report);
     }
 }
 
@@ -142,7 +142,7 @@ fn an_answer_from_the_cache_and_one_of_its_own_are_noted_alike() {
     five.replies_to(&[1, 4, 5, 6], 4);
     assert_eq!(five.table(), [(vec![5, 6, 9], (5, 9), 0)]);
     assert_eq!(five.records(), [[4, 5, 6]]);
-    five.on_learned(NOW, &path(&[5, 3, 2]), LearnedBy::OwnReply);
+    five.on_route_learned(NOW, &path(&[5, 3, 2]), LearnedBy::OwnReply);
     assert_eq!(five.records(), [vec![4, 5, 6], vec![3, 5]]);
 }
 
@@ -159,11 +159,11 @@ fn who_has_asked_keeps_the_route_unless_it_has_it() {
 fn requests_teach_nothing() {
     let mut five = cache();
     for by in [LearnedBy::Request, LearnedBy::CachedReply] {
-        assert!(!five.on_learned(NOW, &path(&[5, 6, 9]), by));
+        assert!(!five.on_route_learned(NOW, &path(&[5, 6, 9]), by));
     }
-    let control = Carried { path: path(&[4, 5, 6]), next: 1 };
-    assert!(!five.on_heard(NOW, &control, Heard::Forwarded { data: false }));
-    five.on_used(NOW, &path(&[5, 6, 9]), false);
+    let control = SourceRoute { path: path(&[4, 5, 6]), next_position: 1 };
+    assert!(!five.on_route_observed(NOW, &control, RouteObservation::Forwarded { data: false }));
+    five.on_route_used(NOW, &path(&[5, 6, 9]), false);
     assert_eq!((five.table(), five.records()), (vec![], NONE));
 }
 
@@ -184,7 +184,7 @@ fn a_source_counts_its_data_packets_up_to_two() {
 #[test]
 fn a_packet_without_a_route_tells_nobody() {
     let config = DsrConfig { route_to_neighbour: false, ..CONFIG };
-    let mut five = CacheTable::new(node(5), UpdateOptions::PAPER, &config);
+    let mut five = UpdateCache::new(node(5), UpdateOptions::PAPER, &config);
     five.gets_reply(&[5, 6]);
     five.sends(&[5, 6]);
     assert_eq!(five.table(), [(vec![5, 6], (5, 6), 0)]);
@@ -254,7 +254,7 @@ fn a_destination_keeps_the_route_and_takes_it_back() {
 fn a_salvaged_packet_begins_a_route_where_it_was_salvaged() {
     let mut five = cache();
     five.gets_reply(&[5, 6, 9]);
-    assert_eq!(five.take_for_another(NOW, node(9)), Some(path(&[5, 6, 9])));
+    assert_eq!(five.select_for_salvage(NOW, node(9)), Some(path(&[5, 6, 9])));
     five.sends(&[5, 6, 9]);
     assert_eq!(five.table(), [(vec![5, 6, 9], (5, 9), 1)]);
 }
@@ -267,7 +267,7 @@ fn an_overheard_route_moves_to_the_table_with_its_use() {
     assert_eq!(five.table(), []);
     assert_eq!(five.route(9), [5, 2, 3, 9], "it is found");
     assert_eq!(five.table(), [], "and stays where it is");
-    assert_eq!(five.take(NOW, node(3)), Some(path(&[5, 2, 3])));
+    assert_eq!(five.select(NOW, node(3)), Some(path(&[5, 2, 3])));
     assert_eq!(five.table(), [(vec![5, 2, 3], (5, 3), 0)]);
     five.sends(&[5, 2, 3]);
     assert_eq!(five.table(), [(vec![5, 2, 3], (5, 3), 1)]);
@@ -284,7 +284,7 @@ fn the_oldest_overheard_route_makes_room() {
         let mut five = cache_with(UpdateOptions { secondary: most, ..UpdateOptions::PAPER });
         // Each to one that it begins at: one route from here.
         for other in [11, 12, 13] {
-            five.on_learned(NOW, &path(&[5, other, other + 10]), LearnedBy::Shortening);
+            five.on_route_learned(NOW, &path(&[5, other, other + 10]), LearnedBy::Shortening);
         }
         assert_eq!([21, 22, 23].map(|other| !five.route(other).is_empty()), known, "{most}");
     }
@@ -316,7 +316,7 @@ fn upstream_the_node_before_is_informed() {
     assert_eq!(five.clone().hears((7, 9), 7, 6, None), [[5, 4]]);
     // The ordinary error goes there already.
     assert_eq!(five.clone().hears((6, 7), 6, 6, Some(4)), NONE);
-    assert!(five.on_broken(NOW, link(7, 6), News::LinkLayer { route: None }), "either direction");
+    assert!(five.on_link_failure(NOW, link(7, 6), LinkFailureReport::LinkLayer { route: None }), "either direction");
     assert_eq!(five.table(), []);
 }
 
@@ -365,12 +365,12 @@ fn who_has_learned_by_a_reply_is_informed() {
 #[test]
 fn a_record_covers_the_link_to_its_neighbour() {
     let mut five = cache();
-    five.on_learned(NOW, &path(&[5, 4, 1]), LearnedBy::OwnReply);
+    five.on_route_learned(NOW, &path(&[5, 4, 1]), LearnedBy::OwnReply);
     five.gets_reply(&[5, 3, 4]);
     assert_eq!(five.fails(4, &[5, 4, 2]), [[5, 3, 4]], "by another way");
     assert_eq!(five.records(), NONE);
     let mut alone = cache();
-    alone.on_learned(NOW, &path(&[5, 4, 1]), LearnedBy::OwnReply);
+    alone.on_route_learned(NOW, &path(&[5, 4, 1]), LearnedBy::OwnReply);
     assert_eq!(alone.fails(4, &[5, 4, 2]), NONE, "nobody is looked for");
 }
 
@@ -445,8 +445,8 @@ fn who_gets_the_ordinary_error_gets_no_other() {
     let mut five = cache();
     five.data(&[1, 4, 5, 6]);
     let route = path(&[1, 4, 5, 6]);
-    five.on_broken(NOW, link(5, 6), News::LinkLayer { route: Some(&route) });
-    five.on_error(link(5, 6), node(4), &mut DsrHeader::default());
+    five.on_link_failure(NOW, link(5, 6), LinkFailureReport::LinkLayer { route: Some(&route) });
+    five.on_error_sent(link(5, 6), node(4), &mut DsrHeader::default());
     assert_eq!(five.notices(), NONE);
 }
 

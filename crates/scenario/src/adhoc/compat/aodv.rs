@@ -1,6 +1,6 @@
 //! Deviations of AODV in ns-2.35 (aodv/aodv.cc, aodv/aodv.h) from RFC 3561.
 
-use super::{Deviation, Part};
+use super::{Deviation, DeviationScope};
 
 const fn key(
     key: &'static str,
@@ -8,7 +8,7 @@ const fn key(
     standard_says: &'static str,
     ns2_does: &'static str,
 ) -> Deviation {
-    Deviation { key, of: Part::Aodv, standard, ns2, standard_says, ns2_does }
+    Deviation { key, scope: DeviationScope::Aodv, standard, ns2, standard_says, ns2_does }
 }
 
 pub(super) const AODV: &[Deviation] = &[
@@ -192,7 +192,7 @@ pub(super) const AODV: &[Deviation] = &[
 
 pub(super) const OVER_TDMA: &[Deviation] = &[Deviation {
     key: "routing.hello",
-    of: Part::AodvOverTdma,
+    scope: DeviationScope::AodvOverTdma,
     standard: r#"{ interval = "1 s", allowed_loss = 2 }"#,
     ns2: r#""none""#,
     standard_says: "§6.9, §6.10: a node without feedback from the link layer sends hello \

@@ -1,7 +1,7 @@
 //! Deviations of 802.11 in ns-2.35 (mac/mac-802_11.cc) from IEEE 802.11-1999, and of its TDMA
 //! (mac/mac-tdma.cc), for which there is no standard.
 
-use super::{Deviation, Part};
+use super::{Deviation, DeviationScope};
 
 const fn key(
     key: &'static str,
@@ -9,7 +9,7 @@ const fn key(
     standard_says: &'static str,
     ns2_does: &'static str,
 ) -> Deviation {
-    Deviation { key, of: Part::Dcf, standard, ns2, standard_says, ns2_does }
+    Deviation { key, scope: DeviationScope::Dcf, standard, ns2, standard_says, ns2_does }
 }
 
 pub(super) const DCF: &[Deviation] = &[
@@ -152,7 +152,7 @@ const fn tdma(
     ns2_does: &'static str,
 ) -> Deviation {
     let standard_says = "There is no standard; here the minimum is implemented.";
-    Deviation { key, of: Part::Tdma, standard, ns2, standard_says, ns2_does }
+    Deviation { key, scope: DeviationScope::Tdma, standard, ns2, standard_says, ns2_does }
 }
 
 pub(super) const TDMA: &[Deviation] = &[

@@ -1,6 +1,6 @@
 //! Deviations of DSR in ns-2.35 (dsr/dsragent.cc and related files) from RFC 4728.
 
-use super::{Deviation, Part};
+use super::{Deviation, DeviationScope};
 
 const fn key(
     key: &'static str,
@@ -8,7 +8,7 @@ const fn key(
     standard_says: &'static str,
     ns2_does: &'static str,
 ) -> Deviation {
-    Deviation { key, of: Part::Dsr, standard, ns2, standard_says, ns2_does }
+    Deviation { key, scope: DeviationScope::Dsr, standard, ns2, standard_says, ns2_does }
 }
 
 pub(super) const DSR: &[Deviation] = &[

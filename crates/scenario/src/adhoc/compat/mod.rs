@@ -9,7 +9,7 @@ mod dsr;
 
 use serde::{Deserialize, Serialize};
 
-use crate::error::{Fault, Origin};
+use crate::error::{Diagnostic, Origin};
 use crate::tree::{Entry, Node, Value};
 
 /// Source of the defaults.
@@ -32,7 +32,7 @@ pub struct Deviation {
     /// Dotted key, relative to `[network]`.
     pub key: &'static str,
     /// Networks in which the key exists.
-    pub of: Part,
+    pub scope: DeviationScope,
     /// Default by the standard, as TOML; empty: the key is absent.
     pub standard: &'static str,
     /// Value in ns-2.35, as TOML.
@@ -45,7 +45,7 @@ pub struct Deviation {
 
 /// Networks in which a key exists.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Part {
+pub enum DeviationScope {
     /// Every ad hoc network.
     Any,
     /// Networks with ARP.
@@ -70,13 +70,13 @@ pub enum Part {
 /// keys that they leave out from the preset `"ns-2"`.
 pub fn deviations() -> impl Iterator<Item = &'static Deviation> {
     let macs = dcf::DCF.iter().chain(dcf::TDMA);
-    OTHERS.iter().chain(macs).chain(aodv::AODV).chain(aodv::OVER_TDMA).chain(dsr::DSR)
+    GENERAL.iter().chain(macs).chain(aodv::AODV).chain(aodv::OVER_TDMA).chain(dsr::DSR)
 }
 
-const OTHERS: &[Deviation] = &[
+const GENERAL: &[Deviation] = &[
     Deviation {
         key: "feedback",
-        of: Part::Any,
+        scope: DeviationScope::Any,
         standard: r#""icmp-unreachable""#,
         ns2: r#""none""#,
         standard_says: "RFC 1812 §4.3.3.1: a router that cannot deliver a packet sends its source \
@@ -86,7 +86,7 @@ const OTHERS: &[Deviation] = &[
     },
     Deviation {
         key: "queue.priority",
-        of: Part::NotDsr,
+        scope: DeviationScope::NotDsr,
         standard: r#""none""#,
         ns2: r#""routing-first""#,
         standard_says: "RFC 3561 does not specify queues.",
@@ -95,7 +95,7 @@ const OTHERS: &[Deviation] = &[
     },
     Deviation {
         key: "queue.priority",
-        of: Part::Dsr,
+        scope: DeviationScope::Dsr,
         standard: r#""none""#,
         ns2: r#""classes""#,
         standard_says: "RFC 4728 §4.1 mentions a network interface queue without an order.",
@@ -105,7 +105,7 @@ const OTHERS: &[Deviation] = &[
     },
     Deviation {
         key: "queue.last_place",
-        of: Part::NotDsr,
+        scope: DeviationScope::NotDsr,
         standard: "true",
         ns2: "false",
         standard_says: "A queue of 50 packets holds 50.",
@@ -114,7 +114,7 @@ const OTHERS: &[Deviation] = &[
     },
     Deviation {
         key: "routing.tcp_padding",
-        of: Part::Static,
+        scope: DeviationScope::Static,
         standard: "0",
         ns2: "20",
         standard_says: "A packet has one IP header.",
@@ -124,7 +124,7 @@ const OTHERS: &[Deviation] = &[
     },
     Deviation {
         key: "arp.hold",
-        of: Part::Arp,
+        scope: DeviationScope::Arp,
         standard: "3",
         ns2: "1",
         standard_says: "RFC 1122 §2.3.2.2: at least the latest packet is kept for each \
@@ -133,7 +133,7 @@ const OTHERS: &[Deviation] = &[
     },
     Deviation {
         key: "arp.again",
-        of: Part::Arp,
+        scope: DeviationScope::Arp,
         standard: r#""1 s""#,
         ns2: r#""next-packet""#,
         standard_says: "RFC 1122 §2.3.2.1: requests are sent at most once per second; the \
@@ -145,7 +145,7 @@ const OTHERS: &[Deviation] = &[
     },
     Deviation {
         key: "arp.lifetime",
-        of: Part::Arp,
+        scope: DeviationScope::Arp,
         standard: r#""20 min""#,
         ns2: r#""forever""#,
         standard_says: "RFC 1122 §2.3.2.1: there must be a mechanism to flush out-of-date \
@@ -154,7 +154,7 @@ const OTHERS: &[Deviation] = &[
     },
     Deviation {
         key: "arp.learn_from_all",
-        of: Part::Arp,
+        scope: DeviationScope::Arp,
         standard: "false",
         ns2: "true",
         standard_says: "RFC 826, packet reception: known addresses are updated, but only the \
@@ -164,7 +164,7 @@ const OTHERS: &[Deviation] = &[
     },
     Deviation {
         key: "radio.light_speed",
-        of: Part::Any,
+        scope: DeviationScope::Any,
         standard: r#""299792458 m/s""#,
         ns2: r#""300000000 m/s""#,
         standard_says: "The speed of light.",
@@ -174,7 +174,7 @@ const OTHERS: &[Deviation] = &[
 
 /// Inserts the values of ns-2.35 as defaults into `[network]` if `compat` requests them; otherwise
 /// inserts the standard's values of those keys whose default depends on another key.
-pub(crate) fn expand(tree: &mut Node) -> Result<(), Fault> {
+pub(crate) fn expand(tree: &mut Node) -> Result<(), Diagnostic> {
     let Some(network) = tree.get_mut("network") else { return Ok(()) };
     let text = |keys: [&str; 2], default: &'static str| -> String {
         match keys.iter().try_fold(&*network, |node, key| node.get(key)).map(|node| &node.value) {
@@ -189,23 +189,23 @@ pub(crate) fn expand(tree: &mut Node) -> Result<(), Fault> {
     };
     let (mac, protocol) = (text(["mac", "kind"], "dcf"), text(["routing", "protocol"], ""));
     let arp = network.get("arp").is_some_and(|arp| !matches!(arp.value, Value::Boolean(false)));
-    let applies = |part: Part| match part {
-        Part::Any => true,
-        Part::Arp => arp,
-        Part::Dcf => mac == "dcf",
-        Part::Tdma => mac == "tdma",
-        Part::NotDsr => protocol != "dsr",
-        Part::Aodv => protocol == "aodv",
-        Part::AodvOverTdma => protocol == "aodv" && mac == "tdma",
-        Part::Dsr => protocol == "dsr",
-        Part::Static => protocol == "static",
+    let applies = |part: DeviationScope| match part {
+        DeviationScope::Any => true,
+        DeviationScope::Arp => arp,
+        DeviationScope::Dcf => mac == "dcf",
+        DeviationScope::Tdma => mac == "tdma",
+        DeviationScope::NotDsr => protocol != "dsr",
+        DeviationScope::Aodv => protocol == "aodv",
+        DeviationScope::AodvOverTdma => protocol == "aodv" && mac == "tdma",
+        DeviationScope::Dsr => protocol == "dsr",
+        DeviationScope::Static => protocol == "static",
     };
     let Some(origin) = ns2 else {
         let origin = network.get("mac").map_or(network.origin, |mac| mac.origin);
-        let depends = |deviation: &&Deviation| deviation.of == Part::AodvOverTdma;
-        for deviation in deviations().filter(depends).filter(|deviation| applies(deviation.of)) {
+        let depends = |deviation: &&Deviation| deviation.scope == DeviationScope::AodvOverTdma;
+        for deviation in deviations().filter(depends).filter(|deviation| applies(deviation.scope)) {
             let keys: Vec<_> = deviation.key.split('.').collect();
-            lay_under(network, &keys, deviation.standard, origin)?;
+            insert_default(network, &keys, deviation.standard, origin)?;
         }
         return Ok(());
     };
@@ -215,17 +215,17 @@ pub(crate) fn expand(tree: &mut Node) -> Result<(), Fault> {
         arp.value = Value::Table(Vec::new());
     }
     if network.get("mac").is_none() {
-        lay_under(network, &["mac", "kind"], "\"dcf\"", origin)?;
+        insert_default(network, &["mac", "kind"], "\"dcf\"", origin)?;
     }
-    for deviation in deviations().filter(|deviation| applies(deviation.of)) {
+    for deviation in deviations().filter(|deviation| applies(deviation.scope)) {
         let keys: Vec<_> = deviation.key.split('.').collect();
-        lay_under(network, &keys, deviation.ns2, origin)?;
+        insert_default(network, &keys, deviation.ns2, origin)?;
     }
     Ok(())
 }
 
 /// Inserts `value` at `keys`, unless a value is written there.
-fn lay_under(node: &mut Node, keys: &[&str], value: &str, origin: Origin) -> Result<(), Fault> {
+fn insert_default(node: &mut Node, keys: &[&str], value: &str, origin: Origin) -> Result<(), Diagnostic> {
     let (Some((first, rest)), Value::Table(entries)) = (keys.split_first(), &mut node.value) else {
         return Ok(());
     };
@@ -237,13 +237,13 @@ fn lay_under(node: &mut Node, keys: &[&str], value: &str, origin: Origin) -> Res
                 [] => Node::parse_value(value)?,
                 _ => Node { origin, value: Value::Table(Vec::new()) },
             };
-            node.move_to(origin);
+            node.set_origin(origin);
             entries.push(Entry { key: (*first).to_owned(), origin, node });
             entries.len() - 1
         }
     };
     match entries.get_mut(place) {
-        Some(entry) if !rest.is_empty() => lay_under(&mut entry.node, rest, value, origin),
+        Some(entry) if !rest.is_empty() => insert_default(&mut entry.node, rest, value, origin),
         _ => Ok(()),
     }
 }

@@ -5,32 +5,32 @@
 //! addresses follow from nodes, so that nothing else has to be said.
 
 use driftway_base::Instant;
-use driftway_link::{Class as Rank, Item, Place};
-use driftway_node::{Arp, ArpConfig, ArpOutput, Resolved};
-use driftway_wire::{ARP_LEN, ArpMessage, ArpOperation, Body, HardwareAddr, IPV4_HEADER, IpHeader};
-use driftway_wire::{Packet, Routed};
+use driftway_link::{PacketClass as Rank, QueuedPacket, QueuePosition};
+use driftway_node::{Arp, ArpConfig, ArpOutput, Resolution};
+use driftway_wire::{ARP_LEN, ArpMessage, ArpOperation, Body, HardwareAddr, IPV4_HEADER_LEN, IpHeader};
+use driftway_wire::{Packet, RoutedPacket};
 
 use super::super::Run;
-use super::AdhocAtWork;
-use crate::books::Drop;
-use crate::events::Class;
-use crate::nodes::{address, node_at};
+use super::AdhocNetwork;
+use crate::packet_accounting::PacketDropReason;
+use crate::event_queue::EventClass;
+use crate::addresses::{address, node_at};
 
 /// A packet that waits for an address, and where it goes in the queue then.
-pub(super) type Waiting = (u32, Place);
+pub(super) type PendingPacket = (u32, QueuePosition);
 
 /// ARP of a node.
-pub(super) fn of_node(config: ArpConfig, node: usize) -> Arp<Waiting> {
+pub(super) fn node_arp(config: ArpConfig, node: usize) -> Arp<PendingPacket> {
     Arp::new(config, address(node), HardwareAddr::of_node(node as u32))
 }
 
-fn packet_of(message: &ArpMessage) -> Routed {
-    let packet = Packet { ip: IpHeader::new(message.sender, message.target), body: Body::Nothing };
-    Routed { padding: (ARP_LEN - IPV4_HEADER) as i16, ..Routed::plain(packet) }
+fn packet_from_message(message: &ArpMessage) -> RoutedPacket {
+    let packet = Packet { ip: IpHeader::new(message.sender, message.target), body: Body::NoNextHeader };
+    RoutedPacket { size_adjustment: (ARP_LEN - IPV4_HEADER_LEN) as i16, ..RoutedPacket::plain(packet) }
 }
 
 /// The message that this packet is, sent to all or to one; `None`: it is none.
-pub(super) fn message_of(packet: &Routed, broadcast: bool, nodes: usize) -> Option<ArpMessage> {
+pub(super) fn message_from_packet(packet: &RoutedPacket, broadcast: bool, nodes: usize) -> Option<ArpMessage> {
     if !is_arp(packet) {
         return None;
     }
@@ -46,39 +46,39 @@ pub(super) fn message_of(packet: &Routed, broadcast: bool, nodes: usize) -> Opti
 }
 
 /// Is it ARP's? What else has no body has a DSR header.
-pub(super) fn is_arp(packet: &Routed) -> bool {
-    packet.packet.body == Body::Nothing && packet.dsr.is_none()
+pub(super) fn is_arp(packet: &RoutedPacket) -> bool {
+    packet.packet.body == Body::NoNextHeader && packet.dsr.is_none()
 }
 
-impl Run<'_, AdhocAtWork> {
+impl Run<'_, AdhocNetwork> {
     /// Is the neighbour that this packet is for known? If not, ARP has it now.
-    pub(super) fn resolves(&mut self, node: usize, item: &Item, place: Place) -> bool {
+    pub(super) fn resolve_or_hold(&mut self, node: usize, item: &QueuedPacket, place: QueuePosition) -> bool {
         let Some(arp) = &mut self.net.nodes[node].arp else { return true };
         let Some(neighbour) = item.next_hop else { return true };
         match arp.resolve(self.now, address(neighbour as usize), (item.id, place)) {
-            Resolved::Known(_) => true,
-            Resolved::Waits => {
-                self.stir(node);
+            Resolution::Known(_) => true,
+            Resolution::Pending => {
+                self.mark_ready(node);
                 false
             }
         }
     }
 
     /// What the air brought, if it is ARP's.
-    pub(super) fn is_for_arp(&mut self, node: usize, packet: &Routed, broadcast: bool) -> bool {
+    pub(super) fn receive_arp(&mut self, node: usize, packet: &RoutedPacket, broadcast: bool) -> bool {
         if !is_arp(packet) {
             return false;
         }
-        let message = message_of(packet, broadcast, self.net.nodes.len());
+        let message = message_from_packet(packet, broadcast, self.net.nodes.len());
         if let (Some(arp), Some(message)) = (&mut self.net.nodes[node].arp, message) {
             arp.on_message(self.now, &message);
-            self.stir(node);
+            self.mark_ready(node);
         }
         true
     }
 
     /// Does what a node's ARP wants.
-    pub(super) fn serve_arp(&mut self, node: usize) {
+    pub(super) fn drain_arp(&mut self, node: usize) {
         while let Some(output) = self.net.nodes[node].arp.as_mut().and_then(Arp::poll) {
             match output {
                 ArpOutput::Request(message) => self.send_arp(node, &message, None),
@@ -88,46 +88,46 @@ impl Run<'_, AdhocAtWork> {
                 }
                 ArpOutput::Send { id: (id, place), hardware, .. } => {
                     if let Some(packet) = self.packets.get(id) {
-                        let item = super::relay::item_of(packet, id, hardware.node());
-                        self.descend(node, item, place);
+                        let item = super::relay::queue_item(packet, id, hardware.node());
+                        self.enqueue_after_delay(node, item, place);
                     }
                 }
                 // A later packet took its place, which says nothing of the neighbour (RFC 1122 §2.4).
                 ArpOutput::Evicted { id: (id, _) } => {
-                    self.drop_queued(node, id, None, Drop::Arp);
+                    self.drop_packet(node, id, None, PacketDropReason::Arp);
                 }
                 ArpOutput::Failed { id: (id, _), to } => {
                     if let Some(to) = node_at(to, self.net.nodes.len()) {
-                        self.link_failed(node, id, to as u32, None);
+                        self.on_link_failure(node, id, to as u32, None);
                     }
                 }
             }
         }
-        self.wake_for_arp(node);
+        self.schedule_arp(node);
     }
 
     fn send_arp(&mut self, node: usize, message: &ArpMessage, next_hop: Option<u32>) {
-        let id = self.packets.make(packet_of(message));
+        let id = self.packets.insert(packet_from_message(message));
         // queue/dsr-priqueue.cc, queue/priqueue.cc: ARP is not among what goes first.
-        let item = Item { id, bytes: ARP_LEN, ecn_capable: false, next_hop, class: Rank::Other };
-        self.descend(node, item, Place::Tail);
+        let item = QueuedPacket { id, bytes: ARP_LEN, ecn_capable: false, next_hop, class: Rank::Other };
+        self.enqueue_after_delay(node, item, QueuePosition::Tail);
     }
 
     /// Asks again for who has not answered, if it is time.
-    pub(super) fn tick_arp(&mut self, node: usize) {
+    pub(super) fn on_arp_timer(&mut self, node: usize) {
         let due = |at: &Instant| *at <= self.now;
         if let Some(arp) = &mut self.net.nodes[node].arp
             && arp.next_timeout().as_ref().is_some_and(due)
         {
             arp.on_timeout(self.now);
-            self.stir(node);
+            self.mark_ready(node);
         }
-        self.wake_for_arp(node);
+        self.schedule_arp(node);
     }
 
-    fn wake_for_arp(&mut self, node: usize) {
+    fn schedule_arp(&mut self, node: usize) {
         if let Some(at) = self.net.nodes[node].arp.as_ref().and_then(Arp::next_timeout) {
-            self.events.wake(Class::Network, node as u32 + 1, at);
+            self.events.schedule(EventClass::Network, node as u32 + 1, at);
         }
     }
 }
@@ -135,7 +135,7 @@ impl Run<'_, AdhocAtWork> {
 #[cfg(test)]
 mod test {
     use super::*;
-    use crate::run::NetworkAtWork;
+    use crate::run::NetworkModel;
     use driftway_wire::{Payload, UdpDatagram};
 
     #[test]
@@ -151,15 +151,15 @@ mod test {
                 target_hardware,
                 target: address(4),
             };
-            let packet = packet_of(&message);
+            let packet = packet_from_message(&message);
             assert_eq!(packet.len(), ARP_LEN);
-            assert_eq!(message_of(&packet, broadcast, 5), Some(message));
-            assert_eq!(message_of(&packet, broadcast, 3), None);
+            assert_eq!(message_from_packet(&packet, broadcast, 5), Some(message));
+            assert_eq!(message_from_packet(&packet, broadcast, 3), None);
         }
     }
 
     /// Node 0 and two neighbours, of which it knows 2 and not 1.
-    const THREE: &str = r#"
+    const THREE_NODES: &str = r#"
         name = "three"
         duration = "9 s"
         [network]
@@ -177,7 +177,7 @@ mod test {
         application = "ftp"
     "#;
 
-    fn hears(run: &mut Run<'_, AdhocAtWork>, of: usize) {
+    fn receive_reply_from(run: &mut Run<'_, AdhocNetwork>, of: usize) {
         let message = ArpMessage {
             operation: ArpOperation::Reply,
             sender_hardware: HardwareAddr::of_node(of as u32),
@@ -185,17 +185,17 @@ mod test {
             target_hardware: HardwareAddr::of_node(0),
             target: address(0),
         };
-        assert!(run.is_for_arp(0, &packet_of(&message), false));
-        AdhocAtWork::settle(run);
+        assert!(run.receive_arp(0, &packet_from_message(&message), false));
+        AdhocNetwork::run_until_idle(run);
     }
 
     /// What an aid sends ahead of the queue still goes there when the address is known.
     #[test]
-    fn who_goes_first_goes_first_after_the_wait() {
-        let scenario = driftway_scenario::Scenario::parse("three.toml", THREE, &[]).unwrap();
-        for (place, first) in [(Place::Front, 1), (Place::Tail, 2)] {
-            let mut run = Run::<AdhocAtWork>::new(&scenario, 1, None).unwrap();
-            hears(&mut run, 2);
+    fn queue_place_is_kept_while_arp_resolves() {
+        let scenario = driftway_scenario::Scenario::parse("three.toml", THREE_NODES, &[]).unwrap();
+        for (place, first) in [(QueuePosition::Front, 1), (QueuePosition::Tail, 2)] {
+            let mut run = Run::<AdhocNetwork>::new(&scenario, 1, None).unwrap();
+            receive_reply_from(&mut run, 2);
             let mut send = |to, place| {
                 let datagram = UdpDatagram {
                     source_port: 1,
@@ -206,13 +206,13 @@ mod test {
                     ip: IpHeader::new(address(0), address(to)),
                     body: Body::Udp(datagram),
                 };
-                run.send_from(0, packet, place);
-                AdhocAtWork::settle(&mut run);
+                run.send_from_host(0, packet, place);
+                AdhocNetwork::run_until_idle(&mut run);
             };
-            (0..3).for_each(|_| send(2, Place::Tail));
+            (0..3).for_each(|_| send(2, QueuePosition::Tail));
             send(1, place);
-            hears(&mut run, 1);
-            let head = run.net.nodes[0].queue.take(run.now).unwrap();
+            receive_reply_from(&mut run, 1);
+            let head = run.net.nodes[0].queue.dequeue(run.now).unwrap();
             let packet = run.packets.get(head.id).unwrap();
             assert_eq!(packet.packet.ip.destination, address(first), "{place:?}");
         }

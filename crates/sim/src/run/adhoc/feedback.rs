@@ -1,22 +1,22 @@
 //! Feedback at work in an ad hoc network: what a node that gives a packet up says, and what a node does
 //! to find a peer of its host.
 
-use driftway_base::{About, FailedLink, Ipv4Addr, Seek, Signal, SignalKind};
-use driftway_link::Place;
+use driftway_base::{SignalDetails, FailedLink, Ipv4Addr, RouteProbe, Signal, SignalKind};
+use driftway_link::QueuePosition;
 use driftway_route::DropReason;
-use driftway_route::feedback::{GivenUp, Output, Scheme, Way};
+use driftway_route::feedback::{UndeliverablePacket, Output, Scheme, NextHop};
 use driftway_wire::{Body, IcmpMessage, Packet, Payload};
 
-use super::super::{NetworkAtWork, Run};
-use super::AdhocAtWork;
-use crate::events::Class;
-use crate::nodes::{address, node_at};
+use super::super::{NetworkModel, Run};
+use super::AdhocNetwork;
+use crate::event_queue::EventClass;
+use crate::addresses::{address, node_at};
 
-impl Run<'_, AdhocAtWork> {
+impl Run<'_, AdhocNetwork> {
     /// A node has given up on a packet. Unless that says nothing of a route, the node is the failure
     /// point: routing has no way to there any more.
     /// `link`: the one that did not carry it, if that is why.
-    pub(super) fn is_given_up(
+    pub(super) fn on_packet_given_up(
         &mut self,
         node: usize,
         packet: &Packet,
@@ -24,107 +24,107 @@ impl Run<'_, AdhocAtWork> {
         link: Option<FailedLink>,
     ) {
         let to = packet.ip.destination;
-        let way = self.way_to(to).filter(|_| reason.is_about_the_route());
+        let next_hop = self.feedback_next_hop(to).filter(|_| reason.is_route_failure());
         let neighbour = link.and_then(|link| node_at(link.to, self.net.nodes.len()));
-        self.net.nodes[node].reported_falsely =
-            neighbour.is_some_and(|to| self.net.air.in_range(self.now, node as u32, to as u32));
+        self.net.nodes[node].last_report_was_false =
+            neighbour.is_some_and(|to| self.net.mac.in_range(self.now, node as u32, to as u32));
         let feedback = &mut self.net.nodes[node].feedback;
-        if let Some(way) = way {
+        if let Some(way) = next_hop {
             let failed = link.unwrap_or(FailedLink { from: address(node), to });
-            feedback.on_way_failed(to, way, failed);
+            feedback.on_next_hop_failed(to, way, failed);
         }
-        feedback.on_given_up(self.now, &GivenUp { packet, reason, link, number: None });
-        self.serve_feedback(node);
+        feedback.on_undeliverable(self.now, &UndeliverablePacket { packet, reason, link, packet_id: None });
+        self.drain_feedback(node);
     }
 
     /// Does what a node's feedback wants done.
-    pub(super) fn serve_feedback(&mut self, node: usize) {
+    pub(super) fn drain_feedback(&mut self, node: usize) {
         while let Some(output) = self.net.nodes[node].feedback.poll() {
             match output {
                 Output::Transmit(message) => {
-                    let message = self.hosts[node].stamp(message);
-                    AdhocAtWork::send(self, node, message, Place::Tail);
+                    let message = self.hosts[node].assign_identification(message);
+                    AdhocNetwork::send(self, node, message, QueuePosition::Tail);
                 }
                 Output::Signal(signal) => self.on_signal(node, &signal),
-                Output::Watch(to) => self.net.nodes[node].routing.watch(to),
+                Output::Watch(to) => self.net.nodes[node].routing.watch_route(to),
             }
         }
     }
 
     /// A packet for a node's own host, which may be the answer of a peer that was looked for.
-    pub(super) fn receive(&mut self, node: usize, packet: &Packet) {
+    pub(super) fn receive_local(&mut self, node: usize, packet: &Packet) {
         if let Body::Icmp(IcmpMessage::Echo { reply: true, .. }) = &packet.body {
-            self.is_found(node, packet.ip.source);
+            self.on_peer_found(node, packet.ip.source);
         }
-        self.arrived(node, packet);
+        self.deliver_to_host(node, packet);
     }
 
     /// A node has no route any more to where its host sends.
-    pub(super) fn route_lost(&mut self, node: usize, to: Ipv4Addr) {
+    pub(super) fn on_route_lost(&mut self, node: usize, to: Ipv4Addr) {
         self.net.nodes[node].feedback.on_route_lost(self.now, to);
-        self.serve_feedback(node);
+        self.drain_feedback(node);
     }
 
     /// A node's routing looks for a route to where its host sends.
-    pub(super) fn searching(&mut self, node: usize, to: Ipv4Addr) {
-        self.net.nodes[node].feedback.on_search(self.now, to);
-        self.serve_feedback(node);
-        let about = About { destination: Some(to), ..About::default() };
-        self.on_signal(node, &Signal { kind: SignalKind::Searching, about });
+    pub(super) fn on_route_search(&mut self, node: usize, to: Ipv4Addr) {
+        self.net.nodes[node].feedback.on_discovery_started(self.now, to);
+        self.drain_feedback(node);
+        let about = SignalDetails { destination: Some(to), ..SignalDetails::default() };
+        self.on_signal(node, &Signal { kind: SignalKind::RouteDiscovery, details: about });
     }
 
     /// There is a route again.
-    pub(super) fn route_found(&mut self, node: usize, to: Ipv4Addr) {
-        self.is_found(node, to);
-        let way = self.way_to(to);
+    pub(super) fn on_route_found(&mut self, node: usize, to: Ipv4Addr) {
+        self.on_peer_found(node, to);
+        let next_hop = self.feedback_next_hop(to);
         let feedback = &mut self.net.nodes[node].feedback;
         feedback.on_route_found(self.now, to);
-        if let Some(way) = way {
-            feedback.on_way_restored(way);
+        if let Some(way) = next_hop {
+            feedback.on_next_hop_restored(way);
         }
-        self.serve_feedback(node);
+        self.drain_feedback(node);
     }
 
     /// A connection of a node's host wants its peer to be looked for, or not any more. What is under way
     /// goes on until its next echo is due.
-    pub(super) fn seek(&mut self, node: usize, peer: Ipv4Addr, seek: Seek, first: bool) {
-        let seeker = &mut self.net.nodes[node].seeker;
-        match seek {
-            Seek::Route => seeker.begin(self.now, peer, first),
-            Seek::Echo => seeker.begin_once(self.now, peer),
-            Seek::Nothing => return,
+    pub(super) fn probe_route(&mut self, node: usize, peer: Ipv4Addr, probe: RouteProbe, first: bool) {
+        let seeker = &mut self.net.nodes[node].route_prober;
+        match probe {
+            RouteProbe::Repeated => seeker.start(self.now, peer, first),
+            RouteProbe::Single => seeker.start_single(self.now, peer),
+            RouteProbe::Off => return,
         }
-        self.tick_seeker(node);
+        self.send_due_probes(node);
     }
 
     /// Asks for the echoes that are due.
-    pub(super) fn tick_seeker(&mut self, node: usize) {
-        while let Some(to) = self.net.nodes[node].seeker.due(self.now) {
-            if !self.hosts[node].seeks(to) && self.net.nodes[node].seeker.give_up(to) {
+    pub(super) fn send_due_probes(&mut self, node: usize) {
+        while let Some(to) = self.net.nodes[node].route_prober.due_destination(self.now) {
+            if !self.hosts[node].wants_route_probe(to) && self.net.nodes[node].route_prober.cancel(to) {
                 continue;
             }
-            let Some(sequence) = self.net.nodes[node].seeker.ask(self.now, to) else { continue };
+            let Some(sequence) = self.net.nodes[node].route_prober.on_request_sent(self.now, to) else { continue };
             let (identifier, payload) = (node as u16, Payload::EMPTY);
             let echo = IcmpMessage::Echo { reply: false, identifier, sequence, payload };
-            let echo = self.hosts[node].packet(to, Body::Icmp(echo));
-            AdhocAtWork::send(self, node, echo, Place::Tail);
+            let echo = self.hosts[node].new_packet(to, Body::Icmp(echo));
+            AdhocNetwork::send(self, node, echo, QueuePosition::Tail);
         }
-        if let Some(at) = self.net.nodes[node].seeker.next_timeout() {
-            self.events.wake(Class::Network, node as u32 + 1, at);
+        if let Some(at) = self.net.nodes[node].route_prober.next_timeout() {
+            self.events.schedule(EventClass::Network, node as u32 + 1, at);
         }
     }
 
     /// A peer is found: the connections of those who had it looked for learn of that.
-    fn is_found(&mut self, node: usize, peer: Ipv4Addr) {
-        if self.net.nodes[node].seeker.end(peer) {
-            let about = About { destination: Some(peer), ..About::default() };
-            self.on_signal(node, &Signal { kind: SignalKind::RouteRestored, about });
+    fn on_peer_found(&mut self, node: usize, peer: Ipv4Addr) {
+        if self.net.nodes[node].route_prober.on_found(peer) {
+            let about = SignalDetails { destination: Some(peer), ..SignalDetails::default() };
+            self.on_signal(node, &Signal { kind: SignalKind::RouteRestored, details: about });
         }
     }
 
     /// Routing has one way to a destination, or none.
-    fn way_to(&self, to: Ipv4Addr) -> Option<Way> {
-        node_at(to, self.net.nodes.len()).map(|node| Way(node as u32))
+    fn feedback_next_hop(&self, to: Ipv4Addr) -> Option<NextHop> {
+        node_at(to, self.net.nodes.len()).map(|node| NextHop(node as u32))
     }
 }
 
@@ -133,10 +133,10 @@ mod test {
     use std::sync::{Arc, Mutex};
 
     use super::*;
-    use crate::books::Drop;
+    use crate::packet_accounting::PacketDropReason;
     use driftway_base::{Duration, Instant};
     use driftway_scenario::Scenario;
-    use driftway_wire::{DsrHeader, DsrOption, IpHeader, Routed, UdpDatagram, UnreachableCode};
+    use driftway_wire::{DsrHeader, DsrOption, IpHeader, RoutedPacket, UdpDatagram, UnreachableCode};
 
     /// What node 1, between 0 and 2, sends about a packet from 0 to 2.
     fn answer(feedback: &str, packet: &Packet, reason: DropReason) -> Option<IcmpMessage> {
@@ -163,8 +163,8 @@ mod test {
             "#
         );
         let scenario = Scenario::parse("three.toml", &text, &[]).unwrap();
-        let mut run = Run::<AdhocAtWork>::new(&scenario, 1, None).unwrap();
-        (0..count).for_each(|_| run.is_given_up(1, packet, reason, None));
+        let mut run = Run::<AdhocNetwork>::new(&scenario, 1, None).unwrap();
+        (0..count).for_each(|_| run.on_packet_given_up(1, packet, reason, None));
         let outputs = std::iter::from_fn(|| run.net.nodes[1].routing.poll(Instant::ZERO));
         let messages = outputs.map(|output| {
             let driftway_route::Output::Transmit { packet: answer, .. } = output else {
@@ -221,7 +221,7 @@ mod test {
 
     /// The first RFNs of node 1, whose neighbour 2 is out of reach from 7.5 s on, are lost; how long
     /// after the first does the source fall silent (s)?
-    fn silent_after_lost_rfns(protocol: &str) -> f64 {
+    fn snooze_delay_after_lost_rfns(protocol: &str) -> f64 {
         let text = format!(
             r#"
             name = "lost notices"
@@ -244,19 +244,19 @@ mod test {
             "#
         );
         let scenario = Scenario::parse("lost.toml", &text, &[]).unwrap();
-        let mut run = Run::<AdhocAtWork>::new(&scenario, 1, None).unwrap();
+        let mut run = Run::<AdhocNetwork>::new(&scenario, 1, None).unwrap();
         let (mut first, mut silent) = (None, None);
         while run.step().unwrap() {
-            if run.hosts[0].seeks(address(2)) {
+            if run.hosts[0].wants_route_probe(address(2)) {
                 silent.get_or_insert(run.now);
             }
             let Run { net, packets, now, .. } = &mut run;
-            net.nodes[1].arriving.retain(|(_, item, _)| {
+            net.nodes[1].queue_arrivals.retain(|(_, item, _)| {
                 let packet = packets.get(item.id).unwrap().packet;
                 let rfn = matches!(packet.body, Body::Icmp(IcmpMessage::RouteFailed { .. }));
-                let lost = rfn && now.since(*first.get_or_insert(*now)) < LOSING;
+                let lost = rfn && now.since(*first.get_or_insert(*now)) < RFN_LOSS_PERIOD;
                 if lost {
-                    packets.drop(item.id, Drop::SignalLoss);
+                    packets.record_drop(item.id, PacketDropReason::SignalLoss);
                 }
                 !lost
             });
@@ -265,14 +265,14 @@ mod test {
         silent.unwrap().since(first.unwrap()).as_secs_f64()
     }
 
-    const LOSING: Duration = Duration::from_millis(300);
+    const RFN_LOSS_PERIOD: Duration = Duration::from_millis(300);
 
     /// Writes down the links that RFNs name.
     #[derive(Debug)]
-    struct Links(Arc<Mutex<Vec<FailedLink>>>);
+    struct LinkRecorder(Arc<Mutex<Vec<FailedLink>>>);
 
-    impl Scheme for Links {
-        fn on_message(&mut self, _: Instant, message: &Routed) {
+    impl Scheme for LinkRecorder {
+        fn on_message(&mut self, _: Instant, message: &RoutedPacket) {
             if let Body::Icmp(IcmpMessage::RouteFailed { link, .. }) = message.packet.body {
                 self.0.lock().unwrap().push(link);
             }
@@ -303,9 +303,9 @@ mod test {
             application = "ftp"
             "#;
         let scenario = Scenario::parse("four.toml", text, &[]).unwrap();
-        let mut run = Run::<AdhocAtWork>::new(&scenario, 1, None).unwrap();
+        let mut run = Run::<AdhocNetwork>::new(&scenario, 1, None).unwrap();
         let links = Arc::new(Mutex::new(Vec::new()));
-        run.net.nodes[0].feedback.add(Box::new(Links(Arc::clone(&links))));
+        run.net.nodes[0].feedback.add(Box::new(LinkRecorder(Arc::clone(&links))));
         while run.step().unwrap() {}
         let links = links.lock().unwrap();
         let link = FailedLink { from: address(1), to: address(2) };
@@ -317,12 +317,12 @@ mod test {
     #[test]
     fn a_lost_rfn_is_made_up_for() {
         for protocol in ["aodv", "dsr"] {
-            let after = silent_after_lost_rfns(protocol);
-            assert!(after < LOSING.as_secs_f64(), "{protocol}: by a route error: {after}");
+            let after = snooze_delay_after_lost_rfns(protocol);
+            assert!(after < RFN_LOSS_PERIOD.as_secs_f64(), "{protocol}: by a route error: {after}");
         }
-        let after = silent_after_lost_rfns("static");
+        let after = snooze_delay_after_lost_rfns("static");
         assert!(
-            (LOSING.as_secs_f64()..3.0).contains(&after),
+            (RFN_LOSS_PERIOD.as_secs_f64()..3.0).contains(&after),
             "by the next RFN, behind the packets that draw them: {after}"
         );
     }
@@ -336,7 +336,7 @@ mod test {
         });
         let error = Packet { ip: datagram().ip, ..error.unwrap() };
         for feedback in ["icmp-unreachable", "rfn"] {
-            for packet in [error, packet(Body::Nothing)] {
+            for packet in [error, packet(Body::NoNextHeader)] {
                 for reason in [DropReason::LinkFailure, DropReason::TimeToLive] {
                     assert_eq!(answer(feedback, &packet, reason), None);
                 }
@@ -345,13 +345,13 @@ mod test {
     }
 
     /// At which node an error came, and with which options.
-    type Seen = (u8, Vec<u8>);
+    type ReceivedError = (u8, Vec<u8>);
 
     /// Adds an option to the route errors of its node, and writes down those that come.
     #[derive(Debug)]
-    struct Marking {
+    struct OptionMarker {
         node: u8,
-        seen: Arc<Mutex<Vec<Seen>>>,
+        received: Arc<Mutex<Vec<ReceivedError>>>,
     }
 
     /// Errors also ride on requests, which have no room for more.
@@ -359,19 +359,19 @@ mod test {
         dsr.errors[0].is_some() && dsr.request().is_none()
     }
 
-    impl Scheme for Marking {
-        fn on_message_sent(&mut self, _: Instant, message: &mut Routed) {
+    impl Scheme for OptionMarker {
+        fn on_message_sent(&mut self, _: Instant, message: &mut RoutedPacket) {
             if let Some(dsr) = message.dsr.as_mut().filter(|dsr| is_error(dsr)) {
-                assert!(dsr.add(DsrOption::Other { kind: 17, data: &[self.node] }));
+                assert!(dsr.add_option(DsrOption::Other { kind: 17, data: &[self.node] }));
             }
         }
-        fn on_message(&mut self, _: Instant, message: &Routed) {
+        fn on_message(&mut self, _: Instant, message: &RoutedPacket) {
             let Some(dsr) = message.dsr.as_ref().filter(|dsr| is_error(dsr)) else { return };
-            let marks = dsr.more().filter_map(|option| match option {
+            let marks = dsr.extra_options().filter_map(|option| match option {
                 DsrOption::Other { data, .. } => data.first().copied(),
                 _ => None,
             });
-            self.seen.lock().unwrap().push((self.node, marks.collect()));
+            self.received.lock().unwrap().push((self.node, marks.collect()));
         }
         fn poll(&mut self) -> Option<Output> {
             None
@@ -399,10 +399,10 @@ mod test {
             application = "ftp"
             "#;
         let scenario = Scenario::parse("four.toml", text, &[]).unwrap();
-        let mut run = Run::<AdhocAtWork>::new(&scenario, 1, None).unwrap();
+        let mut run = Run::<AdhocNetwork>::new(&scenario, 1, None).unwrap();
         let seen = Arc::new(Mutex::new(Vec::new()));
         for (number, node) in (0..).zip(&mut run.net.nodes) {
-            node.feedback.add(Box::new(Marking { node: number, seen: Arc::clone(&seen) }));
+            node.feedback.add(Box::new(OptionMarker { node: number, received: Arc::clone(&seen) }));
         }
         while run.step().unwrap() {}
         let seen = seen.lock().unwrap();

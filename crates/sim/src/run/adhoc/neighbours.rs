@@ -1,64 +1,64 @@
 //! What a node's radio hears of its neighbours, and what its host learns of its own links: of
 //! neighbours that fade, are gone, and are back.
 
-use driftway_base::{About, Duration, FailedLink, Ipv4Addr, Signal, SignalKind, Strength};
+use driftway_base::{SignalDetails, Duration, FailedLink, Ipv4Addr, Signal, SignalKind, ReceivedPower};
 
 use super::super::Run;
-use super::AdhocAtWork;
-use crate::nodes::address;
+use super::AdhocNetwork;
+use crate::addresses::address;
 
 /// Links of the nodes of a network whose scenario has `link_signals`.
-pub struct LinkWatch {
+pub struct LinkMonitor {
     lead: Duration,
     /// The next hops of each node's host.
-    hops: Vec<Vec<NextHop>>,
+    next_hops: Vec<Vec<MonitoredNextHop>>,
 }
 
 /// The neighbour over which packets of a host leave.
 #[derive(Clone, Copy, Debug)]
-struct NextHop {
+struct MonitoredNextHop {
     to: Ipv4Addr,
     neighbour: u32,
-    link: Link,
+    state: LinkState,
 }
 
 /// What the host knows of a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Link {
+enum LinkState {
     Up,
     Fading,
     Down,
 }
 
-impl LinkWatch {
+impl LinkMonitor {
     /// `lead`: how long before its end a link is said to fade.
     pub fn new(lead: Duration, nodes: usize) -> Self {
-        Self { lead, hops: vec![Vec::new(); nodes] }
+        Self { lead, next_hops: vec![Vec::new(); nodes] }
     }
 
     /// A packet of a node's host, to this destination, leaves to a neighbour.
     pub fn on_sent(&mut self, node: usize, to: Ipv4Addr, neighbour: u32) {
-        let Some(hops) = self.hops.get_mut(node) else { return };
+        let Some(hops) = self.next_hops.get_mut(node) else { return };
         match hops.iter_mut().find(|hop| hop.to == to) {
             Some(hop) if hop.neighbour == neighbour => {}
-            Some(hop) => *hop = NextHop { to, neighbour, link: Link::Up },
-            None => hops.push(NextHop { to, neighbour, link: Link::Up }),
+            Some(hop) => *hop = MonitoredNextHop { to, neighbour, state: LinkState::Up },
+            None => hops.push(MonitoredNextHop { to, neighbour, state: LinkState::Up }),
         }
     }
 
     /// The state of the link to a neighbour may have changed: the destinations behind it whose
     /// connections are to know.
-    fn turn(
+    fn update_state(
         &mut self,
         node: usize,
         neighbour: u32,
-        next: impl Fn(Link) -> Link,
-    ) -> Vec<(Ipv4Addr, Link)> {
-        let Some(hops) = self.hops.get_mut(node) else { return Vec::new() };
+        next: impl Fn(LinkState) -> LinkState,
+    ) -> Vec<(Ipv4Addr, LinkState)> {
+        let Some(hops) = self.next_hops.get_mut(node) else { return Vec::new() };
         let mut changed = Vec::new();
         for hop in hops.iter_mut().filter(|hop| hop.neighbour == neighbour) {
-            let link = next(hop.link);
-            if std::mem::replace(&mut hop.link, link) != link {
+            let link = next(hop.state);
+            if std::mem::replace(&mut hop.state, link) != link {
                 changed.push((hop.to, link));
             }
         }
@@ -66,63 +66,63 @@ impl LinkWatch {
     }
 }
 
-impl Run<'_, AdhocAtWork> {
+impl Run<'_, AdhocNetwork> {
     /// A node hears a neighbour.
-    pub(super) fn neighbour_heard(&mut self, node: u32, from: u32) {
-        let Some(strengths) = &mut self.net.strengths else { return };
-        strengths.on_heard(self.now, node, from, self.net.air.power(self.now, from, node));
-        let Some(strength) = strengths.strength(node, from) else { return };
+    pub(super) fn on_neighbour_heard(&mut self, node: u32, from: u32) {
+        let Some(strengths) = &mut self.net.signal_strengths else { return };
+        strengths.on_signal(self.now, node, from, self.net.mac.receive_power(self.now, from, node));
+        let Some(strength) = strengths.received_power(node, from) else { return };
         let heard = &mut self.net.nodes[node as usize];
         heard.routing.on_strength(address(from as usize), strength);
-        if let Some(retry) = &mut heard.retry {
+        if let Some(retry) = &mut heard.link_retry {
             retry.on_heard(address(from as usize), strength);
         }
-        self.next_hop_heard(node, from, strength);
+        self.on_next_hop_heard(node, from, strength);
     }
 
     /// A node's host learns that a next hop is there, or that it fades.
-    fn next_hop_heard(&mut self, node: u32, from: u32, strength: Strength) {
-        let Some(watch) = &mut self.net.link_watch else { return };
-        let (within, lead) = (watch.lead, strength.lead());
+    fn on_next_hop_heard(&mut self, node: u32, from: u32, strength: ReceivedPower) {
+        let Some(watch) = &mut self.net.link_monitor else { return };
+        let (within, lead) = (watch.lead, strength.expected_lifetime());
         let ends_in = |span| lead.is_some_and(|lead| lead <= span);
-        let changed = watch.turn(node as usize, from, |link| match link {
+        let changed = watch.update_state(node as usize, from, |link| match link {
             // What has begun to fade does so until it has twice as long.
-            Link::Fading if ends_in(within.times(2)) => Link::Fading,
-            _ if ends_in(within) => Link::Fading,
-            _ => Link::Up,
+            LinkState::Fading if ends_in(within.times(2)) => LinkState::Fading,
+            _ if ends_in(within) => LinkState::Fading,
+            _ => LinkState::Up,
         });
         let node = node as usize;
-        for hop in watch.hops.get(node).into_iter().flatten().filter(|hop| hop.neighbour == from) {
-            self.hosts[node].set_next_hop(hop.to, strength);
+        for hop in watch.next_hops.get(node).into_iter().flatten().filter(|hop| hop.neighbour == from) {
+            self.hosts[node].set_next_hop_power(hop.to, strength);
         }
         for (to, link) in changed {
             let kind = match (link, lead) {
-                (Link::Fading, Some(lead)) => SignalKind::LinkFading { lead },
+                (LinkState::Fading, Some(lead)) => SignalKind::LinkFading { expected_lifetime: lead },
                 _ => SignalKind::LinkUp,
             };
-            self.link_signal(node, from, to, kind);
+            self.signal_link_state(node, from, to, kind);
         }
     }
 
     /// A node's link layer has given up on a neighbour.
-    pub(super) fn neighbour_lost(&mut self, node: usize, neighbour: u32) {
-        let Some(watch) = &mut self.net.link_watch else { return };
-        for (to, _) in watch.turn(node, neighbour, |_| Link::Down) {
-            self.link_signal(node, neighbour, to, SignalKind::LinkDown);
+    pub(super) fn on_neighbour_lost(&mut self, node: usize, neighbour: u32) {
+        let Some(watch) = &mut self.net.link_monitor else { return };
+        for (to, _) in watch.update_state(node, neighbour, |_| LinkState::Down) {
+            self.signal_link_state(node, neighbour, to, SignalKind::LinkDown);
         }
     }
 
     /// A packet of a node's own host leaves to a neighbour.
-    pub(super) fn leaves_to(&mut self, node: usize, to: Ipv4Addr, neighbour: u32) {
-        if let Some(watch) = &mut self.net.link_watch {
+    pub(super) fn on_host_packet_sent(&mut self, node: usize, to: Ipv4Addr, neighbour: u32) {
+        if let Some(watch) = &mut self.net.link_monitor {
             watch.on_sent(node, to, neighbour);
         }
     }
 
-    fn link_signal(&mut self, node: usize, neighbour: u32, to: Ipv4Addr, kind: SignalKind) {
+    fn signal_link_state(&mut self, node: usize, neighbour: u32, to: Ipv4Addr, kind: SignalKind) {
         let link = FailedLink { from: address(node), to: address(neighbour as usize) };
-        let about = About { destination: Some(to), failed_link: Some(link), ..About::default() };
-        self.on_signal(node, &Signal { kind, about });
+        let about = SignalDetails { destination: Some(to), failed_link: Some(link), ..SignalDetails::default() };
+        self.on_signal(node, &Signal { kind, details: about });
     }
 }
 
@@ -132,11 +132,11 @@ mod test {
     use driftway_base::Known;
     use driftway_scenario::Scenario;
 
-    use super::super::super::listener::{Heard, Seen, listen};
+    use super::super::super::recording_aid::{ReceivedSignal, NextHopStrengths, add_recording_aid};
 
     /// Node 1 is in reach of node 0 up to 250 m, drives from 150 to 300 m and back, and in the end
     /// stands still, 150 m away. Node 2 is never in reach.
-    fn to_and_fro(network: &str, flow: &str) -> Scenario {
+    fn leaving_and_returning(network: &str, flow: &str) -> Scenario {
         let text = format!(
             r#"
             name = "to and fro"
@@ -159,11 +159,11 @@ mod test {
     }
 
     /// What a connection of node 0 hears of the link to node 1.
-    fn heard(more: &str) -> (Vec<Heard>, Seen) {
+    fn received_signals(more: &str) -> (Vec<ReceivedSignal>, NextHopStrengths) {
         let network = format!("routing = {{ protocol = \"static\" }}\n{more}");
-        let scenario = to_and_fro(&network, "application = \"ftp\"");
-        let mut run = Run::<AdhocAtWork>::new(&scenario, 1, None).unwrap();
-        let (heard, seen) = listen(&mut run.hosts[0], address(1));
+        let scenario = leaving_and_returning(&network, "application = \"ftp\"");
+        let mut run = Run::<AdhocNetwork>::new(&scenario, 1, None).unwrap();
+        let (heard, seen) = add_recording_aid(&mut run.hosts[0], address(1));
         while run.step().unwrap() {}
         let heard = std::mem::take(&mut *heard.lock().unwrap());
         (heard, seen)
@@ -172,26 +172,26 @@ mod test {
     #[test]
     fn a_neighbour_fades_is_gone_and_is_back() {
         let link = Some(FailedLink { from: address(0), to: address(1) });
-        let (news, seen) = heard("link_signals = { lead = \"1 s\" }");
-        assert!(news.iter().all(|(.., about)| *about == link), "{news:?}");
-        let [fading, down, up, ..] = news[..] else { panic!("{news:?}") };
-        let SignalKind::LinkFading { lead } = fading.1 else { panic!("{news:?}") };
+        let (signals, seen) = received_signals("link_signals = { lead = \"1 s\" }");
+        assert!(signals.iter().all(|(.., about)| *about == link), "{signals:?}");
+        let [fading, down, up, ..] = signals[..] else { panic!("{signals:?}") };
+        let SignalKind::LinkFading { expected_lifetime: lead } = fading.1 else { panic!("{signals:?}") };
         // In truth it is out of reach at 4 s.
-        assert!((2_800..3_300).contains(&fading.0) && lead <= Duration::from_secs(1), "{news:?}");
-        assert_eq!((down.1, up.1), (SignalKind::LinkDown, SignalKind::LinkUp), "{news:?}");
-        assert!((4_000..4_500).contains(&down.0) && (8_000..12_000).contains(&up.0), "{news:?}");
+        assert!((2_800..3_300).contains(&fading.0) && lead <= Duration::from_secs(1), "{signals:?}");
+        assert_eq!((down.1, up.1), (SignalKind::LinkDown, SignalKind::LinkUp), "{signals:?}");
+        assert!((4_000..4_500).contains(&down.0) && (8_000..12_000).contains(&up.0), "{signals:?}");
         let Known::Exact(strength) = seen.lock().unwrap()[0] else { panic!("{seen:?}") };
-        assert_eq!(strength.lead(), Some(lead));
+        assert_eq!(strength.expected_lifetime(), Some(lead));
     }
 
     #[test]
     fn without_the_key_nothing_is_heard() {
-        let (news, _) = heard("");
-        let link = |(_, kind, _): &Heard| {
+        let (signals, _) = received_signals("");
+        let link = |(_, kind, _): &ReceivedSignal| {
             use SignalKind::{LinkDown, LinkFading, LinkUp};
             matches!(kind, LinkUp | LinkDown | LinkFading { .. })
         };
-        assert!(!news.iter().any(link), "{news:?}");
+        assert!(!signals.iter().any(link), "{signals:?}");
     }
 
     /// A node hears another drive away, by its requests for a third: its routing answers no request of
@@ -204,8 +204,8 @@ mod test {
                 application = { cbr = { every = \"200 ms\", size = \"100 B\" } }";
             let flows =
                 format!("start = \"3 s\"\n{datagrams}\n[[flow]]\nfrom = 0\nto = 2\n{datagrams}");
-            let scenario = to_and_fro(&network, &flows);
-            let mut run = Run::<AdhocAtWork>::new(&scenario, 1, None).unwrap();
+            let scenario = leaving_and_returning(&network, &flows);
+            let mut run = Run::<AdhocNetwork>::new(&scenario, 1, None).unwrap();
             while run.flows[0].delivered == 0 {
                 assert!(run.step().unwrap(), "{protocol}: never delivered");
             }

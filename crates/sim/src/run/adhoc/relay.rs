@@ -1,27 +1,27 @@
 //! Packets between hosts, routing, interface queues and the air.
 
 use driftway_base::{Ecn, FailedLink};
-use driftway_link::{Class as Rank, DropReason as QueueDrop, Enqueued, Item, Place};
-use driftway_radio::{FailReason, Outgoing, Report};
+use driftway_link::{PacketClass as Rank, DropReason as QueueDrop, EnqueueOutcome, QueuedPacket, QueuePosition};
+use driftway_radio::{FailReason, OutgoingPacket, MacReport};
 use driftway_route::feedback::Scheme;
-use driftway_route::{DropReason, Hop, Output};
-use driftway_wire::{Body, Packet, Routed};
+use driftway_route::{DropReason, LinkDestination, Output};
+use driftway_wire::{Body, Packet, RoutedPacket};
 
 use super::super::{Run, RunError};
-use super::AdhocAtWork;
+use super::AdhocNetwork;
 use super::arp::is_arp;
-use super::ledger::Counts;
-use crate::books::Drop;
-use crate::events::Class;
+use super::routing_accounting::PacketCounts;
+use crate::packet_accounting::PacketDropReason;
+use crate::event_queue::EventClass;
 use crate::fingerprint::{DELIVERED, RECEIVED};
 use crate::log::Event;
-use crate::nodes::{address, node_at};
+use crate::addresses::{address, node_at};
 use crate::results::RoutingResult;
-use crate::sabotage::Crime;
+use crate::fault_injection::FaultEffect;
 
-impl AdhocAtWork {
+impl AdhocNetwork {
     pub(super) fn routing_result(&self) -> RoutingResult {
-        let ledger = &self.ledger;
+        let ledger = &self.accounting;
         let mut result = RoutingResult {
             link_failures: ledger.link_failures,
             arp_failures: ledger.arp_failures,
@@ -58,259 +58,259 @@ impl AdhocAtWork {
     }
 }
 
-impl Run<'_, AdhocAtWork> {
+impl Run<'_, AdhocNetwork> {
     /// A host sends a packet.
-    pub(super) fn send_from(&mut self, node: usize, packet: Packet, place: Place) {
+    pub(super) fn send_from_host(&mut self, node: usize, packet: Packet, place: QueuePosition) {
         if packet.ip.destination == address(node) {
-            let id = self.packets.make(Routed::plain(packet));
-            self.local.push_back((node, id));
+            let id = self.packets.insert(RoutedPacket::plain(packet));
+            self.loopback.push_back((node, id));
             return;
         }
-        self.net.ledger.enters();
+        self.net.accounting.on_packet_in();
         self.net.nodes[node].routing.send(self.now, packet);
         match place {
-            Place::Tail => self.stir(node),
-            Place::Front => self.serve_routing(node, Place::Front),
+            QueuePosition::Tail => self.mark_ready(node),
+            QueuePosition::Front => self.drain_routing(node, QueuePosition::Front),
         }
     }
 
     /// Does what a node's routing wants; what it sends goes to this place of the queue.
-    pub(super) fn serve_routing(&mut self, node: usize, place: Place) {
+    pub(super) fn drain_routing(&mut self, node: usize, place: QueuePosition) {
         while let Some(output) = self.net.nodes[node].routing.poll(self.now) {
             match output {
-                Output::Transmit { packet, hop } => self.enqueue(node, packet, hop, place),
+                Output::Transmit { packet, hop } => self.send_to_link(node, packet, hop, place),
                 Output::Deliver(packet) => {
-                    self.net.ledger.leaves();
+                    self.net.accounting.on_packet_out();
                     self.fingerprint.packet(self.now, node as u32, DELIVERED, &packet);
-                    self.tell_delivered(node, &packet);
-                    self.receive(node, &packet);
+                    self.trace_delivered(node, &packet);
+                    self.receive_local(node, &packet);
                 }
-                Output::Drop { packet, reason } => self.give_up(node, &packet, reason),
-                Output::Purge(neighbour) => self.purge(node, neighbour),
+                Output::Drop { packet, reason } => self.on_routing_drop(node, &packet, reason),
+                Output::PurgeQueue(neighbour) => self.purge_queue(node, neighbour),
                 Output::Signal(signal) => self.on_signal(node, &signal),
-                Output::Copied => self.net.ledger.enters(),
+                Output::Duplicated => self.net.accounting.on_packet_in(),
                 Output::RouteFound(to) => {
-                    self.tell_route(node, to, Event::RouteFound);
-                    self.route_found(node, to);
+                    self.trace_route(node, to, Event::RouteFound);
+                    self.on_route_found(node, to);
                 }
                 Output::RouteLost(to) => {
-                    self.tell_route(node, to, Event::RouteLost);
-                    self.route_lost(node, to);
+                    self.trace_route(node, to, Event::RouteLost);
+                    self.on_route_lost(node, to);
                 }
-                Output::Searching(to) => self.searching(node, to),
-                Output::Salvaged { packet, times } => {
+                Output::DiscoveryStarted(to) => self.on_route_search(node, to),
+                Output::Salvaged { packet, salvage_count: times } => {
                     self.net.nodes[node].feedback.on_salvaged(self.now, &packet, times);
-                    self.serve_feedback(node);
+                    self.drain_feedback(node);
                 }
             }
         }
         if let Some(at) = self.net.nodes[node].routing.next_timeout() {
-            self.events.wake(Class::Network, node as u32 + 1, at);
+            self.events.schedule(EventClass::Network, node as u32 + 1, at);
         }
     }
 
     /// Routing gave up on a packet.
-    fn give_up(&mut self, node: usize, packet: &Routed, reason: DropReason) {
+    fn on_routing_drop(&mut self, node: usize, packet: &RoutedPacket, reason: DropReason) {
         if !packet.is_control() {
-            self.net.ledger.leaves();
+            self.net.accounting.on_packet_out();
         }
-        self.lose(node, packet, reason_of(reason));
-        let link = self.net.failing.filter(|link| link.from == address(node));
-        self.is_given_up(node, &packet.packet, reason, link.filter(|_| is_about_a_link(reason)));
+        self.record_drop(node, packet, drop_reason(reason));
+        let link = self.net.failed_link.filter(|link| link.from == address(node));
+        self.on_packet_given_up(node, &packet.packet, reason, link.filter(|_| is_link_related(reason)));
     }
 
     /// A packet that is in no slot is lost.
-    fn lose(&mut self, node: usize, packet: &Routed, why: Drop) {
-        self.packets.note_drop(why);
-        self.tell_dropped(node, None, packet, why);
+    fn record_drop(&mut self, node: usize, packet: &RoutedPacket, why: PacketDropReason) {
+        self.packets.count_drop(why);
+        self.trace_dropped(node, None, packet, why);
         self.fingerprint.packet(self.now, node as u32, why as u8, &packet.packet);
     }
 
     /// Puts a packet into a node's interface queue.
-    fn enqueue(&mut self, node: usize, mut packet: Routed, hop: Hop, place: Place) {
-        if is_message(&packet) {
+    fn send_to_link(&mut self, node: usize, mut packet: RoutedPacket, hop: LinkDestination, place: QueuePosition) {
+        if is_network_message(&packet) {
             self.net.nodes[node].feedback.on_message_sent(self.now, &mut packet);
         }
-        count(&mut self.net.ledger.routed, &packet);
-        if self.sabotage.on_link(&mut packet.packet) == Crime::Leak {
+        count_packet(&mut self.net.accounting.routed, &packet);
+        if self.fault_injection.on_link_entry(&mut packet.packet) == FaultEffect::Leak {
             return;
         }
         if !packet.is_control() {
-            self.net.ledger.leaves();
+            self.net.accounting.on_packet_out();
         }
         let next_hop = match hop {
-            Hop::All => None,
-            Hop::To(neighbour) => match node_at(neighbour, self.net.nodes.len()) {
+            LinkDestination::Broadcast => None,
+            LinkDestination::Unicast(neighbour) => match node_at(neighbour, self.net.nodes.len()) {
                 Some(neighbour) => Some(neighbour as u32),
-                None => return self.lose(node, &packet, Drop::Nobody),
+                None => return self.record_drop(node, &packet, PacketDropReason::UnknownDestination),
             },
         };
         if let Some(neighbour) = next_hop.filter(|_| packet.packet.ip.source == address(node)) {
-            self.leaves_to(node, packet.packet.ip.destination, neighbour);
+            self.on_host_packet_sent(node, packet.packet.ip.destination, neighbour);
         }
-        let id = self.packets.make(packet);
-        let item = item_of(&packet, id, next_hop);
-        if self.resolves(node, &item, place) {
-            self.descend(node, item, place);
+        let id = self.packets.insert(packet);
+        let item = queue_item(&packet, id, next_hop);
+        if self.resolve_or_hold(node, &item, place) {
+            self.enqueue_after_delay(node, item, place);
         }
     }
 
     /// A packet goes down into the interface queue.
-    pub(super) fn descend(&mut self, node: usize, item: Item, place: Place) {
-        if self.net.delay.is_zero() {
-            return self.put_in_queue(node, item, place);
+    pub(super) fn enqueue_after_delay(&mut self, node: usize, item: QueuedPacket, place: QueuePosition) {
+        if self.net.stack_delay.is_zero() {
+            return self.enqueue_now(node, item, place);
         }
-        let at = self.now + self.net.delay;
-        self.net.nodes[node].arriving.push_back((at, item, place));
-        self.events.wake(Class::Network, node as u32 + 1, at);
+        let at = self.now + self.net.stack_delay;
+        self.net.nodes[node].queue_arrivals.push_back((at, item, place));
+        self.events.schedule(EventClass::Network, node as u32 + 1, at);
     }
 
     /// A node is woken: for a packet that has reached its queue, or for its routing.
-    pub(super) fn on_node(&mut self, node: usize) {
-        while let Some((at, item, place)) = self.net.nodes[node].arriving.front().copied() {
+    pub(super) fn on_node_timer(&mut self, node: usize) {
+        while let Some((at, item, place)) = self.net.nodes[node].queue_arrivals.front().copied() {
             if at > self.now {
-                self.events.wake(Class::Network, node as u32 + 1, at);
+                self.events.schedule(EventClass::Network, node as u32 + 1, at);
                 break;
             }
-            self.net.nodes[node].arriving.pop_front();
-            self.put_in_queue(node, item, place);
+            self.net.nodes[node].queue_arrivals.pop_front();
+            self.enqueue_now(node, item, place);
         }
-        self.tick_arp(node);
-        self.tick_seeker(node);
+        self.on_arp_timer(node);
+        self.send_due_probes(node);
         let routing = &mut self.net.nodes[node].routing;
         match routing.next_timeout() {
             Some(at) if at <= self.now => {
                 routing.on_timeout(self.now);
-                self.stir(node);
+                self.mark_ready(node);
             }
-            Some(at) => self.events.wake(Class::Network, node as u32 + 1, at),
+            Some(at) => self.events.schedule(EventClass::Network, node as u32 + 1, at),
             None => {}
         }
     }
 
-    fn put_in_queue(&mut self, node: usize, item: Item, place: Place) {
+    fn enqueue_now(&mut self, node: usize, item: QueuedPacket, place: QueuePosition) {
         let queue = &mut self.net.nodes[node].queue;
         let verdict = match place {
-            Place::Tail if self.net.order.looks() => match self.put_in_order(node, item) {
+            QueuePosition::Tail if self.net.segment_queueing.inspects_segments() => match self.enqueue_segment(node, item) {
                 Some(verdict) => verdict,
                 None => return,
             },
-            Place::Tail => queue.enqueue(self.now, item),
-            Place::Front => queue.enqueue_at(self.now, item, place),
+            QueuePosition::Tail => queue.enqueue(self.now, item),
+            QueuePosition::Front => queue.enqueue_at(self.now, item, place),
         };
         match verdict {
-            Enqueued::Accepted { mark, pushed_out } => {
+            EnqueueOutcome::Accepted { mark, evicted: pushed_out } => {
                 if mark && let Some(packet) = self.packets.get(item.id) {
                     packet.packet.ip.ecn = Ecn::Ce;
                 }
-                self.tell_enqueued(node, item.id, item.next_hop);
+                self.trace_enqueued(node, item.id, item.next_hop);
                 if let Some(other) = pushed_out {
-                    self.overflow(node, other, None, Drop::QueueOverflow);
+                    self.on_queue_drop(node, other, None, PacketDropReason::QueueOverflow);
                 }
             }
-            Enqueued::Dropped { reason: QueueDrop::RedDrop } => {
-                self.overflow(node, item.id, item.next_hop, Drop::Red);
+            EnqueueOutcome::Dropped { reason: QueueDrop::RedDrop } => {
+                self.on_queue_drop(node, item.id, item.next_hop, PacketDropReason::Red);
             }
-            Enqueued::Dropped { .. } | Enqueued::Refused => {
-                self.overflow(node, item.id, item.next_hop, Drop::QueueOverflow);
+            EnqueueOutcome::Dropped { .. } | EnqueueOutcome::Refused => {
+                self.on_queue_drop(node, item.id, item.next_hop, PacketDropReason::QueueOverflow);
             }
         }
-        self.feed(node);
+        self.transmit_next(node);
     }
 
     /// A node's queue drops a packet.
-    pub(super) fn overflow(&mut self, node: usize, id: u32, to: Option<u32>, why: Drop) {
-        if let Some(lost) = self.drop_queued(node, id, to, why) {
-            self.net.nodes[node].feedback.on_overflow(self.now, &lost.packet);
-            self.serve_feedback(node);
+    pub(super) fn on_queue_drop(&mut self, node: usize, id: u32, to: Option<u32>, why: PacketDropReason) {
+        if let Some(lost) = self.drop_packet(node, id, to, why) {
+            self.net.nodes[node].feedback.on_queue_overflow(self.now, &lost.packet);
+            self.drain_feedback(node);
         }
     }
 
     /// A packet that has a handle is lost.
-    pub(super) fn drop_queued(
+    pub(super) fn drop_packet(
         &mut self,
         node: usize,
         id: u32,
         to: Option<u32>,
-        why: Drop,
-    ) -> Option<Routed> {
-        let packet = self.packets.drop(id, why)?;
+        why: PacketDropReason,
+    ) -> Option<RoutedPacket> {
+        let packet = self.packets.record_drop(id, why)?;
         self.fingerprint.packet(self.now, node as u32, why as u8, &packet.packet);
-        self.tell_dropped(node, to, &packet, why);
+        self.trace_dropped(node, to, &packet, why);
         Some(packet)
     }
 
     /// Gives the air a node's next packet, if it can take one.
-    fn feed(&mut self, node: usize) {
-        if !self.net.air.is_free(node as u32) {
+    fn transmit_next(&mut self, node: usize) {
+        if !self.net.mac.is_free(node as u32) {
             return;
         }
-        let Some(item) = self.net.nodes[node].queue.take(self.now) else { return };
-        self.hand_down(node, Outgoing { id: item.id, to: item.next_hop, bytes: item.bytes });
+        let Some(item) = self.net.nodes[node].queue.dequeue(self.now) else { return };
+        self.transmit(node, OutgoingPacket { id: item.id, to: item.next_hop, bytes: item.bytes });
     }
 
     /// Gives the air a packet, which it can take.
-    pub(super) fn hand_down(&mut self, node: usize, outgoing: Outgoing) {
-        self.tell_taken(node, outgoing.id, outgoing.to);
-        if !self.net.air.send(self.now, node as u32, outgoing) {
+    pub(super) fn transmit(&mut self, node: usize, outgoing: OutgoingPacket) {
+        self.trace_dequeued(node, outgoing.id, outgoing.to);
+        if !self.net.mac.send(self.now, node as u32, outgoing) {
             let lost = format!("node {node} has a packet on the air, and was to send another");
-            self.failed.get_or_insert(RunError::Books(lost));
+            self.error.get_or_insert(RunError::Conservation(lost));
         }
-        self.wake_air();
+        self.schedule_mac();
     }
 
     /// The air says something.
-    pub(super) fn on_report(&mut self, report: Report) {
+    pub(super) fn on_mac_report(&mut self, report: MacReport) {
         match report {
-            Report::Received { node, from, id, broadcast, .. } => {
+            MacReport::Received { node, from, id, broadcast, .. } => {
                 let Some(packet) = self.packets.get(id).copied() else { return };
                 self.fingerprint.packet(self.now, node, RECEIVED, &packet.packet);
-                self.tell_received(node, from, &packet);
-                self.neighbour_heard(node, from);
-                if self.is_for_arp(node as usize, &packet, broadcast) {
+                self.trace_received(node, from, &packet);
+                self.on_neighbour_heard(node, from);
+                if self.receive_arp(node as usize, &packet, broadcast) {
                     return;
                 }
                 if !packet.is_control() {
-                    self.net.ledger.enters();
+                    self.net.accounting.on_packet_in();
                 }
-                if is_message(&packet) {
+                if is_network_message(&packet) {
                     self.net.nodes[node as usize].feedback.on_message(self.now, &packet);
-                    self.serve_feedback(node as usize);
+                    self.drain_feedback(node as usize);
                 }
                 let routing = &mut self.net.nodes[node as usize].routing;
                 routing.on_packet(self.now, address(from as usize), packet);
-                self.stir(node as usize);
+                self.mark_ready(node as usize);
             }
-            Report::Overheard { node, from, to, id, .. } => {
-                self.neighbour_heard(node, from);
+            MacReport::Overheard { node, from, to, id, .. } => {
+                self.on_neighbour_heard(node, from);
                 let Some(packet) = self.packets.get(id).filter(|packet| !is_arp(packet)) else {
                     return;
                 };
                 let ends = (address(from as usize), address(to as usize));
                 let routing = &mut self.net.nodes[node as usize].routing;
                 if routing.on_overheard(self.now, ends.0, ends.1, packet) {
-                    self.stir(node as usize);
+                    self.mark_ready(node as usize);
                 }
             }
-            Report::Sent { node, id, to, .. } => {
-                self.sent_to(node as usize, to);
-                if let Some(packet) = self.packets.deliver(id) {
-                    count(&mut self.net.ledger.hops, &packet);
+            MacReport::Sent { node, id, to, .. } => {
+                self.on_frame_sent(node as usize, to);
+                if let Some(packet) = self.packets.record_delivery(id) {
+                    count_packet(&mut self.net.accounting.hops, &packet);
                 }
-                self.feed(node as usize);
+                self.transmit_next(node as usize);
             }
-            Report::Failed { node, id, to, reason, .. } => {
-                if self.sends_again(node as usize, id, to) {
+            MacReport::Failed { node, id, to, reason, .. } => {
+                if self.retry_link(node as usize, id, to) {
                     return;
                 }
-                self.link_failed(node as usize, id, to, Some(reason));
+                self.on_link_failure(node as usize, id, to, Some(reason));
             }
         }
     }
 
     /// A link layer gave up on a packet.
     /// `reason` is `None` where ARP did not find the neighbour.
-    pub(super) fn link_failed(
+    pub(super) fn on_link_failure(
         &mut self,
         node: usize,
         id: u32,
@@ -318,25 +318,25 @@ impl Run<'_, AdhocAtWork> {
         reason: Option<FailReason>,
     ) {
         if self.packets.get(id).is_some_and(|packet| is_arp(packet)) {
-            self.drop_queued(node, id, Some(to), Drop::Arp);
-            return self.feed(node);
+            self.drop_packet(node, id, Some(to), PacketDropReason::Arp);
+            return self.transmit_next(node);
         }
-        let Some(packet) = self.packets.deliver(id) else { return };
-        let in_range = self.net.air.in_range(self.now, node as u32, to);
-        self.tell_link_failure(node, to, &packet, reason, in_range);
-        self.on_own_link_failure(node, packet.packet.ip.destination);
-        let ledger = &mut self.net.ledger;
+        let Some(packet) = self.packets.record_delivery(id) else { return };
+        let in_range = self.net.mac.in_range(self.now, node as u32, to);
+        self.trace_link_failure(node, to, &packet, reason, in_range);
+        self.on_local_link_failure(node, packet.packet.ip.destination);
+        let ledger = &mut self.net.accounting;
         match reason {
             Some(_) => ledger.link_failures += 1,
             None => ledger.arp_failures += 1,
         }
         ledger.false_link_failures += u64::from(in_range);
-        self.neighbour_lost(node, to);
-        let ledger = &mut self.net.ledger;
+        self.on_neighbour_lost(node, to);
+        let ledger = &mut self.net.accounting;
         if !packet.is_control() {
-            ledger.enters();
+            ledger.on_packet_in();
         }
-        let mut concerned = std::mem::take(&mut self.net.concerned);
+        let mut concerned = std::mem::take(&mut self.net.affected_packets);
         if !packet.is_control() {
             concerned.push(packet.packet);
         }
@@ -345,14 +345,14 @@ impl Run<'_, AdhocAtWork> {
         let super::Node { queue, routing, feedback, .. } = &mut self.net.nodes[node];
         routing.on_link_failure(now, address(to as usize), packet, &mut || {
             loop {
-                let item = queue.take_for(to)?;
+                let item = queue.dequeue_for(to)?;
                 if packets.get(item.id).is_some_and(|packet| is_arp(packet)) {
-                    messages.extend(packets.drop(item.id, Drop::Arp));
+                    messages.extend(packets.record_drop(item.id, PacketDropReason::Arp));
                     continue;
                 }
-                let packet = packets.deliver(item.id)?;
+                let packet = packets.record_delivery(item.id)?;
                 if !packet.is_control() {
-                    ledger.enters();
+                    ledger.on_packet_in();
                     concerned.push(packet.packet);
                 }
                 return Some(packet);
@@ -361,52 +361,52 @@ impl Run<'_, AdhocAtWork> {
         let link = FailedLink { from: address(node), to: address(to as usize) };
         feedback.on_link_failure(now, link, &concerned);
         concerned.clear();
-        self.net.concerned = concerned;
+        self.net.affected_packets = concerned;
         for message in messages {
-            self.tell_dropped(node, Some(to), &message, Drop::Arp);
+            self.trace_dropped(node, Some(to), &message, PacketDropReason::Arp);
         }
-        self.net.failing = Some(link);
-        self.serve_routing(node, Place::Tail);
-        self.net.failing = None;
-        self.net.nodes[node].feedback.on_settled(now);
-        self.serve_feedback(node);
-        self.failure_is_told();
-        self.feed(node);
+        self.net.failed_link = Some(link);
+        self.drain_routing(node, QueuePosition::Tail);
+        self.net.failed_link = None;
+        self.net.nodes[node].feedback.on_link_failure_end(now);
+        self.drain_feedback(node);
+        self.end_link_failure_trace();
+        self.transmit_next(node);
     }
 
     /// Drops what waits for a neighbour. What it was for may still be reached, by another way or the
     /// same: then its source is told nothing.
-    fn purge(&mut self, node: usize, neighbour: driftway_base::Ipv4Addr) {
+    fn purge_queue(&mut self, node: usize, neighbour: driftway_base::Ipv4Addr) {
         let link = FailedLink { from: address(node), to: neighbour };
         let Some(neighbour) = node_at(neighbour, self.net.nodes.len()) else { return };
-        while let Some(item) = self.net.nodes[node].queue.take_for(neighbour as u32) {
-            let dropped = self.drop_queued(node, item.id, item.next_hop, Drop::LinkFailure);
+        while let Some(item) = self.net.nodes[node].queue.dequeue_for(neighbour as u32) {
+            let dropped = self.drop_packet(node, item.id, item.next_hop, PacketDropReason::LinkFailure);
             let Some(packet) = dropped.map(|routed| routed.packet) else { continue };
-            if !self.net.nodes[node].routing.knows_way(packet.ip.destination) {
-                self.is_given_up(node, &packet, DropReason::LinkFailure, Some(link));
+            if !self.net.nodes[node].routing.has_route(packet.ip.destination) {
+                self.on_packet_given_up(node, &packet, DropReason::LinkFailure, Some(link));
             }
         }
     }
 }
 
 /// How a packet waits.
-pub(super) fn item_of(packet: &Routed, id: u32, next_hop: Option<u32>) -> Item {
+pub(super) fn queue_item(packet: &RoutedPacket, id: u32, next_hop: Option<u32>) -> QueuedPacket {
     let ecn_capable = packet.packet.ip.ecn.is_capable();
-    Item { id, bytes: packet.len(), ecn_capable, next_hop, class: rank_of(packet) }
+    QueuedPacket { id, bytes: packet.len(), ecn_capable, next_hop, class: priority_class(packet) }
 }
 
 /// In which class a packet waits.
-fn rank_of(packet: &Routed) -> Rank {
+fn priority_class(packet: &RoutedPacket) -> Rank {
     match &packet.packet.body {
-        Body::Aodv(_) | Body::Nothing => Rank::Routing,
+        Body::Aodv(_) | Body::NoNextHeader => Rank::Routing,
         Body::Tcp(segment) if segment.sequence_len() == 0 => Rank::Ack,
         Body::Tcp(_) | Body::Udp(_) | Body::Icmp(_) => Rank::Other,
     }
 }
 
 /// Counts a packet as what it is, unless it is routing's own, or ARP's.
-fn count(counts: &mut Counts, packet: &Routed) {
-    match (rank_of(packet), &packet.packet.body) {
+fn count_packet(counts: &mut PacketCounts, packet: &RoutedPacket) {
+    match (priority_class(packet), &packet.packet.body) {
         (Rank::Routing, _) => {}
         (Rank::Ack, _) => counts.acks += 1,
         (_, Body::Icmp(_)) => counts.icmp += 1,
@@ -415,27 +415,27 @@ fn count(counts: &mut Counts, packet: &Routed) {
 }
 
 /// Is a packet that came back from a link given up because of that link?
-const fn is_about_a_link(reason: DropReason) -> bool {
+const fn is_link_related(reason: DropReason) -> bool {
     use DropReason::{BadRoute, LinkFailure, NoRoute, SalvageLimit};
     matches!(reason, LinkFailure | NoRoute | SalvageLimit | BadRoute)
 }
 
 /// Is it something that nodes say about the network: a message of routing, or ICMP?
-const fn is_message(packet: &Routed) -> bool {
+const fn is_network_message(packet: &RoutedPacket) -> bool {
     packet.is_control() || matches!(packet.packet.body, Body::Icmp(_))
 }
 
-fn reason_of(reason: DropReason) -> Drop {
+fn drop_reason(reason: DropReason) -> PacketDropReason {
     match reason {
-        DropReason::NoRoute => Drop::NoRoute,
-        DropReason::LinkFailure | DropReason::Unconfirmed => Drop::LinkFailure,
-        DropReason::DiscoveryFailed => Drop::DiscoveryFailed,
-        DropReason::TimeToLive => Drop::TimeToLive,
-        DropReason::BufferFull => Drop::SendBufferFull,
-        DropReason::BufferTimeout => Drop::SendBufferTimeout,
-        DropReason::SalvageLimit => Drop::SalvageLimit,
-        DropReason::Loop => Drop::Loop,
-        DropReason::BadRoute => Drop::BadRoute,
-        DropReason::RouteTooLong => Drop::RouteTooLong,
+        DropReason::NoRoute => PacketDropReason::NoRoute,
+        DropReason::LinkFailure | DropReason::Unconfirmed => PacketDropReason::LinkFailure,
+        DropReason::DiscoveryFailed => PacketDropReason::DiscoveryFailed,
+        DropReason::TimeToLive => PacketDropReason::TimeToLive,
+        DropReason::BufferFull => PacketDropReason::SendBufferFull,
+        DropReason::BufferTimeout => PacketDropReason::SendBufferTimeout,
+        DropReason::SalvageLimit => PacketDropReason::SalvageLimit,
+        DropReason::Loop => PacketDropReason::Loop,
+        DropReason::BadRoute => PacketDropReason::BadRoute,
+        DropReason::RouteTooLong => PacketDropReason::RouteTooLong,
     }
 }

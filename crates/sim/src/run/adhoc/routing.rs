@@ -1,8 +1,8 @@
 //! Whatever routing protocol a node speaks.
 
-use driftway_base::{Instant, Ipv4Addr, Strength};
-use driftway_route::{Aodv, Dsr, Fixed, Output, RouteStats};
-use driftway_wire::{Packet, Routed};
+use driftway_base::{Instant, Ipv4Addr, ReceivedPower};
+use driftway_route::{Aodv, Dsr, StaticRoutes, Output, RouteStats};
+use driftway_wire::{Packet, RoutedPacket};
 
 /// What hosts give their packets.
 const HOST_TTL: u8 = 64;
@@ -10,13 +10,13 @@ const HOST_TTL: u8 = 64;
 /// A node's routing.
 #[allow(clippy::large_enum_variant, reason = "all nodes of a network speak the same")]
 pub enum Routing {
-    Fixed(Fixed),
+    Static(StaticRoutes),
     Aodv(Aodv),
     Dsr(Dsr),
 }
 
 /// The same call to whichever it is.
-macro_rules! each {
+macro_rules! for_each_protocol {
     ($self:expr, $protocol:ident => $call:expr) => {
         match $self {
             Routing::Fixed($protocol) => $call,
@@ -28,31 +28,31 @@ macro_rules! each {
 
 impl Routing {
     /// Does it learn from what is for others?
-    pub fn listens(&self) -> bool {
+    pub fn is_promiscuous(&self) -> bool {
         match self {
             Self::Dsr(dsr) => dsr.config().tap,
-            Self::Fixed(_) | Self::Aodv(_) => false,
+            Self::Static(_) | Self::Aodv(_) => false,
         }
     }
 
     pub fn send(&mut self, now: Instant, packet: Packet) {
-        each!(self, protocol => protocol.send(now, packet));
+        for_each_protocol!(self, protocol => protocol.send(now, packet));
     }
 
     /// The next route to `destination` is to be told of.
-    pub fn watch(&mut self, destination: Ipv4Addr) {
-        each!(self, protocol => protocol.watch(destination));
+    pub fn watch_route(&mut self, destination: Ipv4Addr) {
+        for_each_protocol!(self, protocol => protocol.watch(destination));
     }
 
     /// Is there a route to `destination`, as far as a protocol that purges queues can tell?
-    pub fn knows_way(&self, destination: Ipv4Addr) -> bool {
+    pub fn has_route(&self, destination: Ipv4Addr) -> bool {
         match self {
             Self::Aodv(aodv) => aodv
                 .routes()
                 .any(|route| route.destination == destination && route.next_hop.is_some()),
             // It sees to what it purges: it has copies.
             Self::Dsr(_) => true,
-            Self::Fixed(_) => false,
+            Self::Static(_) => false,
         }
     }
 
@@ -60,14 +60,14 @@ impl Routing {
     pub fn source_route(&self, now: Instant, destination: Ipv4Addr) -> Option<Vec<Ipv4Addr>> {
         match self {
             Self::Dsr(dsr) => dsr.route(now, destination),
-            Self::Fixed(_) | Self::Aodv(_) => None,
+            Self::Static(_) | Self::Aodv(_) => None,
         }
     }
 
     /// The neighbour over which packets to `destination` leave.
     pub fn next_hop(&self, destination: Ipv4Addr) -> Option<Ipv4Addr> {
         match self {
-            Self::Fixed(fixed) => fixed.next_hop(destination),
+            Self::Static(fixed) => fixed.next_hop(destination),
             Self::Aodv(aodv) => {
                 aodv.routes().find(|route| route.destination == destination)?.next_hop
             }
@@ -75,8 +75,8 @@ impl Routing {
         }
     }
 
-    pub fn on_packet(&mut self, now: Instant, from: Ipv4Addr, packet: Routed) {
-        each!(self, protocol => protocol.on_packet(now, from, packet));
+    pub fn on_packet(&mut self, now: Instant, from: Ipv4Addr, packet: RoutedPacket) {
+        for_each_protocol!(self, protocol => protocol.on_packet(now, from, packet));
     }
 
     /// Is there anything to poll for?
@@ -85,52 +85,52 @@ impl Routing {
         now: Instant,
         from: Ipv4Addr,
         to: Ipv4Addr,
-        packet: &Routed,
+        packet: &RoutedPacket,
     ) -> bool {
-        each!(self, protocol => protocol.on_overheard(now, from, to, packet))
+        for_each_protocol!(self, protocol => protocol.on_overheard(now, from, to, packet))
     }
 
     /// Does it ask how strong its neighbours are?
     pub fn wants_strength(&self) -> bool {
-        each!(self, protocol => protocol.wants_strength())
+        for_each_protocol!(self, protocol => protocol.needs_received_power())
     }
 
-    pub fn on_strength(&mut self, neighbour: Ipv4Addr, strength: Strength) {
-        each!(self, protocol => protocol.on_strength(neighbour, strength));
+    pub fn on_strength(&mut self, neighbour: Ipv4Addr, strength: ReceivedPower) {
+        for_each_protocol!(self, protocol => protocol.on_received_power(neighbour, strength));
     }
 
     pub fn on_link_failure(
         &mut self,
         now: Instant,
         to: Ipv4Addr,
-        packet: Routed,
-        queued: &mut dyn FnMut() -> Option<Routed>,
+        packet: RoutedPacket,
+        queued: &mut dyn FnMut() -> Option<RoutedPacket>,
     ) {
-        each!(self, protocol => protocol.on_link_failure(now, to, packet, queued));
+        for_each_protocol!(self, protocol => protocol.on_link_failure(now, to, packet, queued));
     }
 
     pub fn on_timeout(&mut self, now: Instant) {
-        each!(self, protocol => protocol.on_timeout(now));
+        for_each_protocol!(self, protocol => protocol.on_timeout(now));
     }
 
     pub fn poll(&mut self, now: Instant) -> Option<Output> {
-        each!(self, protocol => protocol.poll(now))
+        for_each_protocol!(self, protocol => protocol.poll(now))
     }
 
     pub fn next_timeout(&self) -> Option<Instant> {
-        each!(self, protocol => protocol.next_timeout())
+        for_each_protocol!(self, protocol => protocol.next_timeout())
     }
 
-    pub fn kept(&self) -> usize {
-        each!(self, protocol => protocol.kept())
+    pub fn buffered_packets(&self) -> usize {
+        for_each_protocol!(self, protocol => protocol.buffered_packets())
     }
 
     pub fn stats(&self) -> RouteStats {
-        *each!(self, protocol => protocol.stats())
+        *for_each_protocol!(self, protocol => protocol.stats())
     }
 
     /// The time to live that packets of hosts start with.
-    pub fn first_ttl(&self) -> u8 {
+    pub fn initial_ttl(&self) -> u8 {
         match self {
             Self::Aodv(aodv) => aodv.config().data_ttl.unwrap_or(HOST_TTL),
             _ => HOST_TTL,

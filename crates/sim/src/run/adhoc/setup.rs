@@ -2,81 +2,81 @@
 
 use driftway_base::{Duration, Instant, Ipv4Addr};
 use driftway_link::{AdhocQueue, AdhocQueueConfig, Discipline, Priority, QueueConfig, RedConfig};
-use driftway_radio::{Dcf, Field, Hearer, Neighbours, Propagation, Tdma};
-use driftway_route::feedback::{Feedback, IcmpConfig, RfnConfig, Setup};
-use driftway_route::{Aodv, Dsr, Fixed, LinkRetry, LinkRetryConfig, shortest_paths};
+use driftway_radio::{Dcf, Positions, NodeInRange, NeighbourSignals, Propagation, Tdma};
+use driftway_route::feedback::{Feedback, IcmpConfig, RfnConfig, SchemeConfig};
+use driftway_route::{Aodv, Dsr, StaticRoutes, LinkRetry, LinkRetryConfig, shortest_paths};
 use driftway_scenario::{Adhoc, Scenario, Time};
 
 use super::super::RunError;
-use super::air::Air;
-use super::neighbours::LinkWatch;
-use super::order::Order;
+use super::mac_layer::MacLayer;
+use super::neighbours::LinkMonitor;
+use super::segment_queueing::SegmentQueueing;
 use super::routing::Routing;
-use super::seek::Seeker;
-use super::{AdhocAtWork, Node};
-use crate::nodes::address;
-use crate::sabotage::Sabotage;
+use super::route_prober::RouteProber;
+use super::{AdhocNetwork, Node};
+use crate::addresses::address;
+use crate::fault_injection::FaultInjection;
 
 /// Everything in its place at the start of the run.
-pub fn build(adhoc: &Adhoc, scenario: &Scenario, seed: u64) -> Result<AdhocAtWork, RunError> {
-    let seed = Sabotage::seed(seed);
+pub fn build(adhoc: &Adhoc, scenario: &Scenario, seed: u64) -> Result<AdhocNetwork, RunError> {
+    let seed = FaultInjection::network_seed(seed);
     let nodes = adhoc.nodes();
-    let wrong = |bad: driftway_radio::BadParameter| RunError::Setup(bad.to_string());
+    let wrong = |bad: driftway_radio::ParameterError| RunError::Setup(bad.to_string());
     let propagation = Propagation::new(&adhoc.radio.config(), nodes, seed).map_err(wrong)?;
     let link_watch =
         adhoc.link_signals.map(|driftway_scenario::LinkSignals { lead: Time(lead) }| {
-            LinkWatch::new(lead, nodes as usize)
+            LinkMonitor::new(lead, nodes as usize)
         });
-    let field = Field::new(adhoc.mobility(seed).map_err(wrong)?, propagation.reach());
-    let routing = protocols(adhoc, scenario, field.clone(), &propagation, seed);
+    let field = Positions::new(adhoc.mobility(seed).map_err(wrong)?, propagation.reach());
+    let routing = node_routing(adhoc, scenario, field.clone(), &propagation, seed);
     let retry = adhoc.link_retry.map(|retry| LinkRetryConfig {
-        most: retry.most,
+        max_retries: retry.most,
         heard_within: retry.heard_within.map(|Time(within)| within),
-        strength: retry.strength,
+        check_received_power: retry.strength,
     });
-    let retry_listens = retry.as_ref().is_some_and(LinkRetryConfig::listens);
+    let retry_listens = retry.as_ref().is_some_and(LinkRetryConfig::monitors_neighbours);
     let is_asked =
         link_watch.is_some() || retry_listens || routing.iter().any(Routing::wants_strength);
-    let strengths = is_asked.then(|| Neighbours::new(nodes as usize, propagation.receive_power()));
+    let strengths = is_asked.then(|| NeighbourSignals::new(nodes as usize, propagation.receive_power()));
     let (mut air, delay) = match (adhoc.dcf(), adhoc.tdma()) {
         (Some(config), _) => {
             let delay = config.delay_down + config.delay_up;
-            (Air::Dcf(Dcf::new(config, field, propagation, seed)), delay)
+            (MacLayer::Dcf(Dcf::new(config, field, propagation, seed)), delay)
         }
         (None, Some(config)) => {
             let delay = config.delay_down + config.delay_up;
-            (Air::Tdma(Tdma::new(config, field, propagation, seed)), delay)
+            (MacLayer::Tdma(Tdma::new(config, field, propagation, seed)), delay)
         }
         (None, None) => return Err(RunError::Setup("there is no link layer".into())),
     };
     for (node, routing) in routing.iter().enumerate() {
-        if retry_listens || routing.listens() {
-            air.listen(node as u32);
+        if retry_listens || routing.is_promiscuous() {
+            air.set_promiscuous(node as u32);
         }
     }
-    let queue = queue(adhoc, air.service_time(driftway_path::TYPICAL_PACKET));
-    let schemes = schemes(adhoc);
-    let driftway_scenario::Seek { every: Time(every), most } = adhoc.seek.unwrap_or_default();
+    let queue = queue_config(adhoc, air.service_time(driftway_path::TYPICAL_PACKET_BYTES));
+    let schemes = feedback_schemes(adhoc);
+    let driftway_scenario::RouteProbeConfig { every: Time(every), most } = adhoc.route_probe.unwrap_or_default();
     let nodes = routing.into_iter().enumerate().map(|(number, routing)| Node {
         queue: AdhocQueue::new(queue, seed, number as u64),
         routing,
         feedback: Feedback::new(address(number), &schemes),
-        retry: retry.map(LinkRetry::new),
-        reported_falsely: false,
-        seeker: Seeker::new(every, most),
-        arriving: Default::default(),
+        link_retry: retry.map(LinkRetry::new),
+        last_report_was_false: false,
+        route_prober: RouteProber::new(every, most),
+        queue_arrivals: Default::default(),
         arp: match &adhoc.arp {
             driftway_scenario::Arp::Off => None,
-            driftway_scenario::Arp::On(keys) => Some(super::arp::of_node(keys.config(), number)),
+            driftway_scenario::Arp::On(keys) => Some(super::arp::node_arp(keys.config(), number)),
         },
-        stirred: false,
+        is_ready: false,
     });
-    let order = Order::of(&adhoc.queue);
-    Ok(AdhocAtWork::new(air, nodes.collect(), delay, order, strengths, link_watch))
+    let order = SegmentQueueing::from_scenario(&adhoc.queue);
+    Ok(AdhocNetwork::new(air, nodes.collect(), delay, order, strengths, link_watch))
 }
 
 /// How each node says that it could not deliver a packet, or that a route has failed.
-fn schemes(adhoc: &Adhoc) -> Vec<Setup> {
+fn feedback_schemes(adhoc: &Adhoc) -> Vec<SchemeConfig> {
     let icmp = IcmpConfig {
         unreachable: adhoc.feedback == driftway_scenario::Feedback::IcmpUnreachable,
         time_exceeded: adhoc.feedback != driftway_scenario::Feedback::None,
@@ -85,15 +85,15 @@ fn schemes(adhoc: &Adhoc) -> Vec<Setup> {
     };
     // It is routing that says which way a packet takes, and whom it believes. A router is asked for
     // the RFNs of its own node, and for the RRNs to those who have had one.
-    let rfn = RfnConfig { believes: Duration::ZERO, buffer: None };
+    let rfn = RfnConfig { rfn_lifetime: Duration::ZERO, buffer: None };
     let further = match adhoc.feedback {
         driftway_scenario::Feedback::None | driftway_scenario::Feedback::IcmpUnreachable => None,
-        driftway_scenario::Feedback::Rfn => Some(Setup::Rfn(rfn)),
+        driftway_scenario::Feedback::Rfn => Some(SchemeConfig::Rfn(rfn)),
     };
-    [Setup::Icmp(icmp)].into_iter().chain(further).collect()
+    [SchemeConfig::Icmp(icmp)].into_iter().chain(further).collect()
 }
 
-fn queue(adhoc: &Adhoc, frame_time: Duration) -> AdhocQueueConfig {
+fn queue_config(adhoc: &Adhoc, frame_time: Duration) -> AdhocQueueConfig {
     let queue = &adhoc.queue;
     let discipline = match queue.red() {
         None => Discipline::DropTail {
@@ -119,10 +119,10 @@ fn queue(adhoc: &Adhoc, frame_time: Duration) -> AdhocQueueConfig {
 }
 
 /// Every node's routing.
-fn protocols(
+fn node_routing(
     adhoc: &Adhoc,
     scenario: &Scenario,
-    field: Field,
+    field: Positions,
     propagation: &Propagation,
     seed: u64,
 ) -> Vec<Routing> {
@@ -140,29 +140,29 @@ fn protocols(
             nodes.map(one).collect()
         }
         driftway_scenario::Routing::Static(keys) => {
-            let padded = |fixed: Fixed| Routing::Fixed(fixed.padded(keys.tcp_padding));
-            shortest(scenario, field, propagation).map(padded).collect()
+            let padded = |fixed: StaticRoutes| Routing::Static(fixed.with_tcp_padding(keys.tcp_padding));
+            shortest_path_routes(scenario, field, propagation).map(padded).collect()
         }
     }
 }
 
 /// The shortest ways between where nodes are at the start, as far as flows need them.
-fn shortest(
+fn shortest_path_routes(
     scenario: &Scenario,
-    mut field: Field,
+    mut field: Positions,
     propagation: &Propagation,
-) -> impl Iterator<Item = Fixed> {
+) -> impl Iterator<Item = StaticRoutes> {
     let nodes = field.nodes();
     let pairs: Vec<(u32, u32)> = scenario.flows.iter().map(|flow| (flow.from, flow.to)).collect();
     let mut tables: Vec<Vec<(Ipv4Addr, Ipv4Addr)>> = vec![Vec::new(); nodes];
-    let mut near: Vec<Hearer> = Vec::new();
+    let mut near: Vec<NodeInRange> = Vec::new();
     shortest_paths(
         nodes as u32,
         |node, list| {
             near.clear();
-            field.hearers(Instant::ZERO, node, &mut near);
+            field.nodes_in_range(Instant::ZERO, node, &mut near);
             let decode = near.iter().filter(|hearer| {
-                propagation.power_between(node, hearer.node, hearer.distance_squared)
+                propagation.initial_power_between(node, hearer.node, hearer.distance_squared)
                     >= propagation.receive_power()
             });
             list.extend(decode.map(|hearer| hearer.node));
@@ -172,5 +172,5 @@ fn shortest(
             tables[node as usize].push((address(to as usize), address(hop as usize)));
         },
     );
-    tables.into_iter().enumerate().map(|(node, table)| Fixed::new(address(node), table))
+    tables.into_iter().enumerate().map(|(node, table)| StaticRoutes::new(address(node), table))
 }

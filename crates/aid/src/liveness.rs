@@ -1,0 +1,240 @@
+//! No aid has a state without a way out by time: whatever has been lost, delayed and signalled, new data
+//! arrive soon after the path works, above a TCP whose peer and network are here. Each aid's tests
+//! draw its options, and name the longest timer that follows from them ([`check`]).
+
+use std::collections::BTreeMap;
+use std::vec::Vec;
+
+use driftway_base::{
+    Duration, Instant, PacketDisposition, RandomStream, Seq, SeqRange, SeqRanges, Signal,
+    SignalDetails, SignalKind, UnreachableScope,
+};
+use driftway_wire::TcpSegment;
+
+use crate::Aid;
+use crate::scripted::{Event, ScriptedDriver, Tcp};
+
+const STEP: Duration = Duration::from_millis(10);
+const ONE_WAY: Duration = Duration::from_millis(50);
+/// [`Tcp`] backs off to this.
+pub(crate) const TCP_MAX_RTO: Duration = Duration::from_secs(64);
+/// What the path is like before it works.
+const SIGNALS: [SignalKind; 6] = [
+    SignalKind::Unreachable(UnreachableScope::Host),
+    SignalKind::Unreachable(UnreachableScope::Net),
+    SignalKind::RouteFailed,
+    SignalKind::RouteRestored,
+    SignalKind::SourceQuench,
+    SignalKind::EcnEcho,
+];
+
+enum InFlight {
+    ToPeer(SeqRange),
+    ToTcp(TcpSegment),
+}
+
+struct LossyPath<A> {
+    driver: ScriptedDriver<A>,
+    random: RandomStream,
+    /// Of a hundred packets so many are lost, and are late; of a hundred steps so many have a signal.
+    loss: u64,
+    delay: u64,
+    signals: u64,
+    in_flight: BTreeMap<(Instant, u64), InFlight>,
+    packets_sent: u64,
+    /// What the peer has in order, and what beyond.
+    rcv_nxt: Seq,
+    out_of_order: Vec<SeqRange>,
+}
+
+impl<A: Aid> LossyPath<A> {
+    fn new(aid: A, seed: u64) -> Self {
+        let mut random = RandomStream::new(seed, "way out", 0);
+        let [loss, late] = [random.uniform_below(40), random.uniform_below(20)];
+        let signals = random.uniform_below(12);
+        let mut line = ScriptedDriver::new(aid);
+        line.write(1 << 26);
+        let has = Tcp::START;
+        let (on_their_way, beyond) = (BTreeMap::new(), Vec::new());
+        Self {
+            driver: line,
+            random,
+            loss,
+            delay: late,
+            signals,
+            in_flight: on_their_way,
+            packets_sent: 0,
+            rcv_nxt: has,
+            out_of_order: beyond,
+        }
+    }
+
+    fn transmit(&mut self, way: InFlight) {
+        if self.random.uniform_below(100) < self.loss {
+            return;
+        }
+        let extra = if self.random.uniform_below(100) < self.delay {
+            self.random.uniform_below(300)
+        } else {
+            0
+        };
+        let at = self.driver.now() + ONE_WAY + Duration::from_millis(extra);
+        self.packets_sent += 1;
+        self.in_flight.insert((at, self.packets_sent), way);
+    }
+
+    /// A signal that may quote what is outstanding.
+    fn signal(&mut self) {
+        let kind = SIGNALS[self.random.uniform_below(SIGNALS.len() as u64) as usize];
+        let out = self.driver.tcp.outstanding();
+        let quoted = out.start + self.random.uniform_below(u64::from(out.len()) + 1) as u32;
+        let seq = (self.random.uniform_below(2) == 0).then_some(quoted);
+        self.driver
+            .signal(Signal { kind, details: SignalDetails { seq, ..SignalDetails::default() } });
+        if self.random.uniform_below(2) == 0 {
+            self.notice();
+        }
+    }
+
+    /// A notice of lost packets, or of a search, which may be true.
+    fn notice(&mut self) {
+        let out = self.driver.tcp.outstanding();
+        let start = out.start + self.random.uniform_below(u64::from(out.len()) + 1) as u32;
+        let mut ranges = SeqRanges::default();
+        ranges.push(SeqRange::new(start, start + 1 + self.random.uniform_below(200) as u32));
+        let fate = if random_flag(&mut self.random) {
+            PacketDisposition::Lost
+        } else {
+            PacketDisposition::Salvaged
+        };
+        let kind = match self.random.uniform_below(4) {
+            0 => SignalKind::RouteDiscovery,
+            _ => SignalKind::PacketLost { ranges, disposition: fate },
+        };
+        self.driver.signal(Signal {
+            kind,
+            details: SignalDetails { seq: Some(start), ..SignalDetails::default() },
+        });
+    }
+
+    fn arrives_at_peer(&mut self, range: SeqRange) {
+        self.out_of_order.push(range);
+        while let Some(next) = self
+            .out_of_order
+            .iter()
+            .find(|r| r.start.at_or_before(self.rcv_nxt) && r.end.after(self.rcv_nxt))
+        {
+            self.rcv_nxt = next.end;
+        }
+        let has = self.rcv_nxt;
+        self.out_of_order.retain(|range| range.end.after(has));
+        self.transmit(InFlight::ToTcp(self.driver.peer_ack(has)));
+    }
+
+    fn step(&mut self) {
+        let now = self.driver.now() + STEP;
+        while let Some(entry) = self.in_flight.first_entry().filter(|e| e.key().0 <= now) {
+            let at = entry.key().0;
+            let way = entry.remove();
+            self.driver.run_until(at);
+            match way {
+                InFlight::ToPeer(range) => self.arrives_at_peer(range),
+                InFlight::ToTcp(segment) => self.driver.receive(segment),
+            }
+            self.transmit_sent();
+        }
+        self.driver.run_until(now);
+        if self.random.uniform_below(100) < self.signals {
+            self.signal();
+        }
+        self.transmit_sent();
+    }
+
+    /// What the aid has let through is on its way.
+    fn transmit_sent(&mut self) {
+        for event in self.driver.take_events() {
+            let (Event::Sent(segment) | Event::Resent { segment, .. }) = event else { continue };
+            if segment.sequence_len() > 0 {
+                self.transmit(InFlight::ToPeer(SeqRange::new(segment.seq, segment.end())));
+            }
+        }
+    }
+
+    /// Until that is so, or for so long.
+    fn run(&mut self, span: Duration, until: impl Fn(&Self) -> bool) {
+        let end = self.driver.now() + span;
+        while self.driver.now() < end && !until(self) {
+            self.step();
+        }
+    }
+}
+
+/// `longest` is the aid's longest timer. Where TCP waits for its own, that comes on top, and once more
+/// where an acknowledgment that is on its way restarts it; then two round trips, one for what goes again
+/// and one for what is new.
+fn check_seed<A: Aid>(aid: A, longest: Duration, seed: u64) {
+    let mut net = LossyPath::new(aid, seed);
+    let lasts = Duration::from_millis(net.random.uniform_below(60_000));
+    net.run(lasts, |_| false);
+    (net.loss, net.delay, net.signals) = (0, 0, 0);
+    for round in 0..2 {
+        let before = net.rcv_nxt;
+        let (state, was) = (net.driver.aid.state(), net.driver.tcp.is_persisting());
+        let own = net.driver.tcp.deadline().map_or(Duration::ZERO, |at| at.since(net.driver.now()));
+        let most = longest + own + net.driver.tcp.rto() + ONE_WAY.times(4) + STEP.times(2);
+        net.run(most, |net| net.rcv_nxt.after(before));
+        assert!(
+            net.rcv_nxt.after(before),
+            "{} was {state} (held: {was}), is {} (held: {}), round {round}, seed {seed}",
+            net.driver.aid.name(),
+            net.driver.aid.state(),
+            net.driver.tcp.is_persisting()
+        );
+    }
+}
+
+/// Checks that data flow however many notices come, none of which is true: each costs no more than the
+/// aid's longest timer.
+pub(crate) fn check_forged_notices<A: Aid>(draw: impl Fn(&mut RandomStream) -> (A, Duration)) {
+    for seed in 0..40 {
+        let (aid, longest) = draw(&mut RandomStream::new(seed, "options", 0));
+        let mut net = LossyPath::new(aid, seed);
+        let lasts = Duration::from_millis(net.random.uniform_below(20_000));
+        net.run(lasts, |_| false);
+        (net.loss, net.delay, net.signals) = (0, 0, 0);
+        for round in 0..20 {
+            let before = net.rcv_nxt;
+            let own =
+                net.driver.tcp.deadline().map_or(Duration::ZERO, |at| at.since(net.driver.now()));
+            let most =
+                longest.times(2) + own + net.driver.tcp.rto() + ONE_WAY.times(6) + STEP.times(4);
+            let end = net.driver.now() + most;
+            while net.driver.now() < end && !net.rcv_nxt.after(before) {
+                net.step();
+                net.notice();
+                net.transmit_sent();
+            }
+            assert!(
+                net.rcv_nxt.after(before),
+                "{} seed {seed}, round {round}",
+                net.driver.aid.state()
+            );
+        }
+    }
+}
+
+pub(crate) fn random_duration(random: &mut RandomStream, least: u64, most: u64) -> Duration {
+    Duration::from_millis(least + random.uniform_below(most - least))
+}
+
+pub(crate) fn random_flag(random: &mut RandomStream) -> bool {
+    random.uniform_below(2) == 0
+}
+
+/// Checks that data flow again soon after the path works, with an aid and its longest timer as drawn.
+pub(crate) fn check_recovery<A: Aid>(draw: impl Fn(&mut RandomStream) -> (A, Duration)) {
+    for seed in 0..40 {
+        let (aid, longest) = draw(&mut RandomStream::new(seed, "options", 0));
+        check_seed(aid, longest, seed);
+    }
+}

@@ -1,0 +1,136 @@
+//! The aids that there are.
+//!
+//! A new one is its own file, which declares its options with [`Configure`], its `mod` in `lib.rs`
+//! and a line in [`AIDS`].
+
+use alloc::boxed::Box;
+use alloc::vec::Vec;
+
+use crate::Aid;
+use crate::options::{self, AidOptions, OptionError, OptionInfo, OptionValue};
+
+/// Every aid.
+pub const AIDS: &[AidEntry] = &[
+    AidEntry::new::<crate::atcp::AtcpOptions>(),
+    AidEntry::new::<crate::atcp_partial::AtcpPartialOptions>(),
+    AidEntry::new::<crate::tcp_f::TcpFOptions>(),
+    AidEntry::new::<crate::elfn::ElfnOptions>(),
+    AidEntry::new::<crate::epln::EplnOptions>(),
+    AidEntry::new::<crate::cwnd_limit::CwndLimitOptions>(),
+    AidEntry::new::<crate::carry::CarryOptions>(),
+];
+
+/// The aid of this name.
+pub fn find(name: &str) -> Option<&'static AidEntry> {
+    AIDS.iter().find(|aid| aid.name == name)
+}
+
+type Build = fn(&[(&str, OptionValue)]) -> Result<Box<dyn Aid>, OptionError>;
+
+/// An aid in the list.
+pub struct AidEntry {
+    /// The name by which scenarios know it.
+    pub name: &'static str,
+    /// Whose it is, in one line.
+    pub summary: &'static str,
+    /// Options of which the first must not be longer than the second ([`Configure::ORDERED`]).
+    pub ordered_options: &'static [(&'static str, &'static str)],
+    options: fn() -> Vec<OptionInfo>,
+    build: Build,
+}
+
+impl AidEntry {
+    const fn new<O: AidOptions>() -> Self {
+        Self {
+            name: O::NAME,
+            summary: O::SUMMARY,
+            ordered_options: O::ORDERED_OPTIONS,
+            options: options::options::<O>,
+            build: options::build::<O>,
+        }
+    }
+
+    /// Its options.
+    pub fn options(&self) -> Vec<OptionInfo> {
+        (self.options)()
+    }
+
+    /// One for one connection, with these options and the defaults of all others. The last of two
+    /// settings of one option counts. Settings are not compared with each other: see
+    /// [`Listed::ordered`].
+    ///
+    /// # Errors
+    /// The first setting that names no option or does not fit it.
+    pub fn build(&self, settings: &[(&str, OptionValue)]) -> Result<Box<dyn Aid>, OptionError> {
+        (self.build)(settings)
+    }
+}
+
+#[cfg(test)]
+mod test {
+    use super::*;
+    use crate::options::OptionKind;
+    use driftway_base::Duration;
+
+    #[test]
+    fn names_are_unique_and_those_of_the_aids() {
+        for (index, listed) in AIDS.iter().enumerate() {
+            assert_eq!(AIDS.iter().position(|other| other.name == listed.name), Some(index));
+            assert_eq!(listed.build(&[]).ok().map(|aid| aid.name()), Some(listed.name));
+        }
+        assert!(find("atcp").is_some() && find("none").is_none());
+    }
+
+    #[test]
+    fn every_option_takes_what_it_says_and_nothing_else() {
+        for listed in AIDS {
+            for option in listed.options() {
+                let fits = |value| listed.build(&[(option.name, value)]).is_ok();
+                let span = |span| fits(OptionValue::Duration(span));
+                let flag = fits(OptionValue::Flag(true));
+                assert!(!fits(OptionValue::Choice("no such word")), "{}", option.name);
+                match &option.kind {
+                    OptionKind::Duration(least) => {
+                        assert!(!flag && span(*least) && span(Duration::from_secs(1)));
+                        assert!(least.is_zero() || !span(Duration::ZERO));
+                    }
+                    OptionKind::Count(least, most) => {
+                        let count = |count| fits(OptionValue::Count(count));
+                        assert!(!flag && count(*least) && count(*most));
+                        assert!(*least > 0 && !count(least - 1) && !count(most + 1));
+                    }
+                    OptionKind::Flag => assert!(flag && !span(Duration::from_secs(1))),
+                    OptionKind::Choice(words) => {
+                        assert!(!flag && !span(Duration::from_secs(1)) && words.len() > 1);
+                        assert!(words.iter().all(|word| fits(OptionValue::Choice(word))));
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn every_default_fits() {
+        for listed in AIDS {
+            for option in listed.options() {
+                match option.default {
+                    Some(value) => assert!(listed.build(&[(option.name, value)]).is_ok()),
+                    None => assert_eq!(option.kind, OptionKind::Duration(Duration::ZERO)),
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn ordered_options_are_spans_and_in_order_by_default() {
+        for listed in AIDS {
+            let options = listed.options();
+            let span = |name: &str| match options.iter().find(|o| o.name == name).map(|o| o.default)
+            {
+                Some(Some(OptionValue::Duration(span))) => span,
+                other => panic!("{name}: {other:?}"),
+            };
+            assert!(listed.ordered_options.iter().all(|(short, long)| span(short) <= span(long)));
+        }
+    }
+}

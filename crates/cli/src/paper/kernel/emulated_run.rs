@@ -1,0 +1,134 @@
+//! One run: a path, the kernels at its ends, and the shim below one of them.
+
+use std::collections::BTreeMap;
+use std::io::{self, PipeWriter};
+use std::os::fd::AsFd;
+use std::thread::{self, JoinHandle};
+
+use driftway_base::{Duration, Instant};
+use driftway_host::{
+    Emulation, Namespace, PathEnd, RealClock, ShimDaemon, ShimSettings, ShimSnapshot, StatusHandle,
+    urgent,
+};
+use driftway_scenario::{Application, Network, Scenario, Size};
+use serde::Serialize;
+
+use super::arms::Stack;
+use super::counters;
+use super::transfer::Transfer;
+use crate::emulate::mtu;
+
+/// What one run gave.
+#[derive(Clone, Debug, Serialize)]
+pub struct EmulatedRun {
+    /// From the opening of the connection to the last byte; `null`: not all arrived.
+    pub completion_s: Option<f64>,
+    /// Bytes that arrived.
+    pub received_bytes: u64,
+    /// What the sending kernel said, if it gave the connection up.
+    pub refused: Option<String>,
+    /// Is this to be trusted?
+    pub trusted: bool,
+    /// If not, why.
+    pub because: Vec<String>,
+    /// How often it was run until it was to be trusted, or not repeated any more.
+    pub attempts: u32,
+    /// How late one packet in a hundred was, and how late it may be.
+    pub late_p99_s: f64,
+    /// See there.
+    pub tolerated_s: f64,
+    /// Packets that queues marked.
+    pub marks: u64,
+    /// Packets that were lost, by reason.
+    pub drops: BTreeMap<&'static str, u64>,
+    /// What the sending kernel counted.
+    pub tcp_counts: BTreeMap<&'static str, u64>,
+    /// What the shim counted, where there was one and it is not zero.
+    pub shim_counts: Option<BTreeMap<&'static str, u64>>,
+}
+
+/// The shim below the kernel at one end, in a thread.
+struct ShimThread {
+    asker: StatusHandle,
+    stop: PipeWriter,
+    thread: JoinHandle<io::Result<()>>,
+}
+
+impl ShimThread {
+    fn start(namespace: &Namespace) -> io::Result<Self> {
+        let start = || {
+            let mut field = ShimDaemon::start(&ShimSettings::default())?;
+            let asker = field.status_handle();
+            let (stopped, stop) = io::pipe()?;
+            let work = move || {
+                // A host has one of it; here are as many as there are runs, on few processors.
+                enable_realtime_scheduling();
+                field.run(stopped.as_fd())
+            };
+            let thread = thread::Builder::new().name("shim".into()).spawn(work)?;
+            Ok(Self { asker, stop, thread })
+        };
+        namespace.run(start)?
+    }
+
+    /// Ends it; gives how everything stood.
+    fn stop_and_report(self) -> io::Result<ShimSnapshot> {
+        let last = self.asker.snapshot();
+        drop(self.stop);
+        self.thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
+        last.ok_or_else(|| io::Error::other("the shim ended early"))
+    }
+}
+
+/// Runs a scenario's flow once.
+///
+/// # Errors
+/// What the kernel says that is no result; a bug.
+pub fn emulate_run(scenario: &Scenario, stack: &Stack, seed: u64) -> io::Result<EmulatedRun> {
+    let Network::Path(path) = &scenario.network else {
+        return Err(io::Error::other("it is not a path"));
+    };
+    let (Some(flow), driftway_scenario::Time(limit)) = (scenario.flows.first(), scenario.duration)
+    else {
+        return Err(io::Error::other("there is no flow"));
+    };
+    let (Application::Transfer(Size(bytes)), Some(tcp)) = (&flow.application, &flow.tcp) else {
+        return Err(io::Error::other("the flow is no transfer by TCP"));
+    };
+    let emulation = Emulation::new(path, scenario.duration, seed, mtu(scenario))?;
+    let far = emulation.address(PathEnd::Far);
+    for end in PathEnd::BOTH {
+        let namespace = emulation.namespace(end);
+        namespace.set_sysctl("net/ipv4/tcp_ecn", if tcp.ecn { "1" } else { "0" })?;
+    }
+    let below =
+        stack.shim.then(|| ShimThread::start(emulation.namespace(PathEnd::Near))).transpose()?;
+    let running = emulation.start()?;
+    let clock = RealClock::start();
+    let window = u32::try_from(tcp.window_bytes()).unwrap_or(u32::MAX);
+    let congestion_control = stack.congestion_control.as_str();
+    let until = Instant::ZERO + limit;
+    let transfer = Transfer { congestion_control, bytes: *bytes, window, deadline: until };
+    let arrived = transfer.run(&running, far, clock);
+    let counted = counters::read_counters(running.namespace(PathEnd::Near));
+    // Before the path goes: an orderly end hands out what the shim keeps.
+    let snapshot = below.map(ShimThread::stop_and_report).transpose();
+    let report = running.stop()?;
+    let (arrived, counted, snapshot) = (arrived?, counted?, snapshot?);
+    let because = report.warnings();
+    Ok(EmulatedRun {
+        completion_s: arrived.complete.map(|at| at.since(Instant::ZERO).as_secs_f64()),
+        received_bytes: arrived.bytes,
+        refused: arrived.refused,
+        trusted: because.is_empty(),
+        because,
+        attempts: 1,
+        late_p99_s: Duration::as_secs_f64(report.lateness.quantile(0.99)),
+        tolerated_s: Duration::as_secs_f64(report.tolerated_lateness()),
+        marks: report.marked,
+        drops: report.counts.drops.clone(),
+        tcp_counts: counted,
+        shim_counts: snapshot
+            .map(|last| last.counts.each().filter(|(_, count)| *count > 0).collect()),
+    })
+}

@@ -1,0 +1,148 @@
+//! What there is to report: one directory of results, or a set of them.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use driftway_base::Instant;
+use driftway_sim::log::EventLog;
+use driftway_sim::results::{Document, SCHEMA};
+use driftway_sim::trace::{FaultEvent, FlowTrace, Trace};
+use serde::Deserialize;
+
+use super::event_log::EventLogSummary;
+use crate::failure::Failure;
+
+/// How deep below the directory results are looked for.
+const MAX_DEPTH: usize = 3;
+
+/// One directory of results.
+pub struct ResultDir {
+    /// Where it is.
+    pub dir: PathBuf,
+    /// What it holds.
+    pub document: Document,
+    /// The scenario's keys with their values, as one writes them.
+    pub keys: BTreeMap<String, String>,
+}
+
+impl ResultDir {
+    /// The seed whose traces were kept.
+    pub fn first_seed(&self) -> Option<u64> {
+        self.document.runs.first().map(|run| run.seed)
+    }
+
+    /// The trace of a flow in the first run; `None` where none was kept.
+    ///
+    /// # Errors
+    /// The file is there and can't be read.
+    pub fn trace(&self, flow: usize) -> Result<Option<FlowTrace>, Failure> {
+        let Some(seed) = self.first_seed() else { return Ok(None) };
+        open(&self.dir.join(Trace::flow_file_name(seed, flow)))?
+            .map(|(path, file)| FlowTrace::read(file).map_err(|e| unreadable(&path, &e)))
+            .transpose()
+    }
+
+    /// What the network did in the first run.
+    ///
+    /// # Errors
+    /// The file is there and can't be read.
+    pub fn faults(&self) -> Result<Vec<(Instant, FaultEvent)>, Failure> {
+        let Some(seed) = self.first_seed() else { return Ok(Vec::new()) };
+        let marks = open(&self.dir.join(Trace::network_file_name(seed)))?
+            .map(|(path, file)| Trace::read_network(file).map_err(|e| unreadable(&path, &e)))
+            .transpose()?;
+        Ok(marks.unwrap_or_default())
+    }
+
+    /// What the first run's event log says; `None` where none was kept.
+    ///
+    /// # Errors
+    /// The file is there and can't be read.
+    pub fn event_log(&self) -> Result<Option<EventLogSummary>, Failure> {
+        let Some(seed) = self.first_seed() else { return Ok(None) };
+        open(&self.dir.join(EventLog::file_name(seed)))?
+            .map(|(path, file)| EventLogSummary::read(file).map_err(|e| unreadable(&path, &e)))
+            .transpose()
+    }
+}
+
+fn open(path: &Path) -> Result<Option<(PathBuf, fs::File)>, Failure> {
+    match fs::File::open(path) {
+        Ok(file) => Ok(Some((path.to_owned(), file))),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(Failure::Input(format!("can't read {}: {error}", path.display()))),
+    }
+}
+
+fn unreadable(path: &Path, error: &dyn std::fmt::Display) -> Failure {
+    Failure::Input(format!("{}: {error}", path.display()))
+}
+
+/// Every result in `dir`: its own `results.json`, or those of the directories below, in the order
+/// of their names.
+///
+/// # Errors
+/// There is none, or one can't be read.
+pub fn load_results(dir: &Path) -> Result<Vec<ResultDir>, Failure> {
+    if !dir.is_dir() {
+        let what = if dir.exists() { "not a directory" } else { "no such directory" };
+        return Err(Failure::Input(format!("{}: {what}", dir.display())));
+    }
+    let mut found = Vec::new();
+    find_results(dir, MAX_DEPTH, &mut found)?;
+    if found.is_empty() {
+        return Err(Failure::Input(format!(
+            "no results.json in {0} or in the directories below\n\
+             help: driftway run SCENARIO.toml --out {0} writes one",
+            dir.display()
+        )));
+    }
+    found.into_iter().map(read_result_dir).collect()
+}
+
+fn find_results(dir: &Path, depth: usize, found: &mut Vec<PathBuf>) -> Result<(), Failure> {
+    if dir.join("results.json").is_file() {
+        found.push(dir.to_owned());
+        return Ok(());
+    }
+    if depth == 0 {
+        return Ok(());
+    }
+    let entries = fs::read_dir(dir)
+        .and_then(Iterator::collect::<Result<Vec<_>, _>>)
+        .map_err(|error| Failure::Input(format!("can't read {}: {error}", dir.display())))?;
+    let mut below: Vec<PathBuf> = entries.iter().map(fs::DirEntry::path).collect();
+    below.sort();
+    below
+        .into_iter()
+        .filter(|path| path.is_dir())
+        .try_for_each(|path| find_results(&path, depth - 1, found))
+}
+
+/// What every document has, whatever its schema.
+#[derive(Deserialize)]
+struct DocumentHeader {
+    schema: u32,
+    version: String,
+}
+
+fn read_result_dir(dir: PathBuf) -> Result<ResultDir, Failure> {
+    let path = dir.join("results.json");
+    let text = fs::read_to_string(&path)
+        .map_err(|error| Failure::Input(format!("can't read {}: {error}", path.display())))?;
+    let DocumentHeader { schema, version } =
+        serde_json::from_str(&text).map_err(|error| unreadable(&path, &error))?;
+    let again = "run the scenario again, and it is one that this driftway reads";
+    if schema != SCHEMA {
+        let path = path.display();
+        let what = format!("this is of schema {schema}, and this driftway reads {SCHEMA}");
+        return Err(Failure::Input(format!("{path}: {what}\nhelp: {again}")));
+    }
+    let document: Document = serde_json::from_str(&text).map_err(|error| {
+        let path = path.display();
+        Failure::Input(format!("{path}: {error}\nhelp: driftway {version} wrote it; {again}"))
+    })?;
+    let keys = driftway_scenario::flatten(&document.scenario).into_iter().collect();
+    Ok(ResultDir { dir, document, keys })
+}

@@ -1,0 +1,484 @@
+//! One run, moment by moment: the time–sequence plot and the congestion window.
+
+use driftway_base::Instant;
+use driftway_sim::trace::{FaultEvent, FlowEvent, FlowTrace};
+use plotly::common::{Fill, HoverInfo, Line, LineShape, Marker, MarkerSymbol, Mode};
+use plotly::layout::{Axis, RangeMode};
+use plotly::{Plot, Scatter};
+
+use super::figure::{Figure, GREY, PALETTE, axis, escaped, layout, plotly_json, rgb, rounded};
+use crate::text::Scale;
+
+/// Segments shown of one kind; beyond that, every n-th.
+const MAX_SEGMENTS: usize = 15_000;
+
+/// Corners shown of a step line; beyond that, the extremes of each stretch.
+const MAX_STEPS: usize = 12_000;
+
+/// How much of a transfer its time–sequence plot shows at first (s).
+const INITIAL_SPAN_S: f64 = 20.0;
+
+/// How many segments that window must hold for something to be seen.
+const MIN_NEW_SEGMENTS: usize = 10;
+
+/// A gap in a line.
+const GAP: (Option<f64>, Option<f64>) = (None, None);
+
+/// From one time to another (s).
+pub type Span = (f64, f64);
+
+/// No time at all.
+pub const EMPTY_SPAN: Span = (f64::INFINITY, f64::NEG_INFINITY);
+
+/// Points of a line, `None` where it breaks.
+pub type Points = Vec<(Option<f64>, Option<f64>)>;
+
+/// A trace with what the figures need to know about it.
+pub struct TimeSequencePlot<'a> {
+    /// Which run: `atcp, 20 ms, seed 1`.
+    pub name: &'a str,
+    /// What the flow did.
+    pub trace: &'a FlowTrace,
+    /// What the network did.
+    pub faults: &'a [(Instant, FaultEvent)],
+    /// When the run ended (s).
+    pub end_s: f64,
+}
+
+impl TimeSequencePlot<'_> {
+    /// Sent, sent again, acknowledged: stream offset over time.
+    pub fn time_sequence(&self) -> Figure {
+        let mut plot = Plot::new();
+        self.shade_faults(&mut plot);
+        let shown = self.initial_span();
+        let offsets = self.offset_range(shown);
+        // The unit suits what is shown, yet no offset is told in millions of bytes.
+        let size = |(low, high): (f64, f64)| (high - low).max(high.min(1e3));
+        let scale = Scale::of("_bytes", offsets.map_or(0.0, size));
+        let (first, first_left_out) = self.segment_strokes(false, scale, shown);
+        let (again, again_left_out) = self.segment_strokes(true, scale, shown);
+        let acks = self.step_line(scale.factor, shown, |event| match event {
+            FlowEvent::Acked(to) => Some(*to as f64),
+            _ => None,
+        });
+        add_line(&mut plot, acks, "acknowledged", |s| {
+            s.line(Line::new().color(PALETTE[2]).width(1.5).shape(LineShape::Hv))
+                .hover_template("%{x} s: acknowledged up to %{y}<extra></extra>")
+        });
+        for (points, name, colour, width) in
+            [(first, "sent", PALETTE[0], 3.0), (again, "retransmitted", PALETTE[1], 6.0)]
+        {
+            add_line(&mut plot, points, name, |s| {
+                s.line(Line::new().color(colour).width(width).simplify(false))
+                    .hover_template(format!("%{{x}} s: {name}, offset %{{y}}<extra></extra>"))
+            });
+        }
+        let x_axis = axis("time", "s").range(vec![shown.0, shown.1]);
+        let y_axis = axis("stream offset", scale.unit);
+        let y_axis = match offsets {
+            Some((low, high)) => {
+                let room = (high - low).max(1.0) * 0.04;
+                y_axis.range(vec![(low - room) * scale.factor, (high + room) * scale.factor])
+            }
+            None => y_axis.range_mode(RangeMode::ToZero),
+        };
+        plot.set_layout(layout_above_bands(x_axis, y_axis));
+        let all = shown == (0.0, self.end_s);
+        let window = if all {
+            "Drag to zoom, double-click to see all."
+        } else {
+            "At first you see some seconds from the middle of the transfer; double-click shows all \
+             of it, dragging zooms."
+        };
+        Figure {
+            title: format!("Time–sequence: {}", self.name),
+            explanation: format!(
+                "Each mark is a segment at the time it was sent and the place in the stream that \
+                 it covers; the line below is what the sender knows to have arrived. A steep line \
+                 is fast; a flat one is a standstill; marks below the front are retransmissions. \
+                 {window}"
+            ),
+            notes: [(first_left_out, "segments"), (again_left_out, "retransmissions")]
+                .into_iter()
+                .filter(|(step, _)| *step > 1)
+                .map(|(step, what)| {
+                    format!(
+                        "Outside of what is shown at first, one of {step} {what} is drawn; the \
+                         trace's CSV file has them all."
+                    )
+                })
+                .collect(),
+            json: plotly_json(plot),
+            numbers: None,
+            extra_table: None,
+        }
+    }
+
+    /// Congestion window and slow-start threshold over time, under the aid's states.
+    pub fn congestion_window(&self) -> Figure {
+        let mut plot = Plot::new();
+        self.shade_states(&mut plot);
+        self.shade_faults(&mut plot);
+        let sent = |event: &FlowEvent| match event {
+            FlowEvent::Sent(segment) => Some(*segment),
+            _ => None,
+        };
+        let cwnds = || self.trace.events.iter().filter_map(|(_, event)| sent(event));
+        let largest = cwnds().map(|s| s.cwnd).max().unwrap_or(0);
+        let scale = Scale::of("_bytes", largest.into());
+        let cwnd =
+            self.step_line(scale.factor, EMPTY_SPAN, |event| sent(event).map(|s| s.cwnd.into()));
+        // A threshold that was never set is as large as a window can be: it would flatten the rest.
+        let ssthresh = self.step_line(scale.factor, EMPTY_SPAN, |event| {
+            sent(event)
+                .map(|s| s.ssthresh)
+                .filter(|s| *s <= largest.saturating_mul(2))
+                .map(f64::from)
+        });
+        let line = |colour, width| Line::new().color(colour).width(width).shape(LineShape::Hv);
+        add_line(&mut plot, ssthresh, "ssthresh", |s| {
+            s.line(line(PALETTE[4], 1.2)).hover_template("%{x} s: ssthresh %{y}<extra></extra>")
+        });
+        add_line(&mut plot, cwnd, "cwnd", |s| {
+            s.line(line(PALETTE[0], 1.2)).hover_template("%{x} s: cwnd %{y}<extra></extra>")
+        });
+        for (event, name, symbol, colour) in [
+            (FlowEvent::Timeout, "timeout", MarkerSymbol::X, PALETTE[1]),
+            (FlowEvent::FastRetransmit, "fast retransmit", MarkerSymbol::TriangleUp, PALETTE[3]),
+        ] {
+            let points = self.event_points(&event, scale.factor);
+            let marks = format!("{name} ({})", points.len());
+            add_line(&mut plot, points, &marks, |s| {
+                s.mode(Mode::Markers)
+                    .marker(Marker::new().symbol(symbol).size(7).color(colour))
+                    .hover_template(format!("%{{x}} s: {name}<extra></extra>"))
+            });
+        }
+        let x_axis = axis("time", "s").range(vec![0.0, self.end_s]);
+        let y_axis = axis("window", scale.unit).range_mode(RangeMode::ToZero);
+        plot.set_layout(layout_above_bands(x_axis, y_axis));
+        Figure {
+            title: format!("Congestion window: {}", self.name),
+            explanation: "The congestion window as each segment left. Crosses mark where the \
+                  retransmission timer went off. Colour says which state the aid was in (none: its \
+                  usual one), grey that the network had a fault. A window that falls where nothing \
+                  was congested is what an aid is to prevent."
+                .to_owned(),
+            notes: Vec::new(),
+            json: plotly_json(plot),
+            numbers: None,
+            extra_table: None,
+        }
+    }
+
+    /// What the time–sequence plot shows at first: some seconds around the retransmission nearest to
+    /// the middle of the transfer near which new data was sent too (a standstill shows nothing), or
+    /// around the middle; all of it where that is little.
+    fn initial_span(&self) -> Span {
+        let times = || self.trace.events.iter().map(|(at, _)| at.as_secs_f64());
+        let begin = times().next().unwrap_or(0.0);
+        let end = times().next_back().unwrap_or(self.end_s);
+        if end - begin <= INITIAL_SPAN_S {
+            return (0.0, self.end_s);
+        }
+        let sent = |retransmission: bool| {
+            let time = move |(at, event): &(Instant, FlowEvent)| match event {
+                FlowEvent::Sent(segment) if segment.retransmission == retransmission => {
+                    Some(at.as_secs_f64())
+                }
+                _ => None,
+            };
+            self.trace.events.iter().filter_map(time).collect::<Vec<f64>>()
+        };
+        let around = |centre: f64| {
+            let from = (centre - INITIAL_SPAN_S / 2.0).clamp(begin, end - INITIAL_SPAN_S).floor();
+            (from, from + INITIAL_SPAN_S)
+        };
+        let new = sent(false);
+        let lively = |at: &f64| {
+            let (from, to) = around(*at);
+            new.partition_point(|at| *at <= to) - new.partition_point(|at| *at < from)
+                >= MIN_NEW_SEGMENTS
+        };
+        let middle = f64::midpoint(begin, end);
+        let nearest = |a: &f64, b: &f64| (a - middle).abs().total_cmp(&(b - middle).abs());
+        let resent = sent(true);
+        let centre = resent.iter().copied().filter(lively).min_by(nearest);
+        around(centre.or_else(|| resent.into_iter().min_by(nearest)).unwrap_or(middle))
+    }
+
+    /// From which offset to which the stream moves within these times; `None`: nothing happens.
+    fn offset_range(&self, times: Span) -> Option<(f64, f64)> {
+        let reach = |(at, event): &(Instant, FlowEvent)| {
+            if !span_contains(times, at.as_secs_f64()) {
+                return None;
+            }
+            match event {
+                FlowEvent::Sent(segment) => {
+                    Some((segment.offset, segment.offset + u64::from(segment.length)))
+                }
+                FlowEvent::Acked(to) => Some((*to, *to)),
+                _ => None,
+            }
+        };
+        let all = self.trace.events.iter().filter_map(reach);
+        all.reduce(|a, b| (a.0.min(b.0), a.1.max(b.1))).map(|(low, high)| (low as f64, high as f64))
+    }
+
+    fn highest_offset(&self) -> u64 {
+        let end = |event: &FlowEvent| match event {
+            FlowEvent::Sent(segment) => Some(segment.offset + u64::from(segment.length)),
+            _ => None,
+        };
+        self.trace.events.iter().filter_map(|(_, event)| end(event)).max().unwrap_or(0)
+    }
+
+    fn time(&self, at: Instant) -> f64 {
+        rounded(at.as_secs_f64(), self.end_s)
+    }
+
+    /// A stroke for each segment, from its first byte to its last; outside of `whole`, one of how
+    /// many is shown.
+    fn segment_strokes(&self, retransmission: bool, scale: Scale, whole: Span) -> (Points, usize) {
+        let all: Vec<_> = self
+            .trace
+            .events
+            .iter()
+            .filter_map(|(at, event)| match event {
+                FlowEvent::Sent(s) if s.retransmission == retransmission => Some((*at, *s)),
+                _ => None,
+            })
+            .collect();
+        let step = all.len().div_ceil(MAX_SEGMENTS).max(1);
+        let span = self.highest_offset() as f64 * scale.factor;
+        let kept = all.iter().enumerate().filter(|(index, (at, _))| {
+            index.is_multiple_of(step) || span_contains(whole, at.as_secs_f64())
+        });
+        let points = kept.flat_map(|(_, (at, segment))| {
+            let y = |offset: u64| Some(rounded(offset as f64 * scale.factor, span));
+            let x = Some(self.time(*at));
+            let end = segment.offset + u64::from(segment.length);
+            [(x, y(segment.offset)), (x, y(end)), GAP]
+        });
+        (points.collect(), step)
+    }
+
+    /// A step line through what `read` finds, its corners only, and of those all within `whole`.
+    fn step_line(
+        &self,
+        factor: f64,
+        whole: Span,
+        read: impl Fn(&FlowEvent) -> Option<f64>,
+    ) -> Points {
+        let mut corners: Vec<(f64, f64)> = Vec::new();
+        let mut last = None;
+        for (at, event) in &self.trace.events {
+            if let Some(y) = read(event) {
+                let point = (self.time(*at), rounded(y * factor, y * factor));
+                if corners.last().is_none_or(|corner| corner.1 != point.1) {
+                    corners.push(point);
+                }
+                last = Some(point);
+            }
+        }
+        corners.extend(last);
+        thin(&corners, whole).into_iter().map(|(x, y)| (Some(x), Some(y))).collect()
+    }
+
+    /// Where this event happened, at the height of the window of the time.
+    fn event_points(&self, wanted: &FlowEvent, factor: f64) -> Points {
+        let mut height = 0.0;
+        let mut points = Points::new();
+        for (at, event) in &self.trace.events {
+            if let FlowEvent::Sent(segment) = event {
+                height = f64::from(segment.cwnd) * factor;
+            }
+            if event == wanted {
+                points.push((Some(self.time(*at)), Some(height)));
+            }
+        }
+        points
+    }
+
+    fn shade_faults(&self, plot: &mut Plot) {
+        let mut kinds: Vec<&str> = self.faults.iter().map(|(_, mark)| mark.kind.as_ref()).collect();
+        kinds.sort_unstable();
+        kinds.dedup();
+        for kind in kinds {
+            let mut spans: Vec<(f64, f64)> = Vec::new();
+            let mut open: Vec<(u32, Instant)> = Vec::new();
+            for (at, mark) in self.faults.iter().filter(|(_, mark)| mark.kind == kind) {
+                if mark.begins {
+                    open.push((mark.hop, *at));
+                } else if let Some(i) = open.iter().position(|(hop, _)| *hop == mark.hop) {
+                    spans.push((self.time(open.remove(i).1), self.time(*at)));
+                }
+            }
+            spans.extend(open.iter().map(|(_, from)| (self.time(*from), self.end_s)));
+            add_bands(plot, &spans, kind, GREY, 0.35);
+        }
+    }
+
+    fn shade_states(&self, plot: &mut Plot) {
+        let changes: Vec<(f64, &str)> = self
+            .trace
+            .events
+            .iter()
+            .filter_map(|(at, event)| match event {
+                FlowEvent::AidState(state) => Some((self.time(*at), state.as_ref())),
+                _ => None,
+            })
+            .collect();
+        // The first state is the usual one: it stays white, so that the others stand out.
+        let Some(&(_, usual)) = changes.first() else { return };
+        let mut states: Vec<&str> = changes.iter().map(|(_, state)| *state).collect();
+        states.sort_unstable();
+        states.dedup();
+        states.retain(|state| *state != usual);
+        let ends = changes.iter().skip(1).map(|(at, _)| *at).chain([self.end_s]);
+        let spans: Vec<(&str, (f64, f64))> =
+            changes.iter().zip(ends).map(|((from, state), to)| (*state, (*from, to))).collect();
+        for (index, state) in states.iter().enumerate() {
+            let its: Vec<_> =
+                spans.iter().filter(|(of, _)| of == state).map(|(_, span)| *span).collect();
+            add_bands(plot, &its, state, STATE_COLOURS[index % STATE_COLOURS.len()], 0.3);
+        }
+    }
+}
+
+/// Shades lie on an axis of their own, from 0 to 1, below the other.
+fn layout_above_bands(x_axis: Axis, y_axis: Axis) -> plotly::Layout {
+    let below = Axis::new().visible(false).fixed_range(true).range(vec![0.0, 1.0]);
+    layout().x_axis(x_axis).y_axis(y_axis.overlaying("y2")).y_axis2(below)
+}
+
+const fn span_contains((from, to): Span, at: f64) -> bool {
+    from <= at && at <= to
+}
+
+/// The shades of an aid's states, unlike the colours of the lines above them.
+const STATE_COLOURS: [&str; 4] = ["#56B4E9", "#E69F00", "#CC79A7", "#009E73"];
+
+/// Bands from bottom to top of the plot. One path for all of a kind, which a browser draws at once
+/// and a reader can switch off in the legend.
+fn add_bands(plot: &mut Plot, spans: &[(f64, f64)], name: &str, colour: &str, opacity: f64) {
+    let points = spans.iter().flat_map(|&(from, to)| {
+        let corner = |x, y| (Some(x), Some(y));
+        let band = [corner(from, 0.0), corner(from, 1.0), corner(to, 1.0), corner(to, 0.0)];
+        band.into_iter().chain([corner(from, 0.0), GAP])
+    });
+    let fill = with_opacity(colour, opacity);
+    add_line(plot, points.collect(), name, |s| {
+        s.fill(Fill::ToSelf)
+            .fill_color(fill.clone())
+            .line(Line::new().width(0.5).color(fill.clone()))
+            .hover_info(HoverInfo::Skip)
+            .y_axis("y2")
+    });
+}
+
+/// `#rrggbb` as plotly.js takes a colour that lets others through.
+fn with_opacity(colour: &str, opacity: f64) -> String {
+    let [red, green, blue] = rgb(colour);
+    format!("rgba({red},{green},{blue},{opacity})")
+}
+
+/// Adds a line, unless there is nothing on it.
+pub fn add_line(
+    plot: &mut Plot,
+    points: Points,
+    name: &str,
+    dress: impl FnOnce(Box<LineTrace>) -> Box<LineTrace>,
+) {
+    if !points.is_empty() {
+        let (x, y) = points.into_iter().unzip();
+        plot.add_trace(dress(Scatter::new(x, y).mode(Mode::Lines).name(escaped(name))));
+    }
+}
+
+pub type LineTrace = Scatter<Option<f64>, Option<f64>>;
+
+/// Keeps the lowest and the highest corner of each stretch, and all within `whole`: what was thinned
+/// out could not be seen anyhow at the first zoom, and no extreme is lost.
+pub fn thin(corners: &[(f64, f64)], whole: Span) -> Vec<(f64, f64)> {
+    if corners.len() <= MAX_STEPS {
+        return corners.to_vec();
+    }
+    let stretch = corners.len().div_ceil(MAX_STEPS / 2);
+    let kept = |corners: &[(f64, f64)]| {
+        let height = |index: &usize| corners[*index].1;
+        let by_height = |a: &usize, b: &usize| height(a).total_cmp(&height(b));
+        let lowest = (0..corners.len()).min_by(by_height);
+        let highest = (0..corners.len()).max_by(by_height);
+        let kept = |(index, corner): (usize, &(f64, f64))| {
+            let some = Some(index);
+            (some == lowest || some == highest || span_contains(whole, corner.0)).then_some(*corner)
+        };
+        corners.iter().enumerate().filter_map(kept).collect::<Vec<_>>()
+    };
+    corners.chunks(stretch).flat_map(kept).collect()
+}
+
+#[cfg(test)]
+mod test {
+    use driftway_sim::trace::SentSegment;
+
+    use super::*;
+
+    #[test]
+    fn thinning_keeps_the_extremes() {
+        let corners: Vec<(f64, f64)> = (0..100_000)
+            .map(|i| (f64::from(i), if i == 54_321 { 1e6 } else { f64::from(i % 7) }))
+            .collect();
+        let thinned = thin(&corners, (70_000.0, 70_099.0));
+        assert!(thinned.len() <= MAX_STEPS + 102);
+        assert_eq!(
+            thinned.iter().filter(|c| span_contains((70_000.0, 70_099.0), c.0)).count(),
+            100
+        );
+        assert!(thinned.contains(&(54_321.0, 1e6)));
+        assert!(thinned.is_sorted_by(|a, b| a.0 <= b.0));
+    }
+
+    /// A segment every second from 0 to 100 s, but for `silence`; those of `resent` are
+    /// retransmissions.
+    fn trace(resent: &[u64], silence: std::ops::Range<u64>) -> FlowTrace {
+        let segment = |second: u64| {
+            let segment = SentSegment {
+                rto: None,
+                offset: second * 100,
+                length: 100,
+                retransmission: resent.contains(&second),
+                cwnd: 0,
+                ssthresh: 0,
+            };
+            (Instant::from_secs(second), FlowEvent::Sent(segment))
+        };
+        let sent = (0..=100).filter(|second| resent.contains(second) || !silence.contains(second));
+        let mut trace = FlowTrace::default();
+        trace.events.extend(sent.map(segment));
+        trace
+    }
+
+    #[test]
+    fn at_first_the_middle_is_shown_around_a_retransmission() {
+        let shown = |resent: &[u64]| {
+            let trace = trace(resent, 0..0);
+            let moments = TimeSequencePlot { name: "", trace: &trace, faults: &[], end_s: 100.0 };
+            let shown = moments.initial_span();
+            (shown, moments.offset_range(shown).unwrap())
+        };
+        assert_eq!(shown(&[10, 60, 95]), ((50.0, 70.0), (5000.0, 7100.0)));
+        assert_eq!(shown(&[]).0, (40.0, 60.0));
+        assert_eq!(shown(&[97]).0, (80.0, 100.0));
+        assert_eq!(shown(&[2]).0, (0.0, 20.0));
+        let cut = trace(&[35, 45, 55, 63, 65], 30..65);
+        let moments = TimeSequencePlot { name: "", trace: &cut, faults: &[], end_s: 100.0 };
+        assert_eq!(moments.initial_span(), (55.0, 75.0));
+    }
+
+    #[test]
+    fn a_colour_lets_others_through() {
+        assert_eq!(with_opacity("#0072B2", 0.3), "rgba(0,114,178,0.3)");
+    }
+}

@@ -1,0 +1,306 @@
+//! What varies in a set of results: one number is the axis, the rest tells the arms apart.
+
+use std::collections::BTreeMap;
+
+use driftway_scenario::{Unit, quantity};
+
+use super::arm_names::{distinguish, is_implied, label, naming_keys};
+use super::partition::{
+    Keys, comparable, determines, distinct_count, key_value, partition, refinement,
+};
+use crate::text::{Scale, chosen_value, value as with_unit};
+use driftway_experiment::labels::{counted_unit, key_label};
+
+/// The scenarios of a set, told apart.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Variation {
+    /// The number that varies; `None`: none does.
+    pub axis: Option<Axis>,
+    /// What else varies.
+    pub arms: Vec<Arm>,
+    /// What varies too, and neither the axis nor the arms' names say, in words.
+    pub unnamed: Vec<String>,
+    /// The values of what varies, where no other key implies it: what a name may not claim.
+    pub values: BTreeMap<String, Vec<String>>,
+}
+
+/// The number that varies.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Axis {
+    /// The scenario's key.
+    pub key: String,
+    /// What it is measured in.
+    pub unit: Unit,
+}
+
+/// Scenarios that differ in the axis only.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Arm {
+    /// What it is called; empty where there is one arm only.
+    pub label: String,
+    /// What a paper would name it by: its aid where aids differ, else what its name begins with.
+    pub paper_name: String,
+    /// The axis' value in base units (0 without an axis) and the scenario's index in the set,
+    /// by value.
+    pub points: Vec<(f64, usize)>,
+}
+
+impl Axis {
+    /// The name of a metric with the axis' unit, for [`crate::text`].
+    pub const fn unit_suffix(&self) -> &'static str {
+        match self.unit {
+            Unit::One => "",
+            Unit::Second => "_s",
+            Unit::BitPerSecond => "_bps",
+            Unit::Byte => "_bytes",
+            Unit::Metre => "_m",
+            Unit::MetrePerSecond => "_mps",
+            Unit::Hertz => "_hz",
+        }
+    }
+
+    /// In words: `pause`.
+    pub fn name(&self) -> String {
+        key_label(&self.key)
+    }
+
+    /// The unit of numbers of this scale: `s`, `packets`; empty for ratios and where the name says
+    /// what is counted.
+    pub fn unit(&self, scale: Scale) -> &'static str {
+        if scale.unit.is_empty() { counted_unit(&self.key, self.unit) } else { scale.unit }
+    }
+
+    /// The axis at `x`: `pause 10 s`.
+    pub fn label_at(&self, x: f64) -> String {
+        let counted = counted_unit(&self.key, self.unit);
+        let number =
+            if self.unit == Unit::One { chosen_value(x) } else { with_unit(self.unit_suffix(), x) };
+        let text = format!("{} {number} {counted}", self.name());
+        text.trim_end().to_owned()
+    }
+}
+
+/// Tells the scenarios of a set apart.
+pub fn find_variation(set: &[Keys]) -> Variation {
+    let set = &comparable(set);
+    let varying: Vec<&String> =
+        all_keys(set).into_iter().filter(|key| distinct_count(&partition(set, key)) > 1).collect();
+    let mut named = naming_keys(set, &varying);
+    let axis = axis(set, &varying, &named);
+    let values = axis.as_ref().map(|(_, values)| values.clone());
+    distinguish(set, &varying, values.as_deref(), &mut named);
+
+    let mut arms: Vec<Arm> = Vec::new();
+    for index in 0..set.len() {
+        let (label, subject) = label(set, index, &named);
+        let point = (values.as_ref().map_or(0.0, |values| values[index]), index);
+        match arms.iter_mut().find(|arm| arm.label == label) {
+            Some(arm) => arm.points.push(point),
+            None => arms.push(Arm { label, paper_name: subject, points: vec![point] }),
+        }
+    }
+    for arm in &mut arms {
+        arm.points.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+    }
+    arms.sort_by(|a, b| a.label.cmp(&b.label));
+
+    let axis = axis.map(|(axis, _)| axis);
+    let is_said =
+        |key: &String| named.contains(&key) || axis.as_ref().is_some_and(|axis| axis.key == *key);
+    let own: Vec<&String> = varying
+        .iter()
+        .copied()
+        .filter(|key| is_said(key) || !is_implied(set, &varying, key))
+        .collect();
+    let mut unsaid: Vec<String> =
+        own.iter().filter(|key| !is_said(key)).map(|key| key_label(key)).collect();
+    let said: Vec<String> =
+        own.iter().filter(|key| is_said(key)).map(|key| key_label(key)).collect();
+    unsaid.sort();
+    unsaid.dedup();
+    unsaid.retain(|name| !said.contains(name));
+    let values_of = |key: &String| {
+        let mut values: Vec<String> =
+            set.iter().map(|keys| key_value(keys, key).to_owned()).collect();
+        values.sort();
+        values.dedup();
+        (key.clone(), values)
+    };
+    Variation { axis, arms, unnamed: unsaid, values: own.into_iter().map(values_of).collect() }
+}
+
+fn all_keys(set: &[Keys]) -> Vec<&String> {
+    let mut keys: Vec<&String> = set.iter().flat_map(Keys::keys).collect();
+    keys.sort();
+    keys.dedup();
+    keys
+}
+
+/// The axis and its value in each scenario: of the numbers that the arms' names don't imply, that
+/// with the most values.
+fn axis(set: &[Keys], varying: &[&String], naming: &[&String]) -> Option<(Axis, Vec<f64>)> {
+    let names: Vec<_> = naming.iter().map(|key| partition(set, key)).collect();
+    let names = refinement(&names);
+    let is_free = |key: &String| naming.is_empty() || !determines(&names, &partition(set, key));
+    let mut candidates: Vec<(&String, (Unit, Vec<f64>))> = varying
+        .iter()
+        .filter(|key| is_free(key))
+        .filter_map(|key| Some((*key, axis_values(set, key)?)))
+        .collect();
+    // Who sends, and for how long, goes with something else where it varies too.
+    let last = |key: &str| {
+        let lasts = key == "duration" || key.ends_with(".from") || key.ends_with(".to");
+        lasts || key.contains(".positions.") || key.ends_with(".speed.0")
+    };
+    candidates.sort_by_key(|(key, (_, values))| {
+        let bits: Vec<u64> = values.iter().map(|value| value.to_bits()).collect();
+        (std::cmp::Reverse(distinct_count(&bits)), last(key), *key)
+    });
+    let (key, (unit, values)) = candidates.into_iter().next()?;
+    Some((Axis { key: key.clone(), unit }, values))
+}
+
+/// The values of a key that every scenario has, in base units, if they all have the same unit.
+fn axis_values(set: &[Keys], key: &str) -> Option<(Unit, Vec<f64>)> {
+    let read: Vec<(f64, Unit)> =
+        set.iter().map(|keys| quantity(keys.get(key)?)).collect::<Option<_>>()?;
+    let unit = read.iter().find(|(value, _)| *value != 0.0)?.1;
+    // A zero is a zero in any unit.
+    let same = read.iter().all(|(value, other)| *other == unit || *value == 0.0);
+    same.then(|| (unit, read.into_iter().map(|(value, _)| value).collect()))
+}
+
+#[cfg(test)]
+mod test {
+    use super::*;
+
+    fn keys(pairs: &[(&str, &str)]) -> Keys {
+        pairs.iter().map(|&(key, value)| (key.to_owned(), value.to_owned())).collect()
+    }
+
+    fn labels(sweep: &Variation) -> Vec<&str> {
+        sweep.arms.iter().map(|arm| arm.label.as_str()).collect()
+    }
+
+    #[test]
+    fn the_number_with_most_values_is_the_axis_and_the_aids_are_the_arms() {
+        let mut set = Vec::new();
+        for rate in ["1e-6", "1e-5", "1e-4"] {
+            set.push(keys(&[("name", rate), ("flow.0.aid", "none"), ("network.ber", rate)]));
+            set.push(keys(&[
+                ("flow.0.aid", "atcp"),
+                ("flow.0.aid.tick", "500 ms"),
+                ("network.ber", rate),
+            ]));
+        }
+        let sweep = find_variation(&set);
+        let axis = sweep.axis.as_ref().unwrap();
+        assert_eq!((axis.key.as_str(), axis.unit), ("network.ber", Unit::One));
+        assert_eq!(labels(&sweep), ["ATCP", "no aid"]);
+        assert_eq!(sweep.arms[0].points, [(1e-6, 1), (1e-5, 3), (1e-4, 5)]);
+        assert!(sweep.unnamed.is_empty(), "{:?}", sweep.unnamed);
+    }
+
+    /// AODV and DSR with constants of their own, against the pause.
+    fn protocols() -> Vec<Keys> {
+        let mut set = Vec::new();
+        for pause in ["0 s", "30 s"] {
+            let pause = ("network.mobility.pause", pause);
+            let aodv = [("network.routing.protocol", "aodv"), ("network.routing.udp", "true")];
+            let dsr = [("network.routing.protocol", "dsr"), ("network.routing.scan", "none")];
+            set.extend([aodv, dsr].map(|of| keys(&[&of[..], &[pause]].concat())));
+        }
+        set
+    }
+
+    #[test]
+    fn arms_are_named_by_their_protocol_and_not_by_what_follows_from_it() {
+        let mut set = protocols();
+        let found = find_variation(&set);
+        assert_eq!(labels(&found), ["AODV", "DSR"]);
+        assert_eq!(found.axis.as_ref().unwrap().label_at(30.0), "pause 30 s");
+        assert!(found.unnamed.is_empty(), "{:?}", found.unnamed);
+        // What goes with a protocol and is none of its constants is no axis, but is found.
+        for keys in &mut set {
+            let aodv = key_value(keys, "network.routing.protocol") == "aodv";
+            keys.insert("flow.0.tcp.window".into(), if aodv { "32" } else { "8" }.into());
+            keys.insert("flow.0.tcp.recovery".into(), if aodv { "sack" } else { "reno" }.into());
+        }
+        let found = find_variation(&set);
+        assert_eq!(labels(&found), ["AODV, SACK", "DSR, Reno"]);
+        assert_eq!(found.axis.unwrap().key, "network.mobility.pause");
+        assert_eq!(found.unnamed, ["window"]);
+    }
+
+    #[test]
+    fn a_constant_is_in_the_name_of_the_arms_that_have_it() {
+        let mut set = protocols();
+        let mut more = set.clone();
+        more.retain(|keys| key_value(keys, "network.routing.protocol") == "dsr");
+        for keys in &mut more {
+            keys.insert("network.routing.scan".into(), "always".into());
+        }
+        set.extend(more);
+        assert_eq!(labels(&find_variation(&set)), ["AODV", "DSR, no scan", "DSR, scan always"]);
+    }
+
+    #[test]
+    fn tcps_are_named_by_recovery_and_growth_or_by_their_preset() {
+        let named = |tcps: &[[(&str, &str); 2]]| {
+            let with = |of: &[(&str, &str); 2]| {
+                keys(
+                    &of.map(|(key, value)| (format!("flow.0.tcp.{key}"), value.to_owned()))
+                        .each_ref()
+                        .map(|(key, value)| (key.as_str(), value.as_str())),
+                )
+            };
+            let set: Vec<Keys> = tcps.iter().map(with).collect();
+            labels(&find_variation(&set)).join("; ")
+        };
+        let tcp = |recovery, growth| [("recovery", recovery), ("growth", growth)];
+        assert_eq!(named(&[tcp("reno", "reno"), tcp("newreno", "reno")]), "NewReno; Reno");
+        assert_eq!(named(&[tcp("sack", "reno"), tcp("sack", "cubic")]), "CUBIC; Reno");
+        assert_eq!(named(&[tcp("reno", "reno"), tcp("sack", "cubic")]), "Reno; SACK, CUBIC");
+        let preset = [("recovery", "rack-tlp"), ("preset", "linux")];
+        assert_eq!(named(&[tcp("reno", "reno"), preset]), "Linux; Reno");
+    }
+
+    #[test]
+    fn a_key_that_goes_with_the_axis_makes_no_arms() {
+        let set = [("10 ms", "1"), ("1 s", "2"), ("0.2 s", "3")]
+            .map(|(delay, hops)| keys(&[("network.delay", delay), ("network.zeal", hops)]));
+        let sweep = find_variation(&set);
+        assert_eq!(sweep.axis.unwrap().key, "network.delay");
+        assert_eq!(sweep.arms.len(), 1);
+        assert_eq!(sweep.arms[0].points, [(0.01, 0), (0.2, 2), (1.0, 1)]);
+        assert_eq!(sweep.arms[0].label, "");
+        assert_eq!(sweep.unnamed, ["zeal"]);
+    }
+
+    #[test]
+    fn without_a_number_there_are_arms_alone() {
+        let set = ["none", "atcp"].map(|aid| keys(&[("flow.0.aid", aid)]));
+        let sweep = find_variation(&set);
+        assert_eq!(sweep.axis, None);
+        assert_eq!(labels(&sweep), ["ATCP", "no aid"]);
+    }
+
+    #[test]
+    fn one_scenario_is_one_arm_without_a_name() {
+        let sweep = find_variation(&[keys(&[("flow.0.aid", "none")])]);
+        let arm = Arm { label: String::new(), paper_name: String::new(), points: vec![(0.0, 0)] };
+        assert_eq!(sweep.arms, [arm]);
+    }
+
+    #[test]
+    fn many_flows_alike_are_one_name_and_their_number_is_an_axis() {
+        let flows = |count: usize, aid| -> Keys {
+            (0..count).map(|flow| (format!("flow.{flow}.aid"), str::to_owned(aid))).collect()
+        };
+        let set = [flows(5, "none"), flows(5, "atcp"), flows(9, "none"), flows(9, "atcp")];
+        let sweep = find_variation(&set);
+        assert_eq!(sweep.axis.as_ref().unwrap().label_at(5.0), "flows 5");
+        assert_eq!(labels(&sweep), ["ATCP", "no aid"]);
+        assert!(sweep.unnamed.is_empty(), "{:?}", sweep.unnamed);
+    }
+}

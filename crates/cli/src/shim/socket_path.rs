@@ -1,0 +1,75 @@
+//! Where the local socket is: a file that only root, or whoever starts the shim, can put there.
+
+use std::fs::{self, DirBuilder, Permissions};
+use std::io::{self, ErrorKind};
+use std::os::unix::fs::{DirBuilderExt, FileTypeExt, MetadataExt, PermissionsExt};
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::{Path, PathBuf};
+
+use nix::unistd::geteuid;
+
+use super::namespace::namespace_inode;
+
+/// Its directory, and the one in there that belongs to the unit of systemd.
+const DIRECTORY: &str = "/run/driftway";
+pub const UNIT_DIRECTORY: &str = "/run/driftway/unit";
+/// May others put files there?
+const WRITABLE_BY_OTHERS: u32 = 0o022;
+
+/// The socket's file name in any directory: there is one shim in a network namespace.
+fn file_name() -> io::Result<String> {
+    Ok(format!("shim-{}.sock", namespace_inode()?))
+}
+
+/// Where the shim of the calling thread's namespace listens.
+pub fn listen_path(socket: Option<&Path>) -> io::Result<PathBuf> {
+    if let Some(socket) = socket {
+        return Ok(socket.to_owned());
+    }
+    // systemd.exec(5): several are separated by colons.
+    let given = std::env::var("RUNTIME_DIRECTORY").ok();
+    let directory = given.as_deref().and_then(|list| list.split(':').next()).unwrap_or(DIRECTORY);
+    Ok(Path::new(directory).join(file_name()?))
+}
+
+/// Where to ask: where one listens, or would. A file may be there although nobody listens any more.
+pub fn query_path(socket: Option<&Path>) -> io::Result<PathBuf> {
+    let usual = listen_path(socket)?;
+    let of_unit = Path::new(UNIT_DIRECTORY).join(file_name()?);
+    let listens = |path: &Path| UnixStream::connect(path).is_ok();
+    Ok(if socket.is_none() && !listens(&usual) && listens(&of_unit) { of_unit } else { usual })
+}
+
+/// Listens there, for everybody. A file that one has left that was killed is replaced: whoever calls
+/// this has the packets of this namespace, so that no other shim is at work.
+pub fn listen(path: &Path) -> io::Result<UnixListener> {
+    let directory = match path.parent() {
+        Some(directory) if directory != Path::new("") => directory,
+        _ => Path::new("."),
+    };
+    if directory == Path::new(DIRECTORY) {
+        match DirBuilder::new().mode(0o755).create(directory) {
+            Err(error) if error.kind() != ErrorKind::AlreadyExists => return Err(error),
+            _ => {}
+        }
+    }
+    let found = fs::metadata(directory)?;
+    let ours = found.uid() == 0 || found.uid() == geteuid().as_raw();
+    if !ours || found.mode() & WRITABLE_BY_OTHERS != 0 {
+        let message = format!("others may put files into {}", directory.display());
+        return Err(io::Error::new(ErrorKind::PermissionDenied, message));
+    }
+    remove(path)?;
+    let listener = UnixListener::bind(path)?;
+    fs::set_permissions(path, Permissions::from_mode(0o666))?;
+    listener.set_nonblocking(true)?;
+    Ok(listener)
+}
+
+/// Removes the socket that one has left there; nothing else that may be there.
+pub fn remove(path: &Path) -> io::Result<()> {
+    match fs::symlink_metadata(path) {
+        Ok(left) if left.file_type().is_socket() => fs::remove_file(path),
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,200 @@
+//! What is wrong is said once, with its place, and leaves nothing behind.
+
+use predicates::prelude::*;
+use predicates::str::{contains, is_empty};
+
+use crate::*;
+
+#[test]
+fn a_wrong_input_gives_one_message_and_leaves_nothing() {
+    let bench = TestDir::new();
+    bench.file("broken.toml", "name = \n");
+    bench.file("typo.toml", &SCENARIO.replace("bit_error_rate = ", "bit_eror_rate = "));
+    bench.file("unit.toml", &SCENARIO.replace("64 kbit/s", "64 furlongs"));
+    bench.file("taken", "");
+    let cases: &[(&[&str], &str)] = &[
+        (&["run", "nowhere.toml"], "nowhere.toml"),
+        (&["run", "broken.toml"], "broken.toml:1:"),
+        (&["run", "typo.toml"], "did you mean `bit_error_rate`?"),
+        (&["run", "unit.toml"], "bit/s"),
+        (&["run", "s.toml", "--set", "network.hop=3"], "did you mean `hops`?"),
+        (&["run", "s.toml", "--set", "network.hops"], "KEY=VALUE"),
+        (&["run", "s.toml", "--set", "flow.0.aid=atpc"], "did you mean `atcp`?"),
+        (
+            &["run", "s.toml", "--runs", "0"],
+            "--runs <N>': what is wanted is a whole number, at least 1",
+        ),
+        (
+            &["run", "s.toml", "--jobs", "0"],
+            "--jobs <N>': what is wanted is a whole number, at least 1",
+        ),
+        (&["run", "s.toml", "--runs", "-1"], "at least 1"),
+        (&["run", "s.toml", "--seed", "one"], "--seed"),
+        (&["run", "s.toml", "--sed", "3"], "--seed"),
+        (&["run", "s.toml", "--seed", "18446744073709551615", "--runs", "2"], "no room"),
+    ];
+    let before = names(bench.0.path());
+    for (arguments, says) in cases {
+        let with_out = [*arguments, &["--out", "results"]].concat();
+        bench
+            .driftway(&with_out)
+            .assert()
+            .code(2)
+            .stdout(is_empty())
+            .stderr(contains(*says).and(contains("error:").count(1)));
+        assert_eq!(names(bench.0.path()), before, "{arguments:?}");
+    }
+    for arguments in [
+        &["run", "s.toml", "--trace"][..],
+        &["run", "s.toml", "--out", "taken"],
+        &["check", "typo.toml"],
+        &["report", "nowhere"],
+        &["report", "."],
+        &["report", "s.toml"],
+    ] {
+        bench.driftway(arguments).assert().code(2).stdout(is_empty());
+        assert_eq!(names(bench.0.path()), before, "{arguments:?}");
+    }
+}
+
+#[test]
+fn whatever_the_file_is_there_is_one_message_with_its_place() {
+    let bench = TestDir::new();
+    let changed = |from: &str, to: &str| {
+        assert_eq!(SCENARIO.matches(from).count(), 1, "{from}");
+        SCENARIO.replace(from, to)
+    };
+    let fault =
+        "[[network.fault]]\nkind = \"partition\"\nhop = 9\nevery = \"9 s\"\nlasts = \"1 s\"\n";
+    for (name, text, place, says) in [
+        ("empty", String::new(), "", "this file is empty"),
+        ("key", changed("hops = 2", "hopps = 2"), ":7:1", "did you mean `hops`?"),
+        ("unit", changed("64 kbit/s", "64 ms"), ":10:8", "kbit/s"),
+        ("negative", changed("64 kbit/s", "-64 kbit/s"), ":10:8", "negative"),
+        ("hop", changed("[[flow]]", &format!("{fault}\n[[flow]]")), ":16:7", "1–2"),
+        ("node", changed("to = 2", "to = 3"), ":16:6", "3"),
+        ("deep", format!("name = \"x\"\nhops = {}", "[".repeat(100_000)), ":2:", "too deeply"),
+        ("dotted", format!("{}b = 1", "a.".repeat(50_000)), ":1:", "too deeply"),
+    ] {
+        bench.file(name, &text);
+        refused(&bench, name, &format!("error: {name}{place}"), says);
+    }
+    fs::write(bench.path("binary"), [0x7f, b'E', b'L', b'F', 0, 0xff, 0xfe, 0]).unwrap();
+    refused(&bench, "binary", "error: binary: ", "not text");
+    fs::create_dir(bench.path("directory")).unwrap();
+    refused(&bench, "directory", "error: directory: ", "is a directory");
+    // Two gigabytes that take no room on the disk, and must take none in memory.
+    fs::File::create(bench.path("large")).unwrap().set_len(2 << 30).unwrap();
+    refused(&bench, "large", "error: large: ", "16 MiB");
+}
+
+/// One message that begins like this and says that, status 2, and nothing new on the disk.
+fn refused(bench: &TestDir, file: &str, begins: &str, says: &str) {
+    let before = names(bench.0.path());
+    for command in [&["run", file, "--out", "results"][..], &["check", file]] {
+        bench.driftway(command).assert().code(2).stdout(is_empty()).stderr(
+            predicates::str::starts_with(begins)
+                .and(contains(says))
+                .and(contains("error:").count(1)),
+        );
+    }
+    assert_eq!(names(bench.0.path()), before, "{file}");
+}
+
+#[test]
+fn an_empty_directory_has_nothing_to_report() {
+    let bench = TestDir::new();
+    fs::create_dir(bench.path("empty")).unwrap();
+    let refused = bench.driftway(&["report", "empty"]).assert().code(2).stdout(is_empty());
+    refused.stderr(contains("no results.json in empty").and(contains("--out empty")));
+    assert!(names(&bench.path("empty")).is_empty());
+}
+
+#[test]
+fn what_cannot_be_written_is_no_success() {
+    let bench = TestDir::new();
+    let arguments = ["run", "s.toml", "--out", "s.toml/below"];
+    bench.driftway(&arguments).assert().code(1).stderr(contains("s.toml/below"));
+}
+
+#[test]
+fn check_says_what_would_run_and_shows_what_reads_back() {
+    let bench = TestDir::new();
+    bench
+        .driftway(&["check", "s.toml"])
+        .assert()
+        .success()
+        .stdout(contains("ok: two lossy hops").and(contains("atcp")));
+    let set = ["--set", "network.hops=3", "--set", "flow.0.to=3"];
+    let shown = bench.stdout(&[&["check", "s.toml", "--show"][..], &set].concat());
+    bench.file("shown.toml", &shown);
+    assert_eq!(bench.stdout(&["check", "shown.toml", "--show"]), shown);
+    let runs = |document: Value| document["runs"].clone();
+    assert_eq!(
+        runs(bench.document(&["run", "shown.toml", "--json"])),
+        runs(bench.document(&[&["run", "s.toml", "--json"][..], &set].concat())),
+    );
+}
+
+#[test]
+fn check_takes_several_files_and_reports_each_error() {
+    let bench = Bench::new();
+    let scenario = fs::read_to_string(bench.path("s.toml")).unwrap();
+    bench.file("t.toml", &scenario.replace("two lossy hops", "the second"));
+    let both = bench.stdout(&["check", "s.toml", "t.toml"]);
+    assert!(both.contains("ok: two lossy hops") && both.contains("ok: the second"), "{both}");
+    bench.file("bad.toml", &scenario.replace("hops", "hop"));
+    let arguments = ["check", "bad.toml", "t.toml", "nowhere.toml"];
+    let checked = bench.driftway(&arguments).assert().code(2).stdout(contains("ok: the second"));
+    checked.stderr(contains("error: bad.toml:").and(contains("error: nowhere.toml")));
+    bench.driftway(&["check"]).assert().code(2).stderr(contains("SCENARIO.toml"));
+}
+
+#[test]
+fn check_shows_documentation_unless_it_is_to_be_brief() {
+    let bench = Bench::new();
+    let (full, brief) = (
+        bench.stdout(&["check", "s.toml", "--show"]),
+        bench.stdout(&["check", "--show=brief", "s.toml"]),
+    );
+    assert!(full.lines().any(|line| line.starts_with("# ")), "{full}");
+    assert!(!brief.contains('#'), "{brief}");
+    for shown in [full, brief] {
+        bench.file("shown.toml", &shown);
+        bench.driftway(&["check", "shown.toml"]).assert().success();
+    }
+}
+
+#[test]
+fn the_schema_of_scenarios_is_json() {
+    let bench = Bench::new();
+    let schema: Value = serde_json::from_str(&bench.stdout(&["check", "--schema"])).unwrap();
+    assert_eq!(schema["properties"]["duration"]["$ref"], "#/$defs/Time");
+    bench.driftway(&["check", "s.toml", "--schema"]).assert().code(2);
+}
+
+#[test]
+fn shells_complete_commands_and_options() {
+    let bench = Bench::new();
+    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
+        let script = bench.stdout(&["completions", shell]);
+        assert!(script.contains("emulate") && script.contains("pcap"), "{shell}");
+    }
+}
+
+#[test]
+fn results_that_are_not_ours_are_refused() {
+    let bench = TestDir::new();
+    bench.stdout(&["run", "s.toml", "--out", "results"]);
+    let path = bench.path("results/results.json");
+    let text = fs::read_to_string(&path).unwrap();
+    for (from, to) in [("\"schema\": 1", "\"schema\": 999"), ("\"runs\": [", "\"walks\": [")] {
+        fs::write(&path, text.replace(from, to)).unwrap();
+        bench
+            .driftway(&["report", "results"])
+            .assert()
+            .code(2)
+            .stderr(contains("results.json").and(contains("run the scenario again")));
+    }
+    assert!(!bench.path("results/index.html").exists());
+}

@@ -1,0 +1,107 @@
+//! Programs for both ends of a path: this test itself, under other arguments. Nothing has to be
+//! installed.
+
+use std::env;
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::os::unix::net::UnixStream;
+use std::os::unix::process::CommandExt;
+use std::process::{Command, ExitCode, Output};
+use std::time::Duration;
+
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+
+const PORT: u16 = 8000;
+/// What a server says.
+pub const PAGE: &str = "a page that has come over the path\n";
+
+/// A command line for `role`: `serve`, or `fetch`, which prints the page.
+pub fn command_line(role: &str) -> String {
+    format!("{} program-{role}", env::current_exe().unwrap().display())
+}
+
+fn argument(n: usize) -> String {
+    env::args().nth(n).expect("it is given")
+}
+
+/// This test as a program, with its arguments, as another user.
+pub fn as_user(user: u32, arguments: &[&str]) -> Command {
+    // Whoever that is may not look into the directory where it is.
+    let mut command = Command::new("/proc/self/exe");
+    command.uid(user).gid(user).arg(format!("program-{}", arguments[0])).args(&arguments[1..]);
+    command
+}
+
+/// The same, to its end.
+pub fn run_as(user: u32, arguments: &[&str]) -> Output {
+    as_user(user, arguments).output().unwrap()
+}
+
+/// Was this process started as a program?
+pub fn is_program_role() -> bool {
+    env::args().nth(1).is_some_and(|role| role.starts_with("program-"))
+}
+
+/// Does what it was started for.
+pub fn run_role() -> ExitCode {
+    let address = |name| env::var(name).expect("the emulation says where one is");
+    match env::args().nth(1).as_deref() {
+        Some("program-serve") => {
+            let listener = TcpListener::bind((address("DRIFTWAY_LOCAL"), PORT)).unwrap();
+            for stream in listener.incoming() {
+                // Who is gone gets no page.
+                let _ = stream.unwrap().write_all(PAGE.as_bytes());
+            }
+        }
+        Some("program-fetch") => {
+            let mut stream = TcpStream::connect((address("DRIFTWAY_REMOTE"), PORT)).unwrap();
+            let mut page = String::new();
+            stream.read_to_string(&mut page).unwrap();
+            print!("{page}");
+        }
+        // A syllable each 5 ms, to whoever is there.
+        Some("program-talk") => {
+            let socket = std::net::UdpSocket::bind((address("DRIFTWAY_LOCAL"), PORT)).unwrap();
+            for _ in 0..100 {
+                socket.send_to(b"la", (address("DRIFTWAY_REMOTE"), PORT)).unwrap();
+                std::thread::sleep(Duration::from_millis(5));
+            }
+        }
+        Some("program-signal") => {
+            let process = Pid::from_raw(argument(2).parse().unwrap());
+            println!("{:?}", kill(process, Signal::SIGSTOP).unwrap_err());
+        }
+        // Asks as anybody may.
+        Some("program-ask") => {
+            let mut stream = UnixStream::connect(argument(2)).unwrap();
+            stream.set_read_timeout(Some(Duration::from_secs(5))).unwrap();
+            stream.write_all(b"GET /status HTTP/1.0\r\n\r\n").unwrap();
+            let mut answer = String::new();
+            stream.read_to_string(&mut answer).unwrap();
+            print!("{answer}");
+        }
+        // 150 who never come to the end of their question, again and again, until it is killed.
+        Some("program-beset") => {
+            let connect = |_| {
+                let mut stream = UnixStream::connect(argument(2)).ok()?;
+                stream.write_all(b"GET").ok()?;
+                Some(stream)
+            };
+            let mut streams: Vec<_> = (0..150).map(connect).collect();
+            print!(".");
+            std::io::stdout().flush().unwrap();
+            loop {
+                std::thread::sleep(Duration::from_millis(100));
+                for stream in &mut streams {
+                    let goes_on = stream.as_mut().is_some_and(|s| s.write_all(b" ").is_ok());
+                    if !goes_on {
+                        *stream = connect(0);
+                    }
+                }
+            }
+        }
+        other => panic!("no such program: {other:?}"),
+    }
+    ExitCode::SUCCESS
+}

@@ -1,0 +1,314 @@
+//! Our TCP at one end of a cable, real bytes in it.
+
+use std::{fmt, io};
+
+use driftway_base::{Endpoint, Instant, Seq};
+use driftway_tcp::{Config, Connection, Event, State, Transmit, reset_for};
+use driftway_wire::{
+    Body, Decoded, IcmpMessage, IpHeader, IpOptions, Packet, TcpFlags, TcpSegment, UnreachableCode,
+};
+
+use crate::{ByteRing, ImpairedTun, OutsideWindow};
+
+/// Time to live of what we send (RFC 1700's default, which Linux uses, too).
+const TTL: u8 = 64;
+
+/// Packets that arrived and were not the connection's.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct UnmatchedPackets {
+    /// Refused by [`Packet::decode`].
+    pub undecodable: u64,
+    /// For somebody else, or nothing that a TCP connection listens to.
+    pub not_for_connection: u64,
+}
+
+/// One connection of our TCP, a [`Cable`] to the kernel that it speaks to, and the bytes.
+///
+/// The application's side is that of a socket that never blocks: [`read`](Driver::read),
+/// [`write`](Driver::write), [`close`](Driver::close). All else happens in [`turn`](Driver::turn),
+/// within which the order is network, TCP's timers, and then, outside of it, the application.
+pub struct ConnectionDriver {
+    cable: ImpairedTun,
+    connection: Connection,
+    outgoing: ByteRing,
+    incoming: ByteRing,
+    /// Stream offset behind the last byte written.
+    written: u64,
+    /// Stream offset behind the last byte read.
+    read: u64,
+    /// The sequence number of the peer's first byte.
+    peer_first_seq: Seq,
+    identification: u16,
+    unmatched: UnmatchedPackets,
+    arrived: Vec<u8>,
+    leaving: Box<[u8]>,
+}
+
+impl ConnectionDriver {
+    /// Opens a connection from `local` to `remote`, with room for `send_buffer` bytes that are not
+    /// acknowledged. `iss` is its initial sequence number.
+    pub fn connect(
+        cable: ImpairedTun,
+        config: &Config,
+        local: Endpoint,
+        remote: Endpoint,
+        iss: Seq,
+        send_buffer: usize,
+    ) -> Self {
+        let connection = Connection::connect(config, local, remote, iss, 0, cable.now());
+        Self::new(cable, connection, send_buffer)
+    }
+
+    /// Waits for one connection at `local`; else as [`connect`](Driver::connect).
+    pub fn listen(
+        cable: ImpairedTun,
+        config: &Config,
+        local: Endpoint,
+        iss: Seq,
+        send_buffer: usize,
+    ) -> Self {
+        Self::new(cable, Connection::listen(config, local, iss, 0), send_buffer)
+    }
+
+    fn new(cable: ImpairedTun, connection: Connection, send_buffer: usize) -> Self {
+        let receive_buffer = connection.config().receive_buffer as usize;
+        Self {
+            leaving: vec![0; usize::from(cable.mtu())].into_boxed_slice(),
+            cable,
+            connection,
+            outgoing: ByteRing::new(send_buffer),
+            incoming: ByteRing::new(receive_buffer),
+            written: 0,
+            read: 0,
+            peer_first_seq: Seq(0),
+            identification: 0,
+            unmatched: UnmatchedPackets::default(),
+            arrived: Vec::new(),
+        }
+    }
+
+    /// The connection, to look at.
+    pub const fn connection(&self) -> &Connection {
+        &self.connection
+    }
+
+    /// The cable.
+    pub const fn cable(&mut self) -> &mut ImpairedTun {
+        &mut self.cable
+    }
+
+    /// What arrived and was not the connection's.
+    pub const fn unmatched(&self) -> UnmatchedPackets {
+        self.unmatched
+    }
+
+    /// The next thing that happened to the connection.
+    pub fn poll_event(&mut self) -> Option<Event> {
+        self.connection.poll_event()
+    }
+
+    /// Takes as many of `bytes` for sending as there is room for, and says how many.
+    pub fn write(&mut self, bytes: &[u8]) -> usize {
+        self.outgoing.release(self.connection.acknowledged_bytes());
+        let room = self.outgoing.end().saturating_sub(self.written);
+        let fits = bytes.len().min(usize::try_from(room).unwrap_or(usize::MAX));
+        let taken = match self.outgoing.write(self.written, &bytes[..fits]) {
+            Ok(()) => self.connection.write(fits as u64),
+            Err(OutsideWindow { .. }) => 0,
+        };
+        self.written += taken;
+        taken as usize
+    }
+
+    /// Copies to `bytes` what has arrived in order and says how many bytes that is.
+    ///
+    /// # Errors
+    /// TCP hands out bytes that it was never given: a bug in it.
+    pub fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
+        let mut len = 0;
+        while len < bytes.len() {
+            let most = u32::try_from(bytes.len() - len).unwrap_or(u32::MAX);
+            let Some(part) = self.connection.read(most) else { break };
+            if part.offset != self.read {
+                return Err(tcp_bug(format_args!("read {part:?} after offset {}", self.read)));
+            }
+            let end = len + part.len as usize;
+            self.incoming.read(part.offset, &mut bytes[len..end]).map_err(tcp_bug)?;
+            self.read += u64::from(part.len);
+            self.incoming.release(self.read);
+            len = end;
+        }
+        Ok(len)
+    }
+
+    /// No more data from us.
+    pub fn close(&mut self) {
+        self.connection.close();
+    }
+
+    /// Gives the connection up with a reset.
+    pub fn abort(&mut self) {
+        self.connection.abort();
+    }
+
+    /// One round: sends what is due, waits until something happens or `deadline` is there, and
+    /// lets the connection deal with it.
+    ///
+    /// # Errors
+    /// What the device says, or a bug in TCP.
+    pub fn step(&mut self, deadline: Instant) -> io::Result<()> {
+        self.step_with(deadline, |_| Ok(()))
+    }
+
+    /// A [`turn`](Self::turn) in which `application` has its say after each packet, before TCP
+    /// answers: it takes no time, as in the lab. One that reads later frees the window later, and
+    /// TCP then says so in acknowledgments of their own.
+    ///
+    /// # Errors
+    /// Those of `turn`, and the application's.
+    pub fn step_with(
+        &mut self,
+        deadline: Instant,
+        mut application: impl FnMut(&mut Self) -> io::Result<()>,
+    ) -> io::Result<()> {
+        self.transmit()?;
+        let timer = self.connection.next_timeout().unwrap_or(Instant::FAR_FUTURE);
+        self.cable.wait(deadline.min(timer))?;
+        let mut arrived = std::mem::take(&mut self.arrived);
+        while self.cable.receive(&mut arrived)? {
+            self.on_packet(&arrived)?;
+            application(self)?;
+            self.transmit()?;
+        }
+        self.arrived = arrived;
+        let now = self.cable.now();
+        if self.connection.next_timeout().is_some_and(|due| due <= now) {
+            self.connection.on_timeout(now);
+            self.transmit()?;
+        }
+        Ok(())
+    }
+
+    fn on_packet(&mut self, bytes: &[u8]) -> io::Result<()> {
+        let Ok(Decoded { packet, payload }) = Packet::decode(bytes) else {
+            self.unmatched.undecodable += 1;
+            return Ok(());
+        };
+        let Packet { ip, body } = packet;
+        let local = self.connection.local();
+        match body {
+            Body::Tcp(segment)
+                if Endpoint::new(ip.destination, segment.destination_port) == local =>
+            {
+                let remote = self.connection.remote();
+                let known = self.connection.state() != State::Listen;
+                if known && Endpoint::new(ip.source, segment.source_port) != remote {
+                    self.unmatched.not_for_connection += 1;
+                    return match reset_for(&segment) {
+                        Some(reset) => self.send(&reply_packet(&ip, reset)),
+                        None => Ok(()),
+                    };
+                }
+                self.on_segment(&ip, segment, payload)
+            }
+            Body::Icmp(IcmpMessage::Unreachable { code, quoted })
+                if self.connection.may_have_sent(quoted.seq())
+                    && (quoted.source, quoted.destination)
+                        == (local.address, self.connection.remote().address)
+                    && quoted.ports() == (local.port, self.connection.remote().port) =>
+            {
+                // RFC 9293 §3.9.2.2: protocol and port are the hard ones.
+                let hard = matches!(code, UnreachableCode::Protocol | UnreachableCode::Port);
+                let no_route = matches!(code, UnreachableCode::Net | UnreachableCode::Host);
+                let now = self.cable.now();
+                self.connection.on_unreachable(now, hard, no_route.then_some(quoted.seq()));
+                self.transmit()
+            }
+            _ => {
+                self.unmatched.not_for_connection += 1;
+                Ok(())
+            }
+        }
+    }
+
+    fn on_segment(
+        &mut self,
+        ip: &IpHeader,
+        mut segment: TcpSegment,
+        bytes: &[u8],
+    ) -> io::Result<()> {
+        let synchronizing = matches!(self.connection.state(), State::Listen | State::SynSent);
+        let offset = if synchronizing { 0 } else { self.offset_of(segment.seq) };
+        segment.payload.offset = offset;
+        let now = self.cable.now();
+        let taken = self.connection.on_segment(now, ip.source, &segment, ip.ecn).accepted;
+        if synchronizing && segment.flags.contains(TcpFlags::SYN) {
+            self.peer_first_seq = segment.seq + 1;
+        }
+        if taken.is_empty() {
+            return Ok(());
+        }
+        let from = taken.offset.wrapping_sub(offset);
+        let part = usize::try_from(from)
+            .ok()
+            .and_then(|from| bytes.get(from..from.checked_add(taken.len as usize)?))
+            .ok_or_else(|| tcp_bug(format_args!("{taken:?} is no part of {segment:?}")))?;
+        self.incoming.write(taken.offset, part).map_err(tcp_bug)
+    }
+
+    /// The offset in the peer's stream that `seq` stands for: of all with these 32 bits the one
+    /// nearest to where the application reads. What is before the stream wraps to its far end,
+    /// outside of any window.
+    fn offset_of(&self, seq: Seq) -> u64 {
+        let reading = self.peer_first_seq + self.read as u32;
+        self.read.wrapping_add_signed(i64::from(seq.distance(reading)))
+    }
+
+    fn transmit(&mut self) -> io::Result<()> {
+        while let Some(transmit) = self.connection.poll_transmit(self.cable.now()) {
+            let Transmit { segment, ecn, .. } = transmit;
+            let ip = IpHeader {
+                source: self.connection.local().address,
+                destination: self.connection.remote().address,
+                ecn,
+                dscp: 0,
+                ttl: TTL,
+                identification: self.identification,
+                dont_fragment: true,
+                options: IpOptions::EMPTY,
+            };
+            self.identification = self.identification.wrapping_add(1);
+            self.send(&Packet { ip, body: Body::Tcp(segment) })?;
+        }
+        Ok(())
+    }
+
+    fn send(&mut self, packet: &Packet) -> io::Result<()> {
+        let (outgoing, mut filled) = (&self.outgoing, Ok(()));
+        let len = packet
+            .encode(&mut self.leaving, |payload, bytes| {
+                filled = outgoing.read(payload.offset, bytes);
+            })
+            .map_err(tcp_bug)?;
+        filled.map_err(tcp_bug)?;
+        self.cable.send(&self.leaving[..len])
+    }
+}
+
+/// `segment` back to where a packet with this header came from.
+fn reply_packet(ip: &IpHeader, segment: TcpSegment) -> Packet {
+    let ip = IpHeader {
+        source: ip.destination,
+        destination: ip.source,
+        ecn: driftway_base::Ecn::NotEct,
+        ttl: TTL,
+        options: IpOptions::EMPTY,
+        ..*ip
+    };
+    Packet { ip, body: Body::Tcp(segment) }
+}
+
+/// TCP did what it must not.
+fn tcp_bug(what: impl fmt::Display) -> io::Error {
+    io::Error::other(format!("a bug in driftway's TCP: {what}"))
+}

@@ -1,0 +1,275 @@
+//! The path with real packets, in virtual time.
+
+use driftway_base::{Duration, Ecn};
+use driftway_scenario::{Network, Scenario};
+use driftway_wire::{IcmpMessage, TcpFlags, TcpSegment, UnreachableCode};
+
+use super::*;
+
+const MS: Duration = Duration::from_millis(1);
+
+/// A path of `hops` links of 10 Mbit/s and 10 ms, with more of `[network]`.
+fn medium(hops: u32, more: &str, link: &str) -> EmulatedPath {
+    let text = format!(
+        "name = \"m\"\nduration = \"100 s\"\n[[flow]]\nfrom = 0\nto = 1\napplication = \"ftp\"\n\
+         [network]\nkind = \"path\"\nhops = {hops}\n\
+         link = {{ rate = \"10 Mbit/s\", delay = \"10 ms\"{link} }}\n{more}"
+    );
+    let scenario = Scenario::parse("m.toml", &text, &[]).unwrap();
+    let Network::Path(path) = &scenario.network else { unreachable!("it says path") };
+    EmulatedPath::new(path, scenario.duration, 1)
+}
+
+fn at(millis: u64) -> Instant {
+    Instant::ZERO + MS.times(millis)
+}
+
+fn encode(packet: &Packet) -> Vec<u8> {
+    let mut bytes = vec![0; packet.len() as usize];
+    packet.encode(&mut bytes, |_, to| to.fill(7)).unwrap();
+    bytes
+}
+
+/// A segment from node `from` to node `to`, 1250 bytes long: 1 ms at 10 Mbit/s.
+fn segment(from: usize, to: usize) -> Packet {
+    let ip = IpHeader { ecn: Ecn::Ect0, ..IpHeader::new(address(from), address(to)) };
+    let segment = TcpSegment {
+        source_port: 1,
+        destination_port: 2,
+        flags: TcpFlags::ACK,
+        payload: Payload::new(0, 0, 1210),
+        ..TcpSegment::default()
+    };
+    Packet { ip, body: Body::Tcp(segment) }
+}
+
+/// All that leaves by `until`, as (end, when in µs, packet).
+fn leaves(medium: &mut EmulatedPath, until: Instant) -> Vec<(PathEnd, u64, Vec<u8>)> {
+    medium.on_timeout(until);
+    assert_eq!(medium.check_conservation(), Ok(()));
+    let next = || Some(medium.poll()?).map(|l| (l.end, l.due.as_nanos() / 1000, l.bytes));
+    std::iter::from_fn(next).collect()
+}
+
+#[test]
+fn a_packet_takes_its_time_and_loses_its_hops() {
+    let mut medium = medium(3, "", "");
+    let sent = segment(0, 3);
+    medium.offer(at(5), PathEnd::Near, &encode(&sent));
+    medium.offer(at(5), PathEnd::Near, &encode(&sent));
+    let out = leaves(&mut medium, at(100));
+    let arrived = Packet { ip: IpHeader { ttl: 62, ..sent.ip }, ..sent };
+    assert_eq!(
+        out,
+        [(PathEnd::Far, 38_000, encode(&arrived)), (PathEnd::Far, 39_000, encode(&arrived))],
+        "three times 1 ms and 10 ms, one behind the other, two routers"
+    );
+    let carried = DirectionCounts { entered: 2, delivered: 2, bytes: 2500 };
+    assert_eq!(medium.counts().carried, [carried, DirectionCounts::default()]);
+}
+
+/// Held back for 50 ms at most, and marked while a flood of one packet is on: as in the lab.
+#[test]
+fn packets_leave_in_reverse_and_marked() {
+    let faults = "[[network.fault]]\nkind = \"reordering\"\nhop = 1\nfirst = \"1 ms\"\npackets = 9\n\
+                  how = \"reverse\"\nat_most = \"50 ms\"\n\
+                  [[network.fault]]\nkind = \"congestion\"\nhop = 2\nfirst = \"1 ms\"\n\
+                  lasts = \"70500 us\"\nrate = \"1 kbit/s\"\nmarks = true\n";
+    let mut medium = medium(2, faults, "");
+    for n in 1..=2 {
+        let packet = segment(0, 2);
+        let packet = Packet { ip: IpHeader { identification: n, ..packet.ip }, ..packet };
+        medium.offer(at(9 + u64::from(n)), PathEnd::Near, &encode(&packet));
+    }
+    let out = leaves(&mut medium, at(200));
+    let read = |(_, due, bytes): &(PathEnd, u64, Vec<u8>)| {
+        let ip = Packet::decode(bytes).unwrap().packet.ip;
+        (*due, ip.identification, ip.ecn)
+    };
+    // Both wait from 10 ms to 60 ms; the flood is over when the second comes to the second hop.
+    let expected = [(82_000, 2, Ecn::Ce), (83_000, 1, Ecn::Ect0)];
+    assert_eq!(out.iter().map(read).collect::<Vec<_>>(), expected);
+    assert_eq!(medium.marked(), 1);
+}
+
+/// The lab's links, queues and random streams: the same frames are lost for the same seed.
+#[test]
+fn losses_are_those_of_the_lab() {
+    let mut medium = medium(1, "", ", packet_error_rate = 0.3");
+    let mut bare = driftway_link::PathLink::new(
+        driftway_link::LinkConfig {
+            rate: driftway_base::Rate::from_bps(10_000_000),
+            delay: driftway_link::Delay::Fixed(MS.times(10)),
+            errors: driftway_link::ErrorModel::FrameErrorRate(0.3),
+            queue: driftway_link::QueueConfig {
+                limit: 50,
+                discipline: driftway_link::Discipline::DropTail { ecn_threshold: None },
+                mark_loss: 0.0,
+            },
+            duplex: driftway_link::Duplex::Full,
+            order: driftway_link::DeliveryOrder::Fifo,
+        },
+        1,
+        0,
+    );
+    let mut expected = Vec::new();
+    for n in 0..200_u16 {
+        let packet = segment(0, 1);
+        let packet = Packet { ip: IpHeader { identification: n, ..packet.ip }, ..packet };
+        medium.offer(at(u64::from(n) * 2), PathEnd::Near, &encode(&packet));
+        let frame = driftway_link::Frame { id: n.into(), bytes: 1250, ecn_capable: true };
+        bare.enqueue(at(u64::from(n) * 2), Side::A, frame, QueuePosition::Tail);
+    }
+    while let Some(event) = bare.poll(at(1000)) {
+        if let driftway_link::LinkEvent::Arrived { id, .. } = event {
+            expected.push(id as u16);
+        }
+    }
+    let out = leaves(&mut medium, at(1000));
+    let number = |bytes: &Vec<u8>| Packet::decode(bytes).unwrap().packet.ip.identification;
+    let arrived: Vec<_> = out.iter().map(|(_, _, bytes)| number(bytes)).collect();
+    assert_eq!(arrived, expected);
+    assert!((100..190).contains(&arrived.len()), "{}", arrived.len());
+    let lost = 200 - arrived.len() as u64;
+    assert_eq!(medium.counts().drops, BTreeMap::from([("bit-error", lost)]));
+}
+
+const CUT: &str =
+    "[[network.fault]]\nkind = \"partition\"\nhop = 2\nfirst = \"50 ms\"\nlasts = \"100 ms\"\n";
+
+#[test]
+fn who_gives_up_says_so_to_the_sender() {
+    let mut medium = medium(3, CUT, "");
+    let sent = segment(0, 3);
+    medium.offer(at(60), PathEnd::Near, &encode(&sent));
+    let out = leaves(&mut medium, at(149));
+    let [(PathEnd::Near, _, bytes)] = &out[..] else { panic!("{out:?}") };
+    let error = Packet::decode(bytes).unwrap().packet;
+    let Body::Icmp(IcmpMessage::Unreachable { code: UnreachableCode::Host, quoted }) = error.body
+    else {
+        panic!("{error:?}")
+    };
+    assert_eq!((error.ip.source, error.ip.destination), (address(1), address(0)));
+    assert_eq!(
+        (quoted.source, quoted.destination, quoted.ports()),
+        (address(0), address(3), (1, 2))
+    );
+    assert_eq!(medium.counts().drops, BTreeMap::from([("unreachable", 1)]));
+    assert_eq!(medium.counts().icmp_from_routers, 1);
+
+    medium.offer(at(151), PathEnd::Near, &encode(&sent));
+    assert_eq!(leaves(&mut medium, at(300)).len(), 1, "it heals");
+}
+
+#[test]
+fn queues_mark_and_the_header_stays_right() {
+    let mut medium = medium(1, "", ", queue = { packets = 10, ecn_threshold = 2 }");
+    for _ in 0..20 {
+        medium.offer(at(0), PathEnd::Near, &encode(&segment(0, 1)));
+    }
+    let out = leaves(&mut medium, at(100));
+    let ecn: Vec<_> =
+        out.iter().map(|(_, _, b)| Packet::decode(b).unwrap().packet.ip.ecn).collect();
+    // One is in service and two wait when the fourth comes.
+    let expected: Vec<_> = [Ecn::Ect0; 3].into_iter().chain([Ecn::Ce; 8]).collect();
+    assert_eq!(ecn, expected);
+    assert_eq!(medium.marked(), 8);
+    assert_eq!(medium.counts().drops, BTreeMap::from([("queue-overflow", 9)]));
+}
+
+#[test]
+fn routers_answer_and_say_when_the_time_to_live_is_over() {
+    let mut medium = medium(3, "", "");
+    let echo = IcmpMessage::Echo {
+        reply: false,
+        identifier: 4,
+        sequence: 5,
+        payload: Payload::new(0, 0, 56),
+    };
+    let ping = Packet { ip: IpHeader::new(address(0), address(2)), body: Body::Icmp(echo) };
+    medium.offer(at(0), PathEnd::Near, &encode(&ping));
+    let out = leaves(&mut medium, at(100));
+    let [(PathEnd::Near, _, bytes)] = &out[..] else { panic!("{out:?}") };
+    let reply = Packet::decode(bytes).unwrap();
+    assert_eq!(reply.packet.ip.source, address(2));
+    assert_eq!(reply.payload, [7; 56]);
+    assert!(matches!(reply.packet.body, Body::Icmp(IcmpMessage::Echo { reply: true, .. })));
+    assert_eq!((medium.counts().to_routers, medium.counts().icmp_from_routers), (1, 1));
+
+    let short = segment(0, 3);
+    let short = Packet { ip: IpHeader { ttl: 2, ..short.ip }, ..short };
+    medium.offer(at(100), PathEnd::Near, &encode(&short));
+    let out = leaves(&mut medium, at(200));
+    let [(PathEnd::Near, _, bytes)] = &out[..] else { panic!("{out:?}") };
+    let error = Packet::decode(bytes).unwrap().packet;
+    assert_eq!(error.ip.source, address(2));
+    assert!(matches!(error.body, Body::Icmp(IcmpMessage::TimeExceeded { .. })));
+}
+
+#[test]
+fn what_is_not_understood_is_carried_if_it_is_ipv4() {
+    let mut medium = medium(2, CUT, "");
+    // A protocol that nobody here speaks, and a fragment.
+    let mut other = encode(&segment(0, 2));
+    (other[8], other[9]) = (64, 47);
+    let mut fragment = encode(&segment(0, 2));
+    fragment[6] = 0x20;
+    let mut sent = Vec::new();
+    for mut bytes in [other, fragment] {
+        (bytes[10], bytes[11]) = (0, 0);
+        let sum = bytes[..20].chunks(2).map(|w| u32::from(w[0]) << 8 | u32::from(w[1]));
+        let sum: u32 = sum.sum();
+        let sum = !(((sum & 0xffff) + (sum >> 16)) as u16);
+        [bytes[10], bytes[11]] = sum.to_be_bytes();
+        medium.offer(at(0), PathEnd::Near, &bytes);
+        sent.push(bytes);
+    }
+    let out = leaves(&mut medium, at(40));
+    assert_eq!(out.iter().map(|l| l.1).collect::<Vec<_>>(), [22_000, 23_000]);
+    for ((_, _, arrived), sent) in out.iter().zip(&sent) {
+        assert_eq!((arrived[8], &arrived[12..]), (63, &sent[12..]));
+        assert!(IpHeader::decode(arrived).is_ok());
+    }
+    // No error is made about what is not understood.
+    medium.offer(at(60), PathEnd::Near, &sent[0]);
+    assert_eq!(leaves(&mut medium, at(140)), []);
+    assert_eq!(medium.counts().drops, BTreeMap::from([("unreachable", 1)]));
+
+    let mut six = encode(&segment(0, 2));
+    six[0] = 0x60;
+    for bytes in [&six[..], &six[..3], &sent[0][..19], &[]] {
+        medium.offer(at(150), PathEnd::Near, bytes);
+    }
+    assert_eq!(medium.counts().not_ipv4, 4);
+}
+
+#[test]
+fn who_is_behind_an_end_is_reached_and_answered() {
+    let mut medium = medium(2, "", "");
+    let [near, far] = [Ipv4Addr::new(10, 1, 0, 2), Ipv4Addr::new(10, 2, 0, 2)];
+    let between = |from, to| {
+        let packet = segment(0, 2);
+        encode(&Packet { ip: IpHeader::new(from, to), ..packet })
+    };
+    medium.offer(at(0), PathEnd::Near, &between(near, far));
+    medium.offer(at(0), PathEnd::Far, &between(far, near));
+    // To nobody, and to where it comes from.
+    medium.offer(at(0), PathEnd::Near, &between(near, Ipv4Addr::new(10, 3, 0, 1)));
+    medium.offer(at(0), PathEnd::Near, &between(near, near));
+    let out = leaves(&mut medium, at(100));
+    // At one instant; links have their turns by number.
+    assert_eq!(out.iter().map(|l| l.0).collect::<Vec<_>>(), [PathEnd::Near, PathEnd::Far]);
+    assert_eq!(medium.counts().drops, BTreeMap::from([("nobody", 2)]));
+}
+
+#[test]
+fn foreign_packets_load_the_path_and_leave_it_nowhere() {
+    let flood = "[[network.fault]]\nkind = \"congestion\"\nhop = 1\nfirst = \"0 s\"\n\
+                 lasts = \"10 ms\"\nsize = \"1250 B\"\nrate = \"10 Mbit/s\"\n";
+    let mut medium = medium(1, flood, "");
+    medium.offer(at(5), PathEnd::Near, &encode(&segment(0, 1)));
+    let out = leaves(&mut medium, at(100));
+    let [(PathEnd::Far, micros, _)] = out[..] else { panic!("{out:?}") };
+    assert!(micros > 16_000, "{micros}: it waited");
+    assert_eq!(medium.counts().drops, BTreeMap::new());
+}

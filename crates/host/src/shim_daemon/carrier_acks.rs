@@ -1,0 +1,448 @@
+//! How a packet of the shim's leaves this host: in the place of one that the local TCP has just sent.
+//!
+//! The shim has the local TCP acknowledge ([`driftway_shim::Shim::solicit`]). The kernel sends that packet as it
+//! sends any other of this socket: routed by its mark, device, owner and address, seen by the firewall,
+//! its addresses translated, encrypted. Behind all that, with nothing left but the interface, its TCP
+//! segment is replaced. So nothing leaves by a way that the connection's own packets would not take;
+//! where they can't leave, nothing does.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use driftway_base::{Duration, Endpoint, FlowKey, Instant, Ipv4Addr, Seq};
+use driftway_wire::{Body, Packet, TcpFlags, TcpSegment};
+
+/// Priorities between the two places where a carrier is stopped: this in the upper half, and which
+/// cargo it has in the lower.
+pub const TAG: u32 = 0x5716_0000;
+pub const TAG_MASK: u32 = 0xffff_0000;
+
+/// What has not left for so long has no carrier. The kernel acknowledges at once, unless a program keeps
+/// the socket busy.
+const CARRIER_TIMEOUT: Duration = Duration::from_millis(200);
+
+/// Cargo of one flow that waits for a carrier at most.
+const PENDING_MAX: usize = 256;
+
+/// What a carrier is wanted for.
+#[derive(Debug)]
+struct PendingPacket {
+    /// `None`: only to see by which interface it would leave.
+    packet: Option<Vec<u8>>,
+    since: Instant,
+}
+
+/// A carrier between the two places.
+#[derive(Debug)]
+struct CarrierAck {
+    flow: FlowKey,
+    pending: PendingPacket,
+    /// As the carrier was sent.
+    seq: Seq,
+    ack: Seq,
+    priority: u32,
+    /// It says nothing that the local TCP has not said before, so that nobody would miss it.
+    is_duplicate: bool,
+}
+
+/// Packets on their way out.
+#[derive(Debug, Default)]
+pub struct CarrierAcks {
+    pending: BTreeMap<FlowKey, VecDeque<PendingPacket>>,
+    in_transit: Vec<Option<CarrierAck>>,
+    free: Vec<usize>,
+    spare: Vec<Vec<u8>>,
+}
+
+/// What becomes of a carrier at the exit.
+#[derive(Debug, PartialEq, Eq)]
+pub enum ExitAction {
+    /// It leaves as these bytes, with this priority, for this flow.
+    Substitute(Vec<u8>, u32, FlowKey),
+    /// It leaves as it is, with this priority; its cargo stays.
+    PassUnchanged(u32),
+    /// It has shown where packets of this flow leave. It does not leave itself, or, with this priority,
+    /// because it says something new.
+    RouteObserved(FlowKey, Option<u32>),
+    /// It is none.
+    NotACarrier,
+}
+
+impl CarrierAcks {
+    /// Is there anything on its way?
+    pub fn is_empty(&self) -> bool {
+        self.pending.is_empty() && self.free.len() == self.in_transit.len()
+    }
+
+    /// Does so much of any flow wait that it can't have more?
+    pub fn is_full(&self) -> bool {
+        self.pending.values().any(|waiting| waiting.len() >= PENDING_MAX)
+    }
+
+    /// Cargo for the next carrier of this flow; without a packet it is asked where it would leave.
+    /// `false`: too much waits already.
+    pub fn enqueue(&mut self, now: Instant, flow: FlowKey, packet: Option<&[u8]>) -> bool {
+        let waiting = self.pending.entry(flow).or_default();
+        let fits = waiting.len() < PENDING_MAX;
+        if fits {
+            let packet = packet.map(|bytes| {
+                let mut buffer = self.spare.pop().unwrap_or_default();
+                buffer.clear();
+                buffer.extend_from_slice(bytes);
+                buffer
+            });
+            waiting.push_back(PendingPacket { packet, since: now });
+        }
+        fits
+    }
+
+    /// The local TCP sends `packet` with `priority`: the priority that it gets, if it is a carrier. `said` is
+    /// what the local TCP has last acknowledged, and the window field that it sent with that.
+    pub fn on_local_out(
+        &mut self,
+        packet: &[u8],
+        priority: u32,
+        said: impl Fn(FlowKey) -> Option<(Seq, u16)>,
+    ) -> Option<u32> {
+        if self.pending.is_empty() {
+            return None;
+        }
+        let (flow, segment) = decode_segment(packet)?;
+        let ends = TcpFlags::SYN.with(TcpFlags::FIN).with(TcpFlags::RST);
+        if segment.payload.len > 0 || segment.flags.intersects(ends) {
+            return None;
+        }
+        let waiting = self.pending.get_mut(&flow)?;
+        let index = self.free.pop().unwrap_or(self.in_transit.len());
+        if index > (!TAG_MASK) as usize {
+            return None;
+        }
+        let cargo = waiting.pop_front();
+        if waiting.is_empty() {
+            self.pending.remove(&flow);
+        }
+        let (seq, ack) = (segment.seq, segment.ack);
+        let repeats = said(flow) == Some((ack, segment.window));
+        let loaded = cargo.map(|cargo| CarrierAck { flow, pending: cargo, seq, ack, priority, is_duplicate: repeats });
+        match self.in_transit.get_mut(index) {
+            Some(place) => *place = loaded,
+            None => self.in_transit.push(loaded),
+        }
+        Some(TAG | index as u32)
+    }
+
+    /// A carrier is about to leave.
+    pub fn on_postrouting(&mut self, packet: &[u8], tag: u32) -> ExitAction {
+        let index = (tag & !TAG_MASK) as usize;
+        let Some(loaded) = self.in_transit.get_mut(index).and_then(Option::take) else {
+            return ExitAction::NotACarrier;
+        };
+        self.free_slot(index);
+        let CarrierAck { flow, pending: cargo, seq, ack, priority, is_duplicate: repeats } = loaded;
+        // Where something on the way renumbers the connection, what was stored has other numbers; and a
+        // carrier that comes late has an index that is another's by now.
+        let same = decode_segment(packet).is_some_and(|(_, carrier)| (carrier.seq, carrier.ack) == (seq, ack));
+        match cargo.packet {
+            None if same => ExitAction::RouteObserved(flow, (!repeats).then_some(priority)),
+            None => ExitAction::PassUnchanged(priority),
+            Some(wanted) => {
+                let made = if same { substitute_segment(packet, &wanted) } else { None };
+                self.spare.push(wanted);
+                made.map_or(ExitAction::PassUnchanged(priority), |bytes| ExitAction::Substitute(bytes, priority, flow))
+            }
+        }
+    }
+
+    /// A place among the loaded can be had again.
+    fn free_slot(&mut self, index: usize) {
+        self.free.push(index);
+        if self.free.len() == self.in_transit.len() {
+            self.free.clear();
+            self.in_transit.clear();
+        }
+    }
+
+    /// When a packet has waited for too long. Who asks waits for himself.
+    pub fn next_timeout(&self) -> Option<Instant> {
+        let packet = |cargo: &&PendingPacket| cargo.packet.is_some();
+        let waiting = self.pending.values().filter_map(|cargo| cargo.iter().find(packet));
+        let loaded = self.in_transit.iter().flatten().map(|loaded| &loaded.pending).filter(packet);
+        waiting.chain(loaded).map(|cargo| cargo.since + CARRIER_TIMEOUT).min()
+    }
+
+    /// It is not asked any more where packets of this flow leave.
+    pub fn cancel_route_queries(&mut self, flow: FlowKey) {
+        if let Some(waiting) = self.pending.get_mut(&flow) {
+            waiting.retain(|cargo| cargo.packet.is_some());
+            if waiting.is_empty() {
+                self.pending.remove(&flow);
+            }
+        }
+        self.remove_in_transit(|loaded| loaded.flow == flow && loaded.pending.packet.is_none());
+    }
+
+    /// Flows whose packets have waited for too long, and whether a carrier had taken it, which then did not
+    /// come to the exit. Nothing of theirs waits any more.
+    pub fn expire(&mut self, now: Instant) -> Vec<(FlowKey, bool)> {
+        let late = |cargo: &PendingPacket| cargo.packet.is_some() && cargo.since + CARRIER_TIMEOUT <= now;
+        let waits = self.pending.iter().filter(|(_, cargo)| cargo.iter().any(late));
+        let mut flows: Vec<_> = waits.map(|(flow, _)| (*flow, false)).collect();
+        let loaded = self.in_transit.iter().flatten().filter(|loaded| late(&loaded.pending));
+        flows.extend(loaded.map(|loaded| (loaded.flow, true)));
+        flows.sort_unstable();
+        flows.dedup_by_key(|(flow, _)| *flow);
+        flows.iter().for_each(|(flow, _)| self.forget(*flow));
+        flows
+    }
+
+    /// Nothing of this flow waits any more.
+    fn forget(&mut self, flow: FlowKey) {
+        self.pending.remove(&flow);
+        self.remove_in_transit(|loaded| loaded.flow == flow);
+    }
+
+    fn remove_in_transit(&mut self, which: impl Fn(&CarrierAck) -> bool) {
+        for index in 0..self.in_transit.len() {
+            let place = self.in_transit.get_mut(index);
+            if place.is_some_and(|place| place.take_if(|loaded| which(loaded)).is_some()) {
+                self.free_slot(index);
+            }
+        }
+    }
+}
+
+/// The flow and the segment of an IPv4 packet with TCP.
+fn decode_segment(packet: &[u8]) -> Option<(FlowKey, TcpSegment)> {
+    let decoded = Packet::decode(packet).ok()?.packet;
+    let Body::Tcp(segment) = decoded.body else { return None };
+    let source = Endpoint::new(decoded.ip.source, segment.source_port);
+    let destination = Endpoint::new(decoded.ip.destination, segment.destination_port);
+    Some((FlowKey { source, destination }, segment))
+}
+
+/// The flow of an IPv4 packet with TCP, from here to the peer, without a look at the rest.
+pub fn flow_of(packet: &[u8]) -> Option<FlowKey> {
+    let tcp = header_len(packet)?;
+    let address = |at: usize| Some(Ipv4Addr::from(*packet.get(at..)?.first_chunk()?));
+    let port = |at: usize| Some(u16::from_be_bytes(*packet.get(at..)?.first_chunk()?));
+    let source = Endpoint::new(address(12)?, port(tcp)?);
+    let destination = Endpoint::new(address(16)?, port(tcp + 2)?);
+    Some(FlowKey { source, destination })
+}
+
+/// The sequence number of an IPv4 packet with TCP, without a look at the rest.
+pub fn sequence_number(packet: &[u8]) -> Option<Seq> {
+    let at = header_len(packet)? + 4;
+    Some(Seq(u32::from_be_bytes(*packet.get(at..)?.first_chunk()?)))
+}
+
+fn header_len(packet: &[u8]) -> Option<usize> {
+    let len = usize::from(packet.first()? & 0xf) * 4;
+    (len >= 20 && packet.len() >= len + 20).then_some(len)
+}
+
+/// `carrier` with the segment of `wanted`: header, addresses and ports are the carrier's. So are the
+/// acknowledgment and the window of data: it is the latest that the local TCP has said.
+fn substitute_segment(carrier: &[u8], wanted: &[u8]) -> Option<Vec<u8>> {
+    const ECN: u8 = 0b11;
+    let (tcp, segment) = (header_len(carrier)?, wanted.get(header_len(wanted)?..)?);
+    let mut bytes = [carrier.get(..tcp)?, segment].concat();
+    let total = u16::try_from(bytes.len()).ok()?;
+    bytes.get_mut(tcp..tcp + 4)?.copy_from_slice(carrier.get(tcp..tcp + 4)?);
+    let has_data = segment.len() > usize::from(segment.get(12)? >> 4) * 4;
+    if has_data {
+        bytes.get_mut(tcp + 8..tcp + 12)?.copy_from_slice(carrier.get(tcp + 8..tcp + 12)?);
+        bytes.get_mut(tcp + 14..tcp + 16)?.copy_from_slice(carrier.get(tcp + 14..tcp + 16)?);
+    }
+    bytes.get_mut(2..4)?.copy_from_slice(&total.to_be_bytes());
+    bytes[1] = carrier.get(1)? & !ECN | wanted.get(1)? & ECN;
+    bytes.get_mut(10..12)?.fill(0);
+    let header = checksum(sum(bytes.get(..tcp)?));
+    bytes.get_mut(10..12)?.copy_from_slice(&header);
+    bytes.get_mut(tcp + 16..tcp + 18)?.fill(0);
+    let body = bytes.get(tcp..)?;
+    let pseudo = sum(bytes.get(12..20)?) + u64::from(bytes[9]) + body.len() as u64;
+    let segment = checksum(pseudo + sum(body));
+    bytes.get_mut(tcp + 16..tcp + 18)?.copy_from_slice(&segment);
+    Some(bytes)
+}
+
+/// RFC 1071.
+fn sum(bytes: &[u8]) -> u64 {
+    let (words, rest) = bytes.as_chunks::<2>();
+    let last = rest.first().map_or(0, |byte| u64::from(*byte) << 8);
+    words.iter().map(|word| u64::from(u16::from_be_bytes(*word))).sum::<u64>() + last
+}
+
+fn checksum(mut sum: u64) -> [u8; 2] {
+    while sum > 0xffff {
+        sum = (sum >> 16) + (sum & 0xffff);
+    }
+    (!(sum as u16)).to_be_bytes()
+}
+
+#[cfg(test)]
+mod test {
+    use super::*;
+    use driftway_base::Ecn;
+    use driftway_wire::{IpHeader, Payload, TcpOptions, Timestamps};
+
+    const HERE: Endpoint = Endpoint::new(Ipv4Addr::new(10, 0, 0, 1), 4000);
+    const THERE: Endpoint = Endpoint::new(Ipv4Addr::new(10, 0, 0, 2), 80);
+    const FLOW: FlowKey = FlowKey { source: HERE, destination: THERE };
+    /// What address translation makes of both ends.
+    const OUTSIDE: FlowKey = FlowKey {
+        source: Endpoint::new(Ipv4Addr::new(192, 0, 2, 1), 61_000),
+        destination: Endpoint::new(Ipv4Addr::new(198, 51, 100, 7), 8080),
+    };
+
+    fn packet(flow: FlowKey, seq: u32, len: u32, ecn: Ecn, ttl: u8) -> Vec<u8> {
+        let stamps = Timestamps { value: seq, echo: 7 };
+        let segment = TcpSegment {
+            source_port: flow.source.port,
+            destination_port: flow.destination.port,
+            seq: Seq(seq),
+            ack: Seq(5),
+            flags: TcpFlags::ACK,
+            window: 99,
+            options: TcpOptions { timestamps: Some(stamps), ..TcpOptions::default() },
+            payload: Payload::new(1, 0, len),
+            ..TcpSegment::default()
+        };
+        let mut ip = IpHeader::new(flow.source.address, flow.destination.address);
+        (ip.ecn, ip.ttl) = (ecn, ttl);
+        let packet = Packet { ip, body: Body::Tcp(segment) };
+        let mut bytes = vec![0; packet.len() as usize];
+        packet.encode(&mut bytes, Payload::fill_pattern).unwrap();
+        bytes
+    }
+
+    /// What the local TCP has last acknowledged and announced on every flow.
+    fn said(_: FlowKey) -> Option<(Seq, u16)> {
+        Some((Seq(5), 99))
+    }
+
+    fn ms(ms: u64) -> Instant {
+        Instant::from_millis(ms)
+    }
+
+    #[test]
+    fn a_segment_leaves_with_the_addresses_of_its_carrier() {
+        let mut carriers = CarrierAcks::default();
+        let stored = packet(FLOW, 1000, 33, Ecn::Ect0, 64);
+        assert!(carriers.enqueue(ms(0), FLOW, Some(&stored)));
+        // Neither data nor another flow's acknowledgment carries anything.
+        let other = FlowKey { source: THERE, destination: HERE };
+        assert_eq!(carriers.on_local_out(&packet(FLOW, 2000, 10, Ecn::NotEct, 64), 3, said), None);
+        assert_eq!(carriers.on_local_out(&packet(other, 2000, 0, Ecn::NotEct, 64), 3, said), None);
+        let tag = carriers.on_local_out(&packet(FLOW, 2000, 0, Ecn::NotEct, 64), 3, said).unwrap();
+        assert_eq!((tag & TAG_MASK, carriers.on_local_out(&stored, 3, said)), (TAG, None));
+        let ExitAction::Substitute(bytes, 3, FLOW) =
+            carriers.on_postrouting(&packet(OUTSIDE, 2000, 0, Ecn::NotEct, 9), tag)
+        else {
+            panic!("it leaves")
+        };
+        // Both checksums are right, or it would not decode.
+        let decoded = Packet::decode(&bytes).unwrap();
+        let expected = packet(OUTSIDE, 1000, 33, Ecn::Ect0, 9);
+        let expected = Packet::decode(&expected).unwrap();
+        assert_eq!((decoded.packet, decoded.payload), (expected.packet, expected.payload));
+        assert!(carriers.is_empty() && carriers.next_timeout().is_none());
+    }
+
+    #[test]
+    fn where_numbers_are_changed_on_the_way_nothing_is_replaced() {
+        let mut carriers = CarrierAcks::default();
+        carriers.enqueue(ms(0), FLOW, Some(&packet(FLOW, 1000, 33, Ecn::NotEct, 64)));
+        let tag = carriers.on_local_out(&packet(FLOW, 2000, 0, Ecn::NotEct, 64), 3, said).unwrap();
+        let renumbered = packet(FLOW, 2100, 0, Ecn::NotEct, 64);
+        assert_eq!(carriers.on_postrouting(&renumbered, tag), ExitAction::PassUnchanged(3));
+        assert_eq!(carriers.on_postrouting(&renumbered, tag), ExitAction::NotACarrier);
+        assert_eq!(carriers.on_postrouting(&renumbered, TAG | 9), ExitAction::NotACarrier);
+    }
+
+    #[test]
+    fn what_says_something_new_is_not_lost() {
+        let mut carriers = CarrierAcks::default();
+        let news = packet(FLOW, 2000, 0, Ecn::NotEct, 64);
+        let older = |_| Some((Seq(4), 99));
+        // A question lets it go.
+        carriers.enqueue(ms(0), FLOW, None);
+        let tag = carriers.on_local_out(&news, 3, older).unwrap();
+        assert_eq!(carriers.on_postrouting(&news, tag), ExitAction::RouteObserved(FLOW, Some(3)));
+        // Data carries it.
+        let mut stored = packet(FLOW, 1000, 33, Ecn::NotEct, 64);
+        stored[28..32].copy_from_slice(&4_u32.to_be_bytes());
+        carriers.enqueue(ms(0), FLOW, Some(&stored));
+        let tag = carriers.on_local_out(&news, 3, older).unwrap();
+        let ExitAction::Substitute(bytes, ..) = carriers.on_postrouting(&news, tag) else { panic!("it leaves") };
+        let (_, segment) = decode_segment(&bytes).unwrap();
+        assert_eq!((segment.seq, segment.ack, segment.payload.len), (Seq(1000), Seq(5), 33));
+    }
+
+    /// Its index is another's by now.
+    #[test]
+    fn a_carrier_that_comes_late_answers_for_nobody() {
+        let mut carriers = CarrierAcks::default();
+        let late = packet(FLOW, 1, 0, Ecn::NotEct, 64);
+        carriers.enqueue(ms(0), FLOW, None);
+        let tag = carriers.on_local_out(&late, 0, said).unwrap();
+        carriers.cancel_route_queries(FLOW);
+        carriers.enqueue(ms(0), FLOW, None);
+        assert_eq!(carriers.on_local_out(&packet(FLOW, 2, 0, Ecn::NotEct, 64), 0, said), Some(tag));
+        assert_eq!(carriers.on_postrouting(&late, tag), ExitAction::PassUnchanged(0));
+    }
+
+    #[test]
+    fn no_buffer_is_kept_that_nobody_takes() {
+        let mut carriers = CarrierAcks::default();
+        let (stored, carrier) =
+            (packet(FLOW, 1, 9, Ecn::NotEct, 64), packet(FLOW, 9, 0, Ecn::NotEct, 64));
+        for _ in 0..100 {
+            carriers.enqueue(ms(0), FLOW, Some(&stored));
+            let tag = carriers.on_local_out(&carrier, 0, said).unwrap();
+            assert!(matches!(carriers.on_postrouting(&carrier, tag), ExitAction::Substitute(..)));
+        }
+        assert_eq!((carriers.spare.len(), carriers.in_transit.len()), (1, 0));
+    }
+
+    #[test]
+    fn what_finds_no_carrier_is_given_up_with_all_of_its_flow() {
+        let mut carriers = CarrierAcks::default();
+        carriers.enqueue(ms(0), FLOW, None);
+        let tag = carriers.on_local_out(&packet(FLOW, 1, 0, Ecn::NotEct, 64), 0, said).unwrap();
+        assert_eq!(
+            carriers.on_postrouting(&packet(FLOW, 1, 0, Ecn::NotEct, 64), tag),
+            ExitAction::RouteObserved(FLOW, None)
+        );
+        let stored = packet(FLOW, 1, 1, Ecn::NotEct, 64);
+        carriers.enqueue(ms(10), FLOW, Some(&stored));
+        carriers.enqueue(ms(20), FLOW, None);
+        carriers.on_local_out(&packet(FLOW, 1, 0, Ecn::NotEct, 64), 0, said).unwrap();
+        assert_eq!(carriers.next_timeout(), Some(ms(10) + CARRIER_TIMEOUT));
+        assert_eq!(carriers.expire(ms(209)), []);
+        assert_eq!(carriers.expire(ms(210)), [(FLOW, true)]);
+        assert!(carriers.is_empty());
+        carriers.enqueue(ms(220), FLOW, Some(&stored));
+        assert_eq!(carriers.expire(ms(420)), [(FLOW, false)]);
+        // Questions are given up by who has asked.
+        carriers.enqueue(ms(500), FLOW, None);
+        carriers.enqueue(ms(500), FLOW, None);
+        carriers.on_local_out(&packet(FLOW, 1, 0, Ecn::NotEct, 64), 0, said).unwrap();
+        assert_eq!((carriers.next_timeout(), carriers.expire(ms(900))), (None, vec![]));
+        carriers.cancel_route_queries(FLOW);
+        assert!(carriers.is_empty());
+        assert!(carriers.is_empty());
+        let full = (0..=PENDING_MAX).filter(|_| carriers.enqueue(ms(300), FLOW, None)).count();
+        assert_eq!(full, PENDING_MAX);
+    }
+
+    #[test]
+    fn no_bytes_make_it_fail() {
+        let whole = packet(FLOW, 1, 40, Ecn::NotEct, 64);
+        for end in 0..whole.len() {
+            let short = &whole[..end];
+            let _ = (flow_of(short), substitute_segment(short, &whole), substitute_segment(&whole, short));
+        }
+        assert_eq!(flow_of(&whole), Some(FLOW));
+    }
+}

@@ -1,0 +1,252 @@
+//! The kernel's queue of packets that wait for a verdict (nfnetlink_queue).
+
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd};
+
+use netlink_sys::{Socket, SocketAddr, protocols::NETLINK_NETFILTER};
+use nix::sys::socket::{setsockopt, sockopt::RcvBufForce};
+
+use super::nfnetlink::{ACK, Attributes, Message, Messages};
+
+/// Which of the 65,536 queues of a network namespace.
+pub const QUEUE_NUMBER: u16 = 0xd71f;
+/// Where a packet was stopped (linux/netfilter.h).
+pub const HOOK_LOCAL_IN: u8 = 1;
+pub const HOOK_LOCAL_OUT: u8 = 3;
+pub const HOOK_POST_ROUTING: u8 = 4;
+
+const SUBSYSTEM: u16 = 3;
+const PACKET: u16 = SUBSYSTEM << 8;
+const VERDICT: u16 = SUBSYSTEM << 8 | 1;
+const CONFIGURE: u16 = SUBSYSTEM << 8 | 2;
+const VERDICT_BATCH: u16 = SUBSYSTEM << 8 | 3;
+const ANY_FAMILY: u8 = 0;
+
+const BIND: u8 = 1;
+const COPY_PACKET: u8 = 2;
+/// If the queue is full, packets pass instead of being dropped.
+const FAIL_OPEN: u32 = 1;
+/// Packets that wait for us at most. The local TCP keeps few in here by itself, because they count
+/// as not yet sent for it (TCP small queues).
+const QUEUE_LEN: u32 = 4096;
+/// Room for them (bytes); the kernel accounts more than their length.
+const RECEIVE_BUFFER: usize = 16 << 20;
+
+/// Verdicts that are sent at once (bytes), besides one with the largest packet: a third of what a socket
+/// may send by default.
+const VERDICT_BYTES_MAX: usize = 64 << 10;
+/// The attribute that has, or sets, a packet's priority (Linux 5.18).
+const PRIORITY: u16 = 21;
+
+const DROP: u32 = 0;
+const ACCEPT: u32 = 1;
+
+/// What is around a packet in its message.
+const MESSAGE_OVERHEAD: usize = 512;
+const LARGEST_PACKET: usize = 65_535;
+
+/// A packet that waits for its verdict.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct QueuedPacket {
+    id: u32,
+    /// Where it was stopped.
+    pub hook: u8,
+    /// Its priority.
+    pub priority: u32,
+    /// The interface by which it is about to leave; 0: none is known.
+    pub out_interface: u32,
+    /// Where its bytes stand.
+    start: usize,
+    end: usize,
+}
+
+/// Our end of the queue. Packets come in order; a verdict is given for each, and takes effect with
+/// [`flush`](Queue::flush) at the latest, in the order in which verdicts were given.
+pub struct NfQueue {
+    socket: Socket,
+    buffer: Box<[u8]>,
+    verdicts: Messages,
+    /// All up to this one pass that have no verdict yet.
+    accept_up_to: Option<u32>,
+}
+
+impl NfQueue {
+    /// Takes the packets of the calling thread's namespace.
+    ///
+    /// # Errors
+    /// `AddrInUse`: somebody has them already. Else what the kernel says.
+    pub fn open() -> io::Result<Self> {
+        let mut socket = Socket::new(NETLINK_NETFILTER)?;
+        socket.bind_auto()?;
+        socket.connect(&SocketAddr::new(0, 0))?;
+        socket.set_non_blocking(true)?;
+        // What does not fit passes; that is no error of the socket's.
+        socket.set_no_enobufs(true)?;
+        setsockopt(&socket, RcvBufForce, &RECEIVE_BUFFER)?;
+        let queue = Self {
+            socket,
+            buffer: vec![0; LARGEST_PACKET + MESSAGE_OVERHEAD].into_boxed_slice(),
+            verdicts: Messages::default(),
+            accept_up_to: None,
+        };
+        queue.configure(|says| says.bytes(1, &[BIND, 0, 0, 0]))?;
+        queue.configure(|says| {
+            let [a, b, c, d] = (LARGEST_PACKET as u32).to_be_bytes();
+            says.bytes(2, &[a, b, c, d, COPY_PACKET]);
+            says.number(3, QUEUE_LEN);
+            says.number(4, FAIL_OPEN);
+            says.number(5, FAIL_OPEN);
+        })?;
+        Ok(queue)
+    }
+
+    fn configure(&self, write: impl FnOnce(&mut Attributes<'_>)) -> io::Result<()> {
+        let mut messages = Messages::default();
+        messages.add(CONFIGURE, ACK, ANY_FAMILY, QUEUE_NUMBER, write);
+        self.socket.send(messages.bytes(), 0)?;
+        let mut buffer = [0; 4096];
+        let len = self.socket.recv(&mut &mut buffer[..], 0)?;
+        let answer = Message::parse_first(&buffer[..len]).and_then(|(message, _)| message.answer());
+        match answer {
+            Some(0) => Ok(()),
+            // EBUSY, EPERM: a queue is its first owner's.
+            Some(16 | 1) => Err(io::ErrorKind::AddrInUse.into()),
+            Some(number) => Err(io::Error::from_raw_os_error(number)),
+            None => Err(io::ErrorKind::InvalidData.into()),
+        }
+    }
+
+    /// The next packet that waits; `None`: none.
+    ///
+    /// # Errors
+    /// What the kernel says.
+    pub fn receive(&mut self) -> io::Result<Option<QueuedPacket>> {
+        loop {
+            let len = match self.socket.recv(&mut &mut self.buffer[..], 0) {
+                Ok(len) => len,
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(None),
+                Err(error) => return Err(error),
+            };
+            if let Some(waiting) = parse_packet(&self.buffer[..len]) {
+                return Ok(Some(waiting));
+            }
+        }
+    }
+
+    /// The bytes of the packet that was received last.
+    pub fn bytes(&mut self, waiting: QueuedPacket) -> &mut [u8] {
+        &mut self.buffer[waiting.start..waiting.end]
+    }
+
+    /// The packet passes as it is.
+    pub fn accept(&mut self, waiting: QueuedPacket) {
+        self.accept_up_to = Some(waiting.id);
+    }
+
+    /// The packet that was received last passes with what its bytes are now.
+    ///
+    /// # Errors
+    /// What the kernel says of verdicts before.
+    pub fn accept_modified(&mut self, waiting: QueuedPacket) -> io::Result<()> {
+        self.make_room()?;
+        let changed = &self.buffer[waiting.start..waiting.end];
+        self.verdicts.add(VERDICT, 0, ANY_FAMILY, QUEUE_NUMBER, |says| {
+            says.bytes(2, &verdict(ACCEPT, waiting.id));
+            says.bytes(10, changed);
+        });
+        Ok(())
+    }
+
+    /// The packet passes as it is, with another priority.
+    pub fn accept_with_priority(&mut self, waiting: QueuedPacket, priority: u32) {
+        self.write_batch_verdict();
+        self.verdicts.add(VERDICT, 0, ANY_FAMILY, QUEUE_NUMBER, |says| {
+            says.bytes(2, &verdict(ACCEPT, waiting.id));
+            says.number(PRIORITY, priority);
+        });
+    }
+
+    /// In the packet's place these bytes pass, with that priority.
+    ///
+    /// # Errors
+    /// What the kernel says of verdicts before.
+    pub fn accept_replaced(&mut self, waiting: QueuedPacket, bytes: &[u8], priority: u32) -> io::Result<()> {
+        self.make_room()?;
+        self.verdicts.add(VERDICT, 0, ANY_FAMILY, QUEUE_NUMBER, |says| {
+            says.bytes(2, &verdict(ACCEPT, waiting.id));
+            says.bytes(10, bytes);
+            says.number(PRIORITY, priority);
+        });
+        Ok(())
+    }
+
+    /// The packet is gone.
+    pub fn drop(&mut self, waiting: QueuedPacket) {
+        self.write_batch_verdict();
+        self.verdicts.add(VERDICT, 0, ANY_FAMILY, QUEUE_NUMBER, |says| {
+            says.bytes(2, &verdict(DROP, waiting.id));
+        });
+    }
+
+    /// What has a verdict goes its way.
+    ///
+    /// # Errors
+    /// What the kernel says.
+    pub fn flush(&mut self) -> io::Result<()> {
+        self.write_batch_verdict();
+        if self.verdicts.is_empty() {
+            return Ok(());
+        }
+        let sent = self.socket.send(self.verdicts.bytes(), 0);
+        self.verdicts.clear();
+        sent.map(drop)
+    }
+
+    /// For a verdict with a packet. A socket takes no more at once than it may hold (`wmem_default`).
+    fn make_room(&mut self) -> io::Result<()> {
+        self.write_batch_verdict();
+        if self.verdicts.bytes().len() > VERDICT_BYTES_MAX { self.flush() } else { Ok(()) }
+    }
+
+    /// One message lets all pass up to a number.
+    fn write_batch_verdict(&mut self) {
+        let Some(id) = self.accept_up_to.take() else { return };
+        self.verdicts.add(VERDICT_BATCH, 0, ANY_FAMILY, QUEUE_NUMBER, |says| {
+            says.bytes(2, &verdict(ACCEPT, id));
+        });
+    }
+}
+
+impl AsFd for NfQueue {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.socket.as_fd()
+    }
+}
+
+fn verdict(what: u32, id: u32) -> [u8; 8] {
+    (u64::from(what) << 32 | u64::from(id)).to_be_bytes()
+}
+
+/// The packet of a message.
+fn parse_packet(bytes: &[u8]) -> Option<QueuedPacket> {
+    let (message, _) = Message::parse_first(bytes)?;
+    if message.kind != PACKET {
+        return None;
+    }
+    let (mut header, mut payload, mut leaves_by, mut priority) = (None, None, 0, 0);
+    for (kind, value) in message.attributes() {
+        match kind {
+            // struct nfqnl_msg_packet_hdr: id, protocol, hook.
+            1 => header = Some((u32::from_be_bytes(*value.first_chunk()?), *value.get(6)?)),
+            6 => leaves_by = u32::from_be_bytes(*value.first_chunk()?),
+            PRIORITY => priority = u32::from_be_bytes(*value.first_chunk()?),
+            10 => {
+                let start = value.as_ptr().addr() - bytes.as_ptr().addr();
+                payload = Some((start, start + value.len()));
+            }
+            _ => {}
+        }
+    }
+    let ((id, hook), (start, end)) = (header?, payload?);
+    Some(QueuedPacket { id, hook, priority, out_interface: leaves_by, start, end })
+}

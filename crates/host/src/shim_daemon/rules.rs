@@ -1,0 +1,539 @@
+//! Which packets the kernel shows: a table of nf_tables that dies with its owner.
+
+use std::io;
+
+use netlink_sys::{Socket, SocketAddr, protocols::NETLINK_NETFILTER};
+use tracing::warn;
+
+use super::dead_man_switch;
+use super::carrier_acks::{TAG, TAG_MASK};
+use super::inject::INJECTED_PRIORITY;
+use super::nfnetlink::{ACK, APPEND, Attributes, CREATE, DUMP, EXCLUSIVE, Message, Messages};
+use super::nfqueue::{HOOK_LOCAL_IN, HOOK_LOCAL_OUT, HOOK_POST_ROUTING, QUEUE_NUMBER};
+use super::unseen::{IPV4, IPV6, ProtocolClass, parse_counter_rule, comment_attribute};
+
+/// Its name; there is one in a network namespace.
+const TABLE: &str = "driftway";
+/// With their priorities: before connection tracking (-200) and address translation have seen what
+/// leaves, after they have seen what arrives, so that addresses are those that the local TCP knows.
+const CHAINS: [ChainSpec; 2] = [("output", HOOK_LOCAL_OUT, -300), ("input", HOOK_LOCAL_IN, 225)];
+/// Behind all that decides how a packet leaves, and changes it (address translation: 100).
+const EXIT: ChainSpec = ("exit", HOOK_POST_ROUTING, i32::MAX - 1);
+type ChainSpec = (&'static str, u8, i32);
+
+/// IPv4, and IPv6, of which nothing is ever shown: it is only counted, in a table of its own, for the
+/// tools that list tables do not know what queues in one of both.
+const IP: u8 = 2;
+const IP6: u8 = 10;
+const SUBSYSTEM: u16 = 10;
+const BATCH_BEGIN: u16 = 0x10;
+const BATCH_END: u16 = 0x11;
+const NEW_TABLE: u16 = SUBSYSTEM << 8;
+const GET_TABLE: u16 = SUBSYSTEM << 8 | 1;
+const DELETE_TABLE: u16 = SUBSYSTEM << 8 | 2;
+const NEW_CHAIN: u16 = SUBSYSTEM << 8 | 3;
+const NEW_RULE: u16 = SUBSYSTEM << 8 | 6;
+const NEW_SET: u16 = SUBSYSTEM << 8 | 9;
+const GET_RULE: u16 = SUBSYSTEM << 8 | 7;
+const DELETE_RULE: u16 = SUBSYSTEM << 8 | 8;
+
+/// The table goes away with the socket that made it (Linux 5.12).
+const OWNED: u32 = 2;
+
+// Registers, expressions and keys (linux/netfilter/nf_tables.h).
+const VERDICT_REGISTER: u32 = 0;
+const DATA_REGISTER: u32 = 1;
+const EQUAL: u32 = 0;
+const UPDATE: u32 = 1;
+const DROP: u32 = 0;
+const ACCEPT: u32 = 1;
+const META_PROTOCOL: u32 = 1;
+const META_PRIORITY: u32 = 2;
+const META_IIF: u32 = 4;
+const META_OIF: u32 = 5;
+const META_IIFNAME: u32 = 6;
+const META_OIFNAME: u32 = 7;
+const META_L4PROTO: u32 = 16;
+const TRANSPORT_HEADER: u32 = 2;
+/// A name of an interface (bytes, zeros included).
+const INTERFACE_NAME_LEN: usize = 16;
+
+/// The set that holds an element as long as the daemon works, its only key (the protocol that every
+/// packet here has: IPv4), and what that is for tools that list sets (nftables, `ether_type`).
+const LIVENESS_SET: &str = "alive";
+const KEY_LEN: u32 = 2;
+const KEY_TYPE: u32 = 10;
+/// Elements expire, and rules may add some.
+const EXPIRING: u32 = 0x10 | 0x20;
+/// Expired ones are collected at leisure.
+const ELEMENTS: u32 = 16;
+
+const LOOPBACK: u32 = 1;
+const ICMP: u8 = 1;
+const TCP: u8 = 6;
+const UNREACHABLE: u8 = 3;
+
+/// `xt_NFQ_info_v3`: if nobody takes the packets, they pass.
+const BYPASS: u16 = 1;
+
+/// The tables, as long as this value, and the process, lives.
+pub struct Rules {
+    socket: Socket,
+    /// Whether there is one for IPv6.
+    ipv6: bool,
+}
+
+impl Rules {
+    /// Shows the host's TCP and its ICMP errors to the queue, over these interfaces, or over all but
+    /// the loopback one.
+    ///
+    /// # Errors
+    /// `AddrInUse`: there is a table by that name. Else what the kernel says.
+    pub fn install(interfaces: &[String]) -> io::Result<Self> {
+        let mut rules = Self { socket: open()?, ipv6: false };
+        match rules.commit(interception_rules(interfaces, true)) {
+            // A kernel without connection tracking has nothing that could take it in.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                rules.commit(interception_rules(interfaces, false))?;
+            }
+            done => done?,
+        }
+        match rules.commit(ipv6_counter_rules(interfaces)) {
+            Ok(()) => rules.ipv6 = true,
+            Err(error) => warn!(%error, "IPv6 is not counted"),
+        }
+        Ok(rules)
+    }
+
+    /// What the kernel has counted: the name of a kind and a number of packets for each rule that
+    /// counts.
+    ///
+    /// # Errors
+    /// What the kernel says.
+    pub fn counts(&self) -> io::Result<Vec<(String, u64)>> {
+        let mut counts = Vec::new();
+        for family in self.families() {
+            self.read_counts(family, &mut counts)?;
+        }
+        Ok(counts)
+    }
+
+    fn read_counts(&self, family: u8, counts: &mut Vec<(String, u64)>) -> io::Result<()> {
+        let mut question = Messages::default();
+        question.add(GET_RULE, DUMP, family, 0, |says| says.text(1, TABLE));
+        self.socket.send(question.bytes(), 0)?;
+        let mut buffer = vec![0; 65_536];
+        loop {
+            // As with all of netlink, an answer is there as soon as somebody asks for it.
+            let len = self.socket.recv(&mut &mut buffer[..], 0)?;
+            let mut rest = &buffer[..len];
+            while let Some((message, behind)) = Message::parse_first(rest) {
+                match message.answer() {
+                    _ if message.is_done() => return Ok(()),
+                    Some(number) => return Err(io::Error::from_raw_os_error(number)),
+                    None => counts.extend(parse_counter_rule(&message)),
+                }
+                rest = behind;
+            }
+        }
+    }
+
+    fn families(&self) -> impl Iterator<Item = u8> {
+        [Some(IP), self.ipv6.then_some(IP6)].into_iter().flatten()
+    }
+
+    /// Shows nothing any more. The tables stay: with the first, the kernel would drop what waits in the
+    /// queue.
+    ///
+    /// # Errors
+    /// What the kernel says.
+    pub fn clear(&self) -> io::Result<()> {
+        for family in self.families() {
+            let mut batch = Batch::new(family);
+            let exit = (family == IP).then_some(EXIT);
+            for (chain, ..) in CHAINS.into_iter().chain(exit) {
+                batch.add(DELETE_RULE, 0, |says| {
+                    says.text(1, TABLE);
+                    says.text(2, chain);
+                });
+            }
+            self.commit(batch)?;
+        }
+        Ok(())
+    }
+
+    /// Removes tables that nobody owns; were there any?
+    ///
+    /// # Errors
+    /// `AddrInUse`: somebody owns it. Else what the kernel says.
+    pub fn remove_orphaned() -> io::Result<bool> {
+        let rules = Self { socket: open()?, ipv6: false };
+        let mut found = false;
+        for family in [IP, IP6] {
+            let mut batch = Batch::new(family);
+            batch.add(DELETE_TABLE, 0, |says| says.text(1, TABLE));
+            match rules.commit(batch) {
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                done => {
+                    done?;
+                    found = true;
+                }
+            }
+        }
+        Ok(found)
+    }
+
+    fn commit(&self, mut batch: Batch) -> io::Result<()> {
+        let last = batch.end();
+        self.socket.send(batch.messages.bytes(), 0)?;
+        // All answers are there when `send` is back; in the order of the messages.
+        let mut buffer = vec![0; 65_536];
+        let mut answers = 0;
+        let mut first_error = None;
+        while answers < last {
+            let len = self.socket.recv(&mut &mut buffer[..], 0)?;
+            let mut rest = &buffer[..len];
+            while let Some((message, behind)) = Message::parse_first(rest) {
+                if let Some(number) = message.answer() {
+                    answers += 1;
+                    if number != 0 {
+                        first_error.get_or_insert((number, message.sequence));
+                        // Of a batch that begins wrongly nothing else is answered.
+                        answers = answers.max(if message.sequence == 1 { last } else { 0 });
+                    }
+                }
+                rest = behind;
+            }
+        }
+        match first_error {
+            None => Ok(()),
+            // Somebody else's table may be seen (EEXIST) or not be touched (EPERM).
+            Some((17 | 1, 2)) => Err(io::ErrorKind::AddrInUse.into()),
+            Some((number, sequence)) => Err(describe(number, &batch, sequence)),
+        }
+    }
+}
+
+/// The netlink port of whoever owns the table; `None`: there is no table.
+///
+/// # Errors
+/// What the kernel says.
+pub fn table_owner() -> io::Result<Option<u32>> {
+    let socket = open()?;
+    let mut question = Messages::default();
+    question.add(GET_TABLE, 0, IP, 0, |says| says.text(1, TABLE));
+    socket.send(question.bytes(), 0)?;
+    let mut buffer = [0; 4096];
+    let len = socket.recv(&mut &mut buffer[..], 0)?;
+    let (message, _) = Message::parse_first(&buffer[..len]).ok_or(io::ErrorKind::InvalidData)?;
+    match message.answer().map(io::Error::from_raw_os_error) {
+        Some(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Some(error) => return Err(error),
+        None => {}
+    }
+    let owner = message.attributes().find(|(kind, _)| *kind == 7);
+    let port =
+        table_owner.and_then(|(_, value)| value.first_chunk()).map(|port| u32::from_be_bytes(*port));
+    // A table that nobody owns is none of a process.
+    Ok(port)
+}
+
+/// What is shown, and what is counted besides, of IPv4.
+fn interception_rules(interfaces: &[String], untracked: bool) -> Batch {
+    let mut batch = Batch::new(IP);
+    batch.add_table();
+    batch.add_liveness_set();
+    batch.add_rule("output", |rule| {
+        rule.match_meta(META_PRIORITY, &dead_man_switch::PRIORITY.to_ne_bytes());
+        rule.renew_liveness();
+        rule.verdict(DROP);
+    });
+    batch.add_chain(EXIT);
+    batch.add_rule("exit", |rule| {
+        rule.match_carrier_priority();
+        rule.queue_if_alive();
+    });
+    // What is made up for the local TCP is of no connection that is tracked: where addresses are
+    // translated it would be taken for another one. And it never leaves this host.
+    batch.add_rule("output", |rule| {
+        rule.match_meta(META_PRIORITY, &INJECTED_PRIORITY.to_ne_bytes());
+        rule.match_meta(META_OIF, &LOOPBACK.to_ne_bytes());
+        if untracked {
+            rule.expression("notrack", |_| {});
+        }
+        rule.verdict(ACCEPT);
+    });
+    batch.add_rule("output", |rule| {
+        rule.match_meta(META_PRIORITY, &INJECTED_PRIORITY.to_ne_bytes());
+        rule.verdict(DROP);
+    });
+    batch.add_loopback_rules();
+    for name in interface_filters(interfaces) {
+        for (chain, interface) in [("output", META_OIFNAME), ("input", META_IIFNAME)] {
+            batch.add_rule(chain, |rule| {
+                rule.match_interface(interface, name);
+                rule.match_meta(META_L4PROTO, &[TCP]);
+                rule.queue_if_alive();
+            });
+            if chain == "input" {
+                batch.add_rule(chain, |rule| {
+                    rule.match_interface(interface, name);
+                    rule.match_meta(META_L4PROTO, &[ICMP]);
+                    rule.match_first_byte(UNREACHABLE);
+                    rule.queue_if_alive();
+                });
+            }
+            for kind in &IPV4 {
+                batch.add_counter_rule(chain, interface, name, kind);
+            }
+        }
+    }
+    batch
+}
+
+/// What is counted of IPv6.
+fn ipv6_counter_rules(interfaces: &[String]) -> Batch {
+    let mut batch = Batch::new(IP6);
+    batch.add_table();
+    batch.add_loopback_rules();
+    for name in interface_filters(interfaces) {
+        for (chain, interface) in [("output", META_OIFNAME), ("input", META_IIFNAME)] {
+            for kind in &IPV6 {
+                batch.add_counter_rule(chain, interface, name, kind);
+            }
+        }
+    }
+    batch
+}
+
+/// Those that are asked for; `None`: any.
+fn interface_filters(interfaces: &[String]) -> impl Iterator<Item = Option<&str>> {
+    let every = interfaces.is_empty().then_some(None);
+    interfaces.iter().map(|name| Some(name.as_str())).chain(every)
+}
+
+fn open() -> io::Result<Socket> {
+    let mut socket = Socket::new(NETLINK_NETFILTER)?;
+    socket.bind_auto()?;
+    socket.connect(&SocketAddr::new(0, 0))?;
+    socket.set_non_blocking(true)?;
+    Ok(socket)
+}
+
+/// As nf_tables has it: milliseconds.
+fn expiry_ms() -> [u8; 8] {
+    (dead_man_switch::EXPIRY.as_nanos() / 1_000_000).to_be_bytes()
+}
+
+/// An error with what was refused.
+fn describe(number: i32, batch: &Batch, sequence: u32) -> io::Error {
+    let error = io::Error::from_raw_os_error(number);
+    let what = match batch.kinds.get(sequence as usize - 1) {
+        Some(&NEW_TABLE) => "a table that is bound to its owner (Linux 5.12, nf_tables)",
+        Some(&NEW_CHAIN) => "a chain of nf_tables",
+        Some(&NEW_SET) => "a set of nf_tables whose elements expire",
+        Some(&NEW_RULE) => "a rule with NFQUEUE (modules nft_compat, xt_NFQUEUE)",
+        _ => "a change of nf_tables",
+    };
+    io::Error::new(error.kind(), format!("{what}: {error}"))
+}
+
+/// Messages that take effect together, or none of them.
+struct Batch {
+    messages: Messages,
+    family: u8,
+    kinds: Vec<u16>,
+}
+
+impl Batch {
+    fn new(family: u8) -> Self {
+        let mut messages = Messages::default();
+        messages.add(BATCH_BEGIN, 0, 0, SUBSYSTEM, |_| {});
+        Self { messages, family, kinds: vec![BATCH_BEGIN] }
+    }
+
+    /// A table of ours with its chains.
+    fn add_table(&mut self) {
+        self.add(NEW_TABLE, CREATE | EXCLUSIVE, |says| {
+            says.text(1, TABLE);
+            says.number(2, OWNED);
+        });
+        CHAINS.into_iter().for_each(|chain| self.add_chain(chain));
+    }
+
+    fn add_chain(&mut self, (name, hook, priority): ChainSpec) {
+        self.add(NEW_CHAIN, CREATE, |says| {
+            says.text(1, TABLE);
+            says.text(3, name);
+            says.nested(4, |place| {
+                place.number(1, hook.into());
+                place.number(2, priority as u32);
+            });
+            says.text(7, "filter");
+        });
+    }
+
+    /// The set that [`Rule::queue`] asks.
+    fn add_liveness_set(&mut self) {
+        self.add(NEW_SET, CREATE | EXCLUSIVE, |says| {
+            says.text(1, TABLE);
+            says.text(2, LIVENESS_SET);
+            says.number(3, EXPIRING);
+            says.number(4, KEY_TYPE);
+            says.number(5, KEY_LEN);
+            says.nested(9, |wanted| wanted.number(1, ELEMENTS));
+            // A number for it within this batch, which is asked for.
+            says.number(10, 1);
+            says.bytes(11, &expiry_ms());
+        });
+    }
+
+    fn add_loopback_rules(&mut self) {
+        for (chain, interface) in [("output", META_OIF), ("input", META_IIF)] {
+            self.add_rule(chain, |rule| {
+                rule.match_meta(interface, &LOOPBACK.to_ne_bytes());
+                rule.verdict(ACCEPT);
+            });
+        }
+    }
+
+    fn add(&mut self, kind: u16, flags: u16, write: impl FnOnce(&mut Attributes<'_>)) {
+        self.messages.add(kind, flags | ACK, self.family, 0, write);
+        self.kinds.push(kind);
+    }
+
+    fn add_rule(&mut self, chain: &str, write: impl FnOnce(&mut Rule<'_, '_>)) {
+        self.add_commented_rule(chain, None, write);
+    }
+
+    fn add_commented_rule(
+        &mut self,
+        chain: &str,
+        name: Option<&str>,
+        write: impl FnOnce(&mut Rule<'_, '_>),
+    ) {
+        self.add(NEW_RULE, CREATE | APPEND, |says| {
+            says.text(1, TABLE);
+            says.text(2, chain);
+            says.nested(4, |expressions| write(&mut Rule(expressions)));
+            if let Some(name) = name {
+                says.bytes(7, &comment_attribute(name));
+            }
+        });
+    }
+
+    /// Counts what is of this kind, and lets it pass.
+    fn add_counter_rule(&mut self, chain: &str, interface: u32, name: Option<&str>, kind: &ProtocolClass) {
+        for protocol in kind.protocols() {
+            self.add_commented_rule(chain, Some(kind.name), |rule| {
+                rule.match_interface(interface, name);
+                if let Some(protocol) = protocol {
+                    rule.match_meta(META_L4PROTO, &[protocol]);
+                }
+                rule.count();
+                rule.verdict(ACCEPT);
+            });
+        }
+    }
+
+    /// Ends it; gives how many answers come.
+    fn end(&mut self) -> usize {
+        self.messages.add(BATCH_END, 0, 0, SUBSYSTEM, |_| {});
+        self.kinds.len() - 1
+    }
+}
+
+/// What a rule asks for and does, one expression behind the other.
+struct Rule<'a, 'b>(&'a mut Attributes<'b>);
+
+impl Rule<'_, '_> {
+    fn expression(&mut self, name: &str, write: impl FnOnce(&mut Attributes<'_>)) {
+        self.0.nested(1, |element| {
+            element.text(1, name);
+            element.nested(2, write);
+        });
+    }
+    /// Reads this of the packet's circumstances.
+    fn load_meta(&mut self, key: u32) {
+        self.expression("meta", |says| {
+            says.number(1, DATA_REGISTER);
+            says.number(2, key);
+        });
+    }
+    /// This of the packet's circumstances is `value`.
+    fn match_meta(&mut self, key: u32, value: &[u8]) {
+        self.load_meta(key);
+        self.compare(value);
+    }
+    fn match_interface(&mut self, key: u32, name: Option<&str>) {
+        let Some(name) = name else { return };
+        let mut value = [0; INTERFACE_NAME_LEN];
+        value.iter_mut().zip(name.bytes()).for_each(|(to, from)| *to = from);
+        self.match_meta(key, &value);
+    }
+    /// The transport's header begins with `value`.
+    fn match_first_byte(&mut self, value: u8) {
+        self.expression("payload", |says| {
+            says.number(1, DATA_REGISTER);
+            says.number(2, TRANSPORT_HEADER);
+            says.number(3, 0);
+            says.number(4, 1);
+        });
+        self.compare(&[value]);
+    }
+    fn compare(&mut self, value: &[u8]) {
+        self.expression("cmp", |says| {
+            says.number(1, DATA_REGISTER);
+            says.number(2, EQUAL);
+            says.nested(3, |data| data.bytes(1, value));
+        });
+    }
+    fn count(&mut self) {
+        self.expression("counter", |_| {});
+    }
+    /// Its priority is that of a carrier.
+    fn match_carrier_priority(&mut self) {
+        self.load_meta(META_PRIORITY);
+        self.expression("bitwise", |says| {
+            says.number(1, DATA_REGISTER);
+            says.number(2, DATA_REGISTER);
+            says.number(3, 4);
+            says.nested(4, |data| data.bytes(1, &TAG_MASK.to_ne_bytes()));
+            says.nested(5, |data| data.bytes(1, &[0; 4]));
+        });
+        self.compare(&TAG.to_ne_bytes());
+    }
+    fn verdict(&mut self, what: u32) {
+        self.expression("immediate", |says| {
+            says.number(1, VERDICT_REGISTER);
+            says.nested(2, |data| data.nested(2, |verdict| verdict.number(1, what)));
+        });
+    }
+    /// Puts off when the set's element expires.
+    fn renew_liveness(&mut self) {
+        self.load_meta(META_PROTOCOL);
+        self.expression("dynset", |says| {
+            says.text(1, LIVENESS_SET);
+            says.number(3, UPDATE);
+            says.number(4, DATA_REGISTER);
+            says.bytes(6, &expiry_ms());
+        });
+    }
+    /// As long as the daemon works. Not nf_tables' own `queue`, which not every kernel has where this is.
+    fn queue_if_alive(&mut self) {
+        self.load_meta(META_PROTOCOL);
+        self.expression("lookup", |says| {
+            says.text(1, LIVENESS_SET);
+            says.number(2, DATA_REGISTER);
+        });
+        let mut info = [0; 8];
+        for (place, number) in info.chunks_exact_mut(2).zip([QUEUE_NUMBER, 1, BYPASS]) {
+            place.copy_from_slice(&number.to_ne_bytes());
+        }
+        self.expression("target", |says| {
+            says.text(1, "NFQUEUE");
+            says.number(2, 3);
+            says.bytes(3, &info);
+        });
+    }
+}

@@ -1,0 +1,179 @@
+//! What goes by and is not shown: the kernel counts it, beside the rules that show the rest, and where it
+//! takes packets to pieces and puts them together.
+
+use std::{fs, io, iter};
+
+use super::nfnetlink::{Message, attributes};
+
+/// One kind of what is counted by rules.
+pub struct ProtocolClass {
+    pub name: &'static str,
+    /// The numbers that IP has for them; none: whatever is left.
+    protocols: &'static [u8],
+}
+
+/// Behind what of IPv4 is shown.
+pub const IPV4: [ProtocolClass; 3] = [
+    ProtocolClass { name: "udp", protocols: &[17] },
+    // IPv4 and IPv6 in IPv4, GRE, ESP, AH, L2TP, MPLS. Others look like UDP.
+    ProtocolClass { name: "tunnels", protocols: &[4, 41, 47, 50, 51, 115, 137] },
+    ProtocolClass { name: "other", protocols: &[] },
+];
+/// Of IPv6.
+pub const IPV6: [ProtocolClass; 2] =
+    [ProtocolClass { name: "ipv6_tcp", protocols: &[6] }, ProtocolClass { name: "ipv6_other", protocols: &[] }];
+
+impl ProtocolClass {
+    /// What rules have to ask for, one each.
+    pub fn protocols(&self) -> impl Iterator<Item = Option<u8>> {
+        let rest = self.protocols.is_empty().then_some(None);
+        self.protocols.iter().copied().map(Some).chain(rest)
+    }
+}
+
+/// Packets that this host sent or received, not over the loopback interface, and that went by: the
+/// shim was not asked. Since it began.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct UnseenCounts {
+    /// UDP over IPv4, tunnels in UDP among it.
+    pub udp: u64,
+    /// Tunnels that IP has a number for: IPv4 and IPv6 in IPv4, GRE, IPsec, L2TP, MPLS.
+    pub tunnels: u64,
+    /// Other protocols over IPv4: ICMP (but for what may be about a connection), SCTP, …
+    pub other: u64,
+    /// TCP over IPv6.
+    pub ipv6_tcp: u64,
+    /// Other packets of IPv6.
+    pub ipv6_other: u64,
+    /// Pieces of IPv4 packets that arrived, over any interface. The kernel puts them together first:
+    /// what was TCP is shown as a whole.
+    pub fragments_in: u64,
+    /// Pieces that the kernel made of IPv4 packets on their way out, over any interface.
+    pub fragments_out: u64,
+}
+
+impl UnseenCounts {
+    /// Each count with its name, in the order of the fields.
+    pub fn named_counts(&self) -> impl Iterator<Item = (&'static str, u64)> {
+        let Self { udp, tunnels, other, ipv6_tcp, ipv6_other, fragments_in: pieces_in, fragments_out: pieces_out } = *self;
+        [
+            ("udp", udp),
+            ("tunnels", tunnels),
+            ("other", other),
+            ("ipv6_tcp", ipv6_tcp),
+            ("ipv6_other", ipv6_other),
+            ("pieces_in", pieces_in),
+            ("pieces_out", pieces_out),
+        ]
+        .into_iter()
+    }
+
+    /// Of what rules and the kernel have counted, the latter since `before`.
+    pub fn since_start(counts: &[(String, u64)], before: FragmentCounts, now: FragmentCounts) -> Self {
+        let sum = |name: &str| {
+            counts.iter().filter(|(kind, _)| kind == name).map(|(_, packets)| packets).sum()
+        };
+        Self {
+            udp: sum("udp"),
+            tunnels: sum("tunnels"),
+            other: sum("other"),
+            ipv6_tcp: sum("ipv6_tcp"),
+            ipv6_other: sum("ipv6_other"),
+            fragments_in: now.received.saturating_sub(before.received),
+            fragments_out: now.created.saturating_sub(before.created),
+        }
+    }
+}
+
+/// Pieces of packets that a namespace has seen since it is there.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct FragmentCounts {
+    received: u64,
+    created: u64,
+}
+
+impl FragmentCounts {
+    /// Of the calling thread's namespace.
+    ///
+    /// # Errors
+    /// `/proc` can't be read, or says something else (RFC 4293's names are expected).
+    pub fn parse() -> io::Result<Self> {
+        let text = fs::read_to_string("/proc/thread-self/net/snmp")?;
+        Self::parse(&text).ok_or_else(|| {
+            io::Error::new(io::ErrorKind::InvalidData, "no pieces of packets in /proc/net/snmp")
+        })
+    }
+
+    fn read(text: &str) -> Option<Self> {
+        let mut lines = text.lines().filter_map(|line| line.strip_prefix("Ip: "));
+        let (names, values) = (lines.next()?, lines.next()?);
+        let count = |wanted| {
+            let mut pairs = iter::zip(names.split(' '), values.split(' '));
+            pairs.find(|(name, _)| *name == wanted)?.1.parse().ok()
+        };
+        Some(Self { received: count("ReasmReqds")?, created: count("FragCreates")? })
+    }
+}
+
+/// How a rule bears a name: as a comment, which `nft list ruleset` shows.
+pub fn comment_attribute(name: &str) -> Vec<u8> {
+    let len = name.len() as u8 + 1;
+    [&[0, len][..], name.as_bytes(), &[0]].concat()
+}
+
+/// What a rule has counted, and under which name.
+pub fn parse_counter_rule(rule: &Message<'_>) -> Option<(String, u64)> {
+    let said = |kind| rule.attributes().find(|(said, _)| *said == kind).map(|(_, value)| value);
+    let name = said(7)?.get(2..)?.strip_suffix(&[0])?;
+    let packets = attributes(said(4)?).find_map(|(_, expression)| {
+        let said = |kind| attributes(expression).find(|(said, _)| *said == kind);
+        let (_, data) =
+            said(2).filter(|_| said(1).is_some_and(|(_, name)| name == b"counter\0"))?;
+        let (_, packets) = attributes(data).find(|(kind, _)| *kind == 2)?;
+        Some(u64::from_be_bytes(*packets.first_chunk()?))
+    })?;
+    Some((String::from_utf8_lossy(name).into_owned(), packets))
+}
+
+#[cfg(test)]
+mod test {
+    use super::super::nfnetlink::Messages;
+    use super::*;
+
+    #[test]
+    fn what_a_rule_has_counted_is_read() {
+        let mut messages = Messages::default();
+        messages.add(0xa06, 0, 1, 0, |says| {
+            says.text(1, "driftway");
+            says.nested(4, |expressions| {
+                for (name, packets) in [("meta", 5_u64), ("counter", 7)] {
+                    expressions.nested(1, |expression| {
+                        expression.text(1, name);
+                        expression.nested(2, |data| {
+                            data.bytes(1, &99_u64.to_be_bytes());
+                            data.bytes(2, &packets.to_be_bytes());
+                        });
+                    });
+                }
+            });
+            says.bytes(7, &comment_attribute("udp"));
+        });
+        messages.add(0xa06, 0, 1, 0, |says| says.text(1, "driftway"));
+        let (first, rest) = Message::parse_first(messages.bytes()).unwrap();
+        assert_eq!(parse_counter_rule(&first), Some(("udp".to_owned(), 7)));
+        let (second, _) = Message::parse_first(rest).unwrap();
+        assert_eq!(parse_counter_rule(&second), None);
+        let sums = [("udp".to_owned(), 7), ("other".to_owned(), 1), ("udp".to_owned(), 2)];
+        let (before, now) = (FragmentCounts { received: 4, created: 5 }, FragmentCounts { received: 6, created: 5 });
+        let unseen = UnseenCounts::since_start(&sums, before, now);
+        assert_eq!((unseen.udp, unseen.other, unseen.fragments_in, unseen.fragments_out), (9, 1, 2, 0));
+    }
+
+    #[test]
+    fn pieces_are_read_by_name() {
+        let text = "Ip: Forwarding ReasmReqds FragCreates\nIp: 1 22 33\nIcmp: InMsgs\nIcmp: 4\n";
+        assert_eq!(FragmentCounts::parse(text), Some(FragmentCounts { received: 22, created: 33 }));
+        assert_eq!(FragmentCounts::parse("Ip: Forwarding\nIp: 1\n"), None);
+        assert_eq!(FragmentCounts::parse(""), None);
+    }
+}

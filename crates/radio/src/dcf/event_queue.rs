@@ -1,0 +1,184 @@
+//! What happens when: a heap of events in a total order.
+
+/// An event's time in nanoseconds, its kind, and the node or frame that it is about, in this order
+/// of precedence; each is its own sort key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Event(u128);
+
+/// What happens. At one instant frames end first, so that what they bring is known to the others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum EventKind {
+    /// A frame has been heard by all that can decode it.
+    FrameEnd,
+    /// A SIFS is over: a station answers, or goes on with its exchange.
+    ResponseDue,
+    /// A station's timer: its back-off may be over, or an answer missing.
+    StationTimer,
+}
+
+impl Event {
+    pub fn new(at: u64, kind: EventKind, whose: u32) -> Self {
+        Self(u128::from(at) << 64 | u128::from(kind as u8) << 32 | u128::from(whose))
+    }
+
+    pub const fn at(self) -> u64 {
+        (self.0 >> 64) as u64
+    }
+
+    pub const fn kind(self) -> EventKind {
+        match (self.0 >> 32) as u32 {
+            0 => EventKind::FrameEnd,
+            1 => EventKind::ResponseDue,
+            _ => EventKind::StationTimer,
+        }
+    }
+
+    pub const fn subject(self) -> u32 {
+        self.0 as u32
+    }
+}
+
+/// A heap with four children a node: half as deep as a binary one, with the children side by side.
+/// What is taken leaves the top open, because most events put the next one in: that goes to the open
+/// place and down from there, in one pass where taking and putting would be two.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct EventQueue {
+    heap: Vec<Event>,
+    /// The first place holds an event that has been taken.
+    root_vacant: bool,
+    handled: u64,
+}
+
+const ARITY: usize = 4;
+
+impl EventQueue {
+    pub fn with_capacity(events: usize) -> Self {
+        Self { heap: Vec::with_capacity(events), root_vacant: false, handled: 0 }
+    }
+
+    #[inline]
+    pub fn peek(&self) -> Option<Event> {
+        match self.root_vacant {
+            false => self.heap.first().copied(),
+            true => self.heap.iter().skip(1).take(ARITY).min().copied(),
+        }
+    }
+
+    pub fn push(&mut self, event: Event) {
+        if self.root_vacant {
+            self.root_vacant = false;
+            return self.sift_down(event);
+        }
+        let mut hole = self.heap.len();
+        self.heap.push(event);
+        while hole > 0 {
+            let parent = (hole - 1) / ARITY;
+            if self.heap[parent] <= event {
+                break;
+            }
+            self.heap[hole] = self.heap[parent];
+            hole = parent;
+        }
+        self.heap[hole] = event;
+    }
+
+    /// How many have been taken.
+    pub const fn handled(&self) -> u64 {
+        self.handled
+    }
+
+    pub fn pop(&mut self) -> Option<Event> {
+        self.pop_until(u64::MAX)
+    }
+
+    /// The next event, if it is no later than `until`.
+    #[inline]
+    pub fn pop_until(&mut self, until: u64) -> Option<Event> {
+        if self.root_vacant {
+            self.fill_root();
+        }
+        let first = self.heap.first().copied().filter(|event| event.at() <= until)?;
+        self.root_vacant = true;
+        self.handled += 1;
+        Some(first)
+    }
+
+    /// Nothing was put in the open place.
+    fn fill_root(&mut self) {
+        self.root_vacant = false;
+        if let Some(last) = self.heap.pop()
+            && !self.heap.is_empty()
+        {
+            self.sift_down(last);
+        }
+    }
+
+    /// Puts an event in the first place, and lets it sink to its own.
+    fn sift_down(&mut self, event: Event) {
+        let mut hole = 0;
+        loop {
+            let start = hole * ARITY + 1;
+            let end = (start + ARITY).min(self.heap.len());
+            let (least, child) = match self.heap.get(start..end) {
+                Some(&[a, b, c, d]) => {
+                    let (ab, cd) = (a.min(b), c.min(d));
+                    let in_ab = start + usize::from(b < a);
+                    let in_cd = start + 2 + usize::from(d < c);
+                    if cd < ab { (in_cd, cd) } else { (in_ab, ab) }
+                }
+                Some(&[a, b, c]) => {
+                    let (ab, in_ab) = if b < a { (b, start + 1) } else { (a, start) };
+                    if c < ab { (start + 2, c) } else { (in_ab, ab) }
+                }
+                Some(&[a, b]) if b < a => (start + 1, b),
+                Some(&[a, ..]) => (start, a),
+                Some(_) | None => break,
+            };
+            if event <= child {
+                break;
+            }
+            self.heap[hole] = child;
+            hole = least;
+        }
+        self.heap[hole] = event;
+    }
+}
+
+#[cfg(test)]
+mod test {
+    use super::*;
+    use driftway_base::RandomStream;
+
+    #[test]
+    fn events_come_in_order_of_time_kind_and_entity() {
+        let mut random = RandomStream::new(1, "agenda", 0);
+        let mut agenda = EventQueue::default();
+        let mut kept = Vec::new();
+        for round in 0..2_000 {
+            let kind = [EventKind::FrameEnd, EventKind::ResponseDue, EventKind::StationTimer][random.uniform_below(3) as usize];
+            let event = Event::new(random.uniform_below(500), kind, random.uniform_below(50) as u32);
+            assert_eq!((event.kind(), Event::new(7, kind, 3).at()), (kind, 7));
+            agenda.push(event);
+            kept.push(event);
+            if round % 3 == 0 {
+                kept.sort_unstable();
+                assert_eq!(agenda.pop(), Some(kept.remove(0)));
+                assert_eq!(agenda.peek(), kept.first().copied());
+            }
+            if round % 7 == 0 && !kept.is_empty() {
+                kept.sort_unstable();
+                let first = kept[0].at();
+                assert!(first == 0 || agenda.pop_until(first - 1).is_none());
+                assert_eq!(agenda.pop_until(first), Some(kept.remove(0)));
+            }
+        }
+        kept.sort_unstable();
+        for event in kept {
+            assert_eq!(agenda.peek(), Some(event));
+            assert_eq!(agenda.pop(), Some(event));
+        }
+        assert_eq!(agenda.pop(), None);
+        let first = Event::new(5, EventKind::FrameEnd, 9);
+        assert!(first < Event::new(5, EventKind::ResponseDue, 0) && first < Event::new(6, EventKind::FrameEnd, 0));
+    }
+}

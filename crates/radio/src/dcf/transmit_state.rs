@@ -1,0 +1,103 @@
+//! What of a station only its own exchanges touch.
+
+use driftway_base::{RandomStream, Rate};
+
+use super::config::DcfConfig;
+use super::counters::Counters;
+use crate::OutgoingPacket;
+
+/// An answer, or the next step of an exchange, that a station owes after a SIFS.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum PendingResponse {
+    None,
+    Cts {
+        to: u32,
+        /// The duration field (µs).
+        duration: u32,
+    },
+    Ack {
+        to: u32,
+    },
+    Data,
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct TransmitState {
+    pub packet: Option<OutgoingPacket>,
+    /// Size of its frame, and how long that is on the air (ns).
+    pub bytes: u32,
+    pub airtime: u64,
+    /// It is longer than the RTS threshold.
+    pub uses_rts: bool,
+    /// It has been sent before.
+    pub is_retry: bool,
+    /// Its receiver has it. This is the duplicate filter of §9.2.9: a station sends one packet after
+    /// the other, so the last sequence number that a receiver keeps of it can only be this packet's.
+    pub is_received: bool,
+    /// Its sequence number, modulo 4096 (§7.1.3.4.1).
+    pub sequence: u16,
+    /// How many attempts failed: RTS and short frames, long frames.
+    pub short_retries: u8,
+    pub long_retries: u8,
+    /// The contention window.
+    pub cw: u16,
+    /// When the answer that it waits for is missing (ns).
+    pub response_deadline: u64,
+    pub pending_response: PendingResponse,
+    /// What the NAV was before an RTS set it, and until when something must follow that RTS.
+    pub nav_before_rts: u64,
+    pub rts_nav_deadline: u64,
+    pub backoff_stream: RandomStream,
+    pub error_stream: RandomStream,
+    pub counters: Counters,
+}
+
+impl TransmitState {
+    pub fn new(config: &DcfConfig, seed: u64, node: u32) -> Self {
+        Self {
+            packet: None,
+            bytes: 0,
+            airtime: 0,
+            uses_rts: false,
+            is_retry: false,
+            is_received: false,
+            sequence: 0,
+            short_retries: 0,
+            long_retries: 0,
+            cw: config.cw_min,
+            response_deadline: 0,
+            pending_response: PendingResponse::None,
+            nav_before_rts: 0,
+            rts_nav_deadline: 0,
+            backoff_stream: RandomStream::new(seed, "backoff", u64::from(node)),
+            error_stream: RandomStream::new(seed, "frame-error", u64::from(node)),
+            counters: Counters::default(),
+        }
+    }
+
+    /// Takes a packet.
+    pub fn accept(&mut self, packet: OutgoingPacket, config: &DcfConfig) {
+        let rate: Rate = if packet.to.is_some() { config.data_rate } else { config.basic_rate };
+        self.bytes = config.frame_bytes(packet.bytes);
+        self.airtime = config.airtime(self.bytes, rate).as_nanos();
+        self.uses_rts = config.uses_rts(packet.bytes);
+        self.packet = Some(packet);
+        self.is_retry = false;
+        self.is_received = false;
+        self.sequence = (self.sequence + 1) & 4095;
+        if !config.counts_outlive_packets {
+            (self.short_retries, self.long_retries) = (0, 0);
+        }
+    }
+
+    /// Slots of a new back-off (§9.2.4).
+    pub fn draw_backoff(&mut self, config: &DcfConfig) -> u16 {
+        let bound = u64::from(self.cw) + u64::from(config.backoff_includes_cw);
+        self.backoff_stream.uniform_below(bound) as u16
+    }
+
+    /// Doubles the contention window.
+    pub fn double_contention_window(&mut self, config: &DcfConfig) {
+        self.cw = (2 * self.cw + 1).min(config.cw_max);
+    }
+}

@@ -1,0 +1,237 @@
+//! Where nodes are, and who hears whom.
+//!
+//! This is on the way of every frame. In a small network all nodes are looked at: their legs lie in
+//! one array a coordinate, so that the compiler makes vector instructions of the loop. In a larger
+//! one each node that sends keeps a list of those that can come into its reach for a while.
+
+mod neighbour_lists;
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::collections::binary_heap::PeekMut;
+
+use driftway_base::Instant;
+
+use crate::mobility::{Leg, Mobility};
+use neighbour_lists::NeighbourLists;
+
+/// Up to this number of nodes, looking at all is as fast as lists are, for nodes spread as in the
+/// papers (`make bench`: hearers).
+const MAX_SCANNED_NODES: usize = 64;
+
+/// A node that can hear another.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct NodeInRange {
+    /// Its number.
+    pub node: u32,
+    /// The square of the distance between the two (m²).
+    pub distance_squared: f64,
+}
+
+/// Where the nodes of a network are.
+///
+/// Time never goes back. A position depends on nothing but the node and the time, and is the same
+/// whatever was asked before.
+#[derive(Clone, Debug)]
+pub struct Positions {
+    mobility: Mobility,
+    legs: Legs,
+    /// When each moving node's leg ends, the earliest first.
+    leg_ends: BinaryHeap<Reverse<(Instant, u32)>>,
+    /// The earliest of these.
+    next_leg_end: Instant,
+    now: Instant,
+    reach_squared: f64,
+    neighbour_lists: Option<NeighbourLists>,
+    distances_squared: Box<[f64]>,
+    candidates: Box<[NodeInRange]>,
+}
+
+/// The nodes' current legs, one array a coordinate.
+#[derive(Clone, Debug)]
+struct Legs {
+    /// Start of the leg in nanoseconds: whole numbers, which a float holds for the first 104 days.
+    since: Box<[f64]>,
+    x: Box<[f64]>,
+    y: Box<[f64]>,
+    /// Metres per nanosecond.
+    vx: Box<[f64]>,
+    vy: Box<[f64]>,
+    /// How far each has moved before its leg (m).
+    distance_before: Box<[f64]>,
+}
+
+impl Legs {
+    fn new(nodes: usize) -> Self {
+        let zeros = || vec![0.0; nodes].into_boxed_slice();
+        Self { since: zeros(), x: zeros(), y: zeros(), vx: zeros(), vy: zeros(), distance_before: zeros() }
+    }
+
+    /// How far a node has moved (m).
+    fn distance_moved(&self, node: usize, now: f64) -> f64 {
+        let (vx, vy) = (self.vx[node], self.vy[node]);
+        self.distance_before[node] + (vx * vx + vy * vy).sqrt() * (now - self.since[node])
+    }
+
+    fn set(&mut self, node: usize, leg: &Leg) {
+        self.since[node] = leg.since.as_nanos() as f64;
+        (self.x[node], self.y[node]) = (leg.x, leg.y);
+        (self.vx[node], self.vy[node]) = (leg.vx, leg.vy);
+    }
+
+    /// As [`Leg::at`].
+    #[inline]
+    fn at(&self, node: usize, now: f64) -> (f64, f64) {
+        let passed = now - self.since[node];
+        (self.x[node] + self.vx[node] * passed, self.y[node] + self.vy[node] * passed)
+    }
+
+    /// The squares of all nodes' distances from a place.
+    fn distances_squared(&self, now: f64, (x0, y0): (f64, f64), squares: &mut [f64]) {
+        // Slices of one length, so that no index in the loop needs a check.
+        let n = squares.len();
+        let (since, x, y) = (&self.since[..n], &self.x[..n], &self.y[..n]);
+        let (vx, vy) = (&self.vx[..n], &self.vy[..n]);
+        for i in 0..n {
+            let passed = now - since[i];
+            let dx = x[i] + vx[i] * passed - x0;
+            let dy = y[i] + vy[i] * passed - y0;
+            squares[i] = dx * dx + dy * dy;
+        }
+    }
+}
+
+impl Positions {
+    /// A field where a node is heard up to `reach` metres ([`Propagation::reach`]).
+    ///
+    /// [`Propagation::reach`]: crate::Propagation::reach
+    pub fn new(mobility: Mobility, reach: f64) -> Self {
+        let scanned = mobility.nodes() <= MAX_SCANNED_NODES;
+        Self::with_neighbour_lists(mobility, reach, !scanned)
+    }
+
+    fn with_neighbour_lists(mut mobility: Mobility, reach: f64, near: bool) -> Self {
+        let nodes = mobility.nodes();
+        let mut legs = Legs::new(nodes);
+        let mut ends = BinaryHeap::with_capacity(nodes);
+        for node in 0..nodes {
+            let Some(leg) = mobility.next_leg(node) else { continue };
+            legs.set(node, &leg);
+            if leg.until < Instant::FAR_FUTURE {
+                ends.push(Reverse((leg.until, node as u32)));
+            }
+        }
+        let next_end = ends.peek().map_or(Instant::FAR_FUTURE, |&Reverse((until, _))| until);
+        let none = NodeInRange { node: 0, distance_squared: 0.0 };
+        let mut field = Self {
+            neighbour_lists: near.then(|| NeighbourLists::new(&legs, reach)),
+            mobility,
+            legs,
+            leg_ends: ends,
+            next_leg_end: next_end,
+            now: Instant::ZERO,
+            reach_squared: reach * reach,
+            distances_squared: vec![0.0; nodes].into_boxed_slice(),
+            candidates: vec![none; nodes].into_boxed_slice(),
+        };
+        field.advance_to(Instant::ZERO);
+        field
+    }
+
+    /// How many nodes there are.
+    pub fn nodes(&self) -> usize {
+        self.distances_squared.len()
+    }
+
+    /// Makes `now` the time. All that follows is about `now` or later.
+    #[inline]
+    pub fn advance_to(&mut self, now: Instant) {
+        debug_assert!(now >= self.now, "time went back from {:?} to {now:?}", self.now);
+        self.now = now;
+        if now >= self.next_leg_end {
+            self.start_due_legs(now);
+        }
+    }
+
+    #[cold]
+    fn start_due_legs(&mut self, now: Instant) {
+        while let Some(mut top) = self.leg_ends.peek_mut() {
+            let Reverse((until, node)) = *top;
+            if until > now {
+                self.next_leg_end = until;
+                return;
+            }
+            let Some(leg) = self.mobility.next_leg(node as usize) else {
+                PeekMut::pop(top);
+                continue;
+            };
+            let since = leg.since.as_nanos() as f64;
+            let (x, y) = self.legs.at(node as usize, since);
+            let (dx, dy) = (leg.x - x, leg.y - y);
+            let gap = (dx * dx + dy * dy).sqrt();
+            if let Some(near) = &mut self.neighbour_lists {
+                near.on_new_leg(node, &leg, gap);
+            }
+            self.legs.distance_before[node as usize] = self.legs.distance_moved(node as usize, since) + gap;
+            self.legs.set(node as usize, &leg);
+            if leg.until < Instant::FAR_FUTURE {
+                *top = Reverse((leg.until, node));
+            } else {
+                PeekMut::pop(top);
+            }
+        }
+        self.next_leg_end = Instant::FAR_FUTURE;
+    }
+
+    /// Where a node is (metres).
+    ///
+    /// # Panics
+    /// If there is no such node.
+    pub fn position(&mut self, node: u32, now: Instant) -> (f64, f64) {
+        self.advance_to(now);
+        self.legs.at(node as usize, now.as_nanos() as f64)
+    }
+
+    /// How far a node has moved since the start, by all its ways (m).
+    ///
+    /// # Panics
+    /// If there is no such node.
+    pub fn distance_moved(&mut self, node: u32, now: Instant) -> f64 {
+        self.advance_to(now);
+        self.legs.distance_moved(node as usize, now.as_nanos() as f64)
+    }
+
+    /// Adds every other node within reach of `from` to `out`, in order of their numbers.
+    ///
+    /// # Panics
+    /// If there is no such node.
+    pub fn nodes_in_range(&mut self, now: Instant, from: u32, out: &mut Vec<NodeInRange>) {
+        self.advance_to(now);
+        let nanos = now.as_nanos() as f64;
+        let place = self.legs.at(from as usize, nanos);
+        let (mut count, reach_squared) = (0, self.reach_squared);
+        // Each is written, and kept by counting it: no branch that depends on who is near.
+        let mut add = |node: u32, distance_squared: f64| {
+            self.candidates[count] = NodeInRange { node, distance_squared };
+            count += usize::from(distance_squared <= reach_squared);
+        };
+        if let Some(near) = &mut self.neighbour_lists {
+            let (list, spots) = near.candidates_of(from, now, &self.legs);
+            for &node in list {
+                let (x, y) = spots[node as usize].at(nanos);
+                let (dx, dy) = (x - place.0, y - place.1);
+                add(node, dx * dx + dy * dy);
+            }
+        } else {
+            self.legs.distances_squared(nanos, place, &mut self.distances_squared);
+            self.distances_squared[from as usize] = f64::INFINITY;
+            for (node, &square) in self.distances_squared.iter().enumerate() {
+                add(node as u32, square);
+            }
+        }
+        out.extend_from_slice(&self.candidates[..count]);
+    }
+}
+
+#[cfg(test)]
+mod test;

@@ -1,0 +1,113 @@
+use driftway_base::{Duration, Instant};
+use proptest::prelude::*;
+
+use super::Positions;
+use crate::Mobility;
+use crate::mobility::{ConstantVelocity, RandomWaypoint, InitialDistribution};
+
+fn walkers(nodes: u32, side: f64, speed: (f64, f64), seed: u64) -> Mobility {
+    let model = RandomWaypoint {
+        area: (side, side * 0.7),
+        speed,
+        pause: (Duration::ZERO, Duration::from_millis(500)),
+        start: InitialDistribution::SteadyState,
+    };
+    Mobility::random_waypoint(&model, nodes, seed).expect("the model is good")
+}
+
+#[test]
+fn hearers_are_within_reach_in_order_and_not_the_sender() {
+    let places = [(0.0, 0.0), (550.0, 0.0), (550.1, 0.0), (330.0, 440.0), (0.0, 0.0)];
+    let mut field = Positions::new(Mobility::fixed(&places), 550.0);
+    let mut out = Vec::new();
+    field.nodes_in_range(Instant::ZERO, 0, &mut out);
+    let found: Vec<_> = out.iter().map(|h| (h.node, h.distance_squared)).collect();
+    assert_eq!(found, [(1, 302_500.0), (3, 302_500.0), (4, 0.0)]);
+    // They are added to what is there.
+    field.nodes_in_range(Instant::from_secs(1), 2, &mut out);
+    let found: Vec<_> = out[3..].iter().map(|h| h.node).collect();
+    assert_eq!(found, [1, 3]);
+}
+
+#[test]
+fn a_node_has_moved_by_all_its_ways() {
+    // Back and forth over 100 m, at 7 m/s: a way is what was walked, not what is left of it.
+    let node = ConstantVelocity { position: (10.0, 35.0), velocity: (7.0, 0.0) };
+    let mobility = Mobility::constant_velocity(&[node], (100.0, 70.0)).unwrap();
+    let mut field = Positions::new(mobility, 550.0);
+    for second in [0, 1, 12, 13, 14, 600, 601] {
+        let moved = field.distance_moved(0, Instant::from_secs(second));
+        assert!((moved - 7.0 * second as f64).abs() < 1e-4, "{second} s: {moved} m");
+    }
+}
+
+/// Where all hear all, lists are dropped as they fill up.
+#[test]
+fn a_crowd_is_heard_in_full() {
+    let mobility = walkers(300, 100.0, (1.0, 2.0), 1);
+    let mut scan = Positions::with_neighbour_lists(mobility.clone(), 550.0, false);
+    let mut lists = Positions::with_neighbour_lists(mobility, 550.0, true);
+    for step in 0..1000_u64 {
+        let (now, node) = (Instant::from_millis(step), (step * 7 % 300) as u32);
+        let (mut all, mut near) = (Vec::new(), Vec::new());
+        scan.nodes_in_range(now, node, &mut all);
+        lists.nodes_in_range(now, node, &mut near);
+        assert_eq!((all.len(), all), (299, near));
+    }
+}
+
+/// Two that meet head-on use up the margin from both sides: at first a bit too far apart for a list,
+/// they hear each other when each has come half the margin.
+#[test]
+fn nodes_that_meet_head_on_hear_each_other_in_time() {
+    let node = |x, vx| ConstantVelocity { position: (x, 0.0), velocity: (vx, 0.0) };
+    let nodes = [node(0.0, 10.0), node(605.5, -10.0)];
+    let mobility = Mobility::constant_velocity(&nodes, (1000.0, 0.0)).expect("the model is good");
+    let mut field = Positions::with_neighbour_lists(mobility, 550.0, true);
+    let mut out = Vec::new();
+    for (millis, heard) in [(0, 0), (2740, 0), (2770, 0), (2780, 1), (3000, 1)] {
+        out.clear();
+        field.nodes_in_range(Instant::from_millis(millis), 0, &mut out);
+        assert_eq!(out.len(), heard, "at {millis} ms");
+    }
+}
+
+proptest! {
+    /// Lists and scan answer the same, to the bit, whatever the density, the speeds and the times.
+    #[test]
+    fn lists_answer_as_the_scan(
+        nodes in 1_u32..90,
+        side in 1.0..4000.0_f64,
+        reach in 0.01..800.0_f64,
+        slow in 0.1..60.0_f64,
+        spread in 1.0..100.0_f64,
+        seed in 0_u64..1000,
+        asked in prop::collection::vec((0_u64..3_000_000_000, 0_u32..90), 1..60),
+    ) {
+        let mobility = walkers(nodes, side, (slow, slow * spread), seed);
+        let mut scan = Positions::with_neighbour_lists(mobility.clone(), reach, false);
+        let mut lists = Positions::with_neighbour_lists(mobility, reach, true);
+        let mut now = Instant::ZERO;
+        for (wait, node) in asked {
+            now += Duration::from_nanos(wait);
+            let (mut all, mut near) = (Vec::new(), Vec::new());
+            scan.nodes_in_range(now, node % nodes, &mut all);
+            lists.nodes_in_range(now, node % nodes, &mut near);
+            prop_assert_eq!(all, near);
+        }
+    }
+
+    /// Who asks, and how often, changes nothing.
+    #[test]
+    fn a_position_is_a_function_of_time(seed in 0_u64..1000, steps in 1_u64..50) {
+        let end = Instant::from_millis(123_457);
+        let mut once = Positions::new(walkers(3, 300.0, (1.0, 80.0), seed), 100.0);
+        let mut often = once.clone();
+        for step in 0..steps {
+            often.position(0, Instant::from_nanos(end.as_nanos() / steps * step));
+        }
+        for node in 0..3 {
+            prop_assert_eq!(once.position(node, end), often.position(node, end));
+        }
+    }
+}

@@ -1,0 +1,65 @@
+//! The requests that a node has seen.
+
+use alloc::collections::VecDeque;
+
+use driftway_base::{Instant, Ipv4Addr};
+
+/// Requests of which all copies but the first are dropped.
+#[derive(Clone, Debug, Default)]
+pub(super) struct SeenRequests {
+    /// Originator, number, and until when; oldest first.
+    requests: VecDeque<(Ipv4Addr, u32, Instant)>,
+}
+
+/// More requests than that in a few seconds are more than a radio carries.
+const SEEN_MAX: usize = 2048;
+
+impl SeenRequests {
+    /// Is this the first copy? If so it is remembered until `until`, which never goes back.
+    pub(super) fn insert(
+        &mut self,
+        now: Instant,
+        originator: Ipv4Addr,
+        id: u32,
+        until: Instant,
+    ) -> bool {
+        while self.requests.front().is_some_and(|(_, _, until)| *until <= now) {
+            self.requests.pop_front();
+        }
+        // Copies come soon after the first.
+        if self.requests.iter().rev().any(|(who, which, _)| *which == id && *who == originator) {
+            return false;
+        }
+        if self.requests.len() == SEEN_MAX {
+            self.requests.pop_front();
+        }
+        self.requests.push_back((originator, id, until));
+        true
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.requests.len()
+    }
+}
+
+#[cfg(test)]
+mod test {
+    use super::*;
+
+    #[test]
+    fn a_request_is_known_by_both_originator_and_number_and_for_a_while() {
+        let (a, b) = (Ipv4Addr::from_bits(1), Ipv4Addr::from_bits(2));
+        let mut seen = SeenRequests::default();
+        let at = Instant::from_secs;
+        assert!(seen.insert(at(0), a, 1, at(6)));
+        assert!(!seen.insert(at(5), a, 1, at(11)));
+        assert!(seen.insert(at(5), a, 2, at(11)));
+        assert!(seen.insert(at(5), b, 1, at(11)));
+        assert!(seen.insert(at(6), a, 1, at(12)));
+        assert_eq!(seen.len(), 3);
+        for id in 10..4000 {
+            assert!(seen.insert(at(6), a, id, at(12)));
+        }
+        assert_eq!(seen.len(), SEEN_MAX);
+    }
+}

@@ -1,0 +1,257 @@
+//! Routes that somebody has worked out before: each destination has one next hop, for ever.
+//!
+//! No message is sent. What a link does not carry is dropped, and the next packet takes the same
+//! link: what an ad hoc network can carry, without what looking for routes costs.
+
+use alloc::vec::Vec;
+
+use driftway_base::{Instant, Ipv4Addr, ReceivedPower};
+use driftway_wire::{Body, Packet, RoutedPacket};
+
+use crate::watched_destinations::WatchedDestinations;
+use crate::{DropReason, LinkDestination, Outbox, Output, RouteStats};
+
+/// Static routes of one node. Its methods are those of every protocol: see [`Output`].
+#[derive(Clone, Debug)]
+pub struct StaticRoutes {
+    address: Ipv4Addr,
+    /// Destination and next hop, by destination.
+    table: Vec<(Ipv4Addr, Ipv4Addr)>,
+    tcp_padding: i16,
+    outbox: Outbox,
+    watched: WatchedDestinations,
+    stats: RouteStats,
+}
+
+impl StaticRoutes {
+    /// The node at `address`, with these pairs of destination and next hop, in any order; of
+    /// several for one destination the first counts.
+    pub fn new(address: Ipv4Addr, mut table: Vec<(Ipv4Addr, Ipv4Addr)>) -> Self {
+        table.sort_by_key(|(destination, _)| *destination);
+        table.dedup_by_key(|(destination, _)| *destination);
+        Self {
+            address,
+            table,
+            tcp_padding: 0,
+            outbox: Outbox::default(),
+            watched: WatchedDestinations::default(),
+            stats: RouteStats::default(),
+        }
+    }
+
+    /// The same with so many bytes more for each TCP packet of the own host. ns-2.35, whose only
+    /// static routes are those of a DSDV that was stopped: 20, a second IP header.
+    pub const fn with_tcp_padding(mut self, tcp_padding: i16) -> Self {
+        self.tcp_padding = tcp_padding;
+        self
+    }
+
+    /// The next hop to `destination`.
+    pub fn next_hop(&self, destination: Ipv4Addr) -> Option<Ipv4Addr> {
+        next_hop(&self.table, destination)
+    }
+
+    /// A packet of the own host.
+    pub fn send(&mut self, _now: Instant, packet: Packet) {
+        let mut packet = RoutedPacket::plain(packet);
+        if matches!(packet.packet.body, Body::Tcp(_)) {
+            packet.size_adjustment = self.tcp_padding;
+        }
+        if packet.packet.ip.destination == Ipv4Addr::BROADCAST {
+            self.outbox.push(Output::Transmit { packet, hop: LinkDestination::Broadcast });
+        } else {
+            self.forward(packet);
+        }
+    }
+
+    /// `destination` was out of reach: when its next hop is heard again, that is told. A route that
+    /// stands for ever is never found, but its link comes back.
+    pub fn watch(&mut self, destination: Ipv4Addr) {
+        self.watched.add(destination);
+    }
+
+    /// What the link layer got for this node, or for all.
+    pub fn on_packet(&mut self, _now: Instant, from: Ipv4Addr, mut packet: RoutedPacket) {
+        let table = &self.table;
+        while let Some(to) = self.watched.take(|to| next_hop(table, to) == Some(from)) {
+            self.outbox.push(Output::RouteFound(to));
+        }
+        if packet.is_control() {
+            return;
+        }
+        let ip = &mut packet.packet.ip;
+        if ip.destination == Ipv4Addr::BROADCAST || ip.destination == self.address {
+            self.outbox.push(Output::Deliver(packet.packet));
+        } else if ip.ttl <= 1 {
+            // RFC 1812 §5.3.1.
+            self.outbox.push(Output::Drop { packet, reason: DropReason::TimeToLive });
+        } else {
+            ip.ttl -= 1;
+            self.forward(packet);
+        }
+    }
+
+    /// Does it ask how strong its neighbours are? Its routes are given.
+    pub const fn needs_received_power(&self) -> bool {
+        false
+    }
+
+    /// How strong a neighbour is that is heard now.
+    pub const fn on_received_power(&mut self, _neighbour: Ipv4Addr, _strength: ReceivedPower) {}
+
+    /// What it heard for others: nothing to learn.
+    pub const fn on_overheard(
+        &mut self,
+        _now: Instant,
+        _from: Ipv4Addr,
+        _to: Ipv4Addr,
+        _packet: &RoutedPacket,
+    ) -> bool {
+        false
+    }
+
+    /// The link layer gave up on a packet to `to`. What is queued for that neighbour stays.
+    pub fn on_link_failure(
+        &mut self,
+        _now: Instant,
+        _to: Ipv4Addr,
+        packet: RoutedPacket,
+        _queued: impl FnMut() -> Option<RoutedPacket>,
+    ) {
+        self.stats.link_failures += 1;
+        if !packet.is_control() {
+            self.outbox.push(Output::Drop { packet, reason: DropReason::LinkFailure });
+        }
+    }
+
+    /// There is no timer.
+    pub const fn on_timeout(&mut self, _now: Instant) {}
+
+    /// The next thing to be done.
+    pub fn poll(&mut self, now: Instant) -> Option<Output> {
+        self.outbox.poll(now)
+    }
+
+    /// Never.
+    pub const fn next_timeout(&self) -> Option<Instant> {
+        None
+    }
+
+    /// Packets of hosts that it holds: those that are not polled yet.
+    pub fn buffered_packets(&self) -> usize {
+        self.outbox.buffered_packets()
+    }
+
+    /// What it did.
+    pub const fn stats(&self) -> &RouteStats {
+        &self.stats
+    }
+
+    fn forward(&mut self, packet: RoutedPacket) {
+        let destination = packet.packet.ip.destination;
+        self.outbox.push(if destination == self.address {
+            Output::Deliver(packet.packet)
+        } else if let Some(next) = self.next_hop(destination) {
+            Output::Transmit { packet, hop: LinkDestination::Unicast(next) }
+        } else {
+            Output::Drop { packet, reason: DropReason::NoRoute }
+        });
+    }
+}
+
+fn next_hop(table: &[(Ipv4Addr, Ipv4Addr)], destination: Ipv4Addr) -> Option<Ipv4Addr> {
+    let at = table.binary_search_by_key(&destination, |(to, _)| *to).ok()?;
+    table.get(at).map(|(_, hop)| *hop)
+}
+
+#[cfg(test)]
+mod test {
+    use super::*;
+    use driftway_wire::{Body, IpHeader, Payload, UdpDatagram};
+
+    const fn at(node: u32) -> Ipv4Addr {
+        Ipv4Addr::from_bits(0x0a00_0001 + node)
+    }
+
+    fn packet(from: u32, to: u32, ttl: u8) -> Packet {
+        let ip = IpHeader { ttl, ..IpHeader::new(at(from), at(to)) };
+        let payload = Payload::new(1, 0, 100);
+        Packet { ip, body: Body::Udp(UdpDatagram { source_port: 1, destination_port: 2, payload }) }
+    }
+
+    /// Node 1 of a chain 0 – 1 – 2.
+    fn middle_node() -> StaticRoutes {
+        StaticRoutes::new(at(1), alloc::vec![(at(2), at(2)), (at(0), at(0)), (at(3), at(2))])
+    }
+
+    #[test]
+    fn a_packet_goes_to_its_next_hop_one_hop_poorer() {
+        let mut node = middle_node();
+        node.on_packet(Instant::ZERO, at(0), RoutedPacket::plain(packet(0, 3, 9)));
+        let expected =
+            Output::Transmit { packet: RoutedPacket::plain(packet(0, 3, 8)), hop: LinkDestination::Unicast(at(2)) };
+        assert_eq!(node.buffered_packets(), 1);
+        assert_eq!(node.poll(Instant::ZERO), Some(expected));
+        assert_eq!(node.poll(Instant::ZERO), None);
+        assert_eq!(node.buffered_packets(), 0);
+    }
+
+    #[test]
+    fn the_own_host_spends_no_time_to_live() {
+        let mut node = middle_node();
+        node.send(Instant::ZERO, packet(1, 2, 1));
+        let expected =
+            Output::Transmit { packet: RoutedPacket::plain(packet(1, 2, 1)), hop: LinkDestination::Unicast(at(2)) };
+        assert_eq!(node.poll(Instant::ZERO), Some(expected));
+    }
+
+    #[test]
+    fn what_has_no_hop_left_or_no_route_is_dropped() {
+        let mut node = middle_node();
+        for (given, reason) in [
+            (packet(0, 2, 1), DropReason::TimeToLive),
+            (packet(0, 2, 0), DropReason::TimeToLive),
+            (packet(0, 7, 9), DropReason::NoRoute),
+        ] {
+            node.on_packet(Instant::ZERO, at(0), RoutedPacket::plain(given));
+            match node.poll(Instant::ZERO) {
+                Some(Output::Drop { packet, reason: why }) => {
+                    assert_eq!((packet.packet.ip.destination, why), (given.ip.destination, reason));
+                }
+                other => panic!("{other:?}"),
+            }
+        }
+        node.on_packet(Instant::ZERO, at(0), RoutedPacket::plain(packet(0, 1, 1)));
+        assert_eq!(node.poll(Instant::ZERO), Some(Output::Deliver(packet(0, 1, 1))));
+    }
+
+    #[test]
+    fn a_link_failure_costs_one_packet_and_leaves_the_queue() {
+        let mut node = middle_node();
+        let lost = RoutedPacket::plain(packet(0, 2, 9));
+        node.on_link_failure(Instant::ZERO, at(2), lost, || panic!("the queue is left alone"));
+        let expected = Output::Drop { packet: lost, reason: DropReason::LinkFailure };
+        assert_eq!(node.poll(Instant::ZERO), Some(expected));
+        assert_eq!(node.next_hop(at(2)), Some(at(2)));
+        assert_eq!(node.stats().link_failures, 1);
+    }
+
+    /// Node 2 is out of reach, and 3 behind it; whoever else is heard says nothing of that.
+    #[test]
+    fn a_watched_destination_is_found_when_its_next_hop_is_heard() {
+        let mut node = middle_node();
+        node.watch(at(2));
+        node.watch(at(3));
+        node.watch(at(3));
+        let mut heard = |from| {
+            let echo = RoutedPacket::plain(packet(from, 1, 9));
+            node.on_packet(Instant::ZERO, at(from), echo);
+            let outputs: Vec<_> = core::iter::from_fn(|| node.poll(Instant::ZERO)).collect();
+            assert_eq!(outputs.last(), Some(&Output::Deliver(packet(from, 1, 9))));
+            outputs[..outputs.len() - 1].to_vec()
+        };
+        assert_eq!(heard(0), []);
+        assert_eq!(heard(2), [Output::RouteFound(at(2)), Output::RouteFound(at(3))]);
+        assert_eq!(heard(2), [], "each is told of once");
+    }
+}

@@ -1,0 +1,283 @@
+//! Tables whose keys are the fields of a protocol's configuration.
+//!
+//! A protocol crate is independent of the file format: it has a configuration struct with the
+//! standard's values. [`table!`] turns the struct into a table of the scenario file, key by field,
+//! so that a key without a field, or a field without a key, does not compile.
+
+use std::fmt;
+use std::marker::PhantomData;
+
+use driftway_base::{Duration, Rate};
+use serde::de::value::{MapAccessDeserializer, StrDeserializer};
+use serde::de::{Error, IntoDeserializer, MapAccess, Unexpected, Visitor};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use crate::error::unknown_word;
+use crate::{BitRate, Size, Time};
+
+/// A value of the file for a configuration field of type `T`.
+pub trait FileValue<T>: Sized {
+    /// Converts the configuration's value to that of the file.
+    fn from_config(value: T) -> Self;
+    /// Converts the file's value to that of the configuration.
+    fn to_config(&self) -> T;
+}
+
+macro_rules! as_it_is {
+    ($($type:ty),*) => {$(
+        impl Setting<$type> for $type {
+            fn of(value: $type) -> Self {
+                value
+            }
+            fn value(&self) -> $type {
+                *self
+            }
+        }
+    )*};
+}
+as_it_is!(bool, u8, u16, i16, u32, usize);
+
+impl FileValue<Duration> for Time {
+    fn from_config(value: Duration) -> Self {
+        Self(value)
+    }
+    fn to_config(&self) -> Duration {
+        self.0
+    }
+}
+
+impl FileValue<Rate> for BitRate {
+    fn from_config(value: Rate) -> Self {
+        Self(value)
+    }
+    fn to_config(&self) -> Rate {
+        self.0
+    }
+}
+
+impl FileValue<u32> for Size {
+    fn from_config(value: u32) -> Self {
+        Self(value.into())
+    }
+    fn to_config(&self) -> u32 {
+        u32::try_from(self.0).unwrap_or(u32::MAX)
+    }
+}
+
+/// A duration, or `"forever"`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Lifetime {
+    /// This duration.
+    Limited(Time),
+    /// Unlimited.
+    Forever,
+}
+
+impl FileValue<Duration> for Lifetime {
+    fn from_config(value: Duration) -> Self {
+        if value == Duration::MAX { Self::Forever } else { Self::Limited(Time(value)) }
+    }
+    fn to_config(&self) -> Duration {
+        match self {
+            Self::Limited(Time(time)) => *time,
+            Self::Forever => Duration::MAX,
+        }
+    }
+}
+
+impl Serialize for Lifetime {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Limited(time) => time.serialize(serializer),
+            Self::Forever => serializer.serialize_str("forever"),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Lifetime {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Text;
+        impl Visitor<'_> for Text {
+            type Value = Lifetime;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a time with its unit, such as \"20 min\", or \"forever\"")
+            }
+            fn visit_str<E: Error>(self, text: &str) -> Result<Lifetime, E> {
+                match text {
+                    "forever" => Ok(Lifetime::Forever),
+                    _ => text.parse().map(Lifetime::Limited).map_err(E::custom),
+                }
+            }
+        }
+        deserializer.deserialize_any(Text)
+    }
+}
+
+/// For configurations in which `None` means unlimited.
+impl FileValue<Option<Duration>> for Lifetime {
+    fn from_config(value: Option<Duration>) -> Self {
+        value.map_or(Self::Forever, |value| Self::Limited(Time(value)))
+    }
+    fn to_config(&self) -> Option<Duration> {
+        match self {
+            Self::Limited(Time(time)) => Some(*time),
+            Self::Forever => None,
+        }
+    }
+}
+
+/// A value, or `"none"`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OrNone<T>(pub Option<T>);
+
+impl<T: FileValue<V>, V> FileValue<Option<V>> for OrNone<T> {
+    fn from_config(value: Option<V>) -> Self {
+        Self(value.map(T::from_config))
+    }
+    fn to_config(&self) -> Option<V> {
+        self.0.as_ref().map(T::to_config)
+    }
+}
+
+impl<T: Serialize> Serialize for OrNone<T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match &self.0 {
+            Some(value) => value.serialize(serializer),
+            None => serializer.serialize_str("none"),
+        }
+    }
+}
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for OrNone<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Either<T>(PhantomData<T>);
+        impl<'de, T: Deserialize<'de>> Visitor<'de> for Either<T> {
+            type Value = OrNone<T>;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a value of this key, or \"none\"")
+            }
+            fn visit_str<E: Error>(self, text: &str) -> Result<OrNone<T>, E> {
+                match text {
+                    "none" => Ok(OrNone(None)),
+                    _ => {
+                        T::deserialize(StrDeserializer::new(text)).map(|value| OrNone(Some(value)))
+                    }
+                }
+            }
+            fn visit_u64<E: Error>(self, number: u64) -> Result<OrNone<T>, E> {
+                T::deserialize(number.into_deserializer()).map(|value| OrNone(Some(value)))
+            }
+            fn visit_i64<E: Error>(self, number: i64) -> Result<OrNone<T>, E> {
+                T::deserialize(number.into_deserializer()).map(|value| OrNone(Some(value)))
+            }
+            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<OrNone<T>, A::Error> {
+                let value = T::deserialize(MapAccessDeserializer::new(map))?;
+                Ok(OrNone(Some(value)))
+            }
+        }
+        deserializer.deserialize_any(Either(PhantomData))
+    }
+}
+
+/// One of a protocol's alternatives, written by its name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Keyword<T>(pub T);
+
+/// A protocol's alternatives and their names.
+pub trait Keywords: Copy + PartialEq + 'static {
+    /// All alternatives.
+    const ALL: &'static [(&'static str, Self)];
+}
+
+impl<T: Keywords> FileValue<T> for Keyword<T> {
+    fn from_config(value: T) -> Self {
+        Self(value)
+    }
+    fn to_config(&self) -> T {
+        self.0
+    }
+}
+
+impl<T: Keywords> Keyword<T> {
+    /// Its name in the file.
+    pub fn name(&self) -> &'static str {
+        let name = T::ALL.iter().find(|(_, choice)| *choice == self.0).map(|(name, _)| *name);
+        name.unwrap_or_default()
+    }
+}
+
+impl<T: Keywords> Serialize for Keyword<T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.name())
+    }
+}
+
+impl<'de, T: Keywords> Deserialize<'de> for Keyword<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Text<T>(PhantomData<T>);
+        fn names<T: Keywords>() -> Vec<&'static str> {
+            T::ALL.iter().map(|(name, _)| *name).collect()
+        }
+        impl<T: Keywords> Visitor<'_> for Text<T> {
+            type Value = Keyword<T>;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                write!(f, "one of \"{}\"", names::<T>().join("\", \""))
+            }
+            fn visit_str<E: Error>(self, word: &str) -> Result<Keyword<T>, E> {
+                let choice = T::ALL.iter().find(|(name, _)| *name == word);
+                let unknown = || E::custom(unknown_word(word, &names::<T>()));
+                choice.map(|(_, choice)| Keyword(*choice)).ok_or_else(unknown)
+            }
+            fn visit_bool<E: Error>(self, yes: bool) -> Result<Keyword<T>, E> {
+                Err(E::invalid_type(Unexpected::Bool(yes), &self))
+            }
+        }
+        deserializer.deserialize_any(Text(PhantomData))
+    }
+}
+
+/// Generates a table of the file from a configuration: each field is a key of the given type, with
+/// the value in `$standard` as default. Fields after `given` are not keys; they have the given
+/// value.
+macro_rules! table {
+    (
+        $(#[$about:meta])*
+        $name:ident of $config:ty = $standard:expr, $expecting:literal;
+        $($(#[$doc:meta])* $field:ident: $type:ty,)*
+        $(; given $($given:ident = $value:expr,)*)?
+    ) => {
+        $(#[$about])*
+        #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+        #[serde(deny_unknown_fields, default, expecting = $expecting)]
+        pub struct $name {
+            $($(#[$doc])* pub $field: $type,)*
+        }
+
+        impl $crate::setting::Setting<$config> for $name {
+            fn of(config: $config) -> Self {
+                Self { $($field: $crate::setting::Setting::of(config.$field),)* }
+            }
+            fn value(&self) -> $config {
+                type Config = $config;
+                Config {
+                    $($field: $crate::setting::Setting::value(&self.$field),)*
+                    $($($given: $value,)*)?
+                }
+            }
+        }
+
+        impl Default for $name {
+            fn default() -> Self {
+                $crate::setting::Setting::of($standard)
+            }
+        }
+
+        impl $name {
+            /// The protocol's configuration.
+            pub fn config(&self) -> $config {
+                $crate::setting::Setting::value(self)
+            }
+        }
+    };
+}
+pub(crate) use table;

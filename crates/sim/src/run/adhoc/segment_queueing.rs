@@ -1,0 +1,115 @@
+//! Interface queues that look at TCP's segments (westin-2003 §5.2).
+
+use std::cmp::Ordering;
+
+use driftway_link::{EnqueueOutcome, QueuedPacket};
+use driftway_wire::{Body, Packet, RoutedPacket};
+
+use super::AdhocNetwork;
+use crate::packet_accounting::{PacketDropReason, PacketTable};
+use crate::run::Run;
+
+/// What a queue does with TCP's segments.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct SegmentQueueing {
+    /// A segment goes before those of its connection that come later in the stream.
+    pub sorted: bool,
+    /// A segment of which a copy waits is dropped.
+    pub discards_duplicates: bool,
+}
+
+impl SegmentQueueing {
+    pub fn from_scenario(queue: &driftway_scenario::Queue) -> Self {
+        let [sorted, discards] =
+            [queue.sorted, queue.discards_repeated].map(Option::unwrap_or_default);
+        Self { sorted, discards_duplicates: discards }
+    }
+
+    /// Does it look at segments at all?
+    pub const fn inspects_segments(self) -> bool {
+        self.sorted || self.discards_duplicates
+    }
+}
+
+/// How a segment with data lies in its stream to another of the same connection and direction; `None`:
+/// they are not that.
+fn compare_segments(one: &Packet, other: &Packet) -> Option<Ordering> {
+    let (Body::Tcp(a), Body::Tcp(b)) = (&one.body, &other.body) else { return None };
+    let ends = |packet: &Packet| (packet.ip.source, packet.ip.destination);
+    let same = ends(one) == ends(other)
+        && (a.source_port, a.destination_port) == (b.source_port, b.destination_port)
+        && a.sequence_len() > 0
+        && b.sequence_len() > 0;
+    same.then(|| match () {
+        () if a.seq.before(b.seq) => Ordering::Less,
+        () if a.seq == b.seq => Ordering::Equal,
+        () => Ordering::Greater,
+    })
+}
+
+fn is_duplicate(one: &Packet, other: &Packet) -> bool {
+    let len = |packet: &Packet| match &packet.body {
+        Body::Tcp(segment) => segment.sequence_len(),
+        _ => 0,
+    };
+    compare_segments(one, other) == Some(Ordering::Equal) && len(one) == len(other)
+}
+
+/// The packet of an item.
+fn queued_packet(packets: &mut PacketTable<RoutedPacket>, item: &QueuedPacket) -> Option<Packet> {
+    packets.get(item.id).map(|routed| routed.packet)
+}
+
+impl Run<'_, AdhocNetwork> {
+    /// Puts a packet into a queue that looks at segments; `None`: it was dropped for its copy.
+    pub(super) fn enqueue_segment(&mut self, node: usize, item: QueuedPacket) -> Option<EnqueueOutcome> {
+        let SegmentQueueing { sorted, discards_duplicates: discards } = self.net.segment_queueing;
+        let own = queued_packet(&mut self.packets, &item);
+        let Self { packets, net, now, .. } = self;
+        let queue = &mut net.nodes[node].queue;
+        let mut compared = |other: &QueuedPacket, is_so: fn(&Packet, &Packet) -> bool| {
+            own.zip(queued_packet(packets, other)).is_some_and(|(own, other)| is_so(&own, &other))
+        };
+        if discards && queue.iter().any(|other| compared(&other, is_duplicate)) {
+            self.on_queue_drop(node, item.id, item.next_hop, PacketDropReason::DuplicateInQueue);
+            return None;
+        }
+        let is_before = |own: &Packet, other: &Packet| compare_segments(own, other) == Some(Ordering::Less);
+        Some(match sorted {
+            true => queue.enqueue_before(*now, item, |other| compared(other, is_before)),
+            false => queue.enqueue(*now, item),
+        })
+    }
+}
+
+#[cfg(test)]
+mod test {
+    use super::*;
+    use driftway_base::{Ipv4Addr, Seq};
+    use driftway_wire::{IpHeader, Payload, TcpFlags, TcpSegment};
+
+    fn segment(seq: u32, len: u32, port: u16) -> Packet {
+        let segment = TcpSegment {
+            source_port: port,
+            destination_port: 9,
+            seq: Seq(seq),
+            flags: TcpFlags::ACK,
+            payload: Payload::new(0, 0, len),
+            ..TcpSegment::default()
+        };
+        let (source, destination) = (Ipv4Addr::new(10, 0, 0, 1), Ipv4Addr::new(10, 0, 0, 2));
+        Packet { ip: IpHeader::new(source, destination), body: Body::Tcp(segment) }
+    }
+
+    #[test]
+    fn segments_of_one_connection_are_compared_around_the_wrap() {
+        let first = segment(u32::MAX - 50, 100, 7);
+        assert_eq!(compare_segments(&first, &segment(49, 100, 7)), Some(Ordering::Less));
+        assert_eq!(compare_segments(&segment(49, 100, 7), &first), Some(Ordering::Greater));
+        assert_eq!(compare_segments(&first, &segment(49, 100, 8)), None, "another connection");
+        assert_eq!(compare_segments(&first, &segment(49, 0, 7)), None, "an acknowledgment");
+        assert!(is_duplicate(&first, &first) && !is_duplicate(&first, &segment(u32::MAX - 50, 99, 7)));
+        let ack = segment(49, 0, 7);
+        assert!(!is_duplicate(&ack, &ack), "a duplicate acknowledgment is none");
+    }
+}

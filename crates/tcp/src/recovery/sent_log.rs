@@ -1,0 +1,296 @@
+//! When each segment that is out was sent, and which of them count as lost (RFC 8985 §5.2).
+
+use alloc::collections::VecDeque;
+
+use driftway_base::{Duration, Instant, Seq, SeqRange};
+
+use crate::scoreboard::Scoreboard;
+
+/// One segment that has neither been acknowledged nor reported.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SentSegment {
+    /// Its numbers.
+    pub range: SeqRange,
+    /// Its place in the order of all transmissions. Times are none: much may leave in one instant.
+    pub transmission: u64,
+    /// When it was last sent, later by as long as time has stood still since.
+    pub adjusted_sent_at: Instant,
+    /// When it really left, as its timestamp says.
+    pub sent_at: Instant,
+    /// More than once?
+    pub retransmitted: bool,
+    /// Lost, and not sent again since.
+    pub lost: bool,
+}
+
+/// Room made at once for segments; more of them grow into their room once.
+const RESERVED: usize = 64;
+
+/// The segments that are out, sorted by number, never overlapping.
+#[derive(Debug)]
+pub struct SentLog {
+    segments: VecDeque<SentSegment>,
+    /// How many have been sent.
+    transmissions: u64,
+    /// Bytes in them, and in those that are lost.
+    bytes: u32,
+    lost_bytes: u32,
+}
+
+impl Default for SentLog {
+    fn default() -> Self {
+        Self { segments: VecDeque::with_capacity(RESERVED), transmissions: 0, bytes: 0, lost_bytes: 0 }
+    }
+}
+
+impl SentLog {
+    /// Bytes that are out and not lost (RFC 6675 §4: pipe, by another measure of loss).
+    pub fn pipe(&self) -> u32 {
+        self.bytes.saturating_sub(self.lost_bytes)
+    }
+    /// Bytes that are lost.
+    pub fn lost_bytes(&self) -> u32 {
+        self.lost_bytes
+    }
+
+    fn next_transmission(&mut self) -> u64 {
+        self.transmissions += 1;
+        self.transmissions
+    }
+
+    fn update_bytes(&mut self, sent: SentSegment, added: bool) {
+        let change = |sum: u32| {
+            let len = sent.range.len();
+            if added { sum.saturating_add(len) } else { sum.saturating_sub(len) }
+        };
+        self.bytes = change(self.bytes);
+        if sent.lost {
+            self.lost_bytes = change(self.lost_bytes);
+        }
+    }
+
+    /// The first segment that ends beyond `seq`.
+    fn index_after(&self, seq: Seq) -> usize {
+        self.segments.partition_point(|sent| sent.range.end.at_or_before(seq))
+    }
+
+    /// Takes the numbers of `range` out, and shows each segment, or part of one, that was in it.
+    pub fn remove(&mut self, range: SeqRange, mut each: impl FnMut(SentSegment)) {
+        let first = self.index_after(range.start);
+        let mut last = first;
+        let mut rest = [None; 2];
+        while let Some(sent) = self.segments.get(last).copied() {
+            if sent.range.start.at_or_after(range.end) {
+                break;
+            }
+            let part = |start, end| SentSegment { range: SeqRange::new(start, end), ..sent };
+            let (start, end) = (sent.range.start.max(range.start), sent.range.end.min(range.end));
+            self.update_bytes(part(start, end), false);
+            each(part(start, end));
+            if sent.range.start.before(start) {
+                rest[0] = Some(part(sent.range.start, start));
+            }
+            if end.before(sent.range.end) {
+                rest[1] = Some(part(end, sent.range.end));
+            }
+            last += 1;
+        }
+        self.segments.drain(first..last);
+        for (place, part) in (first..).zip(rest.into_iter().flatten()) {
+            self.segments.insert(place, part);
+        }
+    }
+
+    /// `range` was sent.
+    pub fn on_sent(&mut self, now: Instant, range: SeqRange) {
+        let mut again = false;
+        if self.segments.back().is_some_and(|last| last.range.end.after(range.start)) {
+            self.remove(range, |_| again = true);
+        }
+        let order = self.next_transmission();
+        let sent = SentSegment { range, transmission: order, adjusted_sent_at: now, sent_at: now, retransmitted: again, lost: false };
+        self.update_bytes(sent, true);
+        self.segments.insert(self.index_after(range.start), sent);
+    }
+
+    /// Looks at the segments before `end` in order and marks as lost those of which `is_lost` says
+    /// so, until it has nothing to say.
+    pub fn mark_lost(&mut self, end: Seq, mut is_lost: impl FnMut(&SentSegment) -> Option<bool>) {
+        for sent in &mut self.segments {
+            if sent.range.end.after(end) {
+                return;
+            }
+            if sent.lost {
+                continue;
+            }
+            match is_lost(sent) {
+                Some(true) => {
+                    sent.lost = true;
+                    self.lost_bytes = self.lost_bytes.saturating_add(sent.range.len());
+                }
+                Some(false) => {}
+                None => return,
+            }
+        }
+    }
+
+    /// Nothing is lost after all.
+    pub fn clear_lost(&mut self) {
+        self.lost_bytes = 0;
+        self.segments.iter_mut().for_each(|sent| sent.lost = false);
+    }
+
+    /// Until `now`, time has stood still for so long.
+    pub fn postpone(&mut self, now: Instant, still: Duration) {
+        self.segments.iter_mut().for_each(|sent| sent.adjusted_sent_at = (sent.adjusted_sent_at + still).min(now));
+    }
+
+    /// The first numbers that are lost, as many of them in a row as go into one segment.
+    pub fn first_lost(&self, mss: u32) -> Option<SeqRange> {
+        let mut lost = self.segments.iter().skip_while(|sent| !sent.lost);
+        let mut range = lost.next()?.range;
+        for next in lost {
+            let joined = SeqRange::new(range.start, next.range.end);
+            if !next.lost || next.range.start != range.end || joined.len() > mss {
+                break;
+            }
+            range = joined;
+        }
+        Some(range)
+    }
+
+    /// The last segment.
+    pub fn last(&self) -> Option<SentSegment> {
+        self.segments.back().copied()
+    }
+
+    /// The peer took its reports back (RFC 2018 §8): all between `una` and `max` is out, sent so
+    /// long ago that it counts as lost.
+    pub fn reset_as_lost(&mut self, una: Seq, max: Seq, mss: u32, sent: Instant) {
+        self.segments.clear();
+        (self.bytes, self.lost_bytes) = (0, 0);
+        let mut start = una;
+        while start.before(max) {
+            let range = SeqRange::new(start, (start + mss.max(1)).min(max));
+            let order = self.next_transmission();
+            let sent = SentSegment { range, transmission: order, adjusted_sent_at: sent, sent_at: sent, retransmitted: true, lost: true };
+            self.update_bytes(sent, true);
+            self.segments.push_back(sent);
+            start = range.end;
+        }
+    }
+
+    /// Is what it holds exactly what is between `una` and `max` and not on `board`? For tests.
+    pub fn is_consistent_with(&self, una: Seq, max: Seq, board: &Scoreboard) -> bool {
+        let bytes = self.segments.iter().fold(0, |sum, sent| sum + sent.range.len());
+        let lost = self.segments.iter().filter(|s| s.lost).fold(0, |sum, s| sum + s.range.len());
+        let sorted = self
+            .segments
+            .iter()
+            .zip(self.segments.iter().skip(1))
+            .all(|(a, b)| a.range.end.at_or_before(b.range.start));
+        let within = self.segments.iter().all(|sent| {
+            sent.range.start.at_or_after(una)
+                && sent.range.end.at_or_before(max)
+                && board.unsacked_bytes(sent.range) == sent.range.len()
+        });
+        sorted
+            && within
+            && (bytes, lost) == (self.bytes, self.lost_bytes)
+            && bytes == board.unsacked_bytes(SeqRange::new(una, max))
+    }
+}
+
+/// The least of some spans within the last few minutes: a path that moves has another minimum.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct WindowedMinimum {
+    since: Instant,
+    previous: Option<Duration>,
+    current: Option<Duration>,
+}
+
+impl WindowedMinimum {
+    /// A minimum is kept for one to two of these.
+    const PERIOD: Duration = Duration::from_secs(150);
+
+    /// Another span.
+    pub fn add(&mut self, now: Instant, span: Duration) {
+        if now.since(self.since) > Self::PERIOD {
+            *self = Self { since: now, previous: self.current, current: None };
+        }
+        self.current = Some(self.current.map_or(span, |least| least.min(span)));
+    }
+
+    /// The least.
+    pub fn get(&self) -> Option<Duration> {
+        [self.previous, self.current].into_iter().flatten().min()
+    }
+}
+
+#[cfg(test)]
+mod test {
+    use super::*;
+
+    fn range(start: u32, end: u32) -> SeqRange {
+        SeqRange::new(Seq(start), Seq(end))
+    }
+
+    const AT: fn(u64) -> Instant = Instant::from_millis;
+
+    fn log(ends: &[u32]) -> SentLog {
+        let mut log = SentLog::default();
+        for (n, end) in (0_u64..).zip(ends) {
+            log.on_sent(AT(n), range(end - 100, *end));
+        }
+        log
+    }
+
+    #[test]
+    fn what_arrives_goes_and_parts_stay() {
+        let mut log = log(&[100, 200, 300]);
+        let mut gone = std::vec![];
+        log.remove(range(50, 220), |sent| gone.push((sent.range, sent.adjusted_sent_at)));
+        assert_eq!(
+            gone,
+            [(range(50, 100), AT(0)), (range(100, 200), AT(1)), (range(200, 220), AT(2))]
+        );
+        assert_eq!(log.pipe(), 130);
+        let mut board = Scoreboard::default();
+        board.add(range(50, 220));
+        assert!(log.is_consistent_with(Seq(0), Seq(300), &board));
+        log.remove(range(230, 240), |_| {});
+        board.add(range(230, 240));
+        assert!(log.is_consistent_with(Seq(0), Seq(300), &board));
+        assert!(!log.is_consistent_with(Seq(0), Seq(301), &board));
+    }
+
+    #[test]
+    fn what_goes_again_is_out_again_and_not_lost() {
+        let mut log = log(&[100, 200, 300]);
+        log.mark_lost(Seq(300), |sent| Some(sent.range.start.before(Seq(200))));
+        assert_eq!((log.pipe(), log.lost_bytes()), (100, 200));
+        assert_eq!(log.first_lost(100), Some(range(0, 100)));
+        assert_eq!(log.first_lost(250), Some(range(0, 200)));
+        log.on_sent(AT(9), range(0, 150));
+        assert_eq!((log.pipe(), log.lost_bytes()), (250, 50));
+        assert_eq!(log.first_lost(100), Some(range(150, 200)));
+        assert!(log.is_consistent_with(Seq(0), Seq(300), &Scoreboard::default()));
+        log.clear_lost();
+        assert_eq!((log.pipe(), log.first_lost(100)), (300, None));
+        log.reset_as_lost(Seq(0), Seq(250), 100, AT(0));
+        assert_eq!((log.pipe(), log.lost_bytes()), (0, 250));
+    }
+
+    #[test]
+    fn an_old_minimum_is_forgotten() {
+        let mut least = WindowedMinimum::default();
+        let ms = Duration::from_millis;
+        least.add(AT(0), ms(10));
+        least.add(AT(100_000), ms(30));
+        assert_eq!(least.get(), Some(ms(10)));
+        least.add(AT(151_000), ms(40));
+        assert_eq!(least.get(), Some(ms(10)));
+        least.add(AT(302_000), ms(50));
+        assert_eq!(least.get(), Some(ms(40)));
+    }
+}

@@ -1,0 +1,335 @@
+//! One connection, and a peer that is the test: `receives`, `sends`, `quiet_until`.
+//!
+//! Numbers are relative to the initial ones, so that a stream begins at 1; both wrap within the
+//! first kilobyte. What is sent must be claimed with [`Line::sends`] before anything else happens.
+
+use driftway_base::{Duration, Ecn, Endpoint, Instant, Seq, SeqRange};
+use driftway_tcp::{Clock, Config, Connection, Event, RecoveryKind, State, Transmit};
+use driftway_wire::{Payload, TcpFlags, TcpOptions, TcpSegment, Timestamps};
+
+use super::address;
+
+pub const OURS: Seq = Seq(u32::MAX - 500);
+pub const THEIRS: Seq = Seq(u32::MAX - 100);
+/// The round trip of the handshake (ms): the retransmission timeout is then its minimum, 1 s.
+pub const RTT: u64 = 100;
+
+/// A segment of 1000 bytes, every segment acknowledged at once, nothing negotiated.
+pub fn plain() -> Config {
+    Config {
+        recovery: RecoveryKind::NewReno,
+        mss: 1000,
+        delayed_ack: None,
+        sack: false,
+        clock: Clock::uniform(Duration::from_millis(1), Duration::ZERO),
+        ..Config::default()
+    }
+}
+
+/// What the peer sends.
+#[derive(Clone, Copy)]
+pub struct Peer {
+    pub segment: TcpSegment,
+    pub ecn: Ecn,
+}
+
+/// An acknowledgment of all before `number`.
+pub fn ack(number: u32) -> Peer {
+    let segment = TcpSegment {
+        source_port: 80,
+        destination_port: 4000,
+        seq: THEIRS + 1,
+        ack: OURS + number,
+        flags: TcpFlags::ACK,
+        window: 60_000,
+        ..TcpSegment::default()
+    };
+    Peer { segment, ecn: Ecn::NotEct }
+}
+
+/// `len` bytes from `start` on, acknowledging nothing.
+pub fn data(start: u32, len: u32) -> Peer {
+    ack(1).seq(start).carrying(len)
+}
+
+pub fn rst(number: u32) -> Peer {
+    ack(1).seq(number).flags(TcpFlags::RST)
+}
+
+pub fn syn() -> Peer {
+    let syn = ack(0).seq(0).flags(TcpFlags::SYN);
+    syn.options(|o| o.mss = Some(1000))
+}
+
+pub fn syn_ack() -> Peer {
+    let answer = syn().flags(TcpFlags::SYN.with(TcpFlags::ACK));
+    Peer { segment: TcpSegment { ack: OURS + 1, ..answer.segment }, ..answer }
+}
+
+impl Peer {
+    pub fn seq(mut self, number: u32) -> Self {
+        self.segment.seq = THEIRS + number;
+        self
+    }
+    pub fn acking(mut self, number: u32) -> Self {
+        self.segment.ack = OURS + number;
+        self
+    }
+    pub fn carrying(mut self, len: u32) -> Self {
+        let offset = u64::from(self.segment.seq.0.wrapping_sub(THEIRS.0).wrapping_sub(1));
+        self.segment.payload = Payload::new(9, offset, len);
+        self
+    }
+    pub fn flags(mut self, flags: TcpFlags) -> Self {
+        self.segment.flags = flags;
+        self
+    }
+    pub fn with(mut self, flags: TcpFlags) -> Self {
+        self.segment.flags = self.segment.flags.with(flags);
+        self
+    }
+    pub fn fin(self) -> Self {
+        self.with(TcpFlags::FIN)
+    }
+    pub fn window(mut self, window: u16) -> Self {
+        self.segment.window = window;
+        self
+    }
+    pub fn sack(self, blocks: &[(u32, u32)]) -> Self {
+        self.options(|o| {
+            for (start, end) in blocks {
+                o.sack.push(SeqRange::new(OURS + *start, OURS + *end));
+            }
+        })
+    }
+    pub fn timestamps(self, value: u32, echo: u32) -> Self {
+        self.options(|o| o.timestamps = Some(Timestamps { value, echo }))
+    }
+    pub fn options(mut self, set: impl FnOnce(&mut TcpOptions)) -> Self {
+        set(&mut self.segment.options);
+        self
+    }
+    pub fn marked(mut self) -> Self {
+        self.ecn = Ecn::Ce;
+        self
+    }
+}
+
+pub struct TestConnection {
+    pub tcp: Connection,
+    pub now: Instant,
+    outbox: Vec<Transmit>,
+    /// What the last `sends` saw.
+    pub last: Vec<Transmit>,
+    pub events: Vec<Event>,
+    /// Right edge of the window as the peer has heard it.
+    edge: Option<Seq>,
+    reads: bool,
+}
+
+impl TestConnection {
+    pub fn new(tcp: Connection) -> Self {
+        let (outbox, last, events) = (vec![], vec![], vec![]);
+        Self { tcp, now: Instant::ZERO, outbox, last, events, edge: None, reads: true }
+    }
+    /// CLOSED → SYN-SENT, the SYN sent.
+    pub fn syn_sent(config: &Config) -> Self {
+        let (a, b) = (Endpoint::new(address(1), 4000), Endpoint::new(address(2), 80));
+        let mut line = Self::new(Connection::connect(config, a, b, OURS, 1, Instant::ZERO));
+        line.drain();
+        line.sends([if config.ecn { "SYN ECE CWR" } else { "SYN" }]);
+        line
+    }
+    /// LISTEN at port 4000.
+    pub fn listening(config: &Config) -> Self {
+        let local = Endpoint::new(address(1), 4000);
+        Self::new(Connection::listen(config, local, OURS, 1))
+    }
+    /// SYN-RECEIVED, from LISTEN.
+    pub fn syn_received(config: &Config) -> Self {
+        let mut line = Self::listening(config);
+        line.receives(syn());
+        line.sends(["SYN-ACK 1"]);
+        line.is(State::SynReceived);
+        line
+    }
+    /// ESTABLISHED at 100 ms, by a peer that offers what the configuration does.
+    pub fn established(config: &Config) -> Self {
+        Self::established_by(config, syn_ack())
+    }
+    pub fn established_by(config: &Config, answer: Peer) -> Self {
+        let mut line = Self::syn_sent(config);
+        line.at(RTT);
+        let answer = answer.options(|o| {
+            o.sack_permitted = config.sack;
+            o.timestamps = config.timestamps.then_some(Timestamps { value: 5000, echo: 0 });
+            o.window_scale = config.window_scale.then_some(o.window_scale.unwrap_or(2));
+        });
+        let ecn = if config.ecn { TcpFlags::ECE } else { TcpFlags(0) };
+        line.receives(answer.with(ecn));
+        line.sends(["ack 1"]);
+        line.is(State::Established);
+        line.events.clear();
+        line
+    }
+
+    pub fn keep_unread(&mut self) {
+        self.reads = false;
+    }
+    pub fn is(&self, state: State) {
+        assert_eq!(self.tcp.state(), state, "at {:?}", self.now);
+    }
+
+    /// Something happens to the connection.
+    pub fn does<T>(&mut self, what: impl FnOnce(&mut Connection, Instant) -> T) -> T {
+        self.assert_nothing_sent();
+        let answer = what(&mut self.tcp, self.now);
+        self.drain();
+        answer
+    }
+    pub fn writes(&mut self, bytes: u64) {
+        assert_eq!(self.does(|tcp, _| tcp.write(bytes)), bytes);
+    }
+    pub fn closes(&mut self) {
+        self.does(|tcp, _| tcp.close());
+    }
+    pub fn receives(&mut self, peer: Peer) {
+        self.does(|tcp, now| tcp.on_segment(now, address(2), &peer.segment, peer.ecn));
+    }
+    pub fn acts(&mut self, act: driftway_base::Act) {
+        assert_eq!(self.does(|tcp, now| tcp.act(now, &act)), driftway_base::ActResult::Done, "{act:?}");
+    }
+
+    /// Time passes until `ms`; nothing is sent before, what is sent then waits to be claimed.
+    pub fn at(&mut self, ms: u64) {
+        self.assert_nothing_sent();
+        let end = Instant::from_millis(ms);
+        assert!(end >= self.now, "time goes back");
+        while let Some(next) = self.tcp.next_timeout().filter(|next| *next <= end) {
+            assert!(self.outbox.is_empty(), "early, at {:?}: {:?}", self.now, self.rendered());
+            assert!(next >= self.now);
+            self.now = next;
+            self.tcp.on_timeout(next);
+            self.drain();
+        }
+        if self.now < end {
+            assert!(self.outbox.is_empty(), "early, at {:?}: {:?}", self.now, self.rendered());
+        }
+        self.now = end;
+    }
+    /// Nothing is sent until `ms`, that instant included.
+    pub fn quiet_until(&mut self, ms: u64) {
+        self.at(ms);
+        self.assert_nothing_sent();
+    }
+    pub fn quiet(&mut self) {
+        self.assert_nothing_sent();
+    }
+    fn assert_nothing_sent(&self) {
+        assert!(self.outbox.is_empty(), "not claimed at {:?}: {:?}", self.now, self.rendered());
+    }
+
+    fn drain(&mut self) {
+        while self.reads && self.tcp.read(u32::MAX).is_some() {}
+        let mut bursts = 0;
+        while let Some(transmit) = self.tcp.poll_transmit(self.now) {
+            if !transmit.requested_by_aid {
+                self.check_edge(&transmit.segment);
+            }
+            self.outbox.push(transmit);
+            bursts += 1;
+            assert!(bursts < 1000, "sends without end");
+        }
+        while let Some(event) = self.tcp.poll_event() {
+            self.events.push(event);
+        }
+        if self.tcp.state() == State::Listen {
+            self.edge = None; // the next peer has heard nothing
+        }
+        let view = self.tcp.view();
+        let number = |known: driftway_base::Known<Seq>| known.value().unwrap();
+        assert!(number(view.snd_una).at_or_before(number(view.snd_nxt)));
+        assert!(number(view.snd_nxt).at_or_before(number(view.snd_max)));
+    }
+
+    /// RFC 9293 §3.8.6: the right edge never moves left. Aids may do as they like.
+    fn check_edge(&mut self, segment: &TcpSegment) {
+        let counts = segment.flags.contains(TcpFlags::ACK)
+            && !segment.flags.intersects(TcpFlags::SYN.with(TcpFlags::RST));
+        if counts
+            && !self.tcp.negotiated().window_scale
+            && segment.ack == self.tcp.view().rcv_nxt.value().unwrap()
+        {
+            let edge = segment.ack + u32::from(segment.window);
+            assert!(self.edge.is_none_or(|old| edge.at_or_after(old)), "{segment:?}");
+            self.edge = Some(edge);
+        }
+    }
+
+    /// Exactly this has been sent since the last claim.
+    pub fn sends<const N: usize>(&mut self, expected: [&str; N]) {
+        assert_eq!(self.rendered(), expected, "at {:?}", self.now);
+        self.last = std::mem::take(&mut self.outbox);
+    }
+    /// How much has been sent since the last claim; claims it.
+    pub fn sends_some(&mut self) -> Vec<String> {
+        let rendered = self.rendered();
+        self.last = std::mem::take(&mut self.outbox);
+        rendered
+    }
+    fn rendered(&self) -> Vec<String> {
+        self.outbox.iter().map(|t| render(&t.segment)).collect()
+    }
+    /// The window that the last segment sent announces.
+    pub fn announced(&self) -> u16 {
+        self.last.last().expect("something was sent").segment.window
+    }
+    pub fn cwnd(&self) -> u32 {
+        self.tcp.view().cwnd.value().unwrap()
+    }
+    pub fn ssthresh(&self) -> u32 {
+        self.tcp.view().ssthresh.value().unwrap()
+    }
+    pub fn rto(&self) -> Duration {
+        self.tcp.view().rto.value().unwrap()
+    }
+    /// Bytes of data outstanding until `number` in full segments from 1 on, all sent.
+    pub fn in_flight(config: &Config, segments: u32) -> Self {
+        let config = Config { initial_window: segments, ..*config };
+        let mut line = Self::established(&config);
+        line.writes(u64::from(segments) * 1000);
+        assert_eq!(line.sends_some().len(), segments as usize);
+        line
+    }
+}
+
+/// `SYN`, `SYN-ACK 1`, `1..1001`, `1001..1001 FIN`, `ack 1 sack 5..9`, `RST 1`, with ECE and CWR.
+pub fn render(segment: &TcpSegment) -> String {
+    let flags = segment.flags;
+    let theirs = |seq: Seq| seq.0.wrapping_sub(THEIRS.0);
+    let start = segment.seq.0.wrapping_sub(OURS.0);
+    let end = start.wrapping_add(segment.payload.len);
+    let mut text = if flags.contains(TcpFlags::RST) {
+        format!("RST {start}")
+    } else if flags.contains(TcpFlags::SYN.with(TcpFlags::ACK)) {
+        format!("SYN-ACK {}", theirs(segment.ack))
+    } else if flags.contains(TcpFlags::SYN) {
+        "SYN".into()
+    } else if segment.sequence_len() > 0 {
+        let at = u64::from(start) - 1;
+        assert!(segment.payload.is_empty() || segment.payload.offset == at, "wrong bytes");
+        format!("{start}..{end}")
+    } else {
+        format!("ack {}", theirs(segment.ack))
+    };
+    for (flag, name) in [(TcpFlags::FIN, " FIN"), (TcpFlags::ECE, " ECE"), (TcpFlags::CWR, " CWR")]
+    {
+        if flags.contains(flag) {
+            text += name;
+        }
+    }
+    for block in segment.options.sack.as_slice() {
+        text += &format!(" sack {}..{}", theirs(block.start), theirs(block.end));
+    }
+    text
+}
