@@ -1,5 +1,5 @@
-//! Gives the crate a digest of all the code that a run's result can depend on, so that results that are
-//! kept are never taken for those of another driftway.
+//! Provides a digest of all code on which the result of a run can depend, so that cached results
+//! are never mistaken for those of another version of driftway.
 
 use std::fs;
 use std::io;
@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use sha2::{Digest, Sha256};
 
-/// Crates that make no result. What this one's runner samples is one.
+/// Crates that do not influence results. Of this crate, only the runner does, by its samples.
 const WITHOUT_RESULTS: [&str; 4] = ["cli", "experiment", "host", "shim"];
 
 fn main() -> io::Result<()> {
@@ -46,7 +46,7 @@ fn main() -> io::Result<()> {
     Ok(())
 }
 
-/// All files at a place, and below it.
+/// Collects all files at a path, recursively.
 fn gather(place: &Path, files: &mut Vec<PathBuf>) -> io::Result<()> {
     if place.is_dir() {
         for entry in fs::read_dir(place)? {

@@ -1,6 +1,6 @@
 //! Commands that reproduce a run.
 
-/// `text` as a shell takes it for one word.
+/// `text`, quoted as one word of a shell command.
 pub fn shell_quoted(text: &str) -> String {
     let plain = |c: char| c.is_alphanumeric() || "-_./=:,+@%".contains(c);
     if !text.is_empty() && text.chars().all(plain) {
@@ -24,7 +24,7 @@ mod test {
     use super::*;
 
     #[test]
-    fn a_shell_takes_it_for_one_word() {
+    fn quoting_yields_one_shell_word() {
         assert_eq!(shell_quoted("a/b-1.toml"), "a/b-1.toml");
         assert_eq!(shell_quoted("duration=\"3 s\""), "'duration=\"3 s\"'");
         assert_eq!(shell_quoted("it's"), r"'it'\''s'");
@@ -32,7 +32,7 @@ mod test {
     }
 
     #[test]
-    fn what_is_set_stands_behind_the_file() {
+    fn overrides_follow_the_file() {
         let set = [("duration".to_owned(), "9 s".to_owned())];
         assert_eq!(run_command("a b.toml", &set), "driftway run 'a b.toml' --set 'duration=9 s'");
     }

@@ -1,70 +1,70 @@
-//! Why a study was not run.
+//! Errors of a study.
 
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Why a study was not run, or not to its end.
+/// The reason why a study was not run, or not completed.
 #[derive(Debug)]
 pub enum Error {
-    /// A file is wrong, at a place in it.
+    /// A file has an error, with its location.
     File {
-        /// What, and where.
+        /// The error and its location.
         error: Box<driftway_scenario::Error>,
-        /// Which part of a study needs it so.
+        /// The part of a study in which it occurs.
         context: Option<String>,
     },
-    /// What was asked for is not there, or can't be.
+    /// An invalid or unavailable request.
     Refused {
-        /// What.
+        /// Error message.
         message: String,
-        /// What would be right.
+        /// Hint how to correct it.
         help: Option<String>,
     },
-    /// A file can't be read or written.
+    /// A file cannot be read or written.
     Io {
-        /// `write`, for a message.
+        /// A verb for the message, such as `write`.
         action: &'static str,
-        /// Which.
+        /// The file.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         error: io::Error,
     },
-    /// A run broke: a mistake in driftway.
+    /// A run failed: a bug in driftway.
     Bug {
-        /// What was noticed.
+        /// Description of the failure.
         what: String,
-        /// The command that makes the same run.
+        /// The command that reproduces the run.
         command: String,
     },
-    /// The other simulator, which runs beside, can't be had, or failed.
+    /// The other simulator, run alongside, is not available or failed.
     ExternalSimulator(String),
-    /// Somebody stopped it. What is finished is kept where runs are kept.
+    /// The user interrupted the study. Completed runs remain in the cache.
     Stopped {
-        /// Runs that are finished.
+        /// Number of completed runs.
         finished: u64,
-        /// Runs that there are.
+        /// Number of all runs.
         total: u64,
     },
 }
 
 impl Error {
-    /// What was asked for is not there, or can't be.
+    /// An invalid or unavailable request.
     pub fn refused(message: impl Into<String>) -> Self {
         Self::Refused { message: message.into(), help: None }
     }
 
-    /// The same, and what would be right.
+    /// An invalid or unavailable request, with a hint.
     pub fn refused_with(message: impl Into<String>, help: impl Into<String>) -> Self {
         Self::Refused { message: message.into(), help: Some(help.into()) }
     }
 
-    /// A file can't be read or written.
+    /// A file cannot be read or written.
     pub fn io(doing: &'static str, path: &Path, error: io::Error) -> Self {
         Self::Io { action: doing, path: path.to_owned(), error }
     }
 
-    /// Is it a mistake of who asked, rather than of the machine or of driftway?
+    /// Returns whether the user's input is the cause, rather than the machine or a bug.
     pub const fn is_input(&self) -> bool {
         matches!(self, Self::File { .. } | Self::Refused { .. })
     }
@@ -84,7 +84,7 @@ impl fmt::Display for Error {
             Self::Refused { message, help: None } => f.write_str(message),
             Self::Refused { message, help: Some(help) } => write!(f, "{message}\nhelp: {help}"),
             Self::Io { action: doing, path, error } => {
-                write!(f, "can't {doing} {}: {error}", path.display())
+                write!(f, "cannot {doing} {}: {error}", path.display())
             }
             Self::Bug { what, command } => write!(
                 f,

@@ -1,8 +1,8 @@
-//! Keys of a scenario, their values, and metrics, as a researcher calls them.
+//! Labels of scenario keys, their values, and metrics.
 
 use driftway_scenario::Unit;
 
-/// Values with a name of their own.
+/// Labels of values.
 const VALUES: [(&str, &str); 27] = [
     ("adhoc", "ad hoc"),
     ("aodv", "AODV"),
@@ -33,8 +33,8 @@ const VALUES: [(&str, &str); 27] = [
     ("udp", "UDP"),
 ];
 
-/// Keys, by the names that they end with, whose last name alone would not say what they are; and
-/// what a bare number of theirs counts.
+/// Labels of keys whose last component alone is ambiguous, by their last components; and the unit
+/// of their bare numbers.
 const KEYS: [(&str, &str, &str); 40] = [
     ("aid", "aid", ""),
     ("aid.tick", "aid's tick", ""),
@@ -44,7 +44,7 @@ const KEYS: [(&str, &str, &str); 40] = [
     ("application.transfer", "transfer size", ""),
     ("area.0", "width of the area", ""),
     ("area.1", "height of the area", ""),
-    ("back.transfer", "size of the transfer back", ""),
+    ("back.transfer", "reverse transfer size", ""),
     ("compat", "compatibility", ""),
     ("delay.mean", "mean delay", ""),
     ("delay.spread", "spread of the delay", ""),
@@ -78,19 +78,19 @@ const KEYS: [(&str, &str, &str); 40] = [
     ("window", "window", "segments"),
 ];
 
-/// Last names that say little without the one before.
+/// Last components that are ambiguous without the preceding one.
 const AMBIGUOUS: [&str; 14] = [
     "capture", "count", "delay", "every", "first", "hop", "kind", "lasts", "mean", "packets",
     "rate", "size", "spread", "timeout",
 ];
 
-/// Abbreviations, which are written in capitals.
+/// Abbreviations, written in capitals.
 const ABBREVIATIONS: [&str; 24] = [
     "ack", "aodv", "arp", "cbr", "cts", "difs", "dsack", "dsr", "ecn", "eifs", "icmp", "ip", "lcd",
     "llc", "mac", "mss", "msl", "nav", "prr", "rto", "rts", "rtt", "tcp", "ttl",
 ];
 
-/// `value` as it is called: `AODV`, `random waypoint`. What has no such name stays as it is.
+/// Label of a value: `AODV`, `random waypoint`. A value without a label is returned unchanged.
 pub fn value_label(value: &str) -> String {
     if let Some((_, name)) = VALUES.iter().find(|(of, _)| *of == value) {
         return (*name).to_owned();
@@ -99,7 +99,7 @@ pub fn value_label(value: &str) -> String {
     if is_words { value.replace('-', " ") } else { value.to_owned() }
 }
 
-/// The end of a key that says what it is: without the numbers of flows, faults and hops.
+/// The components of a key without the indices of flows, faults and hops.
 fn key_parts(key: &str) -> Vec<&str> {
     let all: Vec<&str> = key.split('.').collect();
     let is_number = |name: &str| name.bytes().all(|b| b.is_ascii_digit());
@@ -110,14 +110,14 @@ fn key_parts(key: &str) -> Vec<&str> {
 
 fn find_key(key: &str) -> Option<&'static (&'static str, &'static str, &'static str)> {
     let names = key_parts(key);
-    // The longest end comes first.
+    // The longest suffix comes first.
     (0..names.len()).find_map(|from| {
         let end = names[from..].join(".");
         KEYS.iter().find(|(of, _, _)| *of == end)
     })
 }
 
-/// A key in words: `pause`, `bit error rate`, `RTS threshold`.
+/// Label of a key: `pause`, `bit error rate`, `RTS threshold`.
 pub fn key_label(key: &str) -> String {
     if let Some((_, name, _)) = find_key(key) {
         return (*name).to_owned();
@@ -135,8 +135,8 @@ fn key_word(word: &str) -> String {
     if ABBREVIATIONS.contains(&word) { word.to_uppercase() } else { word.to_owned() }
 }
 
-/// What a key is set to, as an arm is called by it: `AODV`, `no aid`, `window 8`. A table is called by what
-/// it is about: `{ protocol = "dsr", … }`.
+/// Label of a key's value, as the name of an arm: `AODV`, `no aid`, `window 8`. A table is labelled
+/// by its tag: `{ protocol = "dsr", … }`.
 pub fn setting_label(key: &str, value: &str) -> String {
     if let Ok(toml::Value::Table(table)) = value.parse::<toml::Value>()
         && let Some(toml::Value::String(name)) =
@@ -156,21 +156,21 @@ pub fn setting_label(key: &str, value: &str) -> String {
     }
 }
 
-/// What a metric is called, of a flow or of the network.
+/// Label of a metric of a flow or of the network.
 pub fn metric_label(name: &str) -> String {
     match name {
         "completion_s" => "completion time".into(),
-        "back_completion_s" => "completion time of what goes back".into(),
-        "back_delivered_bytes" => "delivered back".into(),
-        "back_throughput_bps" => "throughput back".into(),
+        "back_completion_s" => "completion time in reverse direction".into(),
+        "back_delivered_bytes" => "delivered in reverse direction".into(),
+        "back_throughput_bps" => "throughput in reverse direction".into(),
         "cwnd_reductions" => "congestion window reductions".into(),
-        "rtt_s" => "TCP's round trips".into(),
+        "rtt_s" => "round-trip time of TCP".into(),
         "rto_max_s" => "longest RTO".into(),
         "rto_backed_off_s" => "time with the RTO backed off".into(),
         "disconnected_s" => "time disconnected".into(),
         "falsely_disconnected_s" => "time falsely disconnected".into(),
         "routing.vain_link_retries" => "link retries out of range".into(),
-        "resume_s" => "from a partition's end to data".into(),
+        "resume_s" => "time from end of partition to data".into(),
         "routing.packets_sent" => "routing packets".into(),
         "drops" => "packets dropped".into(),
         "fairness" => "fairness (Jain's index)".into(),
@@ -182,7 +182,7 @@ pub fn metric_label(name: &str) -> String {
     }
 }
 
-/// What a bare number of a key counts, where the key's name does not say it: `packets`.
+/// Unit of the bare number of a key, where the key's label does not contain it: `packets`.
 pub fn counted_unit(key: &str, unit: Unit) -> &'static str {
     find_key(key).filter(|_| unit == Unit::One).map_or("", |(_, _, counted)| counted)
 }
@@ -192,7 +192,7 @@ mod test {
     use super::*;
 
     #[test]
-    fn values_have_the_capitals_of_the_field() {
+    fn values_are_capitalised() {
         for (value, name) in [
             ("aodv", "AODV"),
             ("newreno", "NewReno"),
@@ -228,7 +228,7 @@ mod test {
     }
 
     #[test]
-    fn arms_are_called_by_what_they_set() {
+    fn arms_are_labelled_by_their_overrides() {
         for (key, value, name) in [
             ("network.routing.protocol", "aodv", "AODV"),
             ("network.routing", "{ protocol = \"dsr\", salvage = false }", "DSR"),
@@ -244,14 +244,14 @@ mod test {
     }
 
     #[test]
-    fn every_table_is_sorted_and_has_no_name_twice() {
+    fn tables_are_sorted_and_unique() {
         assert!(VALUES.is_sorted_by(|a, b| a.0 < b.0));
         assert!(KEYS.is_sorted_by(|a, b| a.0 < b.0));
         assert!(AMBIGUOUS.is_sorted_by(|a, b| a < b));
     }
 
     #[test]
-    fn a_bare_number_says_what_it_counts() {
+    fn bare_numbers_have_a_unit() {
         assert_eq!(counted_unit("flow.0.tcp.window", Unit::One), "segments");
         assert_eq!(counted_unit("flow.0.tcp.window", Unit::Byte), "");
         assert_eq!(counted_unit("network.nodes", Unit::One), "");

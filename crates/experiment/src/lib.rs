@@ -1,10 +1,10 @@
-//! Studies: many runs, compared. Campaigns, papers and the validation are made of the same parts: jobs
-//! (a scenario with what is set in it) that one [`runner`] runs with several seeds, keeps, and does not run
-//! again; means with intervals, and differences that are paired by seed ([`summary`], [`study::measure`]);
+//! Studies: comparisons of many runs. Campaigns, papers and the validation share these parts: jobs
+//! (a scenario with overrides) that one [`runner`] runs with several seeds, caches, and does not
+//! repeat; means with intervals, and differences paired by seed ([`summary`], [`study::measure`]);
 //! predicates and verdicts.
 //!
-//! [`study`] is the one format of a study's file, for campaigns and papers; [`validation`] holds runs
-//! against other simulators and theory. Nothing here prints or draws: that is the command's.
+//! [`study`] is the file format of a study, for campaigns and papers; [`validation`] compares runs
+//! with other simulators and theory. Nothing here prints or draws; the command `driftway` does.
 
 #![forbid(unsafe_code)]
 

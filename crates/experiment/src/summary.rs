@@ -1,4 +1,4 @@
-//! Means and intervals over runs.
+//! Means and confidence intervals over runs.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use driftway_sim::results::{
 };
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
-/// What `runs` have in common. All are of one scenario, so they have the same flows.
+/// Summarises `runs` of the same scenario, which have the same flows.
 pub fn summarise(runs: &[RunResult]) -> Summary {
     let flows = runs.first().map_or(&[][..], |run| &run.flows);
     let flows = flows.iter().enumerate().map(|(index, flow)| {
@@ -31,7 +31,7 @@ pub fn summarise(runs: &[RunResult]) -> Summary {
     Summary { runs: runs.len() as u64, flows: flows.collect(), drops: drops(runs) }
 }
 
-/// A run in which nothing was dropped for a reason counts with zero.
+/// A run without drops for a reason counts with zero.
 fn drops(runs: &[RunResult]) -> BTreeMap<String, Estimate> {
     let mut reasons: Vec<&String> = runs.iter().flat_map(|run| run.drops.keys()).collect();
     reasons.sort();
@@ -44,7 +44,7 @@ fn drops(runs: &[RunResult]) -> BTreeMap<String, Estimate> {
     reasons.into_iter().filter_map(count).collect()
 }
 
-/// Mean and intervals of `values`; `None` where there are none.
+/// Mean and intervals of `values`; `None` without values.
 pub fn estimate(values: &[f64]) -> Option<Estimate> {
     if values.is_empty() {
         return None;
@@ -59,8 +59,8 @@ pub fn estimate(values: &[f64]) -> Option<Estimate> {
     Some(Estimate { mean, ci90: interval(0.90), ci95: interval(0.95), n: values.len() as u64 })
 }
 
-/// The two-sided quantile of Student's t. Nine decimals: more than anybody needs, and few enough
-/// that machines whose logarithms differ in the last digit write the same bytes.
+/// The two-sided quantile of Student's t. Nine decimals are sufficient, and few enough that
+/// machines whose logarithms differ in the last digit write the same bytes.
 pub fn student_t_quantile(confidence: f64, freedom: f64) -> Option<f64> {
     let t = StudentsT::new(0.0, 1.0, freedom).ok()?.inverse_cdf(0.5 + confidence / 2.0);
     Some((t * 1e9).round() / 1e9)
@@ -118,9 +118,9 @@ mod test {
         }
     }
 
-    /// Documents of scenarios in which nothing goes back say nothing of it.
+    /// Without traffic in the reverse direction its metrics are absent.
     #[test]
-    fn what_goes_back_is_summed_up_where_something_does() {
+    fn reverse_metrics_are_summarised_where_present() {
         let names = |back_delivered_bytes| {
             let mut runs = [run(1, None, 0)];
             runs[0].flows[0].back_delivered_bytes = back_delivered_bytes;
@@ -132,7 +132,7 @@ mod test {
     }
 
     #[test]
-    fn what_did_not_complete_counts_as_such_and_not_as_zero() {
+    fn incomplete_transfers_do_not_count_as_zero() {
         let runs = [run(1, Some(10.0), 4), run(2, None, 0), run(3, Some(20.0), 2)];
         let summary = summarise(&runs);
         let flow = &summary.flows[0];

@@ -1,4 +1,4 @@
-//! A study made of a scenario and what varies: `--vary KEY=a,b,c`.
+//! A study created from a scenario and varied keys: `--vary KEY=a,b,c`.
 
 use std::path::Path;
 
@@ -9,27 +9,27 @@ use crate::error::Error;
 use crate::study::source::Source;
 use crate::{labels, words};
 
-/// A key, and the values that it gets.
+/// A key and its values.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Vary {
-    /// As in a scenario file, dotted.
+    /// Dotted, as in a scenario file.
     pub key: String,
-    /// As `--set` takes them.
+    /// In the syntax of `--set`.
     pub values: Vec<String>,
 }
 
-/// What is asked for.
+/// The requested study.
 #[derive(Clone, Debug, Default)]
 pub struct Sweep {
-    /// What varies.
+    /// Varied keys.
     pub vary: Vec<Vary>,
-    /// What is changed in every run.
+    /// Overrides in every run.
     pub set: Vec<(String, String)>,
-    /// Metrics, by name; none: what suits the scenario.
+    /// Metrics, by name; empty: a selection that suits the scenario.
     pub metrics: Vec<String>,
-    /// Runs a point.
+    /// Runs per point.
     pub runs: u64,
-    /// Samples so often.
+    /// Interval of samples.
     pub step: Option<String>,
 }
 
@@ -37,7 +37,7 @@ impl std::str::FromStr for Vary {
     type Err = &'static str;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        const RIGHT: &str = "what is wanted is KEY=VALUE,VALUE…, as in network.link.delay=5ms,50ms";
+        const RIGHT: &str = "expected KEY=VALUE,VALUE…, such as network.link.delay=5ms,50ms";
         let (key, values) = text.split_once('=').ok_or(RIGHT)?;
         let (key, values) = (key.trim().to_owned(), split_values(values));
         if key.is_empty() || values.iter().any(String::is_empty) {
@@ -47,7 +47,7 @@ impl std::str::FromStr for Vary {
     }
 }
 
-/// Splits at commas that stand in no bracket and no quotes.
+/// Splits at commas outside brackets and quotes.
 fn split_values(text: &str) -> Vec<String> {
     let (mut parts, mut depth, mut quote) = (vec![String::new()], 0_usize, None);
     for c in text.chars() {
@@ -69,27 +69,28 @@ fn split_values(text: &str) -> Vec<String> {
     parts.into_iter().map(|part| part.trim().to_owned()).collect()
 }
 
-/// The place of a value on an axis.
+/// The position of a value on an axis.
 fn axis_position(value: &str) -> Option<(f64, Unit)> {
     quantity(value).or(value.parse().ok().map(|number| (number, Unit::One)))
 }
 
-/// Can all values stand on one axis?
+/// Returns whether all values are positions on one axis.
 fn is_axis(vary: &Vary) -> bool {
     let places: Option<Vec<_>> = vary.values.iter().map(|value| axis_position(value)).collect();
     places.is_some_and(|places| places.len() > 1 && places.iter().all(|(_, u)| *u == places[0].1))
 }
 
-/// The study of a scenario file: the first key whose values are numbers is the axis, the values of all
-/// others make the arms.
+/// Creates the study of a scenario file: the first key with numeric values is the axis, the values
+/// of all others are the arms.
 ///
 /// # Errors
-/// What is wrong with the scenario, or with what varies.
+///
+/// The scenario or a varied key is invalid.
 pub fn build_study(file: &Path, sweep: &Sweep) -> Result<Source, Error> {
     for (at, vary) in sweep.vary.iter().enumerate() {
         let twice = |key: &str| sweep.vary[..at].iter().any(|other| other.key == *key);
         if twice(&vary.key) {
-            return Err(Error::refused(format!("--vary {}: this key is there twice", vary.key)));
+            return Err(Error::refused(format!("--vary {}: duplicate key", vary.key)));
         }
         if let Some(value) = vary
             .values
@@ -97,11 +98,11 @@ pub fn build_study(file: &Path, sweep: &Sweep) -> Result<Source, Error> {
             .enumerate()
             .find_map(|(at, value)| vary.values[..at].contains(value).then_some(value))
         {
-            let message = format!("--vary {}: the value {value} is there twice", vary.key);
+            let message = format!("--vary {}: duplicate value {value}", vary.key);
             return Err(Error::refused(message));
         }
     }
-    // As each point has it, so that a wrong key is one of the command line.
+    // As at the first point, so that an invalid key is an error of the command line.
     let first = sweep.vary.iter().map(|vary| (vary.key.clone(), vary.values[0].clone()));
     let set: Vec<_> = sweep.set.iter().cloned().chain(first).collect();
     let scenario = Scenario::load(file, &set)?;
@@ -160,14 +161,14 @@ pub fn build_study(file: &Path, sweep: &Sweep) -> Result<Source, Error> {
     Ok(Source::from_text(file_stem, text, dir))
 }
 
-/// Are there metrics of these names?
+/// Checks that the metrics exist.
 fn check_metrics(names: &[String]) -> Result<(), Error> {
     let of_flows = driftway_sim::results::FLOW_METRICS.iter().map(|(name, _)| (*name).to_owned());
     let known: Vec<String> = of_flows.chain(driftway_sim::network_metrics()).collect();
     let Some(wrong) = names.iter().find(|name| !known.contains(name)) else { return Ok(()) };
     let near = nearest(wrong, known.iter().map(String::as_str));
     let near = near.map_or(String::new(), |near| format!("did you mean `{near}`? "));
-    let help = format!("{near}known are {}", known.join(", "));
+    let help = format!("{near}available: {}", known.join(", "));
     Err(Error::refused_with(format!("--metric {wrong}: there is no such metric"), help))
 }
 
@@ -175,12 +176,12 @@ fn settings(set: &[(String, String)]) -> Table {
     set.iter().map(|(key, value)| (key.clone(), to_toml(value))).collect()
 }
 
-/// A value as `--set` takes it, as TOML: text needs no quotes.
+/// Parses a value in the syntax of `--set` as TOML: strings need no quotes.
 fn to_toml(value: &str) -> Value {
     value.parse().unwrap_or_else(|_| Value::String(value.to_owned()))
 }
 
-/// What is measured: of transfers how long they take; of all, what comes through, and at what price.
+/// Default measures: the duration of transfers; for all flows throughput, delay and cost.
 fn measures(scenario: &Scenario, asked: &[String]) -> Vec<Value> {
     let tcp = scenario.flows.iter().any(|flow| flow.transport == Transport::Tcp);
     let transfer =
@@ -262,10 +263,10 @@ mod test {
     }
 
     #[test]
-    fn what_is_wrong_is_wrong_on_the_command_line() {
+    fn errors_refer_to_the_command_line() {
         for (vary, message) in [
             (&["duration=40 s,40 s"][..], "--vary duration"),
-            (&["duration=40 s", "duration=50 s"], "twice"),
+            (&["duration=40 s", "duration=50 s"], "duplicate key"),
             (&["network.nodse=3,4"], "--set network.nodse"),
         ] {
             let error = swept(vary).unwrap_err();

@@ -1,4 +1,4 @@
-//! Runs are made once, kept whole, and stopped between two events.
+//! Runs are performed once, stored completely, and interrupted between two events.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -15,7 +15,7 @@ fn job(set: &[(&str, &str)]) -> Job {
     Job::new(Scenario::load(file, &set).unwrap(), "lossy-path.toml".to_owned(), set)
 }
 
-/// What the runs of these seeds give, and how many of them were not taken from the cache.
+/// The records of these seeds.
 fn run(cache: Option<&Path>, fresh: bool, job: &Job, step: Option<Duration>) -> Vec<RunRecord> {
     let cache = cache.map(|dir| RunCache::at(dir).unwrap());
     let stop = AtomicBool::new(false);
@@ -36,12 +36,12 @@ fn without_time(records: Vec<RunRecord>) -> Vec<RunRecord> {
 }
 
 #[test]
-fn a_run_that_is_kept_is_not_made_again() {
+fn cached_runs_are_not_repeated() {
     let dir = tempfile::tempdir().unwrap();
     let job = job(&[]);
     let first = run(Some(dir.path()), false, &job, None);
     assert_eq!(files(dir.path()).len(), 4);
-    // The CPU time is that of the first run: it was not made again. All else is the same to the last digit.
+    // The CPU time is that of the first run: it was not repeated. All else is identical.
     assert_eq!(run(Some(dir.path()), false, &job, None), first);
     let fresh = run(Some(dir.path()), true, &job, None);
     assert_ne!(fresh, first, "the time that it took differs");
@@ -50,7 +50,7 @@ fn a_run_that_is_kept_is_not_made_again() {
 }
 
 #[test]
-fn what_is_no_record_of_the_run_counts_as_none() {
+fn invalid_records_are_ignored() {
     let dir = tempfile::tempdir().unwrap();
     let job = job(&[]);
     let first = run(Some(dir.path()), false, &job, None);
@@ -63,7 +63,7 @@ fn what_is_no_record_of_the_run_counts_as_none() {
 }
 
 #[test]
-fn another_scenario_or_spacing_of_samples_is_another_run() {
+fn scenario_and_sample_interval_identify_a_run() {
     let dir = tempfile::tempdir().unwrap();
     let (one, other) = (job(&[]), job(&[("network.link.delay", "7 ms")]));
     let first = run(Some(dir.path()), false, &one, None);
@@ -71,7 +71,7 @@ fn another_scenario_or_spacing_of_samples_is_another_run() {
     let step = Some(Duration::from_secs(1));
     let sampled = run(Some(dir.path()), false, &one, step);
     assert_eq!(files(dir.path()).len(), 12);
-    // Who is looked at runs as before.
+    // Samples do not change the run.
     assert_eq!(sampled[0].result, first[0].result);
     let samples = sampled[0].samples.as_ref().unwrap();
     assert_eq!(samples.rows(), samples.aid_state.len());
@@ -84,7 +84,7 @@ fn another_scenario_or_spacing_of_samples_is_another_run() {
 }
 
 #[test]
-fn who_stops_it_keeps_what_is_finished() {
+fn completed_runs_survive_an_interruption() {
     let dir = tempfile::tempdir().unwrap();
     let job = job(&[]);
     let (stop, finished) = (AtomicBool::new(false), AtomicU64::new(0));
@@ -103,7 +103,7 @@ fn who_stops_it_keeps_what_is_finished() {
 }
 
 #[test]
-fn a_run_under_way_is_given_up() {
+fn running_runs_are_interrupted() {
     let job = job(&[]);
     let stop = AtomicBool::new(true);
     assert_eq!(job.run_recorded(1, None, &stop).unwrap(), None);

@@ -1,5 +1,5 @@
-//! `aid = …`: what helps a flow's TCP. Which aids there are and what they take is said in one place,
-//! the list of the crate `aid`.
+//! The key `aid`: the aid to a flow's TCP. The list of the crate `aid` defines all aids and their
+//! options.
 
 use std::fmt;
 
@@ -15,19 +15,19 @@ use crate::Time;
 use crate::error::{unknown_key, unknown_word};
 use crate::tagged::{Tagged, read_tagged};
 
-/// TCP alone.
+/// No aid.
 const NONE: &str = "none";
 
-/// `aid = "atcp"`, or `{ name = "atcp", … }` with options; `"none"`: TCP alone.
+/// An aid to TCP: its name, `aid = "atcp"`, or a table with options, `{ name = "atcp", … }`;
+/// `"none"` is TCP without an aid.
 ///
-/// The names are those of [`AIDS`], the options those of [`Listed::options`]. What is not written
-/// has the aid's default, which is written here once the scenario is read; only an option that
-/// says when a clock ticks first (ATCP's `tick_phase`) stays away, because its default is the
-/// clock of the host that the aid runs on.
+/// The names are those of [`AIDS`], the options those of [`AidEntry::options`]. Options that are
+/// left out are filled in with the aid's defaults when the scenario is loaded, except the phase of
+/// the aid's own clock (ATCP's `tick_phase`), whose default is the phase of the clock of the host.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Aid {
     name: &'static str,
-    /// In the order of the list.
+    /// In the order of the aid's list of options.
     options: Vec<(&'static str, OptionValue<'static>)>,
 }
 
@@ -38,34 +38,34 @@ impl Default for Aid {
 }
 
 impl Aid {
-    /// As scenarios write it.
+    /// Name of the aid, as in the scenario file.
     pub const fn name(&self) -> &'static str {
         self.name
     }
 
-    /// Its options and their values, those with their default included.
+    /// Options and their values, including defaults.
     pub fn options(&self) -> &[(&'static str, OptionValue<'static>)] {
         &self.options
     }
 
-    /// The aid to one connection; `None` for `"none"`. `clock_phase` is when the clock of the
-    /// connection's host ticks first, which an aid with a clock of its own (ATCP's `tick_phase`)
-    /// takes over unless the scenario says when that one ticks.
+    /// Creates the aid of one connection; `None` for `"none"`. `clock_phase` is the phase of the
+    /// clock of the connection's host, which an aid with its own clock adopts unless the scenario
+    /// sets its phase (ATCP's `tick_phase`).
     pub fn build(&self, clock_phase: Duration) -> Option<Box<dyn driftway_aid::Aid>> {
         let listed = find(self.name)?;
-        // What has no value says when a clock ticks first: all else has its default.
+        // Only the phase of a clock has no value here: all other options have a default.
         let value = |option: &OptionInfo| {
             let set = self.options.iter().find(|(name, _)| *name == option.name);
             set.map_or(OptionValue::Duration(clock_phase), |(_, value)| *value)
         };
         let options = listed.options();
         let settings: Vec<_> = options.iter().map(|option| (option.name, value(option))).collect();
-        // All fit, because only what fits is read.
+        // Never an error: only valid options are deserialized.
         listed.build(&settings).ok()
     }
 
-    /// Two options whose values are in the wrong order, with these values: the one that must not
-    /// be longer comes first. No aid of a scenario that was read has such.
+    /// Two options whose values violate their order, with their values; the one that must not be
+    /// longer comes first. `None` for an aid of a loaded scenario.
     pub fn misordered_options(&self) -> Option<[(&'static str, Time); 2]> {
         let span = |of: &'static str| {
             self.options.iter().find_map(|(name, value)| match value {
@@ -80,7 +80,7 @@ impl Aid {
         })
     }
 
-    /// The aid `name` with what is `given`, and the defaults of all else.
+    /// The aid `name` with the options `given`, and defaults for the others.
     fn with_options(
         AidName(name): AidName,
         given: &[(&'static str, OptionValue<'static>)],
@@ -116,12 +116,12 @@ impl Serialize for Aid {
     }
 }
 
-/// Every name that `name` can have.
+/// All values of the key `name`.
 fn aid_names() -> Vec<&'static str> {
     std::iter::once(NONE).chain(AIDS.iter().map(|listed| listed.name)).collect()
 }
 
-/// A value of `name`; nothing for `"none"`.
+/// A value of the key `name`; `None` for `"none"`.
 pub(crate) struct AidName(Option<&'static AidEntry>);
 
 impl<'de> Deserialize<'de> for AidName {
@@ -177,7 +177,7 @@ impl<'de> Deserialize<'de> for Aid {
     }
 }
 
-/// Reads the settings of an aid that has these options.
+/// Deserializes the options of an aid.
 struct OptionsVisitor<'a>(&'a [OptionInfo]);
 
 impl<'de> Visitor<'de> for OptionsVisitor<'_> {
@@ -194,7 +194,7 @@ impl<'de> Visitor<'de> for OptionsVisitor<'_> {
     }
 }
 
-/// Reads the key of one of these options.
+/// Deserializes the key of an option.
 struct OptionKeySeed<'a>(&'a [OptionInfo]);
 
 impl<'de, 'a> DeserializeSeed<'de> for OptionKeySeed<'a> {
@@ -217,7 +217,7 @@ impl<'a> Visitor<'_> for OptionKeySeed<'a> {
     }
 }
 
-/// Reads what this option takes.
+/// Deserializes the value of an option.
 struct OptionValueSeed<'a>(&'a OptionInfo);
 
 impl<'de> DeserializeSeed<'de> for OptionValueSeed<'_> {
@@ -229,7 +229,7 @@ impl<'de> DeserializeSeed<'de> for OptionValueSeed<'_> {
                 let (Time(span), at_least) = (Time::deserialize(deserializer)?, Time(*at_least));
                 if Time(span) < at_least {
                     let found = Time(span);
-                    let message = format!("`{name}` of {found}\nit is at least {at_least}");
+                    let message = format!("`{name}` of {found}\nthe minimum is {at_least}");
                     return Err(D::Error::custom(message));
                 }
                 Ok(OptionValue::Duration(span))
@@ -249,7 +249,7 @@ impl<'de> DeserializeSeed<'de> for OptionValueSeed<'_> {
     }
 }
 
-/// Reads a number of things.
+/// Deserializes a whole number.
 struct CountVisitor;
 
 impl Visitor<'_> for CountVisitor {
@@ -265,7 +265,7 @@ impl Visitor<'_> for CountVisitor {
     }
 }
 
-/// Reads one of these words.
+/// Deserializes one of the given words.
 struct ChoiceVisitor<'a>(&'a [&'static str]);
 
 impl Visitor<'_> for ChoiceVisitor<'_> {

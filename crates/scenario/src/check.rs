@@ -1,5 +1,5 @@
-//! What the types let through and a run could not do: ranges, and keys that do not go together.
-//! Each rule names the key whose value it refuses.
+//! Validation beyond the types: ranges, and combinations of keys. Each error refers to the key
+//! whose value is invalid.
 
 mod adhoc;
 mod fault;
@@ -10,16 +10,16 @@ use crate::error::{Diagnostic as Wrong, quoted};
 use crate::tree::Node;
 use crate::{Coordinate, Network, Path, Reference, Scenario, Time};
 
-/// A value that is refused.
+/// An invalid value.
 pub(crate) struct Problem {
-    /// Its dotted key.
+    /// Dotted key.
     key: String,
-    /// What is wrong; what would be right after a line break.
+    /// Message, and a hint after a line break.
     message: String,
 }
 
 impl Problem {
-    /// The same with the place of its key in `tree`.
+    /// Adds the location of the key in `tree`.
     pub fn locate(self, tree: &Node) -> Wrong {
         Wrong::new(&self.message).at(tree.origin_of(&self.key))
     }
@@ -27,10 +27,10 @@ impl Problem {
 
 type CheckResult = Result<(), Problem>;
 
-/// Each flow has a port of its own, from 1024 on.
+/// Each flow has its own port, from 1024 on.
 const MAX_FLOWS: u64 = 60_000;
 
-/// Refuses the value of `key` unless `right`.
+/// Returns an error for `key` unless `right` holds.
 fn require(right: bool, key: impl Into<String>, message: impl FnOnce() -> String) -> CheckResult {
     if right { Ok(()) } else { Err(Problem { key: key.into(), message: message() }) }
 }
@@ -43,7 +43,7 @@ fn require_range(key: String, what: &str, found: u64, low: u64, high: u64) -> Ch
 
 fn require_probability(key: String, found: f64) -> CheckResult {
     require((0.0..=1.0).contains(&found), key, || {
-        format!("{found} is not a probability\nprobabilities go from 0 to 1")
+        format!("{found} is not a probability\nprobabilities are from 0 to 1")
     })
 }
 
@@ -51,7 +51,7 @@ fn require_positive(key: String, Time(found): Time) -> CheckResult {
     require(!found.is_zero(), key, || "this must be longer than 0 s".into())
 }
 
-/// The first problem of `scenario`.
+/// Returns the first error in `scenario`.
 pub(crate) fn check(scenario: &Scenario) -> CheckResult {
     require(!scenario.name.trim().is_empty(), "name", || "the name is empty".into())?;
     require_positive("duration".into(), scenario.duration)?;
@@ -129,7 +129,7 @@ fn check_node(key: String, found: u32, network: &Network) -> CheckResult {
     };
     require(found < nodes, key, || {
         let last = nodes.saturating_sub(1);
-        format!("node {found} out of range 0–{last}\n{nodes} nodes are counted from 0")
+        format!("node {found} out of range 0–{last}\nthe {nodes} nodes are numbered from 0")
     })
 }
 
@@ -149,7 +149,7 @@ fn check_reference(key: &str, reference: &Reference) -> CheckResult {
                 Coordinate::Number(number) => number.to_string(),
                 Coordinate::Quantity(text) => format!("`{}`", quoted(text)),
             };
-            format!("{found} is not a quantity\nright would be, for example, \"10 ms\"")
+            format!("{found} is not a quantity\na valid value is, for example, \"10 ms\"")
         })?;
     }
     Ok(())

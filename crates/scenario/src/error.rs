@@ -1,14 +1,14 @@
-//! What is wrong with a scenario, and where.
+//! Errors in scenario files, with their locations.
 
 use std::fmt;
 
 use serde::de::{Expected, Unexpected};
 
-/// What is wrong with a scenario: where, what, and what would be right.
+/// An error in a scenario: its location, a message, and optionally a hint.
 ///
-/// Prints as `FILE:LINE:COLUMN: message`, and a second line `help: …` where there is something to
-/// say. Columns count characters from 1. What is wrong with an override prints as
-/// `--set KEY: message`, what is wrong with the file as a whole as `FILE: message`.
+/// Printed as `FILE:LINE:COLUMN: message`, followed by a second line `help: …` if there is a hint.
+/// Columns count characters from 1. An error in an override is printed as `--set KEY: message`, one
+/// in the file as a whole as `FILE: message`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Error {
     location: String,
@@ -17,13 +17,13 @@ pub struct Error {
 }
 
 impl Error {
-    /// Something wrong with a file as a whole.
+    /// An error in a file as a whole.
     pub(crate) fn in_file(file: impl fmt::Display, message: &str, help: &str) -> Self {
         let help = (!help.is_empty()).then(|| help.to_owned());
         Self { location: file.to_string(), message: message.to_owned(), help }
     }
 
-    /// `fault`, with its place spelt out.
+    /// A diagnostic with its origin converted to a location.
     pub(crate) fn new(
         fault: Diagnostic,
         file: &str,
@@ -45,17 +45,17 @@ impl Error {
         Self { location: place, message: fault.message, help: fault.help }
     }
 
-    /// Where: `FILE:LINE:COLUMN`, `FILE` or `--set KEY`.
+    /// Location: `FILE:LINE:COLUMN`, `FILE` or `--set KEY`.
     pub fn location(&self) -> &str {
         &self.location
     }
 
-    /// What is wrong.
+    /// Error message.
     pub fn message(&self) -> &str {
         &self.message
     }
 
-    /// What would be right.
+    /// Hint how to correct the error.
     pub fn help(&self) -> Option<&str> {
         self.help.as_deref()
     }
@@ -70,23 +70,23 @@ impl fmt::Display for Error {
 
 impl std::error::Error for Error {}
 
-/// Where a key or value comes from.
+/// Origin of a key or value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Origin {
-    /// This byte of the file.
+    /// Byte offset in the file.
     Text(usize),
-    /// The override of this number.
+    /// Index of the override.
     Override(usize),
 }
 
 impl Origin {
-    /// Does it stand in the file?
+    /// Returns whether it is in the file.
     pub const fn is_text(self) -> bool {
         matches!(self, Self::Text(_))
     }
 }
 
-/// What is wrong, before its place is known in lines and columns.
+/// An error whose origin is not yet converted to line and column.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Diagnostic {
     pub origin: Option<Origin>,
@@ -95,7 +95,7 @@ pub(crate) struct Diagnostic {
 }
 
 impl Diagnostic {
-    /// `message`, whose part after a line break is the help.
+    /// Splits `message` at its first line break into message and hint.
     pub fn new(message: &str) -> Self {
         let (message, help) = match message.split_once('\n') {
             Some((message, help)) => (message, Some(help.to_owned())),
@@ -104,7 +104,7 @@ impl Diagnostic {
         Self { origin: None, message: message.to_owned(), help }
     }
 
-    /// The same at `origin`, if no closer place is known.
+    /// Sets `origin` unless a more precise one is known.
     pub fn at(mut self, origin: Origin) -> Self {
         self.origin.get_or_insert(origin);
         self
@@ -159,19 +159,19 @@ impl serde::de::Error for Diagnostic {
     }
 }
 
-/// What is said of a key that is none of `known`; the help stands after a line break.
+/// Message for a key that is not in `known`, with a hint after a line break.
 pub(crate) fn unknown_key(key: &str, known: &[&str]) -> String {
     let help = match known {
-        [] => "there are no keys here".to_owned(),
-        _ => format!("{}the keys here are {}", did_you_mean(key, known), known.join(", ")),
+        [] => "this table has no keys".to_owned(),
+        _ => format!("{}the keys of this table are {}", did_you_mean(key, known), known.join(", ")),
     };
     format!("unknown key `{}`\n{help}", quoted(key))
 }
 
-/// What is said of a word that is none of `known`; the help stands after a line break.
+/// Message for a word that is not in `known`, with a hint after a line break.
 pub(crate) fn unknown_word(word: &str, known: &[&str]) -> String {
     let near = did_you_mean(word, known);
-    format!("`{}` is not known here\n{near}known are {}", quoted(word), known.join(", "))
+    format!("unknown value `{}`\n{near}available: {}", quoted(word), known.join(", "))
 }
 
 fn did_you_mean(word: &str, known: &[&str]) -> String {
@@ -179,7 +179,7 @@ fn did_you_mean(word: &str, known: &[&str]) -> String {
     near.map_or(String::new(), |name| format!("did you mean `{name}`? "))
 }
 
-/// What serde's derived code calls its expectations, in words for the author of a file.
+/// Translates the expectation of serde's derived code for the author of a file.
 fn describe_expected(expected: &dyn Expected) -> String {
     match expected.to_string().as_str() {
         "u8" => "a whole number from 0 to 255".into(),
@@ -195,7 +195,7 @@ fn describe_expected(expected: &dyn Expected) -> String {
     }
 }
 
-/// What a user wrote, fit for one line of a message.
+/// User input, escaped and shortened for one line of a message.
 pub(crate) fn quoted(text: &str) -> String {
     let mut line: String = text.chars().take(60).flat_map(char::escape_debug).collect();
     if text.chars().nth(60).is_some() {
@@ -204,9 +204,9 @@ pub(crate) fn quoted(text: &str) -> String {
     line
 }
 
-/// The one of `names` that `word` was most likely meant to be.
+/// The element of `names` that is closest to `word`, if any is similar.
 pub(crate) fn nearest<'a>(word: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    // Damerau-Levenshtein takes time in the product of both lengths; no name here is long.
+    // Damerau-Levenshtein takes time proportional to the product of both lengths; no name is long.
     if word.len() > 64 {
         return None;
     }

@@ -1,4 +1,4 @@
-//! `[[network.fault]]`: what goes wrong on a path, and when.
+//! The tables `[[network.fault]]`: faults of a path and their schedule.
 
 use std::fmt;
 
@@ -10,270 +10,279 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use crate::tagged::{self, Tagged};
 use crate::{BitRate, Delay, Size, Time};
 
-/// `[[network.fault]]`. `kind` says which of these it is.
+/// A fault of a path, `[[network.fault]]`; the key `kind` selects the variant.
 #[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum Fault {
-    /// A hop is cut in both directions for a while.
+    /// `"partition"`: an outage of a hop in both directions.
     Partition(Partition),
-    /// Foreign packets flood a hop for a while.
+    /// `"congestion"`: bursts of cross traffic through a hop.
     Congestion(Congestion),
-    /// Packets overtake others.
+    /// `"reordering"`: packets overtake others.
     Reordering(Reordering),
-    /// Foreign packets share a hop all the time.
+    /// `"interference"`: continuous cross traffic through a hop.
     Interference(Interference),
-    /// A hop changes its rate or delay.
+    /// `"change"`: a hop changes its rate or delay.
     Change(HopChange),
 }
 
-/// `kind = "partition"`: what is on the hop or sent into it is lost.
+/// Partitions of a hop, `kind = "partition"`: packets on the hop or sent into it during a partition
+/// are lost.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, expecting = "a table with the keys of a partition")]
 pub struct Partition {
-    /// Which hop, or `"random"`: another one each time.
+    /// Number of the hop, or `"random"`: another hop for each partition.
     pub hop: PartitionHop,
-    /// From the beginning of one cut to the beginning of the next.
+    /// Time from the start of one partition to the start of the next. Default: none, a single
+    /// partition at `network.fault.first`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub every: Option<Time>,
-    /// When the first cut begins. Default: at `every`.
+    /// Start of the first partition. Default: the value of `network.fault.every`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub first: Option<Time>,
-    /// How long a cut lasts.
+    /// Duration of a partition; shorter than `network.fault.every`.
     pub lasts: Time,
-    /// How many cuts there are. Without `every` and `first`, and with `hop = "random"`, their
-    /// beginnings are placed at random over the scenario's duration. Default: no limit.
+    /// Number of partitions. Without `network.fault.every` and `network.fault.first`, and with
+    /// `network.fault.hop = "random"`, their starts are distributed at random over the duration of
+    /// the scenario. Default: unlimited.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub count: Option<u32>,
-    /// What becomes of packets that wait before the hop. Default `"wait"`.
+    /// Treatment of the packets queued for the hop when a partition starts: `"wait"` or `"drop"`.
+    /// Default `"wait"`.
     #[serde(default)]
     pub queue: PartitionQueue,
-    /// What the router before the cut says for each packet it refuses. Default
-    /// `"icmp-unreachable"`.
+    /// Notification that the router in front of the partition sends for each packet it cannot
+    /// forward: `"icmp-unreachable"`, `"rfn"`, `"link"` or `"none"`. Default `"icmp-unreachable"`.
     #[serde(default)]
     pub signal: PartitionSignal,
-    /// The probability that a signal is dropped at its source; with `"rfn"`, that an RFN is, or an
-    /// RRN. Default 0.
+    /// Probability that a notification is lost at its origin; with `network.fault.signal = "rfn"`,
+    /// of each RFN and RRN. 0 to 1. Default 0.
     #[serde(default)]
     pub signal_loss: f64,
-    /// With `signal = "link"`: how long before a cut the ends of the hop see it coming. Default: they do
-    /// not.
+    /// Time before a partition at which the hosts at both ends of the hop are warned of it. Needs
+    /// `network.fault.signal = "link"`. Default: no warning.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lead: Option<Time>,
 }
 
-/// `kind = "congestion"`: a flood of foreign packets into a hop.
+/// Bursts of cross traffic, `kind = "congestion"`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, expecting = "a table with the keys of a congestion")]
 pub struct Congestion {
-    /// Which hop.
+    /// Number of the hop.
     pub hop: u32,
-    /// From the beginning of one flood to the beginning of the next.
+    /// Time from the start of one burst to the start of the next. Default: none, a single burst at
+    /// `network.fault.first`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub every: Option<Time>,
-    /// When the first flood begins. Default: at `every`.
+    /// Start of the first burst. Default: the value of `network.fault.every`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub first: Option<Time>,
-    /// How long a flood lasts.
+    /// Duration of a burst; shorter than `network.fault.every`.
     pub lasts: Time,
-    /// Size of its IP packets. Default 100 B.
+    /// Size of the IP packets of the cross traffic. 28 B to 65535 B. Default 100 B.
     #[serde(default = "default_packet_bytes")]
     pub size: Size,
-    /// Rate of the flood. Default: twice the rate of the hop, which is written here once the
-    /// scenario is read.
+    /// Rate of the cross traffic. Default: twice the rate of the hop.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate: Option<BitRate>,
-    /// Which way it goes. Default `"forward"`.
+    /// Direction of the cross traffic: `"forward"`, `"backward"` or `"both"`. Default `"forward"`.
     #[serde(default)]
     pub direction: Direction,
-    /// While a flood is on, does the hop's queue mark every packet in the flood's direction that is
-    /// ECN-capable, whatever its `ecn_threshold` says and without one, too (`liu-singh-2001` §V-B: a
-    /// flood results in an explicit congestion notification)? A link's `mark_loss` holds for these
-    /// marks as well. Default false.
+    /// During a burst the queue of the hop marks every ECN-capable packet in the direction of the
+    /// burst, regardless of its `ecn_threshold` (liu-singh-2001 §V-B: congestion results in an
+    /// explicit congestion notification). The link's `mark_loss` applies to these marks too.
+    /// Default false.
     #[serde(default, skip_serializing_if = "is_false")]
     pub marks: bool,
 }
 
-/// `kind = "reordering"`: at each time, the next packets that arrive at the hop's queue overtake
-/// others, as `how` says.
+/// Reordering, `kind = "reordering"`: at each scheduled time, the next packets that arrive at the
+/// hop's queue are reordered as `how` specifies.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, expecting = "a table with the keys of a reordering")]
 pub struct Reordering {
-    /// Which hop.
+    /// Number of the hop.
     pub hop: u32,
-    /// From one time to the next.
+    /// Time from one reordering to the next. Default: none, a single reordering at
+    /// `network.fault.first`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub every: Option<Time>,
-    /// The first time. Default: at `every`.
+    /// Time of the first reordering. Default: the value of `network.fault.every`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub first: Option<Time>,
-    /// How many packets each time. Default 4.
+    /// Number of packets in each reordering. Default 4.
     #[serde(default = "default_reordered_packets")]
     pub packets: u32,
-    /// Packets of which direction. Default `"forward"`.
+    /// Direction of the packets: `"forward"`, `"backward"` or `"both"`. Default `"forward"`.
     #[serde(default)]
     pub direction: Direction,
-    /// What they overtake. Default `"front"`.
+    /// Reordering method: `"front"` (each packet is moved to the front of the queue) or `"reverse"`
+    /// (the packets are held back and sent in reverse order). Default `"front"`.
     #[serde(default, skip_serializing_if = "is_front")]
     pub how: ReorderMode,
-    /// With `how = "reverse"`: how long the first packet waits for the others at most; then those
-    /// that have come go on, and it is over. Default 5 s, which is written here once the scenario is
-    /// read.
+    /// Maximum time for which the first packet is held back with `network.fault.how = "reverse"`;
+    /// then the packets that have arrived are released. Default 5 s.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at_most: Option<Time>,
 }
 
-/// `kind = "interference"`: foreign packets that use the hop's queue and rate.
+/// Continuous cross traffic, `kind = "interference"`, which uses the queue and rate of a hop.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, expecting = "a table with the keys of an interference")]
 pub struct Interference {
-    /// Which hop, or `"intermediate"`: every hop whose sending node is not an end.
+    /// Number of the hop, or `"intermediate"`: every hop whose sending node is not an end of the
+    /// path.
     pub hop: InterferenceHop,
-    /// The gap between two packets; the mean one for `"poisson"`.
+    /// Interval between two packets; the mean interval with `network.fault.spacing = "poisson"`.
     pub every: Time,
-    /// Size of its IP packets. Default 100 B.
+    /// Size of the IP packets of the cross traffic. 28 B to 65535 B. Default 100 B.
     #[serde(default = "default_packet_bytes")]
     pub size: Size,
-    /// How the gaps are distributed. Default `"constant"`.
+    /// Distribution of the intervals: `"constant"` or `"poisson"`. Default `"constant"`.
     #[serde(default)]
     pub spacing: Spacing,
-    /// Which way they go. Default `"forward"`.
+    /// Direction of the cross traffic: `"forward"`, `"backward"` or `"both"`. Default `"forward"`.
     #[serde(default)]
     pub direction: Direction,
 }
 
-/// `kind = "change"`: a hop changes its rate, its delay or both, to a value picked at random among
-/// those listed that differ from the present one.
+/// Change of a hop, `kind = "change"`: its rate, its delay or both are set to a value drawn at
+/// random from those listed that differ from the current one.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, expecting = "a table with the keys of a change")]
 pub struct HopChange {
-    /// Which hop.
+    /// Number of the hop.
     pub hop: u32,
-    /// `"partition"`: each time a partition of this hop ends. Either this or `at`.
+    /// Trigger of the change: `"partition"`, the end of each partition of this hop. Alternative to
+    /// `network.fault.at`. Default: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub after: Option<ChangeTrigger>,
-    /// Once, at this time. Either this or `after`.
+    /// Time of a single change. Alternative to `network.fault.after`. Default: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at: Option<Time>,
-    /// The rates to pick from. Empty: the rate stays.
+    /// Candidate rates. Default: none, the rate is unchanged.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub rate: Vec<BitRate>,
-    /// The delays to pick from. Empty: the delay stays.
+    /// Candidate delays. Default: none, the delay is unchanged.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub delay: Vec<Delay>,
 }
 
-/// The hop that a partition cuts: `2` or `"random"`.
+/// Hop of a partition: a number or `"random"`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PartitionHop {
-    /// This one.
+    /// This hop.
     Number(u32),
-    /// Another one each time.
+    /// `"random"`: another hop each time.
     Random,
 }
 
-/// The hop with interference: `2` or `"intermediate"`.
+/// Hop with continuous cross traffic: a number or `"intermediate"`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum InterferenceHop {
-    /// This one.
+    /// This hop.
     Number(u32),
-    /// Every hop whose sending node is not an end of the path.
+    /// `"intermediate"`: every hop whose sending node is not an end of the path.
     Intermediate,
 }
 
-/// What becomes of packets that wait before a hop when it is cut.
+/// Treatment of the packets queued for a hop when a partition starts.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, schemars::JsonSchema,
 )]
 #[serde(rename_all = "kebab-case")]
 pub enum PartitionQueue {
-    /// They wait until the cut is over.
+    /// `"wait"`: they stay queued until the partition ends.
     #[default]
     Wait,
-    /// They are lost.
+    /// `"drop"`: they are dropped.
     Drop,
 }
 
-/// What the router before a cut says.
+/// Notification by the router in front of a partition.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, schemars::JsonSchema,
 )]
 #[serde(rename_all = "kebab-case")]
 pub enum PartitionSignal {
-    /// An ICMP destination unreachable for each packet it refuses (RFC 792).
+    /// `"icmp-unreachable"`: an ICMP destination unreachable for each packet that cannot be
+    /// forwarded (RFC 792).
     #[default]
     IcmpUnreachable,
-    /// A route failure notification for each packet it refuses, and, when the cut is over, a route
-    /// re-establishment notification to each source that had one. Routers on the way remember the
-    /// failure, and use another route if they know one (chandran-1998 §4; see `routers`).
+    /// `"rfn"`: a route failure notification for each packet that cannot be forwarded and, when the
+    /// partition ends, a route re-establishment notification to each source that was sent one.
+    /// Intermediate routers record the failure and use another route if they have one
+    /// (chandran-1998 §4; see `network.routers`).
     Rfn,
-    /// Routers say nothing, but the hosts at both ends of the hop see that their link goes down, and that
-    /// it is up again; with `lead`, also that it will go down. (Emulated, the ends are kernels whose
-    /// links stay up: there it is as `"none"`.)
+    /// `"link"`: routers send nothing, but the hosts at both ends of the hop are informed that
+    /// their link goes down and comes up again, and with `lead` that it is about to go down. (In
+    /// emulation the ends are kernels whose links stay up: there it is the same as `"none"`.)
     Link,
-    /// Nothing.
+    /// `"none"`: no notification.
     None,
 }
 
-/// How packets are reordered (`liu-singh-2001` §V-D can be read either way).
+/// Reordering method (`liu-singh-2001` §V-D allows both interpretations).
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, schemars::JsonSchema,
 )]
 #[serde(rename_all = "kebab-case")]
 pub enum ReorderMode {
-    /// Each goes to the front of the queue as it comes, before all that wait.
+    /// `"front"`: each packet is moved to the front of the queue on arrival.
     #[default]
     Front,
-    /// They are held back until all of them have come, and then go to the end of the queue together,
-    /// the last one first. What is held back waits in the queue and takes room there. It goes on
-    /// earlier when `at_most` is over, when the queue is full, when the hop is cut, and at the next time
-    /// of the fault: nothing is held for ever, and nothing is lost by it.
+    /// `"reverse"`: the packets are held back until all of them have arrived, and then appended to
+    /// the queue in reverse order. They occupy the queue meanwhile. They are released earlier when
+    /// `at_most` expires, when the queue is full, when a partition starts, and at the next
+    /// scheduled reordering: none is held indefinitely, and none is lost.
     Reverse,
 }
 
-/// How the gaps between foreign packets are distributed.
+/// Distribution of the intervals between packets of cross traffic.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, schemars::JsonSchema,
 )]
 #[serde(rename_all = "kebab-case")]
 pub enum Spacing {
-    /// All alike.
+    /// `"constant"`: equal intervals.
     #[default]
     Constant,
-    /// Exponentially.
+    /// `"poisson"`: exponentially distributed intervals.
     Poisson,
 }
 
-/// Which way along the path.
+/// Direction along the path.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, schemars::JsonSchema,
 )]
 #[serde(rename_all = "kebab-case")]
 pub enum Direction {
-    /// From node 0 towards the far end.
+    /// `"forward"`: from node 0 to the last node.
     #[default]
     Forward,
-    /// Towards node 0.
+    /// `"backward"`: from the last node to node 0.
     Backward,
-    /// Each way.
+    /// `"both"`: both directions.
     Both,
 }
 
-/// What a change follows.
+/// Trigger of a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ChangeTrigger {
-    /// The end of each partition of its hop.
+    /// `"partition"`: the end of each partition of the same hop.
     Partition,
 }
 
-/// When something that comes back begins.
+/// Schedule of a recurring event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Schedule {
-    /// The first beginning.
+    /// Start of the first occurrence.
     pub first: Duration,
-    /// From one beginning to the next; `None`: there is but one.
+    /// Time from one start to the next; `None`: there is only one.
     pub every: Option<Duration>,
-    /// How many there are; `None`: no limit.
+    /// Number of occurrences; `None`: unlimited.
     pub count: Option<u32>,
 }
 
@@ -283,7 +292,7 @@ impl Schedule {
         Some(Self { first: start, every: every.map(|Time(gap)| gap), count })
     }
 
-    /// The beginning number `n`, counted from 0; `None`: there is none.
+    /// Start of occurrence `n`, counted from 0; `None` if there is no such occurrence.
     pub fn nth(self, n: u32) -> Option<Instant> {
         if self.count.is_some_and(|count| n >= count) {
             return None;
@@ -296,26 +305,26 @@ impl Schedule {
 }
 
 impl Partition {
-    /// When cuts begin; `None`: `count` of them at random.
+    /// Schedule of the partitions; `None`: `count` of them at random times.
     pub fn schedule(&self) -> Option<Schedule> {
         Schedule::new(self.first, self.every, self.count)
     }
 }
 
 impl Congestion {
-    /// When floods begin; `None` only in a scenario that was not checked.
+    /// Schedule of the bursts; `None` only in a scenario that was not checked.
     pub fn schedule(&self) -> Option<Schedule> {
         Schedule::new(self.first, self.every, None)
     }
 }
 
 impl Reordering {
-    /// How long a packet is held back at most, where it is.
+    /// Maximum time for which a packet is held back.
     pub fn at_most(&self) -> Duration {
         self.at_most.map_or(Duration::from_secs(5), |Time(span)| span)
     }
 
-    /// When packets are reordered; `None` only in a scenario that was not checked.
+    /// Schedule of the reorderings; `None` only in a scenario that was not checked.
     pub fn schedule(&self) -> Option<Schedule> {
         Schedule::new(self.first, self.every, None)
     }
@@ -337,7 +346,7 @@ fn default_reordered_packets() -> u32 {
     4
 }
 
-/// The values of `kind`.
+/// Values of `kind`.
 #[derive(Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Kind {
@@ -371,7 +380,7 @@ impl<'de> Deserialize<'de> for Fault {
     }
 }
 
-/// A hop's number, or one word in its place.
+/// Serialization of a hop number or one word in its place.
 macro_rules! hop_or_word {
     ($type:ident, $variant:ident, $word:literal) => {
         impl Serialize for $type {

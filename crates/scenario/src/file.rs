@@ -1,4 +1,4 @@
-//! Other TOML files that are read, and refused, as scenarios are.
+//! TOML files other than scenarios, with the same diagnostics.
 
 use std::path::Path;
 
@@ -9,7 +9,7 @@ use crate::load::{parse_tree, read_text};
 use crate::reader;
 use crate::tree::Node;
 
-/// A TOML file whose mistakes are told with line and column.
+/// A TOML file whose errors are reported with line and column.
 #[derive(Clone, Debug)]
 pub struct TomlFile {
     name: String,
@@ -18,35 +18,37 @@ pub struct TomlFile {
 }
 
 impl TomlFile {
-    /// Reads `text`, the content of the file `name`.
+    /// Parses `text`, the content of the file `name`.
     ///
     /// # Errors
-    /// It is no TOML, empty, or over 16 MiB.
+    ///
+    /// Not TOML, empty, or over 16 MiB.
     pub fn parse(name: &str, text: String) -> Result<Self, Error> {
-        let tree = parse_tree(name, &text, "there are keys to write")?;
+        let tree = parse_tree(name, &text, "it must have keys")?;
         Ok(Self { name: name.to_owned(), text, tree })
     }
 
-    /// The text of the file at `path`.
+    /// Reads the text of the file at `path`.
     ///
     /// # Errors
-    /// It is not there, not regular, over 16 MiB or not text.
+    ///
+    /// Missing, not a regular file, over 16 MiB, or not UTF-8.
     pub fn text(path: &Path) -> Result<String, Error> {
         read_text(path, &path.display().to_string())
     }
 
-    /// What stands in it.
+    /// Deserializes the content.
     ///
     /// # Errors
-    /// What is wrong first, and where: unknown keys with the nearest known one, values that don't
-    /// fit, keys that are missing.
+    ///
+    /// The first error and its location: an unknown key, with the closest known one; an invalid
+    /// value; a missing key.
     pub fn read<T: DeserializeOwned>(&self) -> Result<T, Error> {
         reader::read(&self.tree).map_err(|fault| self.located(fault))
     }
 
-    /// A mistake in the value at `keys` (elements of arrays by number), or, where that is not
-    /// written, in the innermost table around it. What would be right follows a line break in
-    /// `message`.
+    /// An error in the value at `keys` (array elements by index) or, if it is not written, in the
+    /// innermost table around it. A hint follows a line break in `message`.
     pub fn error<K: AsRef<str>>(&self, keys: &[K], message: &str) -> Error {
         let mut node = &self.tree;
         for key in keys {
@@ -63,7 +65,7 @@ impl TomlFile {
     }
 }
 
-/// The one of `names` that `word` was most likely meant to be.
+/// The element of `names` that is closest to `word`, if any is similar.
 pub fn nearest<'a>(word: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     crate::error::nearest(word, names)
 }
@@ -91,24 +93,24 @@ mod test {
     }
 
     #[test]
-    fn a_mistake_has_its_line_and_column() {
+    fn errors_have_line_and_column() {
         let error = file("[[arm]]\nnmae = 'x'\n").read::<Example>().unwrap_err().to_string();
         assert!(error.starts_with("a.toml:2:1: unknown key `nmae`"), "{error}");
         assert!(error.contains("did you mean `name`"), "{error}");
     }
 
     #[test]
-    fn a_later_mistake_is_placed_by_its_keys() {
+    fn later_errors_are_located_by_keys() {
         let file = file("[[arm]]\nname = 'x'\n[[arm]]\nname = 'x'\n");
         assert_eq!(file.read::<Example>().unwrap().arm[1].name, "x");
-        let error = file.error(&["arm", "1", "name"], "this name is there twice\nchoose another");
-        assert_eq!(error.to_string(), "a.toml:4:8: this name is there twice\nhelp: choose another");
-        let error = file.error(&["arm", "1", "label"], "it has no label");
+        let error = file.error(&["arm", "1", "name"], "this name is a duplicate\nchoose another");
+        assert_eq!(error.to_string(), "a.toml:4:8: this name is a duplicate\nhelp: choose another");
+        let error = file.error(&["arm", "1", "label"], "the label is missing");
         assert!(error.to_string().starts_with("a.toml:3:1: "), "{error}");
     }
 
     #[test]
-    fn what_is_no_toml_is_refused() {
+    fn invalid_toml_is_rejected() {
         for text in ["", "a = [", "\0"] {
             assert!(TomlFile::parse("a.toml", text.to_owned()).is_err(), "{text:?}");
         }

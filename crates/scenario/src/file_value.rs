@@ -1,8 +1,8 @@
 //! Tables whose keys are the fields of a protocol's configuration.
 //!
-//! A protocol crate knows no file, no unit and no word: it has a struct of settings with the
-//! standard's values. [`table!`] makes of it a table of the scenario file, key by field, so that a
-//! key that the protocol does not have, or has and is forgotten here, does not compile.
+//! A protocol crate is independent of the file format: it has a configuration struct with the
+//! standard's values. [`table!`] turns the struct into a table of the scenario file, key by field,
+//! so that a key without a field, or a field without a key, does not compile.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -15,11 +15,11 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use crate::error::unknown_word;
 use crate::{BitRate, Size, Time};
 
-/// A value of the file for a field of type `T`.
+/// A value of the file for a configuration field of type `T`.
 pub trait FileValue<T>: Sized {
-    /// How the file writes it.
+    /// Converts the configuration's value to that of the file.
     fn from_config(value: T) -> Self;
-    /// What it is to the protocol.
+    /// Converts the file's value to that of the configuration.
     fn to_config(&self) -> T;
 }
 
@@ -64,12 +64,12 @@ impl FileValue<u32> for Size {
     }
 }
 
-/// A span of time, or `"forever"`.
+/// A duration, or `"forever"`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Lifetime {
-    /// So long.
+    /// This duration.
     Limited(Time),
-    /// Without an end.
+    /// Unlimited.
     Forever,
 }
 
@@ -113,7 +113,7 @@ impl<'de> Deserialize<'de> for Lifetime {
     }
 }
 
-/// Where a protocol has no end at all.
+/// For configurations in which `None` means unlimited.
 impl FileValue<Option<Duration>> for Lifetime {
     fn from_config(value: Option<Duration>) -> Self {
         value.map_or(Self::Forever, |value| Self::Limited(Time(value)))
@@ -179,13 +179,13 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for OrNone<T> {
     }
 }
 
-/// One of a protocol's choices, by its name in the file.
+/// One of a protocol's alternatives, written by its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Keyword<T>(pub T);
 
-/// A protocol's choices and their names.
+/// A protocol's alternatives and their names.
 pub trait Keywords: Copy + PartialEq + 'static {
-    /// All of them.
+    /// All alternatives.
     const ALL: &'static [(&'static str, Self)];
 }
 
@@ -199,7 +199,7 @@ impl<T: Keywords> FileValue<T> for Keyword<T> {
 }
 
 impl<T: Keywords> Keyword<T> {
-    /// As the file writes it.
+    /// Its name in the file.
     pub fn name(&self) -> &'static str {
         let name = T::ALL.iter().find(|(_, choice)| *choice == self.0).map(|(name, _)| *name);
         name.unwrap_or_default()
@@ -236,8 +236,8 @@ impl<'de, T: Keywords> Deserialize<'de> for Keyword<T> {
     }
 }
 
-/// Makes a table of the file of a configuration: each field a key of the type given, with the
-/// value that `$standard` has if it is left out. What stands after `given` is no key; it has this
+/// Generates a table of the file from a configuration: each field is a key of the given type, with
+/// the value in `$standard` as default. Fields after `given` are not keys; they have the given
 /// value.
 macro_rules! table {
     (
@@ -273,7 +273,7 @@ macro_rules! table {
         }
 
         impl $name {
-            /// What the protocol is told.
+            /// The protocol's configuration.
             pub fn config(&self) -> $config {
                 $crate::file_value::FileValue::to_config(self)
             }

@@ -1,58 +1,60 @@
-//! `[[flow]]`: who sends what to whom, and over which transport.
+//! The tables `[[flow]]`: traffic flows and their transports.
 
 use driftway_base::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::{Aid, Size, Tcp, Time};
 
-/// `[[flow]]`.
+/// A flow, `[[flow]]`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, expecting = "a table with the keys of a flow")]
 pub struct Flow {
-    /// The node that sends.
+    /// Number of the sending node.
     pub from: u32,
-    /// The node that receives.
+    /// Number of the receiving node.
     pub to: u32,
-    /// How many alike there are, each with a connection of its own; once the scenario is read,
-    /// each stands for itself. Default 1.
+    /// Number of identical flows, each with its own connection; when the scenario is loaded they
+    /// are expanded. 1 to 60000. Default 1.
     #[serde(default = "one", skip_serializing_if = "is_one")]
     pub copies: u32,
-    /// When the application starts. Default 0 s.
+    /// Start time of the application. Default 0 s.
     #[serde(default)]
     pub start: Time,
-    /// What it sends.
+    /// Application: `{ transfer = "1 MB" }`, `"ftp"` or
+    /// `{ cbr = { every = "0.25 s", size = "512 B" } }`.
     pub application: Application,
-    /// What the receiving node's application writes on the same connection, from the moment at which it
-    /// is open there: the words of `application`, but for `cbr`. Both ends then send data, and
-    /// acknowledge with it; the flow goes on until both directions are complete. Its results are those
-    /// of `application`, its sender and its aid; those of this direction begin with `back_`. Only over
-    /// TCP. Not for `driftway paper --kernel`; under `driftway emulate` programs send what they like, as
-    /// always. Default: nothing.
+    /// Application of the receiving node on the same TCP connection, which starts when the
+    /// connection is established there: a transfer or `"ftp"`. Both ends then send data, with
+    /// piggybacked acknowledgments, and the flow ends when both directions are complete. The flow's
+    /// results are those of `flow.application`, its sender and its aid; the results of this
+    /// direction have the prefix `back_`. TCP only; not available in `driftway paper --kernel`, and
+    /// without effect in `driftway emulate`, where programs send what they like. Default: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub back: Option<Application>,
-    /// What carries it. Default `"tcp"`.
+    /// Transport protocol: `"tcp"` or `"udp"`. Default `"tcp"`.
     #[serde(default)]
     pub transport: Transport,
-    /// The TCP at both ends; `Some` if `transport = "tcp"`, once the scenario is read.
+    /// TCP configuration of both ends. Default: the defaults of all keys.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<crate::schema::TcpOrPreset>")]
     pub tcp: Option<Tcp>,
-    /// What helps the sender's TCP. Default `"none"`.
+    /// Aid to the sender's TCP. Default `"none"`.
     #[serde(default)]
     pub aid: Aid,
-    /// What helps the receiver's TCP; `Some` once the scenario is read. Default: with `back` what
-    /// helps the sender's (`liu-singh-2001` §III-A has a layer at both ends), else `"none"`.
+    /// Aid to the receiver's TCP. Default: with `flow.back` the aid of the sender (liu-singh-2001
+    /// §III-A has the layer at both ends), else `"none"`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub receiver_aid: Option<Aid>,
-    /// When the sender's host gets the signal "destination unreachable", as if a router had sent it by
-    /// ICMP (`westin-2003` §4.8): in ascending order. A time at which nothing is outstanding is passed
-    /// over. Only over TCP, and only in the lab. Default: never.
+    /// Times, in ascending order, at which the sender's host is notified that the destination is
+    /// unreachable, as if by an ICMP message of a router (westin-2003 §4.8). A time at which no
+    /// data is outstanding is skipped. TCP and simulation only. Default: none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unreachable_at: Vec<Time>,
-    /// Ad hoc networks only: until this time the sender's host gets that signal at each failure of a
-    /// link at its own node, with a packet to the flow's destination. What `westin-2003` §4.8 finds step
-    /// by step (run, add the first failure to `unreachable_at`, run again) ends with the same times,
-    /// as a signal changes nothing before it. Only over TCP, and only in the lab. Default: never.
+    /// Time until which every link failure at the sender's own node, with a packet to the flow's
+    /// destination, notifies the sender's host that the destination is unreachable. It yields the
+    /// same times as the iteration of westin-2003 §4.8 (run, add the first failure to
+    /// `flow.unreachable_at`, run again), because a notification changes nothing before it. Ad hoc
+    /// networks, TCP and simulation only. Default: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unreachable_until: Option<Time>,
 }
@@ -65,37 +67,38 @@ fn is_one(copies: &u32) -> bool {
     *copies == 1
 }
 
-/// What an application sends.
+/// Traffic pattern of an application.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(
     rename_all = "kebab-case",
     expecting = "{ transfer = \"1 MB\" }, \"ftp\" or { cbr = { every = \"0.25 s\", size = \"512 B\" } }"
 )]
 pub enum Application {
-    /// `{ transfer = "1 MB" }`: so many bytes, then it is complete.
+    /// `{ transfer = "1 MB" }`: a transfer of this size.
     Transfer(Size),
-    /// `"ftp"`: as much as goes, until the end of the run.
+    /// `"ftp"`: unlimited data until the end of the run.
     Ftp,
-    /// `{ cbr = { … } }`: the same amount again and again.
+    /// `{ cbr = { … } }`: packets of constant size at a constant mean rate.
     Cbr(Cbr),
 }
 
-/// `{ every = "0.25 s", size = "512 B" }`.
+/// Constant bit rate, `{ every = "0.25 s", size = "512 B" }`.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, expecting = "a table with the keys `every`, `size` and `spread`")]
 pub struct Cbr {
-    /// From one packet to the next.
+    /// Interval between two packets.
     pub every: Time,
-    /// Payload of each packet.
+    /// Payload of each packet. 1 B to 65507 B.
     pub size: Size,
-    /// How far each gap may be from `every`, as a share of it: 0.5 is any from half to one and a
-    /// half times as long (what ns-2 calls `random_ 1`). Default 0.
+    /// Variation of the intervals as a fraction of `flow.application.cbr.every`, from 0 to below 1:
+    /// with 0.5 each interval is uniform between 0.5 and 1.5 times that (ns-2's `random_ 1`).
+    /// Default 0.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub spread: f64,
 }
 
 impl Cbr {
-    /// The shortest and the longest gap between two packets.
+    /// Minimum and maximum interval between two packets.
     pub fn bounds(&self) -> (Duration, Duration) {
         let Time(every) = self.every;
         let reach = Duration::from_nanos((every.as_nanos() as f64 * self.spread) as u64);
@@ -107,7 +110,7 @@ fn is_zero(share: &f64) -> bool {
     *share == 0.0
 }
 
-/// What carries a flow.
+/// Transport protocol of a flow.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, schemars::JsonSchema,
 )]

@@ -1,37 +1,8 @@
-//! The scenario file: one TOML file that says everything about a run but its seed.
+//! The scenario file: one TOML file that defines everything about a run but its seed.
 //!
-//! The types here are the file, key by key: their documentation is the documentation of the file.
-//! Quantities carry their unit in the value; bare numbers are for counts and ratios; unknown keys
-//! are refused.
-//!
-//! ```
-//! # fn main() -> Result<(), scenario::Error> {
-//! let text = r#"
-//!     name = "one lossy hop"
-//!     duration = "60 s"
-//!     [network]
-//!     kind = "path"
-//!     hops = 1
-//!     link = { rate = "1 Mbit/s", delay = "20 ms", packet_error_rate = 0.01 }
-//!     [[flow]]
-//!     from = 0
-//!     to = 1
-//!     application = "ftp"
-//! "#;
-//! let overrides = [("network.link.delay".to_owned(), "50 ms".to_owned())];
-//! let scenario = scenario::Scenario::parse("one.toml", text, &overrides)?;
-//! assert!(scenario.show().contains("delay = \"50 ms\""));
-//!
-//! let text = text.replace("rate = \"1 Mbit/s\"", "rate = 1000");
-//! let error = scenario::Scenario::parse("one.toml", &text, &[]).unwrap_err();
-//! assert_eq!(
-//!     error.to_string(),
-//!     "one.toml:7:21: expected a rate with its unit, such as \"32 kbit/s\", \
-//!      found the bare number 1000"
-//! );
-//! # Ok(())
-//! # }
-//! ```
+//! The types of this crate are the file, key by key: their documentation is the reference of the
+//! file format. Quantities carry their unit in the value; bare numbers are counts and ratios;
+//! unknown keys are errors.
 
 #![forbid(unsafe_code)]
 

@@ -1,4 +1,4 @@
-//! `[network.link]`: rate, delay, errors and queue of a link.
+//! The table `[network.link]`: rate, delay, errors and queue of a link.
 
 use std::fmt;
 
@@ -8,89 +8,95 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::{BitRate, Queue, Time};
 
-/// `[network.link]`: both directions of one hop.
+/// Link of a hop in both directions, `[network.link]`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, expecting = "a table with the keys of a link")]
 pub struct Link {
-    /// How fast it sends.
+    /// Bit rate.
     pub rate: BitRate,
-    /// Propagation delay, drawn per packet and direction.
+    /// Propagation delay, drawn for each packet and direction: `"20 ms"`,
+    /// `{ uniform = ["10 ms", "30 ms"] }` or `{ mean = "20 ms", spread = 0.5 }`.
     pub delay: Delay,
-    /// The probability that a bit is wrong: an IP packet of *n* bits is lost with
-    /// 1 − (1 − p)ⁿ. Not together with `packet_error_rate`. Default: no errors.
+    /// Bit error rate p: an IP packet of *n* bits is lost with the probability 1 − (1 − p)ⁿ.
+    /// Alternative to `network.link.packet_error_rate`. 0 to 1. Default: no errors.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bit_error_rate: Option<f64>,
-    /// The probability that a packet is lost, whatever its size. Not together with
-    /// `bit_error_rate`. Default: no errors.
+    /// Packet error rate: the probability that a packet is lost, regardless of its size.
+    /// Alternative to `network.link.bit_error_rate`. 0 to 1. Default: no errors.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub packet_error_rate: Option<f64>,
-    /// The queue before it, one for each direction.
+    /// Queue in front of the link, one for each direction. Default: the defaults of its keys, a
+    /// drop-tail queue of 50 packets.
     #[serde(default)]
     pub queue: Queue,
-    /// Which packets share the rate. Default `"full"`.
+    /// Sharing of the rate: `"full"`, `"shared"` or `"per-packet"`. Default `"full"`.
     #[serde(default)]
     pub duplex: Duplex,
-    /// Whether a packet may overtake another by a shorter delay. Default `"fifo"`.
+    /// Delivery order: `"fifo"` or `"free"`, whereby packets with a shorter delay overtake others.
+    /// Default `"fifo"`.
     #[serde(default)]
     pub order: DeliveryOrder,
-    /// The probability that a congestion mark which the queue was to set is not set. Default 0.
+    /// Probability that a congestion mark which the queue would set is not set. 0 to 1. Default 0.
     #[serde(default)]
     pub mark_loss: f64,
 }
 
-/// Some keys of a link; those left out stay as they are.
+/// Some keys of a link; keys that are left out keep the values of `[network.link]`.
 #[derive(Clone, Debug, PartialEq, Default, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, expecting = "a table with keys of a link")]
 pub struct LinkOverride {
-    /// See [`Link::rate`].
+    /// Bit rate. Default: that of `[network.link]`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate: Option<BitRate>,
-    /// See [`Link::delay`].
+    /// Propagation delay. Default: that of `[network.link]`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub delay: Option<Delay>,
-    /// See [`Link::bit_error_rate`]; takes the place of either error rate.
+    /// Bit error rate. Replaces either error rate of `[network.link]`. Default: the error rate of
+    /// `[network.link]`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bit_error_rate: Option<f64>,
-    /// See [`Link::packet_error_rate`]; takes the place of either error rate.
+    /// Packet error rate. Replaces either error rate of `[network.link]`. Default: the error rate
+    /// of `[network.link]`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub packet_error_rate: Option<f64>,
-    /// See [`Link::queue`]; replaced as a whole.
+    /// Queue; replaced as a whole. Default: that of `[network.link]`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub queue: Option<Queue>,
-    /// See [`Link::duplex`].
+    /// Sharing of the rate: `"full"`, `"shared"` or `"per-packet"`. Default: that of
+    /// `[network.link]`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub duplex: Option<Duplex>,
-    /// See [`Link::order`].
+    /// Delivery order: `"fifo"` or `"free"`. Default: that of `[network.link]`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub order: Option<DeliveryOrder>,
-    /// See [`Link::mark_loss`].
+    /// Probability that a congestion mark is not set. 0 to 1. Default: that of `[network.link]`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mark_loss: Option<f64>,
 }
 
-/// Propagation delay of a link. One key, three ways to write it.
+/// Propagation delay of a link, in one of three forms.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 #[serde(untagged)]
 pub enum Delay {
-    /// `"20 ms"`: always the same.
+    /// `"20 ms"`: constant.
     Fixed(Time),
-    /// `{ uniform = ["10 ms", "30 ms"] }`: any value between the two is as likely.
+    /// `{ uniform = ["10 ms", "30 ms"] }`: uniform between two values.
     Uniform {
-        /// Shortest and longest.
+        /// Minimum and maximum.
         uniform: (Time, Time),
     },
     /// `{ mean = "20 ms", spread = 0.5 }`: uniform in mean × (1 ± spread).
     MeanSpread {
-        /// The middle.
+        /// Mean.
         mean: Time,
-        /// How far it reaches to both sides, as a share of `mean`, 0 to 1. Default 0.
+        /// Maximum deviation as a fraction of `mean`, 0 to 1. Default 0.
         #[schemars(default)]
         spread: f64,
     },
 }
 
 impl Delay {
-    /// The shortest and the longest delay; between them it is uniform.
+    /// Minimum and maximum delay; the distribution between them is uniform.
     pub fn bounds(self) -> (Duration, Duration) {
         match self {
             Self::Fixed(Time(delay)) => (delay, delay),
@@ -103,19 +109,19 @@ impl Delay {
     }
 }
 
-/// What errors do to packets.
+/// Error model of a link.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum LinkErrors {
-    /// Nothing.
+    /// No errors.
     None,
-    /// Each bit is wrong with this probability.
+    /// Bit errors with this probability per bit.
     Bit(f64),
-    /// Each packet is lost with this probability.
+    /// Packet losses with this probability per packet.
     Packet(f64),
 }
 
 impl Link {
-    /// Which error model holds.
+    /// The error model in effect.
     pub fn errors(&self) -> LinkErrors {
         match (self.bit_error_rate, self.packet_error_rate) {
             (Some(rate), _) => LinkErrors::Bit(rate),
@@ -126,7 +132,7 @@ impl Link {
 }
 
 impl LinkOverride {
-    /// `link` with these keys changed.
+    /// Returns `link` with these keys changed.
     pub fn apply_to(&self, mut link: Link) -> Link {
         if self.bit_error_rate.is_some() || self.packet_error_rate.is_some() {
             link.bit_error_rate = self.bit_error_rate;
@@ -145,32 +151,33 @@ impl LinkOverride {
     }
 }
 
-/// Whether packets on a hop share its rate.
+/// Sharing of a hop's rate between packets.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, schemars::JsonSchema,
 )]
 #[serde(rename_all = "kebab-case")]
 pub enum Duplex {
-    /// Each direction has the whole rate.
+    /// `"full"`: each direction has the whole rate.
     #[default]
     Full,
-    /// One packet at a time; when packets wait at both ends, the ends take turns.
+    /// `"shared"`: one packet at a time in both directions together; when both ends have packets
+    /// queued, they alternate.
     Shared,
-    /// `"per-packet"`: each packet has the whole rate to itself. None waits for another, so that
-    /// queues stay empty: the model of a network that chandran-1998 §5.2 simulates.
+    /// `"per-packet"`: each packet has the whole rate to itself. No packet waits for another, so
+    /// that queues stay empty: the network model of chandran-1998 §5.2.
     PerPacket,
 }
 
-/// Whether packets stay in order on a link.
+/// Delivery order of packets on a link.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, schemars::JsonSchema,
 )]
 #[serde(rename_all = "kebab-case")]
 pub enum DeliveryOrder {
-    /// A packet never arrives before its predecessor.
+    /// `"fifo"`: no packet arrives before its predecessor.
     #[default]
     Fifo,
-    /// Each packet arrives after its own delay.
+    /// `"free"`: each packet arrives after its own delay.
     Free,
 }
 

@@ -1,4 +1,4 @@
-//! From a file, or its text, to a checked scenario.
+//! Loading of scenarios from files and text.
 
 use std::fmt;
 use std::fs::File;
@@ -12,16 +12,17 @@ use crate::error::{Diagnostic, Error};
 use crate::tree::{Node, Value};
 use crate::{Mobility, Network, Scenario, check, overrides, preset, reader};
 
-/// Larger files are refused.
+/// Maximum size of a scenario file in bytes.
 const MAX_BYTES: u64 = 16 << 20;
 
 impl Scenario {
-    /// Reads `text`, the content of the file `name_of_file` (whose folder is where a movement file's
-    /// name is seen from), with `overrides` (dotted key and
-    /// value, see [`Scenario::load`]) laid over it in order; checks it and writes its defaults out.
+    /// Parses `text`, the content of the file `name_of_file` (whose directory is the base of a
+    /// movement file's name), applies `overrides` (dotted key and value, see [`Scenario::load`]) in
+    /// order, checks the scenario and fills in its defaults.
     ///
     /// # Errors
-    /// What is wrong first, and where.
+    ///
+    /// The first error and its location.
     pub fn parse(
         name_of_file: &str,
         text: &str,
@@ -54,13 +55,14 @@ impl Scenario {
         Ok(scenario)
     }
 
-    /// Reads the file at `path`. `overrides` are what a command line has as `--set KEY=VALUE`: a
-    /// dotted key (`network.link.rate`, `flow.0.aid`, `flow.*.tcp.recovery`), and a value as in
-    /// the file, where text needs no quotes.
+    /// Loads the file at `path`. `overrides` are the options `--set KEY=VALUE` of a command line: a
+    /// dotted key (`network.link.rate`, `flow.0.aid`, `flow.*.tcp.recovery`), and a value as in the
+    /// file, where text needs no quotes.
     ///
     /// # Errors
-    /// What is wrong first, and where; also files that are not there, not regular, over 16 MiB or
-    /// not text.
+    ///
+    /// The first error and its location; also a file that is missing, not regular, over 16 MiB or
+    /// not UTF-8.
     pub fn load(path: impl AsRef<Path>, overrides: &[(String, String)]) -> Result<Self, Error> {
         let path = path.as_ref();
         let name = path.display().to_string();
@@ -69,7 +71,7 @@ impl Scenario {
     }
 }
 
-/// The tree of a file's text; `help` says what a file that has nothing in it should have.
+/// Parses the text of a file; `help` is the hint for an empty file.
 pub(crate) fn parse_tree(name: &str, text: &str, help: &str) -> Result<Node, Error> {
     if text.len() as u64 > MAX_BYTES {
         return Err(too_large(name));
@@ -80,7 +82,7 @@ pub(crate) fn parse_tree(name: &str, text: &str, help: &str) -> Result<Node, Err
     }
     let tree = Node::parse(text).map_err(|fault| Error::new(fault, name, text, &[]))?;
     if matches!(&tree.value, Value::Table(entries) if entries.is_empty()) {
-        return Err(Error::in_file(name, "there is nothing in this file", help));
+        return Err(Error::in_file(name, "this file is empty", help));
     }
     Ok(tree)
 }
@@ -93,22 +95,22 @@ pub(crate) fn read_text(path: &Path, name: &str) -> Result<String, Error> {
     let bytes = read_bytes(path, MAX_BYTES).map_err(|unreadable| match unreadable {
         ReadFailure::TooLarge(_) => too_large(name),
         ReadFailure::Directory => {
-            Error::in_file(name, &unreadable.to_string(), "name a scenario file in it")
+            Error::in_file(name, &unreadable.to_string(), "specify a scenario file in it")
         }
         _ => Error::in_file(name, &unreadable.to_string(), ""),
     })?;
     String::from_utf8(bytes).map_err(|error| {
         let at = error.utf8_error().valid_up_to();
-        let message = format!("this is not text in UTF-8: byte {} of the file", at + 1);
+        let message = format!("this is not UTF-8 text: byte {} of the file", at + 1);
         Error::in_file(name, &message, "a scenario is a TOML file")
     })
 }
 
-/// Why a file was not read.
+/// Reason why a file was not read.
 pub(crate) enum ReadFailure {
     Directory,
     NotRegular,
-    /// It has more bytes than this.
+    /// The file has more bytes than this maximum.
     TooLarge(u64),
     Io(std::io::Error),
 }
@@ -124,9 +126,10 @@ impl fmt::Display for ReadFailure {
     }
 }
 
-/// The bytes of the regular file at `path`, `most` of them at most.
+/// Reads the regular file at `path`, of at most `most` bytes.
 pub(crate) fn read_bytes(path: &Path, most: u64) -> Result<Vec<u8>, ReadFailure> {
-    // Asked before it is opened, because opening a FIFO waits for its other end.
+    // Checked before the file is opened, because opening a FIFO blocks until its other end is
+    // opened.
     let about = std::fs::metadata(path).map_err(ReadFailure::Io)?;
     if about.is_dir() {
         return Err(ReadFailure::Directory);
@@ -139,7 +142,7 @@ pub(crate) fn read_bytes(path: &Path, most: u64) -> Result<Vec<u8>, ReadFailure>
     }
     let mut bytes = Vec::new();
     let file = File::open(path).map_err(ReadFailure::Io)?;
-    // It may have grown since.
+    // The file may have grown since.
     file.take(most + 1).read_to_end(&mut bytes).map_err(ReadFailure::Io)?;
     if bytes.len() as u64 > most { Err(ReadFailure::TooLarge(most)) } else { Ok(bytes) }
 }

@@ -1,4 +1,4 @@
-//! `[network]`: what lies between the ends.
+//! The table `[network]`.
 
 use serde::de::MapAccess;
 use serde::de::value::MapAccessDeserializer;
@@ -9,50 +9,53 @@ use driftway_base::Rate;
 
 use crate::{Adhoc, BitRate, Fault, Link, LinkOverride, PartitionSignal, ReorderMode, Time};
 
-/// `[network]`. `kind` says which of these it is.
+/// Network, `[network]`; the key `kind` selects the variant.
 #[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 #[allow(clippy::large_enum_variant, reason = "a scenario has one")]
 pub enum Network {
-    /// A chain of store-and-forward links.
+    /// `"path"`: a chain of store-and-forward links.
     Path(Path),
-    /// Nodes with radios that move.
+    /// `"adhoc"`: mobile nodes with radios.
     Adhoc(Adhoc),
 }
 
-/// `kind = "path"`: nodes 0 … `hops` in a chain; hop *k* joins node *k* − 1 and node *k*.
+/// A path, `[network]` with `kind = "path"`: nodes 0 … `hops` in a chain, where hop *k* connects
+/// node *k* − 1 and node *k*.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, expecting = "a table with the keys of a network")]
 pub struct Path {
     /// Number of hops, 1 to 64.
     pub hops: u32,
-    /// How packets are spread over several routes to one destination. Default `"round-robin"`.
+    /// Distribution of packets over several routes to the same destination: `"round-robin"` or
+    /// `"random"`. Default `"round-robin"`.
     #[serde(default)]
     pub spread: MultipathPolicy,
-    /// Every link of the chain.
+    /// Link of every hop.
     pub link: Link,
-    /// What routers do with routes that fail: `[network.routers]`.
+    /// Route failure handling of the routers: `[network.routers]`. Default: none; with a partition
+    /// that has `signal = "rfn"`, the defaults of all its keys.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub routers: Option<Routers>,
-    /// What is different at one hop: `[[network.override]]`.
+    /// Deviations of single hops from `network.link`: `[[network.override]]`. Default: none.
     #[serde(default, rename = "override", skip_serializing_if = "Vec::is_empty")]
     pub overrides: Vec<HopOverride>,
-    /// Further routes beside the chain: `[[network.parallel]]`.
+    /// Additional routes parallel to the chain: `[[network.parallel]]`. Default: none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub parallel: Vec<ParallelPath>,
-    /// What goes wrong, and when: `[[network.fault]]`.
+    /// Faults and their schedule: `[[network.fault]]`. Default: none.
     #[serde(default, rename = "fault", skip_serializing_if = "Vec::is_empty")]
     pub faults: Vec<Fault>,
 }
 
 impl Path {
-    /// The link of hop `hop` (1 … `hops`), overrides applied in the order of the file.
+    /// Link of hop `hop` (1 … `hops`), with the overrides applied in the order of the file.
     pub fn hop_link(&self, hop: u32) -> Link {
         let changes = self.overrides.iter().filter(|o| o.hop == hop);
         changes.fold(self.link.clone(), |link, o| o.link.apply_to(link))
     }
 
-    /// Writes out the defaults that depend on other keys.
+    /// Fills in the defaults that depend on other keys.
     pub(crate) fn resolve(&mut self) {
         self.link.queue.resolve();
         let overrides = self.overrides.iter_mut().map(|o| &mut o.link);
@@ -81,54 +84,56 @@ impl Path {
         self.faults = faults;
     }
 
-    /// The link of every hop of a parallel route.
+    /// Link of every hop of a parallel route.
     pub fn parallel_link(&self, route: &ParallelPath) -> Link {
         route.link.apply_to(self.link.clone())
     }
 }
 
-/// `[[network.override]]`: a hop, and any key of `[network.link]`, which replaces that of every
-/// link (a `queue` is replaced as a whole).
+/// Deviation of one hop, `[[network.override]]`: any key of `[network.link]`, which replaces the
+/// value of that table (a `queue` is replaced as a whole).
 #[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 #[schemars(deny_unknown_fields)]
 pub struct HopOverride {
-    /// Which hop, 1 to `hops`.
+    /// Number of the hop, 1 to `network.hops`.
     pub hop: u32,
-    /// What is different there.
+    /// Keys of the link that differ.
     #[serde(flatten)]
     pub link: LinkOverride,
 }
 
-/// `[[network.parallel]]`: another route between two nodes of the chain, with nodes and links of
-/// its own; any key of `[network.link]` changes its links.
+/// Additional route between two nodes of the chain, `[[network.parallel]]`, with its own nodes and
+/// links; any key of `[network.link]` changes its links.
 #[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 #[schemars(deny_unknown_fields)]
 pub struct ParallelPath {
-    /// The node on the chain where it begins.
+    /// Node of the chain at which it begins.
     pub from: u32,
-    /// The node on the chain where it ends, after `from`.
+    /// Node of the chain at which it ends, after `network.parallel.from`.
     pub to: u32,
-    /// Its number of hops, 1 to 64.
+    /// Number of hops, 1 to 64.
     pub hops: u32,
-    /// Is it used only by the nodes `from` and `to`, while they know by an RFN that the others have
-    /// failed? Default: no, it takes its share.
+    /// The route is used only by its ends, `network.parallel.from` and `network.parallel.to`, while
+    /// they know from an RFN that all other routes have failed; false: it carries its share of the
+    /// packets. Default false.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     #[schemars(default)]
     pub standby: bool,
-    /// What is different from `[network.link]`.
+    /// Keys that differ from `[network.link]`.
     #[serde(flatten)]
     pub link: LinkOverride,
 }
 
-/// `[network.routers]`: what routers do with routes that fail, where a partition says so by
+/// Route failure handling of the routers, `[network.routers]`, with partitions that have
 /// `signal = "rfn"`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, default, expecting = "a table with the keys of routers")]
 pub struct Routers {
-    /// For how long a router believes the RFN of another one: an RRN may be lost. Default 20 s, as
-    /// long as TCP-F waits by default.
+    /// Time for which a router considers a route failed after an RFN of another router, because an
+    /// RRN may be lost; the default is TCP-F's route failure timeout. Default 20 s.
     pub rfn_lifetime: Time,
-    /// Packets that are kept while they have no route. Default: none, they are lost.
+    /// Buffer for packets that have no route, such as `{ packets = 20, flush = "route" }`
+    /// (chandran-1998 §6.1). Default: none, they are dropped.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub buffer: Option<RouterBuffer>,
 }
@@ -139,40 +144,42 @@ impl Default for Routers {
     }
 }
 
-/// `buffer = { packets = 20, flush = "route" }` (chandran-1998 §6.1).
+/// Buffer of a router for packets without a route, `{ packets = 20, flush = "route" }`
+/// (chandran-1998 §6.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, expecting = "a table with the keys `packets` and `flush`")]
 pub struct RouterBuffer {
-    /// The most packets that a router keeps for one destination.
+    /// Maximum number of buffered packets per destination. 1 to 1000000.
     pub packets: u32,
-    /// What sets them free. Default `"route"`.
+    /// Trigger that releases the buffered packets: `"route"` or `"rrn"`. Default `"route"`.
     #[serde(default)]
     pub flush: BufferFlush,
 }
 
-/// What sets free what a router keeps.
+/// Trigger that releases the buffered packets of a router.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, schemars::JsonSchema,
 )]
 #[serde(rename_all = "kebab-case")]
 pub enum BufferFlush {
-    /// Any route that the router learns of.
+    /// `"route"`: any route to the destination.
     #[default]
     Route,
-    /// An RRN that passes, or the return of the router's own link: only the old route.
+    /// `"rrn"`: an RRN that is forwarded, or the return of the router's own link; only the old
+    /// route counts.
     Rrn,
 }
 
-/// How packets are spread over several routes to one destination.
+/// Distribution of packets over several routes to the same destination.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, schemars::JsonSchema,
 )]
 #[serde(rename_all = "kebab-case")]
 pub enum MultipathPolicy {
-    /// In turn.
+    /// `"round-robin"`: in turn.
     #[default]
     RoundRobin,
-    /// Each packet at random, all routes alike.
+    /// `"random"`: each packet independently, all routes with the same probability.
     Random,
 }
 
@@ -187,7 +194,7 @@ macro_rules! keys {
 keys!(OVERRIDE_KEYS: "hop");
 keys!(PARALLEL_KEYS: "from", "to", "hops", "standby");
 
-/// The values of `kind`.
+/// Values of `kind`.
 #[derive(Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Kind {

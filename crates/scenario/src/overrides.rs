@@ -1,12 +1,12 @@
-//! `--set key=value`: what a command line changes in a file before it is read.
+//! Overrides, `--set key=value`, which a command line applies to a file before it is deserialized.
 
 use crate::error::{Diagnostic, Origin, quoted};
 use crate::preset;
 use crate::tree::{Entry, Node, Value};
 
-/// Sets the dotted `key` of `tree` to `value`, which is TOML or, where it isn't, plain text:
-/// `network.link.rate`, `flow.0.tcp.recovery`, or `flow.*.aid` for every flow. Tables that are not
-/// there come to be; elements of arrays don't. `flow=3` keeps the first three flows.
+/// Sets the dotted `key` of `tree` to `value`, which is TOML or else plain text:
+/// `network.link.rate`, `flow.0.tcp.recovery`, or `flow.*.aid` for all flows. Missing tables are
+/// created, missing array elements are not. `flow=3` keeps the first three flows.
 pub(crate) fn apply_override(
     tree: &mut Node,
     number: usize,
@@ -45,7 +45,7 @@ fn set_value(
             match first.parse::<usize>().ok().and_then(|i| nodes.get_mut(i)) {
                 Some(node) => set_value(node, rest, value, origin),
                 None => Err(Diagnostic::new(&format!(
-                    "there is no element `{}`\nthe file has {count}, counted from 0; `*` is all of them",
+                    "there is no element `{}`\nthe file has {count}, counted from 0; `*` selects all",
                     quoted(first)
                 ))),
             }
@@ -79,7 +79,7 @@ fn set_value(
     }
 }
 
-/// Keeps the first so many elements of an array: what varies may be how many flows there are.
+/// Keeps the first `keep` elements of an array, so that the number of flows can be varied.
 fn truncate_array(nodes: &mut Vec<Node>, keep: i128) -> Result<(), Diagnostic> {
     match usize::try_from(keep).ok().filter(|keep| (1..=nodes.len()).contains(keep)) {
         Some(keep) => {
@@ -87,7 +87,7 @@ fn truncate_array(nodes: &mut Vec<Node>, keep: i128) -> Result<(), Diagnostic> {
             Ok(())
         }
         None => Err(Diagnostic::new(&format!(
-            "the first {keep} can't be kept\nthe file has {}, of which at least one is kept",
+            "cannot keep the first {keep} elements\nthe file has {}, and at least one must be kept",
             nodes.len()
         ))),
     }

@@ -1,17 +1,19 @@
-//! `tcp = "linux"`: TCPs by name. A preset is laid under the keys that a scenario writes, in the
-//! tree, before it is read: so it gives defaults only, and what it says reads and fails like text.
+//! TCP presets, `tcp = "linux"`. A preset is inserted under the written keys in the tree of the
+//! file before the file is deserialized: it provides defaults only, and its values are parsed and
+//! checked like written ones.
 
 use crate::error::{Diagnostic, unknown_word};
 use crate::tree::{Entry, Node, Value};
 
-/// The key that names a preset.
+/// The key of a preset.
 pub(crate) const PRESET_KEY: &str = "preset";
 
-/// A TCP with a name. All presets say the same keys, so that one takes the place of another; what
-/// none of them says (`mss`, `window`, `ecn`, `nagle`, `keep_alive`, `msl`) is the scenario's.
+/// A named TCP configuration. All presets set the same keys, so that they are interchangeable; the
+/// keys that none of them sets (`mss`, `window`, `ecn`, `nagle`, `keep_alive`, `msl`) keep the
+/// scenario's values.
 struct Preset {
     name: &'static str,
-    /// Its keys, as a scenario writes them.
+    /// Its keys, in the syntax of a scenario.
     keys: &'static [&'static str],
 }
 
@@ -24,9 +26,10 @@ const PRESETS: &[Preset] = &[
     Preset { name: "ns-2", keys: &[r#"recovery = "reno""#, NS2, NO_EXTENSIONS] },
 ];
 
-/// The timers of 4.4BSD (netinet/tcp_timer.h, tcp_subr.c). With nothing measured, its first timeout
-/// is ((TCPTV_SRTTBASE >> 2) + (TCPTV_SRTTDFLT << 2)) >> 1, which is 6 s. It stops to connect after 75 s
-/// (TCPTV_KEEP_INIT): its third SYN after the first has gone by then, its fourth never goes.
+/// Timers of 4.4BSD (netinet/tcp_timer.h, tcp_subr.c). Before the first measurement its timeout is
+/// ((TCPTV_SRTTBASE >> 2) + (TCPTV_SRTTDFLT << 2)) >> 1, which is 6 s. It aborts a connection
+/// attempt after 75 s (TCPTV_KEEP_INIT): by then the third retransmission of the SYN has been sent;
+/// the fourth is never sent.
 const BSD: &str = r#"
 growth = "reno"
 tick = { rtt = "500 ms", timer = "500 ms" }
@@ -49,7 +52,7 @@ challenge_old_acks = true
 clear_srtt_after = 4
 "#;
 
-/// What the RFCs of today recommend, with nothing that is optional.
+/// Recommendations of the current RFCs, without optional extensions.
 const RFC: &str = r#"
 growth = "reno"
 tick = { rtt = "1 ms", timer = "1 ms" }
@@ -71,11 +74,11 @@ source_quench = false
 challenge_old_acks = true
 "#;
 
-/// ns-2.35's one-way TCP and its sink (tcl/lib/ns-default.tcl): `windowInit_` 2, `tcpTick_` 10 ms,
-/// `minrto_` 200 ms, `rtxcur_init_` 3 s, `singledup_` on, every segment acknowledged, the smoothed
-/// round-trip time forgotten when back-off exceeds eight times (tcp/tcp.cc `rtt_backoff`), old
-/// acknowledgments not answered, the window not validated (tcp/tcp.cc `opencwnd`; `QOption_` off), and
-/// never a connection given up.
+/// One-way TCP and sink of ns-2.35 (tcl/lib/ns-default.tcl): `windowInit_` 2, `tcpTick_` 10 ms,
+/// `minrto_` 200 ms, `rtxcur_init_` 3 s, `singledup_` on; every segment is acknowledged, SRTT is
+/// cleared when the backoff exceeds eight (tcp/tcp.cc `rtt_backoff`), old acknowledgments are not
+/// answered, the congestion window is not validated (tcp/tcp.cc `opencwnd`; `QOption_` off), and
+/// connections are never aborted.
 const NS2: &str = r#"
 growth = "reno"
 tick = { rtt = "10 ms", timer = "10 ms" }
@@ -98,7 +101,7 @@ challenge_old_acks = false
 clear_srtt_after = 4
 "#;
 
-/// None of what was added to loss recovery after SACK, and nothing of what Linux alone does.
+/// No extension of loss recovery later than SACK, and no behaviour specific to Linux.
 const NO_EXTENSIONS: &str = r#"
 slow_start_by_bytes = false
 ssthresh_from_cwnd = false
@@ -114,8 +117,8 @@ f_rto = false
 lcd = false
 "#;
 
-/// Linux 6 with its default settings, but for HyStart, which is not built here, and the delayed
-/// acknowledgment, which adapts between 40 and 200 ms there.
+/// Linux 6 with its default settings, except HyStart, which is not implemented, and the delayed
+/// acknowledgment timeout, which Linux adapts between 40 and 200 ms.
 const LINUX: &str = r#"
 growth = "cubic"
 tick = { rtt = "1 ms", timer = "1 ms" }
@@ -149,13 +152,13 @@ source_quench = false
 challenge_old_acks = true
 "#;
 
-/// The names of all presets.
+/// Names of all presets.
 pub(crate) fn preset_names() -> Vec<&'static str> {
     PRESETS.iter().map(|preset| preset.name).collect()
 }
 
-/// Lays the presets that the flows name under what they write. In a network that is to be as
-/// ns-2.35 has it, what flows leave open is as ns-2.35's TCP has it.
+/// Inserts the presets of the flows under their written keys. In a network with `compat = "ns-2"`,
+/// flows without a preset get the values of ns-2.35.
 pub(crate) fn expand(tree: &mut Node) -> Result<(), Diagnostic> {
     let compat = tree.get("network").and_then(|network| network.get("compat"));
     let of_ns2 =
@@ -208,8 +211,8 @@ fn apply_preset(tcp: &mut Node) -> Result<(), Diagnostic> {
     Ok(())
 }
 
-/// Adds what is not `written`. Whoever names a preset on the command line wants it, and not what
-/// the file has instead.
+/// Adds the entries of `preset` that are not in `written`. A preset from the command line takes
+/// precedence over the values in the file.
 fn merge(written: &mut Vec<Entry>, preset: Vec<Entry>) {
     for entry in preset {
         match written.iter_mut().find(|other| other.key == entry.key) {

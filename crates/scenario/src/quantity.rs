@@ -1,5 +1,5 @@
-//! Quantities with units. A value carries its unit, and is exact: decimal digits become an integer
-//! number of nanoseconds, bits per second or bytes, or are refused.
+//! Quantities with units. They are exact: decimal digits become a whole number of nanoseconds, bits
+//! per second or bytes, or are rejected.
 
 use std::fmt;
 
@@ -11,11 +11,11 @@ use crate::error::quoted;
 use crate::real_quantity::unknown_unit;
 use crate::{Distance, Speed};
 
-/// A span of time: `ns`, `us`, `ms`, `s`, `min`, `h`.
+/// A duration: `ns`, `us`, `ms`, `s`, `min`, `h`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub struct Time(pub Duration);
 
-/// How fast a link sends: `bit/s`, `kbit/s`, `Mbit/s`, `Gbit/s`.
+/// A bit rate: `bit/s`, `kbit/s`, `Mbit/s`, `Gbit/s`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct BitRate(pub Rate);
 
@@ -23,14 +23,14 @@ pub struct BitRate(pub Rate);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub struct Size(pub u64);
 
-/// Of a radio: `Hz`, `kHz`, `MHz`, `GHz`.
+/// A frequency: `Hz`, `kHz`, `MHz`, `GHz`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Frequency(pub u64);
 
-/// What a quantity is measured in, reduced to the base unit.
+/// Base unit of a quantity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit {
-    /// A count or a ratio.
+    /// None: a count or a ratio.
     One,
     /// Seconds.
     Second,
@@ -47,7 +47,7 @@ pub enum Unit {
 }
 
 impl Unit {
-    /// How the base unit is written on an axis; empty for counts and ratios.
+    /// Symbol of the base unit for an axis; empty for counts and ratios.
     pub const fn symbol(self) -> &'static str {
         match self {
             Self::One => "",
@@ -61,7 +61,7 @@ impl Unit {
     }
 }
 
-/// The unit names of one kind of quantity, in the steps of its integer; smallest first.
+/// Unit names of one kind of quantity and their values in its integer steps, smallest first.
 type Units = &'static [(&'static str, u64)];
 
 const TIME: Units = &[
@@ -84,8 +84,8 @@ const SIZE: Units = &[
 ];
 const FREQUENCY: Units = &[("Hz", 1), ("kHz", 1_000), ("MHz", 1_000_000), ("GHz", 1_000_000_000)];
 
-/// Reads `text` as a quantity in SI base units (seconds, bits per second, bytes, metres, hertz) or as
-/// a bare number. `None`: it is neither.
+/// Parses `text` as a quantity, converted to SI base units (seconds, bits per second, bytes,
+/// metres, hertz), or as a bare number. `None`: it is neither.
 ///
 /// ```
 /// use driftway_scenario::{Unit, quantity};
@@ -117,7 +117,7 @@ pub fn quantity(text: &str) -> Option<(f64, Unit)> {
     number.is_finite().then_some((number, Unit::One))
 }
 
-/// Reads `text` in one of `units`. The error says what is wrong with it.
+/// Parses `text` in one of `units`. The error is a message for the user.
 fn read(text: &str, units: Units, example: &str) -> Result<u64, String> {
     let text = text.trim();
     let names = || units.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ");
@@ -127,13 +127,13 @@ fn read(text: &str, units: Units, example: &str) -> Result<u64, String> {
     let (number, unit) = (text[..split].trim(), text[split..].trim());
     let found = quoted(text);
     if number.starts_with('-') {
-        return Err(format!("`{found}` is negative\nright would be, for example, \"{example}\""));
+        return Err(format!("`{found}` is negative\na valid value is, for example, \"{example}\""));
     }
     let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
     let digits = |part: &str| part.bytes().all(|b| b.is_ascii_digit());
     if whole.is_empty() || !digits(whole) || !digits(fraction) {
         return Err(format!(
-            "`{found}` does not begin with a number\nright would be, for example, \"{example}\""
+            "`{found}` does not begin with a number\na valid value is, for example, \"{example}\""
         ));
     }
     if unit.is_empty() {
@@ -151,19 +151,20 @@ fn read(text: &str, units: Units, example: &str) -> Result<u64, String> {
         }
     }
     value *= u128::from(*steps);
-    let finer = || format!("`{found}` is finer than 1 {}, the smallest step there is", units[0].0);
+    let finer = || format!("`{found}` is finer than 1 {}, the smallest step", units[0].0);
     value += fraction_steps(fraction, *steps, value).ok_or_else(finer)?;
     u64::try_from(value).map_err(|_| too_large())
 }
 
-/// What a program that reckons with doubles writes may differ by so much, relatively, from what it
-/// means: 0.1 + 0.2 is 0.30000000000000004.
+/// Relative rounding error allowed for numbers computed with doubles: 0.1 + 0.2 is
+/// 0.30000000000000004.
 const ROUNDING: f64 = 1e-14;
 
-/// The digits behind the point, of a unit of so many steps, in steps. What is finer than a step is
-/// rounded if a double could not say it beside `whole` steps, and is else `None`.
+/// Converts the digits after the decimal point, of a unit with `unit` steps, to steps. Digits finer
+/// than a step are rounded if a double could not represent them in addition to `whole` steps;
+/// otherwise the result is `None`.
 fn fraction_steps(digits: &str, unit: u64, whole: u128) -> Option<u128> {
-    // In integers, so that 0.1 s is exactly 10⁸ ns. 25 digits times an hour's steps fit.
+    // In integers, so that 0.1 s is exactly 10⁸ ns. 25 digits times the steps of an hour fit.
     let digits = digits.trim_end_matches('0');
     if digits.len() > 25 {
         return None;
@@ -180,7 +181,7 @@ fn fraction_steps(digits: &str, unit: u64, whole: u128) -> Option<u128> {
     (off <= (whole + nearest) as f64 * ROUNDING).then_some(nearest)
 }
 
-/// Writes `value` in the largest of `units` that gives a whole number.
+/// Formats `value` in the largest of `units` that yields a whole number.
 fn write(f: &mut fmt::Formatter<'_>, value: u64, units: &[(&str, u64)]) -> fmt::Result {
     let fits = |(_, steps): &&(&str, u64)| value != 0 && value.is_multiple_of(*steps);
     let zero = || units.iter().find(|(name, _)| matches!(*name, "s" | "B"));
@@ -188,7 +189,8 @@ fn write(f: &mut fmt::Formatter<'_>, value: u64, units: &[(&str, u64)]) -> fmt::
     write!(f, "{} {name}", value / steps)
 }
 
-/// What [`quantity!`] needs of a type: its units, an example, and the way from and to the integer.
+/// Implements parsing and formatting of a quantity: its units, an example, and the conversions from
+/// and to the integer.
 macro_rules! quantity {
     ($type:ident, $what:literal, $example:literal, $units:expr, $shown:expr,
      $from:expr, $to:expr) => {
@@ -250,7 +252,7 @@ quantity!(
     RATE,
     RATE,
     |bits| match bits {
-        0 => Err("a rate of 0 never sends\nto cut a hop, use a fault of kind \"partition\"".into()),
+        0 => Err("a rate of 0 bit/s\nto interrupt a hop, use a fault of kind \"partition\"".into()),
         _ => Ok(Self(Rate::from_bps(bits))),
     },
     |rate| rate.0.as_bps()
@@ -272,7 +274,7 @@ quantity!(
     FREQUENCY,
     FREQUENCY,
     |hertz| match hertz {
-        0 => Err("a frequency of 0 is no wave".into()),
+        0 => Err("a frequency must be above 0 Hz".into()),
         _ => Ok(Self(hertz)),
     },
     |frequency| frequency.0
@@ -311,7 +313,7 @@ mod test {
     }
 
     #[test]
-    fn what_a_double_cannot_say_is_rounded() {
+    fn rounding_errors_of_doubles_are_removed() {
         assert_eq!(nanos("1.2000000000000002 s"), Ok(1_200_000_000));
         assert_eq!(nanos("0.30000000000000004 s"), Ok(300_000_000));
         assert_eq!(nanos("0.8999999999999999 s"), Ok(900_000_000));
@@ -323,7 +325,7 @@ mod test {
     }
 
     #[test]
-    fn what_is_no_quantity_is_refused() {
+    fn invalid_quantities_are_rejected() {
         assert!(nanos("18446744073709551615 ns").is_ok());
         for (text, says) in [
             ("18446744073709551616 ns", "too large"),

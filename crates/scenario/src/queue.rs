@@ -1,103 +1,107 @@
-//! `queue = { … }`: what waits before a link, what is marked and what is dropped.
+//! The table `queue`: queue discipline, dropping and marking.
 
 use serde::{Deserialize, Serialize};
 
-/// `queue = { packets = 50, … }`. Limits count waiting packets, not the one in service.
+/// Queue of a link or interface, `queue = { packets = 50, … }`. Limits count waiting packets, not
+/// the one being transmitted.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, default, expecting = "a table with the keys of a queue")]
 pub struct Queue {
-    /// The most packets that wait. Default 50.
+    /// Maximum number of waiting packets. 1 to 1000000. Default 50.
     pub packets: u32,
-    /// How packets are dropped or marked. Default `"drop-tail"`.
+    /// Queue discipline: `"drop-tail"` or `"red"`. Default `"drop-tail"`.
     pub discipline: Discipline,
-    /// Ad hoc networks only: who goes first. Default `"none"`.
+    /// Priority of packets: `"none"`, `"routing-first"` or `"classes"`. Ad hoc networks only.
+    /// Default `"none"`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub priority: Option<Priority>,
-    /// Ad hoc networks only: `false` if the packet that arrives is counted, too, so that the queue
-    /// is full with one packet less than `packets` (ns-2.35 has such queues). Default true.
+    /// Capacity convention: true, the queue holds `packets` packets; false, the arriving packet is
+    /// counted too, so that it holds one packet less, as in ns-2.35. Ad hoc networks only.
+    /// Default true.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_place: Option<bool>,
-    /// Ad hoc networks only: a TCP segment goes before those of its connection that come later in the
-    /// stream, so that what routing puts in again does not overtake it (`westin-2003` §5.2). Default
-    /// false.
+    /// Inserts a TCP segment before the queued segments of the same connection that are later in
+    /// the stream, so that rerouted segments are not overtaken (westin-2003 §5.2). Ad hoc networks
+    /// only. Default false.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sorted: Option<bool>,
-    /// Ad hoc networks only: a TCP segment with data is dropped as `repeated` where a copy of it waits
-    /// already (`westin-2003` §5.2). Default false.
+    /// Drops a TCP data segment, with the reason `repeated`, if a copy of it is already queued
+    /// (westin-2003 §5.2). Ad hoc networks only. Default false.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub discards_repeated: Option<bool>,
-    /// Drop-tail only: an ECN-capable packet is marked if at least this many wait at its arrival.
-    /// Default: no marks.
+    /// Number of waiting packets from which on an arriving ECN-capable packet is marked. At most
+    /// `packets`. Drop-tail only. Default: no marking.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ecn_threshold: Option<u32>,
-    /// The router sends an ICMP source quench for each packet that it drops here (RFC 792; RFC 6633
-    /// says that none may be sent any more). Default false.
+    /// Sends an ICMP source quench to the source of each packet that this queue drops (RFC 792;
+    /// deprecated by RFC 6633). Default false.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub source_quench: bool,
-    /// RED only: below this average queue (packets) nothing is dropped. Default 5.
+    /// Minimum threshold of RED in packets: no packet is dropped while the average queue length is
+    /// below it (Floyd & Jacobson 1993). RED only. Default 5.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub min_threshold: Option<f64>,
-    /// RED only: from this average queue (packets) on everything is dropped. Default three times
-    /// `min_threshold`.
+    /// Maximum threshold of RED in packets: every packet is dropped while the average queue length
+    /// is at or above it. RED only. Default: three times `min_threshold`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_threshold: Option<f64>,
-    /// RED only: the probability of a drop as the average nears `max_threshold`. Default 0.1.
+    /// Drop probability of RED as the average queue length approaches the maximum threshold. Above
+    /// 0, at most 1. RED only. Default 0.1.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_probability: Option<f64>,
-    /// RED only: the weight of the newest sample in the average. Default 0.002. While nothing waits
-    /// the average falls by a sample for each packet of 500 B that could have been sent: at the
-    /// link's rate, in an ad hoc network by the node alone on the air (an exchange of 802.11 with
-    /// half the first contention window, a round of TDMA).
+    /// Weight of the newest sample in RED's average queue length. While the queue is empty, the
+    /// average decays by one sample for each 500-byte packet that could have been sent: at the
+    /// link's rate, or in an ad hoc network by this node alone (an 802.11 exchange with half the
+    /// minimum contention window, or a TDMA round). Above 0, at most 1. RED only. Default 0.002.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub weight: Option<f64>,
-    /// RED only: mark ECN-capable packets in place of dropping them. Default false.
+    /// Marks ECN-capable packets instead of dropping them early. RED only. Default false.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ecn: Option<bool>,
 }
 
-/// How a queue drops or marks.
+/// Queue discipline.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, schemars::JsonSchema,
 )]
 #[serde(rename_all = "kebab-case")]
 pub enum Discipline {
-    /// The packet that finds the queue full is dropped.
+    /// `"drop-tail"`: a packet that arrives at a full queue is dropped.
     #[default]
     DropTail,
-    /// Random early detection (RFC 2309; Floyd & Jacobson 1993).
+    /// `"red"`: random early detection (RFC 2309; Floyd & Jacobson 1993).
     Red,
 }
 
-/// Which packets of an interface queue go first.
+/// Priority of packets in an interface queue.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, schemars::JsonSchema,
 )]
 #[serde(rename_all = "kebab-case", expecting = "a word")]
 pub enum Priority {
-    /// Those that came first.
+    /// `"none"`: first in, first out.
     #[default]
     None,
-    /// Those of the routing protocol go to the front; when the queue is full, the last in it is
-    /// lost.
+    /// `"routing-first"`: packets of the routing protocol are inserted at the head; when the queue
+    /// is full, the packet at its tail is dropped.
     RoutingFirst,
-    /// Four queues of `packets` each: as long as there is something in one, the next has to wait.
-    /// The routing protocol's, audio and video (which no application is here), TCP's
-    /// acknowledgments without data, all else.
+    /// `"classes"`: four queues with the same limit in strict priority: routing protocol, audio and
+    /// video (which no application here sends), TCP acknowledgments without data, and all others.
     Classes,
 }
 
-/// RED's parameters.
+/// Parameters of RED.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Red {
-    /// Below this average queue (packets) nothing is dropped.
+    /// Minimum threshold of the average queue length in packets.
     pub min_threshold: f64,
-    /// From this average queue (packets) on everything is dropped.
+    /// Maximum threshold of the average queue length in packets.
     pub max_threshold: f64,
-    /// The probability of a drop as the average nears `max_threshold`.
+    /// Drop probability as the average approaches `max_threshold`.
     pub max_probability: f64,
-    /// The weight of the newest sample in the average.
+    /// Weight of the newest sample in the average.
     pub weight: f64,
-    /// Mark ECN-capable packets in place of dropping them.
+    /// Marks ECN-capable packets instead of dropping them.
     pub ecn: bool,
 }
 
@@ -122,16 +126,16 @@ impl Default for Queue {
 }
 
 impl Queue {
-    /// How many packets wait at most.
+    /// Maximum number of waiting packets.
     pub fn limit(&self) -> usize {
         let limit = self.packets as usize;
         if self.last_place == Some(false) { limit.saturating_sub(1) } else { limit }
     }
 
-    /// RED's parameters with their defaults; `None` for drop-tail.
+    /// Parameters of RED with their defaults; `None` for drop-tail.
     pub fn red(&self) -> Option<Red> {
-        // Floyd & Jacobson 1993 §V: a maximum threshold of at least twice the minimum; three
-        // times, a weight of 0.002 and a minimum of five packets are what ns-2 ships with.
+        // Floyd & Jacobson 1993 §V: a maximum threshold of at least twice the minimum. Three times,
+        // a weight of 0.002 and a minimum of five packets are the defaults of ns-2.
         let min_threshold = self.min_threshold.unwrap_or(5.0);
         (self.discipline == Discipline::Red).then(|| Red {
             min_threshold,
@@ -142,7 +146,7 @@ impl Queue {
         })
     }
 
-    /// Writes RED's defaults into the keys that were left out.
+    /// Fills in the defaults of RED.
     pub(crate) fn resolve(&mut self) {
         if let Some(red) = self.red() {
             self.min_threshold = Some(red.min_threshold);

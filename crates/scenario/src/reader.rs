@@ -1,4 +1,5 @@
-//! serde's way into the tree: whatever goes wrong inside a key or value learns its place there.
+//! A serde deserializer over the tree of a file: errors get the origin of the key or value in which
+//! they occur.
 
 use serde::de::{
     Deserialize, DeserializeSeed, Deserializer, EnumAccess, Error, IntoDeserializer, MapAccess,
@@ -9,12 +10,12 @@ use serde::forward_to_deserialize_any;
 use crate::error::Diagnostic;
 use crate::tree::{Entry, Node, Value};
 
-/// Reads a `T` from `node`.
+/// Deserializes a `T` from `node`.
 pub(crate) fn read<'de, T: Deserialize<'de>>(node: &Node) -> Result<T, Diagnostic> {
     T::deserialize(Reader(node))
 }
 
-/// What goes wrong after the value itself was read goes wrong there, too.
+/// Errors that are detected after the value itself was read get its origin as well.
 fn read_at<'de, T: DeserializeSeed<'de>>(node: &Node, seed: T) -> Result<T::Value, Diagnostic> {
     seed.deserialize(Reader(node)).map_err(|fault| fault.at(node.origin))
 }
@@ -42,7 +43,7 @@ impl<'de> Deserializer<'de> for Reader<'_> {
                     [] => Ok(value),
                     [first, ..] => {
                         let fits = nodes.len() - elements.0.len();
-                        let message = format!("this is one too many: {fits} values fit here");
+                        let message = format!("too many values: expected {fits}");
                         Err(Diagnostic::new(&message).at(first.origin))
                     }
                 })
@@ -113,7 +114,7 @@ impl<'de> SeqAccess<'de> for &mut Elements<'_> {
     }
 }
 
-/// The keys of a table, the one that says which others there are (see [`crate::tagged`]) first.
+/// The keys of a table; the tag that selects the variant (see [`crate::tagged`]) comes first.
 struct Keys<'a> {
     rest: std::vec::IntoIter<&'a Entry>,
     current: Option<&'a Entry>,
@@ -146,12 +147,12 @@ impl<'de> MapAccess<'de> for Keys<'_> {
     ) -> Result<V::Value, Diagnostic> {
         match self.current {
             Some(entry) => read_at(&entry.node, seed),
-            None => Err(Diagnostic::new("a value was asked for without a key")),
+            None => Err(Diagnostic::new("a value was requested before its key")),
         }
     }
 }
 
-/// One of several words: `"word"`, or `{ word = … }`.
+/// A variant: `"word"`, or `{ word = … }`.
 struct VariantReader<'a> {
     name: &'a str,
     entry: Option<&'a Entry>,

@@ -1,4 +1,4 @@
-//! Quantities of space and of radios: real numbers with a unit, kept in the base unit as the nearest
+//! Quantities of space and radio: real numbers with a unit, stored in the base unit as the nearest
 //! floating-point number.
 
 use std::fmt;
@@ -16,21 +16,21 @@ pub struct Distance(pub f64);
 #[derive(Clone, Copy, Debug, PartialEq, PartialOrd, Default)]
 pub struct Speed(pub f64);
 
-/// A ratio of powers, in decibels: `dB`.
+/// A power ratio in decibels: `dB`.
 #[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
 pub struct Decibel(pub f64);
 
-/// A power: `W`, `mW`, `uW`, or a level in `dBm`. It stays what was written.
+/// A power in `W`, `mW` or `uW`, or a level in `dBm`; the written form is kept.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Power {
-    /// So many watts.
+    /// In watts.
     Watts(f64),
-    /// So many decibels over a milliwatt.
+    /// In decibels relative to one milliwatt.
     Dbm(f64),
 }
 
 impl Decibel {
-    /// The ratio itself.
+    /// The linear ratio.
     pub fn ratio(self) -> f64 {
         libm::pow(10.0, self.0 / 10.0)
     }
@@ -46,8 +46,8 @@ impl Power {
     }
 }
 
-/// Names of units, and what each is in the base unit: a factor, and a divisor (1/1000 is no
-/// floating-point number, so that a factor alone would make 5 mm another number than 0.005 m).
+/// Unit names, each with a factor and a divisor relative to the base unit (1/1000 is not a
+/// floating-point number, so that a factor alone would make 5 mm differ from 0.005 m).
 type Units = &'static [(&'static str, f64, f64)];
 
 const DISTANCE: Units =
@@ -56,15 +56,15 @@ const SPEED: Units = &[("m/s", 1.0, 1.0), ("km/h", 1.0, 3.6)];
 const DECIBEL: Units = &[("dB", 1.0, 1.0)];
 const POWER: Units = &[("W", 1.0, 1.0), ("mW", 1.0, 1e3), ("uW", 1.0, 1e6), ("dBm", 1.0, 1.0)];
 
-/// What is said of a unit that is none of `names`.
+/// Message for a unit that is not in `names`, with a hint after a line break.
 pub(crate) fn unknown_unit<'a>(unit: &str, names: impl Iterator<Item = &'a str> + Clone) -> String {
     let near = nearest(unit, names.clone());
     let near = near.map_or(String::new(), |name| format!("did you mean `{name}`? "));
     let known = names.collect::<Vec<_>>().join(", ");
-    format!("`{}` is not a unit known here\n{near}known units: {known}", quoted(unit))
+    format!("`{}` is not a known unit\n{near}known units: {known}", quoted(unit))
 }
 
-/// Where the number at the front of `text` ends. An `e` belongs to it if a power of ten follows.
+/// Length of the number at the start of `text`. An `e` belongs to it if an exponent follows.
 fn end_of_number(text: &str) -> usize {
     let bytes = text.as_bytes();
     let number = |at: usize| match bytes[at] {
@@ -77,7 +77,7 @@ fn end_of_number(text: &str) -> usize {
     (0..bytes.len()).find(|at| !number(*at)).unwrap_or(bytes.len())
 }
 
-/// Reads `text` as a number and one of `units`. The error says what is wrong with it.
+/// Parses `text` as a number and one of `units`. The error is a message for the user.
 fn read(text: &str, units: Units, example: &str) -> Result<(f64, &'static str), String> {
     let text = text.trim();
     let (number, unit) = text.split_at(end_of_number(text));
@@ -89,7 +89,7 @@ fn read(text: &str, units: Units, example: &str) -> Result<(f64, &'static str), 
     let value = number.trim().parse::<f64>().ok().filter(|_| begins);
     let Some(value) = value else {
         return Err(format!(
-            "`{found}` does not begin with a number\nright would be, for example, \"{example}\""
+            "`{found}` does not begin with a number\na valid value is, for example, \"{example}\""
         ));
     };
     if unit.is_empty() {
@@ -103,9 +103,9 @@ fn read(text: &str, units: Units, example: &str) -> Result<(f64, &'static str), 
     if value.is_finite() { Ok((value, name)) } else { Err(format!("`{found}` is too large")) }
 }
 
-/// Writes a number so that it reads back the same, and short.
+/// Formats a number in a short form that parses to the same value.
 fn write(f: &mut fmt::Formatter<'_>, value: f64, unit: &str) -> fmt::Result {
-    // Adding 0 makes -0 a 0.
+    // Adding 0 turns -0 into 0.
     let value = value + 0.0;
     match value.abs() {
         0.0 | 1e-4..1e15 => write!(f, "{value} {unit}"),
@@ -113,8 +113,8 @@ fn write(f: &mut fmt::Formatter<'_>, value: f64, unit: &str) -> fmt::Result {
     }
 }
 
-/// A quantity of `$units`, made by `$from` (number in the base unit, name of the unit written) and
-/// shown by `$to` (number, unit).
+/// Implements parsing and formatting of a quantity with `$units`: `$from` (number in the base unit,
+/// name of the written unit) creates it, `$to` returns number and unit.
 macro_rules! measure {
     ($type:ident, $what:literal, $example:literal, $units:expr, $from:expr, $to:expr) => {
         impl std::str::FromStr for $type {
@@ -202,10 +202,10 @@ mod test {
     }
 
     #[test]
-    fn what_is_no_measure_is_refused() {
+    fn invalid_quantities_are_rejected() {
         for (text, says) in [
             ("250", "has no unit"),
-            ("250 ms", "is not a unit known here"),
+            ("250 ms", "is not a known unit"),
             ("1 KM", "did you mean `km`?"),
             ("m", "does not begin with a number"),
             ("", "does not begin with a number"),
@@ -227,7 +227,7 @@ mod test {
     }
 
     #[test]
-    fn what_is_shown_is_short() {
+    fn output_is_short() {
         assert_eq!(Distance(250.0).to_string(), "250 m");
         assert_eq!(Distance(-0.0).to_string(), "0 m");
         assert_eq!(Power::Watts(3.652e-10).to_string(), "3.652e-10 W");

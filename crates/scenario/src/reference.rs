@@ -1,20 +1,20 @@
-//! `[[reference]]`: what a paper reported, for a report to draw beside our results.
+//! The tables `[[reference]]`: published results, which a report draws next to the measured ones.
 
 use serde::{Deserialize, Serialize};
 
-/// `[[reference]]`.
+/// Published results, `[[reference]]`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, expecting = "a table with the keys of a reference")]
 pub struct Reference {
-    /// Where the numbers stand: `"liu-singh-2001, figure 8"`.
+    /// Source of the numbers, such as `"liu-singh-2001, figure 8"`.
     pub source: String,
-    /// The measurement of ours that they compare with: `"completion_s"`.
+    /// Metric that they are compared with, such as `"completion_s"`.
     pub metric: String,
-    /// The key of the scenario that varies: `"network.link.delay.mean"`.
+    /// Dotted key of the scenario that varies, such as `"network.link.delay.mean"`.
     pub x: String,
-    /// (value of that key, reported number).
+    /// Points: pairs of a value of that key and the published number.
     pub points: Vec<(Coordinate, f64)>,
-    /// What to call the line. Default: `source`.
+    /// Label of the line. Default: the value of `source`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub label: Option<String>,
 }

@@ -4,30 +4,31 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Aid, Flow, Network, Reference, Time, Transport};
 
-/// A scenario file. What [`Scenario::parse`] and [`Scenario::load`] give is checked, and has its
-/// defaults written out.
+/// A scenario file. The results of [`Scenario::parse`] and [`Scenario::load`] are checked, and
+/// their defaults are filled in.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, expecting = "a table with the keys of a scenario")]
 pub struct Scenario {
-    /// What it is called in results.
+    /// Name of the scenario in results.
     pub name: String,
-    /// What it shows.
+    /// Description for readers. Default: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// The longest a run takes; it ends earlier when every transfer is complete.
+    /// Maximum duration of a run in simulated time; the run ends earlier when all transfers are
+    /// complete.
     pub duration: Time,
-    /// What lies between the ends.
+    /// Network: `[network]`.
     pub network: Network,
-    /// Who sends what to whom: `[[flow]]`.
+    /// Traffic flows, at least one: `[[flow]]`.
     #[serde(default, rename = "flow", skip_serializing_if = "Vec::is_empty")]
     pub flows: Vec<Flow>,
-    /// What a paper reported: `[[reference]]`.
+    /// Published results to compare with: `[[reference]]`. Default: none.
     #[serde(default, rename = "reference", skip_serializing_if = "Vec::is_empty")]
     pub references: Vec<Reference>,
 }
 
 impl Scenario {
-    /// Writes out the defaults that depend on other keys.
+    /// Fills in the defaults that depend on other keys.
     pub(crate) fn resolve(&mut self) {
         match &mut self.network {
             Network::Path(path) => path.resolve(),
@@ -43,7 +44,7 @@ impl Scenario {
         }
     }
 
-    /// Writes each of several alike flows out.
+    /// Expands identical flows into one flow each.
     pub(crate) fn expand_copies(&mut self) {
         let flows = std::mem::take(&mut self.flows);
         let copies = flows.into_iter().flat_map(|flow| {

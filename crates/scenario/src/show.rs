@@ -1,4 +1,4 @@
-//! The scenario as it is run: as a file, and as a list of keys and values.
+//! Output of the effective scenario: as a file, and as a list of keys and values.
 
 use std::fmt::Write;
 
@@ -7,18 +7,19 @@ use toml::{Table, Value};
 use crate::Scenario;
 use crate::schema::Keys;
 
-/// The longest line of a comment.
+/// Maximum width of a line of a comment.
 const WIDTH: usize = 100;
 
 impl Scenario {
-    /// The scenario as a TOML file with all its defaults, which reads back as the same scenario.
+    /// Formats the scenario as a TOML file with all defaults, which parses to the same scenario.
     pub fn show(&self) -> String {
         let mut out = String::new();
         write_section(&mut out, "", &self.table(), None);
         out
     }
 
-    /// The same file with the documentation of each key above it, as a comment.
+    /// Formats the scenario like [`Scenario::show`], with the documentation of each key as a comment
+    /// above it.
     pub fn show_documented(&self) -> String {
         let mut out = String::new();
         let schema = Self::schema();
@@ -27,14 +28,14 @@ impl Scenario {
     }
 
     fn table(&self) -> Table {
-        // Numbers, text and tables with text for keys: nothing that TOML could not hold.
+        // Numbers, strings and tables with string keys: TOML can represent all of them.
         Table::try_from(self).unwrap_or_default()
     }
 }
 
 /// The keys of `scenario` and their values, in the order of the file: `network.link.rate` and
-/// `32 kbit/s`, `flow.0.tcp.recovery` and `sack`. Text has no quotes. An aid's name stands under
-/// `flow.0.aid`, whether it has options or not.
+/// `32 kbit/s`, `flow.0.tcp.recovery` and `sack`. Strings have no quotes. The name of an aid has
+/// the key `flow.0.aid`, whether it has options or not.
 pub fn flatten(scenario: &Scenario) -> Vec<(String, String)> {
     let mut pairs = Vec::new();
     for (key, value) in scenario.table() {
@@ -63,13 +64,13 @@ fn collect_leaves(path: String, value: &Value, pairs: &mut Vec<(String, String)>
     }
 }
 
-/// Is this short enough for one line?
+/// Returns whether the table is short enough for one line.
 fn is_inline(table: &Table) -> bool {
     table.len() <= 3 && table.values().all(|value| value.as_table().is_none_or(is_inline))
 }
 
-/// Writes the keys of the table at `path`: first those of one line, then those with a heading. With
-/// `keys`, each has its documentation above it, and no table is so short that its keys have none.
+/// Writes the keys of the table at `path`: inline values first, then tables with a heading. With
+/// `keys`, each key has its documentation above it, and no table is inline.
 fn write_section(out: &mut String, path: &str, table: &Table, keys: Option<Keys<'_>>) {
     let comment = |out: &mut String, key: &str| {
         let text = keys.and_then(|keys| keys.documentation(table, key));
@@ -101,7 +102,7 @@ fn write_section(out: &mut String, path: &str, table: &Table, keys: Option<Keys<
     }
 }
 
-/// Writes `text` as a comment of lines that are not longer than [`WIDTH`].
+/// Writes `text` as a comment with lines of at most [`WIDTH`] characters.
 fn write_comment(out: &mut String, text: &str) {
     for paragraph in text.split("\n\n") {
         let mut line = String::from("#");

@@ -1,6 +1,7 @@
-//! Tables whose first key says which other keys there are, and tables that add keys to those of
-//! another type. serde's own `tag` and `flatten` put what they read into a buffer first, and lose
-//! where it stood; these read in order, so the tag must come first ([`crate::tree`] sees to that).
+//! Tables whose first key selects the other keys, and tables that add keys to those of another
+//! type. serde's own `tag` and `flatten` buffer their input and lose its location; these
+//! deserialize in order, so that the tag must come first ([`crate::reader`] sorts the keys
+//! accordingly).
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -9,20 +10,20 @@ use serde::de::value::MapAccessDeserializer;
 use serde::de::{DeserializeSeed, Error, IntoDeserializer, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 
-/// A type whose table begins with a key that says which variant it is.
+/// A type whose table begins with a tag, the key that selects the variant.
 pub(crate) trait Tagged<'de>: Sized {
-    /// That key.
+    /// The tag.
     const KEY: &'static str;
-    /// Its values.
+    /// Values of the tag.
     type Kind: Deserialize<'de>;
-    /// Reads the other keys.
+    /// Deserializes the other keys.
     fn read<A: MapAccess<'de>>(
         kind: Self::Kind,
         rest: MapAccessDeserializer<A>,
     ) -> Result<Self, A::Error>;
 }
 
-/// Reads `T` from a table that begins with its tag.
+/// Deserializes `T` from a table that begins with its tag.
 pub(crate) fn deserialize<'de, D, T>(deserializer: D) -> Result<T, D::Error>
 where
     D: Deserializer<'de>,
@@ -43,7 +44,7 @@ impl<'de, T: Tagged<'de>> Visitor<'de> for TagFirst<T> {
     }
 }
 
-/// Reads `T` from a table that begins with its tag and was already entered.
+/// Deserializes `T` from a table that begins with its tag and has already been entered.
 pub(crate) fn read_tagged<'de, A, T>(mut map: A) -> Result<T, A::Error>
 where
     A: MapAccess<'de>,
@@ -57,8 +58,8 @@ where
     T::read(kind, MapAccessDeserializer::new(map))
 }
 
-/// Reads a table that has `counts` and `flags` of its own besides the keys of `T`; `known` lists
-/// all keys. A flag that is left out is off.
+/// Deserializes a table with the keys `counts` and `flags` in addition to those of `T`; `known`
+/// lists all keys. Missing flags are false.
 pub(crate) fn deserialize_with_own_keys<'de, D, T, const N: usize, const M: usize>(
     deserializer: D,
     counts: [&'static str; N],
@@ -108,7 +109,7 @@ struct KeyNames<'a> {
     known: &'static [&'static str],
 }
 
-/// The keys of a table but its own, whose values it puts into `found` and `on`.
+/// The other keys of a table; the values of its own keys are stored in `found` and `on`.
 struct RemainingKeys<'a, A> {
     map: A,
     names: KeyNames<'a>,

@@ -1,4 +1,4 @@
-//! `tcp = { … }`: the TCP at both ends of a flow.
+//! The table `tcp`: TCP at both ends of a flow.
 
 use std::fmt;
 
@@ -13,12 +13,12 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use crate::file_value::{FileValue, Keyword, Keywords};
 use crate::{Size, Time};
 
-/// Coarser clocks than this are BSD's kind: its delayed acknowledgments have a tick of their own.
+/// Coarser clocks are those of BSD, whose delayed acknowledgments have their own tick.
 const COARSE_TICK: Duration = Duration::from_millis(200);
 
-/// A key of the file for an option that is a `T` to a connection.
+/// A key of the file for an option of type `T` of a connection.
 trait OptionKey<T>: Sized {
-    /// How the file writes the default.
+    /// Converts the default to the file's value.
     fn from_default(default: T) -> Self;
     /// Sets the option.
     fn set_option(&self, to: &mut T);
@@ -33,7 +33,7 @@ impl<T, K: FileValue<T>> OptionKey<T> for K {
     }
 }
 
-/// What has no default.
+/// Options without a default.
 impl<T, K: FileValue<T>> OptionKey<Option<T>> for Option<K> {
     fn from_default(default: Option<T>) -> Self {
         default.map(FileValue::from_config)
@@ -43,7 +43,7 @@ impl<T, K: FileValue<T>> OptionKey<Option<T>> for Option<K> {
     }
 }
 
-/// A flag of which the default is made from other keys.
+/// A flag whose default depends on other keys.
 impl OptionKey<bool> for Option<bool> {
     fn from_default(_: bool) -> Self {
         None
@@ -53,7 +53,7 @@ impl OptionKey<bool> for Option<bool> {
     }
 }
 
-/// What may say nothing, and is not to be written then.
+/// A value that may be absent and is then not serialized.
 trait Omittable {
     fn is_left_out(&self) -> bool {
         false
@@ -78,45 +78,50 @@ macro_rules! key {
     (optional_time) => { Option<Time> };
 }
 
-/// Makes [`Tcp`] of the table of options.
+/// Generates [`Tcp`] from the table of options.
 macro_rules! tcp {
     ($($(#[$doc:meta])* $name:ident: $kind:ident($($default:tt)+),)*) => {
-        /// `tcp = { … }`, the same at both ends; `tcp = "linux"` is short for
+        /// TCP configuration of both ends of a flow: `tcp = { … }`; `tcp = "linux"` is short for
         /// `tcp = { preset = "linux" }`.
         ///
-        /// A preset gives other defaults than those below, and what is written beside it wins.
-        /// Presets say everything but `mss`, `window`, `ecn`, `nagle`, `keep_alive` and `msl`. On
-        /// the command line, `--set flow.0.tcp.preset=linux` lays the preset over what the file has,
-        /// which keeps the file's `mss` and `window`; `--set flow.0.tcp=linux` replaces all of the
-        /// file's TCP.
+        /// A preset provides other defaults than those given below; written keys take precedence.
+        /// Presets set all keys but `mss`, `window`, `ecn`, `nagle`, `keep_alive` and `msl`. On the
+        /// command line, `--set flow.0.tcp.preset=linux` overrides the keys that the preset sets
+        /// and keeps the file's `mss` and `window`; `--set flow.0.tcp=linux` replaces the whole TCP
+        /// configuration of the file.
         #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
         #[serde(deny_unknown_fields, default, expecting = "a table with the keys of a TCP")]
         pub struct Tcp {
-            /// A TCP known by name: `"tahoe-1988"` and `"reno-bsd"` (BSD's coarse clock: 500 ms
-            /// ticks, a first timeout of 6 s, delayed acknowledgments on 200 ms ticks, one segment
-            /// to begin with), `"newreno"` and `"sack"` (the RFCs' TCP with that recovery),
-            /// `"linux"` (Linux's defaults, without HyStart, and with acknowledgments delayed by
-            /// 40 ms, the shortest that Linux does). Default: none.
+            /// A named TCP configuration: `"tahoe-1988"` and `"reno-bsd"` (4.4BSD with its coarse
+            /// clock: 500 ms ticks, an initial timeout of 6 s, delayed acknowledgments on 200 ms
+            /// ticks, an initial window of one segment), `"newreno"` and `"sack"` (the current RFCs
+            /// with that loss recovery), `"linux"` (the defaults of Linux 6, without HyStart, and
+            /// with a delayed acknowledgment timeout of 40 ms, the minimum of Linux), or `"ns-2"`
+            /// (ns-2.35). Default: none.
             #[serde(skip_serializing_if = "Option::is_none")]
             #[schemars(with = "Option<crate::schema::PresetName>")]
             pub preset: Option<String>,
-            /// How losses are found and repaired. Default `"sack"`.
+            /// Loss recovery: `"tahoe"`, `"reno"`, `"newreno"`, `"sack"`, `"rack-tlp"` or
+            /// `"segment-timers"`. Default `"sack"`.
             pub recovery: Recovery,
-            /// How the congestion window grows. Default `"reno"`. Not every growth goes with every
-            /// recovery: see [`pairs`](driftway_tcp::pairs).
+            /// Growth of the congestion window: `"reno"` or `"cubic"`. Not every growth is
+            /// available with every `flow.tcp.recovery`: tahoe and reno need
+            /// `"reno"`. Default `"reno"`.
             pub growth: Growth,
-            /// Largest payload of a segment before options (RFC 6691). Default 1460 B.
+            /// Maximum segment size: the largest payload of a segment, before TCP options are
+            /// subtracted (RFC 6691). 48 B to 65495 B. Default 1460 B.
             pub mss: Size,
-            /// The receiver's buffer, which is the largest window it offers: a size, or a bare
-            /// number of segments. Default 64 kB.
+            /// Receive buffer, which is the largest window that the receiver advertises: a size, or
+            /// a bare number of segments. Default 64 kB.
             pub window: Window,
-            /// The clock that round trips and timers are counted in. Default 1 ms.
+            /// Granularity of the clock for round-trip times and timers: a time for both, or a
+            /// table `{ rtt = "500 ms", timer = "500 ms", phase = "random" }`. Default 1 ms.
             pub tick: Tick,
-            /// Whether the receiver delays acknowledgments (RFC 5681 §4.2). Default true.
+            /// Delayed acknowledgments of the receiver (RFC 5681 §4.2). Default true.
             pub delayed_ack: bool,
-            /// How long it delays them at most. With a coarse clock (timer ticks of 200 ms or more)
-            /// this timer fires on a tick of its own length, as BSD's fast timer does; otherwise
-            /// exactly. Default 200 ms.
+            /// Maximum delay of a delayed acknowledgment. With a coarse clock (timer ticks of
+            /// 200 ms or more) this timer expires on ticks of its own length, as BSD's fast timer
+            /// does; otherwise exactly. Default 200 ms.
             pub delayed_ack_timeout: Time,
             $(
                 $(#[$doc])*
@@ -154,7 +159,7 @@ macro_rules! tcp {
 options!(tcp);
 
 impl Tcp {
-    /// What a connection at a host with this clock is made from.
+    /// Configuration of a connection at a host with this clock.
     pub fn config(&self, clock: Clock) -> Config {
         let Time(timeout) = self.delayed_ack_timeout;
         let on_tick = clock.timer_tick >= COARSE_TICK;
@@ -175,7 +180,7 @@ impl Tcp {
         config
     }
 
-    /// The receiver's buffer in bytes.
+    /// Receive buffer in bytes.
     pub fn window_bytes(&self) -> u64 {
         match self.window {
             Window::Bytes(Size(bytes)) => bytes,
@@ -183,22 +188,22 @@ impl Tcp {
         }
     }
 
-    /// Whether windows are scaled.
+    /// Returns whether window scaling is used.
     pub fn scales_window(&self) -> bool {
         self.window_scale.unwrap_or(self.window_bytes() > 65_535)
     }
 
-    /// Whether the first two duplicate ACKs send new segments.
+    /// Returns whether limited transmit (RFC 3042) is used.
     pub fn uses_limited_transmit(&self) -> bool {
         self.limited_transmit.unwrap_or(self.recovery.0.uses_limited_transmit())
     }
 
-    /// Whether the congestion window grows only while it is used.
+    /// Returns whether the congestion window is validated: it grows only while it is used.
     pub fn validates_window(&self) -> bool {
         self.window_validation.unwrap_or(self.recovery.0.validates_window())
     }
 
-    /// Writes the defaults that depend on other keys.
+    /// Fills in the defaults that depend on other keys.
     pub(crate) fn resolve(&mut self) {
         self.window_scale = Some(self.scales_window());
         self.limited_transmit = Some(self.uses_limited_transmit());
@@ -206,14 +211,14 @@ impl Tcp {
     }
 }
 
-/// How losses are found and repaired, by its name.
+/// Loss recovery, by its name.
 pub type Recovery = Keyword<RecoveryKind>;
 
 impl Keywords for RecoveryKind {
     const ALL: &'static [(&'static str, Self)] = Self::ALL;
 }
 
-/// How the congestion window grows, by its name.
+/// Growth of the congestion window, by its name.
 pub type Growth = Keyword<GrowthKind>;
 
 impl Keywords for GrowthKind {
@@ -224,29 +229,30 @@ impl Keywords for GrowthKind {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(untagged)]
 pub enum Window {
-    /// So many bytes.
+    /// In bytes.
     Bytes(Size),
-    /// So many segments of `mss`.
+    /// In segments of the MSS.
     Segments(u32),
 }
 
-/// TCP's clock: one value for all, or `{ rtt, timer, phase }`.
+/// Clock granularity: one time for all, or `{ rtt, timer, phase }`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Tick {
-    /// Round trips are measured in this. Default 1 ms.
+    /// Granularity of round-trip time measurements. Default 1 ms.
     pub rtt: Time,
-    /// Timers go off at multiples of this. Default 1 ms.
+    /// Timers expire at multiples of this time. Default 1 ms.
     pub timer: Time,
-    /// Where the multiples begin. Default `"random"`.
+    /// Phase of the clock: time of its first tick, shorter than `flow.tcp.tick.timer`, or `"random"`.
+    /// Default `"random"`.
     pub phase: Phase,
 }
 
-/// Where a clock's multiples begin.
+/// Phase of a clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Phase {
-    /// Anywhere within a tick, by seed and host.
+    /// `"random"`: drawn within one tick, by seed and host.
     Random,
-    /// So long after the start of the run.
+    /// This time after the start of the run.
     At(Time),
 }
 
@@ -257,7 +263,7 @@ impl Default for Tick {
 }
 
 impl Tick {
-    /// The same for round trips and timers, with a random phase.
+    /// The same granularity for round-trip times and timers, with a random phase.
     pub const fn uniform(tick: Time) -> Self {
         Self { rtt: tick, timer: tick, phase: Phase::Random }
     }

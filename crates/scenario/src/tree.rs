@@ -1,4 +1,4 @@
-//! The file as a tree whose every key and value knows where it comes from.
+//! The file as a tree in which every key and value has its origin.
 
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
@@ -6,7 +6,7 @@ use toml_parser::lexer::TokenKind;
 
 use crate::error::{Diagnostic, Origin, quoted};
 
-/// A value and where it begins.
+/// A value and its origin.
 #[derive(Clone, Debug)]
 pub(crate) struct Node {
     pub origin: Origin,
@@ -24,7 +24,7 @@ pub(crate) enum Value {
     Table(Vec<Entry>),
 }
 
-/// A key of a table with its value.
+/// A key of a table and its value.
 #[derive(Clone, Debug)]
 pub(crate) struct Entry {
     pub key: String,
@@ -32,8 +32,8 @@ pub(crate) struct Entry {
     pub node: Node,
 }
 
-/// More open brackets, and more dots in one key, than any scenario has. What is deeper is refused
-/// before it is read, because reading it, and even freeing it, takes stack.
+/// Limits for open brackets and for dots in one key, above those of any scenario. Deeper nesting is
+/// rejected before parsing, because parsing, and even deallocation, is recursive.
 const MAX_BRACKETS: usize = 32;
 const MAX_DOTS: usize = 8;
 
@@ -61,7 +61,7 @@ fn check_depth(text: &str) -> Result<(), Diagnostic> {
 }
 
 impl Node {
-    /// Reads a whole file.
+    /// Parses a whole file.
     pub fn parse(text: &str) -> Result<Self, Diagnostic> {
         check_depth(text)?;
         let table = DeTable::parse(text).map_err(|error| toml_diagnostic(&error, text))?;
@@ -69,13 +69,13 @@ impl Node {
         Ok(Self { origin, value: table_of(table.into_inner(), Origin::Text)? })
     }
 
-    /// Reads a TOML value of our own.
+    /// Parses a TOML value of a built-in default.
     pub fn parse_value(text: &str) -> Result<Self, Diagnostic> {
         let value = DeValue::parse(text).map_err(|error| toml_diagnostic(&error, text))?;
         node_of(value, Origin::Text)
     }
 
-    /// Reads the value of an override: a TOML value, or else the text itself.
+    /// Parses the value of an override: a TOML value, or else the text itself.
     pub fn parse_override(text: &str, number: usize) -> Result<Self, Diagnostic> {
         let place = |_| Origin::Override(number);
         check_depth(text).map_err(|fault| Diagnostic { origin: Some(place(0)), ..fault })?;
@@ -85,7 +85,7 @@ impl Node {
         }
     }
 
-    /// The value of `key` in this table.
+    /// Returns the value of `key` in this table, or of an index in this array.
     pub fn get(&self, key: &str) -> Option<&Self> {
         match &self.value {
             Value::Table(entries) => entries.iter().find(|e| e.key == key).map(|e| &e.node),
@@ -94,7 +94,7 @@ impl Node {
         }
     }
 
-    /// The same, to be changed.
+    /// Returns the value of `key` in this table mutably.
     pub fn get_mut(&mut self, key: &str) -> Option<&mut Self> {
         match &mut self.value {
             Value::Table(entries) => entries.iter_mut().find(|e| e.key == key).map(|e| &mut e.node),
@@ -102,13 +102,13 @@ impl Node {
         }
     }
 
-    /// Writes a value that is short for a table with one key as that table.
+    /// Expands a value that is short for a table with one key to that table.
     pub fn expand_to_table(&mut self, key: &str) {
         let entry = Entry { key: key.to_owned(), origin: self.origin, node: self.clone() };
         self.value = Value::Table(vec![entry]);
     }
 
-    /// Says of this and all within that it is written at `origin`.
+    /// Sets the origin of this node and of all nodes below it.
     pub fn set_origin(&mut self, origin: Origin) {
         self.origin = origin;
         match &mut self.value {
@@ -121,8 +121,8 @@ impl Node {
         }
     }
 
-    /// Where the value at a dotted path begins; for a value that is not written, where the
-    /// innermost table around it does.
+    /// Origin of the value at a dotted path; if it is not written, that of the innermost table
+    /// around it.
     pub fn origin_of(&self, path: &str) -> Origin {
         let mut node = self;
         for key in path.split('.') {
@@ -135,13 +135,13 @@ impl Node {
     }
 }
 
-/// What the TOML parser says.
+/// Converts an error of the TOML parser.
 fn toml_diagnostic(error: &toml::de::Error, text: &str) -> Diagnostic {
     let message = error.message().trim().replace('\n', "; ");
     let Some(span) = error.span() else { return Diagnostic::new(&message) };
     let fault = match text.get(span.clone()) {
         Some(key) if message == "duplicate key" => {
-            Diagnostic::new(&format!("the key `{}` is there twice\nleave one of them", quoted(key)))
+            Diagnostic::new(&format!("duplicate key `{}`\nremove one of them", quoted(key)))
         }
         _ => Diagnostic::new(&message),
     };

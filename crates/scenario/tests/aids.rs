@@ -1,4 +1,4 @@
-//! Aids as scenarios name them: whatever is in the list can be written, shown and built.
+//! Aids in scenarios: each aid of the list can be parsed, printed and created.
 
 use driftway_aid::options::{OptionInfo, OptionKind, OptionValue};
 use driftway_aid::registry::{AIDS, AidEntry};
@@ -15,7 +15,7 @@ fn read(aid: &str) -> Result<Scenario, String> {
     Scenario::parse("aids", &text, &[]).map_err(|error| error.to_string())
 }
 
-/// Some values that the option takes, as scenarios write them.
+/// Some valid values of the option, as scenarios write them.
 fn values(kind: &OptionKind) -> Vec<String> {
     match kind {
         OptionKind::Duration(at_least) => {
@@ -37,10 +37,10 @@ fn each_option(mut check: impl FnMut(&'static AidEntry, &OptionInfo)) {
     }
 }
 
-/// liu-singh-2001 §III-A: where data go both ways, the layer is at both ends, unless the file says
-/// otherwise.
+/// liu-singh-2001 §III-A: with data in both directions, the layer is at both ends, unless the file
+/// specifies otherwise.
 #[test]
-fn the_receiver_has_the_senders_aid_where_data_go_back() {
+fn the_receiver_has_the_senders_aid_with_bidirectional_data() {
     let atcp = "{ name = \"atcp\", tick = \"100 ms\" }";
     for (more, name) in [
         ("", "none"),
@@ -56,7 +56,7 @@ fn the_receiver_has_the_senders_aid_where_data_go_back() {
 }
 
 #[test]
-fn every_aid_is_read_built_and_shown_with_its_defaults() {
+fn every_aid_round_trips_with_its_defaults() {
     for listed in AIDS {
         let scenario = read(&format!("\"{}\"", listed.name)).unwrap();
         let aid = of(&scenario);
@@ -80,10 +80,10 @@ fn every_aid_is_read_built_and_shown_with_its_defaults() {
 }
 
 #[test]
-fn every_option_takes_what_the_list_says() {
+fn every_option_accepts_its_values() {
     each_option(|listed, option| {
         for value in values(&option.kind) {
-            // A span that would be too long for the one that it must not be longer than.
+            // A duration that would exceed the option which it must not exceed.
             let long = listed.ordered_options.iter().find(|(short, _)| *short == option.name);
             let long = long.map_or(String::new(), |(_, long)| format!(", {long} = \"1 h\""));
             let short = listed.ordered_options.iter().find(|(_, long)| *long == option.name);
@@ -100,7 +100,7 @@ fn every_option_takes_what_the_list_says() {
 }
 
 #[test]
-fn no_option_takes_what_is_of_another_kind() {
+fn options_reject_values_of_other_kinds() {
     each_option(|listed, option| {
         let (name, aid) = (option.name, listed.name);
         let says = |value: &str| read(&format!("{{ name = \"{aid}\", {name} = {value} }}"));
@@ -144,7 +144,7 @@ fn none_is_no_aid() {
     }
 }
 
-/// When the ATCP of this scenario looks at its timers first. The connection has data on its way.
+/// First timeout of the scenario's ATCP, with outstanding data.
 fn first_look(aid: &str, clock_phase: Duration) -> Option<Instant> {
     let mut atcp = of(&read(aid).unwrap()).build(clock_phase).unwrap();
     let (una, nxt) = (Known::Exact(Seq(1)), Known::Exact(Seq(101)));
@@ -173,7 +173,7 @@ fn first_look(aid: &str, clock_phase: Duration) -> Option<Instant> {
 }
 
 #[test]
-fn a_clock_of_an_aid_has_the_phase_of_its_host_unless_the_scenario_says_another() {
+fn an_aids_clock_has_the_phase_of_its_host_by_default() {
     let phase = Duration::from_millis(120);
     assert_eq!(first_look("\"atcp\"", phase), Some(Instant::from_millis(120)));
     let set = "{ name = \"atcp\", tick_phase = \"70 ms\" }";
@@ -186,8 +186,8 @@ fn a_clock_of_an_aid_has_the_phase_of_its_host_unless_the_scenario_says_another(
 }
 
 #[test]
-fn settings_reach_the_aid() {
-    // The next look after one that would be now.
+fn options_reach_the_aid() {
+    // The next tick after the current one.
     let set = "{ name = \"atcp\", tick = \"200 ms\" }";
     assert_eq!(first_look(set, Duration::ZERO), Some(Instant::from_millis(200)));
     assert_eq!(first_look("\"atcp\"", Duration::ZERO), Some(Instant::from_millis(500)));

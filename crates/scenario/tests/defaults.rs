@@ -1,4 +1,4 @@
-//! What a scenario leaves out is what TCP does when nobody tells it anything.
+//! The defaults of a scenario are those of the crate `tcp`.
 
 use driftway_base::Duration;
 use driftway_scenario::Scenario;
@@ -19,7 +19,7 @@ tcp = {}
 "#;
 
 #[test]
-fn the_tcp_of_a_scenario_is_that_of_the_crate() {
+fn default_tcp_is_that_of_the_crate() {
     let scenario = Scenario::parse("short", SHORT, &[]).unwrap();
     let ours = scenario.flows[0].tcp.as_ref().unwrap();
     let config = Config::default();
@@ -27,7 +27,7 @@ fn the_tcp_of_a_scenario_is_that_of_the_crate() {
         (ours.tick.rtt.0, ours.tick.timer.0),
         (config.clock.rtt_tick, config.clock.timer_tick)
     );
-    // The window is the one default of its own: a round number.
+    // The window has its own default, a round number.
     assert_eq!(ours.config(config.clock), Config { receive_buffer: 64_000, ..config });
     assert_eq!(ours.window_scale, Some(config.window_scale), "it is written once it is read");
     assert_eq!(ours.limited_transmit, Some(config.limited_transmit), "so is this");
@@ -36,7 +36,7 @@ fn the_tcp_of_a_scenario_is_that_of_the_crate() {
 
 /// Every kind of option is set by its key, in its unit.
 #[test]
-fn what_a_scenario_writes_is_what_a_connection_gets() {
+fn keys_reach_the_connection() {
     let keys = "{ recovery = \"newreno\", growth = \"cubic\", ecn = true, nagle = false, \
                 limited_transmit = false, window_validation = false, window_scale = true, initial_window = 3, \
                 min_rto = \"200 ms\", keep_alive = \"75 s\", clear_srtt_after = 4, \

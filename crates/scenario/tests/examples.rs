@@ -1,4 +1,4 @@
-//! The scenarios that come with driftway.
+//! The example scenarios.
 
 use std::path::{Path, PathBuf};
 
@@ -18,7 +18,7 @@ fn files() -> Vec<PathBuf> {
 }
 
 #[test]
-fn all_load_and_are_introduced() {
+fn all_examples_load_and_have_a_header() {
     let files = files();
     assert!(files.len() >= 9, "{files:?}");
     for path in files {
@@ -31,7 +31,7 @@ fn all_load_and_are_introduced() {
 }
 
 #[test]
-fn what_is_shown_reads_back_the_same() {
+fn output_round_trips() {
     for path in files() {
         let scenario = Scenario::load(&path, &[]).unwrap();
         let shown = scenario.show();
@@ -43,7 +43,7 @@ fn what_is_shown_reads_back_the_same() {
 }
 
 #[test]
-fn the_two_of_figure_8_differ_in_name_aid_and_reference_alone() {
+fn the_examples_of_figure_8_differ_only_in_name_aid_and_reference() {
     let read = |name: &str| {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios");
         flatten(&Scenario::load(folder.join(name), &[]).unwrap())
@@ -61,7 +61,7 @@ fn the_two_of_figure_8_differ_in_name_aid_and_reference_alone() {
 }
 
 #[test]
-fn overrides_reach_into_a_file() {
+fn overrides_change_nested_keys() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios");
     let set = |pairs: &[(&str, &str)]| -> Vec<(String, String)> {
         pairs.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect()
@@ -86,7 +86,7 @@ fn overrides_reach_into_a_file() {
 }
 
 #[test]
-fn copies_of_a_flow_are_flows() {
+fn copies_are_expanded_to_flows() {
     let three = [("flow.0.copies".to_owned(), "3".to_owned())];
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scenarios/lossy-path.toml");
     let one = Scenario::load(path, &[]).unwrap();

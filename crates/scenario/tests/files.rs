@@ -1,11 +1,11 @@
-//! Files that are no scenario at all, and files made to do harm.
+//! Files that are not scenarios, and malicious files.
 
 use std::io::Write;
 use std::path::PathBuf;
 
 use driftway_scenario::Scenario;
 
-/// A file of this content, which is removed in the end.
+/// A file with this content, removed when dropped.
 struct Temporary(PathBuf);
 
 impl Temporary {
@@ -31,13 +31,13 @@ fn refused(name: &str, content: &[u8]) -> String {
 
 #[test]
 fn files_without_a_scenario() {
-    let nothing = ": there is nothing in this file\n\
+    let nothing = ": this file is empty\n\
                    help: a scenario has at least name, duration, [network] and a [[flow]]";
     assert_eq!(refused("empty", b""), nothing);
     assert_eq!(refused("comment", b"# nothing yet\n\n"), nothing);
     assert_eq!(
         refused("latin", b"name = \"caf\xe9\"\n"),
-        ": this is not text in UTF-8: byte 12 of the file\nhelp: a scenario is a TOML file"
+        ": this is not UTF-8 text: byte 12 of the file\nhelp: a scenario is a TOML file"
     );
     assert_eq!(
         refused("binary", b"\x7fELF\x02\x01\x01\0\0\0"),
@@ -59,13 +59,13 @@ fn files_that_are_too_large() {
 #[test]
 fn places_without_a_regular_file() {
     let says = |path: &str| Scenario::load(path, &[]).unwrap_err().to_string();
-    assert_eq!(says("/"), "/: this is a directory\nhelp: name a scenario file in it");
+    assert_eq!(says("/"), "/: this is a directory\nhelp: specify a scenario file in it");
     assert!(says("/nowhere/at-all.toml").starts_with("/nowhere/at-all.toml: No such file"));
     #[cfg(unix)]
     assert_eq!(says("/dev/zero"), "/dev/zero: this is not a regular file");
 }
 
-/// Opening a FIFO would wait for its other end for ever.
+/// Opening a FIFO would block until its other end is opened.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_fifo_does_not_block() {
@@ -123,7 +123,7 @@ fn columns_count_characters() {
 }
 
 #[test]
-fn overrides_are_refused_by_their_key() {
+fn errors_in_overrides_name_the_key() {
     let text = "name = \"x\"\nduration = \"9 s\"\n[[flow]]\nfrom = 0\n";
     let says = |key: &str, value: &str| {
         let overrides = [(key.to_owned(), value.to_owned())];
@@ -131,27 +131,27 @@ fn overrides_are_refused_by_their_key() {
     };
     assert_eq!(
         says("duration", "9 parsecs"),
-        "--set duration: `parsecs` is not a unit known here\n\
+        "--set duration: `parsecs` is not a known unit\n\
          help: known units: ns, us, ms, s, min, h"
     );
     assert_eq!(
         says("flow.1.to", "3"),
         "--set flow.1.to: there is no element `1`\n\
-         help: the file has 1, counted from 0; `*` is all of them"
+         help: the file has 1, counted from 0; `*` selects all"
     );
     assert_eq!(
         says("duration.x", "3"),
         "--set duration.x: there is no `x` in a value that is not a table"
     );
     assert!(says("flow.*.form", "3").starts_with(
-        "--set flow.*.form: unknown key `form`\nhelp: did you mean `from`? the keys here are"
+        "--set flow.*.form: unknown key `form`\nhelp: did you mean `from`? the keys of this table are"
     ));
     assert!(says("", "3").starts_with("--set : this is not a key"));
     assert!(says("a..b", "3").starts_with("--set a..b: this is not a key"));
 }
 
 #[test]
-fn what_a_user_wrote_stays_on_one_line() {
+fn user_input_stays_on_one_line() {
     let long = "x".repeat(100_000);
     for text in [
         "duration = \"1\\n2\"".to_owned(),
@@ -169,7 +169,7 @@ fn what_a_user_wrote_stays_on_one_line() {
         assert!(error.help().is_none_or(|help| !help.contains('\n')), "{error}");
     }
     let error = Scenario::parse("f", "duration = \"1\\n2\"", &[]).unwrap_err();
-    assert_eq!(error.message(), "`2` is not a unit known here");
+    assert_eq!(error.message(), "`2` is not a known unit");
 }
 
 #[test]
@@ -182,7 +182,7 @@ fn the_first_flows_can_be_kept() {
     assert_eq!(read("2").unwrap().flows, all);
     for wrong in ["0", "-1", "3"] {
         let message = read(wrong).unwrap_err().to_string();
-        let right = format!("--set flow: the first {wrong} can't be kept\nhelp: the file has 2");
+        let right = format!("--set flow: cannot keep the first {wrong} elements\nhelp: the file has 2");
         assert!(message.starts_with(&right), "{message}");
     }
 }

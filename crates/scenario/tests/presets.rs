@@ -1,4 +1,4 @@
-//! TCPs by name: what they say, and what wins over them.
+//! TCP presets: their keys, and the precedence of written keys.
 
 use driftway_scenario::{Scenario, Tcp, flatten};
 
@@ -18,7 +18,7 @@ fn tcp(tcp: &str, overrides: &[(&str, &str)]) -> Tcp {
     scenario.flows[0].tcp.clone().unwrap()
 }
 
-/// `scenario` as `check --show` prints it, one key.
+/// One key of `scenario` as `check --show` prints it.
 fn shown(tcp: &Scenario, key: &str) -> String {
     let pairs = flatten(tcp);
     let found = pairs.iter().find(|(name, _)| name == &format!("flow.0.tcp.{key}"));
@@ -28,7 +28,7 @@ fn shown(tcp: &Scenario, key: &str) -> String {
 const NAMES: [&str; 6] = ["tahoe-1988", "reno-bsd", "newreno", "sack", "linux", "ns-2"];
 
 #[test]
-fn a_name_is_short_for_a_table_and_shows_all_it_says() {
+fn a_preset_name_is_short_for_a_table() {
     for name in NAMES {
         let short = read(&format!("tcp = \"{name}\""), &[]).unwrap();
         let long = read(&format!("tcp = {{ preset = \"{name}\" }}"), &[]).unwrap();
@@ -40,7 +40,7 @@ fn a_name_is_short_for_a_table_and_shows_all_it_says() {
 }
 
 #[test]
-fn each_says_what_it_is_known_for() {
+fn presets_have_their_characteristic_values() {
     let of = |name: &str| read(&format!("tcp = \"{name}\""), &[]).unwrap();
     for (name, key, value) in [
         ("tahoe-1988", "recovery", "tahoe"),
@@ -91,7 +91,7 @@ fn each_says_what_it_is_known_for() {
 }
 
 #[test]
-fn what_is_written_wins_in_whatever_order() {
+fn written_keys_take_precedence_in_any_order() {
     for text in [
         r#"tcp = { preset = "linux", mss = "100 B", min_rto = "1 s" }"#,
         r#"tcp = { min_rto = "1 s", mss = "100 B", preset = "linux" }"#,
@@ -100,7 +100,7 @@ fn what_is_written_wins_in_whatever_order() {
         assert_eq!((tcp.mss.0, tcp.min_rto.to_string()), (100, "1 s".into()));
         assert_eq!(tcp.max_rto.to_string(), "120 s");
     }
-    // Inside a table, too: the phase is the scenario's, the ticks are the preset's.
+    // Inside a table too: the phase is the scenario's, the ticks are the preset's.
     let tcp = tcp(r#"tcp = { preset = "reno-bsd", tick = { phase = "100 ms" } }"#, &[]);
     assert_eq!(tcp.tick.timer.to_string(), "500 ms");
 }
@@ -108,13 +108,13 @@ fn what_is_written_wins_in_whatever_order() {
 const FILE: &str = "[flow.tcp]\nrecovery = \"reno\"\nmss = \"100 B\"\ntick = \"500 ms\"";
 
 #[test]
-fn on_the_command_line_a_preset_lies_over_the_file_and_keeps_what_it_does_not_say() {
+fn a_preset_override_keeps_other_keys() {
     let over = tcp(FILE, &[("flow.0.tcp.preset", "linux")]);
     assert_eq!((over.growth.name(), over.mss.0), ("cubic", 100));
     assert_eq!(over.tick.timer.to_string(), "1 ms");
     let all = tcp(FILE, &[("flow.0.tcp", "linux")]);
     assert_eq!((all.growth.name(), all.mss.0), ("cubic", 1460));
-    // What else the command line says wins, before the preset or behind it.
+    // Other overrides take precedence over the preset, before or after it.
     for sets in [
         [("flow.0.tcp.min_rto", "3 s"), ("flow.*.tcp.preset", "linux")],
         [("flow.*.tcp.preset", "linux"), ("flow.0.tcp.min_rto", "3 s")],
@@ -129,12 +129,12 @@ fn on_the_command_line_a_preset_lies_over_the_file_and_keeps_what_it_does_not_sa
 }
 
 #[test]
-fn a_wrong_name_gets_the_nearest() {
-    let known = "known are tahoe-1988, reno-bsd, newreno, sack, linux, ns-2";
+fn unknown_presets_get_a_suggestion() {
+    let known = "available: tahoe-1988, reno-bsd, newreno, sack, linux, ns-2";
     let wrong = |text: &str| read(text, &[]).unwrap_err();
     assert_eq!(
         wrong(r#"tcp = "linus""#),
-        format!("test.toml:11:7: `linus` is not known here\nhelp: did you mean `linux`? {known}")
+        format!("test.toml:11:7: unknown value `linus`\nhelp: did you mean `linux`? {known}")
     );
     assert_eq!(
         wrong("tcp = { preset = 1 }"),
@@ -143,6 +143,6 @@ fn a_wrong_name_gets_the_nearest() {
     );
     assert_eq!(
         read("", &[("flow.0.tcp", "solaris")]).unwrap_err(),
-        format!("--set flow.0.tcp: `solaris` is not known here\nhelp: {known}")
+        format!("--set flow.0.tcp: unknown value `solaris`\nhelp: {known}")
     );
 }

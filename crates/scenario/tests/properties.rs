@@ -1,4 +1,4 @@
-//! What holds for any input.
+//! Properties that hold for any input.
 
 use driftway_base::{Duration, Rate};
 use driftway_scenario::{BitRate, Scenario, Size, Time, flatten, quantity};
@@ -74,7 +74,7 @@ x = "network.link.rate"
 points = [["1 Mbit/s", 3], [2, 4.5]]
 "#;
 
-/// Values for keys of [`FULL`], nearly all of them right.
+/// Overrides of keys of [`FULL`], nearly all valid.
 fn overrides() -> impl Strategy<Value = Vec<(String, String)>> {
     let time = || (1..10_000_000_000_u64).prop_map(|n| Time(Duration::from_nanos(n)).to_string());
     let rate = || (1..u64::MAX).prop_map(|n| BitRate(Rate::from_bps(n)).to_string());
@@ -157,25 +157,25 @@ fn overrides() -> impl Strategy<Value = Vec<(String, String)>> {
 }
 
 #[test]
-fn the_full_one_is_right() {
+fn the_full_scenario_is_valid() {
     let scenario = Scenario::parse("full", FULL, &[]).unwrap_or_else(|error| panic!("{error}"));
     assert_eq!(scenario.flows.len(), 2);
 }
 
 proptest! {
     #[test]
-    fn any_text_is_read_or_refused(text in any::<String>()) {
+    fn any_text_is_accepted_or_rejected(text in any::<String>()) {
         let _ = Scenario::parse("any", &text, &[]);
         let _ = quantity(&text);
     }
 
     #[test]
-    fn any_text_like_toml_is_read_or_refused(text in "([\\[\\]{}=.,\"'a-c0-9eE+:_ \n#-]|nan|inf|'''){0,60}") {
+    fn toml_like_text_is_accepted_or_rejected(text in "([\\[\\]{}=.,\"'a-c0-9eE+:_ \n#-]|nan|inf|'''){0,60}") {
         let _ = Scenario::parse("any", &text, &[]);
     }
 
     #[test]
-    fn any_change_of_a_scenario_is_read_or_refused(
+    fn modified_scenarios_are_accepted_or_rejected(
         at in 0..FULL.len(),
         cut in 0..40_usize,
         put in "[\\[\\]{}=.,\"'a-z0-9 \n#üé-]{0,20}",
@@ -189,7 +189,7 @@ proptest! {
     }
 
     #[test]
-    fn any_override_is_taken_or_refused(key in "[a-z_.*0-9]{0,30}", value in any::<String>()) {
+    fn any_override_is_accepted_or_rejected(key in "[a-z_.*0-9]{0,30}", value in any::<String>()) {
         let overrides = [(key, value)];
         if let Err(error) = Scenario::parse("full", FULL, &overrides) {
             let printed = error.to_string();
@@ -198,9 +198,9 @@ proptest! {
     }
 
     #[test]
-    fn what_is_shown_reads_back_the_same(overrides in overrides()) {
+    fn output_round_trips(overrides in overrides()) {
         let read = Scenario::parse("full", FULL, &overrides);
-        // Where four in five were refused, proptest would fail.
+        // proptest fails if four in five inputs are rejected.
         prop_assume!(read.is_ok());
         let scenario = read.unwrap();
         let shown = scenario.show();
@@ -210,7 +210,7 @@ proptest! {
     }
 
     #[test]
-    fn quantities_read_back_the_same(number in 1..u64::MAX) {
+    fn quantities_round_trip(number in 1..u64::MAX) {
         let time = Time(Duration::from_nanos(number));
         prop_assert_eq!(time.to_string().parse(), Ok(time));
         let rate = BitRate(Rate::from_bps(number));
@@ -219,7 +219,7 @@ proptest! {
     }
 }
 
-/// The last boundary between characters at or before `at`.
+/// The last character boundary at or before `at`.
 fn floor(at: usize) -> usize {
     (0..=at).rev().find(|at| FULL.is_char_boundary(*at)).unwrap_or(0)
 }

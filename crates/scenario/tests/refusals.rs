@@ -1,5 +1,4 @@
-//! What is refused, and in which words: each message names the place, what is wrong, and what would
-//! be right.
+//! Error messages: each has the location, the error and a hint.
 
 use driftway_aid::registry::AIDS;
 use driftway_scenario::Scenario;
@@ -32,27 +31,28 @@ application = { transfer = "1 MB" }
 tcp = { recovery = "reno" }
 "#;
 
-/// What is wrong; what to look for in [`RIGHT`]; what to put there; what is said of it, where
-/// `{aids}` stands for the names of all aids, `{pairs}` for recoveries with the growths that go with them.
+/// Description; text to find in [`RIGHT`]; its replacement; the expected message, in which `{aids}`
+/// stands for the names of all aids and `{pairs}` for the valid pairs of loss recovery and window
+/// growth.
 const WRONG: &[(&str, &str, &str, &str)] = &[
     (
         "an unknown key",
         r#"rate = "32 kbit/s""#,
         r#"rte = "32 kbit/s""#,
-        "test.toml:9:1: unknown key `rte`\nhelp: did you mean `rate`? the keys here are rate, delay, bit_error_rate, packet_error_rate, queue, duplex, order, mark_loss",
+        "test.toml:9:1: unknown key `rte`\nhelp: did you mean `rate`? the keys of this table are rate, delay, bit_error_rate, packet_error_rate, queue, duplex, order, mark_loss",
     ),
     (
-        "an unknown key that is like no other",
+        "an unknown key without a suggestion",
         "hops = 4",
         "hops = 4\nzzzzzz = 1",
-        "test.toml:7:1: unknown key `zzzzzz`\nhelp: the keys here are hops, spread, link, routers, override, parallel, fault",
+        "test.toml:7:1: unknown key `zzzzzz`\nhelp: the keys of this table are hops, spread, link, routers, override, parallel, fault",
     ),
     (
         "an unknown key of an override",
         "hop = 3",
         r#"hop = 3
 rat = "1 Mbit/s""#,
-        "test.toml:14:1: unknown key `rat`\nhelp: did you mean `rate`? the keys here are hop, rate, delay, bit_error_rate, packet_error_rate, queue, duplex, order, mark_loss",
+        "test.toml:14:1: unknown key `rat`\nhelp: did you mean `rate`? the keys of this table are hop, rate, delay, bit_error_rate, packet_error_rate, queue, duplex, order, mark_loss",
     ),
     (
         "an override without its hop",
@@ -64,13 +64,13 @@ rat = "1 Mbit/s""#,
         "a wrong unit",
         r#"delay = "20 ms""#,
         r#"delay = "20 msec""#,
-        "test.toml:10:9: `msec` is not a unit known here\nhelp: did you mean `ms`? known units: ns, us, ms, s, min, h",
+        "test.toml:10:9: `msec` is not a known unit\nhelp: did you mean `ms`? known units: ns, us, ms, s, min, h",
     ),
     (
         "a unit of another kind",
         r#"rate = "32 kbit/s""#,
         r#"rate = "32 kB""#,
-        "test.toml:9:8: `kB` is not a unit known here\nhelp: known units: bit/s, kbit/s, Mbit/s, Gbit/s",
+        "test.toml:9:8: `kB` is not a known unit\nhelp: known units: bit/s, kbit/s, Mbit/s, Gbit/s",
     ),
     (
         "a bare number",
@@ -89,14 +89,14 @@ rat = "1 Mbit/s""#,
         r#"rate = "32 kbit/s""#,
         r#"rate = "-32 kbit/s""#,
         r#"test.toml:9:8: `-32 kbit/s` is negative
-help: right would be, for example, "32 kbit/s""#,
+help: a valid value is, for example, "32 kbit/s""#,
     ),
     (
-        "a rate of nothing",
+        "a rate of zero",
         r#"rate = "32 kbit/s""#,
         r#"rate = "0 bit/s""#,
-        r#"test.toml:9:8: a rate of 0 never sends
-help: to cut a hop, use a fault of kind "partition""#,
+        r#"test.toml:9:8: a rate of 0 bit/s
+help: to interrupt a hop, use a fault of kind "partition""#,
     ),
     (
         "a rate that overflows",
@@ -105,10 +105,10 @@ help: to cut a hop, use a fault of kind "partition""#,
         "test.toml:9:8: `99999999999 Gbit/s` is too large",
     ),
     (
-        "a time finer than its step",
+        "a time below the resolution",
         r#"delay = "20 ms""#,
         r#"delay = "0.3 ns""#,
-        "test.toml:10:9: `0.3 ns` is finer than 1 ns, the smallest step there is",
+        "test.toml:10:9: `0.3 ns` is finer than 1 ns, the smallest step",
     ),
     (
         "not a number",
@@ -129,7 +129,7 @@ bit_error_rate = inf"#,
         r#"rate = "32 kbit/s""#,
         r#"rate = "32 kbit/s"
 bit_error_rate = 1.5"#,
-        "test.toml:10:18: 1.5 is not a probability\nhelp: probabilities go from 0 to 1",
+        "test.toml:10:18: 1.5 is not a probability\nhelp: probabilities are from 0 to 1",
     ),
     (
         "two error rates",
@@ -140,31 +140,31 @@ packet_error_rate = 0.01"#,
         "test.toml:11:21: both bit_error_rate and packet_error_rate\nhelp: a link has one or the other",
     ),
     (
-        "a delay in two ways",
+        "a delay in two forms",
         r#"delay = "20 ms""#,
         r#"delay = { mean = "20 ms", uniform = ["1 ms", "2 ms"] }"#,
         r#"test.toml:10:9: expected a delay: "20 ms", { uniform = ["10 ms", "30 ms"] } or { mean = "20 ms", spread = 0.5 }"#,
     ),
     (
-        "a delay with its ends exchanged",
+        "a reversed delay range",
         r#"delay = "20 ms""#,
         r#"delay = { uniform = ["30 ms", "10 ms"] }"#,
         "test.toml:10:9: 30 ms is longer than 10 ms\nhelp: the shorter one comes first",
     ),
     (
-        "a delay with three ends",
+        "a delay range of three values",
         r#"delay = "20 ms""#,
         r#"delay = { uniform = ["1 ms", "2 ms", "3 ms"] }"#,
-        "test.toml:10:38: this is one too many: 2 values fit here",
+        "test.toml:10:38: too many values: expected 2",
     ),
     (
         "a spread above one",
         r#"delay = "20 ms""#,
         r#"delay = { mean = "20 ms", spread = 2 }"#,
-        "test.toml:10:36: a spread of 2\nhelp: spreads are shares of the mean, from 0 to 1",
+        "test.toml:10:36: a spread of 2\nhelp: spreads are fractions of the mean, from 0 to 1",
     ),
     (
-        "a number of hops that is negative",
+        "a negative number of hops",
         "hops = 4",
         "hops = -1",
         "test.toml:6:8: expected a whole number from 0 to 4294967295, found the bare number -1",
@@ -177,19 +177,19 @@ packet_error_rate = 0.01"#,
         "test.toml:6:8: expected a whole number from 0 to 4294967295, found the bare number 2.5",
     ),
     (
-        "a key twice",
+        "a duplicate key",
         "hops = 4",
         "hops = 4\nhops = 5",
-        "test.toml:7:1: the key `hops` is there twice\nhelp: leave one of them",
+        "test.toml:7:1: duplicate key `hops`\nhelp: remove one of them",
     ),
     (
-        "a table twice",
+        "a duplicate table",
         "[[flow]]",
         "[network.link]\n\n[[flow]]",
-        "test.toml:21:10: the key `link` is there twice\nhelp: leave one of them",
+        "test.toml:21:10: duplicate key `link`\nhelp: remove one of them",
     ),
     (
-        "an unclosed text",
+        "an unterminated string",
         r#"name = "a test""#,
         r#"name = "a test"#,
         r#"test.toml:1:15: invalid basic string, expected `"`"#,
@@ -207,51 +207,51 @@ packet_error_rate = 0.01"#,
         "test.toml:4:1: the key `kind` is missing\nhelp: add `kind = …` to this table",
     ),
     (
-        "the other kind of network",
+        "a key of the other kind of network",
         r#"kind = "path""#,
         r#"kind = "adhoc""#,
-        "test.toml:6:1: unknown key `hops`\nhelp: the keys here are nodes, area, mobility, radio, mac, queue, arp, routing, feedback, icmp_rate, seek, link_signals, link_retry, compat",
+        "test.toml:6:1: unknown key `hops`\nhelp: the keys of this table are nodes, area, mobility, radio, mac, queue, arp, routing, feedback, icmp_rate, seek, link_signals, link_retry, compat",
     ),
     (
         "an unknown kind of network",
         r#"kind = "path""#,
         r#"kind = "pth""#,
-        "test.toml:5:8: `pth` is not known here\nhelp: did you mean `path`? known are path, adhoc",
+        "test.toml:5:8: unknown value `pth`\nhelp: did you mean `path`? available: path, adhoc",
     ),
     (
-        "an unknown word",
+        "an unknown value",
         "hop = 3",
         r#"hop = 3
 duplex = "half""#,
-        "test.toml:14:10: `half` is not known here\nhelp: known are full, shared, per-packet",
+        "test.toml:14:10: unknown value `half`\nhelp: available: full, shared, per-packet",
     ),
     (
-        "a word with a suggestion",
+        "an unknown value with a suggestion",
         "hop = 3",
         r#"hop = 3
 queue = { discipline = "droptail" }"#,
-        "test.toml:14:24: `droptail` is not known here\nhelp: did you mean `drop-tail`? known are drop-tail, red",
+        "test.toml:14:24: unknown value `droptail`\nhelp: did you mean `drop-tail`? available: drop-tail, red",
     ),
     (
         "RED's key without RED",
         "hop = 3",
         "hop = 3\nqueue = { weight = 0.1 }",
         r#"test.toml:14:20: `weight` without RED
-help: add discipline = "red"; drop-tail marks from `ecn_threshold` on"#,
+help: add discipline = "red"; with drop-tail use `ecn_threshold`"#,
     ),
     (
         "a threshold with RED",
         "hop = 3",
         r#"hop = 3
 queue = { discipline = "red", ecn_threshold = 5 }"#,
-        "test.toml:14:47: `ecn_threshold` with RED\nhelp: RED marks in place of dropping with ecn = true",
+        "test.toml:14:47: `ecn_threshold` with RED\nhelp: with RED use ecn = true",
     ),
     (
-        "RED's thresholds exchanged",
+        "reversed RED thresholds",
         "hop = 3",
         r#"hop = 3
 queue = { discipline = "red", min_threshold = 20, max_threshold = 5 }"#,
-        "test.toml:14:67: max_threshold 5 with min_threshold 20 and 50 packets\nhelp: right is min_threshold < max_threshold ≤ packets",
+        "test.toml:14:67: max_threshold 5 with min_threshold 20 and 50 packets\nhelp: required: min_threshold < max_threshold ≤ packets",
     ),
     (
         "a threshold above the limit",
@@ -272,61 +272,61 @@ queue = { discipline = "red", min_threshold = 20, max_threshold = 5 }"#,
         "test.toml:17:7: hop 7 out of range 1–4\nhelp: hop 1 joins node 0 and node 1",
     ),
     (
-        "a fault's hop that is a word",
+        "an unknown word for a fault's hop",
         "hop = 2",
         r#"hop = "randum""#,
         r#"test.toml:17:7: expected the number of a hop, or "random", found the text "randum""#,
     ),
     (
-        "a fault that does not say when",
+        "a fault without a schedule",
         r#"every = "30 s""#,
         "",
-        r#"test.toml:15:1: this fault does not say when it happens
+        r#"test.toml:15:1: this fault has no schedule
 help: add every = "300 s", first = "60 s", or both, or hop = "random" and `count`"#,
     ),
     (
         "a fault of an unknown kind",
         r#"kind = "partition""#,
         r#"kind = "partitions""#,
-        "test.toml:16:8: `partitions` is not known here\nhelp: did you mean `partition`? known are partition, congestion, reordering, interference, change",
+        "test.toml:16:8: unknown value `partitions`\nhelp: did you mean `partition`? available: partition, congestion, reordering, interference, change",
     ),
     (
         "a key of another kind of fault",
         r#"kind = "partition""#,
         r#"kind = "partition"
 size = "100 B""#,
-        "test.toml:17:1: unknown key `size`\nhelp: the keys here are hop, every, first, lasts, count, queue, signal, signal_loss, lead",
+        "test.toml:17:1: unknown key `size`\nhelp: the keys of this table are hop, every, first, lasts, count, queue, signal, signal_loss, lead",
     ),
     (
-        "a fault that never ends",
+        "a fault as long as its period",
         r#"lasts = "6 s""#,
         r#"lasts = "30 s""#,
-        "test.toml:19:9: it lasts 30 s and comes again every 30 s\nhelp: `lasts` is shorter than `every`",
+        "test.toml:19:9: a duration of 30 s with a period of 30 s\nhelp: `lasts` must be shorter than `every`",
     ),
     (
-        "a signal of another network",
+        "an unknown signal",
         r#"lasts = "6 s""#,
         r#"lasts = "6 s"
 signal = "elfn""#,
-        "test.toml:20:10: `elfn` is not known here\nhelp: did you mean `rfn`? known are icmp-unreachable, rfn, link, none",
+        "test.toml:20:10: unknown value `elfn`\nhelp: did you mean `rfn`? available: icmp-unreachable, rfn, link, none",
     ),
     (
-        "a router that sees a cut coming",
+        "a warning without link signals",
         r#"lasts = "6 s""#,
         r#"lasts = "6 s"
 lead = "1 s""#,
-        "test.toml:20:8: only the ends of a hop can see a cut coming\nhelp: write signal = \"link\" as well",
+        "test.toml:20:8: only the hosts at the ends of the hop can be warned of a partition\nhelp: add signal = \"link\"",
     ),
     (
-        "more cuts than fit",
+        "too many partitions",
         r#"hop = 2
 every = "30 s""#,
         r#"hop = "random"
 count = 100"#,
-        "test.toml:18:9: 100 cuts of 6 s do not fit into 100 s\nhelp: place fewer, or shorter ones",
+        "test.toml:18:9: 100 partitions of 6 s do not fit into 100 s\nhelp: reduce their number or duration",
     ),
     (
-        "a change of nothing",
+        "a change without values",
         "[[flow]]",
         r#"[[network.fault]]
 kind = "change"
@@ -334,11 +334,11 @@ hop = 2
 after = "partition"
 
 [[flow]]"#,
-        r#"test.toml:21:1: this change changes nothing
+        r#"test.toml:21:1: this change has neither rates nor delays
 help: add rate = ["16 kbit/s"] or delay = ["50 ms"]"#,
     ),
     (
-        "a change at no time",
+        "a change without a time",
         "[[flow]]",
         r#"[[network.fault]]
 kind = "change"
@@ -346,11 +346,11 @@ hop = 2
 rate = ["1 Mbit/s"]
 
 [[flow]]"#,
-        r#"test.toml:21:1: it is not clear when this change happens
+        r#"test.toml:21:1: this change needs exactly one time
 help: write either after = "partition" or at = "100 s""#,
     ),
     (
-        "a change after nothing",
+        "a change after no partition",
         "[[flow]]",
         r#"[[network.fault]]
 kind = "change"
@@ -359,16 +359,16 @@ after = "partition"
 rate = ["1 Mbit/s"]
 
 [[flow]]"#,
-        "test.toml:24:9: no partition ever cuts hop 4\nhelp: add one, or use `at`",
+        "test.toml:24:9: there is no partition of hop 4\nhelp: add one, or use `at`",
     ),
     (
-        "a flow of which there is none",
+        "zero copies of a flow",
         "to = 4",
         "to = 4\ncopies = 0",
         "test.toml:24:10: the number of copies 0 out of range 1–60000",
     ),
     (
-        "a flood where nothing waits",
+        "cross traffic on a hop without queueing",
         "hop = 3",
         r#"hop = 3
 duplex = "per-packet"
@@ -378,10 +378,10 @@ kind = "congestion"
 hop = 3
 every = "30 s"
 lasts = "6 s""#,
-        "test.toml:18:7: packets on hop 3 do not wait for each other (duplex = \"per-packet\"), so this fault would do nothing\nhelp: take a hop with duplex = \"full\" or \"shared\", or leave the fault out",
+        "test.toml:18:7: packets on hop 3 do not queue for the link (duplex = \"per-packet\"), so this fault would have no effect\nhelp: use a hop with duplex = \"full\" or \"shared\", or remove the fault",
     ),
     (
-        "a wait for others where packets go to the front",
+        "a hold time with the wrong reordering",
         "[[flow]]",
         r#"[[network.fault]]
 kind = "reordering"
@@ -390,10 +390,10 @@ first = "3 s"
 at_most = "2 s"
 
 [[flow]]"#,
-        "test.toml:25:11: only packets that are held back wait for others\nhelp: write how = \"reverse\" as well",
+        "test.toml:25:11: `at_most` applies only to packets that are held back\nhelp: add how = \"reverse\"",
     ),
     (
-        "no way of reordering",
+        "an unknown reordering",
         "[[flow]]",
         r#"[[network.fault]]
 kind = "reordering"
@@ -402,10 +402,10 @@ first = "3 s"
 how = "reversed"
 
 [[flow]]"#,
-        "test.toml:25:7: `reversed` is not known here\nhelp: did you mean `reverse`? known are front, reverse",
+        "test.toml:25:7: unknown value `reversed`\nhelp: did you mean `reverse`? available: front, reverse",
     ),
     (
-        "packets that wait for others for no time",
+        "a hold time of zero",
         "[[flow]]",
         r#"[[network.fault]]
 kind = "reordering"
@@ -418,28 +418,28 @@ at_most = "0 s"
         "test.toml:26:11: this must be longer than 0 s",
     ),
     (
-        "data that go back on a datagram",
+        "reverse data over UDP",
         r#"application = { transfer = "1 MB" }
 tcp = { recovery = "reno" }"#,
         r#"application = { cbr = { every = "1 s", size = "99 B" } }
 transport = "udp"
 back = "ftp""#,
-        "test.toml:26:8: `back` with transport = \"udp\"\nhelp: only a TCP connection carries data both ways; write a second [[flow]] instead",
+        "test.toml:26:8: `back` with transport = \"udp\"\nhelp: only TCP connections are bidirectional; add a second [[flow]] instead",
     ),
     (
-        "a constant bit rate that goes back",
+        "a constant bit rate in reverse direction",
         r#"tcp = { recovery = "reno" }"#,
         r#"back = { cbr = { every = "1 s", size = "99 B" } }"#,
-        "test.toml:25:8: a constant bit rate does not go back\nhelp: right would be { transfer = \"1 MB\" } or \"ftp\"; for a cbr write a second [[flow]]",
+        "test.toml:25:8: `back` cannot be a constant bit rate\nhelp: use { transfer = \"1 MB\" } or \"ftp\"; for cbr add a second [[flow]]",
     ),
     (
-        "nothing that goes back",
+        "an empty reverse transfer",
         r#"tcp = { recovery = "reno" }"#,
         r#"back = { transfer = "0 B" }"#,
-        "test.toml:25:8: a transfer of nothing\nhelp: leave out `back`",
+        "test.toml:25:8: a transfer of 0 B\nhelp: leave out `back`",
     ),
     (
-        "a route that goes back",
+        "a parallel route in reverse direction",
         "[[flow]]",
         "[[network.parallel]]\nfrom = 3\nto = 1\nhops = 2\n\n[[flow]]",
         "test.toml:23:6: this route goes from node 3 to node 1\nhelp: `from` comes before `to`",
@@ -455,10 +455,10 @@ tcp = { recovery = "reno" }"#,
         "test.toml:1:1: no flow, so there is nothing to measure\nhelp: add a [[flow]] with from, to and application",
     ),
     (
-        "from and to alike",
+        "a flow to its own sender",
         "to = 4",
         "to = 0",
-        "test.toml:23:6: this flow goes from node 0 to itself\nhelp: `from` and `to` differ",
+        "test.toml:23:6: this flow goes from node 0 to itself\nhelp: `from` and `to` must differ",
     ),
     (
         "a node out of range",
@@ -467,14 +467,14 @@ tcp = { recovery = "reno" }"#,
         "test.toml:23:6: node 5 out of range 0–4\nhelp: a path of 4 hops ends at node 4",
     ),
     (
-        "a start after the end",
+        "a start after the end of the run",
         "to = 4",
         r#"to = 4
 start = "2 min""#,
         "test.toml:24:9: this flow starts at 120 s, but the run ends at 100 s\nhelp: start it before `duration`",
     ),
     (
-        "a quantity where a number is due",
+        "a string for a number",
         "to = 4",
         r#"to = "4""#,
         r#"test.toml:23:6: expected a whole number from 0 to 4294967295, found the text "4""#,
@@ -483,16 +483,16 @@ start = "2 min""#,
         "an unknown application",
         r#"{ transfer = "1 MB" }"#,
         r#""ftpp""#,
-        "test.toml:24:15: `ftpp` is not known here\nhelp: did you mean `ftp`? known are transfer, ftp, cbr",
+        "test.toml:24:15: unknown value `ftpp`\nhelp: did you mean `ftp`? available: transfer, ftp, cbr",
     ),
     (
-        "an application without its value",
+        "a transfer without a size",
         r#"{ transfer = "1 MB" }"#,
         r#""transfer""#,
         "test.toml:24:15: `transfer` needs a value\nhelp: write { transfer = … }",
     ),
     (
-        "an application with a value too many",
+        "a value for ftp",
         r#"{ transfer = "1 MB" }"#,
         "{ ftp = 1 }",
         r#"test.toml:24:15: `ftp` has no value
@@ -516,10 +516,10 @@ help: write "ftp""#,
         r#"to = 4
 transport = "udp""#,
         r#"test.toml:25:15: this application needs TCP
-help: over UDP there is { cbr = { every = "0.25 s", size = "512 B" } }"#,
+help: with UDP use { cbr = { every = "0.25 s", size = "512 B" } }"#,
     ),
     (
-        "a TCP for UDP",
+        "a TCP configuration with UDP",
         r#"application = { transfer = "1 MB" }"#,
         r#"application = { cbr = { every = "1 s", size = "1 B" } }
 transport = "udp""#,
@@ -527,51 +527,51 @@ transport = "udp""#,
 help: leave out one of them"#,
     ),
     (
-        "an aid for UDP",
+        "an aid with UDP",
         r#"application = { transfer = "1 MB" }
 tcp = { recovery = "reno" }"#,
         r#"application = { cbr = { every = "1 s", size = "1 B" } }
 transport = "udp"
 aid = "atcp""#,
-        r#"test.toml:26:7: an aid helps TCP, and this flow has transport = "udp"
-help: leave out one of them"#,
+        r#"test.toml:26:7: an aid with transport = "udp"
+help: aids need TCP; leave out one of them"#,
     ),
     (
-        "a refused pair",
+        "an invalid pair of recovery and growth",
         r#"recovery = "reno""#,
         r#"recovery = "reno", growth = "cubic""#,
-        r#"test.toml:25:37: recovery "reno" does not go with growth "cubic"
-help: these go together: {pairs}"#,
+        r#"test.toml:25:37: recovery "reno" cannot be combined with growth "cubic"
+help: valid pairs: {pairs}"#,
     ),
     (
         "an unknown recovery",
         r#"recovery = "reno""#,
         r#"recovery = "new-reno""#,
-        "test.toml:25:20: `new-reno` is not known here\nhelp: did you mean `newreno`? known are tahoe, reno, newreno, sack, rack-tlp, segment-timers",
+        "test.toml:25:20: unknown value `new-reno`\nhelp: did you mean `newreno`? available: tahoe, reno, newreno, sack, rack-tlp, segment-timers",
     ),
     (
         "a window smaller than a segment",
         r#"recovery = "reno""#,
         r#"window = "1 kB""#,
-        "test.toml:25:18: a window of 1 kB is smaller than one segment of 1460 B\nhelp: it holds at least one mss",
+        "test.toml:25:18: a window of 1 kB is smaller than one segment of 1460 B\nhelp: the minimum is one mss",
     ),
     (
-        "a window of no segments",
+        "a window of zero segments",
         r#"recovery = "reno""#,
         "window = 0",
-        "test.toml:25:18: a window of 0 B is smaller than one segment of 1460 B\nhelp: it holds at least one mss",
+        "test.toml:25:18: a window of 0 B is smaller than one segment of 1460 B\nhelp: the minimum is one mss",
     ),
     (
         "a window that needs scaling",
         r#"recovery = "reno""#,
         r#"window = "1 MB", window_scale = false"#,
-        "test.toml:25:18: a window of 1 MB without window_scale\nhelp: it ends at 65535 B",
+        "test.toml:25:18: a window of 1 MB without window_scale\nhelp: the maximum without it is 65535 B",
     ),
     (
-        "a window beyond TCP",
+        "a window above TCP's maximum",
         r#"recovery = "reno""#,
         r#"window = "2 GB""#,
-        "test.toml:25:18: a window of 2 GB\nhelp: TCP has windows up to 1073741823 B",
+        "test.toml:25:18: a window of 2 GB\nhelp: the maximum of TCP is 1073741823 B",
     ),
     (
         "an mss too small",
@@ -580,13 +580,13 @@ help: these go together: {pairs}"#,
         "test.toml:25:15: an mss of 10 out of range 48–65495",
     ),
     (
-        "timeouts out of order",
+        "reversed timeouts",
         r#"recovery = "reno""#,
         r#"min_rto = "2 s", max_rto = "1 s""#,
         "test.toml:25:19: `min_rto` of 2 s is longer than max_rto, 1 s",
     ),
     (
-        "a tick of nothing",
+        "a tick of zero",
         r#"recovery = "reno""#,
         r#"tick = "0 s""#,
         "test.toml:25:16: this must be longer than 0 s",
@@ -598,7 +598,7 @@ help: these go together: {pairs}"#,
         "test.toml:25:42: a phase of 2 ms in a tick of 1 ms\nhelp: phases are shorter than the tick",
     ),
     (
-        "a yes that is a text",
+        "a string for a boolean",
         r#"recovery = "reno""#,
         r#"ecn = "yes""#,
         r#"test.toml:25:15: expected true or false, found the text "yes""#,
@@ -607,7 +607,7 @@ help: these go together: {pairs}"#,
         "an unknown aid",
         r#"tcp = { recovery = "reno" }"#,
         r#"aid = "actp""#,
-        "test.toml:25:7: `actp` is not known here\nhelp: did you mean `atcp`? known are {aids}",
+        "test.toml:25:7: unknown value `actp`\nhelp: did you mean `atcp`? available: {aids}",
     ),
     (
         "an aid without its name",
@@ -619,16 +619,16 @@ help: these go together: {pairs}"#,
         "an unknown option of an aid",
         r#"tcp = { recovery = "reno" }"#,
         r#"aid = { name = "atcp", persist = "1 s" }"#,
-        "test.toml:25:24: unknown key `persist`\nhelp: did you mean `persist_max`? the keys here are tick, tick_phase, persist_min, persist_max, resend, retransmission, leave_loss, backoff, congested_until, echo, restore, duplicates, pull_back",
+        "test.toml:25:24: unknown key `persist`\nhelp: did you mean `persist_max`? the keys of this table are tick, tick_phase, persist_min, persist_max, resend, retransmission, leave_loss, backoff, congested_until, echo, restore, duplicates, pull_back",
     ),
     (
-        "an option of no aid",
+        "an option without an aid",
         r#"tcp = { recovery = "reno" }"#,
         r#"aid = { name = "none", tick = "1 s" }"#,
-        "test.toml:25:24: unknown key `tick`\nhelp: there are no keys here",
+        "test.toml:25:24: unknown key `tick`\nhelp: this table has no keys",
     ),
     (
-        "persist times out of order",
+        "reversed persist times of an aid",
         r#"tcp = { recovery = "reno" }"#,
         r#"aid = { name = "atcp", persist_max = "1 s" }"#,
         "test.toml:25:38: persist_max of 1 s is shorter than persist_min, 2 s",
@@ -646,34 +646,34 @@ help: these go together: {pairs}"#,
         r#"test.toml:25:16: expected the name of an aid ({aids}), found the bare number 3"#,
     ),
     (
-        "an aid that is like no other",
+        "an unknown aid without a suggestion",
         r#"tcp = { recovery = "reno" }"#,
         r#"aid = "zzzz""#,
-        r#"test.toml:25:7: `zzzz` is not known here
-help: known are {aids}"#,
+        r#"test.toml:25:7: unknown value `zzzz`
+help: available: {aids}"#,
     ),
     (
-        "a word that an option does not know",
+        "an unknown value of an option",
         r#"tcp = { recovery = "reno" }"#,
         r#"aid = { name = "atcp", leave_loss = "acks" }"#,
-        r#"test.toml:25:37: `acks` is not known here
-help: did you mean `ack`? known are ack, ack-or-data"#,
+        r#"test.toml:25:37: unknown value `acks`
+help: did you mean `ack`? available: ack, ack-or-data"#,
     ),
     (
-        "a number in place of a word",
+        "a number for an enumeration",
         r#"tcp = { recovery = "reno" }"#,
         r#"aid = { name = "atcp", resend = 1.5 }"#,
         r#"test.toml:25:33: expected one of "first", "all", found the bare number 1.5"#,
     ),
     (
-        "a word in place of a time",
+        "a word for a time",
         r#"tcp = { recovery = "reno" }"#,
         r#"aid = { name = "atcp", tick = "often" }"#,
         r#"test.toml:25:31: `often` does not begin with a number
-help: right would be, for example, "20 ms""#,
+help: a valid value is, for example, "20 ms""#,
     ),
     (
-        "a word in place of true or false",
+        "a word for a boolean",
         r#"tcp = { recovery = "reno" }"#,
         r#"aid = { name = "atcp", backoff = "yes" }"#,
         r#"test.toml:25:34: expected true or false, found the text "yes""#,
@@ -683,20 +683,20 @@ help: right would be, for example, "20 ms""#,
         r#"tcp = { recovery = "reno" }"#,
         r#"receiver_aid = { name = "atcp", tick = "0.5 ms" }"#,
         r#"test.toml:25:40: `tick` of 500 us
-help: it is at least 1 ms"#,
+help: the minimum is 1 ms"#,
     ),
     (
-        "times that fall",
+        "descending times",
         r#"tcp = { recovery = "reno" }"#,
         r#"unreachable_at = ["5 s", "2 s"]"#,
         "test.toml:25:18: 2 s comes after 5 s\nhelp: write the times in ascending order",
     ),
     (
-        "signals at link failures where links do not fail",
+        "notifications of link failures on a path",
         r#"tcp = { recovery = "reno" }"#,
         r#"unreachable_until = "5 s""#,
         r#"test.toml:25:21: `unreachable_until` in a network of kind "path"
-help: link layers give up in ad hoc networks only; here there is `unreachable_at`"#,
+help: link failures are reported in ad hoc networks only; here use `unreachable_at`"#,
     ),
     (
         "PRR without SACK",
@@ -720,13 +720,13 @@ help: set recovery to sack or rack-tlp or segment-timers, or dsack to false"#,
 help: set timestamps to true, or eifel to false"#,
     ),
     (
-        "persist times of TCP out of order",
+        "reversed persist times of TCP",
         r#"recovery = "reno""#,
         r#"recovery = "reno", persist_min = "2 s", persist_max = "1 s""#,
         r#"test.toml:25:63: persist_max of 1 s is shorter than persist_min, 2 s"#,
     ),
     (
-        "a TCP that probes without a pause",
+        "a persist interval of zero",
         r#"recovery = "reno""#,
         r#"recovery = "reno", persist_min = "0 s""#,
         r#"test.toml:25:42: this must be longer than 0 s"#,
@@ -738,31 +738,31 @@ help: set timestamps to true, or eifel to false"#,
         r#"test.toml:25:42: expected a whole number from 0 to 4294967295, found the text "15 s""#,
     ),
     (
-        "a limit of no segment",
+        "a segment limit of zero",
         r#"tcp = { recovery = "reno" }"#,
         r#"aid = { name = "cwnd-limit", segments = 0 }"#,
         r#"test.toml:25:41: `segments` of 0 out of range 1–1048576"#,
     ),
     (
-        "half a segment",
+        "a fractional segment limit",
         r#"tcp = { recovery = "reno" }"#,
         r#"aid = { name = "cwnd-limit", segments = 0.5 }"#,
         r#"test.toml:25:41: expected a whole number, found the bare number 0.5"#,
     ),
     (
-        "a route failure timer that goes off at once",
+        "a route failure timeout of zero",
         r#"tcp = { recovery = "reno" }"#,
         r#"aid = { name = "tcp-f", route_failure_timeout = "0 s" }"#,
-        "test.toml:25:49: `route_failure_timeout` of 0 s\nhelp: it is at least 1 ms",
+        "test.toml:25:49: `route_failure_timeout` of 0 s\nhelp: the minimum is 1 ms",
     ),
     (
         "an unknown key of routers",
         "hops = 4",
         "hops = 4\nrouters = { buffers = 20 }",
-        "test.toml:7:13: unknown key `buffers`\nhelp: did you mean `buffer`? the keys here are believes, buffer",
+        "test.toml:7:13: unknown key `buffers`\nhelp: did you mean `buffer`? the keys of this table are believes, buffer",
     ),
     (
-        "a buffer for no packet",
+        "a buffer of zero packets",
         "hops = 4",
         "hops = 4\nrouters = { buffer = { packets = 0 } }",
         "test.toml:7:34: the number of packets 0 out of range 1–1000000",
@@ -775,21 +775,21 @@ routers = { buffer = { flush = "rrn" } }"#,
         "test.toml:7:22: the key `packets` is missing\nhelp: add `packets = …` to this table",
     ),
     (
-        "an unknown way to flush",
+        "an unknown flush trigger",
         "hops = 4",
         r#"hops = 4
 routers = { buffer = { packets = 9, flush = "rfn" } }"#,
-        "test.toml:7:45: `rfn` is not known here\nhelp: did you mean `rrn`? known are route, rrn",
+        "test.toml:7:45: unknown value `rfn`\nhelp: did you mean `rrn`? available: route, rrn",
     ),
     (
-        "routers that believe nothing",
+        "an RFN lifetime of zero",
         "hops = 4",
         r#"hops = 4
 routers = { believes = "0 s" }"#,
         "test.toml:7:24: this must be longer than 0 s",
     ),
     (
-        "a standby that is no flag",
+        "a string for standby",
         "[[network.override]]",
         r#"[[network.parallel]]
 from = 1
@@ -801,13 +801,13 @@ standby = "yes"
         r#"test.toml:16:11: expected true or false, found the text "yes""#,
     ),
     (
-        "a standby that is a hop",
+        "standby in an override",
         "hop = 3",
         "hop = 3\nstandby = true",
-        "test.toml:14:1: unknown key `standby`\nhelp: the keys here are hop, rate, delay, bit_error_rate, packet_error_rate, queue, duplex, order, mark_loss",
+        "test.toml:14:1: unknown key `standby`\nhelp: the keys of this table are hop, rate, delay, bit_error_rate, packet_error_rate, queue, duplex, order, mark_loss",
     ),
     (
-        "a reference at no quantity",
+        "a reference without a quantity",
         r#"tcp = { recovery = "reno" }"#,
         r#"
 [[reference]]
@@ -816,7 +816,7 @@ metric = "completion_s"
 x = "network.link.delay"
 points = [["soon", 1]]"#,
         r#"test.toml:30:12: `soon` is not a quantity
-help: right would be, for example, "10 ms""#,
+help: a valid value is, for example, "10 ms""#,
     ),
     (
         "a date",
@@ -828,12 +828,12 @@ help: right would be, for example, "10 ms""#,
 ];
 
 #[test]
-fn the_right_one_is_right() {
+fn the_valid_scenario_is_accepted() {
     assert!(Scenario::parse("test.toml", RIGHT, &[]).is_ok());
 }
 
 #[test]
-fn each_mistake_gets_its_message() {
+fn errors_have_their_messages() {
     let aids = AIDS.iter().map(|aid| aid.name);
     let aids = std::iter::once("none").chain(aids).collect::<Vec<_>>().join(", ");
     let pairs = RecoveryKind::ALL.iter().map(|(name, recovery)| {

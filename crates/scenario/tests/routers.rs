@@ -1,4 +1,5 @@
-//! `signal = "rfn"`, `[network.routers]` and `standby`: defaults, and that they read back as shown.
+//! `signal = "rfn"`, `[network.routers]` and `standby`: defaults, and that the output parses to the
+//! same scenario.
 
 use driftway_scenario::{BufferFlush, Fault, Network, PartitionSignal, Path, Scenario, flatten};
 
@@ -25,7 +26,7 @@ fn shown(scenario: &Scenario, key: &str) -> Option<String> {
 const RFN: &str = "[[network.fault]]\nkind = \"partition\"\nhop = 2\nfirst = \"1 s\"\nlasts = \"1 s\"\nsignal = \"rfn\"\n";
 
 #[test]
-fn a_partition_that_tells_by_rfn_shows_what_routers_do() {
+fn partitions_with_rfn_show_the_routers_defaults() {
     let silent = scenario("");
     assert_eq!(path(&silent).routers, None);
     let tells = scenario(RFN);
@@ -36,9 +37,9 @@ fn a_partition_that_tells_by_rfn_shows_what_routers_do() {
     assert_eq!(shown(&tells, "network.routers.believes"), Some("20 s".into()));
 }
 
-/// Who tries again when the source's timer goes off must find the way free.
+/// A source that retries when its route failure timer expires must find the route usable.
 #[test]
-fn routers_believe_as_long_as_tcp_f_waits() {
+fn rfn_lifetime_equals_tcp_fs_timeout() {
     let tells = scenario(RFN);
     let waits = shown(&tells, "flow.0.aid.route_failure_timeout");
     assert!(waits.is_some());
@@ -46,7 +47,7 @@ fn routers_believe_as_long_as_tcp_f_waits() {
 }
 
 #[test]
-fn a_buffer_is_flushed_by_any_route_unless_it_says_otherwise() {
+fn buffers_are_flushed_by_any_route_by_default() {
     for (written, flush) in [("", BufferFlush::Route), (", flush = \"rrn\"", BufferFlush::Rrn)] {
         let buffer = format!("routers = {{ buffer = {{ packets = 20{written} }} }}\n{RFN}");
         let buffer = path(&scenario(&buffer)).routers.unwrap().buffer.unwrap();
@@ -55,7 +56,7 @@ fn a_buffer_is_flushed_by_any_route_unless_it_says_otherwise() {
 }
 
 #[test]
-fn a_parallel_route_takes_its_share_unless_it_stands_by() {
+fn parallel_routes_carry_packets_unless_standby() {
     let route = |more: &str| {
         let text = format!("[[network.parallel]]\nfrom = 1\nto = 3\nhops = 2\n{more}\n");
         path(&scenario(&text)).parallel[0].standby

@@ -1,4 +1,4 @@
-//! The schema, the reference and the comments of a shown file, all made from the types.
+//! Tests of the schema, the reference and the comments of `check --show`, all generated from the types.
 
 use std::path::{Path, PathBuf};
 
@@ -9,7 +9,7 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// Every scenario file of the project, with its text.
+/// All scenario files of the project, with their texts.
 fn files() -> Vec<(PathBuf, String)> {
     let mut files = Vec::new();
     let mut folders = vec![root().join("scenarios"), root().join("papers"), root().join("studies")];
@@ -40,7 +40,7 @@ fn every_file_of_the_project_is_valid() {
         let file: Value = toml::from_str(&text).unwrap();
         let errors: Vec<_> = validator.iter_errors(&file).map(|error| error.to_string()).collect();
         assert!(errors.is_empty(), "{}: {errors:?}", path.display());
-        // So is the file with its defaults, of which every key is documented.
+        // The file with its defaults and documentation is valid too.
         let scenario = Scenario::load(&path, &[]).unwrap();
         let shown = scenario.show_documented();
         let file: Value = toml::from_str(&shown).unwrap();
@@ -69,18 +69,18 @@ fn wrong_files_are_not_valid() {
 }
 
 #[test]
-fn shown_files_document_each_key_and_read_back_the_same() {
+fn documented_output_covers_each_key_and_round_trips() {
     for (path, _) in files() {
         let scenario = Scenario::load(&path, &[]).unwrap();
         let shown = scenario.show_documented();
         let mut before = "";
         for line in shown.lines() {
             let is_key = line.contains(" = ") && !line.starts_with('#');
-            // The key that says of which kind a table is has its documentation at the table.
+            // The documentation of a tag is that of its table.
             let key = line.split(" = ").next().unwrap_or_default();
             let is_tag =
                 ["kind", "protocol", "model", "name"].contains(&key) && before.starts_with('[');
-            // Several lines of one array are no keys.
+            // Lines inside an array are not keys.
             let is_inner = line.starts_with(' ');
             assert!(!is_key || is_tag || is_inner || before.starts_with('#'), "{line}\n{shown}");
             assert!(line.chars().count() <= 100 || !line.starts_with('#'), "{line}");
@@ -111,7 +111,7 @@ fn defaults<'a>(schema: &'a Value, see: &mut impl FnMut(&'a str, &'a Value, &'a 
 }
 
 #[test]
-fn documented_defaults_are_those_that_hold() {
+fn documented_defaults_are_effective() {
     let schema = Scenario::schema();
     let mut compared = 0;
     defaults(&schema, &mut |key, default, value| {
@@ -133,14 +133,14 @@ fn documented_defaults_are_those_that_hold() {
         if default.is_object() || default.is_array() || says.starts_with("in a scenario") {
             return;
         }
-        assert!(same, "{key}: the text says {says}, and it is {is}");
+        assert!(same, "{key}: the text has {says}, the default is {is}");
         compared += 1;
     });
     assert!(compared > 100, "{compared}");
 }
 
 #[test]
-fn the_reference_is_what_the_types_say() {
+fn the_reference_matches_the_types() {
     let path = root().join("docs/scenario.md");
     let reference = Scenario::reference();
     if std::env::var_os("DRIFTWAY_BLESS").is_some() {
@@ -149,6 +149,6 @@ fn the_reference_is_what_the_types_say() {
     let written = std::fs::read_to_string(&path).unwrap_or_default();
     assert!(
         written == reference,
-        "docs/scenario.md is not what the types say: run `make reference`"
+        "docs/scenario.md differs from the types: run `make reference`"
     );
 }

@@ -315,7 +315,7 @@ mod test {
             let message = wrong(words);
             assert!(parts.iter().all(|part| message.contains(part)), "{message}");
         };
-        says(&["--aid", "actp"], &["`actp` is not known here", "did you mean `atcp`?"]);
+        says(&["--aid", "actp"], &["unknown value `actp`", "did you mean `atcp`?"]);
         let option = |aid, option| ["--aid", aid, "--aid-option", option];
         says(&option("atcp", "persit_min=1 s"), &["unknown key", "did you mean `persist_min`?"]);
         says(&option("cwnd-limit", "segments=0"), &["`segments` of 0 out of range"]);

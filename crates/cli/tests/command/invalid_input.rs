@@ -67,7 +67,7 @@ fn whatever_the_file_is_there_is_one_message_with_its_place() {
     let fault =
         "[[network.fault]]\nkind = \"partition\"\nhop = 9\nevery = \"9 s\"\nlasts = \"1 s\"\n";
     for (name, text, place, says) in [
-        ("empty", String::new(), "", "nothing in this file"),
+        ("empty", String::new(), "", "this file is empty"),
         ("key", changed("hops = 2", "hopps = 2"), ":7:1", "did you mean `hops`?"),
         ("unit", changed("64 kbit/s", "64 ms"), ":10:8", "kbit/s"),
         ("negative", changed("64 kbit/s", "-64 kbit/s"), ":10:8", "negative"),

@@ -393,12 +393,12 @@ fn what_is_wrong_with_a_paper_is_told_with_its_place() {
         ),
         ("completion_s", "completion", "\"completion\"", "did you mean `completion_s`?"),
         ("arm = \"atcp\"", "arm = \"tahoe\"", "\"tahoe", "no arm in this figure `tahoe`"),
-        ("[[1e-5, 9]", "[['10 ms', 9]", "['10", "`10 ms` is no place on this axis"),
-        ("x = { key", "x = { points = [{ at = 1, set = {} }], key", "{ points", "this is no axis"),
+        ("[[1e-5, 9]", "[['10 ms', 9]", "['10", "`10 ms` is not a position on this axis"),
+        ("x = { key", "x = { points = [{ at = 1, set = {} }], key", "{ points", "invalid axis"),
         (aid, "\"flow.0.aid\" = \"nune\"", "\"nune", "flow.0.aid: `nune` is not known"),
         (aid, "\"flow.7.aid\" = \"none\"", "\"none", "no element `7`"),
         ("4e-5], label", "'soon'], label", "'soon", "`soon` is not a quantity"),
-        ("4e-5], label", "2e-5], label", "2e-5], l", "this value is there twice"),
+        ("4e-5], label", "2e-5], label", "2e-5], l", "duplicate value"),
         (
             "4e-5], label",
             "2], label",
@@ -407,7 +407,7 @@ fn what_is_wrong_with_a_paper_is_told_with_its_place() {
         ),
         ("\"s.toml\"", "\"t.toml\"", "\"t.toml", "t.toml"),
         ("\"s.toml\"", "\"../s.toml\"", "\"../", "beside its paper.toml"),
-        ("id = \"9\"", "id = \"8\"", "\"8\"\ntitle = \"what", "this name is there twice"),
+        ("id = \"9\"", "id = \"8\"", "\"8\"\ntitle = \"what", "duplicate name"),
         ("from = \"1 s\"", "from = 1", "1, to", "expected a time such as"),
         (
             "name = \"text\"\nlabel = \"as it",
@@ -419,7 +419,7 @@ fn what_is_wrong_with_a_paper_is_told_with_its_place() {
         ("x = 1e-5 }\n\n", "x = 3e-5 }\n\n", "3e-5", "the points are 0.00001, 0.00002"),
         ("3600 s", "3600 B", "\"3600 B", "not in the unit of completion_s"),
         ("number = \"3600 s\"\n", "", "{ arm = \"atcp\", x", "the paper's number"),
-        ("\"it takes seconds\"", "\" \"", "\" \"\nshown", "says why"),
+        ("\"it takes seconds\"", "\" \"", "\" \"\nshown", "needs a cause"),
         (
             "order = {",
             "trend = { arm = 'tcp', goes = 'up' }\norder = {",
@@ -448,7 +448,7 @@ fn what_is_wrong_with_the_command_line_is_told() {
     for (line, message) in [
         (&["paper", "tow"][..], "there is no paper `tow`\nhelp: did you mean `two`?"),
         (&["paper", "liu-sing-2001"], "did you mean `liu-singh-2001`?"),
-        (&["paper", "two", "--figure", "7"], "two has no such figure\nhelp: known are 8, 9"),
+        (&["paper", "two", "--figure", "7"], "two has no such figure\nhelp: available: 8, 9"),
         (&["paper", "two", "--runs", "0"], "at least 1"),
         (&["paper", "two", "--out", "s.toml"], "that is a file, not a directory"),
         (&["paper"], "list | NAME"),
@@ -507,7 +507,7 @@ fn what_a_kernel_cannot_run_is_said_before_anything_runs() {
         ("\"8\"", "\"tpc\"", "did you mean `tcp`?"),
         ("\"7\"", "\"tcp\"", "there is no figure `7`"),
         ("\"9\"", "\"tcp\"", "figure 9 does not measure `completion_s`"),
-        ("\"8\"", "", "there must be an arm"),
+        ("\"8\"", "", "an arm is needed"),
     ] {
         let bench = self::paper_dir(&[("[[group]]", &table(figures, twins))]);
         let arguments = ["paper", "two", "--kernel"];

@@ -189,10 +189,10 @@ fn what_is_wrong_is_said_before_anything_runs() {
         (&["s.toml", "--vary", "flow.0.aid=nobody"], "nobody"),
         (&["s.toml", "--vary", "network.link.rat=1"], "did you mean"),
         (&["s.toml", "--vary", "duration=9 s", "--metric", "thruput_bps"], "throughput_bps"),
-        (&["s.toml", "--vary", "duration=9 s,9 s"], "twice"),
+        (&["s.toml", "--vary", "duration=9 s,9 s"], "duplicate value"),
         (&["s.toml", "--vary", "duration"], "KEY=VALUE,VALUE"),
         (&["s.toml", "--vary", "duration=9 s", "--step", "0 s"], "step"),
-        (&["study.toml", "--figure", "7"], "known are 1"),
+        (&["study.toml", "--figure", "7"], "available: 1"),
     ] {
         let output = bench.driftway(&[&["sweep"], arguments].concat()).assert().code(2);
         let said = String::from_utf8(output.get_output().stderr.clone()).unwrap();

@@ -111,13 +111,13 @@ fn a_mistake_in_the_study_has_its_place() {
             "study.toml:12:1: unknown key `simulators`",
         ),
         ("simulator = \"ns-3\"", "", "study.toml:13:9: a reference has either"),
-        ("simulator = \"ns-3\"", "simulator = \"ns-2\"", "study.toml:12:13: how ns-2 runs it"),
-        ("loss = 0.01, ", "", "study.toml:24:3: the formula takes a number `loss`"),
+        ("simulator = \"ns-3\"", "simulator = \"ns-2\"", "study.toml:12:13: the configuration of ns-2"),
+        ("loss = 0.01, ", "", "study.toml:24:3: the formula needs a number `loss`"),
         ("within = 0.05", "within = 5", "study.toml:13:9: out of range 0–1"),
         (
             "[figure.reference]\nformula = \"padhye\"\njudge = \"told\"\nruns = 2\n",
             "",
-            "study.toml:24:89: this figure is held against nothing",
+            "study.toml:24:89: this figure has no reference",
         ),
     ] {
         bench.file("study.toml", &STUDY.replace(right, wrong));

@@ -1,8 +1,9 @@
-//! What a study's runs gave, as tidy tables: a row a run, a row a flow, a row a flow and step of time.
+//! Results of a study as tidy tables: one row per run, one row per flow, one row per flow and time
+//! step.
 //!
-//! Every row says to which figure, arm and point of the axis (`x`, in base units) it belongs, what varies
-//! between the study's jobs under the names of the scenario's keys, and the seed. The same table is written
-//! as CSV and as Parquet; names end with their unit, as in `driftway run --json`.
+//! Each row has the figure, the arm and the point of the axis (`x`, in base units), the keys that
+//! vary between the study's jobs, and the seed. The same table is written as CSV and as Parquet;
+//! column names end with their unit, as in `driftway run --json`.
 
 mod csv;
 mod parquet;
@@ -22,7 +23,7 @@ use crate::study::select::Selection;
 use table::Values;
 use varied::VariedColumns;
 
-/// The tables of what was run: `runs`, `flows`, and `steps` where the study asks for samples.
+/// The result tables: `runs`, `flows`, and `steps` if the study requests samples.
 pub fn tables(plan: &Plan, selection: &Selection, results: &Results) -> Vec<Table> {
     let places = run_indices(plan, selection);
     let varied = VariedColumns::new(plan, selection);
@@ -57,15 +58,15 @@ pub fn tables(plan: &Plan, selection: &Selection, results: &Results) -> Vec<Tabl
     tables
 }
 
-/// A run, and where it belongs.
+/// A run and the figure, arm and point to which it belongs.
 #[derive(Clone, Copy, Debug)]
 struct RunIndex {
     figure: usize,
-    /// Among the figure's arms.
+    /// Index among the figure's arms.
     row: usize,
     x: usize,
     job: usize,
-    /// Among the selection's seeds.
+    /// Index among the selection's seeds.
     seed: usize,
 }
 
@@ -90,7 +91,7 @@ struct CommonColumns<'a> {
 }
 
 impl CommonColumns<'_> {
-    /// What every table begins with.
+    /// The first columns of every table.
     fn columns(&self, rows: &[RunIndex]) -> Vec<Column> {
         let study = &self.plan.study;
         let text = |name: &str, read: &dyn Fn(&RunIndex) -> String| {
@@ -113,7 +114,7 @@ impl CommonColumns<'_> {
     }
 }
 
-/// A name as a column has it: no tool needs quotes for it.
+/// A name with all characters but letters and digits replaced, which no tool needs to quote.
 fn column_name(name: &str) -> String {
     name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect()
 }
@@ -146,7 +147,7 @@ fn run_columns(runs: &[&RunResult]) -> Vec<Column> {
         } else {
             float(&name, &read)
         };
-        // A reason for which nothing was dropped, or a part that this network does not have.
+        // A drop reason that did not occur, or a part that this network does not have.
         if !column.is_empty(name.starts_with("drops.")) {
             columns.push(column);
         }
@@ -182,7 +183,7 @@ fn flow_columns(flows: &[(usize, &FlowResult)]) -> Vec<Column> {
     columns
 }
 
-/// `step` is how far rows of a flow are apart (s).
+/// `step` is the time between the rows of a flow (s).
 fn step_columns(kept: &[&Samples], step: f64) -> Vec<Column> {
     fn int<T: Copy + Into<i64>>(kept: &[&Samples], read: fn(&Samples) -> &[Option<T>]) -> Values {
         let values = kept.iter().flat_map(|of| read(of));
@@ -220,7 +221,7 @@ fn step_columns(kept: &[&Samples], step: f64) -> Vec<Column> {
     .into()
 }
 
-/// What each row's flow had delivered since its row before (bit/s).
+/// Throughput of each row's flow since its previous row (bit/s).
 fn rates(samples: &Samples, step: f64) -> Vec<Option<f64>> {
     let mut last: Vec<(f64, u64)> = Vec::new();
     let rows = samples.time_s.iter().zip(&samples.flow).zip(&samples.delivered_bytes);
@@ -231,7 +232,7 @@ fn rates(samples: &Samples, step: f64) -> Vec<Option<f64>> {
         }
         let (from, before) = std::mem::replace(&mut last[flow], (time, delivered));
         let took = time - from;
-        // What is left of a run may be no time at all.
+        // The remainder of a run may have no duration.
         (took > step * 1e-9).then(|| (delivered - before) as f64 * 8.0 / took)
     })
     .collect()

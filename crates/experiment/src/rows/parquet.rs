@@ -1,4 +1,5 @@
-//! A table as Parquet: optional columns of text, 64-bit integers and doubles, with Snappy, in one row group.
+//! Parquet output of a table: optional columns of strings, 64-bit integers and doubles, with
+//! Snappy, in one row group.
 
 use std::io::Write;
 use std::sync::Arc;
@@ -13,10 +14,11 @@ use parquet::schema::types::Type;
 use super::table::{Table, Values};
 
 impl Table {
-    /// Writes it as Parquet. The same table gives the same bytes.
+    /// Writes the table as Parquet. The same table yields the same bytes.
     ///
     /// # Errors
-    /// What `out` refuses.
+    ///
+    /// Any error of `out`.
     pub fn write_parquet(&self, out: impl Write + Send) -> Result<(), ParquetError> {
         let field = |name: &str, values: &Values| {
             let (physical, logical) = match values {
@@ -68,7 +70,7 @@ fn write_column<D: DataType, T, W: Write + Send>(
     write: impl Fn(&T) -> D::T,
 ) -> Result<(), ParquetError> {
     let Some(mut column) = group.next_column()? else {
-        return Err(ParquetError::General("a column too many".to_owned()));
+        return Err(ParquetError::General("too many columns".to_owned()));
     };
     let levels: Vec<i16> = values.iter().map(|value| i16::from(value.is_some())).collect();
     let there: Vec<D::T> = values.iter().flatten().map(write).collect();

@@ -1,6 +1,6 @@
 //! A table of columns.
 
-/// A table that has a name, as its files have.
+/// A table with the name of its files.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Table {
     /// `runs`, `flows` or `steps`.
@@ -12,7 +12,7 @@ pub struct Table {
 /// A column.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Column {
-    /// Letters, digits and underscores; ends with its unit.
+    /// Letters, digits and underscores, ending with the unit.
     pub name: String,
     pub(super) values: Values,
 }
@@ -32,7 +32,7 @@ impl Table {
         table
     }
 
-    /// How many rows it has.
+    /// Number of rows.
     pub fn rows(&self) -> usize {
         self.columns.first().map_or(0, Column::len)
     }
@@ -43,7 +43,7 @@ impl Column {
         Self { name: name.to_owned(), values }
     }
 
-    /// How many rows it has.
+    /// Number of rows.
     pub(super) fn len(&self) -> usize {
         match &self.values {
             Values::Text(values) => values.len(),
@@ -52,7 +52,7 @@ impl Column {
         }
     }
 
-    /// Does it say nothing? `zero`: a zero says nothing, either.
+    /// Returns whether the column has no values; with `zero`, values of zero do not count.
     pub(super) fn is_empty(&self, zero: bool) -> bool {
         match &self.values {
             Values::Text(values) => values.iter().all(Option::is_none),
@@ -61,7 +61,7 @@ impl Column {
         }
     }
 
-    /// A cell as CSV has it: empty where there is no value.
+    /// A cell as CSV: empty where there is no value.
     pub(super) fn cell(&self, row: usize) -> String {
         let there = match &self.values {
             Values::Text(values) => values[row].clone(),

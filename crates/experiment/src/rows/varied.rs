@@ -1,4 +1,4 @@
-//! What varies between a study's jobs, as columns.
+//! Columns of the keys that vary between a study's jobs.
 
 use std::collections::BTreeMap;
 
@@ -9,11 +9,12 @@ use super::table::{Column, Values};
 use crate::study::plan::Plan;
 use crate::study::select::Selection;
 
-/// The keys that not all jobs set alike, in their order, each with the value of every job.
+/// The keys that not all jobs set to the same value, in alphabetical order, each with the value of
+/// every job.
 pub struct VariedColumns(Vec<(String, Values)>);
 
 impl VariedColumns {
-    /// Of the jobs that are run.
+    /// Collects the keys that vary between the selected jobs.
     pub fn new(plan: &Plan, selection: &Selection) -> Self {
         let settings: Vec<BTreeMap<&str, &str>> = plan
             .jobs
@@ -48,7 +49,7 @@ impl VariedColumns {
     }
 }
 
-/// Numbers where all values are numbers of one unit, with its ending, else text.
+/// Numbers, with a unit suffix, if all values are numbers of one unit; otherwise strings.
 fn column(key: &str, values: &[Option<&str>]) -> (String, Values) {
     let number = |text: &str| quantity(text).or(text.parse().ok().map(|n| (n, Unit::One)));
     let numbers: Option<Vec<Option<(f64, Unit)>>> = values
@@ -67,7 +68,7 @@ fn column(key: &str, values: &[Option<&str>]) -> (String, Values) {
     (column_name(key), Values::Text(values.iter().map(|value| value.map(str::to_owned)).collect()))
 }
 
-/// What names of values in this unit end with.
+/// Suffix of names of values in this unit.
 fn unit_suffix(unit: Unit) -> &'static str {
     match unit.symbol() {
         "s" => "_s",

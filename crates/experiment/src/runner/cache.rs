@@ -1,5 +1,5 @@
-//! Runs that were made, kept in files: a study that was stopped goes on with what is missing, and what is
-//! unchanged is not run again.
+//! Cache of runs in files: an interrupted study resumes with the missing runs, and unchanged runs
+//! are not repeated.
 
 use std::env;
 use std::fs;
@@ -13,26 +13,27 @@ use super::identity::VERSION;
 use super::record::{Job, RunRecord};
 use crate::error::Error;
 
-/// The variable of the environment that names another place, or says `off`.
+/// The environment variable that sets another directory, or disables the cache with `off`.
 pub const CACHE_VARIABLE: &str = "DRIFTWAY_CACHE";
 
-/// What a version has left is removed when no run of it was added for so long.
+/// The cache of an old version is removed if no run was added to it for this time.
 const MAX_AGE: StdDuration = StdDuration::from_secs(30 * 24 * 3600);
 
-/// A directory in which runs are kept: `VERSION/DIGEST/SEED.json`, and with samples every so many
-/// nanoseconds `VERSION/DIGEST/SEED-NANOSECONDS.json`. Files are written under another name and renamed, so
-/// that several programs can use it at once, and none reads a half one.
+/// A directory of runs: `VERSION/DIGEST/SEED.json`, or with samples at an interval in nanoseconds
+/// `VERSION/DIGEST/SEED-NANOSECONDS.json`. Files are written under another name and renamed, so
+/// that several processes can use the cache concurrently and none reads a partial file.
 #[derive(Clone, Debug)]
 pub struct RunCache {
     dir: PathBuf,
 }
 
 impl RunCache {
-    /// Where `DRIFTWAY_CACHE` says, else `driftway` in `XDG_CACHE_HOME` or `~/.cache`. `None` if it says
-    /// `off`, or if there is no home.
+    /// The directory in `DRIFTWAY_CACHE`, else `driftway` in `XDG_CACHE_HOME` or `~/.cache`. `None`
+    /// if the variable is `off`, or if there is no home directory.
     ///
     /// # Errors
-    /// The directory can't be made.
+    ///
+    /// The directory cannot be created.
     pub fn standard() -> Result<Option<Self>, Error> {
         let of = |name| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
         let dir = match of(CACHE_VARIABLE) {
@@ -47,21 +48,22 @@ impl RunCache {
         Self::at(&dir).map(Some)
     }
 
-    /// In this directory.
+    /// Uses this directory.
     ///
     /// # Errors
-    /// It can't be made.
+    ///
+    /// It cannot be created.
     pub fn at(dir: &Path) -> Result<Self, Error> {
         let own = dir.join(VERSION);
         let made = own.is_dir();
-        fs::create_dir_all(&own).map_err(|error| Error::io("keep runs in", dir, error))?;
+        fs::create_dir_all(&own).map_err(|error| Error::io("store runs in", dir, error))?;
         if !made {
             remove_stale_versions(dir);
         }
         Ok(Self { dir: own })
     }
 
-    /// The run, if it is there. A file that is not a record of it counts as none.
+    /// Returns the run if it is cached. A file that is not a record of this run is ignored.
     pub fn get(&self, job: &Job, seed: u64, step: Option<Duration>) -> Option<RunRecord> {
         let bytes = fs::read(self.file(job, seed, step)).ok()?;
         let record: RunRecord = serde_json::from_slice(&bytes).ok()?;
@@ -70,13 +72,14 @@ impl RunCache {
             .then_some(record)
     }
 
-    /// Keeps a run.
+    /// Stores a run.
     ///
     /// # Errors
-    /// It can't be written.
+    ///
+    /// It cannot be written.
     pub fn put(&self, job: &Job, step: Option<Duration>, record: &RunRecord) -> Result<(), Error> {
         let file = self.file(job, record.seed, step);
-        self.write(&file, record).map_err(|error| Error::io("keep a run in", &file, error))
+        self.write(&file, record).map_err(|error| Error::io("store a run in", &file, error))
     }
 
     fn write(&self, file: &Path, record: &RunRecord) -> io::Result<()> {
@@ -97,11 +100,12 @@ impl RunCache {
     }
 }
 
-/// Removes what versions that are no longer used have left. What can't be removed stays: it is in nobody's way.
+/// Removes the caches of versions no longer used. Files that cannot be removed are left, as they do
+/// no harm.
 fn remove_stale_versions(dir: &Path) {
     #[expect(
         clippy::disallowed_methods,
-        reason = "the age of files is of the machine, not of a run"
+        reason = "file ages concern the machine, not a run"
     )]
     let now = SystemTime::now();
     for entry in fs::read_dir(dir).into_iter().flatten().flatten() {
@@ -113,7 +117,7 @@ fn remove_stale_versions(dir: &Path) {
     }
 }
 
-/// Only what this file has made is removed.
+/// Only directories that this module created are removed.
 fn is_version_dir(path: &Path) -> bool {
     let name = path.file_name().and_then(|name| name.to_str());
     let code = name.and_then(|name| name.split_once('-'));

@@ -1,17 +1,17 @@
-//! What makes a run the run that it is: a scenario by all that changes a result, and the code.
+//! Identity of a run: everything in a scenario that changes results, and the code.
 
 use std::fmt::{self, Write};
 
 use driftway_scenario::{Network, Scenario};
 use sha2::{Digest, Sha256};
 
-/// The version of driftway that makes results: its number, and a digest of the code that they can
-/// depend on, which differs after a developer's changes.
+/// Version of driftway that produces results: its number, and a digest of the code on which they
+/// can depend, so that it changes during development.
 pub const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), "-", env!("DRIFTWAY_CODE"));
 
-/// A digest of everything in a scenario that can change a run, in hexadecimal; its movement file's
-/// content, too. Scenarios with the same digest give the same runs. What it is called, what it
-/// shows, and what a paper reported of it changes no run.
+/// A hexadecimal digest of everything in a scenario that can change a run, including the content of
+/// its movement file. Scenarios with the same digest have the same runs. The name, the description
+/// and the published results of a scenario change no run.
 pub fn digest(scenario: &Scenario) -> String {
     let mut bare = scenario.clone();
     (bare.name, bare.description) = (String::new(), None);
@@ -26,7 +26,7 @@ pub fn digest(scenario: &Scenario) -> String {
     sum.0.finalize().iter().take(16).map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// A digest of text. It takes anything.
+/// A digest of text that never fails.
 struct DigestWriter(Sha256);
 
 impl Write for DigestWriter {
@@ -47,7 +47,7 @@ mod test {
     }
 
     #[test]
-    fn what_changes_a_run_changes_the_digest_and_nothing_else() {
+    fn only_changes_of_a_run_change_the_digest() {
         let plain = digest(&scenario(&[]));
         assert_eq!(plain.len(), 32);
         assert_eq!(digest(&scenario(&[("name", "another")])), plain);
@@ -55,7 +55,7 @@ mod test {
     }
 
     #[test]
-    fn a_movement_counts_by_its_content() {
+    fn a_movement_file_is_digested_by_content() {
         let dir = tempfile::tempdir().unwrap();
         let text = "name = 'm'\nduration = '9 s'\n[network]\nkind = 'adhoc'\n\
                     area = ['100 m', '100 m']\nmobility = { file = 'a.mov' }\nrouting = { protocol = 'aodv' }\n\

@@ -1,5 +1,5 @@
-//! The one runner: it makes runs, several at a time, keeps each as soon as it is made, and makes none that
-//! is kept.
+//! The runner: performs runs, several in parallel, caches each as soon as it completes, and repeats
+//! none that is cached.
 
 mod cache;
 pub mod identity;
@@ -20,36 +20,37 @@ pub use samples::Samples;
 
 use crate::error::Error;
 
-/// How runs are made.
+/// How runs are performed: parallelism, cache and interruption.
 pub struct Runner<'a> {
-    /// So many at a time.
+    /// Number of threads.
     pub threads: usize,
-    /// Where they are kept, if they are.
+    /// Cache of runs; `None` disables it.
     pub cache: Option<RunCache>,
-    /// Makes those anew that are kept.
+    /// Repeats cached runs.
     pub ignore_cache: bool,
-    /// When somebody sets it, no new run begins, and those under way are given up.
+    /// When set, no new run starts, and running ones are aborted.
     pub stop: &'a AtomicBool,
-    /// Called after each run that is finished.
+    /// Called after each completed run.
     pub on_finished: &'a (dyn Fn() + Sync),
 }
 
-/// A run that is wanted.
+/// A run to perform.
 #[derive(Clone, Copy, Debug)]
 pub struct Task<'a> {
-    /// Of what.
+    /// Its job.
     pub job: &'a Job,
-    /// With which seed.
+    /// Its seed.
     pub seed: u64,
-    /// With samples so often, if at all.
+    /// Interval of samples, if any.
     pub step: Option<Duration>,
 }
 
 impl Runner<'_> {
-    /// Makes each run, or takes it from where it is kept; the answers are in the order of the tasks.
+    /// Performs each run, or takes it from the cache; the results are in the order of the tasks.
     ///
     /// # Errors
-    /// The first run by that order that broke, or could not be kept; or it was stopped.
+    ///
+    /// The first run in that order that failed or could not be stored; or an interruption.
     pub fn run(&self, tasks: &[Task<'_>]) -> Result<Vec<RunRecord>, Error> {
         self.run_each(tasks.len(), |index| {
             let Task { job, seed, step } = tasks[index];
@@ -66,10 +67,11 @@ impl Runner<'_> {
         })
     }
 
-    /// Makes a run that is watched, of which nothing is kept; `None`: it was stopped.
+    /// Performs a run with an observer, without the cache; `None` if it was interrupted.
     ///
     /// # Errors
-    /// A mistake in driftway.
+    ///
+    /// A bug in driftway.
     pub fn run_watched(
         &self,
         job: &Job,
@@ -79,10 +81,11 @@ impl Runner<'_> {
         job.run_watched(seed, watch, self.stop)
     }
 
-    /// Does `work` for each index below `count`, as runs are made; `None`: it was stopped.
+    /// Calls `work` for each index below `count` in parallel; `None` from `work` means interrupted.
     ///
     /// # Errors
-    /// The first failure by index, or it was stopped.
+    ///
+    /// The first failure by index, or an interruption.
     pub fn run_each<T: Send>(
         &self,
         count: usize,

@@ -1,14 +1,15 @@
-//! Work on several processors that gives the same answer as on one.
+//! Parallel work whose results do not depend on the number of threads.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-/// Does `work` for every index below `count`, `jobs` at a time, and puts the answers in the order
-/// of the indices. After a failure no new work begins. Work is handed out in order, so everything
-/// before the failure is finished, and the failure reported is the first by index whatever the
-/// number of jobs.
+/// Calls `work` for each index below `count` in `jobs` threads, and returns the results in the
+/// order of the indices. After a failure no new work starts. Work is assigned in order, so that
+/// everything before the failure is completed, and the failure reported is the first by index for
+/// any number of threads.
 ///
 /// # Errors
+///
 /// The first failure by index.
 pub fn parallel_map<T: Send, E: Send>(
     jobs: usize,
@@ -42,7 +43,7 @@ mod test {
     use super::*;
 
     #[test]
-    fn the_order_is_that_of_the_indices() {
+    fn results_are_in_index_order() {
         for jobs in [1, 2, 7] {
             let answers = parallel_map(jobs, 100, |index| Ok::<_, ()>(index * index)).unwrap();
             assert_eq!(answers, (0..100).map(|index| index * index).collect::<Vec<_>>());
@@ -50,7 +51,7 @@ mod test {
     }
 
     #[test]
-    fn the_failure_is_the_first_by_index() {
+    fn the_first_failure_by_index_is_reported() {
         for jobs in [1, 2, 7] {
             let work = |index| if index % 10 == 9 { Err(index) } else { Ok(index) };
             assert_eq!(parallel_map(jobs, 1000, work), Err(9));

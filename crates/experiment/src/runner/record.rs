@@ -1,4 +1,4 @@
-//! What is kept of a run.
+//! Records of runs.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -16,23 +16,23 @@ use super::samples::Samples;
 use crate::command;
 use crate::error::Error;
 
-/// A scenario that is run with several seeds.
+/// A scenario to run with several seeds.
 #[derive(Clone, Debug)]
 pub struct Job {
-    /// The scenario, with all that is set.
+    /// The scenario, with all overrides applied.
     pub scenario: Scenario,
     /// Its digest ([`identity::digest`]).
     pub digest: String,
-    /// Its file, as commands name it.
+    /// Its file, as in commands.
     pub file: String,
-    /// What is set in it.
+    /// The overrides.
     pub set: Vec<(String, String)>,
-    /// The first of its seeds, where that is not the study's.
+    /// The first seed, if it differs from the study's.
     pub first_seed: Option<u64>,
 }
 
 impl Job {
-    /// A job of this scenario.
+    /// Creates a job for this scenario.
     pub fn new(scenario: Scenario, file: String, set: Vec<(String, String)>) -> Self {
         Self { digest: identity::digest(&scenario), scenario, file, set, first_seed: None }
     }
@@ -47,10 +47,11 @@ impl Job {
         Error::Bug { what: what.to_string(), command }
     }
 
-    /// Makes a run, watched. It is given up when `stop` says so: `None`.
+    /// Performs a run with an observer; `None` if `stop` was set.
     ///
     /// # Errors
-    /// A mistake in driftway.
+    ///
+    /// A bug in driftway.
     pub fn run_watched(
         &self,
         seed: u64,
@@ -66,11 +67,11 @@ impl Job {
         })
     }
 
-    /// Makes a run of which a record is kept, with samples every `step`. It is given up when `stop`
-    /// says so: `None`.
+    /// Performs a run for the cache, with samples every `step`; `None` if `stop` was set.
     ///
     /// # Errors
-    /// A mistake in driftway.
+    ///
+    /// A bug in driftway.
     pub fn run_recorded(
         &self,
         seed: u64,
@@ -104,7 +105,7 @@ impl Job {
         }))
     }
 
-    /// Whatever breaks a run is a mistake in driftway.
+    /// Any failure of a run is a bug in driftway.
     fn catch_failure<T>(
         &self,
         seed: u64,
@@ -113,17 +114,17 @@ impl Job {
         match catch_unwind(AssertUnwindSafe(work)) {
             Ok(Ok(made)) => Ok(made),
             Ok(Err(error)) => Err(self.bug(seed, &error)),
-            // What panicked, and where, stands on standard error already.
-            Err(_) => Err(self.bug(seed, &"it panicked")),
+            // The panic message is already on standard error.
+            Err(_) => Err(self.bug(seed, &"the run panicked")),
         }
     }
 }
 
-/// Events between two looks at whether to stop: some milliseconds.
+/// Events between two checks of `stop`: some milliseconds.
 const EVENTS_PER_STOP_CHECK: u64 = 1 << 12;
 
-/// Goes on up to `until`, or to the end where that is in the far future; is the run not over? `None`: it
-/// was stopped on the way.
+/// Advances the simulation to `until`, or to the end if that is in the far future, and returns
+/// whether the run continues. `None` if it was interrupted.
 fn advance(
     simulation: &mut Simulation<'_>,
     until: Instant,
@@ -143,24 +144,24 @@ fn advance(
     Ok(None)
 }
 
-/// The CPU time of this thread. Zero where there is no such clock.
+/// CPU time of this thread; zero where that clock is not available.
 fn thread_cpu_time() -> StdDuration {
     clock_gettime(ClockId::CLOCK_THREAD_CPUTIME_ID).map_or(StdDuration::ZERO, StdDuration::from)
 }
 
-/// A run that was made, and what it gave.
+/// A completed run and its results.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RunRecord {
-    /// The driftway that made it ([`identity::VERSION`]).
+    /// The version of driftway that performed it ([`identity::VERSION`]).
     pub version: String,
     /// The digest of its scenario ([`identity::digest`]).
     pub scenario: String,
     /// Its seed.
     pub seed: u64,
-    /// The CPU time that it took (s); it is of the machine, and no comparison includes it.
+    /// CPU time of the run (s); it depends on the machine and is never compared.
     pub user_s: f64,
-    /// What came out.
+    /// Results.
     pub result: RunResult,
-    /// What was seen on the way, where samples were asked for.
+    /// Samples, if requested.
     pub samples: Option<Samples>,
 }

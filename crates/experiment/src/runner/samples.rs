@@ -1,23 +1,24 @@
-//! What a run's flows look like, step of time by step of time.
+//! State of a run's flows at regular intervals.
 
 use driftway_scenario::Scenario;
 use driftway_sim::{FlowSnapshot, SenderSnapshot, Simulation};
 use serde::{Deserialize, Serialize};
 
-/// Columns of equal length; a row is one flow at one time. Rows are in the order of time, then of flows.
+/// Columns of equal length; a row is one flow at one time. Rows are ordered by time, then by flow.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Samples {
-    /// When (s).
+    /// Time (s).
     pub time_s: Vec<f64>,
-    /// The flow's index in the scenario.
+    /// Index of the flow in the scenario.
     pub flow: Vec<u32>,
     /// Payload delivered in order so far (bytes).
     pub delivered_bytes: Vec<u64>,
-    /// Packets that wait in the queues of the sending node.
+    /// Packets in the queues of the sending node.
     pub waiting: Vec<u32>,
-    /// Hops of the route that the sending node knows; `null`: it knows none.
+    /// Hops of the sending node's route; `null` without a route.
     pub hops: Vec<Option<u32>>,
-    /// Data segments sent so far; `null` for UDP and before the start, as all that follow.
+    /// Data segments sent so far; this and all following columns are `null` for UDP and before the
+    /// start.
     pub segments_sent: Vec<Option<u64>>,
     /// Retransmissions among them.
     pub retransmissions: Vec<Option<u64>>,
@@ -25,23 +26,23 @@ pub struct Samples {
     pub timeouts: Vec<Option<u64>>,
     /// Congestion window (bytes).
     pub cwnd_bytes: Vec<Option<u32>>,
-    /// Slow-start threshold (bytes).
+    /// Slow start threshold (bytes).
     pub ssthresh_bytes: Vec<Option<u32>>,
-    /// Smoothed round-trip time (s); `null` before the first sample.
+    /// Smoothed round-trip time (s); `null` before the first measurement.
     pub srtt_s: Vec<Option<f64>>,
-    /// The retransmission timeout in force, back-off included (s).
+    /// Retransmission timeout in effect, including backoff (s).
     pub rto_s: Vec<Option<f64>>,
-    /// The state of the sender's aid; `null` without one.
+    /// State of the sender's aid; `null` without one.
     pub aid_state: Vec<Option<String>>,
 }
 
 impl Samples {
-    /// How many rows there are.
+    /// Number of rows.
     pub fn rows(&self) -> usize {
         self.time_s.len()
     }
 
-    /// Adds a row for each flow as it is now.
+    /// Adds a row for the current state of each flow.
     pub(super) fn record(&mut self, simulation: &mut Simulation<'_>, scenario: &Scenario) {
         let time_s = simulation.now().as_secs_f64();
         for (number, flow) in scenario.flows.iter().enumerate() {

@@ -1,5 +1,5 @@
-//! The names of a study's file, its axes and its measures: everything that is wrong is found, and
-//! placed, before anything runs.
+//! Checks of a study's names, axes and measures: all errors are found and located before anything
+//! runs.
 
 use driftway_scenario::{
     Application, Coordinate, Error, Flow, Scenario, Time, TomlFile, Transport, Unit, nearest,
@@ -14,34 +14,35 @@ use super::format::{
 use super::number::SettingValue;
 use crate::words::list;
 
-/// The way to a value of the file, for a message.
+/// Path to a value of the file, for a message.
 macro_rules! keys {
     ($($part:expr),+) => { [$($part.to_string()),+] };
 }
 pub(super) use keys;
 
-/// More runs than any point needs were not meant.
+/// More runs per point are assumed to be a mistake.
 const MAX_RUNS: u64 = 10_000;
 
-/// The names of a file: each once, and known where it is used.
+/// Checks that names are unique, and known where they are used.
 ///
 /// # Errors
-/// What is wrong first.
+///
+/// The first error.
 pub fn check_names(file: &TomlFile, study: &Study) -> Result<(), Error> {
     if study.is_paper() && study.authors.is_empty() {
-        return Err(file.error(&["authors"], "a paper has at least one of `authors`"));
+        return Err(file.error(&["authors"], "a paper needs at least one author in `authors`"));
     }
-    // Nothing can be said of one run.
+    // One run has no interval, so that no statement can be judged.
     let fewest = if study.statements.is_empty() { 1 } else { 2 };
     for (keys, runs) in [(&["runs"][..], study.runs), (&["quick", "runs"], study.quick.runs)] {
         if !(fewest..=MAX_RUNS).contains(&runs) {
             let message =
-                format!("{runs} runs out of range {fewest}–{MAX_RUNS}\none has no interval");
+                format!("{runs} runs out of range {fewest}–{MAX_RUNS}\none run has no interval");
             return Err(file.error(keys, &message));
         }
     }
     if study.step.is_some_and(|Time(step)| step.is_zero()) {
-        return Err(file.error(&["step"], "steps of time are longer than nothing\nas in \"1 s\""));
+        return Err(file.error(&["step"], "the step must be above 0 s\nas in \"1 s\""));
     }
     for (number, figure) in study.figures.iter().enumerate() {
         if figure.scenario.is_empty() {
@@ -52,7 +53,7 @@ pub fn check_names(file: &TomlFile, study: &Study) -> Result<(), Error> {
         }
     }
     if study.first_seed.checked_add(MAX_RUNS).is_none() {
-        return Err(file.error(&["first_seed"], "this leaves no room for further seeds"));
+        return Err(file.error(&["first_seed"], "this is too large: further seeds would overflow"));
     }
     for (table, key, names) in [
         ("group", "name", if study.has_groups() { group_names(study) } else { Vec::new() }),
@@ -64,7 +65,7 @@ pub fn check_names(file: &TomlFile, study: &Study) -> Result<(), Error> {
             let wrong = if name.trim().is_empty() {
                 "this name is empty"
             } else if names[..number].contains(name) {
-                "this name is there twice\nchoose another"
+                "duplicate name\nchoose another"
             } else {
                 continue;
             };
@@ -90,13 +91,13 @@ pub fn check_names(file: &TomlFile, study: &Study) -> Result<(), Error> {
     study.kernel.as_ref().map_or(Ok(()), |kernel| check_kernel(file, study, kernel))
 }
 
-/// The names of `[kernel]`.
+/// Checks the names in `[kernel]`.
 fn check_kernel(file: &TomlFile, study: &Study, kernel: &Kernel) -> Result<(), Error> {
     for (keys, runs) in
         [(&["kernel", "runs"][..], kernel.runs), (&["kernel", "quick", "runs"], kernel.quick.runs)]
     {
         if !(2..=MAX_RUNS).contains(&runs) {
-            let message = format!("{runs} runs out of range 2–{MAX_RUNS}\none has no interval");
+            let message = format!("{runs} runs out of range 2–{MAX_RUNS}\none run has no interval");
             return Err(file.error(keys, &message));
         }
     }
@@ -106,7 +107,7 @@ fn check_kernel(file: &TomlFile, study: &Study, kernel: &Kernel) -> Result<(), E
         }
     }
     if kernel.twins.is_empty() {
-        let message = "there must be an arm whose scenario the kernel runs over";
+        let message = "an arm is needed whose scenario the kernel uses";
         return Err(file.error(&["kernel", "twins"], message));
     }
     for (number, figure) in kernel.figures.iter().enumerate() {
@@ -120,25 +121,26 @@ fn check_kernel(file: &TomlFile, study: &Study, kernel: &Kernel) -> Result<(), E
     Ok(())
 }
 
-/// What groups are called.
+/// Names of the groups.
 pub fn group_names(study: &Study) -> Vec<&str> {
     study.groups.iter().map(|group| group.name.as_str()).collect()
 }
 
-/// What arms are called.
+/// Names of the arms.
 pub fn arm_names(study: &Study) -> Vec<&str> {
     study.arms.iter().map(|arm| arm.name.as_str()).collect()
 }
 
-/// What figures are called.
+/// Names of the figures.
 pub fn figure_names(study: &Study) -> Vec<&str> {
     study.figures.iter().map(|figure| figure.id.as_str()).collect()
 }
 
-/// The number of `name` among `names`.
+/// Index of `name` in `names`.
 ///
 /// # Errors
-/// It is not there: the nearest is told.
+///
+/// It is unknown; the hint has the closest name.
 pub fn find_name<K: AsRef<str>>(
     file: &TomlFile,
     keys: &[K],
@@ -150,11 +152,11 @@ pub fn find_name<K: AsRef<str>>(
         let near = nearest(name, names.iter().copied());
         let near = near.map_or(String::new(), |near| format!("did you mean `{near}`? "));
         let known = names.join(", ");
-        file.error(keys, &format!("there is no {what} `{name}`\n{near}known are {known}"))
+        file.error(keys, &format!("there is no {what} `{name}`\n{near}available: {known}"))
     })
 }
 
-/// A place on an axis in base units.
+/// A position on an axis in base units.
 pub fn axis_position(at: &Coordinate) -> Option<(f64, Unit)> {
     match at {
         Coordinate::Number(number) => Some((*number, Unit::One)),
@@ -162,7 +164,7 @@ pub fn axis_position(at: &Coordinate) -> Option<(f64, Unit)> {
     }
 }
 
-/// A place as it is written.
+/// A position as written in the file.
 pub fn coordinate_text(at: &Coordinate) -> String {
     match at {
         Coordinate::Number(number) => number.to_string(),
@@ -170,10 +172,11 @@ pub fn coordinate_text(at: &Coordinate) -> String {
     }
 }
 
-/// The arms of a figure, by number, in the study's order.
+/// Indices of a figure's arms, in the study's order.
 ///
 /// # Errors
-/// A name is not known.
+///
+/// An unknown name.
 pub fn figure_arms(file: &TomlFile, study: &Study, number: usize) -> Result<Vec<usize>, Error> {
     let figure = &study.figures[number];
     let all = figure.arms.is_empty() && figure.groups.is_empty();
@@ -192,18 +195,19 @@ pub fn figure_arms(file: &TomlFile, study: &Study, number: usize) -> Result<Vec<
     Ok((0..wanted.len()).filter(|&arm| wanted[arm]).collect())
 }
 
-/// What an axis sets at each of its points, and what those that have names are called.
+/// The overrides at each point of an axis, and the names of those points that have one.
 pub type AxisSteps = Vec<(Coordinate, Settings, Option<String>)>;
 
-/// The points of a figure's axis, and its unit.
+/// Points of a figure's axis, and its unit.
 ///
 /// # Errors
-/// It is none.
+///
+/// The axis is invalid.
 pub fn axis_steps(file: &TomlFile, axis: &Axis, figure: usize) -> Result<(AxisSteps, Unit), Error> {
     let (by_key, by_points) = (!axis.key.0.is_empty(), !axis.points.is_empty());
     if by_key == by_points || by_key == axis.values.is_empty() {
         let help = "an axis has either `key` and `values`, or `points`";
-        let message = format!("this is no axis\n{help}");
+        let message = format!("invalid axis\n{help}");
         return Err(file.error(&keys!["figure", figure, "x"], &message));
     }
     let steps: AxisSteps = if by_key {
@@ -223,24 +227,25 @@ pub fn axis_steps(file: &TomlFile, axis: &Axis, figure: usize) -> Result<(AxisSt
         let wrong =
             |message: &str| Err(file.error(&keys!["figure", figure, "x", table, number], message));
         let Some((value, of)) = axis_position(x) else {
-            let help = "right would be, for example, \"10 ms\" or 3";
+            let help = "a valid value is, for example, \"10 ms\" or 3";
             return wrong(&format!("`{}` is not a quantity\n{help}", coordinate_text(x)));
         };
         if *unit.get_or_insert(of) != of {
-            return wrong("this has another unit than the first value");
+            return wrong("this value has a different unit than the first");
         }
         if seen.contains(&value) {
-            return wrong("this value is there twice");
+            return wrong("duplicate value");
         }
         seen.push(value);
     }
     Ok((steps, unit.unwrap_or(Unit::One)))
 }
 
-/// What a figure measures, and the paper's numbers of it.
+/// Checks a figure's measures and the paper's numbers.
 ///
 /// # Errors
-/// A metric or an arm is not known, or a point has no place on the axis.
+///
+/// An unknown metric or arm, or a point outside the axis.
 pub fn check_measures(
     file: &TomlFile,
     figure: &Figure,
@@ -249,7 +254,7 @@ pub fn check_measures(
     x: Unit,
 ) -> Result<(), Error> {
     if figure.y.is_empty() {
-        return Err(file.error(&keys!["figure", number, "y"], "a figure measures something"));
+        return Err(file.error(&keys!["figure", number, "y"], "a figure needs at least one measure"));
     }
     let known = FLOW_METRICS.iter().map(|(name, _)| (*name).to_owned()).chain(network_metrics());
     let known: Vec<String> = known.collect();
@@ -258,7 +263,7 @@ pub fn check_measures(
         let keys = keys!["figure", number, "y", at, "metric"];
         find_name(file, &keys, "metric", &measure.metric, &known)?;
         if figure.y[..at].iter().any(|other| other.metric == measure.metric) {
-            return Err(file.error(&keys, "this metric is there twice"));
+            return Err(file.error(&keys, "duplicate metric"));
         }
     }
     for (at, curve) in figure.paper.iter().enumerate() {
@@ -268,7 +273,7 @@ pub fn check_measures(
         for (point, (x_of, _)) in curve.points.iter().enumerate() {
             if figure.x.is_some() && axis_position(x_of).is_none_or(|(_, unit)| unit != x) {
                 let keys = keys!["figure", number, "paper", at, "points", point];
-                let message = format!("`{}` is no place on this axis", coordinate_text(x_of));
+                let message = format!("`{}` is not a position on this axis", coordinate_text(x_of));
                 return Err(file.error(&keys, &message));
             }
         }
@@ -280,10 +285,11 @@ pub fn check_measures(
     Ok(())
 }
 
-/// Which of a figure's measures is meant: the first where none is named.
+/// Index of one of the figure's measures; the first if none is named.
 ///
 /// # Errors
-/// It measures no such thing.
+///
+/// The figure has no such measure.
 pub fn find_measure<K: AsRef<str>>(
     file: &TomlFile,
     figure: &Figure,
@@ -295,10 +301,11 @@ pub fn find_measure<K: AsRef<str>>(
     find_name(file, keys, "metric in this figure", metric, &metrics)
 }
 
-/// What is drawn of one run.
+/// Checks the trace of a figure.
 ///
 /// # Errors
-/// There is an axis as well, or the window is none.
+///
+/// The figure also has an axis, or the window is invalid.
 pub fn check_trace(
     file: &TomlFile,
     figure: &Figure,
@@ -306,11 +313,11 @@ pub fn check_trace(
     number: usize,
 ) -> Result<(), Error> {
     if figure.x.is_some() {
-        let message = "a trace is of one point\nleave `x` out, and `set` where on it that is";
+        let message = "a trace has one point\nremove `x`, and select the point with `set`";
         return Err(file.error(&keys!["figure", number, "x"], message));
     }
     if trace.draw.is_empty() {
-        let message = "nothing is drawn\nit can be \"sequence\", \"cwnd\", \"rto\"";
+        let message = "no plots\nuse \"sequence\", \"cwnd\", \"rto\"";
         return Err(file.error(&keys!["figure", number, "trace", "draw"], message));
     }
     let (unit, right) = match trace.against {
@@ -321,14 +328,15 @@ pub fn check_trace(
         if let Some(end) = end
             && axis_position(end).is_none_or(|(_, of)| of != unit)
         {
-            let message = format!("`{}` does not fit here\nexpected {right}", coordinate_text(end));
+            let message = format!("`{}` is invalid here\nexpected {right}", coordinate_text(end));
             return Err(file.error(&keys!["figure", number, "trace", key], &message));
         }
     }
     Ok(())
 }
 
-/// Are there the flows that a figure measures, and can they have what it measures?
+/// Checks that the scenario has the flows that a figure measures, and that its metrics exist for
+/// them.
 pub fn check_flows(figure: &Figure, scenario: &Scenario) -> Result<(), (usize, String)> {
     for (number, measure) in figure.y.iter().enumerate() {
         let wrong = |what: String| Err((number, what));
@@ -340,7 +348,7 @@ pub fn check_flows(figure: &Figure, scenario: &Scenario) -> Result<(), (usize, S
             let count = scenario.flows.len();
             return wrong(match measure.of {
                 FlowSelector::Flow(flow) => {
-                    format!("there is no flow {flow}: the scenario has {count}, counted from 0")
+                    format!("there is no flow {flow}: the scenario has {count}, numbered from 0")
                 }
                 _ => "the scenario has no flow".to_owned(),
             });
@@ -349,7 +357,7 @@ pub fn check_flows(figure: &Figure, scenario: &Scenario) -> Result<(), (usize, S
             |flow: &usize| matches!(scenario.flows[*flow].application, Application::Transfer(_));
         if measure.metric == COMPLETION_METRIC && !flows.iter().all(is_transfer) {
             let flows: Vec<String> = flows.iter().map(usize::to_string).collect();
-            return wrong(format!("flow {} is no transfer, so it never completes", list(&flows)));
+            return wrong(format!("flow {} is not a transfer and never completes", list(&flows)));
         }
     }
     let flow = figure.trace.as_ref().map_or(0, |trace| trace.flow);
@@ -359,10 +367,11 @@ pub fn check_flows(figure: &Figure, scenario: &Scenario) -> Result<(), (usize, S
     Ok(())
 }
 
-/// The metric that a run may leave open.
+/// The metric that a run may not have, if a transfer does not complete.
 pub const COMPLETION_METRIC: &str = "completion_s";
 
-/// The numbers of the flows that a measure is of: of several, the TCP flows, or all where none is TCP.
+/// Indices of the flows of a measure: the selected one, or else the TCP flows, or all if none uses
+/// TCP.
 pub fn measured_flows(measure: &Measure, scenario: &Scenario) -> Vec<usize> {
     let flows = scenario.flows.iter().enumerate();
     match measure.of {

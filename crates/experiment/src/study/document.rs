@@ -1,4 +1,4 @@
-//! What came out, as `driftway paper --json` prints it and the page draws it.
+//! Results of a study, as `driftway paper --json` prints them and the page shows them.
 
 use driftway_scenario::Unit;
 use serde::ser::{Serialize, SerializeMap, Serializer};
@@ -7,96 +7,96 @@ use super::select::RecordedVerdicts;
 use super::statement::CountedAs;
 use super::statement::format::{Bound, StatementKind, Verdict};
 
-/// Everything that came out. Names end with their units, as in `driftway run --json`.
+/// All results. Names end with their units, as in `driftway run --json`.
 #[derive(Clone, Debug, serde::Serialize)]
 pub struct Document {
-    /// What the paper is called; of a study that is no paper's, it is not there.
+    /// Name of the paper; absent for other studies.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub paper: Option<String>,
-    /// What the study is called; of a paper, it is not there.
+    /// Name of the study; absent for papers.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub study: Option<String>,
-    /// The version of driftway.
+    /// Version of driftway.
     pub version: String,
-    /// Its title.
+    /// Title of the study.
     pub title: String,
-    /// Every point has a run with each of these.
+    /// Seeds of the runs of each point.
     pub seeds: Vec<u64>,
-    /// Not all runs, or not at all points.
+    /// Not all runs, or not all points.
     pub reduced: bool,
-    /// Which recorded verdicts these runs are held to.
+    /// The recorded verdicts with which these results are compared.
     pub recorded: RecordedVerdicts,
-    /// One for each figure and each of its metrics.
+    /// One entry per figure and metric.
     pub figures: Vec<FigureResult>,
-    /// What the readings are, the literal one first.
+    /// The readings, the literal one first.
     pub readings: Vec<ReadingResult>,
-    /// How many statements agree, for each reading, and of ours.
+    /// Number of agreeing statements, for each reading and for our own statements.
     pub counts: Vec<Counts>,
-    /// One a statement, figure and reading.
+    /// One entry per statement, figure and reading.
     pub statements: Vec<StatementResult>,
-    /// What the paper leaves open.
+    /// Questions that the paper leaves open.
     pub open: Vec<OpenResult>,
-    /// What it took; no comparison includes it.
+    /// Cost of the runs; never compared.
     pub timing: Timing,
 }
 
 /// One metric of a figure.
 #[derive(Clone, Debug, serde::Serialize)]
 pub struct FigureResult {
-    /// The paper's number of it, or our name.
+    /// The paper's number of the figure, or a name of ours.
     pub figure: String,
-    /// What it shows.
+    /// Title of the figure.
     pub title: String,
-    /// The first of its seeds; absent where that is the study's.
+    /// The first of its seeds; absent if it is the study's.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub first_seed: Option<u64>,
-    /// What varies; `null` where nothing does.
+    /// Independent variable; `null` without an axis.
     pub x: Option<XAxis>,
-    /// What is measured.
+    /// Measured metric.
     pub y: YAxis,
-    /// What each arm did.
+    /// Results of the arms.
     pub arms: Arms,
-    /// What arms do compared with others, seed by seed.
+    /// Differences between arms, paired by seed.
     pub differences: Vec<DifferenceResult>,
-    /// What the paper reports.
+    /// Values that the paper reports.
     pub paper: Vec<CurveResult>,
-    /// Lines across.
+    /// Horizontal lines.
     pub lines: Vec<LineResult>,
-    /// Which figure of the file, and which measure of it.
+    /// Index of the figure in the file, and of its measure.
     #[serde(skip)]
     pub index: (usize, usize),
 }
 
-/// What varies.
+/// Independent variable.
 #[derive(Clone, Debug, serde::Serialize)]
 pub struct XAxis {
-    /// What it is called.
+    /// Label.
     pub label: String,
-    /// The keys that vary, where each point sets the same ones.
+    /// The keys that vary, if each point sets the same ones.
     pub keys: Vec<String>,
-    /// What it is measured in: `s`, `bit/s`, `B`, or empty.
+    /// Unit: `s`, `bit/s`, `B`, or empty.
     pub unit: &'static str,
-    /// What the points are called that have names, and where they are.
+    /// Positions and names of the points that have a name.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub names: Vec<(f64, String)>,
 }
 
 impl XAxis {
-    /// What the point at `x` is called, if it has a name.
+    /// Name of the point at `x`, if it has one.
     pub fn name(&self, x: f64) -> Option<&str> {
         let name = self.names.iter().find(|(at, _)| (at - x).abs() <= 1e-9 * x.abs());
         name.map(|(_, name)| name.as_str())
     }
 }
 
-/// What is measured.
+/// Measured metric.
 #[derive(Clone, Debug, serde::Serialize)]
 pub struct YAxis {
     /// The metric, as in `driftway run --json`.
     pub metric: String,
-    /// What it is called.
+    /// Label.
     pub label: String,
-    /// What it is measured in.
+    /// Unit.
     pub unit: &'static str,
 }
 
@@ -104,14 +104,14 @@ pub struct YAxis {
 #[derive(Clone, Debug)]
 pub struct Arms(pub Vec<ArmResult>);
 
-/// What one arm did.
+/// Results of one arm.
 #[derive(Clone, Debug)]
 pub struct ArmResult {
-    /// Its number among the paper's arms.
+    /// Index among the paper's arms.
     pub arm: usize,
-    /// What it is called.
+    /// Name.
     pub name: String,
-    /// Its points.
+    /// Points.
     pub points: Vec<PointResult>,
 }
 
@@ -128,82 +128,82 @@ impl Serialize for Arms {
 /// A mean over the seeds.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 pub struct PointResult {
-    /// Where, in base units; `null` where there is no axis.
+    /// Position in base units; `null` without an axis.
     pub x: Option<f64>,
-    /// The mean; `null` where no run has a value.
+    /// Mean; `null` if no run has a value.
     pub mean: Option<f64>,
-    /// Its 90 % interval.
+    /// 90 % confidence interval.
     pub ci90: Option<[f64; 2]>,
-    /// Runs that it stands on.
+    /// Number of runs.
     pub n: u64,
-    /// Runs whose transfer did not complete. They count with the time that they had: the mean is
-    /// that or more.
+    /// Number of runs whose transfer did not complete. They count with the time that they had, so
+    /// that the mean is a lower bound.
     pub incomplete: u64,
 }
 
-/// One arm less another, paired by seed.
+/// Difference between two arms, paired by seed.
 #[derive(Clone, Debug, serde::Serialize)]
 pub struct DifferenceResult {
-    /// The one,
+    /// The arm,
     pub arm: String,
-    /// and the other that is taken away.
+    /// and the arm that is subtracted.
     pub against: String,
-    /// At each point.
+    /// Points.
     pub points: Vec<PointResult>,
 }
 
-/// What the paper reports.
+/// Values that the paper reports.
 #[derive(Clone, Debug, serde::Serialize)]
 pub struct CurveResult {
-    /// What it is called.
+    /// Label.
     pub label: String,
-    /// The arm that it compares with.
+    /// The arm with which they are compared.
     pub arm: String,
     /// (x in base units, value)
     pub points: Vec<(f64, f64)>,
 }
 
-/// A line across.
+/// A horizontal line.
 #[derive(Clone, Debug, serde::Serialize)]
 pub struct LineResult {
-    /// What it is.
+    /// Label.
     pub label: String,
-    /// Where.
+    /// Value.
     pub value: f64,
 }
 
-/// A way to read the paper.
+/// A reading of the paper.
 #[derive(Clone, Debug, serde::Serialize)]
 pub struct ReadingResult {
-    /// What it is called,
+    /// Name.
     pub name: String,
-    /// and what it is.
+    /// Label.
     pub label: String,
 }
 
-/// How many statements of one reading agree.
+/// Number of agreeing statements of one reading.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize)]
 pub struct Counts {
-    /// Which; `null`: what belongs to no reading.
+    /// Name of the reading; `null`: statements outside all readings.
     pub reading: Option<String>,
     /// The paper's numbers.
     pub numbers: Count,
-    /// What the paper says of order, trend, band or difference.
+    /// The paper's statements of order, trend, band or difference.
     pub orders: Count,
-    /// What was run that no aid could break, whatever came out.
+    /// Statements that were run but that no aid could violate, with any verdict.
     pub capped: u64,
-    /// What we say.
+    /// Our own statements.
     pub ours: Count,
 }
 
-/// Verdicts.
+/// Numbers of verdicts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
 pub struct Count {
-    /// Statements that agree,
+    /// Statements that agree.
     pub agree: u64,
-    /// that differ,
+    /// Statements that differ.
     pub differ: u64,
-    /// and that were not run.
+    /// Statements that were not run.
     pub not_run: u64,
 }
 
@@ -216,13 +216,14 @@ impl Count {
         }
     }
 
-    /// All of them.
+    /// Number of all statements.
     pub const fn total(&self) -> u64 {
         self.agree + self.differ + self.not_run
     }
 }
 
-/// Counts `statements`, by reading in their order; what belongs to none comes last.
+/// Counts `statements` by reading, in the order of the readings; those outside all readings come
+/// last.
 pub fn count_statements(readings: &[ReadingResult], statements: &[StatementResult]) -> Vec<Counts> {
     let readings = readings.iter().map(|reading| Some(reading.name.clone()));
     let counts = readings.chain([None]).map(|reading| {
@@ -244,100 +245,101 @@ pub fn count_statements(readings: &[ReadingResult], statements: &[StatementResul
     counts.filter(any).collect()
 }
 
-/// What came of a statement.
+/// Result of a statement.
 #[derive(Clone, Debug, serde::Serialize)]
 pub struct StatementResult {
-    /// What it is called.
+    /// Name.
     pub id: String,
-    /// The figure that it is about.
+    /// Its figure.
     pub figure: String,
     /// The reading in which it is judged; `null`: none.
     pub reading: Option<String>,
-    /// What is said.
+    /// The statement in words.
     pub says: String,
     /// A number in the prose, or an order, a trend, a band or a difference.
     pub kind: StatementKind,
-    /// Where it is counted.
+    /// Category in which it is counted.
     pub counted: CountedAs,
-    /// Why no aid could break it; `null`: one could.
+    /// Reason why no aid could violate it; `null`: one could.
     pub capped: Option<String>,
-    /// The metric that it is about.
+    /// Its metric.
     pub metric: String,
-    /// What the paper says, from and to; `null` for a shape.
+    /// The paper's number, from and to; `null` for a shape.
     pub number: Option<[f64; 2]>,
-    /// Where the number is an end.
+    /// Whether the number is a bound.
     pub bound: Option<Bound>,
-    /// What a ratio must lie between; `null` where nothing like that is said.
+    /// Range of a ratio; `null` without one.
     pub band: Option<(f64, f64)>,
-    /// The mean, the ratio or the paired difference; `null` where nothing was measured.
+    /// The mean, the ratio or the paired difference; `null` without measurements.
     pub measured: Option<f64>,
-    /// Its 90 % interval.
+    /// 90 % confidence interval.
     pub ci90: Option<[f64; 2]>,
-    /// Runs, or pairs of them, that it stands on.
+    /// Number of runs, or of pairs of runs.
     pub n: u64,
-    /// At which x: where it must hold at several, the one that is worst.
+    /// Its x; if it must hold at several, the worst one.
     pub at: Option<f64>,
     /// `null`: not run.
     pub verdict: Option<Verdict>,
-    /// The verdict that is recorded for so many runs; for other numbers of runs, that of all.
+    /// The recorded verdict for this number of runs; for other numbers, that of all runs.
     pub expected: Verdict,
-    /// Why it differs; `null` where it agrees, or where the cause is not known yet.
+    /// Cause of a disagreement; `null` if it agrees, or if the cause is not known.
     pub because: Option<String>,
-    /// The command whose output shows why.
+    /// The command whose output shows the cause.
     pub shown_by: Option<String>,
-    /// What else to know: what was not run, what rests on transfers that did not complete.
+    /// Notes: parts that were not run, or results that depend on incomplete transfers.
     pub notes: Vec<String>,
-    /// Which figure of the file, and which measure of it.
+    /// Index of the figure in the file, and of its measure.
     #[serde(skip)]
     pub index: (usize, usize),
-    /// The unit of `at`.
+    /// Unit of `at`.
     #[serde(skip)]
     pub x_unit: &'static str,
     /// It is a ratio.
     #[serde(skip)]
     pub is_ratio: bool,
-    /// The paper has a percentage.
+    /// The paper gives a percentage.
     #[serde(skip)]
     pub is_percent: bool,
 }
 
-/// What the paper leaves open.
+/// A question that the paper leaves open.
 #[derive(Clone, Debug, serde::Serialize)]
 pub struct OpenResult {
-    /// What.
+    /// The question.
     pub what: String,
     /// The values that were tried.
     pub tried: Vec<String>,
-    /// The one that is run.
+    /// The value that is used.
     pub run: String,
-    /// Why.
+    /// The reason.
     pub because: String,
-    /// It was chosen by looking at what came out.
+    /// It was chosen by its results.
     pub fitted: bool,
-    /// The command that shows what others would do.
+    /// The command that shows the results of the other values.
     pub shown_by: String,
 }
 
-/// What it took.
+/// Cost of the runs.
 #[derive(Clone, Debug, serde::Serialize)]
 pub struct Timing {
     /// Wall-clock time (s).
     pub wall_s: f64,
-    /// Runs.
+    /// Number of runs.
     pub runs: u64,
-    /// Runs at a time.
+    /// Number of runs in parallel.
     pub jobs: u64,
-    /// Events handled in a second of wall-clock time.
+    /// Events per second of wall-clock time.
     pub events_per_s: Option<f64>,
 }
 
-/// A unit's name.
+/// Symbol of a unit.
 pub const fn unit_name(unit: Unit) -> &'static str {
     unit.symbol()
 }
 
 impl Document {
-    /// Statements whose verdict is not the recorded one. Of what is capped none is recorded.
+    /// Statements whose verdict differs from the recorded one. Capped statements have no recorded
+    /// verdict.
     pub fn unexpected(&self) -> Vec<&StatementResult> {
         let differs = |s: &&StatementResult| {
             s.counted != CountedAs::Capped && s.verdict.is_some_and(|found| found != s.expected)

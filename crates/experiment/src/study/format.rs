@@ -1,9 +1,9 @@
-//! The file of a study: what is run, compared and measured, and of a paper also what it measured, what it
-//! says, and what we expect to come out.
+//! The file of a study: runs, comparisons and measures; for a paper also its published values, its
+//! statements, and the expected verdicts.
 //!
-//! The types here are the file, key by key: their documentation is the documentation of the file.
-//! `studies/pauses.toml` is the example of a campaign, `papers/liu-singh-2001/paper.toml` that of a
-//! paper. Unknown keys are refused.
+//! The types here are the file, key by key: their documentation is the reference of the file
+//! format. `studies/pauses.toml` is an example of a campaign, `papers/liu-singh-2001/paper.toml`
+//! one of a paper. Unknown keys are errors.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ use super::number::SettingValue;
 use super::reference::Reference;
 use super::statement::format::{Reading, Statement};
 
-/// Names of a scenario and the values that they get, as `--set KEY=VALUE` has them:
+/// Scenario keys and their values, as with `--set KEY=VALUE`:
 /// `{ "flow.0.aid" = "atcp", "network.link.queue" = { packets = 50 } }`.
 pub type Settings = BTreeMap<String, SettingValue>;
 
@@ -22,56 +22,57 @@ pub type Settings = BTreeMap<String, SettingValue>;
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, expecting = "a table with the keys of a study")]
 pub struct Study {
-    /// What it is about; a paper's title.
+    /// Title of the study or paper.
     pub title: String,
-    /// What a reader must know.
+    /// Note for readers.
     pub note: Option<String>,
-    /// Who wrote the paper.
+    /// Authors of the paper.
     #[serde(default)]
     pub authors: Vec<String>,
-    /// Where and when it was published. A study that has this is a paper's.
+    /// Publication. A study with this key is a paper.
     pub source: Option<String>,
-    /// Runs a point: as many seeds from `first_seed` on. The recorded verdicts are those of so
-    /// many runs. Default: 10.
+    /// Runs per point, with consecutive seeds from `first_seed`. The recorded verdicts are those of
+    /// this number of runs. Default 10.
     #[serde(default = "ten")]
     pub runs: u64,
-    /// Default: 1.
+    /// The first seed. Default 1.
     #[serde(default = "one")]
     pub first_seed: u64,
-    /// One row of time each so often, in `steps.csv` and `steps.parquet`. Default: none.
+    /// Interval of the rows in `steps.csv` and `steps.parquet`. Default: none.
     pub step: Option<Time>,
-    /// What `--quick` runs. Default: two runs of the ends of each axis.
+    /// The part that `--quick` runs. Default: two runs of the ends of each axis.
     #[serde(default)]
     pub quick: Quick,
-    /// What `--kernel` runs.
+    /// The part that `--kernel` runs.
     pub kernel: Option<Kernel>,
-    /// The scenario of figures that name none.
+    /// Scenario file of figures without one.
     pub scenario: Option<String>,
-    /// What is changed in every scenario. A figure's own `set` comes after it.
+    /// Overrides of every scenario. A figure's own `set` takes precedence.
     #[serde(default)]
     pub set: Settings,
-    /// What varies in figures that don't say it.
+    /// Axis of figures without one.
     pub x: Option<Axis>,
-    /// What is measured in figures that don't say it.
+    /// Measures of figures without any.
     #[serde(default)]
     pub y: Vec<Measure>,
-    /// What groups of arms are called: `text = "as the text says"`. Figures show the arms of the
-    /// first group at once, and the others when asked. Default: one group.
+    /// Groups of arms: `[[group]]`. Figures show the arms of the first group initially, and the
+    /// others on request. Default: one group.
     #[serde(default, rename = "group")]
     pub groups: Vec<Group>,
-    /// What the paper leaves open: `[[open]]`.
+    /// Questions that the paper leaves open: `[[open]]`.
     #[serde(default)]
     pub open: Vec<OpenQuestion>,
-    /// What is compared: `[[arm]]`. Default: the scenario as it is.
+    /// Arms, which are compared: `[[arm]]`. Default: the unchanged scenario.
     #[serde(default, rename = "arm")]
     pub arms: Vec<Arm>,
-    /// What is drawn, and run: `[[figure]]`. Default: one, of the study's `scenario`, `x` and `y`.
+    /// Figures, which are run and drawn: `[[figure]]`. Default: one, with the study's `scenario`,
+    /// `x` and `y`.
     #[serde(default, rename = "figure")]
     pub figures: Vec<Figure>,
-    /// How what the paper leaves open can be read: `[[reading]]`, the literal one first.
+    /// Readings of the open questions: `[[reading]]`, the literal one first.
     #[serde(default, rename = "reading")]
     pub readings: Vec<Reading>,
-    /// What the paper says, and what we say beyond it: `[[statement]]`.
+    /// Statements of the paper, and our own: `[[statement]]`.
     #[serde(default, rename = "statement")]
     pub statements: Vec<Statement>,
 }
@@ -85,7 +86,7 @@ fn ten() -> u64 {
 }
 
 impl Study {
-    /// Writes out the defaults that depend on other keys.
+    /// Fills in the defaults that depend on other keys.
     pub fn fill_defaults(&mut self) {
         if self.groups.is_empty() {
             self.groups.push(Group { name: String::new(), label: String::new() });
@@ -105,7 +106,7 @@ impl Study {
             if figure.scenario.is_empty() {
                 figure.scenario = self.scenario.clone().unwrap_or_default();
             }
-            // A trace is of one point.
+            // A trace has one point.
             if figure.x.is_none() && figure.trace.is_none() {
                 figure.x = self.x.clone();
             }
@@ -117,30 +118,31 @@ impl Study {
         }
     }
 
-    /// Has it groups of arms? Otherwise there is one without a name.
+    /// Returns whether there are groups of arms; otherwise there is one without a name.
     pub fn has_groups(&self) -> bool {
         self.groups.iter().any(|group| !group.name.is_empty())
     }
 
-    /// Is it what a paper published?
+    /// Returns whether the study is a paper.
     pub const fn is_paper(&self) -> bool {
         self.source.is_some()
     }
 }
 
-/// `[quick]`: a part of the whole, with the same scenarios.
+/// A part of the study with the same scenarios, `[quick]`.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, expecting = "a table with the keys of quick")]
 pub struct Quick {
-    /// Runs a point.
+    /// Runs per point.
     pub runs: u64,
-    /// Which figures. Default: all.
+    /// Figures, by name. Default: all.
     #[serde(default)]
     pub figures: Vec<String>,
-    /// Which points of each axis. Default: all.
+    /// Points of each axis: `"all"` or `"ends"`. Default `"all"`.
     #[serde(default)]
     pub points: QuickPoints,
-    /// Statements, by their full names, whose recorded verdict is the other one with so few runs.
+    /// Statements, by their full names, whose recorded verdict is the opposite one with this number
+    /// of runs.
     #[serde(default)]
     pub otherwise: Vec<String>,
 }
@@ -151,159 +153,158 @@ impl Default for Quick {
     }
 }
 
-/// `[kernel]`: figures that can be run with a real kernel's TCP in the place of the lab's. What is
-/// sent is what the figure's flow sends, over the path of its scenario, at every point.
+/// Figures that can be run with a real kernel's TCP instead of the simulator's, `[kernel]`. The
+/// kernel sends the data of the figure's flow over the path of its scenario, at every point.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, expecting = "a table with the keys of kernel")]
 pub struct Kernel {
-    /// Which figures. Each measures `completion_s`.
+    /// Figures, by name. Each measures `completion_s`.
     pub figures: Vec<String>,
-    /// The arms of the paper's own TCPs, which are simulated beside it.
+    /// Arms with the paper's own TCPs, which are also simulated.
     pub arms: Vec<String>,
-    /// The arms of the kernel's TCP as the lab has it. They are simulated beside it, too, with the
-    /// growth that the kernel runs; the first one's scenario is what the kernel runs over.
+    /// Arms with the simulator's equivalent of the kernel's TCP. They are also simulated, with the
+    /// window growth of the kernel; the scenario of the first one is that of the kernel runs.
     pub twins: Vec<String>,
-    /// Runs a point.
+    /// Runs per point.
     pub runs: u64,
-    /// What `--quick` runs of it.
+    /// The part that `--quick` runs.
     pub quick: QuickKernel,
 }
 
-/// `[kernel.quick]`: a part that takes minutes, because real time can't be hurried.
+/// A part that takes minutes, because runs are in real time, `[kernel.quick]`.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, expecting = "a table with the keys of a quick kernel")]
 pub struct QuickKernel {
-    /// Runs a point.
+    /// Runs per point.
     pub runs: u64,
-    /// Which points of each axis. Default: all.
+    /// Points of each axis: `"all"` or `"ends"`. Default `"all"`.
     #[serde(default)]
     pub points: QuickPoints,
-    /// Transfers end after so much.
+    /// Size of the transfers.
     pub transfer: Size,
 }
 
-/// Which points of an axis are run.
+/// The points of an axis to run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum QuickPoints {
-    /// Every one.
+    /// All points.
     #[default]
     All,
-    /// The first and the last.
+    /// The first and the last point.
     Ends,
 }
 
-/// `[[group]]`: arms that belong together.
+/// A group of arms, `[[group]]`.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, expecting = "a table with the keys of a group")]
 pub struct Group {
-    /// What arms and figures call it: `"text"`.
+    /// Name in arms and figures, such as `"text"`.
     pub name: String,
-    /// What a reader is told: `"as the text says"`.
+    /// Label for readers, such as `"as the text says"`.
     pub label: String,
 }
 
-/// `[[open]]`: something that the paper does not say, and that a run must decide.
+/// A question that the paper leaves open and a run must decide, `[[open]]`.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, expecting = "a table with the keys of an open reading")]
 pub struct OpenQuestion {
-    /// What is open.
+    /// The question.
     pub what: String,
     /// The values that were tried.
     pub tried: Vec<String>,
-    /// The one that is run.
+    /// The value that is used.
     pub run: String,
-    /// Why that one.
+    /// The reason.
     pub because: String,
-    /// Was it chosen by looking at what came out? Then it is said so. Default: no.
+    /// It was chosen by its results, which the report states. Default false.
     #[serde(default)]
     pub fitted: bool,
-    /// The command whose output shows what the others would do.
+    /// The command whose output shows the results of the other values.
     pub shown_by: String,
 }
 
-/// `[[arm]]`: one of the things compared.
+/// One of the compared configurations, `[[arm]]`.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, expecting = "a table with the keys of an arm")]
 pub struct Arm {
-    /// What figures and statements call it: `"atcp"`.
+    /// Name in figures and statements, such as `"atcp"`.
     pub name: String,
-    /// What a reader is told: `"ATCP"`.
+    /// Label for readers, such as `"ATCP"`.
     pub label: String,
-    /// The name of its group, where there are groups.
+    /// Name of its group, if there are groups.
     #[serde(default)]
     pub group: String,
-    /// What it changes in a figure's scenario.
+    /// Overrides of a figure's scenario.
     #[serde(default)]
     pub set: Settings,
-    /// Its own scenario file, in the place of each figure's.
+    /// Scenario file, instead of each figure's.
     pub scenario: Option<String>,
-    /// The arm that it is compared with: figures show the paired difference.
+    /// The arm with which it is compared: figures show the paired difference.
     pub against: Option<String>,
 }
 
-/// `[[figure]]`: arms against an axis, at one point where there is no axis, or in time.
+/// A figure, `[[figure]]`: arms against an axis, at one point without an axis, or over time.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, expecting = "a table with the keys of a figure")]
 pub struct Figure {
-    /// The paper's number of it, or a name where it is ours: `"8"`, `"flows"`.
+    /// The paper's number of the figure, or a name of ours: `"8"`, `"flows"`.
     pub id: String,
-    /// What it shows.
+    /// Title.
     pub title: String,
-    /// The scenario file, beside that of the study. Default: the study's.
+    /// Scenario file, in the directory of the study. Default: the study's.
     #[serde(default)]
     pub scenario: String,
-    /// Which arms, by name.
+    /// Arms, by name.
     #[serde(default)]
     pub arms: Vec<String>,
-    /// Which arms, by group. Where neither is written, all.
+    /// Arms, by group. Default: all, without `arms` and `groups`.
     #[serde(default)]
     pub groups: Vec<String>,
-    /// What it changes in the scenario, for all arms. An arm's own `set` comes after it, the
-    /// axis' after both.
+    /// Overrides of the scenario for all arms. An arm's own `set` takes precedence, and the axis
+    /// over both.
     #[serde(default)]
     pub set: Settings,
-    /// The first of its seeds, so that what was chosen on some runs is tested on others. Default: the
+    /// The first seed, so that a choice made on some runs is tested on others. Default: the
     /// study's.
     pub first_seed: Option<u64>,
-    /// What varies. Default: the study's; without any, there is one point.
+    /// Axis. Default: the study's; without one, there is one point.
     pub x: Option<Axis>,
-    /// What is measured; a picture each. The first is what statements mean that name no metric. Default:
-    /// the study's.
+    /// Measures; one plot each. The first is the default of statements. Default: the study's.
     #[serde(default)]
     pub y: Vec<Measure>,
-    /// The paper's own numbers: `[[figure.paper]]`.
+    /// The paper's own values: `[[figure.paper]]`.
     #[serde(default)]
     pub paper: Vec<PaperCurve>,
-    /// Lines across: `[[figure.line]]`.
+    /// Horizontal lines: `[[figure.line]]`.
     #[serde(default)]
     pub line: Vec<ReferenceLine>,
-    /// What one run did, moment by moment: `[figure.trace]`.
+    /// Plots of one run over time: `[figure.trace]`.
     pub trace: Option<TraceView>,
-    /// What `driftway validate` holds it against: `[figure.reference]`.
+    /// The reference with which `driftway validate` compares it: `[figure.reference]`.
     pub reference: Option<Reference>,
-    /// What a reader must know to read it.
+    /// Note for readers.
     pub note: Option<String>,
 }
 
-/// `x`: what varies.
+/// The independent variable, `x`.
 ///
 /// One key: `{ key = "network.link.delay.mean", values = ["10 ms", "50 ms"], label = "…" }`;
-/// several keys that get the same value: `key = ["a", "b"]`; anything else:
+/// several keys with the same value: `key = ["a", "b"]`; anything else:
 /// `{ label = "flows", points = [{ at = 1, set = { … } }, { at = 2, set = { … } }] }`, with a
-/// `name` where the place on the axis says nothing.
+/// `name` where the position on the axis has no meaning.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, expecting = "a table with the keys of an axis")]
 pub struct Axis {
-    /// What it is called, without its unit.
+    /// Label, without the unit.
     pub label: String,
-    /// The keys that vary, and
+    /// The keys that vary.
     #[serde(default)]
     pub key: OneOrMany,
-    /// their values, in the order of the axis.
+    /// Their values, in the order of the axis.
     #[serde(default)]
     pub values: Vec<Coordinate>,
-    /// Or each point with all that it sets.
+    /// Points with all their overrides, instead of `key` and `values`.
     #[serde(default)]
     pub points: Vec<Point>,
 }
@@ -316,110 +317,110 @@ pub struct OneOrMany(pub Vec<String>);
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, expecting = "a table with the keys of a point")]
 pub struct Point {
-    /// Where it stands on the axis.
+    /// Position on the axis.
     pub at: Coordinate,
-    /// What it is called. Default: as `at` has it.
+    /// Name. Default: the value of `at`.
     pub name: Option<String>,
-    /// What it sets.
+    /// Overrides.
     #[serde(default)]
     pub set: Settings,
-    /// What the figure's reference has to know of it: further arguments of ns-2, or the numbers
-    /// that the formula takes.
+    /// Parameters of the figure's reference: further arguments of ns-2, or the numbers in the
+    /// formula.
     #[serde(default)]
     pub reference: Settings,
 }
 
-/// `y`: `[{ metric = "completion_s", label = "transfer time" }]`.
+/// A measure of `y`: `[{ metric = "completion_s", label = "transfer time" }]`.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, expecting = "a table with the keys of a measure")]
 pub struct Measure {
-    /// A flow's result by its name in `driftway run --json` (`throughput_bps`), or one of all the network:
-    /// `routing.packets_sent`, `mac.collisions`, `drops` (all packets), `drops.queue-overflow`.
+    /// The metric: a flow's result by its name in `driftway run --json` (`throughput_bps`), or one
+    /// of the whole network: `routing.packets_sent`, `mac.collisions`, `drops` (all packets),
+    /// `drops.queue-overflow`.
     pub metric: String,
-    /// What it is called, without its unit.
+    /// Label, without the unit.
     pub label: String,
-    /// Whose. Default: the first flow's.
+    /// The flows. Default: the first flow.
     #[serde(default)]
     pub of: FlowSelector,
 }
 
-/// Whose result: a flow's by its number (`0`), or `"sum"`, `"mean"`, `"least"`, `"most"` of all TCP
-/// flows', of all flows' where none is TCP.
+/// The flows of a measure: one by its index (`0`), or `"sum"`, `"mean"`, `"least"`, `"most"` of all
+/// TCP flows, or of all flows if none uses TCP.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FlowSelector {
-    /// The flow of this number, from 0.
+    /// The flow with this index, from 0.
     Flow(usize),
-    /// All together.
+    /// The sum over flows.
     Sum,
     /// The mean over flows.
     Mean,
-    /// The smallest.
+    /// The minimum over flows.
     Least,
-    /// The largest.
+    /// The maximum over flows.
     Most,
 }
 
-/// `[[figure.paper]]`: what the paper reports.
+/// Values that the paper reports, `[[figure.paper]]`.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, expecting = "a table with the keys of a paper's curve")]
 pub struct PaperCurve {
-    /// What it is called.
+    /// Label.
     pub label: String,
-    /// The arm that it compares with.
+    /// The arm with which they are compared.
     pub arm: String,
-    /// Which of the figure's metrics. Default: the first.
+    /// One of the figure's metrics. Default: the first.
     pub metric: Option<String>,
     /// (x, reported value in the metric's base unit)
     pub points: Vec<(Coordinate, f64)>,
 }
 
-/// `[[figure.line]]`: a number that belongs to no arm, such as a bound.
+/// A value that belongs to no arm, such as a bound, `[[figure.line]]`.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, expecting = "a table with the keys of a line")]
 pub struct ReferenceLine {
-    /// What it is.
+    /// Label.
     pub label: String,
-    /// Where, in the metric's base unit.
+    /// Value in the metric's base unit.
     pub value: f64,
-    /// Which of the figure's metrics. Default: the first.
+    /// One of the figure's metrics. Default: the first.
     pub metric: Option<String>,
 }
 
-/// `[figure.trace]`: what is drawn of one run of each arm. The figure has no `x`; its metrics, and
-/// statements about it, are of as many runs as anywhere else.
+/// Plots of one run of each arm, `[figure.trace]`. The figure has no `x`; its metrics, and the
+/// statements about it, use the same number of runs as any other.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, expecting = "a table with the keys of a trace")]
 pub struct TraceView {
-    /// What is drawn, a picture each.
+    /// Plots: `"sequence"`, `"cwnd"`, `"rto"`.
     pub draw: Vec<TracePlot>,
-    /// Which flow. Default: the first.
+    /// Index of the flow. Default 0.
     #[serde(default)]
     pub flow: usize,
-    /// Which seed. Default: the paper's first.
+    /// Seed. Default: the paper's first.
     pub seed: Option<u64>,
-    /// Against what. Default: time.
+    /// Horizontal axis: `"time"` or `"transmission"`. Default `"time"`.
     #[serde(default)]
     pub against: TraceAxis,
-    /// Where the window that is shown begins: a time, or the number of a transmission. Default: at
-    /// the beginning.
+    /// Start of the window shown: a time, or the number of a transmission. Default: the start.
     pub from: Option<Coordinate>,
-    /// Where it ends. Default: at the end.
+    /// End of the window shown. Default: the end.
     pub to: Option<Coordinate>,
 }
 
-/// What a trace shows.
+/// A plot of a trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum TracePlot {
     /// Sequence numbers of the segments sent.
     Sequence,
-    /// The congestion window.
+    /// Congestion window.
     Cwnd,
-    /// The retransmission timeout in force, back-off included.
+    /// Retransmission timeout in effect, including backoff.
     Rto,
 }
 
-/// Against what.
+/// Horizontal axis of a trace.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum TraceAxis {

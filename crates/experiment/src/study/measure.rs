@@ -1,7 +1,7 @@
-//! What is measured: means, ratios of means and paired differences, with their 90 % intervals.
+//! Measurements: means, ratios of means and paired differences, with their 90 % intervals.
 //!
-//! A transfer that did not complete counts with the time that it had. What rests on it is an end of
-//! the value and not the value; nothing leaves such runs out.
+//! A transfer that did not complete counts with the time that it had. A result that depends on it
+//! is a bound instead of a value (censored); such runs are never omitted.
 
 use driftway_scenario::{Scenario, Time};
 use driftway_sim::network_metric;
@@ -12,16 +12,16 @@ use super::format::{FlowSelector, Measure};
 use super::statement::{Cell, Quantity};
 use crate::summary::estimate;
 
-/// What one run gave.
+/// The result of one run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Sample {
     /// The value; `None`: the run has none.
     pub value: Option<f64>,
-    /// It is that or more: a transfer did not complete.
+    /// The value is a lower bound: a transfer did not complete.
     pub is_censored: bool,
 }
 
-/// Reads a measure from what a run gave.
+/// Reads a measure from the results of a run.
 pub fn read_sample(measure: &Measure, scenario: &Scenario, run: &RunResult) -> Sample {
     if let Some(value) = network_metric(&measure.metric, run) {
         return Sample { value, is_censored: false };
@@ -50,10 +50,10 @@ pub fn read_sample(measure: &Measure, scenario: &Scenario, run: &RunResult) -> S
     Sample { value, is_censored: at_least }
 }
 
-/// Which side of what was measured the truth may lie on.
+/// Directions in which the true value may differ from the measured one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Censoring {
-    /// It may be more.
+    /// It may be greater.
     pub above: bool,
     /// It may be less.
     pub below: bool,
@@ -66,16 +66,16 @@ pub struct Measurement {
     pub mean: f64,
     /// Its 90 % interval (Student's t); `None` for fewer than two runs.
     pub ci90: Option<[f64; 2]>,
-    /// Runs that it stands on.
+    /// Number of runs.
     pub n: u64,
-    /// Runs that had no value.
+    /// Number of runs without a value.
     pub missing: u64,
-    /// Where it is only an end.
+    /// Directions in which it is only a bound.
     pub censoring: Censoring,
 }
 
-/// Measures `quantity`; `read` gives the samples of a cell, one a seed and in the same order for
-/// all. `None`: no run has a value, or the ratio has nothing below its line.
+/// Measures `quantity`; `read` returns the samples of a cell, one per seed and in the same order
+/// for all cells. `None`: no run has a value, or the denominator of a ratio is zero.
 pub fn measure(quantity: &Quantity, read: impl Fn(Cell) -> Vec<Sample>) -> Option<Measurement> {
     match quantity {
         Quantity::Mean(cell) => mean(&read(*cell)),
@@ -88,14 +88,14 @@ pub fn measure(quantity: &Quantity, read: impl Fn(Cell) -> Vec<Sample>) -> Optio
             let of = |[above, below]: [Cell; 2]| ratios_by_seed(&read(above), &read(below));
             let (higher, lower) = (vec![of(*higher)], vec![of(*lower)]);
             let measured = difference(&higher, &lower)?;
-            // An end below a line is an end the other way: it is not told which.
+            // A bound in a denominator has the opposite direction: the direction is not determined.
             let open = any_censored(&higher) || any_censored(&lower);
             Some(Measurement { censoring: Censoring { above: open, below: open }, ..measured })
         }
     }
 }
 
-/// One ratio a seed; none where there is nothing below the line.
+/// One ratio per seed; no value where the denominator is zero.
 fn ratios_by_seed(above: &[Sample], below: &[Sample]) -> Vec<Sample> {
     let ratio = |(a, b): (&Sample, &Sample)| Sample {
         value: a.value.zip(b.value).filter(|(_, b)| *b != 0.0).map(|(a, b)| a / b),
@@ -109,7 +109,7 @@ pub fn mean(samples: &[Sample]) -> Option<Measurement> {
     difference(&[samples.to_vec()], &[])
 }
 
-/// The sum of what is added less the sum of what is taken away, seed by seed.
+/// The sum of `plus` minus the sum of `minus`, seed by seed.
 pub fn difference(plus: &[Vec<Sample>], minus: &[Vec<Sample>]) -> Option<Measurement> {
     let seeds = plus.iter().chain(minus).map(Vec::len).min()?;
     let sum = |cells: &[Vec<Sample>], seed: usize| -> Option<f64> {
@@ -132,7 +132,7 @@ fn any_censored(cells: &[Vec<Sample>]) -> bool {
 }
 
 /// The ratio of two means. Its interval is that of the mean of a − r·b over the seeds, divided by
-/// the mean of b: both arms saw the same seeds, and what they have in common falls out.
+/// the mean of b: both arms used the same seeds, so that common variation cancels.
 fn ratio(above: &[Sample], below: &[Sample]) -> Option<Measurement> {
     let pairs: Vec<(f64, f64)> =
         above.iter().zip(below).filter_map(|(a, b)| Some((a.value?, b.value?))).collect();
@@ -168,7 +168,7 @@ mod test {
 
     #[test]
     fn a_difference_is_paired() {
-        // The seeds differ far more than the arms do: only pairs show that.
+        // The seeds differ far more than the arms: only pairing shows the difference.
         let (a, b) = (samples(&[10.0, 20.0, 30.0]), samples(&[9.0, 19.2, 28.8]));
         let measured = difference(&[a], &[b]).unwrap();
         let [low, high] = measured.ci90.unwrap();
@@ -185,14 +185,14 @@ mod test {
         // Rests −5, −10, 15: mean 0, s = √175 = 13.229, t(0.95, 2) = 2.920, 2.920·s/√3 = 22.302
         let [low, high] = measured.ci90.unwrap();
         assert!((high - 3.0 - 2.2302).abs() < 1e-3 && (3.0 - low - 2.2302).abs() < 1e-3);
-        // What is the same in every seed leaves no spread.
+        // Values that are proportional in every seed leave no spread.
         let exact = ratio_of(&[10.0, 20.0], &[5.0, 10.0]).unwrap();
         assert_eq!((exact.mean, exact.ci90), (2.0, Some([2.0, 2.0])));
         assert_eq!(ratio_of(&[1.0, 2.0], &[0.0, 0.0]), None);
     }
 
     #[test]
-    fn ratios_are_compared_seed_by_seed() {
+    fn ratios_are_paired_by_seed() {
         let cells = [[20.0, 60.0], [10.0, 20.0], [30.0, 20.0], [20.0, 20.0]];
         let cell = |arm| Cell { figure: 0, measure: 0, arm, x: 0 };
         let quantity =
@@ -203,7 +203,7 @@ mod test {
     }
 
     #[test]
-    fn what_did_not_complete_leaves_a_side_open() {
+    fn incomplete_transfers_censor_the_result() {
         let (done, mut late) = (samples(&[10.0, 12.0]), samples(&[20.0, 30.0]));
         late[1].is_censored = true;
         let open = |above, below| Censoring { above, below };
@@ -218,7 +218,7 @@ mod test {
     }
 
     #[test]
-    fn a_pair_without_a_value_is_counted() {
+    fn pairs_without_a_value_are_counted() {
         let mut gap = samples(&[1.0, 2.0, 3.0]);
         gap[1].value = None;
         let measured = difference(&[samples(&[2.0, 3.0, 4.0])], &[gap.clone()]).unwrap();
@@ -238,7 +238,7 @@ mod test {
     }
 
     #[test]
-    fn flows_are_taken_together_as_asked() {
+    fn flows_are_aggregated_as_selected() {
         let flow = |completion_s: Option<f64>, start_s, timeouts| FlowResult {
             completion_s,
             start_s,

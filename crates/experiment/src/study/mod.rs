@@ -1,4 +1,4 @@
-//! A study: its file, what it asks to be run, and what came out.
+//! Studies: file format, planning, execution and results.
 
 pub mod check;
 pub mod citations;

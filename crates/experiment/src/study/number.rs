@@ -1,4 +1,4 @@
-//! Values of `paper.toml` that can be written in more than one way.
+//! Values of `paper.toml` with several notations.
 
 use std::fmt;
 
@@ -7,21 +7,21 @@ use serde::de::{self, Deserialize, Deserializer, SeqAccess, Visitor};
 
 use super::format::{FlowSelector, OneOrMany};
 
-/// What a paper says: a number, or from–to.
+/// A number of a paper, or a range.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PaperNumber {
-    /// From (for one number, itself). Percentages are divided by 100.
+    /// Lower end, or the number itself. Percentages are divided by 100.
     pub low: f64,
-    /// To.
+    /// Upper end.
     pub high: f64,
-    /// What it is written in; `None` for a bare number, which is in its metric's base unit.
+    /// Unit; `None` for a bare number in its metric's base unit.
     pub unit: Option<NumberUnit>,
 }
 
-/// The unit that a number is written in.
+/// Unit of a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NumberUnit {
-    /// A quantity's.
+    /// Unit of a quantity.
     Quantity(Unit),
     /// Per cent.
     Percent,
@@ -41,7 +41,7 @@ impl PaperNumber {
         Some(Self { unit: Some(NumberUnit::Quantity(unit)), ..Self::exact(value) })
     }
 
-    /// Is it a percentage?
+    /// Returns whether it is a percentage.
     pub fn is_percent(&self) -> bool {
         self.unit == Some(NumberUnit::Percent)
     }
@@ -53,7 +53,7 @@ impl<'de> Deserialize<'de> for PaperNumber {
         impl<'de> Visitor<'de> for Numbers {
             type Value = PaperNumber;
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a number such as 425, \"425 s\", \"33 %\", or from–to such as [2, 3]")
+                f.write_str("a number such as 425, \"425 s\", \"33 %\", or a range such as [2, 3]")
             }
             fn visit_u64<E>(self, number: u64) -> Result<PaperNumber, E> {
                 Ok(PaperNumber::exact(number as f64))
@@ -75,7 +75,7 @@ impl<'de> Deserialize<'de> for PaperNumber {
                 let (low, high) = (end(0)?, end(1)?);
                 if low.unit != high.unit || low.low > high.high {
                     return Err(de::Error::custom(
-                        "from–to has the smaller number first, and one unit",
+                        "a range has the smaller number first, and one unit",
                     ));
                 }
                 Ok(PaperNumber { high: high.high, ..low })
@@ -85,14 +85,14 @@ impl<'de> Deserialize<'de> for PaperNumber {
     }
 }
 
-/// A value as `--set KEY=VALUE` takes it.
+/// A value in the syntax of `--set KEY=VALUE`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct SettingValue(pub String);
 
 impl<'de> Deserialize<'de> for SettingValue {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         Ok(match toml::Value::deserialize(deserializer)? {
-            // Text needs its quotes only where it would be taken for something else without.
+            // A string is quoted only where it would otherwise be parsed as another type.
             toml::Value::String(text) if text.parse::<toml::Value>().is_err() => Self(text),
             other => Self(other.to_string()),
         })
@@ -192,7 +192,7 @@ mod test {
     }
 
     #[test]
-    fn what_is_no_number_is_refused() {
+    fn invalid_numbers_are_rejected() {
         for wrong in ["'soon'", "[3, 2]", "['1 s', 2]", "[1]", "[1, 2, 3]", "true", "'nan %'"] {
             assert!(read(&format!("number = [{wrong}]")).is_err(), "{wrong}");
         }

@@ -1,4 +1,4 @@
-//! From runs to figures and verdicts.
+//! Conversion of runs to figures and verdicts.
 
 use super::check::axis_position;
 use super::document::{
@@ -14,18 +14,18 @@ use super::statement::format::{Peak, Verdict};
 use super::statement::{Case, Cell, PlannedStatement, metric_unit};
 use super::verdict::{Claim, distance, verdict};
 
-/// What came out of the runs.
+/// The results of the runs of a study.
 pub struct StudyOutcome<'a> {
-    /// What was planned,
+    /// The plan.
     pub plan: &'a Plan,
-    /// what of it was run,
+    /// The part that was run.
     pub selection: &'a Selection,
-    /// and what that gave.
+    /// The results.
     pub results: &'a Results,
 }
 
 impl StudyOutcome<'_> {
-    /// The samples of a cell, one a seed.
+    /// The samples of a cell, one per seed.
     pub fn samples(&self, cell: Cell) -> Vec<Sample> {
         let job = self.plan.figures[cell.figure].jobs[cell.arm][cell.x];
         let scenario = &self.plan.jobs[job].scenario;
@@ -34,7 +34,7 @@ impl StudyOutcome<'_> {
         runs.map(|run| read_sample(measure, scenario, run)).collect()
     }
 
-    /// The document, with `timing`.
+    /// The document with all results and `timing`.
     pub fn document(&self, timing: Timing) -> Document {
         let study = &self.plan.study;
         let figures = study.figures.iter().enumerate().filter(|(f, _)| self.is_run(*f));
@@ -136,7 +136,7 @@ impl StudyOutcome<'_> {
         }
     }
 
-    /// Each arm less the one that it is compared with, where the figure has both.
+    /// Each arm minus the one with which it is compared, if the figure has both.
     fn differences(&self, number: usize, y: usize) -> Vec<DifferenceResult> {
         let (planned, arms) = (&self.plan.figures[number], &self.plan.study.arms);
         let pairs = planned.arms.iter().enumerate().filter_map(|(row, &arm)| {
@@ -211,8 +211,8 @@ impl StudyOutcome<'_> {
             };
             let cells = planned.cases.iter().flat_map(|case| case.quantity.cells());
             result.notes.push(match cells.collect::<Vec<_>>().iter().find_map(other) {
-                Some(other) => format!("figure {other}, which it is compared with, was not run"),
-                None => "the point that it is about was not run".to_owned(),
+                Some(other) => format!("figure {other}, with which it is compared, was not run"),
+                None => "its point was not run".to_owned(),
             });
             return result;
         }
@@ -239,7 +239,7 @@ impl StudyOutcome<'_> {
             };
             measured.retain(|(_, measured, _)| mean(measured).is_none_or(|mean| mean == end));
         }
-        // What can't be measured comes first, then what differs, then what is nearest to it.
+        // Unmeasurable cases come first, then disagreements, then those closest to one.
         let worst = measured.iter().max_by(|(_, a, va), (_, b, vb)| {
             let rank = |verdict: &Option<Option<Verdict>>| match verdict {
                 None => 3,
@@ -252,7 +252,7 @@ impl StudyOutcome<'_> {
         });
         let Some((case, Some(worst), found)) = worst else {
             result.verdict = Some(Verdict::Differs);
-            result.notes.push(format!("there is no {metric} to measure"));
+            result.notes.push(format!("no run has a {metric}"));
             return result;
         };
         let axis = &self.plan.figures[figure].points;
@@ -262,7 +262,7 @@ impl StudyOutcome<'_> {
         result.n = worst.n;
         result.verdict = found.flatten();
         if result.verdict.is_none() {
-            // Where there were more runs and only one has a value, that is a result.
+            // With several runs of which only one has a value, this is a result.
             result.verdict = (self.selection.seeds.len() > 1).then_some(Verdict::Differs);
             result.notes.push("one run has no interval".to_owned());
         }
@@ -272,9 +272,9 @@ impl StudyOutcome<'_> {
         }
         let open = match (worst.censoring.above, worst.censoring.below) {
             (false, false) => None,
-            (true, false) => Some("this or more"),
-            (false, true) => Some("this or less"),
-            (true, true) => Some("not bounded on either side"),
+            (true, false) => Some("a lower bound"),
+            (false, true) => Some("an upper bound"),
+            (true, true) => Some("bounded on neither side"),
         };
         if let Some(open) = open {
             result.notes.push(self.incomplete_note(&case.quantity.cells()) + ": " + open);
@@ -282,7 +282,7 @@ impl StudyOutcome<'_> {
         if result.verdict == Some(Verdict::Differs)
             && let Some(differs) = planned.differs.map(|number| &statement.differs[number])
         {
-            // One cause may be of several figures.
+            // One cause may apply to several figures.
             let of_figure = |text: &str| text.replace("{figure}", &result.figure);
             let (because, command) = (of_figure(&differs.because), of_figure(&differs.shown_by));
             (result.because, result.shown_by) = (Some(because), Some(command));
@@ -290,7 +290,7 @@ impl StudyOutcome<'_> {
         result
     }
 
-    /// The verdict that is recorded for these runs.
+    /// The verdict recorded for these runs.
     fn expected_verdict(&self, planned: &PlannedStatement) -> Verdict {
         let otherwise = self.selection.recorded == RecordedVerdicts::Quick
             && self.plan.study.quick.otherwise.contains(&planned.id);
@@ -300,7 +300,7 @@ impl StudyOutcome<'_> {
         }
     }
 
-    /// Which arms did not complete, and how often.
+    /// The arms that did not complete, with their counts.
     fn incomplete_note(&self, cells: &[Cell]) -> String {
         let seeds = self.selection.seeds.len();
         let parts: Vec<String> = cells

@@ -1,4 +1,4 @@
-//! What a paper's file asks to be run: checked, with every name resolved, each scenario once.
+//! The plan of a study: checked, with all names resolved, and each scenario once.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -13,25 +13,25 @@ use super::statement::{self, PlannedStatement};
 use crate::error::Error;
 use crate::runner::Job;
 
-/// Everything there is to do for a study.
+/// The plan of a study.
 #[derive(Debug)]
 pub struct Plan {
-    /// Where it comes from.
+    /// Its source.
     pub source: Source,
-    /// What its file says.
+    /// The content of its file.
     pub study: Study,
     /// Names of the scenario files.
     pub files: Vec<String>,
-    /// Scenarios, each once however many figures need it.
+    /// Scenarios, each once, even if several figures use it.
     pub jobs: Vec<Job>,
-    /// One a figure of the file.
+    /// One entry per figure of the file.
     pub figures: Vec<PlannedFigure>,
-    /// One a statement of the file, in each of its figures and readings.
+    /// One entry per statement of the file, figure and reading.
     pub statements: Vec<PlannedStatement>,
 }
 
 impl Plan {
-    /// The movement files of its scenarios that stand beside the study, and where they are.
+    /// The movement files in the study's directory that its scenarios use, with their paths.
     pub fn movements(&self) -> Vec<(String, PathBuf)> {
         let Some(dir) = self.source.dir() else { return Vec::new() };
         let named = |job: &Job| match &job.scenario.network {
@@ -49,21 +49,21 @@ impl Plan {
     }
 }
 
-/// A figure, its names resolved.
+/// A figure with all names resolved.
 #[derive(Clone, Debug)]
 pub struct PlannedFigure {
-    /// Numbers of its arms among the paper's.
+    /// Indices of its arms in the study.
     pub arms: Vec<usize>,
-    /// The points of its axis; one without a place where there is no axis.
+    /// The points of its axis; one without a position if there is no axis.
     pub points: Vec<AxisPoint>,
-    /// The axis' unit.
+    /// Unit of the axis.
     pub unit: Unit,
-    /// For each arm, for each point, the number of the job.
+    /// Index of the job, by arm and point.
     pub jobs: Vec<Vec<usize>>,
 }
 
 impl PlannedFigure {
-    /// The number of the point at `value`, in base units.
+    /// Index of the point at `value`, in base units.
     pub fn point_at(&self, value: f64) -> Option<usize> {
         let here = |x: &Option<f64>| x.is_some_and(|x| (x - value).abs() <= 1e-9 * value.abs());
         self.points.iter().position(|x| here(&x.value))
@@ -73,25 +73,26 @@ impl PlannedFigure {
 /// A point of an axis.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AxisPoint {
-    /// In base units; `None`: there is no axis.
+    /// Position in base units; `None` without an axis.
     pub value: Option<f64>,
-    /// As the file has it.
+    /// Position as written in the file.
     pub text: String,
-    /// What it is called, where it has a name.
+    /// Name, if it has one.
     pub name: Option<String>,
 }
 
 impl AxisPoint {
-    /// What a reader knows it by.
+    /// Label for readers.
     pub fn title(&self) -> &str {
         self.name.as_ref().unwrap_or(&self.text)
     }
 }
 
-/// Finds everything that is wrong with a paper before anything runs.
+/// Plans a study, and finds all its errors before anything runs.
 ///
 /// # Errors
-/// What is wrong first, and where.
+///
+/// The first error and its location.
 pub fn plan(source: Source) -> Result<Plan, Error> {
     let file = source.parse_study()?;
     let mut study: Study = file.read()?;
@@ -99,10 +100,11 @@ pub fn plan(source: Source) -> Result<Plan, Error> {
     replan(source, study)
 }
 
-/// Plans a study of which a part was left out since it was read, with its defaults written out.
+/// Plans a study of which a part was removed after it was read, with its defaults filled in.
 ///
 /// # Errors
-/// What is wrong first, and where in the file.
+///
+/// The first error and its location in the file.
 pub fn replan(source: Source, study: Study) -> Result<Plan, Error> {
     let file = source.parse_study()?;
     check::check_names(&file, &study)?;
@@ -127,7 +129,7 @@ struct Planner<'a> {
     file: &'a TomlFile,
     study: &'a Study,
     jobs: Vec<Job>,
-    /// Jobs by their scenario's digest and the first of their seeds.
+    /// Jobs by their scenario's digest and first seed.
     job_numbers: BTreeMap<(String, Option<u64>), usize>,
     /// Scenario files by name.
     texts: BTreeMap<String, String>,
@@ -162,7 +164,7 @@ impl Planner<'_> {
         Ok(PlannedFigure { arms, points: xs.collect(), unit, jobs })
     }
 
-    /// The job of one arm at one point: one that is there already, if its scenario is.
+    /// The job of one arm at one point; jobs with the same scenario are shared.
     fn job(
         &mut self,
         figure: usize,
@@ -204,14 +206,14 @@ impl Planner<'_> {
         Ok(number)
     }
 
-    /// The text of a scenario file.
+    /// Reads a scenario file.
     fn read(&self, figure: usize, arm: usize, name: &str) -> Result<String, Error> {
         let keys = match &self.study.arms[arm].scenario {
             Some(_) => keys!["arm", arm, "scenario"],
             None => keys!["figure", figure, "scenario"],
         };
         if name.contains(std::path::is_separator) || name == ".." {
-            let message = "a paper's scenarios stand beside its paper.toml\nname the file alone";
+            let message = "the scenarios of a paper are in the directory of its paper.toml\nuse the file name only";
             return Err(self.file.error(&keys, message).into());
         }
         self.source.read_file(name).map_err(|error| {
@@ -219,7 +221,8 @@ impl Planner<'_> {
         })
     }
 
-    /// A mistake in a setting is one of the paper's file, at the setting that came last.
+    /// Relocates an error in an override to the paper's file, at the override that takes
+    /// precedence.
     fn relocate(&self, error: &Wrong, figure: usize, arm: usize, step: usize) -> Wrong {
         let Some(key) = error.location().strip_prefix("--set ") else { return error.clone() };
         if self.source.is_from_text() {

@@ -8,14 +8,16 @@ use super::plan::{Plan, plan};
 use super::source::Source;
 use crate::error::Error;
 
-/// What separates a paper's name from one of its points.
+/// Separator between a paper's name and a point.
 pub const SEPARATOR: char = '#';
 
-/// The scenario of the point `named` (`FIGURE/ARM/POINT`) of the paper called `paper`, with more keys set.
+/// The scenario of the point `named` (`FIGURE/ARM/POINT`) of the paper called `paper`, with further
+/// keys set.
 ///
 /// # Errors
-/// There is no such paper, figure, arm or point; the message has the nearest name, or all of them. A key
-/// that is wrong.
+///
+/// No such paper, figure, arm or point, with the closest name or all names as a hint; or an invalid
+/// key.
 pub fn scenario(paper: &str, named: &str, set: &[(String, String)]) -> Result<Scenario, Error> {
     let plan = plan(Source::find(paper)?)?;
     let job = find(&plan, named)?;
@@ -28,7 +30,7 @@ pub fn scenario(paper: &str, named: &str, set: &[(String, String)]) -> Result<Sc
     Ok(Scenario::parse(&plan.source.display_path(file), &plan.source.read_file(file)?, &all)?)
 }
 
-/// The number of the point's job.
+/// Index of the point's job.
 fn find(plan: &Plan, named: &str) -> Result<usize, Error> {
     let mut parts = named.splitn(3, '/');
     let study = &plan.study;
@@ -44,11 +46,11 @@ fn find(plan: &Plan, named: &str) -> Result<usize, Error> {
     Ok(planned.jobs[arm][point])
 }
 
-/// The place of `name` among `names`; spaces do not count.
+/// Index of `name` in `names`, ignoring spaces.
 fn choose(what: &str, name: Option<&str>, names: &[&str], plan: &Plan) -> Result<usize, Error> {
     let plain = |name: &str| name.replace(' ', "");
     let Some(name) = name.filter(|name| !name.is_empty()) else {
-        let message = format!("{}: name the {what} whose scenario it is to be", plan.source.name);
+        let message = format!("{}: specify the {what} of the scenario", plan.source.name);
         return Err(Error::refused_with(message, known_names(names)));
     };
     names.iter().position(|of| plain(of) == plain(name)).ok_or_else(|| {
@@ -60,7 +62,7 @@ fn choose(what: &str, name: Option<&str>, names: &[&str], plan: &Plan) -> Result
 }
 
 fn known_names(names: &[&str]) -> String {
-    format!("known are {}", names.join(", "))
+    format!("available: {}", names.join(", "))
 }
 
 #[cfg(test)]
@@ -74,7 +76,7 @@ mod test {
     }
 
     #[test]
-    fn a_point_has_the_keys_of_its_figure_its_arm_and_its_place() {
+    fn a_point_combines_figure_arm_and_axis() {
         let of = |named: &str, set: &[(String, String)]| scenario("yu-2004", named, set).unwrap();
         let plan = plan(Source::find("yu-2004").unwrap()).unwrap();
         let figure = &plan.figures[0];
@@ -95,13 +97,13 @@ mod test {
     }
 
     #[test]
-    fn what_is_not_there_is_answered_with_what_is() {
+    fn unknown_points_get_a_suggestion() {
         assert!(wrong("50-11/elfn/5 m/s").contains("did you mean `50-10`?"));
         assert!(wrong("50-1/elf/5 m/s").contains("did you mean `elfn`?"));
         assert!(wrong("50-1/elfn/6 m/s").contains("10 m/s, 15 m/s, 20 m/s"));
-        assert!(wrong("50-1/elfn").contains("name the point"));
-        assert!(wrong("50-1").contains("name the arm"));
-        assert!(wrong("").contains("name the figure"));
+        assert!(wrong("50-1/elfn").contains("specify the point"));
+        assert!(wrong("50-1").contains("specify the arm"));
+        assert!(wrong("").contains("specify the figure"));
         assert!(wrong("50-1/elfn/5 m/s/7").contains("no point"));
     }
 }

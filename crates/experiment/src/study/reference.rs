@@ -1,4 +1,4 @@
-//! `[figure.reference]`: what `driftway validate` holds a figure against.
+//! References of figures, `[figure.reference]`, with which `driftway validate` compares them.
 
 use driftway_scenario::{Error, TomlFile};
 use serde::{Deserialize, Serialize};
@@ -6,20 +6,21 @@ use serde::{Deserialize, Serialize};
 use super::check::keys;
 use super::format::{Figure, Settings};
 
-/// `[figure.reference]`: another simulator or a formula. The figure has one arm, and an axis with
-/// `points`; a point's `reference` is what the other side has to know of it.
+/// Reference of a figure, `[figure.reference]`: another simulator or a formula. The figure has one
+/// arm, and an axis with `points`; a point's `reference` has the parameters of the simulator or
+/// formula.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, expecting = "a table with the keys of a reference")]
 pub struct Reference {
-    /// Whose stored numbers; or
+    /// The simulator whose stored results are the reference. Alternative to `formula`.
     pub simulator: Option<ReferenceSimulator>,
-    /// which formula's.
+    /// The formula. Alternative to `simulator`.
     pub formula: Option<FormulaKind>,
-    /// What counts as agreement.
+    /// Criterion of agreement.
     pub judge: AgreementCriterion,
-    /// Runs a point. Default: the study's.
+    /// Runs per point. Default: the study's.
     pub runs: Option<u64>,
-    /// How ns-2 runs the same: `[figure.reference.ns2]`.
+    /// The corresponding run of ns-2: `[figure.reference.ns2]`.
     pub ns2: Option<Ns2Config>,
 }
 
@@ -35,7 +36,7 @@ pub enum ReferenceSimulator {
 }
 
 impl ReferenceSimulator {
-    /// As people write it.
+    /// Name for readers.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Ns2 => "ns-2.35",
@@ -44,27 +45,27 @@ impl ReferenceSimulator {
     }
 }
 
-/// How ns-2 runs what a figure is.
+/// Configuration of the corresponding run of ns-2.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, expecting = "a table with the keys of a run of ns-2")]
 pub struct Ns2Config {
-    /// With its ARP, as in the stored runs.
+    /// Uses ns-2's ARP, as in the stored runs.
     pub arp: bool,
-    /// Which layers are traced, and counted.
+    /// The layers that are traced and counted.
     pub trace: String,
-    /// For `case.tcl`; a point's come after them.
+    /// Arguments for `case.tcl`; those of a point follow them.
     pub arguments: Settings,
 }
 
-/// What counts as agreement.
+/// Criterion of agreement.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum AgreementCriterion {
-    /// At each point, the ratio of the mean goodputs is one give or take this.
+    /// At each point, the ratio of the mean goodputs deviates from 1 by at most this.
     Within(f64),
     /// Over the points, the 90 % interval of the mean logarithm of the ratio lies within ± 10 %.
     LogRatio,
-    /// It is measured and told.
+    /// Measured and reported, but not judged.
     Reported,
 }
 
@@ -72,17 +73,17 @@ pub enum AgreementCriterion {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FormulaKind {
-    /// The throughput of TCP over a path that loses packets.
+    /// Throughput of TCP over a lossy path.
     Padhye,
-    /// The throughput of 802.11 stations that always have something to send.
+    /// Saturation throughput of 802.11 stations.
     Bianchi,
-    /// The time that one packet takes over one free hop.
+    /// Duration of the exchange of one packet over one idle hop.
     Exchange,
 }
 
 impl FormulaKind {
-    /// The numbers that it takes of a point: a loss probability, a one-way delay (ms), a count, a
-    /// payload (B), 1 with RTS and 0 without, a distance (m).
+    /// Parameters at a point: a loss probability, a one-way delay (ms), a count, a payload (B), 1
+    /// with RTS and 0 without, a distance (m).
     pub const fn parameters(self) -> &'static [&'static str] {
         match self {
             Self::Padhye => &["loss", "delay_ms"],
@@ -92,33 +93,34 @@ impl FormulaKind {
     }
 }
 
-/// What is wrong with a figure's reference, if it has one.
+/// Checks a figure's reference.
 ///
 /// # Errors
-/// What is wrong first.
+///
+/// The first error.
 pub fn check(file: &TomlFile, figure: &Figure, number: usize, arms: usize) -> Result<(), Error> {
     let points = figure.x.iter().flat_map(|axis| &axis.points).enumerate();
     let Some(reference) = &figure.reference else {
         let mut useless = points.filter(|(_, point)| !point.reference.is_empty());
         return useless.next().map_or(Ok(()), |(at, _)| {
             let keys = keys!["figure", number, "x", "points", at, "reference"];
-            Err(file.error(&keys, "this figure is held against nothing\nadd [figure.reference]"))
+            Err(file.error(&keys, "this figure has no reference\nadd [figure.reference]"))
         });
     };
     let wrong = |key: &str, message: &str| {
         Err(file.error(&keys!["figure", number, "reference", key], message))
     };
     if arms != 1 {
-        let message = "one arm is held against a reference\nwrite `arms` with one name";
+        let message = "a figure with a reference has one arm\nset `arms` to one name";
         return Err(file.error(&keys!["figure", number, "reference"], message));
     }
     match (reference.simulator, reference.formula) {
         (Some(ReferenceSimulator::Ns2), None) if reference.ns2.is_none() => {
-            return wrong("simulator", "how ns-2 runs it is not there\nadd [figure.reference.ns2]");
+            return wrong("simulator", "the configuration of ns-2 is missing\nadd [figure.reference.ns2]");
         }
         (Some(_), None) => {}
         (None, Some(_)) if reference.ns2.is_some() => {
-            return wrong("ns2", "ns-2 runs no formula");
+            return wrong("ns2", "a formula has no run of ns-2");
         }
         (None, Some(law)) => {
             for (at, point) in points {
@@ -129,7 +131,7 @@ pub fn check(file: &TomlFile, figure: &Figure, number: usize, arms: usize) -> Re
                 if let Some(name) = law.parameters().iter().find(|name| !is_number(name)) {
                     let keys = keys!["figure", number, "x", "points", at];
                     let help = format!("write reference = {{ {name} = … }}");
-                    let message = format!("the formula takes a number `{name}`\n{help}");
+                    let message = format!("the formula needs a number `{name}`\n{help}");
                     return Err(file.error(&keys, &message));
                 }
             }
@@ -139,10 +141,10 @@ pub fn check(file: &TomlFile, figure: &Figure, number: usize, arms: usize) -> Re
     if let AgreementCriterion::Within(part) = reference.judge
         && !(part > 0.0 && part < 1.0)
     {
-        return wrong("judge", "out of range 0–1\n{ within = 0.05 } is five per cent");
+        return wrong("judge", "out of range 0–1\nfor example { within = 0.05 } for five per cent");
     }
     if reference.runs == Some(0) {
-        return wrong("runs", "at least one run is made");
+        return wrong("runs", "at least one run is needed");
     }
     Ok(())
 }

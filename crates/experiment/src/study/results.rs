@@ -1,4 +1,4 @@
-//! Runs all that is selected of a study: each scenario and seed once.
+//! Execution of the selected runs of a study: each scenario and seed once.
 
 use driftway_base::Duration;
 use driftway_scenario::Time;
@@ -11,30 +11,31 @@ use super::select::Selection;
 use crate::error::Error;
 use crate::runner::{Runner, Samples, Task};
 
-/// What the runs gave.
+/// Results of the runs.
 #[derive(Debug, Default)]
 pub struct Results {
-    /// For each job, where it was run: for each seed, what came out.
+    /// Results of each job that was run, by seed.
     pub results: Vec<Vec<RunResult>>,
-    /// The same for samples, where the study asks for them.
+    /// Samples of each job, if the study requests them.
     pub samples: Vec<Vec<Samples>>,
-    /// Traces, as [`Selection::traces`] has them.
+    /// Traces, in the order of [`Selection::traces`].
     pub traces: Vec<FlowTrace>,
-    /// Runs that it stands on.
+    /// Number of runs.
     pub runs: u64,
-    /// Events that they had.
+    /// Number of their events.
     pub events: u64,
 }
 
-/// How many runs a selection takes.
+/// Number of runs of a selection.
 pub fn run_count(selection: &Selection) -> u64 {
     (selection.jobs.len() * selection.seeds.len() + selection.traces.len()) as u64
 }
 
-/// Runs what is selected, with samples where the study asks for them.
+/// Performs the selected runs, with samples if the study requests them.
 ///
 /// # Errors
-/// A run broke, or it was stopped.
+///
+/// A failed run, or an interruption.
 pub fn run_selection(
     plan: &Plan,
     selection: &Selection,

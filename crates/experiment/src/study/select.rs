@@ -1,30 +1,30 @@
-//! Which part of a paper is run.
+//! Selection of a part of a paper.
 
 use super::check::figure_names;
 use super::format::QuickPoints;
 use super::plan::Plan;
 use crate::error::Error;
 
-/// What is run of a plan.
+/// The part of a plan that is run.
 #[derive(Clone, Debug)]
 pub struct Selection {
     /// The seeds, in order.
     pub seeds: Vec<u64>,
-    /// For each figure, which of its points; none of a figure that is not run.
+    /// The points of each figure; none for a figure that is not run.
     pub points: Vec<Vec<usize>>,
-    /// Jobs that are run, by number.
+    /// Indices of the jobs that are run.
     pub jobs: Vec<usize>,
     /// Runs that are traced.
     pub traces: Vec<TracedRun>,
     /// It is the paper's quick part.
     pub quick: bool,
-    /// Not all runs, or not at all points.
+    /// Not all runs, or not all points.
     pub reduced: bool,
-    /// Which recorded verdicts these runs are held to.
+    /// The recorded verdicts with which these runs are compared.
     pub recorded: RecordedVerdicts,
 }
 
-/// Which recorded verdicts runs are held to.
+/// The recorded verdicts with which runs are compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum RecordedVerdicts {
@@ -32,31 +32,31 @@ pub enum RecordedVerdicts {
     All,
     /// Those of the quick part.
     Quick,
-    /// None: nothing is recorded for so many runs.
+    /// None: nothing is recorded for this number of runs.
     None,
 }
 
 /// A run that is traced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TracedRun {
-    /// Which figure of the paper.
+    /// Index of the figure in the paper.
     pub figure: usize,
-    /// Which of the figure's arms.
+    /// Index of the arm in the figure.
     pub arm: usize,
-    /// Which job.
+    /// Index of the job.
     pub job: usize,
-    /// Its seed.
+    /// Seed.
     pub seed: u64,
-    /// The flow.
+    /// Index of the flow.
     pub flow: usize,
 }
 
-/// What is asked for.
+/// The requested part.
 #[derive(Clone, Debug, Default)]
 pub struct SelectionArgs {
-    /// Figures, by name; none: all.
+    /// Figures, by name; empty: all.
     pub figures: Vec<String>,
-    /// Runs a point, if not as many as the study has.
+    /// Runs per point, if not the study's number.
     pub runs: Option<u64>,
     /// The study's quick part.
     pub quick: bool,
@@ -70,7 +70,7 @@ fn figure_points(plan: &Plan, figure: usize, ends: bool) -> Vec<usize> {
     }
 }
 
-/// The points of a figure that are in the quick part.
+/// The points of a figure in the quick part.
 pub fn quick_points(plan: &Plan, figure: usize) -> Vec<usize> {
     let quick = &plan.study.quick;
     let id = &plan.study.figures[figure].id;
@@ -80,9 +80,10 @@ pub fn quick_points(plan: &Plan, figure: usize) -> Vec<usize> {
     }
 }
 
-/// What of a plan is asked for.
+/// Selects the requested part of a plan.
 ///
 /// # Errors
+///
 /// A figure that the study does not have.
 pub fn select(plan: &Plan, args: &SelectionArgs) -> Result<Selection, Error> {
     let study = &plan.study;
@@ -90,7 +91,7 @@ pub fn select(plan: &Plan, args: &SelectionArgs) -> Result<Selection, Error> {
     for figure in &args.figures {
         if !names.contains(&figure.as_str()) {
             let message = format!("--figure {figure}: {} has no such figure", plan.source.name);
-            return Err(Error::refused_with(message, format!("known are {}", names.join(", "))));
+            return Err(Error::refused_with(message, format!("available: {}", names.join(", "))));
         }
     }
     let quick = args.quick.then_some(&study.quick);
@@ -109,7 +110,7 @@ pub fn select(plan: &Plan, args: &SelectionArgs) -> Result<Selection, Error> {
     let furthest = of_figures.fold(study.first_seed, u64::max);
     if furthest.checked_add(runs - 1).is_none() {
         return Err(Error::refused(format!(
-            "seeds end at {}: there is no room for {runs} runs from seed {} on",
+            "the maximum seed is {}: {runs} runs from seed {} exceed it",
             u64::MAX,
             furthest
         )));

@@ -1,5 +1,5 @@
-//! A paper in one of its readings: its figures without the arms that stand for others, and what is judged
-//! in it.
+//! One reading of a paper: its figures without the arms of other readings, and the statements
+//! judged in it.
 
 use driftway_scenario::nearest;
 
@@ -9,9 +9,10 @@ use super::plan::{Plan, replan};
 use super::statement::format::Reading;
 use crate::error::Error;
 
-/// The plan with the reading of this name alone.
+/// Restricts the plan to the reading with this name.
 ///
 /// # Errors
+///
 /// The paper has no such reading.
 pub fn restrict_to_reading(plan: Plan, name: &str) -> Result<Plan, Error> {
     let readings = &plan.study.readings;
@@ -23,7 +24,7 @@ pub fn restrict_to_reading(plan: Plan, name: &str) -> Result<Plan, Error> {
         }
         let near = nearest(name, names());
         let near = near.map_or(String::new(), |near| format!("did you mean `{near}`? "));
-        let help = format!("{near}known are {}", names().collect::<Vec<_>>().join(", "));
+        let help = format!("{near}available: {}", names().collect::<Vec<_>>().join(", "));
         return Err(Error::refused_with(message, help));
     };
     let mut study = plan.study.clone();
@@ -35,7 +36,7 @@ pub fn restrict_to_reading(plan: Plan, name: &str) -> Result<Plan, Error> {
     replan(plan.source, study)
 }
 
-/// Leaves a figure the arms that the reading has; all, where it has none of them.
+/// Restricts a figure to the arms of the reading; keeps all if it has none of them.
 fn restrict_arms<'a>(
     figure: &mut Figure,
     arms: impl Iterator<Item = &'a str>,
@@ -56,7 +57,7 @@ fn restrict_arms<'a>(
     figure.arms = kept;
 }
 
-/// Leaves the statements that are judged in the reading `name`, in it alone.
+/// Keeps the statements that are judged in the reading `name`, in that reading only.
 fn keep_judged(study: &mut Study, name: &str) {
     let is_judged =
         |readings: &[String]| readings.is_empty() || readings.iter().any(|of| of == name);
@@ -88,7 +89,7 @@ mod test {
     }
 
     #[test]
-    fn a_reading_has_its_own_arms_and_what_is_in_none() {
+    fn a_reading_has_its_own_and_the_common_arms() {
         let paper = of("yu-2004", "paper").unwrap();
         assert_eq!(arms(&paper, "50-1"), ["elfn", "elfn-old", "paths", "update"]);
         let rfc = of("yu-2004", "rfc").unwrap();
@@ -103,7 +104,7 @@ mod test {
     }
 
     #[test]
-    fn what_is_judged_is_the_same_as_with_all_readings() {
+    fn single_readings_judge_the_same_statements() {
         let all = plan(Source::find("yu-2004").unwrap()).unwrap();
         let ids = |plan: &Plan| plan.statements.iter().map(|of| of.id.clone()).collect::<Vec<_>>();
         let mut parts: Vec<String> = ["paper", "ns-2", "rfc"]
@@ -117,7 +118,7 @@ mod test {
     }
 
     #[test]
-    fn a_reading_that_is_not_there_is_answered_with_those_that_are() {
+    fn unknown_readings_get_a_suggestion() {
         let error = of("yu-2004", "rfcs").unwrap_err();
         assert!(error.is_input());
         assert!(error.to_string().contains("did you mean `rfc`?"), "{error}");

@@ -1,5 +1,5 @@
-//! Where studies are: papers in a directory that is named, in `papers/` here, or in this program itself;
-//! others in a file.
+//! Sources of studies: a paper in a named directory, in `papers/`, or built into this program;
+//! other studies in a file.
 
 use std::collections::BTreeSet;
 use std::io;
@@ -11,47 +11,48 @@ use rust_embed::Embed;
 use super::point;
 use crate::error::Error;
 
-/// The papers that come with driftway.
+/// The papers included in driftway.
 #[derive(Embed)]
 #[folder = "papers"]
 struct BuiltIn;
 
-/// The directory in which papers stand.
+/// Directory of papers.
 const PAPERS_DIR: &str = "papers";
 
-/// The file that makes a directory a paper.
+/// The file that defines a paper.
 pub const PAPER_FILE: &str = "paper.toml";
 
-/// What the file of a study is called that was made from a command line.
+/// Name of the file of a study created from a command line.
 pub const STUDY_FILE: &str = "study.toml";
 
-/// How a scenario of a paper is named where a file is: `paper:NAME/FILE`.
+/// Prefix of a paper's scenario where a file is expected: `paper:NAME/FILE`.
 pub const PAPER_PREFIX: &str = "paper:";
 
-/// A study's files.
+/// The files of a study.
 #[derive(Clone, Debug)]
 pub struct Source {
-    /// What the study is called.
+    /// Name of the study.
     pub name: String,
     place: Location,
 }
 
-/// Where they are.
+/// Location of the files.
 #[derive(Clone, Debug)]
 enum Location {
-    /// In a directory; the study's own has this name there.
+    /// In a directory; `file` is the study's own file.
     Dir { dir: PathBuf, file: String },
-    /// In this program.
+    /// Built into this program.
     BuiltIn,
-    /// The study was made from a command line; its scenarios stand in a directory.
+    /// The study was created from a command line; its scenarios are in a directory.
     Text { dir: PathBuf, text: String },
 }
 
 impl Source {
-    /// The paper called `name`, or in the directory `name`.
+    /// Finds the paper called `name`, or in the directory `name`.
     ///
     /// # Errors
-    /// There is none; the message has the nearest name.
+    ///
+    /// There is none; the hint has the closest name.
     pub fn find(name: &str) -> Result<Self, Error> {
         let given = Path::new(name);
         let here = Path::new(PAPERS_DIR).join(name);
@@ -81,32 +82,34 @@ impl Source {
         let near = near.map_or(String::new(), |near| format!("did you mean `{near}`? "));
         let known: Vec<&str> = names.iter().map(String::as_str).collect();
         let known = known.join(", ");
-        let help = format!("{near}known are {known}; a directory with a {PAPER_FILE} does as well");
+        let help = format!("{near}available: {known}; or use a directory with a {PAPER_FILE}");
         Err(Error::refused_with(message, help))
     }
 
-    /// The study in this file; its scenarios stand beside it.
+    /// The study in this file; its scenarios are in the same directory.
     ///
     /// # Errors
-    /// That is not the name of a file.
+    ///
+    /// It is not a file name.
     pub fn from_file(path: &Path) -> Result<Self, Error> {
         let wrong =
-            || Error::refused(format!("{}: that is not the name of a file", path.display()));
+            || Error::refused(format!("{}: this is not the name of a file", path.display()));
         let file = path.file_name().and_then(|name| name.to_str()).ok_or_else(wrong)?;
         let name = path.file_stem().and_then(|name| name.to_str()).ok_or_else(wrong)?;
         let dir = path.parent().unwrap_or(Path::new("")).to_owned();
         Ok(Self { name: name.to_owned(), place: Location::Dir { dir, file: file.to_owned() } })
     }
 
-    /// A study of this text, whose scenarios stand in `dir`.
+    /// A study with this text, whose scenarios are in `dir`.
     pub fn from_text(name: &str, text: String, dir: PathBuf) -> Self {
         Self { name: name.to_owned(), place: Location::Text { dir, text } }
     }
 
-    /// The text of a file of the study.
+    /// Reads a file of the study.
     ///
     /// # Errors
-    /// It is not there, or not text.
+    ///
+    /// It is missing, or not UTF-8.
     pub fn read_file(&self, file: &str) -> Result<String, Error> {
         match &self.place {
             Location::Text { text, .. } if file == STUDY_FILE => Ok(text.clone()),
@@ -125,7 +128,7 @@ impl Source {
         }
     }
 
-    /// Has it this file?
+    /// Returns whether the study has this file.
     pub fn has_file(&self, file: &str) -> bool {
         match &self.place {
             Location::Text { .. } if file == STUDY_FILE => true,
@@ -134,16 +137,17 @@ impl Source {
         }
     }
 
-    /// The study's own file.
+    /// Parses the study's own file.
     ///
     /// # Errors
-    /// It can't be read, or is no TOML.
+    ///
+    /// It cannot be read, or is not TOML.
     pub fn parse_study(&self) -> Result<TomlFile, Error> {
         let file = self.study_file_name();
         Ok(TomlFile::parse(&self.display_path(file), self.read_file(file)?)?)
     }
 
-    /// The name of the study's own file.
+    /// Name of the study's own file.
     pub fn study_file_name(&self) -> &str {
         match &self.place {
             Location::Dir { file, .. } => file,
@@ -152,12 +156,12 @@ impl Source {
         }
     }
 
-    /// Was it made from a command line?
+    /// Returns whether it was created from a command line.
     pub const fn is_from_text(&self) -> bool {
         matches!(self.place, Location::Text { .. })
     }
 
-    /// Where a file of the study stands, for messages.
+    /// Path of a file of the study, for messages.
     pub fn display_path(&self, file: &str) -> String {
         match &self.place {
             Location::BuiltIn => format!("{PAPER_PREFIX}{}/{file}", self.name),
@@ -167,7 +171,8 @@ impl Source {
         }
     }
 
-    /// What a command calls a file of the study. A paper's scenario has a name that works everywhere.
+    /// Path of a file of the study, for commands. The name of a paper's scenario is valid
+    /// everywhere.
     pub fn command_path(&self, file: &str) -> String {
         if self.is_known_paper() {
             format!("{PAPER_PREFIX}{}/{file}", self.name)
@@ -176,7 +181,7 @@ impl Source {
         }
     }
 
-    /// Is it a paper that is known by its name?
+    /// Returns whether it is a paper that can be found by its name.
     fn is_known_paper(&self) -> bool {
         match &self.place {
             Location::BuiltIn => true,
@@ -185,7 +190,7 @@ impl Source {
         }
     }
 
-    /// The directory from which a scenario's movement file is looked for; `None`: the study is built in.
+    /// Base directory of a scenario's movement file; `None`: the study is built in.
     pub fn dir(&self) -> Option<&Path> {
         match &self.place {
             Location::Dir { dir, .. } | Location::Text { dir, .. } => Some(dir),
@@ -193,10 +198,12 @@ impl Source {
         }
     }
 
-    /// Puts its files into `papers/NAME` of the directory `root`, where commands of a paper look for them.
+    /// Copies its files to `papers/NAME` in the directory `root`, where the commands of a paper
+    /// expect them.
     ///
     /// # Errors
-    /// They can't be written.
+    ///
+    /// They cannot be written.
     pub fn unpack(&self, root: &Path) -> io::Result<()> {
         let papers = root.join(PAPERS_DIR);
         std::fs::create_dir_all(&papers)?;
@@ -216,24 +223,25 @@ impl Source {
         }
     }
 
-    /// As a command line names it.
+    /// Name of the study as a command-line argument.
     pub fn command_argument(&self) -> String {
         match &self.place {
             _ if self.is_known_paper() => self.name.clone(),
             Location::BuiltIn => self.name.clone(),
             Location::Dir { dir, file } if file == PAPER_FILE => dir.display().to_string(),
             Location::Dir { dir, file } => dir.join(file).display().to_string(),
-            // It is written with the results.
+            // It is written together with the results.
             Location::Text { .. } => STUDY_FILE.to_owned(),
         }
     }
 }
 
-/// The scenario in a file, or that of a paper which is named as `paper:NAME/FILE`, or as
+/// Loads the scenario in a file, or that of a paper named `paper:NAME/FILE` or
 /// `paper:NAME#FIGURE/ARM/POINT` ([`point`]), with keys set.
 ///
 /// # Errors
-/// There is none, or it is wrong.
+///
+/// It does not exist, or is invalid.
 pub fn load_scenario(file: &Path, set: &[(String, String)]) -> Result<Scenario, Error> {
     let named = file.to_str().and_then(|name| name.strip_prefix(PAPER_PREFIX));
     if let Some((paper, named)) = named.and_then(|named| named.split_once(point::SEPARATOR)) {
@@ -241,10 +249,10 @@ pub fn load_scenario(file: &Path, set: &[(String, String)]) -> Result<Scenario, 
     }
     let Some((paper, name)) = named.and_then(|named| named.split_once('/')) else {
         if named.is_some() {
-            let help = "a paper's scenario is named as in paper:liu-singh-2001/figure-8.toml, \
-                        or by figure, arm and point, as in 'paper:yu-2004#50-1/elfn/20 m/s'";
+            let help = "a paper's scenario has a name such as paper:liu-singh-2001/figure-8.toml, \
+                        or one with figure, arm and point, such as 'paper:yu-2004#50-1/elfn/20 m/s'";
             return Err(Error::refused_with(
-                format!("{}: this names no scenario of a paper", file.display()),
+                format!("{}: this is not the name of a scenario of a paper", file.display()),
                 help,
             ));
         }
@@ -254,10 +262,10 @@ pub fn load_scenario(file: &Path, set: &[(String, String)]) -> Result<Scenario, 
     Ok(Scenario::parse(&source.display_path(name), &source.read_file(name)?, set)?)
 }
 
-/// Every paper that can be named: those in `papers/` here, and those built in.
+/// Names of all papers: those in `papers/`, and those built in.
 pub fn paper_names() -> BTreeSet<String> {
     let mut names = built_in_papers();
-    // Where there is no such directory, there are none in it.
+    // Without that directory there are none in it.
     let here = std::fs::read_dir(PAPERS_DIR).into_iter().flatten().flatten();
     names.extend(
         here.filter(|entry| entry.path().join(PAPER_FILE).is_file())
@@ -285,7 +293,7 @@ mod test {
     }
 
     #[test]
-    fn the_files_of_a_paper_are_unpacked_wherever_it_is() {
+    fn files_of_a_paper_are_unpacked_from_any_source() {
         let text = |source: &Source| {
             let root = tempfile::tempdir().unwrap();
             source.unpack(root.path()).unwrap();
@@ -299,7 +307,7 @@ mod test {
     }
 
     #[test]
-    fn a_papers_scenario_has_a_name_that_works_everywhere() {
+    fn scenarios_of_papers_have_names() {
         let load = |name: &str| load_scenario(Path::new(name), &[]);
         assert_eq!(load("paper:liu-singh-2001/figure-8.toml").unwrap().flows.len(), 1);
         for wrong in ["paper:liu-singh-2001", "paper:nobody/a.toml", "paper:liu-singh-2001/a.toml"]
@@ -309,7 +317,7 @@ mod test {
     }
 
     #[test]
-    fn a_name_that_is_not_known_is_told_the_nearest() {
+    fn unknown_names_get_a_suggestion() {
         let message = Source::find("liu-sing-2001").unwrap_err().to_string();
         assert!(message.contains("did you mean `liu-singh-2001`?"), "{message}");
     }

@@ -1,8 +1,9 @@
-//! The results that a paper keeps beside its file: what its texts cite, and what a run is held to.
+//! Recorded results of a paper: the values that its texts cite, and with which runs are compared.
 //!
-//! `results.csv` has a row for each arm of each figure at each point, for each metric: the mean of all runs,
-//! half of its 90 % interval, and the mean of the quick part's runs where that has the point. So the quick
-//! part shows in seconds that what is cited is still what driftway gives.
+//! `results.csv` has a row for each arm of each figure at each point, for each metric: the mean of
+//! all runs, the half-width of its 90 % interval, and the mean of the runs of the quick part, if
+//! that includes the point. So the quick part shows within seconds that the cited values are still
+//! those of driftway.
 
 use std::collections::BTreeMap;
 
@@ -12,41 +13,41 @@ use super::select::{RecordedVerdicts, quick_points};
 use super::statement::Cell;
 use crate::error::Error;
 
-/// What the file is called.
+/// Name of the file.
 pub const RESULTS_FILE: &str = "results.csv";
 
 const COLUMNS: [&str; 7] = ["figure", "metric", "arm", "x", "mean", "half", "quick"];
 
-/// Which number: figure, metric, arm and point, as the study's file has them.
+/// Identity of a value: figure, metric, arm and point, as in the study's file.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ResultKey {
-    /// The figure.
+    /// Figure.
     pub figure: String,
-    /// What is measured.
+    /// Metric.
     pub metric: String,
-    /// Whose.
+    /// Arm.
     pub arm: String,
-    /// Where; empty where there is no axis.
+    /// Point; empty without an axis.
     pub x: String,
 }
 
-/// A number, in its metric's base unit, with six digits.
+/// A value in its metric's base unit, with six digits.
 #[derive(Clone, Debug, PartialEq, Default)]
 pub struct StoredValue {
-    /// Of all runs.
+    /// Mean of all runs.
     pub mean: Option<f64>,
-    /// Half of the 90 % interval of that.
+    /// Half-width of its 90 % interval.
     pub ci90_half: Option<f64>,
-    /// Of the quick part's runs.
+    /// Mean of the runs of the quick part.
     pub quick: Option<f64>,
 }
 
-/// All of them.
+/// All recorded values.
 #[derive(Clone, Debug, PartialEq, Default)]
 pub struct StoredResults(pub BTreeMap<ResultKey, StoredValue>);
 
 impl StoredResults {
-    /// What the runs gave, of the figures that were run.
+    /// The results of the figures that were run.
     pub fn from_outcome(outcome: &StudyOutcome<'_>) -> Self {
         let plan = outcome.plan;
         let quick = usize::try_from(plan.study.quick.runs).unwrap_or(usize::MAX);
@@ -78,13 +79,14 @@ impl StoredResults {
         kept
     }
 
-    /// Reads the file.
+    /// Parses the file.
     ///
     /// # Errors
-    /// It is not such a file; `place` says which.
+    ///
+    /// It is invalid; `place` is its name.
     pub fn read(place: &str, text: &str) -> Result<Self, Error> {
         let wrong = |line: usize, what: &str| {
-            let help = "`driftway paper NAME --record` writes it anew";
+            let help = "`driftway paper NAME --record` writes it again";
             Error::refused_with(format!("{place}:{line}: {what}"), help.to_owned())
         };
         let mut reader = csv::Reader::from_reader(text.as_bytes());
@@ -107,16 +109,17 @@ impl StoredResults {
             let name = ResultKey { figure: text(0), metric: text(1), arm: text(2), x: text(3) };
             let found = StoredValue { mean: value(4)?, ci90_half: value(5)?, quick: value(6)? };
             if kept.0.insert(name, found).is_some() {
-                return Err(wrong(line, "this row is there twice"));
+                return Err(wrong(line, "duplicate row"));
             }
         }
         Ok(kept)
     }
 
-    /// The file.
+    /// Formats the file.
     ///
     /// # Errors
-    /// Never, for what is in memory.
+    ///
+    /// Never, in memory.
     pub fn write(&self) -> Result<String, csv::Error> {
         let mut out = csv::Writer::from_writer(Vec::new());
         out.write_record(COLUMNS)?;
@@ -131,7 +134,7 @@ impl StoredResults {
         Ok(String::from_utf8_lossy(&bytes).into_owned())
     }
 
-    /// What `found` has otherwise than this, as far as it has it; a line each.
+    /// Lists the values in which `found` differs from the recorded ones, as far as it has them.
     pub fn differences(&self, found: &Self) -> Vec<String> {
         let mut parts = Vec::new();
         for (name, number) in &found.0 {
@@ -144,13 +147,13 @@ impl StoredResults {
             for (column, known, found) in pairs {
                 if found.is_some() && found != known {
                     let value = |value: Option<f64>| {
-                        value.map_or_else(|| "nothing".to_owned(), |value| value.to_string())
+                        value.map_or_else(|| "none".to_owned(), |value| value.to_string())
                     };
                     let ResultKey { figure, metric, arm, x } = name;
                     let (known, found) = (value(known), value(found));
                     let at = if x.is_empty() { String::new() } else { format!(" at {x}") };
                     parts.push(format!(
-                        "figure {figure}, {metric} of {arm}{at}: {column} {known} is kept, {found} came out"
+                        "figure {figure}, {metric} of {arm}{at}: {column} {known} is recorded, {found} was measured"
                     ));
                 }
             }
@@ -168,7 +171,7 @@ fn half_width(samples: &[Sample]) -> Option<f64> {
     Some(six_digits((high - low) / 2.0))
 }
 
-/// More digits than anybody needs, and few enough that the order of a sum does not show.
+/// Sufficient digits, and few enough to hide the order of summation.
 fn six_digits(value: f64) -> f64 {
     format!("{value:.5e}").parse().unwrap_or(value)
 }
@@ -187,7 +190,7 @@ mod test {
     }
 
     #[test]
-    fn what_is_written_is_read() {
+    fn written_results_are_read() {
         let number = StoredValue { mean: Some(1198.25), ci90_half: None, quick: Some(0.000123456) };
         let kept = StoredResults([(name("tcp, a"), number)].into());
         let text = kept.write().unwrap();
@@ -196,12 +199,12 @@ mod test {
     }
 
     #[test]
-    fn what_is_no_such_file_is_refused_with_its_line() {
+    fn invalid_files_are_rejected_with_line() {
         for (text, says) in [
             ("a,b\n", "r.csv:1: the columns are"),
             ("figure,metric,arm,x,mean,half,quick\n8,m,a,,soon,,\n", "r.csv:2: `soon` is not"),
             ("figure,metric,arm,x,mean,half,quick\n8,m,a,,inf,,\n", "r.csv:2: `inf` is not"),
-            ("figure,metric,arm,x,mean,half,quick\n8,m,a,,1,,\n8,m,a,,1,,\n", "twice"),
+            ("figure,metric,arm,x,mean,half,quick\n8,m,a,,1,,\n8,m,a,,1,,\n", "duplicate row"),
         ] {
             let error = StoredResults::read("r.csv", text).unwrap_err().to_string();
             assert!(error.contains(says), "{error}");
@@ -209,7 +212,7 @@ mod test {
     }
 
     #[test]
-    fn only_what_was_run_is_compared() {
+    fn only_measured_values_are_compared() {
         let of = |mean, quick| StoredValue { mean, ci90_half: None, quick };
         let kept = StoredResults([(name("tcp"), of(Some(2.0), Some(1.0)))].into());
         assert!(
@@ -217,7 +220,7 @@ mod test {
                 .is_empty()
         );
         let parts = kept.differences(&StoredResults([(name("tcp"), of(Some(2.5), None))].into()));
-        assert_eq!(parts, ["figure 8, completion_s of tcp at 10 ms: mean 2 is kept, 2.5 came out"]);
+        assert_eq!(parts, ["figure 8, completion_s of tcp at 10 ms: mean 2 is recorded, 2.5 was measured"]);
         assert_eq!(
             kept.differences(&StoredResults([(name("atcp"), of(Some(2.5), None))].into())).len(),
             1

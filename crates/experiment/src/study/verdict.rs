@@ -1,35 +1,35 @@
-//! Does what we measure agree with what is said?
+//! Agreement of measurements with statements.
 //!
-//! A number agrees if the 90 % interval meets it ± 10 % (± 5 points for percentages; none in any run where
-//! the number is 0). An order agrees if the paired 90 % interval lies above zero, or does not reach below
-//! it where equal is allowed. A band agrees if the whole interval lies in it. There is no other tolerance.
-//! What may lie anywhere on the side that matters does not agree.
+//! A number agrees if the 90 % interval overlaps it ± 10 % (± 5 points for percentages; none in any
+//! run if the number is 0). An order agrees if the paired 90 % interval lies above zero, or does
+//! not extend below it where equality is allowed. A band agrees if the whole interval lies in it.
+//! There is no other tolerance. A value that is censored on the relevant side does not agree.
 
 use super::measure::Measurement;
 use super::number::PaperNumber;
 use super::statement::format::{Bound, Statement, Verdict};
 
-/// A part of the number said.
+/// As a fraction of the number.
 const TOLERANCE: f64 = 0.10;
 
-/// In a percentage's own units: five points.
+/// Of a percentage: five points.
 const PERCENTAGE_POINTS: f64 = 0.05;
 
-/// What is said, as far as a verdict needs it.
+/// The claim of a statement.
 #[derive(Clone, Copy, Debug)]
 pub enum Claim {
-    /// It is a number, or one of from–to, or ends there.
+    /// A number or a range, possibly a bound.
     Number(PaperNumber, Option<Bound>),
-    /// It lies between these.
+    /// Between these.
     Band(f64, f64),
-    /// It is above zero.
+    /// Above zero.
     AboveZero,
-    /// It is not below zero.
+    /// Not below zero.
     NotBelowZero,
 }
 
 impl Claim {
-    /// What a statement says.
+    /// The claim of `statement`.
     pub fn from_statement(statement: &Statement) -> Self {
         match (statement.number, statement.band) {
             (Some(number), _) => Self::Number(number, statement.bound),
@@ -40,7 +40,7 @@ impl Claim {
     }
 }
 
-/// The verdict on one measurement; `None` where there is no interval.
+/// The verdict on one measurement; `None` without an interval.
 pub fn verdict(said: &Claim, measured: &Measurement) -> Option<Verdict> {
     let [low, high] = measured.ci90?;
     let open = measured.censoring;
@@ -68,15 +68,15 @@ fn is_exact(measured: &Measurement) -> bool {
     !measured.censoring.above && !measured.censoring.below
 }
 
-/// What a number takes in with its tolerance.
+/// The range of a number, including its tolerance.
 fn tolerance_range(number: &PaperNumber) -> [f64; 2] {
     let tolerance =
         |end: f64| if number.is_percent() { PERCENTAGE_POINTS } else { TOLERANCE * end.abs() };
     [number.low - tolerance(number.low), number.high + tolerance(number.high)]
 }
 
-/// How far a measurement is from what would agree least: where a statement must hold at several
-/// points, the one with the largest is told.
+/// Distance of a measurement from agreement: of several points at which a statement must hold, the
+/// one with the largest distance is reported.
 pub fn distance(said: &Claim, measured: &Measurement) -> f64 {
     let (low, high, bound) = match *said {
         Claim::AboveZero | Claim::NotBelowZero => return -measured.mean,
@@ -122,7 +122,7 @@ mod test {
     }
 
     #[test]
-    fn a_text_agrees_within_ten_per_cent() {
+    fn a_number_agrees_within_ten_per_cent() {
         let said = text(425.0, 425.0, None);
         assert_eq!(of(&said, 430.0, 440.0), Agrees);
         assert_eq!(of(&said, 467.0, 480.0), Agrees, "467.5 is met");
@@ -150,7 +150,7 @@ mod test {
     }
 
     #[test]
-    fn never_means_never() {
+    fn zero_means_none_in_any_run() {
         let never = text(0.0, 0.0, None);
         assert_eq!(of(&never, 0.0, 0.0), Agrees);
         assert_eq!(of(&never, -0.1, 0.3), Differs, "once in some run");
@@ -181,7 +181,7 @@ mod test {
     }
 
     #[test]
-    fn nowhere_worse_may_be_equal_and_nothing_less() {
+    fn not_below_allows_equality() {
         assert_eq!(of(&Claim::NotBelowZero, 0.0, 0.0), Agrees);
         assert_eq!(of(&Claim::NotBelowZero, 0.1, 0.3), Agrees);
         assert_eq!(of(&Claim::NotBelowZero, -0.1, 3.0), Differs);
@@ -204,7 +204,7 @@ mod test {
 
     /// A transfer that did not complete took at least the time that it had.
     #[test]
-    fn what_is_open_on_the_side_that_matters_does_not_agree() {
+    fn censoring_on_the_relevant_side_prevents_agreement() {
         let shape = Claim::AboveZero;
         let (exact, least, most) = (
             text(425.0, 425.0, None),
@@ -227,7 +227,7 @@ mod test {
     }
 
     #[test]
-    fn the_worst_point_strains_most() {
+    fn the_worst_point_has_the_largest_distance() {
         let said = text(425.0, 425.0, None);
         let strain = |low, high| distance(&said, &measured(low, high, CLOSED));
         assert!(strain(500.0, 510.0) > strain(430.0, 440.0));

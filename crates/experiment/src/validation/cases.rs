@@ -1,4 +1,4 @@
-//! The cases of a study: its figures that are held against something.
+//! The cases of a study: its figures with a reference.
 
 use std::path::{Path, PathBuf};
 
@@ -13,79 +13,79 @@ use crate::study::reference::{
 };
 use crate::study::source::Source;
 
-/// What is common to those that are held against a simulator and against a formula.
+/// Common part of cases with a simulator and with a formula.
 #[derive(Clone, Debug)]
 pub struct CaseInfo {
-    /// What it is called on the command line.
+    /// Name on the command line.
     pub name: String,
-    /// In words.
+    /// Title.
     pub title: String,
-    /// What the points differ in.
+    /// Label of the axis.
     pub axis: String,
-    /// Runs a point, unless the command line says otherwise.
+    /// Runs per point, unless the command line sets another number.
     pub seeds: u64,
-    /// What counts as agreement.
+    /// Criterion of agreement.
     pub judge: AgreementCriterion,
-    /// What a reader must know.
+    /// Note for readers.
     pub note: Option<String>,
-    /// The points.
+    /// Points.
     pub points: Vec<Point>,
 }
 
-/// A scenario at several points, held against another simulator.
+/// A scenario at several points, compared with another simulator.
 #[derive(Clone, Debug)]
 pub struct SimulatorCase {
-    /// What it is.
+    /// Common part.
     pub about: CaseInfo,
-    /// How ns-2 runs the same.
+    /// Configuration of the corresponding run of ns-2.
     pub ns2: Option<Ns2Config>,
-    /// Whose stored numbers these are held against.
+    /// The simulator of the stored results.
     pub against: ReferenceSimulator,
 }
 
-/// A scenario at several points, held against a formula.
+/// A scenario at several points, compared with a formula.
 #[derive(Clone, Debug)]
 pub struct FormulaCase {
-    /// What it is.
+    /// Common part.
     pub about: CaseInfo,
-    /// Which formula.
+    /// The formula.
     pub formula: FormulaKind,
 }
 
-/// A point of either.
+/// A point of a case.
 #[derive(Clone, Debug)]
 pub struct Point {
-    /// What it is called.
+    /// Name.
     pub name: String,
-    /// What is run.
+    /// The job.
     pub job: Job,
-    /// What the other side has to know of it.
+    /// Parameters of the reference.
     pub reference: Settings,
 }
 
-/// The list, and where it stands.
+/// The cases of a study and its directory.
 #[derive(Debug)]
 pub struct ValidationCases {
-    /// Its folder.
+    /// Directory of the study.
     pub dir: PathBuf,
-    /// Held against a simulator.
+    /// Cases with a simulator.
     pub cases: Vec<SimulatorCase>,
-    /// Held against a formula.
+    /// Cases with a formula.
     pub formulas: Vec<FormulaCase>,
 }
 
 impl ValidationCases {
-    /// Reads the study in `path`, of whose cases only those called `names` are kept; all if there are
-    /// none.
+    /// Loads the study in `path` with the cases called `names`; all if empty.
     ///
     /// # Errors
-    /// There is none, it is wrong, or there is no case of such a name.
+    ///
+    /// The file is missing or invalid, or there is no case of such a name.
     pub fn load(path: &Path, names: &[String]) -> Result<Self, Error> {
         if !path.is_file() {
             return Err(Error::refused_with(
                 format!("{}: there is no such file", path.display()),
-                "driftway's own stands in `studies/validation` in its sources; run this there, or \
-                 name the file with --study",
+                "driftway's own is `studies/validation` in its sources; run this command there, or \
+                 select the file with --study",
             ));
         }
         let plan = plan(Source::from_file(path)?)?;
@@ -97,11 +97,11 @@ impl ValidationCases {
         if let Some(name) = names.iter().find(|name| !known.contains(&name.as_str())) {
             let near = nearest(name, known.iter().copied());
             let near = near.map_or(String::new(), |near| format!("did you mean `{near}`? "));
-            let help = format!("{near}known are {}", known.join(", "));
+            let help = format!("{near}available: {}", known.join(", "));
             return Err(Error::refused_with(format!("there is no case `{name}`"), help));
         }
         if held.is_empty() {
-            let message = format!("{}: no figure is held against anything", path.display());
+            let message = format!("{}: no figure has a reference", path.display());
             return Err(Error::refused_with(message, "add a [figure.reference] to one"));
         }
         let dir = path.parent().unwrap_or(Path::new("")).to_owned();
@@ -172,7 +172,7 @@ mod test {
     }
 
     #[test]
-    fn a_case_that_is_not_there_is_told_the_nearest() {
+    fn unknown_cases_get_a_suggestion() {
         let error = ValidationCases::load(&here(), &["mobile-aod".to_owned()]).unwrap_err();
         let message = error.to_string();
         assert!(message.contains("did you mean `mobile-aodv`?"), "{message}");

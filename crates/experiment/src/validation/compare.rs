@@ -1,36 +1,37 @@
-//! What counts as agreement: ratios of means, and paired logarithms of ratios.
+//! Agreement: ratios of means, and paired logarithms of ratios.
 
 use driftway_sim::results::Estimate;
 
 use crate::study::reference::AgreementCriterion;
 use crate::summary::{estimate, student_t_quantile};
 
-/// A number with its 90 % interval; `None` where there are too few runs for one.
+/// A number with its 90 % interval; `None` with too few runs.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
 pub struct Interval {
     /// The estimate.
     pub mean: f64,
-    /// Its ends.
+    /// The interval.
     pub ci90: Option<[f64; 2]>,
 }
 
-/// One metric at one point, on both sides.
+/// One metric at one point, of both simulators.
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize)]
 pub struct Comparison {
-    /// Ours.
+    /// Driftway's.
     pub ours: Option<Estimate>,
-    /// The other's.
+    /// The reference simulator's.
     pub theirs: Option<Estimate>,
-    /// The ratio of the means; `None` where theirs is zero.
+    /// The ratio of the means; `None` if the reference is zero.
     pub ratio: Option<Interval>,
 }
 
-/// Compares runs that have nothing but their scenario in common.
+/// Compares unpaired runs of the same scenario.
 pub fn compare(ours: &[f64], theirs: &[f64]) -> Comparison {
     let (a, b) = (estimate(ours), estimate(theirs));
     let ratio = a.zip(b).filter(|(_, b)| b.mean != 0.0).map(|(a, b)| {
         let ratio = a.mean / b.mean;
-        // The first order of the ratio's spread: that of each mean, in units of theirs.
+        // First-order variance of the ratio, from the variance of each mean in units of the
+        // reference mean.
         let (of_ours, of_theirs) = (variance_of_mean(ours), variance_of_mean(theirs));
         let unit = b.mean * b.mean;
         let parts = of_ours.zip(of_theirs).map(|(a, b)| [a / unit, ratio * ratio * b / unit]);
@@ -39,8 +40,8 @@ pub fn compare(ours: &[f64], theirs: &[f64]) -> Comparison {
     Comparison { ours: a, theirs: b, ratio }
 }
 
-/// The difference of the means of the logarithms: ours less theirs. `None` where a run delivered
-/// nothing, because that has no logarithm.
+/// The difference of the means of the logarithms: driftway's minus the reference's. `None` if a run
+/// delivered nothing, which has no logarithm.
 pub fn log_ratio(ours: &[f64], theirs: &[f64]) -> Option<Interval> {
     let logs = |values: &[f64]| -> Option<Vec<f64>> {
         values.iter().map(|&value| (value > 0.0).then(|| libm::log(value))).collect()
@@ -59,8 +60,7 @@ fn variance_of_mean(values: &[f64]) -> Option<f64> {
     (values.len() > 1).then(|| squares / (n - 1.0) / n)
 }
 
-/// Welch's interval: two spreads that need not be alike, with as much freedom as Satterthwaite
-/// leaves them.
+/// Welch's interval for unequal variances, with the degrees of freedom of Satterthwaite.
 fn welch_interval(mean: f64, parts: Option<[f64; 2]>, counts: [usize; 2]) -> Option<[f64; 2]> {
     let parts = parts?;
     let variance: f64 = parts.iter().sum();
@@ -72,18 +72,18 @@ fn welch_interval(mean: f64, parts: Option<[f64; 2]>, counts: [usize; 2]) -> Opt
     Some([mean - half, mean + half])
 }
 
-/// The mean over the points of the difference of logarithms, each point once: what is the same at
-/// all points is in it, and how much points differ is its interval.
+/// The mean over the points of the difference of logarithms, each point once: it contains the
+/// common deviation of all points, and its interval reflects the differences between points.
 pub fn mean_over_points(points: &[Option<Interval>]) -> Option<Interval> {
     let means: Option<Vec<f64>> = points.iter().map(|point| Some(point.as_ref()?.mean)).collect();
     let estimate = estimate(&means?)?;
     Some(Interval { mean: estimate.mean, ci90: estimate.ci90 })
 }
 
-/// What a log ratio may be off.
+/// Tolerance of a log ratio.
 const TOLERANCE: f64 = 0.1;
 
-/// Do they agree? `None`: that is not judged, or there is nothing to judge by.
+/// Returns whether they agree. `None`: not judged, or no data to judge by.
 pub fn agrees(
     judge: AgreementCriterion,
     ratios: &[Option<Interval>],
@@ -103,7 +103,7 @@ pub fn agrees(
     }
 }
 
-/// Is a ratio one, give or take `part`?
+/// Returns whether a ratio deviates from 1 by at most `part`.
 pub fn within(ratio: f64, part: f64) -> bool {
     (ratio - 1.0).abs() <= part
 }
@@ -115,7 +115,7 @@ mod test {
     #[test]
     fn a_ratio_of_means_by_hand() {
         // Means 110 and 100, variances of the means 4 and 1 (sample variances 12 and 3 of three):
-        // spread (4 + 1.21)/100², freedom 5.21²/((16 + 1.4641)/2) = 3.109, t = 2.32.
+        // variance (4 + 1.21)/100², degrees of freedom 5.21²/((16 + 1.4641)/2) = 3.109, t = 2.32.
         let ours = [110.0 - 12f64.sqrt(), 110.0, 110.0 + 12f64.sqrt()];
         let theirs = [100.0 - 3f64.sqrt(), 100.0, 100.0 + 3f64.sqrt()];
         let ratio = compare(&ours, &theirs).ratio.unwrap();
@@ -128,7 +128,7 @@ mod test {
 
     #[test]
     fn logarithms_are_those_of_each_run() {
-        // Half and double are as far from each other: arithmetic means would say 1.25.
+        // Half and double have the same distance: arithmetic means would yield 1.25.
         let log = log_ratio(&[0.5, 2.0], &[1.0, 1.0]).unwrap();
         assert!(log.mean.abs() < 1e-12);
         assert_eq!(log_ratio(&[0.0, 2.0], &[1.0, 1.0]), None);
@@ -140,7 +140,7 @@ mod test {
         let close = [point(0.01), point(-0.02), point(0.02), point(0.0)];
         let log = mean_over_points(&close);
         assert_eq!(agrees(AgreementCriterion::LogRatio, &[], log), Some(true));
-        // As close in the mean, yet nobody can know.
+        // Equally close in the mean, but not significant.
         let wide = [point(0.4), point(-0.4), point(0.3), point(-0.3)];
         assert_eq!(agrees(AgreementCriterion::LogRatio, &[], mean_over_points(&wide)), Some(false));
         let off = [point(0.2), point(0.21), point(0.19), point(0.2)];

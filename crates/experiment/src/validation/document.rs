@@ -1,4 +1,4 @@
-//! What came out, as `driftway validate --json` prints it and the page draws it.
+//! Results of the validation, as `driftway validate --json` prints them and the page shows them.
 
 use std::collections::BTreeMap;
 
@@ -12,88 +12,89 @@ use super::simulate::{PointRuns, flow_seconds};
 use crate::error::Error;
 use crate::study::reference::{AgreementCriterion, FormulaKind, ReferenceSimulator};
 
-/// Everything that came out. Names end with their units, as in `driftway run --json`.
+/// All results. Names end with their units, as in `driftway run --json`.
 #[derive(Clone, Debug, serde::Serialize)]
 pub struct Document {
-    /// The version of driftway.
+    /// Version of driftway.
     pub version: &'static str,
-    /// Held against another simulator.
+    /// Comparisons with another simulator.
     pub cases: Vec<CaseResult>,
-    /// Held against a formula.
+    /// Comparisons with a formula.
     pub formulas: Vec<FormulaResult>,
-    /// What it took; no comparison includes it.
+    /// Cost; never compared.
     pub timing: Timing,
 }
 
-/// What it took.
+/// Cost of the runs.
 #[derive(Clone, Copy, Debug, serde::Serialize)]
 pub struct Timing {
     /// Wall-clock time (s).
     pub wall_s: f64,
-    /// Runs at a time.
+    /// Number of runs in parallel.
     pub jobs: u64,
 }
 
-/// A case.
+/// A comparison with another simulator.
 #[derive(Clone, Debug, serde::Serialize)]
 pub struct CaseResult {
-    /// What it is called.
+    /// Name.
     pub name: String,
-    /// In words.
+    /// Title.
     pub title: String,
-    /// What the points differ in.
+    /// Label of the axis.
     pub axis: String,
-    /// Whose numbers ours are held against.
+    /// The reference simulator.
     pub against: ReferenceSimulator,
-    /// They were run beside ours, and are not the stored ones.
+    /// The reference was run alongside, instead of using stored results.
     pub beside: bool,
-    /// What counts as agreement.
+    /// Criterion of agreement.
     pub judge: AgreementCriterion,
-    /// `null`: it is not judged, or could not be.
+    /// `null`: not judged, or not possible to judge.
     pub agrees: Option<bool>,
-    /// The mean over the points of each one's `log_ratio`; its interval is what points differ by.
+    /// The mean over the points of their `log_ratio`; its interval reflects the differences between
+    /// points.
     pub log_ratio: Option<Interval>,
-    /// The points.
+    /// Points.
     pub points: Vec<PointResult>,
-    /// What a reader must know.
+    /// Note for readers.
     pub note: Option<String>,
 }
 
-/// A point of a case.
+/// A point of a comparison.
 #[derive(Clone, Debug, serde::Serialize)]
 pub struct PointResult {
-    /// What it is called.
+    /// Name.
     pub name: String,
-    /// The mean logarithm of our goodput less that of theirs.
+    /// The mean logarithm of driftway's goodput minus that of the reference.
     pub log_ratio: Option<Interval>,
-    /// By metric; what a side does not count is `null` there.
+    /// By metric; `null` on a side that does not count it.
     pub metrics: BTreeMap<&'static str, Comparison>,
-    /// User CPU time a run.
+    /// User CPU time per run.
     pub user_s: Comparison,
-    /// What runs ours.
+    /// The command that runs driftway's side.
     pub command: String,
 }
 
-/// A formula.
+/// A comparison with a formula.
 #[derive(Clone, Debug, serde::Serialize)]
 pub struct FormulaResult {
-    /// What it is called.
+    /// Name.
     pub name: String,
-    /// In words.
+    /// Title.
     pub title: String,
-    /// Which formula.
+    /// The formula.
     pub formula: FormulaKind,
-    /// What counts as agreement.
+    /// Criterion of agreement.
     pub judge: AgreementCriterion,
-    /// `null`: it is not judged, or could not be.
+    /// `null`: not judged, or not possible to judge.
     pub agrees: Option<bool>,
-    /// The points.
+    /// Points.
     pub points: Vec<FormulaPoint>,
-    /// What a reader must know.
+    /// Note for readers.
     pub note: Option<String>,
 }
 
-/// What came of a case.
+/// The result of a comparison with another simulator.
 pub fn case_result(
     case: &SimulatorCase,
     ran: &[PointRuns],
@@ -145,10 +146,11 @@ pub fn case_result(
     }
 }
 
-/// What came of a formula.
+/// The result of a comparison with a formula.
 ///
 /// # Errors
-/// A point lacks what the formula takes.
+///
+/// A point lacks a parameter of the formula.
 pub fn formula_result(of: &FormulaCase, ran: &[PointRuns]) -> Result<FormulaResult, Error> {
     let about = &of.about;
     let points: Vec<FormulaPoint> = about
@@ -175,7 +177,7 @@ fn interval(estimate: Estimate) -> Interval {
 }
 
 impl Document {
-    /// What was judged and does not agree.
+    /// Names of the cases that were judged and do not agree.
     pub fn differing(&self) -> Vec<&str> {
         let cases = self.cases.iter().map(|case| (case.agrees, case.name.as_str()));
         let formulas = self.formulas.iter().map(|of| (of.agrees, of.name.as_str()));

@@ -1,10 +1,10 @@
-//! What theory says.
+//! Formulas from the literature.
 
-/// Padhye's formula, all of it: the rate at which a Reno sender in the steady state sends, in
-/// segments a second.
+/// The full formula of Padhye et al.: the steady-state sending rate of a Reno sender in segments
+/// per second.
 ///
-/// `loss` is the probability that ends a window's run, `rtt` and `timeout` are in seconds, `window`
-/// is the largest one in segments, and `per_ack` the segments that one acknowledgment is for.
+/// `loss` is the probability of a loss indication, `rtt` and `timeout` are in seconds, `window` is
+/// the maximum window in segments, and `per_ack` the number of segments per acknowledgment.
 // padhye-1998 §II-C, equations 13, 24, 29 and 32.
 pub fn padhye_rate(loss: f64, rtt: f64, timeout: f64, window: f64, per_ack: f64) -> f64 {
     let (p, b) = (loss, per_ack);
@@ -22,7 +22,7 @@ pub fn padhye_rate(loss: f64, rtt: f64, timeout: f64, window: f64, per_ack: f64)
     }
 }
 
-/// The probability that a loss in a window of `window` segments is found by a timeout.
+/// The probability that a loss in a window of `window` segments is detected by a timeout.
 fn timeout_probability(p: f64, window: f64) -> f64 {
     let arrives = 1.0 - p;
     let kept = |n: f64| libm::pow(arrives, n);
@@ -30,8 +30,8 @@ fn timeout_probability(p: f64, window: f64) -> f64 {
     (few * (1.0 + kept(3.0) * (1.0 - kept(window - 3.0))) / (1.0 - kept(window))).min(1.0)
 }
 
-/// IEEE 802.11 with the DSSS physical layer at 2 Mbit/s for data and 1 Mbit/s for all else
-/// (IEEE 802.11-1999 §15.3.3, §9.2.10; an LLC and SNAP header of RFC 1042). Seconds.
+/// IEEE 802.11 with the DSSS physical layer at 2 Mbit/s for data and 1 Mbit/s for all other frames
+/// (IEEE 802.11-1999 §15.3.3, §9.2.10; LLC and SNAP headers of RFC 1042). In seconds.
 const PREAMBLE: f64 = 192e-6;
 const SLOT: f64 = 20e-6;
 const SIFS: f64 = 10e-6;
@@ -44,27 +44,28 @@ const HEADERS: f64 = 24.0 + 4.0 + 8.0;
 const CW_MIN: f64 = 31.0;
 const CW_MAX: f64 = 1023.0;
 
-/// How long a frame with an IP packet of `packet` bytes is on the air (s).
+/// Airtime of a data frame with an IP packet of `packet` bytes (s).
 fn data_frame_time(packet: f64) -> f64 {
     PREAMBLE + (packet + HEADERS) * 8.0 / 2e6
 }
 
-/// From the moment at which a station with an idle medium gets a packet to the moment at which its
-/// neighbour has it (s). `travel` is how long a signal takes.
+/// Time from the arrival of a packet at a station with an idle medium to its reception by the
+/// neighbour (s). `travel` is the propagation delay.
 pub fn exchange_time(packet: f64, rts: bool, travel: f64) -> f64 {
     let asked = if rts { RTS + travel + SIFS + CTS + travel + SIFS } else { 0.0 };
     asked + data_frame_time(packet) + travel
 }
 
-/// Bianchi's saturation throughput, in bits of UDP payload a second: so many `stations` that hear
-/// each other and always have a packet of `payload` bytes. A packet is given up after as many
-/// attempts as the standard allows an RTS, or a frame below the RTS threshold.
-// bianchi-2000 §III and §IV, with the chain cut off at the retry limit; a collision keeps others
-// away for an EIFS (IEEE 802.11-1999 §9.2.3.4).
+/// Bianchi's saturation throughput in bits of UDP payload per second: `stations` within range of
+/// each other that always have a packet of `payload` bytes. A packet is dropped after the
+/// standard's maximum number of attempts for an RTS, or for a frame below the RTS threshold.
+// bianchi-2000 §III and §IV, with the chain truncated at the retry limit; after a collision other
+// stations defer for an EIFS (IEEE 802.11-1999 §9.2.3.4).
 pub fn bianchi_throughput(stations: u32, payload: f64, rts: bool) -> f64 {
     let n = f64::from(stations);
     let (mut low, mut high) = (0.0, 1.0);
-    // What a station's attempts make of the others' collisions falls as those rise: one crossing.
+    // The collision probability that follows from the attempts of the other stations decreases as
+    // theirs increases: there is one intersection.
     for _ in 0..60 {
         let collides = f64::midpoint(low, high);
         let busy = 1.0 - libm::pow(1.0 - attempt_probability(collides), n - 1.0);
@@ -83,7 +84,8 @@ pub fn bianchi_throughput(stations: u32, payload: f64, rts: bool) -> f64 {
 /// dot11ShortRetryLimit.
 const RETRY_LIMIT: u32 = 7;
 
-/// How often a station attempts, in a slot, whose attempts collide with this probability.
+/// The probability that a station transmits in a slot if its attempts collide with the probability
+/// `collides`.
 fn attempt_probability(collides: f64) -> f64 {
     let (mut tried, mut slots, mut reached, mut window) = (0.0, 0.0, 1.0, CW_MIN);
     for _ in 0..RETRY_LIMIT {
@@ -109,7 +111,7 @@ mod test {
     }
 
     #[test]
-    fn padhye_with_no_loss_to_speak_of_sends_a_window_a_round_trip() {
+    fn padhye_with_negligible_loss_sends_a_window_per_round_trip() {
         let rate = padhye_rate(1e-9, 0.1, 1.0, 40.0, 1.0);
         assert!((rate / 400.0 - 1.0).abs() < 1e-3, "{rate}");
     }
@@ -126,7 +128,8 @@ mod test {
 
     #[test]
     fn an_exchange_by_hand() {
-        // RTS 352 µs, CTS 304 µs, two SIFS, 1028 + 36 bytes at 2 Mbit/s behind 192 µs, three ways.
+        // RTS 352 µs, CTS 304 µs, two SIFS, 1028 + 36 bytes at 2 Mbit/s after 192 µs, and three
+        // propagation delays.
         let time = exchange_time(1028.0, true, 1e-6);
         assert!((time - 5_127e-6).abs() < 1e-9, "{time}");
         assert!((exchange_time(1028.0, false, 1e-6) - 4_449e-6).abs() < 1e-9);

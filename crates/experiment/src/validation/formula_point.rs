@@ -1,4 +1,4 @@
-//! A point held against a formula.
+//! Comparison of a point with a formula.
 
 use driftway_scenario::Scenario;
 use driftway_sim::results::{Estimate, RunResult};
@@ -10,30 +10,32 @@ use crate::error::Error;
 use crate::study::reference::FormulaKind;
 use crate::summary::estimate;
 
-/// What was measured at one point, and what the formula says.
+/// The measurement at one point, and the value of the formula.
 #[derive(Clone, Debug, serde::Serialize)]
 pub struct FormulaPoint {
-    /// What the point is called.
+    /// Name of the point.
     pub name: String,
-    /// What is measured, with its unit, as in `driftway run --json`.
+    /// The metric, with its unit, as in `driftway run --json`.
     pub metric: &'static str,
-    /// Over the runs.
+    /// The measured value over the runs.
     pub measured: Option<Estimate>,
-    /// The formula's value; where it rests on what each run measured, the mean.
+    /// The value of the formula; the mean, if it depends on measurements of each run.
     pub formula: Option<f64>,
-    /// What was measured over the formula, run by run.
+    /// The measured value divided by that of the formula, run by run.
     pub ratio: Option<Estimate>,
-    /// The same ratio where the formula rests on what the scenario says alone, if it can.
+    /// The same ratio with the formula evaluated for the parameters of the scenario only, if
+    /// possible.
     pub ratio_as_set: Option<Estimate>,
 }
 
-/// Where packets are as far apart as a chain of metres, a signal takes this (s).
+/// Propagation delay per metre (s).
 const SECONDS_PER_METRE: f64 = 1.0 / 299_792_458.0;
 
-/// Holds a point's runs against the formula.
+/// Compares a point's runs with the formula.
 ///
 /// # Errors
-/// The point lacks what the formula takes.
+///
+/// The point lacks a parameter of the formula.
 pub fn compare_with_formula(
     of: &FormulaCase,
     point: &Point,
@@ -81,18 +83,18 @@ pub fn compare_with_formula(
     })
 }
 
-/// What the scenario says of the path.
+/// Parameters of the path in the scenario.
 struct PathParameters {
     loss: f64,
     /// (s)
     rtt: f64,
 }
 
-/// The rate at which data was sent, what the formula makes of the losses and round trips that the
-/// run had, and what it makes of the path (bit/s).
-// padhye-1998 §III takes the rate of loss indications from a trace, too: all retransmissions that
-// began something, over the packets sent. A sequence of timeouts is one of them, and has 1/(1 − p)
-// timeouts.
+/// The rate at which data was sent, the formula's rate for the measured losses and round-trip times
+/// of the run, and its rate for the parameters of the path (bit/s).
+// padhye-1998 §III also takes the rate of loss indications from a trace: the retransmissions that
+// begin a recovery, divided by the packets sent. A sequence of timeouts is one indication, and has
+// 1/(1 − p) timeouts.
 fn padhye_rates(
     scenario: &Scenario,
     run: &RunResult,

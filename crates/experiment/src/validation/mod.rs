@@ -1,4 +1,4 @@
-//! The lab held against other simulators and against theory.
+//! Validation of the simulator against other simulators and theory.
 
 pub mod cases;
 pub mod compare;

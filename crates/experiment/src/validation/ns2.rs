@@ -1,4 +1,4 @@
-//! ns-2.35 beside us, where Debian's package of it is installed.
+//! Runs of ns-2.35, if Debian's package of it is installed.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -11,32 +11,33 @@ use super::run_metrics::RunMetrics;
 use crate::error::Error;
 use crate::study::reference::Ns2Config;
 
-/// What is preloaded where ARP is to answer at once.
+/// The library preloaded for an instant ARP.
 const SHIM: &str = "instant-arp";
 
-/// An ns-2 that can be run.
+/// An installed ns-2.
 #[derive(Debug)]
 pub struct Ns2Simulator {
-    /// The folder of the script.
+    /// Directory of the script.
     dir: PathBuf,
-    /// Where the shim was built.
+    /// Directory of the compiled library.
     built: TempDir,
 }
 
-/// What it took.
+/// Resources used by a process.
 #[derive(Clone, Copy, Debug)]
 pub struct ResourceUsage {
     /// User CPU time (s).
     pub user_s: f64,
-    /// The most memory that it had (bytes).
+    /// Maximum resident set size (bytes).
     pub max_rss_bytes: u64,
 }
 
 impl Ns2Simulator {
-    /// Finds `ns`, and builds what is preloaded into it. `dir` is the folder of the cases.
+    /// Finds `ns`, and compiles the library to preload. `dir` is the directory of the cases.
     ///
     /// # Errors
-    /// It is not installed, or there is no C compiler.
+    ///
+    /// ns-2 is not installed, or there is no C compiler.
     pub fn find(dir: &Path) -> Result<Self, Error> {
         let failed = Error::ExternalSimulator;
         let dir = dir.join("ns2").canonicalize().map_err(|error| Error::io("find", dir, error))?;
@@ -51,30 +52,31 @@ impl Ns2Simulator {
         };
         if missing("ns") {
             return Err(failed(
-                "there is no `ns`: install ns-2.35 (Debian: apt-get install ns2), or leave --ns2 \
-                 out for the stored numbers"
+                "`ns` is not installed: install ns-2.35 (Debian: apt-get install ns2), or omit --ns2 \
+                 to use the stored results"
                     .to_owned(),
             ));
         }
         let built =
-            tempfile::tempdir().map_err(|e| failed(format!("no place to build in: {e}")))?;
+            tempfile::tempdir().map_err(|e| failed(format!("no directory to compile in: {e}")))?;
         let output = Command::new("cc")
             .args(["-O2", "-shared", "-fPIC", "-o"])
             .arg(built.path().join(SHIM).with_extension("so"))
             .arg(dir.join(SHIM).with_extension("c"))
             .arg("-ldl")
             .output()
-            .map_err(|e| failed(format!("no C compiler (cc) for ns-2's shim: {e}")))?;
+            .map_err(|e| failed(format!("no C compiler (cc) for ns-2's library: {e}")))?;
         if !output.status.success() {
             let said = String::from_utf8_lossy(&output.stderr);
-            return Err(failed(format!("ns-2's shim does not compile:\n{said}")));
+            return Err(failed(format!("ns-2's library does not compile:\n{said}")));
         }
         Ok(Self { dir, built })
     }
 
-    /// Runs a case's point with a seed; `trace` is none or what the case has.
+    /// Runs a point of a case with a seed; `trace` is none or that of the case.
     ///
     /// # Errors
+    ///
     /// ns-2 fails.
     pub fn run(
         &self,
@@ -85,7 +87,7 @@ impl Ns2Simulator {
         let mut command = Command::new("ns");
         command.current_dir(&self.dir).arg("case.tcl");
         for (key, value) in ns2.arguments.iter().chain(&point.reference) {
-            // A movement file is named as it stands beside the scenarios.
+            // The name of a movement file is relative to the directory of the scenarios.
             let value = if key == "movement" { format!("../{}", value.0) } else { value.0.clone() };
             command.args([key.as_str(), value.as_str()]);
         }
@@ -99,19 +101,20 @@ impl Ns2Simulator {
         let (output, used) = run_measured(&mut command).map_err(|error| failed(&error))?;
         let record = RunMetrics::of_lines(&output);
         if record.get("goodput_bps").is_none() {
-            return Err(failed(&format!("it printed no goodput, but:\n{output}")));
+            return Err(failed(&format!("it printed no goodput:\n{output}")));
         }
         Ok((record.with_user(used.user_s), used))
     }
 }
 
-/// Runs a command to its end: what it printed, and what it took, its children's part included.
+/// Runs a command, and returns its output and the resources used by it and its children.
 ///
 /// # Errors
-/// It can't be run, or it fails.
+///
+/// It cannot be started, or it fails.
 pub fn run_measured(command: &mut Command) -> std::io::Result<(String, ResourceUsage)> {
     use std::io::Read;
-    // What is said on standard error is told if the command fails; a file takes any amount.
+    // Standard error is reported if the command fails; a file takes any amount of it.
     let mut said = tempfile::tempfile()?;
     let mut child =
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(said.try_clone()?).spawn()?;
@@ -137,7 +140,7 @@ mod test {
     use super::*;
 
     #[test]
-    fn what_a_command_took_is_its_own() {
+    fn resources_are_those_of_the_command() {
         let sum = "i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done; echo done $i";
         let (text, used) = run_measured(Command::new("sh").args(["-c", sum])).unwrap();
         assert_eq!(text, "done 20000\n");

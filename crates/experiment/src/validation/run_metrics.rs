@@ -1,4 +1,4 @@
-//! What one run gave, ours or another's, under the same names.
+//! Metrics of one run of either simulator, under common names.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -7,35 +7,35 @@ use driftway_sim::results::RunResult;
 
 use crate::error::Error;
 
-/// What is compared: its name, what it is called, and what heads a narrow column.
+/// The compared metrics: name, label, and heading of a narrow column.
 pub const METRICS: [(&str, &str, &str); 13] = [
     ("goodput_bps", "goodput", "goodput"),
     ("data_hops", "hops of data", "data"),
     ("ack_hops", "hops of ACKs", "ACKs"),
     ("segments_sent", "segments sent", "sent"),
-    ("retransmissions", "sent again", "again"),
+    ("retransmissions", "retransmissions", "retrans."),
     ("timeouts", "timeouts", "RTO"),
     ("routing_packets", "routing packets", "routing"),
     ("queue_drops", "queue drops", "queue"),
     ("rts", "RTS", "RTS"),
-    ("retries", "RTS again", "retries"),
+    ("retries", "RTS retries", "retries"),
     ("mac_data", "data frames", "frames"),
     ("collisions", "collisions", "collided"),
     ("link_failures", "link failures", "failed"),
 ];
 
-/// The user CPU time, which is told and not compared.
+/// User CPU time, which is reported but not compared.
 pub const CPU_TIME: &str = "user_s";
 
-/// Why a full queue's packets are dropped, as results name it.
+/// The drop reason of a full queue, as in results.
 const QUEUE_OVERFLOW: &str = "queue-overflow";
 
-/// The values of one run, by name; what was not traced is not there.
+/// The metrics of one run, by name; metrics that were not traced are absent.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RunMetrics(BTreeMap<String, f64>);
 
 impl RunMetrics {
-    /// A value.
+    /// Returns a metric.
     pub fn get(&self, name: &str) -> Option<f64> {
         self.0.get(name).copied()
     }
@@ -44,8 +44,8 @@ impl RunMetrics {
         self.0.insert(name.to_owned(), value);
     }
 
-    /// What can be said from the rest: an RTS beyond the one that each packet and hop needs is one
-    /// that nobody answered, or whose data nobody did. The same on both sides, whatever they count.
+    /// Derives a metric from the others: an RTS beyond the one that each packet and hop needs was
+    /// not answered, or its data was not. The same for both simulators, whatever they count.
     fn derive(&mut self) {
         let of = |name: &str| self.get(name);
         if let (Some(rts), Some(data), Some(acks)) = (of("rts"), of("data_hops"), of("ack_hops"))
@@ -55,7 +55,7 @@ impl RunMetrics {
         }
     }
 
-    /// Lines of a name and a number, as `case.tcl` prints them between others.
+    /// Parses lines of a name and a number, as `case.tcl` prints them among others.
     pub fn of_lines(text: &str) -> Self {
         let mut record = Self::default();
         for line in text.lines() {
@@ -69,7 +69,7 @@ impl RunMetrics {
         record
     }
 
-    /// What one of our runs gave, over all its flows, which had `lasts` seconds.
+    /// Metrics of a run of driftway over all its flows, which had `lasts` seconds.
     pub fn of_run(run: &RunResult, lasts: f64) -> Self {
         let mut record = Self::default();
         let sum = |read: fn(&driftway_sim::results::FlowResult) -> Option<f64>| -> f64 {
@@ -90,7 +90,7 @@ impl RunMetrics {
         }
         if let Some(mac) = &run.mac {
             record.put("rts", mac.rts as f64);
-            // As ns-2's trace has them: those to all are data frames, too.
+            // As in ns-2's trace: broadcast frames are data frames too.
             record.put("mac_data", (mac.data + mac.broadcast) as f64);
             record.put("collisions", mac.collisions as f64);
             record.put("link_failures", (mac.failed_no_cts + mac.failed_no_ack) as f64);
@@ -99,7 +99,7 @@ impl RunMetrics {
         record
     }
 
-    /// The same run with the CPU time that it took.
+    /// Adds the CPU time of the run.
     pub fn with_user(mut self, user_s: f64) -> Self {
         self.put(CPU_TIME, user_s);
         self
@@ -111,10 +111,11 @@ impl RunMetrics {
 pub struct StoredRuns(BTreeMap<(String, String), Vec<(u64, RunMetrics)>>);
 
 impl StoredRuns {
-    /// Reads `path`: a row a run, with the columns `case`, `point`, `seed` and values.
+    /// Reads `path`: one row per run, with the columns `case`, `point`, `seed` and metrics.
     ///
     /// # Errors
-    /// It can't be read, or a number in it is none.
+    ///
+    /// It cannot be read, or a number is invalid.
     pub fn load(path: &Path) -> Result<Self, Error> {
         let wrong =
             |what: &dyn std::fmt::Display| Error::refused(format!("{}: {what}", path.display()));
@@ -142,7 +143,7 @@ impl StoredRuns {
         Ok(stored)
     }
 
-    /// The runs of a point: seed and values.
+    /// The runs of a point: seed and metrics.
     pub fn runs(&self, case: &str, point: &str) -> &[(u64, RunMetrics)] {
         self.0.get(&(case.to_owned(), point.to_owned())).map_or(&[], Vec::as_slice)
     }
@@ -153,7 +154,7 @@ mod test {
     use super::*;
 
     #[test]
-    fn lines_that_are_no_values_are_passed_over() {
+    fn other_lines_are_ignored() {
         let text = "num_nodes is set 9\nrts 900\ndata_hops 300\nack_hops 290\nSORTING LISTS\n";
         let record = RunMetrics::of_lines(text);
         assert_eq!(record.get("rts"), Some(900.0));
@@ -162,7 +163,7 @@ mod test {
     }
 
     #[test]
-    fn every_row_of_what_is_stored_reads() {
+    fn all_stored_rows_are_read() {
         let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../studies/validation");
         let stored = StoredRuns::load(&dir.join("ns2.csv")).unwrap();
         let runs = stored.runs("chain-static-w8", "8");
@@ -170,14 +171,14 @@ mod test {
         let (seed, first) = &runs[0];
         assert_eq!((*seed, first.get("goodput_bps")), (1, Some(213_568.8)));
         assert_eq!(first.get("rts"), Some(88_802.0));
-        // What was not traced is not there, and is not zero.
+        // A metric that was not traced is absent, not zero.
         let (_, mobile) = &stored.runs("mobile-dsr", "v5-1")[0];
         assert_eq!((mobile.get("rts"), mobile.get("retries")), (None, None));
         assert!(stored.runs("mobile-dsr", "nowhere").is_empty());
     }
 
     #[test]
-    fn a_row_that_is_wrong_is_told_with_its_line() {
+    fn invalid_rows_are_rejected_with_line() {
         let file = tempfile::NamedTempFile::new().unwrap();
         std::fs::write(file.path(), "case,point,seed,rts\na,1,1,5\na,1,x,5\n").unwrap();
         let message = StoredRuns::load(file.path()).unwrap_err().to_string();

@@ -1,4 +1,4 @@
-//! Runs what is needed, ours by the runner, and ns-2's beside.
+//! Runs of both simulators: driftway's by the runner, ns-2's alongside.
 
 use driftway_scenario::Scenario;
 use driftway_sim::results::RunResult;
@@ -9,37 +9,38 @@ use super::run_metrics::RunMetrics;
 use crate::error::Error;
 use crate::runner::{Runner, Task};
 
-/// What is run of one point.
+/// The runs of one point.
 #[derive(Debug)]
 pub struct PointWork<'a> {
-    /// Which.
+    /// The point.
     pub point: &'a Point,
-    /// Ours: seeds 1 to this.
+    /// Number of driftway's runs, with the seeds 1 to this.
     pub seeds: u64,
-    /// ns-2's seeds, where it runs beside us.
+    /// Number of ns-2's runs.
     pub theirs: u64,
-    /// The case, where ns-2 runs.
+    /// The case, if ns-2 is run.
     pub case: Option<&'a SimulatorCase>,
 }
 
-/// What the runs of one point gave.
+/// Results of the runs of one point.
 #[derive(Clone, Debug, Default)]
 pub struct PointRuns {
-    /// Ours, with the CPU time that each took (s).
+    /// Driftway's, with the CPU time of each (s).
     pub ours: Vec<(RunResult, f64)>,
     /// ns-2's.
     pub theirs: Vec<RunMetrics>,
 }
 
-/// How many runs all of it takes.
+/// Number of all runs.
 pub fn run_count(work: &[PointWork<'_>]) -> u64 {
     work.iter().map(|of| of.seeds + of.theirs).sum()
 }
 
-/// Runs all of it; one answer a work.
+/// Performs all runs; one result per point.
 ///
 /// # Errors
-/// A run broke, ns-2 failed, or it was stopped.
+///
+/// A failed run, a failure of ns-2, or an interruption.
 pub fn simulate(
     work: &[PointWork<'_>],
     ns2: Option<&Ns2Simulator>,
@@ -61,7 +62,7 @@ pub fn simulate(
         ran[*at].ours.push((record.result, record.user_s));
     }
     for ((at, _), record) in theirs.iter().zip(beside) {
-        // DSDV had no route when it was frozen: that is no run.
+        // DSDV had no route when it was frozen: the run is invalid.
         if record.get("delivered_packets") != Some(0.0) {
             ran[*at].theirs.push(record);
         }
@@ -81,7 +82,7 @@ fn theirs(
     ns2.run(of, seed, &of.1.trace).map(|(record, _)| record)
 }
 
-/// How long the flows of a scenario had (s), from the first one's start.
+/// Duration of the flows of a scenario (s), from the start of the first one.
 pub fn flow_seconds(scenario: &Scenario) -> f64 {
     let seconds = |time: driftway_scenario::Time| time.0.as_secs_f64();
     let start = scenario.flows.iter().map(|flow| seconds(flow.start)).fold(f64::INFINITY, f64::min);

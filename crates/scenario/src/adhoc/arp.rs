@@ -1,4 +1,4 @@
-//! `arp = …`: how a node learns its neighbours' hardware addresses.
+//! The key `arp`: resolution of the neighbours' hardware addresses.
 
 use std::fmt;
 
@@ -10,38 +10,43 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use crate::Time;
 use crate::file_value::{FileValue, Lifetime, table};
 
-/// How a node learns its neighbours' hardware addresses: `true`, `false`, or `{ … }`.
+/// Address resolution (RFC 826): `false`, `true`, or a table of options.
 #[derive(Clone, Debug, PartialEq, Default)]
 pub enum Arp {
-    /// `false`: it knows them.
+    /// `false`: every node knows all hardware addresses.
     #[default]
     Off,
-    /// `true`, or a table: it asks for them (RFC 826).
+    /// `true` or a table: nodes send ARP requests (RFC 826).
     On(ArpOptions),
 }
 
 table! {
-    /// `arp = { … }`.
+    /// Options of ARP: the table `arp`. `arp = true` is a table with the defaults.
     ArpOptions of ArpConfig = ArpConfig::STANDARD, "true, false, or a table with the keys of ARP";
-    /// How many packets wait for one address; a further one takes the place of the oldest.
+    /// Maximum number of packets that wait for the resolution of one address; the oldest is
+    /// replaced when it is exceeded (RFC 1122 §2.3.2.2). 1 to 1000. Default 3.
     hold: usize,
-    /// Requests before a node gives up on what waits.
+    /// Number of unanswered requests after which the waiting packets are dropped. 1 to 1000.
+    /// Default 3.
     requests: u32,
-    /// What makes a node ask again: so much time, or `"next-packet"`, the next packet for the same
-    /// neighbour and nothing else.
+    /// Trigger of the next request for an unresolved address: a time since the previous request
+    /// (RFC 1122 §2.3.2.1), or `"next-packet"`, the next packet for the same neighbour, as in
+    /// ns-2.35. Default 1 s.
     again: ArpRetryRule,
-    /// How long an address is known after it was last heard; `"forever"` is a value, too.
+    /// Lifetime of a resolved address since its node was last heard, or `"forever"` (RFC 1122
+    /// §2.3.2.1 requires a timeout and leaves its length open). Default 20 min.
     lifetime: Lifetime,
-    /// Keep the address of whoever asks, whatever it asks for.
+    /// Adds the sender of every overheard request to the table, as in ns-2.35; false: only a node
+    /// that is the target of the request does (RFC 826). Default false.
     learn_from_all: bool,
 }
 
-/// What makes a node ask again for an address that it got no answer about.
+/// Trigger of the next request for an unresolved address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ArpRetryRule {
-    /// So much time that goes by.
+    /// This time since the previous request.
     After(Time),
-    /// The next packet for that node.
+    /// `"next-packet"`: the next packet for the same neighbour.
     NextPacket,
 }
 

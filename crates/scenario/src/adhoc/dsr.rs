@@ -1,4 +1,4 @@
-//! `routing = { protocol = "dsr", … }`.
+//! The table `routing = { protocol = "dsr", … }`.
 
 use driftway_base::Duration;
 use driftway_route::{
@@ -12,190 +12,234 @@ use crate::Time;
 use crate::file_value::{FileValue, Keyword, Keywords, Lifetime, OrNone, table};
 
 table! {
-    /// `protocol = "dsr"`: RFC 4728. What is left out is as the RFC has it; what ns-2.35 does
-    /// otherwise is in `docs/ns-2.md`.
+    /// DSR routing (RFC 4728): the table `routing` with `protocol = "dsr"`. Defaults are those of
+    /// RFC 4728. The deviations of ns-2.35 are listed in `docs/ns-2.md`.
     Dsr of DsrConfig = DsrConfig::STANDARD, "a table with the keys of DSR";
-    /// `promiscuous`: listen to what is sent to others. Default true.
+    /// Promiscuous mode: nodes process frames addressed to other nodes (RFC 4728 §3.3.1).
+    /// Default true.
     #[serde(rename = "promiscuous")]
     tap: bool,
-    /// What routes are kept in, by its name in [`driftway_route::CACHES`]: `"link-max-life"`,
-    /// `{ paths = { primary = 30, secondary = 64, timeout = "300 s" } }`, or `"update"`
-    /// (DSR-Update of yu-2004), which may have options: `{ update = { truncate = true } }`. Default
-    /// `"link-max-life"`, which keeps at most 256 nodes and 1024 links, each direction being one:
-    /// room is made by the quarter of them whose lifetimes end first, so that in a bigger network
-    /// a node searches anew for what it has forgotten.
+    /// Route cache, by its name: `"link-max-life"` (the link cache that RFC 4728 appendix A
+    /// recommends; at most 256 nodes and 1024 directed links, of which the quarter with the
+    /// shortest remaining lifetimes is evicted when it is full);
+    /// `{ paths = { primary = 30, secondary = 64, timeout = "300 s" } }` (path caches); or
+    /// `"update"` (DSR-Update, yu-2004 §2.2), optionally with options,
+    /// `{ update = { truncate = true } }`. Default `"link-max-life"`.
     cache: DsrCache,
-    /// The most nodes of a route, both ends included: nothing that is as many hops away is reached,
-    /// and the requests for it are dropped as `route-too-long`. Default 17, the most that there may be here.
+    /// Maximum number of nodes in a route, both ends included; route requests for targets further
+    /// away are dropped as `route-too-long`. 2 to 17. Default 17.
     max_nodes: u8,
-    /// The hop limit of a propagating request. Default 255.
+    /// Hop limit of a propagating route request (DiscoveryHopLimit, RFC 4728 §9). 1 to 255.
+    /// Default 255.
     hop_limit: u8,
-    /// Which searches begin with a request that nobody forwards: `"never"`, `"first"` (the first
-    /// for a target) or `"each"`. Default `"first"`.
+    /// Searches that begin with a non-propagating route request, which is not forwarded (RFC 4728
+    /// §3.3.3): `"never"`, `"first"` (the first search for a target) or `"each"` (as in ns-2.35).
+    /// Default `"first"`.
     ring_zero: Keyword<NonPropagatingRequests>,
-    /// How long an answer to such a request is waited for. Default 30 ms.
+    /// Time for which replies to a non-propagating request are awaited (NonpropRequestTimeout, RFC
+    /// 4728 §9). Default 30 ms.
     ring_zero_wait: Time,
-    /// From a request to the next one. Default 500 ms.
+    /// Time between the first two propagating requests of a search (RequestPeriod, RFC 4728 §9).
+    /// Default 500 ms.
     request_period: Time,
-    /// What each further period is multiplied with. Default 2.
+    /// Factor by which the period grows from one request of a search to the next (RFC 4728 §8.2.1).
+    /// 1 to 1000. Default 2.
     request_backoff: u32,
-    /// The longest period. Default 10 s.
+    /// Maximum period between two requests of a search (MaxRequestPeriod, RFC 4728 §9).
+    /// Default 10 s.
     request_period_max: Time,
-    /// How often a request is sent again before what waits is given up; `"none"`: without end.
-    /// Default 16.
+    /// Maximum number of retransmissions of a route request, after which the packets waiting for
+    /// the route are dropped (MaxRequestRexmt, RFC 4728 §9); `"none"`: unlimited. Default 16.
     request_retries: OrNone<u8>,
-    /// By what a request is known: `{ numbers = { nodes = 64, numbers = 16 } }` or
-    /// `{ highest = { nodes = 128 } }`. Default: numbers.
+    /// Detection of duplicate route requests (Route Request Table, RFC 4728 §4.3):
+    /// `{ numbers = { nodes = 64, numbers = 16 } }`, the latest identifications of each node, or
+    /// `{ highest = { nodes = 128 } }`, only the highest one of each node, as in ns-2.35.
+    /// Default `{ numbers = { nodes = 64, numbers = 16 } }`.
     request_memory: RequestTableKind,
-    /// Requests that come over a link which ends within this, by the received power and its trend, are
-    /// ignored; `"none"`: none are. Default `"none"`.
+    /// Ignores route requests that arrive over a link which, by the received power and its trend,
+    /// breaks within this time (after the signal stability of dube-1997); `"none"`: none are
+    /// ignored. Default `"none"`.
     avoid_fading: OrNone<Time>,
-    /// For how long a neighbour that a reply did not reach is on the blacklist of RFC 4728 §4.6: its
-    /// requests are answered by their target, and not by others or forwarded. Default 5.6 s; 0 s:
-    /// there is none.
+    /// Time for which a neighbour to which a route reply could not be delivered stays on the
+    /// blacklist (RFC 4728 §4.6): its route requests are answered by their target only, and not
+    /// forwarded; 0 s: no blacklist. RFC 4728 leaves the time open. Default 5.6 s.
     blacklist_timeout: Time,
-    /// A broadcast, and what answers one, is put off by up to this. Default 10 ms.
+    /// Maximum random delay of a broadcast and of a reply to one (BroadcastJitter, RFC 4728 §9).
+    /// Default 10 ms.
     jitter: Time,
-    /// The target answers every copy of a request. Default true.
+    /// The target replies to every copy of a route request (RFC 4728 §8.2.4). Default true.
     answer_every_copy: bool,
-    /// Who answers a request for another node from its cache: `"never"`, `"ring-zero"` (requests
-    /// that are not forwarded) or `"always"`. Default `"always"`.
+    /// Replies of nodes other than the target from their route caches (RFC 4728 §8.2.3): `"never"`,
+    /// `"ring-zero"` (to non-propagating requests only) or `"always"`. Default `"always"`.
     reply_from_cache: Keyword<ReplyFromCache>,
-    /// An answer from the cache is put off by the jitter, too. Default true.
+    /// Replies from a route cache are delayed by `network.routing.jitter` as well (RFC 4728
+    /// §8.2.4). Default true.
     jitter_cached_replies: bool,
-    /// What else is in a request that is answered from the cache, such as an error, goes on to the
-    /// target by the cached route (RFC 4728 §8.2.3). Default true.
+    /// Other options in a route request that is answered from a route cache, such as a route error,
+    /// are forwarded to the target along the cached route (RFC 4728 §8.2.3). Default true.
     forward_answered: bool,
-    /// H of RFC 4728 §8.2.5, by which answers from caches wait for shorter ones; `"none"`: they
-    /// don't. Default `"none"`.
+    /// H of RFC 4728 §8.2.5: a reply from a route cache is delayed by H × (hops − 1 + r), with r
+    /// random in 0 to 1, and suppressed if the initiator is overheard using a route that is as
+    /// short; `"none"`: no delay. Default `"none"`.
     reply_delay: OrNone<Time>,
-    /// Who forwards a reply keeps what it says. Default true.
+    /// A node that forwards a route reply caches its route (RFC 4728 §8.1.4). Default true.
     cache_forwarded_replies: bool,
-    /// The way that a request has come is kept. Default true.
+    /// A node that receives a route request caches the accumulated route (RFC 4728 §8.1.4).
+    /// Default true.
     cache_requests: bool,
-    /// Source routes of what is forwarded or overheard are kept. Default true.
+    /// A node caches the source routes of the packets that it forwards or overhears (RFC 4728
+    /// §8.1.4). Default true.
     cache_source_routes: bool,
-    /// So are those of what is received. Default true.
+    /// A node caches the source routes of the packets that are addressed to it (RFC 4728 §8.1.4).
+    /// Default true.
     cache_received_routes: bool,
-    /// Where overheard replies go, if there are paths: `"primary"` or `"secondary"`. Default
-    /// `"secondary"`.
+    /// Path cache in which routes of overheard replies are stored: `"primary"` or `"secondary"`.
+    /// Only with `network.routing.cache = { paths = … }`. Default `"secondary"`.
     overheard_replies: Keyword<CachePart>,
-    /// Where source routes of packets go: `"primary"` or `"secondary"`. Default `"secondary"`.
+    /// Path cache in which source routes of packets are stored: `"primary"` or `"secondary"`. Only
+    /// with `network.routing.cache = { paths = … }`. Default `"secondary"`.
     source_routes: Keyword<CachePart>,
-    /// What is learned of a link is learned of both its directions. Default true.
+    /// A cached link is cached in both directions, because the MAC requires bidirectional links
+    /// (RFC 4728 §3.3.1). Default true.
     learn_both_ways: bool,
-    /// A link that fails is forgotten in both directions. Default true.
+    /// A failed link is removed from the cache in both directions (RFC 4728 §8.3.5 names the failed
+    /// direction). Default true.
     forget_both_ways: bool,
-    /// The most packets that wait for a route; the oldest makes room. Default 64.
+    /// Maximum number of packets in a node's Send Buffer, which wait for a route (RFC 4728 §4.2);
+    /// the oldest is dropped when it is exceeded. 1 to 65535. Default 64.
     send_buffer: u16,
-    /// How long one waits. Default 30 s.
+    /// Maximum time for which a packet waits in the Send Buffer (SendBufferTimeout, RFC 4728 §9).
+    /// Default 30 s.
     send_buffer_timeout: Time,
-    /// What waits is looked at after this, up to twice this; `"none"`: there are exact timers.
-    /// Default `"none"`.
+    /// Period with which the Send Buffer is scanned; each period lies at random between this time
+    /// and twice this time, as in ns-2.35; `"none"`: timers are exact. Default `"none"`.
     scan: OrNone<Time>,
-    /// Any new route frees what waits for it. Default true.
+    /// Every route added to the cache releases the packets waiting for it (RFC 4728 §4.1); false:
+    /// only a route reply or the next scan of the Send Buffer does, as in ns-2.35. Default true.
     release_on_any_route: bool,
-    /// Time between packets that a reply sets free. Default 0 s.
+    /// Interval between the packets that a route reply releases; 0 s: all are sent at once.
+    /// Default 0 s.
     release_spacing: Time,
-    /// How a node comes to know that its next hop has got a packet: `"link-layer"`, which says what
-    /// it could not carry (RFC 4728 §8.3.1), or `"network-layer"`, by acknowledgments of DSR's own
-    /// (§8.3.2, §8.3.3), with which it runs over TDMA, too; what the link layer says is not heard
-    /// then, and there are no flows. Default `"link-layer"`.
+    /// Confirmation that the next hop has received a packet: `"link-layer"`, the failure reports of
+    /// the MAC (RFC 4728 §8.3.1), or `"network-layer"`, passive acknowledgments and acknowledgment
+    /// requests (RFC 4728 §8.3.2, §8.3.3), which also works over TDMA. With `"network-layer"` the
+    /// failure reports of the MAC are ignored, and `network.routing.flow_state` is not available.
+    /// Default `"link-layer"`.
     confirm: Keyword<NextHopConfirmation>,
-    /// MaxMaintRexmt: with `confirm = "network-layer"`, how often a packet that nobody confirms is
-    /// sent again before its link counts as broken. Default 2.
+    /// Maximum number of retransmissions of an unconfirmed packet before its link counts as broken
+    /// (MaxMaintRexmt, RFC 4728 §9). Only with `network.routing.confirm = "network-layer"`.
+    /// Default 2.
     max_maint_rexmt: u8,
-    /// MaintHoldoffTime: for how long a neighbour that has confirmed a packet is not asked about
-    /// others; these are not sent again if they are lost. Default 250 ms.
+    /// Time after a confirmation during which the same neighbour is not asked to acknowledge
+    /// further packets (MaintHoldoffTime, RFC 4728 §9); a packet that is lost in this time is not
+    /// retransmitted. Only with `network.routing.confirm = "network-layer"`. Default 250 ms.
     maint_holdoff: Time,
-    /// TryPassiveAcks: how often a packet that goes farther than the next hop is sent and listened
-    /// for being forwarded, before an acknowledgment is asked for. It needs `promiscuous`. Default 1;
-    /// 0: acknowledgments only.
+    /// Number of times that a packet which travels beyond the next hop is sent with passive
+    /// acknowledgment before an acknowledgment is requested (TryPassiveAcks, RFC 4728 §9); 0:
+    /// acknowledgments are always requested. Needs `promiscuous`. Only with
+    /// `network.routing.confirm = "network-layer"`. Default 1.
     try_passive_acks: u8,
-    /// PassiveAckTimeout: for how long it is listened for. Default 100 ms.
+    /// Time for which a passive acknowledgment is awaited (PassiveAckTimeout, RFC 4728 §9). Only
+    /// with `network.routing.confirm = "network-layer"`. Default 100 ms.
     passive_ack_timeout: Time,
-    /// A packet over a failed link is sent another way, if one is known. Default true.
+    /// Packet salvaging (RFC 4728 §3.4.1): a packet whose next link has failed is sent along
+    /// another cached route. Default true.
     salvage: bool,
-    /// How often. Default 15.
+    /// Maximum number of times that one packet is salvaged (MAX_SALVAGE_COUNT, RFC 4728 §9).
+    /// 0 to 15. Default 15.
     salvage_limit: u8,
-    /// How many requests (that nobody forwards) a forwarder sends for a packet that it knows no
-    /// other way for, and keeps meanwhile. Default 0: it is lost.
+    /// Number of non-propagating requests that a forwarding node sends for a packet which it cannot
+    /// salvage and keeps in its Send Buffer meanwhile, as in ns-2.35; 0: the packet is dropped (RFC
+    /// 4728 §8.3.6). Default 0.
     salvage_requests: u8,
-    /// When a packet with a reply is salvaged: `"never"` or `"unless-broken"` (the link that failed
-    /// is one of the reply's). Default `"never"`.
+    /// Salvaging of packets that carry a route reply: `"never"` (RFC 4728 §8.3.6) or
+    /// `"unless-broken"`, unless the failed link is part of the replied route, as in ns-2.35.
+    /// Default `"never"`.
     salvage_replies: Keyword<SalvageReplies>,
-    /// A failed link draws one error to each source that has packets queued for it. Default true.
+    /// Each source with packets queued for a failed link is sent a route error (RFC 4728 §3.4.2);
+    /// false: only the source of the packet that failed. Default true.
     error_per_source: bool,
-    /// The error goes out before the packet is salvaged. Default true.
+    /// The route error is sent before the packet is salvaged (RFC 4728 §8.3.6); false: after.
+    /// Default true.
     error_first: bool,
-    /// An error that fails counts as salvaged once more, and ends when it has been so often enough
-    /// (RFC 4728 §6.4). Default true.
+    /// A route error that itself fails counts as salvaged once more, and is dropped when the
+    /// salvage count reaches its maximum (total salvage count, RFC 4728 §6.4). Default true.
     count_errors: bool,
-    /// An error about a packet that holds errors takes them along. Default true.
+    /// A route error about a packet that contains route errors carries them along (RFC 4728
+    /// §8.3.4). Default true.
     nest_errors: bool,
-    /// An error about a packet of TCP's data names it, salvaged or lost (ELFN, yu-2004 §3.1). What a
-    /// sender does about it is the aid `elfn`. Default false.
+    /// Explicit link failure notification (ELFN, yu-2004 §3.1): a route error about a TCP data
+    /// segment identifies the segment, whether it was salvaged or lost. The aid `"elfn"` defines
+    /// the sender's reaction. Default false.
     elfn: bool,
-    /// Errors name all data that is lost on the link, and who has salvaged a packet passes them on to
-    /// its sender (early packet loss notification, yu-2004 §4). What a sender does about it is the aid
-    /// `epln`. Default false.
+    /// Early packet loss notification (EPLN, yu-2004 §4): route errors identify all data packets
+    /// that were lost on the link, and a node that salvaged a packet relays them to the packet's
+    /// source. The aid `"epln"` defines the sender's reaction. Default false.
     epln: bool,
-    /// Errors name the acknowledgments that are lost on the link; who hears of them and has a cached
-    /// route sends the last one again (best-effort ACK delivery, yu-2004 §4). Default false.
+    /// Best-effort ACK delivery (BEAD, yu-2004 §4): route errors identify the TCP acknowledgments
+    /// that were lost on the link; a node that is notified and has a cached route retransmits the
+    /// latest one. Default false.
     bead: bool,
-    /// A packet lists the nodes that have salvaged it, and the news of its loss goes back from one to
-    /// the next (yu-2004 §4.3.1, the extension). Default false.
+    /// A packet lists the nodes that have salvaged it, and loss notifications travel back from one
+    /// to the next (the extension of yu-2004 §4.3.1). Default false.
     relay_notices: bool,
-    /// Who forwards or overhears an error believes it. Default true.
+    /// Nodes that forward or overhear a route error remove its link from their caches.
+    /// Default true.
     snoop_errors: bool,
-    /// The last error to reach this node rides on its next request, if it is no older than this;
-    /// `"none"`: it doesn't. Default `"forever"`.
+    /// Maximum age of the last received route error that a node piggybacks on its next route
+    /// request (RFC 4728 §3.4.4), or `"forever"`; `"none"`: none is piggybacked.
+    /// Default `"forever"`.
     spread_error: OrNone<Lifetime>,
-    /// A node that overhears a packet which would reach it later tells the source of the shorter
-    /// way, not again to the same `"per-sender"` or of the same route (`"per-route"`); or `"none"`.
-    /// Default `"per-sender"`.
+    /// Automatic route shortening (RFC 4728 §3.4.3): a node that overhears a packet which lists it
+    /// further along the route sends the source a gratuitous reply. Repetitions are suppressed
+    /// `"per-sender"` (by source and overheard node, RFC 4728 §4.4) or `"per-route"` (as in
+    /// ns-2.35); `"none"`: no shortening. Default `"per-sender"`.
     shorten: OrNone<Keyword<RouteShortening>>,
-    /// For how long it does not do so again. Default 1 s.
+    /// Time for which a gratuitous reply is not repeated (GratReplyHoldoff, RFC 4728 §9).
+    /// Default 1 s.
     shorten_holdoff: Time,
-    /// A packet to a neighbour carries a source route, too. Default false.
+    /// Packets to a neighbour carry a source route too, as in ns-2.35; false: they need none (RFC
+    /// 4728 §8.1.1). Default false.
     route_to_neighbour: bool,
-    /// Sizes are those that ns-2.35 counts. Default false.
+    /// DSR options have the sizes that ns-2.35 counts (dsr/hdr_sr.h); false: those of RFC 4728 §6.
+    /// Default false.
     ns2_sizes: bool,
-    /// Bytes more for each TCP packet. Default 0.
+    /// Bytes added to each TCP packet; ns-2.35 counts a second IP header of 20 bytes. Default 0.
     tcp_padding: i16,
-    /// `{ timeout = "60 s", establish = 3, refresh = "5 s" }`: packets of an established flow carry
-    /// no source route (RFC 4728 §3.5); or `"none"`. Default `"none"`.
+    /// Flow state extension (RFC 4728 §3.5): packets of an established flow carry no source route.
+    /// `{ timeout = "60 s", establish = 3, refresh = "5 s" }`, or `"none"`. Needs
+    /// `network.routing.confirm = "link-layer"`. Default `"none"`.
     flow_state: OrNone<FlowState>,
 }
 
-/// By what a request is known to have been here before.
+/// Detection of duplicate route requests (Route Request Table, RFC 4728 §4.3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(
     rename_all = "kebab-case",
     expecting = "{ numbers = { nodes = 64, numbers = 16 } } or { highest = { nodes = 128 } }"
 )]
 pub enum RequestTableKind {
-    /// The last numbers of each node.
+    /// The latest identifications of each node.
     Numbers(RequestTableIds),
-    /// The number of each node that came last.
+    /// Only the highest identification of each node, as in ns-2.35.
     Highest(RequestTableHighest),
 }
 
-/// `{ nodes = 64, numbers = 16 }`.
+/// Size of a table of identifications, `{ nodes = 64, numbers = 16 }`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, expecting = "a table with the keys `nodes` and `numbers`")]
 pub struct RequestTableIds {
-    /// Nodes that are remembered.
+    /// Maximum number of initiators in the table (RequestTableSize, RFC 4728 §9). 1 to 65535.
     pub nodes: u16,
-    /// Requests of each.
+    /// Number of identifications kept per initiator (RequestTableIds, RFC 4728 §9). 1 to 16.
     pub numbers: u8,
 }
 
-/// `{ nodes = 128 }`.
+/// Size of a table of highest identifications, `{ nodes = 128 }`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, expecting = "a table with the key `nodes`")]
 pub struct RequestTableHighest {
-    /// Nodes that are remembered.
+    /// Maximum number of initiators in the table. 1 to 65535.
     pub nodes: u16,
 }
 
@@ -218,22 +262,22 @@ impl FileValue<RequestTablePolicy> for RequestTableKind {
     }
 }
 
-/// `flow_state = { … }`: RFC 4728 §3.5.
+/// Parameters of the flow state extension (RFC 4728 §3.5): the table `flow_state`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, expecting = "a table with the keys `timeout`, `establish`, `refresh`")]
 pub struct FlowState {
-    /// How long a flow lives after its last packet, in whole seconds.
+    /// Lifetime of a flow after its last packet, in whole seconds. 1 s to 65535 s.
     pub timeout: Time,
-    /// How many packets establish it.
+    /// Number of packets with a source route after which the flow is established. 1 to 255.
     pub establish: u8,
-    /// After this its source route is sent again.
+    /// Time after which a packet of the flow carries the source route again.
     pub refresh: Time,
 }
 
 const NANOS_PER_SECOND: u64 = Duration::from_secs(1).as_nanos();
 
 impl FlowState {
-    /// Can a header say the timeout: whole seconds, 16 bits of them?
+    /// Returns whether the header can encode the timeout: 1 to 65535 whole seconds.
     pub(crate) const fn fits_header(&self) -> bool {
         let nanos = self.timeout.0.as_nanos();
         nanos.is_multiple_of(NANOS_PER_SECOND)

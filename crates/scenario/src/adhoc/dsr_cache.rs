@@ -1,4 +1,4 @@
-//! `cache = …`: what DSR keeps routes in.
+//! The key `cache`: the route cache of DSR.
 
 use std::fmt;
 
@@ -11,25 +11,27 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use crate::Time;
 use crate::file_value::{FileValue, Lifetime, table};
 
-/// A route cache of [`CACHES`]: by its name alone, `"link-max-life"` or `"update"`, or with options,
-/// `{ paths = { primary = 30, secondary = 64, timeout = "300 s" } }` or
+/// A route cache of [`CACHES`]: its name alone, `"link-max-life"` or `"update"`, or its name with
+/// options, `{ paths = { primary = 30, secondary = 64, timeout = "300 s" } }` or
 /// `{ update = { truncate = true } }`.
 ///
-/// `"link-max-life"` keeps at most 256 nodes and 1024 links, each direction being one
-/// ([`CacheKind::LINK_MAX_LIFE`]). `"update"` is DSR-Update (yu-2004): a table without a limit, whose
-/// nodes inform each other of broken links ([`CacheKind::update`]).
+/// `"link-max-life"` keeps at most 256 nodes and 1024 directed links
+/// ([`CacheKind::LINK_MAX_LIFE`]). `"update"` is DSR-Update (yu-2004), an unbounded table whose
+/// nodes notify each other of broken links ([`CacheKind::update`]).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DsrCache(CacheKind);
 
-/// `{ primary = 30, secondary = 64, timeout = "300 s" }`.
+/// Sizes of the path caches, `{ primary = 30, secondary = 64, timeout = "300 s" }`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, expecting = "a table with the keys `primary`, `secondary`, `timeout`")]
 pub struct PathCacheLimits {
-    /// Routes that were asked for.
+    /// Maximum number of routes in the primary cache, which holds the routes that the node
+    /// discovered itself. 1 to 65535.
     pub primary: u16,
-    /// Routes that were only seen.
+    /// Maximum number of routes in the secondary cache, which holds the routes learned from other
+    /// nodes' packets. 1 to 65535.
     pub secondary: u16,
-    /// How long a route is kept; `"forever"` is a value, too. Default 300 s.
+    /// Lifetime of a cached route (RouteCacheTimeout, RFC 4728 §9), or `"forever"`. Default 300 s.
     #[serde(default = "default_path_timeout")]
     pub timeout: Lifetime,
 }
@@ -50,26 +52,27 @@ impl FileValue<CacheLimits> for PathCacheLimits {
 }
 
 table! {
-    /// `{ update = { … } }`: what DSR-Update does (yu-2004 §2.2), and what is left out of it. What is
-    /// not said is as `"update"` alone has it.
+    /// Options of the cache of DSR-Update (yu-2004 §2.2): the table `update`. The defaults are the
+    /// paper's algorithm; each option removes a part of it.
     DsrUpdate of UpdateOptions = UpdateOptions::PAPER, "a table with the keys of `update`";
-    /// Nothing is made of how many data packets a route has carried: the nodes on both sides of a
-    /// broken link are informed always. Default false.
+    /// Ignores how many data packets a route has carried: the nodes on both sides of a broken link
+    /// are always notified. Default false.
     ignore_data: bool,
-    /// Nothing is made of who has learned a route by a reply. Default false.
+    /// Ignores which neighbours have learned a route from a reply. Default false.
     ignore_replies: bool,
-    /// The part of a route before its broken link stays; else the whole route goes. Default false.
+    /// Keeps the part of a route before its broken link; false: the whole route is removed.
+    /// Default false.
     truncate: bool,
-    /// Other nodes are informed of broken links; else it is a table of routes without a limit and no
-    /// more. Default true.
+    /// Notifies other nodes of broken links; false: the cache is only an unbounded table of routes.
+    /// Default true.
     notify: bool,
-    /// The most routes in the secondary cache, those of packets overheard; the oldest makes room.
-    /// Default 64; 0: none are kept.
+    /// Maximum number of routes in the secondary cache, which holds the routes of overheard
+    /// packets; the oldest is evicted when it is full; 0: none are kept. Default 64.
     secondary: u16,
 }
 
 impl DsrCache {
-    /// Its name and limits, if it takes any.
+    /// Name and limits of a path cache; `None` for the other caches.
     pub fn limits(&self) -> Option<(&'static str, PathCacheLimits)> {
         match self.0.options() {
             CacheOptions::Limits(limits) => Some((self.0.name(), FileValue::from_config(limits))),
@@ -108,7 +111,7 @@ impl Serialize for DsrCache {
     }
 }
 
-/// The names of the list.
+/// Names of all caches.
 const CACHE_NAMES: &[&str] = &{
     let mut names = [""; CACHES.len()];
     let mut at = 0;
@@ -119,7 +122,7 @@ const CACHE_NAMES: &[&str] = &{
     names
 };
 
-/// The cache of the list that has this name.
+/// The cache with this name, or an unknown-variant error.
 fn find_cache<E: Error>(name: &str) -> Result<&'static CacheDescriptor, E> {
     let listed = CACHES.iter().find(|cache| cache.name == name);
     listed.copied().ok_or_else(|| E::unknown_variant(name, CACHE_NAMES))
@@ -131,7 +134,7 @@ impl<'de> Deserialize<'de> for DsrCache {
     }
 }
 
-/// Reads one of the list: a name, or a table with a name for its only key.
+/// Deserializes a name, or a table with a name as its only key.
 struct CacheVisitor;
 
 impl<'de> Visitor<'de> for CacheVisitor {
@@ -180,7 +183,7 @@ impl<'de> Visitor<'de> for CacheVisitor {
     }
 }
 
-/// Reads the name, so that one that is unknown is found where it stands.
+/// Deserializes the name as a key, so that an error about an unknown name points at it.
 struct CacheNameSeed;
 
 impl<'de> DeserializeSeed<'de> for CacheNameSeed {
@@ -209,7 +212,7 @@ mod test {
     }
 
     #[test]
-    fn each_of_the_list_is_read_and_written_alike() {
+    fn all_caches_round_trip() {
         for listed in CACHES {
             let name = listed.name;
             if listed.options_are_optional {
@@ -245,7 +248,7 @@ mod test {
     }
 
     #[test]
-    fn what_is_no_cache_is_refused_with_those_that_are() {
+    fn unknown_caches_are_rejected() {
         for unknown in ["\"stash\"", "{ stash = { } }"] {
             let refused = toml::from_str::<File>(&format!("cache = {unknown}")).unwrap_err();
             let message = refused.message();

@@ -1,4 +1,4 @@
-//! `mac = { … }`: how nodes share the air.
+//! The table `mac`: medium access control.
 
 use driftway_base::Probability;
 use driftway_radio::dcf::{CaptureModel, ResponseTimeout};
@@ -11,98 +11,126 @@ use crate::file_value::{FileValue, Keyword, Keywords, table};
 use crate::tagged::{self, Tagged};
 use crate::{BitRate, Size, Time};
 
-/// How nodes share the air; `kind` says which of these it is.
+/// Medium access control; the key `kind` selects the variant.
 #[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum Mac {
     /// The distributed coordination function of IEEE 802.11.
     Dcf(Dcf),
-    /// Time division: each node has a slot of its own.
+    /// Time division: each node has its own slot.
     Tdma(Tdma),
 }
 
 table! {
-    /// `kind = "dcf"`: IEEE 802.11-1999 with the DSSS physical layer. What ns-2.35 does otherwise is
-    /// in `docs/ns-2.md`.
+    /// IEEE 802.11-1999 DCF with the DSSS physical layer: the table `mac` with `kind = "dcf"`.
+    /// Defaults are those of the standard. The deviations of ns-2.35 are listed in `docs/ns-2.md`.
     Dcf of DcfConfig = DcfConfig::STANDARD, "a table with the keys of a DCF";
-    /// For frames to one node. Default 2 Mbit/s.
+    /// Bit rate of unicast data frames. Default 2 Mbit/s.
     data_rate: BitRate,
-    /// For RTS, CTS, ACK and frames to all. Default 1 Mbit/s.
+    /// Bit rate of RTS, CTS, ACK and broadcast frames. Default 1 Mbit/s.
     basic_rate: BitRate,
-    /// What precedes each frame: preamble and PLCP header. Default 192 us.
+    /// Duration of the PLCP preamble and header before each frame (IEEE 802.11-1999 §15.2.2). At
+    /// most 1 s. Default 192 us.
     preamble: Time,
-    /// Default 20 us.
+    /// Slot time (aSlotTime, IEEE 802.11-1999 §15.3.3). At most 10 ms. Default 20 us.
     slot: Time,
-    /// Default 10 us.
+    /// Short interframe space (aSIFSTime, IEEE 802.11-1999 §15.3.3); the DIFS is this plus two
+    /// slots. At most 10 ms. Default 10 us.
     sifs: Time,
-    /// The first contention window, a power of two less one. Default 31.
+    /// Minimum contention window in slots, a power of two minus one (aCWmin, IEEE 802.11-1999
+    /// §15.3.3). Default 31.
     cw_min: u16,
-    /// The largest one. Default 1023.
+    /// Maximum contention window in slots, a power of two minus one (aCWmax, IEEE 802.11-1999
+    /// §15.3.3). Default 1023.
     cw_max: u16,
-    /// Frames longer than this, header and FCS counted, go after RTS and CTS. Default 2347 B: none.
+    /// Frame size, with MAC header and FCS, above which a unicast frame is preceded by RTS and CTS
+    /// (dot11RTSThreshold, IEEE 802.11-1999 §9.2.6); `"0 B"`: all unicast frames; no frame is
+    /// longer than the default. Default 2347 B.
     rts_threshold: Size,
-    /// How often an RTS goes out that no CTS answers, or a frame without RTS that no ACK answers.
-    /// Default 7.
+    /// Maximum number of attempts for an RTS, or for a frame sent without RTS
+    /// (dot11ShortRetryLimit, IEEE 802.11-1999 §9.2.5.3). 1 to 255. Default 7.
     short_retry_limit: u8,
-    /// The same of frames above `rts_threshold`. Default 4.
+    /// Maximum number of attempts for a frame longer than `network.mac.rts_threshold`
+    /// (dot11LongRetryLimit, IEEE 802.11-1999 §9.2.5.3). 1 to 255. Default 4.
     long_retry_limit: u8,
-    /// Header and FCS of a data frame. Default 28 B.
+    /// Size of the MAC header and FCS of a data frame (IEEE 802.11-1999 §7.2.2). At most 1000 B.
+    /// Default 28 B.
     header_bytes: Size,
-    /// LLC and SNAP in front of a packet. Default 8 B.
+    /// Size of the LLC and SNAP headers in front of a packet (RFC 1042). At most 1000 B.
+    /// Default 8 B.
     llc_bytes: Size,
-    /// A back-off is drawn from 0 to CW, both included. Default true.
+    /// The backoff is drawn from 0 to CW inclusive (IEEE 802.11-1999 §9.2.4); false: from 0 to
+    /// CW − 1, as in ns-2.35. Default true.
     backoff_includes_cw: bool,
-    /// A frame that finds the medium idle for a DIFS goes at once. Default true.
+    /// A frame that finds the medium idle for a DIFS is sent without backoff (IEEE 802.11-1999
+    /// §9.2.5.1); false: every frame is preceded by a DIFS and a backoff, as in ns-2.35.
+    /// Default true.
     first_at_once: bool,
-    /// An RTS is not answered while anything makes the medium busy. Default false: only the NAV
-    /// keeps a station from it.
+    /// A CTS is suppressed whenever the medium is busy for any reason, as in ns-2.35; false: only
+    /// the NAV suppresses it (IEEE 802.11-1999 §9.2.5.7). Default false.
     cts_needs_idle: bool,
-    /// After a CTS, data waits for an idle medium. Default false.
+    /// A data frame after a CTS is sent only if the medium is idle, as in ns-2.35; false: it
+    /// follows the CTS after a SIFS (IEEE 802.11-1999 §9.2.5.7). Default false.
     data_needs_idle: bool,
-    /// Who has sent a CTS counts no slots until the data could have ended. Default false.
+    /// A station that has sent a CTS freezes its backoff until the data frame could have ended, as
+    /// in ns-2.35. Default false.
     cts_holds_backoff: bool,
-    /// EIFS by way of the NAV. Default false.
+    /// An EIFS sets the NAV, as in ns-2.35; false: it replaces the DIFS after a frame received in
+    /// error, and ends with the next correct frame (IEEE 802.11-1999 §9.2.3.4). Default false.
     eifs_is_nav: bool,
-    /// An EIFS also after what was only sensed. Default false.
+    /// An EIFS also follows a frame that was only sensed, or that began while the station was
+    /// transmitting, as in ns-2.35. Default false.
     eifs_when_only_sensed: bool,
-    /// An EIFS leaves room for an ACK at 1 Mbit/s also after the preamble of OFDM, whose lowest
-    /// mandatory rate is 6 Mbit/s. Default false.
+    /// The EIFS includes an ACK at 1 Mbit/s even with an OFDM preamble, as in ns-2.35; false: at
+    /// the lowest mandatory rate, which is 6 Mbit/s for OFDM (IEEE 802.11-2007 §9.2.3.5).
+    /// Default false.
     eifs_at_1_mbps: bool,
-    /// Which of the frames that overlap can be received: the `"stronger"` of two; the one that is so
-    /// against all others together, `"sinr"`; or only the `"first"` of two, if it is stronger. By how
-    /// much, `radio.capture` says. Default `"stronger"`.
+    /// Capture model, with the ratio `radio.capture`: `"stronger"`, the stronger of two overlapping
+    /// frames is received; `"sinr"`, a frame is received if it exceeds the sum of all others; or
+    /// `"first"`, only the earlier of two, if it is the stronger one, as in ns-2.35.
+    /// Default `"stronger"`.
     capture: Keyword<CaptureModel>,
-    /// A CTS resets the short retry count. Default true.
+    /// A CTS resets the short retry count (IEEE 802.11-1999 §9.2.5.3). Default true.
     cts_resets_short_count: bool,
-    /// Retry counts of one packet are there for the next. Default false.
+    /// The retry counts of a packet carry over to the next one, as in ns-2.35; false: they belong
+    /// to one packet (IEEE 802.11-1999 §9.2.5.3). Default false.
     counts_outlive_packets: bool,
-    /// After the last failure of a packet a back-off runs. Default true.
+    /// A backoff follows the last failed attempt of a packet (IEEE 802.11-1999 §9.2.5.2).
+    /// Default true.
     backoff_after_giving_up: bool,
-    /// How long a station waits for CTS or ACK: `"preamble"`, until one should have come, or
-    /// `{ whole-frame = "4 us" }`, until its end, with this much for the way. Default `"preamble"`.
+    /// Timeout for a CTS or ACK: `"preamble"`, until its preamble should have been received (IEEE
+    /// 802.11-1999 §9.2.8), or `{ whole-frame = "4 us" }`, until the whole frame should have been
+    /// received, with this allowance for the propagation delay of both directions (at most 10 ms),
+    /// as in ns-2.35. Default `"preamble"`.
     response_timeout: MacTimeout,
-    /// A DIFS lies between a timeout and the first slot of the back-off. Default false.
+    /// A DIFS separates a CTS or ACK timeout from the first backoff slot, as in ns-2.35 (IEEE
+    /// 802.11-1999 §9.2.5.2: no). Default false.
     difs_after_timeout: bool,
-    /// A NAV set by an RTS ends if nothing follows. Default true.
+    /// A NAV set by an RTS is reset if no frame follows the RTS (IEEE 802.11-1999 §9.2.5.4).
+    /// Default true.
     rts_nav_ends: bool,
-    /// Duration fields are rounded up to a microsecond, not to the nearest. Default true.
+    /// Duration fields are rounded up to whole microseconds (IEEE 802.11-1999 §7.1.3.2); false: to
+    /// the nearest one, as in ns-2.35. Default true.
     durations_round_up: bool,
-    /// How long a packet is on its way into the interface queue. Default 0 s.
+    /// Link-layer delay of an outgoing packet before it enters the interface queue. At most 1 s.
+    /// Default 0 s.
     delay_down: Time,
-    /// How long a received packet is on its way up. Both are spent on the way down, in one: the sum
-    /// over a way from host to host is the same. Default 0 s.
+    /// Link-layer delay of a received packet before it reaches the network layer. It is simulated
+    /// together with `network.mac.delay_down` before the packet enters the interface queue, so that
+    /// the end-to-end sum is the same. At most 1 s. Default 0 s.
     delay_up: Time,
-    // `radio.packet_error_rate` has it.
+    // Set from `radio.packet_error_rate`.
     ; given frame_error = Probability::NEVER,
 }
 
-/// How long a station waits for an answer.
+/// Timeout for a CTS or ACK.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case", expecting = "\"preamble\" or { whole-frame = \"4 us\" }")]
 pub enum MacTimeout {
-    /// Until its preamble should have come.
+    /// `"preamble"`: until its preamble should have been received.
     Preamble,
-    /// Until it should have ended, with this much for the way there and back.
+    /// `{ whole-frame = "4 us" }`: until it should have ended, with this allowance for the
+    /// propagation delay of both directions.
     WholeFrame(Time),
 }
 
@@ -127,27 +155,32 @@ impl Keywords for CaptureModel {
 }
 
 table! {
-    /// `kind = "tdma"`: nodes take turns, in order of their numbers, wherever they are. Nothing is
-    /// acknowledged, so that routing learns of no failure: AODV says hello by default, and DSR is
-    /// for nodes that stay where they are.
+    /// Time division multiple access: the table `mac` with `kind = "tdma"`. Nodes transmit in turn
+    /// in the order of their numbers, wherever they are. There are no acknowledgments, so that no
+    /// link failures are reported to the routing protocol: by default AODV sends hello messages,
+    /// and DSR requires static nodes or `confirm = "network-layer"`.
     Tdma of TdmaConfig = TdmaConfig::STANDARD, "a table with the keys of a TDMA";
-    /// `data_rate`: for all frames. Default 2 Mbit/s.
+    /// Bit rate of all frames. Default 2 Mbit/s.
     #[serde(rename = "data_rate")]
     rate: BitRate,
-    /// What precedes each frame. Default 192 us.
+    /// Duration of the preamble before each frame. At most 1 s. Default 192 us.
     preamble: Time,
-    /// The largest packet that a slot holds; a larger one takes several turns. Default 1500 B.
+    /// Size of the largest packet that fits into one slot; a larger one takes several of its node's
+    /// slots. 100 B to 65535 B. Default 1500 B.
     slot_bytes: Size,
-    /// What the link layer adds to a packet. Default 36 B.
+    /// Size of the link-layer header of a packet. At most 1000 B. Default 36 B.
     header_bytes: Size,
-    /// A round begins with a slot in which nodes say what they will send. Default false.
+    /// Each frame of slots begins with a slot in which nodes announce their transmissions, as in
+    /// ns-2.35; packets that arrive later wait for the next one. Default false.
     announced: bool,
-    /// How long a packet is on its way into the interface queue. Default 0 s.
+    /// Link-layer delay of an outgoing packet before it enters the interface queue. At most 1 s.
+    /// Default 0 s.
     delay_down: Time,
-    /// How long a received packet is on its way up. Both are spent on the way down, in one: the sum
-    /// over a way from host to host is the same. Default 0 s.
+    /// Link-layer delay of a received packet before it reaches the network layer. It is simulated
+    /// together with `network.mac.delay_down` before the packet enters the interface queue, so that
+    /// the end-to-end sum is the same. At most 1 s. Default 0 s.
     delay_up: Time,
-    // `radio.packet_error_rate` has it.
+    // Set from `radio.packet_error_rate`.
     ; given frame_error = Probability::NEVER,
 }
 
@@ -157,7 +190,7 @@ impl Default for Mac {
     }
 }
 
-/// The values of `kind`.
+/// Values of `kind`.
 #[derive(Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Kind {

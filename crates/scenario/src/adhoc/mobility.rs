@@ -1,4 +1,4 @@
-//! `mobility = { … }`: where nodes are, and when.
+//! The table `mobility`: positions and movement of nodes.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -10,109 +10,112 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::{Distance, Speed, Time};
 
-/// Where nodes are, and when. One key, five ways to write it.
+/// Positions and movement of nodes, in one of five forms.
 #[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 #[serde(untagged)]
 pub enum Mobility {
-    /// `{ file = "rwp50.mov" }`: as a movement file has it.
+    /// `{ file = "rwp50.mov" }`: a movement file.
     File(MovementFile),
-    /// `{ model = "random-waypoint", … }`.
+    /// `{ model = "random-waypoint", … }`: a mobility model.
     Model(MobilityModel),
-    /// `{ positions = [["0 m", "0 m"], …] }`: nobody moves.
+    /// `{ positions = [["0 m", "0 m"], …] }`: static nodes.
     Positions {
-        /// One for each node, in order.
+        /// Position of each node, in order of node numbers.
         positions: Vec<Point>,
     },
-    /// `{ chain = "200 m" }`: nobody moves, and node *n* is at (*n* × 200 m, 0 m).
+    /// `{ chain = "200 m" }`: static nodes in a line, node *n* at (*n* × 200 m, 0 m).
     Chain {
-        /// From one node to the next.
+        /// Distance between neighbouring nodes.
         chain: Distance,
     },
 }
 
 impl Mobility {
-    /// Does nobody move?
+    /// Returns whether no node moves.
     pub(crate) const fn is_static(&self) -> bool {
         matches!(self, Self::Positions { .. } | Self::Chain { .. })
     }
 }
 
-/// A place: x and y.
+/// A position: x and y.
 pub type Point = (Distance, Distance);
 
-/// `{ file = "rwp50.mov" }`.
+/// A movement file, `{ file = "rwp50.mov" }`.
 #[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct MovementFile {
-    /// Its name, seen from the folder of the scenario file.
+    /// File name, relative to the directory of the scenario file.
     pub file: String,
-    /// What is in it. Default: what it looks like.
+    /// Format of the file: `"ns-2"` or `"bonnmotion"`. Default: detected from its content.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub format: Option<MovementFormat>,
 }
 
-/// How a movement file is written.
+/// Format of a movement file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case", expecting = "a word")]
 pub enum MovementFormat {
-    /// `$node_(0) set X_ 10`, `$ns_ at 1 "$node_(0) setdest 20 30 5"`: what ns-2's setdest and
-    /// BonnMotion's export for ns-2 write.
+    /// `"ns-2"`: lines such as `$node_(0) set X_ 10` and `$ns_ at 1 "$node_(0) setdest 20 30 5"`,
+    /// as ns-2's setdest and BonnMotion's ns-2 export write them.
     #[serde(rename = "ns-2")]
     Ns2,
-    /// BonnMotion's own: a line for each node, of time, x and y, again and again.
+    /// `"bonnmotion"`: BonnMotion's native format, one line per node with repeated time, x and y.
     #[serde(rename = "bonnmotion")]
     BonnMotion,
 }
 
-/// `{ model = "…", … }`: how a rule moves nodes.
+/// A mobility model, `{ model = "…", … }`.
 #[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 #[serde(tag = "model", rename_all = "kebab-case")]
 pub enum MobilityModel {
-    /// Each node goes straight to a place drawn from all of `area`, at a speed drawn for the way,
-    /// waits there, and goes on.
+    /// Random waypoint: each node moves in a straight line to a destination drawn uniformly from
+    /// `area`, at a speed drawn for this leg, pauses there, and repeats.
     RandomWaypoint {
-        /// Slowest and fastest; the speed of each way is drawn uniformly between them. From
-        /// `"0 m/s"` on only with `steady_state = false`: a way at nearly no speed takes nearly for
-        /// ever, so that the nodes' mean speed falls as long as the run lasts and has no steady
-        /// state. The speed 0 itself is never drawn.
+        /// Minimum and maximum speed, or one value for both; the speed of each leg is drawn
+        /// uniformly between them. A minimum of `"0 m/s"` is allowed only with
+        /// `steady_state = false`: legs at nearly zero speed take nearly forever, so that the mean
+        /// speed decreases during the whole run and has no steady state. The speed 0 itself is
+        /// never drawn.
         #[serde(serialize_with = "one_or_range")]
         #[schemars(with = "crate::schema::OneOrTwo<Speed>")]
         speed: (Speed, Speed),
-        /// How long a node waits where it has arrived, shortest and longest; each pause is drawn
-        /// uniformly between them. Default 0 s.
+        /// Minimum and maximum pause at a destination, or one value for both; each pause is drawn
+        /// uniformly between them.
         ///
-        /// A pause as long as the run, which is how studies with ns-2's `setdest` write that nobody
-        /// moves, means that only with `steady_state = false`. In the steady state most nodes begin
-        /// somewhere within such a pause, and leave when its rest is over.
+        /// A pause as long as the run, with which studies based on ns-2's `setdest` denote static
+        /// nodes, has that meaning only with `steady_state = false`. In the steady state most nodes
+        /// begin within such a pause, and leave when its remainder has elapsed. Default 0 s.
         #[serde(serialize_with = "one_or_range")]
         #[schemars(with = "Option<crate::schema::OneOrTwo<Time>>")]
         pause: (Time, Time),
-        /// How the nodes begin. Default true.
+        /// Initial distribution of the nodes: stationary (true) or uniform (false).
         ///
-        /// *True*: as in a run that has been going on for ever, so that no warm-up is needed
-        /// (Navidi & Camp 2004; Navidi, Camp & Bauer 2004; Le Boudec & Vojnović 2005). A node begins
-        /// in a pause with the probability
+        /// *True*: the stationary distribution, as in a run that has lasted forever, so that no
+        /// warm-up is needed (Navidi & Camp 2004; Navidi, Camp & Bauer 2004; Le Boudec & Vojnović
+        /// 2005). A node begins in a pause with the probability
         ///
         /// > E\[pause\] / (E\[pause\] + E\[distance\] · E\[1/speed\]),
         ///
-        /// where the distance is that of two places drawn uniformly from `area`, and E\[1/speed\] =
-        /// ln(fastest/slowest) / (fastest − slowest). It is then anywhere in `area`, with the same
-        /// density, and what is left of its pause is drawn for a pause that one comes upon: for one
-        /// length of pause, uniformly between nothing and all of it. All other nodes begin on
-        /// their way: at a point drawn uniformly from a way that was drawn with a probability in
-        /// proportion to its length, which is more often near the middle, and at a speed with a
-        /// density in proportion to 1/speed.
+        /// where the distance is that of two points drawn uniformly from `area`, and
+        /// E\[1/speed\] = ln(maximum/minimum) / (maximum − minimum). Its position is then uniform
+        /// in `area`, and the remainder of its pause has the residual distribution: for a constant
+        /// pause, uniform between zero and the whole pause. All other nodes begin on a leg: at a
+        /// point drawn uniformly from a leg that was drawn with a probability proportional to its
+        /// length, hence more often near the centre, and at a speed with a density proportional
+        /// to 1/speed.
         ///
-        /// *False*: each node begins anywhere in `area`, with the same density, and with a whole
-        /// pause. If the pause is as long as the run or longer, nobody moves. As time goes by, nodes
-        /// come together in the middle and slow down: what is measured depends on when.
+        /// *False*: each node begins at a position uniform in `area`, with a whole pause. If the
+        /// pause is as long as the run or longer, no node moves. As time passes, nodes concentrate
+        /// in the centre and slow down: results depend on the time at which they are measured.
+        /// Default true.
         #[schemars(default = "yes")]
         steady_state: bool,
     },
-    /// Each node goes straight on, and is thrown back at the edges of `area`.
+    /// Constant velocity: each node moves in a straight line and is reflected at the borders of
+    /// `area`.
     ConstantVelocity {
-        /// Where each node is at the start, in order.
+        /// Initial position of each node, in order of node numbers.
         positions: Vec<Point>,
-        /// Along x and y, for each node in order.
+        /// Velocity along x and y of each node, in order of node numbers.
         velocities: Vec<(Speed, Speed)>,
     },
 }
@@ -126,7 +129,7 @@ const FORMS: &str = "mobility: { file = \"x.mov\" }, { model = \"random-waypoint
                      velocities = [[\"1 m/s\", \"0 m/s\"]] }, { positions = [[\"0 m\", \"0 m\"]] } or \
                      { chain = \"200 m\" }";
 
-/// Every key that there is; which of them go together is for [`Keys::into_mobility`].
+/// All keys of the table; [`MobilityKeys::into_mobility`] checks which of them occur together.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct MobilityKeys {
@@ -149,9 +152,9 @@ enum ModelName {
 }
 
 impl MobilityKeys {
-    /// What it was that was written, if its keys go together.
+    /// The form that was written, or an error if its keys do not belong together.
     fn into_mobility(self) -> Result<Mobility, String> {
-        // Which keys each form has; the first is the one that makes it that form.
+        // The keys of each form; its first key selects it.
         let written = [
             ("file", self.file.is_some()),
             ("format", self.format.is_some()),
@@ -166,7 +169,7 @@ impl MobilityKeys {
         let only = |what: &str, keys: &[&str]| {
             let stray = written.iter().find(|(key, there)| *there && !keys.contains(key));
             stray.map_or(Ok(()), |(key, _)| {
-                Err(format!("`{key}` does not go with {what}\nwith it go {}", keys.join(", ")))
+                Err(format!("`{key}` cannot be combined with {what}\nits keys are {}", keys.join(", ")))
             })
         };
         let needs = |what: &str, key: &str| format!("{what} needs `{key}`\nadd `{key} = …`");
@@ -224,7 +227,7 @@ impl<'de> Deserialize<'de> for Mobility {
     }
 }
 
-/// `"10 m/s"`, or `["9 m/s", "11 m/s"]`.
+/// One value or a range: `"10 m/s"` or `["9 m/s", "11 m/s"]`.
 struct OneOrRange<T>((T, T));
 
 impl<'de, T> Deserialize<'de> for OneOrRange<T>
@@ -236,7 +239,7 @@ where
         impl<'de, T: Deserialize<'de> + FromStr<Err = String> + Copy> Visitor<'de> for RangeVisitor<T> {
             type Value = OneOrRange<T>;
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a value with its unit, or an array of two, the least and the most")
+                f.write_str("a value with its unit, or an array of two, minimum and maximum")
             }
             fn visit_str<E: Error>(self, text: &str) -> Result<OneOrRange<T>, E> {
                 let value = text.parse().map_err(E::custom)?;
@@ -255,7 +258,7 @@ where
     }
 }
 
-/// One value for two that are the same.
+/// Serializes a range of two equal values as one value.
 fn one_or_range<T, S>(span: &(T, T), serializer: S) -> Result<S::Ok, S::Error>
 where
     T: Serialize + PartialEq,

@@ -1,4 +1,4 @@
-//! `kind = "adhoc"`: nodes with radios that move.
+//! The table `[network]` with `kind = "adhoc"`: mobile nodes with radios.
 
 pub(crate) mod aodv;
 pub(crate) mod arp;
@@ -29,62 +29,68 @@ pub use routing::Routing;
 
 use crate::{Distance, Queue, Speed, Time};
 
-/// `kind = "adhoc"`: nodes 0 … `nodes` − 1 on a plane, which hear each other or not.
+/// An ad hoc network, the table `[network]` with `kind = "adhoc"`: nodes 0 … `nodes` − 1 on a
+/// plane.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, expecting = "a table with the keys of a network")]
 pub struct Adhoc {
-    /// Number of nodes. Left out where `mobility` says it (a movement file, a list of positions),
-    /// it is written here once the scenario is read.
+    /// Number of nodes, 2 to 65000. Default: the number that `network.mobility` determines, by a
+    /// movement file or a list of positions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub nodes: Option<u32>,
-    /// Width and height of the plane, on which coordinates begin at 0. Random models need it; where
-    /// positions are given, they must be within, if it is there.
+    /// Width and height of the plane, whose coordinates begin at 0. Required by mobility models;
+    /// where positions are given, they must lie within it. Default: unbounded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub area: Option<(Distance, Distance)>,
-    /// Where nodes are, and when.
+    /// Positions and movement of the nodes.
     pub mobility: Mobility,
-    /// What the movement file says, once the scenario is read.
+    /// Content of the movement file, once the scenario is loaded.
     #[serde(skip)]
     pub movement: Option<Arc<driftway_radio::movement::Movement>>,
-    /// What carries how far.
+    /// Radio and propagation, the same for all nodes. Default: the defaults of its keys, the
+    /// 914 MHz WaveLAN radio of ns-2.
     #[serde(default)]
     pub radio: Radio,
-    /// How nodes share the air. Default `{ kind = "dcf" }`.
+    /// Medium access control. Default: `{ kind = "dcf" }` with the defaults of its keys, IEEE
+    /// 802.11.
     #[serde(default)]
     pub mac: Mac,
-    /// The queue between routing and the air, one a node. Default: 50 packets, drop-tail.
+    /// Interface queue of each node, between the routing protocol and the MAC. Default: the
+    /// defaults of its keys, a drop-tail queue of 50 packets.
     #[serde(default)]
     pub queue: Queue,
-    /// How a node learns its neighbours' hardware addresses: `true`, `false` or a table. Default
-    /// `false`: every node knows all of them, as most studies of routing have it, and as meshes do
-    /// that learn addresses from routing's own packets. Asking takes time on the air, and what
-    /// waits for an answer can be lost.
+    /// Address resolution (ARP, RFC 826): `true`, `false`, or a table of options. `false`: every
+    /// node knows all hardware addresses, as in most routing studies and in meshes that learn them
+    /// from routing messages. With ARP, requests take time on the medium, and packets that wait for
+    /// a reply can be lost. Default false.
     #[serde(default)]
     pub arp: Arp,
-    /// How packets find their way.
+    /// Routing protocol and its parameters.
     pub routing: Routing,
-    /// What the node that gives a packet up tells the packet's source. Default
-    /// `"icmp-unreachable"`.
+    /// Notification that the node which drops an undeliverable packet sends to the packet's source:
+    /// `"icmp-unreachable"`, `"rfn"` or `"none"`. Default `"icmp-unreachable"`.
     #[serde(default)]
     pub feedback: Feedback,
-    /// The most ICMP errors that a node sends in any second, of all kinds together (RFC 1812
-    /// §4.3.2.8); 0: any number. Default 10.
+    /// Maximum number of ICMP errors of all types that a node sends per second (RFC 1812 §4.3.2.8);
+    /// 0: unlimited. Default 10.
     #[serde(default = "default_icmp_rate")]
     pub icmp_rate: u8,
-    /// With `feedback = "rfn"`: how a source's node looks for a route while the source is silent, such
-    /// as `{ every = "2 s", most = 10 }`.
+    /// Route probes of a source's node while the source is held by a route failure notification,
+    /// such as `{ every = "2 s", most = 10 }`. Needs `network.feedback = "rfn"`.
+    /// Default: `{ every = "2 s", most = 10 }` with `network.feedback = "rfn"`, else none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub route_probe: Option<RouteProbeConfig>,
-    /// What a node's connections learn of the link to the neighbour over which their packets leave, such
-    /// as `{ lead = "2 s" }`. Default: nothing.
+    /// Signals to a node's TCP connections about the link to their next hop, such as
+    /// `{ lead = "2 s" }`: link down, link up, and link fading. Default: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub link_signals: Option<LinkSignals>,
-    /// When a node takes a neighbour that its link layer could not reach for a busy one and sends the
-    /// packet again, such as `{ most = 1 }`. Default: never; routing hears of every failure.
+    /// Retries of a packet that the MAC dropped, on the assumption that the neighbour was busy
+    /// rather than out of range, such as `{ most = 1 }`. Default: none, every MAC failure is
+    /// reported to the routing protocol.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub link_retry: Option<LinkRetry>,
-    /// Whose defaults hold, those of the standards or those of ns-2.35: see `docs/ns-2.md` for the
-    /// keys that this changes. Each of them can be written by itself. Default `"standard"`.
+    /// Source of the defaults: `"standard"` or `"ns-2"` (ns-2.35). `docs/ns-2.md` lists the keys
+    /// that depend on it; each of them can also be set individually. Default `"standard"`.
     #[serde(default)]
     pub compat: Compat,
 }
@@ -94,12 +100,12 @@ const fn default_icmp_rate() -> u8 {
 }
 
 impl Adhoc {
-    /// How many nodes there are; 0 only in a scenario that was not checked.
+    /// Number of nodes; 0 only in a scenario that was not checked.
     pub fn nodes(&self) -> u32 {
         self.nodes.unwrap_or(0)
     }
 
-    /// How many nodes `mobility` is about; `None`: as many as there are.
+    /// Number of nodes that `mobility` determines; `None` if it works for any number.
     pub(crate) fn mobility_nodes(&self) -> Option<u32> {
         let count = match &self.mobility {
             Mobility::File(_) => self.movement.as_ref()?.nodes(),
@@ -112,10 +118,11 @@ impl Adhoc {
         u32::try_from(count).ok()
     }
 
-    /// How the nodes move; random ways are those of this `seed`.
+    /// Trajectories of the nodes; those of random models are determined by `seed`.
     ///
     /// # Errors
-    /// What a scenario that was checked does not have.
+    ///
+    /// An invalid parameter, which a checked scenario does not have.
     pub fn mobility(&self, seed: u64) -> Result<driftway_radio::Mobility, ParameterError> {
         let metres = |(x, y): Point| (x.0, y.0);
         let area = self.area.map_or((0.0, 0.0), metres);
@@ -153,21 +160,21 @@ impl Adhoc {
         }
     }
 
-    /// What 802.11 is told; `None` if that is not how nodes share the air.
+    /// Configuration of the DCF; `None` with another MAC.
     pub fn dcf(&self) -> Option<DcfConfig> {
         let Mac::Dcf(dcf) = &self.mac else { return None };
         let frame_error = Probability::from_f64(self.radio.packet_error_rate);
         Some(DcfConfig { frame_error, ..dcf.config() })
     }
 
-    /// What TDMA is told; `None` if that is not how nodes share the air.
+    /// Configuration of TDMA; `None` with another MAC.
     pub fn tdma(&self) -> Option<TdmaConfig> {
         let Mac::Tdma(tdma) = &self.mac else { return None };
         let frame_error = Probability::from_f64(self.radio.packet_error_rate);
         Some(TdmaConfig { frame_error, ..tdma.config() })
     }
 
-    /// Writes out the defaults that depend on other keys.
+    /// Fills in the defaults that depend on other keys.
     pub(crate) fn resolve(&mut self) {
         self.nodes = self.nodes.or(self.mobility_nodes());
         self.radio.resolve();
@@ -178,46 +185,48 @@ impl Adhoc {
     }
 }
 
-/// What the node that gives a packet up tells the packet's source.
+/// Notification to the source of an undeliverable packet.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, schemars::JsonSchema,
 )]
 #[serde(rename_all = "kebab-case", expecting = "a word")]
 pub enum Feedback {
-    /// An ICMP host unreachable, which travels back as any packet does (RFC 1812 §4.3.3.1).
+    /// `"icmp-unreachable"`: an ICMP host unreachable, routed back to the source as any packet (RFC
+    /// 1812 §4.3.3.1).
     #[default]
     IcmpUnreachable,
-    /// A route failure notification, and a route re-establishment notification once the node that
-    /// sent it has a route again (chandran-1998 §4). Where a time to live ran out, ICMP's message as
-    /// with `"icmp-unreachable"`.
+    /// `"rfn"`: a route failure notification, and a route re-establishment notification once the
+    /// node that sent it has a route again (chandran-1998 §4). An expired TTL is reported as with
+    /// `"icmp-unreachable"`.
     Rfn,
-    /// Nothing but what the routing protocol itself says.
+    /// `"none"`: only the messages of the routing protocol itself.
     None,
 }
 
-/// `link_signals = { … }`: that the link layer has given up on the neighbour, that it is heard again, and,
-/// from the received power of what is heard of it and the trend of that, that it will not be for long.
+/// Signals about the link to a connection's next hop: the MAC failed to reach the neighbour, the
+/// neighbour is heard again, and, estimated from the received power and its trend, the link is
+/// about to break.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, expecting = "a table with the key `lead`")]
 pub struct LinkSignals {
-    /// How long before its end a link is said to fade.
+    /// Time before the estimated break of a link at which it is reported as fading.
     pub lead: Time,
 }
 
-/// `link_retry = { … }`: a packet that the link layer gave up is handed to it again, before all that
-/// waits, as long as every condition written here holds; after that, the link has failed. Nodes with
-/// `heard_within` or `strength` listen to what is for others, too.
+/// Retries of a packet that the MAC dropped: it is handed to the MAC again, ahead of all queued
+/// packets, while all conditions given here hold; otherwise the link has failed. Nodes with
+/// `heard_within` or `strength` also process overheard frames. Needs `mac.kind = "dcf"`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, default, expecting = "a table with the keys of `link_retry`")]
 pub struct LinkRetry {
-    /// How often one packet is handed down again. Default 1.
+    /// Maximum number of retries of one packet. 1 to 1000. Default 1.
     pub most: u32,
-    /// The neighbour was heard so shortly before: a packet of its, or its acknowledgment of one.
-    /// Default: that does not matter.
+    /// Condition: the neighbour was heard within this time, by a packet or an acknowledgment of its
+    /// own. Default: no such condition.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub heard_within: Option<Time>,
-    /// The power with which the neighbour was heard in the last 5 s, continued with its trend, still
-    /// suffices to receive a frame. Default false: that does not matter.
+    /// Condition: the received power of the neighbour in the last 5 s, extrapolated linearly, is
+    /// still sufficient for reception. Default false.
     pub strength: bool,
 }
 
@@ -227,15 +236,17 @@ impl Default for LinkRetry {
     }
 }
 
-/// `seek = { … }`: a source that was told to be silent sends nothing for which routing would look for
-/// a route, so its node asks the destination for echoes, until there is a route or an answer.
+/// Route probes, with `feedback = "rfn"`: a source that is held sends no packets for which the
+/// routing protocol would discover a route, so its node sends ICMP echo requests to the destination
+/// until there is a route or a reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, default, expecting = "a table with the keys `every` and `most`")]
 pub struct RouteProbeConfig {
-    /// From one echo request to the next. Default 2 s, the interval of ELFN's probes (yu-2004 §3.1).
+    /// Time between two echo requests; the default is the probe interval of ELFN (yu-2004 §3.1).
+    /// Default 2 s.
     pub every: Time,
-    /// How many of them go out, as long as the source is silent. Default 10: with TCP-F's own
-    /// timeout of 20 s it sends by itself after that.
+    /// Maximum number of echo requests while the source is held. With the defaults, TCP-F's own
+    /// timeout of 20 s makes the source send again afterwards. 1 to 1000000. Default 10.
     pub most: u32,
 }
 

@@ -1,4 +1,4 @@
-//! The movement file that a scenario names.
+//! The movement file of a scenario.
 
 use std::path::Path;
 
@@ -8,18 +8,18 @@ use super::mobility::{self, MovementFormat};
 use crate::error::Error;
 use crate::load::read_bytes;
 
-/// Larger files are refused: a thousand nodes for an hour have some 20 MB.
+/// Maximum size of a movement file in bytes; one of 1000 nodes and one hour has about 20 MB.
 const MAX_BYTES: u64 = 256 << 20;
 
-/// Why there is no movement.
+/// Error of a movement file.
 pub(crate) enum MovementFileError {
-    /// The file cannot be had; what of it, and what would be right after a line break.
+    /// The file cannot be read: a message, and a hint after a line break.
     Unreadable(String),
-    /// What is wrong in it.
+    /// Its content is invalid.
     Invalid(Error),
 }
 
-/// Reads the file that `named` names, seen from the folder of the scenario file `scenario`.
+/// Loads the file `named`, whose name is relative to the directory of the scenario file `scenario`.
 pub(crate) fn load(
     named: &mobility::MovementFile,
     scenario: &str,
@@ -29,7 +29,7 @@ pub(crate) fn load(
     let name = path.display().to_string();
     let bytes = read_bytes(&path, MAX_BYTES).map_err(|unreadable| {
         MovementFileError::Unreadable(format!(
-            "{name}: {unreadable}\nthe name of a movement file is seen from the scenario's folder"
+            "{name}: {unreadable}\nthe name of a movement file is relative to the scenario's directory"
         ))
     })?;
     let wrong = |error: MovementError| {

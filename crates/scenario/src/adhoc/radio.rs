@@ -1,4 +1,4 @@
-//! `radio = { … }`: what carries how far.
+//! The table `radio`: radio and propagation.
 
 use std::fmt;
 
@@ -9,80 +9,88 @@ use driftway_radio::{PropagationModel, RadioConfig, Threshold};
 
 use crate::{Decibel, Distance, Frequency, Power, Speed};
 
-/// `radio = { … }`, the same for all nodes. Left out, it is the 914 MHz WaveLAN card that ad hoc
-/// networks have been simulated with since ns-2: two-ray ground, 250 m, 550 m.
+/// Radio and propagation, the same for all nodes. The defaults are the 914 MHz WaveLAN radio of
+/// ns-2: two-ray ground propagation, a receive range of 250 m and a sense range of 550 m.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, default, expecting = "a table with the keys of a radio")]
 pub struct Radio {
-    /// How power falls with distance. Default `"two-ray"`.
+    /// Propagation model: `"two-ray"`, `"friis"`, `"range"` or `"log-distance"`.
+    /// Default `"two-ray"`.
     pub propagation: Propagation,
-    /// Log-distance only: the power by which it falls. Default 3.
+    /// Path loss exponent of `"log-distance"`, 1 to 10. Default 3.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub exponent: Option<f64>,
-    /// Log-distance only: the standard deviation of what obstacles do to it, drawn once for each
-    /// pair of nodes. Default 0 dB.
+    /// Standard deviation of the log-normal shadowing of `"log-distance"`, drawn once for each pair
+    /// of nodes. Default 0 dB.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub shadowing: Option<Decibel>,
-    /// With shadowing: a pair's factor changes as its nodes move. When the two have gone so far
-    /// together, the correlation with what it was has fallen to 1/e (gudmundson-1991; 10 m to 20 m
-    /// among houses, hundreds outside). Up to 1024 nodes. Default: it stays for the whole run.
+    /// Decorrelation distance of the shadowing: when the two nodes of a pair have moved this far in
+    /// total, the correlation with its previous value has fallen to 1/e (gudmundson-1991; 10 m
+    /// to 20 m in urban, hundreds of metres in open areas). Up to 1024 nodes. Default: none, the
+    /// shadowing is constant for the whole run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub decorrelation: Option<Distance>,
-    /// How far a frame can be received. Either this or `receive_threshold`. Default 250 m.
+    /// Maximum distance at which a frame can be received. Alternative to
+    /// `network.radio.receive_threshold`. Default: 250 m, without
+    /// `network.radio.receive_threshold`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub receive_range: Option<Distance>,
-    /// The least power at which a frame can be received.
+    /// Minimum received power at which a frame can be received. Alternative to
+    /// `network.radio.receive_range`. Default: none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub receive_threshold: Option<Power>,
-    /// How far a frame makes the medium busy, and disturbs others. Either this or
-    /// `sense_threshold`. Default: 2.2 times the receive range, as 550 m is of 250 m.
+    /// Maximum distance at which a frame makes the medium busy and interferes. Alternative to
+    /// `network.radio.sense_threshold`. Default: 2.2 times `network.radio.receive_range`, which is
+    /// 550 m for 250 m.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sense_range: Option<Distance>,
-    /// The least power that makes the medium busy.
+    /// Minimum received power that makes the medium busy. Alternative to
+    /// `network.radio.sense_range`. Default: none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sense_threshold: Option<Power>,
-    /// Over the ground, of every antenna; two-ray uses it. Default 1.5 m.
+    /// Height of every antenna above the ground, used by `"two-ray"`. Default 1.5 m.
     pub antenna_height: Distance,
-    /// Of the carrier. Default 914 MHz.
+    /// Carrier frequency. Default 914 MHz.
     pub frequency: Frequency,
-    /// What is sent. Default 0.28183815 W, which is 24.5 dBm.
+    /// Transmission power; the default is 24.5 dBm. Default 0.28183815 W.
     pub power: Power,
-    /// Of every antenna, sending and receiving. Default 0 dB.
+    /// Gain of every antenna, for transmission and reception. Default 0 dB.
     pub antenna_gain: Decibel,
-    /// What the hardware loses. Default 0 dB.
+    /// System loss of the hardware. Default 0 dB.
     pub system_loss: Decibel,
-    /// Of light. Default 299792458 m/s.
+    /// Speed of light. Default 299792458 m/s.
     pub light_speed: Speed,
-    /// By how much a frame must be stronger than another to be received all the same; `"none"`:
-    /// two frames at once are always lost. Default 10 dB.
+    /// Capture ratio: the ratio by which a frame must exceed an overlapping one to be received;
+    /// `"none"`: overlapping frames are always lost. Default 10 dB.
     pub capture: CaptureRatio,
-    /// The probability that a node does not get a frame which it could receive. Default 0.
+    /// Probability that a node fails to receive a frame which it could decode. 0 to 1. Default 0.
     pub packet_error_rate: f64,
 }
 
-/// How power falls with distance.
+/// Propagation model: the attenuation over distance.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, schemars::JsonSchema,
 )]
 #[serde(rename_all = "kebab-case", expecting = "a word")]
 pub enum Propagation {
-    /// As in free space up close, then with the fourth power: the ground reflects.
+    /// `"two-ray"`: free space at short distances, the inverse fourth power beyond the crossover
+    /// distance (two-ray ground reflection).
     #[default]
     TwoRay,
-    /// As in free space: with the second power.
+    /// `"friis"`: free space, the inverse square.
     Friis,
-    /// All or nothing: whatever is within the range is received with the same power.
+    /// `"range"`: every frame within the range is received, with the same power.
     Range,
-    /// With any power, and obstacles in between.
+    /// `"log-distance"`: an arbitrary exponent, optionally with log-normal shadowing.
     LogDistance,
 }
 
-/// What a stronger frame survives.
+/// Capture ratio of the radio.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum CaptureRatio {
-    /// Nothing.
+    /// `"none"`: overlapping frames are always lost.
     None,
-    /// Another that is weaker by this much.
+    /// The ratio by which a frame must exceed an overlapping one.
     Ratio(Decibel),
 }
 
@@ -109,14 +117,14 @@ impl Default for Radio {
     }
 }
 
-/// 550 m to 250 m.
+/// 550 m / 250 m.
 const SENSE_RANGE_FACTOR: f64 = 2.2;
 
-/// Between free space (2) and the ground's reflection (4).
+/// Between free space (2) and two-ray ground reflection (4).
 const DEFAULT_EXPONENT: f64 = 3.0;
 
 impl Radio {
-    /// What the radio is told.
+    /// Configuration of the radio.
     pub fn config(&self) -> RadioConfig {
         let threshold = |range: Option<Distance>, power: Option<Power>| match (range, power) {
             (_, Some(power)) => Threshold::Power(power.watts()),
@@ -148,7 +156,7 @@ impl Radio {
         }
     }
 
-    /// Writes out the defaults that depend on other keys.
+    /// Fills in the defaults that depend on other keys.
     pub(crate) fn resolve(&mut self) {
         if self.propagation == Propagation::LogDistance {
             self.exponent.get_or_insert(DEFAULT_EXPONENT);

@@ -1,4 +1,4 @@
-//! `routing = { … }`: how packets find their way.
+//! The table `routing`: the routing protocol.
 
 use serde::de::MapAccess;
 use serde::de::value::MapAccessDeserializer;
@@ -7,7 +7,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use super::{Aodv, Dsr};
 use crate::tagged::{self, Tagged};
 
-/// How packets find their way; `protocol` says which of these it is.
+/// Routing protocol; the key `protocol` selects the variant.
 #[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 #[serde(tag = "protocol", rename_all = "kebab-case")]
 pub enum Routing {
@@ -15,19 +15,20 @@ pub enum Routing {
     Aodv(Aodv),
     /// Dynamic source routing (RFC 4728).
     Dsr(Dsr),
-    /// The shortest ways between where nodes are at the start, for ever.
+    /// Static shortest paths between the initial positions of the nodes.
     Static(StaticRouting),
 }
 
-/// `protocol = "static"`.
+/// Static routing: the table `routing` with `protocol = "static"`.
 #[derive(Clone, Debug, PartialEq, Eq, Default, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, default, expecting = "a table with the keys of static routing")]
 pub struct StaticRouting {
-    /// Bytes more for each TCP packet, which no standard knows. Default 0.
+    /// Bytes added to each TCP packet; ns-2.35's DSDV counts a second IP header of 20 bytes.
+    /// Default 0.
     pub tcp_padding: i16,
 }
 
-/// The values of `protocol`.
+/// Values of `protocol`.
 #[derive(Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Kind {

@@ -1,4 +1,4 @@
-//! Rules for ad hoc networks.
+//! Validation of ad hoc networks.
 
 use driftway_base::{Duration, Rate};
 use driftway_radio::ParameterError;
@@ -18,7 +18,7 @@ use crate::adhoc::{
 use crate::file_value::Keyword;
 use crate::{BitRate, Decibel, Distance, Lifetime, OrNone, Time};
 
-/// Node n has the address 10.0.0.1 + n, and all share one subnet of 16 bits.
+/// Node n has the address 10.0.0.1 + n; all nodes share one /16 subnet.
 const MAX_NODES: u64 = 65_000;
 
 pub(super) fn check(network: &Adhoc) -> CheckResult {
@@ -57,13 +57,13 @@ pub(super) fn check(network: &Adhoc) -> CheckResult {
             let confirms = dsr.confirm == Keyword(NextHopConfirmation::NetworkLayer);
             let hears = matches!(network.mac, Mac::Dcf(_)) || network.mobility.is_static();
             require(hears || confirms, key("mac"), || {
-                "DSR over TDMA, with nodes that move: nobody would notice a broken link\n\
-                 TDMA acknowledges nothing; add routing.confirm = \"network-layer\", or use mac.kind = \
-                 \"dcf\", nodes that stay, or AODV, which says hello over TDMA"
+                "DSR over TDMA with mobile nodes: broken links would not be detected\n\
+                 TDMA has no acknowledgments; add routing.confirm = \"network-layer\", or use \
+                 mac.kind = \"dcf\", static nodes, or AODV, which sends hello messages over TDMA"
                     .into()
             })?;
             require(!confirms || dsr.flow_state.0.is_none(), key("routing.flow_state"), || {
-                "flows are confirmed by the link layer only\n\
+                "flow state needs confirmation by the link layer\n\
                  remove it, or routing.confirm = \"network-layer\""
                     .into()
             })?;
@@ -136,7 +136,7 @@ fn check_mobility(network: &Adhoc) -> CheckResult {
         }
         Mobility::Chain { chain: Distance(spacing) } => {
             require(*spacing > 0.0, key("chain"), || {
-                format!("a spacing of {spacing} m\nneighbours are apart")
+                format!("a spacing of {spacing} m\nspacings are above 0 m")
             })?;
             let end = spacing * f64::from(network.nodes().saturating_sub(1));
             require_in_area(key("chain"), (Distance(end), Distance(0.0)), network.area)?;
@@ -185,7 +185,7 @@ fn check_radio(radio: &Radio, nodes: u32) -> CheckResult {
             format!("both {name}_range and {name}_threshold\nleave out one of them")
         })?;
         require(range || threshold, key("receive_threshold"), || {
-            format!("receive_threshold without a limit of sensing\nadd {name}_threshold")
+            format!("receive_threshold without {name}_threshold\nadd {name}_threshold")
         })?;
     }
     let log_distance = radio.propagation == Propagation::LogDistance;
@@ -198,7 +198,7 @@ fn check_radio(radio: &Radio, nodes: u32) -> CheckResult {
     }
     let most = driftway_radio::Propagation::MAX_DECORRELATING_NODES;
     require(radio.decorrelation.is_none() || nodes <= most, key("decorrelation"), || {
-        format!("shadowing that changes among {nodes} nodes\n{most} at most, or leave it out")
+        format!("decorrelation with {nodes} nodes\nuse at most {most} nodes, or leave it out")
     })?;
     let shadowed = radio.shadowing.is_some_and(|Decibel(deviation)| deviation > 0.0);
     require(shadowed || radio.decorrelation.is_none(), key("decorrelation"), || {
@@ -218,7 +218,7 @@ fn check_radio(radio: &Radio, nodes: u32) -> CheckResult {
     })
 }
 
-/// What the crate that does the work says of a value.
+/// Converts a parameter error of the crate `radio`.
 fn bad_parameter(bad: ParameterError, key: impl Fn(&str) -> String) -> Problem {
     let ParameterError { parameter, message, help } = bad;
     Problem { key: key(parameter), message: format!("{message}\n{help}") }
@@ -226,20 +226,20 @@ fn bad_parameter(bad: ParameterError, key: impl Fn(&str) -> String) -> Problem {
 
 /// IEEE 802.11-2007 §18.1: high-rate DSSS, after a preamble and header of 192 or 96 µs.
 const MAX_DSSS_RATE: BitRate = BitRate(Rate::from_bps(11_000_000));
-/// §17.3.2, §19.3.2: OFDM's preamble and signal field take 20 µs; mixed modes of later editions add to
-/// that, and stay below DSSS.
+/// §17.3.2, §19.3.2: OFDM's preamble and signal field take 20 µs; the mixed modes of later editions
+/// take longer, but less than DSSS.
 const MAX_OFDM_PREAMBLE: Time = Time(Duration::from_micros(95));
 
-/// §7.1.2: the frame body holds so many bytes.
+/// §7.1.2: maximum frame body in bytes.
 const MAX_MSDU_BYTES: u64 = 2304;
-/// RFC 4728 §6.1, §6.7: DSR's header and a Source Route option, without addresses.
+/// RFC 4728 §6.1, §6.7: DSR header and Source Route option without addresses.
 const DSR_HEADER_BYTES: u64 = 8;
 
-/// Does a packet of so many bytes, for which `key` is the reason, fit into a frame?
+/// Checks that packets of this size, which `key` determines, fit into a MAC frame.
 pub(super) fn check_frame_size(network: &Adhoc, key: String, packet: u64) -> CheckResult {
     let Mac::Dcf(dcf) = &network.mac else { return Ok(()) };
     let route = match &network.routing {
-        // Addresses of all nodes of a route but its ends.
+        // Addresses of all nodes of the route except its ends.
         Routing::Dsr(dsr) => DSR_HEADER_BYTES + 4 * u64::from(dsr.max_nodes.saturating_sub(2)),
         Routing::Aodv(_) | Routing::Static(_) => 0,
     };
@@ -263,18 +263,18 @@ fn check_dcf(dcf: &Dcf) -> CheckResult {
         require_range(key(name), "the number of attempts", limit.into(), 1, 255)?;
     }
     for (name, window) in [("cw_min", dcf.cw_min), ("cw_max", dcf.cw_max)] {
-        // 802.11-1999 §9.2.4: windows are a power of two less one.
+        // 802.11-1999 §9.2.4: contention windows are a power of two minus one.
         let fits = window > 0 && window < u16::MAX && (window + 1).is_power_of_two();
         require(fits, key(name), || {
             format!(
-                "a contention window of {window}\nit is a power of two less one: 15, 31, … 32767"
+                "a contention window of {window}\nit is a power of two minus one: 15, 31, … 32767"
             )
         })?;
     }
     for (name, rate) in [("data_rate", dcf.data_rate), ("basic_rate", dcf.basic_rate)] {
         require(rate <= MAX_DSSS_RATE || dcf.preamble <= MAX_OFDM_PREAMBLE, key(name), || {
             format!(
-                "{rate} after a preamble of {}\n802.11b ends at {MAX_DSSS_RATE}; faster ones are OFDM: \
+                "{rate} after a preamble of {}\nthe maximum of 802.11b is {MAX_DSSS_RATE}; higher rates use OFDM: \
                  preamble = \"20 us\", slot = \"9 us\", sifs = \"16 us\", cw_min = 15",
                 dcf.preamble
             )
@@ -296,11 +296,11 @@ fn check_dcf(dcf: &Dcf) -> CheckResult {
         require_at_most(key("response_timeout"), time, Time::from_millis(10))?;
     }
     for (name, size) in [("header_bytes", dcf.header_bytes), ("llc_bytes", dcf.llc_bytes)] {
-        require_range(key(name), "a number of bytes:", size.0, 0, 1000)?;
+        require_range(key(name), "the number of bytes", size.0, 0, 1000)?;
     }
     require_range(
         key("rts_threshold"),
-        "a frame of so many bytes:",
+        "the frame size in bytes",
         dcf.rts_threshold.0,
         0,
         u32::MAX.into(),
@@ -308,10 +308,10 @@ fn check_dcf(dcf: &Dcf) -> CheckResult {
 }
 
 fn require_at_most(key: String, found: Time, most: Time) -> CheckResult {
-    require(found <= most, key, || format!("{found} is too long\nit is {most} at most"))
+    require(found <= most, key, || format!("{found} is too long\nthe maximum is {most}"))
 }
 
-/// The longest of a protocol's times: with it, no sum of a few leaves the range of time.
+/// Maximum of any time of a protocol, so that sums of a few of them do not overflow.
 const MAX_PROTOCOL_TIME: Time = Time::from_secs(100_000_000);
 
 fn check_aodv(aodv: &Aodv) -> CheckResult {
@@ -327,14 +327,14 @@ fn check_aodv(aodv: &Aodv) -> CheckResult {
         require_positive(key(name), time)?;
         require_at_most(key(name), time, MAX_PROTOCOL_TIME)?;
     }
-    // Larger ones only cost time, and the sum of rings stays below 255.
+    // Larger values only cost time, and the sum of the rings stays below 255.
     let counts = [
         ("net_diameter", aodv.net_diameter),
         ("ttl_start", aodv.ttl_start),
         ("ttl_increment", aodv.ttl_increment),
     ];
     for (name, count) in counts {
-        require_range(key(name), "a number of hops:", count.into(), 1, 255)?;
+        require_range(key(name), "the number of hops", count.into(), 1, 255)?;
     }
     let optional = [
         ("reverse_route_life", aodv.reverse_route_life),
@@ -372,7 +372,7 @@ fn check_aodv(aodv: &Aodv) -> CheckResult {
 
 fn check_dsr(dsr: &Dsr) -> CheckResult {
     let key = |name: &str| format!("network.routing.{name}");
-    // The route of a DSR header here has room for this many.
+    // Capacity of the route in a DSR header of this implementation.
     require_range(key("max_nodes"), "the number of nodes", dsr.max_nodes.into(), 2, 17)?;
     require_range(key("hop_limit"), "a hop limit of", dsr.hop_limit.into(), 1, 255)?;
     require_range(key("request_backoff"), "a factor of", dsr.request_backoff.into(), 1, 1000)?;
@@ -423,7 +423,7 @@ fn check_dsr(dsr: &Dsr) -> CheckResult {
     require_range(nodes_key, "the number of nodes", nodes.into(), 1, 65_535)?;
     if let OrNone(Some(flow)) = dsr.flow_state {
         require(flow.fits_header(), key("flow_state.timeout"), || {
-            format!("a timeout of {}\na header says whole seconds, 1 s to 65535 s", flow.timeout)
+            format!("a timeout of {}\nthe header encodes whole seconds, 1 s to 65535 s", flow.timeout)
         })?;
         require_range(
             key("flow_state.establish"),
@@ -440,7 +440,7 @@ fn check_dsr(dsr: &Dsr) -> CheckResult {
 fn check_tdma(tdma: &Tdma) -> CheckResult {
     let key = |name: &str| format!("network.mac.{name}");
     require_range(key("slot_bytes"), "a slot for packets of", tdma.slot_bytes.0, 100, 65_535)?;
-    require_range(key("header_bytes"), "a number of bytes:", tdma.header_bytes.0, 0, 1000)?;
+    require_range(key("header_bytes"), "the number of bytes", tdma.header_bytes.0, 0, 1000)?;
     for (name, time) in
         [("preamble", tdma.preamble), ("delay_down", tdma.delay_down), ("delay_up", tdma.delay_up)]
     {

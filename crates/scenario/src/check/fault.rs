@@ -1,4 +1,4 @@
-//! Rules for faults.
+//! Validation of network faults.
 
 use super::{
     CheckResult, check_hop, link, require, require_positive, require_probability, require_range,
@@ -7,7 +7,7 @@ use crate::{
     Duplex, Fault, InterferenceHop, PartitionHop, PartitionSignal, Path, ReorderMode, Size, Time,
 };
 
-/// An IP header and a UDP header: the smallest foreign packet.
+/// IP and UDP headers: the smallest packet of cross traffic.
 const MIN_FOREIGN_PACKET_BYTES: u64 = 28;
 
 pub(super) fn check(key: &str, fault: &Fault, path: &Path, duration: Time) -> CheckResult {
@@ -19,7 +19,7 @@ pub(super) fn check(key: &str, fault: &Fault, path: &Path, duration: Time) -> Ch
             }
             require_positive(format!("{key}.lasts"), cut.lasts)?;
             if let Some(count) = cut.count {
-                require(count > 0, format!("{key}.count"), || "this fault never happens".into())?;
+                require(count > 0, format!("{key}.count"), || "this fault never occurs".into())?;
             }
             let by_count = cut.hop == PartitionHop::Random && cut.count.is_some();
             require_start(key, cut.every, cut.first, by_count, "hop = \"random\" and `count`")?;
@@ -29,7 +29,7 @@ pub(super) fn check(key: &str, fault: &Fault, path: &Path, duration: Time) -> Ch
                     format!("{key}.count"),
                     || {
                         format!(
-                            "{count} cuts of {} do not fit into {duration}\nplace fewer, or shorter ones",
+                            "{count} partitions of {} do not fit into {duration}\nreduce their number or duration",
                             cut.lasts
                         )
                     },
@@ -39,7 +39,7 @@ pub(super) fn check(key: &str, fault: &Fault, path: &Path, duration: Time) -> Ch
             if let Some(lead) = cut.lead {
                 require_positive(format!("{key}.lead"), lead)?;
                 require(cut.signal == PartitionSignal::Link, format!("{key}.lead"), || {
-                    "only the ends of a hop can see a cut coming\nwrite signal = \"link\" as well"
+                    "only the hosts at the ends of the hop can be warned of a partition\nadd signal = \"link\""
                         .into()
                 })?;
             }
@@ -60,8 +60,8 @@ pub(super) fn check(key: &str, fault: &Fault, path: &Path, duration: Time) -> Ch
             if let Some(at_most) = fault.at_most {
                 require_positive(format!("{key}.at_most"), at_most)?;
                 require(fault.how == ReorderMode::Reverse, format!("{key}.at_most"), || {
-                    "only packets that are held back wait for others\n\
-                     write how = \"reverse\" as well"
+                    "`at_most` applies only to packets that are held back\n\
+                     add how = \"reverse\""
                         .into()
                 })?;
             }
@@ -75,7 +75,7 @@ pub(super) fn check(key: &str, fault: &Fault, path: &Path, duration: Time) -> Ch
                 }
                 InterferenceHop::Intermediate => {
                     require(path.hops > 1, format!("{key}.hop"), || {
-                        "a path of one hop has no intermediate node\nname the hop: 1".into()
+                        "a path of one hop has no intermediate node\nuse hop = 1".into()
                     })?;
                     (1..=path.hops).try_for_each(|hop| require_shared_rate(key, hop, path))?;
                 }
@@ -86,7 +86,7 @@ pub(super) fn check(key: &str, fault: &Fault, path: &Path, duration: Time) -> Ch
         Fault::Change(change) => {
             in_range(change.hop)?;
             require(change.after.is_some() != change.at.is_some(), format!("{key}.at"), || {
-                "it is not clear when this change happens\n\
+                "this change needs exactly one time\n\
                  write either after = \"partition\" or at = \"100 s\""
                     .into()
             })?;
@@ -99,10 +99,10 @@ pub(super) fn check(key: &str, fault: &Fault, path: &Path, duration: Time) -> Ch
             };
             let cut = change.after.is_none() || path.faults.iter().any(cuts);
             require(cut, format!("{key}.after"), || {
-                format!("no partition ever cuts hop {}\nadd one, or use `at`", change.hop)
+                format!("there is no partition of hop {}\nadd one, or use `at`", change.hop)
             })?;
             require(!change.rate.is_empty() || !change.delay.is_empty(), key, || {
-                "this change changes nothing\nadd rate = [\"16 kbit/s\"] or delay = [\"50 ms\"]"
+                "this change has neither rates nor delays\nadd rate = [\"16 kbit/s\"] or delay = [\"50 ms\"]"
                     .into()
             })?;
             let delays = change.delay.iter().enumerate();
@@ -113,19 +113,18 @@ pub(super) fn check(key: &str, fault: &Fault, path: &Path, duration: Time) -> Ch
     }
 }
 
-/// Foreign packets and other orders of waiting ones mean something only where packets wait for each
-/// other.
+/// Cross traffic and reordering have an effect only where packets queue for the link.
 fn require_shared_rate(key: &str, hop: u32, path: &Path) -> CheckResult {
     require(path.hop_link(hop).duplex != Duplex::PerPacket, format!("{key}.hop"), || {
         format!(
-            "packets on hop {hop} do not wait for each other (duplex = \"per-packet\"), so this fault \
-             would do nothing\ntake a hop with duplex = \"full\" or \"shared\", or leave the fault out"
+            "packets on hop {hop} do not queue for the link (duplex = \"per-packet\"), so this fault \
+             would have no effect\nuse a hop with duplex = \"full\" or \"shared\", or remove the fault"
         )
     })
 }
 
-/// A fault must say when it begins; `other` describes a third way to, `otherwise` whether it was
-/// taken.
+/// Requires a start time. `other` describes a third way to specify one, and `otherwise` is true if
+/// it was used.
 fn require_start(
     key: &str,
     every: Option<Time>,
@@ -139,7 +138,7 @@ fn require_start(
     require(every.is_some() || first.is_some() || otherwise, key, || {
         let other = if other.is_empty() { String::new() } else { format!(", or {other}") };
         format!(
-            "this fault does not say when it happens\nadd every = \"300 s\", first = \"60 s\", or both{other}"
+            "this fault has no schedule\nadd every = \"300 s\", first = \"60 s\", or both{other}"
         )
     })
 }
@@ -148,7 +147,7 @@ fn require_end_before_next(key: &str, every: Option<Time>, lasts: Time) -> Check
     match every {
         Some(every) => require(lasts < every, format!("{key}.lasts"), || {
             format!(
-                "it lasts {lasts} and comes again every {every}\n`lasts` is shorter than `every`"
+                "a duration of {lasts} with a period of {every}\n`lasts` must be shorter than `every`"
             )
         }),
         None => Ok(()),
@@ -158,7 +157,7 @@ fn require_end_before_next(key: &str, every: Option<Time>, lasts: Time) -> Check
 fn check_size(key: &str, Size(found): Size) -> CheckResult {
     require_range(
         format!("{key}.size"),
-        "packets of so many bytes:",
+        "the packet size in bytes",
         found,
         MIN_FOREIGN_PACKET_BYTES,
         65_535,

@@ -1,4 +1,4 @@
-//! Rules for flows, their TCP and their aids.
+//! Validation of flows, their TCP and their aids.
 
 use driftway_tcp::RecoveryKind;
 
@@ -9,7 +9,7 @@ pub(super) fn check(key: &str, flow: &Flow, network: &Network, duration: Time) -
     check_node(format!("{key}.from"), flow.from, network)?;
     check_node(format!("{key}.to"), flow.to, network)?;
     require(flow.from != flow.to, format!("{key}.to"), || {
-        format!("this flow goes from node {} to itself\n`from` and `to` differ", flow.from)
+        format!("this flow goes from node {} to itself\n`from` and `to` must differ", flow.from)
     })?;
     require(flow.start < duration, format!("{key}.start"), || {
         format!(
@@ -19,7 +19,7 @@ pub(super) fn check(key: &str, flow: &Flow, network: &Network, duration: Time) -
     })?;
     match flow.application {
         Application::Transfer(Size(bytes)) => {
-            require(bytes > 0, format!("{key}.application"), || "a transfer of nothing".into())?;
+            require(bytes > 0, format!("{key}.application"), || "a transfer of 0 B".into())?;
         }
         Application::Ftp => {}
         Application::Cbr(cbr) => {
@@ -29,14 +29,14 @@ pub(super) fn check(key: &str, flow: &Flow, network: &Network, duration: Time) -
                 format!("{key}.application.cbr.spread"),
                 || {
                     format!(
-                        "a spread of {}\nspreads are shares of the gap, from 0 to below 1",
+                        "a spread of {}\nspreads are fractions of the interval, from 0 to below 1",
                         cbr.spread
                     )
                 },
             )?;
             let size = format!("{key}.application.cbr.size");
-            // RFC 768: what is left of an IP datagram after both headers.
-            require_range(size, "packets of so many bytes:", cbr.size.0, 1, 65_507)?;
+            // RFC 768: an IP datagram without its IP and UDP headers.
+            require_range(size, "the packet size in bytes", cbr.size.0, 1, 65_507)?;
         }
     }
     match flow.transport {
@@ -55,7 +55,7 @@ pub(super) fn check(key: &str, flow: &Flow, network: &Network, duration: Time) -
                 matches!(flow.application, Application::Cbr(_)),
                 format!("{key}.application"),
                 || {
-                    "this application needs TCP\nover UDP there is { cbr = { every = \"0.25 s\", size = \"512 B\" } }".into()
+                    "this application needs TCP\nwith UDP use { cbr = { every = \"0.25 s\", size = \"512 B\" } }".into()
                 },
             )?;
             if let (Application::Cbr(cbr), Network::Adhoc(network)) = (flow.application, network) {
@@ -77,10 +77,10 @@ pub(super) fn check(key: &str, flow: &Flow, network: &Network, duration: Time) -
     check_unreachable_until(&format!("{key}.unreachable_until"), flow, network)
 }
 
-/// Checks the times at which a sender's destination is reported unreachable.
+/// Checks the times at which the sender is notified that its destination is unreachable.
 fn check_unreachable_at(key: &str, flow: &Flow) -> CheckResult {
     require(flow.unreachable_at.is_empty() || flow.transport == Transport::Tcp, key, || {
-        "`unreachable_at` with transport = \"udp\"\nonly TCP gets such a signal; leave it out"
+        "`unreachable_at` with transport = \"udp\"\nonly TCP senders can be notified; leave it out"
             .into()
     })?;
     let falls = flow.unreachable_at.windows(2).find(|pair| pair[0] >= pair[1]);
@@ -91,53 +91,53 @@ fn check_unreachable_at(key: &str, flow: &Flow) -> CheckResult {
     })
 }
 
-/// Checks until when link failures report a sender's destination unreachable.
+/// Checks the time until which link failures notify the sender that its destination is unreachable.
 fn check_unreachable_until(key: &str, flow: &Flow, network: &Network) -> CheckResult {
     if flow.unreachable_until.is_none() {
         return Ok(());
     }
     require(flow.transport == Transport::Tcp, key, || {
-        "`unreachable_until` with transport = \"udp\"\nonly TCP gets such a signal; leave it out"
+        "`unreachable_until` with transport = \"udp\"\nonly TCP senders can be notified; leave it out"
             .into()
     })?;
     require(matches!(network, Network::Adhoc(_)), key, || {
         "`unreachable_until` in a network of kind \"path\"\n\
-         link layers give up in ad hoc networks only; here there is `unreachable_at`"
+         link failures are reported in ad hoc networks only; here use `unreachable_at`"
             .into()
     })?;
     require(flow.unreachable_at.is_empty(), key, || {
-        "`unreachable_until` beside `unreachable_at`\nleave out one of them".into()
+        "`unreachable_until` together with `unreachable_at`\nleave out one of them".into()
     })
 }
 
-/// What goes back on a flow's connection.
+/// Checks the application of the reverse direction.
 fn check_back(key: &str, application: Application, transport: Transport) -> CheckResult {
     require(transport == Transport::Tcp, key, || {
         "`back` with transport = \"udp\"\n\
-         only a TCP connection carries data both ways; write a second [[flow]] instead"
+         only TCP connections are bidirectional; add a second [[flow]] instead"
             .into()
     })?;
     match application {
         Application::Transfer(Size(bytes)) => {
-            require(bytes > 0, key, || "a transfer of nothing\nleave out `back`".into())
+            require(bytes > 0, key, || "a transfer of 0 B\nleave out `back`".into())
         }
         Application::Ftp => Ok(()),
         Application::Cbr(_) => require(false, key, || {
-            "a constant bit rate does not go back\n\
-             right would be { transfer = \"1 MB\" } or \"ftp\"; for a cbr write a second [[flow]]"
+            "`back` cannot be a constant bit rate\n\
+             use { transfer = \"1 MB\" } or \"ftp\"; for cbr add a second [[flow]]"
                 .into()
         }),
     }
 }
 
-/// Headers of TCP without options and of IP: an mss leaves no room for options (RFC 6691).
+/// IP and TCP headers without options: the MSS does not account for options (RFC 6691).
 const TCP_IP_BYTES: u64 = 40;
 const UDP_IP_BYTES: u64 = 28;
-/// Linux's TCP_MIN_SND_MSS: 40 bytes of options at the most, and 8 of payload beside them.
+/// TCP_MIN_SND_MSS of Linux: 40 bytes of options and 8 of payload.
 const MIN_MSS_BYTES: u64 = 48;
-/// An IP datagram without its headers.
+/// The largest IP datagram without its headers.
 const MAX_MSS_BYTES: u64 = 65_495;
-/// RFC 7323 §2.3: a window stays below 2³⁰.
+/// RFC 7323 §2.3: windows are smaller than 2³⁰.
 const MAX_WINDOW_BYTES: u64 = (1 << 30) - 1;
 
 fn check_tcp(key: &str, tcp: &Tcp) -> CheckResult {
@@ -150,7 +150,7 @@ fn check_tcp(key: &str, tcp: &Tcp) -> CheckResult {
         });
         let pairs: Vec<_> = pairs.collect();
         format!(
-            "recovery \"{}\" does not go with growth \"{}\"\nthese go together: {}",
+            "recovery \"{}\" cannot be combined with growth \"{}\"\nvalid pairs: {}",
             recovery.name(),
             growth.name(),
             pairs.join("; ")
@@ -162,16 +162,16 @@ fn check_tcp(key: &str, tcp: &Tcp) -> CheckResult {
     let window_key = format!("{key}.window");
     require(window >= tcp.mss.0, &window_key, || {
         format!(
-            "a window of {} is smaller than one segment of {}\nit holds at least one mss",
+            "a window of {} is smaller than one segment of {}\nthe minimum is one mss",
             Size(window),
             tcp.mss
         )
     })?;
     require(window <= MAX_WINDOW_BYTES, &window_key, || {
-        format!("a window of {}\nTCP has windows up to {MAX_WINDOW_BYTES} B", Size(window))
+        format!("a window of {}\nthe maximum of TCP is {MAX_WINDOW_BYTES} B", Size(window))
     })?;
     require(tcp.scales_window() || window <= 65_535, &window_key, || {
-        format!("a window of {} without window_scale\nit ends at 65535 B", Size(window))
+        format!("a window of {} without window_scale\nthe maximum without it is 65535 B", Size(window))
     })?;
     require_positive(format!("{key}.tick.rtt"), tcp.tick.rtt)?;
     require_positive(format!("{key}.tick.timer"), tcp.tick.timer)?;
@@ -207,7 +207,7 @@ fn check_tcp(key: &str, tcp: &Tcp) -> CheckResult {
     tcp.keep_alive.map_or(Ok(()), |time| require_positive(format!("{key}.keep_alive"), time))
 }
 
-/// What cannot do its work without something else that is off.
+/// Checks options that depend on other options.
 fn check_dependencies(key: &str, tcp: &Tcp) -> CheckResult {
     let sack = tcp.recovery.0.uses_sack();
     let recovery = tcp.recovery.0.name();
@@ -230,7 +230,7 @@ fn check_dependencies(key: &str, tcp: &Tcp) -> CheckResult {
 
 fn check_aid(key: &str, aid: &Aid, transport: Transport) -> CheckResult {
     require(transport == Transport::Tcp || *aid == Aid::default(), key, || {
-        "an aid helps TCP, and this flow has transport = \"udp\"\nleave out one of them".into()
+        "an aid with transport = \"udp\"\naids need TCP; leave out one of them".into()
     })?;
     let Some([(short, least), (long, found)]) = aid.misordered_options() else { return Ok(()) };
     require(false, format!("{key}.{long}"), || {

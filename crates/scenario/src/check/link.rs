@@ -1,4 +1,4 @@
-//! Rules for links and their queues.
+//! Validation of links and their queues.
 
 use super::{CheckResult, require, require_probability, require_range};
 use crate::{Delay, Link, LinkOverride, Queue};
@@ -32,7 +32,7 @@ fn reject_adhoc_keys(key: &str, queue: &Queue) -> CheckResult {
     ] {
         require(!written, format!("{key}.queue.{name}"), || {
             format!(
-                "a queue of a link has no `{name}`\nthose of networks of kind \"adhoc\" have it"
+                "the queue of a link has no key `{name}`\nit exists in networks of kind \"adhoc\""
             )
         })?;
     }
@@ -47,7 +47,7 @@ pub(super) fn check_delay(key: &str, delay: Delay) -> CheckResult {
         }),
         Delay::MeanSpread { spread, .. } => {
             require((0.0..=1.0).contains(&spread), format!("{key}.spread"), || {
-                format!("a spread of {spread}\nspreads are shares of the mean, from 0 to 1")
+                format!("a spread of {spread}\nspreads are fractions of the mean, from 0 to 1")
             })
         }
     }
@@ -84,14 +84,14 @@ pub(super) fn check_queue(key: &str, queue: &Queue) -> CheckResult {
         for (name, written) in reds {
             require(!written, format!("{key}.{name}"), || {
                 format!(
-                    "`{name}` without RED\nadd discipline = \"red\"; drop-tail marks from `ecn_threshold` on"
+                    "`{name}` without RED\nadd discipline = \"red\"; with drop-tail use `ecn_threshold`"
                 )
             })?;
         }
         return Ok(());
     };
     require(queue.ecn_threshold.is_none(), format!("{key}.ecn_threshold"), || {
-        "`ecn_threshold` with RED\nRED marks in place of dropping with ecn = true".into()
+        "`ecn_threshold` with RED\nwith RED use ecn = true".into()
     })?;
     let (min, max) = (red.min_threshold, red.max_threshold);
     require(min > 0.0, format!("{key}.min_threshold"), || {
@@ -100,7 +100,7 @@ pub(super) fn check_queue(key: &str, queue: &Queue) -> CheckResult {
     require(min < max && max <= f64::from(queue.packets), format!("{key}.max_threshold"), || {
         format!(
             "max_threshold {max} with min_threshold {min} and {} packets\n\
-             right is min_threshold < max_threshold ≤ packets",
+             required: min_threshold < max_threshold ≤ packets",
             queue.packets
         )
     })?;

@@ -3,7 +3,7 @@
 use serde_json::Value;
 use toml::Table;
 
-/// The place of a table in the schema.
+/// The position of a table in the schema.
 #[derive(Clone, Copy)]
 pub(crate) struct Keys<'a> {
     root: &'a Value,
@@ -11,27 +11,27 @@ pub(crate) struct Keys<'a> {
 }
 
 impl<'a> Keys<'a> {
-    /// The whole file.
+    /// The position of the whole file.
     pub fn of_file(root: &'a Value) -> Self {
         Self { root, at: root }
     }
 
-    /// The place of `key` of `table`, which stands at this place.
+    /// The position of `key` of `table`, which is at this position.
     pub fn key(&self, table: &Table, key: &str) -> Option<Self> {
         let at = property(self.form(table)?, key)?;
         let at = at.get("items").unwrap_or(at);
         Some(Self { root: self.root, at })
     }
 
-    /// The documentation of `key` of `table`; where the key alone makes the table's form, that of the
-    /// form.
+    /// The documentation of `key` of `table`; if it has none, that of the table's form, which the key
+    /// determines.
     pub fn documentation(&self, table: &Table, key: &str) -> Option<&'a str> {
         let form = self.form(table)?;
         let own = property(form, key)?.get("description");
         own.or(form.get("description"))?.as_str()
     }
 
-    /// Of the forms that a table may have at this place, the one that `table` has.
+    /// The form of `table` among those that a table may have at this position.
     fn form(&self, table: &Table) -> Option<&'a Value> {
         let fits = |form: &&'a Value| {
             table.iter().all(|(key, value)| {
@@ -49,14 +49,14 @@ fn property<'a>(form: &'a Value, key: &str) -> Option<&'a Value> {
     form.get("properties")?.get(key)
 }
 
-/// The schema that a reference stands for.
+/// The schema that a reference denotes.
 pub(super) fn resolve<'a>(root: &'a Value, schema: &'a Value) -> &'a Value {
     let name = schema.get("$ref").and_then(Value::as_str);
     let name = name.and_then(|reference| reference.strip_prefix("#/$defs/"));
     name.and_then(|name| root.get("$defs")?.get(name)).unwrap_or(schema)
 }
 
-/// The alternatives of a schema, itself if there is but one.
+/// The alternatives of a schema, or the schema itself if it has none.
 pub(super) fn forms<'a>(root: &'a Value, schema: &'a Value) -> Vec<&'a Value> {
     let schema = resolve(root, schema);
     let parts = ["anyOf", "oneOf"].iter().find_map(|key| schema.get(*key)?.as_array());

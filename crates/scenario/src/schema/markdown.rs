@@ -9,11 +9,11 @@ use super::lookup::{forms, resolve};
 const HEAD: &str = "\
 # The scenario file
 
-A scenario is one TOML file that says everything about a run but its seed. This is every key that it may
-have, made from the types that read it (`driftway check --schema` prints the same as a JSON schema for
-editors). Quantities carry their unit in the value, such as `\"20 ms\"`; bare numbers are counts and ratios. A
-key without a default must be written unless its text says otherwise. `driftway check FILE --show` prints a
-file with every default written out.
+A scenario is one TOML file that defines everything about a run but its seed. This page lists all its keys;
+it is generated from the types that read the file (`driftway check --schema` prints the same as a JSON schema
+for editors). Quantities carry their unit in the value, such as `\"20 ms\"`; bare numbers are counts and
+ratios. A key without a default is required unless its description states otherwise. `driftway check FILE
+--show` prints a file with all its defaults.
 ";
 
 /// Writes the reference of this schema.
@@ -26,12 +26,12 @@ pub(super) fn reference(root: &Value) -> String {
 struct Reference<'a> {
     root: &'a Value,
     out: String,
-    /// Types that have a section, and the path of it.
+    /// Types that have a section, with its path.
     seen: Vec<(String, String)>,
 }
 
 impl<'a> Reference<'a> {
-    /// Writes the sections of the tables that `schema` allows at `path`, and of those inside.
+    /// Writes the sections of the tables that `schema` allows at `path`, and of those inside them.
     fn table(&mut self, path: &str, schema: &'a Value) {
         let about = resolve(self.root, schema).get("description").and_then(Value::as_str);
         let tables = |form: &'a Value| Some((form, form.get("properties")?.as_object()?));
@@ -54,7 +54,7 @@ impl<'a> Reference<'a> {
             names.is_some_and(|names| names.iter().any(|name| name == key))
         };
         let tag = keys.iter().find_map(|(key, schema)| Some((key, schema.get("const")?.as_str()?)));
-        // Where a table has several forms without a tag, a key that it must have says which it is.
+        // Several forms without a tag are distinguished by a required key.
         let mark = keys.keys().find(|key| alternative && required(key));
         // Writing to a String does not fail.
         let _ = match (path, tag, mark) {
@@ -86,7 +86,7 @@ impl<'a> Reference<'a> {
         }
     }
 
-    /// Writes the sections of the tables that a key may have for its value, once for each type.
+    /// Writes the sections of the tables that are values of a key, once for each type.
     fn inside(&mut self, path: &str, schema: &'a Value) {
         let schema = schema.get("items").unwrap_or(schema);
         let tables = |form: &&Value| form.get("properties").is_some();
@@ -162,7 +162,7 @@ impl<'a> Reference<'a> {
         }
     }
 
-    /// The documentation of a key and of each of the words that it may have.
+    /// The documentation of a key and of each word among its values.
     fn meaning(&self, schema: &Value) -> String {
         let text = |schema: &Value| {
             let text = schema.get("description").and_then(Value::as_str).unwrap_or_default();

@@ -13,8 +13,8 @@ use serde_json::{Map, Value};
 use crate::Scenario;
 
 impl Scenario {
-    /// The JSON schema (draft 2020-12) of a scenario file. Rules about several keys at once are not in
-    /// it; [`Scenario::parse`] checks them.
+    /// The JSON schema (draft 2020-12) of a scenario file. It does not include the rules that depend on
+    /// several keys, which [`Scenario::parse`] checks as well.
     pub fn schema() -> Value {
         let mut schema = schemars::generate::SchemaSettings::draft2020_12()
             .into_generator()
@@ -30,7 +30,7 @@ impl Scenario {
     }
 }
 
-/// Takes out of a schema what no TOML file can have, the value null, and names of Rust's types.
+/// Removes the value null, which TOML does not have, and the names of Rust types from a schema.
 fn for_toml(schema: &mut Value) {
     match schema {
         Value::Array(parts) => parts.iter_mut().for_each(for_toml),

@@ -1,4 +1,5 @@
-//! Schemas of types whose values are read by hand; those that serde derives have theirs derived.
+//! Schemas of types that are deserialized by hand; types with derived deserialization have derived
+//! schemas.
 
 use std::borrow::Cow;
 
@@ -16,7 +17,7 @@ use crate::{
     Lifetime, OrNone, PartitionHop, Phase, Power, Size, Speed, Tcp, Tick, Time, Window, preset,
 };
 
-/// Text that is a number and one of these units.
+/// Schema of a string with a number and one of these units.
 fn quantity(title: &str, example: &str, signed: bool, units: &[&str]) -> Schema {
     let sign = if signed { "-?" } else { "" };
     let units = units.join("|");
@@ -52,7 +53,7 @@ quantities! {
     Power: "power", "24.5 dBm", true, ["W", "mW", "uW", "dBm"];
 }
 
-/// A value of type `T`, or one word.
+/// Schema of a value of type `T`, or one word.
 fn or_word<T: JsonSchema>(generator: &mut SchemaGenerator, word: &str) -> Schema {
     json_schema!({ "anyOf": [generator.subschema_for::<T>(), { "const": word }] })
 }
@@ -139,11 +140,11 @@ inlined! {
             "additionalProperties": false,
             "properties": {
                 "rtt": described(generator.subschema_for::<Time>(),
-                    "Round-trip times are measured in multiples of this.", &json!("1 ms")),
+                    "Granularity of round-trip time measurements.", &json!("1 ms")),
                 "timer": described(generator.subschema_for::<Time>(),
                     "Timers expire at multiples of this.", &json!("1 ms")),
                 "phase": described(generator.subschema_for::<Phase>(),
-                    "The offset of the multiples from the start of the run; random: drawn by seed and host.",
+                    "Phase of the clock: time of its first tick; random: drawn by seed and host.",
                     &json!("random")),
             },
         },
@@ -155,7 +156,7 @@ inlined! {
     DsrCache: generator => cache(generator);
 }
 
-/// One value, or the least and the most.
+/// One value, or minimum and maximum.
 pub(crate) struct OneOrTwo<T>(std::marker::PhantomData<T>);
 
 impl<T: JsonSchema> JsonSchema for OneOrTwo<T> {
@@ -174,17 +175,17 @@ impl<T: JsonSchema> JsonSchema for OneOrTwo<T> {
 /// The name of a preset.
 pub(crate) struct PresetName;
 
-/// A TCP: the name of a preset, or a table.
+/// A TCP configuration: the name of a preset, or a table.
 pub(crate) struct TcpOrPreset;
 
-/// `schema` with documentation and default.
+/// Adds documentation and default to `schema`.
 fn described(mut schema: Schema, text: &str, default: &Value) -> Schema {
     schema.insert("description".to_owned(), text.into());
     schema.insert("default".to_owned(), default.clone());
     schema
 }
 
-/// A name, or a table with a name as its only key.
+/// Schema of a route cache: a name, or a table with a name as its only key.
 fn cache(generator: &mut SchemaGenerator) -> Schema {
     let by_name: Vec<_> =
         CACHES.iter().filter(|cache| cache.options_are_optional).map(|cache| cache.name).collect();
@@ -214,7 +215,7 @@ impl JsonSchema for Aid {
     }
 }
 
-/// The name of an aid, or a table with its name and options.
+/// Schema of an aid: its name, or a table with its name and options.
 fn aid(generator: &mut SchemaGenerator) -> Schema {
     let names: Vec<_> =
         std::iter::once("none").chain(AIDS.iter().map(|listed| listed.name)).collect();
@@ -237,7 +238,7 @@ fn aid(generator: &mut SchemaGenerator) -> Schema {
     json_schema!({ "anyOf": forms })
 }
 
-/// One option of an aid.
+/// Schema of one option of an aid.
 fn option(generator: &mut SchemaGenerator, info: &OptionInfo) -> Schema {
     let mut schema = match &info.kind {
         OptionKind::Duration(_) => generator.subschema_for::<Time>(),
@@ -273,14 +274,14 @@ mod test {
         for unit in T::UNITS {
             assert!(format!("1 {unit}").parse::<T>().is_ok(), "{unit}");
         }
-        // The message that refuses a unit lists all of them.
+        // The message about an unknown unit lists all units.
         let refused = "1 parsec".parse::<T>().err().unwrap_or_default();
         let listed = refused.rsplit("known units: ").next().unwrap_or_default();
         assert_eq!(listed.split(", ").collect::<Vec<_>>(), T::UNITS);
     }
 
     #[test]
-    fn units_are_those_that_are_read() {
+    fn units_are_those_of_the_parser() {
         reads_units::<Time>();
         reads_units::<BitRate>();
         reads_units::<Size>();

@@ -6,7 +6,7 @@ use super::adhoc;
 
 type Base = [(&'static str, &'static str); 4];
 
-/// Every combination of parts, and what a scenario writes to have it.
+/// Every combination of scopes, and the keys that select it.
 fn networks() -> Vec<(Vec<DeviationScope>, Base)> {
     let mut networks = Vec::new();
     for (mac, link) in [
@@ -34,7 +34,7 @@ fn networks() -> Vec<(Vec<DeviationScope>, Base)> {
     networks
 }
 
-/// The list is closed, and each key of it can be written by itself.
+/// `compat` is equivalent to writing the listed keys, and each of them can be written individually.
 #[test]
 fn compat_is_short_for_its_keys() {
     for (parts, base) in networks() {
@@ -53,16 +53,17 @@ fn compat_is_short_for_its_keys() {
         let mut undone = with(&undone);
         let standard = with(&[]);
         undone.compat = standard.compat;
-        // A default that is not written is the same as the default.
+        // An absent default equals the written default.
         undone.queue.priority = undone.queue.priority.filter(|p| *p != Priority::None);
         undone.queue.last_place = undone.queue.last_place.filter(|last| !last);
         assert_eq!(undone, standard);
     }
 }
 
-/// The list has all that the protocols know of ns-2.35, and the defaults are the standards'.
+/// The list contains all deviations in the protocols' configurations, and the defaults are those of
+/// the standards.
 #[test]
-fn nothing_is_missing() {
+fn the_list_is_complete() {
     for (_, base) in networks() {
         let of = |compat| adhoc(&[&base[..], &[("network.compat", compat)]].concat());
         let (standard, ns2) = (of("standard"), of("ns-2"));
@@ -118,7 +119,7 @@ fn each_key_makes_a_difference() {
 }
 
 #[test]
-fn what_is_written_wins() {
+fn written_keys_take_precedence() {
     let own = adhoc(&[("network.feedback", "rfn"), ("network.compat", "ns-2")]);
     assert_eq!(own.feedback, driftway_scenario::Feedback::Rfn);
     assert_eq!(adhoc(&[("network.arp", "false"), ("network.compat", "ns-2")]).arp, Arp::Off);
@@ -128,16 +129,16 @@ fn what_is_written_wins() {
     assert_eq!((arp.hold, arp.lifetime), (1, Lifetime::Forever));
 }
 
-/// `docs/ns-2.md` is made from the list; `DRIFTWAY_BLESS=1` writes it.
+/// `docs/ns-2.md` is generated from the list with `DRIFTWAY_BLESS=1`.
 #[test]
-fn the_page_says_what_the_list_says() {
+fn the_page_matches_the_list() {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/ns-2.md");
     let page = page();
     if std::env::var_os("DRIFTWAY_BLESS").is_some() {
         std::fs::write(path, &page).unwrap();
     }
     let found = std::fs::read_to_string(path).unwrap();
-    assert_eq!(found, page, "docs/ns-2.md is not the list's; DRIFTWAY_BLESS=1 writes it anew");
+    assert_eq!(found, page, "docs/ns-2.md differs from the list; DRIFTWAY_BLESS=1 writes it");
 }
 
 fn page() -> String {
@@ -147,7 +148,7 @@ fn page() -> String {
         (DeviationScope::Dcf, "IEEE 802.11-1999: `mac.kind = \"dcf\"`"),
         (DeviationScope::Tdma, "TDMA: `mac.kind = \"tdma\"`"),
         (DeviationScope::Arp, "ARP: `arp = true`"),
-        (DeviationScope::NotDsr, "Interface queue, but under DSR"),
+        (DeviationScope::NotDsr, "Interface queue, except with DSR"),
         (DeviationScope::Aodv, "AODV (RFC 3561): `routing.protocol = \"aodv\"`"),
         (DeviationScope::AodvOverTdma, "AODV over TDMA"),
         (DeviationScope::Dsr, "DSR (RFC 4728): `routing.protocol = \"dsr\"`"),
@@ -158,7 +159,7 @@ fn page() -> String {
             continue;
         }
         page += &format!(
-            "\n## {title}\n\n| key | standard | the standard says | ns-2 | ns-2.35 does |\n|---|---|---|---|---|\n"
+            "\n## {title}\n\n| key | standard | rule of the standard | ns-2 | behaviour of ns-2.35 |\n|---|---|---|---|---|\n"
         );
         for row in rows {
             let standard = format!("`{}`", row.standard);
@@ -174,10 +175,10 @@ fn page() -> String {
 const INTRODUCTION: &str = "\
 # What `compat = \"ns-2\"` changes
 
-An ad hoc network does what the standards say. With `compat = \"ns-2\"` in `[network]` the keys below
-have other defaults, those of ns-2.35: what that simulator does otherwise, whether by choice or by
-mistake. Each key can be written by itself, and what is written wins. Besides these keys, TCP flows
-that name no preset take what they leave open from `preset = \"ns-2\"`; nothing else depends on
-`compat`. (This page is made from the list in `crates/scenario/src/adhoc/compat`, and tested
-against it.)
+An ad hoc network follows the standards by default. With `compat = \"ns-2\"` in `[network]` the keys
+below have other defaults, those of ns-2.35: the deviations of that simulator, whether by choice or by
+mistake. Each key can also be set individually, and written keys take precedence. In addition, TCP
+flows without a preset take the keys that they leave out from `preset = \"ns-2\"`; nothing else
+depends on `compat`. (This page is generated from the list in `crates/scenario/src/adhoc/compat`, and
+tested against it.)
 ";

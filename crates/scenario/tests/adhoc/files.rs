@@ -1,4 +1,4 @@
-//! What is read, and what is shown of it.
+//! Parsing and output of ad hoc scenarios.
 
 use driftway_scenario::{
     Arp, ArpOptions, CaptureRatio, Distance, Feedback, Lifetime, Mac, Mobility, MobilityModel,
@@ -48,7 +48,7 @@ fn the_number_of_nodes_follows_from_positions() {
 }
 
 #[test]
-fn a_radio_that_is_left_out_is_the_usual_one() {
+fn the_default_radio_is_that_of_ns_2() {
     let radio = adhoc(&[("network.radio", "{}")]).radio;
     assert_eq!(radio, adhoc(&[]).radio);
     let radio = adhoc(&[("network.radio", r#"{ receive_range = "100 m" }"#)]).radio;
@@ -75,7 +75,7 @@ const MOVES: &str = "$node_(0) set X_ 10\n$node_(0) set Y_ 20\n$node_(0) set Z_ 
                      $node_(1) set X_ 30\n$node_(1) set Y_ 40\n$node_(1) set Z_ 0\n\
                      $ns_ at 1.0 \"$node_(0) setdest 100 200 5\"\n";
 
-/// A folder with a scenario whose movement file has this content.
+/// A directory with a scenario and its movement file.
 fn folder(name: &str, content: &[u8], mobility: &str) -> std::path::PathBuf {
     let folder = std::env::temp_dir().join(format!("driftway-{}-{name}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();
@@ -96,7 +96,7 @@ fn load(name: &str, content: &[u8], mobility: &str) -> Result<Scenario, String> 
 }
 
 #[test]
-fn a_movement_file_lies_beside_the_scenario() {
+fn movement_files_are_relative_to_the_scenario() {
     let scenario = load("beside", MOVES.as_bytes(), "mobility = { file = \"two.mov\" }").unwrap();
     assert_eq!(network(&scenario).nodes, Some(2));
     assert_eq!(network(&scenario).mobility(1).unwrap().nodes(), 2);
@@ -108,20 +108,20 @@ fn a_movement_file_lies_beside_the_scenario() {
 }
 
 #[test]
-fn what_is_wrong_with_a_movement_file_is_told_with_its_place() {
+fn errors_in_movement_files_are_located() {
     let file = "mobility = { file = \"two.mov\" }";
     let broken = MOVES.replace("setdest 100", "setdest 1OO");
     let error = load("broken", broken.as_bytes(), file).unwrap_err();
     assert!(error.starts_with("two.mov:7:"), "{error}");
     assert!(error.contains("\nhelp: "), "{error}");
     let error = load("latin", b"# caf\xe9\n", file).unwrap_err();
-    assert!(error.starts_with("two.mov:1:6: this is no text"), "{error}");
+    assert!(error.starts_with("two.mov:1:6: this file is not UTF-8"), "{error}");
 
     let missing = "mobility = { file = \"too.mov\" }";
     let error = load("missing", b"", missing).unwrap_err();
     assert!(error.starts_with("scenario.toml:7:21: too.mov: No such file"), "{error}");
     assert!(
-        error.ends_with("\nhelp: the name of a movement file is seen from the scenario's folder")
+        error.ends_with("\nhelp: the name of a movement file is relative to the scenario's directory")
     );
 
     let outside = MOVES.replace("setdest 100", "setdest 1501");
@@ -136,7 +136,7 @@ fn what_is_wrong_with_a_movement_file_is_told_with_its_place() {
 }
 
 #[test]
-fn a_radio_is_what_the_air_takes() {
+fn radio_keys_reach_the_configuration() {
     let other = r#"{ propagation = "log-distance", exponent = 2.5, shadowing = "4 dB", decorrelation = "20 m", capture = "none",
         receive_threshold = "-70 dBm", sense_threshold = "1e-11 W", antenna_gain = "3 dB" }"#;
     let config = adhoc(&[("network.radio", other)]).radio.config();
@@ -151,7 +151,7 @@ fn a_radio_is_what_the_air_takes() {
 }
 
 #[test]
-fn arp_is_what_the_node_takes() {
+fn arp_keys_reach_the_configuration() {
     let config = |overrides: &[(&str, &str)]| match adhoc(overrides).arp {
         Arp::On(arp) => arp.config(),
         Arp::Off => panic!("it is on"),
@@ -161,7 +161,7 @@ fn arp_is_what_the_node_takes() {
     assert_eq!(config(&[on, ("network.compat", "ns-2")]), driftway_node::ArpConfig::NS2);
 }
 
-/// Values for keys of [`RIGHT`], nearly all of them right.
+/// Overrides of keys of [`RIGHT`], nearly all valid.
 fn overrides() -> impl Strategy<Value = Vec<(String, String)>> {
     let word = |words: &'static [&'static str]| prop::sample::select(words).prop_map(str::to_owned);
     let metres = || (1.0..2000.0_f64).prop_map(|x| format!("{x} m"));
@@ -222,7 +222,7 @@ fn overrides() -> impl Strategy<Value = Vec<(String, String)>> {
 
 proptest! {
     #[test]
-    fn what_is_shown_reads_back_the_same(overrides in overrides()) {
+    fn output_round_trips(overrides in overrides()) {
         let read = Scenario::parse("test.toml", RIGHT, &overrides);
         prop_assume!(read.is_ok());
         let scenario = read.unwrap();
@@ -233,7 +233,7 @@ proptest! {
     }
 
     #[test]
-    fn any_change_of_a_scenario_is_read_or_refused(
+    fn modified_scenarios_are_accepted_or_rejected(
         at in 0..RIGHT.len(),
         cut in 0..40_usize,
         put in "[\\[\\]{}=.,\"'a-z0-9 \n#-]{0,20}",
@@ -247,18 +247,18 @@ proptest! {
 }
 
 #[test]
-fn what_is_wrong_with_an_override_is_said_of_its_key() {
+fn errors_in_overrides_name_the_key() {
     let error = read(&[("network.mobility.speed", "5 knots")]).unwrap_err();
     assert_eq!(
         error,
-        "--set network.mobility.speed: `knots` is not a unit known here\nhelp: known units: m/s, km/h"
+        "--set network.mobility.speed: `knots` is not a known unit\nhelp: known units: m/s, km/h"
     );
 }
 
-/// RFC 3561 §6.9: where the link layer reports nothing, AODV says hello, unless that is written
-/// otherwise or ns-2.35 is to be followed.
+/// RFC 3561 §6.9: where the link layer reports no failures, AODV sends hello messages, unless the
+/// scenario or `compat = "ns-2"` disables them.
 #[test]
-fn over_tdma_aodv_says_hello() {
+fn aodv_over_tdma_sends_hello_messages() {
     let hello = |overrides: &[(&str, &str)]| {
         let aodv = ("network.routing", r#"{ protocol = "aodv" }"#);
         let network = adhoc(&[&[aodv], overrides].concat());
@@ -279,9 +279,9 @@ fn over_tdma_aodv_says_hello() {
     );
 }
 
-/// DSR has no means of its own to notice a broken link; where nobody moves, none breaks.
+/// By default DSR cannot detect broken links itself; static nodes have none.
 #[test]
-fn over_tdma_dsr_is_for_nodes_that_stay() {
+fn dsr_over_tdma_needs_static_nodes() {
     let tdma = ("network.mac", r#"{ kind = "tdma" }"#);
     assert!(read(&[tdma]).is_err());
     let network = adhoc(&[tdma, ("network.mobility", "{ chain = \"20 m\" }")]);

@@ -1,4 +1,4 @@
-//! Scenarios whose network is an ad hoc one.
+//! Scenarios with an ad hoc network.
 
 mod compat;
 mod files;
@@ -6,7 +6,7 @@ mod refusals;
 
 use driftway_scenario::{Adhoc, Network, RouteProbeConfig, Scenario, Time};
 
-/// DESIGN's example, but for the movement file.
+/// A valid scenario.
 pub(crate) const RIGHT: &str = r#"name = "a test"
 duration = "900 s"
 
@@ -29,7 +29,7 @@ application = "ftp"
 tcp = { recovery = "reno", mss = "1460 B", window = 8 }
 "#;
 
-/// Reads [`RIGHT`] with these overrides.
+/// Parses [`RIGHT`] with these overrides.
 pub(crate) fn read(overrides: &[(&str, &str)]) -> Result<Scenario, String> {
     let pairs = overrides.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned()));
     let overrides: Vec<_> = pairs.collect();
@@ -43,9 +43,9 @@ pub(crate) fn network(scenario: &Scenario) -> &Adhoc {
     }
 }
 
-/// How a silent source's node looks for routes is a question where sources are silenced.
+/// Route probes exist only with RFNs, which hold sources.
 #[test]
-fn the_search_for_silent_sources_is_written_out_with_rfns() {
+fn route_probes_have_defaults_with_rfns() {
     let seek = |overrides| {
         adhoc(overrides).route_probe.map(|RouteProbeConfig { every, most }| (every, most))
     };
@@ -56,7 +56,7 @@ fn the_search_for_silent_sources_is_written_out_with_rfns() {
     assert_eq!(seek(&keys), Some((two_seconds, 3)));
 }
 
-/// [`RIGHT`] with these overrides, which must be right.
+/// The network of [`RIGHT`] with these overrides, which must be valid.
 pub(crate) fn adhoc(overrides: &[(&str, &str)]) -> Adhoc {
     network(&read(overrides).unwrap_or_else(|error| panic!("{error}"))).clone()
 }

@@ -1,18 +1,19 @@
-//! What gives a number that is cited, as an expression over kept results.
+//! Derivation of cited numbers: expressions over recorded results.
 //!
-//! A cell is `FIGURE:ARM:X` or `FIGURE:ARM:X:METRIC` (without a metric: the figure's first); figures and arms
-//! can be several, with commas between; of points `*` stands for all, `first` and `last` for the ends.
-//! `A / B` is a ratio, `A - B + C` a sum, point by point. Before it may stand what is made of it: `least` and `most` of several; `saved`
-//! and `more`, which are 1 − A / B and A / B − 1 in per cent, `percent`, which is A / B in per cent; `k`, a
-//! thousandth.
+//! A cell is `FIGURE:ARM:X` or `FIGURE:ARM:X:METRIC` (by default the figure's first metric);
+//! figures and arms may be lists separated by commas; `*` selects all points, `first` and `last`
+//! the ends of the axis. `A / B` is a ratio, `A - B + C` a sum, point by point. Operators precede
+//! it: `least` and `most` select from several numbers; `saved` and `more` are 1 − A / B and A /
+//! B − 1 in per cent, `percent` is A / B in per cent; `k` divides by 1000.
 
 use crate::study::format::Study;
 use crate::study::stored_results::{ResultKey, StoredResults};
 
-/// The number that `text` stands for.
+/// Evaluates `text`.
 ///
 /// # Errors
-/// What is wrong with it.
+///
+/// A message for the user.
 pub fn evaluate(text: &str, study: &Study, kept: &StoredResults) -> Result<f64, String> {
     let mut rest = text.trim();
     let mut words = Vec::new();
@@ -40,8 +41,8 @@ pub fn evaluate(text: &str, study: &Study, kept: &StoredResults) -> Result<f64, 
     }
     match values[..] {
         [value] => Ok(value),
-        [] => Err(format!("`{text}` is nothing")),
-        _ => Err(format!("`{text}` is {} numbers: say `least` or `most`", values.len())),
+        [] => Err(format!("`{text}` selects no numbers")),
+        _ => Err(format!("`{text}` is {} numbers: use `least` or `most`", values.len())),
     }
 }
 
@@ -56,7 +57,7 @@ fn sum(text: &str, study: &Study, kept: &StoredResults) -> Result<Vec<f64>, Stri
         total = Some(match total {
             None => term,
             Some(sum) if sum.len() != term.len() => {
-                return Err(format!("the terms of `{text}` are not as many numbers each"));
+                return Err(format!("the terms of `{text}` have different numbers of values"));
             }
             Some(sum) => sum.iter().zip(term).map(|(sum, term)| sum + sign * term).collect(),
         });
@@ -79,7 +80,7 @@ fn combine(
         return Err(format!("`{a}` is {above} numbers, `{b}` is {below}"));
     }
     let pair =
-        |(a, b): (f64, f64)| of(a, b).ok_or_else(|| "nothing can be divided by 0".to_owned());
+        |(a, b): (f64, f64)| of(a, b).ok_or_else(|| "division by 0".to_owned());
     above.into_iter().zip(below).map(pair).collect()
 }
 
@@ -106,9 +107,9 @@ fn read_cells(text: &str, study: &Study, kept: &StoredResults) -> Result<Vec<f64
             };
             let mut points: Vec<&ResultKey> = kept.0.keys().filter(is_it).collect();
             if points.is_empty() {
-                return Err(format!("nothing is kept of {figure}:{arm}:{x}:{metric}"));
+                return Err(format!("there is no recorded result of {figure}:{arm}:{x}:{metric}"));
             }
-            // In the order of the axis, as far as it is one of numbers.
+            // In the order of the axis, if its values are numbers.
             points.sort_by(|a, b| leading_number(&a.x).total_cmp(&leading_number(&b.x)));
             let points = match x {
                 "first" => &points[..1],
@@ -189,14 +190,14 @@ mod test {
     }
 
     #[test]
-    fn what_is_no_number_says_why() {
+    fn invalid_expressions_are_rejected() {
         for (text, says) in [
-            ("8:tcp:*", "is 2 numbers: say `least` or `most`"),
+            ("8:tcp:*", "is 2 numbers: use `least` or `most`"),
             ("8:tcp", "is not FIGURE:ARM:X"),
             ("9:tcp:10 ms", "there is no figure `9`"),
-            ("8:reno:10 ms", "nothing is kept of 8:reno:10 ms:completion_s"),
+            ("8:reno:10 ms", "there is no recorded result of 8:reno:10 ms:completion_s"),
             ("8:tcp:* / 8:tcp:10 ms", "is 2 numbers, `8:tcp:10 ms` is 1"),
-            ("8:tcp:* - 8:tcp:10 ms", "not as many numbers each"),
+            ("8:tcp:* - 8:tcp:10 ms", "different numbers of values"),
         ] {
             let error = of(text).unwrap_err();
             assert!(error.contains(says), "{error}");

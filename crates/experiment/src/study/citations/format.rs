@@ -1,4 +1,5 @@
-//! `numbers.toml`: what a paper's texts cite, what gives it, and the tables of its README.
+//! `numbers.toml`: the numbers cited in a paper's texts, their derivations, and the tables of its
+//! README.
 
 use std::collections::BTreeMap;
 
@@ -6,41 +7,41 @@ use serde::Deserialize;
 
 use crate::study::number::SettingValue;
 
-/// What the file is called.
+/// Name of the file.
 pub const NUMBERS_FILE: &str = "numbers.toml";
 
 /// The file.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, expecting = "a table with the keys of numbers.toml")]
 pub struct NumbersFile {
-    /// Passages whose numbers are no result: the paper's, a standard's, a setting's.
+    /// Passages whose numbers are not results: the paper's, a standard's, a parameter's.
     #[serde(default)]
     pub given: Vec<String>,
-    /// Passages with results.
+    /// Passages with results: `[[cited]]`.
     #[serde(default, rename = "cited")]
     pub cited: Vec<CitedPassage>,
-    /// Tables of the README.
+    /// Tables of the README: `[[table]]`.
     #[serde(default, rename = "table")]
     pub tables: Vec<ReadmeTable>,
 }
 
-/// `[[cited]]`: a passage, and what gives its numbers. Without `run` and `command` they are expressions over
-/// the kept results ([`super::expression`]).
+/// A passage and the derivation of its numbers, `[[cited]]`. Without `run` and `command` they are
+/// expressions over the recorded results ([`super::expression`]).
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, expecting = "a table with the keys of a cited passage")]
 pub struct CitedPassage {
-    /// The passage as it stands in README.md or in a cause of paper.toml, the numbers in braces:
+    /// The passage as in README.md or in a cause in paper.toml, with the numbers in braces:
     /// `"takes {925} s, with {134} timeouts"`.
     pub text: String,
-    /// For each number in turn what gives it: an expression; with `run` a metric.
+    /// The derivation of each number in order: an expression, or with `run` a metric.
     #[serde(default)]
     pub gives: Vec<String>,
-    /// A scenario of the paper that is run as often as the paper's figures.
+    /// A scenario of the paper, run as often as the paper's figures.
     pub run: Option<String>,
-    /// What is changed in it.
+    /// Overrides of that scenario.
     #[serde(default)]
     pub set: BTreeMap<String, SettingValue>,
-    /// A command whose output is the numbers, in this order and nothing else.
+    /// A command that prints exactly these numbers, in this order.
     pub command: Option<String>,
 }
 
@@ -48,21 +49,22 @@ fn default_readme() -> String {
     super::README.to_owned()
 }
 
-/// `[[table]]`: a table of the README, between `<!-- table NAME -->` and `<!-- end -->`.
+/// A table of the README, `[[table]]`, between `<!-- table NAME -->` and `<!-- end -->`.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, expecting = "a table with the keys of a table")]
 pub struct ReadmeTable {
-    /// Its name.
+    /// Name of the table.
     pub name: String,
-    /// The file that it stands in, from the paper's directory. Default: `README.md`.
+    /// File of the table, relative to the paper's directory. Default: `README.md`.
     #[serde(default = "default_readme")]
     pub file: String,
-    /// What stands above the rows' names.
+    /// Heading of the column with the rows' names.
     #[serde(default)]
     pub corner: String,
-    /// Its rows: what each is called, and what stands for `{0}`, `{1}` and so on in its cells.
+    /// Rows: a name, and the texts for `{0}`, `{1}` and so on in the cells.
     pub rows: Vec<Vec<String>>,
-    /// Its columns: what they are called, and their cells, in which what is left in braces is an expression.
-    /// `{8:tcp:10 ms}` has no decimals; `{2 8:tcp:10 ms}` has two; `{± 8:tcp:10 ms}` is half the interval.
+    /// Columns: a heading, and a cell, in which the remaining braces contain expressions.
+    /// `{8:tcp:10 ms}` has no decimals; `{2 8:tcp:10 ms}` has two; `{± 8:tcp:10 ms}` is the
+    /// half-width of the interval.
     pub columns: Vec<(String, String)>,
 }

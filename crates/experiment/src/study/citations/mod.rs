@@ -1,4 +1,4 @@
-//! What the texts of a paper cite, held against what gives it.
+//! Comparison of the numbers cited in a paper's texts with their derivations.
 
 pub mod expression;
 pub mod format;
@@ -17,42 +17,42 @@ use crate::runner::{Job, Runner, Task};
 use format::{CitedPassage, NUMBERS_FILE, NumbersFile};
 use text::{Passage, agrees, collapse_whitespace, find_uncited};
 
-/// The prose that stands beside a paper's file.
+/// The prose that accompanies a paper's file.
 pub const README: &str = "README.md";
 
-/// One number that is cited.
+/// A cited number.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CitedNumber {
-    /// The passage that it stands in.
+    /// The passage in which it is cited.
     pub passage: String,
-    /// The number as it stands there.
+    /// The number as written.
     pub cited: String,
-    /// What is given for it, or why nothing is.
+    /// The derived value, or the reason why there is none.
     pub value: Result<f64, String>,
-    /// What gives it.
+    /// The derivation.
     pub derivation: String,
 }
 
 impl CitedNumber {
-    /// Are they the same, to the digits that are cited?
+    /// Returns whether both agree to the digits that are cited.
     pub fn agrees(&self) -> bool {
         self.value.as_ref().is_ok_and(|found| agrees(&self.cited, *found))
     }
 }
 
-/// What came of a paper's numbers.
+/// Result of the check of a paper's numbers.
 #[derive(Clone, Debug, Default)]
 pub struct CitationReport {
-    /// Each number that is cited.
+    /// All cited numbers.
     pub numbers: Vec<CitedNumber>,
-    /// Passages that stand in no text, and tables that are not as they would be made.
+    /// Passages that no text contains, and tables that are out of date.
     pub missing: Vec<String>,
-    /// Numbers in texts that nothing gives: where, and what stands around them.
+    /// Numbers without a derivation: the text, and their context.
     pub uncited: Vec<(&'static str, String)>,
 }
 
 impl CitationReport {
-    /// Is all as it should be?
+    /// Returns whether there are no differences.
     pub fn is_consistent(&self) -> bool {
         self.missing.is_empty()
             && self.uncited.is_empty()
@@ -60,10 +60,11 @@ impl CitationReport {
     }
 }
 
-/// The results that are kept beside a study.
+/// Reads the recorded results of a study.
 ///
 /// # Errors
-/// There is no such file, or it is wrong.
+///
+/// The file is missing or invalid.
 pub fn read_stored_results(source: &Source) -> Result<StoredResults, Error> {
     StoredResults::read(
         &source.display_path(stored_results::RESULTS_FILE),
@@ -71,11 +72,12 @@ pub fn read_stored_results(source: &Source) -> Result<StoredResults, Error> {
     )
 }
 
-/// The files that have tables of a paper's results, as `kept` makes them: each with its text. A file that is
-/// not there is left out: a paper that is built in has no place in a repository.
+/// The files with tables of a paper's results, updated to the results `kept`. Missing files are
+/// omitted: the files of a built-in paper are not part of a repository.
 ///
 /// # Errors
-/// A table that can't be made.
+///
+/// A table cannot be generated.
 pub fn tables(plan: &Plan, kept: &StoredResults) -> Result<Vec<(String, String)>, Error> {
     let source = &plan.source;
     if !source.has_file(NUMBERS_FILE) {
@@ -108,10 +110,11 @@ fn read_numbers_file(source: &Source) -> Result<NumbersFile, Error> {
     .read()?)
 }
 
-/// Checks all numbers of a paper; `shell` runs a command and answers with what that writes.
+/// Checks all numbers of a paper; `shell` runs a command and returns its output.
 ///
 /// # Errors
-/// A file that is wrong, or a run that broke.
+///
+/// An invalid file, or a failed run.
 pub fn check(
     plan: &Plan,
     runner: &Runner<'_>,
@@ -119,7 +122,7 @@ pub fn check(
 ) -> Result<CitationReport, Error> {
     let source = &plan.source;
     for (file, help) in [
-        (NUMBERS_FILE, "it has what README.md and the causes of paper.toml cite"),
+        (NUMBERS_FILE, "it lists the numbers that README.md and the causes in paper.toml cite"),
         (stored_results::RESULTS_FILE, "`driftway paper NAME --record` writes it"),
     ] {
         if !source.has_file(file) {
@@ -137,7 +140,7 @@ pub fn check(
         numbers.given.iter().map(|passage| collapse_whitespace(passage)).collect();
     for (at, passage) in known.iter().enumerate() {
         if !texts.iter().any(|(_, text)| text.contains(passage.as_str())) {
-            checked.missing.push(format!("given, number {}: “{passage}” stands nowhere", at + 1));
+            checked.missing.push(format!("given, number {}: “{passage}” is in no text", at + 1));
         }
     }
     for cited in &numbers.cited {
@@ -145,7 +148,7 @@ pub fn check(
             |what: String| Error::refused(format!("{}: {what}", source.display_path(NUMBERS_FILE)));
         let passage = Passage::parse(&cited.text).map_err(wrong)?;
         if !texts.iter().any(|(_, text)| text.contains(&passage.text)) {
-            checked.missing.push(format!("“{}” stands nowhere", passage.text));
+            checked.missing.push(format!("“{}” is in no text", passage.text));
         }
         let found = derive_numbers(plan, &kept, runner, &shell, cited, passage.numbers.len())?;
         for (number, (found, by)) in passage.numbers.iter().zip(found) {
@@ -156,7 +159,7 @@ pub fn check(
     }
     for (file, right) in tables(plan, &kept)? {
         if source.read_file(&file)? != right {
-            let text = format!("the tables of {file} are not those of the kept results: --record");
+            let text = format!("the tables of {file} differ from the recorded results: use --record");
             checked.missing.push(text);
         }
     }
@@ -168,10 +171,10 @@ pub fn check(
     Ok(checked)
 }
 
-/// A number or why there is none, and what gives it.
+/// A number, or the reason why there is none, and its derivation.
 type Derived = (Result<f64, String>, String);
 
-/// What gives the `count` numbers of a passage.
+/// Derives the `count` numbers of a passage.
 fn derive_numbers(
     plan: &Plan,
     kept: &StoredResults,
@@ -186,7 +189,7 @@ fn derive_numbers(
                 text.split_whitespace().map(|n| n.parse().ok()).collect();
             let numbers = numbers.filter(|numbers| numbers.len() == count);
             numbers.ok_or_else(|| {
-                format!("it writes “{}” and not {count} numbers", collapse_whitespace(&text))
+                format!("it prints “{}” instead of {count} numbers", collapse_whitespace(&text))
             })
         });
         let each = |at: usize| numbers.as_ref().map(|of| of[at]).map_err(Clone::clone);
@@ -223,7 +226,7 @@ fn derive_numbers(
     Ok(cited.gives.iter().map(each).collect())
 }
 
-/// The causes of a study: what its file says for people about results.
+/// The causes of disagreements and open questions in a study's file, as one text.
 fn cause_texts(study: &Study) -> String {
     let causes = study.statements.iter().flat_map(|statement| &statement.differs);
     let causes = causes.map(|differs| differs.because.as_str());

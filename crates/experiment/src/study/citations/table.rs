@@ -1,15 +1,15 @@
-//! Tables of a README, from kept results.
+//! Tables of a README, generated from recorded results.
 
 use super::expression::evaluate;
 use super::format::ReadmeTable;
 use crate::study::format::Study;
 use crate::study::stored_results::StoredResults;
 
-/// What ends a table in a README.
+/// The end of a table in a README.
 const END: &str = "<!-- end -->";
 
 impl ReadmeTable {
-    /// What begins it in a README.
+    /// The start of the table in a README.
     fn begin(&self) -> String {
         format!("<!-- table {} -->", self.name)
     }
@@ -17,7 +17,8 @@ impl ReadmeTable {
     /// The table as Markdown.
     ///
     /// # Errors
-    /// A cell that is no number.
+    ///
+    /// A cell that is not a number.
     pub fn markdown(&self, study: &Study, kept: &StoredResults) -> Result<String, String> {
         let titles = self.columns.iter().map(|(title, _)| title.as_str());
         let mut text = format!("| {} |", self.corner);
@@ -44,10 +45,11 @@ impl ReadmeTable {
         Ok(text)
     }
 
-    /// `readme` with this table as it is to be.
+    /// Returns `readme` with this table updated.
     ///
     /// # Errors
-    /// It has no place there, or a cell is no number.
+    ///
+    /// The table has no markers there, or a cell is not a number.
     pub fn insert_into(
         &self,
         readme: &str,
@@ -60,13 +62,13 @@ impl ReadmeTable {
             Some((before, behind))
         });
         let (before, behind) = place
-            .ok_or_else(|| format!("{} has no `{begin}` with `{END}` behind it", self.file))?;
+            .ok_or_else(|| format!("{} has no `{begin}` followed by `{END}`", self.file))?;
         let table = self.markdown(study, kept)?;
         Ok(format!("{before}{begin}\n\n{table}\n{END}{behind}"))
     }
 }
 
-/// `readme` without its tables, code and comments: its prose.
+/// Returns `readme` without its tables, code and comments.
 pub fn prose(readme: &str) -> String {
     let mut text = String::new();
     let (mut code, mut table) = (false, false);
@@ -79,7 +81,7 @@ pub fn prose(readme: &str) -> String {
         } else if trimmed.starts_with(END) {
             table = false;
         } else if !code && !table {
-            // What stands between backticks is code.
+            // Text between backticks is code.
             let plain = line.split('`').step_by(2).collect::<Vec<_>>().join(" ");
             text += &plain;
             text += "\n";
@@ -88,13 +90,13 @@ pub fn prose(readme: &str) -> String {
     text
 }
 
-/// `cell` with its expressions as numbers.
+/// Replaces the expressions in `cell` by numbers.
 fn fill_cell(cell: &str, study: &Study, kept: &StoredResults) -> Result<String, String> {
     let mut text = String::new();
     let mut rest = cell;
     while let Some((before, after)) = rest.split_once('{') {
         let (expression, behind) =
-            after.split_once('}').ok_or_else(|| format!("`{cell}` lacks a `}}`"))?;
+            after.split_once('}').ok_or_else(|| format!("`{cell}` has no closing `}}`"))?;
         text += before;
         text += &format_number(expression, study, kept)?;
         rest = behind;
@@ -114,12 +116,12 @@ fn format_number(expression: &str, study: &Study, kept: &StoredResults) -> Resul
         _ => (0, expression),
     };
     let text = format!("{:.decimals$}", evaluate(of, study, kept)?);
-    // What rounds to nothing has no sign.
+    // A value that rounds to zero has no sign.
     let is_zero = text.chars().all(|c| matches!(c, '-' | '0' | '.'));
     Ok(text.replace('-', if is_zero { "" } else { "−" }))
 }
 
-/// The halves of the intervals in the place of the means.
+/// Replaces the means by the half-widths of the intervals.
 fn with_half_widths(kept: &StoredResults) -> StoredResults {
     let mut kept = kept.clone();
     kept.0.values_mut().for_each(|number| number.mean = number.ci90_half);
@@ -158,7 +160,7 @@ mod test {
     }
 
     #[test]
-    fn a_table_is_filled_in_its_place() {
+    fn a_table_is_updated_in_place() {
         let text = filled(README, "{1 8:tcp:{0}} ± {± 8:tcp:{0}}").unwrap();
         assert!(
             text.contains(
@@ -170,14 +172,14 @@ mod test {
     }
 
     #[test]
-    fn what_is_missing_is_said() {
+    fn missing_parts_are_reported() {
         assert!(filled("# A", "{8:tcp:{0}}").unwrap_err().contains("has no `<!-- table t -->`"));
         assert!(filled(README, "{9:tcp:{0}}").unwrap_err().contains("row ten: there is no figure"));
-        assert!(filled(README, "{8:tcp:10 ms").unwrap_err().contains("lacks a"));
+        assert!(filled(README, "{8:tcp:10 ms").unwrap_err().contains("no closing"));
     }
 
     #[test]
-    fn prose_is_what_is_left() {
+    fn prose_excludes_tables_and_code() {
         assert_eq!(
             prose(README).split_whitespace().collect::<Vec<_>>(),
             ["#", "A", "Prose", "5", "."]

@@ -1,25 +1,26 @@
-//! Numbers in texts: which are cited, and whether they are what was found.
+//! Numbers in texts: which are cited, and whether they agree with the results.
 
-/// A passage of a text with the numbers in it that are cited, as a file writes it: with those in braces.
+/// A passage of a text with its cited numbers, which a file writes in braces.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Passage {
-    /// Without braces, white space as one space.
+    /// Without braces, and with whitespace collapsed.
     pub text: String,
-    /// The numbers, as they stand.
+    /// The numbers as written.
     pub numbers: Vec<String>,
 }
 
 impl Passage {
-    /// Reads it.
+    /// Parses a passage.
     ///
     /// # Errors
-    /// What is wrong with it.
+    ///
+    /// A message for the user.
     pub fn parse(text: &str) -> Result<Self, String> {
         let (mut plain, mut numbers) = (String::new(), Vec::new());
         let mut rest = text;
         while let Some((before, after)) = rest.split_once('{') {
             let (number, behind) =
-                after.split_once('}').ok_or_else(|| format!("`{text}` lacks a `}}`"))?;
+                after.split_once('}').ok_or_else(|| format!("`{text}` has no closing `}}`"))?;
             parse_number(number).ok_or_else(|| format!("`{number}` is not a number"))?;
             numbers.push(number.to_owned());
             plain += before;
@@ -33,12 +34,12 @@ impl Passage {
     }
 }
 
-/// White space as one space.
+/// Collapses whitespace to single spaces.
 pub fn collapse_whitespace(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// A number as a text has it: `1,198`, `2.5`, `−60`.
+/// A number as written in a text: `1,198`, `2.5`, `−60`.
 fn parse_number(text: &str) -> Option<f64> {
     let plain: String = text.chars().filter(|c| *c != ',').collect();
     let plain = plain.replace('−', "-");
@@ -46,16 +47,16 @@ fn parse_number(text: &str) -> Option<f64> {
     plain.parse().ok().filter(|_| plain.chars().all(digits))
 }
 
-/// Is `found` the number that stands in a text, to as many decimals as it has there?
+/// Returns whether `found` agrees with the cited number to the decimals of the latter.
 pub fn agrees(cited: &str, found: f64) -> bool {
     let Some(value) = parse_number(cited) else { return false };
     let decimals = cited.split_once('.').map_or(0, |(_, decimals)| decimals.len());
     let unit = (0..decimals).fold(1.0, |unit, _| unit / 10.0);
-    // Results are kept with six digits: what is half-way may go either way.
+    // Results are recorded with six digits: a value half-way may round either way.
     (value - found).abs() <= 0.5 * unit + 5e-6 * found.abs()
 }
 
-/// The numbers of `text` that are in no passage of `known`, each with what stands around it. Numbers behind
+/// The numbers of `text` outside all passages of `known`, each with its context. Numbers after
 /// `RFC`, `§`, `figure` and `section` are names.
 pub fn find_uncited(text: &str, known: &[String]) -> Vec<String> {
     let text = collapse_whitespace(text);
@@ -122,7 +123,7 @@ mod test {
     }
 
     #[test]
-    fn a_number_that_nothing_gives_is_found() {
+    fn uncited_numbers_are_found() {
         let known = ["takes 925 s".to_owned(), "20 runs".to_owned()];
         let text = "It takes 925 s in\n20 runs (RFC 6298, §5.2, figure 8, 4.4BSD), and 3.5 s more.";
         let found = find_uncited(text, &known);

@@ -1,4 +1,4 @@
-//! From a predicate to what is measured, at each point that it is about.
+//! Conversion of a predicate to the quantities to measure at each of its points.
 
 use driftway_scenario::{Coordinate, Error, TomlFile, Unit};
 
@@ -15,27 +15,29 @@ use crate::study::plan::PlannedFigure;
 pub struct CaseBuilder<'a> {
     /// The file, for messages.
     pub file: &'a TomlFile,
-    /// What it says.
+    /// Its content.
     pub study: &'a Study,
     /// Its figures, names resolved.
     pub figures: &'a [PlannedFigure],
-    /// Which of them.
+    /// Index of the figure.
     pub figure: usize,
-    /// Which of its measures.
+    /// Index of its measure.
     pub measure: usize,
-    /// The statement's number.
+    /// Index of the statement.
     pub number: usize,
-    /// The reading's.
+    /// Index of the reading.
     pub reading: Option<usize>,
-    /// It is the figure that another one is compared with: it need not have the reading's own arms.
+    /// It is the figure with which another one is compared: it need not contain the reading's own
+    /// arms.
     pub is_base: bool,
 }
 
 impl CaseBuilder<'_> {
-    /// What must hold for `statement`.
+    /// The cases that must hold for `statement`.
     ///
     /// # Errors
-    /// An arm or a point that is not there.
+    ///
+    /// An unknown arm or point.
     pub fn build(self, statement: &Statement) -> Result<Vec<Case>, Error> {
         if let Some(value) = &statement.value {
             self.value(value)
@@ -62,12 +64,12 @@ impl CaseBuilder<'_> {
     fn ratio(self, ratio: &Ratio) -> Result<Vec<Case>, Error> {
         let between_points = ratio.x.is_some() && ratio.to_x.is_some();
         if ratio.to.is_none() && ratio.to_figure.is_none() && !between_points {
-            let message = "a ratio has another arm below the line, another x, or another figure\n\
+            let message = "a ratio needs another arm, another x, or another figure as its denominator\n\
                            add `to = …`, `x = …` and `to_x = …`, or `to_figure = …`";
             return Err(self.error("ratio", "arm", message));
         }
         if ratio.peak.is_some() && ratio.x.is_some() {
-            let message = "a peak is one of several points, and `x` is one\nleave one of them out";
+            let message = "a peak is one of several points, but `x` is one point\nremove one of them";
             return Err(self.error("ratio", "peak", message));
         }
         let arm = self.arm("ratio", "arm", &ratio.arm)?;
@@ -170,7 +172,7 @@ impl CaseBuilder<'_> {
         &self.figures[self.figure]
     }
 
-    /// The same statement about another figure, which measures the same.
+    /// The same statement about another figure with the same measure.
     fn in_figure(self, predicate: &str, key: &str, name: &str) -> Result<Self, Error> {
         let keys = keys!["statement", self.number, predicate, key];
         let figure = find_name(self.file, &keys, "figure", name, &figure_names(self.study))?;
@@ -179,7 +181,7 @@ impl CaseBuilder<'_> {
         Ok(Self { figure, measure, is_base: true, ..self })
     }
 
-    /// The arm that stands for `name` in this reading.
+    /// The arm that represents `name` in this reading.
     fn arm(self, predicate: &str, key: &str, name: &str) -> Result<usize, Error> {
         let reading = self.reading.map(|reading| &self.study.readings[reading]);
         let own = reading.and_then(|reading| reading.arms.get(name));
@@ -198,7 +200,7 @@ impl CaseBuilder<'_> {
         find_name(self.file, &keys, &what, name, &names)
     }
 
-    /// The number of a point of the axis.
+    /// Index of a point of the axis.
     fn find_point(self, predicate: &str, key: &str, at: &Coordinate) -> Result<usize, Error> {
         let of = |(value, unit): (f64, Unit)| {
             let found = self.planned().point_at(value);
@@ -215,10 +217,10 @@ impl CaseBuilder<'_> {
             [ref only] if only.value.is_none() => "this figure has no axis".to_owned(),
             _ => format!("the points are {}", known.join(", ")),
         };
-        self.error(predicate, key, &format!("`{at}` is no point of the axis\n{help}"))
+        self.error(predicate, key, &format!("`{at}` is not a point of the axis\n{help}"))
     }
 
-    /// The point of this figure that stands where `x` does in the figure of `other`.
+    /// The point of this figure at the same position as `x` in the figure of `other`.
     fn matching_point(self, other: Self, predicate: &str, x: usize) -> Result<usize, Error> {
         if self.figure == other.figure {
             return Ok(x);
@@ -231,7 +233,7 @@ impl CaseBuilder<'_> {
         found.ok_or_else(|| self.no_point(predicate, "x", &there.text))
     }
 
-    /// The point that is named, else all.
+    /// The named point, or all.
     fn cases_at_points(
         self,
         predicate: &str,
@@ -248,7 +250,7 @@ impl CaseBuilder<'_> {
         points.map(|x| Ok(Case { x: Some(x), quantity: quantity(x)? })).collect()
     }
 
-    /// The points that are named, else the first and the last.
+    /// The named points, or the first and the last.
     fn ends(
         self,
         predicate: &str,
@@ -259,7 +261,7 @@ impl CaseBuilder<'_> {
         let from = from.map_or(Ok(0), |at| self.find_point(predicate, "from", at))?;
         let to = to.map_or(Ok(last), |at| self.find_point(predicate, "to", at))?;
         if from == to {
-            let message = "nothing rises or falls at one point\nthe figure's axis has two or more";
+            let message = "a trend needs two points\nthe figure's axis has two or more";
             return Err(self.error(predicate, "from", message));
         }
         Ok((from, to))

@@ -1,4 +1,4 @@
-//! What a paper says, as the file has it: `[[reading]]`, `[[statement]]`, and its predicates.
+//! Statements of a paper in the file: `[[reading]]`, `[[statement]]`, and its predicates.
 
 use std::collections::BTreeMap;
 
@@ -8,115 +8,118 @@ use serde::{Deserialize, Serialize};
 use crate::study::format::OneOrMany;
 use crate::study::number::PaperNumber;
 
-/// `[[reading]]`: one way to take what a paper leaves open. Each statement of the paper is judged in each
-/// reading, and counted there; the first is the paper to the letter.
+/// A reading of the open questions of a paper, `[[reading]]`. Each statement of the paper is judged
+/// and counted in each reading; the first reading is the literal one.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, expecting = "a table with the keys of a reading")]
 pub struct Reading {
-    /// What statements call it: `"text"`.
+    /// Name in statements, such as `"text"`.
     pub name: String,
-    /// What it is: `"as the text says"`.
+    /// Label for readers, such as `"as the text says"`.
     pub label: String,
-    /// The arms that stand for those which statements name: `{ tcp = "tcp-wire" }`. An arm that is not
-    /// here stands for itself.
+    /// Replacements of the arms that statements name: `{ tcp = "tcp-wire" }`. Other arms are
+    /// unchanged.
     #[serde(default)]
     pub arms: BTreeMap<String, String>,
 }
 
-/// `[[statement]]`: something that is said, as a predicate. Exactly one of `value`, `ratio`, `order`,
-/// `trend`, `growth`, `added` is written. A predicate that names no `x` must hold at each. It is judged
-/// in each of its figures and readings.
+/// A statement as a predicate, `[[statement]]`, with exactly one of `value`, `ratio`, `order`,
+/// `trend`, `growth`, `added`. A predicate without `x` must hold at each point. It is judged in
+/// each of its figures and readings.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, expecting = "a table with the keys of a statement")]
 pub struct Statement {
-    /// What it is called: `"atcp-flat"`. Of figure 8 in the reading `text` it is `8-atcp-flat-text`.
+    /// Name, such as `"atcp-flat"`. Its full name for figure 8 in the reading `text` is
+    /// `8-atcp-flat-text`.
     pub id: String,
-    /// The figure that it is about, or several.
+    /// Its figure or figures.
     pub figure: OneOrMany,
-    /// The readings in which it is judged. Default: all, or none where it is ours.
+    /// The readings in which it is judged. Default: all, or none with `ours`.
     #[serde(default)]
     pub readings: Vec<String>,
-    /// What is said, in our words.
+    /// The statement in words.
     pub says: String,
-    /// Which of the figure's metrics. Default: the first.
+    /// One of the figure's metrics. Default: the first.
     pub metric: Option<String>,
-    /// With `number`: `{ arm = "atcp", x = "10 ms" }` is that.
+    /// The mean at a point, `{ arm = "atcp", x = "10 ms" }`, has the value `number`.
     pub value: Option<Value>,
-    /// With `number` or `band`: the means' ratio is that.
+    /// The ratio of two means has the value `number`, or lies in `band`.
     pub ratio: Option<Ratio>,
     /// One arm lies below another.
     pub order: Option<Order>,
     /// An arm rises or falls.
     pub trend: Option<Trend>,
-    /// One arm's change from the first x to the last is greater than another's.
+    /// One arm changes more than another from the first x to the last.
     pub growth: Option<Growth>,
-    /// What this figure adds to another one is above zero, or more for one arm than for another.
+    /// The difference between this figure and another one is above zero, or greater for one arm
+    /// than for another.
     pub added: Option<AddedEffect>,
-    /// What the paper says. In the metric's base unit, or with a unit (`"425 s"`), or a percentage
-    /// (`"33 %"`), or from–to (`[2, 3]`). 0 means that there is none in any run.
+    /// The paper's number: in the metric's base unit, with a unit (`"425 s"`), a percentage
+    /// (`"33 %"`), or a range (`[2, 3]`). 0 means none in any run.
     pub number: Option<PaperNumber>,
-    /// The number is where the value ends rather than what it is.
+    /// The number is a bound instead of a value: `"at-least"` or `"at-most"`.
     pub bound: Option<Bound>,
-    /// What a ratio lies between, without any tolerance: what "rises a little" is taken to mean.
+    /// Range of a ratio, without tolerance, which interprets statements such as "rises a little".
     pub band: Option<(f64, f64)>,
-    /// It is not the paper's but ours. Default: no.
+    /// The statement is ours instead of the paper's. Default false.
     #[serde(default)]
     pub ours: bool,
-    /// Why no aid could break it: it is shown, and not counted.
+    /// Reason why no aid could violate it: the statement is shown, but not counted.
     pub capped: Option<String>,
-    /// Where something else came out with all runs when this was written: `[[statement.differs]]`.
+    /// Disagreements with all runs when this was written: `[[statement.differs]]`.
     #[serde(default)]
     pub differs: Vec<Disagreement>,
 }
 
-/// `[[statement.differs]]`: a disagreement, with its cause.
+/// A disagreement and its cause, `[[statement.differs]]`.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, expecting = "a table with the keys of a disagreement")]
 pub struct Disagreement {
-    /// In which of the statement's figures. Default: in all.
+    /// Figures of the statement. Default: all.
     #[serde(default)]
     pub figures: Vec<String>,
-    /// In which of its readings. Default: in all.
+    /// Readings of the statement. Default: all.
     #[serde(default)]
     pub readings: Vec<String>,
-    /// Why. `{figure}` is the figure's name, here and in the command.
+    /// The cause. `{figure}` is replaced by the figure's name, here and in the command.
     pub because: String,
-    /// The command whose output shows why: of this figure, in this reading.
+    /// The command whose output shows the cause, for this figure and reading.
     pub shown_by: String,
 }
 
-/// `value`: one arm's mean.
+/// The mean of one arm: `value`.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, expecting = "a table with the keys of a value")]
 pub struct Value {
-    /// Whose.
+    /// Arm.
     pub arm: String,
-    /// Where.
+    /// Point.
     pub x: Option<Coordinate>,
 }
 
-/// `ratio`: of `arm` at `x` to the arm `to` at `to_x` in `to_figure`. What is left out is the same below the
-/// line as above it. So `{ arm = "atcp", x = "50 ms", to_x = "10 ms" }` with the number 1 says that ATCP is
-/// flat.
+/// The ratio of `arm` at `x` to the arm `to` at `to_x` in `to_figure`: `ratio`. Omitted parts are
+/// the same in the denominator as in the numerator. So
+/// `{ arm = "atcp", x = "50 ms", to_x = "10 ms" }` with the number 1 states that ATCP is flat.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, expecting = "a table with the keys of a ratio")]
 pub struct Ratio {
-    /// The one above the line.
+    /// Arm of the numerator.
     pub arm: String,
-    /// The one below it.
+    /// Arm of the denominator.
     pub to: Option<String>,
-    /// Where.
+    /// Point.
     pub x: Option<Coordinate>,
-    /// Where the one below the line stands.
+    /// Point of the denominator.
     pub to_x: Option<Coordinate>,
-    /// In which figure.
+    /// Figure of the denominator.
     pub to_figure: Option<String>,
-    /// Only where it is highest or lowest: "up to 17 % more" is the number "117 %" at the highest. Default:
-    /// at each point. The point is chosen by its mean, so that the interval says nothing of that choice.
+    /// Uses only the highest or lowest point: "up to 17 % more" is the number "117 %" at the
+    /// highest. The point is chosen by its mean, so that the interval does not include this choice.
+    /// Default: each point.
     pub peak: Option<Peak>,
 }
 
-/// `order`: `below` is below `above`, run by run.
+/// `below` is below `above`, paired by seed: `order`.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, expecting = "a table with the keys of an order")]
 pub struct Order {
@@ -124,43 +127,43 @@ pub struct Order {
     pub below: String,
     /// The arm with the higher values.
     pub above: String,
-    /// Where.
+    /// Point.
     pub x: Option<Coordinate>,
-    /// It may also be equal: "nowhere worse". Default: no.
+    /// Equal values agree: "nowhere worse". Default false.
     #[serde(default)]
     pub or_equal: bool,
 }
 
-/// `trend`: `arm` rises (or falls) from the first x to the last; with `over`, its ratio to the same arm in
-/// another figure does.
+/// `arm` rises (or falls) from the first x to the last: `trend`; with `over`, its ratio to the same
+/// arm in another figure does.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, expecting = "a table with the keys of a trend")]
 pub struct Trend {
-    /// Whose.
+    /// Arm.
     pub arm: String,
-    /// Up or down.
+    /// Direction: `"up"` or `"down"`.
     pub goes: TrendDirection,
-    /// From another x than the first.
+    /// Start. Default: the first x.
     pub from: Option<Coordinate>,
-    /// To another x than the last.
+    /// End. Default: the last x.
     pub to: Option<Coordinate>,
-    /// The figure below the line of the ratio. Default: there is no ratio.
+    /// Figure of the ratio's denominator. Default: none, no ratio.
     pub over: Option<String>,
 }
 
-/// Which way a trend goes.
+/// Direction of a trend.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum TrendDirection {
-    /// It rises.
+    /// Rising.
     Up,
-    /// It falls.
+    /// Falling.
     Down,
 }
 
-/// `growth`: what `more` gains from the first x to the last is more than what `less` gains. With
-/// falling values, the arm that falls less gains more. With `relative = true` it is their ratio that
-/// rises from the first x to the last.
+/// The gain of `more` from the first x to the last exceeds that of `less`: `growth`. With falling
+/// values, the arm that falls less gains more. With `relative = true` their ratio rises from the
+/// first x to the last.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, expecting = "a table with the keys of a growth")]
 pub struct Growth {
@@ -168,66 +171,66 @@ pub struct Growth {
     pub more: String,
     /// The arm that gains less.
     pub less: String,
-    /// Is it their ratio that is said to rise, rather than their difference? Default: no.
+    /// The ratio of the arms rises instead of their difference. Default false.
     #[serde(default)]
     pub relative: bool,
-    /// From another x than the first.
+    /// Start. Default: the first x.
     pub from: Option<Coordinate>,
-    /// To another x than the last.
+    /// End. Default: the last x.
     pub to: Option<Coordinate>,
 }
 
-/// `added`: what this figure adds to the figure `base` at the same x, run by run: for `arm` more than
-/// nothing, or more than for the arm `than`.
+/// The difference between this figure and the figure `base` at the same x, paired by seed: `added`.
+/// For `arm` it is above zero, or greater than for the arm `than`.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, expecting = "a table with the keys of what is added")]
 pub struct AddedEffect {
-    /// The figure without what this one adds.
+    /// The figure that is subtracted.
     pub base: String,
-    /// The arm to which it adds (more).
+    /// The arm with the (greater) difference.
     pub arm: String,
-    /// The arm to which it adds less.
+    /// The arm with the smaller difference.
     pub than: Option<String>,
-    /// Where.
+    /// Point.
     pub x: Option<Coordinate>,
 }
 
-/// Which point of several is meant.
+/// Selection of one of several points.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Peak {
-    /// The one with the highest mean.
+    /// The point with the highest mean.
     Highest,
-    /// The one with the lowest.
+    /// The point with the lowest mean.
     Lowest,
 }
 
-/// Where a number is an end.
+/// Kind of a bound.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Bound {
-    /// It is that or more.
+    /// A lower bound.
     AtLeast,
-    /// It is that or less.
+    /// An upper bound.
     AtMost,
 }
 
-/// Does what we measure agree with what is said?
+/// Agreement of a measurement with a statement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
-    /// It does.
+    /// It agrees.
     Agrees,
-    /// It does not.
+    /// It differs.
     Differs,
 }
 
-/// What a statement rests on.
+/// Kind of a statement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum StatementKind {
     /// A number in the prose.
     Text,
-    /// Only an order, a trend or a difference is known.
+    /// An order, a trend or a difference.
     Shape,
 }

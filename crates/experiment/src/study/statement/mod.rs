@@ -1,5 +1,5 @@
-//! What a paper says: each statement in each of its figures and readings comes down to a mean, a ratio of
-//! means, or a sum of paired differences that is said to be above zero.
+//! Statements of a paper: in each of its figures and readings, a statement is reduced to a mean, a
+//! ratio of means, or a sum of paired differences that must be above zero.
 
 mod cases;
 pub mod format;
@@ -10,93 +10,92 @@ mod test;
 use format::{StatementKind, Verdict};
 pub use plan::{metric_unit, plan};
 
-/// A statement about one figure, in one reading, its names resolved.
+/// A statement about one figure in one reading, names resolved.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PlannedStatement {
-    /// What it is called: figure, name and reading.
+    /// Full name: figure, name and reading.
     pub id: String,
-    /// Which statement of the file.
+    /// Index of the statement in the file.
     pub statement: usize,
-    /// Which figure of the paper.
+    /// Index of the figure.
     pub figure: usize,
-    /// Which of its measures.
+    /// Index of its measure.
     pub measure: usize,
-    /// Which reading.
+    /// Index of the reading.
     pub reading: Option<usize>,
-    /// Where it is counted.
+    /// Category in which it is counted.
     pub counted: CountedAs,
-    /// What it rests on.
+    /// Kind of statement.
     pub kind: StatementKind,
-    /// The verdict that is recorded, with all runs.
+    /// The recorded verdict with all runs.
     pub expected: Verdict,
-    /// Which of the statement's causes is its own.
+    /// Index of its cause among those of the statement.
     pub differs: Option<usize>,
-    /// What must hold, for each point that is meant.
+    /// The cases that must hold, one per point.
     pub cases: Vec<Case>,
 }
 
-/// Where a statement is counted.
+/// Category in which a statement is counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum CountedAs {
-    /// Among the paper's numbers.
+    /// The paper's numbers.
     Number,
-    /// Among what it says of order, trend, band or difference.
+    /// The paper's statements of order, trend, band or difference.
     Order,
-    /// Nowhere: no aid could break it.
+    /// None: no aid could violate it.
     Capped,
-    /// Among what we say.
+    /// Our own statements.
     Ours,
 }
 
-/// What must hold at one point.
+/// A quantity that must agree at one point.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Case {
-    /// The point, where it is one.
+    /// The point, if it is one.
     pub x: Option<usize>,
-    /// What is measured.
+    /// The quantity.
     pub quantity: Quantity,
 }
 
-/// One measure of one arm at one point: the figure, the number of its measure, the arm's place among its
-/// arms, and the point's on its axis.
+/// One measure of one arm at one point, by indices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cell {
-    /// Which figure.
+    /// Index of the figure.
     pub figure: usize,
-    /// Which of its measures.
+    /// Index of its measure.
     pub measure: usize,
-    /// Which arm.
+    /// Index among the figure's arms.
     pub arm: usize,
-    /// Which point.
+    /// Index of the point on its axis.
     pub x: usize,
 }
 
-/// What is measured.
+/// A quantity to measure.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Quantity {
     /// A mean.
     Mean(Cell),
-    /// The first's mean over the second's.
+    /// The first cell's mean divided by the second's.
     Ratio(Cell, Cell),
-    /// The sum of what is added less the sum of what is taken away, run by run: said to be above 0.
+    /// The sum of `plus` minus the sum of `minus`, paired by seed, which must be above 0.
     Difference {
-        /// Added.
+        /// Added cells.
         plus: Vec<Cell>,
-        /// Taken away.
+        /// Subtracted cells.
         minus: Vec<Cell>,
     },
-    /// The first ratio less the second, run by run: said to be above 0.
+    /// The first ratio minus the second, paired by seed, which must be above 0.
     RatioDifference {
-        /// Above and below the line of the ratio that is said to be higher.
+        /// Numerator and denominator of the ratio that must be higher.
         higher: [Cell; 2],
-        /// Of the one that is said to be lower.
+        /// Numerator and denominator of the ratio that must be lower.
         lower: [Cell; 2],
     },
 }
 
 impl Quantity {
-    /// Every cell that it needs.
+    /// All its cells.
     pub fn cells(&self) -> Vec<Cell> {
         match self {
             Self::Mean(cell) => vec![*cell],

@@ -1,4 +1,4 @@
-//! From the file's statements to what is judged: one for each figure and reading, its names resolved.
+//! Planning of statements: one entry per figure and reading, names resolved.
 
 use driftway_scenario::{Error, TomlFile, Unit};
 
@@ -13,7 +13,8 @@ use crate::study::plan::PlannedFigure;
 /// Resolves all statements.
 ///
 /// # Errors
-/// What is wrong first, and where.
+///
+/// The first error and its location.
 pub fn plan(
     file: &TomlFile,
     study: &Study,
@@ -23,7 +24,7 @@ pub fn plan(
     for number in 0..study.statements.len() {
         for planned in plan_statement(file, study, figures, number)? {
             if all.iter().any(|other| other.id == planned.id) {
-                let message = format!("`{}` is there twice\nchoose another name", planned.id);
+                let message = format!("`{}` is a duplicate\nchoose another name", planned.id);
                 return Err(file.error(&keys!["statement", number, "id"], &message));
             }
             all.push(planned);
@@ -36,7 +37,7 @@ pub fn plan(
     Ok(all)
 }
 
-/// The statement of this number in each of its figures and readings.
+/// Plans one statement in each of its figures and readings.
 fn plan_statement(
     file: &TomlFile,
     study: &Study,
@@ -111,7 +112,7 @@ fn plan_statement(
         }
     }
     if all.is_empty() {
-        let message = "a statement is about a figure\nname it";
+        let message = "a statement needs a figure\nadd `figure = …`";
         return Err(file.error(&keys!["statement", number, "figure"], message));
     }
     Ok(all)
@@ -125,7 +126,8 @@ fn reading_names(study: &Study) -> Vec<&str> {
     study.readings.iter().map(|reading| reading.name.as_str()).collect()
 }
 
-/// A disagreement is about figures and readings of its statement, and has a cause and a command.
+/// Checks that a disagreement refers to figures and readings of its statement, and has a cause and
+/// a command.
 fn check_disagreement(
     file: &TomlFile,
     study: &Study,
@@ -147,7 +149,7 @@ fn check_disagreement(
     }
     for (key, text) in [("because", &differs.because), ("shown_by", &differs.shown_by)] {
         if text.trim().is_empty() {
-            let message = "a statement that differs says why, and the command that shows it\n\
+            let message = "a disagreement needs a cause, and a command that shows it\n\
                            fill in `because = …` and `shown_by = \"driftway …\"`";
             return Err(file.error(&keys!["statement", number, "differs", at, key], message));
         }
@@ -155,7 +157,7 @@ fn check_disagreement(
     Ok(())
 }
 
-/// Exactly one predicate, with the number that goes with it.
+/// Checks that there is exactly one predicate, with a matching number.
 fn check_predicate(file: &TomlFile, statement: &Statement, number: usize) -> Result<(), Error> {
     let wrong =
         |key: &str, message: &str| Err(file.error(&keys!["statement", number, key], message));
@@ -182,12 +184,12 @@ fn check_predicate(file: &TomlFile, statement: &Statement, number: usize) -> Res
         return wrong("band", "a band has its lower end first\nas in [1, 1.1]");
     }
     match (key, statement.number, band) {
-        ("value", None, _) => return wrong(key, "this has the paper's number\nadd `number = …`"),
+        ("value", None, _) => return wrong(key, "a value needs the paper's number\nadd `number = …`"),
         ("ratio", None, None) => {
-            return wrong(key, "a ratio is said to be something\nadd `number = …` or `band = …`");
+            return wrong(key, "a ratio needs a number or a band\nadd `number = …` or `band = …`");
         }
         ("ratio", Some(_), Some(_)) | ("value", _, Some(_)) => {
-            return wrong("band", "only a ratio has a band, and then no number");
+            return wrong("band", "only a ratio can have a band, and not together with a number");
         }
         ("value" | "ratio", ..) => {}
         (_, None, None) if statement.bound.is_none() => {}
@@ -197,19 +199,19 @@ fn check_predicate(file: &TomlFile, statement: &Statement, number: usize) -> Res
         }
     }
     if statement.bound.is_some() && statement.number.is_none() {
-        return wrong("bound", "a bound is that of a number\nadd `number = …`");
+        return wrong("bound", "a bound needs a number\nadd `number = …`");
     }
     if let Some(capped) = &statement.capped
         && (capped.trim().is_empty() || !statement.differs.is_empty())
     {
-        let message = "say why no aid could break it; no verdict of it is recorded\n\
+        let message = "a capped statement needs a reason, and has no recorded verdict\n\
                        write a reason here, and leave `differs` out";
         return wrong("capped", message);
     }
     Ok(())
 }
 
-/// Its number is in the unit of what is measured.
+/// Checks that the number has the unit of the measure.
 fn check_unit(
     file: &TomlFile,
     statement: &Statement,
@@ -230,12 +232,12 @@ fn check_unit(
     }
     let none = PaperNumber { unit: None, low: 0.0, high: 0.0 };
     if statement.bound == Some(Bound::AtLeast) && said == none {
-        return wrong("bound", "at least nothing is always so");
+        return wrong("bound", "at least 0 always holds");
     }
     Ok(())
 }
 
-/// The base unit that a metric's name ends with.
+/// The base unit with which a metric's name ends.
 pub fn metric_unit(metric: &str) -> Unit {
     match metric.rsplit('_').next() {
         Some("s") => Unit::Second,

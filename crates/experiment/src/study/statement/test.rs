@@ -1,4 +1,4 @@
-//! Statements, from the file to cells.
+//! Tests of statements, from the file to cells.
 
 use driftway_scenario::{TomlFile, Unit};
 
@@ -43,7 +43,7 @@ const READINGS: &str = r#"
     arms = { atcp = "atcp-wire" }
 "#;
 
-/// What becomes of a statement.
+/// The planned statements of this text.
 fn all(readings: &str, statement: &str) -> Result<Vec<PlannedStatement>, String> {
     let text = format!("{PAPER}\n{readings}\n[[statement]]\nsays = 'something'\n{statement}");
     let file = TomlFile::parse("p.toml", text).map_err(|error| error.to_string())?;
@@ -59,13 +59,13 @@ fn all(readings: &str, statement: &str) -> Result<Vec<PlannedStatement>, String>
     let all = vec![point(0.01, "10 ms"), point(0.03, "30 ms"), point(0.05, "50 ms")];
     let figures = [
         figure(&[0, 1, 2], all),
-        // Figure 17 has an arm of its own.
+        // Figure 17 has its own arm.
         figure(&[0, 1, 2, 3], vec![point(0.05, "50 ms"), point(0.01, "10 ms")]),
     ];
     plan(&file, &study, &figures).map_err(|error| error.to_string())
 }
 
-/// What must hold for a statement about figure 8, without readings.
+/// The cases of a statement about figure 8, without readings.
 fn planned(predicate: &str) -> Result<Vec<Case>, String> {
     let mut all = all("", &format!("id = 's'\nfigure = '8'\n{predicate}"))?;
     assert_eq!((all.len(), all[0].figure, all[0].measure), (1, 0, 0));
@@ -89,7 +89,7 @@ fn difference(plus: &[Cell], minus: &[Cell]) -> Quantity {
 }
 
 #[test]
-fn every_predicate_comes_down_to_cells() {
+fn predicates_are_reduced_to_cells() {
     for (predicate, x, quantity) in [
         ("number = 1\nvalue = { arm = 'atcp', x = '30 ms' }", Some(1), Quantity::Mean(atcp(1))),
         (
@@ -97,7 +97,7 @@ fn every_predicate_comes_down_to_cells() {
             Some(2),
             Quantity::Ratio(tcp(2), atcp(2)),
         ),
-        // Flat: the last over the first.
+        // Flat: the last point divided by the first.
         (
             "band = [1, 1.1]\nratio = { arm = 'atcp', x = '0.05 s', to_x = '10 ms' }",
             Some(2),
@@ -134,9 +134,9 @@ fn every_predicate_comes_down_to_cells() {
     }
 }
 
-/// The same places, wherever they stand on the axes.
+/// The same positions, in any order on the axes.
 #[test]
-fn what_is_added_is_taken_at_the_same_x_of_both_figures() {
+fn added_effects_use_the_same_x_in_both_figures() {
     let of = |predicate: &str| {
         let mut all = all("", &format!("id = 's'\nfigure = '17'\n{predicate}")).unwrap();
         all.remove(0).cases
@@ -158,9 +158,10 @@ fn what_is_added_is_taken_at_the_same_x_of_both_figures() {
     assert_eq!((more.len(), &more[0].quantity), (2, &quantity));
 }
 
-/// What a reading changes in one figure alone is not in the figure that this is compared with.
+/// An arm that a reading replaces in one figure only is not in the figure with which it is
+/// compared.
 #[test]
-fn the_figure_below_has_the_arm_itself_where_it_lacks_the_readings_own() {
+fn the_base_figure_may_lack_the_readings_arm() {
     let reading = "[[reading]]\nname = 'r'\nlabel = 'l'\narms = { tcp = 'reverse' }";
     let statement = "id = 's'\nfigure = '17'\nmetric = 'completion_s'\n\
                      added = { base = '8', arm = 'tcp', x = '10 ms' }";
@@ -169,7 +170,7 @@ fn the_figure_below_has_the_arm_itself_where_it_lacks_the_readings_own() {
 }
 
 #[test]
-fn without_an_x_it_must_hold_at_each() {
+fn without_x_a_statement_holds_at_each_point() {
     let cases = planned("order = { below = 'atcp', above = 'tcp' }").unwrap();
     let expected = (0..3).map(|x| Case { x: Some(x), quantity: difference(&[tcp(x)], &[atcp(x)]) });
     assert_eq!(cases, expected.collect::<Vec<_>>());
@@ -206,7 +207,7 @@ fn a_statement_is_judged_in_each_figure_and_reading() {
 }
 
 #[test]
-fn where_it_is_counted() {
+fn statements_are_counted_by_category() {
     let counted = |more: &str| {
         let statement = format!("id = 's'\nfigure = '8'\n{more}");
         all(READINGS, &statement).unwrap().iter().map(|p| p.counted).collect::<Vec<_>>()
@@ -222,32 +223,32 @@ fn where_it_is_counted() {
 }
 
 #[test]
-fn what_says_nothing_is_refused() {
+fn incomplete_statements_are_rejected() {
     for (predicate, says) in [
-        ("number = 1\nratio = { arm = 'tcp' }", "another arm below the line"),
+        ("number = 1\nratio = { arm = 'tcp' }", "as its denominator"),
         (
             "number = 1\nratio = { arm = 'tcp', to = 'atcp', x = '10 ms', peak = 'highest' }",
             "a peak is one of several points",
         ),
-        ("ratio = { arm = 'tcp', to = 'atcp' }", "a ratio is said to be something"),
+        ("ratio = { arm = 'tcp', to = 'atcp' }", "a ratio needs a number or a band"),
         ("band = [1, 1]\nratio = { arm = 'tcp', to = 'atcp' }", "its lower end first"),
-        ("number = 1\nband = [1, 2]\nvalue = { arm = 'tcp' }", "only a ratio has a band"),
-        ("trend = { arm = 'tcp', goes = 'up', to = '10 ms' }", "at one point"),
+        ("number = 1\nband = [1, 2]\nvalue = { arm = 'tcp' }", "only a ratio can have a band"),
+        ("trend = { arm = 'tcp', goes = 'up', to = '10 ms' }", "a trend needs two points"),
         ("number = 1\ntrend = { arm = 'tcp', goes = 'up' }", "has no number"),
         ("value = { arm = 'tcp' }", "the paper's number"),
         ("", "exactly one predicate"),
         (
             "number = 0\nbound = 'at-least'\nvalue = { arm = 'tcp' }",
-            "at least nothing is always so",
+            "at least 0 always holds",
         ),
         ("number = '3 %'\nvalue = { arm = 'tcp' }", "not in the unit"),
-        ("trend = { arm = 'tcp', goes = 'sideways' }", "known are up, down"),
+        ("trend = { arm = 'tcp', goes = 'sideways' }", "available: up, down"),
         ("readings = ['text']\ntrend = { arm = 'tcp', goes = 'up' }", "no reading `text`"),
         ("added = { base = '9', arm = 'tcp' }", "no figure `9`"),
-        ("capped = ' '\ntrend = { arm = 'tcp', goes = 'up' }", "say why"),
+        ("capped = ' '\ntrend = { arm = 'tcp', goes = 'up' }", "needs a reason"),
         (
             "trend = { arm = 'tcp', goes = 'up' }\ndiffers = [{ because = ' ', shown_by = 'c' }]",
-            "says why",
+            "needs a cause",
         ),
         (
             "trend = { arm = 'tcp', goes = 'up' }\n\

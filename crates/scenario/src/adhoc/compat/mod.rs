@@ -1,7 +1,7 @@
-//! `compat = "ns-2"`: where ns-2.35 does otherwise than the standards say.
+//! `compat = "ns-2"`: the deviations of ns-2.35 from the standards.
 //!
-//! As a preset does for TCP, `compat` lays its values under the keys that a scenario writes, in the
-//! tree, before it is read.
+//! Like a TCP preset, `compat` inserts its values as defaults into the tree of the file before the
+//! file is deserialized; written keys take precedence.
 
 mod aodv;
 mod dcf;
@@ -12,16 +12,16 @@ use serde::{Deserialize, Serialize};
 use crate::error::{Diagnostic, Origin};
 use crate::tree::{Entry, Node, Value};
 
-/// Whose defaults hold.
+/// Source of the defaults.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, schemars::JsonSchema,
 )]
 #[serde(rename_all = "kebab-case", expecting = "a word")]
 pub enum Compat {
-    /// Those of the standards.
+    /// The standards.
     #[default]
     Standard,
-    /// Those of ns-2.35.
+    /// ns-2.35.
     #[serde(rename = "ns-2")]
     Ns2,
 }
@@ -29,45 +29,45 @@ pub enum Compat {
 /// A key whose default depends on `compat`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Deviation {
-    /// The key, seen from `[network]`.
+    /// Dotted key, relative to `[network]`.
     pub key: &'static str,
-    /// Where it is a key at all.
+    /// Networks in which the key exists.
     pub scope: DeviationScope,
-    /// Its default, as TOML; empty: it is left out.
+    /// Default by the standard, as TOML; empty: the key is absent.
     pub standard: &'static str,
-    /// Its value in ns-2.35.
+    /// Value in ns-2.35, as TOML.
     pub ns2: &'static str,
-    /// What the standard says, and where.
+    /// Rule of the standard, with its section.
     pub standard_says: &'static str,
-    /// What ns-2.35 does, and where.
+    /// Behaviour of ns-2.35, with its source file.
     pub ns2_does: &'static str,
 }
 
-/// Where a key is a key.
+/// Networks in which a key exists.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DeviationScope {
-    /// In every ad hoc network.
+    /// Every ad hoc network.
     Any,
-    /// Where ARP is on.
+    /// Networks with ARP.
     Arp,
-    /// Where `mac.kind = "dcf"`.
+    /// `mac.kind = "dcf"`.
     Dcf,
-    /// Where `mac.kind = "tdma"`.
+    /// `mac.kind = "tdma"`.
     Tdma,
-    /// Where `routing.protocol` is not `"dsr"`.
+    /// Every `routing.protocol` but `"dsr"`.
     NotDsr,
-    /// Where `routing.protocol = "aodv"`.
+    /// `routing.protocol = "aodv"`.
     Aodv,
-    /// Where `routing.protocol = "aodv"` and `mac.kind = "tdma"`.
+    /// `routing.protocol = "aodv"` and `mac.kind = "tdma"`.
     AodvOverTdma,
-    /// Where `routing.protocol = "dsr"`.
+    /// `routing.protocol = "dsr"`.
     Dsr,
-    /// Where `routing.protocol = "static"`.
+    /// `routing.protocol = "static"`.
     Static,
 }
 
-/// Every key whose default depends on `compat`. Besides these, TCP flows that name no preset take
-/// what they leave open from the preset `"ns-2"`.
+/// All keys whose defaults depend on `compat`. In addition, TCP flows without a preset take the
+/// keys that they leave out from the preset `"ns-2"`.
 pub fn deviations() -> impl Iterator<Item = &'static Deviation> {
     let macs = dcf::DCF.iter().chain(dcf::TDMA);
     GENERAL.iter().chain(macs).chain(aodv::AODV).chain(aodv::OVER_TDMA).chain(dsr::DSR)
@@ -81,7 +81,7 @@ const GENERAL: &[Deviation] = &[
         ns2: r#""none""#,
         standard_says: "RFC 1812 §4.3.3.1: a router that cannot deliver a packet sends its source \
                         an ICMP host unreachable.",
-        ns2_does: "Knows no ICMP; sources learn nothing but what the routing protocol says \
+        ns2_does: "No ICMP; sources are notified only by messages of the routing protocol \
                    (aodv/aodv.cc `drop`, dsr/dsragent.cc `xmitFailed`).",
     },
     Deviation {
@@ -89,18 +89,18 @@ const GENERAL: &[Deviation] = &[
         scope: DeviationScope::NotDsr,
         standard: r#""none""#,
         ns2: r#""routing-first""#,
-        standard_says: "RFC 3561 says nothing of queues.",
-        ns2_does: "Scripts use `Queue/DropTail/PriQueue`: one queue, routing packets at its head, \
-                   and on overflow the packet at the tail is lost (queue/priqueue.cc).",
+        standard_says: "RFC 3561 does not specify queues.",
+        ns2_does: "Scripts use `Queue/DropTail/PriQueue`: one queue with routing packets at its \
+                   head; on overflow the packet at the tail is dropped (queue/priqueue.cc).",
     },
     Deviation {
         key: "queue.priority",
         scope: DeviationScope::Dsr,
         standard: r#""none""#,
         ns2: r#""classes""#,
-        standard_says: "RFC 4728 §4.1 names a network interface queue and no order in it.",
-        ns2_does: "DSR runs with `CMUPriQueue` only: four queues of `packets` each, served in \
-                   strict order: routing, real-time, TCP acknowledgments, the rest \
+        standard_says: "RFC 4728 §4.1 mentions a network interface queue without an order.",
+        ns2_does: "DSR runs with `CMUPriQueue` only: four queues of `packets` each with strict \
+                   priority: routing, real-time, TCP acknowledgments, others \
                    (queue/dsr-priqueue.cc). Acknowledgments overtake data at every hop.",
     },
     Deviation {
@@ -109,7 +109,7 @@ const GENERAL: &[Deviation] = &[
         standard: "true",
         ns2: "false",
         standard_says: "A queue of 50 packets holds 50.",
-        ns2_does: "Its drop-tail queue counts the packet that arrives, too, and is full with 49 \
+        ns2_does: "Its drop-tail queue also counts the arriving packet, and is full with 49 \
                    (queue/drop-tail.cc, queue/priqueue.cc); that of DSR is not.",
     },
     Deviation {
@@ -118,38 +118,38 @@ const GENERAL: &[Deviation] = &[
         standard: "0",
         ns2: "20",
         standard_says: "A packet has one IP header.",
-        ns2_does: "Its nearest to static routes is a DSDV that was stopped, and DSDV's packets have \
-                   a second IP header of 20 bytes; AODV's TCP packets have not \
-                   (dsdv/dsdv.cc `recv`, aodv/aodv.cc `recv`).",
+        ns2_does: "Its closest equivalent of static routes is a stopped DSDV, whose packets have \
+                   a second IP header of 20 bytes; TCP packets under AODV do not (dsdv/dsdv.cc \
+                   `recv`, aodv/aodv.cc `recv`).",
     },
     Deviation {
         key: "arp.hold",
         scope: DeviationScope::Arp,
         standard: "3",
         ns2: "1",
-        standard_says: "RFC 1122 §2.3.2.2: at least one packet is kept for each unresolved \
-                        address, and it is the latest. Linux keeps several; driftway three.",
-        ns2_does: "One packet; a newer one takes its place (mac/arp.cc `arpresolve`).",
+        standard_says: "RFC 1122 §2.3.2.2: at least the latest packet is kept for each \
+                        unresolved address. Linux keeps several; driftway keeps three.",
+        ns2_does: "One packet, which a newer one replaces (mac/arp.cc `arpresolve`).",
     },
     Deviation {
         key: "arp.again",
         scope: DeviationScope::Arp,
         standard: r#""1 s""#,
         ns2: r#""next-packet""#,
-        standard_says: "RFC 1122 §2.3.2.1: requests go out at most once a second; what waits is \
-                        given up when they have no answer.",
-        ns2_does: "No timer: only the next packet for the same neighbour makes another request. \
-                   The packet after the third is reported as a link failure, and the one that \
-                   waited with it. Up to three packets vanish silently until then \
-                   (mac/arp.cc, `ARP_MAX_REQUEST_COUNT`).",
+        standard_says: "RFC 1122 §2.3.2.1: requests are sent at most once per second; the \
+                        waiting packets are dropped if there is no reply.",
+        ns2_does: "No timer: only the next packet for the same neighbour triggers another \
+                   request. The packet after the third request is reported as a link failure, \
+                   together with the one that waited. Until then up to three packets are dropped \
+                   silently (mac/arp.cc, `ARP_MAX_REQUEST_COUNT`).",
     },
     Deviation {
         key: "arp.lifetime",
         scope: DeviationScope::Arp,
         standard: r#""20 min""#,
         ns2: r#""forever""#,
-        standard_says: "RFC 1122 §2.3.2.1: there must be a way to flush addresses that are out of \
-                        date; 20 minutes are BSD's.",
+        standard_says: "RFC 1122 §2.3.2.1: there must be a mechanism to flush out-of-date \
+                        addresses; 20 minutes is the value of BSD.",
         ns2_does: "Addresses never expire (mac/arp.cc).",
     },
     Deviation {
@@ -157,9 +157,10 @@ const GENERAL: &[Deviation] = &[
         scope: DeviationScope::Arp,
         standard: "false",
         ns2: "true",
-        standard_says: "RFC 826, packet reception: what is known is brought up to date, but only \
-                        whom a message is for keeps an address that it did not know.",
-        ns2_does: "Whoever hears a request keeps the address of who asks (mac/arp.cc `arpinput`).",
+        standard_says: "RFC 826, packet reception: known addresses are updated, but only the \
+                        target of a message adds an unknown one.",
+        ns2_does: "Every node that receives a request adds the address of its sender (mac/arp.cc \
+                   `arpinput`).",
     },
     Deviation {
         key: "radio.light_speed",
@@ -171,8 +172,8 @@ const GENERAL: &[Deviation] = &[
     },
 ];
 
-/// Lays the values of ns-2.35 under what `[network]` writes, if it asks for them; and if it does not,
-/// those of the standards where a default depends on another key.
+/// Inserts the values of ns-2.35 as defaults into `[network]` if `compat` requests them; otherwise
+/// inserts the standard's values of those keys whose default depends on another key.
 pub(crate) fn expand(tree: &mut Node) -> Result<(), Diagnostic> {
     let Some(network) = tree.get_mut("network") else { return Ok(()) };
     let text = |keys: [&str; 2], default: &'static str| -> String {
@@ -223,7 +224,7 @@ pub(crate) fn expand(tree: &mut Node) -> Result<(), Diagnostic> {
     Ok(())
 }
 
-/// Writes `value` at `keys`, unless something is written there.
+/// Inserts `value` at `keys`, unless a value is written there.
 fn insert_default(
     node: &mut Node,
     keys: &[&str],
