@@ -1,5 +1,5 @@
-//! A DSR node under arbitrary packets, failures and spans of time: each packet of a host comes out
-//! once or is kept, no route leads in a circle, and what it says can be written and read.
+//! A DSR node under arbitrary packets, link failures and times: each data packet leaves once or stays
+//! buffered, no source route contains a loop, and all output can be encoded and decoded.
 
 use driftway_base::{Duration, Instant, Ipv4Addr, Seq};
 use driftway_route::{
@@ -15,7 +15,7 @@ use crate::Bytes;
 
 const SELF: Ipv4Addr = address(1);
 
-/// Small, so that caches are full.
+/// Small, so that caches fill up.
 const LIMITS: CacheLimits = CacheLimits { primary: 4, secondary: 8, timeout: None };
 
 const fn address(host: u8) -> Ipv4Addr {
@@ -25,7 +25,7 @@ const fn address(host: u8) -> Ipv4Addr {
 struct Node {
     dsr: Dsr,
     now: Instant,
-    /// Packets of hosts that are with it.
+    /// Data packets buffered in the node.
     held: usize,
     last: Option<Routed>,
 }
@@ -74,14 +74,14 @@ pub fn run(input: &[u8]) {
                 node.dsr.on_overheard(node.now, from, to, &routed(&mut bytes));
             }
             4 => {
-                // What it has sent comes back, and something with it.
+                // A packet that it has sent is returned as undeliverable, together with another one.
                 let packet = node.last.take().unwrap_or_else(|| routed(&mut bytes));
                 let other = routed(&mut bytes);
                 node.takes(&packet);
                 let mut queued = (bytes.u8() & 1 == 0).then_some(other);
                 queued.iter().for_each(|packet| node.takes(packet));
                 node.dsr.on_link_failure(node.now, to, packet, || queued.take());
-                // What is not taken stays in the queue.
+                // A packet that is not taken stays in the interface queue.
                 node.held -= usize::from(queued.iter().any(is_hosts));
             }
             5 => node.now += Duration::from_millis(u64::from(bytes.u16())),
@@ -97,7 +97,7 @@ pub fn run(input: &[u8]) {
         }
         node.drain();
         let next = node.dsr.next_timeout();
-        assert!(next.is_none_or(|at| at > node.now), "a timer that stays");
+        assert!(next.is_none_or(|at| at > node.now), "an expired timer");
     }
 }
 
@@ -110,7 +110,7 @@ impl Node {
         let mut outputs = 0;
         while let Some(output) = self.dsr.poll(self.now) {
             outputs += 1;
-            assert!(outputs < 512, "outputs without end");
+            assert!(outputs < 512, "too many outputs");
             self.held += usize::from(output == Output::Copied);
             let left = match output {
                 Output::Transmit { packet, hop } => {
@@ -124,7 +124,7 @@ impl Node {
             };
             self.held = match self.held.checked_sub(usize::from(left)) {
                 Some(held) => held,
-                None => panic!("a packet that nobody gave it: {output:?}"),
+                None => panic!("an unexpected packet: {output:?}"),
             };
         }
         assert_eq!(self.dsr.kept(), self.held);
@@ -132,7 +132,7 @@ impl Node {
     }
 }
 
-/// A request carries nothing of a host; what would is not looked at.
+/// A request carries no data of a host, and a packet with a request is not examined further.
 fn is_hosts(packet: &Routed) -> bool {
     let request = packet.dsr.is_some_and(|dsr| dsr.request().is_some());
     !packet.is_control() && !request
@@ -163,7 +163,7 @@ fn no_loop(first: &[Ipv4Addr], route: &Nodes, last: &[Ipv4Addr]) -> Vec<Ipv4Addr
     let mut sorted = nodes.clone();
     sorted.sort();
     sorted.dedup();
-    assert_eq!(sorted.len(), nodes.len(), "a circle: {nodes:?}");
+    assert_eq!(sorted.len(), nodes.len(), "a loop: {nodes:?}");
     nodes
 }
 
@@ -192,7 +192,7 @@ fn error(bytes: &mut Bytes) -> DsrError {
     DsrError { kind, salvage: bytes.u8() & 15, source, destination }
 }
 
-/// A packet such as others might send.
+/// A packet as another node might send it.
 fn routed(bytes: &mut Bytes) -> Routed {
     let mut packet = datagram(address(bytes.u8() % 8), address(bytes.u8() % 8));
     packet.ip.identification = u16::from(bytes.u8());
