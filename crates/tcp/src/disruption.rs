@@ -1,41 +1,41 @@
-//! Timeouts in a row: a connectivity disruption, perhaps (RFC 6069).
+//! Consecutive timeouts, which may be a connectivity disruption (RFC 6069).
 
 use driftway_base::{Duration, Instant};
 
-/// Timeouts of one segment in a row.
+/// Consecutive timeouts of one segment.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Disruption {
-    /// When the first of them was.
+    /// Time of the first timeout.
     first: Instant,
-    /// When the last of them was: the segment went again then.
+    /// Time of the last timeout, and of the retransmission that it caused.
     last: Instant,
-    /// Has a back-off been taken back since?
+    /// A back-off has been reverted since.
     reverted: bool,
 }
 
 impl Disruption {
-    /// Another timeout.
+    /// The disruption after another timeout at `now`.
     pub fn goes_on(before: Option<Self>, now: Instant) -> Self {
         let first = before.map_or(now, |disruption| disruption.first);
         Self { first, last: now, reverted: before.is_some_and(|disruption| disruption.reverted) }
     }
 
-    /// When the last of them was.
+    /// Time of the last timeout.
     pub fn last(&self) -> Instant {
         self.last
     }
 
-    /// A back-off is taken back.
+    /// Records that a back-off was reverted.
     pub fn revert(&mut self) {
         self.reverted = true;
     }
 
-    /// When the first of them was, if a back-off has been taken back since.
+    /// Time of the first timeout, if a back-off has been reverted since.
     pub fn reverted_since(&self) -> Option<Instant> {
         self.reverted.then_some(self.first)
     }
 
-    /// Time stood still for so long.
+    /// The same disruption after timers were frozen for `still`.
     pub fn later_by(self, still: Duration) -> Self {
         Self { first: self.first + still, last: self.last + still, ..self }
     }

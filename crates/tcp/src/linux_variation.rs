@@ -1,19 +1,19 @@
-//! The variation of round trips as Linux's retransmission timeout has it (Sarolahti and Kuznetsov,
-//! "Congestion Control in Linux TCP", USENIX 2002, §4): the largest of each round trip's mean
-//! deviations, which falls slowly and has a floor. So an RTT that falls does not raise the timeout, and
-//! the minimum is added to the RTT instead of bounding their sum.
+//! RTTVAR as in Linux's retransmission timeout (Sarolahti and Kuznetsov, "Congestion Control in
+//! Linux TCP", USENIX 2002, §4): the largest mean deviation of each round trip, which decays slowly
+//! and has a floor. A falling RTT does not raise the timeout, and the minimum bounds the variation
+//! instead of the sum.
 
 use driftway_base::Duration;
 
-/// Four times each deviation, as the timeout takes it.
+/// The deviations, each times four, as the timeout uses them.
 #[derive(Clone, Debug)]
 pub(crate) struct LinuxVariation {
     floor: Duration,
-    /// The mean deviation.
+    /// Mean deviation (Linux: mdev).
     mean: Duration,
-    /// Its largest value in this round trip.
+    /// Largest mean deviation in this round trip (mdev_max).
     largest: Duration,
-    /// What the timeout adds to the smoothed round trip.
+    /// Variation added to SRTT in the timeout (rttvar).
     used: Duration,
 }
 
@@ -22,24 +22,24 @@ impl LinuxVariation {
         Self { floor, mean: Duration::ZERO, largest: floor, used: floor }
     }
 
-    /// What the timeout adds to the smoothed round trip.
+    /// Variation added to SRTT in the timeout.
     pub fn used(&self) -> Duration {
         self.used
     }
 
-    /// Goes on with this deviation, as after a first round trip.
+    /// Restarts with this deviation, as after a first measurement.
     pub fn start(&mut self, deviation: Duration) {
         self.mean = deviation.times(4);
         self.used = self.mean.max(self.floor);
         self.largest = self.used;
     }
 
-    /// One more round trip.
+    /// Adds one round-trip sample.
     pub fn add(&mut self, srtt: Duration, rtt: Duration) {
         let (error, quarter) = (srtt.abs_diff(rtt), self.mean.over(4));
         if error >= quarter {
             let excess = error.saturating_sub(quarter);
-            // A path that becomes faster is no less steady for it.
+            // A falling RTT counts for an eighth only.
             self.mean = self.mean + if rtt < srtt { excess.over(8) } else { excess };
         } else {
             self.mean = self.mean.saturating_sub(quarter.saturating_sub(error));
@@ -48,7 +48,7 @@ impl LinuxVariation {
         self.used = self.used.max(self.largest);
     }
 
-    /// What was sent a round trip ago is acknowledged.
+    /// Ends a round of measurements.
     pub fn end_round(&mut self) {
         self.used = self.used.saturating_sub(self.used.saturating_sub(self.largest).over(4));
         self.largest = self.floor;
@@ -70,7 +70,7 @@ mod test {
         v.add(MS(100), MS(200));
         assert_eq!(v.used(), MS(250));
         v.end_round();
-        // 250 − 250/4 for a round trip like the mean; the largest of this round is below 250.
+        // 250 − 250/4 for an RTT equal to the mean; the maximum of this round is below 250.
         v.add(MS(100), MS(100));
         assert_eq!(v.used(), MS(250));
         v.end_round();

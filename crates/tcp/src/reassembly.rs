@@ -1,16 +1,16 @@
-//! Data, and a FIN, that arrived ahead of a hole.
+//! The reassembly queue: data, and a FIN, that arrived out of order.
 
 use alloc::vec::Vec;
 
 use driftway_base::{Seq, SeqRange};
 use driftway_wire::{Payload, SackBlocks};
 
-/// One run of bytes without a hole.
+/// A contiguous range of bytes.
 #[derive(Clone, Copy, Debug)]
 struct Piece {
     seq: Seq,
     payload: Payload,
-    /// When it last grew, as a count of arrivals: orders the SACK blocks.
+    /// Arrival count when it last grew: orders the SACK blocks.
     touched: u64,
 }
 
@@ -18,7 +18,7 @@ impl Piece {
     fn end(&self) -> Seq {
         self.seq + self.payload.len
     }
-    /// Does `next` carry on where this piece ends, in sequence numbers and in its stream?
+    /// True if `next` follows in sequence numbers and in the same stream.
     fn continues_with(&self, next: &Piece) -> bool {
         self.end() == next.seq
             && self.payload.stream == next.payload.stream
@@ -26,14 +26,14 @@ impl Piece {
     }
 }
 
-/// Room made at once for pieces; more of them grow into their room once.
+/// Initial capacity in blocks; the vector grows to its largest size once.
 const RESERVED: usize = 32;
 
-/// Out-of-order pieces, sorted by sequence number, never overlapping, and what ends them.
+/// Out-of-order blocks, sorted by sequence number, disjoint, and the FIN behind them.
 #[derive(Clone, Debug)]
 pub struct Reassembly {
     pieces: Vec<Piece>,
-    /// The FIN, which nothing follows, and when it came, as a count of arrivals.
+    /// The FIN, and the arrival count when it came.
     fin: Option<(Seq, u64)>,
     arrivals: u64,
 }
@@ -45,18 +45,18 @@ impl Default for Reassembly {
 }
 
 impl Reassembly {
-    /// Nothing waits?
+    /// True if nothing is queued.
     pub fn is_empty(&self) -> bool {
         self.pieces.is_empty() && self.fin.is_none()
     }
 
-    /// One past the highest byte that waits.
+    /// One past the highest queued byte.
     pub fn end(&self) -> Option<Seq> {
         self.pieces.last().map(Piece::end)
     }
 
-    /// Files `payload` at `seq`, keeping what was there first where they overlap. Returns the part
-    /// of the range that was there already, if any (RFC 2883 §4 reports the first).
+    /// Inserts `payload` at `seq`; where they overlap, the earlier data stays. Returns the part of
+    /// the range that was present already, if any (RFC 2883 §4 reports the first).
     pub fn insert(&mut self, seq: Seq, payload: Payload) -> Option<SeqRange> {
         self.arrivals += 1;
         let (mut seq, mut payload) = (seq, payload);
@@ -86,18 +86,18 @@ impl Reassembly {
         duplicate
     }
 
-    /// A FIN has come, with nothing behind it.
+    /// Inserts a FIN, with nothing behind it.
     pub fn insert_fin(&mut self, seq: Seq) {
         self.arrivals += 1;
         self.fin = Some((seq, self.arrivals));
     }
 
-    /// All before the FIN has arrived.
+    /// Removes the FIN once all data before it has arrived.
     pub fn take_fin(&mut self) {
         self.fin = None;
     }
 
-    /// Joins neighbours that have become one piece.
+    /// Merges adjacent blocks.
     fn join(&mut self) {
         self.pieces.dedup_by(|next, piece| {
             let joins = piece.continues_with(next);
@@ -109,7 +109,7 @@ impl Reassembly {
         });
     }
 
-    /// Takes the piece that begins at or before `next` (what lies before it is cut off).
+    /// Removes the block that begins at or before `next`; the part before `next` is cut off.
     pub fn take(&mut self, next: Seq) -> Option<Payload> {
         while let Some(first) = self.pieces.first().copied() {
             if first.seq.after(next) {
@@ -123,8 +123,8 @@ impl Reassembly {
         None
     }
 
-    /// The runs of sequence numbers that have arrived, most recently touched first (RFC 2018 §4),
-    /// at most `room` of them, after what `blocks` holds already.
+    /// Appends the received ranges to `blocks`, most recently updated first (RFC 2018 §4), until
+    /// there are `room` of them.
     pub fn report(&self, blocks: &mut SackBlocks, room: usize) {
         let mut last = u64::MAX;
         while blocks.len() < room {
@@ -137,8 +137,8 @@ impl Reassembly {
         }
     }
 
-    /// Runs of sequence numbers; pieces of different streams that touch are one run, and the FIN goes
-    /// with what it ends.
+    /// Contiguous ranges of sequence numbers, with their arrival counts. Adjacent blocks of
+    /// different streams are one range, and the FIN extends the range that it ends.
     fn runs(&self) -> impl Iterator<Item = (SeqRange, u64)> + '_ {
         let data = self.pieces.iter().map(|p| (SeqRange::new(p.seq, p.end()), p.touched));
         let fin = self.fin.map(|(seq, touched)| (SeqRange::new(seq, seq + 1), touched));
@@ -153,7 +153,7 @@ impl Reassembly {
         })
     }
 
-    /// The run that contains `range`, if it is more than the range itself.
+    /// The range that contains `range`.
     pub fn enclosing(&self, range: SeqRange) -> Option<SeqRange> {
         self.runs()
             .map(|(run, _)| run)

@@ -1,5 +1,4 @@
-//! What an aid sees of the connection, and what it may do to it: the direct driver's half of
-//! DESIGN's table of acts.
+//! The view that an aid has of the connection, and its acts on it.
 
 use driftway_base::{
     Act, Done, Instant, Known, ProbeSpacing, RecoveryState, Release, Seq, SeqRange, Setting,
@@ -13,7 +12,7 @@ use crate::flight::Phase;
 use crate::growth::MOST_WINDOW;
 use crate::timer::Timer;
 
-/// Ranges that may wait to be sent again.
+/// Maximum number of ranges queued for retransmission by an aid.
 const MOST_RESENDS: usize = 64;
 
 impl Connection {
@@ -47,7 +46,7 @@ impl Connection {
         }
     }
 
-    /// Does what an aid wants done.
+    /// Executes an act of an aid.
     pub fn act(&mut self, now: Instant, act: &Act) -> Done {
         if !self.state.is_synchronized() {
             return Done::Unsupported;
@@ -59,7 +58,7 @@ impl Connection {
                 Done::Done
             }
             Act::Resume { cwnd, ssthresh, rto } => {
-                // One that ended while held; what the aid wants comes after it.
+                // A recovery that ended during the hold; the aid's windows are set after it.
                 self.snd.flight.end_recovery();
                 self.set_cwnd(cwnd);
                 self.set_ssthresh(ssthresh);
@@ -105,7 +104,7 @@ impl Connection {
                 }
                 Done::Done
             }
-            // That is the node's.
+            // The node sends route probes.
             Act::Seek(_) => Done::Unsupported,
         }
     }
@@ -141,18 +140,18 @@ impl Connection {
         freeze_timers: bool,
         release: Release,
     ) {
-        // The probes of an earlier hold end; TCP's own, of a closed window, freeze with the rest.
+        // The probes of an earlier hold end; TCP's own window probes freeze with the other timers.
         if self.snd.held.is_some() || !freeze_timers {
             self.timers.stop(Timer::Persist);
         }
-        // Karn: a round trip that a hold interrupts says nothing about the path. That goes for the
-        // echoes of timestamps, too.
+        // Karn: an RTT sample that spans a hold is not a measure of the path; nor is a timestamp
+        // echo.
         self.snd.timed = None;
         self.snd.untimed = Some(self.snd.flight.max());
         if freeze_timers {
             self.timers.freeze(now);
         } else {
-            // 4.4BSD forgets duplicates when the retransmission timer is off.
+            // 4.4BSD resets the duplicates when the retransmission timer is off.
             self.snd.flight.forget_duplicates();
         }
         self.timers.stop(Timer::Retransmission);
@@ -163,8 +162,9 @@ impl Connection {
         self.snd.flight.pause(now);
         self.snd.probe_due = false;
         self.snd.resend.clear();
-        // The window is the aid's now: nothing of before is given back, and a further timeout must
-        // not make undo state that could (RFC 3522 §3.2: RetransmitTS is the first one's).
+        // The aid now owns the window: nothing is restored from before, and a further timeout must
+        // not create an undo state that could (RFC 3522 §3.2: RetransmitTS is that of the first
+        // retransmission).
         self.snd.undo = None;
         self.snd.flight.forget_before();
         self.end_f_rto();
@@ -178,18 +178,18 @@ impl Connection {
         }
     }
 
-    /// Sending goes on: with the timeout that a new transmission has, or where it was frozen.
+    /// Ends a hold: timers restart as for a new transmission, or continue if they were frozen.
     pub(super) fn end_hold(&mut self, now: Instant) {
         if self.snd.held.take().is_none() {
             return;
         }
         self.timers.stop(Timer::Persist);
         self.snd.probe_due = false;
-        // A hold is no time in which the window could have been used.
+        // During a hold the window could not have been used.
         self.snd.window_use.start_over(now);
         if self.timers.are_frozen() {
             let still = self.timers.thaw(now);
-            // Time that stood still is not idle time (RFC 5681 §4.1), nor a peer's silence.
+            // Frozen time is neither idle time (RFC 5681 §4.1) nor silence of the peer.
             self.snd.recovery.on_thaw(now, still);
             self.snd.last_sent = (self.snd.last_sent + still).min(now);
             self.heard = (self.heard + still).min(now);
@@ -218,9 +218,9 @@ impl Connection {
         Done::Done
     }
 
-    /// An acknowledgment made up from the view. It may repeat or hold back, but never acknowledges
-    /// what has not arrived (liu-singh-2001 §III-B).
-    /// Nor does it promise more than what is advertised already.
+    /// An acknowledgment built at an aid's request. It may repeat or hold back, but never
+    /// acknowledges data that has not arrived (liu-singh-2001 §III-B), nor advertises more than is
+    /// advertised already.
     fn forge_ack(&self, now: Instant, ack: Seq, window: u32) -> Option<TcpSegment> {
         if ack.after(self.rcv.nxt()) {
             return None;

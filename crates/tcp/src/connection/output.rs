@@ -1,4 +1,5 @@
-//! What leaves: RFC 9293 §3.8, with what loss recovery, aids and the persist timer want sent.
+//! Segment transmission: RFC 9293 §3.8, and the requests of loss recovery, aids and the persist
+//! timer.
 
 use driftway_base::{Duration, Ecn, Instant, ProbeSize, Seq, SeqRange};
 use driftway_wire::{Payload, SackBlocks, TcpFlags, TcpOptions, TcpSegment, Timestamps};
@@ -10,28 +11,28 @@ use crate::flight::Phase;
 use crate::state::State;
 use crate::timer::Timer;
 
-/// The clock of our timestamps ticks at least this finely coarse (RFC 7323 §5.4: 1 ms to 1 s).
+/// Finest tick of our timestamp clock (RFC 7323 §5.4: 1 ms to 1 s).
 const FINEST_TIMESTAMP: Duration = Duration::from_millis(1);
 
-/// A piece of our stream chosen for sending.
+/// A range of our stream chosen for transmission.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Choice {
     pub range: SeqRange,
     pub why: Why,
 }
 
-/// Why it goes.
+/// Reason of a transmission.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Why {
-    /// It is next: SND.NXT moves along.
+    /// From SND.NXT, which advances.
     Next,
-    /// Loss recovery sends it again.
+    /// Retransmission by loss recovery.
     Repair,
-    /// It is sent again to ask for what has arrived (RFC 8985 §7).
+    /// Retransmission as a tail loss probe (RFC 8985 §7).
     Tail,
-    /// An aid wants it sent again.
+    /// Retransmission at an aid's request.
     Aid { ahead_of_queue: bool },
-    /// It asks for the peer's window, or whether the peer is there.
+    /// Window probe, or probe during a hold.
     Probe,
 }
 
@@ -61,7 +62,7 @@ impl Connection {
             return Some(self.send(now, choice));
         }
         if core::mem::take(&mut self.snd.keep_alive_due) {
-            // RFC 9293 §3.8.4: one number too low, so that an answer is due.
+            // RFC 9293 §3.8.4: SND.NXT − 1, which requires an answer.
             let mut segment = self.bare(TcpFlags::ACK);
             segment.seq = self.snd.flight.una() - 1;
             return Some(self.send_ack(now, segment));
@@ -69,7 +70,7 @@ impl Connection {
         self.acks.now.then(|| self.send_ack(now, self.bare(TcpFlags::ACK)))
     }
 
-    /// Our clock for timestamps.
+    /// Our timestamp clock.
     pub(super) fn timestamp(&self, now: Instant) -> u32 {
         (now.as_nanos() / self.timestamp_tick().as_nanos()) as u32
     }
@@ -77,7 +78,7 @@ impl Connection {
         self.config.clock.rtt.max(FINEST_TIMESTAMP)
     }
 
-    /// What each segment carries once timestamps are agreed on (RFC 7323 §3.2).
+    /// The timestamps option of each segment, once negotiated (RFC 7323 §3.2).
     pub(super) fn own_timestamps(&self, now: Instant) -> Option<Timestamps> {
         let (value, echo) = (self.timestamp(now), self.echo.recent);
         self.agreed.timestamps.then_some(Timestamps { value, echo })
@@ -92,7 +93,8 @@ impl Connection {
                 flags = flags.with(TcpFlags::ECE);
             }
         } else if self.config.ecn && !self.syn_lost {
-            // RFC 3168 §6.1.1.1: after a loss, without ECN, in case something in between objects.
+            // RFC 3168 §6.1.1.1: a retransmitted SYN does not offer ECN, in case a middlebox drops
+            // it.
             flags = flags.with(TcpFlags::ECE).with(TcpFlags::CWR);
         }
         let offer = |ours: bool, agreed: bool| if answer { agreed } else { ours };
@@ -126,7 +128,7 @@ impl Connection {
         Transmit { retransmission: !first, ..Transmit::of(segment) }
     }
 
-    /// Chooses what data goes next.
+    /// Chooses the next data to be sent.
     fn choose(&mut self, now: Instant) -> Option<Choice> {
         if let Some(choice) = self.aid_resend() {
             return Some(choice);
@@ -144,7 +146,7 @@ impl Connection {
             let reported = flight.board().next_reported(flight.una()).unwrap_or(flight.max());
             let end = (flight.una() + flight.mss()).min(flight.max()).min(reported);
             if end.after(flight.una()) {
-                // Tahoe goes on from there; others leave SND.NXT alone.
+                // Tahoe continues from there; others leave SND.NXT unchanged.
                 let why = if flight.nxt() == flight.una() { Why::Next } else { Why::Repair };
                 return Some(Choice::new(flight.una(), end, why));
             }
@@ -154,7 +156,7 @@ impl Connection {
         {
             return Some(Choice { range, why: Why::Repair });
         }
-        // RFC 8985 §7.3: a probe is new data, whatever the congestion window.
+        // RFC 8985 §7.3: a probe is new data, regardless of the congestion window.
         let probes = core::mem::take(&mut self.snd.tail_probe_due);
         let budget = match self.snd.flight.f_rto() {
             _ if probes => self.snd.flight.mss(),
@@ -185,7 +187,7 @@ impl Connection {
         None
     }
 
-    /// After a timeout, what goes again keeps to the peer's window, which may have shrunk.
+    /// Limits a retransmission after a timeout to the peer's window, which may have shrunk.
     fn repairable(&self, range: SeqRange) -> Option<SeqRange> {
         let end = match self.snd.flight.phase() {
             Phase::Loss { .. } => range.end.min(self.snd.flight.una() + self.snd.wnd),
@@ -194,7 +196,7 @@ impl Connection {
         end.after(range.start).then(|| SeqRange::new(range.start, end))
     }
 
-    /// The next piece of what an aid wants sent again.
+    /// The next segment of the ranges that an aid wants retransmitted.
     fn aid_resend(&mut self) -> Option<Choice> {
         let flight = &self.snd.flight;
         while let Some((range, _)) = self.snd.resend.front_mut() {
@@ -212,8 +214,8 @@ impl Connection {
         None
     }
 
-    /// The persist timer went off. A window that is merely small is used after all (RFC 9293
-    /// §3.8.6.2.1, rule 4); a closed one is probed with a byte (§3.8.6.1), at SND.UNA.
+    /// The segment sent when the persist timer expires. A small window is used after all (RFC 9293
+    /// §3.8.6.2.1, rule 4); a closed one is probed with a byte at SND.UNA (§3.8.6.1).
     fn probe(&mut self) -> Option<Choice> {
         let snd = &self.snd;
         let at_una = snd.held.is_some() || snd.wnd == 0;
@@ -228,11 +230,11 @@ impl Connection {
             Some(ProbeSize::Segment) => snd.flight.mss(),
             Some(ProbeSize::Byte) | None => 1,
         };
-        // What the peer has need not go again.
+        // SACKed data need not be retransmitted.
         let unreported =
             snd.flight.board().next_reported(start).unwrap_or(start + most).since(start);
         let waiting = waiting.min(most.min(unreported.max(1)).into()) as u32;
-        // With all data sent, the FIN's number is what can be probed with.
+        // With all data sent, the FIN's sequence number is used as a probe.
         let fin = waiting == 0 && snd.fin.map_or(snd.closing, |fin| fin == start);
         let len = waiting + u32::from(fin);
         if len == 0 {
@@ -242,8 +244,8 @@ impl Connection {
         Some(Choice::new(start, start + len, Why::Probe))
     }
 
-    /// From SND.NXT on: what goes again after a timeout, then new data, then the FIN.
-    /// At once if that is `urgent`.
+    /// The next segment from SND.NXT: retransmissions after a timeout, then new data, then the FIN.
+    /// `urgent` disables Nagle's algorithm and silly window avoidance.
     fn onwards(&mut self, now: Instant, budget: u32, urgent: bool) -> Option<Choice> {
         self.snd.flight.skip_reported();
         let idle = self.snd.flight.outstanding() == 0;
@@ -251,7 +253,7 @@ impl Connection {
             && now.since(self.snd.last_sent) > self.snd.rtt.rto()
             && self.stats.segments_sent > 0
         {
-            // RFC 5681 §4.1: after an idle period the window says nothing about the path.
+            // RFC 5681 §4.1: after an idle period the window is not a measure of the path.
             let restart = initial_window(&self.config, self.snd.flight.mss());
             let window = &mut self.snd.flight.window;
             window.cwnd = window.cwnd.min(restart);
@@ -268,8 +270,8 @@ impl Connection {
         let full = flight.mss().saturating_sub(self.sack_room()).max(1);
         let len = waiting.min(u64::from(room.min(full).min(stop))) as u32;
         let all = u64::from(len) == waiting;
-        // The FIN goes with the last data, or alone; it needs no congestion window, but a place in
-        // the peer's. One that the peer has reported does not go again.
+        // The FIN is sent with the last data, or alone; it needs no room in cwnd, but in the peer's
+        // window. A SACKed FIN is not retransmitted.
         let fin_waits = snd.closing && (snd.fin.is_none() || again) && len != stop;
         let fin_here = snd.fin.is_none_or(|fin| fin == start + len);
         if fin_waits && fin_here && all && (len > 0 || waiting == 0) && snd.peer_room() > len {
@@ -278,7 +280,7 @@ impl Connection {
         if len == 0 {
             return None;
         }
-        // Silly windows at the sender (RFC 9293 §3.8.6.2.1) and Nagle (§3.7.4).
+        // Silly window avoidance at the sender (RFC 9293 §3.8.6.2.1) and Nagle (§3.7.4).
         let nothing_out = start == flight.una();
         let worth = urgent
             || len >= full
@@ -289,15 +291,15 @@ impl Connection {
         worth.then(|| Choice::new(start, start + len, Why::Next))
     }
 
-    /// Nothing can leave now. While there is anything left to do, something must wake us.
+    /// Ensures that a timer is running while anything remains to be sent or acknowledged.
     fn keep_a_timer_running(&mut self, now: Instant) {
         let outstanding = self.snd.flight.outstanding() > 0;
         if self.timers.get(Timer::Persist).is_some() || !(outstanding || self.snd.has_unsent()) {
             return;
         }
         if self.snd.wnd == 0 && self.snd.flight.nxt() != self.snd.flight.una() {
-            // RFC 9293 §3.8.6: the peer took its window back with data in flight. As in 4.4BSD,
-            // that is no reason for timeouts: probes, and then all over again from SND.UNA.
+            // RFC 9293 §3.8.6: the peer has shrunk its window with data in flight. As in 4.4BSD,
+            // this leads to probes instead of timeouts, and then to a restart from SND.UNA.
             self.snd.flight.step_back(true);
             self.snd.timed = None;
         } else if outstanding && self.snd.wnd > 0 {
@@ -307,8 +309,8 @@ impl Connection {
             return;
         }
         self.timers.stop(Timer::Retransmission);
-        // RFC 9293 §3.8.6.1: nothing but probes, and these go on; a tail probe would bring timeouts
-        // back.
+        // RFC 9293 §3.8.6.1: only probes, which continue; a tail loss probe would rearm the
+        // retransmission timer.
         self.timers.stop(Timer::LossProbe);
         self.timers.stop(Timer::Recovery);
         let gap = self.snd.rtt.rto().max(self.config.persist_min).min(self.config.persist_max);
@@ -316,7 +318,7 @@ impl Connection {
         self.timers.set(Timer::Persist, self.config.clock.deadline(now, gap));
     }
 
-    /// Option bytes that SACK blocks take from a data segment.
+    /// Length of the SACK option in a data segment (bytes).
     fn sack_room(&self) -> u32 {
         if self.agreed.sack && self.rcv.has_hole() {
             2 + 2 + 8 * self.most_blocks() as u32
@@ -324,12 +326,12 @@ impl Connection {
             0
         }
     }
-    /// Blocks that fit beside the other options (RFC 2018 §3).
+    /// Maximum number of SACK blocks beside the other options (RFC 2018 §3).
     fn most_blocks(&self) -> usize {
         if self.agreed.timestamps { 3 } else { 4 }
     }
 
-    /// Builds the segment for `choice` and keeps account of it.
+    /// Builds the segment for `choice` and records its transmission.
     fn send(&mut self, now: Instant, choice: Choice) -> Transmit {
         let SeqRange { start, end } = choice.range;
         let waiting = self.snd.waiting_from(start);
@@ -349,7 +351,7 @@ impl Connection {
             if core::mem::take(&mut self.snd.ecn.cwr_due) {
                 flags = flags.with(TcpFlags::CWR);
             }
-            // RFC 3168 §6.1.5, §6.1.6: neither retransmissions nor probes are ECN-capable.
+            // RFC 3168 §6.1.5, §6.1.6: neither retransmissions nor window probes are ECN-capable.
             Ecn::Ect0
         } else {
             Ecn::NotEct
@@ -373,9 +375,9 @@ impl Connection {
         }
     }
 
-    /// A segment that overtakes others must not make them look old: a younger timestamp at the left
-    /// edge would move the peer's TS.Recent past theirs, and PAWS (RFC 7323 §5) would refuse them
-    /// all. It carries the timestamp that the peer has already; what it draws is no sample.
+    /// Gives a segment that overtakes others the timestamp that the peer has already. A newer one
+    /// at RCV.NXT would advance the peer's TS.Recent past theirs, and PAWS (RFC 7323 §5) would drop
+    /// them all. Its acknowledgment is no RTT sample.
     fn backdate(&mut self, segment: &mut TcpSegment) {
         if let Some(timestamps) = &mut segment.options.timestamps {
             timestamps.value = self.snd.echoed;
@@ -408,10 +410,10 @@ impl Connection {
             if let Some(state) = &mut self.snd.undo
                 && matches!(choice.why, Why::Next | Why::Repair)
             {
-                // RFC 2883 §4: reports are of data.
+                // RFC 2883 §4: D-SACKs are of data.
                 state.on_resent(SeqRange::new(start, start + len), stamp);
             }
-            // Karn: what was sent twice can't be timed (RFC 6298 §3).
+            // Karn: retransmitted data is not timed (RFC 6298 §3).
             self.snd.timed = self.snd.timed.filter(|(timed, _)| timed.at_or_before(start));
         } else if choice.why != Why::Probe
             && self.snd.timed.is_none()
@@ -440,22 +442,22 @@ impl Connection {
         }
     }
 
-    /// A bare acknowledgment.
+    /// Sends a pure acknowledgment.
     fn send_ack(&mut self, now: Instant, mut segment: TcpSegment) -> Transmit {
         self.finish(now, &mut segment);
         self.stats.acks_sent += 1;
         Transmit::of(segment)
     }
 
-    /// Fills in what every segment of an open connection carries, and settles the acknowledgment
-    /// that is owed.
+    /// Completes the header of a segment on a synchronized connection; it carries the pending
+    /// acknowledgment.
     fn finish(&mut self, now: Instant, segment: &mut TcpSegment) {
         if self.acks.ece {
             segment.flags = segment.flags.with(TcpFlags::ECE);
         }
         segment.options.timestamps = self.own_timestamps(now);
         if self.agreed.sack {
-            // Behind a payload only as many blocks as keep the segment within its size.
+            // With a payload, only as many blocks as fit into the segment size.
             let spare =
                 (self.snd.flight.mss().saturating_sub(segment.payload.len + 4) / 8) as usize;
             let most = if segment.payload.is_empty() { 4 } else { spare };
@@ -469,7 +471,7 @@ impl Connection {
         self.timers.stop(Timer::DelayedAck);
     }
 
-    /// A window as it stands in the header.
+    /// The window as written into the header.
     pub(super) fn window_field(&self, bytes: u32) -> u16 {
         let shift = if self.agreed.window_scale { self.rcv.shift() } else { 0 };
         (bytes >> shift).min(65_535) as u16

@@ -1,11 +1,11 @@
-//! Fast recovery in proportion to what arrives: where [`Prr`](crate::prr) meets the connection.
+//! Proportional rate reduction of the connection's fast recovery (see [`Prr`](crate::prr)).
 
 use super::control_block::Connection;
 use crate::flight::{DeliverySnapshot, Phase};
 use crate::prr::{Arrived, Prr};
 
 impl Connection {
-    /// An acknowledgment was taken: the window for what may go now.
+    /// Sets cwnd for the data that may be sent after an acknowledgment.
     pub(super) fn reduce_in_proportion(&mut self, before: DeliverySnapshot) {
         let flight = &mut self.snd.flight;
         let Phase::Recovery { .. } = flight.phase() else { return };

@@ -1,8 +1,10 @@
-//! Where a loss recovery that goes by time meets the connection: its feedback, its timer, its probe.
+//! Loss recoveries with timers in the connection: their feedback, their timer, their tail loss
+//! probe.
 //!
-//! RFC 8985 puts one timer in the place of another; here the retransmission timer runs on beside the
-//! probe's, which is never later and starts it anew. So what a view says of the retransmission
-//! deadline is the same under every recovery: when TCP would take silence for congestion.
+//! RFC 8985 uses one timer for all; here the retransmission timer runs beside that of the probe,
+//! which never expires later and restarts it. The retransmission deadline in a view therefore has
+//! the same meaning under every recovery: the time at which TCP takes the absence of
+//! acknowledgments for congestion.
 
 use driftway_base::{Duration, Instant, SeqRange};
 use driftway_wire::TcpSegment;
@@ -15,7 +17,8 @@ use crate::timer::Timer;
 use crate::undo_state::duplicate;
 
 impl Connection {
-    /// Passes on to the recovery what an acknowledgment says; SND.UNA has moved by `advanced`.
+    /// Passes the contents of an acknowledgment to the recovery; SND.UNA has advanced by
+    /// `advanced`.
     pub(super) fn give_feedback(&mut self, now: Instant, segment: &TcpSegment, advanced: u32) {
         let flight = &self.snd.flight;
         let mut blocks = [SeqRange::new(flight.una(), flight.una()); 4];
@@ -45,7 +48,7 @@ impl Connection {
         }
     }
 
-    /// Sets both timers as they are wanted after an acknowledgment.
+    /// Sets both timers after an acknowledgment.
     pub(super) fn move_recovery_timers(&mut self, now: Instant) {
         match self.snd.recovery.next_timeout().filter(|_| self.snd.held.is_none()) {
             Some(at) => self.set_recovery_timer(now, at),
@@ -59,8 +62,8 @@ impl Connection {
         self.timers.set(Timer::Recovery, at);
     }
 
-    /// The recovery was notified of something other than an acknowledgment; `before` is when it
-    /// wanted to be called until then. One that wants no call any more takes a late one.
+    /// Sets the recovery's timer after another event, if its deadline differs from the one
+    /// `before`. A timer that is no longer needed may expire.
     pub(super) fn follow_recovery_timer(&mut self, now: Instant, before: Option<Instant>) {
         if !self.snd.recovery.has_timer() {
             return;
@@ -71,8 +74,8 @@ impl Connection {
         }
     }
 
-    /// An aid has ended its hold. What was reported meanwhile counts now; a frozen probe keeps its
-    /// time.
+    /// Resumes both timers after a hold. Data SACKed meanwhile counts now; a frozen probe keeps its
+    /// remaining time.
     pub(super) fn resume_recovery_timers(&mut self, now: Instant) {
         if !self.snd.recovery.has_timer() {
             return;
@@ -85,7 +88,7 @@ impl Connection {
         }
     }
 
-    /// RFC 8985 §7.2
+    /// Schedules a tail loss probe (RFC 8985 §7.2).
     pub(super) fn schedule_tail_probe(&mut self, now: Instant) {
         if !self.snd.recovery.has_timer() {
             return;
@@ -102,18 +105,19 @@ impl Connection {
         self.snd.recovery.probe_after(&self.snd.flight, self.snd.rtt.srtt())
     }
 
-    /// RFC 8985 §7.3
+    /// Handles the probe timeout (RFC 8985 §7.3).
     pub(super) fn loss_probe_timeout(&mut self, now: Instant) {
         if self.probe_after().is_some() {
             self.snd.tail_probe_due = true;
         }
-        // With or without a probe, the timeout starts anew, unless a closed window has stopped it.
+        // With or without a probe, the retransmission timer restarts, unless a closed window has
+        // stopped it.
         if self.timers.get(Timer::Retransmission).is_some() {
             self.restart_retransmission_timer(now);
         }
     }
 
-    /// What a probe sends: new data, if there is any, or else the last segment.
+    /// The tail loss probe: new data, if available, otherwise the last segment.
     #[cold]
     pub(super) fn tail_probe(&mut self, new: Option<Choice>) -> Option<Choice> {
         let again = new.is_none();
@@ -126,7 +130,7 @@ impl Connection {
         Some(choice)
     }
 
-    /// The time that the recovery has asked for has come.
+    /// Handles an expiry of the recovery's timer.
     pub(super) fn recovery_timeout(&mut self, now: Instant) {
         let before = self.snd.flight.before();
         let delivered = self.snd.flight.delivered();
@@ -150,7 +154,7 @@ mod test {
     use driftway_base::{Ecn, Endpoint, Ipv4Addr, Seq};
     use driftway_wire::TcpFlags;
 
-    /// Repairs what nobody has acknowledged 100 ms after it left, once.
+    /// Retransmits everything that is unacknowledged after 100 ms, once.
     #[derive(Debug, Default)]
     struct Impatient(Option<Instant>);
 

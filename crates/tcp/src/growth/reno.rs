@@ -4,7 +4,7 @@ use driftway_base::Instant;
 
 use super::contract::{Acked, Growth, Listed, MOST_WINDOW, Window, slow_start};
 
-/// Additive increase, half on congestion. It has no state.
+/// Additive increase, multiplicative decrease by half. Stateless.
 #[derive(Debug, Default)]
 pub struct Reno;
 
@@ -47,7 +47,8 @@ mod test {
             Reno.on_ack(Instant::ZERO, &mut w, acked);
         }
         assert!((4850..=5000).contains(&w.cwnd), "{}", w.cwnd);
-        // An acknowledgment of less than a segment earns no more than it acknowledges.
+        // An acknowledgment of less than a segment grows the window by no more than it
+        // acknowledges.
         let mut w = Window { cwnd: 1000, ssthresh: 4000 };
         Reno.on_ack(Instant::ZERO, &mut w, Acked { bytes: 10, ..acked });
         assert_eq!(w.cwnd, 1010);

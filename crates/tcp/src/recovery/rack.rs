@@ -1,6 +1,6 @@
-//! RACK-TLP (RFC 8985): a segment is lost once one that was sent later has arrived and enough time
-//! for reordering has passed; and where nothing arrives any more, a probe asks. See [`super::tail`]
-//! for the probe.
+//! RACK-TLP (RFC 8985): a segment is lost once a segment sent later has been delivered and the
+//! reordering window has passed; without further acknowledgments, a tail loss probe is sent (see
+//! [`super::tail_loss_probe`]).
 
 use alloc::boxed::Box;
 
@@ -12,42 +12,42 @@ use super::sent::{RecentMinimum, Sent, SentLog};
 use super::tail::Tail;
 use crate::flight::{DUP_THRESHOLD, Flight, Phase};
 
-/// Recoveries without a reported duplicate until the reordering window is as small as at first
-/// (§6.2, step 4).
+/// Recoveries without D-SACK until the reordering window returns to its initial size (§6.2, step
+/// 4).
 const PERSISTS: u32 = 16;
 
-/// What RACK keeps of a connection (§5.3).
+/// State of RACK (§5.3).
 #[derive(Debug)]
 pub struct RackTlp {
     log: SentLog,
     arrivals: Arrivals,
     srtt: Duration,
-    /// The reordering window in quarters of the least round trip.
+    /// Reordering window in quarters of the minimum RTT (RACK.reo_wnd_mult).
     quarters: u32,
     persists: u32,
-    /// No second growth of the window until this is acknowledged.
+    /// The reordering window does not grow again until this is acknowledged (RACK.dsack_round).
     round: Option<Seq>,
-    /// When the reordering window of a segment will have passed.
+    /// Time at which the reordering window of a segment ends.
     deadline: Option<Instant>,
-    /// A retransmission goes whatever the window: a recovery has just begun.
+    /// A segment is retransmitted regardless of the window: recovery has just started.
     urgent: bool,
     found: bool,
     tail: Tail,
 }
 
-/// What has arrived.
+/// State derived from delivered segments.
 #[derive(Clone, Copy, Debug, Default)]
 struct Arrivals {
-    /// Of all segments the one sent last, by its place in the order of transmissions.
+    /// Transmission number of the delivered segment sent last.
     newest: Option<u64>,
-    /// Its round trip.
+    /// RTT of that segment (RACK.rtt).
     rtt: Duration,
     min_rtt: RecentMinimum,
-    /// The highest number.
+    /// Highest sequence number delivered (RACK.fack).
     highest: Option<Seq>,
-    /// The ends of the highest segments that are reported and not acknowledged.
+    /// Ends of the highest SACKed segments.
     reported: [Option<Seq>; DUP_THRESHOLD as usize],
-    /// Has anything come out of order that was not sent again?
+    /// Reordering was observed (RACK.reordering_seen).
     reordered: bool,
 }
 
@@ -69,11 +69,11 @@ impl Default for RackTlp {
 }
 
 impl Arrivals {
-    /// §6.2, steps 1 to 3: one segment, or a part of one, has arrived.
+    /// Updates the state for a delivered segment, or part of one (§6.2, steps 1 to 3).
     fn add(&mut self, now: Instant, feedback: &Feedback<'_>, sent: Sent) {
         let rtt = now.since(sent.left);
         let end = sent.range.end;
-        // Karn: a round trip in which time stood still says nothing about the path.
+        // Karn: an RTT sample that spans frozen timers is not a measure of the path.
         let whole = !feedback.held && sent.at == sent.left;
         if !sent.again && whole {
             self.min_rtt.add(now, rtt);
@@ -84,7 +84,7 @@ impl Arrivals {
         } else if !sent.again && self.highest != Some(end) {
             self.reordered = true;
         }
-        // What answers an earlier transmission says nothing about this one.
+        // An acknowledgment of an earlier transmission gives no RTT of this one.
         let earlier = feedback.echoes_before(sent.left)
             || self.min_rtt.get().is_some_and(|least| rtt < least);
         if sent.again && earlier {
@@ -100,26 +100,27 @@ impl Arrivals {
 }
 
 impl Arrivals {
-    /// A segment that ends there is reported.
+    /// Adds a SACKed segment that ends at `end`.
     fn add_report(&mut self, end: Seq) {
         let mut end = Some(end);
         for place in &mut self.reported {
-            // The highest first.
+            // In descending order.
             if place.is_none() || end.zip(*place).is_some_and(|(new, old)| new.after(old)) {
                 core::mem::swap(place, &mut end);
             }
         }
     }
 
-    /// Are as many segments reported (RACK.segs_sacked) as do without a wait (§6.2, step 4)?
+    /// True if enough segments are SACKed (RACK.segs_sacked) to do without a reordering window
+    /// (§6.2, step 4).
     fn enough_reports(&self) -> bool {
         self.reported.iter().all(Option::is_some)
     }
 }
 
 impl RackTlp {
-    /// Takes what the acknowledgment covers out of the log, in ascending order: within one of them
-    /// nothing is out of order.
+    /// Removes the newly delivered segments from the log in ascending order, as within one
+    /// acknowledgment no order is known.
     fn take(&mut self, now: Instant, flight: &Flight, feedback: &Feedback<'_>) {
         let mut blocks = [SeqRange::new(flight.una() - feedback.advanced, flight.una()); 5];
         for (place, block) in blocks.iter_mut().skip(1).zip(feedback.blocks) {
@@ -138,14 +139,14 @@ impl RackTlp {
                 }
             });
         }
-        // Serial numbers turn around after 2 GiB.
+        // Sequence numbers wrap after 2 GiB.
         arrivals.highest = arrivals.highest.map(|highest| highest.max(flight.una()));
     }
 
-    /// §6.2, step 4.
+    /// Adapts the reordering window (§6.2, step 4).
     fn adapt_window(&mut self, flight: &Flight, feedback: &Feedback<'_>) {
         self.round = self.round.filter(|round| flight.una().before(*round));
-        // A probe that came beside its original says nothing of reordering.
+        // A probe delivered in addition to its original is no sign of reordering.
         let duplicate = feedback.duplicate.filter(|range| !self.tail.is_probe(*range));
         if duplicate.is_some() && self.round.is_none() {
             self.round = Some(flight.max());
@@ -163,18 +164,18 @@ impl RackTlp {
         least.times(u64::from(self.quarters)).over(4).min(self.srtt)
     }
 
-    /// §6.2, step 5.
+    /// Detects losses (§6.2, step 5).
     fn detect(&mut self, now: Instant, flight: &Flight) {
         self.deadline = None;
         let Some(newest) = self.arrivals.newest else { return };
         let allowed = self.arrivals.rtt + self.window(flight);
         let (before, mut latest) = (self.log.lost(), None);
-        // What lies beyond SND.NXT goes again anyway.
+        // Segments beyond SND.NXT are sent again in any case.
         self.log.mark(flight.nxt(), |sent| {
-            // RACK_sent_after. Numbers, by which §6.2 decides between equal times, are not the order
-            // of sending where something goes again.
+            // RACK_sent_after. Sequence numbers, by which §6.2 orders equal times, are not the
+            // order of transmission once segments are retransmitted.
             if sent.order >= newest {
-                // What follows was sent later still, unless it went again.
+                // Later segments were sent later still, unless they were retransmitted.
                 return sent.again.then_some(false);
             }
             let due = sent.at + allowed;
@@ -187,7 +188,7 @@ impl RackTlp {
         self.deadline = latest;
     }
 
-    /// Fast recovery begins if anything is lost.
+    /// Starts fast recovery if a segment is lost.
     fn enter(&mut self, now: Instant, flight: &mut Flight) -> bool {
         if flight.phase() != Phase::Open || self.log.lost() == 0 || going_back(flight) {
             return false;
@@ -199,7 +200,7 @@ impl RackTlp {
     }
 }
 
-/// Is SND.NXT behind, for a reason that is none of ours (a closed window, a hold)?
+/// True if SND.NXT was set back for another reason (a closed window, a hold).
 fn going_back(flight: &Flight) -> bool {
     flight.nxt().before(flight.max())
 }
@@ -210,7 +211,7 @@ impl Listed for RackTlp {
 }
 
 impl LossRecovery for RackTlp {
-    /// Duplicates are not counted: [`on_feedback`](LossRecovery::on_feedback) does all.
+    /// Does not count duplicates: [`on_feedback`](LossRecovery::on_feedback) detects losses.
     fn on_duplicate(&mut self, _now: Instant, _flight: &mut Flight) -> bool {
         false
     }
@@ -276,7 +277,7 @@ impl LossRecovery for RackTlp {
         true
     }
 
-    /// The reordering window of a segment has passed.
+    /// Handles the end of a segment's reordering window.
     fn on_timeout(&mut self, now: Instant, flight: &mut Flight) -> bool {
         self.detect(now, flight);
         self.enter(now, flight)
@@ -286,7 +287,7 @@ impl LossRecovery for RackTlp {
         self.deadline
     }
 
-    /// §6.3: what is at the left edge is lost, and what was sent a round trip ago or more.
+    /// §6.3: the segment at SND.UNA is lost, and all segments sent at least a round trip ago.
     fn on_retransmission_timeout(&mut self, now: Instant, flight: &mut Flight) {
         let (una, nxt) = (flight.una(), flight.nxt());
         let allowed = self.arrivals.rtt + self.window(flight);
@@ -328,7 +329,7 @@ impl LossRecovery for RackTlp {
 
     fn budget(&self, flight: &Flight) -> u32 {
         let pipe = match flight.phase() {
-            // RFC 6675 §5, step 3.C, is limited transmit by another measure.
+            // RFC 6675 §5, step 3.C, is limited transmit by another criterion.
             Phase::Open if !flight.limited_transmit() => flight.nxt().since(flight.una()),
             _ => self.pipe(flight),
         };
@@ -356,7 +357,7 @@ impl LossRecovery for RackTlp {
         self.tail.on_sent(end, again);
     }
 
-    /// Without reports nothing says which segment has arrived.
+    /// Without SACK, the delivered segments are unknown.
     fn without_sack(&self) -> Option<Box<dyn LossRecovery>> {
         Some(Box::new(NewReno::default()))
     }

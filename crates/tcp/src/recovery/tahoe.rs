@@ -5,7 +5,7 @@ use driftway_base::Instant;
 use super::contract::{Advance, Listed, LossRecovery};
 use crate::flight::Flight;
 
-/// No state of its own.
+/// Stateless.
 #[derive(Debug, Default)]
 pub struct Tahoe;
 
@@ -19,7 +19,7 @@ impl LossRecovery for Tahoe {
     fn on_duplicate(&mut self, now: Instant, flight: &mut Flight) -> bool {
         let begins = flight.third_duplicate();
         if begins {
-            // As after a timeout, but without waiting for it.
+            // As after a timeout, but at once.
             flight.collapse_early(now);
             flight.resend_first();
         }
