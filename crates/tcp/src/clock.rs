@@ -65,7 +65,7 @@ mod test {
     const BSD: Clock = Clock::uniform(Duration::from_millis(500), Duration::from_millis(100));
 
     #[test]
-    fn two_slow_ticks_take_between_half_a_second_and_one() {
+    fn two_slow_ticks_last_half_a_second_to_one() {
         // Ticks at 400, 900, 1400 ms …
         let rto = Duration::from_secs(1);
         assert_eq!(BSD.deadline(Instant::from_millis(400), rto), Instant::from_millis(1400));
@@ -74,7 +74,7 @@ mod test {
     }
 
     #[test]
-    fn a_round_trip_is_the_ticks_that_fell_into_it() {
+    fn a_round_trip_is_measured_in_its_ticks() {
         let at = Instant::from_millis;
         assert_eq!(BSD.measure(at(401), at(899)), Duration::ZERO);
         assert_eq!(BSD.measure(at(399), at(401)), Duration::from_millis(500));
@@ -85,7 +85,7 @@ mod test {
     }
 
     #[test]
-    fn the_least_timer_is_one_tick() {
+    fn the_shortest_timer_is_one_tick() {
         assert_eq!(
             BSD.deadline(Instant::from_millis(400), Duration::ZERO),
             Instant::from_millis(900)

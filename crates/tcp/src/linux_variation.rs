@@ -62,7 +62,7 @@ mod test {
     const MS: fn(u64) -> Duration = Duration::from_millis;
 
     #[test]
-    fn remembers_the_largest_deviation_and_forgets_it_by_quarters() {
+    fn keeps_the_largest_deviation_and_decays_by_quarters() {
         let mut v = LinuxVariation::new(MS(40));
         v.start(MS(50));
         assert_eq!(v.used(), MS(200));
@@ -84,7 +84,7 @@ mod test {
     }
 
     #[test]
-    fn a_round_trip_that_is_shorter_weighs_an_eighth() {
+    fn a_shorter_round_trip_weighs_an_eighth() {
         let (mut slower, mut faster) = (LinuxVariation::new(MS(1)), LinuxVariation::new(MS(1)));
         slower.add(MS(100), MS(180));
         faster.add(MS(100), MS(20));

@@ -73,7 +73,7 @@ mod test {
     }
 
     #[test]
-    fn above_ssthresh_in_proportion_rounded_up() {
+    fn above_ssthresh_sends_in_proportion_rounded_up() {
         let mut prr = Prr { on: true, flight: 10_000, delivered: 0, sent: 0 };
         assert_eq!(prr.on_ack(arrived(1000, false), 9000, 7000, 1000), 700);
         prr.on_sent(1000);
@@ -83,7 +83,7 @@ mod test {
     }
 
     #[test]
-    fn below_ssthresh_one_for_one_and_a_segment_more_where_it_is_safe() {
+    fn below_ssthresh_sends_one_for_one_and_a_segment_more_if_safe_ack() {
         let mut prr = Prr { on: true, flight: 10_000, delivered: 3000, sent: 4000 };
         assert_eq!(prr.on_ack(arrived(1000, false), 2000, 7000, 1000), 1000);
         assert_eq!(prr.on_ack(arrived(1000, true), 2000, 7000, 1000), 2000);
@@ -94,7 +94,7 @@ mod test {
     }
 
     #[test]
-    fn the_first_retransmission_goes_in_any_case() {
+    fn the_fast_retransmit_is_always_permitted() {
         let mut prr = Prr { on: true, flight: 10_000, delivered: 0, sent: 0 };
         assert_eq!(prr.on_ack(arrived(1000, false), 5000, 5000, 1000), 1000);
     }

@@ -175,7 +175,7 @@ mod test {
     }
 
     #[test]
-    fn pieces_join_and_overlaps_are_reported() {
+    fn blocks_merge_and_overlaps_are_reported() {
         let mut r = Reassembly::default();
         for (at, len) in [(100, 50), (200, 50)] {
             let (seq, payload) = piece(at, len);
@@ -204,7 +204,7 @@ mod test {
     }
 
     #[test]
-    fn a_fin_is_reported_alone_or_with_what_it_ends() {
+    fn a_fin_is_reported_alone_or_with_the_data_before_it() {
         let mut r = Reassembly::default();
         r.insert_fin(Seq(300));
         assert_eq!((runs(&r), r.is_empty(), r.end()), (std::vec![(300, 301)], false, None));
@@ -231,7 +231,7 @@ mod test {
     }
 
     #[test]
-    fn what_arrives_twice_is_kept_once() {
+    fn duplicate_data_is_kept_once() {
         let mut r = Reassembly::default();
         let (seq, payload) = piece(100, 50);
         r.insert(seq, payload);

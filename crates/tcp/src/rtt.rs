@@ -202,7 +202,7 @@ mod test {
 
     /// RFC 6298 §5: the path may have changed after a long back-off.
     #[test]
-    fn what_is_known_can_be_forgotten_after_some_timeouts() {
+    fn the_estimate_can_be_discarded_after_some_timeouts() {
         for (after, srtt) in
             [(None, MS(937) + driftway_base::Duration::from_micros(500)), (Some(4), MS(500))]
         {
@@ -221,7 +221,7 @@ mod test {
     }
 
     #[test]
-    fn doubles_to_the_maximum_and_collapses_with_a_sample() {
+    fn doubles_up_to_the_maximum_and_ends_back_off_with_a_sample() {
         let mut e = estimator();
         e.sample(MS(1000), 1);
         assert_eq!(e.rto(), MS(3000));
@@ -235,7 +235,7 @@ mod test {
     }
 
     #[test]
-    fn rfc_793_knows_no_variation() {
+    fn rfc_793_has_no_variation() {
         let mut e = estimator().as_rfc_793(true);
         e.sample(MS(800), 1);
         assert_eq!(e.rto(), MS(1600));
@@ -258,7 +258,7 @@ mod test {
     }
 
     #[test]
-    fn many_samples_a_round_trip_weigh_less() {
+    fn many_samples_per_round_trip_weigh_less() {
         let (mut one, mut many) = (estimator(), estimator());
         one.sample(MS(100), 1);
         many.sample(MS(100), 10);

@@ -139,7 +139,7 @@ mod test {
     }
 
     #[test]
-    fn blocks_merge_and_say_whether_they_are_new() {
+    fn blocks_merge_and_new_information_is_reported() {
         let mut b = board(&[(100, 200), (300, 400)]);
         assert!(!b.add(range(120, 180)));
         assert!(b.add(range(150, 350)));
@@ -161,7 +161,7 @@ mod test {
     }
 
     #[test]
-    fn the_last_hole_is_the_one_at_the_top() {
+    fn the_last_hole_is_the_highest() {
         let b = board(&[(200, 300), (400, 500)]);
         assert_eq!(b.last_hole(Seq(100), Seq(700), 150), range(550, 700));
         assert_eq!(b.last_hole(Seq(100), Seq(600), 150), range(500, 600));

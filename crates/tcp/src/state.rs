@@ -148,17 +148,17 @@ mod test {
     use super::*;
 
     #[test]
-    fn the_committed_diagram_is_the_one_of_the_code() {
+    fn the_committed_diagram_is_up_to_date() {
         let file = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/states.dot");
         if std::env::var_os("DRIFTWAY_BLESS").is_some() {
             std::fs::write(file, diagram()).expect("docs/ can be written");
         }
         let committed = std::fs::read_to_string(file).expect("docs/ can be read");
-        assert_eq!(diagram(), committed, "`make diagrams` draws it anew");
+        assert_eq!(diagram(), committed, "`make diagrams` regenerates it");
     }
 
     #[test]
-    fn no_state_has_two_ways_for_one_cause() {
+    fn no_state_has_two_successors_for_one_transition() {
         for (i, a) in TRANSITIONS.iter().enumerate() {
             assert!(!TRANSITIONS[..i].iter().any(|b| (a.0, a.1) == (b.0, b.1)), "{a:?}");
         }

@@ -124,7 +124,7 @@ mod test {
     use super::*;
 
     #[test]
-    fn a_timer_is_due_once() {
+    fn a_timer_expires_once() {
         let at = Instant::from_millis;
         let mut timers = Timers::default();
         timers.set(Timer::DelayedAck, at(5));
@@ -139,7 +139,7 @@ mod test {
     }
 
     #[test]
-    fn a_frozen_timer_keeps_what_was_left() {
+    fn a_frozen_timer_keeps_its_remaining_time() {
         let at = Instant::from_millis;
         let mut timers = Timers::default();
         timers.set(Timer::Retransmission, at(100));
@@ -153,7 +153,7 @@ mod test {
     }
 
     #[test]
-    fn only_a_timer_that_ran_is_refilled() {
+    fn only_a_timer_that_was_running_gets_a_remaining_time() {
         let at = Instant::from_millis;
         let mut timers = Timers::default();
         timers.set(Timer::Retransmission, at(100));

@@ -184,7 +184,7 @@ mod test {
     }
 
     #[test]
-    fn a_recovery_needs_nothing_but_its_own_file_for_a_timer() {
+    fn a_recovery_with_a_timer_needs_no_change_elsewhere() {
         let at = |host| Endpoint::new(Ipv4Addr::new(10, 0, 0, host), 1);
         let mut tcp =
             Connection::connect(&Config::default(), at(1), at(2), Seq(0), 0, Instant::ZERO);
@@ -202,7 +202,7 @@ mod test {
         let due = Instant::from_millis(100);
         assert_eq!(tcp.next_timeout(), Some(due));
         tcp.on_timeout(due);
-        let again = tcp.poll_transmit(due).expect("it goes again");
+        let again = tcp.poll_transmit(due).expect("a retransmission");
         assert!(again.retransmission && again.segment.seq == Seq(1));
         assert_eq!(tcp.stats().fast_retransmits, 1);
         let acknowledgment =

@@ -161,7 +161,7 @@ mod test {
     }
 
     #[test]
-    fn comes_back_to_the_old_window_after_k_seconds() {
+    fn returns_to_the_old_window_after_k_seconds() {
         let mut cubic = Cubic::default();
         let mut w = Window { cwnd: 100_000, ssthresh: 0 };
         w.ssthresh = cubic.on_congestion(Instant::ZERO, &w, w.cwnd, 1000);
@@ -187,7 +187,7 @@ mod test {
     }
 
     #[test]
-    fn what_the_application_limits_does_not_grow() {
+    fn an_application_limited_window_does_not_grow() {
         let mut cubic = Cubic::default();
         let mut w = Window { cwnd: 10_000, ssthresh: 20_000 };
         let acked =

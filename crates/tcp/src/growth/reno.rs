@@ -35,7 +35,7 @@ mod test {
     use super::*;
 
     #[test]
-    fn doubles_then_adds_a_segment_a_round_trip() {
+    fn doubles_then_adds_a_segment_per_round_trip() {
         let mut w = Window { cwnd: 1000, ssthresh: 4000 };
         let acked =
             Acked { bytes: 1000, mss: 1000, by_bytes: false, srtt: None, window_limited: true };
@@ -55,7 +55,7 @@ mod test {
     }
 
     #[test]
-    fn halves_the_flight_but_keeps_two_segments() {
+    fn halves_flight_size_but_keeps_two_segments() {
         let w = Window { cwnd: 10_000, ssthresh: 10_000 };
         assert_eq!(Reno.on_congestion(Instant::ZERO, &w, 8000, 1000), 4000);
         assert_eq!(Reno.on_congestion(Instant::ZERO, &w, 1000, 1000), 2000);

@@ -248,7 +248,7 @@ mod test {
     }
 
     #[test]
-    fn what_arrives_goes_and_parts_stay() {
+    fn delivered_ranges_are_removed_and_the_rest_stays() {
         let mut log = log(&[100, 200, 300]);
         let mut gone = std::vec![];
         log.remove(range(50, 220), |sent| gone.push((sent.range, sent.at)));
@@ -267,7 +267,7 @@ mod test {
     }
 
     #[test]
-    fn what_goes_again_is_out_again_and_not_lost() {
+    fn a_retransmission_is_outstanding_and_not_lost() {
         let mut log = log(&[100, 200, 300]);
         log.mark(Seq(300), |sent| Some(sent.range.start.before(Seq(200))));
         assert_eq!((log.pipe(), log.lost()), (100, 200));
