@@ -301,7 +301,7 @@ impl Connection {
             && age <= self.snd.rtt.rto()
     }
 
-    /// True if the segment is inside the receive window. Otherwise an acknowledgment tells the peer
+    /// True if the segment is inside the receive window. Otherwise an acknowledgment shows the peer
     /// where that is.
     fn in_window(&mut self, now: Instant, segment: &TcpSegment) -> bool {
         let seq = segment.seq;

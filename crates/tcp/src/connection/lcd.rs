@@ -1,5 +1,5 @@
 //! Long connectivity disruptions (TCP-LCD, RFC 6069): an ICMP destination unreachable message shows
-//! that a retransmission was lost for want of a route and not by congestion, so one back-off is
+//! that a retransmission was lost for lack of a route, not by congestion, so one back-off is
 //! reverted.
 
 use driftway_base::{Duration, Instant, Seq};
