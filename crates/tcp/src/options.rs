@@ -27,8 +27,8 @@ macro_rules! options {
             ecn: flag(false),
             /// Timestamps (RFC 7323).
             timestamps: flag(false),
-            /// Window scaling (RFC 7323). Default: true if the window is larger than 65535 B, otherwise
-            /// false.
+            /// Window scaling (RFC 7323). Default: true if `flow.tcp.window` is larger than 65535 B,
+            /// otherwise false.
             window_scale: dependent_flag(false),
             /// Nagle's algorithm: small segments are delayed while data is outstanding (RFC 896,
             /// RFC 9293 §3.7.4).
@@ -94,7 +94,7 @@ macro_rules! options {
             /// quarter in each, and every sample counts in full. Otherwise RFC 6298 §2.
             linux_rto: flag(false),
             /// RFC 793's retransmission timeout: twice the smoothed round-trip time, between the
-            /// minimum and the maximum (RFC 793 §3.7: ALPHA 7/8, BETA 2). `linux_rto` takes
+            /// minimum and the maximum (RFC 793 §3.7: ALPHA 7/8, BETA 2). `flow.tcp.linux_rto` takes
             /// precedence.
             rfc_793_rto: flag(false),
             /// The retransmission timer restarts when fast recovery retransmits the segment at
