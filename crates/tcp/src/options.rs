@@ -74,7 +74,7 @@ macro_rules! options {
             dsack: flag(false),
             /// Eifel: the sender undoes its response to a loss when the first acknowledgment after
             /// it echoes an older timestamp than the retransmission's (RFC 3522, RFC 4015); needs
-            /// `timestamps`.
+            /// `flow.tcp.timestamps`.
             eifel: flag(false),
             /// F-RTO: the sender detects spurious timeouts by sending new data (RFC 5682).
             f_rto: flag(false),
