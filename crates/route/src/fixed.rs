@@ -1,7 +1,7 @@
-//! Routes that somebody has worked out before: each destination has one next hop, for ever.
+//! Static routes: each destination has one next hop, which never changes.
 //!
-//! No message is sent. What a link does not carry is dropped, and the next packet takes the same
-//! link: what an ad hoc network can carry, without what looking for routes costs.
+//! No messages are sent. A packet that meets a failed link is dropped, and the next one takes the same link:
+//! the capacity of an ad hoc network without the cost of route discovery.
 
 use alloc::vec::Vec;
 
@@ -11,11 +11,11 @@ use driftway_wire::{Body, Packet, Routed};
 use crate::watched::Watched;
 use crate::{DropReason, Hop, Outbox, Output, RouteStats};
 
-/// Static routes of one node. Its methods are those of every protocol: see [`Output`].
+/// Static routes of one node. The methods are those of every protocol: see [`Output`].
 #[derive(Clone, Debug)]
 pub struct Fixed {
     address: Ipv4Addr,
-    /// Destination and next hop, by destination.
+    /// Pairs of destination and next hop, by destination.
     table: Vec<(Ipv4Addr, Ipv4Addr)>,
     tcp_padding: i16,
     outbox: Outbox,
@@ -24,8 +24,8 @@ pub struct Fixed {
 }
 
 impl Fixed {
-    /// The node at `address`, with these pairs of destination and next hop, in any order; of
-    /// several for one destination the first counts.
+    /// Creates the node at `address` with these pairs of destination and next hop, in any order; of several
+    /// for one destination the first counts.
     pub fn new(address: Ipv4Addr, mut table: Vec<(Ipv4Addr, Ipv4Addr)>) -> Self {
         table.sort_by_key(|(destination, _)| *destination);
         table.dedup_by_key(|(destination, _)| *destination);
@@ -39,8 +39,8 @@ impl Fixed {
         }
     }
 
-    /// The same with so many bytes more for each TCP packet of the own host. ns-2.35, whose only
-    /// static routes are those of a DSDV that was stopped: 20, a second IP header.
+    /// Adds this many bytes to each TCP packet of the local host. ns-2.35, whose only static routes are those
+    /// of a DSDV that was stopped: 20, a second IP header.
     pub const fn padded(mut self, tcp_padding: i16) -> Self {
         self.tcp_padding = tcp_padding;
         self
@@ -51,7 +51,7 @@ impl Fixed {
         next_hop(&self.table, destination)
     }
 
-    /// A packet of the own host.
+    /// Sends a packet of the local host.
     pub fn send(&mut self, _now: Instant, packet: Packet) {
         let mut packet = Routed::plain(packet);
         if matches!(packet.packet.body, Body::Tcp(_)) {
@@ -64,13 +64,13 @@ impl Fixed {
         }
     }
 
-    /// `destination` was out of reach: when its next hop is heard again, that is told. A route that
-    /// stands for ever is never found, but its link comes back.
+    /// Watches `destination`: a route is reported when its next hop is heard again. A static route is never
+    /// found anew, but its link may come up.
     pub fn watch(&mut self, destination: Ipv4Addr) {
         self.watched.add(destination);
     }
 
-    /// What the link layer got for this node, or for all.
+    /// Handles a packet received from the neighbour `from`, unicast to this node or broadcast.
     pub fn on_packet(&mut self, _now: Instant, from: Ipv4Addr, mut packet: Routed) {
         let table = &self.table;
         while let Some(to) = self.watched.take(|to| next_hop(table, to) == Some(from)) {
@@ -91,15 +91,15 @@ impl Fixed {
         }
     }
 
-    /// Does it ask how strong its neighbours are? Its routes are given.
+    /// Returns false: static routes do not use the received power of neighbours.
     pub const fn wants_strength(&self) -> bool {
         false
     }
 
-    /// How strong a neighbour is that is heard now.
+    /// Ignores the received power of a neighbour.
     pub const fn on_strength(&mut self, _neighbour: Ipv4Addr, _strength: Strength) {}
 
-    /// What it heard for others: nothing to learn.
+    /// Ignores an overheard packet.
     pub const fn on_overheard(
         &mut self,
         _now: Instant,
@@ -110,7 +110,8 @@ impl Fixed {
         false
     }
 
-    /// The link layer gave up on a packet to `to`. What is queued for that neighbour stays.
+    /// Handles a packet to `to` that reached the retry limit of the link layer. The queue for that neighbour
+    /// is left in place.
     pub fn on_link_failure(
         &mut self,
         _now: Instant,
@@ -124,25 +125,25 @@ impl Fixed {
         }
     }
 
-    /// There is no timer.
+    /// Does nothing: there are no timers.
     pub const fn on_timeout(&mut self, _now: Instant) {}
 
-    /// The next thing to be done.
+    /// Returns the next output.
     pub fn poll(&mut self, now: Instant) -> Option<Output> {
         self.outbox.poll(now)
     }
 
-    /// Never.
+    /// Returns `None`: there are no timers.
     pub const fn next_timeout(&self) -> Option<Instant> {
         None
     }
 
-    /// Packets of hosts that it holds: those that are not polled yet.
+    /// The number of host packets held, which are those not yet polled.
     pub fn kept(&self) -> usize {
         self.outbox.kept()
     }
 
-    /// What it did.
+    /// The counters.
     pub const fn stats(&self) -> &RouteStats {
         &self.stats
     }
@@ -236,7 +237,7 @@ mod test {
         assert_eq!(node.stats().link_failures, 1);
     }
 
-    /// Node 2 is out of reach, and 3 behind it; whoever else is heard says nothing of that.
+    /// Node 2 is out of reach, and 3 behind it; hearing any other node reports nothing.
     #[test]
     fn a_watched_destination_is_found_when_its_next_hop_is_heard() {
         let mut node = middle();

@@ -1,10 +1,10 @@
-//! How often a node sends something.
+//! Rate limits of control messages.
 
 use alloc::collections::VecDeque;
 
 use driftway_base::{Duration, Instant};
 
-/// No more than so many in any second.
+/// At most `per_second` messages in any second.
 #[derive(Clone, Debug)]
 pub(crate) struct Limit {
     per_second: u8,
@@ -12,15 +12,15 @@ pub(crate) struct Limit {
 }
 
 impl Limit {
-    /// 0: any number.
+    /// 0: unlimited.
     pub(crate) const fn new(per_second: u8) -> Self {
         Self { per_second, sent: VecDeque::new() }
     }
 
-    /// May one be sent now? Then it is counted.
+    /// Counts one message if it may be sent now.
     ///
     /// # Errors
-    /// If not: when one may.
+    /// If not: the instant at which one may.
     pub(crate) fn take(&mut self, now: Instant) -> Result<(), Instant> {
         if self.per_second == 0 {
             return Ok(());

@@ -1,60 +1,60 @@
-//! Link retry: whether a neighbour that the link layer could not reach is busy, and the packet is
-//! sent again, or lost, and routing hears of it.
+//! Link retry: retransmission of packets that reached the retry limit of the link layer, to tell a busy
+//! neighbour from a lost one before routing is notified.
 //!
-//! 802.11 gives up after so many tries, whatever the reason: a neighbour that defers to others, or
-//! whose answers collide, looks like one that is out of range. westin-2003 §4.10.3 names this as the
-//! problem to be solved before ATCP can be used, because a false link failure disconnects it. No
-//! standard has a rule for it; those here use what a node has at hand.
+//! 802.11 gives up at its retry limit, whatever the reason: a neighbour that defers to other transmissions,
+//! or whose answers collide, looks like one that is out of range. westin-2003 §4.10.3 names this as the
+//! problem to be solved before ATCP can be used, since a false link failure disconnects it. No standard has a
+//! rule for it; those here use the information that a node has.
 
 use driftway_base::{Duration, Instant, Ipv4Addr, Strength};
 
 use crate::strengths::Strengths;
 
-/// When a packet is handed to the link layer again. All conditions must hold.
+/// The conditions for returning a packet to the link layer, which must all hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LinkRetryConfig {
-    /// How often one packet is handed down again.
+    /// The maximum number of times that one packet is returned.
     pub most: u32,
-    /// The neighbour was heard so shortly before.
+    /// The maximum time since the neighbour was last heard.
     pub heard_within: Option<Duration>,
-    /// The power with which the neighbour was heard, continued with its trend, still suffices.
+    /// The received power of the neighbour, extrapolated by its trend, is still sufficient.
     pub strength: bool,
 }
 
 impl LinkRetryConfig {
-    /// Does it need to know how neighbours are heard?
+    /// Returns true if it uses the received power of neighbours.
     pub const fn listens(&self) -> bool {
         self.heard_within.is_some() || self.strength
     }
 }
 
-/// Link retry at one node, whose link layer has one packet at a time.
+/// Link retry at one node, whose link layer holds one packet at a time.
 #[derive(Clone, Debug)]
 pub struct LinkRetry {
     config: LinkRetryConfig,
     strengths: Strengths,
-    /// How often the packet that the link layer has was handed down again.
+    /// The number of times that the current packet was returned.
     tries: u32,
 }
 
 impl LinkRetry {
-    /// Before the first packet.
+    /// Creates the state before the first packet.
     pub fn new(config: LinkRetryConfig) -> Self {
         Self { config, strengths: Strengths::default(), tries: 0 }
     }
 
-    /// A neighbour is heard.
+    /// Records that a neighbour was heard.
     pub fn on_heard(&mut self, neighbour: Ipv4Addr, strength: Strength) {
         self.strengths.on_strength(neighbour, strength);
     }
 
-    /// The link layer has sent a packet; was it one that was handed down again?
+    /// Handles a packet that the link layer has sent; returns true if it had been returned before.
     pub fn on_sent(&mut self) -> bool {
         core::mem::take(&mut self.tries) > 0
     }
 
-    /// The link layer gave up on a packet to a neighbour; is it to be handed down again? Otherwise the
-    /// link has failed.
+    /// Handles a packet to a neighbour that reached the retry limit. Returns true if it is to be returned to
+    /// the link layer; otherwise the link has failed.
     pub fn on_failure(&mut self, now: Instant, to: Ipv4Addr) -> bool {
         let again = self.tries < self.config.most && self.seems_near(now, to);
         self.tries = if again { self.tries + 1 } else { 0 };
@@ -79,7 +79,7 @@ mod test {
         Instant::from_millis(millis)
     }
 
-    /// Heard at 1 s, 4 dB above the least, and 2 dB weaker each second.
+    /// Heard at 1 s, 4 dB above the sensitivity, and 2 dB weaker each second.
     fn fading() -> Strength {
         Strength { at: at(1_000), power: -8_600, trend: Some(-200), least: -9_000 }
     }

@@ -1,20 +1,20 @@
-//! What a node's radio knows of its neighbours, as its routing may ask for it.
+//! The received power of neighbours, for routing protocols that use it.
 
 use alloc::vec::Vec;
 
 use driftway_base::{Duration, Instant, Ipv4Addr, Strength};
 
-/// So many neighbours are known; a further one takes the place of the one heard longest ago.
+/// The maximum number of neighbours; the one heard longest ago is evicted.
 const KNOWN: usize = 256;
 
-/// The received power of each neighbour and its trend, as they were heard last.
+/// The received power of each neighbour and its trend, as last measured.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Strengths {
     heard: Vec<(Ipv4Addr, Strength)>,
 }
 
 impl Strengths {
-    /// A neighbour was heard.
+    /// Records a measurement.
     pub fn on_strength(&mut self, neighbour: Ipv4Addr, strength: Strength) {
         if let Some((_, known)) = self.heard.iter_mut().find(|(known, _)| *known == neighbour) {
             *known = strength;
@@ -25,12 +25,12 @@ impl Strengths {
         }
     }
 
-    /// How well a neighbour was heard last; `None`: it was not.
+    /// The last measurement of a neighbour; `None` if it was never heard.
     pub fn strength(&self, neighbour: Ipv4Addr) -> Option<&Strength> {
         self.heard.iter().find(|(known, _)| *known == neighbour).map(|(_, strength)| strength)
     }
 
-    /// Will a neighbour be out of reach within this span, if the trend of its power goes on?
+    /// Returns true if a neighbour will be out of range within `span`, according to the trend of its power.
     pub fn ends_within(&self, now: Instant, neighbour: Ipv4Addr, span: Duration) -> bool {
         let strength = self.strength(neighbour);
         let end = strength.and_then(|strength| Some(strength.at + strength.lead()?));
@@ -48,7 +48,7 @@ mod test {
         Ipv4Addr::from_bits(0x0a00_0000 + n)
     }
 
-    /// Heard at that second, so many decibels above the least, with a trend in decibels per second.
+    /// Heard at that second, so many decibels above the sensitivity, with a trend in decibels per second.
     fn heard(at: u64, above: i32, trend: Option<i32>) -> Strength {
         let trend = trend.map(|trend| trend * 100);
         Strength { at: Instant::from_secs(at), power: LEAST + above * 100, trend, least: LEAST }

@@ -1,7 +1,7 @@
-//! What routers do about failed routes, rule by rule: chandran-1998 §4, §5.4 and §6.1.
+//! Route failure agents, rule by rule: chandran-1998 §4, §5.4 and §6.1.
 //!
-//! The router under test is 4 in a chain from source 1 to destination 9; `DOWN` leads to 5 and on to
-//! the destination, `UP` to 3 and the sources, `ASIDE` to the destination another way.
+//! The router under test is 4 in a chain from source 1 to destination 9; `DOWN` leads to 5 and on to the
+//! destination, `UP` to 3 and the sources, `ASIDE` to the destination on another route.
 
 use driftway_base::{Duration, FailedLink, Instant, Ipv4Addr, Seq};
 use driftway_route::DropReason;
@@ -60,7 +60,7 @@ fn rrn(about: &Packet, link: FailedLink) -> Packet {
     Packet::icmp_error(link.from, about, message).unwrap()
 }
 
-/// The same messages by the router under test.
+/// The same message sent by the router under test.
 fn own(mut notice: Packet) -> Packet {
     notice.ip.source = address(4);
     notice
@@ -91,14 +91,14 @@ fn freed(router: &mut Rfn) -> Vec<u32> {
     std::iter::from_fn(|| router.poll_freed()).collect()
 }
 
-/// A failure point: its link down has failed.
+/// A failure point: its link `DOWN` has failed.
 fn failure_point(buffer: Option<Buffer>) -> Rfn {
     let mut router = router(buffer);
     router.on_way_failed(THERE, DOWN, OWN);
     router
 }
 
-/// One that has forwarded an RFN about the packet.
+/// A router that has forwarded an RFN about the packet.
 fn intermediate(buffer: Option<Buffer>, about: &Packet) -> Rfn {
     let mut router = router(buffer);
     assert_eq!(router.on_notice(at(0), &rfn(about, FAR), DOWN, &[DOWN]), Passage::Forward);
@@ -119,7 +119,7 @@ fn one_that_has_heard_of_no_failure_lets_all_pass() {
     assert!(router.is_usable(at(0), THERE, DOWN) && says(&mut router).is_empty());
 }
 
-// §5.4: each packet draws an RFN
+// §5.4: each packet triggers an RFN
 
 #[test]
 fn the_failure_point_answers_each_packet_with_an_rfn() {
@@ -176,7 +176,7 @@ fn no_rfn_is_drawn_by_an_rfn_an_rrn_or_another_error() {
 fn who_gets_an_rfn_closes_the_route_and_passes_it_on() {
     let mut router = intermediate(None, &packet(1, 0));
     assert!(!router.is_usable(at(1), THERE, DOWN));
-    // Later packets are not forwarded into the dead route.
+    // Later packets are not forwarded into the failed route.
     assert_eq!(has_no_way(&mut router, 0, &packet(1, 5)), Fate::Lost);
     assert_eq!(says(&mut router), [own(rfn(&packet(1, 5), FAR))]);
 }
@@ -188,15 +188,15 @@ fn who_knows_another_route_discards_the_rfn_and_uses_that() {
     let notice = rfn(&packet(1, 0), FAR);
     assert_eq!(router.on_notice(at(0), &notice, DOWN, &ways), Passage::Discard);
     assert!(!router.is_usable(at(0), THERE, DOWN) && router.is_usable(at(0), THERE, ASIDE));
-    // When that has failed, too, the RFN goes on.
+    // When that has failed, too, the RFN is forwarded.
     assert_eq!(router.on_notice(at(1), &notice, ASIDE, &ways), Passage::Forward);
     assert!(!router.is_usable(at(1), THERE, ASIDE));
-    // It did not tell the source of the first, so that it has nothing to take back but the second.
+    // It sent no RFN to the source of the first, so only the second needs an RRN.
     router.on_way_restored(ASIDE);
     assert_eq!(says(&mut router), [own(rrn(&packet(1, 0), FAR))]);
 }
 
-/// Else the RRN that would open the route again might be stopped by what it is to take back.
+/// Otherwise the RRN that would restore the route might be discarded as a duplicate.
 #[test]
 fn feedback_itself_passes_what_is_only_heard_to_be_broken() {
     let mut router = intermediate(None, &packet(1, 0));
@@ -254,7 +254,7 @@ fn any_other_router_passes_an_rrn_on_and_opens_the_route() {
     assert_eq!(says(&mut router), [], "the source has it");
 }
 
-/// It has learned of a route, and the failure point may never have heard of the second source.
+/// It has learned of a route, and the failure point may not know the second source.
 #[test]
 fn a_passing_rrn_is_news_for_the_other_sources() {
     let mut router = intermediate(None, &packet(1, 0));
@@ -262,21 +262,21 @@ fn a_passing_rrn_is_news_for_the_other_sources() {
     says(&mut router);
     router.on_notice(at(2), &rrn(&packet(1, 0), FAR), DOWN, &[DOWN]);
     assert_eq!(says(&mut router), [own(rrn(&packet(2, 0), FAR))]);
-    // If the failure point has, its own comes second.
+    // If the failure point does, its own RRN arrives second.
     let late = rrn(&packet(2, 0), FAR);
     assert_eq!(router.on_notice(at(2), &late, DOWN, &[DOWN]), Passage::Discard);
 }
 
 // §5.4: several failures
 
-/// The nearer failure point takes over; its RRN is what the source waits for.
+/// The nearer failure point takes over; the source waits for its RRN.
 #[test]
 fn a_nearer_failure_point_speaks_for_its_own_link() {
     let mut router = intermediate(None, &packet(1, 0));
     router.on_way_failed(THERE, DOWN, OWN);
     has_no_way(&mut router, 0, &packet(1, 1));
     assert_eq!(says(&mut router), [rfn(&packet(1, 1), OWN)]);
-    // Its link is back: what it had heard over it is out of date.
+    // Its link is up: failures reported over it are out of date.
     router.on_way_restored(DOWN);
     assert_eq!(says(&mut router), [rrn(&packet(1, 1), OWN)]);
     assert!(router.is_usable(at(5), THERE, DOWN));
@@ -296,7 +296,7 @@ fn if_another_failure_lies_behind_it_the_next_packet_draws_the_next_rfn() {
     assert!(router.is_usable(at(11), THERE, DOWN));
 }
 
-/// What its own link says, nobody else takes back.
+/// The state of its own link takes precedence over reports.
 #[test]
 fn an_rfn_of_another_does_not_shorten_the_routers_own_failure() {
     let mut router = failure_point(None);
@@ -328,8 +328,7 @@ fn a_second_rfn_is_believed_anew() {
     assert!(!router.is_usable(at(30), THERE, DOWN));
 }
 
-/// The source's transport tries again when its route failure timer goes off; its own router must
-/// let it.
+/// The source's transport tries again when its route failure timer expires; its own router must not block it.
 #[test]
 fn the_source_itself_closes_no_route_unless_it_knows_another() {
     let mut source = Rfn::new(address(1), RfnConfig { believes: BELIEVES, buffer: None });
@@ -349,7 +348,7 @@ fn a_source_at_the_failure_point_is_told_like_any_other() {
     assert_eq!(says(&mut source), [rfn(&packet(1, 0), link)]);
     source.on_way_restored(DOWN);
     assert_eq!(says(&mut source), [rrn(&packet(1, 0), link)]);
-    // One from behind it finds the source told, until it has had another RFN.
+    // One from behind it finds the source notified, until there is another RFN.
     let farther = rrn(&packet(1, 0), FAR);
     assert_eq!(source.on_notice(at(1), &farther, DOWN, &[DOWN]), Passage::Discard);
     source.on_notice(at(2), &rfn(&packet(1, 1), FAR), DOWN, &[DOWN]);

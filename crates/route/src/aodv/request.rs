@@ -1,4 +1,4 @@
-//! A request comes by (RFC 3561 §6.5), and may be answered (§6.6).
+//! Reception of route requests (RFC 3561 §6.5) and replies to them (§6.6).
 
 use driftway_base::{Duration, Instant, Ipv4Addr, Seq};
 use driftway_wire::{AodvMessage, AodvReply, AodvRequest};
@@ -45,7 +45,7 @@ impl Aodv {
         }
     }
 
-    /// The route to the originator, over the neighbour that the request came from.
+    /// Sets up the reverse route to the originator, over the neighbour that sent the request.
     fn make_way_back(&mut self, now: Instant, from: Ipv4Addr, request: &AodvRequest, hops: u8) {
         let config = self.config;
         let life = config.reverse_route_life.unwrap_or_else(|| {
@@ -69,7 +69,7 @@ impl Aodv {
         if let Some(route) = self.table.get_mut(originator)
             && route.search.until > Instant::ZERO
         {
-            // It is looked for, so it will be used.
+            // A discovery is in progress, so the route will be used.
             route.search.answered(hops);
             route.until = match config.reverse_route_life {
                 Some(_) => now + config.active_route_timeout,
@@ -90,7 +90,7 @@ impl Aodv {
             // RFC 3561 §6.1, §6.6.1.
             self.seq = self.seq.max(asked);
         }
-        // So long others have a route to here.
+        // Other nodes have a route to this one for that long.
         self.is_active(now + self.config.my_route_timeout);
         let reply = AodvReply {
             repair: false,
@@ -106,7 +106,7 @@ impl Aodv {
         self.send_reply(now, reply);
     }
 
-    /// RFC 3561 §6.6.2, if there is a route that is new enough.
+    /// Replies from the table if the route is recent enough (RFC 3561 §6.6.2).
     fn reply_from_table(&mut self, now: Instant, from: Ipv4Addr, request: &AodvRequest) -> bool {
         let config = self.config;
         let Some(route) = self.table.get(request.destination) else { return false };
@@ -120,7 +120,7 @@ impl Aodv {
         }
         let left = in_ms(route.until.since(now));
         let lifetime_ms = match config.whole_seconds {
-            // ns-2.35's seconds have no sign, and one under repair ended at 0.
+            // ns-2.35's seconds are unsigned, and a route under repair has the expiry 0.
             true if now.since(route.until) >= Duration::from_secs(1) => u32::MAX,
             true => left / 1000 * 1000,
             false => left,
@@ -144,7 +144,7 @@ impl Aodv {
         }
         if let Some(back) = self.table.get_mut(request.originator) {
             back.precursors.insert(next_hop);
-            // RFC 3561 §6.6.3: the destination needs a way back, too.
+            // RFC 3561 §6.6.3: the destination needs a reverse route, too.
             if let (true, Some(seq)) = (request.gratuitous, back.valid_seq()) {
                 let told = AodvReply {
                     hops: back.hops,
@@ -161,7 +161,7 @@ impl Aodv {
         true
     }
 
-    /// Sends a reply on its way to the originator; answers with the neighbour that gets it.
+    /// Sends a reply towards the originator; returns the next hop.
     pub(super) fn send_reply(&mut self, now: Instant, mut reply: AodvReply) -> Option<Ipv4Addr> {
         let back = self.table.get(reply.originator)?;
         if !back.holds(self.config.repairing_is_valid) {
@@ -180,7 +180,7 @@ impl Aodv {
     }
 }
 
-/// A span as messages have it.
+/// A duration as messages encode it.
 pub(super) fn in_ms(span: Duration) -> u32 {
     u32::try_from(span.as_millis()).unwrap_or(u32::MAX)
 }

@@ -1,4 +1,4 @@
-//! Looking for a route: the originator's side (RFC 3561 §6.3, §6.4).
+//! Route discovery, the originator's side (RFC 3561 §6.3, §6.4).
 
 use driftway_base::{Duration, Instant, Ipv4Addr, Seq};
 use driftway_wire::{AodvMessage, AodvRequest};
@@ -8,7 +8,7 @@ use super::{Aodv, SearchRule};
 use crate::{DropReason, Hop, Output};
 
 impl Aodv {
-    /// There is a packet for `destination`, and no route.
+    /// Starts or continues the discovery of a route to `destination`, for which there is a packet.
     pub(super) fn seek(&mut self, now: Instant, destination: Ipv4Addr) {
         match self.config.search {
             SearchRule::Timed => self.begin_search(now, destination),
@@ -22,7 +22,7 @@ impl Aodv {
         if route.search.phase != Phase::Idle {
             return;
         }
-        // RFC 3561 §6.4: where it was last, and a bit farther.
+        // RFC 3561 §6.4: the last known hop count plus TTL_INCREMENT.
         let first = match route.last_hops {
             NO_HOPS => config.ttl_start,
             hops => hops.saturating_add(config.ttl_increment),
@@ -36,7 +36,7 @@ impl Aodv {
         self.attempt(now, destination);
     }
 
-    /// Sends the next request of a search, once the limit allows it.
+    /// Sends the next request of a search, once the rate limit permits.
     pub(super) fn attempt(&mut self, now: Instant, destination: Ipv4Addr) {
         let config = self.config;
         let Some(route) = self.table.get_mut(destination) else { return };
@@ -66,7 +66,7 @@ impl Aodv {
         }
     }
 
-    /// What a search waited for has not come, or it has leave now.
+    /// Handles the timeout of a search: no reply has arrived, or the rate limit permits a request now.
     pub(super) fn on_search_due(&mut self, now: Instant, destination: Ipv4Addr) {
         let config = self.config;
         let Some(route) = self.table.get_mut(destination) else { return };
@@ -74,7 +74,7 @@ impl Aodv {
         match search.phase {
             Phase::Idle => {}
             Phase::Leave => self.attempt(now, destination),
-            // RFC 3561 §6.12: one request.
+            // RFC 3561 §6.12: a repair sends one request.
             Phase::Reply if route.state == State::Repairing => self.fail_search(now, destination),
             Phase::Reply if search.ttl < config.net_diameter => {
                 search.ttl = ring(&config, search.ttl.saturating_add(config.ttl_increment));
@@ -94,8 +94,8 @@ impl Aodv {
             return self.give_up_waiting(destination, DropReason::DiscoveryFailed);
         }
         self.fail_repair(now, destination);
-        // RFC 3561 §6.12 is about the packets of others; for the own host's a search has more than
-        // one request (§6.3).
+        // RFC 3561 §6.12 is about forwarded packets; for the local host's a search has more than one request
+        // (§6.3).
         let (own, reason) = (self.address, DropReason::DiscoveryFailed);
         while let Some(packet) = self.buffer.take_if(|routed| {
             let ip = &routed.packet.ip;
@@ -108,7 +108,7 @@ impl Aodv {
         }
     }
 
-    /// ns-2.35: asks if it is time to, see [`SearchRule::OnDemand`].
+    /// ns-2.35: sends a request if permitted, see [`SearchRule::OnDemand`].
     pub(super) fn demand(&mut self, now: Instant, destination: Ipv4Addr, pause: Duration) {
         let config = self.config;
         let Some(route) = self.table.get_mut(destination) else { return };
@@ -128,7 +128,7 @@ impl Aodv {
                 self.outbox.push(Output::Searching(destination));
             }
         }
-        // The first has "last hops" of 255, so it goes to all.
+        // The first has a last hop count of 255, so it is network-wide.
         let last = search.ttl.max(last_hops);
         if last < config.ttl_threshold {
             search.ttl = last.saturating_add(config.ttl_increment);
@@ -155,7 +155,7 @@ impl Aodv {
         let request = AodvRequest {
             join: false,
             repair: false,
-            // RFC 3561 §6.3: where both ends speak.
+            // RFC 3561 §6.3: where two-way traffic is expected.
             gratuitous: self.config.gratuitous && self.buffer.converses(destination),
             destination_only: self.config.destination_only,
             hops: 0,
@@ -169,7 +169,7 @@ impl Aodv {
         self.say(now, now, AodvMessage::Request(request), ttl, Hop::All);
     }
 
-    /// A route is offered: taken, if it is better than what there is (RFC 3561 §6.2).
+    /// Updates the route to `destination` if the offered one is better (RFC 3561 §6.2).
     pub(super) fn offer(
         &mut self,
         now: Instant,
@@ -194,7 +194,7 @@ impl Aodv {
         true
     }
 
-    /// There is a new route where `before` was.
+    /// Reports a new or changed route; the tuple is the previous state and hop count.
     pub(super) fn on_route(
         &mut self,
         now: Instant,
@@ -206,7 +206,7 @@ impl Aodv {
         };
         let (until, wanted, longer) = (*until, *wanted, *new_hops > hops);
         self.wake_for_route(until);
-        // What is forgotten of a destination (RFC 3561 §6.11) is not forgotten by who watches it.
+        // A watched destination is reported even if its entry was deleted (RFC 3561 §6.11) in between.
         let watched = self.watched.remove(destination);
         if watched || wanted && state == State::Invalid {
             self.outbox.push(Output::RouteFound(destination));
@@ -216,7 +216,7 @@ impl Aodv {
         }
     }
 
-    /// What waited for a route takes it, each `spacing` after the one before.
+    /// Sends the packets buffered for `destination`, at intervals of `spacing`.
     pub(super) fn release(&mut self, now: Instant, destination: Ipv4Addr, spacing: Duration) {
         let mut at = now;
         while let Some(packet) = self.buffer.take(destination) {
@@ -229,7 +229,7 @@ impl Aodv {
     }
 }
 
-/// A time to live as RFC 3561 §6.4 has them: up to a threshold, or to all.
+/// The time to live of a ring (RFC 3561 §6.4): up to the threshold, or network-wide.
 fn ring(config: &super::AodvConfig, ttl: u8) -> u8 {
     if ttl > config.ttl_threshold { config.net_diameter } else { ttl.min(config.net_diameter) }
 }

@@ -21,19 +21,19 @@ pub(crate) const LISTED: ListedCache = ListedCache {
     },
 };
 
-/// How soon a route that was seen in use may renew what is known of its links.
+/// The interval after which observing a route again refreshes its links.
 const RENEW: Duration = Duration::from_secs(1);
 
-/// What each second between two uses of a link adds to the stability of its ends.
+/// StabilityIncrFactor: the gain in stability of both ends per time between two uses of a link.
 const INCREASE: u64 = 4;
-/// What is left of it when a link of theirs breaks: a half.
+/// StabilityDecrFactor: the divisor of stability of both ends when a link breaks.
 const DECREASE: u64 = 2;
-/// The shortest lifetime of a link.
+/// MinLifetime of a link.
 const MIN_LIFETIME: Duration = Duration::from_secs(1);
-/// What a use leaves it at least.
+/// UseExtends: the minimum remaining lifetime after a use.
 const USE_EXTENDS: Duration = Duration::from_secs(120);
 
-/// The links, and what is learned of them.
+/// The links, with the caching policy.
 #[derive(Clone, Debug)]
 struct LinkMaxLife {
     learning: Learning,
@@ -50,8 +50,8 @@ impl RouteCache for LinkMaxLife {
         new
     }
 
-    /// All links of it, also where no route leads there from here so far (RFC 4728 §8.1.4, §4.1: what
-    /// was learned at different times forms new routes).
+    /// All links of the route, even without a route there from this node so far (RFC 4728 §8.1.4, §4.1: links
+    /// learned at different times form new routes).
     fn on_heard(&mut self, now: Instant, route: &Carried, heard: Heard) -> bool {
         let Self { learning, links } = self;
         if learning.admit(now, route, heard).is_none() {
@@ -100,21 +100,21 @@ impl RouteCache for LinkMaxLife {
 pub(crate) struct LinkCache {
     me: Ipv4Addr,
     graph: LinkGraph,
-    /// How each node is best reached, good until a link of these ends; `None` if links have changed.
+    /// The shortest-path tree, valid until one of its links expires; `None` if links have changed.
     reached: Vec<Reached>,
     good_until: Option<Instant>,
-    /// What a search works on.
+    /// Work space of a search.
     level: Vec<u16>,
     next_level: Vec<u16>,
 }
 
-/// How a node is reached.
+/// An entry of the shortest-path tree.
 #[derive(Clone, Copy, Debug)]
 struct Reached {
-    /// When the first of the links to it ends.
+    /// The earliest expiry of the links to the node.
     until: Instant,
     hops: u16,
-    /// The place of the last link, and the node before it.
+    /// The index of the last link, and the node before it.
     link: u16,
     from: u16,
 }
@@ -129,11 +129,11 @@ impl LinkCache {
         Self { me, graph, reached, good_until: None, level, next_level }
     }
 
-    /// Adds the links of a path, or hears of them again; is one of them new? `both_ways`: they are
-    /// links in either direction.
+    /// Adds the links of a path, or refreshes them; returns true if one of them is new. `both_ways`: in both
+    /// directions.
     pub fn add(&mut self, now: Instant, path: &[Ipv4Addr], both_ways: bool) -> bool {
         let mut new = false;
-        // The number of the node where the last link has ended and the next begins.
+        // The index of the node between the last link and the next.
         let mut joint = None;
         for ends in path.windows(2) {
             let &[from, to] = ends else { continue };
@@ -147,7 +147,7 @@ impl LinkCache {
                 _ => {
                     new |= self.add_link(now, from, to);
                     new |= both_ways && self.add_link(now, to, from);
-                    // Room has been made, perhaps, and that changes numbers.
+                    // An eviction may have changed the indices.
                     None
                 }
             };
@@ -155,7 +155,7 @@ impl LinkCache {
         new
     }
 
-    /// A link whose ends may be new, and for which there may be no room.
+    /// Adds a link whose ends may be new, evicting others if the cache is full.
     fn add_link(&mut self, now: Instant, from: Ipv4Addr, to: Ipv4Addr) -> bool {
         let graph = &mut self.graph;
         let full = !graph.has_room_for(1);
@@ -170,7 +170,7 @@ impl LinkCache {
         }
     }
 
-    /// A link between nodes that have numbers.
+    /// Adds a link between nodes with indices.
     fn add_known(&mut self, now: Instant, tail: u16, head: u16) -> bool {
         let graph = &mut self.graph;
         let (Some(from), Some(to)) = (graph.node(tail), graph.node(head)) else { return false };
@@ -193,7 +193,7 @@ impl LinkCache {
         }
     }
 
-    /// The shortest route, of those the one that lasts longest.
+    /// The shortest route; of several the one that lasts longest.
     pub fn find(&mut self, now: Instant, destination: Ipv4Addr, used: bool) -> Option<Path> {
         if self.good_until.is_none_or(|until| until <= now) {
             self.search(now);
@@ -224,8 +224,8 @@ impl LinkCache {
         None
     }
 
-    /// The link does not carry, nor, if `both_ways`, the one back; was one of them known? That is one
-    /// break, which its ends answer for once (RFC 4728 App. A).
+    /// Removes a link and, if `both_ways`, its reverse; returns true if one of them was known. That is one
+    /// break, which reduces the stability of its ends once (RFC 4728 App. A).
     pub fn remove(&mut self, from: Ipv4Addr, to: Ipv4Addr, both_ways: bool) -> bool {
         let graph = &mut self.graph;
         let (Some(tail), Some(head)) = (graph.number(from), graph.number(to)) else { return false };
@@ -243,8 +243,8 @@ impl LinkCache {
         true
     }
 
-    /// Breadth first; within one distance the longest life wins, and of equals the node that was
-    /// known first.
+    /// Breadth-first search; among routes of the same length the longest lifetime wins, then the node that
+    /// was known first.
     fn search(&mut self, now: Instant) {
         let mut good_until = Instant::FAR_FUTURE;
         self.reached.clear();
@@ -353,7 +353,7 @@ mod test {
         assert!(used.find(at(10), node(3), true).is_some());
         assert_eq!(find(&mut used, at(129), 3), [1, 2, 3], "120 s after its use");
         assert_eq!(find(&mut used, at(130), 3), []);
-        // The use after 10 s has made 25 s + 4 × 10 s of it, for node 2 twice.
+        // The use after 10 s has increased it to 25 s + 4 × 10 s, for node 2 twice.
         used.add(at(200), &[node(2), node(3)], false);
         assert_eq!(ends(&mut used, 2, 3), at(265));
 
@@ -368,7 +368,7 @@ mod test {
         assert_eq!(ends(&mut broken, 2, 3), at(1), "the shortest lifetime");
     }
 
-    /// RFC 4728 App. A: "when a link is observed to break", each of its ends loses a half, however
+    /// RFC 4728 App. A: "when a link is observed to break", the stability of each end is halved once, however
     /// many directions of it are known.
     #[test]
     fn one_break_halves_the_stability_of_both_ends_once() {
@@ -403,7 +403,7 @@ mod test {
         assert_eq!(find(&mut cache, at(5), 7000), [1, 7000], "there is room for what is new");
     }
 
-    /// What may be done to a cache, with small numbers for its nodes.
+    /// An operation on a cache, with small numbers for its nodes.
     #[derive(Clone, Debug)]
     enum Step {
         Add { path: Vec<u32>, both_ways: bool },
@@ -412,7 +412,7 @@ mod test {
         Wait { millis: u64 },
     }
 
-    /// In a network of so many nodes; a half of the paths begin at the cache's own.
+    /// Operations in a network of that many nodes; half of the paths start at the cache's own node.
     fn steps(nodes: u32) -> impl Strategy<Value = Vec<Step>> {
         let node = 1..=nodes;
         let path = (any::<bool>(), proptest::collection::vec(node.clone(), 2..8));
@@ -430,7 +430,7 @@ mod test {
         proptest::collection::vec(step, 1..600)
     }
 
-    /// Does everything to the cache and to its plain form, and compares all that they answer.
+    /// Applies the operations to the cache and to the reference implementation, and compares all results.
     fn agree(steps: &[Step]) {
         let mut now = Instant::ZERO;
         let (mut cache, mut plain) = (LinkCache::new(node(1)), PlainLinks::new(node(1)));
@@ -464,13 +464,13 @@ mod test {
             agree(&steps);
         }
 
-        /// More nodes than there is room for.
+        /// More nodes than the capacity.
         #[test]
         fn many_nodes_as_if_all_were_searched(steps in steps(330)) {
             agree(&steps);
         }
 
-        /// More links than there is room for, between nodes for which there is.
+        /// More links than the capacity, between fewer nodes than the capacity.
         #[test]
         fn many_links_as_if_all_were_searched(steps in steps(90)) {
             agree(&steps);

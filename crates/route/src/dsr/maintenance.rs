@@ -1,4 +1,4 @@
-//! Route maintenance (RFC 4728 §8.3): links that fail, errors, salvaging.
+//! Route maintenance (RFC 4728 §8.3): link failures, route errors, salvaging.
 
 use driftway_base::{FailedLink, Instant, Ipv4Addr};
 use driftway_wire::{ConnList, DSR_ERRORS_MAX, DsrError, DsrErrorKind, DsrHeader, DsrLead, Routed};
@@ -13,20 +13,20 @@ use super::originate::{MAX_SALVAGE_COUNT, salvages};
 use super::path::{self, Carried};
 use crate::{DropReason, Hop, Output};
 
-/// What became of a packet whose link failed.
+/// The outcome of a packet whose link failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fate {
-    /// It has another way, or waits for one.
+    /// It has another route, or is buffered.
     Saved,
     /// It is lost.
     Lost,
 }
 
-/// As many sources are told of one failed link.
+/// The maximum number of sources notified of one link failure.
 const TOLD_MAX: usize = 16;
 
 impl Dsr {
-    /// The link to `to` did not carry `packet`.
+    /// Handles a packet that could not be delivered over the link to `to`.
     pub(super) fn link_failed(
         &mut self,
         now: Instant,
@@ -40,7 +40,7 @@ impl Dsr {
         }
         let is_reply = packet.dsr.as_ref().is_some_and(|dsr| dsr.reply.is_some());
         if is_reply && !self.config.blacklist_timeout.is_zero() {
-            // RFC 4728 §4.6: its broadcasts get here, and what goes there does not.
+            // RFC 4728 §4.6: broadcasts of the neighbour arrive here, but packets to it do not.
             while self.blacklist.take_due(now).is_some() {}
             self.blacklist.set(to, now + self.config.blacklist_timeout);
         }
@@ -66,7 +66,7 @@ impl Dsr {
         }
     }
 
-    /// The same for who says what is lost: that is known at the end.
+    /// The same with reports of losses, which are known only at the end.
     fn save_and_tell(
         &mut self,
         now: Instant,
@@ -87,7 +87,7 @@ impl Dsr {
         self.failed = failed;
     }
 
-    /// The link does not carry: nothing here uses it any more.
+    /// Removes a failed link from the flows and the cache.
     fn lose_link(&mut self, now: Instant, link: FailedLink, news: News<'_>) {
         self.flows.remove_link(link);
         if self.cache.on_broken(now, link, news) {
@@ -95,8 +95,8 @@ impl Dsr {
         }
     }
 
-    /// RFC 4728 §8.3.4: an error to where the packet's route begins, back on the way that it has
-    /// come.
+    /// Sends an error to the first node of the packet's route, on the reverse of the travelled route, once
+    /// per source (RFC 4728 §8.3.4).
     fn tell(&mut self, now: Instant, to: Ipv4Addr, packet: &Routed, told: &mut Told) {
         let source = Carried::of(packet).and_then(|on| on.path.first());
         if let Some(source) = source.filter(|source| !told.contains(*source))
@@ -106,7 +106,7 @@ impl Dsr {
         }
     }
 
-    /// The same with a list of what is lost; was there anybody to tell?
+    /// The same with a list of losses; returns true if an error was sent.
     pub(super) fn send_error_with(
         &mut self,
         now: Instant,
@@ -114,7 +114,7 @@ impl Dsr {
         packet: &Routed,
         list: &ConnList,
     ) -> bool {
-        // Who has the link of a notice's way in its cache hears of that by other notices.
+        // Nodes that have a link of the notice's path in their cache are notified of that by other notices.
         if is_notice(packet) {
             return false;
         }
@@ -141,9 +141,9 @@ impl Dsr {
         true
     }
 
-    /// An error for `destination`, because of `packet`. One that the packet holds goes on inside of
-    /// it, with its further options, while there is room and it has not met too many failures: each draws a new packet for the
-    /// old one, and without an end to that a network that loses frames is soon full of errors about
+    /// The header of an error to `destination` about `packet`. An error in the packet is nested in it, with
+    /// its extra options, if there is room and the failure count is below the limit: each failure replaces
+    /// the old packet by a new one, and without a limit a network that loses frames fills with errors about
     /// errors. RFC 4728 §8.3.4 would send the new one alone then.
     pub(super) fn error_about(
         &mut self,
@@ -157,7 +157,7 @@ impl Dsr {
         if full || ends && self.failures(packet) >= MAX_SALVAGE_COUNT {
             return None;
         }
-        // What does not go on inside of it is counted in it.
+        // Errors that are not nested are counted in the new one.
         let salvage = if self.config.nest_errors || !ends {
             salvages(packet)
         } else {
@@ -176,9 +176,9 @@ impl Dsr {
         Some(DsrHeader { errors, lead, ..DsrHeader::default() })
     }
 
-    /// How many failures a packet has met: each has it salvaged, or puts the error that it was into a
-    /// new one (RFC 4728 §6.4, total salvage count, but that the first error may stand for a packet
-    /// that has met none).
+    /// The number of failures that a packet has met: each increments its salvage count, or nests the error
+    /// that it was in a new one (total salvage count, RFC 4728 §6.4, except that the first error may be about
+    /// a packet that has met none).
     fn failures(&self, packet: &Routed) -> u8 {
         let one = u8::from(self.config.count_errors);
         let errors = packet.dsr.iter().filter(|_| packet.is_control()).flat_map(DsrHeader::errors);
@@ -187,8 +187,8 @@ impl Dsr {
         salvages(packet).saturating_add(met.saturating_sub(one))
     }
 
-    /// A packet whose next hop has failed. RFC 4728 §8.3.6; `broken`: the node behind the link that
-    /// a reply must not tell of.
+    /// Reroutes a packet whose next hop has failed, buffers it, or drops it (RFC 4728 §8.3.6); `broken`: the
+    /// node behind the link that a reply must not contain.
     pub(super) fn save(
         &mut self,
         now: Instant,
@@ -197,7 +197,7 @@ impl Dsr {
     ) -> Fate {
         let ip = packet.packet.ip;
         let own = ip.source == self.address;
-        // Requests are for all, and none of them fails.
+        // Requests are broadcast, so they cannot fail.
         if packet.dsr.as_ref().is_some_and(|dsr| dsr.request().is_some()) {
             return self.lose(packet, DropReason::LinkFailure);
         }
@@ -214,7 +214,7 @@ impl Dsr {
                 return self.lose(packet, DropReason::LinkFailure);
             }
         }
-        // Nobody is looked for to be told.
+        // A notice is not rerouted.
         if is_notice(&packet) {
             return self.lose(packet, DropReason::LinkFailure);
         }
@@ -258,7 +258,7 @@ impl Dsr {
         Fate::Lost
     }
 
-    /// Does the packet's reply tell of the link between this node and `other`?
+    /// Returns true if the packet's reply contains the link between this node and `other`.
     fn tells_of(&self, packet: &Routed, other: Ipv4Addr) -> bool {
         let reply = packet.dsr.as_ref().and_then(|dsr| dsr.reply.as_ref());
         let path =
@@ -269,9 +269,8 @@ impl Dsr {
         })
     }
 
-    /// RFC 4728 §8.3.5.
-    /// `from`: the neighbour that has sent the packet; `also`: another that gets it, from this node or
-    /// as the one that it was on the air to.
+    /// Handles the errors in a packet (RFC 4728 §8.3.5). `from`: the neighbour that sent it; `also`: another
+    /// one that receives it, because this node forwards it there or it was overheard on its way there.
     pub(super) fn on_errors(
         &mut self,
         now: Instant,
@@ -302,15 +301,15 @@ impl Dsr {
                 return;
             }
             match first.kind {
-                // A notice has been everywhere where it is of use.
+                // A notice has informed all nodes concerned, so it is not piggybacked.
                 DsrErrorKind::NodeUnreachable(_) if is_notice(packet) => {}
                 DsrErrorKind::NodeUnreachable(to) => {
                     self.held_error = Some((FailedLink { from: first.source, to }, now));
                 }
                 kind => self.on_flow_error(kind),
             }
-            // What this error holds goes to whom it is for, and takes with it how much has failed so
-            // far (the total salvage count, RFC 4728 §6.4).
+            // A nested error is sent on to its destination, with the failures so far (the total salvage
+            // count, RFC 4728 §6.4).
             if let Some(next) = &mut held.errors[0] {
                 let met = [first.salvage, u8::from(self.config.count_errors), carried]
                     .into_iter()
@@ -333,7 +332,7 @@ impl Dsr {
     }
 }
 
-/// The options beyond its fields.
+/// The extra options.
 fn further(dsr: &DsrHeader) -> DsrLead {
     match dsr.lead {
         DsrLead::More(_) => dsr.lead,
@@ -341,12 +340,12 @@ fn further(dsr: &DsrHeader) -> DsrLead {
     }
 }
 
-/// ns-2.35 asks about the hop behind the one that failed.
+/// The hop after the failed one, which ns-2.35 checks instead.
 fn wrong_hop(packet: &Routed) -> Option<Ipv4Addr> {
     Carried::of(packet).and_then(|on| on.path.get(on.next + 1))
 }
 
-/// Takes the reply out; is anything left that is worth a way?
+/// Removes the reply; returns true if the rest is worth sending.
 fn without_reply(packet: &mut Routed) -> bool {
     let control = packet.is_control();
     packet.dsr.as_mut().is_none_or(|dsr| {
@@ -355,7 +354,7 @@ fn without_reply(packet: &mut Routed) -> bool {
     })
 }
 
-/// Who has been told of a failed link.
+/// The sources notified of a link failure.
 #[derive(Default)]
 struct Told {
     list: [Option<Ipv4Addr>; TOLD_MAX],

@@ -27,14 +27,14 @@ pub(crate) const LISTED: ListedCache = ListedCache {
     },
 };
 
-/// The paths, and what is learned of them.
+/// The paths, with the caching policy.
 #[derive(Clone, Debug)]
 struct TwoParts {
     learning: Learning,
     paths: PathCache,
 }
 
-/// Adds a path. One that was seen may have made room: seeing it again brings it back.
+/// Adds a path. A recent path may have been evicted: observing it again adds it again.
 fn add(
     learning: &mut Learning,
     paths: &mut PathCache,
@@ -85,7 +85,7 @@ impl RouteCache for TwoParts {
         Some(path).filter(|path| self.learning.fits(path))
     }
 
-    /// What serves another moves no path.
+    /// Salvaging moves no path.
     fn take_for_another(&mut self, now: Instant, destination: Ipv4Addr) -> Option<Path> {
         self.find(now, destination)
     }
@@ -101,7 +101,7 @@ impl RouteCache for TwoParts {
     }
 }
 
-/// Paths in two parts: what was asked for isn't pushed out by what was only seen.
+/// Paths in two parts, so that discovered routes are not evicted by observed ones.
 #[derive(Clone, Debug)]
 pub(crate) struct PathCache {
     primary: Part,
@@ -114,7 +114,7 @@ impl PathCache {
         Self { primary: Part::new(primary), secondary: Part::new(secondary), timeout }
     }
 
-    /// Adds a path that begins at this node; is anything in it new?
+    /// Adds a path that starts at this node; returns true if it contains anything new.
     pub fn add(&mut self, now: Instant, path: &Path, part: CachePart) -> bool {
         let until = self.timeout.map_or(Instant::FAR_FUTURE, |timeout| now + timeout);
         match part {
@@ -123,7 +123,7 @@ impl PathCache {
         }
     }
 
-    /// Does a new path take the place of another?
+    /// Returns true if a new path would evict another.
     pub fn is_full(&self, part: CachePart) -> bool {
         let part = match part {
             CachePart::Primary => &self.primary,
@@ -132,13 +132,13 @@ impl PathCache {
         part.paths.len() >= usize::from(part.capacity)
     }
 
-    /// The shortest way to `destination`, the primary part's before one as short.
+    /// The shortest path to `destination`, of equals that of the primary part.
     pub fn find(&mut self, now: Instant, destination: Ipv4Addr) -> Option<Path> {
         self.choose(now, destination).map(|(_, _, path)| path)
     }
 
-    /// The same, to be used: one of the secondary part moves to the primary with all of its path,
-    /// and that is said.
+    /// The same for use: a path of the secondary part is moved to the primary as a whole, in which case the
+    /// result is true.
     pub fn take(&mut self, now: Instant, destination: Ipv4Addr) -> Option<(Path, bool)> {
         let (part, slot, path) = self.choose(now, destination)?;
         let moves = part == CachePart::Secondary;
@@ -171,7 +171,7 @@ impl PathCache {
         Some((part, slot, path))
     }
 
-    /// The link from `from` to `to` does not carry: what is behind it goes.
+    /// Removes the part of each path behind the failed link from `from` to `to`.
     pub fn remove_link(&mut self, from: Ipv4Addr, to: Ipv4Addr) -> bool {
         let first = self.primary.remove_link(from, to);
         self.secondary.remove_link(from, to) || first
@@ -184,15 +184,15 @@ impl PathCache {
     }
 }
 
-/// Paths in slots; what a slot has had before is of no interest, an empty slot is taken first.
+/// Paths in slots; an empty slot is filled by the next path that is added.
 #[derive(Clone, Debug)]
 struct Part {
     paths: Vec<Path>,
-    /// Which nodes a path may have: most questions end here.
+    /// The nodes of each path, which decide most lookups.
     masks: Vec<Mask>,
     until: Vec<Instant>,
     capacity: u16,
-    /// The next to make room.
+    /// The next slot to evict.
     victim: u16,
 }
 
@@ -208,13 +208,12 @@ impl Part {
         }
     }
 
-    /// A path that goes on where a known one ends, extends that; what a known one begins with,
-    /// adds nothing.
+    /// Adds a path. One that continues a known path replaces it; a prefix of a known path adds nothing.
     fn add(&mut self, path: &Path, until: Instant) -> bool {
         let new = path.as_slice();
         for (slot, known) in self.paths.iter().enumerate() {
             let old = known.as_slice();
-            // All begin with this node, so that the second one tells most of them apart.
+            // All start at this node, so the second node distinguishes most of them.
             if old.len() > 1 && old.get(1) != new.get(1) {
                 continue;
             }
@@ -257,7 +256,7 @@ impl Part {
         }
     }
 
-    /// The first of the shortest: its slot, and where on it the destination is.
+    /// The first of the shortest paths: its slot, and the position of the destination.
     fn find(&self, destination: Ipv4Addr) -> Option<(usize, usize)> {
         let wanted = bit(destination);
         let mut best = None;
@@ -371,7 +370,7 @@ mod test {
         assert!(!cache.remove_link(node(1), node(3)));
     }
 
-    /// A path that made room comes back with the next packet that takes it.
+    /// An evicted path is added again with the next packet on it.
     #[test]
     fn what_has_made_room_is_noticed_anew() {
         let limits = CacheLimits { primary: 2, secondary: 2, timeout: None };

@@ -1,4 +1,5 @@
-//! The Route Request Table (RFC 4728 §4.3): requests of others that were here, and own ones.
+//! The Route Request Table (RFC 4728 §4.3): recent requests of other nodes, and the state of this node's
+//! discoveries.
 
 use alloc::vec::Vec;
 
@@ -6,12 +7,11 @@ use driftway_base::{Instant, Ipv4Addr};
 
 use super::config::RequestMemory;
 
-/// Numbers that an entry has room for (RFC 4728 §9: RequestTableIds).
+/// RequestTableIds (RFC 4728 §9): identifications per entry.
 const NUMBERS: usize = 16;
 
-/// As many nodes as the configuration says. The one that was used longest ago makes room (RFC 4728
-/// §4.3), but for those whose back-off goes on; where the highest number is remembered, as ns-2.35
-/// does, the one that was entered first.
+/// Entries for as many nodes as configured. The least recently used is evicted (RFC 4728 §4.3), except for
+/// those in back-off; where only the highest identification is kept, as in ns-2.35, the oldest is evicted.
 #[derive(Clone, Debug)]
 pub(crate) struct RequestTable {
     memory: RequestMemory,
@@ -20,28 +20,28 @@ pub(crate) struct RequestTable {
     next_victim: usize,
 }
 
-/// Room made at once; a table of more nodes grows into its room once.
+/// Initial capacity; a larger table is reallocated once.
 const RESERVED: usize = 64;
 
 #[derive(Clone, Copy, Debug)]
 struct Entry {
-    /// The last requests of that node: number and target, in a ring.
+    /// The last requests of that node: identification and target, in a ring.
     numbers: [(u16, Ipv4Addr); NUMBERS],
     count: u8,
     place: u8,
     search: Search,
-    /// When this node last heard of it, or asked for it.
+    /// The last use of the entry.
     used: Instant,
 }
 
-/// The own search for a node.
+/// The state of this node's route discovery for a target.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Search {
-    /// Requests sent without an answer, those that are not forwarded apart.
+    /// Propagating requests sent without a reply.
     pub attempts: u8,
-    /// No other before.
+    /// The earliest instant of the next request.
     pub not_before: Instant,
-    /// Until when an answer to a request is waited for that nobody forwards.
+    /// The deadline of the reply to a non-propagating request.
     pub ring_zero_until: Option<Instant>,
 }
 
@@ -54,7 +54,7 @@ const NEW: Entry = Entry {
 };
 
 impl Entry {
-    /// Does the back-off of an own search go on (RFC 4728 §4.3)?
+    /// Returns true during the back-off of a discovery (RFC 4728 §4.3).
     fn backs_off(&self, now: Instant) -> bool {
         self.search.attempts > 0 || now < self.search.not_before
     }
@@ -66,7 +66,7 @@ impl RequestTable {
         Self { memory, addresses, entries, next_victim: 0 }
     }
 
-    /// Has this request been here?
+    /// Returns true if this request was received before.
     pub fn knows(
         &mut self,
         now: Instant,
@@ -80,14 +80,14 @@ impl RequestTable {
         let known = entry.numbers.get(..usize::from(entry.count)).unwrap_or_default();
         match self.memory {
             RequestMemory::Numbers { .. } => known.contains(&(number, target)),
-            // As far as 16 bits can say.
+            // Within the range of 16 bits.
             RequestMemory::Highest { .. } => {
                 known.first().is_some_and(|(last, _)| last.wrapping_sub(number) < 0x8000)
             }
         }
     }
 
-    /// This request was here.
+    /// Records a request.
     pub fn note(&mut self, now: Instant, initiator: Ipv4Addr, number: u16, target: Ipv4Addr) {
         let ring = match self.memory {
             RequestMemory::Numbers { numbers, .. } => numbers.clamp(1, NUMBERS as u8),
@@ -101,17 +101,17 @@ impl RequestTable {
         entry.count = ring.min(entry.count + 1);
     }
 
-    /// The own search for `target`.
+    /// The discovery for `target`, created if necessary.
     pub fn search(&mut self, now: Instant, target: Ipv4Addr) -> Option<&mut Search> {
         self.entry(now, target).map(|entry| &mut entry.search)
     }
 
-    /// The own search for `target`, if there has been one.
+    /// The discovery for `target`, if there is one.
     pub fn known_search(&self, target: Ipv4Addr) -> Option<&Search> {
         self.entries.get(self.place(target)?).map(|entry| &entry.search)
     }
 
-    /// There is an answer: the next search begins anew.
+    /// Resets a discovery after a reply.
     pub fn answered(&mut self, now: Instant, target: Ipv4Addr) {
         if let Some(search) = self.search(now, target) {
             *search = Search::default();
@@ -144,7 +144,7 @@ impl RequestTable {
         Some(entry)
     }
 
-    /// The place of the entry that makes room.
+    /// The position of the entry to evict.
     fn victim(&mut self, now: Instant, nodes: usize) -> Option<usize> {
         match self.memory {
             RequestMemory::Numbers { .. } => {
@@ -198,7 +198,7 @@ mod test {
         assert!(!table.has(A) && table.knows(at(0), B, 1, C), "the first makes room");
     }
 
-    /// RFC 4728 §4.3: "Nodes SHOULD use an LRU policy". ns-2.35 goes round.
+    /// RFC 4728 §4.3: "Nodes SHOULD use an LRU policy". ns-2.35 evicts in a ring.
     #[test]
     fn who_was_heard_of_last_stays() {
         let numbers = RequestMemory::Numbers { nodes: 2, numbers: 2 };
@@ -212,8 +212,8 @@ mod test {
         }
     }
 
-    /// RFC 4728 §4.3: "Until a valid Route Reply is received", its back-off holds for a target,
-    /// however many others ask meanwhile.
+    /// RFC 4728 §4.3: "Until a valid Route Reply is received", the back-off of a target holds, however many
+    /// other nodes send requests meanwhile.
     #[test]
     fn a_search_that_goes_on_is_not_forgotten() {
         let mut table = RequestTable::new(RequestMemory::Numbers { nodes: 2, numbers: 2 });

@@ -1,4 +1,4 @@
-//! What a node overhears (RFC 4728 §3.3.1), and shorter routes (§3.4.3).
+//! Overheard packets (RFC 4728 §3.3.1) and automatic route shortening (§3.4.3).
 
 use alloc::vec::Vec;
 
@@ -12,17 +12,17 @@ use super::path::{Carried, Path};
 use super::replies::replied;
 use crate::Hop;
 
-/// How many packets are remembered; a later one takes the place of one before.
+/// The size of the filter of overheard packets.
 const SEEN: usize = 1024;
-/// How many routes of which a source was told (ns-2.35).
+/// The number of routes kept for gratuitous replies (ns-2.35).
 const ROUTES: usize = 10;
-/// How many pairs of source and sender.
+/// The number of pairs of source and sender kept for gratuitous replies.
 const SENDERS: usize = 64;
 
-/// What has been overheard.
+/// The state of overhearing.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Tap {
-    /// A packet is looked at once, however often it is heard, by its source and identification.
+    /// A filter of overheard packets, by source and identification: each packet is processed once.
     seen: Vec<u32>,
     routes: Vec<(Instant, Path)>,
     next_route: usize,
@@ -31,19 +31,19 @@ pub(crate) struct Tap {
 }
 
 impl Tap {
-    /// Is this the first time that the packet is heard?
+    /// Returns true if the packet is overheard for the first time.
     fn is_new(&mut self, packet: &Routed) -> bool {
         if self.seen.is_empty() {
             self.seen.resize(SEEN, 0);
         }
         let ip = &packet.packet.ip;
-        // Different for all packets of a network of up to 2¹⁶ addresses.
+        // Unique in a network of up to 2¹⁶ addresses.
         let key = ip.source.to_bits().rotate_left(16) ^ u32::from(ip.identification);
         let place = (key ^ (key >> 16).wrapping_mul(97)) as usize % SEEN;
         self.seen.get_mut(place).is_some_and(|seen| core::mem::replace(seen, key) != key)
     }
 
-    /// May the source of `on` be told of a shorter way now?
+    /// Returns true if a gratuitous reply may be sent to the source of `on` now.
     fn may_tell(&mut self, now: Instant, on: &Carried, kind: Shorten, until: Instant) -> bool {
         match kind {
             Shorten::PerSender => {
@@ -78,7 +78,7 @@ impl Tap {
                         }
                         known
                     }
-                    // ns-2.35 puts the route here and the time into the next entry.
+                    // ns-2.35 stores the route here and the time in the next entry.
                     None => {
                         if let Some((_, path)) = self.routes.get_mut(self.next_route) {
                             *path = on.path;
@@ -97,7 +97,7 @@ impl Tap {
 }
 
 impl Dsr {
-    /// `from` was heard to send to `to`; was there anything in it?
+    /// Handles a packet overheard from `from` to `to`; returns true if it was processed.
     pub(super) fn overhear(
         &mut self,
         now: Instant,
@@ -107,7 +107,7 @@ impl Dsr {
     ) -> bool {
         let Some(dsr) = &packet.dsr else { return false };
         let ip = &packet.packet.ip;
-        // Routing's own packets need no source route to a neighbour (RFC 4728 §8.1.1).
+        // Control packets need no source route to a neighbour (RFC 4728 §8.1.1).
         let to_neighbour = packet.is_control() && (from, to) == (ip.source, ip.destination);
         if dsr.source_route.is_none() && !to_neighbour
             || ip.source == self.address
@@ -151,8 +151,8 @@ impl Dsr {
         true
     }
 
-    /// A packet is heard that is to come here later: what lies between is not needed. RFC 4728
-    /// §3.4.3.
+    /// Sends a gratuitous reply about an overheard packet that would reach this node later: the nodes in
+    /// between are not needed (RFC 4728 §3.4.3).
     fn shorten(&mut self, now: Instant, on: &Carried, me: usize, kind: Shorten) {
         if on.path.has_loop()
             || !self.tap.may_tell(now, on, kind, now + self.config.shorten_holdoff)

@@ -1,4 +1,4 @@
-//! What AODV says of packets that are lost (yu-2004 §4).
+//! AODV's reports of lost packets (yu-2004 §4).
 
 use driftway_base::{Duration, FailedLink, LostPacket, Seq, SignalKind};
 use driftway_route::{AodvConfig, DropReason, Hop, LocalRepair};
@@ -17,7 +17,7 @@ const QUIET: AodvConfig = AodvConfig {
 };
 const EPLN: AodvConfig = AodvConfig { epln: true, ..QUIET };
 
-/// 0 - 1 - 2 - 3, with a route from 0 to 3 and back; then the last link goes.
+/// 0 - 1 - 2 - 3, with a route from 0 to 3 and back; then the last link fails.
 fn chain(config: AodvConfig) -> Net {
     let mut net = Net::chain(config, 4);
     net.send_segment(0, 3, 0, 100, 0);
@@ -28,7 +28,7 @@ fn chain(config: AodvConfig) -> Net {
     net
 }
 
-/// When, at which node, which number, what became of it.
+/// Time, node, sequence number and outcome of each signal.
 fn heard(net: &Net) -> Vec<(f64, usize, u32, LostPacket)> {
     let signals = net.signals.iter().map(|(when, node, signal)| {
         let SignalKind::PacketLost { ranges, fate } = signal.kind else { panic!("{signal:?}") };
@@ -42,7 +42,7 @@ fn notices(net: &Net) -> Vec<&String> {
     net.log.iter().filter(|line| line.contains("losses")).collect()
 }
 
-/// The link layer gives up after 5 ms; a frame takes one.
+/// The retry limit of the link layer is reached after 5 ms; a frame takes one.
 #[test]
 fn the_source_of_lost_data_hears_of_it() {
     let mut net = chain(EPLN);
@@ -53,7 +53,7 @@ fn the_source_of_lost_data_hears_of_it() {
     assert_eq!((net.node(2).stats().loss_notices, net.node(1).stats().lost_notices), (1, 0));
 }
 
-/// All that waits for the neighbour is named at once, and what comes after that, for want of a route.
+/// All packets queued for the neighbour are named at once, and the later ones by the lack of a route.
 #[test]
 fn all_that_is_lost_is_named() {
     let mut net = chain(EPLN);
@@ -81,14 +81,14 @@ fn each_switch_by_itself() {
     assert_eq!(run(QUIET), []);
     assert_eq!(run(AodvConfig { bead: true, ..QUIET }), []);
     assert_eq!(run(AodvConfig { elfn: true, ..QUIET }), [LostPacket::Lost]);
-    // Under repair it waits.
+    // Under repair it is buffered.
     let near = LocalRepair::Near { max_hops: 9, add_ttl: 2 };
     let repairs = AodvConfig { rescue: true, local_repair: near, ..EPLN };
     assert_eq!(run(repairs), [LostPacket::Salvaged, LostPacket::Lost]);
 }
 
-/// Of acknowledgments that 3 has sent to 0 and 1 has lost, 2 hears. It sends the last one again if its route to 0 does
-/// not lead to where the news comes from.
+/// 2 is notified of acknowledgments that 3 sent to 0 and 1 lost. It retransmits the last one if its route to
+/// 0 does not lead back to the neighbour that sent the notification.
 #[test]
 fn an_acknowledgment_goes_again_from_who_has_a_route() {
     for (bead, other_way) in [(true, true), (false, true), (true, false)] {
@@ -117,13 +117,13 @@ fn an_acknowledgment_goes_again_from_who_has_a_route() {
         let delivered = net.fates[before..].iter().any(|(.., fate)| *fate == Fate::Delivered(0));
         let again = bead && other_way;
         assert_eq!((delivered, net.node(2).stats().resent_acks), (again, u64::from(again)));
-        // The receiver hears that one is on its way, or has no other route itself.
+        // The receiver is notified that one was retransmitted, or has no other route itself.
         assert_eq!(net.node(3).stats().resent_acks, 0);
         assert_eq!(notices(&net).len(), 1);
     }
 }
 
-/// What waits behind the first at its own sender, where nothing is rescued: TCP hears of each.
+/// Packets queued behind the first at their own source, without rerouting: TCP is notified of each.
 #[test]
 fn a_sender_hears_of_all_that_its_own_link_has_lost() {
     let mut net = chain(EPLN);
@@ -136,7 +136,7 @@ fn a_sender_hears_of_all_that_its_own_link_has_lost() {
     assert_eq!(numbers, [(0, 100), (0, 200), (0, 300)]);
 }
 
-/// Nothing is looked for to say something: who has no route back says nothing.
+/// No route discovery starts for a notification: without a reverse route none is sent.
 #[test]
 fn without_a_route_back_nothing_is_said() {
     let mut net = chain(EPLN);

@@ -1,4 +1,4 @@
-//! Time lines of what ns-2.35 does otherwise. A frame takes 1 ms, a link layer gives up after 5.
+//! Time lines of ns-2.35's differences. A frame takes 1 ms, a link layer reports a failure after 5.
 
 use driftway_base::Duration;
 use driftway_route::{AodvConfig, DropReason, Hop};
@@ -6,7 +6,7 @@ use driftway_wire::{AodvMessage, AodvRequest};
 
 use crate::net::{Fate, Net, News, at, ms};
 
-/// ns-2.35 without its dice.
+/// ns-2.35 without jitter.
 const EXACT: AodvConfig = AodvConfig { jitter: Duration::ZERO, ..AodvConfig::NS2 };
 
 #[test]
@@ -27,7 +27,7 @@ fn the_first_request_goes_to_all_and_what_waited_goes_out_in_steps() {
     );
     let delivered = |id, when| (id, ms(when), Fate::Delivered(3));
     assert_eq!(net.fates, [delivered(ids[0], 9), delivered(ids[1], 19), delivered(ids[2], 29)]);
-    // 48 bytes a request, 44 a reply: no UDP header, and a time stamp.
+    // 48 bytes per request, 44 per reply: no UDP header, and a time stamp.
     let sent: Vec<_> = (0..4).map(|node| net.node(node).stats().bytes_sent).collect();
     assert_eq!(sent, [48, 48 + 44, 48 + 44, 44]);
 }
@@ -82,7 +82,7 @@ fn a_broken_link_takes_its_queue_and_all_routes_over_it() {
     net.link(1, 2, false);
     let ids: Vec<_> = (0..3).map(|_| net.send(0, 3)).collect();
     net.run(ms(1100));
-    // Node 1 is one hop on the way and has two before it: no repair.
+    // Node 1 is one hop from the source and two from the destination: no repair.
     assert_eq!(net.log, ["1006 1 RERR 3#5 to all"]);
     for id in ids {
         let end = Fate::Dropped(1, DropReason::LinkFailure);
@@ -102,8 +102,8 @@ fn a_repair_is_silent_and_its_timer_is_set_to_an_instant() {
     net.link(2, 3, false);
     let id = net.send(0, 3);
     net.run(ms(3813));
-    // Node 1 answers with the very route that broke; node 2 does not take it, for it counts its own
-    // as one. The request may be repeated at 1007 + 1800 ms; that instant, as a delay, ends it.
+    // Node 1 replies with the very route that broke; node 2 does not accept it, since it counts its own as
+    // one. The request may be repeated at 1007 + 1800 ms; that instant, as a delay, ends it.
     assert_eq!(
         net.log,
         [
@@ -165,7 +165,7 @@ fn what_is_expired_or_under_repair_answers_with_odd_lifetimes() {
     net.send(1, 3);
     net.run(ms(10_400));
     net.log.clear();
-    // Over since 10 004 ms.
+    // Expired since 10 004 ms.
     net.send(0, 3);
     net.run(ms(10_410));
     assert!(net.log[1].ends_with("RREP 3#4 for 0 hops 2 life 0 to 0"), "{:?}", net.log);
@@ -188,6 +188,6 @@ fn what_is_expired_or_under_repair_answers_with_odd_lifetimes() {
         timestamp: None,
     };
     net.inject(2, 1, AodvMessage::Request(request), 9, Hop::All);
-    // The end of a route that is asked for is 0; 0 less now, without a sign.
+    // The expiry of a route under discovery is 0; 0 less now, unsigned.
     assert_eq!(net.log, [format!("10700 2 RREP 3#4 for 0 hops 1 life {} to 1", u32::MAX)]);
 }

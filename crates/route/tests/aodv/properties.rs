@@ -1,4 +1,4 @@
-//! What holds in any network, whatever its links do.
+//! Properties that hold in any network, whatever its links do.
 
 use driftway_base::{Chance, Duration};
 use driftway_route::{AodvConfig, Hello, LocalRepair};
@@ -6,7 +6,7 @@ use proptest::prelude::*;
 
 use crate::net::Net;
 
-/// What happens to a network.
+/// An event in a network.
 #[derive(Clone, Debug)]
 enum Step {
     Wait(u64),
@@ -43,8 +43,8 @@ fn story() -> impl Strategy<Value = Story> {
         .prop_map(|(nodes, links, steps, loss, seed)| Story { nodes, links, steps, loss, seed })
 }
 
-/// Many nodes that send to one and hear of it from each other, while links between them come and
-/// go faster than routes end: what it takes to make a loop where there can be one.
+/// Many nodes that send to one and learn its routes from each other, while links between them come and go
+/// faster than routes expire: the conditions for a loop, if one is possible.
 fn crowd() -> impl Strategy<Value = Story> {
     let node = 0..6usize;
     let pair = (node.clone(), node.clone());
@@ -61,7 +61,7 @@ fn crowd() -> impl Strategy<Value = Story> {
         .prop_map(|(nodes, links, steps, loss, seed)| Story { nodes, links, steps, loss, seed })
 }
 
-/// RFC 3561 and its choices.
+/// RFC 3561 and its options.
 fn standard() -> impl Strategy<Value = AodvConfig> {
     let flags = any::<[bool; 6]>();
     (flags, prop_oneof![Just(64usize), Just(3), Just(0)]).prop_map(|(flags, buffer_packets)| {
@@ -79,11 +79,11 @@ fn standard() -> impl Strategy<Value = AodvConfig> {
     })
 }
 
-/// Searches that a packet may come back from, which is its time to live, by the seconds that one
-/// takes at most.
+/// The maximum number of searches after which a packet can be rerouted, its time to live, times the maximum
+/// duration of one in seconds.
 const RESCUES: Duration = Duration::from_secs(64 * 20);
 
-/// Runs a story to its end and three minutes beyond, or until nothing can be under way.
+/// Runs a case to its end and three minutes beyond, or until no packet can be in flight.
 fn tell(config: AodvConfig, story: &Story, mut check: impl FnMut(&Net)) -> Net {
     let n = story.nodes;
     let mut net = Net::new(config, n, story.seed);
@@ -116,14 +116,14 @@ fn tell(config: AodvConfig, story: &Story, mut check: impl FnMut(&Net)) -> Net {
     net
 }
 
-/// What any node may remember: these stories are about eight nodes.
+/// Bounds of the state of any node: these cases have about eight nodes.
 fn check_bounds(net: &Net, config: &AodvConfig) {
     for node in 0..net.len() {
         let aodv = net.node(node);
         assert!(aodv.routes().count() <= net.len());
         assert!(aodv.routes().all(|route| route.destination != crate::net::at(node)));
         assert!(aodv.remembered() < 600, "{}", aodv.remembered());
-        // Those that wait for a route, and those that were let go in steps.
+        // Those buffered, and those released at intervals.
         let steps = if config.release_spacing.is_zero() { 0 } else { 4 };
         let waiting = aodv.kept();
         assert!(waiting <= config.buffer_packets * (1 + steps), "{waiting} packets wait");
@@ -142,7 +142,7 @@ proptest! {
         });
         prop_assert_eq!(net.under_way(), 0);
         for node in 0..net.len() {
-            // Hellos go on only where something is used.
+            // Hello messages continue only on routes in use.
             prop_assert_eq!(net.node(node).routes().count(), 0, "routes outlive their timers");
         }
     }
@@ -177,7 +177,7 @@ proptest! {
         prop_assert_eq!(one.fates, two.fates);
     }
 
-    /// Where links stay and nothing is lost, everybody reaches whom there is a path to.
+    /// With stable links and no loss, every node reaches all to which there is a path.
     #[test]
     fn what_can_be_reached_is_reached(story in story(), ns2 in any::<bool>()) {
         let config = if ns2 { AodvConfig::NS2 } else { AodvConfig::STANDARD };
@@ -193,8 +193,8 @@ proptest! {
     }
 }
 
-/// A request is answered once, however often it comes; with another number, or by another
-/// originator, it is another request.
+/// A request is answered once, however often it arrives; with another RREQ ID, or from another originator, it
+/// is a different request.
 #[test]
 fn a_request_is_known_by_originator_and_number() {
     use crate::net::{at, ms};

@@ -1,4 +1,4 @@
-//! Time lines of RFC 3561. A frame takes 1 ms, a link layer gives up after 5.
+//! Time lines of RFC 3561. A frame takes 1 ms, a link layer reports a failure after 5.
 
 use driftway_base::{Duration, Instant, Strength};
 use driftway_route::{AodvConfig, DropReason, Hello, Hop, LocalRepair};
@@ -6,11 +6,11 @@ use driftway_wire::{AodvMessage, AodvRequest};
 
 use crate::net::{Fate, Net, News, at, ms};
 
-/// RFC 3561 without its dice.
+/// RFC 3561 without jitter.
 const EXACT: AodvConfig =
     AodvConfig { jitter: Duration::ZERO, gratuitous: false, ..AodvConfig::STANDARD };
 
-/// One that finds neighbours' neighbours at once.
+/// One that finds two-hop neighbours at once.
 const WIDE: AodvConfig = AodvConfig { ttl_start: 5, ..EXACT };
 
 #[test]
@@ -68,8 +68,8 @@ fn who_has_a_route_answers_and_tells_the_destination() {
     net.log.clear();
     let id = net.send_tcp(0, 3);
     net.run(ms(2000));
-    // RFC 3561 §6.6.2, §6.6.3: node 1 knows node 3 since 4 ms, for 6 s, and its packets renewed that
-    // only to 3 s from then.
+    // RFC 3561 §6.6.2, §6.6.3: node 1 knows node 3 since 4 ms, for 6 s, and its packets refresh that only to
+    // 3 s from then.
     assert_eq!(
         net.log,
         [
@@ -81,12 +81,12 @@ fn who_has_a_route_answers_and_tells_the_destination() {
     );
     assert_eq!(net.fate_of(id), Some(Fate::Delivered(3)));
     assert_eq!(net.node(1).stats().replies_from_cache, 1);
-    // The way back is there without a search.
+    // There is a reverse route without a search.
     net.log.clear();
     net.send(3, 0);
     net.run(ms(2100));
     assert_eq!(net.log, [""; 0]);
-    // Where nothing is expected to come back, nobody asks for one (§6.3).
+    // Where no return traffic is expected, none is requested (§6.3).
     let mut net = Net::chain(AodvConfig { gratuitous: true, ..WIDE }, 4);
     net.send(1, 3);
     net.run(ms(1000));
@@ -110,7 +110,7 @@ fn only_the_destination_answers_if_it_is_to() {
     assert!(net.log.contains(&"1003 3 RREP 3#0 for 0 hops 0 life 6000 to 2".to_owned()));
 }
 
-/// A diamond: the link from the source to one of two relays fades, and says so.
+/// A diamond: the received power shows that the link from the source to one of two relays fades.
 #[test]
 fn a_route_leads_around_a_link_that_fades() {
     for (avoid_fading, through) in [(None, 1), (Some(1_990), 1), (Some(2_000), 2)] {
@@ -120,7 +120,7 @@ fn a_route_leads_around_a_link_that_fades() {
             net.link(0, relay, true);
             net.link(relay, 3, true);
         }
-        // 4 dB at 2 dB a second.
+        // 4 dB at 2 dB per second.
         let (now, trend) = (Instant::ZERO, Some(-200));
         assert_eq!(net.node(1).wants_strength(), avoid_fading.is_some());
         net.strength(1, 0, Strength { at: now, power: -8600, trend, least: -9000 });
@@ -140,14 +140,14 @@ fn a_broken_link_is_told_to_those_that_use_it() {
     net.link(2, 3, false);
     let id = net.send(0, 3);
     net.run(ms(1500));
-    // RFC 3561 §6.11: to the one precursor, with the next number.
+    // RFC 3561 §6.11: to the only precursor, with the next number.
     assert_eq!(net.log, ["1007 2 RERR 3#1 to 1", "1008 1 RERR 3#1 to 0"]);
     assert_eq!(net.fates[1..], [(id, ms(1007), Fate::Dropped(2, DropReason::LinkFailure))]);
     assert_eq!(
         net.news,
         [(ms(1007), 2, News::Lost(3)), (ms(1008), 1, News::Lost(3)), (ms(1009), 0, News::Lost(3))]
     );
-    // The next search begins two hops beyond where it was (RFC 3561 §6.4).
+    // The next search starts two hops beyond the last hop count (RFC 3561 §6.4).
     net.log.clear();
     net.send(0, 3);
     assert_eq!(net.log, ["1500 0 RREQ 3#1 by 0#2 hops 0 ttl 5"]);
@@ -155,7 +155,7 @@ fn a_broken_link_is_told_to_those_that_use_it() {
 
 #[test]
 fn several_users_are_told_at_once() {
-    // 0 and 4 both go over 1 and 2 to 3.
+    // 0 and 4 both use 1 and 2 to reach 3.
     let mut net = Net::new(AodvConfig { local_repair: LocalRepair::Off, ..WIDE }, 5, 1);
     for (a, b) in [(0, 1), (4, 1), (1, 2), (2, 3)] {
         net.link(a, b, true);
@@ -168,7 +168,7 @@ fn several_users_are_told_at_once() {
     net.link(1, 2, false);
     net.send(0, 3);
     net.run(ms(300));
-    // Node 2 is lost as well, of which no number is known.
+    // Node 2 is lost as well, whose number is unknown.
     assert_eq!(net.log, ["206 1 RERR 2#0 3#1 to all"]);
     assert!(net.news.contains(&(ms(207), 0, News::Lost(3))));
     assert!(net.news.contains(&(ms(207), 4, News::Lost(3))));
@@ -187,8 +187,8 @@ fn a_repair_on_the_spot() {
     net.link(2, 3, false);
     let id = net.send(0, 3);
     net.run(ms(1500));
-    // RFC 3561 §6.12: the destination was one hop off, the source two: 1 + 2 hops. The new route is
-    // longer, which users are told without having to delete theirs.
+    // RFC 3561 §6.12: the destination was one hop away, the source two: 1 + 2 hops. The new route is longer,
+    // which is reported to its users without a deletion.
     assert_eq!(
         net.log,
         [
@@ -232,7 +232,7 @@ fn a_repair_that_fails() {
 
 #[test]
 fn own_packets_get_a_search_after_a_repair_that_fails() {
-    // RFC 3561 §6.12 repairs with one request, for packets of others; §6.3 has more for one's own.
+    // RFC 3561 §6.12 repairs with one request, for forwarded packets; §6.3 has more for local ones.
     let mut net = Net::chain(WIDE, 4);
     net.send(0, 3);
     net.run(ms(1000));
@@ -255,7 +255,7 @@ fn routes_end_after_three_seconds_and_are_forgotten_after_fifteen() {
     net.run(ms(4000));
     net.send(0, 2);
     net.run(ms(4010));
-    // 4 ms reply + 6 s; the packet of 4000 renews that to 7 s.
+    // 4 ms reply + 6 s; the packet of 4000 refreshes that to 7 s.
     let route = |net: &Net| net.node(0).routes().find(|route| route.destination == at(2));
     assert_eq!(route(&net).unwrap().until, ms(7000));
     net.run(ms(6999));
@@ -278,7 +278,7 @@ fn ten_requests_a_second() {
         net.send(0, to);
     }
     net.run(ms(999));
-    // Repetitions would be due at 560 ms; they count as well.
+    // Retries would be due at 560 ms; they count as well.
     assert_eq!(net.log.len(), 10);
     net.run(ms(1000));
     assert_eq!(net.log.len(), 20);
@@ -286,7 +286,7 @@ fn ten_requests_a_second() {
     assert_eq!(net.log[10..].iter().filter(asked).count(), 2);
 }
 
-/// Node 1 hears node 0, and not the other way round.
+/// Node 1 hears node 0, but not vice versa.
 #[test]
 fn a_neighbour_that_a_reply_does_not_reach_is_not_answered() {
     let mut net = Net::new(WIDE, 2, 1);
@@ -294,8 +294,8 @@ fn a_neighbour_that_a_reply_does_not_reach_is_not_answered() {
     net.send(0, 1);
     net.run(ms(20_000));
     let replies: Vec<_> = net.log.iter().filter(|line| line.contains("1 RREP")).collect();
-    // Failed at 6 ms; ignored for 5.6 s (RFC 3561 §6.8). The requests come at 0, 560, 1280, 4080 and
-    // 9680 ms.
+    // Failed at 6 ms; ignored for 5.6 s (RFC 3561 §6.8). The requests arrive at 0, 560, 1280, 4080 and 9680
+    // ms.
     assert_eq!(
         replies,
         ["1 1 RREP 1#0 for 0 hops 0 life 6000 to 0", "9681 1 RREP 1#0 for 0 hops 0 life 6000 to 0"]
@@ -316,7 +316,7 @@ fn a_reply_that_is_not_acknowledged_did_not_reach() {
             "2 0 RREP-ACK to 1",
         ]
     );
-    // The acknowledgment of the next one is lost: after 50 ms the asker is ignored.
+    // The acknowledgment of the next one is lost: after 50 ms the requester is ignored.
     net.run(ms(10_000));
     net.log.clear();
     net.send(0, 1);
@@ -367,13 +367,13 @@ fn hellos_in_place_of_a_link_layer() {
     net.link(1, 2, false);
     net.log.clear();
     net.run(ms(10_700));
-    // Node 1 heard node 2 last between 7.1 and 8.1 s.
+    // Node 1 last heard node 2 between 7.1 and 8.1 s.
     let errors: Vec<_> = net.log.iter().filter(|line| line.contains("RERR")).collect();
     assert_eq!(errors.len(), 1, "{errors:?}");
     assert!(errors[0].ends_with(" 1 RERR 2#1 to 0"), "{errors:?}");
     let when: f64 = errors[0].split(' ').next().unwrap().parse().unwrap();
     assert!((9100.0..=10_100.0).contains(&when), "{when}");
-    // Long after the last packet nobody says hello.
+    // Long after the last packet no hello messages are sent.
     net.run(ms(20_000));
     net.log.clear();
     net.run(ms(40_000));
@@ -382,8 +382,8 @@ fn hellos_in_place_of_a_link_layer() {
 
 #[test]
 fn a_route_that_is_valid_and_idle_is_not_lost_for_want_of_hellos() {
-    // RFC 3561 §6.9: a node says hello as long as it is part of an active route, which is a valid one
-    // (§3), used or not. A route from a reply lives for 6 s, and a packet renews it for 3 s.
+    // RFC 3561 §6.9: a node sends hello messages as long as it is part of an active route, which is a valid
+    // one (§3), used or not. A route from a reply has a lifetime of 6 s, and a packet refreshes it for 3 s.
     let config = AodvConfig { hello: Some(Hello::STANDARD), link_layer_detection: false, ..WIDE };
     let mut net = Net::chain(config, 4);
     for step in 1..12 {
@@ -400,7 +400,7 @@ fn a_packet_without_a_route_draws_an_error() {
     let mut net = Net::chain(WIDE, 3);
     net.send(0, 2);
     net.run(ms(100));
-    // Node 1 loses its route alone: an error that names node 2.
+    // Node 1 loses only its route: an error that names node 2.
     let mut error = driftway_wire::AodvError::new(false);
     error.push(at(2), 5);
     net.one_way(1, 0, false);
@@ -417,7 +417,7 @@ fn a_packet_without_a_route_draws_an_error() {
 
 #[test]
 fn what_waits_behind_a_broken_link_finds_another_route() {
-    // 0 goes to 2 over 1; 0 can reach it over 3, too.
+    // 0 sends to 2 over 1; 0 can reach it over 3, too.
     let mut net = Net::new(AodvConfig { local_repair: LocalRepair::Off, ..WIDE }, 4, 1);
     for (a, b) in [(0, 1), (1, 2), (0, 3), (3, 2)] {
         net.link(a, b, true);
@@ -476,8 +476,8 @@ fn a_full_buffer_gives_up_its_oldest_and_nothing_waits_for_ever() {
     }
 }
 
-/// A forwarder hears of the next route as long as it remembers that it had packets for it, or as long
-/// as it watches.
+/// A forwarder is informed of the next route as long as it remembers that it had packets for it, or watches
+/// it.
 #[test]
 fn a_watched_destination_is_told_of_though_it_was_forgotten() {
     for (after, watches, told) in [(5, false, true), (60, false, false), (60, true, true)] {
@@ -503,7 +503,7 @@ fn a_watched_destination_is_told_of_though_it_was_forgotten() {
     }
 }
 
-/// Node 1's route to 2 has expired; its own reply is the first that is heard of it again.
+/// Node 1's route to 2 has expired; its own reply is its first message since.
 #[test]
 fn a_reply_is_judged_by_what_was_known_before_its_sender_was_heard() {
     let mut net = Net::chain(WIDE, 3);
@@ -526,8 +526,8 @@ fn a_reply_is_judged_by_what_was_known_before_its_sender_was_heard() {
     assert_eq!(net.fates[1], (second, ms(8006), Fate::Delivered(2)));
 }
 
-/// Requests pass from 1 to 0 and from 5 to 7, packets do not pass back: each search finds a way that
-/// the packet can't take. Its time to live ends that, after as many searches.
+/// Requests pass from 1 to 0 and from 5 to 7, packets do not pass back: each search finds a route that the
+/// packet cannot take. Its time to live ends that, after as many searches.
 #[test]
 fn a_packet_that_comes_back_again_and_again_is_given_up() {
     let mut net = Net::new(AodvConfig { local_repair: LocalRepair::Off, ..EXACT }, 8, 1);
@@ -540,7 +540,7 @@ fn a_packet_that_comes_back_again_and_again_is_given_up() {
     net.run(ms(400_000));
     assert_eq!(net.fate_of(ids[1]), Some(Fate::Dropped(0, DropReason::TimeToLive)));
     assert_eq!(net.node(0).stats().discoveries, 64);
-    // Nobody asks for 7 any more, so 7 hears of no way that it could try.
+    // No requests for 7 are sent any more, so 7 learns of no route that it could try.
     assert_eq!(net.fate_of(ids[0]), Some(Fate::Dropped(7, DropReason::DiscoveryFailed)));
     assert!((0..8).all(|node| net.node(node).routes().count() == 0));
 }

@@ -1,4 +1,4 @@
-//! Links that carry one way (RFC 4728 §4.6, §8.2.2).
+//! Unidirectional links (RFC 4728 §4.6, §8.2.2).
 
 use driftway_base::Duration;
 use driftway_route::{DsrConfig, ReplyFromCache, RingZero};
@@ -13,7 +13,7 @@ const PLAIN: DsrConfig = DsrConfig {
     ..DsrConfig::STANDARD
 };
 
-/// 0 - 1 - 2, where 1 hears 0 and not the other way round, and 0 - 3 - 4 - 2.
+/// 0 - 1 - 2, where 1 hears 0 but not vice versa, and 0 - 3 - 4 - 2.
 fn net(config: DsrConfig) -> Net {
     let mut net = Net::new(config, 5, 1);
     for (a, b) in [(1, 2), (0, 3), (3, 4), (4, 2)] {
@@ -23,7 +23,7 @@ fn net(config: DsrConfig) -> Net {
     net
 }
 
-/// How many requests node 1 has forwarded that it had from node 0.
+/// The number of requests from node 0 that node 1 has forwarded.
 fn passed_on(net: &Net) -> usize {
     let only_hop = |sent: &&Sent| {
         let request = sent.packet.dsr.as_ref().and_then(|dsr| dsr.request());
@@ -71,7 +71,7 @@ fn who_forwards_a_request_of_this_node_is_off_the_list() {
         net.run(ms(2000));
         net.link(0, 1, true);
         if heard {
-            // Nobody has that address; node 0 forwards the request.
+            // No node has that address; node 0 forwards the request.
             net.send(1, 9, 2);
             net.run(ms(2050));
         }

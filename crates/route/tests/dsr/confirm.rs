@@ -1,4 +1,4 @@
-//! Acknowledgments by the network layer (RFC 4728 §8.3.2, §8.3.3), over a link layer that says nothing.
+//! Network-layer acknowledgments (RFC 4728 §8.3.2, §8.3.3), over a link layer that reports nothing.
 
 use driftway_base::Duration;
 use driftway_route::{Confirm, DropReason, DsrConfig};
@@ -8,7 +8,7 @@ use crate::net::{Net, Sent, ms};
 
 const NETWORK: DsrConfig = DsrConfig { confirm: Confirm::NetworkLayer, ..DsrConfig::STANDARD };
 
-/// 0 - 1 - 2 - 3, over which a packet has gone; it is 5 s.
+/// 0 - 1 - 2 - 3, over which a packet has been sent; the time is 5 s.
 fn chain(config: DsrConfig) -> Net {
     let mut net = Net::chain(config, 4);
     net.silent = true;
@@ -31,7 +31,7 @@ fn answers(packet: &Routed) -> bool {
     options(packet).any(|option| matches!(option, DsrOption::Ack { .. }))
 }
 
-/// Data from `from` since 5 s: when (ms), and whether it asks.
+/// Data from `from` since 5 s: time (ms), and whether it requests an acknowledgment.
 fn data(net: &Net, from: usize) -> Vec<(u64, bool)> {
     let sent = net.data().filter(|sent| sent.from == from && sent.at > ms(5000));
     sent.map(|sent| (sent.at.as_millis() - 5000, asks(&sent.packet))).collect()
@@ -70,14 +70,14 @@ fn who_does_not_listen_asks_on_every_hop() {
     }
 }
 
-/// The error comes back after as many transmissions as may be; without acknowledgments, never.
+/// The error arrives after the maximum number of transmissions; without acknowledgments, never.
 #[test]
 fn a_link_that_nobody_confirms_is_broken() {
     let mut net = chain(NETWORK);
     net.link(2, 3, false);
     net.send(0, 3, 2);
     net.run(ms(20_000));
-    // By the round trip of 2 ms: the timer is at its least, 100 ms, and doubles.
+    // By the round-trip time of 2 ms: the timer is at its minimum, 100 ms, and doubles.
     assert_eq!(data(&net, 2), [(3, true), (103, true), (303, true)]);
     let errors: Vec<_> = net.errors().map(|sent| (sent.at.as_millis() - 5000, sent.from)).collect();
     assert_eq!(errors[..2], [(702 + 1, 2), (702 + 2, 1)]);
@@ -94,7 +94,7 @@ fn a_link_that_nobody_confirms_is_broken() {
     assert_eq!(net.route(0, 3), Some(vec![0, 1, 2, 3]));
 }
 
-/// All that waits for the neighbour goes another way.
+/// All packets that wait for the neighbour take another route.
 #[test]
 fn what_is_not_confirmed_is_salvaged() {
     let mut net = Net::chain(NETWORK, 6);
@@ -164,7 +164,7 @@ fn a_neighbour_that_has_confirmed_is_not_asked_for_a_while() {
     }
 }
 
-/// A packet that reaches its neighbour without a source route (RFC 4728 §8.1.1) gets a header.
+/// A packet to a neighbour without a source route (RFC 4728 §8.1.1) gets a header.
 #[test]
 fn a_neighbour_is_asked_without_a_route() {
     let mut net = Net::chain(NETWORK, 2);
@@ -187,7 +187,7 @@ fn a_neighbour_is_asked_without_a_route() {
     net.balance();
 }
 
-/// What the link layer says is not heard.
+/// Reports of the link layer are ignored.
 #[test]
 fn a_failure_of_the_link_layer_is_not_one() {
     let mut net = chain(NETWORK);

@@ -1,4 +1,4 @@
-//! Who is informed of a broken link.
+//! The nodes that are notified of a broken link.
 
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
@@ -10,12 +10,12 @@ use super::super::path::Path;
 use super::CacheTable;
 use super::table::{DATA_MAX, Entry};
 
-/// The nodes to inform, while they are found, and the notices to them.
+/// The nodes to notify, while they are collected, and the notices to them.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Targets {
     /// Nodes on this side of the link.
     near: Vec<Ipv4Addr>,
-    /// Nodes beyond it, the nearest first, of each route: the first to which there is another way.
+    /// Nodes beyond it, for each route, the nearest first: the first with another route to it is notified.
     far: Vec<Path>,
     notices: VecDeque<Notice>,
 }
@@ -25,7 +25,7 @@ impl Targets {
         self.notices.pop_front()
     }
 
-    /// That node hears of it by another packet.
+    /// Cancels the notice to a node that is informed by another packet.
     pub fn informed(&mut self, link: FailedLink, to: Ipv4Addr) {
         self.notices.retain(|notice| notice.link != link || notice.way.last() != Some(to));
     }
@@ -38,14 +38,14 @@ impl Targets {
     }
 }
 
-/// What a node knows of a broken link before it looks at its routes.
+/// The state of a broken link while the routes are searched.
 struct Broken<'a> {
     me: Ipv4Addr,
     ignore_data: bool,
-    /// The data packet of this route has not got over the link.
+    /// The route whose data packet failed on the link.
     failed: Option<&'a Path>,
-    /// Who needs no notice: the neighbour that the news comes from, who has reported it, and who gets
-    /// the same packet.
+    /// Nodes that need no notice: the neighbour that sent the report, its originator, and the neighbour that
+    /// receives the same packet.
     informed: [Option<Ipv4Addr>; 3],
 }
 
@@ -54,16 +54,16 @@ impl Broken<'_> {
         self.informed.contains(&Some(node))
     }
 
-    /// A route of the table crosses the link between its nodes `at` and `at + 1`.
+    /// Collects the nodes to notify about a route that crosses the link between its nodes `at` and `at + 1`.
     fn look(&self, entry: &Entry, at: usize, near: &mut Vec<Ipv4Addr>, far: &mut Vec<Path>) {
         let nodes = entry.route.as_slice();
         let Some(me) = entry.route.position(self.me) else { return };
         // Each node before this one has forwarded the data packet.
         let before = self.ignore_data || entry.data >= 1;
-        // The one behind has got it, unless it was the first, and has failed on its way there.
+        // The next node has received it, unless it was the first and failed on its way there.
         let got_past = entry.data >= DATA_MAX || self.failed != Some(&entry.route);
         let behind = self.ignore_data || entry.data >= 1 && got_past;
-        // Who has sent the reply has the route from itself on, but not the link to this node.
+        // The node that sent the reply has the route from itself on, but not the link to this node.
         let next = behind || entry.replied;
         let (is_tail, is_head) = (me == at, me == at + 1);
         if before
@@ -85,7 +85,7 @@ impl Broken<'_> {
         } else {
             return;
         };
-        // One of them informs the others.
+        // One of them notifies the others.
         if !beyond.as_slice().iter().any(|node| self.knows(*node)) {
             far.push(beyond);
         }
@@ -93,8 +93,8 @@ impl Broken<'_> {
 }
 
 impl CacheTable {
-    /// A link does not carry: takes it out and notes who has to hear of it. Who has nothing of it
-    /// informs nobody, so that this comes to an end. Was it there?
+    /// Removes a broken link and collects the nodes to notify; returns true if it was known. A node that does
+    /// not have the link notifies none, so that the process terminates.
     pub(super) fn update(&mut self, link: FailedLink, news: News<'_>) -> bool {
         let Self { me, options, table, replies, secondary, targets, .. } = self;
         let Targets { near, far, .. } = targets;
@@ -127,7 +127,8 @@ impl CacheTable {
         was_known
     }
 
-    /// Notices to those beyond the link come first: who passes one on needs none of its own.
+    /// Queues the notices. Those to nodes beyond the link come first: a node that forwards one needs none of
+    /// its own.
     fn notify(&mut self, link: FailedLink) {
         for at in 0..self.targets.far.len() {
             let Some(beyond) = self.targets.far.get(at).copied() else { continue };

@@ -1,4 +1,4 @@
-//! The rules, one by one, on a time line of events at one node.
+//! The rules of DSR-Update, on a time line of events at one node.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -58,7 +58,7 @@ impl CacheTable {
         self.on_used(NOW, &path(route), true);
     }
 
-    /// Forwards a data packet, or gets it.
+    /// Forwards or receives a data packet.
     fn data(&mut self, route: &[u8]) -> bool {
         let path = path(route);
         let next = path.position(self.me).unwrap();
@@ -68,13 +68,13 @@ impl CacheTable {
         self.on_heard(NOW, &Carried { path, next }, heard)
     }
 
-    /// Overhears it on its way to the node `next` of it.
+    /// Overhears it on its way to the node at index `next`.
     fn overhears(&mut self, route: &[u8], next: usize) -> bool {
         let carried = Carried { path: path(route), next };
         self.on_heard(NOW, &carried, Heard::Overheard { data: true })
     }
 
-    /// Each entry: its route, its pair and its data packets.
+    /// Each entry: its route, its pair and its number of data packets.
     fn table(&self) -> Vec<(Vec<u8>, (u8, u8), u8)> {
         let ends = |entry: &Entry| (entry.pair.0.octets()[3], entry.pair.1.octets()[3]);
         self.table.entries().iter().map(|e| (numbers(&e.route), ends(e), e.data)).collect()
@@ -88,7 +88,7 @@ impl CacheTable {
         self.find(NOW, node(to)).map(|path| numbers(&path)).unwrap_or_default()
     }
 
-    /// The ways of the notices that there are, in order of their ends.
+    /// The paths of the pending notices, sorted by their ends.
     fn notices(&mut self) -> Vec<Vec<u8>> {
         let notices = core::iter::from_fn(|| self.poll_notice());
         let mut ways: Vec<_> = notices.map(|notice| numbers(&notice.way)).collect();
@@ -96,14 +96,14 @@ impl CacheTable {
         ways
     }
 
-    /// The own link to a node fails under a packet on `route`.
+    /// The local link to a node fails with a packet on `route`.
     fn fails(&mut self, to: u8, route: &[u8]) -> Vec<Vec<u8>> {
         let route = path(route);
         self.on_broken(NOW, link(5, to), News::LinkLayer { route: Some(&route) });
         self.notices()
     }
 
-    /// An error of `reporter` about a link comes from `from`, and goes on to `also`.
+    /// An error of `reporter` about a link arrives from `from`, and is forwarded to `also`.
     fn hears(&mut self, of: (u8, u8), reporter: u8, from: u8, also: Option<u8>) -> Vec<Vec<u8>> {
         self.hear(of, reporter, from, also);
         self.notices()
@@ -125,7 +125,7 @@ fn who_forwards_a_reply_keeps_the_rest_and_notes_who_gets_it() {
     assert!(five.forwards_reply(&[1, 4, 5, 6, 9], 4));
     assert_eq!(five.table(), [(vec![5, 6, 9], (1, 9), 0)]);
     assert_eq!(five.records(), [[4, 5, 6, 9]]);
-    // What is known is not kept twice, also as a part and in the other direction.
+    // A known route is not stored twice, also as a part and in the other direction.
     assert!(!five.forwards_reply(&[2, 3, 5, 6], 3));
     assert!(!five.forwards_reply(&[1, 4, 5, 6, 9], 4));
     five.data(&[8, 7, 5]);
@@ -175,7 +175,7 @@ fn a_source_counts_its_data_packets_up_to_two() {
         five.sends(&[5, 6, 9]);
         assert_eq!(five.table(), [(vec![5, 6, 9], (5, 9), data)]);
     }
-    // A part of it is a route of its own: what is behind has heard nothing of this.
+    // A part of it is a separate route: the nodes behind have not seen this packet.
     five.sends(&[5, 6]);
     assert_eq!(five.table()[1], (vec![5, 6], (5, 6), 1));
 }
@@ -205,8 +205,8 @@ fn data_makes_the_whole_route_known_and_covers_the_record() {
     assert_eq!(five.records(), NONE);
 }
 
-/// Minimal case: 4 has learned a part of a route, and then all of it by data; when a link behind that
-/// part fails, it has the part still. So has it what it has learned for another source.
+/// Minimal case: 4 has learned a part of a route, and then all of it by data; when a link behind that part
+/// fails, it still has the part. The same holds for a route that it has learned for another source.
 #[test]
 fn data_on_a_longer_route_or_of_another_source_leaves_the_record() {
     let mut five = cache();
@@ -220,8 +220,8 @@ fn data_on_a_longer_route_or_of_another_source_leaves_the_record() {
     assert_eq!(five.fails(6, &[5, 6]), [[5, 4]]);
 }
 
-/// Minimal case: the reply has come from 6, which has the link, too, and is nearer to it, and 3 has
-/// heard of it before.
+/// Minimal case: the reply came from 6, which has the link, too, and is nearer to it, and 3 was informed
+/// before.
 #[test]
 fn who_has_sent_the_reply_is_informed_by_whom_it_does_not_come_from() {
     let mut five = cache();
@@ -230,7 +230,7 @@ fn who_has_sent_the_reply_is_informed_by_whom_it_does_not_come_from() {
     assert_eq!(five.fails(6, &[5, 6]), NONE, "it does not have the link to here");
 }
 
-/// What it has sent itself is known farther on, whatever then fails of another's.
+/// A route of its own that carried data is known farther on, whatever fails of another node's packets.
 #[test]
 fn anothers_data_leaves_the_own_route_alone() {
     let mut five = cache();
@@ -272,7 +272,7 @@ fn an_overheard_route_moves_to_the_table_with_its_use() {
     five.sends(&[5, 2, 3]);
     assert_eq!(five.table(), [(vec![5, 2, 3], (5, 3), 1)]);
     assert_eq!(five.route(9), [], "only what is used");
-    // The table is asked first.
+    // The table has precedence.
     five.gets_reply(&[5, 6, 7, 8]);
     five.overhears(&[6, 4, 8], 1);
     assert_eq!(five.route(8), [5, 6, 7, 8]);
@@ -282,7 +282,7 @@ fn an_overheard_route_moves_to_the_table_with_its_use() {
 fn the_oldest_overheard_route_makes_room() {
     for (most, known) in [(0, [false; 3]), (2, [false, true, true]), (3, [true; 3])] {
         let mut five = cache_with(UpdateOptions { secondary: most, ..UpdateOptions::PAPER });
-        // Each to one that it begins at: one route from here.
+        // Each is for a route of a single source: one route from here.
         for other in [11, 12, 13] {
             five.on_learned(NOW, &path(&[5, other, other + 10]), LearnedBy::Shortening);
         }
@@ -311,7 +311,7 @@ fn the_shortest_route_then_the_more_used_then_the_newest() {
 fn upstream_the_node_before_is_informed() {
     let mut five = cache();
     five.data(&[1, 4, 5, 6, 7, 9]);
-    // By the node behind; it is at an end of the link, or not.
+    // By the node behind, which is an end of the link, or not.
     assert_eq!(five.clone().hears((6, 7), 6, 6, None), [[5, 4]]);
     assert_eq!(five.clone().hears((7, 9), 7, 6, None), [[5, 4]]);
     // The ordinary error goes there already.
@@ -320,7 +320,7 @@ fn upstream_the_node_before_is_informed() {
     assert_eq!(five.table(), []);
 }
 
-/// The news has come around the link to a node between the source and the link's end.
+/// The report has come around the link to a node between the source and the link's end.
 #[test]
 fn upstream_the_node_behind_is_informed_by_whom_it_does_not_come_from() {
     let mut five = cache();
@@ -360,8 +360,8 @@ fn who_has_learned_by_a_reply_is_informed() {
     assert_eq!(five.hears((6, 7), 6, 6, None), NONE);
 }
 
-/// Minimal case: 4 has learned of the link to 5 by 5's own reply, 5 finds it broken by another's
-/// packet, and the record of what is behind 5 does not have it.
+/// Minimal case: 4 has learned the link to 5 by 5's own reply, 5 finds it broken by another node's packet,
+/// and the record of the rest of the route does not contain it.
 #[test]
 fn a_record_covers_the_link_to_its_neighbour() {
     let mut five = cache();
@@ -374,8 +374,8 @@ fn a_record_covers_the_link_to_its_neighbour() {
     assert_eq!(alone.fails(4, &[5, 4, 2]), NONE, "nobody is looked for");
 }
 
-/// Minimal case: the entry that a record was made with goes, because of a link before this node; what
-/// 3 has learned is as good as before.
+/// Minimal case: the entry with which a record was made is removed, because of a link before this node; the
+/// route that 3 has learned is still valid.
 #[test]
 fn a_record_outlives_the_entry_that_it_was_made_with() {
     let mut five = cache();
@@ -397,10 +397,10 @@ fn the_end_of_the_link_informs_the_first_beyond_it_that_it_can_reach() {
     assert_eq!(five.clone().fails(6, &[1, 4, 5, 6, 7, 9]), [vec![5, 4], vec![5, 3, 2, 9]]);
     five.gets_reply(&[5, 3, 7]);
     assert_eq!(five.clone().fails(6, &[1, 4, 5, 6, 7, 9]), [vec![5, 4], vec![5, 3, 7]]);
-    // Also an overheard way; not one over the link.
+    // An overheard route counts, too; not one over the link.
     five.overhears(&[2, 6, 8], 1);
     assert_eq!(five.clone().fails(6, &[1, 4, 5, 6, 7, 9]), [vec![5, 4], vec![5, 2, 6]]);
-    // It has come from there.
+    // The report has come from there.
     assert_eq!(five.hears((5, 6), 7, 3, None), [[5, 4]]);
 }
 
@@ -423,7 +423,7 @@ fn a_first_packet_that_fails_has_informed_nobody_behind() {
     assert_eq!(five.fails(6, &[1, 4, 5, 6, 7]), [vec![5, 4], vec![5, 3, 7]]);
 }
 
-/// Minimal case: the one packet of a route has got past, and later another's fails.
+/// Minimal case: the only packet of a route got past, and later another one fails.
 #[test]
 fn but_it_has_when_another_fails() {
     let mut five = cache();
@@ -504,7 +504,7 @@ fn what_is_before_the_link_may_stay() {
     assert_eq!(five.table(), [(vec![1, 4, 5, 6], (1, 9), 1), (vec![6, 5], (7, 5), 1)]);
     assert_eq!(five.records(), [[3, 5, 6]]);
     assert_eq!((five.route(6), five.route(7)), (vec![5, 6], vec![]));
-    // Of a link beside this node nothing is left on the other side.
+    // Of a link at this node nothing is left on the other side.
     five.hears((5, 6), 6, 3, None);
     assert_eq!(five.table(), [(vec![1, 4, 5], (1, 9), 1)]);
 }

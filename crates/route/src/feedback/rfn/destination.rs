@@ -1,4 +1,4 @@
-//! What a router remembers about one destination.
+//! A router's state of one destination.
 
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
@@ -8,33 +8,33 @@ use driftway_wire::Quoted;
 
 use super::Way;
 
-/// A destination to which some way has failed.
+/// A destination with failed next hops.
 #[derive(Clone, Debug)]
 pub(crate) struct Destination {
     pub address: Ipv4Addr,
     broken: Vec<Broken>,
-    /// Who has had an RFN from here, or through here, and no RRN since.
+    /// Sources to which an RFN was sent from or through this router, and no RRN since.
     sources: Vec<Source>,
-    /// Who has had an RRN from here, and no RFN since.
+    /// Sources to which this router has sent an RRN, and no RFN since.
     told: Vec<Ipv4Addr>,
-    /// Packets kept for it, oldest first.
+    /// Packets buffered for it, oldest first.
     pub kept: VecDeque<u32>,
 }
 
-/// A way that leads nowhere now.
+/// A next hop that cannot reach the destination now.
 #[derive(Clone, Copy, Debug)]
 struct Broken {
     way: Way,
     link: FailedLink,
-    /// How long that is believed; `None`: it is our own link, which will tell.
+    /// The expiry of a reported failure; `None`: it is this router's own link, whose state is known.
     until: Option<Instant>,
 }
 
-/// A source, and what an RRN to it says.
+/// A source, and the contents of an RRN to it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Source {
     pub link: FailedLink,
-    /// The last of its packets that had no way.
+    /// The last of its packets without a usable next hop.
     pub quoted: Quoted,
 }
 
@@ -54,23 +54,23 @@ impl Destination {
         self.broken.iter().any(|broken| broken.way == way && holds(broken))
     }
 
-    /// Has our own link on this way failed?
+    /// Returns true if this router's own link at this next hop has failed.
     pub fn is_cut(&self, way: Way) -> bool {
         self.broken.iter().any(|broken| broken.way == way && broken.until.is_none())
     }
 
-    /// The link to name for a packet that has no way: our own before another's.
+    /// The link to report for an undeliverable packet: this router's own before a reported one.
     pub fn failed_link(&self) -> Option<FailedLink> {
         let own = self.broken.iter().find(|broken| broken.until.is_none());
         own.or(self.broken.last()).map(|broken| broken.link)
     }
 
-    /// Does it wait for somebody else's RRN?
+    /// Returns true if an RRN of another router is awaited.
     pub fn awaits_notice(&self) -> bool {
         self.broken.iter().any(|broken| broken.until.is_some())
     }
 
-    /// `way` leads nowhere. What our own link says stands until it says otherwise.
+    /// Marks `next_hop` as failed. The state of this router's own link takes precedence.
     pub fn breaks(&mut self, way: Way, link: FailedLink, until: Option<Instant>) {
         match self.broken.iter_mut().find(|broken| broken.way == way) {
             Some(known) => {
@@ -81,21 +81,21 @@ impl Destination {
         }
     }
 
-    /// `way` leads there again; was it thought broken?
+    /// Clears the failure of `next_hop`; returns true if there was one.
     pub fn mends(&mut self, way: Way) -> bool {
         let before = self.broken.len();
         self.broken.retain(|broken| broken.way != way);
         self.broken.len() < before
     }
 
-    /// Forgets what is not believed any more; was there something?
+    /// Removes expired failures; returns true if there were any.
     pub fn forgets(&mut self, now: Instant) -> bool {
         let before = self.broken.len();
         self.broken.retain(|broken| broken.until.is_none_or(|until| now < until));
         self.broken.len() < before
     }
 
-    /// An RFN goes to the source that `quoted` is of.
+    /// Records an RFN to the source of `quoted`.
     pub fn has_rfn(&mut self, link: FailedLink, quoted: Quoted) {
         self.forget_told(quoted.source);
         match self.sources.iter_mut().find(|known| known.quoted.source == quoted.source) {
@@ -104,20 +104,20 @@ impl Destination {
         }
     }
 
-    /// An RRN from elsewhere passes to `source`; has it had one from here?
+    /// Records an RRN of another router to `source`; returns true if one was sent from here before.
     pub fn has_rrn(&mut self, source: Ipv4Addr) -> bool {
         self.sources.retain(|known| known.quoted.source != source);
         self.told.contains(&source)
     }
 
-    /// An RFN has reached `source`, at this very node.
+    /// Clears the record of an RRN to `source`, for which an RFN has arrived at this node itself.
     pub fn forget_told(&mut self, source: Ipv4Addr) {
         self.told.retain(|told| *told != source);
     }
 
-    /// The next source that is to have an RRN from here.
+    /// Returns the next source that needs an RRN from here.
     pub fn next_to_tell(&mut self) -> Option<Source> {
-        // In the order in which they were heard of.
+        // In the order in which they were recorded.
         let source = (!self.sources.is_empty()).then(|| self.sources.remove(0))?;
         self.told.push(source.quoted.source);
         Some(source)
