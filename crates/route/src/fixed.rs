@@ -186,7 +186,7 @@ mod test {
     }
 
     #[test]
-    fn a_packet_goes_to_its_next_hop_one_hop_poorer() {
+    fn forwarding_decrements_the_time_to_live() {
         let mut node = middle();
         node.on_packet(Instant::ZERO, at(0), Routed::plain(packet(0, 3, 9)));
         let expected =
@@ -198,7 +198,7 @@ mod test {
     }
 
     #[test]
-    fn the_own_host_spends_no_time_to_live() {
+    fn a_local_packet_keeps_its_time_to_live() {
         let mut node = middle();
         node.send(Instant::ZERO, packet(1, 2, 1));
         let expected =
@@ -207,7 +207,7 @@ mod test {
     }
 
     #[test]
-    fn what_has_no_hop_left_or_no_route_is_dropped() {
+    fn packets_without_time_to_live_or_route_are_dropped() {
         let mut node = middle();
         for (given, reason) in [
             (packet(0, 2, 1), DropReason::TimeToLive),
@@ -227,10 +227,10 @@ mod test {
     }
 
     #[test]
-    fn a_link_failure_costs_one_packet_and_leaves_the_queue() {
+    fn a_link_failure_drops_one_packet_and_keeps_the_queue() {
         let mut node = middle();
         let lost = Routed::plain(packet(0, 2, 9));
-        node.on_link_failure(Instant::ZERO, at(2), lost, || panic!("the queue is left alone"));
+        node.on_link_failure(Instant::ZERO, at(2), lost, || panic!("the queue is not read"));
         let expected = Output::Drop { packet: lost, reason: DropReason::LinkFailure };
         assert_eq!(node.poll(Instant::ZERO), Some(expected));
         assert_eq!(node.next_hop(at(2)), Some(at(2)));
@@ -239,7 +239,7 @@ mod test {
 
     /// Node 2 is out of reach, and 3 behind it; hearing any other node reports nothing.
     #[test]
-    fn a_watched_destination_is_found_when_its_next_hop_is_heard() {
+    fn a_watched_destination_is_reported_when_its_next_hop_is_heard() {
         let mut node = middle();
         node.watch(at(2));
         node.watch(at(3));
@@ -253,6 +253,6 @@ mod test {
         };
         assert_eq!(heard(0), []);
         assert_eq!(heard(2), [Output::RouteFound(at(2)), Output::RouteFound(at(3))]);
-        assert_eq!(heard(2), [], "each is told of once");
+        assert_eq!(heard(2), [], "each is reported once");
     }
 }

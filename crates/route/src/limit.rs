@@ -44,7 +44,7 @@ mod test {
     use super::*;
 
     #[test]
-    fn ten_a_second_and_then_none_until_the_first_is_a_second_old() {
+    fn ten_per_second_in_a_sliding_window() {
         let mut limit = Limit::new(10);
         for ms in 0..10 {
             assert_eq!(limit.take(Instant::from_millis(ms)), Ok(()));

@@ -92,17 +92,17 @@ mod test {
     }
 
     #[test]
-    fn each_packet_is_handed_down_again_so_often() {
+    fn each_packet_is_retried_up_to_the_maximum() {
         let mut retry = retry(2, None, false);
         let fails = |retry: &mut LinkRetry| retry.on_failure(at(9_000), THERE);
         assert_eq!([(); 3].map(|()| fails(&mut retry)), [true, true, false]);
-        assert!(!retry.on_sent(), "the next packet is a new one");
+        assert!(!retry.on_sent(), "the retry count was reset");
         assert!(fails(&mut retry) && retry.on_sent() && !retry.on_sent());
         assert_eq!([(); 3].map(|()| fails(&mut retry)), [true, true, false]);
     }
 
     #[test]
-    fn a_neighbour_must_have_been_heard_lately() {
+    fn a_neighbour_must_have_been_heard_recently() {
         let fails = |now| retry(1, Some(500), false).on_failure(at(now), THERE);
         assert!(fails(1_500) && !fails(1_501));
         let other = Ipv4Addr::new(10, 0, 0, 3);
@@ -110,7 +110,7 @@ mod test {
     }
 
     #[test]
-    fn a_neighbour_must_still_be_strong_enough() {
+    fn the_extrapolated_power_must_suffice() {
         let fails = |now| retry(1, None, true).on_failure(at(now), THERE);
         assert!(fails(3_000) && !fails(3_010));
         let both = |now| retry(1, Some(500), true).on_failure(at(now), THERE);

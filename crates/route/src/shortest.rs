@@ -167,7 +167,7 @@ mod test {
     }
 
     #[test]
-    fn ties_are_broken_far_from_the_destination_too() {
+    fn ties_far_from_the_destination_go_to_the_lowest_number_too() {
         // 9 reaches 0 by 8–1–0 and by 7–2–0: node 7 is lower, although 1 is reached before 2.
         let one_way = [(9, 8), (8, 1), (1, 0), (9, 7), (7, 2), (2, 0)];
         assert_eq!(paths(10, &one_way, &[(9, 0)]), [(2, 0, 0), (7, 0, 2), (9, 0, 7)]);
@@ -175,7 +175,7 @@ mod test {
 
     /// The reverse path differs, and its nodes need not be on the forward path.
     #[test]
-    fn whoever_passes_something_on_can_answer_either_end() {
+    fn forwarders_have_routes_to_both_ends() {
         // A unidirectional ring of six nodes.
         let ring: Vec<_> = (0..6).map(|n| (n, (n + 1) % 6)).collect();
         let found = paths(6, &ring, &[(0, 2), (2, 0)]);
@@ -188,7 +188,7 @@ mod test {
     }
 
     #[test]
-    fn five_thousand_nodes_are_no_matter() {
+    fn five_thousand_nodes_are_feasible() {
         let n = 5000;
         let hearers = |node: u32, list: &mut Vec<u32>| {
             list.extend((1..=15).flat_map(|d| [node.wrapping_sub(d), node + d]));

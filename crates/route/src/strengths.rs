@@ -55,7 +55,7 @@ mod test {
     }
 
     #[test]
-    fn what_fades_ends_and_what_is_not_known_to_does_not() {
+    fn only_a_falling_power_ends_a_link() {
         let mut strengths = Strengths::default();
         let (now, span) = (Instant::from_secs(10), Duration::from_secs(2));
         assert!(!strengths.ends_within(now, node(1), span), "never heard");
@@ -74,7 +74,7 @@ mod test {
     }
 
     #[test]
-    fn many_neighbours_do_not_fill_it() {
+    fn the_number_of_neighbours_is_bounded() {
         let mut strengths = Strengths::default();
         for n in 0..1_000 {
             strengths.on_strength(node(n as u32), heard(n, 1, None));

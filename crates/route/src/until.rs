@@ -59,7 +59,7 @@ mod test {
     use super::*;
 
     #[test]
-    fn neighbours_fall_due() {
+    fn deadlines_expire() {
         let (a, b) = (Ipv4Addr::from_bits(1), Ipv4Addr::from_bits(2));
         let mut until = Until::default();
         until.set(b, Instant::from_secs(2));

@@ -83,7 +83,7 @@ fn round(aodv: &mut Aodv, round: u32) -> usize {
 }
 
 #[test]
-fn a_relay_of_aodv_allocates_nothing_in_its_steady_state() {
+fn an_aodv_relay_does_not_allocate_in_its_steady_state() {
     for config in [AodvConfig::STANDARD, AodvConfig::NS2] {
         let mut aodv = Aodv::new(config, at(1), 1, 1);
         let mut outputs = 0;
@@ -189,7 +189,7 @@ impl Round {
 }
 
 #[test]
-fn a_relay_of_dsr_allocates_nothing_in_its_steady_state() {
+fn a_dsr_relay_does_not_allocate_in_its_steady_state() {
     let rounds: Vec<_> = (0..2000).map(Round::new).collect();
     let confirms = DsrConfig { confirm: Confirm::NetworkLayer, ..DsrConfig::STANDARD };
     let asks = DsrConfig { try_passive_acks: 0, maint_holdoff: Duration::ZERO, ..confirms };

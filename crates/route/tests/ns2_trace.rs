@@ -160,7 +160,7 @@ impl Replay {
                         let (id, ttl) = (packet.packet.payload().offset, packet.packet.ip.ttl);
                         format!("data {id} to {} ttl {ttl}", number(to))
                     }
-                    (None, Hop::All) => panic!("data to all"),
+                    (None, Hop::All) => panic!("broadcast data"),
                     (Some(message), _) => {
                         let text = said(message, packet.packet.ip.ttl, hop);
                         match message {
@@ -237,7 +237,7 @@ impl Replay {
                     line.destination.unwrap()
                 );
                 let found = sent.find(|(who, said, _)| *who == from && *said == text);
-                AodvMessage::Reply(found.unwrap_or_else(|| panic!("{from} did not say {text}")).2)
+                AodvMessage::Reply(found.unwrap_or_else(|| panic!("{from} did not send {text}")).2)
             }
             "0x8" => {
                 let (len, about) = (line.number(1) as usize, at(line.number(2)));
@@ -268,7 +268,7 @@ impl Replay {
         let to = at(line.to.unwrap());
         let node = &mut self.nodes[line.node as usize];
         node.on_link_failure(line.at, to, Routed::plain(packet), || queue.next());
-        assert!(queue.next().is_none(), "what ns-2.35 drops is left in the queue");
+        assert!(queue.next().is_none(), "packets that ns-2.35 drops are left in the queue");
     }
 }
 
@@ -370,7 +370,7 @@ fn three_connections() {
 
 /// Each of these options, set to RFC 3561's or another value, makes a detectable difference.
 #[test]
-fn each_switch_shows() {
+fn each_option_is_detectable() {
     const RFC: AodvConfig = AodvConfig::STANDARD;
     let others = [
         (

@@ -102,12 +102,12 @@ fn failure_point(buffer: Option<Buffer>) -> Rfn {
 fn intermediate(buffer: Option<Buffer>, about: &Packet) -> Rfn {
     let mut router = router(buffer);
     assert_eq!(router.on_notice(at(0), &rfn(about, FAR), DOWN, &[DOWN]), Passage::Forward);
-    assert_eq!(says(&mut router), [], "it passes on what it got");
+    assert_eq!(says(&mut router), [], "it forwards the received notice");
     router
 }
 
 #[test]
-fn one_that_has_heard_of_no_failure_lets_all_pass() {
+fn without_a_failure_all_notices_are_forwarded() {
     let mut router = router(None);
     assert!(router.is_usable(at(0), THERE, DOWN));
     router.on_packet(at(0), THERE);
@@ -132,7 +132,7 @@ fn the_failure_point_answers_each_packet_with_an_rfn() {
 }
 
 #[test]
-fn so_does_what_its_link_lost() {
+fn packets_lost_on_its_link_trigger_rfns() {
     let mut router = failure_point(buffer(9, Flush::Route));
     is_lost(&mut router, &packet(1, 0));
     assert_eq!(says(&mut router), [rfn(&packet(1, 0), OWN)]);
@@ -142,7 +142,7 @@ fn so_does_what_its_link_lost() {
 }
 
 #[test]
-fn a_source_that_does_not_use_the_route_hears_nothing() {
+fn a_source_that_does_not_use_the_route_gets_no_rfn() {
     let mut router = failure_point(None);
     has_no_way(&mut router, 0, &packet(1, 0));
     assert_eq!(says(&mut router).len(), 1);
@@ -152,7 +152,7 @@ fn a_source_that_does_not_use_the_route_hears_nothing() {
 }
 
 #[test]
-fn other_destinations_are_not_concerned() {
+fn other_destinations_are_not_affected() {
     let router = failure_point(None);
     assert!(router.is_usable(at(0), address(8), DOWN));
     assert!(router.is_usable(at(0), THERE, ASIDE));
@@ -160,7 +160,7 @@ fn other_destinations_are_not_concerned() {
 
 /// RFC 1122 §3.2.2
 #[test]
-fn no_rfn_is_drawn_by_an_rfn_an_rrn_or_another_error() {
+fn no_rfn_is_sent_about_an_rfn_an_rrn_or_another_error() {
     let mut router = failure_point(buffer(9, Flush::Route));
     for mut notice in [rfn(&packet(9, 0), FAR), rrn(&packet(9, 0), FAR)] {
         notice.ip.destination = THERE;
@@ -173,7 +173,7 @@ fn no_rfn_is_drawn_by_an_rfn_an_rrn_or_another_error() {
 // §4: intermediate routers
 
 #[test]
-fn who_gets_an_rfn_closes_the_route_and_passes_it_on() {
+fn an_rfn_blocks_the_route_and_is_forwarded() {
     let mut router = intermediate(None, &packet(1, 0));
     assert!(!router.is_usable(at(1), THERE, DOWN));
     // Later packets are not forwarded into the failed route.
@@ -182,7 +182,7 @@ fn who_gets_an_rfn_closes_the_route_and_passes_it_on() {
 }
 
 #[test]
-fn who_knows_another_route_discards_the_rfn_and_uses_that() {
+fn a_router_with_another_route_discards_the_rfn_and_uses_that() {
     let mut router = router(None);
     let ways = [DOWN, ASIDE];
     let notice = rfn(&packet(1, 0), FAR);
@@ -198,17 +198,17 @@ fn who_knows_another_route_discards_the_rfn_and_uses_that() {
 
 /// Otherwise the RRN that would restore the route might be discarded as a duplicate.
 #[test]
-fn feedback_itself_passes_what_is_only_heard_to_be_broken() {
+fn feedback_itself_is_forwarded_over_a_reported_failure() {
     let mut router = intermediate(None, &packet(1, 0));
     let mut notice = rrn(&packet(9, 0), OWN);
     notice.ip.destination = THERE;
     assert!(router.may_try(&notice, DOWN) && !router.may_try(&packet(1, 1), DOWN));
     router.on_way_failed(THERE, DOWN, OWN);
-    assert!(!router.may_try(&notice, DOWN), "its own link carries nothing");
+    assert!(!router.may_try(&notice, DOWN), "its own link is down");
 }
 
 #[test]
-fn an_rfn_from_where_no_packets_go_says_nothing_about_the_route() {
+fn an_rfn_over_an_unused_next_hop_does_not_affect_the_route() {
     let mut router = router(None);
     let notice = rfn(&packet(1, 0), FAR);
     assert_eq!(router.on_notice(at(0), &notice, UP, &[DOWN]), Passage::Forward);
@@ -216,7 +216,7 @@ fn an_rfn_from_where_no_packets_go_says_nothing_about_the_route() {
 }
 
 #[test]
-fn who_learns_of_a_route_sends_one_rrn_to_each_source() {
+fn a_router_that_learns_of_a_route_sends_one_rrn_to_each_source() {
     let mut router = intermediate(None, &packet(1, 0));
     for (source, n) in [(2, 0), (1, 1), (2, 1), (3, 0)] {
         router.on_notice(at(1), &rfn(&packet(source, n), FAR), DOWN, &[DOWN]);
@@ -230,7 +230,7 @@ fn who_learns_of_a_route_sends_one_rrn_to_each_source() {
 }
 
 #[test]
-fn later_rrns_for_a_source_that_it_told_are_discarded() {
+fn later_rrns_for_a_notified_source_are_discarded() {
     let mut router = intermediate(None, &packet(1, 0));
     router.on_way_restored(DOWN);
     says(&mut router);
@@ -246,17 +246,17 @@ fn later_rrns_for_a_source_that_it_told_are_discarded() {
 }
 
 #[test]
-fn any_other_router_passes_an_rrn_on_and_opens_the_route() {
+fn any_other_router_forwards_an_rrn_and_unblocks_the_route() {
     let mut router = intermediate(None, &packet(1, 0));
     let notice = rrn(&packet(1, 0), FAR);
     assert_eq!(router.on_notice(at(2), &notice, DOWN, &[DOWN]), Passage::Forward);
     assert!(router.is_usable(at(2), THERE, DOWN));
-    assert_eq!(says(&mut router), [], "the source has it");
+    assert_eq!(says(&mut router), [], "the source has received it");
 }
 
 /// It has learned of a route, and the failure point may not know the second source.
 #[test]
-fn a_passing_rrn_is_news_for_the_other_sources() {
+fn a_forwarded_rrn_triggers_rrns_to_the_other_sources() {
     let mut router = intermediate(None, &packet(1, 0));
     has_no_way(&mut router, 0, &packet(2, 0));
     says(&mut router);
@@ -271,7 +271,7 @@ fn a_passing_rrn_is_news_for_the_other_sources() {
 
 /// The nearer failure point takes over; the source waits for its RRN.
 #[test]
-fn a_nearer_failure_point_speaks_for_its_own_link() {
+fn a_nearer_failure_point_reports_its_own_link() {
     let mut router = intermediate(None, &packet(1, 0));
     router.on_way_failed(THERE, DOWN, OWN);
     has_no_way(&mut router, 0, &packet(1, 1));
@@ -283,7 +283,7 @@ fn a_nearer_failure_point_speaks_for_its_own_link() {
 }
 
 #[test]
-fn if_another_failure_lies_behind_it_the_next_packet_draws_the_next_rfn() {
+fn after_another_failure_behind_it_the_next_packet_triggers_the_next_rfn() {
     let mut router = failure_point(None);
     has_no_way(&mut router, 0, &packet(1, 0));
     router.on_way_restored(DOWN);
@@ -298,7 +298,7 @@ fn if_another_failure_lies_behind_it_the_next_packet_draws_the_next_rfn() {
 
 /// The state of its own link takes precedence over reports.
 #[test]
-fn an_rfn_of_another_does_not_shorten_the_routers_own_failure() {
+fn a_received_rfn_does_not_limit_the_routers_own_failure() {
     let mut router = failure_point(None);
     router.on_notice(at(0), &rfn(&packet(1, 0), FAR), DOWN, &[DOWN]);
     router.on_packet(at(100), THERE);
@@ -308,7 +308,7 @@ fn an_rfn_of_another_does_not_shorten_the_routers_own_failure() {
 // §5.4: lost messages
 
 #[test]
-fn an_rfn_of_another_is_believed_for_a_while() {
+fn a_received_rfn_has_a_lifetime() {
     let mut router = intermediate(buffer(9, Flush::Rrn), &packet(1, 0));
     assert_eq!(has_no_way(&mut router, 3, &packet(1, 1)), Fate::Kept);
     says(&mut router);
@@ -316,12 +316,12 @@ fn an_rfn_of_another_is_believed_for_a_while() {
     assert!(!router.is_usable(at(19), THERE, DOWN) && freed(&mut router).is_empty());
     router.on_packet(at(20), THERE);
     assert!(router.is_usable(at(20), THERE, DOWN));
-    assert_eq!(freed(&mut router), [3], "before the packet that found out");
+    assert_eq!(freed(&mut router), [3], "before the packet that triggered the expiry");
     assert_eq!(says(&mut router), [], "it has not learned of a route");
 }
 
 #[test]
-fn a_second_rfn_is_believed_anew() {
+fn a_second_rfn_restarts_the_lifetime() {
     let mut router = intermediate(None, &packet(1, 0));
     router.on_notice(at(15), &rfn(&packet(1, 1), FAR), DOWN, &[DOWN]);
     router.on_packet(at(30), THERE);
@@ -330,7 +330,7 @@ fn a_second_rfn_is_believed_anew() {
 
 /// The source's transport tries again when its route failure timer expires; its own router must not block it.
 #[test]
-fn the_source_itself_closes_no_route_unless_it_knows_another() {
+fn the_source_itself_blocks_no_route_unless_it_knows_another() {
     let mut source = Rfn::new(address(1), RfnConfig { believes: BELIEVES, buffer: None });
     let notice = rfn(&packet(1, 0), FAR);
     assert_eq!(source.on_notice(at(0), &notice, DOWN, &[DOWN]), Passage::Forward);
@@ -340,7 +340,7 @@ fn the_source_itself_closes_no_route_unless_it_knows_another() {
 }
 
 #[test]
-fn a_source_at_the_failure_point_is_told_like_any_other() {
+fn a_source_at_the_failure_point_is_notified_like_any_other() {
     let link = FailedLink { from: address(1), to: address(2) };
     let mut source = Rfn::new(address(1), RfnConfig { believes: BELIEVES, buffer: None });
     source.on_way_failed(THERE, DOWN, link);
@@ -358,7 +358,7 @@ fn a_source_at_the_failure_point_is_told_like_any_other() {
 // §6.1: buffers
 
 #[test]
-fn packets_are_kept_up_to_a_limit_for_each_destination_and_answered_all_the_same() {
+fn packets_are_buffered_up_to_a_limit_per_destination_and_still_trigger_rfns() {
     let mut router = failure_point(buffer(2, Flush::Route));
     let fates: Vec<_> = (0..3).map(|n| has_no_way(&mut router, n, &packet(1, n))).collect();
     assert_eq!(fates, [Fate::Kept, Fate::Kept, Fate::Overflow]);
@@ -370,12 +370,12 @@ fn packets_are_kept_up_to_a_limit_for_each_destination_and_answered_all_the_same
 }
 
 #[test]
-fn kept_packets_leave_in_order_when_the_link_is_back() {
+fn buffered_packets_leave_in_order_when_the_link_is_up() {
     for flush in [Flush::Rrn, Flush::Route] {
         let mut router = failure_point(buffer(5, flush));
         (0..3).for_each(|n| assert_eq!(has_no_way(&mut router, n, &packet(1, n)), Fate::Kept));
         router.on_way_restored(ASIDE);
-        assert_eq!(freed(&mut router), [], "not its way");
+        assert_eq!(freed(&mut router), [], "not its next hop");
         router.on_way_restored(DOWN);
         assert_eq!(router.kept(), 3);
         assert_eq!(freed(&mut router), [0, 1, 2]);
@@ -384,7 +384,7 @@ fn kept_packets_leave_in_order_when_the_link_is_back() {
 }
 
 #[test]
-fn a_passing_rrn_flushes_what_is_kept() {
+fn a_forwarded_rrn_flushes_the_buffer() {
     for flush in [Flush::Rrn, Flush::Route] {
         let mut router = intermediate(buffer(5, flush), &packet(1, 0));
         has_no_way(&mut router, 4, &packet(1, 1));
@@ -405,7 +405,7 @@ fn another_route_flushes_at_once_or_not_before_the_rrn() {
         says(&mut router);
         router.on_way_restored(ASIDE);
         assert_eq!(freed(&mut router), at_once, "{flush:?}");
-        assert_eq!(says(&mut router).len(), 1, "the source is told at once");
+        assert_eq!(says(&mut router).len(), 1, "the source is notified at once");
         router.on_notice(at(2), &rrn(&packet(1, 0), FAR), DOWN, &ways);
         assert_eq!(freed(&mut router).len() + at_once.len(), 1);
     }

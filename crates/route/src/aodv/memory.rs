@@ -47,7 +47,7 @@ mod test {
     use super::*;
 
     #[test]
-    fn a_request_is_known_by_both_originator_and_number_and_for_a_while() {
+    fn duplicates_are_recognized_by_originator_and_id_until_they_expire() {
         let (a, b) = (Ipv4Addr::from_bits(1), Ipv4Addr::from_bits(2));
         let mut seen = Seen::default();
         let at = Instant::from_secs;

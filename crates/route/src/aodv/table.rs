@@ -325,7 +325,7 @@ mod test {
     }
 
     #[test]
-    fn a_full_table_gives_up_the_oldest_of_what_is_lost() {
+    fn a_full_table_evicts_the_oldest_invalid_route() {
         let mut table = Table::default();
         for n in [5, 1, 3] {
             let route = table.entry(address(n), 3).unwrap();
@@ -345,15 +345,15 @@ mod test {
     }
 
     #[test]
-    fn newer_shorter_or_nothing_to_lose() {
+    fn a_route_is_replaced_by_a_newer_or_shorter_one_or_if_invalid() {
         let mut route = Route::unknown();
-        assert!(route.yields_to(Seq(0), 200, false), "nothing is known");
+        assert!(route.yields_to(Seq(0), 200, false), "the number is unknown");
         route.set(Seq(7), 3, address(1), Instant::from_secs(1));
         assert!(route.yields_to(Seq(8), 9, false));
         assert!(route.yields_to(Seq(7), 2, false));
         assert!(!route.yields_to(Seq(7), 3, false));
         assert!(!route.yields_to(Seq(6), 1, false));
-        assert!(!route.yields_to(Seq(7u32.wrapping_sub(1 << 31) + 1), 1, false), "it wraps");
+        assert!(!route.yields_to(Seq(7u32.wrapping_sub(1 << 31) + 1), 1, false), "numbers wrap");
         route.state = State::Repairing;
         assert!(route.yields_to(Seq(7), 3, false));
         assert!(!route.yields_to(Seq(7), 3, true));

@@ -87,7 +87,7 @@ pub(crate) enum LearnedBy {
 
 /// The kind of packet in which a route was observed, and this node's role.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[allow(dead_code, reason = "the contract: a cache that keeps less asks for less")]
+#[allow(dead_code, reason = "part of the interface; not every cache uses it")]
 pub(crate) enum Heard {
     /// The source route of a packet that this node forwards; `data`: it is a host packet.
     Forwarded { data: bool },
@@ -103,7 +103,7 @@ pub(crate) enum Heard {
 
 /// The origin of a link failure report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[allow(dead_code, reason = "the contract: a cache that informs nobody does not ask")]
+#[allow(dead_code, reason = "part of the interface; not every cache uses it")]
 pub(crate) enum News<'a> {
     /// The local link layer, for a packet with the source route `route`; `None` if the packet has none.
     /// Ordinary route errors about it (RFC 4728 §8.3.4) follow as `on_error_sent`.

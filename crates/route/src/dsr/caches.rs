@@ -164,7 +164,7 @@ mod test {
     use super::*;
 
     #[test]
-    fn a_name_stands_for_one_cache() {
+    fn cache_names_are_unique() {
         let all = [
             CacheOptions::None,
             CacheOptions::Limits(CacheLimits::default()),

@@ -322,18 +322,18 @@ mod test {
     }
 
     #[test]
-    fn the_shortest_route_and_of_equals_the_one_that_lasts() {
+    fn the_shortest_route_wins_then_the_longest_lifetime() {
         let mut cache = cache(at(0), &[(1, 2), (2, 9), (1, 3), (3, 9), (9, 4), (4, 5), (2, 5)]);
         assert_eq!(find(&mut cache, at(0), 5), [1, 2, 5]);
         assert_eq!(find(&mut cache, at(0), 9), [1, 2, 9], "a tie");
         cache.add(at(5), &[node(1), node(3)], false);
         cache.add(at(5), &[node(3), node(9)], false);
         cache.add(at(5), &[node(3), node(8)], false);
-        assert_eq!(find(&mut cache, at(5), 9), [1, 3, 9], "that has been heard of later");
+        assert_eq!(find(&mut cache, at(5), 9), [1, 3, 9], "refreshed later");
     }
 
     #[test]
-    fn links_carry_in_the_direction_that_was_heard_of() {
+    fn links_are_directed() {
         let mut cache = cache(at(0), &[(1, 2), (3, 2)]);
         assert_eq!(find(&mut cache, at(0), 3), []);
         cache.add(at(0), &[node(2), node(3)], false);
@@ -344,7 +344,7 @@ mod test {
     }
 
     #[test]
-    fn a_link_lives_as_long_as_its_less_stable_end_and_longer_when_used() {
+    fn lifetime_follows_the_less_stable_end_and_use_extends_it() {
         let mut unused = cache(at(0), &[(1, 2), (2, 3)]);
         assert_eq!(find(&mut unused, at(24), 3), [1, 2, 3]);
         assert_eq!(find(&mut unused, at(25), 3), []);
@@ -383,7 +383,7 @@ mod test {
             assert!(cache.on_broken(at(0), link, News::LinkLayer { route: None }));
             assert!(
                 !cache.on_broken(at(0), link, News::LinkLayer { route: None }),
-                "the same news again"
+                "the same failure again"
             );
             cache.on_learned(at(0), &path, LearnedBy::Reply);
             assert_eq!(ends(&mut cache.links, 2, 3).as_millis(), 12_500);
@@ -392,7 +392,7 @@ mod test {
     }
 
     #[test]
-    fn a_big_network_does_not_fill_it() {
+    fn a_large_network_does_not_exceed_the_capacity() {
         let mut cache = LinkCache::new(node(1));
         for n in 0..5_000u32 {
             let now = Instant::from_millis(u64::from(n));
@@ -400,7 +400,7 @@ mod test {
             cache.graph.check();
         }
         cache.add(at(5), &[node(1), node(7000)], false);
-        assert_eq!(find(&mut cache, at(5), 7000), [1, 7000], "there is room for what is new");
+        assert_eq!(find(&mut cache, at(5), 7000), [1, 7000], "there is room for new nodes");
     }
 
     /// An operation on a cache, with small numbers for its nodes.
@@ -460,19 +460,19 @@ mod test {
         #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
 
         #[test]
-        fn a_few_nodes_as_if_all_were_searched(steps in steps(12)) {
+        fn few_nodes_match_the_reference(steps in steps(12)) {
             agree(&steps);
         }
 
         /// More nodes than the capacity.
         #[test]
-        fn many_nodes_as_if_all_were_searched(steps in steps(330)) {
+        fn many_nodes_match_the_reference(steps in steps(330)) {
             agree(&steps);
         }
 
         /// More links than the capacity, between fewer nodes than the capacity.
         #[test]
-        fn many_links_as_if_all_were_searched(steps in steps(90)) {
+        fn many_links_match_the_reference(steps in steps(90)) {
             agree(&steps);
         }
     }

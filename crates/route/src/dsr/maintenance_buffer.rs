@@ -286,11 +286,11 @@ mod test {
             buffer.acknowledged(ms(3001), B, id);
         }
         buffer.push(ms(4000), packet(40), B, None).unwrap();
-        assert_eq!(buffer.next_timeout(), Some(ms(4100)), "no less than 100 ms");
+        assert_eq!(buffer.next_timeout(), Some(ms(4100)), "at least 100 ms");
     }
 
     #[test]
-    fn a_confirmation_holds_for_a_while() {
+    fn a_confirmation_holds_for_the_holdoff_time() {
         let mut buffer = MaintenanceBuffer::default();
         let holdoff = Duration::from_millis(250);
         assert!(!buffer.holds_off(ms(0), B, holdoff));
@@ -303,13 +303,13 @@ mod test {
     }
 
     #[test]
-    fn there_is_room_for_so_many() {
+    fn capacities_are_bounded() {
         let mut buffer = MaintenanceBuffer::default();
         let all = (0..70).filter(|n| buffer.push(ms(0), packet(*n), B, None).is_some()).count();
         assert_eq!(all, 64);
         assert_eq!(core::iter::from_fn(|| buffer.take_for(B)).count(), 64);
         assert_eq!((0..260).filter(|n| buffer.has_come(&packet(*n))).count(), 0);
-        assert!(!buffer.has_come(&packet(3)), "256 since then");
+        assert!(!buffer.has_come(&packet(3)), "evicted by 256 others");
         assert!(buffer.has_come(&packet(5)) && buffer.has_come(&packet(259)));
     }
 }

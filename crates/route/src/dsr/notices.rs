@@ -184,7 +184,7 @@ mod test {
 
     /// 4 has learned the link from 1 to 9 from 3, which has learned it from 1; so has 2.
     #[test]
-    fn who_has_a_link_from_this_node_hears_that_it_is_broken_and_passes_it_on() {
+    fn nodes_that_learned_a_link_here_are_notified_and_forward_the_notice() {
         for config in [DsrConfig::STANDARD, DsrConfig { flow_state: None, ..DsrConfig::NS2 }] {
             let mut now = Instant::from_secs(1);
             let [mut one, mut two, mut three, mut four] = [1, 2, 3, 4].map(|n| node(n, config));
@@ -213,7 +213,7 @@ mod test {
             assert_eq!(on.iter().map(|(_, hop)| *hop).collect::<Vec<_>>(), [Hop::To(at(4))]);
             four.on_packet(now, at(3), on[0].0);
             assert_eq!(four.route(now, at(9)), None);
-            assert_eq!(sent(&mut four, now), [], "nobody has it from there");
+            assert_eq!(sent(&mut four, now), [], "no node has learned it there");
 
             // No route discovery starts for a lost neighbour.
             three.on_link_failure(now, at(4), on[0].0, || None);
@@ -226,7 +226,7 @@ mod test {
     /// A notice to a node on the other side, on a route around the link: the node that forwards it removes
     /// the link, too, and where the notice fails it is dropped, without an error about it.
     #[test]
-    fn a_notice_may_go_farther_than_a_neighbour_and_no_other_way() {
+    fn a_notice_may_take_several_hops_and_is_never_rerouted() {
         for config in [DsrConfig::STANDARD, DsrConfig { flow_state: None, ..DsrConfig::NS2 }] {
             let now = Instant::from_secs(1);
             let [mut one, mut two, mut three] = [1, 2, 3].map(|number| node(number, config));
@@ -252,7 +252,7 @@ mod test {
             let mut other = three.clone();
             other.on_packet(now, at(2), second);
             assert_eq!(other.route(now, at(7)), None);
-            assert_eq!(other.held_error, None, "it has been where it is of use");
+            assert_eq!(other.held_error, None, "a notice is not piggybacked");
             assert_eq!(sent(&mut other, now), []);
 
             // On its first hop, and on its second, although there is another route.
@@ -269,7 +269,7 @@ mod test {
 
     /// The source of the packet that failed is informed by the ordinary error.
     #[test]
-    fn who_gets_the_ordinary_error_gets_no_notice() {
+    fn a_node_that_gets_the_ordinary_error_gets_no_notice() {
         let config = DsrConfig::STANDARD;
         let now = Instant::from_secs(1);
         let [mut one, mut two] = [1, 2].map(|number| node(number, config));
@@ -329,7 +329,7 @@ mod test {
 
     /// An error beyond the three with fields of their own is sent on to its destination like the others.
     #[test]
-    fn the_fourth_error_of_a_packet_goes_on_to_whom_it_is_for() {
+    fn the_fourth_error_of_a_packet_is_sent_on_to_its_destination() {
         let now = Instant::from_secs(1);
         let [mut three, mut five] = [3, 5].map(|number| node(number, DsrConfig::STANDARD));
         let mut dsr = DsrHeader::default();

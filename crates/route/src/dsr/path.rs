@@ -183,19 +183,19 @@ mod test {
     }
 
     #[test]
-    fn a_node_twice_is_a_loop() {
+    fn a_repeated_node_is_a_loop() {
         assert!(path(&[1, 2, 3, 2]).has_loop());
         assert!(!path(&[1, 2, 65, 3]).has_loop(), "bits of 1 and 65 may be the same");
     }
 
     #[test]
-    fn neighbouring_addresses_have_bits_of_their_own() {
+    fn neighbouring_addresses_have_different_bits() {
         let all = (0..64).fold(0, |mask, n| mask | bit(Ipv4Addr::new(10, 0, 0, n)));
         assert_eq!(all, Mask::MAX);
     }
 
     #[test]
-    fn a_path_with_nodes_taken_away_equals_one_that_never_had_them() {
+    fn a_truncated_path_equals_a_short_one() {
         let mut shorter = path(&[1, 2, 3]);
         shorter.truncate(2);
         assert_eq!(shorter, path(&[1, 2]));

@@ -324,7 +324,7 @@ mod test {
     }
 
     #[test]
-    fn the_shortest_way_wins_and_the_primary_part_a_tie() {
+    fn the_shortest_path_wins_then_the_primary_part() {
         let mut cache = small();
         cache.add(NOW, &path(&[1, 2, 3, 4]), Primary);
         cache.add(NOW, &path(&[1, 5, 4, 6]), Secondary);
@@ -335,7 +335,7 @@ mod test {
     }
 
     #[test]
-    fn a_path_extends_what_it_begins_with_and_adds_nothing_to_what_begins_with_it() {
+    fn a_path_replaces_its_prefix_and_a_known_prefix_adds_nothing() {
         let mut cache = small();
         assert!(cache.add(NOW, &path(&[1, 2]), Primary));
         assert!(cache.add(NOW, &path(&[1, 2, 3]), Primary));
@@ -345,7 +345,7 @@ mod test {
     }
 
     #[test]
-    fn the_oldest_makes_room() {
+    fn the_oldest_is_evicted() {
         let mut cache = small();
         for n in 2..5 {
             cache.add(NOW, &path(&[1, n]), Primary);
@@ -357,7 +357,7 @@ mod test {
     }
 
     #[test]
-    fn what_is_behind_a_dead_link_goes_in_its_direction_only() {
+    fn a_failed_link_truncates_paths_in_its_direction_only() {
         let mut cache = small();
         cache.add(NOW, &path(&[1, 2, 3, 4]), Primary);
         cache.add(NOW, &path(&[1, 3, 2, 5]), Secondary);
@@ -372,7 +372,7 @@ mod test {
 
     /// An evicted path is added again with the next packet on it.
     #[test]
-    fn what_has_made_room_is_noticed_anew() {
+    fn an_evicted_path_is_added_again() {
         let limits = CacheLimits { primary: 2, secondary: 2, timeout: None };
         let config = DsrConfig { cache: CacheKind::paths(limits), ..DsrConfig::NS2 };
         let mut cache = config.cache.build(node(1), &config);
@@ -384,11 +384,11 @@ mod test {
         for by in [2, 4, 6, 2] {
             assert_eq!(hear(by), (true, true), "{by}");
         }
-        assert_eq!(hear(2), (false, true), "it is there");
+        assert_eq!(hear(2), (false, true), "it is cached");
     }
 
     #[test]
-    fn what_is_used_moves_to_the_primary_part() {
+    fn a_used_path_moves_to_the_primary_part() {
         let mut cache = PathCache::new(2, 1, None);
         cache.add(NOW, &path(&[1, 2, 3, 4]), Secondary);
         assert_eq!(cache.take(NOW, node(3)), Some((path(&[1, 2, 3]), true)));

@@ -181,7 +181,7 @@ mod test {
     }
 
     #[test]
-    fn a_request_is_known_by_who_asks_and_its_number() {
+    fn duplicates_are_recognized_by_initiator_id_and_target() {
         let mut table = RequestTable::new(RequestMemory::Numbers { nodes: 2, numbers: 2 });
         table.note(at(0), A, 7, C);
         assert!(
@@ -195,12 +195,12 @@ mod test {
         assert_eq!([7, 8, 9].map(|n| table.knows(at(0), A, n, C)), [false, true, true]);
         table.note(at(0), B, 1, C);
         table.note(at(0), C, 1, A);
-        assert!(!table.has(A) && table.knows(at(0), B, 1, C), "the first makes room");
+        assert!(!table.has(A) && table.knows(at(0), B, 1, C), "the first is evicted");
     }
 
     /// RFC 4728 §4.3: "Nodes SHOULD use an LRU policy". ns-2.35 evicts in a ring.
     #[test]
-    fn who_was_heard_of_last_stays() {
+    fn the_least_recently_used_entry_is_evicted() {
         let numbers = RequestMemory::Numbers { nodes: 2, numbers: 2 };
         for (memory, stays) in [(numbers, A), (RequestMemory::Highest { nodes: 2 }, B)] {
             let mut table = RequestTable::new(memory);
@@ -215,7 +215,7 @@ mod test {
     /// RFC 4728 §4.3: "Until a valid Route Reply is received", the back-off of a target holds, however many
     /// other nodes send requests meanwhile.
     #[test]
-    fn a_search_that_goes_on_is_not_forgotten() {
+    fn an_entry_in_back_off_is_not_evicted() {
         let mut table = RequestTable::new(RequestMemory::Numbers { nodes: 2, numbers: 2 });
         let search = table.search(at(0), A).unwrap();
         (search.attempts, search.not_before) = (3, at(10));
@@ -227,26 +227,26 @@ mod test {
         table.answered(at(6), A);
         table.note(at(7), B, 7, D);
         table.note(at(8), C, 8, D);
-        assert!(!table.has(A), "answered, it is like any other");
+        assert!(!table.has(A), "it is not in back-off any more");
         let pause = table.search(at(9), C).unwrap();
         pause.not_before = at(20);
         table.search(at(10), B).unwrap().attempts = 1;
         table.note(at(11), D, 1, A);
-        assert!(table.has(D) && table.has(B), "of searches the one that was used before the other");
+        assert!(table.has(D) && table.has(B), "the least recently used of those in back-off");
     }
 
     #[test]
-    fn the_highest_number_stands_for_all_below() {
+    fn all_ids_up_to_the_highest_are_duplicates() {
         let mut table = RequestTable::new(RequestMemory::Highest { nodes: 2 });
         assert!(!table.knows(at(0), A, 1, C));
         table.note(at(0), A, 7, C);
         assert_eq!([6, 7, 8].map(|n| table.knows(at(0), A, n, B)), [true, true, false]);
         table.note(at(0), A, u16::MAX, C);
-        assert!(!table.knows(at(0), A, 0, C), "numbers go on from 0");
+        assert!(!table.knows(at(0), A, 0, C), "ids wrap to 0");
     }
 
     #[test]
-    fn an_answer_ends_a_search() {
+    fn a_reply_resets_a_discovery() {
         let mut table = RequestTable::new(RequestMemory::Highest { nodes: 2 });
         let search = table.search(at(0), B).unwrap();
         (search.attempts, search.not_before) = (3, Instant::from_secs(10));

@@ -88,7 +88,7 @@ mod test {
     }
 
     #[test]
-    fn the_oldest_makes_room() {
+    fn the_oldest_is_evicted() {
         let mut buffer = SendBuffer::new(2);
         assert!(buffer.is_empty());
         assert_eq!(buffer.push(Instant::from_secs(1), packet(2)), None);

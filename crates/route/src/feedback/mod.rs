@@ -365,7 +365,7 @@ mod test {
 
     /// RFC 1812 §4.3.2.8.
     #[test]
-    fn errors_are_no_more_than_so_many_a_second() {
+    fn icmp_errors_are_rate_limited() {
         let mut feedback = node(&[Setup::Icmp(IcmpConfig { per_second: 2, ..ALL })]);
         let packet = packet();
         let mut sent = |ms, reason| {
@@ -409,7 +409,7 @@ mod test {
     }
 
     #[test]
-    fn each_scheme_answers_for_itself() {
+    fn each_scheme_sends_its_own_feedback() {
         let mut feedback = node(&[icmp(), rfn(None)]);
         fails(&mut feedback);
         let packet = packet();
@@ -426,7 +426,7 @@ mod test {
     }
 
     #[test]
-    fn a_packet_is_kept_once_and_comes_back() {
+    fn a_packet_is_buffered_by_one_scheme_and_released() {
         let buffer = Buffer { packets: 1, flush: Flush::Route };
         let mut feedback = node(&[rfn(Some(buffer)), rfn(Some(buffer)), icmp()]);
         fails(&mut feedback);
@@ -446,7 +446,7 @@ mod test {
     }
 
     #[test]
-    fn only_what_remembers_closes_a_way() {
+    fn only_stateful_schemes_block_a_next_hop() {
         let mut feedback = node(&[icmp(), rfn(None)]);
         assert!(feedback.is_new());
         assert!(feedback.only(Name::Icmp).is_some() && feedback.is_new());
@@ -460,7 +460,7 @@ mod test {
 
     /// The failure point is the source itself (chandran-1998 §4).
     #[test]
-    fn a_lost_route_is_a_signal_for_the_own_host() {
+    fn a_lost_route_is_signalled_to_the_local_host() {
         let mut feedback = node(&[icmp(), rfn(None)]);
         feedback.on_route_lost(Instant::ZERO, THERE);
         let Some(Output::Signal(signal)) = feedback.poll() else { panic!("no signal") };

@@ -44,7 +44,7 @@ fn notices(net: &Net) -> Vec<&String> {
 
 /// The retry limit of the link layer is reached after 5 ms; a frame takes one.
 #[test]
-fn the_source_of_lost_data_hears_of_it() {
+fn the_source_of_lost_data_is_notified() {
     let mut net = chain(EPLN);
     net.send_segment(0, 3, 100, 100, 0);
     net.run(ms(2000));
@@ -55,7 +55,7 @@ fn the_source_of_lost_data_hears_of_it() {
 
 /// All packets queued for the neighbour are named at once, and the later ones by the lack of a route.
 #[test]
-fn all_that_is_lost_is_named() {
+fn all_lost_packets_are_listed() {
     let mut net = chain(EPLN);
     for n in 1..4 {
         net.send_segment(0, 3, 100 * n, 100, 0);
@@ -70,7 +70,7 @@ fn all_that_is_lost_is_named() {
 }
 
 #[test]
-fn each_switch_by_itself() {
+fn each_option_alone() {
     let run = |config: AodvConfig| {
         let mut net = chain(config);
         net.send_segment(0, 3, 100, 100, 0);
@@ -90,7 +90,7 @@ fn each_switch_by_itself() {
 /// 2 is notified of acknowledgments that 3 sent to 0 and 1 lost. It retransmits the last one if its route to
 /// 0 does not lead back to the neighbour that sent the notification.
 #[test]
-fn an_acknowledgment_goes_again_from_who_has_a_route() {
+fn a_node_with_a_route_retransmits_the_acknowledgment() {
     for (bead, other_way) in [(true, true), (false, true), (true, false)] {
         let config = AodvConfig { bead, ..EPLN };
         let mut net = match other_way {
@@ -125,7 +125,7 @@ fn an_acknowledgment_goes_again_from_who_has_a_route() {
 
 /// Packets queued behind the first at their own source, without rerouting: TCP is notified of each.
 #[test]
-fn a_sender_hears_of_all_that_its_own_link_has_lost() {
+fn a_sender_is_notified_of_all_losses_on_its_own_link() {
     let mut net = chain(EPLN);
     net.link(0, 1, false);
     for n in 1..4 {
@@ -138,7 +138,7 @@ fn a_sender_hears_of_all_that_its_own_link_has_lost() {
 
 /// No route discovery starts for a notification: without a reverse route none is sent.
 #[test]
-fn without_a_route_back_nothing_is_said() {
+fn without_a_reverse_route_no_notification_is_sent() {
     let mut net = chain(EPLN);
     net.send_segment(0, 3, 100, 100, 0);
     net.run(ms(1002));

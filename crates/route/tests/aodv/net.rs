@@ -197,7 +197,7 @@ impl Net {
         if let Some((_, _, hop)) = sent {
             let before = before.unwrap_or_else(|| panic!("{node} had no route"));
             assert_eq!(before.next_hop.map(Hop::To), Some(hop));
-            assert!(before.until > self.now, "{node} used an old route");
+            assert!(before.until > self.now, "{node} used an expired route");
         }
     }
 
@@ -233,7 +233,7 @@ impl Net {
                         self.hosts[node].aodv.on_timeout(next);
                         self.drain(node);
                         let later = self.hosts[node].aodv.next_timeout();
-                        assert!(later.is_none_or(|at| at > next), "a timer that does not move");
+                        assert!(later.is_none_or(|at| at > next), "a timer that does not advance");
                     }
                 }
             }
@@ -352,7 +352,7 @@ impl Net {
     pub fn check_books(&self) {
         let mut ids: Vec<u64> = self.fates.iter().map(|(id, _, _)| *id).collect();
         ids.sort_unstable();
-        assert!(ids.windows(2).all(|pair| pair[0] < pair[1]), "a packet has two fates");
+        assert!(ids.windows(2).all(|pair| pair[0] < pair[1]), "a packet has two outcomes");
         assert_eq!(ids.len() + self.under_way(), self.sent as usize, "a packet is lost");
     }
 

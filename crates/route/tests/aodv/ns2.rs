@@ -10,7 +10,7 @@ use crate::net::{Fate, Net, News, at, ms};
 const EXACT: AodvConfig = AodvConfig { jitter: Duration::ZERO, ..AodvConfig::NS2 };
 
 #[test]
-fn the_first_request_goes_to_all_and_what_waited_goes_out_in_steps() {
+fn the_first_request_is_network_wide_and_buffered_packets_are_spaced() {
     let mut net = Net::chain(EXACT, 4);
     let ids: Vec<_> = (0..3).map(|_| net.send(0, 3)).collect();
     net.run(ms(1000));
@@ -33,7 +33,7 @@ fn the_first_request_goes_to_all_and_what_waited_goes_out_in_steps() {
 }
 
 #[test]
-fn a_search_is_repeated_in_rounds_and_then_rests() {
+fn a_search_is_repeated_at_expiry_checks_and_then_pauses() {
     let mut net = Net::chain(EXACT, 2);
     let id = net.send(0, 5);
     net.run(ms(28_999));
@@ -51,7 +51,7 @@ fn a_search_is_repeated_in_rounds_and_then_rests() {
 }
 
 #[test]
-fn patience_follows_what_the_last_replies_took() {
+fn the_timeout_follows_the_latency_of_the_last_replies() {
     let mut net = Net::chain(EXACT, 4);
     net.send(0, 3);
     net.run(ms(1000));
@@ -73,7 +73,7 @@ fn patience_follows_what_the_last_replies_took() {
 }
 
 #[test]
-fn a_broken_link_takes_its_queue_and_all_routes_over_it() {
+fn a_broken_link_drops_its_queue_and_invalidates_all_routes_over_it() {
     let mut net = Net::chain(EXACT, 4);
     net.send(0, 3);
     net.run(ms(1000));
@@ -93,7 +93,7 @@ fn a_broken_link_takes_its_queue_and_all_routes_over_it() {
 }
 
 #[test]
-fn a_repair_is_silent_and_its_timer_is_set_to_an_instant() {
+fn a_repair_sends_no_error_and_its_timer_uses_an_absolute_time() {
     let mut net = Net::chain(EXACT, 4);
     net.send(0, 3);
     net.run(ms(1000));
@@ -121,7 +121,7 @@ fn a_repair_is_silent_and_its_timer_is_set_to_an_instant() {
 }
 
 #[test]
-fn a_repair_leaves_the_rest_of_the_queue() {
+fn a_repair_keeps_the_rest_of_the_queue() {
     let mut net = Net::chain(EXACT, 4);
     net.send(0, 3);
     net.run(ms(1000));
@@ -130,7 +130,7 @@ fn a_repair_leaves_the_rest_of_the_queue() {
         net.send(0, 3);
     }
     net.run(ms(1500));
-    assert_eq!(net.node(2).stats().link_failures, 3, "each packet fails for itself");
+    assert_eq!(net.node(2).stats().link_failures, 3, "each packet fails separately");
     net.link(2, 3, true);
     net.run(ms(4000));
     assert!((1..4).all(|id| net.fate_of(id) == Some(Fate::Delivered(3))));
@@ -138,7 +138,7 @@ fn a_repair_leaves_the_rest_of_the_queue() {
 }
 
 #[test]
-fn routes_end_in_rounds() {
+fn routes_expire_at_periodic_checks() {
     let mut net = Net::chain(EXACT, 2);
     net.send(0, 1);
     net.run(ms(100));
@@ -152,7 +152,7 @@ fn routes_end_in_rounds() {
     assert_eq!((route(&net).next_hop, route(&net).seq), (None, Some(5)));
     used.send(0, 1);
     used.run(ms(20_499));
-    assert_eq!(route(&used).until, ms(20_499), "use renews what is over");
+    assert_eq!(route(&used).until, ms(20_499), "use refreshes an expired route");
     assert!(route(&used).next_hop.is_some());
     used.run(ms(20_500));
     assert!(route(&used).next_hop.is_none());
@@ -160,7 +160,7 @@ fn routes_end_in_rounds() {
 }
 
 #[test]
-fn what_is_expired_or_under_repair_answers_with_odd_lifetimes() {
+fn replies_from_expired_or_repairing_routes_have_odd_lifetimes() {
     let mut net = Net::chain(EXACT, 4);
     net.send(1, 3);
     net.run(ms(10_400));

@@ -29,7 +29,7 @@ fn error(destination: Node, seq: u32) -> AodvMessage {
 /// Node 3's route to 0 leads over 2 and 1. Node 1 loses its link to 0 and sends a request; it reaches 3
 /// before the route error does, and 3 would reply with the route that leads back to 1.
 #[test]
-fn a_question_is_faster_than_the_news() {
+fn a_request_overtakes_the_route_error() {
     let mut net = Net::chain(EXACT, 4);
     net.send(3, 0);
     net.run(ms(100));
@@ -49,7 +49,7 @@ fn a_question_is_faster_than_the_news() {
 
 /// RFC 3561 §6.1: a sequence number never decreases, whatever other nodes state.
 #[test]
-fn an_error_of_somebody_who_knows_no_number_ends_the_route_and_keeps_ours() {
+fn an_error_with_an_unknown_number_invalidates_the_route_and_keeps_ours() {
     for told in [0, 1, 7] {
         let mut net = Net::chain(EXACT, 3);
         net.send(0, 2);
@@ -63,7 +63,7 @@ fn an_error_of_somebody_who_knows_no_number_ends_the_route_and_keeps_ours() {
 }
 
 #[test]
-fn an_error_counts_only_from_the_next_hop() {
+fn an_error_is_accepted_only_from_the_next_hop() {
     let mut net = Net::chain(EXACT, 3);
     net.send(1, 2);
     net.run(ms(100));
@@ -74,14 +74,14 @@ fn an_error_counts_only_from_the_next_hop() {
 /// A message of a neighbour shows that it is in range, but not its sequence number (RFC 3561 §6.2): the
 /// number is not valid then, and is not incremented when the route expires (§6.11).
 #[test]
-fn a_neighbour_that_is_heard_keeps_its_number() {
+fn a_heard_neighbour_keeps_its_number() {
     let mut net = Net::chain(EXACT, 2);
     net.send(0, 1);
     net.run(ms(7000));
     let lost = route(&net, 0, 1).unwrap();
     assert_eq!((lost.seq, lost.next_hop), (Some(1), None));
     net.inject(0, 1, error(9, 0), 1, Hop::All);
-    assert_eq!(route(&net, 0, 1).unwrap().next_hop, None, "errors make no neighbours");
+    assert_eq!(route(&net, 0, 1).unwrap().next_hop, None, "errors set up no neighbour routes");
     net.inject(0, 1, AodvMessage::Request(asks_for_nobody()), 1, Hop::All);
     let heard = route(&net, 0, 1).unwrap();
     assert_eq!((heard.seq, heard.next_hop, heard.hops), (Some(1), Some(at(1)), 1));
@@ -102,7 +102,7 @@ fn a_neighbour_that_is_heard_keeps_its_number() {
 
 /// RFC 3561 §6.6.2: only a node with a valid sequence number of its route may reply from the table.
 #[test]
-fn who_only_heard_a_neighbour_does_not_answer_for_it() {
+fn without_a_valid_number_no_reply_is_sent_for_a_neighbour() {
     let mut net = Net::new(EXACT, 6, 1);
     net.link(0, 1, true);
     net.send(0, 1);
@@ -199,7 +199,7 @@ fn the_number_of_a_source_is_kept_while_its_packets_pass() {
 /// RFC 3561 §6.5: a forwarded request carries the highest number on its way, and no node learns the number
 /// from it.
 #[test]
-fn a_request_carries_the_newest_number_that_it_meets() {
+fn a_request_carries_the_highest_number_on_its_way() {
     let mut net = Net::chain(EXACT, 4);
     net.send(1, 3);
     net.run(ms(100));

@@ -126,7 +126,7 @@ fn check_bounds(net: &Net, config: &AodvConfig) {
         // Those buffered, and those released at intervals.
         let steps = if config.release_spacing.is_zero() { 0 } else { 4 };
         let waiting = aodv.kept();
-        assert!(waiting <= config.buffer_packets * (1 + steps), "{waiting} packets wait");
+        assert!(waiting <= config.buffer_packets * (1 + steps), "{waiting} packets are buffered");
     }
 }
 
@@ -148,7 +148,7 @@ proptest! {
     }
 
     #[test]
-    fn a_crowd_makes_no_loop(config in standard(), story in crowd()) {
+    fn a_dense_network_has_no_loops(config in standard(), story in crowd()) {
         let net = tell(config, &story, |net| {
             net.check_loops();
             net.check_books();
@@ -179,7 +179,7 @@ proptest! {
 
     /// With stable links and no loss, every node reaches all to which there is a path.
     #[test]
-    fn what_can_be_reached_is_reached(story in story(), ns2 in any::<bool>()) {
+    fn reachable_destinations_are_reached(story in story(), ns2 in any::<bool>()) {
         let config = if ns2 { AodvConfig::NS2 } else { AodvConfig::STANDARD };
         let mut still = story.clone();
         still.loss = 0.0;
@@ -196,7 +196,7 @@ proptest! {
 /// A request is answered once, however often it arrives; with another RREQ ID, or from another originator, it
 /// is a different request.
 #[test]
-fn a_request_is_known_by_originator_and_number() {
+fn duplicates_are_recognized_by_originator_and_id() {
     use crate::net::{at, ms};
     use driftway_route::Hop;
     use driftway_wire::{AodvMessage, AodvRequest};
@@ -226,9 +226,9 @@ fn a_request_is_known_by_originator_and_number() {
         said(&net) - before
     };
     assert_eq!(replies(0, 1, 7, 1), 1);
-    assert_eq!(replies(10, 1, 7, 2), 0, "however new it claims to be");
+    assert_eq!(replies(10, 1, 7, 2), 0, "whatever its sequence number");
     assert_eq!(replies(20, 2, 7, 1), 1);
     assert_eq!(replies(30, 1, 8, 2), 1);
     assert_eq!(replies(5599, 1, 7, 3), 0);
-    assert_eq!(replies(5600, 1, 7, 3), 1, "forgotten after PATH_DISCOVERY_TIME");
+    assert_eq!(replies(5600, 1, 7, 3), 1, "the entry expires after PATH_DISCOVERY_TIME");
 }

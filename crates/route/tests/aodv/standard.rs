@@ -36,7 +36,7 @@ fn rings_grow_until_one_reaches_the_destination() {
 }
 
 #[test]
-fn a_search_in_vain_doubles_its_patience_and_ends() {
+fn a_failing_search_doubles_its_timeout_and_ends() {
     let mut net = Net::chain(EXACT, 2);
     let id = net.send(0, 5);
     net.run(ms(60_000));
@@ -61,7 +61,7 @@ fn a_search_in_vain_doubles_its_patience_and_ends() {
 }
 
 #[test]
-fn who_has_a_route_answers_and_tells_the_destination() {
+fn an_intermediate_node_replies_to_both_ends() {
     let mut net = Net::chain(AodvConfig { gratuitous: true, ..WIDE }, 4);
     net.send(1, 3);
     net.run(ms(1000));
@@ -100,7 +100,7 @@ fn who_has_a_route_answers_and_tells_the_destination() {
 }
 
 #[test]
-fn only_the_destination_answers_if_it_is_to() {
+fn with_destination_only_no_intermediate_node_replies() {
     let mut net = Net::chain(AodvConfig { destination_only: true, ..WIDE }, 4);
     net.send(1, 3);
     net.run(ms(1000));
@@ -112,7 +112,7 @@ fn only_the_destination_answers_if_it_is_to() {
 
 /// A diamond: the received power shows that the link from the source to one of two relays fades.
 #[test]
-fn a_route_leads_around_a_link_that_fades() {
+fn a_route_avoids_a_fading_link() {
     for (avoid_fading, through) in [(None, 1), (Some(1_990), 1), (Some(2_000), 2)] {
         let avoid_fading = avoid_fading.map(Duration::from_millis);
         let mut net = Net::new(AodvConfig { avoid_fading, ..WIDE }, 4, 1);
@@ -131,7 +131,7 @@ fn a_route_leads_around_a_link_that_fades() {
 }
 
 #[test]
-fn a_broken_link_is_told_to_those_that_use_it() {
+fn a_broken_link_is_reported_to_its_precursors() {
     let mut net = Net::chain(AodvConfig { local_repair: LocalRepair::Off, ..WIDE }, 4);
     net.send(0, 3);
     net.run(ms(1000));
@@ -154,7 +154,7 @@ fn a_broken_link_is_told_to_those_that_use_it() {
 }
 
 #[test]
-fn several_users_are_told_at_once() {
+fn several_precursors_get_one_broadcast() {
     // 0 and 4 both use 1 and 2 to reach 3.
     let mut net = Net::new(AodvConfig { local_repair: LocalRepair::Off, ..WIDE }, 5, 1);
     for (a, b) in [(0, 1), (4, 1), (1, 2), (2, 3)] {
@@ -175,7 +175,7 @@ fn several_users_are_told_at_once() {
 }
 
 #[test]
-fn a_repair_on_the_spot() {
+fn a_local_repair() {
     let mut net = Net::chain(WIDE, 5);
     net.link(3, 4, false);
     for (a, b) in [(2, 4), (4, 3)] {
@@ -209,7 +209,7 @@ fn a_repair_on_the_spot() {
 }
 
 #[test]
-fn a_repair_that_fails() {
+fn a_failed_repair() {
     let mut net = Net::chain(WIDE, 4);
     net.send(0, 3);
     net.run(ms(1000));
@@ -225,13 +225,13 @@ fn a_repair_that_fails() {
     assert_eq!(errors, ["1407 2 RERR 3#1 to 1", "1408 1 RERR 3#1 to 0"]);
     for id in [first, second] {
         let end = Fate::Dropped(2, DropReason::DiscoveryFailed);
-        assert!(net.fates.contains(&(id, ms(1407), end)), "packets wait for the repair");
+        assert!(net.fates.contains(&(id, ms(1407), end)), "packets are buffered during the repair");
     }
     assert_eq!(net.news[0], (ms(1407), 2, News::Lost(3)));
 }
 
 #[test]
-fn own_packets_get_a_search_after_a_repair_that_fails() {
+fn local_packets_start_a_search_after_a_failed_repair() {
     // RFC 3561 §6.12 repairs with one request, for forwarded packets; §6.3 has more for local ones.
     let mut net = Net::chain(WIDE, 4);
     net.send(0, 3);
@@ -249,7 +249,7 @@ fn own_packets_get_a_search_after_a_repair_that_fails() {
 }
 
 #[test]
-fn routes_end_after_three_seconds_and_are_forgotten_after_fifteen() {
+fn routes_expire_after_three_seconds_and_are_deleted_after_fifteen() {
     let mut net = Net::chain(WIDE, 3);
     net.send(0, 2);
     net.run(ms(4000));
@@ -265,14 +265,14 @@ fn routes_end_after_three_seconds_and_are_forgotten_after_fifteen() {
     assert_eq!((lost.next_hop, lost.seq, lost.until), (None, Some(1), ms(22_000)));
     net.run(ms(22_000));
     assert_eq!(route(&net), None);
-    assert_eq!(net.news.len(), 1, "a route that nobody used is not news");
+    assert_eq!(net.news.len(), 1, "an unused route is not reported");
     net.log.clear();
     net.send(0, 2);
     assert_eq!(net.log, ["22000 0 RREQ 2#? by 0#2 hops 0 ttl 5"]);
 }
 
 #[test]
-fn ten_requests_a_second() {
+fn ten_requests_per_second() {
     let mut net = Net::new(WIDE, 20, 1);
     for to in 1..=12 {
         net.send(0, to);
@@ -303,7 +303,7 @@ fn a_neighbour_that_a_reply_does_not_reach_is_not_answered() {
 }
 
 #[test]
-fn a_reply_that_is_not_acknowledged_did_not_reach() {
+fn an_unacknowledged_reply_blacklists_the_neighbour() {
     let mut net = Net::new(AodvConfig { ack_replies: true, ..WIDE }, 2, 1);
     net.link(0, 1, true);
     net.send(0, 1);
@@ -349,7 +349,7 @@ fn a_reply_that_is_not_acknowledged_did_not_reach() {
 }
 
 #[test]
-fn hellos_in_place_of_a_link_layer() {
+fn hello_messages_replace_link_layer_detection() {
     let config = AodvConfig { hello: Some(Hello::STANDARD), link_layer_detection: false, ..WIDE };
     let mut net = Net::chain(config, 3);
     net.send(0, 2);
@@ -381,7 +381,7 @@ fn hellos_in_place_of_a_link_layer() {
 }
 
 #[test]
-fn a_route_that_is_valid_and_idle_is_not_lost_for_want_of_hellos() {
+fn a_valid_idle_route_is_not_lost_without_hello_messages() {
     // RFC 3561 §6.9: a node sends hello messages as long as it is part of an active route, which is a valid
     // one (§3), used or not. A route from a reply has a lifetime of 6 s, and a packet refreshes it for 3 s.
     let config = AodvConfig { hello: Some(Hello::STANDARD), link_layer_detection: false, ..WIDE };
@@ -396,7 +396,7 @@ fn a_route_that_is_valid_and_idle_is_not_lost_for_want_of_hellos() {
 }
 
 #[test]
-fn a_packet_without_a_route_draws_an_error() {
+fn a_packet_without_a_route_triggers_an_error() {
     let mut net = Net::chain(WIDE, 3);
     net.send(0, 2);
     net.run(ms(100));
@@ -416,7 +416,7 @@ fn a_packet_without_a_route_draws_an_error() {
 }
 
 #[test]
-fn what_waits_behind_a_broken_link_finds_another_route() {
+fn packets_queued_for_a_broken_link_are_rerouted() {
     // 0 sends to 2 over 1; 0 can reach it over 3, too.
     let mut net = Net::new(AodvConfig { local_repair: LocalRepair::Off, ..WIDE }, 4, 1);
     for (a, b) in [(0, 1), (1, 2), (0, 3), (3, 2)] {
@@ -436,7 +436,7 @@ fn what_waits_behind_a_broken_link_finds_another_route() {
 }
 
 #[test]
-fn a_destination_is_as_new_as_it_is_asked_for() {
+fn a_destination_replies_with_at_least_the_requested_number() {
     let mut net = Net::chain(EXACT, 2);
     let mut ask = |id, destination_seq| {
         let request = AodvRequest {
@@ -464,7 +464,7 @@ fn a_destination_is_as_new_as_it_is_asked_for() {
 }
 
 #[test]
-fn a_full_buffer_gives_up_its_oldest_and_nothing_waits_for_ever() {
+fn a_full_buffer_evicts_its_oldest_and_packets_expire() {
     let config = AodvConfig { buffer_packets: 3, buffer_timeout: Duration::from_secs(5), ..EXACT };
     let mut net = Net::chain(config, 2);
     let ids: Vec<_> = (0..4).map(|_| net.send(0, 5)).collect();
@@ -479,7 +479,7 @@ fn a_full_buffer_gives_up_its_oldest_and_nothing_waits_for_ever() {
 /// A forwarder is informed of the next route as long as it remembers that it had packets for it, or watches
 /// it.
 #[test]
-fn a_watched_destination_is_told_of_though_it_was_forgotten() {
+fn a_watched_destination_is_reported_after_its_entry_was_deleted() {
     for (after, watches, told) in [(5, false, true), (60, false, false), (60, true, true)] {
         let mut net = Net::chain(AodvConfig { local_repair: LocalRepair::Off, ..WIDE }, 3);
         net.send(0, 2);
@@ -505,7 +505,7 @@ fn a_watched_destination_is_told_of_though_it_was_forgotten() {
 
 /// Node 1's route to 2 has expired; its own reply is its first message since.
 #[test]
-fn a_reply_is_judged_by_what_was_known_before_its_sender_was_heard() {
+fn a_reply_is_compared_with_the_route_before_its_sender_was_heard() {
     let mut net = Net::chain(WIDE, 3);
     let first = net.send(0, 2);
     net.run(ms(8000));
@@ -529,7 +529,7 @@ fn a_reply_is_judged_by_what_was_known_before_its_sender_was_heard() {
 /// Requests pass from 1 to 0 and from 5 to 7, packets do not pass back: each search finds a route that the
 /// packet cannot take. Its time to live ends that, after as many searches.
 #[test]
-fn a_packet_that_comes_back_again_and_again_is_given_up() {
+fn a_packet_that_returns_repeatedly_is_dropped() {
     let mut net = Net::new(AodvConfig { local_repair: LocalRepair::Off, ..EXACT }, 8, 1);
     for (a, b) in [(7, 1), (0, 2), (0, 5)] {
         net.link(a, b, true);

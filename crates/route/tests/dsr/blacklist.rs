@@ -33,19 +33,19 @@ fn passed_on(net: &Net) -> usize {
 }
 
 #[test]
-fn a_neighbour_that_a_reply_did_not_reach_is_not_served() {
+fn requests_of_a_blacklisted_neighbour_are_not_forwarded() {
     let mut net = net(PLAIN);
     net.send(0, 2, 1);
     net.run(ms(400));
-    assert_eq!((passed_on(&net), net.replies().count()), (1, 2), "it came to node 1, no farther");
+    assert_eq!((passed_on(&net), net.replies().count()), (1, 2), "it reached node 1, no farther");
     net.run(ms(2000));
-    assert_eq!((passed_on(&net), net.streams()), (1, vec![1]), "the second request went round");
+    assert_eq!((passed_on(&net), net.streams()), (1, vec![1]), "the second took the other route");
     assert_eq!(net.route(0, 2), Some(vec![0, 3, 4, 2]));
     net.balance();
 }
 
 #[test]
-fn without_a_blacklist_each_search_ends_there() {
+fn without_a_blacklist_each_search_fails_there() {
     let mut net = net(DsrConfig { blacklist_timeout: Duration::ZERO, ..PLAIN });
     net.send(0, 2, 1);
     net.run(ms(2000));
@@ -64,7 +64,7 @@ fn its_requests_for_this_node_itself_are_answered() {
 }
 
 #[test]
-fn who_forwards_a_request_of_this_node_is_off_the_list() {
+fn a_neighbour_that_forwards_a_request_of_this_node_is_removed() {
     for (heard, forwarded) in [(false, 0), (true, 1)] {
         let mut net = net(PLAIN);
         net.send(0, 2, 1);
@@ -83,7 +83,7 @@ fn who_forwards_a_request_of_this_node_is_off_the_list() {
 }
 
 #[test]
-fn the_list_forgets() {
+fn entries_expire() {
     let mut net = net(PLAIN);
     net.send(0, 2, 1);
     net.run(ms(2000));

@@ -43,7 +43,7 @@ fn acks(net: &Net) -> Vec<(usize, Option<usize>)> {
 }
 
 #[test]
-fn on_the_last_hop_an_acknowledgment_is_asked_for() {
+fn on_the_last_hop_an_acknowledgment_is_requested() {
     let mut net = chain(NETWORK);
     net.send(0, 3, 2);
     net.run(ms(6000));
@@ -57,7 +57,7 @@ fn on_the_last_hop_an_acknowledgment_is_asked_for() {
 }
 
 #[test]
-fn who_does_not_listen_asks_on_every_hop() {
+fn without_promiscuous_mode_every_hop_requests_an_acknowledgment() {
     for config in
         [DsrConfig { try_passive_acks: 0, ..NETWORK }, DsrConfig { tap: false, ..NETWORK }]
     {
@@ -72,7 +72,7 @@ fn who_does_not_listen_asks_on_every_hop() {
 
 /// The error arrives after the maximum number of transmissions; without acknowledgments, never.
 #[test]
-fn a_link_that_nobody_confirms_is_broken() {
+fn an_unconfirmed_link_is_broken() {
     let mut net = chain(NETWORK);
     net.link(2, 3, false);
     net.send(0, 3, 2);
@@ -96,7 +96,7 @@ fn a_link_that_nobody_confirms_is_broken() {
 
 /// All packets that wait for the neighbour take another route.
 #[test]
-fn what_is_not_confirmed_is_salvaged() {
+fn an_unconfirmed_packet_is_salvaged() {
     let mut net = Net::chain(NETWORK, 6);
     net.silent = true;
     // 0 - 1 - 2 - 3 and 2 - 4 - 5 - 3.
@@ -122,7 +122,7 @@ fn what_is_not_confirmed_is_salvaged() {
 }
 
 #[test]
-fn a_packet_that_is_not_heard_again_is_sent_again_and_asks() {
+fn a_packet_without_a_passive_acknowledgment_is_retransmitted_with_a_request() {
     let mut net = chain(NETWORK);
     let mut first = true;
     net.loses = Box::new(move |packet| !packet.is_control() && std::mem::take(&mut first));
@@ -136,7 +136,7 @@ fn a_packet_that_is_not_heard_again_is_sent_again_and_asks() {
 }
 
 #[test]
-fn a_packet_whose_acknowledgment_was_lost_goes_on_once() {
+fn a_packet_whose_acknowledgment_was_lost_is_forwarded_once() {
     let mut net = chain(NETWORK);
     let mut first = true;
     net.loses = Box::new(move |packet| answers(packet) && std::mem::take(&mut first));
@@ -150,7 +150,7 @@ fn a_packet_whose_acknowledgment_was_lost_goes_on_once() {
 }
 
 #[test]
-fn a_neighbour_that_has_confirmed_is_not_asked_for_a_while() {
+fn no_acknowledgment_is_requested_during_the_holdoff_time() {
     for (holdoff, asked) in [(250, 2), (0, 7)] {
         let maint_holdoff = Duration::from_millis(holdoff);
         let mut net = chain(DsrConfig { maint_holdoff, ..NETWORK });
@@ -166,7 +166,7 @@ fn a_neighbour_that_has_confirmed_is_not_asked_for_a_while() {
 
 /// A packet to a neighbour without a source route (RFC 4728 §8.1.1) gets a header.
 #[test]
-fn a_neighbour_is_asked_without_a_route() {
+fn an_acknowledgment_is_requested_without_a_source_route() {
     let mut net = Net::chain(NETWORK, 2);
     net.silent = true;
     net.send(0, 1, 1);
@@ -180,7 +180,7 @@ fn a_neighbour_is_asked_without_a_route() {
     net.send(0, 1, 3);
     net.run(ms(7000));
     assert_eq!((data(&net, 0).len(), net.route(0, 1)), (4, None));
-    assert_eq!(net.nodes[0].kept(), 1, "it waits for a new route");
+    assert_eq!(net.nodes[0].kept(), 1, "it is buffered until there is a route");
     net.link(0, 1, true);
     net.run(ms(30_000));
     assert_eq!(net.streams(), [1, 2, 3]);
@@ -189,7 +189,7 @@ fn a_neighbour_is_asked_without_a_route() {
 
 /// Reports of the link layer are ignored.
 #[test]
-fn a_failure_of_the_link_layer_is_not_one() {
+fn link_layer_failures_are_ignored() {
     let mut net = chain(NETWORK);
     net.silent = false;
     let mut first = true;

@@ -9,7 +9,7 @@ const STANDARD: DsrConfig = DsrConfig { jitter: Duration::ZERO, ..DsrConfig::STA
 
 /// A non-propagating request; after 30 ms a propagating one; the reply; the packet.
 #[test]
-fn a_route_is_asked_for_and_used() {
+fn a_route_is_discovered_and_used() {
     let mut net = Net::chain(STANDARD, 4);
     net.send(0, 3, 7);
     net.run(ms(29));
@@ -61,7 +61,7 @@ fn requests_back_off() {
 /// ns-2.35: the requests of a chain of four have 32, 48 and 68 bytes, each with the header of the previous
 /// one; those of RFC 4728 §6.2 grow by one address.
 #[test]
-fn a_request_of_ns_2_keeps_the_headers_that_it_had() {
+fn a_request_of_ns_2_accumulates_its_headers() {
     let sizes = |config| {
         let mut net = Net::chain(config, 4);
         net.send(0, 3, 1);

@@ -39,7 +39,7 @@ fn a_flow_is_established_and_then_carries_packets_without_a_header() {
 }
 
 #[test]
-fn a_packet_on_a_flow_whose_link_fails_draws_an_error_and_is_salvaged() {
+fn a_packet_on_a_flow_whose_link_fails_triggers_an_error_and_is_salvaged() {
     let mut net = Net::chain(NS2, 5);
     net.link(1, 4, true);
     net.send(1, 3, 0);
@@ -71,7 +71,7 @@ fn a_packet_on_a_flow_whose_link_fails_draws_an_error_and_is_salvaged() {
 /// A node that has lost its flow state salvages the packet and reports an error; the next packet establishes
 /// the flow again.
 #[test]
-fn a_node_that_does_not_know_a_flow_says_so() {
+fn a_node_reports_an_unknown_flow() {
     let mut net = Net::chain(NS2, 3);
     for i in 0..5 {
         net.send(0, 2, i);
@@ -96,7 +96,7 @@ fn a_node_that_does_not_know_a_flow_says_so() {
 
 /// Without flow state each packet carries its route.
 #[test]
-fn flow_state_is_a_switch() {
+fn flow_state_is_optional() {
     let mut net = Net::chain(DsrConfig { flow_state: None, ..NS2 }, 4);
     for i in 0..6 {
         net.send(0, 3, i);

@@ -122,7 +122,7 @@ fn figure_2_step_by_step() {
 
 /// Each option alone, in the same network.
 #[test]
-fn figure_2_with_less() {
+fn figure_2_with_single_options() {
     let heard = |config| {
         let mut net = figure_2(config);
         net.send_segment(0, 4, 100, 100, 0);
@@ -140,7 +140,7 @@ fn figure_2_with_less() {
 
 /// C salvages, and so does F; G loses the packet. F has no route to A, and C has.
 #[test]
-fn who_has_salvaged_before_passes_the_news_on() {
+fn previous_salvagers_relay_the_notification() {
     for (relay_notices, heard) in [(false, None), (true, Some((11, 0, 100, LOST)))] {
         let mut net = figure_2(DsrConfig { relay_notices, ..YU });
         // F = 5 has another route, by H = 7, which ends there; back it knows only C.
@@ -190,7 +190,7 @@ fn a_salvaged_notification_arrives_once() {
 /// C has salvaged a packet, its next link fails, too, and it has a third route: nothing is lost, and nothing
 /// reported.
 #[test]
-fn who_salvages_its_own_salvaged_packet_again_says_nothing() {
+fn salvaging_a_salvaged_packet_again_sends_no_notification() {
     let mut net = figure_2(YU);
     net.link(2, 7, true);
     net.link(7, 4, true);
@@ -210,7 +210,7 @@ fn who_salvages_its_own_salvaged_packet_again_says_nothing() {
 
 /// A sender's TCP is notified that its packet has failed before its node looks for another route.
 #[test]
-fn a_sender_hears_of_its_failure_before_the_search() {
+fn a_sender_is_notified_before_the_route_discovery() {
     let mut net = Net::chain(DsrConfig { elfn: true, ..YU }, 3);
     net.teach(&[0, 1, 2]);
     net.link(0, 1, false);
@@ -224,7 +224,7 @@ fn a_sender_hears_of_its_failure_before_the_search() {
 /// A link loses the packets queued for it, of several connections: one error per source, with one entry per
 /// connection.
 #[test]
-fn one_error_for_a_source_and_one_entry_for_a_connection() {
+fn one_error_per_source_with_one_entry_per_connection() {
     let mut net = Net::chain(YU, 4);
     for path in [&[0, 1, 2, 3][..], &[1, 2, 3], &[2, 1]] {
         net.teach(path);
@@ -321,14 +321,14 @@ fn figure_3_step_by_step() {
     assert_eq!(marks, [false, false, true]);
     assert_eq!(acknowledged(&net), [(11, 0, 700)]);
     assert_eq!(net.nodes[3].stats().resent_acks, 1);
-    assert_eq!(net.nodes[4].stats().resent_acks, 0, "the mark says so");
+    assert_eq!(net.nodes[4].stats().resent_acks, 0, "the entry is marked");
     nobody_searched(&net);
     net.balance();
 }
 
 /// If no intermediate node has a route, that of the TCP receiver may have one (§4.1, case 4).
 #[test]
-fn the_receiver_sends_the_last_acknowledgment_again() {
+fn the_receiver_retransmits_the_last_acknowledgment() {
     let mut net = figure_3(YU, Some(4));
     net.run(ms(500));
     assert_eq!(notices(&net), [(6, 6, 2, 1), (7, 2, 3, 1), (8, 3, 4, 1)]);

@@ -8,7 +8,7 @@ use crate::net::{Net, address, ms};
 const STANDARD: DsrConfig = DsrConfig { jitter: Duration::ZERO, ..DsrConfig::STANDARD };
 
 #[test]
-fn a_failed_link_draws_an_error_and_the_route_is_gone() {
+fn a_failed_link_triggers_an_error_and_the_route_is_removed() {
     let mut net = Net::chain(STANDARD, 4);
     net.send(0, 3, 1);
     net.run(ms(1000));
@@ -85,7 +85,7 @@ fn sizes_are_those_of_the_standard_or_of_ns2() {
 
 /// Node 1 forwards for 0 and for 3 when its link to 2 fails with packets of both queued.
 #[test]
-fn each_source_is_told_or_one() {
+fn errors_are_sent_to_each_source_or_to_one() {
     for (config, told) in [(STANDARD, vec![0, 3]), (DsrConfig::NS2, vec![0])] {
         let config = DsrConfig { jitter: Duration::ZERO, tap: false, flow_state: None, ..config };
         let mut net = Net::chain(config, 3 + 1);
@@ -142,14 +142,14 @@ fn errors_are_nested() {
     assert_eq!(asked.packet.dsr.unwrap().request().unwrap().target, address(0));
     net.loses = Box::new(|_| false);
     net.run(ms(2000));
-    assert_eq!(net.route(0, 4), None, "it has come through in the end");
+    assert_eq!(net.route(0, 4), None, "the error arrives in the end");
     net.balance();
 }
 
 /// RFC 4728 §3.4.4: the next request carries the last error; a neighbour that would have replied with the
 /// failed link does not.
 #[test]
-fn an_error_rides_on_the_next_request() {
+fn an_error_is_piggybacked_on_the_next_request() {
     for (spread, answers) in [(Some(Duration::MAX), 0), (None, 1)] {
         let config = DsrConfig { spread_error: spread, tap: false, ..STANDARD };
         // Node 4, a neighbour of 0 and 1, knows a route over 1 and 2 to 3.
@@ -181,7 +181,7 @@ fn an_error_rides_on_the_next_request() {
 /// ns-2.35: a forwarder without another route buffers the packet, sends one non-propagating request, and
 /// sends the packet if it learns of a route.
 #[test]
-fn a_forwarder_may_keep_a_packet() {
+fn a_forwarder_may_buffer_a_packet() {
     for (requests, delivered) in [(1, 2), (0, 1)] {
         let config = DsrConfig {
             jitter: Duration::ZERO,
@@ -209,7 +209,7 @@ fn a_forwarder_may_keep_a_packet() {
             .iter()
             .filter(|s| s.from == 1 && s.packet.dsr.is_some_and(|dsr| dsr.request().is_some()))
             .map(|s| s.packet.packet.ip.ttl);
-        assert!(asked.eq((0..requests).map(|_| 1)), "of one hop only");
+        assert!(asked.eq((0..requests).map(|_| 1)), "non-propagating");
         assert_eq!(net.streams().len() + 1, delivered);
         if requests == 0 {
             assert_eq!(net.dropped[0].3, DropReason::NoRoute);
@@ -220,7 +220,7 @@ fn a_forwarder_may_keep_a_packet() {
 /// A node is informed of the next route to the destination of forwarded packets, if requested; other routes
 /// are not reported.
 #[test]
-fn a_watched_destination_is_told_of_once() {
+fn a_watched_destination_is_reported_once() {
     for (watches, told) in [(false, 0), (true, 1)] {
         let mut net = Net::chain(STANDARD, 4);
         net.send(0, 3, 1);
@@ -245,7 +245,7 @@ fn a_watched_destination_is_told_of_once() {
 
 /// Without nesting, an error that fails does not carry the error that it was about.
 #[test]
-fn errors_need_not_be_nested() {
+fn nesting_is_optional() {
     let config = DsrConfig { tap: false, snoop_errors: false, ..STANDARD };
     for nest_errors in [true, false] {
         let mut net = Net::chain(DsrConfig { nest_errors, ..config }, 5);
@@ -267,7 +267,7 @@ fn errors_need_not_be_nested() {
         let nested: u64 = net.nodes.iter().map(|node| node.stats().nested_errors).sum();
         assert_eq!(nested > 0, nest_errors);
         let twice = errors().filter(|errors| errors[0].unwrap().source == address(1)).count();
-        assert!(twice > 0, "the error about the error is there");
+        assert!(twice > 0, "no nested error");
     }
 }
 
@@ -275,7 +275,7 @@ fn errors_need_not_be_nested() {
 /// request. Node 4 answers that from its cache; the error is forwarded to the target (RFC 4728 §8.2.3), and
 /// the nodes on that route are informed.
 #[test]
-fn an_error_on_a_request_that_a_cache_answers_goes_on() {
+fn an_error_on_a_request_answered_from_a_cache_is_forwarded() {
     for forward_answered in [true, false] {
         let config =
             DsrConfig { tap: false, ring_zero: RingZero::Never, forward_answered, ..STANDARD };
@@ -314,7 +314,7 @@ fn an_error_on_a_request_that_a_cache_answers_goes_on() {
 /// An error about an undeliverable packet is sent if there is a route; it does not justify flooding the whole
 /// network.
 #[test]
-fn for_an_icmp_error_nobody_is_asked() {
+fn an_icmp_error_starts_no_route_discovery() {
     let mut net = Net::chain(STANDARD, 4);
     net.send_unreachable(2, 0);
     net.run(ms(1000));
@@ -324,7 +324,7 @@ fn for_an_icmp_error_nobody_is_asked() {
     net.run(ms(2000));
     net.send_unreachable(2, 0);
     net.run(ms(3000));
-    assert_eq!(net.delivered.len(), 2, "with a route it goes");
+    assert_eq!(net.delivered.len(), 2, "with a route it is sent");
     // Its link fails: it is rerouted, or lost.
     net.link(2, 1, false);
     let requests = net.requests().count();

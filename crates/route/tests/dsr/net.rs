@@ -203,7 +203,7 @@ impl Net {
             let timers = self.nodes.iter().map(Dsr::next_timeout);
             let next = timers.chain(self.busy.iter().copied()).flatten().min();
             let Some(next) = next.filter(|next| *next <= until) else { break };
-            assert!(next >= self.now, "time goes back from {:?} to {next:?}", self.now);
+            assert!(next >= self.now, "time decreases from {:?} to {next:?}", self.now);
             self.now = next;
             for node in 0..self.nodes.len() {
                 if self.busy[node] == Some(next) {
@@ -213,7 +213,7 @@ impl Net {
                     self.nodes[node].on_timeout(next);
                     self.drain(node);
                     let again = self.nodes[node].next_timeout();
-                    assert!(again.is_none_or(|at| at > next), "a timer that stays");
+                    assert!(again.is_none_or(|at| at > next), "a timer that does not advance");
                 }
             }
         }

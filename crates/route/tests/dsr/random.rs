@@ -149,8 +149,8 @@ fn nothing_is_lost(config: DsrConfig, case: Case) {
     net.balance();
     // At most 177 packets: errors about errors die out.
     assert!(net.sent.len() < 20_000, "{} frames", net.sent.len());
-    assert!(net.nodes.iter().all(|node| node.kept() == 0), "nothing waits for ever");
-    assert!(net.nodes.iter().all(|node| node.next_timeout().is_none()), "it is quiet");
+    assert!(net.nodes.iter().all(|node| node.kept() == 0), "all buffers are empty");
+    assert!(net.nodes.iter().all(|node| node.next_timeout().is_none()), "no timer is pending");
     let most = passes.borrow().values().copied().max().unwrap_or(0);
     // The 16 routes of a packet pass a node once each, and each may end there. Network-layer acknowledgments
     // retransmit it up to four times on each.
@@ -162,7 +162,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 96, ..ProptestConfig::default() })]
 
     #[test]
-    fn nothing_is_lost_doubled_or_sent_in_circles(
+    fn packets_are_conserved_without_loops(
         config in configs(),
         n in 2..10usize,
         seed in any::<u64>(),
@@ -174,7 +174,7 @@ proptest! {
 
     /// With a link layer that does not report failures, or whose reports are ignored.
     #[test]
-    fn nor_with_acknowledgments_of_its_own(
+    fn packets_are_conserved_with_network_layer_acknowledgments(
         config in configs(),
         n in 2..10usize,
         seed in any::<u64>(),

@@ -14,7 +14,7 @@ fn hops(sent: impl Iterator<Item = Sent>) -> Vec<(u64, usize, Option<usize>)> {
 
 /// Node 1 knows the route to 3, so that a non-propagating request is enough for node 0.
 #[test]
-fn a_neighbour_answers_from_its_cache() {
+fn a_neighbour_replies_from_its_cache() {
     for config in [STANDARD, NS2] {
         let mut net = Net::chain(DsrConfig { tap: false, ..config }, 4);
         net.send(1, 3, 1);
@@ -86,7 +86,7 @@ fn a_route_is_shortened() {
             let dsr = reply.packet.dsr.unwrap();
             assert_eq!(reply.packet.packet.ip.destination, address(0));
             assert_eq!(dsr.reply.unwrap().route.as_slice(), [address(1), address(3)]);
-            assert_eq!(reply.to, Some(1), "back by whom it was overheard from");
+            assert_eq!(reply.to, Some(1), "over the overheard sender");
         }
         net.send(0, 3, 51);
         net.run(ms(4000));
@@ -97,7 +97,7 @@ fn a_route_is_shortened() {
 
 /// Node 4 overhears 1 sending to 2 and learns a route to 3.
 #[test]
-fn what_is_overheard_is_learned() {
+fn overheard_routes_are_learned() {
     for config in [STANDARD, NS2] {
         for tap in [true, false] {
             let mut net = Net::chain(DsrConfig { tap, ..config }, 5);
@@ -131,7 +131,7 @@ fn a_forwarder_learns_from_the_reply_or_from_the_packet() {
 /// RFC 4728 §8.1.4: a node that overhears a reply "SHOULD extract the source route from the Route Reply and
 /// add this routing information to its Route Cache". Node 4 overhears a reply from the cache of 1 to 0.
 #[test]
-fn an_overheard_reply_teaches_links_that_lead_elsewhere() {
+fn an_overheard_reply_teaches_links_of_other_routes() {
     for route_to_neighbour in [false, true] {
         let mut net = Net::chain(DsrConfig { route_to_neighbour, ..STANDARD }, 5);
         net.link(3, 4, false);
@@ -153,7 +153,7 @@ fn an_overheard_reply_teaches_links_that_lead_elsewhere() {
 
 /// ns-2.35 sends buffered packets 30 ms apart when a reply releases them.
 #[test]
-fn what_has_waited_leaves_in_order() {
+fn buffered_packets_leave_in_order() {
     for (config, gap) in [(STANDARD, 1), (NS2, 30)] {
         let mut net = Net::chain(config, 2);
         (0..4).for_each(|i| net.send(0, 1, i));
@@ -167,7 +167,7 @@ fn what_has_waited_leaves_in_order() {
 /// RFC 4728 §8.2.5: nodes 1 and 2 know routes of one and of two hops more; the longer one is delayed longer,
 /// and is canceled when the initiator is heard to use the other.
 #[test]
-fn a_reply_that_is_no_better_is_held_back() {
+fn a_reply_that_is_no_better_is_canceled() {
     let answers = |delay: Option<Duration>| {
         let mut net = Net::new(DsrConfig { reply_delay: delay, ..STANDARD }, 5, 1);
         for (a, b) in [(1, 3), (2, 4), (4, 3)] {

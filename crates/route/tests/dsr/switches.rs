@@ -50,7 +50,7 @@ fn differs(what: &str, one: DsrConfig, other: DsrConfig) {
 }
 
 #[test]
-fn each_switch_makes_a_difference() {
+fn each_option_makes_a_difference() {
     let rfc = DsrConfig::STANDARD;
     let ns2 = DsrConfig::NS2;
     let ms = Duration::from_millis;
@@ -184,7 +184,7 @@ fn each_switch_makes_a_difference() {
 
 /// With an unchanged configuration, a run is reproducible.
 #[test]
-fn a_run_is_the_same_again() {
+fn a_run_is_reproducible() {
     assert_eq!(run(DsrConfig::STANDARD, 1, 8), run(DsrConfig::STANDARD, 1, 8));
     assert_eq!(run(DsrConfig::NS2, 1, 8), run(DsrConfig::NS2, 1, 8));
     let cache = CacheKind::update(UpdateOptions::PAPER);
@@ -194,7 +194,7 @@ fn a_run_is_the_same_again() {
 
 /// A diamond: the received power shows that the link from the source to one of two relays fades.
 #[test]
-fn a_route_leads_around_a_link_that_fades() {
+fn a_route_avoids_a_fading_link() {
     let ms = Duration::from_millis;
     for (avoid_fading, through) in [(None, 1), (Some(ms(1_900)), 1), (Some(ms(2_000)), 2)] {
         let config = DsrConfig { avoid_fading, jitter: ms(0), ..DsrConfig::STANDARD };

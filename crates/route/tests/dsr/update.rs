@@ -288,14 +288,14 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 512, ..ProptestConfig::default() })]
 
     #[test]
-    fn all_that_can_be_reached_hear_of_a_broken_link_and_nobody_else(case in cases()) {
+    fn exactly_the_reachable_holders_of_a_broken_link_are_notified(case in cases()) {
         let mut random = RandomStream::new(case.seed, "test", 0);
         let mut net = network(case, &mut random);
         send_some(&mut net, case.packets, &mut random);
         if let Some(failure) = fail(&mut net, 0, &mut random, &[]) {
             let (missed, in_vain) = (failure.missed(), failure.in_vain());
-            prop_assert!(missed.is_empty(), "{:?} still have it", missed);
-            prop_assert!(in_vain.is_empty(), "{:?} did not have it", in_vain);
+            prop_assert!(missed.is_empty(), "{:?} still have the link", missed);
+            prop_assert!(in_vain.is_empty(), "{:?} did not have the link", in_vain);
         }
     }
 }
@@ -303,7 +303,7 @@ proptest! {
 /// Links that fail one after another: where the notices of one could not reach both sides of it, a node may
 /// later be notified of a link that it has removed.
 #[test]
-fn after_other_failures_nobody_is_missed_and_few_are_informed_in_vain() {
+fn after_other_failures_none_is_missed_and_few_notices_are_unnecessary() {
     let (mut failures, mut holders, mut missed, mut notified, mut in_vain) = (0, 0, 0, 0, 0);
     for seed in 0..400 {
         let case =
@@ -413,7 +413,7 @@ fn fewer_stale_links_are_left_than_without_notices() {
         for other in [ignore_data, ignore_replies, truncate] {
             assert_ne!(as_it_is, other);
         }
-        assert_eq!(as_it_is != no_secondary, tap, "it is for what is overheard");
+        assert_eq!(as_it_is != no_secondary, tap, "the secondary cache is for overheard routes");
         assert_eq!(no_notices.notices, 0);
     }
 }
