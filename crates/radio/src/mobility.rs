@@ -1,8 +1,9 @@
-//! How nodes move: models, and what movement files say.
+//! Node mobility: models, and movement files.
 //!
-//! Whatever the model, a node's way is a sequence of legs, straight pieces at one speed, so that a
-//! position is an exact function of time. A model makes a node's legs one after another when they
-//! are needed, from the node's own random stream: adding a node moves no other node.
+//! In every model a node's trajectory is a sequence of legs, straight segments at constant speed,
+//! so that a position is an exact function of time. A model generates a node's legs one after
+//! another as needed, from the node's own random stream: adding a node changes no other node's
+//! trajectory.
 
 mod bounce;
 mod leg;
@@ -17,37 +18,38 @@ use driftway_base::Instant;
 use crate::movement::Movement;
 use crate::{BadParameter, mobility::bounce::Bounce, mobility::waypoint::Walk};
 
-/// How each node of a network moves.
+/// Mobility of the nodes of a network.
 #[derive(Clone, Debug)]
 pub struct Mobility {
     ways: Vec<Way>,
 }
 
-/// Where a node's legs come from.
+/// Source of a node's legs.
 #[derive(Clone, Debug)]
 enum Way {
-    /// What is known before, the rest of it first.
+    /// Legs known in advance: the remaining ones.
     Known(std::vec::IntoIter<Leg>),
     Walk(Box<Walk>),
     Bounce(Box<Bounce>),
 }
 
 impl Mobility {
-    /// Nodes that stay where they are (metres).
+    /// Creates nodes at fixed positions (metres).
     pub fn fixed(positions: &[(f64, f64)]) -> Self {
         let rest = |&place| vec![Leg::rest(Instant::ZERO, Instant::FAR_FUTURE, place)];
         Self { ways: positions.iter().map(|p| Way::Known(rest(p).into_iter())).collect() }
     }
 
-    /// Nodes that move as a movement file says.
+    /// Creates nodes that follow a movement file.
     pub fn scripted(movement: Movement) -> Self {
         Self { ways: movement.into_legs().map(|legs| Way::Known(legs.into_iter())).collect() }
     }
 
-    /// `nodes` nodes on random ways, each drawn from the stream (`seed`, `"mobility"`, node).
+    /// Creates `nodes` random waypoint nodes, each drawn from the stream (`seed`, `"mobility"`,
+    /// node).
     ///
     /// # Errors
-    /// A parameter that makes no sense, or a steady-state start that does not exist.
+    /// An invalid parameter, or a steady-state start for a model without a steady state.
     pub fn random_waypoint(
         model: &RandomWaypoint,
         nodes: u32,
@@ -58,11 +60,11 @@ impl Mobility {
         Ok(Self { ways: (0..nodes).map(walk).collect() })
     }
 
-    /// Nodes that each keep their speed and are reflected at the edges of `area` (metres; it
-    /// starts at the origin), as light is.
+    /// Creates nodes of constant speed that are reflected at the borders of `area` (metres, from
+    /// the origin).
     ///
     /// # Errors
-    /// A node that starts outside, or a speed that crosses the area in less than a microsecond.
+    /// A start outside the area, or a speed that crosses the area in less than a microsecond.
     pub fn constant_velocity(
         nodes: &[ConstantVelocity],
         area: (f64, f64),
@@ -76,13 +78,13 @@ impl Mobility {
         Ok(Self { ways: nodes.iter().enumerate().map(bounce).collect::<Result<_, _>>()? })
     }
 
-    /// How many nodes there are.
+    /// Returns the number of nodes.
     pub fn nodes(&self) -> usize {
         self.ways.len()
     }
 
-    /// The next leg of a node: the first call gives what holds at the start of the run, each later
-    /// one what holds from the end of the leg before.
+    /// Returns the next leg of a node: first the leg at the start of the run, then each time the
+    /// leg that follows the previous one.
     pub(crate) fn next_leg(&mut self, node: usize) -> Option<Leg> {
         match self.ways.get_mut(node)? {
             Way::Known(legs) => legs.next(),

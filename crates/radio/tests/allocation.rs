@@ -1,4 +1,4 @@
-//! The air in its steady state allocates nothing.
+//! The MACs do not allocate in their steady state.
 
 use allocation_counter::measure;
 use driftway_base::{Duration, Instant, RandomStream};
@@ -20,7 +20,7 @@ fn field() -> (Field, Propagation) {
     (Field::new(mobility, radio.reach()), radio)
 }
 
-/// Every node always has a packet, most for another node, near or far.
+/// Every node always has a packet, mostly unicast, to any other node.
 fn packet(random: &mut RandomStream, node: u32) -> Outgoing {
     let other = (node + 1 + random.below(u64::from(NODES - 1)) as u32) % NODES;
     let bytes = random.below(1500) as u32;

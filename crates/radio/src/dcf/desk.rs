@@ -1,4 +1,4 @@
-//! What of a station only its own exchanges touch.
+//! Transmit state: the part of a station that only its own exchanges use.
 
 use driftway_base::{RandomStream, Rate};
 
@@ -6,13 +6,13 @@ use super::config::DcfConfig;
 use super::counters::Counters;
 use crate::Outgoing;
 
-/// An answer, or the next step of an exchange, that a station owes after a SIFS.
+/// A response, or the next frame of an exchange, to be sent a SIFS later.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Owed {
     Nothing,
     Cts {
         to: u32,
-        /// The duration field (µs).
+        /// Duration field (µs).
         duration: u32,
     },
     Ack {
@@ -24,27 +24,28 @@ pub(super) enum Owed {
 #[derive(Clone, Debug)]
 pub(super) struct Desk {
     pub packet: Option<Outgoing>,
-    /// Size of its frame, and how long that is on the air (ns).
+    /// Size (bytes) and airtime (ns) of its frame.
     pub bytes: u32,
     pub airtime: u64,
-    /// It is longer than the RTS threshold.
+    /// True if it exceeds the RTS threshold.
     pub long: bool,
-    /// It has been sent before.
+    /// True if it has been transmitted before.
     pub again: bool,
-    /// Its receiver has it. This is the duplicate filter of §9.2.9: a station sends one packet after
-    /// the other, so the last sequence number that a receiver keeps of it can only be this packet's.
+    /// True once its receiver has it. This is the duplicate filter of §9.2.9: a station sends one
+    /// packet after another, so that the last sequence number kept by a receiver can only be that
+    /// of this packet.
     pub taken: bool,
-    /// Its sequence number, modulo 4096 (§7.1.3.4.1).
+    /// Sequence number, modulo 4096 (§7.1.3.4.1).
     pub sequence: u16,
-    /// How many attempts failed: RTS and short frames, long frames.
+    /// Short and long retry counts.
     pub short_retries: u8,
     pub long_retries: u8,
-    /// The contention window.
+    /// Contention window.
     pub cw: u16,
-    /// When the answer that it waits for is missing (ns).
+    /// Deadline of the expected response (ns).
     pub deadline: u64,
     pub owed: Owed,
-    /// What the NAV was before an RTS set it, and until when something must follow that RTS.
+    /// NAV before an RTS set it, and the deadline for a frame to follow that RTS.
     pub nav_before: u64,
     pub nav_checked: u64,
     pub backoff: RandomStream,
@@ -75,7 +76,7 @@ impl Desk {
         }
     }
 
-    /// Takes a packet.
+    /// Accepts a packet for transmission.
     pub fn take(&mut self, packet: Outgoing, config: &DcfConfig) {
         let rate: Rate = if packet.to.is_some() { config.data_rate } else { config.basic_rate };
         self.bytes = config.frame_bytes(packet.bytes);
@@ -90,7 +91,7 @@ impl Desk {
         }
     }
 
-    /// Slots of a new back-off (§9.2.4).
+    /// Draws a backoff in slots (§9.2.4).
     pub fn draw(&mut self, config: &DcfConfig) -> u16 {
         let bound = u64::from(self.cw) + u64::from(config.backoff_includes_cw);
         self.backoff.below(bound) as u16

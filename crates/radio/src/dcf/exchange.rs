@@ -1,4 +1,4 @@
-//! What a station does with its packet, and how it answers others.
+//! Frame exchanges: transmission of a station's packet, and responses to other stations.
 
 use driftway_base::Instant;
 
@@ -12,7 +12,7 @@ use super::{Dcf, agenda};
 use crate::{FailReason, Outgoing, Report};
 
 impl Dcf {
-    /// A packet comes to a station that has none.
+    /// Accepts a packet at a station that has none.
     pub(super) fn begin(&mut self, now: u64, node: u32, packet: Outgoing) {
         let desk = &mut self.desks[node as usize];
         desk.take(packet, &self.config);
@@ -23,7 +23,7 @@ impl Dcf {
         let backing_off = station.phase == Phase::After && station.sends_at(&self.timing) > now;
         station.phase = Phase::Contend;
         if !backing_off {
-            // §9.2.5.1: at once if the medium is idle, else after a back-off.
+            // §9.2.5.1: immediately if the medium is idle, else after a backoff.
             let at_once = self.config.first_at_once && !station.is_busy(now, &self.timing);
             station.set_to(DIRECT, at_once);
             station.slots = if at_once {
@@ -36,7 +36,7 @@ impl Dcf {
         self.arm_back_off(node);
     }
 
-    /// A back-off for the packet that the station has, or for its next one.
+    /// Starts a backoff for the current packet, or for the next one.
     fn back_off(&mut self, node: u32) {
         let desk = &mut self.desks[node as usize];
         let station = &mut self.stations[node as usize];
@@ -50,8 +50,8 @@ impl Dcf {
         self.arm_back_off(node);
     }
 
-    /// The timer is set for the end of the back-off, or before it for when nothing has followed the
-    /// RTS that holds it up.
+    /// Sets the timer for the end of the backoff, or earlier for the deadline of the RTS whose NAV
+    /// defers it.
     pub(super) fn arm_back_off(&mut self, node: u32) {
         let station = &self.stations[node as usize];
         let mut at = station.sends_at(&self.timing);
@@ -61,22 +61,22 @@ impl Dcf {
         self.arm(node, at);
     }
 
-    /// A station's timer is in the agenda at `at` at the latest.
+    /// Ensures that a station's timer expires at `at` at the latest.
     fn arm(&mut self, node: u32, at: u64) {
-        // What is due since a deadline that has just been looked at is due now.
+        // A deadline that has already been processed is due now.
         let at = at.max(self.now);
         if at < self.stations[node as usize].armed {
             self.arm_at(node, at);
         }
     }
 
-    /// A station's timer is in the agenda at `at`; what is there already counts no more.
+    /// Sets a station's timer to `at`; an earlier event for it is ignored.
     pub(super) fn arm_at(&mut self, node: u32, at: u64) {
         self.stations[node as usize].armed = at;
         self.agenda.push(agenda::Event::new(at, agenda::Kind::Timer, node));
     }
 
-    /// A station's timer comes; it may be early, because what it waits for has moved.
+    /// Handles a station's timer, which may be early because its deadline has moved.
     pub(super) fn on_timer(&mut self, now: u64, node: u32, reports: &mut Vec<Report>) {
         let station = &mut self.stations[node as usize];
         if station.armed != now {
@@ -100,7 +100,8 @@ impl Dcf {
         }
     }
 
-    /// Is the answer missing? What was under reception at the deadline has been looked at by now.
+    /// Checks whether the response is missing. Frames under reception at the deadline have been
+    /// processed by now.
     fn check_deadline(&mut self, now: u64, node: u32, reports: &mut Vec<Report>) {
         let desk = &mut self.desks[node as usize];
         let station = &self.stations[node as usize];
@@ -109,7 +110,7 @@ impl Dcf {
             self.arm(node, deadline + self.margin);
             return;
         }
-        // §9.2.5.7, §9.2.8: a frame has been announced, and its end decides.
+        // §9.2.5.7, §9.2.8: a frame has been detected, and its end decides.
         if self.config.response_timeout == ResponseTimeout::Preamble
             && station.rx_flight != NONE
             && station.rx_start + self.timing.preamble <= deadline
@@ -123,7 +124,7 @@ impl Dcf {
         self.attempt_failed(deadline, node, reports);
     }
 
-    /// The back-off is over: the first frame of an exchange goes.
+    /// Sends the first frame of an exchange at the end of the backoff.
     fn send_first(&mut self, now: u64, node: u32) {
         let station = &mut self.stations[node as usize];
         station.slots = 0;
@@ -166,20 +167,21 @@ impl Dcf {
         self.expect(node, end + self.timing.ack_timeout);
     }
 
-    /// An answer is to come.
+    /// Waits for a response until `deadline`.
     fn expect(&mut self, node: u32, deadline: u64) {
         self.desks[node as usize].deadline = deadline;
         self.arm(node, deadline + self.margin);
     }
 
-    /// A SIFS has passed.
+    /// Sends the pending response after a SIFS.
     pub(super) fn on_respond(&mut self, now: u64, node: u32) {
         let desk = &mut self.desks[node as usize];
         let owed = core::mem::replace(&mut desk.owed, Owed::Nothing);
         let rate = self.config.basic_rate;
         let sends = self.stations[node as usize].tx_end > now;
         match owed {
-            // It began to send within the SIFS, before the frame that it owes this for was over.
+            // The station began to transmit within the SIFS, before the end of the frame that it
+            // would answer.
             Owed::Ack { .. } | Owed::Cts { .. } if sends => {}
             Owed::Nothing => {}
             Owed::Ack { to } => {
@@ -218,7 +220,7 @@ impl Dcf {
         }
     }
 
-    /// A frame has been heard by all that are near enough.
+    /// Completes a frame at all stations within decoding range.
     pub(super) fn on_end(&mut self, number: u32, reports: &mut Vec<Report>) {
         let flight = self.flights.get(number);
         let heard = core::mem::take(&mut flight.heard);
@@ -243,7 +245,7 @@ impl Dcf {
         self.flights.close(number);
     }
 
-    /// One station's end of a frame.
+    /// Completes a frame at one station.
     fn heard(
         &mut self,
         flight: &Flight,
@@ -274,7 +276,7 @@ impl Dcf {
             let desk = &mut self.desks[node as usize];
             if desk.errors.hits(self.config.frame_error) {
                 desk.counters.errors += u64::from(mine);
-                // Something else may have come within the last microsecond.
+                // Another frame may have arrived within the last microsecond.
                 if station.rx_end == at {
                     station.set(BAD);
                 }
@@ -298,7 +300,7 @@ impl Dcf {
         Outcome::Received
     }
 
-    /// The duration field of a frame for others sets the NAV (§9.2.5.4).
+    /// Sets the NAV from the duration field of a frame for another station (§9.2.5.4).
     #[inline]
     fn reserve(&mut self, at: u64, node: u32, flight: &Flight) {
         let station = &mut self.stations[node as usize];
@@ -321,8 +323,7 @@ impl Dcf {
         station.nav = until;
     }
 
-    /// Something comes after an RTS that set the NAV, or its time is over: then the NAV is what it
-    /// was (§9.2.5.4).
+    /// Restores the NAV that an RTS has set if no frame followed in time (§9.2.5.4).
     #[cold]
     pub(super) fn after_rts(&mut self, node: u32, at: u64, announced: bool) {
         let station = &mut self.stations[node as usize];
@@ -336,7 +337,7 @@ impl Dcf {
         }
     }
 
-    /// Data that was for all, or for another.
+    /// Reports a broadcast, or in promiscuous mode a packet for another station.
     fn pass_on(&mut self, at: u64, node: u32, flight: &Flight, reports: &mut Vec<Report>) {
         let Some(packet) = self.packet_of(flight) else { return };
         let (from, id, at) = (flight.from, packet.id, Instant::from_nanos(at));
@@ -347,7 +348,7 @@ impl Dcf {
         }
     }
 
-    /// A frame for this station.
+    /// Handles a frame addressed to this station.
     fn addressed(
         &mut self,
         at: u64,
@@ -356,7 +357,7 @@ impl Dcf {
         reports: &mut Vec<Report>,
     ) -> Outcome {
         if self.desks[node as usize].owed != Owed::Nothing {
-            // It turns round to send (§9.2.3.1), and only a frame shorter than a SIFS fits in.
+            // It is switching to transmit (§9.2.3.1), and only a frame shorter than a SIFS fits in.
             self.desks[node as usize].counters.deaf += 1;
             return Outcome::Deaf;
         }
@@ -397,7 +398,7 @@ impl Dcf {
         }
     }
 
-    /// An RTS for this station.
+    /// Handles an RTS for this station.
     fn requested(&mut self, at: u64, node: u32, flight: &Flight) -> Outcome {
         let station = &self.stations[node as usize];
         let desk = &mut self.desks[node as usize];
@@ -418,7 +419,8 @@ impl Dcf {
         Outcome::Received
     }
 
-    /// Data for this station: acknowledged whatever the medium does (§9.2.8), passed on once.
+    /// Handles data for this station: acknowledged whatever the state of the medium (§9.2.8),
+    /// reported once.
     fn data_came(
         &mut self,
         at: u64,
@@ -442,21 +444,22 @@ impl Dcf {
         Outcome::Received
     }
 
-    /// The packet that a frame carries, if its sender has it still.
+    /// Returns the packet that a frame carries, if its sender still has it.
     fn packet_of(&self, flight: &Flight) -> Option<Outgoing> {
         let sender = &self.desks[flight.from as usize];
         sender.packet.filter(|_| sender.sequence == flight.sequence)
     }
 
-    /// Something is to be sent a SIFS after `at`.
+    /// Schedules a response a SIFS after `at`.
     fn owe(&mut self, at: u64, node: u32, owed: Owed) {
         self.desks[node as usize].owed = owed;
-        // Ends are looked at when the furthest has heard them, which may be after a SIFS.
+        // Ends are processed when they have reached the most distant station, possibly after the
+        // SIFS.
         let at = (at + self.timing.sifs).max(self.now);
         self.agenda.push(agenda::Event::new(at, agenda::Kind::Respond, node));
     }
 
-    /// A packet is out.
+    /// Completes a packet.
     fn finish(&mut self, at: u64, node: u32, reports: &mut Vec<Report>) {
         let desk = &mut self.desks[node as usize];
         desk.cw = self.config.cw_min;
@@ -466,12 +469,12 @@ impl Dcf {
         reports.push(Report::Sent { node, id, to, at: Instant::from_nanos(at) });
     }
 
-    /// No answer has come.
+    /// Handles a missing response.
     fn attempt_failed(&mut self, at: u64, node: u32, reports: &mut Vec<Report>) {
         let desk = &mut self.desks[node as usize];
         let station = &mut self.stations[node as usize];
         let Some(Outgoing { id, to: Some(to), bytes }) = desk.packet else { return };
-        // The first slot comes with the timeout, or a DIFS later.
+        // The first slot begins with the timeout, or a DIFS later.
         let since =
             if self.config.difs_after_timeout { at } else { at.saturating_sub(self.timing.difs) };
         station.held = station.held.max(since);
@@ -509,7 +512,7 @@ impl Dcf {
         reports.push(Report::Failed { node, id, to, reason, at: Instant::from_nanos(at) });
     }
 
-    /// Nanoseconds as a duration field has them.
+    /// Converts nanoseconds to the microseconds of a duration field.
     pub(super) fn microseconds(&self, nanos: u64) -> u32 {
         let round = if self.config.durations_round_up { 999 } else { 500 };
         ((nanos + round) / 1_000) as u32

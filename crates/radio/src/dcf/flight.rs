@@ -2,32 +2,32 @@
 
 use super::station::NONE;
 
-/// What kind of frame it is.
+/// Frame types.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FrameKind {
     /// Request to send.
     Rts,
     /// Clear to send.
     Cts,
-    /// Data, to one or to all.
+    /// Data, unicast or broadcast.
     Data,
     /// Acknowledgment.
     Ack,
 }
 
-/// What becomes of a frame at a station that is near enough to decode it.
+/// State of a frame at a station within decoding range.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fate {
     Good,
     Collided,
-    /// The station was sending itself.
+    /// The station was transmitting itself.
     Deaf,
 }
 
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Heard {
     pub node: u32,
-    /// How long the frame travels to it (ns).
+    /// Propagation delay (ns).
     pub delay: u32,
     pub fate: Fate,
 }
@@ -40,31 +40,31 @@ impl Heard {
 pub(super) struct Flight {
     pub kind: FrameKind,
     pub from: u32,
-    /// [`NONE`] for all.
+    /// [`NONE`]: broadcast.
     pub to: u32,
-    /// The last instant at the sender (ns).
+    /// End of the transmission at the sender (ns).
     pub end: u64,
-    /// The duration field (µs).
+    /// Duration field (µs).
     pub duration: u32,
-    /// The number of the packet that its sender has.
+    /// Sequence number of the sender's packet.
     pub sequence: u16,
-    /// Its place in the recording.
+    /// Its number in the recorder.
     pub entry: u64,
-    /// Who can decode it, in order of their numbers.
+    /// Stations that can decode it, in order of their numbers.
     pub heard: Vec<Heard>,
 }
 
-/// All frames on the air. Places and their lists are used again.
+/// All frames on the air. Slots and their lists are reused.
 #[derive(Clone, Debug)]
 pub(super) struct Flights {
     flights: Vec<Flight>,
     free: Vec<u32>,
-    /// Room in a new list.
+    /// Capacity of a new list of receivers.
     room: usize,
 }
 
-/// So many places, and so much room in a list, are there from the start (or as many as nodes): more
-/// than a network at the usual density ever needs within a few hundred metres.
+/// Slots and receivers per slot allocated initially (at most one per node): more than a network of
+/// the usual density needs within a few hundred metres.
 const PLACES: usize = 32;
 const ROOM: usize = 64;
 
@@ -96,7 +96,7 @@ impl Flights {
         (self.flights.len() - 1) as u32
     }
 
-    /// Takes a place; its list is empty.
+    /// Allocates a slot with an empty list.
     pub fn open(&mut self) -> u32 {
         self.free.pop().unwrap_or_else(|| self.add())
     }
@@ -110,7 +110,7 @@ impl Flights {
         &mut self.flights[flight as usize]
     }
 
-    /// A flight will not be understood by a station.
+    /// Sets the state of a transmission at a station.
     pub fn spoil(&mut self, flight: u32, node: u32, fate: Fate) {
         let heard = &mut self.flights[flight as usize].heard;
         if let Ok(place) = heard.binary_search_by_key(&node, |heard| heard.node) {

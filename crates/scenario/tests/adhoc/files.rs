@@ -114,7 +114,7 @@ fn what_is_wrong_with_a_movement_file_is_told_with_its_place() {
     assert!(error.starts_with("two.mov:7:"), "{error}");
     assert!(error.contains("\nhelp: "), "{error}");
     let error = load("latin", b"# caf\xe9\n", file).unwrap_err();
-    assert!(error.starts_with("two.mov:1:6: this is no text"), "{error}");
+    assert!(error.starts_with("two.mov:1:6: this file is not UTF-8"), "{error}");
 
     let missing = "mobility = { file = \"too.mov\" }";
     let error = load("missing", b"", missing).unwrap_err();
