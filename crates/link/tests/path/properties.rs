@@ -1,4 +1,4 @@
-//! What holds of a hop of a path whatever is done to it.
+//! Properties of a hop under any sequence of operations.
 
 use crate::bench::Bench;
 use driftway_base::{Duration, Instant, Rate};
@@ -8,7 +8,7 @@ use driftway_link::{
 };
 use proptest::prelude::*;
 
-/// One thing done to a link.
+/// An operation on a link.
 #[derive(Clone, Debug)]
 enum Deed {
     Enqueue { side: Side, bytes: u32, ecn_capable: bool, place: Place },
@@ -118,7 +118,7 @@ fn apply(link: &mut PathLink, now: Instant, id: u32, deed: &Deed) -> Option<Enqu
     None
 }
 
-/// How often each frame came to an end.
+/// Accounting of the frames: how many ends each has had.
 struct Books {
     ends: Vec<u32>,
     accepted: Vec<bool>,
@@ -142,7 +142,8 @@ impl Books {
         self.ends[*id as usize] += 1;
     }
 
-    /// Each accepted frame came to one end or is still held, and no other frame did or is.
+    /// Checks that each accepted frame has ended once or is pending, and that no other frame has or
+    /// is.
     fn balance(&self, link: &PathLink) {
         let mut seen = self.ends.clone();
         for held in link.contents() {
@@ -156,7 +157,7 @@ impl Books {
 
 proptest! {
     #[test]
-    fn each_frame_comes_to_one_end(config in configs(), deeds in deeds(), seed: u64) {
+    fn each_frame_ends_once(config in configs(), deeds in deeds(), seed: u64) {
         let mut link = PathLink::new(config, seed, 3);
         let mut books = Books { ends: vec![0; deeds.len()], accepted: vec![false; deeds.len()] };
         let mut now = Instant::ZERO;
@@ -193,7 +194,7 @@ proptest! {
         prop_assert_eq!(link.next_timeout(), None);
         books.balance(&link);
 
-        // The counters say the same as the events.
+        // The counters agree with the events.
         let sum = |f: fn(driftway_link::Counters) -> u64| f(link.counters(Side::A)) + f(link.counters(Side::B));
         let ended = sum(|c| c.arrived + c.errors + c.partitioned);
         let pushed_out = books.ends.iter().map(|n| u64::from(*n)).sum::<u64>() - ended;
@@ -203,10 +204,10 @@ proptest! {
         prop_assert_eq!(accepted as u64 + dropped, offered as u64);
     }
 
-    /// A driver that steps from timeout to timeout, one that looks only when it has something to
-    /// do, and one that polls at the very end hear the same.
+    /// Drivers that step from timeout to timeout, that call only with an operation, and that poll
+    /// only at the end get the same events.
     #[test]
-    fn what_happens_does_not_depend_on_the_driver(config in configs(), deeds in deeds(), seed: u64) {
+    fn events_do_not_depend_on_the_driver(config in configs(), deeds in deeds(), seed: u64) {
         let run = |steps: bool, polls: bool| {
             let mut link = PathLink::new(config, seed, 0);
             let (mut events, mut verdicts, mut now) = (Vec::new(), Vec::new(), Instant::ZERO);
