@@ -1,4 +1,4 @@
-//! A connection and the aid between it and IP: the direct driver of aids.
+//! A connection with an aid between TCP and IP.
 
 use std::collections::VecDeque;
 
@@ -9,22 +9,23 @@ use driftway_base::{
 use driftway_tcp::{Connection, Received, Transmit};
 use driftway_wire::TcpSegment;
 
-/// One TCP connection of a host, with or without an aid.
+/// A TCP connection of a host, with or without an aid.
 ///
-/// The driver's order (see [`Aid`]): the aid sees the segment and the connection as it was before;
-/// its acts are done; then the segment goes on according to its verdict.
+/// Order of processing (see [`Aid`]): the aid sees the segment and the connection before the
+/// segment is processed; its acts are executed; then the segment is passed on according to the
+/// aid's verdict.
 pub struct Socket {
     tcp: Connection,
     aid: Option<Box<dyn Aid>>,
-    /// Segments that the aid keeps back, oldest first.
+    /// Segments that the aid holds, oldest first.
     kept_down: VecDeque<Transmit>,
     kept_up: VecDeque<(Ipv4Addr, TcpSegment, Ecn)>,
-    /// What the aid wants its node to do; `None`: the node looks for no peers.
+    /// Route probes requested by the aid; `None`: the node probes no routes.
     seek: Option<Wish>,
     next_hop: Known<Strength>,
 }
 
-/// What the aid wants its node to do, and what the node has heard of.
+/// Route probe requested by the aid, and the one last reported to the node.
 #[derive(Clone, Copy, Debug, Default)]
 struct Wish {
     seek: Seek,
@@ -32,7 +33,7 @@ struct Wish {
 }
 
 impl Socket {
-    /// `aid` helps `tcp`, if there is one.
+    /// Creates a socket of `tcp` with an optional aid.
     pub fn new(tcp: Connection, aid: Option<Box<dyn Aid>>) -> Self {
         Self {
             tcp,
@@ -44,63 +45,63 @@ impl Socket {
         }
     }
 
-    /// At a node that finds peers if it is asked to.
+    /// Declares that the node probes routes on request.
     pub(crate) fn at_seeking_node(&mut self) {
         self.seek = Some(Wish::default());
     }
 
-    /// What the node's radio knows of the neighbour over which packets leave.
+    /// Sets the received power of the next hop.
     pub(crate) fn set_next_hop(&mut self, strength: Strength) {
         self.next_hop = Known::Exact(strength);
     }
 
-    /// What the aid wants its node to do to find the peer.
+    /// Returns the route probe requested by the aid.
     pub(crate) fn seeks(&self) -> Seek {
-        // A connection that is gone waits for nobody.
+        // A closed connection needs no route.
         let wish = self.seek.filter(|_| self.tcp.view().synchronized);
         wish.map_or(Seek::Nothing, |wish| wish.seek)
     }
 
-    /// What the node has heard of that.
+    /// Returns the route probe last reported to the node.
     pub(crate) fn heard_to_seek(&self) -> Seek {
         self.seek.map_or(Seek::Nothing, |wish| wish.heard)
     }
 
-    /// What the aid wants its node to do from now on; `None`: what it wanted before.
+    /// Returns a changed route probe request; `None`: unchanged.
     pub(crate) fn poll_seek(&mut self) -> Option<Seek> {
         let wish = self.seek.as_mut().filter(|wish| wish.seek != wish.heard)?;
         wish.heard = wish.seek;
         if wish.seek == Seek::Echo {
-            // Once.
+            // An echo is requested once.
             *wish = Wish::default();
             return Some(Seek::Echo);
         }
         Some(wish.seek)
     }
 
-    /// The connection.
+    /// Returns the connection.
     pub fn tcp(&self) -> &Connection {
         &self.tcp
     }
-    /// The connection, for the application's commands.
+    /// Returns the connection, for the application's commands.
     pub fn tcp_mut(&mut self) -> &mut Connection {
         &mut self.tcp
     }
-    /// The name of the aid's state; `None` without an aid.
+    /// Returns the name of the aid's state; `None` without an aid.
     pub fn aid_state(&self) -> Option<&'static str> {
         self.aid.as_ref().map(|aid| aid.state())
     }
 
-    /// When the aid wants to be woken.
+    /// Returns the aid's next timeout.
     pub fn next_aid_timeout(&self) -> Option<Instant> {
         self.aid.as_ref()?.next_timeout()
     }
-    /// When the connection wants to be woken.
+    /// Returns the connection's next timeout.
     pub fn next_tcp_timeout(&self) -> Option<Instant> {
         self.tcp.next_timeout()
     }
 
-    /// A segment arrives.
+    /// Handles an incoming segment.
     pub fn on_segment(
         &mut self,
         now: Instant,
@@ -112,7 +113,7 @@ impl Socket {
         self.pass_up(now, from, *segment, ecn).unwrap_or_default()
     }
 
-    /// Shows a segment to the aid and gives TCP what the verdict says; `None` if that is nothing.
+    /// Passes a segment through the aid to TCP; `None` if the aid dropped or holds it.
     fn pass_up(
         &mut self,
         now: Instant,
@@ -142,8 +143,8 @@ impl Socket {
         Some(received)
     }
 
-    /// Asks the aid again about what it kept back on its way up. (What it keeps back on its way
-    /// down is asked about in [`poll_transmit`](Self::poll_transmit).)
+    /// Offers held incoming segments to the aid again. (Held outgoing segments are offered in
+    /// [`poll_transmit`](Self::poll_transmit).)
     fn offer_kept(&mut self, now: Instant) {
         for _ in 0..self.kept_up.len() {
             if let Some((from, segment, ecn)) = self.kept_up.pop_front() {
@@ -152,7 +153,7 @@ impl Socket {
         }
     }
 
-    /// The network, or this host, says something. TCP has its own, older, reactions to some.
+    /// Delivers a signal of the network or of this host. TCP itself reacts to some.
     pub fn on_signal(&mut self, now: Instant, signal: &Signal) {
         let flow = FlowKey { source: self.tcp.local(), destination: self.tcp.remote() };
         let view = view(&self.tcp, self.next_hop);
@@ -169,7 +170,7 @@ impl Socket {
         }
     }
 
-    /// The aid's time has come.
+    /// Handles the aid's timeout.
     pub fn on_aid_timeout(&mut self, now: Instant) {
         if let Some(aid) = &mut self.aid {
             aid.on_timeout(now, &view(&self.tcp, self.next_hop));
@@ -178,12 +179,12 @@ impl Socket {
         self.offer_kept(now);
     }
 
-    /// TCP's time has come.
+    /// Handles the connection's timeout.
     pub fn on_tcp_timeout(&mut self, now: Instant) {
         self.tcp.on_timeout(now);
     }
 
-    /// Does what the aid wants done, and reports what became of that.
+    /// Executes the aid's acts and reports their results to it.
     fn settle(&mut self, now: Instant) {
         let Some(aid) = &mut self.aid else { return };
         while let Some(act) = aid.poll_act() {
@@ -192,7 +193,7 @@ impl Socket {
                     wish.seek = seek;
                     Done::Done
                 }
-                // Routes that are given do not wait for a packet to be looked for.
+                // With static routes no route has to be found first.
                 (Act::Seek(Seek::Route | Seek::Nothing), None) => Done::Done,
                 _ => self.tcp.act(now, &act),
             };
@@ -200,7 +201,7 @@ impl Socket {
         }
     }
 
-    /// The next segment that leaves this host.
+    /// Returns the next segment to send.
     pub fn poll_transmit(&mut self, now: Instant) -> Option<Transmit> {
         for _ in 0..self.kept_down.len() {
             let Some(aid) = &mut self.aid else { break };
@@ -233,7 +234,7 @@ impl Socket {
     }
 }
 
-/// What an aid sees of a connection at this node.
+/// Returns the view of a connection that an aid sees at this node.
 fn view(tcp: &Connection, next_hop: Known<Strength>) -> TcpView {
     TcpView { next_hop, ..tcp.view() }
 }
