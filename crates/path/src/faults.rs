@@ -1,5 +1,5 @@
-//! What goes wrong on a path, and when: each fault of the scenario as a small machine that is woken
-//! at its next instant and says what is to be done.
+//! Faults of a path: each fault of the scenario is a state machine that is woken at its next
+//! instant and returns actions.
 
 use driftway_base::{Chance, Duration, Instant, RandomStream, Rate};
 use driftway_link::{Queue, Side};
@@ -10,59 +10,60 @@ use driftway_scenario::{
 
 use crate::topology::{bytes, delay};
 
-/// What a fault does to the network now.
+/// An action of a fault on the network.
 #[derive(Clone, Copy, Debug)]
 pub enum Deed {
-    /// Cut a link; its ends see that, or not.
+    /// Cuts a link, and signals that to the hosts at its ends, or not.
     Cut { link: usize, queue: Queue, seen: bool },
-    /// The cut of a link by this fault is over; its ends see that, or not.
+    /// Ends this fault's cut of a link, and signals that to the hosts at its ends, or not.
     Heal { link: usize, seen: bool },
-    /// The ends of a link see that it will be cut.
+    /// Signals to the hosts at the ends of a link that it will be cut.
     Fade { link: usize, lead: Duration },
-    /// The next frames that a side sends go to the front.
+    /// Moves the next frames of a side to the front of its queue.
     Reorder { link: usize, side: Side, frames: u32 },
-    /// The next frames that a side sends are held back and leave in reverse.
+    /// Holds the next frames of a side back and reverses their order.
     Reverse { link: usize, side: Side, frames: u32, at_most: Duration },
-    /// A foreign packet of this size enters a link.
+    /// Sends a packet of cross traffic of this size over a link.
     Foreign { link: usize, side: Side, bytes: u32 },
-    /// Another rate.
+    /// Changes the rate.
     Rate { link: usize, rate: Rate },
-    /// Another delay.
+    /// Changes the delay.
     Delay { link: usize, delay: driftway_link::Delay },
-    /// A flood into a side begins or ends. While it is on, all that can be marked is, or not.
+    /// Begins or ends a flood into a side; with `marks`, all ECN-capable frames are marked
+    /// meanwhile.
     Flood { link: usize, side: Side, begins: bool, marks: bool },
 }
 
-/// One fault at work.
+/// An active fault.
 pub enum FaultAtWork {
-    /// Cuts.
+    /// Cuts of a link.
     Partition(Cuts),
-    /// Floods.
+    /// Floods of cross traffic.
     Congestion(Floods),
-    /// Reordering.
+    /// Reordering of frames.
     Reordering { fault: Reordering, schedule: Schedule, done: u32 },
-    /// One stream of foreign packets.
+    /// A stream of cross traffic.
     Interference(Stream),
-    /// A change of rate or delay.
+    /// Changes of rate or delay.
     Change(Changes),
 }
 
 /// Cuts of a hop, or of random hops.
 pub struct Cuts {
     fault: Partition,
-    /// Beginnings placed at random; empty where there is a schedule.
+    /// Random start times; empty with a schedule.
     random: Vec<Instant>,
     hops: RandomStream,
     links: u32,
     done: u32,
-    /// The link that is cut now, and until when.
+    /// Link that is cut now, and the end of the cut.
     cut: Option<(usize, Instant)>,
-    /// The link that is cut next, whose ends have seen that coming.
+    /// Link of the next cut, if that was signalled in advance.
     fading: Option<usize>,
-    /// When the last cut was over.
+    /// End of the last cut.
     healed: Instant,
     losses: RandomStream,
-    /// For the second kind of signal, so that one that is lost moves none of the first.
+    /// For the second kind of signal, so that its losses do not shift those of the first.
     losses_of_returns: RandomStream,
     loss: Chance,
 }
@@ -77,11 +78,11 @@ pub struct Floods {
     gap: Duration,
     marks: bool,
     done: u32,
-    /// The next packet of the flood that is on, and its end.
+    /// Next packet of the current flood, and the flood's end.
     on: Option<(Instant, Instant)>,
 }
 
-/// Foreign packets, again and again.
+/// A stream of cross traffic.
 pub struct Stream {
     link: usize,
     side: Side,
@@ -102,12 +103,12 @@ pub struct Changes {
     next: Option<Instant>,
 }
 
-/// The faults of a path, each as often as it has streams.
+/// Creates the active faults of a path, one for each stream of a fault.
 pub fn at_work(path: &Path, duration: Time, seed: u64) -> Vec<FaultAtWork> {
     let mut all = Vec::new();
     for (place, fault) in path.faults.iter().enumerate() {
-        // A fault's streams are those of the how-manieth of its kind, so that one more fault of
-        // another kind moves none of them.
+        // A fault's random streams are keyed by its index among those of its kind, so that another
+        // kind of fault does not shift them.
         let kind = std::mem::discriminant(fault);
         let before = path.faults.iter().take(place);
         let number = before.filter(|other| std::mem::discriminant(*other) == kind).count() as u64;
@@ -140,7 +141,7 @@ pub fn at_work(path: &Path, duration: Time, seed: u64) -> Vec<FaultAtWork> {
 }
 
 impl FaultAtWork {
-    /// Its kind, as scenarios name it.
+    /// Returns its kind as in scenarios.
     pub fn kind(&self) -> &'static str {
         match self {
             Self::Partition(_) => "partition",
@@ -151,7 +152,7 @@ impl FaultAtWork {
         }
     }
 
-    /// When it does something next.
+    /// Returns the time of its next action.
     pub fn next(&self) -> Option<Instant> {
         match self {
             Self::Partition(cuts) => cuts.next(),
@@ -162,7 +163,7 @@ impl FaultAtWork {
         }
     }
 
-    /// What it does now. At most two deeds a call.
+    /// Appends its actions at this instant, at most two.
     pub fn act(&mut self, now: Instant, deeds: &mut Vec<Deed>) {
         match self {
             Self::Partition(cuts) => cuts.act(now, deeds),
@@ -186,7 +187,7 @@ impl FaultAtWork {
         }
     }
 
-    /// A partition of `link` has ended.
+    /// Handles the end of a partition of `link`.
     pub fn on_healed(&mut self, link: usize, deeds: &mut Vec<Deed>) {
         if let Self::Change(changes) = self
             && changes.link == link
@@ -196,7 +197,7 @@ impl FaultAtWork {
         }
     }
 
-    /// Which signal goes with this fault's cut of a link, while that is cut.
+    /// Returns the signal that goes with this fault's cut of a link, while that is cut.
     pub fn cuts(&self, link: usize) -> Option<CutSignal> {
         match self {
             Self::Partition(cuts) if cuts.cut.is_some_and(|(cut, _)| cut == link) => {
@@ -206,8 +207,8 @@ impl FaultAtWork {
         }
     }
 
-    /// What the router before a link that this fault has cut says about a packet that it refuses;
-    /// `None`: this fault does not cut that link.
+    /// Returns the notification that the router sends for a packet refused by a link that this
+    /// fault has cut; `None`: this fault does not cut that link.
     pub fn signals(&mut self, link: usize) -> Option<Told> {
         let signal = self.cuts(link)?;
         let Self::Partition(cuts) = self else { return None };
@@ -219,8 +220,8 @@ impl FaultAtWork {
         })
     }
 
-    /// Is a route notification about `link` lost where it is made? `None`: this fault makes none
-    /// about that link.
+    /// Returns true if a route notification about `link` is lost where it is generated; `None`:
+    /// this fault generates none about that link.
     pub fn loses_notice(&mut self, link: usize, restored: bool) -> Option<bool> {
         match self {
             Self::Partition(cuts) if cuts.may_notify_of(link) => {
@@ -232,7 +233,7 @@ impl FaultAtWork {
     }
 }
 
-/// The sending sides of a direction.
+/// Returns the sending sides of a direction.
 const fn sides(direction: Direction) -> &'static [Side] {
     match direction {
         Direction::Forward => &[Side::A],
@@ -241,16 +242,16 @@ const fn sides(direction: Direction) -> &'static [Side] {
     }
 }
 
-/// What a router says about a packet that it refuses.
+/// Notification that a router sends for a refused packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Told {
-    /// Nothing: the fault is silent.
+    /// No notification.
     Nothing,
-    /// A message that is lost at once.
+    /// A message that is lost immediately.
     Lost,
     /// ICMP host unreachable.
     Unreachable,
-    /// That the route has failed: its router machine says so.
+    /// A route failure notification (RFN), sent by the router's feedback.
     RouteFailed,
 }
 
@@ -294,8 +295,8 @@ impl Cuts {
         }
     }
 
-    /// The end of the cut that is on, else the next beginning. A beginning that falls into a cut
-    /// of the same fault comes when that is over.
+    /// Returns the end of the current cut, else the next start. A start during a cut of the same
+    /// fault is deferred to its end.
     fn next(&self) -> Option<Instant> {
         self.cut.map(|(_, until)| until).or_else(|| {
             let begins = self.next_beginning()?;
@@ -383,7 +384,7 @@ impl Floods {
 }
 
 impl Stream {
-    /// One stream for each hop and direction concerned.
+    /// Creates a stream for each hop and direction concerned.
     fn all(
         fault: &Interference,
         path: &Path,
@@ -394,7 +395,7 @@ impl Stream {
         let sides = sides(fault.direction);
         let concerns = |link: usize, side: Side| match fault.hop {
             InterferenceHop::Number(hop) => link == hop as usize - 1,
-            // liu-singh-2001 §V-E: each intermediate hop, sender and receiver excepted.
+            // liu-singh-2001 §V-E: each intermediate hop, except at the sender and the receiver.
             InterferenceHop::Intermediate => match side {
                 Side::A => link > 0,
                 Side::B => link + 1 < path.hops as usize,
@@ -407,7 +408,7 @@ impl Stream {
             for &side in sides.iter().filter(|side| concerns(link, **side)) {
                 let entity = number << 32 | (link as u64) << 1 | u64::from(side == Side::B);
                 let mut draws = RandomStream::new(seed, "interference", entity);
-                // Streams of several hops must not march in step.
+                // Streams of several hops start unsynchronized.
                 let next = Instant::ZERO + draws.duration(Duration::ZERO, gap);
                 all.push(Self { link, side, bytes, gap, poisson, draws, next });
             }
@@ -435,7 +436,8 @@ impl Changes {
         }
     }
 
-    /// liu-singh-2001 §V-E: one of those listed that differ from the present one, at random.
+    /// liu-singh-2001 §V-E: picks one of the listed values that differ from the current one, at
+    /// random.
     fn pick(&mut self, deeds: &mut Vec<Deed>) {
         let link = self.link;
         if let Some(rate) = another(&self.fault.rate, self.rate, &mut self.draws) {
@@ -449,7 +451,7 @@ impl Changes {
     }
 }
 
-/// One of `listed` that is not the `present` one, all with the same chance.
+/// Draws one of `listed` other than the `present` one, uniformly.
 fn another<T: Copy + PartialEq>(listed: &[T], present: T, draws: &mut RandomStream) -> Option<T> {
     let others = || listed.iter().filter(|value| **value != present);
     let count = others().count() as u64;
@@ -478,7 +480,7 @@ mod test {
             "#
         );
         let scenario = Scenario::parse("faults.toml", &text, &[]).unwrap();
-        let Network::Path(path) = &scenario.network else { panic!("it says path") };
+        let Network::Path(path) = &scenario.network else { panic!("the network is a path") };
         at_work(path, scenario.duration, seed)
     }
 
@@ -488,7 +490,7 @@ mod test {
         all.remove(0)
     }
 
-    /// What it does in its next `count` turns, and when (ms). Time never goes back.
+    /// Actions of its next `count` instants, and their times (ms). Time never goes back.
     fn turns(fault: &mut FaultAtWork, count: usize) -> Vec<(u64, String)> {
         let mut done = Vec::new();
         let mut last = Instant::ZERO;
@@ -531,7 +533,7 @@ mod test {
     }
 
     #[test]
-    fn a_cut_begins_at_every_unless_first_says_when() {
+    fn a_cut_starts_after_its_period_unless_first_is_set() {
         let mut cut = fault("partition", "hop = 2\nevery = \"30 s\"\nlasts = \"5 s\"");
         expect(
             &turns(&mut cut, 3),
@@ -547,7 +549,7 @@ mod test {
     }
 
     #[test]
-    fn crowded_random_cuts_come_one_after_the_other() {
+    fn overlapping_random_cuts_are_sequential() {
         let more = "hop = \"random\"\ncount = 20\nlasts = \"5 s\"";
         let mut cut = fault("partition", more);
         let done = turns(&mut cut, 100);
@@ -560,7 +562,7 @@ mod test {
     }
 
     #[test]
-    fn only_who_cuts_a_link_speaks_of_it() {
+    fn only_the_fault_that_cuts_a_link_notifies() {
         let told = |more: &str| {
             let mut cut =
                 fault("partition", &format!("hop = 2\nfirst = \"1 s\"\nlasts = \"5 s\"\n{more}"));
@@ -578,7 +580,7 @@ mod test {
     }
 
     #[test]
-    fn rfns_and_rrns_are_lost_by_draws_of_their_own() {
+    fn losses_of_rfns_and_rrns_are_independent() {
         let more = "hop = 2\nfirst = \"1 s\"\nlasts = \"5 s\"\nsignal = \"rfn\"\nsignal_loss = 0.5";
         let fates = |restored: &[bool], of: bool| {
             let mut cut = fault("partition", more);
@@ -590,17 +592,17 @@ mod test {
         let lost = alone.iter().filter(|lost| **lost).count();
         assert!((30..=70).contains(&lost), "four standard deviations off: {lost}");
         assert_ne!(fates(&[true; 100], true), alone);
-        // Not its hop; not its signal; any hop.
+        // Another hop; another signal; any hop.
         assert_eq!(fault("partition", more).loses_notice(2, false), None);
         let silent = more.replace("rfn", "none");
         assert_eq!(fault("partition", &silent).loses_notice(1, false), None);
         let random = more.replace("hop = 2", "hop = \"random\"").replace("0.5", "1.0");
         assert_eq!(fault("partition", &random).loses_notice(3, true), Some(true));
-        assert_eq!(fault("partition", &random).loses_notice(4, true), None, "beside the chain");
+        assert_eq!(fault("partition", &random).loses_notice(4, true), None, "on a parallel route");
     }
 
     #[test]
-    fn a_share_of_signals_is_lost() {
+    fn signals_are_lost_with_their_probability() {
         let more = "hop = 2\nfirst = \"1 s\"\nlasts = \"5 s\"\nsignal_loss = 0.2";
         let mut cut = fault("partition", more);
         turns(&mut cut, 1);
@@ -609,7 +611,7 @@ mod test {
     }
 
     #[test]
-    fn the_ends_of_a_hop_see_a_cut_and_before_that_its_coming() {
+    fn the_ends_of_a_hop_are_signalled_a_cut_and_its_lead() {
         let more = "hop = 2\nevery = \"10 s\"\nlasts = \"8 s\"\nsignal = \"link\"";
         let seen = [(10_000, "cut 1 Wait seen"), (18_000, "heal 1 seen")];
         expect(&turns(&mut fault("partition", more), 2), &seen);
@@ -617,13 +619,14 @@ mod test {
         let [cut, heal] = seen;
         let next = (20_000, "cut 1 Wait seen");
         expect(&ahead("1 s"), &[(9_000, "fade 1 1000"), cut, heal, (19_000, "fade 1 1000"), next]);
-        // What comes sooner than that is seen as soon as it can be.
+        // A cut sooner than the lead time is signalled as early as possible.
         expect(&ahead("99 s"), &[(0, "fade 1 10000"), cut, heal, (18_000, "fade 1 2000"), next]);
     }
 
-    /// Who sees it coming sees it where it comes, and the hops are those of cuts that nobody sees.
+    /// A cut is signalled at the link where it happens, and random hops are those of cuts without
+    /// signals.
     #[test]
-    fn random_cuts_are_where_they_were_seen_to_come() {
+    fn random_cuts_are_where_they_were_signalled() {
         let cut = "hop = \"random\"\nevery = \"10 s\"\nlasts = \"1 s\"";
         let places = |more: &str, what: &str| {
             let done = turns(&mut fault("partition", &format!("{cut}\n{more}")), 24);
@@ -636,9 +639,9 @@ mod test {
         assert_eq!(places(seen, "cut"), places("", "cut"));
     }
 
-    /// 250 bytes at twice 1 Mbit/s: a packet a millisecond.
+    /// 250 bytes at twice 1 Mbit/s: a packet per millisecond.
     #[test]
-    fn a_flood_comes_at_twice_the_rate_of_its_hop() {
+    fn a_flood_has_twice_the_rate_of_its_hop() {
         let more = "hop = 3\nfirst = \"1 s\"\nevery = \"10 s\"\nlasts = \"3 ms\"\nsize = \"250 B\"";
         let mut flood = fault("congestion", more);
         expect(
@@ -661,13 +664,13 @@ mod test {
     }
 
     #[test]
-    fn reordering_comes_back() {
+    fn reordering_recurs() {
         let mut fault = fault("reordering", "hop = 2\nevery = \"10 s\"");
         expect(&turns(&mut fault, 2), &[(10_000, "reorder 1 A 4"), (20_000, "reorder 1 A 4")]);
     }
 
     #[test]
-    fn reordering_in_reverse_says_for_how_long() {
+    fn reordering_in_reverse_has_a_time_limit() {
         let more = "hop = 2\nevery = \"10 s\"\npackets = 3\nhow = \"reverse\"";
         let fault_of = |more: &str| turns(&mut fault("reordering", more), 1);
         expect(&fault_of(more), &[(10_000, "reverse 1 A 3 5000")]);
@@ -678,7 +681,7 @@ mod test {
     }
 
     #[test]
-    fn a_flood_that_marks_does_so_from_its_beginning_to_its_end() {
+    fn a_marking_flood_marks_from_start_to_end() {
         let more = "hop = 3\nfirst = \"1 s\"\nlasts = \"1 ms\"\nsize = \"250 B\"\nmarks = true\n\
                     direction = \"backward\"";
         expect(
@@ -692,7 +695,7 @@ mod test {
     }
 
     #[test]
-    fn interference_is_one_stream_a_hop_and_direction() {
+    fn interference_has_one_stream_per_hop_and_direction() {
         let links = |more: &str| {
             let text =
                 format!("[[network.fault]]\nkind = \"interference\"\nevery = \"10 ms\"\n{more}\n");
@@ -712,7 +715,7 @@ mod test {
     }
 
     #[test]
-    fn streams_begin_apart_and_keep_their_gap() {
+    fn streams_start_unsynchronized_and_keep_their_gap() {
         let text = "[[network.fault]]\nkind = \"interference\"\nevery = \"10 ms\"\n\
                     hop = \"intermediate\"\nsize = \"77 B\"\n";
         let mut streams = faults(text, 1);
@@ -727,7 +730,7 @@ mod test {
     }
 
     #[test]
-    fn poisson_gaps_have_their_mean() {
+    fn poisson_gaps_have_the_configured_mean() {
         let more = "every = \"10 ms\"\nhop = 2\nspacing = \"poisson\"";
         let mut stream = fault("interference", more);
         turns(&mut stream, 10_000);
@@ -736,19 +739,19 @@ mod test {
     }
 
     #[test]
-    fn a_change_at_a_time_comes_once() {
+    fn a_timed_change_happens_once() {
         let more =
             "hop = 2\nat = \"5 s\"\nrate = [\"1 Mbit/s\", \"2 Mbit/s\"]\ndelay = [\"10 ms\"]";
         let mut change = fault("change", more);
         let mut deeds = Vec::new();
         change.on_healed(1, &mut deeds);
-        assert!(deeds.is_empty(), "it does not wait for a partition");
+        assert!(deeds.is_empty(), "it is not triggered by a partition");
         expect(&turns(&mut change, 1), &[(5_000, "rate 1 2000000")]);
         assert_eq!(change.next(), None);
     }
 
     #[test]
-    fn a_change_after_partitions_picks_another_each_time() {
+    fn a_change_after_partitions_picks_another_value_each_time() {
         let text = "[[network.fault]]\nkind = \"partition\"\nhop = 2\nevery = \"10 s\"\nlasts = \"1 s\"\n\
                     [[network.fault]]\nkind = \"change\"\nhop = 2\nafter = \"partition\"\n\
                     rate = [\"1 Mbit/s\", \"2 Mbit/s\", \"3 Mbit/s\"]\n";
@@ -772,9 +775,9 @@ mod test {
         assert_eq!(picked, [1_000_000, 2_000_000, 3_000_000]);
     }
 
-    /// A fault's draws are its own: another one beside it, or a second seed, tells them apart.
+    /// Random draws are independent for each fault, and depend on the seed.
     #[test]
-    fn random_cuts_are_by_seed_and_fault() {
+    fn random_cuts_depend_on_seed_and_fault() {
         let cut = "[[network.fault]]\nkind = \"partition\"\nhop = \"random\"\ncount = 9\nlasts = \"1 s\"\n";
         let mut one = faults(cut, 1);
         let mut two = faults(&format!("{cut}{cut}"), 1);

@@ -1,4 +1,4 @@
-//! Packets on their way: links, routers, and what faults do to them.
+//! Forwarding of packets over links and routers, and the effects of faults.
 
 use driftway_base::{Ecn, SignalKind};
 use driftway_link::{DropReason, Enqueued, Frame, LinkEvent, Place, Side};
@@ -14,12 +14,12 @@ use crate::nodes::address;
 use crate::routes;
 use crate::topology::Exit;
 
-/// The stream of foreign traffic, which nobody checks.
+/// Payload stream of cross traffic, which is not verified.
 pub const FOREIGN: u32 = u32::MAX;
-/// The port to which foreign traffic goes (RFC 863).
+/// Destination port of cross traffic (RFC 863).
 pub const DISCARD: u16 = 9;
 
-/// Says what became of a link's frames, and when it wants to be woken.
+/// Polls a link, and requests its next wake-up.
 pub(crate) fn poll_link<D: Drive>(d: &mut D, number: usize) {
     let now = d.now();
     while let Some(event) = d.path().links[number].poll(now) {
@@ -41,8 +41,7 @@ pub(crate) fn poll_link<D: Drive>(d: &mut D, number: usize) {
     }
 }
 
-/// A packet is at a node, to which it came over the node's side of a link: for it, or to be
-/// sent on.
+/// Handles a packet that arrives at a node over the node's side of a link: delivers or forwards it.
 fn arrive<D: Drive>(d: &mut D, node: usize, over: Exit, id: u32) {
     let Some(packet) = d.packets().get(id) else { return };
     if let Some(about) = routes::notice(packet)
@@ -56,7 +55,7 @@ fn arrive<D: Drive>(d: &mut D, node: usize, over: Exit, id: u32) {
         d.delivered(node, id);
         return;
     }
-    // RFC 1812 §5.3.1
+    // RFC 1812 §5.3.1.
     let Some(packet) = d.packets().get(id) else { return };
     packet.ip.ttl = packet.ip.ttl.saturating_sub(1);
     if packet.ip.ttl == 0 {
@@ -72,7 +71,7 @@ fn arrive<D: Drive>(d: &mut D, node: usize, over: Exit, id: u32) {
     forward(d, node, id, Place::Tail);
 }
 
-/// A new packet leaves a node.
+/// Sends a new packet from a node.
 pub fn send<D: Drive>(d: &mut D, node: usize, packet: Packet, place: Place) {
     let id = d.packets().make(packet);
     if d.path().topology.node_at(packet.ip.destination) == Some(node) {
@@ -82,7 +81,7 @@ pub fn send<D: Drive>(d: &mut D, node: usize, packet: Packet, place: Place) {
     }
 }
 
-/// A packet that has a handle leaves a node by the next of its links.
+/// Forwards a packet from a node over the next of its links.
 pub fn forward<D: Drive>(d: &mut D, node: usize, id: u32, place: Place) {
     let Some(packet) = d.packets().get(id).copied() else { return };
     let to = packet.ip.destination;
@@ -115,12 +114,12 @@ pub fn forward<D: Drive>(d: &mut D, node: usize, id: u32, place: Place) {
     }
 }
 
-/// Gives a packet to a link.
+/// Enqueues a packet on a link.
 fn put_on<D: Drive>(d: &mut D, link: usize, side: Side, id: u32, place: Place) {
     let Some(bytes) = d.enters(id) else { return };
     let Some(packet) = d.packets().get(id) else { return };
     let frame = Frame { id, bytes, ecn_capable: packet.ip.ecn.is_capable() };
-    // A burst touches its link once: the queue stays as short as there are links.
+    // A burst marks its link once: the ready queue is no longer than the number of links.
     let (now, path) = (d.now(), d.path());
     if path.touched.back() != Some(&link) {
         path.touched.push_back(link);
@@ -149,7 +148,7 @@ fn put_on<D: Drive>(d: &mut D, link: usize, side: Side, id: u32, place: Place) {
     }
 }
 
-/// A packet was on a link, or waited for it, when it was cut.
+/// Handles a packet that was on a link or queued for it when it was cut.
 fn loses<D: Drive>(d: &mut D, exit: Exit, packet: &Packet) {
     let told = d.path().faults.iter().find_map(|fault| fault.cuts(exit.link));
     if told == Some(CutSignal::Rfn) && routes::fails_route(d, exit, packet) {
@@ -157,7 +156,7 @@ fn loses<D: Drive>(d: &mut D, exit: Exit, packet: &Packet) {
     }
 }
 
-/// A packet came to a link that is cut: its router says so, or not.
+/// Handles a packet for a link that is cut: its router may send a notification.
 fn refuse<D: Drive>(d: &mut D, exit: Exit, id: u32, place: Place) {
     let link = exit.link;
     let told = d.path().faults.iter_mut().find_map(|fault| fault.signals(link));
@@ -182,7 +181,7 @@ fn refuse<D: Drive>(d: &mut D, exit: Exit, id: u32, place: Place) {
     }
 }
 
-/// Sends a signal, or loses it where it is made.
+/// Sends a signal, or drops it where it is generated.
 pub(crate) fn send_signal<D: Drive>(d: &mut D, node: usize, signal: Packet, lost: bool) {
     if lost {
         let id = d.packets().make(signal);
@@ -257,7 +256,7 @@ fn commit<D: Drive>(d: &mut D, kind: &'static str, deed: Deed) {
     }
 }
 
-/// The cut of a link is over: what changes with that changes.
+/// Applies the changes that follow the end of a link's cut.
 fn on_healed<D: Drive>(d: &mut D, link: usize) {
     let mut deeds = Vec::new();
     for number in 0..d.path().faults.len() {
@@ -273,11 +272,11 @@ fn mark<D: Drive>(d: &mut D, kind: &'static str, link: usize, begins: bool) {
     d.fault(kind, link as u32 + 1, begins);
 }
 
-/// A packet that belongs to no flow goes over one hop.
+/// Sends a packet of cross traffic over one hop.
 fn foreign_packet<D: Drive>(d: &mut D, link: usize, side: Side, bytes: u32) {
     let (from, to) =
         (d.path().topology.across(link, side.other()), d.path().topology.across(link, side));
-    // What is asked for is the size of the IP packet.
+    // The configured size is that of the IP packet.
     let len = bytes.saturating_sub(driftway_wire::IPV4_HEADER + 8);
     let payload = Payload::new(FOREIGN, d.path().foreign, len);
     d.path().foreign += u64::from(len);

@@ -1,4 +1,4 @@
-//! Feedback at work on a path: ICMP, and chandran-1998's routers with memory.
+//! Feedback on a path: ICMP, and the stateful routers of chandran-1998 (RFN and RRN).
 
 use driftway_base::{About, FailedLink, Ipv4Addr, Signal, SignalKind};
 use driftway_link::{Place, Side};
@@ -17,9 +17,9 @@ use crate::network::{self, FOREIGN};
 use crate::nodes::address;
 use crate::topology::Exit;
 
-/// The feedback of each node: what its faults may ask for.
+/// Creates the feedback of each node, with all schemes that its faults may use.
 pub(crate) fn feedback(path: &Path, nodes: usize) -> Vec<Feedback> {
-    // Studies of paths count on an answer to each packet.
+    // Studies of paths assume an error message for each packet.
     let icmp =
         IcmpConfig { unreachable: true, time_exceeded: true, source_quench: true, per_second: 0 };
     let settings = path.routers.unwrap_or_default();
@@ -35,7 +35,7 @@ pub(crate) fn feedback(path: &Path, nodes: usize) -> Vec<Feedback> {
     (0..nodes).map(|node| Feedback::new(address(node), &schemes)).collect()
 }
 
-/// A node's side of a link, as its feedback numbers it.
+/// Returns the number of a node's side of a link, as its feedback counts next hops.
 pub(crate) const fn way(exit: Exit) -> Way {
     let side = match exit.side {
         Side::A => 0,
@@ -44,7 +44,7 @@ pub(crate) const fn way(exit: Exit) -> Way {
     Way((exit.link as u32) << 1 | side)
 }
 
-/// The destination that a packet speaks of, if it is an RFN or RRN.
+/// Returns the destination that an RFN or RRN concerns; `None` for other packets.
 pub(crate) fn notice(packet: &Packet) -> Option<Ipv4Addr> {
     match &packet.body {
         Body::Icmp(
@@ -54,7 +54,7 @@ pub(crate) fn notice(packet: &Packet) -> Option<Ipv4Addr> {
     }
 }
 
-/// An RFN or RRN about the way to `about` has come over a link: does it go on?
+/// Handles an RFN or RRN about the route to `about`; returns true if it is forwarded.
 pub(crate) fn passes_router<D: Drive>(
     d: &mut D,
     node: usize,
@@ -76,10 +76,10 @@ pub(crate) fn passes_router<D: Drive>(
     passage == Passage::Forward
 }
 
-/// The failure point: a link that is cut did not carry a packet. `false` if that is none that
-/// routers care for.
+/// Records at the failure point that a cut link did not carry a packet. Returns false for packets
+/// without feedback.
 pub(crate) fn fails_route<D: Drive>(d: &mut D, exit: Exit, packet: &Packet) -> bool {
-    // Foreign packets belong to their hop.
+    // Cross traffic has no route.
     if packet.payload().stream == FOREIGN {
         return false;
     }
@@ -94,7 +94,7 @@ pub(crate) fn fails_route<D: Drive>(d: &mut D, exit: Exit, packet: &Packet) -> b
     true
 }
 
-/// The link has lost the packet: its source is told, unless there is another way.
+/// Notifies the source of a packet lost on a link, unless another route is usable.
 pub(crate) fn is_lost_on_link<D: Drive>(d: &mut D, exit: Exit, packet: &Packet) {
     let (now, to) = (d.now(), packet.ip.destination);
     let path = d.path();
@@ -113,7 +113,7 @@ pub(crate) fn is_lost_on_link<D: Drive>(d: &mut D, exit: Exit, packet: &Packet) 
     }
 }
 
-/// A router knows that a packet has no way.
+/// Handles a packet for which a router knows no usable route.
 pub(crate) fn has_no_way<D: Drive>(d: &mut D, node: usize, id: u32) {
     let Some(packet) = d.packets().get(id).copied() else { return };
     let (now, path) = (d.now(), d.path());
@@ -132,7 +132,7 @@ pub(crate) fn has_no_way<D: Drive>(d: &mut D, node: usize, id: u32) {
     }
 }
 
-/// A link carries again: the routers at both of its ends learn of a way.
+/// Reports a restored link to the routers at both ends.
 pub(crate) fn restores_routes<D: Drive>(d: &mut D, link: usize) {
     for side in [Side::A, Side::B] {
         let node = d.path().topology.across(link, side.other());
@@ -141,7 +141,7 @@ pub(crate) fn restores_routes<D: Drive>(d: &mut D, link: usize) {
     }
 }
 
-/// The hosts at both ends of a link see something of it.
+/// Signals a change of a link to the hosts at both ends.
 pub(crate) fn is_seen<D: Drive>(d: &mut D, link: usize, kind: SignalKind) {
     for side in [Side::A, Side::B] {
         let [here, there] = [side.other(), side].map(|side| d.path().topology.across(link, side));
@@ -151,7 +151,8 @@ pub(crate) fn is_seen<D: Drive>(d: &mut D, link: usize, kind: SignalKind) {
     }
 }
 
-/// Sends what ICMP has to say at a node, at once; `lost`: it is lost where it is made.
+/// Sends the pending ICMP messages of a node immediately; `lost`: drops them where they are
+/// generated.
 pub(crate) fn send_icmp<D: Drive>(d: &mut D, node: usize, lost: bool) {
     while let Some(Output::Transmit(message)) =
         d.path().feedback[node].only(Name::Icmp).and_then(|icmp| icmp.poll())
@@ -161,7 +162,7 @@ pub(crate) fn send_icmp<D: Drive>(d: &mut D, node: usize, lost: bool) {
     }
 }
 
-/// Sends what a node's feedback has to say, and forwards anew what it has kept.
+/// Sends the pending messages of a node's feedback, and forwards the packets that it releases.
 pub(crate) fn serve_feedback<D: Drive>(d: &mut D, node: usize) {
     while let Some(output) = d.path().feedback[node].poll() {
         match output {
@@ -171,7 +172,7 @@ pub(crate) fn serve_feedback<D: Drive>(d: &mut D, node: usize) {
                 network::send_signal(d, node, message, lost);
             }
             Output::Signal(signal) => d.signal(node, &signal),
-            // Each link that is restored is reported.
+            // Every restored link is reported.
             Output::Watch(_) => {}
         }
     }
@@ -180,7 +181,8 @@ pub(crate) fn serve_feedback<D: Drive>(d: &mut D, node: usize) {
     }
 }
 
-/// Is an RFN or RRN lost where it is made? The fault that it is about says so.
+/// Returns true if an RFN or RRN is lost where it is generated, as configured by the fault that it
+/// concerns.
 fn is_lost<D: Drive>(d: &mut D, message: &Packet) -> bool {
     let (link, restored) = match &message.body {
         Body::Icmp(IcmpMessage::RouteFailed { link, .. }) => (link, false),
