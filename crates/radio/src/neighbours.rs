@@ -101,7 +101,7 @@ mod test {
         Instant::from_millis(millis)
     }
 
-    /// A neighbour moving away at 10 m/s from 150 m, heard every `gap` ms; power falls with the
+    /// A neighbour moving away at 10 m/s from 150 m, received every `gap` ms; power falls with the
     /// fourth power of the distance, and the receive range is 250 m.
     fn driving_away(gap: u64, until: u64) -> Neighbours {
         let power = |metres: f64| 1e-3 / (metres * metres * metres * metres);

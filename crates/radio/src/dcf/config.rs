@@ -46,9 +46,9 @@ pub struct DcfConfig {
     /// off before every frame.
     pub first_at_once: bool,
     /// A station answers an RTS only if its medium is idle. The standard: only its NAV at the end
-    /// of the RTS matters (§9.2.5.7). ns-2.35: anything that makes the medium busy when the CTS
-    /// would start (a NAV, also one set for an EIFS; a frame under reception), and waiting for a
-    /// response itself.
+    /// of the RTS matters (§9.2.5.7). ns-2.35: the CTS is also suppressed by anything that makes the
+    /// medium busy when it would start (a NAV, also one set for an EIFS; a frame under reception),
+    /// and while the station itself waits for a response.
     pub cts_needs_idle: bool,
     /// After a CTS, data is sent only if the medium is idle. The standard: always (§9.2.5.7).
     /// ns-2.35 checks medium and NAV again; if busy, it doubles the contention window, backs off

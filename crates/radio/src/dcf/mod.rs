@@ -5,7 +5,7 @@
 //! reached the most distant station that can decode it, reception is completed at each station that
 //! can. Responses are further frame starts.
 //!
-//! # What is not modelled
+//! # Not modelled
 //! - Interference power is summed only with [`CaptureModel::Sinr`], and then only for reception,
 //!   not for carrier sensing. Otherwise overlapping frames are compared in pairs, and a receiver
 //!   keeps one signal.

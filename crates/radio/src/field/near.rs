@@ -14,7 +14,7 @@ use crate::mobility::Leg;
 /// snapshots more frequent.
 const MARGIN: f64 = 0.1;
 /// Average number of entries per node in all lists together; beyond it all lists are discarded.
-/// Where all nodes are within range, lists would grow with the square of the number of nodes.
+/// With all nodes within range, lists would grow with the square of the number of nodes.
 const KEPT: usize = 128;
 /// Bound of the floating-point rounding error (m).
 const SLACK: f64 = 1e-3;
