@@ -214,7 +214,8 @@ impl Topology {
         }
     }
 
-    /// Returns the chain node to route towards: the destination, or the start of its parallel route.
+    /// Returns the chain node to route towards: the destination, or the start of its parallel
+    /// route.
     fn goal(&self, destination: usize) -> usize {
         match self.places[destination] {
             Place::Chain(at) => at,
