@@ -123,7 +123,7 @@ pub enum Capture {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ResponseTimeout {
     /// Until a preamble should have been received, and if one was, to the end of its frame: SIFS +
-    /// slot + preamble after the end of the own frame (§9.2.8, with the value of later editions).
+    /// slot + preamble after the end of its frame (§9.2.8, with the value of later editions).
     Preamble,
     /// As ns-2.35: until the response should have ended, with an allowance for propagation.
     WholeFrame {
@@ -292,9 +292,9 @@ pub(super) struct Timing {
     pub rts: u64,
     pub cts: u64,
     pub ack: u64,
-    /// From the end of an own RTS to the timeout.
+    /// From the end of its RTS to the timeout.
     pub cts_timeout: u64,
-    /// From the end of an own data frame to the timeout.
+    /// From the end of its data frame to the timeout.
     pub ack_timeout: u64,
     /// Part of an RTS's duration field besides the data frame.
     pub around_data: u64,

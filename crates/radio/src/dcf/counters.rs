@@ -47,11 +47,11 @@ counters! {
     failed_no_cts,
     /// Packets discarded because no ACK was received.
     failed_no_ack,
-    /// Frames for this station lost in collisions, including broadcasts.
+    /// Unicast frames for this station and broadcasts lost here in collisions.
     collisions,
-    /// Frames for this station that arrived while it was transmitting, including broadcasts.
+    /// Unicast frames for this station and broadcasts that arrived while it was transmitting.
     deaf,
-    /// Frames for this station received with an error, including broadcasts.
+    /// Unicast frames for this station and broadcasts received with an error.
     errors,
     /// Duplicate packets received and discarded.
     duplicates,

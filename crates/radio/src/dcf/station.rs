@@ -49,10 +49,10 @@ pub(super) struct Station {
     pub rx_end: u64,
     /// End of the medium's reservation by others (NAV).
     pub nav: u64,
-    /// End of other reasons not to count slots: an own frame, a weak signal beside a strong frame,
-    /// a wait.
+    /// End of other reasons not to count slots: a frame of this station, a weak signal beside a
+    /// strong frame, a wait.
     pub held: u64,
-    /// End of the last own frame.
+    /// End of the last frame transmitted.
     pub tx_end: u64,
     /// Time of the station's timer; `u64::MAX`: not set.
     pub armed: u64,
