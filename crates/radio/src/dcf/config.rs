@@ -123,7 +123,7 @@ pub enum Capture {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ResponseTimeout {
     /// Until a preamble should have been received, and if one was, to the end of its frame: SIFS +
-    /// slot + preamble after the end of its frame (§9.2.8, with the value of later editions).
+    /// slot + preamble after the frame to be answered (§9.2.8, with the value of later editions).
     Preamble,
     /// As ns-2.35: until the response should have ended, with an allowance for propagation.
     WholeFrame {
