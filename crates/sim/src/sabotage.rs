@@ -1,12 +1,14 @@
-//! Breaks the simulator on purpose, where the Cargo feature `broken` is on, which only tests switch
-//! on, and a test has asked for it: a run must then fail. A check that cannot fail checks nothing.
+//! Fault injection for tests: corrupts a run on purpose, so that its checks can be shown to fail. It
+//! is compiled in with the Cargo feature `fault-injection`, and acts only after a call of
+//! `inject_fault`.
 
 use driftway_wire::{Body, Packet};
 
-/// Which piece of payload is hit: late enough that everything is under way.
+/// The index of the data segment, acknowledgment or delivery that is hit: late enough that the
+/// connection is established.
 const VICTIM: u64 = 40;
 
-/// Counts pieces until the victim comes.
+/// Counts segments and deliveries up to the one that is hit.
 #[derive(Debug, Default)]
 pub struct Sabotage {
     seen: u64,
@@ -14,18 +16,18 @@ pub struct Sabotage {
     delivered: u64,
 }
 
-/// A way of breaking the simulator.
+/// A fault to inject.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Breakage {
     /// A payload's offset is one too high.
     Offset,
-    /// A payload has another stream's name.
+    /// A payload carries another stream's identifier.
     Stream,
-    /// A packet vanishes.
+    /// A packet disappears without a drop reason.
     Leak,
     /// A payload is delivered twice.
     Twice,
-    /// An acknowledgment speaks of one byte more.
+    /// An acknowledgment number is one too high.
     Ack,
     /// The network's random streams are those of another seed.
     Random,
@@ -36,13 +38,13 @@ thread_local! {
     static BREAKAGE: std::cell::Cell<Option<Breakage>> = const { std::cell::Cell::new(None) };
 }
 
-/// Breaks the runs of this thread from now on.
+/// Injects this fault into all later runs of the calling thread.
 #[cfg(feature = "broken")]
 pub fn break_by(way: Option<Breakage>) {
     BREAKAGE.set(way);
 }
 
-/// Is it broken in this way?
+/// True if this fault is to be injected.
 fn broken(way: Breakage) -> bool {
     #[cfg(feature = "broken")]
     return BREAKAGE.get() == Some(way);
@@ -53,19 +55,19 @@ fn broken(way: Breakage) -> bool {
     }
 }
 
-/// What is done to the victim.
+/// The effect of an injected fault on one packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Crime {
-    /// Nothing.
+    /// No effect.
     None,
-    /// The packet vanishes without a reason.
+    /// The packet disappears without a drop reason.
     Leak,
-    /// Its payload is handed to the application twice.
+    /// The payload is delivered to the application twice.
     Twice,
 }
 
 impl Sabotage {
-    /// A packet is about to enter a link.
+    /// Handles a packet that is about to enter a link.
     pub fn on_link(&mut self, packet: &mut Packet) -> Crime {
         let Body::Tcp(segment) = &mut packet.body else { return Crime::None };
         if segment.payload.is_empty() {
@@ -88,7 +90,7 @@ impl Sabotage {
         if broken(Breakage::Leak) { Crime::Leak } else { Crime::None }
     }
 
-    /// A piece is about to be delivered.
+    /// Handles a payload that is about to be delivered.
     pub fn on_delivery(&mut self) -> Crime {
         if !broken(Breakage::Twice) {
             return Crime::None;
@@ -97,7 +99,7 @@ impl Sabotage {
         if self.delivered == VICTIM { Crime::Twice } else { Crime::None }
     }
 
-    /// The seed of links: a run whose random streams move must not go unnoticed, either.
+    /// The seed of the network's random streams.
     pub fn seed(seed: u64) -> u64 {
         if broken(Breakage::Random) { seed ^ 1 } else { seed }
     }

@@ -1,4 +1,4 @@
-//! A run that is stepped, and looked at, from outside.
+//! A run that is stepped and inspected by the caller.
 
 use driftway_base::{Duration, Instant, TcpView};
 use driftway_path::PathAtWork;
@@ -9,7 +9,7 @@ use crate::results::{Outcome, RunResult};
 use crate::run::{AdhocAtWork, Run, RunError};
 use crate::watch::Watch;
 
-/// A run under way. Looking at it, or stopping in between, changes nothing of its result.
+/// An active run. Inspecting or pausing it does not change its result.
 ///
 /// ```
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -31,7 +31,7 @@ use crate::watch::Watch;
 /// for second in 1..=10 {
 ///     simulation.run_until(Instant::from_secs(second))?;
 ///     let flow = simulation.flow(0).ok_or("the scenario has one flow")?;
-///     println!("{second} s: {} B, {} packets wait", flow.delivered_bytes, simulation.waiting(0));
+///     println!("{second} s: {} B, {} packets queued", flow.delivered_bytes, simulation.queue_length(0));
 /// }
 /// let result = simulation.finish()?;
 /// assert_eq!(result.duration_s, 10.0);
@@ -40,13 +40,13 @@ use crate::watch::Watch;
 /// ```
 pub struct Simulation<'a>(Kind<'a>);
 
-#[allow(clippy::large_enum_variant, reason = "there is one")]
+#[allow(clippy::large_enum_variant, reason = "one value per run")]
 enum Kind<'a> {
     Path(Run<'a, PathAtWork>),
     Adhoc(Run<'a, AdhocAtWork>),
 }
 
-/// The same call to whichever it is.
+/// Makes the same call whatever the kind of network.
 macro_rules! each {
     ($self:expr, $run:ident => $call:expr) => {
         match $self {
@@ -56,35 +56,35 @@ macro_rules! each {
     };
 }
 
-/// A flow as it is now.
+/// The present state of a flow.
 #[derive(Clone, Copy, Debug)]
 pub struct FlowNow {
     /// Payload delivered in order (bytes).
     pub delivered_bytes: u64,
-    /// What became of it so far.
+    /// The flow's outcome so far.
     pub outcome: Outcome,
-    /// Its sender; `None` for UDP, and before the flow starts.
+    /// The sender's state; `None` for UDP, and before the flow starts.
     pub sender: Option<SenderNow>,
 }
 
-/// A sending TCP as it is now.
+/// The present state of a sending TCP.
 #[derive(Clone, Copy, Debug)]
 pub struct SenderNow {
-    /// What an aid sees of it.
+    /// The connection as an aid sees it.
     pub view: TcpView,
-    /// What it has counted.
+    /// The connection's counters.
     pub stats: Stats,
     /// The retransmission timeout in force, back-off included.
     pub rto: Duration,
-    /// The state of its aid, where it has one.
+    /// The state of the aid, if the connection has one.
     pub aid_state: Option<&'static str>,
 }
 
 impl<'a> Simulation<'a> {
-    /// Before the first event.
+    /// Builds a run that has not handled any event yet.
     ///
     /// # Errors
-    /// The scenario is not one that was checked.
+    /// The scenario has not been checked.
     pub fn new(
         scenario: &'a Scenario,
         seed: u64,
@@ -99,41 +99,41 @@ impl<'a> Simulation<'a> {
     /// Handles the next event; `false` when the run is over.
     ///
     /// # Errors
-    /// A mistake in driftway: a stream broke.
+    /// An internal error: a byte stream was corrupted.
     pub fn step(&mut self) -> Result<bool, RunError> {
         each!(&mut self.0, run => run.step())
     }
 
-    /// Handles all that happens up to `until`, and at that instant; `false` when the run is over.
+    /// Handles all events up to and including `until`; `false` when the run is over.
     ///
     /// # Errors
-    /// A mistake in driftway: a stream broke.
+    /// An internal error: a byte stream was corrupted.
     pub fn run_until(&mut self, until: Instant) -> Result<bool, RunError> {
         each!(&mut self.0, run => run.run_until(until))
     }
 
-    /// Goes on to the end of the run, and says what came out.
+    /// Runs to the end and returns the result.
     ///
     /// # Errors
-    /// A mistake in driftway: packets or bytes went missing.
+    /// An internal error: packets or bytes were not conserved.
     pub fn complete(self) -> Result<RunResult, RunError> {
         each!(self.0, run => run.complete())
     }
 
-    /// Stops here, and says what came out so far.
+    /// Stops now and returns the result so far.
     ///
     /// # Errors
-    /// A mistake in driftway: packets went missing.
+    /// An internal error: packets were not conserved.
     pub fn finish(self) -> Result<RunResult, RunError> {
         each!(self.0, run => run.finish())
     }
 
-    /// The time of the run.
+    /// The simulated time.
     pub fn now(&self) -> Instant {
         each!(&self.0, run => run.now())
     }
 
-    /// How many nodes there are; they are numbered from 0.
+    /// The number of nodes; they are numbered from 0.
     pub fn nodes(&self) -> usize {
         each!(&self.0, run => run.nodes())
     }
@@ -143,27 +143,27 @@ impl<'a> Simulation<'a> {
         each!(&mut self.0, run => run.flow_now(index))
     }
 
-    /// Packets that wait in the interface queues of a node.
+    /// The number of packets in the interface queues of a node.
     pub fn waiting(&self, node: usize) -> usize {
         each!(&self.0, run => run.waiting(node))
     }
 
-    /// Where a node is (m); `None` on a path, where nodes have no place.
+    /// The position of a node (m); `None` on a path, whose nodes have no position.
     pub fn position(&mut self, node: usize) -> Option<(f64, f64)> {
         each!(&mut self.0, run => run.position(node))
     }
 
-    /// Which nodes a packet from the one to the other would pass, both included, as the nodes know it
-    /// now; `None`: there is no route.
+    /// The route from one node to another by the present routing tables or caches, both ends included;
+    /// `None` if there is no route.
     pub fn route(&self, from: usize, to: usize) -> Option<Vec<usize>> {
         each!(&self.0, run => run.route(from, to))
     }
 }
 
-/// Runs `scenario` with `seed` to its end, watched by a trace, or by more.
+/// Runs `scenario` with `seed` to its end, observed by a trace or by other [`Observers`].
 ///
 /// # Errors
-/// A mistake in driftway: packets or bytes went missing.
+/// An internal error: packets or bytes were not conserved.
 pub fn run<'a>(
     scenario: &'a Scenario,
     seed: u64,

@@ -1,4 +1,4 @@
-//! What hosts do: packets delivered to sockets, timers, applications, and what is told of flows.
+//! Host events: packets delivered to sockets, timers, applications, and what is traced of flows.
 
 use driftway_base::{About, FlowKey, Instant, Ipv4Addr, Scope, Signal, SignalKind};
 use driftway_link::Place;
@@ -18,7 +18,7 @@ use crate::trace::SentSegment;
 use crate::watch::At;
 
 impl<N: NetworkAtWork> Run<'_, N> {
-    /// A packet is at the node it was for.
+    /// Delivers a packet to the host at its destination.
     pub(super) fn arrived(&mut self, node: usize, packet: &Packet) {
         if let Body::Icmp(_) = packet.body {
             self.reporter = node_at(packet.ip.source, self.hosts.len()).unwrap_or(node);
@@ -44,14 +44,15 @@ impl<N: NetworkAtWork> Run<'_, N> {
         }
     }
 
-    /// News for the connections of a node's host: to one destination, where the signal says so, else all.
+    /// Passes a signal to a host's connections: to those with the signal's destination if it has one,
+    /// else to all.
     pub(super) fn on_signal(&mut self, node: usize, signal: &Signal) {
         self.reporter = node;
         self.hosts[node].on_signal(self.now, signal);
         self.serve_peers(node, signal.about.destination);
     }
 
-    /// Wakes the run for the next signal of an unreachable destination to the sender of a flow.
+    /// Schedules the next signal of an unreachable destination for a flow's sender (`unreachable_at`).
     pub(super) fn wake_unreachable(&mut self, flow: usize) {
         let next = self.flows[flow].unreachable_signals;
         if let Some(&Time(at)) = self.scenario.flows[flow].unreachable_at.get(next) {
@@ -63,8 +64,8 @@ impl<N: NetworkAtWork> Run<'_, N> {
         self.events.wake(Class::Network, (self.entities + flow) as u32, at);
     }
 
-    /// The link layer of a node gave up on a packet. The hosts of flows that want it get a signal
-    /// at this instant (`unreachable_until`).
+    /// Handles a packet that a node's own link layer failed to send. Flows that ask for it
+    /// (`unreachable_until`) get a signal at this instant.
     pub(super) fn on_own_link_failure(&mut self, node: usize, destination: Ipv4Addr) {
         for (number, flow) in self.scenario.flows.iter().enumerate() {
             let Some(Time(until)) = flow.unreachable_until else { continue };
@@ -75,8 +76,8 @@ impl<N: NetworkAtWork> Run<'_, N> {
         }
     }
 
-    /// Signals the sender of a flow that its destination cannot be reached, as if a router had answered
-    /// its first outstanding segment.
+    /// Signals to a flow's sender that its destination is unreachable, as if a router had reported its
+    /// first outstanding segment.
     pub(super) fn on_unreachable(&mut self, flow: usize) {
         self.flows[flow].unreachable_signals += 1;
         self.wake_unreachable(flow);
@@ -94,7 +95,7 @@ impl<N: NetworkAtWork> Run<'_, N> {
         self.on_signal(node, &Signal { kind: SignalKind::Unreachable(Scope::Host), about });
     }
 
-    /// Each connection of a node, or each to this peer, may have something to do.
+    /// Serves every connection of a node, or those with this peer.
     fn serve_peers(&mut self, node: usize, peer: Option<Ipv4Addr>) {
         for number in 0..self.sockets.len() {
             let SocketAt { node: at, number: at_host, .. } = self.sockets[number];
@@ -169,7 +170,7 @@ impl<N: NetworkAtWork> Run<'_, N> {
         N::send(self, from, packet, Place::Tail);
     }
 
-    /// Something happened at a socket: the application reads, TCP sends, timers move.
+    /// Handles whatever a socket has to do: the application reads, TCP sends, timers are set.
     fn serve(&mut self, number: usize) {
         let SocketAt { node, number: Some(at_host), closes, .. } = self.sockets[number] else {
             return;
@@ -188,7 +189,7 @@ impl<N: NetworkAtWork> Run<'_, N> {
                         socket.tcp_mut().write(bytes);
                         false
                     }
-                    // The receiver has nothing to send but what it has written, so it closes, too.
+                    // The receiver has no further data to write, so it closes as well.
                     TcpEvent::PeerClosed => true,
                     TcpEvent::TimedOut if sender => {
                         self.flows[flow].give_up(self.now, Outcome::TimedOut)
@@ -228,7 +229,7 @@ impl<N: NetworkAtWork> Run<'_, N> {
                 let place = if transmit.ahead_of_queue { Place::Front } else { Place::Tail };
                 N::send(self, node, packet, place);
             }
-            // What TCP sends can move its aid, too.
+            // A transmission can change the aid's state as well.
             self.note(number, node, at_host);
             if !again {
                 break;
@@ -255,7 +256,8 @@ impl<N: NetworkAtWork> Run<'_, N> {
         }
     }
 
-    /// The receiving application reads all there is: the sender's, where data go back.
+    /// Reads all data that are available to the application: at the receiver, and at the sender if the
+    /// flow has a reverse direction.
     fn read(&mut self, number: usize, node: usize, at_host: usize) {
         let forward = !number.is_multiple_of(2);
         let flow = &mut self.flows[number / 2];
@@ -305,7 +307,7 @@ impl<N: NetworkAtWork> Run<'_, N> {
         );
     }
 
-    /// Notes what a sender's TCP and aid have been doing.
+    /// Traces timeouts, fast retransmits and aid states of a sender.
     fn note(&mut self, number: usize, node: usize, at_host: usize) {
         if !number.is_multiple_of(2) {
             return;

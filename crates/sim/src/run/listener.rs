@@ -1,4 +1,4 @@
-//! For tests: an aid that writes down what it hears.
+//! A test aid that records the signals it receives.
 
 use std::sync::{Arc, Mutex};
 
@@ -11,10 +11,10 @@ use driftway_node::{Host, Socket};
 use driftway_tcp::{Config, Connection};
 use driftway_wire::TcpSegment;
 
-/// When (ms), what, and about which link.
+/// Time (ms), kind, and failed link of a signal.
 pub type Heard = (u64, SignalKind, Option<FailedLink>);
 
-/// What an aid hears, and what it sees of the next hop then.
+/// Records each signal, and the received power of the next hop at that time.
 struct Listener {
     heard: Arc<Mutex<Vec<Heard>>>,
     seen: Arc<Mutex<Vec<Known<Strength>>>>,
@@ -48,10 +48,10 @@ impl Aid for Listener {
     }
 }
 
-/// What an aid sees of the next hop, with each signal.
+/// The received power of the next hop at each signal.
 pub type Seen = Arc<Mutex<Vec<Known<Strength>>>>;
 
-/// Adds a connection to `peer` whose aid looks and listens; gives what it will have heard and seen.
+/// Adds a connection to `peer` whose aid records signals; returns the shared records.
 pub fn listen(host: &mut Host, peer: Ipv4Addr) -> (Arc<Mutex<Vec<Heard>>>, Seen) {
     let (heard, seen) = (Arc::default(), Seen::default());
     let listener = Listener { heard: Arc::clone(&heard), seen: seen.clone() };

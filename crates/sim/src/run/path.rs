@@ -1,4 +1,5 @@
-//! A path in the lab: the lab's time, hosts and books under the code that the bench drives, too.
+//! A path in the simulator: the simulator's time, hosts and packet accounting drive the forwarding
+//! code that the emulator also uses.
 
 use driftway_base::{Duration, Instant, Ipv4Addr, Seek, Signal};
 use driftway_link::{Place, Side};
@@ -19,12 +20,12 @@ use crate::sabotage::{Crime, Sabotage};
 impl NetworkAtWork for PathAtWork {
     type Unit = Packet;
     const REPEATS: bool = false;
-    /// Routes are given: there is nothing to look for.
+    /// Routes are fixed: there is nothing to probe.
     const SEEKS: bool = false;
 
     fn new(scenario: &Scenario, seed: u64) -> Result<Self, RunError> {
         let Network::Path(path) = &scenario.network else {
-            return Err(RunError::Setup("an ad hoc network is no path".into()));
+            return Err(RunError::Setup("an ad hoc network is not a path".into()));
         };
         Ok(Self::new(path, scenario.duration, seed, Sabotage::seed(seed)))
     }
@@ -140,7 +141,7 @@ impl Drive for Run<'_, PathAtWork> {
     }
 }
 
-/// Hops of the chain first, then those of routes beside it, which count on from there.
+/// Hops of the chain first, then those of parallel routes, numbered on from there.
 fn link_results(path: &PathAtWork, now: Instant) -> Vec<LinkResult> {
     let duration = now.since(Instant::ZERO);
     let mut results = Vec::with_capacity(path.links().len() * 2);
@@ -178,7 +179,8 @@ mod test {
     use super::super::listener::{Heard, listen};
     use crate::nodes::address;
 
-    /// What connections at node 1 and 3 hear of cuts of the hop between 1 and 2.
+    /// The signals that connections at nodes 1 and 3 receive about partitions of the hop between 1 and
+    /// 2.
     fn heard(signal: &str) -> [Vec<Heard>; 2] {
         let text = format!(
             r#"

@@ -1,8 +1,8 @@
-//! ARP, between routing and the interface queue.
+//! ARP between routing and the interface queue.
 //!
-//! A message has no IP header. On its way here it is a packet without a body, between the two nodes
-//! that it is about, as long as the message is: a request goes to all, a reply to one, and hardware
-//! addresses follow from nodes, so that nothing else has to be said.
+//! In the simulator an ARP message is a packet without a body, from the message's sender to its
+//! target, and as long as the message. A request is broadcast and a reply is unicast, and hardware
+//! addresses are derived from node numbers, so that these two addresses determine the whole message.
 
 use driftway_base::Instant;
 use driftway_link::{Class as Rank, Item, Place};
@@ -16,10 +16,10 @@ use crate::books::Drop;
 use crate::events::Class;
 use crate::nodes::{address, node_at};
 
-/// A packet that waits for an address, and where it goes in the queue then.
+/// A packet that waits for address resolution: its handle, and its position in the interface queue.
 pub(super) type Waiting = (u32, Place);
 
-/// ARP of a node.
+/// The ARP state of a node.
 pub(super) fn of_node(config: ArpConfig, node: usize) -> Arp<Waiting> {
     Arp::new(config, address(node), HardwareAddr::of_node(node as u32))
 }
@@ -29,7 +29,8 @@ fn packet_of(message: &ArpMessage) -> Routed {
     Routed { padding: (ARP_LEN - IPV4_HEADER) as i16, ..Routed::plain(packet) }
 }
 
-/// The message that this packet is, sent to all or to one; `None`: it is none.
+/// The ARP message that a packet stands for, sent to all (`broadcast`) or to one node; `None` if it is
+/// not an ARP message.
 pub(super) fn message_of(packet: &Routed, broadcast: bool, nodes: usize) -> Option<ArpMessage> {
     if !is_arp(packet) {
         return None;
@@ -45,13 +46,14 @@ pub(super) fn message_of(packet: &Routed, broadcast: bool, nodes: usize) -> Opti
     })
 }
 
-/// Is it ARP's? What else has no body has a DSR header.
+/// True for an ARP message. Other packets without a body have a DSR header.
 pub(super) fn is_arp(packet: &Routed) -> bool {
     packet.packet.body == Body::Nothing && packet.dsr.is_none()
 }
 
 impl Run<'_, AdhocAtWork> {
-    /// Is the neighbour that this packet is for known? If not, ARP has it now.
+    /// Returns `true` if the hardware address of the packet's next hop is known. If not, ARP holds the
+    /// packet.
     pub(super) fn resolves(&mut self, node: usize, item: &Item, place: Place) -> bool {
         let Some(arp) = &mut self.net.nodes[node].arp else { return true };
         let Some(neighbour) = item.next_hop else { return true };
@@ -64,7 +66,7 @@ impl Run<'_, AdhocAtWork> {
         }
     }
 
-    /// What the air brought, if it is ARP's.
+    /// Passes a received packet to ARP; `false` if it is not an ARP message.
     pub(super) fn is_for_arp(&mut self, node: usize, packet: &Routed, broadcast: bool) -> bool {
         if !is_arp(packet) {
             return false;
@@ -77,7 +79,7 @@ impl Run<'_, AdhocAtWork> {
         true
     }
 
-    /// Does what a node's ARP wants.
+    /// Handles the output of a node's ARP.
     pub(super) fn serve_arp(&mut self, node: usize) {
         while let Some(output) = self.net.nodes[node].arp.as_mut().and_then(Arp::poll) {
             match output {
@@ -92,7 +94,8 @@ impl Run<'_, AdhocAtWork> {
                         self.descend(node, item, place);
                     }
                 }
-                // A later packet took its place, which says nothing of the neighbour (RFC 1122 §2.4).
+                // A later packet has replaced it, which is no sign that the neighbour has failed
+                // (RFC 1122 §2.4).
                 ArpOutput::Evicted { id: (id, _) } => {
                     self.drop_queued(node, id, None, Drop::Arp);
                 }
@@ -108,12 +111,12 @@ impl Run<'_, AdhocAtWork> {
 
     fn send_arp(&mut self, node: usize, message: &ArpMessage, next_hop: Option<u32>) {
         let id = self.packets.make(packet_of(message));
-        // queue/dsr-priqueue.cc, queue/priqueue.cc: ARP is not among what goes first.
+        // queue/dsr-priqueue.cc, queue/priqueue.cc: ARP messages have no priority.
         let item = Item { id, bytes: ARP_LEN, ecn_capable: false, next_hop, class: Rank::Other };
         self.descend(node, item, Place::Tail);
     }
 
-    /// Asks again for who has not answered, if it is time.
+    /// Repeats the requests that have not been answered in time.
     pub(super) fn tick_arp(&mut self, node: usize) {
         let due = |at: &Instant| *at <= self.now;
         if let Some(arp) = &mut self.net.nodes[node].arp
@@ -158,7 +161,7 @@ mod test {
         }
     }
 
-    /// Node 0 and two neighbours, of which it knows 2 and not 1.
+    /// Node 0 and two neighbours; it has the hardware address of node 2, but not of node 1.
     const THREE: &str = r#"
         name = "three"
         duration = "9 s"
@@ -189,7 +192,7 @@ mod test {
         AdhocAtWork::settle(run);
     }
 
-    /// What an aid sends ahead of the queue still goes there when the address is known.
+    /// A packet that an aid sends ahead of the queue keeps that position while it waits for ARP.
     #[test]
     fn who_goes_first_goes_first_after_the_wait() {
         let scenario = driftway_scenario::Scenario::parse("three.toml", THREE, &[]).unwrap();

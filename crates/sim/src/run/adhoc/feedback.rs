@@ -1,5 +1,5 @@
-//! Feedback at work in an ad hoc network: what a node that gives a packet up says, and what a node does
-//! to find a peer of its host.
+//! Route failure feedback in an ad hoc network: the messages that a node sends about undeliverable
+//! packets, and the probes by which a node finds a peer of its host.
 
 use driftway_base::{About, FailedLink, Ipv4Addr, Seek, Signal, SignalKind};
 use driftway_link::Place;
@@ -13,9 +13,9 @@ use crate::events::Class;
 use crate::nodes::{address, node_at};
 
 impl Run<'_, AdhocAtWork> {
-    /// A node has given up on a packet. Unless that says nothing of a route, the node is the failure
-    /// point: routing has no way to there any more.
-    /// `link`: the one that did not carry it, if that is why.
+    /// Handles a packet that a node could not deliver. If the reason concerns the route, the node is
+    /// the failure point: its routing has no next hop for the destination any more. `link`: the failed
+    /// link, if that is the reason.
     pub(super) fn is_given_up(
         &mut self,
         node: usize,
@@ -37,7 +37,7 @@ impl Run<'_, AdhocAtWork> {
         self.serve_feedback(node);
     }
 
-    /// Does what a node's feedback wants done.
+    /// Handles the output of a node's feedback agents.
     pub(super) fn serve_feedback(&mut self, node: usize) {
         while let Some(output) = self.net.nodes[node].feedback.poll() {
             match output {
@@ -51,7 +51,7 @@ impl Run<'_, AdhocAtWork> {
         }
     }
 
-    /// A packet for a node's own host, which may be the answer of a peer that was looked for.
+    /// Passes a packet to a node's own host; it may be the echo reply of a probed peer.
     pub(super) fn receive(&mut self, node: usize, packet: &Packet) {
         if let Body::Icmp(IcmpMessage::Echo { reply: true, .. }) = &packet.body {
             self.is_found(node, packet.ip.source);
@@ -59,13 +59,13 @@ impl Run<'_, AdhocAtWork> {
         self.arrived(node, packet);
     }
 
-    /// A node has no route any more to where its host sends.
+    /// Handles the loss of a node's route to a destination of its host.
     pub(super) fn route_lost(&mut self, node: usize, to: Ipv4Addr) {
         self.net.nodes[node].feedback.on_route_lost(self.now, to);
         self.serve_feedback(node);
     }
 
-    /// A node's routing looks for a route to where its host sends.
+    /// Handles the start of a route discovery for a destination of a node's host.
     pub(super) fn searching(&mut self, node: usize, to: Ipv4Addr) {
         self.net.nodes[node].feedback.on_search(self.now, to);
         self.serve_feedback(node);
@@ -73,7 +73,7 @@ impl Run<'_, AdhocAtWork> {
         self.on_signal(node, &Signal { kind: SignalKind::Searching, about });
     }
 
-    /// There is a route again.
+    /// Handles a new route to a destination of a node's host.
     pub(super) fn route_found(&mut self, node: usize, to: Ipv4Addr) {
         self.is_found(node, to);
         let way = self.way_to(to);
@@ -85,8 +85,8 @@ impl Run<'_, AdhocAtWork> {
         self.serve_feedback(node);
     }
 
-    /// A connection of a node's host wants its peer to be looked for, or not any more. What is under way
-    /// goes on until its next echo is due.
+    /// Starts or stops probing a connection's peer. A probe that is under way continues until its next
+    /// echo request is due.
     pub(super) fn seek(&mut self, node: usize, peer: Ipv4Addr, seek: Seek, first: bool) {
         let seeker = &mut self.net.nodes[node].seeker;
         match seek {
@@ -97,7 +97,7 @@ impl Run<'_, AdhocAtWork> {
         self.tick_seeker(node);
     }
 
-    /// Asks for the echoes that are due.
+    /// Sends the echo requests that are due.
     pub(super) fn tick_seeker(&mut self, node: usize) {
         while let Some(to) = self.net.nodes[node].seeker.due(self.now) {
             if !self.hosts[node].seeks(to) && self.net.nodes[node].seeker.give_up(to) {
@@ -114,7 +114,7 @@ impl Run<'_, AdhocAtWork> {
         }
     }
 
-    /// A peer is found: the connections of those who had it looked for learn of that.
+    /// Signals to the connections that were probing a peer that it has been reached.
     fn is_found(&mut self, node: usize, peer: Ipv4Addr) {
         if self.net.nodes[node].seeker.end(peer) {
             let about = About { destination: Some(peer), ..About::default() };
@@ -122,7 +122,7 @@ impl Run<'_, AdhocAtWork> {
         }
     }
 
-    /// Routing has one way to a destination, or none.
+    /// The feedback agents' number of the next hop to a destination: routing has at most one.
     fn way_to(&self, to: Ipv4Addr) -> Option<Way> {
         node_at(to, self.net.nodes.len()).map(|node| Way(node as u32))
     }
@@ -138,13 +138,13 @@ mod test {
     use driftway_scenario::Scenario;
     use driftway_wire::{DsrHeader, DsrOption, IpHeader, Routed, UdpDatagram, UnreachableCode};
 
-    /// What node 1, between 0 and 2, sends about a packet from 0 to 2.
+    /// The message that node 1, between nodes 0 and 2, sends about a packet from 0 to 2.
     fn answer(feedback: &str, packet: &Packet, reason: DropReason) -> Option<IcmpMessage> {
         let keys = format!("feedback = \"{feedback}\"");
         answers(&keys, packet, reason, 1).into_iter().next()
     }
 
-    /// What it sends about several of them at once.
+    /// The messages that it sends about `count` such packets at once.
     fn answers(keys: &str, packet: &Packet, reason: DropReason, count: usize) -> Vec<IcmpMessage> {
         let text = format!(
             r#"
@@ -179,7 +179,7 @@ mod test {
 
     /// RFC 1812 §4.3.2.8.
     #[test]
-    fn errors_have_a_rate() {
+    fn icmp_errors_are_rate_limited() {
         let count = |keys| answers(keys, &datagram(), DropReason::NoRoute, 20).len();
         assert_eq!(count(""), 10);
         assert_eq!(count("icmp_rate = 3"), 3);
@@ -206,21 +206,21 @@ mod test {
             assert!(matches!(answer("rfn", reason), Some(IcmpMessage::RouteFailed { .. })));
             assert_eq!(answer("none", reason), None);
         }
-        // A time to live that ran out says nothing of a route.
+        // An expired time to live is no sign of a route failure.
         for feedback in ["icmp-unreachable", "rfn"] {
             let message = answer(feedback, DropReason::TimeToLive);
             assert!(matches!(message, Some(IcmpMessage::TimeExceeded { reassembly: false, .. })));
             assert_eq!(answer(feedback, DropReason::Loop), None);
         }
         assert_eq!(answer("none", DropReason::TimeToLive), None);
-        // RFC 4728 §4.2: silently. And of a copy nothing is known.
+        // RFC 4728 §4.2: no message is sent. For an unconfirmed packet the outcome is unknown.
         for reason in [DropReason::BufferFull, DropReason::BufferTimeout, DropReason::Unconfirmed] {
             assert_eq!(answer("icmp-unreachable", reason), None);
         }
     }
 
-    /// The first RFNs of node 1, whose neighbour 2 is out of reach from 7.5 s on, are lost; how long
-    /// after the first does the source fall silent (s)?
+    /// Drops the first RFNs of node 1, whose neighbour 2 is out of range from 7.5 s on; returns the
+    /// time from the first RFN to when the source enters the snooze state (s).
     fn silent_after_lost_rfns(protocol: &str) -> f64 {
         let text = format!(
             r#"
@@ -267,7 +267,7 @@ mod test {
 
     const LOSING: Duration = Duration::from_millis(300);
 
-    /// Writes down the links that RFNs name.
+    /// Records the failed links that RFNs name.
     #[derive(Debug)]
     struct Links(Arc<Mutex<Vec<FailedLink>>>);
 
@@ -282,7 +282,7 @@ mod test {
         }
     }
 
-    /// A chain of four, of which the last two drive away.
+    /// A chain of four nodes; the last two move away.
     #[test]
     fn an_rfn_names_the_link_that_failed() {
         let text = r#"
@@ -312,10 +312,10 @@ mod test {
         assert!(!links.is_empty() && links.iter().all(|known| *known == link), "{links:?}");
     }
 
-    /// chandran-1998 §5.4: each packet that comes after draws another RFN. Where routing tells the
-    /// source's node of the failure, too, that node tells its host.
+    /// chandran-1998 §5.4: each later packet causes another RFN. If routing also reports the failure
+    /// to the source's node, that node notifies its host.
     #[test]
-    fn a_lost_rfn_is_made_up_for() {
+    fn a_lost_rfn_is_repeated() {
         for protocol in ["aodv", "dsr"] {
             let after = silent_after_lost_rfns(protocol);
             assert!(after < LOSING.as_secs_f64(), "{protocol}: by a route error: {after}");
@@ -329,7 +329,7 @@ mod test {
 
     /// RFC 1122 §3.2.2.
     #[test]
-    fn about_an_error_and_about_routings_own_nothing_is_said() {
+    fn icmp_errors_and_control_packets_cause_no_message() {
         let link = FailedLink { from: address(1), to: address(2) };
         let error = Packet::icmp_error(address(0), &datagram(), |quoted| {
             IcmpMessage::RouteFailed { link, quoted }
@@ -344,17 +344,17 @@ mod test {
         }
     }
 
-    /// At which node an error came, and with which options.
+    /// The node that received a route error, and the options in it.
     type Seen = (u8, Vec<u8>);
 
-    /// Adds an option to the route errors of its node, and writes down those that come.
+    /// Adds an option to the route errors that its node sends, and records those it receives.
     #[derive(Debug)]
     struct Marking {
         node: u8,
         seen: Arc<Mutex<Vec<Seen>>>,
     }
 
-    /// Errors also ride on requests, which have no room for more.
+    /// Errors are also piggybacked on route requests, which have no space for more options.
     fn is_error(dsr: &DsrHeader) -> bool {
         dsr.errors[0].is_some() && dsr.request().is_none()
     }
@@ -378,8 +378,8 @@ mod test {
         }
     }
 
-    /// A chain of four, whose last link breaks: the error goes from 2 to 0 by way of 1, and each node
-    /// that sends it on has its say.
+    /// A chain of four nodes whose last link fails: the error goes from 2 to 0 through 1, and each
+    /// node that sends it adds its option.
     #[test]
     fn a_scheme_adds_to_the_messages_of_routing_and_reads_them() {
         let text = r#"

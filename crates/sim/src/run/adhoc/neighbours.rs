@@ -1,5 +1,5 @@
-//! What a node's radio hears of its neighbours, and what its host learns of its own links: of
-//! neighbours that fade, are gone, and are back.
+//! Received signal powers of neighbours, and the signals about its own links that a host gets: a
+//! neighbour's signal is fading, the neighbour is lost, or it is reachable again.
 
 use driftway_base::{About, Duration, FailedLink, Ipv4Addr, Signal, SignalKind, Strength};
 
@@ -7,14 +7,14 @@ use super::super::Run;
 use super::AdhocAtWork;
 use crate::nodes::address;
 
-/// Links of the nodes of a network whose scenario has `link_signals`.
+/// Monitors the links of all nodes in a network whose scenario has `link_signals`.
 pub struct LinkWatch {
     lead: Duration,
-    /// The next hops of each node's host.
+    /// The next hops that each node's host uses.
     hops: Vec<Vec<NextHop>>,
 }
 
-/// The neighbour over which packets of a host leave.
+/// The neighbour through which a host's packets to a destination leave.
 #[derive(Clone, Copy, Debug)]
 struct NextHop {
     to: Ipv4Addr,
@@ -22,7 +22,7 @@ struct NextHop {
     link: Link,
 }
 
-/// What the host knows of a link.
+/// The state of a link as last signalled to the host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Link {
     Up,
@@ -31,12 +31,12 @@ enum Link {
 }
 
 impl LinkWatch {
-    /// `lead`: how long before its end a link is said to fade.
+    /// A link is reported to be fading when its expected lifetime is below `lead`.
     pub fn new(lead: Duration, nodes: usize) -> Self {
         Self { lead, hops: vec![Vec::new(); nodes] }
     }
 
-    /// A packet of a node's host, to this destination, leaves to a neighbour.
+    /// Records that a packet of a node's host to this destination leaves through a neighbour.
     pub fn on_sent(&mut self, node: usize, to: Ipv4Addr, neighbour: u32) {
         let Some(hops) = self.hops.get_mut(node) else { return };
         match hops.iter_mut().find(|hop| hop.to == to) {
@@ -46,8 +46,8 @@ impl LinkWatch {
         }
     }
 
-    /// The state of the link to a neighbour may have changed: the destinations behind it whose
-    /// connections are to know.
+    /// Updates the state of the link to a neighbour; returns the destinations behind it whose
+    /// connections have to be notified.
     fn turn(
         &mut self,
         node: usize,
@@ -67,7 +67,7 @@ impl LinkWatch {
 }
 
 impl Run<'_, AdhocAtWork> {
-    /// A node hears a neighbour.
+    /// Records a frame that a node received from a neighbour.
     pub(super) fn neighbour_heard(&mut self, node: u32, from: u32) {
         let Some(strengths) = &mut self.net.strengths else { return };
         strengths.on_heard(self.now, node, from, self.net.air.power(self.now, from, node));
@@ -80,13 +80,13 @@ impl Run<'_, AdhocAtWork> {
         self.next_hop_heard(node, from, strength);
     }
 
-    /// A node's host learns that a next hop is there, or that it fades.
+    /// Signals to a node's host that a next hop is reachable, or that its signal is fading.
     fn next_hop_heard(&mut self, node: u32, from: u32, strength: Strength) {
         let Some(watch) = &mut self.net.link_watch else { return };
         let (within, lead) = (watch.lead, strength.lead());
         let ends_in = |span| lead.is_some_and(|lead| lead <= span);
         let changed = watch.turn(node as usize, from, |link| match link {
-            // What has begun to fade does so until it has twice as long.
+            // Hysteresis: a link stays in this state until its expected lifetime is twice as long.
             Link::Fading if ends_in(within.times(2)) => Link::Fading,
             _ if ends_in(within) => Link::Fading,
             _ => Link::Up,
@@ -104,7 +104,7 @@ impl Run<'_, AdhocAtWork> {
         }
     }
 
-    /// A node's link layer has given up on a neighbour.
+    /// Signals to a node's host that the link to a neighbour has failed.
     pub(super) fn neighbour_lost(&mut self, node: usize, neighbour: u32) {
         let Some(watch) = &mut self.net.link_watch else { return };
         for (to, _) in watch.turn(node, neighbour, |_| Link::Down) {
@@ -112,7 +112,7 @@ impl Run<'_, AdhocAtWork> {
         }
     }
 
-    /// A packet of a node's own host leaves to a neighbour.
+    /// Records the next hop of a packet of a node's own host.
     pub(super) fn leaves_to(&mut self, node: usize, to: Ipv4Addr, neighbour: u32) {
         if let Some(watch) = &mut self.net.link_watch {
             watch.on_sent(node, to, neighbour);
@@ -134,8 +134,8 @@ mod test {
 
     use super::super::super::listener::{Heard, Seen, listen};
 
-    /// Node 1 is in reach of node 0 up to 250 m, drives from 150 to 300 m and back, and in the end
-    /// stands still, 150 m away. Node 2 is never in reach.
+    /// Node 1 is in range of node 0 up to 250 m. It moves from 150 m to 300 m and back, and stops
+    /// 150 m away. Node 2 is never in range.
     fn to_and_fro(network: &str, flow: &str) -> Scenario {
         let text = format!(
             r#"
@@ -158,7 +158,7 @@ mod test {
         Scenario::parse("fro.toml", &text, &[]).unwrap()
     }
 
-    /// What a connection of node 0 hears of the link to node 1.
+    /// The signals that a connection of node 0 receives about the link to node 1.
     fn heard(more: &str) -> (Vec<Heard>, Seen) {
         let network = format!("routing = {{ protocol = \"static\" }}\n{more}");
         let scenario = to_and_fro(&network, "application = \"ftp\"");
@@ -170,13 +170,13 @@ mod test {
     }
 
     #[test]
-    fn a_neighbour_fades_is_gone_and_is_back() {
+    fn a_host_is_notified_that_a_link_fades_fails_and_recovers() {
         let link = Some(FailedLink { from: address(0), to: address(1) });
         let (news, seen) = heard("link_signals = { lead = \"1 s\" }");
         assert!(news.iter().all(|(.., about)| *about == link), "{news:?}");
         let [fading, down, up, ..] = news[..] else { panic!("{news:?}") };
         let SignalKind::LinkFading { lead } = fading.1 else { panic!("{news:?}") };
-        // In truth it is out of reach at 4 s.
+        // It is out of range from 4 s on.
         assert!((2_800..3_300).contains(&fading.0) && lead <= Duration::from_secs(1), "{news:?}");
         assert_eq!((down.1, up.1), (SignalKind::LinkDown, SignalKind::LinkUp), "{news:?}");
         assert!((4_000..4_500).contains(&down.0) && (8_000..12_000).contains(&up.0), "{news:?}");
@@ -185,7 +185,7 @@ mod test {
     }
 
     #[test]
-    fn without_the_key_nothing_is_heard() {
+    fn without_link_signals_no_signal_is_sent() {
         let (news, _) = heard("");
         let link = |(_, kind, _): &Heard| {
             use SignalKind::{LinkDown, LinkFading, LinkUp};
@@ -194,10 +194,10 @@ mod test {
         assert!(!news.iter().any(link), "{news:?}");
     }
 
-    /// A node hears another drive away, by its requests for a third: its routing answers no request of
-    /// it until it has come back. It is out of reach from 4 s to 8 s.
+    /// A node overhears another, by its requests for a third, while that node moves away: its routing
+    /// replies to no request of it until it has come back. It is out of range from 4 s to 8 s.
     #[test]
-    fn routing_knows_what_fades() {
+    fn routing_avoids_a_fading_neighbour() {
         let first_delivered = |protocol: &str, avoid: &str| {
             let network = format!("routing = {{ protocol = \"{protocol}\"{avoid} }}");
             let datagrams = "transport = \"udp\"\n\

@@ -1,4 +1,4 @@
-//! Packets between hosts, routing, interface queues and the air.
+//! The path of packets between hosts, routing, interface queues and the MAC layer.
 
 use driftway_base::{Ecn, FailedLink};
 use driftway_link::{Class as Rank, DropReason as QueueDrop, Enqueued, Item, Place};
@@ -59,7 +59,7 @@ impl AdhocAtWork {
 }
 
 impl Run<'_, AdhocAtWork> {
-    /// A host sends a packet.
+    /// Sends a packet of a node's host.
     pub(super) fn send_from(&mut self, node: usize, packet: Packet, place: Place) {
         if packet.ip.destination == address(node) {
             let id = self.packets.make(Routed::plain(packet));
@@ -74,7 +74,7 @@ impl Run<'_, AdhocAtWork> {
         }
     }
 
-    /// Does what a node's routing wants; what it sends goes to this place of the queue.
+    /// Handles the output of a node's routing; packets that it sends go to this position of the queue.
     pub(super) fn serve_routing(&mut self, node: usize, place: Place) {
         while let Some(output) = self.net.nodes[node].routing.poll(self.now) {
             match output {
@@ -109,7 +109,7 @@ impl Run<'_, AdhocAtWork> {
         }
     }
 
-    /// Routing gave up on a packet.
+    /// Handles a packet that routing dropped.
     fn give_up(&mut self, node: usize, packet: &Routed, reason: DropReason) {
         if !packet.is_control() {
             self.net.ledger.leaves();
@@ -119,14 +119,14 @@ impl Run<'_, AdhocAtWork> {
         self.is_given_up(node, &packet.packet, reason, link.filter(|_| is_about_a_link(reason)));
     }
 
-    /// A packet that is in no slot is lost.
+    /// Records the drop of a packet that has no handle.
     fn lose(&mut self, node: usize, packet: &Routed, why: Drop) {
         self.packets.note_drop(why);
         self.tell_dropped(node, None, packet, why);
         self.fingerprint.packet(self.now, node as u32, why as u8, &packet.packet);
     }
 
-    /// Puts a packet into a node's interface queue.
+    /// Passes a packet from routing to ARP and the interface queue.
     fn enqueue(&mut self, node: usize, mut packet: Routed, hop: Hop, place: Place) {
         if is_message(&packet) {
             self.net.nodes[node].feedback.on_message_sent(self.now, &mut packet);
@@ -155,7 +155,7 @@ impl Run<'_, AdhocAtWork> {
         }
     }
 
-    /// A packet goes down into the interface queue.
+    /// Puts a packet into the interface queue after the link layer's processing delay.
     pub(super) fn descend(&mut self, node: usize, item: Item, place: Place) {
         if self.net.delay.is_zero() {
             return self.put_in_queue(node, item, place);
@@ -165,7 +165,8 @@ impl Run<'_, AdhocAtWork> {
         self.events.wake(Class::Network, node as u32 + 1, at);
     }
 
-    /// A node is woken: for a packet that has reached its queue, or for its routing.
+    /// Handles an event of a node: packets that have reached its queue, and timers of ARP, probes and
+    /// routing.
     pub(super) fn on_node(&mut self, node: usize) {
         while let Some((at, item, place)) = self.net.nodes[node].arriving.front().copied() {
             if at > self.now {
@@ -218,7 +219,7 @@ impl Run<'_, AdhocAtWork> {
         self.feed(node);
     }
 
-    /// A node's queue drops a packet.
+    /// Drops a packet from a node's queue.
     pub(super) fn overflow(&mut self, node: usize, id: u32, to: Option<u32>, why: Drop) {
         if let Some(lost) = self.drop_queued(node, id, to, why) {
             self.net.nodes[node].feedback.on_overflow(self.now, &lost.packet);
@@ -226,7 +227,7 @@ impl Run<'_, AdhocAtWork> {
         }
     }
 
-    /// A packet that has a handle is lost.
+    /// Drops a packet that has a handle.
     pub(super) fn drop_queued(
         &mut self,
         node: usize,
@@ -240,7 +241,7 @@ impl Run<'_, AdhocAtWork> {
         Some(packet)
     }
 
-    /// Gives the air a node's next packet, if it can take one.
+    /// Passes a node's next queued packet to the MAC layer if it can accept one.
     fn feed(&mut self, node: usize) {
         if !self.net.air.is_free(node as u32) {
             return;
@@ -249,17 +250,17 @@ impl Run<'_, AdhocAtWork> {
         self.hand_down(node, Outgoing { id: item.id, to: item.next_hop, bytes: item.bytes });
     }
 
-    /// Gives the air a packet, which it can take.
+    /// Passes a packet to the MAC layer, which must be able to accept it.
     pub(super) fn hand_down(&mut self, node: usize, outgoing: Outgoing) {
         self.tell_taken(node, outgoing.id, outgoing.to);
         if !self.net.air.send(self.now, node as u32, outgoing) {
-            let lost = format!("node {node} has a packet on the air, and was to send another");
+            let lost = format!("node {node} was to send two packets at once");
             self.failed.get_or_insert(RunError::Books(lost));
         }
         self.wake_air();
     }
 
-    /// The air says something.
+    /// Handles a report of the MAC layer.
     pub(super) fn on_report(&mut self, report: Report) {
         match report {
             Report::Received { node, from, id, broadcast, .. } => {
@@ -308,8 +309,8 @@ impl Run<'_, AdhocAtWork> {
         }
     }
 
-    /// A link layer gave up on a packet.
-    /// `reason` is `None` where ARP did not find the neighbour.
+    /// Handles a packet that a link layer failed to send. `reason` is `None` if ARP did not resolve
+    /// the neighbour.
     pub(super) fn link_failed(
         &mut self,
         node: usize,
@@ -374,8 +375,8 @@ impl Run<'_, AdhocAtWork> {
         self.feed(node);
     }
 
-    /// Drops what waits for a neighbour. What it was for may still be reached, by another way or the
-    /// same: then its source is told nothing.
+    /// Drops the packets queued for a neighbour. If routing still has a route to a packet's
+    /// destination, the source is not notified.
     fn purge(&mut self, node: usize, neighbour: driftway_base::Ipv4Addr) {
         let link = FailedLink { from: address(node), to: neighbour };
         let Some(neighbour) = node_at(neighbour, self.net.nodes.len()) else { return };
@@ -389,13 +390,13 @@ impl Run<'_, AdhocAtWork> {
     }
 }
 
-/// How a packet waits.
+/// The interface queue's entry for a packet.
 pub(super) fn item_of(packet: &Routed, id: u32, next_hop: Option<u32>) -> Item {
     let ecn_capable = packet.packet.ip.ecn.is_capable();
     Item { id, bytes: packet.len(), ecn_capable, next_hop, class: rank_of(packet) }
 }
 
-/// In which class a packet waits.
+/// The class of a packet in a priority queue.
 fn rank_of(packet: &Routed) -> Rank {
     match &packet.packet.body {
         Body::Aodv(_) | Body::Nothing => Rank::Routing,
@@ -404,7 +405,7 @@ fn rank_of(packet: &Routed) -> Rank {
     }
 }
 
-/// Counts a packet as what it is, unless it is routing's own, or ARP's.
+/// Counts a packet by its kind, unless it is a control packet of routing or ARP.
 fn count(counts: &mut Counts, packet: &Routed) {
     match (rank_of(packet), &packet.packet.body) {
         (Rank::Routing, _) => {}
@@ -414,13 +415,13 @@ fn count(counts: &mut Counts, packet: &Routed) {
     }
 }
 
-/// Is a packet that came back from a link given up because of that link?
+/// True if a packet that the link layer returned was dropped because of that link.
 const fn is_about_a_link(reason: DropReason) -> bool {
     use DropReason::{BadRoute, LinkFailure, NoRoute, SalvageLimit};
     matches!(reason, LinkFailure | NoRoute | SalvageLimit | BadRoute)
 }
 
-/// Is it something that nodes say about the network: a message of routing, or ICMP?
+/// True for a message about the network: a control packet of routing, or ICMP.
 const fn is_message(packet: &Routed) -> bool {
     packet.is_control() || matches!(packet.packet.body, Body::Icmp(_))
 }

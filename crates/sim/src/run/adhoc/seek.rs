@@ -1,41 +1,42 @@
-//! What a node asks for on behalf of a connection that sends nothing itself: echoes.
+//! Route probes: echo requests that a node sends on behalf of a connection that sends nothing itself.
 //!
-//! A protocol that looks for routes on demand never does for a source that sends nothing. So its node
-//! asks the destination for an echo, which makes routing look, and asks again, since an echo can be
-//! lost as any packet can.
+//! An on-demand routing protocol never discovers a route for a source that does not send. So the
+//! source's node sends an ICMP echo request to the destination, which starts a route discovery, and
+//! repeats it, because an echo request or reply can be lost like any packet.
 
 use driftway_base::{Duration, Instant, Ipv4Addr};
 
-/// Searches of one node.
+/// The route probes of one node.
 #[derive(Clone, Debug)]
 pub struct Seeker {
     every: Duration,
     most: u32,
     sought: Vec<Sought>,
-    /// Of the last echo request.
+    /// The sequence number of the last echo request.
     sequence: u16,
 }
 
-/// A destination that the own host wants to be found.
+/// A destination that is being probed for the local host.
 #[derive(Clone, Copy, Debug)]
 struct Sought {
     to: Ipv4Addr,
-    /// Echo requests so far.
+    /// The number of echo requests sent so far.
     asked: u32,
-    /// When the next is due; `None` after the last.
+    /// The time of the next request; `None` after the last.
     next: Option<Instant>,
-    /// One echo request is wanted, and nobody waits after that.
+    /// A single request was asked for, and no connection waits after it.
     once: bool,
 }
 
 impl Seeker {
-    /// One that asks `most` times, and lets `every` go by after each.
+    /// A prober that sends at most `most` requests to a destination, at intervals of `every`.
     pub const fn new(every: Duration, most: u32) -> Self {
         Self { every, most, sought: Vec::new(), sequence: 0 }
     }
 
-    /// The own host wants it to be found. What is under way goes on, and counts anew if nobody has waited
-    /// since (`first`): somebody else had found the route meanwhile.
+    /// Starts probing a destination for the local host. A probe that is under way continues. Its count
+    /// starts again if `first` is set: no connection has waited since, because the route had been
+    /// found otherwise.
     pub fn begin(&mut self, now: Instant, to: Ipv4Addr, first: bool) {
         let anew = Sought { to, asked: 0, next: Some(now), once: false };
         match self.sought.iter_mut().find(|sought| sought.to == to) {
@@ -49,7 +50,7 @@ impl Seeker {
         }
     }
 
-    /// The own host wants one echo. What is under way asks for it.
+    /// Starts a probe of a single echo request, unless one is under way.
     pub fn begin_once(&mut self, now: Instant, to: Ipv4Addr) {
         self.sought.retain(|sought| sought.to != to || sought.next.is_some());
         if self.sought.iter().all(|sought| sought.to != to) {
@@ -58,26 +59,26 @@ impl Seeker {
         }
     }
 
-    /// Nobody waits for it any more: it is not sought, unless for one echo. Is it so?
+    /// Ends a probe that no connection waits for, except a single request; `true` if there was one.
     pub fn give_up(&mut self, to: Ipv4Addr) -> bool {
         let before = self.sought.len();
         self.sought.retain(|sought| sought.to != to || sought.once);
         self.sought.len() < before
     }
 
-    /// When the next echo request is due.
+    /// The time of the next echo request.
     pub fn next_timeout(&self) -> Option<Instant> {
         self.sought.iter().filter_map(|sought| sought.next).min()
     }
 
-    /// The next destination that is due.
+    /// The next destination whose echo request is due.
     pub fn due(&self, now: Instant) -> Option<Ipv4Addr> {
         let due = |sought: &&Sought| sought.next.is_some_and(|at| at <= now);
         self.sought.iter().find(due).map(|sought| sought.to)
     }
 
-    /// The sequence number of an echo request that is sent there now; `None` if it was asked for
-    /// often enough. Then only what others find ends the search.
+    /// The sequence number for an echo request that is sent now; `None` after the last allowed
+    /// request. From then on only a route found otherwise ends the probe.
     pub fn ask(&mut self, now: Instant, to: Ipv4Addr) -> Option<u16> {
         let sought = self.sought.iter_mut().find(|sought| sought.to == to)?;
         if sought.asked >= self.most {
@@ -90,7 +91,7 @@ impl Seeker {
         Some(self.sequence)
     }
 
-    /// It is found; was it sought?
+    /// Ends the probe of a destination that was reached; `true` if there was one.
     pub fn end(&mut self, to: Ipv4Addr) -> bool {
         let before = self.sought.len();
         self.sought.retain(|sought| sought.to != to);
@@ -109,7 +110,7 @@ mod test {
         Instant::from_secs(seconds)
     }
 
-    /// Each request of the seeker up to `end`, with its sequence number.
+    /// Each request of the prober up to `end`, with its sequence number.
     fn requests(seeker: &mut Seeker, end: Instant) -> Vec<(Instant, Ipv4Addr, u16)> {
         let mut sent = Vec::new();
         while let Some(now) = seeker.next_timeout().filter(|at| *at <= end) {
@@ -121,7 +122,7 @@ mod test {
     }
 
     #[test]
-    fn a_lost_echo_is_followed_by_another_up_to_a_number() {
+    fn requests_are_repeated_up_to_a_maximum() {
         let mut seeker = Seeker::new(Duration::from_secs(2), 3);
         assert_eq!(seeker.next_timeout(), None);
         seeker.begin(at(10), THERE, false);
@@ -129,22 +130,22 @@ mod test {
             requests(&mut seeker, at(1000)),
             [(at(10), THERE, 1), (at(12), THERE, 2), (at(14), THERE, 3)]
         );
-        assert!(seeker.end(THERE), "it is sought still, for what others find");
+        assert!(seeker.end(THERE), "the probe stays until a route is found otherwise");
         assert!(!seeker.end(THERE));
     }
 
     #[test]
-    fn somebody_who_falls_silent_again_has_all_of_them() {
+    fn a_new_wait_restarts_the_count() {
         let mut seeker = Seeker::new(Duration::from_secs(2), 2);
         seeker.begin(at(0), THERE, true);
         assert_eq!(requests(&mut seeker, at(2)).len(), 2);
-        // A relay has told of a route, and it is gone again.
+        // A router has reported a route, and the route has failed again.
         seeker.begin(at(3), THERE, true);
         assert_eq!(requests(&mut seeker, at(9)), [(at(4), THERE, 3), (at(6), THERE, 4)]);
     }
 
     #[test]
-    fn news_while_it_asks_does_not_hurry_it_and_begins_anew_after_that() {
+    fn a_second_start_does_not_hasten_a_probe_but_restarts_a_finished_one() {
         let mut seeker = Seeker::new(Duration::from_secs(2), 2);
         for now in [0, 1] {
             seeker.begin(at(now), THERE, false);
@@ -156,15 +157,15 @@ mod test {
     }
 
     #[test]
-    fn one_echo_is_asked_for_once_and_its_answer_counts() {
+    fn a_single_request_is_not_repeated_and_its_reply_ends_the_probe() {
         let mut seeker = Seeker::new(Duration::from_secs(2), 9);
         seeker.begin_once(at(1), THERE);
-        assert!(!seeker.give_up(THERE), "nobody else waits for it");
+        assert!(!seeker.give_up(THERE), "a single request is not cancelled");
         assert_eq!(requests(&mut seeker, at(99)), [(at(1), THERE, 1)]);
         seeker.begin_once(at(99), THERE);
         assert_eq!(requests(&mut seeker, at(199)), [(at(99), THERE, 2)]);
         assert!(seeker.end(THERE));
-        // A search goes on as it was, and one that follows is a search.
+        // A probe is not changed by a single request, and one that follows is a full probe.
         seeker.begin(at(200), THERE, true);
         seeker.begin_once(at(201), THERE);
         assert_eq!(requests(&mut seeker, at(202)), [(at(200), THERE, 3), (at(202), THERE, 4)]);
@@ -175,7 +176,7 @@ mod test {
     }
 
     #[test]
-    fn destinations_are_sought_side_by_side() {
+    fn destinations_are_probed_independently() {
         let mut seeker = Seeker::new(Duration::from_secs(2), 9);
         seeker.begin(at(0), THERE, false);
         seeker.begin(at(1), ELSEWHERE, false);

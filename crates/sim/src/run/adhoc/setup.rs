@@ -1,4 +1,4 @@
-//! An ad hoc network as a scenario says it.
+//! Builds an ad hoc network from a scenario.
 
 use driftway_base::{Duration, Instant, Ipv4Addr};
 use driftway_link::{AdhocQueue, AdhocQueueConfig, Discipline, Priority, QueueConfig, RedConfig};
@@ -17,7 +17,7 @@ use super::{AdhocAtWork, Node};
 use crate::nodes::address;
 use crate::sabotage::Sabotage;
 
-/// Everything in its place at the start of the run.
+/// Builds all parts in their state at the start of the run.
 pub fn build(adhoc: &Adhoc, scenario: &Scenario, seed: u64) -> Result<AdhocAtWork, RunError> {
     let seed = Sabotage::seed(seed);
     let nodes = adhoc.nodes();
@@ -75,7 +75,7 @@ pub fn build(adhoc: &Adhoc, scenario: &Scenario, seed: u64) -> Result<AdhocAtWor
     Ok(AdhocAtWork::new(air, nodes.collect(), delay, order, strengths, link_watch))
 }
 
-/// How each node says that it could not deliver a packet, or that a route has failed.
+/// The feedback schemes of each node: its messages about undeliverable packets and failed routes.
 fn schemes(adhoc: &Adhoc) -> Vec<Setup> {
     let icmp = IcmpConfig {
         unreachable: adhoc.feedback == driftway_scenario::Feedback::IcmpUnreachable,
@@ -83,8 +83,8 @@ fn schemes(adhoc: &Adhoc) -> Vec<Setup> {
         source_quench: adhoc.queue.source_quench,
         per_second: adhoc.icmp_rate,
     };
-    // It is routing that says which way a packet takes, and whom it believes. A router is asked for
-    // the RFNs of its own node, and for the RRNs to those who have had one.
+    // Routing chooses next hops and decides which failure reports to use. The RFN agent only sends
+    // RFNs for its own node, and RRNs to the sources that have received one.
     let rfn = RfnConfig { believes: Duration::ZERO, buffer: None };
     let further = match adhoc.feedback {
         driftway_scenario::Feedback::None | driftway_scenario::Feedback::IcmpUnreachable => None,
@@ -118,7 +118,7 @@ fn queue(adhoc: &Adhoc, frame_time: Duration) -> AdhocQueueConfig {
     }
 }
 
-/// Every node's routing.
+/// The routing protocol of every node.
 fn protocols(
     adhoc: &Adhoc,
     scenario: &Scenario,
@@ -146,7 +146,7 @@ fn protocols(
     }
 }
 
-/// The shortest ways between where nodes are at the start, as far as flows need them.
+/// The shortest paths between the initial positions of nodes, as far as flows need them.
 fn shortest(
     scenario: &Scenario,
     mut field: Field,
