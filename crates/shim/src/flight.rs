@@ -1,4 +1,5 @@
-//! What the local TCP has sent and the peer has not acknowledged.
+//! The retransmission queue: segments that the local TCP has sent and the peer has not
+//! acknowledged.
 
 use alloc::collections::VecDeque;
 
@@ -6,64 +7,64 @@ use driftway_base::{Duration, Instant, Seq, SeqRange};
 
 use crate::pool::{Piece, Pool};
 
-/// Originals that are remembered for one flow at most, with or without their bytes.
+/// Maximum number of originals of one flow, with or without their packets.
 const ORIGINALS_MAX: usize = 16_384;
 
-/// With room for more than so many, a flight that has become empty gives its memory back.
+/// An empty queue with a larger capacity is shrunk to this.
 const ORIGINALS_KEPT: usize = 1024;
 
-/// Where an original is.
+/// State of an original.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Place {
-    /// In the shim, to be sent in its turn.
+    /// Stored, to be sent in order.
     Waiting,
-    /// Sent at that time, as far as the shim knows not lost.
+    /// Sent at that time, and not known to be lost.
     Out(Instant),
-    /// Sent, and lost: to be sent ahead of those that wait.
+    /// Lost: to be retransmitted ahead of waiting ones.
     Lost,
-    /// The peer has reported it (SACK).
+    /// Selectively acknowledged.
     Delivered,
 }
 
-/// A segment as it was sent for the first time.
+/// A segment as the local TCP first sent it.
 #[derive(Debug)]
 pub(crate) struct Original {
-    /// The numbers that it was the first to carry; its packet may begin before.
+    /// The sequence numbers that it was the first to carry; its packet may begin before them.
     pub range: SeqRange,
     /// Its TSval.
     pub stamp: u32,
     /// It was sent with an ECT codepoint.
     pub capable: bool,
-    /// The packet; `None` where a bound did not allow it to be stored. Such a one is never waiting
-    /// or lost: the local TCP has to repeat it itself.
+    /// The packet; `None` if a limit did not allow storing it. Such an original is never waiting or
+    /// lost: the local TCP has to retransmit it.
     pub packet: Option<Piece>,
     pub place: Place,
     /// It has left this host at least once.
     pub left: bool,
-    /// The local TCP has sent it again.
+    /// The local TCP has retransmitted it.
     pub resent: bool,
 }
 
-/// What an acknowledgment covers.
+/// Originals that an acknowledgment newly covers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Covered {
-    /// Bytes, or rather numbers.
+    /// Number of sequence numbers.
     pub numbers: u32,
-    /// Of the first original that the local TCP has sent again: TSval, and whether it could have
-    /// been marked instead of dropped.
+    /// The first original that the local TCP has retransmitted: its TSval, and whether it was
+    /// ECN-capable.
     pub resent: Option<(u32, bool)>,
-    /// When the last one was sent that was sent only once.
+    /// Send time of the last original sent only once.
     pub sent_once: Option<Instant>,
-    /// When the one that was sent last was sent.
+    /// Send time of the most recently sent original.
     pub newest: Option<Instant>,
 }
 
-/// Of those that have their bytes: how many are where.
+/// Numbers of stored originals by state.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Tally {
     waiting: usize,
     lost: usize,
-    /// In bytes, or rather numbers.
+    /// In sequence numbers.
     out: u32,
 }
 
@@ -88,21 +89,21 @@ impl Tally {
     }
 }
 
-/// The originals, in the order of their numbers, without gaps, from `una` to `max`.
+/// Originals in order of sequence numbers, contiguous from `snd_una` to `snd_max`.
 #[derive(Debug)]
 pub(crate) struct Flight {
     originals: VecDeque<Original>,
-    /// The peer has acknowledged everything before.
+    /// Everything before is acknowledged by the peer.
     pub una: Seq,
-    /// One past the highest number that the local TCP has sent.
+    /// One past the highest sequence number of the local TCP.
     pub max: Seq,
-    /// Bytes of the pool that the packets take.
+    /// Size of the stored packets in the pool (bytes).
     pub stored: usize,
     tally: Tally,
-    /// No original waits, or is lost, that ends at or before these.
+    /// No waiting, or lost, original ends at or before these.
     waiting_from: Seq,
     lost_from: Seq,
-    /// Originals without their bytes.
+    /// Number of originals without a packet.
     missing: usize,
 }
 
@@ -126,7 +127,7 @@ impl Flight {
     pub fn is_empty(&self) -> bool {
         self.originals.is_empty()
     }
-    /// Is there room for one more of its own?
+    /// Is there room for one more entry?
     pub fn has_room(&self) -> bool {
         self.originals.len() < ORIGINALS_MAX
     }
@@ -136,28 +137,28 @@ impl Flight {
     pub fn get(&self, index: usize) -> Option<&Original> {
         self.originals.get(index)
     }
-    /// How many the shim has to send.
+    /// Number of originals that the shim has to send.
     pub fn waiting(&self) -> usize {
         self.tally.waiting + self.tally.lost
     }
-    /// Numbers that were sent and are, as far as the shim knows, neither lost nor delivered.
+    /// Sequence numbers that were sent, and are neither known to be lost nor sacked.
     pub fn out(&self) -> u32 {
         self.tally.out
     }
 
-    /// The index of the first original that reaches beyond `seq`.
+    /// Index of the first original that ends after `seq`.
     fn index_of(&self, seq: Seq) -> usize {
         self.originals.partition_point(|original| original.range.end.at_or_before(seq))
     }
 
-    /// Those that have a number in `range`.
+    /// Originals that overlap `range`.
     pub fn overlapping(&self, range: SeqRange) -> impl Iterator<Item = &Original> {
         let rest = self.originals.range(self.index_of(range.start)..);
         rest.take_while(move |original| original.range.start.before(range.end))
     }
 
-    /// Appends what begins at `max`. Neighbours without their bytes are one; once there are too many,
-    /// what comes and the last one are.
+    /// Appends an original that begins at `snd_max`. Adjacent originals without a packet are
+    /// merged; with the queue full, the new one is merged with the last.
     pub fn push(&mut self, original: Original, pool: &mut Pool) {
         self.max = original.range.end;
         if !self.has_room() {
@@ -182,7 +183,7 @@ impl Flight {
         self.originals.push_back(original);
     }
 
-    /// The bytes of an original are of no use any more.
+    /// Discards the packet of an original.
     fn drop_bytes(&mut self, index: usize, pool: &mut Pool) {
         let Some(original) = self.originals.get_mut(index) else { return };
         self.tally.leave(original);
@@ -193,9 +194,9 @@ impl Flight {
         pool.give_back(piece);
     }
 
-    /// The local TCP believes `range` lost, and sends it again in a packet of `total` bytes. A segment
-    /// that ends within an original was cut anew: the path takes no longer packets any more (RFC 1191),
-    /// and no stored one that is longer is of use.
+    /// Records that the local TCP retransmits `range` in a packet of `total` bytes. A segment that
+    /// ends within an original was resegmented: the path MTU has shrunk (RFC 1191), and longer
+    /// stored packets are useless.
     pub fn on_sent_again(&mut self, range: SeqRange, total: usize, pool: &mut Pool) {
         let first = self.index_of(range.start);
         let mut cut = false;
@@ -211,7 +212,7 @@ impl Flight {
         }
     }
 
-    /// Packets longer than `total` bytes are not stored any more.
+    /// Discards stored packets longer than `total` bytes.
     fn drop_longer(&mut self, total: usize, pool: &mut Pool) {
         for index in 0..self.originals.len() {
             let packet = self.get(index).and_then(|original| original.packet.as_ref());
@@ -221,14 +222,14 @@ impl Flight {
         }
     }
 
-    /// Of the first one that the local TCP has sent again and `ack` covers: could it have been marked
-    /// instead of dropped?
+    /// For the first retransmitted original that `ack` covers: was it ECN-capable, so that
+    /// congestion would have marked it?
     pub fn resent_before(&self, ack: Seq) -> Option<bool> {
         let mut covered = self.originals.iter().take_while(|o| o.range.end.at_or_before(ack));
         covered.find(|original| original.resent).map(|original| original.capable)
     }
 
-    /// The peer has acknowledged everything before `ack`, which is not beyond `max`.
+    /// Processes a cumulative acknowledgment, which is not beyond `snd_max`.
     pub fn advance(&mut self, ack: Seq, pool: &mut Pool) -> Covered {
         let mut covered = Covered { numbers: ack.since(self.una), ..Covered::default() };
         if covered.numbers == 0 {
@@ -264,7 +265,7 @@ impl Flight {
         covered
     }
 
-    /// An acknowledgment that ends before what was reported takes the report back (RFC 2018 §8), and
+    /// A cumulative acknowledgment that ends before a sacked original revokes it (RFC 2018 §8), and
     /// with it all others.
     fn look_for_reneging(&mut self) {
         if self.originals.front().is_none_or(|front| front.place != Place::Delivered) {
@@ -278,8 +279,8 @@ impl Flight {
         }
     }
 
-    /// The peer reports `block`. Returns when the one of those newly reported was sent that was
-    /// sent last.
+    /// Processes a SACK block. Returns the send time of the most recently sent original that it
+    /// newly covers.
     pub fn report(&mut self, block: SeqRange) -> Option<Instant> {
         let mut newest = None;
         let inside = SeqRange::new(block.start.max(self.una), block.end.min(self.max));
@@ -303,7 +304,7 @@ impl Flight {
         newest
     }
 
-    /// Everything that is stored and not delivered is to be sent, in order.
+    /// Queues all originals that are stored and not sacked.
     pub fn all_wait(&mut self) {
         for original in &mut self.originals {
             if original.packet.is_some() && original.place != Place::Delivered {
@@ -315,8 +316,9 @@ impl Flight {
         self.waiting_from = self.una;
     }
 
-    /// The one that `range` begins in, and those that end in it, are to be sent once more if they are on
-    /// their way, ahead of all that wait. `false`, and nothing is changed: the bytes of one are missing.
+    /// Queues the original in which `range` begins, and those that end in it, for retransmission
+    /// ahead of waiting ones, if they are in flight. `false`, without any change, if a packet is
+    /// not stored.
     pub fn resend(&mut self, range: SeqRange) -> bool {
         let first = self.index_of(range.start);
         let asked = |(n, original): &(usize, &Original)| {
@@ -339,12 +341,12 @@ impl Flight {
         }
         true
     }
-    /// How many are lost and to be sent again.
+    /// Number of lost originals.
     pub fn lost(&self) -> usize {
         self.tally.lost
     }
 
-    /// Nothing is to be sent by the shim any more.
+    /// Removes all originals from the queue of the shim.
     pub fn none_waits(&mut self) {
         for original in &mut self.originals {
             if matches!(original.place, Place::Waiting | Place::Lost) {
@@ -356,8 +358,8 @@ impl Flight {
         }
     }
 
-    /// Declares lost what was sent `margin` before `newest`, and with `oldest` the first one, too.
-    /// Returns whether there was any.
+    /// Marks originals as lost that were sent `margin` before `newest`, and with `oldest` the first
+    /// one, too. Returns whether there was any.
     pub fn find_lost(&mut self, newest: Option<Instant>, margin: Duration, oldest: bool) -> bool {
         if newest.is_none() && !oldest {
             return false;
@@ -380,7 +382,7 @@ impl Flight {
         first.is_some()
     }
 
-    /// The next one that the shim has to send: those that were lost, then in order.
+    /// Index of the next original to send: lost ones first, then in order.
     pub fn next(&self) -> Option<usize> {
         let first = |from: Seq, place: Place| {
             let index = self.index_of(from);
@@ -396,7 +398,7 @@ impl Flight {
         }
     }
 
-    /// One is sent.
+    /// Records that an original is sent.
     pub fn send(&mut self, index: usize, now: Instant) {
         let Some(original) = self.originals.get_mut(index) else { return };
         self.tally.leave(original);
@@ -410,7 +412,7 @@ impl Flight {
         self.tally.enter(original);
     }
 
-    /// One past the last number up to which every original has its bytes.
+    /// End of the contiguous range of stored originals.
     pub fn stored_to(&self) -> Seq {
         if self.missing == 0 {
             return self.max;
@@ -419,7 +421,7 @@ impl Flight {
         missing.map_or(self.max, |original| original.range.start.max(self.una))
     }
 
-    /// Forgets everything.
+    /// Removes everything.
     pub fn clear(&mut self, pool: &mut Pool) {
         while let Some(original) = self.originals.pop_front() {
             if let Some(piece) = original.packet {
@@ -449,7 +451,8 @@ mod test {
         }
     }
 
-    /// Four of 100 bytes across the wrap, sent at 0, 1, 2 and 3 ms; two have been sent again.
+    /// Four segments of 100 bytes across the wrap, sent at 0, 1, 2 and 3 ms; two were
+    /// retransmitted.
     fn flight() -> (Flight, Pool) {
         let mut pool = Pool::new(1 << 20);
         let start = Seq(u32::MAX - 150);
@@ -534,10 +537,10 @@ mod test {
         let (mut flight, mut pool) = flight();
         let start = flight.una;
         assert_eq!(flight.stored_to(), start + 400);
-        // A full packet that ends where an original ends says nothing of the path.
+        // A full-sized packet that ends with an original says nothing about the path MTU.
         flight.on_sent_again(SeqRange::new(start + 150, start + 300), 200, &mut pool);
         assert_eq!((flight.stored_to(), flight.stored), (start + 400, 4 * 512));
-        // A segment that is cut: the path has become narrower.
+        // A resegmented one: the path MTU has shrunk.
         flight.on_sent_again(SeqRange::new(start + 200, start + 250), 300, &mut pool);
         assert_eq!(flight.stored_to(), start + 400, "none is longer");
         flight.on_sent_again(SeqRange::new(start + 200, start + 250), 250, &mut pool);

@@ -1,4 +1,4 @@
-//! The handshake: what both ends agree on, and where their numbers begin.
+//! The handshake: negotiated options and initial sequence numbers.
 
 use driftway_base::{FlowKey, Instant, Seq};
 use driftway_wire::{TcpFlags, TcpSegment};
@@ -9,51 +9,51 @@ use crate::flow::{Aided, Flow, Said};
 use crate::pace::StampClock;
 use crate::packet::Segment;
 
-/// What timestamps take of each segment (RFC 7323, appendix A).
+/// Bytes that the timestamps option takes in each segment (RFC 7323, appendix A).
 const STAMPS: u16 = 12;
 
-/// What was negotiated, as far as it concerns the shim.
+/// Negotiated options that concern the shim.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Agreed {
-    /// RFC 2018.
+    /// Selective acknowledgments (RFC 2018).
     pub sack: bool,
-    /// RFC 3168.
+    /// Explicit congestion notification (RFC 3168).
     pub ecn: bool,
-    /// How far the local TCP's window is shifted (RFC 7323 §2).
+    /// Window scale of the local TCP's window field (RFC 7323 §2).
     pub shift: u8,
-    /// The peer's, if its SYN was seen.
+    /// Window scale of the peer's window field, if its SYN was seen.
     pub peer_shift: Option<u8>,
-    /// The most that the local TCP sends in one segment (bytes).
+    /// Largest payload of the local TCP's segments (bytes).
     pub mss: Option<u16>,
 }
 
-/// A connection of which not yet both SYNs were seen, or not their acknowledgment.
+/// A connection whose three-way handshake is not complete.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Opening {
-    /// From here to the peer.
+    /// From this host to the peer.
     pub key: FlowKey,
-    /// The local TCP's own number.
+    /// Initial sequence number of the local TCP.
     isn: Seq,
-    /// It has sent a SYN-ACK, not a SYN.
+    /// The local TCP has sent a SYN-ACK, not a SYN (passive open).
     passive: bool,
-    /// What it offers, or, in a SYN-ACK, has agreed to.
+    /// Options that the local TCP offers in its SYN, or has agreed to in its SYN-ACK.
     offers: Agreed,
-    /// Its SYN or SYN-ACK.
+    /// The local TCP's SYN or SYN-ACK.
     says: TcpSegment,
     ours: Said,
-    /// Its TSval, where it offers timestamps, or has agreed to them (RFC 7323 §3.2).
+    /// Its TSval, if it carries timestamps (RFC 7323 §3.2).
     stamp: Option<u32>,
-    /// When it was sent; `None` if more than once.
+    /// Send time; `None` if it was retransmitted.
     at: Option<Instant>,
     pub last: Instant,
 }
 
 impl Opening {
-    /// The local TCP sends a SYN or SYN-ACK.
+    /// A handshake that begins with the local TCP's SYN or SYN-ACK.
     pub fn new(now: Instant, segment: &Segment) -> Self {
         let passive = segment.has(TcpFlags::ACK);
         let both = TcpFlags::ECE.with(TcpFlags::CWR);
-        // RFC 3168 §6.1.1: ECE and CWR offer, ECE alone agrees.
+        // RFC 3168 §6.1.1: ECE and CWR in a SYN offer ECN, ECE alone in a SYN-ACK accepts it.
         let ecn = match passive {
             false => segment.has(both),
             true => segment.has(TcpFlags::ECE) && !segment.has(TcpFlags::CWR),
@@ -84,7 +84,7 @@ impl Opening {
         }
     }
 
-    /// Is `segment` the same SYN or SYN-ACK, sent again?
+    /// Is `segment` a retransmission of the SYN or SYN-ACK?
     pub fn is_again(&self, segment: &Segment) -> bool {
         self.isn == segment.seq && self.passive == segment.has(TcpFlags::ACK)
     }
@@ -93,20 +93,20 @@ impl Opening {
         self.passive
     }
 
-    /// The same SYN again, perhaps with fewer offers.
+    /// Records a retransmission of the SYN, which may offer fewer options.
     pub fn on_again(&mut self, now: Instant, segment: &Segment) {
         let again = Self::new(now, segment);
         self.offers.ecn &= again.offers.ecn;
         (self.ours, self.stamp, self.last) = (again.ours, again.stamp, now);
         self.says = again.says;
-        // Which of them was answered is not known (Karn).
+        // Karn's algorithm: the acknowledged copy is not known.
         self.at = None;
     }
 
-    /// The peer sends `segment`: the flow, if that opens the connection.
+    /// Processes a segment of the peer; returns the flow if it completes the handshake.
     ///
     /// # Errors
-    /// If it does, but the shim can do nothing for it.
+    /// The handshake completes, but the shim can't support the connection.
     pub fn on_answer(
         &self,
         now: Instant,
@@ -118,14 +118,15 @@ impl Opening {
             return Ok(None);
         }
         let first = self.isn + 1;
-        // RFC 9293 §3.10.7.3; the ACK of a SYN-ACK may come with, or be lost before, data.
+        // RFC 9293 §3.10.7.3; the ACK of a SYN-ACK may carry data, or be lost before data arrive.
         if segment.ack != first || self.passive && segment.seq.distance(self.ours.ack) < 0 {
             return Ok(None);
         }
         if syn && segment.unknown_option {
             return Err(Untouched::UnknownOption);
         }
-        // An active opener knows what was agreed by the answer, a passive one has decided it.
+        // In an active open the SYN-ACK decides on the options, in a passive open the own SYN-ACK
+        // did.
         let (Some(stamp), true) =
             (self.stamp, self.passive || segment.options.timestamps.is_some())
         else {
@@ -138,7 +139,7 @@ impl Opening {
             agreed.ecn &= segment.has(TcpFlags::ECE) && !segment.has(TcpFlags::CWR);
             agreed.shift = segment.options.window_scale.map_or(0, |_| agreed.shift);
             agreed.peer_shift = Some(segment.options.window_scale.map_or(0, |shift| {
-                // RFC 7323 §2.2: only if both offer it.
+                // RFC 7323 §2.2: only if both ends offer it.
                 if self.says.options.window_scale.is_some() { shift } else { 0 }
             }));
             agreed.mss = agreed.mss.min(segment.options.mss);

@@ -1,19 +1,19 @@
-//! Memory for stored packets, bounded and used again.
+//! A bounded pool of buffers for stored packets.
 
 use alloc::vec::Vec;
 
-/// Sizes of pieces are powers of two from 2⁸ bytes to 2¹⁶.
+/// Buffer sizes are powers of two from 2⁸ to 2¹⁶ bytes.
 const SMALLEST: u32 = 8;
 const CLASSES: usize = 9;
 
-/// Where the bytes of stored packets live. Pieces come in sizes of powers of two; what is given back
-/// is kept for the next of its size, and given to the system only when the bound needs it.
+/// A pool of buffers in size classes of powers of two. Released buffers are kept for reuse, and
+/// freed only when the limit requires it.
 #[derive(Debug)]
 pub(crate) struct Pool {
     spare: [Vec<Vec<u8>>; CLASSES],
-    /// Bytes in pieces that are out.
+    /// Bytes in buffers in use.
     used: usize,
-    /// Bytes in spare pieces.
+    /// Bytes in spare buffers.
     idle: usize,
     limit: usize,
 }
@@ -29,7 +29,7 @@ impl Piece {
     pub fn bytes(&self) -> &[u8] {
         &self.bytes
     }
-    /// What it counts against the bounds (bytes).
+    /// Bytes that the buffer counts against the limits.
     pub fn size(&self) -> usize {
         size_of_class(self.class)
     }
@@ -39,28 +39,28 @@ const fn size_of_class(class: usize) -> usize {
     1 << (class + SMALLEST as usize)
 }
 
-/// The least class with room for `len` bytes; `None` if no class has.
+/// The smallest class with room for `len` bytes; `None` if there is none.
 fn class_of(len: usize) -> Option<usize> {
     (0..CLASSES).find(|class| len <= size_of_class(*class))
 }
 
-/// What a packet of `len` bytes counts against the bounds.
+/// Bytes that a packet of `len` bytes counts against the limits.
 pub(crate) fn size_for(len: usize) -> usize {
     class_of(len).map_or(usize::MAX, size_of_class)
 }
 
 impl Pool {
-    /// One that never holds more than `limit` bytes, spare pieces included.
+    /// An empty pool of at most `limit` bytes, spare buffers included.
     pub fn new(limit: usize) -> Self {
         Self { spare: Default::default(), used: 0, idle: 0, limit }
     }
 
-    /// Bytes in use and bytes held in all.
+    /// Bytes in use, and bytes reserved in all.
     pub fn held(&self) -> (usize, usize) {
         (self.used, self.used + self.idle)
     }
 
-    /// A copy of `packet`; `None` if the bound does not allow it.
+    /// Stores a copy of `packet`; `None` if the limit does not allow it.
     pub fn store(&mut self, packet: &[u8]) -> Option<Piece> {
         let class = class_of(packet.len())?;
         let size = size_of_class(class);
@@ -82,7 +82,7 @@ impl Pool {
         Some(Piece { bytes, class })
     }
 
-    /// Takes a piece back.
+    /// Returns a buffer to the pool.
     pub fn give_back(&mut self, piece: Piece) {
         let size = piece.size();
         self.used = self.used.saturating_sub(size);
@@ -94,7 +94,7 @@ impl Pool {
         }
     }
 
-    /// Lets go of spare pieces until `size` bytes more fit.
+    /// Frees spare buffers until `size` more bytes fit.
     fn make_room(&mut self, size: usize) {
         for (class, spare) in self.spare.iter_mut().enumerate().rev() {
             while self.used + self.idle + size > self.limit && spare.pop().is_some() {

@@ -1,9 +1,9 @@
-//! The spoofing driver of aids: shows them what passes, and does what they ask for.
+//! The driver of an aid below a foreign TCP: passes segments to the aid, and performs its acts.
 //!
-//! In one packet the order is: what it says is noted; the aid sees it, with the view of before; its
-//! acts are done; what becomes of the packet is decided. What the local TCP sends goes another way
-//! round: it is put among what is in flight first, because no act can take it back. What the shim
-//! keeps from the network while TCP is held, TCP has not sent in the eyes of the aid.
+//! For one packet of the peer the order is: record its state; pass it to the aid, with the view
+//! before it; perform the acts; decide on the disposition. A segment of the local TCP enters the
+//! retransmission queue first, because no act can revoke it. Segments stored during a hold count as
+//! unsent in the aid's view.
 
 use alloc::boxed::Box;
 use core::fmt;
@@ -19,10 +19,10 @@ use super::{Context, Flow, Held, State};
 use crate::counts::{Fate, Swallowed};
 use crate::packet::Segment;
 
-/// Acts that are done for one event at most.
+/// Maximum number of acts for one event.
 const ACTS_MAX: usize = 64;
 
-/// The aid to a connection.
+/// The aid to one connection.
 pub(crate) struct Aided(pub Box<dyn Aid>);
 
 impl fmt::Debug for Aided {
@@ -31,17 +31,17 @@ impl fmt::Debug for Aided {
     }
 }
 
-/// Acknowledgments that the aid wants to leave.
+/// Acknowledgments requested by the aid.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Emitted {
     pub ack: Seq,
-    /// The window field.
+    /// Window field.
     pub window: u16,
     pub copies: u8,
 }
 
 impl Flow {
-    /// Shows the handshake to the aid, as far as it was seen: what both ends offered.
+    /// Passes the handshake to the aid, as far as it was seen.
     pub fn opened(&mut self, now: Instant, ours: &TcpSegment, theirs: &Segment) {
         let view = TcpView::default();
         self.aid.0.on_down(now, ours, &view);
@@ -50,7 +50,7 @@ impl Flow {
         }
     }
 
-    /// The network, or this host, says something about this flow.
+    /// Processes a signal about this flow.
     pub fn on_signal(&mut self, cx: &mut Context<'_>, signal: &Signal) {
         let alone = matches!(self.state, State::Disconnected(_)) && self.flight.is_empty();
         let view = self.view();
@@ -63,7 +63,7 @@ impl Flow {
         }
     }
 
-    /// It is time for the aid.
+    /// Runs the aid's timer if it is due.
     pub(super) fn wake_aid(&mut self, cx: &mut Context<'_>) {
         if self.aid.0.next_timeout().is_some_and(|at| at <= cx.now) {
             let view = self.view();
@@ -72,7 +72,8 @@ impl Flow {
         }
     }
 
-    /// The aid sees what the local TCP has sent, and `fate` is to become of; `view` is of before.
+    /// Passes a segment of the local TCP to the aid. `fate` is its disposition so far, `view` the
+    /// view before it.
     pub(super) fn show_down(
         &mut self,
         cx: &mut Context<'_>,
@@ -83,11 +84,11 @@ impl Flow {
     ) -> Fate {
         let held = matches!(self.state, State::Disconnected(_));
         match fate {
-            // A TCP that is held has not sent it.
+            // A held TCP counts as not having sent it.
             Fate::Pass if held && !segment.range().is_empty() => return fate,
             Fate::Pass => {}
-            // It waits behind others, or is on its way once more already; a TCP that is not held has
-            // sent it nevertheless.
+            // It waits in the queue, or was already retransmitted; a TCP that is not held has sent
+            // it.
             Fate::Stored | Fate::Swallowed(Swallowed::RetransmissionInRepair) if !held => {}
             Fate::Stored | Fate::Untouched(_) | Fate::Swallowed(_) => return fate,
         }
@@ -105,7 +106,7 @@ impl Flow {
         }
     }
 
-    /// The aid sees what the peer sends.
+    /// Passes a segment of the peer to the aid.
     pub(super) fn show_up(
         &mut self,
         cx: &mut Context<'_>,
@@ -121,8 +122,8 @@ impl Flow {
         verdict
     }
 
-    /// Of what an aid can replace a segment by, only a smaller window is done: there is no other that
-    /// could not acknowledge, or lose, what is none of its business.
+    /// Applies the aid's verdict. The only replacement supported is a smaller window: any other
+    /// could acknowledge or lose data.
     fn change(
         &mut self,
         cx: &mut Context<'_>,
@@ -146,7 +147,7 @@ impl Flow {
         }
     }
 
-    /// Does what the aid wants done. `pending` is what has just arrived.
+    /// Performs the aid's acts. `pending` is the segment that has just arrived.
     fn do_acts(&mut self, cx: &mut Context<'_>, pending: Option<&Segment>) {
         for _ in 0..ACTS_MAX {
             let Some(act) = self.aid.0.poll_act() else { return };
@@ -160,7 +161,7 @@ impl Flow {
         }
     }
 
-    /// Does what an aid wants done, as far as it can be done from below. See the crate's table.
+    /// Performs one act as far as possible from below; see the crate's table.
     pub(super) fn act(
         &mut self,
         cx: &mut Context<'_>,
@@ -168,7 +169,7 @@ impl Flow {
         pending: Option<&Segment>,
     ) -> Done {
         match *act {
-            // Timers of the local TCP run on, whatever is asked for; what they did is undone.
+            // The local TCP's timers run on in any case; their effects are undone.
             Act::Hold { probe, step_back, freeze_timers: _, cwnd, release } => {
                 let Some(keeps) = self.keeps(cwnd) else { return Done::Unsupported };
                 let outage = probe.is_some() || step_back;
@@ -193,14 +194,14 @@ impl Flow {
                 answer(self.cuts)
             }
             Act::Emit { ack, window, copies } => answer(self.emit(ack, window, copies)),
-            // A host's routes do not wait for a packet to be looked for.
+            // A host's routes are not discovered on demand.
             Act::Seek(Seek::Route | Seek::Nothing) => Done::Done,
             Act::SetTimer { .. } | Act::Limit { .. } | Act::Seek(Seek::Echo) => Done::Unsupported,
         }
     }
 
-    /// Is the local TCP to have the window that it had? Otherwise it has what its timeouts have left
-    /// it: one segment. Nothing else can be had.
+    /// Does this window keep the previous one? The only other one possible is that left by a
+    /// timeout: one segment. `None`: not supported.
     fn keeps(&self, cwnd: Setting<u32>) -> Option<bool> {
         match cwnd {
             Setting::Keep => Some(true),
@@ -212,7 +213,7 @@ impl Flow {
         }
     }
 
-    /// Sends originals again, ahead of all that waits.
+    /// Queues originals for retransmission ahead of all waiting segments.
     fn resend(&mut self, cx: &mut Context<'_>, range: SeqRange) -> bool {
         let (una, max) = (self.flight.una, self.flight.max);
         let range = SeqRange::new(range.start.max(una), range.end.min(max).max(una));
@@ -230,10 +231,10 @@ impl Flow {
         true
     }
 
-    /// Is what the local TCP did for a loss taken back? With `pending`, which covers what it has sent
-    /// again, at once: then that gets the echo of the original. Otherwise as soon as there is one, or
-    /// with the end of the outage. Not while congestion is echoed (RFC 4015 §3), nor for what could
-    /// not have been marked.
+    /// Requests that the local TCP's reduction be undone. If `pending` acknowledges a
+    /// retransmission, at once, by the original's timestamp; otherwise with the next such
+    /// acknowledgment, or at the end of the outage. Refused while congestion is echoed (RFC 4015
+    /// §3), and for segments that could not have been marked.
     fn may_undo(&mut self, pending: Option<&Segment>) -> bool {
         if self.congested.is_some() {
             return false;
@@ -256,8 +257,8 @@ impl Flow {
         }
     }
 
-    /// An acknowledgment made up for the peer: of nothing that the local TCP has not acknowledged, and
-    /// without a promise beyond its window.
+    /// Requests synthetic acknowledgments for the peer, not beyond what the local TCP has
+    /// acknowledged, and not beyond its window.
     fn emit(&mut self, ack: Seq, window: u32, copies: u8) -> bool {
         if ack.after(self.ours.ack) || self.emits.is_some() {
             return false;

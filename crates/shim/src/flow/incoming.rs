@@ -1,4 +1,4 @@
-//! What the peer sends.
+//! Segments of the peer.
 
 use driftway_aid::Verdict;
 use driftway_base::{Duration, Seq};
@@ -9,14 +9,14 @@ use crate::counts::{Fate, Swallowed, Untouched};
 use crate::flight::Covered;
 use crate::packet::Segment;
 
-/// What Linux's shortest timeout is beyond a round trip (tcp_rto_min).
+/// Linux' minimum RTO beyond the RTT (tcp_rto_min).
 const LEAST_TIMEOUT: Duration = Duration::from_millis(200);
 
-/// Acknowledgments from before this are not of this connection.
+/// Maximum distance below SND.UNA of a plausible acknowledgment number.
 const OLD: u32 = 1 << 30;
 
 impl Flow {
-    /// The peer sends `segment`, whose bytes are `packet`.
+    /// Processes `segment` of the peer, whose bytes are `packet`.
     pub fn on_incoming(
         &mut self,
         cx: &mut Context<'_>,
@@ -29,7 +29,7 @@ impl Flow {
         if !self.is_plausible(segment) {
             return Step::On(Fate::Untouched(Untouched::Implausible));
         }
-        // RFC 5961 §4: the local TCP challenges a SYN; the flow goes on.
+        // RFC 5961 §4: the local TCP answers a SYN with a challenge ACK; the flow continues.
         if segment.has(TcpFlags::SYN) || !segment.has(TcpFlags::ACK) {
             return Step::On(Fate::Pass);
         }
@@ -43,7 +43,7 @@ impl Flow {
         }
         let fate = match self.state {
             State::Resuming(..) => self.on_segment_in_repair(cx, segment, packet),
-            // The local TCP has been told less than the peer has said: that stays so.
+            // Acknowledgments are withheld from the local TCP, and stay so.
             State::Disconnected(outage) if outage.again => {
                 let told = self.told;
                 self.take(cx, segment);
@@ -64,10 +64,11 @@ impl Flow {
         if self.is_closed() { Step::Over(fate) } else { Step::On(fate) }
     }
 
-    /// RFC 5961 §3.2: only a reset with the very number that the local TCP expects is one. It sees
-    /// them all and decides itself; this is about what the shim believes.
+    /// RFC 5961 §3.2: only a reset with exactly the expected sequence number is valid. The local
+    /// TCP receives all resets and decides itself; this is the shim's own decision.
     fn on_reset(&mut self, cx: &mut Context<'_>, segment: &Segment) -> Step {
-        // It may expect more than it has acknowledged (delayed acknowledgments), up to what came.
+        // With delayed acknowledgments it may expect more than it has acknowledged, up to what was
+        // received.
         let expected = segment.seq.at_or_after(self.ours.ack)
             && segment.seq.at_or_before(self.theirs_high.max(self.ours.ack));
         if expected {
@@ -77,7 +78,7 @@ impl Flow {
         Step::On(Fate::Pass)
     }
 
-    /// Are its numbers near those of the flow? Whoever does not know them learns nothing and moves
+    /// Are its numbers near the flow's windows? An off-path attacker who does not know them changes
     /// nothing (RFC 5961 §5).
     fn is_plausible(&self, segment: &Segment) -> bool {
         let window = (u32::from(self.ours.window) << self.agreed.shift).max(65_535);
@@ -88,7 +89,7 @@ impl Flow {
         off <= window && acks
     }
 
-    /// Takes the acknowledgment and the reports of a segment.
+    /// Processes the cumulative and selective acknowledgments of a segment.
     pub(super) fn take(&mut self, cx: &mut Context<'_>, segment: &Segment) -> Covered {
         let mut covered = Covered::default();
         if segment.ack.after(self.flight.una) {
@@ -103,7 +104,7 @@ impl Flow {
         covered
     }
 
-    /// While everything passes.
+    /// Processes an acknowledgment while packets pass.
     fn on_segment(&mut self, cx: &mut Context<'_>, segment: &Segment, packet: &mut [u8]) -> Fate {
         let covered = self.take(cx, segment);
         self.told = self.told.max(segment.ack);
@@ -126,13 +127,12 @@ impl Flow {
         Fate::Pass
     }
 
-    /// Undoes a loss, if the aid wants that: the peer seems to answer the original, which makes the
-    /// retransmission a spurious one for the local TCP (RFC 3522 §3.2, RFC 4015).
+    /// Undoes a loss if the aid requests it: the original's timestamp as TSecr makes the
+    /// retransmission spurious for the local TCP (RFC 3522 §3.2, RFC 4015).
     ///
-    /// Not after a timeout: the echo is a measurement of the round trip, too (RFC 7323 §4.1), and one
-    /// that is as long as a timeout lets the next one be several times as long. And an undo has the
-    /// local TCP take for delivered what else it holds for lost, of which it then learns by the next
-    /// timeout only.
+    /// Not after a timeout: TSecr is also an RTT sample (RFC 7323 §4.1), and one as long as an RTO
+    /// multiplies the next RTO. Moreover an undo makes the local TCP take all data it considers
+    /// lost for delivered, so that it detects further losses only by the next timeout.
     fn rewrite_echo(
         &mut self,
         cx: &mut Context<'_>,
@@ -144,7 +144,7 @@ impl Flow {
         let (wanted, kept) = self.episode.map_or((false, false), |e| (e.wanted, e.kept));
         let allowed = self.undoes || self.congested.is_none() && (wanted && capable || kept);
         let Some(stamps) = segment.options.timestamps.filter(|_| allowed) else { return };
-        // It was sent a timeout, and the round trip of what was then sent, ago.
+        // The original was sent at least an RTO and the RTT of its retransmission ago.
         let timed_out = self.round_trip.smoothed().times(2) + LEAST_TIMEOUT;
         let by_timeout = Seq(stamp).before(Seq(self.clock.at(cx.now - timed_out)));
         if by_timeout || !Seq(stamp).before(Seq(stamps.echo)) {
@@ -159,8 +159,8 @@ impl Flow {
         }
     }
 
-    /// What the local TCP gets of a segment while it is not to know what it acknowledges: `told` is
-    /// what it has been told before.
+    /// Edits a segment for the local TCP while acknowledgments are withheld; `told` is the
+    /// acknowledgment number that it has already received.
     pub(super) fn hold(
         &mut self,
         cx: &mut Context<'_>,
@@ -168,8 +168,7 @@ impl Flow {
         segment: &Segment,
         packet: &mut [u8],
     ) -> Fate {
-        // What begins before what the local TCP expects asks it for an answer (a keep-alive, or a
-        // probe of its window).
+        // A segment before RCV.NXT requests an answer (a keep-alive, or a window probe).
         let empty = segment.range().is_empty();
         self.unsaid |= empty;
         if empty && !segment.seq.before(self.ours.ack) {

@@ -1,4 +1,4 @@
-//! From the loss of the path to its repair.
+//! Outages: holding TCP, probing, and repair.
 
 use driftway_base::{Duration, Instant, ProbeSpacing, Seq};
 
@@ -7,20 +7,19 @@ use crate::config::Config;
 use crate::counts::Fate;
 use crate::packet::Segment;
 
-/// What a new connection may send at once (RFC 6928 §2), about: a path is never repaired slower
-/// than that in a round trip.
+/// About the initial window (RFC 6928 §2): a lower bound for the repair's rate per RTT.
 const INITIAL_WINDOW: u32 = 10 * 1460;
 
-/// Acknowledgments of one byte in one outage: each undoes one timeout, and there are few while
-/// acknowledgments are held.
+/// Maximum number of one-byte acknowledgments in one outage. Each undoes one timeout, and few
+/// timeouts occur while acknowledgments are withheld.
 const UNDO_ACKS_MAX: u8 = 4;
 
-/// So often the path may seem to be back in vain.
+/// Consecutive failed repairs after which the local TCP takes over.
 const IN_VAIN_MAX: u8 = 3;
 
 impl Flow {
-    /// How often is probed where the aid wants it so. Whatever an aid waits for, the shim looks by itself
-    /// after a while: who has told it may have been wrong.
+    /// Probe intervals for a hold. The shim probes at a bounded interval even if the aid does not
+    /// want probes: the signals it relies on may be wrong.
     pub(super) fn spacing_of_probes(
         &self,
         cx: &Context<'_>,
@@ -39,7 +38,7 @@ impl Flow {
         config.probe_max.max(self.round_trip.least())
     }
 
-    /// The local TCP is to send nothing from now on, or, if it does not already, in another way.
+    /// Holds the local TCP, or changes the mode of the hold.
     pub(super) fn hold_tcp(&mut self, cx: &mut Context<'_>, held: Held) {
         let gap = held.probe.first;
         let probe_at = cx.now + gap;
@@ -51,8 +50,8 @@ impl Flow {
         cx.counts.outages += u64::from(held.outage && !was_outage);
         let outage = match self.state {
             State::Open => {
-                // One that began after the peer was last heard is the outage's own. If it is heard now
-                // that has ended the outage.
+                // A recovery that began after the peer's last segment belongs to the outage. A
+                // segment arriving now has ended the outage.
                 let ends = self.heard == cx.now;
                 let heard = if ends { self.heard_before } else { self.heard };
                 if let Some(episode) = self.episode.as_mut().filter(|e| e.since <= heard) {
@@ -92,8 +91,8 @@ impl Flow {
         self.release_if_due(cx);
     }
 
-    /// Of what was sent on a path that seemed to be back nothing has arrived: it is gone again, and
-    /// nobody has said so. Whatever arrives says that it is back.
+    /// Returns to the outage: nothing of the repair has arrived, and there was no signal. Any
+    /// arriving segment ends it.
     fn relapse(&mut self, cx: &mut Context<'_>) {
         let State::Resuming(outage, _) = self.state else { return };
         let first = self.round_trip.least().max(cx.config.probe_min);
@@ -103,8 +102,8 @@ impl Flow {
         self.probe_now(cx.now);
     }
 
-    /// Another flow to the same destination has found its path again: it is time to look, unless a
-    /// probe is still on its way.
+    /// Sends a probe now, unless one is still in flight: another flow to the same destination has
+    /// found its path restored.
     pub fn probe_now(&mut self, now: Instant) {
         if let State::Disconnected(outage) = &mut self.state {
             let earliest = outage.probed.map_or(now, |probed| now.max(probed + outage.shortest));
@@ -112,8 +111,8 @@ impl Flow {
         }
     }
 
-    /// The local TCP sends again; with `keeps` it is to have the window that it had. `false`: it was
-    /// not held.
+    /// Ends the hold; with `keeps` the local TCP keeps its previous window. `false`: it was not
+    /// held.
     pub(super) fn resume(&mut self, cx: &mut Context<'_>, keeps: bool) -> bool {
         match &mut self.state {
             State::Open => return false,
@@ -129,13 +128,14 @@ impl Flow {
         true
     }
 
-    /// Everything passes from now on.
+    /// Lets packets pass from now on.
     fn open(&mut self, now: Instant) {
         self.state = State::Open;
         self.timed_from = now;
     }
 
-    /// What was out goes its way; what had to wait leaves, spread over a round trip.
+    /// Ends the hold without retransmitting what was outstanding; waiting segments are paced over
+    /// one RTT.
     fn go_on(&mut self, cx: &mut Context<'_>, outage: Outage) {
         if let Some(episode) = self.episode.as_mut().filter(|episode| !episode.stays) {
             episode.kept = outage.held.keeps;
@@ -144,7 +144,7 @@ impl Flow {
         self.spread(cx, outage.flight);
     }
 
-    /// What waits leaves over a round trip, at the rate of `flight` bytes in one at least.
+    /// Paces waiting segments over one RTT, at the rate of at least `flight` bytes per RTT.
     pub(super) fn spread(&mut self, cx: &mut Context<'_>, flight: u32) {
         self.rate = flight.max(INITIAL_WINDOW);
         self.queueing = true;
@@ -152,8 +152,8 @@ impl Flow {
         self.spread_until = cx.now + self.round_trip.smoothed();
     }
 
-    /// When what the peer seems to answer now had left: the last probe, unless that was less than a
-    /// round trip ago.
+    /// Send time of the segment that the peer seems to answer: that of the last probe, at the
+    /// latest one RTT ago.
     fn tried(&self, now: Instant) -> Instant {
         let probed = match self.state {
             State::Disconnected(Outage { probed: Some(probed), .. }) => probed,
@@ -162,17 +162,17 @@ impl Flow {
         probed.min(now - self.round_trip.least())
     }
 
-    /// There is a path again, and what was out goes once more.
+    /// Starts the repair: the path is back, and all originals are sent again.
     fn send_all_again(&mut self, cx: &mut Context<'_>, mut outage: Outage) {
         self.came_back = true;
-        // Where TCP was not held, the path was silent and may only have become slow: an echo says by how
-        // much at most (RFC 7323 §4.1).
+        // If TCP was not held, the path was silent and may only have become slower: TSecr bounds
+        // the delay (RFC 7323 §4.1).
         let suspected = self.heard == cx.now && outage.since == cx.now;
         let age = if suspected { self.clock.age(cx.now, self.theirs.echo) } else { Duration::ZERO };
-        // Either the peer was heard just now, or this host knows it.
+        // Either the peer has just answered, or this host knows it by its own link.
         let tried = if self.heard == cx.now { self.tried(cx.now) } else { cx.now };
-        // RFC 3522: an echo older than the first retransmission is what undoes it. The first
-        // original of the outage is the one; later ones may be from after that retransmission.
+        // RFC 3522: a timestamp older than the first retransmission undoes it. The first original
+        // of the outage has one; later ones may be newer than the retransmission.
         if outage.oldest.is_none() {
             outage.oldest = self.flight.front().map(|oldest| (oldest.stamp, oldest.range.end));
         }
@@ -188,8 +188,8 @@ impl Flow {
         self.queueing = true;
         let first = self.flight.front().map_or(1, |original| original.range.len());
         let repair = Repair {
-            // Not only what was sent before the cut: the local TCP would time the round trip of what
-            // it has sent since, too, and find it as long as the outage.
+            // Includes data sent during the outage: the local TCP would take RTT samples as long as
+            // the outage from them.
             until: self.flight.stored_to(),
             // liu-singh-2001 §III-C: the new route's capacity is not known.
             window: if outage.held.keeps { self.rate } else { first },
@@ -204,7 +204,7 @@ impl Flow {
         self.end_repair_when_done(cx);
     }
 
-    /// A segment of the peer during repair.
+    /// Processes a segment of the peer during repair.
     pub(super) fn on_segment_in_repair(
         &mut self,
         cx: &mut Context<'_>,
@@ -237,28 +237,28 @@ impl Flow {
         self.hold(cx, told, segment, packet)
     }
 
-    /// What was sent well before something that has arrived, is lost (RFC 8985 §6.2); without
-    /// SACK the oldest after three duplicates.
+    /// RACK loss detection (RFC 8985 §6.2); without SACK the oldest segment after three duplicate
+    /// acknowledgments.
     fn find_lost(&mut self, now: Instant, newest: Option<Instant>) {
         let (round_trip, least) = (self.round_trip.smoothed(), self.round_trip.least());
         let State::Resuming(_, repair) = &mut self.state else { return };
-        // RFC 8985 §6.2, step 2: what is answered sooner than that arrived before, from before the
-        // outage. The queues are empty after it, or full of others' packets: the margin for reordering
-        // is of the round trip that the repair itself sees.
+        // RFC 8985 §6.2, step 2: a segment answered sooner than that had arrived before the outage.
+        // After an outage queues are empty, or full of other flows' packets: the reordering window
+        // follows the RTT of the repair itself.
         let newest = newest.filter(|at| now.since(*at) >= least.over(2));
         let seen = newest.map(|at| now.since(at));
         repair.round_trip = repair.round_trip.into_iter().chain(seen).min();
         let margin = repair.round_trip.unwrap_or(round_trip).over(4);
         let third = !self.agreed.sack && repair.duplicates == 3;
         let lost = self.flight.find_lost(newest, margin, third);
-        // RFC 5681 §3.1, at most once a round trip: nobody else reduces for this.
+        // RFC 5681 §3.1, at most once per RTT: no other congestion control applies to the repair.
         if lost && now.since(repair.reduced) >= round_trip {
             repair.reduced = now;
             repair.window = (repair.window / 2).max(2 * 1460);
         }
     }
 
-    /// Has the peer everything that was to be repaired?
+    /// Ends the repair if the peer has acknowledged everything up to its end.
     pub(super) fn end_repair_when_done(&mut self, cx: &mut Context<'_>) {
         if let State::Resuming(_, repair) = self.state
             && self.flight.una.at_or_after(repair.until)
@@ -267,11 +267,11 @@ impl Flow {
         }
     }
 
-    /// Undoes the timeouts of the outage: one byte of what the peer has acknowledged is told, with
-    /// the original's echo. One byte, because a whole segment would also be a measurement of the
-    /// round trip, as long as the outage; so a segment of one byte has nothing to spare. Not where the
-    /// store lacks anything: a TCP that takes its timeouts back holds all that was out to be on its way,
-    /// and would wait for what only it can send.
+    /// Undoes the timeouts of the outage: acknowledges one byte that the peer has acknowledged,
+    /// with the original's timestamp. A whole segment would be an RTT sample as long as the outage;
+    /// therefore a segment of one byte can't be used. Not if originals are missing in the store:
+    /// after an undo the local TCP considers all outstanding data in flight, and would not
+    /// retransmit those that only it can send.
     fn undo(&mut self, cx: &mut Context<'_>) {
         let complete = self.flight.stored_to() == self.flight.max;
         let (State::Resuming(outage, _) | State::Disconnected(outage)) = &mut self.state else {
@@ -301,12 +301,12 @@ impl Flow {
         cx.counts.undo_acks += 1;
     }
 
-    /// Ends the outage for the local TCP: it is told what the peer has, in one acknowledgment with
-    /// the echo of a segment that has just made a round trip. What it sends on that, all at once, is
-    /// spread over a round trip; by then its own clock of acknowledgments runs.
+    /// Ends the outage for the local TCP: one acknowledgment of all that the peer has acknowledged,
+    /// with a timestamp one RTT old. The segments that this releases are paced over one RTT, after
+    /// which the local TCP's own ACK clock runs.
     pub(super) fn release(&mut self, cx: &mut Context<'_>) {
         let State::Resuming(..) = self.state else { return };
-        // It may have timed out once more while acknowledgments were held.
+        // It may have timed out again while acknowledgments were withheld.
         self.undo(cx);
         self.tell(cx);
         self.open(cx.now);
@@ -316,7 +316,7 @@ impl Flow {
         self.spread_until = cx.now + self.round_trip.smoothed();
     }
 
-    /// The local TCP is told all that the peer has said.
+    /// Reports all that the peer has acknowledged to the local TCP.
     pub(super) fn tell(&mut self, cx: &mut Context<'_>) {
         if let State::Resuming(outage, _) | State::Disconnected(outage) = &mut self.state
             && self.told.before(self.flight.una)
@@ -334,9 +334,8 @@ impl Flow {
         self.congested = self.congested.filter(|point| self.flight.una.before(*point));
     }
 
-    /// The path that seemed to be back is said to be gone again, and the local TCP does not know what
-    /// the peer has acknowledged. It is told when that is all, for then nothing is left to look for a
-    /// path with, and when it was kept waiting for long.
+    /// Reports withheld acknowledgments after the path was lost again: if everything is
+    /// acknowledged, because no original is left for probing, or if they were withheld for long.
     pub(super) fn release_if_due(&mut self, cx: &mut Context<'_>) {
         let State::Disconnected(outage) = self.state else { return };
         if !outage.again || !self.flight.is_empty() && cx.now < outage.tells_at {
@@ -349,16 +348,16 @@ impl Flow {
         }
     }
 
-    /// Does what has just arrived say that there is a path, whatever the aid believes? It was not on its
-    /// way when TCP was held, or answers the shim's own probe.
+    /// Does the arriving segment show that there is a path, whatever the aid assumes? It was not in
+    /// flight when the hold began, or answers a probe.
     pub(super) fn ends_hold(&self, cx: &Context<'_>) -> bool {
         let State::Disconnected(outage) = self.state else { return false };
         let later = self.round_trip.patience().min(self.longest_gap(cx.config));
         outage.held.any_ack || cx.now >= outage.since + later
     }
 
-    /// From now on the local TCP does without the shim: it is told what the peer has, and what waits
-    /// leaves at once.
+    /// Hands the flow over to the local TCP: reports what the peer has acknowledged, and sends
+    /// waiting segments at once.
     pub fn let_go(&mut self, cx: &mut Context<'_>) {
         self.tell(cx);
         self.open(cx.now);
@@ -367,9 +366,8 @@ impl Flow {
         self.announces = u8::from(self.gives_all_at().is_some());
     }
 
-    /// The path has seemed to be back, and nothing of the repair has arrived. `true`: the peer did
-    /// answer, and not for the first time. There is something that the shim does not understand,
-    /// and the local TCP has to see to it itself.
+    /// Counts a failed repair. `true`: the peer answered, and this is one of several in a row. The
+    /// cause is unknown, and the local TCP has to take over.
     fn is_in_vain(&mut self) -> bool {
         let heard = self.heard;
         let State::Resuming(outage, repair) = &mut self.state else { return false };
@@ -378,14 +376,14 @@ impl Flow {
         outage.in_vain >= IN_VAIN_MAX
     }
 
-    /// What the local TCP's clock showed a round trip ago, but not from before its first
-    /// retransmission, which would undo what is not to be undone.
+    /// Timestamp of one RTT ago, but not before the local TCP's first retransmission, which it
+    /// would otherwise undo.
     fn fresh_echo(&self, now: Instant) -> u32 {
         let echo = Seq(self.clock.at(now - self.round_trip.smoothed()));
         self.episode.map_or(echo, |episode| echo.max(Seq(episode.first))).0
     }
 
-    /// Time has passed. `false`: the flow has been given up by the local TCP.
+    /// Runs due timers. `false`: the local TCP has given up the flow.
     pub fn on_timeout(&mut self, cx: &mut Context<'_>) -> bool {
         self.wake_aid(cx);
         match self.state {
@@ -404,7 +402,8 @@ impl Flow {
         self.flight.is_empty() || cx.now < self.forget_at(cx.config)
     }
 
-    /// A TCP with data outstanding is never silent for longer: this one has given up.
+    /// Time after which the local TCP is considered to have given up: with data outstanding it is
+    /// never silent for longer.
     pub(super) fn forget_at(&self, config: &Config) -> Instant {
         self.sent + config.forget_after
     }

@@ -1,4 +1,4 @@
-//! What the local TCP sends.
+//! Segments of the local TCP.
 
 use driftway_base::{Duration, Ecn, Instant, Seq, SeqRange};
 use driftway_wire::TcpFlags;
@@ -9,13 +9,14 @@ use crate::flight::{Original, Place};
 use crate::packet::Segment;
 use crate::pool::{Piece, size_for};
 
-/// The kernel answers at once, but a packet may have to wait for a processor.
+/// Time within which the kernel answers an injected segment: it does so at once, but may have to
+/// wait for a CPU.
 const ANSWERED_WITHIN: Duration = Duration::from_secs(1);
-/// The largest window that can be announced (RFC 7323 §2.3).
+/// Largest window that can be announced (RFC 7323 §2.3).
 const WINDOW_MAX: u32 = 1 << 30;
 
 impl Flow {
-    /// The local TCP sends `segment`, whose bytes are `packet`.
+    /// Processes `segment` of the local TCP, whose bytes are `packet`.
     pub fn on_outgoing(
         &mut self,
         cx: &mut Context<'_>,
@@ -33,10 +34,10 @@ impl Flow {
         Step::On(fate)
     }
 
-    /// What becomes of it.
+    /// Updates the state, and decides on the disposition.
     fn look_at(&mut self, cx: &mut Context<'_>, segment: &Segment, packet: &[u8]) -> Step {
-        // It is over for the local TCP: what is stored belongs to nobody any more. In an outage the
-        // peer learns of it when it sends something itself.
+        // The local TCP has aborted: stored data are obsolete. In an outage the peer gets a reset
+        // when it next sends.
         if segment.has(TcpFlags::RST) {
             return Step::Over(if self.answers_own(cx.now, segment) {
                 Fate::Swallowed(Swallowed::ResetOfOwn)
@@ -50,13 +51,13 @@ impl Flow {
             return if self.is_closed() { Step::Over(Fate::Pass) } else { Step::On(Fate::Pass) };
         }
         if range.end.at_or_before(self.flight.una) {
-            // The peer has it, and the local TCP does not know yet; else it is a keep-alive.
+            // The peer has it, and the local TCP does not know yet; otherwise it is a keep-alive.
             if !range.end.after(self.told) {
                 self.on_left(segment);
                 return Step::On(Fate::Pass);
             }
             self.on_sent_again(cx, range, segment);
-            // The aid has kept the acknowledgment from it, or a part of what it said.
+            // The aid has dropped the acknowledgment, or a part of its content.
             if matches!(self.state, State::Open) {
                 self.tell(cx);
             }
@@ -73,18 +74,20 @@ impl Flow {
         }
     }
 
-    /// Does a reset answer what the shim has made up? One that answers a segment has no acknowledgment
-    /// (RFC 9293 §3.10.7.1), other than one by which a program ends a connection. Then no socket has taken that
-    /// segment: it is gone, or is bound to an interface by which nothing of the shim's comes in. Such a
-    /// reset has the number that the peer expects, and would end the connection. If it answers the peer
-    /// after all, the peer's next segment is answered alike.
+    /// Is this reset the answer to an injected segment? A reset that answers a segment without ACK
+    /// carries no acknowledgment (RFC 9293 §3.10.7.1), unlike one by which an application aborts.
+    /// Then no socket has accepted the injected segment: it is closed, or bound to an interface on
+    /// which injected segments do not arrive. Such a reset has the sequence number that the peer
+    /// expects, and would end the connection. If it answers the peer after all, the peer's next
+    /// segment is answered alike.
     fn answers_own(&self, now: Instant, segment: &Segment) -> bool {
         let lately = self.made_up.is_some_and(|at| now.since(at) < ANSWERED_WITHIN);
         lately && !segment.has(TcpFlags::ACK)
     }
 
-    /// What lies between `max` and `to` was never shown: a queue above the shim has dropped it. The
-    /// local TCP will find that out. `false`: it is more than a window can be (RFC 7323 §2.3).
+    /// Records that data from `max` to `to` were never seen: a queue above the shim has dropped
+    /// them, which the local TCP will detect. `false`: it is more than the largest window (RFC 7323
+    /// §2.3).
     fn skip(&mut self, cx: &mut Context<'_>, to: Seq) -> bool {
         let range = SeqRange::new(self.flight.max, to);
         if to.since(self.flight.una) > WINDOW_MAX {
@@ -112,8 +115,7 @@ impl Flow {
     ) -> Fate {
         self.on_sent_again(cx, range, segment);
         match self.state {
-            // It looks for a path as well as a probe does, is cut to what the path takes, and goes
-            // wherever the local TCP would have it go.
+            // It serves as a probe, fits the path MTU, and follows the local TCP's route.
             State::Disconnected(outage) if outage.held.outage => self.wants_report(cx.now, segment),
             State::Disconnected(_) if self.has_stored(range) => {
                 return Fate::Swallowed(Swallowed::RetransmissionInHold);
@@ -130,8 +132,8 @@ impl Flow {
         Fate::Pass
     }
 
-    /// Something leaves that begins before what was sent already: a retransmission, a probe, or an
-    /// acknowledgment of a TCP that starts over after a timeout.
+    /// Records the TSval of a segment sent from within the outstanding data: a retransmission, a
+    /// probe, or an acknowledgment after SND.NXT was pulled back by a timeout.
     fn on_left(&mut self, segment: &Segment) {
         if let Some(stamps) =
             segment.options.timestamps.filter(|_| segment.seq.before(self.flight.max))
@@ -141,20 +143,20 @@ impl Flow {
         }
     }
 
-    /// Are all bytes from the oldest to the end of `range` stored?
+    /// Is everything up to the end of `range` stored?
     fn has_stored(&self, range: SeqRange) -> bool {
         range.end.at_or_before(self.flight.stored_to())
     }
 
-    /// Do all originals in `range` wait for their turn?
+    /// Are all originals in `range` waiting?
     fn all_wait(&self, range: SeqRange) -> bool {
         self.flight.overlapping(range).all(|original| original.place == Place::Waiting)
     }
 
-    /// Keeps in mind that the local TCP believes `range` lost.
+    /// Records that the local TCP considers `range` lost.
     fn on_sent_again(&mut self, cx: &mut Context<'_>, range: SeqRange, segment: &Segment) {
         self.flight.on_sent_again(range, segment.total, cx.pool);
-        // What is too long for the path can't be repaired from the store.
+        // Originals larger than the path MTU can't be sent from the store.
         let stored_to = self.flight.stored_to();
         if let State::Resuming(_, repair) = &mut self.state {
             repair.until = repair.until.min(stored_to);
@@ -176,7 +178,7 @@ impl Flow {
         episode.again = episode.undone;
     }
 
-    /// Something that was never sent before.
+    /// Processes new data.
     fn on_new(
         &mut self,
         cx: &mut Context<'_>,
@@ -185,7 +187,7 @@ impl Flow {
         packet: &[u8],
     ) -> Fate {
         let piece = self.store(cx, packet.get(..segment.total).unwrap_or(packet));
-        // What cannot be kept cannot wait.
+        // A segment that can't be stored can't wait.
         let waits = piece.is_some()
             && match self.state {
                 State::Open => self.queues(cx.now),

@@ -1,4 +1,4 @@
-//! What the shim sends for a flow.
+//! Segments sent by the shim.
 
 use alloc::vec::Vec;
 
@@ -16,11 +16,11 @@ use crate::pace::spacing;
 use crate::packet::{Parsed, parse};
 use crate::shim::To;
 
-/// Before any window (RFC 7323 §2.3).
+/// A distance outside of any window (RFC 7323 §2.3).
 const LONG_AGO: u32 = 3 << 29;
 
 impl Flow {
-    /// The next packet that is due, into `packet`.
+    /// Writes the next due packet into `packet`.
     pub fn poll(&mut self, cx: &mut Context<'_>, packet: &mut Vec<u8>) -> Option<To> {
         if let Some(reply) = self.replies.pop_front() {
             self.made_up = Some(cx.now);
@@ -57,7 +57,7 @@ impl Flow {
         }
     }
 
-    /// When it wants to be woken.
+    /// Time of the next [`on_timeout`](Self::on_timeout).
     pub fn next_timeout(&self, config: &Config) -> Option<Instant> {
         let front = self.flight.front();
         let forget = front.map(|_| self.forget_at(config));
@@ -90,26 +90,27 @@ impl Flow {
         self.queueing
     }
 
-    /// Segments that wait for their turn.
+    /// Segments waiting to be sent.
     pub(super) fn waiting(&self) -> usize {
         self.flight.waiting()
     }
 
-    /// Has it no path, and something to look for one with?
+    /// Is it disconnected, with a stored original to probe with?
     pub fn is_searching(&self) -> bool {
         self.is_disconnected() && self.flight.front().is_some_and(|front| front.packet.is_some())
     }
-    /// Does it look for a path, and is it time for that?
+    /// Is a probe due?
     pub fn is_to_probe(&self, now: Instant) -> bool {
         matches!(self.state, State::Disconnected(outage) if now >= outage.probe_at)
             && self.is_searching()
     }
-    /// Does the aid want something sent again, although TCP is held?
+    /// Are retransmissions requested by the aid pending during a hold?
     fn resends_now(&self) -> bool {
         self.resends && self.flight.lost() > 0
     }
 
-    /// The next original in turn, if the window allows it: what is out, or at least one segment.
+    /// The next original to send, if the repair's window allows it; at least one segment is always
+    /// allowed.
     fn may_send_next(&self) -> Option<usize> {
         let index = self.flight.next()?;
         let State::Resuming(_, repair) = self.state else { return Some(index) };
@@ -134,7 +135,7 @@ impl Flow {
         let (lost, len) = (original.place == Place::Lost, original.range.len());
         let mut gap = spacing(self.round_trip.smoothed(), len, self.rate);
         if matches!(self.state, State::Open) {
-            // The queue must come to its end, or it would hide from TCP how full the path is.
+            // The queue must drain, or it would hide the path's congestion from TCP.
             let left = self.spread_until.since(cx.now);
             gap = gap.min(left.over(self.waiting().max(1) as u64));
         }
@@ -148,9 +149,9 @@ impl Flow {
         sent
     }
 
-    /// Looks whether there is a path, with the oldest original: nothing has to be made up, and if
-    /// it arrives, it is what the peer needs first. Of many that look for the same host, the first
-    /// does so as often as one alone, and the others take turns; when one has found a path, all look.
+    /// Sends the oldest original as a probe: nothing has to be made up, and it is what the peer
+    /// needs first. Of several flows to one destination the first probes at the full rate and the
+    /// others in turns; when one finds the path restored, all probe.
     fn probe(&mut self, cx: &mut Context<'_>, packet: &mut Vec<u8>) -> Option<To> {
         let State::Disconnected(outage) = &mut self.state else { return None };
         let longest = outage.held.probe.max;
@@ -167,9 +168,8 @@ impl Flow {
         Some(sent)
     }
 
-    /// Sends an original, brought up to date in what the local TCP has learnt since: its
-    /// acknowledgment, window and echoes. An acknowledgment older than a window would be refused
-    /// (RFC 5961 §5.2).
+    /// Sends an original with the local TCP's present acknowledgment, window, TSecr and ECE. An
+    /// acknowledgment older than a window would be rejected (RFC 5961 §5.2).
     fn send(&mut self, now: Instant, index: usize, packet: &mut Vec<u8>) -> Option<To> {
         let original = self.flight.get(index)?;
         packet.clear();
@@ -183,12 +183,12 @@ impl Flow {
         if let Some((left, _)) = self.left_stamp {
             segment.set_stamp(packet, Seq(original.stamp).max(Seq(left)).0);
         }
-        // RFC 3168 §6.1.5: what is sent again is not ECN-capable.
+        // RFC 3168 §6.1.5: retransmissions are not ECN-capable.
         if original.left {
             segment.set_not_ect(packet);
         }
         self.flight.send(index, now);
-        // What the aid has sent again is a probe, too.
+        // A retransmission requested by the aid serves as a probe.
         if let State::Disconnected(outage) = &mut self.state {
             outage.probe_at = outage.probe_at.max(now + outage.gap);
             outage.report.iter_mut().for_each(Report::on_sent);
@@ -196,7 +196,7 @@ impl Flow {
         Some(To::Network)
     }
 
-    /// Makes up an acknowledgment of the peer.
+    /// Writes a synthetic acknowledgment of the peer.
     fn make_up(&self, reply: Reply, packet: &mut Vec<u8>) -> Option<To> {
         let timestamps = Timestamps { value: self.recent, echo: reply.echo };
         let echoes = self.theirs.echoes || self.cuts;
@@ -212,11 +212,11 @@ impl Flow {
         Some(To::Local)
     }
 
-    /// Writes a byte of the peer's that the local TCP has had, which it acknowledges at once (RFC 9293
-    /// §3.10.7.4) and takes no more of: all of it lies before what was acknowledged last. Not the same
-    /// byte twice in a row, in which Linux sees a path that loses acknowledgments. What it acknowledges
-    /// itself is not looked at then; but where no socket takes it, it is the number of the reset that answers
-    /// it, and no peer takes one from that long ago.
+    /// Writes a duplicate byte of the peer, which the local TCP acknowledges at once (RFC 9293
+    /// §3.10.7.4) and otherwise discards, since it lies before the last acknowledgment. Not the
+    /// same byte twice in a row, which Linux takes for lost acknowledgments. Its own acknowledgment
+    /// number is ignored then; but if no socket accepts the segment, it becomes the sequence number
+    /// of the reset, and that old a number is valid for no peer.
     pub fn solicit(&mut self, now: Instant, packet: &mut Vec<u8>) -> Option<()> {
         self.made_up = Some(now);
         self.solicited_odd = !self.solicited_odd;
@@ -238,10 +238,10 @@ impl Flow {
         encode(destination.address, source.address, segment, packet)
     }
 
-    /// Repeats the local TCP's last acknowledgment, with its own latest timestamp. The first of two
-    /// leaves the last byte out, and closes the window. After an outage it echoes nothing: what the
-    /// local TCP would echo is from before, and would have the peer undo its timeout (RFC 3522) and
-    /// time a round trip as long as the outage, instead of sending again.
+    /// Repeats the local TCP's last acknowledgment, with its latest TSval. The first of two leaves
+    /// the last byte out, and closes the window. After an outage TSecr is zero: a TSecr from before
+    /// the outage would make the peer undo its timeout (RFC 3522) and take an RTT sample as long as
+    /// the outage, instead of retransmitting.
     fn announce(&mut self, packet: &mut Vec<u8>) -> Option<To> {
         let said = match self.announces {
             0 => self.ours,
@@ -252,7 +252,7 @@ impl Flow {
         self.say(said, packet)
     }
 
-    /// Says something to the peer.
+    /// Writes an acknowledgment for the peer.
     fn say(&mut self, said: Said, packet: &mut Vec<u8>) -> Option<To> {
         self.given_to(said.ack);
         let timestamps = Timestamps { value: self.clock.last(), echo: said.echo };
@@ -260,7 +260,7 @@ impl Flow {
         Some(To::Network)
     }
 
-    /// A segment without data.
+    /// Writes a segment without data.
     fn bare(
         &self,
         flow: FlowKey,
@@ -284,7 +284,7 @@ impl Flow {
     }
 }
 
-/// Writes a packet; its data are zeros.
+/// Encodes a packet; its data are zeros.
 fn encode(
     source: Ipv4Addr,
     destination: Ipv4Addr,

@@ -1,23 +1,23 @@
-//! Which flows want attention: now, or at some time.
+//! The queue of flows to be polled, and their timers.
 
 use alloc::vec::Vec;
 
 use driftway_base::Instant;
 
-/// By the index of the flow in its table. Nothing here costs more than the logarithm of how many
-/// flows there are, and nothing grows beyond that number.
+/// By the index of the flow in its table. All operations are at most logarithmic in the number of
+/// flows, and memory is bounded by that number.
 #[derive(Debug, Default)]
 pub(super) struct Ready {
-    /// Those that may have something to send now, each once.
+    /// Flows that may have a packet to send, each once.
     now: Vec<usize>,
     listed: Vec<bool>,
-    /// A binary heap of those that wait, the earliest first; and where each stands in it.
+    /// A binary heap of timers, the earliest first, and the position of each flow's timer in it.
     later: Vec<(Instant, usize)>,
     places: Vec<Option<usize>>,
 }
 
 impl Ready {
-    /// It may have something to send.
+    /// Queues a flow for polling.
     pub fn list(&mut self, index: usize) {
         if self.listed.len() <= index {
             self.listed.resize(index + 1, false);
@@ -27,11 +27,11 @@ impl Ready {
             self.now.push(index);
         }
     }
-    /// One of those that may have something to send; it stays listed.
+    /// One of the queued flows; it stays queued.
     pub fn listed(&self) -> Option<usize> {
         self.now.last().copied()
     }
-    /// What [`listed`](Self::listed) says has nothing.
+    /// Removes the flow returned by [`next_ready`](Self::next_ready).
     pub fn unlist(&mut self) {
         if let Some(index) = self.now.pop()
             && let Some(listed) = self.listed.get_mut(index)
@@ -40,7 +40,7 @@ impl Ready {
         }
     }
 
-    /// It wants to be woken at `at`, or not at all.
+    /// Sets, or with `None` cancels, a flow's timer.
     pub fn wake(&mut self, index: usize, at: Option<Instant>) {
         if self.places.len() <= index {
             self.places.resize(index + 1, None);
@@ -59,11 +59,11 @@ impl Ready {
             (Some(place), None) => self.take_out(place),
         }
     }
-    /// When the first wants to be woken.
+    /// Time of the earliest timer.
     pub fn first(&self) -> Option<Instant> {
         self.later.first().map(|(at, _)| *at)
     }
-    /// The first, if it wants to be woken by `now`; it waits no more.
+    /// Takes the earliest timer's flow if it is due by `now`.
     pub fn due(&mut self, now: Instant) -> Option<usize> {
         let (_, index) = *self.later.first().filter(|(at, _)| *at <= now)?;
         self.take_out(0);
@@ -94,7 +94,7 @@ impl Ready {
         }
     }
 
-    /// Moves the entry at `place` to where it belongs.
+    /// Restores the heap's order at `place`.
     fn settle(&mut self, mut place: usize) {
         let at = |later: &[(Instant, usize)], place: usize| later.get(place).copied();
         let Some(entry) = at(&self.later, place) else { return };
@@ -129,7 +129,7 @@ mod test {
     use std::collections::BTreeMap;
     use std::vec::Vec;
 
-    /// Against a map that is searched.
+    /// Against a linear search of a map.
     #[test]
     fn the_earliest_comes_first_whatever_was_changed() {
         let mut random = RandomStream::new(1, "ready", 0);
