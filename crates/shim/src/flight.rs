@@ -470,7 +470,7 @@ mod test {
     }
 
     #[test]
-    fn an_acknowledgment_frees_what_it_covers_across_the_wrap() {
+    fn an_acknowledgment_frees_originals_across_the_wrap() {
         let (mut flight, mut pool) = flight();
         let start = flight.una;
         assert_eq!((pool.held().0, flight.out()), (4 * 512, 400));
@@ -486,7 +486,7 @@ mod test {
     }
 
     #[test]
-    fn reports_count_whole_segments_only_and_once() {
+    fn sack_blocks_count_whole_segments_once() {
         let (mut flight, _pool) = flight();
         let start = flight.una;
         let block = |from, to| SeqRange::new(start + from, start + to);
@@ -500,7 +500,7 @@ mod test {
     }
 
     #[test]
-    fn a_report_that_is_taken_back_counts_no_more() {
+    fn a_revoked_sack_counts_no_more() {
         let (mut flight, mut pool) = flight();
         let start = flight.una;
         flight.report(SeqRange::new(start + 100, start + 400));
@@ -510,7 +510,7 @@ mod test {
     }
 
     #[test]
-    fn lost_ones_go_first_and_the_others_in_order() {
+    fn lost_originals_are_sent_first() {
         let (mut flight, mut pool) = flight();
         let start = flight.una;
         flight.all_wait();
@@ -533,7 +533,7 @@ mod test {
     }
 
     #[test]
-    fn bytes_that_are_missing_end_what_can_be_repaired() {
+    fn missing_packets_limit_the_repair() {
         let (mut flight, mut pool) = flight();
         let start = flight.una;
         assert_eq!(flight.stored_to(), start + 400);
@@ -542,7 +542,7 @@ mod test {
         assert_eq!((flight.stored_to(), flight.stored), (start + 400, 4 * 512));
         // A resegmented one: the path MTU has shrunk.
         flight.on_sent_again(SeqRange::new(start + 200, start + 250), 300, &mut pool);
-        assert_eq!(flight.stored_to(), start + 400, "none is longer");
+        assert_eq!(flight.stored_to(), start + 400, "no stored packet is longer");
         flight.on_sent_again(SeqRange::new(start + 200, start + 250), 250, &mut pool);
         assert_eq!((flight.stored_to(), flight.stored), (start, 0));
         let mut later = original(&mut pool, start, 4);
@@ -553,7 +553,7 @@ mod test {
     }
 
     #[test]
-    fn neighbours_without_bytes_are_one_and_too_many_are_too() {
+    fn originals_without_packets_and_beyond_the_limit_are_merged() {
         let mut pool = Pool::new(1 << 20);
         let mut flight = Flight::new(Seq(0));
         for n in 0..3 {

@@ -132,16 +132,16 @@ mod test {
     fn the_clock_is_followed_across_its_wrap() {
         let at = Instant::from_millis;
         let mut clock = StampClock::new(at(0), u32::MAX - 99);
-        assert_eq!(clock.at(at(10)), u32::MAX - 89, "milliseconds until more is known");
+        assert_eq!(clock.at(at(10)), u32::MAX - 89, "1 ms until the rate is measured");
         clock.on_stamp(at(2000), 100);
         assert_eq!(clock.last.1, 100);
-        assert_eq!(clock.at(at(3000)), 200, "a tick of 10 ms, as seen");
+        assert_eq!(clock.at(at(3000)), 200, "the measured tick of 10 ms");
         assert_eq!(clock.at(at(1000)), 0);
         let mut even = StampClock::new(at(0), 0);
         even.on_stamp(at(1500), 1501);
-        assert_eq!(even.at(at(61_500)), 61_501, "milliseconds, seen roughly");
+        assert_eq!(even.at(at(61_500)), 61_501, "nearly 1 kHz counts as 1 kHz");
         clock.on_stamp(at(2500), 90);
-        assert_eq!(clock.last.1, 100, "an old one says nothing");
+        assert_eq!(clock.last.1, 100, "an older TSval is ignored");
     }
 
     #[test]

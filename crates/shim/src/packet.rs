@@ -304,7 +304,7 @@ mod test {
     }
 
     #[test]
-    fn an_option_at_an_odd_place_is_edited_too() {
+    fn an_option_at_an_odd_offset_is_edited_too() {
         let mut bytes = packet();
         // NOP NOP TS(10) NOP NOP SACK(10): one NOP moves from before the timestamps to behind them.
         let at = 40;
@@ -338,7 +338,7 @@ mod test {
     }
 
     #[test]
-    fn what_is_not_ours_is_named() {
+    fn unsupported_packets_are_classified() {
         let bytes = packet();
         assert_eq!(parse(&[]).err(), Some(Untouched::Malformed));
         assert_eq!(parse(&[0x60; 40]).err(), Some(Untouched::NotIpv4));

@@ -109,7 +109,7 @@ mod test {
     use super::*;
 
     #[test]
-    fn the_bound_holds_with_spare_pieces_counted() {
+    fn the_limit_includes_spare_buffers() {
         let mut pool = Pool::new(4096);
         let small: Vec<Piece> = (0..16).map(|_| pool.store(&[1; 200]).unwrap()).collect();
         assert!(pool.store(&[1]).is_none());
@@ -124,7 +124,7 @@ mod test {
     }
 
     #[test]
-    fn no_packet_is_too_long_for_a_class_and_nothing_longer_fits() {
+    fn every_packet_length_has_a_class() {
         let mut pool = Pool::new(1 << 20);
         assert_eq!(pool.store(&[0; 65_535]).map(|piece| piece.size()), Some(65_536));
         assert!(pool.store(&[0; 65_537]).is_none());

@@ -131,7 +131,7 @@ mod test {
 
     /// Against a linear search of a map.
     #[test]
-    fn the_earliest_comes_first_whatever_was_changed() {
+    fn the_earliest_timer_comes_first() {
         let mut random = RandomStream::new(1, "ready", 0);
         let (mut ready, mut model) = (Ready::default(), BTreeMap::new());
         for _ in 0..20_000 {
@@ -159,7 +159,7 @@ mod test {
     }
 
     #[test]
-    fn each_is_listed_once() {
+    fn each_flow_is_queued_once() {
         let mut ready = Ready::default();
         [3, 1, 3, 1, 3].into_iter().for_each(|index| ready.list(index));
         let mut seen = Vec::new();
