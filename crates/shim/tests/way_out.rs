@@ -309,11 +309,11 @@ fn lie(kind: u8) -> Lie {
     }
 }
 
-/// From every state that a bad path and lies lead to. Within two seconds: a second until the next probe, a
-/// round trip, and one to spare for a release that lets the local TCP send on. Where the shim does not
-/// hold it, has not stored what the peer needs, or has an aid that leaves what was lost to it (`held`), the
-/// local TCP's own retransmission is what the next step waits for, as it would without a shim: two
-/// seconds from when its timer goes off.
+/// Runs a case from a state that a bad path and forged signals lead to: data must flow within two
+/// seconds of the path's recovery. That is a second until the next probe, one RTT, and spare time
+/// for the local TCP to send on. Where the shim does not hold it, has not stored what the peer
+/// needs, or has an aid that leaves losses to it (`held`), the next step waits for the local TCP's
+/// own retransmission, as without a shim: two seconds from when its timer expires.
 fn check(case: &Case) {
     let shims = [case.shim(), if case.both { case.shim() } else { None }];
     let works = Instant::from_millis(case.ends);

@@ -55,7 +55,7 @@ impl Emulation {
     /// `duration`; the path goes on after that.
     ///
     /// # Errors
-    /// What the kernel says; see [`available`](crate::available) for what it takes.
+    /// Any error of the kernel; see [`available`](crate::available) for what it takes.
     pub fn new(path: &Path, duration: Time, seed: u64, mtu: u16) -> io::Result<Self> {
         let medium = Medium::new(path, duration, seed);
         let side = |end| Side::new(medium.address(end), mtu);

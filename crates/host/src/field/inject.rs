@@ -20,7 +20,7 @@ impl Injector {
     /// In the calling thread's namespace.
     ///
     /// # Errors
-    /// What the kernel says.
+    /// Any error of the kernel.
     pub fn open() -> io::Result<Self> {
         let flags = SockFlag::SOCK_CLOEXEC | SockFlag::SOCK_NONBLOCK;
         let socket = socket(AddressFamily::Inet, SockType::Raw, flags, SockProtocol::Raw)?;

@@ -79,7 +79,7 @@ impl Links {
     /// Of the calling thread's namespace.
     ///
     /// # Errors
-    /// What the kernel says.
+    /// Any error of the kernel.
     pub fn watch() -> io::Result<Self> {
         let mut news = Socket::new(NETLINK_ROUTE)?;
         news.bind_auto()?;
@@ -113,7 +113,7 @@ impl Links {
     /// Has something changed since the last call?
     ///
     /// # Errors
-    /// What the kernel says.
+    /// Any error of the kernel.
     pub fn has_news(&mut self) -> io::Result<bool> {
         let mut news = false;
         let mut buffer = [0; 64];
@@ -188,7 +188,7 @@ impl Links {
     /// nothing new.
     ///
     /// # Errors
-    /// What the kernel says.
+    /// Any error of the kernel.
     pub fn found(&mut self) -> io::Result<Vec<(FlowKey, Way, bool)>> {
         let Some(ways) = self.judge.answer()? else { return Ok(Vec::new()) };
         self.look = None;

@@ -174,7 +174,7 @@ impl Field {
     /// If that has not begun within a second, packets pass until it has.
     ///
     /// # Errors
-    /// `AddrInUse`: another one is at work in this namespace. Else what the kernel says; see
+    /// `AddrInUse`: another one is at work in this namespace. Otherwise any error of the kernel; see
     /// [`lacks`] for what it takes.
     pub fn start(settings: &Settings) -> io::Result<Self> {
         Self::start_with(&settings.interfaces, Shim::new(settings.shim))
@@ -221,7 +221,7 @@ impl Field {
     /// says whether there was.
     ///
     /// # Errors
-    /// `AddrInUse`: one is at work. Else what the kernel says.
+    /// `AddrInUse`: one is at work. Otherwise any error of the kernel.
     pub fn undo() -> io::Result<bool> {
         let found = Rules::remove_leftover()?;
         // It can be had, so nobody has it.

@@ -11,7 +11,7 @@ const NETFILTER: &str = "12";
 ///
 /// # Errors
 /// `NotFound`: it is a process that is not seen from here, or one whose files may not be looked at.
-/// Else what the kernel says.
+/// Otherwise any error of the kernel.
 pub fn owner() -> io::Result<Option<u32>> {
     let Some(port) = rules::owner()? else { return Ok(None) };
     let port = port.to_string();

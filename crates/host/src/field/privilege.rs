@@ -23,7 +23,7 @@ const TAKEN: &str = "/run/systemd/dynamic-uid";
 /// The first capability that [`Field::start`](crate::Field::start) needs and this thread lacks.
 ///
 /// # Errors
-/// What the kernel says.
+/// Any error of the kernel.
 pub fn lacks() -> io::Result<Option<&'static str>> {
     for (needed, name) in NEEDED.into_iter().zip(["CAP_NET_RAW", "CAP_NET_ADMIN"]) {
         if !has(needed)? {
@@ -114,7 +114,7 @@ pub fn come_first() -> io::Result<()> {
 /// To be called when [`Field::start`](crate::Field::start) has done its work.
 ///
 /// # Errors
-/// What the kernel says.
+/// Any error of the kernel.
 pub fn keep_what_is_needed(user: Option<OwnUser>) -> io::Result<()> {
     keep(user, &[Capability::CAP_NET_ADMIN])
 }
@@ -122,7 +122,7 @@ pub fn keep_what_is_needed(user: Option<OwnUser>) -> io::Result<()> {
 /// Leaves the calling thread, and those that it starts, no capability, for good, as this user.
 ///
 /// # Errors
-/// What the kernel says.
+/// Any error of the kernel.
 pub fn keep_nothing(user: Option<OwnUser>) -> io::Result<()> {
     keep(user, &[])
 }

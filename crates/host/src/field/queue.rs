@@ -74,7 +74,7 @@ impl Queue {
     /// Takes the packets of the calling thread's namespace.
     ///
     /// # Errors
-    /// `AddrInUse`: somebody has them already. Else what the kernel says.
+    /// `AddrInUse`: somebody has them already. Otherwise any error of the kernel.
     pub fn open() -> io::Result<Self> {
         let mut socket = Socket::new(NETLINK_NETFILTER)?;
         socket.bind_auto()?;
@@ -119,7 +119,7 @@ impl Queue {
     /// The next packet that waits; `None`: none.
     ///
     /// # Errors
-    /// What the kernel says.
+    /// Any error of the kernel.
     pub fn receive(&mut self) -> io::Result<Option<Waiting>> {
         loop {
             let len = match self.socket.recv(&mut &mut self.buffer[..], 0) {
@@ -191,7 +191,7 @@ impl Queue {
     /// What has a verdict goes its way.
     ///
     /// # Errors
-    /// What the kernel says.
+    /// Any error of the kernel.
     pub fn flush(&mut self) -> io::Result<()> {
         self.close_run();
         if self.verdicts.is_empty() {

@@ -88,7 +88,7 @@ impl Rules {
     /// the loopback one.
     ///
     /// # Errors
-    /// `AddrInUse`: there is a table by that name. Else what the kernel says.
+    /// `AddrInUse`: there is a table by that name. Otherwise any error of the kernel.
     pub fn install(interfaces: &[String]) -> io::Result<Self> {
         let mut rules = Self { socket: open()?, ipv6: false };
         match rules.commit(shown(interfaces, true)) {
@@ -109,7 +109,7 @@ impl Rules {
     /// counts.
     ///
     /// # Errors
-    /// What the kernel says.
+    /// Any error of the kernel.
     pub fn counts(&self) -> io::Result<Vec<(String, u64)>> {
         let mut counts = Vec::new();
         for family in self.families() {
@@ -146,7 +146,7 @@ impl Rules {
     /// queue.
     ///
     /// # Errors
-    /// What the kernel says.
+    /// Any error of the kernel.
     pub fn clear(&self) -> io::Result<()> {
         for family in self.families() {
             let mut batch = Batch::new(family);
@@ -165,7 +165,7 @@ impl Rules {
     /// Removes tables that nobody owns; were there any?
     ///
     /// # Errors
-    /// `AddrInUse`: somebody owns it. Else what the kernel says.
+    /// `AddrInUse`: somebody owns it. Otherwise any error of the kernel.
     pub fn remove_leftover() -> io::Result<bool> {
         let rules = Self { socket: open()?, ipv6: false };
         let mut found = false;
@@ -217,7 +217,7 @@ impl Rules {
 /// The netlink port of whoever owns the table; `None`: there is no table.
 ///
 /// # Errors
-/// What the kernel says.
+/// Any error of the kernel.
 pub fn owner() -> io::Result<Option<u32>> {
     let socket = open()?;
     let mut question = Messages::default();

@@ -342,7 +342,10 @@ impl Line {
             self.shim.on_timeout(self.now);
             self.drain();
             self.wakes += 1;
-            assert!(self.shim.next_timeout().is_none_or(|at| at > self.now), "next_timeout does not advance");
+            assert!(
+                self.shim.next_timeout().is_none_or(|at| at > self.now),
+                "next_timeout does not advance"
+            );
         }
         self.now = end;
     }

@@ -357,7 +357,10 @@ impl World {
             let flows = || shim.flows().map(|flow| flow.stored_bytes);
             assert!(flows().all(|stored| stored <= self.bounds.store_per_flow));
             assert_eq!(flows().sum::<usize>(), used);
-            assert!(shim.next_timeout().is_none_or(|at| at > self.now), "next_timeout does not advance");
+            assert!(
+                shim.next_timeout().is_none_or(|at| at > self.now),
+                "next_timeout does not advance"
+            );
         }
     }
 
