@@ -1,50 +1,51 @@
-//! How a packet of the shim's leaves this host: in the place of one that the local TCP has just sent.
+//! Carrier acknowledgments: a segment of the shim leaves this host in place of an acknowledgment of
+//! the local TCP.
 //!
-//! The shim has the local TCP acknowledge ([`driftway_shim::Shim::solicit`]). The kernel sends that packet as it
-//! sends any other of this socket: routed by its mark, device, owner and address, seen by the firewall,
-//! its addresses translated, encrypted. Behind all that, with nothing left but the interface, its TCP
-//! segment is replaced. So nothing leaves by a way that the connection's own packets would not take;
-//! where they can't leave, nothing does.
+//! The shim makes the local TCP acknowledge ([`driftway_shim::Shim::solicit_ack`]). The kernel
+//! sends that acknowledgment like any other packet of the socket: routed by mark, device, owner and
+//! address, filtered by the firewall, with translated addresses, encrypted. At the last hook before
+//! the interface its TCP segment is replaced. So the shim's segments take exactly the route of the
+//! connection's own packets; if those can't leave, neither do they.
 
 use std::collections::{BTreeMap, VecDeque};
 
 use driftway_base::{Duration, Endpoint, FlowKey, Instant, Ipv4Addr, Seq};
 use driftway_wire::{Body, Packet, TcpFlags, TcpSegment};
 
-/// Priorities between the two places where a carrier is stopped: this in the upper half, and which
-/// cargo it has in the lower.
+/// Packet priority of a carrier acknowledgment between the two hooks: the tag in the upper half,
+/// the index of its pending packet in the lower.
 pub const TAG: u32 = 0x5716_0000;
 pub const TAG_MASK: u32 = 0xffff_0000;
 
-/// What has not left for so long has no carrier. The kernel acknowledges at once, unless a program keeps
-/// the socket busy.
+/// Time after which a pending packet has found no carrier. The kernel acknowledges at once, unless
+/// the socket is locked by an application.
 const PATIENCE: Duration = Duration::from_millis(200);
 
-/// Cargo of one flow that waits for a carrier at most.
+/// Maximum number of pending packets per flow.
 const WAITING_MAX: usize = 256;
 
-/// What a carrier is wanted for.
+/// A packet, or a route query, that waits for a carrier acknowledgment.
 #[derive(Debug)]
 struct Cargo {
-    /// `None`: only to see by which interface it would leave.
+    /// `None`: a route query, to observe the output interface.
     packet: Option<Vec<u8>>,
     since: Instant,
 }
 
-/// A carrier between the two places.
+/// A carrier acknowledgment between the two hooks.
 #[derive(Debug)]
 struct Loaded {
     flow: FlowKey,
     cargo: Cargo,
-    /// As the carrier was sent.
+    /// Sequence number at the first hook.
     seq: Seq,
     ack: Seq,
     priority: u32,
-    /// It says nothing that the local TCP has not said before, so that nobody would miss it.
+    /// It repeats an earlier acknowledgment, so that it may be dropped.
     repeats: bool,
 }
 
-/// Packets on their way out.
+/// Pending packets, and carrier acknowledgments in transit.
 #[derive(Debug, Default)]
 pub struct Carriers {
     waiting: BTreeMap<FlowKey, VecDeque<Cargo>>,
@@ -53,33 +54,33 @@ pub struct Carriers {
     spare: Vec<Vec<u8>>,
 }
 
-/// What becomes of a carrier at the exit.
+/// Action for a carrier acknowledgment at the postrouting hook.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Exit {
-    /// It leaves as these bytes, with this priority, for this flow.
+    /// Send these bytes instead, with this priority, for this flow.
     As(Vec<u8>, u32, FlowKey),
-    /// It leaves as it is, with this priority; its cargo stays.
+    /// Send it unchanged, with this priority; the pending packet is lost.
     Empty(u32),
-    /// It has shown where packets of this flow leave. It does not leave itself, or, with this priority,
-    /// because it says something new.
+    /// It has shown the output interface of this flow. Drop it, or, if it is no duplicate, send it
+    /// with this priority.
     Seen(FlowKey, Option<u32>),
-    /// It is none.
+    /// The packet is no carrier acknowledgment.
     Unknown,
 }
 
 impl Carriers {
-    /// Is there anything on its way?
+    /// Is nothing pending or in transit?
     pub fn is_empty(&self) -> bool {
         self.waiting.is_empty() && self.free.len() == self.loaded.len()
     }
 
-    /// Does so much of any flow wait that it can't have more?
+    /// Has any flow reached its limit of pending packets?
     pub fn is_full(&self) -> bool {
         self.waiting.values().any(|waiting| waiting.len() >= WAITING_MAX)
     }
 
-    /// Cargo for the next carrier of this flow; without a packet it is asked where it would leave.
-    /// `false`: too much waits already.
+    /// Queues a packet, or without one a route query, for the next carrier acknowledgment of this
+    /// flow. `false`: the limit is reached.
     pub fn load(&mut self, now: Instant, flow: FlowKey, packet: Option<&[u8]>) -> bool {
         let waiting = self.waiting.entry(flow).or_default();
         let fits = waiting.len() < WAITING_MAX;
@@ -95,8 +96,9 @@ impl Carriers {
         fits
     }
 
-    /// The local TCP sends `packet` with `priority`: the priority that it gets, if it is a carrier. `said` is
-    /// what the local TCP has last acknowledged, and the window field that it sent with that.
+    /// Processes a packet that the local TCP sends with `priority`. Returns the new priority if it
+    /// becomes a carrier acknowledgment. `said` returns the local TCP's last acknowledgment number
+    /// and window field.
     pub fn at_origin(
         &mut self,
         packet: &[u8],
@@ -130,7 +132,7 @@ impl Carriers {
         Some(TAG | index as u32)
     }
 
-    /// A carrier is about to leave.
+    /// Processes a carrier acknowledgment at the postrouting hook.
     pub fn at_exit(&mut self, packet: &[u8], tag: u32) -> Exit {
         let index = (tag & !TAG_MASK) as usize;
         let Some(loaded) = self.loaded.get_mut(index).and_then(Option::take) else {
@@ -138,8 +140,8 @@ impl Carriers {
         };
         self.give_free(index);
         let Loaded { flow, cargo, seq, ack, priority, repeats } = loaded;
-        // Where something on the way renumbers the connection, what was stored has other numbers; and a
-        // carrier that comes late has an index that is another's by now.
+        // If a middlebox function renumbers the connection, the stored numbers differ; and the
+        // index of a late carrier acknowledgment may have been reused.
         let same = tcp(packet).is_some_and(|(_, carrier)| (carrier.seq, carrier.ack) == (seq, ack));
         match cargo.packet {
             None if same => Exit::Seen(flow, (!repeats).then_some(priority)),
@@ -152,7 +154,7 @@ impl Carriers {
         }
     }
 
-    /// A place among the loaded can be had again.
+    /// Frees a slot.
     fn give_free(&mut self, index: usize) {
         self.free.push(index);
         if self.free.len() == self.loaded.len() {
@@ -161,7 +163,7 @@ impl Carriers {
         }
     }
 
-    /// When a packet has waited for too long. Who asks waits for himself.
+    /// Time at which the oldest pending packet expires. Route queries have a timeout of their own.
     pub fn next_timeout(&self) -> Option<Instant> {
         let packet = |cargo: &&Cargo| cargo.packet.is_some();
         let waiting = self.waiting.values().filter_map(|cargo| cargo.iter().find(packet));
@@ -169,7 +171,7 @@ impl Carriers {
         waiting.chain(loaded).map(|cargo| cargo.since + PATIENCE).min()
     }
 
-    /// It is not asked any more where packets of this flow leave.
+    /// Removes all route queries of this flow.
     pub fn forget_questions(&mut self, flow: FlowKey) {
         if let Some(waiting) = self.waiting.get_mut(&flow) {
             waiting.retain(|cargo| cargo.packet.is_some());
@@ -180,8 +182,8 @@ impl Carriers {
         self.unload(|loaded| loaded.flow == flow && loaded.cargo.packet.is_none());
     }
 
-    /// Flows whose packets have waited for too long, and whether a carrier had taken it, which then did not
-    /// come to the exit. Nothing of theirs waits any more.
+    /// Removes everything of flows with an expired packet. Returns these flows, and whether a
+    /// carrier acknowledgment had been assigned but did not reach the postrouting hook.
     pub fn expire(&mut self, now: Instant) -> Vec<(FlowKey, bool)> {
         let late = |cargo: &Cargo| cargo.packet.is_some() && cargo.since + PATIENCE <= now;
         let waits = self.waiting.iter().filter(|(_, cargo)| cargo.iter().any(late));
@@ -194,7 +196,7 @@ impl Carriers {
         flows
     }
 
-    /// Nothing of this flow waits any more.
+    /// Removes everything of this flow.
     fn forget(&mut self, flow: FlowKey) {
         self.waiting.remove(&flow);
         self.unload(|loaded| loaded.flow == flow);
@@ -210,7 +212,7 @@ impl Carriers {
     }
 }
 
-/// The flow and the segment of an IPv4 packet with TCP.
+/// Flow and segment of an IPv4 packet with TCP.
 fn tcp(packet: &[u8]) -> Option<(FlowKey, TcpSegment)> {
     let decoded = Packet::decode(packet).ok()?.packet;
     let Body::Tcp(segment) = decoded.body else { return None };
@@ -219,7 +221,7 @@ fn tcp(packet: &[u8]) -> Option<(FlowKey, TcpSegment)> {
     Some((FlowKey { source, destination }, segment))
 }
 
-/// The flow of an IPv4 packet with TCP, from here to the peer, without a look at the rest.
+/// Flow of an IPv4 packet with TCP, without full decoding.
 pub fn flow_of(packet: &[u8]) -> Option<FlowKey> {
     let tcp = header_len(packet)?;
     let address = |at: usize| Some(Ipv4Addr::from(*packet.get(at..)?.first_chunk()?));
@@ -229,7 +231,7 @@ pub fn flow_of(packet: &[u8]) -> Option<FlowKey> {
     Some(FlowKey { source, destination })
 }
 
-/// The sequence number of an IPv4 packet with TCP, without a look at the rest.
+/// Sequence number of an IPv4 packet with TCP, without full decoding.
 pub fn sequence(packet: &[u8]) -> Option<Seq> {
     let at = header_len(packet)? + 4;
     Some(Seq(u32::from_be_bytes(*packet.get(at..)?.first_chunk()?)))
@@ -240,8 +242,8 @@ fn header_len(packet: &[u8]) -> Option<usize> {
     (len >= 20 && packet.len() >= len + 20).then_some(len)
 }
 
-/// `carrier` with the segment of `wanted`: header, addresses and ports are the carrier's. So are the
-/// acknowledgment and the window of data: it is the latest that the local TCP has said.
+/// `carrier` with the segment of `wanted`: IP header, addresses and ports are the carrier's. If the
+/// segment has data, so are acknowledgment number and window, which are the latest.
 fn replace(carrier: &[u8], wanted: &[u8]) -> Option<Vec<u8>> {
     const ECN: u8 = 0b11;
     let (tcp, segment) = (header_len(carrier)?, wanted.get(header_len(wanted)?..)?);
@@ -289,7 +291,7 @@ mod test {
     const HERE: Endpoint = Endpoint::new(Ipv4Addr::new(10, 0, 0, 1), 4000);
     const THERE: Endpoint = Endpoint::new(Ipv4Addr::new(10, 0, 0, 2), 80);
     const FLOW: FlowKey = FlowKey { source: HERE, destination: THERE };
-    /// What address translation makes of both ends.
+    /// Both endpoints after address translation.
     const OUTSIDE: FlowKey = FlowKey {
         source: Endpoint::new(Ipv4Addr::new(192, 0, 2, 1), 61_000),
         destination: Endpoint::new(Ipv4Addr::new(198, 51, 100, 7), 8080),
@@ -316,7 +318,7 @@ mod test {
         bytes
     }
 
-    /// What the local TCP has last acknowledged and announced on every flow.
+    /// Last acknowledgment number and window of the local TCP, on every flow.
     fn said(_: FlowKey) -> Option<(Seq, u16)> {
         Some((Seq(5), 99))
     }
@@ -326,11 +328,11 @@ mod test {
     }
 
     #[test]
-    fn a_segment_leaves_with_the_addresses_of_its_carrier() {
+    fn a_segment_leaves_with_the_addresses_of_its_carrier_ack() {
         let mut carriers = Carriers::default();
         let stored = packet(FLOW, 1000, 33, Ecn::Ect0, 64);
         assert!(carriers.load(ms(0), FLOW, Some(&stored)));
-        // Neither data nor another flow's acknowledgment carries anything.
+        // Segments with data and other flows' acknowledgments are no carriers.
         let other = FlowKey { source: THERE, destination: HERE };
         assert_eq!(carriers.at_origin(&packet(FLOW, 2000, 10, Ecn::NotEct, 64), 3, said), None);
         assert_eq!(carriers.at_origin(&packet(other, 2000, 0, Ecn::NotEct, 64), 3, said), None);
@@ -339,9 +341,9 @@ mod test {
         let Exit::As(bytes, 3, FLOW) =
             carriers.at_exit(&packet(OUTSIDE, 2000, 0, Ecn::NotEct, 9), tag)
         else {
-            panic!("it leaves")
+            panic!("it is not replaced")
         };
-        // Both checksums are right, or it would not decode.
+        // Decoding verifies both checksums.
         let decoded = Packet::decode(&bytes).unwrap();
         let expected = packet(OUTSIDE, 1000, 33, Ecn::Ect0, 9);
         let expected = Packet::decode(&expected).unwrap();
@@ -350,7 +352,7 @@ mod test {
     }
 
     #[test]
-    fn where_numbers_are_changed_on_the_way_nothing_is_replaced() {
+    fn renumbered_acknowledgments_are_not_replaced() {
         let mut carriers = Carriers::default();
         carriers.load(ms(0), FLOW, Some(&packet(FLOW, 1000, 33, Ecn::NotEct, 64)));
         let tag = carriers.at_origin(&packet(FLOW, 2000, 0, Ecn::NotEct, 64), 3, said).unwrap();
@@ -361,15 +363,15 @@ mod test {
     }
 
     #[test]
-    fn what_says_something_new_is_not_lost() {
+    fn new_acknowledgments_are_not_lost() {
         let mut carriers = Carriers::default();
         let news = packet(FLOW, 2000, 0, Ecn::NotEct, 64);
         let older = |_| Some((Seq(4), 99));
-        // A question lets it go.
+        // A route query lets it pass.
         carriers.load(ms(0), FLOW, None);
         let tag = carriers.at_origin(&news, 3, older).unwrap();
         assert_eq!(carriers.at_exit(&news, tag), Exit::Seen(FLOW, Some(3)));
-        // Data carries it.
+        // A segment with data takes over its acknowledgment number.
         let mut stored = packet(FLOW, 1000, 33, Ecn::NotEct, 64);
         stored[28..32].copy_from_slice(&4_u32.to_be_bytes());
         carriers.load(ms(0), FLOW, Some(&stored));
@@ -379,9 +381,9 @@ mod test {
         assert_eq!((segment.seq, segment.ack, segment.payload.len), (Seq(1000), Seq(5), 33));
     }
 
-    /// Its index is another's by now.
+    /// Its slot has been reused.
     #[test]
-    fn a_carrier_that_comes_late_answers_for_nobody() {
+    fn a_late_carrier_ack_is_ignored() {
         let mut carriers = Carriers::default();
         let late = packet(FLOW, 1, 0, Ecn::NotEct, 64);
         carriers.load(ms(0), FLOW, None);
@@ -393,7 +395,7 @@ mod test {
     }
 
     #[test]
-    fn no_buffer_is_kept_that_nobody_takes() {
+    fn buffers_are_reused() {
         let mut carriers = Carriers::default();
         let (stored, carrier) =
             (packet(FLOW, 1, 9, Ecn::NotEct, 64), packet(FLOW, 9, 0, Ecn::NotEct, 64));
@@ -406,7 +408,7 @@ mod test {
     }
 
     #[test]
-    fn what_finds_no_carrier_is_given_up_with_all_of_its_flow() {
+    fn an_expired_packet_removes_its_whole_flow() {
         let mut carriers = Carriers::default();
         carriers.load(ms(0), FLOW, None);
         let tag = carriers.at_origin(&packet(FLOW, 1, 0, Ecn::NotEct, 64), 0, said).unwrap();
@@ -424,7 +426,7 @@ mod test {
         assert!(carriers.is_empty());
         carriers.load(ms(220), FLOW, Some(&stored));
         assert_eq!(carriers.expire(ms(420)), [(FLOW, false)]);
-        // Questions are given up by who has asked.
+        // Route queries are cancelled by the route monitor.
         carriers.load(ms(500), FLOW, None);
         carriers.load(ms(500), FLOW, None);
         carriers.at_origin(&packet(FLOW, 1, 0, Ecn::NotEct, 64), 0, said).unwrap();
@@ -437,7 +439,7 @@ mod test {
     }
 
     #[test]
-    fn no_bytes_make_it_fail() {
+    fn truncated_packets_do_not_panic() {
         let whole = packet(FLOW, 1, 40, Ecn::NotEct, 64);
         for end in 0..whole.len() {
             let short = &whole[..end];

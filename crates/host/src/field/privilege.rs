@@ -1,4 +1,4 @@
-//! What the process may do, and who may do something to it: as little as it needs.
+//! Least privilege of the process, and its protection from other users.
 
 use std::{fs, io};
 
@@ -8,19 +8,20 @@ use nix::sys::prctl;
 use nix::unistd::{Gid, Group, Uid, User, geteuid, setgroups, setresgid, setresuid};
 use rustix::process::{getpriority_process, setpriority_process};
 
-/// The precedence of what all packets wait for, between that of a user's programs (0) and of the kernel's
-/// workers (-20).
+/// Nice value of the process, between user programs (0) and kernel workers (-20), because all
+/// packets wait for it.
 const NICE: i32 = -10;
-/// Needed to begin; the second one also to give verdicts.
+/// Required at the start; the second one also for verdicts.
 const NEEDED: [Capability; 2] = [Capability::CAP_NET_RAW, Capability::CAP_NET_ADMIN];
-/// Whom the host may have for it.
+/// Name of a dedicated user that the host may provide.
 const NAME: &str = "driftway";
-/// From these, systemd takes the users of services that have none (its UIDS-GIDS.md).
+/// User IDs that systemd allocates dynamically (its UIDS-GIDS.md).
 const DYNAMIC: std::ops::RangeInclusive<u32> = 61_184..=65_519;
-/// What systemd has taken of them.
+/// Directory of the allocated ones.
 const TAKEN: &str = "/run/systemd/dynamic-uid";
 
-/// The first capability that [`Field::start`](crate::Field::start) needs and this thread lacks.
+/// The first capability that [`ShimDaemon::start`](crate::ShimDaemon::start) requires and this
+/// thread lacks.
 ///
 /// # Errors
 /// Any error of the kernel.
@@ -33,7 +34,8 @@ pub fn lacks() -> io::Result<Option<&'static str>> {
     Ok(None)
 }
 
-/// A user that nothing else on this host runs as: nobody but root and itself may send it signals.
+/// A user without other processes on this host: only root and the user itself may send the process
+/// signals.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OwnUser {
     user: Uid,
@@ -41,19 +43,18 @@ pub struct OwnUser {
 }
 
 impl OwnUser {
-    /// The one with these numbers.
+    /// The user with these IDs.
     pub fn new(user: u32, group: u32) -> Self {
         Self { user: Uid::from_raw(user), group: Gid::from_raw(group) }
     }
 
-    /// The numbers of user and group.
+    /// User and group ID.
     pub fn numbers(&self) -> [u32; 2] {
         [self.user.as_raw(), self.group.as_raw()]
     }
 
-    /// Whom root becomes: the user `driftway` where there is one, else one that has neither a name nor
-    /// a process. `None`: this process is not root, or may not become another one, and stays what it
-    /// is.
+    /// The user to switch to from root: `driftway` if it exists, otherwise an ID without a name and
+    /// without processes. `None`: this process is not root, or may not switch users.
     ///
     /// # Errors
     /// `/proc` can't be read.
@@ -68,7 +69,7 @@ impl OwnUser {
             return Ok(Some(Self { user: user.uid, group: user.gid }));
         }
         let busy = users_of_processes()?;
-        // Two that start at the same time begin elsewhere.
+        // Processes that start at the same time search from different IDs.
         let numbers = DYNAMIC.end() - DYNAMIC.start() + 1;
         let first = std::process::id() % numbers;
         let mut candidates = (0..numbers).map(|n| DYNAMIC.start() + (first + n) % numbers);
@@ -83,11 +84,11 @@ impl OwnUser {
     }
 }
 
-/// The users that processes run as, saved and effective ones included.
+/// User IDs of all processes, saved and effective ones included.
 fn users_of_processes() -> io::Result<Vec<u32>> {
     let mut users = Vec::new();
     for process in fs::read_dir("/proc")?.flatten() {
-        // What is no process, or has ended since, has none.
+        // Not a process, or one that has ended since.
         let Ok(status) = fs::read_to_string(process.path().join("status")) else { continue };
         let line = status.lines().find_map(|line| line.strip_prefix("Uid:"));
         users.extend(line.unwrap_or_default().split_whitespace().flat_map(str::parse::<u32>));
@@ -95,11 +96,11 @@ fn users_of_processes() -> io::Result<Vec<u32>> {
     Ok(users)
 }
 
-/// Of what waits for a processor the kernel takes this process before others, if it may be asked for that
-/// (CAP_SYS_NICE): every packet of the host waits for it. Where it has been given more, that stays.
+/// Raises the process' scheduling priority, if that is allowed (CAP_SYS_NICE), because every packet
+/// of the host waits for it. A higher priority stays.
 ///
 /// # Errors
-/// What the kernel says, but for a lack of privileges.
+/// Any error of the kernel, except a lack of privileges.
 pub fn come_first() -> io::Result<()> {
     if getpriority_process(None)? <= NICE {
         return Ok(());
@@ -110,8 +111,9 @@ pub fn come_first() -> io::Result<()> {
     }
 }
 
-/// Leaves the calling thread, and those that it starts, CAP_NET_ADMIN alone, for good, as this user.
-/// To be called when [`Field::start`](crate::Field::start) has done its work.
+/// Permanently drops all capabilities but CAP_NET_ADMIN from the calling thread, and from threads
+/// that it starts, and switches to this user. To be called after
+/// [`ShimDaemon::start`](crate::ShimDaemon::start).
 ///
 /// # Errors
 /// Any error of the kernel.
@@ -119,7 +121,8 @@ pub fn keep_what_is_needed(user: Option<OwnUser>) -> io::Result<()> {
     keep(user, &[Capability::CAP_NET_ADMIN])
 }
 
-/// Leaves the calling thread, and those that it starts, no capability, for good, as this user.
+/// Permanently drops all capabilities from the calling thread, and from threads that it starts, and
+/// switches to this user.
 ///
 /// # Errors
 /// Any error of the kernel.
@@ -132,7 +135,7 @@ fn keep(user: Option<OwnUser>, needed: &[Capability]) -> io::Result<()> {
     let keep: CapsHashSet = needed.iter().copied().collect();
     if has(Capability::CAP_SETPCAP)? {
         for capability in caps::all() {
-            // A kernel that does not know one can't be told to drop it.
+            // A kernel that does not know a capability can't drop it.
             let bounded = caps::has_cap(None, CapSet::Bounding, capability);
             if !keep.contains(&capability) && bounded.unwrap_or(false) {
                 caps::drop(None, CapSet::Bounding, capability).map_err(io::Error::other)?;
@@ -146,7 +149,7 @@ fn keep(user: Option<OwnUser>, needed: &[Capability]) -> io::Result<()> {
     }
     caps::clear(None, CapSet::Ambient).map_err(io::Error::other)?;
     caps::clear(None, CapSet::Inheritable).map_err(io::Error::other)?;
-    // Effective before permitted: the one can't be more than the other.
+    // Effective before permitted, of which it must be a subset.
     let effective = |set| caps::set(None, CapSet::Effective, set).map_err(io::Error::other);
     effective(&keep)?;
     caps::set(None, CapSet::Permitted, &keep).map_err(io::Error::other)
@@ -154,12 +157,12 @@ fn keep(user: Option<OwnUser>, needed: &[Capability]) -> io::Result<()> {
 
 fn become_user(OwnUser { user, group }: OwnUser) -> io::Result<()> {
     match setgroups(&[]) {
-        // A user namespace can have that forbidden.
+        // A user namespace may forbid it.
         Ok(()) | Err(Errno::EPERM) => {}
         Err(errno) => return Err(errno.into()),
     }
     match setresgid(group, group, group).and_then(|()| setresuid(user, user, user)) {
-        // A user namespace that has no such user.
+        // The user namespace has no such user.
         Ok(()) | Err(Errno::EINVAL) => Ok(()),
         Err(errno) => Err(errno.into()),
     }

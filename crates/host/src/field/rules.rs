@@ -1,4 +1,4 @@
-//! Which packets the kernel shows: a table of nf_tables that dies with its owner.
+//! Interception rules: an nf_tables table that is removed with its owner.
 
 use std::io;
 
@@ -12,17 +12,17 @@ use super::message::{ACK, APPEND, Attributes, CREATE, DUMP, EXCLUSIVE, Message, 
 use super::queue::{HOOK_LOCAL_IN, HOOK_LOCAL_OUT, HOOK_POST_ROUTING, NUMBER};
 use super::unseen::{IPV4, IPV6, Kind, counted, note};
 
-/// Its name; there is one in a network namespace.
+/// Name of the table, one per network namespace.
 const TABLE: &str = "driftway";
-/// With their priorities: before connection tracking (-200) and address translation have seen what
-/// leaves, after they have seen what arrives, so that addresses are those that the local TCP knows.
+/// Chains with hooks and priorities: outgoing packets before connection tracking (-200) and address
+/// translation, incoming ones after them, so that addresses are those of the local TCP.
 const CHAINS: [Chain; 2] = [("output", HOOK_LOCAL_OUT, -300), ("input", HOOK_LOCAL_IN, 225)];
-/// Behind all that decides how a packet leaves, and changes it (address translation: 100).
+/// After everything that decides on a packet's route, or changes it (address translation: 100).
 const EXIT: Chain = ("exit", HOOK_POST_ROUTING, i32::MAX - 1);
 type Chain = (&'static str, u8, i32);
 
-/// IPv4, and IPv6, of which nothing is ever shown: it is only counted, in a table of its own, for the
-/// tools that list tables do not know what queues in one of both.
+/// Families. IPv6 packets are only counted, in a table of their own, because tools that list tables
+/// do not support queues in an inet table.
 const IP: u8 = 2;
 const IP6: u8 = 10;
 const SUBSYSTEM: u16 = 10;
@@ -37,7 +37,7 @@ const NEW_SET: u16 = SUBSYSTEM << 8 | 9;
 const GET_RULE: u16 = SUBSYSTEM << 8 | 7;
 const DELETE_RULE: u16 = SUBSYSTEM << 8 | 8;
 
-/// The table goes away with the socket that made it (Linux 5.12).
+/// The table is removed with the socket that created it (Linux 5.12).
 const OWNED: u32 = 2;
 
 // Registers, expressions and keys (linux/netfilter/nf_tables.h).
@@ -55,17 +55,17 @@ const META_IIFNAME: u32 = 6;
 const META_OIFNAME: u32 = 7;
 const META_L4PROTO: u32 = 16;
 const TRANSPORT_HEADER: u32 = 2;
-/// A name of an interface (bytes, zeros included).
+/// Length of an interface name, zero-padded (bytes).
 const NAME: usize = 16;
 
-/// The set that holds an element as long as the daemon works, its only key (the protocol that every
-/// packet here has: IPv4), and what that is for tools that list sets (nftables, `ether_type`).
+/// Name of the set that holds an element while the daemon works; its key is the packet's protocol,
+/// always IPv4, of the type `ether_type` (nftables).
 const ALIVE: &str = "alive";
 const KEY_LEN: u32 = 2;
 const KEY_TYPE: u32 = 10;
-/// Elements expire, and rules may add some.
+/// Elements have a timeout, and rules may add some.
 const EXPIRING: u32 = 0x10 | 0x20;
-/// Expired ones are collected at leisure.
+/// Size limit; expired elements are collected later.
 const ELEMENTS: u32 = 16;
 
 const LOOPBACK: u32 = 1;
@@ -73,26 +73,26 @@ const ICMP: u8 = 1;
 const TCP: u8 = 6;
 const UNREACHABLE: u8 = 3;
 
-/// `xt_NFQ_info_v3`: if nobody takes the packets, they pass.
+/// `xt_NFQ_info_v3`: packets are accepted if the queue has no owner.
 const BYPASS: u16 = 1;
 
-/// The tables, as long as this value, and the process, lives.
+/// The tables, which exist as long as this value and the process.
 pub struct Rules {
     socket: Socket,
-    /// Whether there is one for IPv6.
+    /// There is a table for IPv6.
     ipv6: bool,
 }
 
 impl Rules {
-    /// Shows the host's TCP and its ICMP errors to the queue, over these interfaces, or over all but
-    /// the loopback one.
+    /// Installs rules that queue the host's TCP packets and ICMP errors on these interfaces, or on
+    /// all but the loopback interface.
     ///
     /// # Errors
-    /// `AddrInUse`: there is a table by that name. Otherwise any error of the kernel.
+    /// `AddrInUse`: a table by that name exists. Otherwise any error of the kernel.
     pub fn install(interfaces: &[String]) -> io::Result<Self> {
         let mut rules = Self { socket: open()?, ipv6: false };
         match rules.commit(shown(interfaces, true)) {
-            // A kernel without connection tracking has nothing that could take it in.
+            // A kernel without connection tracking needs no `notrack`.
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 rules.commit(shown(interfaces, false))?;
             }
@@ -100,13 +100,12 @@ impl Rules {
         }
         match rules.commit(only_counted(interfaces)) {
             Ok(()) => rules.ipv6 = true,
-            Err(error) => warn!(%error, "IPv6 is not counted"),
+            Err(error) => warn!(%error, "IPv6 packets are not counted"),
         }
         Ok(rules)
     }
 
-    /// What the kernel has counted: the name of a kind and a number of packets for each rule that
-    /// counts.
+    /// Counters of the kernel: name and number of packets of each counting rule.
     ///
     /// # Errors
     /// Any error of the kernel.
@@ -124,7 +123,7 @@ impl Rules {
         self.socket.send(question.bytes(), 0)?;
         let mut buffer = vec![0; 65_536];
         loop {
-            // As with all of netlink, an answer is there as soon as somebody asks for it.
+            // netlink answers are available as soon as the request is sent.
             let len = self.socket.recv(&mut &mut buffer[..], 0)?;
             let mut rest = &buffer[..len];
             while let Some((message, behind)) = Message::first(rest) {
@@ -142,8 +141,7 @@ impl Rules {
         [Some(IP), self.ipv6.then_some(IP6)].into_iter().flatten()
     }
 
-    /// Shows nothing any more. The tables stay: with the first, the kernel would drop what waits in the
-    /// queue.
+    /// Removes all rules. The tables stay: with them, the kernel would drop the queued packets.
     ///
     /// # Errors
     /// Any error of the kernel.
@@ -162,10 +160,10 @@ impl Rules {
         Ok(())
     }
 
-    /// Removes tables that nobody owns; were there any?
+    /// Removes tables without an owner; returns whether there were any.
     ///
     /// # Errors
-    /// `AddrInUse`: somebody owns it. Otherwise any error of the kernel.
+    /// `AddrInUse`: it has an owner. Otherwise any error of the kernel.
     pub fn remove_leftover() -> io::Result<bool> {
         let rules = Self { socket: open()?, ipv6: false };
         let mut found = false;
@@ -186,7 +184,7 @@ impl Rules {
     fn commit(&self, mut batch: Batch) -> io::Result<()> {
         let last = batch.end();
         self.socket.send(batch.messages.bytes(), 0)?;
-        // All answers are there when `send` is back; in the order of the messages.
+        // All answers are available when `send` returns, in the order of messages.
         let mut buffer = vec![0; 65_536];
         let mut answers = 0;
         let mut first_error = None;
@@ -198,7 +196,7 @@ impl Rules {
                     answers += 1;
                     if number != 0 {
                         first_error.get_or_insert((number, message.sequence));
-                        // Of a batch that begins wrongly nothing else is answered.
+                        // After an invalid begin of the batch there are no further answers.
                         answers = answers.max(if message.sequence == 1 { last } else { 0 });
                     }
                 }
@@ -207,14 +205,14 @@ impl Rules {
         }
         match first_error {
             None => Ok(()),
-            // Somebody else's table may be seen (EEXIST) or not be touched (EPERM).
+            // A foreign table: visible (EEXIST), or protected (EPERM).
             Some((17 | 1, 2)) => Err(io::ErrorKind::AddrInUse.into()),
             Some((number, sequence)) => Err(describe(number, &batch, sequence)),
         }
     }
 }
 
-/// The netlink port of whoever owns the table; `None`: there is no table.
+/// netlink port of the table's owner; `None` if there is no table.
 ///
 /// # Errors
 /// Any error of the kernel.
@@ -234,11 +232,11 @@ pub fn owner() -> io::Result<Option<u32>> {
     let owner = message.attributes().find(|(kind, _)| *kind == 7);
     let port =
         owner.and_then(|(_, value)| value.first_chunk()).map(|port| u32::from_be_bytes(*port));
-    // A table that nobody owns is none of a process.
+    // A table without an owner belongs to no process.
     Ok(port)
 }
 
-/// What is shown, and what is counted besides, of IPv4.
+/// Interception and counting rules for IPv4.
 fn shown(interfaces: &[String], untracked: bool) -> Batch {
     let mut batch = Batch::new(IP);
     batch.table();
@@ -253,8 +251,8 @@ fn shown(interfaces: &[String], untracked: bool) -> Batch {
         rule.tagged();
         rule.queue();
     });
-    // What is made up for the local TCP is of no connection that is tracked: where addresses are
-    // translated it would be taken for another one. And it never leaves this host.
+    // Injected segments belong to no tracked connection: with address translation they would be
+    // taken for new ones. They never leave this host.
     batch.rule("output", |rule| {
         rule.meta(META_PRIORITY, &PRIORITY.to_ne_bytes());
         rule.meta(META_OIF, &LOOPBACK.to_ne_bytes());
@@ -291,7 +289,7 @@ fn shown(interfaces: &[String], untracked: bool) -> Batch {
     batch
 }
 
-/// What is counted of IPv6.
+/// Counting rules for IPv6.
 fn only_counted(interfaces: &[String]) -> Batch {
     let mut batch = Batch::new(IP6);
     batch.table();
@@ -306,7 +304,7 @@ fn only_counted(interfaces: &[String]) -> Batch {
     batch
 }
 
-/// Those that are asked for; `None`: any.
+/// The requested interfaces; `None`: any.
 fn names(interfaces: &[String]) -> impl Iterator<Item = Option<&str>> {
     let every = interfaces.is_empty().then_some(None);
     interfaces.iter().map(|name| Some(name.as_str())).chain(every)
@@ -320,12 +318,12 @@ fn open() -> io::Result<Socket> {
     Ok(socket)
 }
 
-/// As nf_tables has it: milliseconds.
+/// Timeout in the unit of nf_tables, milliseconds.
 fn expires() -> [u8; 8] {
     (alive::EXPIRES.as_nanos() / 1_000_000).to_be_bytes()
 }
 
-/// An error with what was refused.
+/// An error that names the refused object.
 fn describe(number: i32, batch: &Batch, sequence: u32) -> io::Error {
     let error = io::Error::from_raw_os_error(number);
     let what = match batch.kinds.get(sequence as usize - 1) {
@@ -338,7 +336,7 @@ fn describe(number: i32, batch: &Batch, sequence: u32) -> io::Error {
     io::Error::new(error.kind(), format!("{what}: {error}"))
 }
 
-/// Messages that take effect together, or none of them.
+/// A transaction of nf_tables.
 struct Batch {
     messages: Messages,
     family: u8,
@@ -352,7 +350,7 @@ impl Batch {
         Self { messages, family, kinds: vec![BATCH_BEGIN] }
     }
 
-    /// A table of ours with its chains.
+    /// Adds the table with its chains.
     fn table(&mut self) {
         self.add(NEW_TABLE, CREATE | EXCLUSIVE, |says| {
             says.text(1, TABLE);
@@ -373,7 +371,7 @@ impl Batch {
         });
     }
 
-    /// The set that [`Rule::queue`] asks.
+    /// Adds the set used by [`Rule::queue_if_alive`].
     fn expiring_set(&mut self) {
         self.add(NEW_SET, CREATE | EXCLUSIVE, |says| {
             says.text(1, TABLE);
@@ -382,7 +380,7 @@ impl Batch {
             says.number(4, KEY_TYPE);
             says.number(5, KEY_LEN);
             says.nested(9, |wanted| wanted.number(1, ELEMENTS));
-            // A number for it within this batch, which is asked for.
+            // ID of the set within this batch, which is mandatory.
             says.number(10, 1);
             says.bytes(11, &expires());
         });
@@ -422,7 +420,7 @@ impl Batch {
         });
     }
 
-    /// Counts what is of this kind, and lets it pass.
+    /// Adds rules that count packets of this class, and accept them.
     fn count(&mut self, chain: &str, interface: u32, name: Option<&str>, kind: &Kind) {
         for protocol in kind.protocols() {
             self.noted_rule(chain, Some(kind.name), |rule| {
@@ -436,14 +434,14 @@ impl Batch {
         }
     }
 
-    /// Ends it; gives how many answers come.
+    /// Ends the batch; returns the number of expected answers.
     fn end(&mut self) -> usize {
         self.messages.add(BATCH_END, 0, 0, SUBSYSTEM, |_| {});
         self.kinds.len() - 1
     }
 }
 
-/// What a rule asks for and does, one expression behind the other.
+/// Expressions of a rule: matches, and statements.
 struct Rule<'a, 'b>(&'a mut Attributes<'b>);
 
 impl Rule<'_, '_> {
@@ -453,14 +451,14 @@ impl Rule<'_, '_> {
             element.nested(2, write);
         });
     }
-    /// Reads this of the packet's circumstances.
+    /// Loads metadata of the packet.
     fn load(&mut self, key: u32) {
         self.expression("meta", |says| {
             says.number(1, REGISTER);
             says.number(2, key);
         });
     }
-    /// This of the packet's circumstances is `value`.
+    /// Matches metadata of the packet with `value`.
     fn meta(&mut self, key: u32, value: &[u8]) {
         self.load(key);
         self.equals(value);
@@ -471,7 +469,7 @@ impl Rule<'_, '_> {
         value.iter_mut().zip(name.bytes()).for_each(|(to, from)| *to = from);
         self.meta(key, &value);
     }
-    /// The transport's header begins with `value`.
+    /// Matches the first byte of the transport header.
     fn first_byte(&mut self, value: u8) {
         self.expression("payload", |says| {
             says.number(1, REGISTER);
@@ -491,7 +489,7 @@ impl Rule<'_, '_> {
     fn count(&mut self) {
         self.expression("counter", |_| {});
     }
-    /// Its priority is that of a carrier.
+    /// Matches the priority tag of a carrier acknowledgment.
     fn tagged(&mut self) {
         self.load(META_PRIORITY);
         self.expression("bitwise", |says| {
@@ -509,7 +507,7 @@ impl Rule<'_, '_> {
             says.nested(2, |data| data.nested(2, |verdict| verdict.number(1, what)));
         });
     }
-    /// Puts off when the set's element expires.
+    /// Renews the set's element.
     fn renew(&mut self) {
         self.load(META_PROTOCOL);
         self.expression("dynset", |says| {
@@ -519,7 +517,8 @@ impl Rule<'_, '_> {
             says.bytes(6, &expires());
         });
     }
-    /// As long as the daemon works. Not nf_tables' own `queue`, which not every kernel has where this is.
+    /// Queues the packet while the set has its element. Uses the target NFQUEUE, because not every
+    /// kernel has the native `queue` expression.
     fn queue(&mut self) {
         self.load(META_PROTOCOL);
         self.expression("lookup", |says| {
