@@ -1,4 +1,4 @@
-//! Does the shim harm where there is nothing to be gained?
+//! The cost of the shim where it has no benefit.
 
 use std::net::{SocketAddr, SocketAddrV4, TcpListener, TcpStream};
 use std::thread;
@@ -14,7 +14,7 @@ use crate::{LINK, late, pair, shim};
 
 const LASTS: Duration = Duration::from_secs(20);
 
-/// What is measured with the seed and with or without the shim: a row for each value.
+/// A measurement with a seed, with or without the shim: a row for each value.
 struct Case {
     rows: &'static [&'static str],
     measure: fn(u64, bool) -> Vec<f64>,
@@ -42,7 +42,7 @@ const CASES: [Case; 8] = [
         ],
         measure: with_drop_tail,
     },
-    // Both ends take it that routers would mark, and none does.
+    // ECN is negotiated, but no router marks.
     Case {
         rows: &[
             "same, ECN agreed on in vain: its share",
@@ -105,7 +105,7 @@ fn reordering(seed: u64, with: bool) -> Vec<f64> {
     one(&(free + "\norder = \"free\""), seed, with)
 }
 
-/// Bytes each way on one connection at once.
+/// Bytes in each direction of one connection.
 fn both_ways(seed: u64, with: bool) -> Vec<f64> {
     let path = Path::start(&scenario(LINK, ""), seed, true);
     let shim = shim(&path, with);
@@ -175,10 +175,10 @@ fn thousand_flows(seed: u64, with: bool) -> Vec<f64> {
     vec![f64::from(FLOWS) / took.as_secs_f64()]
 }
 
-/// Two flows over a full link, of which the one that is older than the shim is always plain: its
-/// share of what both carry, its smoothed round trip (ms), and what else the path says.
+/// Two flows over a full link; the one older than the shim is always plain: its share of the total,
+/// its SRTT (ms), and the report of the path.
 fn beside(link: &str, seed: u64, with: bool, ecn: bool) -> (f64, f64, Report) {
-    // CUBIC needs tens of seconds to give up what it has: both begin at nearly the same time.
+    // CUBIC needs tens of seconds to give up its share: both begin at nearly the same time.
     const FROM: Duration = Duration::from_secs(10);
     const TO: Duration = Duration::from_secs(70);
     let path = Path::start(&scenario(link, ""), seed, ecn);

@@ -1,4 +1,4 @@
-//! Our TCP with an application, at the other end of the cable from a [`Peer`].
+//! driftway's TCP with an application, connected to a [`Peer`] by an impaired TUN device.
 
 use std::net::SocketAddrV4;
 
@@ -14,7 +14,7 @@ pub const KERNELS: SocketAddrV4 = SocketAddrV4::new(KERNEL, 5000);
 pub const OURS: SocketAddrV4 = SocketAddrV4::new(US, 6000);
 pub const PEER: Options = Options { congestion_control: "cubic", receive_buffer: None, sends: 0 };
 
-/// Does nothing to packets.
+/// No impairment.
 pub const GOOD: Impairment = Impairment {
     delay: Duration::ZERO,
     drop: Chance::NEVER,
@@ -25,7 +25,7 @@ pub const GOOD: Impairment = Impairment {
     corrupt: Chance::NEVER,
 };
 
-/// Drops and corrupts with this probability, doubles and reorders with twice that.
+/// Drops and corrupts with this probability, duplicates and reorders with twice that.
 pub fn bad(probability: f64) -> Impairment {
     let (harm, nuisance) =
         (Chance::from_probability(probability), Chance::from_probability(2.0 * probability));
@@ -43,7 +43,7 @@ pub fn bad(probability: f64) -> Impairment {
 /// Close to the wrap, so that every transfer crosses it.
 const ISS: Seq = Seq(u32::MAX - 5000);
 
-/// Who opens the connection.
+/// The end that opens the connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Opens {
     We,
@@ -54,7 +54,7 @@ impl Opens {
     pub const BOTH: [Self; 2] = [Self::We, Self::Kernel];
 }
 
-/// Our default, with timers for the length of this cable.
+/// The default configuration with timers suited to this path.
 pub fn config() -> Config {
     Config {
         timestamps: true,
@@ -66,24 +66,25 @@ pub fn config() -> Config {
     }
 }
 
-/// Our side's application: sends pattern 1, expects pattern 0, as [`Peer`] does the other way.
+/// The application of driftway's end: sends pattern 1, expects pattern 0; [`Peer`] does the
+/// reverse.
 pub struct Application {
     pub driver: Driver,
-    /// How many bytes it sends.
+    /// Number of bytes to send.
     pub sends: u64,
     pub sent: Ledger,
     pub received: Ledger,
     pub reads: bool,
-    /// Closes when all is sent.
+    /// Closes after sending everything.
     pub closes: bool,
     closed: bool,
     pub events: Vec<Event>,
-    /// The states that it was seen in.
+    /// States observed.
     pub states: Vec<State>,
 }
 
 impl Application {
-    /// One that is to send `sends` bytes, then closes.
+    /// An application that sends `sends` bytes, then closes.
     pub fn start(cable: Cable, opens: Opens, config: &Config, sends: u64) -> Self {
         let (local, remote) = (endpoint(OURS), endpoint(KERNELS));
         let driver = match opens {
@@ -103,7 +104,7 @@ impl Application {
         }
     }
 
-    /// Goes on until `done` says so. One that takes a minute hangs.
+    /// Runs until `done` holds. Fails after a minute.
     pub fn run_until(&mut self, what: &str, mut done: impl FnMut(&Self) -> bool) {
         let end = self.driver.cable().now() + Duration::from_secs(60);
         while !done(self) {
@@ -120,7 +121,7 @@ impl Application {
                 connection.stats(),
             );
             self.step();
-            // Not longer than that, to look at `done`.
+            // At most that long, to check `done`.
             self.driver.turn(now + Duration::from_millis(20)).unwrap();
             while let Some(event) = self.driver.poll_event() {
                 self.events.push(event);
@@ -161,7 +162,7 @@ impl Application {
         self.driver.connection().state()
     }
 
-    /// Both sides have closed and know it.
+    /// Both ends have closed, and both FINs are acknowledged.
     pub fn is_over(&self) -> bool {
         matches!(self.state(), State::Closed | State::TimeWait)
     }
@@ -171,17 +172,17 @@ pub fn endpoint(address: SocketAddrV4) -> Endpoint {
     Endpoint::new(*address.ip(), address.port())
 }
 
-/// A cable that does nothing to packets.
+/// A device without impairments.
 pub fn good(namespace: &Namespace) -> Cable {
     both_ways(namespace, (0, GOOD))
 }
 
-/// A cable that does the same in both directions, with its seed.
+/// A device with the same impairments in both directions, and their seed.
 pub fn both_ways(namespace: &Namespace, (seed, impairment): (u64, Impairment)) -> Cable {
     cable(namespace, seed, impairment, impairment)
 }
 
-/// The kernel's side, which opens the connection, or waits for ours.
+/// The kernel's end, which opens the connection or listens.
 pub fn peer(namespace: &Namespace, opens: Opens, options: Options, steps: &[Step]) -> Peer {
     match opens {
         Opens::We => Peer::listen(namespace, KERNELS, options, steps).unwrap().0,
@@ -189,12 +190,12 @@ pub fn peer(namespace: &Namespace, opens: Opens, options: Options, steps: &[Step
     }
 }
 
-/// What the kernel knows of the connection by now; `None`: nothing (any more).
+/// The kernel's state of the connection; `None` if it does not exist (any more).
 pub fn theirs(namespace: &Namespace) -> Option<KernelTcp> {
     namespace.run(|| kernel_tcp(KERNELS, OURS)).unwrap().ok()
 }
 
-/// The state of the kernel's side; CLOSED if there is no such connection.
+/// The connection state of the kernel; CLOSED if there is no such connection.
 pub fn their_state(namespace: &Namespace) -> State {
     match namespace.run(|| kernel_state(KERNELS, OURS)).unwrap() {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => State::Closed,

@@ -1,4 +1,4 @@
-//! The same scenario in the lab and over the emulation: our TCP at both ends of both.
+//! The same scenario in the simulator and in the emulation, with driftway's TCP at both ends.
 
 use std::net::SocketAddrV4;
 use std::thread;
@@ -12,9 +12,12 @@ use crate::application::{GOOD, endpoint};
 use crate::emulate::{emulation, trusted};
 use crate::ledger::{Ledger, pattern};
 
-tests![a_clean_bottleneck_takes_as_long_as_in_the_lab, losses_cost_as_much_as_in_the_lab];
+tests![
+    a_clean_bottleneck_takes_as_long_as_in_the_simulator,
+    losses_cost_as_much_as_in_the_simulator
+];
 
-/// Behind the kernels of the two ends.
+/// Networks behind the two ends.
 const HERE: SocketAddrV4 = SocketAddrV4::new(Ipv4Addr::new(10, 1, 0, 2), 5000);
 const THERE: SocketAddrV4 = SocketAddrV4::new(Ipv4Addr::new(10, 2, 0, 2), 5000);
 
@@ -35,7 +38,7 @@ fn in_the_lab(scenario: &Scenario, seed: u64) -> f64 {
     result.flows[0].completion_s.unwrap()
 }
 
-/// A cable into a namespace that forwards what comes over it.
+/// A device into a namespace that forwards its packets.
 fn cable(running: &Running, end: End, net: u8) -> Cable {
     let namespace: &Namespace = running.namespace(end);
     namespace.set("net/ipv4/ip_forward", "1").unwrap();
@@ -57,7 +60,7 @@ fn emulated(scenario: &Scenario, seed: u64) -> (f64, Report) {
     (ended.as_secs_f64(), report)
 }
 
-/// Sends it all, and goes on until the other has it.
+/// Sends everything, and continues until it is acknowledged.
 fn send(cable: Cable, config: &Config) {
     let (local, remote) = (endpoint(HERE), endpoint(THERE));
     let mut driver = Driver::connect(cable, config, local, remote, Seq(1), BYTES as usize);
@@ -71,7 +74,7 @@ fn send(cable: Cable, config: &Config) {
     });
 }
 
-/// Receives it all; gives how long that took, from now on: the sender starts now, too.
+/// Receives everything; returns the duration from now on, which is also the sender's start.
 fn receive(cable: Cable, config: &Config) -> (Duration, Ledger) {
     let clock = RealClock::start();
     let mut driver = Driver::listen(cable, config, endpoint(THERE), Seq(1), 1000);
@@ -99,10 +102,10 @@ fn receive(cable: Cable, config: &Config) -> (Duration, Ledger) {
     (ended.unwrap().since(Instant::ZERO), received)
 }
 
-/// Turns until the application, which looks at each packet at once, is done.
+/// Runs the driver until the application, which is called after each packet, is done.
 fn turn_until(driver: &mut Driver, mut application: impl FnMut(&mut Driver) -> bool) {
-    // A host that comes too late is not what is compared. Where it may not be urgent it may still be
-    // in time.
+    // Lateness of the hosts is not under test. Without real-time scheduling they may still be on
+    // time.
     urgent();
     let end = driver.cable().now() + Duration::from_secs(60);
     let mut done = application(driver);
@@ -117,8 +120,8 @@ fn turn_until(driver: &mut Driver, mut application: impl FnMut(&mut Driver) -> b
     }
 }
 
-/// Does the bench take as long as the lab, to a tenth? Whatever else this machine does makes the two ends
-/// late, which nobody reports as the medium does; a difference of the path's own is there each time.
+/// Do the durations agree to a tenth? Other work on this machine delays the ends, which no report
+/// shows; a difference of the path itself appears each time.
 fn agrees(lab: f64, bench: impl Fn() -> f64) {
     let mut seen = Vec::new();
     for _ in 0..4 {
@@ -131,17 +134,17 @@ fn agrees(lab: f64, bench: impl Fn() -> f64) {
     panic!("lab {lab} s, bench {seen:?} s");
 }
 
-fn a_clean_bottleneck_takes_as_long_as_in_the_lab() {
+fn a_clean_bottleneck_takes_as_long_as_in_the_simulator() {
     let scenario = scenario("rate = \"5 Mbit/s\"\ndelay = \"40 ms\"\nqueue = { packets = 60 }");
     agrees(in_the_lab(&scenario, 1), || trusted(|| emulated(&scenario, 1)));
 }
 
-fn losses_cost_as_much_as_in_the_lab() {
+fn losses_cost_as_much_as_in_the_simulator() {
     let scenario = scenario(
         "rate = \"10 Mbit/s\"\ndelay = \"40 ms\"\nqueue = { packets = 60 }\n\
          packet_error_rate = 0.005",
     );
-    // The n-th frame on each link meets the same fate in both, and so the sums are close already.
+    // Frame n on each link has the same fate in both, so that the sums are close.
     let lab = (1..=3).map(|seed| in_the_lab(&scenario, seed)).sum();
     agrees(lab, || (1..=3).map(|seed| trusted(|| emulated(&scenario, seed))).sum());
 }

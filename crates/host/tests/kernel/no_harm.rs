@@ -1,5 +1,5 @@
-//! No harm: what a host loses by the shim that plain TCP would have kept, on networks that the kernel
-//! alone makes.
+//! No harm: cases in which a shim could lose a connection that plain TCP keeps, on networks built
+//! by the kernel alone.
 
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4, TcpStream};
@@ -23,19 +23,19 @@ use crate::wired::{
 };
 
 tests![
-    what_has_a_mark_keeps_to_its_way,
-    what_is_bound_to_a_device_keeps_to_its_way,
-    what_a_rule_marks_by_its_owner_keeps_to_its_way,
-    what_is_routed_by_its_owner_keeps_to_its_way,
-    a_translated_connection_resumes_as_any_other,
+    routing_by_mark_is_kept,
+    routing_by_device_is_kept,
+    routing_by_a_rules_mark_is_kept,
+    routing_by_owner_is_kept,
+    a_translated_connection_resumes,
     a_strict_firewall_costs_nothing,
-    the_other_way_of_two_by_source_goes_on,
-    the_other_way_of_two_by_mark_goes_on,
-    the_other_way_of_two_by_device_goes_on,
-    the_other_way_of_two_by_owner_goes_on,
-    what_is_sent_for_another_host_goes_on,
-    what_nothing_of_the_shims_reaches_goes_on,
-    a_smaller_mtu_of_a_cable_that_comes_back,
+    the_other_link_by_source_is_not_disturbed,
+    the_other_link_by_mark_is_not_disturbed,
+    the_other_link_by_device_is_not_disturbed,
+    the_other_link_by_owner_is_not_disturbed,
+    a_transparent_proxy_is_not_disturbed,
+    a_connection_without_injection_continues,
+    a_smaller_mtu_of_a_restored_cable,
     a_smaller_mtu_of_the_own_link_after_a_cut,
     a_smaller_mtu_of_the_route_after_a_cut,
     a_smaller_mtu_behind_a_router_after_a_cut,
@@ -44,7 +44,7 @@ tests![
     atcp_outlives_forged_notifications,
 ];
 
-/// A user whose traffic a rule may single out.
+/// A user whose traffic a rule may match.
 const USER: u32 = 4711;
 const MARK: u32 = 7;
 const TCP: u8 = 6;
@@ -80,16 +80,16 @@ fn opened(net: &TwoWays, uid: u32, prepare: impl FnOnce(&Socket) + Send) -> Sock
     net.host.run(make).unwrap().unwrap()
 }
 
-/// What a cut did to a transfer.
+/// Effect of a cut on a transfer.
 #[derive(Debug)]
 struct Resumed {
-    /// From its end to the first data.
+    /// From the end of the cut to the first data.
     first: Duration,
     counts: Option<Counts>,
 }
 
 impl Resumed {
-    /// It was the shim that carried it over the outage.
+    /// Asserts that the shim carried it over the outage.
     fn assert_carried(&self) {
         let counts = self.counts.expect("there was one");
         assert!(counts.outages > 0 && counts.originals_sent > 0, "{self:?}");
@@ -97,7 +97,7 @@ impl Resumed {
     }
 }
 
-/// A transfer over a way that is cut, of which the router notifies by ICMP.
+/// A transfer over a link that is cut, of which the router notifies by ICMP.
 fn cut_for(
     lasts: Duration,
     net: &TwoWays,
@@ -118,7 +118,7 @@ fn cut_for(
     Resumed { first, counts: shim.map(|shim| shim.stop().counts) }
 }
 
-/// The connection belongs on the second way, and that one is cut.
+/// The connection is routed over the second link, which is cut.
 fn keeps_to_the_second_way(lay: impl Fn(&TwoWays) -> Socket + Sync) {
     let [plain, shimmed] = arms(|shimmed| {
         let net = TwoWays::new().unwrap();
@@ -132,7 +132,7 @@ fn keeps_to_the_second_way(lay: impl Fn(&TwoWays) -> Socket + Sync) {
     assert!(shimmed.first < plain.first + millis(500), "{shimmed:?} {plain:?}");
 }
 
-fn what_has_a_mark_keeps_to_its_way() {
+fn routing_by_mark_is_kept() {
     keeps_to_the_second_way(|net| {
         let rule = || wired::rule(RuleAttribute::FwMark(MARK), SECOND);
         net.host.run(rule).unwrap().unwrap();
@@ -140,9 +140,9 @@ fn what_has_a_mark_keeps_to_its_way() {
     });
 }
 
-fn what_is_bound_to_a_device_keeps_to_its_way() {
+fn routing_by_device_is_kept() {
     keeps_to_the_second_way(|net| {
-        // A way by that device, which others do not take.
+        // A route for sockets bound to that device.
         let rule = || wired::rule(RuleAttribute::Oifname(UPLINKS[1].into()), SECOND);
         net.host.run(rule).unwrap().unwrap();
         opened(net, 0, |socket| socket.bind_device(Some(UPLINKS[1].as_bytes())).unwrap())
@@ -150,7 +150,7 @@ fn what_is_bound_to_a_device_keeps_to_its_way() {
 }
 
 /// One user's traffic has a tunnel of its own.
-fn what_a_rule_marks_by_its_owner_keeps_to_its_way() {
+fn routing_by_a_rules_mark_is_kept() {
     keeps_to_the_second_way(|net| {
         let rules = || {
             wired::rule(RuleAttribute::FwMark(MARK), SECOND)?;
@@ -164,7 +164,7 @@ fn what_a_rule_marks_by_its_owner_keeps_to_its_way() {
     });
 }
 
-fn what_is_routed_by_its_owner_keeps_to_its_way() {
+fn routing_by_owner_is_kept() {
     keeps_to_the_second_way(|net| {
         let range = RuleUidRange { start: USER, end: USER };
         net.host.run(|| wired::rule(RuleAttribute::UidRange(range), SECOND)).unwrap().unwrap();
@@ -172,7 +172,7 @@ fn what_is_routed_by_its_owner_keeps_to_its_way() {
     });
 }
 
-fn a_translated_connection_resumes_as_any_other() {
+fn a_translated_connection_resumes() {
     const ALIAS: Ipv4Addr = Ipv4Addr::new(192, 0, 2, 1);
     let run = |to: Ipv4Addr| {
         let net = TwoWays::new().unwrap();
@@ -189,7 +189,7 @@ fn a_translated_connection_resumes_as_any_other() {
             net.host.run(rules).unwrap().unwrap();
         }
         let socket = opened(&net, 0, |_| {});
-        // Well before its own timer would send again: it must hear what the shim says.
+        // Well before its own timer expires: it must receive the injected segments.
         cut_for(millis(6750), &net, 0, (socket, to), true)
     };
     let translated = [ALIAS; 3].map(|to| thread::spawn(move || run(to)));
@@ -213,21 +213,21 @@ fn a_strict_firewall_costs_nothing() {
         net.host.run(rules).unwrap().unwrap();
         cut_for(secs(4), &net, 0, (opened(&net, USER, |_| {}), SERVER), shimmed)
     });
-    // Nothing of the shim's leaves: both wait for TCP's own timer.
+    // No packet of the shim leaves: both arms wait for TCP's own timer.
     assert!(shimmed.first < plain.first + secs(1), "{shimmed:?} {plain:?}");
     assert_eq!(shimmed.counts.expect("there was one").no_carrier, 1, "{shimmed:?}");
 }
 
-/// What the loss of a link did.
+/// Effect of a link failure.
 #[derive(Debug)]
 struct Standstill {
-    /// The longest time without data, of the flow over the other link.
+    /// The longest time without data of the flow over the other link.
     healthy: [Duration; 2],
-    /// From the return of a flow's own link to its first data.
+    /// From the recovery of a flow's own link to its first data.
     first: [Duration; 2],
 }
 
-/// Two flows to one server, one over each link; then first the second link is gone, later the first.
+/// Two flows to one server, one over each link; first the second link fails, later the first.
 fn the_other_way_goes_on(
     policy: Option<RuleAttribute>,
     uid: u32,
@@ -244,7 +244,7 @@ fn the_other_way_goes_on(
         let transfers = sockets.map(|socket| {
             let port = ports.next().unwrap();
             let to = SocketAddrV4::new(SERVER, port);
-            // The second way is back at 7.5 s, and a kernel's timeouts have doubled to 3 s by then.
+            // The second link is back at 7.5 s, when a kernel's RTO has reached 3 s.
             let until = Until::Time(at(11_500));
             Transfer::over(socket, net.listen(port), to, clock, "cubic", until).connected()
         });
@@ -273,36 +273,36 @@ fn the_other_way_goes_on(
         assert!(shimmed < plain + secs(1), "a pause of {shimmed:?}, else {plain:?}");
     }
     for (shimmed, plain) in shimmed.first.into_iter().zip(plain.first) {
-        // A packet may have to wait for the answer to an ARP request, of which there is one a second.
+        // A packet may have to wait for an ARP reply; requests are sent once a second.
         assert!(shimmed < plain + millis(1300), "resumed after {shimmed:?}, else {plain:?}");
     }
 }
 
-fn the_other_way_of_two_by_source_goes_on() {
+fn the_other_link_by_source_is_not_disturbed() {
     let bind = |socket: &Socket| {
         socket.bind(&SocketAddr::from((HERE[1], 0)).into()).unwrap();
     };
     the_other_way_goes_on(Some(RuleAttribute::Source(HERE[1].into())), 0, bind);
 }
 
-fn the_other_way_of_two_by_mark_goes_on() {
+fn the_other_link_by_mark_is_not_disturbed() {
     let mark = |socket: &Socket| socket.set_mark(MARK).unwrap();
     the_other_way_goes_on(Some(RuleAttribute::FwMark(MARK)), 0, mark);
 }
 
-fn the_other_way_of_two_by_device_goes_on() {
+fn the_other_link_by_device_is_not_disturbed() {
     let bind = |socket: &Socket| socket.bind_device(Some(UPLINKS[1].as_bytes())).unwrap();
     the_other_way_goes_on(Some(RuleAttribute::Oifname(UPLINKS[1].into())), 0, bind);
 }
 
-fn the_other_way_of_two_by_owner_goes_on() {
+fn the_other_link_by_owner_is_not_disturbed() {
     let range = RuleUidRange { start: USER, end: USER };
     the_other_way_goes_on(Some(RuleAttribute::UidRange(range)), USER, |_| {});
 }
 
-/// A transparent proxy sends from its clients' addresses, which are none of this host's; a link that it
-/// does not use comes and goes.
-fn what_is_sent_for_another_host_goes_on() {
+/// A transparent proxy sends from its clients' addresses, which do not belong to this host; a link
+/// that it does not use fails and recovers.
+fn a_transparent_proxy_is_not_disturbed() {
     const CLIENT: Ipv4Addr = Ipv4Addr::new(10, 5, 5, 5);
     const INWARD: u8 = 100;
     let [plain, shimmed] = arms(|shimmed| {
@@ -335,10 +335,10 @@ fn what_is_sent_for_another_host_goes_on() {
     assert!(shimmed < plain + secs(1), "a pause of {shimmed:?}, else {plain:?}");
 }
 
-/// A socket is bound to one interface and has the address of another: what the shim makes up for it comes in
-/// by that one, and no socket takes it. The kernel answers with a reset, which the peer of an idle connection
-/// would believe.
-fn what_nothing_of_the_shims_reaches_goes_on() {
+/// A socket is bound to one interface and has the address of another: injected segments arrive by
+/// the latter, and no socket accepts them. The kernel answers with a reset, which the peer of an
+/// idle connection would accept.
+fn a_connection_without_injection_continues() {
     const OWN: Ipv4Addr = Ipv4Addr::new(10, 5, 5, 5);
     let net = TwoWays::new().unwrap();
     net.host.run(|| wired::address("lo", OWN, 32)).unwrap().unwrap();
@@ -361,7 +361,7 @@ fn what_nothing_of_the_shims_reaches_goes_on() {
         near.read_exact(&mut [0; 5])
     };
     exchange().expect("they are connected");
-    // Another way goes and comes, so that it is looked where packets leave.
+    // Another link fails and recovers, which starts a route review.
     net.plug(1, false);
     nap(millis(1500));
     net.plug(1, true);
@@ -371,18 +371,18 @@ fn what_nothing_of_the_shims_reaches_goes_on() {
     assert!(stood.account.made_up > 0 && stood.counts.resets_of_own > 0, "{stood:?}");
 }
 
-/// The longest packet of a path that has come back, 600 bytes less than before.
+/// MTU of the restored path, 600 bytes less than before.
 const SMALLER: u16 = 900;
-/// So much has to arrive before data flow again: more than a window.
+/// Bytes that have to arrive before data count as flowing again: more than a window.
 const FLOWING: u64 = 100_000;
 
-/// A cut of three seconds, of which the router notifies, at whose end the path takes only smaller
-/// packets. When data flow again depends on when the local TCP next sends again, and that on when the
-/// router sends its messages, one a second: the two arms may differ by that, and by half a second.
+/// A cut of three seconds with ICMP notification, after which the path has a smaller MTU. The time
+/// at which data flow again depends on the local TCP's next retransmission, and on the router's
+/// messages, one a second: the arms may differ by that, and by half a second.
 fn a_smaller_mtu_after_a_cut(own: bool, shrink: impl Fn(&TwoWays) + Sync) {
     let [plain, shimmed] = arms(|shimmed| {
         let net = TwoWays::new().unwrap();
-        // RFC 4821: a host of which more is asked than to heed ICMP.
+        // RFC 4821 must work as well as ICMP.
         net.host.set("net/ipv4/tcp_mtu_probing", "1").unwrap();
         let shim = shimmed.then(|| Shimmed::start(&net.host, &Settings::default()));
         let clock = RealClock::start();
@@ -413,7 +413,7 @@ fn a_smaller_mtu_after_a_cut(own: bool, shrink: impl Fn(&TwoWays) + Sync) {
     assert!(shimmed < plain + millis(1500), "{shimmed:?}, else {plain:?}");
 }
 
-fn a_smaller_mtu_of_a_cable_that_comes_back() {
+fn a_smaller_mtu_of_a_restored_cable() {
     a_smaller_mtu_after_a_cut(true, |net| {
         net.host.run(|| wired::mtu(UPLINKS[0], SMALLER.into())).unwrap().unwrap();
     });
@@ -440,8 +440,8 @@ fn a_smaller_mtu_behind_a_router_after_a_cut() {
     });
 }
 
-/// Longer packets vanish, and nobody says so: only the local TCP's timeouts find the length, and the
-/// doublings of those that the shim's probes have drawn a router's messages from must not stand.
+/// Longer packets are dropped silently: only the local TCP's timeouts find the MTU, and doublings
+/// of its RTO must be reverted where the shim's probes have drawn the router's messages.
 fn a_black_hole_after_a_cut() {
     a_smaller_mtu_after_a_cut(false, |net| {
         let rules: &[&[Expression]] = &[&[Expression::Longer(SMALLER), Expression::Drop]];
@@ -450,8 +450,8 @@ fn a_black_hole_after_a_cut() {
     });
 }
 
-/// Somebody on the path, who sees the numbers, says five times a second, and falsely, that the server
-/// cannot be reached.
+/// An on-path attacker, who sees the sequence numbers, reports the server as unreachable five times
+/// a second.
 fn outlives_forged_notifications(aid: &str) {
     let net = TwoWays::new().unwrap();
     let listed = find(aid).expect("it is in the list");

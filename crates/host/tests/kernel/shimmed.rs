@@ -1,5 +1,5 @@
-//! The shim at the near end of a path, in a thread or as a process that can be killed, and transfers
-//! that say when what arrived.
+//! The shim at the near end of a path, in a thread or as a process that can be killed, and
+//! transfers that record arrival times.
 
 use std::env;
 use std::io::{self, PipeWriter, Read, Write};
@@ -23,12 +23,12 @@ use crate::emulate::emulation;
 use crate::ledger::{Ledger, pattern};
 
 const PORT: u16 = 7000;
-/// The argument that makes this program a shim, one with a watchdog, or a watchdog.
+/// Arguments that make this program a shim, one with a watchdog, or a watchdog.
 const ROLE: &str = "program-shim";
 const WATCHED: &str = "program-watched-shim";
 const WATCHDOG: &str = "program-watchdog";
 
-/// The shim in a namespace, in a thread.
+/// A shim daemon in a namespace, in a thread.
 pub struct Shimmed {
     asker: Asker,
     stop: PipeWriter,
@@ -40,7 +40,7 @@ impl Shimmed {
         Self::start_by(namespace, || Field::start(settings))
     }
 
-    /// One that `make` makes in there.
+    /// Runs the daemon that `make` creates inside the namespace.
     pub fn start_by(
         namespace: &Namespace,
         make: impl FnOnce() -> io::Result<Field> + Send,
@@ -59,7 +59,7 @@ impl Shimmed {
         self.asker.ask().expect("it is at work")
     }
 
-    /// Ends it; gives how everything stood.
+    /// Stops it; returns its last status.
     pub fn stop(self) -> Snapshot {
         let last = self.look();
         drop(self.stop);
@@ -73,7 +73,7 @@ pub fn is_meant() -> bool {
     env::args().nth(1).is_some_and(|role| [ROLE, WATCHED, WATCHDOG].contains(&role.as_str()))
 }
 
-/// Is a shim until it is killed, or its standard input is closed.
+/// Runs a shim until it is killed, or its standard input is closed.
 pub fn run() -> ExitCode {
     let arguments: Vec<_> = env::args().skip(1).collect();
     if let [WATCHDOG, user, group] = [0, 1, 2].map(|n| arguments.get(n).map_or("", |word| word)) {
@@ -96,7 +96,7 @@ pub fn run() -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// The shim as a process in a namespace.
+/// A shim daemon as a process in a namespace.
 pub struct Process(Child);
 
 impl Process {
@@ -104,7 +104,7 @@ impl Process {
         Self::start_as(ROLE, namespace)
     }
 
-    /// With a watchdog.
+    /// Starts it with a watchdog.
     pub fn start_watched(namespace: &Namespace) -> Self {
         Self::start_as(WATCHED, namespace)
     }
@@ -123,26 +123,26 @@ impl Process {
         kill(Pid::from_raw(self.0.id() as i32), signal).unwrap();
     }
 
-    /// Waits for its end, and gives the signal that was it.
+    /// Waits for its end, and returns the signal that ended it.
     pub fn ended_by(mut self) -> Option<Signal> {
         let status = self.0.wait().unwrap();
         status.signal().map(|number| Signal::try_from(number).unwrap())
     }
 
-    /// In good order.
+    /// Ends it by closing its standard input.
     pub fn end(mut self) {
         drop(self.0.stdin.take());
         assert!(self.0.wait().unwrap().success());
     }
 
-    /// By SIGKILL.
+    /// Ends it by SIGKILL.
     pub fn kill(mut self) {
         self.0.kill().unwrap();
         self.0.wait().unwrap();
     }
 }
 
-/// A path at work, and the time since it is.
+/// A running path, and its clock.
 pub struct Path {
     pub running: Running,
     pub clock: RealClock,
@@ -150,7 +150,7 @@ pub struct Path {
 }
 
 impl Path {
-    /// With ECN at both ends, or not.
+    /// Starts a path with ECN at both ends, or without.
     pub fn start(scenario: &Scenario, seed: u64, ecn: bool) -> Self {
         let emulation = emulation(scenario, seed);
         let addresses = End::BOTH.map(|end| emulation.address(end));
@@ -166,25 +166,25 @@ impl Path {
         self.running.namespace(End::Near)
     }
 
-    /// Sleeps until the path has been at work for so long.
+    /// Sleeps until the path has been running for this time.
     pub fn sleep_until(&self, at: Duration) {
         let left = self.clock.until(Instant::ZERO + at);
         thread::sleep(std::time::Duration::from_nanos(left.as_nanos()));
     }
 }
 
-/// What is sent, until when.
+/// End of a transfer.
 #[derive(Clone, Copy, Debug)]
 pub enum Until {
-    /// So many bytes.
+    /// Number of bytes.
     Bytes(u64),
-    /// As many as go until then.
+    /// Time.
     Time(Instant),
 }
 
-/// Data from near to far.
+/// A transfer from near to far.
 pub struct Transfer {
-    /// It sends from here.
+    /// Port of the sender.
     #[allow(dead_code, reason = "tests do not ask; the bench does")]
     pub port: u16,
     sends: JoinHandle<(Ledger, TcpStream)>,
@@ -192,36 +192,36 @@ pub struct Transfer {
     connected: Receiver<()>,
 }
 
-/// What arrived.
+/// The received stream.
 pub struct Arrived {
     pub ledger: Ledger,
-    /// When how many bytes had arrived.
+    /// Numbers of bytes received, with times.
     pub log: Vec<(Instant, u64)>,
 }
 
 impl Arrived {
-    /// When the first data after `at` arrived, as the time since then.
+    /// Time from `at` to the first data after it.
     pub fn first_after(&self, at: Instant) -> Duration {
         let first = self.log.iter().find(|(arrived, _)| *arrived >= at);
         first.expect("something arrives").0.since(at)
     }
-    /// Bytes that had arrived by then.
+    /// Bytes received by then.
     pub fn bytes_by(&self, at: Instant) -> u64 {
         self.log.iter().rfind(|(arrived, _)| *arrived <= at).map_or(0, |(_, bytes)| *bytes)
     }
-    /// When so many bytes more than at `at` had arrived, as the time since then.
+    /// Time from `at` until `bytes` more have been received.
     pub fn reached_after(&self, at: Instant, bytes: u64) -> Duration {
         let enough = self.bytes_by(at) + bytes;
         let reached = self.log.iter().find(|(_, arrived)| *arrived >= enough);
         reached.expect("so many arrive").0.since(at)
     }
-    /// The longest time between two arrivals, of those in this span.
+    /// The longest time between two arrivals within this interval.
     pub fn longest_gap(&self, from: Instant, to: Instant) -> Duration {
         let times = self.log.iter().map(|(at, _)| *at).filter(|at| (from..to).contains(at));
         let times: Vec<_> = [from].into_iter().chain(times).chain([to]).collect();
         times.windows(2).map(|pair| pair[1].since(pair[0])).max().unwrap_or_default()
     }
-    /// When the last byte arrived.
+    /// Arrival time of the last byte.
     pub fn end(&self) -> Instant {
         self.log.last().expect("something arrives").0
     }
@@ -238,7 +238,7 @@ impl Transfer {
         Self::between(ends, to, path.clock, congestion_control, until)
     }
 
-    /// From one namespace to an address of another.
+    /// A transfer from one namespace to an address of another.
     pub fn between(
         [near, far]: [&Namespace; 2],
         to: SocketAddrV4,
@@ -251,7 +251,7 @@ impl Transfer {
         Self::over(socket, listener, to, clock, congestion_control, until)
     }
 
-    /// Over a socket that has been prepared (an owner, a mark, a device, an address of its own), which
+    /// A transfer over a prepared socket (with an owner, a mark, a device or an address), which
     /// reaches the listener by the address `to`.
     pub fn over(
         socket: Socket,
@@ -271,7 +271,7 @@ impl Transfer {
         let (tell, connected) = mpsc::channel();
         let sends = thread::spawn(move || {
             connect(&socket, to);
-            // Not everybody waits for it.
+            // The receiver of this may be gone.
             let _ = tell.send(());
             let stream = TcpStream::from(socket);
             let sent = send(&stream, clock, until);
@@ -287,9 +287,9 @@ impl Transfer {
         self
     }
 
-    /// Waits for its end; all that was sent has arrived.
+    /// Waits for its end, and asserts that everything sent has arrived.
     pub fn finish(self) -> Arrived {
-        // What has no socket any more has no owner either, by whom a rule could know it.
+        // A closed socket has no owner any more that a rule could match.
         let (sent, _stream) = self.sends.join().unwrap();
         let arrived = self.receives.join().unwrap();
         arrived.ledger.assert(sent.bytes());
@@ -298,7 +298,8 @@ impl Transfer {
     }
 }
 
-/// A new cable takes up to a second until it carries; till then nobody answers to ARP.
+/// A new cable takes up to a second until it has a carrier; until then ARP requests are not
+/// answered.
 fn connect(socket: &Socket, to: SocketAddrV4) {
     for _ in 0..3 {
         match socket.connect(&SocketAddr::V4(to).into()) {
@@ -328,7 +329,7 @@ fn send(mut stream: &TcpStream, clock: RealClock, until: Until) -> Ledger {
 
 fn receive(listener: &TcpListener, clock: RealClock) -> Arrived {
     let (mut stream, _) = listener.accept().unwrap();
-    // As the listener's, if it has one.
+    // The listener's timeout, if it has one.
     if stream.read_timeout().unwrap().is_none() {
         stream.set_read_timeout(Some(std::time::Duration::from_secs(200))).unwrap();
     }
