@@ -33,7 +33,7 @@ impl Namespace {
     /// only packets that IPv4 needs.
     ///
     /// # Errors
-    /// Any error of the kernel; see [`available`](crate::available) for what it takes.
+    /// Any error of the kernel; see [`check_requirements`](crate::check_requirements) for the requirements.
     pub fn new() -> io::Result<Self> {
         // A namespace belongs to a thread: a temporary thread creates it, so that the caller's
         // thread never leaves its own.

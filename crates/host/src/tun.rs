@@ -26,7 +26,7 @@ impl Tun {
     /// `address`, a route for its network of `prefix` bits, and this MTU (bytes).
     ///
     /// # Errors
-    /// Any error of the kernel; see [`available`](crate::available) for what it takes.
+    /// Any error of the kernel; see [`check_requirements`](crate::check_requirements) for the requirements.
     pub fn open(address: Ipv4Addr, prefix: u8, mtu: u16) -> io::Result<Self> {
         let device = DeviceBuilder::new()
             .ipv4(address, prefix, None)

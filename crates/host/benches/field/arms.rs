@@ -35,7 +35,7 @@ impl Arm {
     pub fn apply(self, namespace: &Namespace) -> Option<Shimmed> {
         if self == Self::Sysctl {
             for (setting, value) in CURE {
-                namespace.set(setting, value).expect("it takes this value");
+                namespace.set(setting, value).expect("the value is accepted");
             }
         }
         (self == Self::Shim).then(|| Shimmed::start(namespace, &Settings::default()))

@@ -9,12 +9,12 @@ pub fn scenario(link: &str, more: &str) -> Scenario {
         "name = \"f\"\nduration = \"200 s\"\n[network]\nkind = \"path\"\nhops = 2\n\
          [network.link]\n{link}\n{more}\n[[flow]]\nfrom = 0\nto = 2\napplication = \"ftp\"\n"
     );
-    Scenario::parse("field", &text, &[]).expect("it is well-formed")
+    Scenario::parse("field", &text, &[]).expect("the scenario is valid")
 }
 
 pub fn emulation(scenario: &Scenario, seed: u64) -> Emulation {
-    let Network::Path(path) = &scenario.network else { unreachable!("it says path") };
-    Emulation::new(path, scenario.duration, seed, 1500).expect("this machine allows it")
+    let Network::Path(path) = &scenario.network else { unreachable!("the scenario has a path") };
+    Emulation::new(path, scenario.duration, seed, 1500).expect("the requirements are met")
 }
 
 /// A partition of the second hop, with ICMP notification by the router before it, or without.

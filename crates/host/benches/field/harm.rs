@@ -23,7 +23,7 @@ struct Case {
 const CASES: [Case; 8] = [
     Case { rows: &["clean, one flow, Mbit/s"], measure: clean },
     Case { rows: &["reordering, Mbit/s"], measure: reordering },
-    Case { rows: &["both ways, sum, Mbit/s"], measure: both_ways },
+    Case { rows: &["both directions, sum, Mbit/s"], measure: both_ways },
     Case { rows: &["100 short flows in turn, flows/s"], measure: short_flows },
     Case { rows: &["1,000 flows at once, flows/s"], measure: thousand_flows },
     Case {
@@ -112,24 +112,25 @@ fn both_ways(seed: u64, with: bool) -> Vec<f64> {
     let [_, far] = path.addresses;
     let to = SocketAddrV4::new(far, 7100);
     let listener = path.running.namespace(End::Far).run(|| TcpListener::bind(to));
-    let listener = listener.expect("it runs").expect("nobody else listens");
+    let listener = listener.expect("the path is running").expect("the port is free");
     let connect = || TcpStream::connect(SocketAddr::V4(to));
-    let near = path.near().run(connect).expect("it runs").expect("somebody listens");
-    let (far, _) = listener.accept().expect("somebody connects");
+    let near =
+        path.near().run(connect).expect("the path is running").expect("the connection is accepted");
+    let (far, _) = listener.accept().expect("a connection arrives");
     let (clock, end) = (path.clock, Instant::ZERO + LASTS);
     let ends = [near, far].map(|stream| {
-        let mut writes = stream.try_clone().expect("there are descriptors");
+        let mut writes = stream.try_clone().expect("the descriptor is duplicated");
         let writer = thread::spawn(move || {
             while clock.now() < end {
-                writes.write_all(&[7; 16_384]).expect("it goes on");
+                writes.write_all(&[7; 16_384]).expect("the transfer continues");
             }
-            writes.shutdown(std::net::Shutdown::Write).expect("it is open");
+            writes.shutdown(std::net::Shutdown::Write).expect("the connection is open");
         });
         let mut reads = stream;
         let reader = thread::spawn(move || {
             let (mut bytes, mut buffer) = (0, vec![0; 65_536]);
             loop {
-                match reads.read(&mut buffer).expect("it goes on") {
+                match reads.read(&mut buffer).expect("the transfer continues") {
                     0 => return bytes,
                     len if clock.now() <= end => bytes += len as u64,
                     _ => {}
@@ -139,8 +140,8 @@ fn both_ways(seed: u64, with: bool) -> Vec<f64> {
         (writer, reader)
     });
     let bytes = ends.map(|(writer, reader)| {
-        writer.join().expect("it writes");
-        reader.join().expect("it reads")
+        writer.join().expect("the writer does not panic");
+        reader.join().expect("the reader does not panic")
     });
     shim.map(crate::shimmed::Shimmed::stop);
     late::end(path);
@@ -193,8 +194,8 @@ fn beside(link: &str, seed: u64, with: bool, ecn: bool) -> (f64, f64, Report) {
     let mut at = FROM;
     while at < TO {
         path.sleep_until(at);
-        let tcp = path.near().run(|| kernel_tcp(ends[0], ends[1])).expect("it runs");
-        round_trips.push(f64::from(tcp.expect("it is open").info.rtt) / 1e3);
+        let tcp = path.near().run(|| kernel_tcp(ends[0], ends[1])).expect("the path is running");
+        round_trips.push(f64::from(tcp.expect("the connection is open").info.rtt) / 1e3);
         at = at + Duration::from_millis(200);
     }
     let [older, newer] = [older, newer].map(|transfer| {

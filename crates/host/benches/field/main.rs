@@ -103,7 +103,7 @@ fn carry(
 
 /// Description of the notification of cuts.
 fn way(told: bool) -> &'static str {
-    if told { "of which a router notifies by ICMP" } else { "of which nobody notifies" }
+    if told { "with notification by ICMP" } else { "without notification" }
 }
 
 /// 63 s with losses and three cuts.
@@ -177,7 +177,7 @@ fn cuts(runs: u64, told: bool) {
 
 /// From the end of a cut to the first data (s), over the kernel's own routers, queues and cables.
 fn kernels_own(lasts: u64, told: bool, arm: Arm) -> Vec<f64> {
-    let net = TwoWays::new().expect("this machine allows it");
+    let net = TwoWays::new().expect("the requirements are met");
     let shim = arm.apply(&net.host);
     let clock = RealClock::start();
     let to = SocketAddrV4::new(wired::SERVER, wired::PORT);

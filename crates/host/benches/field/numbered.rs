@@ -48,7 +48,7 @@ fn send(mut stream: TcpStream, number: u64) -> io::Result<Ledger> {
     stream.shutdown(Shutdown::Write)?;
     match stream.read(&mut buffer)? {
         0 => Ok(sent),
-        _ => Err(io::Error::other("it says something")),
+        _ => Err(io::Error::other("the peer sent data")),
     }
 }
 

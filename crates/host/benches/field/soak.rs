@@ -161,12 +161,12 @@ fn carry_over(
     let mut outcome = Outcome::default();
     thread::scope(|scope| {
         let keeper = scope.spawn(|| keep(&ready, &done));
-        is_ready.recv().expect("the shim begins");
+        is_ready.recv().expect("the shim starts");
         let clock = RealClock::start();
         let workers: Vec<_> = (0..AT_ONCE)
             .map(|n| {
                 let to = SocketAddrV4::new(to, 7000 + n as u16);
-                let listener = listen(far, to).expect("nobody else listens");
+                let listener = listen(far, to).expect("the port is free");
                 let (sent_all, prepare) = (&sent_all, &prepare);
                 let receives = scope.spawn(move || receive_all(&listener, sent_all));
                 let sends = scope.spawn(move || {
@@ -176,11 +176,12 @@ fn carry_over(
             })
             .collect();
         let (senders, receivers): (Vec<_>, Vec<_>) = workers.into_iter().unzip();
-        let sent: Vec<_> = senders.into_iter().map(|s| s.join().expect("it ends")).collect();
+        let sent: Vec<_> =
+            senders.into_iter().map(|s| s.join().expect("the thread does not panic")).collect();
         outcome.lasted_s = clock.now().as_secs_f64();
         sent_all.store(true, Ordering::Relaxed);
         for (sent, receives) in sent.into_iter().zip(receivers) {
-            outcome.enter(sent, receives.join().expect("it ends"));
+            outcome.enter(sent, receives.join().expect("the thread does not panic"));
         }
         // The last acknowledgments.
         nap(500);
@@ -224,7 +225,7 @@ fn steadily(
     mut meanwhile: impl FnMut(),
 ) -> Kept {
     let shim = Shimmed::start(namespace, settings);
-    ready.send(()).expect("somebody waits");
+    ready.send(()).expect("the receiver exists");
     while !done.load(Ordering::Relaxed) {
         meanwhile();
     }
@@ -248,12 +249,12 @@ fn again_and_again(
         // The first start is awaited, further ones are not.
         if kill {
             let shim = Process::start(namespace);
-            ready.send(()).expect("it is kept");
+            ready.send(()).expect("the receiver exists");
             nap(lasts);
             shim.kill();
         } else {
             let shim = Shimmed::start(namespace, &Settings::default());
-            ready.send(()).expect("it is kept");
+            ready.send(()).expect("the receiver exists");
             nap(lasts);
             kept.add(shim);
         }
@@ -351,12 +352,12 @@ fn everything(bytes: u64) -> Outcome {
 
 /// Over a path that duplicates packets and flips bits, besides losses and reordering.
 fn damage(bytes: u64) -> Outcome {
-    let crossing = Crossing::start().expect("this machine allows it");
+    let crossing = Crossing::start().expect("the requirements are met");
     let [near, _] = crossing.ends();
     let outcome = carry(crossing.ends(), crossing.far_address(), bytes, |ready, done| {
         steadily(near, &Settings::default(), ready, done, || nap(10))
     });
-    let [there, back] = crossing.stop().expect("the crossing fails");
+    let [there, back] = crossing.stop().expect("the link fails");
     for counts in [there, back] {
         assert!(counts.duplicated > 0 && counts.corrupted > 0, "{counts:?}");
     }
@@ -366,12 +367,14 @@ fn damage(bytes: u64) -> Outcome {
 /// Over a veth pair whose cable is unplugged for a second and a half at a time. The kernel takes up
 /// to a second to report it.
 fn flapping(bytes: u64, shim_at: End, settings: &Settings) -> Outcome {
-    let ends = pair(false).expect("this machine allows it");
+    let ends = pair(false).expect("the requirements are met");
     let [near, far] = &ends;
     carry([near, far], THERE, bytes, |ready, done| {
         steadily(&ends[shim_at as usize], settings, ready, done, || {
             for (plugged, millis) in [(false, 1500), (true, 1500)] {
-                far.run(|| plug(plugged)).expect("it runs").expect("it can be unplugged");
+                far.run(|| plug(plugged))
+                    .expect("the path is running")
+                    .expect("the cable is unplugged");
                 nap(millis);
             }
         })

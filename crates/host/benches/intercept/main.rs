@@ -72,7 +72,7 @@ impl Way {
         let mut command = Command::new(std::env::current_exe()?);
         command.args([ROLE, self.word()]).stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut child = namespace.spawn(&mut command)?;
-        let out = child.stdout.as_mut().expect("it is piped");
+        let out = child.stdout.as_mut().expect("standard output is piped");
         out.read_exact(&mut [0])?;
         Ok(Some(child))
     }
@@ -96,7 +96,7 @@ fn be(word: &str) -> io::Result<()> {
 
 fn print_now(text: &str) {
     print!("{text}");
-    io::stdout().flush().expect("somebody reads");
+    io::stdout().flush().expect("standard output is open");
 }
 
 /// A connection from near to far.
@@ -133,7 +133,7 @@ fn flood(
             len => each(clock.now(), len),
         }
     }
-    sender.join().expect("it does not panic")
+    sender.join().expect("the thread does not panic")
 }
 
 /// Results of a run.
@@ -188,7 +188,7 @@ fn measure(way: Way) -> io::Result<Measured> {
         trips.push(clock.now().since(sent).as_nanos() as f64 / 1e3);
     }
     drop(here);
-    echo.join().expect("it does not panic")?;
+    echo.join().expect("the thread does not panic")?;
     trips.sort_by(f64::total_cmp);
 
     let streams = connect(&ends)?;
@@ -226,7 +226,7 @@ fn kill(way: Way) -> io::Result<f64> {
     });
     let mut arrivals = Vec::new();
     flood(streams, clock, |at, _| arrivals.push(at))?;
-    let killed = killer.join().expect("it does not panic")?;
+    let killed = killer.join().expect("the thread does not panic")?;
     let after = arrivals.windows(2).filter(|pair| pair[1] >= killed);
     Ok(after.map(|pair| pair[1].since(pair[0]).as_secs_f64()).fold(0.0, f64::max))
 }

@@ -90,7 +90,7 @@ pub fn run(ready: impl FnOnce(), stop: BorrowedFd<'_>) -> io::Result<()> {
             let packet = &buffer[..len];
             let address = |at: usize| packet[at..].first_chunk().map(|b| Ipv4Addr::from(*b));
             if address(12) == Some(HERE) {
-                let to = SocketAddrV4::new(address(16).expect("a header"), 0);
+                let to = SocketAddrV4::new(address(16).expect("the packet has a header"), 0);
                 // A full queue drops packets.
                 let _ = raw.send_to(packet, &SocketAddr::V4(to).into());
             } else {

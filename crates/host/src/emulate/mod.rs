@@ -56,7 +56,7 @@ impl Emulation {
     /// continues after that.
     ///
     /// # Errors
-    /// Any error of the kernel; see [`available`](crate::available) for what it takes.
+    /// Any error of the kernel; see [`check_requirements`](crate::check_requirements) for the requirements.
     pub fn new(path: &Path, duration: Time, seed: u64, mtu: u16) -> io::Result<Self> {
         let medium = Medium::new(path, duration, seed);
         let side = |end| Side::new(medium.address(end), mtu);

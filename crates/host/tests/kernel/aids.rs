@@ -16,8 +16,8 @@ fn secs(secs: u64) -> Duration {
 }
 
 fn shimmed(path: &Path, aid: &str, options: &'static [(&str, OptionValue)]) -> Shimmed {
-    let listed = find(aid).expect("it is in the list");
-    let make = move || listed.build(options).expect("it takes these options");
+    let listed = find(aid).expect("the aid is registered");
+    let make = move || listed.build(options).expect("the options are valid");
     let interfaces = Settings::default().interfaces;
     Shimmed::start_by(path.near(), || {
         Field::start_with(&interfaces, Shim::with_aid(Config::default(), make))

@@ -55,7 +55,7 @@ fn listen(cable: &mut Cable, span: Duration) -> Vec<(Packet, Vec<u8>)> {
     let (end, mut bytes, mut got) = (cable.now() + span, Vec::new(), Vec::new());
     while cable.now() < end {
         while cable.receive(&mut bytes).unwrap() {
-            let decoded = Packet::decode(&bytes).expect("the kernel sends what we understand");
+            let decoded = Packet::decode(&bytes).expect("packets of the kernel decode");
             got.push((decoded.packet, decoded.payload.to_vec()));
         }
         cable.wait(end).unwrap();
@@ -70,7 +70,7 @@ fn answer(cable: &mut Cable) -> (Packet, Vec<u8>) {
         assert!(cable.now() < end, "the kernel does not answer");
         cable.wait(end).unwrap();
     }
-    let decoded = Packet::decode(&bytes).expect("the kernel sends what we understand");
+    let decoded = Packet::decode(&bytes).expect("packets of the kernel decode");
     (decoded.packet, decoded.payload.to_vec())
 }
 

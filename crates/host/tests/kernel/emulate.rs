@@ -36,7 +36,7 @@ pub fn scenario(hops: u32, link: &str, more: &str) -> Scenario {
 }
 
 pub fn emulation(scenario: &Scenario, seed: u64) -> Emulation {
-    let Network::Path(path) = &scenario.network else { unreachable!("it says path") };
+    let Network::Path(path) = &scenario.network else { unreachable!("the scenario has a path") };
     Emulation::new(path, scenario.duration, seed, 1500).unwrap()
 }
 

@@ -131,7 +131,7 @@ fn agrees(lab: f64, bench: impl Fn() -> f64) {
         }
         seen.push(bench);
     }
-    panic!("lab {lab} s, bench {seen:?} s");
+    panic!("simulator {lab} s, bench {seen:?} s");
 }
 
 fn a_clean_bottleneck_takes_as_long_as_in_the_simulator() {

@@ -243,7 +243,7 @@ fn untracked_packets_pass() {
     let (len, from) = far.recv_from(&mut buffer).unwrap();
     far.send_to(&buffer[..len], from).unwrap();
     assert_eq!(here.recv(&mut buffer).unwrap(), 4000);
-    assert_eq!(shim.look().account, stood.account, "nobody asked the shim");
+    assert_eq!(shim.look().account, stood.account, "no packet was intercepted");
 
     // A TCP fragment.
     let piece = || {

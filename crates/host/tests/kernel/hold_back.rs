@@ -75,7 +75,7 @@ fn woken(hold_back: bool) -> Woken {
         nap(10);
         shim.look().flows.first().map(|flow| flow.key)
     });
-    let flow = flow.expect("it begins");
+    let flow = flow.expect("the transfer starts");
     nap(1000);
     net.far.run(|| wired::plug(DEVICE, false)).unwrap().unwrap();
     let sender = SocketAddrV4::new(flow.destination.address, flow.destination.port);
@@ -91,7 +91,7 @@ fn woken(hold_back: bool) -> Woken {
             _ => None,
         }
     });
-    let (left, acknowledged) = known.expect("it times out again and again");
+    let (left, acknowledged) = known.expect("the sender times out repeatedly");
     net.far.run(|| wired::plug(DEVICE, true)).unwrap().unwrap();
     let back = clock.now();
     let arrived = transfer.finish();

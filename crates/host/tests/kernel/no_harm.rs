@@ -66,7 +66,7 @@ fn arms<T: Send>(arm: impl Fn(bool) -> T + Sync) -> [T; 2] {
         });
         let [plain, shimmed] = arms.map(|arm| arm.join());
         let shimmed = shimmed.unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-        [plain.expect("plain TCP can do it"), shimmed]
+        [plain.expect("plain TCP passes"), shimmed]
     })
 }
 
@@ -91,7 +91,7 @@ struct Resumed {
 impl Resumed {
     /// Asserts that the shim carried it over the outage.
     fn assert_carried(&self) {
-        let counts = self.counts.expect("there was one");
+        let counts = self.counts.expect("the arm has a shim");
         assert!(counts.outages > 0 && counts.originals_sent > 0, "{self:?}");
         assert_eq!(counts.no_carrier, 0, "{self:?}");
     }
@@ -125,7 +125,7 @@ fn keeps_to_the_second_way(lay: impl Fn(&TwoWays) -> Socket + Sync) {
         let socket = lay(&net);
         let watch = Watch::start(&net.routers[0].namespace).unwrap();
         let resumed = cut_for(secs(4), &net, 1, (socket, SERVER), shimmed);
-        assert_eq!(watch.data().count(), 0, "by the first way: {resumed:?}");
+        assert_eq!(watch.data().count(), 0, "over the first link: {resumed:?}");
         resumed
     });
     shimmed.assert_carried();
@@ -215,7 +215,7 @@ fn a_strict_firewall_costs_nothing() {
     });
     // No packet of the shim leaves: both arms wait for TCP's own timer.
     assert!(shimmed.first < plain.first + secs(1), "{shimmed:?} {plain:?}");
-    assert_eq!(shimmed.counts.expect("there was one").no_carrier, 1, "{shimmed:?}");
+    assert_eq!(shimmed.counts.expect("the arm has a shim").no_carrier, 1, "{shimmed:?}");
 }
 
 /// Effect of a link failure.
@@ -360,13 +360,13 @@ fn a_connection_without_injection_continues() {
         far.write_all(b"there")?;
         near.read_exact(&mut [0; 5])
     };
-    exchange().expect("they are connected");
+    exchange().expect("the sockets are connected");
     // Another link fails and recovers, which starts a route review.
     net.plug(1, false);
     nap(millis(1500));
     net.plug(1, true);
     nap(millis(1500));
-    exchange().expect("they still are");
+    exchange().expect("the sockets are still connected");
     let stood = shim.stop();
     assert!(stood.account.made_up > 0 && stood.counts.resets_of_own > 0, "{stood:?}");
 }
@@ -454,9 +454,9 @@ fn a_black_hole_after_a_cut() {
 /// a second.
 fn outlives_forged_notifications(aid: &str) {
     let net = TwoWays::new().unwrap();
-    let listed = find(aid).expect("it is in the list");
+    let listed = find(aid).expect("the aid is registered");
     let shim = Shimmed::start_by(&net.host, || {
-        let make = move || listed.build(&[]).expect("it has defaults");
+        let make = move || listed.build(&[]).expect("the aid has defaults");
         Field::start_with(&[], Shim::with_aid(Config::default(), make))
     });
     let on_the_path = &net.routers[0].namespace;
@@ -470,13 +470,13 @@ fn outlives_forged_notifications(aid: &str) {
     let mut newest = None;
     for _ in 0..25 {
         newest = watch.data().last().or(newest);
-        forge_unreachable(&forger, newest.as_ref().expect("it sends"));
+        forge_unreachable(&forger, newest.as_ref().expect("the transfer sends data"));
         nap(millis(200));
     }
     let last = clock.now();
     let first = transfer.finish().first_after(last);
     let stood = shim.stop();
-    assert!(stood.counts.outages > 0, "it was believed at first: {stood:?}");
+    assert!(stood.counts.outages > 0, "no report was accepted: {stood:?}");
     assert!(first < secs(2), "{first:?} {stood:?}");
 }
 

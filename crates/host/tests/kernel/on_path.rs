@@ -60,7 +60,9 @@ pub fn forger(router: &Namespace) -> io::Result<Socket> {
 /// TCP packet.
 pub fn forge_unreachable(forger: &Socket, packet: &[u8]) {
     let header = usize::from(packet[0] & 0xf) * 4;
-    let word = |at: usize| u32::from_be_bytes(*packet[at..].first_chunk().expect("it is whole"));
+    let word = |at: usize| {
+        u32::from_be_bytes(*packet[at..].first_chunk().expect("the packet is complete"))
+    };
     let [from, to] = [12, 16].map(|at| Ipv4Addr::from(word(at)));
     let ports = word(header);
     let segment = TcpSegment {

@@ -56,7 +56,7 @@ impl Shimmed {
     }
 
     pub fn look(&self) -> Snapshot {
-        self.asker.ask().expect("it is at work")
+        self.asker.ask().expect("the daemon is running")
     }
 
     /// Stops it; returns its last status.
@@ -82,17 +82,18 @@ pub fn run() -> ExitCode {
         return ExitCode::SUCCESS;
     }
     let user = OwnUser::choose().unwrap();
-    let mut field = Field::start(&Settings::default()).expect("nobody else is");
+    let mut field = Field::start(&Settings::default()).expect("no other shim is running");
     if arguments[0] == WATCHED {
-        let numbers = user.expect("root has one").numbers().map(|number| number.to_string());
+        let numbers =
+            user.expect("root gets a dedicated user").numbers().map(|number| number.to_string());
         let mut command = driftway_host::this_program();
         command.arg(WATCHDOG).args(numbers);
         let heart = Watchdog::start(command).and_then(Watchdog::keep).unwrap();
         field.on_heartbeat(move || heart.beat());
     }
-    driftway_host::keep_what_is_needed(user).expect("it may do more than it needs");
+    driftway_host::keep_what_is_needed(user).expect("privileges can be dropped");
     println!("at work");
-    field.run(io::stdin().as_fd()).expect("nothing fails");
+    field.run(io::stdin().as_fd()).expect("the daemon does not fail");
     ExitCode::SUCCESS
 }
 
@@ -185,7 +186,7 @@ pub enum Until {
 /// A transfer from near to far.
 pub struct Transfer {
     /// Port of the sender.
-    #[allow(dead_code, reason = "tests do not ask; the bench does")]
+    #[allow(dead_code, reason = "used by the bench only")]
     pub port: u16,
     sends: JoinHandle<(Ledger, TcpStream)>,
     receives: JoinHandle<Arrived>,
@@ -203,7 +204,7 @@ impl Arrived {
     /// Time from `at` to the first data after it.
     pub fn first_after(&self, at: Instant) -> Duration {
         let first = self.log.iter().find(|(arrived, _)| *arrived >= at);
-        first.expect("something arrives").0.since(at)
+        first.expect("data arrive").0.since(at)
     }
     /// Bytes received by then.
     pub fn bytes_by(&self, at: Instant) -> u64 {
@@ -213,7 +214,7 @@ impl Arrived {
     pub fn reached_after(&self, at: Instant, bytes: u64) -> Duration {
         let enough = self.bytes_by(at) + bytes;
         let reached = self.log.iter().find(|(_, arrived)| *arrived >= enough);
-        reached.expect("so many arrive").0.since(at)
+        reached.expect("enough data arrive").0.since(at)
     }
     /// The longest time between two arrivals within this interval.
     pub fn longest_gap(&self, from: Instant, to: Instant) -> Duration {
@@ -223,7 +224,7 @@ impl Arrived {
     }
     /// Arrival time of the last byte.
     pub fn end(&self) -> Instant {
-        self.log.last().expect("something arrives").0
+        self.log.last().expect("data arrive").0
     }
 }
 
@@ -283,7 +284,7 @@ impl Transfer {
 
     /// Waits until it is connected, which a new cable may delay by seconds.
     pub fn connected(self) -> Self {
-        self.connected.recv().expect("it connects");
+        self.connected.recv().expect("the connection opens");
         self
     }
 
@@ -336,7 +337,7 @@ fn receive(listener: &TcpListener, clock: RealClock) -> Arrived {
     let mut arrived = Arrived { ledger: Ledger::default(), log: Vec::new() };
     let mut buffer = [0; 65_536];
     loop {
-        let len = stream.read(&mut buffer).expect("it goes on");
+        let len = stream.read(&mut buffer).expect("the transfer continues");
         if len == 0 {
             return arrived;
         }

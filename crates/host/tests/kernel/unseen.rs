@@ -74,7 +74,11 @@ fn each_kind_passes_and_is_counted() {
     assert_eq!(Unseen { ipv6_other: 0, ..stood.unseen }, expected);
     // Neighbour solicitations.
     assert!(stood.unseen.ipv6_other > 0, "{stood:?}");
-    assert_eq!((stood.counts, stood.account), (before.counts, before.account), "nobody asked");
+    assert_eq!(
+        (stood.counts, stood.account),
+        (before.counts, before.account),
+        "no packet was intercepted"
+    );
     shim.stop();
 }
 

@@ -202,7 +202,7 @@ pub fn shape(name: &str, rate: u32, queue: u32) -> io::Result<()> {
 pub enum Cut {
     /// With an ICMP error.
     Notified,
-    #[allow(dead_code, reason = "the bench asks for it")]
+    #[allow(dead_code, reason = "used by the bench only")]
     Silent,
 }
 

@@ -29,7 +29,7 @@ const RATE: u32 = 25_000_000;
 const QUEUE: u32 = 750_000;
 
 fn network() -> TwoWays {
-    TwoWays::with_rate(RATE, QUEUE).expect("this machine allows it")
+    TwoWays::with_rate(RATE, QUEUE).expect("the requirements are met")
 }
 
 /// One shim at the host, while `meanwhile` is repeated; each time there is an outage, real or not.
@@ -50,8 +50,8 @@ fn under(
 fn marked(bytes: u64) -> Outcome {
     let net = network();
     let rule = || wired::rule(RuleAttribute::FwMark(MARK), SECOND);
-    net.host.run(rule).expect("it runs").expect("there can be a rule");
-    let watch = Watch::start(&net.routers[0].namespace).expect("this machine allows it");
+    net.host.run(rule).expect("the path is running").expect("the rule is accepted");
+    let watch = Watch::start(&net.routers[0].namespace).expect("the requirements are met");
     let mut outcome = under(
         &net,
         bytes,
@@ -72,7 +72,7 @@ fn marked(bytes: u64) -> Outcome {
 fn two_links(bytes: u64) -> Outcome {
     let net = network();
     let rule = || wired::rule(RuleAttribute::Source(HERE[1].into()), SECOND);
-    net.host.run(rule).expect("it runs").expect("there can be a rule");
+    net.host.run(rule).expect("the path is running").expect("the rule is accepted");
     let bind = |n: u64, socket: &Socket| {
         socket.bind(&SocketAddr::from((HERE[n as usize % HERE.len()], 0)).into())
     };
@@ -95,7 +95,7 @@ fn stopped(bytes: u64) -> Outcome {
         while !done.load(Ordering::Relaxed) {
             kept.begun += 1;
             let shim = Process::start_watched(&net.host);
-            ready.send(()).expect("it is kept");
+            ready.send(()).expect("the receiver exists");
             nap(2000);
             shim.signal(Signal::SIGSTOP);
             nap(3000);
@@ -120,14 +120,17 @@ fn smaller_mtu(bytes: u64) -> Outcome {
         bytes,
         |_, _| Ok(()),
         || {
-            let ((namespace, name), mtu) = changes.next().expect("they never end");
+            let ((namespace, name), mtu) = changes.next().expect("the iterator is infinite");
             nap(500);
             net.routers[0].cut(Cut::Notified);
             nap(500);
-            namespace.run(|| wired::mtu(name, *mtu)).expect("it runs").expect("it takes that MTU");
+            namespace
+                .run(|| wired::mtu(name, *mtu))
+                .expect("the path is running")
+                .expect("the MTU is accepted");
             if *mtu == ETHERNET {
                 // The host would keep the learned path MTU for ten minutes.
-                net.host.set("net/ipv4/route/flush", "1").expect("routes can be forgotten");
+                net.host.set("net/ipv4/route/flush", "1").expect("the route cache is flushed");
             }
             nap(500);
             net.routers[0].heal(Cut::Notified);
@@ -140,8 +143,8 @@ fn smaller_mtu(bytes: u64) -> Outcome {
 fn forged(bytes: u64) -> Outcome {
     let net = network();
     let on_path = &net.routers[0].namespace;
-    let watch = Watch::start(on_path).expect("this machine allows it");
-    let forger = forger(on_path).expect("this machine allows it");
+    let watch = Watch::start(on_path).expect("the requirements are met");
+    let forger = forger(on_path).expect("the requirements are met");
     under(
         &net,
         bytes,
