@@ -57,7 +57,7 @@ pub fn available() -> Result<(), Missing> {
     Ok(())
 }
 
-/// Is this bit set in the effective capabilities of a `/proc/PID/status`?
+/// Returns whether this bit is set in the effective capabilities of a `/proc/PID/status`.
 fn has_capability(status: &str, bit: u32) -> bool {
     status
         .lines()

@@ -52,15 +52,15 @@ const OPTION_WINDOW_SCALE: u8 = 4;
 const OPTION_ECN: u8 = 8;
 
 impl KernelTcp {
-    /// Were timestamps negotiated?
+    /// Returns whether timestamps were negotiated.
     pub const fn timestamps(&self) -> bool {
         self.info.options & OPTION_TIMESTAMPS != 0
     }
-    /// Were selective acknowledgments negotiated?
+    /// Returns whether selective acknowledgments were negotiated.
     pub const fn sack(&self) -> bool {
         self.info.options & OPTION_SACK != 0
     }
-    /// Was ECN negotiated?
+    /// Returns whether ECN was negotiated.
     pub const fn ecn(&self) -> bool {
         self.info.options & OPTION_ECN != 0
     }

@@ -157,7 +157,7 @@ pub fn watch(user: Option<OwnUser>) -> io::Result<bool> {
     Ok(true)
 }
 
-/// Is the file ready within so many milliseconds?
+/// Waits for at most so many milliseconds; returns whether the file is ready.
 fn is_ready(file: &impl AsFd, what: PollFlags, patience: u16) -> io::Result<bool> {
     let mut watched = [PollFd::new(file.as_fd(), what)];
     match poll(&mut watched, PollTimeout::from(patience)) {

@@ -127,7 +127,7 @@ impl Flight {
     pub fn is_empty(&self) -> bool {
         self.originals.is_empty()
     }
-    /// Is there room for one more entry?
+    /// Returns whether there is room for one more entry.
     pub fn has_room(&self) -> bool {
         self.originals.len() < ORIGINALS_MAX
     }
@@ -222,8 +222,8 @@ impl Flight {
         }
     }
 
-    /// For the first retransmitted original that `ack` covers: was it ECN-capable, so that
-    /// congestion would have marked it?
+    /// Returns whether the first retransmitted original that `ack` covers was ECN-capable, so that
+    /// congestion would have marked it.
     pub fn resent_before(&self, ack: Seq) -> Option<bool> {
         let mut covered = self.originals.iter().take_while(|o| o.range.end.at_or_before(ack));
         covered.find(|original| original.resent).map(|original| original.capable)

@@ -82,7 +82,7 @@ pub(super) struct Episode {
 }
 
 impl Episode {
-    /// Is there a reduction to undo?
+    /// Returns whether there is a reduction to undo.
     fn is_open(&self) -> bool {
         !self.stays && (!self.undone || self.again)
     }
@@ -274,9 +274,9 @@ pub struct FlowStatus {
     pub waiting: usize,
     /// SRTT, if there was a sample.
     pub round_trip: Option<Duration>,
-    /// Were timestamps negotiated? Always true for a tracked flow.
+    /// Timestamps were negotiated; always true for a tracked flow.
     pub timestamps: bool,
-    /// Was ECN negotiated? Without it losses are not undone.
+    /// ECN was negotiated; without it losses are not undone.
     pub ecn: bool,
     /// Window reductions of the local TCP that were undone.
     pub undone: u64,
@@ -370,7 +370,7 @@ impl Flow {
     pub fn is_disconnected(&self) -> bool {
         matches!(self.state, State::Disconnected(_))
     }
-    /// Would nothing be lost if it were removed?
+    /// Returns whether nothing would be lost if it were removed.
     pub fn is_idle(&self) -> bool {
         self.flight.is_empty() && self.replies.is_empty()
     }
@@ -391,14 +391,14 @@ impl Flow {
         self.round_trip.sample(rtt);
     }
 
-    /// Could a segment that begins at `seq` be in flight (RFC 5927 §4.1)?
+    /// Returns whether a segment that begins at `seq` may be in flight (RFC 5927 §4.1).
     pub fn is_in_flight(&self, seq: Seq) -> bool {
         let here = SeqRange::new(seq, seq + 1);
         let mut left = self.flight.overlapping(here).filter(|original| original.left);
         seq.at_or_after(self.flight.una) && left.next().is_some()
     }
 
-    /// Have both ends closed, with both FINs acknowledged?
+    /// Returns whether both ends have closed, with both FINs acknowledged.
     pub(super) fn is_closed(&self) -> bool {
         let ours = self.ours.fin.is_some_and(|fin| self.told.at_or_after(fin));
         let theirs = self.theirs.fin.is_some_and(|fin| self.ours.ack.at_or_after(fin));

@@ -84,7 +84,7 @@ impl Opening {
         }
     }
 
-    /// Is `segment` a retransmission of the SYN or SYN-ACK?
+    /// Returns whether `segment` is a retransmission of the SYN or SYN-ACK.
     pub fn is_again(&self, segment: &Segment) -> bool {
         self.isn == segment.seq && self.passive == segment.has(TcpFlags::ACK)
     }

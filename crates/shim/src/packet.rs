@@ -144,7 +144,7 @@ fn fold(mut sum: u64) -> u16 {
 }
 
 impl Segment {
-    /// Are both checksums right?
+    /// Returns whether both checksums are right.
     pub fn is_intact(&self, bytes: &[u8]) -> bool {
         let parts = bytes.get(..self.total).and_then(|all| all.split_at_checked(self.tcp));
         let Some((header, body)) = parts else { return false };

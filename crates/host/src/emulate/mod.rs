@@ -147,7 +147,7 @@ impl Running {
         self.delivered.load(Ordering::Relaxed)
     }
 
-    /// Has it failed? Then [`stop`](RunningEmulation::stop) returns the error.
+    /// Returns whether it has failed; [`stop`](RunningEmulation::stop) then returns the error.
     pub fn has_failed(&self) -> bool {
         self.thread.is_finished()
     }

@@ -69,12 +69,12 @@ pub enum Exit {
 }
 
 impl Carriers {
-    /// Is nothing pending or in transit?
+    /// Returns whether nothing is pending or in transit.
     pub fn is_empty(&self) -> bool {
         self.waiting.is_empty() && self.free.len() == self.loaded.len()
     }
 
-    /// Has any flow reached its limit of pending packets?
+    /// Returns whether any flow has reached its limit of pending packets.
     pub fn is_full(&self) -> bool {
         self.waiting.values().any(|waiting| waiting.len() >= WAITING_MAX)
     }

@@ -102,12 +102,12 @@ impl Links {
         })
     }
 
-    /// Is any flow unroutable?
+    /// Returns whether any flow is unroutable.
     pub fn know_dead(&self) -> bool {
         !self.dead.is_empty()
     }
 
-    /// Is this flow certainly unroutable?
+    /// Returns whether this flow is certainly unroutable.
     pub fn is_dead(&self, flow: FlowKey) -> bool {
         self.dead.contains(&flow)
     }
@@ -131,7 +131,7 @@ impl Links {
         Ok(news)
     }
 
-    /// Is it time for a review of all flows?
+    /// Returns whether a review of all flows is due.
     pub fn wants_review(&self, now: Instant) -> bool {
         let due = self.changed || self.know_dead() && now >= self.again;
         due && self.look.is_none() && now >= self.earliest
@@ -279,9 +279,9 @@ fn way(flow: FlowKey, seen: Option<u32>) -> io::Result<Way> {
     }
 }
 
-/// Is it certain that the kernel has no route for this flow's socket? Errors of other kinds prove
-/// nothing, nor does any error if the source is no address of this host: a transparent socket may
-/// send from it, but a query may not.
+/// Returns whether the kernel certainly has no route for this flow's socket. Errors of other kinds
+/// prove nothing, nor does any error if the source is no address of this host: a transparent socket
+/// may send from it, but a query may not.
 fn has_no_route(flow: FlowKey) -> io::Result<bool> {
     let FlowKey { source, destination } = flow;
     let end = |end: driftway_base::Endpoint| SocketAddrV4::new(end.address, end.port);
@@ -320,13 +320,13 @@ impl AsFd for Links {
     }
 }
 
-/// Does any interface have this address?
+/// Returns whether any interface has this address.
 fn is_own(address: Ipv4Addr) -> io::Result<bool> {
     let own = |interface: InterfaceAddress| Some(interface.address?.as_sockaddr_in()?.ip());
     Ok(getifaddrs()?.filter_map(own).any(|own| own == address))
 }
 
-/// Is this interface up, with a carrier? A removed one is not.
+/// Returns whether this interface is up, with a carrier; `false` for a removed one.
 fn is_running(index: u32) -> io::Result<bool> {
     let mut link = LinkMessage::default();
     link.header.index = index;

@@ -121,7 +121,7 @@ impl<'a> Message<'a> {
         (self.kind == ERROR).then(|| self.body.first_chunk().map(|b| -i32::from_ne_bytes(*b)))?
     }
 
-    /// Is it the end of a multipart message?
+    /// Returns whether it is the end of a multipart message.
     pub fn is_last(&self) -> bool {
         self.kind == DONE
     }

@@ -59,7 +59,7 @@ impl Connected {
         let stood = self.shim.look();
         stood.flows.is_empty() && stood.memory.0 == 0
     }
-    /// Does `what` hold within a second and a half after the cut?
+    /// Returns whether `what` holds within a second and a half after the cut.
     fn soon(&self, what: impl Fn() -> bool) -> bool {
         while self.path.clock.now() < Instant::ZERO + secs(4) {
             if what() {

@@ -120,8 +120,8 @@ fn turn_until(driver: &mut Driver, mut application: impl FnMut(&mut Driver) -> b
     }
 }
 
-/// Do the durations agree to a tenth? Other work on this machine delays the ends, which no report
-/// shows; a difference of the path itself appears each time.
+/// Asserts that the durations agree to a tenth. Other work on this machine delays the ends, which
+/// no report shows; a difference of the path itself appears each time.
 fn agrees(lab: f64, bench: impl Fn() -> f64) {
     let mut seen = Vec::new();
     for _ in 0..4 {

@@ -65,7 +65,7 @@ impl Ledger {
         assert_eq!((self.bytes, self.wrong_at), (bytes, None));
     }
 
-    /// Is it complete and correct, and equal to the stream sent at the other end?
+    /// Returns whether it is complete, correct and equal to the stream sent at the other end.
     pub fn is_as_sent(&self, sent: &Self) -> bool {
         let (here, there) = (self.sha256(), sent.sha256());
         (self.bytes, self.wrong_at, here) == (sent.bytes, None, there)

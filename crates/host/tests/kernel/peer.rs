@@ -119,7 +119,7 @@ impl Peer {
         Ok(Self { thread, done })
     }
 
-    /// Has it done all its steps, or failed?
+    /// Returns whether it has done all its steps, or failed.
     pub fn is_done(&self) -> bool {
         matches!(self.done.try_recv(), Err(mpsc::TryRecvError::Disconnected))
     }

@@ -68,7 +68,7 @@ impl Shimmed {
     }
 }
 
-/// Was this process started as a shim?
+/// Returns whether this process was started as a shim.
 pub fn is_meant() -> bool {
     env::args().nth(1).is_some_and(|role| [ROLE, WATCHED, WATCHDOG].contains(&role.as_str()))
 }

@@ -200,8 +200,8 @@ impl Flow {
         }
     }
 
-    /// Does this window keep the previous one? The only other one possible is that left by a
-    /// timeout: one segment. `None`: not supported.
+    /// Returns whether this window is the previous one. The only other one possible is that left by
+    /// a timeout: one segment. `None`: not supported.
     fn keeps(&self, cwnd: Setting<u32>) -> Option<bool> {
         match cwnd {
             Setting::Keep => Some(true),

@@ -78,8 +78,8 @@ impl Flow {
         Step::On(Fate::Pass)
     }
 
-    /// Are its numbers near the flow's windows? An off-path attacker who does not know them changes
-    /// nothing (RFC 5961 §5).
+    /// Returns whether its numbers are near the flow's windows. An off-path attacker who does not
+    /// know them changes nothing (RFC 5961 §5).
     fn is_plausible(&self, segment: &Segment) -> bool {
         let window = (u32::from(self.ours.window) << self.agreed.shift).max(65_535);
         let off = segment.seq.distance(self.ours.ack).unsigned_abs();

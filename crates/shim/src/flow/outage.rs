@@ -348,8 +348,8 @@ impl Flow {
         }
     }
 
-    /// Does the arriving segment show that there is a path, whatever the aid assumes? It was not in
-    /// flight when the hold began, or answers a probe.
+    /// Returns whether the arriving segment proves that there is a path, whatever the aid assumes:
+    /// it was not in flight when the hold began, or answers a probe.
     pub(super) fn ends_hold(&self, cx: &Context<'_>) -> bool {
         let State::Disconnected(outage) = self.state else { return false };
         let later = self.round_trip.patience().min(self.longest_gap(cx.config));

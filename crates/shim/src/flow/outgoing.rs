@@ -74,12 +74,12 @@ impl Flow {
         }
     }
 
-    /// Is this reset the answer to an injected segment? A reset that answers a segment without ACK
-    /// carries no acknowledgment (RFC 9293 §3.10.7.1), unlike one by which an application aborts.
-    /// Then no socket has accepted the injected segment: it is closed, or bound to an interface on
-    /// which injected segments do not arrive. Such a reset has the sequence number that the peer
-    /// expects, and would end the connection. If it answers the peer after all, the peer's next
-    /// segment is answered alike.
+    /// Returns whether this reset answers an injected segment. A reset that answers a segment
+    /// without ACK carries no acknowledgment (RFC 9293 §3.10.7.1), unlike one by which an
+    /// application aborts. Then no socket has accepted the injected segment: it is closed, or bound
+    /// to an interface on which injected segments do not arrive. Such a reset has the sequence
+    /// number that the peer expects, and would end the connection. If it answers the peer after
+    /// all, the peer's next segment is answered alike.
     fn answers_own(&self, now: Instant, segment: &Segment) -> bool {
         let lately = self.made_up.is_some_and(|at| now.since(at) < ANSWERED_WITHIN);
         lately && !segment.has(TcpFlags::ACK)
@@ -143,12 +143,12 @@ impl Flow {
         }
     }
 
-    /// Is everything up to the end of `range` stored?
+    /// Returns whether everything up to the end of `range` is stored.
     fn has_stored(&self, range: SeqRange) -> bool {
         range.end.at_or_before(self.flight.stored_to())
     }
 
-    /// Are all originals in `range` waiting?
+    /// Returns whether all originals in `range` are waiting.
     fn all_wait(&self, range: SeqRange) -> bool {
         self.flight.overlapping(range).all(|original| original.place == Place::Waiting)
     }

@@ -84,7 +84,7 @@ impl Flow {
             .min()
     }
 
-    /// Must a new segment wait behind others?
+    /// Returns whether a new segment must wait behind others.
     pub(super) fn queues(&mut self, now: Instant) -> bool {
         self.queueing = self.queueing && (now < self.spread_until || self.flight.waiting() > 0);
         self.queueing
@@ -95,16 +95,16 @@ impl Flow {
         self.flight.waiting()
     }
 
-    /// Is it disconnected, with a stored original to probe with?
+    /// Returns whether it is disconnected, with a stored original to probe with.
     pub fn is_searching(&self) -> bool {
         self.is_disconnected() && self.flight.front().is_some_and(|front| front.packet.is_some())
     }
-    /// Is a probe due?
+    /// Returns whether a probe is due.
     pub fn is_to_probe(&self, now: Instant) -> bool {
         matches!(self.state, State::Disconnected(outage) if now >= outage.probe_at)
             && self.is_searching()
     }
-    /// Are retransmissions requested by the aid pending during a hold?
+    /// Returns whether retransmissions requested by the aid are pending during a hold.
     fn resends_now(&self) -> bool {
         self.resends && self.flight.lost() > 0
     }

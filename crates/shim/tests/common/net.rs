@@ -88,7 +88,7 @@ pub struct End {
     pub writes: u64,
     /// Bytes read, each compared.
     pub read: u64,
-    /// Does the application read?
+    /// The application reads.
     pub reads: bool,
     /// The highest acknowledgment number that its TCP has sent.
     acknowledged: Option<Seq>,
