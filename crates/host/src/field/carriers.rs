@@ -12,8 +12,8 @@ use std::collections::{BTreeMap, VecDeque};
 use driftway_base::{Duration, Endpoint, FlowKey, Instant, Ipv4Addr, Seq};
 use driftway_wire::{Body, Packet, TcpFlags, TcpSegment};
 
-/// Packet priority of a carrier acknowledgment between the two hooks: the tag in the upper half,
-/// the index of its pending packet in the lower.
+/// Packet priority of a carrier acknowledgment between the two hooks: this tag in the upper half,
+/// the index of its slot in the lower.
 pub const TAG: u32 = 0x5716_0000;
 pub const TAG_MASK: u32 = 0xffff_0000;
 
@@ -140,8 +140,8 @@ impl Carriers {
         };
         self.give_free(index);
         let Loaded { flow, cargo, seq, ack, priority, repeats } = loaded;
-        // If a middlebox function renumbers the connection, the stored numbers differ; and the
-        // index of a late carrier acknowledgment may have been reused.
+        // If something between the hooks renumbers the connection, the stored numbers differ; and
+        // the index of a late carrier acknowledgment may have been reused.
         let same = tcp(packet).is_some_and(|(_, carrier)| (carrier.seq, carrier.ack) == (seq, ack));
         match cargo.packet {
             None if same => Exit::Seen(flow, (!repeats).then_some(priority)),

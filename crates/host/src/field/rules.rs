@@ -141,7 +141,8 @@ impl Rules {
         [Some(IP), self.ipv6.then_some(IP6)].into_iter().flatten()
     }
 
-    /// Removes all rules. The tables stay: with them, the kernel would drop the queued packets.
+    /// Removes all rules, but not the tables: on removal of the first one the kernel would drop the
+    /// queued packets.
     ///
     /// # Errors
     /// Any error of the kernel.

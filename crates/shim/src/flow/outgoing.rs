@@ -75,11 +75,11 @@ impl Flow {
     }
 
     /// Returns whether this reset answers an injected segment. A reset that answers a segment
-    /// without ACK carries no acknowledgment (RFC 9293 §3.10.7.1), unlike one by which an
-    /// application aborts. Then no socket has accepted the injected segment: it is closed, or bound
-    /// to an interface on which injected segments do not arrive. Such a reset has the sequence
-    /// number that the peer expects, and would end the connection. If it answers the peer after
-    /// all, the peer's next segment is answered alike.
+    /// carries no acknowledgment (RFC 9293 §3.10.7.1), unlike one by which an application aborts.
+    /// Then no socket has accepted the injected segment: it is closed, or bound to an interface on
+    /// which injected segments do not arrive. Such a reset has the sequence number that the peer
+    /// expects, and would end the connection. If it answers the peer after all, the peer's next
+    /// segment is answered alike.
     fn answers_own(&self, now: Instant, segment: &Segment) -> bool {
         let lately = self.made_up.is_some_and(|at| now.since(at) < ANSWERED_WITHIN);
         lately && !segment.has(TcpFlags::ACK)

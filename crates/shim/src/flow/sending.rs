@@ -149,9 +149,9 @@ impl Flow {
         sent
     }
 
-    /// Sends the oldest original as a probe: nothing has to be made up, and it is what the peer
-    /// needs first. Of several flows to one destination the first probes at the full rate and the
-    /// others in turns; when one finds the path restored, all probe.
+    /// Sends the oldest original as a probe: no packet has to be synthesized, and it is what the
+    /// peer needs first. Of several flows to one destination the first probes at the full rate and
+    /// the others in turns; when one finds the path restored, all probe.
     fn probe(&mut self, cx: &mut Context<'_>, packet: &mut Vec<u8>) -> Option<To> {
         let State::Disconnected(outage) = &mut self.state else { return None };
         let longest = outage.held.probe.max;
