@@ -98,7 +98,7 @@ impl StampClock {
     pub fn last(&self) -> u32 {
         self.last.1
     }
-    /// Time since the clock showed `stamp`.
+    /// Time since the clock showed `tsval`.
     pub fn age(&self, now: Instant, stamp: u32) -> Duration {
         let ticks = u128::from(Seq(self.at(now)).since(Seq(stamp)));
         let (per, nanos) = (u128::from(self.rate.0).max(1), u128::from(self.rate.1));

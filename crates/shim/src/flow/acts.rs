@@ -72,7 +72,7 @@ impl Flow {
         }
     }
 
-    /// Passes a segment of the local TCP to the aid. `fate` is its disposition so far, `view` the
+    /// Passes a segment of the local TCP to the aid. `disposition` is the one decided so far, `view` the
     /// view before it.
     pub(super) fn show_down(
         &mut self,

@@ -159,7 +159,7 @@ impl Flow {
         }
     }
 
-    /// Edits a segment for the local TCP while acknowledgments are withheld; `told` is the
+    /// Edits a segment for the local TCP while acknowledgments are withheld; `local_una` is the
     /// acknowledgment number that it has already received.
     pub(super) fn hold(
         &mut self,

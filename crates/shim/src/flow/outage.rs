@@ -111,7 +111,7 @@ impl Flow {
         }
     }
 
-    /// Ends the hold; with `keeps` the local TCP keeps its previous window. `false`: it was not
+    /// Ends the hold; with `keep_window` the local TCP keeps its previous window. `false`: it was not
     /// held.
     pub(super) fn resume(&mut self, cx: &mut Context<'_>, keeps: bool) -> bool {
         match &mut self.state {
