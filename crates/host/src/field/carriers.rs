@@ -97,8 +97,8 @@ impl Carriers {
     }
 
     /// Processes a packet that the local TCP sends with `priority`. Returns the new priority if it
-    /// becomes a carrier acknowledgment. `last_ack_and_window` returns the local TCP's last acknowledgment number
-    /// and window field.
+    /// becomes a carrier acknowledgment. `last_ack_and_window` returns the local TCP's last
+    /// acknowledgment number and window field.
     pub fn at_origin(
         &mut self,
         packet: &[u8],

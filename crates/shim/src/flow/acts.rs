@@ -72,8 +72,8 @@ impl Flow {
         }
     }
 
-    /// Passes a segment of the local TCP to the aid. `disposition` is the one decided so far, `view` the
-    /// view before it.
+    /// Passes a segment of the local TCP to the aid. `disposition` is the one decided so far,
+    /// `view` the view before the segment.
     pub(super) fn show_down(
         &mut self,
         cx: &mut Context<'_>,
