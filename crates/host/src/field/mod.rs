@@ -422,7 +422,7 @@ impl Field {
             // It counts as lost in the network.
             self.account.refused += 1;
             if self.account.refused.is_power_of_two() {
-                warn!(%error, refused = self.account.refused, "the kernel rejected an injected packet");
+                warn!(%error, refused = self.account.refused, "an injected packet was rejected");
             }
         }
     }
