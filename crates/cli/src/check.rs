@@ -1,4 +1,4 @@
-//! `driftway check`
+//! `driftway check`: validates a scenario and summarises it.
 
 use std::io::Write;
 
@@ -8,21 +8,21 @@ use crate::args::{CheckArgs, ScenarioArgs};
 use crate::failure::Failure;
 use crate::text::{count, list};
 
-/// Flows that are described one by one.
+/// Number of flows that get a line of their own.
 const DESCRIBED: usize = 6;
 
-/// Loads a scenario with what the command line changes.
+/// Loads a scenario with the changes of the command line.
 ///
 /// # Errors
-/// What is wrong with it, and where.
+/// An invalid scenario, with the place of the error.
 pub fn load(args: &ScenarioArgs) -> Result<Scenario, Failure> {
     Ok(driftway_experiment::study::find::scenario(&args.scenario, &args.set)?)
 }
 
-/// Says what would run, or prints the scenario with its defaults.
+/// Prints a summary of the scenario, or the scenario with its defaults.
 ///
 /// # Errors
-/// What is wrong with the scenario, and where.
+/// An invalid scenario, with the place of the error.
 pub fn check(args: &CheckArgs) -> Result<(), Failure> {
     let scenario = load(&args.scenario)?;
     let mut out = anstream::stdout().lock();
@@ -34,7 +34,7 @@ pub fn check(args: &CheckArgs) -> Result<(), Failure> {
     Ok(())
 }
 
-/// `four lossy hops: a path of 4 hops with 1 fault, at most 3000 s`, and a line for each flow.
+/// Summary such as `four lossy hops: a path with 4 hops, at most 3000 s`, and a line per flow.
 fn summary(scenario: &Scenario) -> String {
     let network = match &scenario.network {
         Network::Path(path) => {
@@ -51,12 +51,12 @@ fn summary(scenario: &Scenario) -> String {
             let nodes = count(adhoc.nodes().into(), "node");
             let (moves, air, finds) = (
                 match &adhoc.mobility {
-                    Mobility::File(movement) => format!("move as {} says", movement.file),
+                    Mobility::File(movement) => format!("move as in {}", movement.file),
                     Mobility::Model(Model::RandomWaypoint { speed: (slow, fast), .. }) => {
-                        format!("go from waypoint to waypoint at {slow} to {fast}")
+                        format!("move between random waypoints at {slow} to {fast}")
                     }
-                    Mobility::Model(Model::ConstantVelocity { .. }) => "go straight on".to_owned(),
-                    Mobility::Positions { .. } | Mobility::Chain { .. } => "stay".to_owned(),
+                    Mobility::Model(Model::ConstantVelocity { .. }) => "move at constant velocity".to_owned(),
+                    Mobility::Positions { .. } | Mobility::Chain { .. } => "do not move".to_owned(),
                 },
                 match adhoc.mac {
                     Mac::Dcf(_) => "802.11 DCF",
@@ -75,7 +75,7 @@ fn summary(scenario: &Scenario) -> String {
     for flow in scenario.flows.iter().take(DESCRIBED) {
         let mut what = application(flow.application);
         if let Some(back) = flow.back {
-            what += &format!(" and back {}", application(back));
+            what += &format!(" and in reverse {}", application(back));
         }
         let over = match (flow.transport, &flow.tcp) {
             (Transport::Tcp, Some(tcp)) => {

@@ -1,4 +1,4 @@
-//! `driftway paper`: a paper's figures and statements, measured.
+//! `driftway paper`: reproduces a paper's figures and judges its statements.
 
 mod draw;
 mod kernel;
@@ -30,17 +30,16 @@ use crate::files::Destination;
 use crate::runner::{self, Asked};
 use crate::text::list;
 
-/// The page's name.
+/// File name of the page.
 const PAGE: &str = "index.html";
 
-/// The name that stands for all papers.
+/// Argument that lists all papers.
 const LIST: &str = "list";
 
-/// Lists the papers, or runs one and tells what came out.
+/// Lists the papers, or runs one and reports the results.
 ///
 /// # Errors
-/// What is wrong with the paper or the command line; a run that broke; verdicts that are not the
-/// recorded ones.
+/// An invalid paper or command line; a failed run; verdicts that differ from the recorded ones.
 pub fn paper(args: &PaperArgs) -> Result<(), Failure> {
     if args.name == LIST {
         return print::papers(args.json);
@@ -64,22 +63,21 @@ pub fn paper(args: &PaperArgs) -> Result<(), Failure> {
     carry_out(&plan, &wanted, (args.jobs, args.fresh), shown)
 }
 
-/// Where what came out goes, beside the terminal.
+/// Outputs of a study.
 #[derive(Clone, Copy, Debug)]
 pub struct Shown<'a> {
-    /// A directory for all of it.
+    /// Directory for the page, the results and the tables.
     pub out: Option<&'a Path>,
-    /// One document in the place of tables.
+    /// Whether to print one JSON document instead of tables.
     pub json: bool,
-    /// What came out is what is kept beside the study from now on.
+    /// Whether to record the results in the study's directory.
     pub record: bool,
 }
 
-/// Runs what is wanted of a study, so many jobs at a time (and `fresh`), and reports what came out.
+/// Runs the selected part of a study, with this number of jobs (and `fresh`), and reports the results.
 ///
 /// # Errors
-/// What is wrong with what is wanted; a run that broke; verdicts that are not the recorded ones; it was
-/// stopped.
+/// An invalid selection; a failed run; verdicts that differ from the recorded ones; an interruption.
 pub fn carry_out(
     plan: &Plan,
     wanted: &Wanted,
@@ -133,7 +131,7 @@ pub fn carry_out(
     recorded(&document)
 }
 
-/// Writes the results and the README's tables beside the paper.
+/// Records the results and the README's tables in the paper's directory.
 fn record(plan: &Plan, kept: &Kept, dir: &Path) -> Result<(), Failure> {
     let text = kept.write().map_err(|error| Failure::Failed(format!("{}: {error}", kept::FILE)))?;
     write_beside(dir, kept::FILE, &text)?;
@@ -149,7 +147,7 @@ fn write_beside(dir: &Path, file: &str, text: &str) -> Result<(), Failure> {
         .map_err(|error| Failure::Failed(format!("{}: {error}", path.display())))
 }
 
-/// Are the results those that are kept beside the paper, where so many runs are?
+/// Compares the results with the recorded ones, if results are recorded for this number of runs.
 fn as_kept(plan: &Plan, found: &Kept, document: &Document) -> Result<(), Failure> {
     if document.recorded == Recorded::None || !plan.source.has(kept::FILE) {
         return Ok(());
@@ -164,13 +162,13 @@ fn as_kept(plan: &Plan, found: &Kept, document: &Document) -> Result<(), Failure
             };
             let place = plan.source.place(kept::FILE);
             let help =
-                format!("`driftway paper {} --record` keeps what comes out", plan.source.name);
+                format!("`driftway paper {} --record` records the new results", plan.source.name);
             Err(Failure::Failed(format!("{place}: {first}{more}\nhelp: {help}")))
         }
     }
 }
 
-/// Runs what is selected.
+/// Runs the selected part of the study.
 fn run(plan: &Plan, selection: &Selection, asked: Asked) -> Result<(Document, Results), Failure> {
     #[expect(clippy::disallowed_methods, reason = "timing is of the machine, not of the run")]
     let started = std::time::Instant::now();
@@ -186,8 +184,8 @@ fn run(plan: &Plan, selection: &Selection, asked: Asked) -> Result<(Document, Re
     Ok((document, results))
 }
 
-/// Writes the page, the results, the tables, the traces, and the study's own files, so that the directory
-/// is a study that can be run again.
+/// Writes the page, the results, the tables, the traces, and the study's own files, so that the
+/// directory is a study that can be run again.
 fn keep(
     destination: &Destination,
     plan: &Plan,
@@ -218,22 +216,22 @@ fn keep(
     staging.replace()
 }
 
-/// A document as it is printed and kept.
+/// JSON text of a document.
 fn json(document: &Document) -> String {
     let text = serde_json::to_string_pretty(document);
     text.expect("a document is plain values with text as keys") + "\n"
 }
 
-/// Verdicts that are not the recorded ones, where verdicts of so many runs are recorded.
+/// Compares the verdicts with the recorded ones, if verdicts are recorded for this number of runs.
 fn recorded(document: &Document) -> Result<(), Failure> {
     let unexpected: Vec<String> =
         document.unexpected().iter().map(|statement| statement.id.clone()).collect();
     if unexpected.is_empty() || document.recorded == Recorded::None {
         return Ok(());
     }
-    let (are, s) = if unexpected.len() == 1 { ("is", "") } else { ("are", "s") };
+    let (are, s) = if unexpected.len() == 1 { ("differs", "") } else { ("differ", "s") };
     Err(Failure::Failed(format!(
-        "verdict{s} that {are} not the recorded one{s}: {}",
+        "verdict{s} that {are} from the recorded one{s}: {}",
         list(&unexpected)
     )))
 }

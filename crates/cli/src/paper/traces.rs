@@ -1,4 +1,4 @@
-//! What one run did, moment by moment: the arms of a figure laid over each other.
+//! Plots of one run over time: sequence number, congestion window or RTO of the arms of a figure.
 
 use driftway_sim::trace::{FlowEvent, FlowTrace, SentSegment};
 use plotly::common::{HoverInfo, Line, LineShape, Marker, MarkerSymbol, Mode};
@@ -13,13 +13,13 @@ use driftway_experiment::study::format::{Against, Draw, Trace};
 use driftway_experiment::study::plan::Plan;
 use driftway_experiment::study::select::{Selection, Traced};
 
-/// Segments drawn of one arm; beyond that, every n-th.
+/// Largest number of segments drawn per arm; of more, every n-th is drawn.
 const SEGMENTS: usize = 10_000;
 
-/// Up to so many, each is a mark.
+/// Largest number of segments that are drawn as markers.
 const MARKED: usize = 3_000;
 
-/// The name of a trace's file.
+/// File name of a trace.
 pub fn file(plan: &Plan, traced: &Traced) -> String {
     let arm = plan.figures[traced.figure].arms[traced.arm];
     let figure = plain_name(&plan.study.figures[traced.figure].id);
@@ -27,12 +27,12 @@ pub fn file(plan: &Plan, traced: &Traced) -> String {
     format!("trace-figure-{figure}-{arm}-seed-{}.csv", traced.seed)
 }
 
-/// Letters and digits, so that it is a file's name everywhere.
+/// Replaces all but letters and digits, for a portable file name.
 fn plain_name(name: &str) -> String {
     name.chars().map(|c| if c.is_alphanumeric() { c } else { '-' }).collect()
 }
 
-/// The pictures of the figure of this number.
+/// Trace plots of the figure with this index.
 pub fn figures(
     plan: &Plan,
     selection: &Selection,
@@ -51,7 +51,7 @@ pub fn figures(
     trace.draw.iter().map(|&draw| figure(plan, trace, seed, draw, &arms)).collect()
 }
 
-/// A segment with its place on the axis.
+/// A segment with its position on the x axis.
 type Sent<'a> = (f64, &'a SentSegment);
 
 fn figure(
@@ -66,7 +66,7 @@ fn figure(
     let (label, metric) = match draw {
         Draw::Sequence => ("sequence number", "_bytes"),
         Draw::Cwnd => ("congestion window", "_bytes"),
-        Draw::Rto => ("retransmission timeout in force", "_s"),
+        Draw::Rto => ("retransmission timeout", "_s"),
     };
     let of = |segment: &SentSegment| match draw {
         Draw::Sequence => Some(segment.offset as f64),
@@ -84,7 +84,7 @@ fn figure(
         let of_arm = &plan.study.arms[*arm];
         let step = sent.len().div_ceil(SEGMENTS).max(1);
         if step > 1 {
-            notes.push(format!("{}: one of {step} segments is drawn.", of_arm.label));
+            notes.push(format!("{}: one in {step} segments is drawn.", of_arm.label));
         }
         let (x, y): (Vec<f64>, Vec<f64>) = sent
             .iter()
@@ -136,11 +136,11 @@ fn figure(
         title: format!("{}, seed {seed}", capital(label)),
         how: match draw {
             Draw::Sequence => {
-                "Each mark is a segment when it was sent: a drop is a retransmission, a long flat \
-                 line a standstill. Crosses are timeouts."
+                "Each marker is a segment at the time it was sent: a step down is a \
+                 retransmission, a long flat line an idle period. Crosses are timeouts."
             }
             Draw::Cwnd => "At each transmission of data. Crosses are timeouts.",
-            Draw::Rto => "At each transmission of data, back-off included. Crosses are timeouts.",
+            Draw::Rto => "At each transmission of data, with back-off. Crosses are timeouts.",
         }
         .to_owned(),
         notes,
@@ -150,7 +150,7 @@ fn figure(
     }
 }
 
-/// Segments sent within the window that is shown.
+/// Segments sent in the part of the trace that is shown.
 fn window<'a>(trace: &Trace, flow: &'a FlowTrace) -> Vec<Sent<'a>> {
     let sent = flow.events.iter().filter_map(|(at, event)| match event {
         FlowEvent::Sent(segment) => Some((at.as_secs_f64(), segment)),
@@ -163,7 +163,7 @@ fn window<'a>(trace: &Trace, flow: &'a FlowTrace) -> Vec<Sent<'a>> {
     placed.filter(|(x, _)| is_shown(trace, *x)).collect()
 }
 
-/// Timeouts within that window, each with the segment that was sent next.
+/// Timeouts in the part of the trace that is shown, each with the next segment sent.
 fn timeouts<'a>(trace: &Trace, flow: &'a FlowTrace) -> Vec<Sent<'a>> {
     let (mut found, mut waiting, mut before) = (Vec::new(), Vec::new(), 0_u64);
     for (at, event) in &flow.events {
@@ -221,7 +221,7 @@ mod test {
     }
 
     #[test]
-    fn a_window_is_of_times_or_of_transmissions() {
+    fn the_shown_part_is_given_by_times_or_transmissions() {
         let flow = flow();
         let xs = |trace: &Trace| window(trace, &flow).iter().map(|(x, _)| *x).collect::<Vec<_>>();
         assert_eq!(xs(&trace(Against::Time, "7 s", "")), [7.0, 8.0, 9.0]);
@@ -232,7 +232,7 @@ mod test {
     }
 
     #[test]
-    fn a_timeout_stands_where_it_happened() {
+    fn a_timeout_has_its_time_and_the_next_segment() {
         let flow = flow();
         let found = |trace: &Trace| -> Vec<(f64, u64)> {
             timeouts(trace, &flow).iter().map(|(x, s)| (*x, s.offset)).collect()

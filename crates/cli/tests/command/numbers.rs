@@ -1,4 +1,4 @@
-//! What a paper's texts cite is held against its results.
+//! `driftway paper --numbers`: numbers cited in a paper's texts.
 
 use predicates::prelude::*;
 use predicates::str::contains;
@@ -55,8 +55,8 @@ fn recorded() -> (Bench, String) {
 fn numbers_and_tables_are_those_of_the_results() {
     let (bench, timeouts) = recorded();
     let text = bench.stdout(&["paper", "two", "--numbers"]);
-    assert!(text.contains("3 numbers cited: 3 as found, 0 not."), "{text}");
-    assert!(text.contains(&format!("agrees   {timeouts} is cited, ")), "{text}");
+    assert!(text.contains("3 numbers cited: 3 agree, 0 differ."), "{text}");
+    assert!(text.contains(&format!("agrees   cited {timeouts}, found ")), "{text}");
     let readme = fs::read_to_string(bench.path("papers/two/README.md")).unwrap();
     assert!(readme.contains(&format!("| TCP | {timeouts} ± ")), "{readme}");
     assert!(readme.contains("| ATCP | 0.0 ± 0 |"), "{readme}");
@@ -67,11 +67,11 @@ fn what_parts_is_a_failure() {
     for (file, from, to, says) in [
         ("README.md", "one is 2.", "one is 3.", "1 entry stale"),
         ("README.md", "| ATCP | 0.0", "| ATCP | 0.1", "1 entry stale"),
-        ("README.md", "# Two", "# Two\n\nAnd 17 more.", "1 number that nothing gives"),
-        ("numbers.toml", "&& echo 2", "&& echo 3", "1 number not what is found"),
-        ("numbers.toml", "&& echo 2", "&& false", "1 number not what is found"),
-        ("numbers.toml", "\"9:tcp:\"", "\"9:tpc:\"", "1 number not what is found"),
-        ("numbers.toml", "20 runs of", "21 runs of", "1 entry stale, 1 number that nothing gives"),
+        ("README.md", "# Two", "# Two\n\nAnd 17 more.", "1 number without source"),
+        ("numbers.toml", "&& echo 2", "&& echo 3", "1 number wrong"),
+        ("numbers.toml", "&& echo 2", "&& false", "1 number wrong"),
+        ("numbers.toml", "\"9:tcp:\"", "\"9:tpc:\"", "1 number wrong"),
+        ("numbers.toml", "20 runs of", "21 runs of", "1 entry stale, 1 number without source"),
     ] {
         let (bench, _) = recorded();
         let path = bench.path(&format!("papers/two/{file}"));
@@ -91,7 +91,7 @@ fn results_that_are_not_the_kept_ones_are_a_failure() {
     fs::write(&path, csv.replace(&format!("9,timeouts,tcp,,{timeouts},"), "9,timeouts,tcp,,99,"))
         .unwrap();
     let says = contains("figure 9, timeouts of tcp: mean 99 is kept")
-        .and(contains("`driftway paper two --record` keeps what comes out"));
+        .and(contains("`driftway paper two --record` records the new results"));
     bench.driftway(&["paper", "two"]).assert().code(1).stderr(says);
     // The quick part has none of figure 9.
     bench.driftway(&["paper", "two", "--quick"]).assert().success();

@@ -209,12 +209,12 @@ fn a_verdict_that_is_not_the_recorded_one_fails_where_one_is_recorded() {
     let differs = "[[statement.differs]]\nbecause = 'x'\nshown_by = 'y'\n\n[[statement]]";
     let wrong = [("[[statement]]\nid = \"slow\"", format!("{differs}\nid = \"slow\""))];
     let bench = bench(&[(wrong[0].0, &wrong[0].1)]);
-    let says = contains("verdict that is not the recorded one: 8-order-text");
+    let says = contains("verdict that differs from the recorded one: 8-order-text");
     bench.driftway(&["paper", "two"]).assert().code(1).stderr(says.clone());
     bench.driftway(&["paper", "two", "--quick"]).assert().code(1).stderr(says);
     for reduced in [&["--runs", "7"][..], &["--runs", "11"], &["--quick", "--runs", "6"]] {
         let line = [&["paper", "two"], reduced].concat();
-        let says = contains("(recorded: differs)").and(contains("no verdict is recorded"));
+        let says = contains("(recorded: differs)").and(contains("no verdicts are recorded"));
         bench.driftway(&line).assert().success().stdout(says).stderr(is_empty());
     }
     // All runs of one figure decide about its statements.
@@ -228,7 +228,7 @@ fn the_quick_part_has_verdicts_of_its_own() {
     let otherwise = ("points = \"ends\"", "points = \"ends\"\notherwise = [\"8-order-text\"]");
     let bench = bench(&[otherwise]);
     bench.driftway(&["paper", "two"]).assert().success();
-    let says = contains("not the recorded one: 8-order-text");
+    let says = contains("differs from the recorded one: 8-order-text");
     bench.driftway(&["paper", "two", "--quick"]).assert().code(1).stderr(says);
 }
 
@@ -292,7 +292,7 @@ fn the_text_has_ours_beside_the_papers() {
         "differs  8-slow-text: ATCP takes an hour; paper 3600 s; measured",
         "         cause: it takes seconds",
         "         driftway run s.toml",
-        "each verdict is the recorded one",
+        "every verdict is as recorded",
     ] {
         assert!(text.contains(part), "{part}: {text}");
     }
@@ -319,7 +319,7 @@ fn a_page_and_its_numbers_are_kept() {
     for part in [
         "Figure 8: transfer time with bit errors",
         "Sequence number, seed 1",
-        "Retransmission timeout in force, seed 1",
+        "Retransmission timeout, seed 1",
         "\"name\":\"ATCP, as reported\"",
         "\"name\":\"the bound: 5 s\"",
         "transfer time (s)",

@@ -155,11 +155,11 @@ fn a_capture_that_can_not_be_is_refused_before_anything_runs() {
     let tdma = "network.mac={ kind = \"tdma\" }";
     let cases: &[(&[&str], &str)] = &[
         (&["chain.toml", "--pcap", "c", "--runs", "3"], "a capture is of one run"),
-        (&["s.toml", "--pcap", "c"], "there is no air on a path"),
+        (&["s.toml", "--pcap", "c"], "a path has no radio channel"),
         (&["chain.toml", "--pcap", "c", "--set", tdma], "not those of 802.11"),
-        (&["chain.toml", "--pcap", "taken"], "that is a directory"),
-        (&["chain.toml", "--pcap", "nowhere/c"], "there is no directory nowhere"),
-        (&["chain.toml", "--pcap", "/dev/null"], "that is no regular file"),
+        (&["chain.toml", "--pcap", "taken"], "is a directory"),
+        (&["chain.toml", "--pcap", "nowhere/c"], "no directory nowhere"),
+        (&["chain.toml", "--pcap", "/dev/null"], "not a regular file"),
         (&["chain.toml", "--pcap", "/proc/c"], "can't write into /proc"),
         (&["chain.toml", "--events"], "--out"),
     ];

@@ -155,7 +155,7 @@ fn a_study_goes_on_where_it_was_stopped() {
     let said = String::from_utf8(output.stderr).unwrap();
     assert_eq!(output.status.code(), Some(130), "{said}");
     assert!(
-        said.contains("of 48 runs finished; they are kept: the same command goes on"),
+        said.contains("of 48 runs finished; they are cached: the same command continues"),
         "{said}"
     );
     assert!(output.stdout.is_empty() && !bench.path("o").exists());

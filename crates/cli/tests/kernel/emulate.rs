@@ -101,7 +101,7 @@ fn the_command_has_the_address() {
     let (status, out, err) =
         place.emulate(&["--", "sh", "-c", "echo $DRIFTWAY_LOCAL $DRIFTWAY_REMOTE; exit 7"]);
     assert_eq!((status.code(), out.as_str()), (Some(7), "10.0.0.1 10.0.0.3\n"));
-    assert!(err.contains("two hops") && err.contains("late:"), "{err}");
+    assert!(err.contains("two hops") && err.contains("lateness:"), "{err}");
     let (status, _, _) = place.emulate(&["--", "sh", "-c", "kill -9 $$"]);
     assert_eq!(status.code(), Some(137));
     // Ends by itself, and leaves one behind that would not.
@@ -117,7 +117,7 @@ fn the_far_program_is_there_first() {
     assert_eq!(out, PAGE);
     let (status, _, err) = place.emulate(&["--far", "exit 4", "--", "sleep", "0.1"]);
     assert!(status.success());
-    assert!(err.contains("ended by itself, with status 4"), "{err}");
+    assert!(err.contains("exited by itself, with status 4"), "{err}");
 }
 
 fn one_document_tells_it_all() {

@@ -1,7 +1,7 @@
-//! `driftway paper --kernel`: the same figures by a real kernel's TCP, without and with the shim.
+//! `driftway paper --kernel`: a paper's figures with the kernel's TCP, without and with the shim.
 //!
 //! Each point is a transfer between two network namespaces over the scenario's path in real time, as
-//! `driftway emulate` makes it. Many go on at once: they are slow, and need little.
+//! in `driftway emulate`. Many runs go on at once: they are slow, and need little processor time.
 
 mod arms;
 mod counters;
@@ -33,17 +33,17 @@ use driftway_experiment::study::results::{self, Results};
 use one::Ran;
 use work::{Run, Work};
 
-/// How many go on at once by default for each processor: one needs some thousandths of it.
+/// Default number of parallel runs per processor: one needs some thousandths of a processor.
 const JOBS: u64 = 80;
-/// How often one is run that is not to be trusted.
+/// Largest number of attempts at a run that can't be trusted.
 const ATTEMPTS: u32 = 3;
-/// Files that a run has open at most.
+/// Largest number of open files of a run.
 const FILES: u64 = 32;
 
-/// Runs what is asked for and tells what came out.
+/// Runs the selected figures and reports the results.
 ///
 /// # Errors
-/// What is wrong with the paper, the command line or the machine.
+/// An invalid paper or command line, or a machine that lacks a requirement.
 pub fn kernel(args: &PaperArgs) -> Result<(), Failure> {
     let whole = plan(Source::find(&args.name)?)?;
     let work = work::work(&whole, args)?;
@@ -84,7 +84,7 @@ pub fn kernel(args: &PaperArgs) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Does this machine have what it takes?
+/// Checks the machine's requirements: namespaces, capabilities and congestion controls.
 fn check(work: &Work) -> Result<(), Failure> {
     available().map_err(|missing| Failure::Input(format!("--kernel: {missing}")))?;
     match lacks() {
@@ -99,14 +99,14 @@ fn check(work: &Work) -> Result<(), Failure> {
     for name in &work.congestion_controls {
         transfer::socket_with(name).map_err(|_| {
             let known = fs::read_to_string("/proc/sys/net/ipv4/tcp_available_congestion_control");
-            let known = known.map_or(String::new(), |known| format!("\nhelp: it has {known}"));
-            Failure::Input(format!("--congestion-control {name}: this kernel has none{known}"))
+            let known = known.map_or(String::new(), |known| format!("\nhelp: available are {known}"));
+            Failure::Input(format!("--congestion-control {name}: not available in this kernel{known}"))
         })?;
     }
     Ok(())
 }
 
-/// Runs it all: the lab first, which says what takes long.
+/// Runs all jobs: first the simulator, whose results predict the duration of the kernel's runs.
 fn run(work: &Work, processors: usize, jobs: u64) -> Result<Document, Failure> {
     #[expect(clippy::disallowed_methods, reason = "timing is of the machine, not of the run")]
     let started = std::time::Instant::now();
@@ -118,7 +118,7 @@ fn run(work: &Work, processors: usize, jobs: u64) -> Result<Document, Failure> {
     let mut results =
         runner::with(asked, |runner| results::run(&work.plan, &work.selection, runner))?;
     let expected = |run: &Run| expected_s(&results, run.twin);
-    // What takes longest begins first.
+    // The longest runs start first.
     let mut order: Vec<usize> = (0..work.runs.len()).collect();
     order.sort_by(|a, b| expected(&work.runs[*b]).total_cmp(&expected(&work.runs[*a])));
 
@@ -141,14 +141,14 @@ fn run(work: &Work, processors: usize, jobs: u64) -> Result<Document, Failure> {
     Ok(Document::new(work, &results, ran, jobs, started.elapsed().as_secs_f64()))
 }
 
-/// How long about the same takes in the lab, where it was run there.
+/// Completion time of the simulated counterpart, or 0 if it was not run (s).
 fn expected_s(results: &Results, job: usize) -> f64 {
     let runs = results.results.get(job).into_iter().flatten();
     let flows = runs.flat_map(|run| &run.flows);
     flows.filter_map(|flow| flow.completion_s).fold(0.0, f64::max)
 }
 
-/// One run, again if it is not to be trusted.
+/// Runs a job, repeatedly if the result can't be trusted.
 fn trusted(work: &Work, run: &Run) -> Result<Ran, Failure> {
     let job = &work.plan.jobs[run.job];
     let mut attempts = 0;
@@ -164,9 +164,9 @@ fn trusted(work: &Work, run: &Run) -> Result<Ran, Failure> {
     }
 }
 
-/// How many files this process may have open, once it has asked for as many as it can get.
+/// Raises the limit on open files to the maximum, and returns it.
 fn may_open() -> Result<u64, Failure> {
-    let failed = |error| Failure::Failed(format!("can't have more files open: {error}"));
+    let failed = |error| Failure::Failed(format!("can't raise the limit on open files: {error}"));
     let (soft, hard) = getrlimit(Resource::RLIMIT_NOFILE).map_err(failed)?;
     if soft < hard {
         setrlimit(Resource::RLIMIT_NOFILE, hard, hard).map_err(failed)?;
