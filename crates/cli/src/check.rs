@@ -55,7 +55,7 @@ fn summary(scenario: &Scenario) -> String {
                     Mobility::Model(Model::RandomWaypoint { speed: (slow, fast), .. }) => {
                         format!("move between random waypoints at {slow} to {fast}")
                     }
-                    Mobility::Model(Model::ConstantVelocity { .. }) => "move at constant velocity".to_owned(),
+                    Mobility::Model(Model::ConstantVelocity { .. }) => "move uniformly".to_owned(),
                     Mobility::Positions { .. } | Mobility::Chain { .. } => "do not move".to_owned(),
                 },
                 match adhoc.mac {

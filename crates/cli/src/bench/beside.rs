@@ -73,7 +73,8 @@ pub fn table(args: &BenchArgs) -> Result<String, Failure> {
         Ok(ns2) => ns2,
         Err(_) if !args.ns2 => {
             return Ok(
-                "ns-2.35 is not installed (Debian: apt-get install ns2): no comparison.\n"
+                "ns-2.35 is not installed (Debian: apt-get install ns2): there is no comparison \
+                 with it.\n"
                     .to_owned(),
             );
         }

@@ -1,4 +1,4 @@
-//! The table of a set: a row for each scenario and flow, or for each scenario with many flows.
+//! Table of a set: a row per scenario and flow, or per scenario if it has many flows.
 
 use super::set::Member;
 use super::sweep::{Axis, Sweep};
@@ -6,16 +6,16 @@ use crate::tables::{is_many, is_transfer};
 use crate::text::{Grid, Scale, exact, in_unit, mean_in};
 use crate::together::{Subject, subjects};
 
-/// The metrics that it may have, and what their columns are called.
+/// Metrics that the table may have, with the heads of their columns.
 const METRICS: [(&str, &str); 4] = [
     ("completion_s", "completion"),
     ("throughput_bps", "throughput"),
-    ("retransmissions", "resent"),
+    ("retransmissions", "retransmitted"),
     ("timeouts", "timeouts"),
 ];
 
-/// One scale for each column. A column that would be empty is left out, and so is throughput where
-/// completion says it.
+/// The table, with one scale per column. Empty columns are left out, and so is throughput if the
+/// completion time determines it.
 pub fn comparison(set: &[Member], sweep: &Sweep) -> Grid {
     let as_one = are_many(set);
     let subjects: Vec<Vec<Subject>> =
@@ -58,19 +58,20 @@ pub fn comparison(set: &[Member], sweep: &Sweep) -> Grid {
     Grid { header, rows }
 }
 
-/// Has any scenario so many flows that all flows of each scenario are reported as one?
+/// Whether any scenario has so many flows that the flows of each scenario are aggregated.
 pub fn are_many(set: &[Member]) -> bool {
     set.iter().any(|member| is_many(&member.document))
 }
 
-/// The scale of the axis' values.
+/// Scale of the axis' values.
 fn x_scale(sweep: &Sweep) -> Scale {
     let values = sweep.arms.iter().flat_map(|arm| &arm.points).map(|(x, _)| x.abs());
     let metric = sweep.axis.as_ref().map_or("", Axis::as_metric);
     Scale::of(metric, values.fold(0.0, f64::max))
 }
 
-/// Is every flow a transfer that completed in every run? Then throughput is size over completion.
+/// Whether every flow is a transfer that completed in every run, so that its throughput is its size
+/// over its completion time.
 pub fn all_complete(set: &[Member]) -> bool {
     set.iter().all(|member| {
         let summary = &member.document.summary;
@@ -80,7 +81,7 @@ pub fn all_complete(set: &[Member]) -> bool {
     })
 }
 
-/// The scale of a column; `None`: nothing has a value for it.
+/// Scale of a column; `None` if no flow has a value for it.
 fn scale(subjects: &[Vec<Subject>], metric: &str) -> Option<Scale> {
     let means = subjects.iter().flatten();
     let means = means.filter_map(|subject| subject.metrics.get(metric).copied().flatten());

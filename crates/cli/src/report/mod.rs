@@ -1,4 +1,4 @@
-//! `driftway report`: results as one page, and the same tables as text.
+//! `driftway report`: results as an HTML page, and the same tables as text.
 
 mod claims;
 mod comparison;
@@ -34,19 +34,19 @@ use crate::text::{capital, wrapped};
 use crate::together::HOW;
 use driftway_experiment::command::quoted;
 
-/// The page's name.
+/// File name of the page.
 const PAGE: &str = "index.html";
 
-/// Where the flows of a set with many of them stand.
-const EACH: &str = "The page has each flow below its scenario.";
+/// Note for a set with many flows.
+const EACH: &str = "The page lists each flow below its scenario.";
 
-/// Arms, or flows of a single scenario, whose moments are drawn.
+/// Largest number of arms, or flows of a single scenario, that are plotted over time.
 const DRAWN: usize = 12;
 
-/// Reads results, writes the page, prints the tables.
+/// Reads results, writes the page, and prints the tables.
 ///
 /// # Errors
-/// There are no results, one can't be read, or the page can't be written.
+/// Missing or unreadable results, or a page that can't be written.
 pub fn report(args: &ReportArgs) -> Result<(), Failure> {
     let set = load(&args.dir)?;
     let keys: Vec<_> = set.iter().map(|member| member.keys.clone()).collect();
@@ -106,9 +106,9 @@ fn page(dir: &Path, set: &[Member], sweep: &Sweep) -> Result<Page, Failure> {
         (format!("figure-{number}"), figure)
     };
     let lead = (!figures.is_empty()).then(|| numbered(figures.remove(0)));
-    let mut sections = vec![("What else varies", figures)];
+    let mut sections = vec![("Other metrics", figures)];
     let (sequences, windows) = moments(set, sweep)?;
-    sections.push(("Segment by segment", sequences));
+    sections.push(("Time–sequence plots", sequences));
     sections.push(("Congestion windows", windows));
     if let [only] = set {
         sections.extend(network(only)?);
@@ -129,9 +129,9 @@ fn page(dir: &Path, set: &[Member], sweep: &Sweep) -> Result<Page, Failure> {
         sentences,
         results,
         intervals: if one_run {
-            "One run says nothing about chance: run with --runs 10 to get intervals."
+            "A single run has no confidence interval: use --runs 10 to get intervals."
         } else {
-            "Means over the runs, ± half of the 90 % interval (Student's t)."
+            "Means over the runs, ± half of the 90 % confidence interval (Student's t)."
         },
         sections,
         ran: set.iter().map(|member| ran(member, sweep, set)).collect(),
@@ -141,8 +141,8 @@ fn page(dir: &Path, set: &[Member], sweep: &Sweep) -> Result<Page, Failure> {
     })
 }
 
-/// Time–sequence plots and windows: of a set, each arm's first flow at the middle of the axis; of
-/// a single scenario, every flow.
+/// Time–sequence plots and congestion windows: for a set, of each arm's first flow at the middle of
+/// the axis; for a single scenario, of every flow.
 fn moments(set: &[Member], sweep: &Sweep) -> Result<(Vec<Figure>, Vec<Figure>), Failure> {
     let wanted: Vec<(String, &Member, usize)> = match set {
         [only] => {
@@ -182,8 +182,8 @@ fn moments(set: &[Member], sweep: &Sweep) -> Result<(Vec<Figure>, Vec<Figure>), 
     Ok((sequences, windows))
 }
 
-/// What a single scenario's event log shows: nothing, where none was kept or none of it is of an ad
-/// hoc network.
+/// Figures made from a single scenario's event log: none without a log, or if the network is not an
+/// ad hoc network.
 fn network(only: &Member) -> Result<Vec<(&'static str, Vec<Figure>)>, Failure> {
     let Some(journal) = only.journal()? else { return Ok(Vec::new()) };
     let run = only.document.runs.first();
@@ -203,11 +203,11 @@ fn network(only: &Member) -> Result<Vec<(&'static str, Vec<Figure>)>, Failure> {
     Ok(vec![
         ("Routes", routes),
         ("Queues", journal.queues(&seed, end_s).into_iter().collect()),
-        ("Places", journal.places(&seed, &ends).into_iter().collect()),
+        ("Movement", journal.places(&seed, &ends).into_iter().collect()),
     ])
 }
 
-/// How to read a figure is said where it differs from the one before.
+/// Removes an explanation that is the same as that of the figure before.
 fn say_once(figures: &mut [Figure]) {
     for index in (1..figures.len()).rev() {
         if figures[index].how == figures[index - 1].how {

@@ -1,5 +1,5 @@
-//! One run of an ad hoc network, from its event log: the routes of its flows, its queues, and where
-//! its nodes went.
+//! Figures from the event log of an ad hoc network: routes of its flows, queue lengths, and movement
+//! of its nodes.
 
 use std::collections::BTreeMap;
 use std::io::Read;
@@ -12,49 +12,50 @@ use plotly::{Plot, Scatter};
 use super::figure::{Figure, PALETTE, QUIET, axis, json, layout, plain, shorten};
 use super::moments::{NOWHERE, add, thin};
 
-/// Packets shown of one flow; beyond that, every n-th.
+/// Largest number of packets drawn per flow; of more, every n-th is drawn.
 const PACKETS: usize = 15_000;
 
-/// Queues shown: the longest ones.
+/// Largest number of queues drawn: the longest ones.
 const QUEUES: usize = 6;
 
-/// Nodes whose ways are shown, the ends of flows first.
+/// Largest number of nodes whose movement is drawn, the ends of flows first.
 const NODES: usize = 100;
 
-/// Places shown of all nodes together.
+/// Largest number of positions drawn of all nodes together.
 const PLACES: usize = 30_000;
 
-/// Nodes that are labelled with their numbers; more would hide each other.
+/// Largest number of nodes that are labelled with their numbers.
 const LABELLED: usize = 60;
 
-/// What the figures need of a log.
+/// Data of an event log for the figures.
 #[derive(Debug, Default, PartialEq)]
 pub struct Journal {
     flows: BTreeMap<u32, Routes>,
-    /// When a node's route to a destination came (`true`) and went: by node and destination.
+    /// Times at which a node found (`true`) or lost its route to a destination, by node and
+    /// destination.
     routes: BTreeMap<(u32, u32), Vec<(f64, bool)>>,
-    /// How many packets waited at each node.
+    /// Queue length over time (packets), by node.
     queues: BTreeMap<u32, Vec<(f64, f64)>>,
-    /// Where each node was.
+    /// Positions (m), by node.
     tracks: BTreeMap<u32, Vec<(f64, f64)>>,
 }
 
-/// What happened to one flow's packets.
+/// Deliveries and link failures of one flow's packets.
 #[derive(Debug, Default, PartialEq)]
 struct Routes {
-    /// When data arrived, and over how many hops.
+    /// Arrival times of data packets, and their numbers of hops.
     hops: Vec<(f64, f64)>,
-    /// When a link layer gave up on one of its packets, with the neighbour out of range.
+    /// Times of link failures with the neighbour out of range.
     failures: Vec<f64>,
-    /// The same with the neighbour in range.
+    /// Times of link failures with the neighbour in range.
     false_failures: Vec<f64>,
 }
 
 impl Journal {
-    /// Reads a log.
+    /// Reads an event log.
     ///
     /// # Errors
-    /// It can't be read, or is no log: says in which line.
+    /// A log that can't be read or is invalid, with the line.
     pub fn read(log: impl Read) -> Result<Self, csv::Error> {
         let mut journal = Self::default();
         for entry in EventLog::read(log) {
@@ -102,7 +103,7 @@ impl Journal {
         }
     }
 
-    /// How the packets of a flow from `ends.0` to `ends.1` travelled; `None`: nothing is known.
+    /// Figure of the routes of a flow from `ends.0` to `ends.1`; `None` without entries.
     pub fn routes(&self, flow: u32, name: &str, ends: (u32, u32), end_s: f64) -> Option<Figure> {
         let routes = self.flows.get(&flow)?;
         let mut plot = Plot::new();
@@ -117,7 +118,7 @@ impl Journal {
         let known = self.routes.get(&ends).map_or(&[][..], Vec::as_slice);
         let when =
             |found: bool| known.iter().filter(move |(_, of)| *of == found).map(|(at, _)| *at);
-        // No packet takes less than a hop: below one there is room for what happened.
+        // No packet takes less than one hop: the space below one is free for route events.
         for (times, name, height, symbol, colour) in [
             (when(true).collect(), "route found", 0.75, MarkerSymbol::TriangleUp, PALETTE[2]),
             (when(false).collect(), "route lost", 0.5, MarkerSymbol::TriangleDown, PALETTE[3]),
@@ -143,11 +144,11 @@ impl Journal {
         plot.set_layout(layout().x_axis(x_axis).y_axis(y_axis));
         Some(Figure {
             title: format!("Routes: {name}"),
-            how: "Each dot is a data packet at the time it arrived, as high as the number of hops \
-                  that it took. Below one hop: when the source found a route and when it lost its \
-                  last one, and when a link layer on the way gave up on a packet; in vain \
-                  (“false”) if the neighbour was still in range. A gap in the dots is a flow that \
-                  stands still."
+            how: "Each dot is the arrival of a data packet, at the height of its number of hops. \
+                  Below one hop: the times at which the source found a route and lost its last \
+                  one, and at which a link layer on the path reported a link failure (“false” if \
+                  the neighbour was still in range). A gap in the dots is a time without \
+                  deliveries."
                 .to_owned(),
             notes: left_out(step, "packets"),
             json: json(plot),
@@ -156,7 +157,7 @@ impl Journal {
         })
     }
 
-    /// How many packets waited where it was most; `None`: nothing waited.
+    /// Figure of the longest queues; `None` if no packet was queued.
     pub fn queues(&self, name: &str, end_s: f64) -> Option<Figure> {
         let longest = |corners: &[(f64, f64)]| corners.iter().map(|c| c.1).fold(0.0, f64::max);
         let mut nodes: Vec<(u32, f64)> =
@@ -177,22 +178,22 @@ impl Journal {
             add(&mut plot, points.collect(), &format!("node {node}"), |s| {
                 let colour = PALETTE[index % PALETTE.len()];
                 s.line(Line::new().color(colour).width(1.2).shape(LineShape::Hv))
-                    .hover_template(format!("%{{x}} s: %{{y}} wait at node {node}<extra></extra>"))
+                    .hover_template(format!("node {node}, %{{x}} s: queue %{{y}}<extra></extra>"))
             });
         }
         let x_axis = axis("time", "s").range(vec![0.0, end_s]);
-        let y_axis = axis("packets that wait", "").range_mode(RangeMode::ToZero);
+        let y_axis = axis("packets queued", "").range_mode(RangeMode::ToZero);
         plot.set_layout(layout().x_axis(x_axis).y_axis(y_axis));
         let others = match more {
             0 => Vec::new(),
-            1 => vec!["One more node had packets waiting, and fewer.".to_owned()],
-            more => vec![format!("{more} more nodes had packets waiting, and fewer.")],
+            1 => vec!["One more node had a shorter queue.".to_owned()],
+            more => vec![format!("{more} more nodes had shorter queues.")],
         };
         Some(Figure {
             title: format!("Interface queues: {name}"),
-            how: "How many packets waited for the air at the nodes where it was most. What grows \
-                  where routes meet is congestion; what grows while nothing is delivered waits for \
-                  a link that is gone."
+            how: "Number of packets in the interface queue, at the nodes with the longest queues. \
+                  A queue that grows where routes meet is congestion; one that grows while \
+                  nothing is delivered waits for a broken link."
                 .to_owned(),
             notes: others,
             json: json(plot),
@@ -201,7 +202,7 @@ impl Journal {
         })
     }
 
-    /// Where nodes were and went; `ends` are those of flows. `None`: nobody knows.
+    /// Figure of the nodes' movement; `ends` are the ends of flows. `None` without positions.
     pub fn places(&self, name: &str, ends: &[u32]) -> Option<Figure> {
         let mut nodes: Vec<u32> = self.tracks.keys().copied().collect();
         nodes.sort_by_key(|node| (!ends.contains(node), *node));
@@ -240,16 +241,15 @@ impl Journal {
                 .hover_template("node %{text}: %{x} m, %{y} m<extra></extra>"),
         );
         plot.set_layout(layout().x_axis(axis("x", "m")).y_axis(axis("y", "m")).height(620));
-        let mut notes = left_out(step, "places");
+        let mut notes = left_out(step, "positions");
         if more > 0 {
             notes.push(format!("{more} more nodes are not drawn."));
         }
         Some(Figure {
-            title: format!("Where nodes were: {name}"),
-            how:
-                "The way of each node, from its place at the start (dot); those of flows' ends in \
-                  colour. Positions are of every second."
-                    .to_owned(),
+            title: format!("Movement: {name}"),
+            how: "Trajectory of each node from its initial position (dot); the ends of flows are \
+                  coloured. One position per second."
+                .to_owned(),
             notes,
             json: json(plot),
             numbers: None,
@@ -258,13 +258,13 @@ impl Journal {
     }
 }
 
-/// A screen shows no more of a metre.
+/// Rounds to 0.1 m, which is as much as a screen shows.
 fn tenth(metres: f64) -> f64 {
     (metres * 10.0).round() / 10.0
 }
 
 fn left_out(step: usize, what: &str) -> Vec<String> {
-    let note = format!("One of {step} {what} is drawn; the event log has them all.");
+    let note = format!("One in {step} {what} is drawn; the event log has them all.");
     (step > 1).then_some(note).into_iter().collect()
 }
 
@@ -323,14 +323,14 @@ mod test {
     }
 
     #[test]
-    fn acknowledgments_are_not_among_the_data() {
+    fn acknowledgments_are_not_counted_as_data() {
         let journal = journal();
         assert_eq!(journal.flows[&0].hops, [(2.0, 3.0), (7.0, 5.0)]);
         assert_eq!(journal.routes[&(0, 4)], [(1.0, true), (6.0, false)]);
     }
 
     #[test]
-    fn the_figures_show_what_happened() {
+    fn the_figures_show_routes_queues_and_movement() {
         let journal = journal();
         let routes = journal.routes(0, "0 → 4", (0, 4), 10.0).unwrap();
         for part in
@@ -340,13 +340,13 @@ mod test {
         }
         let queues = journal.queues("seed 1", 10.0).unwrap();
         assert!(queues.json.contains("node 2") && queues.json.contains("node 3"));
-        assert!(!queues.json.contains("node 5"), "nothing waited there");
+        assert!(!queues.json.contains("node 5"), "its queue was empty");
         let places = journal.places("seed 1", &[0, 4]).unwrap();
         assert!(places.json.contains("900.0") && places.json.contains("890.0"));
     }
 
     #[test]
-    fn where_nothing_is_known_nothing_is_drawn() {
+    fn an_empty_log_has_no_figures() {
         let journal = Journal::default();
         assert!(journal.routes(0, "", (0, 1), 1.0).is_none());
         assert!(journal.queues("", 1.0).is_none());
@@ -354,14 +354,14 @@ mod test {
     }
 
     #[test]
-    fn many_places_are_thinned_and_the_last_one_is_kept() {
+    fn many_positions_are_thinned_and_the_last_one_is_kept() {
         let mut journal = Journal::default();
         for second in 0..100_000 {
             let x = f64::from(second);
             journal.tracks.entry(0).or_default().push((x, 0.0));
         }
         let figure = journal.places("", &[]).unwrap();
-        assert!(figure.json.contains("99999.0"), "the last place is missing");
+        assert!(figure.json.contains("99999.0"), "the last position is missing");
         assert_eq!(figure.notes.len(), 1);
         assert!(figure.json.len() < 700_000, "{}", figure.json.len());
     }

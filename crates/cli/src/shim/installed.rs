@@ -1,5 +1,5 @@
-//! What is installed beside the command, the manual's pages and the systemd unit, is in step with
-//! it. `make man` writes the pages anew.
+//! Tests that the manual pages and the systemd unit in `dist/` match the command. `make man` writes the
+//! manual pages.
 
 use std::fs;
 use std::path::PathBuf;
@@ -12,7 +12,7 @@ fn place(name: &str) -> PathBuf {
     PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../dist")).join(name)
 }
 
-/// (file name, text) of each page.
+/// File name and text of each manual page.
 fn pages() -> Vec<(String, String)> {
     let mut root = Cli::command();
     root.build();
@@ -32,7 +32,7 @@ fn pages() -> Vec<(String, String)> {
 }
 
 #[test]
-fn the_manual_is_what_help_says() {
+fn the_manual_pages_are_those_of_the_help() {
     let pages = pages();
     assert_eq!(pages.len(), 3);
     for (name, page) in pages {
@@ -40,17 +40,17 @@ fn the_manual_is_what_help_says() {
             fs::write(place(&name), &page).unwrap();
         }
         let stands = fs::read_to_string(place(&name)).unwrap_or_default();
-        assert!(stands == page, "dist/{name} is not in step: `make man` writes it anew");
+        assert!(stands == page, "dist/{name} is out of date: `make man` updates it");
     }
 }
 
 #[test]
-fn the_unit_starts_what_there_is() {
+fn the_unit_matches_the_command() {
     let unit = fs::read_to_string(place("driftway-shim.service")).unwrap();
     let line = unit.lines().find_map(|line| line.strip_prefix("ExecStart=")).unwrap();
     let cli = Cli::try_parse_from(line.split(' ')).unwrap();
     assert!(matches!(cli.command, Command::Shim(shim) if shim.command.is_none()));
-    // It says that it works, to whoever ends it otherwise; and it is found where it listens.
+    // systemd's watchdog and the default socket directory are those that the command uses.
     for line in
         ["Type=notify", "WatchdogSec=2", "Restart=on-failure", "RuntimeDirectory=driftway/unit"]
     {
@@ -58,6 +58,6 @@ fn the_unit_starts_what_there_is() {
     }
     assert_eq!(super::place::OF_UNIT, "/run/driftway/unit");
     for capability in ["CAP_NET_ADMIN", "CAP_NET_RAW"] {
-        assert_eq!(unit.matches(capability).count(), 2, "to have, and to be allowed to have");
+        assert_eq!(unit.matches(capability).count(), 2, "in the ambient and the bounding set");
     }
 }

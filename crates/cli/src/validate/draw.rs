@@ -1,4 +1,4 @@
-//! Pictures of what was compared.
+//! Plots of the comparison with other simulators and theory.
 
 use driftway_sim::results::Estimate;
 use plotly::common::{DashType, ErrorData, ErrorType, Line, Marker, MarkerSymbol, Mode};
@@ -10,11 +10,11 @@ use driftway_experiment::validation::compare::Interval;
 use driftway_experiment::validation::document::{CaseResult, Document, FormulaResult, PointResult};
 use driftway_experiment::validation::record::METRICS;
 
-/// The chains that are drawn together: with the switches of ns-2, and as the standards have it.
+/// Chain cases that are plotted together: with the options of ns-2, and as in the standards.
 const CHAINS: [(&str, &str); 2] =
-    [("chain-static-w8", "as ns-2.35 has it"), ("chain-standard", "as the standards have it")];
+    [("chain-static-w8", "as in ns-2.35"), ("chain-standard", "as in the standards")];
 
-/// A line with symbols.
+/// Style of a line with symbols.
 struct Series {
     name: String,
     colour: &'static str,
@@ -22,7 +22,8 @@ struct Series {
     dash: DashType,
 }
 
-/// Goodput over a chain's hops, of all four simulations; `None` where one was not run.
+/// Plot of goodput against the number of hops of a chain, in all four simulations; `None` if a case was
+/// not run.
 pub fn chains(document: &Document) -> Option<Figure> {
     let mut plot = Plot::new();
     for (number, (name, how)) in CHAINS.into_iter().enumerate() {
@@ -46,9 +47,9 @@ pub fn chains(document: &Document) -> Option<Figure> {
     let y = axis("goodput", "kbit/s").range_mode(RangeMode::ToZero);
     plot.set_layout(layout().x_axis(axis("hops", "")).y_axis(y));
     Some(Figure {
-        title: "A chain's goodput over its hops".to_owned(),
-        how: "Static routes, 200 m from node to node, 2 Mbit/s, window 8. Hollow symbols are the \
-              other simulators'."
+        title: "Goodput of a chain against its number of hops".to_owned(),
+        how: "Static routes, nodes 200 m apart, 2 Mbit/s, window 8. Hollow symbols are the other \
+              simulators."
             .to_owned(),
         notes: Vec::new(),
         json: json(plot),
@@ -88,7 +89,7 @@ fn bars(halves: Vec<f64>, colour: &'static str) -> ErrorData {
     ErrorData::new(ErrorType::Data).array(halves).color(colour).thickness(2.0).width(6)
 }
 
-/// The logarithm of the ratio of goodputs, for each movement.
+/// Plot of the log ratio of goodput, for each movement file.
 pub fn log_ratios(case: &CaseResult) -> Figure {
     let points: Vec<(String, Interval)> = case
         .points
@@ -99,9 +100,9 @@ pub fn log_ratios(case: &CaseResult) -> Figure {
     let names: Vec<String> = points.iter().map(|(name, _)| name.clone()).collect();
     let all = "all".to_owned();
     let places: Vec<String> = names.iter().cloned().chain([all.clone()]).collect();
-    around(&mut plot, &points, "a point, over its seeds", PALETTE[0]);
+    around(&mut plot, &points, "each point, over its seeds", PALETTE[0]);
     if let Some(log) = case.log_ratio {
-        around(&mut plot, &[(all, log)], "all of them", PALETTE[1]);
+        around(&mut plot, &[(all, log)], "all points", PALETTE[1]);
     }
     for (at, name) in [(0.0, ""), (libm::log(0.9), "± 10 %"), (libm::log(1.1), "")] {
         across(&mut plot, &places, at, name);
@@ -112,10 +113,11 @@ pub fn log_ratios(case: &CaseResult) -> Figure {
             .y_axis(axis("log ratio of goodput", "")),
     );
     Figure {
-        title: format!("{}: ours against {}", case.title, case.against.name()),
-        how: "The mean of the logarithm of our goodput less that of theirs: 0 is the same, 0.1 about \
-              10 % more. Bars are 90 % intervals."
-            .to_owned(),
+        title: format!("{}: driftway against {}", case.title, case.against.name()),
+        how:
+            "Mean of the logarithm of driftway's goodput minus that of the other simulator's: 0 is \
+              equal, 0.1 is about 10 % more. Bars are 90 % intervals."
+                .to_owned(),
         notes: Vec::new(),
         json: json(plot),
         numbers: None,
@@ -123,7 +125,7 @@ pub fn log_ratios(case: &CaseResult) -> Figure {
     }
 }
 
-/// What was measured over what a formula says.
+/// Plot of the measured value divided by that of a formula.
 pub fn formula(of: &FormulaResult) -> Figure {
     let ratio = |ratio: Estimate| Interval { mean: ratio.mean, ci90: ratio.ci90 };
     let points: Vec<(String, Interval)> = of
@@ -133,14 +135,14 @@ pub fn formula(of: &FormulaResult) -> Figure {
         .collect();
     let places: Vec<String> = points.iter().map(|(name, _)| name.clone()).collect();
     let mut plot = Plot::new();
-    around(&mut plot, &points, "measured over formula", PALETTE[0]);
+    around(&mut plot, &points, "measured / formula", PALETTE[0]);
     let as_set: Vec<(String, Interval)> = of
         .points
         .iter()
         .filter_map(|point| Some((point.name.clone(), ratio(point.ratio_as_set?))))
         .collect();
     if !as_set.is_empty() {
-        around(&mut plot, &as_set, "the same with losses and round trips as set", PALETTE[1]);
+        around(&mut plot, &as_set, "measured / formula, configured loss and RTT", PALETTE[1]);
     }
     across(&mut plot, &places, 1.0, "");
     plot.set_layout(
@@ -148,7 +150,7 @@ pub fn formula(of: &FormulaResult) -> Figure {
     );
     Figure {
         title: of.title.clone(),
-        how: "What was measured over what the formula says, with 90 % intervals.".to_owned(),
+        how: "Measured value divided by the formula's, with 90 % intervals.".to_owned(),
         notes: Vec::new(),
         json: json(plot),
         numbers: None,
@@ -169,7 +171,7 @@ fn around(plot: &mut Plot, points: &[(String, Interval)], name: &str, colour: &'
     );
 }
 
-/// A dotted line.
+/// Adds a dotted horizontal line.
 fn across(plot: &mut Plot, places: &[String], at: f64, name: &str) {
     plot.add_trace(
         Scatter::new(places.to_vec(), vec![at; places.len()])

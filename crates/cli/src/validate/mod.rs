@@ -1,4 +1,4 @@
-//! `driftway validate`: the lab held against other simulators and against theory.
+//! `driftway validate`: compares the simulator with other simulators and with theory.
 
 mod draw;
 mod page;
@@ -20,14 +20,13 @@ use crate::files::Destination;
 use crate::runner::{self, Asked};
 use crate::text::list;
 
-/// The page's name.
+/// File name of the page.
 const PAGE: &str = "index.html";
 
-/// Runs the cases and tells how ours compare.
+/// Runs the cases and reports the comparison.
 ///
 /// # Errors
-/// What is wrong with the cases or the command line; a run that broke; a case that is judged and
-/// does not agree.
+/// Invalid cases or command line; a failed run; a judged case that differs.
 pub fn validate(args: &ValidateArgs) -> Result<(), Failure> {
     let cases = Cases::load(&args.study, &args.case)?;
     let stored = |name| Stored::load(&cases.dir.join(name));
@@ -117,7 +116,7 @@ fn run(
     Ok(Document { version: env!("CARGO_PKG_VERSION"), cases: results, formulas, timing })
 }
 
-/// A document as it is printed and kept.
+/// JSON text of a document.
 fn json(document: &Document) -> String {
     let text = serde_json::to_string_pretty(document);
     text.expect("a document is plain values with text as keys") + "\n"
@@ -129,5 +128,5 @@ fn judged(document: &Document) -> Result<(), Failure> {
         return Ok(());
     }
     let s = if differing.len() == 1 { "s" } else { "" };
-    Err(Failure::Failed(format!("{} differ{s} by more than is allowed", list(&differing))))
+    Err(Failure::Failed(format!("{} differ{s} by more than the tolerance", list(&differing))))
 }

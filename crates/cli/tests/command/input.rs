@@ -22,11 +22,11 @@ fn a_wrong_input_gives_one_message_and_leaves_nothing() {
         (&["run", "s.toml", "--set", "flow.0.aid=atpc"], "did you mean `atcp`?"),
         (
             &["run", "s.toml", "--runs", "0"],
-            "--runs <N>': expected a whole number, at least 1",
+            "invalid value '0' for '--runs <N>': expected a whole number, at least 1",
         ),
         (
             &["run", "s.toml", "--jobs", "0"],
-            "--jobs <N>': expected a whole number, at least 1",
+            "invalid value '0' for '--jobs <N>': expected a whole number, at least 1",
         ),
         (&["run", "s.toml", "--runs", "-1"], "at least 1"),
         (&["run", "s.toml", "--seed", "one"], "--seed"),

@@ -72,7 +72,7 @@ fn a_table_has_the_columns_that_say_something() {
     };
     let header = table("late", "duration=5 s");
     for (says, column) in
-        [(true, "throughput"), (true, "complete"), (false, "completion"), (true, "resent")]
+        [(true, "throughput"), (true, "complete"), (false, "completion"), (true, "retransmitted")]
     {
         assert_eq!(header.contains(column), says, "{header}");
     }

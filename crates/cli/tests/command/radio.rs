@@ -124,7 +124,7 @@ fn an_event_log_becomes_plots() {
     }
     bench.stdout(&["report", "results"]);
     let page = fs::read_to_string(bench.path("results/index.html")).unwrap();
-    for title in ["Time–sequence", "Routes: ", "Interface queues: ", "Where nodes were: "] {
+    for title in ["Time–sequence", "Routes: ", "Interface queues: ", "Movement: "] {
         assert!(page.contains(title), "{title}");
     }
     bench.stdout(&[&run[..], &["--trace"]].concat());

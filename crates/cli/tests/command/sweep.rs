@@ -184,7 +184,7 @@ fn count(dir: &Path) -> usize {
 fn what_is_wrong_is_said_before_anything_runs() {
     let bench = bench();
     for (arguments, message) in [
-        (&["s.toml"][..], "this is a scenario, and nothing varies"),
+        (&["s.toml"][..], "this is a scenario, and no key varies"),
         (&["nowhere.toml"], "nowhere.toml"),
         (&["s.toml", "--vary", "flow.0.aid=nobody"], "nobody"),
         (&["s.toml", "--vary", "network.link.rat=1"], "did you mean"),

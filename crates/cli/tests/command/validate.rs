@@ -91,7 +91,7 @@ fn what_differs_is_a_failure() {
         .assert()
         .code(1)
         .stdout(predicates::str::contains("Differs: not each ratio within 5 %."))
-        .stderr(predicates::str::contains("lossy differs by more than is allowed"));
+        .stderr(predicates::str::contains("lossy differs by more than the tolerance"));
 }
 
 #[test]

@@ -99,8 +99,11 @@ fn check(work: &Work) -> Result<(), Failure> {
     for name in &work.congestion_controls {
         transfer::socket_with(name).map_err(|_| {
             let known = fs::read_to_string("/proc/sys/net/ipv4/tcp_available_congestion_control");
-            let known = known.map_or(String::new(), |known| format!("\nhelp: available are {known}"));
-            Failure::Input(format!("--congestion-control {name}: not available in this kernel{known}"))
+            let known =
+                known.map_or(String::new(), |known| format!("\nhelp: available are {known}"));
+            Failure::Input(format!(
+                "--congestion-control {name}: not available in this kernel{known}"
+            ))
         })?;
     }
     Ok(())

@@ -148,7 +148,8 @@ impl Transfer<'_> {
             };
             let now = clock.now();
             if (arrived.bytes..).zip(&buffer[..len]).any(|(at, byte)| *byte != pattern(at)) {
-                let what = format!("received bytes differ from those sent, after {}", arrived.bytes);
+                let what =
+                    format!("received bytes differ from those sent, after {}", arrived.bytes);
                 return Err(io::Error::new(ErrorKind::InvalidData, what));
             }
             arrived.bytes += len as u64;

@@ -246,7 +246,8 @@ impl Building<'_> {
 fn no_kernel_can(scenario: &Scenario) -> Result<(), (&'static str, &'static str)> {
     for flow in &scenario.flows {
         if flow.back.is_some() {
-            let why = "sends data in both directions, and a transfer with a kernel has one direction";
+            let why =
+                "sends data in both directions, and a transfer with a kernel has one direction";
             return Err(("back", why));
         }
         if !flow.unreachable_at.is_empty() {
