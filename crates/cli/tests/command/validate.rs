@@ -1,9 +1,9 @@
-//! What holding the lab against others tells.
+//! `driftway validate`.
 
 use crate::*;
 
 const STUDY: &str = r#"
-title = "Held against others"
+title = "Comparison with others"
 y = [{ metric = "throughput_bps", label = "throughput" }]
 
 [[figure]]
@@ -33,7 +33,7 @@ judge = "told"
 runs = 2
 "#;
 
-/// A folder of cases whose stored numbers are `theirs` times our own.
+/// A directory of cases whose stored numbers are `theirs` times driftway's.
 fn bench(theirs: f64) -> Bench {
     let bench = Bench::new();
     bench.file("study.toml", STUDY);
@@ -63,7 +63,7 @@ fn bench(theirs: f64) -> Bench {
 }
 
 #[test]
-fn what_agrees_is_told_in_tables_on_a_page_and_as_a_document() {
+fn agreement_is_reported_in_tables_on_a_page_and_as_json() {
     let bench = bench(1.02);
     let text = bench.stdout(&["validate", "--study", "study.toml", "--out", "out"]);
     for part in ["Against ns-3's stored numbers.", "Agrees: each ratio within 5 %.", "2 cases"] {
@@ -84,7 +84,7 @@ fn what_agrees_is_told_in_tables_on_a_page_and_as_a_document() {
 }
 
 #[test]
-fn what_differs_is_a_failure() {
+fn a_difference_is_a_failure() {
     let bench = bench(1.1);
     bench
         .driftway(&["validate", "lossy", "--study", "study.toml"])
@@ -95,14 +95,14 @@ fn what_differs_is_a_failure() {
 }
 
 #[test]
-fn what_is_held_against_something_is_a_figure_of_a_study() {
+fn a_validation_case_is_a_figure_of_a_study() {
     let bench = bench(1.0);
     let text = bench.stdout(&["sweep", "study.toml", "--runs", "2", "--figure", "theory"]);
     assert!(text.contains("A path with losses") && text.contains("1 %"), "{text}");
 }
 
 #[test]
-fn a_mistake_in_the_study_has_its_place() {
+fn an_error_in_the_study_has_its_place() {
     let bench = Bench::new();
     for (right, wrong, message) in [
         (
