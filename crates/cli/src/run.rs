@@ -114,7 +114,7 @@ fn keep(
 /// JSON text of a document.
 fn json(document: &Document) -> String {
     let text = serde_json::to_string_pretty(document);
-    text.expect("a document is plain values with text as keys") + "\n"
+    text.expect("the document can be serialized") + "\n"
 }
 
 fn simulate(
@@ -127,7 +127,7 @@ fn simulate(
     let processors = std::thread::available_parallelism().map_or(1, |n| n.get() as u64);
     let jobs = args.jobs.map_or(processors, |jobs| jobs.get()).min(runs);
     let progress = progress(runs);
-    #[expect(clippy::disallowed_methods, reason = "timing is of the machine, not of the run")]
+    #[expect(clippy::disallowed_methods, reason = "measures wall-clock time only")]
     let started = std::time::Instant::now();
     let outcomes = in_order(jobs as usize, runs as usize, |index| {
         let traced = args.out.is_some() && (index == 0 || args.trace);

@@ -98,7 +98,7 @@ fn over(args: &EmulateArgs, scenario: &Scenario, path: &Path) -> Result<Document
     let ended = programs.end(&running);
     let status = waited?;
     let far_status = ended?;
-    let report = running.stop().map_err(|e| failed("carry packets", &e))?;
+    let report = running.stop().map_err(|e| failed("forward packets", &e))?;
     Ok(Document::new(args, scenario, addresses, status, far_status, &report))
 }
 

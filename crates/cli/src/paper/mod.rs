@@ -170,7 +170,7 @@ fn as_kept(plan: &Plan, found: &Kept, document: &Document) -> Result<(), Failure
 
 /// Runs the selected part of the study.
 fn run(plan: &Plan, selection: &Selection, asked: Asked) -> Result<(Document, Results), Failure> {
-    #[expect(clippy::disallowed_methods, reason = "timing is of the machine, not of the run")]
+    #[expect(clippy::disallowed_methods, reason = "measures wall-clock time only")]
     let started = std::time::Instant::now();
     let results = runner::with(asked, |runner| results::run(plan, selection, runner))?;
     let wall_s = started.elapsed().as_secs_f64();
@@ -210,7 +210,7 @@ fn keep(
         staging.write(&format!("{}.parquet", table.name), |out| table.write_parquet(out))?;
     }
     let html = page::page(plan, selection, results, document)
-        .map_err(|error| Failure::Failed(format!("the page: {error}")))?;
+        .map_err(|error| Failure::Failed(format!("can't render the page: {error}")))?;
     staging.write_text(PAGE, &html)?;
     staging.write_text("results.json", &json(document))?;
     staging.replace()
@@ -219,7 +219,7 @@ fn keep(
 /// JSON text of a document.
 fn json(document: &Document) -> String {
     let text = serde_json::to_string_pretty(document);
-    text.expect("a document is plain values with text as keys") + "\n"
+    text.expect("the document can be serialized") + "\n"
 }
 
 /// Compares the verdicts with the recorded ones, if verdicts are recorded for this number of runs.

@@ -51,7 +51,7 @@ pub fn papers(json: bool) -> Result<(), Failure> {
     let mut out = anstream::stdout().lock();
     if json {
         let text = serde_json::to_string_pretty(&listed);
-        writeln!(out, "{}", text.expect("names and numbers"))?;
+        writeln!(out, "{}", text.expect("the list can be serialized"))?;
     } else {
         for paper in &listed {
             writeln!(out, "{}", paper.name)?;

@@ -54,7 +54,9 @@ pub fn report(args: &ReportArgs) -> Result<(), Failure> {
     let page = page(&args.dir, &set, &sweep)?;
 
     let mut staging = Destination::open(&args.dir)?.stage()?;
-    let html = page.render().map_err(|error| Failure::Failed(format!("the page: {error}")))?;
+    let html = page
+        .render()
+        .map_err(|error| Failure::Failed(format!("can't render the page: {error}")))?;
     staging.write_text(PAGE, &html)?;
     staging.commit()?;
 

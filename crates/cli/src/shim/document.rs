@@ -134,7 +134,7 @@ impl Document {
     /// JSON text of the document.
     pub fn json(&self) -> String {
         let text = serde_json::to_string_pretty(self);
-        text.expect("a document is plain values with text as keys") + "\n"
+        text.expect("the document can be serialized") + "\n"
     }
 
     /// Queries the kernel's state of each flow; a closed connection has none.

@@ -23,5 +23,5 @@ pub fn watch(args: &WatchdogArgs) -> Result<(), Failure> {
         [user, group] => Some(OwnUser::new(user, group)),
         _ => None,
     };
-    driftway_host::watch(user).map(drop).map_err(|e| failed("watch over the shim", &e))
+    driftway_host::watch(user).map(drop).map_err(|e| failed("monitor the shim", &e))
 }

@@ -50,8 +50,8 @@ pub fn validate(args: &ValidateArgs) -> Result<(), Failure> {
         }
     };
     if let Some(destination) = destination {
-        let html =
-            page::page(&document).map_err(|error| Failure::Failed(format!("the page: {error}")))?;
+        let html = page::page(&document)
+            .map_err(|error| Failure::Failed(format!("can't render the page: {error}")))?;
         let mut staging = destination.stage()?;
         staging.write_text(PAGE, &html)?;
         staging.write_text("results.json", &json(&document))?;
@@ -87,7 +87,7 @@ fn run(
         let (seeds, points) = (seeds(about), about.points.iter());
         work.extend(points.map(|point| Work { point, seeds, theirs: 0, case: None }));
     }
-    #[expect(clippy::disallowed_methods, reason = "timing is of the machine, not of the run")]
+    #[expect(clippy::disallowed_methods, reason = "measures wall-clock time only")]
     let started = std::time::Instant::now();
     let asked = Asked { jobs: args.jobs, fresh: args.fresh, runs: runs(&work) };
     let ran = runner::with(asked, |runner| simulate(&work, ns2, runner))?;
@@ -119,7 +119,7 @@ fn run(
 /// JSON text of a document.
 fn json(document: &Document) -> String {
     let text = serde_json::to_string_pretty(document);
-    text.expect("a document is plain values with text as keys") + "\n"
+    text.expect("the document can be serialized") + "\n"
 }
 
 fn judged(document: &Document) -> Result<(), Failure> {

@@ -97,7 +97,7 @@ impl Document {
     /// JSON text of the document.
     pub fn json(&self) -> String {
         let text = serde_json::to_string_pretty(self);
-        text.expect("a document is plain values with text as keys") + "\n"
+        text.expect("the document can be serialized") + "\n"
     }
 
     /// Ratio of an arm in a figure.

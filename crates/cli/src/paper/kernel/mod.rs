@@ -66,7 +66,7 @@ pub fn kernel(args: &PaperArgs) -> Result<(), Failure> {
     };
     if let Some(destination) = destination {
         let html = page::page(&work, &document)
-            .map_err(|error| Failure::Failed(format!("the page: {error}")))?;
+            .map_err(|error| Failure::Failed(format!("can't render the page: {error}")))?;
         let mut staging = destination.stage()?;
         staging.write_text("results.json", &document.json())?;
         staging.write_text(super::PAGE, &html)?;
@@ -111,7 +111,7 @@ fn check(work: &Work) -> Result<(), Failure> {
 
 /// Runs all jobs: first the simulator, whose results predict the duration of the kernel's runs.
 fn run(work: &Work, processors: usize, jobs: u64) -> Result<Document, Failure> {
-    #[expect(clippy::disallowed_methods, reason = "timing is of the machine, not of the run")]
+    #[expect(clippy::disallowed_methods, reason = "measures wall-clock time only")]
     let started = std::time::Instant::now();
     let asked = Asked {
         jobs: NonZeroU64::new(processors as u64),
