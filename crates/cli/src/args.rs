@@ -449,7 +449,7 @@ pub struct PaperArgs {
 /// `driftway report`
 #[derive(Debug, Args)]
 pub struct ReportArgs {
-    /// A directory written by `run --out`, or one that contains such directories
+    /// A directory written by `run --out`, or one with such subdirectories
     #[arg(value_name = "DIR")]
     pub dir: PathBuf,
 }
@@ -472,7 +472,7 @@ pub struct ValidateArgs {
     /// Repeat runs that are cached
     #[arg(long)]
     pub fresh: bool,
-    /// The study whose figures are compared
+    /// The study with the cases
     #[arg(long, value_name = "STUDY.toml", default_value = "studies/validation/study.toml")]
     pub study: PathBuf,
     /// Write results.json and index.html to DIR
@@ -492,7 +492,7 @@ pub struct BenchArgs {
     /// Fail if ns-2.35 is not installed
     #[arg(long)]
     pub ns2: bool,
-    /// The study whose figures are compared
+    /// The study with the cases
     #[arg(long, value_name = "STUDY.toml", default_value = "studies/validation/study.toml")]
     pub study: PathBuf,
 }

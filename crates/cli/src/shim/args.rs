@@ -43,8 +43,8 @@ Examples:
 In the JSON document every name ends with its unit. `kernel` is the kernel's state of the
 connection (inet_diag), null if it has closed. `time_to_resume_s` is the time from the sending of
 the probe that found the path again (or from this host's own link being restored) until the kernel's
-TCP received the first new acknowledgment; it includes a round trip, and is null until an outage
-with unacknowledged data. `unseen` counts packets that pass without reaching the shim: IPv6
+TCP received the first new acknowledgment; it includes a round trip, and is null if there was no
+outage with unacknowledged data. `unseen` counts packets that pass without reaching the shim: IPv6
 (ipv6_tcp, ipv6_other), udp (with the tunnels over it), tunnels with an IP protocol number (IPv4 in
 IPv4, GRE, IPsec, L2TP, MPLS), other protocols, and IP fragments that the kernel made (pieces_out)
 or reassembled (pieces_in). The kernel counts them.")]
@@ -97,22 +97,22 @@ pub struct StartArgs {
     /// With never, outages are detected by ICMP errors and link state only.
     #[arg(long, value_name = "N|never", default_value = "2", value_parser = retransmissions)]
     pub suspect_after: Retransmissions,
-    /// Initial time between probes for a path
+    /// Shortest time between probes for a path
     #[arg(long, value_name = "TIME", default_value = "50 ms")]
     pub probe_min: Time,
     /// Time between probes after two minutes without a path
     #[arg(long, value_name = "TIME", default_value = "1 s")]
     pub probe_max: Time,
-    /// Largest number of connections
+    /// Maximum number of connections handled
     #[arg(long, value_name = "N", default_value_t = 4096, value_parser = clap::value_parser!(u32).range(1..))]
     pub flows: u32,
-    /// Largest amount of stored data
+    /// Maximum size of the stored data
     #[arg(long, value_name = "SIZE", default_value = "64 MiB")]
     pub store: Size,
-    /// Largest amount of stored data per connection
+    /// Maximum size of the stored data per connection
     #[arg(long, value_name = "SIZE", default_value = "4 MiB")]
     pub store_per_flow: Size,
-    /// Least severity of messages on standard error
+    /// Minimum severity of messages on standard error
     #[arg(long, value_enum, default_value_t = Level::Info)]
     pub log: Level,
     /// Socket for status requests [default: a file in /run/driftway]
