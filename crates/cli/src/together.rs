@@ -13,8 +13,9 @@ use driftway_experiment::summary::estimate;
 pub const FEW: usize = 4;
 
 /// Explanation of aggregated values.
-pub const HOW: &str = "For all flows together, throughput and counts are summed over the flows of a run, ratios are \
-     those of the sums, times are means over the flows, and the longest RTO is the maximum over the flows.";
+pub const HOW: &str = "For all flows together, throughput and counts are summed over the flows of a \
+     run, ratios are those of the sums, times are means over the flows, and the longest RTO is the \
+     maximum over the flows.";
 
 /// Statistics of a flow, or of all flows of a scenario together.
 pub struct Subject {
