@@ -170,7 +170,7 @@ fn answer(request: &[u8], document: Option<&Document>) -> Vec<u8> {
     match request.split(' ').nth(1).unwrap_or_default() {
         "/status" => response("200 OK", "application/json", &document.json()),
         "/metrics" => response("200 OK", "text/plain; version=0.0.4", &document.metrics()),
-        _ => response("404 Not Found", "text/plain", "available are /status and /metrics\n"),
+        _ => response("404 Not Found", "text/plain", "available: /status, /metrics\n"),
     }
 }
 

@@ -80,7 +80,7 @@ fn an_invalid_file_gives_one_message_with_the_place() {
         refused(&bench, name, &format!("error: {name}{place}"), says);
     }
     fs::write(bench.path("binary"), [0x7f, b'E', b'L', b'F', 0, 0xff, 0xfe, 0]).unwrap();
-    refused(&bench, "binary", "error: binary: ", "not text");
+    refused(&bench, "binary", "error: binary: ", "not UTF-8 text");
     fs::create_dir(bench.path("directory")).unwrap();
     refused(&bench, "directory", "error: directory: ", "is a directory");
     // A sparse file of two gigabytes, which must not be read into memory.

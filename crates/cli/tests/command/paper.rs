@@ -395,7 +395,7 @@ fn an_error_in_a_paper_is_reported_with_its_place() {
         ("arm = \"atcp\"", "arm = \"tahoe\"", "\"tahoe", "no arm in this figure `tahoe`"),
         ("[[1e-5, 9]", "[['10 ms', 9]", "['10", "`10 ms` is no place on this axis"),
         ("x = { key", "x = { points = [{ at = 1, set = {} }], key", "{ points", "this is no axis"),
-        (aid, "\"flow.0.aid\" = \"nune\"", "\"nune", "flow.0.aid: `nune` is not known"),
+        (aid, "\"flow.0.aid\" = \"nune\"", "\"nune", "flow.0.aid: unknown value `nune`"),
         (aid, "\"flow.7.aid\" = \"none\"", "\"none", "no element `7`"),
         ("4e-5], label", "'soon'], label", "'soon", "`soon` is not a quantity"),
         ("4e-5], label", "2e-5], label", "2e-5], l", "this value is there twice"),
@@ -406,7 +406,7 @@ fn an_error_in_a_paper_is_reported_with_its_place() {
             "network.link.bit_error_rate: 2 is not a probability",
         ),
         ("\"s.toml\"", "\"t.toml\"", "\"t.toml", "t.toml"),
-        ("\"s.toml\"", "\"../s.toml\"", "\"../", "beside its paper.toml"),
+        ("\"s.toml\"", "\"../s.toml\"", "\"../", "directory of its paper.toml"),
         ("id = \"9\"", "id = \"8\"", "\"8\"\ntitle = \"what", "this name is there twice"),
         ("from = \"1 s\"", "from = 1", "1, to", "expected a time such as"),
         (

@@ -100,7 +100,7 @@ fn check(work: &Work) -> Result<(), Failure> {
         transfer::socket_with(name).map_err(|_| {
             let known = fs::read_to_string("/proc/sys/net/ipv4/tcp_available_congestion_control");
             let known =
-                known.map_or(String::new(), |known| format!("\nhelp: available are {known}"));
+                known.map_or(String::new(), |known| format!("\nhelp: available: {known}"));
             Failure::Input(format!(
                 "--congestion-control {name}: not available in this kernel{known}"
             ))

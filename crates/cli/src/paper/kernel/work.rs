@@ -62,7 +62,7 @@ pub fn work(whole: &Plan, args: &PaperArgs) -> Result<Work, Failure> {
     };
     if let Some(figure) = args.figure.iter().find(|figure| !kernel.figures.contains(figure)) {
         return Err(Failure::Input(format!(
-            "--figure {figure}: can't be run with a kernel\nhelp: figures that can be: {}",
+            "--figure {figure}: can't be run with a kernel\nhelp: available: {}",
             kernel.figures.join(", ")
         )));
     }
