@@ -1,4 +1,4 @@
-//! A paper that is added, or changed, is built in anew.
+//! Rebuilds the command when a built-in paper is added or changed.
 
 fn main() {
     println!("cargo:rerun-if-changed=../experiment/papers");

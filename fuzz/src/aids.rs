@@ -1,4 +1,4 @@
-//! Aids under arbitrary segments, signals, views and times: they pass or drop, and never make up.
+//! Aids under arbitrary segments, signals, views and times: they pass or drop segments and never create any.
 
 use driftway_aid::Verdict;
 use driftway_base::{
@@ -9,7 +9,7 @@ use driftway_wire::{Payload, TcpFlags, TcpSegment};
 
 use crate::Bytes;
 
-/// What ATCP knows.
+/// Signals that ATCP handles.
 const ICMP: &[SignalKind] = &[
     SignalKind::Unreachable(UnreachableScope::Net),
     SignalKind::Unreachable(UnreachableScope::Host),
@@ -17,14 +17,14 @@ const ICMP: &[SignalKind] = &[
     SignalKind::EcnEcho,
 ];
 
-/// What TCP-F knows, and what it doesn't.
+/// Signals that TCP-F handles, and one that it ignores.
 const ROUTES: &[SignalKind] = &[
     SignalKind::RouteFailed,
     SignalKind::RouteRestored,
     SignalKind::Unreachable(UnreachableScope::Host),
 ];
 
-/// What carry knows, and what it doesn't.
+/// Signals that carry handles, and one that it ignores.
 const PATHS: &[SignalKind] = &[
     SignalKind::RouteFailed,
     SignalKind::RouteRestored,
@@ -44,7 +44,7 @@ pub fn tcp_f(input: &[u8]) {
     play("tcp-f", ROUTES, |verdict, _| verdict == Verdict::Pass, input);
 }
 
-/// What ELFN and EPLN know, and what they don't; a notice of lost packets is made up beside these.
+/// Signals that ELFN and EPLN handle, and one that they ignore; loss notifications are generated separately.
 const NOTICES: &[SignalKind] = &[
     SignalKind::RouteDiscovery,
     SignalKind::RouteFailed,
@@ -60,7 +60,7 @@ pub fn epln(input: &[u8]) {
     play("epln", NOTICES, |verdict, _| verdict == Verdict::Pass, input);
 }
 
-/// Packets at and around `start`, lost or salvaged.
+/// A loss notification for packets at and around `start`, lost or salvaged.
 fn notice(start: Seq, bytes: &mut Bytes) -> Signal {
     let mut ranges = SeqRanges::default();
     for _ in 0..=bytes.u8() % 9 {
@@ -76,7 +76,7 @@ pub fn carry(input: &[u8]) {
     play("carry", PATHS, |verdict, _| verdict == Verdict::Pass, input);
 }
 
-/// It may make a window smaller.
+/// The aid may reduce a window.
 pub fn cwnd_limit(input: &[u8]) {
     let allowed = |verdict, segment: &TcpSegment| match verdict {
         Verdict::Replace(TcpSegment { window, .. }) => {
@@ -97,7 +97,7 @@ fn play(
     let mut bytes = Bytes(input);
     let Some(Ok(mut aid)) = driftway_aid::registry::find(name).map(|listed| listed.build(&[]))
     else {
-        panic!("{name} is in the list and needs no options");
+        panic!("{name} is registered and needs no options");
     };
     let mut now = Instant::ZERO;
     while !bytes.is_empty() {
@@ -120,7 +120,7 @@ fn play(
                 now += Duration::from_millis(u64::from(bytes.u16()));
                 if aid.next_timeout().is_some_and(|at| at <= now) {
                     aid.on_timeout(now, &view);
-                    assert!(aid.next_timeout().is_none_or(|at| at > now), "a timer hangs");
+                    assert!(aid.next_timeout().is_none_or(|at| at > now), "an expired timer");
                 }
             }
         }
@@ -129,7 +129,7 @@ fn play(
         while let Some(act) = aid.poll_act() {
             aid.on_done(now, &act, done, &view);
             acts += 1;
-            assert!(acts < 512, "acts without end");
+            assert!(acts < 512, "too many acts");
         }
     }
 }

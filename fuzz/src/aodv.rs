@@ -1,6 +1,6 @@
-//! AODV under arbitrary messages, packets, failures and times: it neither loses nor doubles a packet
-//! of a host, knows no way to itself, remembers no more than it may, moves its timers on, and what
-//! it says can be written and read.
+//! AODV under arbitrary messages, packets, link failures and times: it neither loses nor duplicates data
+//! packets, has no route to itself, respects its memory limits, advances its timers, and its messages can be
+//! encoded and decoded.
 
 use std::collections::BTreeSet;
 
@@ -22,10 +22,10 @@ const fn address(host: u8) -> Ipv4Addr {
 struct Driver {
     aodv: Aodv,
     now: Instant,
-    /// Packets of hosts that are in it.
+    /// Data packets that are in the node.
     inside: BTreeSet<u64>,
     next_id: u64,
-    /// Packets made anew that have not come out.
+    /// Packets that the node has created and not yet sent.
     copies: i64,
 }
 
@@ -47,7 +47,7 @@ pub fn run(input: &[u8]) {
         assert_eq!((driver.aodv.buffered_packets(), driver.copies), (driver.inside.len(), 0));
         assert!(driver.aodv.soft_state_entries() < 5000);
     }
-    // Nothing waits for ever.
+    // No packet stays buffered forever.
     for _ in 0..100_000 {
         let Some(at) = driver.aodv.next_timeout() else { break };
         if driver.inside.is_empty() {
@@ -55,7 +55,7 @@ pub fn run(input: &[u8]) {
         }
         driver.wake(at);
     }
-    assert!(driver.inside.is_empty(), "packets wait for ever");
+    assert!(driver.inside.is_empty(), "packets stay buffered forever");
 }
 
 fn config(bytes: &mut Bytes) -> AodvConfig {
@@ -130,7 +130,7 @@ fn step(driver: &mut Driver, bytes: &mut Bytes) {
 }
 
 impl Driver {
-    /// A packet that goes in.
+    /// A data packet that enters the node.
     fn data(&mut self, source: Ipv4Addr, bytes: &mut Bytes) -> Packet {
         let ip =
             IpHeader { ttl: bytes.u8() % 32, ..IpHeader::new(source, address(bytes.u8() % 8)) };
@@ -145,14 +145,14 @@ impl Driver {
         Packet { ip, body }
     }
 
-    /// One that comes out.
+    /// A packet leaves the node.
     fn out(&mut self, packet: &Packet) {
-        // Acknowledgments come out as often as they were made anew.
+        // As many acknowledgments leave as were created.
         if matches!(packet.body, Body::Tcp(_)) && packet.payload().len == 0 {
             self.copies -= 1;
             return;
         }
-        assert!(self.inside.remove(&packet.payload().offset), "a packet comes out twice");
+        assert!(self.inside.remove(&packet.payload().offset), "a packet leaves twice");
     }
 
     fn wake(&mut self, at: Instant) {
@@ -160,7 +160,7 @@ impl Driver {
         self.now = at;
         self.aodv.on_timeout(at);
         self.drain();
-        assert!(self.aodv.next_timeout().is_none_or(|next| next > at), "a timer stands still");
+        assert!(self.aodv.next_timeout().is_none_or(|next| next > at), "an expired timer");
     }
 
     fn drain(&mut self) {
@@ -170,7 +170,7 @@ impl Driver {
                 Output::Transmit { packet, hop } if packet.is_control() => {
                     check(&packet.packet, hop);
                     messages += 1;
-                    assert!(messages < 10_000, "messages without end");
+                    assert!(messages < 10_000, "too many messages");
                 }
                 Output::Transmit { packet, hop } => {
                     assert!(hop != LinkDestination::Unicast(SELF));
@@ -190,7 +190,7 @@ impl Driver {
     }
 }
 
-/// From us, and readable.
+/// The message comes from this node and can be decoded.
 fn check(message: &Packet, hop: LinkDestination) {
     assert_eq!(message.ip.source, SELF);
     assert_eq!(hop == LinkDestination::Broadcast, message.ip.destination == Ipv4Addr::BROADCAST);
@@ -250,7 +250,7 @@ fn control(source: Ipv4Addr, bytes: &mut Bytes) -> RoutedPacket {
     RoutedPacket::plain(Packet { ip, body: Body::Aodv(message) })
 }
 
-/// A sequence number: small, or near where they wrap, or anything.
+/// A sequence number: small, near the wrap, or arbitrary.
 fn number(bytes: &mut Bytes) -> u32 {
     match bytes.u8() {
         small @ 0..200 => u32::from(small % 16),

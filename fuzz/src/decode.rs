@@ -1,4 +1,4 @@
-//! Bytes off the air: what is understood can be written again and is understood the same way.
+//! Arbitrary bytes: packets that are decoded can be encoded and are decoded to the same packet again.
 
 use driftway_wire::{Packet, RoutedPacket};
 
@@ -7,7 +7,7 @@ pub fn run(input: &[u8]) {
     routed(input);
 }
 
-/// The same with what routing puts into a packet.
+/// As `plain`, with routing headers.
 fn routed(input: &[u8]) {
     let Ok((packet, payload)) = RoutedPacket::decode(input) else { return };
     let mut again = [0; 70_000];
@@ -16,7 +16,7 @@ fn routed(input: &[u8]) {
     assert_eq!(len, packet.len() as usize);
     match RoutedPacket::decode(&again[..len]) {
         Ok(second) => assert_eq!(second, (packet, payload)),
-        Err(error) => panic!("what was written is not read: {error}"),
+        Err(error) => panic!("an encoded packet is not decoded: {error}"),
     }
 }
 
@@ -25,13 +25,13 @@ fn plain(input: &[u8]) {
     let mut again = [0; 70_000];
     let payload = decoded.payload;
     let fill = |_, place: &mut [u8]| place.copy_from_slice(payload);
-    // Unknown options are left out, so the bytes may differ; what they mean may not.
+    // Unknown options are dropped, so that the bytes may differ, but not their meaning.
     let Ok(len) = decoded.packet.encode(&mut again, fill) else { return };
     match Packet::decode(&again[..len]) {
         Ok(second) => {
             assert_eq!(second.packet, decoded.packet);
             assert_eq!(second.payload, payload);
         }
-        Err(error) => panic!("what was written is not read: {error}"),
+        Err(error) => panic!("an encoded packet is not decoded: {error}"),
     }
 }

@@ -1,5 +1,5 @@
-//! A DSR node under arbitrary packets, failures and spans of time: each packet of a host comes out
-//! once or is kept, no route leads in a circle, and what it says can be written and read.
+//! A DSR node under arbitrary packets, link failures and times: each data packet leaves once or stays
+//! buffered, no source route contains a loop, and all output can be encoded and decoded.
 
 use driftway_base::{Duration, Instant, Ipv4Addr, Seq};
 use driftway_route::{
@@ -16,7 +16,7 @@ use crate::Bytes;
 
 const SELF: Ipv4Addr = address(1);
 
-/// Small, so that caches are full.
+/// Small, so that caches fill up.
 const LIMITS: CacheLimits = CacheLimits { primary: 4, secondary: 8, timeout: None };
 
 const fn address(host: u8) -> Ipv4Addr {
@@ -26,7 +26,7 @@ const fn address(host: u8) -> Ipv4Addr {
 struct Node {
     dsr: Dsr,
     now: Instant,
-    /// Packets of hosts that are with it.
+    /// Data packets buffered in the node.
     held: usize,
     last: Option<RoutedPacket>,
 }
@@ -75,14 +75,14 @@ pub fn run(input: &[u8]) {
                 node.dsr.on_overheard(node.now, from, to, &routed(&mut bytes));
             }
             4 => {
-                // What it has sent comes back, and something with it.
+                // A packet that it has sent is returned as undeliverable, together with another one.
                 let packet = node.last.take().unwrap_or_else(|| routed(&mut bytes));
                 let other = routed(&mut bytes);
                 node.takes(&packet);
                 let mut queued = (bytes.u8() & 1 == 0).then_some(other);
                 queued.iter().for_each(|packet| node.takes(packet));
                 node.dsr.on_link_failure(node.now, to, packet, || queued.take());
-                // What is not taken stays in the queue.
+                // A packet that is not taken stays in the interface queue.
                 node.held -= usize::from(queued.iter().any(is_hosts));
             }
             5 => node.now += Duration::from_millis(u64::from(bytes.u16())),
@@ -98,7 +98,7 @@ pub fn run(input: &[u8]) {
         }
         node.drain();
         let next = node.dsr.next_timeout();
-        assert!(next.is_none_or(|at| at > node.now), "a timer that stays");
+        assert!(next.is_none_or(|at| at > node.now), "an expired timer");
     }
 }
 
@@ -111,7 +111,7 @@ impl Node {
         let mut outputs = 0;
         while let Some(output) = self.dsr.poll(self.now) {
             outputs += 1;
-            assert!(outputs < 512, "outputs without end");
+            assert!(outputs < 512, "too many outputs");
             self.held += usize::from(output == Output::Duplicated);
             let left = match output {
                 Output::Transmit { packet, hop } => {
@@ -125,7 +125,7 @@ impl Node {
             };
             self.held = match self.held.checked_sub(usize::from(left)) {
                 Some(held) => held,
-                None => panic!("a packet that nobody gave it: {output:?}"),
+                None => panic!("an unexpected packet: {output:?}"),
             };
         }
         assert_eq!(self.dsr.buffered_packets(), self.held);
@@ -133,7 +133,7 @@ impl Node {
     }
 }
 
-/// A request carries nothing of a host; what would is not looked at.
+/// A request carries no data of a host, and a packet with a request is not examined further.
 fn is_hosts(packet: &RoutedPacket) -> bool {
     let request = packet.dsr.is_some_and(|dsr| dsr.request().is_some());
     !packet.is_control() && !request
@@ -164,7 +164,7 @@ fn no_loop(first: &[Ipv4Addr], route: &AddressList, last: &[Ipv4Addr]) -> Vec<Ip
     let mut sorted = nodes.clone();
     sorted.sort();
     sorted.dedup();
-    assert_eq!(sorted.len(), nodes.len(), "a circle: {nodes:?}");
+    assert_eq!(sorted.len(), nodes.len(), "a loop: {nodes:?}");
     nodes
 }
 
@@ -193,7 +193,7 @@ fn error(bytes: &mut Bytes) -> DsrError {
     DsrError { kind, salvage: bytes.u8() & 15, source, destination }
 }
 
-/// A packet such as others might send.
+/// A packet as another node might send it.
 fn routed(bytes: &mut Bytes) -> RoutedPacket {
     let mut packet = datagram(address(bytes.u8() % 8), address(bytes.u8() % 8));
     packet.ip.identification = u16::from(bytes.u8());

@@ -1,5 +1,5 @@
-//! The same targets under libFuzzer, which sees what code an input reaches. `make fuzz` builds
-//! this with the compiler's coverage counters; the target is named by `FUZZ_TARGET`.
+//! The same targets under libFuzzer, which measures coverage. `make fuzz` builds it with the compiler's
+//! coverage counters; `FUZZ_TARGET` selects the target.
 
 #![no_main]
 

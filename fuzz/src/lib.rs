@@ -1,5 +1,4 @@
-//! What is fed with arbitrary bytes. Each target takes bytes and must not panic; a wrong answer is
-//! a panic, too.
+//! Fuzz targets. Each takes arbitrary bytes and must not panic; wrong results panic, too.
 
 mod aids;
 mod aodv;
@@ -14,9 +13,9 @@ mod tcp_pair;
 use driftway_base::Seq;
 use driftway_wire::{Body, ConnInfo, ConnList, IpHeader, Packet, Payload, TcpFlags, TcpSegment};
 
-/// A target.
+/// A fuzz target.
 pub struct Target {
-    /// Its name, and that of its folder in `corpus/`.
+    /// Name of the target and of its directory in `corpus/`.
     pub name: &'static str,
     /// Runs one input.
     pub run: fn(&[u8]),
@@ -41,7 +40,7 @@ pub const TARGETS: &[Target] = &[
     Target { name: "shim", run: shim_packets::run },
 ];
 
-/// What a route error, or AODV's message, says that connections between eight nodes have lost.
+/// A connection list with lost packets of connections between eight nodes.
 pub(crate) fn conn_list(bytes: &mut Bytes) -> ConnList {
     let address = |bytes: &mut Bytes| driftway_base::Ipv4Addr::new(10, 0, 0, bytes.u8() % 8);
     let mut list = ConnList::EMPTY;
@@ -73,7 +72,7 @@ pub(crate) fn conn_list(bytes: &mut Bytes) -> ConnList {
     list
 }
 
-/// Takes numbers off the front of an input; zeros when it is used up.
+/// Reads numbers from the front of an input; returns zeros at its end.
 pub(crate) struct Bytes<'a>(pub &'a [u8]);
 
 impl Bytes<'_> {

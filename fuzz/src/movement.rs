@@ -1,5 +1,5 @@
-//! A movement file: refused with one message and a place in the file, or read, and then each node
-//! is somewhere within the movement's bounds at any time.
+//! Movement files: rejected with a message and a position, or parsed, in which case each node stays within
+//! the movement's bounds at all times.
 
 use driftway_base::Instant;
 use driftway_radio::movement::{Movement, MovementError, bonnmotion, decode, ns2, parse};
@@ -21,7 +21,7 @@ pub fn run(input: &[u8]) {
     assert!(either.contains(&seen));
 }
 
-/// The place is one of the file's, or right behind a line of it.
+/// The position lies in a line of the file or directly after it.
 fn refused(error: &MovementError, input: &[u8]) {
     assert!(!error.message.is_empty() && !error.help.is_empty());
     let line = input.split(|byte| *byte == b'\n').nth(error.line - 1).expect("a line of the file");
@@ -31,7 +31,7 @@ fn refused(error: &MovementError, input: &[u8]) {
 fn move_along(movement: Movement) {
     let (nodes, end, bounds) = (movement.nodes(), movement.end(), movement.bounds());
     assert!(nodes > 0);
-    // What a node may be off when a leg's end is rounded to a nanosecond.
+    // Tolerance for the end of a leg, which is rounded to a nanosecond.
     let slack = 1e-3;
     let within = |low: f64, at: f64, high: f64| low - slack <= at && at <= high + slack;
     let mut field = Positions::new(Mobility::scripted(movement), 100.0);

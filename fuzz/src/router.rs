@@ -1,5 +1,5 @@
-//! A router under arbitrary packets, notices and links: it answers no feedback, loses and doubles no
-//! packet that it keeps, and what it says can be written.
+//! A route failure agent under arbitrary packets, notifications and link failures: it sends no notification
+//! about a notification, neither loses nor duplicates a buffered packet, and its messages can be encoded.
 
 use driftway_base::{Duration, FailedLink, Instant, Ipv4Addr};
 use driftway_route::DropReason;
@@ -46,7 +46,7 @@ pub fn run(input: &[u8]) {
                     kept.push(next_id);
                 }
                 let said = message(&mut router);
-                assert!(said.is_some() || !known, "a packet without a next_hop draws an RFN");
+                assert!(said.is_some() || !known, "a packet without a route causes an RFN");
                 said.iter().for_each(check);
             }
             2 => {
@@ -70,11 +70,11 @@ pub fn run(input: &[u8]) {
         while let Some(message) = message(&mut router) {
             check(&message);
             messages += 1;
-            assert!(messages < 512, "messages without end");
+            assert!(messages < 512, "too many messages");
         }
         while let Some(id) = router.poll_released() {
             let place = kept.iter().position(|kept| *kept == id);
-            kept.remove(place.unwrap_or_else(|| panic!("packet {id} was not kept, or is free")));
+            kept.remove(place.unwrap_or_else(|| panic!("packet {id} is not buffered")));
         }
         assert_eq!(router.buffered_packets(), kept.len());
     }
@@ -97,12 +97,12 @@ fn message(router: &mut RouteFailureAgent) -> Option<Packet> {
         match router.poll()? {
             Output::Transmit(packet) => return Some(packet),
             Output::Watch(_) => {}
-            Output::Signal(signal) => panic!("no route of ours was lost: {signal:?}"),
+            Output::Signal(signal) => panic!("no route of this node has failed: {signal:?}"),
         }
     }
 }
 
-/// From us to somebody, and readable.
+/// The message comes from this node and can be decoded.
 fn check(message: &Packet) {
     assert_eq!(message.ip.source, SELF);
     let mut room = [0; 128];
@@ -128,7 +128,7 @@ fn notice(bytes: &mut Bytes, about: &Packet) -> Packet {
         true => IcmpMessage::RouteRestored { link, quoted },
         false => IcmpMessage::RouteFailed { link, quoted },
     };
-    // All addresses here are of single hosts.
+    // All addresses here are unicast addresses.
     match Packet::icmp_error(link.from, about, message) {
         Some(notice) => notice,
         None => panic!("{about:?}"),

@@ -1,4 +1,5 @@
-//! A scenario file: refused with one message, or read, and then its print-out reads the same.
+//! Scenario files: rejected with one message, or parsed, in which case the printed configuration parses to
+//! the same scenario.
 
 use driftway_scenario::Scenario;
 
@@ -9,7 +10,7 @@ pub fn run(input: &[u8]) {
             let shown = read.show();
             match Scenario::parse("shown.toml", &shown, &[]) {
                 Ok(again) => assert_eq!(again, read),
-                Err(error) => panic!("what is shown is refused: {error}\n{shown}"),
+                Err(error) => panic!("the printed scenario is rejected: {error}\n{shown}"),
             }
         }
         Err(error) => assert!(!error.to_string().is_empty()),

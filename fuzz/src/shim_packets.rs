@@ -1,7 +1,7 @@
-//! A shim with any aid under arbitrary packets in both directions, signals and times: it edits nothing
-//! that it does not look at, keeps to its memory, moves its timers on, sends what can be read, and never
-//! acknowledges what the peer has not. And wherever that has led, soon after the path works and both
-//! ends do as they should, everything has arrived and no flow is held.
+//! A shim with any aid under arbitrary packets in both directions, signals and times. It does not edit
+//! packets that it does not track, respects its memory limit, advances its timers, sends decodable packets,
+//! and never acknowledges more than the peer did. After any input, once the path works and both endpoints
+//! behave correctly, all data is delivered soon and no flow is held.
 
 use std::collections::BTreeMap;
 
@@ -25,16 +25,16 @@ fn there(host: u8) -> Ipv4Addr {
     Ipv4Addr::new(10, 0, 1, host)
 }
 
-/// Those that a shim has only if it is told so.
+/// Aids other than the shim's default.
 const OTHERS: [&str; 3] = ["atcp", "tcp-f", "cwnd-limit"];
 
 struct Driver {
     shim: Shim,
     holds_back: bool,
     now: Instant,
-    /// The last few packets of the local TCP, to be quoted and repeated.
+    /// The last packets of the local TCP, to be quoted and repeated.
     repeats: Vec<Vec<u8>>,
-    /// By port here and host there.
+    /// By local port and remote host.
     flows: BTreeMap<(u16, u8), Numbers>,
 }
 
@@ -42,16 +42,16 @@ struct Driver {
 struct Numbers {
     ours: Seq,
     theirs: Seq,
-    /// Of the connection that began with the last SYN: one past the highest that the local TCP has
-    /// sent, what it has acknowledged, and what it knows to be acknowledged.
+    /// For the connection that began with the last SYN: one past the highest sequence number sent by the
+    /// local TCP, the highest number it has acknowledged, and the highest acknowledgment it has received.
     high: Seq,
     has: Seq,
     knows: Seq,
-    /// One past the highest that has left.
+    /// One past the highest sequence number that was transmitted.
     left: Option<Seq>,
-    /// The input has given the peer numbers of another connection.
+    /// The input has given the peer sequence numbers of another connection.
     strange: bool,
-    /// All that it has acknowledged; connections follow on each other, with numbers of their own.
+    /// All acknowledgment numbers of the peer; successive connections have their own sequence numbers.
     acknowledged: Vec<Seq>,
 }
 
@@ -69,7 +69,7 @@ pub fn run(input: &[u8]) {
         suspect_after: (flags & 8 != 0).then_some(u32::from(flags >> 6)),
         ..Config::default()
     };
-    // With carry the upper bits say something else.
+    // With carry the upper bits set `suspect_after`.
     let aid = if flags & 8 == 0 { usize::from(flags >> 6) } else { 0 };
     let shim =
         match OTHERS.get(aid.wrapping_sub(1)).and_then(|name| driftway_aid::registry::find(name)) {
@@ -93,7 +93,7 @@ pub fn run(input: &[u8]) {
         assert!(used <= held && held <= config.store);
         assert!(driver.shim.flows().count() <= config.flows);
         let stored: usize = driver.shim.flows().map(|flow| flow.stored_bytes).sum();
-        assert_eq!(stored, used, "memory that is nobody's");
+        assert_eq!(stored, used, "memory of no flow");
     }
     driver.cooperate();
     if flags & 16 != 0 {
@@ -101,13 +101,13 @@ pub fn run(input: &[u8]) {
         driver.drain();
         assert!(driver.shim.flows().all(|flow| flow.waiting == 0 && flow.state == "open"));
     }
-    // Nothing is kept for ever.
+    // No state is kept forever.
     let end = driver.now + config.forget_after.times(4);
     let mut wakes = 0;
     while let Some(at) = driver.shim.next_timeout().filter(|at| *at <= end) {
         driver.wake(at);
         wakes += 1;
-        assert!(wakes < 100_000, "woken without end");
+        assert!(wakes < 100_000, "too many timeouts");
     }
     assert_eq!(driver.shim.memory().0, 0);
 }
@@ -140,7 +140,7 @@ fn step(driver: &mut Driver, bytes: &mut Bytes) {
             while let Some(at) = driver.shim.next_timeout().filter(|at| *at <= end) {
                 driver.wake(at);
                 wakes += 1;
-                assert!(wakes < 50_000, "woken without end");
+                assert!(wakes < 50_000, "too many timeouts");
             }
             driver.now = end;
         }
@@ -153,10 +153,10 @@ impl Driver {
         let mut sent = 0;
         while let Some(to) = self.shim.poll(self.now, &mut packet) {
             sent += 1;
-            assert!(sent < 1000, "packets without end");
+            assert!(sent < 1000, "too many packets");
             let decoded = match Packet::decode(&packet) {
                 Ok(decoded) => decoded.packet,
-                Err(error) => panic!("what the shim sends is not read: {error}"),
+                Err(error) => panic!("a packet of the shim is not decoded: {error}"),
             };
             match (to, decoded.body) {
                 (PacketDestination::Network, Body::Tcp(_)) => {
@@ -178,15 +178,15 @@ impl Driver {
             }
         }
         let next = self.shim.next_timeout();
-        assert!(next.is_none_or(|at| at > self.now), "a timer stands still");
+        assert!(next.is_none_or(|at| at > self.now), "an expired timer");
     }
 
-    /// No byte is acknowledged that the peer has not.
+    /// No data is acknowledged that the peer has not acknowledged.
     fn check_ack(&self, packet: &Packet, segment: &TcpSegment) {
         let host = packet.ip.source.octets()[3];
         let numbers = &self.flows[&(segment.destination_port, host)];
         let covers = |sent: &Seq| (0..1 << 20).contains(&sent.distance(segment.ack));
-        assert!(numbers.acknowledged.iter().any(covers), "ahead of the peer: {segment:?}");
+        assert!(numbers.acknowledged.iter().any(covers), "ACK ahead of the peer: {segment:?}");
     }
 
     /// The local TCP has sent a segment.
@@ -197,7 +197,7 @@ impl Driver {
             (numbers.high, numbers.knows) = (segment.end(), segment.end());
             (numbers.has, numbers.left, numbers.strange) = (segment.ack, None, false);
         }
-        // What is further away is not of this connection (RFC 7323 §2.3).
+        // Numbers further away do not belong to this connection (RFC 7323 §2.3).
         if (1..=1 << 30).contains(&segment.end().distance(numbers.high)) {
             numbers.high = segment.end();
         }
@@ -206,7 +206,7 @@ impl Driver {
         }
     }
 
-    /// A segment of the local TCP is on its way.
+    /// A segment of the local TCP is transmitted.
     fn leaves(&mut self, packet: &[u8]) {
         let Some((key, segment)) = tcp(packet, true) else { return };
         let Some(numbers) = self.flows.get_mut(&key) else { return };
@@ -216,7 +216,7 @@ impl Driver {
         }
     }
 
-    /// The local TCP gets a segment.
+    /// The local TCP receives a segment.
     fn is_told(&mut self, packet: &[u8]) {
         let Some((key, segment)) = tcp(packet, false) else { return };
         let Some(numbers) = self.flows.get_mut(&key) else { return };
@@ -225,12 +225,11 @@ impl Driver {
         }
     }
 
-    /// From now on the path works, the peer acknowledges all that arrives, and the local TCP sends
-    /// something new, twice, and each second again what it does not know to be acknowledged. Soon
-    /// after either everything has arrived, and whoever knows of no path has nothing to look for one
-    /// with. How long a round trip is, the input has chosen. The bound is the shim's two seconds, two of the
-    /// local TCP's timeouts for what only that can send again, and, where twenty round trips are more than
-    /// that, the repair's patience.
+    /// From now on the path works, the peer acknowledges all data, and the local TCP sends new data twice,
+    /// and retransmits every second what is unacknowledged. Each time all data must be delivered soon, or a
+    /// flow that is still disconnected must have no data left to probe with. The input determines the
+    /// round-trip time. The bound is the shim's two seconds, two RTOs of the local TCP for data that only it
+    /// can retransmit, and the repair timeout where twenty round trips are longer than that.
     fn cooperate(&mut self) {
         let followed =
             |flow: &FlowStatus| (flow.key.source.port, flow.key.destination.address.octets()[3]);
@@ -270,7 +269,7 @@ impl Driver {
         }
     }
 
-    /// The local TCP of a flow sends so much from `seq` on.
+    /// The local TCP of a flow sends `len` bytes from `seq` on.
     fn sends(&mut self, (port, host): (u16, u8), seq: Seq, len: u32) {
         let millis = self.now.as_millis() as u32;
         let Some(numbers) = self.flows.get(&(port, host)).filter(|_| len > 0) else { return };
@@ -290,7 +289,7 @@ impl Driver {
         self.drain();
     }
 
-    /// The peer acknowledges all that has left.
+    /// The peer acknowledges all transmitted data.
     fn acknowledges(&mut self, (port, host): (u16, u8)) {
         let millis = self.now.as_millis() as u32;
         let Some(numbers) = self.flows.get_mut(&(port, host)) else { return };
@@ -335,7 +334,7 @@ impl Driver {
         if self.holds_back {
             assert_eq!(Packet::decode(&packet).is_ok(), Packet::decode(&before).is_ok());
         } else {
-            assert_eq!(packet, before, "what leaves is never edited");
+            assert_eq!(packet, before, "an outgoing packet was edited");
         }
         if self.repeats.len() == 16 {
             self.repeats.remove(0);
@@ -349,20 +348,20 @@ impl Driver {
         match fate {
             PacketDisposition::Pass => {
                 if let Ok(decoded) = Packet::decode(&before) {
-                    assert!(Packet::decode(&packet).is_ok(), "broken: {decoded:?}");
+                    assert!(Packet::decode(&packet).is_ok(), "no longer decodable: {decoded:?}");
                 }
                 self.is_told(&packet);
             }
             PacketDisposition::Untouched(_)
             | PacketDisposition::Stored
             | PacketDisposition::Discarded(_) => {
-                assert_eq!(packet, before, "edited, and not its own");
+                assert_eq!(packet, before, "an untracked packet was edited");
             }
         }
         fate
     }
 
-    /// Anything, or something that has been sent with a few bytes changed.
+    /// Arbitrary bytes, or an earlier packet with a few bytes changed.
     fn raw(&mut self, bytes: &mut Bytes) {
         let out = bytes.u8() & 1 != 0;
         let mut packet: Vec<u8> = match self.repeats.get(usize::from(bytes.u8()) % 24) {
@@ -475,7 +474,7 @@ impl Driver {
         self.incoming(encode(Packet { ip, body: Body::Tcp(segment) }));
     }
 
-    /// A router quotes something that was sent.
+    /// A router sends an ICMP error about an earlier packet.
     fn icmp(&mut self, bytes: &mut Bytes) {
         let code = match bytes.u8() % 4 {
             0 => UnreachableCode::Net,
@@ -494,7 +493,7 @@ impl Driver {
     }
 }
 
-/// A segment, and its flow.
+/// The segment of a packet and its flow.
 fn tcp(packet: &[u8], out: bool) -> Option<((u16, u8), TcpSegment)> {
     let decoded = Packet::decode(packet).ok()?.packet;
     let Body::Tcp(segment) = decoded.body else { return None };

@@ -1,5 +1,5 @@
-//! Two connections under arbitrary treatment: segments lost, doubled, made up; bytes written and
-//! read; acts of an aid; time that passes. What is delivered is what was written, in order.
+//! Two connections under arbitrary conditions: lost, duplicated and forged segments; reads and writes; acts
+//! of an aid; passing time. The data delivered is the data written, in order.
 
 use driftway_base::{
     Act, Assign, Duration, Ecn, Endpoint, Instant, Ipv4Addr, ProbeSize, ProbeSpacing, Release,
@@ -74,7 +74,7 @@ pub fn run(input: &[u8]) {
                 now = now + Duration::from_millis(u64::from(bytes.u16()));
                 for end in &mut pair {
                     end.on_timeout(now);
-                    assert!(end.next_timeout().is_none_or(|at| at > now), "a timer hangs");
+                    assert!(end.next_timeout().is_none_or(|at| at > now), "an expired timer");
                 }
             }
             8 if bytes.u8() % 4 == 0 => {
@@ -87,7 +87,7 @@ pub fn run(input: &[u8]) {
                 end.act(now, &act);
             }
             9 => {
-                // After this nothing is promised but that nothing breaks.
+                // After a forged segment only the absence of panics is checked.
                 made_up = true;
                 let segment = segment(&mut bytes, end);
                 end.on_segment(now, address(2 - who as u8), &segment, Ecn::from_bits(bytes.u8()));
@@ -151,7 +151,7 @@ fn act(bytes: &mut Bytes, end: &Connection) -> Act {
     }
 }
 
-/// A segment near what the connection expects, or anywhere.
+/// A segment with numbers near those that the connection expects, or arbitrary ones.
 fn segment(bytes: &mut Bytes, end: &Connection) -> TcpSegment {
     let view = end.view();
     let near = |known: driftway_base::Known<Seq>, bytes: &mut Bytes| {

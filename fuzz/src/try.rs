@@ -1,6 +1,6 @@
-//! Tries each target for a while, one a processor at a time, with inputs made from its corpus by
-//! random changes, and says how many there were. It needs no nightly compiler, so it is part of
-//! `make test`; what it can't do is see which code an input reaches: for that there is `make fuzz`.
+//! Runs each target for some time, one per processor, with inputs derived from its corpus by random
+//! mutations, and prints their number. It needs no nightly compiler and is therefore part of `make test`. It
+//! does not measure coverage; `make fuzz` does.
 //!
 //! ```text
 //! try [--seconds N] [TARGET]...
@@ -16,7 +16,7 @@ use driftway_base::RandomStream;
 use driftway_fuzz::{TARGETS, Target};
 
 thread_local! {
-    /// The input that this thread tries, for the panic hook.
+    /// The current input of this thread, for the panic hook.
     static INPUT: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
 }
 
@@ -39,22 +39,22 @@ fn main() -> ExitCode {
     }
     if let Some(name) = names.iter().find(|name| TARGETS.iter().all(|t| t.name != **name)) {
         let known: Vec<_> = TARGETS.iter().map(|target| target.name).collect();
-        eprintln!("no target {name}; there are: {}", known.join(", "));
+        eprintln!("unknown target {name}; available: {}", known.join(", "));
         return ExitCode::from(2);
     }
     let default_hook = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {
-        // The thread that waits for the others panics after them, and has tried nothing.
+        // The main thread also panics after a thread has panicked; it has no input.
         if INPUT.with_borrow(|input| !input.is_empty()) {
             let file = Path::new("crash-input");
             let kept = INPUT.with_borrow(|input| std::fs::write(file, input));
-            eprintln!("the input is in {} ({kept:?})", file.display());
+            eprintln!("the input was written to {} ({kept:?})", file.display());
         }
         default_hook(panic);
     }));
     let wanted = |target: &&Target| names.is_empty() || names.iter().any(|n| n == target.name);
     let targets: Vec<&Target> = TARGETS.iter().filter(wanted).collect();
-    // One target a processor; a panic in one ends the process once the others are through.
+    // One target per processor; after a panic the process ends when the other threads are done.
     let next = AtomicUsize::new(0);
     let processors = std::thread::available_parallelism().map_or(1, usize::from);
     std::thread::scope(|scope| {
@@ -71,7 +71,7 @@ fn main() -> ExitCode {
 
 fn attempt(target: &Target, span: Duration) {
     let corpus = corpus(target.name);
-    // The corpus itself, always.
+    // The seeds themselves are always run.
     for input in &corpus {
         run(target, input);
     }
@@ -112,7 +112,7 @@ fn corpus(name: &str) -> Vec<Vec<u8>> {
     files.iter().filter_map(|file| std::fs::read(file).ok()).collect()
 }
 
-/// A seed, or noise, with up to eight changes.
+/// A seed or random bytes, with up to eight mutations.
 fn change(random: &mut RandomStream, corpus: &[Vec<u8>]) -> Vec<u8> {
     let pick = |random: &mut RandomStream, n: usize| random.uniform_below(n.max(1) as u64) as usize;
     let mut input = match corpus.get(pick(random, corpus.len() + 1)) {

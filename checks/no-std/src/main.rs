@@ -1,5 +1,5 @@
-//! Protocol code without the standard library: this program links it all and brings its own panic
-//! handler and allocator. It is built, never run.
+//! Links the protocol crates without the standard library, with a panic handler and an allocator of its own.
+//! Built, never run.
 
 #![no_std]
 #![no_main]
@@ -13,7 +13,7 @@ use driftway_base::{Duration, Endpoint, Instant, Ipv4Addr, Seq};
 
 struct Nothing;
 
-// SAFETY: it never hands out memory, which every caller must be ready for.
+// SAFETY: it never returns memory, and every caller must handle allocation failure.
 unsafe impl GlobalAlloc for Nothing {
     unsafe fn alloc(&self, _: Layout) -> *mut u8 {
         core::ptr::null_mut()
@@ -29,11 +29,11 @@ fn panic(_: &PanicInfo) -> ! {
     loop {}
 }
 
-/// The compiled `alloc` names it, because it was built to unwind; here nothing unwinds.
+/// The precompiled `alloc` refers to it because it was built with unwinding; nothing unwinds here.
 #[unsafe(no_mangle)]
 extern "C" fn rust_eh_personality() {}
 
-/// Uses something of each crate, so that the linker sees it.
+/// Uses an item of each crate, so that the crates are linked.
 #[unsafe(no_mangle)]
 pub extern "C" fn _start() -> ! {
     let end = |host, port| Endpoint::new(Ipv4Addr::new(10, 0, 0, host), port);

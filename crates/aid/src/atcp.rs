@@ -1,35 +1,33 @@
 //! ATCP: TCP for mobile ad hoc networks (Liu & Singh, IEEE JSAC 19(7), 2001).
 //!
-//! A thin layer between TCP and IP at the sender. It tells loss (keep the window, retransmit for
-//! TCP, which is put in persist mode meanwhile) from congestion (leave TCP alone) and from
-//! partition (persist mode until a probe gets through, then slow start). Its functions in the
-//! paper are the methods of [`Protocol`] here: `atcp_input()` is `on_up` (Fig. 5), `atcp_output()` is
-//! `on_down` (Fig. 6), `atcp_slowtimo()` and `atcp_timers()` are `on_timeout` (Fig. 4),
-//! `atcp_notify()` is `on_signal`. The states and what moves it between them are [`State`] and
-//! [`Cause`]; what the text leaves open is an option in [`AtcpOptions`].
+//! A layer between TCP and IP at the sender. It distinguishes loss (ATCP retransmits while TCP is in persist
+//! mode, and the window is kept), congestion (TCP responds by itself) and partition (persist mode until a
+//! probe is answered, then slow start). The functions of the paper are methods of [`Protocol`]:
+//! `atcp_input()` is `on_up` (Fig. 5), `atcp_output()` is `on_down` (Fig. 6), `atcp_slowtimo()` and
+//! `atcp_timers()` are `on_timeout` (Fig. 4), `atcp_notify()` is `on_signal`. States and transitions are
+//! [`State`] and [`Transition`]; what the paper leaves open is an option in [`AtcpOptions`].
 //!
-//! It takes part where liu-singh-2001 §III-A lets it begin, with the established connection: there
-//! RFC 793's synchronized states begin ([`Machine`]).
+//! ATCP is active while the connection is established (§III-A), which is in RFC 793's synchronized states
+//! ([`Machine`]).
 //!
-//! ATCP never acknowledges anything and never makes up a segment: what goes up came from the
-//! network, or is dropped (§III-B).
+//! ATCP never acknowledges data and never creates a segment: incoming segments are passed or dropped
+//! (§III-B).
 //!
-//! It needs from its driver:
-//! - Holding a TCP that is held already changes the hold. That is how the loss state becomes
-//!   disconnected without TCP sending in between.
-//! - What TCP sends for [`Act::Resend`] is not shown to `on_down`: it is ATCP's own.
+//! Driver requirements:
+//! - A hold of a TCP that is already held replaces the first one. The loss state becomes disconnected this
+//!   way, without TCP sending in between.
+//! - Segments sent for [`Act::Resend`] are not shown to `on_down`.
 //! - Signals of this connection only ([`Signal::concerns`]).
-//! - SND.UNA, SND.NXT or the highest number sent, and whether TCP persists. Without
-//!   [`TcpView::retransmission_deadline`] it does not see timeouts coming.
+//! - SND.UNA, SND.NXT or SND.MAX, and whether TCP is in persist mode. Without
+//!   [`TcpView::retransmission_deadline`] ATCP does not detect imminent timeouts.
 //!
-//! It was made for a TCP without SACK (§III-C). One that finds losses by the amount of data reported
-//! beyond a hole (RFC 6675) need not wait for the third duplicate: after a loss state that swallowed
-//! duplicates, the next one reports enough, TCP retransmits by itself, and halves its window. On
-//! figure 8 that costs about three quarters more time than over Reno or NewReno.
+//! ATCP was designed for a TCP without SACK (§III-C). A TCP that detects losses by the amount of SACKed data
+//! (RFC 6675) does not wait for the third duplicate: after a loss state that dropped duplicates, the next
+//! duplicate reports enough, so that TCP retransmits and halves its window. In Fig. 8 this takes about three
+//! quarters more time than over Reno or NewReno.
 //!
-//! Not modelled: the reordering of Table I, which no other part of the paper describes (what it
-//! measures in §V-D is the third duplicate not reaching TCP), and the fast timer, which §IV only
-//! names.
+//! Not modelled: the reordering of Table I, which the rest of the paper does not describe (§V-D measures that
+//! the third duplicate does not reach TCP), and the fast timer, which §IV only mentions.
 
 mod options;
 mod state;
@@ -54,34 +52,34 @@ pub use options::{
 };
 pub use state::{State, Transition};
 
-/// The longest timeout of ATCP's own retransmission timer, that of 4.4BSD.
+/// Maximum timeout of ATCP's retransmission timer, that of 4.4BSD.
 const MAX_TIMEOUT: Duration = Duration::from_secs(64);
 
-/// ATCP to one connection. Its timer is the next tick.
+/// ATCP for one connection. Its timer is the next tick.
 #[derive(Clone, Debug)]
 pub struct Atcp {
     options: AtcpOptions,
-    /// The driver holds TCP until ATCP asks it to resume.
+    /// The driver holds TCP until ATCP requests a resume.
     holds_tcp: bool,
-    /// Counted in all states, because TCP counts in all.
+    /// Counted in all states, as TCP does.
     duplicates: DuplicateAcks,
     loss_state: LossState,
-    /// TCP's window of before the loss state, to be given back when TCP has taken the segment.
+    /// TCP's congestion window before the loss state, to be restored when TCP has processed the segment.
     cwnd_to_restore: Option<u32>,
 }
 
-/// What the loss state keeps.
+/// Variables of the loss state.
 #[derive(Clone, Copy, Debug, Default)]
 struct LossState {
-    /// TCP's congestion window at the start, if it is known (bytes).
+    /// TCP's congestion window at the beginning, if known (bytes).
     asnd_cwnd: Option<u32>,
-    /// at_timer: when ATCP retransmits again.
+    /// at_timer: time of ATCP's next retransmission.
     deadline: Instant,
     timeout: Duration,
 }
 
 impl Atcp {
-    /// To a new connection.
+    /// Creates the aid for a new connection.
     pub fn new(options: AtcpOptions) -> Machine<Self> {
         let tick = options.tick.max(AtcpOptions::MIN_TICK);
         Machine::new(Self {
@@ -93,12 +91,11 @@ impl Atcp {
         })
     }
 
-    /// liu-singh-2001 §IV, atcp_timers() and the third duplicate in atcp_input().
+    /// Enters the loss state (liu-singh-2001 §IV, atcp_timers(), and the third duplicate in atcp_input()).
     fn enter_loss(&mut self, cx: &mut Context<'_, State>, cause: Transition) {
         let Context { now, view, .. } = *cx;
         let rto = view.rto.value().unwrap_or(DEFAULT_RTO);
-        // RFC 6298 §5.5: where a timeout brought us here, the retransmission timer has expired
-        // once already.
+        // RFC 6298 §5.5: an imminent timeout counts as the first expiry of the retransmission timer.
         let timeout = if cause == Transition::TimeoutImminent { self.backed_off(rto) } else { rto };
         let asnd_cwnd = view.cwnd.value();
         self.loss_state = LossState { asnd_cwnd, deadline: now + timeout, timeout };
@@ -113,12 +110,12 @@ impl Atcp {
         self.arm_tick(cx);
     }
 
-    /// liu-singh-2001 §IV, atcp_notify().
+    /// Enters the disconnected state (liu-singh-2001 §IV, atcp_notify()).
     fn disconnect(&self, cx: &mut Context<'_, State>) {
         let AtcpOptions { persist_min, persist_max, .. } = self.options;
         cx.request(Act::Hold {
             probe: Some(ProbeSpacing::new(persist_min, persist_max.max(persist_min))),
-            // The BSD that the paper changed goes back to SND.UNA when the peer's window closes.
+            // The 4.4BSD modified in the paper sets SND.NXT back to SND.UNA when the peer's window closes.
             rewind_snd_nxt: self.options.pull_back,
             freeze_timers: false,
             cwnd: Assign::Value(cx.view.mss.value().unwrap_or(DEFAULT_MSS)),
@@ -131,8 +128,8 @@ impl Atcp {
         let segment = cx.view.mss.value().unwrap_or(DEFAULT_MSS).max(1);
         let bytes = match self.options.resend {
             LossRetransmission::First => segment,
-            // liu-singh-2001 §IV: asnd_cwnd stands in for snd_cwnd; as there, a window below one
-            // segment still lets one go.
+            // liu-singh-2001 §IV: asnd_cwnd takes the place of snd_cwnd; as in TCP, at least one segment is
+            // sent.
             LossRetransmission::All => self.loss_state.asnd_cwnd.unwrap_or(0).max(segment),
         };
         let end = outstanding.start + bytes.min(outstanding.len());
@@ -155,7 +152,7 @@ impl Atcp {
         deadline < now + self.options.tick
     }
 
-    /// Asks for the first tick after `now`, unless one is asked for.
+    /// Starts the timer for the first tick after `now`, unless it is running.
     fn arm_tick(&self, cx: &mut Context<'_, State>) {
         let now = cx.now;
         if cx.timer.is_none() {
@@ -167,12 +164,12 @@ impl Atcp {
                 let passed = now.since(first).as_nanos() / tick.as_nanos().max(1);
                 first + tick.times(passed.saturating_add(1))
             };
-            // At the end of time there is no next tick.
+            // There is no tick after the latest instant.
             *cx.timer = (next > now).then_some(next);
         }
     }
 
-    /// TCP is on its own from here on: ATCP without its acts would only swallow acknowledgments.
+    /// Leaves TCP unassisted: without its acts, ATCP would only drop acknowledgments.
     fn disable(&mut self, cx: &mut Context<'_, State>) {
         self.transition(cx, Transition::Unsupported);
         cx.disable();
@@ -182,7 +179,7 @@ impl Atcp {
     }
 }
 
-/// liu-singh-2001 §IV: ATCP's window, where it is larger than TCP's.
+/// ATCP's window if it is larger than TCP's (liu-singh-2001 §IV).
 fn larger_cwnd(asnd_cwnd: Option<u32>, view: &TcpView) -> Assign<u32> {
     match (asnd_cwnd, view.cwnd.value()) {
         (Some(asnd_cwnd), Some(cwnd)) if asnd_cwnd > cwnd => Assign::Value(asnd_cwnd),
@@ -194,7 +191,7 @@ fn is_persisting(view: &TcpView) -> bool {
     view.is_persisting.value() == Some(true)
 }
 
-/// One byte at SND.UNA (4.4BSD), or none just before it (Linux).
+/// A window probe: one byte at SND.UNA (4.4BSD), or none at SND.UNA − 1 (Linux).
 fn is_probe(segment: &TcpSegment, view: &TcpView) -> bool {
     let control = TcpFlags::SYN.with(TcpFlags::FIN).with(TcpFlags::RST);
     !segment.flags.intersects(control)
@@ -205,12 +202,11 @@ fn is_probe(segment: &TcpSegment, view: &TcpView) -> bool {
         })
 }
 
-/// Does this segment show that TCP is out of persist mode? liu-singh-2001 §IV leaves the
-/// disconnected state at any segment but a probe, because only a TCP that is out of persist mode
-/// would send one. An acknowledgment of the peer's data, or a reset, shows no such thing: TCP sends
-/// both in persist mode too, and to leave at them would end the disconnected state of every two-way
-/// flow at once. So they count only where the view says that TCP is out of it, and otherwise
-/// nothing counts but more data than a probe has.
+/// Returns true if the segment shows that TCP has left persist mode. liu-singh-2001 §IV leaves the
+/// disconnected state at any segment but a probe, because only a TCP outside persist mode would send it.
+/// However, TCP also sends acknowledgments of the peer's data and resets in persist mode; leaving the state
+/// for these would end it immediately in every two-way flow. They count only if the view shows that TCP is
+/// not in persist mode; otherwise only segments with more data than a probe count.
 fn shows_leaving_persist(segment: &TcpSegment, view: &TcpView) -> bool {
     view.is_persisting.value() == Some(false) || segment.payload.len > 1
 }
@@ -223,7 +219,7 @@ impl Protocol for Atcp {
         match (from, cx.state()) {
             (_, State::Loss) => self.enter_loss(cx, cause),
             (_, State::Disconnected) => self.disconnect(cx),
-            // liu-singh-2001 §IV: the congestion window ends up as the larger of TCP's and ATCP's.
+            // liu-singh-2001 §IV: the congestion window becomes the larger of TCP's and ATCP's.
             (State::Loss, State::Normal) => match self.options.restore {
                 CwndRestoreTime::Before => {
                     cx.request(resume(larger_cwnd(self.loss_state.asnd_cwnd, cx.view)))
@@ -233,10 +229,10 @@ impl Protocol for Atcp {
                     cx.request(resume(Assign::Keep));
                 }
             },
-            // TCP reduces the window that it has: nothing is given back here.
+            // TCP reduces its present window; no window is restored.
             (State::Loss, State::Congested) => cx.request(resume(Assign::Keep)),
-            // liu-singh-2001 §III-A: the normal and the congested state do nothing by themselves,
-            // and TCP has left the persist mode of the disconnected state already.
+            // liu-singh-2001 §III-A: entering the normal or the congested state has no action, and TCP has
+            // already left the persist mode of the disconnected state.
             _ => {}
         }
     }
@@ -256,9 +252,9 @@ impl Protocol for Atcp {
                     self.transition(cx, Transition::TcpSends);
                 }
             }
-            // liu-singh-2001 §IV: no probes in loss. This is for drivers that can't keep TCP from
-            // sending them. A TCP that a driver has taken out of persist mode by itself sends none: what
-            // looks like one is the only byte that it has to send again.
+            // liu-singh-2001 §IV: no probes in the loss state. This applies to drivers that cannot suppress
+            // them. A TCP that its driver has taken out of persist mode sends no probes; such a segment is
+            // then a retransmission of a single byte.
             State::Loss if is_probe(segment, view) && view.is_persisting.value() != Some(false) => {
                 return Verdict::Drop;
             }
@@ -277,8 +273,8 @@ impl Protocol for Atcp {
 
     fn on_up(&mut self, cx: &mut Context<'_, State>, segment: &TcpSegment) -> Verdict {
         let view = cx.view;
-        // On SYNs, ECE speaks of what the peer can do (RFC 3168 §6.1.1), and the window is not
-        // scaled. Resets are TCP's to judge.
+        // On SYNs, ECE announces ECN capability (RFC 3168 §6.1.1), and the window is unscaled. Resets are
+        // left to TCP.
         let control = TcpFlags::SYN.with(TcpFlags::RST);
         if segment.flags.intersects(control) {
             return Verdict::Pass;
@@ -287,20 +283,20 @@ impl Protocol for Atcp {
         let echo = segment.flags.contains(TcpFlags::ECE);
         let ends_loss = cx.state() == State::Loss && acknowledgment == AckKind::New;
         let echo_later = echo && ends_loss && self.options.echo == EchoOrder::AfterAck;
-        // liu-singh-2001 §IV: atcp_input() looks at the ECN bit first.
+        // liu-singh-2001 §IV: atcp_input() examines the ECN bit first.
         if echo && !echo_later {
             self.transition(cx, Transition::CongestionEcho);
         }
         self.duplicates.record_window(segment);
         match (cx.state(), acknowledgment) {
-            // The driver resumes TCP before it hands the segment on, as atcp_input() does.
+            // The driver resumes TCP before it delivers the segment, as atcp_input() does.
             (State::Loss, AckKind::New) => {
                 self.transition(cx, Transition::NewAck);
                 if echo_later {
                     self.transition(cx, Transition::CongestionEcho);
                 }
             }
-            // A TCP that is held does not count those that it is shown.
+            // A held TCP does not count duplicates.
             (State::Loss, AckKind::Duplicate) => {
                 return match self.options.duplicates {
                     WithheldDuplicates::All => Verdict::Drop,
@@ -313,10 +309,10 @@ impl Protocol for Atcp {
             {
                 self.transition(cx, Transition::NewData);
             }
-            // In persist mode of TCP's own accord, duplicates are the answers to its probes.
+            // If TCP is in persist mode by itself, duplicates are answers to its probes.
             (State::Normal, AckKind::Duplicate) if is_persisting(view) => {}
             (State::Normal, AckKind::Duplicate) => {
-                // Beyond the threshold TCP has already responded, in the congested state.
+                // Beyond the threshold, TCP has already responded in the congested state.
                 if self.duplicates.count_for(segment.ack) == DUPLICATE_THRESHOLD - 1 {
                     self.transition(cx, Transition::ThirdDuplicate);
                     return Verdict::Drop;
@@ -343,9 +339,8 @@ impl Protocol for Atcp {
     fn on_signal(&mut self, cx: &mut Context<'_, State>, signal: &Signal) {
         match signal.kind {
             SignalKind::Unreachable(_) => {
-                // Each probe into a partition draws one more of these; holding again would start
-                // the spacing of probes over. Unless an acknowledgment that was still under way
-                // has released TCP.
+                // Each probe into a partition causes another error; a new hold would restart the probe
+                // intervals. It is needed only if a late acknowledgment has released TCP.
                 if cx.state() != State::Disconnected {
                     self.transition(cx, Transition::Unreachable);
                 } else if cx.view.is_persisting.value() == Some(false) {
@@ -354,7 +349,7 @@ impl Protocol for Atcp {
             }
             SignalKind::SourceQuench => self.transition(cx, Transition::SourceQuench),
             SignalKind::EcnEcho => self.transition(cx, Transition::CongestionEcho),
-            // What is not in the paper means nothing to ATCP.
+            // ATCP ignores signals that are not in the paper.
             _ => {}
         }
     }
@@ -373,10 +368,10 @@ impl Protocol for Atcp {
                     self.transition(cx, Transition::TimeoutImminent);
                 }
             }
-            // All was acknowledged, by what ATCP was not shown.
+            // All data was acknowledged by segments that ATCP did not see.
             State::Loss if view.outstanding().is_none() => self.transition(cx, Transition::NewAck),
-            // In 4.4BSD a timer of n ticks goes off at the n-th tick: between n − 1 and n of them
-            // later, which is the same rule as for TCP's.
+            // In 4.4BSD a timer of n ticks expires at the n-th tick, between n − 1 and n ticks later. The
+            // same rule applies to TCP's timer above.
             State::Loss if self.is_due_before_next_tick(now, self.loss_state.deadline) => {
                 self.loss_state.timeout = self.backed_off(self.loss_state.timeout);
                 self.loss_state.deadline = now + self.loss_state.timeout;
@@ -384,7 +379,7 @@ impl Protocol for Atcp {
             }
             State::Loss | State::Congested | State::Disconnected => {}
         }
-        // An idle connection is left in peace; the next segment down starts the ticks again.
+        // No ticks for an idle connection; the next outgoing segment restarts them.
         if cx.state() == State::Loss || deadline.is_some() {
             self.arm_tick(cx);
         }
@@ -395,7 +390,7 @@ impl Protocol for Atcp {
             (Act::Hold { release, .. }, ActResult::Done) => {
                 self.holds_tcp = *release == Release::Resume;
             }
-            // A TCP that can't be resumed is not held.
+            // A TCP that cannot be resumed is not held.
             (Act::Resume { .. }, _) => self.holds_tcp = false,
             (Act::Hold { .. }, ActResult::Unsupported) => self.disable(cx),
             (Act::Resend { .. }, ActResult::Unsupported) if cx.state() == State::Loss => {
@@ -406,7 +401,7 @@ impl Protocol for Atcp {
     }
 
     fn on_closed(&mut self) {
-        // Nobody is left to be resumed.
+        // There is no TCP left to resume.
         self.holds_tcp = false;
         self.cwnd_to_restore = None;
     }

@@ -1,22 +1,23 @@
-//! The part of ATCP that westin-2003 built into the TCPs of ns-2, and doubts.
+//! The part of ATCP that westin-2003 implemented in the TCPs of ns-2.
 //!
-//! It differs from the whole ATCP ([`atcp`](crate::atcp)) in that TCP sees each loss and responds to
-//! it: the third duplicate acknowledgment reaches TCP, and a timeout happens. What is left of ATCP is
-//! that after duplicates the window is given back (§3.2.1, §4.1.2), and the disconnected state.
+//! It differs from complete ATCP ([`atcp`](crate::atcp)) in that TCP sees each loss and responds to it: the
+//! third duplicate acknowledgment reaches TCP, and timeouts occur. What remains of ATCP is the restored
+//! window after duplicates (§3.2.1, §4.1.2), and the disconnected state.
 //!
-//! - *Loss* begins after TCP's response. After duplicates TCP persists: its one retransmission has
-//!   left, and nothing follows but a segment each timeout. The first new acknowledgment ends it, and the
-//!   window is what it was before the duplicates. After a timeout TCP's window is one segment and its
-//!   timer does the same as a persist timer, so nothing is done, then or at the end (§4.1.2, §4.3.2).
-//! - *Disconnected*: the window is one segment, TCP goes back to the first unacknowledged one
-//!   ([`step_back`](AtcpPartialOptions::step_back)), and sends that at each timeout. Anything that
-//!   arrives ends it, and slow start follows (§4.8.1, §4.8.3). Without a persist timer of its own, its
-//!   first probe waits for a retransmission timeout, and each gap is twice the last.
-//! - *A congestion mark* keeps it from the loss state ([`ecn`](AtcpPartialOptions::ecn)).
+//! - *Loss* begins after TCP's response. After duplicates TCP enters persist mode: its retransmission has
+//!   been sent, and only one segment per timeout follows. The first new acknowledgment ends it, and the
+//!   congestion window is that before the duplicates. After a timeout TCP's window is one segment and its
+//!   timer acts like a persist timer, so that nothing is done at the beginning or at the end (§4.1.2,
+//!   §4.3.2).
+//! - *Disconnected*: the window is one segment, SND.NXT is set back to SND.UNA
+//!   ([`step_back`](AtcpPartialOptions::step_back)), and that segment is sent at each timeout. Any incoming
+//!   packet ends it, followed by slow start (§4.8.1, §4.8.3). There is no separate persist timer: the first
+//!   probe is sent after one retransmission timeout, and the interval doubles each time.
+//! - *A congestion mark* prevents the loss state ([`ecn`](AtcpPartialOptions::ecn)).
 //!
-//! Read so where the text is silent: the saved window is that before the third duplicate, and is given
-//! back when TCP has taken the acknowledgment, as its end of fast recovery would take it away again;
-//! the slow-start threshold is TCP's.
+//! Interpretation of what the thesis leaves open: the saved window is that before the third duplicate. It is
+//! restored when TCP has processed the acknowledgment, because the end of fast recovery would otherwise
+//! reduce it again. ssthresh is TCP's.
 
 mod state;
 #[cfg(test)]
@@ -38,27 +39,27 @@ use crate::options::{AidOption, AidOptions, OptionField};
 use crate::{Aid, Verdict};
 pub use state::{State, Transition};
 
-/// The longest gap between probes: the retransmission timer's longest.
+/// Maximum probe interval: the maximum RTO.
 const MAX_PROBE_INTERVAL: Duration = Duration::from_secs(64);
 
-/// What westin-2003 §3.2.1 and §4.8.3 vary.
+/// Parameters that westin-2003 §3.2.1 and §4.8.3 compare.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AtcpPartialOptions {
-    /// What a congestion mark leads to.
+    /// State after a congestion mark.
     pub ecn: EcnResponse,
-    /// Whether TCP goes back to the first unacknowledged segment when it is disconnected.
+    /// Sets SND.NXT back to SND.UNA when disconnected.
     pub step_back: bool,
-    /// Whether the first unacknowledged segment goes again at once when it is disconnected.
+    /// Retransmits the first unacknowledged segment at once when disconnected.
     pub retransmit: bool,
 }
 
-/// What a congestion mark leads to.
+/// State after a congestion mark.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum EcnResponse {
-    /// The normal state, as in ATCP's reference code (westin-2003 §3.2.1).
+    /// Normal, as in ATCP's reference code (westin-2003 §3.2.1).
     #[default]
     Normal,
-    /// The congested state, as in liu-singh-2001.
+    /// Congested, as in liu-singh-2001.
     Congested,
 }
 
@@ -71,11 +72,11 @@ impl Default for AtcpPartialOptions {
 impl AidOptions for AtcpPartialOptions {
     const NAME: &'static str = "atcp-partial";
     const SUMMARY: &'static str =
-        "the part of ATCP in a thesis (Westin 2003): the window comes back after duplicates";
+        "partial ATCP (Westin 2003): restores the window after duplicate acknowledgments";
     const OPTIONS: &'static [AidOption<Self>] = &[
         AidOption {
             name: "ecn",
-            about: "what a congestion mark leads to: the normal state, or the congested one",
+            about: "state after a congestion mark: normal or congested",
             field: OptionField::Choice(&[
                 ("normal", |o| o.ecn = EcnResponse::Normal),
                 ("congested", |o| o.ecn = EcnResponse::Congested),
@@ -83,12 +84,12 @@ impl AidOptions for AtcpPartialOptions {
         },
         AidOption {
             name: "step_back",
-            about: "go back to the first unacknowledged segment when disconnected",
+            about: "set SND.NXT back to SND.UNA when disconnected",
             field: OptionField::Flag(|o| &mut o.step_back),
         },
         AidOption {
             name: "retransmit",
-            about: "send the first unacknowledged segment at once when disconnected",
+            about: "retransmit the first unacknowledged segment at once when disconnected",
             field: OptionField::Flag(|o| &mut o.retransmit),
         },
     ];
@@ -98,23 +99,23 @@ impl AidOptions for AtcpPartialOptions {
     }
 }
 
-/// The partial ATCP to one connection. It has no timer: TCP's probes are its clock.
+/// Partial ATCP for one connection. It has no timer; TCP's probes provide the timing.
 #[derive(Clone, Debug)]
 pub struct AtcpPartial {
     options: AtcpPartialOptions,
     duplicates: DuplicateAcks,
-    /// The third duplicate is on its way up, and TCP's window before it (bytes).
+    /// The third duplicate is being delivered: TCP's congestion window before it (bytes).
     cwnd_at_third_duplicate: Option<Option<u32>>,
-    /// The window of before the loss state (bytes).
+    /// Congestion window before the loss state (bytes).
     saved_cwnd: Option<u32>,
-    /// The window to give back when TCP has taken the segment (bytes).
+    /// Congestion window to restore when TCP has processed the segment (bytes).
     cwnd_to_restore: Option<u32>,
     /// The driver holds TCP.
     holds_tcp: bool,
 }
 
 impl AtcpPartial {
-    /// To a new connection.
+    /// Creates the aid for a new connection.
     pub fn new(options: AtcpPartialOptions) -> Machine<Self> {
         Machine::new(Self {
             options,
@@ -126,7 +127,7 @@ impl AtcpPartial {
         })
     }
 
-    /// TCP persists with its retransmission timer: a segment each timeout.
+    /// Puts TCP in persist mode with one segment per retransmission timeout.
     fn enter_persist(cx: &mut Context<'_, State>, step_back: bool, cwnd: Assign<u32>) {
         let first = cx.view.rto.value().unwrap_or(DEFAULT_RTO).min(MAX_PROBE_INTERVAL);
         cx.request(Act::Hold {
@@ -138,7 +139,7 @@ impl AtcpPartial {
         });
     }
 
-    /// The first unacknowledged segment, once.
+    /// Retransmits the first unacknowledged segment once.
     fn retransmit(cx: &mut Context<'_, State>) {
         let Some(outstanding) = cx.view.outstanding() else { return };
         let segment = cx.view.mss.value().unwrap_or(DEFAULT_MSS).max(1);
@@ -162,8 +163,8 @@ impl AtcpPartial {
     }
 }
 
-/// Has a timeout been responded to, and is this what it sends again? After the first new
-/// acknowledgment the window is larger than one segment.
+/// Returns true if the segment is the first retransmission after a timeout. After the first new
+/// acknowledgment the window exceeds one segment.
 fn follows_timeout(segment: &TcpSegment, view: &TcpView) -> bool {
     let mss = view.mss.value().unwrap_or(DEFAULT_MSS);
     view.recovery.value() == Some(RecoveryState::Loss)
@@ -180,7 +181,7 @@ impl Protocol for AtcpPartial {
         match (from, cx.state(), cause) {
             (_, State::Loss, Transition::ThirdDuplicate) => {
                 Self::enter_persist(cx, false, Assign::Keep);
-                // What TCP would send now, it sends only after the hold.
+                // TCP's own retransmission would be sent only after the hold.
                 Self::retransmit(cx);
             }
             (_, State::Disconnected, _) => {
@@ -283,7 +284,7 @@ impl Protocol for AtcpPartial {
     }
 
     fn on_closed(&mut self) {
-        // Nobody is left to be resumed.
+        // There is no TCP left to resume.
         (self.cwnd_at_third_duplicate, self.saved_cwnd, self.cwnd_to_restore) = (None, None, None);
         self.holds_tcp = false;
     }

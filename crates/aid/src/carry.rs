@@ -1,32 +1,31 @@
-//! carry: what `driftway shim` does for the connections of a host unless it is told otherwise.
+//! carry: the default aid of `driftway shim` for the connections of a host.
 //!
-//! It carries a connection over losses and outages with a window that is what it was. Two papers stand
-//! behind it, and ECN. As in liu-singh-2001 §III-A a loss is no reason to send less unless the
-//! network speaks of congestion; but where ATCP keeps the loss from TCP, which then stands still
-//! until it is repaired, carry lets TCP repair it and takes back the reduction ([`Act::Undo`], the
-//! response to RFC 3522 that RFC 4015 describes). As in chandran-1998 §4 nothing is sent while there
-//! is no path, and everything goes on from what it was; but the end of an outage is found by probing,
-//! as by ATCP, because hardly a router tells of it.
+//! It preserves the congestion window over losses and outages. It combines two papers with ECN. As in
+//! liu-singh-2001 §III-A, a loss does not reduce the window unless the network signals congestion. ATCP hides
+//! the loss from TCP, which then sends nothing until the loss is repaired; carry lets TCP repair it and
+//! undoes the reduction ([`Act::Undo`], the Eifel response of RFC 4015). As in chandran-1998 §4, nothing is
+//! sent while there is no path, and everything continues from its previous state; but the end of an outage is
+//! detected by probing, as in ATCP, because few routers report it.
 //!
-//! - *Losses.* What TCP sends again begins a loss. The acknowledgment that covers it undoes what TCP
-//!   did, unless congestion was echoed since before the loss, until all that was out then is
-//!   acknowledged. Only where ECN is in use: nothing would tell congestion from other losses else.
-//!   That both ends have agreed on ECN says nothing of the routers, though: until one has marked, what
-//!   looks like congestion is taken for it: a queue that may be full, or the loss of much.
-//! - *Outages* begin with a signal from a router or of the own host. What was on its way back then may
-//!   still arrive for a round trip and says nothing. Whatever arrives later says that there is a path,
-//!   and so does a route that is restored. Whoever was wrong about that once is believed only if the
-//!   peer is silent, too (`doubt`).
-//! - *Silence* is suspicious if the connection's losses do not explain it (`silence.rs`). It may be
-//!   congestion, so TCP goes on by itself, and probes take little of what the connection carried. The
-//!   answer decides whether there was an outage.
-//! - *What TCP is left with* ([`Cwnd`]): what it had, or, if the path may be another one, one
-//!   segment, as liu-singh-2001 §III-C wants it. A reduction for congestion from just before the
-//!   outage stays.
+//! - *Losses.* A retransmission begins a loss episode. The acknowledgment that covers it undoes TCP's
+//!   response, unless congestion was echoed since before the loss; an echo counts until all data outstanding
+//!   at that time is acknowledged. This requires ECN, without which congestion cannot be distinguished from
+//!   other losses. Negotiated ECN does not imply that the routers mark: until a router has marked, losses
+//!   that look like congestion (a possibly full queue, or heavy loss) are treated as congestion.
+//! - *Outages* begin with a signal from a router or the local host. Segments then in flight towards the host
+//!   may still arrive within a round-trip time and do not count. Later arrivals, or a restored route, show
+//!   that there is a path. After a false signal, a further one is accepted only if the peer is silent as well
+//!   (`signal_trust`).
+//! - *Silence* is suspicious if the losses of the connection do not explain it (`loss_estimate`). It may be
+//!   caused by congestion, so TCP continues unchanged, and probes use a small share of the previous
+//!   throughput. Their answer decides whether there was an outage.
+//! - *Congestion window after an outage* ([`CwndAfterOutage`]): the previous window, or, if the path may have
+//!   changed, one segment as in liu-singh-2001 §III-C. A reduction for congestion shortly before the outage
+//!   is kept.
 //!
-//! It drops nothing, changes nothing and makes nothing up. It needs from its driver: a hold with
-//! probes, that sends again what was out when it ends; signals of this connection only
-//! ([`Signal::concerns`]). A driver without leaves TCP on its own.
+//! carry neither drops, changes nor creates segments. Driver requirements: a hold with probes that
+//! retransmits outstanding data at its end, and signals of this connection only ([`Signal::concerns`]).
+//! Without a hold TCP runs unassisted.
 
 mod loss_estimate;
 mod options;
@@ -51,36 +50,36 @@ use queue_estimate::QueueEstimate;
 use signal_trust::SignalTrust;
 pub use state::{State, Transition};
 
-/// The round trip before the first measurement: not shorter than most.
+/// RTT assumed before the first measurement: longer than most.
 const DEFAULT_RTT: Duration = Duration::from_millis(200);
 
-/// The data of a segment, where nobody says how much that is (bytes).
+/// MSS assumed if it is unknown (bytes).
 const ASSUMED_MSS: u32 = 1460;
 
-/// Heavy is the loss of more than one byte in so many, and of more than so many segments.
+/// Heavy loss: more than one byte in `HEAVY_LOSS_DIVISOR`, and more than `HEAVY_LOSS_MIN_SEGMENTS` segments.
 const HEAVY_LOSS_DIVISOR: u32 = 8;
 const HEAVY_LOSS_MIN_SEGMENTS: u32 = 3;
 
-/// What TCP has sent again, until all is acknowledged that was out when it began. TCP has reduced its
-/// window for it once.
+/// A loss episode: retransmissions until all data outstanding at its beginning is acknowledged. TCP has
+/// reduced its window once for it.
 #[derive(Clone, Copy, Debug)]
 struct LossEpisode {
     started_at: Instant,
-    /// One past what was out when it began, and how much that was (bytes).
+    /// One past the data outstanding at the beginning, and its amount (bytes).
     until: Seq,
     flight_size: u32,
-    /// From the first to the last number that was sent again and is not acknowledged.
+    /// Range from the first to the last retransmitted and unacknowledged sequence number.
     resent_range: SeqRange,
-    /// What was sent again (bytes; segments).
+    /// Retransmitted data (bytes; segments).
     resent_bytes: u32,
     resent_segments: u32,
-    /// The queue may have been full.
+    /// The bottleneck queue may have been full.
     queue_may_be_full: bool,
 }
 
 impl LossEpisode {
-    /// Does it look like congestion? So it does if the queue may have been full, or if more was lost
-    /// than the few of a hundred that a radio link loses.
+    /// Returns true if the loss looks like congestion: the queue may have been full, or more was lost than
+    /// the few percent that a radio link loses.
     fn looks_congested(&self) -> bool {
         self.queue_may_be_full
             || self.resent_segments > HEAVY_LOSS_MIN_SEGMENTS
@@ -88,38 +87,36 @@ impl LossEpisode {
     }
 }
 
-/// carry to one connection. Its timer says when the peer is suspected to be out of reach, when the
-/// next probe is due, or when probes become rare, by state.
+/// carry for one connection. Its timer is, by state, the time at which an outage is suspected, of the next
+/// probe, or from which probes are rare.
 #[derive(Clone, Debug)]
 pub struct Carry {
     options: CarryOptions,
     queue: QueueEstimate,
     loss: Option<LossEpisode>,
-    /// Congestion was echoed at least once, so that there is a router on this path that marks before
-    /// it drops.
+    /// Congestion was echoed at least once: a router on this path marks before it drops.
     path_marks_ecn: bool,
-    /// Congestion was echoed; what is lost before this number is acknowledged, is lost to it.
+    /// Congestion was echoed; losses are attributed to it until this number is acknowledged.
     congestion_recovery_point: Option<Seq>,
     loss_estimate: LossEstimate,
     delivery_estimate: DeliveryEstimate,
-    /// What was sent again since the peer was last heard, and of that the oldest segment.
+    /// Retransmissions since the peer was last heard, and those of the oldest segment among them.
     unacked_resends: u64,
     oldest_resends: u32,
     last_heard: Instant,
-    /// Congestion window and threshold when the peer was last heard, where the view has them.
+    /// cwnd and ssthresh when the peer was last heard, if known.
     last_cwnd_ssthresh: Option<(u32, u32)>,
-    /// The timestamp of the last retransmission that should have been answered before the peer was
-    /// suspected to be out of reach.
+    /// Timestamp of the last retransmission whose answer was due before an outage was suspected.
     suspicion_timestamp: Option<u32>,
-    /// Until then what arrives may have been on its way before the outage.
+    /// Until this time arriving segments may have been in flight before the outage.
     stragglers_until: Instant,
     signal_trust: SignalTrust,
-    /// One past what was out when the path was back.
+    /// SND.MAX when the path was restored.
     until: Seq,
 }
 
 impl Carry {
-    /// To a new connection.
+    /// Creates the aid for a new connection.
     pub fn new(options: CarryOptions) -> Machine<Self> {
         let probe_min = options.probe_min.max(CarryOptions::MIN_SPAN);
         let probe_max = options.probe_max.max(probe_min);
@@ -144,12 +141,12 @@ impl Carry {
 
     fn disconnect(&mut self, cx: &mut Context<'_, State>, cause: Transition) {
         let Context { now, view, .. } = *cx;
-        // Of what was on its way at the cut, nothing arrives later because a probe had no way.
+        // After a signal caused by a probe, no segments are in flight any more.
         let on_its_way = cause == Transition::PathLost && !is_held(view);
         let srtt = round_trip(view);
         self.stragglers_until = if on_its_way { now + srtt } else { now };
         *cx.timer = Some(now + self.options.probe_fast);
-        // What was lost since the peer was last heard is the outage's own.
+        // Losses since the peer was last heard belong to the outage.
         let undoes = |loss: &LossEpisode| loss.started_at > self.last_heard || self.may_undo(view);
         if self.options.cwnd == CwndAfterOutage::Keep && self.loss.as_ref().is_some_and(undoes) {
             cx.request(Act::Undo);
@@ -157,13 +154,14 @@ impl Carry {
         cx.request(hold(self.min_probe_gap()));
     }
 
-    /// Between probes. One in a round trip of an empty path: what is new to the peer arrives within two
-    /// and a half after the path is back, also where it had the oldest segment already.
+    /// Minimum probe interval: one RTT of an empty path. New data reaches the peer within two and a half RTTs
+    /// after the path is restored, even if the peer already has the oldest segment.
     fn min_probe_gap(&self) -> Duration {
         self.queue.min_rtt().unwrap_or(DEFAULT_RTT).max(self.options.probe_min)
     }
 
-    /// A router, or the own host, has no way; `lost` begins what it could not deliver, if known.
+    /// A router or the local host has no route; `lost` is the first sequence number of the undeliverable
+    /// packet, if known.
     fn on_path_lost(&mut self, cx: &mut Context<'_, State>, lost: Option<Seq>) {
         let Context { now, view, .. } = *cx;
         let (srtt, rto) = (round_trip(view), view.rto.value().unwrap_or(DEFAULT_RTO));
@@ -171,14 +169,14 @@ impl Carry {
             return;
         }
         self.transition(cx, Transition::PathLost);
-        // Of a link nobody says what it has lost: the last, if anything.
+        // A link failure does not identify the lost packet: assume the last one.
         let lost = lost.or(view.outstanding().map(|outstanding| outstanding.end - 1));
         let answered = self.min_probe_gap() + self.queue.min_rtt().unwrap_or(DEFAULT_RTT);
         self.signal_trust.on_accepted(lost, now + srtt.max(answered));
     }
 
-    /// When the oldest segment, sent at `sent`, may be sent once more to look for a path; `None` if
-    /// the connection has carried nothing that this could be a small share of.
+    /// Time at which the oldest segment, sent at `sent`, may be sent again as a probe; `None` if the
+    /// connection has delivered no data to derive a rate from.
     fn probe_at(&self, sent: Instant, view: &TcpView) -> Option<Instant> {
         let gap = self.delivery_estimate.probe_interval(oldest_segment(view)?.len())?;
         let long = sent.since(self.last_heard) >= self.options.probe_fast;
@@ -186,7 +184,7 @@ impl Carry {
         Some(sent + gap.max(self.min_probe_gap()).max(rare))
     }
 
-    /// Sends the oldest segment again.
+    /// Sends the oldest segment as a probe.
     fn probe(&self, cx: &mut Context<'_, State>) {
         *cx.timer = self.probe_at(cx.now, cx.view);
         if let Some(range) = oldest_segment(cx.view) {
@@ -194,10 +192,10 @@ impl Carry {
         }
     }
 
-    /// Does the first answer show that there was an outage? Not if it may be that to an original, or to
-    /// a retransmission which should have been answered long ago: then the path was slow. It is that
-    /// to a later one if it echoes its timestamp, or reports it as a duplicate (RFC 2883) of an
-    /// original of which only the acknowledgment was lost.
+    /// Returns true if the first answer shows that there was an outage. An answer to an original or to a
+    /// retransmission sent much earlier shows a slow path instead. The answer is for a recent retransmission
+    /// if it echoes a recent timestamp, or reports a duplicate (D-SACK, RFC 2883) of an original whose
+    /// acknowledgment was lost.
     fn was_outage(&self, answer: &TcpSegment, view: &TcpView) -> bool {
         let echo = answer.options.timestamps.map(|timestamps| timestamps.echo);
         let fresh = echo
@@ -209,8 +207,8 @@ impl Carry {
         (fresh || duplicate) && self.congestion_recovery_point.is_none()
     }
 
-    /// There was an outage, as the answer to a probe shows. TCP was not held, and has reduced its
-    /// window; now it is to go back over all that was out.
+    /// Resumes after an outage that the answer to a probe has shown. TCP was not held and has reduced its
+    /// window; it is to retransmit all outstanding data.
     fn resume_suspected(&mut self, cx: &mut Context<'_, State>) {
         cx.request(hold(self.min_probe_gap()));
         self.resume(cx);
@@ -231,12 +229,12 @@ impl Carry {
             CwndAfterOutage::Keep => Assign::Keep,
             CwndAfterOutage::Reset => Assign::Initial,
         };
-        // The routers of a new path may be others.
+        // The routers of a new path may not mark.
         self.path_marks_ecn &= self.options.cwnd == CwndAfterOutage::Keep;
         cx.request(resume(cwnd));
     }
 
-    /// Would congestion have been told, and was it not?
+    /// Returns true if congestion would have been signalled and was not.
     fn may_undo(&self, view: &TcpView) -> bool {
         let heavy = self.loss_estimate.exceeds(HEAVY_LOSS_MIN_SEGMENTS, HEAVY_LOSS_DIVISOR);
         let congested = |loss: LossEpisode| heavy || loss.looks_congested();
@@ -246,7 +244,7 @@ impl Carry {
         self.options.undo_losses && told && known
     }
 
-    /// TCP sends again what is between these.
+    /// TCP has retransmitted `range`.
     fn on_retransmission(
         &mut self,
         cx: &mut Context<'_, State>,
@@ -278,7 +276,7 @@ impl Carry {
             self.oldest_resends = self.oldest_resends.saturating_add(1);
             match cx.state() {
                 State::Open if self.should_suspect() => {
-                    // Not before it should have been answered, too.
+                    // Not before its answer is due.
                     let answered = now + view.rto.value().unwrap_or(DEFAULT_RTT);
                     *cx.timer = self.probe_at(now, view).map(|at| at.max(answered));
                     self.suspicion_timestamp = self.suspicion_timestamp.or(stamp);
@@ -289,20 +287,20 @@ impl Carry {
         }
     }
 
-    /// If what was sent again is not answered either?
+    /// Returns true if an outage is to be suspected when this retransmission remains unanswered.
     fn should_suspect(&self) -> bool {
         self.options.suspect_after < CarryOptions::NEVER
             && self.oldest_resends >= self.options.suspect_after.max(1)
             && self.loss_estimate.is_run_unlikely(self.oldest_resends)
     }
 
-    /// The peer acknowledges everything before `ack`, which is news.
+    /// The peer acknowledges new data up to `ack`.
     fn on_acknowledged(&mut self, cx: &mut Context<'_, State>, ack: Seq) {
         let Context { now, view, .. } = *cx;
         let una = view.snd_una.value().unwrap_or(ack);
         self.delivery_estimate.on_acknowledged(now, ack.since(una));
         self.queue.on_acknowledged(ack.since(una), view.srtt.value().flatten());
-        // What is left behind with the old path is not to come back.
+        // State of the old path is not restored.
         let anew = cx.state() == State::Resuming && self.options.cwnd == CwndAfterOutage::Reset;
         let covered = self.loss.is_some_and(|loss| ack.after(loss.resent_range.start));
         if covered && !anew && self.may_undo(view) {
@@ -327,7 +325,7 @@ impl Carry {
 fn hold(gap: Duration) -> Act {
     Act::Hold {
         probe: Some(ProbeSpacing::new(gap, gap)),
-        // All that was out is lost, as far as one knows: it goes first, and in order.
+        // All outstanding data is presumed lost: it is retransmitted first, in order.
         rewind_snd_nxt: true,
         freeze_timers: true,
         cwnd: Assign::Keep,
@@ -339,12 +337,12 @@ fn round_trip(view: &TcpView) -> Duration {
     view.srtt.value().flatten().unwrap_or(DEFAULT_RTT)
 }
 
-/// TCP is held, by us or by a driver that has found no path again by itself.
+/// TCP is held, by this aid or by a driver that has found no path.
 fn is_held(view: &TcpView) -> bool {
     view.is_persisting == Known::Exact(true)
 }
 
-/// The oldest segment.
+/// The oldest unacknowledged segment.
 fn oldest_segment(view: &TcpView) -> Option<SeqRange> {
     let outstanding = view.outstanding()?;
     let mss = view.mss.value().unwrap_or(u32::MAX).min(outstanding.len());
@@ -361,7 +359,7 @@ impl Protocol for Carry {
             (_, State::Disconnected) => self.disconnect(cx, cause),
             (State::Suspecting, State::Resuming) => self.resume_suspected(cx),
             (_, State::Resuming) => self.resume(cx),
-            // What was lost may have been lost to congestion.
+            // The losses may be due to congestion.
             (State::Suspecting, State::Open) => (*cx.timer, self.loss) = (None, None),
             (_, State::Open) => *cx.timer = None,
         }
@@ -373,7 +371,7 @@ impl Protocol for Carry {
         let Some(outstanding) = view.outstanding() else { return Verdict::Pass };
         let start = segment.seq.max(outstanding.start);
         let again = SeqRange::new(start, segment.end().min(outstanding.end).max(start));
-        // A TCP that goes back over what the outage has taken believes nothing lost.
+        // A go-back after an outage does not indicate a loss.
         let goes_back = cx.state() == State::Resuming && view.snd_nxt.value() == Some(segment.seq);
         let probes = cx.state() == State::Disconnected && again.len() == 1;
         if !again.is_empty() && !goes_back && !probes {
@@ -386,13 +384,13 @@ impl Protocol for Carry {
     fn on_up(&mut self, cx: &mut Context<'_, State>, segment: &TcpSegment) -> Verdict {
         let Context { now, view, .. } = *cx;
         self.record_round_trip(view);
-        // On SYNs, ECE speaks of what the peer can do (RFC 3168 §6.1.1). Resets are TCP's to judge.
+        // On SYNs, ECE announces ECN capability (RFC 3168 §6.1.1). Resets are left to TCP.
         let control = TcpFlags::SYN.with(TcpFlags::RST);
         if segment.flags.intersects(control) || !segment.flags.contains(TcpFlags::ACK) {
             return Verdict::Pass;
         }
-        // RFC 3168 §6.1.2: one reaction to what is out at the first echo. Those that follow until the
-        // peer has seen the reaction (CWR) are echoes of the same.
+        // RFC 3168 §6.1.2: one reaction per window of data. Echoes that follow before the peer has received
+        // CWR refer to the same congestion.
         if view.is_ecn_negotiated.value() == Some(true) && segment.flags.contains(TcpFlags::ECE) {
             let known =
                 self.congestion_recovery_point.filter(|point| segment.ack.at_or_before(*point));
@@ -416,7 +414,7 @@ impl Protocol for Carry {
                 };
                 self.transition(cx, cause);
             }
-            // There seems to be a path: it is time to look, once.
+            // There may be a path: probe once now.
             State::Suspecting if self.oldest_resends > 0 => self.probe(cx),
             _ => {}
         }
@@ -426,7 +424,7 @@ impl Protocol for Carry {
         if cx.state() == State::Resuming && segment.ack.at_or_after(self.until) {
             self.transition(cx, Transition::Repaired);
         }
-        // Each retransmission is for a loss. What nobody has acknowledged may be lost, and is no evidence.
+        // Each retransmission stands for one loss. Unacknowledged data may be lost and does not count.
         let acknowledged = outstanding.filter(|_| advances).map_or(0, |out| {
             let mss = view.mss.value().unwrap_or(ASSUMED_MSS).max(1);
             u64::from(segment.ack.since(out.start).div_ceil(mss))
@@ -454,7 +452,8 @@ impl Protocol for Carry {
                 self.signal_trust.on_path_restored();
                 self.transition(cx, Transition::PathRestored);
             }
-            // RFC 6633; what the peer echoes is seen as it comes; what is lost is sent again by TCP.
+            // Source quench is ignored (RFC 6633); ECN echoes are seen in segments, and TCP retransmits lost
+            // packets.
             _ => {}
         }
     }
@@ -481,7 +480,7 @@ impl Protocol for Carry {
                 self.transition(cx, Transition::Unsupported);
                 (*cx.timer, self.signal_trust) = (None, SignalTrust::default());
             }
-            // TCP looks by itself.
+            // TCP's own retransmissions serve as probes.
             (Act::Resend { .. }, ActResult::Unsupported) => *cx.timer = None,
             _ => {}
         }

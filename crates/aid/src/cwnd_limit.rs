@@ -1,11 +1,12 @@
-//! A limit on the congestion window (Westin 2003, §4.9).
+//! Congestion window limit (westin-2003 §4.9).
 //!
-//! Where each transmission keeps the neighbours silent, a large window only fills queues. Westin
-//! bounds it at a few segments and gains up to half the throughput; no signal, no state.
+//! In a wireless network where each transmission blocks the neighbours, a large window only fills queues.
+//! westin-2003 limits it to a few segments and gains up to half of the throughput. The aid uses no signals
+//! and has no states.
 //!
-//! The limit is an act ([`Act::Limit`]): TCP's own window goes on growing and falling beneath it,
-//! and what is outstanding stays within both. A driver that can't do it (a foreign kernel) gets the
-//! same from the other side: the window in each acknowledgment that arrives is cut to the limit.
+//! The limit is an act ([`Act::LimitCwnd`]): TCP's own window evolves as usual, and outstanding data is
+//! limited by both. If the driver does not support it (foreign kernels), the aid reduces the window field of
+//! incoming acknowledgments instead.
 
 use alloc::boxed::Box;
 
@@ -16,21 +17,21 @@ use crate::kit::DEFAULT_MSS;
 use crate::options::{AidOption, AidOptions, OptionField};
 use crate::{Aid, Verdict};
 
-/// RFC 7323 §2.3
+/// Maximum window scale shift (RFC 7323 §2.3).
 const MAX_WINDOW_SHIFT: u8 = 14;
 
-/// What westin-2003 §4.9 varies.
+/// Parameter of westin-2003 §4.9.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CwndLimitOptions {
-    /// How many full segments may be outstanding. westin-2003 Figs. 31 and 32 gain with 1 to 3 of
-    /// them, most with one over AODV. The default is 2, for a reason that his receivers did not
-    /// have: one that delays its acknowledgments (RFC 9293 §3.8.6.3) answers the second segment at
-    /// once, and a lone one only when its timer goes off.
+    /// Maximum number of outstanding full-sized segments. westin-2003 Figs. 31 and 32 show gains for 1 to 3
+    /// segments, the largest for one over AODV. The default is 2, because receivers here delay
+    /// acknowledgments, unlike his: they acknowledge a second segment at once, but a single one only when the
+    /// delayed-ACK timer expires (RFC 9293 §3.8.6.3).
     pub segments: u32,
 }
 
 impl CwndLimitOptions {
-    /// The largest limit: one byte a segment would fill the largest window (RFC 7323 §2.3).
+    /// Maximum limit: with one byte per segment it fills the largest window (RFC 7323 §2.3).
     pub const MAX_SEGMENTS: u32 = 1 << 20;
 }
 
@@ -43,10 +44,10 @@ impl Default for CwndLimitOptions {
 impl AidOptions for CwndLimitOptions {
     const NAME: &'static str = "cwnd-limit";
     const SUMMARY: &'static str =
-        "a limit on the congestion window (Westin 2003): no more than so many segments outstanding";
+        "congestion window limit (Westin 2003): bounds the number of outstanding segments";
     const OPTIONS: &'static [AidOption<Self>] = &[AidOption {
         name: "segments",
-        about: "how many full segments may be outstanding",
+        about: "maximum number of outstanding full-sized segments",
         field: OptionField::Count { min: 1, max: Self::MAX_SEGMENTS, field: |o| &mut o.segments },
     }];
 
@@ -55,22 +56,22 @@ impl AidOptions for CwndLimitOptions {
     }
 }
 
-/// The limit to one connection.
+/// The aid for one connection.
 #[derive(Clone, Debug)]
 pub struct CwndLimit {
     segments: u32,
-    /// The segment size that the limit was last asked for with (bytes).
+    /// Segment size of the last request (bytes).
     requested_mss: Option<u32>,
-    /// The driver can't do it.
+    /// The driver does not support the act, and window fields are rewritten.
     rewrites_window: bool,
-    /// What the SYNs offer: by how much the peer's window is to be shifted, and whether we scale.
+    /// Window scale options of the SYNs: the peer's shift, and whether the local TCP offers scaling.
     peer_shift: Option<u8>,
     offers_scaling: bool,
     act: Option<Act>,
 }
 
 impl CwndLimit {
-    /// To a new connection.
+    /// Creates the aid for a new connection.
     pub fn new(options: CwndLimitOptions) -> Self {
         Self {
             segments: options.segments.clamp(1, CwndLimitOptions::MAX_SEGMENTS),
@@ -86,7 +87,7 @@ impl CwndLimit {
         self.segments.saturating_mul(mss)
     }
 
-    /// Asks for the limit as soon as there is a connection, and again if its segments change.
+    /// Requests the limit once the connection is synchronized, and again when the segment size changes.
     fn request_limit(&mut self, view: &TcpView) {
         let mss = view.mss.value().unwrap_or(DEFAULT_MSS).max(1);
         if view.is_synchronized && self.requested_mss != Some(mss) {
@@ -97,8 +98,8 @@ impl CwndLimit {
         }
     }
 
-    /// The window field that lets no more than the limit be outstanding. RFC 7323 §2.2: scaled if
-    /// both sides offered it; rounded up, so that there is room for a segment.
+    /// Window field for the limit. It is scaled if both sides offered scaling (RFC 7323 §2.2), and rounded up
+    /// to leave space for one segment.
     fn window_field(&self, mss: u32) -> u16 {
         let shift = self.peer_shift.filter(|_| self.offers_scaling).unwrap_or(0);
         self.limit_bytes(mss)
@@ -179,7 +180,7 @@ mod test {
 
     /// westin-2003 §4.9
     #[test]
-    fn no_more_than_so_many_segments_are_outstanding() {
+    fn outstanding_segments_are_limited() {
         for segments in [1, 2, 3, 5] {
             let mut line = limited(segments);
             line.write(3_000);
@@ -189,13 +190,13 @@ mod test {
             assert_eq!(sent(&mut line), segments as usize);
             for acknowledged in 1..10 {
                 line.receive_ack(Tcp::START + 100 * acknowledged);
-                assert_eq!(sent(&mut line), 1, "one leaves, one comes");
+                assert_eq!(sent(&mut line), 1, "one segment per acknowledgment");
             }
         }
     }
 
     #[test]
-    fn tcps_own_window_grows_on_beneath_it_and_holds_where_it_is_smaller() {
+    fn the_smaller_of_limit_and_cwnd_applies_and_cwnd_keeps_growing() {
         let mut line = limited(2);
         line.write(2_000);
         line.receive_ack(Tcp::START + 100);
@@ -205,7 +206,7 @@ mod test {
         assert_eq!(sent(&mut line), 10, "the window of ten segments");
     }
 
-    /// The acts that a list of segments leads to.
+    /// The acts requested for a sequence of views.
     fn limits(aid: &mut CwndLimit, views: &[TcpView]) -> Vec<Act> {
         let mut acts = Vec::new();
         for view in views {
@@ -216,7 +217,7 @@ mod test {
     }
 
     #[test]
-    fn it_is_asked_for_once_there_is_a_connection_and_when_segments_change() {
+    fn the_limit_is_requested_on_synchronization_and_on_mss_changes() {
         let open = |mss| TcpView {
             is_synchronized: true,
             mss: driftway_base::Known::Exact(mss),
@@ -232,7 +233,7 @@ mod test {
     }
 
     #[test]
-    fn a_driver_that_refuses_gets_smaller_windows_from_the_peer() {
+    fn without_the_act_the_peers_window_is_reduced() {
         let mut line = limited(3);
         line.refuses = |_| true;
         line.write(3_000);
@@ -241,13 +242,13 @@ mod test {
         line.receive(ack);
         assert_eq!(line.tcp.peer_window(), 300);
         assert_eq!(sent(&mut line), 3);
-        // A peer that offers less is taken at its word.
+        // A smaller window of the peer is not changed.
         line.receive(TcpSegment { window: 100, ..line.peer_ack(Tcp::START + 1_300) });
         assert_eq!(line.tcp.peer_window(), 100);
     }
 
     #[test]
-    fn a_replaced_window_is_scaled_as_the_syns_say() {
+    fn a_rewritten_window_is_scaled_as_negotiated() {
         let offer = |shift| TcpSegment {
             flags: TcpFlags::SYN.with(TcpFlags::ACK),
             window: 60_000,
@@ -268,7 +269,7 @@ mod test {
             // RFC 7323 §2.2: the window of a SYN is never scaled.
             assert_eq!(aid.on_up(Instant::ZERO, &offer(peers), &view), Verdict::Pass);
             aid.on_down(Instant::ZERO, &ack, &open);
-            let act = aid.poll_act().expect("asked for");
+            let act = aid.poll_act().expect("requested");
             aid.on_done(Instant::ZERO, &act, ActResult::Unsupported, &open);
             assert_eq!(
                 aid.on_up(Instant::ZERO, &ack, &open),
@@ -279,7 +280,7 @@ mod test {
     }
 
     #[test]
-    fn data_flow_again_soon_after_the_path_works() {
+    fn data_is_delivered_soon_after_the_path_works() {
         liveness::check_recovery(|random| {
             let segments = 1 + random.uniform_below(9) as u32;
             (CwndLimit::new(CwndLimitOptions { segments }), Duration::ZERO)

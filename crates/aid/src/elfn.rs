@@ -1,18 +1,18 @@
-//! ELFN: explicit link failure notification (Holland & Vaidya, MobiCom 1999), as yu-2004 §3.1 has it.
+//! ELFN: explicit link failure notification (Holland & Vaidya, MobiCom 1999), as described in yu-2004 §3.1.
 //!
-//! A notice that a link did not carry one of its packets, or its own node's search for a route, makes
-//! TCP stand by: its retransmission timer is off, and every 2 s it sends the packet that the notice was
-//! about. The first acknowledgment ends that. Who sends notices is the crate `route` (`routing.elfn`);
-//! the ICMP errors and RFNs of other networks are notices, too, as Holland & Vaidya thought of.
+//! A notification that one of its packets could not be sent over a link, or a route discovery of the local
+//! node, puts TCP on standby: its retransmission timer is off, and every 2 s it sends the packet of the
+//! notification as a probe. The first acknowledgment ends the standby. The crate `route` sends the
+//! notifications (`routing.elfn`); ICMP errors and RFNs of other networks count as notifications as well, as
+//! Holland & Vaidya intended.
 //!
-//! What the texts leave open, and how it is read here:
+//! Interpretation of what the papers leave open:
 //!
-//! - *The window and the timeout after it* ([`After`]): yu-2004 compares both.
-//! - *Whether packets that were salvaged count* ([`FreezeOn`]): §3.2 discusses both, and takes route
-//!   failures.
-//! - *What is sent for a search*, which names no packet: the first unacknowledged segment.
-//! - *Further notices* change nothing (§3.2).
-//! - *Notices one after the other*: see [`kit`](crate::kit)'s standby.
+//! - *Window and timeout after the standby* ([`AfterStandby`]): yu-2004 compares both.
+//! - *Salvaged packets* ([`FreezeOn`]): §3.2 discusses both and selects route failures.
+//! - *Probe for a route discovery*, which refers to no packet: the first unacknowledged segment.
+//! - *Further notifications* change nothing (§3.2).
+//! - *Repeated notifications*: see [`standby`](crate::kit::standby).
 
 use alloc::boxed::Box;
 
@@ -27,34 +27,34 @@ use crate::kit::{Context, Machine, Protocol};
 use crate::options::{AidOption, AidOptions, OptionField};
 use crate::{Aid, Verdict};
 
-/// What yu-2004 compares.
+/// Parameters that yu-2004 compares.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct ElfnOptions {
-    /// How it stands by.
+    /// Standby parameters.
     pub standby: StandbyOptions,
-    /// What makes it stand by.
+    /// Failures that put TCP on standby.
     pub freeze_on: FreezeOn,
 }
 
-/// What makes a sender stand by, beside its own node's search.
+/// Failures that put a sender on standby, in addition to route discovery of the local node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum FreezeOn {
-    /// Any failure of a link, even if the packet has another way.
+    /// Any link failure, including those after which the packet was salvaged.
     #[default]
     RouteFailure,
-    /// A packet that is lost.
+    /// Loss of a packet.
     PacketLoss,
 }
 
 impl AidOptions for ElfnOptions {
     const NAME: &'static str = "elfn";
     const SUMMARY: &'static str =
-        "ELFN (Holland & Vaidya 1999): stands by after a notice, and probes every 2 s";
+        "ELFN (Holland & Vaidya 1999): standby after a failure notification, with probes every 2 s";
     const OPTIONS: &'static [AidOption<Self>] = standby_options!(
         standby,
         AidOption {
             name: "freeze_on",
-            about: "what makes it stand by: any failure of a link, or a packet that is lost",
+            about: "failures that cause a standby: any link failure, or packet losses only",
             field: OptionField::Choice(&[
                 ("route-failure", |o| o.freeze_on = FreezeOn::RouteFailure),
                 ("packet-loss", |o| o.freeze_on = FreezeOn::PacketLoss),
@@ -67,7 +67,7 @@ impl AidOptions for ElfnOptions {
     }
 }
 
-/// ELFN to one connection.
+/// ELFN for one connection.
 #[derive(Clone, Debug)]
 pub struct Elfn {
     freeze_on: FreezeOn,
@@ -75,7 +75,7 @@ pub struct Elfn {
 }
 
 impl Elfn {
-    /// To a new connection.
+    /// Creates the aid for a new connection.
     pub fn new(options: ElfnOptions) -> Machine<Self> {
         let ElfnOptions { standby, freeze_on } = options;
         Machine::new(Self { freeze_on, standby: Standby::new(standby) })

@@ -1,16 +1,15 @@
 //! EPLN at the TCP sender: early packet loss notification (yu-2004 §4.3.5, algorithm 2).
 //!
-//! As [ELFN](crate::elfn), but notices name every packet that a link has lost and say whether it is
-//! lost, and TCP does not wait with those: the lowest goes again at once, the others with the first
-//! acknowledgment. Who sends notices is the crate `route` (`routing.epln`).
+//! Like [ELFN](crate::elfn), but notifications list all packets affected by a link failure and whether they
+//! are lost, and TCP retransmits lost packets during the standby: the lowest one at once, the others with the
+//! first acknowledgment. The crate `route` sends the notifications (`routing.epln`).
 //!
-//! What the paper leaves open, and how it is read here:
+//! Interpretation of what the paper leaves open:
 //!
-//! - *Which numbers count*: those that are outstanding, which is less than the window allows.
-//! - *What the first acknowledgment acknowledges* does not go again.
-//! - *A notice without a packet* (an RFN, ICMP) makes TCP stand by as under ELFN, and nothing goes again
-//!   for it.
-//! - *Notices one after the other*: see [`kit`](crate::kit)'s standby.
+//! - *Relevant sequence numbers* are the outstanding ones, fewer than the window allows.
+//! - *Data covered by the first acknowledgment* is not retransmitted.
+//! - *Notifications without a packet* (RFN, ICMP) put TCP on standby as with ELFN, without a retransmission.
+//! - *Repeated notifications*: see [`standby`](crate::kit::standby).
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -26,20 +25,20 @@ use crate::kit::{Context, Machine, Protocol};
 use crate::options::{AidOption, AidOptions, OptionField};
 use crate::{Aid, Verdict};
 
-/// The most packets that wait to go again; further ones are TCP's own affair.
+/// Maximum number of recorded lost packets; TCP recovers further ones by itself.
 const MAX_LOST_PACKETS: usize = 256;
 
-/// What yu-2004 compares.
+/// Parameters that yu-2004 compares.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct EplnOptions {
-    /// How it stands by.
+    /// Standby parameters.
     pub standby: StandbyOptions,
 }
 
 impl AidOptions for EplnOptions {
     const NAME: &'static str = "epln";
     const SUMMARY: &'static str =
-        "EPLN (Yu 2004): stands by as ELFN, and sends again at once what notices say is lost";
+        "EPLN (Yu 2004): standby as in ELFN, and retransmission of packets reported as lost";
     const OPTIONS: &'static [AidOption<Self>] = standby_options!(standby);
 
     fn build(self) -> Box<dyn Aid> {
@@ -47,31 +46,30 @@ impl AidOptions for EplnOptions {
     }
 }
 
-/// EPLN to one connection.
+/// EPLN for one connection.
 #[derive(Clone, Debug)]
 pub struct Epln {
     standby: Standby,
-    /// `lost_pkt`: what goes again with the first acknowledgment.
+    /// `lost_pkt`: packets to retransmit with the first acknowledgment.
     lost: Vec<SeqRange>,
-    /// What goes again now, the last one first.
+    /// Packets to retransmit now, in reverse order.
     resend_queue: Vec<SeqRange>,
 }
 
 impl Epln {
-    /// To a new connection.
+    /// Creates the aid for a new connection.
     pub fn new(options: EplnOptions) -> Machine<Self> {
         let standby = Standby::new(options.standby);
         Machine::new(Self { standby, lost: Vec::new(), resend_queue: Vec::new() })
     }
 
-    /// Algorithm 2, for one packet.
+    /// Algorithm 2 for one packet.
     fn on_reported_packet(&mut self, cx: &mut Context<'_, State>, packet: SeqRange, lost: bool) {
         if cx.state() == State::Active {
             self.standby.begin(cx, packet);
             self.transition(cx, Transition::Notification);
         } else if packet.start.after(self.standby.probe_start()) {
-            // A packet is on its way: the probe, or what was salvaged. Its acknowledgment is worth
-            // waiting for.
+            // A packet is in flight, the probe or a salvaged one, and its acknowledgment is awaited.
             if lost && self.lost.len() < MAX_LOST_PACKETS && !self.lost.contains(&packet) {
                 self.lost.push(packet);
             }

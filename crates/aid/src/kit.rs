@@ -1,12 +1,11 @@
-//! What aids have in common whose papers draw them as state machines, written once.
+//! Common parts of aids that are defined as state machines.
 //!
-//! Such an aid writes its options ([`Configure`](crate::options::Configure)), its states and the causes
-//! of transitions with their names ([`Named`]), the table of transitions ([`States::after`]), and, as a
-//! [`Protocol`], what it does for each event and with each transition. [`Machine`] makes an
-//! [`Aid`](crate::Aid) of it: it takes part where there is a connection, moves between the states, and
-//! keeps the timer and what is asked for. The diagram is drawn from the table. [`tcp_f`](crate::tcp_f)
-//! is a short example. An aid without states, as [`cwnd_limit`](crate::cwnd_limit), implements
-//! [`Aid`](crate::Aid) itself.
+//! Such an aid defines its options ([`AidOptions`](crate::options::AidOptions)), its states and transitions
+//! with their names ([`Named`]), the transition table ([`States::next`]), and, as a [`Protocol`], its actions
+//! for events and transitions. [`Machine`] makes an [`Aid`](crate::Aid) of it: it checks that the connection
+//! is synchronized, changes the state, and holds the timer and the pending acts. The state diagram is
+//! generated from the table. [`tcp_f`](crate::tcp_f) is a short example. An aid without states, such as
+//! [`cwnd_limit`](crate::cwnd_limit), implements [`Aid`](crate::Aid) directly.
 
 mod acts;
 mod context;

@@ -1,5 +1,5 @@
-//! What helps TCP live with a moving network. One aid is one file; it sees snapshots of a
-//! connection and answers with acts, and does not import `tcp`.
+//! Aids: sender- or receiver-side mechanisms that help TCP over mobile networks. Each aid is one file. It
+//! observes snapshots of a connection, issues acts, and does not depend on the crate `tcp`.
 
 #![no_std]
 #![forbid(unsafe_code)]
@@ -30,55 +30,57 @@ pub mod tcp_f;
 use driftway_base::{Act, ActResult, Instant, Signal, TcpView};
 use driftway_wire::TcpSegment;
 
-/// What an aid does with a segment on its way down (from TCP to IP) or up (from IP to TCP).
+/// An aid's decision about an outgoing (TCP to IP) or incoming (IP to TCP) segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// Lets it through.
+    /// Passes the segment.
     Pass,
-    /// Swallows it.
+    /// Drops the segment.
     Drop,
-    /// Lets this one through in its place.
+    /// Passes this segment instead.
     Replace(TcpSegment),
-    /// Keeps it back; the driver asks again with the next segment or timeout.
+    /// Holds the segment; the driver offers it again with the next segment or timeout.
     Hold,
 }
 
-/// An aid to one connection: a state machine without I/O.
+/// An aid for one connection: a state machine without I/O.
 ///
-/// *Look*: [`name`](Aid::name), [`state`](Aid::state), [`next_timeout`](Aid::next_timeout).
-/// *Events*: [`on_down`](Aid::on_down), [`on_up`](Aid::on_up), [`on_taken`](Aid::on_taken),
-/// [`on_signal`](Aid::on_signal), [`on_timeout`](Aid::on_timeout), [`on_done`](Aid::on_done). *Poll*: [`poll_act`](Aid::poll_act).
-/// After every event the driver polls acts until there are none, applies each to the connection,
-/// reports [`on_done`](Aid::on_done), and only then hands the segment on according to the verdict.
-/// What a connection sends for an act is the aid's own and is not shown to it again.
-/// Time never goes back. At one instant the order is network, aid, TCP, application.
+/// *Look*: [`name`](Aid::name), [`state`](Aid::state), [`next_timeout`](Aid::next_timeout). *Events*:
+/// [`on_down`](Aid::on_down), [`on_up`](Aid::on_up), [`on_processed`](Aid::on_processed),
+/// [`on_signal`](Aid::on_signal), [`on_timeout`](Aid::on_timeout), [`on_done`](Aid::on_done). *Poll*:
+/// [`poll_act`](Aid::poll_act).
+///
+/// After every event the driver polls acts until there are none, applies each to the connection, reports the
+/// result with [`on_done`](Aid::on_done), and only then forwards the segment according to the verdict.
+/// Segments that the connection sends for an act are not shown to the aid. Time never goes back. At one
+/// instant the order is network, aid, TCP, application.
 pub trait Aid: Send {
-    /// The name by which scenarios know it.
+    /// Name of the aid in scenarios.
     fn name(&self) -> &'static str;
-    /// The name of its present state, for traces.
+    /// Name of the present state, for traces.
     fn state(&self) -> &'static str;
-    /// A segment that TCP sends. `view` is from before it was sent.
+    /// TCP sends a segment. `view` is the state before sending it.
     fn on_down(&mut self, now: Instant, segment: &TcpSegment, view: &TcpView) -> Verdict;
-    /// A segment that arrives for TCP.
+    /// A segment arrives for TCP.
     fn on_up(&mut self, now: Instant, segment: &TcpSegment, view: &TcpView) -> Verdict;
-    /// TCP has taken the segment that came up last: `view` is from after that. Only an aid that says so
-    /// hears it ([`wants_taken`](Aid::wants_taken)).
+    /// TCP has processed the last incoming segment; `view` is the state after that. Called only if
+    /// [`wants_processed`](Aid::wants_processed) returns true.
     fn on_processed(&mut self, now: Instant, view: &TcpView) {
         let _ = (now, view);
     }
-    /// Does it want to hear of that?
+    /// Returns true if the aid requests [`on_processed`](Aid::on_processed).
     fn wants_processed(&self) -> bool {
         false
     }
-    /// The network, or the own host, reports something that [concerns](Signal::concerns) this connection:
-    /// the driver has seen to that.
+    /// The network or the local host reports an event. The driver calls this only for signals that
+    /// [concern](Signal::concerns) this connection.
     fn on_signal(&mut self, now: Instant, signal: &Signal, view: &TcpView);
-    /// The time asked for by [`next_timeout`](Aid::next_timeout) has come.
+    /// The time returned by [`next_timeout`](Aid::next_timeout) has come.
     fn on_timeout(&mut self, now: Instant, view: &TcpView);
-    /// What became of an act. `view` is from after it.
+    /// Result of an act; `view` is the state after it.
     fn on_done(&mut self, now: Instant, act: &Act, done: ActResult, view: &TcpView);
-    /// When it wants to be woken; `None`: never.
+    /// Time of the next timeout; `None`: none is pending.
     fn next_timeout(&self) -> Option<Instant>;
-    /// The next thing that it wants done.
+    /// Next act for the driver to apply.
     fn poll_act(&mut self) -> Option<Act>;
 }

@@ -1,6 +1,5 @@
-//! No aid has a state without a way out by time: whatever has been lost, delayed and signalled, new data
-//! arrive soon after the path works, above a TCP whose peer and network are here. Each aid's tests
-//! draw its options, and name the longest timer that follows from them ([`check`]).
+//! Liveness of aids: after any sequence of losses, delays and signals, new data is delivered soon once the
+//! path works. Each aid's tests draw its options and state the resulting longest timer ([`check_recovery`]).
 
 use std::collections::BTreeMap;
 use std::vec::Vec;
@@ -16,9 +15,9 @@ use crate::scripted::{Event, ScriptedDriver, Tcp};
 
 const STEP: Duration = Duration::from_millis(10);
 const ONE_WAY: Duration = Duration::from_millis(50);
-/// [`Tcp`] backs off to this.
+/// Maximum RTO of [`Tcp`].
 pub(crate) const TCP_MAX_RTO: Duration = Duration::from_secs(64);
-/// What the path is like before it works.
+/// Signals that occur before the path works.
 const SIGNALS: [SignalKind; 6] = [
     SignalKind::Unreachable(UnreachableScope::Host),
     SignalKind::Unreachable(UnreachableScope::Net),
@@ -36,13 +35,13 @@ enum InFlight {
 struct LossyPath<A> {
     driver: ScriptedDriver<A>,
     random: RandomStream,
-    /// Of a hundred packets so many are lost, and are late; of a hundred steps so many have a signal.
+    /// Percentage of lost packets, of delayed packets, and of steps with a signal.
     loss: u64,
     delay: u64,
     signals: u64,
     in_flight: BTreeMap<(Instant, u64), InFlight>,
     packets_sent: u64,
-    /// What the peer has in order, and what beyond.
+    /// The peer's RCV.NXT, and ranges received beyond it.
     rcv_nxt: Seq,
     out_of_order: Vec<SeqRange>,
 }
@@ -83,7 +82,7 @@ impl<A: Aid> LossyPath<A> {
         self.in_flight.insert((at, self.packets_sent), way);
     }
 
-    /// A signal that may quote what is outstanding.
+    /// Sends a signal that may quote outstanding data.
     fn signal(&mut self) {
         let kind = SIGNALS[self.random.uniform_below(SIGNALS.len() as u64) as usize];
         let out = self.driver.tcp.outstanding();
@@ -96,7 +95,7 @@ impl<A: Aid> LossyPath<A> {
         }
     }
 
-    /// A notice of lost packets, or of a search, which may be true.
+    /// Sends a notification of lost packets or of a route discovery, true or false.
     fn notice(&mut self) {
         let out = self.driver.tcp.outstanding();
         let start = out.start + self.random.uniform_below(u64::from(out.len()) + 1) as u32;
@@ -150,7 +149,7 @@ impl<A: Aid> LossyPath<A> {
         self.transmit_sent();
     }
 
-    /// What the aid has let through is on its way.
+    /// Transmits the segments that the aid has passed.
     fn transmit_sent(&mut self) {
         for event in self.driver.take_events() {
             let (Event::Sent(segment) | Event::Resent { segment, .. }) = event else { continue };
@@ -160,7 +159,7 @@ impl<A: Aid> LossyPath<A> {
         }
     }
 
-    /// Until that is so, or for so long.
+    /// Runs until the condition holds, for at most `span`.
     fn run(&mut self, span: Duration, until: impl Fn(&Self) -> bool) {
         let end = self.driver.now() + span;
         while self.driver.now() < end && !until(self) {
@@ -169,9 +168,9 @@ impl<A: Aid> LossyPath<A> {
     }
 }
 
-/// `longest` is the aid's longest timer. Where TCP waits for its own, that comes on top, and once more
-/// where an acknowledgment that is on its way restarts it; then two round trips, one for what goes again
-/// and one for what is new.
+/// `longest` is the aid's longest timer. TCP's retransmission timer may run in addition, twice if an
+/// acknowledgment in flight restarts it, followed by one round trip for the retransmission and one for new
+/// data.
 fn check_seed<A: Aid>(aid: A, longest: Duration, seed: u64) {
     let mut net = LossyPath::new(aid, seed);
     let lasts = Duration::from_millis(net.random.uniform_below(60_000));
@@ -193,7 +192,7 @@ fn check_seed<A: Aid>(aid: A, longest: Duration, seed: u64) {
     }
 }
 
-/// Checks that data flow however many notices come, none of which is true: each costs no more than the
+/// Asserts that data is delivered despite any number of false notifications, each of which costs at most the
 /// aid's longest timer.
 pub(crate) fn check_forged_notices<A: Aid>(draw: impl Fn(&mut RandomStream) -> (A, Duration)) {
     for seed in 0..40 {
@@ -231,7 +230,7 @@ pub(crate) fn random_flag(random: &mut RandomStream) -> bool {
     random.uniform_below(2) == 0
 }
 
-/// Checks that data flow again soon after the path works, with an aid and its longest timer as drawn.
+/// Asserts that data is delivered soon once the path works, for drawn aids and their longest timers.
 pub(crate) fn check_recovery<A: Aid>(draw: impl Fn(&mut RandomStream) -> (A, Duration)) {
     for seed in 0..40 {
         let (aid, longest) = draw(&mut RandomStream::new(seed, "options", 0));

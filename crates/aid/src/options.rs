@@ -1,8 +1,8 @@
-//! Options of aids: name, unit, range, default, a line of help, and how each is set.
+//! Options of aids: name, unit, range, default, help text, and the field that each one sets.
 //!
-//! An aid declares its own next to its code, by [`Configure`] for the type that it is made from;
-//! a type's `Default` is the one place where defaults stand. A scenario, a command line and the
-//! documentation read the declarations as [`OptionInfo`], which knows nothing of that type.
+//! An aid declares its options with [`AidOptions`] for its options type, whose `Default` is the only place
+//! that defines defaults. Scenarios, the command line and the documentation read the declarations as
+//! [`OptionInfo`], which is independent of that type.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -10,115 +10,113 @@ use driftway_base::Duration;
 
 use crate::Aid;
 
-/// What an aid is made from. Its default is what a scenario that gives only the name gets, and the
-/// one place where the options' defaults stand.
+/// Options type of an aid. Its `Default` applies to a scenario that gives only the aid's name.
 pub trait AidOptions: Default + PartialEq + 'static {
-    /// The name by which scenarios know the aid.
+    /// Name of the aid in scenarios.
     const NAME: &'static str;
-    /// Whose it is, in one line.
+    /// One-line summary with the aid's source.
     const SUMMARY: &'static str;
-    /// Its options.
+    /// Options of the aid.
     const OPTIONS: &'static [AidOption<Self>];
-    /// Spans of which the first must not be longer than the second. Scenarios that say otherwise
-    /// are refused.
+    /// Pairs of durations of which the first must not exceed the second. Scenarios that violate this are
+    /// rejected.
     const ORDERED_OPTIONS: &'static [(&'static str, &'static str)] = &[];
-    /// The aid to one connection.
+    /// Creates the aid for one connection.
     fn build(self) -> Box<dyn Aid>;
 }
 
-/// One option of the aid that is made from `O`.
+/// One option of the options type `O`.
 pub struct AidOption<O: 'static> {
-    /// Its key in a scenario.
+    /// Key in a scenario.
     pub name: &'static str,
-    /// What it does, in one line.
+    /// One-line help text.
     pub about: &'static str,
-    /// What it takes and where that stands.
+    /// Type and range of the option, and the field that it sets.
     pub field: OptionField<O>,
 }
 
-/// What an option takes and where that stands.
+/// Type and range of an option, and access to its field.
 pub enum OptionField<O: 'static> {
-    /// A span of time.
+    /// A duration.
     Duration {
-        /// The shortest allowed.
+        /// Minimum.
         min: Duration,
-        /// Where it stands.
+        /// Access to the field.
         field: fn(&mut O) -> &mut Duration,
     },
-    /// When a clock ticks first. Who does not set it gets the first tick of the host's clock, so
-    /// that a driver which has one gives it ([`OptionInfo::default`] is `None`).
+    /// Time of a clock's first tick. If it is not set, the driver supplies the first tick of the host's clock
+    /// ([`OptionInfo::default`] is `None`).
     FirstTick(fn(&mut O) -> &mut Duration),
-    /// A number of things.
+    /// A number.
     Count {
-        /// The fewest allowed.
+        /// Minimum.
         min: u32,
-        /// The most allowed.
+        /// Maximum.
         max: u32,
-        /// Where it stands.
+        /// Access to the field.
         field: fn(&mut O) -> &mut u32,
     },
-    /// On or off.
+    /// A boolean.
     Flag(fn(&mut O) -> &mut bool),
-    /// One of these words.
+    /// One of several named values.
     Choice(&'static [OptionChoice<O>]),
 }
 
-/// A word, and what it stores.
+/// A named value and the function that stores it.
 pub type OptionChoice<O> = (&'static str, fn(&mut O));
 
-/// An option's value as a scenario gives it.
+/// Value of an option in a scenario.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OptionValue<'a> {
-    /// A span of time.
+    /// A duration.
     Duration(Duration),
-    /// A number of things.
+    /// A number.
     Count(u32),
-    /// On or off.
+    /// A boolean.
     Flag(bool),
-    /// A word.
+    /// A named value.
     Choice(&'a str),
 }
 
-/// What an option takes.
+/// Type and range of an option.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum OptionKind {
-    /// A span of time, at least this.
+    /// A duration with this minimum.
     Duration(Duration),
-    /// A number of things from the first to the second of these.
+    /// A number with this minimum and maximum.
     Count(u32, u32),
-    /// On or off.
+    /// A boolean.
     Flag,
-    /// One of these words.
+    /// One of these named values.
     Choice(Vec<&'static str>),
 }
 
-/// What is to be known of an option to read it, or to help who misspelt it.
+/// Description of an option, for parsing and for error messages.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OptionInfo {
-    /// Its key.
+    /// Key in a scenario.
     pub name: &'static str,
-    /// What it does.
+    /// One-line help text.
     pub about: &'static str,
-    /// What it takes.
+    /// Type and range.
     pub kind: OptionKind,
-    /// What it is if nobody sets it; `None`: the first tick of the host's clock
-    /// ([`Set::FirstTick`]).
+    /// Default value; `None`: the first tick of the host's clock ([`OptionField::FirstTick`]).
     pub default: Option<OptionValue<'static>>,
 }
 
-/// Why an option could not be set.
+/// Error of setting an option.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum OptionError {
-    /// The aid has no option of this name.
+    /// The aid has no option with this name.
     UnknownOption {
-        /// Which of the settings, counted from 0.
+        /// Index of the setting, starting at 0.
         index: usize,
     },
-    /// The option takes something else.
+    /// The value has the wrong type or is out of range.
     InvalidValue {
-        /// Which of the settings, counted from 0.
+        /// Index of the setting, starting at 0.
         index: usize,
-        /// What it takes.
+        /// Expected type and range.
         expected: OptionKind,
     },
 }
@@ -144,7 +142,7 @@ impl<O: AidOptions> OptionField<O> {
             Self::Count { field: at, .. } => Some(OptionValue::Count(*at(&mut options))),
             Self::Flag(at) => Some(OptionValue::Flag(*at(&mut options))),
             Self::Choice(words) => {
-                // The word that changes nothing.
+                // The choice that leaves the defaults unchanged.
                 let is_default = |(_, set): &&OptionChoice<O>| {
                     let mut chosen = O::default();
                     set(&mut chosen);
@@ -155,7 +153,7 @@ impl<O: AidOptions> OptionField<O> {
         }
     }
 
-    /// Did it fit?
+    /// Returns true if the value is valid.
     fn apply(&self, options: &mut O, value: OptionValue) -> bool {
         match (self, value) {
             (Self::Duration { min: at_least, field: at }, OptionValue::Duration(span))
@@ -187,7 +185,7 @@ impl<O: AidOptions> OptionField<O> {
     }
 }
 
-/// The options of the aid that is made from `O`.
+/// Descriptions of the options of `O`.
 pub(crate) fn options<O: AidOptions>() -> Vec<OptionInfo> {
     let info = |option: &AidOption<O>| OptionInfo {
         name: option.name,
@@ -198,7 +196,7 @@ pub(crate) fn options<O: AidOptions>() -> Vec<OptionInfo> {
     O::OPTIONS.iter().map(info).collect()
 }
 
-/// The aid that is made from `O` with these settings.
+/// Creates the aid of options type `O` with these settings.
 pub(crate) fn build<O: AidOptions>(
     settings: &[(&str, OptionValue)],
 ) -> Result<Box<dyn Aid>, OptionError> {
@@ -219,7 +217,7 @@ mod test {
     use super::*;
     use crate::atcp::AtcpOptions;
 
-    /// Checked with the aid's own `Default`, which no list repeats.
+    /// Compared with the aid's own `Default`, the only definition of the defaults.
     #[test]
     fn defaults_are_those_of_the_options() {
         let atcp = options::<AtcpOptions>();
@@ -233,7 +231,7 @@ mod test {
     }
 
     #[test]
-    fn a_mistake_says_where() {
+    fn errors_contain_the_index() {
         let good = ("backoff", OptionValue::Flag(false));
         let error = |settings: &[(&str, OptionValue)]| build::<AtcpOptions>(settings).err();
         assert_eq!(

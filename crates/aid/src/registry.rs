@@ -1,7 +1,7 @@
-//! The aids that there are.
+//! Registry of the aids.
 //!
-//! A new one is its own file, which declares its options with [`Configure`], its `mod` in `lib.rs`
-//! and a line in [`AIDS`].
+//! A new aid needs a file that declares its options with [`AidOptions`], its `mod` in `lib.rs`, and a line in
+//! [`AIDS`].
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -9,7 +9,7 @@ use alloc::vec::Vec;
 use crate::Aid;
 use crate::options::{self, AidOptions, OptionError, OptionInfo, OptionValue};
 
-/// Every aid.
+/// All aids.
 pub const AIDS: &[AidEntry] = &[
     AidEntry::new::<crate::atcp::AtcpOptions>(),
     AidEntry::new::<crate::atcp_partial::AtcpPartialOptions>(),
@@ -20,20 +20,20 @@ pub const AIDS: &[AidEntry] = &[
     AidEntry::new::<crate::carry::CarryOptions>(),
 ];
 
-/// The aid of this name.
+/// The aid with this name.
 pub fn find(name: &str) -> Option<&'static AidEntry> {
     AIDS.iter().find(|aid| aid.name == name)
 }
 
 type Build = fn(&[(&str, OptionValue)]) -> Result<Box<dyn Aid>, OptionError>;
 
-/// An aid in the list.
+/// A registered aid.
 pub struct AidEntry {
-    /// The name by which scenarios know it.
+    /// Name of the aid in scenarios.
     pub name: &'static str,
-    /// Whose it is, in one line.
+    /// One-line summary with its source.
     pub summary: &'static str,
-    /// Options of which the first must not be longer than the second ([`Configure::ORDERED`]).
+    /// Pairs of options of which the first must not exceed the second ([`AidOptions::ORDERED_OPTIONS`]).
     pub ordered_options: &'static [(&'static str, &'static str)],
     options: fn() -> Vec<OptionInfo>,
     build: Build,
@@ -50,17 +50,17 @@ impl AidEntry {
         }
     }
 
-    /// Its options.
+    /// Options of the aid.
     pub fn options(&self) -> Vec<OptionInfo> {
         (self.options)()
     }
 
-    /// One for one connection, with these options and the defaults of all others. The last of two
-    /// settings of one option counts. Settings are not compared with each other: see
-    /// [`Listed::ordered`].
+    /// Creates the aid for one connection with these options and the defaults of all others. Of repeated
+    /// options the last one is used. Options are not compared with each other; see
+    /// [`AidEntry::ordered_options`].
     ///
     /// # Errors
-    /// The first setting that names no option or does not fit it.
+    /// For the first setting with an unknown option or an invalid value.
     pub fn build(&self, settings: &[(&str, OptionValue)]) -> Result<Box<dyn Aid>, OptionError> {
         (self.build)(settings)
     }
@@ -73,7 +73,7 @@ mod test {
     use driftway_base::Duration;
 
     #[test]
-    fn names_are_unique_and_those_of_the_aids() {
+    fn names_are_unique_and_match_the_aids() {
         for (index, listed) in AIDS.iter().enumerate() {
             assert_eq!(AIDS.iter().position(|other| other.name == listed.name), Some(index));
             assert_eq!(listed.build(&[]).ok().map(|aid| aid.name()), Some(listed.name));
@@ -82,7 +82,7 @@ mod test {
     }
 
     #[test]
-    fn every_option_takes_what_it_says_and_nothing_else() {
+    fn every_option_accepts_exactly_its_range() {
         for listed in AIDS {
             for option in listed.options() {
                 let fits = |value| listed.build(&[(option.name, value)]).is_ok();
@@ -110,7 +110,7 @@ mod test {
     }
 
     #[test]
-    fn every_default_fits() {
+    fn every_default_is_valid() {
         for listed in AIDS {
             for option in listed.options() {
                 match option.default {
@@ -122,7 +122,7 @@ mod test {
     }
 
     #[test]
-    fn ordered_options_are_spans_and_in_order_by_default() {
+    fn ordered_options_are_durations_with_ordered_defaults() {
         for listed in AIDS {
             let options = listed.options();
             let span = |name: &str| match options.iter().find(|o| o.name == name).map(|o| o.default)

@@ -1,8 +1,8 @@
-//! The scripted driver: an aid, a connection of the crate `tcp`, and a test that plays the network.
+//! Scripted driver: an aid, a connection of the crate `tcp`, and a test in the role of the network.
 //!
-//! The test says what happens (the application writes, a segment arrives, a signal arrives, time
-//! passes) and reads in the record what came of it, in order. The driver keeps the contract of
-//! [`Aid`]: acts before the segment, aid timers before TCP timers.
+//! The test specifies the input (writes of the application, incoming segments, signals, passing time) and
+//! checks the recorded events in order. The driver follows the contract of [`Aid`]: acts before the segment,
+//! aid timers before TCP timers.
 
 mod tcp;
 
@@ -13,29 +13,29 @@ use driftway_wire::{Payload, TcpFlags, TcpSegment};
 pub use self::tcp::{Response, Tcp};
 use crate::{Aid, Verdict};
 
-/// What came of something.
+/// A recorded event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
-    /// TCP sent it, and the aid let it through.
+    /// TCP sent a segment, and the aid passed it.
     Sent(TcpSegment),
-    /// Sent for an act, before or behind the sender's own queue.
+    /// A segment was sent for an act.
     Resent {
-        /// What was sent.
+        /// The segment.
         segment: TcpSegment,
-        /// Before the queue?
+        /// It was enqueued at the head of the interface queue.
         ahead: bool,
     },
-    /// TCP sent it, and the aid swallowed it.
+    /// TCP sent a segment, and the aid dropped it.
     DroppedOutgoing(TcpSegment),
-    /// It arrived, and TCP got it.
+    /// A segment arrived and was delivered to TCP.
     Delivered(TcpSegment),
-    /// It arrived, and the aid dropped it.
+    /// A segment arrived, and the aid dropped it.
     Dropped(TcpSegment),
-    /// The aid asked for it.
+    /// The aid requested an act.
     Requested(Act, ActResult),
     /// TCP responded to loss or congestion by itself.
     Responded(Response),
-    /// The aid is in this state now.
+    /// The aid entered this state.
     Entered(&'static str),
 }
 
@@ -51,9 +51,9 @@ pub struct ScriptedDriver<A> {
     pub aid: A,
     /// The connection.
     pub tcp: Tcp,
-    /// Which acts the driver refuses; none at first.
+    /// Acts that the driver does not support; none initially.
     pub refuses: fn(&Act) -> bool,
-    /// What happened, in order.
+    /// Recorded events in order.
     pub record: Vec<(Instant, Event)>,
     now: Instant,
     state: &'static str,
@@ -61,19 +61,19 @@ pub struct ScriptedDriver<A> {
 }
 
 impl<A: Aid> ScriptedDriver<A> {
-    /// `aid` below a connection that was just established, at time zero.
+    /// `aid` below a connection that is established at time zero.
     pub fn new(aid: A) -> Self {
         Self::with(aid, Tcp::established(Tcp::START, true))
     }
-    /// The same, without ECN.
+    /// As [`new`](Self::new), without ECN.
     pub fn without_ecn(aid: A) -> Self {
         Self::with(aid, Tcp::established(Tcp::START, false))
     }
-    /// The same, with a first byte of this number.
+    /// As [`new`](Self::new), with first sequence number `start`.
     pub fn from(start: Seq, aid: A) -> Self {
         Self::with(aid, Tcp::established(start, true))
     }
-    /// `aid` below a connection whose SYN has not been answered.
+    /// `aid` below a connection in SYN-SENT.
     pub fn opening(aid: A) -> Self {
         Self::with(aid, Tcp::opening(Tcp::START, true))
     }
@@ -91,29 +91,29 @@ impl<A: Aid> ScriptedDriver<A> {
         }
     }
 
-    /// What time it is.
+    /// Present time.
     pub fn now(&self) -> Instant {
         self.now
     }
 
-    /// The record so far, which starts anew.
+    /// Removes and returns the recorded events.
     pub fn take_events(&mut self) -> Vec<Event> {
         core::mem::take(&mut self.record).into_iter().map(|(_, event)| event).collect()
     }
 
-    /// The application writes so many bytes.
+    /// The application writes `bytes` bytes.
     pub fn write(&mut self, bytes: u32) {
         self.tcp.write(bytes);
         self.run_until_idle();
     }
 
-    /// The application closes.
+    /// The application closes the connection.
     pub fn close(&mut self) {
         self.tcp.close();
         self.run_until_idle();
     }
 
-    /// The application writes its last bytes.
+    /// The application writes its last bytes and closes the connection.
     pub fn write_last(&mut self, bytes: u32) {
         self.tcp.write(bytes);
         self.close();
@@ -125,18 +125,18 @@ impl<A: Aid> ScriptedDriver<A> {
         self.run_until_idle();
     }
 
-    /// TCP sends something by itself that [`Tcp`] would not.
+    /// TCP sends a segment that [`Tcp`] would not send.
     pub fn send(&mut self, segment: TcpSegment) {
         self.offer(Direction::Down, segment);
         self.run_until_idle();
     }
 
-    /// An acknowledgment arrives: of all before `ack`, with the window of those before.
+    /// A cumulative acknowledgment of `ack` arrives, with an unchanged window.
     pub fn receive_ack(&mut self, ack: Seq) {
         self.receive(self.peer_ack(ack));
     }
 
-    /// What an acknowledgment from the peer looks like now.
+    /// An acknowledgment from the peer.
     pub fn peer_ack(&self, ack: Seq) -> TcpSegment {
         TcpSegment {
             source_port: Tcp::PEER_PORT,
@@ -150,7 +150,7 @@ impl<A: Aid> ScriptedDriver<A> {
         }
     }
 
-    /// What an acknowledgment from TCP looks like now.
+    /// An acknowledgment from TCP.
     pub fn pure_ack(&self) -> TcpSegment {
         self.tcp.pure_ack()
     }
@@ -167,12 +167,12 @@ impl<A: Aid> ScriptedDriver<A> {
         self.run_until_idle();
     }
 
-    /// Time passes.
+    /// Advances the time by `span`.
     pub fn advance(&mut self, span: Duration) {
         self.run_until(self.now + span);
     }
 
-    /// Time passes until `end`, with what happens at `end` itself.
+    /// Advances the time to `end`, including events at `end`.
     pub fn run_until(&mut self, end: Instant) {
         while let Some(next) = self.next_timeout().filter(|next| *next <= end) {
             self.now = self.now.max(next);
@@ -188,17 +188,17 @@ impl<A: Aid> ScriptedDriver<A> {
         self.now = self.now.max(end);
     }
 
-    /// Time passes until `end`, and timers that are due then wait: something else comes first.
+    /// Advances the time to `end` without running timers, so that another event at `end` precedes them.
     pub fn wait_until(&mut self, end: Instant) {
         self.now = self.now.max(end);
     }
 
-    /// When something happens by itself.
+    /// Time of the next timer.
     pub fn next_timeout(&self) -> Option<Instant> {
         [self.aid.next_timeout(), self.tcp.next_timeout()].into_iter().flatten().min()
     }
 
-    /// Offers what was kept back once more, and sends what TCP may send.
+    /// Offers held segments again, and sends what TCP may send.
     fn run_until_idle(&mut self) {
         for (way, segment) in core::mem::take(&mut self.held_segments) {
             self.offer(way, segment);
@@ -289,8 +289,7 @@ mod test {
     use super::*;
     use driftway_base::TcpView;
 
-    /// Keeps each acknowledgment back until it is offered the second time, and takes the push bit
-    /// from what goes down.
+    /// Holds each acknowledgment until it is offered again, and sets the PSH flag of outgoing segments.
     #[derive(Default)]
     struct DelaysAcks {
         offered: Vec<Seq>,
@@ -337,12 +336,12 @@ mod test {
     }
 
     #[test]
-    fn what_is_kept_back_is_offered_again() {
+    fn held_segments_are_offered_again() {
         let mut line = ScriptedDriver::new(DelaysAcks::default());
         line.write(100);
         assert!(matches!(line.take_events()[..], [Event::Sent(segment)]
             if segment.flags.contains(TcpFlags::PSH)));
-        // Offered again when the segment is dealt with, and passed then.
+        // Offered again after the segment was handled, and passed then.
         let ack = line.peer_ack(Tcp::START + 100);
         line.receive(ack);
         assert_eq!(line.take_events(), [Event::Delivered(ack)]);

@@ -1,34 +1,35 @@
-//! TCP-F: TCP with feedback about routes (Chandran, Raghunathan, Venkatesan & Prakash, ICDCS 1998).
+//! TCP-F: TCP with route failure feedback (Chandran, Raghunathan, Venkatesan & Prakash, ICDCS 1998).
 //!
-//! A router that can't forward a packet any more tells its source (RFN, [`SignalKind::RouteFailed`]),
-//! and tells it again when there is a route (RRN, [`SignalKind::RouteRestored`]). In between the
-//! source snoozes: it sends nothing, neither new nor again, and all its timers, windows and other
-//! variables stand still. What routers do for that is the crate `route`; this is the source's half
-//! (§4), Fig. 2's state machine in [`State`] and [`Cause`].
+//! A router that cannot forward a packet sends a route failure notification to the source (RFN,
+//! [`SignalKind::RouteFailed`]), and a route re-establishment notification when it has a route again (RRN,
+//! [`SignalKind::RouteRestored`]). In between the source is in the snooze state: it sends neither new data
+//! nor retransmissions, and all its timers, windows and other variables are frozen. The crate `route`
+//! implements the routers; this is the source (§4), with the state machine of Fig. 2 in [`State`] and
+//! [`Transition`].
 //!
-//! What the text leaves open, and how it is read here:
+//! Interpretation of what the paper leaves open:
 //!
-//! - *Acknowledgments that arrive while snoozing* were sent before the failure, or came another
-//!   way. They are taken: SND.UNA moves, SACK blocks are kept. Nothing is sent for it, the window
-//!   and the timeout stay ([`Act::Hold`]'s `freeze_timers`).
-//! - *What is sent first after the snooze* ([`ResumeFrom`]). Timers that go on from their frozen
-//!   values send nothing, and a window whose segments died with the route is full: by them alone a
-//!   source with one timer waits for a timeout, which costs it the window. The paper expects the rate of
-//!   before at once; sending the stored window again gives that, but the paper does not say so. It is
-//!   the default, because nobody may be worse off with TCP-F than without.
-//! - *Data that arrives* is acknowledged as ever: that is no packet of the snoozing stream, and the
-//!   peer that reaches us shall not have to time out.
-//! - *A failure with nothing outstanding*: the route is as bad for what is written next, so TCP
-//!   snoozes then, too.
-//! - *Several failures* ([`WakesOn`]): §4 lets any router that forwarded the RFN send the RRN when it
-//!   learns of a route, §5.4 only the failure point. By §4 whichever RRN comes first ends the snooze; if
-//!   there is another failure behind it, the next packet draws the next RFN. By §5.4 it is that of the
-//!   failure point whose RFN came last: those that come later come from nearer, because packets do not
-//!   get past a nearer failure, nor do the RFNs of those behind it.
-//! - *Before the connection is open* TCP-F stands aside; the paper speaks of a transfer under way.
+//! - *Acknowledgments received in the snooze state* were sent before the failure, or took another route. They
+//!   are processed: SND.UNA advances and SACK blocks are recorded, but nothing is sent, and window and RTO do
+//!   not change ([`Act::Hold`]'s `freeze_timers`).
+//! - *First transmission after the snooze* ([`ResumeFrom`]). Resuming frozen timers sends nothing, and a
+//!   window whose segments were lost with the route is full: a source with one retransmission timer would
+//!   wait for its timeout, which reduces the window. The paper expects the previous rate at once.
+//!   Retransmitting the stored window achieves it, but is not in the paper. It is the default, because TCP-F
+//!   must not be worse than plain TCP.
+//! - *Incoming data* is acknowledged as usual: acknowledgments are not packets of the snoozing stream, and
+//!   the peer must not time out.
+//! - *Route failure with nothing outstanding*: TCP enters the snooze state as well, because new data would
+//!   need the failed route.
+//! - *Several failures* ([`WakeOn`]): §4 lets any router that forwarded the RFN send the RRN when it learns a
+//!   route, §5.4 only the failure point. By §4 the first RRN ends the snooze; after another failure further
+//!   on, the next packet causes the next RFN. By §5.4 only the failure point of the last RFN ends it: later
+//!   RFNs come from nearer failure points, because neither packets nor the RFNs of remoter nodes pass a
+//!   nearer failure.
+//! - *Before the connection is established* TCP-F is inactive; the paper describes an established transfer.
 //!
-//! It needs from its driver: signals of this connection only ([`Signal::concerns`]), and a hold that
-//! stops data and timers. A driver that has none leaves TCP on its own.
+//! Driver requirements: signals of this connection only ([`Signal::concerns`]), and a hold that stops data
+//! and timers. Without a hold TCP runs unassisted.
 
 #[cfg(test)]
 mod test;
@@ -43,45 +44,45 @@ use crate::Aid;
 use crate::kit::{Context, Machine, Protocol, States, named, resume};
 use crate::options::{AidOption, AidOptions, OptionField};
 
-/// What chandran-1998 leaves open.
+/// Parameters that chandran-1998 leaves open.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TcpFOptions {
-    /// chandran-1998 §4: the longest that a route takes to come back, a parameter of the routing
-    /// protocol. The default is the longest that AODV's search for a route takes before it gives up
-    /// (RFC 3561 §6.3 and §10: 2.8 s, doubled twice, 19.6 s in all), rounded up; DSR's requests are
-    /// at most 10 s apart (RFC 4728 §9).
+    /// Route failure timeout (chandran-1998 §4): the longest time until a route is re-established, which
+    /// depends on the routing protocol. The default is the longest duration of AODV's route discovery (RFC
+    /// 3561 §6.3 and §10: 2.8 s, doubled twice, 19.6 s in total), rounded up; DSR's route requests are at
+    /// most 10 s apart (RFC 4728 §9).
     pub route_failure_timeout: Duration,
-    /// chandran-1998 §4 restarts the timers from their frozen values, and sends nothing by itself. The
-    /// default is otherwise: to the letter, TCP-F over today's TCPs is slower than no TCP-F
-    /// (papers/chandran-1998).
+    /// Start of transmission after the snooze. chandran-1998 §4 resumes the timers from their frozen values
+    /// and sends nothing by itself. The default differs: implemented literally, TCP-F over present TCPs is
+    /// slower than plain TCP (papers/chandran-1998).
     pub resume_from: ResumeFrom,
-    /// Whose RRN ends the snooze (chandran-1998 §4, §5.4).
+    /// Origin of the RRN that ends the snooze (chandran-1998 §4, §5.4).
     pub wakes_on: WakeOn,
 }
 
-/// Where sending goes on after a snooze.
+/// Start of transmission after a snooze.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum ResumeFrom {
-    /// At the first unacknowledged byte: all of the window that SACK has not reported goes again. Not in
-    /// the paper.
+    /// At SND.UNA: the whole window is retransmitted, except data reported by SACK. Not in the paper.
     #[default]
     Una,
-    /// Where it stopped, to the letter. What the failure took away waits for duplicates, or for the timer.
+    /// At SND.NXT, as in the paper. Segments lost with the route are recovered by duplicate acknowledgments
+    /// or by a timeout.
     Nxt,
 }
 
-/// Whose RRN ends a snooze.
+/// Origin of the RRN that ends a snooze.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum WakeOn {
-    /// Any router's.
+    /// Any router.
     #[default]
     Any,
-    /// That of the failure point, which sent the last RFN. Where a sender is not known, any.
+    /// The failure point, which sent the last RFN; any router if one of them is unknown.
     FailurePoint,
 }
 
 impl TcpFOptions {
-    /// The shortest route failure timeout.
+    /// Minimum route failure timeout.
     pub const MIN_TIMEOUT: Duration = Duration::from_millis(1);
 }
 
@@ -98,11 +99,11 @@ impl Default for TcpFOptions {
 impl AidOptions for TcpFOptions {
     const NAME: &'static str = "tcp-f";
     const SUMMARY: &'static str =
-        "TCP-F (Chandran et al. 1998): snoozes from a route's failure to its return";
+        "TCP-F (Chandran et al. 1998): freezes TCP from route failure to route re-establishment";
     const OPTIONS: &'static [AidOption<Self>] = &[
         AidOption {
             name: "route_failure_timeout",
-            about: "from the first RFN on, how long to wait for an RRN",
+            about: "longest wait for an RRN after the first RFN",
             field: OptionField::Duration {
                 min: Self::MIN_TIMEOUT,
                 field: |o| &mut o.route_failure_timeout,
@@ -110,7 +111,7 @@ impl AidOptions for TcpFOptions {
         },
         AidOption {
             name: "resume_from",
-            about: "where sending goes on: at the first unacknowledged byte, or where it stopped",
+            about: "start of transmission after a snooze: SND.UNA or SND.NXT",
             field: OptionField::Choice(&[
                 ("una", |o| o.resume_from = ResumeFrom::Una),
                 ("nxt", |o| o.resume_from = ResumeFrom::Nxt),
@@ -118,7 +119,7 @@ impl AidOptions for TcpFOptions {
         },
         AidOption {
             name: "wakes_on",
-            about: "whose RRN ends the snooze: any router's, or the failure point's",
+            about: "origin of the RRN that ends a snooze: any router, or the failure point",
             field: OptionField::Choice(&[
                 ("any", |o| o.wakes_on = WakeOn::Any),
                 ("failure-point", |o| o.wakes_on = WakeOn::FailurePoint),
@@ -132,27 +133,27 @@ impl AidOptions for TcpFOptions {
 }
 
 named! {
-    /// Where TCP-F is (chandran-1998 Fig. 2).
+    /// States of TCP-F (chandran-1998 Fig. 2).
     pub enum State {
-        /// TCP works as it would without TCP-F.
+        /// Normal TCP operation.
         Active = "active",
-        /// The route is gone, and TCP stands still.
+        /// The route has failed, and TCP is frozen.
         Snooze = "snooze",
     }
 }
 
 named! {
-    /// What moves TCP-F.
+    /// Transitions of TCP-F.
     pub enum Transition {
-        /// An RFN came.
+        /// An RFN was received.
         RouteFailed = "RFN",
-        /// An RRN came.
+        /// An RRN was received.
         RouteRestored = "RRN",
-        /// The route failure timer went off.
+        /// The route failure timer has expired.
         RouteFailureTimeout = "route failure timer",
-        /// The driver can't hold TCP.
+        /// The driver does not support [`Act::Hold`].
         Unsupported = "driver refuses",
-        /// There is no connection any more.
+        /// The connection is closed.
         Closed = "connection gone",
     }
 }
@@ -169,30 +170,30 @@ impl States for State {
             (Self::Snooze, Transition::RouteRestored | Transition::RouteFailureTimeout) => {
                 Self::Active
             }
-            // Not in the paper, whose TCP can refuse nothing and whose TCP-F dies with its TCP.
+            // Not in the paper, where TCP-F is part of TCP.
             (Self::Snooze, Transition::Unsupported | Transition::Closed) => Self::Active,
             (unmoved, _) => unmoved,
         }
     }
 }
 
-/// TCP-F to one connection.
+/// TCP-F for one connection.
 #[derive(Clone, Debug)]
 pub struct TcpF {
     options: TcpFOptions,
-    /// Who sent the last RFN.
+    /// Sender of the last RFN.
     failure_point: Option<Ipv4Addr>,
 }
 
 impl TcpF {
-    /// To a new connection.
+    /// Creates the aid for a new connection.
     pub fn new(options: TcpFOptions) -> Machine<Self> {
         let timeout = options.route_failure_timeout.max(TcpFOptions::MIN_TIMEOUT);
         let options = TcpFOptions { route_failure_timeout: timeout, ..options };
         Machine::new(Self { options, failure_point: None })
     }
 
-    /// May this RRN end the snooze?
+    /// Returns true if this RRN ends the snooze.
     fn ends_snooze(&self, signal: &Signal) -> bool {
         self.options.wakes_on == WakeOn::Any
             || match (self.failure_point, signal.details.reporter) {
@@ -209,8 +210,8 @@ impl Protocol for TcpF {
     fn on_transition(&mut self, cx: &mut Context<'_, State>, _: State, cause: Transition) {
         match cx.state() {
             State::Snooze => {
-                // chandran-1998 §4: the first RFN starts the timer; those that follow find us
-                // snoozing and change nothing.
+                // chandran-1998 §4: the first RFN starts the timer; further RFNs in the snooze state change
+                // nothing.
                 *cx.timer = Some(cx.now + self.options.route_failure_timeout);
                 cx.request(Act::Hold {
                     probe: None,
@@ -222,9 +223,9 @@ impl Protocol for TcpF {
             }
             State::Active => {
                 *cx.timer = None;
-                // chandran-1998 §4: the timers go on from their frozen values, and so do the
-                // windows. When the route failure timer has gone off, all is as after an RRN, and
-                // TCP's own congestion control finds out about the route.
+                // chandran-1998 §4: timers and windows continue from their frozen values. The same applies
+                // after a route failure timeout; TCP's congestion control then detects the state of the
+                // route.
                 if !matches!(cause, Transition::Unsupported | Transition::Closed) {
                     cx.request(resume(Assign::Keep));
                 }
@@ -244,7 +245,7 @@ impl Protocol for TcpF {
             SignalKind::RouteRestored if self.ends_snooze(signal) => {
                 self.transition(cx, Transition::RouteRestored);
             }
-            // chandran-1998 §5.4: congestion is TCP's own affair.
+            // chandran-1998 §5.4: congestion is handled by TCP.
             _ => {}
         }
     }
@@ -257,8 +258,8 @@ impl Protocol for TcpF {
 
     fn on_done(&mut self, cx: &mut Context<'_, State>, act: &Act, done: ActResult) {
         match (act, done) {
-            // chandran-1998 §4 leaves finding a new route to routing, but a protocol that looks for
-            // routes on demand never does for a source that sends nothing.
+            // chandran-1998 §4 leaves finding a new route to the routing protocol, but an on-demand protocol
+            // starts no route discovery for a source that sends nothing.
             (Act::Hold { .. }, ActResult::Done) => {
                 cx.request(Act::ProbeRoute(RouteProbe::Repeated))
             }

@@ -1,157 +1,156 @@
-//! What an aid wants done to a connection. Acts are intents: the driver answers [`Done`] for each,
-//! and an aid states its fallback for what a driver can't do.
+//! Commands that an aid issues to a connection. The driver answers each with an [`ActResult`]; each aid
+//! documents its fallback for acts that a driver does not support.
 
 use crate::{Duration, Seq, SeqRange};
 
-/// What becomes of one value.
+/// Assignment of one TCP variable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Assign<T> {
-    /// As it is.
+    /// Keeps the present value.
     #[default]
     Keep,
-    /// What a new connection would have.
+    /// Sets the initial value of a new connection.
     Initial,
-    /// This value.
+    /// Sets this value.
     Value(T),
 }
 
-/// What ends a [`Act::Hold`].
+/// Condition that ends an [`Act::Hold`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Release {
-    /// TCP itself, at the first acceptable acknowledgment with an open window that reaches it:
-    /// what zeroing TCP's view of the peer's window amounts to.
+    /// The first acceptable acknowledgment with an open window that reaches TCP. This is the effect of
+    /// setting TCP's view of the peer's window to zero.
     AnyAck,
-    /// Only [`Act::Resume`].
+    /// [`Act::Resume`] only.
     Resume,
 }
 
-/// What a persist probe carries, from SND.UNA on.
+/// Payload of a persist probe, starting at SND.UNA.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum ProbeSize {
     /// One byte (RFC 9293 §3.8.6.1).
     #[default]
     Byte,
-    /// A whole segment.
+    /// One full segment.
     Segment,
 }
 
-/// How persist probes are spaced: `first`, then doubling up to `max`.
+/// Intervals of persist probes: `first`, then doubling up to `max`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ProbeSpacing {
-    /// From the hold to the first probe.
+    /// Time from the hold to the first probe.
     pub first: Duration,
-    /// The longest gap between probes.
+    /// Longest interval between two probes.
     pub max: Duration,
-    /// What each carries.
+    /// Payload of each probe.
     pub size: ProbeSize,
 }
 
 impl ProbeSpacing {
-    /// Probes of a byte.
+    /// One-byte probes at these intervals.
     pub const fn new(first: Duration, max: Duration) -> Self {
         Self { first, max, size: ProbeSize::Byte }
     }
 }
 
-/// What a retransmission timeout sends again.
+/// Data retransmitted on a retransmission timeout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Retransmit {
-    /// What TCP's own loss recovery does.
+    /// As TCP's loss recovery decides.
     #[default]
     LossRecovery,
-    /// The oldest segment. The rest counts as under way still, and the windows stay as they are.
+    /// The oldest segment only. The rest stays in flight, and the windows are unchanged.
     Oldest,
 }
 
-/// What an own node does to find the peer.
+/// ICMP echo requests that the local node sends to the peer to trigger route discovery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum RouteProbe {
-    /// It asks the peer for echoes until it is found, so that routing that looks for routes on demand
-    /// has a packet to look for one for.
+    /// Sends echo requests until the peer answers, so that an on-demand routing protocol has a packet that
+    /// needs a route.
     Repeated,
-    /// It asks the peer for one echo.
+    /// Sends one echo request.
     Single,
-    /// Nothing, or nothing more.
+    /// Sends none, and stops a running probe.
     #[default]
     Off,
 }
 
-/// An intent.
+/// A command to a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Act {
-    /// Persist mode: no data leaves, the retransmission timer stops.
+    /// Enters persist mode: no data is sent and the retransmission timer stops.
     Hold {
-        /// Probe from SND.UNA at this spacing; `None`: stay silent.
+        /// Probe intervals; each probe starts at SND.UNA. `None`: no probes.
         probe: Option<ProbeSpacing>,
-        /// Pull the next sequence number back to SND.UNA, so that sending starts over there.
+        /// Sets SND.NXT back to SND.UNA, so that transmission restarts there.
         rewind_snd_nxt: bool,
-        /// Freeze every timer with what was left of it, that of retransmission included, and with
-        /// them what they measure and what congestion control decides (chandran-1998 §4): the
-        /// RTO with its back-off, round-trip samples, the window's growth, the count of
-        /// duplicates. Acknowledgments still count as received. They all go on where they were at
-        /// the end of the hold.
+        /// Freezes all timers with their remaining time, including the retransmission timer, and with them
+        /// the RTO and its back-off, RTT sampling, window growth and the count of duplicate acknowledgments
+        /// (chandran-1998 §4). Acknowledgments are still accepted. All of them continue from their frozen
+        /// values when the hold ends.
         freeze_timers: bool,
-        /// The congestion window to leave the hold with (bytes).
+        /// Congestion window at the end of the hold (bytes).
         cwnd: Assign<u32>,
-        /// What ends the hold.
+        /// Condition that ends the hold.
         release: Release,
     },
-    /// Leave persist mode and restart the timers: frozen ones with what was left of them, else
-    /// that of retransmission with the timeout of a new transmission, its back-off taken back.
+    /// Leaves persist mode and restarts the timers: frozen timers with their remaining time, otherwise the
+    /// retransmission timer with the RTO without back-off.
     Resume {
         /// Congestion window (bytes).
         cwnd: Assign<u32>,
         /// Slow-start threshold (bytes).
         ssthresh: Assign<u32>,
-        /// Retransmission timeout. Whatever is set takes the back-off back, too.
+        /// Retransmission timeout. Assigning it also clears the back-off.
         rto: Assign<Duration>,
     },
-    /// Retransmit, without touching the congestion window or taking RTT samples.
+    /// Retransmits data without changing the congestion window or taking RTT samples.
     Resend {
-        /// What to send again; cut to what is outstanding.
+        /// Range to retransmit, limited to outstanding data.
         range: SeqRange,
-        /// Before whatever waits in the sender's own interface queue.
+        /// Enqueues it at the head of the sender's interface queue.
         ahead_of_queue: bool,
     },
-    /// Restore cwnd and ssthresh of before the last reduction.
+    /// Restores cwnd and ssthresh to their values before the last reduction.
     Undo,
-    /// Respond to congestion now.
+    /// Performs the congestion response now.
     ReduceCwnd,
-    /// Changes what the next retransmission timeout does, in place of what was asked for before.
+    /// Sets the response to the next retransmission timeout, replacing an earlier setting.
     SetTimeoutResponse {
-        /// Do not double the RTO.
+        /// Does not double the RTO.
         keep_rto: bool,
-        /// What goes again.
+        /// Data to retransmit.
         retransmit: Retransmit,
-        /// The congestion window after it (bytes); [`Setting::Keep`]: what that makes of it.
+        /// Congestion window after the timeout (bytes); [`Assign::Keep`]: as `retransmit` implies.
         cwnd: Assign<u32>,
-        /// The slow-start threshold after it (bytes); as with `cwnd`.
+        /// Slow-start threshold after the timeout (bytes); [`Assign::Keep`] as for `cwnd`.
         ssthresh: Assign<u32>,
     },
-    /// Bounds what may be outstanding.
+    /// Limits the amount of outstanding data.
     LimitCwnd {
-        /// So much (bytes), at least one segment; `None`: as much as TCP's own windows allow.
+        /// Limit in bytes, at least one segment; `None`: no limit beyond TCP's own windows.
         cwnd: Option<u32>,
     },
-    /// Receiver side: send acknowledgments made up from the view.
+    /// Sends acknowledgments built from the view (receiver side).
     SendAcks {
-        /// The acknowledgment number; must not be ahead of what was received.
+        /// Acknowledgment number; must not exceed RCV.NXT.
         ack: Seq,
-        /// The window to advertise (bytes).
+        /// Window to advertise (bytes).
         window: u32,
-        /// How many copies.
+        /// Number of copies.
         copies: u8,
     },
-    /// What the own node is to do to find the peer, for a connection that sends nothing by itself.
-    /// [`SignalKind::RouteRestored`](crate::SignalKind) says that it is found.
+    /// Probes the route to the peer on behalf of a connection that sends nothing.
+    /// [`SignalKind::RouteRestored`](crate::SignalKind) reports success.
     ProbeRoute(RouteProbe),
 }
 
-/// A driver's answer to an act.
+/// The driver's answer to an act.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ActResult {
-    /// It is done.
+    /// The act was applied.
     Done,
-    /// This driver, or the connection's present state, does not allow it.
+    /// The driver does not support the act, or not in the present state of the connection.
     Unsupported,
 }

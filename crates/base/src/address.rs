@@ -1,48 +1,48 @@
-//! Who talks to whom.
+//! Endpoints, flows and ECN codepoints.
 
 pub use core::net::Ipv4Addr;
 
-/// One end of a connection.
+/// One endpoint of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Endpoint {
-    /// The host.
+    /// IP address of the host.
     pub address: Ipv4Addr,
-    /// The port.
+    /// Port number.
     pub port: u16,
 }
 
 impl Endpoint {
-    /// `port` at `address`.
+    /// The endpoint `port` at `address`.
     pub const fn new(address: Ipv4Addr, port: u16) -> Self {
         Self { address, port }
     }
 }
 
-/// A flow as a packet on the air names it: the direction matters.
+/// A unidirectional flow, as its packets' headers identify it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct FlowKey {
-    /// Where its packets come from.
+    /// Source endpoint.
     pub source: Endpoint,
-    /// Where they go.
+    /// Destination endpoint.
     pub destination: Endpoint,
 }
 
-/// The congestion bits of the IP header (RFC 3168 §5).
+/// ECN field of the IP header (RFC 3168 §5).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Ecn {
-    /// The sender does not take part.
+    /// Not ECN-capable transport (00).
     #[default]
     NotEct,
-    /// Takes part, codepoint 01.
+    /// ECN-capable transport, ECT(1) (01).
     Ect1,
-    /// Takes part, codepoint 10.
+    /// ECN-capable transport, ECT(0) (10).
     Ect0,
-    /// A router met congestion.
+    /// Congestion experienced (11).
     Ce,
 }
 
 impl Ecn {
-    /// The two bits in the IP header.
+    /// The two-bit codepoint.
     pub const fn bits(self) -> u8 {
         match self {
             Self::NotEct => 0b00,
@@ -51,7 +51,7 @@ impl Ecn {
             Self::Ce => 0b11,
         }
     }
-    /// From the two low bits of `bits`.
+    /// The codepoint in the two low bits of `bits`.
     pub const fn from_bits(bits: u8) -> Self {
         match bits & 0b11 {
             0b00 => Self::NotEct,
@@ -60,7 +60,7 @@ impl Ecn {
             _ => Self::Ce,
         }
     }
-    /// May a router mark instead of drop?
+    /// Returns true if a router may mark the packet instead of dropping it.
     pub const fn is_capable(self) -> bool {
         !matches!(self, Self::NotEct)
     }

@@ -1,6 +1,6 @@
-//! What every crate of driftway stands on: integer time, random streams, sequence numbers,
-//! addresses, and the words in which the network, an aid and a TCP speak to each other
-//! ([`Signal`], [`TcpView`], [`Act`]). Nothing here does I/O, reads a clock, or panics.
+//! Types shared by all crates of driftway: integer time, random streams, sequence numbers, addresses, and the
+//! interface between the network, an aid and a TCP ([`Signal`], [`TcpView`], [`Act`]). Nothing here does I/O,
+//! reads a clock, or panics.
 
 #![no_std]
 #![forbid(unsafe_code)]

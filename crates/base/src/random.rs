@@ -1,29 +1,29 @@
-//! Streams of random numbers.
+//! Random number streams.
 //!
-//! A stream's key is (seed, purpose, entity) and nothing else, so that adding a node, or switching
-//! an aid on, moves no other stream: two runs that differ in their TCP see the same n-th error on
-//! the same link. The generator is xoshiro256++ (Blackman & Vigna 2021) seeded by SplitMix64; the
-//! tests freeze its output, because results must not change with a library's version.
+//! A stream's key is (seed, purpose, entity), independent of the order of creation: adding a node or enabling
+//! an aid changes no other stream, so that two runs that differ in their TCP see the same sequence of errors
+//! on each link. The generator is xoshiro256++ (Blackman & Vigna 2021) seeded by SplitMix64; the tests freeze
+//! its output, because results must not change with a library's version.
 
 use crate::Duration;
 
-/// One stream.
+/// One random number stream.
 #[derive(Clone, Debug)]
 pub struct RandomStream {
     state: [u64; 4],
 }
 
-/// A probability, as the number of 64-bit values out of 2⁶⁴ that count as a hit.
+/// A probability, stored as the number of 64-bit values out of 2⁶⁴ that count as success.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub struct Probability(u64);
 
 impl Probability {
-    /// Never.
+    /// Probability 0.
     pub const NEVER: Self = Self(0);
-    /// Always.
+    /// Probability 1.
     pub const ALWAYS: Self = Self(u64::MAX);
 
-    /// The probability `p`, clamped to 0…1 (not-a-number counts as 0).
+    /// The probability `p`, clamped to 0…1 (NaN counts as 0).
     pub fn from_f64(p: f64) -> Self {
         if p >= 1.0 {
             Self::ALWAYS
@@ -34,8 +34,8 @@ impl Probability {
         }
     }
 
-    /// The probability that at least one of `bits` bits is wrong if each is with `ber`:
-    /// 1 − (1 − `ber`)^`bits`, without the loss of digits that this form would have.
+    /// The error probability of a packet of `bits` bits with independent bit errors at rate `ber`: 1 − (1 −
+    /// `ber`)^`bits`, computed without cancellation.
     pub fn from_bit_error_rate(ber: f64, bits: u32) -> Self {
         if ber >= 1.0 {
             return Self::ALWAYS;
@@ -66,8 +66,8 @@ const fn name_key(name: &str) -> u64 {
 }
 
 impl RandomStream {
-    /// The stream of `entity` (a node, a link, a flow) for `purpose` (`"link-error"`) in the run
-    /// with this `seed`.
+    /// The stream of `entity` (a node, a link, a flow) for `purpose` (`"link-error"`) in the run with this
+    /// `seed`.
     pub const fn new(seed: u64, purpose: &str, entity: u64) -> Self {
         let mut key = splitmix(seed.wrapping_add(0x9e37_79b9_7f4a_7c15));
         key = splitmix(key ^ name_key(purpose));
@@ -92,20 +92,20 @@ impl RandomStream {
         result
     }
 
-    /// One draw: does it hit? Always takes exactly one number, so that the n-th draw of a stream
-    /// stays the n-th whatever the probability.
+    /// One Bernoulli trial. Consumes exactly one number, so that the position in the stream does not depend
+    /// on the probability.
     pub const fn bernoulli(&mut self, chance: Probability) -> bool {
         let draw = self.next_u64();
         draw < chance.0 || chance.0 == u64::MAX
     }
 
-    /// A number below `bound` (0 for `bound` 0), by the high half of a 128-bit product. Its bias,
-    /// `bound` / 2⁶⁴, is below anything a run could show, and it takes exactly one number.
+    /// A uniformly distributed integer below `bound` (0 for `bound` 0), by the high half of a 128-bit
+    /// product. Its bias of `bound` / 2⁶⁴ is negligible. Consumes exactly one number.
     pub const fn uniform_below(&mut self, bound: u64) -> u64 {
         ((self.next_u64() as u128 * bound as u128) >> 64) as u64
     }
 
-    /// A span from `low` to `high`, both included. Takes exactly one number.
+    /// A uniformly distributed duration from `low` to `high`, both included. Consumes exactly one number.
     pub const fn uniform_duration(&mut self, low: Duration, high: Duration) -> Duration {
         let width = high.as_nanos().saturating_sub(low.as_nanos());
         let offset =
@@ -113,12 +113,12 @@ impl RandomStream {
         Duration::from_nanos(low.as_nanos().saturating_add(offset))
     }
 
-    /// A number in [0, 1) with 53 bits.
+    /// A uniformly distributed number in [0, 1) with 53 bits.
     pub const fn uniform_f64(&mut self) -> f64 {
         (self.next_u64() >> 11) as f64 / 9_007_199_254_740_992.0
     }
 
-    /// An exponentially distributed span with this mean (arrivals of a Poisson process).
+    /// An exponentially distributed duration with this mean (inter-arrival time of a Poisson process).
     pub fn exponential_duration(&mut self, mean: Duration) -> Duration {
         let draw = -libm::log1p(-self.uniform_f64());
         Duration::from_nanos((draw * mean.as_nanos() as f64) as u64)
@@ -129,7 +129,7 @@ impl RandomStream {
 mod test {
     use super::*;
 
-    /// Frozen: every published number depends on these.
+    /// Frozen, because all published results depend on these numbers.
     #[test]
     fn streams_are_frozen() {
         let mut s = RandomStream::new(1, "link-error", 0);
@@ -149,7 +149,7 @@ mod test {
     }
 
     #[test]
-    fn means_come_out() {
+    fn distributions_have_the_expected_means() {
         let mut s = RandomStream::new(7, "test", 0);
         let n = 200_000;
         let hits = (0..n).filter(|_| s.bernoulli(Probability::from_f64(0.3))).count();
@@ -163,7 +163,7 @@ mod test {
     }
 
     #[test]
-    fn errors_of_a_packet_follow_the_formula() {
+    fn packet_error_rate_follows_the_formula() {
         // liu-singh-2001 §V-A: 3.2 % for 100 bytes over four hops.
         let hop =
             Probability::from_bit_error_rate(1e-5, 800).0 as f64 / 18_446_744_073_709_551_616.0;

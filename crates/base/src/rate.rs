@@ -1,21 +1,21 @@
-//! How fast a link sends.
+//! Link rates.
 
 use crate::Duration;
 
-/// Bits per second.
+/// A bit rate (bit/s).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Rate(u64);
 
 impl Rate {
-    /// `bits` per second; at least one, because a link that never sends is a partition.
+    /// `bits` bit/s; at least one, because a link of rate zero is a partition.
     pub const fn from_bps(bits: u64) -> Self {
         Self(if bits == 0 { 1 } else { bits })
     }
-    /// Bits per second.
+    /// The rate in bit/s.
     pub const fn as_bps(self) -> u64 {
         self.0
     }
-    /// The time that `bytes` bytes take, rounded up to a nanosecond; at most [`Duration::MAX`].
+    /// Transmission time of `bytes` bytes, rounded up to a nanosecond; at most [`Duration::MAX`].
     pub const fn transmission_time(self, bytes: u32) -> Duration {
         let bits = bytes as u128 * 8 * 1_000_000_000;
         let nanos = bits.div_ceil(self.0 as u128);

@@ -1,36 +1,38 @@
-//! What a node's radio knows of a neighbour.
+//! Received power of a neighbour's frames.
 
 use crate::{Duration, Instant};
 
-/// The received power of what a node has heard of a neighbour, and its trend.
+/// Received power of the frames heard from a neighbour, and its trend.
 ///
-/// Powers are in mBm, hundredths of a dBm, as Linux' drivers give them.
+/// Powers are in mBm (hundredths of a dBm), the unit of Linux drivers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReceivedPower {
-    /// When the neighbour was heard last.
+    /// Time of the last frame heard from the neighbour.
     pub heard_at: Instant,
-    /// The power then (mBm).
+    /// Received power of that frame (mBm).
     pub power_mbm: i32,
-    /// How that changes (hundredths of a decibel per second); `None` before it was heard often enough.
+    /// Rate of change of the power (hundredths of a decibel per second); `None` until enough frames were
+    /// heard.
     pub trend_cdb_per_s: Option<i32>,
-    /// The least power at which a frame is received (mBm).
+    /// Receiver sensitivity: the lowest power at which a frame is received (mBm).
     pub sensitivity_mbm: i32,
 }
 
 impl ReceivedPower {
-    /// For so long a trend is continued; after a longer silence it is learnt anew.
+    /// Time for which a trend is extrapolated; after a longer silence it is estimated anew.
     pub const TREND_VALIDITY: Duration = Duration::from_secs(5);
 
-    /// For how long from [`at`](Self::at) on the neighbour is heard, if the trend holds; `None` if it
-    /// does not fade, or if that is not known.
+    /// Time from [`heard_at`](Self::heard_at) until the power falls below the receiver sensitivity, if the
+    /// trend continues. `None` if the power does not fall or the trend is unknown.
     pub fn expected_lifetime(&self) -> Option<Duration> {
         let fall = self.trend_cdb_per_s.filter(|trend| *trend < 0)?.unsigned_abs();
         let left = self.power_mbm.saturating_sub(self.sensitivity_mbm).max(0).unsigned_abs();
         Some(Duration::from_nanos(u64::from(left) * 1_000_000_000 / u64::from(fall)))
     }
 
-    /// Is the power at `now`, if the trend holds, enough to receive a frame? Without a known trend the
-    /// power is taken to stay. What was heard more than [`LASTS`](Self::LASTS) ago says nothing.
+    /// Returns true if the power extrapolated to `now` is at or above the receiver sensitivity. Without a
+    /// known trend the power is assumed constant. Frames heard more than
+    /// [`TREND_VALIDITY`](Self::TREND_VALIDITY) ago do not count.
     pub fn is_receivable_at(&self, now: Instant) -> bool {
         let gone = now.since(self.heard_at);
         if gone > Self::TREND_VALIDITY {
@@ -46,7 +48,7 @@ mod test {
     use super::*;
 
     #[test]
-    fn a_power_is_continued_with_its_trend_for_a_while() {
+    fn power_is_extrapolated_for_a_limited_time() {
         let suffices = |trend, millis| {
             let at = Instant::from_secs(1);
             ReceivedPower {
@@ -63,7 +65,7 @@ mod test {
     }
 
     #[test]
-    fn what_fades_is_heard_for_as_long_as_its_power_lasts() {
+    fn expected_lifetime_follows_the_trend() {
         let lead = |power, trend| {
             ReceivedPower {
                 heard_at: Instant::ZERO,

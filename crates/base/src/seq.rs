@@ -3,8 +3,8 @@
 use core::fmt;
 use core::ops::{Add, AddAssign, Sub};
 
-/// A sequence number. Comparisons are those of serial numbers: `a.before(b)` where `b` is at most
-/// 2³¹ − 1 ahead of `a`. There is no `Ord`, because a total order on a circle does not exist.
+/// A sequence number. Comparisons use serial number arithmetic: `a.before(b)` if `b` is at most 2³¹ − 1 ahead
+/// of `a`. There is no `Ord`, because this relation is not a total order.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct Seq(pub u32);
 
@@ -13,7 +13,7 @@ impl Seq {
     pub const fn distance(self, earlier: Self) -> i32 {
         self.0.wrapping_sub(earlier.0) as i32
     }
-    /// How far `self` is ahead of `earlier`; 0 where it is not ahead.
+    /// Distance by which `self` is ahead of `earlier`; 0 if it is not ahead.
     pub const fn since(self, earlier: Self) -> u32 {
         let d = self.distance(earlier);
         if d > 0 { d as u32 } else { 0 }
@@ -34,11 +34,11 @@ impl Seq {
     pub const fn at_or_after(self, other: Self) -> bool {
         self.distance(other) >= 0
     }
-    /// The later of two.
+    /// The later of the two.
     pub const fn max(self, other: Self) -> Self {
         if self.after(other) { self } else { other }
     }
-    /// The earlier of two.
+    /// The earlier of the two.
     pub const fn min(self, other: Self) -> Self {
         if self.before(other) { self } else { other }
     }
@@ -70,29 +70,29 @@ impl fmt::Debug for Seq {
     }
 }
 
-/// Sequence numbers from `start` up to and not including `end`.
+/// Sequence numbers from `start` up to but not including `end`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct SeqRange {
-    /// First number.
+    /// First sequence number.
     pub start: Seq,
-    /// One past the last.
+    /// One past the last sequence number.
     pub end: Seq,
 }
 
 impl SeqRange {
-    /// From `start` up to and not including `end`.
+    /// From `start` up to but not including `end`.
     pub const fn new(start: Seq, end: Seq) -> Self {
         Self { start, end }
     }
-    /// How many numbers; 0 where `end` is not after `start`.
+    /// Number of sequence numbers; 0 if `end` is not after `start`.
     pub const fn len(self) -> u32 {
         self.end.since(self.start)
     }
-    /// Nothing in it?
+    /// Returns true if the range is empty.
     pub const fn is_empty(self) -> bool {
         self.len() == 0
     }
-    /// Is `seq` one of them?
+    /// Returns true if `seq` lies in the range.
     pub const fn contains(self, seq: Seq) -> bool {
         seq.at_or_after(self.start) && seq.before(self.end)
     }

@@ -1,63 +1,63 @@
-//! What an aid learns from the network or from its own host. No consumer sees ICMP or route-error
-//! formats: whoever receives those turns them into a [`Signal`].
+//! Notifications to an aid from the network or the local host. Aids see no ICMP or route-error formats: the
+//! receiver of such a message converts it to a [`Signal`].
 
 use crate::{Duration, FlowKey, Ipv4Addr, Seq, SeqRange, TcpView};
 
-/// Something happened that TCP itself would not see.
+/// A network event that TCP itself does not observe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Signal {
-    /// What happened.
+    /// The event.
     pub kind: SignalKind,
-    /// What is known about it.
+    /// Known details of the event.
     pub details: SignalDetails,
 }
 
-/// What happened.
+/// Kinds of network events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SignalKind {
-    /// A router has no way to the destination (ICMP destination unreachable, RFC 792).
+    /// A router has no route to the destination (ICMP destination unreachable, RFC 792).
     Unreachable(UnreachableScope),
-    /// A router asks to send less (ICMP source quench, RFC 792; obsolete by RFC 6633).
+    /// A router requests a lower sending rate (ICMP source quench, RFC 792; obsoleted by RFC 6633).
     SourceQuench,
-    /// The peer echoes a congestion mark (RFC 3168).
+    /// The peer echoes a congestion mark (ECE, RFC 3168).
     EcnEcho,
-    /// The route to the destination has failed (chandran-1998 §4: RFN). From routers, or from the own
-    /// node's routing.
+    /// The route to the destination has failed (RFN, chandran-1998 §4). Sent by routers or by the local
+    /// node's routing protocol.
     RouteFailed,
-    /// There is a route to the destination again (chandran-1998 §4: RRN). From routers, from the own
-    /// node's routing, or because the peer has answered an echo.
+    /// A route to the destination is available again (RRN, chandran-1998 §4). Sent by routers or by the local
+    /// node's routing protocol, or raised when the peer answers an echo request.
     RouteRestored,
-    /// Packets of this flow did not arrive over a link that failed (yu-2004 §4.3). From the node that
-    /// found out, by way of routing.
+    /// Packets of this flow were not delivered over a failed link (yu-2004 §4.3). Sent by the node that
+    /// detected the failure, through the routing protocol.
     PacketLost {
-        /// What they carried.
+        /// Sequence ranges of the packets.
         ranges: SeqRanges,
-        /// What became of them.
+        /// Disposition of the packets.
         disposition: PacketDisposition,
     },
-    /// The own node's routing looks for a route to the destination (yu-2004 §3.2).
+    /// The local node's routing protocol searches for a route to the destination (yu-2004 §3.2).
     RouteDiscovery,
-    /// The own node's link, [`About::failed_link`], carries again.
+    /// The local node's link [`SignalDetails::failed_link`] is up again.
     LinkUp,
-    /// The own node's link, [`About::failed_link`], does not carry.
+    /// The local node's link [`SignalDetails::failed_link`] is down.
     LinkDown,
-    /// The own node's link, [`About::failed_link`], will not carry much longer.
+    /// The local node's link [`SignalDetails::failed_link`] is expected to fail soon.
     LinkFading {
-        /// How much longer, as far as one can know.
+        /// Estimated time until the link fails.
         expected_lifetime: Duration,
     },
 }
 
-/// What became of a packet that a failed link did not carry.
+/// Disposition of a packet that could not be sent over a failed link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PacketDisposition {
-    /// It is lost.
+    /// The packet is lost.
     Lost,
-    /// It has another route.
+    /// The packet was salvaged: it is forwarded on another route.
     Salvaged,
 }
 
-/// Some ranges of sequence numbers, as a notice can hold: up to [`MOST`](Self::MOST), oldest first.
+/// A list of sequence ranges of bounded size ([`MAX`](Self::MAX)), oldest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct SeqRanges {
     list: [SeqRange; Self::MAX],
@@ -65,11 +65,11 @@ pub struct SeqRanges {
 }
 
 impl SeqRanges {
-    /// How many ranges there is room for: as many segments as yu-2004's window has.
+    /// Maximum number of ranges: the window of yu-2004 in segments.
     pub const MAX: usize = 8;
 
-    /// Adds a range, into the one before where the two touch. What there is no room for is left out;
-    /// was there?
+    /// Appends a range, merging it with the last one if they are adjacent. Returns false if there is no space
+    /// left; the range is then not added.
     pub fn push(&mut self, range: SeqRange) -> bool {
         let len = usize::from(self.len);
         if let Some(last) = len.checked_sub(1).and_then(|last| self.list.get_mut(last))
@@ -90,49 +90,49 @@ impl SeqRanges {
     }
 }
 
-/// What cannot be reached.
+/// Scope of an unreachable destination.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum UnreachableScope {
-    /// The network.
+    /// The destination's network.
     Net,
-    /// The host.
+    /// The destination host.
     Host,
 }
 
-/// A link that does not carry any more, in the direction of the packets that it does not carry.
+/// A failed link, in the direction of the packets that could not be sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct FailedLink {
-    /// Who can't send over it: the failure point.
+    /// The failure point: the node that cannot send over the link.
     pub from: Ipv4Addr,
-    /// Whom it can't reach.
+    /// The neighbour that it cannot reach.
     pub to: Ipv4Addr,
 }
 
-/// Where a signal comes from and what it speaks of; each field where known.
+/// Origin and subject of a signal; `None` where unknown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct SignalDetails {
-    /// The destination that cannot be reached, or that is congested.
+    /// The destination that is unreachable or congested.
     pub destination: Option<Ipv4Addr>,
-    /// The flow whose packet drew the signal, in the packet's direction.
+    /// The flow of the packet that triggered the signal, in the packet's direction.
     pub flow: Option<FlowKey>,
-    /// The sequence number the quoted packet began with.
+    /// The first sequence number of the quoted packet.
     pub seq: Option<Seq>,
-    /// The link whose failure, or return, it is about.
+    /// The link that failed or recovered.
     pub failed_link: Option<FailedLink>,
-    /// Who reports it.
+    /// The node that reports the event.
     pub reporter: Option<Ipv4Addr>,
 }
 
 impl Signal {
-    /// A signal of which nothing else is known.
+    /// A signal without details.
     pub fn new(kind: SignalKind) -> Self {
         Self { kind, details: SignalDetails::default() }
     }
 
-    /// Is it about the connection whose packets are `flow`, and is the number that it quotes outstanding
-    /// there (RFC 5927 §4.1)? What is not known of it is not asked. That a route has failed is also
-    /// said about an acknowledgment without data, which begins where the next data will
-    /// (chandran-1998 §5.4: each packet draws an RFN).
+    /// Returns true if the signal refers to the connection whose packets are `flow`, and the quoted sequence
+    /// number is outstanding there (RFC 5927 §4.1). Unknown details are not checked. A route failure may also
+    /// quote an acknowledgment without data, whose sequence number is SND.MAX (chandran-1998 §5.4: each
+    /// packet triggers an RFN).
     pub fn concerns(&self, flow: FlowKey, view: &TcpView) -> bool {
         let is_outstanding = |seq| {
             view.outstanding().is_some_and(|range| range.contains(seq))
@@ -148,19 +148,19 @@ mod test {
     use super::*;
 
     #[test]
-    fn ranges_that_touch_are_one_and_the_rest_is_left_out() {
+    fn adjacent_ranges_are_merged_and_a_full_list_rejects_more() {
         let nth = |n: u32| SeqRange::new(Seq(n * 100), Seq(n * 100 + 100));
         let mut ranges = SeqRanges::default();
         assert!(ranges.push(nth(0)) && ranges.push(nth(1)));
         assert_eq!(ranges.as_slice(), [SeqRange::new(Seq(0), Seq(200))]);
         assert!((1..8).all(|n| ranges.push(nth(3 * n))));
         assert!(!ranges.push(nth(90)) && ranges.as_slice().len() == SeqRanges::MAX);
-        assert!(ranges.push(nth(22)), "it touches the last");
+        assert!(ranges.push(nth(22)), "adjacent to the last range");
         assert_eq!(ranges.as_slice()[7], SeqRange::new(Seq(2100), Seq(2300)));
     }
 
     #[test]
-    fn a_signal_is_for_the_flow_and_the_numbers_that_it_quotes() {
+    fn a_signal_concerns_the_quoted_flow_and_outstanding_numbers() {
         use crate::{Endpoint, Known};
         let end = |host, port| Endpoint::new(Ipv4Addr::new(10, 0, 0, host), port);
         let flow = FlowKey { source: end(1, 1000), destination: end(2, 80) };

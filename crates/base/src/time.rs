@@ -1,21 +1,21 @@
-//! Integer time. A run's time is a count of nanoseconds since its start; it never wraps
-//! (584 years) and arithmetic saturates, so that no input can make it panic.
+//! Integer time. Simulated time is a count of nanoseconds since the start of the run. It does not wrap (584
+//! years), and arithmetic saturates, so that no input causes a panic.
 
 use core::fmt;
 use core::ops::{Add, AddAssign, Sub};
 
-/// A point in time: nanoseconds since the start of the run (lab) or of the driver (host).
+/// An instant: nanoseconds since the start of the run (simulation) or of the driver (host).
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Instant(u64);
 
-/// A span of time in nanoseconds.
+/// A duration in nanoseconds.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Duration(u64);
 
 impl Instant {
     /// The start of the run.
     pub const ZERO: Self = Self(0);
-    /// Later than anything that happens.
+    /// Later than any event.
     pub const FAR_FUTURE: Self = Self(u64::MAX);
 
     /// `nanos` nanoseconds after the start.
@@ -42,20 +42,20 @@ impl Instant {
     pub const fn as_millis(self) -> u64 {
         self.0 / 1_000_000
     }
-    /// Seconds since the start, for people and plots.
+    /// Seconds since the start, for display and plots.
     pub fn as_secs_f64(self) -> f64 {
         self.0 as f64 / 1e9
     }
-    /// What has passed since `earlier`; zero if `earlier` is later.
+    /// Time elapsed since `earlier`; zero if `earlier` is later.
     pub const fn since(self, earlier: Self) -> Duration {
         Duration(self.0.saturating_sub(earlier.0))
     }
 }
 
 impl Duration {
-    /// No time.
+    /// Zero.
     pub const ZERO: Self = Self(0);
-    /// Longer than any run.
+    /// The longest duration, longer than any run.
     pub const MAX: Self = Self(u64::MAX);
 
     /// `nanos` nanoseconds.
@@ -82,11 +82,11 @@ impl Duration {
     pub const fn as_millis(self) -> u64 {
         self.0 / 1_000_000
     }
-    /// Seconds, for people and plots.
+    /// Seconds, for display and plots.
     pub fn as_secs_f64(self) -> f64 {
         self.0 as f64 / 1e9
     }
-    /// No time at all?
+    /// Returns true if the duration is zero.
     pub const fn is_zero(self) -> bool {
         self.0 == 0
     }
@@ -102,7 +102,7 @@ impl Duration {
     pub const fn saturating_sub(self, other: Self) -> Self {
         Self(self.0.saturating_sub(other.0))
     }
-    /// The distance between two spans.
+    /// Absolute difference of two durations.
     pub const fn abs_diff(self, other: Self) -> Self {
         Self(self.0.abs_diff(other.0))
     }

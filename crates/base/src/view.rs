@@ -1,16 +1,16 @@
-//! What an aid sees of a connection.
+//! An aid's view of a connection.
 
 use crate::{Duration, Instant, ReceivedPower, Seq, SeqRange};
 
-/// How well a field is known. Our own TCP is known exactly; under a foreign kernel much is
-/// estimated from the packets that pass, or not known at all.
+/// A value with its reliability. The variables of driftway's own TCP are known exactly; those of a foreign
+/// kernel's TCP are estimated from its packets, or unknown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Known<T> {
     /// Read from the connection itself.
     Exact(T),
-    /// Deduced from outside.
+    /// Estimated from observed packets.
     Estimated(T),
-    /// Not known.
+    /// Unknown.
     #[default]
     Unknown,
 }
@@ -25,60 +25,60 @@ impl<T: Copy> Known<T> {
     }
 }
 
-/// What the sender's loss recovery is doing.
+/// State of the sender's loss recovery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RecoveryState {
-    /// Nothing is being recovered.
+    /// No recovery in progress.
     Open,
     /// Fast recovery.
     Recovery,
-    /// After a retransmission timeout.
+    /// Loss recovery after a retransmission timeout.
     Loss,
 }
 
-/// A snapshot of both halves of a connection. Bytes and sequence numbers unless said otherwise.
+/// A snapshot of the send and receive variables of a connection. Windows and sizes in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct TcpView {
-    /// Is the connection synchronized (ESTABLISHED or later)?
+    /// The connection is synchronized (ESTABLISHED or a later state, RFC 9293 §3.3.2).
     pub is_synchronized: bool,
-    /// Largest payload of one segment, after options (bytes).
+    /// Largest segment payload, without options (bytes).
     pub mss: Known<u32>,
-    /// Oldest sequence number not yet acknowledged (SND.UNA).
+    /// SND.UNA: the oldest unacknowledged sequence number.
     pub snd_una: Known<Seq>,
-    /// Next sequence number to send (SND.NXT; behind `max` while going back).
+    /// SND.NXT: the next sequence number to send; below `snd_max` after a go-back.
     pub snd_nxt: Known<Seq>,
-    /// One past the highest sequence number ever sent.
+    /// SND.MAX: one past the highest sequence number ever sent.
     pub snd_max: Known<Seq>,
     /// Congestion window (bytes).
     pub cwnd: Known<u32>,
     /// Slow-start threshold (bytes).
     pub ssthresh: Known<u32>,
-    /// The peer's receive window as TCP now believes it (bytes).
+    /// The peer's receive window as TCP sees it (bytes).
     pub peer_window: Known<u32>,
-    /// When the retransmission timer goes off; `None` while it is stopped.
+    /// Expiry of the retransmission timer; `None` while it is stopped.
     pub retransmission_deadline: Known<Option<Instant>>,
-    /// The retransmission timeout, without back-off doublings.
+    /// Retransmission timeout without back-off.
     pub rto: Known<Duration>,
-    /// The smoothed round-trip time; `None` before the first sample.
+    /// Smoothed round-trip time; `None` before the first sample.
     pub srtt: Known<Option<Duration>>,
-    /// What loss recovery is doing.
+    /// State of loss recovery.
     pub recovery: Known<RecoveryState>,
-    /// In persist mode: the sender only probes.
+    /// Persist mode: the sender sends only window probes.
     pub is_persisting: Known<bool>,
-    /// Both ends have agreed on ECN, so that routers can mark what they would else drop (RFC 3168).
+    /// ECN was negotiated, so that routers can mark packets instead of dropping them (RFC 3168).
     pub is_ecn_negotiated: Known<bool>,
-    /// Next sequence number expected from the peer (RCV.NXT).
+    /// RCV.NXT: the next sequence number expected from the peer.
     pub rcv_nxt: Known<Seq>,
-    /// The receive window we advertise (bytes).
+    /// The advertised receive window (bytes).
     pub advertised_window: Known<u32>,
-    /// What the node's radio knows of the neighbour over which packets leave; not known where there is
-    /// no radio, or nobody listens.
+    /// Received power of the next hop towards the peer; unknown without a radio, or while it is not
+    /// monitored.
     pub next_hop_power: Known<ReceivedPower>,
 }
 
 impl TcpView {
-    /// What is sent and not acknowledged, the SYN's and the FIN's number included; `None` if that
-    /// is nothing, or not known.
+    /// Sent but unacknowledged sequence numbers, including those of SYN and FIN; `None` if there are none, or
+    /// if they are unknown.
     pub fn outstanding(&self) -> Option<SeqRange> {
         let una = self.snd_una.value()?;
         let end = self.snd_max.value().or(self.snd_nxt.value())?;

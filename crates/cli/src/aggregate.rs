@@ -1,4 +1,4 @@
-//! Many flows as one: sums and means over the flows of each run, then means over the runs.
+//! Aggregation of many flows: sums and means over the flows of each run, then means over the runs.
 
 use std::collections::BTreeMap;
 
@@ -9,18 +9,19 @@ use crate::tables::{flow_name, is_transfer};
 use crate::text::count;
 use driftway_experiment::summary::estimate;
 
-/// More flows than this are reported together first.
+/// Largest number of flows that are reported separately only; more are aggregated first.
 pub const MAX_SEPARATE_FLOWS: usize = 4;
 
-/// How the numbers of many flows come about.
-pub const AGGREGATION_NOTE: &str = "For all flows together, throughput and counts are summed in each run, ratios are of the sums, \
-     times are means over the flows, and the longest RTO is that of any flow.";
+/// Explanation of aggregated values.
+pub const AGGREGATION_NOTE: &str = "For all flows together, throughput and counts are summed over the flows of a \
+     run, ratios are those of the sums, times are means over the flows, and the longest RTO is the \
+     maximum over the flows.";
 
-/// What a table or a curve is about: a flow, or all flows of a scenario.
+/// Statistics of a flow, or of all flows of a scenario together.
 pub struct FlowStatistics {
-    /// What it is called.
+    /// Name of the flow, or number of the flows.
     pub name: String,
-    /// By the names of [`METRICS`]; `None` where no run has a value.
+    /// Estimates by the names of [`METRICS`]; `None` if no run has a value.
     pub metrics: BTreeMap<String, Option<Estimate>>,
     /// Transfers that completed, over all runs.
     pub completed: u64,
@@ -28,7 +29,7 @@ pub struct FlowStatistics {
     pub transfers: u64,
 }
 
-/// Each flow of a document, or all of them as one.
+/// Statistics of each flow of a document, or of all of them `as_one`.
 pub fn flow_statistics(document: &Document, as_one: bool) -> Vec<FlowStatistics> {
     if as_one {
         return vec![aggregate(document)];
@@ -43,7 +44,7 @@ pub fn flow_statistics(document: &Document, as_one: bool) -> Vec<FlowStatistics>
     flows.map(subject).collect()
 }
 
-/// All flows of a document as one.
+/// Statistics of all flows of a document together.
 pub fn aggregate(document: &Document) -> FlowStatistics {
     let flows = &document.summary.flows;
     let transfers: Vec<usize> =
@@ -63,7 +64,7 @@ pub fn aggregate(document: &Document) -> FlowStatistics {
     }
 }
 
-/// A metric of all flows of a run. `None`: none of them has a value.
+/// A metric of all flows of a run together; `None` if no flow has a value.
 fn aggregate_of_run(scenario: &Scenario, metric: &str, run: &RunResult) -> Option<f64> {
     let reading = FLOW_METRICS.iter().find(|(name, _)| *name == metric)?.1;
     let values: Vec<f64> = run.flows.iter().filter_map(reading).collect();
@@ -83,7 +84,7 @@ fn aggregate_of_run(scenario: &Scenario, metric: &str, run: &RunResult) -> Optio
             ratio(again as f64, sent as f64)
         }
         "rto_max_s" => values.into_iter().reduce(f64::max),
-        // Times are those of a flow; throughput and all that is counted adds up.
+        // Times are means over the flows; throughput and counts are sums.
         _ if metric.ends_with("_s") => Some(sum / values.len() as f64),
         _ => Some(sum),
     }
@@ -93,8 +94,8 @@ fn ratio(value: f64, by: f64) -> Option<f64> {
     (by > 0.0).then(|| value / by)
 }
 
-/// Payload that a flow sent (bytes). A result has its share that was delivered; where that is
-/// nothing, each segment counts as a full one.
+/// Payload that a flow sent (bytes), from the delivered payload and the goodput ratio; if nothing was
+/// delivered, every segment counts as a full one.
 fn sent_bytes(result: &FlowResult, flow: Option<&Flow>) -> f64 {
     match result.goodput_ratio {
         None => 0.0,
@@ -160,7 +161,7 @@ mod test {
         }
     }
 
-    /// Two runs of five flows, of which one delivers nothing and one sends nothing.
+    /// Two runs of five flows, one of which delivers nothing and one sends nothing.
     fn document() -> Document {
         let flows = |factor: u64| {
             vec![
@@ -183,7 +184,7 @@ mod test {
     }
 
     #[test]
-    fn sums_are_of_a_run_and_means_over_runs() {
+    fn flows_are_summed_in_each_run_and_runs_averaged() {
         let all = aggregate(&document());
         let mean = |metric: &str| all.metrics[metric].unwrap();
         assert_eq!(all.name, "5 flows together");
@@ -196,7 +197,7 @@ mod test {
         assert_eq!(mean("rto_max_s").mean, 9.0);
         assert_eq!(all.metrics["rtt_s"], None);
         assert_eq!((all.completed, all.transfers), (6, 10));
-        // The interval is of two sums, 900 and 1200 bytes, and not of ten flows.
+        // The interval is that of two sums, 900 and 1200 bytes, not that of ten flows.
         let delivered = mean("delivered_bytes");
         let [low, high] = delivered.ci90.unwrap();
         assert_eq!(delivered.n, 2);
@@ -204,8 +205,8 @@ mod test {
     }
 
     #[test]
-    fn the_goodput_ratio_is_that_of_sums() {
-        // Sent: 400 and 800, 600, four segments of 300 that brought nothing, none, and 300.
+    fn the_goodput_ratio_is_that_of_the_sums() {
+        // Sent: 400 and 800, 600, four undelivered segments of 300, none, and 300.
         let ratios = [900.0 / 2500.0, 1200.0 / 2900.0];
         let goodput = aggregate(&document()).metrics["goodput_ratio"].unwrap();
         assert!((goodput.mean - (ratios[0] + ratios[1]) / 2.0).abs() < 1e-12, "{goodput:?}");

@@ -1,4 +1,4 @@
-//! The command line.
+//! Command line.
 
 use std::ffi::OsString;
 use std::num::NonZeroU64;
@@ -11,7 +11,7 @@ use driftway_scenario::{Size, Time};
 
 use crate::shim::args::ShimArgs;
 
-/// TCP for networks that move: simulate, measure, and see.
+/// Simulate, emulate and measure TCP over mobile networks.
 #[derive(Debug, Parser)]
 #[command(name = "driftway", version, max_term_width = 100, arg_required_else_help = true)]
 #[command(after_help = "\
@@ -22,41 +22,41 @@ Examples:
   driftway sweep scenarios/lossy-path.toml --vary network.link.delay=5ms,50ms
   driftway paper list
 
-Exit status: 0 done; 1 the run failed, or a paper's verdict is not the recorded one; 2 the input
-was wrong; 130 stopped by Ctrl-C.
-`driftway COMMAND --help` says more and gives examples.")]
+Exit status: 0 success; 1 a run failed, or a verdict on a paper differs from the recorded one;
+2 invalid input; 130 interrupted by Ctrl-C.
+`driftway COMMAND --help` has the details, with examples.")]
 pub struct Cli {
-    /// What to do.
+    /// The command to run.
     #[command(subcommand)]
     pub command: Command,
 }
 
-/// What to do.
+/// Subcommands of `driftway`.
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// Simulate a scenario with one seed or several
     #[command(after_help = "\
 Examples:
   driftway run lossy-path.toml
-      one run, seed 1, and a table
+      one run with seed 1, and a table of its results
   driftway run lossy-path.toml --runs 20 --jobs 2
-      seeds 1 to 20, two at a time: means with 90 % intervals
+      seeds 1 to 20, two runs at a time: means with 90 % confidence intervals
   driftway run lossy-path.toml --set network.link.rate='1 Mbit/s' --set flow.0.aid=atcp
       the same scenario with other values
   driftway run lossy-path.toml --runs 20 --out results && driftway report results
-      keep results and traces, and draw them
+      write results and traces, and plot them
   driftway run adhoc.toml --seed 3 --pcap run.pcapng
-      one run of radios for Wireshark, frame by frame, with a comment on each packet that died
+      a capture of every frame sent in one run, for Wireshark; dropped packets have a comment
   driftway run adhoc.toml --out results --events && driftway report results
-      what happened when and where, as one table, and plots of it
+      a table of all events, with time and node, and plots made from it
   driftway run paper:chandran-1998#7/timers-box --out results --events
-      one run of a paper's figure, with what happened in it
+      one run of a paper's figure, with its events
 
 In the JSON document every name ends with its unit: _s seconds, _bps bits per second, _bytes bytes
-(1 kB = 1000 bytes), _ratio none. `ci90` and `ci95` are intervals of the mean (Student's t).
-A run is a function of scenario, seed and version: --jobs never changes a result.")]
+(1 kB = 1000 bytes), _ratio dimensionless. `ci90` and `ci95` are confidence intervals of the mean
+(Student's t). Scenario, seed and version determine a run: --jobs never changes a result.")]
     Run(RunArgs),
-    /// Check scenarios and say what they would run
+    /// Check scenarios for errors, and summarise what they would run
     #[command(after_help = "\
 Examples:
   driftway check lossy-path.toml
@@ -68,7 +68,7 @@ Examples:
   driftway check --schema > driftway.schema.json
       for an editor that completes and checks TOML files (Taplo, VS Code's Even Better TOML)
 
-Reports each error with file, line and column, and runs nothing. docs/scenario.md lists all keys. Quantities carry their unit in the
+Errors are reported with file, line and column; nothing is run. docs/scenario.md lists all keys. Quantities carry their unit in the
 value (\"32 kbit/s\", \"20 ms\", \"1 MB\"); only counts and ratios are bare numbers.")]
     Check(CheckArgs),
     /// Print a script by which a shell completes driftway's commands and options
@@ -82,215 +82,220 @@ Examples:
     #[command(after_help = "\
 Examples:
   driftway emulate lossy-path.toml -- sh -c 'ping -c 10 $DRIFTWAY_REMOTE'
-      round trips over the path
+      round-trip times over the path
   driftway emulate lossy-path.toml --far 'iperf3 -s -1' -- sh -c 'iperf3 -c $DRIFTWAY_REMOTE'
-      the kernel's TCP over it
+      throughput of the kernel's TCP over the path
   driftway emulate lossy-path.toml --set network.link.rate='1 Mbit/s' \\
         --far 'python3 -m http.server' -- sh -c 'curl -O http://$DRIFTWAY_REMOTE:8000/file'
-      with another value; a server at the far end
+      a file transfer over the path with another link rate; the server is at the far end
 
-Two network namespaces stand at the path's ends, with the scenario's links, faults and routers
-between them and the random streams that `driftway run` has with this seed. COMMAND runs at node 0,
---far at the last node, both as root. Their environment has DRIFTWAY_LOCAL and DRIFTWAY_REMOTE, the
-addresses here and there; nodes are 10.0.0.1, 10.0.0.2 … in the order of the path. COMMAND starts,
-and with it the scenario's time, once somebody listens at the far end, or a second later; when it
-ends, all that still runs at either end is ended. The scenario's flows do not run: the programs are
-the traffic. The devices' MTU is the largest `mss` among them and 40 bytes. IPv4 only.
+The two ends of the path are network namespaces. Between them are the scenario's links, faults and
+routers, with the random streams that `driftway run` uses for the same seed. COMMAND runs at node 0
+and --far at the last node, both as root. The environment variables DRIFTWAY_LOCAL and
+DRIFTWAY_REMOTE hold the addresses of the two ends; the nodes of the path have the addresses
+10.0.0.1, 10.0.0.2 … in order. COMMAND and the scenario's clock start as soon as a socket listens
+at the far end, or after one second. When COMMAND ends, all processes left at both ends are
+terminated. The scenario's flows do not run: the programs are the traffic. The MTU of the devices
+is the largest `mss` of the flows plus 40 bytes. IPv4 only.
 
-At the end it says on standard error (with --json on standard output, and COMMAND's output goes to
-standard error) how late packets were, and whether that is too much: if one in a hundred was late
-by more than a tenth of the shortest time of a full packet over any hop, do not trust the result.
+At the end the lateness of packets is printed to standard error (with --json to standard output,
+and COMMAND's output goes to standard error). Do not trust a result in which one packet in a
+hundred was late by more than a tenth of the shortest time that a full packet takes over a hop.
 
-Exit status: COMMAND's own, 128 and the signal's number if one ended it; 2 if the input was wrong,
-or this machine lacks what it takes (root, /dev/net/tun, network namespaces).")]
+Exit status: that of COMMAND, or 128 plus the number of the signal that ended it; 2 if the input is
+invalid or the machine lacks a requirement (root, /dev/net/tun, network namespaces).")]
     Emulate(EmulateArgs),
-    /// What an emulation starts for itself
+    /// Process that cleans up after an emulation
     #[command(hide = true)]
     Guardian(GuardianArgs),
-    /// Carry this host's TCP connections over losses and outages, below its own TCP
+    /// Keep this host's TCP connections going through losses and outages, below its own TCP
     #[command(after_help = "\
 Examples:
   driftway shim
-      every new connection over IPv4 of this host, or of this network namespace, until Ctrl-C
+      every new IPv4 connection of this host, or of this network namespace, until Ctrl-C
   driftway shim --interface wlan0 --interface wwan0
-      only what goes over these
+      only connections over these interfaces
   driftway shim --suspect-after never
-      leave it to TCP where no router and no link says that the path is broken
+      detect outages by ICMP errors and link state only, not by missing acknowledgments
   driftway shim --cwnd reset --no-undo-losses
-      where the path after an outage is another one, and queues drop without marking
+      for hosts whose path changes in an outage, and queues that drop packets instead of marking
   driftway shim --aid atcp --aid-option persist_min='500 ms'
-      with another aid than its own, with the options that scenarios have
+      with another aid, and an option of it as in a scenario
   driftway shim status
   driftway shim stop
 
-Neither programs nor kernel are changed, nor are routes, addresses or settings. The kernel shows
-the shim each TCP packet below its own TCP; the shim keeps what is not acknowledged. While there
-is no path (a router's ICMP or the host's own link say so) what is new is kept and the path is
-probed; when it is back, what was lost is sent in order, and the window is what it was. What the
-shim sends travels in packets that TCP is made to send: by the same mark, device, owner, through
-the same firewall, and no other way (Linux 5.18).
-Where nobody says so and the peer is silent for longer than the connection's losses explain, the
-shim probes beside TCP, with at most a twentieth of what the connection carried (--suspect-after).
-Losses that are not congestion are undone on connections that have agreed on ECN and timestamps
-(sysctl net.ipv4.tcp_ecn=1 asks for it); on others only outages are handled. A path whose full
-queues drop although the ends have agreed on ECN wants --no-undo-losses.
+Programs, kernel, routes, addresses and settings are not changed. The kernel passes each TCP packet
+to the shim below its own TCP, and the shim stores segments until they are acknowledged. While
+there is no path (an ICMP error or the host's own link reports it), the shim holds new segments and
+probes the path; when the path is restored, it retransmits lost segments in order, and the
+congestion window is what it was. Packets of the shim are carried by packets that it causes the
+kernel's TCP to send, and so have the same mark, device and owner and pass the same firewall rules
+(Linux 5.18).
+Where nothing reports an outage and the peer is silent for longer than the losses of the connection
+explain, the shim sends probes of its own, at most a twentieth of the bytes that the connection
+carried (--suspect-after). Window reductions after losses without congestion are undone on
+connections that negotiated ECN and timestamps (sysctl net.ipv4.tcp_ecn=1 requests ECN); on others
+only outages are handled. On a path whose full queues drop packets although ECN was negotiated, use
+--no-undo-losses.
 
-What decides is an aid, the same code that `driftway run` has above its own TCP: carry, unless
+An aid makes the decisions, the same code that `driftway run` adds to its own TCP: carry, unless
 --aid names another. --cwnd, --no-undo-losses, --suspect-after, --probe-min and --probe-max are
-short for options of carry. From below a foreign TCP an aid gets what can be had: to be held (what
-is new is kept), to go on with the window that it had or with one segment, segments sent again,
-a reduction taken back, one asked for (where ECN was agreed on), acknowledgments of what has
-arrived. What it can't get is refused, and `driftway shim status` lists it by act: a hold or
-resume with another window (hold, resume), a limit of the window (limit), another timeout (set
-timer), what is not stored (resend), an undo while congestion is echoed or with nothing to undo
-(undo), a reduction without ECN (cut), acknowledgments of what has not arrived (emit), and other
-changes of segments (verdict). ATCP sees no timeout coming, because only the kernel knows its
-timer; TCP-F's messages about routes are the news of this host's own links and routes.
+short for options of carry. Below the kernel's TCP an aid can hold new segments, resume with the
+previous window or with one segment, retransmit segments, undo a window reduction, request one
+(where ECN was negotiated), and acknowledge data that has arrived. Other actions are refused, and
+`driftway shim status` counts them by action: hold or resume with another window (hold, resume),
+limit the window (limit), set the retransmission timer (set timer), resend data that is not stored
+(resend), undo while congestion is echoed or with nothing to undo (undo), reduce the window without
+ECN (cut), acknowledge data that has not arrived (emit), and other changes of segments (verdict).
+ATCP cannot anticipate a timeout, because only the kernel knows its timer; the route messages of
+TCP-F are this host's own link and route changes.
 
-If the shim ends, by whatever means, every connection goes on as plain TCP: what it has put into
-the kernel is bound to its process. If it hangs, or somebody stops it, a watchdog, a second
-process, kills it after 0.7 s; where that fails, new packets pass after a second. Whatever started
-it should start it again (dist/driftway-shim.service). Connections that are older than the shim,
-IPv6, UDP, and TCP options that it does not know pass untouched. A watchdog that ends is replaced,
-after a second or more; where both hang at once, connections with packets in the queue wait for
-`driftway shim stop`.
+However the shim ends, every connection continues as plain TCP: the shim's kernel state is bound to
+its process. If the shim hangs or is stopped, a second process, the watchdog, kills it after 0.7 s;
+if that fails, new packets pass after one second. The service manager should then restart the shim
+(dist/driftway-shim.service). Connections older than the shim, IPv6, UDP, and segments with unknown
+TCP options pass untouched. A watchdog that ends is replaced after a second or more; if both
+processes hang at once, connections with packets in the queue wait for `driftway shim stop`.
 
-It needs CAP_NET_ADMIN and CAP_NET_RAW to begin, and keeps the first of them only. Started as
-root, with CAP_SETUID and CAP_SETGID, it becomes the user `driftway`, or, if there is none, a user
-that no other process has. With CAP_SYS_NICE it takes a nice value of -10, because every packet of
-the host waits for it. A shim in a network namespace with a name (ip-netns(8)) ends when that is
-deleted. Ctrl-Z does not stop it.
+The shim needs CAP_NET_ADMIN and CAP_NET_RAW to start, and keeps only the first of them. Started as
+root, with CAP_SETUID and CAP_SETGID, it changes to the user `driftway` or, if there is none, to a
+user ID that no other process has. With CAP_SYS_NICE it sets its nice value to -10, because every
+packet of the host waits for it. A shim in a named network namespace (ip-netns(8)) ends when the
+namespace is deleted. Ctrl-Z does not stop it.
 
-It has a table of nf_tables, `driftway`, as long as it works. A ruleset that was saved with it by
-`nft list ruleset` can't be loaded again: leave the table out. A firewall has to let the shim's
-packets through on the loopback interface, or connections get no help (`no_carrier` in the status).
+While it runs, there is an nf_tables table `driftway`. A ruleset that `nft list ruleset` saved with
+this table cannot be loaded again: leave the table out. A firewall must let the shim's packets pass
+on the loopback interface, or connections get no help (`no_carrier` in the status).
 
-Metrics for Prometheus are at a local socket, a file in /run/driftway (in /run/driftway/unit, if
-systemd has started it) with the number of the network namespace in its name:
+Metrics for Prometheus are served on a local socket, a file in /run/driftway (in /run/driftway/unit
+if systemd started the shim) with the inode number of the network namespace in its name:
   namespace=$(stat -Lc %i /proc/self/ns/net)
   curl --unix-socket /run/driftway/shim-$namespace.sock http://localhost/metrics
-Everybody may ask there, a few questions at a time. If you may not write to /run/driftway, name
-another place with --socket, in a directory where nobody else may write.
+Every user may connect, with a few requests at a time. If you may not write to /run/driftway, set
+another path with --socket, in a directory where no other user may write.
 
-A connection lasts as long as the kernel is patient: with data outstanding and no path for about a
-quarter of an hour (net.ipv4.tcp_retries2), or for TCP_USER_TIMEOUT where the program sets it, it
-ends with an error, as it would without the shim; one that the program has closed already after
-about a hundred seconds (tcp_orphan_retries); one being opened after about two minutes
-(tcp_syn_retries), or at once where a router reports it. The shim forgets it when the path is
-back, or five minutes after the kernel last sent something. Keep-alives of a program are answered
-by nobody while there is no path. Of IPv6, UDP, tunnels and pieces of packets nothing is changed;
-`driftway shim status` counts them.
+A connection survives as long as the kernel retries. With data outstanding and no path it ends with
+an error, as without the shim, after about a quarter of an hour (net.ipv4.tcp_retries2), or after
+TCP_USER_TIMEOUT if the program sets it; a connection that the program has closed, after about a
+hundred seconds (tcp_orphan_retries); one being opened, after about two minutes (tcp_syn_retries),
+or at once if a router reports an error. The shim forgets a connection when the path is restored,
+or five minutes after the kernel last sent a segment. Keep-alive probes of a program get no answer
+while there is no path. IPv6, UDP, tunnels and IP fragments are not changed; `driftway shim status`
+counts them.
 
-Exit status: 0 it was asked to end; 1 it failed; 2 the input was wrong, another shim is at work in
-this network namespace, or this machine lacks what it takes (nf_tables and NFQUEUE, Linux 5.12).
-Before Linux 5.18 it begins with a warning, and connections may get no help.")]
+Exit status: 0 terminated on request; 1 failure; 2 invalid input, another shim is running in this
+network namespace, or the machine lacks a requirement (nf_tables and NFQUEUE, Linux 5.12). Before
+Linux 5.18 the shim starts with a warning, and connections may get no help.")]
     Shim(ShimArgs),
-    /// Run a scenario, or a study, over what varies: a table, a page, CSV and Parquet
+    /// Run a scenario or a study over varying parameters: a table, a page, CSV and Parquet
     #[command(after_help = "\
 Examples:
   driftway sweep lossy-path.toml --vary network.link.bit_error_rate=1e-6,1e-5,1e-4 --runs 10
-      one axis: a column a point, means with 90 % intervals
+      one axis: a column per point, means with 90 % confidence intervals
   driftway sweep adhoc.toml --vary flow.0.tcp.window=4,8 \\
         --vary network.routing.protocol=static,aodv,dsr --runs 3 --out results
       three protocols, two windows: results/index.html, and tables for your own tools
   driftway sweep results/study.toml --fresh
       a study file, which names arms, axes and metrics; here the one that was just written
 
-The first key whose values are numbers is the axis; the values of all others make the arms. A value
-with a comma stands in quotes or brackets. Metrics are those of `driftway run --json`: of flows (the
-sum, or of times and ratios the mean, over the flows), or of the network, as routing.packets_sent.
+The first key whose values are numbers is the axis; the values of the other keys make the arms. Put
+a value that contains a comma in quotes or brackets. Metrics are those of `driftway run --json`, of
+flows (the sum over the flows; for times and ratios the mean) or of the network, such as
+routing.packets_sent.
 
-With --out: index.html; results.json; runs, flows and (with --step) steps as .csv and .parquet, a row
-a run, a row a flow, a row a flow and step of time; the study and its scenarios, to be run again.
+With --out: index.html; results.json; runs, flows and (with --step) steps as .csv and .parquet, one
+row per run, per flow, and per flow and time step; the study and its scenarios, to be run again.
 
-Each run is kept as soon as it is finished, in ~/.cache/driftway or where DRIFTWAY_CACHE says (`off`:
-nowhere), by its scenario, seed, and the code that made it. Ctrl-C stops; the same command goes on
-with what is missing, and gives the same bytes. --fresh makes all runs again.
+Each finished run is cached in ~/.cache/driftway, or in DRIFTWAY_CACHE (`off`: no cache), under its
+scenario, its seed, and the code that made it. Ctrl-C stops the sweep; the same command continues
+with the missing runs and gives the same bytes. --fresh repeats all runs.
 
-Exit status: 0 done; 1 a run failed; 2 the input was wrong; 130 stopped by Ctrl-C.")]
+Exit status: 0 success; 1 a run failed; 2 invalid input; 130 interrupted by Ctrl-C.")]
     Sweep(SweepArgs),
-    /// Reproduce a paper: its figures, and what it says
+    /// Reproduce a paper: its figures and its statements
     #[command(after_help = "\
 Examples:
   driftway paper list
-      the papers there are
+      the papers that are available
   driftway paper liu-singh-2001 --quick
       a part of it that takes a minute or two
   driftway paper liu-singh-2001 --out results
       all of it: tables and verdicts here, and a page with the figures in results/index.html
   driftway paper liu-singh-2001 --figure 8 --json
-      one figure, and the statements about it, as one document
+      one figure and the statements about it, as one JSON document
   driftway paper liu-singh-2001 --numbers
-      every number that its README and its causes cite, beside what a run gives
+      every number cited in its README and its explanations, and the value that a run gives
   driftway paper liu-singh-2001 --kernel --quick
-      as root: its figures by this machine's own TCP in real time, in a quarter of an hour
+      as root: its figures with this machine's own TCP in real time, in a quarter of an hour
 
-For each statement: what the paper says, what was measured, and whether they agree. A number in the
-prose agrees if the 90 % interval meets it ± 10 % (± 5 points for percentages), an order or a trend
-if the paired 90 % interval excludes zero in its direction, a band if the whole interval is in it.
-Nothing else is tolerated. A transfer that does not complete counts with the time that it had, and
-nothing agrees because of it. What the paper leaves open is read in several ways: each statement is
-judged in each reading and counted there, the literal one first. What no aid could break is capped:
-shown, and not counted.
+Each statement is printed with the paper's value, the measured value, and the verdict. A number in
+the text agrees if the 90 % interval overlaps it ± 10 % (± 5 points for percentages), an order or a
+trend if the paired 90 % interval excludes zero in its direction, a band if it contains the whole
+interval. There is no other tolerance. A transfer that does not complete counts with the time that
+it had, and no statement agrees because of it. Choices that the paper leaves open are made in
+several readings: each statement is judged and counted in each reading, the literal one first. A
+statement that would hold for any aid is capped: shown, but not counted.
 
 Verdicts are recorded with the paper, for all its runs and for those of --quick, and so are its
-results (results.csv). Where one comes out otherwise, the exit status is 1. With another --runs
-nothing is recorded, and the exit status does not depend on verdicts.
+results (results.csv). If one differs from the recorded one, the exit status is 1. With another
+--runs nothing is recorded, and the exit status does not depend on verdicts.
 
-NAME is looked for in ./papers, then among the papers built in; a directory with a paper.toml does
-as well. --jobs never changes a result.
+NAME is searched for in ./papers, then among the built-in papers; a directory with a paper.toml is
+accepted as well. --jobs never changes a result.
 
 With --kernel each point is a transfer of this machine's own TCP over the scenario's path in real
-time, as `driftway emulate` has it, without and with `driftway shim` in the sending namespace; the
-lab runs the same scenarios with the same seeds beside it. Many runs go on at once (--jobs),
-because each takes minutes and little else. One in which packets were late is repeated twice at
-most, then told. Transfers that take longer than an hour do not complete. --quick ends transfers
-early and runs the ends of each axis. No statement is judged: a kernel never does the same twice.")]
+time, as in `driftway emulate`, without and with `driftway shim` in the sending namespace; the
+simulator runs the same scenarios with the same seeds. Many runs go on at once (--jobs), because
+each takes minutes but little processor time. A run with late packets is repeated at most twice,
+then reported. Transfers that take longer than an hour do not complete. --quick ends transfers
+early and runs the ends of each axis. No statement is judged: kernel runs are not reproducible.")]
     Paper(PaperArgs),
-    /// Draw results as one HTML page that needs no network
+    /// Plot results on one self-contained HTML page
     #[command(after_help = "\
 Examples:
   driftway run lossy-path.toml --runs 20 --out results && driftway report results
-      one scenario: its tables, time-sequence plots and congestion windows
+      one scenario: tables, time-sequence plots and congestion windows
   for aid in none atcp; do for ber in 1e-6 1e-5 1e-4; do
     driftway run lossy-path.toml --runs 10 --out sweep/$aid-$ber \\
         --set flow.0.aid=$aid --set network.link.bit_error_rate=$ber
   done; done; driftway report sweep
-      a set: completion time and throughput against what varies, one curve an aid")]
+      several: completion time and throughput against the varied key, one curve per aid")]
     Report(ReportArgs),
-    /// Hold the lab against ns-2.35, ns-3 and theory
+    /// Compare the simulator with ns-2.35, ns-3 and theory
     #[command(after_help = "\
 Examples:
   driftway validate --out results
       every case against the stored numbers: tables here, a page in results/index.html
   driftway validate mobile-aodv mobile-dsr --runs 5 --ns2
-      two cases, five seeds, with ns-2.35 run beside us (Debian: apt-get install ns2)
+      two cases, five seeds, with ns-2.35 run as well (Debian: apt-get install ns2)
 
-The cases are the figures of a study, `studies/validation/study.toml` in driftway's sources; scenarios,
-movement files and stored numbers stand beside it. A ratio is that of means over the seeds, ours over theirs, with Welch's 90 % interval. Where
-nodes move, each movement file gives one log ratio, the mean over seeds of the logarithm of our
-goodput less that of theirs, and the case agrees if the 90 % interval of their mean (Student's t over
-the files) lies between ln 0.9 and ln 1.1. If a case that is judged differs, the exit status is 1.")]
+The cases are the figures of a study, `studies/validation/study.toml` in driftway's sources, with
+scenarios, movement files and stored numbers in the same directory. A ratio is driftway's mean over
+the seeds divided by the other simulator's, with Welch's 90 % interval. Where nodes move, each
+movement file gives one log ratio, the mean over seeds of the logarithm of driftway's goodput minus
+that of the other's, and the case agrees if the 90 % interval of the mean log ratio (Student's t
+over the files) lies between ln 0.9 and ln 1.1. If a judged case differs, the exit status is 1.")]
     Validate(ValidateArgs),
-    /// Measure how fast the lab is, beside ns-2.35 and from 50 to 5,000 nodes
+    /// Measure the simulator's speed, against ns-2.35 and from 50 to 5,000 nodes
     #[command(after_help = "\
 Examples:
   driftway bench
-      all of it; twenty minutes with ns-2.35, one run at a time
+      all measurements; twenty minutes with ns-2.35, one run at a time
   driftway bench --runs 1
 
-A row beside ns-2.35 counts if goodput and hop transmissions agree within 10 %. ns-2.35 runs without
-traces. Without it (Debian: apt-get install ns2) that table is left out, unless --ns2 asks for it.")]
+A row of the comparison with ns-2.35 counts if goodput and hop transmissions agree within 10 %.
+ns-2.35 runs without traces. If it is not installed (Debian: apt-get install ns2), its tables are
+left out; with --ns2 that is an error.")]
     Bench(BenchArgs),
 }
 
-/// Which scenario, with what changed.
+/// A scenario, and the keys that are set to other values.
 #[derive(Debug, Args)]
 pub struct ScenarioArgs {
     /// The scenario file, paper:NAME/FILE, or paper:NAME#FIGURE/ARM/POINT
     #[arg(value_name = "SCENARIO.toml")]
     pub scenario: PathBuf,
-    /// Change a key, e.g. network.hops=8; flow=3 keeps the first 3 flows
+    /// Set a key, e.g. network.hops=8; flow=3 keeps the first 3 flows
     #[arg(long = "set", value_name = "KEY=VALUE", value_parser = assignment)]
     pub set: Vec<(String, String)>,
 }
@@ -303,13 +308,13 @@ pub struct RunArgs {
     /// The first seed
     #[arg(long, value_name = "N", default_value_t = 1, allow_negative_numbers = true)]
     pub seed: u64,
-    /// How many runs: seeds N, N+1, …
+    /// Number of runs: seeds N, N+1, …
     #[arg(long, value_name = "N", default_value = "1", value_parser = at_least_one, allow_negative_numbers = true)]
     pub runs: NonZeroU64,
-    /// How many runs at a time [default: one a processor]
+    /// Runs in parallel [default: one per processor]
     #[arg(long, value_name = "N", value_parser = at_least_one, allow_negative_numbers = true)]
     pub jobs: Option<NonZeroU64>,
-    /// Write results.json, scenario.toml and the first seed's traces there
+    /// Write results.json, scenario.toml and the first seed's traces to DIR
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
     /// Print one JSON document instead of tables
@@ -318,10 +323,10 @@ pub struct RunArgs {
     /// Trace every seed, not only the first
     #[arg(long, requires = "out")]
     pub trace: bool,
-    /// Write events-seed-N.csv beside the traces: every event, one a row
+    /// Write events-seed-N.csv with the traces: one row per event
     #[arg(long, requires = "out")]
     pub events: bool,
-    /// Write each frame on the air there, for Wireshark; one run only
+    /// Write every frame sent to FILE, for Wireshark; one run only
     #[arg(long, value_name = "FILE")]
     pub pcap: Option<PathBuf>,
 }
@@ -334,24 +339,24 @@ pub struct EmulateArgs {
     /// The seed of the path's random streams
     #[arg(long, value_name = "N", default_value_t = 1, allow_negative_numbers = true)]
     pub seed: u64,
-    /// What runs at the far end, a line for sh; started first, ended last
+    /// Shell command for the far end; started first, ended last
     #[arg(long, value_name = "COMMAND LINE")]
     pub far: Option<OsString>,
-    /// Write emulation.json and scenario.toml there
+    /// Write emulation.json and scenario.toml to DIR
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
     /// Print one JSON document
     #[arg(long)]
     pub json: bool,
-    /// What runs at the near end, with its arguments
+    /// Command for the near end, with its arguments
     #[arg(last = true, required = true, value_name = "COMMAND")]
     pub command: Vec<OsString>,
 }
 
-/// `driftway guardian`, by which an emulation starts what clears up after it.
+/// `driftway guardian`, the process that cleans up after an emulation
 #[derive(Debug, Args)]
 pub struct GuardianArgs {
-    /// The file descriptors of the namespaces
+    /// File descriptors of the namespaces
     #[arg(required = true)]
     pub namespaces: Vec<i32>,
 }
@@ -401,34 +406,34 @@ pub struct SweepArgs {
     /// A study, or a scenario together with --vary
     #[arg(value_name = "STUDY.toml | SCENARIO.toml")]
     pub file: PathBuf,
-    /// A key of the scenario and its values; can be given several times
+    /// A key of the scenario and its values; repeatable
     #[arg(long, value_name = "KEY=a,b,c", value_parser = Vary::from_str)]
     pub vary: Vec<Vary>,
-    /// Give a key another value in every run
+    /// Set a key in every run; repeatable
     #[arg(long = "set", value_name = "KEY=VALUE", value_parser = assignment, requires = "vary")]
     pub set: Vec<(String, String)>,
-    /// What is measured; can be given several times
+    /// A metric to report; repeatable
     #[arg(long, value_name = "NAME", requires = "vary")]
     pub metric: Vec<String>,
-    /// A row of time so often, in steps.csv and steps.parquet
+    /// Time between the rows of steps.csv and steps.parquet
     #[arg(long, value_name = "TIME", requires = "vary")]
     pub step: Option<Time>,
-    /// Only this figure of the study; can be given several times
+    /// Run only this figure of the study; repeatable
     #[arg(long, value_name = "N", conflicts_with = "vary")]
     pub figure: Vec<String>,
-    /// Run a part: what the study names in [quick], else 2 runs of each axis' ends
+    /// Run a part: the study's [quick], or 2 runs at the ends of each axis
     #[arg(long)]
     pub quick: bool,
-    /// How many runs a point [default: 10, or as many as the study has]
+    /// Runs per point [default: 10, or the study's]
     #[arg(long, value_name = "N", value_parser = at_least_one, allow_negative_numbers = true)]
     pub runs: Option<NonZeroU64>,
-    /// Runs at a time [default: 1 a processor]
+    /// Runs in parallel [default: one per processor]
     #[arg(long, value_name = "N", value_parser = at_least_one, allow_negative_numbers = true)]
     pub jobs: Option<NonZeroU64>,
-    /// Make runs again that were kept
+    /// Repeat runs that are cached
     #[arg(long)]
     pub fresh: bool,
-    /// Write the page, results.json, and tables as CSV and Parquet there
+    /// Write the page, results.json, and tables as CSV and Parquet to DIR
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
     /// Print one JSON document instead of tables
@@ -439,43 +444,43 @@ pub struct SweepArgs {
 /// `driftway paper`
 #[derive(Debug, Args)]
 pub struct PaperArgs {
-    /// The paper: `list` for all there are, a name, or a directory with a paper.toml
+    /// A paper's name, a directory with a paper.toml, or `list` for all papers
     #[arg(value_name = "list | NAME")]
     pub name: String,
-    /// Only this figure; can be given several times
+    /// Run only this figure; repeatable
     #[arg(long, value_name = "N")]
     pub figure: Vec<String>,
-    /// Only this reading of what the paper leaves open
+    /// Run only this reading of the choices that the paper leaves open
     #[arg(long, value_name = "NAME", conflicts_with = "kernel")]
     pub reading: Option<String>,
-    /// How many runs a point [default: as many as the paper has]
+    /// Runs per point [default: the paper's]
     #[arg(long, value_name = "N", value_parser = at_least_one, allow_negative_numbers = true)]
     pub runs: Option<NonZeroU64>,
-    /// Run a part: what its paper.toml names in [quick], or [kernel]
+    /// Run a part: that of [quick], or of [kernel], in its paper.toml
     #[arg(long)]
     pub quick: bool,
-    /// Run it with this machine's own TCP, without and with the shim
+    /// Run with this machine's own TCP, without and with the shim
     #[arg(long)]
     pub kernel: bool,
-    /// Congestion control, can be repeated [default: cubic, reno]
+    /// A congestion control; repeatable [default: cubic, reno]
     #[arg(long, value_name = "NAME", requires = "kernel")]
     pub congestion_control: Vec<String>,
-    /// With a kernel: end each transfer after so much
+    /// End each transfer after SIZE
     #[arg(long, value_name = "SIZE", requires = "kernel")]
     pub transfer: Option<Size>,
-    /// Runs at a time [default: 1 a processor; with --kernel 80]
+    /// Runs in parallel [default: one per processor; with --kernel, 80]
     #[arg(long, value_name = "N", value_parser = at_least_one, allow_negative_numbers = true)]
     pub jobs: Option<NonZeroU64>,
-    /// Make runs again that were kept
+    /// Repeat runs that are cached
     #[arg(long)]
     pub fresh: bool,
-    /// Write results.json, index.html, traces, the paper's files there
+    /// Write results.json, index.html, traces, the paper's files to DIR
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
-    /// Hold each number that its texts cite against what a run gives
+    /// Compare each number cited in its texts with the value of a run
     #[arg(long, conflicts_with_all = ["figure", "reading", "runs", "quick", "kernel", "out", "json"])]
     pub numbers: bool,
-    /// Write results.csv and the README's tables beside the paper
+    /// Record the results in the paper's results.csv and README tables
     #[arg(long, conflicts_with_all = ["figure", "reading", "runs", "quick", "kernel", "numbers"])]
     pub record: bool,
     /// Print one JSON document instead of tables
@@ -486,7 +491,7 @@ pub struct PaperArgs {
 /// `driftway report`
 #[derive(Debug, Args)]
 pub struct ReportArgs {
-    /// What `run --out` wrote, or a directory of such directories
+    /// A directory written by `run --out`, or one with such subdirectories
     #[arg(value_name = "DIR")]
     pub dir: PathBuf,
 }
@@ -497,22 +502,22 @@ pub struct ValidateArgs {
     /// The cases to run [default: all]
     #[arg(value_name = "CASE")]
     pub case: Vec<String>,
-    /// How many runs a point [default: as many as the case has]
+    /// Runs per point [default: the case's]
     #[arg(long, value_name = "N", value_parser = at_least_one, allow_negative_numbers = true)]
     pub runs: Option<NonZeroU64>,
-    /// Run ns-2.35 beside us instead of taking the stored numbers
+    /// Run ns-2.35 as well, instead of using the stored numbers
     #[arg(long)]
     pub ns2: bool,
-    /// How many runs at a time [default: one a processor]
+    /// Runs in parallel [default: one per processor]
     #[arg(long, value_name = "N", value_parser = at_least_one, allow_negative_numbers = true)]
     pub jobs: Option<NonZeroU64>,
-    /// Make runs again that were kept
+    /// Repeat runs that are cached
     #[arg(long)]
     pub fresh: bool,
-    /// The study whose figures are held against others
+    /// The study with the cases
     #[arg(long, value_name = "STUDY.toml", default_value = "studies/validation/study.toml")]
     pub study: PathBuf,
-    /// Write results.json and index.html there
+    /// Write results.json and index.html to DIR
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
     /// Print one JSON document instead of tables
@@ -523,19 +528,19 @@ pub struct ValidateArgs {
 /// `driftway bench`
 #[derive(Debug, Args)]
 pub struct BenchArgs {
-    /// How many runs of each
+    /// Runs of each case
     #[arg(long, value_name = "N", default_value = "3", value_parser = at_least_one, allow_negative_numbers = true)]
     pub runs: NonZeroU64,
-    /// Fail where there is no ns-2.35
+    /// Fail if ns-2.35 is not installed
     #[arg(long)]
     pub ns2: bool,
-    /// The study whose figures are held against others
+    /// The study with the cases
     #[arg(long, value_name = "STUDY.toml", default_value = "studies/validation/study.toml")]
     pub study: PathBuf,
 }
 
 fn at_least_one(text: &str) -> Result<NonZeroU64, String> {
-    text.parse().map_err(|_| "what is wanted is a whole number, at least 1".to_owned())
+    text.parse().map_err(|_| "expected a whole number, at least 1".to_owned())
 }
 
 fn assignment(text: &str) -> Result<(String, String), String> {
@@ -543,7 +548,7 @@ fn assignment(text: &str) -> Result<(String, String), String> {
         Some((key, value)) if !key.trim().is_empty() => {
             Ok((key.trim().to_owned(), value.trim().to_owned()))
         }
-        _ => Err("what is wanted is KEY=VALUE, as in network.hops=4".to_owned()),
+        _ => Err("expected KEY=VALUE, as in network.hops=4".to_owned()),
     }
 }
 
@@ -558,7 +563,7 @@ mod test {
     }
 
     #[test]
-    fn a_value_may_hold_an_equals_sign() {
+    fn a_value_may_contain_an_equals_sign() {
         assert_eq!(assignment(" a.b = c=d").unwrap(), ("a.b".into(), "c=d".into()));
         assert!(assignment("a.b").is_err());
         assert!(assignment("=3").is_err());

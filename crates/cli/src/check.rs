@@ -1,4 +1,4 @@
-//! `driftway check`
+//! `driftway check`: validates a scenario and summarises it.
 
 use std::io::Write;
 
@@ -11,21 +11,21 @@ use crate::args::{CheckArgs, ScenarioArgs, Show};
 use crate::failure::Failure;
 use crate::text::{count, list};
 
-/// Flows that are described one by one.
+/// Number of flows that get a line of their own.
 const MAX_FLOWS_LISTED: usize = 6;
 
-/// Loads a scenario with what the command line changes.
+/// Loads a scenario with the changes of the command line.
 ///
 /// # Errors
-/// What is wrong with it, and where.
+/// An invalid scenario, with the place of the error.
 pub fn load_scenario(args: &ScenarioArgs) -> Result<Scenario, Failure> {
     Ok(source::load_scenario(&args.scenario, &args.set)?)
 }
 
-/// Says what each scenario would run, or prints it with its defaults; or prints the schema of all.
+/// Prints a summary of each scenario, or the scenario with its defaults; or prints the schema of all.
 ///
 /// # Errors
-/// The errors of each scenario that has one, and where they are; the others are checked all the same.
+/// The errors of each invalid scenario, with their places; the other scenarios are checked all the same.
 pub fn check(args: &CheckArgs) -> Result<(), Failure> {
     let mut out = anstream::stdout().lock();
     if args.schema {
@@ -54,7 +54,7 @@ pub fn check(args: &CheckArgs) -> Result<(), Failure> {
     Failure::of_several(errors)
 }
 
-/// `four lossy hops: a path of 4 hops with 1 fault, at most 3000 s`, and a line for each flow.
+/// Summary such as `four lossy hops: a path with 4 hops, at most 3000 s`, and a line per flow.
 fn summary(scenario: &Scenario) -> String {
     let network = match &scenario.network {
         Network::Path(path) => {
@@ -71,16 +71,16 @@ fn summary(scenario: &Scenario) -> String {
             let nodes = count(adhoc.nodes().into(), "node");
             let (moves, air, finds) = (
                 match &adhoc.mobility {
-                    Mobility::File(movement) => format!("move as {} says", movement.file),
+                    Mobility::File(movement) => format!("move as in {}", movement.file),
                     Mobility::Model(MobilityModel::RandomWaypoint {
                         speed: (slow, fast), ..
                     }) => {
-                        format!("go from waypoint to waypoint at {slow} to {fast}")
+                        format!("move between random waypoints at {slow} to {fast}")
                     }
                     Mobility::Model(MobilityModel::ConstantVelocity { .. }) => {
-                        "go straight on".to_owned()
+                        "move uniformly".to_owned()
                     }
-                    Mobility::Positions { .. } | Mobility::Chain { .. } => "stay".to_owned(),
+                    Mobility::Positions { .. } | Mobility::Chain { .. } => "do not move".to_owned(),
                 },
                 match adhoc.mac {
                     Mac::Dcf(_) => "802.11 DCF",
@@ -99,7 +99,7 @@ fn summary(scenario: &Scenario) -> String {
     for flow in scenario.flows.iter().take(MAX_FLOWS_LISTED) {
         let mut description = application(flow.application);
         if let Some(back) = flow.back {
-            description += &format!(" and back {}", application(back));
+            description += &format!(" and in reverse {}", application(back));
         }
         let over = match (flow.transport, &flow.tcp) {
             (Transport::Tcp, Some(tcp)) => {

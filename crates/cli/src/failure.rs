@@ -1,27 +1,27 @@
-//! What went wrong, and the exit status that says so.
+//! Failures of a command, and their exit statuses.
 
 use std::io;
 use std::path::Path;
 use std::process::ExitCode;
 
-/// The exit status of a program that SIGINT ends.
+/// Exit status after SIGINT.
 const INTERRUPTED_STATUS: u8 = 130;
 
-/// Why a command did not do what it was asked.
+/// Reason for a command to fail.
 #[derive(Debug)]
 pub enum Failure {
-    /// The input is wrong: the message says what, where, and what would be right.
+    /// Invalid input: the message has the error, its place, and what is valid.
     Input(String),
-    /// The input is fine, yet it could not be done.
+    /// Failure with valid input.
     Failed(String),
-    /// Somebody stopped it.
+    /// Interruption by a signal.
     Interrupted(String),
-    /// Standard output was closed by whoever read it (`driftway … | head`).
+    /// Standard output was closed by its reader (`driftway … | head`).
     BrokenPipe,
 }
 
 impl Failure {
-    /// A file that can't be read or written.
+    /// Failure to read or write a file.
     pub fn file(doing: &str, path: &Path, error: &io::Error) -> Self {
         Self::Failed(format!("can't {doing} {}: {error}", path.display()))
     }
@@ -49,7 +49,7 @@ impl Failure {
         }
     }
 
-    /// Says it on standard error.
+    /// Prints the failure to standard error, and returns its exit status.
     pub fn report(self) -> ExitCode {
         let (message, status) = match self {
             Self::Input(message) => (message, 2),
@@ -76,8 +76,7 @@ impl From<driftway_experiment::Error> for Failure {
     }
 }
 
-/// What a failing write to standard output means. Files are written through
-/// [`Failure::file`], which knows their names.
+/// A failed write to standard output. For files there is [`Failure::file`], which has their names.
 impl From<io::Error> for Failure {
     fn from(error: io::Error) -> Self {
         if error.kind() == io::ErrorKind::BrokenPipe {

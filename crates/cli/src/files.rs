@@ -1,4 +1,4 @@
-//! Files that are there whole or not at all.
+//! Atomic replacement of a set of output files.
 
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
@@ -6,11 +6,11 @@ use std::path::{Path, PathBuf};
 
 use crate::failure::Failure;
 
-/// The list of the files of a set of results, beside them.
+/// File with the names of the files of a set of results, in the same directory.
 const MANIFEST: &str = ".driftway";
 
-/// A directory that results will go to. It is made, and tried, before the work begins, so that an
-/// hour's work does not end at a directory that can't be written.
+/// Output directory for results. It is created, and tested for writing, before a command starts its
+/// work, so that hours of work do not fail at the end.
 #[derive(Debug)]
 pub struct OutputDir {
     dir: PathBuf,
@@ -18,10 +18,10 @@ pub struct OutputDir {
 }
 
 impl OutputDir {
-    /// Makes `dir` if need be, and tries it.
+    /// Creates `dir` if needed, and tests that it can be written.
     ///
     /// # Errors
-    /// It can't be written.
+    /// A directory that can't be created or written.
     pub fn open(dir: &Path) -> Result<Self, Failure> {
         let made = !dir.exists();
         fs::create_dir_all(dir).map_err(|e| Failure::file("make the directory", dir, &e))?;
@@ -29,18 +29,18 @@ impl OutputDir {
         Ok(Self { dir: dir.to_owned(), is_created: made })
     }
 
-    /// Nothing will come: takes the directory away again if it was made for nothing.
+    /// Removes the directory again if it was created by [`OutputDir::open`].
     pub fn remove_if_created(self) {
         if self.is_created {
-            // Whatever stands in the way of that is no reason for another message.
+            // A failure is not worth another message.
             let _ = fs::remove_dir(&self.dir);
         }
     }
 
-    /// Begins to write.
+    /// Starts a set of files.
     ///
     /// # Errors
-    /// The directory can't be written.
+    /// A directory that can't be written.
     pub fn stage(&self) -> Result<Staging, Failure> {
         let staged = tempfile::Builder::new()
             .prefix(".driftway-")
@@ -50,8 +50,7 @@ impl OutputDir {
     }
 }
 
-/// Files under temporary names, in a directory beside their final place. Dropped, it leaves
-/// nothing behind.
+/// Files in a temporary directory inside their final directory. Dropping it removes them.
 #[derive(Debug)]
 pub struct Staging {
     dir: PathBuf,
@@ -60,10 +59,10 @@ pub struct Staging {
 }
 
 impl Staging {
-    /// Adds a file.
+    /// Adds a file that `fill` writes.
     ///
     /// # Errors
-    /// It can't be written.
+    /// A file that can't be written.
     pub fn write<E: std::fmt::Display>(
         &mut self,
         name: &str,
@@ -81,20 +80,20 @@ impl Staging {
         Ok(())
     }
 
-    /// Begins a file that is written while the work is done. It is added once it is told to be
-    /// [`done`](Self::done).
+    /// Creates a file that is written during the work, and added by
+    /// [`add_finished`](Self::add_finished).
     ///
     /// # Errors
-    /// It can't be made.
+    /// A file that can't be created.
     pub fn create(&self, name: &str) -> Result<BufWriter<File>, Failure> {
         let file = File::create(self.staged.path().join(name));
         file.map(BufWriter::new).map_err(|e| Failure::file("write", &self.dir.join(name), &e))
     }
 
-    /// Adds a file that was begun, if nothing was refused on the way.
+    /// Adds a file made by [`create`](Self::create), if it was `written` without an error.
     ///
     /// # Errors
-    /// What was refused.
+    /// The error in `written`, or a failure to sync the file.
     pub fn add_finished(&mut self, name: &str, written: io::Result<()>) -> Result<(), Failure> {
         let path = self.staged.path().join(name);
         written
@@ -104,20 +103,19 @@ impl Staging {
         Ok(())
     }
 
-    /// Adds a text.
+    /// Adds a text file.
     ///
     /// # Errors
-    /// It can't be written.
+    /// A file that can't be written.
     pub fn write_text(&mut self, name: &str, text: &str) -> Result<(), Failure> {
         self.write(name, |out| -> io::Result<()> { out.write_all(text.as_bytes()) })
     }
 
-    /// Puts all files into their place as one set of results: what an older set left there under other
-    /// names goes, so that nothing of it stands beside files that it does not belong to. Files that were
-    /// not written so stay.
+    /// Moves all files into place as one set of results, and removes the other files of a previous
+    /// set, so that files of two sets never mix. Files that no set has written are kept.
     ///
     /// # Errors
-    /// A file can't be renamed or removed.
+    /// A file that can't be renamed or removed.
     pub fn replace_previous(mut self) -> Result<(), Failure> {
         let Some(last) = self.names.pop() else { return Ok(()) };
         let list = self.dir.join(MANIFEST);
@@ -130,7 +128,7 @@ impl Staging {
         self.write_text(MANIFEST, &names)?;
         self.names.push(last);
         let is_plain = |name: &&str| Path::new(name).file_name() == Some(name.as_ref());
-        // The one that speaks for all goes first.
+        // The main document of the previous set is removed first.
         for name in older.lines().rev().filter(is_plain) {
             if !self.names.iter().any(|new| new == name) {
                 remove(&self.dir.join(name))?;
@@ -139,11 +137,11 @@ impl Staging {
         self.commit()
     }
 
-    /// Renames every file to its place, in the order they were added. The last one speaks for all:
-    /// an older one goes first, so that it never stands beside files that it does not speak of.
+    /// Renames every file into place, in the order of addition. The last file is the main document:
+    /// an older one is removed first, so that it never describes files of another set.
     ///
     /// # Errors
-    /// A file can't be renamed.
+    /// A file that can't be renamed.
     pub fn commit(self) -> Result<(), Failure> {
         if let [_, .., last] = self.names.as_slice() {
             remove(&self.dir.join(last))?;
@@ -157,7 +155,7 @@ impl Staging {
     }
 }
 
-/// Removes a file, if it is there.
+/// Removes a file, if it exists.
 fn remove(file: &Path) -> Result<(), Failure> {
     match fs::remove_file(file) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => {
@@ -181,7 +179,7 @@ mod test {
     }
 
     #[test]
-    fn nothing_is_there_before_everything_is() {
+    fn files_appear_only_on_commit() {
         let top = tempfile::tempdir().unwrap();
         let dir = top.path().join("a/b");
         let mut staging = OutputDir::open(&dir).unwrap().stage().unwrap();
@@ -194,7 +192,7 @@ mod test {
     }
 
     #[test]
-    fn what_is_not_committed_leaves_nothing() {
+    fn without_commit_nothing_is_left() {
         let top = tempfile::tempdir().unwrap();
         let mut staging = OutputDir::open(top.path()).unwrap().stage().unwrap();
         staging.write_text("one", "1").unwrap();
@@ -206,7 +204,7 @@ mod test {
     }
 
     #[test]
-    fn what_was_begun_is_there_when_it_is_done() {
+    fn only_finished_files_are_committed() {
         let top = tempfile::tempdir().unwrap();
         let mut staging = OutputDir::open(top.path()).unwrap().stage().unwrap();
         for name in ["good", "bad", "forgotten"] {
@@ -219,7 +217,7 @@ mod test {
     }
 
     #[test]
-    fn a_set_takes_the_place_of_an_older_one_as_a_whole() {
+    fn a_set_replaces_a_previous_set_completely() {
         let outer = tempfile::tempdir().unwrap();
         let top = tempfile::tempdir_in(outer.path()).unwrap();
         let set = |files: &[&str]| {
@@ -231,7 +229,7 @@ mod test {
         set(&["trace-1", "trace-2", "results.json"]);
         set(&["trace-2", "results.json"]);
         assert_eq!(file_names(top.path()), [".driftway", "mine.txt", "results.json", "trace-2"]);
-        // Nobody is led astray by a list.
+        // Paths in the manifest are not followed.
         fs::write(top.path().join(MANIFEST), "../x\n/etc/passwd\n..\nmine.txt\n").unwrap();
         fs::write(top.path().parent().unwrap().join("x"), "").unwrap();
         set(&["results.json"]);

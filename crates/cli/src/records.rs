@@ -1,4 +1,4 @@
-//! What runs write while they go: event logs and a capture.
+//! Event logs and captures, written while a simulation runs.
 
 use std::io;
 use std::path::Path;
@@ -13,14 +13,14 @@ use crate::args::RunArgs;
 use crate::failure::Failure;
 use crate::files::{OutputDir, Staging};
 
-/// Where it goes.
+/// Event logs and the capture that `driftway run` was asked for.
 pub struct Records {
-    /// Event logs go where all results go.
+    /// Whether to write event logs to the output directory.
     events: bool,
     pcap: Option<(Staging, String)>,
 }
 
-/// What is kept of one run beside its result.
+/// Trace, event log and capture of a run in progress.
 #[derive(Default)]
 pub struct RunRecords {
     pub trace: Option<Trace>,
@@ -28,7 +28,7 @@ pub struct RunRecords {
     pub capture: Option<Capture>,
 }
 
-/// What became of it.
+/// Trace of a finished run, and the outcomes of writing its event log and capture.
 pub struct FinishedRecords {
     pub trace: Option<Trace>,
     log: Option<io::Result<()>>,
@@ -36,24 +36,24 @@ pub struct FinishedRecords {
 }
 
 impl Records {
-    /// Tries, before the work begins, whether what is asked for can be.
+    /// Checks the options, and opens the capture's directory, before the first run.
     ///
     /// # Errors
-    /// A capture of several runs or of a network without an air, or a file that can't be written.
+    /// A capture of several runs or of a network without radio, or a file that can't be written.
     pub fn open(args: &RunArgs, scenario: &Scenario) -> Result<Self, Failure> {
         let pcap = args.pcap.as_deref().map(|path| {
             let runs = args.runs.get();
             if runs > 1 {
                 return Err(refused(
                     path,
-                    &format!("a capture is of one run, and --runs {runs} makes {runs}"),
-                    &format!("leave --runs out, and choose the run with --seed {}", args.seed),
+                    &format!("a capture is of one run, not of {runs}"),
+                    &format!("leave --runs out, and select the run with --seed {}", args.seed),
                 ));
             }
             if !Capture::supports(scenario) {
                 let (what, help) = match &scenario.network {
                     Network::Path(_) => (
-                        "there is no air on a path",
+                        "a path has no radio channel",
                         "a capture shows the frames of a network of kind \"adhoc\"",
                     ),
                     Network::Adhoc(_) => (
@@ -68,10 +68,10 @@ impl Records {
         Ok(Self { events: args.events, pcap: pcap.transpose()? })
     }
 
-    /// For a run that is about to begin. Only a run that is traced has a log.
+    /// Creates the recorders of a run that is about to start. Only traced runs have an event log.
     ///
     /// # Errors
-    /// A file can't be made.
+    /// A file that can't be created.
     pub fn start_run(
         &self,
         out: Option<&Staging>,
@@ -90,10 +90,10 @@ impl Records {
         Ok(RunRecords { trace: traced.then(Trace::default), log, capture })
     }
 
-    /// The run of this seed is over, and its result is good.
+    /// Adds the files of a successful run to the output.
     ///
     /// # Errors
-    /// What its files refused.
+    /// A file that could not be written.
     pub fn finish_run(
         &mut self,
         out: Option<&mut Staging>,
@@ -109,17 +109,17 @@ impl Records {
         Ok(())
     }
 
-    /// All is well: a capture takes its place.
+    /// Moves the capture into place.
     ///
     /// # Errors
-    /// It can't be renamed.
+    /// A capture that can't be renamed.
     pub fn commit(self) -> Result<(), Failure> {
         self.pcap.map_or(Ok(()), |(staging, _)| staging.commit())
     }
 }
 
 impl RunRecords {
-    /// What a run is watched by.
+    /// Observers for the simulation.
     pub fn watch(&mut self) -> Observers<'_> {
         Observers {
             trace: self.trace.as_mut(),
@@ -128,7 +128,7 @@ impl RunRecords {
         }
     }
 
-    /// The run is over.
+    /// Flushes the files at the end of the run.
     pub fn finish(self) -> FinishedRecords {
         FinishedRecords {
             trace: self.trace,
@@ -138,24 +138,24 @@ impl RunRecords {
     }
 }
 
-/// The directory of a file, ready to be written, and its name there.
+/// Opens the directory of the capture for writing; returns it with the file's name.
 fn open_capture(path: &Path) -> Result<(Staging, String), Failure> {
-    let help = "--pcap wants the name of a file that can be written, as in --pcap run.pcapng";
+    let help = "--pcap needs the name of a writable file, as in --pcap run.pcapng";
     let dir = match path.parent() {
         Some(parent) if parent.as_os_str().is_empty() => Path::new("."),
         Some(parent) => parent,
-        None => return Err(refused(path, "that is not the name of a file", help)),
+        None => return Err(refused(path, "not a file name", help)),
     };
     let Some(name) = path.file_name().and_then(|name| name.to_str()) else {
-        return Err(refused(path, "that is not the name of a file", help));
+        return Err(refused(path, "not a file name", help));
     };
-    // It would be replaced, whatever it is.
+    // Renaming would replace it, whatever its type.
     if path.exists() && !path.is_file() {
-        let what = if path.is_dir() { "that is a directory" } else { "that is no regular file" };
+        let what = if path.is_dir() { "is a directory" } else { "not a regular file" };
         return Err(refused(path, what, help));
     }
     if !dir.is_dir() {
-        return Err(refused(path, &format!("there is no directory {}", dir.display()), help));
+        return Err(refused(path, &format!("no directory {}", dir.display()), help));
     }
     let staging = OutputDir::open(dir).and_then(|dir| dir.stage());
     let staging = staging.map_err(|failure| match failure {

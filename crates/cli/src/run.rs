@@ -1,4 +1,4 @@
-//! `driftway run`
+//! `driftway run`: simulates a scenario with one or more seeds.
 
 use std::io::Write;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -21,16 +21,16 @@ use crate::records::{FinishedRecords, Records};
 use crate::tables;
 use crate::text::count;
 
-/// Simulates, and tells what came out.
+/// Simulates, and prints the results.
 ///
 /// # Errors
-/// What is wrong with the scenario, with the place for results, or with driftway.
+/// An invalid scenario, an output directory that can't be written, or a bug in driftway.
 pub fn run(args: &RunArgs) -> Result<(), Failure> {
     let scenario = load_scenario(&args.scenario)?;
     let runs = args.runs.get();
     if args.seed.checked_add(runs - 1).is_none() {
         return Err(Failure::Input(format!(
-            "seeds end at {}: --seed {} leaves no room for {runs} runs",
+            "the largest seed is {}: --seed {} leaves no room for {runs} runs",
             u64::MAX,
             args.seed
         )));
@@ -68,24 +68,24 @@ pub fn run(args: &RunArgs) -> Result<(), Failure> {
         let traces = count(traces, "seed");
         writeln!(
             out,
-            "Written to {dir}, with traces of {traces}; see them: driftway report {dir}"
+            "Written to {dir}, with traces of {traces}; to plot them: driftway report {dir}"
         )?;
     }
     if let Some(path) = &args.pcap {
-        writeln!(out, "Every frame on the air is in {0}; see them: wireshark {0}", path.display())?;
+        writeln!(out, "Every frame sent is in {0}; to see them: wireshark {0}", path.display())?;
     }
     Ok(())
 }
 
-/// Simulates, and puts what came out into its place. Says of how many runs there are traces.
+/// Simulates, and writes the results to the output directory. Returns the number of traced runs.
 fn simulate_and_write(
     args: &RunArgs,
     scenario: &Scenario,
     records: &mut Records,
     destination: Option<&OutputDir>,
 ) -> Result<(Document, u64), Failure> {
-    // Logs are written while runs go; all else comes at the end, and leaves nothing of a run that
-    // is killed before.
+    // Event logs are written during the runs; all other files at the end, so that a killed run
+    // leaves none.
     let early = destination.filter(|_| args.events).map(OutputDir::stage).transpose()?;
     let (document, kept) = simulate(args, scenario, records, early.as_ref())?;
     let mut staging = match (early, destination) {
@@ -112,10 +112,10 @@ fn simulate_and_write(
     Ok((document, traces))
 }
 
-/// A document as it is printed and kept.
+/// JSON text of a document.
 fn json(document: &Document) -> String {
     let text = serde_json::to_string_pretty(document);
-    text.expect("a document is plain values with text as keys") + "\n"
+    text.expect("the document can be serialized") + "\n"
 }
 
 fn simulate(
@@ -128,7 +128,7 @@ fn simulate(
     let processors = std::thread::available_parallelism().map_or(1, |n| n.get() as u64);
     let jobs = args.jobs.map_or(processors, |jobs| jobs.get()).min(runs);
     let progress = progress_bar(runs);
-    #[expect(clippy::disallowed_methods, reason = "timing is of the machine, not of the run")]
+    #[expect(clippy::disallowed_methods, reason = "measures wall-clock time only")]
     let started = std::time::Instant::now();
     let outcomes = parallel_map(jobs as usize, runs as usize, |index| {
         let traced = args.out.is_some() && (index == 0 || args.trace);
@@ -173,12 +173,12 @@ fn run_seed(
     match result {
         Ok(Ok(result)) => Ok(result),
         Ok(Err(error)) => Err(run_failure(args, seed, &error)),
-        // What panicked, and where, stands on standard error already.
+        // The panic's message is on standard error already.
         Err(_) => Err(run_failure(args, seed, &"it panicked")),
     }
 }
 
-/// Whatever breaks a run is a bug in driftway: it says so, and gives the command that reproduces it.
+/// A failed run is a bug in driftway: the message says so, with the command that reproduces it.
 fn run_failure(args: &RunArgs, seed: u64, what: &dyn std::fmt::Display) -> Failure {
     let command =
         command::run_command(&args.scenario.scenario.to_string_lossy(), &args.scenario.set);
@@ -186,7 +186,7 @@ fn run_failure(args: &RunArgs, seed: u64, what: &dyn std::fmt::Display) -> Failu
     driftway_experiment::Error::Bug { what: what.to_string(), command }.into()
 }
 
-/// Shown on standard error, and only if that is a terminal.
+/// Progress bar on standard error, shown only on a terminal.
 pub fn progress_bar(runs: u64) -> ProgressBar {
     let bar = ProgressBar::new(runs);
     let template = if std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty()) {
@@ -208,7 +208,7 @@ mod test {
     use crate::args::{Cli, Command};
 
     #[test]
-    fn a_broken_run_fails_and_says_how_to_see_it_again() {
+    fn a_failed_run_prints_the_command_that_reproduces_it() {
         let line = ["driftway", "run", "a b.toml", "--set", "duration=9 s", "--runs", "5"];
         let Command::Run(args) = Cli::parse_from(line).command else { unreachable!() };
         let failure =

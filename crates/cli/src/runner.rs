@@ -1,5 +1,5 @@
-//! The runner of studies as the command line wants it: so many jobs, a progress bar, runs kept where this
-//! user keeps them, and Ctrl-C.
+//! The runner of studies for the command line: with parallel jobs, a progress bar, the user's cache of
+//! runs, and Ctrl-C.
 
 use std::num::NonZeroU64;
 use std::sync::Arc;
@@ -13,30 +13,30 @@ use signal_hook::flag::{register, register_conditional_shutdown};
 use crate::failure::Failure;
 use crate::run::progress_bar;
 
-/// What the command line says of it.
+/// Options of the runner on the command line.
 #[derive(Clone, Copy, Debug)]
 pub struct RunnerOptions {
-    /// Runs at a time, if not one a processor.
+    /// Runs in parallel; by default one per processor.
     pub jobs: Option<NonZeroU64>,
-    /// Nothing is taken from what is kept.
+    /// Whether cached runs are ignored.
     pub fresh: bool,
-    /// How many runs there will be.
+    /// Total number of runs, for the progress bar.
     pub runs: u64,
 }
 
 impl RunnerOptions {
-    /// Runs at a time.
+    /// Number of runs in parallel.
     pub fn jobs(&self) -> u64 {
         let processors = std::thread::available_parallelism().map_or(1, |n| n.get() as u64);
         self.jobs.map_or(processors, NonZeroU64::get)
     }
 }
 
-/// Does `work` with a runner. The first Ctrl-C (or SIGTERM) stops it between two events, the second ends
-/// the program at once.
+/// Calls `work` with a runner. The first Ctrl-C (or SIGTERM) stops it between two events, the second
+/// terminates the program at once.
 ///
 /// # Errors
-/// What the work fails with; or it was stopped.
+/// The error of `work`, or the interruption.
 pub fn with_runner<T>(
     options: RunnerOptions,
     work: impl FnOnce(&Runner<'_>) -> Result<T, Error>,
@@ -45,10 +45,10 @@ pub fn with_runner<T>(
     for signal in [SIGINT, SIGTERM] {
         register_conditional_shutdown(signal, 128 + signal, Arc::clone(&stop))
             .and_then(|_| register(signal, Arc::clone(&stop)))
-            .map_err(|error| Failure::Failed(format!("can't listen to Ctrl-C: {error}")))?;
+            .map_err(|error| Failure::Failed(format!("can't handle Ctrl-C: {error}")))?;
     }
     let cache = RunCache::standard().unwrap_or_else(|error| {
-        anstream::eprintln!("warning: no run will be kept: {error}");
+        anstream::eprintln!("warning: no run will be cached: {error}");
         None
     });
     let is_kept = cache.is_some();
@@ -67,9 +67,9 @@ pub fn with_runner<T>(
     done.map_err(|error| match error {
         Error::Stopped { .. } => {
             let how = match is_kept {
-                true if options.fresh => "they are kept: the same command without --fresh goes on",
-                true => "they are kept: the same command goes on from there",
-                false => "nothing is kept of them",
+                true if options.fresh => "they are cached: continue without --fresh",
+                true => "they are cached: the same command continues from there",
+                false => "they are not cached",
             };
             Failure::Interrupted(format!("{error}; {how}"))
         }

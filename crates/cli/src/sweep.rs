@@ -1,4 +1,4 @@
-//! `driftway sweep`
+//! `driftway sweep`: runs a study, or a scenario over varying parameters.
 
 use std::num::NonZeroU64;
 
@@ -13,13 +13,13 @@ use crate::args::SweepArgs;
 use crate::failure::Failure;
 use crate::paper::{Output, run_study};
 
-/// Runs a point, where nobody says.
+/// Default number of runs per point.
 const DEFAULT_RUNS: u64 = 10;
 
-/// Runs a study, or a scenario over what varies, and reports what came out.
+/// Runs a study, or a scenario over varying parameters, and reports the results.
 ///
 /// # Errors
-/// What is wrong with the study, the scenario or the command line; a run that broke; it was stopped.
+/// An invalid study, scenario or command line; a failed run; an interruption.
 pub fn sweep(args: &SweepArgs) -> Result<(), Failure> {
     let runs = args.runs.map(NonZeroU64::get);
     let source = if args.vary.is_empty() {
@@ -40,15 +40,15 @@ pub fn sweep(args: &SweepArgs) -> Result<(), Failure> {
     run_study(&plan(source)?, &wanted, (args.jobs, args.fresh), output)
 }
 
-/// A scenario has a network, and a study has none.
+/// Rejects a scenario, which has a table `network`, where a study is needed.
 fn check_is_study(args: &SweepArgs) -> Result<(), Failure> {
     let text = TomlFile::text(&args.file).map_err(Error::from)?;
     let table: Result<toml::Table, _> = text.parse();
     if table.is_ok_and(|table| table.contains_key("network")) {
         let file = args.file.display();
         return Err(Failure::Input(format!(
-            "{file}: this is a scenario, and nothing varies\nhelp: say what does, as in --vary \
-             network.link.delay=5ms,50ms, or run it with `driftway run`"
+            "{file}: this is a scenario, and no key varies\nhelp: vary a key, as in --vary \
+             network.link.delay=5ms,50ms, or run the scenario with `driftway run`"
         )));
     }
     Ok(())

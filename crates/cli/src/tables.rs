@@ -1,4 +1,4 @@
-//! A document as tables and sentences.
+//! Results of `driftway run` as tables and sentences.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -17,11 +17,11 @@ use crate::text::{
 };
 use driftway_experiment::labels::value_label;
 
-/// What a table of many flows tells of each.
+/// Metrics in a table with one row per flow.
 const PER_FLOW_METRICS: [&str; 5] =
     ["completion_s", "throughput_bps", "goodput_ratio", "retransmissions", "timeouts"];
 
-/// Everything that a person wants to know at once.
+/// All results as text.
 pub fn document(document: &Document) -> String {
     let mut text = String::new();
     let name = &document.scenario.name;
@@ -46,7 +46,7 @@ pub fn document(document: &Document) -> String {
     if document.runs.len() > 1 {
         text += &wrapped("Means over the runs, ± half of the 90 % interval (Student's t).", 0);
     } else {
-        text += "One run says nothing about chance: --runs 10 gives intervals.\n";
+        text += "A single run has no confidence interval: --runs 10 gives intervals.\n";
     }
     text
 }
@@ -62,7 +62,7 @@ pub fn seed_range(runs: &[RunResult]) -> String {
     }
 }
 
-/// What a flow is called: `0 → 4 Reno, ATCP`.
+/// Name of a flow: `0 → 4 Reno, ATCP`.
 pub fn flow_name(flow: &FlowSummary) -> String {
     let mut name = format!("{} → {} {}", flow.source, flow.destination, transport(flow));
     if flow.aid != "none" {
@@ -71,7 +71,7 @@ pub fn flow_name(flow: &FlowSummary) -> String {
     name
 }
 
-/// `SACK+CUBIC`, and `Reno` where recovery and growth are both of that name.
+/// Name of a flow's TCP: `SACK+CUBIC`, or `Reno` if recovery and growth have the same name.
 fn transport(flow: &FlowSummary) -> String {
     let tcp = flow.tcp.as_deref().unwrap_or("udp");
     match tcp.split_once('+') {
@@ -90,12 +90,12 @@ fn metric_cell(metrics: &BTreeMap<String, Option<Estimate>>, metric: &str) -> St
     }
 }
 
-/// Are there more flows than stand side by side?
+/// Whether there are more flows than are shown side by side.
 pub fn has_many_flows(document: &Document) -> bool {
     document.summary.flows.len() > MAX_SEPARATE_FLOWS
 }
 
-/// What the flows did: a few side by side; of many first all together, then each in a row.
+/// Tables of the flows: a few side by side; many first aggregated, then one per row.
 pub fn flows(document: &Document) -> Vec<Grid> {
     if has_many_flows(document) {
         return vec![
@@ -106,7 +106,7 @@ pub fn flows(document: &Document) -> Vec<Grid> {
     vec![side_by_side(&flow_statistics(document, false))]
 }
 
-/// A column for each, a row for each metric that any of them has.
+/// Table with a column per flow, and a row per metric that any of them has.
 fn side_by_side(subjects: &[FlowStatistics]) -> Grid {
     let names = subjects.iter().map(|subject| subject.name.clone());
     let header: Vec<_> = std::iter::once("flow".to_owned()).chain(names).collect();
@@ -120,7 +120,7 @@ fn side_by_side(subjects: &[FlowStatistics]) -> Grid {
     Grid { header, rows: rows.collect() }
 }
 
-/// A row for each flow, with the metrics that any of them has. Columns have one unit each.
+/// Table with a row per flow, and a column per metric that any of them has, in one unit.
 pub fn one_flow_per_row(flows: &[FlowSummary]) -> Grid {
     let of = |flow: &FlowSummary, metric: &str| flow.metrics.get(metric).copied().flatten();
     let column = |metric: &&'static str| {
@@ -139,13 +139,13 @@ pub fn one_flow_per_row(flows: &[FlowSummary]) -> Grid {
     Grid { header, rows: flows.iter().map(row).collect() }
 }
 
-/// Only a transfer has an end that it could reach.
+/// Whether a flow is a transfer, which can complete.
 pub fn is_transfer(document: &Document, flow: usize) -> bool {
     let flow = document.scenario.flows.get(flow);
     flow.is_some_and(|flow| matches!(flow.application, Application::Transfer(_)))
 }
 
-/// One sentence for each flow whose transfer did not always complete.
+/// A sentence for each flow whose transfer did not complete in every run.
 pub fn incomplete_transfers(document: &Document) -> Vec<String> {
     let sentence = |(index, flow): (usize, &FlowSummary)| {
         is_transfer(document, index).then_some(())?;
@@ -172,14 +172,14 @@ pub fn incomplete_transfers(document: &Document) -> Vec<String> {
         let end = if late.iter().all(|run| of(run) == of(first)) {
             let at = value("_s", first.flows[index].end_s);
             match of(first) {
-                FlowOutcome::TimedOut => format!("when its sender gave up ({at})"),
+                FlowOutcome::TimedOut => format!("when the sender aborted the connection ({at})"),
                 FlowOutcome::Reset => format!("when the connection was reset ({at})"),
                 FlowOutcome::Running | FlowOutcome::Complete => {
-                    format!("when the time was up ({at})")
+                    format!("at the end of the run ({at})")
                 }
             }
         } else {
-            "when the time was up or the connection was gone".to_owned()
+            "at the end of the run or of the connection".to_owned()
         };
         Some(format!(
             "Flow {} did not complete{when}: {delivered} delivered {end}.",
@@ -189,7 +189,7 @@ pub fn incomplete_transfers(document: &Document) -> Vec<String> {
     document.summary.flows.iter().enumerate().filter_map(sentence).collect()
 }
 
-/// What each hop carried.
+/// Table of the traffic on each hop.
 pub fn links(runs: &[RunResult]) -> Grid {
     let Some(first) = runs.first() else { return Grid::default() };
     let header = ["hop", "direction", "frames", "bytes", "marked", "dropped", "utilisation"];
@@ -222,11 +222,11 @@ pub fn links(runs: &[RunResult]) -> Grid {
     Grid { header: header.map(str::to_owned).to_vec(), rows }
 }
 
-/// Why packets were not delivered.
+/// Table of dropped packets by reason.
 pub fn drops(document: &Document) -> Grid {
     let rows = document.summary.drops.iter();
     Grid {
-        header: vec!["packets dropped for".to_owned(), "in a run".to_owned()],
+        header: vec!["packets dropped, by reason".to_owned(), "per run".to_owned()],
         rows: rows.map(|(reason, drops)| vec![reason.replace('-', " "), mean("", drops)]).collect(),
     }
 }

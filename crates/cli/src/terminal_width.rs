@@ -1,24 +1,24 @@
-//! How wide text for people may be.
+//! Width of text output.
 
 use std::sync::OnceLock;
 
 use rustix::termios::tcgetwinsize;
 
-/// What fits without a terminal, and the most on a wide one: longer lines are hard to read (columns).
+/// Width without a terminal, and largest width on one, because longer lines are hard to read (columns).
 const MAX_COLUMNS: u16 = 100;
 
-/// Tables that are narrower than this can't be read (columns).
+/// Smallest width: narrower tables can't be read (columns).
 const MIN_COLUMNS: u16 = 60;
 
-/// How wide tables and wrapped lines on standard output may be (columns). The terminal is asked once,
-/// so that all that a command prints has one width.
+/// Width of tables and wrapped lines on standard output (columns). The terminal is queried once, so
+/// that all output of a command has the same width.
 pub fn width() -> u16 {
     static WIDTH: OnceLock<u16> = OnceLock::new();
     *WIDTH
         .get_or_init(|| clamped_width(tcgetwinsize(std::io::stdout()).ok().map(|size| size.ws_col)))
 }
 
-/// The width for a terminal of so many columns. `None`: there is no terminal; 0: it does not say.
+/// Width for a terminal with this number of columns; `None` without a terminal, 0 if it is unknown.
 fn clamped_width(terminal: Option<u16>) -> u16 {
     terminal
         .filter(|&columns| columns > 0)
@@ -30,7 +30,7 @@ mod test {
     use super::*;
 
     #[test]
-    fn a_narrow_terminal_counts_within_bounds() {
+    fn the_width_of_the_terminal_is_clamped() {
         for (terminal, width) in
             [(None, 100), (Some(0), 100), (Some(20), 60), (Some(80), 80), (Some(240), 100)]
         {

@@ -1,4 +1,4 @@
-//! Numbers and tables for people.
+//! Formatting of numbers, tables and text.
 
 use std::ops::Range;
 
@@ -11,16 +11,16 @@ use driftway_sim::results::Estimate;
 
 use crate::terminal_width::width;
 
-/// A unit that suits a size, and what the base unit is multiplied with to get there.
+/// A unit with a prefix, and the factor from the base unit to it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Scale {
-    /// Units in one base unit.
+    /// Number of units in one base unit.
     pub factor: f64,
-    /// The unit's name; empty for counts and ratios.
+    /// Name of the unit; empty for counts and ratios.
     pub unit: &'static str,
 }
 
-/// The steps of a base unit: from which size on, the factor, the name. Largest first.
+/// Prefixed units of a base unit: smallest value, factor, name. Largest first.
 type Steps = &'static [(f64, f64, &'static str)];
 
 const TIME: Steps = &[(1.0, 1.0, "s"), (1e-3, 1e3, "ms"), (0.0, 1e6, "µs")];
@@ -34,8 +34,7 @@ const FREQUENCY: Steps =
 const NONE: Steps = &[(0.0, 1.0, "")];
 
 impl Scale {
-    /// The scale in which `largest` of this metric reads well. The metric's name ends with its
-    /// base unit.
+    /// Scale for values of a metric up to `largest`. The metric's name ends with its base unit.
     pub fn of(metric: &str, largest: f64) -> Self {
         let steps = match metric.rsplit('_').next() {
             _ if largest == 0.0 => return Self { factor: 1.0, unit: base_unit(metric) },
@@ -65,7 +64,7 @@ fn base_unit(metric: &str) -> &'static str {
     }
 }
 
-/// A number with as many decimals as `resolution` has before two significant digits are told.
+/// Number of decimals at which `resolution` has two significant digits.
 fn decimals(resolution: f64) -> usize {
     let mut decimals = 0;
     let mut scaled = resolution.abs();
@@ -82,7 +81,7 @@ pub fn value(metric: &str, value: f64) -> String {
     with_unit(number(value * scale.factor), scale.unit)
 }
 
-/// A number that somebody chose: without the digits that are zero.
+/// Formats a configured number, without trailing zeros.
 pub fn chosen_value(chosen: f64) -> String {
     let short = chosen.to_string();
     if chosen.abs() >= 1e-3 && short.len() <= 7 { short } else { number(chosen) }
@@ -94,7 +93,7 @@ fn number(number: f64) -> String {
     if (number - number.round()).abs() <= 1e-9 * size {
         format!("{number:.0}")
     } else if size < 1e-3 {
-        // As one writes error rates. The shortest form that reads back, unless it is a mean.
+        // Scientific notation, as usual for error rates: the shortest exact form if it is short.
         let short = format!("{number:e}");
         if short.len() <= 7 { short } else { format!("{number:.2e}") }
     } else {
@@ -108,14 +107,14 @@ pub fn mean(metric: &str, estimate: &Estimate) -> String {
     with_unit(mean_in(scale, estimate), scale.unit)
 }
 
-/// The same in a given scale, without its unit.
+/// A mean with its half-width in a given scale, without the unit.
 pub fn mean_in(scale: Scale, estimate: &Estimate) -> String {
     let mean = estimate.mean * scale.factor;
     let Some([low, high]) = estimate.ci90 else {
         return number(mean);
     };
     let half = (high - low) / 2.0 * scale.factor;
-    // What is left of equal numbers after a division is not a spread.
+    // A rounding error of equal values is not a spread.
     if half <= 1e-9 * mean.abs() {
         return format!("{} ± 0", number(mean));
     }
@@ -132,29 +131,29 @@ pub fn title_with_unit(title: String, unit: &str) -> String {
     if unit.is_empty() { title } else { format!("{title} ({unit})") }
 }
 
-/// Blanks on the two sides of a cell.
+/// Spaces on either side of a cell.
 const PADDING: usize = 1;
 
-/// Rows of cells under a header; a report shows the same as text and as HTML.
+/// A table: rows of cells under a header, rendered as text or as HTML.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Grid {
-    /// What each column holds.
+    /// Column heads.
     pub header: Vec<String>,
-    /// As many cells a row as the header has.
+    /// Rows, with as many cells as the header.
     pub rows: Vec<Vec<String>>,
 }
 
 impl std::fmt::Display for Grid {
-    /// As [`Grid::within`] the width of the terminal.
+    /// Renders the table in the width of the terminal.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(&self.within(width()))
     }
 }
 
 impl Grid {
-    /// A table at most so many columns wide: the first column to the left, the others to the right.
-    /// Words stay whole. Where there is no room for those of all columns, the table goes on below with
-    /// the others.
+    /// Renders the table in at most `width` terminal columns, with the first column aligned to the left
+    /// and the others to the right. Words are not broken. If the columns do not fit, the table continues
+    /// below with the remaining ones.
     fn within(&self, width: u16) -> String {
         let text = self.render(width, None);
         let cells = self.rows.iter().chain([&self.header]).flatten();
@@ -174,7 +173,7 @@ impl Grid {
             + &self.select_columns(middle..columns).within(width)
     }
 
-    /// The first column and some of the others.
+    /// Selects the first column and a range of others.
     fn select_columns(&self, columns: Range<usize>) -> Self {
         let of = |row: &Vec<String>| -> Vec<String> {
             let others = row.get(columns.clone()).into_iter().flatten();
@@ -183,8 +182,8 @@ impl Grid {
         Self { header: of(&self.header), rows: self.rows.iter().map(of).collect() }
     }
 
-    /// How wide columns are in which all words are whole, the first one with whole names if they are
-    /// short; `None`: there is no room for that.
+    /// Widths of columns without broken words, the first one for whole names if they are short; `None`
+    /// if the columns do not fit.
     fn widths(&self, width: usize) -> Option<Vec<usize>> {
         let cells =
             |at: usize| self.rows.iter().chain([&self.header]).filter_map(move |row| row.get(at));
@@ -200,7 +199,7 @@ impl Grid {
         let mut widths: Vec<usize> = (0..self.header.len()).map(|at| least(at) + PADDING).collect();
         let between = widths.len().saturating_sub(1);
         let mut room = width.checked_sub(widths.iter().sum::<usize>() + between)?;
-        // What is left is shared by those that can use it.
+        // The remaining width is shared by columns that can use it.
         loop {
             let mut grown = false;
             for (at, width) in widths.iter_mut().enumerate() {
@@ -214,7 +213,7 @@ impl Grid {
         }
     }
 
-    /// The same with columns of these widths.
+    /// Renders the table, with these column widths if given.
     fn render(&self, width: u16, widths: Option<&[usize]>) -> String {
         let line = LineStyle::none().fill('─').junction('─');
         let mut table = Table::new();
@@ -224,7 +223,7 @@ impl Grid {
             .set_width(width)
             .set_header(&self.header)
             .add_rows(&self.rows);
-        // What a row is about stays on one line; the others give way.
+        // The first cell of a row stays on one line; the others are wrapped.
         let name = |row: &Vec<String>| row.first().map_or(0, |name| name.chars().count());
         let is_short = self.rows.iter().map(name).max().is_some_and(|n| n <= (width / 3).into());
         for (index, column) in table.column_iter_mut().enumerate() {
@@ -239,33 +238,32 @@ impl Grid {
                 column.set_cell_alignment(CellAlignment::Right);
             }
         }
-        // Trailing blanks would only annoy whoever copies a table.
+        // Without trailing spaces, so that tables can be copied.
         table.to_string().lines().map(|line| line.trim_end().to_owned() + "\n").collect()
     }
 }
 
-/// Words in order, each as often as it is there; lines across a table are none.
+/// Sorts words, with duplicates and without the rules of a table.
 fn sorted_words<'a>(words: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
     let mut words: Vec<&str> = words.filter(|word| !word.starts_with('─')).collect();
     words.sort_unstable();
     words
 }
 
-/// What a line may not break; a no-break space is no end of a word.
+/// Words of a text, at which lines may be broken; a no-break space is part of a word.
 fn words(text: &str) -> impl Iterator<Item = &str> {
     text.split([' ', '\n']).filter(|word| !word.is_empty())
 }
 
-/// `text` in lines that fit the terminal, each after the first indented, with a line break at its
-/// end. Lines break between words, whatever lines `text` had; a word that is too long has a line to
-/// itself.
+/// Wraps `text` to the width of the terminal, with all lines after the first indented, and a line
+/// break at the end. Existing line breaks are ignored; a word that is too long has its own line.
 pub fn wrapped(text: &str, indent: usize) -> String {
     wrapped_within(text, indent, width())
 }
 
 fn wrapped_within(text: &str, indent: usize, most: u16) -> String {
     let mut lines = String::new();
-    // What stands before the first word stays.
+    // Leading spaces are kept.
     let lead = text.len() - text.trim_start().len();
     let (mut line, text) = (text[..lead].to_owned(), &text[lead..]);
     let mut empty = true;
@@ -287,7 +285,7 @@ fn wrapped_within(text: &str, indent: usize, most: u16) -> String {
     lines
 }
 
-/// `text` with a capital letter.
+/// Makes the first letter of `text` a capital.
 pub fn capitalized(text: &str) -> String {
     let mut letters = text.chars();
     letters.next().map_or(String::new(), |first| first.to_uppercase().chain(letters).collect())
@@ -303,7 +301,7 @@ mod test {
     }
 
     #[test]
-    fn numbers_read_well() {
+    fn values_have_four_digits_and_a_suitable_unit() {
         for (metric, number, text) in [
             ("completion_s", 412.456, "412.5 s"),
             ("completion_s", 0.0351, "35.10 ms"),
@@ -324,7 +322,7 @@ mod test {
     }
 
     #[test]
-    fn what_was_chosen_has_no_more_digits_than_it_had() {
+    fn configured_numbers_have_no_trailing_zeros() {
         let texts = [0.5, 1.0, 0.0, 1e-5, 1e-4, 0.07 * 1e3, 1e6, 33.333_333_333].map(chosen_value);
         assert_eq!(texts, ["0.5", "1", "0", "1e-5", "1e-4", "70", "1000000", "33.33"]);
     }
@@ -340,7 +338,7 @@ mod test {
     }
 
     #[test]
-    fn tables_fit() {
+    fn tables_fit_the_width() {
         let long = "word ".repeat(60);
         let header = vec!["a".to_owned(), "b".to_owned()];
         let grid = Grid { header, rows: vec![vec![long.clone(), long]] };
@@ -351,7 +349,7 @@ mod test {
         }
     }
 
-    /// Seven columns of means: an interval stands below its mean rather than in two parts.
+    /// Seven columns of means: an interval goes below its mean as a whole.
     #[test]
     fn an_interval_is_not_broken() {
         let points = ["0 s", "30 s", "60 s", "120 s", "300 s", "600 s", "900 s"];
@@ -379,7 +377,7 @@ mod test {
     }
 
     #[test]
-    fn a_table_with_too_many_columns_goes_on_below() {
+    fn a_table_with_too_many_columns_continues_below() {
         let means = (0..12).map(|at| format!("{at}.000 ±\u{a0}0.{at:03}"));
         let row = std::iter::once("AODV".to_owned()).chain(means).collect();
         let header =

@@ -1,6 +1,6 @@
 "use strict";
-// Draws the figures one after the other, the first one first, in the colours of the page. Each is
-// a task of its own, so that a reader can scroll meanwhile.
+// Draws the figures in order, in the colours of the page. Each is a task of its own, so that the
+// page stays responsive.
 (() => {
   const dark = matchMedia("(prefers-color-scheme: dark)");
   const waiting = [...document.querySelectorAll(".plot")];
@@ -14,16 +14,16 @@
     for (const [part, change] of parts) layout[part] = { ...layout[part], ...change };
     return layout;
   };
-  // Groups of arms can be shown or not, in all plots of a section at once.
+  // Checkboxes show or hide groups of arms in all plots of a section.
   const boxes = (of) => [...of.querySelectorAll("input[data-group]")];
-  // Those of a figure's section; a page of results alone has no sections.
+  // Checkboxes of the plot's section, or of the page if the plot is in no section.
   const boxesOf = (plot) => boxes(plot.closest("section") ?? document);
   const shown = (plot, trace) => {
     const box = boxesOf(plot).find((box) => box.dataset.group === trace.legendgroup);
     return box === undefined || box.checked;
   };
-  // Where arms can be shown or not, the legend's room does not come from the plot's: its groups
-  // stand side by side as far as they fit.
+  // Height of a plot with checkboxes: the legend adds to it. Its groups are placed side by side as
+  // far as they fit.
   const height = (plot, data) => {
     const sizes = new Map();
     for (const { visible, legendgroup } of data) {

@@ -1,6 +1,6 @@
-//! What is depended on is allowed by `deny.toml`: licences, sources, and who may use `rand`. The part
-//! of cargo-deny that needs no database, so that `make test` need not build that; `make audit` runs
-//! the real one.
+//! Dependencies against `deny.toml`: licences, sources, and the crates that may use `rand`. This is the
+//! part of cargo-deny that needs no database, so that `make test` need not build it; `make audit` runs
+//! cargo-deny itself.
 
 use std::collections::BTreeMap;
 use std::process::Command;
@@ -69,25 +69,25 @@ fn read() -> (Deny, Metadata) {
     (toml::from_str(&deny).unwrap(), serde_json::from_slice(&metadata.stdout).unwrap())
 }
 
-/// May it be used under one of these?
+/// Whether a licence expression is satisfied by the allowed licences.
 fn allows(allowed: &[Licensee], license: &str) -> bool {
     Expression::parse_mode(license, ParseMode::LAX)
         .is_ok_and(|terms| terms.evaluate(|term| allowed.iter().any(|one| one.satisfies(term))))
 }
 
 #[test]
-fn dependencies_are_those_that_may_be() {
+fn dependencies_are_allowed() {
     let (deny, metadata) = read();
     let allowed: Vec<_> =
         deny.licenses.allow.iter().map(|name| Licensee::parse(name).unwrap()).collect();
-    assert!(metadata.packages.len() > 100, "all of them");
+    assert!(metadata.packages.len() > 100, "too few packages");
     for package in &metadata.packages {
         let Package { name, license, source, .. } = package;
         assert!(
             license.as_ref().is_some_and(|license| allows(&allowed, license)),
             "{name} is under {license:?}, which deny.toml does not allow"
         );
-        // None: a part of this repository.
+        // Packages of this repository have no source.
         let known = source.as_ref().is_none_or(|from| from.starts_with("registry+"));
         assert!(known, "{name} comes from {source:?}, which is no registry");
     }
@@ -105,7 +105,7 @@ fn dependencies_are_those_that_may_be() {
 }
 
 #[test]
-fn a_licence_is_judged_as_a_whole() {
+fn a_licence_expression_is_evaluated_as_a_whole() {
     let allowed = [Licensee::parse("MIT").unwrap(), Licensee::parse("Unicode-3.0").unwrap()];
     for (license, may) in [
         ("MIT/Apache-2.0", true),

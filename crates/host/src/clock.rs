@@ -1,4 +1,4 @@
-//! The one place where a clock is read.
+//! The only place that reads a clock.
 
 use driftway_base::{Duration, Instant};
 
@@ -9,19 +9,19 @@ pub struct RealClock {
 }
 
 impl RealClock {
-    /// A clock that stands at [`Instant::ZERO`] now.
+    /// A clock that shows [`Instant::ZERO`] now.
     #[expect(clippy::disallowed_methods, reason = "a driver on a host has to read the real clock")]
     pub fn start() -> Self {
         Self { start: std::time::Instant::now() }
     }
 
-    /// What it shows; never less than what it showed before.
+    /// The present time; never less than before.
     pub fn now(&self) -> Instant {
         // 2⁶⁴ ns are 584 years.
         Instant::from_nanos(u64::try_from(self.start.elapsed().as_nanos()).unwrap_or(u64::MAX))
     }
 
-    /// What is left until `deadline`; zero if it has passed.
+    /// Time left until `deadline`; zero if it has passed.
     pub fn until(&self, deadline: Instant) -> Duration {
         deadline.since(self.now())
     }

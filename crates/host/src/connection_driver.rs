@@ -1,4 +1,4 @@
-//! Our TCP at one end of a cable, real bytes in it.
+//! A driver for one connection of driftway's TCP over a TUN device.
 
 use std::{fmt, io};
 
@@ -10,33 +10,35 @@ use driftway_wire::{
 
 use crate::{ByteRing, ImpairedTun, OutsideWindow};
 
-/// Time to live of what we send (RFC 1700's default, which Linux uses, too).
+/// Time to live of sent packets (default of RFC 1700 and of Linux).
 const TTL: u8 = 64;
 
-/// Packets that arrived and were not the connection's.
+/// Packets received that do not belong to the connection.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct UnmatchedPackets {
-    /// Refused by [`Packet::decode`].
+    /// Rejected by [`Packet::decode`].
     pub undecodable: u64,
-    /// For somebody else, or nothing that a TCP connection listens to.
+    /// For another destination, or of a kind that a TCP connection does not process.
     pub not_for_connection: u64,
 }
 
-/// One connection of our TCP, a [`Cable`] to the kernel that it speaks to, and the bytes.
+/// One connection of driftway's TCP, its buffers, and an [`ImpairedTun`] to the kernel at the other
+/// end.
 ///
-/// The application's side is that of a socket that never blocks: [`read`](Driver::read),
-/// [`write`](Driver::write), [`close`](Driver::close). All else happens in [`turn`](Driver::turn),
-/// within which the order is network, TCP's timers, and then, outside of it, the application.
+/// The application's interface is that of a non-blocking socket: [`read`](ConnectionDriver::read),
+/// [`write`](ConnectionDriver::write), [`close`](ConnectionDriver::close). Everything else happens
+/// in [`step`](ConnectionDriver::step), in the order network, TCP's timers, and, after it, the
+/// application.
 pub struct ConnectionDriver {
     cable: ImpairedTun,
     connection: Connection,
     outgoing: ByteRing,
     incoming: ByteRing,
-    /// Stream offset behind the last byte written.
+    /// Stream offset of the next byte to be written.
     written: u64,
-    /// Stream offset behind the last byte read.
+    /// Stream offset of the next byte to be read.
     read: u64,
-    /// The sequence number of the peer's first byte.
+    /// Sequence number of the peer's first byte.
     peer_first_seq: Seq,
     identification: u16,
     unmatched: UnmatchedPackets,
@@ -45,8 +47,8 @@ pub struct ConnectionDriver {
 }
 
 impl ConnectionDriver {
-    /// Opens a connection from `local` to `remote`, with room for `send_buffer` bytes that are not
-    /// acknowledged. `iss` is its initial sequence number.
+    /// Opens a connection from `local` to `remote` with a send buffer of `send_buffer` bytes. `iss`
+    /// is the initial send sequence number.
     pub fn connect(
         cable: ImpairedTun,
         config: &Config,
@@ -59,7 +61,7 @@ impl ConnectionDriver {
         Self::new(cable, connection, send_buffer)
     }
 
-    /// Waits for one connection at `local`; else as [`connect`](Driver::connect).
+    /// Listens for one connection at `local`; otherwise as [`connect`](ConnectionDriver::connect).
     pub fn listen(
         cable: ImpairedTun,
         config: &Config,
@@ -87,27 +89,27 @@ impl ConnectionDriver {
         }
     }
 
-    /// The connection, to look at.
+    /// The connection.
     pub const fn connection(&self) -> &Connection {
         &self.connection
     }
 
-    /// The cable.
+    /// The device.
     pub const fn cable(&mut self) -> &mut ImpairedTun {
         &mut self.cable
     }
 
-    /// What arrived and was not the connection's.
+    /// Counters of packets that do not belong to the connection.
     pub const fn unmatched(&self) -> UnmatchedPackets {
         self.unmatched
     }
 
-    /// The next thing that happened to the connection.
+    /// The next event of the connection.
     pub fn poll_event(&mut self) -> Option<Event> {
         self.connection.poll_event()
     }
 
-    /// Takes as many of `bytes` for sending as there is room for, and says how many.
+    /// Accepts as many of `bytes` as fit into the send buffer, and returns their number.
     pub fn write(&mut self, bytes: &[u8]) -> usize {
         self.outgoing.release(self.connection.acknowledged_bytes());
         let room = self.outgoing.end().saturating_sub(self.written);
@@ -120,10 +122,10 @@ impl ConnectionDriver {
         taken as usize
     }
 
-    /// Copies to `bytes` what has arrived in order and says how many bytes that is.
+    /// Copies received in-order data to `bytes`, and returns their length.
     ///
     /// # Errors
-    /// TCP hands out bytes that it was never given: a bug in it.
+    /// A bug in TCP: it delivers bytes that it has not received.
     pub fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
         let mut len = 0;
         while len < bytes.len() {
@@ -141,31 +143,30 @@ impl ConnectionDriver {
         Ok(len)
     }
 
-    /// No more data from us.
+    /// Sends no more data.
     pub fn close(&mut self) {
         self.connection.close();
     }
 
-    /// Gives the connection up with a reset.
+    /// Aborts the connection with a reset.
     pub fn abort(&mut self) {
         self.connection.abort();
     }
 
-    /// One round: sends what is due, waits until something happens or `deadline` is there, and
-    /// lets the connection deal with it.
+    /// Sends what is due, waits for a packet, a timer or `deadline`, and processes it.
     ///
     /// # Errors
-    /// What the device says, or a bug in TCP.
+    /// Any error of the device, or a bug in TCP.
     pub fn step(&mut self, deadline: Instant) -> io::Result<()> {
         self.step_with(deadline, |_| Ok(()))
     }
 
-    /// A [`turn`](Self::turn) in which `application` has its say after each packet, before TCP
-    /// answers: it takes no time, as in the lab. One that reads later frees the window later, and
-    /// TCP then says so in acknowledgments of their own.
+    /// A [`step`](Self::step) in which `application` runs after each packet, before TCP answers,
+    /// and takes no time, as in the simulator. An application that reads later opens the window
+    /// later, which TCP then announces in separate acknowledgments.
     ///
     /// # Errors
-    /// Those of `turn`, and the application's.
+    /// Those of `step`, and the application's.
     pub fn step_with(
         &mut self,
         deadline: Instant,
@@ -217,7 +218,7 @@ impl ConnectionDriver {
                         == (local.address, self.connection.remote().address)
                     && quoted.ports() == (local.port, self.connection.remote().port) =>
             {
-                // RFC 9293 §3.9.2.2: protocol and port are the hard ones.
+                // RFC 9293 §3.9.2.2: protocol and port unreachable are hard errors.
                 let hard = matches!(code, UnreachableCode::Protocol | UnreachableCode::Port);
                 let no_route = matches!(code, UnreachableCode::Net | UnreachableCode::Host);
                 let now = self.cable.now();
@@ -256,9 +257,9 @@ impl ConnectionDriver {
         self.incoming.write(taken.offset, part).map_err(tcp_bug)
     }
 
-    /// The offset in the peer's stream that `seq` stands for: of all with these 32 bits the one
-    /// nearest to where the application reads. What is before the stream wraps to its far end,
-    /// outside of any window.
+    /// Offset of `seq` in the peer's stream: of all with these 32 bits the one closest to the
+    /// application's read position. Numbers before the stream wrap to its far end, outside of any
+    /// window.
     fn offset_of(&self, seq: Seq) -> u64 {
         let reading = self.peer_first_seq + self.read as u32;
         self.read.wrapping_add_signed(i64::from(seq.distance(reading)))
@@ -295,7 +296,7 @@ impl ConnectionDriver {
     }
 }
 
-/// `segment` back to where a packet with this header came from.
+/// `segment` as an answer to a packet with this header.
 fn reply_packet(ip: &IpHeader, segment: TcpSegment) -> Packet {
     let ip = IpHeader {
         source: ip.destination,
@@ -308,7 +309,7 @@ fn reply_packet(ip: &IpHeader, segment: TcpSegment) -> Packet {
     Packet { ip, body: Body::Tcp(segment) }
 }
 
-/// TCP did what it must not.
+/// An error for a contract violation by TCP.
 fn tcp_bug(what: impl fmt::Display) -> io::Error {
     io::Error::other(format!("a bug in driftway's TCP: {what}"))
 }

@@ -1,4 +1,4 @@
-//! What the kernel knows of one of its TCP connections.
+//! The kernel's state of one of its TCP connections.
 
 use std::io;
 use std::net::SocketAddrV4;
@@ -15,56 +15,56 @@ use netlink_sys::protocols::NETLINK_SOCK_DIAG;
 
 use crate::netlink;
 
-/// The timer that the kernel has running for a connection.
+/// The timer that the kernel runs for a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum KernelTimer {
-    /// Retransmission, tail loss probe or reordering: one timer does all three.
+    /// Retransmission, tail loss probe or reordering timer: they share one.
     Retransmission {
-        /// What is left of it.
+        /// Time left.
         left: Duration,
-        /// How often it has gone off without an answer.
+        /// Expirations without an answer.
         backoff: u8,
     },
-    /// Probes a closed window.
+    /// Zero-window probe timer.
     Probe {
-        /// What is left of it.
+        /// Time left.
         left: Duration,
     },
-    /// Any other.
+    /// Any other timer.
     Other,
 }
 
 /// A snapshot of a kernel's connection: `struct tcp_info` and the running timer.
 #[derive(Clone, Debug)]
 pub struct KernelTcp {
-    /// Everything in `struct tcp_info`, in the kernel's units.
+    /// `struct tcp_info`, in the kernel's units.
     pub info: TcpInfo,
-    /// Its running timer.
+    /// The running timer.
     pub timer: Option<KernelTimer>,
-    /// Name of its congestion control.
+    /// Name of the congestion control algorithm.
     pub congestion_control: String,
 }
 
-// The bits of tcpi_options (linux/tcp.h).
+// Bits of tcpi_options (linux/tcp.h).
 const OPTION_TIMESTAMPS: u8 = 1;
 const OPTION_SACK: u8 = 2;
 const OPTION_WINDOW_SCALE: u8 = 4;
 const OPTION_ECN: u8 = 8;
 
 impl KernelTcp {
-    /// Were timestamps agreed on?
+    /// Returns whether timestamps were negotiated.
     pub const fn timestamps(&self) -> bool {
         self.info.options & OPTION_TIMESTAMPS != 0
     }
-    /// Were selective acknowledgments agreed on?
+    /// Returns whether selective acknowledgments were negotiated.
     pub const fn sack(&self) -> bool {
         self.info.options & OPTION_SACK != 0
     }
-    /// Was ECN agreed on?
+    /// Returns whether ECN was negotiated.
     pub const fn ecn(&self) -> bool {
         self.info.options & OPTION_ECN != 0
     }
-    /// The window shifts that were agreed on, (peer's, own).
+    /// Negotiated window scales (peer's, own).
     pub const fn window_scale(&self) -> Option<(u8, u8)> {
         if self.info.options & OPTION_WINDOW_SCALE != 0 {
             Some((self.info.wscale & 0xf, self.info.wscale >> 4))
@@ -74,15 +74,16 @@ impl KernelTcp {
     }
 }
 
-/// Asks the kernel of the calling thread's namespace for its connection from `local` to `remote`.
+/// Queries the kernel of the calling thread's namespace for its connection from `local` to
+/// `remote`.
 ///
 /// # Errors
-/// `NotFound` if there is no such connection (any more), else what the kernel says.
+/// `NotFound` if there is no such connection (any more), otherwise any error of the kernel.
 pub fn kernel_tcp(local: SocketAddrV4, remote: SocketAddrV4) -> io::Result<KernelTcp> {
     snapshot(look_up(local, remote)?)
 }
 
-/// What of a socket decides about its routes.
+/// Attributes of a socket that decide on its route.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct SocketRoutingKey {
     pub uid: u32,
@@ -90,7 +91,8 @@ pub(crate) struct SocketRoutingKey {
     pub tos: u8,
 }
 
-/// Of the kernel's connection from `local` to `remote`, if its socket is bound to no device.
+/// Routing attributes of the kernel's connection from `local` to `remote`, if its socket is not
+/// bound to a device.
 ///
 /// # Errors
 /// As [`kernel_tcp`].
@@ -110,18 +112,17 @@ pub(crate) fn socket_routing_key(
     Ok(owner)
 }
 
-/// The state of the same, also when all that is left of it is its TIME-WAIT, of which the kernel
-/// knows nothing else.
+/// State of that connection, also in TIME-WAIT, when the kernel has no further information.
 ///
 /// # Errors
-/// As [`kernel_tcp`]: a connection in CLOSED is one that is `NotFound`.
+/// As [`kernel_tcp`]: a closed connection is `NotFound`.
 pub fn kernel_state(local: SocketAddrV4, remote: SocketAddrV4) -> io::Result<State> {
     let number = look_up(local, remote)?.header.state;
     let known = STATES.into_iter().find(|(theirs, _)| *theirs == number);
     known.map(|(_, state)| state).ok_or_else(|| invalid(format!("state {number} of a connection")))
 }
 
-/// The kernel's numbers for them (net/tcp_states.h).
+/// Numbers of the kernel's states (net/tcp_states.h).
 const STATES: [(u8, State); 12] = [
     (1, State::Established),
     (2, State::SynSent),
@@ -134,7 +135,7 @@ const STATES: [(u8, State); 12] = [
     (9, State::LastAck),
     (10, State::Listen),
     (11, State::Closing),
-    // TCP_NEW_SYN_RECV: an attempt that has no socket yet.
+    // TCP_NEW_SYN_RECV: a request that has no socket yet.
     (12, State::SynReceived),
 ];
 
@@ -150,11 +151,11 @@ fn look_up(local: SocketAddrV4, remote: SocketAddrV4) -> io::Result<InetResponse
             source_address: (*local.ip()).into(),
             destination_address: (*remote.ip()).into(),
             interface_id: 0,
-            // Whatever its cookie is.
+            // Any cookie.
             cookie: [0xff; 8],
         },
     };
-    // Without NLM_F_DUMP: the kernel looks this one up instead of walking over all.
+    // Without NLM_F_DUMP the kernel looks this one up instead of iterating over all.
     match netlink::request(NETLINK_SOCK_DIAG, SockDiagMessage::InetRequest(request), 0)? {
         Some(SockDiagMessage::InetResponse(response)) => Ok(*response),
         other => Err(invalid(format!("not an answer to a socket lookup: {other:?}"))),

@@ -1,7 +1,7 @@
-//! A second process beside this one, which outlives it by a moment to clear up.
+//! A helper process, which outlives this process briefly to clean up after it.
 //!
-//! It is this program again. Its standard input is one end of a pair of sockets whose other end no
-//! process but this one has: when this one ends, however that is, the companion reads the end of it.
+//! It runs the same program. Its standard input is one end of a socket pair whose other end only
+//! this process has: however this process ends, the helper reads end-of-file.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -12,28 +12,28 @@ use std::process::{Child, Command, Stdio};
 use nix::sys::signal::SigSet;
 use nix::unistd::setsid;
 
-/// The program that this process runs, even if its file has gone or was replaced.
+/// The program that this process runs, even if its file was removed or replaced.
 pub fn current_executable() -> Command {
     let mut command = Command::new("/proc/self/exe");
     command.arg0("driftway");
     command
 }
 
-/// Starts `command` as a companion; gives our end of the pair, too. It is in no directory that
-/// somebody may want to unmount.
+/// Starts `command` as a helper process; also returns this process's end of the socket pair. Its
+/// working directory is `/`, so that it blocks no unmounting.
 pub fn spawn(command: &mut Command) -> io::Result<(Child, UnixStream)> {
     let (ours, its) = UnixStream::pair()?;
     command.stdin(OwnedFd::from(its)).stdout(Stdio::null()).current_dir("/");
     let child = command.spawn()?;
-    // It holds the other end.
+    // The command would keep the other end open.
     command.stdin(Stdio::null());
     Ok((child, ours))
 }
 
-/// Sets the calling process, a companion, apart: what ends the other one by the terminal, its session
-/// or its process group does not end this one.
+/// Detaches the calling process, a helper: signals of the terminal, the session or the process
+/// group of the other process do not end it.
 pub fn detach() -> io::Result<()> {
-    // One that leads a group already has a session of its own, or can't have one.
+    // A process group leader already has its own session, or can't have one.
     let _ = setsid();
     Ok(SigSet::all().thread_block()?)
 }

@@ -1,53 +1,53 @@
-//! What happens to packets on the cable.
+//! Impairments of packets on a TUN device.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use driftway_base::{Duration, Ecn, Instant, Probability, RandomStream};
 
-/// What one direction of a cable does to packets.
+/// Impairments of one direction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Impairment {
-    /// How long a packet is on its way.
+    /// One-way delay.
     pub delay: Duration,
-    /// A packet is lost.
+    /// Probability of a loss.
     pub drop: Probability,
-    /// A second copy arrives right behind it.
+    /// Probability of a second copy right behind the packet.
     pub duplicate: Probability,
-    /// It is on its way `reorder_by` longer, so that later ones overtake it.
+    /// Probability of an additional delay of `reorder_delay`, by which later packets overtake.
     pub reorder: Probability,
     /// See `reorder`.
     pub reorder_delay: Duration,
-    /// It meets congestion: its ECN codepoint becomes CE if the sender takes part in ECN.
+    /// Probability of a congestion mark: ECT becomes CE.
     pub mark: Probability,
-    /// One of its bits is flipped (not in the second copy, if there is one).
+    /// Probability of a flipped bit (not in the second copy, if there is one).
     pub corrupt: Probability,
 }
 
-/// How many packets met what.
+/// Packet counters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct ImpairmentCounts {
-    /// Came in.
+    /// Packets offered.
     pub offered: u64,
-    /// Were lost.
+    /// Lost.
     pub dropped: u64,
-    /// Were doubled.
+    /// Duplicated.
     pub duplicated: u64,
-    /// Were delayed for others to overtake.
+    /// Delayed for reordering.
     pub reordered: u64,
-    /// Were marked.
+    /// Marked with CE.
     pub marked: u64,
-    /// Had a bit flipped.
+    /// Corrupted.
     pub corrupted: u64,
-    /// Went out, copies included.
+    /// Delivered, copies included.
     pub delivered: u64,
 }
 
-/// One direction of a cable: packets go in by [`offer`](Impairer::offer) and come out by
-/// [`take`](Impairer::take) when it is time, in the order of (time, offer).
+/// One direction of an impaired device: packets enter by [`offer`](Impairer::offer) and leave by
+/// [`take`](Impairer::take) at their time, in the order of (time, offer).
 ///
-/// The fate of the n-th packet depends on seed, direction and the chances alone: every packet takes
-/// the same number of draws, so that one more chance does not change what others hit.
+/// The impairments of packet n depend only on seed, direction and probabilities: every packet takes
+/// the same number of draws, so that changing one probability does not affect the others.
 #[derive(Debug)]
 pub struct Impairer {
     impairment: Impairment,
@@ -59,7 +59,7 @@ pub struct Impairer {
 }
 
 impl Impairer {
-    /// Direction `direction` of the cable in the run with this `seed`.
+    /// Direction `direction` in the run with this `seed`.
     pub fn new(impairment: Impairment, seed: u64, direction: u64) -> Self {
         Self {
             impairment,
@@ -71,22 +71,22 @@ impl Impairer {
         }
     }
 
-    /// Changes what happens to packets from now on; those on their way stay as they are.
+    /// Replaces the impairments from now on; packets in transit are not affected.
     pub fn set_impairment(&mut self, impairment: Impairment) {
         self.impairment = impairment;
     }
 
-    /// What happened so far.
+    /// Counters so far.
     pub const fn counts(&self) -> ImpairmentCounts {
         self.counts
     }
 
-    /// When the next packet comes out; `None`: nothing is on its way.
+    /// Time at which the next packet leaves; `None` if none is in transit.
     pub fn next_timeout(&self) -> Option<Instant> {
         self.in_transit.peek().map(|Reverse((due, ..))| *due)
     }
 
-    /// A packet goes in.
+    /// Accepts a packet.
     pub fn offer(&mut self, now: Instant, packet: &[u8]) {
         let Impairment {
             delay,
@@ -124,7 +124,7 @@ impl Impairer {
         }
     }
 
-    /// Replaces `packet` by the next one that is due; `false` if none is.
+    /// Replaces `packet` by the next due one; `false` if none is due.
     pub fn take(&mut self, now: Instant, packet: &mut Vec<u8>) -> bool {
         if self.next_timeout().is_none_or(|due| due > now) {
             return false;
@@ -148,14 +148,14 @@ impl Impairer {
     }
 }
 
-/// Sets CE in an IPv4 header whose sender takes part in ECN (RFC 3168 §5); was that so?
+/// Sets CE in an IPv4 header with ECT (RFC 3168 §5); returns whether it did.
 fn mark_ce(packet: &mut [u8]) -> bool {
     let [version, tos, _, _, _, _, _, _, _, _, high, low, ..] = packet else { return false };
     if *version >> 4 != 4 || !Ecn::from_bits(*tos).is_capable() {
         return false;
     }
     let (old, new) = (*tos, *tos | Ecn::Ce.bits());
-    // RFC 1624 §3: HC' = ~(~HC + ~m + m'), m being the 16 bits that hold the codepoint.
+    // RFC 1624 §3: HC' = ~(~HC + ~m + m'), where m is the 16-bit word with the codepoint.
     let word = |tos: u8| u32::from(u16::from_be_bytes([*version, tos]));
     let checksum = u32::from(u16::from_be_bytes([*high, *low]));
     let mut sum = (checksum ^ 0xffff) + (word(old) ^ 0xffff) + word(new);
@@ -179,8 +179,8 @@ mod test {
         Probability::from_f64(p)
     }
 
-    /// Sends `n` packets that carry their number, one each millisecond, and gives what comes out
-    /// and when (ms).
+    /// Sends `n` packets that carry their number, one per millisecond, and returns those that
+    /// leave, with times (ms).
     fn send(impairer: &mut Impairer, n: u32) -> Vec<(u64, Vec<u8>)> {
         let (mut out, mut packet) = (Vec::new(), Vec::new());
         for i in 0..n {
@@ -200,7 +200,7 @@ mod test {
     }
 
     #[test]
-    fn a_good_cable_only_delays() {
+    fn an_unimpaired_device_only_delays() {
         let delay = MS.times(5);
         let mut impairer = Impairer::new(Impairment { delay, ..Default::default() }, 1, 0);
         let out = send(&mut impairer, 100);
@@ -215,7 +215,7 @@ mod test {
     }
 
     #[test]
-    fn losses_and_copies_come_at_their_rate_and_the_books_balance() {
+    fn losses_and_copies_occur_at_their_rate_and_packets_are_conserved() {
         let impairment =
             Impairment { drop: chance(0.1), duplicate: chance(0.2), ..Default::default() };
         let mut impairer = Impairer::new(impairment, 1, 0);
@@ -262,13 +262,13 @@ mod test {
             assert_eq!(packet, [0; 8]);
         }
         assert!(places.iter().all(|hits| *hits > 0), "{places:?}");
-        // Nothing to flip in nothing.
+        // An empty packet has no bit to flip.
         impairer.offer(Instant::ZERO, &[]);
         assert_eq!(impairer.counts().corrupted, 1000);
     }
 
     #[test]
-    fn fates_depend_on_seed_and_direction_and_not_on_other_chances() {
+    fn impairments_depend_on_seed_and_direction_only() {
         let fates = |impairment, seed, direction| {
             let mut impairer = Impairer::new(impairment, seed, direction);
             let out = send(&mut impairer, 1000);
@@ -284,7 +284,7 @@ mod test {
     }
 
     #[test]
-    fn a_cut_lets_through_what_is_on_its_way() {
+    fn a_cut_passes_packets_in_transit() {
         let slow = Impairment { delay: MS.times(10), ..Default::default() };
         let mut impairer = Impairer::new(slow, 1, 0);
         impairer.offer(Instant::ZERO, b"before");
@@ -297,7 +297,7 @@ mod test {
     }
 
     #[test]
-    fn a_mark_keeps_the_packet_valid_and_spares_who_takes_no_part() {
+    fn a_mark_keeps_the_packet_valid_and_needs_ect() {
         let marking = Impairment { mark: Probability::ALWAYS, ..Default::default() };
         let mut impairer = Impairer::new(marking, 1, 0);
         let codepoints = [Ecn::NotEct, Ecn::Ect0, Ecn::Ect1, Ecn::Ce];

@@ -1,4 +1,4 @@
-//! A TUN device with what happens to packets on the way to it and from it.
+//! A TUN device with impairments in both directions.
 
 use std::io;
 
@@ -9,10 +9,11 @@ use crate::{Impairer, Impairment, ImpairmentCounts, RealClock, Tun};
 /// Room for any IPv4 packet.
 const LARGEST_PACKET: usize = 65_535;
 
-/// The cable between us and a kernel, each direction impaired on its own.
+/// A TUN device into a kernel, each direction impaired on its own.
 ///
-/// The driver's loop: [`receive`](Cable::receive) until there is nothing, [`send`](Cable::send)
-/// what the protocol answers, [`wait`](Cable::wait) until its next deadline.
+/// The driver's loop: [`receive`](ImpairedTun::receive) until there is nothing,
+/// [`send`](ImpairedTun::send) the protocol's answers, [`wait`](ImpairedTun::wait) until its next
+/// deadline.
 pub struct ImpairedTun {
     tun: Tun,
     clock: RealClock,
@@ -24,7 +25,7 @@ pub struct ImpairedTun {
 }
 
 impl ImpairedTun {
-    /// A cable into the kernel of `tun`, with the fates of the run with this `seed`.
+    /// A device into the kernel of `tun`, with the random streams of the run with this `seed`.
     pub fn new(
         tun: Tun,
         clock: RealClock,
@@ -43,47 +44,45 @@ impl ImpairedTun {
         }
     }
 
-    /// What the clock shows.
+    /// The present time.
     pub fn now(&self) -> Instant {
         self.clock.now()
     }
 
-    /// The largest packet that the kernel takes (bytes).
+    /// The MTU (bytes).
     pub const fn mtu(&self) -> u16 {
         self.tun.mtu()
     }
 
-    /// Changes what happens to packets from now on, in both directions.
+    /// Replaces the impairments of both directions from now on.
     pub fn set_impairments(&mut self, to_kernel: Impairment, from_kernel: Impairment) {
         self.to_kernel.set_impairment(to_kernel);
         self.from_kernel.set_impairment(from_kernel);
     }
 
-    /// What happened so far (to the kernel, from the kernel).
+    /// Counters so far (to the kernel, from the kernel).
     pub const fn counts(&self) -> (ImpairmentCounts, ImpairmentCounts) {
         (self.to_kernel.counts(), self.from_kernel.counts())
     }
 
-    /// Packets that the device did not even take for IP: a corrupted version field, if nobody sends
-    /// nonsense.
+    /// Packets that the device rejected as no IP packets: those with a corrupted version field.
     pub const fn rejected(&self) -> u64 {
         self.rejected
     }
 
-    /// Sends the kernel a packet; what is due by now reaches it.
+    /// Sends a packet to the kernel, and passes on all packets that are due.
     ///
     /// # Errors
-    /// What the device says.
+    /// Any error of the device.
     pub fn send(&mut self, packet: &[u8]) -> io::Result<()> {
         self.to_kernel.offer(self.clock.now(), packet);
         self.flush()
     }
 
-    /// Replaces `packet` by the next one from the kernel that has come through; `false` if there is
-    /// none by now.
+    /// Replaces `packet` by the next one from the kernel; `false` if none is due.
     ///
     /// # Errors
-    /// What the device says.
+    /// Any error of the device.
     pub fn receive(&mut self, packet: &mut Vec<u8>) -> io::Result<bool> {
         while let Some(len) = self.tun.receive(&mut self.buffer)? {
             self.from_kernel.offer(self.clock.now(), &self.buffer[..len]);
@@ -91,11 +90,11 @@ impl ImpairedTun {
         Ok(self.from_kernel.take(self.clock.now(), packet))
     }
 
-    /// Waits until the kernel sends something, a packet from it comes through, or `deadline`
-    /// ([`Instant::FAR_FUTURE`]: there is none); meanwhile lets go to the kernel what becomes due.
+    /// Waits until the kernel sends a packet, one from it is due, or `deadline`
+    /// ([`Instant::FAR_FUTURE`]: none); meanwhile passes packets to the kernel as they become due.
     ///
     /// # Errors
-    /// What the device says.
+    /// Any error of the device.
     pub fn wait(&mut self, deadline: Instant) -> io::Result<()> {
         let deadline = self.from_kernel.next_timeout().map_or(deadline, |due| due.min(deadline));
         loop {
@@ -111,7 +110,7 @@ impl ImpairedTun {
         }
     }
 
-    /// Gives the kernel what is due.
+    /// Passes due packets to the kernel.
     fn flush(&mut self) -> io::Result<()> {
         while self.to_kernel.take(self.clock.now(), &mut self.outgoing) {
             match self.tun.send(&self.outgoing) {

@@ -1,12 +1,13 @@
 //! Linux: TUN devices, network namespaces, the real clock.
 //!
-//! What drives protocol code without I/O against real kernels. A [`Namespace`] is a network of its
-//! own that leaves nothing behind; a [`Tun`] in it is the cable between its kernel and our packets;
-//! [`Cable`] is that with what an [`Impairment`] does to packets; [`KernelTcp`] is what the kernel
-//! says of a connection; [`Emulation`] is two namespaces with a path of the lab between them;
-//! [`Field`] is the shim below a kernel's own TCP, [`Watchdog`] ends it if it hangs, [`Guardian`] clears
-//! up namespaces after their owner; [`RealClock`] is the only clock, and [`urgent`]
-//! makes a thread keep to it. [`available`] says whether this machine allows it.
+//! Drivers of protocol code without I/O against real kernels. A [`Namespace`] is an isolated
+//! network that leaves nothing behind; a [`Tun`] connects its kernel with driftway's packets;
+//! [`ImpairedTun`] adds an [`Impairment`]; [`KernelTcp`] is the kernel's state of a connection;
+//! [`Emulation`] joins two namespaces by a path of the simulator; [`ShimDaemon`] runs the shim
+//! below a kernel's own TCP, [`Watchdog`] kills it if it hangs, [`NamespaceReaper`] ends processes
+//! in namespaces after their owner; [`RealClock`] is the only clock, and
+//! [`enable_realtime_scheduling`] keeps a thread on time. [`check_requirements`] checks that this
+//! machine allows it.
 //!
 //! Only IPv4, and only Linux.
 

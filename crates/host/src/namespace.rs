@@ -1,4 +1,4 @@
-//! Network namespaces without a name.
+//! Unnamed network namespaces.
 
 use std::fs::{self, File};
 use std::os::fd::{AsFd, BorrowedFd};
@@ -15,32 +15,32 @@ use nix::unistd::Pid;
 
 use crate::netlink;
 
-/// Between two looks at who is still there.
+/// Interval between checks for remaining processes.
 const POLL_INTERVAL: Duration = Duration::from_millis(10);
-/// How often what is inside is killed.
+/// Maximum number of rounds of SIGKILL.
 const KILL_ROUNDS_MAX: u32 = 200;
 
-/// A network of its own: interfaces, addresses, routes, sockets and settings that nothing outside
-/// sees. It has no name in the file system and dies with this value and the last thread in it,
-/// however those end, so that a killed test leaves nothing behind.
+/// An unnamed network namespace: interfaces, addresses, routes, sockets and settings of its own. It
+/// ends with this value and the last thread in it, in any case, so that a killed test leaves
+/// nothing behind.
 #[derive(Debug)]
 pub struct Namespace {
     handle: File,
 }
 
 impl Namespace {
-    /// A new one with its loopback interface up and without IPv6, so that its kernel sends only
-    /// what IPv4 needs.
+    /// A new namespace with its loopback interface up and without IPv6, so that its kernel sends
+    /// only packets that IPv4 needs.
     ///
     /// # Errors
-    /// What the kernel says; see [`available`](crate::available) for what it takes.
+    /// Any error of the kernel; see [`check_requirements`](crate::check_requirements) for the requirements.
     pub fn new() -> io::Result<Self> {
-        // A namespace belongs to a thread: one that ends at once makes it, so that the caller's
-        // thread never leaves the namespace that it is in.
+        // A namespace belongs to a thread: a temporary thread creates it, so that the caller's
+        // thread never leaves its own.
         let made = thread::Builder::new().name("namespace".into()).spawn(|| {
             unshare(CloneFlags::CLONE_NEWNET)?;
             netlink::loopback_up()?;
-            // A kernel without IPv6 lacks this setting, and needs it not.
+            // A kernel without IPv6 lacks this setting.
             match fs::write("/proc/sys/net/ipv6/conf/default/disable_ipv6", "1") {
                 Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
                 _ => {}
@@ -51,7 +51,7 @@ impl Namespace {
         Ok(Self { handle })
     }
 
-    /// One that there is already: a file of it, `/proc/PID/ns/net` or an open handle of it.
+    /// Opens an existing namespace by a file of it: `/proc/PID/ns/net`, or an open descriptor.
     ///
     /// # Errors
     /// The file can't be opened.
@@ -59,11 +59,11 @@ impl Namespace {
         Ok(Self { handle: File::open(path)? })
     }
 
-    /// Runs `work` in a thread inside; what it opens there (sockets, TUN devices) stays inside
-    /// when handed out. A panic in there goes on in the caller.
+    /// Runs `work` in a thread inside; sockets and TUN devices that it opens stay inside when
+    /// returned. A panic continues in the caller.
     ///
     /// # Errors
-    /// The thread could not start or enter.
+    /// The thread can't start or enter.
     pub fn run<R: Send>(&self, work: impl FnOnce() -> R + Send) -> io::Result<R> {
         thread::scope(|scope| {
             let inside = thread::Builder::new().name("in namespace".into());
@@ -77,10 +77,10 @@ impl Namespace {
         })
     }
 
-    /// Moves the calling thread inside, for good.
+    /// Moves the calling thread inside, permanently.
     ///
     /// # Errors
-    /// What the kernel says.
+    /// Any error of the kernel.
     pub fn enter(&self) -> io::Result<()> {
         Ok(setns(&self.handle, CloneFlags::CLONE_NEWNET)?)
     }
@@ -93,12 +93,12 @@ impl Namespace {
         self.run(|| command.spawn())?
     }
 
-    /// Ends every process that is inside, whoever started it: by SIGTERM, and what is there after
-    /// `patience` by SIGKILL. Who waits for its children has to reap those that were its own. Does
-    /// nothing if the calling process itself is inside.
+    /// Ends every process inside, whoever started it: by SIGTERM, and after `patience` by SIGKILL.
+    /// Parents have to reap their own children. Does nothing if the calling process itself is
+    /// inside.
     ///
     /// # Errors
-    /// `/proc` can't be read, or what is inside can't be ended.
+    /// `/proc` can't be read, or processes inside can't be ended.
     pub fn end_processes(&self, patience: Duration) -> io::Result<()> {
         let mut left = patience;
         for pid in self.processes()? {
@@ -109,7 +109,7 @@ impl Namespace {
             thread::sleep(nap);
             left -= nap;
         }
-        // One that forks as it is ended leaves another.
+        // A process that forks while it is ended leaves another.
         for _ in 0..KILL_ROUNDS_MAX {
             let inside = self.processes()?;
             if inside.is_empty() {
@@ -123,7 +123,7 @@ impl Namespace {
         Err(io::Error::new(io::ErrorKind::TimedOut, "processes in a namespace can't be ended"))
     }
 
-    /// The processes inside, zombies and this one excepted.
+    /// The processes inside, except zombies and this one.
     fn processes(&self) -> io::Result<Vec<Pid>> {
         let own = self.handle.metadata()?;
         let mut inside = Vec::new();
@@ -131,7 +131,7 @@ impl Namespace {
             let entry = entry?;
             let pid = entry.file_name().to_str().and_then(|name| name.parse().ok());
             let Some(pid) = pid.filter(|pid| *pid != std::process::id() as i32) else { continue };
-            // One that has ended since, or is a zombie, has no network any more.
+            // A process that has ended since, or a zombie, has no network namespace any more.
             let Ok(network) = fs::metadata(entry.path().join("ns/net")) else { continue };
             if (network.dev(), network.ino()) == (own.dev(), own.ino()) {
                 inside.push(Pid::from_raw(pid));
@@ -140,20 +140,20 @@ impl Namespace {
         Ok(inside)
     }
 
-    /// Sets a kernel setting of this namespace, `net/ipv4/tcp_ecn` for one.
+    /// Sets a sysctl of this namespace, such as `net/ipv4/tcp_ecn`.
     ///
     /// # Errors
-    /// There is no such setting, it is not per namespace, or it does not take this value.
+    /// The setting does not exist, is not per namespace, or does not accept the value.
     pub fn set_sysctl(&self, setting: &str, value: &str) -> io::Result<()> {
         let path = format!("/proc/sys/{setting}");
         self.run(|| fs::write(&path, value))?
             .map_err(|error| io::Error::new(error.kind(), format!("{path} = {value}: {error}")))
     }
 
-    /// What a setting stands at.
+    /// Value of a sysctl of this namespace.
     ///
     /// # Errors
-    /// There is no such setting.
+    /// The setting does not exist.
     pub fn sysctl(&self, setting: &str) -> io::Result<String> {
         let path = format!("/proc/sys/{setting}");
         let value = self.run(|| fs::read_to_string(&path))??;
@@ -167,7 +167,7 @@ impl AsFd for Namespace {
     }
 }
 
-/// A signal to a process; to one that is gone, none.
+/// Sends a signal to a process, if it still exists.
 fn send(pid: Pid, signal: Signal) -> io::Result<()> {
     match kill(pid, signal) {
         Err(Errno::ESRCH) | Ok(()) => Ok(()),

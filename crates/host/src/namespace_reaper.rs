@@ -1,5 +1,5 @@
-//! A second process that ends what runs in namespaces when the process that made them is gone, even by
-//! SIGKILL.
+//! A helper process that ends all processes in namespaces when the process that created them has
+//! ended, even by SIGKILL.
 
 use std::io::{self, ErrorKind, Read, Write, stdin};
 use std::os::fd::{AsFd, AsRawFd, RawFd};
@@ -11,8 +11,8 @@ use std::time::Duration;
 
 use crate::{Namespace, helper_process};
 
-/// The side of the process that has the namespaces; dropped, or when that process ends, what runs in
-/// them is ended.
+/// The owner's handle. When it is dropped, or its process ends, the processes in the namespaces are
+/// ended.
 #[derive(Debug)]
 pub struct NamespaceReaper {
     socket: Option<UnixStream>,
@@ -20,11 +20,11 @@ pub struct NamespaceReaper {
 }
 
 impl NamespaceReaper {
-    /// Starts `command`, which has to call [`guard`] with the numbers that are added as arguments.
-    /// Comes back when it has the namespaces.
+    /// Starts `command`, which has to call [`reap_namespaces`] with the file descriptors that are
+    /// added as arguments. Returns when it has opened the namespaces.
     ///
     /// # Errors
-    /// It can't be started, or does not get them.
+    /// It can't be started, or can't open them.
     pub fn start(command: &mut Command, namespaces: &[&Namespace]) -> io::Result<Self> {
         for namespace in namespaces {
             command.arg(namespace.as_fd().as_raw_fd().to_string());
@@ -33,9 +33,7 @@ impl NamespaceReaper {
         let mut guardian = Self { socket: Some(pair), child };
         match guardian.socket.as_mut().map(|pair| pair.read(&mut [0])) {
             Some(Ok(1)) => Ok(guardian),
-            _ => {
-                Err(io::Error::new(ErrorKind::BrokenPipe, "the process that would clear up ended"))
-            }
+            _ => Err(io::Error::new(ErrorKind::BrokenPipe, "the namespace reaper ended")),
         }
     }
 }
@@ -47,20 +45,21 @@ impl Drop for NamespaceReaper {
     }
 }
 
-/// Is the guardian of the process that started this one, which has the namespaces open under these
-/// numbers. Comes back when that is gone, and all that ran inside; it had `patience` to end by itself.
+/// Runs as the reaper of the process that started this one, which has the namespaces open under
+/// these descriptors. Returns when that process and all processes inside have ended; they have
+/// `patience` to end by themselves.
 ///
 /// # Errors
-/// What the kernel says.
+/// Any error of the kernel.
 pub fn reap_namespaces(handles: &[RawFd], patience: Duration) -> io::Result<()> {
     helper_process::detach()?;
     let parent = parent_id();
     let open = |handle| Namespace::open(&PathBuf::from(format!("/proc/{parent}/fd/{handle}")));
     let namespaces = handles.iter().map(open).collect::<io::Result<Vec<_>>>()?;
-    // The files are those of a process that is still there to read this.
+    // The descriptors belong to a process that is still alive if it reads this.
     let mut pair = UnixStream::from(stdin().as_fd().try_clone_to_owned()?);
     pair.write_all(&[0])?;
-    // It says nothing; this is its end.
+    // The owner writes nothing; this is end-of-file.
     let _ = pair.read(&mut [0]);
     namespaces.iter().try_for_each(|namespace| namespace.end_processes(patience))
 }

@@ -1,4 +1,4 @@
-//! One question to the kernel over netlink, one answer.
+//! Single netlink requests.
 
 use std::fmt::Debug;
 use std::io;
@@ -11,10 +11,10 @@ use netlink_packet_route::RouteNetlinkMessage;
 use netlink_packet_route::link::{LinkAttribute, LinkFlags, LinkMessage};
 use netlink_sys::{Socket, SocketAddr, protocols::NETLINK_ROUTE};
 
-/// Index of the loopback interface, which a namespace is born with.
+/// Index of the loopback interface in every namespace.
 const LOOPBACK: u32 = 1;
 
-/// Sends `message` to `protocol` of the calling thread's namespace and gives its answer, `None`
+/// Sends `message` to `protocol` of the calling thread's namespace and returns the answer, `None`
 /// for a bare acknowledgment.
 pub fn request<M>(protocol: isize, message: M, flags: u16) -> io::Result<Option<M>>
 where
@@ -51,8 +51,7 @@ pub fn loopback_up() -> io::Result<()> {
     Ok(())
 }
 
-/// How many packets the kernel wanted to send over an interface of the calling thread's namespace and
-/// dropped there.
+/// Packets that the kernel dropped on sending over an interface of the calling thread's namespace.
 pub fn tx_dropped(index: u32) -> io::Result<u64> {
     let mut link = LinkMessage::default();
     link.header.index = index;

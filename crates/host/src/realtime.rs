@@ -1,13 +1,13 @@
-//! Threads that run when they have something to do, whatever else runs.
+//! Real-time scheduling of threads.
 
 use thread_priority::{
     RealtimeThreadSchedulePolicy, ThreadPriority, ThreadSchedulePolicy,
     set_thread_priority_and_policy, thread_native_id,
 };
 
-/// Puts the calling thread before all ordinary ones, in its real time class (sched(7)), where that
-/// is allowed; says whether it was. On a machine that is busy a packet is late otherwise until the
-/// scheduler has been round. The kernel leaves a twentieth of the time to others, whatever happens.
+/// Gives the calling thread a real-time scheduling policy (sched(7)), if that is allowed; returns
+/// whether it was. Otherwise packets are late on a busy machine by the scheduler's latency. The
+/// kernel reserves a twentieth of the CPU time for other threads in any case.
 pub fn enable_realtime_scheduling() -> bool {
     let policy = ThreadSchedulePolicy::Realtime(RealtimeThreadSchedulePolicy::RoundRobin);
     set_thread_priority_and_policy(thread_native_id(), ThreadPriority::Min, policy).is_ok()

@@ -1,17 +1,17 @@
-//! Does this machine let us make a network of our own?
+//! Requirements for network namespaces and TUN devices on this machine.
 
 use std::{error::Error, fmt, fs, io, path::Path};
 
-/// What a machine lacks for namespaces and TUN devices.
+/// A requirement for namespaces and TUN devices that is not met.
 #[derive(Debug)]
 pub enum MissingRequirement {
-    /// A capability of the process: its name in `capabilities(7)`.
+    /// A capability that the process lacks: its name in `capabilities(7)`.
     Capability(&'static str),
     /// The kernel has no network namespaces (`/proc/self/ns/net` is not there).
     Namespaces,
     /// `/dev/net/tun` can't be opened.
     Tun(io::Error),
-    /// `/proc` can't be read, so that nothing is known.
+    /// `/proc` can't be read, so that nothing can be checked.
     Proc(io::Error),
 }
 
@@ -35,16 +35,16 @@ impl Error for MissingRequirement {
     }
 }
 
-/// The capabilities that are needed, with their bit in `CapEff`.
+/// Required capabilities, with their bit in `CapEff`.
 const REQUIRED_CAPABILITIES: [(&str, u32); 2] = [("CAP_SYS_ADMIN", 21), ("CAP_NET_ADMIN", 12)];
 
-/// Are the means there to make a [`Namespace`](crate::Namespace) and a [`Tun`](crate::Tun)?
+/// Checks that a [`Namespace`](crate::Namespace) and a [`Tun`](crate::Tun) can be created.
 ///
-/// Only looks; makes nothing. Where it says yes, a failure to make them is a failure, so that a
-/// test that calls this first can't hide one behind a skip.
+/// It creates nothing. If it succeeds, a failure to create them is an error, so that a test that
+/// calls this first can't hide one behind a skip.
 ///
 /// # Errors
-/// The first thing that is missing.
+/// The first requirement that is not met.
 pub fn check_requirements() -> Result<(), MissingRequirement> {
     let status = fs::read_to_string("/proc/self/status").map_err(MissingRequirement::Proc)?;
     if let Some((name, _)) =
@@ -63,7 +63,7 @@ pub fn check_requirements() -> Result<(), MissingRequirement> {
     Ok(())
 }
 
-/// Is this bit set in the effective capabilities that a `/proc/PID/status` shows?
+/// Returns whether this bit is set in the effective capabilities of a `/proc/PID/status`.
 fn has_capability(status: &str, bit: u32) -> bool {
     status
         .lines()
@@ -78,7 +78,7 @@ mod test {
 
     #[test]
     fn capabilities_are_read_from_the_effective_set() {
-        // Inherited and permitted all, effective only CAP_NET_ADMIN.
+        // Inheritable and permitted all, effective only CAP_NET_ADMIN.
         let status = "Name:\tx\nCapInh:\tffff\nCapPrm:\tffffffff\nCapEff:\t0000000000001000\n";
         assert!(has_capability(status, 12));
         assert!(!has_capability(status, 21));
@@ -87,7 +87,7 @@ mod test {
     }
 
     #[test]
-    fn what_is_missing_says_what_to_do() {
+    fn error_messages_name_the_remedy() {
         let tun = MissingRequirement::Tun(io::Error::from_raw_os_error(2));
         assert!(tun.to_string().contains("/dev/net/tun"));
         assert!(tun.source().is_some());

@@ -1,25 +1,25 @@
-//! The bytes of a stream that are on their way.
+//! A buffer for a section of a byte stream.
 
 use std::{error::Error, fmt};
 
-/// A window of fixed size onto one byte stream, addressed by stream offset. Protocol code names
-/// bytes ([`driftway_wire::Payload`]); this is where a driver keeps them.
+/// A fixed-size window onto one byte stream, addressed by stream offset. Protocol code refers to
+/// bytes ([`driftway_wire::Payload`]); a driver stores them here.
 ///
 /// It holds the offsets from [`start`](ByteRing::start) up to and not including
-/// [`end`](ByteRing::end); pieces are written in any order, because segments arrive in any order.
-/// Which of them are there is for the protocol to know.
+/// [`end`](ByteRing::end); segments may be written in any order. The protocol keeps track of which
+/// bytes have been written.
 #[derive(Clone, Debug)]
 pub struct ByteRing {
     bytes: Box<[u8]>,
     start: u64,
 }
 
-/// A range is not inside what the ring holds.
+/// A range that is not inside the window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OutsideWindow {
-    /// First offset asked for.
+    /// First requested offset.
     pub offset: u64,
-    /// Bytes asked for.
+    /// Requested length (bytes).
     pub len: usize,
 }
 
@@ -32,25 +32,25 @@ impl fmt::Display for OutsideWindow {
 impl Error for OutsideWindow {}
 
 impl ByteRing {
-    /// A window of `capacity` bytes onto a stream from its beginning.
+    /// A window of `capacity` bytes at the beginning of a stream.
     pub fn new(capacity: usize) -> Self {
         Self { bytes: vec![0; capacity].into_boxed_slice(), start: 0 }
     }
 
-    /// The first offset that it holds.
+    /// First offset of the window.
     pub const fn start(&self) -> u64 {
         self.start
     }
 
-    /// One past the last offset that it holds.
+    /// One past the last offset of the window.
     pub const fn end(&self) -> u64 {
         self.start.saturating_add(self.bytes.len() as u64)
     }
 
-    /// Puts `bytes` at `offset`.
+    /// Writes `bytes` at `offset`.
     ///
     /// # Errors
-    /// Some of it lies outside; then nothing is put.
+    /// A part is outside of the window; nothing is written.
     pub fn write(&mut self, offset: u64, bytes: &[u8]) -> Result<(), OutsideWindow> {
         let at = self.index_of(offset, bytes.len())?;
         let (left, right) = bytes.split_at(bytes.len().min(self.bytes.len() - at));
@@ -59,10 +59,10 @@ impl ByteRing {
         Ok(())
     }
 
-    /// Copies what is at `offset` to `bytes`.
+    /// Reads `bytes` from `offset`.
     ///
     /// # Errors
-    /// Some of it lies outside; then nothing is copied.
+    /// A part is outside of the window; nothing is read.
     pub fn read(&self, offset: u64, bytes: &mut [u8]) -> Result<(), OutsideWindow> {
         let at = self.index_of(offset, bytes.len())?;
         let (left, right) = bytes.split_at_mut(bytes.len().min(self.bytes.len() - at));
@@ -71,12 +71,12 @@ impl ByteRing {
         Ok(())
     }
 
-    /// Moves the window on, so that it begins at `offset`; never back.
+    /// Moves the window forward to begin at `offset`; never back.
     pub fn release(&mut self, offset: u64) {
         self.start = self.start.max(offset);
     }
 
-    /// Where `offset` is kept, if all `len` bytes from there on are inside.
+    /// Index of `offset` in the buffer, if all `len` bytes from there are inside.
     fn index_of(&self, offset: u64, len: usize) -> Result<usize, OutsideWindow> {
         let inside = offset >= self.start
             && offset.checked_add(len as u64).is_some_and(|end| end <= self.end())
@@ -136,7 +136,8 @@ mod test {
                     ring.read(offset, &mut all).unwrap();
                     prop_assert_eq!(&all, &bytes);
                 }
-                // Only what was written counts: what the window slid over must be written first.
+                // Only written bytes are defined: those that the window newly covers must be
+                // written first.
                 let end = ring.end();
                 ring.release(ring.start() + release);
                 let fresh = ring.end() - end;

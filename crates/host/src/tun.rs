@@ -1,4 +1,4 @@
-//! A TUN device: IP packets in and out of a kernel.
+//! A TUN device: IP packets to and from a kernel.
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
@@ -11,22 +11,22 @@ use tun_rs::{DeviceBuilder, SyncDevice};
 
 use crate::netlink;
 
-/// How many packets the kernel keeps for us: room for those that come while we do not run.
+/// Transmit queue length: packets that arrive while this process does not run.
 const QUEUE: u32 = 5000;
 
-/// The end of a cable whose other end is a network interface of a kernel. Whole IP packets, one at
-/// a time; never blocks but in [`wait`](Tun::wait). The interface goes away with this value.
+/// The user-space end of a TUN interface. It transfers whole IP packets, one at a time, and blocks
+/// only in [`wait`](Tun::wait). The interface is removed with this value.
 pub struct Tun {
     device: SyncDevice,
     mtu: u16,
 }
 
 impl Tun {
-    /// Makes an interface in the calling thread's namespace, up, where the kernel has `address` and
-    /// reaches the rest of the `prefix` bits wide network through it, with this MTU (bytes).
+    /// Creates an interface in the calling thread's namespace and brings it up, with the kernel's
+    /// `address`, a route for its network of `prefix` bits, and this MTU (bytes).
     ///
     /// # Errors
-    /// What the kernel says; see [`available`](crate::available) for what it takes.
+    /// Any error of the kernel; see [`check_requirements`](crate::check_requirements) for the requirements.
     pub fn open(address: Ipv4Addr, prefix: u8, mtu: u16) -> io::Result<Self> {
         let device = DeviceBuilder::new()
             .ipv4(address, prefix, None)
@@ -37,33 +37,33 @@ impl Tun {
         Ok(Self { device, mtu })
     }
 
-    /// The largest packet it carries (bytes).
+    /// The MTU (bytes).
     pub const fn mtu(&self) -> u16 {
         self.mtu
     }
 
-    /// The interface's name.
+    /// Name of the interface.
     ///
     /// # Errors
-    /// What the kernel says.
+    /// Any error of the kernel.
     pub fn name(&self) -> io::Result<String> {
         self.device.name()
     }
 
-    /// Packets that the kernel dropped because nobody took them in time. To be asked in the
-    /// namespace of the interface.
+    /// Packets that the kernel dropped because they were not read in time. To be called in the
+    /// interface's namespace.
     ///
     /// # Errors
-    /// What the kernel says.
+    /// Any error of the kernel.
     pub fn overflows(&self) -> io::Result<u64> {
         netlink::tx_dropped(self.device.if_index()?)
     }
 
-    /// Takes the next packet that the kernel sent into `buffer` and gives its length; `None` if
-    /// there is none. A packet longer than `buffer` is cut to it.
+    /// Reads the next packet of the kernel into `buffer` and returns its length; `None` if there is
+    /// none. A packet longer than `buffer` is truncated.
     ///
     /// # Errors
-    /// What the kernel says.
+    /// Any error of the kernel.
     pub fn receive(&self, buffer: &mut [u8]) -> io::Result<Option<usize>> {
         match self.device.recv(buffer) {
             Ok(len) => Ok(Some(len)),
@@ -72,20 +72,19 @@ impl Tun {
         }
     }
 
-    /// Gives the kernel a packet. It takes it or drops it, as a network would; there is nothing to
-    /// wait for.
+    /// Writes a packet to the kernel, which accepts or drops it, as a network would.
     ///
     /// # Errors
-    /// `InvalidInput` if `packet` is not one; else what the kernel says.
+    /// `InvalidInput` if `packet` is no IP packet; otherwise any error of the kernel.
     pub fn send(&self, packet: &[u8]) -> io::Result<()> {
         self.device.send(packet).map(|_| ())
     }
 
-    /// Waits until the kernel sends a packet, at most for `timeout` ([`Duration::MAX`]: for ever),
-    /// and says whether there is one. An interrupting signal ends it early.
+    /// Waits until the kernel sends a packet, at most for `timeout` ([`Duration::MAX`]: no limit),
+    /// and returns whether there is one. A signal ends the wait early.
     ///
     /// # Errors
-    /// What the kernel says.
+    /// Any error of the kernel.
     pub fn wait(&self, timeout: Duration) -> io::Result<bool> {
         let mut watched = [PollFd::new(self.device.as_fd(), PollFlags::POLLIN)];
         let timeout = (timeout != Duration::MAX)

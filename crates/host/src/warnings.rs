@@ -1,14 +1,15 @@
-//! What speaks against a shim at this place, although it can begin.
+//! Warnings about the environment of a shim that can start nevertheless.
 
 use std::fs;
 
-/// The first Linux that lets a queue's owner set the priority of a packet, by which carriers are known.
+/// First Linux in which a queue's owner can set a packet's priority, which marks carrier
+/// acknowledgments.
 const MIN_LINUX: (u32, u32) = (5, 18);
 
-/// What an operator should know before a shim begins in this process: a sentence for each doubt.
+/// Warnings for the operator before a shim starts in this process, one sentence each.
 pub fn startup_warnings() -> Vec<String> {
     let mut warnings = Vec::new();
-    // A kernel without /proc shows itself otherwise.
+    // A kernel without /proc causes other errors.
     let release = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
     if version(&release).is_some_and(|version| version < MIN_LINUX) {
         let (major, minor) = MIN_LINUX;
@@ -18,7 +19,7 @@ pub fn startup_warnings() -> Vec<String> {
             release.trim()
         ));
     }
-    // pid_namespaces(7): signals from within do not end it.
+    // pid_namespaces(7): signals from within the namespace do not end it.
     if std::process::id() == 1 {
         warnings.push(
             "process 1 can't be killed by its watchdog if it hangs: have an init start it \
@@ -29,7 +30,7 @@ pub fn startup_warnings() -> Vec<String> {
     warnings
 }
 
-/// The two numbers that a release begins with.
+/// Major and minor number of a release.
 fn version(release: &str) -> Option<(u32, u32)> {
     let mut numbers = release.split(|letter: char| !letter.is_ascii_digit());
     let mut number = || numbers.next()?.parse().ok();

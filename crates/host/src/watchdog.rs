@@ -1,8 +1,8 @@
-//! A second process that ends this one if it hangs.
+//! A helper process that kills this one if it hangs.
 //!
-//! What the kernel shows no more (`field/alive.rs`) passes, but packets that wait in the queue of a
-//! process that hangs stay there, and Linux sends no segment again whose first copy is still on this
-//! host. So the queue has to go, and with it its owner.
+//! Packets that the kernel no longer intercepts (`shim_daemon/dead_man_switch.rs`) pass, but those
+//! in the queue of a hanging process stay there, and Linux retransmits no segment whose first copy
+//! is still on this host. Therefore the queue must be removed, and with it its owner.
 
 use std::io::{self, ErrorKind, Write, stderr, stdin};
 use std::os::fd::AsFd;
@@ -21,16 +21,17 @@ use tracing::{info, warn};
 use crate::helper_process;
 use crate::shim_daemon::{DedicatedUser, drop_all_privileges};
 
-/// How long it may be silent: so many steps of so many milliseconds each. They are counted and not
-/// measured, so that a host that stood still altogether has not been silent.
+/// Time without a heartbeat after which the process is killed: a number of steps of so many
+/// milliseconds each. They are counted instead of measured, so that a suspended host does not count
+/// as a hang.
 const MISSED_STEPS_MAX: u32 = 7;
 const STEP_MS: u16 = 100;
 
-/// Before another one is started, and each time twice as long, up to a minute.
+/// Delay before a new watchdog is started; it doubles each time, up to a minute.
 const RESTART_DELAY: Duration = Duration::from_secs(1);
 const RESTART_DELAY_MAX: Duration = Duration::from_secs(60);
 
-/// The daemon's side.
+/// The daemon's handle.
 #[derive(Debug)]
 pub struct Watchdog {
     command: Command,
@@ -39,8 +40,8 @@ pub struct Watchdog {
 }
 
 impl Watchdog {
-    /// Starts `command`, which has to call [`watch`]. From now on this process is killed if there is
-    /// no [`beat`](Heart::beat) for 0.7 s.
+    /// Starts `command`, which has to call [`run_watchdog`]. From now on this process is killed if
+    /// there is no [`beat`](Heartbeat::beat) for 0.7 s.
     ///
     /// # Errors
     /// It can't be started.
@@ -49,11 +50,11 @@ impl Watchdog {
         Ok(Self { command, child, socket: pair })
     }
 
-    /// What says that this process works. From a thread of its own, whose privileges are those of the
-    /// calling one, another watchdog is started whenever one has ended.
+    /// Returns the sender of heartbeats. A thread of its own, with the privileges of the calling
+    /// one, starts another watchdog whenever one has ended.
     ///
     /// # Errors
-    /// There can be no thread.
+    /// The thread can't be started.
     pub fn supervise(self) -> io::Result<Heartbeat> {
         let Self { command, child, socket: pair } = self;
         let heart = Heartbeat(Arc::new(Mutex::new(Some(pair))));
@@ -64,17 +65,17 @@ impl Watchdog {
     }
 }
 
-/// Says that this process works.
+/// Sender of heartbeats.
 #[derive(Clone, Debug)]
 pub struct Heartbeat(Arc<Mutex<Option<UnixStream>>>);
 
 impl Heartbeat {
-    /// Once more, to the watchdog that there is. Never blocks.
+    /// Sends a heartbeat to the present watchdog. Never blocks.
     pub fn beat(&self) {
-        // Held only by who puts another one there.
+        // Locked only while the watchdog is replaced.
         let Ok(mut pair) = self.0.try_lock() else { return };
         let said = pair.as_mut().map(|pair| pair.write(&[0]));
-        // One that can't be written to for now hangs itself, which harms nobody.
+        // A watchdog whose socket is full hangs itself, which does no harm.
         if said.is_some_and(|said| said.is_err_and(|e| e.kind() != ErrorKind::WouldBlock)) {
             *pair = None;
         }
@@ -117,18 +118,18 @@ fn restart_loop(mut command: Command, mut child: Child, heart: &Heartbeat) {
     }
 }
 
-/// Is the watchdog of the process that started this one, as this user: kills it when it is silent, and
-/// comes back when it is gone. Says whether it was killed.
+/// Runs as the watchdog of the process that started this one, as this user: kills it if its
+/// heartbeats stop, and returns when it has ended. Returns whether it was killed.
 ///
 /// # Errors
-/// What the kernel says.
+/// Any error of the kernel.
 pub fn run_watchdog(user: Option<DedicatedUser>) -> io::Result<bool> {
     helper_process::detach()?;
     let parent = getppid();
     let number = Pid::from_raw(parent.as_raw()).ok_or(ErrorKind::NotFound)?;
     let process = pidfd_open(number, PidfdFlags::empty())?;
     if getppid() != parent {
-        // It is gone, and its number may be another's by now.
+        // The process has ended, and its number may belong to another one by now.
         return Ok(false);
     }
     drop_all_privileges(user)?;
@@ -144,7 +145,7 @@ pub fn run_watchdog(user: Option<DedicatedUser>) -> io::Result<bool> {
         }
     }
     pidfd_send_signal(&process, Signal::KILL)?;
-    // Whoever reads that may hang, too.
+    // The reader of that may hang, too.
     if is_ready(&stderr(), PollFlags::POLLOUT, 0)? {
         let silence = f64::from(MISSED_STEPS_MAX * u32::from(STEP_MS)) / 1000.0;
         let _ = writeln!(
@@ -156,7 +157,7 @@ pub fn run_watchdog(user: Option<DedicatedUser>) -> io::Result<bool> {
     Ok(true)
 }
 
-/// Is the file ready, within so many milliseconds?
+/// Waits for at most so many milliseconds; returns whether the file is ready.
 fn is_ready(file: &impl AsFd, what: PollFlags, patience: u16) -> io::Result<bool> {
     let mut watched = [PollFd::new(file.as_fd(), what)];
     match poll(&mut watched, PollTimeout::from(patience)) {

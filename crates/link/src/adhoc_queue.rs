@@ -1,5 +1,5 @@
-//! The interface queue of a node in an ad hoc network: packets for several neighbours and of several
-//! classes wait for one transmitter.
+//! Interface queue of a node in an ad hoc network: packets of several traffic classes for several
+//! neighbours share one transmitter.
 
 use alloc::vec::Vec;
 
@@ -9,53 +9,54 @@ use crate::config::QueueConfig;
 use crate::frame::{EnqueueOutcome, QueueEntry, QueuePosition};
 use crate::queue::{InterfaceQueue, QueueCounters};
 
-/// How a node's interface queue is set.
+/// Configuration of a node's interface queue.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct AdhocQueueConfig {
-    /// Of the queue; with [`Priority::Classes`], of each class.
+    /// Configuration of the queue; with [`Priority::Classes`], of each class.
     pub queue: QueueConfig,
-    /// Who goes first.
+    /// Scheduling of the classes.
     pub priority: Priority,
 }
 
-/// Which packets go first.
+/// Priority scheduling.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Priority {
-    /// Those that came first.
+    /// First come, first served.
     None,
-    /// Those of [`Class::Routing`] go to the front, and push the last out of a full queue. So does
-    /// ns-2.35 with AODV (queue/priqueue.cc), whose queues hold one packet less than they say.
+    /// Packets of [`PacketClass::Routing`] enter at the front, and evict the last packet of a full
+    /// queue, as in ns-2.35 with AODV (queue/priqueue.cc), whose queues hold one packet less than
+    /// configured.
     RoutingFirst,
-    /// Each class has a queue of its own, and none is served while there is something in one before
-    /// it. So does ns-2.35 with DSR (queue/dsr-priqueue.cc).
+    /// A queue per class, served in strict priority, as in ns-2.35 with DSR
+    /// (queue/dsr-priqueue.cc).
     Classes,
 }
 
-/// What kind of packet it is, first things first.
+/// Traffic classes, highest priority first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum PacketClass {
-    /// The routing protocol's own.
+    /// Routing protocol packets.
     Routing,
-    /// What is late after a moment (ns-2.35: audio and video, and not its CBR source).
+    /// Real-time traffic (ns-2.35: audio and video, but not its CBR source).
     RealTime,
-    /// TCP's acknowledgments without data.
+    /// TCP acknowledgments without data.
     Ack,
-    /// All else.
+    /// All other packets.
     Other,
 }
 
-/// A packet that waits.
+/// A queued packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct QueuedPacket {
-    /// The owner's handle; the queue only gives it back.
+    /// Handle of the owner, passed back unchanged.
     pub id: u32,
-    /// Size of the packet in bytes.
+    /// Size in bytes.
     pub bytes: u32,
-    /// It can be marked instead of dropped.
+    /// True if it can be marked instead of dropped.
     pub ecn_capable: bool,
-    /// The neighbour it is for; `None` for all that hear it.
+    /// Next hop; `None`: broadcast.
     pub next_hop: Option<u32>,
-    /// What kind of packet it is.
+    /// Traffic class.
     pub class: PacketClass,
 }
 
@@ -69,20 +70,20 @@ impl QueueEntry for QueuedPacket {
     }
 }
 
-/// Packets that wait for a node's transmitter.
+/// Packets queued for a node's transmitter.
 ///
-/// The owner enqueues what is to be sent and takes the next whenever the transmitter is free; when
-/// it finds nothing, the transmitter is idle until the next packet comes. That one doesn't wait, so
-/// that the limit doesn't touch it: the owner takes it at once.
+/// The owner enqueues packets and dequeues the next whenever the transmitter is free; if none is
+/// queued, the transmitter is idle until the next packet arrives. That packet does not wait, so
+/// that the limit does not apply to it: the owner dequeues it immediately.
 #[derive(Clone, Debug)]
 pub struct AdhocQueue {
     priority: Priority,
-    /// One, or one a class.
+    /// One queue, or one per class.
     class_queues: Vec<InterfaceQueue<QueuedPacket>>,
 }
 
 impl AdhocQueue {
-    /// An empty queue with an idle transmitter. `entity` names the node in the streams
+    /// Creates an empty queue with an idle transmitter. `entity` names the node in the streams
     /// `"link-red"` and `"link-mark-loss"`.
     pub fn new(config: AdhocQueueConfig, seed: u64, entity: u64) -> Self {
         let AdhocQueueConfig { queue, priority } = config;
@@ -97,22 +98,22 @@ impl AdhocQueue {
         Self { priority, class_queues: (0..lanes).map(lane).collect() }
     }
 
-    /// How many packets wait.
+    /// Returns the number of queued packets.
     pub fn len(&self) -> usize {
         self.class_queues.iter().map(InterfaceQueue::len).sum()
     }
 
-    /// Does none wait?
+    /// Returns true if no packet is queued.
     pub fn is_empty(&self) -> bool {
         self.class_queues.iter().all(InterfaceQueue::is_empty)
     }
 
-    /// What waits, the next one first.
+    /// Returns the queued packets in order of service.
     pub fn iter(&self) -> impl Iterator<Item = QueuedPacket> + '_ {
         self.class_queues.iter().flat_map(InterfaceQueue::iter)
     }
 
-    /// What it has done so far; `longest` is that of the longest class.
+    /// Returns the counters of all classes together; `longest` is the maximum over the classes.
     pub fn counters(&self) -> QueueCounters {
         self.class_queues.iter().map(InterfaceQueue::counters).fold(
             QueueCounters::default(),
@@ -126,19 +127,19 @@ impl AdhocQueue {
         )
     }
 
-    /// A packet is to be sent. It is accepted or dropped, never refused.
+    /// Enqueues a packet. It is accepted or dropped, never refused.
     pub fn enqueue(&mut self, now: Instant, item: QueuedPacket) -> EnqueueOutcome {
         let place =
             if self.has_priority(item) { QueuePosition::Front } else { QueuePosition::Tail };
         self.enqueue_at(now, item, place)
     }
 
-    /// Is it of a kind that goes to the front?
+    /// Returns true if it enters at the front.
     fn has_priority(&self, item: QueuedPacket) -> bool {
         self.priority == Priority::RoutingFirst && item.class == PacketClass::Routing
     }
 
-    /// The same for a packet that is to go before all of its class, or behind them.
+    /// Enqueues a packet before or behind all others of its class.
     pub fn enqueue_at(
         &mut self,
         now: Instant,
@@ -148,7 +149,8 @@ impl AdhocQueue {
         self.enqueue_in_class(now, item, |lane| lane.enqueue(now, item, place))
     }
 
-    /// A packet is to go before the first of its class that is later, unless its kind goes first.
+    /// Enqueues a packet before the first of its class that is later, unless its class enters at
+    /// the front.
     pub fn enqueue_before(
         &mut self,
         now: Instant,
@@ -180,7 +182,8 @@ impl AdhocQueue {
         verdict
     }
 
-    /// The transmitter is free: takes the next packet. `None`: it is idle from now on.
+    /// Dequeues the next packet for a free transmitter. `None`: the transmitter is idle from now
+    /// on.
     pub fn dequeue(&mut self, now: Instant) -> Option<QueuedPacket> {
         let next = self.class_queues.iter_mut().find_map(InterfaceQueue::dequeue);
         if next.is_none() {
@@ -189,13 +192,13 @@ impl AdhocQueue {
         next
     }
 
-    /// Takes the next packet for this neighbour, whether or not the transmitter is free.
+    /// Dequeues the next packet for this neighbour, whether or not the transmitter is free.
     pub fn dequeue_for(&mut self, next_hop: u32) -> Option<QueuedPacket> {
         let is_so = |item: &QueuedPacket| item.next_hop == Some(next_hop);
         self.class_queues.iter_mut().find_map(|lane| lane.dequeue_if(is_so))
     }
 
-    /// Takes the next packet whomever it is for, whether or not the transmitter is free.
+    /// Dequeues the next packet for any neighbour, whether or not the transmitter is free.
     pub fn dequeue_any(&mut self) -> Option<QueuedPacket> {
         self.class_queues.iter_mut().find_map(InterfaceQueue::dequeue)
     }

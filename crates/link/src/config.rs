@@ -1,91 +1,93 @@
-//! What a link is like.
+//! Configuration of links and queues.
 
 use driftway_base::{Duration, Rate};
 
 use crate::red::RedConfig;
 
-/// A link of a path; both directions are alike.
+/// Configuration of a link of a path, the same in both directions.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LinkConfig {
-    /// How fast a frame is serialised.
+    /// Transmission rate.
     pub rate: Rate,
-    /// How long a serialised frame is on its way.
+    /// Propagation delay.
     pub delay: Delay,
-    /// How often one is damaged.
+    /// Error model.
     pub errors: ErrorModel,
-    /// The queue on each side.
+    /// Queue at each end.
     pub queue: QueueConfig,
-    /// Do the two directions share the rate?
+    /// Sharing of the rate between the directions.
     pub duplex: Duplex,
-    /// May a frame overtake its predecessor?
+    /// Order of delivery.
     pub order: DeliveryOrder,
 }
 
-/// How long a frame is on its way once it is serialised; drawn for each frame and direction.
+/// Propagation delay of a frame after its transmission; drawn for each frame and direction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Delay {
-    /// Always the same.
+    /// Constant.
     Fixed(Duration),
-    /// Any span between two, both included, with equal chance (`liu-singh-2001` §V).
+    /// Uniformly distributed between two bounds, both included (`liu-singh-2001` §V).
     Uniform {
-        /// The shortest.
+        /// Minimum.
         low: Duration,
-        /// The longest; below `low`, it counts as `low`.
+        /// Maximum; if below `low`, `low` is used.
         high: Duration,
     },
 }
 
-/// How frames are damaged. Probabilities are clamped to 0…1.
+/// Error models. Probabilities are clamped to 0…1.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum ErrorModel {
-    /// Never.
+    /// No errors.
     None,
-    /// Each bit with this probability: a frame of n bits is lost with 1 − (1 − BER)ⁿ.
+    /// Bit error rate: a frame of n bits is lost with probability 1 − (1 − BER)ⁿ.
     BitErrorRate(f64),
-    /// Each frame with this probability, whatever its size.
+    /// Frame error rate, independent of the size.
     FrameErrorRate(f64),
 }
 
-/// An interface queue.
+/// Configuration of an interface queue.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct QueueConfig {
-    /// How many frames may wait. The one that is being sent does not wait.
+    /// Maximum number of queued frames, excluding the frame in transmission.
     pub limit: usize,
-    /// What happens before the queue is full.
+    /// Queue discipline.
     pub discipline: Discipline,
-    /// The probability that a mark that was due is not set.
+    /// Probability that a due ECN mark is not set.
     pub mark_loss: f64,
 }
 
-/// What a queue does with an arriving frame before it is full. A full queue drops.
+/// Queue disciplines: the treatment of a frame that arrives before the queue is full. A full queue
+/// drops it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Discipline {
-    /// Queue it.
+    /// Tail drop.
     DropTail {
-        /// Mark it, if it can be marked and at least this many wait as it arrives.
+        /// Marks an ECN-capable frame if at least this many frames are queued on its arrival.
         ecn_threshold: Option<usize>,
     },
     /// Random early detection.
     Red(RedConfig),
 }
 
-/// Do the two directions of a link share its rate?
+/// Sharing of a link's rate between its directions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Duplex {
-    /// Each direction has the whole rate.
+    /// Each direction has the full rate.
     Full,
-    /// One frame at a time; when frames wait on both sides, the sides take turns.
+    /// Half duplex: one frame at a time; when frames are queued at both ends, the ends alternate.
     Shared,
-    /// Each frame has the whole rate to itself: none waits for another, and the queues stay empty
-    /// (the network model of `chandran-1998` §5.2).
+    /// Each frame is transmitted at the full rate without waiting for others, so that the queues
+    /// stay empty (the network model of `chandran-1998` §5.2).
     PerPacket,
 }
 
-/// May a frame overtake its predecessor in the same direction, when its delay is shorter?
+/// Order of delivery in one direction, for frames with different delays.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DeliveryOrder {
-    /// No: it arrives with its predecessor at the earliest. A damaged frame holds nobody back.
+    /// In order: a frame arrives no earlier than its predecessor. A corrupted frame does not delay
+    /// others.
     Fifo,
-    /// Yes.
+    /// Frames with a shorter delay overtake.
     Free,
 }

@@ -1,11 +1,11 @@
-//! The chance that a frame is damaged.
+//! Error probability of frames.
 
 use driftway_base::Probability;
 
 use crate::config::ErrorModel;
 
-/// A link carries a few sizes of frames only (data, acknowledgements, probes), so that the last
-/// few answers save nearly all logarithms.
+/// Number of cached probabilities: a link carries frames of few sizes (data, acknowledgements,
+/// probes), so that a small cache avoids nearly all logarithms.
 const CACHE_SIZE: usize = 4;
 
 #[derive(Clone, Debug)]
@@ -20,7 +20,7 @@ impl ErrorSampler {
         Self { errors, cache: [None; CACHE_SIZE], next_slot: 0 }
     }
 
-    /// The chance that a frame of this size is damaged.
+    /// Returns the error probability of a frame of this size.
     pub(crate) fn loss_probability(&mut self, bytes: u32) -> Probability {
         let rate = match self.errors {
             ErrorModel::None => return Probability::NEVER,
@@ -45,7 +45,7 @@ mod test {
     use super::*;
 
     #[test]
-    fn a_remembered_chance_is_the_computed_one() {
+    fn a_cached_probability_equals_the_computed_one() {
         let mut model = ErrorSampler::new(ErrorModel::BitErrorRate(1e-5));
         for _ in 0..3 {
             for bytes in [40, 140, 1500, 28, 41, 576, 140, 40] {
@@ -59,7 +59,7 @@ mod test {
     }
 
     #[test]
-    fn a_packet_error_rate_knows_no_size() {
+    fn a_frame_error_rate_is_independent_of_the_size() {
         let mut model = ErrorSampler::new(ErrorModel::FrameErrorRate(0.25));
         assert_eq!(model.loss_probability(40), Probability::from_f64(0.25));
         assert_eq!(model.loss_probability(1500), Probability::from_f64(0.25));

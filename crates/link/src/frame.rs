@@ -1,21 +1,22 @@
-//! What a link moves, and what it says about it.
+//! Frames and link events.
 
-/// A frame as a link sees it: a handle, its size, and whether a mark could be set on it.
+/// A frame: a handle, its size, and its ECN capability.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Frame {
-    /// The caller's handle; the link only gives it back.
+    /// Handle of the caller, passed back unchanged.
     pub id: u32,
-    /// Size on the link, headers included, in bytes.
+    /// Size on the link in bytes, including headers.
     pub bytes: u32,
-    /// The packet carries an ECN-capable codepoint, so it can be marked instead of dropped.
+    /// True if the packet has an ECN-capable codepoint, so that it can be marked instead of
+    /// dropped.
     pub ecn_capable: bool,
 }
 
-/// What a queue must know of what waits in it.
+/// Properties of a queued item.
 pub trait QueueEntry: Copy {
-    /// The caller's handle.
+    /// Returns the handle of the caller.
     fn id(&self) -> u32;
-    /// It can be marked instead of dropped.
+    /// Returns true if it can be marked instead of dropped.
     fn ecn_capable(&self) -> bool;
 }
 
@@ -29,17 +30,17 @@ impl QueueEntry for Frame {
     }
 }
 
-/// An end of a link. In frames and events: the end that sends.
+/// An end of a link; in frames and events, the sending end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Side {
-    /// The end that goes first when two things happen in one instant.
+    /// The end that is processed first at equal times.
     A,
     /// The other end.
     B,
 }
 
 impl Side {
-    /// The other end.
+    /// Returns the other end.
     pub const fn other(self) -> Self {
         match self {
             Self::A => Self::B,
@@ -48,90 +49,88 @@ impl Side {
     }
 }
 
-/// Where an arriving frame goes in a queue.
+/// Position at which a frame enters a queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum QueuePosition {
-    /// Behind all that wait.
+    /// Behind all queued frames.
     Tail,
-    /// Before all that wait: it is the next to be sent.
+    /// Before all queued frames: it is sent next.
     Front,
 }
 
-/// Why a frame did not arrive.
+/// Reasons for which a frame is dropped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum DropReason {
     /// The queue was full.
     QueueOverflow,
-    /// RED dropped it early.
+    /// Dropped early by RED.
     RedDrop,
-    /// Damaged on the way.
+    /// Corrupted in transit.
     BitError,
-    /// On the link, or in a queue that is emptied, when the link was cut.
+    /// On the link when it was cut, or in a queue that was flushed then.
     Partition,
 }
 
-/// What became of an offered frame.
+/// Result of enqueueing a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EnqueueOutcome {
-    /// The link has it.
+    /// Accepted.
     Accepted {
-        /// Set the frame's Congestion Experienced codepoint.
+        /// True if the frame's Congestion Experienced codepoint is to be set.
         mark: bool,
-        /// The frame (by its handle) that lost its place to this one: the last in a full queue,
-        /// when this one goes to the front. It is dropped ([`DropReason::QueueOverflow`]), and no
-        /// event will tell of it.
+        /// Handle of the last frame in a full queue, evicted by this one when it enters at the
+        /// front. It is dropped ([`DropReason::QueueOverflow`]) without an event.
         evicted: Option<u32>,
     },
-    /// It is dropped; no event will tell of it.
+    /// Dropped, without an event.
     Dropped {
         /// [`DropReason::QueueOverflow`] or [`DropReason::RedDrop`].
         reason: DropReason,
     },
-    /// The link is cut and does not take it: the caller has it still, and answers with an ICMP
-    /// message or not. Only a link says this, never a queue by itself.
+    /// Refused because the link is cut: the caller keeps the frame, and may answer with an ICMP
+    /// message. Returned by links only, never by a queue alone.
     Refused,
 }
 
-/// What happened to a frame that the link had accepted. Each accepted frame that was not pushed
-/// out has exactly one event in the end.
+/// End of an accepted frame. Each accepted frame that was not evicted has exactly one event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LinkEvent {
-    /// It is at the other end.
+    /// Delivered at the other end.
     Arrived {
-        /// The side that sent it.
+        /// Sending end.
         from: Side,
-        /// Its handle.
+        /// Handle of the frame.
         id: u32,
     },
-    /// It is gone.
+    /// Lost.
     Lost {
-        /// The side that sent it.
+        /// Sending end.
         from: Side,
-        /// Its handle.
+        /// Handle of the frame.
         id: u32,
         /// [`DropReason::BitError`] or [`DropReason::Partition`].
         reason: DropReason,
     },
 }
 
-/// A frame that a link has accepted and not yet said anything about.
+/// A frame that a link has accepted and for which no event has occurred.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PendingFrame {
-    /// The side that sends it.
+    /// Sending end.
     pub from: Side,
     /// The frame.
     pub frame: Frame,
-    /// How far it is.
+    /// Stage of its transmission.
     pub stage: FrameStage,
 }
 
-/// How far a frame is on its way over a link.
+/// Stages of a frame's transmission over a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FrameStage {
-    /// In the queue.
+    /// Queued.
     Queued,
-    /// Being serialised.
+    /// In transmission.
     InService,
-    /// Sent, not yet there.
+    /// Propagating.
     InFlight,
 }

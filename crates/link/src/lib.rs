@@ -1,11 +1,10 @@
-//! The links of a path: a hop with a rate, delays, errors, an interface queue on each side and
-//! faults that can befall it ([`PathLink`]); and the queue by itself ([`InterfaceQueue`]), of
-//! which a node with a radio has one, or one for each class of packets ([`AdhocQueue`]).
+//! Links of a path: a hop with a rate, delays, errors, faults and an interface queue at each end
+//! ([`PathLink`]); and the queue alone ([`InterfaceQueue`]), of which a node with a radio has one,
+//! or one per traffic class ([`AdhocQueue`]).
 //!
-//! A link moves handles ([`Frame`]), never bytes, does no I/O and reads no clock. What is not
-//! modelled: a frame is lost or arrives whole (no truncation, no duplication), bit errors are
-//! independent (no bursts; [`PathLink::set_errors`] makes a bad spell), and a link layer does not
-//! repeat what was lost.
+//! A link moves handles ([`Frame`]), never bytes, does no I/O and reads no clock. Not modelled:
+//! truncation and duplication of frames, bursts of bit errors (errors are independent;
+//! [`PathLink::set_errors`] changes their rate), and link-layer retransmission.
 
 #![no_std]
 #![forbid(unsafe_code)]

@@ -1,4 +1,4 @@
-//! One hop of a path.
+//! A hop of a path.
 
 use alloc::collections::VecDeque;
 use driftway_base::{Duration, Instant, Probability, RandomStream, Rate};
@@ -10,33 +10,32 @@ use crate::frame::{
 };
 use crate::queue::{InterfaceQueue, QueueCounters};
 
-/// Room made at once for frames on their way; more of them grow into their room once.
+/// Initial capacity for frames in flight; it grows once if needed.
 const RESERVED: usize = 64;
 
-/// One store-and-forward hop between side A and side B of a path.
+/// A store-and-forward hop between side A and side B of a path.
 ///
 /// Its methods are of four kinds:
-/// - those that look: [`next_timeout`](Self::next_timeout), [`contents`](Self::contents),
+/// - look: [`next_timeout`](Self::next_timeout), [`pending_frames`](Self::pending_frames),
 ///   [`counters`](Self::counters) …
-/// - those that say what happened: [`on_timeout`](Self::on_timeout), [`enqueue`](Self::enqueue)
-/// - commands, which are faults and changes: [`partition`](Self::partition), [`heal`](Self::heal),
+/// - events: [`on_timeout`](Self::on_timeout), [`enqueue`](Self::enqueue)
+/// - commands for faults and changes: [`partition`](Self::partition), [`heal`](Self::heal),
 ///   [`set_rate`](Self::set_rate) …
-/// - [`poll`](Self::poll), which says what became of the frames.
+/// - [`poll`](Self::poll), which returns the ends of frames.
 ///
-/// A driver calls `on_timeout` when `next_timeout` has come, and after any call with a `now` it
-/// polls until nothing is left, then asks for `next_timeout` again. Time never goes back; an earlier
-/// `now` counts as the latest. **What is due comes first**: whatever is called, the link first does
-/// all that falls due by `now`, so that a frame offered in the very instant in which the
-/// transmitter becomes free finds it free, and a frame that would arrive in the instant of a
-/// partition has arrived, in whichever order the driver makes its calls. A driver that is late loses
-/// nothing: what fell due is worked off at the instants at which it fell due.
+/// The driver calls `on_timeout` at `next_timeout`, and after any call with a `now` it polls until
+/// nothing is left, then asks for `next_timeout` again. Time never goes back; an earlier `now`
+/// counts as the latest. **Due work is done first**: every call first processes everything due by
+/// `now`, so that a frame offered at the instant at which the transmitter becomes free finds it
+/// free, and a frame due at the instant of a partition has arrived, in whatever order the driver
+/// calls. A late driver loses nothing: each due event is processed with its own time.
 ///
-/// Within one instant arrivals come before ends of serialisation, these before frames that were held
-/// back for long enough, and A's before B's.
+/// At one instant arrivals come before ends of transmission, these before the release of frames
+/// held back, and A's before B's.
 #[derive(Clone, Debug)]
 pub struct PathLink {
     now: Instant,
-    /// When the next step is due, so that a call before that costs one comparison.
+    /// Time of the next step, so that an earlier call costs one comparison.
     next_due: Instant,
     rate: Rate,
     delay: Delay,
@@ -44,32 +43,32 @@ pub struct PathLink {
     duplex: Duplex,
     order: DeliveryOrder,
     partitioned: bool,
-    /// Which side a shared link served last.
+    /// Side that a shared link served last.
     last_served: Side,
     a: Direction,
     b: Direction,
     events: VecDeque<LinkEvent>,
 }
 
-/// What waits in the queues when a link is cut.
+/// Treatment of the queues when a link is cut.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum QueueOnPartition {
-    /// It waits until the link heals.
+    /// Queued frames wait until the link heals.
     Wait,
-    /// It is lost.
+    /// Queued frames are dropped.
     Drop,
 }
 
-/// What one side of a link has sent and lost.
+/// Counters of one side of a link.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LinkCounters {
-    /// Frames serialised to their end, damaged ones included.
+    /// Frames transmitted completely, including corrupted ones.
     pub frames: u64,
     /// Bits of these frames.
     pub bits: u64,
-    /// How long the transmitter worked, on frames that a partition cut short as well.
+    /// Busy time of the transmitter, including frames cut short by a partition.
     pub busy: Duration,
-    /// Frames that arrived.
+    /// Frames delivered.
     pub arrived: u64,
     /// Frames lost to bit errors.
     pub errors: u64,
@@ -77,37 +76,37 @@ pub struct LinkCounters {
     pub partitioned: u64,
     /// Frames refused while the link was cut.
     pub refused: u64,
-    /// What the queue did.
+    /// Counters of the queue.
     pub queue: QueueCounters,
 }
 
-/// One direction: the sender's queue, the frame in its transmitter, and those on their way.
+/// One direction: the sender's queue, the frame in its transmitter, and those in flight.
 #[derive(Clone, Debug)]
 struct Direction {
     queue: InterfaceQueue,
     transmission: Option<Transmission>,
-    /// In the order of arrival.
+    /// In order of arrival.
     in_flight: VecDeque<InFlight>,
     error_stream: RandomStream,
     delay_stream: RandomStream,
     to_front: u32,
-    /// Frames that are held back to leave in reverse; `None`: none are.
+    /// Reversal in progress, if any.
     reversal: Option<Reversal>,
     counters: LinkCounters,
 }
 
-/// The next frames are held back, and leave in reverse.
+/// A reversal: the next frames are held back and leave in reverse order.
 #[derive(Clone, Copy, Debug)]
 struct Reversal {
-    /// How many.
+    /// Number of frames.
     frames: usize,
-    /// How long the first of them waits for the others at most.
+    /// Maximum waiting time of the first of them.
     max_wait: Duration,
-    /// When it has waited so long; the far future before it is there.
+    /// End of that time; the far future before the first frame.
     deadline: Instant,
 }
 
-/// A frame being serialised, with what held when it began: changes touch the next frame only.
+/// A frame in transmission, with the parameters at its start: changes apply from the next frame on.
 #[derive(Clone, Copy, Debug)]
 struct Transmission {
     frame: Frame,
@@ -123,7 +122,7 @@ struct InFlight {
     arrives: Instant,
 }
 
-/// What a link does next.
+/// The next step of a link.
 #[derive(Clone, Copy, Debug)]
 enum Step {
     Arrival(Side),
@@ -132,8 +131,8 @@ enum Step {
 }
 
 impl PathLink {
-    /// An idle link. `link` is its number in the run: with the direction it keys the streams
-    /// `"link-error"`, `"link-delay"`, `"link-red"` and `"link-mark-loss"`.
+    /// Creates an idle link. `link` is its number in the run: with the direction it keys the
+    /// streams `"link-error"`, `"link-delay"`, `"link-red"` and `"link-mark-loss"`.
     pub fn new(config: LinkConfig, seed: u64, link: u32) -> Self {
         let direction = |side: u64| Direction::new(&config, seed, u64::from(link) << 1 | side);
         Self {
@@ -152,7 +151,7 @@ impl PathLink {
         }
     }
 
-    /// When the link has something to do; at once if something is left to be polled.
+    /// Returns the time of the next step; now, if events are left to be polled.
     pub fn next_timeout(&self) -> Option<Instant> {
         if !self.events.is_empty() {
             return Some(self.now);
@@ -160,17 +159,17 @@ impl PathLink {
         (self.next_due < Instant::FAR_FUTURE).then_some(self.next_due)
     }
 
-    /// Is it cut?
+    /// Returns true while it is cut.
     pub const fn is_partitioned(&self) -> bool {
         self.partitioned
     }
 
-    /// How many frames wait on a side, the one in service not counted.
+    /// Returns the number of frames queued at a side, excluding the frame in transmission.
     pub fn queue_len(&self, side: Side) -> usize {
         self.direction(side).queue.len()
     }
 
-    /// What a side has sent and lost.
+    /// Returns the counters of a side.
     pub const fn counters(&self, side: Side) -> LinkCounters {
         let direction = self.direction(side);
         let mut counters = direction.counters;
@@ -178,22 +177,22 @@ impl PathLink {
         counters
     }
 
-    /// How many frames the link holds.
+    /// Returns the number of frames on the link and in its queues.
     pub fn frame_count(&self) -> usize {
         self.a.frame_count() + self.b.frame_count()
     }
 
-    /// The frames it holds: accepted, and no event has told of them yet.
+    /// Returns the frames accepted for which no event has occurred yet.
     pub fn pending_frames(&self) -> impl Iterator<Item = PendingFrame> + '_ {
         self.a.pending_frames(Side::A).chain(self.b.pending_frames(Side::B))
     }
 
-    /// `next_timeout` has come.
+    /// Processes all that is due by `now`.
     pub fn on_timeout(&mut self, now: Instant) {
         self.advance(now);
     }
 
-    /// A frame for the other side.
+    /// Enqueues a frame for the other side.
     pub fn enqueue(
         &mut self,
         now: Instant,
@@ -214,7 +213,7 @@ impl PathLink {
             if !self.direction(side).queue.is_full() {
                 return self.hold_back(now, side, frame);
             }
-            // Frames that wait for others take no room from those that do not.
+            // Frames held back take no queue space from others.
             self.end_reversal(now, side);
         }
         let direction = self.direction_mut(side);
@@ -227,8 +226,8 @@ impl PathLink {
         verdict
     }
 
-    /// Cuts the link in both directions. What is being sent or on its way is lost, what waits
-    /// waits or is lost, and frames are refused until it [heals](Self::heal).
+    /// Cuts the link in both directions. Frames in transmission and in flight are lost, queued
+    /// frames wait or are dropped, and new frames are refused until it [heals](Self::heal).
     pub fn partition(&mut self, now: Instant, queue: QueueOnPartition) {
         let now = self.advance(now);
         self.partitioned = true;
@@ -246,7 +245,7 @@ impl PathLink {
         }
     }
 
-    /// Makes a cut link whole; what waits is sent.
+    /// Restores a cut link; queued frames are sent.
     pub fn heal(&mut self, now: Instant) {
         let now = self.advance(now);
         self.partitioned = false;
@@ -254,36 +253,35 @@ impl PathLink {
         self.start_transmission(now, Side::B);
     }
 
-    /// Sends at this rate from the next frame on.
+    /// Sets the rate from the next frame on.
     pub fn set_rate(&mut self, now: Instant, rate: Rate) {
         self.advance(now);
         self.rate = rate;
     }
 
-    /// Delays so from the next frame on that begins to be sent.
+    /// Sets the delay from the next transmitted frame on.
     pub fn set_delay(&mut self, now: Instant, delay: Delay) {
         self.advance(now);
         self.delay = delay;
     }
 
-    /// Damages so from the next frame on that begins to be sent.
+    /// Sets the error model from the next transmitted frame on.
     pub fn set_errors(&mut self, now: Instant, errors: ErrorModel) {
         self.advance(now);
         self.errors = ErrorSampler::new(errors);
     }
 
-    /// The next `frames` frames that this side's queue accepts go to its front, each before all
-    /// that wait as it comes, so that they leave in reverse (`liu-singh-2001` §V-D). Replaces what
-    /// is left of an earlier such command.
+    /// Puts each of the next `frames` frames that this side's queue accepts at its front, so that
+    /// they leave in reverse order (`liu-singh-2001` §V-D). Replaces the remainder of an earlier
+    /// such command.
     pub const fn move_next_to_front(&mut self, side: Side, frames: u32) {
         self.direction_mut(side).to_front = frames;
     }
 
-    /// The next `frames` frames that this side's queue accepts are held back. When so many have come,
-    /// they join the end of the queue, the last one first. They do so before that when the first of
-    /// them has waited for `at_most`, when the queue is full, when the link is cut, or with another
-    /// such command; those that are still to come are not held back then. What is held back waits in
-    /// the queue and counts as what else waits there.
+    /// Holds back the next `frames` frames that this side's queue accepts, until all have arrived;
+    /// then they are appended to the queue, the last first. This ends early when the first of them
+    /// has waited for `at_most`, when the queue is full, when the link is cut, or with another such
+    /// command; later frames are then not held back. Frames held back count as queued.
     pub fn reverse_next(&mut self, now: Instant, side: Side, frames: u32, at_most: Duration) {
         let now = self.advance(now);
         self.end_reversal(now, side);
@@ -293,15 +291,13 @@ impl PathLink {
             Some(Reversal { frames, max_wait: at_most, deadline: until });
     }
 
-    /// The queue of a side is, or is not any more, marking each frame that can be marked, whatever its
-    /// discipline says. It is while there were more calls with `true` than with `false`. Marks get lost
-    /// as others do.
+    /// Starts or ends a request to mark every ECN-capable frame of a side, whatever its discipline.
+    /// Requests are counted. Marks may be lost as others are.
     pub const fn force_marks(&mut self, side: Side, on: bool) {
         self.direction_mut(side).queue.force_marks(on);
     }
 
-    /// What became of a frame, in the order in which it happened; `None` when all is told up to
-    /// `now`.
+    /// Returns the next event up to `now`, in order of time; `None` when all have been returned.
     pub fn poll(&mut self, now: Instant) -> Option<LinkEvent> {
         self.advance(now);
         self.events.pop_front()
@@ -321,8 +317,8 @@ impl PathLink {
         }
     }
 
-    /// The next step and its instant; of one instant the first in this order is next. With
-    /// nothing to do, it is in the far future.
+    /// Returns the next step and its time; of equal times the first in this order. Without a step,
+    /// the far future.
     fn next_step(&self) -> (Instant, Step) {
         let mut next = (self.a.next_arrival(), Step::Arrival(Side::A));
         for (at, step) in [
@@ -339,7 +335,7 @@ impl PathLink {
         next
     }
 
-    /// Does what is due by `now`, each at its own instant.
+    /// Processes all steps due by `now`, each at its own time.
     fn advance(&mut self, now: Instant) -> Instant {
         self.now = self.now.max(now);
         while self.next_due <= self.now {
@@ -357,7 +353,7 @@ impl PathLink {
         self.now
     }
 
-    /// A frame waits for those that are to leave before it.
+    /// Holds a frame back for a reversal.
     fn hold_back(&mut self, now: Instant, side: Side, frame: Frame) -> EnqueueOutcome {
         let direction = self.direction_mut(side);
         let verdict = direction.queue.enqueue_held_back(now, frame);
@@ -375,14 +371,14 @@ impl PathLink {
         verdict
     }
 
-    /// What is held back is not any more.
+    /// Ends a reversal and releases its frames.
     fn end_reversal(&mut self, at: Instant, side: Side) {
         if self.direction_mut(side).end_reversal() {
             self.start_transmission(at, side);
         }
     }
 
-    /// A frame has the rate to itself: its serialisation and its way begin at once.
+    /// Transmits a frame immediately at the full rate, without regard to others.
     fn send_per_packet(&mut self, now: Instant, from: Side, frame: Frame) {
         let ends = now + self.rate.transmission_time(frame.bytes);
         let (delay, order) = (self.delay, self.order);
@@ -420,7 +416,7 @@ impl PathLink {
         self.events.extend(damaged.map(lost));
     }
 
-    /// Gives a free transmitter its next frame. `side` is where something changed.
+    /// Gives a free transmitter its next frame. `side` is the side that changed.
     fn start_transmission(&mut self, at: Instant, side: Side) {
         if self.partitioned || self.direction(side).transmission.is_some() {
             return;
@@ -431,8 +427,8 @@ impl PathLink {
                 if self.direction(side.other()).transmission.is_some() {
                     return;
                 }
-                // Whoever has a frame; if both have, the one that did not send last, so that one
-                // side's long queue does not shut the other out.
+                // The side that has a frame; if both have, the one that did not send last, so that
+                // a long queue at one side does not starve the other.
                 match (self.a.queue.has_next(), self.b.queue.has_next()) {
                     (true, true) => self.last_served.other(),
                     (false, true) => Side::B,
@@ -476,17 +472,17 @@ impl Direction {
         }
     }
 
-    /// The far future, if nothing is on its way.
+    /// Returns the next arrival; the far future, if no frame is in flight.
     fn next_arrival(&self) -> Instant {
         self.in_flight.front().map_or(Instant::FAR_FUTURE, |first| first.arrives)
     }
 
-    /// When a frame has waited long enough for others; the far future, if none does.
+    /// Returns the deadline of a reversal; the far future, if none has begun.
     fn reversal_deadline(&self) -> Instant {
         self.reversal.map_or(Instant::FAR_FUTURE, |reversal| reversal.deadline)
     }
 
-    /// What is held back joins the end of the queue; `false` if that is nothing.
+    /// Releases the frames held back into the queue; returns false if there are none.
     fn end_reversal(&mut self) -> bool {
         self.reversal = None;
         let held = self.queue.held_back() > 0;
@@ -494,7 +490,7 @@ impl Direction {
         held
     }
 
-    /// The far future, if nothing is being sent.
+    /// Returns the end of the current transmission; the far future, if none.
     fn end_of_service(&self) -> Instant {
         self.transmission.as_ref().map_or(Instant::FAR_FUTURE, |service| service.ends)
     }
@@ -511,9 +507,9 @@ impl Direction {
         all.map(move |(frame, whereabouts)| PendingFrame { from, frame, stage: whereabouts })
     }
 
-    /// A frame is serialised: it is on its way, or damaged and returned. Each frame that
-    /// comes so far takes one number of each stream, whatever becomes of it, so that the n-th
-    /// frame's error and delay are the same in runs that differ in anything else.
+    /// Ends a transmission: the frame is in flight, or corrupted and returned. Each frame draws one
+    /// number from each stream, whatever its outcome, so that the nth frame's error and delay are
+    /// the same in runs that differ otherwise.
     fn finish_serialisation(
         &mut self,
         service: Transmission,

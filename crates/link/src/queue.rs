@@ -1,5 +1,5 @@
-//! An interface queue: frames that wait for a transmitter, first come first served, with drop-tail
-//! or RED.
+//! Interface queue: frames that wait for a transmitter, first come first served, with tail drop or
+//! RED.
 
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
@@ -9,16 +9,16 @@ use crate::config::{Discipline, QueueConfig};
 use crate::frame::{DropReason, EnqueueOutcome, Frame, QueueEntry, QueuePosition};
 use crate::red::Red;
 
-/// Room made at once; a longer queue grows into its room once and keeps it.
+/// Initial capacity; a longer queue grows once and keeps its capacity.
 const RESERVED: usize = 256;
 
-/// Frames that wait for a transmitter.
+/// Frames queued for a transmitter.
 ///
-/// The owner of the transmitter offers frames ([`enqueue`](Self::enqueue)), takes the next when the
-/// transmitter is free ([`take`](Self::take)), and says when there was nothing to take
-/// ([`on_idle`](Self::on_idle)) and when the transmitter is busy again without this queue's doing
-/// ([`on_busy`](Self::on_busy)). While the transmitter is idle a frame doesn't wait, so that the
-/// limit doesn't touch it: the owner takes it at once.
+/// The owner of the transmitter enqueues frames ([`enqueue`](Self::enqueue)), dequeues the next
+/// when the transmitter is free ([`dequeue`](Self::dequeue)), and reports when no frame was queued
+/// ([`on_idle`](Self::on_idle)) and when the transmitter became busy with a frame of another queue
+/// ([`on_busy`](Self::on_busy)). While the transmitter is idle a frame does not wait, so that the
+/// limit does not apply to it: the owner dequeues it immediately.
 #[derive(Clone, Debug)]
 pub struct InterfaceQueue<F = Frame> {
     limit: usize,
@@ -26,13 +26,13 @@ pub struct InterfaceQueue<F = Frame> {
     mark_loss: Probability,
     mark_loss_stream: RandomStream,
     waiting: VecDeque<F>,
-    /// Frames that were admitted and wait apart, in the order in which they came.
+    /// Frames admitted and held back, in order of arrival.
     held_back: Vec<F>,
-    /// While above 0, whatever can be marked is.
+    /// Number of active requests to mark every ECN-capable frame.
     force_mark_count: u32,
-    /// Since when the transmitter has nothing to send.
+    /// Start of the transmitter's idle time.
     idle_since: Option<Instant>,
-    /// Idle time since the last arrival that ended by [`InterfaceQueue::on_busy`].
+    /// Idle time since the last arrival that was ended by [`InterfaceQueue::on_busy`].
     idle_carried: Option<Duration>,
     counters: QueueCounters,
 }
@@ -43,23 +43,23 @@ enum DisciplineState {
     Red(Red),
 }
 
-/// What a queue has done.
+/// Counters of a queue.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct QueueCounters {
-    /// Frames dropped because it was full, those pushed out included.
+    /// Frames dropped because the queue was full, including evicted ones.
     pub overflows: u64,
-    /// Frames that RED dropped.
+    /// Frames dropped by RED.
     pub red_drops: u64,
-    /// Marks that were set.
+    /// ECN marks set.
     pub marks: u64,
-    /// Marks that were due and not set.
+    /// ECN marks due but not set.
     pub marks_lost: u64,
-    /// The most frames that waited at once.
+    /// Maximum queue length.
     pub longest: usize,
 }
 
 impl<F: QueueEntry> InterfaceQueue<F> {
-    /// An empty queue with an idle transmitter. `entity` names the queue in the streams
+    /// Creates an empty queue with an idle transmitter. `entity` names the queue in the streams
     /// `"link-red"` and `"link-mark-loss"`.
     pub fn new(config: QueueConfig, seed: u64, entity: u64) -> Self {
         Self {
@@ -81,37 +81,37 @@ impl<F: QueueEntry> InterfaceQueue<F> {
         }
     }
 
-    /// How many frames wait.
+    /// Returns the number of queued frames.
     pub fn len(&self) -> usize {
         self.waiting.len() + self.held_back.len()
     }
 
-    /// Does none wait?
+    /// Returns true if no frame is queued.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Is there a frame to take?
+    /// Returns true if a frame can be dequeued.
     pub(crate) fn has_next(&self) -> bool {
         !self.waiting.is_empty()
     }
 
-    /// How many frames wait apart.
+    /// Returns the number of frames held back.
     pub(crate) fn held_back(&self) -> usize {
         self.held_back.len()
     }
 
-    /// Is there no room for a frame that has to wait?
+    /// Returns true if a frame that has to wait finds the queue full.
     pub(crate) fn is_full(&self) -> bool {
         self.len() >= self.limit
     }
 
-    /// The frames that wait, the next one first; those that wait apart last.
+    /// Returns the queued frames in order of service, those held back last.
     pub fn iter(&self) -> impl Iterator<Item = F> + '_ {
         self.waiting.iter().chain(&self.held_back).copied()
     }
 
-    /// RED's average, if RED it is.
+    /// Returns RED's average queue length; `None` with tail drop.
     pub const fn red_average(&self) -> Option<f64> {
         match &self.discipline {
             DisciplineState::DropTail { .. } => None,
@@ -119,19 +119,19 @@ impl<F: QueueEntry> InterfaceQueue<F> {
         }
     }
 
-    /// What it has done so far.
+    /// Returns the counters.
     pub const fn counters(&self) -> QueueCounters {
         self.counters
     }
 
-    /// The transmitter is free and found nothing to send.
+    /// Reports that the transmitter is free and no frame was queued.
     pub const fn on_idle(&mut self, now: Instant) {
         if self.idle_since.is_none() {
             self.idle_since = Some(now);
         }
     }
 
-    /// The transmitter is busy with something that did not come from this queue, or is cut off.
+    /// Reports that the transmitter is busy with a frame of another queue, or disconnected.
     pub fn on_busy(&mut self, now: Instant) {
         if let Some(since) = self.idle_since.take() {
             let before = self.idle_carried.unwrap_or_default();
@@ -139,7 +139,7 @@ impl<F: QueueEntry> InterfaceQueue<F> {
         }
     }
 
-    /// A frame arrives.
+    /// Enqueues a frame.
     pub fn enqueue(&mut self, now: Instant, frame: F, place: QueuePosition) -> EnqueueOutcome {
         let must_wait = self.idle_since.is_none();
         let Some(due) = self.admit(now, frame) else {
@@ -149,8 +149,8 @@ impl<F: QueueEntry> InterfaceQueue<F> {
         let mut pushed_out = None;
         if must_wait && self.is_full() {
             self.counters.overflows += 1;
-            // What goes to the front is urgent (a route reply, a frame on its second try): it takes
-            // the place of the frame that would leave last.
+            // A frame for the front is urgent (a route reply, a retried frame): it evicts the frame
+            // that would leave last.
             pushed_out = match place {
                 QueuePosition::Front => self.waiting.pop_back().map(|last| last.id()),
                 QueuePosition::Tail => None,
@@ -170,8 +170,8 @@ impl<F: QueueEntry> InterfaceQueue<F> {
         EnqueueOutcome::Accepted { mark: due && self.draw_mark(), evicted: pushed_out }
     }
 
-    /// A frame arrives, and goes before the first one that waits and is later. Where it finds the queue
-    /// full, it is the one that is dropped.
+    /// Enqueues a frame before the first queued one that is later. If the queue is full, the new
+    /// frame is dropped.
     pub(crate) fn enqueue_before(
         &mut self,
         now: Instant,
@@ -188,12 +188,12 @@ impl<F: QueueEntry> InterfaceQueue<F> {
         verdict
     }
 
-    /// A frame arrives that is to wait apart, whatever the transmitter does, until
-    /// [`join`](Self::join). The caller has made sure that there is room.
+    /// Holds a frame back until [`release_held_back`](Self::release_held_back), whatever the state
+    /// of the transmitter. The caller has made sure that the queue is not full.
     pub(crate) fn enqueue_held_back(&mut self, now: Instant, frame: F) -> EnqueueOutcome {
         let idle = self.idle_since.is_some();
         let admitted = self.admit(now, frame);
-        // The transmitter is not given this frame.
+        // The transmitter does not receive this frame.
         if idle {
             self.on_idle(now);
         }
@@ -205,13 +205,13 @@ impl<F: QueueEntry> InterfaceQueue<F> {
         EnqueueOutcome::Accepted { mark: due && self.draw_mark(), evicted: None }
     }
 
-    /// What waits apart joins the end of the queue, the frame that came last first.
+    /// Appends the frames held back to the queue, the last first.
     pub(crate) fn release_held_back(&mut self) {
         self.waiting.extend(self.held_back.drain(..).rev());
     }
 
-    /// From now on, while there were more calls with `true` than with `false`, each frame that can be
-    /// marked is, whatever the discipline says.
+    /// Starts or ends a request to mark every ECN-capable frame, whatever the discipline. Requests
+    /// are counted.
     pub(crate) const fn force_marks(&mut self, on: bool) {
         self.force_mark_count = if on {
             self.force_mark_count.saturating_add(1)
@@ -220,8 +220,8 @@ impl<F: QueueEntry> InterfaceQueue<F> {
         };
     }
 
-    /// Is an arriving frame to be marked, by the discipline? `None`: it is dropped early. The
-    /// transmitter is busy from now on, unless it is.
+    /// Decides whether an arriving frame is marked, by the discipline; `None`: it is dropped early.
+    /// The transmitter counts as busy from now on, unless the frame is dropped.
     fn admit(&mut self, now: Instant, frame: F) -> Option<bool> {
         let must_wait = self.idle_since.is_none();
         self.on_busy(now);
@@ -244,12 +244,12 @@ impl<F: QueueEntry> InterfaceQueue<F> {
         Some(due || (self.force_mark_count > 0 && frame.ecn_capable()))
     }
 
-    /// Takes the next frame.
+    /// Dequeues the next frame.
     pub fn dequeue(&mut self) -> Option<F> {
         self.waiting.pop_front()
     }
 
-    /// Takes the next frame of which this is so.
+    /// Dequeues the next frame that satisfies the condition.
     pub(crate) fn dequeue_if(&mut self, is_so: impl FnMut(&F) -> bool) -> Option<F> {
         let place = self.waiting.iter().position(is_so)?;
         self.waiting.remove(place)
@@ -259,7 +259,7 @@ impl<F: QueueEntry> InterfaceQueue<F> {
         self.counters.longest = self.counters.longest.max(self.len());
     }
 
-    /// A dropped frame leaves an idle transmitter idle.
+    /// Leaves an idle transmitter idle after a drop.
     const fn resume_idle(&mut self, now: Instant, must_wait: bool) {
         if !must_wait {
             self.idle_since = Some(now);
@@ -294,7 +294,7 @@ mod test {
         InterfaceQueue::new(QueueConfig { limit, discipline, mark_loss: 0.0 }, 1, 0)
     }
 
-    /// Notifies everybody as soon as one frame waits.
+    /// Notifies every frame as soon as one frame is queued.
     const STRICT: RedConfig = RedConfig {
         min_threshold: 0.5,
         max_threshold: 1.0,
@@ -323,7 +323,7 @@ mod test {
     }
 
     #[test]
-    fn a_full_queue_drops_what_comes() {
+    fn a_full_queue_drops_arriving_frames() {
         let mut queue = busy(drop_tail(2, None));
         assert_eq!(
             [1, 2, 3].map(|id| offer(&mut queue, id, QueuePosition::Tail)),
@@ -334,7 +334,7 @@ mod test {
     }
 
     #[test]
-    fn the_limit_does_not_touch_a_frame_that_need_not_wait() {
+    fn the_limit_does_not_apply_without_waiting() {
         let mut queue = drop_tail(0, None);
         assert_eq!(offer(&mut queue, 1, QueuePosition::Tail), KEPT);
         assert_eq!(drain(&mut queue), [1]);
@@ -346,7 +346,7 @@ mod test {
     }
 
     #[test]
-    fn a_frame_for_the_front_of_a_full_queue_pushes_out_the_last() {
+    fn a_frame_for_the_front_of_a_full_queue_evicts_the_last() {
         let mut queue = busy(drop_tail(2, None));
         offer(&mut queue, 1, QueuePosition::Tail);
         offer(&mut queue, 2, QueuePosition::Tail);
@@ -387,7 +387,7 @@ mod test {
     }
 
     #[test]
-    fn red_drops_what_it_cannot_mark() {
+    fn red_drops_frames_that_are_not_ecn_capable() {
         let mut queue = busy(red(2, STRICT));
         assert_eq!(offer(&mut queue, 1, QueuePosition::Tail), KEPT);
         assert_eq!(offer(&mut queue, 2, QueuePosition::Tail), MARKED);
@@ -403,8 +403,8 @@ mod test {
     }
 
     #[test]
-    fn red_counts_idle_time_of_a_transmitter_that_others_use_too() {
-        // Each span is one in which the transmitter is idle, in milliseconds.
+    fn red_counts_the_idle_time_of_a_shared_transmitter() {
+        // Idle intervals of the transmitter in milliseconds.
         let average_after = |spans: &[(u64, u64)], arrival: u32| {
             let lenient = RedConfig { min_threshold: 50.0, max_threshold: 60.0, ..STRICT };
             let mut queue = busy(red(9, RedConfig { weight: 0.5, ..lenient }));

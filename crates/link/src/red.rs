@@ -3,59 +3,59 @@
 
 use driftway_base::{Duration, Probability, RandomStream};
 
-/// What RED is told. Thresholds count waiting frames, averaged.
+/// Parameters of RED. Thresholds are average numbers of queued frames.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RedConfig {
-    /// Below this average nobody is notified.
+    /// Minimum threshold: below this average no frame is notified.
     pub min_threshold: f64,
-    /// From this average on everybody is.
+    /// Maximum threshold: from this average on every frame is notified.
     pub max_threshold: f64,
-    /// The probability of a notification as the average comes to `max_threshold`.
+    /// Notification probability as the average approaches `max_threshold`.
     pub max_probability: f64,
-    /// The weight of the newest sample in the average.
+    /// Weight of the newest sample in the average.
     pub weight: f64,
-    /// How long a typical small frame takes to send: the average decays by one sample of an empty
-    /// queue for each such span that the transmitter is idle.
+    /// Transmission time of a typical small frame: while the transmitter is idle, the average
+    /// decays by one sample of an empty queue per such interval.
     pub frame_time: Duration,
-    /// Notify frames that can be marked by a mark, from `max_threshold` on as well (the paper
-    /// marks every frame there). Others are dropped.
+    /// Marks ECN-capable frames instead of dropping them, also above `max_threshold` (the paper
+    /// marks every frame there). Other frames are dropped.
     pub ecn: bool,
 }
 
-/// The state of RED in one queue.
+/// State of RED in one queue.
 #[derive(Clone, Debug)]
 pub(crate) struct Red {
     config: RedConfig,
     average: f64,
-    /// Frames since the last notification; none while the average is below the minimum.
+    /// Frames since the last notification; `None` while the average is below the minimum.
     count: Option<u32>,
     stream: RandomStream,
 }
 
 impl Red {
-    /// An empty queue's. `entity` names the queue.
+    /// Creates the state of an empty queue, which `entity` names.
     pub(crate) const fn new(config: RedConfig, seed: u64, entity: u64) -> Self {
         let stream = RandomStream::new(seed, "link-red", entity);
         Self { config, average: 0.0, count: None, stream }
     }
 
-    /// The average number of waiting frames.
+    /// Returns the average number of queued frames.
     pub(crate) const fn average(&self) -> f64 {
         self.average
     }
 
-    /// Can a notification be a mark?
+    /// Returns true if notifications are marks.
     pub(crate) const fn can_mark(&self) -> bool {
         self.config.ecn
     }
 
-    /// A frame arrives and finds `waiting` others; `idle` is how long the transmitter had nothing
-    /// to send since the previous arrival, if it had. Is this frame to be notified (marked or
-    /// dropped)? Takes exactly one random number.
+    /// Decides whether an arriving frame is notified (marked or dropped). `waiting` is the number
+    /// of queued frames; `idle` is the transmitter's idle time since the previous arrival, if any.
+    /// Draws exactly one random number.
     pub(crate) fn on_arrival(&mut self, waiting: usize, idle: Option<Duration>) -> bool {
         self.update_average(waiting, idle);
-        // floyd-jacobson-1993 Fig. 2: the count goes on while the average is between the
-        // thresholds, and starts anew with each notification.
+        // floyd-jacobson-1993 Fig. 2: the count increases while the average is between the
+        // thresholds, and restarts with each notification.
         let count = self.count.map_or(0, |count| count.saturating_add(1));
         let notify = self.stream.bernoulli(self.notify_probability(count));
         self.count = self.is_above_min_threshold().then_some(if notify { 0 } else { count });
@@ -66,8 +66,8 @@ impl Red {
         self.average >= self.config.min_threshold
     }
 
-    /// The chance that the frame which comes `count` frames after the last notification, or after
-    /// the average came into the range, is notified.
+    /// Returns the notification probability of the frame that arrives `count` frames after the last
+    /// notification, or after the average entered the range.
     fn notify_probability(&self, count: u32) -> Probability {
         let RedConfig { min_threshold, max_threshold, max_probability, .. } = self.config;
         if !self.is_above_min_threshold() {
@@ -76,7 +76,7 @@ impl Red {
         if self.average >= max_threshold {
             return Probability::ALWAYS;
         }
-        // floyd-jacobson-1993 §4: dividing by what is left spreads notifications evenly.
+        // floyd-jacobson-1993 §4: this division spreads notifications uniformly.
         let base =
             max_probability * (self.average - min_threshold) / (max_threshold - min_threshold);
         let left = 1.0 - f64::from(count) * base;
@@ -86,8 +86,8 @@ impl Red {
     fn update_average(&mut self, waiting: usize, idle: Option<Duration>) {
         let keep = 1.0 - self.config.weight;
         match idle {
-            // floyd-jacobson-1993 §4: after idle time, as if so many small frames had arrived to
-            // an empty queue as could have been sent meanwhile.
+            // floyd-jacobson-1993 §4: after idle time, as if the small frames that could have been
+            // sent had arrived at an empty queue.
             Some(idle) if self.config.frame_time.is_zero() && !idle.is_zero() => self.average = 0.0,
             Some(idle) if !idle.is_zero() => {
                 let frames = idle.as_nanos() as f64 / self.config.frame_time.as_nanos() as f64;
@@ -117,7 +117,7 @@ mod test {
     }
 
     #[test]
-    fn the_average_is_the_one_of_the_paper() {
+    fn the_average_is_exponentially_weighted() {
         let mut red = Red::new(CONFIG, 1, 0);
         // By hand: 0.75 × old + 0.25 × found.
         for (found, average) in [(0, 0.0), (4, 1.0), (4, 1.75), (1, 1.5625), (0, 1.171_875)] {
@@ -144,7 +144,7 @@ mod test {
     }
 
     #[test]
-    fn without_a_frame_time_idle_time_empties_the_average() {
+    fn without_a_frame_time_idle_time_resets_the_average() {
         let mut red = Red::new(RedConfig { frame_time: Duration::ZERO, ..CONFIG }, 1, 0);
         red.on_arrival(8, None);
         red.on_arrival(0, Some(Duration::ZERO));
@@ -154,11 +154,11 @@ mod test {
     }
 
     #[test]
-    fn the_chance_grows_with_the_average_and_the_count() {
+    fn the_probability_grows_with_the_average_and_the_count() {
         let mut red = Red::new(CONFIG, 1, 0);
         red.average = 0.999;
         assert_eq!(red.notify_probability(1000), Probability::NEVER);
-        // Half of the way: p_b = 0.05; p_a = p_b / (1 − count × p_b).
+        // Halfway: p_b = 0.05; p_a = p_b / (1 − count × p_b).
         red.average = 2.0;
         assert_eq!(red.notify_probability(0), Probability::from_f64(0.05));
         assert_eq!(red.notify_probability(10), Probability::from_f64(0.05 / 0.5));
@@ -169,7 +169,7 @@ mod test {
     }
 
     #[test]
-    fn the_count_starts_anew_when_the_average_leaves_the_range() {
+    fn the_count_restarts_when_the_average_leaves_the_range() {
         let config = RedConfig { weight: 0.0, max_probability: 0.0, ..CONFIG };
         let mut red = Red::new(config, 1, 0);
         red.average = 2.0;
@@ -182,9 +182,9 @@ mod test {
         assert_eq!(red.count, None);
     }
 
-    /// floyd-jacobson-1993 §4: with the average fixed, the number of frames from one notification
-    /// to the next is uniform. As Fig. 2 counts (the frame after a notification has count 1), from 1
-    /// to 1/p_b − 1; to 1/p_b after the average came into the range.
+    /// floyd-jacobson-1993 §4: with a constant average, the number of frames from one notification
+    /// to the next is uniform. As Fig. 2 counts (the frame after a notification has count 1), from
+    /// 1 to 1/p_b − 1; to 1/p_b after the average entered the range.
     #[test]
     fn notifications_are_spread_evenly() {
         let mut red = Red::new(RedConfig { weight: 0.0, ..CONFIG }, 7, 0);
@@ -202,7 +202,7 @@ mod test {
     }
 
     #[test]
-    fn an_average_that_is_no_number_notifies_nobody() {
+    fn a_nan_average_notifies_no_frame() {
         let mut red = Red::new(RedConfig { weight: f64::NAN, ..CONFIG }, 1, 0);
         assert!((0..100).all(|found| !red.on_arrival(found, None)));
     }

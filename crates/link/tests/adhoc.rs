@@ -1,4 +1,4 @@
-//! The interface queues of ad hoc nodes.
+//! Interface queues of ad hoc nodes.
 
 use driftway_base::{Duration, Instant};
 use driftway_link::{
@@ -16,7 +16,7 @@ fn queue(limit: usize, priority: Priority) -> AdhocQueue {
     marking(limit, priority, Discipline::DropTail { ecn_threshold: None })
 }
 
-/// Its transmitter is busy.
+/// A queue with a busy transmitter.
 fn marking(limit: usize, priority: Priority, discipline: Discipline) -> AdhocQueue {
     let config =
         AdhocQueueConfig { queue: QueueConfig { limit, discipline, mark_loss: 0.0 }, priority };
@@ -39,7 +39,7 @@ fn drain(queue: &mut AdhocQueue) -> Vec<u32> {
 }
 
 #[test]
-fn without_priorities_they_go_as_they_came() {
+fn without_priorities_service_is_first_come_first_served() {
     let mut queue = queue(3, Priority::None);
     let classes =
         [PacketClass::Other, PacketClass::Ack, PacketClass::Routing, PacketClass::Routing];
@@ -49,9 +49,9 @@ fn without_priorities_they_go_as_they_came() {
     assert_eq!(drain(&mut queue), [1, 2, 3]);
 }
 
-/// queue/priqueue.cc: the newest routing packet is the next to go, and the tail makes room.
+/// queue/priqueue.cc: the newest routing packet is sent next, and the tail is evicted.
 #[test]
-fn routing_goes_first_and_the_tail_makes_room() {
+fn routing_packets_go_first_and_evict_the_tail() {
     let mut queue = queue(3, Priority::RoutingFirst);
     for (id, class) in [(1, PacketClass::Other), (2, PacketClass::Ack), (3, PacketClass::Routing)] {
         assert_eq!(offer(&mut queue, id, class), KEPT);
@@ -63,9 +63,9 @@ fn routing_goes_first_and_the_tail_makes_room() {
     assert_eq!(queue.counters().overflows, 2);
 }
 
-/// As a queue that sorts TCP's segments does (westin-2003 §5.2), here by the handle.
+/// As in a queue sorted by TCP sequence numbers (westin-2003 §5.2), here by the handle.
 #[test]
-fn a_packet_goes_before_the_first_that_is_later() {
+fn a_packet_is_inserted_before_the_first_later_one() {
     let mut queue = queue(4, Priority::Classes);
     let mut sorted = |id: u32, class: PacketClass| {
         let now = Instant::from_millis(1);
@@ -80,12 +80,12 @@ fn a_packet_goes_before_the_first_that_is_later() {
         assert_eq!(sorted(id, class), KEPT);
     }
     assert_eq!(sorted(4, PacketClass::Other), KEPT);
-    assert_eq!(sorted(1, PacketClass::Other), FULL, "what comes is dropped, and nothing for it");
+    assert_eq!(sorted(1, PacketClass::Other), FULL, "the new packet is dropped, none is evicted");
     assert_eq!(drain(&mut queue), [4, 3, 4, 5, 9], "classes first");
 }
 
 #[test]
-fn a_queue_that_sorts_lets_routing_go_first() {
+fn in_a_sorted_queue_routing_packets_go_first() {
     let mut queue = queue(4, Priority::RoutingFirst);
     for (id, class) in [(2, PacketClass::Other), (1, PacketClass::Other), (3, PacketClass::Routing)]
     {
@@ -96,9 +96,9 @@ fn a_queue_that_sorts_lets_routing_go_first() {
     assert_eq!(drain(&mut queue), [3, 1, 2]);
 }
 
-/// queue/dsr-priqueue.cc: four queues with a limit each, served in strict order.
+/// queue/dsr-priqueue.cc: four queues with a limit each, served in strict priority.
 #[test]
-fn classes_have_queues_of_their_own() {
+fn each_class_has_a_queue() {
     let mut queue = queue(2, Priority::Classes);
     let mut id = 0;
     for class in [PacketClass::Other, PacketClass::Ack, PacketClass::RealTime, PacketClass::Routing]
@@ -111,14 +111,14 @@ fn classes_have_queues_of_their_own() {
     assert_eq!(queue.len(), 8);
     assert_eq!(queue.iter().map(|item| item.id).collect::<Vec<_>>(), [10, 11, 7, 8, 4, 5, 1, 2]);
     assert_eq!(queue.dequeue(Instant::from_secs(1)).map(|item| item.id), Some(10));
-    // What comes later and is of a better class overtakes.
+    // A later packet of a higher class overtakes.
     assert_eq!(offer(&mut queue, 13, PacketClass::Routing), KEPT);
     assert_eq!(drain(&mut queue), [11, 13, 7, 8, 4, 5, 1, 2]);
     assert_eq!((queue.counters().overflows, queue.counters().longest), (4, 2));
 }
 
 #[test]
-fn what_is_for_one_neighbour_is_taken_in_its_order() {
+fn packets_for_one_neighbour_are_dequeued_in_order() {
     let mut queue = queue(9, Priority::Classes);
     let all = [
         (1, Some(7), PacketClass::Other),
@@ -137,7 +137,7 @@ fn what_is_for_one_neighbour_is_taken_in_its_order() {
 }
 
 #[test]
-fn the_first_packet_does_not_wait() {
+fn an_idle_transmitter_ignores_the_limit() {
     for priority in [Priority::None, Priority::RoutingFirst, Priority::Classes] {
         let mut queue = queue(0, priority);
         assert_eq!(offer(&mut queue, 1, PacketClass::Other), FULL);
@@ -149,7 +149,7 @@ fn the_first_packet_does_not_wait() {
 }
 
 #[test]
-fn each_class_is_marked_by_its_own_length() {
+fn each_class_is_marked_by_its_length() {
     let discipline = Discipline::DropTail { ecn_threshold: Some(1) };
     let mut queue = marking(9, Priority::Classes, discipline);
     let marked = EnqueueOutcome::Accepted { mark: true, evicted: None };
@@ -159,7 +159,7 @@ fn each_class_is_marked_by_its_own_length() {
     assert_eq!(queue.counters().marks, 1);
 }
 
-/// RED counts the time without anything to send, whichever class ends it.
+/// RED counts the idle time, whichever class ends it.
 #[test]
 fn idle_time_ends_for_all_classes_at_once() {
     let red = RedConfig {
@@ -175,8 +175,8 @@ fn idle_time_ends_for_all_classes_at_once() {
     assert_eq!(offer(&mut queue, 1, PacketClass::Other), KEPT);
     assert_eq!(offer(&mut queue, 2, PacketClass::Other), marked);
     assert_eq!(drain(&mut queue), [1, 2]);
-    // Idle from 1 s on, for half the time of a frame: 0.5 × √0.5 is above 0.3. With no idle time it
-    // would be 0.25, and 0 with all the time to the next packet of its class.
+    // Idle from 1 s on, for half the time of a frame: 0.5 × √0.5 is above 0.3. Without idle time it
+    // would be 0.25, and 0 with the whole time to the next packet of its class.
     let at = |millis: u64| Instant::from_millis(1000 + millis);
     assert_eq!(queue.enqueue(at(5), item(3, 1, PacketClass::Ack)), KEPT);
     assert!(queue.dequeue(at(5)).is_some());
@@ -200,7 +200,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
     prop::collection::vec(step, 0..200)
 }
 
-/// A list, in order of service; the obvious way to do the same.
+/// Reference model: a list in order of service.
 struct Model {
     priority: Priority,
     limit: usize,
@@ -235,9 +235,10 @@ impl Model {
 }
 
 proptest! {
-    /// It does what a plain list does, and every packet is in it, taken or dropped, once.
+    /// The queue equals the reference model, and every packet is queued, dequeued or dropped
+    /// exactly once.
     #[test]
-    fn it_is_a_list(
+    fn the_queue_equals_the_model(
         steps in steps(),
         limit in 0..6_usize,
         priority in prop::sample::select(&[Priority::None, Priority::RoutingFirst, Priority::Classes][..]),

@@ -1,4 +1,4 @@
-//! A link in its steady state allocates nothing.
+//! A link does not allocate in its steady state.
 
 use allocation_counter::measure;
 use driftway_base::{Duration, Instant, Rate};
@@ -8,7 +8,7 @@ use driftway_link::{
 };
 
 #[test]
-fn the_steady_state_allocates_nothing() {
+fn a_link_does_not_allocate() {
     let discipline = Discipline::DropTail { ecn_threshold: Some(20) };
     let config = LinkConfig {
         rate: Rate::from_bps(2_000_000),
@@ -51,7 +51,7 @@ fn the_steady_state_allocates_nothing() {
 }
 
 #[test]
-fn neither_does_a_queue_of_classes() {
+fn a_queue_of_classes_does_not_allocate() {
     let discipline = Discipline::DropTail { ecn_threshold: Some(20) };
     let queue = QueueConfig { limit: 50, discipline, mark_loss: 0.0 };
     let config = AdhocQueueConfig { queue, priority: Priority::Classes };

@@ -1,46 +1,47 @@
-//! How a node learns its neighbours' hardware addresses: ARP (RFC 826).
+//! Address resolution protocol (RFC 826).
 //!
 //! Methods: commands [`Arp::resolve`]; events [`Arp::on_message`], [`Arp::on_timeout`]; polls
-//! [`Arp::poll`], until there is nothing, and [`Arp::next_timeout`]; looks [`Arp::held`]. Time never
-//! goes back.
+//! [`Arp::poll`], until it returns `None`, and [`Arp::next_timeout`]; looks
+//! [`Arp::pending_packets`]. Time never goes back.
 
 use std::collections::VecDeque;
 
 use driftway_base::{Duration, Instant, Ipv4Addr};
 use driftway_wire::{ArpMessage, ArpOperation, HardwareAddr};
 
-/// How a node resolves addresses.
+/// ARP configuration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ArpConfig {
-    /// How many packets wait for one address; a further one takes the place of the oldest. RFC 1122
-    /// §2.3.2.2: at least one, the latest. ns-2.35: one.
+    /// Maximum number of packets queued for one address; a further one replaces the oldest. RFC
+    /// 1122 §2.3.2.2: at least one, the latest. ns-2.35: one.
     pub hold: usize,
-    /// How many requests go out before what waits is given up. RFC 1122: open. ns-2.35: 3.
+    /// Number of requests after which resolution fails. RFC 1122: unspecified. ns-2.35: 3.
     pub requests: u32,
-    /// What makes a node ask again. RFC 1122 §2.3.2.1: a request a second at the most. ns-2.35:
+    /// Trigger of a repeated request. RFC 1122 §2.3.2.1: at most one request per second. ns-2.35:
     /// every packet.
     pub again: ArpRetry,
-    /// How long an address is known after it was last heard; `None`: for ever. RFC 1122 §2.3.2.1:
-    /// there must be an end to it. ns-2.35: none.
+    /// Lifetime of an entry after the last message of the neighbour; `None`: unlimited. RFC 1122
+    /// §2.3.2.1: required to be finite. ns-2.35: unlimited.
     pub lifetime: Option<Duration>,
-    /// Learns the addresses of whoever asks whatever it asks for. RFC 826: those known are brought
-    /// up to date, others kept only if the message is for this node. ns-2.35: does.
+    /// True to learn the sender's address from any request. RFC 826: existing entries are updated,
+    /// new ones added only if the message is for this node. ns-2.35: true.
     pub learn_from_all: bool,
 }
 
-/// What makes a node ask again for an address that it got no answer about.
+/// Trigger of a repeated request for an unresolved address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ArpRetry {
-    /// So much time that goes by after a request.
+    /// A timeout after each request.
     After(Duration),
-    /// The next packet for the same neighbour, and nothing else. The packet after the last request
-    /// is given up with what waits, so that until then packets vanish without a word (mac/arp.cc).
+    /// The next packet for the same neighbour only. The packet after the last request fails
+    /// together with the queued ones, so that before it packets are lost without a report
+    /// (mac/arp.cc).
     NextPacket,
 }
 
 impl ArpConfig {
-    /// RFC 826 and RFC 1122, with the three requests, a second apart, and the 20 minutes that are
-    /// usual.
+    /// RFC 826 and RFC 1122, with the usual three requests, a second apart, and lifetime of 20
+    /// minutes.
     pub const STANDARD: Self = Self {
         hold: 3,
         requests: 3,
@@ -65,76 +66,76 @@ impl Default for ArpConfig {
     }
 }
 
-/// What becomes of a packet.
+/// Result of an address resolution.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Resolution {
-    /// It goes to this address at once.
+    /// The packet is sent to this address immediately.
     Known(HardwareAddr),
-    /// It is kept, and [`Arp::poll`] will tell of it, or has something to tell now.
+    /// The packet is queued; its outcome is returned by [`Arp::poll`], possibly at once.
     Pending,
 }
 
-/// What ARP wants done, in order.
+/// Output of ARP, in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ArpOutput<H = u32> {
-    /// Send this to all.
+    /// Broadcast this request.
     Request(ArpMessage),
-    /// Send this to its target.
+    /// Send this reply to its target.
     Reply(ArpMessage),
-    /// Send a packet that waited.
+    /// Send a queued packet.
     Send {
-        /// Its handle.
+        /// Handle of the packet.
         id: H,
-        /// The neighbour.
+        /// Next hop.
         to: Ipv4Addr,
-        /// Where it goes.
+        /// Hardware address of the next hop.
         hardware: HardwareAddr,
     },
-    /// A newer packet took its place.
+    /// A queued packet was replaced by a newer one.
     Evicted {
-        /// Its handle.
+        /// Handle of the packet.
         id: H,
     },
-    /// Nobody has answered: the link to this neighbour has failed.
+    /// No reply was received: the link to this neighbour has failed.
     Failed {
-        /// The packet's handle.
+        /// Handle of the packet.
         id: H,
-        /// The neighbour.
+        /// Next hop.
         to: Ipv4Addr,
     },
 }
 
-/// What is known of a neighbour.
+/// State of a neighbour's entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     Known {
         hardware: HardwareAddr,
-        /// When it was last heard.
+        /// Time of its latest message.
         last_heard: Instant,
     },
     Incomplete {
         requests: u32,
-        /// When to ask again, or to give up.
+        /// Time of the next request, or of failure.
         retry_at: Option<Instant>,
     },
 }
 
-/// ARP of one node. A packet is to it a handle `H` of the driver's, which comes back as it was given.
+/// ARP state of one node. Packets are handles `H` of the driver, passed back unchanged.
 #[derive(Clone, Debug)]
 pub struct Arp<H = u32> {
     config: ArpConfig,
     address: Ipv4Addr,
     hardware: HardwareAddr,
-    /// By address.
+    /// Sorted by address.
     neighbours: Vec<(Ipv4Addr, State)>,
-    /// Packets that wait, each with its neighbour, oldest first.
+    /// Queued packets with their next hops, oldest first.
     pending: VecDeque<(Ipv4Addr, H)>,
     outputs: VecDeque<ArpOutput<H>>,
     next_timeout: Option<Instant>,
 }
 
 impl<H: Copy> Arp<H> {
-    /// A node that knows nobody.
+    /// Creates a node with an empty table.
     pub fn new(config: ArpConfig, address: Ipv4Addr, hardware: HardwareAddr) -> Self {
         Self {
             config,
@@ -147,22 +148,22 @@ impl<H: Copy> Arp<H> {
         }
     }
 
-    /// Packets that wait, oldest first, by their handles.
+    /// Returns the handles of queued packets, oldest first.
     pub fn pending_packets(&self) -> impl Iterator<Item = H> + '_ {
         self.pending.iter().map(|(_, id)| *id)
     }
 
-    /// When there is something to do.
+    /// Returns the time of the next timeout.
     pub fn next_timeout(&self) -> Option<Instant> {
         self.next_timeout
     }
 
-    /// The next thing to do.
+    /// Returns the next output.
     pub fn poll(&mut self) -> Option<ArpOutput<H>> {
         self.outputs.pop_front()
     }
 
-    /// A packet is for this neighbour.
+    /// Resolves the next hop of a packet.
     pub fn resolve(&mut self, now: Instant, to: Ipv4Addr, id: H) -> Resolution {
         let place = self.index_of(to);
         match self.neighbours.get(place).filter(|(address, _)| *address == to) {
@@ -189,7 +190,7 @@ impl<H: Copy> Arp<H> {
         Resolution::Pending
     }
 
-    /// A packet for a neighbour that was asked for already.
+    /// Queues a packet for a neighbour with a request outstanding.
     fn queue_unresolved(&mut self, now: Instant, place: usize, to: Ipv4Addr, id: H, requests: u32) {
         match self.config.again {
             ArpRetry::After(_) => self.queue_packet(to, id),
@@ -200,19 +201,20 @@ impl<H: Copy> Arp<H> {
             ArpRetry::NextPacket => {
                 self.fail_pending(to);
                 self.outputs.push_back(ArpOutput::Failed { id, to });
-                // mac/arp.cc starts counting anew, and asks with the packet after this one.
+                // mac/arp.cc restarts the count, and sends a request with the packet after this
+                // one.
                 self.set(place, State::Incomplete { requests: 0, retry_at: None });
             }
         }
     }
 
-    /// A message arrived, sent to all or to this node.
+    /// Handles a message, broadcast or sent to this node.
     pub fn on_message(&mut self, now: Instant, message: &ArpMessage) {
         let for_us = message.target == self.address;
         let place = self.index_of(message.sender);
         let known = self.neighbours.get(place).is_some_and(|(who, _)| *who == message.sender);
-        // RFC 826, Packet Reception: what is known is brought up to date whoever is asked for; what
-        // is not is kept by whom it is for.
+        // RFC 826, Packet Reception: an existing entry is updated by any message; a new one is
+        // added by the target of the message.
         if known || for_us || self.config.learn_from_all {
             let hardware = message.sender_hardware;
             let state = State::Known { hardware, last_heard: now };
@@ -235,7 +237,7 @@ impl<H: Copy> Arp<H> {
         }
     }
 
-    /// Asks again, and gives up on what was asked for often enough.
+    /// Repeats requests, and fails resolutions after the last one.
     pub fn on_timeout(&mut self, now: Instant) {
         let mut place = 0;
         while let Some((to, state)) = self.neighbours.get(place).copied() {
@@ -281,7 +283,7 @@ impl<H: Copy> Arp<H> {
         self.pending.push_back((to, id));
     }
 
-    /// Sends a request for the neighbour at `place`, which has had `before`.
+    /// Sends a request for the neighbour at `place`, after `before` earlier requests.
     fn send_request(&mut self, now: Instant, place: usize, before: u32) {
         let again = match self.config.again {
             ArpRetry::After(time) => Some(now + time),

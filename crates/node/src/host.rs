@@ -1,4 +1,4 @@
-//! A host: its address, its sockets, and what arrives for it.
+//! A host: its address, its sockets, and the handling of received packets.
 
 use driftway_base::{
     Endpoint, FlowKey, Instant, Ipv4Addr, ReceivedPower, RouteProbe, Signal, SignalDetails,
@@ -13,34 +13,34 @@ use crate::Socket;
 
 const PROTOCOL_TCP: u8 = 6;
 
-/// A host without routes: what it sends, a driver carries.
+/// A host without routes: the driver forwards its packets.
 pub struct Host {
     address: Ipv4Addr,
     sockets: Vec<Socket>,
-    /// Local port and socket, sorted.
+    /// Local ports and their sockets, sorted.
     ports: Vec<(u16, usize)>,
     identification: u16,
-    /// It finds peers if an aid wants that.
+    /// True if its driver probes routes at an aid's request.
     probes_routes: bool,
 }
 
-/// What an arriving packet led to.
+/// Result of receiving a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReceiveOutcome {
-    /// It was for this socket, which may have something to send now.
+    /// Delivered to this socket, which may have a segment to send.
     Socket(usize),
-    /// It was for all sockets whose peer is at this address, and each may have something to send.
+    /// Delivered to all sockets whose peer has this address; each may have a segment to send.
     SocketsToPeer(Ipv4Addr),
-    /// It was a datagram for whoever listens at its port.
+    /// A datagram for the application at its port.
     Datagram(UdpDatagram),
-    /// It asks for this answer.
+    /// Answered by this packet.
     Reply(Packet),
-    /// Nothing more.
+    /// No further action.
     Nothing,
 }
 
 impl Host {
-    /// A host with no socket.
+    /// Creates a host without sockets.
     pub fn new(address: Ipv4Addr) -> Self {
         Self {
             address,
@@ -51,18 +51,19 @@ impl Host {
         }
     }
 
-    /// One whose driver finds peers if an aid wants that ([`poll_seek`](Self::poll_seek)).
+    /// Declares that the driver probes routes at an aid's request
+    /// ([`poll_route_probe`](Self::poll_route_probe)).
     #[must_use]
     pub fn with_route_probing(self) -> Self {
         Self { probes_routes: true, ..self }
     }
 
-    /// Its address.
+    /// Returns its address.
     pub fn address(&self) -> Ipv4Addr {
         self.address
     }
 
-    /// Adds a socket; its connection's local port must not be taken. Returns its number.
+    /// Adds a socket and returns its number. The local port of its connection must be free.
     pub fn add_socket(&mut self, mut socket: Socket) -> usize {
         if self.probes_routes {
             socket.enable_route_probing();
@@ -75,24 +76,24 @@ impl Host {
         number
     }
 
-    /// A socket by its number.
+    /// Returns a socket by its number.
     pub fn socket(&mut self, number: usize) -> Option<&mut Socket> {
         self.sockets.get_mut(number)
     }
 
-    /// The socket at a port.
+    /// Returns the number of the socket at a port.
     fn socket_at_port(&self, port: u16) -> Option<usize> {
         let place = self.ports.binary_search_by_key(&port, |(p, _)| *p).ok()?;
         self.ports.get(place).map(|(_, number)| *number)
     }
 
-    /// A packet to this host arrives.
+    /// Handles a packet addressed to this host.
     pub fn on_packet(&mut self, now: Instant, packet: &Packet) -> ReceiveOutcome {
         match &packet.body {
             Body::Tcp(segment) => self.on_segment(now, packet, segment),
             Body::Udp(datagram) => ReceiveOutcome::Datagram(*datagram),
             Body::Icmp(message) => self.on_icmp(now, packet, message),
-            // Routing has taken its own out before.
+            // Routing messages were removed before.
             Body::Aodv(_) | Body::NoNextHeader => ReceiveOutcome::Nothing,
         }
     }
@@ -160,10 +161,10 @@ impl Host {
         ReceiveOutcome::Socket(number)
     }
 
-    /// chandran-1998 §4, §5.4: routers know sources, not connections. One message for a source is
-    /// for each connection to that destination; the packet that it quotes is one of them, and may
-    /// be acknowledged by now. Who makes such a message up takes from TCP what TCP-F has given it,
-    /// and nothing more, so its numbers are not checked (RFC 5927 §4).
+    /// chandran-1998 §4, §5.4: routers know sources, not connections. A message for a source
+    /// concerns every connection to that destination; the packet that it quotes belongs to one of
+    /// them, and may be acknowledged by now. A forged message can only withdraw from TCP what TCP-F
+    /// has granted it, so that its sequence number is not checked (RFC 5927 §4).
     fn on_route_restored(
         &mut self,
         now: Instant,
@@ -177,8 +178,8 @@ impl Host {
         ReceiveOutcome::SocketsToPeer(quoted.destination)
     }
 
-    /// News for all connections to a destination, where the signal names one, or for all: such as this
-    /// host's own routing and links have.
+    /// Delivers a signal of this host's own routing or links to all connections to its destination,
+    /// or to all if it names none.
     pub fn on_signal(&mut self, now: Instant, signal: &Signal) {
         let to = signal.details.destination;
         for socket in &mut self.sockets {
@@ -188,7 +189,7 @@ impl Host {
         }
     }
 
-    /// Protocol and port unreachable end an attempt to connect (RFC 9293 §3.9.2.2).
+    /// Protocol and port unreachable abort a connection attempt (RFC 9293 §3.9.2.2).
     fn on_hard_error(
         &mut self,
         now: Instant,
@@ -207,8 +208,8 @@ impl Host {
         }
     }
 
-    /// Whose packet an error message quotes. One that quotes a number we have not sent, or that is
-    /// long acknowledged, is somebody's guess (RFC 5927 §4).
+    /// Returns the socket whose packet an error message quotes. A message that quotes a sequence
+    /// number not sent or long acknowledged may be forged and is ignored (RFC 5927 §4).
     fn quoted_socket(&self, quoted: &QuotedPacket) -> Option<usize> {
         if quoted.protocol != PROTOCOL_TCP || quoted.source != self.address {
             return None;
@@ -220,18 +221,18 @@ impl Host {
         (ours && tcp.may_have_sent(quoted.seq())).then_some(number)
     }
 
-    /// Is a socket's peer at this address?
+    /// Returns true if the socket's peer has this address.
     pub fn has_peer(&self, number: usize, peer: Ipv4Addr) -> bool {
         self.sockets.get(number).is_some_and(|socket| socket.tcp().remote().address == peer)
     }
 
-    /// Does an aid want this peer to be looked for?
+    /// Returns true if an aid requests route probes to this peer.
     pub fn wants_route_probe(&self, peer: Ipv4Addr) -> bool {
         self.sockets_to(peer).any(|socket| socket.wanted_route_probe() == RouteProbe::Repeated)
     }
 
-    /// What a socket's aid wants to be done from now on to find its peer, and whether it is the first
-    /// that has the peer looked for; `None`: what it wanted before.
+    /// Returns a changed request of a socket's aid to probe the route to its peer, and true if it
+    /// is the first socket to request it; `None`: unchanged.
     pub fn poll_route_probe(&mut self, number: usize) -> Option<(Ipv4Addr, RouteProbe, bool)> {
         let socket = self.sockets.get_mut(number)?;
         let peer = socket.tcp().remote().address;
@@ -247,7 +248,7 @@ impl Host {
         self.sockets.iter().filter(move |socket| socket.tcp().remote().address == peer)
     }
 
-    /// What the node's radio knows of the neighbour over which packets to this destination leave.
+    /// Sets the received power of the next hop towards this destination.
     pub fn set_next_hop_power(&mut self, to: Ipv4Addr, strength: ReceivedPower) {
         for socket in &mut self.sockets {
             if socket.tcp().remote().address == to {
@@ -256,7 +257,7 @@ impl Host {
         }
     }
 
-    /// The next packet that a socket sends, and whether it goes ahead of the own queue.
+    /// Returns the next packet of a socket, with the segment's transmission attributes.
     pub fn poll_transmit(&mut self, now: Instant, number: usize) -> Option<(Packet, Transmit)> {
         let socket = self.sockets.get_mut(number)?;
         let transmit = socket.poll_transmit(now)?;
@@ -266,12 +267,12 @@ impl Host {
         Some((packet, transmit))
     }
 
-    /// A packet from this host.
+    /// Creates a packet from this host.
     pub fn new_packet(&mut self, to: Ipv4Addr, body: Body) -> Packet {
         self.assign_identification(Packet { ip: IpHeader::new(self.address, to), body })
     }
 
-    /// Gives a packet of ours an identification of its own.
+    /// Assigns the next identification to a packet of this host.
     pub fn assign_identification(&mut self, mut packet: Packet) -> Packet {
         self.identification = self.identification.wrapping_add(1);
         packet.ip.identification = self.identification;
@@ -279,7 +280,7 @@ impl Host {
     }
 }
 
-/// What an ICMP message says of the destination that it is about.
+/// Returns the details of the signal that an ICMP message carries.
 fn signal_about(reporter: Ipv4Addr, message: &IcmpMessage, quoted: &QuotedPacket) -> SignalDetails {
     let failed_link = match message {
         IcmpMessage::RouteFailed { link, .. } | IcmpMessage::RouteRestored { link, .. } => {

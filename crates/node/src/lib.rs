@@ -1,7 +1,7 @@
-//! A host or router: IP, demultiplexing, ICMP, and the place where an aid hooks in.
+//! Hosts: IP, demultiplexing, ICMP, ARP, and the attachment of an aid to a connection.
 //!
-//! Nothing here does I/O. A [`Host`] is given the packets that arrive for it and polled for those
-//! that it sends; a [`Socket`] is one connection with the aid between it and IP.
+//! This crate does no I/O. A [`Host`] receives packets from its driver and is polled for packets to
+//! send; a [`Socket`] is a connection with an optional aid between TCP and IP.
 
 #![forbid(unsafe_code)]
 

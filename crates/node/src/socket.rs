@@ -1,4 +1,4 @@
-//! A connection and the aid between it and IP: the direct driver of aids.
+//! A connection with an aid between TCP and IP.
 
 use std::collections::VecDeque;
 
@@ -10,22 +10,23 @@ use driftway_base::{
 use driftway_tcp::{Connection, Received, Transmit};
 use driftway_wire::TcpSegment;
 
-/// One TCP connection of a host, with or without an aid.
+/// A TCP connection of a host, with or without an aid.
 ///
-/// The driver's order (see [`Aid`]): the aid sees the segment and the connection as it was before;
-/// its acts are done; then the segment goes on according to its verdict.
+/// Order of processing (see [`Aid`]): the aid sees the segment and the connection before the
+/// segment is processed; its acts are executed; then the segment is passed on according to the
+/// aid's verdict.
 pub struct Socket {
     tcp: Connection,
     aid: Option<Box<dyn Aid>>,
-    /// Segments that the aid keeps back, oldest first.
+    /// Segments that the aid holds, oldest first.
     held_outgoing: VecDeque<Transmit>,
     held_incoming: VecDeque<(Ipv4Addr, TcpSegment, Ecn)>,
-    /// What the aid wants its node to do; `None`: the node looks for no peers.
+    /// Route probes requested by the aid; `None`: the node probes no routes.
     route_probe: Option<RouteProbeRequest>,
     next_hop_power: Known<ReceivedPower>,
 }
 
-/// What the aid wants its node to do, and what the node has heard of.
+/// Route probe requested by the aid, and the one last reported to the node.
 #[derive(Clone, Copy, Debug, Default)]
 struct RouteProbeRequest {
     wanted: RouteProbe,
@@ -33,7 +34,7 @@ struct RouteProbeRequest {
 }
 
 impl Socket {
-    /// `aid` helps `tcp`, if there is one.
+    /// Creates a socket of `tcp` with an optional aid.
     pub fn new(tcp: Connection, aid: Option<Box<dyn Aid>>) -> Self {
         Self {
             tcp,
@@ -45,63 +46,63 @@ impl Socket {
         }
     }
 
-    /// At a node that finds peers if it is asked to.
+    /// Declares that the node probes routes on request.
     pub(crate) fn enable_route_probing(&mut self) {
         self.route_probe = Some(RouteProbeRequest::default());
     }
 
-    /// What the node's radio knows of the neighbour over which packets leave.
+    /// Sets the received power of the next hop.
     pub(crate) fn set_next_hop_power(&mut self, strength: ReceivedPower) {
         self.next_hop_power = Known::Exact(strength);
     }
 
-    /// What the aid wants its node to do to find the peer.
+    /// Returns the route probe requested by the aid.
     pub(crate) fn wanted_route_probe(&self) -> RouteProbe {
-        // A connection that is gone waits for nobody.
+        // A closed connection needs no route.
         let wish = self.route_probe.filter(|_| self.tcp.view().is_synchronized);
         wish.map_or(RouteProbe::Off, |wish| wish.wanted)
     }
 
-    /// What the node has heard of that.
+    /// Returns the route probe last reported to the node.
     pub(crate) fn reported_route_probe(&self) -> RouteProbe {
         self.route_probe.map_or(RouteProbe::Off, |wish| wish.reported)
     }
 
-    /// What the aid wants its node to do from now on; `None`: what it wanted before.
+    /// Returns a changed route probe request; `None`: unchanged.
     pub(crate) fn poll_route_probe(&mut self) -> Option<RouteProbe> {
         let wish = self.route_probe.as_mut().filter(|wish| wish.wanted != wish.reported)?;
         wish.reported = wish.wanted;
         if wish.wanted == RouteProbe::Single {
-            // Once.
+            // An echo is requested once.
             *wish = RouteProbeRequest::default();
             return Some(RouteProbe::Single);
         }
         Some(wish.wanted)
     }
 
-    /// The connection.
+    /// Returns the connection.
     pub fn tcp(&self) -> &Connection {
         &self.tcp
     }
-    /// The connection, for the application's commands.
+    /// Returns the connection, for the application's commands.
     pub fn tcp_mut(&mut self) -> &mut Connection {
         &mut self.tcp
     }
-    /// The name of the aid's state; `None` without an aid.
+    /// Returns the name of the aid's state; `None` without an aid.
     pub fn aid_state(&self) -> Option<&'static str> {
         self.aid.as_ref().map(|aid| aid.state())
     }
 
-    /// When the aid wants to be woken.
+    /// Returns the aid's next timeout.
     pub fn next_aid_timeout(&self) -> Option<Instant> {
         self.aid.as_ref()?.next_timeout()
     }
-    /// When the connection wants to be woken.
+    /// Returns the connection's next timeout.
     pub fn next_tcp_timeout(&self) -> Option<Instant> {
         self.tcp.next_timeout()
     }
 
-    /// A segment arrives.
+    /// Handles an incoming segment.
     pub fn on_segment(
         &mut self,
         now: Instant,
@@ -113,7 +114,7 @@ impl Socket {
         self.deliver_to_tcp(now, from, *segment, ecn).unwrap_or_default()
     }
 
-    /// Shows a segment to the aid and gives TCP what the verdict says; `None` if that is nothing.
+    /// Passes a segment through the aid to TCP; `None` if the aid dropped or holds it.
     fn deliver_to_tcp(
         &mut self,
         now: Instant,
@@ -143,8 +144,8 @@ impl Socket {
         Some(received)
     }
 
-    /// Asks the aid again about what it kept back on its way up. (What it keeps back on its way
-    /// down is asked about in [`poll_transmit`](Self::poll_transmit).)
+    /// Offers held incoming segments to the aid again. (Held outgoing segments are offered in
+    /// [`poll_transmit`](Self::poll_transmit).)
     fn reoffer_held_incoming(&mut self, now: Instant) {
         for _ in 0..self.held_incoming.len() {
             if let Some((from, segment, ecn)) = self.held_incoming.pop_front() {
@@ -153,7 +154,7 @@ impl Socket {
         }
     }
 
-    /// The network, or this host, says something. TCP has its own, older, reactions to some.
+    /// Delivers a signal of the network or of this host. TCP itself reacts to some.
     pub fn on_signal(&mut self, now: Instant, signal: &Signal) {
         let flow = FlowKey { source: self.tcp.local(), destination: self.tcp.remote() };
         let view = tcp_view(&self.tcp, self.next_hop_power);
@@ -170,7 +171,7 @@ impl Socket {
         }
     }
 
-    /// The aid's time has come.
+    /// Handles the aid's timeout.
     pub fn on_aid_timeout(&mut self, now: Instant) {
         if let Some(aid) = &mut self.aid {
             aid.on_timeout(now, &tcp_view(&self.tcp, self.next_hop_power));
@@ -179,12 +180,12 @@ impl Socket {
         self.reoffer_held_incoming(now);
     }
 
-    /// TCP's time has come.
+    /// Handles the connection's timeout.
     pub fn on_tcp_timeout(&mut self, now: Instant) {
         self.tcp.on_timeout(now);
     }
 
-    /// Does what the aid wants done, and reports what became of that.
+    /// Executes the aid's acts and reports their results to it.
     fn apply_acts(&mut self, now: Instant) {
         let Some(aid) = &mut self.aid else { return };
         while let Some(act) = aid.poll_act() {
@@ -193,7 +194,7 @@ impl Socket {
                     wish.wanted = seek;
                     ActResult::Done
                 }
-                // Routes that are given do not wait for a packet to be looked for.
+                // With static routes no route has to be found first.
                 (Act::ProbeRoute(RouteProbe::Repeated | RouteProbe::Off), None) => ActResult::Done,
                 _ => self.tcp.act(now, &act),
             };
@@ -201,7 +202,7 @@ impl Socket {
         }
     }
 
-    /// The next segment that leaves this host.
+    /// Returns the next segment to send.
     pub fn poll_transmit(&mut self, now: Instant) -> Option<Transmit> {
         for _ in 0..self.held_outgoing.len() {
             let Some(aid) = &mut self.aid else { break };
@@ -235,7 +236,7 @@ impl Socket {
     }
 }
 
-/// What an aid sees of a connection at this node.
+/// Returns the view of a connection that an aid sees at this node.
 fn tcp_view(tcp: &Connection, next_hop: Known<ReceivedPower>) -> TcpView {
     TcpView { next_hop_power: next_hop, ..tcp.view() }
 }

@@ -1,4 +1,4 @@
-//! What an aid learns of the acts that it asks for, above our own TCP.
+//! Results of an aid's acts on the workspace's own TCP.
 
 use std::sync::{Arc, Mutex};
 
@@ -10,10 +10,10 @@ use driftway_node::Socket;
 use driftway_tcp::{Config, Connection};
 use driftway_wire::{TcpFlags, TcpSegment};
 
-/// When an act was done, what came of it, and whether TCP persisted then.
+/// Time and result of an act, and whether TCP was persisting then.
 type Answers = Arc<Mutex<Vec<(Instant, ActResult, Option<bool>)>>>;
 
-/// Asks for a hold at its timeout, and for the end of it when that is done.
+/// Requests a hold at its timeout, and a resume when that is done.
 struct Holder {
     asks: Option<Act>,
     answers: Answers,
@@ -59,7 +59,7 @@ impl Aid for Holder {
 }
 
 #[test]
-fn the_answer_to_an_act_comes_with_the_connection_as_it_is_after_it() {
+fn the_result_of_an_act_comes_with_the_view_after_it() {
     let end = |host| Endpoint::new(Ipv4Addr::new(10, 0, 0, host), 1000);
     let tcp = Connection::connect(&Config::default(), end(1), end(2), Seq(0), 0, Instant::ZERO);
     let answers = Answers::default();

@@ -1,4 +1,4 @@
-//! ARP as a time line: as RFC 826 and RFC 1122 have it, and as ns-2.35 does.
+//! ARP as time lines: by RFC 826 and RFC 1122, and as in ns-2.35.
 
 use driftway_base::{Duration, Instant, Ipv4Addr};
 use driftway_node::{Arp, ArpConfig, ArpOutput, ArpRetry, Resolution};
@@ -51,7 +51,7 @@ fn failed(id: u32, to: u32) -> ArpOutput {
 }
 
 #[test]
-fn a_packet_waits_for_the_answer() {
+fn a_packet_waits_for_the_reply() {
     let mut arp = arp(ArpConfig::STANDARD);
     assert_eq!(arp.resolve(at(0), address(B), 10), Resolution::Pending);
     assert_eq!(all(&mut arp), [request(B)]);
@@ -65,16 +65,16 @@ fn a_packet_waits_for_the_answer() {
 }
 
 #[test]
-fn who_is_asked_answers_and_knows_who_asked() {
+fn the_target_of_a_request_replies_and_learns_the_sender() {
     let mut arp = arp(ArpConfig::STANDARD);
     arp.on_message(at(0), &message(ArpOperation::Request, B, A));
     assert_eq!(all(&mut arp), [ArpOutput::Reply(message(ArpOperation::Reply, A, B))]);
     assert_eq!(arp.resolve(at(1), address(B), 10), Resolution::Known(hardware(B)));
 }
 
-/// RFC 1122 §2.3.2.1: once a second; what waits is given up a second after the last request.
+/// RFC 1122 §2.3.2.1: one request per second; queued packets fail a second after the last request.
 #[test]
-fn it_asks_again_and_gives_up() {
+fn requests_are_repeated_until_resolution_fails() {
     let mut arp = arp(ArpConfig::STANDARD);
     arp.resolve(at(0), address(B), 10);
     assert_eq!(all(&mut arp), [request(B)]);
@@ -88,14 +88,14 @@ fn it_asks_again_and_gives_up() {
     arp.on_timeout(at(3000));
     assert_eq!(all(&mut arp), [failed(10, B), failed(11, B)]);
     assert_eq!(arp.next_timeout(), None);
-    // The next packet starts anew.
+    // The next packet restarts the resolution.
     arp.resolve(at(3001), address(B), 12);
     assert_eq!(all(&mut arp), [request(B)]);
 }
 
-/// RFC 1122 §2.3.2.2: the latest packet of a neighbour is among those kept.
+/// RFC 1122 §2.3.2.2: the latest packet for a neighbour is among those queued.
 #[test]
-fn the_oldest_makes_room() {
+fn a_full_queue_drops_the_oldest() {
     let mut arp = arp(ArpConfig { hold: 2, ..ArpConfig::STANDARD });
     for (to, id) in [(B, 10), (C, 20), (B, 11), (B, 12)] {
         arp.resolve(at(0), address(to), id);
@@ -107,11 +107,11 @@ fn the_oldest_makes_room() {
 }
 
 #[test]
-fn what_was_not_heard_for_long_is_asked_for_again() {
+fn an_expired_entry_is_requested_again() {
     let lifetime = Some(Duration::from_secs(20));
     let mut arp = arp(ArpConfig { lifetime, ..ArpConfig::STANDARD });
     arp.on_message(at(0), &message(ArpOperation::Request, B, A));
-    // RFC 826: a message for another brings up to date what is known.
+    // RFC 826: a message for another node updates an existing entry.
     arp.on_message(at(10_000), &message(ArpOperation::Request, B, C));
     all(&mut arp);
     assert_eq!(arp.resolve(at(29_999), address(B), 10), Resolution::Known(hardware(B)));
@@ -120,7 +120,7 @@ fn what_was_not_heard_for_long_is_asked_for_again() {
 }
 
 #[test]
-fn what_others_ask_of_others_teaches_nobody_but_ns2() {
+fn only_ns2_learns_from_requests_to_others() {
     for (config, knows) in [(ArpConfig::STANDARD, false), (ArpConfig::NS2, true)] {
         let mut arp = arp(config);
         arp.on_message(at(0), &message(ArpOperation::Request, B, C));
@@ -130,9 +130,9 @@ fn what_others_ask_of_others_teaches_nobody_but_ns2() {
     }
 }
 
-/// mac/arp.cc: three packets vanish, each with a request; the fourth fails with the third.
+/// mac/arp.cc: three packets are lost, each with a request; the fourth fails with the third.
 #[test]
-fn ns2_loses_packets_without_a_word() {
+fn ns2_loses_packets_without_a_report() {
     let mut arp = arp(ArpConfig::NS2);
     for round in 0..2 {
         let id = round * 10;
@@ -152,7 +152,7 @@ fn ns2_loses_packets_without_a_word() {
 }
 
 #[test]
-fn ns2_never_forgets() {
+fn ns2_entries_do_not_expire() {
     let mut arp = arp(ArpConfig::NS2);
     arp.resolve(at(0), address(B), 10);
     arp.on_message(at(1), &message(ArpOperation::Reply, B, A));
@@ -191,10 +191,10 @@ fn configs() -> impl Strategy<Value = ArpConfig> {
 }
 
 proptest! {
-    /// Each packet comes out once or is kept; with a timer none is kept for longer than all
+    /// Each packet is output once or queued; with a timer none is queued for longer than all
     /// requests take; no neighbour is asked twice within a second.
     #[test]
-    fn every_packet_has_one_end(steps in steps(), config in configs()) {
+    fn every_packet_ends_once(steps in steps(), config in configs()) {
         let mut arp = arp(config);
         let (mut now, mut id) = (0, 0);
         let mut since = std::collections::BTreeMap::new();

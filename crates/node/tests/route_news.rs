@@ -1,4 +1,5 @@
-//! RFN and RRN at a host with our TCP and TCP-F: which connection hears them, and what that does.
+//! RFN and RRN at a host with the workspace's TCP and TCP-F: the connections that receive them, and
+//! their effect.
 
 use driftway_aid::tcp_f::{TcpF, TcpFOptions};
 use driftway_base::{Duration, Endpoint, FailedLink, Instant, Ipv4Addr, Seq};
@@ -12,15 +13,15 @@ const ELSEWHERE: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 7);
 const ROUTER: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 4);
 const LINK: FailedLink = FailedLink { from: ROUTER, to: Ipv4Addr::new(10, 0, 0, 5) };
 
-/// A round trip; the handshake takes one.
+/// Round-trip time; the handshake takes one.
 const RTT: Duration = Duration::from_millis(100);
 
-/// A sender with a connection to each of these, and the receivers.
+/// A sender with a connection to each of these peers, and the receivers.
 struct Net {
     now: Instant,
     sender: Host,
     receivers: Vec<Host>,
-    /// What has left the sender and not arrived.
+    /// Packets in flight from the sender.
     sent: Vec<Packet>,
 }
 
@@ -65,7 +66,7 @@ impl Net {
         }
     }
 
-    /// All that was sent arrives, and a round trip later what it draws.
+    /// Delivers all packets in flight, and their responses a round trip later.
     fn deliver_all(&mut self) {
         self.now += RTT;
         let mut answers = Vec::new();
@@ -89,7 +90,7 @@ impl Net {
         self.poll();
     }
 
-    /// What was sent draws RFNs and is lost.
+    /// All packets in flight are lost and answered by RFNs.
     fn fail_route(&mut self) -> Vec<Packet> {
         let lost = std::mem::take(&mut self.sent);
         lost.iter().for_each(|packet| {
@@ -104,7 +105,7 @@ impl Net {
         arrived
     }
 
-    /// Timers go off until `at`.
+    /// Runs timers until `end`.
     fn run_until(&mut self, end: Instant) {
         for n in 0.. {
             let Some(socket) = self.sender.socket(n) else { break };
@@ -139,16 +140,16 @@ fn restored(quoted: QuotedPacket) -> IcmpMessage {
 }
 
 #[test]
-fn an_rfn_is_for_the_flow_whose_packet_it_quotes() {
+fn an_rfn_concerns_the_flow_whose_packet_it_quotes() {
     let mut net = Net::open(&[THERE, THERE]);
     net.write(0, 1000);
     net.fail_route();
     assert_eq!(net.states(), ["snooze", "active"]);
 }
 
-/// chandran-1998 §5.4: the failure point does not know connections, only sources.
+/// chandran-1998 §5.4: the failure point knows sources, not connections.
 #[test]
-fn one_rrn_is_for_every_flow_to_that_destination() {
+fn an_rrn_concerns_every_flow_to_its_destination() {
     let mut net = Net::open(&[THERE, ELSEWHERE, THERE]);
     for n in 0..3 {
         net.write(n, 1000);
@@ -161,7 +162,7 @@ fn one_rrn_is_for_every_flow_to_that_destination() {
 }
 
 #[test]
-fn news_about_another_hosts_packets_or_another_destination_reach_nobody() {
+fn notifications_about_other_hosts_or_destinations_are_ignored() {
     let mut net = Net::open(&[THERE]);
     net.write(0, 1000);
     let [sent] = net.sent[..] else { panic!("one segment") };
@@ -184,10 +185,10 @@ fn news_about_another_hosts_packets_or_another_destination_reach_nobody() {
     assert_eq!(net.states(), ["snooze"]);
 }
 
-/// The whole of chandran-1998 §4 over our own TCP: timers frozen with what is left of them, nothing
-/// sent, windows kept, and back at the same rate.
+/// chandran-1998 §4 on the workspace's TCP: timers are frozen with their remaining time, nothing is
+/// sent, windows are kept, and transmission resumes at the same rate.
 #[test]
-fn our_tcp_snoozes_and_goes_on_where_it_was() {
+fn tcp_snoozes_and_resumes_where_it_was() {
     let mut net = Net::open(&[THERE]);
     net.write(0, 40_000);
     for _ in 0..3 {
@@ -205,10 +206,10 @@ fn our_tcp_snoozes_and_goes_on_where_it_was() {
     net.now += RTT;
     net.fail_route();
     assert_eq!(net.states(), ["snooze"]);
-    assert_eq!(net.sender.socket(0).unwrap().next_tcp_timeout(), None, "all are frozen");
+    assert_eq!(net.sender.socket(0).unwrap().next_tcp_timeout(), None, "all timers are frozen");
     net.write(0, 10_000);
     net.run_until(net.now + Duration::from_secs(19));
-    assert_eq!(net.sent, [], "neither new nor again");
+    assert_eq!(net.sent, [], "neither new data nor retransmissions");
     let any = Packet { ip: IpHeader::new(HERE, THERE), body: probe() };
     net.deliver_message(Packet::icmp_error(ROUTER, &any, restored).unwrap());
     assert_eq!(tcp(&mut net), before);
@@ -217,7 +218,7 @@ fn our_tcp_snoozes_and_goes_on_where_it_was() {
     assert_eq!(net.sender.socket(0).unwrap().tcp().stats().timeouts, 0);
 }
 
-/// Any segment of flow 0's.
+/// Some segment of flow 0.
 fn probe() -> Body {
     Body::Tcp(driftway_wire::TcpSegment {
         source_port: 4000,
@@ -227,7 +228,7 @@ fn probe() -> Body {
 }
 
 #[test]
-fn without_an_rrn_the_route_failure_timer_wakes_our_tcp_and_it_tries_again() {
+fn without_an_rrn_tcp_resumes_at_the_route_failure_timeout() {
     let mut net = Net::open(&[THERE]);
     net.write(0, 2_000);
     net.fail_route();
@@ -237,15 +238,15 @@ fn without_an_rrn_the_route_failure_timer_wakes_our_tcp_and_it_tries_again() {
     net.run_until(deadline);
     assert_eq!((net.states(), net.sent.len()), (vec!["active"], 0));
     net.run_until(deadline + Duration::from_secs(1));
-    assert_eq!(net.sent.len(), 1, "a timeout, and congestion control");
+    assert_eq!(net.sent.len(), 1, "a retransmission timeout");
     net.fail_route();
     assert_eq!(net.states(), ["snooze"], "the next RFN");
 }
 
-/// A receiver whose acknowledgment found no way: with TCP-F it snoozes, which stops none of its
-/// acknowledgments; without, an RFN means nothing to TCP.
+/// A receiver whose acknowledgment has no route: with TCP-F it snoozes, which does not stop its
+/// acknowledgments; without it, an RFN has no effect on TCP.
 #[test]
-fn an_rfn_about_an_acknowledgment_stops_no_acknowledgment() {
+fn an_rfn_about_an_acknowledgment_does_not_stop_acknowledgments() {
     let config = Config { delayed_ack: None, ..Config::default() };
     for helped in [false, true] {
         let aid = || Box::new(TcpF::new(TcpFOptions::default())) as Box<dyn driftway_aid::Aid>;
@@ -268,7 +269,7 @@ fn an_rfn_about_an_acknowledgment_stops_no_acknowledgment() {
         net.deliver_all();
         net.deliver_all();
         net.write(0, 1000);
-        // Its acknowledgment is lost, and draws an RFN.
+        // Its acknowledgment is lost and answered by an RFN.
         let data = net.sent.remove(0);
         let receiver = &mut net.receivers[0];
         receiver.on_packet(net.now, &data);
@@ -276,7 +277,7 @@ fn an_rfn_about_an_acknowledgment_stops_no_acknowledgment() {
         receiver.on_packet(net.now, &Packet::icmp_error(ROUTER, &ack, failed).unwrap());
         let state = receiver.socket(0).unwrap().aid_state();
         assert_eq!(state, helped.then_some("snooze"));
-        // The sender's retransmission is answered all the same.
+        // The sender's retransmission is acknowledged nevertheless.
         receiver.on_packet(net.now, &data);
         let (again, _) = receiver.poll_transmit(net.now, 0).unwrap();
         let Body::Tcp(segment) = again.body else { panic!("{again:?}") };

@@ -1,4 +1,4 @@
-//! Who drives a path, and how.
+//! Interface between a path and its driver.
 
 use driftway_base::{Instant, Signal};
 use driftway_link::PathLink;
@@ -8,52 +8,53 @@ use driftway_wire::Packet;
 use crate::packet_accounting::{PacketDropReason, PacketTable};
 use crate::{PathNetwork, forwarding, route_feedback};
 
-/// What a path needs of whoever drives it: the lab in its own time, the bench in real time.
+/// Services that a path needs from its driver: the simulator in simulated time, or the emulation in
+/// real time.
 ///
-/// It has the clock, the packets and the hosts, and hears what becomes of packets. What it calls is
-/// [`open`] before the first event, [`network::send`] and [`network::forward`] for packets that enter,
-/// [`on_link`] and [`on_fault`] when what it was asked to wake is due, and [`settle`] after each of
-/// these.
+/// The driver owns the clock, the packets and the hosts, and is notified of the end of each packet.
+/// It calls [`start`] before the first event, [`forwarding::send`] and [`forwarding::forward`] for
+/// packets that enter, [`on_link_timeout`] and [`on_fault_timeout`] at the wake-ups requested, and
+/// [`run_until_idle`] after each of these.
 pub trait PathDriver {
-    /// The path.
+    /// Returns the path.
     fn path(&mut self) -> &mut PathNetwork;
-    /// Now.
+    /// Returns the current time.
     fn now(&self) -> Instant;
-    /// All packets on their way.
+    /// Returns the table of packets in transit.
     fn packets(&mut self) -> &mut PacketTable;
-    /// The host at a node.
+    /// Returns the host at a node.
     fn host(&mut self, node: usize) -> &mut Host;
-    /// Calls [`on_fault`] at `at` at the latest.
+    /// Schedules a call of [`on_fault_timeout`] at `at` or earlier.
     fn wake_fault(&mut self, number: usize, at: Instant);
-    /// Calls [`on_link`] at `at` at the latest.
+    /// Schedules a call of [`on_link_timeout`] at `at` or earlier.
     fn wake_link(&mut self, number: usize, at: Instant);
-    /// A packet is about to enter a link: how long it is there (bytes). `None`: it vanishes, which only
-    /// tests want.
+    /// Returns the size in bytes of a packet that is about to enter a link. `None`: it vanishes,
+    /// which only tests use.
     fn on_entering_link(&mut self, id: u32) -> Option<u32>;
-    /// A packet is at the node that it was for: ends it.
+    /// Ends a packet that has reached its destination.
     fn on_delivered(&mut self, node: usize, id: u32);
-    /// A packet is lost at a link or node: ends it, and gives it back if an error message may be
-    /// about it.
+    /// Ends a packet dropped at a link or node, and returns it if an error message may quote it.
     fn on_lost(&mut self, id: u32, place: usize, why: PacketDropReason) -> Option<Packet>;
-    /// News for the connections of a node's host: to one destination, where the signal says so, else all.
+    /// Delivers a signal to the connections of a node's host: to those of one destination if the
+    /// signal names it, else to all.
     fn on_signal(&mut self, node: usize, signal: &Signal);
-    /// A fault of this kind begins or ends on a hop, from 1.
+    /// Reports that a fault of this kind begins or ends on a hop, counted from 1.
     fn on_fault_change(&mut self, kind: &'static str, hop: u32, begins: bool);
 }
 
-/// Asks for the first wake-ups.
+/// Requests the first wake-ups.
 pub fn start<D: PathDriver>(d: &mut D) {
     for number in 0..d.path().fault_count() {
         forwarding::schedule_fault(d, number);
     }
 }
 
-/// A fault is due.
+/// Handles the timeout of a fault.
 pub fn on_fault_timeout<D: PathDriver>(d: &mut D, number: usize) {
     forwarding::on_fault(d, number);
 }
 
-/// A link is due.
+/// Handles the timeout of a link.
 pub fn on_link_timeout<D: PathDriver>(d: &mut D, number: usize) {
     let (now, path) = (d.now(), d.path());
     if let Some(link) = path.links.get_mut(number) {
@@ -62,8 +63,8 @@ pub fn on_link_timeout<D: PathDriver>(d: &mut D, number: usize) {
     }
 }
 
-/// Until nothing more happens at this instant: polls links, delivers what hosts send to themselves,
-/// and does what feedback wants.
+/// Polls links, delivers packets from hosts to themselves, and serves feedback, until no work is
+/// left at this instant.
 pub fn run_until_idle<D: PathDriver>(d: &mut D) {
     loop {
         let path = d.path();

@@ -1,5 +1,5 @@
-//! What goes wrong on a path, and when: each fault of the scenario as a small machine that is woken
-//! at its next instant and says what is to be done.
+//! Faults of a path: each fault of the scenario is a state machine that is woken at its next
+//! instant and returns actions.
 
 use driftway_base::{Duration, Instant, Probability, RandomStream, Rate};
 use driftway_link::{QueueOnPartition, Side};
@@ -11,59 +11,60 @@ use driftway_scenario::{
 
 use crate::topology::{link_delay, packet_bytes};
 
-/// What a fault does to the network now.
+/// An action of a fault on the network.
 #[derive(Clone, Copy, Debug)]
 pub enum FaultAction {
-    /// Cut a link; its ends see that, or not.
+    /// Cuts a link, and signals that to the hosts at its ends, or not.
     Cut { link: usize, queue: QueueOnPartition, seen: bool },
-    /// The cut of a link by this fault is over; its ends see that, or not.
+    /// Ends this fault's cut of a link, and signals that to the hosts at its ends, or not.
     Heal { link: usize, signal_ends: bool },
-    /// The ends of a link see that it will be cut.
+    /// Signals to the hosts at the ends of a link that it will be cut.
     SignalFading { link: usize, lead: Duration },
-    /// The next frames that a side sends go to the front.
+    /// Moves the next frames of a side to the front of its queue.
     MoveToFront { link: usize, side: Side, frames: u32 },
-    /// The next frames that a side sends are held back and leave in reverse.
+    /// Holds the next frames of a side back and reverses their order.
     Reverse { link: usize, side: Side, frames: u32, max_wait: Duration },
-    /// A foreign packet of this size enters a link.
+    /// Sends a packet of cross traffic of this size over a link.
     CrossTraffic { link: usize, side: Side, bytes: u32 },
-    /// Another rate.
+    /// Changes the rate.
     Rate { link: usize, rate: Rate },
-    /// Another delay.
+    /// Changes the delay.
     Delay { link: usize, delay: driftway_link::Delay },
-    /// A flood into a side begins or ends. While it is on, all that can be marked is, or not.
+    /// Begins or ends a flood into a side; with `marks`, all ECN-capable frames are marked
+    /// meanwhile.
     Flood { link: usize, side: Side, begins: bool, marks: bool },
 }
 
-/// One fault at work.
+/// An active fault.
 pub enum ActiveFault {
-    /// Cuts.
+    /// Cuts of a link.
     Partition(PartitionFault),
-    /// Floods.
+    /// Floods of cross traffic.
     Congestion(CongestionFault),
-    /// Reordering.
+    /// Reordering of frames.
     Reordering { fault: Reordering, schedule: Schedule, fired: u32 },
-    /// One stream of foreign packets.
+    /// A stream of cross traffic.
     Interference(InterferenceStream),
-    /// A change of rate or delay.
+    /// Changes of rate or delay.
     Change(ChangeFault),
 }
 
 /// Cuts of a hop, or of random hops.
 pub struct PartitionFault {
     fault: Partition,
-    /// Beginnings placed at random; empty where there is a schedule.
+    /// Random start times; empty with a schedule.
     random_starts: Vec<Instant>,
     hop_stream: RandomStream,
     links: u32,
     done: u32,
-    /// The link that is cut now, and until when.
+    /// Link that is cut now, and the end of the cut.
     cut: Option<(usize, Instant)>,
-    /// The link that is cut next, whose ends have seen that coming.
+    /// Link of the next cut, if that was signalled in advance.
     announced_link: Option<usize>,
-    /// When the last cut was over.
+    /// End of the last cut.
     healed_at: Instant,
     loss_stream: RandomStream,
-    /// For the second kind of signal, so that one that is lost moves none of the first.
+    /// For the second kind of signal, so that its losses do not shift those of the first.
     restored_loss_stream: RandomStream,
     loss_probability: Probability,
 }
@@ -78,11 +79,11 @@ pub struct CongestionFault {
     gap: Duration,
     marks: bool,
     done: u32,
-    /// The next packet of the flood that is on, and its end.
+    /// Next packet of the current flood, and the flood's end.
     active: Option<(Instant, Instant)>,
 }
 
-/// Foreign packets, again and again.
+/// A stream of cross traffic.
 pub struct InterferenceStream {
     link: usize,
     side: Side,
@@ -103,12 +104,12 @@ pub struct ChangeFault {
     next: Option<Instant>,
 }
 
-/// The faults of a path, each as often as it has streams.
+/// Creates the active faults of a path, one for each stream of a fault.
 pub fn active_faults(path: &Path, duration: Time, seed: u64) -> Vec<ActiveFault> {
     let mut all = Vec::new();
     for (place, fault) in path.faults.iter().enumerate() {
-        // A fault's streams are those of the how-manieth of its kind, so that one more fault of
-        // another kind moves none of them.
+        // A fault's random streams are keyed by its index among those of its kind, so that another
+        // kind of fault does not shift them.
         let kind = std::mem::discriminant(fault);
         let before = path.faults.iter().take(place);
         let number = before.filter(|other| std::mem::discriminant(*other) == kind).count() as u64;
@@ -143,7 +144,7 @@ pub fn active_faults(path: &Path, duration: Time, seed: u64) -> Vec<ActiveFault>
 }
 
 impl ActiveFault {
-    /// Its kind, as scenarios name it.
+    /// Returns its kind as in scenarios.
     pub fn kind(&self) -> &'static str {
         match self {
             Self::Partition(_) => "partition",
@@ -154,7 +155,7 @@ impl ActiveFault {
         }
     }
 
-    /// When it does something next.
+    /// Returns the time of its next action.
     pub fn next_instant(&self) -> Option<Instant> {
         match self {
             Self::Partition(cuts) => cuts.next(),
@@ -165,7 +166,7 @@ impl ActiveFault {
         }
     }
 
-    /// What it does now. At most two deeds a call.
+    /// Appends its actions at this instant, at most two.
     pub fn fire(&mut self, now: Instant, deeds: &mut Vec<FaultAction>) {
         match self {
             Self::Partition(cuts) => cuts.fire(now, deeds),
@@ -191,7 +192,7 @@ impl ActiveFault {
         }
     }
 
-    /// A partition of `link` has ended.
+    /// Handles the end of a partition of `link`.
     pub fn on_healed(&mut self, link: usize, deeds: &mut Vec<FaultAction>) {
         if let Self::Change(changes) = self
             && changes.link == link
@@ -201,7 +202,7 @@ impl ActiveFault {
         }
     }
 
-    /// Which signal goes with this fault's cut of a link, while that is cut.
+    /// Returns the signal that goes with this fault's cut of a link, while that is cut.
     pub fn cut_signal(&self, link: usize) -> Option<PartitionSignal> {
         match self {
             Self::Partition(cuts) if cuts.cut.is_some_and(|(cut, _)| cut == link) => {
@@ -211,8 +212,8 @@ impl ActiveFault {
         }
     }
 
-    /// What the router before a link that this fault has cut says about a packet that it refuses;
-    /// `None`: this fault does not cut that link.
+    /// Returns the notification that the router sends for a packet refused by a link that this
+    /// fault has cut; `None`: this fault does not cut that link.
     pub fn draw_notification(&mut self, link: usize) -> Option<PartitionNotification> {
         let signal = self.cut_signal(link)?;
         let Self::Partition(cuts) = self else { return None };
@@ -228,8 +229,8 @@ impl ActiveFault {
         })
     }
 
-    /// Is a route notification about `link` lost where it is made? `None`: this fault makes none
-    /// about that link.
+    /// Returns true if a route notification about `link` is lost where it is generated; `None`:
+    /// this fault generates none about that link.
     pub fn draw_notice_loss(&mut self, link: usize, restored: bool) -> Option<bool> {
         match self {
             Self::Partition(cuts) if cuts.may_notify_of(link) => {
@@ -242,7 +243,7 @@ impl ActiveFault {
     }
 }
 
-/// The sending sides of a direction.
+/// Returns the sending sides of a direction.
 const fn sides(direction: Direction) -> &'static [Side] {
     match direction {
         Direction::Forward => &[Side::A],
@@ -251,16 +252,16 @@ const fn sides(direction: Direction) -> &'static [Side] {
     }
 }
 
-/// What a router says about a packet that it refuses.
+/// Notification that a router sends for a refused packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PartitionNotification {
-    /// Nothing: the fault is silent.
+    /// No notification.
     Silent,
-    /// A message that is lost at once.
+    /// A message that is lost immediately.
     MessageLost,
     /// ICMP host unreachable.
     HostUnreachable,
-    /// That the route has failed: its router machine says so.
+    /// A route failure notification (RFN), sent by the router's feedback.
     RouteFailure,
 }
 
@@ -304,8 +305,8 @@ impl PartitionFault {
         }
     }
 
-    /// The end of the cut that is on, else the next beginning. A beginning that falls into a cut
-    /// of the same fault comes when that is over.
+    /// Returns the end of the current cut, else the next start. A start during a cut of the same
+    /// fault is deferred to its end.
     fn next(&self) -> Option<Instant> {
         self.cut.map(|(_, until)| until).or_else(|| {
             let begins = self.next_start()?;
@@ -403,7 +404,7 @@ impl CongestionFault {
 }
 
 impl InterferenceStream {
-    /// One stream for each hop and direction concerned.
+    /// Creates a stream for each hop and direction concerned.
     fn all(
         fault: &Interference,
         path: &Path,
@@ -414,7 +415,7 @@ impl InterferenceStream {
         let sides = sides(fault.direction);
         let concerns = |link: usize, side: Side| match fault.hop {
             InterferenceHop::Number(hop) => link == hop as usize - 1,
-            // liu-singh-2001 §V-E: each intermediate hop, sender and receiver excepted.
+            // liu-singh-2001 §V-E: each intermediate hop, except at the sender and the receiver.
             InterferenceHop::Intermediate => match side {
                 Side::A => link > 0,
                 Side::B => link + 1 < path.hops as usize,
@@ -427,7 +428,7 @@ impl InterferenceStream {
             for &side in sides.iter().filter(|side| concerns(link, **side)) {
                 let entity = number << 32 | (link as u64) << 1 | u64::from(side == Side::B);
                 let mut draws = RandomStream::new(seed, "interference", entity);
-                // Streams of several hops must not march in step.
+                // Streams of several hops start unsynchronized.
                 let next = Instant::ZERO + draws.uniform_duration(Duration::ZERO, gap);
                 all.push(Self { link, side, bytes, gap, poisson, draws, next });
             }
@@ -459,7 +460,8 @@ impl ChangeFault {
         }
     }
 
-    /// liu-singh-2001 §V-E: one of those listed that differ from the present one, at random.
+    /// liu-singh-2001 §V-E: picks one of the listed values that differ from the current one, at
+    /// random.
     fn pick_new_values(&mut self, deeds: &mut Vec<FaultAction>) {
         let link = self.link;
         if let Some(rate) = draw_other(&self.fault.rate, self.rate, &mut self.draws) {
@@ -473,7 +475,7 @@ impl ChangeFault {
     }
 }
 
-/// One of `listed` that is not the `present` one, all with the same chance.
+/// Draws one of `listed` other than the `present` one, uniformly.
 fn draw_other<T: Copy + PartialEq>(
     listed: &[T],
     present: T,
@@ -506,7 +508,7 @@ mod test {
             "#
         );
         let scenario = Scenario::parse("faults.toml", &text, &[]).unwrap();
-        let Network::Path(path) = &scenario.network else { panic!("it says path") };
+        let Network::Path(path) = &scenario.network else { panic!("the network is a path") };
         active_faults(path, scenario.duration, seed)
     }
 
@@ -516,7 +518,7 @@ mod test {
         all.remove(0)
     }
 
-    /// What it does in its next `count` turns, and when (ms). Time never goes back.
+    /// Actions of its next `count` instants, and their times (ms). Time never goes back.
     fn run_turns(fault: &mut ActiveFault, count: usize) -> Vec<(u64, String)> {
         let mut done = Vec::new();
         let mut last = Instant::ZERO;
@@ -567,7 +569,7 @@ mod test {
     }
 
     #[test]
-    fn a_cut_begins_at_every_unless_first_says_when() {
+    fn a_cut_starts_after_its_period_unless_first_is_set() {
         let mut cut = fault("partition", "hop = 2\nevery = \"30 s\"\nlasts = \"5 s\"");
         expect(
             &run_turns(&mut cut, 3),
@@ -583,7 +585,7 @@ mod test {
     }
 
     #[test]
-    fn crowded_random_cuts_come_one_after_the_other() {
+    fn overlapping_random_cuts_are_sequential() {
         let more = "hop = \"random\"\ncount = 20\nlasts = \"5 s\"";
         let mut cut = fault("partition", more);
         let done = run_turns(&mut cut, 100);
@@ -596,7 +598,7 @@ mod test {
     }
 
     #[test]
-    fn only_who_cuts_a_link_speaks_of_it() {
+    fn only_the_fault_that_cuts_a_link_notifies() {
         let told = |more: &str| {
             let mut cut =
                 fault("partition", &format!("hop = 2\nfirst = \"1 s\"\nlasts = \"5 s\"\n{more}"));
@@ -617,7 +619,7 @@ mod test {
     }
 
     #[test]
-    fn rfns_and_rrns_are_lost_by_draws_of_their_own() {
+    fn losses_of_rfns_and_rrns_are_independent() {
         let more = "hop = 2\nfirst = \"1 s\"\nlasts = \"5 s\"\nsignal = \"rfn\"\nsignal_loss = 0.5";
         let fates = |restored: &[bool], of: bool| {
             let mut cut = fault("partition", more);
@@ -629,17 +631,21 @@ mod test {
         let lost = alone.iter().filter(|lost| **lost).count();
         assert!((30..=70).contains(&lost), "four standard deviations off: {lost}");
         assert_ne!(fates(&[true; 100], true), alone);
-        // Not its hop; not its signal; any hop.
+        // Another hop; another signal; any hop.
         assert_eq!(fault("partition", more).draw_notice_loss(2, false), None);
         let silent = more.replace("rfn", "none");
         assert_eq!(fault("partition", &silent).draw_notice_loss(1, false), None);
         let random = more.replace("hop = 2", "hop = \"random\"").replace("0.5", "1.0");
         assert_eq!(fault("partition", &random).draw_notice_loss(3, true), Some(true));
-        assert_eq!(fault("partition", &random).draw_notice_loss(4, true), None, "beside the chain");
+        assert_eq!(
+            fault("partition", &random).draw_notice_loss(4, true),
+            None,
+            "on a parallel route"
+        );
     }
 
     #[test]
-    fn a_share_of_signals_is_lost() {
+    fn signals_are_lost_with_their_probability() {
         let more = "hop = 2\nfirst = \"1 s\"\nlasts = \"5 s\"\nsignal_loss = 0.2";
         let mut cut = fault("partition", more);
         run_turns(&mut cut, 1);
@@ -650,7 +656,7 @@ mod test {
     }
 
     #[test]
-    fn the_ends_of_a_hop_see_a_cut_and_before_that_its_coming() {
+    fn the_ends_of_a_hop_are_signalled_a_cut_and_its_lead() {
         let more = "hop = 2\nevery = \"10 s\"\nlasts = \"8 s\"\nsignal = \"link\"";
         let seen = [(10_000, "cut 1 Wait seen"), (18_000, "heal 1 seen")];
         expect(&run_turns(&mut fault("partition", more), 2), &seen);
@@ -659,13 +665,14 @@ mod test {
         let [cut, heal] = seen;
         let next = (20_000, "cut 1 Wait seen");
         expect(&ahead("1 s"), &[(9_000, "fade 1 1000"), cut, heal, (19_000, "fade 1 1000"), next]);
-        // What comes sooner than that is seen as soon as it can be.
+        // A cut sooner than the lead time is signalled as early as possible.
         expect(&ahead("99 s"), &[(0, "fade 1 10000"), cut, heal, (18_000, "fade 1 2000"), next]);
     }
 
-    /// Who sees it coming sees it where it comes, and the hops are those of cuts that nobody sees.
+    /// A cut is signalled at the link where it happens, and random hops are those of cuts without
+    /// signals.
     #[test]
-    fn random_cuts_are_where_they_were_seen_to_come() {
+    fn random_cuts_are_where_they_were_signalled() {
         let cut = "hop = \"random\"\nevery = \"10 s\"\nlasts = \"1 s\"";
         let places = |more: &str, what: &str| {
             let done = run_turns(&mut fault("partition", &format!("{cut}\n{more}")), 24);
@@ -678,9 +685,9 @@ mod test {
         assert_eq!(places(seen, "cut"), places("", "cut"));
     }
 
-    /// 250 bytes at twice 1 Mbit/s: a packet a millisecond.
+    /// 250 bytes at twice 1 Mbit/s: a packet per millisecond.
     #[test]
-    fn a_flood_comes_at_twice_the_rate_of_its_hop() {
+    fn a_flood_has_twice_the_rate_of_its_hop() {
         let more = "hop = 3\nfirst = \"1 s\"\nevery = \"10 s\"\nlasts = \"3 ms\"\nsize = \"250 B\"";
         let mut flood = fault("congestion", more);
         expect(
@@ -703,13 +710,13 @@ mod test {
     }
 
     #[test]
-    fn reordering_comes_back() {
+    fn reordering_recurs() {
         let mut fault = fault("reordering", "hop = 2\nevery = \"10 s\"");
         expect(&run_turns(&mut fault, 2), &[(10_000, "reorder 1 A 4"), (20_000, "reorder 1 A 4")]);
     }
 
     #[test]
-    fn reordering_in_reverse_says_for_how_long() {
+    fn reordering_in_reverse_has_a_time_limit() {
         let more = "hop = 2\nevery = \"10 s\"\npackets = 3\nhow = \"reverse\"";
         let fault_of = |more: &str| run_turns(&mut fault("reordering", more), 1);
         expect(&fault_of(more), &[(10_000, "reverse 1 A 3 5000")]);
@@ -720,7 +727,7 @@ mod test {
     }
 
     #[test]
-    fn a_flood_that_marks_does_so_from_its_beginning_to_its_end() {
+    fn a_marking_flood_marks_from_start_to_end() {
         let more = "hop = 3\nfirst = \"1 s\"\nlasts = \"1 ms\"\nsize = \"250 B\"\nmarks = true\n\
                     direction = \"backward\"";
         expect(
@@ -734,7 +741,7 @@ mod test {
     }
 
     #[test]
-    fn interference_is_one_stream_a_hop_and_direction() {
+    fn interference_has_one_stream_per_hop_and_direction() {
         let links = |more: &str| {
             let text =
                 format!("[[network.fault]]\nkind = \"interference\"\nevery = \"10 ms\"\n{more}\n");
@@ -754,7 +761,7 @@ mod test {
     }
 
     #[test]
-    fn streams_begin_apart_and_keep_their_gap() {
+    fn streams_start_unsynchronized_and_keep_their_gap() {
         let text = "[[network.fault]]\nkind = \"interference\"\nevery = \"10 ms\"\n\
                     hop = \"intermediate\"\nsize = \"77 B\"\n";
         let mut streams = faults(text, 1);
@@ -770,7 +777,7 @@ mod test {
     }
 
     #[test]
-    fn poisson_gaps_have_their_mean() {
+    fn poisson_gaps_have_the_configured_mean() {
         let more = "every = \"10 ms\"\nhop = 2\nspacing = \"poisson\"";
         let mut stream = fault("interference", more);
         run_turns(&mut stream, 10_000);
@@ -779,19 +786,19 @@ mod test {
     }
 
     #[test]
-    fn a_change_at_a_time_comes_once() {
+    fn a_timed_change_happens_once() {
         let more =
             "hop = 2\nat = \"5 s\"\nrate = [\"1 Mbit/s\", \"2 Mbit/s\"]\ndelay = [\"10 ms\"]";
         let mut change = fault("change", more);
         let mut deeds = Vec::new();
         change.on_healed(1, &mut deeds);
-        assert!(deeds.is_empty(), "it does not wait for a partition");
+        assert!(deeds.is_empty(), "it is not triggered by a partition");
         expect(&run_turns(&mut change, 1), &[(5_000, "rate 1 2000000")]);
         assert_eq!(change.next_instant(), None);
     }
 
     #[test]
-    fn a_change_after_partitions_picks_another_each_time() {
+    fn a_change_after_partitions_picks_another_value_each_time() {
         let text = "[[network.fault]]\nkind = \"partition\"\nhop = 2\nevery = \"10 s\"\nlasts = \"1 s\"\n\
                     [[network.fault]]\nkind = \"change\"\nhop = 2\nafter = \"partition\"\n\
                     rate = [\"1 Mbit/s\", \"2 Mbit/s\", \"3 Mbit/s\"]\n";
@@ -815,9 +822,9 @@ mod test {
         assert_eq!(picked, [1_000_000, 2_000_000, 3_000_000]);
     }
 
-    /// A fault's draws are its own: another one beside it, or a second seed, tells them apart.
+    /// Random draws are independent for each fault, and depend on the seed.
     #[test]
-    fn random_cuts_are_by_seed_and_fault() {
+    fn random_cuts_depend_on_seed_and_fault() {
         let cut = "[[network.fault]]\nkind = \"partition\"\nhop = \"random\"\ncount = 9\nlasts = \"1 s\"\n";
         let mut one = faults(cut, 1);
         let mut two = faults(&format!("{cut}{cut}"), 1);

@@ -1,4 +1,4 @@
-//! Packets on their way: links, routers, and what faults do to them.
+//! Forwarding of packets over links and routers, and the effects of faults.
 
 use driftway_base::{Ecn, SignalKind};
 use driftway_link::{DropReason, EnqueueOutcome, Frame, LinkEvent, QueuePosition, Side};
@@ -14,12 +14,12 @@ use crate::packet_accounting::PacketDropReason;
 use crate::route_feedback;
 use crate::topology::LinkEnd;
 
-/// The stream of foreign traffic, which nobody checks.
+/// Payload stream of cross traffic, which is not verified.
 pub const CROSS_TRAFFIC_STREAM: u32 = u32::MAX;
-/// The port to which foreign traffic goes (RFC 863).
+/// Destination port of cross traffic (RFC 863).
 pub const DISCARD_PORT: u16 = 9;
 
-/// Says what became of a link's frames, and when it wants to be woken.
+/// Polls a link, and requests its next wake-up.
 pub(crate) fn poll_link<D: PathDriver>(d: &mut D, number: usize) {
     let now = d.now();
     while let Some(event) = d.path().links[number].poll(now) {
@@ -41,8 +41,7 @@ pub(crate) fn poll_link<D: PathDriver>(d: &mut D, number: usize) {
     }
 }
 
-/// A packet is at a node, to which it came over the node's side of a link: for it, or to be
-/// sent on.
+/// Handles a packet that arrives at a node over the node's side of a link: delivers or forwards it.
 fn on_packet_at_node<D: PathDriver>(d: &mut D, node: usize, over: LinkEnd, id: u32) {
     let Some(packet) = d.packets().get(id) else { return };
     if let Some(about) = route_feedback::notified_destination(packet)
@@ -56,7 +55,7 @@ fn on_packet_at_node<D: PathDriver>(d: &mut D, node: usize, over: LinkEnd, id: u
         d.on_delivered(node, id);
         return;
     }
-    // RFC 1812 §5.3.1
+    // RFC 1812 §5.3.1.
     let Some(packet) = d.packets().get(id) else { return };
     packet.ip.ttl = packet.ip.ttl.saturating_sub(1);
     if packet.ip.ttl == 0 {
@@ -72,7 +71,7 @@ fn on_packet_at_node<D: PathDriver>(d: &mut D, node: usize, over: LinkEnd, id: u
     forward(d, node, id, QueuePosition::Tail);
 }
 
-/// A new packet leaves a node.
+/// Sends a new packet from a node.
 pub fn send<D: PathDriver>(d: &mut D, node: usize, packet: Packet, place: QueuePosition) {
     let id = d.packets().insert(packet);
     if d.path().topology.node_at(packet.ip.destination) == Some(node) {
@@ -82,7 +81,7 @@ pub fn send<D: PathDriver>(d: &mut D, node: usize, packet: Packet, place: QueueP
     }
 }
 
-/// A packet that has a handle leaves a node by the next of its links.
+/// Forwards a packet from a node over the next of its links.
 pub fn forward<D: PathDriver>(d: &mut D, node: usize, id: u32, place: QueuePosition) {
     let Some(packet) = d.packets().get(id).copied() else { return };
     let to = packet.ip.destination;
@@ -115,7 +114,7 @@ pub fn forward<D: PathDriver>(d: &mut D, node: usize, id: u32, place: QueuePosit
     }
 }
 
-/// Gives a packet to a link.
+/// Enqueues a packet on a link.
 fn enqueue_on_link<D: PathDriver>(
     d: &mut D,
     link: usize,
@@ -126,7 +125,7 @@ fn enqueue_on_link<D: PathDriver>(
     let Some(bytes) = d.on_entering_link(id) else { return };
     let Some(packet) = d.packets().get(id) else { return };
     let frame = Frame { id, bytes, ecn_capable: packet.ip.ecn.is_capable() };
-    // A burst touches its link once: the queue stays as short as there are links.
+    // A burst marks its link once: the ready queue is no longer than the number of links.
     let (now, path) = (d.now(), d.path());
     if path.ready_links.back() != Some(&link) {
         path.ready_links.push_back(link);
@@ -155,7 +154,7 @@ fn enqueue_on_link<D: PathDriver>(
     }
 }
 
-/// A packet was on a link, or waited for it, when it was cut.
+/// Handles a packet that was on a link or queued for it when it was cut.
 fn on_packet_lost<D: PathDriver>(d: &mut D, exit: LinkEnd, packet: &Packet) {
     let told = d.path().active_faults.iter().find_map(|fault| fault.cut_signal(exit.link));
     if told == Some(PartitionSignal::Rfn) && route_feedback::on_route_failed(d, exit, packet) {
@@ -163,7 +162,7 @@ fn on_packet_lost<D: PathDriver>(d: &mut D, exit: LinkEnd, packet: &Packet) {
     }
 }
 
-/// A packet came to a link that is cut: its router says so, or not.
+/// Handles a packet for a link that is cut: its router may send a notification.
 fn on_packet_refused<D: PathDriver>(d: &mut D, exit: LinkEnd, id: u32, place: QueuePosition) {
     let link = exit.link;
     let told = d.path().active_faults.iter_mut().find_map(|fault| fault.draw_notification(link));
@@ -193,7 +192,7 @@ fn on_packet_refused<D: PathDriver>(d: &mut D, exit: LinkEnd, id: u32, place: Qu
     }
 }
 
-/// Sends a signal, or loses it where it is made.
+/// Sends a signal, or drops it where it is generated.
 pub(crate) fn send_signal<D: PathDriver>(d: &mut D, node: usize, signal: Packet, lost: bool) {
     if lost {
         let id = d.packets().insert(signal);
@@ -275,7 +274,7 @@ fn apply_action<D: PathDriver>(d: &mut D, kind: &'static str, deed: FaultAction)
     }
 }
 
-/// The cut of a link is over: what changes with that changes.
+/// Applies the changes that follow the end of a link's cut.
 fn on_link_healed<D: PathDriver>(d: &mut D, link: usize) {
     let mut deeds = Vec::new();
     for number in 0..d.path().active_faults.len() {
@@ -291,11 +290,11 @@ fn report_fault<D: PathDriver>(d: &mut D, kind: &'static str, link: usize, begin
     d.on_fault_change(kind, link as u32 + 1, begins);
 }
 
-/// A packet that belongs to no flow goes over one hop.
+/// Sends a packet of cross traffic over one hop.
 fn send_cross_traffic<D: PathDriver>(d: &mut D, link: usize, side: Side, bytes: u32) {
     let (from, to) =
         (d.path().topology.across(link, side.other()), d.path().topology.across(link, side));
-    // What is asked for is the size of the IP packet.
+    // The configured size is that of the IP packet.
     let len = bytes.saturating_sub(driftway_wire::IPV4_HEADER_LEN + 8);
     let payload = Payload::new(CROSS_TRAFFIC_STREAM, d.path().cross_traffic_bytes, len);
     d.path().cross_traffic_bytes += u64::from(len);

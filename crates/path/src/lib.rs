@@ -1,11 +1,12 @@
-//! A path: a chain of links and what stands beside it, with faults and with routers that give
-//! feedback; and the books of packets on their way.
+//! A path: a chain of links with optional parallel routes, faults, and routers that give feedback;
+//! and the accounting of packets in transit.
 //!
-//! It does no I/O and reads no clock. Whoever drives it is a [`Drive`]: the lab, whose time is that
-//! of its events, and the bench, whose time is the machine's. Both drive the same code, so that a
-//! scenario means the same in both.
+//! It does no I/O and reads no clock. It is driven through a [`PathDriver`]: by the simulator in
+//! simulated time, and by the emulation in real time. Both drive the same code, so that a scenario
+//! means the same in both.
 //!
-//! What is not modelled stands with the links ([`link`]) and the routers ([`route`]).
+//! The limits of the models are listed with the links ([`driftway_link`]) and the routers
+//! ([`driftway_route`]).
 
 #![forbid(unsafe_code)]
 
@@ -31,17 +32,17 @@ pub use topology::TYPICAL_PACKET_BYTES;
 use crate::faults::{ActiveFault, FaultAction};
 use crate::topology::Topology;
 
-/// Links, routers and faults at work.
+/// The links, routers and faults of a path.
 pub struct PathNetwork {
     topology: Topology,
     links: Vec<PathLink>,
-    /// Links that were touched and are to be polled.
+    /// Links to be polled.
     ready_links: VecDeque<usize>,
-    /// How many faults have cut each link.
+    /// Number of faults that currently cut each link.
     cut_counts: Vec<u32>,
-    /// What each node says of packets that it can't deliver.
+    /// Feedback schemes of each node.
     feedback: Vec<Feedback>,
-    /// Nodes whose feedback may have something to say, or to set free.
+    /// Nodes whose feedback is to be polled.
     ready_feedback: VecDeque<usize>,
     /// Packets from a node to itself.
     local_deliveries: VecDeque<(usize, u32)>,
@@ -52,8 +53,8 @@ pub struct PathNetwork {
 }
 
 impl PathNetwork {
-    /// Before the first event. Faults at random times come within `duration`; `seed` keys the streams
-    /// of faults, `link_seed`, as a rule the same, those of links.
+    /// Creates a path in its initial state. Random times of faults fall within `duration`; `seed`
+    /// keys the random streams of faults and `link_seed`, usually the same, those of links.
     pub fn new(path: &Path, duration: Time, seed: u64, link_seed: u64) -> Self {
         let (topology, links) = Topology::build(path, link_seed);
         Self {
@@ -71,32 +72,32 @@ impl PathNetwork {
         }
     }
 
-    /// How many nodes there are.
+    /// Returns the number of nodes.
     pub fn nodes(&self) -> usize {
         self.topology.nodes()
     }
 
-    /// The node of an address, or the one that it is behind.
+    /// Returns the node of an address, or the node in front of its network.
     pub fn node_at(&self, address: Ipv4Addr) -> Option<usize> {
         self.topology.node_at(address)
     }
 
-    /// The last node of the chain; the first is 0.
+    /// Returns the last node of the chain; the first is 0.
     pub fn last_node(&self) -> usize {
         self.topology.last_node()
     }
 
-    /// How many faults there are.
+    /// Returns the number of faults.
     pub fn fault_count(&self) -> usize {
         self.active_faults.len()
     }
 
-    /// Its links: hops of the chain first, then those of routes beside it, which count on from there.
+    /// Returns the links: the hops of the chain first, then those of the parallel routes.
     pub fn links(&self) -> &[PathLink] {
         &self.links
     }
 
-    /// Packets that wait at a node, for any of its links.
+    /// Returns the number of packets queued at a node for any of its links.
     pub fn queued_packets(&self, node: usize) -> usize {
         let at = |(number, link): (usize, &PathLink)| {
             let sides = [Side::A, Side::B].into_iter();
@@ -106,13 +107,14 @@ impl PathNetwork {
         self.links.iter().enumerate().map(at).sum()
     }
 
-    /// The node to which packets from `node` to `destination` go next, by the first of several ways.
+    /// Returns the next hop from `node` towards `destination`, by the first of several routes.
     pub fn next_hop(&self, node: usize, destination: usize) -> Option<usize> {
         let exit = self.topology.candidate_links(node, destination).next()?;
         Some(self.topology.across(exit.link, exit.side))
     }
 
-    /// Packets that it holds: on links, kept by routers, and on the way from a node to itself.
+    /// Returns the number of packets in transit: on links, buffered by routers, and from a node to
+    /// itself.
     pub fn packets_held(&self) -> u64 {
         let held: usize = self.links.iter().map(PathLink::frame_count).sum();
         let kept: usize = self.feedback.iter().map(Scheme::buffered_packets).sum();

@@ -1,58 +1,58 @@
-//! Where packets are, and the books that must balance: each packet made is delivered, dropped for a
-//! named reason, or still on its way.
+//! Packets in transit, and their accounting: each packet created is delivered, dropped for a named
+//! reason, or in transit.
 
 use std::collections::BTreeMap;
 
 use driftway_wire::Packet;
 
-/// Why a packet was not delivered.
+/// Reasons for which a packet is dropped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum PacketDropReason {
-    /// Bits were wrong.
+    /// Bit errors.
     BitError,
     /// The queue was full.
     QueueOverflow,
-    /// RED dropped it early.
+    /// Dropped early by RED.
     Red,
-    /// It was on the hop, or in a queue that is emptied, when the hop was cut.
+    /// On a hop when it was cut, or in a queue that was flushed then.
     Partition,
-    /// It came to a hop that was cut.
+    /// Sent to a hop that was cut.
     Unreachable,
-    /// The signal was drawn to be lost.
+    /// A signal lost at random.
     SignalLoss,
-    /// Its time to live ran out.
+    /// TTL exceeded.
     TimeToLive,
-    /// Nobody at its destination knows it.
+    /// No node or socket at the destination.
     UnknownDestination,
-    /// The router that kept packets without a route had no room.
+    /// The router's buffer for packets without a route was full.
     RouterBuffer,
-    /// A route notification of which a router wanted no more.
+    /// A route notification that a router did not forward.
     NoticeDiscarded,
-    /// Routing knew no route, and was not to look for one.
+    /// No route, and no route discovery.
     NoRoute,
-    /// The link layer could not bring it to the next hop, or routing had lost the link.
+    /// The link layer could not deliver it to the next hop, or routing had lost the link.
     LinkFailure,
-    /// Routing looked for a route and found none.
+    /// Route discovery failed.
     DiscoveryFailed,
-    /// Routing's buffer of packets without a route was full.
+    /// The routing protocol's buffer for packets without a route was full.
     SendBufferFull,
-    /// It waited for a route for too long.
+    /// Waited too long for a route.
     SendBufferTimeout,
-    /// It had been salvaged as often as may be.
+    /// Salvaged the maximum number of times.
     SalvageLimit,
-    /// It came back to where it had been.
+    /// Routing loop.
     Loop,
-    /// It carries a route that a node can't follow.
+    /// The source route cannot be followed.
     BadRoute,
-    /// ARP did not find the next hop, or held another packet for it.
+    /// ARP failed, or queued another packet instead.
     Arp,
-    /// A request for a route had come as far as a route may lead.
+    /// A route request at the maximum length of a route.
     RouteTooLong,
-    /// A copy of it waited in the same queue already.
+    /// A copy of it was already in the same queue.
     DuplicateInQueue,
 }
 
-/// Packets went missing, or came from nowhere: a mistake in driftway.
+/// Violation of packet conservation: a bug in driftway.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConservationError(String);
 
@@ -65,7 +65,7 @@ impl std::fmt::Display for ConservationError {
 impl std::error::Error for ConservationError {}
 
 impl PacketDropReason {
-    /// Every reason.
+    /// All reasons.
     pub const ALL: [Self; 21] = [
         Self::BitError,
         Self::QueueOverflow,
@@ -90,7 +90,7 @@ impl PacketDropReason {
         Self::DuplicateInQueue,
     ];
 
-    /// Its name in results.
+    /// Returns its name in results.
     pub const fn name(self) -> &'static str {
         match self {
             Self::BitError => "bit-error",
@@ -118,10 +118,10 @@ impl PacketDropReason {
     }
 }
 
-/// Room made at once for packets on their way; more of them grow into their room once.
+/// Initial capacity for packets in transit; it grows once if needed.
 const RESERVED: usize = 512;
 
-/// All packets on their way, by handle, and the account of those that are not any more.
+/// All packets in transit, by handle, and the accounting of those that have ended.
 #[derive(Debug)]
 pub struct PacketTable<P = Packet> {
     slots: Vec<Option<P>>,
@@ -129,7 +129,7 @@ pub struct PacketTable<P = Packet> {
     created: u64,
     delivered: u64,
     dropped: [u64; PacketDropReason::ALL.len()],
-    /// How often a handle was used that is nobody's.
+    /// Number of uses of invalid handles.
     invalid_handles: u64,
 }
 
@@ -147,7 +147,7 @@ impl<P> Default for PacketTable<P> {
 }
 
 impl<P> PacketTable<P> {
-    /// A new packet is on its way.
+    /// Inserts a new packet.
     pub fn insert(&mut self, packet: P) -> u32 {
         self.created += 1;
         match self.free.pop() {
@@ -162,8 +162,9 @@ impl<P> PacketTable<P> {
         }
     }
 
-    /// A packet on its way. Handles come from [`make`](Self::make) and are good until the packet
-    /// ends; `None` would be a mistake in the simulator, which the books then show.
+    /// Returns a packet in transit. Handles come from [`insert`](Self::insert) and are valid until
+    /// the packet ends; `None` is a bug in the simulator, which
+    /// [`check_conservation`](Self::check_conservation) then reports.
     pub fn get(&mut self, id: u32) -> Option<&mut P> {
         let packet = self.slots.get_mut(id as usize).and_then(Option::as_mut);
         self.invalid_handles += u64::from(packet.is_none());
@@ -179,58 +180,58 @@ impl<P> PacketTable<P> {
         packet
     }
 
-    /// It is where it was to go.
+    /// Removes a packet that was delivered.
     pub fn record_delivery(&mut self, id: u32) -> Option<P> {
         let packet = self.remove(id)?;
         self.delivered += 1;
         Some(packet)
     }
 
-    /// It is lost.
+    /// Removes a packet that was dropped.
     pub fn record_drop(&mut self, id: u32, why: PacketDropReason) -> Option<P> {
         let packet = self.remove(id)?;
         self.dropped[why as usize] += 1;
         Some(packet)
     }
 
-    /// A packet that has no handle is lost.
+    /// Counts a dropped packet that had no handle.
     pub fn count_drop(&mut self, why: PacketDropReason) {
         self.created += 1;
         self.dropped[why as usize] += 1;
     }
 
-    /// Packets on their way.
+    /// Returns the number of packets in transit.
     pub fn in_transit(&self) -> u64 {
         (self.slots.len() - self.free.len()) as u64
     }
 
-    /// Drops by reason; reasons without any are left out.
+    /// Returns the number of drops by reason, without reasons that have none.
     pub fn drops_by_reason(&self) -> BTreeMap<String, u64> {
         let counts = PacketDropReason::ALL.into_iter().zip(self.dropped);
         counts.filter(|(_, n)| *n > 0).map(|(why, n)| (why.name().to_owned(), n)).collect()
     }
 
-    /// Do the books balance, with so many packets found on links?
+    /// Checks packet conservation, with this number of packets found on links.
     ///
     /// # Errors
-    /// Says what is missing.
+    /// The numbers that differ.
     pub fn check_conservation(&self, on_links: u64) -> Result<(), ConservationError> {
         let dropped: u64 = self.dropped.iter().sum();
         let way = self.in_transit();
         if self.created != self.delivered + dropped + way {
             return Err(ConservationError(format!(
-                "{} packets were made, but {} delivered + {dropped} dropped + {way} on their way",
+                "{} packets were created, but {} delivered + {dropped} dropped + {way} in transit",
                 self.created, self.delivered
             )));
         }
         if way != on_links {
             return Err(ConservationError(format!(
-                "{way} packets are on their way, but links hold {on_links}"
+                "{way} packets are in transit, but links hold {on_links}"
             )));
         }
         if self.invalid_handles > 0 {
             return Err(ConservationError(format!(
-                "{} times a packet was asked for that had ended",
+                "{} accesses to packets that had ended",
                 self.invalid_handles
             )));
         }
@@ -252,7 +253,7 @@ mod test {
     }
 
     #[test]
-    fn a_packet_is_made_and_ends_once() {
+    fn a_packet_is_created_and_ends_once() {
         let mut packets = PacketTable::default();
         let (first, second, third) =
             (packets.insert(packet(1)), packets.insert(packet(2)), packets.insert(packet(3)));
@@ -267,7 +268,7 @@ mod test {
     }
 
     #[test]
-    fn a_handle_is_good_until_its_packet_ends() {
+    fn a_handle_is_valid_until_its_packet_ends() {
         type Use = fn(&mut PacketTable, u32) -> bool;
         let uses: [Use; 3] = [
             |packets, id| packets.get(id).is_some(),
@@ -282,12 +283,12 @@ mod test {
                 assert!(!use_it(&mut packets, id));
             }
             let error = packets.check_conservation(0).unwrap_err().to_string();
-            assert_eq!(error, "2 times a packet was asked for that had ended");
+            assert_eq!(error, "2 accesses to packets that had ended");
         }
     }
 
     #[test]
-    fn places_are_used_again() {
+    fn slots_are_reused() {
         let mut packets = PacketTable::default();
         for number in 0..10_000 {
             let ids = [packets.insert(packet(number)), packets.insert(packet(number + 1))];
@@ -304,25 +305,25 @@ mod test {
     }
 
     #[test]
-    fn a_packet_that_no_link_holds_is_missed() {
+    fn a_packet_on_no_link_violates_conservation() {
         let mut packets = PacketTable::default();
         packets.insert(packet(1));
         let error = packets.check_conservation(0).unwrap_err().to_string();
-        assert_eq!(error, "1 packets are on their way, but links hold 0");
+        assert_eq!(error, "1 packets are in transit, but links hold 0");
     }
 
     #[test]
-    fn a_packet_that_ends_twice_is_noticed() {
+    fn a_packet_that_ends_twice_violates_conservation() {
         let mut packets = PacketTable::default();
         let id = packets.insert(packet(1));
         packets.record_delivery(id);
         packets.delivered += 1;
         let error = packets.check_conservation(0).unwrap_err().to_string();
-        assert_eq!(error, "1 packets were made, but 2 delivered + 0 dropped + 0 on their way");
+        assert_eq!(error, "1 packets were created, but 2 delivered + 0 dropped + 0 in transit");
     }
 
     #[test]
-    fn each_reason_has_its_count_and_name() {
+    fn each_reason_has_a_count_and_a_name() {
         let mut packets = PacketTable::default();
         for (n, why) in PacketDropReason::ALL.into_iter().enumerate() {
             for number in 0..=n as u64 {

@@ -1,4 +1,4 @@
-//! Feedback at work on a path: ICMP, and chandran-1998's routers with memory.
+//! Feedback on a path: ICMP, and the stateful routers of chandran-1998 (RFN and RRN).
 
 use driftway_base::{FailedLink, Ipv4Addr, Signal, SignalDetails, SignalKind};
 use driftway_link::{QueuePosition, Side};
@@ -17,9 +17,9 @@ use crate::forwarding::{self, CROSS_TRAFFIC_STREAM};
 use crate::packet_accounting::PacketDropReason;
 use crate::topology::LinkEnd;
 
-/// The feedback of each node: what its faults may ask for.
+/// Creates the feedback of each node, with all schemes that its faults may use.
 pub(crate) fn build_feedback(path: &Path, nodes: usize) -> Vec<Feedback> {
-    // Studies of paths count on an answer to each packet.
+    // Studies of paths assume an error message for each packet.
     let icmp =
         IcmpConfig { unreachable: true, time_exceeded: true, source_quench: true, per_second: 0 };
     let settings = path.routers.unwrap_or_default();
@@ -36,7 +36,7 @@ pub(crate) fn build_feedback(path: &Path, nodes: usize) -> Vec<Feedback> {
     (0..nodes).map(|node| Feedback::new(address(node), &schemes)).collect()
 }
 
-/// A node's side of a link, as its feedback numbers it.
+/// Returns the number of a node's side of a link, as its feedback counts next hops.
 pub(crate) const fn next_hop_of(exit: LinkEnd) -> NextHop {
     let side = match exit.side {
         Side::A => 0,
@@ -45,7 +45,7 @@ pub(crate) const fn next_hop_of(exit: LinkEnd) -> NextHop {
     NextHop((exit.link as u32) << 1 | side)
 }
 
-/// The destination that a packet speaks of, if it is an RFN or RRN.
+/// Returns the destination that an RFN or RRN concerns; `None` for other packets.
 pub(crate) fn notified_destination(packet: &Packet) -> Option<Ipv4Addr> {
     match &packet.body {
         Body::Icmp(
@@ -55,7 +55,7 @@ pub(crate) fn notified_destination(packet: &Packet) -> Option<Ipv4Addr> {
     }
 }
 
-/// An RFN or RRN about the way to `about` has come over a link: does it go on?
+/// Handles an RFN or RRN about the route to `about`; returns true if it is forwarded.
 pub(crate) fn forwards_notice<D: PathDriver>(
     d: &mut D,
     node: usize,
@@ -77,10 +77,10 @@ pub(crate) fn forwards_notice<D: PathDriver>(
     passage == NoticeAction::Forward
 }
 
-/// The failure point: a link that is cut did not carry a packet. `false` if that is none that
-/// routers care for.
+/// Records at the failure point that a cut link did not carry a packet. Returns false for packets
+/// without feedback.
 pub(crate) fn on_route_failed<D: PathDriver>(d: &mut D, exit: LinkEnd, packet: &Packet) -> bool {
-    // Foreign packets belong to their hop.
+    // Cross traffic has no route.
     if packet.payload().stream == CROSS_TRAFFIC_STREAM {
         return false;
     }
@@ -95,7 +95,7 @@ pub(crate) fn on_route_failed<D: PathDriver>(d: &mut D, exit: LinkEnd, packet: &
     true
 }
 
-/// The link has lost the packet: its source is told, unless there is another way.
+/// Notifies the source of a packet lost on a link, unless another route is usable.
 pub(crate) fn report_loss_on_link<D: PathDriver>(d: &mut D, exit: LinkEnd, packet: &Packet) {
     let (now, to) = (d.now(), packet.ip.destination);
     let path = d.path();
@@ -119,7 +119,7 @@ pub(crate) fn report_loss_on_link<D: PathDriver>(d: &mut D, exit: LinkEnd, packe
     }
 }
 
-/// A router knows that a packet has no way.
+/// Handles a packet for which a router knows no usable route.
 pub(crate) fn on_no_route<D: PathDriver>(d: &mut D, node: usize, id: u32) {
     let Some(packet) = d.packets().get(id).copied() else { return };
     let (now, path) = (d.now(), d.path());
@@ -142,7 +142,7 @@ pub(crate) fn on_no_route<D: PathDriver>(d: &mut D, node: usize, id: u32) {
     }
 }
 
-/// A link carries again: the routers at both of its ends learn of a way.
+/// Reports a restored link to the routers at both ends.
 pub(crate) fn on_link_restored<D: PathDriver>(d: &mut D, link: usize) {
     for side in [Side::A, Side::B] {
         let node = d.path().topology.across(link, side.other());
@@ -151,7 +151,7 @@ pub(crate) fn on_link_restored<D: PathDriver>(d: &mut D, link: usize) {
     }
 }
 
-/// The hosts at both ends of a link see something of it.
+/// Signals a change of a link to the hosts at both ends.
 pub(crate) fn signal_link_ends<D: PathDriver>(d: &mut D, link: usize, kind: SignalKind) {
     for side in [Side::A, Side::B] {
         let [here, there] = [side.other(), side].map(|side| d.path().topology.across(link, side));
@@ -161,7 +161,8 @@ pub(crate) fn signal_link_ends<D: PathDriver>(d: &mut D, link: usize, kind: Sign
     }
 }
 
-/// Sends what ICMP has to say at a node, at once; `lost`: it is lost where it is made.
+/// Sends the pending ICMP messages of a node immediately; `lost`: drops them where they are
+/// generated.
 pub(crate) fn send_icmp<D: PathDriver>(d: &mut D, node: usize, lost: bool) {
     while let Some(Output::Transmit(message)) =
         d.path().feedback[node].scheme_mut(SchemeName::Icmp).and_then(|icmp| icmp.poll())
@@ -171,7 +172,7 @@ pub(crate) fn send_icmp<D: PathDriver>(d: &mut D, node: usize, lost: bool) {
     }
 }
 
-/// Sends what a node's feedback has to say, and forwards anew what it has kept.
+/// Sends the pending messages of a node's feedback, and forwards the packets that it releases.
 pub(crate) fn poll_feedback<D: PathDriver>(d: &mut D, node: usize) {
     while let Some(output) = d.path().feedback[node].poll() {
         match output {
@@ -181,7 +182,7 @@ pub(crate) fn poll_feedback<D: PathDriver>(d: &mut D, node: usize) {
                 forwarding::send_signal(d, node, message, lost);
             }
             Output::Signal(signal) => d.on_signal(node, &signal),
-            // Each link that is restored is reported.
+            // Every restored link is reported.
             Output::Watch(_) => {}
         }
     }
@@ -190,7 +191,8 @@ pub(crate) fn poll_feedback<D: PathDriver>(d: &mut D, node: usize) {
     }
 }
 
-/// Is an RFN or RRN lost where it is made? The fault that it is about says so.
+/// Returns true if an RFN or RRN is lost where it is generated, as configured by the fault that it
+/// concerns.
 fn draw_notice_loss<D: PathDriver>(d: &mut D, message: &Packet) -> bool {
     let (link, restored) = match &message.body {
         Body::Icmp(IcmpMessage::RouteFailed { link, .. }) => (link, false),

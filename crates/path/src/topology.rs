@@ -1,4 +1,4 @@
-//! The nodes and links of a path, and which way packets go.
+//! Nodes and links of a path, and the choice of the next hop.
 
 use driftway_base::{Ipv4Addr, RandomStream, Rate};
 use driftway_link::{
@@ -8,37 +8,38 @@ use driftway_scenario::{BitRate, Link, MultipathPolicy, Path, Size};
 
 use crate::addresses::{EdgeSubnet, edge_subnet, node_at};
 
-/// A size that a link's queue typically holds, for RED's notion of an idle queue (bytes).
+/// Typical packet size in a queue (bytes), for RED's decay during idle time.
 pub const TYPICAL_PACKET_BYTES: u32 = 500;
 
-/// A way out of a node.
+/// An outgoing interface of a node: its side of a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LinkEnd {
-    /// Which link.
+    /// Number of the link.
     pub link: usize,
-    /// The node's side of it.
+    /// Side of the node.
     pub side: Side,
 }
 
-/// A node's place: on the chain, or on a route beside it.
+/// Location of a node: on the chain, or on a parallel route.
 #[derive(Clone, Copy, Debug)]
 enum NodeLocation {
     Chain(usize),
     Parallel { route: usize, after: usize },
 }
 
-/// A route beside the chain.
+/// A route parallel to the chain.
 struct ParallelRoute {
     from: usize,
     to: usize,
-    /// Its links in order.
+    /// Links in order.
     links: Vec<usize>,
-    /// Only used while no other way is usable.
+    /// Used only while no other route is usable.
     standby: bool,
 }
 
 impl ParallelRoute {
-    /// Its way out of the node `at` of the chain towards `goal`; `None` if it does not lead there.
+    /// Returns its interface at the node `at` of the chain towards `goal`; `None` if it does not
+    /// lead there.
     fn link_towards(&self, at: usize, goal: usize) -> Option<LinkEnd> {
         if goal > at && self.from == at && self.to <= goal {
             self.links.first().map(|link| LinkEnd { link: *link, side: Side::A })
@@ -53,21 +54,21 @@ impl ParallelRoute {
 /// The nodes and links of a path.
 pub struct Topology {
     locations: Vec<NodeLocation>,
-    /// The last node of the chain.
+    /// Last node of the chain.
     last_node: usize,
     routes: Vec<ParallelRoute>,
-    /// Which links' routers send source quenches.
+    /// True for links whose routers send source quenches.
     sends_source_quench: Vec<bool>,
-    /// The nodes at side A and B of each link.
+    /// Nodes at side A and B of each link.
     endpoints: Vec<[usize; 2]>,
     spread: MultipathPolicy,
-    /// Which route is next, for each node.
+    /// Next route for round-robin, for each node.
     round_robin_next: Vec<usize>,
     route_streams: Vec<RandomStream>,
 }
 
 impl Topology {
-    /// Builds it, with its links; link *k* − 1 is hop *k*.
+    /// Builds the topology and its links; link *k* − 1 is hop *k*.
     pub fn build(path: &Path, seed: u64) -> (Self, Vec<PathLink>) {
         let ends = path.hops as usize;
         let mut places: Vec<NodeLocation> = (0..=ends).map(NodeLocation::Chain).collect();
@@ -121,12 +122,12 @@ impl Topology {
         )
     }
 
-    /// How many nodes there are.
+    /// Returns the number of nodes.
     pub fn nodes(&self) -> usize {
         self.locations.len()
     }
 
-    /// The node of an address, or the one that it is behind.
+    /// Returns the node of an address, or the node in front of its network.
     pub fn node_at(&self, address: Ipv4Addr) -> Option<usize> {
         let end = || match edge_subnet(address)? {
             EdgeSubnet::First => Some(0),
@@ -135,24 +136,25 @@ impl Topology {
         node_at(address, self.locations.len()).or_else(end)
     }
 
-    /// The last node of the chain.
+    /// Returns the last node of the chain.
     pub fn last_node(&self) -> usize {
         self.last_node
     }
 
-    /// Does a drop in this link's queues draw a source quench?
+    /// Returns true if a drop in this link's queues causes a source quench.
     pub fn sends_source_quench(&self, link: usize) -> bool {
         self.sends_source_quench[link]
     }
 
-    /// The node at the other end of a link.
+    /// Returns the node at the other end of a link.
     pub fn across(&self, link: usize, from: Side) -> usize {
         let [a, b] = self.endpoints[link];
         if from == Side::A { b } else { a }
     }
 
-    /// The way from `node` towards `destination`, one of several usable ones in turn or at random;
-    /// one on standby only if none else is usable. `None` if there is none.
+    /// Returns the interface from `node` towards `destination`, chosen among the usable ones by
+    /// round-robin or at random; a standby route only if no other is usable. `None` if there is
+    /// none.
     pub fn choose_link(
         &mut self,
         node: usize,
@@ -189,7 +191,7 @@ impl Topology {
         ways(false).nth(choice)
     }
 
-    /// Every way from `node` towards `destination`, those on standby included.
+    /// Returns every interface from `node` towards `destination`, including standby routes.
     pub fn candidate_links(
         &self,
         node: usize,
@@ -202,12 +204,13 @@ impl Topology {
             }
             NodeLocation::Chain(at) => ((at != goal).then(|| Self::link_on_chain(at, goal)), at),
         };
-        // From a node beside the chain no route begins: it is asked for the way to where it is.
+        // No route begins at a node of a parallel route: `at` is then `goal`, from which no route
+        // leads on.
         only.into_iter()
             .chain(self.routes.iter().filter_map(move |route| route.link_towards(at, goal)))
     }
 
-    /// The link between these nodes; the first of several.
+    /// Returns the link between these nodes; the first of several.
     pub fn link_between(&self, nodes: [usize; 2]) -> Option<usize> {
         let [a, b] = nodes;
         self.endpoints.iter().position(|ends| *ends == [a, b] || *ends == [b, a])
@@ -230,7 +233,8 @@ impl Topology {
         }
     }
 
-    /// The node on the chain to go for: that of the destination, or where its route begins.
+    /// Returns the chain node to route towards: the destination, or the start of its parallel
+    /// route.
     fn chain_node_of(&self, destination: usize) -> usize {
         match self.locations[destination] {
             NodeLocation::Chain(at) => at,
@@ -239,7 +243,7 @@ impl Topology {
     }
 }
 
-/// A scenario's link as the link itself wants it.
+/// Converts the link of a scenario.
 fn link_config(link: &Link) -> LinkConfig {
     let BitRate(rate) = link.rate;
     LinkConfig {
@@ -287,7 +291,7 @@ fn discipline(link: &Link, rate: Rate) -> Discipline {
     }
 }
 
-/// A scenario's delay as a link wants it.
+/// Converts the delay of a scenario.
 pub fn link_delay(delay: driftway_scenario::Delay) -> driftway_link::Delay {
     let (low, high) = delay.bounds();
     if low == high {
@@ -297,7 +301,7 @@ pub fn link_delay(delay: driftway_scenario::Delay) -> driftway_link::Delay {
     }
 }
 
-/// A size as packets count it.
+/// Converts a size of a scenario to bytes.
 pub fn packet_bytes(Size(bytes): Size) -> u32 {
     u32::try_from(bytes).unwrap_or(u32::MAX)
 }
@@ -325,7 +329,7 @@ mod test {
         );
         match Scenario::parse("path.toml", &text, &[]).unwrap().network {
             Network::Path(path) => path,
-            Network::Adhoc(_) => unreachable!("it says path"),
+            Network::Adhoc(_) => unreachable!("the network is a path"),
         }
     }
 
@@ -333,7 +337,7 @@ mod test {
         Topology::build(&path(text), 1).0
     }
 
-    /// Follows exits from node to node.
+    /// Follows the next hops from node to node.
     fn walk(topology: &mut Topology, from: usize, to: usize) -> Vec<usize> {
         let mut nodes = vec![from];
         while let Some(exit) = topology.choose_link(nodes[nodes.len() - 1], to, |_| true) {
@@ -363,7 +367,7 @@ mod test {
     }
 
     #[test]
-    fn a_chain_is_walked_both_ways() {
+    fn a_chain_is_traversed_in_both_directions() {
         let mut topology = build("hops = 4");
         assert_eq!(walk(&mut topology, 0, 4), [0, 1, 2, 3, 4]);
         assert_eq!(walk(&mut topology, 4, 0), [4, 3, 2, 1, 0]);
@@ -371,9 +375,9 @@ mod test {
         assert_eq!(walk(&mut topology, 2, 2), [2]);
     }
 
-    /// Nodes beside the chain come after its own: 5 and 6 here.
+    /// Nodes of a parallel route follow those of the chain: 5 and 6 here.
     #[test]
-    fn routes_are_taken_in_turn_in_each_direction() {
+    fn routes_alternate_in_each_direction() {
         let mut topology = build(LOOP);
         assert_eq!(topology.nodes(), 7);
         let mut there: Vec<_> = (0..4).map(|_| walk(&mut topology, 0, 4)).collect();
@@ -392,9 +396,9 @@ mod test {
         assert!(back.contains(&vec![4, 3, 6, 5, 1, 0]), "{back:?}");
     }
 
-    /// Only who is beyond the route's end is reached by it.
+    /// A parallel route leads only to nodes at or beyond its end.
     #[test]
-    fn a_route_is_for_those_behind_it() {
+    fn a_parallel_route_leads_to_its_end_and_beyond() {
         let mut topology = build(LOOP);
         for _ in 0..4 {
             assert_eq!(walk(&mut topology, 0, 2), [0, 1, 2]);
@@ -403,9 +407,9 @@ mod test {
         }
     }
 
-    /// A router on a route answers its senders: an ICMP message finds its way from there.
+    /// A router on a parallel route can send ICMP messages to the senders.
     #[test]
-    fn nodes_beside_the_chain_reach_its_ends() {
+    fn nodes_of_a_parallel_route_reach_the_ends() {
         let mut topology = build(LOOP);
         assert_eq!(walk(&mut topology, 5, 0), [5, 1, 0]);
         assert_eq!(walk(&mut topology, 6, 0), [6, 5, 1, 0]);
@@ -414,7 +418,7 @@ mod test {
     }
 
     #[test]
-    fn every_pair_of_chain_nodes_is_joined_whatever_the_spread() {
+    fn every_pair_of_chain_nodes_is_connected_with_any_spread() {
         for spread in ["round-robin", "random"] {
             let routes = format!(
                 "spread = \"{spread}\"\n{LOOP}[[network.parallel]]\nfrom = 0\nto = 4\nhops = 1\n\
@@ -433,7 +437,7 @@ mod test {
     }
 
     #[test]
-    fn random_spread_is_by_seed_and_even() {
+    fn random_spread_is_seeded_and_uniform() {
         let routes = format!("spread = \"random\"\n{LOOP}");
         let choices = |seed| {
             let mut topology = Topology::build(&path(&routes), seed).0;
@@ -448,7 +452,7 @@ mod test {
     }
 
     #[test]
-    fn hops_are_as_their_overrides_and_routes_say() {
+    fn overrides_and_parallel_routes_set_links() {
         let (_, links) = Topology::build(
             &path(
                 "hops = 2\n[[network.override]]\nhop = 2\nrate = \"2 Mbit/s\"\n\
@@ -474,7 +478,7 @@ mod test {
     }
 
     #[test]
-    fn delays_are_fixed_where_their_bounds_meet() {
+    fn delays_are_fixed_where_their_bounds_are_equal() {
         let ms = Duration::from_millis;
         let around = |spread| driftway_scenario::Delay::MeanSpread { mean: Time(ms(20)), spread };
         assert_eq!(

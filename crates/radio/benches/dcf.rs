@@ -1,7 +1,6 @@
-//! What a frame on the air costs, everything included: a pair that always has something to send,
-//! and fifty nodes that move at ns-2's usual density, ten of which always have a packet for one of
-//! their neighbours. Each iteration is a thousand frames, so microseconds read as nanoseconds a
-//! frame.
+//! Total cost of a frame: a saturated pair, and fifty moving nodes at ns-2's usual density, ten of
+//! which always have a packet for one of their neighbours. Each iteration is a thousand frames, so
+//! that microseconds read as nanoseconds per frame.
 
 use std::hint::black_box;
 
@@ -27,7 +26,7 @@ struct Load {
 impl Load {
     fn new(config: DcfConfig, mobility: Mobility, senders: u32) -> Self {
         let nodes = mobility.nodes() as u32;
-        let radio = Propagation::new(&RadioConfig::STANDARD, nodes, 1).expect("the radio is good");
+        let radio = Propagation::new(&RadioConfig::STANDARD, nodes, 1).expect("a valid radio");
         let field = Positions::new(mobility, radio.reach());
         let mut load = Self {
             dcf: Dcf::new(config, field, radio, 1),
@@ -51,7 +50,7 @@ impl Load {
         self.dcf.send(self.now, node, OutgoingPacket { id: node, to, bytes: 1500 });
     }
 
-    /// So many frames, or a few more until the next report.
+    /// Runs this number of frames, or a few more until the next report.
     fn run(&mut self, frames: u64) {
         let end = self.dcf.frames_sent() + frames;
         let mut reports = std::mem::take(&mut self.reports);
@@ -66,7 +65,7 @@ impl Load {
         self.reports = reports;
     }
 
-    /// Hearers of a frame, on average over all nodes now.
+    /// Mean number of nodes in range of a frame, over all nodes now.
     fn hearers(&mut self) -> f64 {
         let nodes = self.dcf.positions().nodes() as u32;
         let mut all = Vec::new();
@@ -91,7 +90,7 @@ fn frames(c: &mut Criterion) {
             pause: (Duration::ZERO, Duration::ZERO),
             start: InitialDistribution::SteadyState,
         };
-        let fifty = Mobility::random_waypoint(&model, 50, 1).expect("the model is good");
+        let fifty = Mobility::random_waypoint(&model, 50, 1).expect("a valid model");
         for (what, mobility, senders) in [("pair", pair, 1), ("fifty nodes", fifty, 10)] {
             let mut load = Load::new(config, mobility, senders);
             load.run(20_000);

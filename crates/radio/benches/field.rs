@@ -1,5 +1,5 @@
-//! What it costs to ask who hears a node: random waypoint in the density of 50 nodes on
-//! 1500 m × 1000 m, each node in turn, a millisecond apart.
+//! Cost of finding the nodes in range: random waypoint at the density of 50 nodes on 1500 m × 1000
+//! m, each node in turn, a millisecond apart.
 
 use std::hint::black_box;
 
@@ -9,7 +9,7 @@ use driftway_radio::mobility::{InitialDistribution, RandomWaypoint};
 use driftway_radio::{Mobility, Positions, Propagation, RadioConfig};
 
 fn hearers(c: &mut Criterion) {
-    let radio = Propagation::new(&RadioConfig::STANDARD, 0, 1).expect("the radio is good");
+    let radio = Propagation::new(&RadioConfig::STANDARD, 0, 1).expect("a valid radio");
     let mut group = c.benchmark_group("hearers");
     for nodes in [50_u32, 100, 200, 201, 500, 1000, 5000] {
         let scale = (f64::from(nodes) / 50.0).sqrt();
@@ -19,15 +19,15 @@ fn hearers(c: &mut Criterion) {
             pause: (Duration::ZERO, Duration::ZERO),
             start: InitialDistribution::SteadyState,
         };
-        let mobility = Mobility::random_waypoint(&model, nodes, 1).expect("the model is good");
+        let mobility = Mobility::random_waypoint(&model, nodes, 1).expect("a valid model");
         let mut field = Positions::new(mobility, radio.reach());
         let (mut now, mut node, mut out) = (Instant::ZERO, 0, Vec::new());
-        // As many frames a second for each node, whatever their number.
+        // The same rate of frames for each node, whatever their number.
         let gap = Duration::from_nanos(50_000_000 / u64::from(nodes));
         group.bench_function(nodes.to_string(), |b| {
             b.iter(|| {
                 now += gap;
-                // No neighbour in numbers is one in place.
+                // Successive nodes are not neighbours in space.
                 node = (node + 17) % nodes;
                 out.clear();
                 field.nodes_in_range(now, node, &mut out);

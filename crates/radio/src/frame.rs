@@ -1,81 +1,82 @@
-//! What a node gives to the air, and what it is told.
+//! Packets handed to a MAC and what the MAC reports about them.
 
 use driftway_base::Instant;
 
-/// A packet that a node's link layer is to send.
+/// A packet for a node's MAC to transmit (an MSDU in the terms of 802.11).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OutgoingPacket {
-    /// The owner's handle; the air only gives it back.
+    /// Handle of the owner, passed back unchanged.
     pub id: u32,
-    /// The node it is for; `None` for all that hear it.
+    /// Receiver; `None`: broadcast.
     pub to: Option<u32>,
-    /// Size of the packet, without what the link layer adds (bytes).
+    /// Size without the link layer's overhead (bytes).
     pub bytes: u32,
 }
 
-/// What the air says, each with the instant at which it is so (up to a microsecond before it is
-/// said: a frame's end is looked at once, when the furthest node has heard it).
+/// A report of the MAC, with the instant to which it applies. That instant may lie up to a
+/// microsecond before the report: the end of a frame is processed once, when it has reached the
+/// most distant receiver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MacReport {
-    /// A node got a packet that is for it, or for all. The sender has it still: the handle is
-    /// good for a copy until the sender is told what became of it.
+    /// A node received a unicast packet addressed to it, or a broadcast. The sender still owns the
+    /// packet: the handle can be used for a copy until the sender's own `Sent` or `Failed`.
     Received {
-        /// Who got it.
+        /// Receiving node.
         node: u32,
-        /// Who sent it over this hop.
+        /// Transmitter of this hop.
         from: u32,
-        /// The sender's handle.
+        /// Handle of the sender.
         id: u32,
-        /// It is for all that hear it.
+        /// True for a broadcast.
         broadcast: bool,
-        /// When its last bit was there.
+        /// Arrival of its last bit.
         at: Instant,
     },
-    /// A node that listens to everything heard a packet that is for another.
+    /// A node in promiscuous mode received a packet addressed to another node.
     Overheard {
-        /// Who heard it.
+        /// Overhearing node.
         node: u32,
-        /// Who sent it over this hop.
+        /// Transmitter of this hop.
         from: u32,
-        /// Whom it is for.
+        /// Addressed node.
         to: u32,
-        /// The sender's handle.
+        /// Handle of the sender.
         id: u32,
-        /// When its last bit was there.
+        /// Arrival of its last bit.
         at: Instant,
     },
-    /// A packet is out: acknowledged, or sent to all. The node takes the next.
+    /// A packet was acknowledged, or a broadcast was transmitted. The node accepts the next packet.
     Sent {
-        /// Who sent it.
+        /// Transmitting node.
         node: u32,
-        /// Its handle.
+        /// Handle of the packet.
         id: u32,
-        /// The neighbour that it was for; `None`: for all.
+        /// Receiver; `None`: broadcast.
         to: Option<u32>,
-        /// When that was known.
+        /// End of the exchange.
         at: Instant,
     },
-    /// A packet was given up. The node takes the next.
+    /// A packet was discarded after its last retry. The node accepts the next packet.
     Failed {
-        /// Who gave up.
+        /// Transmitting node.
         node: u32,
-        /// Its handle.
+        /// Handle of the packet.
         id: u32,
-        /// Whom it was for.
+        /// Receiver.
         to: u32,
-        /// Why.
+        /// Missing response.
         reason: FailReason,
-        /// When.
+        /// End of the last attempt.
         at: Instant,
     },
 }
 
-/// Why a packet was given up.
+/// Reason for which a packet was discarded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FailReason {
-    /// No CTS came, up to the short retry limit.
+    /// No CTS was received within the short retry limit.
     NoCts,
-    /// No ACK came, up to the retry limit of the frame: the long one if it was sent after RTS and
-    /// CTS, else the short one.
+    /// No ACK was received within the retry limit of the frame: the long one if it was sent after
+    /// RTS and CTS, else the short one.
     NoAck,
 }

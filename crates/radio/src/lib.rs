@@ -1,8 +1,8 @@
-//! The air: nodes that move, what they hear of each other, and how they share it.
+//! The radio channel: node mobility, propagation, and medium access (802.11 DCF or TDMA).
 //!
-//! A frame is known by its owner's handle, its size and its receiver; what it carries is not looked
-//! at. Whoever drives the air gives it frames, one a node at a time, lets it run, and is told what
-//! became of them ([`Report`]).
+//! A frame is described by its owner's handle, its size and its receiver; its content is not
+//! inspected. The driver hands each MAC one packet per node at a time, runs it, and receives the
+//! outcome of each packet as a [`MacReport`].
 
 #![forbid(unsafe_code)]
 

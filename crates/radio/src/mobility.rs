@@ -1,8 +1,9 @@
-//! How nodes move: models, and what movement files say.
+//! Node mobility: models, and movement files.
 //!
-//! Whatever the model, a node's way is a sequence of legs, straight pieces at one speed, so that a
-//! position is an exact function of time. A model makes a node's legs one after another when they
-//! are needed, from the node's own random stream: adding a node moves no other node.
+//! In every model a node's trajectory is a sequence of legs, straight segments at constant speed,
+//! so that a position is an exact function of time. A model generates a node's legs one after
+//! another as needed, from the node's own random stream: adding a node changes no other node's
+//! trajectory.
 
 mod constant_velocity;
 mod leg;
@@ -20,23 +21,23 @@ use crate::{
     mobility::random_waypoint::WaypointTrajectory,
 };
 
-/// How each node of a network moves.
+/// Mobility of the nodes of a network.
 #[derive(Clone, Debug)]
 pub struct Mobility {
     trajectories: Vec<Trajectory>,
 }
 
-/// Where a node's legs come from.
+/// Source of a node's legs.
 #[derive(Clone, Debug)]
 enum Trajectory {
-    /// What is known before, the rest of it first.
+    /// Legs known in advance: the remaining ones.
     Scripted(std::vec::IntoIter<Leg>),
     RandomWaypoint(Box<WaypointTrajectory>),
     ConstantVelocity(Box<ReflectedTrajectory>),
 }
 
 impl Mobility {
-    /// Nodes that stay where they are (metres).
+    /// Creates nodes at fixed positions (metres).
     pub fn fixed(positions: &[(f64, f64)]) -> Self {
         let rest = |&place| vec![Leg::at_rest(Instant::ZERO, Instant::FAR_FUTURE, place)];
         Self {
@@ -47,7 +48,7 @@ impl Mobility {
         }
     }
 
-    /// Nodes that move as a movement file says.
+    /// Creates nodes that follow a movement file.
     pub fn scripted(movement: Movement) -> Self {
         Self {
             trajectories: movement
@@ -57,10 +58,11 @@ impl Mobility {
         }
     }
 
-    /// `nodes` nodes on random ways, each drawn from the stream (`seed`, `"mobility"`, node).
+    /// Creates `nodes` random waypoint nodes, each drawn from the stream (`seed`, `"mobility"`,
+    /// node).
     ///
     /// # Errors
-    /// A parameter that makes no sense, or a steady-state start that does not exist.
+    /// An invalid parameter, or a steady-state start for a model without a steady state.
     pub fn random_waypoint(
         model: &RandomWaypoint,
         nodes: u32,
@@ -73,11 +75,11 @@ impl Mobility {
         Ok(Self { trajectories: (0..nodes).map(walk).collect() })
     }
 
-    /// Nodes that each keep their speed and are reflected at the edges of `area` (metres; it
-    /// starts at the origin), as light is.
+    /// Creates nodes of constant speed that are reflected at the borders of `area` (metres, from
+    /// the origin).
     ///
     /// # Errors
-    /// A node that starts outside, or a speed that crosses the area in less than a microsecond.
+    /// A start outside the area, or a speed that crosses the area in less than a microsecond.
     pub fn constant_velocity(
         nodes: &[ConstantVelocity],
         area: (f64, f64),
@@ -91,13 +93,13 @@ impl Mobility {
         Ok(Self { trajectories: nodes.iter().enumerate().map(bounce).collect::<Result<_, _>>()? })
     }
 
-    /// How many nodes there are.
+    /// Returns the number of nodes.
     pub fn nodes(&self) -> usize {
         self.trajectories.len()
     }
 
-    /// The next leg of a node: the first call gives what holds at the start of the run, each later
-    /// one what holds from the end of the leg before.
+    /// Returns the next leg of a node: first the leg at the start of the run, then each time the
+    /// leg that follows the previous one.
     pub(crate) fn next_leg(&mut self, node: usize) -> Option<Leg> {
         match self.trajectories.get_mut(node)? {
             Trajectory::Scripted(legs) => legs.next(),

@@ -1,5 +1,5 @@
-//! Movement files: ns-2's ([`ns2`]) and BonnMotion's ([`bonnmotion`]), as text; [`text`] makes that
-//! of a file's bytes, and [`parse`] sees for itself which of the two it is.
+//! Movement files of ns-2 ([`ns2`]) and BonnMotion ([`bonnmotion`]): [`decode`] converts a file's
+//! bytes to text, and [`parse`] detects the format.
 
 pub mod bonnmotion;
 mod error;
@@ -13,10 +13,10 @@ use driftway_base::{Duration, Instant};
 use crate::mobility::Leg;
 use error::Line;
 
-/// A movement file's text.
+/// Decodes a movement file.
 ///
 /// # Errors
-/// Bytes that are no text. BonnMotion compresses its files: what is to do about that is said.
+/// Bytes that are not UTF-8, with a hint for the compressed files that BonnMotion writes.
 pub fn decode<'a>(name: &str, bytes: &'a [u8]) -> Result<&'a str, MovementError> {
     let line = Line { file: name, number: 1, text: "" };
     if bytes.starts_with(&[0x1f, 0x8b]) {
@@ -29,15 +29,15 @@ pub fn decode<'a>(name: &str, bytes: &'a [u8]) -> Result<&'a str, MovementError>
         let start = good.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
         let text = std::str::from_utf8(&good[start..]).unwrap_or_default();
         let line = Line { file: name, number: lines + 1, text };
-        line.error_at(text.len(), "this is no text in UTF-8", "a movement file is plain text")
+        line.error_at(text.len(), "this file is not UTF-8 text", "a movement file is plain text")
     })
 }
 
-/// Reads a movement file of either format: BonnMotion's starts with a number, ns-2's with anything
-/// else.
+/// Parses a movement file of either format: a BonnMotion file starts with a number, an ns-2 file
+/// does not.
 ///
 /// # Errors
-/// The first thing that is wrong, and where.
+/// The first problem and its location.
 pub fn parse(name: &str, text: &str) -> Result<Movement, MovementError> {
     let lines = text.lines().map(str::trim_start);
     let first = lines.filter(|line| !line.starts_with('#')).find(|line| !line.is_empty());
@@ -49,21 +49,21 @@ pub fn parse(name: &str, text: &str) -> Result<Movement, MovementError> {
     }
 }
 
-/// What a movement file says.
+/// The contents of a movement file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Movement {
-    /// Per node, in order of time, without gaps; the last lasts for ever.
+    /// Per node, in order of time and without gaps; the last never ends.
     legs: Vec<Vec<Leg>>,
     area: Option<(f64, f64)>,
     duration: Option<Duration>,
 }
 
-/// The smallest rectangle that holds every place of a movement (metres).
+/// Bounding rectangle of all positions of a movement (metres).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Bounds {
-    /// The least x and y.
+    /// Minimum x and y.
     pub low: (f64, f64),
-    /// The greatest x and y.
+    /// Maximum x and y.
     pub high: (f64, f64),
 }
 
@@ -76,30 +76,30 @@ impl Movement {
         self.legs.into_iter()
     }
 
-    /// How many nodes it moves.
+    /// Returns the number of nodes.
     pub fn nodes(&self) -> usize {
         self.legs.len()
     }
 
-    /// When the last node has come to rest.
+    /// Returns the time at which the last node stops.
     pub fn end(&self) -> Instant {
         let last = |legs: &Vec<Leg>| legs.last().map_or(Instant::ZERO, |leg| leg.since);
         self.legs.iter().map(last).max().unwrap_or_default()
     }
 
-    /// The area's width and height (m), where the file says it.
+    /// Returns the width and height of the area (m), if the file declares them.
     pub const fn area(&self) -> Option<(f64, f64)> {
         self.area
     }
 
-    /// How long the run is that the movement was made for, where the file says it.
+    /// Returns the duration of the run, if the file declares it.
     pub const fn duration(&self) -> Option<Duration> {
         self.duration
     }
 
-    /// The rectangle that nodes stay in; all zero without a node.
+    /// Returns the bounding rectangle of all positions; all zero without nodes.
     pub fn bounds(&self) -> Bounds {
-        // Legs are straight and each starts where the one before ended.
+        // Legs are straight, and each starts where the previous one ended.
         let mut places = self.legs.iter().flatten().map(|leg| (leg.x, leg.y));
         let first = places.next().unwrap_or_default();
         places.fold(Bounds { low: first, high: first }, |bounds, (x, y)| Bounds {

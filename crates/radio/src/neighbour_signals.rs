@@ -1,22 +1,21 @@
-//! What nodes hear of their neighbours' signals.
+//! Received power of the neighbours' frames, and its trend.
 //!
-//! A node knows the power of each packet that it receives or overhears. From how that changes it
-//! knows how long a neighbour stays in reach, before a frame is lost.
+//! A node knows the power of each packet that it receives or overhears. The rate of change of that
+//! power predicts how long a neighbour stays in range, before the first frame is lost.
 
 use driftway_base::{Duration, Instant, ReceivedPower};
 
-/// Samples nearer to each other than this say nothing of a trend.
+/// Minimum interval between two samples of a trend.
 const MIN_SAMPLE_INTERVAL: Duration = Duration::from_millis(100);
-/// The weight of a new sample in the trend: one in so many, as in TCP's round-trip time
-/// (RFC 6298 §2.3).
+/// Inverse weight of a new sample in the smoothed trend, as in the SRTT (RFC 6298 §2.3).
 const TREND_SMOOTHING: f64 = 4.0;
 
-/// Who was heard last, when, and how well, at each node.
+/// Latest received power of each neighbour, at each node.
 #[derive(Clone, Debug)]
 pub struct NeighbourSignals {
-    /// What is needed to receive a frame (dBm).
+    /// Receive threshold (dBm).
     receive_threshold: f64,
-    /// By node, sorted by neighbour.
+    /// Indexed by node, sorted by neighbour.
     signals: Vec<Vec<SignalTrend>>,
 }
 
@@ -24,21 +23,21 @@ pub struct NeighbourSignals {
 struct SignalTrend {
     neighbour: u32,
     at: Instant,
-    /// dBm
+    /// Received power (dBm).
     power: f64,
-    /// Decibels per second.
+    /// Smoothed trend (dB/s).
     trend: Option<f64>,
-    /// The last sample of which the trend was made.
+    /// Time and power (dBm) of the last sample in the trend.
     trend_sample: (Instant, f64),
 }
 
 impl NeighbourSignals {
-    /// Of so many nodes, whose radios receive from this power on (W).
+    /// Creates the state of `nodes` nodes with a receive threshold of `receive_power` (W).
     pub fn new(nodes: usize, receive_power: f64) -> Self {
         Self { receive_threshold: watts_to_dbm(receive_power), signals: vec![Vec::new(); nodes] }
     }
 
-    /// A node hears another with this power (W).
+    /// Records a frame of `neighbour` that `node` received or overheard with this power (W).
     pub fn on_signal(&mut self, now: Instant, node: u32, neighbour: u32, power: f64) {
         let Some(heard) = self.signals.get_mut(node as usize) else { return };
         let power = watts_to_dbm(power);
@@ -57,7 +56,8 @@ impl NeighbourSignals {
         }
     }
 
-    /// What a node knows of a neighbour; `None` if it has never heard it.
+    /// Returns the latest received power of a neighbour and its trend; `None` if none was ever
+    /// received.
     pub fn received_power(&self, node: u32, neighbour: u32) -> Option<ReceivedPower> {
         let heard = self.signals.get(node as usize)?;
         let place = heard.binary_search_by_key(&neighbour, |heard| heard.neighbour).ok()?;
@@ -90,7 +90,7 @@ fn watts_to_dbm(watts: f64) -> f64 {
 }
 
 fn to_hundredths(value: f64) -> i32 {
-    // A cast saturates.
+    // The cast saturates.
     libm::round(value * 100.0) as i32
 }
 
@@ -102,8 +102,8 @@ mod test {
         Instant::from_millis(millis)
     }
 
-    /// Heard each `gap` ms at 10 m/s away from 150 m on, where power falls with the fourth power of the
-    /// distance, and received up to 250 m.
+    /// A neighbour moving away at 10 m/s from 150 m, received every `gap` ms; power falls with the
+    /// fourth power of the distance, and the receive range is 250 m.
     fn driving_away(gap: u64, until: u64) -> NeighbourSignals {
         let power = |metres: f64| 1e-3 / (metres * metres * metres * metres);
         let mut neighbours = NeighbourSignals::new(2, power(250.0));
@@ -114,7 +114,7 @@ mod test {
     }
 
     #[test]
-    fn a_neighbour_that_drives_away_is_known_to_fade() {
+    fn a_departing_neighbour_has_a_falling_trend() {
         for gap in [10, 150, 1000] {
             let strength = driving_away(gap, 9_000).received_power(0, 1).unwrap();
             assert_eq!(
@@ -122,14 +122,15 @@ mod test {
                 (at(9_000), -9592),
                 "every {gap} ms"
             );
-            // In truth a second; the trend is the past's, and power falls more and more slowly.
+            // The true value is 1 s; the trend is an average of the past, and the power falls ever
+            // more slowly.
             let lead = strength.expected_lifetime().unwrap().as_millis();
             assert!((800..=1_000).contains(&lead), "every {gap} ms: {lead}");
         }
     }
 
     #[test]
-    fn one_sample_has_no_trend_and_a_long_silence_ends_it() {
+    fn a_trend_needs_two_samples_and_ends_after_a_long_silence() {
         let mut neighbours = NeighbourSignals::new(3, 1e-12);
         assert_eq!(neighbours.received_power(0, 1), None);
         neighbours.on_signal(at(0), 0, 1, 1e-9);

@@ -1,15 +1,15 @@
-//! A model's parameter that makes no sense.
+//! Invalid parameters of a model.
 
 use std::fmt;
 
-/// Which parameter of a model is wrong, what is wrong with it, and what would be right.
+/// An invalid parameter of a model: its name, the problem, and a valid choice.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ParameterError {
-    /// Its name, as in the model's configuration: `speed`, `area`, `sense`.
+    /// Name as in the model's configuration: `speed`, `area`, `sense`.
     pub parameter: &'static str,
-    /// What is wrong.
+    /// Description of the problem.
     pub message: String,
-    /// What would be right.
+    /// Description of a valid value.
     pub help: &'static str,
 }
 

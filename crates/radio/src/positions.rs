@@ -1,8 +1,8 @@
-//! Where nodes are, and who hears whom.
+//! Node positions, and the nodes within range of a transmitter.
 //!
-//! This is on the way of every frame. In a small network all nodes are looked at: their legs lie in
-//! one array a coordinate, so that the compiler makes vector instructions of the loop. In a larger
-//! one each node that sends keeps a list of those that can come into its reach for a while.
+//! This code runs for every frame. In a small network all nodes are scanned: their legs are stored
+//! as one array per coordinate, so that the compiler vectorizes the loop. In a larger network each
+//! transmitter keeps a list of the nodes that can come within range for a while.
 
 mod neighbour_lists;
 
@@ -15,30 +15,29 @@ use driftway_base::Instant;
 use crate::mobility::{Leg, Mobility};
 use neighbour_lists::NeighbourLists;
 
-/// Up to this number of nodes, looking at all is as fast as lists are, for nodes spread as in the
-/// papers (`make bench`: hearers).
+/// Maximum number of nodes for which a scan is as fast as lists, at the density usual in the
+/// literature (`make bench`: hearers).
 const MAX_SCANNED_NODES: usize = 64;
 
-/// A node that can hear another.
+/// A node within range of a transmitter.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct NodeInRange {
-    /// Its number.
+    /// Node number.
     pub node: u32,
-    /// The square of the distance between the two (m²).
+    /// Squared distance between the two (m²).
     pub distance_squared: f64,
 }
 
-/// Where the nodes of a network are.
+/// Positions of the nodes of a network.
 ///
-/// Time never goes back. A position depends on nothing but the node and the time, and is the same
-/// whatever was asked before.
+/// Time never goes back. A position depends only on the node and the time, not on earlier queries.
 #[derive(Clone, Debug)]
 pub struct Positions {
     mobility: Mobility,
     legs: Legs,
-    /// When each moving node's leg ends, the earliest first.
+    /// End of each moving node's leg, earliest first.
     leg_ends: BinaryHeap<Reverse<(Instant, u32)>>,
-    /// The earliest of these.
+    /// Earliest of these.
     next_leg_end: Instant,
     now: Instant,
     reach_squared: f64,
@@ -47,17 +46,18 @@ pub struct Positions {
     candidates: Box<[NodeInRange]>,
 }
 
-/// The nodes' current legs, one array a coordinate.
+/// Current legs of the nodes, one array per coordinate.
 #[derive(Clone, Debug)]
 struct Legs {
-    /// Start of the leg in nanoseconds: whole numbers, which a float holds for the first 104 days.
+    /// Start of the leg in nanoseconds: integers, which a float represents exactly for the first
+    /// 104 days.
     since: Box<[f64]>,
     x: Box<[f64]>,
     y: Box<[f64]>,
     /// Metres per nanosecond.
     vx: Box<[f64]>,
     vy: Box<[f64]>,
-    /// How far each has moved before its leg (m).
+    /// Distance moved before the leg (m).
     distance_before: Box<[f64]>,
 }
 
@@ -74,7 +74,7 @@ impl Legs {
         }
     }
 
-    /// How far a node has moved (m).
+    /// Returns the distance that a node has moved (m).
     fn distance_moved(&self, node: usize, now: f64) -> f64 {
         let (vx, vy) = (self.vx[node], self.vy[node]);
         self.distance_before[node] + (vx * vx + vy * vy).sqrt() * (now - self.since[node])
@@ -86,16 +86,16 @@ impl Legs {
         (self.vx[node], self.vy[node]) = (leg.vx, leg.vy);
     }
 
-    /// As [`Leg::at`].
+    /// Same as [`Leg::at`].
     #[inline]
     fn at(&self, node: usize, now: f64) -> (f64, f64) {
         let passed = now - self.since[node];
         (self.x[node] + self.vx[node] * passed, self.y[node] + self.vy[node] * passed)
     }
 
-    /// The squares of all nodes' distances from a place.
+    /// Computes the squared distances of all nodes from a position.
     fn distances_squared(&self, now: f64, (x0, y0): (f64, f64), squares: &mut [f64]) {
-        // Slices of one length, so that no index in the loop needs a check.
+        // Slices of equal length, so that the loop needs no bounds checks.
         let n = squares.len();
         let (since, x, y) = (&self.since[..n], &self.x[..n], &self.y[..n]);
         let (vx, vy) = (&self.vx[..n], &self.vy[..n]);
@@ -109,7 +109,7 @@ impl Legs {
 }
 
 impl Positions {
-    /// A field where a node is heard up to `reach` metres ([`Propagation::reach`]).
+    /// Creates the positions for a range of `reach` metres ([`Propagation::reach`]).
     ///
     /// [`Propagation::reach`]: crate::Propagation::reach
     pub fn new(mobility: Mobility, reach: f64) -> Self {
@@ -145,12 +145,12 @@ impl Positions {
         field
     }
 
-    /// How many nodes there are.
+    /// Returns the number of nodes.
     pub fn nodes(&self) -> usize {
         self.distances_squared.len()
     }
 
-    /// Makes `now` the time. All that follows is about `now` or later.
+    /// Advances the time to `now`.
     #[inline]
     pub fn advance_to(&mut self, now: Instant) {
         debug_assert!(now >= self.now, "time went back from {:?} to {now:?}", self.now);
@@ -191,34 +191,34 @@ impl Positions {
         self.next_leg_end = Instant::FAR_FUTURE;
     }
 
-    /// Where a node is (metres).
+    /// Returns the position of a node (metres).
     ///
     /// # Panics
-    /// If there is no such node.
+    /// If the node does not exist.
     pub fn position(&mut self, node: u32, now: Instant) -> (f64, f64) {
         self.advance_to(now);
         self.legs.at(node as usize, now.as_nanos() as f64)
     }
 
-    /// How far a node has moved since the start, by all its ways (m).
+    /// Returns the length of a node's trajectory since the start (m).
     ///
     /// # Panics
-    /// If there is no such node.
+    /// If the node does not exist.
     pub fn distance_moved(&mut self, node: u32, now: Instant) -> f64 {
         self.advance_to(now);
         self.legs.distance_moved(node as usize, now.as_nanos() as f64)
     }
 
-    /// Adds every other node within reach of `from` to `out`, in order of their numbers.
+    /// Appends every other node within range of `from` to `out`, in order of node number.
     ///
     /// # Panics
-    /// If there is no such node.
+    /// If the node does not exist.
     pub fn nodes_in_range(&mut self, now: Instant, from: u32, out: &mut Vec<NodeInRange>) {
         self.advance_to(now);
         let nanos = now.as_nanos() as f64;
         let place = self.legs.at(from as usize, nanos);
         let (mut count, reach_squared) = (0, self.reach_squared);
-        // Each is written, and kept by counting it: no branch that depends on who is near.
+        // Each candidate is written and then counted or not: no branch depends on the distance.
         let mut add = |node: u32, distance_squared: f64| {
             self.candidates[count] = NodeInRange { node, distance_squared };
             count += usize::from(distance_squared <= reach_squared);

@@ -1,4 +1,4 @@
-//! How strong a frame arrives, and whether that is enough to decode or to sense it.
+//! Radio propagation: received power, and the thresholds for reception and carrier sensing.
 
 mod shadowing;
 
@@ -9,70 +9,71 @@ use driftway_base::Duration;
 use crate::ParameterError;
 use shadowing::{MAX_DEVIATIONS, Shadowing};
 
-/// A radio, the same for all nodes.
+/// Configuration of the radios, the same for all nodes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RadioConfig {
-    /// How power falls with distance.
+    /// Propagation model.
     pub model: PropagationModel,
-    /// Power sent (W).
+    /// Transmit power (W).
     pub power: f64,
-    /// Of the carrier (Hz).
+    /// Carrier frequency (Hz).
     pub frequency: f64,
-    /// Of light (m/s); ns-2 counts with 300,000,000. It gives the wavelength and the delay.
+    /// Propagation speed (m/s), which determines wavelength and delay. ns-2 uses 300,000,000.
     pub light_speed: f64,
-    /// Height of every antenna above the ground (m).
+    /// Antenna height above the ground (m).
     pub antenna_height: f64,
-    /// Gain of every antenna, as a factor, sending and receiving.
+    /// Antenna gain as a factor, for transmission and reception.
     pub antenna_gain: f64,
-    /// What the hardware loses, as a factor of 1 or more.
+    /// System loss as a factor of 1 or more.
     pub system_loss: f64,
-    /// From where on a frame can be decoded.
+    /// Reception threshold.
     pub receive: Threshold,
-    /// From where on a frame makes the medium busy.
+    /// Carrier-sense threshold.
     pub sense: Threshold,
-    /// How many times stronger a frame must be than another to be decoded all the same; infinite if
-    /// none ever is.
+    /// Capture ratio: the factor by which a frame must exceed another to be decoded in spite of it;
+    /// infinite without capture.
     pub capture_ratio: f64,
 }
 
-/// How power falls with distance.
+/// Propagation models: received power as a function of distance.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum PropagationModel {
-    /// In free space, with the square of the distance (friis-1946).
+    /// Free space: power falls with the square of the distance (friis-1946).
     Friis,
-    /// Over flat ground: as in free space up to the crossover distance 4π·h²/λ, where the reflected
-    /// ray begins to cancel the direct one, and with the fourth power from there on
-    /// (rappaport-2002 §4.6).
+    /// Two-ray ground reflection: as free space up to the crossover distance 4π·h²/λ, beyond which
+    /// the reflected ray cancels the direct one and power falls with the fourth power of the
+    /// distance (rappaport-2002 §4.6).
     TwoRay,
-    /// None at all up to the receive range; as if half as strong from there to the sense range, so
-    /// that at the usual capture ratios no frame captures another. Thresholds must be distances.
+    /// Unit disk: constant power up to the receive range, half of it from there to the sense range,
+    /// so that no frame captures another at the usual capture ratios. Thresholds must be distances.
     Range,
-    /// With a power of the distance beyond one metre, and a factor for each pair of nodes.
+    /// Log-distance path loss beyond one metre, with optional log-normal shadowing for each pair of
+    /// nodes.
     LogDistance {
-        /// The exponent: 2 in free space, 2.7 to 5 in towns (rappaport-2002 §4.9).
+        /// Path loss exponent: 2 in free space, 2.7 to 5 in urban areas (rappaport-2002 §4.9).
         exponent: f64,
-        /// Standard deviation of the pairs' factors in dB, 0 for none. A pair's factor is the same
-        /// both ways, and depends on the seed, the pair and where its nodes have been alone. It is
-        /// cut off at three deviations, so that nodes are heard to a finite distance.
+        /// Standard deviation of the shadowing (dB); 0: none. A pair's shadowing is symmetric and
+        /// depends only on the seed, the pair and the distances its nodes have moved. It is
+        /// truncated at three standard deviations, so that the range is finite.
         shadowing_db: f64,
-        /// When the two have moved by so much together (m), what is left of the correlation with the
-        /// factor from before is 1/e. `None`: a factor is drawn once for the whole run.
+        /// Decorrelation distance (m): after the two nodes together have moved this far, the
+        /// correlation with the earlier shadowing is 1/e. `None`: constant shadowing.
         decorrelation: Option<f64>,
     },
 }
 
-/// From where on a frame is strong enough.
+/// A threshold of received power.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Threshold {
-    /// Up to this distance (m), without shadowing.
+    /// Power received at this distance (m) without shadowing.
     Distance(f64),
-    /// From this power on (W).
+    /// Received power (W).
     Power(f64),
 }
 
 impl RadioConfig {
-    /// The WaveLAN card that this field's papers use: 24.5 dBm at 914 MHz, 1.5 m above flat ground,
-    /// decoded up to 250 m, sensed up to 550 m, captured at 10 dB.
+    /// The WaveLAN card usual in the literature: 24.5 dBm at 914 MHz, 1.5 m above flat ground, 250
+    /// m receive range, 550 m sense range, capture at 10 dB.
     pub const STANDARD: Self = Self {
         model: PropagationModel::TwoRay,
         power: 0.281_838_15,
@@ -85,7 +86,7 @@ impl RadioConfig {
         sense: Threshold::Distance(550.0),
         capture_ratio: 10.0,
     };
-    /// The same as ns-2.35 has it: light travels 300,000 km/s, which moves the crossover distance
+    /// The same with ns-2.35's speed of light of 300,000 km/s, which moves the crossover distance
     /// from 86.20 m to 86.14 m.
     pub const NS2: Self = Self { light_speed: 3e8, ..Self::STANDARD };
 }
@@ -96,12 +97,12 @@ impl Default for RadioConfig {
     }
 }
 
-/// What arrives of a frame, by the square of the distance (m²), which spares the root.
+/// Received power as a function of the squared distance (m²), which avoids a square root.
 #[derive(Clone, Debug)]
 pub struct Propagation {
     path_loss: PathLoss,
     shadowing: Option<Shadowing>,
-    /// What arrives at no distance (W).
+    /// Upper bound of the received power (W).
     max_power: f64,
     receive: ResolvedThreshold,
     sense: ResolvedThreshold,
@@ -110,7 +111,7 @@ pub struct Propagation {
     light_speed: f64,
 }
 
-/// Power by the square of the distance: the factors that the configuration comes to.
+/// Path loss as a function of the squared distance, with constants derived from the configuration.
 #[derive(Clone, Copy, Debug)]
 enum PathLoss {
     FreeSpace { one: f64 },
@@ -130,7 +131,7 @@ impl PathLoss {
         let sent = config.power * config.antenna_gain * config.antenna_gain / config.system_loss;
         let wavelength = config.light_speed / config.frequency;
         let ratio = wavelength / (4.0 * PI);
-        // What arrives at one metre in free space.
+        // Power received at one metre in free space.
         let one = sent * ratio * ratio;
         match config.model {
             PropagationModel::Friis => Self::FreeSpace { one },
@@ -178,7 +179,7 @@ impl PathLoss {
         }
     }
 
-    /// The distance at which this power arrives.
+    /// Returns the distance (m) at which this power is received.
     fn distance(&self, power: f64) -> f64 {
         match *self {
             Self::FreeSpace { one } => (one / power).sqrt(),
@@ -193,21 +194,21 @@ impl PathLoss {
 }
 
 impl Propagation {
-    /// Up to so many nodes shadowing can change as they move: each pair has a state, 32 MB at most.
+    /// Maximum number of nodes for shadowing with decorrelation: each pair has its own state, 32 MB
+    /// in total.
     pub const MAX_DECORRELATING_NODES: u32 = 1024;
 
-    /// The propagation of a run with this `seed` (which shadowing alone depends on) and this many
-    /// nodes.
+    /// Creates the propagation model for this number of nodes; only shadowing depends on `seed`.
     ///
     /// # Errors
-    /// A parameter that makes no sense, or thresholds that do not fit each other or the model.
+    /// An invalid parameter, or thresholds inconsistent with each other or with the model.
     pub fn new(config: &RadioConfig, nodes: u32, seed: u64) -> Result<Self, ParameterError> {
         check_config(config, nodes)?;
         let law = PathLoss::new(config);
         let limit = |name, threshold| {
             let limit = match (threshold, config.model) {
                 (Threshold::Power(_), PropagationModel::Range) => {
-                    let message = "a fixed range knows no power";
+                    let message = "the range model has no received power";
                     return Err(ParameterError::new(name, message, "a distance"));
                 }
                 (Threshold::Distance(range), _) => {
@@ -220,7 +221,7 @@ impl Propagation {
             if limit.range > 0.0 && limit.range < 1e9 {
                 return Ok(limit);
             }
-            let message = format!("{} m is no range of a radio", limit.range);
+            let message = format!("a range of {} m is not possible", limit.range);
             Err(ParameterError::new(name, message, "a distance, or a power, above 0"))
         };
         let (receive, sense) = (limit("receive", config.receive)?, limit("sense", config.sense)?);
@@ -255,13 +256,15 @@ impl Propagation {
         })
     }
 
-    /// What arrives over a distance (m²) without shadowing, in watts; never more than is sent.
+    /// Returns the power (W) received over a squared distance (m²) without shadowing; at most the
+    /// transmit power.
     #[inline]
     pub fn power(&self, distance_squared: f64) -> f64 {
         self.path_loss.power(distance_squared).min(self.max_power)
     }
 
-    /// What one of two nodes gets of the other over a distance (m²) at the start of a run, in watts.
+    /// Returns the power (W) received between two nodes at the start of a run, over a squared
+    /// distance (m²).
     #[inline]
     pub fn initial_power_between(&self, one: u32, other: u32, distance_squared: f64) -> f64 {
         match &self.shadowing {
@@ -273,7 +276,7 @@ impl Propagation {
         }
     }
 
-    /// The same when the two together have moved by so much (m) since.
+    /// Returns the same after the two nodes together have moved `moved` metres.
     #[inline]
     pub fn power_after_moving(
         &mut self,
@@ -291,48 +294,48 @@ impl Propagation {
         }
     }
 
-    /// Does power depend on the pair of nodes, and not on their distance alone?
+    /// Returns whether power depends on the pair of nodes besides their distance.
     pub const fn has_shadowing(&self) -> bool {
         self.shadowing.is_some()
     }
 
-    /// A frame of this power (W) or more can be decoded.
+    /// Returns the reception threshold (W).
     pub const fn receive_power(&self) -> f64 {
         self.receive.power
     }
 
-    /// A frame of this power (W) or more makes the medium busy.
+    /// Returns the carrier-sense threshold (W).
     pub const fn sense_power(&self) -> f64 {
         self.sense.power
     }
 
-    /// Up to here (m) frames can be decoded, without shadowing.
+    /// Returns the receive range (m) without shadowing.
     pub const fn receive_range(&self) -> f64 {
         self.receive.range
     }
 
-    /// Up to here (m) frames make the medium busy, without shadowing.
+    /// Returns the carrier-sense range (m) without shadowing.
     pub const fn sense_range(&self) -> f64 {
         self.sense.range
     }
 
-    /// Beyond this distance (m) no node senses another: the sense range, or with shadowing what
-    /// that is for the best of pairs, three standard deviations above the mean.
+    /// Returns the distance (m) beyond which no node senses another: the sense range, or with
+    /// shadowing that of a pair at three standard deviations above the mean.
     pub const fn reach(&self) -> f64 {
         self.reach
     }
 
-    /// How many times stronger a frame must be than another to be decoded all the same.
+    /// Returns the capture ratio.
     pub const fn capture_ratio(&self) -> f64 {
         self.capture
     }
 
-    /// How fast it travels (m/s).
+    /// Returns the propagation speed (m/s).
     pub const fn light_speed(&self) -> f64 {
         self.light_speed
     }
 
-    /// How long a frame travels over a distance (m²), to the nanosecond.
+    /// Returns the propagation delay over a squared distance (m²), to the nanosecond.
     #[inline]
     pub fn delay(&self, distance_squared: f64) -> Duration {
         let seconds = distance_squared.sqrt() / self.light_speed;
@@ -351,7 +354,7 @@ fn check_config(config: &RadioConfig, nodes: u32) -> Result<(), ParameterError> 
     ];
     for (name, value) in positive {
         if !(value > 0.0 && value < 1e30) {
-            let message = format!("{value} makes no radio");
+            let message = format!("{value} is out of range");
             return Err(ParameterError::new(name, message, "a number above 0"));
         }
     }
@@ -361,7 +364,7 @@ fn check_config(config: &RadioConfig, nodes: u32) -> Result<(), ParameterError> 
     }
     if let PropagationModel::LogDistance { exponent, shadowing_db, decorrelation } = config.model {
         if !(1.0..=10.0).contains(&exponent) {
-            let message = format!("power does not fall with distance to the power of {exponent}");
+            let message = format!("{exponent} is not a valid path loss exponent");
             return Err(ParameterError::new("exponent", message, "1 to 10; 2 in free space"));
         }
         if !(0.0..=30.0).contains(&shadowing_db) {
@@ -370,12 +373,12 @@ fn check_config(config: &RadioConfig, nodes: u32) -> Result<(), ParameterError> 
         }
         if let Some(distance) = decorrelation {
             if !(0.1..=1e6).contains(&distance) {
-                let message = format!("shadowing that is another after {distance} m");
+                let message = format!("a decorrelation distance of {distance} m");
                 return Err(ParameterError::new("decorrelation", message, "0.1 m to 1000 km"));
             }
             if nodes > Propagation::MAX_DECORRELATING_NODES {
-                let message = format!("shadowing that changes among {nodes} nodes");
-                let help = "1024 nodes at most, or shadowing that stays";
+                let message = format!("shadowing with decorrelation for {nodes} nodes");
+                let help = "at most 1024 nodes, or constant shadowing";
                 return Err(ParameterError::new("decorrelation", message, help));
             }
         }
@@ -383,7 +386,7 @@ fn check_config(config: &RadioConfig, nodes: u32) -> Result<(), ParameterError> 
     Ok(())
 }
 
-/// A ratio in dB as a factor.
+/// Converts dB to a factor.
 fn db_to_factor(db: f64) -> f64 {
     libm::exp10(db * 0.1)
 }

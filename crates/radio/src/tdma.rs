@@ -1,4 +1,4 @@
-//! Time division: one node at a time, in turn.
+//! Time division multiple access: one node transmits at a time, in turn.
 
 use driftway_base::{Duration, Instant, Probability, RandomStream, Rate};
 
@@ -6,21 +6,22 @@ use crate::dcf::{Counters, FrameKind, FrameRecord, ReceptionOutcome};
 use crate::dcf::{Event, EventKind, EventQueue, Recorder};
 use crate::{MacReport, NodeInRange, OutgoingPacket, Positions, Propagation};
 
-/// How time is divided.
+/// Configuration of the TDMA schedule.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TdmaConfig {
-    /// Of all frames.
+    /// Rate of all frames.
     pub rate: Rate,
-    /// What precedes each frame.
+    /// Duration of the preamble of each frame.
     pub preamble: Duration,
-    /// The largest packet that a slot holds (bytes); a larger one takes several of its node's turns.
+    /// Packet size of a slot (bytes); a larger packet is sent in several slots of its node.
     pub slot_bytes: u32,
-    /// What the link layer adds to a packet (bytes).
+    /// Link-layer overhead of a packet (bytes).
     pub header_bytes: u32,
-    /// A round begins with a slot in which nodes say what they will send, and what comes later waits
-    /// for the next round. ns-2.35: yes (its radios sleep by it); not needed here.
+    /// True if a round begins with a slot in which nodes announce their transmissions, so that
+    /// later packets wait for the next round. ns-2.35: yes (its radios sleep by it); not needed
+    /// here.
     pub announced: bool,
-    /// The probability that a frame has an error, for each receiver.
+    /// Frame error probability of each receiver.
     pub frame_error: Probability,
     /// As [`crate::DcfConfig::delay_down`].
     pub delay_down: Duration,
@@ -29,7 +30,7 @@ pub struct TdmaConfig {
 }
 
 impl TdmaConfig {
-    /// A slot for 1500 bytes, frames as those of 802.11.
+    /// Slots for 1500 bytes, with the framing of 802.11.
     pub const STANDARD: Self = Self {
         rate: Rate::from_bps(2_000_000),
         preamble: Duration::from_micros(192),
@@ -40,8 +41,9 @@ impl TdmaConfig {
         delay_down: Duration::ZERO,
         delay_up: Duration::ZERO,
     };
-    /// Like `Mac/Tdma` of ns-2.35: rounds with an announcement. Its slots leave out the header's
-    /// airtime, so that full frames reach into the next slot; that is not imitated.
+    /// `Mac/Tdma` of ns-2.35: rounds with an announcement slot. Its slots do not account for the
+    /// airtime of the header, so that full frames extend into the next slot; this is not
+    /// reproduced.
     pub const NS2: Self = Self {
         header_bytes: 34,
         announced: true,
@@ -57,23 +59,25 @@ impl Default for TdmaConfig {
     }
 }
 
-/// The nodes of a network, and the air between them, with the methods of [`crate::Dcf`].
+/// A TDMA MAC for the nodes of a network and their channel, with the methods of [`crate::Dcf`].
 ///
-/// There is one schedule for all: a round has a slot for each node, in order of their numbers,
-/// wherever they are. So no frame meets another, and a frame is lost only by distance or error.
-/// Nothing is acknowledged, so a sender learns nothing: every packet ends with `Sent`, none with
-/// `Failed`. Routing has to notice by its own means that a neighbour is gone.
+/// There is one global schedule: a round has a slot for each node, in order of node number,
+/// regardless of position. Hence frames never collide, and a frame is lost only by distance or
+/// error. Frames are not acknowledged, so the transmitter learns nothing about reception: every
+/// packet ends with `Sent`, none with `Failed`. Routing must detect a lost neighbour by its own
+/// means.
 #[derive(Clone, Debug)]
 pub struct Tdma {
     config: TdmaConfig,
     positions: Positions,
     propagation: Propagation,
-    /// Length of a slot and of a round (ns).
+    /// Duration of a slot and of a round (ns).
     slot: u64,
     round: u64,
     nodes: Vec<TdmaNode>,
     event_queue: EventQueue,
-    /// Who hears the frame on the air, and who can decode it.
+    /// Nodes in range of the frame on the air, and those that can decode it with their propagation
+    /// delays (ns).
     in_range: Vec<NodeInRange>,
     receivers: Vec<(u32, u64)>,
     transmission: Transmission,
@@ -84,7 +88,7 @@ pub struct Tdma {
 #[derive(Clone, Debug)]
 struct TdmaNode {
     packet: Option<OutgoingPacket>,
-    /// Bytes that have not been sent.
+    /// Bytes not yet transmitted.
     bytes_left: u32,
     sequence: u16,
     is_promiscuous: bool,
@@ -100,13 +104,13 @@ struct Transmission {
 }
 
 impl Tdma {
-    /// As many nodes as the field has.
+    /// Creates a MAC for all nodes of `positions`.
     pub fn new(config: TdmaConfig, field: Positions, propagation: Propagation, seed: u64) -> Self {
         let nodes = field.nodes();
         let reach = propagation.reach();
         let bytes = config.slot_bytes.max(1) + config.header_bytes;
         let airtime = config.preamble + config.rate.transmission_time(bytes);
-        // What is sent in a slot has reached everyone before the next.
+        // A frame has reached all nodes before the next slot.
         let slot = airtime.as_nanos() + propagation.delay(reach * reach).as_nanos() + 1;
         let slots = nodes as u64 + u64::from(config.announced);
         let node = |node| TdmaNode {
@@ -133,12 +137,12 @@ impl Tdma {
         }
     }
 
-    /// Can this node take a packet?
+    /// Returns whether this node can accept a packet.
     pub fn can_accept(&self, node: u32) -> bool {
         self.nodes[node as usize].packet.is_none()
     }
 
-    /// Gives a node a packet to send; it takes none (and says `false`) while it has one.
+    /// Hands a packet to a node; returns `false`, and does not accept it, while the node has one.
     pub fn send(&mut self, now: Instant, node: u32, packet: OutgoingPacket) -> bool {
         if !self.can_accept(node) {
             return false;
@@ -152,17 +156,17 @@ impl Tdma {
         true
     }
 
-    /// The node's next slot is put on the agenda.
+    /// Schedules the node's next slot.
     fn schedule_next_slot(&mut self, now: u64, node: u32) {
         let announcement = u64::from(self.config.announced);
         let offset = (u64::from(node) + announcement) * self.slot;
-        // The round must begin, or with no announcement the slot, at `now` or later.
+        // The round, or without announcements the slot, begins at `now` or later.
         let passed = if self.config.announced { now } else { now.saturating_sub(offset) };
         let at = passed.div_ceil(self.round) * self.round + offset;
         self.event_queue.push(Event::new(at, EventKind::StationTimer, node));
     }
 
-    /// When something happens.
+    /// Returns the time of the next event.
     pub fn next_timeout(&self) -> Option<Instant> {
         self.event_queue.peek().map(|event| Instant::from_nanos(event.at()))
     }
@@ -303,17 +307,17 @@ impl Tdma {
         reports.push(MacReport::Sent { node: from, id: packet.id, to: packet.to, at });
     }
 
-    /// Whether a node hears packets that are for others, too.
+    /// Enables or disables promiscuous reception of a node.
     pub fn set_promiscuous(&mut self, node: u32, on: bool) {
         self.nodes[node as usize].is_promiscuous = on;
     }
 
-    /// What a node has counted.
+    /// Returns the counters of a node.
     pub fn counters(&self, node: u32) -> &Counters {
         &self.nodes[node as usize].counters
     }
 
-    /// What all have counted.
+    /// Returns the sum of all nodes' counters.
     pub fn total_counters(&self) -> Counters {
         self.nodes.iter().fold(Counters::default(), |mut sum, node| {
             sum += node.counters;
@@ -321,17 +325,17 @@ impl Tdma {
         })
     }
 
-    /// How many events it has handled.
+    /// Returns the number of events handled.
     pub const fn events_handled(&self) -> u64 {
         self.event_queue.handled()
     }
 
-    /// Where the nodes are.
+    /// Returns the node positions.
     pub fn positions(&mut self) -> &mut Positions {
         &mut self.positions
     }
 
-    /// The power with which one node hears another, where they are now (W).
+    /// Returns the power (W) that `to` would receive from `from` at the current positions.
     pub fn received_power(&mut self, now: Instant, from: u32, to: u32) -> f64 {
         let (a, b) = (self.positions.position(from, now), self.positions.position(to, now));
         let (dx, dy) = (a.0 - b.0, a.1 - b.1);
@@ -340,22 +344,22 @@ impl Tdma {
         self.propagation.power_after_moving(from, to, dx * dx + dy * dy, moved)
     }
 
-    /// Who can decode and sense whom.
+    /// Returns the propagation model.
     pub const fn propagation(&self) -> &Propagation {
         &self.propagation
     }
 
-    /// From one turn of a node to the next.
+    /// Returns the time from one slot of a node to its next.
     pub const fn round(&self) -> Duration {
         Duration::from_nanos(self.round)
     }
 
-    /// How time is divided.
+    /// Returns the configuration.
     pub const fn config(&self) -> &TdmaConfig {
         &self.config
     }
 
-    /// Whether frames are kept for [`take_recorded`](Self::take_recorded).
+    /// Enables or disables recording of frames for [`take_recorded`](Self::take_recorded).
     pub fn set_recording(&mut self, on: bool) {
         self.recorder.set_enabled(on);
     }

@@ -1,4 +1,4 @@
-//! The air in its steady state allocates nothing.
+//! The MACs do not allocate in their steady state.
 
 use allocation_counter::measure;
 use driftway_base::{Duration, Instant, RandomStream};
@@ -22,7 +22,7 @@ fn positions() -> (Positions, Propagation) {
     (Positions::new(mobility, radio.reach()), radio)
 }
 
-/// Every node always has a packet, most for another node, near or far.
+/// Every node always has a packet, mostly unicast, to any other node.
 fn packet(random: &mut RandomStream, node: u32) -> OutgoingPacket {
     let other = (node + 1 + random.uniform_below(u64::from(NODES - 1)) as u32) % NODES;
     let bytes = random.uniform_below(1500) as u32;

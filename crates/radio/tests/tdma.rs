@@ -1,4 +1,4 @@
-//! TDMA: slots in turn, nothing lost but by distance.
+//! TDMA: slots in turn, frames lost only by distance.
 
 use driftway_base::{Duration, Instant};
 use driftway_radio::dcf::{FrameRecord, ReceptionOutcome};
@@ -27,11 +27,11 @@ fn run(tdma: &mut Tdma) -> (Vec<MacReport>, Vec<FrameRecord>) {
     (reports, frames)
 }
 
-/// 1500 + 36 bytes at 2 Mbit/s behind 192 µs, and 550 m.
+/// 1500 + 36 bytes at 2 Mbit/s with a preamble of 192 µs, and 550 m.
 const SLOT: u64 = 192_000 + 1536 * 4_000 + 1_835 + 1;
 
 #[test]
-fn each_in_its_turn() {
+fn nodes_transmit_in_turn() {
     let mut tdma = tdma(TdmaConfig::STANDARD, &[(0.0, 0.0), (200.0, 0.0), (400.0, 0.0)]);
     assert!(tdma.send(Instant::ZERO, 2, packet(7, 1, 100)));
     assert!(tdma.send(Instant::ZERO, 0, packet(8, 1, 1500)));
@@ -83,17 +83,20 @@ fn each_in_its_turn() {
 }
 
 #[test]
-fn a_missed_turn_comes_again_and_who_is_far_is_not_missed() {
+fn a_missed_slot_recurs_and_distant_nodes_go_unnoticed() {
     let mut tdma = tdma(TdmaConfig::STANDARD, &[(0.0, 0.0), (251.0, 0.0)]);
     tdma.send(Instant::from_nanos(1), 0, packet(1, 1, 100));
     let (reports, frames) = run(&mut tdma);
     assert_eq!(frames[0].at.as_nanos(), 2 * SLOT);
     assert_eq!(frames[0].outcome, ReceptionOutcome::OutOfRange);
-    assert!(matches!(reports[..], [MacReport::Sent { node: 0, id: 1, .. }]), "it cannot know");
+    assert!(
+        matches!(reports[..], [MacReport::Sent { node: 0, id: 1, .. }]),
+        "losses are not detected"
+    );
 }
 
 #[test]
-fn a_large_packet_takes_several_turns() {
+fn a_large_packet_takes_several_slots() {
     let mut tdma = tdma(TdmaConfig::STANDARD, &[(0.0, 0.0), (200.0, 0.0)]);
     tdma.send(Instant::ZERO, 1, packet(1, 0, 3100));
     let (reports, frames) = run(&mut tdma);
@@ -103,7 +106,7 @@ fn a_large_packet_takes_several_turns() {
 }
 
 #[test]
-fn as_ns2_a_round_begins_with_an_announcement() {
+fn in_ns2_a_round_begins_with_an_announcement() {
     let slot = 192_000 + 1534 * 4_000 + 1_835 + 1;
     let mut tdma = tdma(TdmaConfig::NS2, &[(0.0, 0.0), (200.0, 0.0)]);
     tdma.send(Instant::ZERO, 1, packet(1, 0, 10));
@@ -114,10 +117,10 @@ fn as_ns2_a_round_begins_with_an_announcement() {
     assert_eq!(starts, [(1, 2 * slot), (0, 4 * slot)]);
 }
 
-/// Stations that always have a packet share the air evenly, and what all together carry is a
-/// packet's bits over the slots that it takes, less the announcements' share of a round.
+/// Saturated stations share the medium evenly, and their total throughput is a packet's bits over
+/// the slots that it takes, less the announcements' share of a round.
 #[test]
-fn saturated_stations_carry_what_the_slots_hold() {
+fn saturated_stations_fill_their_slots() {
     const ROUNDS: u64 = 60;
     for nodes in [2u32, 5, 12] {
         for (base, header, announced) in [(TdmaConfig::STANDARD, 36, 0), (TdmaConfig::NS2, 34, 1)] {

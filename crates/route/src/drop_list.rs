@@ -1,5 +1,5 @@
-//! What a failed link, or the want of a route, has lost of TCP: `drop_list` of yu-2004 §4.2, whatever the
-//! routing protocol.
+//! TCP segments lost by a link failure or for lack of a route: `drop_list` of yu-2004 §4.2, for any routing
+//! protocol.
 
 use alloc::vec::Vec;
 
@@ -8,7 +8,7 @@ use driftway_base::{
 };
 use driftway_wire::{ConnInfo, ConnList, ConnPackets};
 
-/// What is lost, by connection.
+/// Lost segments, by connection.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct DropList {
     list: Vec<ConnInfo>,
@@ -34,19 +34,19 @@ impl DropList {
         &self.list
     }
 
-    /// Whose packets these are.
+    /// The source of the first entry.
     pub fn first_source(&self) -> Option<Ipv4Addr> {
         self.list.first().map(|info| info.flow.source.address)
     }
 
-    /// Takes out what is of this source, as much as one list has room for.
+    /// Removes the entries of this source, as many as one list has room for.
     pub fn take_for_source(&mut self, source: Ipv4Addr) -> ConnList {
         let mut list = ConnList::EMPTY;
         self.list.retain(|info| info.flow.source.address != source || !list.push(info));
         list
     }
 
-    /// The lists that have room for all of it.
+    /// The lists that together hold all entries.
     pub fn lists(&self) -> impl Iterator<Item = ConnList> {
         let mut rest = self.list.iter().peekable();
         core::iter::from_fn(move || {
@@ -57,7 +57,7 @@ impl DropList {
     }
 }
 
-/// News for the own TCP, of each packet by itself (yu-2004 §4.3.3).
+/// The signals for the local TCP, one per packet (yu-2004 §4.3.3).
 pub(crate) fn loss_signals(
     info: &ConnInfo,
     link: FailedLink,

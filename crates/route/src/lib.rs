@@ -1,15 +1,15 @@
-//! Routing in ad hoc networks, and what routers do with routes that fail.
+//! Routing in ad hoc networks, and feedback about failed routes.
 //!
-//! Three ways to find routes with the same methods: [`Aodv`] (RFC 3561), [`Dsr`] (RFC 4728) and
-//! [`Fixed`], shortest paths that somebody computed. Their answers are [`Output`]s; their
-//! configurations are the standard's ([`AodvConfig::STANDARD`]) or ns-2.35's.
+//! Three routing protocols share one interface: [`Aodv`] (RFC 3561), [`Dsr`] (RFC 4728) and [`StaticRoutes`],
+//! precomputed shortest paths. They produce [`Output`]s; their configurations are the standards' (such as
+//! [`AodvConfig::STANDARD`]) or ns-2.35's.
 //!
-//! What nodes say about packets that they could not deliver, and about routes that fail, is in
-//! [`feedback`], one file a scheme.
+//! Feedback about packets that could not be delivered and routes that failed is in [`feedback`], one file per
+//! scheme.
 //!
 //! # What is not modelled
 //!
-//! Each protocol's and scheme's module says what it leaves out.
+//! Each protocol's and scheme's module lists what it omits.
 
 #![no_std]
 #![forbid(unsafe_code)]

@@ -1,60 +1,60 @@
-//! Link retry: whether a neighbour that the link layer could not reach is busy, and the packet is
-//! sent again, or lost, and routing hears of it.
+//! Link retry: retransmission of packets that reached the retry limit of the link layer, to tell a busy
+//! neighbour from a lost one before routing is notified.
 //!
-//! 802.11 gives up after so many tries, whatever the reason: a neighbour that defers to others, or
-//! whose answers collide, looks like one that is out of range. westin-2003 §4.10.3 names this as the
-//! problem to be solved before ATCP can be used, because a false link failure disconnects it. No
-//! standard has a rule for it; those here use what a node has at hand.
+//! 802.11 gives up at its retry limit, whatever the reason: a neighbour that defers to other transmissions,
+//! or whose answers collide, looks like one that is out of range. westin-2003 §4.10.3 names this as the
+//! problem to be solved before ATCP can be used, since a false link failure disconnects it. No standard has a
+//! rule for it; those here use the information that a node has.
 
 use driftway_base::{Duration, Instant, Ipv4Addr, ReceivedPower};
 
 use crate::received_powers::ReceivedPowers;
 
-/// When a packet is handed to the link layer again. All conditions must hold.
+/// The conditions for returning a packet to the link layer, which must all hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LinkRetryConfig {
-    /// How often one packet is handed down again.
+    /// The maximum number of times that one packet is returned.
     pub max_retries: u32,
-    /// The neighbour was heard so shortly before.
+    /// The maximum time since the neighbour was last heard.
     pub heard_within: Option<Duration>,
-    /// The power with which the neighbour was heard, continued with its trend, still suffices.
+    /// The received power of the neighbour, extrapolated by its trend, is still sufficient.
     pub check_received_power: bool,
 }
 
 impl LinkRetryConfig {
-    /// Does it need to know how neighbours are heard?
+    /// Returns true if it uses the received power of neighbours.
     pub const fn monitors_neighbours(&self) -> bool {
         self.heard_within.is_some() || self.check_received_power
     }
 }
 
-/// Link retry at one node, whose link layer has one packet at a time.
+/// Link retry at one node, whose link layer holds one packet at a time.
 #[derive(Clone, Debug)]
 pub struct LinkRetry {
     config: LinkRetryConfig,
     strengths: ReceivedPowers,
-    /// How often the packet that the link layer has was handed down again.
+    /// The number of times that the current packet was returned.
     retries: u32,
 }
 
 impl LinkRetry {
-    /// Before the first packet.
+    /// Creates the state before the first packet.
     pub fn new(config: LinkRetryConfig) -> Self {
         Self { config, strengths: ReceivedPowers::default(), retries: 0 }
     }
 
-    /// A neighbour is heard.
+    /// Records that a neighbour was heard.
     pub fn on_heard(&mut self, neighbour: Ipv4Addr, strength: ReceivedPower) {
         self.strengths.update(neighbour, strength);
     }
 
-    /// The link layer has sent a packet; was it one that was handed down again?
+    /// Handles a packet that the link layer has sent; returns true if it had been returned before.
     pub fn on_sent(&mut self) -> bool {
         core::mem::take(&mut self.retries) > 0
     }
 
-    /// The link layer gave up on a packet to a neighbour; is it to be handed down again? Otherwise the
-    /// link has failed.
+    /// Handles a packet to a neighbour that reached the retry limit. Returns true if it is to be returned to
+    /// the link layer; otherwise the link has failed.
     pub fn on_failure(&mut self, now: Instant, to: Ipv4Addr) -> bool {
         let again = self.retries < self.config.max_retries && self.seems_reachable(now, to);
         self.retries = if again { self.retries + 1 } else { 0 };
@@ -80,7 +80,7 @@ mod test {
         Instant::from_millis(millis)
     }
 
-    /// Heard at 1 s, 4 dB above the least, and 2 dB weaker each second.
+    /// Heard at 1 s, 4 dB above the sensitivity, and 2 dB weaker each second.
     fn fading() -> ReceivedPower {
         ReceivedPower {
             heard_at: at(1_000),
@@ -102,17 +102,17 @@ mod test {
     }
 
     #[test]
-    fn each_packet_is_handed_down_again_so_often() {
+    fn each_packet_is_retried_up_to_the_maximum() {
         let mut retry = retry(2, None, false);
         let fails = |retry: &mut LinkRetry| retry.on_failure(at(9_000), THERE);
         assert_eq!([(); 3].map(|()| fails(&mut retry)), [true, true, false]);
-        assert!(!retry.on_sent(), "the next packet is a new one");
+        assert!(!retry.on_sent(), "the retry count was reset");
         assert!(fails(&mut retry) && retry.on_sent() && !retry.on_sent());
         assert_eq!([(); 3].map(|()| fails(&mut retry)), [true, true, false]);
     }
 
     #[test]
-    fn a_neighbour_must_have_been_heard_lately() {
+    fn a_neighbour_must_have_been_heard_recently() {
         let fails = |now| retry(1, Some(500), false).on_failure(at(now), THERE);
         assert!(fails(1_500) && !fails(1_501));
         let other = Ipv4Addr::new(10, 0, 0, 3);
@@ -120,7 +120,7 @@ mod test {
     }
 
     #[test]
-    fn a_neighbour_must_still_be_strong_enough() {
+    fn the_extrapolated_power_must_suffice() {
         let fails = |now| retry(1, None, true).on_failure(at(now), THERE);
         assert!(fails(3_000) && !fails(3_010));
         let both = |now| retry(1, Some(500), true).on_failure(at(now), THERE);

@@ -1,21 +1,20 @@
-//! Neighbours and what is expected of them.
+//! Deadlines per neighbour.
 
 use alloc::vec::Vec;
 
 use driftway_base::{Instant, Ipv4Addr};
 
-/// Neighbours, each until some instant: those whose requests are ignored, those whose
-/// acknowledgment is awaited, those that are heard.
+/// Neighbours with a deadline each: for blacklists, awaited acknowledgments, and hello messages.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct NeighbourDeadlines {
     list: Vec<(Ipv4Addr, Instant)>,
 }
 
-/// A node has fewer neighbours than that; of more, some are not remembered.
+/// The maximum number of neighbours, more than a node ever has; further ones are not stored.
 const NEIGHBOURS_MAX: usize = 512;
 
 impl NeighbourDeadlines {
-    /// Sets `neighbour`'s instant.
+    /// Sets the deadline of `neighbour`.
     pub(crate) fn set(&mut self, neighbour: Ipv4Addr, until: Instant) {
         match self.list.binary_search_by_key(&neighbour, |(who, _)| *who) {
             Ok(at) => {
@@ -39,13 +38,13 @@ impl NeighbourDeadlines {
         }
     }
 
-    /// Takes one out whose instant has come.
+    /// Removes a neighbour whose deadline has expired.
     pub(crate) fn take_due(&mut self, now: Instant) -> Option<Ipv4Addr> {
         let at = self.list.iter().position(|(_, until)| *until <= now)?;
         Some(self.list.remove(at).0)
     }
 
-    /// The first instant.
+    /// The earliest deadline.
     pub(crate) fn next_timeout(&self) -> Option<Instant> {
         self.list.iter().map(|(_, until)| *until).min()
     }
@@ -60,7 +59,7 @@ mod test {
     use super::*;
 
     #[test]
-    fn neighbours_fall_due() {
+    fn deadlines_expire() {
         let (a, b) = (Ipv4Addr::from_bits(1), Ipv4Addr::from_bits(2));
         let mut until = NeighbourDeadlines::default();
         until.set(b, Instant::from_secs(2));

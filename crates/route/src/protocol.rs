@@ -1,171 +1,173 @@
-//! What every routing protocol of an ad hoc network has in common.
+//! The interface that all routing protocols of an ad hoc network share.
 //!
-//! A protocol is one machine a node (AODV, DSR, static routes) with the same methods:
+//! A protocol (AODV, DSR, static routes) is one state machine per node, with the same methods:
 //!
-//! - commands: `send(now, packet)`, a packet of the own host; `watch(destination)`, the next route to
-//!   there is to be told of ([`Output::RouteFound`]), whether or not the own host wants one;
-//! - events: `on_packet(now, from, packet)`, what the link layer got for this node or for all, from
-//!   that neighbour; `on_overheard(now, from, to, packet)`, what it heard for others; the answer is
-//!   whether there may be something to poll for; `on_strength(neighbour, strength)`, how strong a
-//!   neighbour was that is heard now, before what it sent, for a protocol that `wants_strength`;
-//!   `on_link_failure(now, to, packet, queued)`, the link layer gave up on a packet to a neighbour,
-//!   and each call of `queued` takes the next packet to the same neighbour out of the interface
-//!   queue (what is not taken stays); `on_timeout(now)`;
+//! - commands: `send(now, packet)`, a packet of the local host; `watch(destination)`, which requests one
+//!   [`Output::RouteFound`] for the next route to `destination`, even if the local host sends nothing there;
+//! - events: `on_packet(now, from, packet)`, a packet received from the neighbour `from`, unicast to this
+//!   node or broadcast; `on_overheard(now, from, to, packet)`, a packet overheard between two other nodes,
+//!   which returns true if there may be output to poll; `on_received_power(neighbour, power)`, the power with
+//!   which a neighbour's frame is received, before its packet, for a protocol that `needs_received_power`;
+//!   `on_link_failure(now, to, packet, queued)`, the link layer reached its retry limit on a packet to a
+//!   neighbour, where each call of `queued` removes the next packet to the same neighbour from the interface
+//!   queue (the others stay there); `on_timeout(now)`;
 //! - polls: `poll(now)`, until there is no [`Output`]; `next_timeout()`;
-//! - looks: `kept()`, how many packets of hosts it holds; `wants_strength()`.
+//! - queries: `buffered_packets()`, the number of host packets held; `needs_received_power()`.
 //!
-//! A packet of a host that goes in comes out once, as [`Output::Transmit`], [`Output::Deliver`] or
-//! [`Output::Drop`], or it is kept; and once more for each [`Output::Copied`]. What is routing's own is made and consumed without an account.
+//! Each host packet that enters comes out once, as [`Output::Transmit`], [`Output::Deliver`] or
+//! [`Output::Drop`], or is buffered; and once more for each [`Output::Duplicated`]. Control packets are not
+//! accounted for.
 
 use alloc::collections::VecDeque;
 
 use driftway_base::{Instant, Ipv4Addr, Signal};
 use driftway_wire::{Packet, RoutedPacket};
 
-/// Over which hop a packet leaves.
+/// The link-layer destination of a transmission.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LinkDestination {
-    /// To this neighbour.
+    /// This neighbour.
     Unicast(Ipv4Addr),
-    /// To all that hear it.
+    /// All nodes in range.
     Broadcast,
 }
 
-/// What a protocol wants done.
+/// An action that a routing protocol requests from its driver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(clippy::large_enum_variant, reason = "packets move by value, and nothing is allocated")]
 pub enum Output {
-    /// Put this into the interface queue.
+    /// Append this packet to the interface queue.
     Transmit {
         /// The packet.
         packet: RoutedPacket,
-        /// To whom.
+        /// The link-layer destination.
         hop: LinkDestination,
     },
-    /// A packet for the own host.
+    /// Deliver a packet to the local host.
     Deliver(Packet),
-    /// A packet is given up. The driver answers for its feedback (ICMP, RFN).
+    /// A packet is dropped. The driver generates the feedback for it (ICMP, RFN).
     Drop {
         /// The packet.
         packet: RoutedPacket,
-        /// Why.
+        /// The reason.
         reason: DropReason,
     },
-    /// Drop what waits in the interface queue for this neighbour, as [`DropReason::LinkFailure`].
+    /// Drop all packets for this neighbour from the interface queue, as [`DropReason::LinkFailure`].
     PurgeQueue(Ipv4Addr),
-    /// There is a route to this destination, where there was none, or the next one to a destination
-    /// that is watched.
+    /// There is a route to this destination where there was none, or the next route to a watched destination.
     RouteFound(Ipv4Addr),
-    /// There is no route to this destination any more.
+    /// There is no longer a route to this destination.
     RouteLost(Ipv4Addr),
-    /// A search for a route begins, to where the own host sends.
+    /// A route discovery starts for a destination to which the local host sends.
     DiscoveryStarted(Ipv4Addr),
-    /// News for the connections of the own host.
+    /// A signal for the connections of the local host.
     Signal(Signal),
-    /// A packet of a host's that has gone out was kept as well, or is made anew from what is known of
-    /// it: there is one more of it, which comes out after this.
+    /// A copy of a host packet that was already transmitted was kept, or is rebuilt from what is known of it:
+    /// one more packet comes out after this.
     Duplicated,
-    /// A packet of a host's could not go on, and gets another route; it is transmitted after this.
+    /// A host packet could not be forwarded and gets another route; its transmission follows.
     Salvaged {
         /// The packet.
         packet: Packet,
-        /// How often that was done on its way, this time included, where packets say so; else 1.
+        /// The number of times that the packet has been salvaged, including this one, where packets carry a
+        /// count; else 1.
         salvage_count: u8,
     },
 }
 
-/// Why routing gave up on a packet of a host (or, under DSR, on one of its own that it had queued).
+/// The reason for which routing drops a host packet (or, under DSR, a control packet that was buffered).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum DropReason {
-    /// No route, and none to be looked for.
+    /// No route, and no route discovery is started.
     NoRoute,
-    /// The link to the next hop did not carry it.
+    /// The link to the next hop failed.
     LinkFailure,
-    /// A route was looked for and not found.
+    /// Route discovery failed.
     DiscoveryFailed,
-    /// Its time to live ran out.
+    /// The time to live expired.
     TimeToLive,
     /// The buffer of packets without a route was full.
     BufferFull,
-    /// It waited there for too long.
+    /// The packet exceeded its time limit in that buffer.
     BufferTimeout,
-    /// It had been salvaged as often as may be.
+    /// The packet reached the salvage limit.
     SalvageLimit,
-    /// It came back to where it had been.
+    /// The packet returned to a node that it had already visited.
     Loop,
-    /// The route that it carries is not one that this node can follow.
+    /// The source route in the packet cannot be followed by this node.
     BadRoute,
-    /// The link layer did not carry it, where that is to be noticed by routing's own acknowledgments.
+    /// The link layer gave up, where failures are detected by network-layer acknowledgments instead.
     Unconfirmed,
-    /// A copy of a request has come as far as a route may lead; another may have found its target.
+    /// A copy of a route request has reached the maximum route length; another copy may have reached the
+    /// target.
     RouteTooLong,
 }
 
 impl DropReason {
-    /// Does it say that there is no way for packets to this destination now?
+    /// Returns true if the reason implies that there is no route to the destination at present.
     pub const fn is_route_failure(self) -> bool {
         !matches!(self, Self::Loop | Self::TimeToLive | Self::Unconfirmed)
     }
 }
 
-/// What routing did.
+/// Counters of a routing protocol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct RouteStats {
-    /// Routing's own packets sent, by hop: those forwarded and errors included.
+    /// Control packets sent, per hop, including forwarded ones and route errors.
     pub packets_sent: u64,
-    /// Their bytes at the IP layer.
+    /// Bytes of these packets at the IP layer.
     pub bytes_sent: u64,
-    /// Searches for a route begun.
+    /// Route discoveries started.
     pub discoveries: u64,
-    /// Searches that ended without a route.
+    /// Route discoveries that ended without a route.
     pub failed_discoveries: u64,
-    /// Route errors made.
+    /// Route errors originated.
     pub route_errors: u64,
     /// Of these, notices of a cache to other nodes (DSR).
     pub notices: u64,
-    /// Link failures heard from the link layer, or noticed by acknowledgments of routing's own (DSR).
+    /// Link failures reported by the link layer or detected by network-layer acknowledgments (DSR).
     pub link_failures: u64,
-    /// Replies from a cache, or by an intermediate node.
+    /// Route replies from a cache, or by an intermediate node.
     pub replies_from_cache: u64,
-    /// Packets given another route on the way (salvaged, repaired).
+    /// Packets rerouted on their way (salvaged, or sent after a local repair).
     pub salvaged: u64,
-    /// Packets for others in which there was news of routes (DSR).
+    /// Overheard packets that contained new route information (DSR).
     pub overheard: u64,
-    /// Route errors that took others along (DSR).
+    /// Route errors that carry nested errors (DSR).
     pub nested_errors: u64,
-    /// Route errors that say what a link has lost, made here (yu-2004 §4.2).
+    /// Route errors originated here that list the packets lost on a link (yu-2004 §4.2).
     pub loss_notices: u64,
-    /// Of these, passed on by who stands between the link and the end of the connection.
+    /// Of these, those relayed by a node between the link and the end of the connection.
     pub passed_notices: u64,
-    /// Such errors for which no cached route was left.
+    /// Such errors dropped for lack of a cached route.
     pub lost_notices: u64,
-    /// Acknowledgments sent again for others, or for the own host (yu-2004 §4.3.2).
+    /// Acknowledgments retransmitted for other nodes or the local host (yu-2004 §4.3.2).
     pub resent_acks: u64,
-    /// Packets sent again because the next hop did not confirm them (DSR).
+    /// Packets retransmitted because the next hop did not confirm them (DSR).
     pub retransmitted: u64,
 }
 
-/// What is to be done, now or later.
+/// Pending outputs, immediate and scheduled.
 #[derive(Clone, Debug, Default)]
 pub struct Outbox {
     ready: VecDeque<Output>,
-    /// By instant; of one instant in the order in which they came.
+    /// Sorted by instant, in order of insertion within one instant.
     scheduled: VecDeque<(Instant, Output)>,
 }
 
 impl Outbox {
-    /// To be done now.
+    /// Adds an immediate output.
     pub fn push(&mut self, output: Output) {
         self.ready.push_back(output);
     }
 
-    /// To be done at `at`.
+    /// Schedules an output for `at`.
     pub fn push_at(&mut self, at: Instant, output: Output) {
         let place = self.scheduled.partition_point(|(when, _)| *when <= at);
         self.scheduled.insert(place, (at, output));
     }
 
-    /// The next to be done by now.
+    /// Returns the next output that is due.
     pub fn poll(&mut self, now: Instant) -> Option<Output> {
         if let Some(output) = self.ready.pop_front() {
             return Some(output);
@@ -173,12 +175,12 @@ impl Outbox {
         if self.next_timeout()? <= now { self.scheduled.pop_front().map(|(_, o)| o) } else { None }
     }
 
-    /// When something is to be done that is not yet.
+    /// The instant at which the next scheduled output is due.
     pub fn next_timeout(&self) -> Option<Instant> {
         self.scheduled.front().map(|(at, _)| *at)
     }
 
-    /// Packets of hosts in it.
+    /// The number of host packets in it.
     pub fn buffered_packets(&self) -> usize {
         let all = self.ready.iter().chain(self.scheduled.iter().map(|(_, output)| output));
         all.filter(|output| match output {

@@ -1,10 +1,10 @@
-//! How often a node sends something.
+//! Rate limits of control messages.
 
 use alloc::collections::VecDeque;
 
 use driftway_base::{Duration, Instant};
 
-/// No more than so many in any second.
+/// At most `per_second` messages in any second.
 #[derive(Clone, Debug)]
 pub(crate) struct RateLimit {
     per_second: u8,
@@ -12,15 +12,15 @@ pub(crate) struct RateLimit {
 }
 
 impl RateLimit {
-    /// 0: any number.
+    /// 0: unlimited.
     pub(crate) const fn new(per_second: u8) -> Self {
         Self { per_second, sent: VecDeque::new() }
     }
 
-    /// May one be sent now? Then it is counted.
+    /// Counts one message if it may be sent now.
     ///
     /// # Errors
-    /// If not: when one may.
+    /// If not: the instant at which one may.
     pub(crate) fn try_acquire(&mut self, now: Instant) -> Result<(), Instant> {
         if self.per_second == 0 {
             return Ok(());
@@ -44,7 +44,7 @@ mod test {
     use super::*;
 
     #[test]
-    fn ten_a_second_and_then_none_until_the_first_is_a_second_old() {
+    fn ten_per_second_in_a_sliding_window() {
         let mut limit = RateLimit::new(10);
         for ms in 0..10 {
             assert_eq!(limit.try_acquire(Instant::from_millis(ms)), Ok(()));

@@ -1,20 +1,20 @@
-//! What a node's radio knows of its neighbours, as its routing may ask for it.
+//! The received power of neighbours, for routing protocols that use it.
 
 use alloc::vec::Vec;
 
 use driftway_base::{Duration, Instant, Ipv4Addr, ReceivedPower};
 
-/// So many neighbours are known; a further one takes the place of the one heard longest ago.
+/// The maximum number of neighbours; the one heard longest ago is evicted.
 const NEIGHBOURS_MAX: usize = 256;
 
-/// The received power of each neighbour and its trend, as they were heard last.
+/// The received power of each neighbour and its trend, as last measured.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ReceivedPowers {
     heard: Vec<(Ipv4Addr, ReceivedPower)>,
 }
 
 impl ReceivedPowers {
-    /// A neighbour was heard.
+    /// Records a measurement.
     pub fn update(&mut self, neighbour: Ipv4Addr, strength: ReceivedPower) {
         if let Some((_, known)) = self.heard.iter_mut().find(|(known, _)| *known == neighbour) {
             *known = strength;
@@ -25,12 +25,12 @@ impl ReceivedPowers {
         }
     }
 
-    /// How well a neighbour was heard last; `None`: it was not.
+    /// The last measurement of a neighbour; `None` if it was never heard.
     pub fn get(&self, neighbour: Ipv4Addr) -> Option<&ReceivedPower> {
         self.heard.iter().find(|(known, _)| *known == neighbour).map(|(_, strength)| strength)
     }
 
-    /// Will a neighbour be out of reach within this span, if the trend of its power goes on?
+    /// Returns true if a neighbour will be out of range within `span`, according to the trend of its power.
     pub fn fades_within(&self, now: Instant, neighbour: Ipv4Addr, span: Duration) -> bool {
         let strength = self.get(neighbour);
         let end =
@@ -49,7 +49,7 @@ mod test {
         Ipv4Addr::from_bits(0x0a00_0000 + n)
     }
 
-    /// Heard at that second, so many decibels above the least, with a trend in decibels per second.
+    /// Heard at that second, so many decibels above the sensitivity, with a trend in decibels per second.
     fn heard(at: u64, above: i32, trend: Option<i32>) -> ReceivedPower {
         let trend = trend.map(|trend| trend * 100);
         ReceivedPower {
@@ -61,7 +61,7 @@ mod test {
     }
 
     #[test]
-    fn what_fades_ends_and_what_is_not_known_to_does_not() {
+    fn only_a_falling_power_ends_a_link() {
         let mut strengths = ReceivedPowers::default();
         let (now, span) = (Instant::from_secs(10), Duration::from_secs(2));
         assert!(!strengths.fades_within(now, node(1), span), "never heard");
@@ -80,7 +80,7 @@ mod test {
     }
 
     #[test]
-    fn many_neighbours_do_not_fill_it() {
+    fn the_number_of_neighbours_is_bounded() {
         let mut strengths = ReceivedPowers::default();
         for n in 0..1_000 {
             strengths.update(node(n as u32), heard(n, 1, None));

@@ -2,16 +2,16 @@
 
 use alloc::vec::Vec;
 
-/// The hops that packets between the two nodes of each of `pairs` take, either way, and those that
-/// any node on their ways needs to say something to either: shortest paths, by breadth-first search.
-/// Of equally good next hops the one with the lowest number is taken.
+/// Computes the next hops of the shortest paths between the two nodes of each of `pairs`, in both directions,
+/// and those from any node on these paths to either end, by breadth-first search. Of equally short paths the
+/// next hop with the lowest number is taken.
 ///
-/// Nodes are numbered from 0 to `nodes` - 1; pairs with others are passed over. `hearers(node, list)`
-/// pushes who can receive from `node`, and is called once a node. `found(node, destination, next
-/// hop)` is called once for each hop.
+/// Nodes are numbered from 0 to `nodes` - 1; pairs with other numbers are ignored. `hearers(node, list)`
+/// pushes the nodes that can receive from `node`, and is called once per node. `found(node, destination, next
+/// hop)` is called once per next hop.
 ///
-/// Nobody else's routes are worked out: in a large network all of them would be most of its memory.
-/// A search goes no farther than to those who want its destination.
+/// No other routes are computed: in a large network all of them would take most of its memory. A search ends
+/// when it has reached all nodes that need its destination.
 pub fn shortest_paths(
     nodes: u32,
     hearers: impl FnMut(u32, &mut Vec<u32>),
@@ -24,7 +24,7 @@ pub fn shortest_paths(
         both_ways.map(|(destination, node)| Demand { destination, node }).collect();
     sort_demands(&mut demands);
     let mut search = BreadthFirstSearch::new(nodes, hearers);
-    // Who passes something on may have to tell the one that it is from.
+    // A forwarder may have to send an error to the source.
     let mut relays = Vec::new();
     for wants in by_destination(&demands) {
         let destination = search.run(wants);
@@ -48,7 +48,7 @@ pub fn shortest_paths(
     }
 }
 
-/// A node wants to send to a destination.
+/// A node that needs a route to a destination.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Demand {
     destination: u32,
@@ -65,13 +65,13 @@ fn by_destination(demands: &[Demand]) -> impl Iterator<Item = &[Demand]> {
     demands.chunk_by(|one, next| one.destination == next.destination)
 }
 
-/// One destination after the other.
+/// A breadth-first search, run for one destination after another.
 struct BreadthFirstSearch {
-    /// Who receives, who sends: a search goes from its destination backwards.
+    /// Pairs of receiver and sender: a search runs backwards from its destination.
     links: Vec<(u32, u32)>,
-    /// How many there were.
+    /// The number of searches so far.
     generation: u32,
-    /// For each node the number of the search that has reached it last, and the next hop there.
+    /// For each node the number of the last search that reached it, and the next hop there.
     reached: Vec<(u32, u32)>,
     frontier: Vec<u32>,
     next_frontier: Vec<u32>,
@@ -93,7 +93,7 @@ impl BreadthFirstSearch {
         Self { links, generation: 0, reached, frontier: Vec::new(), next_frontier: Vec::new() }
     }
 
-    /// Looks for ways to the destination of `wants` until each of them has one, or there is none.
+    /// Searches until each of `wants` has a path to its destination, or there is none.
     fn run(&mut self, demands: &[Demand]) -> u32 {
         let destination = demands.first().map_or(u32::MAX, |want| want.destination);
         let Some(start) = self.reached.get_mut(destination as usize) else { return destination };
@@ -104,7 +104,7 @@ impl BreadthFirstSearch {
         while !self.frontier.is_empty()
             && demands.iter().any(|want| self.next_hop(want.node).is_none())
         {
-            // In order of number, so the first to reach a node is the lowest of its next hops.
+            // In order of number, so that the first to reach a node is the lowest of its next hops.
             self.frontier.sort_unstable();
             for &hop in &self.frontier {
                 let first = self.links.partition_point(|(receiver, _)| *receiver < hop);
@@ -124,14 +124,14 @@ impl BreadthFirstSearch {
         destination
     }
 
-    /// From `node` in the last search; the destination's is itself.
+    /// The next hop of `node` in the last search; that of the destination is itself.
     fn next_hop(&self, node: u32) -> Option<u32> {
         let (by, hop) = *self.reached.get(node as usize)?;
         (by == self.generation).then_some(hop)
     }
 
-    /// The nodes on the way from `node` to the destination of the last search, each with its next
-    /// hop; nobody if there is no way.
+    /// The nodes on the path from `node` to the destination of the last search, each with its next hop; empty
+    /// if there is no path.
     fn path(&self, destination: u32, node: u32) -> impl Iterator<Item = (u32, u32)> {
         let hop = move |node| Some((node, self.next_hop(node)?));
         let end = move |(node, _): &(u32, u32)| *node != destination;
@@ -143,7 +143,7 @@ impl BreadthFirstSearch {
 mod test {
     use super::*;
 
-    /// `found` of all pairs, sorted.
+    /// The calls of `found` for all pairs, sorted.
     fn paths(nodes: u32, links: &[(u32, u32)], pairs: &[(u32, u32)]) -> Vec<(u32, u32, u32)> {
         let mut found = Vec::new();
         let hearers = |node: u32, list: &mut Vec<u32>| {
@@ -162,22 +162,22 @@ mod test {
             links.extend([(0, middle), (middle, 0), (middle, 4), (4, middle)]);
         }
         links.push((4, 0));
-        // Node 1 passes on what goes to 4, and may have to tell 0 of it.
+        // Node 1 forwards to 4, and may have to send an error to 0.
         assert_eq!(paths(6, &links, &[(0, 4)]), [(0, 4, 1), (1, 0, 0), (1, 4, 4), (4, 0, 0)]);
         assert_eq!(paths(6, &links, &[(5, 0), (9, 0), (2, 2)]), []);
     }
 
     #[test]
-    fn ties_are_broken_far_from_the_destination_too() {
-        // 9 reaches 0 by 8–1–0 and by 7–2–0: node 7 is lower, though 1 is reached before 2.
+    fn ties_far_from_the_destination_go_to_the_lowest_number_too() {
+        // 9 reaches 0 by 8–1–0 and by 7–2–0: node 7 is lower, although 1 is reached before 2.
         let one_way = [(9, 8), (8, 1), (1, 0), (9, 7), (7, 2), (2, 0)];
         assert_eq!(paths(10, &one_way, &[(9, 0)]), [(2, 0, 0), (7, 0, 2), (9, 0, 7)]);
     }
 
-    /// The way back is another one, and who is on it need not be on the way there.
+    /// The reverse path differs, and its nodes need not be on the forward path.
     #[test]
-    fn whoever_passes_something_on_can_answer_either_end() {
-        // A ring of six, one way round only.
+    fn forwarders_have_routes_to_both_ends() {
+        // A unidirectional ring of six nodes.
         let ring: Vec<_> = (0..6).map(|n| (n, (n + 1) % 6)).collect();
         let found = paths(6, &ring, &[(0, 2), (2, 0)]);
         let to_2 = [(0, 2, 1), (1, 2, 2)];
@@ -189,7 +189,7 @@ mod test {
     }
 
     #[test]
-    fn five_thousand_nodes_are_no_matter() {
+    fn five_thousand_nodes_are_feasible() {
         let n = 5000;
         let hearers = |node: u32, list: &mut Vec<u32>| {
             list.extend((1..=15).flat_map(|d| [node.wrapping_sub(d), node + d]));

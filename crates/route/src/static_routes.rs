@@ -1,7 +1,7 @@
-//! Routes that somebody has worked out before: each destination has one next hop, for ever.
+//! Static routes: each destination has one next hop, which never changes.
 //!
-//! No message is sent. What a link does not carry is dropped, and the next packet takes the same
-//! link: what an ad hoc network can carry, without what looking for routes costs.
+//! No messages are sent. A packet that meets a failed link is dropped, and the next one takes the same link:
+//! the capacity of an ad hoc network without the cost of route discovery.
 
 use alloc::vec::Vec;
 
@@ -11,11 +11,11 @@ use driftway_wire::{Body, Packet, RoutedPacket};
 use crate::watched_destinations::WatchedDestinations;
 use crate::{DropReason, LinkDestination, Outbox, Output, RouteStats};
 
-/// Static routes of one node. Its methods are those of every protocol: see [`Output`].
+/// Static routes of one node. The methods are those of every protocol: see [`Output`].
 #[derive(Clone, Debug)]
 pub struct StaticRoutes {
     address: Ipv4Addr,
-    /// Destination and next hop, by destination.
+    /// Pairs of destination and next hop, by destination.
     table: Vec<(Ipv4Addr, Ipv4Addr)>,
     tcp_padding: i16,
     outbox: Outbox,
@@ -24,8 +24,8 @@ pub struct StaticRoutes {
 }
 
 impl StaticRoutes {
-    /// The node at `address`, with these pairs of destination and next hop, in any order; of
-    /// several for one destination the first counts.
+    /// Creates the node at `address` with these pairs of destination and next hop, in any order; of several
+    /// for one destination the first counts.
     pub fn new(address: Ipv4Addr, mut table: Vec<(Ipv4Addr, Ipv4Addr)>) -> Self {
         table.sort_by_key(|(destination, _)| *destination);
         table.dedup_by_key(|(destination, _)| *destination);
@@ -39,8 +39,8 @@ impl StaticRoutes {
         }
     }
 
-    /// The same with so many bytes more for each TCP packet of the own host. ns-2.35, whose only
-    /// static routes are those of a DSDV that was stopped: 20, a second IP header.
+    /// Adds this many bytes to each TCP packet of the local host. ns-2.35, whose only static routes are those
+    /// of a DSDV that was stopped: 20, a second IP header.
     pub const fn with_tcp_padding(mut self, tcp_padding: i16) -> Self {
         self.tcp_padding = tcp_padding;
         self
@@ -51,7 +51,7 @@ impl StaticRoutes {
         next_hop(&self.table, destination)
     }
 
-    /// A packet of the own host.
+    /// Sends a packet of the local host.
     pub fn send(&mut self, _now: Instant, packet: Packet) {
         let mut packet = RoutedPacket::plain(packet);
         if matches!(packet.packet.body, Body::Tcp(_)) {
@@ -64,13 +64,13 @@ impl StaticRoutes {
         }
     }
 
-    /// `destination` was out of reach: when its next hop is heard again, that is told. A route that
-    /// stands for ever is never found, but its link comes back.
+    /// Watches `destination`: a route is reported when its next hop is heard again. A static route is never
+    /// found anew, but its link may come up.
     pub fn watch(&mut self, destination: Ipv4Addr) {
         self.watched.add(destination);
     }
 
-    /// What the link layer got for this node, or for all.
+    /// Handles a packet received from the neighbour `from`, unicast to this node or broadcast.
     pub fn on_packet(&mut self, _now: Instant, from: Ipv4Addr, mut packet: RoutedPacket) {
         let table = &self.table;
         while let Some(to) = self.watched.take(|to| next_hop(table, to) == Some(from)) {
@@ -91,15 +91,15 @@ impl StaticRoutes {
         }
     }
 
-    /// Does it ask how strong its neighbours are? Its routes are given.
+    /// Returns false: static routes do not use the received power of neighbours.
     pub const fn needs_received_power(&self) -> bool {
         false
     }
 
-    /// How strong a neighbour is that is heard now.
+    /// Ignores the received power of a neighbour.
     pub const fn on_received_power(&mut self, _neighbour: Ipv4Addr, _strength: ReceivedPower) {}
 
-    /// What it heard for others: nothing to learn.
+    /// Ignores an overheard packet.
     pub const fn on_overheard(
         &mut self,
         _now: Instant,
@@ -110,7 +110,8 @@ impl StaticRoutes {
         false
     }
 
-    /// The link layer gave up on a packet to `to`. What is queued for that neighbour stays.
+    /// Handles a packet to `to` that reached the retry limit of the link layer. The queue for that neighbour
+    /// is left in place.
     pub fn on_link_failure(
         &mut self,
         _now: Instant,
@@ -124,25 +125,25 @@ impl StaticRoutes {
         }
     }
 
-    /// There is no timer.
+    /// Does nothing: there are no timers.
     pub const fn on_timeout(&mut self, _now: Instant) {}
 
-    /// The next thing to be done.
+    /// Returns the next output.
     pub fn poll(&mut self, now: Instant) -> Option<Output> {
         self.outbox.poll(now)
     }
 
-    /// Never.
+    /// Returns `None`: there are no timers.
     pub const fn next_timeout(&self) -> Option<Instant> {
         None
     }
 
-    /// Packets of hosts that it holds: those that are not polled yet.
+    /// The number of host packets held, which are those not yet polled.
     pub fn buffered_packets(&self) -> usize {
         self.outbox.buffered_packets()
     }
 
-    /// What it did.
+    /// The counters.
     pub const fn stats(&self) -> &RouteStats {
         &self.stats
     }
@@ -185,7 +186,7 @@ mod test {
     }
 
     #[test]
-    fn a_packet_goes_to_its_next_hop_one_hop_poorer() {
+    fn forwarding_decrements_the_time_to_live() {
         let mut node = middle_node();
         node.on_packet(Instant::ZERO, at(0), RoutedPacket::plain(packet(0, 3, 9)));
         let expected = Output::Transmit {
@@ -199,7 +200,7 @@ mod test {
     }
 
     #[test]
-    fn the_own_host_spends_no_time_to_live() {
+    fn a_local_packet_keeps_its_time_to_live() {
         let mut node = middle_node();
         node.send(Instant::ZERO, packet(1, 2, 1));
         let expected = Output::Transmit {
@@ -210,7 +211,7 @@ mod test {
     }
 
     #[test]
-    fn what_has_no_hop_left_or_no_route_is_dropped() {
+    fn packets_without_time_to_live_or_route_are_dropped() {
         let mut node = middle_node();
         for (given, reason) in [
             (packet(0, 2, 1), DropReason::TimeToLive),
@@ -230,19 +231,19 @@ mod test {
     }
 
     #[test]
-    fn a_link_failure_costs_one_packet_and_leaves_the_queue() {
+    fn a_link_failure_drops_one_packet_and_keeps_the_queue() {
         let mut node = middle_node();
         let lost = RoutedPacket::plain(packet(0, 2, 9));
-        node.on_link_failure(Instant::ZERO, at(2), lost, || panic!("the queue is left alone"));
+        node.on_link_failure(Instant::ZERO, at(2), lost, || panic!("the queue is not read"));
         let expected = Output::Drop { packet: lost, reason: DropReason::LinkFailure };
         assert_eq!(node.poll(Instant::ZERO), Some(expected));
         assert_eq!(node.next_hop(at(2)), Some(at(2)));
         assert_eq!(node.stats().link_failures, 1);
     }
 
-    /// Node 2 is out of reach, and 3 behind it; whoever else is heard says nothing of that.
+    /// Node 2 is out of reach, and 3 behind it; hearing any other node reports nothing.
     #[test]
-    fn a_watched_destination_is_found_when_its_next_hop_is_heard() {
+    fn a_watched_destination_is_reported_when_its_next_hop_is_heard() {
         let mut node = middle_node();
         node.watch(at(2));
         node.watch(at(3));
@@ -256,6 +257,6 @@ mod test {
         };
         assert_eq!(heard(0), []);
         assert_eq!(heard(2), [Output::RouteFound(at(2)), Output::RouteFound(at(3))]);
-        assert_eq!(heard(2), [], "each is told of once");
+        assert_eq!(heard(2), [], "each is reported once");
     }
 }

@@ -1,10 +1,10 @@
-//! Destinations of whose next route a driver wants to hear.
+//! Destinations whose next route is to be reported.
 
 use alloc::vec::Vec;
 
 use driftway_base::Ipv4Addr;
 
-/// Each is told of once.
+/// Each is reported once.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct WatchedDestinations(Vec<Ipv4Addr>);
 
@@ -15,12 +15,12 @@ impl WatchedDestinations {
         }
     }
 
-    /// Not any more; was it watched?
+    /// Removes a destination; returns true if it was watched.
     pub fn remove(&mut self, destination: Ipv4Addr) -> bool {
         self.take(|watched| watched == destination).is_some()
     }
 
-    /// The first for which this holds, which is watched no more.
+    /// Removes and returns the first destination for which `holds` returns true.
     pub fn take(&mut self, holds: impl FnMut(Ipv4Addr) -> bool) -> Option<Ipv4Addr> {
         let place = self.0.iter().copied().position(holds)?;
         Some(self.0.remove(place))

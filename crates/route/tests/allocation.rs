@@ -1,5 +1,5 @@
-//! Routing in its steady state allocates nothing: a relay of AODV, and one of DSR, whose routes are
-//! found, used, broken and found again.
+//! Routing in its steady state does not allocate: an AODV relay, and a DSR relay, whose routes are found,
+//! used, broken and found again.
 
 use allocation_counter::measure;
 use driftway_base::{Duration, Instant, Ipv4Addr};
@@ -27,7 +27,7 @@ fn data(from: u32, to: u32) -> Packet {
     Packet { ip, body: Body::Udp(UdpDatagram { source_port: 1, destination_port: 2, payload }) }
 }
 
-/// Node 1 relays from 0, which is next to it, to 9, which is behind 2 or 3.
+/// Node 1 relays from 0, its neighbour, to 9, which is behind 2 or 3.
 fn round(aodv: &mut Aodv, round: u32) -> usize {
     let start = u64::from(round) * 2000;
     let now = Instant::from_millis(start);
@@ -85,11 +85,11 @@ fn round(aodv: &mut Aodv, round: u32) -> usize {
 }
 
 #[test]
-fn a_relay_of_aodv_allocates_nothing_in_its_steady_state() {
+fn an_aodv_relay_does_not_allocate_in_its_steady_state() {
     for config in [AodvConfig::STANDARD, AodvConfig::NS2] {
         let mut aodv = Aodv::new(config, at(1), 1, 1);
         let mut outputs = 0;
-        // ns-2.35's repairs wait as long as the run has lasted; so many are kept at most.
+        // ns-2.35's repairs last as long as the run so far; their number is bounded.
         let grown = measure(|| outputs = (0..2200).map(|n| round(&mut aodv, n)).sum::<usize>());
         assert!(grown.count_total > 0, "allocations are counted");
         assert!(outputs > 20_000);
@@ -104,7 +104,7 @@ fn nodes(list: &[u32]) -> AddressList {
     AddressList::new(&list.iter().map(|node| at(*node)).collect::<Vec<_>>()).unwrap()
 }
 
-/// A packet from the first to the last of `path`, on the air to its node number `next`.
+/// A packet from the first to the last of `path`, on its way to its node number `next`.
 fn on_route(path: &[u32], next: usize, body: Body, dsr: DsrHeader, id: u32) -> RoutedPacket {
     let (from, to) = (path[0], path[path.len() - 1]);
     let ip = IpHeader { identification: id as u16, ..IpHeader::new(at(from), at(to)) };
@@ -195,7 +195,7 @@ impl Round {
 }
 
 #[test]
-fn a_relay_of_dsr_allocates_nothing_in_its_steady_state() {
+fn a_dsr_relay_does_not_allocate_in_its_steady_state() {
     let rounds: Vec<_> = (0..2000).map(Round::new).collect();
     let confirms = DsrConfig { confirm: NextHopConfirmation::NetworkLayer, ..DsrConfig::STANDARD };
     let asks = DsrConfig { try_passive_acks: 0, maint_holdoff: Duration::ZERO, ..confirms };

@@ -1,9 +1,9 @@
-//! AODV with ns-2.35's switches against ns-2.35 itself, decision by decision.
+//! AODV with ns-2.35's options against ns-2.35 itself, decision by decision.
 //!
-//! `ns2/*.txt` are what AODV did at each of sixteen nodes that move, in the Debian package
-//! 2.35+dfsg-5. Each node here is given what it received there, when its host had a packet, and what
-//! its MAC gave up; it has to send and drop the same at the same instants, but for the random wait of
-//! broadcasts. `aodv.trace` is made in `studies/validation/ns2`, with `strip.mov` from here, by
+//! `ns2/*.txt` are traces of AODV at each of sixteen moving nodes, by the Debian package 2.35+dfsg-5. Each
+//! node here is given the packets received there, those of its host, and the failures of its MAC; it has to
+//! send and drop the same at the same instants, except for the jitter of broadcasts. `aodv.trace` is made in
+//! `studies/validation/ns2`, with `strip.mov` from here, by
 //!
 //! ```text
 //! LD_PRELOAD=$PWD/instant-arp.so ns case.tcl movement strip.mov nodes 16 area "1600 300" trace aodv \
@@ -20,10 +20,10 @@ use driftway_wire::{
     UdpDatagram,
 };
 
-/// ns-2.35 without its dice.
+/// ns-2.35 without jitter.
 const CONFIG: AodvConfig = AodvConfig { jitter: Duration::ZERO, ..AodvConfig::NS2 };
 
-/// What it waits for at random, and what its trace rounds.
+/// Its jitter, and the rounding of its trace.
 const JITTER: Duration = Duration::from_millis(10);
 const ROUNDING: Duration = Duration::from_nanos(2);
 
@@ -40,7 +40,7 @@ fn number(address: Ipv4Addr) -> u32 {
     address.to_bits() - 0x0a00_0001
 }
 
-/// A line of a trace; `studies/validation/ns2/aodv.awk` says what is in it.
+/// A line of a trace; `studies/validation/ns2/aodv.awk` documents the format.
 struct Line<'a> {
     what: &'a str,
     at: Instant,
@@ -85,7 +85,7 @@ impl<'a> Line<'a> {
         self.message[field].parse().unwrap()
     }
 
-    /// What it says, as [`said`] would.
+    /// Its contents, in the form of [`message_text`].
     fn text(&self) -> String {
         let m = &self.message;
         match m[0] {
@@ -107,12 +107,12 @@ impl<'a> Line<'a> {
 }
 
 fn in_ms(seconds: f64) -> u32 {
-    // What ns-2.35 computes below zero is without end here.
+    // A negative number in ns-2.35 is unlimited here.
     (seconds * 1000.0).min(f64::from(u32::MAX)) as u32
 }
 
-/// What a message says. ns-2.35's hops count the one that it is about to take, and of an error its
-/// trace tells one destination.
+/// The contents of a message. ns-2.35's hop count includes the next one, and of an error its trace shows one
+/// destination.
 fn message_text(message: &AodvMessage, ttl: u8, hop: LinkDestination) -> String {
     match (message, hop) {
         (AodvMessage::Request(r), LinkDestination::Broadcast) => {
@@ -134,7 +134,7 @@ fn message_text(message: &AodvMessage, ttl: u8, hop: LinkDestination) -> String 
 
 #[derive(Default)]
 struct NodeOutput {
-    /// Node, what it did, and when, in the order of time.
+    /// Node, action and instants, in order of time.
     acts: BTreeMap<(u32, String), Vec<Instant>>,
 }
 
@@ -147,7 +147,7 @@ impl NodeOutput {
 struct Replay {
     nodes: Vec<Aodv>,
     ours: NodeOutput,
-    /// Errors and replies sent, of which a trace tells too little to make them anew.
+    /// Errors and replies sent, which a trace does not contain completely.
     errors: Vec<(u32, AodvError)>,
     replies: Vec<(u32, String, AodvReply)>,
     purges: Vec<(Instant, u32)>,
@@ -162,7 +162,7 @@ impl Replay {
                         let (id, ttl) = (packet.packet.payload().offset, packet.packet.ip.ttl);
                         format!("data {id} to {} ttl {ttl}", number(to))
                     }
-                    (None, LinkDestination::Broadcast) => panic!("data to all"),
+                    (None, LinkDestination::Broadcast) => panic!("broadcast data"),
                     (Some(message), _) => {
                         let text = message_text(message, packet.packet.ip.ttl, hop);
                         match message {
@@ -180,7 +180,7 @@ impl Replay {
                         DropReason::TimeToLive => "TTL",
                         DropReason::Loop => "LOOP",
                         DropReason::BufferFull => "IFQ",
-                        // ns-2.35 forgets them in silence.
+                        // ns-2.35 drops them without a trace.
                         DropReason::BufferTimeout => continue,
                         other => panic!("{other:?}"),
                     };
@@ -239,7 +239,7 @@ impl Replay {
                     line.destination.unwrap()
                 );
                 let found = sent.find(|(who, said, _)| *who == from && *said == text);
-                AodvMessage::Reply(found.unwrap_or_else(|| panic!("{from} did not say {text}")).2)
+                AodvMessage::Reply(found.unwrap_or_else(|| panic!("{from} did not send {text}")).2)
             }
             "0x8" => {
                 let (len, about) = (line.number(1) as usize, at(line.number(2)));
@@ -258,7 +258,7 @@ impl Replay {
         self.nodes[node as usize].on_packet(line.at, at(from), packet);
     }
 
-    /// What the MAC gave up; `moment` has what was dropped with it.
+    /// Failures of the MAC; `moment` has the packets dropped with them.
     fn fail(&mut self, line: &Line<'_>, moment: &[Line<'_>]) {
         let packet = match line.is_aodv {
             true => Packet { body: Body::Aodv(AodvMessage::ReplyAck), ..line.packet() },
@@ -271,7 +271,7 @@ impl Replay {
         let to = at(line.to.unwrap());
         let node = &mut self.nodes[line.node as usize];
         node.on_link_failure(line.at, to, RoutedPacket::plain(packet), || queue.next());
-        assert!(queue.next().is_none(), "what ns-2.35 drops is left in the queue");
+        assert!(queue.next().is_none(), "packets that ns-2.35 drops are left in the queue");
     }
 }
 
@@ -293,7 +293,7 @@ fn replay(config: AodvConfig, trace: &str) -> BTreeMap<String, usize> {
     for moment in lines.chunk_by(|a, b| a.at == b.at) {
         let now = moment[0].at;
         run.timers(now);
-        // A trace tells of what the MAC gave up after what that led to.
+        // A trace lists MAC failures after their consequences.
         for line in moment.iter().filter(|l| l.what == "F") {
             run.fail(line, moment);
             run.drain(line.node, now);
@@ -313,7 +313,7 @@ fn replay(config: AodvConfig, trace: &str) -> BTreeMap<String, usize> {
                     let text = format!("data {} to {} ttl {}", line.id, line.next, line.ttl);
                     theirs.add(line.node, text, now);
                 }
-                // What an error purges is the queue's; here it is only asked for.
+                // Packets purged by an error are in the queue; here the purge is only requested.
                 ("CBK", _) if !failed => {
                     assert!(run.purges.contains(&(now, line.node)), "{now:?}: no purge");
                 }
@@ -326,7 +326,7 @@ fn replay(config: AodvConfig, trace: &str) -> BTreeMap<String, usize> {
     compare(run.ours, theirs, end)
 }
 
-/// Both did the same; answers with how often they did what.
+/// Compares both; returns the number of each action.
 fn compare(ours: NodeOutput, theirs: NodeOutput, end: Instant) -> BTreeMap<String, usize> {
     let mut counts = BTreeMap::new();
     let mut wrong = Vec::new();
@@ -336,7 +336,7 @@ fn compare(ours: NodeOutput, theirs: NodeOutput, end: Instant) -> BTreeMap<Strin
         let kind = act.split(' ').next().unwrap().to_owned();
         let late = if kind == "RREQ" || kind == "RERR" { JITTER } else { ROUNDING };
         *counts.entry(kind).or_default() += times.len();
-        // What still waits at the end is not seen there.
+        // Packets still delayed at the end are not in the trace.
         let seen = mine.iter().filter(|at| **at + JITTER < end).count();
         let alike = mine.iter().zip(&times).all(|(a, b)| {
             let early = if a > b { a.since(*b) } else { Duration::ZERO };
@@ -371,9 +371,9 @@ fn three_connections() {
     }
 }
 
-/// Each of these switches, as RFC 3561 has it or otherwise changed, makes a difference that is noticed.
+/// Each of these options, set to RFC 3561's or another value, makes a detectable difference.
 #[test]
-fn each_switch_shows() {
+fn each_option_is_detectable() {
     const RFC: AodvConfig = AodvConfig::STANDARD;
     let others = [
         (

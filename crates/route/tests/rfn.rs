@@ -1,7 +1,7 @@
-//! What routers do about failed routes, rule by rule: chandran-1998 §4, §5.4 and §6.1.
+//! Route failure agents, rule by rule: chandran-1998 §4, §5.4 and §6.1.
 //!
-//! The router under test is 4 in a chain from source 1 to destination 9; `DOWN` leads to 5 and on to
-//! the destination, `UP` to 3 and the sources, `ASIDE` to the destination another way.
+//! The router under test is 4 in a chain from source 1 to destination 9; `DOWN` leads to 5 and on to the
+//! destination, `UP` to 3 and the sources, `ASIDE` to the destination on another route.
 
 use driftway_base::{Duration, FailedLink, Instant, Ipv4Addr, Seq};
 use driftway_route::DropReason;
@@ -61,7 +61,7 @@ fn rrn(about: &Packet, link: FailedLink) -> Packet {
     Packet::icmp_error(link.from, about, message).unwrap()
 }
 
-/// The same messages by the router under test.
+/// The same message sent by the router under test.
 fn own(mut notice: Packet) -> Packet {
     notice.ip.source = address(4);
     notice
@@ -100,23 +100,23 @@ fn released_packets(router: &mut RouteFailureAgent) -> Vec<u32> {
     std::iter::from_fn(|| router.poll_released()).collect()
 }
 
-/// A failure point: its link down has failed.
+/// A failure point: its link `DOWN` has failed.
 fn failure_point(buffer: Option<BufferConfig>) -> RouteFailureAgent {
     let mut router = router(buffer);
     router.on_next_hop_failed(THERE, DOWN, OWN);
     router
 }
 
-/// One that has forwarded an RFN about the packet.
+/// A router that has forwarded an RFN about the packet.
 fn intermediate(buffer: Option<BufferConfig>, about: &Packet) -> RouteFailureAgent {
     let mut router = router(buffer);
     assert_eq!(router.on_notice(at(0), &rfn(about, FAR), DOWN, &[DOWN]), NoticeAction::Forward);
-    assert_eq!(sent_packets(&mut router), [], "it passes on what it got");
+    assert_eq!(sent_packets(&mut router), [], "it forwards the received notice");
     router
 }
 
 #[test]
-fn one_that_has_heard_of_no_failure_lets_all_pass() {
+fn without_a_failure_all_notices_are_forwarded() {
     let mut router = router(None);
     assert!(router.is_usable(at(0), THERE, DOWN));
     router.on_packet(at(0), THERE);
@@ -131,7 +131,7 @@ fn one_that_has_heard_of_no_failure_lets_all_pass() {
     assert!(router.is_usable(at(0), THERE, DOWN) && sent_packets(&mut router).is_empty());
 }
 
-// §5.4: each packet draws an RFN
+// §5.4: each packet triggers an RFN
 
 #[test]
 fn the_failure_point_answers_each_packet_with_an_rfn() {
@@ -144,7 +144,7 @@ fn the_failure_point_answers_each_packet_with_an_rfn() {
 }
 
 #[test]
-fn so_does_what_its_link_lost() {
+fn packets_lost_on_its_link_trigger_rfns() {
     let mut router = failure_point(buffer(9, FlushTrigger::AnyRoute));
     is_lost(&mut router, &packet(1, 0));
     assert_eq!(sent_packets(&mut router), [rfn(&packet(1, 0), OWN)]);
@@ -154,7 +154,7 @@ fn so_does_what_its_link_lost() {
 }
 
 #[test]
-fn a_source_that_does_not_use_the_route_hears_nothing() {
+fn a_source_that_does_not_use_the_route_gets_no_rfn() {
     let mut router = failure_point(None);
     give_up(&mut router, 0, &packet(1, 0));
     assert_eq!(sent_packets(&mut router).len(), 1);
@@ -165,7 +165,7 @@ fn a_source_that_does_not_use_the_route_hears_nothing() {
 }
 
 #[test]
-fn other_destinations_are_not_concerned() {
+fn other_destinations_are_not_affected() {
     let router = failure_point(None);
     assert!(router.is_usable(at(0), address(8), DOWN));
     assert!(router.is_usable(at(0), THERE, ASIDE));
@@ -173,7 +173,7 @@ fn other_destinations_are_not_concerned() {
 
 /// RFC 1122 §3.2.2
 #[test]
-fn no_rfn_is_drawn_by_an_rfn_an_rrn_or_another_error() {
+fn no_rfn_is_sent_about_an_rfn_an_rrn_or_another_error() {
     let mut router = failure_point(buffer(9, FlushTrigger::AnyRoute));
     for mut notice in [rfn(&packet(9, 0), FAR), rrn(&packet(9, 0), FAR)] {
         notice.ip.destination = THERE;
@@ -186,42 +186,42 @@ fn no_rfn_is_drawn_by_an_rfn_an_rrn_or_another_error() {
 // §4: intermediate routers
 
 #[test]
-fn who_gets_an_rfn_closes_the_route_and_passes_it_on() {
+fn an_rfn_blocks_the_route_and_is_forwarded() {
     let mut router = intermediate(None, &packet(1, 0));
     assert!(!router.is_usable(at(1), THERE, DOWN));
-    // Later packets are not forwarded into the dead route.
+    // Later packets are not forwarded into the failed route.
     assert_eq!(give_up(&mut router, 0, &packet(1, 5)), UndeliverableOutcome::Dropped);
     assert_eq!(sent_packets(&mut router), [own(rfn(&packet(1, 5), FAR))]);
 }
 
 #[test]
-fn who_knows_another_route_discards_the_rfn_and_uses_that() {
+fn a_router_with_another_route_discards_the_rfn_and_uses_that() {
     let mut router = router(None);
     let ways = [DOWN, ASIDE];
     let notice = rfn(&packet(1, 0), FAR);
     assert_eq!(router.on_notice(at(0), &notice, DOWN, &ways), NoticeAction::Discard);
     assert!(!router.is_usable(at(0), THERE, DOWN) && router.is_usable(at(0), THERE, ASIDE));
-    // When that has failed, too, the RFN goes on.
+    // When that has failed, too, the RFN is forwarded.
     assert_eq!(router.on_notice(at(1), &notice, ASIDE, &ways), NoticeAction::Forward);
     assert!(!router.is_usable(at(1), THERE, ASIDE));
-    // It did not tell the source of the first, so that it has nothing to take back but the second.
+    // It sent no RFN to the source of the first, so only the second needs an RRN.
     router.on_next_hop_restored(ASIDE);
     assert_eq!(sent_packets(&mut router), [own(rrn(&packet(1, 0), FAR))]);
 }
 
-/// Else the RRN that would open the route again might be stopped by what it is to take back.
+/// Otherwise the RRN that would restore the route might be discarded as a duplicate.
 #[test]
-fn feedback_itself_passes_what_is_only_heard_to_be_broken() {
+fn feedback_itself_is_forwarded_over_a_reported_failure() {
     let mut router = intermediate(None, &packet(1, 0));
     let mut notice = rrn(&packet(9, 0), OWN);
     notice.ip.destination = THERE;
     assert!(router.can_try(&notice, DOWN) && !router.can_try(&packet(1, 1), DOWN));
     router.on_next_hop_failed(THERE, DOWN, OWN);
-    assert!(!router.can_try(&notice, DOWN), "its own link carries nothing");
+    assert!(!router.can_try(&notice, DOWN), "its own link is down");
 }
 
 #[test]
-fn an_rfn_from_where_no_packets_go_says_nothing_about_the_route() {
+fn an_rfn_over_an_unused_next_hop_does_not_affect_the_route() {
     let mut router = router(None);
     let notice = rfn(&packet(1, 0), FAR);
     assert_eq!(router.on_notice(at(0), &notice, UP, &[DOWN]), NoticeAction::Forward);
@@ -229,7 +229,7 @@ fn an_rfn_from_where_no_packets_go_says_nothing_about_the_route() {
 }
 
 #[test]
-fn who_learns_of_a_route_sends_one_rrn_to_each_source() {
+fn a_router_that_learns_of_a_route_sends_one_rrn_to_each_source() {
     let mut router = intermediate(None, &packet(1, 0));
     for (source, n) in [(2, 0), (1, 1), (2, 1), (3, 0)] {
         router.on_notice(at(1), &rfn(&packet(source, n), FAR), DOWN, &[DOWN]);
@@ -243,7 +243,7 @@ fn who_learns_of_a_route_sends_one_rrn_to_each_source() {
 }
 
 #[test]
-fn later_rrns_for_a_source_that_it_told_are_discarded() {
+fn later_rrns_for_a_notified_source_are_discarded() {
     let mut router = intermediate(None, &packet(1, 0));
     router.on_next_hop_restored(DOWN);
     sent_packets(&mut router);
@@ -259,44 +259,44 @@ fn later_rrns_for_a_source_that_it_told_are_discarded() {
 }
 
 #[test]
-fn any_other_router_passes_an_rrn_on_and_opens_the_route() {
+fn any_other_router_forwards_an_rrn_and_unblocks_the_route() {
     let mut router = intermediate(None, &packet(1, 0));
     let notice = rrn(&packet(1, 0), FAR);
     assert_eq!(router.on_notice(at(2), &notice, DOWN, &[DOWN]), NoticeAction::Forward);
     assert!(router.is_usable(at(2), THERE, DOWN));
-    assert_eq!(sent_packets(&mut router), [], "the source has it");
+    assert_eq!(sent_packets(&mut router), [], "the source has received it");
 }
 
-/// It has learned of a route, and the failure point may never have heard of the second source.
+/// It has learned of a route, and the failure point may not know the second source.
 #[test]
-fn a_passing_rrn_is_news_for_the_other_sources() {
+fn a_forwarded_rrn_triggers_rrns_to_the_other_sources() {
     let mut router = intermediate(None, &packet(1, 0));
     give_up(&mut router, 0, &packet(2, 0));
     sent_packets(&mut router);
     router.on_notice(at(2), &rrn(&packet(1, 0), FAR), DOWN, &[DOWN]);
     assert_eq!(sent_packets(&mut router), [own(rrn(&packet(2, 0), FAR))]);
-    // If the failure point has, its own comes second.
+    // If the failure point does, its own RRN arrives second.
     let late = rrn(&packet(2, 0), FAR);
     assert_eq!(router.on_notice(at(2), &late, DOWN, &[DOWN]), NoticeAction::Discard);
 }
 
 // §5.4: several failures
 
-/// The nearer failure point takes over; its RRN is what the source waits for.
+/// The nearer failure point takes over; the source waits for its RRN.
 #[test]
-fn a_nearer_failure_point_speaks_for_its_own_link() {
+fn a_nearer_failure_point_reports_its_own_link() {
     let mut router = intermediate(None, &packet(1, 0));
     router.on_next_hop_failed(THERE, DOWN, OWN);
     give_up(&mut router, 0, &packet(1, 1));
     assert_eq!(sent_packets(&mut router), [rfn(&packet(1, 1), OWN)]);
-    // Its link is back: what it had heard over it is out of date.
+    // Its link is up: failures reported over it are out of date.
     router.on_next_hop_restored(DOWN);
     assert_eq!(sent_packets(&mut router), [rrn(&packet(1, 1), OWN)]);
     assert!(router.is_usable(at(5), THERE, DOWN));
 }
 
 #[test]
-fn if_another_failure_lies_behind_it_the_next_packet_draws_the_next_rfn() {
+fn after_another_failure_behind_it_the_next_packet_triggers_the_next_rfn() {
     let mut router = failure_point(None);
     give_up(&mut router, 0, &packet(1, 0));
     router.on_next_hop_restored(DOWN);
@@ -309,9 +309,9 @@ fn if_another_failure_lies_behind_it_the_next_packet_draws_the_next_rfn() {
     assert!(router.is_usable(at(11), THERE, DOWN));
 }
 
-/// What its own link says, nobody else takes back.
+/// The state of its own link takes precedence over reports.
 #[test]
-fn an_rfn_of_another_does_not_shorten_the_routers_own_failure() {
+fn a_received_rfn_does_not_limit_the_routers_own_failure() {
     let mut router = failure_point(None);
     router.on_notice(at(0), &rfn(&packet(1, 0), FAR), DOWN, &[DOWN]);
     router.on_packet(at(100), THERE);
@@ -321,7 +321,7 @@ fn an_rfn_of_another_does_not_shorten_the_routers_own_failure() {
 // §5.4: lost messages
 
 #[test]
-fn an_rfn_of_another_is_believed_for_a_while() {
+fn a_received_rfn_has_a_lifetime() {
     let mut router = intermediate(buffer(9, FlushTrigger::Rrn), &packet(1, 0));
     assert_eq!(give_up(&mut router, 3, &packet(1, 1)), UndeliverableOutcome::Buffered);
     sent_packets(&mut router);
@@ -329,22 +329,21 @@ fn an_rfn_of_another_is_believed_for_a_while() {
     assert!(!router.is_usable(at(19), THERE, DOWN) && released_packets(&mut router).is_empty());
     router.on_packet(at(20), THERE);
     assert!(router.is_usable(at(20), THERE, DOWN));
-    assert_eq!(released_packets(&mut router), [3], "before the packet that found out");
+    assert_eq!(released_packets(&mut router), [3], "before the packet that triggered the expiry");
     assert_eq!(sent_packets(&mut router), [], "it has not learned of a route");
 }
 
 #[test]
-fn a_second_rfn_is_believed_anew() {
+fn a_second_rfn_restarts_the_lifetime() {
     let mut router = intermediate(None, &packet(1, 0));
     router.on_notice(at(15), &rfn(&packet(1, 1), FAR), DOWN, &[DOWN]);
     router.on_packet(at(30), THERE);
     assert!(!router.is_usable(at(30), THERE, DOWN));
 }
 
-/// The source's transport tries again when its route failure timer goes off; its own router must
-/// let it.
+/// The source's transport tries again when its route failure timer expires; its own router must not block it.
 #[test]
-fn the_source_itself_closes_no_route_unless_it_knows_another() {
+fn the_source_itself_blocks_no_route_unless_it_knows_another() {
     let mut source =
         RouteFailureAgent::new(address(1), RfnConfig { rfn_lifetime: RFN_LIFETIME, buffer: None });
     let notice = rfn(&packet(1, 0), FAR);
@@ -355,7 +354,7 @@ fn the_source_itself_closes_no_route_unless_it_knows_another() {
 }
 
 #[test]
-fn a_source_at_the_failure_point_is_told_like_any_other() {
+fn a_source_at_the_failure_point_is_notified_like_any_other() {
     let link = FailedLink { from: address(1), to: address(2) };
     let mut source =
         RouteFailureAgent::new(address(1), RfnConfig { rfn_lifetime: RFN_LIFETIME, buffer: None });
@@ -364,7 +363,7 @@ fn a_source_at_the_failure_point_is_told_like_any_other() {
     assert_eq!(sent_packets(&mut source), [rfn(&packet(1, 0), link)]);
     source.on_next_hop_restored(DOWN);
     assert_eq!(sent_packets(&mut source), [rrn(&packet(1, 0), link)]);
-    // One from behind it finds the source told, until it has had another RFN.
+    // One from behind it finds the source notified, until there is another RFN.
     let farther = rrn(&packet(1, 0), FAR);
     assert_eq!(source.on_notice(at(1), &farther, DOWN, &[DOWN]), NoticeAction::Discard);
     source.on_notice(at(2), &rfn(&packet(1, 1), FAR), DOWN, &[DOWN]);
@@ -374,7 +373,7 @@ fn a_source_at_the_failure_point_is_told_like_any_other() {
 // §6.1: buffers
 
 #[test]
-fn packets_are_kept_up_to_a_limit_for_each_destination_and_answered_all_the_same() {
+fn packets_are_buffered_up_to_a_limit_per_destination_and_still_trigger_rfns() {
     let mut router = failure_point(buffer(2, FlushTrigger::AnyRoute));
     let fates: Vec<_> = (0..3).map(|n| give_up(&mut router, n, &packet(1, n))).collect();
     assert_eq!(
@@ -393,14 +392,14 @@ fn packets_are_kept_up_to_a_limit_for_each_destination_and_answered_all_the_same
 }
 
 #[test]
-fn kept_packets_leave_in_order_when_the_link_is_back() {
+fn buffered_packets_leave_in_order_when_the_link_is_up() {
     for flush in [FlushTrigger::Rrn, FlushTrigger::AnyRoute] {
         let mut router = failure_point(buffer(5, flush));
         (0..3).for_each(|n| {
             assert_eq!(give_up(&mut router, n, &packet(1, n)), UndeliverableOutcome::Buffered)
         });
         router.on_next_hop_restored(ASIDE);
-        assert_eq!(released_packets(&mut router), [], "not its way");
+        assert_eq!(released_packets(&mut router), [], "not its next hop");
         router.on_next_hop_restored(DOWN);
         assert_eq!(router.buffered_packets(), 3);
         assert_eq!(released_packets(&mut router), [0, 1, 2]);
@@ -409,7 +408,7 @@ fn kept_packets_leave_in_order_when_the_link_is_back() {
 }
 
 #[test]
-fn a_passing_rrn_flushes_what_is_kept() {
+fn a_forwarded_rrn_flushes_the_buffer() {
     for flush in [FlushTrigger::Rrn, FlushTrigger::AnyRoute] {
         let mut router = intermediate(buffer(5, flush), &packet(1, 0));
         give_up(&mut router, 4, &packet(1, 1));
@@ -430,7 +429,7 @@ fn another_route_flushes_at_once_or_not_before_the_rrn() {
         sent_packets(&mut router);
         router.on_next_hop_restored(ASIDE);
         assert_eq!(released_packets(&mut router), at_once, "{flush:?}");
-        assert_eq!(sent_packets(&mut router).len(), 1, "the source is told at once");
+        assert_eq!(sent_packets(&mut router).len(), 1, "the source is notified at once");
         router.on_notice(at(2), &rrn(&packet(1, 0), FAR), DOWN, &ways);
         assert_eq!(released_packets(&mut router).len() + at_once.len(), 1);
     }

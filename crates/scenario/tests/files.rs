@@ -182,7 +182,8 @@ fn the_first_flows_can_be_kept() {
     assert_eq!(read("2").unwrap().flows, all);
     for wrong in ["0", "-1", "3"] {
         let message = read(wrong).unwrap_err().to_string();
-        let right = format!("--set flow: cannot keep the first {wrong} elements\nhelp: the file has 2");
+        let right =
+            format!("--set flow: cannot keep the first {wrong} elements\nhelp: the file has 2");
         assert!(message.starts_with(&right), "{message}");
     }
 }

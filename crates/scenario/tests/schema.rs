@@ -147,8 +147,5 @@ fn the_reference_matches_the_types() {
         std::fs::write(&path, &reference).unwrap();
     }
     let written = std::fs::read_to_string(&path).unwrap_or_default();
-    assert!(
-        written == reference,
-        "docs/scenario.md differs from the types: run `make reference`"
-    );
+    assert!(written == reference, "docs/scenario.md differs from the types: run `make reference`");
 }

@@ -1,45 +1,46 @@
-//! What can be set.
+//! Configuration.
 
 use driftway_aid::carry::{CarryOptions, CwndAfterOutage};
 use driftway_base::Duration;
 
-/// How a [`Shim`](crate::Shim) behaves.
+/// Configuration of a [`Shim`](crate::Shim).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Config {
-    /// Flows that are followed at most.
+    /// Maximum number of tracked flows.
     pub flows: usize,
-    /// Bytes of stored packets of one flow at most.
+    /// Maximum size of one flow's stored packets (bytes).
     pub store_per_flow: usize,
-    /// Bytes of stored packets of all flows at most.
+    /// Maximum size of all flows' stored packets (bytes).
     pub store: usize,
-    /// carry's: undo what losses did, on flows that have negotiated ECN and timestamps.
+    /// carry: undo reductions for losses, on flows that have negotiated ECN and timestamps.
     pub undo_losses: bool,
-    /// After an outage, first acknowledge one byte of what the peer has acknowledged, with the
-    /// original's echo: this is what undoes the local TCP's timeouts. Never more than the peer has
-    /// acknowledged. `false`: no acknowledgment is made up but the one that ends the outage.
+    /// After an outage, first send a synthetic acknowledgment of one byte that the peer has
+    /// acknowledged, with the original's timestamp: this undoes the local TCP's timeouts. `false`:
+    /// the only synthetic acknowledgment is the one that ends the outage.
     pub undo_ack: bool,
-    /// carry's: the window after an outage. With [`Cwnd::Reset`] nothing is undone, so that the local
-    /// TCP begins with one segment, and the shim's own repair, too.
+    /// carry: the congestion window after an outage. With [`Cwnd::Reset`] nothing is undone: the
+    /// local TCP and the shim's repair begin with one segment.
     pub cwnd: CwndAfterOutage,
-    /// As a receiver, acknowledge the last two bytes of what has arrived only when more arrives, or after
-    /// 40 ms: they wake up a sender without a shim when this host's link is back (RouteRestored).
+    /// As a receiver, acknowledge the last two received bytes only when more arrive, or after 40
+    /// ms. Acknowledging them after an outage of this host's link (RouteRestored) makes a sender
+    /// without a shim resume.
     pub hold_back: bool,
-    /// carry's: least time between probes while disconnected; they come every round trip. Of several
-    /// flows to the same host one does so, the others take as long as if they took turns.
+    /// carry: minimum probe interval while disconnected; probes are sent once per RTT. Of several
+    /// flows to the same host one probes at this interval, the others in turns.
     pub probe_min: Duration,
-    /// carry's: the time between probes once the outage has lasted for `probe_fast`. With any aid the shim
-    /// probes at least that often, or once a round trip if that is longer.
+    /// carry: probe interval once the outage has lasted for `probe_fast`. With any aid the shim
+    /// probes at least this often, or once per RTT if that is longer.
     pub probe_max: Duration,
-    /// carry's: for so long probes come every round trip.
+    /// carry: time from the start of an outage during which probes are sent once per RTT.
     pub probe_fast: Duration,
-    /// Acknowledgments are held at most for so long, or for four round trips if that is more, also if the
-    /// path is said to be gone again meanwhile.
+    /// Maximum time for which acknowledgments are withheld, or four RTTs if that is longer; also if
+    /// the path is reported lost again meanwhile.
     pub hold_max: Duration,
-    /// A flow of which the local TCP has sent nothing for so long, while disconnected with data
-    /// outstanding, is forgotten: TCP has given it up. Longer than the longest timeout of Linux, 120 s.
+    /// A flow whose local TCP has sent nothing for this long, while disconnected with data
+    /// outstanding, is removed: TCP has given it up. Longer than Linux' maximum RTO, 120 s.
     pub forget_after: Duration,
-    /// carry's: suspect that there is no path after so many retransmissions of the oldest segment
-    /// without a sign of the peer, or after more where losses are frequent. `None`: only signals say so.
+    /// carry: retransmissions of the oldest segment without an answer after which an outage is
+    /// suspected, more where losses are frequent. `None`: only signals report an outage.
     pub suspect_after: Option<u32>,
 }
 
@@ -64,7 +65,7 @@ impl Default for Config {
 }
 
 impl Config {
-    /// What the aid is made from that a [`Shim`](crate::Shim) uses unless it is given another.
+    /// Options of the default aid of a [`Shim`](crate::Shim), carry.
     pub fn carry_options(&self) -> CarryOptions {
         CarryOptions {
             undo_losses: self.undo_losses,

@@ -1,75 +1,75 @@
-//! What becomes of a packet, by name, and how often that was so.
+//! Packet dispositions and event counters.
 
 use driftway_base::Act;
 
-/// Why a packet was passed on without being looked at further.
+/// Reason for which a packet is passed on unprocessed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum UntouchedReason {
     /// IPv6, or no IP at all.
     NotIpv4,
-    /// A piece of a packet.
+    /// An IP fragment.
     Fragment,
     /// Neither TCP nor an ICMP message about TCP.
     OtherProtocol,
     /// A length field contradicts another.
     Malformed,
-    /// A checksum is wrong, so that nothing in the packet can be believed.
+    /// A checksum is wrong: nothing in the packet can be trusted.
     Corrupt,
-    /// Of a flow that is not followed: it is older than the shim, or has been given up.
+    /// A segment of an untracked flow: one that is older than the shim, or that the shim has given
+    /// up.
     Older,
-    /// The table of flows is full.
+    /// The connection table is full.
     NoRoom,
-    /// A SYN with an option that the shim does not know (TCP-AO, MD5, MPTCP, Fast Open, …), or with
-    /// data.
+    /// A SYN with an unknown option (TCP-AO, MD5, MPTCP, Fast Open, …), or with data.
     UnknownOption,
-    /// Both ends opened the connection at once.
+    /// A simultaneous open (RFC 9293 §3.5).
     SimultaneousOpen,
-    /// A handshake in which timestamps were not agreed on: nothing could be undone.
+    /// Timestamps were not negotiated in the handshake: no loss or timeout could be undone.
     NoTimestamps,
-    /// The numbers of a segment are nowhere near the flow's, so that it may be anybody's (RFC 5961).
+    /// Sequence or acknowledgment number outside the flow's windows: possibly forged (RFC 5961).
     Implausible,
-    /// An ICMP message that is not about what is in flight (RFC 5927), or not about reachability.
+    /// An ICMP message that does not quote data in flight (RFC 5927), or is not about reachability.
     NotBelieved,
 }
 
-/// Why a packet was swallowed.
+/// Reason for which a packet is discarded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DiscardReason {
-    /// A retransmission of the local TCP of what the aid repairs; the original is stored.
+    /// A retransmission by the local TCP while the aid repairs the loss; the original is stored.
     RetransmissionInHold,
-    /// A retransmission of the local TCP of what the shim is repairing, or has had acknowledged.
+    /// A retransmission by the local TCP of data under repair or already acknowledged by the peer.
     RetransmissionInRepair,
-    /// An acknowledgment of the peer during repair; what it says is told later.
+    /// A pure acknowledgment by the peer during repair; its content is reported later.
     AckHeld,
-    /// The aid does not want it to be seen.
+    /// The aid drops it.
     ByAid,
-    /// A reset by which the kernel answers what the shim has made up: no socket took that.
+    /// A reset with which the kernel answers an injected segment that no socket accepted.
     ResetOfOwn,
 }
 
-/// What the driver has to do with a packet that it has shown.
+/// Instruction to the driver for a packet that was passed to the shim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PacketDisposition {
-    /// Hand it on as it is now, edited or not.
+    /// Forward the packet in its present, possibly edited form.
     Pass,
-    /// It is not the shim's business: hand it on; not a bit was changed.
+    /// Forward the packet; it was not changed.
     Untouched(UntouchedReason),
-    /// Drop it: the shim has a copy and sends that when it is time.
+    /// Drop the packet: the shim has a copy, which it sends later.
     Stored,
-    /// Drop it.
+    /// Drop the packet.
     Discarded(DiscardReason),
 }
 
 macro_rules! counts {
     ($($(#[$doc:meta])* $name:ident,)*) => {
-        /// How often what happened, since the start.
+        /// Event counters since the start.
         #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
         pub struct Counts {
             $($(#[$doc])* pub $name: u64,)*
         }
 
         impl Counts {
-            /// Each count with its name, in the order of the fields.
+            /// Each counter with its name, in declaration order.
             pub fn each(&self) -> impl Iterator<Item = (&'static str, u64)> {
                 [$((stringify!($name), self.$name),)*].into_iter()
             }
@@ -78,119 +78,118 @@ macro_rules! counts {
 }
 
 counts! {
-    /// Packets that were shown.
+    /// Packets passed to the shim.
     shown,
-    /// [`Fate::Pass`]
+    /// [`PacketDisposition::Pass`]
     passed,
-    /// [`Fate::Stored`]
+    /// [`PacketDisposition::Stored`]
     stored,
-    /// [`Untouched::NotIpv4`]
+    /// [`UntouchedReason::NotIpv4`]
     not_ipv4,
-    /// [`Untouched::Fragment`]
+    /// [`UntouchedReason::Fragment`]
     fragments,
-    /// [`Untouched::OtherProtocol`]
+    /// [`UntouchedReason::OtherProtocol`]
     other_protocol,
-    /// [`Untouched::Malformed`]
+    /// [`UntouchedReason::Malformed`]
     malformed,
-    /// [`Untouched::Corrupt`]
+    /// [`UntouchedReason::Corrupt`]
     corrupt,
-    /// [`Untouched::Older`]
+    /// [`UntouchedReason::Older`]
     older,
-    /// [`Untouched::NoRoom`]
+    /// [`UntouchedReason::NoRoom`]
     no_room,
-    /// [`Untouched::UnknownOption`]
+    /// [`UntouchedReason::UnknownOption`]
     unknown_option,
-    /// [`Untouched::SimultaneousOpen`]
+    /// [`UntouchedReason::SimultaneousOpen`]
     simultaneous_open,
-    /// [`Untouched::NoTimestamps`]
+    /// [`UntouchedReason::NoTimestamps`]
     no_timestamps,
-    /// [`Untouched::Implausible`]
+    /// [`UntouchedReason::Implausible`]
     implausible,
-    /// [`Untouched::NotBelieved`]
+    /// [`UntouchedReason::NotBelieved`]
     not_believed,
-    /// [`Swallowed::RetransmissionInHold`]
+    /// [`DiscardReason::RetransmissionInHold`]
     retransmissions_in_hold,
-    /// [`Swallowed::RetransmissionInRepair`]
+    /// [`DiscardReason::RetransmissionInRepair`]
     retransmissions_in_repair,
-    /// [`Swallowed::AckHeld`]
+    /// [`DiscardReason::AckHeld`]
     acks_held,
-    /// ICMP messages that were taken for the signal of an outage.
+    /// ICMP messages accepted as the signal of an outage.
     icmp_taken,
-    /// [`Swallowed::ByAid`]
+    /// [`DiscardReason::ByAid`]
     swallowed_by_aid,
-    /// [`Swallowed::ResetOfOwn`]
+    /// [`DiscardReason::ResetOfOwn`]
     resets_of_own,
-    /// Segments that passed without being stored, because a bound did not allow it.
+    /// Segments passed without being stored because of a memory limit.
     not_stored,
-    /// Flows that were followed.
+    /// Flows tracked.
     flows,
-    /// Flows that were given up because the shim could not follow them.
+    /// Flows given up because the shim lost track of their sequence numbers.
     lost_track,
-    /// Flows of which the local TCP has been silent for so long, with data outstanding, that it must
-    /// have given them up ([`Config::forget_after`](crate::Config::forget_after)).
+    /// Flows given up because the local TCP, with data outstanding, sent nothing for
+    /// [`Config::forget_after`](crate::Config::forget_after).
     given_up,
-    /// Acknowledgments whose echo became the original's.
+    /// Acknowledgments whose TSecr was replaced by the original's TSval.
     echoes_rewritten,
-    /// Reductions of the local TCP's window that were undone, as far as the shim can tell.
+    /// Congestion window reductions of the local TCP that were undone, as far as the shim can tell.
     undone,
-    /// Segments with data whose acknowledgment number was held back.
+    /// Segments with data whose acknowledgment number was lowered.
     acks_lowered,
-    /// Acknowledgments of one byte with the original's echo, made up to undo a timeout.
+    /// Synthetic one-byte acknowledgments with the original's timestamp, sent to undo a timeout.
     undo_acks,
-    /// Acknowledgments that were made up to end an outage.
+    /// Synthetic acknowledgments that end an outage.
     releases,
-    /// Acknowledgments of the local TCP that were sent again, because the path was said to be back and
-    /// there was nothing else to tell the peer by.
+    /// Acknowledgments of the local TCP repeated to the peer after the path was restored with no
+    /// data outstanding.
     announced,
-    /// Acknowledgments of which two bytes were held back.
+    /// Acknowledgments lowered by two bytes ([`Config::hold_back`](crate::Config::hold_back)).
     held_back,
-    /// Stored segments sent while there was no path, to see whether there is one.
+    /// Stored segments sent as probes during an outage.
     probes,
-    /// Stored segments sent on the restored path, the first time.
+    /// Stored segments sent for the first time on the restored path.
     originals_sent,
-    /// Stored segments sent once more, because they were lost again on the restored path, or because the
-    /// aid asked for it.
+    /// Stored segments retransmitted after a loss on the restored path, or on request of the aid.
     repaired,
-    /// A router's messages repeated to the local TCP, about what it has sent again.
+    /// ICMP messages of a router repeated to the local TCP about its retransmissions.
     reports_repeated,
-    /// Outages that began.
+    /// Outages begun.
     outages,
-    /// Flows that were given up because nothing of the local TCP's carried what the shim wanted to send.
+    /// Flows given up because no packet of the local TCP carried the shim's segment.
     no_carrier,
-    /// Repairs of which nothing arrived although the peer was heard, so that they were left to the
-    /// local TCP.
+    /// Repairs given up and left to the local TCP: nothing of them arrived although the peer
+    /// answered.
     left_to_tcp,
-    /// Outages after which the flow went on.
+    /// Outages survived.
     survived,
-    /// Resets whose number is not the one that the local TCP expects (RFC 5961 §3).
+    /// Resets whose sequence number is not the one the local TCP expects (RFC 5961 §3).
     resets_not_believed,
-    /// Acknowledgments of the local TCP made up because the aid asked for it.
+    /// Acknowledgments sent on request of the aid.
     emitted,
-    /// `Act::Hold` that can't be done.
+    /// `Act::Hold` requests that were not supported.
     refused_hold,
-    /// `Act::Resume` of which not all can be done.
+    /// `Act::Resume` requests that were not supported in full.
     refused_resume,
-    /// `Act::Resend` of what is not stored.
+    /// `Act::Resend` requests for segments that are not stored.
     refused_resend,
-    /// `Act::Undo` where there is nothing to undo, or congestion was echoed.
+    /// `Act::Undo` requests with nothing to undo, or while congestion was echoed.
     refused_undo,
-    /// `Act::Cut` without ECN.
+    /// `Act::ReduceCwnd` requests without ECN.
     refused_cut,
-    /// `Act::SetTimer`, which can't be done.
+    /// `Act::SetTimeoutResponse` requests, which are not supported.
     refused_set_timer,
-    /// `Act::Limit`, which can't be done.
+    /// `Act::LimitCwnd` requests, which are not supported.
     refused_limit,
-    /// `Act::Emit` of what the local TCP has not acknowledged.
+    /// `Act::SendAcks` requests beyond what the local TCP has acknowledged.
     refused_emit,
-    /// `Act::Seek` of an echo, which can't be done.
+    /// `Act::ProbeRoute` requests for a single echo, which are not supported.
     refused_seek,
-    /// Segments that the aid would keep back, or replace by something else than one with a smaller
-    /// window; they passed as they were.
+    /// Verdicts of the aid that hold a segment back, or replace more than its window by a smaller
+    /// one; the segments passed unchanged.
     refused_verdict,
 }
 
 impl Counts {
-    /// Enters an act that was refused.
+    /// Counts a refused act.
     pub(crate) fn count_refusal(&mut self, act: &Act) {
         let place = match act {
             Act::Hold { .. } => &mut self.refused_hold,
@@ -206,7 +205,7 @@ impl Counts {
         *place += 1;
     }
 
-    /// Enters what became of a packet.
+    /// Counts a packet's disposition.
     pub(crate) fn count_disposition(&mut self, fate: PacketDisposition) {
         self.shown += 1;
         let place = match fate {

@@ -1,4 +1,4 @@
-//! One connection, followed from below the local TCP.
+//! One connection, tracked from below the local TCP.
 
 mod ack_holdback;
 mod acts;
@@ -26,148 +26,149 @@ pub(crate) use acts::ConnectionAid;
 use acts::RequestedAcks;
 use icmp_report::IcmpReport;
 
-/// What every step of a flow needs from outside.
+/// Arguments common to all steps of a flow.
 pub(crate) struct Context<'a> {
     pub now: Instant,
     pub config: &'a Config,
     pub pool: &'a mut BufferPool,
     pub counts: &'a mut Counts,
-    /// How many flows look for a path to the same destination, and how many of them come before
-    /// this one.
+    /// Number of flows that probe the path to the same destination, and of those before this one.
     pub probing_flows: u64,
     pub probing_before: u64,
 }
 
-/// What becomes of a packet, and of the flow.
+/// Result of a packet for itself and for the flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Step {
-    /// The flow goes on.
+    /// The flow continues.
     Continue(PacketDisposition),
-    /// There is nothing more to follow.
+    /// The flow has ended.
     Closed(PacketDisposition),
 }
 
-/// What one end has last said.
+/// Latest state that one end has announced.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct EndpointState {
-    /// Its acknowledgment number: what it expects next.
+    /// Acknowledgment number: the next sequence number it expects.
     pub ack: Seq,
-    /// Its window field.
+    /// Window field.
     pub window: u16,
-    /// The TSecr that it sends now.
+    /// TSecr that it sends now.
     pub echo: u32,
-    /// It echoes congestion now (ECE).
+    /// It sets ECE now.
     pub ece: bool,
-    /// One past its FIN.
+    /// One past the sequence number of its FIN.
     pub fin_end: Option<Seq>,
 }
 
-/// Retransmissions of the local TCP, until what was out when they began is acknowledged. It has
-/// reduced its window for them once.
+/// A loss recovery of the local TCP, from its first retransmission until the data then outstanding
+/// are acknowledged. The local TCP has reduced its window for it once.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct LossEpisode {
-    /// When the first was sent, and its TSval.
+    /// Time of the first retransmission, and its TSval.
     since: Instant,
     first_tsval: u32,
     until: Seq,
     undone: bool,
-    /// It has sent again after the undo.
+    /// The local TCP has retransmitted after the undo.
     again: bool,
-    /// What it did stays: it is from before an outage, and perhaps for congestion. An undo of the
-    /// outage's timeouts would take that back, too: a TCP keeps but one state to go back to.
+    /// The reduction stays: it precedes an outage, and may be for congestion. An undo of the
+    /// outage's timeouts would revert it, too, since a TCP saves only one state.
     keep_reduction: bool,
-    /// The aid wants it undone.
+    /// The aid has requested the undo.
     undo_wanted: bool,
-    /// It is from while TCP was held, and its window is to be kept.
+    /// It began while TCP was held, and the window is to be kept.
     keep_window: bool,
 }
 
 impl LossEpisode {
-    /// Is there a reduction to undo?
+    /// Returns whether there is a reduction to undo.
     fn has_reduction_to_undo(&self) -> bool {
         !self.keep_reduction && (!self.undone || self.again)
     }
 }
 
-/// How the local TCP is held.
+/// Mode in which the local TCP is held.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct HoldMode {
-    /// For want of a path, and not for a repair of the aid's own.
+    /// For an outage, and not for a loss repair by the aid.
     is_outage: bool,
     probe_spacing: ProbeSpacing,
-    /// At its end what was out goes again.
+    /// Outstanding data are sent again when the hold ends.
     step_back: bool,
-    /// The local TCP is to have the window that it had.
+    /// The local TCP keeps its previous congestion window.
     keep_window: bool,
-    /// Whatever arrives ends it.
+    /// Any arriving segment ends the hold.
     any_ack: bool,
 }
 
-/// An outage, from its first sign until the local TCP has been told that it is over.
+/// An outage, from its first signal until the local TCP receives the acknowledgments after it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Outage {
     hold: HoldMode,
-    /// When TCP was held; not renewed by further signs of the same.
+    /// Start of the hold; not renewed by further signals.
     since: Instant,
     probe_at: Instant,
-    /// From the next probe to the one after it, and the least that this was.
+    /// Interval to the probe after the next, and the least it has been.
     probe_interval: Duration,
     min_probe_interval: Duration,
-    /// When the last probe left, if one has.
+    /// Time of the last probe.
     last_probe: Option<Instant>,
-    /// What was outstanding when it began (bytes).
+    /// Bytes outstanding at the start.
     outstanding_bytes: u32,
-    /// The path has seemed to be back before, and since then the local TCP is not told what arrives.
+    /// The path has seemed restored before, and acknowledgments are withheld from the local TCP
+    /// since.
     again: bool,
-    /// If the path is gone again by then, it is told.
+    /// Withheld acknowledgments are reported at this time even if the path is lost again.
     withhold_until: Instant,
-    /// How often in a row it has, and nothing of the repair arrived although the peer was heard.
+    /// Consecutive repairs of which nothing arrived although the peer answered.
     failed_repairs: u8,
-    /// Of the original that the local TCP holds to be the oldest without an acknowledgment: TSval,
-    /// and one past its last number.
+    /// The oldest original that is unacknowledged for the local TCP: its TSval, and one past its
+    /// last sequence number.
     oldest: Option<(u32, Seq)>,
     undo_acks: u8,
-    /// The latest message of a router's about it, if there was one.
+    /// The latest ICMP message of a router about the outage.
     icmp_report: Option<IcmpReport>,
-    /// When the path was back, and when the peer then acknowledged something new.
+    /// Time at which the path was restored, and time of the peer's first new acknowledgment after
+    /// it.
     path_restored_at: Option<Instant>,
     first_new_ack_at: Option<Instant>,
-    /// When what showed that it is had left, or this host knew it; `None` once the local TCP has been
-    /// told of something new.
+    /// Send time of the packet whose answer showed that the path is back, or the time at which this
+    /// host knew it; `None` once new data were acknowledged to the local TCP.
     probe_answered_sent_at: Option<Instant>,
 }
 
-/// The repair of what the outage has lost.
+/// The repair of the losses of an outage.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Repair {
-    /// It is over when the peer has acknowledged everything before.
+    /// The repair ends when the peer has acknowledged everything before.
     until: Seq,
-    /// How much may be out (bytes), and when that was last reduced.
+    /// Limit on the bytes in flight, and the time of its last reduction.
     window: u32,
     last_reduction: Instant,
-    /// The shortest round trip of what was repaired.
+    /// Minimum RTT of the repair's segments.
     min_rtt: Option<Duration>,
-    /// If the peer takes nothing for so long, the path is gone again.
+    /// Time without progress after which the path is considered lost again.
     progress_timeout: Duration,
-    /// When the peer last took something.
+    /// Time at which the peer last acknowledged something.
     last_progress: Instant,
-    /// Acknowledgments are not held for longer.
+    /// End of the withholding of acknowledgments.
     withhold_until: Instant,
     duplicate_acks: u8,
 }
 
-/// Where a flow is.
+/// State of a flow.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum State {
-    /// Everything passes.
+    /// Packets pass.
     Open,
-    /// There is no path.
+    /// TCP is held.
     Disconnected(Outage),
-    /// There is one again, and what was lost is being repaired.
+    /// The path is back, and losses are being repaired.
     Resuming(Outage, Repair),
 }
 
-/// An acknowledgment to be made up for the local TCP.
+/// A synthetic acknowledgment for the local TCP.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SyntheticAck {
     pub ack: Seq,
@@ -177,73 +178,73 @@ pub(crate) struct SyntheticAck {
 /// A connection whose handshake was seen.
 #[derive(Debug)]
 pub(crate) struct Flow {
-    /// From here to the peer.
+    /// From this host to the peer.
     pub key: FlowKey,
     pub(super) negotiated: Negotiated,
     pub(super) state: State,
     pub(super) retransmission_queue: RetransmissionQueue,
-    /// The highest acknowledgment number that the local TCP has been given.
+    /// SND.UNA of the local TCP: the highest acknowledgment number it has received.
     pub(super) local_una: Seq,
     pub(super) local: EndpointState,
     pub(super) peer: EndpointState,
-    /// What the local TCP holds to be the peer's latest TSval (TS.Recent, RFC 7323 §4.3). What is made
-    /// up has this one: with an older one it would be discarded, with a newer one data of the peer
-    /// that is still on its way would be.
+    /// The local TCP's TS.Recent (RFC 7323 §4.3). Synthetic segments carry it as TSval: with an
+    /// older one they would be discarded, with a newer one the peer's data in flight would be.
     pub(super) ts_recent: u32,
-    /// One past the highest number that the peer has sent.
+    /// One past the highest sequence number that the peer has sent.
     pub(super) peer_max: Seq,
     pub(super) rtt: RttEstimator,
-    /// What was sent before was on its way while TCP was held: its round trip says nothing (Karn).
+    /// Segments sent before were in flight during a hold: they give no RTT sample (Karn's
+    /// algorithm).
     pub(super) rtt_valid_from: Instant,
     pub(super) clock: TimestampClock,
-    /// The highest TSval of what has left and began before what was out then, and one past that: the
-    /// peer may hold it as the latest (RFC 7323 §4.3), and discards what comes with an older one
-    /// (PAWS, §5).
+    /// The highest TSval of a segment that was sent from within the outstanding data, and one past
+    /// those data: the peer may hold it as TS.Recent (RFC 7323 §4.3), and discards segments with an
+    /// older one (PAWS, §5).
     pub(super) sent_tsval: Option<(u32, Seq)>,
-    /// Congestion was echoed; what is lost before this number is acknowledged, is lost to it.
+    /// Congestion was echoed: losses until this number is acknowledged are attributed to it.
     pub(super) congestion_until: Option<Seq>,
     pub(super) loss_episode: Option<LossEpisode>,
-    /// The segment at hand undoes what was lost.
+    /// The segment being processed undoes a reduction.
     pub(super) undo_with_segment: bool,
-    /// Congestion is echoed to the local TCP, until it says that it has responded.
+    /// ECE is set towards the local TCP until it sends CWR.
     pub(super) echo_congestion: bool,
     pub(super) requested_acks: Option<RequestedAcks>,
-    /// Originals are sent again while TCP is held.
+    /// Originals are retransmitted during the hold.
     pub(super) resend_while_held: bool,
-    /// The peer has said something that the local TCP was not told.
+    /// The peer has sent an acknowledgment that was not reported to the local TCP.
     pub(super) has_unreported_ack: bool,
-    /// Segments wait, or have to, behind those that wait.
+    /// New segments wait behind others.
     pub(super) is_queueing: bool,
-    /// Until then what waits is spread, then it goes.
+    /// Waiting segments are paced until then.
     pub(super) pace_until: Instant,
     pub(super) next_send: Instant,
-    /// Bytes that are sent in a round trip.
+    /// Bytes sent per RTT.
     pub(super) pacing_bytes_per_rtt: u32,
     pub(super) synthetic_acks: VecDeque<SyntheticAck>,
-    /// The retransmission about which the router's message is to be repeated: its first number and how
-    /// many bytes it has.
+    /// The retransmission about which the router's message is to be repeated: first sequence number
+    /// and length.
     pub(super) icmp_repeat: Option<(Seq, u32)>,
-    /// Acknowledgments by which the peer is still to be told that the path is back.
+    /// Acknowledgments left to send to announce the restored path to the peer.
     pub(super) announcements_left: u8,
     pub(super) ack_holdback: AckHoldback,
-    /// When the local TCP and when the peer last sent something.
+    /// Times at which the local TCP and the peer last sent a segment.
     pub last_sent: Instant,
     pub last_heard: Instant,
-    /// Something of the shim's has left in a packet of the local TCP's.
+    /// A segment of the shim has left in place of an acknowledgment of the local TCP.
     pub has_used_carrier: bool,
-    /// When something was last made up for the local TCP.
+    /// Time of the last synthetic segment for the local TCP.
     pub(super) last_injected: Option<Instant>,
-    /// Which of two bytes the last solicitation was.
+    /// Parity of the byte in the last solicitation.
     pub(super) last_solicitation_was_odd: bool,
-    /// When the peer had last sent something before that.
+    /// Time of the peer's segment before the last one.
     pub(super) previously_heard: Instant,
-    /// Its path has come back: others to the same destination may want to look for theirs.
+    /// The path has come back: other flows to the same destination may probe theirs.
     pub path_came_back: bool,
     pub(super) counts: FlowCounts,
     aid: ConnectionAid,
 }
 
-/// What a flow counts for itself.
+/// Counters of one flow.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct FlowCounts {
     undone: u64,
@@ -252,38 +253,39 @@ pub(super) struct FlowCounts {
     time_to_resume: Option<Duration>,
 }
 
-/// A flow as it stands.
+/// Status of a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FlowStatus {
-    /// From here to the peer.
+    /// From this host to the peer.
     pub key: FlowKey,
     /// `open`, `held` (the aid repairs a loss), `disconnected` or `resuming`.
     pub state: &'static str,
-    /// Its aid, and that one's state.
+    /// Name of its aid.
     pub aid: &'static str,
-    /// The state of its aid.
+    /// State of its aid.
     pub aid_state: &'static str,
-    /// What the aid has asked for and could not be done.
+    /// Requests of the aid that were refused.
     pub refused: u64,
-    /// What the peer has not acknowledged (bytes).
+    /// Bytes not acknowledged by the peer.
     pub outstanding: u32,
-    /// What the stored packets take (bytes).
+    /// Size of the stored packets (bytes).
     pub stored_bytes: usize,
-    /// Segments that wait to be sent.
+    /// Segments waiting to be sent.
     pub waiting: usize,
-    /// The round trip, if one was measured.
+    /// SRTT, if there was a sample.
     pub srtt: Option<Duration>,
-    /// Were timestamps negotiated? Always so, for a flow that is followed.
+    /// Timestamps were negotiated; always true for a tracked flow.
     pub timestamps: bool,
-    /// Was ECN negotiated? Without it losses are not undone.
+    /// ECN was negotiated; without it losses are not undone.
     pub ecn: bool,
-    /// Reductions of the local TCP's window that were undone.
+    /// Window reductions of the local TCP that were undone.
     pub undone: u64,
-    /// Outages after which it went on.
+    /// Outages survived.
     pub survived: u64,
-    /// Of the last outage after which the peer acknowledged something: from when the probe left that
-    /// was answered, as far as can be told (or from when this host knew that its own link was back),
-    /// until the local TCP was given the first new acknowledgment. A round trip is the least.
+    /// For the last outage after which the peer acknowledged new data: time from the send time of
+    /// the probe that was answered, as far as it is known (or from the time at which this host knew
+    /// that its own link was back), to the first new acknowledgment for the local TCP. At least one
+    /// RTT.
     pub time_to_resume: Option<Duration>,
 }
 
@@ -297,7 +299,7 @@ impl Flow {
         clock: TimestampClock,
         aid: ConnectionAid,
     ) -> Self {
-        // What the peer acknowledges to open the connection: nothing but a SYN.
+        // The SYN occupies one sequence number.
         let first = theirs.ack;
         Self {
             key,
@@ -340,7 +342,7 @@ impl Flow {
         }
     }
 
-    /// How it stands.
+    /// The present status.
     pub fn status(&self) -> FlowStatus {
         FlowStatus {
             key: self.key,
@@ -368,28 +370,28 @@ impl Flow {
     pub fn is_disconnected(&self) -> bool {
         matches!(self.state, State::Disconnected(_))
     }
-    /// Is there anything that would be lost if it were forgotten?
+    /// Returns whether nothing would be lost if it were removed.
     pub fn is_idle(&self) -> bool {
         self.retransmission_queue.is_empty() && self.synthetic_acks.is_empty()
     }
-    /// When either end last sent something.
+    /// Time at which either end last sent a segment.
     pub fn last_activity(&self) -> Instant {
         self.last_sent.max(self.last_heard)
     }
-    /// Gives back what it has stored.
+    /// Releases the stored packets.
     pub fn clear(&mut self, pool: &mut BufferPool) {
         self.retransmission_queue.clear(pool);
     }
-    /// What the local TCP acknowledges, and its window field.
+    /// Acknowledgment number and window field of the local TCP.
     pub fn last_ack_and_window(&self) -> (Seq, u16) {
         (self.local.ack, self.local.window)
     }
-    /// The handshake took that long.
+    /// Takes the RTT sample of the handshake.
     pub fn on_rtt_sample(&mut self, rtt: Duration) {
         self.rtt.sample(rtt);
     }
 
-    /// Could a segment that begins at `seq` be on its way (RFC 5927 §4.1)?
+    /// Returns whether a segment that begins at `seq` may be in flight (RFC 5927 §4.1).
     pub fn is_in_flight(&self, seq: Seq) -> bool {
         let here = SeqRange::new(seq, seq + 1);
         let mut left =
@@ -397,14 +399,14 @@ impl Flow {
         seq.at_or_after(self.retransmission_queue.una) && left.next().is_some()
     }
 
-    /// Both ends have closed, and both know it.
+    /// Returns whether both ends have closed, with both FINs acknowledged.
     pub(super) fn is_closed(&self) -> bool {
         let ours = self.local.fin_end.is_some_and(|fin| self.local_una.at_or_after(fin));
         let theirs = self.peer.fin_end.is_some_and(|fin| self.local.ack.at_or_after(fin));
         ours && theirs && self.synthetic_acks.is_empty()
     }
 
-    /// What the local TCP says of itself in whatever it sends.
+    /// Records the state that a segment of the local TCP announces.
     pub(super) fn record_local(&mut self, now: Instant, segment: &Segment) {
         self.last_sent = now;
         if segment.has_flags(TcpFlags::ACK) && !segment.ack.before(self.local.ack) {
@@ -424,7 +426,7 @@ impl Flow {
         self.echo_congestion &= !segment.has_flags(TcpFlags::CWR);
     }
 
-    /// What the peer says of itself in whatever it sends.
+    /// Records the state that a segment of the peer announces.
     pub(super) fn record_peer(&mut self, now: Instant, segment: &Segment) {
         (self.previously_heard, self.last_heard) = (self.last_heard, now);
         let range = segment.range();
@@ -442,8 +444,8 @@ impl Flow {
         if segment.has_flags(TcpFlags::FIN) {
             self.peer.fin_end = Some(range.end);
         }
-        // RFC 3168 §6.1.2: one reaction to what is out at the first echo. Those that follow until the
-        // peer has seen the reaction (CWR) are echoes of the same.
+        // RFC 3168 §6.1.2: one reduction for the data outstanding at the first echo. Echoes until
+        // the peer has seen CWR are of the same congestion.
         if self.negotiated.ecn && segment.has_flags(TcpFlags::ECE) {
             let known = self.congestion_until.filter(|point| segment.ack.at_or_before(*point));
             self.congestion_until = known.or(Some(self.retransmission_queue.max));

@@ -1,4 +1,4 @@
-//! The handshake: what both ends agree on, and where their numbers begin.
+//! The handshake: negotiated options and initial sequence numbers.
 
 use driftway_base::{FlowKey, Instant, Seq};
 use driftway_wire::{TcpFlags, TcpSegment};
@@ -9,51 +9,51 @@ use crate::flow::{ConnectionAid, EndpointState, Flow};
 use crate::pace::TimestampClock;
 use crate::packet::Segment;
 
-/// What timestamps take of each segment (RFC 7323, appendix A).
+/// Bytes that the timestamps option takes in each segment (RFC 7323, appendix A).
 const TIMESTAMPS_LEN: u16 = 12;
 
-/// What was negotiated, as far as it concerns the shim.
+/// Negotiated options that concern the shim.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Negotiated {
-    /// RFC 2018.
+    /// Selective acknowledgments (RFC 2018).
     pub sack: bool,
-    /// RFC 3168.
+    /// Explicit congestion notification (RFC 3168).
     pub ecn: bool,
-    /// How far the local TCP's window is shifted (RFC 7323 §2).
+    /// Window scale of the local TCP's window field (RFC 7323 §2).
     pub window_shift: u8,
-    /// The peer's, if its SYN was seen.
+    /// Window scale of the peer's window field, if its SYN was seen.
     pub peer_window_shift: Option<u8>,
-    /// The most that the local TCP sends in one segment (bytes).
+    /// Largest payload of the local TCP's segments (bytes).
     pub mss: Option<u16>,
 }
 
-/// A connection of which not yet both SYNs were seen, or not their acknowledgment.
+/// A connection whose three-way handshake is not complete.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Handshake {
-    /// From here to the peer.
+    /// From this host to the peer.
     pub key: FlowKey,
-    /// The local TCP's own number.
+    /// Initial sequence number of the local TCP.
     isn: Seq,
-    /// It has sent a SYN-ACK, not a SYN.
+    /// The local TCP has sent a SYN-ACK, not a SYN (passive open).
     is_passive: bool,
-    /// What it offers, or, in a SYN-ACK, has agreed to.
+    /// Options that the local TCP offers in its SYN, or has agreed to in its SYN-ACK.
     offered: Negotiated,
-    /// Its SYN or SYN-ACK.
+    /// The local TCP's SYN or SYN-ACK.
     syn: TcpSegment,
     local: EndpointState,
-    /// Its TSval, where it offers timestamps, or has agreed to them (RFC 7323 §3.2).
+    /// Its TSval, if it carries timestamps (RFC 7323 §3.2).
     tsval: Option<u32>,
-    /// When it was sent; `None` if more than once.
+    /// Send time; `None` if it was retransmitted.
     sent_at: Option<Instant>,
     pub last_sent: Instant,
 }
 
 impl Handshake {
-    /// The local TCP sends a SYN or SYN-ACK.
+    /// A handshake that begins with the local TCP's SYN or SYN-ACK.
     pub fn new(now: Instant, segment: &Segment) -> Self {
         let passive = segment.has_flags(TcpFlags::ACK);
         let both = TcpFlags::ECE.with(TcpFlags::CWR);
-        // RFC 3168 §6.1.1: ECE and CWR offer, ECE alone agrees.
+        // RFC 3168 §6.1.1: ECE and CWR in a SYN offer ECN, ECE alone in a SYN-ACK accepts it.
         let ecn = match passive {
             false => segment.has_flags(both),
             true => segment.has_flags(TcpFlags::ECE) && !segment.has_flags(TcpFlags::CWR),
@@ -84,7 +84,7 @@ impl Handshake {
         }
     }
 
-    /// Is `segment` the same SYN or SYN-ACK, sent again?
+    /// Returns whether `segment` is a retransmission of the SYN or SYN-ACK.
     pub fn is_retransmission(&self, segment: &Segment) -> bool {
         self.isn == segment.seq && self.is_passive == segment.has_flags(TcpFlags::ACK)
     }
@@ -93,20 +93,20 @@ impl Handshake {
         self.is_passive
     }
 
-    /// The same SYN again, perhaps with fewer offers.
+    /// Records a retransmission of the SYN, which may offer fewer options.
     pub fn on_retransmission(&mut self, now: Instant, segment: &Segment) {
         let again = Self::new(now, segment);
         self.offered.ecn &= again.offered.ecn;
         (self.local, self.tsval, self.last_sent) = (again.local, again.tsval, now);
         self.syn = again.syn;
-        // Which of them was answered is not known (Karn).
+        // Karn's algorithm: the acknowledged copy is not known.
         self.sent_at = None;
     }
 
-    /// The peer sends `segment`: the flow, if that opens the connection.
+    /// Processes a segment of the peer; returns the flow if it completes the handshake.
     ///
     /// # Errors
-    /// If it does, but the shim can do nothing for it.
+    /// The handshake completes, but the shim can't support the connection.
     pub fn on_reply(
         &self,
         now: Instant,
@@ -121,14 +121,15 @@ impl Handshake {
             return Ok(None);
         }
         let first = self.isn + 1;
-        // RFC 9293 §3.10.7.3; the ACK of a SYN-ACK may come with, or be lost before, data.
+        // RFC 9293 §3.10.7.3; the ACK of a SYN-ACK may carry data, or be lost before data arrive.
         if segment.ack != first || self.is_passive && segment.seq.distance(self.local.ack) < 0 {
             return Ok(None);
         }
         if syn && segment.unknown_option {
             return Err(UntouchedReason::UnknownOption);
         }
-        // An active opener knows what was agreed by the answer, a passive one has decided it.
+        // In an active open the SYN-ACK decides on the options, in a passive open the own SYN-ACK
+        // did.
         let (Some(stamp), true) =
             (self.tsval, self.is_passive || segment.options.timestamps.is_some())
         else {
@@ -141,7 +142,7 @@ impl Handshake {
             agreed.ecn &= segment.has_flags(TcpFlags::ECE) && !segment.has_flags(TcpFlags::CWR);
             agreed.window_shift = segment.options.window_scale.map_or(0, |_| agreed.window_shift);
             agreed.peer_window_shift = Some(segment.options.window_scale.map_or(0, |shift| {
-                // RFC 7323 §2.2: only if both offer it.
+                // RFC 7323 §2.2: only if both ends offer it.
                 if self.syn.options.window_scale.is_some() { shift } else { 0 }
             }));
             agreed.mss = agreed.mss.min(segment.options.mss);

@@ -1,14 +1,14 @@
-//! Time: round trips, the local TCP's clock of timestamps, and the spacing of what is sent.
+//! Round-trip time estimation, the local TCP's timestamp clock, and pacing.
 
 use driftway_base::{Duration, Instant, Seq};
 
-/// Before the first measurement.
+/// RTT assumed before the first sample.
 const INITIAL_RTT: Duration = Duration::from_millis(200);
 
-/// What Linux takes the variation of round trips to be at least, four times.
+/// Lower bound of Linux for four times RTTVAR.
 const MIN_RTO_VARIATION: Duration = Duration::from_millis(200);
 
-/// Round trips as seen from below the local TCP (RFC 6298 §2, without its timeout).
+/// RTT estimator below the local TCP (RFC 6298 §2).
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct RttEstimator {
     srtt: Option<Duration>,
@@ -32,48 +32,49 @@ impl RttEstimator {
             }
         }
     }
-    /// The smoothed round trip, if one was measured.
+    /// SRTT, if there was a sample.
     pub fn srtt(&self) -> Option<Duration> {
         self.srtt
     }
-    /// The smoothed round trip; a guess before the first.
+    /// SRTT, or [`INITIAL_RTT`] before the first sample.
     pub fn srtt_or_initial(&self) -> Duration {
         self.srtt.unwrap_or(INITIAL_RTT).max(Duration::from_millis(1))
     }
-    /// The shortest one: with queues that are empty, as after an outage. A guess before the first.
+    /// The minimum RTT, which is that of empty queues, as after an outage; [`INITIAL_RTT`] before
+    /// the first sample.
     pub fn min_rtt_or_initial(&self) -> Duration {
         self.srtt.map_or(INITIAL_RTT, |_| self.min_rtt)
     }
-    /// The timeout that Linux makes of it: RFC 6298 §2.3, with a variation of at least 200 ms.
+    /// The RTO as Linux computes it: RFC 6298 §2.3, with at least 200 ms for the variation.
     pub fn rto(&self) -> Duration {
         self.srtt_or_initial() + self.rttvar.times(4).max(MIN_RTO_VARIATION)
     }
-    /// When nothing was heard for so long, nothing will be: twice a round trip with its variation,
-    /// and a delayed acknowledgment of 200 ms.
+    /// Time after which no answer is expected any more: two RTTs with their variation, and a
+    /// delayed acknowledgment of 200 ms.
     pub fn response_timeout(&self) -> Duration {
         self.srtt_or_initial().times(2) + self.rttvar.times(4) + Duration::from_millis(200)
     }
 }
 
-/// The clock of the local TCP's timestamps, learnt from what it sends.
+/// The local TCP's timestamp clock, estimated from the TSvals it sends.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct TimestampClock {
     first: (Instant, u32),
     last: (Instant, u32),
-    /// Ticks, and in how many nanoseconds.
+    /// Ticks, and the nanoseconds they take.
     rate: (u64, u64),
 }
 
-/// What a clock does in a second is measured over a span between these.
+/// The clock's rate is measured over a span between these.
 const MIN_RATE_SPAN: Duration = Duration::from_secs(1);
 const MAX_RATE_SPAN: Duration = Duration::from_secs(100);
 
-/// What Linux and the BSDs count.
+/// Tick of Linux and the BSDs: 1 ms.
 const MILLISECONDS: (u64, u64) = (1, 1_000_000);
 
 impl TimestampClock {
-    /// Until a second of it has been seen, it is taken to count milliseconds (RFC 7323 §5.4 allows
-    /// one tick to one thousand a second).
+    /// A clock assumed to tick in milliseconds until a second of it has been seen (RFC 7323 §5.4
+    /// allows 1 ms to 1 s).
     pub fn new(now: Instant, stamp: u32) -> Self {
         Self { first: (now, stamp), last: (now, stamp), rate: MILLISECONDS }
     }
@@ -87,22 +88,23 @@ impl TimestampClock {
             self.first = self.last;
         } else if span >= MIN_RATE_SPAN {
             let ticks = u64::from(Seq(stamp).since(Seq(self.first.1)));
-            // An outage is longer than what was measured: what seems to be milliseconds, is.
+            // An outage is longer than the measured span: a rate close to 1 kHz is taken to be
+            // exactly that.
             let about = ticks.abs_diff(span.as_millis()) <= span.as_millis() / 16;
             self.rate = if about { MILLISECONDS } else { (ticks, span.as_nanos()) };
         }
     }
-    /// The highest value seen.
+    /// The highest TSval seen.
     pub fn last_tsval(&self) -> u32 {
         self.last.1
     }
-    /// How long ago the clock showed `stamp`.
+    /// Time since the clock showed `tsval`.
     pub fn age(&self, now: Instant, stamp: u32) -> Duration {
         let ticks = u128::from(Seq(self.tsval_at(now)).since(Seq(stamp)));
         let (per, nanos) = (u128::from(self.rate.0).max(1), u128::from(self.rate.1));
         Duration::from_nanos(u64::try_from(ticks * nanos / per).unwrap_or(u64::MAX))
     }
-    /// What stood on the clock at the time `at`, before or after the last value seen.
+    /// The clock's value at time `at`, which may lie before or after the last TSval seen.
     pub fn tsval_at(&self, at: Instant) -> u32 {
         let (ticks, nanos) = (u128::from(self.rate.0), u128::from(self.rate.1));
         let ticks_in = |span: Duration| (u128::from(span.as_nanos()) * ticks / nanos) as u32;
@@ -114,7 +116,7 @@ impl TimestampClock {
     }
 }
 
-/// The distance between segments of `len` bytes that spreads `flight` bytes over a round trip.
+/// Interval between segments of `len` bytes that spreads `flight` bytes over one RTT.
 pub(crate) fn pacing_interval(round_trip: Duration, len: u32, flight: u32) -> Duration {
     let nanos = u128::from(round_trip.as_nanos()) * u128::from(len) / u128::from(flight.max(1));
     Duration::from_nanos(nanos.min(u128::from(round_trip.as_nanos())) as u64)
@@ -130,16 +132,16 @@ mod test {
     fn the_clock_is_followed_across_its_wrap() {
         let at = Instant::from_millis;
         let mut clock = TimestampClock::new(at(0), u32::MAX - 99);
-        assert_eq!(clock.tsval_at(at(10)), u32::MAX - 89, "milliseconds until more is known");
+        assert_eq!(clock.tsval_at(at(10)), u32::MAX - 89, "1 ms until the rate is measured");
         clock.on_tsval(at(2000), 100);
         assert_eq!(clock.last.1, 100);
-        assert_eq!(clock.tsval_at(at(3000)), 200, "a tick of 10 ms, as seen");
+        assert_eq!(clock.tsval_at(at(3000)), 200, "the measured tick of 10 ms");
         assert_eq!(clock.tsval_at(at(1000)), 0);
         let mut even = TimestampClock::new(at(0), 0);
         even.on_tsval(at(1500), 1501);
-        assert_eq!(even.tsval_at(at(61_500)), 61_501, "milliseconds, seen roughly");
+        assert_eq!(even.tsval_at(at(61_500)), 61_501, "nearly 1 kHz counts as 1 kHz");
         clock.on_tsval(at(2500), 90);
-        assert_eq!(clock.last.1, 100, "an old one says nothing");
+        assert_eq!(clock.last.1, 100, "an older TSval is ignored");
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! A packet as bytes: what the shim has to know of it, and where its fields stand.
+//! Parsing and editing of packets in place.
 
 use driftway_base::{Ecn, Endpoint, FlowKey, Ipv4Addr, Seq, SeqRange};
 use driftway_wire::{TcpFlags, TcpOption, TcpOptionReader, TcpOptions};
@@ -10,17 +10,17 @@ const TCP_HEADER: usize = 20;
 const ICMP: u8 = 1;
 const TCP: u8 = 6;
 
-/// What a packet carries, as far as the shim cares.
+/// Protocol of a packet.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Parsed {
     Tcp(Segment),
     Icmp,
 }
 
-/// A TCP segment: the fields, and where those stand that may be edited.
+/// A TCP segment: its fields, and the offsets of those that may be edited.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Segment {
-    /// In the packet's own direction.
+    /// In the direction of the packet.
     pub flow: FlowKey,
     pub ecn: Ecn,
     pub seq: Seq,
@@ -28,22 +28,22 @@ pub(crate) struct Segment {
     pub flags: TcpFlags,
     pub window: u16,
     pub options: TcpOptions,
-    /// An option that the shim does not know.
+    /// An option unknown to the shim is present.
     pub unknown_option: bool,
-    /// Bytes of payload.
+    /// Payload length (bytes).
     pub payload_len: u32,
-    /// Bytes of the whole packet, without what a link has padded it with.
+    /// IP total length (bytes), without link padding.
     pub total_len: usize,
-    /// Where the TCP header begins.
+    /// Offset of the TCP header.
     tcp_offset: usize,
-    /// Where the TSval stands, if there is one; the TSecr is right behind it.
+    /// Offset of TSval, if the option is present; TSecr follows it.
     timestamps_offset: Option<usize>,
-    /// Where the SACK option stands, and its length.
+    /// Offset and length of the SACK option.
     sack_offset_and_len: Option<(usize, usize)>,
 }
 
 impl Segment {
-    /// Sequence numbers that it takes.
+    /// Sequence numbers that the segment occupies.
     pub fn range(&self) -> SeqRange {
         let mut len = self.payload_len;
         for flag in [TcpFlags::SYN, TcpFlags::FIN] {
@@ -56,7 +56,7 @@ impl Segment {
     }
 }
 
-/// Big-endian numbers out of a slice.
+/// Big-endian numbers from a slice.
 fn u16_at(bytes: &[u8], at: usize) -> Option<u16> {
     bytes.get(at..)?.first_chunk().map(|b| u16::from_be_bytes(*b))
 }
@@ -64,7 +64,7 @@ fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
     bytes.get(at..)?.first_chunk().map(|b| u32::from_be_bytes(*b))
 }
 
-/// Looks at a packet; `Err` says why it is none of ours.
+/// Parses a packet.
 pub(crate) fn parse(bytes: &[u8]) -> Result<Parsed, UntouchedReason> {
     let first = *bytes.first().ok_or(UntouchedReason::Malformed)?;
     if first >> 4 != 4 {
@@ -75,7 +75,7 @@ pub(crate) fn parse(bytes: &[u8]) -> Result<Parsed, UntouchedReason> {
     if header < IPV4_HEADER || total < header || bytes.len() < total {
         return Err(UntouchedReason::Malformed);
     }
-    // More fragments, or an offset: a piece of a packet.
+    // More fragments, or a fragment offset.
     if u16_at(bytes, 6).ok_or(UntouchedReason::Malformed)? & 0x3fff != 0 {
         return Err(UntouchedReason::Fragment);
     }
@@ -126,8 +126,8 @@ fn parse_segment(packet: &[u8], tcp: usize) -> Option<Segment> {
     Some(segment)
 }
 
-/// The ones'-complement sum of `bytes`, the last padded with a zero; longer words carry into it as
-/// well (RFC 1071 §2).
+/// Ones'-complement sum of `bytes`, zero-padded; wider words give the same folded sum (RFC 1071
+/// §2).
 fn ones_complement_sum(bytes: &[u8]) -> u64 {
     let (longs, rest) = bytes.as_chunks::<4>();
     let whole: u64 = longs.iter().map(|long| u64::from(u32::from_be_bytes(*long))).sum();
@@ -144,7 +144,7 @@ fn fold(mut sum: u64) -> u16 {
 }
 
 impl Segment {
-    /// Are both checksums right? Otherwise nothing that it says may be believed.
+    /// Returns whether both checksums are right.
     pub fn has_valid_checksums(&self, bytes: &[u8]) -> bool {
         let parts =
             bytes.get(..self.total_len).and_then(|all| all.split_at_checked(self.tcp_offset));
@@ -155,10 +155,10 @@ impl Segment {
             && fold(pseudo + ones_complement_sum(body)) == 0xffff
     }
 
-    /// Replaces what stands at `at`, which lies in the TCP header, and corrects the checksum by the
-    /// difference: a checksum that was wrong stays wrong.
+    /// Replaces bytes of the TCP header at `at` and updates the checksum incrementally: a wrong
+    /// checksum stays wrong.
     fn edit(&self, bytes: &mut [u8], at: usize, new: &[u8]) {
-        // Whole 16-bit words around the field: an option may stand at an odd place.
+        // Whole 16-bit words around the field: an option may begin at an odd offset.
         let start = self.tcp_offset + ((at - self.tcp_offset) & !1);
         let end = self.tcp_offset + ((at + new.len() - self.tcp_offset + 1) & !1);
         let Some(before) = bytes.get(start..end).map(ones_complement_sum) else { return };
@@ -176,24 +176,24 @@ impl Segment {
     pub fn set_window(&self, bytes: &mut [u8], window: u16) {
         self.edit(bytes, self.tcp_offset + 14, &window.to_be_bytes());
     }
-    /// Sets TSval; nothing happens without timestamps.
+    /// Sets TSval; does nothing without timestamps.
     pub fn set_tsval(&self, bytes: &mut [u8], value: u32) {
         if let Some(at) = self.timestamps_offset {
             self.edit(bytes, at, &value.to_be_bytes());
         }
     }
-    /// Sets TSecr; nothing happens without timestamps.
+    /// Sets TSecr; does nothing without timestamps.
     pub fn set_tsecr(&self, bytes: &mut [u8], echo: u32) {
         if let Some(at) = self.timestamps_offset {
             self.edit(bytes, at + 4, &echo.to_be_bytes());
         }
     }
-    /// Sets or clears the echo of congestion.
+    /// Sets or clears ECE.
     pub fn set_ece(&self, bytes: &mut [u8], on: bool) {
         let rest = self.flags.0 & !TcpFlags::ECE.0;
         self.edit(bytes, self.tcp_offset + 13, &[rest | if on { TcpFlags::ECE.0 } else { 0 }]);
     }
-    /// Takes the SACK option out: NOPs stand in its place.
+    /// Replaces the SACK option by NOPs.
     pub fn strip_sack(&self, bytes: &mut [u8]) {
         let Some((at, len)) = self.sack_offset_and_len else { return };
         const NOPS: [u8; 34] = [TcpOption::NOP; 34];
@@ -201,7 +201,7 @@ impl Segment {
             self.edit(bytes, at, nops);
         }
     }
-    /// Says that the packet does not take part in ECN (IP header).
+    /// Sets the ECN codepoint of the IP header to Not-ECT.
     pub fn set_not_ect(&self, bytes: &mut [u8]) {
         let Some(before) = bytes.get(0..2).map(ones_complement_sum) else { return };
         let Some(tos) = bytes.get_mut(1) else { return };
@@ -274,7 +274,8 @@ mod test {
         assert!(segment.has_valid_checksums(&bytes));
     }
 
-    /// Against the independent encoder and decoder of `wire`, which compute checksums anew.
+    /// Against the independent encoder and decoder of the crate `wire`, which compute checksums
+    /// from scratch.
     #[test]
     fn every_edit_leaves_right_checksums_and_the_rest_alone() {
         let mut bytes = packet();
@@ -305,16 +306,16 @@ mod test {
     }
 
     #[test]
-    fn an_option_at_an_odd_place_is_edited_too() {
+    fn an_option_at_an_odd_offset_is_edited_too() {
         let mut bytes = packet();
-        // NOP NOP TS(10) NOP NOP SACK(10): one NOP from the front goes behind the timestamps.
+        // NOP NOP TS(10) NOP NOP SACK(10): one NOP moves from before the timestamps to behind them.
         let at = 40;
         assert_eq!(bytes[at..at + 3], [NOP, NOP, 8]);
         bytes.copy_within(at + 2..at + 12, at + 1);
         bytes[at + 11] = NOP;
         let wrong = tcp(&bytes);
         assert!(!wrong.has_valid_checksums(&bytes));
-        // A right checksum for it, by the same difference that the move made.
+        // The right checksum for it, by the same difference.
         let body = &bytes[20..];
         let pseudo = ones_complement_sum(&bytes[12..20]) + 6 + body.len() as u64;
         let off = fold(pseudo + ones_complement_sum(body));
@@ -339,7 +340,7 @@ mod test {
     }
 
     #[test]
-    fn what_is_not_ours_is_named() {
+    fn unsupported_packets_are_classified() {
         let bytes = packet();
         assert_eq!(parse(&[]).err(), Some(UntouchedReason::Malformed));
         assert_eq!(parse(&[0x60; 40]).err(), Some(UntouchedReason::NotIpv4));

@@ -1,19 +1,19 @@
-//! Memory for stored packets, bounded and used again.
+//! A bounded pool of buffers for stored packets.
 
 use alloc::vec::Vec;
 
-/// Sizes of pieces are powers of two from 2⁸ bytes to 2¹⁶.
+/// Buffer sizes are powers of two from 2⁸ to 2¹⁶ bytes.
 const SMALLEST_CLASS_BITS: u32 = 8;
 const CLASSES: usize = 9;
 
-/// Where the bytes of stored packets live. Pieces come in sizes of powers of two; what is given back
-/// is kept for the next of its size, and given to the system only when the bound needs it.
+/// A pool of buffers in size classes of powers of two. Released buffers are kept for reuse, and
+/// freed only when the limit requires it.
 #[derive(Debug)]
 pub(crate) struct BufferPool {
     spare: [Vec<Vec<u8>>; CLASSES],
-    /// Bytes in pieces that are out.
+    /// Bytes in buffers in use.
     used_bytes: usize,
-    /// Bytes in spare pieces.
+    /// Bytes in spare buffers.
     spare_bytes: usize,
     limit: usize,
 }
@@ -29,7 +29,7 @@ impl PoolBuffer {
     pub fn bytes(&self) -> &[u8] {
         &self.bytes
     }
-    /// What it counts against the bounds (bytes).
+    /// Bytes that the buffer counts against the limits.
     pub fn size(&self) -> usize {
         size_of_class(self.class)
     }
@@ -39,28 +39,28 @@ const fn size_of_class(class: usize) -> usize {
     1 << (class + SMALLEST_CLASS_BITS as usize)
 }
 
-/// The least class with room for `len` bytes; `None` if no class has.
+/// The smallest class with room for `len` bytes; `None` if there is none.
 fn class_of(len: usize) -> Option<usize> {
     (0..CLASSES).find(|class| len <= size_of_class(*class))
 }
 
-/// What a packet of `len` bytes counts against the bounds.
+/// Bytes that a packet of `len` bytes counts against the limits.
 pub(crate) fn size_class_bytes(len: usize) -> usize {
     class_of(len).map_or(usize::MAX, size_of_class)
 }
 
 impl BufferPool {
-    /// One that never holds more than `limit` bytes, spare pieces included.
+    /// An empty pool of at most `limit` bytes, spare buffers included.
     pub fn new(limit: usize) -> Self {
         Self { spare: Default::default(), used_bytes: 0, spare_bytes: 0, limit }
     }
 
-    /// Bytes in use and bytes held in all.
+    /// Bytes in use, and bytes reserved in all.
     pub fn used_and_reserved(&self) -> (usize, usize) {
         (self.used_bytes, self.used_bytes + self.spare_bytes)
     }
 
-    /// A copy of `packet`; `None` if the bound does not allow it.
+    /// Stores a copy of `packet`; `None` if the limit does not allow it.
     pub fn store(&mut self, packet: &[u8]) -> Option<PoolBuffer> {
         let class = class_of(packet.len())?;
         let size = size_of_class(class);
@@ -82,7 +82,7 @@ impl BufferPool {
         Some(PoolBuffer { bytes, class })
     }
 
-    /// Takes a piece back.
+    /// Returns a buffer to the pool.
     pub fn release(&mut self, piece: PoolBuffer) {
         let size = piece.size();
         self.used_bytes = self.used_bytes.saturating_sub(size);
@@ -94,7 +94,7 @@ impl BufferPool {
         }
     }
 
-    /// Lets go of spare pieces until `size` bytes more fit.
+    /// Frees spare buffers until `size` more bytes fit.
     fn free_spare(&mut self, size: usize) {
         for (class, spare) in self.spare.iter_mut().enumerate().rev() {
             while self.used_bytes + self.spare_bytes + size > self.limit && spare.pop().is_some() {
@@ -109,7 +109,7 @@ mod test {
     use super::*;
 
     #[test]
-    fn the_bound_holds_with_spare_pieces_counted() {
+    fn the_limit_includes_spare_buffers() {
         let mut pool = BufferPool::new(4096);
         let small: Vec<PoolBuffer> = (0..16).map(|_| pool.store(&[1; 200]).unwrap()).collect();
         assert!(pool.store(&[1]).is_none());
@@ -124,7 +124,7 @@ mod test {
     }
 
     #[test]
-    fn no_packet_is_too_long_for_a_class_and_nothing_longer_fits() {
+    fn every_packet_length_has_a_class() {
         let mut pool = BufferPool::new(1 << 20);
         assert_eq!(pool.store(&[0; 65_535]).map(|piece| piece.size()), Some(65_536));
         assert!(pool.store(&[0; 65_537]).is_none());

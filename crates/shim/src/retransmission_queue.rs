@@ -1,4 +1,5 @@
-//! What the local TCP has sent and the peer has not acknowledged.
+//! The retransmission queue: segments that the local TCP has sent and the peer has not
+//! acknowledged.
 
 use alloc::collections::VecDeque;
 
@@ -6,64 +7,64 @@ use driftway_base::{Duration, Instant, Seq, SeqRange};
 
 use crate::pool::{BufferPool, PoolBuffer};
 
-/// Originals that are remembered for one flow at most, with or without their bytes.
+/// Maximum number of originals of one flow, with or without their packets.
 const ORIGINALS_MAX: usize = 16_384;
 
-/// With room for more than so many, a flight that has become empty gives its memory back.
+/// An empty queue with a larger capacity is shrunk to this.
 const ORIGINALS_KEPT: usize = 1024;
 
-/// Where an original is.
+/// State of an original.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum OriginalState {
-    /// In the shim, to be sent in its turn.
+    /// Stored, to be sent in order.
     Waiting,
-    /// Sent at that time, as far as the shim knows not lost.
+    /// Sent at that time, and not known to be lost.
     InFlight(Instant),
-    /// Sent, and lost: to be sent ahead of those that wait.
+    /// Lost: to be retransmitted ahead of waiting ones.
     Lost,
-    /// The peer has reported it (SACK).
+    /// Selectively acknowledged.
     Sacked,
 }
 
-/// A segment as it was sent for the first time.
+/// A segment as the local TCP first sent it.
 #[derive(Debug)]
 pub(crate) struct Original {
-    /// The numbers that it was the first to carry; its packet may begin before.
+    /// The sequence numbers that it was the first to carry; its packet may begin before them.
     pub range: SeqRange,
     /// Its TSval.
     pub tsval: u32,
     /// It was sent with an ECT codepoint.
     pub ecn_capable: bool,
-    /// The packet; `None` where a bound did not allow it to be stored. Such a one is never waiting
-    /// or lost: the local TCP has to repeat it itself.
+    /// The packet; `None` if a limit did not allow storing it. Such an original is never waiting or
+    /// lost: the local TCP has to retransmit it.
     pub packet: Option<PoolBuffer>,
     pub state: OriginalState,
     /// It has left this host at least once.
     pub was_sent: bool,
-    /// The local TCP has sent it again.
+    /// The local TCP has retransmitted it.
     pub retransmitted: bool,
 }
 
-/// What an acknowledgment covers.
+/// Originals that an acknowledgment newly covers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct NewlyAcked {
-    /// Bytes, or rather numbers.
+    /// Number of sequence numbers.
     pub sequence_numbers: u32,
-    /// Of the first original that the local TCP has sent again: TSval, and whether it could have
-    /// been marked instead of dropped.
+    /// The first original that the local TCP has retransmitted: its TSval, and whether it was
+    /// ECN-capable.
     pub first_retransmitted: Option<(u32, bool)>,
-    /// When the last one was sent that was sent only once.
+    /// Send time of the last original sent only once.
     pub last_sent_once: Option<Instant>,
-    /// When the one that was sent last was sent.
+    /// Send time of the most recently sent original.
     pub last_sent: Option<Instant>,
 }
 
-/// Of those that have their bytes: how many are where.
+/// Numbers of stored originals by state.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct StateCounts {
     waiting: usize,
     lost: usize,
-    /// In bytes, or rather numbers.
+    /// In sequence numbers.
     in_flight_bytes: u32,
 }
 
@@ -92,21 +93,21 @@ impl StateCounts {
     }
 }
 
-/// The originals, in the order of their numbers, without gaps, from `una` to `max`.
+/// Originals in order of sequence numbers, contiguous from `snd_una` to `snd_max`.
 #[derive(Debug)]
 pub(crate) struct RetransmissionQueue {
     originals: VecDeque<Original>,
-    /// The peer has acknowledged everything before.
+    /// Everything before is acknowledged by the peer.
     pub una: Seq,
-    /// One past the highest number that the local TCP has sent.
+    /// One past the highest sequence number of the local TCP.
     pub max: Seq,
-    /// Bytes of the pool that the packets take.
+    /// Size of the stored packets in the pool (bytes).
     pub stored_bytes: usize,
     counts: StateCounts,
-    /// No original waits, or is lost, that ends at or before these.
+    /// No waiting, or lost, original ends at or before these.
     waiting_from: Seq,
     lost_from: Seq,
-    /// Originals without their bytes.
+    /// Number of originals without a packet.
     without_packet: usize,
 }
 
@@ -130,7 +131,7 @@ impl RetransmissionQueue {
     pub fn is_empty(&self) -> bool {
         self.originals.is_empty()
     }
-    /// Is there room for one more of its own?
+    /// Returns whether there is room for one more entry.
     pub fn has_room(&self) -> bool {
         self.originals.len() < ORIGINALS_MAX
     }
@@ -140,28 +141,28 @@ impl RetransmissionQueue {
     pub fn get(&self, index: usize) -> Option<&Original> {
         self.originals.get(index)
     }
-    /// How many the shim has to send.
+    /// Number of originals that the shim has to send.
     pub fn waiting(&self) -> usize {
         self.counts.waiting + self.counts.lost
     }
-    /// Numbers that were sent and are, as far as the shim knows, neither lost nor delivered.
+    /// Sequence numbers that were sent, and are neither known to be lost nor sacked.
     pub fn in_flight(&self) -> u32 {
         self.counts.in_flight_bytes
     }
 
-    /// The index of the first original that reaches beyond `seq`.
+    /// Index of the first original that ends after `seq`.
     fn index_of(&self, seq: Seq) -> usize {
         self.originals.partition_point(|original| original.range.end.at_or_before(seq))
     }
 
-    /// Those that have a number in `range`.
+    /// Originals that overlap `range`.
     pub fn overlapping(&self, range: SeqRange) -> impl Iterator<Item = &Original> {
         let rest = self.originals.range(self.index_of(range.start)..);
         rest.take_while(move |original| original.range.start.before(range.end))
     }
 
-    /// Appends what begins at `max`. Neighbours without their bytes are one; once there are too many,
-    /// what comes and the last one are.
+    /// Appends an original that begins at `snd_max`. Adjacent originals without a packet are
+    /// merged; with the queue full, the new one is merged with the last.
     pub fn push(&mut self, original: Original, pool: &mut BufferPool) {
         self.max = original.range.end;
         if !self.has_room() {
@@ -186,7 +187,7 @@ impl RetransmissionQueue {
         self.originals.push_back(original);
     }
 
-    /// The bytes of an original are of no use any more.
+    /// Discards the packet of an original.
     fn discard_packet(&mut self, index: usize, pool: &mut BufferPool) {
         let Some(original) = self.originals.get_mut(index) else { return };
         self.counts.remove(original);
@@ -197,9 +198,9 @@ impl RetransmissionQueue {
         pool.release(piece);
     }
 
-    /// The local TCP believes `range` lost, and sends it again in a packet of `total` bytes. A segment
-    /// that ends within an original was cut anew: the path takes no longer packets any more (RFC 1191),
-    /// and no stored one that is longer is of use.
+    /// Records that the local TCP retransmits `range` in a packet of `total` bytes. A segment that
+    /// ends within an original was resegmented: the path MTU has shrunk (RFC 1191), and longer
+    /// stored packets are useless.
     pub fn on_retransmission(&mut self, range: SeqRange, total: usize, pool: &mut BufferPool) {
         let first = self.index_of(range.start);
         let mut cut = false;
@@ -215,7 +216,7 @@ impl RetransmissionQueue {
         }
     }
 
-    /// Packets longer than `total` bytes are not stored any more.
+    /// Discards stored packets longer than `total` bytes.
     fn discard_longer(&mut self, total: usize, pool: &mut BufferPool) {
         for index in 0..self.originals.len() {
             let packet = self.get(index).and_then(|original| original.packet.as_ref());
@@ -225,14 +226,14 @@ impl RetransmissionQueue {
         }
     }
 
-    /// Of the first one that the local TCP has sent again and `ack` covers: could it have been marked
-    /// instead of dropped?
+    /// Returns whether the first retransmitted original that `ack` covers was ECN-capable, so that
+    /// congestion would have marked it.
     pub fn first_retransmitted_is_ecn_capable(&self, ack: Seq) -> Option<bool> {
         let mut covered = self.originals.iter().take_while(|o| o.range.end.at_or_before(ack));
         covered.find(|original| original.retransmitted).map(|original| original.ecn_capable)
     }
 
-    /// The peer has acknowledged everything before `ack`, which is not beyond `max`.
+    /// Processes a cumulative acknowledgment, which is not beyond `snd_max`.
     pub fn on_ack(&mut self, ack: Seq, pool: &mut BufferPool) -> NewlyAcked {
         let mut covered =
             NewlyAcked { sequence_numbers: ack.since(self.una), ..NewlyAcked::default() };
@@ -269,7 +270,7 @@ impl RetransmissionQueue {
         covered
     }
 
-    /// An acknowledgment that ends before what was reported takes the report back (RFC 2018 §8), and
+    /// A cumulative acknowledgment that ends before a sacked original revokes it (RFC 2018 §8), and
     /// with it all others.
     fn detect_reneging(&mut self) {
         if self.originals.front().is_none_or(|front| front.state != OriginalState::Sacked) {
@@ -283,8 +284,8 @@ impl RetransmissionQueue {
         }
     }
 
-    /// The peer reports `block`. Returns when the one of those newly reported was sent that was
-    /// sent last.
+    /// Processes a SACK block. Returns the send time of the most recently sent original that it
+    /// newly covers.
     pub fn on_sack_block(&mut self, block: SeqRange) -> Option<Instant> {
         let mut newest = None;
         let inside = SeqRange::new(block.start.max(self.una), block.end.min(self.max));
@@ -309,7 +310,7 @@ impl RetransmissionQueue {
         newest
     }
 
-    /// Everything that is stored and not delivered is to be sent, in order.
+    /// Queues all originals that are stored and not sacked.
     pub fn requeue_all(&mut self) {
         for original in &mut self.originals {
             if original.packet.is_some() && original.state != OriginalState::Sacked {
@@ -321,8 +322,9 @@ impl RetransmissionQueue {
         self.waiting_from = self.una;
     }
 
-    /// The one that `range` begins in, and those that end in it, are to be sent once more if they are on
-    /// their way, ahead of all that wait. `false`, and nothing is changed: the bytes of one are missing.
+    /// Queues the original in which `range` begins, and those that end in it, for retransmission
+    /// ahead of waiting ones, if they are in flight. `false`, without any change, if a packet is
+    /// not stored.
     pub fn resend(&mut self, range: SeqRange) -> bool {
         let first = self.index_of(range.start);
         let asked = |(n, original): &(usize, &Original)| {
@@ -345,12 +347,12 @@ impl RetransmissionQueue {
         }
         true
     }
-    /// How many are lost and to be sent again.
+    /// Number of lost originals.
     pub fn lost(&self) -> usize {
         self.counts.lost
     }
 
-    /// Nothing is to be sent by the shim any more.
+    /// Removes all originals from the queue of the shim.
     pub fn dequeue_all(&mut self) {
         for original in &mut self.originals {
             if matches!(original.state, OriginalState::Waiting | OriginalState::Lost) {
@@ -362,8 +364,8 @@ impl RetransmissionQueue {
         }
     }
 
-    /// Declares lost what was sent `margin` before `newest`, and with `oldest` the first one, too.
-    /// Returns whether there was any.
+    /// Marks originals as lost that were sent `margin` before `newest`, and with `oldest` the first
+    /// one, too. Returns whether there was any.
     pub fn detect_losses(
         &mut self,
         newest: Option<Instant>,
@@ -391,7 +393,7 @@ impl RetransmissionQueue {
         first.is_some()
     }
 
-    /// The next one that the shim has to send: those that were lost, then in order.
+    /// Index of the next original to send: lost ones first, then in order.
     pub fn next_to_send(&self) -> Option<usize> {
         let first = |from: Seq, place: OriginalState| {
             let index = self.index_of(from);
@@ -407,7 +409,7 @@ impl RetransmissionQueue {
         }
     }
 
-    /// One is sent.
+    /// Records that an original is sent.
     pub fn on_sent(&mut self, index: usize, now: Instant) {
         let Some(original) = self.originals.get_mut(index) else { return };
         self.counts.remove(original);
@@ -421,7 +423,7 @@ impl RetransmissionQueue {
         self.counts.add(original);
     }
 
-    /// One past the last number up to which every original has its bytes.
+    /// End of the contiguous range of stored originals.
     pub fn stored_until(&self) -> Seq {
         if self.without_packet == 0 {
             return self.max;
@@ -430,7 +432,7 @@ impl RetransmissionQueue {
         missing.map_or(self.max, |original| original.range.start.max(self.una))
     }
 
-    /// Forgets everything.
+    /// Removes everything.
     pub fn clear(&mut self, pool: &mut BufferPool) {
         while let Some(original) = self.originals.pop_front() {
             if let Some(piece) = original.packet {
@@ -460,7 +462,8 @@ mod test {
         }
     }
 
-    /// Four of 100 bytes across the wrap, sent at 0, 1, 2 and 3 ms; two have been sent again.
+    /// Four segments of 100 bytes across the wrap, sent at 0, 1, 2 and 3 ms; two were
+    /// retransmitted.
     fn flight() -> (RetransmissionQueue, BufferPool) {
         let mut pool = BufferPool::new(1 << 20);
         let start = Seq(u32::MAX - 150);
@@ -478,7 +481,7 @@ mod test {
     }
 
     #[test]
-    fn an_acknowledgment_frees_what_it_covers_across_the_wrap() {
+    fn an_acknowledgment_frees_originals_across_the_wrap() {
         let (mut flight, mut pool) = flight();
         let start = flight.una;
         assert_eq!((pool.used_and_reserved().0, flight.in_flight()), (4 * 512, 400));
@@ -497,7 +500,7 @@ mod test {
     }
 
     #[test]
-    fn reports_count_whole_segments_only_and_once() {
+    fn sack_blocks_count_whole_segments_once() {
         let (mut flight, _pool) = flight();
         let start = flight.una;
         let block = |from, to| SeqRange::new(start + from, start + to);
@@ -511,7 +514,7 @@ mod test {
     }
 
     #[test]
-    fn a_report_that_is_taken_back_counts_no_more() {
+    fn a_revoked_sack_counts_no_more() {
         let (mut flight, mut pool) = flight();
         let start = flight.una;
         flight.on_sack_block(SeqRange::new(start + 100, start + 400));
@@ -521,7 +524,7 @@ mod test {
     }
 
     #[test]
-    fn lost_ones_go_first_and_the_others_in_order() {
+    fn lost_originals_are_sent_first() {
         let (mut flight, mut pool) = flight();
         let start = flight.una;
         flight.requeue_all();
@@ -547,16 +550,16 @@ mod test {
     }
 
     #[test]
-    fn bytes_that_are_missing_end_what_can_be_repaired() {
+    fn missing_packets_limit_the_repair() {
         let (mut flight, mut pool) = flight();
         let start = flight.una;
         assert_eq!(flight.stored_until(), start + 400);
-        // A full packet that ends where an original ends says nothing of the path.
+        // A full-sized packet that ends with an original says nothing about the path MTU.
         flight.on_retransmission(SeqRange::new(start + 150, start + 300), 200, &mut pool);
         assert_eq!((flight.stored_until(), flight.stored_bytes), (start + 400, 4 * 512));
-        // A segment that is cut: the path has become narrower.
+        // A resegmented one: the path MTU has shrunk.
         flight.on_retransmission(SeqRange::new(start + 200, start + 250), 300, &mut pool);
-        assert_eq!(flight.stored_until(), start + 400, "none is longer");
+        assert_eq!(flight.stored_until(), start + 400, "no stored packet is longer");
         flight.on_retransmission(SeqRange::new(start + 200, start + 250), 250, &mut pool);
         assert_eq!((flight.stored_until(), flight.stored_bytes), (start, 0));
         let mut later = original(&mut pool, start, 4);
@@ -567,7 +570,7 @@ mod test {
     }
 
     #[test]
-    fn neighbours_without_bytes_are_one_and_too_many_are_too() {
+    fn originals_without_packets_and_beyond_the_limit_are_merged() {
         let mut pool = BufferPool::new(1 << 20);
         let mut flight = RetransmissionQueue::new(Seq(0));
         for n in 0..3 {

@@ -23,10 +23,10 @@ use crate::pool::BufferPool;
 use connection_table::{ConnectionTable, TableEntry};
 use ready_queue::ReadyQueue;
 
-/// TCP, as IP numbers protocols.
+/// IP protocol number of TCP.
 const TCP: u8 = 6;
 
-/// Makes the aid to one connection.
+/// Creates the aid of one connection.
 struct AidFactory(Box<dyn Fn() -> Box<dyn Aid> + Send>);
 
 impl fmt::Debug for AidFactory {
@@ -35,29 +35,29 @@ impl fmt::Debug for AidFactory {
     }
 }
 
-/// Where a packet of the shim's goes.
+/// Destination of a packet sent by the shim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PacketDestination {
-    /// Away from this host, in the place of an acknowledgment of the local TCP's
-    /// ([`Shim::solicit`]): so it takes the way that the local TCP's own packets take, and none else.
+    /// The network, in place of an acknowledgment of the local TCP ([`Shim::solicit_ack`]), so that
+    /// it takes exactly the route of the local TCP's own packets.
     Network,
-    /// To the TCP of this host.
+    /// The TCP of this host.
     LocalTcp,
 }
 
-/// The layer below a foreign TCP: a state machine without I/O.
+/// The layer below an unmodified TCP: a state machine without I/O.
 ///
 /// *Look*: [`counts`](Self::counts), [`flows`](Self::flows), [`memory`](Self::memory),
-/// [`last_said`](Self::last_said),
-/// [`next_timeout`](Self::next_timeout). *Events*: [`on_outgoing`](Self::on_outgoing),
-/// [`on_incoming`](Self::on_incoming), [`on_signal`](Self::on_signal),
-/// [`on_timeout`](Self::on_timeout), [`on_carried`](Self::on_carried),
-/// [`on_not_carried`](Self::on_not_carried). *Commands*:
-/// [`let_go`](Self::let_go). *Polls*: [`poll`](Self::poll), [`solicit`](Self::solicit).
+/// [`last_ack_and_window`](Self::last_ack_and_window), [`next_timeout`](Self::next_timeout).
+/// *Events*: [`on_outgoing`](Self::on_outgoing), [`on_incoming`](Self::on_incoming),
+/// [`on_signal`](Self::on_signal), [`on_timeout`](Self::on_timeout),
+/// [`on_carrier_sent`](Self::on_carrier_sent), [`on_carrier_missing`](Self::on_carrier_missing).
+/// *Commands*: [`shut_down`](Self::shut_down). *Polls*: [`poll`](Self::poll),
+/// [`solicit_ack`](Self::solicit_ack).
 ///
-/// The driver shows every packet, does with it what the [`Fate`] says, and only then polls until
+/// The driver passes every packet, treats it as the [`PacketDisposition`] demands, then polls until
 /// there is nothing, then asks `next_timeout`. Time never goes back. If the driver goes away at any
-/// instant, every connection goes on as plain TCP.
+/// instant, every connection continues as plain TCP.
 #[derive(Debug)]
 pub struct Shim {
     config: Config,
@@ -69,12 +69,12 @@ pub struct Shim {
 }
 
 impl Shim {
-    /// One that follows no flow yet, and will help each with [`Carry`].
+    /// A shim without flows, with [`Carry`] as the aid of each.
     pub fn new(config: Config) -> Self {
         Self::with_aid(config, move || Box::new(Carry::new(config.carry_options())))
     }
 
-    /// The same with another aid; `make` makes one for each flow.
+    /// A shim with another aid; `make` creates one for each flow.
     pub fn with_aid(config: Config, make: impl Fn() -> Box<dyn Aid> + Send + 'static) -> Self {
         Self {
             config,
@@ -86,25 +86,24 @@ impl Shim {
         }
     }
 
-    /// How often what happened.
+    /// Event counters.
     pub fn counts(&self) -> &Counts {
         &self.counts
     }
-    /// The flows that are followed, in the order of their keys.
+    /// Status of all tracked flows, in the order of their keys.
     pub fn flows(&self) -> impl Iterator<Item = FlowStatus> {
         self.table.flows().map(|flow| flow.status())
     }
-    /// Bytes of stored packets, and bytes that are held for them in all; both within
-    /// [`Config::store`].
+    /// Bytes of stored packets, and bytes reserved for them in all; both within [`Config::store`].
     pub fn memory(&self) -> (usize, usize) {
         self.pool.used_and_reserved()
     }
-    /// When [`on_timeout`](Self::on_timeout) is to be called; `None`: nothing is due.
+    /// Time of the next [`on_timeout`](Self::on_timeout); `None` if no timer is running.
     pub fn next_timeout(&self) -> Option<Instant> {
         self.ready.earliest()
     }
 
-    /// The local TCP sends a packet.
+    /// Processes a packet that the local TCP sends.
     pub fn on_outgoing(&mut self, now: Instant, packet: &mut [u8]) -> PacketDisposition {
         let fate = match parse(packet) {
             Ok(Parsed::Tcp(segment)) if !segment.has_valid_checksums(packet) => {
@@ -118,7 +117,7 @@ impl Shim {
         fate
     }
 
-    /// A packet arrives for this host.
+    /// Processes a packet that arrives for this host.
     pub fn on_incoming(&mut self, now: Instant, packet: &mut [u8]) -> PacketDisposition {
         let fate = match parse(packet) {
             Ok(Parsed::Tcp(segment)) if !segment.has_valid_checksums(packet) => {
@@ -132,10 +131,11 @@ impl Shim {
         fate
     }
 
-    /// The network, or this host, says something, which the flows' aids are told. With a flow it is
-    /// about that flow, and believed if the number that it quotes is in flight; without a number, with
-    /// a destination or nothing it is this host's own knowledge (a link that went down) about all flows to it,
-    /// or all. That a route is restored needs no number.
+    /// Passes a signal of the network, or of this host, to the aids of the flows concerned. A
+    /// signal with a flow concerns that flow, and is accepted if the sequence number it quotes is
+    /// in flight; one without, with a destination or nothing, is this host's own knowledge (a link
+    /// down) and concerns all flows to the destination, or all. A restored route needs no sequence
+    /// number.
     pub fn on_signal(&mut self, now: Instant, signal: &Signal) {
         let back = signal.kind == SignalKind::RouteRestored;
         if let Some(key) = signal.details.flow {
@@ -159,7 +159,7 @@ impl Shim {
         }
     }
 
-    /// Time has come to [`next_timeout`](Self::next_timeout), or beyond.
+    /// Runs the timers that are due.
     pub fn on_timeout(&mut self, now: Instant) {
         while let Some(index) = self.ready.pop_due(now) {
             let (table, mut cx) = self.context(now);
@@ -173,7 +173,7 @@ impl Shim {
         }
     }
 
-    /// The next packet that the shim itself sends, into `packet`; `None` if there is none now.
+    /// Writes the next packet that the shim sends into `packet`; `None` if there is none now.
     pub fn poll(&mut self, now: Instant, packet: &mut Vec<u8>) -> Option<PacketDestination> {
         while let Some(index) = self.ready.next_ready() {
             let (before, company) = self.count_probing(now, index);
@@ -194,9 +194,9 @@ impl Shim {
         None
     }
 
-    /// Writes what has the local TCP acknowledge at once: a byte from before what it expects (RFC 9293
-    /// §3.10.7.4). That acknowledgment is to carry what [`poll`](Self::poll) gave for the network.
-    /// `false`: no such flow is followed.
+    /// Writes a segment that makes the local TCP send an acknowledgment at once: a duplicate byte
+    /// (RFC 9293 §3.10.7.4). That acknowledgment is to carry the packet that [`poll`](Self::poll)
+    /// gave for the network. `false`: the flow is not tracked.
     pub fn solicit_ack(&mut self, now: Instant, flow: FlowKey, packet: &mut Vec<u8>) -> bool {
         let index = self.table.find(flow);
         match index.and_then(|index| self.table.get_mut(index)) {
@@ -205,8 +205,8 @@ impl Shim {
         }
     }
 
-    /// What the local TCP was last seen to acknowledge on this flow, and the window field that it sent with
-    /// that. An acknowledgment that says the same says nothing new.
+    /// Acknowledgment number of the local TCP on this flow, and the window field sent with it. An
+    /// acknowledgment with the same values is a duplicate.
     pub fn last_ack_and_window(&self, flow: FlowKey) -> Option<(Seq, u16)> {
         match self.table.get(self.table.find(flow)?)? {
             TableEntry::Flow(flow) => Some(flow.last_ack_and_window()),
@@ -214,7 +214,8 @@ impl Shim {
         }
     }
 
-    /// What [`poll`](Self::poll) gave for the network has left in a packet of the local TCP's.
+    /// Reports that the packet that [`poll`](Self::poll) gave for the network has left in place of
+    /// an acknowledgment of the local TCP.
     pub fn on_carrier_sent(&mut self, flow: FlowKey) {
         let index = self.table.find(flow);
         if let Some(TableEntry::Flow(flow)) = index.and_then(|index| self.table.get_mut(index)) {
@@ -222,9 +223,10 @@ impl Shim {
         }
     }
 
-    /// What [`poll`](Self::poll) gave for the network did not leave: nothing of the local TCP's came to
-    /// carry it, or, `taken`, what did was not seen to leave. Then the flow goes on as plain TCP. Where
-    /// that had worked before, what was taken is lost to a firewall as to any other network.
+    /// Reports that the packet that [`poll`](Self::poll) gave for the network did not leave: the
+    /// local TCP sent no acknowledgment to carry it, or, with `taken`, the acknowledgment was not
+    /// seen to leave. Then the flow continues as plain TCP. If a packet has left before, one that
+    /// was `taken` counts as lost, to a firewall as to any network.
     pub fn on_carrier_missing(&mut self, flow: FlowKey, taken: bool) {
         let Some(index) = self.table.find(flow) else { return };
         match self.table.get(index) {
@@ -236,8 +238,8 @@ impl Shim {
         }
     }
 
-    /// How many flows look for a path to the host that the one at `index` looks for now, before it
-    /// and in all.
+    /// Number of flows that probe the path to the host to which the one at `index` sends a probe
+    /// now: before it, and in all.
     fn count_probing(&self, now: Instant, index: usize) -> (u64, u64) {
         let Some(TableEntry::Flow(flow)) = self.table.get(index) else { return (0, 1) };
         if !flow.is_probe_due(now) {
@@ -247,8 +249,9 @@ impl Shim {
         self.table.probing(flow.key.destination.address).fold((0, 0), count)
     }
 
-    /// The shim is going to be taken away: what it keeps from the local TCP and from the network, it
-    /// hands out with the next polls. Without that every connection goes on, too, after a timeout.
+    /// Prepares for the end of the shim: everything withheld from the local TCP and from the
+    /// network is sent by the next polls. Without that every connection continues, too, after a
+    /// timeout.
     pub fn shut_down(&mut self, now: Instant) {
         for index in self.table.indices() {
             let (table, mut cx) = self.context(now);
@@ -275,13 +278,13 @@ impl Shim {
         let (table, mut cx) = self.context(now);
         let step = match table.get_mut(index) {
             Some(TableEntry::Flow(flow)) => flow.on_outgoing(&mut cx, segment, packet),
-            // A reset, or an answer that did not come by here: then nobody knows what was agreed.
+            // A reset, or a SYN-ACK on another path: the negotiated options are not known.
             _ => Step::Closed(PacketDisposition::Untouched(UntouchedReason::Older)),
         };
         self.finish_step(now, index, step)
     }
 
-    /// The local TCP opens a connection, or answers one that opens.
+    /// Processes a SYN or SYN-ACK of the local TCP.
     fn on_outgoing_syn(
         &mut self,
         now: Instant,
@@ -300,7 +303,8 @@ impl Shim {
                         opening.on_retransmission(now, segment);
                         return PacketDisposition::Pass;
                     }
-                    // RFC 9293 §3.5, figure 8: the SYN-ACK answers a SYN that crossed ours.
+                    // RFC 9293 §3.5, figure 8: the SYN-ACK answers a SYN that crossed the local
+                    // one.
                     if !opening.is_passive() && segment.has_flags(TcpFlags::ACK) {
                         self.forget(index);
                         return PacketDisposition::Untouched(UntouchedReason::SimultaneousOpen);
@@ -308,7 +312,7 @@ impl Shim {
                 }
                 _ => {}
             }
-            // A new connection between the same ends.
+            // A new connection between the same endpoints.
             self.forget(index);
         }
         if let Some(reason) = refused {
@@ -331,7 +335,7 @@ impl Shim {
         let key = FlowKey { source: destination, destination: source };
         let syn_only = segment.has_flags(TcpFlags::SYN) && !segment.has_flags(TcpFlags::ACK);
         let Some(index) = self.table.find(key) else {
-            // What becomes of a SYN is seen when it is answered.
+            // A SYN is recorded with its answer.
             return if syn_only {
                 PacketDisposition::Pass
             } else {
@@ -402,13 +406,13 @@ impl Shim {
             ..SignalDetails::default()
         };
         let signal = Signal { kind: SignalKind::Unreachable(scope), details: about };
-        // The local TCP gets it, too: it takes back a doubling of its timeout (RFC 6069), so that it looks
-        // for a path as often as it would without the shim.
+        // The local TCP receives it, too: it reverts a doubled RTO (RFC 6069), so that it
+        // retransmits as often as without the shim.
         self.counts.icmp_taken += u64::from(self.notify_flow(now, index, &signal));
         PacketDisposition::Pass
     }
 
-    /// Tells a flow. Has it no path now?
+    /// Passes a signal to a flow. Returns whether it is disconnected now.
     fn notify_flow(&mut self, now: Instant, index: usize, signal: &Signal) -> bool {
         let (table, mut cx) = self.context(now);
         let Some(TableEntry::Flow(flow)) = table.get_mut(index) else { return false };
@@ -418,7 +422,7 @@ impl Shim {
         gone
     }
 
-    /// What follows from a step of a flow.
+    /// Applies the result of a packet to the flow.
     fn finish_step(&mut self, now: Instant, index: usize, step: Step) -> PacketDisposition {
         match step {
             Step::Continue(fate) => {
@@ -432,7 +436,7 @@ impl Shim {
         }
     }
 
-    /// A flow has changed.
+    /// Queues a changed flow for polling, and lets others probe if its path came back.
     fn mark_changed(&mut self, now: Instant, index: usize) {
         self.ready.mark_ready(index);
         let Some(TableEntry::Flow(flow)) = self.table.get_mut(index) else { return };
@@ -461,7 +465,7 @@ impl Shim {
         self.ready.set_timer(index, None);
     }
 
-    /// Makes room in the table; `false` if everything in it is in use.
+    /// Makes room in the table; `false` if every entry is in use.
     fn evict(&mut self, now: Instant) -> bool {
         let Some(index) = self.table.longest_idle(now) else { return false };
         self.forget(index);

@@ -1,6 +1,6 @@
-//! Whole connections with each aid of the list, between two of driftway's own TCPs over a bad
-//! network: whatever the aid does, each byte arrives once and in order, none is acknowledged before
-//! its receiver has acknowledged it, and nothing is kept.
+//! Whole connections with each aid of the registry, between two of driftway's own TCPs over a bad
+//! network. With any aid each byte arrives once and in order, none is acknowledged before its
+//! receiver has acknowledged it, and nothing stays stored.
 
 mod common;
 
@@ -16,7 +16,7 @@ fn with(listed: &'static AidEntry, config: Config) -> Option<Shim> {
     Some(Shim::with_aid(config, || listed.build(&[]).expect("no options are needed")))
 }
 
-/// Bytes that arrive in a minute: a transfer that is cut three times, with losses.
+/// Bytes that arrive in a minute, with three cuts and losses.
 fn carried(aid: Option<&'static AidEntry>, link_signals: bool) -> (u64, TestNetwork) {
     let cuts = [(5_000, 9_000), (20_000, 30_000), (45_000, 48_000)];
     let cuts = cuts.map(|(a, b)| (Instant::from_millis(a), Instant::from_millis(b)));
@@ -30,13 +30,13 @@ fn carried(aid: Option<&'static AidEntry>, link_signals: bool) -> (u64, TestNetw
     (world.ends[1].read, world)
 }
 
-/// ATCP by ICMP, TCP-F by the host's own link, as they were meant.
+/// ATCP with ICMP messages, TCP-F with link signals, as in the papers.
 #[test]
 fn the_aids_of_the_papers_help_from_below() {
     for (name, link_signals) in [("atcp", false), ("tcp-f", true), ("carry", false)] {
         let plain = carried(None, link_signals).0;
         let (bytes, world) = carried(driftway_aid::registry::find(name), link_signals);
-        let counts = *world.ends[0].shim.as_ref().expect("it has one").counts();
+        let counts = *world.ends[0].shim.as_ref().expect("the first host has a shim").counts();
         println!("{name}: {plain} and {bytes} bytes, {counts:?}");
         assert_eq!((counts.outages, counts.survived), (3, 3), "{name}");
         assert!(bytes * 100 >= plain * 110, "{name}: {plain} and {bytes}");
@@ -47,7 +47,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn everything_arrives_whatever_the_aid(
+    fn everything_arrives_with_any_aid(
         which in 0..AIDS.len(),
         seed: u64,
         path in path(),

@@ -1,5 +1,5 @@
-//! Aids of the list above a TCP that is not ours: the time lines of their papers, where they can be
-//! had from below, and what cannot be done.
+//! Aids of the registry above a foreign TCP: time lines of their papers, as far as they are
+//! possible from below, and unsupported acts.
 
 mod common;
 
@@ -22,7 +22,7 @@ use driftway_wire::{TcpFlags, TcpSegment};
 const BY_AID: PacketDisposition = PacketDisposition::Discarded(DiscardReason::ByAid);
 const OFFERS: Offers = Offers { ecn: true, sack: true };
 
-/// Without the probes that the shim sends by itself, so that the papers' own are to be seen.
+/// Without the shim's own probes, so that those of the papers are visible.
 fn line(make: impl Fn() -> Box<dyn Aid> + Send + 'static) -> Timeline {
     let config = Config { probe_max: Duration::from_secs(60), ..config() };
     Timeline::established_with_shim(Shim::with_aid(config, make), OFFERS)
@@ -34,10 +34,10 @@ fn tcp_f() -> Timeline {
     line(|| Box::new(TcpF::new(TcpFOptions::default())))
 }
 
-/// liu-singh-2001 §III-A, "Lossy Channel": the third duplicate does not reach TCP, ATCP sends the
-/// segment again, and TCP is held until something new is acknowledged.
+/// liu-singh-2001 §III-A, "Lossy Channel": the third duplicate acknowledgment does not reach TCP,
+/// ATCP retransmits the segment, and TCP is held until new data are acknowledged.
 #[test]
-fn atcp_repairs_a_loss_of_which_tcp_learns_nothing() {
+fn atcp_repairs_a_loss_hidden_from_tcp() {
     let mut line = atcp();
     line.at(200);
     line.sends(0..5);
@@ -50,12 +50,13 @@ fn atcp_repairs_a_loss_of_which_tcp_learns_nothing() {
     assert_eq!((line.status().state, line.status().aid_state), ("held", "loss"));
     line.emits(["300 net 1+1000 a1 t200/200"]);
     assert_eq!(line.peer(ack(1, 100).sack(&[(1001, 5001)])).0, BY_AID);
-    // TCP can't be kept from sending; what it sends waits, and its timeout leads to nothing.
+    // The local TCP can't be stopped from sending; its segments wait, and its timeout has no
+    // effect.
     line.stores(nth_segment(5));
     line.at(390);
     assert_eq!(line.local(nth_segment(0).not_capable()), IN_HOLD);
     line.at(400);
-    // The original's echo: an Eifel sender undoes the timeout.
+    // The original's timestamp: an Eifel sender undoes the timeout.
     line.peer_passes(ack(5001, 200));
     assert_eq!((line.status().state, line.status().aid_state), ("open", "normal"));
     line.emits(["400 net 5001+1000 a1 t300/390 ect"]);
@@ -66,9 +67,9 @@ fn atcp_repairs_a_loss_of_which_tcp_learns_nothing() {
     assert_eq!((line.status().refused, line.shim.memory().0), (0, 0));
 }
 
-/// §IV: its own retransmission timer goes off, and doubles.
+/// §IV: ATCP's own retransmission timer expires, and doubles.
 #[test]
-fn atcp_sends_again_when_its_timer_goes_off() {
+fn atcp_retransmits_when_its_timer_expires() {
     let mut line = atcp();
     line.at(200);
     line.sends(0..5);
@@ -78,13 +79,13 @@ fn atcp_sends_again_when_its_timer_goes_off() {
     line.at(4_000);
     let times: Vec<String> =
         line.taken().iter().map(|sent| sent.split(' ').next().unwrap().to_owned()).collect();
-    // The timeout is 300 ms, as Linux would have it; the ticks come every 500 ms, and a timer that would
-    // go off before the next one goes off now.
+    // The RTO is 300 ms, as on Linux; ticks come every 500 ms, and a timer that would expire before
+    // the next tick expires now.
     assert_eq!(times, ["300", "500", "1000", "2000", "4000"]);
 }
 
-/// §III-A, "Disconnected": TCP is held and probes, and the first acknowledgment ends it. On what may
-/// be a new route the window is one segment.
+/// §III-A, "Disconnected": TCP is held and probes, and the first acknowledgment ends the hold. On a
+/// possibly new route the window is one segment.
 #[test]
 fn atcp_waits_for_a_route() {
     let mut line = atcp();
@@ -96,7 +97,7 @@ fn atcp_waits_for_a_route() {
     line.at(400);
     line.passes(nth_segment(0).not_capable());
     line.stores(nth_segment(4));
-    // Each probe draws one more message, which changes nothing.
+    // Each probe draws one more message, which has no effect.
     line.at(2300);
     line.emits(["2250 net 1+1000 a1 t400/400"]);
     line.cut(0);
@@ -116,7 +117,7 @@ fn atcp_waits_for_a_route() {
     line.at(6556);
     line.peer_is_held(ack(5001, 400));
     line.emits(["6556 tcp a5001 t6556/6456 w50000"]);
-    // TCP's timeout stays, as it should.
+    // TCP's timeout is not undone.
     assert_eq!((line.counts().undone, line.counts().survived), (0, 1));
     line.stores(nth_segment(5));
     line.emits(["6556 net 5001+1000 a1 t6556/6556 ect"]);
@@ -125,9 +126,9 @@ fn atcp_waits_for_a_route() {
     line.peer_passes(ack(6001, 6556));
 }
 
-/// §III-A, "Congested": TCP is left alone.
+/// §III-A, "Congested": TCP is not held.
 #[test]
-fn atcp_lets_congestion_pass() {
+fn atcp_leaves_congestion_to_tcp() {
     let mut line = atcp();
     line.at(200);
     line.sends(0..5);
@@ -141,8 +142,8 @@ fn atcp_lets_congestion_pass() {
     assert_eq!(line.counts().undone, 0);
 }
 
-/// chandran-1998 §4: nothing is sent from the RFN to the RRN, and then the stored window, with the
-/// window of before.
+/// chandran-1998 §4: nothing is sent from the RFN to the RRN; then the stored window, with the
+/// previous congestion window.
 #[test]
 fn tcp_f_snoozes_until_the_route_is_back() {
     let mut line = tcp_f();
@@ -171,9 +172,9 @@ fn tcp_f_snoozes_until_the_route_is_back() {
     assert_eq!((line.counts().undone, line.status().refused), (1, 0));
 }
 
-/// A route that nobody says is back, and one that is said to be back and is not.
+/// A route whose restoration is not signalled, and one whose restoration is signalled wrongly.
 #[test]
-fn tcp_f_ends_its_snooze_by_itself_and_the_shim_looks_for_the_path() {
+fn tcp_f_ends_its_snooze_and_the_shim_probes() {
     let mut line = tcp_f();
     line.at(200);
     line.sends(0..1);
@@ -183,7 +184,7 @@ fn tcp_f_ends_its_snooze_by_itself_and_the_shim_looks_for_the_path() {
     line.at(20_250);
     assert_eq!(line.status().aid_state, "active");
     line.emits(["20250 net 1+1000 a1 t200/200"]);
-    // 600 ms without news: it is probed for, twice as rarely each time.
+    // 600 ms without an answer: probes follow, with a doubling interval.
     line.at(22_500);
     let times: Vec<String> =
         line.taken().iter().map(|sent| sent.split(' ').next().unwrap().to_owned()).collect();
@@ -193,7 +194,8 @@ fn tcp_f_ends_its_snooze_by_itself_and_the_shim_looks_for_the_path() {
     line.emits(["22600 tcp a1001 t22600/22500 w50000"]);
 }
 
-/// It would be the kernel's to know: the driver refuses, and the window that the peer offers does.
+/// The congestion window belongs to the kernel: the driver refuses, and the aid reduces the
+/// advertised window instead.
 #[test]
 fn a_limit_is_refused_and_replaced() {
     let mut line = line(|| Box::new(CwndLimit::new(CwndLimitOptions { segments: 3 })));
@@ -203,13 +205,13 @@ fn a_limit_is_refused_and_replaced() {
     line.at(300);
     line.peer_becomes(ack(1001, 200), "a1001 t300/200 w4344");
     line.peer_passes(ack(2001, 200).window(1000));
-    // It is not for outages: what a router says is for TCP.
+    // This aid does not handle outages: a router's message is passed to TCP.
     let fate = line.unreachable(nth_segment(2), driftway_wire::UnreachableCode::Host);
     assert_eq!((fate, line.status().state), (PacketDisposition::Pass, "open"));
 }
 
-/// Asks for what it is told to ask for, whenever there is a signal; keeps what came of it, and the
-/// last view.
+/// Test aid that requests the scripted act on each signal, and records the result and the last
+/// view.
 #[derive(Default)]
 struct AidScript {
     asks: Vec<Act>,
@@ -229,13 +231,13 @@ impl ScriptedAid {
     fn asks(&self, line: &mut Timeline, act: Act) -> ActResult {
         self.0.lock().unwrap().asks.push(act);
         line.signal(&Signal::new(SignalKind::EcnEcho));
-        self.0.lock().unwrap().came.pop().expect("it was answered")
+        self.0.lock().unwrap().came.pop().expect("the act was performed")
     }
     fn says(&self, verdict: Option<Verdict>) {
         self.0.lock().unwrap().verdict = verdict;
     }
     fn view(&self) -> TcpView {
-        self.0.lock().unwrap().view.expect("it was shown")
+        self.0.lock().unwrap().view.expect("the view was recorded")
     }
 }
 
@@ -290,13 +292,13 @@ fn emit(ack: u32, window: u32, copies: u8) -> Act {
 }
 
 #[test]
-fn what_is_known_from_below() {
+fn the_view_from_below() {
     let puppet = ScriptedAid::default();
     let mut line = puppet.line();
     line.at(200);
     line.sends(0..2);
     let view = puppet.view();
-    // Of before it was sent.
+    // The view before it was sent.
     assert_eq!((view.snd_una, view.snd_max), (Known::Exact(OURS + 1), Known::Exact(OURS + 1001)));
     line.at(300);
     line.peer_passes(ack(1001, 200).window(7000));
@@ -333,7 +335,7 @@ const SET_TIMER: Act = Act::SetTimeoutResponse {
 };
 
 #[test]
-fn acts_that_cannot_be_done_are_refused_and_counted() {
+fn unsupported_acts_are_refused_and_counted() {
     let puppet = ScriptedAid::default();
     let mut line = puppet.line();
     line.at(200);
@@ -353,7 +355,7 @@ fn acts_that_cannot_be_done_are_refused_and_counted() {
         assert_eq!(puppet.asks(&mut line, act), ActResult::Unsupported, "{act:?}");
         assert_eq!(line.status().state, "open");
     }
-    // It resumes; but this window is not to be had.
+    // It resumes, but this window is not supported.
     assert_eq!(puppet.asks(&mut line, hold(None, false, Assign::Value(1448))), ActResult::Done);
     assert_eq!(line.status().state, "held");
     assert_eq!(puppet.asks(&mut line, resume(Assign::Value(9000))), ActResult::Unsupported);
@@ -375,9 +377,9 @@ fn acts_that_cannot_be_done_are_refused_and_counted() {
     }
 }
 
-/// Where ECN was not agreed on, an echo of congestion would mean nothing to TCP.
+/// Without ECN, ECE would mean nothing to TCP.
 #[test]
-fn congestion_is_said_by_an_echo() {
+fn a_window_reduction_is_requested_by_ece() {
     let puppet = ScriptedAid::default();
     let mut line = puppet.line();
     line.at(200);
@@ -388,7 +390,7 @@ fn congestion_is_said_by_an_echo() {
     line.peer_becomes(ack(2001, 200), "a2001 t300/200 w50000 ECE");
     line.passes(nth_segment(4).with(TcpFlags::CWR));
     line.peer_passes(ack(3001, 200));
-    // What was lost then was lost to congestion.
+    // Losses at that time are attributed to congestion.
     assert_eq!(puppet.asks(&mut line, Act::Undo), ActResult::Unsupported);
 
     let puppet = ScriptedAid::default();
@@ -401,7 +403,7 @@ fn congestion_is_said_by_an_echo() {
 }
 
 #[test]
-fn originals_are_sent_again_and_acknowledgments_are_made_up() {
+fn resends_and_synthetic_acknowledgments() {
     let puppet = ScriptedAid::default();
     let mut line = puppet.line();
     line.at(200);
@@ -420,9 +422,9 @@ fn originals_are_sent_again_and_acknowledgments_are_made_up() {
     line.peer_passes(ack(4001, 200));
 }
 
-/// Whatever it would have the local TCP see.
+/// An aid can't make the local TCP receive a false acknowledgment.
 #[test]
-fn an_aid_can_acknowledge_nothing() {
+fn an_aid_cannot_acknowledge_data() {
     let puppet = ScriptedAid::default();
     let mut line = puppet.line();
     line.at(200);
@@ -434,7 +436,7 @@ fn an_aid_can_acknowledge_nothing() {
         line.peer_passes(ack(1001, 200));
     }
     assert_eq!((line.counts().refused_verdict, line.status().refused), (2, 2));
-    // What it swallows, the local TCP is told when it asks.
+    // An acknowledgment that it dropped is reported when the local TCP retransmits.
     puppet.says(Some(Verdict::Drop));
     assert_eq!(line.peer(ack(3001, 200)).0, BY_AID);
     line.at(500);

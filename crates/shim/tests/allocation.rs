@@ -1,5 +1,5 @@
-//! The steady state allocates nothing: not for segments and acknowledgments, not for losses, and not
-//! for an outage like one before.
+//! The steady state allocates nothing: neither for segments and acknowledgments, nor for losses,
+//! nor for an outage like an earlier one.
 
 mod common;
 
@@ -14,14 +14,14 @@ const FLIGHT: u32 = 40;
 struct Bulk {
     shim: Shim,
     now: u64,
-    /// The next segment.
+    /// Number of the next segment.
     next: u32,
     packet: Vec<u8>,
     allocated: u64,
 }
 
 impl Bulk {
-    /// Shows a packet, and polls; what that allocates is counted.
+    /// Passes a packet, polls, and counts the allocations.
     fn show(&mut self, out: bool, bytes: &mut [u8]) {
         let now = Instant::from_millis(self.now);
         let allocated = measure(|| {
@@ -45,7 +45,7 @@ impl Bulk {
         self.show(false, &mut says.bytes(Instant::from_millis(self.now)));
     }
 
-    /// A flight goes; its first segment is lost, in an `outage` all of it.
+    /// Sends a flight; its first segment is lost, in an `outage` all of it.
     fn round(&mut self, outage: bool) {
         let (first, end) = (self.next, self.next + FLIGHT);
         let number = |n: u32| n * 1000 + 1;
@@ -73,14 +73,14 @@ impl Bulk {
             self.now += 5;
             self.peer(ack(number(n + 1), answered));
         }
-        // Beyond the round trip over which what follows a repair is spread.
+        // Beyond the RTT of pacing that follows a repair.
         self.now += 400;
         self.next = end;
     }
 }
 
 #[test]
-fn nothing_is_allocated_once_it_runs() {
+fn the_steady_state_allocates_nothing() {
     let mut line = Timeline::established_by(Config::default());
     line.at(200);
     let shim = std::mem::replace(&mut line.shim, Shim::new(Config::default()));
@@ -92,7 +92,7 @@ fn nothing_is_allocated_once_it_runs() {
         bulk.round(n % 10 == 5);
     }
     let counts = *bulk.shim.counts();
-    assert!(bulk.allocated > 0, "it counts");
+    assert!(bulk.allocated > 0, "allocations are counted");
     bulk.allocated = 0;
     for n in 0..40 {
         bulk.round(n % 10 == 5);

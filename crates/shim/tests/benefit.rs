@@ -1,5 +1,4 @@
-//! What it is good for: one bulk transfer, 10 Mbit/s, 40 ms there and back, a queue of 120 kB that
-//! marks above 60 kB.
+//! The benefit: one bulk transfer, 10 Mbit/s, 40 ms RTT, a queue of 120 kB that marks above 60 kB.
 
 mod common;
 
@@ -22,7 +21,7 @@ fn lossy() -> Path {
 }
 
 #[test]
-fn losses_that_are_no_congestion_cost_little() {
+fn losses_without_congestion_cost_little() {
     for growth in [GrowthKind::Reno, GrowthKind::Cubic] {
         for seed in 1..=3 {
             let [plain, shim] = [false, true].map(|on| carried(growth, on, lossy(), seed));
@@ -37,15 +36,15 @@ fn losses_that_are_no_congestion_cost_little() {
 fn a_clean_path_carries_as_much() {
     for growth in [GrowthKind::Reno, GrowthKind::Cubic] {
         let [plain, shim] = [false, true].map(|on| carried(growth, on, Path::clean(), 1));
-        assert_eq!(plain.ends[1].read, shim.ends[1].read, "not a packet is another one");
+        assert_eq!(plain.ends[1].read, shim.ends[1].read, "no packet differs");
         assert!(shim.marks > 0 && shim.ends[0].emitted == 0);
     }
 }
 
-/// The queue is short and drops before it marks: nothing may be undone that is congestion. Where
-/// marks come first, it is not.
+/// A short queue that drops before it marks: congestion losses must not be undone. With marks
+/// first, no congestion loss occurs.
 #[test]
-fn a_queue_that_is_full_is_not_kept_full() {
+fn a_full_queue_drains() {
     for growth in [GrowthKind::Reno, GrowthKind::Cubic] {
         let path = Path { queue: 60_000, mark: 20_000, ..Path::clean() };
         let [plain, shim] = [false, true].map(|on| carried(growth, on, path.clone(), 1));
@@ -55,9 +54,9 @@ fn a_queue_that_is_full_is_not_kept_full() {
     }
 }
 
-/// Cuts of one to thirty seconds: the first new data arrives within three round trips of the end.
+/// Cuts of one to thirty seconds: the first new data arrive within three RTTs of the end.
 #[test]
-fn an_outage_ends_when_it_ends() {
+fn transfer_resumes_at_the_end_of_an_outage() {
     for growth in [GrowthKind::Reno, GrowthKind::Cubic] {
         for (icmp, link_signals) in [(1.0, false), (0.0, true)] {
             let cuts = [(5_000, 6_000), (12_000, 15_000), (20_000, 50_000)];
@@ -80,9 +79,9 @@ fn an_outage_ends_when_it_ends() {
     }
 }
 
-/// The host with the shim receives, and sees its link go and come: its peer knows nothing of shims.
+/// The host with the shim receives, and sees its link fail and recover; its peer has no shim.
 #[test]
-fn a_sender_without_a_shim_is_woken_up() {
+fn a_sender_without_a_shim_resumes_at_once() {
     for growth in [GrowthKind::Reno, GrowthKind::Cubic] {
         let cuts = [(5_000, 8_000), (12_000, 32_000)];
         let cuts = cuts.map(|(a, b)| (Instant::from_millis(a), Instant::from_millis(b)));
@@ -109,7 +108,7 @@ fn a_sender_without_a_shim_is_woken_up() {
 }
 
 #[test]
-fn what_is_held_back_costs_nothing() {
+fn held_back_acknowledgments_cost_nothing() {
     for growth in [GrowthKind::Reno, GrowthKind::Cubic] {
         let [plain, shim] = [false, true].map(|hold_back| {
             let config = Config { hold_back, ..Config::default() };
@@ -124,10 +123,11 @@ fn what_is_held_back_costs_nothing() {
     }
 }
 
-/// Both ends have agreed on ECN, but the bottleneck drops and never marks: what is lost to its queue
-/// stays lost. Where the queue is too short to be seen, much that is lost at once tells.
+/// Both ends have negotiated ECN, but the bottleneck drops and never marks: losses to its queue are
+/// not undone. If the queue is too short to be observed, the number of simultaneous losses is the
+/// criterion.
 #[test]
-fn a_queue_that_does_not_mark_is_respected() {
+fn losses_at_a_queue_without_marks_are_not_undone() {
     for growth in [GrowthKind::Reno, GrowthKind::Cubic] {
         for queue in [120_000, 20_000, 6_000] {
             let path = Path { queue, mark: u64::MAX, ..Path::clean() };
@@ -136,15 +136,15 @@ fn a_queue_that_does_not_mark_is_respected() {
             println!("{growth:?} {queue}: {} and {} drops of {packets}", plain.drops, shim.drops);
             let most = if queue > 6_000 { plain.drops + plain.drops / 2 } else { packets / 50 };
             assert!(shim.drops <= most, "{growth:?} {queue}: {} and {}", plain.drops, shim.drops);
-            // Four packets of queue make losses look like the path's: that costs up to 2.1 %.
+            // A queue of four packets makes congestion losses look random: that costs up to 2.1 %.
             assert!(shim.ends[1].read * 1000 >= plain.ends[1].read * 975, "{growth:?} {queue}");
         }
     }
 }
 
-/// Losses that are none of its doing are still undone there.
+/// Losses not caused by that queue are still undone.
 #[test]
-fn a_queue_that_does_not_mark_beside_other_losses() {
+fn a_queue_without_marks_beside_other_losses() {
     for growth in [GrowthKind::Reno, GrowthKind::Cubic] {
         let path = Path { mark: u64::MAX, ..lossy() };
         let [plain, shim] = [false, true].map(|on| carried(growth, on, path.clone(), 1));
@@ -154,9 +154,9 @@ fn a_queue_that_does_not_mark_beside_other_losses() {
     }
 }
 
-/// One packet in twenty comes 30 ms late, and none is lost.
+/// One packet in twenty arrives 30 ms late, and none is lost.
 #[test]
-fn packets_out_of_order_do_no_harm() {
+fn reordering_does_no_harm() {
     for growth in [GrowthKind::Reno, GrowthKind::Cubic] {
         let path = Path { late: (0.05, MS(30)), ..Path::clean() };
         let [plain, shim] = [false, true].map(|on| carried(growth, on, path.clone(), 1));

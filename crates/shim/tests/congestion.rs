@@ -1,5 +1,5 @@
-//! Twenty transfers over 300 kbit/s: most of what TCP notices there are timeouts, and silence is no
-//! outage. And outages of which nobody speaks.
+//! Twenty transfers over 300 kbit/s, where most losses lead to timeouts: silence is no outage. And
+//! outages without signals.
 
 mod common;
 
@@ -11,8 +11,8 @@ use driftway_tcp::GrowthKind;
 const FLOWS: u64 = 20;
 const SPAN: u64 = 120;
 
-/// What the flows without and with a shim have carried (bytes), and the share of packets that the queue
-/// has dropped.
+/// Bytes carried by the flows without and with a shim, and the share of packets dropped by the
+/// queue.
 #[derive(Clone, Copy, Debug)]
 struct Outcome {
     bytes: [u64; 2],
@@ -25,7 +25,7 @@ impl Outcome {
     }
 }
 
-/// `every` second, third … flow has a shim; none with 0.
+/// Every `every`-th flow has a shim; none with 0.
 fn crowd(every: u64, ecn: bool, packets: u64, delay: u64, seed: u64) -> Outcome {
     let has_shim = |n: u64| every > 0 && n.is_multiple_of(every);
     let worlds = (0..FLOWS).map(|n| {
@@ -53,7 +53,7 @@ fn crowd(every: u64, ecn: bool, packets: u64, delay: u64, seed: u64) -> Outcome 
     Outcome { bytes, lost }
 }
 
-/// Over seeds.
+/// The mean over seeds.
 fn mean(every: u64, ecn: bool, packets: u64, delay: u64) -> Outcome {
     const SEEDS: u64 = 3;
     let outcomes: Vec<_> =
@@ -62,7 +62,7 @@ fn mean(every: u64, ecn: bool, packets: u64, delay: u64) -> Outcome {
     Outcome { bytes, lost: outcomes.iter().map(|o| o.lost).sum::<f64>() / SEEDS as f64 }
 }
 
-/// A twentieth more is what probes may cost, and goodput may be as much less; runs differ by as much.
+/// Probes may cost a twentieth, and goodput may be lower by as much; runs differ by as much.
 #[test]
 fn congestion_is_no_outage() {
     for ecn in [false, true] {
@@ -86,9 +86,9 @@ fn neighbours_without_a_shim_keep_their_share() {
     }
 }
 
-/// Nobody speaks of a cut. With the shim the first data arrives soon after its end, by default.
+/// An outage without a signal: with the default shim the first data arrive soon after its end.
 #[test]
-fn a_silent_cut_ends_when_it_ends() {
+fn transfer_resumes_after_a_silent_cut() {
     for growth in [GrowthKind::Reno, GrowthKind::Cubic] {
         for lasts in [3, 5, 10, 30] {
             let [start, end] = [10_000, 10_000 + 1000 * lasts].map(Instant::from_millis);

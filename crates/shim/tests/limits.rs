@@ -1,4 +1,4 @@
-//! What begins or ends during an outage, and what is more than the shim can carry.
+//! Connections that begin or end during an outage, and the limits of the shim.
 
 mod common;
 
@@ -21,7 +21,7 @@ fn a_handshake_during_a_cut_is_left_to_tcp() {
     line.at(1100);
     line.peer_passes(syn_ack());
     assert_eq!((line.status().state, line.counts().flows), ("open", 1));
-    // Which of the two was answered is not known.
+    // The acknowledged copy is not known (Karn's algorithm).
     assert_eq!(line.status().srtt, None);
 }
 
@@ -43,15 +43,15 @@ fn a_fin_during_a_cut_is_carried_like_data() {
     line.peer_is_held(ack(1001, 200));
     line.emits(["550 tcp a2 t550/200 w50000", "550 net 1001+500 FIN a1 t400/400 ect"]);
     line.at(650);
-    // The peer closes, too.
+    // The peer closes as well.
     line.peer_becomes(ack(1502, 300).fin(), "FIN a2 t650/300 w50000");
     line.emits(["650 tcp a1502 t650/550 w50000"]);
     line.passes(data(1502, 0).not_capable().acking(2));
-    assert_eq!(line.shim.flows().count(), 0, "both have closed");
+    assert_eq!(line.shim.flows().count(), 0, "both ends have closed");
     assert_eq!(line.shim.memory().0, 0);
 }
 
-/// A FIN alone has no byte to spare for an undo.
+/// A FIN alone has no spare byte for an undo.
 #[test]
 fn a_segment_of_one_number_is_not_acknowledged_in_part() {
     for last in [data(1, 0).fin(), data(1, 1)] {
@@ -70,7 +70,7 @@ fn a_segment_of_one_number_is_not_acknowledged_in_part() {
     }
 }
 
-/// RFC 5961 §3: a reset counts if its number is the one that is expected.
+/// RFC 5961 §3: a reset is valid only with the expected sequence number.
 #[test]
 fn resets_during_a_cut() {
     let reset = |seq| ack(1, 0).flags(TcpFlags::RST).seq(seq).without_timestamps();
@@ -91,7 +91,7 @@ fn resets_during_a_cut() {
     assert_eq!(line.local(nth_segment(0)), PacketDisposition::Untouched(UntouchedReason::Older));
 }
 
-/// What cannot be stored passes, and the local TCP has to repeat it itself.
+/// A segment that can't be stored passes, and the local TCP has to retransmit it.
 #[test]
 fn the_store_of_a_flow_has_a_bound() {
     let mut line = Timeline::established_by(Config { store_per_flow: 5000, ..config() });
@@ -100,7 +100,7 @@ fn the_store_of_a_flow_has_a_bound() {
     assert_eq!((line.status().stored_bytes, line.counts().not_stored), (4096, 2));
     line.at(250);
     line.cut(0);
-    // Nor may what comes behind it wait: it would be sent in a wrong order, and late.
+    // The segments behind it must not wait either, or they would arrive late and out of order.
     line.passes(nth_segment(4));
     line.at(400);
     line.passes(nth_segment(1));
@@ -109,21 +109,21 @@ fn the_store_of_a_flow_has_a_bound() {
     line.emits(["450 net 1+1000 a1 t400/400"]);
     line.at(550);
     line.peer_is_held(ack(1001, 400));
-    // Nothing is undone: the local TCP would wait for what only it can send.
+    // Nothing is undone: the local TCP would wait for a segment that only it can retransmit.
     line.emits(["550 net 1001+1000 a1 t400/400"]);
     line.at(650);
-    // All that was stored is there: the rest is between the ends.
+    // All stored segments have arrived: TCP does the rest.
     line.peer_is_held(ack(2001, 400));
     line.emits(["650 tcp a2001 t650/550 w50000"]);
     line.passes(nth_segment(2).not_capable());
     line.at(750);
-    // It was lost long ago, and not by congestion; but a timeout is not undone here.
+    // Lost long ago, and not by congestion; but a timeout is not undone here.
     line.peer_passes(ack(5001, 650));
     assert_eq!(line.shim.memory().0, 0);
 }
 
-/// The path takes shorter packets only: the local TCP cuts what it sends again, and the original
-/// would never arrive.
+/// The path MTU has shrunk: the local TCP resegments its retransmissions, and the originals would
+/// never arrive.
 #[test]
 fn originals_that_are_too_long_for_the_path_are_given_up() {
     let mut line = Timeline::established();
@@ -157,7 +157,7 @@ fn a_tcp_that_has_given_up_is_forgotten() {
     assert_eq!((line.shim.flows().count(), line.shim.memory().0), (0, 0));
     assert_eq!((line.counts().given_up, line.counts().lost_track), (1, 0));
 
-    // Without an outage, too.
+    // Also without an outage.
     let mut line = Timeline::established();
     line.at(200);
     line.sends(0..2);
@@ -167,7 +167,7 @@ fn a_tcp_that_has_given_up_is_forgotten() {
     assert_eq!((line.shim.flows().count(), line.shim.memory().0), (0, 0));
 }
 
-/// RFC 2018 §8: what was reported is taken back.
+/// RFC 2018 §8: the receiver reneges.
 #[test]
 fn a_peer_that_reneges_gets_everything() {
     let mut line = Timeline::established();
@@ -179,10 +179,10 @@ fn a_peer_that_reneges_gets_everything() {
     line.at(500);
     line.emits(["500 net 1+1000 a1 t200/200"]);
     line.at(600);
-    // It has forgotten the other three.
+    // The receiver has discarded the other three.
     line.peer_is_held(ack(1001, 200));
     line.at(1200);
-    // They are known as lost only once something newer has arrived, or nothing at all: 600 ms.
+    // They count as lost only after something newer has arrived, or after 600 ms without an answer.
     line.emits(["1200 net 1001+1000 a1 t200/200"]);
     line.at(1300);
     line.peer_is_held(ack(2001, 200));
@@ -192,7 +192,7 @@ fn a_peer_that_reneges_gets_everything() {
     line.emits(["1400 tcp a4001 t1400/1300 w50000"]);
 }
 
-/// RFC 9293 §3.10.7.4: what lies before what the local TCP expects has it acknowledge at once.
+/// RFC 9293 §3.10.7.4: a segment before RCV.NXT is acknowledged at once.
 #[test]
 fn a_solicitation_lies_before_what_was_acknowledged() {
     let mut line = Timeline::established();
@@ -201,9 +201,10 @@ fn a_solicitation_lies_before_what_was_acknowledged() {
         assert!(line.shim.solicit_ack(line.now, FLOW, &mut packet));
         let decoded = Packet::decode(&packet).expect("right checksums");
         let Body::Tcp(segment) = decoded.packet.body else { panic!("TCP only") };
-        // The local TCP has acknowledged the SYN, whose number is the first.
+        // The local TCP has acknowledged the SYN, which has the first number.
         assert_eq!((segment.end() + before, segment.payload.len), (THEIRS + 1, 1));
-        // A host without such a connection answers with a reset of that number, which is in no window.
+        // A host without such a connection answers with a reset of that number, which is in no
+        // window.
         assert_eq!((segment.ack + (3 << 29), segment.flags), (OURS + 1, TcpFlags::ACK));
         assert_eq!(decoded.packet.ip.source, THERE.address);
     }
@@ -212,7 +213,7 @@ fn a_solicitation_lies_before_what_was_acknowledged() {
     line.quiet_until(500);
 }
 
-/// Nor does it look as one by which a program ends its connection.
+/// It also differs from a reset by which an application aborts its connection.
 #[test]
 fn a_reset_that_answers_the_shim_does_not_leave() {
     let reset = |flags| data(1, 0).flags(flags);
@@ -234,12 +235,12 @@ fn a_reset_that_answers_the_shim_does_not_leave() {
     assert_eq!(line.local(reset(TcpFlags::RST)), PacketDisposition::Pass);
 }
 
-/// What nothing carries leaves the flow to plain TCP.
+/// Without a carrier acknowledgment the flow continues as plain TCP.
 #[test]
 fn a_flow_without_a_carrier_is_left_alone() {
     let mut line = Timeline::established();
     begin_outage(&mut line);
-    // Where it has worked before, a carrier that does not leave is lost like any packet.
+    // After one has worked, a carrier acknowledgment that does not leave counts as a lost packet.
     line.shim.on_carrier_sent(FLOW);
     line.shim.on_carrier_missing(FLOW, true);
     assert_eq!((line.status().state, line.counts().no_carrier), ("disconnected", 0));

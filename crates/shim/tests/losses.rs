@@ -1,4 +1,4 @@
-//! Losses that no congestion was to blame for, on a time line: one way 50 ms, segments of 1000 bytes.
+//! Losses not due to congestion, on a time line: one-way delay 50 ms, segments of 1000 bytes.
 
 mod common;
 
@@ -6,8 +6,8 @@ use common::timeline::{Offers, TestSegment, Timeline, ack, nth_segment};
 use driftway_shim::{Config, PacketDisposition};
 use driftway_wire::TcpFlags;
 
-/// Segments 0 to 4 leave at 200 ms; all but 1 arrive; it is sent again at 301 ms, and arrives then.
-/// `change` is applied to the acknowledgments that report the hole.
+/// Segments 0 to 4 leave at 200 ms; all but 1 arrive; it is retransmitted at 301 ms, and arrives
+/// then. `change` is applied to the acknowledgments that report the hole.
 fn one_is_lost(line: &mut Timeline, change: fn(TestSegment) -> TestSegment) {
     line.at(200);
     line.sends(0..5);
@@ -29,7 +29,7 @@ fn the_acknowledgment_of_a_retransmission_gets_the_echo_of_the_original() {
     assert_eq!((line.counts().undone, line.counts().echoes_rewritten), (1, 1));
     assert_eq!((line.status().undone, line.status().outstanding), (1, 0));
     assert_eq!(line.shim.memory().0, 0);
-    // The next one is another story.
+    // The next loss is independent.
     line.sends(5..7);
     line.at(501);
     line.peer_passes(ack(7001, 401));
@@ -53,11 +53,11 @@ fn two_losses_of_one_flight_are_undone_once() {
     assert_eq!((line.counts().undone, line.counts().echoes_rewritten), (1, 2));
 }
 
-/// For the local TCP the echo is a round trip, too: one as long as a timeout and more would make the
-/// next timeout several times as long, and an undo has it forget what else was lost, so that each
-/// hole would take such a timeout.
+/// For the local TCP, TSecr is also an RTT sample: one longer than an RTO would multiply the next
+/// RTO, and after an undo the local TCP forgets other losses, so that each hole would take such an
+/// RTO.
 #[test]
-fn what_was_sent_again_after_a_timeout_is_not_undone() {
+fn a_timeout_is_not_undone() {
     let mut line = Timeline::established();
     line.at(200);
     line.sends(0..5);
@@ -71,7 +71,7 @@ fn what_was_sent_again_after_a_timeout_is_not_undone() {
 }
 
 #[test]
-fn an_echo_of_congestion_forbids_it_until_what_was_out_is_acknowledged() {
+fn an_echo_of_congestion_prevents_an_undo_until_the_recovery_point() {
     let mut line = Timeline::established();
     one_is_lost(&mut line, |says| says.with(TcpFlags::ECE));
     line.peer_passes(ack(5001, 301));
@@ -88,10 +88,10 @@ fn an_echo_of_congestion_forbids_it_until_what_was_out_is_acknowledged() {
     assert_eq!(line.counts().undone, 1);
 }
 
-/// The peer repeats its echo until it has seen CWR, a round trip later. What is sent after the first
-/// one meets a window that has been reduced for it already.
+/// The peer sets ECE until it has seen CWR, one RTT later. Segments sent after the first echo meet
+/// a window already reduced.
 #[test]
-fn the_same_echo_again_is_not_another_congestion() {
+fn a_repeated_echo_is_the_same_congestion() {
     let mut line = Timeline::established();
     line.at(200);
     line.sends(0..4);
@@ -99,7 +99,7 @@ fn the_same_echo_again_is_not_another_congestion() {
     line.peer_passes(ack(1001, 200).with(TcpFlags::ECE));
     line.sends(4..6);
     line.at(301);
-    // With 4 and 5 out, which left after the reduction.
+    // With 4 and 5 outstanding, which left after the reduction.
     line.peer_passes(ack(3001, 200).with(TcpFlags::ECE));
     line.peer_passes(ack(4001, 200).with(TcpFlags::ECE));
     line.at(400);
@@ -110,8 +110,8 @@ fn the_same_echo_again_is_not_another_congestion() {
     assert_eq!(line.counts().undone, 1);
 }
 
-/// Of 16 segments the first four are lost, which is more than an eighth: while nobody knows whether
-/// the routers mark, that is congestion.
+/// Of 16 segments the first four are lost, more than an eighth: that counts as congestion until the
+/// path is known to mark.
 #[test]
 fn heavy_loss_is_congestion_unless_the_path_is_known_to_mark() {
     for marked in [false, true] {
@@ -132,7 +132,7 @@ fn heavy_loss_is_congestion_unless_the_path_is_known_to_mark() {
     }
 }
 
-/// Nothing would tell congestion from another loss.
+/// Without ECN, congestion can't be told from other losses.
 #[test]
 fn without_ecn_nothing_is_undone() {
     let offers = Offers { ecn: false, sack: true };
@@ -144,7 +144,7 @@ fn without_ecn_nothing_is_undone() {
 
 /// It could not have been marked, so it may have been dropped for congestion.
 #[test]
-fn what_was_sent_without_ect_is_not_undone() {
+fn segments_without_ect_are_not_undone() {
     let mut line = Timeline::established();
     line.at(200);
     line.passes(nth_segment(0).not_capable());
@@ -156,23 +156,23 @@ fn what_was_sent_without_ect_is_not_undone() {
 }
 
 #[test]
-fn it_can_be_turned_off() {
+fn undo_can_be_disabled() {
     let mut line = Timeline::established_by(Config { undo_losses: false, ..Config::default() });
     one_is_lost(&mut line, |says| says);
     line.peer_passes(ack(5001, 301));
     assert_eq!(line.counts().undone, 0);
 }
 
-/// The peer answers the original after all: the local TCP learns that by itself (RFC 3522).
+/// The peer answers the original: the local TCP detects that by itself (RFC 3522).
 #[test]
-fn an_echo_that_is_older_already_stays() {
+fn an_older_echo_is_not_rewritten() {
     let mut line = Timeline::established();
     one_is_lost(&mut line, |says| says);
     line.peer_passes(ack(5001, 200));
     assert_eq!(line.counts().echoes_rewritten, 0);
 }
 
-/// On Linux it begins before what the peer has acknowledged and is empty, on BSD it has one byte.
+/// Linux' keep-alive is an empty segment from before SND.UNA, that of BSD has one byte.
 #[test]
 fn keep_alives_and_window_probes_are_no_losses() {
     let mut line = Timeline::established();
@@ -192,9 +192,10 @@ fn keep_alives_and_window_probes_are_no_losses() {
     assert_eq!(line.counts().lost_track, 0);
 }
 
-/// A queue above the shim has dropped segment 1: the flow goes on, and its retransmission is like any.
+/// A queue above the shim has dropped segment 1: the flow continues, and its retransmission is a
+/// normal one.
 #[test]
-fn a_segment_that_the_shim_never_saw_is_only_not_stored() {
+fn an_unseen_segment_is_not_stored() {
     let mut line = Timeline::established();
     line.at(200);
     line.sends(0..1);

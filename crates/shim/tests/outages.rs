@@ -1,4 +1,5 @@
-//! Outages on a time line, from the cut to the last acknowledgment: one way 50 ms, segments of 1000 bytes.
+//! Outages on a time line, from the cut to the last acknowledgment: one-way delay 50 ms, segments
+//! of 1000 bytes.
 
 mod common;
 
@@ -15,19 +16,19 @@ fn an_outage_from_its_beginning_to_its_end() {
     line.at(750);
     line.peer_is_held(ack(1001, 200));
     assert_eq!(line.status().state, "resuming");
-    // One byte, with the echo of the original: older than the retransmission of 400 ms.
+    // One byte, with the original's timestamp, which is older than the retransmission of 400 ms.
     line.emits(["750 tcp a2 t750/200 w50000", REPAIR[0]]);
-    // Since the probe of 650 ms.
+    // From the probe of 650 ms.
     assert_eq!(line.status().time_to_resume, Some(Duration::from_millis(100)));
     line.at(840);
     line.emits([REPAIR[1], REPAIR[2], REPAIR[3]]);
     answer_repair(&mut line);
-    // What the local clock showed a round trip ago.
+    // Timestamp of one RTT ago.
     line.emits(["871 tcp a5001 t871/771 w50000"]);
     assert_eq!((line.status().state, line.status().outstanding), ("open", 0));
     assert_eq!(line.shim.memory().0, 0);
 
-    // What that makes the local TCP send, is spread over a round trip.
+    // Segments that this releases are paced over one RTT.
     line.at(872);
     (5..8).for_each(|n| line.stores(nth_segment(n)));
     line.at(970);
@@ -49,10 +50,10 @@ fn an_outage_from_its_beginning_to_its_end() {
     line.quiet_until(5000);
 }
 
-/// However much the local TCP sends on the last acknowledgment: the queue must come to its end, or it
-/// would hide from TCP how full the path is.
+/// The queue must drain, however much the last acknowledgment releases, or it would hide the path's
+/// congestion from TCP.
 #[test]
-fn what_is_spread_over_a_round_trip_has_left_after_one() {
+fn paced_segments_have_left_after_one_rtt() {
     let mut line = Timeline::established();
     begin_outage(&mut line);
     line.at(750);
@@ -64,14 +65,14 @@ fn what_is_spread_over_a_round_trip_has_left_after_one() {
     line.at(972);
     let sent = line.taken();
     assert_eq!((sent.len(), line.status().waiting), (50, 0));
-    // Evenly: 14,600 bytes a round trip would be two in 14 ms.
+    // Evenly: 14,600 bytes per RTT would be two in 14 ms.
     let in_half = sent.iter().filter(|s| s.split(' ').next().unwrap() < "922").count();
     assert!((23..=27).contains(&in_half), "{in_half}");
     line.sends(55..56);
 }
 
 #[test]
-fn nothing_is_made_up_but_the_last_acknowledgment_if_told_so() {
+fn without_undo_acks_only_the_final_acknowledgment_is_synthetic() {
     let mut line = Timeline::established_by(Config { undo_ack: false, ..config() });
     begin_outage(&mut line);
     line.at(750);
@@ -84,15 +85,15 @@ fn nothing_is_made_up_but_the_last_acknowledgment_if_told_so() {
     assert_eq!(line.status().time_to_resume, Some(Duration::from_millis(871 - 650)));
 }
 
-/// liu-singh-2001 §III-C: one segment, and twice as many with each round trip.
+/// liu-singh-2001 §III-C: one segment, doubling with each RTT.
 #[test]
-fn on_a_new_route_everything_begins_with_one_segment() {
+fn a_new_route_starts_with_one_segment() {
     let mut line = Timeline::established_by(Config { cwnd: CwndAfterOutage::Reset, ..config() });
     begin_outage(&mut line);
     line.at(750);
     line.peer_is_held(ack(1001, 200));
     line.at(849);
-    // The probe was the one.
+    // The probe was the first.
     line.emits([REPAIR[0], REPAIR[1]]);
     line.at(850);
     line.peer_is_held(ack(2001, 200));
@@ -106,9 +107,10 @@ fn on_a_new_route_everything_begins_with_one_segment() {
     assert_eq!((line.counts().undone, line.counts().undo_acks), (0, 0));
 }
 
-/// A probe may have drawn the message that a retransmission would have: that is repeated, once for each.
+/// A probe may have drawn the message that a retransmission would have drawn: it is repeated once
+/// for each probe.
 #[test]
-fn what_a_probe_has_drawn_is_repeated_about_a_retransmission() {
+fn an_icmp_message_drawn_by_a_probe_is_repeated() {
     let mut line = Timeline::established();
     begin_outage(&mut line);
     line.at(760);
@@ -121,7 +123,8 @@ fn what_a_probe_has_drawn_is_repeated_about_a_retransmission() {
     line.at(1160);
     line.passes(nth_segment(0).not_capable());
     line.emits(["1160 tcp Host unreachable 1"]);
-    // It is over; what the local TCP sends again is swallowed, and nothing is said of it.
+    // The outage is over; retransmissions of the local TCP are discarded, and no message is
+    // repeated.
     line.at(1200);
     line.peer_is_held(ack(1001, 200));
     assert_eq!(line.local(nth_segment(1).not_capable()), IN_REPAIR);
@@ -130,9 +133,9 @@ fn what_a_probe_has_drawn_is_repeated_about_a_retransmission() {
     assert_eq!(line.counts().reports_repeated, 2);
 }
 
-/// What this host alone knows, no router has reported.
+/// No router has reported an outage that only this host's link shows.
 #[test]
-fn nothing_is_repeated_that_no_router_has_said() {
+fn only_messages_of_routers_are_repeated() {
     let mut line = Timeline::established();
     line.at(200);
     line.sends(0..4);
@@ -148,8 +151,8 @@ fn nothing_is_repeated_that_no_router_has_said() {
     assert_eq!(line.status().state, "disconnected");
 }
 
-/// A loss is being repaired by the local TCP when the path breaks. Its timeouts are undone only if
-/// that loss would have been, too: a TCP goes back over both.
+/// The local TCP is repairing a loss when the path fails. Its timeouts are undone only if that loss
+/// would have been, too, because a TCP reverts both.
 #[test]
 fn congestion_just_before_an_outage_is_not_forgotten() {
     for ecn in [true, false] {
@@ -175,8 +178,8 @@ fn congestion_just_before_an_outage_is_not_forgotten() {
     }
 }
 
-/// The path was gone for less than a round trip: an echo of a round trip ago would be from before
-/// the retransmission, and undo it.
+/// The outage is shorter than one RTT: a timestamp one RTT old would precede the retransmission,
+/// and undo it.
 #[test]
 fn a_fresh_echo_undoes_nothing() {
     let mut line = Timeline::established_by(Config { cwnd: CwndAfterOutage::Reset, ..config() });
@@ -191,9 +194,10 @@ fn a_fresh_echo_undoes_nothing() {
     line.emits(["400 tcp a2001 t400/380 w50000"]);
 }
 
-/// The repair has lost segment 2 and is told so; without that, three duplicates say it.
+/// Segment 2 of the repair is lost and SACK shows it; without SACK, three duplicate acknowledgments
+/// do.
 #[test]
-fn what_is_lost_again_is_sent_again() {
+fn losses_of_the_repair_are_retransmitted() {
     let mut line = Timeline::established();
     begin_outage(&mut line);
     line.at(750);
@@ -204,12 +208,12 @@ fn what_is_lost_again_is_sent_again() {
     line.at(864);
     line.peer_is_held(ack(2001, 200).sack(&[(3001, 4001)]));
     line.quiet_until(870);
-    // 25 ms, a quarter of a round trip, must lie between: 770 is not far enough from 756.
+    // The reordering window is 25 ms, a quarter of the RTT: 770 is not far enough from 756.
     line.at(871);
     line.peer_is_held(ack(2001, 200).sack(&[(3001, 5001)]));
     line.quiet_until(872);
     assert_eq!(line.counts().repaired, 0);
-    // 600 ms without news: the path is taken to be gone, and probed at once.
+    // 600 ms without an answer: the path counts as lost, and is probed at once.
     line.at(1471);
     line.emits(["1471 net 2001+1000 a1 t400/400"]);
     line.at(1571);
@@ -234,9 +238,9 @@ fn what_is_lost_again_is_sent_again() {
     line.emits(["971 tcp a5001 t971/871 w50000"]);
 }
 
-/// Before the outage a queue made round trips of 600 ms of 100: the repair meets none.
+/// Before the outage a queue raised the RTT from 100 to 600 ms: the repair meets an empty one.
 #[test]
-fn the_margin_for_reordering_is_that_of_an_empty_path() {
+fn the_reordering_window_is_that_of_an_empty_path() {
     let mut line = Timeline::established();
     for n in 0..12 {
         line.at(1000 * u64::from(n) + 200);
@@ -260,7 +264,7 @@ fn the_margin_for_reordering_is_that_of_an_empty_path() {
 }
 
 #[test]
-fn a_long_flight_is_repaired_by_what_is_reported() {
+fn a_long_flight_is_repaired_by_sack() {
     let mut line = Timeline::established();
     line.at(200);
     line.sends(0..20);
@@ -271,7 +275,7 @@ fn a_long_flight_is_repaired_by_what_is_reported() {
     line.at(550);
     line.peer_is_held(ack(1001, 200));
     line.at(649);
-    // 20,000 bytes in a round trip: one in 5 ms.
+    // 20,000 bytes per RTT: one segment in 5 ms.
     assert_eq!(line.taken().len(), 19);
     line.at(655);
     line.peer_is_held(ack(1001, 200).sack(&[(2001, 3001)]));
@@ -303,7 +307,8 @@ fn a_second_outage_while_resuming() {
     line.at(760);
     line.emits(["750 tcp a2 t750/200 w50000", REPAIR[0], REPAIR[1]]);
     line.cut(1);
-    // A straggler: its news are not for the local TCP, which knows of one byte.
+    // A segment delayed in the network: its acknowledgment is withheld from the local TCP, which
+    // has received one for one byte.
     line.at(800);
     line.peer_is_held(ack(1001, 200));
     line.at(810);
@@ -326,9 +331,9 @@ fn a_second_outage_while_resuming() {
     assert_eq!((line.counts().outages, line.counts().survived), (1, 1));
 }
 
-/// The local TCP times out while the repair goes on: that is undone at its end.
+/// The local TCP times out during the repair: that is undone at its end.
 #[test]
-fn a_timeout_during_repair_is_swallowed_and_undone() {
+fn a_timeout_during_repair_is_discarded_and_undone() {
     let mut line = Timeline::established();
     begin_outage(&mut line);
     line.at(750);
@@ -341,16 +346,16 @@ fn a_timeout_during_repair_is_swallowed_and_undone() {
     assert_eq!(line.counts().undo_acks, 2);
 }
 
-/// Acknowledgments are held for a second at most; then the local TCP repairs what is left.
+/// Acknowledgments are withheld for a second at most; then the local TCP repairs the rest.
 #[test]
-fn holding_has_an_end() {
+fn withholding_is_bounded() {
     let mut line = Timeline::established();
     begin_outage(&mut line);
     line.at(750);
     line.peer_is_held(ack(1001, 200));
     line.at(849);
     line.taken();
-    // Something new now and then, so that the path is not taken to be gone.
+    // New data now and then, so that the path does not count as lost.
     line.at(1200);
     line.peer_is_held(ack(2001, 200).sack(&[(4001, 5001)]));
     line.at(1750);
@@ -385,8 +390,8 @@ fn originals_are_not_older_than_a_retransmission_that_has_left() {
     line.emits(["640 tcp a4001 t640/540 w50000"]);
 }
 
-/// A TCP that starts over after a timeout acknowledges from there (SND.NXT): if the peer has come so
-/// far, it takes the timestamp for the latest, and refuses older ones.
+/// A TCP that has pulled SND.NXT back after a timeout acknowledges from there: if the peer has
+/// received that far, it takes the TSval as TS.Recent, and discards older ones.
 #[test]
 fn originals_are_not_older_than_an_acknowledgment_that_began_among_them() {
     let mut line = Timeline::established();
@@ -407,8 +412,8 @@ fn originals_are_not_older_than_an_acknowledgment_that_began_among_them() {
     line.taken();
 }
 
-/// Both ends send: data of the peer passes at once, but says nothing new; what the local TCP has
-/// learnt goes along with the originals.
+/// Both ends send: the peer's data pass at once, without new acknowledgments; the local TCP's own
+/// acknowledgments go along with the originals.
 #[test]
 fn data_in_both_directions() {
     let mut line = Timeline::established();
@@ -429,9 +434,9 @@ fn data_in_both_directions() {
     line.emits(["863 tcp a5001 t863/763 w50000"]);
 }
 
-/// The peer's window has closed and opened again while its acknowledgments were held.
+/// The peer's window has closed and opened again while its acknowledgments were withheld.
 #[test]
-fn what_the_peer_says_of_its_window_is_not_lost() {
+fn the_peers_window_updates_are_reported() {
     let mut line = Timeline::established();
     begin_outage(&mut line);
     line.at(750);
@@ -442,7 +447,7 @@ fn what_the_peer_says_of_its_window_is_not_lost() {
     answer_repair(&mut line);
     line.emits(["871 tcp a5001 t871/771 w50000"]);
 
-    // Nothing is acknowledged, but the window is another one.
+    // Nothing is acknowledged, but the window has changed.
     let mut line = Timeline::established();
     line.at(200);
     line.sends(0..3);
@@ -457,9 +462,9 @@ fn what_the_peer_says_of_its_window_is_not_lost() {
     line.emits(["1350 tcp a1 t900/1250 w8000"]);
 }
 
-/// A keep-alive of the peer asks for an answer even during repair.
+/// A keep-alive of the peer is passed on even during repair.
 #[test]
-fn the_peers_keep_alives_are_not_held() {
+fn the_peers_keep_alives_pass() {
     let mut line = Timeline::established();
     begin_outage(&mut line);
     line.at(750);
@@ -471,8 +476,8 @@ fn the_peers_keep_alives_are_not_held() {
     line.taken();
 }
 
-/// The path that is back takes shorter packets only: the local TCP cuts what it sends again, and is not
-/// kept waiting for originals that can't arrive.
+/// The MTU of the restored path is smaller: the local TCP resegments its retransmissions, and does
+/// not wait for originals that can't arrive.
 #[test]
 fn a_narrower_path_ends_the_repair() {
     let mut line = Timeline::established();

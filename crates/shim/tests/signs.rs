@@ -1,4 +1,4 @@
-//! What tells that there is no path, and that there is one: one way 50 ms, segments of 1000 bytes.
+//! Signals of an outage and of its end: one-way delay 50 ms, segments of 1000 bytes.
 
 mod common;
 
@@ -8,9 +8,9 @@ use driftway_base::{Signal, SignalKind};
 use driftway_shim::{Config, PacketDisposition};
 use driftway_wire::UnreachableCode;
 
-/// The oldest original, each round trip, and after two minutes once a second.
+/// The oldest original, once per RTT, and after two minutes once a second.
 #[test]
-fn how_often_is_probed() {
+fn probe_intervals() {
     let mut line = Timeline::established_by(Config::default());
     line.at(200);
     line.sends(0..2);
@@ -31,7 +31,7 @@ fn how_often_is_probed() {
 }
 
 #[test]
-fn icmp_is_believed_about_what_is_in_flight_only() {
+fn icmp_is_accepted_only_for_data_in_flight() {
     let mut line = Timeline::established();
     line.at(200);
     line.sends(0..2);
@@ -46,15 +46,15 @@ fn icmp_is_believed_about_what_is_in_flight_only() {
     }
     assert_eq!((line.status().state, line.counts().not_believed), ("open", 5));
     line.cut(1);
-    // What has not left cannot have met a router.
+    // An unsent segment can't have met a router.
     line.stores(nth_segment(2));
     assert_eq!(line.unreachable(nth_segment(2), UnreachableCode::Net), NOT_BELIEVED);
     line.at(301);
 }
 
-/// What was on its way when the router spoke says nothing about the path.
+/// Packets that were in flight at the time of the message say nothing about the path.
 #[test]
-fn stragglers_are_no_sign_of_a_path() {
+fn packets_in_flight_at_the_cut_are_no_evidence_of_a_path() {
     let mut line = Timeline::established();
     line.at(200);
     line.sends(0..2);
@@ -68,9 +68,9 @@ fn stragglers_are_no_sign_of_a_path() {
     line.emits(["450 net 1001+1000 a1 t200/200"]);
 }
 
-/// A host that only receives: the sender may never have had the last acknowledgment.
+/// A host that only receives: the sender may have missed the last acknowledgment.
 #[test]
-fn a_receiver_says_that_it_is_back() {
+fn a_receiver_announces_the_restored_path() {
     let mut line = Timeline::established();
     line.at(200);
     line.peer_passes(ack(1, 100).carrying(1, 1000));
@@ -78,17 +78,17 @@ fn a_receiver_says_that_it_is_back() {
     line.signal(&Signal::new(SignalKind::RouteFailed));
     line.quiet_until(10_000);
     line.signal(&Signal::new(SignalKind::RouteRestored));
-    // What it echoed last is from before: it would undo the sender's timeout.
+    // The last TSecr is from before the outage: it would undo the sender's timeout.
     line.emits(["10000 net a1001 t200/-"]);
     assert_eq!((line.status().state, line.counts().announced), ("open", 1));
-    // It is back already.
+    // The path is back already.
     line.signal(&Signal::new(SignalKind::RouteRestored));
     line.quiet_until(20_000);
 }
 
-/// Where all acknowledgments had arrived before the cut, one must be in hand.
+/// If all acknowledgments arrived before the cut, one must be held back.
 #[test]
-fn a_receiver_keeps_two_bytes_in_hand() {
+fn a_receiver_holds_back_two_bytes() {
     let mut line = Timeline::established_by(Config { hold_back: true, ..config() });
     let leaves = |line: &mut Timeline, number: u32| {
         let says = line.local_now(data(1, 0).not_capable().acking(number));
@@ -102,11 +102,11 @@ fn a_receiver_keeps_two_bytes_in_hand() {
     line.at(210);
     line.peer_passes(ack(1, 100).carrying(1001, 1000));
     assert_eq!(leaves(&mut line, 2001), "a1999 t210/210");
-    // A duplicate stays one.
+    // A duplicate stays a duplicate.
     line.at(220);
     assert_eq!(leaves(&mut line, 2001), "a1999 t220/220");
     line.quiet_until(249);
-    // 40 ms, and nothing more has arrived: the sender must not time out.
+    // 40 ms without more data: the sender must not time out.
     line.at(1000);
     line.emits(["250 net a2001 t220/220"]);
     assert_eq!(leaves(&mut line, 2001), "a2001 t1000/1000");
@@ -125,10 +125,10 @@ fn a_receiver_keeps_two_bytes_in_hand() {
     line.quiet_until(20_000);
 }
 
-/// The peer answers, but takes nothing, whatever the reason: after three attempts the local TCP has
-/// to see to it itself.
+/// The peer answers, but acknowledges nothing, for an unknown reason: after three attempts the
+/// local TCP takes over.
 #[test]
-fn a_repair_that_is_in_vain_is_left_to_tcp() {
+fn a_failing_repair_is_left_to_tcp() {
     let mut line = Timeline::established();
     line.at(200);
     line.sends(0..2);
@@ -155,9 +155,9 @@ fn a_repair_that_is_in_vain_is_left_to_tcp() {
     assert_eq!(line.shim.memory().0, 0);
 }
 
-/// A shim that is stopped, and not killed, leaves nothing to wait for.
+/// A shim that is stopped, not killed, leaves no delay behind.
 #[test]
-fn what_it_keeps_is_handed_out_when_it_is_let_go() {
+fn stored_segments_are_sent_on_shutdown() {
     let mut line = Timeline::established();
     begin_outage(&mut line);
     line.at(750);
@@ -175,7 +175,7 @@ fn what_it_keeps_is_handed_out_when_it_is_let_go() {
 }
 
 #[test]
-fn the_own_link_goes_and_comes_back() {
+fn the_hosts_link_fails_and_recovers() {
     let mut line = Timeline::established();
     line.at(200);
     line.sends(0..3);
@@ -199,7 +199,7 @@ fn the_own_link_goes_and_comes_back() {
     line.emits(["613 tcp a3001 t613/513 w50000"]);
     assert_eq!(line.status().time_to_resume.map(|t| t.as_millis()), Some(113));
 
-    // What a signal about a flow quotes must be in flight; about others it says nothing.
+    // A signal about a flow must quote data in flight, and concerns no other flow.
     line.at(800);
     line.sends(3..4);
     let mut failed = Signal::new(SignalKind::RouteFailed);
@@ -214,14 +214,14 @@ fn the_own_link_goes_and_comes_back() {
     line.signal(&elsewhere);
     line.signal(&Signal::new(SignalKind::SourceQuench));
     assert_eq!(line.status().state, "open");
-    // This host knows without a number.
+    // The host's own link signal needs no sequence number.
     failed.details.seq = None;
     line.signal(&failed);
     assert_eq!(line.status().state, "disconnected");
 }
 
 #[test]
-fn a_path_that_is_not_back_is_found_out() {
+fn a_false_restoration_is_detected() {
     let mut line = Timeline::established();
     line.at(200);
     line.sends(0..2);
@@ -236,10 +236,10 @@ fn a_path_that_is_not_back_is_found_out() {
     line.emits(["900 net 1+1000 a1 t200/200", "1100 net 1+1000 a1 t200/200"]);
 }
 
-/// On a connection that has lost nothing: of the same segment, and not those of a burst. TCP goes on by
-/// itself; what shows that there was an outage has everything sent again.
+/// Retransmissions of one segment, not of a burst, on a connection without losses. TCP goes on by
+/// itself; an answer that shows an outage starts the repair.
 #[test]
-fn silence_is_a_sign() {
+fn silence_leads_to_suspicion() {
     let mut line = Timeline::established_by(Config { suspect_after: Some(2), ..config() });
     for n in 0..40 {
         line.at(200 + 200 * u64::from(n));
@@ -255,8 +255,8 @@ fn silence_is_a_sign() {
         line.passes(nth_segment(40).not_capable());
         line.passes(nth_segment(41).not_capable());
     }
-    // An RTO later nothing is heard of the second one. In a second 5,000 bytes were delivered, of which
-    // a twentieth is for probes.
+    // An RTO later there is no answer to the second one. 5,000 bytes were delivered per second, a
+    // twentieth of which is available for probes.
     line.quiet_until(14_000);
     line.at(15_000);
     assert_eq!((line.status().state, line.status().aid_state), ("open", "suspecting"));
@@ -272,7 +272,7 @@ fn silence_is_a_sign() {
     assert_eq!(sent.len(), 4, "{sent:?}");
 }
 
-/// With nothing outstanding there is nothing to repair; whatever the peer says, says it all.
+/// With nothing outstanding there is nothing to repair; any acknowledgment is complete.
 #[test]
 fn an_outage_with_a_closed_window() {
     let mut line = Timeline::established();

@@ -1,5 +1,5 @@
-//! Whole connections between two of driftway's own TCPs over a bad network, with a shim below one or
-//! both of them: what must hold whatever happens.
+//! Whole connections between two of driftway's own TCPs over a bad network, with a shim below one
+//! or both of them: invariants.
 
 mod common;
 
@@ -63,9 +63,9 @@ fn world(case: &Case) -> TestNetwork {
     world
 }
 
-/// Lets both ends send all they have, and close; then waits until nothing moves any more.
+/// Lets both ends send everything, and close; then waits until nothing moves any more.
 fn finish(world: &mut TestNetwork, case: &Case) {
-    // Who closes before the connection is open, never opens it.
+    // An end that closes before the connection is open never opens it.
     let open = |world: &TestNetwork| world.ends.iter().all(|end| end.tcp.view().is_synchronized);
     while !open(world) && world.step() {}
     for end in &mut world.ends {
@@ -83,9 +83,9 @@ fn finish(world: &mut TestNetwork, case: &Case) {
             world.now
         );
         let Some(shim) = &end.shim else { continue };
-        assert_eq!(shim.memory().0, 0, "stored for nobody");
+        assert_eq!(shim.memory().0, 0, "packets of ended flows are stored");
         assert!(shim.flows().all(|flow| flow.outstanding == 0 && flow.waiting == 0));
-        // Each time it is woken it sends something, or begins or ends something.
+        // Each wake-up sends something, or begins or ends something.
         let counts = shim.counts();
         let reasons = end.emitted + counts.given_up + counts.outages + counts.survived;
         assert!(end.wakes <= reasons + 1, "{} wakes for {reasons}", end.wakes);
@@ -98,14 +98,14 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn everything_arrives_in_order_and_nothing_is_kept(case in case()) {
+    fn everything_arrives_in_order_and_nothing_stays_stored(case in case()) {
         let mut world = world(&case);
         finish(&mut world, &case);
     }
 
-    /// SIGKILL, at any instant: every connection goes on as plain TCP.
+    /// SIGKILL at any instant: every connection continues as plain TCP.
     #[test]
-    fn it_may_go_away_at_any_instant(case in case(), at in 0_u64..40_000, gently: bool) {
+    fn the_shim_may_end_at_any_instant(case in case(), at in 0_u64..40_000, gently: bool) {
         let mut world = world(&case);
         world.run_until(Instant::from_millis(at));
         world.kill(gently);

@@ -1,4 +1,4 @@
-//! What is none of the shim's business: not a bit is changed, and it is counted by reason.
+//! Untouched packets: not a bit is changed, and each is counted by reason.
 
 mod common;
 
@@ -11,7 +11,7 @@ use driftway_wire::{
     Body, IpHeader, Packet, Payload, TcpFlags, TcpSegment, Timestamps, UdpDatagram,
 };
 
-/// Shown in both directions, it is untouched for `reason`.
+/// Passed in both directions, the packet is untouched for `reason`.
 fn untouched(shim: &mut Shim, bytes: &[u8], reason: UntouchedReason) {
     for out in [true, false] {
         let mut shown = bytes.to_vec();
@@ -29,14 +29,14 @@ fn segment(says: TestSegment) -> Vec<u8> {
 }
 
 #[test]
-fn each_kind_is_named_and_counted() {
+fn each_kind_is_counted() {
     let mut shim = Shim::new(Config::default());
     let whole = segment(nth_segment(0));
 
     let mut ipv6 = vec![0x60; 60];
     ipv6[6] = 6;
     untouched(&mut shim, &ipv6, UntouchedReason::NotIpv4);
-    // The first piece, and one from the middle.
+    // The first fragment, and one from the middle.
     for place in [0x20, 0x01] {
         let mut piece = whole.clone();
         piece[6] = place;
@@ -49,7 +49,7 @@ fn each_kind_is_named_and_counted() {
     untouched(&mut shim, &whole[..whole.len() - 1], UntouchedReason::Malformed);
     untouched(&mut shim, &[], UntouchedReason::Malformed);
     let mut option = whole.clone();
-    // The length of an option is less than its own two bytes.
+    // The option's length is less than its own two bytes.
     option[43] = 1;
     untouched(&mut shim, &option, UntouchedReason::Malformed);
     let mut corrupt = whole.clone();
@@ -70,7 +70,7 @@ fn each_kind_is_named_and_counted() {
     assert_eq!(*shim.counts(), expected);
 }
 
-/// Opens a connection with these, and shows what follows.
+/// Opens a connection with these segments, and passes the next one.
 fn handshake(line: &mut Timeline, mut syn: Vec<u8>, mut answer: Vec<u8>) -> [PacketDisposition; 3] {
     let fates = [line.outgoing(&mut syn), line.incoming(&mut answer)];
     let mut data = segment(nth_segment(0));
@@ -104,7 +104,7 @@ fn checksum_words(bytes: &[u8]) -> u32 {
 }
 
 #[test]
-fn options_that_are_not_known() {
+fn unknown_options() {
     let older = PacketDisposition::Untouched(UntouchedReason::Older);
     let unknown = PacketDisposition::Untouched(UntouchedReason::UnknownOption);
     let [ask, answer] = [syn(), syn_ack()].map(|says| says.bytes(Instant::ZERO));
@@ -116,7 +116,7 @@ fn options_that_are_not_known() {
         assert_eq!(fates, [PacketDisposition::Pass, unknown, older]);
         assert_eq!((line.counts().unknown_option, line.counts().flows), (2, 0));
     }
-    // What is no option at all is known.
+    // The end of the option list is known.
     let mut line = Timeline::new(Config::default());
     let fates = handshake(&mut line, with_option(ask, [1, 1, 1, 0]), answer);
     assert_eq!(fates, [PacketDisposition::Pass; 3]);
@@ -138,7 +138,7 @@ fn connections_without_timestamps() {
 }
 
 #[test]
-fn both_ends_open_at_once() {
+fn simultaneous_open() {
     let mut line = Timeline::new(Config::default());
     line.passes(syn());
     let crossing = syn_ack().flags(TcpFlags::SYN);
@@ -149,9 +149,9 @@ fn both_ends_open_at_once() {
     assert_eq!(line.shim.flows().count(), 0);
 }
 
-/// A connection that the peer opens.
+/// A passive open.
 #[test]
-fn a_connection_that_is_answered_here_is_followed() {
+fn a_passive_open_is_tracked() {
     let mut line = Timeline::new(Config::default());
     let ask = syn_ack().flags(TcpFlags::SYN.with(TcpFlags::ECE).with(TcpFlags::CWR));
     line.peer_passes(ask);
@@ -164,9 +164,9 @@ fn a_connection_that_is_answered_here_is_followed() {
     assert_eq!(status.srtt.map(|rtt| rtt.as_millis()), Some(100));
 }
 
-/// RFC 5961 §5: whoever does not know the numbers learns nothing and moves nothing.
+/// RFC 5961 §5: an off-path attacker changes nothing.
 #[test]
-fn numbers_that_are_nowhere_near() {
+fn numbers_outside_the_windows() {
     let implausible = PacketDisposition::Untouched(UntouchedReason::Implausible);
     let mut line = Timeline::established();
     line.at(200);
@@ -180,7 +180,7 @@ fn numbers_that_are_nowhere_near() {
         assert_eq!(line.peer(says).0, implausible);
     }
     assert_eq!((line.status().outstanding, line.counts().implausible), (2000, 4));
-    // And what the local TCP sends from nowhere is not followed any more.
+    // A segment of the local TCP outside of all windows ends the tracking.
     let lost = line.local(data(0x5000_0000, 10));
     assert_eq!(lost, PacketDisposition::Untouched(UntouchedReason::Older));
     assert_eq!((line.shim.flows().count(), line.shim.memory().0), (0, 0));
@@ -196,7 +196,7 @@ fn opening(port: u16) -> Vec<u8> {
 }
 
 #[test]
-fn a_full_table_is_full_until_something_is_over() {
+fn a_full_table_accepts_none_until_an_entry_is_evictable() {
     let mut shim = Shim::new(Config { flows: 2, ..Config::default() });
     let mut open = |at: u64, port| shim.on_outgoing(Instant::from_millis(at), &mut opening(port));
     assert_eq!(open(0, 1), PacketDisposition::Pass);
@@ -209,10 +209,10 @@ fn a_full_table_is_full_until_something_is_over() {
     assert_eq!(shim.counts().no_room, 2);
 }
 
-/// A thousand connections to one host without a path: one looks for it as often as one alone, all
-/// others together as often as that; when it is back, all look at once, and once.
+/// A thousand connections to one host without a path: one probes at the full rate, and all others
+/// together at the same rate; when the path is back, all probe at once, and once.
 #[test]
-fn many_flows_look_for_one_host_in_turns() {
+fn many_flows_probe_one_host_in_turns() {
     const FLOWS: std::ops::Range<u16> = 1000..2000;
     let mut shim = Shim::new(Config::default());
     let mut packet = Vec::new();
@@ -227,7 +227,7 @@ fn many_flows_look_for_one_host_in_turns() {
             shim.on_incoming(Instant::from_millis(100), &mut bytes),
             PacketDisposition::Pass
         );
-        // The first of them has nothing to look for a path with.
+        // The first of them has no original to probe with.
         if port == FLOWS.start {
             continue;
         }
@@ -258,12 +258,12 @@ fn many_flows_look_for_one_host_in_turns() {
         *now = Instant::from_millis(until);
         (sent, wakes)
     };
-    // A round trip after the cut, each tries once.
+    // One RTT after the cut each probes once.
     let (sent, wakes) = run(&mut shim, &mut now, 260);
     assert_eq!((sent.len(), wakes), (FLOWS.len() - 1, 1));
-    // Then ten a second by the first, and as many by all others, in turns.
+    // Then ten probes a second by the first, and as many by all others in turns.
     let (sent, wakes) = run(&mut shim, &mut now, 100_000);
-    assert_eq!((sent.len(), wakes), (2 * 997, 997), "two at a time");
+    assert_eq!((sent.len(), wakes), (2 * 997, 997), "two per wake-up");
     // One is answered.
     let mut answer = ack(1001, 0).segment;
     (answer.destination_port, answer.options.timestamps) = (1007, stamps(100));
@@ -274,5 +274,5 @@ fn many_flows_look_for_one_host_in_turns() {
     sent.retain(|port| *port != 80);
     sent.sort_unstable();
     sent.dedup();
-    assert_eq!(sent.len(), FLOWS.len() - 2, "all look, but those whose probe is on its way");
+    assert_eq!(sent.len(), FLOWS.len() - 2, "all probe, except those with a probe in flight");
 }

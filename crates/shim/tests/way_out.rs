@@ -1,5 +1,5 @@
-//! No state lacks a way out by time: whatever has been said, truly or not, data flow soon after the path
-//! works.
+//! Bounded recovery: data flow soon after the path works, whatever was signalled before, truly or
+//! not.
 
 mod common;
 
@@ -22,11 +22,10 @@ fn with(listed: &'static AidEntry, config: Config) -> Option<Shim> {
     Some(Shim::with_aid(config, || listed.build(&[]).expect("no options are needed")))
 }
 
-/// A forged message meets the repair of an outage, and all that was sent is acknowledged before the
-/// acknowledgments count as a sign of a path. Nothing is left to look for one with, and the local TCP
-/// waits.
+/// A forged message during the repair, and everything is acknowledged before an acknowledgment
+/// counts as evidence of a path. No original is left to probe with, and the local TCP waits.
 #[test]
-fn what_is_acknowledged_while_the_path_is_said_to_be_gone_again_is_told() {
+fn acks_are_reported_when_the_path_is_lost_during_repair() {
     let mut line = Timeline::established();
     line.at(200);
     line.sends(0..3);
@@ -41,10 +40,10 @@ fn what_is_acknowledged_while_the_path_is_said_to_be_gone_again_is_told() {
     assert_eq!(line.local(nth_segment(0).not_capable()), IN_REPAIR);
     line.at(650);
     line.peer_is_held(ack(3001, 200));
-    // Its timeout is undone, and it knows all.
+    // Its timeout is undone, and everything is reported.
     line.emits(["650 tcp a2 t650/200 w50000", "650 tcp a3001 t650/599 w50000"]);
     assert_eq!((line.status().state, line.status().outstanding), ("disconnected", 0));
-    // What it sends then is the probe.
+    // The next data are the probe.
     line.stores(nth_segment(3));
     line.stores(nth_segment(4));
     line.at(869);
@@ -58,9 +57,9 @@ fn what_is_acknowledged_while_the_path_is_said_to_be_gone_again_is_told() {
     assert_eq!(line.status().state, "open");
 }
 
-/// The same where something is left: the local TCP is kept waiting for a second at most.
+/// The same with data outstanding: the acknowledgments are withheld for a second at most.
 #[test]
-fn it_is_told_within_a_second_in_any_case() {
+fn withheld_acks_are_reported_within_a_second() {
     let mut line = Timeline::established();
     line.at(200);
     line.sends(0..3);
@@ -73,7 +72,7 @@ fn it_is_told_within_a_second_in_any_case() {
     line.at(650);
     line.peer_is_held(ack(2001, 200));
     line.at(1549);
-    assert!(line.taken().iter().all(|sent| sent.contains(" net ")), "nothing for the local TCP");
+    assert!(line.taken().iter().all(|sent| sent.contains(" net ")), "no packet for the local TCP");
     line.at(1550);
     let told = line.taken();
     assert_eq!(told.iter().filter(|sent| *sent == "1550 tcp a2001 t650/1450 w50000").count(), 1);
@@ -86,9 +85,9 @@ fn it_is_told_within_a_second_in_any_case() {
     assert_eq!(line.status().state, "open");
 }
 
-/// Of what a router had no way for, nothing is acknowledged without being sent again.
+/// Data that a router reported as undeliverable are not acknowledged without a retransmission.
 #[test]
-fn who_was_wrong_once_is_believed_only_about_silence() {
+fn after_a_false_report_only_silence_is_accepted() {
     let mut line = Timeline::established();
     line.at(200);
     line.sends(0..2);
@@ -115,7 +114,7 @@ fn who_was_wrong_once_is_believed_only_about_silence() {
         line.at(600 + u64::from(n) * 200);
         line.peer_passes(ack(4001 + 1000 * n, 500 + n * 200));
     }
-    // True this time: nobody is heard for a timeout (300 ms).
+    // True this time: no answer for an RTO (300 ms).
     line.at(3000);
     line.sends(13..15);
     assert_eq!(line.unreachable(nth_segment(13), UnreachableCode::Host), PacketDisposition::Pass);
@@ -129,16 +128,16 @@ fn who_was_wrong_once_is_believed_only_about_silence() {
     line.peer_is_held(ack(15_001, 3000));
     line.taken();
     assert_eq!(line.status().state, "open");
-    // And so the next is believed.
+    // The next report is accepted.
     line.at(4000);
     line.sends(15..16);
     line.cut(15);
 }
 
-/// An aid that waits to be told, and one that looks every few seconds: the shim looks once a second, and
-/// what arrives later than whatever was on its way ends the hold.
+/// An aid that waits for a signal, and one that probes every few seconds: the shim probes once a
+/// second, and a packet that was not in flight when the hold began ends it.
 #[test]
-fn the_shim_looks_by_itself_whatever_the_aid_waits_for() {
+fn the_shim_probes_whatever_the_aid_waits_for() {
     for (name, state) in [("tcp-f", "snooze"), ("atcp", "disconnected")] {
         let aid = driftway_aid::registry::find(name).expect("listed");
         let mut line = Timeline::established_with_shim(with(aid, config()).expect("one"), OFFERS);
@@ -163,9 +162,9 @@ fn the_shim_looks_by_itself_whatever_the_aid_waits_for() {
     }
 }
 
-/// A measurement as long as an outage would make every patience that follows as long.
+/// An RTT sample as long as an outage would prolong all later timeouts.
 #[test]
-fn a_round_trip_that_a_hold_interrupts_is_not_measured() {
+fn an_rtt_interrupted_by_a_hold_is_not_sampled() {
     let options = TcpFOptions { resume_from: ResumeFrom::Nxt, ..TcpFOptions::default() };
     let make = move || Box::new(TcpF::new(options.clone())) as Box<dyn Aid>;
     let config = Config { probe_max: Duration::from_secs(60), ..config() };
@@ -184,7 +183,7 @@ fn a_round_trip_that_a_hold_interrupts_is_not_measured() {
     assert_eq!(line.status().srtt, Some(MS(100)));
 }
 
-/// A transfer, and bytes that have arrived at these times (ms).
+/// A transfer: bytes that have arrived at these times (ms).
 fn under_attack(
     aid: Option<&'static AidEntry>,
     lie: ForgedSignal,
@@ -203,7 +202,8 @@ fn under_attack(
     at.iter().map(read).collect()
 }
 
-/// Five a second for ten seconds, with numbers that are in flight, or about the own link.
+/// Five forged messages a second for ten seconds, with numbers in flight, or about the host's own
+/// link.
 #[test]
 fn after_forged_messages_data_flow_within_two_seconds() {
     for lie in [ForgedSignal::Icmp, ForgedSignal::Link { up: false }] {
@@ -213,7 +213,7 @@ fn after_forged_messages_data_flow_within_two_seconds() {
                 let grows = read.windows(2).all(|pair| pair[0] < pair[1]);
                 assert!(grows, "{}, {lie:?}, {delay} ms: {read:?}", aid.name);
             }
-            // And what the shim does by default is not even slowed down much.
+            // The default shim is hardly slowed down.
             let times = [5_000, 14_800];
             let plain = under_attack(None, lie, delay, &times);
             let carry = under_attack(driftway_aid::registry::find("carry"), lie, delay, &times);
@@ -224,7 +224,7 @@ fn after_forged_messages_data_flow_within_two_seconds() {
     }
 }
 
-/// An option's value out of all that it takes, from a number.
+/// A value of an option from its whole range, chosen by `number`.
 fn value(kind: &OptionKind, number: u64) -> OptionValue<'static> {
     match kind {
         OptionKind::Duration(least) => {
@@ -264,11 +264,12 @@ impl Case {
                 .zip(&numbers)
                 .map(|(option, number)| (option.name, value(&option.kind, *number)))
                 .collect();
-            // What must not be longer than something else is left at its default, with that.
+            // Options that must not be longer than another one keep their default, together with
+            // that.
             settings.retain(|(name, _)| {
                 aid.ordered_options.iter().all(|(a, b)| a != name && b != name)
             });
-            aid.build(&settings).expect("each fits")
+            aid.build(&settings).expect("each value is valid")
         }))
     }
 }
@@ -302,7 +303,7 @@ fn case() -> impl Strategy<Value = Case> {
     let killed = prop_oneof![7 => Just(None), 1 => (0_u64..20_000).prop_map(Some)];
     (any::<u64>(), aid, shim_config(), path(), any::<bool>(), lies, 1_000_u64..20_000, killed)
         .prop_map(|(seed, (aid, numbers), config, path, both, lies, ends, killed)| {
-            // Round trips, with their queue, of a fifth of a second at most.
+            // RTTs, queues included, of a fifth of a second at most.
             let bits_per_second = path.bits_per_second.max(8_000_000);
             let delay = path.delay.min(MS(40));
             let path = Path { bits_per_second, delay, ..path };
@@ -318,11 +319,11 @@ fn lie(kind: u8) -> ForgedSignal {
     }
 }
 
-/// From every state that a bad path and lies lead to. Within two seconds: a second until the next probe, a
-/// round trip, and one to spare for a release that lets the local TCP send on. Where the shim does not
-/// hold it, has not stored what the peer needs, or has an aid that leaves what was lost to it (`held`), the
-/// local TCP's own retransmission is what the next step waits for, as it would without a shim: two
-/// seconds from when its timer goes off.
+/// Runs a case from a state that a bad path and forged signals lead to: data must flow within two
+/// seconds of the path's recovery. That is a second until the next probe, one RTT, and spare time
+/// for the local TCP to send on. Where the shim does not hold it, has not stored what the peer
+/// needs, or has an aid that leaves losses to it (`held`), the next step waits for the local TCP's
+/// own retransmission, as without a shim: two seconds from when its timer expires.
 fn check(case: &Case) {
     let shims = [case.shim(), if case.both { case.shim() } else { None }];
     let works = Instant::from_millis(case.ends);

@@ -1,6 +1,6 @@
-//! How fast the lab is on DSR with a hundred nodes and ten flows: a hundred simulated seconds of ten
-//! TCP connections, and of ten flows of datagrams. The time is that of three runs, because networks
-//! differ.
+//! Speed of the simulator on DSR with a hundred nodes and ten flows: a hundred simulated seconds of
+//! ten TCP connections, and of ten flows of datagrams. The time is that of three runs, because
+//! networks differ.
 
 use std::fmt::Write;
 use std::hint::black_box;
@@ -16,7 +16,7 @@ const TRAFFIC: [(&str, &str); 2] = [
     ),
 ];
 
-/// The field of yu-2004 (2200 m × 600 m), where nodes move all the time.
+/// The area of yu-2004 (2200 m × 600 m), with nodes that move all the time.
 fn network(traffic: &str) -> String {
     let mut text = r#"
         name = "a hundred nodes"
@@ -43,8 +43,8 @@ fn dsr(c: &mut Criterion) {
     let mut group = c.benchmark_group("dsr, a hundred nodes");
     group.sample_size(10);
     for (name, traffic) in TRAFFIC {
-        let scenario = Scenario::parse("dsr.toml", &network(traffic), &[]).expect("it is good");
-        let run = |seed| driftway_sim::run(&scenario, seed, None).expect("the books balance");
+        let scenario = Scenario::parse("dsr.toml", &network(traffic), &[]).expect("it is valid");
+        let run = |seed| driftway_sim::run(&scenario, seed, None).expect("packets are conserved");
         group.bench_function(name, |b| b.iter(|| black_box([1, 2, 3].map(run))));
     }
 }

@@ -1,6 +1,6 @@
-//! How fast the lab is on figure 8 of liu-singh-2001: 1 MB over four lossy hops, about a thousand
-//! simulated seconds. `events/…` gives events a second, `simulated/…` simulated seconds a second;
-//! the time is that of one whole run.
+//! Speed of the simulator on figure 8 of liu-singh-2001: 1 MB over four lossy hops, about a thousand
+//! simulated seconds. `events/…` gives events per second, `simulated/…` simulated seconds per second;
+//! the time is that of one run.
 
 use std::hint::black_box;
 use std::path::Path;
@@ -11,8 +11,8 @@ use driftway_scenario::Scenario;
 fn figure8(c: &mut Criterion) {
     for name in ["figure-8-tcp", "figure-8-atcp"] {
         let file = format!("{}/../../scenarios/{name}.toml", env!("CARGO_MANIFEST_DIR"));
-        let scenario = Scenario::load(Path::new(&file), &[]).expect("the scenario is good");
-        let run = |seed| driftway_sim::run(&scenario, seed, None).expect("the books balance");
+        let scenario = Scenario::load(Path::new(&file), &[]).expect("the scenario is valid");
+        let run = |seed| driftway_sim::run(&scenario, seed, None).expect("packets are conserved");
         let (events, simulated) = {
             let result = run(1);
             (result.events, result.duration_s as u64)

@@ -1,26 +1,26 @@
-//! What happens next: a queue of events in a total order.
+//! A queue of events in a total order.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use driftway_base::Instant;
 
-/// What kind of event it is. The order is the order within one instant: the network first, then
-/// aids, then TCPs, then applications, so that an aid that looks for a timeout that is about to
-/// happen sees it before TCP does.
+/// The class of an event. Its order is the order within one instant: the network first, then aids,
+/// then TCPs, then applications, so that an aid that checks for a timeout due at this instant acts
+/// before TCP does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum EventClass {
-    /// A fault begins or ends; by its number in the scenario.
+    /// A fault begins or ends; the entity is its number in the scenario.
     Fault = 0,
-    /// Something of the network: on a path a link, by its number; in an ad hoc network the air (0)
-    /// and each node's link layer and routing (from 1 on).
+    /// An event of the network. On a path the entity is the number of a link; in an ad hoc network it
+    /// is the MAC layer (0) or a node's link layer and routing (from 1 on).
     Network = 1,
-    /// An aid's timer; by its socket.
+    /// A timer of an aid; the entity is its socket.
     Aid = 2,
-    /// A TCP's timer; by its socket.
+    /// A timer of TCP; the entity is its socket.
     Tcp = 3,
-    /// An application; by its flow.
+    /// An application acts; the entity is its flow.
     Application = 4,
 }
 
@@ -32,29 +32,29 @@ const EVENT_CLASSES: [EventClass; 5] = [
     EventClass::Application,
 ];
 
-/// An event: when, what kind, whose.
+/// An event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Event {
-    /// When.
+    /// The time.
     pub at: Instant,
-    /// What kind.
+    /// The class.
     pub class: EventClass,
-    /// Whose: a number within its class.
+    /// The entity's number within its class.
     pub entity: u32,
 }
 
-/// One entity's wake-ups. An entity has at most one that counts; moving it to a later time costs
-/// nothing until the earlier one comes up, and moving it to an earlier time leaves the later one
-/// behind to be ignored.
+/// The scheduled event of one entity. An entity has at most one valid event. Moving it to a later time
+/// costs nothing until the earlier time comes; moving it to an earlier time leaves the old entry in
+/// the heap, where it is ignored.
 #[derive(Clone, Copy, Debug)]
 struct ScheduledEvent {
     at: Instant,
-    /// The entity's own counter, so that the order of its events is its own doing.
+    /// Counts the entity's own events, so that their order does not depend on other entities.
     generation: u32,
 }
 
-/// Pending events, earliest first; of one instant by class, then entity, then that entity's own
-/// counter. The order in which they were put in plays no part.
+/// Pending events, earliest first; within one instant by class, then entity, then that entity's own
+/// counter. The order of insertion does not matter.
 #[derive(Debug, Default)]
 pub struct EventQueue {
     /// time ‖ class ‖ entity ‖ counter
@@ -63,7 +63,7 @@ pub struct EventQueue {
 }
 
 impl EventQueue {
-    /// No events, and so many entities of each class.
+    /// An empty queue for this number of entities of each class.
     pub fn new(entities: [usize; EVENT_CLASSES.len()]) -> Self {
         let wake_up = ScheduledEvent { at: Instant::FAR_FUTURE, generation: 0 };
         Self {
@@ -72,7 +72,8 @@ impl EventQueue {
         }
     }
 
-    /// Wakes `entity` at `at` at the latest. When it is woken, it says anew when it wants to be.
+    /// Schedules an event of `entity` at `at` or earlier. After the event the entity must schedule its
+    /// next one again.
     pub fn schedule(&mut self, class: EventClass, entity: u32, at: Instant) {
         let wake_up = &mut self.scheduled[class as usize][entity as usize];
         if at < wake_up.at {
@@ -86,12 +87,12 @@ impl EventQueue {
         }
     }
 
-    /// When something happens next, or before: a wake-up that no longer counts may stand there.
+    /// A lower bound of the next event's time: the earliest entry may be invalid.
     pub fn earliest_bound(&self) -> Option<Instant> {
         self.heap.peek().map(|Reverse(key)| Instant::from_nanos((key >> 64) as u64))
     }
 
-    /// When the next event that counts happens. What does not count any more is forgotten, as by
+    /// The time of the next valid event. Invalid entries before it are removed, as by
     /// [`next`](Self::next).
     pub fn next_time(&mut self) -> Option<Instant> {
         loop {
@@ -105,7 +106,7 @@ impl EventQueue {
         }
     }
 
-    /// The next event that counts.
+    /// Removes and returns the next valid event.
     pub fn next(&mut self) -> Option<Event> {
         loop {
             let Reverse(key) = self.heap.pop()?;
@@ -154,7 +155,7 @@ mod test {
     }
 
     #[test]
-    fn only_the_earliest_wake_up_counts() {
+    fn only_the_earliest_scheduled_time_is_valid() {
         let mut events = EventQueue::new([1; 5]);
         events.schedule(EventClass::Tcp, 0, Instant::from_secs(9));
         events.schedule(EventClass::Tcp, 0, Instant::from_secs(3));

@@ -1,12 +1,14 @@
-//! Breaks the simulator on purpose, where the Cargo feature `broken` is on, which only tests switch
-//! on, and a test has asked for it: a run must then fail. A check that cannot fail checks nothing.
+//! Fault injection for tests: corrupts a run on purpose, so that its checks can be shown to fail. It
+//! is compiled in with the Cargo feature `fault-injection`, and acts only after a call of
+//! `inject_fault`.
 
 use driftway_wire::{Body, Packet};
 
-/// Which piece of payload is hit: late enough that everything is under way.
+/// The index of the data segment, acknowledgment or delivery that is hit: late enough that the
+/// connection is established.
 const TARGET_COUNT: u64 = 40;
 
-/// Counts pieces until the victim comes.
+/// Counts segments and deliveries up to the one that is hit.
 #[derive(Debug, Default)]
 pub struct FaultInjection {
     data_segments: u64,
@@ -14,18 +16,18 @@ pub struct FaultInjection {
     deliveries: u64,
 }
 
-/// A way of breaking the simulator.
+/// A fault to inject.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum InjectedFault {
     /// A payload's offset is one too high.
     Offset,
-    /// A payload has another stream's name.
+    /// A payload carries another stream's identifier.
     Stream,
-    /// A packet vanishes.
+    /// A packet disappears without a drop reason.
     Leak,
     /// A payload is delivered twice.
     Duplicate,
-    /// An acknowledgment speaks of one byte more.
+    /// An acknowledgment number is one too high.
     Ack,
     /// The network's random streams are those of another seed.
     RandomSeed,
@@ -36,13 +38,13 @@ thread_local! {
     static INJECTED_FAULT: std::cell::Cell<Option<InjectedFault>> = const { std::cell::Cell::new(None) };
 }
 
-/// Breaks the runs of this thread from now on.
+/// Injects this fault into all later runs of the calling thread.
 #[cfg(feature = "broken")]
 pub fn inject_fault(fault: Option<InjectedFault>) {
     INJECTED_FAULT.set(fault);
 }
 
-/// Is it broken in this way?
+/// True if this fault is to be injected.
 fn is_injected(fault: InjectedFault) -> bool {
     #[cfg(feature = "broken")]
     return INJECTED_FAULT.get() == Some(fault);
@@ -53,19 +55,19 @@ fn is_injected(fault: InjectedFault) -> bool {
     }
 }
 
-/// What is done to the victim.
+/// The effect of an injected fault on one packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FaultEffect {
-    /// Nothing.
+    /// No effect.
     None,
-    /// The packet vanishes without a reason.
+    /// The packet disappears without a drop reason.
     Leak,
-    /// Its payload is handed to the application twice.
+    /// The payload is delivered to the application twice.
     Duplicate,
 }
 
 impl FaultInjection {
-    /// A packet is about to enter a link.
+    /// Handles a packet that is about to enter a link.
     pub fn on_link_entry(&mut self, packet: &mut Packet) -> FaultEffect {
         let Body::Tcp(segment) = &mut packet.body else { return FaultEffect::None };
         if segment.payload.is_empty() {
@@ -88,7 +90,7 @@ impl FaultInjection {
         if is_injected(InjectedFault::Leak) { FaultEffect::Leak } else { FaultEffect::None }
     }
 
-    /// A piece is about to be delivered.
+    /// Handles a payload that is about to be delivered.
     pub fn on_delivery(&mut self) -> FaultEffect {
         if !is_injected(InjectedFault::Duplicate) {
             return FaultEffect::None;
@@ -97,7 +99,7 @@ impl FaultInjection {
         if self.deliveries == TARGET_COUNT { FaultEffect::Duplicate } else { FaultEffect::None }
     }
 
-    /// The seed of links: a run whose random streams move must not go unnoticed, either.
+    /// The seed of the network's random streams.
     pub fn network_seed(seed: u64) -> u64 {
         if is_injected(InjectedFault::RandomSeed) { seed ^ 1 } else { seed }
     }

@@ -1,16 +1,16 @@
-//! What tells two runs apart in three numbers: which events happened, which packets moved, what
-//! came out. A change in the code that moves one of them says what kind of change it was.
+//! The fingerprint of a run: three digests, of the events handled, of the packets moved, and of the
+//! results. The digests that a change in the code alters show what kind of change it was.
 
 use driftway_base::Instant;
 use driftway_wire::{Body, Packet};
 
-/// The fate of a packet that is where it was to go. One that is lost has its reason's number
-/// ([`Drop`](crate::books::Drop)).
+/// The outcome code of a packet that reached its destination. A dropped packet has the number of its
+/// reason ([`PacketDropReason`](crate::packet_accounting::PacketDropReason)).
 pub const DELIVERED: u8 = u8::MAX;
-/// The fate of a packet that a neighbour has got.
+/// The outcome code of a packet received from a neighbour.
 pub const RECEIVED: u8 = u8::MAX - 1;
 
-/// One running digest.
+/// A running digest.
 #[derive(Clone, Copy, Debug)]
 struct Digest(u64);
 
@@ -18,7 +18,7 @@ impl Digest {
     const fn new() -> Self {
         Self(0x9e37_79b9_7f4a_7c15)
     }
-    /// Takes in one number: a multiply-and-fold, which every bit of every number so far reaches.
+    /// Adds a number by a multiply-and-fold, which every bit of every number so far affects.
     fn add(&mut self, value: u64) {
         let product = u128::from(self.0 ^ value) * 0xa076_1d64_78bd_642f;
         self.0 = (product as u64) ^ ((product >> 64) as u64) ^ self.0.rotate_left(23);
@@ -40,14 +40,14 @@ impl Default for Fingerprint {
 }
 
 impl Fingerprint {
-    /// An event was handled.
+    /// Adds an event that was handled.
     pub fn event(&mut self, at: Instant, class: u8, entity: u32) {
         self.events.add(at.as_nanos());
         self.events.add(u64::from(class) << 32 | u64::from(entity));
     }
 
-    /// A packet met `fate` at a place (a link or a node): [`DELIVERED`], [`RECEIVED`], or the number
-    /// of a reason why it was lost.
+    /// Adds the outcome of a packet at a link or node `place`: [`DELIVERED`], [`RECEIVED`], or the
+    /// number of a drop reason.
     pub fn packet(&mut self, at: Instant, place: u32, outcome: u8, packet: &Packet) {
         self.packets.add(at.as_nanos());
         self.packets.add(u64::from(place) << 8 | u64::from(outcome));
@@ -69,12 +69,12 @@ impl Fingerprint {
         self.packets.add(second);
     }
 
-    /// A number of the results.
+    /// Adds a number of the results.
     pub fn statistic(&mut self, value: u64) {
         self.statistics.add(value);
     }
 
-    /// Events, packets, statistics, in hexadecimal.
+    /// The digests of events, packets and statistics, in hexadecimal.
     pub fn to_hex(&self) -> String {
         format!("{:016x}-{:016x}-{:016x}", self.events.0, self.packets.0, self.statistics.0)
     }
@@ -92,16 +92,16 @@ mod test {
         digest.0
     }
 
-    /// Frozen: golden runs rest on it, and it is the same in every build.
+    /// Fixed values: golden runs depend on the digest, which is the same in every build.
     #[test]
-    fn the_digest_is_what_it_was() {
+    fn the_digest_is_unchanged() {
         assert_eq!(digest(&[]), 0x9e37_79b9_7f4a_7c15);
         assert_eq!(digest(&[0]), 0xbbba_82cc_8c49_37d5);
         assert_eq!(digest(&[u64::MAX, 1, 2, 3]), 0xb34a_d23f_fb74_f289);
     }
 
     #[test]
-    fn values_and_their_order_and_number_count() {
+    fn the_digest_depends_on_values_order_and_number() {
         let mut all: Vec<u64> = (0..1000).map(|n| digest(&[n])).collect();
         all.extend((0..1000).map(|n| digest(&[n, 0])));
         all.extend((0..1000).map(|n| digest(&[0, 0, n])));
@@ -112,9 +112,9 @@ mod test {
         assert_ne!(digest(&[1, 2]), digest(&[2, 1]));
     }
 
-    /// One bit of one early number reaches about half of the digest's bits.
+    /// One bit of an early number changes about half of the digest's bits.
     #[test]
-    fn every_bit_reaches_the_end() {
+    fn every_bit_affects_the_digest() {
         for bit in 0..64 {
             let mut changed = [7; 12];
             changed[0] ^= 1 << bit;
@@ -130,7 +130,7 @@ mod test {
         Packet { ip: IpHeader::new(address(1), address(2)), body: Body::Udp(datagram) }
     }
 
-    /// Which of the three parts differ from those of an untouched fingerprint.
+    /// The parts of the fingerprint that `change` alters.
     fn moved(change: impl Fn(&mut Fingerprint)) -> [bool; 3] {
         let (before, mut after) = (Fingerprint::default(), Fingerprint::default());
         change(&mut after);
@@ -141,7 +141,7 @@ mod test {
     }
 
     #[test]
-    fn each_part_has_its_own() {
+    fn each_part_has_its_own_digest() {
         let now = Instant::from_secs(1);
         assert_eq!(moved(|_| {}), [false; 3]);
         assert_eq!(moved(|f| f.event(now, 0, 0)), [true, false, false]);
@@ -150,7 +150,7 @@ mod test {
     }
 
     #[test]
-    fn time_place_fate_and_packet_count() {
+    fn the_digest_depends_on_time_place_outcome_and_packet() {
         let text = |at: u64, place, fate, packet: &Packet| {
             let mut fingerprint = Fingerprint::default();
             fingerprint.packet(Instant::from_nanos(at), place, fate, packet);

@@ -1,4 +1,4 @@
-//! Flows: what an application sends, what its peer gets, and the checks on both.
+//! Flows: the data that an application sends, the data that its peer receives, and the checks on both.
 
 use std::collections::VecDeque;
 
@@ -9,81 +9,81 @@ use driftway_wire::Payload;
 
 use crate::results::FlowOutcome;
 
-/// As much as an endless transfer ever writes (bytes).
+/// The number of bytes that an unlimited transfer writes at once.
 const UNLIMITED_BYTES: u64 = 1 << 50;
 
-/// Datagrams of a flow that are looked for at once: more than any queue on the way holds while an
-/// application sends faster than the air carries.
+/// The maximum number of datagrams of a flow that are tracked at once: more than all queues on the
+/// route hold while an application sends faster than the channel carries.
 const MAX_DATAGRAMS_TRACKED: usize = 1 << 16;
 
-/// In place of its first transmission: it is here already.
+/// Stands in place of a datagram's send time once it has been delivered.
 const ALREADY_DELIVERED: Instant = Instant::FAR_FUTURE;
 
-/// An application pair at work.
+/// The state of an active flow: an application and its peer.
 #[derive(Debug)]
 pub struct ActiveFlow {
-    /// The name that its payloads carry.
+    /// The stream identifier that the payloads carry.
     pub stream: u32,
     application: Application,
-    /// What its peer writes on the same connection.
+    /// The reverse direction: data that the peer sends on the same connection.
     pub reverse: Option<Box<Self>>,
     is_udp: bool,
     pub start: Instant,
     /// Bytes handed to the transport, or sent in datagrams.
     pub written: u64,
-    /// Bytes that the sender knows to be acknowledged, by TCP's word.
+    /// Bytes that TCP at the sender regards as acknowledged.
     pub acknowledged: u64,
-    /// Bytes delivered in order (or in datagrams).
+    /// Bytes delivered in order, or in datagrams.
     pub delivered: u64,
     /// Datagrams sent.
     pub datagrams_sent: u64,
-    /// Datagrams that came again.
+    /// Datagrams delivered more than once.
     pub duplicates: u64,
-    /// When it was complete.
+    /// The completion time.
     pub completed_at: Option<Instant>,
-    /// When its sender's connection gave up, and how.
+    /// The time at which the sender's connection failed, and the reason.
     pub gave_up: Option<(Instant, FlowOutcome)>,
-    /// The run does not wait for it any more.
+    /// The run no longer waits for this flow.
     is_counted_finished: bool,
-    /// When the application acts next.
+    /// The time of the application's next action.
     pub next_write: Option<Instant>,
-    /// Signals of an unreachable destination that its sender has had (`unreachable_at`).
+    /// Signals of an unreachable destination that the sender has received so far (`unreachable_at`).
     pub unreachable_signals: usize,
-    /// What its gaps are drawn from, if they are.
+    /// Draws random intervals, if the application has them.
     interval_random: RandomStream,
-    /// First transmissions not delivered yet: end offset and time.
+    /// First transmissions that have not been delivered: end offset and time.
     undelivered: VecDeque<(u64, Instant)>,
-    /// Datagrams up to this offset are not looked for any more.
+    /// Datagrams up to this offset are no longer tracked.
     untracked_before: u64,
     /// One past the highest offset ever sent.
     highest_sent: u64,
     /// The sender's retransmission timeout.
     pub rto_stats: RtoStats,
-    /// How soon it goes on after partitions.
+    /// The delay until the sender resumes after partitions.
     pub resume_delays: ResumeDelays,
-    /// How long its sender's aid has been disconnected.
+    /// The time that the sender's aid has been disconnected.
     pub disconnected_time: DisconnectedTime,
-    /// Sum over delivered pieces of the time from first transmission to delivery.
+    /// Sum over delivered payloads of the time from first transmission to delivery.
     delay_sum: Duration,
     delay_samples: u64,
 }
 
-/// How long after the end of a partition a sender sends data again.
+/// The time from the end of a partition to the sender's next data.
 #[derive(Debug, Default)]
 pub struct ResumeDelays {
-    /// The path is whole since then, and nothing has been sent.
+    /// The end of a partition after which nothing has been sent yet.
     since: Option<Instant>,
     sum: Duration,
     count: u64,
 }
 
 impl ResumeDelays {
-    /// A partition is over.
+    /// Records the end of a partition.
     pub fn on_partition_end(&mut self, now: Instant) {
         self.since.get_or_insert(now);
     }
 
-    /// Data leave.
+    /// Records the transmission of data.
     pub fn on_sent(&mut self, now: Instant) {
         if let Some(since) = self.since.take() {
             self.sum = self.sum + now.since(since);
@@ -91,24 +91,26 @@ impl ResumeDelays {
         }
     }
 
-    /// The mean; `None` where nothing was sent after a partition.
+    /// The mean delay; `None` if nothing was sent after a partition.
     pub fn mean(&self) -> Option<Duration> {
         (self.count > 0).then(|| self.sum.over(self.count))
     }
 }
 
-/// An aid's time in the state *disconnected*, which ATCP enters by a report that the destination cannot be
-/// reached.
+/// The time that an aid spends in the state *disconnected*, which ATCP enters when the destination is
+/// reported as unreachable.
 #[derive(Debug, Default)]
 pub struct DisconnectedTime {
-    /// Since when, and whether the report was false: the link that had failed was in range.
+    /// The start of the present disconnection, and whether the report was false: the failed link was
+    /// in range.
     since: Option<(Instant, bool)>,
     total: Duration,
     total_false: Duration,
 }
 
 impl DisconnectedTime {
-    /// The aid is in this state; `is_false` looks at the report, and is asked only when the state begins.
+    /// Records the aid's state; `is_false` checks the report, and is called only when a disconnection
+    /// begins.
     pub fn update(&mut self, now: Instant, state: &'static str, is_false: impl FnOnce() -> bool) {
         let disconnected = state == "disconnected";
         if disconnected == self.since.is_some() {
@@ -118,7 +120,7 @@ impl DisconnectedTime {
         self.since = disconnected.then(|| (now, is_false()));
     }
 
-    /// How long it has been disconnected, up to `end`, and how long of that by false reports.
+    /// The time disconnected up to `end`, and the part of it that false reports caused.
     pub fn totals_at(&self, end: Instant) -> (Duration, Duration) {
         let Some((since, is_false)) = self.since else { return (self.total, self.total_false) };
         let last = end.since(since);
@@ -127,42 +129,43 @@ impl DisconnectedTime {
     }
 }
 
-/// A sender's retransmission timeout over time. It changes at events of its connection only, so
-/// looking after each of them misses nothing.
+/// A sender's retransmission timeout over time. It changes only at events of its connection, so an
+/// update after each event misses no change.
 #[derive(Debug, Default)]
 pub struct RtoStats {
-    /// The longest since the first round-trip sample, back-off included.
+    /// The longest timeout since the first round-trip sample, back-off included.
     pub longest: Option<Duration>,
-    /// How long it has been backed off, up to `since`.
+    /// The time that it has been backed off, up to `since`.
     backed_off: Duration,
-    /// Backed off since then.
+    /// The time since which it has been backed off.
     since: Option<Instant>,
 }
 
 impl RtoStats {
-    /// An event of the connection is over.
+    /// Records the timeout after an event of the connection.
     pub fn update(&mut self, now: Instant, rtt: &RttEstimator) {
         if let Some(since) = self.since.take() {
             self.backed_off = self.backed_off + now.since(since);
         }
         self.since = (rtt.rto() > rtt.base_rto()).then_some(now);
-        // What a configuration begins with says nothing of the path.
+        // The initial timeout is a matter of configuration, not of the path.
         if rtt.srtt().is_some() {
             self.longest = self.longest.max(Some(rtt.rto()));
         }
     }
 
-    /// How long it has been above its value without back-off, up to `end`.
+    /// The time that the timeout has been above its value without back-off, up to `end`.
     pub fn backed_off(&self, end: Instant) -> Duration {
         self.backed_off + self.since.map_or(Duration::ZERO, |since| end.since(since))
     }
 }
 
-/// A stream that is not what its sender sent.
+/// The description of a difference between the data delivered and the data sent.
 pub type StreamError = String;
 
 impl ActiveFlow {
-    /// Its random gaps are those of this `seed`. What goes back has the name `stream` + 1.
+    /// A flow whose random intervals depend on `seed`. The reverse direction has the stream identifier
+    /// `stream` + 1.
     pub fn new(flow: &Flow, stream: u32, seed: u64) -> Self {
         let of = |application, stream| Self::one_direction(flow, application, stream, seed);
         let back = flow.back.map(|application| Box::new(of(application, stream + 1)));
@@ -200,8 +203,8 @@ impl ActiveFlow {
         }
     }
 
-    /// The sender's connection is gone, and what goes back has nobody to go to. There is nothing to
-    /// close, hence `false`.
+    /// Records the failure of the sender's connection, which ends the reverse direction as well. The
+    /// connection is already closed, hence `false`.
     pub fn on_connection_failed(&mut self, now: Instant, how: FlowOutcome) -> bool {
         if self.completed_at.is_none() {
             self.gave_up.get_or_insert((now, how));
@@ -209,19 +212,19 @@ impl ActiveFlow {
         self.on_reverse_failed(now, how)
     }
 
-    /// The receiver's connection is gone, and what it was to send back with it.
+    /// Records the failure of the receiver's connection, which ends the reverse direction.
     pub fn on_reverse_failed(&mut self, now: Instant, how: FlowOutcome) -> bool {
         self.reverse.as_mut().is_some_and(|back| back.on_connection_failed(now, how))
     }
 
-    /// Is it complete or given up, both ways, and has nobody asked since it is?
+    /// Returns `true` once, when both directions are complete or failed.
     pub fn take_newly_finished(&mut self) -> bool {
         let is_over = |flow: &Self| flow.outcome() != FlowOutcome::Running;
         let over = is_over(self) && self.reverse.as_deref().is_none_or(is_over);
         over && !std::mem::replace(&mut self.is_counted_finished, true)
     }
 
-    /// What has become of it.
+    /// The outcome so far.
     pub fn outcome(&self) -> FlowOutcome {
         match (self.completed_at, self.gave_up) {
             (Some(_), _) => FlowOutcome::Complete,
@@ -230,19 +233,20 @@ impl ActiveFlow {
         }
     }
 
-    /// Does it end by itself, both ways?
+    /// True if the flow ends by itself in both directions.
     pub fn is_finite(&self) -> bool {
         matches!(self.application, Application::Transfer(_))
             && self.reverse.as_deref().is_none_or(Self::is_finite)
     }
 
-    /// The connection is open at the receiver, whose application writes so many bytes.
+    /// Handles the opening of the connection at the receiver, whose application writes this many
+    /// bytes.
     pub fn open_reverse(&mut self, now: Instant) -> u64 {
         self.reverse.as_mut().map_or(0, |back| back.on_application_timer(now).0)
     }
 
-    /// The application's time has come: bytes to write, and whether the connection closes behind
-    /// them.
+    /// Handles the application's timer: returns the bytes to write, and whether the connection closes
+    /// after them.
     pub fn on_application_timer(&mut self, now: Instant) -> (u64, bool) {
         let (bytes, closes, next) = match self.application {
             Application::Transfer(Size(bytes)) => (bytes, true, None),
@@ -263,13 +267,13 @@ impl ActiveFlow {
         (bytes, closes)
     }
 
-    /// A segment or datagram leaves the sender.
+    /// Records a segment or datagram that leaves the sender.
     pub fn on_sent(&mut self, now: Instant, payload: Payload) {
         self.resume_delays.on_sent(now);
         let end = payload.offset + u64::from(payload.len);
         if end > self.highest_sent {
             self.highest_sent = end;
-            // What is still missing after so many more datagrams is lost.
+            // Datagrams that are still undelivered after this many others count as lost.
             if self.is_udp
                 && self.undelivered.len() >= MAX_DATAGRAMS_TRACKED
                 && let Some((end, _)) = self.undelivered.pop_front()
@@ -280,8 +284,8 @@ impl ActiveFlow {
         }
     }
 
-    /// The receiving application gets bytes in order. Their name says which they are, whatever TCP
-    /// believes; they must be the next ones.
+    /// Checks bytes that the receiving application reads. Their identifier and offset show which bytes
+    /// they really are; they must be the next ones of the stream.
     ///
     /// # Errors
     /// They are not.
@@ -308,12 +312,12 @@ impl ActiveFlow {
         Ok(())
     }
 
-    /// A datagram arrives: it may be late or out of order, but it must be one that was sent. It may
-    /// be here already if the network `repeats`: a link layer that missed an acknowledgment has its
-    /// packet sent on another way.
+    /// Checks a datagram that arrives. It may be late or out of order, but it must have been sent. It
+    /// may arrive twice if the network may duplicate packets: a link layer that missed an
+    /// acknowledgment causes its packet to be sent on another route.
     ///
     /// # Errors
-    /// It is not, or it must not be here already and is.
+    /// It was not sent, or it arrived twice where that is not possible.
     pub fn on_datagram(
         &mut self,
         now: Instant,
@@ -353,7 +357,7 @@ impl ActiveFlow {
         Ok(())
     }
 
-    /// The delay of what was first sent up to `end`.
+    /// Adds the delays of data whose first transmission ended at or before `end`.
     fn record_delay(&mut self, now: Instant, end: u64) {
         while let Some((reached, at)) = self.undelivered.front().copied() {
             if reached > end {
@@ -365,11 +369,12 @@ impl ActiveFlow {
         }
     }
 
-    /// TCP at the sender says that so much is acknowledged. Nobody may acknowledge what the peer
-    /// has not got (liu-singh-2001 §III-B): `received` is what its TCP has in order.
+    /// Checks the bytes that TCP at the sender regards as acknowledged. None may be acknowledged
+    /// before the peer has received it (liu-singh-2001 §III-B): `received` is the length that the
+    /// peer's TCP has in order.
     ///
     /// # Errors
-    /// Somebody did.
+    /// More was acknowledged.
     pub fn on_acknowledged(&mut self, acknowledged: u64, received: u64) -> Result<(), StreamError> {
         self.acknowledged = acknowledged;
         if acknowledged > received {
@@ -382,7 +387,7 @@ impl ActiveFlow {
         Ok(())
     }
 
-    /// Mean delay of delivered pieces (s).
+    /// The mean delay of delivered payloads (s).
     pub fn mean_delay(&self) -> Option<f64> {
         (self.delay_samples > 0).then(|| self.delay_sum.as_secs_f64() / self.delay_samples as f64)
     }
@@ -413,7 +418,7 @@ mod test {
         ActiveFlow::new(&flow, STREAM, 1)
     }
 
-    /// ns-2's cbr_traffic.cc with `random_ 1`: each gap is uniform in 0.5 to 1.5 times the mean.
+    /// ns-2's cbr_traffic.cc with `random_ 1`: each interval is uniform in 0.5 to 1.5 times the mean.
     #[test]
     fn gaps_are_spread_around_their_mean() {
         let cbr = Cbr { every: Time::from_millis(250), size: Size(100), spread: 0.5 };
@@ -432,7 +437,7 @@ mod test {
         assert!((mean - 0.25).abs() < 0.004, "{mean}");
     }
 
-    /// One that has handed 1000 bytes to TCP.
+    /// A transfer that has written 1000 bytes to TCP.
     fn transfer() -> ActiveFlow {
         let mut flow = flow(Application::Transfer(Size(1000)), Transport::Tcp);
         assert_eq!(flow.next_write, Some(secs(2)));
@@ -469,7 +474,7 @@ mod test {
     }
 
     #[test]
-    fn what_is_not_next_is_refused() {
+    fn data_out_of_order_are_rejected() {
         for wrong in [part(0, 100), part(499, 100), part(501, 100), Payload::new(7, 500, 100)] {
             let mut flow = transfer();
             flow.on_delivered(secs(3), part(0, 500)).unwrap();
@@ -482,7 +487,7 @@ mod test {
 
     /// liu-singh-2001 §III-B
     #[test]
-    fn an_acknowledgment_of_what_the_peer_has_not_got_is_refused() {
+    fn an_acknowledgment_of_undelivered_data_is_rejected() {
         let mut flow = transfer();
         assert_eq!(flow.on_acknowledged(0, 0), Ok(()));
         assert_eq!(flow.on_acknowledged(500, 500), Ok(()));
@@ -500,7 +505,7 @@ mod test {
     }
 
     #[test]
-    fn a_constant_rate_writes_again_and_again() {
+    fn a_constant_rate_writes_at_each_interval() {
         let mut flow = constant();
         for n in 0..8 {
             let at = secs(2) + Duration::from_millis(250).times(n);
@@ -512,7 +517,7 @@ mod test {
     }
 
     #[test]
-    fn datagrams_may_be_lost_or_late_or_twice_but_not_invented() {
+    fn datagrams_may_be_lost_late_or_duplicated_but_must_have_been_sent() {
         let mut flow = flow(Application::Transfer(Size(400)), Transport::Udp);
         flow.on_application_timer(secs(2));
         for n in 0..4 {
@@ -532,7 +537,7 @@ mod test {
     }
 
     #[test]
-    fn where_nothing_is_sent_twice_a_datagram_comes_once() {
+    fn a_duplicate_datagram_is_rejected_if_the_network_sends_none() {
         let mut flow = constant();
         write(&mut flow, 2);
         (0..2).for_each(|n| flow.on_sent(secs(2), part(n * 100, 100)));
@@ -549,9 +554,9 @@ mod test {
         assert_eq!((flow.delivered, flow.duplicates), (200, 0));
     }
 
-    /// One that is so late that it is not looked for any more is not taken for one that comes twice.
+    /// A datagram that is no longer tracked when it arrives is not reported as a duplicate.
     #[test]
-    fn a_datagram_that_was_forgotten_is_no_error() {
+    fn a_datagram_that_is_no_longer_tracked_is_accepted() {
         let mut flow = constant();
         let sent = MAX_DATAGRAMS_TRACKED + 1;
         write(&mut flow, sent);
@@ -563,7 +568,7 @@ mod test {
     }
 
     #[test]
-    fn the_timeout_is_watched_from_event_to_event() {
+    fn the_timeout_is_recorded_from_event_to_event() {
         let seconds = Duration::from_secs;
         let mut rtt = RttEstimator::new(seconds(3), seconds(1), seconds(64), Duration::ZERO);
         let mut watch = RtoStats::default();
@@ -584,7 +589,7 @@ mod test {
         assert_eq!((watch.longest, watch.backed_off(secs(99))), (Some(seconds(12)), seconds(16)));
     }
 
-    /// From the first transmission: a retransmission does not count anew.
+    /// A retransmission does not restart the delay.
     #[test]
     fn delay_counts_from_the_first_transmission() {
         let mut flow = transfer();

@@ -1,8 +1,9 @@
-//! The lab: a deterministic discrete-event simulator.
+//! A deterministic discrete-event simulator.
 //!
 //! [`run()`] turns a scenario and a seed into a [`results::RunResult`]; the same scenario and seed
-//! give the same bytes on every machine. A [`Simulation`] does it step by step. Protocol code is driven here as it is driven on a host;
-//! what is the lab's own is time, links, faults, and checks: the books of packets and the streams.
+//! give the same bytes on every machine. A [`Simulation`] does the same step by step. The simulator
+//! calls protocol code as a real host does. It adds time, links, faults, and two kinds of checks:
+//! packet accounting and the integrity of each byte stream.
 
 #![forbid(unsafe_code)]
 

@@ -1,12 +1,12 @@
-//! Results of a whole network, by name.
+//! Metrics of a whole network, by name.
 
 use crate::packet_accounting::PacketDropReason;
 use crate::results::{FlowResult, RunResult};
 
-/// How one is read; `None` where there is no such thing, as no routing on a path.
+/// Reads a metric from a run's result; `None` if the run has no such part, as no routing on a path.
 type NetworkMetricReader = fn(&RunResult) -> Option<f64>;
 
-/// Fields of a part of the results, under the names that they have in JSON.
+/// Reads fields of a part of the results, under their names in JSON.
 macro_rules! fields {
     ($($part:ident: $($field:ident)*;)*) => {
         &[$($((
@@ -27,7 +27,7 @@ const FIELDS: &[(&str, NetworkMetricReader)] = fields! {
 /// All packets that were dropped.
 const DROPS: &str = "drops";
 
-/// How evenly flows share the network.
+/// The fairness of the flows' throughputs.
 const FAIRNESS: &str = "fairness";
 
 /// The names of all metrics of a whole network: `routing.packets_sent`, `mac.collisions`, `drops`,
@@ -38,13 +38,13 @@ pub fn network_metrics() -> impl Iterator<Item = String> {
     fields.chain(std::iter::once(DROPS.to_owned())).chain(reasons).chain([FAIRNESS.to_owned()])
 }
 
-/// Is the network's metric of this name a whole number in each run?
+/// True if the network metric of this name is an integer in each run.
 pub fn is_count(network_metric: &str) -> bool {
     network_metric != FAIRNESS
 }
 
-/// The value of the network's metric of this name in a run; `None`: there is no such metric. A run
-/// without the part that it is about has no value.
+/// The value of a network metric in a run; `None` if there is no such metric. The inner value is
+/// `None` if the run lacks that part of the network.
 pub fn network_metric(name: &str, run: &RunResult) -> Option<Option<f64>> {
     if let Some((_, read)) = FIELDS.iter().find(|(field, _)| *field == name) {
         return Some(read(run));
@@ -61,9 +61,9 @@ pub fn network_metric(name: &str, run: &RunResult) -> Option<Option<f64>> {
     known.then(|| Some(run.drops.get(reason).copied().unwrap_or(0) as f64))
 }
 
-/// Jain's index of the throughputs of TCP flows, of all flows where none is TCP: (Σx)² / (n Σx²), from 1/n,
-/// where one has everything, to 1, where all have the same (Jain, Chiu & Hawe 1984, DEC-TR-301). `None`:
-/// no flow has any throughput.
+/// Jain's fairness index of the throughputs of TCP flows, or of all flows if none is TCP:
+/// (Σx)² / (n Σx²), from 1/n, if one flow has everything, to 1, if all have the same (Jain, Chiu &
+/// Hawe 1984, DEC-TR-301). `None` if no flow has any throughput.
 fn fairness(flows: &[FlowResult]) -> Option<f64> {
     let any = flows.iter().any(|flow| flow.tcp.is_some());
     let shares = flows.iter().filter(|flow| !any || flow.tcp.is_some());
@@ -116,11 +116,11 @@ mod test {
         };
         let tcp = |bps| (Some("tahoe"), Some(bps));
         assert_eq!(of(&[tcp(7.0), tcp(7.0), tcp(7.0)]), Some(1.0));
-        // One of n has everything.
+        // One of n flows has everything.
         assert_eq!(of(&[tcp(8.0), tcp(0.0), tcp(0.0), tcp(0.0)]), Some(0.25));
         // (1 + 3)² / (2 (1 + 9))
         assert_eq!(of(&[tcp(1.0), tcp(3.0)]), Some(0.8));
-        // What has had no time yet has no share, and UDP counts only where nothing is TCP.
+        // A flow without any duration has no share, and UDP counts only if no flow is TCP.
         assert_eq!(of(&[tcp(5.0), tcp(5.0), (Some("tahoe"), None), (None, Some(90.0))]), Some(1.0));
         assert_eq!(of(&[(None, Some(1.0)), (None, Some(3.0))]), Some(0.8));
         assert_eq!(of(&[]), None);
@@ -128,7 +128,7 @@ mod test {
         assert!(!is_count(FAIRNESS) && is_count(DROPS));
     }
 
-    /// What results have, metrics have.
+    /// Every field of the results is a metric.
     #[test]
     fn no_field_is_left_out() {
         let count = |value: serde_json::Value| value.as_object().unwrap().len();

@@ -1,4 +1,4 @@
-//! Who watches a run, and what they are told.
+//! Observers of a run: trace, event log and capture.
 
 use driftway_base::Instant;
 
@@ -6,14 +6,14 @@ use crate::capture::Capture;
 use crate::log::{Entry, Event, EventLog, Layer};
 use crate::trace::{SentSegment, Trace};
 
-/// What is to be kept of a run beside its result. Nothing by default, and then it costs nothing.
+/// Outputs of a run besides its result. None by default, and then they cost nothing.
 #[derive(Default)]
 pub struct Observers<'a> {
-    /// What happens to each flow.
+    /// A trace of each flow.
     pub trace: Option<&'a mut Trace>,
-    /// What happens, event by event.
+    /// A log of all events.
     pub log: Option<&'a mut EventLog>,
-    /// What is on the air; there is an air in networks of kind `adhoc` alone.
+    /// A capture of the frames of 802.11; only networks of kind `adhoc` have frames.
     pub capture: Option<&'a mut Capture>,
 }
 
@@ -23,12 +23,12 @@ impl<'a> From<Option<&'a mut Trace>> for Observers<'a> {
     }
 }
 
-/// One end of a flow.
+/// Time and place of an event of a flow.
 #[derive(Clone, Copy, Debug)]
 pub struct FlowContext {
-    /// When.
+    /// The time.
     pub now: Instant,
-    /// Where.
+    /// The node.
     pub node: usize,
     /// The flow's index in the scenario.
     pub flow: usize,
@@ -42,17 +42,17 @@ impl FlowContext {
 }
 
 impl Observers<'_> {
-    /// Does anybody want to know of the network?
+    /// True if an observer records network events.
     pub const fn wants_network(&self) -> bool {
         self.log.is_some() || self.capture.is_some()
     }
 
-    /// Does anybody want to know of flows?
+    /// True if an observer records flow events.
     pub const fn wants_flows(&self) -> bool {
         self.trace.is_some() || self.log.is_some()
     }
 
-    /// TCP sends a data segment.
+    /// Records a data segment that TCP sends.
     pub fn sent(&mut self, at: FlowContext, segment: SentSegment) {
         if let Some(trace) = &mut self.trace {
             trace.flow(at.flow).sent(at.now, segment);
@@ -70,7 +70,7 @@ impl Observers<'_> {
         }
     }
 
-    /// The sender gets a new cumulative acknowledgment.
+    /// Records a new cumulative acknowledgment at the sender.
     pub fn acked(&mut self, at: FlowContext, offset: u64) {
         if let Some(trace) = &mut self.trace {
             trace.flow(at.flow).acked(at.now, offset);
@@ -80,7 +80,7 @@ impl Observers<'_> {
         }
     }
 
-    /// The receiving application has everything up to `offset`.
+    /// Records that the receiving application has read everything up to `offset`.
     pub fn delivered(&mut self, at: FlowContext, offset: u64) {
         if let Some(trace) = &mut self.trace {
             trace.flow(at.flow).delivered(at.now, offset);
@@ -90,7 +90,7 @@ impl Observers<'_> {
         }
     }
 
-    /// The retransmission timer goes off.
+    /// Records a timeout of the retransmission timer.
     pub fn timeout(&mut self, at: FlowContext) {
         if let Some(trace) = &mut self.trace {
             trace.flow(at.flow).timeout(at.now);
@@ -100,7 +100,7 @@ impl Observers<'_> {
         }
     }
 
-    /// Loss recovery begins without a timeout.
+    /// Records the start of a loss recovery without a timeout.
     pub fn fast_retransmit(&mut self, at: FlowContext) {
         if let Some(trace) = &mut self.trace {
             trace.flow(at.flow).fast_retransmit(at.now);
@@ -110,7 +110,7 @@ impl Observers<'_> {
         }
     }
 
-    /// The sender's host gets the signal that its destination cannot be reached.
+    /// Records a signal of an unreachable destination at the sender's host.
     pub fn unreachable(&mut self, at: FlowContext) {
         if let Some(trace) = &mut self.trace {
             trace.flow(at.flow).unreachable(at.now);
@@ -120,7 +120,7 @@ impl Observers<'_> {
         }
     }
 
-    /// The aid is in `state`, perhaps since before.
+    /// Records the aid's state, which need not have changed.
     pub fn aid_state(&mut self, at: FlowContext, state: &'static str) {
         if let Some(trace) = &mut self.trace {
             trace.flow(at.flow).aid_state(at.now, state);
@@ -130,7 +130,7 @@ impl Observers<'_> {
         }
     }
 
-    /// A fault of a path begins or ends, on this hop, from 1.
+    /// Records the beginning or end of a fault on this hop of a path, numbered from 1.
     pub fn fault(&mut self, now: Instant, kind: &'static str, hop: u32, begins: bool) {
         if let Some(trace) = &mut self.trace {
             trace.fault(now, kind, hop, begins);

@@ -1,49 +1,50 @@
-//! What a run leaves behind: plain values, written as JSON and read back by `driftway report`.
+//! The results of runs: plain values, written as JSON and read back by `driftway report`.
 //!
-//! The order of keys is the order of fields here, maps are sorted, and what depends on the machine
-//! stands in [`Timing`] alone: equal scenarios, seeds and versions give equal bytes elsewhere.
+//! Keys are in the order of the fields here, and maps are sorted. Only [`Timing`] depends on the
+//! machine: equal scenarios, seeds and versions give equal bytes everywhere else.
 
 use std::collections::BTreeMap;
 
 use driftway_scenario::Scenario;
 use serde::{Deserialize, Serialize};
 
-/// The schema of [`Document`]. It grows by one when a reader of the old form would go wrong.
+/// The schema version of [`Document`]. It increases when a reader of the old form would misread the
+/// new one.
 pub const SCHEMA: u32 = 1;
 
-/// Everything that one `driftway run` found out.
+/// The results of one `driftway run`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Document {
-    /// Which form this document has: [`SCHEMA`].
+    /// The schema version of this document: [`SCHEMA`].
     pub schema: u32,
     /// The version of driftway that wrote it.
     pub version: String,
-    /// The scenario that was run, as its file would say it.
+    /// The scenario that was run, in the form of its file.
     pub scenario: Scenario,
-    /// One result a seed, in the order of seeds.
+    /// One result per seed, in the order of seeds.
     pub runs: Vec<RunResult>,
     /// Means and intervals over the runs.
     pub summary: Summary,
-    /// How long it took; no comparison includes it.
+    /// The computing time, which no comparison includes.
     pub timing: Timing,
 }
 
-/// What one run, one seed, gave.
+/// The result of one run, with one seed.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct RunResult {
     /// The seed.
     pub seed: u64,
     /// Simulated time (s).
     pub duration_s: f64,
-    /// Events the simulator handled.
+    /// Events that the simulator handled.
     pub events: u64,
     /// A digest of every event of the run, in hexadecimal: equal for equal runs.
     pub fingerprint: String,
-    /// One result a flow, in the scenario's order.
+    /// One result per flow, in the scenario's order.
     pub flows: Vec<FlowResult>,
-    /// What each hop of a path carried, forward then backward; empty where nothing is a path.
+    /// The counters of each hop of a path, forward then backward; empty for other networks.
     pub links: Vec<LinkResult>,
-    /// Routing; `null` where nothing routes, as on a path.
+    /// Routing; `null` without a routing protocol, as on a path.
     pub routing: Option<RoutingResult>,
     /// Medium access; `null` on a path.
     pub mac: Option<MacResult>,
@@ -51,20 +52,20 @@ pub struct RunResult {
     pub drops: BTreeMap<String, u64>,
 }
 
-/// What became of one flow.
+/// The result of one flow.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct FlowResult {
-    /// The node that sends.
+    /// The sending node.
     pub source: u32,
-    /// The node that receives.
+    /// The receiving node.
     pub destination: u32,
     /// Its TCP, by the names of loss recovery and window growth; `null` for UDP.
     pub tcp: Option<String>,
     /// Its aid, or `none`.
     pub aid: String,
-    /// When it started (s).
+    /// Start (s).
     pub start_s: f64,
-    /// When it was complete or its connection gave up, else the run's end (s).
+    /// Completion or failure of the connection, else the run's end (s).
     pub end_s: f64,
     /// Payload delivered in order (bytes).
     pub delivered_bytes: u64,
@@ -72,9 +73,9 @@ pub struct FlowResult {
     pub throughput_bps: Option<f64>,
     /// Payload delivered over payload sent, retransmissions included.
     pub goodput_ratio: Option<f64>,
-    /// What became of it.
+    /// The flow's outcome.
     pub outcome: FlowOutcome,
-    /// How long the transfer took, from start to end (s); `null` if it did not complete.
+    /// Completion time of the transfer, from start to end (s); `null` if it did not complete.
     pub completion_s: Option<f64>,
     /// Data segments (or datagrams) sent, retransmissions included.
     pub segments_sent: u64,
@@ -82,78 +83,78 @@ pub struct FlowResult {
     pub retransmissions: Option<u64>,
     /// Retransmission timeouts.
     pub timeouts: Option<u64>,
-    /// Retransmissions without a timeout that began a recovery.
+    /// Loss recoveries that began without a timeout.
     pub fast_retransmits: Option<u64>,
     /// Timeouts that set the congestion window to one segment.
     pub slow_starts: Option<u64>,
     /// Persist probes sent; they are neither segments nor retransmissions.
     pub probes: Option<u64>,
-    /// Mean of the round-trip samples that TCP took (s): by its own clock, and none of what was
-    /// sent twice, so it can be far from what packets needed.
+    /// Mean of the round-trip samples that TCP took (s). Samples have the granularity of TCP's clock
+    /// and exclude retransmitted segments, so it can differ much from the packets' real delay.
     pub rtt_s: Option<f64>,
     /// Mean time from a payload's first transmission to its in-order delivery (s).
     pub delay_s: Option<f64>,
     /// Retransmissions over segments sent; `null` for UDP, as the next three.
     #[serde(default)]
     pub retransmission_ratio: Option<f64>,
-    /// Times the congestion window was reduced: by a loss, a timeout, a mark, source quench or an
+    /// Reductions of the congestion window: by a loss, a timeout, an ECN mark, source quench or an
     /// aid; not by the restart after an idle period.
     #[serde(default)]
     pub cwnd_reductions: Option<u64>,
-    /// Datagrams that came again, and do not count as delivered; `null` for TCP.
+    /// Duplicate datagrams, which do not count as delivered; `null` for TCP.
     #[serde(default)]
     pub duplicates: Option<u64>,
     /// The longest retransmission timeout in force since the first round-trip sample, back-off
     /// included (s).
     #[serde(default)]
     pub rto_max_s: Option<f64>,
-    /// How long the retransmission timeout was above its value without back-off (s).
+    /// Time for which the retransmission timeout was above its value without back-off (s).
     #[serde(default)]
     pub rto_backed_off_s: Option<f64>,
-    /// From the end of a partition of the path to when the sender sends data next: the mean over
-    /// partitions (s); absent where the scenario has none, or nothing was sent after one.
+    /// Time from the end of a partition of the path to the sender's next data: the mean over
+    /// partitions (s); absent if the scenario has none, or nothing was sent after one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resume_s: Option<f64>,
-    /// How long the aid was in the state *disconnected* (s); 0 for an aid without one, absent without an
-    /// aid, as the next.
+    /// Time that the aid was in the state *disconnected* (s); 0 for an aid without that state, absent
+    /// without an aid, as the next.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub disconnected_s: Option<f64>,
-    /// Of this, the times that began with the report of a node whose link had failed although its
-    /// neighbour was in range (s); nothing of it on a path. A lower bound: what is dropped later, when a
-    /// repair that the failure began has failed, counts as rightly lost.
+    /// The part of it that began with the report of a node whose link had failed although its
+    /// neighbour was in range (s); 0 on a path. A lower bound: a packet dropped later, after a failed
+    /// route repair, counts as rightly reported.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub falsely_disconnected_s: Option<f64>,
-    /// What came back on the same connection, delivered in order (bytes); absent where the scenario
-    /// sends nothing back, as the next two.
+    /// Data of the reverse direction, delivered in order (bytes); absent if the scenario has no
+    /// reverse direction, as the next two.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub back_delivered_bytes: Option<u64>,
-    /// `back_delivered_bytes` over the time from the flow's start to the end of what goes back (bit/s):
-    /// when that was complete or its connection gave up, else the run's end.
+    /// `back_delivered_bytes` over the time from the flow's start to the end of the reverse direction
+    /// (bit/s): its completion or the failure of its connection, else the run's end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub back_throughput_bps: Option<f64>,
-    /// How long the transfer back took, from the flow's start to its end (s); absent as well if it did
-    /// not complete.
+    /// Completion time of the reverse transfer, from the flow's start to its end (s); absent also if
+    /// it did not complete.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub back_completion_s: Option<f64>,
 }
 
-/// What became of a flow.
+/// The outcome of a flow.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FlowOutcome {
     /// Everything was delivered.
     Complete,
-    /// It was still going when the run ended.
+    /// It was not complete when the run ended.
     #[default]
     Running,
-    /// The sender gave up after as many timeouts as it may have.
+    /// The sender's connection failed after the maximum number of timeouts.
     TimedOut,
     /// The connection was reset.
     Reset,
 }
 
 impl FlowOutcome {
-    /// As it is written.
+    /// The name in results.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Complete => "complete",
@@ -167,130 +168,131 @@ impl FlowOutcome {
 /// One direction of one hop of a path.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LinkResult {
-    /// Which hop, from 1 at node 0.
+    /// The hop, from 1 at node 0.
     pub hop: u32,
     /// Towards higher or lower nodes.
     pub direction: Direction,
-    /// Frames put on the link.
+    /// Frames transmitted on the link.
     pub frames: u64,
     /// Their bytes.
     pub bytes: u64,
-    /// Packets that left with a congestion mark set here.
+    /// Packets in which this hop set an ECN congestion mark.
     pub marks: u64,
-    /// Packets lost here, whatever the reason.
+    /// Packets dropped here for any reason.
     pub drops: u64,
     /// Share of the run's time in which this direction was sending.
     pub utilisation: Option<f64>,
 }
 
-/// What routing did, over all nodes of an ad hoc network.
+/// Routing over all nodes of an ad hoc network.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RoutingResult {
-    /// Routing's own packets, sent and forwarded, route errors included.
+    /// Control packets of routing, sent and forwarded, route errors included.
     pub packets_sent: u64,
     /// Their bytes at the IP layer.
     pub bytes_sent: u64,
-    /// Searches for a route.
+    /// Route discoveries.
     pub discoveries: u64,
-    /// Searches that ended without a route.
+    /// Route discoveries that ended without a route.
     #[serde(default)]
     pub failed_discoveries: u64,
-    /// Route errors made.
+    /// Route errors originated.
     pub route_errors: u64,
-    /// Of these, notices of a cache to other nodes (DSR).
+    /// Of these, cache notifications to other nodes (DSR).
     #[serde(default)]
     pub notices: u64,
-    /// Packets that a link layer gave up.
+    /// Packets that a link layer failed to send.
     pub link_failures: u64,
-    /// Packets that went back to routing because ARP found no address of the next hop.
+    /// Packets that were returned to routing because ARP did not resolve the next hop.
     #[serde(default)]
     pub arp_failures: u64,
     /// Of both, with the neighbour in range.
     pub false_link_failures: u64,
-    /// Packets that a link layer gave up and that were handed to it again (`link_retry`); they are not
-    /// among `link_failures` unless they failed again, for good.
+    /// Packets that a link layer failed to send and got again (`link_retry`). They count as
+    /// `link_failures` only if they failed finally.
     #[serde(default)]
     pub link_retries: u64,
     /// Of these, with the neighbour out of range.
     #[serde(default)]
     pub vain_link_retries: u64,
-    /// Packets that were sent after such a retry.
+    /// Packets that were sent after a link retry.
     #[serde(default)]
     pub link_retries_sent: u64,
-    /// Answers by others than the destination.
+    /// Route replies by nodes other than the destination.
     pub replies_from_cache: u64,
-    /// Packets given another route on the way.
+    /// Packets that an intermediate node gave another route.
     pub salvaged: u64,
-    /// Packets for others that told a listening node of a route (DSR).
+    /// Overheard packets from which a node in promiscuous mode learned a route (DSR).
     #[serde(default)]
     pub overheard: u64,
-    /// Route errors that took others along (DSR).
+    /// Route errors that carried another route error (DSR).
     #[serde(default)]
     pub nested_errors: u64,
-    /// Route errors that say what a link has lost (yu-2004 §4.2).
+    /// Route errors that report the packets lost on a link (yu-2004 §4.2).
     #[serde(default)]
     pub loss_notices: u64,
-    /// Of these, passed on by who stands between the link and the end of a connection.
+    /// Of these, forwarded by nodes between the link and an end of a connection.
     #[serde(default)]
     pub passed_notices: u64,
-    /// Such errors that ended for want of a cached route.
+    /// Such route errors dropped because no route was cached.
     #[serde(default)]
     pub lost_notices: u64,
-    /// Acknowledgments that nodes have sent again (yu-2004 §4.3.2).
+    /// Acknowledgments that intermediate nodes sent again (yu-2004 §4.3.2).
     #[serde(default)]
     pub resent_acks: u64,
-    /// Hops taken by TCP segments with payload, or a SYN or FIN, and by datagrams: those that a link
-    /// layer has sent, to all or to a neighbour that acknowledged them. What ARP or a full queue
-    /// drops takes none, nor what a link layer gives up, even if only the acknowledgment was lost.
+    /// Hops taken by TCP segments with payload, SYN or FIN, and by datagrams: transmissions that a
+    /// link layer completed, as broadcasts or acknowledged by the neighbour. A packet that ARP or a
+    /// full queue drops takes no hop, nor does one that the link layer fails to send, even if only the
+    /// acknowledgment was lost.
     pub data_hops: u64,
-    /// Hops taken by segments with none of these: pure acknowledgments, and resets.
+    /// Hops taken by other TCP segments: pure acknowledgments, and resets.
     pub ack_hops: u64,
     /// Hops taken by ICMP messages.
     #[serde(default)]
     pub icmp_hops: u64,
-    /// Packets as in `data_hops` that routing sent or forwarded, whatever became of them below, and
-    /// again when it gave them another route: the lines that ns-2's trace has of its routing layer
-    /// (`RTR`, sent and forwarded).
+    /// Packets as in `data_hops` that routing sent or forwarded, whatever happened to them below, and
+    /// again when they got another route: the lines of ns-2's trace for its routing layer (`RTR`, sent
+    /// and forwarded).
     #[serde(default)]
     pub data_routed: u64,
-    /// The same of what `ack_hops` counts.
+    /// The same for the packets of `ack_hops`.
     #[serde(default)]
     pub acks_routed: u64,
-    /// The same of what `icmp_hops` counts.
+    /// The same for the packets of `icmp_hops`.
     #[serde(default)]
     pub icmp_routed: u64,
 }
 
-/// What the link layers did, over all nodes of an ad hoc network.
+/// Medium access over all nodes of an ad hoc network.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MacResult {
     /// RTS frames sent.
     pub rts: u64,
     /// CTS frames sent.
     pub cts: u64,
-    /// Data frames sent to one neighbour, retries included.
+    /// Data frames sent to one neighbour, retransmissions included.
     pub data: u64,
     /// ACK frames sent.
     pub ack: u64,
-    /// Data frames sent to all.
+    /// Broadcast data frames.
     pub broadcast: u64,
-    /// RTS and data frames sent again.
+    /// RTS and data frames retransmitted.
     pub retries: u64,
-    /// Frames that a node could have decoded and lost to another frame.
+    /// Frames that a node could have decoded but for another frame.
     pub collisions: u64,
-    /// Packets given up because no CTS came.
+    /// Packets dropped by the MAC layer because no CTS was received.
     #[serde(default)]
     pub failed_no_cts: u64,
-    /// Packets given up because no ACK came.
+    /// Packets dropped by the MAC layer because no ACK was received.
     #[serde(default)]
     pub failed_no_ack: u64,
-    /// Data frames that came again and were not handed up.
+    /// Duplicate data frames, which were discarded.
     pub duplicates: u64,
-    /// Time that frames took on the air, summed over senders (µs).
+    /// Airtime of frames, summed over senders (µs).
     pub airtime_us: u64,
 }
 
-/// Which way along a path.
+/// A direction along a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Direction {
@@ -303,20 +305,20 @@ pub enum Direction {
 /// Means and intervals over the runs of a document.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Summary {
-    /// How many runs.
+    /// The number of runs.
     pub runs: u64,
-    /// One a flow, in the scenario's order.
+    /// One per flow, in the scenario's order.
     pub flows: Vec<FlowSummary>,
-    /// Drops a run, by reason.
+    /// Drops per run, by reason.
     pub drops: BTreeMap<String, Estimate>,
 }
 
 /// One flow over all runs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct FlowSummary {
-    /// The node that sends.
+    /// The sending node.
     pub source: u32,
-    /// The node that receives.
+    /// The receiving node.
     pub destination: u32,
     /// As in [`FlowResult::tcp`].
     pub tcp: Option<String>,
@@ -324,7 +326,7 @@ pub struct FlowSummary {
     pub aid: String,
     /// Runs in which it completed.
     pub completed: u64,
-    /// By the names of [`METRICS`]; `null` where no run has a value.
+    /// By the names of [`FLOW_METRICS`]; `null` if no run has a value.
     pub metrics: BTreeMap<String, Option<Estimate>>,
 }
 
@@ -337,25 +339,25 @@ pub struct Estimate {
     pub ci90: Option<[f64; 2]>,
     /// Lower and upper end of the 95 % interval.
     pub ci95: Option<[f64; 2]>,
-    /// How many values it stands on; fewer than the runs where some had none.
+    /// The number of values; fewer than the runs if some had none.
     pub n: u64,
 }
 
-/// What a document's making took. It differs from one machine, and one minute, to the next.
+/// The computing time of a document. It differs between machines and between repetitions.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Timing {
     /// Wall-clock time (s).
     pub wall_s: f64,
-    /// Runs at a time.
+    /// Concurrent runs.
     pub jobs: u64,
-    /// Events handled in a second of wall-clock time, over all jobs.
+    /// Events handled per second of wall-clock time, over all jobs.
     pub events_per_s: Option<f64>,
 }
 
-/// How a metric is read from a flow's result.
+/// Reads a metric from a flow's result.
 pub type FlowMetricReader = fn(&FlowResult) -> Option<f64>;
 
-/// What a summary speaks of: each metric's name and where it stands.
+/// The metrics of a summary, by name.
 pub const FLOW_METRICS: [(&str, FlowMetricReader); 21] = [
     ("completion_s", |f| f.completion_s),
     ("throughput_bps", |f| f.throughput_bps),
@@ -380,8 +382,7 @@ pub const FLOW_METRICS: [(&str, FlowMetricReader); 21] = [
     ("back_delivered_bytes", |f| f.back_delivered_bytes.map(|n| n as f64)),
 ];
 
-/// Is a metric of this name about what goes back on a flow's connection? Where nothing does, nothing is
-/// said of it.
+/// True for a metric of a flow's reverse direction. Flows without one have no values of it.
 pub fn is_reverse_metric(metric: &str) -> bool {
     metric.starts_with("back_")
 }
@@ -404,7 +405,7 @@ mod test {
     }
 
     #[test]
-    fn the_names_are_those_of_the_design_and_in_its_order() {
+    fn fields_have_their_documented_names_and_order() {
         let text = serde_json::to_string(&flow()).unwrap();
         let mut rest = text.as_str();
         for name in [
@@ -432,7 +433,7 @@ mod test {
     }
 
     #[test]
-    fn a_run_survives_the_way_to_json_and_back() {
+    fn a_run_round_trips_through_json() {
         let run = RunResult {
             seed: u64::MAX,
             duration_s: 0.1 + 0.2,

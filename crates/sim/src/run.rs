@@ -1,4 +1,4 @@
-//! One run: a scenario and a seed in, a result out.
+//! One run, from a scenario and a seed to a result.
 
 mod adhoc;
 mod hosts;
@@ -31,66 +31,67 @@ use crate::packet_accounting::PacketTable;
 use crate::results::RunResult;
 use crate::sockets::{self, FlowEnd};
 
-/// Why there is no result: a mistake in driftway, because a checked scenario always has one.
+/// The reason why a run has no result. It is always an internal error, because a checked scenario has
+/// a result.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RunError {
-    /// The books of packets do not balance.
+    /// Packets are not conserved.
     Conservation(String),
-    /// A stream was not delivered as it was sent, or acknowledged before it was.
+    /// A byte stream was not delivered as it was sent, or was acknowledged before it was delivered.
     Stream(String),
-    /// The network can't be put up.
+    /// The network cannot be built.
     Setup(String),
 }
 
 impl std::fmt::Display for RunError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Self::Conservation(what) => write!(f, "the books don't balance: {what}"),
-            Self::Stream(what) => write!(f, "a stream is broken: {what}"),
-            Self::Setup(what) => write!(f, "the network can't be put up: {what}"),
+            Self::Conservation(what) => write!(f, "packets are not conserved: {what}"),
+            Self::Stream(what) => write!(f, "a byte stream is corrupted: {what}"),
+            Self::Setup(what) => write!(f, "the network cannot be built: {what}"),
         }
     }
 }
 
 impl std::error::Error for RunError {}
 
-/// Where a socket is. Sockets are numbered by flow and end: 2 × flow for the sender, and one more
-/// for the receiver.
+/// The location and state of a socket. Sockets are numbered by flow and end: 2 × flow for the sender,
+/// and 2 × flow + 1 for the receiver.
 #[derive(Clone, Copy, Debug)]
 struct SocketState {
     node: usize,
-    /// Its number at its host; `None` before the flow starts.
+    /// The socket's index at its host; `None` before the flow starts.
     host_index: Option<usize>,
-    /// The application has no more to send.
+    /// The application has no more data to send.
     application_done: bool,
-    /// What the trace knows already.
+    /// The counters as last reported to the observers.
     traced_stats: Stats,
 }
 
-/// What lies between hosts. A kind of network is one type with these methods; the run holds what
-/// all of them share: time, hosts, flows, and the books.
+/// The network between the hosts. Each kind of network is one type that implements this trait; [`Run`]
+/// has everything that they share: time, hosts, flows, and packet accounting.
 pub trait NetworkModel: Sized {
-    /// A packet on its way, with what this network adds to it.
+    /// A packet in the network, with the headers that this network adds.
     type NetworkPacket;
-    /// Can it bring a packet twice?
+    /// True if the network can deliver a packet twice.
     const MAY_DUPLICATE: bool;
-    /// Do its nodes look for peers if an aid wants that?
+    /// True if nodes send route probes at an aid's request.
     const PROBES_ROUTES: bool;
 
-    /// Puts it up before the first event.
+    /// Builds the network before the first event.
     ///
     /// # Errors
-    /// The scenario is not one that was checked, or not of this kind.
+    /// The scenario has not been checked, or has another kind of network.
     fn new(scenario: &Scenario, seed: u64) -> Result<Self, RunError>;
-    /// How many nodes it has, and how many entities of its own ([`Class::Fault`],
-    /// [`Class::Network`]) want to be woken.
+    /// The number of nodes, and of the network's entities that schedule events of
+    /// [`EventClass::Fault`] and [`EventClass::Network`].
     fn entity_counts(&self) -> EntityCounts;
-    /// The first wake-ups.
+    /// Schedules the first events.
     fn start(run: &mut Run<'_, Self>);
-    /// A node sends a packet of its own.
+    /// Sends a packet of a node's own host.
     fn send(run: &mut Run<'_, Self>, node: usize, packet: Packet, place: QueuePosition);
-    /// A node is to look for a peer of its host, or not any more; `first`: nobody else at this host has
-    /// it looked for.
+    /// Starts or stops probing the route to a peer of a node's host. `first`: no other connection of
+    /// this host is waiting for the peer.
     fn probe_route(
         run: &mut Run<'_, Self>,
         node: usize,
@@ -98,65 +99,66 @@ pub trait NetworkModel: Sized {
         probe: RouteProbe,
         first: bool,
     );
-    /// One of its entities is woken.
+    /// Handles an event of one of the network's entities.
     fn on_event(run: &mut Run<'_, Self>, class: EventClass, entity: usize);
-    /// Until nothing more happens at this instant.
+    /// Handles pending work until nothing is left at this instant.
     fn run_until_idle(run: &mut Run<'_, Self>);
-    /// Goes on with what a pause has cut short; `false` if that is nothing.
+    /// Continues an operation that a pause interrupted; `false` if there is none.
     fn resume(_: &mut Run<'_, Self>) -> bool {
         false
     }
-    /// Was the last report of a node that a destination cannot be reached about a link whose ends are in
-    /// range of each other?
+    /// True if the node's last report of an unreachable destination was about a link whose two ends
+    /// are in range of each other.
     fn last_report_was_false(&self, _node: usize) -> bool {
         false
     }
-    /// Has a pause cut something short?
+    /// True if a pause has interrupted an operation.
     fn is_paused(&self) -> bool {
         false
     }
-    /// How many packets it holds.
+    /// The number of packets in the network.
     fn packets_held(&self) -> u64;
-    /// Do the network's own books balance?
+    /// Checks that the network's own packet counts add up.
     ///
     /// # Errors
-    /// Says what is missing.
+    /// Describes the difference.
     fn check_conservation(&self) -> Result<(), String>;
-    /// Writes down what it did.
+    /// Adds the network's part to the results.
     fn fill_result(run: &mut Run<'_, Self>, result: &mut RunResult);
 
-    /// Packets that wait in a node's queues.
+    /// The number of packets in a node's queues.
     fn queue_length(&self, node: usize) -> usize;
-    /// Where a node is (m); `None` where nodes have no place.
+    /// The position of a node (m); `None` if nodes have no position.
     fn position(&mut self, node: usize, now: Instant) -> Option<(f64, f64)>;
-    /// Which nodes a packet from the one to the other would pass, both included, as the nodes know it;
-    /// `None`: there is no route.
+    /// The route from one node to another by the present routing tables or caches, both ends included;
+    /// `None` if there is no route.
     fn route(&self, now: Instant, from: usize, to: usize) -> Option<Vec<usize>>;
 }
 
-/// What a network asks room for.
+/// The number of entities in a network.
 #[derive(Clone, Copy, Debug)]
 pub struct EntityCounts {
     /// Nodes.
     pub nodes: usize,
-    /// Entities of [`Class::Fault`].
+    /// Entities of [`EventClass::Fault`].
     pub faults: usize,
-    /// Entities of [`Class::Network`].
+    /// Entities of [`EventClass::Network`].
     pub network: usize,
 }
 
-/// A run under way.
+/// An active run.
 pub struct Run<'a, N: NetworkModel> {
     scenario: &'a Scenario,
     seed: u64,
     now: Instant,
     end: Instant,
-    /// Nothing is to go beyond this: somebody wants to look.
+    /// The instant at which the caller wants to inspect the run: no operation goes beyond it.
     pause_at: Instant,
     events: EventQueue,
-    /// How many entities of [`Class::Network`] are the network's. After these comes one for each flow,
-    /// for the signals of an unreachable destination: of one instant they are the network's last events,
-    /// so that a signal at the time of a link failure finds routing as the failure has left it.
+    /// The number of the network's own entities of [`EventClass::Network`]. One entity for each flow
+    /// follows them, for signals of an unreachable destination. These are the network's last events of
+    /// an instant, so that a signal at the time of a link failure finds the routing state that the
+    /// failure has left.
     network_entities: usize,
     events_handled: u64,
     packets: PacketTable<N::NetworkPacket>,
@@ -166,10 +168,10 @@ pub struct Run<'a, N: NetworkModel> {
     /// Packets from a host to itself.
     loopback: VecDeque<(usize, u32)>,
     flows: Vec<ActiveFlow>,
-    /// Transfers not complete yet; `None` where some flow never is.
+    /// The number of transfers that are not complete; `None` if some flow never completes.
     incomplete_transfers: Option<usize>,
     fingerprint: Fingerprint,
-    /// The node whose report, or whose host's signal, came last.
+    /// The node whose report or signal came last.
     last_reporter: usize,
     fault_injection: FaultInjection,
     observers: Observers<'a>,
@@ -177,10 +179,10 @@ pub struct Run<'a, N: NetworkModel> {
 }
 
 impl<'a, N: NetworkModel> Run<'a, N> {
-    /// Before the first event.
+    /// Builds a run that has not handled any event yet.
     ///
     /// # Errors
-    /// The scenario is not one that was checked, or its network is of another kind.
+    /// The scenario has not been checked, or has another kind of network.
     pub fn new(
         scenario: &'a Scenario,
         seed: u64,
@@ -244,7 +246,7 @@ impl<'a, N: NetworkModel> Run<'a, N> {
         Ok(run)
     }
 
-    /// Puts up the receivers and the first wake-ups.
+    /// Opens the receivers and schedules the first events.
     fn start(&mut self) {
         for (number, flow) in self.scenario.flows.iter().enumerate() {
             if let Some(tcp) = &flow.tcp
@@ -266,7 +268,7 @@ impl<'a, N: NetworkModel> Run<'a, N> {
     /// Handles the next event; `false` when the run is over.
     ///
     /// # Errors
-    /// A stream broke.
+    /// A byte stream was corrupted.
     pub fn step(&mut self) -> Result<bool, RunError> {
         if N::resume(self) {
             N::run_until_idle(self);
@@ -302,10 +304,10 @@ impl<'a, N: NetworkModel> Run<'a, N> {
         self.error.take().map_or(Ok(true), Err)
     }
 
-    /// Handles all that happens up to `until`, and at that instant; `false` when the run is over.
+    /// Handles all events up to and including `until`; `false` when the run is over.
     ///
     /// # Errors
-    /// A stream broke.
+    /// A byte stream was corrupted.
     pub fn run_until(&mut self, until: Instant) -> Result<bool, RunError> {
         if until >= self.end {
             while self.step()? {}
@@ -333,19 +335,19 @@ impl<'a, N: NetworkModel> Run<'a, N> {
             && self.events.next_time().is_some_and(|at| at <= until)
     }
 
-    /// To the end of the run.
+    /// Runs to the end and returns the result.
     ///
     /// # Errors
-    /// A stream broke, or packets went missing.
+    /// A byte stream was corrupted, or packets were not conserved.
     pub fn run_to_end(mut self) -> Result<RunResult, RunError> {
         while self.step()? {}
         self.finish()
     }
 
-    /// Closes the books, and says what came out so far.
+    /// Checks packet conservation and returns the result so far.
     ///
     /// # Errors
-    /// Packets went missing.
+    /// Packets were not conserved.
     pub fn finish(mut self) -> Result<RunResult, RunError> {
         let held = self.net.packets_held() + self.loopback.len() as u64;
         self.packets

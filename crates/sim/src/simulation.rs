@@ -1,4 +1,4 @@
-//! A run that is stepped, and looked at, from outside.
+//! A run that is stepped and inspected by the caller.
 
 use driftway_base::{Duration, Instant, TcpView};
 use driftway_path::PathNetwork;
@@ -9,7 +9,7 @@ use crate::observers::Observers;
 use crate::results::{FlowOutcome, RunResult};
 use crate::run::{AdhocNetwork, Run, RunError};
 
-/// A run under way. Looking at it, or stopping in between, changes nothing of its result.
+/// An active run. Inspecting or pausing it does not change its result.
 ///
 /// ```
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -31,7 +31,7 @@ use crate::run::{AdhocNetwork, Run, RunError};
 /// for second in 1..=10 {
 ///     simulation.run_until(Instant::from_secs(second))?;
 ///     let flow = simulation.flow(0).ok_or("the scenario has one flow")?;
-///     println!("{second} s: {} B, {} packets wait", flow.delivered_bytes, simulation.waiting(0));
+///     println!("{second} s: {} B, {} packets queued", flow.delivered_bytes, simulation.queue_length(0));
 /// }
 /// let result = simulation.finish()?;
 /// assert_eq!(result.duration_s, 10.0);
@@ -40,13 +40,13 @@ use crate::run::{AdhocNetwork, Run, RunError};
 /// ```
 pub struct Simulation<'a>(NetworkRun<'a>);
 
-#[allow(clippy::large_enum_variant, reason = "there is one")]
+#[allow(clippy::large_enum_variant, reason = "one value per run")]
 enum NetworkRun<'a> {
     Path(Run<'a, PathNetwork>),
     Adhoc(Run<'a, AdhocNetwork>),
 }
 
-/// The same call to whichever it is.
+/// Makes the same call whatever the kind of network.
 macro_rules! for_each_network {
     ($self:expr, $run:ident => $call:expr) => {
         match $self {
@@ -56,35 +56,35 @@ macro_rules! for_each_network {
     };
 }
 
-/// A flow as it is now.
+/// The present state of a flow.
 #[derive(Clone, Copy, Debug)]
 pub struct FlowSnapshot {
     /// Payload delivered in order (bytes).
     pub delivered_bytes: u64,
-    /// What became of it so far.
+    /// The flow's outcome so far.
     pub outcome: FlowOutcome,
-    /// Its sender; `None` for UDP, and before the flow starts.
+    /// The sender's state; `None` for UDP, and before the flow starts.
     pub sender: Option<SenderSnapshot>,
 }
 
-/// A sending TCP as it is now.
+/// The present state of a sending TCP.
 #[derive(Clone, Copy, Debug)]
 pub struct SenderSnapshot {
-    /// What an aid sees of it.
+    /// The connection as an aid sees it.
     pub view: TcpView,
-    /// What it has counted.
+    /// The connection's counters.
     pub stats: Stats,
     /// The retransmission timeout in force, back-off included.
     pub rto: Duration,
-    /// The state of its aid, where it has one.
+    /// The state of the aid, if the connection has one.
     pub aid_state: Option<&'static str>,
 }
 
 impl<'a> Simulation<'a> {
-    /// Before the first event.
+    /// Builds a run that has not handled any event yet.
     ///
     /// # Errors
-    /// The scenario is not one that was checked.
+    /// The scenario has not been checked.
     pub fn new(
         scenario: &'a Scenario,
         seed: u64,
@@ -99,41 +99,41 @@ impl<'a> Simulation<'a> {
     /// Handles the next event; `false` when the run is over.
     ///
     /// # Errors
-    /// A mistake in driftway: a stream broke.
+    /// An internal error: a byte stream was corrupted.
     pub fn step(&mut self) -> Result<bool, RunError> {
         for_each_network!(&mut self.0, run => run.step())
     }
 
-    /// Handles all that happens up to `until`, and at that instant; `false` when the run is over.
+    /// Handles all events up to and including `until`; `false` when the run is over.
     ///
     /// # Errors
-    /// A mistake in driftway: a stream broke.
+    /// An internal error: a byte stream was corrupted.
     pub fn run_until(&mut self, until: Instant) -> Result<bool, RunError> {
         for_each_network!(&mut self.0, run => run.run_until(until))
     }
 
-    /// Goes on to the end of the run, and says what came out.
+    /// Runs to the end and returns the result.
     ///
     /// # Errors
-    /// A mistake in driftway: packets or bytes went missing.
+    /// An internal error: packets or bytes were not conserved.
     pub fn run_to_end(self) -> Result<RunResult, RunError> {
         for_each_network!(self.0, run => run.run_to_end())
     }
 
-    /// Stops here, and says what came out so far.
+    /// Stops now and returns the result so far.
     ///
     /// # Errors
-    /// A mistake in driftway: packets went missing.
+    /// An internal error: packets were not conserved.
     pub fn finish(self) -> Result<RunResult, RunError> {
         for_each_network!(self.0, run => run.finish())
     }
 
-    /// The time of the run.
+    /// The simulated time.
     pub fn now(&self) -> Instant {
         for_each_network!(&self.0, run => run.now())
     }
 
-    /// How many nodes there are; they are numbered from 0.
+    /// The number of nodes; they are numbered from 0.
     pub fn nodes(&self) -> usize {
         for_each_network!(&self.0, run => run.nodes())
     }
@@ -143,27 +143,27 @@ impl<'a> Simulation<'a> {
         for_each_network!(&mut self.0, run => run.flow_snapshot(index))
     }
 
-    /// Packets that wait in the interface queues of a node.
+    /// The number of packets in the interface queues of a node.
     pub fn queue_length(&self, node: usize) -> usize {
         for_each_network!(&self.0, run => run.queue_length(node))
     }
 
-    /// Where a node is (m); `None` on a path, where nodes have no place.
+    /// The position of a node (m); `None` on a path, whose nodes have no position.
     pub fn position(&mut self, node: usize) -> Option<(f64, f64)> {
         for_each_network!(&mut self.0, run => run.position(node))
     }
 
-    /// Which nodes a packet from the one to the other would pass, both included, as the nodes know it
-    /// now; `None`: there is no route.
+    /// The route from one node to another by the present routing tables or caches, both ends included;
+    /// `None` if there is no route.
     pub fn route(&self, from: usize, to: usize) -> Option<Vec<usize>> {
         for_each_network!(&self.0, run => run.route(from, to))
     }
 }
 
-/// Runs `scenario` with `seed` to its end, watched by a trace, or by more.
+/// Runs `scenario` with `seed` to its end, observed by a trace or by other [`Observers`].
 ///
 /// # Errors
-/// A mistake in driftway: packets or bytes went missing.
+/// An internal error: packets or bytes were not conserved.
 pub fn run<'a>(
     scenario: &'a Scenario,
     seed: u64,

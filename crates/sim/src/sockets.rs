@@ -1,4 +1,4 @@
-//! Sockets made as a scenario says.
+//! Sockets built from a scenario.
 
 use crate::addresses::address;
 use driftway_base::{Duration, Endpoint, Instant, RandomStream, Seq};
@@ -7,7 +7,7 @@ use driftway_scenario::{Flow, Phase, Tcp, Tick, Time};
 use driftway_tcp::{Clock, Config, Connection};
 use driftway_wire::{Body, Packet};
 
-/// Which end of a flow.
+/// An end of a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FlowEnd {
     /// Opens the connection and sends.
@@ -16,13 +16,13 @@ pub enum FlowEnd {
     Receiver,
 }
 
-/// The port that both ends of a flow use; flows from or to one host differ by it.
+/// The port that both ends of a flow use; it distinguishes the flows of a host.
 pub fn flow_port(flow: usize) -> u16 {
-    // Scenarios have fewer flows than there are ports.
+    // A checked scenario has fewer flows than there are ports.
     1024_u16.wrapping_add(flow as u16)
 }
 
-/// The flow that a packet belongs to, by its ports; of an ICMP error, that of the packet it is about.
+/// The flow that a packet belongs to, by its ports; for an ICMP error, the flow of the quoted packet.
 pub fn flow_index(packet: &Packet) -> Option<u32> {
     let port_of_it = match &packet.body {
         Body::Tcp(segment) => segment.destination_port,
@@ -33,8 +33,8 @@ pub fn flow_index(packet: &Packet) -> Option<u32> {
     port_of_it.checked_sub(flow_port(0)).map(u32::from)
 }
 
-/// The socket at one end of a flow. The host's clock has one phase for TCP and aid, as the slow
-/// timer of one kernel has.
+/// Builds the socket at one end of a flow. TCP and aid share the phase of the host's clock, as they
+/// share the slow timer of one kernel.
 pub fn socket(
     flow: &Flow,
     tcp: &Tcp,
@@ -62,16 +62,16 @@ pub fn socket(
     Socket::new(connection, aid.and_then(|aid| aid.build(first_tick)))
 }
 
-/// A scenario's TCP, at this node, as a connection wants it.
+/// The TCP configuration of a connection at this node.
 pub fn tcp_config(tcp: &Tcp, node: u32, seed: u64) -> Config {
     tcp.config(clock(&tcp.tick, node, seed))
 }
 
-/// A host's clock.
+/// The clock of a host.
 fn clock(tick: &Tick, node: u32, seed: u64) -> Clock {
     let (Time(rtt), Time(timer)) = (tick.rtt, tick.timer);
     let longest = rtt.max(timer);
-    // Scenarios say where the first tick falls; a clock, how far into a tick it starts.
+    // A scenario gives the time of the first tick; a clock's phase is how far into a tick it starts.
     let phase = match tick.phase {
         Phase::At(Time(at)) if !longest.is_zero() => {
             let into = at.as_nanos() % longest.as_nanos();

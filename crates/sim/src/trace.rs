@@ -1,4 +1,4 @@
-//! What happened to each flow, moment by moment: recorded when asked for, kept as CSV.
+//! The trace of a run: the events of each flow, recorded on request and stored as CSV.
 
 use std::borrow::Cow;
 use std::io;
@@ -8,65 +8,65 @@ use driftway_base::{Duration, Instant};
 /// A run's trace.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Trace {
-    /// One a flow, in the scenario's order.
+    /// One per flow, in the scenario's order.
     pub flows: Vec<FlowTrace>,
-    /// What the network did, in order of time.
+    /// The beginnings and ends of network faults, in order of time.
     pub network: Vec<(Instant, FaultEvent)>,
 }
 
 /// One flow's trace: its events in order of time.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct FlowTrace {
-    /// When, and what.
+    /// Each event with its time.
     pub events: Vec<(Instant, FlowEvent)>,
-    /// The aid's state of the last [`FlowEvent::AidState`].
+    /// The state of the last [`FlowEvent::AidState`].
     aid_state: Cow<'static, str>,
 }
 
-/// What can happen to a flow. Offsets count the stream's bytes from 0.
+/// An event of a flow. Offsets count the stream's bytes from 0.
 #[derive(Clone, Debug, PartialEq)]
 pub enum FlowEvent {
     /// TCP sent a data segment.
     Sent(SentSegment),
-    /// The sender got a new cumulative acknowledgment, up to this offset.
+    /// The sender received a new cumulative acknowledgment, up to this offset.
     Acked(u64),
-    /// The retransmission timer went off.
+    /// The retransmission timer expired.
     Timeout,
-    /// Loss recovery began without a timeout.
+    /// A loss recovery began without a timeout.
     FastRetransmit,
-    /// The sender's host got the signal that its destination cannot be reached.
+    /// The sender's host received a signal that its destination is unreachable.
     Unreachable,
-    /// The aid is in this state from now on.
+    /// The aid has entered this state.
     AidState(Cow<'static, str>),
-    /// The receiving application has everything up to this offset.
+    /// The receiving application has read everything up to this offset.
     Delivered(u64),
 }
 
-/// A data segment that TCP sent, and the windows it was sent under.
+/// A data segment that TCP sent, and the windows and timeout at that time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SentSegment {
     /// Its first byte's offset in the stream.
     pub offset: u64,
     /// Payload (bytes).
     pub length: u32,
-    /// Was any of it sent before?
+    /// True if any part of it was sent before.
     pub retransmission: bool,
     /// Congestion window (bytes).
     pub cwnd: u32,
     /// Slow-start threshold (bytes).
     pub ssthresh: u32,
-    /// Retransmission timeout in force, back-off included; `None` in a trace that does not have it.
+    /// Retransmission timeout in force, back-off included; `None` in a trace without this column.
     pub rto: Option<Duration>,
 }
 
-/// A fault of the network begins or ends.
+/// The beginning or end of a network fault.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FaultEvent {
-    /// What kind of fault, as the scenario names it (`partition`).
+    /// The kind of fault, as the scenario names it (`partition`).
     pub kind: Cow<'static, str>,
-    /// On which hop, from 1.
+    /// The hop, from 1.
     pub hop: u32,
-    /// Begins it, or ends it?
+    /// True if the fault begins, false if it ends.
     pub begins: bool,
 }
 
@@ -79,7 +79,7 @@ impl Trace {
         &mut self.flows[index]
     }
 
-    /// A fault begins or ends.
+    /// Records the beginning or end of a fault.
     pub fn fault(&mut self, now: Instant, fault: &'static str, hop: u32, begins: bool) {
         self.network.push((now, FaultEvent { kind: fault.into(), hop, begins }));
     }
@@ -94,10 +94,10 @@ impl Trace {
         format!("trace-seed-{seed}-network.csv")
     }
 
-    /// Writes what the network did as CSV.
+    /// Writes the network's trace as CSV.
     ///
     /// # Errors
-    /// What `out` refuses.
+    /// An error of `out`.
     pub fn write_network(&self, out: impl io::Write) -> Result<(), TraceError> {
         let mut out = csv::Writer::from_writer(out);
         out.write_record(NETWORK_HEADER)?;
@@ -109,10 +109,10 @@ impl Trace {
         Ok(out.flush()?)
     }
 
-    /// Reads what [`write_network`](Self::write_network) wrote.
+    /// Reads a trace that [`write_network`](Self::write_network) wrote.
     ///
     /// # Errors
-    /// What `input` refuses, or the line that is not of that form.
+    /// An error of `input`, or a malformed line.
     pub fn read_network(input: impl io::Read) -> Result<Vec<(Instant, FaultEvent)>, TraceError> {
         records(input, &NETWORK_HEADER)?
             .iter()
@@ -131,43 +131,44 @@ impl Trace {
 }
 
 impl FlowTrace {
-    /// TCP sends a data segment.
+    /// Records a data segment that TCP sends.
     pub fn sent(&mut self, now: Instant, segment: SentSegment) {
         self.events.push((now, FlowEvent::Sent(segment)));
     }
-    /// The sender gets a new cumulative acknowledgment.
+    /// Records a new cumulative acknowledgment at the sender.
     pub fn acked(&mut self, now: Instant, offset: u64) {
         self.events.push((now, FlowEvent::Acked(offset)));
     }
-    /// The retransmission timer goes off.
+    /// Records a timeout of the retransmission timer.
     pub fn timeout(&mut self, now: Instant) {
         self.events.push((now, FlowEvent::Timeout));
     }
-    /// Loss recovery begins without a timeout.
+    /// Records the start of a loss recovery without a timeout.
     pub fn fast_retransmit(&mut self, now: Instant) {
         self.events.push((now, FlowEvent::FastRetransmit));
     }
-    /// The sender's host gets the signal that its destination cannot be reached.
+    /// Records a signal of an unreachable destination at the sender's host.
     pub fn unreachable(&mut self, now: Instant) {
         self.events.push((now, FlowEvent::Unreachable));
     }
-    /// The aid is in `state` from now on. A state that it is in already leaves no mark, so that a
-    /// driver can say it after every event.
+    /// Records the aid's state. An unchanged state adds no event, so that a driver can call this after
+    /// every event.
     pub fn aid_state(&mut self, now: Instant, state: &'static str) {
         if self.aid_state != state {
             self.aid_state = state.into();
             self.events.push((now, FlowEvent::AidState(state.into())));
         }
     }
-    /// The receiving application has everything up to `offset`.
+    /// Records that the receiving application has read everything up to `offset`.
     pub fn delivered(&mut self, now: Instant, offset: u64) {
         self.events.push((now, FlowEvent::Delivered(offset)));
     }
 
-    /// Writes it as CSV, one event a row, empty cells where an event has no such value.
+    /// Writes the trace as CSV, one event per row, with empty cells for values that an event does not
+    /// have.
     ///
     /// # Errors
-    /// What `out` refuses.
+    /// An error of `out`.
     pub fn write(&self, out: impl io::Write) -> Result<(), TraceError> {
         let mut out = csv::Writer::from_writer(out);
         out.write_record(FLOW_HEADER)?;
@@ -205,10 +206,10 @@ impl FlowTrace {
         Ok(out.flush()?)
     }
 
-    /// Reads what [`write`](Self::write) wrote.
+    /// Reads a trace that [`write`](Self::write) wrote.
     ///
     /// # Errors
-    /// What `input` refuses, or the line that is not of that form.
+    /// An error of `input`, or a malformed line.
     pub fn read(input: impl io::Read) -> Result<Self, TraceError> {
         let header = &FLOW_HEADER;
         let event = |row: &csv::StringRecord| {
@@ -256,22 +257,22 @@ const FLOW_HEADER: [&str; 8] = [
     "aid_state",
     "rto_s",
 ];
-/// Columns that the first traces had; what came later may be missing, and nothing else.
+/// The number of columns of the oldest traces. Only the columns after these may be missing.
 const LEGACY_COLUMN_COUNT: usize = 7;
 const NETWORK_HEADER: [&str; 4] = ["time_s", "event", "fault", "hop"];
 
-/// Why a trace could not be written or read.
+/// The reason why a trace could not be written or read.
 #[derive(Debug)]
 pub enum TraceError {
-    /// The file, or its CSV.
+    /// An error of the file or of its CSV format.
     Csv(csv::Error),
-    /// A cell that is not what its column holds.
+    /// A cell whose text is not a value of its column.
     Malformed {
         /// The line in the file, from 1.
         line: u64,
         /// The column's name.
         column: &'static str,
-        /// What stands there.
+        /// The text of the cell.
         found: String,
     },
     /// The first line is not the header of such a trace.
@@ -283,7 +284,7 @@ impl std::fmt::Display for TraceError {
         match self {
             Self::Csv(error) => error.fmt(f),
             Self::Malformed { line, column, found } => {
-                write!(f, "line {line}: {found:?} is no value for the column `{column}`")
+                write!(f, "line {line}: {found:?} is not a value of the column `{column}`")
             }
             Self::Header(found) => write!(f, "line 1: {found:?} is not the header of a trace"),
         }
@@ -304,13 +305,13 @@ impl From<io::Error> for TraceError {
     }
 }
 
-/// Seconds with all nine decimals: a trace read back has the same nanoseconds.
+/// Seconds with nine decimals, so that a trace is read back with the same nanoseconds.
 pub(crate) fn format_seconds(at: Instant) -> String {
     let nanos = at.as_nanos();
     format!("{}.{:09}", nanos / 1_000_000_000, nanos % 1_000_000_000)
 }
 
-/// What [`seconds`] wrote.
+/// Parses the output of [`format_seconds`].
 pub(crate) fn parse_seconds(text: &str) -> Option<Instant> {
     let (whole, fraction) = text.split_once('.')?;
     let nanos = if fraction.len() == 9 { fraction.parse().ok()? } else { return None };
@@ -388,7 +389,7 @@ mod test {
     }
 
     #[test]
-    fn a_flow_survives_the_way_to_csv_and_back() {
+    fn a_flow_trace_round_trips_through_csv() {
         let mut file = Vec::new();
         example().write(&mut file).unwrap();
         assert_eq!(FlowTrace::read(file.as_slice()).unwrap(), example());
@@ -397,7 +398,7 @@ mod test {
     }
 
     #[test]
-    fn a_trace_of_before_the_timeout_was_recorded_still_reads() {
+    fn a_trace_without_the_timeout_column_is_read() {
         let old = "time_s,event,offset_bytes,length_bytes,cwnd_bytes,ssthresh_bytes,aid_state\n\
                    0.500000000,sent,0,100,100,900,\n\
                    1.000000000,aid-state,,,,,loss\n";
@@ -409,7 +410,7 @@ mod test {
     }
 
     #[test]
-    fn the_network_survives_the_way_to_csv_and_back() {
+    fn the_network_trace_round_trips_through_csv() {
         let mut trace = Trace::default();
         trace.fault(Instant::from_secs(300), "partition", 2, true);
         trace.fault(Instant::from_secs(360), "partition", 2, false);
@@ -419,7 +420,7 @@ mod test {
     }
 
     #[test]
-    fn a_state_that_lasts_leaves_one_mark() {
+    fn an_unchanged_state_leaves_one_event() {
         let mut trace = example();
         let before = trace.events.len();
         trace.aid_state(Instant::from_secs(6), "disconnected");
@@ -429,16 +430,16 @@ mod test {
     }
 
     #[test]
-    fn what_is_no_trace_is_refused_with_its_line() {
+    fn a_malformed_trace_is_rejected_with_its_line() {
         let mut file = Vec::new();
         example().write(&mut file).unwrap();
         let text = String::from_utf8(file).unwrap();
         let wrong = text.replace("3.000000000,timeout", "3.0,timeout");
         let error = FlowTrace::read(wrong.as_bytes()).unwrap_err().to_string();
-        assert_eq!(error, "line 4: \"3.0\" is no value for the column `time_s`");
+        assert_eq!(error, "line 4: \"3.0\" is not a value of the column `time_s`");
         let wrong = text.replace("3.500000000,acked", "3.500000000,nacked");
         let error = FlowTrace::read(wrong.as_bytes()).unwrap_err().to_string();
-        assert_eq!(error, "line 7: \"nacked\" is no value for the column `event`");
+        assert_eq!(error, "line 7: \"nacked\" is not a value of the column `event`");
         assert!(matches!(FlowTrace::read("a,b\n".as_bytes()), Err(TraceError::Header(_))));
     }
 }

@@ -1,8 +1,8 @@
-//! No byte is acknowledged to a sender before its peer has it, whatever the network does and
-//! whoever helps (liu-singh-2001 §III-B).
+//! No byte is acknowledged to a sender before its peer has received it, whatever the network and the
+//! aids do (liu-singh-2001 §III-B).
 //!
-//! Every run checks that, and its books and streams: here many random ones do. That the check can
-//! fail shows an aid that lies.
+//! Every run checks this, packet conservation and the streams; here many random runs do. An aid that
+//! sends false acknowledgments shows that the check can fail.
 
 mod common;
 #[path = "acknowledged/false_ack_aid.rs"]
@@ -14,7 +14,7 @@ use std::cell::Cell;
 
 use proptest::test_runner::{Config, TestCaseError, TestError, TestRunner};
 
-/// What the cases of one test have seen, so that a generator that makes nothing happen is noticed.
+/// Totals over the cases of one test, which reveal a generator that exercises nothing.
 #[derive(Default)]
 struct CaseCounts {
     flows: Cell<u64>,
@@ -30,9 +30,9 @@ fn add(cell: &Cell<u64>, more: u64) {
 }
 
 #[test]
-fn every_random_run_is_in_order() {
+fn every_random_run_passes_the_checks() {
     let seen = CaseCounts::default();
-    // 256 cases, or PROPTEST_CASES.
+    // 256 cases, unless PROPTEST_CASES is set.
     let config = Config { failure_persistence: None, ..Config::default() };
     let cases = u64::from(config.cases);
     let outcome = TestRunner::new(config).run(&random::scenario(), |(text, seed)| {
@@ -55,7 +55,7 @@ fn every_random_run_is_in_order() {
     outcome.unwrap();
     let flows = seen.flows.get();
     assert!(flows > cases, "{flows} flows");
-    // Far below what is usual, so that chance does not fail the test.
+    // Far below the usual values, so that chance does not fail the test.
     assert!(seen.delivered.get() * 2 > flows, "{} of {flows} deliver", seen.delivered.get());
     assert!(seen.complete.get() * 20 > flows, "{} of {flows} complete", seen.complete.get());
     assert!(seen.retransmissions.get() > 10 * cases, "{}", seen.retransmissions.get());

@@ -1,10 +1,10 @@
-//! Ad hoc networks: every part with every other, and feedback over 802.11.
+//! Ad hoc networks: every combination of parts, and feedback over 802.11.
 
 mod common;
 
 use driftway_sim::results::RunResult;
 
-/// Six nodes, two flows; the rest is for each test to say.
+/// Six nodes and two flows; each test adds the rest.
 fn text(network: &str, flow: &str, duration: u32) -> String {
     format!(
         r#"
@@ -38,15 +38,15 @@ mobility = { model = "random-waypoint", speed = ["9 m/s", "11 m/s"] }"#;
 
 const STAY: &str = "nodes = 6\nmobility = { chain = \"150 m\" }";
 
-/// Books and streams are in order in each (a run fails otherwise), something arrives, and the same
-/// again is the same.
+/// In each combination packets are conserved and streams are intact (a run fails otherwise), some data
+/// arrive, and a repeated run is identical.
 #[test]
-fn every_part_goes_with_every_other() {
+fn every_combination_of_parts_works() {
     for mac in ["dcf", "tdma"] {
         for routing in ["aodv", "dsr", "static"] {
             for compat in ["standard", "ns-2"] {
                 for (arp, propagation) in [(false, "two-ray"), (true, "friis")] {
-                    // DSR would not notice over TDMA what moves away.
+                    // DSR over TDMA would not detect a node that moves away.
                     let nodes = if (mac, routing) == ("tdma", "dsr") { STAY } else { WALK };
                     let network = format!(
                         "{nodes}\nmac = {{ kind = \"{mac}\" }}\narp = {arp}\ncompat = \"{compat}\"\n\
@@ -62,9 +62,9 @@ fn every_part_goes_with_every_other() {
     }
 }
 
-/// RFC 4728 §8.3.2, §8.3.3: DSR runs without a link layer that says what it did not carry.
+/// RFC 4728 §8.3.2, §8.3.3: DSR works without a link layer that reports failures.
 #[test]
-fn dsr_confirms_by_itself() {
+fn dsr_confirms_at_the_network_layer() {
     for mac in ["dcf", "tdma"] {
         for keys in ["", ", try_passive_acks = 0", ", promiscuous = false, maint_holdoff = \"0 s\""]
         {
@@ -81,9 +81,9 @@ fn dsr_confirms_by_itself() {
     }
 }
 
-/// A chain over TDMA, whose last node drives away: the source learns of it.
+/// A chain over TDMA whose last node moves away: the source is notified.
 #[test]
-fn dsr_notices_a_broken_link_over_tdma() {
+fn dsr_detects_a_failed_link_over_tdma() {
     let network = |confirm: &str| {
         format!(
             r#"area = ["1000 m", "500 m"]
@@ -116,9 +116,9 @@ fn obstacles_and_losses_change_what_arrives() {
     assert!(with("{ packet_error_rate = 0.3 }") < plain);
 }
 
-/// Nobody hears anybody: nothing arrives, and everything is accounted for.
+/// No node receives any other: no data arrive, and all packets are accounted for.
 #[test]
-fn nodes_out_of_reach_are_no_mistake() {
+fn nodes_out_of_range_cause_no_error() {
     for routing in ["aodv", "dsr", "static"] {
         let network = format!(
             "nodes = 6\nmobility = {{ chain = \"2 km\" }}\nrouting.protocol = \"{routing}\""
@@ -129,7 +129,7 @@ fn nodes_out_of_reach_are_no_mistake() {
     }
 }
 
-/// Node 2 walks away at 7.5 s, is reflected 1000 m away, and is back at 92.5 s.
+/// Node 2 moves out of range at 7.5 s, turns round at 1000 m, and is in range again at 92.5 s.
 fn leaves_and_returns(aid: &str, feedback: &str, duration: u32) -> RunResult {
     let network = format!(
         r#"area = ["500 m", "1000 m"]
@@ -141,14 +141,15 @@ fn leaves_and_returns(aid: &str, feedback: &str, duration: u32) -> RunResult {
         velocities = [["0 m/s", "0 m/s"], ["0 m/s", "0 m/s"], ["0 m/s", "20 m/s"]]"#
     );
     let text = text(&network, &format!("aid = \"{aid}\""), duration);
-    // One flow alone: the second would look for routes, too.
+    // One flow only: the second would also discover routes.
     let scenario = common::parse(&text[..text.rfind("[[flow]]").unwrap()]);
     common::run(&scenario, 1)
 }
 
-/// chandran-1998 §4 over a real MAC and routing: stopped by an RFN, awake with the route.
+/// chandran-1998 §4 over a real MAC and routing: the source stops on an RFN, and resumes with the
+/// route.
 #[test]
-fn tcp_f_is_awake_as_soon_as_there_is_a_route() {
+fn tcp_f_resumes_as_soon_as_there_is_a_route() {
     let delivered =
         |aid, feedback, until| leaves_and_returns(aid, feedback, until).flows[0].delivered_bytes;
     let away = delivered("tcp-f", "rfn", 90);
@@ -158,16 +159,17 @@ fn tcp_f_is_awake_as_soon_as_there_is_a_route() {
     assert_eq!(delivered("none", "none", 96), delivered("none", "none", 90));
 }
 
-/// liu-singh-2001 §III-B: unreachable, so the window is one and the timeout is not doubled.
+/// liu-singh-2001 §III-B: when the destination is unreachable, the window is one segment and the
+/// timeout is not doubled.
 #[test]
-fn atcp_hears_that_a_node_is_unreachable() {
+fn atcp_is_notified_that_a_node_is_unreachable() {
     let alone = leaves_and_returns("none", "icmp-unreachable", 90).flows.remove(0);
     let helped = leaves_and_returns("atcp", "icmp-unreachable", 90).flows.remove(0);
     assert!(helped.timeouts < alone.timeouts, "{:?} {:?}", helped.timeouts, alone.timeouts);
     assert!(helped.probes > Some(0));
 }
 
-/// RFC 3168 over 802.11: marks in place of losses.
+/// RFC 3168 over 802.11: marks instead of losses.
 #[test]
 fn queues_mark() {
     let with = |queue: &str| {
@@ -183,8 +185,8 @@ fn queues_mark() {
     assert_eq!(marked.retransmissions, Some(0));
 }
 
-/// Floyd & Jacobson's RED at a queue that one TCP fills: marks in place of drops (RFC 3168), to which
-/// TCP reacts by a smaller window.
+/// Floyd & Jacobson's RED in a queue that one TCP fills: marks instead of drops (RFC 3168), to which
+/// TCP reacts with a smaller window.
 #[test]
 fn red_marks_and_tcp_reacts() {
     let with = |red: &str| {
@@ -198,16 +200,16 @@ fn red_marks_and_tcp_reacts() {
     let (drops, marks) = (with(""), with(", ecn = true"));
     assert!(common::drops(&drops, "red") > 10, "{:?}", drops.drops);
     assert!(drops.flows[0].retransmissions > Some(10));
-    // The datagrams of the other flow can't be marked.
+    // The datagrams of the other flow are not ECN-capable.
     assert!(common::drops(&marks, "red") < common::drops(&drops, "red"), "{:?}", marks.drops);
     assert_eq!(marks.flows[0].retransmissions, Some(0));
     assert!(marks.flows[0].cwnd_reductions > Some(10), "by marks alone: nothing was lost");
 }
 
-/// A hop is taken by what has left, and not by what a full queue has dropped: of 1000 datagrams a
-/// second the air takes a part.
+/// Only a transmitted packet takes a hop, not one that a full queue dropped: of 1000 datagrams per
+/// second the channel carries a part.
 #[test]
-fn what_a_full_queue_drops_takes_no_hop() {
+fn a_packet_dropped_by_a_full_queue_takes_no_hop() {
     let text = r#"
         name = "overload"
         duration = "5 s"
@@ -227,16 +229,16 @@ fn what_a_full_queue_drops_takes_no_hop() {
     let routing = result.routing.as_ref().unwrap();
     let lost = common::drops(&result, "queue-overflow");
     assert!(lost > 1000, "{lost}");
-    // The last one's acknowledgment may be missing; five wait, and one is with the link layer.
+    // The last one's acknowledgment may be missing; five are queued, and one is in the link layer.
     let arrived = result.flows[0].delivered_bytes / 500;
     assert!((arrived - 1..=arrived).contains(&routing.data_hops), "{routing:?} {arrived}");
     let waiting = routing.data_routed - routing.data_hops - lost;
     assert!(waiting <= 6, "{waiting}: {routing:?}");
 }
 
-/// A packet that the link layer gives up has taken no hop, though it was sent again and again.
+/// A packet that the link layer fails to send takes no hop, although it was transmitted several times.
 #[test]
-fn what_a_link_layer_gives_up_takes_no_hop() {
+fn a_packet_that_the_link_layer_fails_to_send_takes_no_hop() {
     let text = r#"
         name = "out of range"
         duration = "5 s"
@@ -259,7 +261,7 @@ fn what_a_link_layer_gives_up_takes_no_hop() {
     assert_eq!(routing.data_hops, 0);
 }
 
-/// RFC 792: a node whose queue is full tells the source, if the scenario asks for it.
+/// RFC 792: a node with a full queue sends source quench messages, if the scenario asks for them.
 #[test]
 fn a_full_queue_quenches_its_source() {
     let with = |quench: bool| {
@@ -273,7 +275,7 @@ fn a_full_queue_quenches_its_source() {
     let (silent, quenched) = (with(false), with(true));
     let overflows = |result: &RunResult| common::drops(result, "queue-overflow");
     assert!(overflows(&silent) > 20 && overflows(&quenched) > 20);
-    // What nodes say to others, and not to their own hosts. None of it leaves: the queue is full.
+    // Messages to other nodes, not to local hosts. None is transmitted, because the queue is full.
     let icmp = |result: &RunResult| {
         let routing = result.routing.as_ref().unwrap();
         (routing.icmp_routed, routing.icmp_hops)

@@ -1,8 +1,8 @@
-//! A run in its steady state allocates nothing.
+//! A run in its steady state allocates no memory.
 //!
-//! What may allocate is what grows to its place once: queues of links and events, TCP's tables of
-//! segments and holes. A fifth of the run is given for that. Results and traces allocate, but come
-//! after the run or were asked for.
+//! Only structures that grow once to their final size may allocate: queues of links and events, and
+//! TCP's tables of segments and holes. A fifth of the run is allowed for that. Results and traces
+//! allocate, but after the run or on request.
 
 mod common;
 
@@ -15,18 +15,18 @@ use driftway_sim::Simulation;
 
 struct CountingAllocator;
 
-/// How many call sites a failure shows.
+/// The number of call sites that a failure shows.
 const MAX_CALL_SITES: usize = 3;
 
 thread_local! {
-    /// Does what the thread does count?
+    /// True while allocations of the thread are counted.
     static IS_COUNTING: Cell<bool> = const { Cell::new(false) };
     static ALLOCATIONS: Cell<u64> = const { Cell::new(0) };
     static CALL_SITES: RefCell<Vec<String>> = const { RefCell::new(Vec::new()) };
 }
 
 fn record_allocation() {
-    // Noting allocates, too, and does not count.
+    // Recording an allocation allocates, too, and is not counted.
     if !IS_COUNTING.replace(false) {
         return;
     }
@@ -39,7 +39,7 @@ fn record_allocation() {
     IS_COUNTING.set(true);
 }
 
-/// The frames that are ours: what is called, and from where.
+/// The stack frames of our own code: functions and their callers.
 fn call_site(backtrace: &str) -> String {
     let frames: Vec<&str> = backtrace.lines().collect();
     let ours = frames.windows(2).filter(|pair| {
@@ -49,7 +49,7 @@ fn call_site(backtrace: &str) -> String {
     ours.map(|pair| format!("{}\n{}\n", pair[0], pair[1])).collect()
 }
 
-/// Counts what `work` allocates, and says where.
+/// Counts the allocations of `work`, and returns their call sites.
 fn count_allocations(work: impl FnOnce()) -> (u64, String) {
     ALLOCATIONS.set(0);
     IS_COUNTING.set(true);
@@ -58,7 +58,7 @@ fn count_allocations(work: impl FnOnce()) -> (u64, String) {
     (ALLOCATIONS.get(), CALL_SITES.take().join("\n"))
 }
 
-// SAFETY: all work is the system allocator's; noting touches what belongs to the thread only.
+// SAFETY: the system allocator does all the work; recording touches only data of the thread.
 unsafe impl GlobalAlloc for CountingAllocator {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         record_allocation();
@@ -75,12 +75,12 @@ unsafe impl GlobalAlloc for CountingAllocator {
 #[global_allocator]
 static ALLOCATOR: CountingAllocator = CountingAllocator;
 
-/// From a fifth of the run to nine tenths.
+/// Checks for no allocations from a fifth of the run to nine tenths.
 fn allocates_nothing(scenario: &Scenario) {
     allocates_at_most(scenario, 0.2, 0);
 }
 
-/// From this part of the run to nine tenths, with no more than so many allocations.
+/// Checks for at most `most` allocations from this part of the run to nine tenths.
 fn allocates_at_most(scenario: &Scenario, part: f64, most: u64) {
     for seed in [1, 2] {
         let mut steps = 0;
@@ -134,7 +134,7 @@ fn other_recoveries_allocate_nothing() {
     }
 }
 
-/// Ten flows, five each way, every second one with an aid, and every fault but partitions.
+/// Ten flows, five in each direction, half of them with an aid, and all faults except partitions.
 #[test]
 fn ten_flows_among_faults_allocate_nothing() {
     let mut text = r#"
@@ -179,9 +179,9 @@ fn ten_flows_among_faults_allocate_nothing() {
     allocates_nothing(&common::parse(&text));
 }
 
-/// Fifty nodes that move, ten flows: a node's tables and buffers are made when it first needs them
-/// and grow to what it needs, two or three times a node in the second half of this run; nothing is
-/// allocated for a packet, an event or a frame.
+/// Fifty nodes that move, ten flows: a node's tables and buffers are allocated at their first use and
+/// grow to the size needed, two or three times per node in the second half of this run; nothing is
+/// allocated per packet, event or frame.
 #[test]
 fn fifty_dsr_nodes_allocate_for_tables_alone() {
     let mut text = r#"

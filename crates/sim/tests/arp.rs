@@ -1,9 +1,9 @@
-//! ARP between routing and the air.
+//! ARP between routing and the MAC layer.
 
 use driftway_scenario::Scenario;
 use driftway_sim::results::RunResult;
 
-/// Nodes in a row, of which the second leaves at once if `leaves`.
+/// Three nodes in a row, of which the second leaves at once if `leaves`.
 fn run(arp: &str, leaves: bool) -> RunResult {
     let speed = if leaves { "200 m/s" } else { "0 m/s" };
     let text = format!(
@@ -36,7 +36,7 @@ fn drops(result: &RunResult, why: &str) -> u64 {
 const NS2: &str =
     r#"{ hold = 1, again = "next-packet", lifetime = "forever", learn_from_all = true }"#;
 
-/// 220 packets over two hops; each hop asks once, and each answer is a frame to one node.
+/// 220 packets over two hops; one request per hop, and each reply is a unicast frame.
 #[test]
 fn two_hops_ask_once_each_and_lose_nothing() {
     for arp in ["true", NS2] {
@@ -48,16 +48,17 @@ fn two_hops_ask_once_each_and_lose_nothing() {
     }
 }
 
-/// A node that is gone answers nobody: what waits is given up in rounds, as a link failure. What
-/// ns-2's holds of one is lost without a word but for the fourth of four, and the third with it.
+/// A node that has left answers no requests: the packets held for it fail in groups, as link failures.
+/// ns-2's ARP holds one packet; it drops packets silently except for every fourth, which fails
+/// together with the third.
 #[test]
-fn who_is_gone_fails_as_a_link() {
+fn a_node_that_has_left_causes_link_failures() {
     let standard = run("true", true);
     assert_eq!(standard.flows[0].delivered_bytes, 0);
     let routing = standard.routing.as_ref().unwrap();
     let failed = routing.arp_failures;
-    assert_eq!(routing.link_failures, 0, "nothing was sent that the link layer could give up");
-    // Three are kept for three seconds in which twelve come.
+    assert_eq!(routing.link_failures, 0, "no packet reached the link layer");
+    // Three packets are held for three seconds, in which twelve arrive.
     assert!((45..=57).contains(&failed), "{failed}");
     assert!(drops(&standard, "arp") > 2 * failed, "{:?}", standard.drops);
 
@@ -66,15 +67,15 @@ fn who_is_gone_fails_as_a_link() {
     assert_eq!((failed, drops(&ns2, "arp")), (110, 110), "{:?}", ns2.drops);
 }
 
-/// What nobody answers for takes no hop, though routing sent each packet, and those that came back
-/// another time.
+/// A packet that ARP cannot resolve takes no hop, although routing sent each of them, and those that
+/// were returned a second time.
 #[test]
-fn what_arp_does_not_let_out_takes_no_hop() {
+fn a_packet_that_arp_cannot_resolve_takes_no_hop() {
     for arp in ["true", NS2] {
         let gone = run(arp, true).routing.unwrap();
         assert_eq!(gone.data_hops, 0, "{arp}");
         assert!(gone.data_routed >= 220, "{arp}: {}", gone.data_routed);
-        // 220 packets over two hops; another is made as the run ends.
+        // 220 packets over two hops; another is sent when the run ends.
         let there = run(arp, false).routing.unwrap();
         assert_eq!((there.data_hops, there.data_routed), (440, 441), "{arp}");
     }

@@ -1,4 +1,4 @@
-//! Data both ways on one connection.
+//! Data in both directions on one connection.
 
 mod common;
 
@@ -6,7 +6,7 @@ use common::{completion, example, parse, run};
 use driftway_scenario::Scenario;
 use driftway_sim::results::{FlowOutcome, RunResult};
 
-/// Three hops of which one loses, and a flow on them.
+/// Three hops, one of them lossy, and a flow over them.
 fn path(faults: &str, flow: &str) -> Scenario {
     parse(&format!(
         r#"
@@ -43,7 +43,7 @@ fn back_s(result: &RunResult) -> f64 {
 }
 
 #[test]
-fn both_streams_arrive_whole() {
+fn both_streams_are_delivered_completely() {
     for (recovery, _) in driftway_tcp::RecoveryKind::ALL {
         let tcp = format!("recovery = \"{recovery}\", ecn = true");
         for (there, back) in [(LITTLE, MORE), (MORE, LITTLE), (LITTLE, LITTLE)] {
@@ -65,9 +65,9 @@ fn both_streams_arrive_whole() {
     }
 }
 
-/// A flow's own results are those of its own direction, as if nobody spoke of the other.
+/// The results of a flow without a reverse direction do not mention it.
 #[test]
-fn without_it_nothing_is_said_of_it() {
+fn without_a_reverse_direction_it_is_not_reported() {
     let alone =
         flow(LITTLE, LITTLE, "recovery = \"reno\"", "").replace(&format!("back = {LITTLE}"), "");
     let result = run(&path("", &alone), 1);
@@ -78,19 +78,19 @@ fn without_it_nothing_is_said_of_it() {
 }
 
 #[test]
-fn an_endless_way_back_lasts_as_long_as_the_run() {
+fn an_unlimited_reverse_direction_lasts_as_long_as_the_run() {
     let result = run(&path("", &flow(LITTLE, "\"ftp\"", "recovery = \"reno\"", "")), 1);
     let ftp = &result.flows[0];
     assert!(completion(ftp) < 100.0 && result.duration_s == 300.0);
     assert_eq!(ftp.back_completion_s, None);
     assert!(ftp.back_delivered_bytes > Some(2_000_000), "{ftp:#?}");
-    // Nor does a transfer back end a flow that goes on.
+    // A reverse transfer does not end a flow that continues, either.
     let result = run(&path("", &flow("\"ftp\"", LITTLE, "recovery = \"reno\"", "")), 1);
     assert!(back_s(&result) < 100.0 && result.duration_s == 300.0);
     assert_eq!(result.flows[0].completion_s, None);
 }
 
-/// Acknowledgments ride on data: where nothing is lost, most do.
+/// Acknowledgments are piggybacked on data: without losses, most of them are.
 #[test]
 fn acknowledgments_are_piggybacked() {
     let frames = |flows: &str| {
@@ -103,12 +103,13 @@ fn acknowledgments_are_piggybacked() {
     let apart = one.replace(&format!("back = {MORE}\n"), "");
     let apart = format!("{apart}[[flow]]\nfrom = 3\nto = 0\n{apart}");
     let (one, two) = (frames(&one), frames(&apart));
-    // 500 segments each way over three hops, and what must go alone: one for each two segments on
-    // two connections, and less than half as many on one.
+    // 500 segments in each direction over three hops, and the pure acknowledgments: one for every two
+    // segments on two connections, and less than half as many on one connection.
     assert!(one >= 3000 && two >= 3000 + 1500 && one - 3000 < (two - 3000) / 2, "{one} {two}");
 }
 
-/// liu-singh-2001 §III-A: the layer is active at both ends of a connection that carries data both ways.
+/// liu-singh-2001 §III-A: the layer is active at both ends of a connection that carries data in both
+/// directions.
 #[test]
 fn the_aid_is_at_both_ends() {
     let faults =
@@ -123,8 +124,8 @@ fn the_aid_is_at_both_ends() {
     assert!(back_s(&both) < back_s(&one), "{} {}", back_s(&both), back_s(&one));
 }
 
-/// liu-singh-2001 §III-C: whether data from the peer end the loss state, too, or only an
-/// acknowledgment, makes a difference where the peer has data.
+/// liu-singh-2001 §III-C: the options that data of the peer end the loss state as well, or only an
+/// acknowledgment, differ when the peer sends data.
 #[test]
 fn data_of_the_peer_can_end_the_loss_state() {
     let played = |leave_loss: &str, back: &str| {
@@ -143,9 +144,9 @@ fn data_of_the_peer_can_end_the_loss_state() {
     assert_ne!(ack.flows[0].completion_s, data.flows[0].completion_s);
 }
 
-/// A connection that is given up ends both directions, and the run.
+/// A failed connection ends both directions, and the run.
 #[test]
-fn a_connection_that_is_given_up_ends_both_ways() {
+fn a_failed_connection_ends_both_directions() {
     let cut = "[[network.fault]]\nkind = \"partition\"\nhop = 2\nfirst = \"3 s\"\nlasts = \"290 s\"\nsignal = \"none\"\n";
     let tcp = "recovery = \"reno\", max_retries = 3";
     let result = run(&path(cut, &flow(MORE, MORE, tcp, "")), 1);

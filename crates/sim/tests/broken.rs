@@ -1,12 +1,12 @@
-//! The simulator broken on purpose (feature `broken`): in each of these ways a run must fail, and
-//! in none it must not.
+//! Fault injection (feature `fault-injection`): each injected fault must make a run fail, and a run
+//! without one must pass.
 
 mod common;
 
 use driftway_sim::results::RunResult;
 use driftway_sim::{InjectedFault, RunError, inject_fault};
 
-/// A transfer over two hops without losses, so that what is broken gets through.
+/// A transfer over two hops without losses, so that every injected fault gets through.
 const PATH: &str = r#"
     name = "a clean path"
     duration = "60 s"
@@ -20,8 +20,8 @@ const PATH: &str = r#"
     application = { transfer = "200 kB" }
 "#;
 
-/// The same over two hops of 802.11, two segments at a time: so that a raised acknowledgment is
-/// nothing but early.
+/// The same over two hops of 802.11, with a window of two segments, so that a raised acknowledgment is
+/// premature but not out of the window.
 const ADHOC: &str = r#"
     name = "a clean chain"
     duration = "60 s"
@@ -45,7 +45,7 @@ fn run(text: &str, fault: Option<InjectedFault>) -> Result<RunResult, RunError> 
 }
 
 #[test]
-fn a_sound_run_passes() {
+fn a_run_without_a_fault_passes() {
     for network in [PATH, ADHOC] {
         assert_eq!(run(network, None).unwrap().flows[0].delivered_bytes, 200_000);
     }
@@ -57,7 +57,7 @@ fn injected_stream_faults_are_detected() {
         (InjectedFault::Offset, "byte"),
         (InjectedFault::Stream, "of stream 1"),
         (InjectedFault::Duplicate, "was to get byte"),
-        // liu-singh-2001 §III-B: it speaks of a byte that the peer has not got.
+        // liu-singh-2001 §III-B: it acknowledges a byte that the peer has not received.
         (InjectedFault::Ack, "as acknowledged"),
     ] {
         for network in [PATH, ADHOC] {
@@ -68,12 +68,12 @@ fn injected_stream_faults_are_detected() {
     }
 }
 
-/// What goes back on the same connection is checked like what it answers.
+/// The reverse direction of a connection is checked as well.
 #[test]
 fn injected_faults_in_the_reverse_stream_are_detected() {
     let transfer = "application = { transfer = \"200 kB\" }";
     let back = "application = { transfer = \"1 B\" }\nback = { transfer = \"200 kB\" }";
-    // In a window of four the raised acknowledgment is not beyond what was sent.
+    // In a window of four segments the raised acknowledgment is not beyond what was sent.
     let networks = [PATH, ADHOC].map(|network| network.replace("window = 2", "window = 4"));
     for network in networks.map(|network| network.replace(transfer, back)) {
         assert_eq!(run(&network, None).unwrap().flows[0].back_delivered_bytes, Some(200_000));
@@ -90,9 +90,9 @@ fn injected_faults_in_the_reverse_stream_are_detected() {
     }
 }
 
-/// A path brings a datagram once; radios may bring it again, and that is counted.
+/// A path delivers a datagram once; an ad hoc network may deliver it twice, and that is counted.
 #[test]
-fn a_datagram_that_comes_twice_is_noticed() {
+fn a_duplicate_datagram_is_detected() {
     let datagrams = |network: &str| {
         let end = network.find("application").unwrap();
         let cbr = "application = { cbr = { every = \"100 ms\", size = \"100 B\" } }";
@@ -108,16 +108,16 @@ fn a_datagram_that_comes_twice_is_noticed() {
 }
 
 #[test]
-fn a_leaked_packet_is_noticed() {
+fn a_leaked_packet_is_detected() {
     for network in [PATH, ADHOC] {
         let error = run(network, Some(InjectedFault::Leak)).unwrap_err();
         assert!(matches!(error, RunError::Conservation(_)), "{error}");
     }
 }
 
-/// Random streams that move leave the books in order; what notices is the table of golden runs.
+/// A change of the random streams violates no conservation; the table of golden runs detects it.
 #[test]
-fn moved_random_streams_are_noticed_by_golden_runs() {
+fn changed_random_streams_are_detected_by_golden_runs() {
     let table = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/golden/runs.csv");
     let golden = std::fs::read_to_string(table).unwrap();
     for (name, duration) in [("lossy-path", None), ("adhoc-chain", Some(("duration", "30 s")))] {

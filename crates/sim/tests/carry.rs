@@ -1,5 +1,6 @@
-//! The shim's own aid above our own TCP: a link with losses and cuts, routers that mark. Every run
-//! keeps the books, and no byte is acknowledged ahead of its receiver.
+//! The shim's aid `carry` above the simulator's TCP: a link with losses and partitions, and routers
+//! that mark. In every run packets are conserved, and no byte is acknowledged before its receiver has
+//! it.
 
 mod common;
 
@@ -20,8 +21,8 @@ fn losses_and_cuts_cost_no_window() {
     assert_eq!(carried.timeouts, Some(0), "{carried:?}");
 }
 
-/// Nothing would tell congestion from other losses: only the cuts are survived, which on a link with so
-/// many losses is not much.
+/// Without ECN congestion is indistinguishable from other losses: only the outages are bridged, which
+/// helps little on a link with so many losses.
 #[test]
 fn without_ecn_only_outages_are_survived() {
     let plain = flow(&[("flow.0.aid", "none"), ("flow.0.tcp.ecn", "false")]);
@@ -31,8 +32,8 @@ fn without_ecn_only_outages_are_survived() {
     assert!(bytes[1] >= bytes[0] && bytes[1] * 2 <= bytes[2], "{bytes:?}");
 }
 
-/// Twenty transfers over 300 kbit/s. What the first ten and the others deliver (bytes), and the share of
-/// packets that is dropped, with these aids; three seeds together.
+/// Twenty transfers over 300 kbit/s with these aids: the bytes that the first ten and the other ten
+/// deliver, and the share of packets dropped; three seeds together.
 fn congested(aids: [&str; 2]) -> ([u64; 2], f64) {
     let changes = [("flow.0.aid", aids[0]), ("flow.1.aid", aids[1])];
     let scenario = common::example("congested", &changes);
@@ -48,9 +49,10 @@ fn congested(aids: [&str; 2]) -> ([u64; 2], f64) {
     (bytes, dropped as f64 / sent as f64)
 }
 
-/// Silence under congestion is no outage: within a tenth of what TCP alone loses and delivers.
+/// Silence under congestion is not an outage: losses and throughput are within a tenth of those of TCP
+/// alone.
 #[test]
-fn congestion_is_no_outage() {
+fn congestion_is_not_taken_for_an_outage() {
     let carry = "{ name = \"carry\", suspect_after = 2 }";
     let plain = congested(["none", "none"]);
     let [mixed, all] = [["none", carry], [carry, carry]].map(congested);
@@ -62,8 +64,9 @@ fn congestion_is_no_outage() {
     assert!(mixed.0[0] * 100 >= plain.0[0] * 90, "neighbours: {plain:?}, {mixed:?}");
 }
 
-/// What cuts of 4 to 9 s cost, as the time in which the link carries as much. What they cost a TCP alone
-/// depends on how long after their end its next timeout comes, from nothing to half of the cut.
+/// The cost of partitions of 4 to 9 s, as the time in which the link carries as much. Their cost to
+/// TCP alone depends on how long after their end its next timeout comes, from nothing to half of the
+/// partition.
 #[test]
 fn a_silent_cut_costs_little_more_than_it_lasts() {
     let delivered = |changes: &[(&str, &str)]| {

@@ -1,4 +1,4 @@
-//! A run is a function of scenario and seed, whatever else the process does.
+//! A run is a function of scenario and seed, independent of other activity in the process.
 
 mod common;
 
@@ -13,7 +13,7 @@ fn scenarios() -> Vec<Scenario> {
         .into()
 }
 
-/// Everything that a run leaves, as bytes: its results, and the traces of its flows and network.
+/// The whole output of a run, as bytes: its results, and the traces of its flows and network.
 fn document(scenario: &Scenario, seed: u64) -> Vec<u8> {
     let (result, trace) = common::traced(scenario, seed);
     let mut bytes = serde_json::to_vec(&result).unwrap();
@@ -28,17 +28,17 @@ fn documents() -> Vec<Vec<u8>> {
 }
 
 #[test]
-fn twice_in_one_process_is_the_same() {
+fn repeated_runs_are_identical() {
     let first = documents();
     assert!(first == documents());
     let mut different = first.clone();
     different.sort();
     different.dedup();
-    assert_eq!(different.len(), first.len(), "each scenario and seed gives a run of its own");
+    assert_eq!(different.len(), first.len(), "each scenario and seed gives a different run");
 }
 
 #[test]
-fn beside_other_runs_is_the_same_as_alone() {
+fn concurrent_runs_are_identical() {
     let alone = documents();
     let beside: Vec<_> = std::thread::scope(|scope| {
         let threads: Vec<_> = (0..4).map(|_| scope.spawn(documents)).collect();

@@ -1,4 +1,4 @@
-//! What goes wrong on a path, seen from its ends.
+//! Faults of a path, observed at its ends.
 
 mod common;
 #[path = "faults/cuts.rs"]

@@ -1,4 +1,5 @@
-//! What the sources of an ad hoc network hear of failures: from whom, when, and what comes of it.
+//! Notifications of failures in an ad hoc network: which node sends them to which source, when, and
+//! their effects.
 
 mod common;
 
@@ -33,7 +34,7 @@ fn observed_run(text: &str) -> ObservedRun {
 }
 
 impl ObservedRun {
-    /// When the first flow's TCP-F fell asleep and woke up (s).
+    /// The periods in which the first flow's TCP-F was in the snooze state (s).
     fn snoozes(&self) -> Vec<(f64, f64)> {
         let states = aid_states(&self.trace.flows[0]);
         let asleep = states.iter().enumerate().filter(|(_, (_, state))| state == "snooze");
@@ -41,7 +42,7 @@ impl ObservedRun {
         asleep.map(|(n, (since, _))| (*since, until(n))).collect()
     }
 
-    /// When a node puts ICMP of its own for another into its queue (s).
+    /// The times at which a node queues an ICMP message of its own for another node (s).
     fn icmp(&self, from: u32, to: u32) -> Vec<f64> {
         let rows = self.rows.iter().filter(|row| {
             row.layer == Layer::Queue
@@ -53,12 +54,13 @@ impl ObservedRun {
     }
 }
 
-/// When node 2 is out of reach of node 1, and when in reach again (s): it is so from 2 × 150 m on.
+/// The times at which node 2 goes out of range of node 1 and is in range again (s); it is out of range
+/// from 2 × 150 m on.
 const GONE: f64 = 7.5;
 const BACK: f64 = 32.5;
 
-/// Nodes 0 and 1 stand 200 m apart, and so do 1 and 3, which 0 does not hear; node 2 is behind 1, goes
-/// away, turns round at 400 m, and is back.
+/// Nodes 0 and 1 are 200 m apart, and so are 1 and 3; 0 and 3 are out of range of each other. Node 2
+/// starts beyond node 1, moves away, turns round at 400 m, and comes back.
 fn behind(routing: &str, network: &str, flows: &str) -> String {
     format!(
         r#"
@@ -82,12 +84,13 @@ fn behind(routing: &str, network: &str, flows: &str) -> String {
     )
 }
 
-/// TCP-F that waits for an RRN as long as the run lasts.
+/// TCP-F with a route failure timeout longer than the run.
 const PATIENT: &str = r#"aid = { name = "tcp-f", route_failure_timeout = "200 s" }"#;
 
-/// The source's own routing knows first: nothing travels, and nothing waits for a search to fail.
+/// The source's own routing detects the failure: no message is sent, and no failed discovery is
+/// awaited.
 #[test]
-fn the_first_hop_fails_and_the_source_falls_silent_at_once() {
+fn a_failure_of_the_first_hop_stops_the_source_at_once() {
     for protocol in PROTOCOLS {
         let network = "feedback = \"rfn\"\nseek = { most = 20 }";
         let text = behind(protocol, network, PATIENT).replace("from = 0", "from = 1");
@@ -97,15 +100,15 @@ fn the_first_hop_fails_and_the_source_falls_silent_at_once() {
         let (since, until) = told.snoozes()[0];
         assert!((GONE..GONE + 0.5).contains(&failed), "{protocol}: {failed}");
         assert_eq!(since, failed, "{protocol}");
-        // What it finds then is a route: routing on demand may put off its next search by up to 10 s
-        // (RFC 4728 §9).
+        // It resumes when it finds a route: on-demand routing may delay its next discovery by up to
+        // 10 s (RFC 4728 §9).
         assert!((BACK - 0.5..BACK + 10.5).contains(&until), "{protocol}: {until}");
     }
 }
 
-/// Each echo up to the last is lost, because the node is not there.
+/// Each echo request up to the last is lost, because the node is out of range.
 #[test]
-fn a_lost_echo_is_followed_by_another() {
+fn a_lost_echo_request_is_repeated() {
     let echoes = |most: u32| {
         let network = format!("feedback = \"rfn\"\nseek = {{ every = \"3 s\", most = {most} }}");
         observed_run(&behind(PROTOCOLS[2], &network, PATIENT))
@@ -115,20 +118,21 @@ fn a_lost_echo_is_followed_by_another() {
     let [first, second, third] = few.icmp(0, 2)[..] else { panic!("{:?}", few.icmp(0, 2)) };
     assert!(first - since < 0.001, "{first} {since}");
     assert_eq!([second, third].map(|at| at - first), [3.0, 6.0]);
-    assert_eq!(until, f64::INFINITY, "nobody tells it any more");
+    assert_eq!(until, f64::INFINITY, "no notification follows");
 
     let enough = echoes(20);
     let (_, until) = enough.snoozes()[0];
     assert!((BACK - 0.5..BACK + 3.1).contains(&until), "{until}");
     let asked = enough.icmp(0, 2).into_iter().filter(|at| *at < GONE + 30.0).count();
-    assert!((7..=10).contains(&asked), "and it asks no more: {asked}");
+    assert!((7..=10).contains(&asked), "no more requests are sent: {asked}");
 }
 
-/// Neither a timer of TCP-F's nor an echo ends the snooze: the failure point learns of a route, because
-/// the node that was away sends to another, and says so (chandran-1998 §4).
+/// Neither a timer of TCP-F nor an echo ends the snooze state: the failure point learns a route,
+/// because the node that was away sends a packet to another node, and notifies the source
+/// (chandran-1998 §4).
 #[test]
-fn a_relay_that_learns_of_a_route_tells_the_source() {
-    // Echoes are not to wait in a send buffer for a route.
+fn a_router_that_learns_a_route_notifies_the_source() {
+    // Echo requests must not wait in a send buffer for a route.
     let dsr = r#"protocol = "dsr", send_buffer_timeout = "2 s""#;
     for protocol in [PROTOCOLS[0], dsr, PROTOCOLS[2]] {
         let away = r#"
@@ -143,7 +147,7 @@ fn a_relay_that_learns_of_a_route_tells_the_source() {
         let run = |others: &str| {
             observed_run(&behind(protocol, network, &format!("{PATIENT}\n{others}")))
         };
-        // DSR may believe for a moment that it knows another way.
+        // DSR may have another, stale route for a moment.
         let last = |observed: &ObservedRun| {
             *observed.snoozes().iter().rfind(|(at, _)| *at < BACK - 0.5).unwrap()
         };
@@ -153,14 +157,14 @@ fn a_relay_that_learns_of_a_route_tells_the_source() {
         assert!((BACK - 0.5..BACK + 10.5).contains(&until), "{protocol}: {until}");
         let notices = observed.icmp(1, 0).into_iter().filter(|at| *at > BACK - 0.5 && *at <= until);
         assert_eq!(notices.count(), 1, "{protocol}: one RRN");
-        assert_eq!(last(&run("")).1, f64::INFINITY, "{protocol}: nobody else does");
+        assert_eq!(last(&run("")).1, f64::INFINITY, "{protocol}: no other node does");
     }
 }
 
-/// What a node gives up draws a message for each packet that is no message itself, wherever it was:
-/// in routing, in the queue for a neighbour that is purged, or behind ARP.
+/// Each packet that a node drops causes a message, unless it is a message itself, whether it was in
+/// routing, in the queue of a neighbour that is purged, or held by ARP.
 #[test]
-fn whatever_a_node_gives_up_its_source_is_told() {
+fn a_source_is_notified_of_every_undeliverable_packet() {
     let cbr = |every: &str| {
         format!(
             "transport = \"udp\"\n[flow.application]\ncbr = {{ every = \"{every}\", size = \"500 B\" }}"
@@ -169,7 +173,8 @@ fn whatever_a_node_gives_up_its_source_is_told() {
     let arp = "arp = { hold = 1, again = \"next-packet\" }";
     let static_arp = behind(PROTOCOLS[2], arp, &format!("start = \"10 s\"\n{}", cbr("100 ms")))
         .replace("application = \"ftp\"", "");
-    // The error comes from node 2, for which packets wait here, because node 3 behind it is gone.
+    // The error comes from node 2, for which packets are queued here, because the link to node 3
+    // behind it has failed.
     let purge = format!(
         r#"
         name = "purge"
@@ -212,13 +217,13 @@ fn whatever_a_node_gives_up_its_source_is_told() {
         };
         let reasons: Vec<_> = told.rows.iter().filter(given_up).map(|row| &row.reason).collect();
         assert!(reasons.iter().filter(|why| **why == reason).count() > 5, "{reason}: {reasons:?}");
-        // What another packet displaces behind ARP says nothing of the neighbour.
+        // A packet that ARP replaces with a later one is no sign of a failure.
         let lost = reasons.iter().filter(|why| **why != "arp").count();
         assert_eq!(messages.len(), lost, "{reason}: {:?}", told.result.drops);
     }
 }
 
-/// DSR over nodes that move, with what it makes of failures and of what it overhears.
+/// DSR over nodes that move, with its reactions to failures and overheard packets.
 fn reference(routing: &str) -> RunResult {
     let text = format!(
         r#"
@@ -250,7 +255,7 @@ fn reference(routing: &str) -> RunResult {
 }
 
 #[test]
-fn each_part_of_dsr_has_its_part_in_a_run_of_nodes_that_move() {
+fn each_part_of_dsr_affects_a_run_of_nodes_that_move() {
     let counts = |result: &RunResult| {
         let routing = result.routing.unwrap();
         [routing.salvaged, routing.overheard, routing.nested_errors]

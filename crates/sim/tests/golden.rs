@@ -1,8 +1,8 @@
-//! Golden runs: each example's fingerprint and outcome, kept in `golden/runs.csv`.
+//! Golden runs: the fingerprint and results of each example, stored in `golden/runs.csv`.
 //!
-//! A run is the same in every build profile, so the table is one. `DRIFTWAY_BLESS=1 cargo test -p
-//! driftway-sim --test golden` writes it anew; what the difference says about the change belongs
-//! into the commit's message.
+//! A run is the same in every build profile, so there is one table.
+//! `DRIFTWAY_BLESS=1 cargo test -p driftway-sim --test golden` rewrites it; the commit message
+//! explains the difference.
 
 mod common;
 
@@ -13,8 +13,8 @@ use driftway_sim::results::RunResult;
 
 const SEEDS: [u64; 2] = [1, 2];
 
-/// What makes the longer examples short enough to be run each time, or makes happen in a short run
-/// what they are about.
+/// Changes that make the longer examples short enough for every test run, or that make a short run
+/// exercise its subject.
 const CHANGED: &[(&str, &[(&str, &str)])] = &[
     ("adhoc-aodv", &[("duration", "60 s"), ("flow.*.start", "10 s")]),
     ("adhoc-cbr", &[("duration", "60 s")]),
@@ -41,7 +41,7 @@ const HEADER: [&str; 10] = [
     "delivered_bytes",
     "retransmissions",
 ];
-/// Where in a row the outcome begins: before it stands what identifies a run.
+/// The index of the first result column: the columns before it identify a run.
 const OUTCOME: usize = 2;
 
 type Row = Vec<String>;
@@ -55,7 +55,7 @@ fn golden(name: &str) -> Scenario {
     common::example(name, changes)
 }
 
-/// One row a flow.
+/// One row per flow.
 fn rows(name: &str, result: &RunResult) -> Vec<Row> {
     let parts: Vec<&str> = result.fingerprint.split('-').collect();
     let number = |n: Option<u64>| n.map_or(String::new(), |n| n.to_string());
@@ -98,7 +98,7 @@ fn read() -> Vec<Row> {
     input.records().map(|row| owned(row.unwrap())).collect()
 }
 
-/// What differs, column by column; empty if nothing does.
+/// The difference by column; empty if there is none.
 fn difference(golden: &[Row], played: &[Row]) -> String {
     let flow = |row: &Row| row[6].clone();
     let same = |a: &Row, b: &Row| a[..OUTCOME] == b[..OUTCOME] && flow(a) == flow(b);
@@ -134,7 +134,7 @@ fn examples_run_as_they_did() {
     assert!(
         difference.is_empty(),
         "golden runs differ (events: another order or number of events; packets: other packets or \
-         fates; statistics: other results):\n{difference}\
+         outcomes; statistics: other results):\n{difference}\
          If that is meant: DRIFTWAY_BLESS=1 cargo test -p driftway-sim --test golden"
     );
 }

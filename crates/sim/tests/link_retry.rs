@@ -1,4 +1,5 @@
-//! Link retry: a neighbour that was not reached is tried again, as long as it seems to be there.
+//! Link retry: a packet that was not acknowledged is sent again as long as the neighbour seems to be
+//! in range.
 
 mod common;
 
@@ -9,7 +10,7 @@ use driftway_scenario::Scenario;
 use driftway_sim::log::Event;
 use driftway_sim::results::{RoutingResult, RunResult};
 
-/// Two nodes that stay, whose links fail because both are busy.
+/// Two static nodes, whose link fails because both are busy.
 fn one_hop(changes: &[(&str, &str)]) -> Scenario {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../papers/westin-2003/one-hop.toml");
     let changes = [("duration", "40 s")].iter().chain(changes);
@@ -22,7 +23,7 @@ fn with_retry(retry: &str) -> Scenario {
     one_hop(&[("network.link_retry", retry)])
 }
 
-/// Node 2 drives away from node 1 at 25 m/s, out of its reach at 6 s.
+/// Node 2 moves away from node 1 at 25 m/s, out of its range at 6 s.
 fn driving_away(retry: &str) -> RunResult {
     run_text(
         &format!(
@@ -65,12 +66,12 @@ fn a_busy_neighbour_is_reached_by_a_second_try() {
     assert_eq!(reasons.len() as u64, counted.link_retries);
     assert!(reasons.iter().all(|reason| *reason == "in-range") && counted.vain_link_retries == 0);
     assert_eq!(counted.link_retries, counted.link_retries_sent + counted.link_failures);
-    assert_eq!(run(&with_retry("{ most = 1 }"), 1), with, "a look changes nothing");
+    assert_eq!(run(&with_retry("{ most = 1 }"), 1), with, "inspection changes nothing");
 }
 
-/// Both nodes have heard each other all the time.
+/// Each node has received frames of the other all the time.
 #[test]
-fn who_was_heard_lately_is_as_good_as_there() {
+fn a_neighbour_heard_recently_counts_as_in_range() {
     let blind = run(&with_retry("{ most = 1 }"), 1);
     for condition in ["heard_within = \"1 s\"", "strength = true"] {
         let retry = format!("{{ most = 1, {condition} }}");
@@ -81,14 +82,15 @@ fn who_was_heard_lately_is_as_good_as_there() {
 }
 
 #[test]
-fn a_lost_neighbour_is_tried_in_vain_unless_its_signal_says_so() {
+fn a_lost_neighbour_is_retried_in_vain_unless_its_signal_is_checked() {
     let blind = routing(&driving_away("link_retry = { most = 3 }"));
     assert!(blind.vain_link_retries >= 3, "{blind:?}");
     let seeing = routing(&driving_away("link_retry = { most = 3, strength = true }"));
     assert_eq!(seeing.vain_link_retries, 0, "{seeing:?}");
 }
 
-/// What has really gone disconnects ATCP rightly; a busy neighbour at one hop would not.
+/// The loss of a neighbour disconnects ATCP rightly; at one hop a busy neighbour disconnects it
+/// falsely.
 #[test]
 fn time_disconnected_is_false_where_the_link_was_in_range() {
     let flow = &driving_away("").flows[0];

@@ -1,4 +1,4 @@
-//! What routing says of packets that are lost (yu-2004), in a whole network.
+//! Packet loss notifications of routing (yu-2004) in a whole network.
 
 mod common;
 
@@ -15,9 +15,9 @@ fn routing(run: &RunResult) -> RoutingResult {
     run.routing.unwrap_or_default()
 }
 
-/// Everything that it is made of happens in a run, and without any part of it the run is another.
+/// Every part of the scheme acts in a run, and the run differs without any one of them.
 #[test]
-fn each_part_is_at_work_and_makes_a_difference() {
+fn each_part_acts_and_makes_a_difference() {
     let whole = run_example("adhoc-epln", &[]);
     let counts = routing(&whole);
     for (what, count) in [
@@ -43,7 +43,7 @@ fn each_part_is_at_work_and_makes_a_difference() {
         ("flow.0.aid", "elfn"),
     ] {
         let other = run_example("adhoc-epln", &[(key, value)]);
-        // ELFN's packet is one of EPLN's.
+        // EPLN also sends the notification packet of ELFN.
         assert_eq!(other.fingerprint == whole.fingerprint, key.ends_with("elfn"), "{key}");
     }
     let silent = [("network.routing.epln", "false"), ("network.routing.bead", "false")];
@@ -52,7 +52,7 @@ fn each_part_is_at_work_and_makes_a_difference() {
 }
 
 #[test]
-fn each_part_is_at_work_over_aodv() {
+fn each_part_acts_over_aodv() {
     let whole =
         run_example("adhoc-elfn", &[("network.routing.epln", "true"), ("flow.0.aid", "epln")]);
     let counts = routing(&whole);

@@ -1,5 +1,5 @@
-//! "Effect of lost messages" (liu-singh-2001 §III-A): marks and ICMP messages that are lost keep
-//! ATCP from knowing, for a while. More of them come, and one gets through.
+//! "Effect of lost messages" (liu-singh-2001 §III-A): lost ECN marks and ICMP messages delay ATCP's
+//! reaction. More of them follow, and one arrives.
 
 mod common;
 
@@ -9,7 +9,7 @@ use driftway_sim::trace::Trace;
 const LOSSES: [f64; 3] = [0.2, 0.5, 0.8];
 const SEEDS: [u64; 3] = [1, 2, 3];
 
-/// A queue before a slow hop, which marks what finds more than a few packets waiting.
+/// A queue before a slow hop, which marks packets that find more than a few others in it.
 fn congested(mark_loss: f64) -> String {
     format!(
         r#"
@@ -34,7 +34,7 @@ fn congested(mark_loss: f64) -> String {
     )
 }
 
-/// Cuts that last until the sender's timer must have gone off, if nobody stops it.
+/// Partitions longer than the sender's retransmission timeout.
 fn partitioned(signal_loss: f64) -> String {
     format!(
         r#"
@@ -70,7 +70,7 @@ fn was_in(trace: &Trace, state: &str) -> bool {
 }
 
 #[test]
-fn a_mark_gets_through() {
+fn a_mark_arrives() {
     for loss in LOSSES {
         for (result, trace) in runs(&congested(loss)) {
             common::completion(&result.flows[0]);
@@ -84,7 +84,7 @@ fn a_mark_gets_through() {
 }
 
 #[test]
-fn without_any_mark_nobody_knows() {
+fn without_any_mark_congestion_is_not_detected() {
     for (result, trace) in runs(&congested(1.0)) {
         common::completion(&result.flows[0]);
         assert!(!was_in(&trace, "congested"));
@@ -103,7 +103,7 @@ fn the_share_of_lost_marks_is_that_of_the_scenario() {
 }
 
 #[test]
-fn an_unreachable_gets_through() {
+fn an_unreachable_message_arrives() {
     for loss in LOSSES {
         for (result, trace) in runs(&partitioned(loss)) {
             common::completion(&result.flows[0]);
@@ -115,18 +115,19 @@ fn an_unreachable_gets_through() {
 }
 
 #[test]
-fn without_any_unreachable_nobody_knows() {
+fn without_any_unreachable_message_the_partition_is_not_detected() {
     for (result, trace) in runs(&partitioned(1.0)) {
         common::completion(&result.flows[0]);
         assert!(!was_in(&trace, "disconnected"));
         let refused = common::drops(&result, "unreachable");
-        assert_eq!(common::drops(&result, "signal-loss"), refused, "one message a refused packet");
+        assert_eq!(common::drops(&result, "signal-loss"), refused, "one message per packet");
     }
 }
 
-/// liu-singh-2001 §III-A: who does not know takes a partition for loss and tries again and again.
+/// liu-singh-2001 §III-A: without a notification the sender takes a partition for loss and keeps
+/// retransmitting.
 #[test]
-fn the_fewer_get_through_the_later_they_are() {
+fn the_fewer_arrive_the_later_the_first() {
     let first = |loss| {
         let began = |trace: &Trace| {
             let states = common::aid_states(&trace.flows[0]);

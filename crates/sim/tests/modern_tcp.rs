@@ -1,4 +1,4 @@
-//! What today's TCPs do on a path, where it can only be seen from its ends.
+//! Features of present TCPs on a path, where only the ends can be observed.
 
 mod common;
 
@@ -9,7 +9,7 @@ fn flow(result: &RunResult) -> &FlowResult {
     &result.flows[0]
 }
 
-/// Forty seconds' cut of the second of three hops, at 8 s.
+/// A partition of the second of three hops, 40 s long from 8 s on.
 fn cut(tcp: &str) -> RunResult {
     run(
         &parse(&format!(
@@ -37,14 +37,14 @@ fn cut(tcp: &str) -> RunResult {
 }
 
 #[test]
-fn a_router_that_says_that_it_has_no_route_keeps_the_timeout_short() {
-    // RFC 6069: without it the last retransmission before the end of the cut is long ago.
+fn unreachable_messages_keep_the_timeout_short() {
+    // RFC 6069: without it the last retransmission is long before the end of the partition.
     let (with, without) = (
         cut(r#"{ recovery = "newreno", window = 4, lcd = true }"#),
         cut(r#"{ recovery = "newreno", window = 4, lcd = false }"#),
     );
     assert!(completion(flow(&with)) + 5.0 < completion(flow(&without)));
-    // One in a few seconds, and not one after half a minute.
+    // A timeout every few seconds, instead of one after half a minute.
     assert!(flow(&with).timeouts > flow(&without).timeouts.map(|n| n + 10));
 }
 

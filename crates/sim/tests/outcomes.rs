@@ -1,4 +1,4 @@
-//! What becomes of flows in the end, and pairs of features that once did each other harm.
+//! Outcomes of flows, and pairs of features that have interfered with each other.
 
 mod common;
 
@@ -6,7 +6,7 @@ use common::{completion, drops, example, run, run_text, traced};
 use driftway_sim::results::FlowOutcome;
 use driftway_sim::trace::FlowEvent;
 
-/// One hop that loses everything, or nothing.
+/// One hop that loses all packets, or none.
 fn hop(link: &str, rest: &str) -> String {
     format!(
         "name = \"one hop\"\nduration = \"3000 s\"\n[network]\nkind = \"path\"\nhops = 1\n\
@@ -17,8 +17,8 @@ fn hop(link: &str, rest: &str) -> String {
 const TRANSFER: &str = "[[flow]]\nfrom = 0\nto = 1\napplication = { transfer = \"100 kB\" }\n";
 
 #[test]
-fn a_sender_that_gives_up_ends_the_run() {
-    // A SYN is tried seven times: 1 + 2 + … + 64 s.
+fn a_failed_connection_ends_the_run() {
+    // A SYN is sent seven times: 1 + 2 + … + 64 s.
     let result = run_text(&hop("packet_error_rate = 1.0", TRANSFER), 1);
     let flow = &result.flows[0];
     assert_eq!(flow.outcome, FlowOutcome::TimedOut);
@@ -28,7 +28,7 @@ fn a_sender_that_gives_up_ends_the_run() {
 }
 
 #[test]
-fn one_that_gives_up_does_not_stop_another() {
+fn a_failed_connection_does_not_stop_another() {
     let both = format!(
         "{TRANSFER}start = \"0 s\"\n[[flow]]\nfrom = 1\nto = 0\nstart = \"200 s\"\n\
                         application = {{ transfer = \"100 kB\" }}\n"
@@ -42,7 +42,7 @@ fn one_that_gives_up_does_not_stop_another() {
 }
 
 #[test]
-fn what_has_no_end_is_still_running() {
+fn an_unlimited_transfer_is_still_running() {
     let flow = "[[flow]]\nfrom = 0\nto = 1\napplication = \"ftp\"\n";
     let result = run_text(&hop("packet_error_rate = 0.0", flow).replace("3000 s", "10 s"), 1);
     assert_eq!(result.flows[0].outcome, FlowOutcome::Running);
@@ -50,7 +50,7 @@ fn what_has_no_end_is_still_running() {
 
 #[test]
 fn a_full_queue_quenches_its_source() {
-    // liu-singh-2001 §III-A; what TCP makes of it is `source_quench` of its own.
+    // liu-singh-2001 §III-A; TCP's reaction is controlled by its own key `source_quench`.
     let tcp =
         "tcp = { mss = \"500 B\", window = \"32 kB\", source_quench = true, nagle = false }\n";
     let network = |quench: &str| {
@@ -70,10 +70,10 @@ fn a_full_queue_quenches_its_source() {
 }
 
 #[test]
-fn atcp_does_not_fall_foul_of_timestamps() {
-    // What ATCP sends ahead of its own queue must not make what it overtakes look old to PAWS: each
-    // packet so refused would have to be sent again. (The time still differs: with timestamps TCP
-    // knows how long its queue is, and ATCP's own timer, which is TCP's RTO, waits that long.)
+fn atcp_works_with_timestamps() {
+    // Packets that ATCP sends ahead of the queue must not make those that they overtake look old to
+    // PAWS, which would have to be sent again. (The time still differs: with timestamps TCP measures
+    // the delay of its queue, and ATCP's timer, which is TCP's RTO, is that long.)
     let sent_again = |timestamps: &str| {
         let changes =
             [("flow.0.tcp.timestamps", timestamps), ("flow.0.application.transfer", "200 kB")];
@@ -85,14 +85,14 @@ fn atcp_does_not_fall_foul_of_timestamps() {
     assert!(with < 2 * without, "{without} without, {with} with timestamps");
 }
 
-/// The timeout is watched from outside TCP, the reductions are counted in it: both must agree with
-/// what else is counted, and with the trace.
+/// The timeout is observed from outside TCP, and the reductions are counted in it: both must agree
+/// with the other counters, and with the trace.
 #[test]
 fn reductions_and_timeouts_add_up() {
     let scenario = example("figure-8-tcp", &[("flow.0.application.transfer", "100 kB")]);
     let (result, trace) = traced(&scenario, 1);
     let flow = &result.flows[0];
-    // Neither marks nor an aid: what a Reno TCP reduces its window for are losses.
+    // There are neither marks nor an aid: Reno reduces its window only for losses.
     let reductions = flow.fast_retransmits.unwrap() + flow.slow_starts.unwrap();
     assert!(reductions > 0);
     assert_eq!(flow.cwnd_reductions, Some(reductions));
@@ -108,18 +108,18 @@ fn reductions_and_timeouts_add_up() {
     assert!(backed_off > 0.0 && backed_off < result.duration_s, "{backed_off}");
 }
 
-/// liu-singh-2001 §V-A: with bit errors alone, ATCP's TCP never backs off.
+/// liu-singh-2001 §V-A: with bit errors alone, TCP under ATCP never backs off.
 #[test]
-fn an_aid_that_spares_tcp_its_timeouts_leaves_the_timer_alone() {
+fn an_aid_that_prevents_timeouts_prevents_back_off() {
     let scenario = example("figure-8-atcp", &[("flow.0.application.transfer", "100 kB")]);
     let flow = &run(&scenario, 1).flows[0];
     assert_eq!((flow.timeouts, flow.cwnd_reductions), (Some(0), Some(0)));
     assert_eq!(flow.rto_backed_off_s, Some(0.0));
 }
 
-/// The mean over partitions of what the trace shows: from the end of each to the next data.
+/// The mean over partitions, computed from the trace: from the end of each to the next data.
 #[test]
-fn how_soon_a_sender_goes_on_after_partitions() {
+fn resume_delays_agree_with_the_trace() {
     let scenario = example("route-failure", &[]);
     let (result, trace) = traced(&scenario, 1);
     let marks = trace.network.iter();

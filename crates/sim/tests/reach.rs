@@ -1,4 +1,4 @@
-//! How far routing protocols reach, and how they notice that a node is gone.
+//! The maximum route length of routing protocols, and their detection of lost neighbours.
 
 mod common;
 
@@ -6,7 +6,7 @@ use driftway_scenario::Scenario;
 use driftway_sim::log::{Entry, Event};
 use driftway_sim::results::RunResult;
 
-/// Node 2 is a hop from node 1 for 7.5 s, and then walks away for good.
+/// Node 2 is a neighbour of node 1 for 7.5 s, and then moves away.
 fn walks_away(mac: &str, routing: &str) -> Scenario {
     common::parse(&format!(
         r#"
@@ -32,17 +32,17 @@ fn walks_away(mac: &str, routing: &str) -> Scenario {
     ))
 }
 
-/// When the source first lost its route to node 2 (s).
+/// The time at which the source first lost its route to node 2 (s).
 fn route_lost_at(rows: &[Entry]) -> Option<f64> {
     let lost =
         |row: &&Entry| (row.event, row.node, row.destination) == (Event::RouteLost, 0, Some(2));
     rows.iter().find(lost).map(|row| row.time_s.as_secs_f64())
 }
 
-/// RFC 3561 §6.9: a neighbour that has said hello and is not heard of for ALLOWED_HELLO_LOSS ×
-/// HELLO_INTERVAL is gone. The last hello comes in the second before it goes out of reach.
+/// RFC 3561 §6.9: a neighbour that has sent hello messages and is not heard for ALLOWED_HELLO_LOSS ×
+/// HELLO_INTERVAL is lost. The last hello comes in the second before it goes out of range.
 #[test]
-fn hello_notices_what_the_link_layer_does_not() {
+fn hello_detects_what_the_link_layer_does_not() {
     let hello = r#"protocol = "aodv", local_repair = "off""#;
     let deaf =
         r#"protocol = "aodv", local_repair = "off", hello = {}, link_layer_detection = false"#;
@@ -62,16 +62,16 @@ fn hello_notices_what_the_link_layer_does_not() {
     }
 }
 
-/// Nobody acknowledges anything over TDMA: without hello the source sends into the void to the end.
+/// TDMA has no acknowledgments: without hello messages the source sends in vain to the end.
 #[test]
-fn without_hello_nobody_notices_over_tdma() {
+fn without_hello_a_lost_neighbour_is_not_detected_over_tdma() {
     let scenario = walks_away(r#"kind = "tdma""#, r#"protocol = "aodv", hello = "none""#);
     let (result, rows) = common::logged(&scenario, 1);
     assert_eq!(route_lost_at(&rows), None);
     assert_eq!(result.routing.unwrap().discoveries, 1);
 }
 
-/// So many nodes in a row under DSR, and a datagram from one end to the other now and then.
+/// A chain of nodes under DSR, with datagrams from one end to the other.
 fn chain(nodes: u32) -> (RunResult, Vec<Entry>) {
     let scenario = common::parse(&format!(
         r#"
@@ -94,9 +94,9 @@ fn chain(nodes: u32) -> (RunResult, Vec<Entry>) {
     common::logged(&scenario, 1)
 }
 
-/// A route has 17 nodes at most (`max_nodes`): the lists of DSR's header are no longer here.
+/// A route has at most 17 nodes (`max_nodes`), the length of the address lists of DSR headers here.
 #[test]
-fn dsr_says_why_it_does_not_reach_further() {
+fn dsr_reports_the_maximum_route_length() {
     let (reached, _) = chain(17);
     assert!(reached.flows[0].delivered_bytes > 2000, "{:?}", reached.flows[0]);
     assert_eq!(common::drops(&reached, "route-too-long"), 0);
@@ -105,7 +105,7 @@ fn dsr_says_why_it_does_not_reach_further() {
     assert_eq!(result.flows[0].delivered_bytes, 0);
     assert!(common::drops(&result, "route-too-long") > 3, "{:?}", result.drops);
     assert!(common::drops(&result, "send-buffer-timeout") > 0, "{:?}", result.drops);
-    // One search goes on for as long as something waits for it: it has not ended.
+    // One discovery continues as long as packets wait for it: it has not ended.
     let routing = result.routing.as_ref().unwrap();
     assert_eq!((routing.discoveries, routing.failed_discoveries), (1, 0));
     let too_long = |row: &&Entry| row.reason == "route-too-long";

@@ -1,5 +1,5 @@
-//! chandran-1998 from end to end: ten hops of 12.8 kbit/s, partitions that tell by RFN and RRN, and
-//! TCP-F. Each rule of its sections 4, 5.4 and 6.1, as a run shows it.
+//! chandran-1998 from end to end: ten hops of 12.8 kbit/s, partitions notified by RFN and RRN, and
+//! TCP-F. Each rule of its sections 4, 5.4 and 6.1, as observed in a run.
 
 mod common;
 
@@ -8,7 +8,7 @@ use driftway_sim::trace::{FlowEvent, FlowTrace, Trace};
 
 use common::{aid_states, drops, link, parse};
 
-/// What is wrong, and a TCP-F from end to end; `flow` adds to that.
+/// The network's faults, and a TCP-F from end to end with further keys (`flow`).
 fn chain(network: &str, flow: &str) -> String {
     format!(
         r#"
@@ -30,7 +30,7 @@ fn chain(network: &str, flow: &str) -> String {
     )
 }
 
-/// A cut of a hop from 30 s on.
+/// A partition of a hop from 30 s on.
 fn cut(hop: &str, lasts: &str, more: &str) -> String {
     format!(
         "[[network.fault]]\nkind = \"partition\"\nhop = {hop}\nfirst = \"30 s\"\nlasts = \"{lasts}\"\n\
@@ -42,7 +42,7 @@ fn traced(text: &str) -> (RunResult, Trace) {
     common::traced(&parse(text), 1)
 }
 
-/// When a flow's TCP-F fell asleep and woke up (s).
+/// The periods in which a flow's TCP-F was in the snooze state (s).
 fn snoozes(flow: &FlowTrace) -> Vec<(f64, f64)> {
     let states = aid_states(flow);
     let asleep = states.iter().enumerate().filter(|(_, (_, state))| state == "snooze");
@@ -50,7 +50,7 @@ fn snoozes(flow: &FlowTrace) -> Vec<(f64, f64)> {
     asleep.map(|(n, (since, _))| (*since, until(n))).collect()
 }
 
-/// When a flow sent something, new or again (s).
+/// The times at which a flow sent segments, new or retransmitted (s).
 fn sent(flow: &FlowTrace) -> Vec<f64> {
     let sent = |event: &FlowEvent| matches!(event, FlowEvent::Sent(_));
     flow.events.iter().filter(|(_, event)| sent(event)).map(|(at, _)| at.as_secs_f64()).collect()
@@ -75,14 +75,14 @@ const RFN_HOP: f64 = 0.0385;
 fn the_source_snoozes_from_the_rfn_to_the_rrn() {
     let (_, trace) = traced(&chain(&cut("5", "4 s", ""), ""));
     let [(since, until)] = snoozes(&trace.flows[0])[..] else { panic!("{trace:?}") };
-    // The failure point is node 4: both messages have four hops to go, on which they wait for
-    // acknowledgments of 40 bytes at the most.
+    // The failure point is node 4: both messages travel four hops, on each of which they wait for at
+    // most one acknowledgment of 40 bytes.
     for (notified_at, happened) in [(since, 30.0), (until, 34.0)] {
         let took = notified_at - happened;
         assert!((4.0 * RFN_HOP - 1e-6..4.0 * RFN_HOP + 0.4).contains(&took), "{took}");
     }
     let asleep = |at: &f64| *at > since && *at < until;
-    assert!(!sent(&trace.flows[0]).iter().any(asleep), "neither new nor again");
+    assert!(!sent(&trace.flows[0]).iter().any(asleep), "neither new data nor retransmissions");
 }
 
 #[test]
@@ -95,18 +95,18 @@ fn a_source_without_tcp_f_times_out_meanwhile() {
     assert!(only(&alone).goodput_ratio < only(&helped).goodput_ratio);
 }
 
-/// The link before the source: nothing has to travel.
+/// The first link of the route: no message has to travel.
 #[test]
-fn a_failure_at_the_source_itself_is_told_at_once() {
+fn a_failure_at_the_source_is_notified_at_once() {
     let (_, trace) = traced(&chain(&cut("1", "4 s", ""), ""));
     let [(since, until)] = snoozes(&trace.flows[0])[..] else { panic!("{trace:?}") };
     assert_eq!((since, until), (30.0, 34.0));
 }
 
-/// Data refused at one end of the cut, acknowledgments at the other: the receiver has no aid, and
-/// an RFN is nothing to it; with one it acknowledges all the same.
+/// Data are refused at one end of the partition, acknowledgments at the other. The receiver has no aid
+/// and ignores an RFN; with an aid it acknowledges all the same.
 #[test]
-fn the_receiver_hears_of_its_acknowledgments_and_goes_on() {
+fn the_receiver_ignores_rfns_about_its_acknowledgments() {
     let fault = cut("8", "4 s", "");
     let (plain, _) = traced(&chain(&fault, ""));
     let (helped, trace) = traced(&chain(&fault, "receiver_aid = \"tcp-f\""));
@@ -116,7 +116,7 @@ fn the_receiver_hears_of_its_acknowledgments_and_goes_on() {
 }
 
 #[test]
-fn every_flow_that_uses_the_route_learns_and_no_other() {
+fn only_the_flows_that_use_the_route_are_notified() {
     let flows = r#"
         [[flow]]
         from = 0
@@ -145,8 +145,8 @@ fn every_flow_that_uses_the_route_learns_and_no_other() {
     assert_eq!(snoozes(&trace.flows[3]), [], "it ends before the failure");
 }
 
-/// §4: what comes later is not forwarded into the dead route. Datagrams do not stop, so each
-/// router that has passed an RFN refuses them; the RFN of the next one behind it has less far to go.
+/// §4: later packets are not forwarded on the failed route. Datagrams do not stop, so each router that
+/// has forwarded an RFN refuses them, and the RFN of the next one has a shorter way to the source.
 #[test]
 fn routers_that_passed_the_rfn_on_keep_packets_from_the_dead_route() {
     let flow = r#"
@@ -164,9 +164,10 @@ fn routers_that_passed_the_rfn_on_keep_packets_from_the_dead_route() {
         (1..=8).map(|hop| link(&result, hop, Direction::Forward).frames).collect::<Vec<_>>()
     };
     let (with_rfn, untold) = (frames("rfn"), frames("none"));
-    // Without RFNs all travel as far as the cut.
+    // Without RFNs all packets travel as far as the partition.
     assert_eq!(untold[1], untold[6]);
-    // With them the first router stops them; of those, one in 20 s goes to see (`believes`).
+    // With them the first router refuses them; every 20 s it forwards one of them as a test
+    // (`rfn_lifetime`).
     assert!(with_rfn[6] + 50 < with_rfn[0], "{with_rfn:?}");
     let during = |frames: &[u64]| frames[1] - untold[7];
     assert!(during(&with_rfn) <= 6, "{with_rfn:?} {untold:?}");
@@ -176,7 +177,7 @@ fn routers_that_passed_the_rfn_on_keep_packets_from_the_dead_route() {
 
 #[test]
 fn several_failures_the_nearest_counts() {
-    // Hop 8 fails first and heals while hop 3 is down: its RRN does not come through.
+    // Hop 8 fails first and recovers while hop 3 is down: its RRN is lost.
     let two =
         format!("{}{}", cut("8", "6 s", ""), cut("3", "10 s", "").replace("\"30 s\"", "\"31 s\""));
     let (result, trace) = traced(&chain(&two, ""));
@@ -187,7 +188,7 @@ fn several_failures_the_nearest_counts() {
 
 #[test]
 fn a_failure_that_persists_behind_it_draws_the_next_rfn() {
-    // Hop 3 is back at 35 s, hop 8 at 50 s.
+    // Hop 3 recovers at 35 s, hop 8 at 50 s.
     let two = format!("{}{}", cut("8", "20 s", ""), cut("3", "5 s", ""));
     let (_, trace) = traced(&chain(&two, ""));
     let snoozes = snoozes(&trace.flows[0]);
@@ -208,8 +209,8 @@ fn with_all_messages_lost_tcp_is_on_its_own() {
     assert_eq!(helped.drops, alone.drops);
 }
 
-/// RFN or RRN lost by a draw: in some run only the latter, and the route failure timer ends the
-/// snooze; TCP's own timers do the rest.
+/// RFNs and RRNs are lost at random: in some run only the RRN is, and the route failure timer ends the
+/// snooze state; TCP's own timers do the rest.
 #[test]
 fn without_an_rrn_the_route_failure_timer_ends_the_snooze() {
     let fault = cut("5", "6 s", "signal_loss = 0.6");
@@ -234,11 +235,11 @@ fn the_route_failure_timeout_is_a_key() {
     let snoozes = snoozes(&trace.flows[0]);
     let (since, until) = snoozes[0];
     assert!((until - since - 2.0).abs() < 1e-6, "{snoozes:?}");
-    assert!(snoozes.len() > 1, "it tries, and is told again: {snoozes:?}");
+    assert!(snoozes.len() > 1, "it resumes, and is notified again: {snoozes:?}");
 }
 
-/// The two readings of what the source resumes with: where it stopped, and it waits for a timeout;
-/// with its stored window, and it needs none.
+/// The two interpretations of what the source resumes with: from where it stopped, so that it waits
+/// for a timeout; or with its stored window, so that it needs none.
 #[test]
 fn resuming_with_the_stored_window_needs_no_timeout() {
     let text = chain(&cut("5", "6 s", ""), "");
@@ -250,13 +251,13 @@ fn resuming_with_the_stored_window_needs_no_timeout() {
     assert!(only(&window).delivered_bytes > only(&waits).delivered_bytes);
 }
 
-/// westin-2003 §4.9: less than the window is outstanding, so that less waits in queues.
+/// westin-2003 §4.9: less than the window is outstanding, so that queues are shorter.
 #[test]
 fn a_limited_window_shortens_the_round_trip() {
     let with = |aid: &str| only(&traced(&chain("", "").replace("\"tcp-f\"", aid)).0).clone();
     let (free, limited) = (with("\"none\""), with("{ name = \"cwnd-limit\", segments = 4 }"));
     assert!(limited.rtt_s < free.rtt_s, "{limited:?}");
-    // Four segments of 160 bytes a round trip.
+    // Four segments of 160 bytes per round trip.
     let most = 4.0 * 160.0 * 8.0 / limited.rtt_s.unwrap();
     assert!(limited.throughput_bps.unwrap() < most * 1.05, "{limited:?}");
 }
@@ -275,12 +276,12 @@ fn a_standby_route_carries_nothing_while_all_is_well() {
     assert!(with.links[20..].iter().all(|link| link.frames == 0));
 }
 
-/// Node 2 knows another route: it discards the RFN and uses that. Node 8 does so for the
-/// acknowledgments. When the RRN comes, they go back to the first.
+/// Node 2 has another route: it discards the RFN and uses that route. Node 8 does the same for the
+/// acknowledgments. On the RRN both return to the first route.
 #[test]
-fn who_knows_another_route_uses_it_until_the_rrn() {
+fn a_router_with_another_route_uses_it_until_the_rrn() {
     let (result, trace) = traced(&chain(&format!("{}{}", beside(""), cut("5", "30 s", "")), ""));
-    assert_eq!(snoozes(&trace.flows[0]), [], "the source hears of nothing");
+    assert_eq!(snoozes(&trace.flows[0]), [], "the source is not notified");
     assert!(drops(&result, "notice-discarded") > 0, "{:?}", result.drops);
     assert!(delivered_between(&trace.flows[0], 40.0, 60.0) > 80);
     let hops = 11..=17;
@@ -289,15 +290,15 @@ fn who_knows_another_route_uses_it_until_the_rrn() {
             assert!(link(&result, hop, direction).frames > 50, "{hop} {direction:?}");
         }
     }
-    // After 60 s the chain carries again: more frames than half of the run is long.
+    // After 60 s the chain is used again: more frames than in half of the run.
     let (whole, _) = traced(&chain("", ""));
     let share = |result: &RunResult| link(result, 5, Direction::Forward).frames as f64;
     assert!((0.5..0.8).contains(&(share(&result) / share(&whole))), "{}", share(&result));
 }
 
 #[test]
-fn when_the_other_route_fails_too_the_source_is_told() {
-    // No fault reaches a route beside the chain; so the chain's own hop 1 stands for both.
+fn the_source_is_notified_when_the_other_route_fails_too() {
+    // Faults cannot affect a parallel route; so hop 1 of the chain stands for both.
     let faults = format!("{}{}", cut("5", "20 s", ""), cut("1", "8 s", "").replace("30 s", "35 s"));
     let (_, trace) = traced(&chain(&format!("{}{faults}", beside("")), ""));
     let [(since, until)] = snoozes(&trace.flows[0])[..] else { panic!("{trace:?}") };
@@ -314,8 +315,8 @@ fn buffered(packets: u32, flush: &str, lasts: &str) -> String {
     format!("{routers}\n{}", cut("5", lasts, ""))
 }
 
-/// For a source that goes on where it stopped: one that sends its stored window again does so
-/// whether routers kept it or not.
+/// With a source that resumes where it stopped: one that sends its stored window again does so whether
+/// routers buffered it or not.
 #[test]
 fn buffers_save_retransmissions() {
     let stopped = |network: &str| {
@@ -328,14 +329,14 @@ fn buffers_save_retransmissions() {
         assert!(drops(&with, "unreachable") < drops(&without, "unreachable"), "{:?}", with.drops);
         assert!(only(&with).retransmissions < only(&without).retransmissions, "{flush}");
         assert!(only(&with).delivered_bytes > only(&without).delivered_bytes, "{flush}");
-        assert_eq!(snoozes(&trace.flows[0]).len(), 1, "each kept packet draws its RFN");
+        assert_eq!(snoozes(&trace.flows[0]).len(), 1, "each buffered packet causes an RFN");
     }
 }
 
-/// One segment a second, of which none is on hop 5 when it fails. What routers kept is there before
-/// anything could be that the source sends on the RRN: ten hops of 200 bytes.
+/// One segment per second, none of which is on hop 5 when it fails. Buffered packets arrive before
+/// anything that the source sends on the RRN could: ten hops of 200 bytes.
 #[test]
-fn packets_flow_before_the_source_learns_of_the_route() {
+fn buffered_packets_arrive_before_those_sent_on_the_rrn() {
     let early = |network: &str| {
         let cbr = "{ cbr = { every = \"1 s\", size = \"160 B\" } }";
         let (_, trace) = traced(&chain(network, "").replace("\"ftp\"", cbr));
@@ -353,9 +354,9 @@ fn a_full_buffer_drops_for_its_own_reason() {
     assert!(drops(&result, "router-buffer") > 0, "{:?}", result.drops);
 }
 
-/// The run ends with packets in buffers: they are on their way, and the books balance.
+/// The run ends with packets in buffers: they are in transit, and packets are conserved.
 #[test]
-fn what_is_kept_at_the_end_is_on_its_way() {
+fn packets_buffered_at_the_end_are_in_transit() {
     let (result, _) = traced(&chain(&buffered(20, "route", "90 s"), ""));
     let (lost, _) = traced(&chain(&cut("5", "90 s", ""), ""));
     assert!(drops(&result, "unreachable") < drops(&lost, "unreachable"), "{:?}", result.drops);
@@ -366,5 +367,5 @@ fn feedback_and_foreign_traffic_share_a_hop() {
     let foreign = "[[network.fault]]\nkind = \"interference\"\nhop = 5\nevery = \"500 ms\"\n";
     let (result, trace) = traced(&chain(&format!("{foreign}{}", cut("5", "6 s", "")), ""));
     assert_eq!(snoozes(&trace.flows[0]).len(), 1);
-    assert!(drops(&result, "unreachable") >= 12, "foreign packets are lost in silence");
+    assert!(drops(&result, "unreachable") >= 12, "cross traffic is dropped without a message");
 }

@@ -1,5 +1,5 @@
-//! What westin-2003 §4.3 describes after a send failure at one hop, in the runs that its figures 14 to 18 draw: what
-//! is there, and what is not; and what §4.1.2 says of the congestion windows of figures 10 to 13.
+//! The events that westin-2003 §4.3 describes after a send failure at one hop, in the runs of its
+//! figures 14 to 18; and the congestion windows of figures 10 to 13 (§4.1.2).
 
 mod common;
 
@@ -11,11 +11,11 @@ use driftway_sim::log::{Entry, Event, Layer};
 
 /// One of the five figures.
 struct Figure {
-    /// What happens from the first send failure on, for 1.6 s.
+    /// The events of 1.6 s from the first send failure on.
     rows: Vec<Entry>,
 }
 
-/// One run of the paper's one hop that stays.
+/// One run of the paper's static one-hop network.
 fn one_hop(duration: &str, changes: &[(&str, &str)]) -> Vec<Entry> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../papers/westin-2003/one-hop.toml");
     let duration = [("duration", duration)];
@@ -48,15 +48,15 @@ impl Figure {
         dropped.filter(|row| row.node == node && row.kind == kind).count()
     }
 
-    /// How often a segment reaches the receiver after one that comes later in the stream.
+    /// The number of segments that reach the receiver after one that comes later in the stream.
     fn overtaken(&self) -> usize {
         let arrived = self.of(Layer::Routing, Event::Delivered).filter(|row| row.node == 1);
         let offsets: Vec<_> = arrived.filter_map(|row| row.offset_bytes).collect();
         offsets.windows(2).filter(|pair| pair[1] < pair[0]).count()
     }
 
-    /// The window of the first segment that follows the first acknowledgment after a fast retransmit
-    /// (bytes).
+    /// The congestion window of the first segment after the first acknowledgment that follows a fast
+    /// retransmit (bytes).
     fn window_after_recovery(&self) -> u32 {
         let tcp = self.rows.iter().filter(|row| row.layer == Layer::Tcp);
         let after = tcp.skip_while(|row| row.event != Event::FastRetransmit);
@@ -64,7 +64,7 @@ impl Figure {
         after.find_map(|row| row.cwnd_bytes).unwrap()
     }
 
-    /// The window before the failure has any consequence (bytes).
+    /// The congestion window before the failure has any effect (bytes).
     fn window_before(&self) -> u32 {
         self.rows.iter().find_map(|row| row.cwnd_bytes).unwrap()
     }
@@ -75,26 +75,26 @@ const NEWRENO: (&str, &str) = ("flow.0.tcp.recovery", "newreno");
 const AODV: (&str, &str) = ("network.routing", r#"{ protocol = "aodv" }"#);
 
 #[test]
-fn under_dsr_what_is_queued_again_arrives_late_and_is_sent_twice() {
+fn under_dsr_requeued_segments_arrive_late_and_are_retransmitted() {
     for changes in [&[][..], &[ATCP], &[NEWRENO], &[NEWRENO, ATCP]] {
         let figure = Figure::new(changes);
         assert_eq!(figure.of(Layer::Routing, Event::Dropped).count(), 0, "{changes:?}");
         assert!(figure.overtaken() > 0, "{changes:?}");
         assert!(figure.count(Event::FastRetransmit) > 0, "{changes:?}");
-        // Nothing was lost, so all of these are needless.
+        // No packet was lost, so all of these are unnecessary.
         assert!(figure.count(Event::Retransmitted) > 0, "{changes:?}");
         assert_eq!(figure.count(Event::Timeout), 0, "{changes:?}");
     }
 }
 
 #[test]
-fn atcp_gives_the_window_back_and_tahoe_then_sends_more_again() {
+fn atcp_restores_the_window_and_tahoe_then_retransmits_more() {
     let (tahoe, atcp) = (Figure::new(&[]), Figure::new(&[ATCP]));
     assert!(tahoe.window_after_recovery() < tahoe.window_before() / 8);
     assert!(atcp.window_after_recovery() >= atcp.window_before());
     let again = |figure: &Figure| figure.count(Event::Retransmitted);
     assert!(again(&atcp) > 5 * again(&tahoe), "{} {}", again(&atcp), again(&tahoe));
-    // NewReno sends one segment again and looks (figures 16 and 17).
+    // NewReno retransmits one segment and waits (figures 16 and 17).
     for changes in [&[NEWRENO][..], &[NEWRENO, ATCP]] {
         assert!(again(&Figure::new(changes)) < again(&tahoe), "{changes:?}");
     }
@@ -111,14 +111,14 @@ fn under_aodv_both_ends_drop_and_tcp_waits_for_a_timeout() {
         let of_sender =
             |row: &&Entry| matches!(row.event, Event::Sent | Event::Retransmitted | Event::Timeout);
         let first = tcp.clone().find(of_sender).unwrap();
-        assert_eq!(first.event, Event::Timeout, "nothing leaves before it");
+        assert_eq!(first.event, Event::Timeout, "nothing is sent before it");
         let pause = first.time_s.as_secs_f64() - figure.rows[0].time_s.as_secs_f64();
         assert!(pause > 0.9, "{pause} s");
     }
 }
 
-/// The congestion windows of figures 10 to 13 (bytes): each time that `event` reduces one, the window before it, and
-/// that after the first acknowledgment that follows. Both are read where a segment is sent.
+/// The congestion windows of figures 10 to 13 (bytes): for each reduction by `event`, the window
+/// before it, and the window after the next acknowledgment. Both are read where a segment is sent.
 fn windows(changes: &[(&str, &str)], event: Event) -> Vec<(u32, u32)> {
     let rows = one_hop("40 s", changes);
     let tcp: Vec<&Entry> = rows.iter().filter(|row| row.layer == Layer::Tcp).collect();
@@ -132,7 +132,7 @@ fn windows(changes: &[(&str, &str)], event: Event) -> Vec<(u32, u32)> {
 }
 
 #[test]
-fn windows_start_again_at_one_segment_but_for_newreno_and_atcp_gives_them_back() {
+fn windows_restart_at_one_segment_except_with_newreno_or_atcp() {
     const SEGMENT: u32 = 1460;
     let all = |changes: &[(&str, &str)], event, holds: fn(u32, u32) -> bool| {
         let windows = windows(changes, event);
@@ -141,12 +141,12 @@ fn windows_start_again_at_one_segment_but_for_newreno_and_atcp_gives_them_back()
             assert!(holds(before, after), "{changes:?} {windows:?}");
         }
     };
-    // Figure 10: reset to one segment, which the acknowledgment makes two.
+    // Figure 10: reset to one segment, which the acknowledgment increases to two.
     all(&[], Event::FastRetransmit, |_, after| after <= 2 * SEGMENT);
     // Figure 11: restored after the next new acknowledgment, but not after a timeout.
     all(&[ATCP], Event::FastRetransmit, |before, after| after >= before);
     all(&[AODV, ATCP], Event::Timeout, |_, after| after <= 2 * SEGMENT);
-    // Figure 12: Fast Recovery in its place.
+    // Figure 12: Fast Recovery instead.
     all(&[NEWRENO], Event::FastRetransmit, |_, after| after > 2 * SEGMENT);
     // Figure 13: as with Tahoe.
     all(&[NEWRENO, ATCP], Event::FastRetransmit, |before, after| after >= before);

@@ -1,11 +1,11 @@
-//! Who looks at a run changes nothing, and who stops it finds balanced books.
+//! Inspecting a run does not change it, and a run can be stopped anywhere with packets conserved.
 
 mod common;
 
 use driftway_base::{Duration, Instant};
 use driftway_sim::Simulation;
 
-/// The first is complete before its time is up.
+/// The first is complete before its duration ends.
 const EXAMPLES: [(&str, &str); 6] = [
     ("lossy-path", "100 s"),
     ("figure-8-atcp", "60 s"),
@@ -16,11 +16,11 @@ const EXAMPLES: [(&str, &str); 6] = [
 ];
 
 #[test]
-fn looking_changes_nothing() {
+fn inspection_changes_nothing() {
     for (name, duration) in EXAMPLES {
         let scenario = common::example(name, &[("duration", duration)]);
         let untouched = driftway_sim::run(&scenario, 1, None).unwrap();
-        // Spaced so that looks fall between events, and on them.
+        // Step sizes with which inspections fall both between events and on them.
         for step in [Duration::from_millis(100), Duration::from_nanos(61_803_399)] {
             let mut simulation = Simulation::new(&scenario, 1, None).unwrap();
             let (mut at, mut delivered) = (Instant::ZERO, 0);
@@ -56,7 +56,7 @@ fn a_run_can_end_anywhere() {
 }
 
 #[test]
-fn what_is_seen_is_what_is_there() {
+fn inspection_returns_the_present_state() {
     let scenario = common::example("adhoc-chain", &[]);
     let mut simulation = Simulation::new(&scenario, 1, None).unwrap();
     assert!(simulation.flow(0).unwrap().sender.is_none(), "it has not started");

@@ -1,12 +1,12 @@
-//! Interface queues that look at TCP's segments (westin-2003 §5.2).
+//! Interface queues that inspect TCP segments (westin-2003 §5.2).
 
 mod common;
 
 use common::{drops, parse, run};
 use driftway_sim::results::RunResult;
 
-/// Two nodes 100 m apart with so many frames in error that ns-2's DSR takes the link for broken now and
-/// then, and puts packets in again behind those that it has queued since.
+/// Two nodes 100 m apart with so many frame errors that ns-2's DSR sometimes regards the link as
+/// broken, and requeues packets behind those that it has queued since.
 fn lossy(queue: &str, seed: u64) -> RunResult {
     let text = format!(
         r#"
@@ -31,7 +31,7 @@ fn lossy(queue: &str, seed: u64) -> RunResult {
 }
 
 #[test]
-fn a_sorted_queue_lets_fewer_segments_look_lost() {
+fn a_sorted_queue_causes_fewer_fast_retransmits() {
     let retransmits = |queue: &str| -> u64 {
         let of = |seed| lossy(queue, seed).flows[0].fast_retransmits.unwrap();
         (1..=5).map(of).sum()
@@ -41,7 +41,7 @@ fn a_sorted_queue_lets_fewer_segments_look_lost() {
 }
 
 #[test]
-fn what_waits_already_is_not_queued_again() {
+fn a_queued_segment_is_not_queued_again() {
     let [plain, discards] = ["", ", discards_repeated = true"].map(|queue| lossy(queue, 1));
     assert_eq!(drops(&plain, "repeated"), 0);
     assert!(drops(&discards, "repeated") > 5, "{:?}", discards.drops);

@@ -1,4 +1,4 @@
-//! What a run says against closed forms.
+//! Results of runs compared with closed forms.
 
 mod common;
 
@@ -9,7 +9,7 @@ const UDP_HEADERS: u64 = 28;
 /// An IPv4 header and a TCP header without options (bytes).
 const TCP_HEADERS: f64 = 40.0;
 
-/// One datagram, alone on its way.
+/// A single datagram in an idle network.
 fn one_datagram(hops: u64, rate: &str, delay: &str, bytes: u64, from: u64, to: u64) -> RunResult {
     common::run_text(
         &format!(
@@ -51,7 +51,7 @@ fn store_and_forward_takes_each_hop_in_turn_to_the_nanosecond() {
     }
 }
 
-/// Delayed ACKs, no losses, and a window that fills the path without filling its queue.
+/// Delayed ACKs, no losses, and a window that fills the path but not its queue.
 #[test]
 fn a_loss_free_tcp_takes_the_capacity_that_headers_leave() {
     for (hops, mss) in [(1, 100.0), (4, 512.0), (8, 1460.0)] {
@@ -82,9 +82,9 @@ fn a_loss_free_tcp_takes_the_capacity_that_headers_leave() {
     }
 }
 
-/// Padhye, Firoiu, Towsley and Kurose, "Modeling TCP Reno performance" (ToN 8(2), 2000),
-/// equation 31: segments per second of a Reno whose window is not limited, with `p` the
-/// probability of a loss, `b` segments to an acknowledgment.
+/// Padhye, Firoiu, Towsley and Kurose, "Modeling TCP Reno performance" (ToN 8(2), 2000), equation 31:
+/// segments per second of a Reno sender without a window limit, with `p` the probability of a loss and
+/// `b` segments per acknowledgment.
 fn padhye(rtt: f64, rto: f64, p: f64, b: f64) -> f64 {
     let fast = rtt * (2.0 * b * p / 3.0).sqrt();
     let slow = rto * (3.0 * (3.0 * b * p / 8.0).sqrt()).min(1.0) * p * (1.0 + 32.0 * p * p);
@@ -142,10 +142,10 @@ fn a_reno_that_loses_one_in_a_hundred_is_as_fast_as_padhye_says() {
     }
 }
 
-/// A slot of TDMA holds preamble, packet and header, and the way to the end of the sense range; a
-/// round has a slot for each node, and one in which they announce what they will send if that is
-/// asked for. A node sends a packet of its own or of another's in each round, and one that goes
-/// towards higher numbers is passed on by everyone in the same round.
+/// A TDMA slot holds preamble, packet and header, and the propagation delay to the end of the
+/// carrier-sense range. A round has a slot for each node, and one in which nodes announce their
+/// transmissions if the scenario asks for that. A node sends one packet in each round, and all nodes
+/// forward a packet towards higher numbers in the same round.
 #[test]
 fn tdma_carries_a_slot_of_each_node_in_a_round() {
     for (nodes, announced, payload) in [(5, false, 1472), (5, true, 1472), (2, false, 100)] {
@@ -158,12 +158,12 @@ fn tdma_carries_a_slot_of_each_node_in_a_round() {
         ];
         let changes: Vec<_> = changes.iter().map(|(key, value)| (*key, value.as_str())).collect();
         let result = common::run(&common::example("adhoc-tdma", &changes), 1);
-        // 1 ns keeps what ends with a slot apart from what begins with the next.
+        // 1 ns separates the end of a slot from the beginning of the next.
         let slot_s = 192e-6 + (1500.0 + 36.0) * 8.0 / 2e6 + 550.0 / 299_792_458.0 + 1e-9;
         let round_s = slot_s * f64::from(nodes + i32::from(announced));
         let datagrams = result.flows[0].delivered_bytes / payload;
-        // What is announced in a round goes on in the next, and what the last rounds brought to
-        // the queues on the way is not there yet.
+        // An announced packet is sent in the next round, and packets that the last rounds brought to
+        // queues on the route have not arrived yet.
         let on_the_way = if announced { f64::from(nodes) } else { 1.0 };
         let (rounds, arrived) = (59.0 / round_s, datagrams as f64);
         assert!(

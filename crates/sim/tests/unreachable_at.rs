@@ -26,14 +26,14 @@ fn one_hop_path(flow: &str) -> String {
 }
 
 #[test]
-fn an_aid_gets_the_signal_and_goes_on_with_what_arrives() {
+fn an_aid_gets_the_signal_and_recovers_with_new_acknowledgments() {
     let times = "aid = \"atcp-partial\"\nunreachable_at = [\"0.5 s\", \"5 s\", \"8 s\"]";
     let (_, trace) = traced(&parse(&one_hop_path(times)), 1);
     let states = aid_states(&trace.flows[0]);
     let disconnected = states.iter().filter(|(_, state)| state == "disconnected");
     let when: Vec<_> = disconnected.map(|(at, _)| *at).collect();
     assert_eq!(when, [5.0, 8.0], "nothing is outstanding at 0.5 s");
-    // What was on its way arrives within a round trip.
+    // Segments in transit arrive within a round trip.
     for at in when {
         let next = states.iter().find(|(later, _)| *later > at).unwrap();
         assert!(next.1 == "normal" && next.0 < at + 0.1, "{states:?}");
@@ -41,7 +41,7 @@ fn an_aid_gets_the_signal_and_goes_on_with_what_arrives() {
 }
 
 #[test]
-fn without_an_aid_nothing_comes_of_it() {
+fn without_an_aid_the_signal_has_no_effect() {
     let run = |flow| common::run(&parse(&one_hop_path(flow)), 1).flows[0].clone();
     assert_eq!(run("unreachable_at = [\"5 s\", \"8 s\"]"), run(""));
 }
@@ -54,12 +54,12 @@ fn each_variant_of_the_thesis_changes_the_run() {
         common::run(&parse(&one_hop_path(&aid)), 1).flows[0].clone()
     };
     let plain = run("");
-    assert!(plain.retransmissions > Some(0), "all that was outstanding goes again");
+    assert!(plain.retransmissions > Some(0), "all outstanding data are retransmitted");
     assert_eq!(run(", step_back = false").retransmissions, Some(0));
     assert_eq!(run(", step_back = false, retransmit = true").retransmissions, Some(1));
 }
 
-/// Two nodes beside each other whose MAC gives up under load (westin-2003 §4.2).
+/// Two neighbours whose MAC layer fails to send packets under load (westin-2003 §4.2).
 fn one_hop(routing: &str, options: &str, signals: &str) -> String {
     format!(
         r#"
@@ -102,7 +102,7 @@ fn signals_at_link_failures_are_what_repeated_runs_find() {
         let direct = one_hop(routing, options, "unreachable_until = \"4 s\"");
         let (direct, rows) = logged(&parse(&direct), 3);
         let mut times: Vec<u64> = Vec::new();
-        // Section 4.8: find the first sign of a route break, signal it, run again, find the next.
+        // Section 4.8: find the first sign of a route failure, signal it, run again, find the next.
         let (repeated, again) = loop {
             let list: Vec<_> = times.iter().map(|at| format!("\"{at} ns\"")).collect();
             let signals = format!("unreachable_at = [{}]", list.join(", "));

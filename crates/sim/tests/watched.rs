@@ -1,4 +1,4 @@
-//! What is told of a run of radios is what happened, all of it, and telling changes nothing.
+//! Observers of a radio network record all its events, and observing changes nothing.
 
 mod common;
 
@@ -14,7 +14,7 @@ use driftway_sim::trace::Trace;
 use pcap_file::pcapng::blocks::enhanced_packet::EnhancedPacketOption;
 use pcap_file::pcapng::{Block, PcapNgReader};
 
-/// Twelve nodes that come and go; one flow of TCP, and more datagrams than a queue holds.
+/// Twelve moving nodes; one TCP flow, and more datagrams than a queue holds.
 const SCENARIO: &str = r#"
 name = "watched"
 duration = "30 s"
@@ -52,7 +52,7 @@ struct ObservedRun {
 }
 
 fn observed_run(protocol: &str) -> ObservedRun {
-    // With ARP under one of them.
+    // One of the protocols runs over ARP.
     let arp = if protocol == "aodv" { "arp = true\n" } else { "" };
     let text = SCENARIO.replace("\"aodv\"", &format!("{protocol:?}"));
     let text = text.replace("queue = {", &format!("{arp}queue = {{"));
@@ -78,12 +78,12 @@ fn each_protocol(check: impl Fn(&str, &ObservedRun)) {
 }
 
 #[test]
-fn watching_changes_nothing() {
+fn observing_changes_nothing() {
     each_protocol(|protocol, run| assert_eq!(run.result, run.unobserved, "{protocol}"));
 }
 
 #[test]
-fn every_frame_and_every_drop_is_told() {
+fn every_frame_and_every_drop_is_recorded() {
     each_protocol(|protocol, run| {
         let mac = run.result.mac.unwrap();
         let frames = |kind: &dyn Fn(&Entry) -> bool| {
@@ -91,7 +91,7 @@ fn every_frame_and_every_drop_is_told() {
             air.filter(|row| kind(row)).count() as u64
         };
         let control = |row: &Entry| matches!(row.kind.as_ref(), "rts" | "cts" | "ack");
-        // Those that the end of the run found on the air are not told.
+        // Frames that are still being transmitted at the end of the run are not recorded.
         let most = |recorded: u64, counted: u64| {
             (counted.saturating_sub(12)..=counted).contains(&recorded)
         };
@@ -144,7 +144,7 @@ fn rows_are_in_order_and_agree_with_the_trace() {
             .filter(|row| row.layer == Layer::Routing && row.event == Event::Delivered)
             .map(|row| row.hops.unwrap())
             .collect();
-        // A packet that is salvaged on the way can take more hops than there are nodes.
+        // A salvaged packet can take more hops than there are nodes.
         let (least, most) = (delivered.iter().min().unwrap(), delivered.iter().max().unwrap());
         assert!(*least == 1 && (2..64).contains(most), "{protocol}: {least} to {most} hops");
     });
@@ -158,7 +158,7 @@ fn the_capture_has_the_same_frames_and_losses() {
         while let Some(block) = reader.next_block() {
             let Block::EnhancedPacket(packet) = block.unwrap() else { continue };
             let nanos = packet.timestamp.as_nanos();
-            assert!(nanos >= last, "{protocol}: time goes back");
+            assert!(nanos >= last, "{protocol}: time goes backwards");
             last = nanos;
             let comment = packet.options.iter().find_map(|option| match option {
                 EnhancedPacketOption::Comment(text) => Some(text.to_string()),

@@ -1,39 +1,39 @@
-//! The clock that TCP's timers see.
+//! The clock of TCP's timers.
 //!
-//! 4.4BSD counts in slow ticks of 500 ms: a timer set to two ticks goes off at the second tick from
-//! now, 0.5 to 1 s later, and a round trip is as long as the number of ticks that fell into it.
-//! ns-2 rounds round trips to 100 or 10 ms; Linux counts milliseconds.
+//! 4.4BSD counts slow ticks of 500 ms: a timer set to two ticks expires at the second tick from
+//! now, 0.5 to 1 s later, and a round trip is as long as the number of ticks within it. ns-2 rounds
+//! round trips to 100 or 10 ms; Linux counts milliseconds.
 
 use driftway_base::{Duration, Instant};
 
-/// No timer is set to less: a driver could not tell it from the present, and one that is set anew
-/// whenever it goes off would hold time still.
+/// Shortest time to which a timer is set: with less, a timer that is rearmed each time it expires
+/// would keep time from advancing.
 pub(crate) const MIN_TIMER_SPAN: Duration = Duration::from_millis(1);
 
-/// Tick lengths; zero means exact.
+/// Tick lengths of the clock; zero means exact.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Clock {
-    /// Round trips are measured in these.
+    /// Tick in which round trips are measured.
     pub rtt_tick: Duration,
-    /// Timers go off only at multiples of this.
+    /// Tick at whose multiples timers expire.
     pub timer_tick: Duration,
-    /// How far into its first tick the clock is at time zero.
+    /// Time elapsed in the first tick at time zero.
     pub phase: Duration,
 }
 
 impl Clock {
-    /// One tick for everything.
+    /// A clock with one tick for round trips and timers.
     pub const fn uniform(tick: Duration, phase: Duration) -> Self {
         Self { rtt_tick: tick, timer_tick: tick, phase }
     }
 
-    /// How many ticks of `tick` have begun by `now`.
+    /// Number of ticks of length `tick` that have begun by `now`.
     const fn ticks(self, now: Instant, tick: Duration) -> u64 {
         let phase = if tick.is_zero() { 0 } else { self.phase.as_nanos() % tick.as_nanos() };
         now.as_nanos().saturating_add(phase) / if tick.is_zero() { 1 } else { tick.as_nanos() }
     }
 
-    /// The time between two instants as this clock measures round trips: whole ticks.
+    /// Time between two instants in whole round-trip ticks.
     pub const fn measure_rtt(self, start: Instant, end: Instant) -> Duration {
         if self.rtt_tick.is_zero() {
             return end.since(start);
@@ -42,12 +42,12 @@ impl Clock {
         self.rtt_tick.times(ticks)
     }
 
-    /// When a timer set to `span` now goes off: at its last tick, counting at least one.
+    /// Instant at which a timer set to `span` now expires: on a tick, at least one tick away.
     pub fn deadline(self, now: Instant, span: Duration) -> Instant {
         self.deadline_with_tick(now, span, self.timer_tick)
     }
 
-    /// The same for a timer on a `tick` of its own.
+    /// Like [`deadline`](Self::deadline), for a timer with a `tick` of its own.
     pub fn deadline_with_tick(self, now: Instant, span: Duration, tick: Duration) -> Instant {
         if tick.is_zero() {
             return now + span.max(MIN_TIMER_SPAN);
@@ -65,8 +65,8 @@ mod test {
     const BSD: Clock = Clock::uniform(Duration::from_millis(500), Duration::from_millis(100));
 
     #[test]
-    fn two_slow_ticks_take_between_half_a_second_and_one() {
-        // Ticks fall at 400, 900, 1400 ms …
+    fn two_slow_ticks_last_half_a_second_to_one() {
+        // Ticks at 400, 900, 1400 ms …
         let rto = Duration::from_secs(1);
         assert_eq!(BSD.deadline(Instant::from_millis(400), rto), Instant::from_millis(1400));
         assert_eq!(BSD.deadline(Instant::from_millis(399), rto), Instant::from_millis(900));
@@ -74,7 +74,7 @@ mod test {
     }
 
     #[test]
-    fn a_round_trip_is_the_ticks_that_fell_into_it() {
+    fn a_round_trip_is_measured_in_its_ticks() {
         let at = Instant::from_millis;
         assert_eq!(BSD.measure_rtt(at(401), at(899)), Duration::ZERO);
         assert_eq!(BSD.measure_rtt(at(399), at(401)), Duration::from_millis(500));
@@ -85,7 +85,7 @@ mod test {
     }
 
     #[test]
-    fn the_least_timer_is_one_tick() {
+    fn the_shortest_timer_is_one_tick() {
         assert_eq!(
             BSD.deadline(Instant::from_millis(400), Duration::ZERO),
             Instant::from_millis(900)

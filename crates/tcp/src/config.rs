@@ -1,5 +1,5 @@
-//! The configuration of a connection: what a scenario writes otherwise, and the table of
-//! [`options`](crate::options).
+//! The configuration of a connection: the table of [`options`](crate::options) and the settings
+//! that a scenario writes in another form.
 
 use driftway_base::Duration;
 
@@ -11,32 +11,32 @@ use crate::recovery::RecoveryKind;
 /// Delayed acknowledgments (RFC 9293 §3.8.6.3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DelayedAck {
-    /// How long an acknowledgment may wait.
+    /// Longest delay of an acknowledgment.
     pub timeout: Duration,
-    /// Fires on a tick of that length instead of exactly (BSD's 200 ms fast timer).
+    /// Expires on a tick of that length instead of exactly (BSD's 200 ms fast timer).
     pub on_tick: bool,
 }
 
-/// Makes [`Config`] of the table of options.
+/// Generates [`Config`] from the table of options.
 macro_rules! config {
     ($($(#[$doc:meta])* $name:ident: $kind:ident($($default:tt)+),)*) => {
-        /// The configuration of one connection. What is negotiated (SACK, timestamps, window scale,
-        /// ECN) is used only if the peer offers it, too.
+        /// The configuration of one connection. Negotiated options (SACK, timestamps, window scale,
+        /// ECN) are used only if the peer offers them, too.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub struct Config {
             /// Loss recovery.
             pub recovery: RecoveryKind,
-            /// Window growth.
+            /// Window growth (congestion control outside of loss recovery).
             pub growth: GrowthKind,
-            /// Largest segment we send and announce: payload before options (bytes; RFC 6691).
+            /// Largest segment sent and announced: payload before options (bytes; RFC 6691).
             pub mss: u16,
             /// Receive buffer (bytes).
             pub receive_buffer: u32,
-            /// The timers' clock.
+            /// Clock of the timers.
             pub clock: Clock,
             /// Delayed acknowledgments; `None`: every segment is acknowledged at once.
             pub delayed_ack: Option<DelayedAck>,
-            /// Offer SACK (RFC 2018).
+            /// Offers SACK (RFC 2018).
             pub sack: bool,
             $(
                 $(#[$doc])*
@@ -64,7 +64,7 @@ macro_rules! config {
         }
 
         impl Config {
-            /// The options of the table, for what does not know the rest.
+            /// The options of the table alone, for loss recoveries and window growths.
             pub fn options(&self) -> Options {
                 Options { $($name: self.$name,)* }
             }
@@ -74,8 +74,8 @@ macro_rules! config {
 options!(config);
 
 impl Config {
-    /// The shift with which our receive window is announced: the least that lets the whole buffer
-    /// show in 16 bits (RFC 7323 §2.3), at most 14.
+    /// Shift of the announced receive window: the smallest with which the whole buffer fits into 16
+    /// bits (RFC 7323 §2.3), at most 14.
     pub fn receive_window_shift(&self) -> u8 {
         let mut shift = 0;
         while shift < 14 && (self.receive_buffer >> shift) > 65_535 {

@@ -1,20 +1,20 @@
-//! Timeouts in a row: a connectivity disruption, perhaps (RFC 6069).
+//! Consecutive timeouts, which may be a connectivity disruption (RFC 6069).
 
 use driftway_base::{Duration, Instant};
 
-/// Timeouts of one segment in a row.
+/// Consecutive timeouts of one segment.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Disruption {
-    /// When the first of them was.
+    /// Time of the first timeout.
     first_timeout: Instant,
-    /// When the last of them was: the segment went again then.
+    /// Time of the last timeout, and of the retransmission that it caused.
     last_timeout: Instant,
-    /// Has a back-off been taken back since?
+    /// A back-off has been reverted since.
     reverted: bool,
 }
 
 impl Disruption {
-    /// Another timeout.
+    /// The disruption after another timeout at `now`.
     pub fn after_timeout(before: Option<Self>, now: Instant) -> Self {
         let first = before.map_or(now, |disruption| disruption.first_timeout);
         Self {
@@ -24,22 +24,22 @@ impl Disruption {
         }
     }
 
-    /// When the last of them was.
+    /// Time of the last timeout.
     pub fn last_timeout(&self) -> Instant {
         self.last_timeout
     }
 
-    /// A back-off is taken back.
+    /// Records that a back-off was reverted.
     pub fn mark_reverted(&mut self) {
         self.reverted = true;
     }
 
-    /// When the first of them was, if a back-off has been taken back since.
+    /// Time of the first timeout, if a back-off has been reverted since.
     pub fn reverted_since(&self) -> Option<Instant> {
         self.reverted.then_some(self.first_timeout)
     }
 
-    /// Time stood still for so long.
+    /// The same disruption after timers were frozen for `still`.
     pub fn postponed_by(self, still: Duration) -> Self {
         Self {
             first_timeout: self.first_timeout + still,

@@ -1,19 +1,19 @@
-//! F-RTO (RFC 5682): after a timeout, new data instead of old. If what comes back then speaks of
-//! segments that did not go again, the timeout was spurious.
+//! F-RTO (RFC 5682): after a timeout, new data is sent instead of retransmissions. If it is
+//! followed by acknowledgments of segments that were not retransmitted, the timeout was spurious.
 
 use driftway_base::Seq;
 
-/// How far the detection is.
+/// Step of the detection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FRto {
-    /// The first segment went again; its acknowledgment is waited for (§2.1, step 2).
+    /// The first segment was retransmitted; its acknowledgment is awaited (§2.1, step 2).
     AwaitingFirstAck {
-        /// Where that segment ends.
+        /// End of that segment.
         retransmission_end: Seq,
     },
-    /// New data goes, and nothing again, until the next acknowledgment (§2.1, step 3).
+    /// New data is sent and nothing retransmitted until the next acknowledgment (§2.1, step 3).
     AwaitingSecondAck {
-        /// How many bytes of new data may still go: two segments in all.
+        /// Bytes of new data that may still be sent: two segments in all.
         new_data_left: u32,
     },
 }

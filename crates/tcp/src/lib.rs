@@ -1,35 +1,36 @@
 //! TCP as a state machine without I/O: RFC 9293 with RFC 5681, 6298, 6582, 6675, 7323, 3168, 3042,
-//! 5961, 9438; and, each by a switch, 8985 (RACK-TLP), 9937 (PRR), 5682 (F-RTO), 3522 and 4015
-//! (Eifel), 2883 and 3708 (D-SACK), 6069 (TCP-LCD). See [`Connection`] for the contract with a driver.
+//! 5961, 9438; and, each by an option, 8985 (RACK-TLP), 9937 (PRR), 5682 (F-RTO), 3522 and 4015
+//! (Eifel), 2883 and 3708 (D-SACK), 6069 (TCP-LCD). See [`Connection`] for the contract with a
+//! driver.
 //!
-//! Window growth ([`growth`]), loss recovery ([`recovery`]) and the reaction to the route (an aid's
-//! acts) are separate plug points; each can be driven alone.
+//! Window growth ([`growth`]), loss recovery ([`recovery`]) and the reaction to route failures (the
+//! acts of an aid) are separate plug points; each can be driven alone.
 //!
-//! Knowingly not modelled, or done otherwise than an RFC says:
+//! Not modelled, or done otherwise than an RFC says:
 //!
-//! | what | instead, and why |
+//! | item | here, and why |
 //! |---|---|
-//! | urgent data, TCP Fast Open, TCP-AO | no paper here needs them; the header bits pass |
-//! | data or FIN on a SYN or SYN-ACK | dropped; the peer sends them again (RFC 9293 §3.10.7.2 lets us keep them) |
-//! | a new SYN in TIME-WAIT (RFC 6191) | challenged like any other SYN |
-//! | a limit on FIN-WAIT-2 | none, as in RFC 9293; keep-alives end it where they are on |
-//! | sending by timer when an echo meets a window of one segment (RFC 3168 §6.1.2) | the window stays one segment |
-//! | refusing segments without timestamps once agreed (RFC 7323 §3.2, SHOULD) | they are taken, as Linux does: an aid may have made them up |
+//! | urgent data, TCP Fast Open, TCP-AO | not implemented, as no paper here needs them; the header bits pass |
+//! | data or FIN on a SYN or SYN-ACK | dropped and retransmitted by the peer (RFC 9293 §3.10.7.2 permits queueing them) |
+//! | a new SYN in TIME-WAIT (RFC 6191) | answered with a challenge ACK like any other SYN |
+//! | a time limit on FIN-WAIT-2 | none, as in RFC 9293; keep-alives, where enabled, end it |
+//! | sending by timer after an ECN echo at a window of one segment (RFC 3168 §6.1.2) | the window stays one segment |
+//! | dropping segments without timestamps once negotiated (RFC 7323 §3.2, SHOULD) | accepted, as in Linux: an aid may have generated them |
 //! | RTO of 3 s after a lost SYN (RFC 6298 §5.7) | only where no timestamp has measured the round trip |
-//! | the right edge is outside the window for an empty segment (RFC 9293 §3.10.7.4) | inside, as in BSD and Linux: it is SND.NXT of a peer that has filled the window |
-//! | Nagle with a window below two segments (RFC 9293 §3.8.6.2.1, rule 3) | half the largest window goes even with data outstanding, as in BSD |
+//! | an empty segment at the right edge is outside the window (RFC 9293 §3.10.7.4) | inside, as in BSD and Linux: the edge is SND.NXT of a peer that has filled the window |
+//! | Nagle with a window below two segments (RFC 9293 §3.8.6.2.1, rule 3) | half of the largest window is sent even with data outstanding, as in BSD |
 //! | retransmitting beyond an edge that scaling moved left (RFC 7323 §2.4) | within the window only, then by probes |
-//! | 4.3BSD-Reno's fast retransmit on duplicates of what a timeout sent again | none until `recover` is acknowledged (RFC 6582 §3.2), for Tahoe and Reno, too |
-//! | cwnd after a spurious timeout: what is outstanding and a little more (RFC 4015 §3.2, step 9) | what it was, as Linux does |
-//! | a longer duplicate threshold after a spurious fast retransmit (RFC 4015 §3.2, step 10) | none; RACK's window adapts |
-//! | one timer in the other's place (RFC 8985 §8) | the RTO's runs on beside the probe's, which is never later |
-//! | RACK over a path whose RTT falls (RFC 8985 §6.2, step 1) | the least of the last 150 to 300 s |
-//! | PRR outside of fast recovery (Linux: ECN, too) | none |
-//! | the non-validated phase of RFC 7661: a window kept for five minutes, and cut to what was used after a loss | `window_validation` has RFC 2861's rules, as Linux does |
-//! | a window that Linux halves for each RTO without data, keeping ssthresh | the initial window after one (RFC 5681 §4.1) |
+//! | 4.3BSD-Reno's fast retransmit on duplicates of data that a timeout retransmitted | none until `recover` is acknowledged (RFC 6582 §3.2), for Tahoe and Reno, too |
+//! | cwnd after a spurious timeout: FlightSize plus a little (RFC 4015 §3.2, step 9) | the previous cwnd, as in Linux |
+//! | a larger duplicate threshold after a spurious fast retransmit (RFC 4015 §3.2, step 10) | none; RACK's reordering window adapts |
+//! | a single timer for RTO, PTO and reordering (RFC 8985 §8) | the RTO runs beside the PTO, which never expires later |
+//! | RACK.min_RTT over a path whose RTT falls (RFC 8985 §6.2, step 1) | the minimum of the last 150 to 300 s |
+//! | PRR outside of fast recovery (Linux: after ECN, too) | none |
+//! | the non-validated phase of RFC 7661: the window is kept for five minutes, and cut to the used part after a loss | `window_validation` follows RFC 2861, as Linux does |
+//! | halving the window for each idle RTO, keeping ssthresh (Linux) | the initial window after one RTO (RFC 5681 §4.1) |
 //! | HyStart (RFC 9406), which Linux's CUBIC has | slow start ends with a loss |
-//! | TCP-LCD during a handshake (RFC 6069 §4) | on open connections only |
-//! | the initial sequence number after going back to LISTEN | the same; choosing it is the driver's (RFC 6528) |
+//! | TCP-LCD during a handshake (RFC 6069 §4) | on synchronized connections only |
+//! | a new initial sequence number after returning to LISTEN | the same one; its choice is the driver's (RFC 6528) |
 
 #![no_std]
 #![forbid(unsafe_code)]

@@ -1,19 +1,19 @@
-//! The variation of round trips as Linux's retransmission timeout has it (Sarolahti and Kuznetsov,
-//! "Congestion Control in Linux TCP", USENIX 2002, §4): the largest of each round trip's mean
-//! deviations, which falls slowly and has a floor. So an RTT that falls does not raise the timeout, and
-//! the minimum is added to the RTT instead of bounding their sum.
+//! RTTVAR as in Linux's retransmission timeout (Sarolahti and Kuznetsov, "Congestion Control in
+//! Linux TCP", USENIX 2002, §4): the largest mean deviation of each round trip, which decays slowly
+//! and has a floor. A falling RTT does not raise the timeout, and the minimum bounds the variation
+//! instead of the sum.
 
 use driftway_base::Duration;
 
-/// Four times each deviation, as the timeout takes it.
+/// The deviations, each times four, as the timeout uses them.
 #[derive(Clone, Debug)]
 pub(crate) struct LinuxRttvar {
     floor: Duration,
-    /// The mean deviation.
+    /// Mean deviation (Linux: mdev).
     mdev: Duration,
-    /// Its largest value in this round trip.
+    /// Largest mean deviation in this round trip (mdev_max).
     mdev_max: Duration,
-    /// What the timeout adds to the smoothed round trip.
+    /// Variation added to SRTT in the timeout (rttvar).
     rttvar: Duration,
 }
 
@@ -22,24 +22,24 @@ impl LinuxRttvar {
         Self { floor, mdev: Duration::ZERO, mdev_max: floor, rttvar: floor }
     }
 
-    /// What the timeout adds to the smoothed round trip.
+    /// Variation added to SRTT in the timeout.
     pub fn rttvar(&self) -> Duration {
         self.rttvar
     }
 
-    /// Goes on with this deviation, as after a first round trip.
+    /// Restarts with this deviation, as after a first measurement.
     pub fn restart(&mut self, deviation: Duration) {
         self.mdev = deviation.times(4);
         self.rttvar = self.mdev.max(self.floor);
         self.mdev_max = self.rttvar;
     }
 
-    /// One more round trip.
+    /// Adds one round-trip sample.
     pub fn sample(&mut self, srtt: Duration, rtt: Duration) {
         let (error, quarter) = (srtt.abs_diff(rtt), self.mdev.over(4));
         if error >= quarter {
             let excess = error.saturating_sub(quarter);
-            // A path that becomes faster is no less steady for it.
+            // A falling RTT counts for an eighth only.
             self.mdev = self.mdev + if rtt < srtt { excess.over(8) } else { excess };
         } else {
             self.mdev = self.mdev.saturating_sub(quarter.saturating_sub(error));
@@ -48,7 +48,7 @@ impl LinuxRttvar {
         self.rttvar = self.rttvar.max(self.mdev_max);
     }
 
-    /// What was sent a round trip ago is acknowledged.
+    /// Ends a round of measurements.
     pub fn end_round(&mut self) {
         self.rttvar = self.rttvar.saturating_sub(self.rttvar.saturating_sub(self.mdev_max).over(4));
         self.mdev_max = self.floor;
@@ -62,7 +62,7 @@ mod test {
     const MS: fn(u64) -> Duration = Duration::from_millis;
 
     #[test]
-    fn remembers_the_largest_deviation_and_forgets_it_by_quarters() {
+    fn keeps_the_largest_deviation_and_decays_by_quarters() {
         let mut v = LinuxRttvar::new(MS(40));
         v.restart(MS(50));
         assert_eq!(v.rttvar(), MS(200));
@@ -70,7 +70,7 @@ mod test {
         v.sample(MS(100), MS(200));
         assert_eq!(v.rttvar(), MS(250));
         v.end_round();
-        // 250 − 250/4 for a round trip like the mean; the largest of this round is below 250.
+        // 250 − 250/4 for an RTT equal to the mean; the maximum of this round is below 250.
         v.sample(MS(100), MS(100));
         assert_eq!(v.rttvar(), MS(250));
         v.end_round();
@@ -84,7 +84,7 @@ mod test {
     }
 
     #[test]
-    fn a_round_trip_that_is_shorter_weighs_an_eighth() {
+    fn a_shorter_round_trip_weighs_an_eighth() {
         let (mut slower, mut faster) = (LinuxRttvar::new(MS(1)), LinuxRttvar::new(MS(1)));
         slower.sample(MS(100), MS(180));
         faster.sample(MS(100), MS(20));

@@ -1,16 +1,16 @@
-//! Data, and a FIN, that arrived ahead of a hole.
+//! The reassembly queue: data, and a FIN, that arrived out of order.
 
 use alloc::vec::Vec;
 
 use driftway_base::{Seq, SeqRange};
 use driftway_wire::{Payload, SackBlocks};
 
-/// One run of bytes without a hole.
+/// A contiguous range of bytes.
 #[derive(Clone, Copy, Debug)]
 struct DataBlock {
     seq: Seq,
     payload: Payload,
-    /// When it last grew, as a count of arrivals: orders the SACK blocks.
+    /// Arrival count when it last grew: orders the SACK blocks.
     last_arrival: u64,
 }
 
@@ -18,7 +18,7 @@ impl DataBlock {
     fn end(&self) -> Seq {
         self.seq + self.payload.len
     }
-    /// Does `next` carry on where this piece ends, in sequence numbers and in its stream?
+    /// True if `next` follows in sequence numbers and in the same stream.
     fn is_followed_by(&self, next: &DataBlock) -> bool {
         self.end() == next.seq
             && self.payload.stream == next.payload.stream
@@ -26,14 +26,14 @@ impl DataBlock {
     }
 }
 
-/// Room made at once for pieces; more of them grow into their room once.
+/// Initial capacity in blocks; the vector grows to its largest size once.
 const RESERVED: usize = 32;
 
-/// Out-of-order pieces, sorted by sequence number, never overlapping, and what ends them.
+/// Out-of-order blocks, sorted by sequence number, disjoint, and the FIN behind them.
 #[derive(Clone, Debug)]
 pub struct Reassembly {
     data_blocks: Vec<DataBlock>,
-    /// The FIN, which nothing follows, and when it came, as a count of arrivals.
+    /// The FIN, and the arrival count when it came.
     fin: Option<(Seq, u64)>,
     arrivals: u64,
 }
@@ -45,18 +45,18 @@ impl Default for Reassembly {
 }
 
 impl Reassembly {
-    /// Nothing waits?
+    /// True if nothing is queued.
     pub fn is_empty(&self) -> bool {
         self.data_blocks.is_empty() && self.fin.is_none()
     }
 
-    /// One past the highest byte that waits.
+    /// One past the highest queued byte.
     pub fn end(&self) -> Option<Seq> {
         self.data_blocks.last().map(DataBlock::end)
     }
 
-    /// Files `payload` at `seq`, keeping what was there first where they overlap. Returns the part
-    /// of the range that was there already, if any (RFC 2883 §4 reports the first).
+    /// Inserts `payload` at `seq`; where they overlap, the earlier data stays. Returns the part of
+    /// the range that was present already, if any (RFC 2883 §4 reports the first).
     pub fn insert(&mut self, seq: Seq, payload: Payload) -> Option<SeqRange> {
         self.arrivals += 1;
         let (mut seq, mut payload) = (seq, payload);
@@ -87,18 +87,18 @@ impl Reassembly {
         duplicate
     }
 
-    /// A FIN has come, with nothing behind it.
+    /// Inserts a FIN, with nothing behind it.
     pub fn insert_fin(&mut self, seq: Seq) {
         self.arrivals += 1;
         self.fin = Some((seq, self.arrivals));
     }
 
-    /// All before the FIN has arrived.
+    /// Removes the FIN once all data before it has arrived.
     pub fn take_fin(&mut self) {
         self.fin = None;
     }
 
-    /// Joins neighbours that have become one piece.
+    /// Merges adjacent blocks.
     fn merge_adjacent(&mut self) {
         self.data_blocks.dedup_by(|next, piece| {
             let joins = piece.is_followed_by(next);
@@ -110,7 +110,7 @@ impl Reassembly {
         });
     }
 
-    /// Takes the piece that begins at or before `next` (what lies before it is cut off).
+    /// Removes the block that begins at or before `next`; the part before `next` is cut off.
     pub fn take(&mut self, next: Seq) -> Option<Payload> {
         while let Some(first) = self.data_blocks.first().copied() {
             if first.seq.after(next) {
@@ -124,8 +124,8 @@ impl Reassembly {
         None
     }
 
-    /// The runs of sequence numbers that have arrived, most recently touched first (RFC 2018 §4),
-    /// at most `room` of them, after what `blocks` holds already.
+    /// Appends the received ranges to `blocks`, most recently updated first (RFC 2018 §4), until
+    /// there are `room` of them.
     pub fn fill_sack_blocks(&self, blocks: &mut SackBlocks, room: usize) {
         let mut last = u64::MAX;
         while blocks.len() < room {
@@ -139,8 +139,8 @@ impl Reassembly {
         }
     }
 
-    /// Runs of sequence numbers; pieces of different streams that touch are one run, and the FIN goes
-    /// with what it ends.
+    /// Contiguous ranges of sequence numbers, with their arrival counts. Adjacent blocks of
+    /// different streams are one range, and the FIN extends the range that it ends.
     fn sequence_runs(&self) -> impl Iterator<Item = (SeqRange, u64)> + '_ {
         let data = self.data_blocks.iter().map(|p| (SeqRange::new(p.seq, p.end()), p.last_arrival));
         let fin = self.fin.map(|(seq, touched)| (SeqRange::new(seq, seq + 1), touched));
@@ -155,7 +155,7 @@ impl Reassembly {
         })
     }
 
-    /// The run that contains `range`, if it is more than the range itself.
+    /// The range that contains `range`.
     pub fn enclosing(&self, range: SeqRange) -> Option<SeqRange> {
         self.sequence_runs()
             .map(|(run, _)| run)
@@ -177,7 +177,7 @@ mod test {
     }
 
     #[test]
-    fn pieces_join_and_overlaps_are_reported() {
+    fn blocks_merge_and_overlaps_are_reported() {
         let mut r = Reassembly::default();
         for (at, len) in [(100, 50), (200, 50)] {
             let (seq, payload) = piece(at, len);
@@ -206,7 +206,7 @@ mod test {
     }
 
     #[test]
-    fn a_fin_is_reported_alone_or_with_what_it_ends() {
+    fn a_fin_is_reported_alone_or_with_the_data_before_it() {
         let mut r = Reassembly::default();
         r.insert_fin(Seq(300));
         assert_eq!((runs(&r), r.is_empty(), r.end()), (std::vec![(300, 301)], false, None));
@@ -233,7 +233,7 @@ mod test {
     }
 
     #[test]
-    fn what_arrives_twice_is_kept_once() {
+    fn duplicate_data_is_kept_once() {
         let mut r = Reassembly::default();
         let (seq, payload) = piece(100, 50);
         r.insert(seq, payload);

@@ -1,4 +1,4 @@
-//! The receiving half: RCV.NXT, the window, reassembly, acknowledgments and SACK.
+//! The receiving half: RCV.NXT, the receive window, reassembly and SACK blocks.
 
 use alloc::collections::VecDeque;
 
@@ -7,42 +7,42 @@ use driftway_wire::{Payload, SackBlocks};
 
 use crate::reassembly::Reassembly;
 
-/// What a segment's payload did to the receiver.
+/// Order of an arriving payload, which decides on delaying the acknowledgment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ArrivalOrder {
-    /// It was the next in order and no hole is left.
+    /// Next in order, and no hole is left.
     InOrder,
-    /// It filled a hole, opened one, or was there already: acknowledge at once (RFC 5681 §4.2).
+    /// Filled a hole, opened one, or was a duplicate: acknowledge at once (RFC 5681 §4.2).
     OutOfOrder,
 }
 
 /// The receiving half of a connection.
 #[derive(Clone, Debug)]
 pub(crate) struct Receiver {
-    /// The peer's initial sequence number.
+    /// Initial sequence number of the peer.
     irs: Seq,
-    /// Next sequence number expected.
+    /// RCV.NXT: next sequence number expected.
     nxt: Seq,
-    /// Right edge of the window that the peer knows.
+    /// Right edge of the window as advertised.
     right_edge: Seq,
-    /// How our window field is shifted.
+    /// Scale of the announced window (Rcv.Wind.Shift).
     window_shift: u8,
     capacity: u32,
-    /// In order, not yet read.
+    /// In-order data not yet read.
     in_order: VecDeque<Payload>,
     in_order_bytes: u32,
-    /// Out of order.
+    /// Out-of-order data.
     out_of_order: Reassembly,
-    /// Reports what comes twice.
+    /// Reports duplicate segments.
     dsack_enabled: bool,
-    /// To be reported once as D-SACK (RFC 2883).
+    /// Duplicate to be reported once as D-SACK (RFC 2883).
     dsack_block: Option<SeqRange>,
-    /// Where the peer's FIN stands.
+    /// Sequence number of the peer's FIN.
     fin_seq: Option<Seq>,
 }
 
 impl Receiver {
-    /// `shift` is how our window field is shifted if the ends agree on it.
+    /// Creates the receiver; `shift` is the scale of the announced window, if it is negotiated.
     pub fn new(capacity: u32, shift: u8, reports: bool) -> Self {
         Self {
             dsack_enabled: reports,
@@ -59,36 +59,36 @@ impl Receiver {
         }
     }
 
-    /// The peer's initial sequence number.
+    /// Initial sequence number of the peer.
     pub fn irs(&self) -> Seq {
         self.irs
     }
-    /// Next sequence number expected.
+    /// RCV.NXT: next sequence number expected.
     pub fn nxt(&self) -> Seq {
         self.nxt
     }
-    /// Right edge of the window that the peer knows.
+    /// Right edge of the window as advertised.
     pub fn right_edge(&self) -> Seq {
         self.right_edge
     }
-    /// How our window field is shifted.
+    /// Scale of the announced window.
     pub fn window_shift(&self) -> u8 {
         self.window_shift
     }
-    /// Windows are not scaled after all.
+    /// Turns window scaling off because the peer does not offer it.
     pub fn disable_window_scaling(&mut self) {
         self.window_shift = 0;
     }
-    /// Where the peer's FIN stands, if it has come.
+    /// Sequence number of the peer's FIN, if it has arrived.
     pub fn fin_seq(&self) -> Option<Seq> {
         self.fin_seq
     }
-    /// Has the peer's FIN arrived, with everything before it?
+    /// True once the peer's FIN and everything before it has arrived.
     pub fn is_finished(&self) -> bool {
         self.fin_seq.is_some_and(|fin| self.nxt.after(fin))
     }
 
-    /// The peer's FIN, which stands at `seq`, has come, or come again.
+    /// Records the peer's FIN at `seq`, new or retransmitted.
     pub fn on_fin(&mut self, seq: Seq) {
         let known = self.fin_seq.is_some_and(|fin| fin != seq);
         if known || self.is_finished() || seq.before(self.highest()) {
@@ -99,7 +99,7 @@ impl Receiver {
             self.out_of_order.insert_fin(seq);
         }
     }
-    /// Takes the FIN's number, if it is next; was it?
+    /// Advances RCV.NXT past the FIN if that is next; true if so.
     pub fn take_fin(&mut self) -> bool {
         let next = self.fin_seq == Some(self.nxt);
         if next {
@@ -109,36 +109,36 @@ impl Receiver {
         }
         next
     }
-    /// A window that is not scaled has been offered (RFC 7323 §2.2: that of a SYN).
+    /// Records that an unscaled window was advertised in a SYN (RFC 7323 §2.2).
     pub fn on_unscaled_window_offered(&mut self, window: u16) {
         self.right_edge = self.right_edge.max(self.nxt + u32::from(window));
     }
 
-    /// The peer's SYN arrived.
+    /// Initializes the receiver from the peer's SYN.
     pub fn synchronize(&mut self, irs: Seq) {
         self.irs = irs;
         self.nxt = irs + 1;
         self.right_edge = self.nxt;
     }
 
-    /// Room for data beyond RCV.NXT: what is buffered out of order has its place already.
+    /// Buffer space beyond RCV.NXT: out-of-order data is inside it already.
     fn free_space(&self) -> u32 {
         self.capacity.saturating_sub(self.in_order_bytes)
     }
 
-    /// The right edge that could be advertised now: never less than what was (RFC 9293 §3.8.6),
-    /// never more than the field can say.
+    /// Right edge that could be advertised now: never left of the advertised one (RFC 9293 §3.8.6),
+    /// and within the range of the window field.
     fn available_right_edge(&self) -> Seq {
         let most = 65_535_u32 << self.window_shift;
         let room = self.free_space().min(most);
         let granule = 1_u32 << self.window_shift;
-        // Round down to what the shifted field can express.
+        // Round down to a multiple of the scale.
         (self.nxt + (room - room % granule)).max(self.right_edge)
     }
 
-    /// The window to put into a segment (bytes), which then counts as advertised. Silly windows
-    /// are avoided by the caller asking [`opens`](Self::opens) before it sends a bare update, and
-    /// here by not moving the edge a little (RFC 9293 §3.8.6.2.2).
+    /// Advertises a window and returns it (bytes). For silly window syndrome avoidance (RFC 9293
+    /// §3.8.6.2.2) the edge does not move by small steps, and the caller asks
+    /// [`has_window_update`](Self::has_window_update) before it sends a pure window update.
     pub fn advertise(&mut self, mss: u32) -> u32 {
         let edge = self.available_right_edge();
         if edge.since(self.right_edge) >= mss.min(self.capacity / 2) || self.window() == 0 {
@@ -150,31 +150,32 @@ impl Receiver {
         self.window()
     }
 
-    /// The window as the peer knows it (bytes).
+    /// The advertised window (bytes).
     pub fn window(&self) -> u32 {
         self.right_edge.since(self.nxt)
     }
 
-    /// Has so much been read that the peer should hear of it: two segments, or half the buffer?
+    /// True if the window has grown enough for an update: two segments, or half of the buffer.
     pub fn has_window_update(&self, mss: u32) -> bool {
         let gain = self.available_right_edge().since(self.right_edge);
         gain > 0 && gain >= mss.saturating_mul(2).min(self.capacity / 2)
     }
 
-    /// Is a segment of `len` numbers at `seq` acceptable (RFC 9293 §3.10.7.4, first check)?
+    /// Acceptability test for a segment of `len` sequence numbers at `seq` (RFC 9293 §3.10.7.4,
+    /// first check).
     pub fn is_acceptable(&self, seq: Seq, len: u32) -> bool {
         let window = SeqRange::new(self.nxt, self.right_edge);
         match len {
-            // RFC 9293 leaves the right edge out. Where that edge is SND.NXT for the peer, because
-            // it has filled the window and some of it is missing, its acknowledgments must count
-            // all the same; BSD and Linux do as here.
+            // RFC 9293 excludes the right edge. If the peer has filled the window and part of the
+            // data is lost, that edge is its SND.NXT, and its acknowledgments must count all the
+            // same, as in BSD and Linux.
             0 => seq.at_or_after(self.nxt) && seq.at_or_before(self.right_edge),
             _ => window.contains(seq) || window.contains(seq + len - 1),
         }
     }
 
-    /// Takes the payload at `seq`: what of it is new and inside the window. Returns that part as a
-    /// payload, and what it did.
+    /// Accepts the new part of the payload at `seq` that is inside the window. Returns that part
+    /// and the order of its arrival.
     pub fn take(&mut self, seq: Seq, payload: Payload) -> (Payload, ArrivalOrder) {
         if payload.is_empty() {
             return (Payload::EMPTY, ArrivalOrder::OutOfOrder);
@@ -210,7 +211,7 @@ impl Receiver {
         (part, ArrivalOrder::OutOfOrder)
     }
 
-    /// These numbers have come twice.
+    /// Records a duplicate range for D-SACK.
     fn record_duplicate(&mut self, range: SeqRange) {
         self.dsack_block = self.dsack_enabled.then_some(range);
     }
@@ -228,7 +229,7 @@ impl Receiver {
         }
     }
 
-    /// Hands at most `most` bytes in order to the application.
+    /// Passes at most `most` bytes in order to the application.
     pub fn read(&mut self, most: u32) -> Option<Payload> {
         let first = self.in_order.front_mut()?;
         let part = first.truncated(most);
@@ -240,7 +241,7 @@ impl Receiver {
         (!part.is_empty()).then_some(part)
     }
 
-    /// Bytes in order, not yet read.
+    /// In-order bytes not yet read.
     pub fn readable_bytes(&self) -> u32 {
         self.in_order_bytes
     }
@@ -262,12 +263,12 @@ impl Receiver {
         blocks
     }
 
-    /// One past the highest byte that has arrived.
+    /// One past the highest byte received.
     pub fn highest(&self) -> Seq {
         self.out_of_order.end().unwrap_or(self.nxt)
     }
 
-    /// Does anything wait behind a hole?
+    /// True if data is queued behind a hole.
     pub fn has_hole(&self) -> bool {
         !self.out_of_order.is_empty()
     }

@@ -4,20 +4,21 @@ use driftway_base::Duration;
 
 use crate::linux_rttvar::LinuxRttvar;
 
-/// Smoothed round-trip time, its variation, and the timeout computed from them.
+/// Smoothed round-trip time (SRTT), its variation (RTTVAR), and the timeout (RTO) computed from
+/// them.
 #[derive(Clone, Debug)]
 pub struct RttEstimator {
     srtt: Option<Duration>,
     rttvar: Duration,
-    /// Linux's, in the place of the variation and of the minimum.
+    /// Linux's variation, which replaces RTTVAR and the minimum.
     linux_rttvar: Option<LinuxRttvar>,
-    /// RFC 793's timeout, without a variation.
+    /// Computes RFC 793's timeout, without a variation.
     rfc_793: bool,
     rto: Duration,
     doublings: u32,
     /// Timeouts since the last sample.
     timeouts: u32,
-    /// Timeouts after which the next sample is the first.
+    /// Timeouts after which the next sample counts as the first.
     clear_after: Option<u32>,
     granularity: Duration,
     min: Duration,
@@ -26,7 +27,7 @@ pub struct RttEstimator {
 }
 
 impl RttEstimator {
-    /// Before the first sample the timeout is `initial` (RFC 6298 §2.1).
+    /// Creates the estimator; the timeout is `initial` until the first sample (RFC 6298 §2.1).
     pub fn new(initial: Duration, min: Duration, max: Duration, granularity: Duration) -> Self {
         Self {
             srtt: None,
@@ -44,48 +45,48 @@ impl RttEstimator {
         }
     }
 
-    /// The smoothed round-trip time.
+    /// SRTT, once measured.
     pub fn srtt(&self) -> Option<Duration> {
         self.srtt
     }
-    /// The round-trip time's mean deviation.
+    /// RTTVAR, the mean deviation of the round-trip time.
     pub fn rttvar(&self) -> Duration {
         self.rttvar
     }
-    /// The same, but after so many timeouts the next sample is the first (RFC 6298 §5).
+    /// Sets the number of timeouts after which the next sample counts as the first (RFC 6298 §5).
     pub fn with_clear_after(mut self, after: Option<u32>) -> Self {
         self.clear_after = after;
         self
     }
 
-    /// The same, with the timeout as Linux computes it.
+    /// Selects Linux's variation and minimum.
     pub fn with_linux_rttvar(mut self, so: bool) -> Self {
         self.linux_rttvar = so.then(|| LinuxRttvar::new(self.min));
         self
     }
 
-    /// The same, with the timeout as RFC 793 computes it, or not.
+    /// Selects RFC 793's timeout.
     pub fn with_rfc_793(mut self, so: bool) -> Self {
         self.rfc_793 = so;
         self
     }
 
-    /// The timeout without doublings.
+    /// RTO without back-off.
     pub fn base_rto(&self) -> Duration {
         self.rto
     }
-    /// How often it is doubled now.
+    /// Number of back-offs in effect.
     pub fn doublings(&self) -> u32 {
         self.doublings
     }
-    /// The timeout with doublings, at most the maximum (RFC 6298 §2.5, §5.5).
+    /// RTO with back-off, at most the maximum (RFC 6298 §2.5, §5.5).
     pub fn rto(&self) -> Duration {
         self.rto.times(1_u64 << self.doublings.min(32)).min(self.max)
     }
 
-    /// Takes one measurement, which also ends the back-off (RFC 6298 §5, last paragraph).
-    /// `per_round_trip` is how many samples one round trip gives: with timestamps the gains are
-    /// divided by it, so that the memory stays about as long (RFC 7323 §4.2).
+    /// Adds one measurement, which also ends the back-off (RFC 6298 §5, last paragraph).
+    /// `per_round_trip` is the number of samples in one round trip: with timestamps the gains are
+    /// divided by it, so that the estimator's memory is about the same (RFC 7323 §4.2).
     pub fn sample(&mut self, rtt: Duration, per_round_trip: u32) {
         let n = if self.linux_rttvar.is_some() { 1 } else { u64::from(per_round_trip.max(1)) };
         if let Some(linux) = &mut self.linux_rttvar {
@@ -111,7 +112,7 @@ impl RttEstimator {
         self.update_rto();
     }
 
-    /// Goes on with these (RFC 4015 §3.2, step 11).
+    /// Continues with these estimates (RFC 4015 §3.2, step 11).
     pub fn restore(&mut self, srtt: Duration, variation: Duration) {
         (self.srtt, self.rttvar) = (Some(srtt), variation);
         if let Some(linux) = &mut self.linux_rttvar {
@@ -120,8 +121,7 @@ impl RttEstimator {
         self.update_rto();
     }
 
-    /// What was sent when the last round began is acknowledged, and one of its round trips was
-    /// measured.
+    /// Ends a round of measurements: all data sent at its start is acknowledged.
     pub fn end_round(&mut self) {
         if let Some(linux) = &mut self.linux_rttvar {
             linux.end_round();
@@ -141,36 +141,36 @@ impl RttEstimator {
         (self.doublings, self.timeouts) = (0, 0);
     }
 
-    /// The timer went off (RFC 6298 §5.5).
+    /// Backs the timer off after a timeout (RFC 6298 §5.5).
     pub fn back_off(&mut self) {
         if self.rto() < self.max {
             self.doublings += 1;
         }
         self.timeouts = self.timeouts.saturating_add(1);
-        // The timeout stays what it is until there is that sample.
+        // The timeout stays unchanged until that sample.
         if self.clear_after.is_some_and(|after| self.timeouts >= after) {
             self.srtt = None;
         }
     }
-    /// Takes back one doubling (RFC 6069 §4.2); was there one?
+    /// Reverts one back-off (RFC 6069 §4.2); true if there was one.
     pub fn undo_back_off(&mut self) -> bool {
         let doubled = self.doublings > 0;
         self.doublings -= u32::from(doubled);
         self.timeouts = self.timeouts.saturating_sub(1);
         doubled
     }
-    /// Takes back all doublings.
+    /// Reverts all back-offs.
     pub fn clear_back_off(&mut self) {
         (self.doublings, self.timeouts) = (0, 0);
     }
-    /// The SYN was lost before any sample: start from 3 s (RFC 6298 §5.7).
+    /// Starts from 3 s after the SYN was lost before any sample (RFC 6298 §5.7).
     pub fn on_syn_lost(&mut self) {
         if self.srtt.is_none() {
             self.rto = self.rto.max(Duration::from_secs(3)).min(self.max);
             self.doublings = 0;
         }
     }
-    /// Forgets everything, or starts over from a given timeout.
+    /// Discards all measurements; starts from `rto`, or from the initial timeout.
     pub fn reset(&mut self, rto: Option<Duration>) {
         self.srtt = None;
         self.rttvar = Duration::ZERO;
@@ -200,9 +200,9 @@ mod test {
         assert_eq!((e.srtt(), e.rto()), (Some(MS(110)), MS(110) + MS(4 * 57) + MS(2)));
     }
 
-    /// RFC 6298 §5: after long back-off the path may be another.
+    /// RFC 6298 §5: the path may have changed after a long back-off.
     #[test]
-    fn what_is_known_can_be_forgotten_after_some_timeouts() {
+    fn the_estimate_can_be_discarded_after_some_timeouts() {
         for (after, srtt) in
             [(None, MS(937) + driftway_base::Duration::from_micros(500)), (Some(4), MS(500))]
         {
@@ -213,7 +213,7 @@ mod test {
             e.sample(MS(500), 1);
             assert_eq!(e.srtt(), Some(srtt));
         }
-        // Also where the timeout can't be doubled so often.
+        // The same where the maximum prevents so many doublings.
         let mut e = estimator().with_clear_after(Some(4));
         e.sample(MS(10_000), 1);
         (0..4).for_each(|_| e.back_off());
@@ -221,7 +221,7 @@ mod test {
     }
 
     #[test]
-    fn doubles_to_the_maximum_and_collapses_with_a_sample() {
+    fn doubles_up_to_the_maximum_and_ends_back_off_with_a_sample() {
         let mut e = estimator();
         e.sample(MS(1000), 1);
         assert_eq!(e.rto(), MS(3000));
@@ -235,7 +235,7 @@ mod test {
     }
 
     #[test]
-    fn rfc_793_knows_no_variation() {
+    fn rfc_793_has_no_variation() {
         let mut e = estimator().with_rfc_793(true);
         e.sample(MS(800), 1);
         assert_eq!(e.rto(), MS(1600));
@@ -258,7 +258,7 @@ mod test {
     }
 
     #[test]
-    fn many_samples_a_round_trip_weigh_less() {
+    fn many_samples_per_round_trip_weigh_less() {
         let (mut one, mut many) = (estimator(), estimator());
         one.sample(MS(100), 1);
         many.sample(MS(100), 10);

@@ -1,16 +1,16 @@
-//! What the peer says it has beyond SND.UNA (RFC 2018), and what follows from it (RFC 6675 §4).
+//! The SACK scoreboard (RFC 2018) and the loss detection based on it (RFC 6675 §4).
 
 use alloc::vec::Vec;
 
 use driftway_base::{Seq, SeqRange};
 
-/// Most ranges kept. A peer reports at most four at a time; one that makes up more holes than this
-/// only loses precision.
+/// Maximum number of ranges. A peer reports at most four at a time; beyond this, only precision is
+/// lost.
 const MAX_RANGES: usize = 1024;
-/// Room made at once for ranges; more of them grow into their room once.
+/// Initial capacity in ranges; the vector grows to its largest size once.
 const RESERVED: usize = 32;
 
-/// The SACK scoreboard: ranges above SND.UNA, sorted, never touching.
+/// The SACK scoreboard: ranges above SND.UNA, sorted, disjoint and not adjacent.
 #[derive(Clone, Debug)]
 pub struct Scoreboard {
     ranges: Vec<SeqRange>,
@@ -23,24 +23,24 @@ impl Default for Scoreboard {
 }
 
 impl Scoreboard {
-    /// Nothing reported?
+    /// True if nothing is SACKed.
     pub fn is_empty(&self) -> bool {
         self.ranges.is_empty()
     }
-    /// Forgets everything.
+    /// Discards all ranges.
     pub fn clear(&mut self) {
         self.ranges.clear();
     }
-    /// One past the highest number reported.
+    /// One past the highest SACKed sequence number.
     pub fn highest_sacked(&self) -> Option<Seq> {
         self.ranges.last().map(|r| r.end)
     }
-    /// Bytes reported.
+    /// SACKed bytes.
     pub fn sacked_bytes(&self) -> u32 {
         self.ranges.iter().fold(0, |sum, r| sum.saturating_add(r.len()))
     }
 
-    /// Adds one block; is there anything new in it?
+    /// Adds a SACK block; true if it has new information.
     pub fn add(&mut self, block: SeqRange) -> bool {
         let first = self.ranges.partition_point(|r| r.end.before(block.start));
         let last = self.ranges.partition_point(|r| r.start.at_or_before(block.end));
@@ -65,7 +65,7 @@ impl Scoreboard {
         }
     }
 
-    /// SND.UNA moved up.
+    /// Discards everything below the new SND.UNA.
     pub fn advance(&mut self, una: Seq) {
         let gone = self.ranges.partition_point(|r| r.end.at_or_before(una));
         self.ranges.drain(..gone);
@@ -74,24 +74,24 @@ impl Scoreboard {
         }
     }
 
-    /// Is `seq` reported?
+    /// The SACKed range that contains `seq`.
     pub fn sacked_range_at(&self, seq: Seq) -> Option<SeqRange> {
         let at = self.ranges.partition_point(|r| r.end.at_or_before(seq));
         self.ranges.get(at).copied().filter(|r| r.contains(seq))
     }
 
-    /// The first number at or after `seq` that is not reported.
+    /// The first sequence number at or after `seq` that is not SACKed.
     pub fn first_unsacked(&self, seq: Seq) -> Seq {
         self.sacked_range_at(seq).map_or(seq, |r| r.end)
     }
 
-    /// Where the next reported range at or after `seq` begins.
+    /// Start of the next SACKed range at or after `seq`.
     pub fn next_sacked(&self, seq: Seq) -> Option<Seq> {
         let at = self.ranges.partition_point(|r| r.end.at_or_before(seq));
         self.ranges.get(at).map(|r| r.start.max(seq))
     }
 
-    /// The end, at most `mss` bytes of it, of the last hole between `una` and `max`.
+    /// The last `mss` bytes, or less, of the last hole between `una` and `max`.
     pub fn last_hole(&self, una: Seq, max: Seq, mss: u32) -> SeqRange {
         let mut below = self.ranges.iter().rev();
         let (end, floor) = match below.next() {
@@ -101,15 +101,15 @@ impl Scoreboard {
         SeqRange::new((end - mss).max(floor).max(una), end)
     }
 
-    /// Bytes of `range` not reported.
+    /// Bytes of `range` that are not SACKed.
     pub fn unsacked_bytes(&self, range: SeqRange) -> u32 {
         let reported: u32 =
             self.ranges.iter().map(|r| r.end.min(range.end).since(r.start.max(range.start))).sum();
         range.len().saturating_sub(reported)
     }
 
-    /// Every unreported number before this one counts as lost: at least three ranges, or more than
-    /// two segments' bytes, are reported above it (IsLost, RFC 6675 §4).
+    /// The sequence number below which everything unSACKed is lost: at least three ranges, or more
+    /// than two segments' bytes, are SACKed above it (IsLost, RFC 6675 §4).
     pub fn lost_before(&self, mss: u32) -> Option<Seq> {
         let mut bytes = 0_u32;
         for (count, range) in self.ranges.iter().rev().enumerate() {
@@ -139,7 +139,7 @@ mod test {
     }
 
     #[test]
-    fn blocks_merge_and_say_whether_they_are_new() {
+    fn blocks_merge_and_new_information_is_reported() {
         let mut b = board(&[(100, 200), (300, 400)]);
         assert!(!b.add(range(120, 180)));
         assert!(b.add(range(150, 350)));
@@ -161,7 +161,7 @@ mod test {
     }
 
     #[test]
-    fn the_last_hole_is_the_one_at_the_top() {
+    fn the_last_hole_is_the_highest() {
         let b = board(&[(200, 300), (400, 500)]);
         assert_eq!(b.last_hole(Seq(100), Seq(700), 150), range(550, 700));
         assert_eq!(b.last_hole(Seq(100), Seq(600), 150), range(500, 600));

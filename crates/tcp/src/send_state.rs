@@ -1,4 +1,4 @@
-//! What is outstanding, and what the window allows: the state that loss recovery works on.
+//! The send sequence variables and the congestion state, on which loss recovery works.
 
 use alloc::boxed::Box;
 
@@ -10,84 +10,84 @@ use crate::options::Options;
 use crate::prr::Prr;
 use crate::scoreboard::Scoreboard;
 
-/// How many duplicates mean a loss (RFC 5681 §3.2).
+/// Number of duplicate acknowledgments that indicate a loss (RFC 5681 §3.2).
 pub const DUP_THRESHOLD: u32 = 3;
 
-/// What loss recovery is doing.
+/// Phase of loss recovery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RecoveryPhase {
-    /// Nothing is being recovered.
+    /// No loss is being recovered.
     Open,
     /// Fast recovery, until `point` is acknowledged.
     Recovery {
-        /// The highest number sent when it began (RFC 6582: recover).
+        /// SND.MAX at its start (RFC 6582: recover; RFC 6675: RecoveryPoint).
         point: Seq,
     },
     /// After a timeout, until `point` is acknowledged.
     Loss {
-        /// The highest number sent when the timer went off.
+        /// SND.MAX at the timeout.
         point: Seq,
     },
 }
 
-/// What had arrived at some time.
+/// Delivered data at one time, for the difference that an acknowledgment makes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct DeliverySnapshot {
     pub una: Seq,
     pub sacked_bytes: u32,
 }
 
-/// Sequence numbers and windows of the sending half. Numbers as in RFC 9293 §3.3.1.
+/// Sequence variables (RFC 9293 §3.3.1) and windows of the sending half.
 #[derive(Debug)]
 pub struct SendState {
-    /// Oldest number not acknowledged.
+    /// SND.UNA: oldest unacknowledged sequence number.
     una: Seq,
-    /// Next number to send; behind `max` while going back.
+    /// SND.NXT: next sequence number to send; below `max` during go-back-N.
     nxt: Seq,
-    /// One past the highest number ever sent.
+    /// SND.MAX: one past the highest sequence number ever sent.
     max: Seq,
-    /// Payload of a full segment (bytes).
+    /// Payload of a full-sized segment (bytes).
     mss: u32,
     /// Congestion window and slow-start threshold.
     pub window: CongestionWindow,
-    /// How the window grows and falls.
+    /// Policy by which the window grows and shrinks.
     growth: Box<dyn WindowGrowth>,
     /// Consecutive duplicate acknowledgments.
     dup_acks: u32,
-    /// What was outstanding at the first of them, before limited transmit added to it.
+    /// FlightSize at the first of them, before limited transmit added to it (bytes).
     flight_size_at_first_duplicate: u32,
-    /// What was outstanding when the acknowledgment came that is being looked at.
+    /// FlightSize when the acknowledgment in progress arrived (bytes).
     flight_size_before_ack: Option<u32>,
-    /// What loss recovery is doing.
+    /// Phase of loss recovery.
     phase: RecoveryPhase,
-    /// No fast retransmit until more than this is acknowledged (RFC 6582 §3.2, recover).
+    /// No fast retransmit until more than this is acknowledged (RFC 6582 §3.2: recover).
     recover: Option<Seq>,
-    /// What the peer reported by SACK; stays empty without it.
+    /// SACK scoreboard; stays empty without SACK.
     scoreboard: Scoreboard,
-    /// The segment at `una` is to be sent again at once.
+    /// The segment at SND.UNA is to be retransmitted at once.
     head_retransmit_due: bool,
-    /// One past the highest number retransmitted in this recovery (RFC 6675: HighRxt).
+    /// One past the highest sequence number retransmitted in this recovery (RFC 6675: HighRxt).
     high_rxt: Seq,
     /// The window before the last reduction, for an undo.
     prior_window: Option<CongestionWindow>,
-    /// `una` when the timer last went off: a second timeout of the same segment leaves ssthresh.
+    /// SND.UNA at the last timeout: a second timeout of the same segment leaves ssthresh unchanged.
     timed_out_una: Option<Seq>,
-    /// How fast recovery is paced, if in proportion (RFC 9937).
+    /// Proportional rate reduction of fast recovery (RFC 9937), if enabled.
     prr: Option<Prr>,
-    /// New data instead of old after a timeout (RFC 5682).
+    /// F-RTO detection after a timeout (RFC 5682).
     f_rto: Option<FRto>,
-    /// Send new data on the first two duplicates (RFC 3042).
+    /// Sends new data on the first two duplicate acknowledgments (RFC 3042).
     limited_transmit: bool,
-    /// ssthresh is a part of cwnd.
+    /// Computes ssthresh from cwnd instead of FlightSize.
     ssthresh_from_cwnd: bool,
-    /// A timeout in fast recovery leaves ssthresh alone.
+    /// A timeout in fast recovery leaves ssthresh unchanged.
     recovery_keeps_ssthresh: bool,
-    /// After a recovery or a timeout, duplicates of what it sent again start no other one.
+    /// Duplicates of retransmitted data after a recovery or a timeout start no fast retransmit.
     recover_guard: bool,
 }
 
 impl SendState {
-    /// Nothing is sent; the first number is `iss`.
+    /// Nothing has been sent; the initial sequence number is `iss`.
     pub fn new(
         iss: Seq,
         mss: u32,
@@ -121,19 +121,19 @@ impl SendState {
         }
     }
 
-    /// Oldest number not acknowledged.
+    /// SND.UNA: oldest unacknowledged sequence number.
     pub fn una(&self) -> Seq {
         self.una
     }
-    /// Next number to send; behind [`max`](Self::max) while going back.
+    /// SND.NXT: next sequence number to send; below [`max`](Self::max) during go-back-N.
     pub fn nxt(&self) -> Seq {
         self.nxt
     }
-    /// One past the highest number ever sent.
+    /// SND.MAX: one past the highest sequence number ever sent.
     pub fn max(&self) -> Seq {
         self.max
     }
-    /// Payload of a full segment (bytes).
+    /// Payload of a full-sized segment (bytes).
     pub fn mss(&self) -> u32 {
         self.mss
     }
@@ -141,23 +141,23 @@ impl SendState {
     pub fn dup_acks(&self) -> u32 {
         self.dup_acks
     }
-    /// What loss recovery is doing.
+    /// Phase of loss recovery.
     pub fn phase(&self) -> RecoveryPhase {
         self.phase
     }
-    /// No fast retransmit until more than this is acknowledged.
+    /// No fast retransmit until more than this is acknowledged (RFC 6582 §3.2).
     pub fn recover(&self) -> Option<Seq> {
         self.recover
     }
-    /// What the peer reported by SACK.
+    /// The SACK scoreboard.
     pub fn scoreboard(&self) -> &Scoreboard {
         &self.scoreboard
     }
-    /// One past the highest number retransmitted in this recovery (RFC 6675: HighRxt).
+    /// One past the highest sequence number retransmitted in this recovery (RFC 6675: HighRxt).
     pub fn high_rxt(&self) -> Seq {
         self.high_rxt
     }
-    /// Whether new data goes on the first two duplicates (RFC 3042).
+    /// Limited transmit is enabled (RFC 3042).
     pub fn limited_transmit(&self) -> bool {
         self.limited_transmit
     }
@@ -165,161 +165,162 @@ impl SendState {
     pub(crate) fn prior_window(&self) -> Option<CongestionWindow> {
         self.prior_window
     }
-    /// How far F-RTO is.
+    /// Step of F-RTO, while it is in progress.
     pub(crate) fn f_rto(&self) -> Option<FRto> {
         self.f_rto
     }
-    /// The account of proportional rate reduction.
+    /// State of proportional rate reduction.
     pub(crate) fn prr(&self) -> Option<Prr> {
         self.prr
     }
-    /// Keeps the account of proportional rate reduction.
+    /// Stores the state of proportional rate reduction.
     pub(crate) fn set_prr(&mut self, prr: Prr) {
         self.prr = Some(prr);
     }
 
-    /// Bytes sent and not acknowledged (RFC 5681: FlightSize).
+    /// FlightSize: bytes sent and not acknowledged (RFC 5681 §2).
     pub fn outstanding(&self) -> u32 {
         self.max.since(self.una)
     }
 
-    /// The ends agree on a segment size.
+    /// Sets the segment size on which both ends have agreed.
     pub(crate) fn set_mss(&mut self, mss: u32) {
         self.mss = mss;
     }
-    /// The SYN has left.
+    /// Records the transmission of a SYN.
     pub(crate) fn on_syn_sent(&mut self, iss: Seq) {
         self.nxt = iss + 1;
         self.max = iss + 1;
     }
-    /// The SYN is acknowledged.
+    /// Records the acknowledgment of the SYN.
     pub(crate) fn on_syn_acked(&mut self, iss: Seq) {
         self.una = iss + 1;
         self.nxt = self.nxt.max(self.una);
     }
 
-    /// Something that ends at `end` has left.
+    /// Records a transmission that ends at `end`.
     pub(crate) fn on_sent(&mut self, end: Seq) {
         self.max = self.max.max(end);
     }
-    /// It was next, and had `len` bytes: SND.NXT moves along.
+    /// Advances SND.NXT after a transmission of `len` bytes from there.
     pub(crate) fn on_sent_from_nxt(&mut self, end: Seq, len: u32) {
         self.nxt = end;
         if let Some(FRto::AwaitingSecondAck { new_data_left: left }) = &mut self.f_rto {
             *left = left.saturating_sub(len);
         }
     }
-    /// It was a repair. RFC 6675 §4, NextSeg rule 4: a rescue beyond all reports leaves HighRxt
-    /// alone.
+    /// Records a retransmission. A rescue retransmission beyond all SACKed data does not update
+    /// HighRxt (RFC 6675 §4, NextSeg rule 4).
     pub(crate) fn on_retransmission_sent(&mut self, range: SeqRange) {
         if self.scoreboard.highest_sacked().is_some_and(|high| range.start.before(high)) {
             self.high_rxt = self.high_rxt.max(range.end);
         }
     }
-    /// It had `len` bytes of data, and was no probe of the peer's window.
+    /// Counts `len` bytes of data, window probes excluded.
     pub(crate) fn on_data_sent(&mut self, len: u32) {
         if let Some(prr) = &mut self.prr {
             prr.on_sent(len);
         }
     }
 
-    /// An acknowledgment has come: until [`end_ack`](Self::end_ack), a response to congestion goes by
-    /// what is outstanding now.
+    /// Starts the processing of an acknowledgment: until
+    /// [`end_ack_processing`](Self::end_ack_processing), responses to congestion use the FlightSize
+    /// of now.
     pub(crate) fn begin_ack_processing(&mut self) {
         self.flight_size_before_ack = Some(self.outstanding());
     }
-    /// All that it says is taken in.
+    /// Ends the processing of an acknowledgment.
     pub(crate) fn end_ack_processing(&mut self) {
         self.flight_size_before_ack = None;
     }
-    /// What was outstanding when congestion showed itself: before the acknowledgment took its part
-    /// (RFC 5681 §3.2; RFC 3168 §6.1.2).
+    /// FlightSize when congestion was detected: before the acknowledgment reduced it (RFC 5681
+    /// §3.2; RFC 3168 §6.1.2).
     fn flight_size(&self) -> u32 {
         self.flight_size_before_ack.unwrap_or_else(|| self.outstanding())
     }
 
-    /// The peer reports `block`; is there anything new in it?
+    /// Adds a SACK block to the scoreboard; true if it has new information.
     pub(crate) fn on_sack_block(&mut self, block: SeqRange) -> bool {
         self.scoreboard.add(block)
     }
-    /// All before `ack` is acknowledged.
+    /// Advances SND.UNA to `ack`.
     pub(crate) fn on_acknowledged(&mut self, ack: Seq) {
         self.una = ack;
         self.nxt = self.nxt.max(ack);
         self.scoreboard.advance(ack);
-        // Serial numbers turn around after 2 GiB: what is passed must be forgotten.
+        // Sequence numbers wrap after 2 GiB: what is behind SND.UNA must be forgotten.
         self.timed_out_una = None;
         self.recover = self.recover.filter(|point| ack.at_or_before(*point));
     }
-    /// A duplicate acknowledgment came.
+    /// Counts a duplicate acknowledgment.
     pub(crate) fn count_dup_ack(&mut self) {
         if self.dup_acks == 0 {
             self.flight_size_at_first_duplicate = self.flight_size();
         }
         self.dup_acks = self.dup_acks.saturating_add(1);
     }
-    /// The next duplicate is the first.
+    /// Resets the count of duplicate acknowledgments.
     pub(crate) fn reset_dup_acks(&mut self) {
         self.dup_acks = 0;
     }
 
-    /// While going back, what SACK reports is not sent again.
+    /// Moves SND.NXT past SACKed data during go-back-N.
     pub(crate) fn skip_sacked(&mut self) {
         self.nxt = self.scoreboard.first_unsacked(self.nxt);
     }
-    /// SND.NXT goes back to SND.UNA.
+    /// Sets SND.NXT to SND.UNA (go-back-N).
     pub fn go_back_to_una(&mut self) {
         self.nxt = self.una;
     }
-    /// SND.NXT stays where it was, or goes on there.
+    /// Sets SND.NXT to SND.MAX: new data comes next.
     pub fn advance_to_max(&mut self) {
         self.nxt = self.max;
     }
-    /// The segment at SND.UNA is to be sent again at once.
+    /// Requests the immediate retransmission of the segment at SND.UNA.
     pub fn request_head_retransmit(&mut self) {
         self.head_retransmit_due = true;
     }
-    /// Is it? Once.
+    /// Takes that request, if there is one.
     pub(crate) fn take_head_retransmit(&mut self) -> bool {
         core::mem::take(&mut self.head_retransmit_due)
     }
-    /// F-RTO goes on to this step, or ends.
+    /// Sets the step of F-RTO; `None` ends it.
     pub(crate) fn set_f_rto(&mut self, f_rto: Option<FRto>) {
         self.f_rto = f_rto;
     }
 
-    /// No fast retransmit until more than all that is out now is acknowledged (RFC 6582 §3.2).
+    /// Permits no fast retransmit until more than SND.MAX is acknowledged (RFC 6582 §3.2).
     pub fn set_recover(&mut self) {
         self.recover = Some(self.max);
     }
-    /// A fast retransmit may come at any time.
+    /// Permits a fast retransmit at any time.
     pub(crate) fn clear_recover(&mut self) {
         self.recover = None;
     }
-    /// Nothing is given back by an undo.
+    /// Makes the last reduction final: an undo has no effect.
     pub(crate) fn forget_prior_window(&mut self) {
         self.prior_window = None;
     }
-    /// An undo gives this back, if there is such.
+    /// Sets the window that an undo restores, if `before` has one.
     pub(crate) fn keep_prior_window(&mut self, before: Option<CongestionWindow>) {
         self.prior_window = before.or(self.prior_window);
     }
 
-    /// A router asks to send less (source quench): one segment, as in 4.4BSD.
+    /// Reduces cwnd to one segment on an ICMP source quench, as in 4.4BSD.
     pub(crate) fn on_source_quench(&mut self) {
         self.prior_window = Some(self.window);
         self.window.cwnd = self.mss;
     }
 
-    /// Responds to congestion: a new ssthresh; the window stays for the caller to set.
+    /// Responds to congestion by a new ssthresh; the caller sets cwnd.
     pub fn reduce_ssthresh(&mut self, now: Instant) {
         self.prior_window = Some(self.window);
-        // RFC 5681 §3.2, step 2: what limited transmit has sent does not count.
+        // RFC 5681 §3.2, step 2: segments sent by limited transmit do not count.
         let counting = self.phase == RecoveryPhase::Open && self.dup_acks > 0;
         let most = if counting { self.flight_size_at_first_duplicate } else { u32::MAX };
-        // What is reported, or known to be lost, is outstanding in that sense and no longer what the
-        // window lets out: after a response to a loss the next one would raise ssthresh (§4.3 wants
-        // it lowered twice; equation 4 says "no more than").
+        // SACKed and lost data still counts in FlightSize, although it no longer takes room in
+        // cwnd: after one response to a loss the next would raise ssthresh (§4.3 wants it lowered
+        // twice; equation 4 says "no more than").
         let flight = match self.ssthresh_from_cwnd {
             true => self.window.cwnd,
             false => self.flight_size().min(most).min(self.window.cwnd),
@@ -327,20 +328,20 @@ impl SendState {
         self.window.ssthresh = self.growth.on_congestion(now, &self.window, flight, self.mss);
     }
 
-    /// Responds to congestion by slow start up to the ssthresh of before.
+    /// Responds to congestion by slow start with the present ssthresh.
     pub fn enter_slow_start(&mut self) {
         self.prior_window = Some(self.window);
         self.window.cwnd = self.mss;
     }
 
-    /// Responds to congestion without a loss.
+    /// Responds to congestion without a loss: cwnd and ssthresh are reduced once.
     pub fn reduce_cwnd(&mut self, now: Instant) {
         self.reduce_ssthresh(now);
         self.window.cwnd = self.window.cwnd.min(self.window.ssthresh);
     }
 
-    /// Sending starts over at SND.UNA, without anything being counted as lost. If `guarded`, duplicates of
-    /// what goes twice then start no recovery.
+    /// Sets SND.NXT to SND.UNA without counting anything as lost. If `guarded`, duplicates of what
+    /// is then retransmitted start no recovery.
     pub fn rewind_nxt(&mut self, guarded: bool) {
         self.nxt = self.una;
         self.dup_acks = 0;
@@ -356,8 +357,8 @@ impl SendState {
         }
     }
 
-    /// An acknowledgment may have ended the recovery: then the window is ssthresh (RFC 9937 §6),
-    /// before it begins another one, with an account of its own.
+    /// Sets cwnd to ssthresh if an acknowledgment has ended the recovery (RFC 9937 §6), before
+    /// another one begins with its own PRR state.
     pub fn complete_prr(&mut self) {
         if let Some(prr) = self.prr.as_mut().filter(|prr| prr.is_active())
             && self.phase == RecoveryPhase::Open
@@ -367,36 +368,37 @@ impl SendState {
         }
     }
 
-    /// What has arrived, if rates are reduced in proportion here.
+    /// Delivered data so far, if PRR is enabled.
     pub(crate) fn delivery_snapshot(&self) -> Option<DeliverySnapshot> {
         let reported = || self.scoreboard.sacked_bytes();
         self.prr.is_some().then(|| DeliverySnapshot { una: self.una, sacked_bytes: reported() })
     }
 
-    /// Fast recovery ends otherwise than by an acknowledgment.
+    /// Ends PRR when fast recovery is left otherwise than by an acknowledgment.
     fn abort_prr(&mut self) {
         if let Some(prr) = &mut self.prr {
             prr.end();
         }
     }
 
-    /// New data was acknowledged outside of fast recovery.
+    /// Grows the window for an acknowledgment of new data outside of fast recovery.
     pub fn grow(&mut self, now: Instant, acked: AckedData) {
         self.growth.on_ack(now, &mut self.window, acked);
     }
 
-    /// Something other than the window keeps data back.
+    /// Reports to the growth that sending is not limited by cwnd.
     pub(crate) fn pause_growth(&mut self, now: Instant) {
         self.growth.on_pause(now);
     }
 
-    /// As after a timeout, but without one.
+    /// Enters loss recovery as after a timeout, but without one.
     pub fn enter_loss_early(&mut self, now: Instant) {
         self.timed_out_una = None;
         self.enter_loss(now);
     }
 
-    /// The retransmission timer went off: one segment, from SND.UNA on (RFC 5681 §3.1).
+    /// Responds to a retransmission timeout: cwnd of one segment, go-back-N from SND.UNA (RFC 5681
+    /// §3.1).
     pub fn enter_loss(&mut self, now: Instant) {
         let recovering = matches!(self.phase, RecoveryPhase::Recovery { .. });
         let kept = self.recovery_keeps_ssthresh && recovering;
@@ -406,7 +408,7 @@ impl SendState {
         self.timed_out_una = Some(self.una);
         self.growth.on_timeout();
         if self.scoreboard.sacked_range_at(self.una).is_some() {
-            // The peer took its word back (RFC 2018 §8).
+            // The peer has reneged (RFC 2018 §8).
             self.scoreboard.clear();
         }
         self.abort_prr();
@@ -418,7 +420,7 @@ impl SendState {
         self.phase = RecoveryPhase::Loss { point: self.max };
     }
 
-    /// Out of loss phase once everything of before the timeout is acknowledged.
+    /// Leaves the loss phase once all data sent before the timeout is acknowledged.
     pub fn leave_loss_if_acknowledged(&mut self) {
         if let RecoveryPhase::Loss { point } = self.phase
             && self.una.at_or_after(point)
@@ -427,8 +429,8 @@ impl SendState {
         }
     }
 
-    /// The third duplicate, and recovery allowed: after a recovery or timeout, duplicates of what
-    /// it sent again must not start another one (RFC 6582 §3.2, step 2), where that is guarded against.
+    /// True at the third duplicate, if a recovery is permitted: with the guard, duplicates of data
+    /// that a recovery or timeout retransmitted start no other one (RFC 6582 §3.2, step 2).
     pub fn may_fast_retransmit(&self) -> bool {
         let allowed = match self.recover_guard {
             true => {
@@ -440,8 +442,8 @@ impl SendState {
         allowed && self.dup_acks == DUP_THRESHOLD
     }
 
-    /// Fast recovery begins with a window of ssthresh: what is out is known otherwise than by the
-    /// window (RFC 6675 §5, step 4).
+    /// Enters fast recovery with cwnd = ssthresh: the pipe says what is outstanding (RFC 6675 §5,
+    /// step 4).
     pub fn enter_recovery(&mut self, now: Instant) {
         self.reduce_ssthresh(now);
         self.window.cwnd = self.window.ssthresh;
@@ -449,13 +451,13 @@ impl SendState {
         self.high_rxt = self.una;
     }
 
-    /// Fast recovery is over.
+    /// Leaves fast recovery.
     pub fn leave_recovery(&mut self) {
         self.phase = RecoveryPhase::Open;
     }
 
-    /// Fast recovery begins, the window inflated by what has left the network (RFC 5681 §3.2,
-    /// steps 2 and 3).
+    /// Enters fast recovery with cwnd inflated by the segments that have left the network (RFC 5681
+    /// §3.2, steps 2 and 3).
     pub fn enter_inflated_recovery(&mut self, now: Instant) {
         self.reduce_ssthresh(now);
         self.window.cwnd = self.window.ssthresh.saturating_add(DUP_THRESHOLD * self.mss);
@@ -463,10 +465,11 @@ impl SendState {
         self.head_retransmit_due = true;
     }
 
-    /// Takes the last reduction back: window as before, nothing counts as lost.
+    /// Undoes the last reduction: restores the window and counts nothing as lost. False if there is
+    /// none.
     pub fn undo(&mut self) -> bool {
         let Some(before) = self.prior_window.take() else { return false };
-        // In fast recovery the window is inflated, or on its way down.
+        // In fast recovery cwnd is inflated, or being reduced.
         let recovering = matches!(self.phase, RecoveryPhase::Recovery { .. });
         let least = if recovering { 0 } else { self.window.cwnd };
         self.window.cwnd = before.cwnd.max(least);
@@ -481,8 +484,8 @@ impl SendState {
         true
     }
 
-    /// Numbers sent and, by what SACK says, not arrived and not lost, plus those sent again
-    /// (SetPipe, RFC 6675 §4); without SACK, what lies between una and nxt.
+    /// Estimate of the bytes in the network (SetPipe, RFC 6675 §4); without SACK, the bytes between
+    /// SND.UNA and SND.NXT.
     pub fn pipe(&self) -> u32 {
         match self.phase {
             RecoveryPhase::Open | RecoveryPhase::Loss { .. } => {

@@ -1,5 +1,5 @@
-//! The eleven states (RFC 9293 §3.3.2), and what leads from one to the next. The running code uses
-//! this table, and the diagram in `docs/` is drawn from it.
+//! The eleven states of a connection (RFC 9293 §3.3.2) and their transitions. The running code uses
+//! this table, and the diagram in `docs/` is generated from it.
 
 use alloc::string::String;
 use core::fmt::Write;
@@ -11,11 +11,11 @@ pub enum State {
     Closed,
     /// Waiting for a SYN.
     Listen,
-    /// SYN sent, waiting for one.
+    /// SYN sent, waiting for the peer's.
     SynSent,
     /// SYN sent and received, waiting for its acknowledgment.
     SynReceived,
-    /// Open both ways.
+    /// Open in both directions.
     Established,
     /// We closed; the FIN is not acknowledged.
     FinWait1,
@@ -27,11 +27,11 @@ pub enum State {
     Closing,
     /// The peer closed first; our FIN is not acknowledged.
     LastAck,
-    /// Both closed; old segments may still be on their way.
+    /// Both closed; delayed segments may still arrive.
     TimeWait,
 }
 
-/// What happened.
+/// The event of a state transition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Transition {
     /// The user listens.
@@ -52,7 +52,7 @@ pub enum Transition {
     AckOfFin,
     /// Two maximum segment lifetimes have passed.
     TwoMsl,
-    /// A reset, or another SYN, in SYN-RECEIVED, for a connection that began by listening.
+    /// A reset, or another SYN, in SYN-RECEIVED after a passive open.
     ResetOfPassive,
     /// A reset, an abort, or too many retransmissions.
     Reset,
@@ -61,7 +61,7 @@ pub enum Transition {
 use State as S;
 use Transition as C;
 
-/// From, cause, to.
+/// From, transition, to.
 const TRANSITIONS: &[(State, Transition, State)] = &[
     (S::Closed, C::PassiveOpen, S::Listen),
     (S::Closed, C::ActiveOpen, S::SynSent),
@@ -94,27 +94,27 @@ const TRANSITIONS: &[(State, Transition, State)] = &[
 ];
 
 impl State {
-    /// Where `cause` leads; `None` where it leads nowhere.
+    /// The state to which `cause` leads; `None` if it is not possible in this state.
     pub fn next(self, cause: Transition) -> Option<Self> {
         TRANSITIONS.iter().find(|(from, by, _)| *from == self && *by == cause).map(|t| t.2)
     }
 
-    /// ESTABLISHED or later: both sides know each other's sequence numbers.
+    /// ESTABLISHED or later: both ends know each other's sequence numbers.
     pub const fn is_synchronized(self) -> bool {
         !matches!(self, Self::Closed | Self::Listen | Self::SynSent | Self::SynReceived)
     }
-    /// May the peer still send data?
+    /// True if the peer may still send data.
     pub const fn may_receive(self) -> bool {
         matches!(self, Self::Established | Self::FinWait1 | Self::FinWait2)
     }
-    /// May we still have data or a FIN to send?
+    /// True if data or a FIN of ours may still be sent.
     pub const fn may_send(self) -> bool {
         matches!(
             self,
             Self::Established | Self::CloseWait | Self::FinWait1 | Self::Closing | Self::LastAck
         )
     }
-    /// Its name in RFC 9293.
+    /// Name in RFC 9293.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Closed => "CLOSED",
@@ -132,7 +132,7 @@ impl State {
     }
 }
 
-/// The state diagram in the DOT language, resets left out.
+/// The state diagram in the DOT language, without resets.
 pub fn state_diagram() -> String {
     let mut dot = String::from("digraph tcp {\n");
     for (from, cause, to) in TRANSITIONS.iter().filter(|(_, cause, _)| *cause != C::Reset) {
@@ -148,17 +148,17 @@ mod test {
     use super::*;
 
     #[test]
-    fn the_committed_diagram_is_the_one_of_the_code() {
+    fn the_committed_diagram_is_up_to_date() {
         let file = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/states.dot");
         if std::env::var_os("DRIFTWAY_BLESS").is_some() {
             std::fs::write(file, state_diagram()).expect("docs/ can be written");
         }
         let committed = std::fs::read_to_string(file).expect("docs/ can be read");
-        assert_eq!(state_diagram(), committed, "`make diagrams` draws it anew");
+        assert_eq!(state_diagram(), committed, "`make diagrams` regenerates it");
     }
 
     #[test]
-    fn no_state_has_two_ways_for_one_cause() {
+    fn no_state_has_two_successors_for_one_transition() {
         for (i, a) in TRANSITIONS.iter().enumerate() {
             assert!(!TRANSITIONS[..i].iter().any(|b| (a.0, a.1) == (b.0, b.1)), "{a:?}");
         }

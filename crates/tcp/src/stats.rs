@@ -1,35 +1,35 @@
-//! What a connection counts.
+//! Counters of a connection.
 
 use driftway_base::Duration;
 
-/// Counters since the connection was made.
+/// Counters since the connection was created.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Stats {
     /// Segments with payload sent, retransmissions included, probes not.
     pub segments_sent: u64,
     /// Payload bytes in them.
     pub bytes_sent: u64,
-    /// Segments sent that carried something sent before.
+    /// Segments sent that carried data sent before.
     pub retransmissions: u64,
     /// Retransmission timeouts, those of a SYN included.
     pub timeouts: u64,
-    /// Fast retransmits (recoveries begun by duplicates or SACK).
+    /// Fast retransmits (recoveries started by duplicates or SACK).
     pub fast_retransmits: u64,
     /// Timeouts that set cwnd to one segment.
     pub slow_starts: u64,
-    /// Reductions because of an ECN echo.
+    /// Window reductions because of an ECN echo.
     pub ecn_reductions: u64,
-    /// Zero-window and hold probes sent.
+    /// Zero-window probes and probes during a hold.
     pub probes: u64,
-    /// Acknowledgments sent that carried no data.
+    /// Pure acknowledgments sent.
     pub acks_sent: u64,
-    /// Segments refused: out of window, bad acknowledgment, old timestamp.
+    /// Segments rejected: out of window, unacceptable acknowledgment, old timestamp.
     pub segments_rejected: u64,
     /// Tail loss probes sent (RFC 8985 §7).
     pub tail_probes: u64,
-    /// Responses to a loss taken back because there was none.
+    /// Responses to a loss undone because the loss was spurious.
     pub responses_undone: u64,
-    /// Back-offs of the RTO taken back on a router's word (RFC 6069).
+    /// RTO back-offs reverted after ICMP destination unreachable (RFC 6069).
     pub back_offs_reverted: u64,
     /// Sum of round-trip samples.
     pub rtt_sum: Duration,

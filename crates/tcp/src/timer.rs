@@ -1,13 +1,13 @@
-//! Timers as data.
+//! Timers of a connection as data.
 
 use driftway_base::{Duration, Instant};
 
-/// Which timer.
+/// Timer of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Timer {
     /// Retransmission (RFC 6298).
     Retransmission = 0,
-    /// Zero-window and hold probes (RFC 9293 §3.8.6.1).
+    /// Zero-window probes and probes during a hold (RFC 9293 §3.8.6.1).
     Persist = 1,
     /// Delayed acknowledgment (RFC 9293 §3.8.6.3).
     DelayedAck = 2,
@@ -15,14 +15,15 @@ pub enum Timer {
     KeepAlive = 3,
     /// End of TIME-WAIT.
     TimeWait = 4,
-    /// The loss recovery's own (RFC 8985 §6.2: what is missing counts as lost).
+    /// Timer of the loss recovery (RFC 8985 §6.2: unacknowledged segments count as lost).
     Recovery = 5,
     /// Tail loss probe (RFC 8985 §7.2).
     LossProbe = 6,
 }
 
 impl Timer {
-    /// In the order in which those of the same instant go off: a timeout is the last resort.
+    /// All timers, in the order in which those of the same instant expire: a timeout is the last
+    /// resort.
     pub const ALL: [Self; 7] = [
         Self::Recovery,
         Self::LossProbe,
@@ -34,27 +35,27 @@ impl Timer {
     ];
 }
 
-/// All timers of a connection.
+/// Deadlines of all timers of a connection.
 #[derive(Clone, Debug, Default)]
 pub struct Timers {
     deadlines: [Option<Instant>; 7],
     frozen: Option<FrozenTimers>,
 }
 
-/// Timers that stand still.
+/// Frozen timers.
 #[derive(Clone, Debug)]
 struct FrozenTimers {
     since: Instant,
-    /// What was left of each.
+    /// Time that remained of each.
     remaining: [Option<Duration>; 7],
 }
 
 impl Timers {
-    /// When `timer` goes off.
+    /// Deadline of `timer`.
     pub fn deadline(&self, timer: Timer) -> Option<Instant> {
         self.deadlines.get(timer as usize).copied().flatten()
     }
-    /// Starts or moves a timer.
+    /// Starts or restarts a timer.
     pub fn set(&mut self, timer: Timer, at: Instant) {
         if let Some(place) = self.deadlines.get_mut(timer as usize) {
             *place = Some(at);
@@ -72,15 +73,15 @@ impl Timers {
             *place = None;
         }
     }
-    /// Stops all.
+    /// Stops all timers.
     pub fn clear(&mut self) {
         *self = Self::default();
     }
-    /// The earliest.
+    /// The earliest deadline.
     pub fn next_deadline(&self) -> Option<Instant> {
         self.deadlines.iter().flatten().min().copied()
     }
-    /// Stops `timer` if it is due; was it?
+    /// Stops `timer` if it has expired; true if so.
     pub fn take_due(&mut self, timer: Timer, now: Instant) -> bool {
         let due = self.deadline(timer).is_some_and(|at| at <= now);
         if due {
@@ -88,7 +89,7 @@ impl Timers {
         }
         due
     }
-    /// Stops every timer and keeps what was left of each (chandran-1998 §4: snooze).
+    /// Stops every timer and keeps its remaining time (chandran-1998 §4: snooze).
     pub fn freeze(&mut self, now: Instant) {
         if self.frozen.is_none() {
             let left = self.deadlines.map(|at| at.map(|at| at.since(now)));
@@ -96,19 +97,19 @@ impl Timers {
             self.deadlines = [None; 7];
         }
     }
-    /// Are timers frozen?
+    /// True while timers are frozen.
     pub fn are_frozen(&self) -> bool {
         self.frozen.is_some()
     }
-    /// Changes what is left of a frozen timer: what would have started it anew has happened.
+    /// Sets the remaining time of a frozen timer, because an event would have restarted it.
     pub fn set_frozen_remaining(&mut self, timer: Timer, left: Duration) {
         let frozen = self.frozen.as_mut().and_then(|f| f.remaining.get_mut(timer as usize));
         if let Some(Some(place)) = frozen {
             *place = left;
         }
     }
-    /// Restarts what [`freeze`](Self::freeze) stopped, with what was left. What was started
-    /// meanwhile stays as it is. Says how long time stood still.
+    /// Restarts the timers that [`freeze`](Self::freeze) stopped, with their remaining time; timers
+    /// started since are unchanged. Returns the time for which they were frozen.
     pub fn thaw(&mut self, now: Instant) -> Duration {
         let Some(FrozenTimers { since, remaining: left }) = self.frozen.take() else {
             return Duration::ZERO;
@@ -125,7 +126,7 @@ mod test {
     use super::*;
 
     #[test]
-    fn a_timer_is_due_once() {
+    fn a_timer_expires_once() {
         let at = Instant::from_millis;
         let mut timers = Timers::default();
         timers.set(Timer::DelayedAck, at(5));
@@ -140,7 +141,7 @@ mod test {
     }
 
     #[test]
-    fn a_frozen_timer_keeps_what_was_left() {
+    fn a_frozen_timer_keeps_its_remaining_time() {
         let at = Instant::from_millis;
         let mut timers = Timers::default();
         timers.set(Timer::Retransmission, at(100));
@@ -154,7 +155,7 @@ mod test {
     }
 
     #[test]
-    fn only_a_timer_that_ran_is_refilled() {
+    fn only_a_timer_that_was_running_gets_a_remaining_time() {
         let at = Instant::from_millis;
         let mut timers = Timers::default();
         timers.set(Timer::Retransmission, at(100));

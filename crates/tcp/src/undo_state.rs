@@ -1,31 +1,33 @@
-//! The last response to a loss, while it may have been for nothing (RFC 3522, RFC 4015, RFC 3708).
+//! State for undoing the last response to a loss that may be spurious (RFC 3522, RFC 4015, RFC
+//! 3708).
 
 use driftway_base::{Duration, Seq, SeqRange};
 use driftway_wire::TcpSegment;
 
-/// A response to a loss that may still turn out to have been for nothing.
+/// A response to a loss that may still turn out to be spurious.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct UndoState {
-    /// To a timeout, or to duplicates?
+    /// In response to a timeout, not to duplicates.
     by_timeout: bool,
-    /// SND.UNA when it began.
+    /// SND.UNA at the response.
     start_una: Seq,
-    /// Once more than this is acknowledged it is over; reports of duplicates may come later.
+    /// The response is complete once more than this is acknowledged; D-SACKs may come later.
     end_seq: Seq,
     awaiting_late_dsacks: bool,
-    /// One past the highest number sent again.
+    /// One past the highest sequence number retransmitted.
     retransmitted_end: Seq,
-    /// Bytes sent again and not reported as duplicates.
+    /// Retransmitted bytes not yet reported by D-SACK.
     bytes_without_dsack: u32,
-    /// Our timestamp in the first retransmission of what is at `start` (RFC 3522 §3.2:
-    /// RetransmitTS), until the first acknowledgment has answered.
+    /// Our timestamp in the first retransmission of the segment at SND.UNA (RFC 3522 §3.2:
+    /// RetransmitTS), until the first acknowledgment.
     retransmit_ts: Option<u32>,
     first_ack_received: bool,
-    /// The estimator as it was (RFC 4015 §3.2, step 0).
+    /// SRTT and RTTVAR before the response (RFC 4015 §3.2, step 0).
     round_trip: Option<(Duration, Duration)>,
 }
 
-/// What the next round trip of new data is taken together with (RFC 4015 §3.2, step 11).
+/// SRTT and RTTVAR from before a spurious timeout, to be combined with the next sample of new data
+/// (RFC 4015 §3.2, step 11).
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PriorRtt {
     after: Seq,
@@ -34,13 +36,12 @@ pub(crate) struct PriorRtt {
 }
 
 impl PriorRtt {
-    /// The next round trip of what lies beyond `after` is taken together with these.
+    /// Estimates to be combined with the next sample of data beyond `after`.
     pub fn new(after: Seq, srtt: Duration, variation: Duration) -> Self {
         Self { after, srtt, rttvar: variation }
     }
 
-    /// What the estimator goes on with, once a round trip of `rtt` is measured by the
-    /// acknowledgment `ack`.
+    /// The combined estimates after a sample `rtt` from the acknowledgment `ack`.
     pub fn combined_with(&self, ack: Seq, rtt: Duration) -> Option<(Duration, Duration)> {
         let both = (self.srtt.max(rtt), self.rttvar.max(rtt.over(2)));
         ack.after(self.after).then_some(both)
@@ -48,8 +49,8 @@ impl PriorRtt {
 }
 
 impl UndoState {
-    /// One begins at `una`; `max` is the highest number sent, `open` the one before, and
-    /// `round_trip` the estimator as it is (SRTT_prev, RTTVAR_prev).
+    /// Starts at `una`; `max` is SND.MAX, `open` the previous response, and `round_trip` the
+    /// present estimates (SRTT_prev, RTTVAR_prev).
     pub fn new(
         by_timeout: bool,
         una: Seq,
@@ -71,51 +72,53 @@ impl UndoState {
         }
     }
 
-    /// Has it begun at `una`?
+    /// True if it started at `una`.
     pub fn started_at(&self, una: Seq) -> bool {
         self.start_una == una
     }
 
-    /// RFC 3522 §3.2, step 2: a second timeout of the same segment belongs to the first.
+    /// Merges another response at the same SND.UNA: a second timeout of the same segment belongs to
+    /// the first (RFC 3522 §3.2, step 2).
     pub fn merge(&mut self, by_timeout: bool) {
         self.by_timeout |= by_timeout;
     }
 
-    /// RetransmitTS, while the first acknowledgment has not come.
+    /// RetransmitTS, until the first acknowledgment.
     pub fn retransmit_ts(&self) -> Option<u32> {
         self.retransmit_ts
     }
 
-    /// The estimator as it was before a timeout.
+    /// The estimates from before a timeout.
     pub fn prior_rtt(&self) -> Option<(Duration, Duration)> {
         self.round_trip.filter(|_| self.by_timeout)
     }
 
-    /// Something goes again, at `now` by our clock of timestamps.
+    /// Records a retransmission with our timestamp `now`.
     pub fn on_retransmission(&mut self, range: SeqRange, now: u32) {
         self.bytes_without_dsack = self.bytes_without_dsack.saturating_add(range.len());
         self.retransmitted_end = self.retransmitted_end.max(range.end);
-        // RFC 3522 §3.2, step 2: the oldest segment's, and not of another while that is out again.
+        // RFC 3522 §3.2, step 2: only of the oldest segment, and of no later one while that is
+        // outstanding.
         if !self.first_ack_received && range.start == self.start_una {
             self.retransmit_ts.get_or_insert(now);
         }
     }
 
-    /// SND.UNA has moved; is this still of interest?
+    /// Handles an advance of SND.UNA; false once the response is final.
     pub fn on_una_advanced(&mut self, una: Seq, max: Seq) -> bool {
         self.first_ack_received = true;
         self.retransmit_ts = None;
         if una.before(self.end_seq) {
             return true;
         }
-        // Whatever was sent again has been answered when all that is out now is.
+        // All retransmissions have been answered once everything sent until now is acknowledged.
         let goes_on = !self.awaiting_late_dsacks || una == self.end_seq;
         (self.awaiting_late_dsacks, self.end_seq) =
             (true, if self.awaiting_late_dsacks { self.end_seq } else { max });
         goes_on
     }
 
-    /// The peer has had `range` twice. Was that the last of what went again?
+    /// Handles a D-SACK for `range`; true if it was the last of the retransmitted bytes.
     pub fn on_dsack(&mut self, range: SeqRange) -> bool {
         let from = |seq: Seq| seq.since(self.start_una);
         let ours =
@@ -128,8 +131,8 @@ impl UndoState {
     }
 }
 
-/// What the peer reports as having come twice: a first block below the acknowledgment, or within
-/// the second block (RFC 2883 §4).
+/// The D-SACK block of a segment: a first block below the acknowledgment, or within the second
+/// block (RFC 2883 §4).
 pub(crate) fn dsack_block(segment: &TcpSegment) -> Option<SeqRange> {
     let blocks = segment.options.sack.as_slice();
     let first = *blocks.first()?;

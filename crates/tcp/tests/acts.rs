@@ -1,4 +1,4 @@
-//! What aids may do: DESIGN's table of acts, driven directly.
+//! Acts of an aid, executed on a connection directly.
 
 mod common;
 
@@ -47,7 +47,7 @@ fn a_hold_stops_data_and_the_retransmission_timer_and_probes() {
         line.at(ms);
         line.sends(["1..2"]);
     }
-    line.receives(ack(2)); // even news don't end it
+    line.receives(ack(2)); // even new data does not end the hold
     line.quiet();
     line.at(21_100);
     line.sends(["2..3"]);
@@ -75,8 +75,8 @@ fn any_acknowledgment_with_an_open_window_releases() {
 }
 
 #[test]
-fn stepping_back_sends_everything_again() {
-    // liu-singh-2001 §IV: one segment, and from SND.UNA on, whatever the recovery.
+fn rewinding_snd_nxt_retransmits_everything() {
+    // liu-singh-2001 §IV: one segment, from SND.UNA, under every recovery.
     for (recovery, sack) in
         [(RecoveryKind::Reno, false), (RecoveryKind::NewReno, false), (RecoveryKind::Sack, true)]
     {
@@ -94,7 +94,7 @@ fn stepping_back_sends_everything_again() {
         assert_eq!(line.cwnd(), 1000);
         line.receives(ack(1001));
         line.sends(["1001..2001", "2001..3001"]);
-        // What had arrived before comes back as duplicates; they start no recovery.
+        // Data received before the hold causes duplicates; they start no recovery.
         for _ in 0..4 {
             line.receives(ack(2001));
             line.sends_some();
@@ -105,7 +105,7 @@ fn stepping_back_sends_everything_again() {
 }
 
 #[test]
-fn without_its_guard_duplicates_after_a_step_back_start_a_recovery() {
+fn without_guard_duplicates_after_a_rewind_start_a_recovery() {
     // westin-2003 §4.8.1
     for (step_back_guard, fast_retransmits) in [(true, 0), (false, 1)] {
         let config = Config { step_back_guard, recovery: RecoveryKind::Tahoe, ..plain() };
@@ -129,7 +129,7 @@ fn without_its_guard_duplicates_after_a_step_back_start_a_recovery() {
 }
 
 #[test]
-fn stepping_back_ends_a_fast_recovery_and_its_inflation() {
+fn rewinding_snd_nxt_ends_fast_recovery_and_its_inflation() {
     let mut line =
         TestConnection::in_flight(&Config { recovery: RecoveryKind::Reno, ..plain() }, 8);
     for _ in 0..3 {
@@ -145,10 +145,10 @@ fn stepping_back_ends_a_fast_recovery_and_its_inflation() {
 }
 
 #[test]
-fn frozen_timers_keep_what_was_left() {
+fn frozen_timers_keep_their_remaining_time() {
     // chandran-1998 §4
     let mut line = TestConnection::in_flight(&plain(), 4);
-    line.at(700); // 400 ms are left of the retransmission timer
+    line.at(700); // 400 ms remain of the retransmission timer
     let (cwnd, release) = (Assign::Keep, Release::Resume);
     line.acts(Act::Hold { probe: None, rewind_snd_nxt: false, freeze_timers: true, cwnd, release });
     line.quiet_until(50_000);
@@ -159,7 +159,7 @@ fn frozen_timers_keep_what_was_left() {
 }
 
 #[test]
-fn a_frozen_timer_for_what_is_acknowledged_meanwhile_does_not_come_back() {
+fn a_frozen_timer_does_not_return_for_data_acknowledged_meanwhile() {
     let mut line = TestConnection::in_flight(&plain(), 4);
     let (cwnd, release) = (Assign::Keep, Release::Resume);
     line.acts(Act::Hold { probe: None, rewind_snd_nxt: false, freeze_timers: true, cwnd, release });
@@ -170,7 +170,7 @@ fn a_frozen_timer_for_what_is_acknowledged_meanwhile_does_not_come_back() {
 }
 
 #[test]
-fn resuming_sets_windows_and_timeout() {
+fn resume_sets_windows_and_timeout() {
     let mut line = TestConnection::in_flight(&plain(), 4);
     line.acts(silent());
     line.acts(Act::Resume {
@@ -189,7 +189,7 @@ fn resuming_sets_windows_and_timeout() {
     assert_eq!((line.cwnd(), line.rto()), (4000, MS(1000)));
     assert!(line.ssthresh() > 1 << 29);
     line.sends_some();
-    // Nonsense becomes the nearest sense.
+    // Invalid values become the nearest valid ones.
     line.acts(Act::Resume {
         cwnd: Assign::Value(0),
         ssthresh: Assign::Value(0),
@@ -199,7 +199,7 @@ fn resuming_sets_windows_and_timeout() {
 }
 
 #[test]
-fn resending_touches_neither_window_nor_samples() {
+fn an_aids_retransmission_changes_neither_window_nor_samples() {
     let mut line = TestConnection::in_flight(&plain(), 4);
     let (cwnd, samples) = (line.cwnd(), line.tcp.stats().rtt_samples);
     line.acts(resend(501, 2501));
@@ -214,7 +214,7 @@ fn resending_touches_neither_window_nor_samples() {
 }
 
 #[test]
-fn resends_queue_up_and_are_cut_to_what_is_outstanding() {
+fn an_aids_retransmissions_queue_and_are_limited_to_outstanding_data() {
     let mut line = TestConnection::in_flight(&plain(), 4);
     line.does(|tcp, now| {
         assert_eq!(tcp.act(now, &resend(0, 1001)), ActResult::Done);
@@ -232,7 +232,7 @@ fn resends_queue_up_and_are_cut_to_what_is_outstanding() {
 }
 
 #[test]
-fn resending_in_a_hold_leaves_its_probes_running() {
+fn a_retransmission_during_a_hold_leaves_its_probes_running() {
     let mut line = TestConnection::in_flight(&plain(), 4);
     line.acts(hold(Release::AnyAck));
     line.acts(resend(1, 1001));
@@ -243,7 +243,7 @@ fn resending_in_a_hold_leaves_its_probes_running() {
 }
 
 #[test]
-fn what_sack_reports_is_not_resent_and_holes_in_between_stay_recoverys() {
+fn sacked_data_is_not_retransmitted_and_holes_between_remain_for_recovery() {
     let config = Config { recovery: RecoveryKind::Sack, sack: true, ..plain() };
     let mut line = TestConnection::in_flight(&config, 10);
     for blocks in [[(1001, 2001)], [(1001, 3001)], [(1001, 4001)]] {
@@ -252,13 +252,13 @@ fn what_sack_reports_is_not_resent_and_holes_in_between_stay_recoverys() {
     line.sends(["1..1001"]);
     line.acts(resend(1, 5001));
     line.sends(["1..1001", "4001..5001"]);
-    // The aid went ahead of a hole that recovery has yet to fill.
+    // The aid has retransmitted beyond a hole that recovery has yet to fill.
     line.receives(ack(1).sack(&[(5001, 9001), (1001, 4001)]));
     assert!(line.sends_some().contains(&"4001..5001".to_string()));
 }
 
 #[test]
-fn an_undo_brings_back_what_was_before() {
+fn undo_restores_the_previous_windows() {
     let mut line = TestConnection::in_flight(&plain(), 8);
     let before = (line.cwnd(), line.ssthresh());
     line.does(|tcp, now| assert_eq!(tcp.act(now, &Act::Undo), ActResult::Unsupported));
@@ -268,14 +268,14 @@ fn an_undo_brings_back_what_was_before() {
     assert_eq!((line.cwnd(), line.ssthresh()), before);
     assert_eq!(line.tcp.view().snd_nxt, line.tcp.view().snd_max);
     line.does(|tcp, now| assert_eq!(tcp.act(now, &Act::Undo), ActResult::Unsupported));
-    // The next timeout reduces again, even of the same segment.
+    // The next timeout reduces the window again, even for the same segment.
     line.at(3100);
     line.sends(["1..1001"]);
     assert_eq!((line.cwnd(), line.ssthresh()), (1000, 4000));
 }
 
 #[test]
-fn a_cut_halves_once_and_tells_the_receiver() {
+fn reduce_cwnd_halves_once_and_sends_cwr() {
     let mut line = TestConnection::in_flight(&Config { ecn: true, ..plain() }, 8);
     line.acts(Act::ReduceCwnd);
     assert_eq!((line.cwnd(), line.ssthresh()), (4000, 4000));
@@ -286,7 +286,7 @@ fn a_cut_halves_once_and_tells_the_receiver() {
 
 #[test]
 fn a_timeout_may_keep_the_rto() {
-    // singh-iyer-2002: once.
+    // singh-iyer-2002: for one timeout only.
     let mut line = TestConnection::in_flight(&plain(), 1);
     line.acts(SET_TIMER);
     for ms in [1100, 2100, 4100] {
@@ -303,7 +303,7 @@ const SET_TIMER: Act = Act::SetTimeoutResponse {
 };
 
 #[test]
-fn a_timeout_may_leave_the_windows_at_a_value() {
+fn a_timeout_may_set_the_windows_to_given_values() {
     let mut line = TestConnection::in_flight(&plain(), 8);
     let (cwnd, ssthresh) = (Assign::Value(3000), Assign::Value(7000));
     let retransmit = Retransmit::LossRecovery;
@@ -311,13 +311,13 @@ fn a_timeout_may_leave_the_windows_at_a_value() {
     line.at(1100);
     assert_eq!((line.cwnd(), line.ssthresh()), (3000, 7000));
     line.sends(["1..1001", "1001..2001", "2001..3001"]);
-    // Once.
+    // For one timeout only.
     line.at(3100);
     assert_eq!(line.cwnd(), 1000);
 }
 
 #[test]
-fn a_timeout_may_send_the_oldest_segment_and_nothing_else() {
+fn a_timeout_may_retransmit_only_the_oldest_segment() {
     for (name, recovery) in RecoveryKind::ALL {
         let mut line = TestConnection::in_flight(&Config { recovery: *recovery, ..plain() }, 8);
         let (cwnd, ssthresh) = (line.cwnd(), line.ssthresh());
@@ -356,7 +356,7 @@ fn a_probe_may_be_a_whole_segment() {
 }
 
 #[test]
-fn a_probe_ends_where_the_peer_has_what_follows() {
+fn a_probe_ends_at_sacked_data() {
     for recovery in [RecoveryKind::Sack, RecoveryKind::RackTlp] {
         let mut line =
             TestConnection::established(&Config { recovery, sack: true, nagle: false, ..plain() });
@@ -380,7 +380,7 @@ fn a_probe_ends_where_the_peer_has_what_follows() {
 }
 
 #[test]
-fn made_up_acknowledgments() {
+fn forged_acknowledgments() {
     let mut line = TestConnection::established(&Config { timestamps: true, ..plain() });
     line.keep_unread();
     line.receives(data(1, 1000).timestamps(5001, 1));
@@ -392,17 +392,18 @@ fn made_up_acknowledgments() {
     assert_eq!(line.announced(), 0);
     line.acts(emit(501, 60_000, 3));
     line.sends(["ack 501"; 3]);
-    // Never what has not arrived (liu-singh-2001 §III-B), never more than what is promised.
+    // Never for data that has not arrived (liu-singh-2001 §III-B), never beyond the advertised
+    // window.
     line.does(|tcp, now| assert_eq!(tcp.act(now, &emit(1002, 9, 1)), ActResult::Unsupported));
     line.acts(emit(1001, 1 << 20, 1));
     line.sends(["ack 1001"]);
     assert_eq!(line.announced(), 64_535);
-    line.receives(data(1001, 10).timestamps(5002, 1)); // a zero window of an aid's refuses nothing
+    line.receives(data(1001, 10).timestamps(5002, 1)); // a forged zero window rejects nothing
     line.sends(["ack 1011"]);
 }
 
 #[test]
-fn nothing_is_done_to_a_connection_that_is_not_open() {
+fn acts_are_unsupported_before_the_connection_is_synchronized() {
     for mut line in [TestConnection::listening(&plain()), TestConnection::syn_received(&plain())] {
         for act in [silent(), resume(), resend(0, 9), Act::Undo, Act::ReduceCwnd] {
             line.does(|tcp, now| assert_eq!(tcp.act(now, &act), ActResult::Unsupported));
@@ -412,8 +413,8 @@ fn nothing_is_done_to_a_connection_that_is_not_open() {
 }
 
 #[test]
-fn a_round_trip_that_a_hold_interrupts_is_not_measured_by_echoes_either() {
-    // Karn: what was sent before an outage of a minute is acknowledged after it.
+fn timestamp_echoes_across_a_hold_are_no_rtt_samples() {
+    // Karn: data sent before an outage of a minute is acknowledged after it.
     for freeze_timers in [false, true] {
         let mut line = TestConnection::in_flight(&Config { timestamps: true, ..plain() }, 4);
         let rto = line.rto();

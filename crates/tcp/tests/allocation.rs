@@ -6,7 +6,7 @@ use allocation_counter::measure;
 use driftway_base::{Duration, Endpoint, Instant, Ipv4Addr, Seq};
 use driftway_tcp::{Config, Connection, Transmit, recovery_growth_pairs};
 
-/// Both ends of a transfer on a wire of 20 ms that loses every 97th data segment.
+/// Both ends of a transfer over a wire of 20 ms that drops every 97th data segment.
 struct Transfer {
     ends: [Connection; 2],
     wire: VecDeque<(Instant, usize, Transmit)>,
@@ -46,9 +46,9 @@ impl Transfer {
             self.drain();
             let timer = self.ends.iter().filter_map(Connection::next_timeout).min();
             let arrival = self.wire.front().map(|(at, ..)| *at);
-            self.now = [timer, arrival].into_iter().flatten().min().expect("it goes on");
+            self.now = [timer, arrival].into_iter().flatten().min().expect("an event");
             if arrival == Some(self.now) {
-                let (_, to, transmit) = self.wire.pop_front().expect("it was there");
+                let (_, to, transmit) = self.wire.pop_front().expect("an arrival");
                 let from = self.ends[1 - to].local().address;
                 self.ends[to].on_segment(self.now, from, &transmit.segment, transmit.ecn);
             } else {

@@ -1,4 +1,4 @@
-//! Closing: RFC 9293 §3.6, with its figures, each way and both at once.
+//! Connection close: RFC 9293 §3.6, with its figures, by either end and simultaneously.
 
 mod common;
 
@@ -47,7 +47,7 @@ fn time_wait() -> TestConnection {
 }
 
 #[test]
-fn the_one_that_closes_first_waits_two_msl() {
+fn the_active_closer_waits_two_msl() {
     // RFC 9293 §3.6, figure 12; MSL is 30 s here.
     let mut line = time_wait();
     line.quiet_until(60_099);
@@ -59,7 +59,7 @@ fn the_one_that_closes_first_waits_two_msl() {
 }
 
 #[test]
-fn a_fin_again_restarts_time_wait() {
+fn a_retransmitted_fin_restarts_time_wait() {
     // RFC 9293 §3.10.7.4, eighth check: our last acknowledgment was lost.
     let mut line = time_wait();
     line.at(30_000);
@@ -72,7 +72,7 @@ fn a_fin_again_restarts_time_wait() {
 }
 
 #[test]
-fn the_other_closes_when_its_fin_is_acknowledged() {
+fn the_passive_closer_ends_when_its_fin_is_acknowledged() {
     let mut line = last_ack();
     line.receives(ack(2).seq(2));
     line.quiet();
@@ -81,7 +81,7 @@ fn the_other_closes_when_its_fin_is_acknowledged() {
 }
 
 #[test]
-fn both_at_once() {
+fn simultaneous_close() {
     // RFC 9293 §3.6, figure 13.
     let mut line = fin_wait_1();
     line.receives(ack(1).fin());
@@ -101,7 +101,7 @@ fn a_fin_that_acknowledges_ours_skips_fin_wait_2() {
 }
 
 #[test]
-fn a_fin_is_sent_again_in_each_state_that_waits_for_its_acknowledgment() {
+fn the_fin_is_retransmitted_in_each_state_that_waits_for_its_acknowledgment() {
     let closing = || {
         let mut line = fin_wait_1();
         line.receives(ack(1).fin());
@@ -119,7 +119,7 @@ fn a_fin_is_sent_again_in_each_state_that_waits_for_its_acknowledgment() {
 }
 
 #[test]
-fn nobody_answers_the_fin() {
+fn an_unanswered_fin_ends_the_connection() {
     let mut line = TestConnection::established(&Config { max_retries: 1, ..plain() });
     line.closes();
     line.sends(["1..1 FIN"]);
@@ -131,7 +131,7 @@ fn nobody_answers_the_fin() {
 }
 
 #[test]
-fn half_closed_it_still_receives() {
+fn half_closed_it_still_receives_data() {
     let mut line = fin_wait_1();
     line.receives(data(1, 100));
     line.sends(["ack 101"]);
@@ -146,7 +146,7 @@ fn half_closed_it_still_receives() {
 }
 
 #[test]
-fn half_closed_by_the_peer_it_still_sends() {
+fn half_closed_by_the_peer_it_still_sends_data() {
     let mut line = close_wait();
     line.writes(1000);
     line.sends(["1..1001"]);
@@ -158,7 +158,7 @@ fn half_closed_by_the_peer_it_still_sends() {
 }
 
 #[test]
-fn the_fin_goes_with_the_last_data_and_comes_again_with_it() {
+fn the_fin_is_sent_and_retransmitted_with_the_last_data() {
     let mut line = TestConnection::established(&Config { initial_window: 2, ..plain() });
     line.writes(2500);
     line.sends(["1..1001", "1001..2001"]);
@@ -192,7 +192,7 @@ fn a_fin_waits_for_the_data_before_it() {
 }
 
 #[test]
-fn nothing_stands_behind_a_fin() {
+fn data_beyond_the_fin_is_dropped() {
     // RFC 9293 §3.10.7.4, seventh check.
     let mut line = close_wait();
     line.receives(data(2, 100));
@@ -203,7 +203,7 @@ fn nothing_stands_behind_a_fin() {
     line.receives(data(1, 500));
     line.sends(["ack 102"]);
     line.is(State::CloseWait);
-    // And a FIN in the middle of what has come is none.
+    // A FIN below received data is invalid.
     let mut line = TestConnection::established(&plain());
     line.receives(data(101, 100));
     line.sends(["ack 1"]);
@@ -215,8 +215,8 @@ fn nothing_stands_behind_a_fin() {
 }
 
 #[test]
-fn a_fin_keeps_out_of_a_closed_window() {
-    // It takes a number, so it takes a place in the window (RFC 9293 §3.8.6.1).
+fn a_fin_does_not_fit_into_a_closed_window() {
+    // It occupies a sequence number, so it needs room in the window (RFC 9293 §3.8.6.1).
     let mut line = TestConnection::established_by(&plain(), syn_ack().window(1000));
     line.writes(1000);
     line.sends(["1..1001"]);
@@ -235,7 +235,7 @@ fn a_fin_keeps_out_of_a_closed_window() {
 }
 
 #[test]
-fn closing_before_the_connection_is_open() {
+fn close_before_the_connection_is_open() {
     let mut line = TestConnection::syn_sent(&plain());
     line.closes();
     line.is(State::Closed);
@@ -250,12 +250,12 @@ fn closing_before_the_connection_is_open() {
 }
 
 #[test]
-fn a_fin_behind_a_hole_is_reported() {
-    // RFC 2018 §3: blocks are of sequence numbers, and a FIN has one.
+fn a_fin_behind_a_hole_is_sacked() {
+    // RFC 2018 §3: blocks are of sequence numbers, and a FIN occupies one.
     let mut line = TestConnection::established(&Config { sack: true, ..plain() });
     line.receives(data(2001, 500).fin());
     line.sends(["ack 1 sack 2001..2502"]);
-    // Again, and again the first block.
+    // A retransmission moves its block to the front again.
     line.receives(data(1001, 100));
     line.sends(["ack 1 sack 1001..1101 sack 2001..2502"]);
     line.receives(data(2501, 0).fin());
@@ -263,7 +263,7 @@ fn a_fin_behind_a_hole_is_reported() {
     line.receives(data(1, 2000));
     line.sends(["ack 2502"]);
     line.is(State::CloseWait);
-    // Alone.
+    // Without data.
     let mut line = TestConnection::established(&Config { sack: true, ..plain() });
     line.receives(data(1001, 0).fin());
     line.sends(["ack 1 sack 1001..1002"]);
@@ -273,7 +273,7 @@ fn a_fin_behind_a_hole_is_reported() {
 }
 
 #[test]
-fn a_fin_that_is_reported_is_not_sent_again() {
+fn a_sacked_fin_is_not_retransmitted() {
     let config = Config { sack: true, dsack: true, ..plain() };
     for recovery in [RecoveryKind::Sack, RecoveryKind::RackTlp] {
         let mut line = TestConnection::in_flight(&Config { recovery, ..config }, 4);
@@ -291,8 +291,8 @@ fn a_fin_that_is_reported_is_not_sent_again() {
 }
 
 #[test]
-fn a_fin_that_came_twice_is_no_data_that_came_twice() {
-    // Of two bytes sent again the peer had one, and the FIN: the other one was lost.
+fn a_duplicate_fin_is_not_duplicate_data() {
+    // Of two retransmitted bytes the peer had received one, and the FIN: the other byte was lost.
     let config =
         Config { sack: true, dsack: true, recovery: RecoveryKind::Sack, nagle: false, ..plain() };
     let mut line = TestConnection::established(&config);

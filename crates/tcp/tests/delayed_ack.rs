@@ -12,7 +12,7 @@ fn delayed(on_tick: bool) -> Config {
 }
 
 #[test]
-fn one_segment_waits_two_do_not() {
+fn one_segment_is_delayed_two_are_acknowledged_at_once() {
     let mut line = TestConnection::established(&delayed(false));
     line.receives(data(1, 1000));
     line.quiet_until(299);
@@ -27,7 +27,7 @@ fn one_segment_waits_two_do_not() {
 }
 
 #[test]
-fn the_timer_of_the_first_counts() {
+fn the_delay_counts_from_the_first_segment() {
     let mut line = TestConnection::established(&delayed(false));
     line.receives(data(1, 1000));
     line.at(200);
@@ -52,7 +52,7 @@ fn bsds_fast_timer_ticks_every_200_ms() {
 }
 
 #[test]
-fn data_takes_the_acknowledgment_along() {
+fn data_carries_the_acknowledgment() {
     let mut line = TestConnection::established(&delayed(false));
     line.receives(data(1, 1000));
     line.writes(10);
@@ -63,20 +63,20 @@ fn data_takes_the_acknowledgment_along() {
 }
 
 #[test]
-fn out_of_order_filling_and_old_segments_are_acknowledged_at_once() {
+fn out_of_order_hole_filling_and_duplicate_segments_are_acknowledged_at_once() {
     // RFC 5681 §4.2
     let mut line = TestConnection::established(&delayed(false));
     line.receives(data(1001, 1000));
     line.sends(["ack 1"]);
     line.receives(data(3001, 1000));
     line.sends(["ack 1"]);
-    line.receives(data(1, 1000)); // fills the hole, but not all
+    line.receives(data(1, 1000)); // fills a part of the hole
     line.sends(["ack 2001"]);
-    line.receives(data(1, 1000)); // again
+    line.receives(data(1, 1000)); // duplicate
     line.sends(["ack 2001"]);
     line.receives(data(2001, 1000));
     line.sends(["ack 4001"]);
-    line.receives(data(3501, 1000)); // half of it again
+    line.receives(data(3501, 1000)); // half duplicate
     line.sends(["ack 4501"]);
 }
 

@@ -1,4 +1,4 @@
-//! Congestion marks: RFC 3168 §6.1.
+//! Explicit congestion notification: RFC 3168 §6.1.
 
 mod common;
 
@@ -16,8 +16,8 @@ fn echo(number: u32) -> Peer {
 }
 
 #[test]
-fn handshake_of_the_client() {
-    // §6.1.1: ECE and CWR ask, ECE alone agrees, both together are a reflection.
+fn client_handshake() {
+    // §6.1.1: ECE and CWR request ECN, ECE alone accepts it, both together are a reflection.
     for (answer, agreed) in [
         (TcpFlags::ECE, true),
         (TcpFlags(0), false),
@@ -35,7 +35,7 @@ fn handshake_of_the_client() {
 }
 
 #[test]
-fn handshake_of_the_server() {
+fn server_handshake() {
     for (offer, answer) in [
         (TcpFlags::ECE.with(TcpFlags::CWR), "SYN-ACK 1 ECE"),
         (TcpFlags::ECE, "SYN-ACK 1"),
@@ -49,15 +49,15 @@ fn handshake_of_the_server() {
 }
 
 #[test]
-fn a_syn_again_does_without() {
-    // §6.1.1.1, in case something on the way objects; and the server then must not use it either.
+fn a_retransmitted_syn_does_not_offer_ecn() {
+    // §6.1.1.1, in case a middlebox drops the offer; the server then must not use ECN either.
     let mut line = TestConnection::syn_sent(&with_ecn());
     line.at(1000);
     line.sends(["SYN"]);
     line.receives(syn_ack().with(TcpFlags::ECE));
     line.sends(["ack 1"]);
     assert!(!line.tcp.negotiated().ecn);
-    // But what the server marks all the same is echoed.
+    // Marks on the server's data are echoed all the same.
     line.receives(data(1, 10).marked());
     line.sends(["ack 11 ECE"]);
 
@@ -82,7 +82,7 @@ fn a_mark_is_echoed_until_the_sender_has_reduced() {
     line.sends(["ack 21 ECE"]);
     line.receives(data(21, 10).with(TcpFlags::CWR));
     line.sends(["ack 31"]);
-    // Both at once: the reduction was for an earlier mark.
+    // CWR and a mark together: the reduction was for an earlier mark.
     line.receives(data(31, 10).marked());
     line.sends(["ack 41 ECE"]);
     line.receives(data(41, 10).with(TcpFlags::CWR).marked());
@@ -90,7 +90,7 @@ fn a_mark_is_echoed_until_the_sender_has_reduced() {
 }
 
 #[test]
-fn an_echo_halves_the_window_once_a_round_trip() {
+fn an_echo_halves_the_window_once_per_round_trip() {
     // §6.1.2
     let mut line = TestConnection::in_flight(&with_ecn(), 8);
     line.receives(echo(1001));
@@ -110,8 +110,8 @@ fn an_echo_halves_the_window_once_a_round_trip() {
 }
 
 #[test]
-fn a_loss_is_told_to_the_receiver_and_answers_marks_of_its_window() {
-    // §6.1.2: CWR after a reduction for whatever reason.
+fn a_loss_sends_cwr_and_covers_marks_of_its_window() {
+    // §6.1.2: CWR after a reduction for any reason.
     let mut line = TestConnection::in_flight(&with_ecn(), 8);
     for _ in 0..2 {
         line.receives(ack(1));
@@ -128,7 +128,7 @@ fn a_loss_is_told_to_the_receiver_and_answers_marks_of_its_window() {
 }
 
 #[test]
-fn neither_acknowledgments_nor_probes_nor_retransmissions_are_capable() {
+fn acknowledgments_probes_and_retransmissions_are_not_ecn_capable() {
     // §6.1.4, §6.1.5, §6.1.6
     let mut line = TestConnection::established_by(&with_ecn(), syn_ack().window(1000));
     assert_eq!(line.last[0].ecn, Ecn::NotEct);
@@ -152,9 +152,9 @@ fn an_echo_never_raises_the_window() {
     assert_eq!(line.cwnd(), 1000);
 }
 
-/// What liu-singh-2001 §III-A may mean by "invoke slow start".
+/// The meaning of "invoke slow start" in liu-singh-2001 §III-A, as one may read it.
 #[test]
-fn an_echo_may_lead_to_slow_start_with_ssthresh_kept() {
+fn an_echo_may_start_slow_start_with_ssthresh_unchanged() {
     for (ece_slow_start, cwnd) in [(false, 4000), (true, 1000)] {
         let config = Config { ece_slow_start, initial_window: 8, ..with_ecn() };
         let answer = syn_ack().with(TcpFlags::ECE);
@@ -166,7 +166,7 @@ fn an_echo_may_lead_to_slow_start_with_ssthresh_kept() {
         let kept = if ece_slow_start { before } else { 4000 };
         assert_eq!((line.cwnd(), line.ssthresh()), (cwnd, kept));
         assert_eq!((line.tcp.stats().ecn_reductions, line.tcp.cwnd_reductions()), (1, 1));
-        // Once a window of data.
+        // Once per window of data.
         line.receives(echo(1001));
         assert_eq!(line.tcp.stats().ecn_reductions, 1);
     }

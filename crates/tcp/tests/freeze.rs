@@ -1,5 +1,5 @@
-//! `Act::Hold { freeze_timers: true }`: chandran-1998 §4, "freezes all of its timers, the send window
-//! and other state variables", rule by rule. And `Act::Limit`.
+//! `Act::Hold { freeze_timers: true }`: chandran-1998 §4, "freezes all of its timers, the send
+//! window and other state variables", rule by rule. And `Act::LimitCwnd`.
 
 mod common;
 
@@ -22,10 +22,10 @@ fn limit(bytes: u32) -> Act {
     Act::LimitCwnd { cwnd: Some(bytes) }
 }
 
-/// RFC 6298 §5.5: two timeouts have doubled the RTO twice; the third comes 4 s after the second,
-/// of which 1 s has passed before the freeze.
+/// RFC 6298 §5.5: two timeouts have doubled the RTO twice; the third would expire 4 s after the
+/// second, 1 s of which has passed before the freeze.
 #[test]
-fn frozen_the_timeout_keeps_its_back_off_and_what_was_left() {
+fn the_frozen_timeout_keeps_its_back_off_and_remaining_time() {
     let mut line = TestConnection::in_flight(&plain(), 4);
     for ms in [1100, 3100] {
         line.at(ms);
@@ -39,13 +39,13 @@ fn frozen_the_timeout_keeps_its_back_off_and_what_was_left() {
     line.at(107_100);
     line.sends(["1..1001"]);
     line.quiet_until(115_099);
-    line.at(115_100); // doubled once more, not anew from 1 s
+    line.at(115_100); // doubled once more, not restarted from 1 s
     line.sends(["1..1001"]);
     assert_eq!(line.tcp.stats().timeouts, 4);
 }
 
 #[test]
-fn frozen_nothing_new_or_old_leaves_and_windows_are_kept() {
+fn while_frozen_nothing_is_sent_and_the_windows_are_kept() {
     let mut line = TestConnection::in_flight(&plain(), 4);
     let windows = (line.cwnd(), line.ssthresh(), line.rto());
     line.acts(snooze());
@@ -54,11 +54,11 @@ fn frozen_nothing_new_or_old_leaves_and_windows_are_kept() {
     line.acts(wake());
     assert_eq!((line.cwnd(), line.ssthresh(), line.rto()), windows);
     line.receives(ack(1001));
-    line.sends(["4001..5001", "5001..6001"]); // at the rate of before
+    line.sends(["4001..5001", "5001..6001"]); // at the previous rate
 }
 
 #[test]
-fn an_acknowledgment_while_frozen_counts_and_moves_neither_window_nor_timeout() {
+fn while_frozen_an_acknowledgment_changes_neither_window_nor_back_off() {
     let mut line = TestConnection::in_flight(&Config { timestamps: true, ..plain() }, 4);
     let before = (line.cwnd(), line.rto(), line.tcp.stats().rtt_samples);
     line.at(700);
@@ -70,22 +70,22 @@ fn an_acknowledgment_while_frozen_counts_and_moves_neither_window_nor_timeout() 
     assert_eq!((line.cwnd(), line.rto(), line.tcp.stats().rtt_samples), before);
     line.quiet_until(50_000);
     line.acts(wake());
-    assert_eq!(line.sends_some().len(), 2, "the places that the acknowledgment has made free");
-    // RFC 6298 §5.3: it started the timer anew, which the freeze kept at its beginning.
+    assert_eq!(line.sends_some().len(), 2, "the room that the acknowledgment has freed");
+    // RFC 6298 §5.3: it restarted the timer, which the freeze kept at its full time.
     line.quiet_until(50_999);
     line.at(51_000);
-    line.sends(["2001..2989"]); // 12 bytes are the timestamp's
+    line.sends(["2001..2989"]); // 12 bytes are for the timestamp
 }
 
 #[test]
-fn what_was_on_its_way_while_frozen_is_no_sample() {
+fn segments_in_flight_while_frozen_give_no_rtt_sample() {
     for timestamps in [false, true] {
         let mut line = TestConnection::in_flight(&Config { timestamps, ..plain() }, 4);
         line.acts(snooze());
         line.at(50_000);
         line.acts(wake());
         let before = (line.rto(), line.tcp.stats().rtt_samples);
-        // A router kept it; the echo is that of the first transmission.
+        // A router has delayed it; the echo is that of the first transmission.
         line.receives(ack(1001).options(|o| {
             o.timestamps =
                 timestamps.then_some(driftway_wire::Timestamps { value: 5900, echo: 100 });
@@ -96,13 +96,13 @@ fn what_was_on_its_way_while_frozen_is_no_sample() {
 }
 
 #[test]
-fn duplicates_are_counted_on_from_where_they_were() {
+fn the_duplicate_count_continues_after_a_freeze() {
     let mut line = TestConnection::in_flight(&plain(), 6);
     line.receives(ack(1));
     line.receives(ack(1));
     line.acts(snooze());
     for _ in 0..5 {
-        line.receives(ack(1)); // congestion control rests
+        line.receives(ack(1)); // congestion control is suspended
     }
     line.acts(wake());
     assert_eq!(line.tcp.stats().fast_retransmits, 0);
@@ -116,7 +116,7 @@ fn rack() -> Config {
     Config { recovery, sack: true, prr: true, initial_window: 10, ..plain() }
 }
 
-/// `segments` in flight, a millisecond from one to the next, the first at 100 ms.
+/// `segments` in flight, sent 1 ms apart from 100 ms on.
 fn spaced(segments: u32) -> TestConnection {
     let mut line = TestConnection::established(&rack());
     for n in 0..segments {
@@ -127,8 +127,8 @@ fn spaced(segments: u32) -> TestConnection {
     line
 }
 
-/// Both kinds of hold: chandran-1998 §4's, and the one of liu-singh-2001 §III-B, which does not
-/// freeze timers and yet stops what congestion control decides.
+/// Both kinds of hold: that of chandran-1998 §4, and that of liu-singh-2001 §III-B, which does not
+/// freeze timers but suspends congestion control.
 fn holds() -> [Act; 2] {
     let (cwnd, release) = (Assign::Keep, Release::Resume);
     [
@@ -138,8 +138,8 @@ fn holds() -> [Act; 2] {
 }
 
 #[test]
-fn held_time_measured_segments_are_not_found_lost_until_tcp_goes_on() {
-    // RFC 8985 §6.2 rests as counted duplicates do.
+fn rack_detects_no_loss_during_a_hold() {
+    // RFC 8985 §6.2 is suspended as the duplicate count is.
     for hold in holds() {
         let mut line = spaced(10);
         let before = (line.cwnd(), line.ssthresh());
@@ -153,15 +153,15 @@ fn held_time_measured_segments_are_not_found_lost_until_tcp_goes_on() {
         assert_eq!(line.tcp.view().recovery.value(), Some(RecoveryState::Open));
         line.at(2000);
         line.acts(wake());
-        // Its time was over before, and what was reported since counts now.
+        // Its time had passed before, and data SACKed since then counts now.
         line.sends(["1..1001"]);
         assert_eq!(line.tcp.stats().fast_retransmits, 1);
     }
 }
 
 #[test]
-fn frozen_the_reordering_window_keeps_what_was_left() {
-    // chandran-1998 §4 for RFC 8985 §6.2: 25 ms after a round trip, of which 20 are left.
+fn the_frozen_reordering_timer_keeps_its_remaining_time() {
+    // chandran-1998 §4 for RFC 8985 §6.2: 25 ms after a round trip, of which 20 remain.
     let mut line = spaced(4);
     line.at(201);
     line.receives(ack(1).sack(&[(1001, 2001)]));
@@ -172,7 +172,7 @@ fn frozen_the_reordering_window_keeps_what_was_left() {
     line.quiet_until(5019);
     line.at(5020);
     line.sends(["1..1001"]);
-    // What was reported while frozen opens the window for what was sent before it, no further.
+    // Data SACKed while frozen starts the reordering timer of segments sent before it only.
     let mut line = spaced(4);
     line.at(205);
     line.acts(snooze());
@@ -186,8 +186,8 @@ fn frozen_the_reordering_window_keeps_what_was_left() {
 }
 
 #[test]
-fn what_a_freeze_interrupts_is_no_round_trip_for_the_reordering_window() {
-    // Neither a short one, of the time before it, nor a long one: RFC 8985 §6.2 goes by the last.
+fn a_round_trip_across_a_freeze_does_not_set_racks_rtt() {
+    // Neither the short one before the freeze nor the long one: RFC 8985 §6.2 uses the last sample.
     let mut line = spaced(4);
     line.at(101 + 3);
     line.acts(snooze());
@@ -195,14 +195,14 @@ fn what_a_freeze_interrupts_is_no_round_trip_for_the_reordering_window() {
     line.acts(wake());
     line.at(5001);
     line.receives(ack(1).sack(&[(1001, 2001)]));
-    // Sent 4 ms before the freeze: of the handshake's round trip and a quarter of it 121 are left.
+    // Sent 4 ms before the freeze: of the handshake's RTT and a quarter of it 121 ms remain.
     line.quiet_until(5120);
     line.at(5121);
     line.sends(["1..1001"]);
 }
 
 #[test]
-fn held_no_recovery_is_paced_and_its_end_leaves_the_window() {
+fn during_a_hold_prr_is_suspended_and_the_end_of_recovery_sets_the_window() {
     for hold in holds() {
         let mut line = spaced(10);
         line.at(210);
@@ -216,13 +216,13 @@ fn held_no_recovery_is_paced_and_its_end_leaves_the_window() {
         line.receives(ack(10_001));
         assert_eq!((line.cwnd(), line.ssthresh()), windows);
         line.acts(wake());
-        // RFC 9937 §6: at the end of the recovery the window is ssthresh.
+        // RFC 9937 §6: at the end of recovery cwnd is ssthresh.
         assert_eq!((line.cwnd(), line.ssthresh()), (5000, 5000));
     }
 }
 
 #[test]
-fn probes_of_a_closed_window_freeze_too() {
+fn window_probes_freeze_too() {
     let mut line = TestConnection::in_flight(&plain(), 1);
     line.receives(ack(1001).window(0));
     line.writes(1000);
@@ -236,21 +236,21 @@ fn probes_of_a_closed_window_freeze_too() {
 }
 
 #[test]
-fn what_a_delayed_acknowledgment_waited_for_goes_on() {
+fn a_delayed_acknowledgment_is_sent_while_frozen() {
     let config = Config { delayed_ack: Config::default().delayed_ack, ..plain() };
     let mut line = TestConnection::established(&config);
     line.receives(data(1, 1000));
     line.acts(snooze());
     line.quiet_until(60_000);
-    line.receives(data(1001, 1000)); // who hears the peer answers it
+    line.receives(data(1001, 1000)); // received segments are acknowledged all the same
     line.sends(["ack 2001"]);
     line.acts(wake());
     line.quiet_until(120_000);
 }
 
-/// RFC 5681 §4.1 would start over after an idle period; a snooze is none.
+/// RFC 5681 §4.1 restarts after an idle period; frozen time does not count as one.
 #[test]
-fn standing_still_is_not_idleness() {
+fn frozen_time_is_not_idle_time() {
     let mut line = TestConnection::in_flight(&plain(), 4);
     for number in [1001, 2001, 3001, 4001] {
         line.receives(ack(number));
@@ -265,7 +265,7 @@ fn standing_still_is_not_idleness() {
 }
 
 #[test]
-fn nor_is_it_the_silence_of_a_peer() {
+fn frozen_time_is_not_silence_of_the_peer() {
     let config = Config { keep_alive: Some(MS(5000)), max_retries: 2, ..plain() };
     let mut line = TestConnection::established(&config);
     line.at(4100);
@@ -274,12 +274,12 @@ fn nor_is_it_the_silence_of_a_peer() {
     line.acts(wake());
     line.quiet_until(600_999);
     line.at(601_000);
-    assert_eq!(line.sends_some().len(), 1, "a keep-alive, not the end");
+    assert_eq!(line.sends_some().len(), 1, "a keep-alive, no abort");
     assert!(line.events.is_empty(), "{:?}", line.events);
 }
 
 #[test]
-fn another_kind_of_hold_takes_the_back_off_back() {
+fn a_hold_without_freeze_reverts_the_back_off() {
     let mut line = TestConnection::in_flight(&plain(), 4);
     for ms in [1100, 3100] {
         line.at(ms);
@@ -299,7 +299,7 @@ fn another_kind_of_hold_takes_the_back_off_back() {
 }
 
 #[test]
-fn a_limit_bounds_what_is_outstanding_whatever_the_window() {
+fn a_limit_bounds_outstanding_data_regardless_of_the_window() {
     for recovery in [RecoveryKind::Tahoe, RecoveryKind::Reno, RecoveryKind::NewReno] {
         let mut line =
             TestConnection::established(&Config { recovery, initial_window: 10, ..plain() });
@@ -310,12 +310,12 @@ fn a_limit_bounds_what_is_outstanding_whatever_the_window() {
         line.sends(["2001..3001"]);
         assert!(line.cwnd() >= 10_000);
         line.acts(Act::LimitCwnd { cwnd: None });
-        assert!(line.sends_some().len() >= 8, "TCP's own windows hold again");
+        assert!(line.sends_some().len() >= 8, "TCP's own windows apply again");
     }
 }
 
 #[test]
-fn a_limit_below_a_segment_is_a_segment() {
+fn a_limit_below_a_segment_permits_one_segment() {
     let mut line = TestConnection::established(&plain());
     line.acts(limit(0));
     line.writes(2000);

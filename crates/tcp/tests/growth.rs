@@ -9,7 +9,7 @@ use driftway_tcp::{Config, GrowthKind};
 
 const MSS: u32 = 1000;
 
-/// A window's worth of acknowledgments from `at` on, spread over a round trip of 100 ms.
+/// One window of acknowledgments from `at` on, spread over a round trip of 100 ms.
 fn round_trip(growth: &mut dyn WindowGrowth, window: &mut CongestionWindow, at: Instant) {
     let segments = window.cwnd / MSS;
     for n in 0..segments {
@@ -23,7 +23,7 @@ fn acked(window_limited: bool) -> AckedData {
     AckedData { bytes: MSS, mss: MSS, byte_counting: false, srtt, cwnd_limited: window_limited }
 }
 
-/// From `from` s on for `seconds` s.
+/// Grows the window for `seconds` s from second `from` on.
 fn grow(growth: &mut dyn WindowGrowth, window: &mut CongestionWindow, from: u64, seconds: u64) {
     for tenth in 0..seconds * 10 {
         round_trip(growth, window, Instant::from_millis(from * 1000 + tenth * 100));
@@ -40,7 +40,7 @@ fn reduced() -> (Box<dyn WindowGrowth>, CongestionWindow) {
 }
 
 #[test]
-fn slow_start_doubles_and_avoidance_adds_a_segment_a_round_trip() {
+fn slow_start_doubles_and_avoidance_adds_a_segment_per_round_trip() {
     let mut line = TestConnection::established(&Config { initial_window: 2, ..plain() });
     line.writes(1_000_000);
     line.sends_some();
@@ -60,7 +60,7 @@ fn slow_start_doubles_and_avoidance_adds_a_segment_a_round_trip() {
 }
 
 #[test]
-fn a_stretched_acknowledgment_earns_one_segment() {
+fn a_stretch_acknowledgment_grows_the_window_by_one_segment() {
     // RFC 5681 §3.1, equation 2.
     let mut line = TestConnection::in_flight(&plain(), 4);
     line.receives(ack(3001));
@@ -68,8 +68,8 @@ fn a_stretched_acknowledgment_earns_one_segment() {
 }
 
 #[test]
-fn cubic_leaves_out_the_time_in_which_the_application_limits() {
-    // RFC 9438 §4.2, §5.8: a pause of a minute must not count as a minute of growth.
+fn cubic_excludes_application_limited_time() {
+    // RFC 9438 §4.2, §5.8: a pause of a minute does not count as a minute of growth.
     let (mut cubic, mut window) = reduced();
     grow(&mut *cubic, &mut window, 0, 2);
     let before = window.cwnd;
@@ -84,8 +84,8 @@ fn cubic_leaves_out_the_time_in_which_the_application_limits() {
 }
 
 #[test]
-fn after_a_timeout_cubic_starts_at_its_turning_point() {
-    // RFC 9438 §4.8: K is zero and W_max the window at the beginning of the stage.
+fn after_a_timeout_cubic_starts_at_its_inflection_point() {
+    // RFC 9438 §4.8: K is zero and W_max is cwnd at the start of the stage.
     let (mut cubic, mut window) = reduced();
     let (mut timed_out, mut other) = reduced();
     timed_out.on_timeout();
@@ -95,25 +95,25 @@ fn after_a_timeout_cubic_starts_at_its_turning_point() {
     other.ssthresh = 50 * MSS;
     grow(&mut *cubic, &mut window, 10, 2);
     grow(&mut *timed_out, &mut other, 10, 2);
-    // Far below the old maximum the curve is steep; at the turning point it is flat.
+    // Far below the old W_max the curve is steep; at the inflection point it is flat.
     assert!(window.cwnd > 75 * MSS, "{window:?}");
     assert!(other.cwnd < 65 * MSS, "{other:?}");
 }
 
 #[test]
-fn slow_start_ends_cubics_stage_of_congestion_avoidance() {
-    // RFC 9438 §4.2: the next stage has a beginning of its own. No reduction goes before it where a
-    // segment times out twice, or where an aid starts over.
+fn slow_start_ends_cubics_congestion_avoidance_stage() {
+    // RFC 9438 §4.2: the next stage has its own start. No reduction precedes it if a segment times
+    // out twice, or if an aid restarts the sender.
     let (mut cubic, mut window) = reduced();
     grow(&mut *cubic, &mut window, 0, 10);
     window = CongestionWindow { cwnd: 10 * MSS, ssthresh: 20 * MSS };
     grow(&mut *cubic, &mut window, 60, 1);
-    // From 20 segments, K is 5.85 s; nine round trips of 0.1 s later equation 1 gives 51.5.
+    // From 20 segments, K is 5.85 s; after nine round trips of 0.1 s equation 1 gives 51.5.
     assert!((50 * MSS..53 * MSS).contains(&window.cwnd), "{window:?}");
 }
 
 #[test]
-fn one_acknowledgment_earns_cubic_no_more_than_half_of_the_window() {
+fn one_acknowledgment_grows_cubic_by_at_most_half_of_the_window() {
     // RFC 9438 §4.4: the target of the next round trip, even for two windows at once.
     let (mut cubic, mut window) = reduced();
     cubic.on_ack(Instant::ZERO, &mut window, acked(true));
@@ -123,8 +123,8 @@ fn one_acknowledgment_earns_cubic_no_more_than_half_of_the_window() {
     assert!(window.cwnd <= before + before / 2, "{before} {window:?}");
 }
 
-/// A connection's window after a loss, ten round trips, a `pause` that ends at the instant (ms) it
-/// returns, and five round trips.
+/// The window of a connection after a loss, ten round trips, a `pause` that returns its end (ms),
+/// and five round trips.
 fn five_round_trips_after(pause: impl FnOnce(&mut TestConnection, u64) -> u64) -> u32 {
     let config = Config { growth: GrowthKind::Cubic, limited_transmit: false, ..plain() };
     let mut line = TestConnection::in_flight(&config, 10);
@@ -159,7 +159,7 @@ fn five_round_trips_after(pause: impl FnOnce(&mut TestConnection, u64) -> u64) -
 }
 
 #[test]
-fn neither_a_hold_nor_a_closed_window_is_time_in_which_cubic_grows() {
+fn cubic_does_not_grow_during_a_hold_or_a_closed_window() {
     // RFC 9438 §5.8
     let steady = five_round_trips_after(|_, ms| ms);
     let held = |freeze_timers| {
@@ -221,8 +221,8 @@ fn a_cubic_connection_reduces_by_three_tenths() {
 }
 
 #[test]
-fn source_quench_is_ignored_unless_asked_for() {
-    // RFC 6633 §3; 4.4BSD starts over.
+fn source_quench_is_ignored_by_default() {
+    // RFC 6633 §3; 4.4BSD restarts.
     for (source_quench, expected) in [(false, 8000), (true, 1000)] {
         let mut line = TestConnection::in_flight(&Config { source_quench, ..plain() }, 8);
         line.does(|tcp, _| tcp.on_source_quench());

@@ -72,14 +72,14 @@ fn both_ends_of_a_simultaneous_open_agree() {
     pair.run_until(Instant::from_secs(5));
     for end in &pair.ends {
         assert_eq!((end.tcp.state(), end.read), (State::Established, 5000));
-        // SYN, SYN-ACK, and no storm of them.
+        // SYN, SYN-ACK, and no exchange without end.
         let syns = end.sent.iter().filter(|(_, t)| t.segment.flags.contains(TcpFlags::SYN));
         assert_eq!(syns.count(), 2);
     }
 }
 
 #[test]
-fn a_syn_is_sent_again_with_doubled_timeouts_and_given_up() {
+fn an_unanswered_syn_is_retransmitted_with_back_off_until_abort() {
     // RFC 6298 §5.5; RFC 9293 §3.8.3 (R2 for SYNs).
     let mut line = TestConnection::syn_sent(&Config { max_syn_retries: 2, ..plain() });
     line.at(1000);
@@ -95,7 +95,7 @@ fn a_syn_is_sent_again_with_doubled_timeouts_and_given_up() {
 }
 
 #[test]
-fn a_lost_syn_costs_the_initial_window_and_a_timeout_of_three_seconds() {
+fn a_lost_syn_reduces_the_initial_window_and_sets_rto_to_three_seconds() {
     // RFC 5681 §3.1, RFC 6298 §5.7, Karn: its round trip is not measured.
     let mut line = TestConnection::syn_sent(&plain());
     line.at(1000);
@@ -112,7 +112,7 @@ fn a_lost_syn_costs_the_initial_window_and_a_timeout_of_three_seconds() {
 }
 
 #[test]
-fn a_lost_syn_ack_is_sent_again_by_timer_and_for_the_syn_again() {
+fn a_lost_syn_ack_is_retransmitted_by_timer_and_on_a_retransmitted_syn() {
     let mut line = TestConnection::syn_received(&plain());
     line.at(500);
     line.receives(syn());
@@ -142,7 +142,7 @@ fn a_wrong_acknowledgment_in_syn_sent_is_reset() {
 }
 
 #[test]
-fn a_syn_that_has_not_left_cannot_be_acknowledged() {
+fn a_syn_not_yet_sent_cannot_be_acknowledged() {
     use driftway_base::{Ecn, Endpoint, Instant};
     let (a, b) = (Endpoint::new(common::address(1), 4000), Endpoint::new(common::address(2), 80));
     let mut tcp = driftway_tcp::Connection::connect(&plain(), a, b, OURS, 1, Instant::ZERO);
@@ -151,7 +151,7 @@ fn a_syn_that_has_not_left_cannot_be_acknowledged() {
 }
 
 #[test]
-fn listen_answers_an_acknowledgment_with_a_reset_and_ignores_resets() {
+fn listen_resets_acknowledgments_and_ignores_resets() {
     // RFC 9293 §3.10.7.2
     let mut line = TestConnection::listening(&plain());
     line.receives(rst(1));
@@ -164,7 +164,7 @@ fn listen_answers_an_acknowledgment_with_a_reset_and_ignores_resets() {
 }
 
 #[test]
-fn another_syn_before_the_connection_is_open_goes_back_to_listen() {
+fn another_syn_in_syn_received_returns_to_listen() {
     // RFC 9293 §3.10.7.4, fourth check.
     let mut line = TestConnection::syn_received(&plain());
     line.receives(syn().seq(500));
@@ -176,19 +176,19 @@ fn another_syn_before_the_connection_is_open_goes_back_to_listen() {
 }
 
 #[test]
-fn what_is_written_before_the_connection_is_open_goes_when_it_is() {
+fn data_written_before_the_connection_is_open_is_sent_afterwards() {
     let mut line = TestConnection::syn_sent(&plain());
     line.writes(1500);
     line.quiet();
     line.at(RTT);
     line.receives(syn_ack());
-    // Which acknowledges the SYN-ACK; Nagle keeps the rest.
+    // It acknowledges the SYN-ACK; Nagle's algorithm delays the rest.
     line.sends(["1..1001"]);
 }
 
 #[test]
-fn an_unacceptable_segment_before_the_connection_is_open_is_answered() {
-    // RFC 9293 §3.10.7.4, first check holds in SYN-RECEIVED, too.
+fn an_unacceptable_segment_in_syn_received_is_acknowledged() {
+    // RFC 9293 §3.10.7.4: the first check applies in SYN-RECEIVED, too.
     let mut line = TestConnection::syn_received(&plain());
     line.receives(data(1, 10).seq(70_000));
     line.sends(["ack 1"]);
@@ -198,7 +198,7 @@ fn an_unacceptable_segment_before_the_connection_is_open_is_answered() {
 }
 
 #[test]
-fn a_hard_error_ends_an_attempt_and_nothing_else() {
+fn a_hard_error_aborts_only_an_attempt_to_connect() {
     // RFC 9293 §3.9.2.2, RFC 5927 §6.1
     let mut line = TestConnection::syn_sent(&plain());
     line.does(|tcp, now| tcp.on_unreachable(now, false, Some(OURS)));

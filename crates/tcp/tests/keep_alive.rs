@@ -11,13 +11,13 @@ fn watched() -> Config {
 }
 
 #[test]
-fn off_unless_asked_for() {
+fn off_by_default() {
     // MUST-25
     TestConnection::established(&plain()).quiet_until(100_000_000);
 }
 
 #[test]
-fn a_probe_after_silence_asks_with_a_number_too_low() {
+fn a_keep_alive_has_the_sequence_number_below_snd_nxt() {
     let mut line = TestConnection::established(&watched());
     line.at(10_100);
     line.sends(["ack 1"]);
@@ -30,7 +30,7 @@ fn a_probe_after_silence_asks_with_a_number_too_low() {
 }
 
 #[test]
-fn whatever_arrives_puts_it_off() {
+fn any_arrival_restarts_the_timer() {
     let mut line = TestConnection::established(&watched());
     line.at(6000);
     line.receives(data(1, 10));
@@ -44,7 +44,7 @@ fn whatever_arrives_puts_it_off() {
 }
 
 #[test]
-fn a_silent_peer_is_given_up() {
+fn an_unresponsive_peer_ends_the_connection() {
     let mut line = TestConnection::established(&watched());
     for ms in [10_100, 20_100] {
         line.at(ms);
@@ -58,7 +58,7 @@ fn a_silent_peer_is_given_up() {
 
 #[test]
 fn none_while_data_is_outstanding() {
-    // MUST-24: the retransmission timer watches over the peer then.
+    // MUST-24: the retransmission timer watches the peer then.
     let mut line = TestConnection::established(&Config { max_retries: 15, ..watched() });
     line.at(9000);
     line.writes(10);
@@ -73,7 +73,7 @@ fn none_while_data_is_outstanding() {
 }
 
 #[test]
-fn the_answer_to_one_changes_nothing_else() {
+fn the_answer_to_a_keep_alive_changes_nothing_else() {
     let mut line = TestConnection::established(&plain());
     line.receives(data(1, 1));
     line.sends(["ack 2"]);

@@ -1,11 +1,11 @@
-//! The modules of this crate form layers: no file uses one that uses it, directly or by others.
+//! The modules of this crate form layers: no module uses one that uses it, directly or indirectly.
 //! A parent counts as using its children.
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-/// Each module's path, and its code without comments and unit tests.
+/// The path of each module, and its code without comments and unit tests.
 fn modules(folder: &Path, path: &[String], found: &mut BTreeMap<Vec<String>, String>) {
     for entry in fs::read_dir(folder).expect("the crate's own source") {
         let file = entry.expect("the crate's own source").path();
@@ -25,8 +25,7 @@ fn modules(folder: &Path, path: &[String], found: &mut BTreeMap<Vec<String>, Str
     }
 }
 
-/// What is named behind each `head` in `code`, as far as it is a path of names; `{…}` in it stands
-/// for each of its parts.
+/// The paths of names after each `head` in `code`; `{…}` stands for each of its parts.
 fn paths(code: &str, head: &str) -> Vec<Vec<String>> {
     let mut all = Vec::new();
     let is_name = |c: char| c.is_alphanumeric() || c == '_';
@@ -46,7 +45,7 @@ fn paths(code: &str, head: &str) -> Vec<Vec<String>> {
     all
 }
 
-/// The module that a path from `base` leads to: the longest that there is.
+/// The module to which a path from `base` leads: the longest match.
 fn target<'a>(
     modules: &'a BTreeMap<Vec<String>, String>,
     base: &[String],
@@ -75,7 +74,7 @@ fn uses(modules: &BTreeMap<Vec<String>, String>) -> BTreeMap<&Vec<String>, Vec<&
     edges.collect()
 }
 
-/// A way from `at` back to `start`.
+/// A path of uses from `at` back to `start`.
 fn cycle<'a>(
     uses: &BTreeMap<&'a Vec<String>, Vec<&'a Vec<String>>>,
     start: &'a Vec<String>,
@@ -98,16 +97,16 @@ fn cycle<'a>(
 }
 
 #[test]
-fn no_module_uses_one_that_uses_it() {
+fn module_dependencies_have_no_cycles() {
     let mut found = BTreeMap::new();
     modules(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src"), &[], &mut found);
     assert!(found.len() > 25, "{:?}", found.keys());
     let uses = uses(&found);
     let known = |name: &str| name.split("::").map(str::to_owned).collect::<Vec<_>>();
-    assert!(uses[&known("recovery::rack")].contains(&&known("recovery::sent")), "it sees some");
-    assert!(uses[&known("connection::ack")].contains(&&known("flight")), "and others");
+    assert!(uses[&known("recovery::rack")].contains(&&known("recovery::sent")), "within a folder");
+    assert!(uses[&known("connection::ack")].contains(&&known("flight")), "between folders");
     for module in found.keys() {
         let way = cycle(&uses, module, module, &mut Vec::new());
-        assert!(way.is_none(), "a circle: {}", way.unwrap_or_default().join(" -> "));
+        assert!(way.is_none(), "a cycle: {}", way.unwrap_or_default().join(" -> "));
     }
 }

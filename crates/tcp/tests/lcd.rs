@@ -9,12 +9,12 @@ fn lcd() -> Config {
     Config { lcd: true, ..plain() }
 }
 
-/// A router has no route for the segment at `number`.
+/// An ICMP host unreachable message for the segment at `number`.
 fn unreachable(line: &mut TestConnection, number: u32) {
     line.does(|tcp, now| tcp.on_unreachable(now, false, Some(OURS + number)));
 }
 
-/// One segment, timed out at 1.1 s and again at 3.1 s.
+/// One segment, with timeouts at 1.1 s and 3.1 s.
 fn with_two_timeouts(config: &Config) -> TestConnection {
     let mut line = TestConnection::in_flight(config, 1);
     line.at(1100);
@@ -25,26 +25,26 @@ fn with_two_timeouts(config: &Config) -> TestConnection {
 }
 
 #[test]
-fn a_router_without_a_route_takes_one_back_off_back() {
+fn a_host_unreachable_reverts_one_back_off() {
     let mut line = TestConnection::in_flight(&lcd(), 8);
     line.at(1100);
     line.sends(["1..1001"]);
     line.at(1200);
     unreachable(&mut line, 1);
-    // 1 s after the retransmission and not 2; the window stays what the timeout made of it.
+    // 1 s after the retransmission instead of 2 s; the window stays as the timeout left it.
     assert_eq!((line.cwnd(), line.ssthresh()), (1000, 4000));
     line.quiet_until(2099);
     line.at(2100);
     line.sends(["1..1001"]);
     assert_eq!(line.tcp.stats().back_offs_reverted, 1);
-    // The next one is backed off again.
+    // The next timeout backs off again.
     line.quiet_until(4099);
     line.at(4100);
     line.sends(["1..1001"]);
 }
 
 #[test]
-fn each_message_takes_back_one_and_none_is_below_the_base() {
+fn each_message_reverts_one_back_off_down_to_the_base_rto() {
     let mut line = with_two_timeouts(&lcd());
     line.at(3200);
     unreachable(&mut line, 1);
@@ -57,8 +57,8 @@ fn each_message_takes_back_one_and_none_is_below_the_base() {
 }
 
 #[test]
-fn what_is_overdue_goes_at_once() {
-    // Step 6: with 2 s for 4 s, the timeout of 3.1 s would have been over at 5.1 s.
+fn an_overdue_retransmission_is_sent_at_once() {
+    // Step 6: with 2 s instead of 4 s, the timeout after 3.1 s would have expired at 5.1 s.
     let mut line = with_two_timeouts(&lcd());
     line.at(5500);
     unreachable(&mut line, 1);
@@ -70,7 +70,7 @@ fn what_is_overdue_goes_at_once() {
 }
 
 #[test]
-fn only_the_segment_at_the_left_edge_counts_and_only_after_its_timeout() {
+fn only_the_segment_at_snd_una_counts_and_only_after_its_timeout() {
     let mut line = TestConnection::in_flight(&lcd(), 8);
     unreachable(&mut line, 1);
     line.at(1100);
@@ -82,7 +82,7 @@ fn only_the_segment_at_the_left_edge_counts_and_only_after_its_timeout() {
     line.at(3100);
     line.sends(["1..1001"]);
     assert_eq!(line.tcp.stats().back_offs_reverted, 0);
-    // What is acknowledged is over.
+    // An acknowledgment ends the disruption.
     line.receives(ack(1001));
     line.sends(["1001..2001", "2001..3001"]);
     unreachable(&mut line, 1001);
@@ -90,7 +90,7 @@ fn only_the_segment_at_the_left_edge_counts_and_only_after_its_timeout() {
 }
 
 #[test]
-fn without_the_switch_nothing_changes() {
+fn without_the_option_nothing_changes() {
     let mut line = with_two_timeouts(&plain());
     unreachable(&mut line, 1);
     line.quiet_until(7099);
@@ -99,8 +99,8 @@ fn without_the_switch_nothing_changes() {
 }
 
 #[test]
-fn giving_up_takes_as_long_as_with_back_offs() {
-    // Without a word from a router: timeouts at 1.1, 3.1 and 7.1 s, the end at 15.1 s.
+fn abort_takes_as_long_as_with_back_offs() {
+    // Without ICMP messages: timeouts at 1.1, 3.1 and 7.1 s, abort at 15.1 s.
     let config = Config { max_retries: 3, ..lcd() };
     let mut line = TestConnection::in_flight(&config, 1);
     for ms in [1100, 3100, 7100] {
@@ -110,7 +110,7 @@ fn giving_up_takes_as_long_as_with_back_offs() {
     line.quiet_until(15_099);
     line.quiet_until(15_100);
     line.is(State::Closed);
-    // With one after each retransmission, every second and to the same end.
+    // With one after each retransmission: a timeout every second, abort at the same time.
     let mut line = TestConnection::in_flight(&config, 1);
     for second in 0..14 {
         line.at(1100 + second * 1000);
@@ -123,7 +123,7 @@ fn giving_up_takes_as_long_as_with_back_offs() {
 }
 
 #[test]
-fn a_hold_is_the_aids_and_no_router_ends_it() {
+fn during_a_hold_icmp_messages_do_not_count() {
     let mut line = with_two_timeouts(&lcd());
     line.acts(driftway_base::Act::Hold {
         probe: None,

@@ -1,11 +1,11 @@
-//! New data on the first two duplicates: RFC 3042.
+//! Limited transmit: RFC 3042.
 
 mod common;
 
 use common::test_connection::*;
 use driftway_tcp::{Config, RecoveryKind};
 
-/// Four segments fill the window, more waits.
+/// Four segments fill the window, more data is waiting.
 fn full(config: &Config) -> TestConnection {
     let mut line = TestConnection::established(&Config { initial_window: 4, ..*config });
     line.writes(20_000);
@@ -14,18 +14,18 @@ fn full(config: &Config) -> TestConnection {
 }
 
 #[test]
-fn two_segments_more_and_no_third() {
+fn two_duplicates_send_one_new_segment_each() {
     for recovery in [RecoveryKind::Tahoe, RecoveryKind::Reno, RecoveryKind::NewReno] {
         let mut line = full(&Config { recovery, ..plain() });
         line.receives(ack(1));
         line.sends(["4001..5001"]);
         line.receives(ack(1));
         line.sends(["5001..6001"]);
-        assert_eq!(line.cwnd(), 4000); // §2: cwnd is not changed by these
+        assert_eq!(line.cwnd(), 4000); // §2: cwnd is unchanged
         line.receives(ack(1));
         let sent = line.sends_some();
         assert_eq!(sent[0], "1..1001");
-        // RFC 5681 §3.2, step 2: the two do not count in FlightSize.
+        // RFC 5681 §3.2, step 2: the two segments do not count in FlightSize.
         assert_eq!(line.ssthresh(), 2000);
     }
 }
@@ -43,12 +43,12 @@ fn switched_off() {
 }
 
 #[test]
-fn with_sack_by_what_has_left_the_network() {
+fn with_sack_the_pipe_decides() {
     // RFC 6675 §5, step 3
     let mut line = full(&Config { recovery: RecoveryKind::Sack, sack: true, ..plain() });
     line.receives(ack(1).sack(&[(1001, 2001)]));
     line.sends(["4001..5001"]);
-    line.receives(ack(1)); // without news it is no duplicate
+    line.receives(ack(1)); // without new SACK information it is no duplicate
     line.quiet();
     line.receives(ack(1).sack(&[(1001, 3001)]));
     line.sends(["5001..6001"]);

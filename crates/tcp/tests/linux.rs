@@ -1,4 +1,4 @@
-//! What Linux does otherwise than the RFCs, each by its option, beside what they say.
+//! Linux's deviations from the RFCs, each by its option, beside the RFC's rule.
 
 mod common;
 
@@ -14,13 +14,13 @@ fn sack() -> Config {
 }
 
 #[test]
-fn slow_start_opens_by_all_that_is_acknowledged() {
+fn slow_start_counts_all_acknowledged_bytes() {
     for (slow_start_by_bytes, cwnd) in [(false, 5000), (true, 7000)] {
         let mut line = TestConnection::in_flight(&Config { slow_start_by_bytes, ..plain() }, 4);
         line.receives(ack(3001));
         assert_eq!(line.cwnd(), cwnd);
     }
-    // To ssthresh, and the rest is congestion avoidance's.
+    // Up to ssthresh; the rest is left for congestion avoidance.
     let acked =
         AckedData { bytes: 3000, mss: 1000, byte_counting: true, srtt: None, cwnd_limited: true };
     let mut window = CongestionWindow { cwnd: 9000, ssthresh: 10_000 };
@@ -34,7 +34,7 @@ fn slow_start_opens_by_all_that_is_acknowledged() {
 }
 
 #[test]
-fn a_loss_takes_a_part_of_the_window_used_or_not() {
+fn ssthresh_is_computed_from_cwnd_even_if_unused() {
     for (ssthresh_from_cwnd, ssthresh) in [(false, 3000), (true, 5000)] {
         let config = Config { ssthresh_from_cwnd, initial_window: 10, ..sack() };
         let mut line = TestConnection::established(&config);
@@ -46,8 +46,8 @@ fn a_loss_takes_a_part_of_the_window_used_or_not() {
 }
 
 #[test]
-fn a_timeout_in_fast_recovery_leaves_ssthresh() {
-    // RFC 5681 §3.1: half of the window that fast recovery has, which is half.
+fn a_timeout_in_fast_recovery_leaves_ssthresh_unchanged() {
+    // RFC 5681 §3.1: half of the window of fast recovery, which is half already.
     for (recovery_keeps_ssthresh, ssthresh) in [(false, 2500), (true, 5000)] {
         let config = Config { recovery_keeps_ssthresh, ..sack() };
         let mut line = TestConnection::in_flight(&config, 10);
@@ -64,7 +64,7 @@ fn a_timeout_in_fast_recovery_leaves_ssthresh() {
 }
 
 #[test]
-fn the_minimum_bounds_the_variation_and_not_the_sum() {
+fn the_minimum_bounds_the_variation_instead_of_the_sum() {
     // RFC 6298 §2.4: 100 + 4 · 50 ms, and less with each steady round trip.
     for (linux_rto, first, tenth) in [(false, 300, 200), (true, 300, 300)] {
         let config = Config { linux_rto, min_rto: MS(200), timestamps: true, ..plain() };
@@ -82,9 +82,9 @@ fn the_minimum_bounds_the_variation_and_not_the_sum() {
 }
 
 #[test]
-fn the_timer_starts_anew_with_the_retransmission_of_the_head() {
-    // The first retransmission starts it in any case; the second, after a report of what went later,
-    // only so.
+fn the_timer_restarts_with_the_retransmission_of_the_head() {
+    // The first retransmission restarts it in any case; the second, after a SACK of later data,
+    // only with the option.
     for (rearm_with_head, timeout) in [(false, 1200), (true, 1301)] {
         let config = Config {
             recovery: RecoveryKind::RackTlp,
@@ -112,7 +112,7 @@ fn the_timer_starts_anew_with_the_retransmission_of_the_head() {
 }
 
 #[test]
-fn f_rto_is_tried_with_each_timeout_of_a_segment() {
+fn f_rto_is_tried_at_each_timeout_of_a_segment() {
     for (f_rto_again, undone) in [(false, 0), (true, 1)] {
         let config = Config { f_rto: true, f_rto_again, limited_transmit: false, ..sack() };
         let mut line = TestConnection::in_flight(&config, 8);
@@ -130,13 +130,13 @@ fn f_rto_is_tried_with_each_timeout_of_a_segment() {
 }
 
 #[test]
-fn a_report_that_was_overtaken_counts() {
+fn an_overtaken_acknowledgment_counts() {
     let config = Config { timestamps: true, ..sack() };
     let report = ack(1).sack(&[(1001, 4001)]);
     for (disordered_acks, value, refused) in [
         (false, 5099, 1),
         (true, 5099, 0),
-        // Older than the timeout of a second.
+        // Older than the timeout of one second.
         (true, 4099, 1),
     ] {
         let mut line = TestConnection::in_flight(&Config { disordered_acks, ..config }, 6);
@@ -148,7 +148,7 @@ fn a_report_that_was_overtaken_counts() {
         assert_eq!(line.tcp.stats().fast_retransmits, u64::from(refused == 0));
         line.sends_some();
     }
-    // Not so what brings data, or news of the window or of what has arrived.
+    // Not if it carries data, or changes the window or the acknowledgment number.
     for peer in [report.carrying(10), report.window(0), report.acking(1001), report.seq(2)] {
         let mut line = TestConnection::in_flight(&Config { disordered_acks: true, ..config }, 6);
         line.at(200);

@@ -1,4 +1,4 @@
-//! Small segments: RFC 9293 §3.7.4.
+//! Nagle's algorithm: RFC 9293 §3.7.4.
 
 mod common;
 
@@ -29,7 +29,7 @@ fn full_segments_do_not_wait() {
 }
 
 #[test]
-fn nor_does_the_end_of_the_stream() {
+fn the_last_segment_before_a_fin_does_not_wait() {
     let mut line = TestConnection::established(&plain());
     line.writes(10);
     line.sends(["1..11"]);
@@ -39,7 +39,7 @@ fn nor_does_the_end_of_the_stream() {
 }
 
 #[test]
-fn without_it_everything_goes() {
+fn without_it_every_segment_is_sent_at_once() {
     let mut line = TestConnection::established(&Config { nagle: false, ..plain() });
     line.writes(10);
     line.sends(["1..11"]);

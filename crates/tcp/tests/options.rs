@@ -11,7 +11,7 @@ fn mss(line: &TestConnection) -> Known<u32> {
 }
 
 #[test]
-fn the_smaller_mss_counts_and_536_where_the_peer_says_nothing() {
+fn the_smaller_mss_is_used_and_536_without_the_option() {
     // RFC 9293 §3.7.1
     let of =
         |peer| mss(&TestConnection::established_by(&plain(), syn_ack().options(|o| o.mss = peer)));
@@ -22,7 +22,7 @@ fn the_smaller_mss_counts_and_536_where_the_peer_says_nothing() {
 }
 
 #[test]
-fn the_syn_offers_what_is_configured_and_the_answer_what_both_want() {
+fn the_syn_offers_the_configuration_and_the_syn_ack_the_common_options() {
     let config = Config { sack: true, timestamps: true, window_scale: true, ecn: true, ..plain() };
     let mut line = TestConnection::syn_sent(&config);
     let options = line.last[0].segment.options;
@@ -41,8 +41,8 @@ fn the_syn_offers_what_is_configured_and_the_answer_what_both_want() {
 }
 
 #[test]
-fn options_come_out_of_the_segment() {
-    // RFC 6691: 12 bytes of timestamps, 36 of four SACK blocks.
+fn options_reduce_the_payload() {
+    // RFC 6691: 12 bytes for timestamps, 36 for four SACK blocks.
     let config = Config { timestamps: true, ..plain() };
     let mut line = TestConnection::established(&config);
     line.writes(3000);
@@ -62,7 +62,7 @@ fn options_come_out_of_the_segment() {
 }
 
 #[test]
-fn timestamps_are_echoed_from_the_left_edge() {
+fn the_timestamp_at_rcv_nxt_is_echoed() {
     // RFC 7323 §4.3, and its three cases: delayed acknowledgments, a hole, a filled hole.
     let mut line = TestConnection::established(&Config { timestamps: true, ..plain() });
     let echo =
@@ -73,7 +73,7 @@ fn timestamps_are_echoed_from_the_left_edge() {
     assert_eq!(echo(&line), 5001);
     line.receives(data(2001, 1000).timestamps(5003, 1));
     line.sends(["ack 1001"]);
-    assert_eq!(echo(&line), 5001, "not that of a segment behind a hole");
+    assert_eq!(echo(&line), 5001, "not that of an out-of-order segment");
     line.receives(data(1001, 1000).timestamps(5002, 1));
     line.sends(["ack 3001"]);
     assert_eq!(echo(&line), 5002);
@@ -94,8 +94,8 @@ fn a_delayed_acknowledgment_echoes_the_first_segment() {
 }
 
 #[test]
-fn each_echo_measures_and_weighs_less_in_a_large_flight() {
-    // RFC 7323 §4.2: four segments in flight make two samples a round trip.
+fn each_echo_is_a_sample_and_weighs_less_in_a_large_flight() {
+    // RFC 7323 §4.2: four segments in flight give two samples per round trip.
     let mut line = TestConnection::established(&Config { timestamps: true, mss: 1012, ..plain() });
     let samples = line.tcp.stats().rtt_samples;
     line.writes(4000);
@@ -112,7 +112,7 @@ fn each_echo_measures_and_weighs_less_in_a_large_flight() {
 }
 
 #[test]
-fn paws_refuses_the_past() {
+fn paws_rejects_old_timestamps() {
     // RFC 7323 §5.3
     let mut line = TestConnection::established(&Config { timestamps: true, ..plain() });
     line.receives(data(1, 10).timestamps(6000, 1));
@@ -122,13 +122,13 @@ fn paws_refuses_the_past() {
     assert_eq!(line.tcp.stats().segments_rejected, 1);
     line.receives(data(11, 10).timestamps(6000, 1));
     line.sends(["ack 21"]);
-    // §5.2: resets are not subject to it.
+    // §5.2: resets are exempt.
     line.receives(rst(21).timestamps(1, 1));
     line.is(State::Closed);
 }
 
 #[test]
-fn after_24_days_a_timestamp_says_nothing() {
+fn after_24_days_ts_recent_is_invalid() {
     // RFC 7323 §5.5
     let mut line = TestConnection::established(&Config { timestamps: true, ..plain() });
     line.at(25 * 24 * 3600 * 1000);
@@ -169,8 +169,8 @@ fn three_blocks_fit_beside_timestamps_four_without() {
 }
 
 #[test]
-fn what_arrives_twice_is_reported_once() {
-    // RFC 2883 §4: below the acknowledgment, inside a block, and in part.
+fn duplicate_segments_are_reported_once() {
+    // RFC 2883 §4: below the acknowledgment, inside a block, and partial.
     let mut line = TestConnection::established(&Config { sack: true, dsack: true, ..plain() });
     line.receives(data(1, 1000));
     line.sends(["ack 1001"]);

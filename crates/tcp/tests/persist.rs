@@ -1,11 +1,11 @@
-//! Zero windows and probes: RFC 9293 §3.8.6.1.
+//! Zero windows and window probes: RFC 9293 §3.8.6.1.
 
 mod common;
 
 use common::test_connection::*;
 use driftway_tcp::{Config, Event, RecoveryKind, State};
 
-/// 1000 bytes acknowledged, 2000 waiting, no window; it is 100 ms.
+/// 1000 bytes acknowledged, 2000 waiting, a zero window; the time is 100 ms.
 fn persisting(config: &Config) -> TestConnection {
     let mut line = TestConnection::established_by(config, syn_ack().window(1000));
     line.writes(3000);
@@ -18,7 +18,7 @@ fn persisting(config: &Config) -> TestConnection {
 }
 
 #[test]
-fn probes_of_one_byte_double_their_distance_up_to_the_longest() {
+fn the_interval_of_probes_doubles_up_to_the_maximum() {
     let mut line =
         persisting(&Config { persist_max: driftway_base::Duration::from_secs(4), ..plain() });
     for ms in [1100, 3100, 7100, 11_100, 15_100] {
@@ -31,7 +31,7 @@ fn probes_of_one_byte_double_their_distance_up_to_the_longest() {
 }
 
 #[test]
-fn answers_to_probes_are_no_duplicates() {
+fn answers_to_probes_are_not_duplicates() {
     let mut line = persisting(&plain());
     let before = (line.cwnd(), line.ssthresh());
     for ms in [1100, 3100, 7100, 15_100, 31_100] {
@@ -44,29 +44,29 @@ fn answers_to_probes_are_no_duplicates() {
 }
 
 #[test]
-fn an_open_window_ends_it() {
+fn an_open_window_ends_the_persist_state() {
     let mut line = persisting(&plain());
     line.at(600);
     line.receives(ack(1001).window(5000));
     line.sends(["1001..2001", "2001..3001"]);
     assert_eq!(line.tcp.view().is_persisting.value(), Some(false));
     line.at(1600);
-    line.sends(["1001..2001"]); // the retransmission timer is back
+    line.sends(["1001..2001"]); // the retransmission timer runs again
 }
 
 #[test]
-fn a_lost_window_update_costs_a_probe() {
+fn a_lost_window_update_is_recovered_by_a_probe() {
     let mut line = persisting(&plain());
     line.at(1100);
     line.sends(["1001..1002"]);
-    line.receives(ack(1002).window(4999)); // taken: the window had opened long ago
-    line.sends(["1002..2002"]); // Nagle keeps the last 999
+    line.receives(ack(1002).window(4999)); // accepted: the window had opened before
+    line.sends(["1002..2002"]); // Nagle's algorithm delays the last 999
     line.receives(ack(2002));
     line.sends(["2002..3001"]);
 }
 
 #[test]
-fn the_byte_of_an_unanswered_probe_goes_again_with_the_rest() {
+fn the_byte_of_an_unanswered_probe_is_sent_again_with_the_rest() {
     let mut line = persisting(&plain());
     line.at(1100);
     line.sends(["1001..1002"]);
@@ -75,8 +75,8 @@ fn the_byte_of_an_unanswered_probe_goes_again_with_the_rest() {
 }
 
 #[test]
-fn a_peer_that_answers_is_never_given_up() {
-    // RFC 9293 §3.8.6.1 (MUST-37); one that does not is, after R2.
+fn a_peer_that_answers_probes_is_never_aborted() {
+    // RFC 9293 §3.8.6.1 (MUST-37); one that does not answer is, after R2.
     let mut line = persisting(&Config { max_retries: 2, ..plain() });
     for ms in [1100, 3100, 7100, 15_100] {
         line.at(ms);
@@ -94,8 +94,8 @@ fn a_peer_that_answers_is_never_given_up() {
 }
 
 #[test]
-fn a_silly_window_is_used_after_a_while() {
-    // RFC 9293 §3.8.6.2.1, rule 4: the override timeout.
+fn a_silly_window_is_used_after_the_override_timeout() {
+    // RFC 9293 §3.8.6.2.1, rule 4.
     let mut line = TestConnection::established_by(&plain(), syn_ack().window(5000));
     line.writes(6000);
     assert_eq!(line.sends_some().len(), 5);
@@ -103,13 +103,13 @@ fn a_silly_window_is_used_after_a_while() {
     line.quiet_until(1099);
     line.at(1100);
     line.sends(["5001..5301"]);
-    line.receives(ack(5301).window(700)); // which is all there is
+    line.receives(ack(5301).window(700)); // which fits all the rest
     line.sends(["5301..6001"]);
 }
 
 #[test]
-fn a_window_taken_back_leads_to_probes_and_not_to_timeouts() {
-    // RFC 9293 §3.8.6 (MUST-34): robust against shrinking; 4.4BSD goes back to SND.UNA.
+fn a_shrunk_window_leads_to_probes_instead_of_timeouts() {
+    // RFC 9293 §3.8.6 (MUST-34): robust against shrinking; 4.4BSD restarts from SND.UNA.
     let mut line = TestConnection::in_flight(&plain(), 5);
     let cwnd = line.cwnd();
     line.at(200);
@@ -124,7 +124,7 @@ fn a_window_taken_back_leads_to_probes_and_not_to_timeouts() {
     line.receives(ack(2001).window(60_000));
     line.sends(["2001..3001", "3001..4001", "4001..5001"]);
     assert!(line.cwnd() >= cwnd);
-    // Duplicates of what arrived twice start no recovery.
+    // Duplicates of data sent twice start no recovery.
     for _ in 0..4 {
         line.receives(ack(5001 - 1000));
     }
@@ -132,8 +132,8 @@ fn a_window_taken_back_leads_to_probes_and_not_to_timeouts() {
 }
 
 #[test]
-fn under_every_recovery_a_silent_peer_whose_window_is_closed_is_probed_on_and_on() {
-    // RFC 9293 §3.8.6.1: also where a tail probe (RFC 8985 §7) or a reordering timer was running.
+fn a_silent_peer_with_a_closed_window_is_probed_under_every_recovery() {
+    // RFC 9293 §3.8.6.1: even if a tail loss probe (RFC 8985 §7) or a reordering timer was pending.
     let kinds = [RecoveryKind::NewReno, RecoveryKind::Sack, RecoveryKind::RackTlp];
     for (recovery, blocks) in kinds.into_iter().flat_map(|k| [(k, &[][..]), (k, &[(2001, 3001)])]) {
         let sack = recovery != RecoveryKind::NewReno;
@@ -144,7 +144,7 @@ fn under_every_recovery_a_silent_peer_whose_window_is_closed_is_probed_on_and_on
             line.quiet_until(ms - 1);
             line.at(ms);
             line.sends(["1001..1002"]);
-            // No timeouts either, whose own responses would follow.
+            // No timeouts either, which would have responses of their own.
             assert_eq!((line.tcp.stats().timeouts, line.tcp.stats().tail_probes), (0, 0));
         }
         line.receives(ack(1001).window(60_000));
@@ -157,7 +157,7 @@ fn under_every_recovery_a_silent_peer_whose_window_is_closed_is_probed_on_and_on
 }
 
 #[test]
-fn in_flight_data_that_is_acknowledged_meanwhile_is_not_sent_again() {
+fn in_flight_data_acknowledged_meanwhile_is_not_retransmitted() {
     let mut line = TestConnection::in_flight(&plain(), 3);
     line.receives(ack(1001).window(0));
     line.receives(ack(3001).window(0));
@@ -169,7 +169,7 @@ fn in_flight_data_that_is_acknowledged_meanwhile_is_not_sent_again() {
 
 #[test]
 fn acknowledgments_stay_within_a_closed_window() {
-    // RFC 9293 §3.10.7.4: behind a probe they would begin beyond it, and be dropped.
+    // RFC 9293 §3.10.7.4: after a probe they would begin beyond it, and be dropped.
     let mut line = persisting(&plain());
     for (ms, start, end) in [(1100, 1, "ack 11"), (3100, 11, "ack 21")] {
         line.at(ms);
@@ -178,7 +178,7 @@ fn acknowledgments_stay_within_a_closed_window() {
         line.sends([end]);
         assert_eq!(line.last[0].segment.seq, OURS + 1001);
     }
-    // Once the window is open, they follow what was sent, also what is to be sent again.
+    // Once the window is open, they have SND.MAX as sequence number, even before retransmissions.
     line.receives(ack(1001).window(2000).seq(21));
     line.sends(["1001..2001", "2001..3001"]);
     line.receives(ack(1001).window(2000).seq(21).carrying(10));
@@ -188,7 +188,7 @@ fn acknowledgments_stay_within_a_closed_window() {
 
 #[test]
 fn a_reset_stays_within_a_closed_window() {
-    // RFC 5961 §3.2: beyond it, the peer would not believe it.
+    // RFC 5961 §3.2: beyond it, the peer would not accept it.
     let mut line = persisting(&plain());
     line.at(1100);
     line.sends(["1001..1002"]);

@@ -1,4 +1,4 @@
-//! What holds for any configuration, any wire, any application, any aid and any segment.
+//! Properties of a connection for any configuration, wire, application, aid and segment.
 
 mod common;
 
@@ -39,8 +39,8 @@ fn configs() -> impl Strategy<Value = Config> {
                     switches;
                 let [prr, dsack, eifel, f_rto, lcd, window_validation] = more;
                 let (recovery, growth) =
-                    recovery_growth_pairs().nth(pair).expect("there are so many");
-                // Of the segment size, so that kept cases stay what they are.
+                    recovery_growth_pairs().nth(pair).expect("an index below the count");
+                // Derived from the segment size, so that the recorded regression cases stay valid.
                 let by = |bit: u16| mss >> bit & 1 == 1;
                 Config {
                     recovery,
@@ -72,7 +72,7 @@ fn configs() -> impl Strategy<Value = Config> {
                     recover_guard: !by(8),
                     ece_slow_start: by(9),
                     initial_window,
-                    // A random wire without memory ends sooner or later.
+                    // With enough retries, a transfer over a lossy wire always completes.
                     max_retries: 60,
                     max_syn_retries: 60,
                     max_rto: Duration::from_secs(4),
@@ -83,7 +83,7 @@ fn configs() -> impl Strategy<Value = Config> {
         )
 }
 
-/// A wire that loses, duplicates, marks and reorders.
+/// A wire that drops, duplicates, marks and reorders.
 fn bad_wire(pair: &mut Pair, seed: u64, loss: u64) {
     let mut random = RandomStream::new(seed, "wire", 0);
     pair.policy = Box::new(move |_, _, _| {
@@ -100,7 +100,7 @@ fn bad_wire(pair: &mut Pair, seed: u64, loss: u64) {
     });
 }
 
-/// Writes, reads and closes at random; both ends close in the end.
+/// Writes, reads and closes at random; both ends close finally.
 struct Application {
     random: RandomStream,
     to_write: [u64; 2],
@@ -145,7 +145,7 @@ impl Application {
     }
 }
 
-/// Runs to the end; `each` happens before every step.
+/// Runs to the end; `each` is called before every step.
 fn run(pair: &mut Pair, app: &mut Application, mut each: impl FnMut(&mut Pair, u64)) {
     for end in &mut pair.ends {
         end.reads = false;
@@ -160,11 +160,11 @@ fn run(pair: &mut Pair, app: &mut Application, mut each: impl FnMut(&mut Pair, u
             }
         }
     }
-    panic!("does not come to an end at {:?}", pair.now);
+    panic!("does not terminate, at {:?}", pair.now);
 }
 
-/// Both streams whole and both ends closed. An end that is held for longer than its peer's
-/// TIME-WAIT, when the last acknowledgments were lost, can only learn from a reset that it is over.
+/// Checks that both streams are complete and both ends closed. An end held for longer than its
+/// peer's TIME-WAIT, whose last acknowledgments were lost, may learn of the close only by a reset.
 fn check_streams_complete(pair: &Pair, app: &Application, held: bool) -> Result<(), TestCaseError> {
     let last = [0, 1].map(|n: usize| pair.ends[n].events.last().copied());
     for n in 0..2 {
@@ -176,8 +176,8 @@ fn check_streams_complete(pair: &Pair, app: &Application, held: bool) -> Result<
     Ok(())
 }
 
-/// No advertised right edge moves left (RFC 9293 §3.8.6), by more than what a scaled window can't
-/// say (RFC 7323 §2.4).
+/// Checks that no advertised right edge moves left (RFC 9293 §3.8.6) by more than the rounding of a
+/// scaled window (RFC 7323 §2.4).
 fn check_right_edges(pair: &Pair) -> Result<(), TestCaseError> {
     for end in &pair.ends {
         let shift = if end.tcp.negotiated().window_scale {
@@ -262,7 +262,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 150, ..ProptestConfig::default() })]
 
     #[test]
-    fn streams_arrive_whole(
+    fn streams_arrive_complete(
         (client, server) in (configs(), configs()),
         (seed, loss) in (any::<u64>(), 0_u64..20),
         bytes in [0_u64..60_000, 0_u64..60_000],
@@ -276,7 +276,7 @@ proptest! {
     }
 
     #[test]
-    fn a_wire_that_dies_ends_in_a_timeout_or_a_close(
+    fn a_dead_wire_ends_in_a_timeout_or_a_close(
         (client, server) in (configs(), configs()),
         (seed, alive) in (any::<u64>(), 0_u64..200),
         bytes in [0_u64..60_000, 0_u64..60_000],
@@ -308,7 +308,7 @@ proptest! {
     }
 
     #[test]
-    fn acts_at_random_never_lose_the_connection(
+    fn random_acts_never_lose_the_connection(
         (client, server) in (configs(), configs()),
         (seed, loss) in (any::<u64>(), 0_u64..10),
         bytes in [1_u64..60_000, 0_u64..60_000],
@@ -343,7 +343,7 @@ proptest! {
     }
 }
 
-/// A connection in each state, with data in flight where there can be any.
+/// A connection in each state, with data in flight where possible.
 fn in_state(n: usize, config: &Config) -> TestConnection {
     let fin = || ack(1).fin();
     let mut line = match n {
@@ -440,7 +440,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 1500, ..ProptestConfig::default() })]
 
     #[test]
-    fn no_segment_breaks_anything(
+    fn no_segment_violates_the_invariants(
         (n, config) in (0_usize..10, configs()),
         arrivals in proptest::collection::vec((segments(), 0_u64..3000, any::<u8>()), 1..25),
     ) {
@@ -468,7 +468,7 @@ proptest! {
 }
 
 #[test]
-fn the_end_of_time_is_no_loop() {
+fn timers_at_the_end_of_time_do_not_loop() {
     let (a, b) = (Endpoint::new(address(1), 1), Endpoint::new(address(2), 2));
     let zero = Config {
         initial_rto: Duration::ZERO,
@@ -484,7 +484,7 @@ fn the_end_of_time_is_no_loop() {
         let mut count = 0;
         while tcp.state() != State::Closed && count < 1000 {
             while tcp.poll_transmit(start).is_some() {}
-            let now = tcp.next_timeout().expect("there is a timer").max(start);
+            let now = tcp.next_timeout().expect("a running timer").max(start);
             tcp.on_timeout(now);
             count += 1;
         }

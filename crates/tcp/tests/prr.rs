@@ -1,4 +1,4 @@
-//! Proportional rate reduction, in fast recoveries: RFC 9937.
+//! Proportional rate reduction: RFC 9937.
 
 mod common;
 
@@ -12,7 +12,7 @@ fn config(prr: bool) -> Config {
     Config { recovery, sack: true, prr, limited_transmit: false, ..plain() }
 }
 
-/// What goes for each of the reports of 14 segments of which the first is lost.
+/// Segments sent for each SACK of 14 segments, of which the first is lost.
 fn segments_per_ack(prr: bool) -> Vec<usize> {
     let mut line = TestConnection::in_flight(&config(prr), 14);
     line.writes(50_000);
@@ -25,10 +25,10 @@ fn segments_per_ack(prr: bool) -> Vec<usize> {
 }
 
 #[test]
-fn what_goes_goes_evenly() {
-    // RFC 6675: a silence until half of the window has arrived, then one for one.
+fn segments_are_sent_at_an_even_rate() {
+    // RFC 6675: a pause until half of the window is delivered, then one for one.
     assert_eq!(segments_per_ack(false), [0, 0, 1, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1]);
-    // RFC 9937: 7 for 12 from the fast retransmit on, which was early, then as much as arrives.
+    // RFC 9937: 7 for 12 after the early fast retransmit, then one for one.
     assert_eq!(segments_per_ack(true), [0, 0, 1, 0, 0, 1, 0, 0, 1, 1, 1, 1, 1]);
 }
 
@@ -48,8 +48,9 @@ fn recovery_ends_at_ssthresh() {
 }
 
 #[test]
-fn an_acknowledgment_that_ends_one_recovery_and_begins_another_begins_another_account() {
-    // RFC 9937 §6: the counters start with each recovery, from the ssthresh at which the last ended.
+fn each_recovery_has_its_own_prr_state() {
+    // RFC 9937 §6: the counters are reset for each recovery, with the ssthresh at which the last
+    // ended.
     for recovery in [RecoveryKind::Sack, RecoveryKind::RackTlp] {
         let config = Config { recovery, initial_window: 20, ..config(true) };
         let mut line = TestConnection::established(&config);
@@ -71,13 +72,13 @@ fn an_acknowledgment_that_ends_one_recovery_and_begins_another_begins_another_ac
         }
         assert_eq!(line.ssthresh(), 10_000);
         line.at(330);
-        // The first of what went new is lost, three after it have arrived.
+        // The first of the new segments is lost, three after it have arrived.
         line.receives(ack(20_001).sack(&[(21_001, 24_001)]));
         assert_eq!(line.tcp.stats().fast_retransmits, 2, "{recovery:?}");
         assert_eq!(line.ssthresh(), 5000);
         line.sends(["20001..21001"]);
-        // What is out is down to ssthresh with the first report; the retransmission has to make room
-        // for itself, and then one goes for one.
+        // The pipe is down to ssthresh with the first SACK; the retransmission has to make room for
+        // itself, and then one segment is sent for each.
         let counts = [25, 26, 27, 28].map(|n| {
             line.receives(ack(20_001).sack(&[(21_001, n * 1000 + 1)]));
             line.sends_some().len()
@@ -87,8 +88,8 @@ fn an_acknowledgment_that_ends_one_recovery_and_begins_another_begins_another_ac
 }
 
 #[test]
-fn after_heavy_losses_it_grows_back_to_ssthresh_a_segment_a_report_and_one_more_where_it_is_safe() {
-    // Of fourteen, all but the last four are lost, with a ssthresh of seven.
+fn after_heavy_losses_cwnd_grows_back_to_ssthresh_faster_with_safe_acks() {
+    // All but the last four of fourteen are lost, with a ssthresh of seven.
     let mut line = TestConnection::in_flight(&config(true), 14);
     line.writes(50_000);
     let sent = [11, 12, 13, 14].map(|n| {
@@ -96,13 +97,13 @@ fn after_heavy_losses_it_grows_back_to_ssthresh_a_segment_a_report_and_one_more_
         line.sends_some().join(" ")
     });
     assert_eq!(sent, ["", "", "1..1001", "1001..2001"]);
-    // SafeACK: SND.UNA moves and nothing more is lost: two for one.
+    // SafeACK: SND.UNA advances and no further loss is detected: two for one.
     line.receives(ack(1001).sack(&[(10_001, 14_001)]));
     line.sends(["2001..3001", "3001..4001"]);
 }
 
 #[test]
-fn a_timeout_ends_it() {
+fn a_timeout_ends_prr() {
     let mut line = TestConnection::in_flight(&config(true), 14);
     for n in 2..=5 {
         line.receives(ack(1).sack(&[(1001, n * 1000 + 1)]));
@@ -118,8 +119,8 @@ fn a_timeout_ends_it() {
     line.sends_some();
 }
 
-/// The longest silence of the sender (ms) in the recovery from one loss, on a link that takes 4 ms
-/// for a segment.
+/// The longest pause of the sender (ms) in the recovery from one loss, on a link with 4 ms per
+/// segment.
 fn longest_silence_ms(prr: bool) -> u64 {
     let config =
         Config { timestamps: true, window_scale: true, receive_buffer: 1 << 20, ..config(prr) };
@@ -143,14 +144,14 @@ fn longest_silence_ms(prr: bool) -> u64 {
     assert_eq!((stats.fast_retransmits, stats.timeouts, stats.retransmissions), (1, 0, 1));
     let sent = &pair.ends[0].sent;
     let again = |t: &driftway_tcp::Transmit| t.retransmission && !t.segment.payload.is_empty();
-    let first = sent.iter().position(|(_, t)| again(t)).expect("one was lost");
+    let first = sent.iter().position(|(_, t)| again(t)).expect("a retransmission");
     let times = sent[first..].iter().map(|(at, _)| at.as_nanos() / 1_000_000);
     let times: Vec<_> = times.take(15).collect();
     times.windows(2).map(|pair| pair[1] - pair[0]).max().unwrap()
 }
 
 #[test]
-fn its_signature_is_that_the_sender_does_not_fall_silent() {
+fn prr_avoids_the_pause_of_the_sender() {
     let (without, with) = (longest_silence_ms(false), longest_silence_ms(true));
     assert!(without > 5 * with, "{without} ms and {with} ms");
 }

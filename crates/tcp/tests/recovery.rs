@@ -1,5 +1,4 @@
-//! Loss recovery, rule by rule: RFC 5681 §3.2, RFC 6582, RFC 6675, RFC 8985; and that all
-//! differ.
+//! Loss recovery, rule by rule: RFC 5681 §3.2, RFC 6582, RFC 6675, RFC 8985; and their differences.
 
 mod common;
 
@@ -41,7 +40,7 @@ fn phase(line: &TestConnection) -> RecoveryState {
 }
 
 #[test]
-fn what_is_no_duplicate() {
+fn segments_that_are_not_duplicates() {
     // RFC 5681 §2: each of its five conditions.
     let begins = |peers: [Peer; 3], segments| {
         let mut line = with_data_in_flight(RecoveryKind::Reno, segments, 0);
@@ -62,7 +61,7 @@ fn what_is_no_duplicate() {
 }
 
 #[test]
-fn an_advance_between_them_starts_the_count_anew() {
+fn an_advance_resets_the_duplicate_count() {
     let mut line = with_data_in_flight(RecoveryKind::Reno, 8, 0);
     duplicates(&mut line, 1, 2);
     line.receives(ack(1001));
@@ -73,8 +72,8 @@ fn an_advance_between_them_starts_the_count_anew() {
 }
 
 #[test]
-fn duplicates_after_a_timeout_start_nothing() {
-    // RFC 6582 §4: they may be answers to what was sent twice.
+fn duplicates_after_a_timeout_start_no_recovery() {
+    // RFC 6582 §4: they may be caused by the retransmissions.
     for recovery in
         [RecoveryKind::Tahoe, RecoveryKind::Reno, RecoveryKind::NewReno, RecoveryKind::Sack]
     {

@@ -7,7 +7,7 @@ use driftway_tcp::{Config, Event, State, reset_for};
 use driftway_wire::TcpFlags;
 
 #[test]
-fn exactly_the_next_number_resets() {
+fn only_a_reset_at_rcv_nxt_resets() {
     // RFC 5961 §3.2
     let mut line = TestConnection::established(&plain());
     line.receives(rst(2)); // inside the window
@@ -23,8 +23,8 @@ fn exactly_the_next_number_resets() {
 }
 
 #[test]
-fn a_syn_in_an_open_connection_is_challenged() {
-    // RFC 5961 §4.2: whether it is the old one again or lies in the window.
+fn a_syn_on_a_synchronized_connection_is_challenged() {
+    // RFC 5961 §4.2: both a retransmission and one inside the window.
     for number in [0, 1, 500, 3_000_000] {
         let mut line = TestConnection::established(&plain());
         line.receives(syn().seq(number));
@@ -34,7 +34,7 @@ fn a_syn_in_an_open_connection_is_challenged() {
 }
 
 #[test]
-fn challenges_are_limited_to_ten_a_second() {
+fn challenges_are_limited_to_ten_per_second() {
     // RFC 5961 §7
     let mut line = TestConnection::established(&plain());
     for _ in 0..10 {
@@ -50,7 +50,7 @@ fn challenges_are_limited_to_ten_a_second() {
 
 #[test]
 fn acknowledgments_out_of_range_are_challenged() {
-    // RFC 5961 §5.2; the largest window the peer has shown is 60,000.
+    // RFC 5961 §5.2; the largest window of the peer is 60,000.
     let mut line = TestConnection::in_flight(&plain(), 2);
     line.receives(ack(2002));
     line.sends(["ack 1"]);
@@ -62,9 +62,9 @@ fn acknowledgments_out_of_range_are_challenged() {
     line.sends(["ack 11"]);
 }
 
-/// As ns-2.35 has it: what is too old is not answered; what was never sent still is.
+/// As in ns-2.35: acknowledgments that are too old are not answered; those of unsent data are.
 #[test]
-fn old_acknowledgments_can_go_unanswered() {
+fn challenges_of_old_acknowledgments_can_be_disabled() {
     let mut line = TestConnection::in_flight(&Config { challenge_old_acks: false, ..plain() }, 2);
     line.receives(ack(1).acking(1_u32.wrapping_sub(60_001)));
     line.quiet();
@@ -82,7 +82,7 @@ fn a_segment_without_an_acknowledgment_is_dropped() {
 }
 
 #[test]
-fn refused() {
+fn connection_refused() {
     let mut line = TestConnection::syn_sent(&plain());
     line.receives(rst(0)); // acknowledges nothing: RFC 9293 §3.10.7.3
     line.is(State::SynSent);
@@ -92,8 +92,8 @@ fn refused() {
 }
 
 #[test]
-fn a_reset_sends_a_half_open_server_back_to_listen() {
-    // RFC 9293 §3.10.7.4, second check, and the user need not know.
+fn a_reset_in_syn_received_returns_a_server_to_listen() {
+    // RFC 9293 §3.10.7.4, second check; the user is not notified.
     let mut line = TestConnection::syn_received(&plain());
     line.writes(10);
     line.receives(rst(1));
@@ -103,7 +103,7 @@ fn a_reset_sends_a_half_open_server_back_to_listen() {
     line.sends(["SYN-ACK 1"]);
     line.receives(ack(1).seq(1));
     line.sends(["1..11"]);
-    // Unless the user has closed meanwhile.
+    // Unless the user has closed in the meantime.
     let mut line = TestConnection::syn_received(&plain());
     line.closes();
     line.receives(rst(1));
@@ -122,7 +122,7 @@ fn a_reset_of_a_simultaneous_open_is_a_refusal() {
 }
 
 #[test]
-fn abort_tells_the_peer_where_it_knows_us() {
+fn abort_sends_a_reset_if_the_peer_knows_the_connection() {
     // RFC 9293 §3.10.5
     let mut line = TestConnection::in_flight(&plain(), 2);
     line.does(|tcp, _| tcp.abort());
@@ -138,7 +138,7 @@ fn abort_tells_the_peer_where_it_knows_us() {
 }
 
 #[test]
-fn after_a_timeout_the_reset_still_bears_the_number_the_peer_expects() {
+fn after_a_timeout_the_reset_has_the_sequence_number_the_peer_expects() {
     let mut line = TestConnection::in_flight(&plain(), 3);
     line.at(1100);
     line.sends(["1..1001"]);
@@ -163,7 +163,7 @@ fn a_closed_connection_answers_with_resets() {
 }
 
 #[test]
-fn a_reset_that_only_costs_the_last_acknowledgment_is_a_close() {
+fn a_reset_with_only_the_last_acknowledgment_missing_is_a_close() {
     let closed_with = |unacknowledged: u64| {
         let mut line = TestConnection::established(&plain());
         line.receives(ack(1).fin());

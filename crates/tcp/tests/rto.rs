@@ -13,12 +13,12 @@ fn fine() -> Config {
 }
 
 fn srtt(line: &TestConnection) -> Duration {
-    line.tcp.view().srtt.value().flatten().expect("there was a sample")
+    line.tcp.view().srtt.value().flatten().expect("an RTT sample")
 }
 
 #[test]
-fn measured_once_a_round_trip() {
-    // RFC 6298 §2.2, §2.3: 100 ms; then 100 + (300 − 100)/8, of one segment and not of three.
+fn measured_once_per_round_trip() {
+    // RFC 6298 §2.2, §2.3: 100 ms; then 100 + (300 − 100)/8, of one segment instead of three.
     let mut line = TestConnection::established(&fine());
     assert_eq!((srtt(&line), line.rto()), (MS(100), MS(300)));
     line.writes(3000);
@@ -27,7 +27,7 @@ fn measured_once_a_round_trip() {
     line.receives(ack(1001));
     line.at(400);
     line.receives(ack(3001));
-    // 100·7/8 + 299/8; the second acknowledgment times nothing.
+    // 100·7/8 + 299/8; the second acknowledgment gives no sample.
     let expected = Duration::from_micros(87_500 + 37_375);
     assert_eq!(srtt(&line), expected);
     let variation = Duration::from_micros(50_000 * 3 / 4 + 199_000 / 4);
@@ -35,9 +35,9 @@ fn measured_once_a_round_trip() {
 }
 
 #[test]
-fn doubled_until_something_new_is_measured() {
-    // RFC 6298 §5.5; Karn's algorithm (§3): what went twice measures nothing, and the doubled
-    // timeout stays until something does.
+fn backed_off_until_a_new_sample() {
+    // RFC 6298 §5.5; Karn's algorithm (§3): retransmitted data gives no sample, and the backed-off
+    // timeout stays until there is one.
     let mut line = TestConnection::established(&plain());
     line.writes(1000);
     line.sends(["1..1001"]);
@@ -75,7 +75,7 @@ fn bounded_above() {
 }
 
 #[test]
-fn given_up_after_as_many_retries_as_configured() {
+fn aborted_after_the_configured_number_of_retries() {
     let mut line = TestConnection::established(&Config { max_retries: 2, ..plain() });
     line.writes(1000);
     line.sends(["1..1001"]);
@@ -91,7 +91,7 @@ fn given_up_after_as_many_retries_as_configured() {
 }
 
 #[test]
-fn an_acknowledgment_of_something_restarts_it_of_everything_stops_it() {
+fn a_partial_acknowledgment_restarts_the_timer_a_complete_one_stops_it() {
     // RFC 6298 §5.2, §5.3
     let mut line = TestConnection::in_flight(&plain(), 3);
     line.at(150);
@@ -105,8 +105,8 @@ fn an_acknowledgment_of_something_restarts_it_of_everything_stops_it() {
 }
 
 #[test]
-fn a_timeout_starts_over_with_one_segment() {
-    // RFC 5681 §3.1: cwnd one segment, ssthresh half of the flight; go-back-N in slow start.
+fn a_timeout_restarts_with_one_segment() {
+    // RFC 5681 §3.1: cwnd is one segment, ssthresh half of FlightSize; go-back-N in slow start.
     let mut line = TestConnection::in_flight(&plain(), 8);
     line.at(1100);
     line.sends(["1..1001"]);
@@ -120,7 +120,7 @@ fn a_timeout_starts_over_with_one_segment() {
 }
 
 #[test]
-fn a_second_timeout_of_the_same_segment_leaves_ssthresh() {
+fn a_second_timeout_of_the_same_segment_leaves_ssthresh_unchanged() {
     // RFC 5681 §3.1
     let mut line = TestConnection::in_flight(&plain(), 8);
     line.at(1100);
@@ -130,10 +130,10 @@ fn a_second_timeout_of_the_same_segment_leaves_ssthresh() {
     assert_eq!((line.cwnd(), line.ssthresh()), (1000, 4000));
 }
 
-/// RFC 5681 §4.3: the loss of what was sent again lowers the window once more. What has been
-/// reported counts as outstanding (§2, FlightSize), but is no longer what the window lets out.
+/// RFC 5681 §4.3: the loss of a retransmission lowers the window once more. SACKed data counts in
+/// FlightSize (§2), but no longer takes room in cwnd.
 #[test]
-fn a_timeout_in_recovery_halves_the_window_and_not_what_is_reported() {
+fn a_timeout_in_recovery_halves_cwnd_excluding_sacked_data() {
     for recovery in [RecoveryKind::Sack, RecoveryKind::RackTlp] {
         let config = Config { recovery, sack: true, limited_transmit: false, ..plain() };
         let mut line = TestConnection::in_flight(&config, 14);
@@ -143,12 +143,12 @@ fn a_timeout_in_recovery_halves_the_window_and_not_what_is_reported() {
             line.sends_some();
         }
         let sent = line.tcp.stats().bytes_sent;
-        assert!(sent > 18_000, "new data went: {sent}");
+        assert!(sent > 18_000, "new data was sent: {sent}");
         assert_eq!((line.cwnd(), line.ssthresh()), (7000, 7000));
         line.at(1100);
         line.sends_some();
         assert_eq!((line.cwnd(), line.ssthresh()), (1000, 3500), "{recovery:?}");
-        // A second one, of another segment, when two are let out.
+        // A second timeout, of another segment, at a window of two.
         line.receives(ack(14_001));
         line.sends_some();
         assert_eq!(line.cwnd(), 2000);
@@ -159,8 +159,8 @@ fn a_timeout_in_recovery_halves_the_window_and_not_what_is_reported() {
 }
 
 #[test]
-fn an_idle_connection_starts_over_with_the_initial_window() {
-    // RFC 5681 §4.1; validation, which is another rule, would see the pause, too.
+fn an_idle_connection_restarts_with_the_initial_window() {
+    // RFC 5681 §4.1; window validation is another rule that would detect the pause.
     let config = Config { initial_window: 2, window_validation: false, ..plain() };
     let mut line = TestConnection::established(&config);
     line.writes(20_000);
@@ -189,14 +189,14 @@ fn bsds_slow_timer_ticks_every_half_second() {
     // Ticks at 400, 900, 1400 ms …: a timeout of two ticks is 0.5 to 1 s away.
     let clock = Clock::uniform(MS(500), MS(100));
     let mut line = TestConnection::established(&Config { clock, ..plain() });
-    // No tick fell into the first round trip.
+    // No tick within the first round trip.
     assert_eq!((srtt(&line), line.rto()), (MS(0), MS(1000)));
     line.at(399);
     line.writes(1000);
     line.sends(["1..1001"]);
     line.at(900);
     line.sends(["1..1001"]);
-    line.at(2900); // 2 s are four ticks, the first of which has just been
+    line.at(2900); // 2 s are four ticks, the first of which has just passed
     line.sends(["1..1001"]);
     line.receives(ack(1001));
     line.at(3399);
@@ -204,11 +204,11 @@ fn bsds_slow_timer_ticks_every_half_second() {
     line.sends(["1001..2001"]);
     line.at(3401);
     line.receives(ack(2001));
-    assert_eq!(srtt(&line), MS(500).over(8)); // 2 ms that saw a tick
+    assert_eq!(srtt(&line), MS(500).over(8)); // 2 ms with one tick
 }
 
 #[test]
-fn ns2_counts_in_100_or_10_ms_and_linux_in_1() {
+fn ns2_measures_in_100_or_10_ms_and_linux_in_1() {
     for (tick, round_trip) in [(100, 200), (10, 130), (1, 127)] {
         let clock = Clock { rtt_tick: MS(tick), ..Clock::default() };
         let mut line = TestConnection::syn_sent(&Config { clock, min_rto: MS(1), ..plain() });

@@ -1,4 +1,4 @@
-//! A timer for each segment: chandran-1998 §5.2.
+//! A retransmission timer for each segment: chandran-1998 §5.2.
 
 mod common;
 
@@ -12,7 +12,7 @@ fn timers() -> Config {
     Config { recovery: RecoveryKind::SegmentTimers, limited_transmit: false, ..plain() }
 }
 
-/// Four segments that have left at 100, 300, 500 and 700 ms; the timeout is 1 s.
+/// Four segments sent at 100, 300, 500 and 700 ms; the timeout is 1 s.
 fn spaced() -> TestConnection {
     let mut line = TestConnection::established(&timers());
     for n in 0..4 {
@@ -24,7 +24,7 @@ fn spaced() -> TestConnection {
 }
 
 #[test]
-fn what_is_lost_comes_back_at_the_spacing_at_which_it_left() {
+fn lost_segments_are_retransmitted_at_their_original_spacing() {
     let mut line = spaced();
     for (n, range) in ["1..1001", "1001..2001", "2001..3001", "3001..4001"].iter().enumerate() {
         let due = 1100 + 200 * n as u64;
@@ -35,9 +35,9 @@ fn what_is_lost_comes_back_at_the_spacing_at_which_it_left() {
     assert_eq!(line.tcp.stats().timeouts, 4);
 }
 
-/// What was sent before the window fell is no further sign of congestion.
+/// Losses of data sent before the window reduction are no further sign of congestion.
 #[test]
-fn the_timeout_doubles_and_the_window_falls_once_for_what_was_sent_before() {
+fn rto_and_window_change_once_for_all_data_sent_before() {
     let mut line = spaced();
     let reductions = line.tcp.cwnd_reductions();
     for (due, rto) in [(1100, 2), (1300, 2), (1500, 2), (1700, 2)] {
@@ -46,7 +46,7 @@ fn the_timeout_doubles_and_the_window_falls_once_for_what_was_sent_before() {
         assert_eq!((line.tcp.rtt().rto(), line.cwnd()), (MS(rto * 1000), 1000), "{due}");
     }
     assert_eq!(line.tcp.cwnd_reductions(), reductions + 1);
-    // The first that goes again is lost once more: 2 s later the next event begins.
+    // The first retransmission is lost again: 2 s later the next response begins.
     line.quiet_until(3099);
     line.at(3100);
     line.sends(["1..1001"]);
@@ -57,7 +57,7 @@ fn the_timeout_doubles_and_the_window_falls_once_for_what_was_sent_before() {
 }
 
 #[test]
-fn one_that_is_acknowledged_in_time_does_not_go_again() {
+fn a_segment_acknowledged_in_time_is_not_retransmitted() {
     let mut line = spaced();
     line.at(900);
     line.receives(ack(2001));
@@ -69,9 +69,9 @@ fn one_that_is_acknowledged_in_time_does_not_go_again() {
     line.quiet_until(60_000);
 }
 
-/// What SACK reports has an acknowledgment of its own, and its timer stops.
+/// A SACK acknowledges a segment, and its timer stops.
 #[test]
-fn one_that_is_reported_does_not_go_again() {
+fn a_sacked_segment_is_not_retransmitted() {
     let config = Config { sack: true, ..timers() };
     let mut line = TestConnection::established(&config);
     for n in 0..4 {
@@ -85,22 +85,24 @@ fn one_that_is_reported_does_not_go_again() {
     line.at(1100);
     line.sends(["1..1001"]);
     line.receives(ack(1).sack(&[(3001, 4001), (1001, 3001)]));
-    // Nothing is out but what has just gone again: no other timer goes off, and nothing doubles.
+    // Only the retransmitted segment is outstanding: no other timer expires, and the RTO does not
+    // double.
     line.quiet_until(3099);
     assert_eq!((line.tcp.stats().timeouts, line.tcp.rtt().doublings()), (1, 0));
     line.at(3100);
     line.sends(["1..1001"]);
 }
 
-/// Each acknowledgment measures a round trip, that of the last segment that it covers and that went once.
+/// Each acknowledgment gives an RTT sample, of the last segment that it covers and that was sent
+/// once.
 #[test]
-fn each_acknowledgment_measures_a_round_trip() {
+fn each_acknowledgment_gives_an_rtt_sample() {
     let mut line = spaced();
     for (at, number) in [(900, 2001), (1000, 3001)] {
         line.at(at);
         line.receives(ack(number));
     }
-    // 100 of the handshake, 600 (sent at 300), 500.
+    // 100 from the handshake, 600 (sent at 300), 500.
     let stats = *line.tcp.stats();
     assert_eq!((stats.rtt_samples, stats.rtt_sum), (3, MS(100 + 600 + 500)));
     line.at(1700);
@@ -110,7 +112,7 @@ fn each_acknowledgment_measures_a_round_trip() {
 }
 
 #[test]
-fn duplicates_mean_nothing() {
+fn duplicates_are_ignored() {
     let mut line = spaced();
     line.at(900);
     for _ in 0..9 {
@@ -121,9 +123,9 @@ fn duplicates_mean_nothing() {
     assert_eq!(line.tcp.stats().fast_retransmits, 0);
 }
 
-/// chandran-1998 §4: the timers go on from their frozen values.
+/// chandran-1998 §4: the timers continue from their frozen values.
 #[test]
-fn frozen_each_timer_keeps_what_was_left_of_it() {
+fn each_frozen_timer_keeps_its_remaining_time() {
     let mut line = spaced();
     line.at(900);
     let (cwnd, release) = (Assign::Keep, Release::Resume);
@@ -136,12 +138,12 @@ fn frozen_each_timer_keeps_what_was_left_of_it() {
         line.at(due);
         line.sends([range]);
     }
-    assert_eq!(line.tcp.rtt().rto(), MS(2000), "one event");
+    assert_eq!(line.tcp.rtt().rto(), MS(2000), "one response");
 }
 
-/// Held without being frozen, all have as long as a new transmission.
+/// After a hold without freeze, all timers restart as for a new transmission.
 #[test]
-fn a_hold_that_ends_starts_all_timers_anew() {
+fn the_end_of_a_hold_restarts_all_timers() {
     let mut line = spaced();
     line.at(900);
     let (cwnd, release) = (Assign::Keep, Release::Resume);
@@ -160,7 +162,7 @@ fn a_hold_that_ends_starts_all_timers_anew() {
 }
 
 #[test]
-fn a_fin_has_a_timer_too() {
+fn a_fin_has_a_timer() {
     let mut line = TestConnection::established(&timers());
     line.writes(500);
     line.sends(["1..501"]);

@@ -1,4 +1,4 @@
-//! Whole transfers over a bad wire: what arrives is what was sent, whatever the recovery.
+//! Complete transfers over a lossy wire, under each recovery.
 
 mod common;
 
@@ -16,7 +16,7 @@ fn config(recovery: driftway_tcp::RecoveryKind, growth: driftway_tcp::GrowthKind
     }
 }
 
-/// Loses, duplicates and delays at random.
+/// Drops, duplicates and delays at random.
 fn bad_wire(seed: u64) -> WirePolicy {
     let mut random = RandomStream::new(seed, "bad-wire", 0);
     Box::new(move |_, _, _| match random.uniform_below(100) {
@@ -28,7 +28,7 @@ fn bad_wire(seed: u64) -> WirePolicy {
 }
 
 #[test]
-fn both_streams_arrive_whole_under_every_recovery() {
+fn both_streams_arrive_complete_under_every_recovery() {
     for (n, (recovery, growth)) in recovery_growth_pairs().enumerate() {
         for timestamps in [false, true] {
             let config = Config {
@@ -40,7 +40,7 @@ fn both_streams_arrive_whole_under_every_recovery() {
             let mut pair = Pair::new(&config, &config);
             pair.policy = bad_wire(n as u64);
             while !pair.ends.iter().all(|end| end.tcp.state() == State::Established) {
-                assert!(pair.step(), "the connection opens");
+                assert!(pair.step(), "the connection is established");
             }
             pair.ends[0].tcp.write(500_000);
             pair.ends[0].tcp.close();
@@ -58,7 +58,7 @@ fn both_streams_arrive_whole_under_every_recovery() {
 }
 
 #[test]
-fn a_clean_wire_needs_no_retransmission() {
+fn a_perfect_wire_needs_no_retransmission() {
     for (recovery, growth) in recovery_growth_pairs() {
         let config = config(recovery, growth);
         let mut pair = Pair::new(&config, &config);
@@ -72,8 +72,8 @@ fn a_clean_wire_needs_no_retransmission() {
 }
 
 #[test]
-fn sequence_numbers_come_round_and_offsets_go_on() {
-    // 2³² − 1 is 65,537 segments of 65,535 bytes: SND.UNA comes to stand exactly where it began.
+fn sequence_numbers_wrap_and_offsets_do_not() {
+    // 2³² − 1 is 65,537 segments of 65,535 bytes: SND.UNA returns exactly to its first value.
     let config = Config {
         mss: 65_535,
         window_scale: true,
@@ -92,19 +92,19 @@ fn sequence_numbers_come_round_and_offsets_go_on() {
     pair.ends[0].tcp.write(bytes);
     while pair.ends[1].read < bytes {
         assert!(pair.step());
-        // Only the log grows.
+        // The log is the only thing that grows.
         pair.ends.iter_mut().for_each(|end| end.sent.clear());
     }
     let stats = pair.ends[0].tcp.stats();
     assert_eq!(stats.timeouts, 0);
-    // A loss after 2 GiB without one is still noticed by its duplicates.
+    // A loss 2 GiB after the last one is still detected by its duplicates.
     assert!(stats.fast_retransmits >= 13, "{stats:?}");
     assert!(stats.retransmissions < 3 * 14, "{stats:?}");
 }
 
 #[test]
-fn what_was_said_of_a_number_is_forgotten_before_it_turns_around() {
-    // NewReno's recover (RFC 6582 §3.2) lies more than 2 GiB back at the second loss.
+fn state_of_old_sequence_numbers_is_forgotten_before_they_wrap() {
+    // NewReno's recover (RFC 6582 §3.2) is more than 2 GiB old at the second loss.
     let config = Config {
         recovery: driftway_tcp::RecoveryKind::NewReno,
         sack: false,

@@ -1,5 +1,5 @@
-//! Losses that were none, rule by rule: Eifel (RFC 3522, RFC 4015), D-SACK (RFC 2883, RFC 3708) and
-//! F-RTO (RFC 5682).
+//! Undo of responses to spurious losses, rule by rule: Eifel (RFC 3522, RFC 4015), D-SACK (RFC
+//! 2883, RFC 3708) and F-RTO (RFC 5682).
 
 mod common;
 

@@ -1,4 +1,4 @@
-//! Congestion window validation: RFC 2861, RFC 7661 §4, and what Linux does.
+//! Congestion window validation: RFC 2861, RFC 7661 §4, as in Linux.
 
 mod common;
 
@@ -6,13 +6,13 @@ use common::test_connection::*;
 use driftway_base::{Act, Assign};
 use driftway_tcp::{Config, GrowthKind};
 
-/// Segments of 1000 bytes and a window of so many of them to begin with.
+/// Segments of 1000 bytes and an initial window of that many of them.
 fn config(initial_window: u32) -> Config {
     Config { initial_window, ..plain() }
 }
 
-/// The next `count` segments are acknowledged one by one, 10 ms apart, by a peer with a window of
-/// `window` bytes; `acked` is what was acknowledged before, and after.
+/// Acknowledges the next `count` segments one by one, 10 ms apart, by a peer with a window of
+/// `window` bytes; `acked` is the number of bytes acknowledged.
 fn receive_acks(line: &mut TestConnection, acked: &mut u32, count: u32, window: u16) {
     for _ in 0..count {
         *acked += 1000;
@@ -23,7 +23,7 @@ fn receive_acks(line: &mut TestConnection, acked: &mut u32, count: u32, window: 
     }
 }
 
-/// A bulk transfer to a peer with a window of so many bytes.
+/// A bulk transfer to a peer with a window of `window` bytes.
 fn bulk(config: &Config, window: u16) -> (TestConnection, u32) {
     let mut line = TestConnection::established_by(config, syn_ack().window(window));
     line.writes(10_000_000);
@@ -31,7 +31,7 @@ fn bulk(config: &Config, window: u16) -> (TestConnection, u32) {
     (line, 1)
 }
 
-/// Congestion avoidance with that window.
+/// Sets the window to `cwnd` in congestion avoidance.
 fn enter_congestion_avoidance(line: &mut TestConnection, cwnd: u32) {
     let (cwnd, ssthresh) = (Assign::Value(cwnd), Assign::Value(2000));
     line.acts(Act::Resume { cwnd, ssthresh, rto: Assign::Keep });
@@ -39,14 +39,14 @@ fn enter_congestion_avoidance(line: &mut TestConnection, cwnd: u32) {
 }
 
 #[test]
-fn slow_start_goes_to_twice_what_the_peers_window_lets_out() {
+fn slow_start_grows_to_twice_the_peers_window() {
     let (mut line, mut acked) = bulk(&config(2), 8000);
     receive_acks(&mut line, &mut acked, 100, 8000);
     assert_eq!(line.cwnd(), 16_000);
 }
 
 #[test]
-fn without_it_the_window_grows_for_ever() {
+fn without_validation_the_window_grows_without_limit() {
     let old = Config { window_validation: false, ..config(2) };
     let (mut line, mut acked) = bulk(&old, 8000);
     receive_acks(&mut line, &mut acked, 100, 8000);
@@ -54,14 +54,14 @@ fn without_it_the_window_grows_for_ever() {
 }
 
 #[test]
-fn congestion_avoidance_waits_until_the_window_is_full() {
+fn congestion_avoidance_grows_only_a_full_window() {
     for growth in [GrowthKind::Reno, GrowthKind::Cubic] {
         let (mut line, mut acked) = bulk(&Config { growth, ..config(2) }, 8000);
         receive_acks(&mut line, &mut acked, 20, 8000);
         enter_congestion_avoidance(&mut line, 10_000);
         receive_acks(&mut line, &mut acked, 100, 8000);
         assert_eq!(line.cwnd(), 10_000, "{growth:?}: 8 of 10 segments are used");
-        // The peer opens its window: ours is full, and grows by a segment a round trip.
+        // The peer opens its window: ours is full, and grows by a segment per round trip.
         receive_acks(&mut line, &mut acked, 12, 60_000);
         assert!((10_500..12_500).contains(&line.cwnd()), "{growth:?}: {}", line.cwnd());
         receive_acks(&mut line, &mut acked, 50, 60_000);
@@ -70,8 +70,8 @@ fn congestion_avoidance_waits_until_the_window_is_full() {
 }
 
 #[test]
-fn what_the_application_does_not_fill_does_not_grow() {
-    // Linux's example: of 10 segments 9 are used, and slow start may go to 18; with 5, it stays.
+fn an_application_limited_window_does_not_grow() {
+    // Linux's example: with 9 of 10 segments used, slow start may reach 18; with 5, it stays.
     for (written, expected) in [(9, 18_000), (5, 10_000), (1, 10_000)] {
         let mut line = TestConnection::established(&config(10));
         let mut acked = 1;
@@ -85,7 +85,7 @@ fn what_the_application_does_not_fill_does_not_grow() {
 }
 
 #[test]
-fn growth_goes_on_when_the_application_fills_the_window_again() {
+fn growth_continues_when_the_application_fills_the_window_again() {
     let mut line = TestConnection::established(&config(10));
     enter_congestion_avoidance(&mut line, 10_000);
     let mut acked = 1;
@@ -102,8 +102,8 @@ fn growth_goes_on_when_the_application_fills_the_window_again() {
 }
 
 #[test]
-fn a_round_trip_in_which_it_was_full_counts_to_its_end() {
-    // The last segments of a burst are acknowledged after the application has nothing left.
+fn a_round_trip_with_a_full_window_counts_to_its_end() {
+    // The last segments of a burst are acknowledged when the application has no more data.
     let mut line = TestConnection::in_flight(&plain(), 8);
     let mut acked = 1;
     receive_acks(&mut line, &mut acked, 8, 60_000);
@@ -111,8 +111,8 @@ fn a_round_trip_in_which_it_was_full_counts_to_its_end() {
 }
 
 #[test]
-fn a_window_that_is_not_full_for_a_timeout_falls_half_the_way_to_what_is_used() {
-    // RFC 2861 §3.1, as Linux has it.
+fn a_window_not_full_for_an_rto_falls_half_of_the_way_to_its_use() {
+    // RFC 2861 §3.1, as in Linux.
     let mut line = TestConnection::in_flight(&config(10), 10);
     let mut acked = 1;
     receive_acks(&mut line, &mut acked, 10, 60_000);
@@ -132,17 +132,17 @@ fn a_window_that_is_not_full_for_a_timeout_falls_half_the_way_to_what_is_used() 
         }
         windows.push((line.cwnd(), line.ssthresh()));
     }
-    // The timeout is 1 s: so often, 250 ms apart.
+    // The timeout is 1 s: four steps of 250 ms.
     assert_eq!(windows[0], (40_000, 2000));
     assert_eq!(windows[1], (26_000, 30_000));
-    // Below ssthresh it may go to twice what is used.
+    // Below ssthresh it may reach twice the used part.
     assert_eq!(windows[7], (24_000, 30_000));
     assert!(windows.is_sorted_by(|a, b| a.0 >= b.0), "{windows:?}");
 }
 
 #[test]
-fn what_the_peers_window_holds_back_keeps_the_window() {
-    // As in Linux, whose sender has a full buffer then.
+fn a_window_limited_by_the_peer_is_kept() {
+    // As in Linux, where the send buffer is full in that case.
     let (mut line, mut acked) = bulk(&config(2), 60_000);
     receive_acks(&mut line, &mut acked, 30, 60_000);
     receive_acks(&mut line, &mut acked, 70, 8000);

@@ -1,4 +1,4 @@
-//! Windows: RFC 9293 §3.8.6, RFC 7323 §2.
+//! Receive and send windows: RFC 9293 §3.8.6, RFC 7323 §2.
 
 mod common;
 
@@ -10,7 +10,7 @@ fn with_buffer(bytes: u32) -> Config {
 }
 
 #[test]
-fn the_window_closes_as_data_waits_and_opens_as_it_is_read() {
+fn the_window_closes_with_unread_data_and_opens_with_reads() {
     let mut line = TestConnection::established(&with_buffer(4000));
     line.keep_unread();
     assert_eq!(line.announced(), 4000);
@@ -19,7 +19,7 @@ fn the_window_closes_as_data_waits_and_opens_as_it_is_read() {
         line.sends([format!("ack {}", start + 1000).as_str()]);
         assert_eq!(line.announced(), left);
     }
-    // RFC 9293 §3.8.6.2.2: no update for less than two segments or half the buffer.
+    // RFC 9293 §3.8.6.2.2: no update for less than two segments or half of the buffer.
     line.does(|tcp, _| tcp.read(1999));
     line.quiet();
     line.does(|tcp, _| tcp.read(1));
@@ -28,8 +28,8 @@ fn the_window_closes_as_data_waits_and_opens_as_it_is_read() {
 }
 
 #[test]
-fn an_answer_shows_no_silly_window() {
-    // RFC 9293 §3.8.6.2.2: from zero it opens by a segment or half the buffer at least.
+fn an_acknowledgment_never_advertises_a_silly_window() {
+    // RFC 9293 §3.8.6.2.2: from zero it opens by at least a segment or half of the buffer.
     let mut line = TestConnection::established(&with_buffer(4000));
     line.keep_unread();
     for start in [1, 1001, 2001, 3001] {
@@ -49,7 +49,7 @@ fn an_answer_shows_no_silly_window() {
 }
 
 #[test]
-fn what_lies_beyond_the_window_is_cut_off() {
+fn data_beyond_the_window_is_cut_off() {
     let mut line = TestConnection::established(&with_buffer(1500));
     line.keep_unread();
     line.receives(data(1, 1000));
@@ -72,7 +72,7 @@ fn acceptability() {
     };
     assert_eq!(answer(ack(1)), "", "no data, at the left edge");
     assert_eq!(answer(ack(1).seq(4000)), "", "no data, last number");
-    // Where data of ours fills the peer's window with a hole in it, this is its SND.NXT.
+    // If data of ours fills the peer's window and has a hole, this is its SND.NXT.
     assert_eq!(answer(ack(1).seq(4001)), "", "no data, at the right edge");
     assert_eq!(answer(ack(1).seq(4002)), "ack 1", "no data, beyond");
     assert_eq!(answer(ack(1).seq(0)), "ack 1", "no data, before");
@@ -82,7 +82,7 @@ fn acceptability() {
 }
 
 #[test]
-fn with_a_zero_window_acknowledgments_still_count() {
+fn with_a_zero_window_acknowledgments_are_still_valid() {
     // RFC 9293 §3.10.7.4: special allowance.
     let mut line = TestConnection::established(&with_buffer(1000));
     line.keep_unread();
@@ -95,16 +95,16 @@ fn with_a_zero_window_acknowledgments_still_count() {
     assert_eq!(line.tcp.acknowledged_bytes(), 1000);
     line.receives(ack(2001).seq(1001));
     assert_eq!(line.tcp.acknowledged_bytes(), 2000);
-    line.receives(rst(1001)); // and so do resets
+    line.receives(rst(1001)); // and so are resets
     line.is(State::Closed);
 }
 
 #[test]
-fn the_peers_window_limits_what_is_sent() {
+fn the_peers_window_limits_sending() {
     let mut line = TestConnection::established_by(&plain(), syn_ack().window(2500));
     line.writes(10_000);
     line.sends(["1..1001", "1001..2001"]);
-    // Silly window avoidance (RFC 9293 §3.8.6.2.1): 500 of a possible 2500 is not worth a segment.
+    // Silly window avoidance (RFC 9293 §3.8.6.2.1): 500 of a usable 2500 are not sent.
     line.receives(ack(1001).window(2500));
     line.sends(["2001..3001"]);
     line.receives(ack(2001).window(1000));
@@ -112,7 +112,7 @@ fn the_peers_window_limits_what_is_sent() {
 }
 
 #[test]
-fn half_of_the_largest_window_is_worth_a_segment() {
+fn half_of_the_largest_window_is_sent() {
     // RFC 9293 §3.8.6.2.1, rule 3.
     let mut line = TestConnection::established_by(&plain(), syn_ack().window(800));
     line.writes(10_000);
@@ -124,7 +124,7 @@ fn half_of_the_largest_window_is_worth_a_segment() {
 }
 
 #[test]
-fn an_old_window_is_not_believed() {
+fn an_old_window_is_ignored() {
     // RFC 9293 §3.10.7.4: WL1 and WL2.
     let mut line = TestConnection::in_flight(&plain(), 4);
     line.receives(ack(3001).window(5000));
@@ -132,14 +132,14 @@ fn an_old_window_is_not_believed() {
     assert_eq!(line.tcp.view().peer_window.value(), Some(5000));
     line.receives(data(101, 10).acking(3001).window(6000));
     line.sends(["ack 1"]);
-    line.receives(data(1, 10).acking(3001).window(200)); // sent before, arrived after
+    line.receives(data(1, 10).acking(3001).window(200)); // sent before, arrived later
     line.sends(["ack 11"]);
     assert_eq!(line.tcp.view().peer_window.value(), Some(6000));
 }
 
 #[test]
-fn scaled_windows_count_both_ways() {
-    // RFC 7323 §2.2, §2.3: not on SYNs.
+fn window_scaling_applies_in_both_directions() {
+    // RFC 7323 §2.2, §2.3: not to SYNs.
     let config =
         Config { window_scale: true, receive_buffer: 200_000, initial_window: 4, ..plain() };
     let answer = syn_ack().window(2000).options(|o| o.window_scale = Some(3));
@@ -149,7 +149,7 @@ fn scaled_windows_count_both_ways() {
     line.receives(data(1, 1).window(2000));
     line.sends_some();
     assert_eq!(line.tcp.view().peer_window.value(), Some(16_000));
-    // A peer that does not scale gets, and gives, plain windows.
+    // With a peer that does not scale, windows are unscaled in both directions.
     let mut line = TestConnection::syn_sent(&config);
     assert_eq!(line.last[0].segment.window, 65_535);
     line.receives(syn_ack());
@@ -158,7 +158,7 @@ fn scaled_windows_count_both_ways() {
 }
 
 #[test]
-fn shifts_over_fourteen_count_as_fourteen() {
+fn shifts_above_fourteen_count_as_fourteen() {
     // RFC 7323 §2.3
     let config = Config { window_scale: true, ..plain() };
     let answer = syn_ack().options(|o| o.window_scale = Some(15));

@@ -1,4 +1,4 @@
-//! AODV's messages (RFC 3561 §5), which travel in UDP datagrams of port 654.
+//! AODV messages (RFC 3561 §5), carried in UDP datagrams to port 654.
 
 use driftway_base::{FailedLink, Ipv4Addr};
 
@@ -9,104 +9,105 @@ use crate::{ConnList, DecodeError, EncodeError};
 /// The UDP port of AODV (RFC 3561 §8).
 pub const AODV_PORT: u16 = 654;
 
-/// The most destinations that one RERR names here; who has more to tell sends several.
+/// Maximum number of unreachable destinations in one RERR; a node with more sends several RERRs.
 pub const AODV_UNREACHABLE_MAX: usize = 16;
 
-/// A message.
+/// An AODV message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AodvMessage {
-    /// RREQ: who knows a way to a destination?
+    /// RREQ: route request.
     Request(AodvRequest),
-    /// RREP: here is one; as a hello, its destination is the sender itself.
+    /// RREP: route reply; in a hello message the destination is the sender itself.
     Reply(AodvReply),
-    /// RERR: what can't be reached any more.
+    /// RERR: route error, a list of unreachable destinations.
     Error(AodvError),
-    /// RREP-ACK: the link over which an RREP came carries both ways.
+    /// RREP-ACK: route reply acknowledgment, which confirms that a link is bidirectional.
     ReplyAck,
-    /// What was lost of connections, on its way to their ends (yu-2004 §4.2). RFC 3561 knows no such
-    /// message.
+    /// Notification of packets lost from connections, sent towards the connections' endpoints (yu-2004 §4.2).
+    /// Not part of RFC 3561.
     LossNotification(AodvLossNotification),
 }
 
-/// What a node has lost of the connections of one source. Ours: 4 bytes of type and three reserved
-/// ones, the ends of the link that failed and who says so, then the list to the datagram's end.
+/// Loss notification: packets lost from connections of one source. The format is driftway's: type and three
+/// reserved bytes, both ends of the failed link, the reporting node, then the connection list up to the end
+/// of the datagram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AodvLossNotification {
-    /// The link; where none failed, its far end is the destination that has no route.
+    /// The failed link; if no link failed, its far end is the destination without a route.
     pub link: FailedLink,
-    /// Who says so.
+    /// The reporting node.
     pub reporter: Ipv4Addr,
-    /// What is lost.
+    /// The lost packets.
     pub list: ConnList,
 }
 
-/// RFC 3561 §5.1.
+/// Route request, RREQ (RFC 3561 §5.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AodvRequest {
-    /// J: for multicast.
+    /// J flag: join, reserved for multicast.
     pub join: bool,
-    /// R: for multicast.
+    /// R flag: repair, reserved for multicast.
     pub repair: bool,
-    /// G: an intermediate node that answers tells the destination, too.
+    /// G flag: an intermediate node that replies also sends a gratuitous RREP to the destination.
     pub gratuitous: bool,
-    /// D: only the destination may answer.
+    /// D flag: only the destination may reply.
     pub destination_only: bool,
-    /// Hops from the originator.
+    /// Hop count from the originator.
     pub hops: u8,
-    /// With the originator it names the request.
+    /// RREQ ID; unique together with the originator.
     pub id: u32,
-    /// To whom a way is wanted.
+    /// Destination for which a route is requested.
     pub destination: Ipv4Addr,
-    /// The latest number of the destination that the originator knows (flag U: none).
+    /// Latest known destination sequence number; `None`: unknown (U flag).
     pub destination_seq: Option<u32>,
-    /// Who asks.
+    /// Originator of the request.
     pub originator: Ipv4Addr,
-    /// The originator's own number.
+    /// Originator sequence number.
     pub originator_seq: u32,
-    /// When it was sent, by the originator's clock (ns). RFC 3561 has no such thing, ns-2.35 has; in
-    /// bytes an extension (§9).
+    /// Send time by the originator's clock (ns). Not in RFC 3561, but in ns-2.35; encoded as an extension
+    /// (§9).
     pub timestamp: Option<u64>,
 }
 
-/// RFC 3561 §5.2.
+/// Route reply, RREP (RFC 3561 §5.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AodvReply {
-    /// R: for multicast.
+    /// R flag: repair, for multicast.
     pub repair: bool,
-    /// A: an RREP-ACK is wanted.
+    /// A flag: acknowledgment (RREP-ACK) required.
     pub ack_required: bool,
-    /// For multicast, 5 bits.
+    /// Prefix size, 5 bits.
     pub prefix_size: u8,
-    /// Hops to the destination.
+    /// Hop count to the destination.
     pub hops: u8,
-    /// To whom it is a way.
+    /// Destination of the route.
     pub destination: Ipv4Addr,
-    /// The destination's number.
+    /// Destination sequence number.
     pub destination_seq: u32,
-    /// Who asked.
+    /// Originator of the route request.
     pub originator: Ipv4Addr,
-    /// How long the way is good (ms).
+    /// Lifetime of the route (ms).
     pub lifetime_ms: u32,
-    /// That of the request.
+    /// Timestamp of the request.
     pub timestamp: Option<u64>,
 }
 
-/// RFC 3561 §5.3.
+/// Route error, RERR (RFC 3561 §5.3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AodvError {
-    /// N: the sender repairs the way itself; don't delete it.
+    /// N flag: no delete. The sender repairs the route locally; the route must not be deleted.
     pub no_delete: bool,
     list: [(Ipv4Addr, u32); AODV_UNREACHABLE_MAX],
     len: u8,
 }
 
 impl AodvError {
-    /// One that names nothing yet.
+    /// A route error without destinations.
     pub const fn new(no_delete: bool) -> Self {
         Self { no_delete, list: [(Ipv4Addr::UNSPECIFIED, 0); AODV_UNREACHABLE_MAX], len: 0 }
     }
 
-    /// Adds a destination with its number; `false` if there is no room.
+    /// Adds an unreachable destination with its sequence number; returns false if there is no space left.
     pub fn push(&mut self, destination: Ipv4Addr, seq: u32) -> bool {
         let Some(slot) = self.list.get_mut(usize::from(self.len)) else { return false };
         *slot = (destination, seq);
@@ -114,7 +115,7 @@ impl AodvError {
         true
     }
 
-    /// What can't be reached, with its numbers.
+    /// The unreachable destinations with their sequence numbers.
     pub fn unreachable(&self) -> &[(Ipv4Addr, u32)] {
         self.list.get(..usize::from(self.len)).unwrap_or_default()
     }
@@ -124,10 +125,10 @@ const REQUEST: u8 = 1;
 const REPLY: u8 = 2;
 const ERROR: u8 = 3;
 const REPLY_ACK: u8 = 4;
-/// No type of RFC 3561's, nor of a draft after it.
+/// Message type of a loss notification; not assigned by RFC 3561 or its successor drafts.
 const LOSS_NOTIFICATION: u8 = 128;
 
-// The second byte of a message.
+// Flags in the second byte of a message.
 const JOIN: u8 = 0x80;
 const REPAIR_REQUEST: u8 = 0x40;
 const GRATUITOUS: u8 = 0x20;
@@ -137,12 +138,12 @@ const REPAIR_REPLY: u8 = 0x80;
 const ACK_REQUIRED: u8 = 0x40;
 const NO_DELETE: u8 = 0x80;
 
-/// The low bits of an RREP's third byte.
+/// Prefix size: the low bits of the third byte of an RREP.
 const PREFIX: u8 = 0x1f;
 
-/// RFC 3561 §9: an extension of this type or above may not be passed over.
+/// RFC 3561 §9: extensions of this type and above must not be ignored.
 const MANDATORY_EXTENSION: u8 = 128;
-/// A time stamp; RFC 3561 itself only uses type 1.
+/// Extension type of a timestamp; RFC 3561 defines type 1 only.
 const TIMESTAMP: u8 = 3;
 const TIMESTAMP_LEN: u8 = 8;
 
@@ -151,11 +152,11 @@ const fn flag(set: bool, bit: u8) -> u8 {
 }
 
 impl AodvMessage {
-    /// Writes the UDP datagram, its checksum left zero.
+    /// Writes the UDP datagram with a checksum of zero.
     pub(crate) fn write(&self, to: &mut Writer<'_>) -> Result<(), EncodeError> {
         to.u16(AODV_PORT)?;
         to.u16(AODV_PORT)?;
-        // 140 bytes at most.
+        // At most 140 bytes.
         to.u16((UDP_HEADER_LEN + self.size()) as u16)?;
         to.u16(0)?;
         match self {
@@ -167,8 +168,8 @@ impl AodvMessage {
         }
     }
 
-    /// Reads what a datagram to [`AODV_PORT`] carries. Extensions that may be passed over are, and
-    /// so is what stands behind an RERR or an RREP-ACK.
+    /// Decodes the payload of a datagram to [`AODV_PORT`]. Skippable extensions are ignored, and so are bytes
+    /// after an RERR or RREP-ACK.
     pub(crate) fn read(bytes: &[u8]) -> Result<Self, DecodeError> {
         let mut from = Reader(bytes);
         match from.u8()? {
@@ -187,7 +188,7 @@ impl AodvMessage {
         }
     }
 
-    /// Its length in a UDP datagram (bytes).
+    /// Length in the UDP datagram (bytes).
     pub const fn size(&self) -> u32 {
         match self {
             Self::Request(request) => 24 + timestamp_size(request.timestamp),
@@ -209,8 +210,8 @@ fn write_timestamp(timestamp: Option<u64>, to: &mut Writer<'_>) -> Result<(), En
     to.bytes(&timestamp.to_be_bytes())
 }
 
-/// RFC 3561 §9: type, length, data, until the datagram ends. Answers with the time stamp, if there
-/// is one.
+/// Decodes extensions (RFC 3561 §9: type, length, data) up to the end of the datagram. Returns the timestamp,
+/// if there is one.
 fn read_extensions(mut from: Reader<'_>) -> Result<Option<u64>, DecodeError> {
     let mut timestamp = None;
     while !from.0.is_empty() {
@@ -319,7 +320,7 @@ impl AodvError {
     fn read(from: &mut Reader<'_>) -> Result<Self, DecodeError> {
         let [flags, _reserved, count] = from.read_array()?;
         let mut error = Self::new(flags & NO_DELETE != 0);
-        // RFC 3561 §5.3: at least one.
+        // RFC 3561 §5.3: at least one destination.
         if count == 0 || usize::from(count) > AODV_UNREACHABLE_MAX {
             return Err(DecodeError::AodvDestinations { count });
         }

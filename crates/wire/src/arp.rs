@@ -7,7 +7,7 @@ use driftway_base::Ipv4Addr;
 use crate::DecodeError;
 use crate::cursor::Reader;
 
-/// Bytes of a message. It has no IP header.
+/// Length of an ARP message (bytes). It has no IP header.
 pub const ARP_LEN: u32 = 28;
 
 const HARDWARE_ETHERNET: u16 = 1;
@@ -22,16 +22,16 @@ const REPLY: u16 = 2;
 pub struct HardwareAddr(pub [u8; 6]);
 
 impl HardwareAddr {
-    /// All that hear it.
+    /// The broadcast address.
     pub const BROADCAST: Self = Self([0xff; 6]);
 
-    /// The address that node `node` of a lab has: locally administered, so that no card has it.
+    /// The address of node `node` of a simulation: locally administered, so that it is no adapter's address.
     pub const fn of_node(node: u32) -> Self {
         let [a, b, c, d] = node.to_be_bytes();
         Self([0x02, 0, a, b, c, d])
     }
 
-    /// Which node of a lab has it; `None`: none.
+    /// The simulated node with this address; `None` for other addresses.
     pub const fn node(self) -> Option<u32> {
         match self.0 {
             [0x02, 0, a, b, c, d] => Some(u32::from_be_bytes([a, b, c, d])),
@@ -47,32 +47,32 @@ impl fmt::Display for HardwareAddr {
     }
 }
 
-/// What a message is for.
+/// ARP operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ArpOperation {
-    /// Who has the target's protocol address?
+    /// Request for the hardware address of the target protocol address.
     Request,
-    /// The sender has its own.
+    /// Reply with the sender's hardware address.
     Reply,
 }
 
-/// A message.
+/// An ARP message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ArpMessage {
-    /// What it is for.
+    /// Operation.
     pub operation: ArpOperation,
-    /// Hardware address of whoever sent it.
+    /// Hardware address of the sender.
     pub sender_hardware: HardwareAddr,
-    /// Protocol address of whoever sent it.
+    /// Protocol address of the sender.
     pub sender: Ipv4Addr,
-    /// Hardware address of whom it is for; in a request nobody looks at it.
+    /// Hardware address of the target; ignored in a request.
     pub target_hardware: HardwareAddr,
-    /// Protocol address of whom it is for.
+    /// Protocol address of the target.
     pub target: Ipv4Addr,
 }
 
 impl ArpMessage {
-    /// Its bytes.
+    /// Encodes the message.
     pub fn encode(&self) -> [u8; ARP_LEN as usize] {
         let operation = match self.operation {
             ArpOperation::Request => REQUEST,
@@ -94,11 +94,11 @@ impl ArpMessage {
         bytes
     }
 
-    /// Reads a message. What follows it is a frame's padding.
+    /// Decodes a message. Bytes that follow it are frame padding.
     ///
     /// # Errors
-    /// [`DecodeError::Truncated`], or [`DecodeError::ArpMessage`] if it is about other addresses, or
-    /// neither a request nor a reply.
+    /// [`DecodeError::Truncated`], or [`DecodeError::ArpMessage`] for other address types, or for operations
+    /// other than request and reply.
     pub fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
         let mut from = Reader(bytes);
         let (hardware, protocol) = (from.u16()?, from.u16()?);

@@ -2,15 +2,15 @@
 
 use driftway_base::Ipv4Addr;
 
-/// A ones'-complement sum under way.
+/// A partial ones'-complement sum.
 ///
-/// Every piece but the last must have an even length; the pieces of a packet do.
+/// All parts but the last must have an even length; those of a packet do.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Checksum(u64);
 
 impl Checksum {
-    /// The sum of the pseudo-header of TCP and UDP (RFC 9293 §3.1, RFC 768), which ties a segment
-    /// to its addresses. `len` counts the transport header and the payload.
+    /// The sum of the pseudo-header of TCP and UDP (RFC 9293 §3.1, RFC 768). `len` counts the transport
+    /// header and the payload.
     pub(crate) fn pseudo_header(
         source: Ipv4Addr,
         destination: Ipv4Addr,
@@ -23,8 +23,8 @@ impl Checksum {
 
     /// Adds `bytes`.
     pub(crate) fn add(self, bytes: &[u8]) -> Self {
-        // RFC 1071 §2: words of any width may be summed, if the carries are folded in the end. The
-        // 64 bits hold 2³² words of 32 bits, and no packet is that long.
+        // RFC 1071 §2: words of any width may be summed if the carries are folded at the end. 64 bits hold
+        // the sum of 2³² words of 32 bits, and no packet is that long.
         let (words, rest) = bytes.as_chunks::<4>();
         let sum = words.iter().fold(self.0, |sum, word| sum + u64::from(u32::from_be_bytes(*word)));
         let mut last = [0; 4];
@@ -34,7 +34,7 @@ impl Checksum {
         Self(sum + u64::from(u32::from_be_bytes(last)))
     }
 
-    /// The checksum to write; 0 if the sum included a right one.
+    /// The checksum; 0 if the sum included a correct checksum.
     pub(crate) const fn finish(self) -> u16 {
         let mut sum = self.0;
         while sum > 0xffff {

@@ -1,4 +1,4 @@
-//! Packets to bytes, and back.
+//! Encoding and decoding of packets.
 
 use core::fmt;
 
@@ -10,79 +10,79 @@ use crate::{
     RoutedPacket, TcpSegment, UdpDatagram,
 };
 
-/// Why a packet cannot be encoded.
+/// Error of encoding a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EncodeError {
-    /// The buffer has fewer bytes than [`Packet::len`].
+    /// The buffer is shorter than [`Packet::len`].
     BufferTooSmall {
-        /// What it would have to have (bytes).
+        /// Required length (bytes).
         needed: usize,
     },
-    /// The packet is longer than the 65,535 bytes that IP can say.
+    /// The packet is longer than IP's maximum of 65,535 bytes.
     TooLong {
         /// Its length (bytes).
         len: u32,
     },
-    /// The TCP options take more than the 40 bytes that a header has for them.
+    /// The TCP options are longer than the 40 bytes available in a header.
     TcpOptionsTooLong {
-        /// What they take (bytes).
+        /// Length of the options (bytes).
         len: u32,
     },
 }
 
-/// Why bytes are not a packet that we understand.
+/// Error of decoding bytes as a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DecodeError {
-    /// A header, or what its length field announces, ends behind the bytes.
+    /// A header, or the length that it announces, extends past the end of the bytes.
     Truncated,
-    /// Not IP version 4 but this.
+    /// IP version other than 4.
     Version(u8),
-    /// A length field leads into its own header, or out of what holds it.
+    /// A length field is shorter than its own header, or exceeds the enclosing length.
     HeaderLength,
     /// The checksum of the IP header is wrong.
     HeaderChecksum,
     /// The checksum of the TCP segment, UDP datagram or ICMP message is wrong.
     Checksum,
-    /// A piece of a packet; reassembly is not ours.
+    /// A fragment; reassembly is not supported.
     Fragment,
-    /// No protocol that we speak.
+    /// Unsupported IP protocol.
     Protocol(u8),
-    /// A TCP option has a length that is below 2 or leads out of the header (RFC 9293 §3.1).
+    /// A TCP option has a length below 2, or extends past the header (RFC 9293 §3.1).
     TcpOptionLength {
         /// The option's kind.
         kind: u8,
     },
-    /// No ICMP message that we speak.
+    /// Unsupported ICMP message.
     IcmpMessage {
         /// Its type.
         kind: u8,
         /// Its code.
         code: u8,
     },
-    /// An ARP message that is not about IPv4 and 48-bit addresses, or neither a request nor a reply.
+    /// An ARP message for other address types than IPv4 and 48-bit hardware addresses, or with an operation
+    /// other than request and reply.
     ArpMessage {
         /// Its operation.
         operation: u16,
     },
-    /// A datagram to AODV's port is no message of AODV.
+    /// A datagram to AODV's port is not an AODV message.
     AodvMessage {
         /// Its type.
         kind: u8,
     },
-    /// A DSR option that has an illegal length or stands there twice, or an unknown one that may not be
-    /// passed over.
+    /// A DSR option has an invalid length or occurs twice, or is unknown and must not be ignored.
     DsrOption {
         /// Its type.
         kind: u8,
     },
-    /// An AODV message has an extension that may not be passed over (RFC 3561 §9).
+    /// An AODV message has an unknown extension that must not be ignored (RFC 3561 §9).
     AodvExtension {
         /// The extension's type.
         kind: u8,
     },
-    /// An RERR names no destination, or more than [`crate::AODV_UNREACHABLE_MAX`].
+    /// An RERR contains no destination, or more than [`crate::AODV_UNREACHABLE_MAX`].
     AodvDestinations {
-        /// How many it names.
+        /// Number of destinations.
         count: u8,
     },
 }
@@ -91,9 +91,9 @@ impl fmt::Display for EncodeError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::BufferTooSmall { needed } => write!(f, "the packet needs {needed} bytes"),
-            Self::TooLong { len } => write!(f, "{len} bytes are too many for an IP packet"),
+            Self::TooLong { len } => write!(f, "{len} bytes exceed the length of an IP packet"),
             Self::TcpOptionsTooLong { len } => {
-                write!(f, "{len} bytes of TCP options are more than a header holds")
+                write!(f, "{len} bytes of TCP options exceed the TCP header")
             }
         }
     }
@@ -102,24 +102,24 @@ impl fmt::Display for EncodeError {
 impl fmt::Display for DecodeError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Truncated => f.write_str("the packet is cut short"),
+            Self::Truncated => f.write_str("truncated packet"),
             Self::Version(version) => write!(f, "IP version {version}, not 4"),
-            Self::HeaderLength => f.write_str("a length field contradicts its header"),
-            Self::HeaderChecksum => f.write_str("the IP header's checksum is wrong"),
-            Self::Checksum => f.write_str("the transport checksum is wrong"),
-            Self::Fragment => f.write_str("a fragment of a packet"),
-            Self::Protocol(protocol) => write!(f, "unknown IP protocol {protocol}"),
-            Self::TcpOptionLength { kind } => write!(f, "illegal length of TCP option {kind}"),
+            Self::HeaderLength => f.write_str("invalid header or length field"),
+            Self::HeaderChecksum => f.write_str("wrong IP header checksum"),
+            Self::Checksum => f.write_str("wrong transport checksum"),
+            Self::Fragment => f.write_str("IP fragment, reassembly is not supported"),
+            Self::Protocol(protocol) => write!(f, "unsupported IP protocol {protocol}"),
+            Self::TcpOptionLength { kind } => write!(f, "invalid length of TCP option {kind}"),
             Self::IcmpMessage { kind, code } => {
-                write!(f, "unknown ICMP message: type {kind}, code {code}")
+                write!(f, "unsupported ICMP message: type {kind}, code {code}")
             }
             Self::ArpMessage { operation } => {
-                write!(f, "unknown ARP message: operation {operation}")
+                write!(f, "unsupported ARP message: operation {operation}")
             }
-            Self::DsrOption { kind } => write!(f, "illegal DSR option {kind}"),
+            Self::DsrOption { kind } => write!(f, "invalid DSR option {kind}"),
             Self::AodvMessage { kind } => write!(f, "unknown AODV message: type {kind}"),
             Self::AodvExtension { kind } => {
-                write!(f, "unknown AODV extension {kind}, which may not be passed over")
+                write!(f, "unknown mandatory AODV extension {kind}")
             }
             Self::AodvDestinations { count } => {
                 write!(f, "an AODV route error with {count} destinations")
@@ -131,24 +131,24 @@ impl fmt::Display for DecodeError {
 impl core::error::Error for EncodeError {}
 impl core::error::Error for DecodeError {}
 
-/// A packet that was read.
+/// A decoded packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Decoded<'a> {
-    /// The packet. Its payload is named `len` bytes of stream 0 from offset 0 on: which stream and
-    /// offset they belong to is for whoever knows the connection to say.
+    /// The packet. Its payload is `len` bytes of stream 0 at offset 0; the caller, which knows the
+    /// connection, assigns the actual stream and offset.
     pub packet: Packet,
-    /// The bytes of its payload.
+    /// Payload bytes.
     pub payload: &'a [u8],
 }
 
 impl Packet {
-    /// Writes the packet's bytes to the front of `buf` and returns how many, which is
-    /// [`Packet::len`]. `fill` writes those of the payload (in the lab [`Payload::pattern`], on a
-    /// host a copy from where the driver keeps them); it is not called if there is no payload.
+    /// Encodes the packet at the start of `buf` and returns its length, which is [`Packet::len`]. `fill`
+    /// writes the payload bytes (in a simulation [`Payload::fill_pattern`], on a host a copy from the
+    /// driver's buffer); it is not called for an empty payload.
     ///
     /// # Errors
-    /// If the packet does not fit into `buf`, into IP, or its options not into the TCP header.
-    /// `buf` is then as it was.
+    /// If the packet does not fit into `buf` or into IP, or its options into the TCP header. `buf` is then
+    /// unchanged.
     pub fn encode(
         &self,
         buf: &mut [u8],
@@ -157,7 +157,7 @@ impl Packet {
         self.encode_with_dsr(None, buf, fill)
     }
 
-    /// The same, with a DSR header between the IP header and the rest.
+    /// Encodes the packet with a DSR header between the IP header and the body.
     fn encode_with_dsr(
         &self,
         dsr: Option<&DsrHeader>,
@@ -195,7 +195,7 @@ impl Packet {
         let checksum = transport_checksum(&self.ip, self.protocol(), body);
         match self.body {
             Body::Tcp(_) => set_checksum(body, 16, checksum),
-            // RFC 768: a sum of zero is sent as its other form, because zero says that there is none.
+            // RFC 768: a checksum of zero is sent as all ones, because zero means that there is no checksum.
             Body::Udp(_) | Body::Aodv(_) => {
                 set_checksum(body, 6, if checksum == 0 { 0xffff } else { checksum });
             }
@@ -205,12 +205,11 @@ impl Packet {
         Ok(usize::from(total_len))
     }
 
-    /// Reads the packet that `bytes` begin with. What stands behind its total length (the padding
-    /// of a short frame) is ignored, and so are reserved bits.
+    /// Decodes the packet at the start of `bytes`. Bytes after its total length (padding of a short frame)
+    /// and reserved bits are ignored.
     ///
     /// # Errors
-    /// If the bytes are not a whole packet with right checksums in a protocol that we speak. Never
-    /// panics.
+    /// If the bytes are not a complete packet of a supported protocol with correct checksums. Never panics.
     pub fn decode(bytes: &[u8]) -> Result<Decoded<'_>, DecodeError> {
         let (ip, protocol, body) = read_unfragmented(bytes)?;
         let (body, payload) = read_body(&ip, protocol, body)?;
@@ -219,11 +218,11 @@ impl Packet {
 }
 
 impl IpHeader {
-    /// Reads the header that `bytes` begin with, whatever the packet carries, fragments included, and
-    /// gives the packet's total length (bytes), all of which must be there.
+    /// Decodes the header at the start of `bytes`, of any protocol and including fragments, and returns it
+    /// with the packet's total length (bytes), all of which must be present.
     ///
     /// # Errors
-    /// If the bytes do not begin with an IPv4 header with a right checksum. Never panics.
+    /// If the bytes do not begin with an IPv4 header with a correct checksum. Never panics.
     pub fn decode(bytes: &[u8]) -> Result<(Self, u16), DecodeError> {
         let (read, _) = read_header(bytes)?;
         Ok((read.header, read.total_len))
@@ -231,8 +230,8 @@ impl IpHeader {
 }
 
 impl RoutedPacket {
-    /// Writes the packet's bytes as [`Packet::encode`] does, with its DSR header; what
-    /// [`padding`](Self::padding) stands for is in no header and not written.
+    /// Encodes the packet as [`Packet::encode`] does, with its DSR header;
+    /// [`size_adjustment`](Self::size_adjustment) is not encoded.
     ///
     /// # Errors
     /// As for [`Packet::encode`].
@@ -244,7 +243,7 @@ impl RoutedPacket {
         self.packet.encode_with_dsr(self.dsr.as_ref(), buf, fill)
     }
 
-    /// Reads the packet that `bytes` begin with, and the bytes of its payload.
+    /// Decodes the packet at the start of `bytes` and returns it with its payload bytes.
     ///
     /// # Errors
     /// As for [`Packet::decode`].
@@ -262,7 +261,7 @@ impl RoutedPacket {
     }
 }
 
-/// An IP header, the protocol number of what follows, and that.
+/// The IP header, the protocol number and the body of an unfragmented packet.
 fn read_unfragmented(bytes: &[u8]) -> Result<(IpHeader, u8, &[u8]), DecodeError> {
     let (read, body) = read_header(bytes)?;
     if read.more_fragments || read.fragment_offset != 0 {
@@ -271,7 +270,7 @@ fn read_unfragmented(bytes: &[u8]) -> Result<(IpHeader, u8, &[u8]), DecodeError>
     Ok((read.header, read.protocol, body))
 }
 
-/// A right header, and all that follows it in its packet.
+/// The header, with its checksum verified, and the rest of the packet.
 fn read_header(bytes: &[u8]) -> Result<(ParsedHeader, &[u8]), DecodeError> {
     let read = ParsedHeader::read(bytes)?;
     let (header_bytes, _) = bytes.split_at_checked(read.len).ok_or(DecodeError::Truncated)?;
@@ -286,7 +285,7 @@ fn read_header(bytes: &[u8]) -> Result<(ParsedHeader, &[u8]), DecodeError> {
     Ok((read, body))
 }
 
-/// What a packet carries, and the bytes of its payload.
+/// Decodes the body of a packet and returns it with its payload bytes.
 fn read_body<'a>(
     ip: &IpHeader,
     protocol: u8,
@@ -323,10 +322,10 @@ fn read_body<'a>(
     })
 }
 
-/// The checksum of a TCP segment, UDP datagram or ICMP message; 0 if `body` includes a right one.
+/// The checksum of a TCP segment, UDP datagram or ICMP message; 0 if `body` includes a correct one.
 fn transport_checksum(ip: &IpHeader, protocol: u8, body: &[u8]) -> u16 {
     let sum = match protocol {
-        // RFC 792: ICMP's checksum covers the message alone.
+        // RFC 792: the ICMP checksum covers the message only.
         ICMP => Checksum::default(),
         _ => Checksum::pseudo_header(ip.source, ip.destination, protocol, body.len()),
     };

@@ -1,8 +1,8 @@
-//! The connection list of a route error: what a failed link lost, by connection (yu-2004 §4.2).
+//! Connection list of a route error: the packets lost on a failed link, by connection (yu-2004 §4.2).
 //!
-//! The paper names the fields and no format. Here it is an option of DSR's header with a type of its
-//! own that an ignorant node leaves alone (RFC 4728 §6), and the body of an AODV message. It holds one
-//! entry or more:
+//! The paper defines the fields without a format. Here the list is a DSR option of a type that nodes
+//! ignore if they do not support it (RFC 4728 §6), and the body of an AODV message. It contains one or
+//! more entries:
 //!
 //! ```text
 //!  0                   1                   2                   3
@@ -19,7 +19,7 @@
 //! |       Destination Port        |  Relay 1 … Relay n, 4 bytes each
 //! +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
 //!
-//! A = 0, lost or salvaged data: Count runs of equal segments that follow each other
+//! A = 0, lost or salvaged data: Count runs of adjacent segments of equal length
 //! +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
 //! |                     First Sequence Number                     |
 //! +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
@@ -36,13 +36,12 @@
 //! +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
 //! ```
 //!
-//! The addresses, the ports, A ("packet type"), the sequence numbers and M of acknowledgments
-//! (`ack_sent`) are yu-2004's. Ours are: M of data, which says that the packets were salvaged; the
-//! lengths of segments, without which a number says nothing of what is lost; of an acknowledgment all
-//! that a valid one needs (sequence number, window as it stands in the header, timestamps for RFC 7323,
-//! E for the congestion echo of RFC 3168); that only the highest acknowledgment is there, because
-//! a node that sends one again sends that; and the relays of §4.3.1's extension, nodes that had salvaged
-//! the packets before, the last one first.
+//! Addresses, ports, A ("packet type"), sequence numbers and M for acknowledgments (`ack_sent`) are from
+//! yu-2004. Additions are: M for data, set if the packets were salvaged; the lengths of segments, which
+//! determine the lost sequence numbers; the fields of a valid acknowledgment (sequence number, unscaled
+//! window, timestamps for RFC 7323, E for the ECN-Echo of RFC 3168); the restriction to the highest
+//! acknowledgment, which is the one that a node sends again; and the relays of the extension in §4.3.1,
+//! the nodes that salvaged the packets before, the latest one first.
 
 use driftway_base::{Endpoint, FlowKey, Seq};
 
@@ -52,26 +51,27 @@ use crate::{
     TcpSegment, Timestamps,
 };
 
-/// The type of DSR's option: RFC 4728 leaves it free, and its bits say that a node which does not know
-/// it does nothing about it.
+/// DSR option type of a connection list: unassigned by RFC 4728, and of the class that nodes which do not
+/// support it ignore.
 pub const CONN_LIST_OPTION: u8 = 30;
-/// The type of the option in which a packet lists the nodes that have salvaged it (yu-2004 §4.3.1, the
-/// extension): addresses, the last but one first; the last one is where its source route begins.
+/// DSR option type of the list of nodes that have salvaged a packet (yu-2004 §4.3.1, the extension):
+/// addresses, the last but one salvager first; the source route begins at the last salvager.
 pub const SALVAGERS_OPTION: u8 = 29;
 
-/// The most bytes of a list: as many as a header has room for in memory, less the option's own two.
+/// Maximum length of a list (bytes): the space for extra options in a DSR header, less the option's type and
+/// length.
 pub const CONN_LIST_MAX: usize = 68;
 
-/// The most relays of an entry.
+/// Maximum number of relays of an entry.
 pub const RELAYS_MAX: usize = 8;
 
-/// Without relays, runs and what an acknowledgment has.
+/// Length of an entry without relays, runs and acknowledgment fields.
 const ENTRY_FIXED_LEN: usize = 14;
 const RUN_LEN: usize = 7;
 const ACK_LEN: usize = 10;
 const TIMESTAMPS_LEN: usize = 8;
 
-/// The most runs of an entry: as many as there is room for.
+/// Maximum number of runs of an entry.
 const RUNS_MAX: usize = (CONN_LIST_MAX - ENTRY_FIXED_LEN) / RUN_LEN;
 
 const IS_ACK: u8 = 0x80;
@@ -82,73 +82,73 @@ const RELAY_COUNT: u8 = 0x0f;
 
 const MALFORMED: DecodeError = DecodeError::DsrOption { kind: CONN_LIST_OPTION };
 
-/// An entry of a list: what one connection has lost on a link, in one direction.
+/// An entry of a connection list: packets of one flow that were lost on a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ConnInfo {
-    /// The connection, in the direction of the packets.
+    /// The flow, in the direction of the packets.
     pub flow: FlowKey,
-    /// Nodes that can pass the news on towards the packets' source; the first is the next.
+    /// Nodes that relay the notification towards the packets' source, the next one first.
     pub relays: AddressList,
-    /// The packets.
+    /// The lost packets.
     pub packets: ConnPackets,
 }
 
-/// What an entry says of packets.
+/// Lost packets of an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ConnPackets {
-    /// Data.
+    /// Data segments.
     Data {
-        /// It has another route; else it is lost.
+        /// The segments were salvaged; otherwise they are lost.
         salvaged: bool,
-        /// What it was.
+        /// The segments.
         runs: SegmentRuns,
     },
-    /// Acknowledgments without data, lost.
+    /// Lost acknowledgments without data.
     Acks {
-        /// One of them has been sent again.
+        /// One of them has been sent again (`ack_sent` of yu-2004).
         ack_sent: bool,
-        /// How many are lost; 255 stands for more, too.
+        /// Number of lost acknowledgments; 255 also stands for more.
         count: u8,
-        /// The highest.
+        /// The highest acknowledgment.
         highest: LostAck,
     },
 }
 
-/// Segments of one length that follow each other.
+/// A run of adjacent segments of equal length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct SegmentRun {
-    /// Where the first begins.
+    /// First sequence number of the first segment.
     pub start: Seq,
-    /// How many sequence numbers each has.
+    /// Sequence numbers per segment.
     pub len: u16,
-    /// How many they are.
+    /// Number of segments.
     pub count: u8,
 }
 
-/// Runs of segments, in the order in which they were added.
+/// Runs of segments, in the order of insertion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct SegmentRuns {
     list: [SegmentRun; RUNS_MAX],
     len: u8,
 }
 
-/// What has to be known of an acknowledgment to send it again.
+/// The fields of an acknowledgment that are needed to send it again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LostAck {
-    /// Its sequence number.
+    /// Sequence number.
     pub seq: Seq,
-    /// What it acknowledges.
+    /// Acknowledgment number.
     pub ack: Seq,
-    /// The window as it stands in the header.
+    /// Window field of the header, unscaled.
     pub window: u16,
-    /// RFC 7323: who has agreed on them drops segments without.
+    /// Timestamps; a connection that negotiated them drops segments without (RFC 7323).
     pub timestamps: Option<Timestamps>,
-    /// RFC 3168: it echoes congestion.
+    /// ECE flag (RFC 3168).
     pub ece: bool,
 }
 
 impl SegmentRuns {
-    /// Adds a segment, `false` if there is no room. One without a sequence number is none.
+    /// Adds a segment. Returns false if there is no space left, or if the segment is empty.
     pub fn push(&mut self, start: Seq, len: u16) -> bool {
         if len == 0 {
             return false;
@@ -177,7 +177,7 @@ impl SegmentRuns {
         self.list.get(..usize::from(self.len)).unwrap_or_default()
     }
 
-    /// The segments: where each begins, and its length.
+    /// The segments, as first sequence number and length.
     pub fn segments(&self) -> impl Iterator<Item = (Seq, u16)> {
         self.as_slice().iter().flat_map(|run| {
             (0..u32::from(run.count)).map(|n| (run.start + n * u32::from(run.len), run.len))
@@ -186,14 +186,14 @@ impl SegmentRuns {
 }
 
 impl SegmentRun {
-    /// One past its last sequence number.
+    /// One past the last sequence number.
     pub fn end(&self) -> Seq {
         self.start + u32::from(self.len) * u32::from(self.count)
     }
 }
 
 impl ConnInfo {
-    /// What is to be said of a packet of TCP's; `None`: it is none, or neither data nor an
+    /// The entry for a TCP packet; `None` for other packets, resets, and segments with neither data nor an
     /// acknowledgment.
     pub fn from_packet(packet: &Packet, salvaged: bool) -> Option<Self> {
         let Body::Tcp(segment) = &packet.body else { return None };
@@ -224,8 +224,8 @@ impl ConnInfo {
         Some(Self { flow, relays: AddressList::EMPTY, packets })
     }
 
-    /// Takes what `other` says of the same connection into this entry; `false`: it says something
-    /// else, or there is no room.
+    /// Merges an entry of the same connection into this one. Returns false if they describe different
+    /// packets, or if there is no space left.
     pub fn merge(&mut self, other: &Self) -> bool {
         if (self.flow, self.relays) != (other.flow, other.relays) {
             return false;
@@ -256,8 +256,8 @@ impl ConnInfo {
         }
     }
 
-    /// The acknowledgment to be sent again (yu-2004 §4.3.2), from and to the ends of the connection,
-    /// any node that sends it; `None`: there is none, or one is on its way.
+    /// The acknowledgment to send again (yu-2004 §4.3.2), with the addresses of the connection's endpoints;
+    /// `None` if there is none, or if it has been sent.
     pub fn ack_to_resend(&self) -> Option<Packet> {
         let ConnPackets::Acks { ack_sent: false, highest, .. } = self.packets else { return None };
         let FlowKey { source, destination } = self.flow;
@@ -278,14 +278,14 @@ impl ConnInfo {
         Some(Packet { ip, body: Body::Tcp(segment) })
     }
 
-    /// Notes that an acknowledgment has been sent again.
+    /// Records that an acknowledgment has been sent again.
     pub const fn mark_ack_sent(&mut self) {
         if let ConnPackets::Acks { ack_sent: sent, .. } = &mut self.packets {
             *sent = true;
         }
     }
 
-    /// Its length (bytes).
+    /// Length (bytes).
     fn size(&self) -> usize {
         ENTRY_FIXED_LEN
             + 4 * self.relays.len()
@@ -383,7 +383,7 @@ impl ConnInfo {
     }
 }
 
-/// A list as it is on the air.
+/// An encoded connection list.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct ConnList {
     bytes: [u8; CONN_LIST_MAX],
@@ -403,10 +403,10 @@ impl Default for ConnList {
 }
 
 impl ConnList {
-    /// No entry.
+    /// A list without entries.
     pub const EMPTY: Self = Self { bytes: [0; CONN_LIST_MAX], len: 0 };
 
-    /// Adds an entry; `false` if there is no room.
+    /// Adds an entry; returns false if there is no space left.
     pub fn push(&mut self, info: &ConnInfo) -> bool {
         let len = info.size();
         let Some(room) = self.bytes.get_mut(usize::from(self.len)..) else { return false };
@@ -417,11 +417,11 @@ impl ConnList {
         written.is_ok()
     }
 
-    /// Reads a list.
+    /// Decodes a list.
     ///
     /// # Errors
-    /// It ends within an entry, has an entry that says nothing, more than [`CONN_LIST_MAX`] bytes, or
-    /// none.
+    /// If it is empty, longer than [`CONN_LIST_MAX`] bytes, ends within an entry, or contains an entry
+    /// without packets.
     pub fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
         let mut list = Self::EMPTY;
         let room = list.bytes.get_mut(..bytes.len()).ok_or(MALFORMED)?;
@@ -437,7 +437,7 @@ impl ConnList {
         Ok(list)
     }
 
-    /// Its entries.
+    /// The entries.
     pub fn entries(&self) -> impl Iterator<Item = ConnInfo> + use<> {
         let (bytes, len) = (self.bytes, usize::from(self.len));
         let mut at = 0;
@@ -449,24 +449,24 @@ impl ConnList {
         })
     }
 
-    /// Its length (bytes).
+    /// Length (bytes).
     pub const fn len(&self) -> usize {
         self.len as usize
     }
 
-    /// Nothing in it?
+    /// Returns true if the list has no entries.
     pub const fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    /// Its bytes.
+    /// The encoded list.
     pub fn as_bytes(&self) -> &[u8] {
         self.bytes.get(..usize::from(self.len)).unwrap_or_default()
     }
 }
 
 impl DsrHeader {
-    /// Its connection list; one that makes no sense is none.
+    /// The connection list option; `None` if it is absent or malformed.
     pub fn conn_list(&self) -> Option<ConnList> {
         self.extra_options().find_map(|option| match option {
             DsrOption::Other { kind: CONN_LIST_OPTION, data } => ConnList::decode(data).ok(),
@@ -474,22 +474,21 @@ impl DsrHeader {
         })
     }
 
-    /// Has it a connection list, of whatever content?
+    /// Returns true if there is a connection list option, even a malformed one.
     pub fn has_conn_list(&self) -> bool {
         self.extra_options()
             .any(|option| matches!(option, DsrOption::Other { kind: CONN_LIST_OPTION, .. }))
     }
 
-    /// Puts this list in place of the one that it has; an empty one takes that out. `false` if there
-    /// is no room.
+    /// Replaces the connection list option; an empty list removes it. Returns false if there is no space
+    /// left.
     pub fn set_conn_list(&mut self, list: &ConnList) -> bool {
         self.remove_options(CONN_LIST_OPTION);
         list.is_empty()
             || self.add_option(DsrOption::Other { kind: CONN_LIST_OPTION, data: list.as_bytes() })
     }
 
-    /// The nodes that have salvaged the packet before the one at which its source route begins; the
-    /// last of them first.
+    /// The nodes that salvaged the packet before the node at which its source route begins, the latest first.
     pub fn salvagers(&self) -> AddressList {
         let mut nodes = AddressList::EMPTY;
         for option in self.extra_options() {
@@ -505,7 +504,7 @@ impl DsrHeader {
         nodes
     }
 
-    /// Lists these; `false` if there is no room.
+    /// Replaces the list of salvagers; returns false if there is no space left.
     pub fn set_salvagers(&mut self, nodes: &AddressList) -> bool {
         self.remove_options(SALVAGERS_OPTION);
         let mut bytes = [0; 4 * RELAYS_MAX];
@@ -552,7 +551,7 @@ mod test {
     }
 
     #[test]
-    fn segments_in_a_row_are_one_run() {
+    fn adjacent_segments_form_one_run() {
         let lost =
             [0u32, 1460, 2920, 5840].map(|at| packet((u32::MAX - 1459).wrapping_add(at), 1460, 7));
         let info = joined(&lost);
@@ -564,7 +563,7 @@ mod test {
     }
 
     #[test]
-    fn of_acknowledgments_the_highest_is_kept_also_beyond_the_wrap() {
+    fn the_highest_acknowledgment_is_kept_across_the_wrap() {
         let info = joined(&[packet(5, 0, u32::MAX - 10), packet(5, 0, 20), packet(5, 0, u32::MAX)]);
         let ConnPackets::Acks { count: 3, highest, ack_sent: false } = info.packets else {
             panic!("{info:?}")
@@ -578,14 +577,14 @@ mod test {
     }
 
     #[test]
-    fn data_and_acknowledgments_and_connections_are_entries_of_their_own() {
+    fn entries_are_separate_by_kind_and_connection() {
         let mut data = ConnInfo::from_packet(&packet(0, 100, 5), false).unwrap();
         assert!(!data.merge(&ConnInfo::from_packet(&packet(0, 0, 5), false).unwrap()));
         assert!(!data.merge(&ConnInfo::from_packet(&packet(100, 100, 5), true).unwrap()));
         let mut other = packet(100, 100, 5);
         other.ip.source = Ipv4Addr::new(10, 0, 0, 2);
         assert!(!data.merge(&ConnInfo::from_packet(&other, false).unwrap()));
-        // A SYN takes a number; a RST is nobody's loss.
+        // A SYN occupies a sequence number; a reset is not reported.
         let Body::Tcp(segment) = &mut other.body else { unreachable!() };
         segment.payload = Payload::EMPTY;
         segment.flags = TcpFlags::SYN;
@@ -599,7 +598,7 @@ mod test {
     }
 
     #[test]
-    fn a_list_is_read_as_it_was_written_and_has_so_much_room() {
+    fn a_list_round_trips_and_is_bounded() {
         let mut acks = joined(&[packet(5, 0, 20)]);
         let ConnPackets::Acks { highest, .. } = &mut acks.packets else { unreachable!() };
         (highest.timestamps, highest.ece) = (Some(Timestamps { value: 3, echo: 4 }), true);
@@ -608,7 +607,7 @@ mod test {
         let mut list = ConnList::EMPTY;
         assert!(list.push(&acks) && list.push(&data));
         assert_eq!(list.as_bytes().len(), 36 + 21);
-        assert!(!list.push(&data), "no room");
+        assert!(!list.push(&data), "no space left");
         assert_eq!(list.entries().collect::<Vec<_>>(), [acks, data]);
         assert_eq!(ConnList::decode(list.as_bytes()), Ok(list));
         let mut header = DsrHeader::default();
@@ -622,9 +621,9 @@ mod test {
         }
     }
 
-    /// The bytes of the drawing.
+    /// Compares with the format in the module documentation.
     #[test]
-    fn the_bytes_are_those_of_the_drawing() {
+    fn the_encoding_matches_the_documented_format() {
         let mut list = ConnList::EMPTY;
         assert!(list.push(&joined(&[packet(0x0102_0304, 1460, 5)])));
         let ends = [0x03, 0xe8, 10, 0, 0, 1, 10, 0, 0, 9, 0, 80];

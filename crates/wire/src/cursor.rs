@@ -1,10 +1,10 @@
-//! Bytes read and written from front to back, without a way to step outside.
+//! Bounds-checked sequential reading and writing of bytes.
 
 use driftway_base::Ipv4Addr;
 
 use crate::{DecodeError, EncodeError};
 
-/// What is left to read.
+/// The bytes that remain to be read.
 #[derive(Clone, Copy)]
 pub(crate) struct Reader<'a>(pub(crate) &'a [u8]);
 
@@ -33,19 +33,19 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// The room that is left to write to.
+/// The space that remains to be written.
 pub(crate) struct Writer<'a> {
     buffer: &'a mut [u8],
     total_len: usize,
 }
 
 impl<'a> Writer<'a> {
-    /// The first `needed` bytes of `buf`.
+    /// Writes to the first `needed` bytes of `buf`.
     pub(crate) fn new(buf: &'a mut [u8], needed: usize) -> Result<Self, EncodeError> {
         let room = buf.get_mut(..needed).ok_or(EncodeError::BufferTooSmall { needed })?;
         Ok(Self { buffer: room, total_len: needed })
     }
-    /// The next `len` bytes, to be filled by somebody else.
+    /// The next `len` bytes, for the caller to fill.
     pub(crate) fn slice(&mut self, len: usize) -> Result<&'a mut [u8], EncodeError> {
         let room = core::mem::take(&mut self.buffer);
         let (slice, rest) = room
@@ -54,7 +54,7 @@ impl<'a> Writer<'a> {
         self.buffer = rest;
         Ok(slice)
     }
-    /// All that is left.
+    /// The remaining space.
     pub(crate) fn rest(self) -> &'a mut [u8] {
         self.buffer
     }
@@ -73,7 +73,7 @@ impl<'a> Writer<'a> {
     }
 }
 
-/// Sets the checksum field at `at`, if there is one.
+/// Writes the checksum field at offset `at`, if it exists.
 pub(crate) fn set_checksum(bytes: &mut [u8], at: usize, checksum: u16) {
     if let Some(field) = bytes.get_mut(at..).and_then(<[u8]>::first_chunk_mut) {
         *field = checksum.to_be_bytes();

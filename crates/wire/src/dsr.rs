@@ -1,4 +1,4 @@
-//! DSR's header (RFC 4728 §6), which stands between the IP header and what the packet carries.
+//! The DSR header (RFC 4728 §6), located between the IP header and the body of a packet.
 
 use driftway_base::Ipv4Addr;
 
@@ -7,14 +7,15 @@ use crate::DsrRequestOrOptions;
 /// The IP protocol number of DSR (RFC 4728 §9).
 pub const DSR_PROTOCOL: u8 = 48;
 
-/// The most addresses in one list, so that a header has a fixed size in memory (an option has room for
-/// some sixty): a reply lists all nodes but its initiator, so a route has 17.
+/// Maximum number of addresses in one list. It gives a header a fixed size in memory; the format allows about
+/// sixty. A reply lists all nodes but the initiator, so that a route has at most 17 nodes.
 pub const DSR_ROUTE_MAX: usize = 16;
 
-/// The most route errors in one packet that are nested; further ones are options of [`DsrLead`].
+/// Maximum number of Route Errors in [`DsrHeader::errors`]; further ones are extra options
+/// ([`DsrRequestOrOptions`]).
 pub const DSR_ERRORS_MAX: usize = 3;
 
-/// A list of nodes, in order.
+/// An ordered list of node addresses.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct AddressList {
     list: [Ipv4Addr; DSR_ROUTE_MAX],
@@ -34,10 +35,10 @@ impl Default for AddressList {
 }
 
 impl AddressList {
-    /// None.
+    /// The empty list.
     pub const EMPTY: Self = Self { list: [Ipv4Addr::UNSPECIFIED; DSR_ROUTE_MAX], len: 0 };
 
-    /// Copies them; `None` if there are too many.
+    /// Copies `nodes`; `None` if there are more than [`DSR_ROUTE_MAX`].
     pub fn new(nodes: &[Ipv4Addr]) -> Option<Self> {
         let mut list = Self::EMPTY;
         list.list.get_mut(..nodes.len())?.copy_from_slice(nodes);
@@ -45,7 +46,7 @@ impl AddressList {
         Some(list)
     }
 
-    /// Adds one at the end; `false` if there is no room.
+    /// Appends an address; returns false if there is no space left.
     pub fn push(&mut self, node: Ipv4Addr) -> bool {
         let Some(slot) = self.list.get_mut(usize::from(self.len)) else { return false };
         *slot = node;
@@ -53,129 +54,128 @@ impl AddressList {
         true
     }
 
-    /// How many.
+    /// Number of addresses.
     pub const fn len(&self) -> usize {
         self.len as usize
     }
 
-    /// None?
+    /// Returns true if the list is empty.
     pub const fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    /// The nodes.
+    /// The addresses.
     pub fn as_slice(&self) -> &[Ipv4Addr] {
         self.list.get(..usize::from(self.len)).unwrap_or_default()
     }
 }
 
-/// A DSR header: what a packet carries between the IP header and its body. First comes the Flow
-/// State header, then the options in the order of the fields.
+/// A DSR header. The Flow State header comes first, then the options in the order of the fields.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct DsrHeader {
     /// The Flow State header (RFC 4728 §7.1).
     pub flow: Option<DsrFlow>,
-    /// A Route Request, or further options.
+    /// A Route Request, or extra options.
     pub request_or_options: DsrRequestOrOptions,
-    /// RFC 4728 §6.3.
+    /// Route Reply (RFC 4728 §6.3).
     pub reply: Option<DsrReply>,
-    /// RFC 4728 §6.4, the newest first; the first `None` ends the list.
+    /// Route Errors (RFC 4728 §6.4), the newest first; the first `None` ends the list.
     pub errors: [Option<DsrError>; DSR_ERRORS_MAX],
-    /// Timeout option (RFC 4728 §7.2.1): how long the flow is to live (s). It stands before the
-    /// source route, as §8.6.1 asks.
+    /// Timeout option (RFC 4728 §7.2.1): lifetime of the flow (s). It precedes the source route, as §8.6.1
+    /// requires.
     pub timeout_s: Option<u16>,
-    /// RFC 4728 §6.7.
+    /// Source route (RFC 4728 §6.7).
     pub source_route: Option<DsrSourceRoute>,
 }
 
-/// Route Request option: who knows a way to `target`? The initiator is the packet's IP source.
+/// Route Request option (RFC 4728 §6.2). The initiator is the packet's IP source address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DsrRequest {
-    /// With the initiator it names the request.
+    /// Identification; unique together with the initiator.
     pub id: u16,
-    /// To whom a way is wanted.
+    /// Target: the node to which a route is requested.
     pub target: Ipv4Addr,
-    /// The nodes that it has passed, without its initiator.
+    /// Nodes that forwarded the request, without the initiator.
     pub route: AddressList,
 }
 
-/// Route Reply option.
+/// Route Reply option (RFC 4728 §6.3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DsrReply {
-    /// L: the last hop is outside of the DSR network.
+    /// L flag: the last hop is external to the DSR network.
     pub last_hop_external: bool,
-    /// The nodes behind the initiator of the request, the target being the last; the initiator is
-    /// the packet's IP destination.
+    /// The nodes after the initiator of the request, ending with the target; the initiator is the packet's IP
+    /// destination address.
     pub route: AddressList,
 }
 
-/// Route Error option of the type "node unreachable", or of one about flow state.
+/// Route Error option (RFC 4728 §6.4, §7.3) of type "node unreachable", or about flow state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DsrError {
-    /// What is wrong.
+    /// Error type and type-specific information.
     pub kind: DsrErrorKind,
-    /// How often the packet that drew it had been salvaged, 4 bits.
+    /// Salvage count of the packet that caused the error, 4 bits.
     pub salvage: u8,
-    /// Who found it.
+    /// Error source address: the node that detected the error.
     pub source: Ipv4Addr,
-    /// Who is told.
+    /// Error destination address: the node to be notified.
     pub destination: Ipv4Addr,
 }
 
-/// What a Route Error says.
+/// Type of a Route Error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DsrErrorKind {
-    /// Its source can't reach this neighbour.
+    /// The error source cannot reach this neighbour.
     NodeUnreachable(Ipv4Addr),
-    /// Its source doesn't know this flow (RFC 4728 §6.4: destination of the flow's packet, flow id).
+    /// The error source does not know the flow (RFC 4728 §7.3.1).
     UnknownFlow {
-        /// Where the packet went.
+        /// Destination of the flow's packet.
         destination: Ipv4Addr,
-        /// Its flow.
+        /// Flow ID.
         id: u16,
     },
-    /// Its source doesn't know a default flow between the packet's ends.
+    /// The error source does not know a default flow between the packet's endpoints (RFC 4728 §7.3.2).
     DefaultFlowUnknown {
-        /// Where the packet went.
+        /// Destination of the packet.
         destination: Ipv4Addr,
     },
 }
 
-/// DSR Source Route option. The destination stands in the IP header alone, and so does the source,
-/// unless the packet has been salvaged: then the route begins with the node that salvaged it.
+/// DSR Source Route option (RFC 4728 §6.7). Source and destination are those of the IP header, unless the
+/// packet was salvaged: then the route begins with the node that salvaged it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DsrSourceRoute {
-    /// F: the first hop is outside of the DSR network.
+    /// F flag: the first hop is external to the DSR network.
     pub first_hop_external: bool,
-    /// L: the last hop is.
+    /// L flag: the last hop is external to the DSR network.
     pub last_hop_external: bool,
-    /// How often the packet has been salvaged, 4 bits.
+    /// Salvage count of the packet, 4 bits.
     pub salvage: u8,
-    /// How many nodes of `route` are still to be visited, 6 bits. While the packet is on the air to
-    /// a node of the route, that node counts: it is `route.len()` on the first hop from the source
-    /// and 0 on the last hop.
+    /// Segments Left: number of nodes of `route` still to be visited, 6 bits. The node to which the packet is
+    /// being transmitted counts: the value is `route.len()` on the first hop from the source and 0 on the
+    /// last hop.
     pub segments_left: u8,
     /// The intermediate nodes.
     pub route: AddressList,
 }
 
-/// DSR Flow State header: the packet belongs to a flow (RFC 4728 §3.5). A packet with neither this
-/// nor a source route follows the default flow between its ends.
+/// DSR Flow State header (RFC 4728 §3.5). A packet with neither this header nor a source route follows the
+/// default flow between its endpoints.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct DsrFlow {
-    /// The flow; with both ends of the packet it is unique.
+    /// Flow ID; unique together with source and destination.
     pub id: u16,
-    /// Hops taken, 7 bits.
+    /// Hop count, 7 bits.
     pub hops: u8,
 }
 
 impl DsrHeader {
-    /// Its errors, those among the further options apart.
+    /// The Route Errors, without those among the extra options.
     pub fn errors(&self) -> impl Iterator<Item = &DsrError> {
         self.errors.iter().map_while(Option::as_ref)
     }
 
-    /// Has it any option? Without one there is no Options header.
+    /// Returns true if there is any option. Without options there is no DSR Options header.
     pub fn has_options(&self) -> bool {
         !matches!(self.request_or_options, DsrRequestOrOptions::None)
             || self.reply.is_some()
@@ -184,8 +184,8 @@ impl DsrHeader {
             || self.source_route.is_some()
     }
 
-    /// Its length (bytes): the Flow State header; the fixed part of the Options header, then
-    /// options, padded to a multiple of 4 (RFC 4728 §6.1).
+    /// Length (bytes): the Flow State header, then the fixed part of the Options header and the options,
+    /// padded to a multiple of 4 (RFC 4728 §6.1).
     pub fn size(&self) -> u32 {
         let flow = if self.flow.is_some() { 4 } else { 0 };
         if !self.has_options() {
@@ -194,7 +194,7 @@ impl DsrHeader {
         flow + 4 + self.options_size().next_multiple_of(4)
     }
 
-    /// The length of its options without padding.
+    /// Length of the options without padding (bytes).
     pub(crate) fn options_size(&self) -> u32 {
         let lead = match &self.request_or_options {
             DsrRequestOrOptions::None => 0,
@@ -210,7 +210,7 @@ impl DsrHeader {
 }
 
 impl DsrError {
-    /// Its length (bytes).
+    /// Length (bytes).
     pub const fn size(&self) -> u32 {
         12 + match self.kind {
             DsrErrorKind::NodeUnreachable(_) | DsrErrorKind::DefaultFlowUnknown { .. } => 4,

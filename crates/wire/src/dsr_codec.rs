@@ -1,4 +1,4 @@
-//! DSR headers to bytes, and back (RFC 4728 §6, §7).
+//! Encoding and decoding of DSR headers (RFC 4728 §6, §7).
 
 use driftway_base::Ipv4Addr;
 
@@ -17,7 +17,7 @@ pub(crate) const SOURCE_ROUTE: u8 = 96;
 pub(crate) const TIMEOUT: u8 = 128;
 pub(crate) const PAD_1: u8 = 224;
 
-/// The two bits that say what is to be done with an unknown option: 11, the packet is dropped.
+/// Bits of an option type that select the treatment of an unknown option; 11: the packet is dropped.
 const UNKNOWN_OPTION_ACTION: u8 = 0x60;
 
 // Error types (RFC 4728 §6.4, §7.3).
@@ -25,15 +25,15 @@ const NODE_UNREACHABLE: u8 = 1;
 const UNKNOWN_FLOW: u8 = 129;
 const DEFAULT_FLOW_UNKNOWN: u8 = 130;
 
-/// F in the second byte: it is a Flow State header, not one with options.
+/// F bit of the second byte: a Flow State header instead of an Options header.
 const FLOW_STATE: u8 = 0x80;
-/// L in a reply, F and L in a source route.
+/// L flag of a reply; F and L flags of a source route.
 const REPLY_LAST_EXTERNAL: u8 = 0x80;
 const FIRST_EXTERNAL: u16 = 0x8000;
 const LAST_EXTERNAL: u16 = 0x4000;
 
 impl DsrHeader {
-    /// Writes it before what has the protocol number `next`.
+    /// Encodes the header of a packet whose body has the protocol number `next`.
     pub(crate) fn write(&self, next: u8, to: &mut Writer<'_>) -> Result<(), EncodeError> {
         let has_options = self.has_options();
         if let Some(flow) = &self.flow {
@@ -80,7 +80,7 @@ impl DsrHeader {
             to.u16(first | last | counts)?;
             write_list(&route.route, to)?;
         }
-        // RFC 4728 §6.8: one octet has an option of its own.
+        // RFC 4728 §6.8: a single octet of padding is Pad1.
         match padded - options {
             0 => Ok(()),
             1 => to.u8(PAD_1),
@@ -91,8 +91,8 @@ impl DsrHeader {
         }
     }
 
-    /// Reads the headers that `bytes` begin with: what they say, the protocol number of what follows,
-    /// and that.
+    /// Decodes the headers at the start of `bytes`. Returns them with the protocol number of the body and the
+    /// body.
     pub(crate) fn read(bytes: &[u8]) -> Result<(Self, u8, &[u8]), DecodeError> {
         let mut from = Reader(bytes);
         let mut header = Self::default();
@@ -104,7 +104,7 @@ impl DsrHeader {
             }
             (next, second) = (from.u8()?, from.u8()?);
             if second & FLOW_STATE != 0 {
-                // RFC 4728 §8.6.2: only one.
+                // RFC 4728 §8.6.2: at most one Flow State header.
                 return Err(DecodeError::HeaderLength);
             }
         }
@@ -128,7 +128,7 @@ impl DsrHeader {
             |is_new: bool| if is_new { Ok(()) } else { Err(DecodeError::DsrOption { kind }) };
         match kind {
             REQUEST => {
-                // What a node need not know makes room; an error does not.
+                // A request replaces options that may be ignored, but not errors.
                 let errors = self.extra_options().any(|more| matches!(more, DsrOption::Error(_)));
                 once(self.request().is_none() && !errors)?;
                 let (id, target) = (from.u16().map_err(wrong)?, from.address().map_err(wrong)?);
@@ -164,10 +164,10 @@ impl DsrHeader {
                     route,
                 });
             }
-            // RFC 4728 §8.1.6.
+            // RFC 4728 §8.1.6: treatment of unknown options.
             _ => {
                 once(kind & UNKNOWN_OPTION_ACTION != UNKNOWN_OPTION_ACTION)?;
-                // Without room it is passed over.
+                // Ignored if there is no space left.
                 if let Some(option) = DsrOption::parse(kind, from.0) {
                     self.add_option(option);
                 }
@@ -199,7 +199,7 @@ impl DsrError {
         }
     }
 
-    /// `None`: of a type that says nothing to us.
+    /// Decodes a Route Error; `None` if its type is not supported.
     pub(crate) fn read(mut from: Reader<'_>) -> Result<Option<Self>, DecodeError> {
         let (kind, salvage) = (from.u8()?, from.u8()? & 15);
         let (source, destination) = (from.address()?, from.address()?);
@@ -230,7 +230,8 @@ fn write_list(nodes: &AddressList, to: &mut Writer<'_>) -> Result<(), EncodeErro
     nodes.as_slice().iter().try_for_each(|node| to.u32(node.to_bits()))
 }
 
-/// All that is left; `None` if it is no list of addresses, or a longer one than we know.
+/// The rest of the option as a list; `None` if it is not a list of addresses, or longer than
+/// [`DSR_ROUTE_MAX`](crate::DSR_ROUTE_MAX).
 fn read_list(from: Reader<'_>) -> Option<AddressList> {
     let (addresses, rest) = from.0.as_chunks::<4>();
     let mut nodes = AddressList::EMPTY;

@@ -1,7 +1,7 @@
-//! Options of a DSR header that few packets carry (RFC 4728 §6).
+//! Rare options of a DSR header (RFC 4728 §6).
 //!
-//! Packets are copied at every hop, so a header has no room for them beside everything else. They
-//! stand in memory where a Route Request would: a request has none of them.
+//! Packets are copied at every hop, so that a header has no space in memory for these options beside all
+//! others. They share it with the Route Request; a request has no extra options.
 
 use driftway_base::Ipv4Addr;
 
@@ -12,57 +12,57 @@ use crate::{DSR_ERRORS_MAX, DsrError, DsrHeader, DsrRequest, EncodeError};
 pub(crate) const ACK: u8 = 32;
 pub(crate) const ACK_REQUEST: u8 = 160;
 
-/// The bits of an option's type that say what is done by a node which does not know it; 00: nothing,
-/// it stays in the packet.
+/// Bits of an option type that select the treatment of an unknown option; 00: the option is ignored and stays
+/// in the packet.
 const UNKNOWN_OPTION_ACTION: u8 = 0x60;
 
-/// The most bytes of such options: as many as a request has.
+/// Maximum total length of extra options (bytes): the size of a Route Request in memory.
 const EXTRA_OPTIONS_MAX: usize = 70;
 
-/// A Route Request, or what a packet without one carries beyond the fields of the header.
+/// A Route Request, or the options of a packet that have no field in the header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum DsrRequestOrOptions {
-    /// Neither.
+    /// None of them.
     #[default]
     None,
-    /// RFC 4728 §6.2.
+    /// Route Request (RFC 4728 §6.2).
     Request(DsrRequest),
-    /// Further options; [`DsrHeader::add`] puts them here.
+    /// Extra options, added by [`DsrHeader::add_option`].
     ExtraOptions(DsrExtraOptions),
 }
 
-/// Further options, as they are on the air.
+/// Extra options in wire format.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct DsrExtraOptions {
     bytes: [u8; EXTRA_OPTIONS_MAX],
     len: u8,
 }
 
-/// One of them.
+/// An option of a DSR header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DsrOption<'a> {
-    /// A Route Error beyond those of [`DsrHeader::errors`].
+    /// Route Error in excess of [`DsrHeader::errors`].
     Error(DsrError),
     /// Acknowledgment Request (RFC 4728 §6.5).
     AckRequest {
-        /// Which packet is to be acknowledged.
+        /// Identification of the packet to be acknowledged.
         id: u16,
     },
     /// Acknowledgment (RFC 4728 §6.6).
     Ack {
-        /// That of the request.
+        /// Identification of the request.
         id: u16,
-        /// Who acknowledges.
+        /// ACK source address: the acknowledging node.
         source: Ipv4Addr,
-        /// To whom.
+        /// ACK destination address.
         destination: Ipv4Addr,
     },
-    /// An option that RFC 4728 does not define and whose type says that a node which does not know
-    /// it leaves it alone, such as a quotation of the packet that has failed.
+    /// An option not defined by RFC 4728 whose type allows nodes to ignore it, such as a quotation of the
+    /// failed packet.
     Other {
-        /// Its type.
+        /// Option type.
         kind: u8,
-        /// What it says.
+        /// Option data.
         data: &'a [u8],
     },
 }
@@ -76,7 +76,7 @@ impl core::fmt::Debug for DsrExtraOptions {
 impl DsrExtraOptions {
     const EMPTY: Self = Self { bytes: [0; EXTRA_OPTIONS_MAX], len: 0 };
 
-    /// The options, in the order in which they were added.
+    /// The options, in the order of insertion.
     pub fn options(&self) -> impl Iterator<Item = DsrOption<'_>> {
         let mut rest = Reader(self.as_bytes());
         core::iter::from_fn(move || DsrOption::read(&mut rest))
@@ -98,8 +98,8 @@ impl DsrExtraOptions {
 }
 
 impl<'a> DsrOption<'a> {
-    /// Is it one that a header may carry so? Others have fields of their own, or an action that
-    /// would have to be taken.
+    /// Returns true if the option may be an extra option. Other options have their own fields, or require an
+    /// action by nodes that do not support them.
     const fn is_extra(&self) -> bool {
         use crate::dsr_codec::{ERROR, PAD_1, PAD_N, REPLY, REQUEST, SOURCE_ROUTE, TIMEOUT};
         match self {
@@ -122,7 +122,7 @@ impl<'a> DsrOption<'a> {
         }
     }
 
-    /// Its length (bytes).
+    /// Length (bytes).
     pub const fn size(&self) -> usize {
         match self {
             Self::Error(error) => error.size() as usize,
@@ -157,7 +157,7 @@ impl<'a> DsrOption<'a> {
         }
     }
 
-    /// The next of those that were written.
+    /// Decodes the next option.
     fn read(from: &mut Reader<'a>) -> Option<Self> {
         let (kind, len) = (from.u8().ok()?, from.u8().ok()?);
         let data = from.slice(usize::from(len)).ok()?;
@@ -167,7 +167,7 @@ impl<'a> DsrOption<'a> {
         }
     }
 
-    /// The option of this type, if it is no error; `None`: it is none that is kept so.
+    /// The option of this type; `None` if it is an error, malformed, or cannot be an extra option.
     pub(crate) fn parse(kind: u8, data: &'a [u8]) -> Option<Self> {
         let mut from = Reader(data);
         let option = match kind {
@@ -184,7 +184,7 @@ impl<'a> DsrOption<'a> {
 }
 
 impl DsrHeader {
-    /// Its request.
+    /// The Route Request.
     pub const fn request(&self) -> Option<&DsrRequest> {
         match &self.request_or_options {
             DsrRequestOrOptions::Request(request) => Some(request),
@@ -192,7 +192,7 @@ impl DsrHeader {
         }
     }
 
-    /// Its request, to be changed.
+    /// The Route Request, mutable.
     pub const fn request_mut(&mut self) -> Option<&mut DsrRequest> {
         match &mut self.request_or_options {
             DsrRequestOrOptions::Request(request) => Some(request),
@@ -200,8 +200,9 @@ impl DsrHeader {
         }
     }
 
-    /// Adds an option; an error to the others, as long as there is a place among them. `false` if
-    /// there is no room: a header with a request has none, another has some 70 bytes.
+    /// Adds an option. An error is added to [`errors`](Self::errors) while there is space, otherwise to the
+    /// extra options. Returns false if there is no space left: a header with a request has none, others have
+    /// about 70 bytes.
     pub fn add_option(&mut self, option: DsrOption<'_>) -> bool {
         if let DsrOption::Error(error) = option
             && let Some(place) = self.errors.iter_mut().find(|place| place.is_none())
@@ -226,8 +227,8 @@ impl DsrHeader {
         }
     }
 
-    /// Takes its first error out. The others move up, and one among the further options takes the
-    /// place that is free: they have errors only as long as there is no place among the others.
+    /// Removes and returns the first error. The others move up, and the first error among the extra options
+    /// takes the free place: extra options contain errors only while `errors` is full.
     pub fn take_error(&mut self) -> Option<DsrError> {
         let [first, rest @ ..] = self.errors;
         let first = first?;
@@ -237,7 +238,7 @@ impl DsrHeader {
         }
         if let DsrRequestOrOptions::ExtraOptions(more) = self.request_or_options {
             self.request_or_options = DsrRequestOrOptions::None;
-            // They fit: they were there, and without one that has moved.
+            // They fit: they are the previous options, without the error that has moved.
             for option in more.options() {
                 self.add_option(option);
             }
@@ -245,7 +246,7 @@ impl DsrHeader {
         Some(first)
     }
 
-    /// Takes its Acknowledgment Request out: what it asks for is done at each hop anew.
+    /// Removes and returns the Acknowledgment Request, which applies to one hop only.
     pub fn take_ack_request(&mut self) -> Option<u16> {
         let DsrRequestOrOptions::ExtraOptions(more) = self.request_or_options else { return None };
         let asked = more.options().find_map(|option| match option {
@@ -253,7 +254,7 @@ impl DsrHeader {
             _ => None,
         })?;
         self.request_or_options = DsrRequestOrOptions::None;
-        // The others fit: they were there.
+        // They fit: they were present before.
         for option in more.options() {
             if !matches!(option, DsrOption::AckRequest { .. }) {
                 self.add_option(option);
@@ -262,21 +263,21 @@ impl DsrHeader {
         Some(asked)
     }
 
-    /// Takes the further options of this type out.
+    /// Removes the extra options of this type.
     pub(crate) fn remove_options(&mut self, kind: u8) {
         let is_one = |option: &DsrOption<'_>| matches!(option, DsrOption::Other { kind: known, .. } if *known == kind);
         if let DsrRequestOrOptions::ExtraOptions(more) = self.request_or_options
             && more.options().any(|option| is_one(&option))
         {
             self.request_or_options = DsrRequestOrOptions::None;
-            // The others fit: they were there.
+            // They fit: they were present before.
             for option in more.options().filter(|option| !is_one(option)) {
                 self.add_option(option);
             }
         }
     }
 
-    /// Its further options.
+    /// The extra options.
     pub fn extra_options(&self) -> impl Iterator<Item = DsrOption<'_>> {
         let more = match &self.request_or_options {
             DsrRequestOrOptions::ExtraOptions(more) => Some(more),
@@ -285,7 +286,7 @@ impl DsrHeader {
         more.into_iter().flat_map(DsrExtraOptions::options)
     }
 
-    /// Its errors, and those among the further options.
+    /// All Route Errors, including those among the extra options.
     pub fn all_errors(&self) -> impl Iterator<Item = DsrError> {
         let further = self.extra_options().filter_map(|option| match option {
             DsrOption::Error(error) => Some(error),

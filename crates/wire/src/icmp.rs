@@ -1,5 +1,5 @@
-//! ICMP messages (RFC 792, RFC 1122 §3.2.2): those that a path of driftway sends. The two of
-//! chandran-1998, which has no format for them, are an experiment's (RFC 4727 §3).
+//! ICMP messages that driftway sends (RFC 792, RFC 1122 §3.2.2). The two of chandran-1998, which defines no
+//! format, use an experimental type (RFC 4727 §3).
 
 use driftway_base::{Ecn, FailedLink, Ipv4Addr, Seq};
 
@@ -7,77 +7,76 @@ use crate::cursor::{Reader, Writer};
 use crate::ip::ParsedHeader;
 use crate::{Body, DecodeError, EncodeError, IPV4_HEADER_LEN, IpHeader, Packet, Payload};
 
-// The types.
+// Message types.
 const ECHO_REPLY: u8 = 0;
 const UNREACHABLE: u8 = 3;
 const SOURCE_QUENCH: u8 = 4;
 const ECHO: u8 = 8;
 const TIME_EXCEEDED: u8 = 11;
-/// RFC 4727 §3: one of the two types for experiments. The code says which notification it is.
+/// RFC 4727 §3: one of the two experimental types. The code distinguishes the notifications.
 const ROUTE_NOTIFICATION: u8 = 253;
 const FAILED: u8 = 0;
 const RESTORED: u8 = 1;
 
-/// An IP header without options and 8 bytes of what follows it.
+/// Length of a quotation: an IP header without options and 8 bytes of its payload.
 const QUOTED_LEN: u32 = IPV4_HEADER_LEN + 8;
 
-/// The three bits of the service code point that RFC 791 called precedence.
+/// The three bits of the DSCP that RFC 791 defined as precedence.
 const PRECEDENCE: u8 = 0b111_000;
 const INTERNETWORK_CONTROL: u8 = 0b110_000;
 
-/// A message.
+/// An ICMP message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IcmpMessage {
     /// Echo request or reply.
     Echo {
-        /// A reply?
+        /// A reply, not a request.
         reply: bool,
-        /// Who asks.
+        /// Identifier of the requester.
         identifier: u16,
-        /// The how-manieth.
+        /// Sequence number of the request.
         sequence: u16,
-        /// What comes back.
+        /// Data returned in the reply.
         payload: Payload,
     },
     /// Destination unreachable (type 3).
     Unreachable {
-        /// What cannot be reached: the code.
+        /// Reason: the code.
         code: UnreachableCode,
-        /// The packet that could not be delivered.
+        /// The undeliverable packet.
         quoted: QuotedPacket,
     },
-    /// Source quench (type 4); obsolete by RFC 6633, spoken because liu-singh-2001 §III-A uses it.
+    /// Source quench (type 4); obsoleted by RFC 6633, supported because liu-singh-2001 §III-A uses it.
     SourceQuench {
-        /// The packet that met congestion.
+        /// The packet that encountered congestion.
         quoted: QuotedPacket,
     },
-    /// Time exceeded (type 11, code 0 in transit or 1 in reassembly).
+    /// Time exceeded (type 11): in transit (code 0) or in reassembly (code 1).
     TimeExceeded {
-        /// In reassembly, not in transit.
+        /// Reassembly time exceeded.
         reassembly: bool,
-        /// The packet that was given up.
+        /// The discarded packet.
         quoted: QuotedPacket,
     },
-    /// Route failure notification, RFN (chandran-1998 §4): type 253, code 0. Both ends of the
-    /// failed link come before the quotation, that of the failure point in the header's second
-    /// word.
+    /// Route failure notification, RFN (chandran-1998 §4): type 253, code 0. Both ends of the failed link
+    /// precede the quotation; the failure point is in the second word of the header.
     RouteFailed {
-        /// The link that failed.
+        /// The failed link.
         link: FailedLink,
-        /// The packet that has no way.
+        /// The packet without a route.
         quoted: QuotedPacket,
     },
     /// Route re-establishment notification, RRN (chandran-1998 §4): type 253, code 1.
     RouteRestored {
-        /// The link whose failure was notified.
+        /// The link whose failure was reported.
         link: FailedLink,
-        /// A packet that had no way.
+        /// A packet that had no route.
         quoted: QuotedPacket,
     },
 }
 
 impl IcmpMessage {
-    /// What it quotes, if it is an error message.
+    /// The quoted packet of an error message.
     pub const fn quoted(&self) -> Option<&QuotedPacket> {
         match self {
             Self::Echo { .. } => None,
@@ -89,7 +88,7 @@ impl IcmpMessage {
         }
     }
 
-    /// The link that a route notification speaks of.
+    /// The link of a route notification.
     const fn link(&self) -> Option<FailedLink> {
         match self {
             Self::RouteFailed { link, .. } | Self::RouteRestored { link, .. } => Some(*link),
@@ -97,7 +96,7 @@ impl IcmpMessage {
         }
     }
 
-    /// How long the message is (bytes).
+    /// Length of the message (bytes).
     pub(crate) const fn size(&self) -> u32 {
         match self {
             Self::Echo { payload, .. } => payload.len.saturating_add(8),
@@ -105,7 +104,7 @@ impl IcmpMessage {
         }
     }
 
-    /// Writes the message up to the payload; the checksum is left zero.
+    /// Writes the message up to the payload with a checksum of zero.
     pub(crate) fn write(&self, to: &mut Writer<'_>) -> Result<(), EncodeError> {
         let (kind, code, word) = match *self {
             Self::Echo { reply, identifier, sequence, .. } => {
@@ -133,7 +132,7 @@ impl IcmpMessage {
         self.quoted().map_or(Ok(()), |quoted| quoted.write(to))
     }
 
-    /// Reads a message whose checksum is right, and finds its payload.
+    /// Decodes a message whose checksum has been verified, and returns it with its payload.
     pub(crate) fn read(bytes: &[u8]) -> Result<(Self, &[u8]), DecodeError> {
         let mut from = Reader(bytes);
         let (kind, code, _checksum) = (from.u8()?, from.u8()?, from.u16()?);
@@ -171,29 +170,29 @@ impl IcmpMessage {
     }
 }
 
-/// An address as the two halves of a word.
+/// The two halves of an address.
 const fn address_halves(address: Ipv4Addr) -> (u16, u16) {
     let [a, b, c, d] = address.octets();
     (u16::from_be_bytes([a, b]), u16::from_be_bytes([c, d]))
 }
 
-/// The codes of destination unreachable.
+/// Codes of destination unreachable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum UnreachableCode {
-    /// 0
+    /// Network unreachable (0).
     Net,
-    /// 1
+    /// Host unreachable (1).
     Host,
-    /// 2
+    /// Protocol unreachable (2).
     Protocol,
-    /// 3
+    /// Port unreachable (3).
     Port,
-    /// 4, with the next hop's MTU (RFC 1191)
+    /// Fragmentation needed and DF set (4), with the next-hop MTU (RFC 1191).
     FragmentationNeeded {
-        /// MTU of the next hop (bytes); 0 from old routers.
+        /// Next-hop MTU (bytes); 0 from routers that do not implement RFC 1191.
         mtu: u16,
     },
-    /// Any other.
+    /// Any other code.
     Other(u8),
 }
 
@@ -218,7 +217,7 @@ impl UnreachableCode {
             Self::Other(number) => number,
         }
     }
-    /// The second half of the message's second word (RFC 1191 §4).
+    /// The second half of the second header word (RFC 1191 §4).
     const fn mtu(self) -> u16 {
         match self {
             Self::FragmentationNeeded { mtu } => mtu,
@@ -227,37 +226,36 @@ impl UnreachableCode {
     }
 }
 
-/// What an error message quotes: the IP header (RFC 792: and the first 8 bytes behind it), reduced
-/// to what says which packet it was.
+/// The packet quoted in an error message: its IP header and first 8 payload bytes (RFC 792), reduced to the
+/// fields that identify it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct QuotedPacket {
-    /// Its source.
+    /// Source address.
     pub source: Ipv4Addr,
-    /// Its destination.
+    /// Destination address.
     pub destination: Ipv4Addr,
-    /// Its protocol number.
+    /// Protocol number.
     pub protocol: u8,
-    /// Its total length (bytes), as its header says.
+    /// Total length in its header (bytes).
     pub total_len: u16,
-    /// Its identification.
+    /// Identification.
     pub identification: u16,
-    /// Its time to live where it was given up.
+    /// Time to live at the node that discarded it.
     pub ttl: u8,
-    /// Its congestion bits and DSCP.
+    /// DSCP and ECN field.
     pub tos: u8,
-    /// Was it not to be fragmented?
+    /// Don't Fragment flag.
     pub dont_fragment: bool,
-    /// The first 8 bytes behind its header.
+    /// The first 8 bytes after the IP header.
     pub transport_head: [u8; 8],
 }
 
 impl QuotedPacket {
-    /// The quotation of `offending`; `None` if no error may be sent about it (RFC 1122 §3.2.2): it
-    /// is an ICMP error itself, its destination is not one host, or its source could not be
-    /// answered.
+    /// The quotation of `offending`; `None` if no error may be sent about it (RFC 1122 §3.2.2): it is an ICMP
+    /// error itself, its destination is not a single host, or its source is not a unicast address.
     ///
-    /// IP options are left out, and as a packet only names its payload, the checksum among the
-    /// first bytes of a UDP datagram or an echo is quoted as 0.
+    /// IP options are omitted. Packets have no payload bytes here, therefore the checksum among the first
+    /// bytes of a UDP datagram or an echo message is quoted as 0.
     pub fn of(offending: &Packet) -> Option<Self> {
         let ip = &offending.ip;
         let (destination, source) = (ip.destination, ip.source);
@@ -269,7 +267,7 @@ impl QuotedPacket {
         {
             return None;
         }
-        // More than any transport header, of which only the beginning is wanted.
+        // Larger than any transport header, of which only the first 8 bytes are needed.
         let mut headers = [0; 80];
         let mut to = Writer::new(&mut headers, 80).ok()?;
         match &offending.body {
@@ -305,12 +303,13 @@ impl QuotedPacket {
         to.bytes(&self.transport_head)
     }
 
-    /// Reads a quotation. Its IP checksum is not looked at: routers quote what they have changed.
+    /// Decodes a quotation. Its IP checksum is not verified, because routers quote headers that they have
+    /// modified.
     fn read(bytes: &[u8]) -> Result<Self, DecodeError> {
         let ParsedHeader { header, protocol, total_len, len, fragment_offset, .. } =
             ParsedHeader::read(bytes)?;
-        // RFC 1122 §3.2.2: no error is sent about a fragment but the first, whose head is not that
-        // of a transport header.
+        // RFC 1122 §3.2.2: errors are sent about first fragments only; others do not begin with a transport
+        // header.
         if fragment_offset != 0 {
             return Err(DecodeError::Fragment);
         }
@@ -329,12 +328,12 @@ impl QuotedPacket {
         })
     }
 
-    /// Source and destination port, for TCP and UDP.
+    /// Source and destination port (TCP and UDP).
     pub const fn ports(&self) -> (u16, u16) {
         let [a, b, c, d, ..] = self.transport_head;
         (u16::from_be_bytes([a, b]), u16::from_be_bytes([c, d]))
     }
-    /// The sequence number, for TCP.
+    /// Sequence number (TCP).
     pub const fn seq(&self) -> Seq {
         let [.., e, f, g, h] = self.transport_head;
         Seq(u32::from_be_bytes([e, f, g, h]))
@@ -342,8 +341,8 @@ impl QuotedPacket {
 }
 
 impl Packet {
-    /// The ICMP error that `reporter` sends about `offending`, as `message` makes it from the
-    /// quotation; `None` where [`Quoted::of`] forbids it.
+    /// The ICMP error that `reporter` sends about `offending`; `message` builds it from the quotation. `None`
+    /// where [`QuotedPacket::of`] forbids it.
     pub fn icmp_error(
         reporter: Ipv4Addr,
         offending: &Self,
@@ -352,13 +351,13 @@ impl Packet {
         Self::icmp_error_from(reporter, message(QuotedPacket::of(offending)?))
     }
 
-    /// The same where only the quotation of the packet is left: `message` goes to whoever sent what
-    /// it quotes. `None` for a message that quotes nothing.
+    /// The packet in which `reporter` sends the ICMP error `message` to the source of the packet that it
+    /// quotes; `None` for a message without quotation.
     pub fn icmp_error_from(reporter: Ipv4Addr, message: IcmpMessage) -> Option<Self> {
         let quoted = message.quoted()?;
         let mut ip = IpHeader::new(reporter, quoted.source);
-        // RFC 1812 §4.3.2.5: the precedence of internetwork control, but a source quench has that
-        // of the packet it is about.
+        // RFC 1812 §4.3.2.5: ICMP errors have the precedence of internetwork control, except a source quench,
+        // which has that of the offending packet.
         ip.dscp = match message {
             IcmpMessage::SourceQuench { .. } => (quoted.tos >> 2) & PRECEDENCE,
             _ => INTERNETWORK_CONTROL,
@@ -366,8 +365,8 @@ impl Packet {
         Some(Self { ip, body: Body::Icmp(message) })
     }
 
-    /// The reply to an echo request that one host was asked; `None` for any other packet. It
-    /// carries the request's payload and service code point (RFC 792, RFC 1349 §5.1), no IP options.
+    /// The reply to an echo request to a single host; `None` for other packets. It has the request's payload
+    /// and DSCP (RFC 792, RFC 1349 §5.1) and no IP options.
     pub fn echo_reply(&self) -> Option<Self> {
         let Body::Icmp(IcmpMessage::Echo { reply: false, identifier, sequence, payload }) =
             self.body

@@ -6,7 +6,7 @@ use crate::checksum::Checksum;
 use crate::cursor::{Reader, Writer, set_checksum};
 use crate::{AodvMessage, DecodeError, EncodeError, IcmpMessage, Payload, TcpSegment, UdpDatagram};
 
-/// Bytes of an IPv4 header without options.
+/// Length of an IPv4 header without options (bytes).
 pub const IPV4_HEADER_LEN: u32 = 20;
 
 const VERSION: u8 = 4;
@@ -14,48 +14,47 @@ const VERSION: u8 = 4;
 pub(crate) const ICMP: u8 = 1;
 pub(crate) const TCP: u8 = 6;
 pub(crate) const UDP: u8 = 17;
-/// "No next header", which DSR takes from IPv6 (RFC 8200 §4.7).
+/// "No next header" (RFC 8200 §4.7), as used by DSR (RFC 4728 §6.1).
 pub(crate) const NO_NEXT_HEADER: u8 = 59;
 
-// The third 16-bit word of the header.
+// Fields of the header's fourth 16-bit word.
 const DONT_FRAGMENT: u16 = 0x4000;
 const MORE_FRAGMENTS: u16 = 0x2000;
 const FRAGMENT_OFFSET: u16 = 0x1fff;
 
-/// A whole packet, as the lab moves it.
+/// A complete IPv4 packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Packet {
     /// The IP header.
     pub ip: IpHeader,
-    /// What it carries.
+    /// Transport header and payload.
     pub body: Body,
 }
 
-/// An IPv4 header. Lengths and checksums follow from the rest.
+/// An IPv4 header. Lengths and checksum are derived.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct IpHeader {
-    /// Where it comes from.
+    /// Source address.
     pub source: Ipv4Addr,
-    /// Where it goes.
+    /// Destination address.
     pub destination: Ipv4Addr,
-    /// Congestion bits (RFC 3168).
+    /// ECN field (RFC 3168).
     pub ecn: Ecn,
     /// Differentiated services code point, 6 bits.
     pub dscp: u8,
-    /// Hops it may still take.
+    /// Time to live (hops).
     pub ttl: u8,
     /// Identification.
     pub identification: u16,
-    /// Must not be fragmented.
+    /// Don't Fragment flag.
     pub dont_fragment: bool,
-    /// Options as they stand in the header.
+    /// Options, in wire format.
     pub options: IpOptions,
 }
 
 impl IpHeader {
-    /// A header as hosts use it: 64 hops, not to be fragmented, without options, congestion bits or
-    /// service code point. Its identification is 0, which RFC 6864 §4.1 allows for packets that are
-    /// not fragmented.
+    /// A header as hosts send it: TTL 64, Don't Fragment, no options, DSCP 0, Not-ECT. The identification is
+    /// 0, which RFC 6864 §4.1 allows for packets that are not fragmented.
     pub const fn new(source: Ipv4Addr, destination: Ipv4Addr) -> Self {
         Self {
             source,
@@ -68,7 +67,7 @@ impl IpHeader {
             options: IpOptions::EMPTY,
         }
     }
-    /// The byte of the service code point and the congestion bits.
+    /// The TOS byte: DSCP and ECN field.
     pub(crate) const fn tos(&self) -> u8 {
         (self.dscp << 2) | self.ecn.bits()
     }
@@ -98,21 +97,21 @@ impl IpHeader {
     }
 }
 
-/// A header as it was read, with what [`IpHeader`] leaves to be deduced.
+/// A decoded header, with the fields that [`IpHeader`] derives.
 pub(crate) struct ParsedHeader {
     pub(crate) header: IpHeader,
     pub(crate) protocol: u8,
     pub(crate) total_len: u16,
-    /// Its own length (bytes).
+    /// Header length (bytes).
     pub(crate) len: usize,
-    /// Where its piece stands in the packet (8 bytes); 0 for a whole packet and for a first piece.
+    /// Fragment offset (8 bytes); 0 for an unfragmented packet and for a first fragment.
     pub(crate) fragment_offset: u16,
     pub(crate) more_fragments: bool,
 }
 
 impl ParsedHeader {
-    /// Reads the header that `bytes` begin with. The checksum is not looked at, nor whether the
-    /// whole packet is there: neither holds for the header that an ICMP message quotes.
+    /// Decodes the header at the start of `bytes`. Neither the checksum nor the presence of the whole packet
+    /// is verified, because neither holds for the header quoted in an ICMP message.
     pub(crate) fn read(bytes: &[u8]) -> Result<Self, DecodeError> {
         let mut from = Reader(bytes);
         let first = from.u8()?;
@@ -148,7 +147,7 @@ impl ParsedHeader {
     }
 }
 
-/// Up to 40 bytes of IP options, a multiple of 4, kept as they are.
+/// Up to 40 bytes of IP options in wire format, padded to a multiple of 4.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct IpOptions {
     bytes: [u8; 40],
@@ -156,17 +155,17 @@ pub struct IpOptions {
 }
 
 impl IpOptions {
-    /// None.
+    /// No options.
     pub const EMPTY: Self = Self { bytes: [0; 40], len: 0 };
 
-    /// Copies `bytes`, padding with end-of-list to a multiple of 4; `None` if there are over 40.
+    /// Copies `bytes`, padded with end-of-list to a multiple of 4; `None` if there are more than 40.
     pub fn new(bytes: &[u8]) -> Option<Self> {
         let mut options = Self::EMPTY;
         options.bytes.get_mut(..bytes.len())?.copy_from_slice(bytes);
         options.len = bytes.len().next_multiple_of(4) as u8;
         Some(options)
     }
-    /// The bytes, padding included.
+    /// The options including padding.
     pub fn as_slice(&self) -> &[u8] {
         self.bytes.get(..usize::from(self.len)).unwrap_or_default()
     }
@@ -178,23 +177,23 @@ impl Default for IpOptions {
     }
 }
 
-/// What an IP packet carries.
+/// Transport header and payload of an IP packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Body {
-    /// Protocol 6.
+    /// TCP (protocol 6).
     Tcp(TcpSegment),
-    /// Protocol 17.
+    /// UDP (protocol 17).
     Udp(UdpDatagram),
-    /// Protocol 1.
+    /// ICMP (protocol 1).
     Icmp(IcmpMessage),
-    /// AODV: protocol 17, port 654 (RFC 3561 §8).
+    /// AODV (protocol 17, port 654; RFC 3561 §8).
     Aodv(AodvMessage),
-    /// Nothing: what the packet says stands in its DSR header. Protocol 59 (RFC 4728 §6.1).
+    /// No next header: a packet that consists of its DSR header (protocol 59; RFC 4728 §6.1).
     NoNextHeader,
 }
 
 impl Packet {
-    /// Its total length on the air (bytes): IP header, transport header, payload.
+    /// Total length (bytes): IP header, transport header, payload.
     pub const fn len(&self) -> u32 {
         let ip = IPV4_HEADER_LEN + self.ip.options.len as u32;
         ip.saturating_add(match &self.body {
@@ -205,11 +204,11 @@ impl Packet {
             Body::NoNextHeader => 0,
         })
     }
-    /// Never: a packet has at least its header. Here for those who ask.
+    /// Always false: a packet has at least its header.
     pub const fn is_empty(&self) -> bool {
         false
     }
-    /// Its protocol number.
+    /// Protocol number.
     pub const fn protocol(&self) -> u8 {
         match self.body {
             Body::Icmp(_) => ICMP,
@@ -218,7 +217,7 @@ impl Packet {
             Body::NoNextHeader => NO_NEXT_HEADER,
         }
     }
-    /// Its payload; the empty one for an ICMP error.
+    /// The payload; empty for an ICMP error.
     pub const fn payload(&self) -> Payload {
         match self.body {
             Body::Tcp(segment) => segment.payload,

@@ -1,27 +1,26 @@
-//! What is on the air: IPv4, ARP, TCP, UDP, ICMP, AODV (RFC 3561) and DSR (RFC 4728).
+//! Packet formats: IPv4, ARP, TCP, UDP, ICMP, AODV (RFC 3561) and DSR (RFC 4728).
 //!
-//! Two levels: an owned representation in which illegal states cannot be written ([`Packet`] and
-//! its parts), and the bytes. In the lab only the representation moves; any packet can be encoded
-//! to the bytes on the air, and what arrives on a host is decoded into a type or refused with a
-//! typed error. No input panics.
+//! There are two levels: an owned representation in which illegal states cannot be expressed ([`Packet`] and
+//! its parts), and the bytes of the wire format. A simulation uses the representation only; any packet can be
+//! encoded, and bytes received on a host are decoded or rejected with a typed error. No input causes a panic.
 //!
 //! # What is not modelled
 //!
 //! | what | why |
 //! |---|---|
-//! | fragments: refused | driftway's paths tell a sender their MTU; a path that fragments is not what is studied |
-//! | IP options: kept as bytes, without a meaning; left out of quotations and echo replies | nothing here acts on them |
-//! | TCP's reserved bits (RFC 9768 takes one): dropped | ECN is that of RFC 3168 |
+//! | fragments: rejected | driftway's paths report their MTU to the sender; fragmentation is not studied |
+//! | IP options: kept as bytes without interpretation; omitted in quotations and echo replies | nothing here acts on them |
+//! | TCP's reserved bits (RFC 9768 uses one): dropped | ECN is that of RFC 3168 |
 //! | TCP options other than those of [`TcpOptions`]: dropped | RFC 9293 §3.2 allows it |
-//! | more of a quoted packet than 8 bytes (RFC 1812 §4.3.2.3): dropped | they hold ports and sequence number |
-//! | a standard form of RFN and RRN: there is none | chandran-1998 gives them fields and no format; ICMP has types for experiments (RFC 4727) |
-//! | extensions of AODV messages (RFC 3561 §9) but a time stamp: dropped, or refused where they must be understood | nothing here sends any |
-//! | RERRs of more than [`AODV_UNREACHABLE_MAX`] destinations: refused | a packet has a fixed size in memory; who has more to tell sends several |
-//! | datagrams to port 654 that are no AODV message: refused | RFC 3561 §8 has the port to itself |
-//! | DSR's acknowledgments, its requests for them, and Destination and Flow ID: passed over | the link layer acknowledges; flows are not joined |
-//! | more than one DSR request, reply or source route, and more than three errors: refused | RFC 4728 allows several replies; nobody here sends them |
-//! | DSR errors about options and about flow state that is not supported: passed over | no node here draws them |
-//! | what follows a UDP datagram in its packet (RFC 9868): dropped | UDP is background load here |
+//! | more than 8 bytes of a quoted packet (RFC 1812 §4.3.2.3): dropped | 8 bytes contain the ports and the sequence number |
+//! | a standard format of RFN and RRN: does not exist | chandran-1998 defines fields without a format; ICMP has types for experiments (RFC 4727) |
+//! | extensions of AODV messages (RFC 3561 §9) other than a timestamp: ignored, or rejected if they must not be ignored | nothing here sends any |
+//! | RERRs of more than [`AODV_UNREACHABLE_MAX`] destinations: rejected | a packet has a fixed size in memory; a node with more destinations sends several RERRs |
+//! | datagrams to port 654 that are not AODV messages: rejected | RFC 3561 §8 assigns the port to AODV |
+//! | DSR's Destination and Flow ID option: no effect | flows are not joined |
+//! | more than one DSR request, reply or source route in a packet: rejected | RFC 4728 allows several replies; nothing here sends them |
+//! | DSR errors of type "option not supported": ignored | no node here causes them |
+//! | bytes after a UDP datagram in its packet (RFC 9868): dropped | UDP is background traffic here |
 
 #![no_std]
 #![forbid(unsafe_code)]

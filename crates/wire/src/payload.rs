@@ -1,34 +1,34 @@
-//! Payload without its bytes.
+//! Payloads without bytes.
 
-/// A piece of a byte stream, named instead of carried.
+/// A section of a byte stream, identified instead of stored.
 ///
-/// In the lab nothing is copied: a segment carries the name of its bytes, and the offset travels
-/// *beside* the TCP sequence number, so that a sink can check what was delivered without believing
-/// TCP. On a host the offset says where the driver keeps the bytes. Protocol code only moves, trims
-/// and counts it.
+/// In a simulation no payload is copied: a segment identifies its bytes, and the stream offset is carried
+/// *beside* the TCP sequence number, so that a sink can check what was delivered independently of TCP. On a
+/// host the offset locates the bytes in the driver's buffer. Protocol code only moves, trims and counts
+/// payloads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Payload {
-    /// Which stream.
+    /// Stream number.
     pub stream: u32,
     /// Offset of the first byte in its stream.
     pub offset: u64,
-    /// How many bytes.
+    /// Number of bytes.
     pub len: u32,
 }
 
 impl Payload {
-    /// No bytes.
+    /// The empty payload.
     pub const EMPTY: Self = Self { stream: 0, offset: 0, len: 0 };
 
     /// `len` bytes of `stream` from `offset` on.
     pub const fn new(stream: u32, offset: u64, len: u32) -> Self {
         Self { stream, offset, len }
     }
-    /// Nothing in it?
+    /// Returns true if the payload is empty.
     pub const fn is_empty(self) -> bool {
         self.len == 0
     }
-    /// Without its first `bytes` bytes.
+    /// The payload without its first `bytes` bytes.
     #[must_use]
     pub const fn without_front(self, bytes: u32) -> Self {
         let cut = if bytes < self.len { bytes } else { self.len };
@@ -38,7 +38,7 @@ impl Payload {
             len: self.len - cut,
         }
     }
-    /// Its first `len` bytes, or all if it has fewer.
+    /// Its first `len` bytes, or all of it if it is shorter.
     #[must_use]
     pub const fn truncated(self, len: u32) -> Self {
         Self {
@@ -48,14 +48,14 @@ impl Payload {
         }
     }
 
-    /// Fills `bytes` with what the lab says this payload consists of, from its offset on.
+    /// Fills `bytes` with the simulated content of this payload, from its offset on.
     ///
-    /// The byte at an offset of a stream is a fixed function of both, so that a packet can be
-    /// encoded wherever it is met, and a retransmission carries the bytes of the original. Streams,
-    /// and places in a stream, look unlike each other: a byte in the wrong place shows. Can be
-    /// handed to [`Packet::encode`](crate::Packet::encode) as it is.
+    /// Each byte is a fixed function of its stream and offset, so that a packet can be encoded at any point
+    /// of a run, and a retransmission carries the original bytes. Different streams, and different positions
+    /// of a stream, have different content, which reveals misplaced bytes. Can be passed to
+    /// [`Packet::encode`](crate::Packet::encode).
     pub fn fill_pattern(self, bytes: &mut [u8]) {
-        // Offsets wrap (as in `without_front`), so the numbers of words have 61 bits.
+        // Offsets wrap (see `without_front`), therefore word indices have 61 bits.
         let word = |index| pattern_word(self.stream, index & (u64::MAX / 8)).to_le_bytes();
         let mut index = self.offset / 8;
         let into_word = (self.offset % 8) as usize;
@@ -74,7 +74,7 @@ impl Payload {
     }
 }
 
-/// The eight bytes of a stream at offset 8 × `index`: a multiply-and-shift mix of both.
+/// The eight bytes at offset 8 × `index` of a stream: a multiply-and-shift mix of both.
 const fn pattern_word(stream: u32, index: u64) -> u64 {
     let stream_key = (stream as u64 + 1).wrapping_mul(0xd6e8_feb8_6659_fd93);
     let x = (index ^ stream_key).wrapping_mul(0xa076_1d64_78bd_642f);
@@ -92,7 +92,7 @@ mod test {
         byte[0]
     }
 
-    /// Frozen: captures and corpora depend on it.
+    /// Frozen, because captures and corpora depend on it.
     #[test]
     fn the_pattern_is_frozen() {
         let mut bytes = [0; 8];
@@ -102,7 +102,7 @@ mod test {
     const FROZEN: [u8; 8] = [25, 55, 39, 120, 7, 130, 219, 184];
 
     #[test]
-    fn a_byte_does_not_depend_on_the_segment_it_travels_in() {
+    fn a_byte_does_not_depend_on_its_segment() {
         for start in (0..20).chain([u64::from(u32::MAX) - 9, u64::MAX - 7, u64::MAX - 2]) {
             for len in 0..30 {
                 let mut bytes = [0; 30];
@@ -116,7 +116,7 @@ mod test {
     }
 
     #[test]
-    fn a_byte_in_the_wrong_place_shows() {
+    fn misplaced_bytes_are_detected() {
         let window = |stream, offset| -> [u8; 16] {
             core::array::from_fn(|i| byte(stream, offset + i as u64))
         };

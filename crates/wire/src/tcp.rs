@@ -1,49 +1,49 @@
-//! TCP segments (RFC 9293 §3.1) with the options that driftway's TCP speaks.
+//! TCP segments (RFC 9293 §3.1) with the options that driftway's TCP supports.
 
 use driftway_base::Seq;
 
 use crate::cursor::{Reader, Writer};
 use crate::{DecodeError, EncodeError, Payload, TcpOptions};
 
-/// Bytes of a TCP header without options.
+/// Length of a TCP header without options (bytes).
 pub(crate) const TCP_HEADER_LEN: u32 = 20;
 
-/// A TCP header and the name of what it carries.
+/// A TCP segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct TcpSegment {
-    /// Port of the sender.
+    /// Source port.
     pub source_port: u16,
-    /// Port of the receiver.
+    /// Destination port.
     pub destination_port: u16,
-    /// Sequence number of the first byte (of the SYN, if there is one).
+    /// Sequence number of the first byte (of the SYN, if set).
     pub seq: Seq,
-    /// Acknowledgment number; counts only with [`TcpFlags::ACK`].
+    /// Acknowledgment number; valid with [`TcpFlags::ACK`] only.
     pub ack: Seq,
     /// Control bits.
     pub flags: TcpFlags,
-    /// The window field as it stands in the header, not scaled.
+    /// Window field of the header, unscaled.
     pub window: u16,
-    /// The urgent pointer; counts only with [`TcpFlags::URG`].
+    /// Urgent pointer; valid with [`TcpFlags::URG`] only.
     pub urgent: u16,
     /// Options.
     pub options: TcpOptions,
-    /// What it carries.
+    /// Payload.
     pub payload: Payload,
 }
 
 impl TcpSegment {
-    /// Sequence numbers that it takes: payload, SYN and FIN (SEG.LEN of RFC 9293).
+    /// SEG.LEN (RFC 9293): sequence numbers occupied by payload, SYN and FIN.
     pub const fn sequence_len(&self) -> u32 {
         self.payload.len.wrapping_add(
             self.flags.contains(TcpFlags::SYN) as u32 + self.flags.contains(TcpFlags::FIN) as u32,
         )
     }
-    /// One past its last sequence number.
+    /// One past the last sequence number.
     pub const fn end(&self) -> Seq {
         Seq(self.seq.0.wrapping_add(self.sequence_len()))
     }
 
-    /// Writes header and options; the checksum is left zero.
+    /// Writes header and options with a checksum of zero.
     pub(crate) fn write(&self, to: &mut Writer<'_>) -> Result<(), EncodeError> {
         to.u16(self.source_port)?;
         to.u16(self.destination_port)?;
@@ -57,7 +57,7 @@ impl TcpSegment {
         self.options.write(to)
     }
 
-    /// Reads a segment whose checksum is right, and finds its payload.
+    /// Decodes a segment whose checksum has been verified, and returns it with its payload.
     pub(crate) fn read(bytes: &[u8]) -> Result<(Self, &[u8]), DecodeError> {
         let mut from = Reader(bytes);
         let mut segment = Self {
@@ -67,7 +67,7 @@ impl TcpSegment {
             ack: Seq(from.u32()?),
             ..Self::default()
         };
-        // RFC 9293 §3.1: the reserved bits beside the data offset are ignored.
+        // RFC 9293 §3.1: the reserved bits after the data offset are ignored.
         let header_len = u32::from(from.u8()? >> 4) * 4;
         segment.flags = TcpFlags(from.u8()?);
         segment.window = from.u16()?;
@@ -82,7 +82,7 @@ impl TcpSegment {
     }
 }
 
-/// The control bits, as in the header's fourteenth byte.
+/// Control bits, as in the fourteenth byte of the header.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct TcpFlags(pub u8);
 
@@ -95,29 +95,29 @@ impl TcpFlags {
     pub const RST: Self = Self(0x04);
     /// Push.
     pub const PSH: Self = Self(0x08);
-    /// The acknowledgment field counts.
+    /// The acknowledgment field is valid.
     pub const ACK: Self = Self(0x10);
-    /// The urgent pointer counts.
+    /// The urgent pointer is valid.
     pub const URG: Self = Self(0x20);
-    /// Congestion echo (RFC 3168).
+    /// ECN-Echo (RFC 3168).
     pub const ECE: Self = Self(0x40);
     /// Congestion window reduced (RFC 3168).
     pub const CWR: Self = Self(0x80);
 
-    /// Are all bits of `other` set?
+    /// Returns true if all bits of `other` are set.
     pub const fn contains(self, other: Self) -> bool {
         self.0 & other.0 == other.0
     }
-    /// Is one bit of `other` set?
+    /// Returns true if any bit of `other` is set.
     pub const fn intersects(self, other: Self) -> bool {
         self.0 & other.0 != 0
     }
-    /// With the bits of `other` set.
+    /// Returns the flags with the bits of `other` set.
     #[must_use]
     pub const fn with(self, other: Self) -> Self {
         Self(self.0 | other.0)
     }
-    /// With the bits of `other` cleared.
+    /// Returns the flags with the bits of `other` cleared.
     #[must_use]
     pub const fn without(self, other: Self) -> Self {
         Self(self.0 & !other.0)

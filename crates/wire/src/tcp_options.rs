@@ -5,10 +5,10 @@ use driftway_base::{Seq, SeqRange};
 use crate::cursor::Writer;
 use crate::{DecodeError, EncodeError};
 
-/// Room for options in a TCP header (bytes).
+/// Maximum length of the options in a TCP header (bytes).
 const OPTIONS_MAX_LEN: u32 = 40;
 
-// The kinds, and the lengths that go with those of a fixed length.
+// Option kinds.
 const END: u8 = 0;
 const NOP: u8 = 1;
 const MSS: u8 = 2;
@@ -17,25 +17,25 @@ const SACK_PERMITTED: u8 = 4;
 const SACK: u8 = 5;
 const TIMESTAMPS: u8 = 8;
 
-/// The options of one segment. Unknown options are skipped when read, as RFC 9293 §3.2 asks.
+/// The options of one segment. Unknown options are ignored when decoding (RFC 9293 §3.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct TcpOptions {
     /// Maximum segment size (RFC 9293 §3.7.1); on SYNs.
     pub mss: Option<u16>,
-    /// Window scale shift (RFC 7323 §2); on SYNs. Values over 14 are read, and written, as 14.
+    /// Window scale shift (RFC 7323 §2); on SYNs. Values over 14 are decoded and encoded as 14.
     pub window_scale: Option<u8>,
     /// SACK permitted (RFC 2018 §2); on SYNs.
     pub sack_permitted: bool,
     /// Timestamps (RFC 7323 §3).
     pub timestamps: Option<Timestamps>,
-    /// SACK blocks (RFC 2018 §3), the first one possibly a D-SACK (RFC 2883).
+    /// SACK blocks (RFC 2018 §3); the first may be a D-SACK block (RFC 2883).
     pub sack: SackBlocks,
 }
 
 impl TcpOptions {
-    /// Bytes that they take in the header, laid out as common stacks do: each on a 4-byte boundary
-    /// behind NOPs (RFC 7323 appendix A), but SACK permitted in place of the NOPs before the
-    /// timestamps. A header has room for 40; three SACK blocks beside timestamps fill it.
+    /// Length of the encoded options (bytes), in the usual layout: each option on a 4-byte boundary after
+    /// NOPs (RFC 7323 appendix A), except that SACK-permitted replaces the NOPs before the timestamps. The
+    /// maximum is 40; three SACK blocks and timestamps reach it.
     pub const fn len(&self) -> u32 {
         let mut bytes = 0;
         if self.mss.is_some() {
@@ -54,12 +54,12 @@ impl TcpOptions {
         }
         bytes
     }
-    /// No option at all?
+    /// Returns true if there are no options.
     pub const fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Do they fit into a header?
+    /// Returns true if the options fit into a header.
     pub(crate) const fn fits_header(&self) -> bool {
         self.len() <= OPTIONS_MAX_LEN
     }
@@ -93,9 +93,8 @@ impl TcpOptions {
         Ok(())
     }
 
-    /// Reads the options area of a header. Where an option comes twice, the later one counts. An
-    /// option that we know with a length that its definition does not know is skipped like one that
-    /// we don't know.
+    /// Decodes the options of a header. Of repeated options the last one is used. A known option with an
+    /// undefined length is ignored like an unknown one.
     pub(crate) fn read(bytes: &[u8]) -> Result<Self, DecodeError> {
         let mut options = Self::default();
         for found in TcpOptionReader::new(bytes) {
@@ -104,7 +103,7 @@ impl TcpOptions {
         Ok(options)
     }
 
-    /// Takes one option in, and says which it is; an earlier one of its kind no longer counts.
+    /// Adds a decoded option, replacing an earlier one of its kind, and returns its kind.
     #[inline]
     pub fn add_option(&mut self, option: &RawTcpOption<'_>) -> TcpOption {
         match (option.kind, option.data) {
@@ -141,7 +140,7 @@ impl TcpOptions {
     }
 }
 
-/// Which option of a header.
+/// Kind of a TCP option.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TcpOption {
     /// Maximum segment size (RFC 9293 §3.7.1).
@@ -154,35 +153,33 @@ pub enum TcpOption {
     Sack,
     /// Timestamps (RFC 7323 §3).
     Timestamps,
-    /// An option that we don't know, or one that we know with a length that its definition does
-    /// not know.
+    /// An unknown option, or a known one with an undefined length.
     Unknown,
 }
 
 impl TcpOption {
-    /// The byte that fills the room between options (RFC 9293 §3.2, No-Operation).
+    /// The padding byte between options (No-Operation, RFC 9293 §3.2).
     pub const NOP: u8 = NOP;
 }
 
-/// An option's bytes, and where they stand; [`TcpOptions::add`] says what they mean.
+/// An undecoded option and its position; [`TcpOptions::add_option`] decodes it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RawTcpOption<'a> {
-    /// Where its first byte stands in the options area; its data begins two bytes further on.
+    /// Offset of its kind byte in the options area; its data follows two bytes later.
     pub offset: usize,
     kind: u8,
     data: &'a [u8],
 }
 
 impl RawTcpOption<'_> {
-    /// Bytes that it takes, kind and length included.
+    /// Length including kind and length bytes (bytes).
     pub const fn size(&self) -> usize {
         self.data.len() + 2
     }
 }
 
-/// Reads the options area of a TCP header one option at a time, without copying it: for those that
-/// need to know where an option stands. Fillers are passed over. Ends at the end of the list, or
-/// with the first error.
+/// Iterator over the options of a TCP header, without copying, for callers that need their positions. Padding
+/// is skipped. Ends at the end of the list, or after the first error.
 #[derive(Clone, Debug)]
 pub struct TcpOptionReader<'a> {
     area: &'a [u8],
@@ -190,7 +187,7 @@ pub struct TcpOptionReader<'a> {
 }
 
 impl<'a> TcpOptionReader<'a> {
-    /// The options in `area`, which is what a header has behind its first 20 bytes.
+    /// Reads the options in `area`, the part of a header after its first 20 bytes.
     #[inline]
     pub const fn new(area: &'a [u8]) -> Self {
         Self { area, at: 0 }
@@ -211,10 +208,10 @@ impl<'a> Iterator for TcpOptionReader<'a> {
                 }
                 NOP => self.at = at + 1,
                 kind => {
-                    // RFC 9293 §3.1 (MUST-7): a length below 2, or one that leads out of the
-                    // header, is illegal. Nothing behind it can be found, so the whole segment is
-                    // refused; the RFC's suggestion to reset and log is left to the caller, because
-                    // it lets anybody who guesses the ports tear a connection down.
+                    // RFC 9293 §3.1 (MUST-7): a length below 2, or beyond the end of the header, is illegal.
+                    // No option after it can be located, so the whole segment is rejected. The RFC's
+                    // suggestion to reset and log is left to the caller, because it would let anyone who
+                    // guesses the ports reset a connection.
                     let len = self.area.get(at + 1).map_or(0, |len| usize::from(*len));
                     let Some(data) = self.area.get(at + 2..at + len) else {
                         self.at = self.area.len();
@@ -228,16 +225,16 @@ impl<'a> Iterator for TcpOptionReader<'a> {
     }
 }
 
-/// The timestamps option.
+/// Timestamps option (RFC 7323 §3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Timestamps {
-    /// TSval: the sender's clock.
+    /// TSval: the sender's timestamp clock.
     pub value: u32,
-    /// TSecr: the peer's clock, echoed.
+    /// TSecr: the echoed timestamp of the peer.
     pub echo: u32,
 }
 
-/// Up to four SACK blocks.
+/// Up to four SACK blocks (RFC 2018 §3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct SackBlocks {
     blocks: [SeqRange; 4],
@@ -245,10 +242,10 @@ pub struct SackBlocks {
 }
 
 impl SackBlocks {
-    /// No block.
+    /// No blocks.
     pub const EMPTY: Self = Self { blocks: [SeqRange::new(Seq(0), Seq(0)); 4], count: 0 };
 
-    /// Appends a block; `false` if there was no room.
+    /// Appends a block; returns false if there is no space left.
     pub fn push(&mut self, block: SeqRange) -> bool {
         match self.blocks.get_mut(usize::from(self.count)) {
             Some(place) => {
@@ -263,11 +260,11 @@ impl SackBlocks {
     pub fn as_slice(&self) -> &[SeqRange] {
         self.blocks.get(..usize::from(self.count)).unwrap_or_default()
     }
-    /// How many.
+    /// Number of blocks.
     pub const fn len(&self) -> usize {
         self.count as usize
     }
-    /// None?
+    /// Returns true if there are no blocks.
     pub const fn is_empty(&self) -> bool {
         self.count == 0
     }
@@ -291,11 +288,11 @@ mod test {
     }
 
     #[test]
-    fn illegal_lengths_are_refused() {
+    fn illegal_lengths_are_rejected() {
         assert_eq!(read(&[NOP, MSS, 0, 0]), illegal(MSS), "zero");
         assert_eq!(read(&[NOP, 99, 1, 0]), illegal(99), "shorter than kind and length");
-        assert_eq!(read(&[TIMESTAMPS, 10, 0, 0]), illegal(TIMESTAMPS), "out of the header");
-        assert_eq!(read(&[NOP, NOP, NOP, SACK]), illegal(SACK), "no length at all");
+        assert_eq!(read(&[TIMESTAMPS, 10, 0, 0]), illegal(TIMESTAMPS), "beyond the header");
+        assert_eq!(read(&[NOP, NOP, NOP, SACK]), illegal(SACK), "no length");
     }
 
     #[test]
@@ -305,7 +302,7 @@ mod test {
     }
 
     #[test]
-    fn the_later_of_two_counts() {
+    fn the_last_of_repeated_options_is_used() {
         let bytes = [MSS, 4, 1, 0, WINDOW_SCALE, 3, 200, WINDOW_SCALE, 3, 7, MSS, 4, 2, 0];
         let options = TcpOptions { mss: Some(512), window_scale: Some(7), ..TcpOptions::default() };
         assert_eq!(read(&bytes), Ok(options));
@@ -316,7 +313,7 @@ mod test {
     }
 
     #[test]
-    fn an_option_is_found_where_it_stands() {
+    fn options_are_returned_with_their_offsets() {
         let area = [NOP, NOP, TIMESTAMPS, 10, 0, 0, 0, 1, 0, 0, 0, 2, NOP, 254, 3, 9, END, MSS];
         let mut options = TcpOptions::default();
         let found = TcpOptionReader::new(&area).map(|found| {
@@ -327,11 +324,11 @@ mod test {
         assert_eq!(options.timestamps, Some(Timestamps { value: 1, echo: 2 }));
         let mut cut = TcpOptionReader::new(&area[..8]);
         assert_eq!(cut.next(), Some(Err(DecodeError::TcpOptionLength { kind: TIMESTAMPS })));
-        assert_eq!(cut.next(), None, "nothing behind it can be found");
+        assert_eq!(cut.next(), None, "no option after it can be located");
     }
 
     #[test]
-    fn timestamps_leave_room_for_three_blocks() {
+    fn timestamps_leave_space_for_three_blocks() {
         let mut options = TcpOptions::default();
         for _ in 0..3 {
             assert!(options.sack.push(SeqRange::default()));

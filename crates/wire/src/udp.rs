@@ -3,31 +3,31 @@
 use crate::cursor::{Reader, Writer};
 use crate::{DecodeError, EncodeError, Payload};
 
-/// Bytes of a UDP header.
+/// Length of a UDP header (bytes).
 pub(crate) const UDP_HEADER_LEN: u32 = 8;
 
-/// A UDP header and the name of what it carries.
+/// A UDP datagram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct UdpDatagram {
-    /// Port of the sender.
+    /// Source port.
     pub source_port: u16,
-    /// Port of the receiver.
+    /// Destination port.
     pub destination_port: u16,
-    /// What it carries.
+    /// Payload.
     pub payload: Payload,
 }
 
 impl UdpDatagram {
-    /// Writes the header; the checksum is left zero.
+    /// Writes the header with a checksum of zero.
     pub(crate) fn write(&self, to: &mut Writer<'_>) -> Result<(), EncodeError> {
         to.u16(self.source_port)?;
         to.u16(self.destination_port)?;
-        // Any packet that fits into IP fits into UDP.
+        // A packet that fits into IP also fits into UDP.
         to.u16(UDP_HEADER_LEN.saturating_add(self.payload.len) as u16)?;
         to.u16(0)
     }
 
-    /// Reads a datagram whose checksum is right, and finds its payload.
+    /// Decodes a datagram whose checksum has been verified, and returns it with its payload.
     pub(crate) fn read(bytes: &[u8]) -> Result<(Self, &[u8]), DecodeError> {
         let mut from = Reader(bytes);
         let (source_port, destination_port) = (from.u16()?, from.u16()?);
@@ -36,8 +36,8 @@ impl UdpDatagram {
         Ok((Self { source_port, destination_port, payload }, from.0))
     }
 
-    /// The datagram in the body of an IP packet, and whether its sender took a checksum. What
-    /// stands behind the datagram is no part of it (RFC 9868 calls it the surplus area).
+    /// The datagram in the body of an IP packet, and whether its checksum is present. Bytes after it are not
+    /// part of it (surplus area, RFC 9868).
     pub(crate) fn delimit(body: &[u8]) -> Result<(&[u8], bool), DecodeError> {
         let mut header = Reader(body);
         let _ports = header.u32()?;

@@ -1,4 +1,4 @@
-//! AODV's messages as RFC 3561 §5 draws them, byte by byte.
+//! Encoding of AODV messages, compared with the formats of RFC 3561 §5.
 
 use driftway_base::Ipv4Addr;
 use driftway_wire::*;
@@ -6,7 +6,7 @@ use driftway_wire::*;
 const HOST: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 1);
 const PEER: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 2);
 
-/// The datagram of a message: behind the IP header.
+/// The UDP datagram of a message, without the IP header.
 fn datagram(message: AodvMessage) -> Vec<u8> {
     let ip = IpHeader { ttl: 1, ..IpHeader::new(HOST, Ipv4Addr::BROADCAST) };
     let packet = Packet { ip, body: Body::Aodv(message) };
@@ -20,7 +20,7 @@ fn datagram(message: AodvMessage) -> Vec<u8> {
     bytes.split_off(20)
 }
 
-/// A packet with a right IP header around a datagram without checksum.
+/// Decodes `message` in a datagram without a checksum.
 fn read(message: &[u8]) -> Result<Body, DecodeError> {
     let payload = Payload::new(0, 0, message.len() as u32);
     let datagram = UdpDatagram { source_port: AODV_PORT, destination_port: AODV_PORT, payload };
@@ -95,7 +95,7 @@ fn an_error_and_an_acknowledgment() {
 }
 
 #[test]
-fn reserved_bits_mean_nothing() {
+fn reserved_bits_are_ignored() {
     let mut bytes = datagram(AodvMessage::Request(REQUEST)).split_off(8);
     bytes[1] |= 0x07;
     bytes[2] = 0xff;
@@ -104,9 +104,9 @@ fn reserved_bits_mean_nothing() {
 }
 
 #[test]
-fn extensions_are_passed_over_unless_they_must_not_be() {
+fn unknown_extensions_are_ignored_unless_mandatory() {
     let mut bytes = datagram(AodvMessage::Request(REQUEST)).split_off(8);
-    // A hello interval (RFC 3561 §9.1), and an unknown one.
+    // A hello interval (RFC 3561 §9.1), and an unknown extension.
     bytes.extend([1, 4, 0, 0, 3, 0xe8, 127, 0]);
     assert_eq!(read(&bytes), Ok(Body::Aodv(AodvMessage::Request(REQUEST))));
     let mut cut = bytes.clone();
@@ -117,19 +117,19 @@ fn extensions_are_passed_over_unless_they_must_not_be() {
 }
 
 #[test]
-fn a_time_stamp_is_an_extension() {
+fn a_timestamp_is_an_extension() {
     let stamped = AodvRequest { timestamp: Some(0x0102_0304_0506_0708), ..REQUEST };
     let bytes = datagram(AodvMessage::Request(stamped)).split_off(8);
     assert_eq!(bytes[24..], [3, 8, 1, 2, 3, 4, 5, 6, 7, 8]);
     assert_eq!(read(&bytes), Ok(Body::Aodv(AodvMessage::Request(stamped))));
-    // One of another length is none.
+    // With another length it is not a timestamp.
     let mut odd = datagram(AodvMessage::Request(REQUEST)).split_off(8);
     odd.extend([3, 4, 1, 2, 3, 4]);
     assert_eq!(read(&odd), Ok(Body::Aodv(AodvMessage::Request(REQUEST))));
 }
 
 #[test]
-fn what_is_no_message_is_refused() {
+fn invalid_messages_are_rejected() {
     assert_eq!(read(&[]), Err(DecodeError::Truncated));
     assert_eq!(read(&[5, 0, 0, 0]), Err(DecodeError::AodvMessage { kind: 5 }));
     assert_eq!(read(&[3, 0, 0, 0]), Err(DecodeError::AodvDestinations { count: 0 }));
@@ -141,7 +141,7 @@ fn what_is_no_message_is_refused() {
 }
 
 #[test]
-fn an_error_has_room_for_sixteen() {
+fn an_error_holds_sixteen_destinations() {
     let mut error = AodvError::new(false);
     for i in 0..16 {
         assert!(error.push(PEER, i));

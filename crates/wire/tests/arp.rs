@@ -1,10 +1,10 @@
-//! ARP's messages and their bytes.
+//! Encoding and decoding of ARP messages.
 
 use driftway_base::Ipv4Addr;
 use driftway_wire::{ARP_LEN, ArpMessage, ArpOperation, DecodeError, HardwareAddr};
 use proptest::prelude::*;
 
-/// A request as Linux sends it, taken by hand from RFC 826's field list.
+/// A request as sent by Linux, written by hand from the fields of RFC 826.
 const REQUEST: [u8; 28] = [
     0x00, 0x01, 0x08, 0x00, 0x06, 0x04, 0x00, 0x01, 0x02, 0x00, 0x00, 0x00, 0x00, 0x07, 10, 0, 0,
     8, 0, 0, 0, 0, 0, 0, 10, 0, 0, 9,
@@ -21,7 +21,7 @@ fn request() -> ArpMessage {
 }
 
 #[test]
-fn a_request_has_these_bytes() {
+fn a_request_is_encoded_as_in_rfc_826() {
     assert_eq!(request().encode(), REQUEST);
     assert_eq!(ArpMessage::decode(&REQUEST), Ok(request()));
 }
@@ -38,7 +38,7 @@ fn etherparse_reads_it_the_same() {
 }
 
 #[test]
-fn what_follows_is_padding_and_what_lacks_is_missed() {
+fn padding_is_ignored_and_truncation_is_detected() {
     let mut frame = REQUEST.to_vec();
     frame.extend([0; 18]);
     assert_eq!(ArpMessage::decode(&frame), Ok(request()));
@@ -48,7 +48,7 @@ fn what_follows_is_padding_and_what_lacks_is_missed() {
 }
 
 #[test]
-fn other_addresses_and_operations_are_not_ours() {
+fn other_address_types_and_operations_are_rejected() {
     for (at, value, operation) in
         [(1, 6, 1), (2, 0x86, 1), (4, 8, 1), (5, 16, 1), (7, 3, 3), (7, 0, 0)]
     {
@@ -59,7 +59,7 @@ fn other_addresses_and_operations_are_not_ours() {
 }
 
 #[test]
-fn nodes_have_addresses_of_their_own() {
+fn nodes_have_unique_addresses() {
     assert_eq!(HardwareAddr::of_node(258).to_string(), "02:00:00:00:01:02");
     assert_eq!(HardwareAddr::of_node(u32::MAX).node(), Some(u32::MAX));
     assert_eq!(HardwareAddr::BROADCAST.node(), None);
@@ -67,7 +67,7 @@ fn nodes_have_addresses_of_their_own() {
 
 proptest! {
     #[test]
-    fn messages_read_back_the_same(
+    fn messages_round_trip(
         reply: bool,
         sender_hardware: [u8; 6],
         sender: u32,
@@ -85,7 +85,7 @@ proptest! {
     }
 
     #[test]
-    fn any_bytes_are_read_or_refused(bytes in prop::collection::vec(any::<u8>(), 0..60)) {
+    fn any_bytes_are_decoded_or_rejected(bytes in prop::collection::vec(any::<u8>(), 0..60)) {
         if let Ok(message) = ArpMessage::decode(&bytes) {
             prop_assert_eq!(&message.encode()[..], &bytes[..ARP_LEN as usize]);
         }

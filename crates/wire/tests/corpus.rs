@@ -1,6 +1,6 @@
-//! The seeds of the `decode` fuzz target: a packet of every kind that is understood, and of kinds
-//! that are refused just beside them. They are committed; `DRIFTWAY_BLESS=1 cargo test --test corpus` writes
-//! them anew after an intended change of the bytes.
+//! Seeds of the `decode` fuzz target: one packet of each supported kind, and variants that are rejected. They
+//! are committed; `DRIFTWAY_BLESS=1 cargo test --test corpus` rewrites them after an intended change of the
+//! encoding.
 
 use std::path::PathBuf;
 
@@ -10,7 +10,7 @@ use driftway_wire::*;
 const HOST: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 1);
 const ROUTER: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 9);
 const PEER: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 2);
-/// One that failed.
+/// A failed link.
 const LINK: FailedLink = FailedLink { from: ROUTER, to: PEER };
 
 fn encoded(packet: &Packet) -> Vec<u8> {
@@ -171,7 +171,7 @@ fn seeds() -> Vec<(&'static str, Vec<u8>)> {
         encoded(&Packet::icmp_error(ROUTER, offending, message).unwrap())
     };
     let mut with_ip_options = data;
-    // Record route with room for one address (RFC 791).
+    // Record route with space for one address (RFC 791).
     with_ip_options.ip.options = IpOptions::new(&[7, 7, 4, 0, 0, 0, 0]).unwrap();
     let mut marked = data;
     marked.ip.ecn = Ecn::Ce;
@@ -226,7 +226,7 @@ fn seeds() -> Vec<(&'static str, Vec<u8>)> {
 }
 
 #[test]
-fn the_committed_seeds_are_these() {
+fn the_committed_seeds_are_up_to_date() {
     let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus/decode");
     let bless = std::env::var_os("DRIFTWAY_BLESS").is_some();
     if bless {

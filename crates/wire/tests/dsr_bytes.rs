@@ -1,4 +1,4 @@
-//! DSR headers as RFC 4728 §6 and §7 draw them, byte by byte.
+//! Encoding of DSR headers, compared with the formats of RFC 4728 §6 and §7.
 
 mod packets;
 
@@ -30,7 +30,7 @@ fn encoded(packet: &RoutedPacket) -> Vec<u8> {
     bytes
 }
 
-/// What stands behind the IP header.
+/// The encoded header, without the IP header.
 fn header(dsr: DsrHeader) -> Vec<u8> {
     let packet = Packet { ip: IpHeader::new(A, D), body: Body::NoNextHeader };
     let bytes = encoded(&RoutedPacket { packet, dsr: Some(dsr), size_adjustment: 0 });
@@ -43,7 +43,7 @@ fn bytes(hex: &str) -> Vec<u8> {
     digits.chunks(2).map(|pair| (pair[0] << 4 | pair[1]) as u8).collect()
 }
 
-/// Next header 59 (none), flags, length of the options; then type, length and so on.
+/// Next header 59 (none), flags, length of the options; then type, length and data of each option.
 #[test]
 fn a_request() {
     let lead =
@@ -53,7 +53,7 @@ fn a_request() {
 }
 
 #[test]
-fn a_reply_and_its_way_back() {
+fn a_reply() {
     let reply = Some(DsrReply { last_hop_external: true, route: nodes(&[B, C, D]) });
     let expected = bytes("3b 00 0010  02 0d 80 0a000002 0a000003 0a000004  e0");
     assert_eq!(header(DsrHeader { reply, ..NONE }), expected, "one octet of padding");
@@ -91,7 +91,7 @@ fn a_source_route() {
     assert_eq!(header(DsrHeader { source_route: Some(route), ..NONE }), expected);
 }
 
-/// The Flow State header comes first and announces the other one under the same number.
+/// The Flow State header comes first; its next header is DSR again.
 #[test]
 fn flow_state() {
     let flow = Some(DsrFlow { id: 0x0304, hops: 2 });
@@ -101,7 +101,7 @@ fn flow_state() {
 }
 
 #[test]
-fn what_it_stands_before_follows_with_its_own_number() {
+fn the_body_follows_with_its_protocol_number() {
     let payload = Payload::new(0, 0, 4);
     let body = Body::Udp(UdpDatagram { source_port: 1, destination_port: 2, payload });
     let packet = Packet { ip: IpHeader::new(A, D), body };
@@ -110,13 +110,13 @@ fn what_it_stands_before_follows_with_its_own_number() {
     let without = encoded(&RoutedPacket::plain(packet));
     assert_eq!((with[9], with[20]), (48, 17));
     assert_eq!(with[24..], without[20..]);
-    // Nothing to say, nothing written.
+    // An empty header is not encoded.
     assert_eq!(encoded(&RoutedPacket { packet, dsr: Some(NONE), size_adjustment: 0 }), without);
 }
 
-/// Several errors and what comes with them (RFC 4728 §6: "one or more options").
+/// Several errors and further options (RFC 4728 §6: "one or more options").
 #[test]
-fn further_options() {
+fn extra_options() {
     let error = |node| {
         DsrOption::Error(DsrError {
             kind: DsrErrorKind::NodeUnreachable(node),
@@ -155,7 +155,7 @@ fn further_options() {
         assert_eq!(RoutedPacket::decode(&encoded(&routed)), Ok((routed, [].as_slice())));
     };
     again(dsr);
-    // One that stood among the others takes the place of the one that is taken out.
+    // An error among the extra options takes the place of the removed one.
     for left in [&[D, C, D][..], &[C, D], &[D], &[]] {
         assert!(dsr.take_error().is_some());
         let left: Vec<_> = left.iter().map(|node| DsrErrorKind::NodeUnreachable(*node)).collect();
@@ -167,7 +167,7 @@ fn further_options() {
 }
 
 #[test]
-fn what_has_a_field_or_no_room_is_no_further_option() {
+fn options_with_a_field_or_without_space_are_not_extra() {
     let mut dsr = NONE;
     for kind in [0, 1, 2, 3, 32, 96, 128, 160, 224, 0x21, 0x41, 0x61] {
         assert!(!dsr.add_option(DsrOption::Other { kind, data: &[] }), "{kind}");
@@ -183,17 +183,17 @@ fn what_has_a_field_or_no_room_is_no_further_option() {
     assert_eq!(asking.request(), Some(&request));
 }
 
-/// Packets are copied at each hop: what few of them carry must not make all of them larger.
+/// Packets are copied at each hop, so rare options must not increase the size of all packets.
 #[test]
-fn further_options_make_no_packet_larger() {
+fn extra_options_do_not_increase_the_size_of_packets() {
     assert!(size_of::<DsrRequestOrOptions>() <= size_of::<Option<DsrRequest>>() + 2);
     assert!(size_of::<DsrHeader>() <= 274, "{}", size_of::<DsrHeader>());
     assert!(size_of::<RoutedPacket>() <= 472, "{}", size_of::<RoutedPacket>());
 }
 
-/// RFC 4728 §8.1.6: by the bits of its type an unknown option is passed over, or the packet refused.
+/// RFC 4728 §8.1.6: the bits of its type decide whether an unknown option is ignored or the packet rejected.
 #[test]
-fn options_that_are_not_known() {
+fn unknown_options() {
     let with = |options: &str| {
         let options = bytes(options);
         let dsr = DsrHeader { timeout_s: Some(1), ..NONE };
@@ -209,7 +209,7 @@ fn options_that_are_not_known() {
     let timeout = Ok(Some(DsrHeader { timeout_s: Some(7), ..NONE }));
     assert_eq!(with("80 02 0007"), timeout);
     for passed_over in [
-        // To be taken out, to be marked, and an acknowledgment request without its number.
+        // An option to be removed, one to be marked, and an acknowledgment request without identification.
         "21 02 0001",
         "41 00",
         "a0 01 00",
@@ -232,7 +232,7 @@ fn options_that_are_not_known() {
     let error = "03 0e 01 05 0a000002 0a000001 0a000003";
     assert!(with(&error.repeat(7)).is_ok());
     assert_eq!(with(&error.repeat(8)), Err(DecodeError::DsrOption { kind: 3 }));
-    // A request has the room of further options.
+    // A request occupies the space of extra options.
     let request = "01 06 0001 0a000001";
     assert!(with(&format!("{} {request}", error.repeat(3))).is_ok());
     let refused = Err(DecodeError::DsrOption { kind: 1 });
@@ -242,7 +242,7 @@ fn options_that_are_not_known() {
     assert_eq!(with("80 09 00"), Err(DecodeError::Truncated));
 }
 
-/// The checksum of the IP header.
+/// Sets the checksum of the IP header.
 fn fix_checksum(bytes: &mut [u8]) {
     bytes[10..12].fill(0);
     let sum: u32 = bytes[..20].chunks(2).map(|w| u32::from(w[0]) << 8 | u32::from(w[1])).sum();
@@ -270,7 +270,7 @@ fn error() -> impl Strategy<Value = DsrError> {
     })
 }
 
-/// A type of an option, and what it may say.
+/// An option type and data.
 fn extra_option() -> impl Strategy<Value = (u8, Vec<u8>)> {
     (any::<u8>(), prop::collection::vec(any::<u8>(), 0..40))
 }
@@ -313,7 +313,7 @@ fn any_header() -> impl Strategy<Value = DsrHeader> {
                 source_route,
                 ..NONE
             };
-            // What there is no room for is not in it.
+            // Options that do not fit are not added.
             for error in errors {
                 header.add_option(DsrOption::Error(error));
             }
@@ -326,12 +326,12 @@ fn any_header() -> impl Strategy<Value = DsrHeader> {
             }
             header
         })
-        .prop_filter("it says something", |header| *header != NONE)
+        .prop_filter("not empty", |header| *header != NONE)
 }
 
 proptest! {
     #[test]
-    fn what_is_written_is_read(packet in packet(60), dsr in any_header(), control in any::<bool>()) {
+    fn headers_round_trip(packet in packet(60), dsr in any_header(), control in any::<bool>()) {
         let packet = if control { Packet { body: Body::NoNextHeader, ..packet } } else { packet };
         let routed = RoutedPacket { packet, dsr: Some(dsr), size_adjustment: 0 };
         let bytes = encoded(&routed);
@@ -342,7 +342,7 @@ proptest! {
     }
 
     #[test]
-    fn any_damage_is_read_or_refused(
+    fn damaged_headers_are_decoded_or_rejected(
         dsr in any_header(),
         damage in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..6),
         cut in 0..4usize,
@@ -364,9 +364,9 @@ proptest! {
     }
 }
 
-/// RFC 4728 §8.3.3: a request to acknowledge is for the next hop alone; what stands beside it stays.
+/// RFC 4728 §8.3.3: an acknowledgment request applies to the next hop only; the other options stay.
 #[test]
-fn a_request_to_acknowledge_is_taken_out() {
+fn an_acknowledgment_request_is_removed() {
     let error =
         DsrError { kind: DsrErrorKind::NodeUnreachable(C), salvage: 1, source: A, destination: B };
     let mut dsr = NONE;

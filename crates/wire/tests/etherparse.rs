@@ -1,5 +1,5 @@
-//! Against another implementation: what we write, `etherparse` reads as the same packet with the
-//! same checksums; what it writes, we read.
+//! Comparison with another implementation: `etherparse` decodes our packets to the same fields and checksums,
+//! and we decode its packets.
 
 mod packets;
 
@@ -18,7 +18,7 @@ const ROUTE_NOTIFICATION: u8 = 253;
 
 proptest! {
     #[test]
-    fn they_read_what_we_write(packet in packet(200)) {
+    fn etherparse_decodes_our_packets(packet in packet(200)) {
         let bytes = encoded(&packet);
         let theirs = PacketHeaders::from_ip_slice(&bytes).unwrap();
         let Some(NetHeaders::Ipv4(ip, _)) = &theirs.net else { panic!("not IPv4") };
@@ -35,7 +35,7 @@ proptest! {
                 prop_assert_eq!(Ok(udp.checksum), udp.calc_checksum_ipv4(ip, payload));
                 prop_assert_eq!(usize::from(udp.length), 8 + payload.len());
                 if let Body::Aodv(message) = packet.body {
-                    // What an AODV message says is beyond it.
+                    // etherparse does not decode AODV messages.
                     prop_assert_eq!((udp.source_port, udp.destination_port), (654, 654));
                     prop_assert_eq!(payload.len(), message.size() as usize);
                     return Ok(());
@@ -59,14 +59,14 @@ proptest! {
     }
 
     #[test]
-    fn we_read_what_they_write(packet in packet(200)) {
+    fn we_decode_packets_of_etherparse(packet in packet(200)) {
         let ip = IpHeaders::Ipv4(their_header(&packet.ip), Default::default());
         let builder = PacketBuilder::ip(ip);
         let payload = payload_bytes(&packet);
         let mut bytes = Vec::new();
         match packet.body {
             Body::Tcp(segment) => {
-                // Packed without padding between them: not our layout.
+                // Written without padding between the options, unlike our layout.
                 let mut tcp = their_segment(&segment);
                 prop_assume!(tcp.set_options(&their_options(&segment.options)).is_ok());
                 builder.tcp_header(tcp).write(&mut bytes, &payload)
@@ -78,7 +78,7 @@ proptest! {
                 let message = &encoded(&packet)[packet.len() as usize - message.size() as usize..];
                 builder.udp(654, 654).write(&mut bytes, message)
             }
-            Body::NoNextHeader => return Err(TestCaseError::reject("not theirs")),
+            Body::NoNextHeader => return Err(TestCaseError::reject("not supported by etherparse")),
             Body::Icmp(message) => {
                 let (icmp, payload) = their_message(&message, payload.clone());
                 builder.icmpv4(icmp).write(&mut bytes, &payload)
@@ -163,7 +163,7 @@ fn their_segment(segment: &TcpSegment) -> TcpHeader {
         destination_port: segment.destination_port,
         sequence_number: segment.seq.0,
         acknowledgment_number: segment.ack.0,
-        // A reserved bit, which we have to ignore.
+        // A reserved bit, which must be ignored.
         ns: true,
         fin: has(TcpFlags::FIN),
         syn: has(TcpFlags::SYN),
@@ -242,7 +242,7 @@ fn our_message(icmp: &Icmpv4Type, payload: &[u8]) -> IcmpMessage {
         Icmpv4Type::Unknown { type_u8: SOURCE_QUENCH, code_u8: 0, bytes5to8: [0, 0, 0, 0] } => {
             IcmpMessage::SourceQuench { quoted: quoted() }
         }
-        // Codes that etherparse does not know by name.
+        // Codes without a name in etherparse.
         Icmpv4Type::Unknown { type_u8: TYPE_DEST_UNREACH, code_u8, bytes5to8: [0, 0, 0, 0] } => {
             let code = UnreachableCode::Other(*code_u8);
             IcmpMessage::Unreachable { code, quoted: quoted() }
@@ -260,7 +260,7 @@ fn our_message(icmp: &Icmpv4Type, payload: &[u8]) -> IcmpMessage {
     }
 }
 
-/// With what stands behind it.
+/// The ICMP header and its payload.
 fn their_message(message: &IcmpMessage, payload: Vec<u8>) -> (Icmpv4Type, Vec<u8>) {
     let unknown = |type_u8, code_u8| Icmpv4Type::Unknown { type_u8, code_u8, bytes5to8: [0; 4] };
     let mut before = Vec::new();
@@ -310,7 +310,7 @@ fn their_message(message: &IcmpMessage, payload: Vec<u8>) -> (Icmpv4Type, Vec<u8
         ecn: (quoted.tos & 3).try_into().unwrap(),
         dscp: (quoted.tos >> 2).try_into().unwrap(),
         dont_fragment: quoted.dont_fragment,
-        // Options, and more than 8 bytes behind them: to be read over.
+        // Options, and more than 8 bytes after the header, which must be skipped.
         options: [1, 1, 1, 0].into(),
         ..Ipv4Header::default()
     };

@@ -1,4 +1,4 @@
-//! Packets that a Linux kernel wrote (6.x, read from a TUN device), and ICMP as built from packets.
+//! Packets sent by a Linux 6.x kernel, read from a TUN device, and ICMP messages built from packets.
 
 mod packets;
 
@@ -16,7 +16,7 @@ const SYN: &str =
     020405b4 0402080accbcaece00000000 0103030a";
 /// `sendto` port 9.
 const DATAGRAM: &str = "450000246135400040115590c0000201c0000202 ce6800090010098f 6472696674776179";
-/// A route of type unreachable, met by a SYN that came to be forwarded. Linux quotes all of it.
+/// Sent by a router with a route of type unreachable when it forwards a SYN. Linux quotes the whole packet.
 const UNREACHABLE: &str = "45c000582d5b00004001c886c0000201c0000202 0301e96a00000000
     4500003cedd54000400660a9c0000202c6336407 a6980050d5242825
     00000000a002faf041110000020405b40402080accbcaece000000000103030a";
@@ -51,7 +51,7 @@ fn syn() -> Packet {
 fn a_syn_of_linux() {
     let bytes = bytes(SYN);
     assert_eq!(Packet::decode(&bytes), Ok(Decoded { packet: syn(), payload: &[] }));
-    // The options stand where Linux puts them, so the bytes are the same.
+    // The options have the layout of Linux, so the bytes are the same.
     assert_eq!(encoded(&syn()), bytes);
 }
 
@@ -69,7 +69,7 @@ fn a_datagram_of_linux() {
     assert_eq!(again.as_slice(), bytes);
 }
 
-/// The SYN that the unreachable message is about.
+/// The SYN quoted by the unreachable message.
 fn forwarded() -> Packet {
     let mut packet = syn();
     packet.ip.source = PEER;
@@ -89,7 +89,7 @@ fn an_unreachable_of_linux_quotes_a_tcp_segment() {
     assert_eq!(quoted.seq(), Seq(0xd524_2825));
     assert_eq!(quoted.total_len, 60);
 
-    // Ours is Linux's but for what it quotes beyond RFC 792, its identification, and DF.
+    // Ours differs from Linux's in the identification, in DF, and in the quotation beyond RFC 792.
     let ours = Packet::icmp_error(HOST, &forwarded(), |_| message).unwrap();
     assert_eq!(ours.ip.dscp, packet.ip.dscp);
     let ours = encoded(&ours);
@@ -98,7 +98,7 @@ fn an_unreachable_of_linux_quotes_a_tcp_segment() {
 }
 
 #[test]
-fn no_errors_about_errors_or_to_nobody() {
+fn no_errors_about_errors_or_non_unicast_packets() {
     let unreachable = |quoted| IcmpMessage::Unreachable { code: UnreachableCode::Net, quoted };
     let error = Packet::icmp_error(HOST, &forwarded(), unreachable).unwrap();
     assert_eq!(error.ip.destination, PEER);
@@ -118,7 +118,7 @@ fn no_errors_about_errors_or_to_nobody() {
 }
 
 #[test]
-fn a_source_quench_keeps_the_precedence_of_its_packet() {
+fn a_source_quench_has_the_precedence_of_the_packet() {
     let mut offending = forwarded();
     offending.ip.dscp = 0b011_101;
     let quench =
@@ -126,9 +126,9 @@ fn a_source_quench_keeps_the_precedence_of_its_packet() {
     assert_eq!(quench.unwrap().ip.dscp, 0b011_000);
 }
 
-/// An experiment's type (RFC 4727 §3): both ends of the link, and the quotation of any ICMP error.
+/// Experimental type (RFC 4727 §3): both ends of the link, and the quotation of an ICMP error.
 #[test]
-fn route_notifications_byte_by_byte() {
+fn encoding_of_route_notifications() {
     let link = FailedLink { from: HOST, to: [10, 1, 2, 3].into() };
     let quotation = &bytes(UNREACHABLE)[28..56];
     let failed = |quoted| IcmpMessage::RouteFailed { link, quoted };
@@ -143,7 +143,7 @@ fn route_notifications_byte_by_byte() {
         assert_eq!(bytes[24..32], [192, 0, 2, 1, 10, 1, 2, 3]);
         assert_eq!(bytes[32..], *quotation);
         assert_eq!(Packet::decode(&bytes).unwrap().packet, packet);
-        // No notification is answered with another (RFC 1122 §3.2.2).
+        // An error is not sent about an error (RFC 1122 §3.2.2).
         assert_eq!(Packet::icmp_error(HOST, &packet, failed), None);
         let Body::Icmp(message) = packet.body else { panic!("{packet:?}") };
         assert_eq!(Packet::icmp_error_from(HOST, message), Some(packet));
@@ -171,10 +171,9 @@ fn an_echo_is_answered() {
 }
 
 proptest! {
-    /// A quotation is made of the very bytes of the packet it is about, as far as a packet without
-    /// payload bytes can know them.
+    /// A quotation has the bytes of the packet, as far as a packet without payload bytes determines them.
     #[test]
-    fn a_quotation_is_the_front_of_the_packet(mut offending in packet(100)) {
+    fn a_quotation_is_the_start_of_the_packet(mut offending in packet(100)) {
         offending.ip.options = IpOptions::EMPTY;
         let time_exceeded =
             |quoted| IcmpMessage::TimeExceeded { reassembly: false, quoted };

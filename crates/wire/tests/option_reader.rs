@@ -1,4 +1,4 @@
-//! The reader of TCP options: places that are right for any bytes, and the decoder's own answers.
+//! The TCP option reader: correct offsets for arbitrary bytes, and agreement with the decoder.
 
 mod packets;
 
@@ -6,17 +6,17 @@ use driftway_wire::*;
 use packets::{encoded, packet};
 use proptest::prelude::*;
 
-/// Bytes among which options that we know are frequent, whole or not.
+/// Bytes with frequent known options, complete or not.
 fn area() -> impl Strategy<Value = Vec<u8>> {
     let known = prop::sample::select(vec![0_u8, 1, 2, 3, 4, 5, 8, 10, 18, 34]);
     prop::collection::vec(prop_oneof![known, any::<u8>()], 0..=40)
 }
 
 proptest! {
-    /// Each option lies in the area, begins where the one before ends or behind fillers, and its
-    /// length is the one that is written there; behind an error comes nothing.
+    /// Each option lies in the area, begins after the previous one or after padding, and has the length in
+    /// its length byte; nothing follows an error.
     #[test]
-    fn places_lie_in_the_area_and_never_overlap(area in area()) {
+    fn options_lie_in_the_area_and_never_overlap(area in area()) {
         let mut reader = TcpOptionReader::new(&area);
         let mut end = 0;
         while let Some(Ok(found)) = reader.next() {
@@ -29,7 +29,7 @@ proptest! {
         prop_assert!(reader.next().is_none());
     }
 
-    /// What a packet's options say is what the decoder finds in them, each where its bytes are.
+    /// The reader finds the options that the decoder finds, at the offsets of their bytes.
     #[test]
     fn it_agrees_with_the_decoder(packet in packet(50)) {
         let Body::Tcp(segment) = packet.body else { return Ok(()) };

@@ -1,4 +1,4 @@
-//! What is encoded is decoded again; what is damaged is refused; nothing panics.
+//! Encoded packets are decoded to the same packet; damaged ones are rejected; nothing panics.
 
 mod packets;
 
@@ -8,7 +8,7 @@ use proptest::prelude::*;
 
 proptest! {
     #[test]
-    fn decoding_undoes_encoding(packet in packet(3000)) {
+    fn packets_round_trip(packet in packet(3000)) {
         let bytes = encoded(&packet);
         let decoded = Packet::decode(&bytes).unwrap();
         prop_assert_eq!(decoded.packet, without_stream(packet));
@@ -16,7 +16,7 @@ proptest! {
     }
 
     #[test]
-    fn what_follows_a_packet_is_ignored(packet in packet(50), padding in any::<[u8; 9]>()) {
+    fn bytes_after_a_packet_are_ignored(packet in packet(50), padding in any::<[u8; 9]>()) {
         let mut bytes = encoded(&packet);
         let alone = Packet::decode(&encoded(&packet)).unwrap().packet;
         bytes.extend(padding);
@@ -24,7 +24,7 @@ proptest! {
     }
 
     #[test]
-    fn a_buffer_too_small_is_left_alone(packet in packet(50), missing in 1..20usize) {
+    fn a_buffer_that_is_too_small_is_unchanged(packet in packet(50), missing in 1..20usize) {
         let needed = packet.len() as usize;
         let mut buf = vec![0xaa; needed - missing];
         let fill = |_: Payload, _: &mut [u8]| panic!("nothing to fill");
@@ -33,17 +33,17 @@ proptest! {
     }
 
     #[test]
-    fn a_prefix_is_refused(packet in packet(50), cut in any::<prop::sample::Index>()) {
+    fn a_truncated_packet_is_rejected(packet in packet(50), cut in any::<prop::sample::Index>()) {
         let bytes = encoded(&packet);
         let cut = cut.index(bytes.len());
         prop_assert_eq!(Packet::decode(&bytes[..cut]), Err(DecodeError::Truncated));
     }
 
-    /// One bit changes a ones'-complement sum by a power of two, which is never a multiple of
-    /// 2¹⁶ − 1, so no single flip gets past a checksum that covers it. (A flip in the length of the
-    /// IP header moves what is covered: two checksums must then be right by chance.)
+    /// One bit changes a ones'-complement sum by a power of two, which is never a multiple of 2¹⁶ − 1, so
+    /// that a checksum detects every single bit error that it covers. (A bit error in the length of the IP
+    /// header changes the covered range: both checksums would have to be correct by chance.)
     #[test]
-    fn a_flipped_bit_is_refused(packet in packet(60)) {
+    fn a_single_bit_error_is_rejected(packet in packet(60)) {
         let mut bytes = encoded(&packet);
         let udp = matches!(packet.body, Body::Udp(_) | Body::Aodv(_))
             .then(|| 20 + packet.ip.options.as_slice().len());
@@ -53,7 +53,7 @@ proptest! {
             let field = udp.and_then(|start| (bit / 8).checked_sub(start));
             let without_checksum = udp.is_some_and(|at| bytes[at + 6..at + 8] == [0, 0]);
             match field {
-                // A shorter datagram leaves bytes to the surplus area, which nothing covers.
+                // A shorter datagram leaves bytes to the surplus area, which no checksum covers.
                 Some(4 | 5) => {}
                 Some(6 | 7) => prop_assert_eq!(accepted, without_checksum),
                 _ => prop_assert!(!accepted, "bit {}", bit),
@@ -63,14 +63,14 @@ proptest! {
     }
 
     #[test]
-    fn any_bytes_are_decoded_or_refused(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+    fn any_bytes_are_decoded_or_rejected(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
         let _ = Packet::decode(&bytes);
     }
 
-    /// Damage behind right checksums: whatever is still accepted means the same when it is written
-    /// out anew.
+    /// Damaged packets with correct checksums: those that are accepted have the same meaning after encoding
+    /// them again.
     #[test]
-    fn damaged_packets_are_understood_or_refused(
+    fn damaged_packets_are_decoded_or_rejected(
         packet in packet(60),
         damage in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..6),
         cut in 0..4usize,
@@ -86,7 +86,7 @@ proptest! {
             let mut again = vec![0; packet.len() as usize];
             match packet.encode(&mut again, |_, to| to.copy_from_slice(payload)) {
                 Ok(_) => prop_assert_eq!(Packet::decode(&again), Ok(Decoded { packet, payload })),
-                // Options that came unaligned may not fit once they are aligned.
+                // Unaligned options may not fit after alignment.
                 Err(error) => {
                     prop_assert!(matches!(error, EncodeError::TcpOptionsTooLong { .. }), "{error}");
                 }
@@ -95,9 +95,9 @@ proptest! {
     }
 }
 
-/// `fix_checksums` is what carries the test above past the checksums.
+/// `fix_checksums` gets the damage of the test above past the checksums.
 #[test]
-fn repaired_packets_are_accepted() {
+fn packets_with_fixed_checksums_are_accepted() {
     let mut runner = proptest::test_runner::TestRunner::deterministic();
     runner
         .run(&packet(60), |packet| {
@@ -133,7 +133,7 @@ fn the_longest_packet() {
 }
 
 #[test]
-fn options_that_do_not_fit_are_refused() {
+fn options_that_do_not_fit_are_rejected() {
     let mut segment = TcpSegment::default();
     segment.options.timestamps = Some(Timestamps { value: 1, echo: 2 });
     for _ in 0..4 {
@@ -146,7 +146,7 @@ fn options_that_do_not_fit_are_refused() {
 
 #[test]
 fn udp_never_sends_a_checksum_of_zero() {
-    // The payload is chosen to make the sum come out as zero; a zero field would say "none taken".
+    // The payload makes the sum zero; a checksum field of zero would mean that there is no checksum.
     let packet = udp_packet(2);
     let mut buf = [0; 30];
     packet.encode(&mut buf, |_, to| to.fill(0)).unwrap();
@@ -157,7 +157,7 @@ fn udp_never_sends_a_checksum_of_zero() {
 }
 
 #[test]
-fn udp_without_checksum_is_read() {
+fn udp_without_checksum_is_accepted() {
     let mut bytes = encoded(&udp_packet(5));
     bytes[26..28].fill(0);
     bytes[28] ^= 1;
@@ -165,7 +165,7 @@ fn udp_without_checksum_is_read() {
 }
 
 #[test]
-fn a_total_length_inside_the_options_is_refused() {
+fn a_total_length_inside_the_options_is_rejected() {
     let mut packet = udp_packet(0);
     packet.ip.options = IpOptions::new(&[1; 8]).unwrap();
     let mut bytes = encoded(&packet);
@@ -175,7 +175,7 @@ fn a_total_length_inside_the_options_is_refused() {
 }
 
 #[test]
-fn a_window_scale_over_14_is_written_as_14() {
+fn a_window_scale_over_14_is_encoded_as_14() {
     let window_scale = |shift| {
         let options = TcpOptions { window_scale: Some(shift), ..TcpOptions::default() };
         let segment = TcpSegment { options, ..TcpSegment::default() };
@@ -185,7 +185,7 @@ fn a_window_scale_over_14_is_written_as_14() {
 }
 
 #[test]
-fn a_quoted_fragment_is_refused_unless_it_is_the_first() {
+fn a_quoted_fragment_is_rejected_unless_it_is_the_first() {
     let error = Packet::icmp_error([10, 0, 0, 3].into(), &udp_packet(5), |quoted| {
         IcmpMessage::TimeExceeded { reassembly: true, quoted }
     });
@@ -199,7 +199,7 @@ fn a_quoted_fragment_is_refused_unless_it_is_the_first() {
 }
 
 #[test]
-fn fragments_are_refused() {
+fn fragments_are_rejected() {
     for (at, bit) in [(6, 0x20), (6, 0x01), (7, 0x01)] {
         let mut bytes = encoded(&udp_packet(5));
         bytes[at] |= bit;
@@ -210,7 +210,7 @@ fn fragments_are_refused() {
 }
 
 #[test]
-fn each_refusal_has_its_reason() {
+fn each_rejection_has_its_reason() {
     let refused = |at: usize, byte: u8| {
         let mut bytes = encoded(&udp_packet(5));
         bytes[at] = byte;
@@ -220,20 +220,20 @@ fn each_refusal_has_its_reason() {
     assert_eq!(refused(0, 0x65), DecodeError::Version(6));
     assert_eq!(refused(0, 0x44), DecodeError::HeaderLength);
     assert_eq!(refused(3, 19), DecodeError::HeaderLength, "total length");
-    assert_eq!(refused(0, 0x46), DecodeError::Truncated, "UDP header behind 4 bytes of options");
+    assert_eq!(refused(0, 0x46), DecodeError::Truncated, "UDP header after 4 bytes of options");
     assert_eq!(refused(3, 200), DecodeError::Truncated);
     assert_eq!(refused(9, 132), DecodeError::Protocol(132));
     assert_eq!(refused(25, 7), DecodeError::HeaderLength, "UDP length");
     assert_eq!(refused(25, 14), DecodeError::Truncated, "UDP length");
-    // Read as ICMP, the source port 1 is type 0, code 1.
+    // Decoded as ICMP, source port 1 is type 0, code 1.
     assert_eq!(refused(9, 1), DecodeError::IcmpMessage { kind: 0, code: 1 });
     assert_eq!(Packet::decode(&[]), Err(DecodeError::Truncated));
 }
 
 proptest! {
-    /// What a route error says that is lost is read as it was written, by itself and in its header.
+    /// Connection lists are decoded as they were encoded, alone and in a DSR header.
     #[test]
-    fn connection_lists_survive(list in packets::conn_list(), cut in any::<prop::sample::Index>()) {
+    fn connection_lists_round_trip(list in packets::conn_list(), cut in any::<prop::sample::Index>()) {
         let bytes = list.as_bytes();
         prop_assert!(bytes.len() <= CONN_LIST_MAX && !bytes.is_empty());
         prop_assert_eq!(ConnList::decode(bytes), Ok(list));
@@ -243,7 +243,7 @@ proptest! {
         let mut header = DsrHeader::default();
         prop_assert!(header.set_conn_list(&list));
         prop_assert_eq!(header.conn_list(), Some(list));
-        // What is cut off is refused, or another list.
+        // A truncated list is rejected, or is a shorter list.
         if let Ok(part) = ConnList::decode(&bytes[..cut.index(bytes.len())]) {
             prop_assert!(part.entries().count() < list.entries().count());
         }

@@ -1,4 +1,4 @@
-//! What the paper leaves open about ATCP, and what is taken when nobody says otherwise.
+//! Options of ATCP, for what the paper leaves open, and their defaults.
 
 use alloc::boxed::Box;
 use driftway_base::Duration;
@@ -7,27 +7,27 @@ use super::Atcp;
 use crate::Aid;
 use crate::options::{AidOption, AidOptions, OptionField};
 
-/// What ATCP retransmits when it enters the loss state, and whenever its own timer goes off there.
+/// Data that ATCP retransmits when it enters the loss state and when its retransmission timer expires.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum LossRetransmission {
     /// The first unacknowledged segment.
     #[default]
     First,
-    /// Everything unacknowledged, as far as asnd_cwnd allows.
+    /// All unacknowledged data within asnd_cwnd.
     All,
 }
 
-/// Where ATCP's retransmissions enter the sender's own interface queue.
+/// Position of ATCP's retransmissions in the sender's interface queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum QueuePosition {
-    /// Before whatever waits there.
+    /// At the head.
     #[default]
     Ahead,
-    /// At its end.
+    /// At the tail.
     Behind,
 }
 
-/// What takes ATCP from the loss state back to normal.
+/// Event that takes ATCP from the loss state back to normal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum LossExit {
     /// A new acknowledgment.
@@ -37,103 +37,102 @@ pub enum LossExit {
     AckOrData,
 }
 
-/// Whether the echo of a congestion mark comes before the acknowledgment that carries it.
+/// Order of an ECN echo and the new acknowledgment that carries it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum EchoOrder {
-    /// It does: a loss state ends as congested, and its window is not given back.
+    /// The echo first: the loss state becomes congested, and the window is not restored.
     #[default]
     First,
-    /// A new acknowledgment ends the loss state, and then the echo counts.
+    /// The acknowledgment first: it ends the loss state, then the echo is handled.
     AfterAck,
 }
 
-/// When the window is given back that TCP had before a loss state.
+/// Time at which TCP's window before the loss state is restored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum CwndRestoreTime {
-    /// Before TCP takes the acknowledgment that ends it.
+    /// Before TCP processes the acknowledgment that ends the loss state.
     #[default]
     Before,
-    /// After that: it undoes what TCP does about an echo in the same segment.
+    /// After that, which undoes TCP's response to an echo in the same segment.
     After,
 }
 
-/// Which duplicates are kept from TCP in the loss state.
+/// Duplicate acknowledgments withheld from TCP in the loss state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum WithheldDuplicates {
     /// All.
     #[default]
     All,
-    /// The third, which began it.
+    /// Only the third, which began the loss state.
     Third,
 }
 
-/// What takes ATCP from the congested state back to normal.
+/// Event that takes ATCP from the congested state back to normal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum CongestedExit {
-    /// Anything that TCP sends, acknowledgments included.
+    /// Any segment that TCP sends, including acknowledgments.
     #[default]
     Segment,
-    /// Sequence numbers that TCP never sent before.
+    /// A segment with new data.
     NewData,
 }
 
-/// ATCP's options. Where liu-singh-2001 can be read in two ways, both are here.
+/// Options of ATCP. Where liu-singh-2001 allows two interpretations, both are available.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AtcpOptions {
-    /// From one look at TCP's and ATCP's retransmission timers to the next; at least
-    /// [`AtcpOptions::MIN_TICK`]. 500 ms, as liu-singh-2001 §IV says. A TCP whose RTO can be
-    /// shorter than this times out between two looks.
+    /// Interval between checks of TCP's and ATCP's retransmission timers; at least [`AtcpOptions::MIN_TICK`].
+    /// 500 ms (liu-singh-2001 §IV). A TCP with a shorter RTO times out between two checks.
     pub tick: Duration,
-    /// The first look of all; the others follow at whole ticks from it. A scenario that leaves it
-    /// out gets the first tick of the host's clock, so that looks fall together with the ticks of
-    /// a coarse TCP clock and come before them. The default is that of a clock without a phase.
+    /// Time of the first tick; the others follow at multiples of `tick`. If a scenario omits it, the driver
+    /// uses the first tick of the host's clock, so that checks coincide with and precede the ticks of a
+    /// coarse TCP clock. The default is that of a clock without a phase.
     pub tick_phase: Duration,
-    /// From a disconnection to TCP's first persist probe. 2 s, as liu-singh-2001 §V-C says; the
-    /// 4.4BSD that the authors changed has 5 s.
+    /// Time from entering the disconnected state to TCP's first persist probe. 2 s (liu-singh-2001 §V-C); 5 s
+    /// in the 4.4BSD that the authors modified.
     pub persist_min: Duration,
-    /// The longest gap between two probes. 60 s, as liu-singh-2001 §V-C and 4.4BSD say.
+    /// Maximum interval between two probes. 60 s (liu-singh-2001 §V-C, 4.4BSD).
     pub persist_max: Duration,
-    /// liu-singh-2001 §III-A lets ATCP transmit the unacknowledged segments, which can mean all of
-    /// them; §IV resends the one that timed out, and §V-A speaks of one. The first is
-    /// the default: with one lost packet out of thirty most of a window has arrived, and sending
-    /// it again costs more than it repairs, which Fig. 8 excludes.
+    /// liu-singh-2001 §III-A lets ATCP transmit the unacknowledged segments, possibly all of them; §IV
+    /// retransmits the one that timed out, and §V-A mentions one. The default is the first: with one lost
+    /// packet in thirty most of a window has arrived, and retransmitting all of it costs more than it
+    /// repairs, which contradicts Fig. 8.
     pub resend: LossRetransmission,
-    /// liu-singh-2001 §IV calls tcp_output(), after which a packet would wait behind the sender's
-    /// own data in the queue that emulates the link. Ahead of it is the default: only if the
-    /// repair does not wait behind the window that is stalled for it does the transfer time stay
-    /// flat over the delay, as in Fig. 8.
+    /// liu-singh-2001 §IV calls tcp_output(), after which a packet would be queued behind the sender's data
+    /// in the queue that emulates the link. The default is ahead of the queue: the transfer time is
+    /// independent of the delay, as in Fig. 8, only if the retransmission does not wait behind the stalled
+    /// window.
     pub retransmission: QueuePosition,
-    /// liu-singh-2001 §III-A leaves the loss state at a new acknowledgment, §IV at new data too.
-    /// In a one-way transfer, all that the paper measures, they are the same. The first is the
-    /// default: data of the peer says nothing about the hole, so that in a two-way transfer ATCP
-    /// would fall back into loss, and retransmit again, for each segment of the peer's.
+    /// liu-singh-2001 §III-A leaves the loss state at a new acknowledgment, §IV also at new data. They are
+    /// equivalent in the one-way transfers of the paper. The default is the former: the peer's data does not
+    /// show that the hole is filled, so that in a two-way transfer ATCP would enter the loss state and
+    /// retransmit again for each of the peer's segments.
     pub leave_loss: LossExit,
-    /// Does ATCP's own retransmission timer double at each expiry (up to 64 s)? The text gives
-    /// ATCP timers of its own and no rule for them. It does by default: Fig. 4 "adjusts"
-    /// the RTO, which in the BSD code around it is the doubling, and RFC 6298 §5.5 asks for it.
+    /// Doubles ATCP's retransmission timeout at each expiry (up to 64 s). The paper gives ATCP its own timers
+    /// without a rule for them. The default is true: Fig. 4 "adjusts" the RTO, which in the surrounding BSD
+    /// code means doubling, and RFC 6298 §5.5 requires it.
     pub backoff: bool,
-    /// liu-singh-2001 §III-A leaves the congested state when TCP transmits "a new segment", §IV
-    /// when it sends "a packet". The latter is the default because §V measured what §IV
-    /// describes, and because a peer repeats its echo until the sender's window is reduced
-    /// (RFC 3168 §6.1.3), which takes ATCP back as long as the congestion lasts.
+    /// liu-singh-2001 §III-A leaves the congested state when TCP transmits "a new segment", §IV when it sends
+    /// "a packet". The latter is the default: §V measured the implementation of §IV, and the peer repeats its
+    /// echo until the sender's window is reduced (RFC 3168 §6.1.3), which returns ATCP to this state while
+    /// the congestion lasts.
     pub congested_until: CongestedExit,
-    /// liu-singh-2001 §IV has atcp_input() look at the ECN bit before all else in the normal state, and says
-    /// nothing of that order in the loss state. First is the default: one order for both.
+    /// In liu-singh-2001 §IV atcp_input() examines the ECN bit first in the normal state; the order in the
+    /// loss state is not specified. The default is first, the same order for both.
     pub echo: EchoOrder,
-    /// liu-singh-2001 §IV sets TCP's window to ATCP's, if that is larger, once TCP is out of persist
-    /// mode, which is before or after tcp_input() has the segment. Before is the default: what
-    /// TCP does about a mark in it is left alone then, as §III-A asks.
+    /// liu-singh-2001 §IV sets TCP's window to ATCP's, if that is larger, once TCP has left persist mode,
+    /// before or after tcp_input() processes the segment. The default is before, which does not interfere
+    /// with TCP's response to an echo in the segment, as §III-A requires.
     pub restore: CwndRestoreTime,
-    /// liu-singh-2001 §III-A keeps the third duplicate from TCP and does not speak of those that follow.
-    /// All is the default: a TCP that is resumed must not find them counted.
+    /// liu-singh-2001 §III-A withholds the third duplicate from TCP and does not mention later ones. The
+    /// default is all: TCP must not have counted them when it is resumed.
     pub duplicates: WithheldDuplicates,
-    /// Does TCP go back to SND.UNA when it is disconnected? 4.4BSD does when the peer's window closes,
-    /// which is how liu-singh-2001 §IV puts it in persist mode. It does by default.
+    /// Sets SND.NXT back to SND.UNA in the disconnected state. 4.4BSD does so when the peer's window closes,
+    /// the method by which liu-singh-2001 §IV puts TCP in persist mode. The default is true.
     pub pull_back: bool,
 }
 
 impl AtcpOptions {
-    /// The shortest tick.
+    /// Minimum tick.
     pub const MIN_TICK: Duration = Duration::from_millis(1);
 }
 
@@ -160,31 +159,31 @@ impl Default for AtcpOptions {
 impl AidOptions for AtcpOptions {
     const NAME: &'static str = "atcp";
     const SUMMARY: &'static str =
-        "ATCP (Liu & Singh 2001): tells loss, congestion and partition apart";
+        "ATCP (Liu & Singh 2001): distinguishes loss, congestion and partition";
     const OPTIONS: &'static [AidOption<Self>] = &[
         AidOption {
             name: "tick",
-            about: "from one look at the retransmission timers to the next",
+            about: "interval between checks of the retransmission timers",
             field: OptionField::Duration { min: Self::MIN_TICK, field: |o| &mut o.tick },
         },
         AidOption {
             name: "tick_phase",
-            about: "the first look of all",
+            about: "time of the first check",
             field: OptionField::FirstTick(|o| &mut o.tick_phase),
         },
         AidOption {
             name: "persist_min",
-            about: "from a disconnection to the first persist probe",
+            about: "time from disconnection to the first persist probe",
             field: OptionField::Duration { min: Self::MIN_TICK, field: |o| &mut o.persist_min },
         },
         AidOption {
             name: "persist_max",
-            about: "the longest gap between two persist probes",
+            about: "maximum interval between persist probes",
             field: OptionField::Duration { min: Self::MIN_TICK, field: |o| &mut o.persist_max },
         },
         AidOption {
             name: "resend",
-            about: "what is retransmitted in the loss state",
+            about: "data retransmitted in the loss state",
             field: OptionField::Choice(&[
                 ("first", |o| o.resend = LossRetransmission::First),
                 ("all", |o| o.resend = LossRetransmission::All),
@@ -192,7 +191,7 @@ impl AidOptions for AtcpOptions {
         },
         AidOption {
             name: "retransmission",
-            about: "before or behind what waits in the sender's own queue",
+            about: "position of retransmissions in the sender's interface queue",
             field: OptionField::Choice(&[
                 ("ahead", |o| o.retransmission = QueuePosition::Ahead),
                 ("behind", |o| o.retransmission = QueuePosition::Behind),
@@ -200,7 +199,7 @@ impl AidOptions for AtcpOptions {
         },
         AidOption {
             name: "leave_loss",
-            about: "what ends the loss state",
+            about: "event that ends the loss state",
             field: OptionField::Choice(&[
                 ("ack", |o| o.leave_loss = LossExit::Ack),
                 ("ack-or-data", |o| o.leave_loss = LossExit::AckOrData),
@@ -208,12 +207,12 @@ impl AidOptions for AtcpOptions {
         },
         AidOption {
             name: "backoff",
-            about: "does the timer of the loss state double at each expiry",
+            about: "double the retransmission timeout of the loss state at each expiry",
             field: OptionField::Flag(|o| &mut o.backoff),
         },
         AidOption {
             name: "congested_until",
-            about: "what ends the congested state",
+            about: "event that ends the congested state",
             field: OptionField::Choice(&[
                 ("segment", |o| o.congested_until = CongestedExit::Segment),
                 ("new-data", |o| o.congested_until = CongestedExit::NewData),
@@ -221,7 +220,7 @@ impl AidOptions for AtcpOptions {
         },
         AidOption {
             name: "echo",
-            about: "a mark's echo counts before the acknowledgment that carries it, or after",
+            about: "order of an ECN echo and the new acknowledgment that carries it",
             field: OptionField::Choice(&[
                 ("first", |o| o.echo = EchoOrder::First),
                 ("after-ack", |o| o.echo = EchoOrder::AfterAck),
@@ -229,7 +228,7 @@ impl AidOptions for AtcpOptions {
         },
         AidOption {
             name: "restore",
-            about: "the window of before a loss comes back before TCP takes the segment, or after",
+            about: "restore the window after a loss before or after TCP processes the segment",
             field: OptionField::Choice(&[
                 ("before", |o| o.restore = CwndRestoreTime::Before),
                 ("after", |o| o.restore = CwndRestoreTime::After),
@@ -237,7 +236,7 @@ impl AidOptions for AtcpOptions {
         },
         AidOption {
             name: "duplicates",
-            about: "which duplicates are kept from TCP in the loss state",
+            about: "duplicate acknowledgments withheld from TCP in the loss state",
             field: OptionField::Choice(&[
                 ("all", |o| o.duplicates = WithheldDuplicates::All),
                 ("third", |o| o.duplicates = WithheldDuplicates::Third),
@@ -245,7 +244,7 @@ impl AidOptions for AtcpOptions {
         },
         AidOption {
             name: "pull_back",
-            about: "does TCP go back to SND.UNA when it is disconnected",
+            about: "set SND.NXT back to SND.UNA in the disconnected state",
             field: OptionField::Flag(|o| &mut o.pull_back),
         },
     ];

@@ -1,45 +1,46 @@
-//! ATCP's four states and what moves it between them (liu-singh-2001 Fig. 2).
+//! States and transitions of ATCP (liu-singh-2001 Fig. 2).
 
 use crate::kit::{States, named};
 
 named! {
-    /// Where ATCP is.
+    /// States of ATCP.
     pub enum State {
-        /// Counts duplicate acknowledgments and watches TCP's retransmission timer; invisible.
+        /// Counts duplicate acknowledgments and monitors TCP's retransmission timer.
         Normal = "normal",
-        /// Leaves TCP's response to congestion alone.
+        /// Leaves the response to congestion to TCP.
         Congested = "congested",
-        /// Retransmits for a TCP that it keeps in persist mode.
+        /// Retransmits while TCP is in persist mode.
         Loss = "loss",
-        /// Waits for TCP's persist probes to find a route.
+        /// Waits for an answer to TCP's persist probes.
         Disconnected = "disconnected",
     }
 }
 
 named! {
-    /// What moves ATCP.
+    /// Transitions of ATCP.
     pub enum Transition {
-        /// The duplicate acknowledgment at which TCP would retransmit.
+        /// The duplicate acknowledgment at which TCP would retransmit (DupThresh).
         ThirdDuplicate = "third duplicate ACK",
-        /// TCP's retransmission timer would go off before ATCP looks again.
+        /// TCP's retransmission timer would expire before ATCP's next tick.
         TimeoutImminent = "RTO about to expire",
-        /// The peer acknowledges something for the first time.
+        /// The peer acknowledges new data.
         NewAck = "new ACK",
-        /// The peer sends something for the first time.
+        /// The peer sends new data.
         NewData = "new data (leave_loss = ack-or-data)",
-        /// The peer echoes a congestion mark.
+        /// The peer echoes a congestion mark (ECE).
         CongestionEcho = "ECN echo",
-        /// A router asks to send less.
+        /// A router sends a source quench.
         SourceQuench = "source quench",
-        /// A router has no way to the destination.
+        /// A router has no route to the destination.
         Unreachable = "destination unreachable",
-        /// TCP sends what ends [`State::Congested`].
+        /// TCP sends a segment that ends [`State::Congested`].
         TcpSends = "TCP sends",
-        /// TCP sends what it would not in persist mode.
+        /// TCP sends a segment that it would not send in persist mode.
         TcpLeavesPersist = "TCP sends other than a probe",
-        /// The driver can't hold TCP, or not retransmit for it.
+        /// The driver does not support [`Act::Hold`](driftway_base::Act) or
+        /// [`Act::Resend`](driftway_base::Act).
         Unsupported = "driver refuses",
-        /// There is no connection any more.
+        /// The connection is closed.
         Closed = "connection gone",
     }
 }
@@ -54,16 +55,15 @@ impl States for State {
             // liu-singh-2001 §III-A "Lossy Channel", §IV
             (Self::Normal, Transition::ThirdDuplicate | Transition::TimeoutImminent) => Self::Loss,
             (Self::Loss, Transition::NewAck | Transition::NewData) => Self::Normal,
-            // liu-singh-2001 §III-A "Congested", "Other Transitions". A quench counts only in
-            // loss: in the normal state there is nothing that ATCP would have to undo, and TCP
-            // answers it by itself.
+            // liu-singh-2001 §III-A "Congested", "Other Transitions". A source quench counts only in the loss
+            // state: in the normal state TCP responds to it without ATCP.
             (Self::Normal | Self::Loss, Transition::CongestionEcho) => Self::Congested,
             (Self::Loss, Transition::SourceQuench) => Self::Congested,
             (Self::Congested, Transition::TcpSends) => Self::Normal,
             // liu-singh-2001 §III-A "Disconnected", §IV atcp_notify()
             (_, Transition::Unreachable) => Self::Disconnected,
             (Self::Disconnected, Transition::TcpLeavesPersist) => Self::Normal,
-            // Not in the paper, whose TCP can refuse nothing and whose ATCP dies with its TCP.
+            // Not in the paper, where ATCP is part of the kernel's TCP.
             (Self::Loss | Self::Disconnected, Transition::Unsupported) => Self::Normal,
             (_, Transition::Closed) => Self::Normal,
             (unmoved, _) => unmoved,

@@ -1,4 +1,4 @@
-//! ATCP's time lines: each transition and each rule, on the scripted driver.
+//! Tests of ATCP: each transition and each rule, on the scripted driver.
 
 mod congested;
 mod diagram;
@@ -27,7 +27,7 @@ fn at_ms(millis: u64) -> Instant {
     Instant::from_millis(millis)
 }
 
-/// A segment of the transfer: where its `n`-th (from 0) begins.
+/// First sequence number of segment `n` of the transfer (from 0).
 fn nth(n: u32) -> Seq {
     Tcp::START + 100 * n
 }
@@ -36,7 +36,7 @@ fn options() -> AtcpOptions {
     AtcpOptions::default()
 }
 
-/// Ten segments are on their way; it is 100 ms past the start.
+/// Ten segments are in flight, sent 100 ms after the start.
 fn ten_sent(options: AtcpOptions) -> Line {
     let mut line = ScriptedDriver::new(Atcp::new(options));
     line.advance(ms(100));
@@ -45,7 +45,7 @@ fn ten_sent(options: AtcpOptions) -> Line {
     line
 }
 
-/// The state after ten were sent, the first was lost, and three duplicates said so.
+/// Loss state: ten segments were sent, and three duplicates reported the loss of the first.
 fn in_loss(options: AtcpOptions) -> Line {
     let mut line = ten_sent(options);
     line.duplicates(3);
@@ -54,7 +54,7 @@ fn in_loss(options: AtcpOptions) -> Line {
     line
 }
 
-/// The state after ten were sent into a partition, and the first drew an answer.
+/// Disconnected state: ten segments were sent, and the first caused an ICMP error.
 fn disconnected(options: AtcpOptions) -> Line {
     let mut line = ten_sent(options);
     line.unreachable();
@@ -119,7 +119,7 @@ impl TimeLine for Line {
         let payload = Payload::new(1, 0, bytes);
         self.receive(TcpSegment { payload, ..self.peer_ack(self.tcp.una()) });
     }
-    /// The acts asked for since the record was last taken, all of them done.
+    /// The acts requested since the events were last taken, all of them supported.
     fn asked(&mut self) -> Vec<Act> {
         let act = |event| match event {
             Event::Requested(act, ActResult::Done) => Some(act),

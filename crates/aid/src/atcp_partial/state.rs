@@ -1,43 +1,43 @@
-//! The states of the partial ATCP and what moves it between them (westin-2003 §3.1, §3.2).
+//! States and transitions of partial ATCP (westin-2003 §3.1, §3.2).
 
 use crate::kit::{States, named};
 
 named! {
-    /// Where it is.
+    /// States of partial ATCP.
     pub enum State {
-        /// TCP is on its own.
+        /// TCP runs unassisted.
         Normal = "normal",
-        /// A congestion mark has been echoed (`ecn = congested`): losses are TCP's.
+        /// A congestion mark was echoed (`ecn = congested`); losses are left to TCP.
         Congested = "congested",
-        /// TCP has responded to a loss, and nothing new has been acknowledged since.
+        /// TCP has responded to a loss, and no new data has been acknowledged since.
         Loss = "loss",
-        /// TCP probes for a route.
+        /// TCP sends probes.
         Disconnected = "disconnected",
     }
 }
 
 named! {
-    /// What moves it.
+    /// Transitions of partial ATCP.
     pub enum Transition {
         /// TCP has responded to the third duplicate acknowledgment.
         ThirdDuplicate = "third duplicate ACK",
-        /// TCP's retransmission timer has gone off.
+        /// TCP's retransmission timer has expired.
         Timeout = "timeout",
-        /// The peer acknowledges something for the first time.
+        /// The peer acknowledges new data.
         NewAck = "new ACK",
         /// The peer echoes a congestion mark, and `ecn` is `congested`.
         CongestionEcho = "ECN echo",
         /// The peer echoes a congestion mark, and `ecn` is `normal`.
         EchoToNormal = "ECN echo (ecn = normal)",
-        /// TCP sends something new.
+        /// TCP sends new data.
         TcpSends = "TCP sends",
-        /// A router has no way to the destination.
+        /// A router has no route to the destination.
         Unreachable = "destination unreachable",
-        /// Anything arrives of the connection.
+        /// A packet of the connection arrives.
         PacketArrival = "a packet arrives",
-        /// The driver can't hold TCP.
+        /// The driver does not support [`Act::Hold`](driftway_base::Act).
         Unsupported = "driver refuses",
-        /// There is no connection any more.
+        /// The connection is closed.
         Closed = "connection gone",
     }
 }
@@ -59,7 +59,7 @@ impl States for State {
             // westin-2003 §3.2.1 "Broken routes", §4.8.1
             (_, Transition::Unreachable) => Self::Disconnected,
             (Self::Disconnected, Transition::PacketArrival) => Self::Normal,
-            // Not in the thesis, where both are one piece of code.
+            // Not in the thesis, where ATCP is part of TCP.
             (Self::Loss | Self::Disconnected, Transition::Unsupported) => Self::Normal,
             (_, Transition::Closed) => Self::Normal,
             (unmoved, _) => unmoved,

@@ -1,4 +1,4 @@
-//! The partial ATCP's time lines: westin-2003 §3.2.1, §4.1.2, §4.3 and §4.8, on the scripted driver.
+//! Tests of partial ATCP: westin-2003 §3.2.1, §4.1.2, §4.3 and §4.8, on the scripted driver.
 
 use std::vec::Vec;
 
@@ -15,7 +15,7 @@ fn nth(n: u32) -> Seq {
     Tcp::START + 100 * n
 }
 
-/// Ten segments of 100 bytes leave, and more wait.
+/// Ten segments of 100 bytes are sent, and more data waits.
 fn ten_sent(options: AtcpPartialOptions) -> Line {
     let mut line = ScriptedDriver::new(AtcpPartial::new(options));
     line.write(5_000);
@@ -23,7 +23,7 @@ fn ten_sent(options: AtcpPartialOptions) -> Line {
     line
 }
 
-/// What left since this was asked last.
+/// The segments sent since the last call.
 fn sent(line: &mut Line) -> Vec<Seq> {
     let sent = line.take_events().into_iter().filter_map(|event| match event {
         Event::Sent(segment) | Event::Resent { segment, .. } => Some(segment.seq),
@@ -55,7 +55,7 @@ fn duplicates(line: &mut Line, copies: u32) {
 }
 
 #[test]
-fn tcp_responds_to_duplicates_and_the_window_comes_back() {
+fn tcp_responds_to_duplicates_and_the_window_is_restored() {
     let mut line = ten_sent(AtcpPartialOptions::default());
     line.receive_ack(nth(1));
     let (cwnd, una) = (line.tcp.cwnd(), line.tcp.una());
@@ -65,16 +65,16 @@ fn tcp_responds_to_duplicates_and_the_window_comes_back() {
     assert_eq!((line.aid.state(), responses(&line)), ("loss", [Response::FastRetransmit].to_vec()));
     assert_eq!(sent(&mut line), [una], "once");
     duplicates(&mut line, 6);
-    assert_eq!(sent(&mut line), [], "persist mode: no window for what fast recovery would send");
+    assert_eq!(sent(&mut line), [], "persist mode: fast recovery sends nothing");
     line.receive_ack(nth(12));
     assert_eq!(line.aid.state(), "normal");
     assert_eq!(line.tcp.cwnd(), cwnd);
-    assert!(line.tcp.ssthresh() < cwnd, "what TCP has made of it");
-    assert_eq!(sent(&mut line).len(), 11, "at the rate of before");
+    assert!(line.tcp.ssthresh() < cwnd, "reduced by TCP");
+    assert_eq!(sent(&mut line).len(), 11, "at the previous rate");
 }
 
 #[test]
-fn persist_mode_sends_a_segment_each_timeout() {
+fn persist_mode_sends_a_segment_per_timeout() {
     let mut line = ten_sent(AtcpPartialOptions::default());
     duplicates(&mut line, 3);
     line.take_events();
@@ -89,19 +89,19 @@ fn persist_mode_sends_a_segment_each_timeout() {
 }
 
 #[test]
-fn a_timeout_is_tcps_and_nothing_comes_back() {
+fn a_timeout_is_left_to_tcp() {
     let mut line = ten_sent(AtcpPartialOptions::default());
     line.run_until(Instant::from_secs(1));
     assert_eq!((line.aid.state(), responses(&line)), ("loss", [Response::Timeout].to_vec()));
     assert_eq!((sent(&mut line), line.tcp.cwnd()), ([nth(0)].to_vec(), 100));
     line.receive_ack(nth(1));
     assert_eq!((line.aid.state(), line.tcp.cwnd()), ("normal", 200));
-    // The same without the aid.
+    // As without the aid.
     assert!(line.record.iter().all(|(_, event)| !matches!(event, Event::Requested(..))));
 }
 
 #[test]
-fn a_mark_keeps_it_out_of_the_loss_state() {
+fn a_congestion_mark_prevents_the_loss_state() {
     for (ecn, state) in [(EcnResponse::Normal, "normal"), (EcnResponse::Congested, "congested")] {
         let options = AtcpPartialOptions { ecn, ..AtcpPartialOptions::default() };
         let mut line = ten_sent(options.clone());
@@ -118,17 +118,17 @@ fn a_mark_keeps_it_out_of_the_loss_state() {
         duplicates(&mut line, 3);
         let ack = marked(&line);
         line.receive(ack);
-        assert_eq!(line.aid.state(), state, "and takes it out of it");
+        assert_eq!(line.aid.state(), state, "leaves the loss state");
         assert!(!line.tcp.is_persisting());
         line.receive_ack(nth(10));
-        assert_eq!(line.aid.state(), "normal", "something new was sent");
-        assert!(line.tcp.cwnd() < 1_000, "nothing is given back");
+        assert_eq!(line.aid.state(), "normal", "new data was sent");
+        assert!(line.tcp.cwnd() < 1_000, "not restored");
     }
 }
 
-/// §4.8.1: the next number goes back, a probe each timeout, and anything that arrives ends it.
+/// §4.8.1: SND.NXT is set back, a probe is sent per timeout, and any arrival ends the state.
 #[test]
-fn disconnected_goes_back_and_waits_for_anything() {
+fn disconnected_rewinds_and_ends_with_any_arrival() {
     let mut line = ten_sent(AtcpPartialOptions::default());
     line.receive_ack(nth(1));
     line.take_events();
@@ -139,14 +139,14 @@ fn disconnected_goes_back_and_waits_for_anything() {
     assert_eq!(line.take_events(), [], "a second one changes nothing");
     duplicates(&mut line, 1);
     assert_eq!((line.aid.state(), line.tcp.cwnd()), ("normal", 100));
-    assert_eq!(sent(&mut line), [nth(1)], "from the first unacknowledged one on");
+    assert_eq!(sent(&mut line), [nth(1)], "from SND.UNA");
     line.receive_ack(nth(2));
     assert_eq!(sent(&mut line), [nth(2), nth(3)], "slow start");
 }
 
-/// §4.8.3: TCP is quiet for a while, and goes on where it was.
+/// §4.8.3: TCP pauses and continues at the same sequence number.
 #[test]
-fn without_the_step_back_it_goes_on_where_it_was() {
+fn without_step_back_tcp_continues_at_snd_nxt() {
     let options = AtcpPartialOptions { step_back: false, ..AtcpPartialOptions::default() };
     let mut line = ten_sent(options);
     unreachable(&mut line);
@@ -161,7 +161,7 @@ fn without_the_step_back_it_goes_on_where_it_was() {
 
 /// §4.8.3, over AODV.
 #[test]
-fn a_segment_goes_again_at_once_where_that_is_set() {
+fn a_segment_is_retransmitted_at_once_if_enabled() {
     let options = AtcpPartialOptions { retransmit: true, ..AtcpPartialOptions::default() };
     let mut line = ten_sent(options);
     unreachable(&mut line);
@@ -172,7 +172,7 @@ fn a_segment_goes_again_at_once_where_that_is_set() {
 }
 
 #[test]
-fn an_answered_probe_ends_it() {
+fn an_answered_probe_ends_the_disconnected_state() {
     let mut line = ten_sent(AtcpPartialOptions::default());
     unreachable(&mut line);
     line.run_until(Instant::from_secs(1));
@@ -182,7 +182,7 @@ fn an_answered_probe_ends_it() {
 }
 
 #[test]
-fn a_driver_that_cannot_hold_is_left_alone() {
+fn without_hold_tcp_runs_unassisted() {
     let mut line = ten_sent(AtcpPartialOptions::default());
     line.refuses = |act| matches!(act, Act::Hold { .. });
     unreachable(&mut line);
@@ -216,12 +216,12 @@ fn transitions_are_those_of_the_thesis() {
 }
 
 #[test]
-fn the_diagram_is_drawn_from_the_code() {
+fn the_committed_diagram_is_up_to_date() {
     kit::assert_diagram_up_to_date::<State>("atcp_partial");
 }
 
 #[test]
-fn there_is_a_way_out_of_every_state() {
+fn every_state_recovers() {
     liveness::check_recovery(|random| {
         let ecn = if random_flag(random) { EcnResponse::Normal } else { EcnResponse::Congested };
         let options = AtcpPartialOptions {

@@ -1,30 +1,30 @@
-//! Is a peer that does not answer out of reach, or is the path congested?
+//! Loss and delivery estimates, to distinguish an unreachable peer from congestion.
 //!
-//! Silence alone tells nothing: where a third of what is sent is lost, every tenth segment is lost
-//! twice in a row. So the question is how likely so many losses are on *this* connection, by what it
-//! has lost before. Only transmissions that a timeout separates count, because a full queue drops
-//! neighbours together.
+//! Silence alone is not conclusive: at a loss rate of one third, one segment in ten is lost twice in
+//! succession. The question is therefore how likely a number of successive losses is on *this* connection,
+//! given its previous losses. Only transmissions separated by a timeout count, because a full queue drops
+//! adjacent packets together.
 //!
-//! And as this may still be wrong, what is sent to find out takes a small share of what the connection
-//! carried before: a path that is congested is not loaded with more than that.
+//! As this estimate may be wrong, probes use a small share of the previous throughput, which limits the load
+//! on a congested path.
 
 use driftway_base::{Duration, Instant};
 
-/// What was sent, and what of it was lost (segments), with recent ones counting more.
+/// Segments sent and lost, weighted towards recent ones.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct LossEstimate {
     sent: u64,
     lost: u64,
 }
 
-/// After so many segments, what was counted counts half. With fewer than 32 no loss rate is known
-/// well enough for two losses in a row to be unlikely.
+/// Counts are halved after this many segments. With fewer than 32 the loss rate is not known well enough to
+/// make two successive losses unlikely.
 const HALVING_SEGMENTS: u64 = 128;
 
-/// Losses in a row that are less likely than that do not occur.
+/// Successive losses less likely than one in this many are excluded.
 const UNLIKELY_ONE_IN: u64 = 1000;
 
-/// Fixed point: what stands for one.
+/// 1 in fixed-point arithmetic.
 const ONE: u64 = 1 << 20;
 
 impl LossEstimate {
@@ -36,8 +36,8 @@ impl LossEstimate {
         }
     }
 
-    /// Is it unlikely that so many were lost one after another? The probability of one loss is
-    /// estimated by Laplace's rule of succession, which takes little for granted while little is known.
+    /// Returns true if this many successive losses are unlikely. The probability of one loss is estimated by
+    /// Laplace's rule of succession, which is cautious with few observations.
     pub fn is_run_unlikely(&self, in_a_row: u32) -> bool {
         let one = ONE * (self.lost + 1).min(self.sent + 2) / (self.sent + 2);
         let mut all = ONE;
@@ -47,13 +47,13 @@ impl LossEstimate {
         })
     }
 
-    /// Are more than `few` lost, and more than one in `one_in`?
+    /// Returns true if more than `few` segments are lost, and more than one in `one_in`.
     pub fn exceeds(&self, few: u32, one_in: u32) -> bool {
         self.lost > few.into() && self.lost * u64::from(one_in) > self.sent
     }
 }
 
-/// What the peer has acknowledged, and in what time.
+/// Amount of acknowledged data and the time it took.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct DeliveryEstimate {
     bytes: u64,
@@ -61,10 +61,10 @@ pub(super) struct DeliveryEstimate {
     last: Option<Instant>,
 }
 
-/// After so long, what was counted counts half.
+/// Counts are halved after this time.
 const HALVING_TIME: Duration = Duration::from_secs(4);
 
-/// Probes take at most one byte for so many that were delivered in the same time.
+/// Probes use at most one byte per this many delivered in the same time.
 const PROBE_SHARE: u64 = 20;
 
 impl DeliveryEstimate {
@@ -77,7 +77,7 @@ impl DeliveryEstimate {
         }
     }
 
-    /// The time in which `bytes` are a small share; `None` if nothing was delivered.
+    /// Interval at which probes of `bytes` use that share; `None` if nothing was delivered.
     pub fn probe_interval(&self, bytes: u32) -> Option<Duration> {
         let nanos = u128::from(self.span.as_nanos()) * u128::from(bytes) * u128::from(PROBE_SHARE);
         let nanos = nanos.checked_div(self.bytes.into())?;
@@ -89,7 +89,7 @@ impl DeliveryEstimate {
 mod test {
     use super::*;
 
-    /// How many losses in a row are too many, after so many segments of which so many were lost.
+    /// Number of successive losses that is unlikely after `sent` segments of which `lost` were lost.
     fn too_many(sent: u64, lost: u64) -> Option<u32> {
         let mut losses = LossEstimate::default();
         losses.on_sent(sent, lost);
@@ -97,15 +97,15 @@ mod test {
     }
 
     #[test]
-    fn the_more_is_lost_the_more_losses_are_chance() {
+    fn the_limit_of_successive_losses_grows_with_the_loss_rate() {
         let lost = [0, 3, 10, 30, 60, 100].map(|lost| too_many(100, lost));
         assert_eq!(lost, [2, 3, 4, 6, 14, 99].map(Some).map(|n| n.filter(|n| *n < 99)));
-        // Nothing is known, and little.
+        // No observations, and few.
         assert_eq!([too_many(0, 0), too_many(10, 0)], [Some(10), Some(3)]);
     }
 
     #[test]
-    fn what_was_long_ago_is_forgotten() {
+    fn old_observations_are_forgotten() {
         let mut losses = LossEstimate::default();
         losses.on_sent(100, 100);
         assert!(losses.exceeds(3, 2) && !losses.exceeds(100, 2));
@@ -116,7 +116,7 @@ mod test {
     }
 
     #[test]
-    fn probes_take_a_twentieth_of_what_was_delivered() {
+    fn probes_use_a_twentieth_of_the_delivery_rate() {
         let mut delivered = DeliveryEstimate::default();
         assert_eq!(delivered.probe_interval(1), None);
         for ms in (0..60_000).step_by(10) {
@@ -124,7 +124,7 @@ mod test {
         }
         let gap = delivered.probe_interval(1000).unwrap();
         assert!(gap.abs_diff(Duration::from_millis(200)) < Duration::from_millis(2), "{gap:?}");
-        // The flow has become slow.
+        // The flow becomes slow.
         for s in 60..120 {
             delivered.on_acknowledged(Instant::from_secs(s), 1000);
         }

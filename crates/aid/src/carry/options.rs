@@ -1,4 +1,4 @@
-//! What can be set about carry.
+//! Options of carry.
 
 use alloc::boxed::Box;
 use driftway_base::Duration;
@@ -7,41 +7,41 @@ use super::Carry;
 use crate::Aid;
 use crate::options::{AidOption, AidOptions, OptionField};
 
-/// What becomes of TCP's congestion window after an outage.
+/// TCP's congestion window after an outage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum CwndAfterOutage {
-    /// Window and threshold are what they were. Right where the path is the same one.
+    /// cwnd and ssthresh are kept. Correct if the path has not changed.
     #[default]
     Keep,
-    /// TCP begins as on a new connection; liu-singh-2001 §III-C wants that on a new route.
+    /// The initial window of a new connection, as liu-singh-2001 §III-C requires for a new route.
     Reset,
 }
 
-/// carry's options.
+/// Options of carry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CarryOptions {
-    /// Undo what losses did, where ECN is in use.
+    /// Undo window reductions for losses, if ECN is in use.
     pub undo_losses: bool,
-    /// After an outage.
+    /// Congestion window after an outage.
     pub cwnd: CwndAfterOutage,
-    /// Least time between probes; they come every round trip.
+    /// Minimum probe interval; otherwise it is one RTT.
     pub probe_min: Duration,
-    /// The time between probes once the outage has lasted for `probe_fast`.
+    /// Probe interval after an outage of `probe_fast`.
     pub probe_max: Duration,
-    /// For so long probes come every round trip.
+    /// Duration for which probes are sent every RTT.
     pub probe_fast: Duration,
-    /// Suspect that there is no path after so many retransmissions of the oldest segment without a
-    /// sign of the peer, or after more where losses are frequent; [`CarryOptions::NEVER`]: only
-    /// signals say so.
+    /// Number of unanswered retransmissions of the oldest segment after which an outage is suspected; more
+    /// are required if losses are frequent. [`CarryOptions::NEVER`]: outages are detected by signals only.
     pub suspect_after: u32,
 }
 
 impl CarryOptions {
-    /// The shortest span between probes.
+    /// Minimum probe interval.
     pub const MIN_SPAN: Duration = Duration::from_millis(1);
-    /// More than any TCP repeats one segment before it gives up (RFC 9293 §3.8.3; Linux: 15).
+    /// More retransmissions of one segment than any TCP sends before it gives up (RFC 9293 §3.8.3; Linux:
+    /// 15).
     pub const NEVER: u32 = 255;
-    /// One that is lost again may be chance, on any path.
+    /// One repeated loss may be chance on any path.
     pub const SUSPECT_AFTER: u32 = 2;
 }
 
@@ -61,16 +61,16 @@ impl Default for CarryOptions {
 impl AidOptions for CarryOptions {
     const NAME: &'static str = "carry";
     const SUMMARY: &'static str =
-        "carry (the shim's own): undoes losses that are no congestion, carries TCP over outages";
+        "carry (the shim's default): undoes the response to non-congestion losses, bridges outages";
     const OPTIONS: &'static [AidOption<Self>] = &[
         AidOption {
             name: "undo_losses",
-            about: "undo what losses did, where ECN is in use",
+            about: "undo window reductions for losses, if ECN is in use",
             field: OptionField::Flag(|o| &mut o.undo_losses),
         },
         AidOption {
             name: "cwnd",
-            about: "the congestion window after an outage: what it was, or that of a new connection",
+            about: "congestion window after an outage: the previous one, or that of a new connection",
             field: OptionField::Choice(&[
                 ("keep", |o| o.cwnd = CwndAfterOutage::Keep),
                 ("reset", |o| o.cwnd = CwndAfterOutage::Reset),
@@ -78,22 +78,22 @@ impl AidOptions for CarryOptions {
         },
         AidOption {
             name: "probe_min",
-            about: "least time between probes for a path, which come every round trip",
+            about: "minimum interval between probes, which are sent every RTT",
             field: OptionField::Duration { min: Self::MIN_SPAN, field: |o| &mut o.probe_min },
         },
         AidOption {
             name: "probe_max",
-            about: "time between probes in a long outage",
+            about: "interval between probes in a long outage",
             field: OptionField::Duration { min: Self::MIN_SPAN, field: |o| &mut o.probe_max },
         },
         AidOption {
             name: "probe_fast",
-            about: "how long an outage lasts until it is a long one",
+            about: "duration after which an outage counts as long",
             field: OptionField::Duration { min: Self::MIN_SPAN, field: |o| &mut o.probe_fast },
         },
         AidOption {
             name: "suspect_after",
-            about: "least retransmissions of one segment without an answer to suspect an outage; 255: never",
+            about: "unanswered retransmissions of a segment after which an outage is suspected; 255: never",
             field: OptionField::Count { min: 1, max: Self::NEVER, field: |o| &mut o.suspect_after },
         },
     ];

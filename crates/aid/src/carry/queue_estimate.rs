@@ -1,25 +1,25 @@
-//! May a loss have been that of a full queue?
+//! Estimate of the bottleneck queue, to attribute losses to a full queue.
 //!
-//! A queue that drops does so at one length; what else loses, loses at any. So a loss with a queue about
-//! as long as at those before is laid to its charge. Unless as much is lost where it can't have been
-//! full: with a queue that is not half as long. That has to be seen often enough to be no chance, for the
-//! price of a wrong acquittal is the share of those who heed the same queue.
+//! A queue that drops packets does so at one length, whereas other losses occur at any length. A loss at
+//! about the queue length of earlier losses is therefore attributed to the queue, unless as many losses occur
+//! when the queue is shorter than half of that length. This must be observed often enough not to be chance,
+//! because a wrong decision takes bandwidth from flows that do respond to the queue.
 
 use driftway_base::Duration;
 
-/// How long the bottleneck's queue is, as round trips show it, and what was lost at which length.
+/// Queue length of the bottleneck, estimated from RTTs, and losses by queue length.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct QueueEstimate {
-    /// The shortest round trip.
+    /// Minimum RTT.
     min_rtt: Option<Duration>,
-    /// How long the queue was (in time) when something was lost.
+    /// Queue length (as delay) at the last losses.
     full_length: Duration,
-    /// With a queue of more than half of that, and with a shorter one.
+    /// Losses with a queue longer than half of that, and with a shorter one.
     long_queue: LossCount,
     short_queue: LossCount,
 }
 
-/// Losses, and what was acknowledged meanwhile (bytes).
+/// Number of losses and amount of acknowledged data (bytes).
 #[derive(Clone, Copy, Debug, Default)]
 struct LossCount {
     losses: u64,
@@ -32,10 +32,10 @@ impl LossCount {
     }
 }
 
-/// So many losses with a short queue are no chance.
+/// Number of losses with a short queue that is not considered chance.
 const MIN_SHORT_QUEUE_LOSSES: u64 = 8;
 
-/// After so many bytes, what was counted counts half: paths change.
+/// Counts are halved after this amount of data, because paths change.
 const HALVING_BYTES: u64 = 8 << 20;
 
 impl QueueEstimate {
@@ -43,12 +43,12 @@ impl QueueEstimate {
         self.min_rtt = Some(self.min_rtt.map_or(srtt, |least| least.min(srtt)));
     }
 
-    /// The shortest round trip.
+    /// Minimum RTT.
     pub fn min_rtt(&self) -> Option<Duration> {
         self.min_rtt
     }
 
-    /// How long it is now.
+    /// Present queue length.
     fn length(&self, srtt: Option<Duration>) -> Option<Duration> {
         Some(srtt?.saturating_sub(self.min_rtt?))
     }
@@ -57,7 +57,7 @@ impl QueueEstimate {
         if queue > self.full_length.over(2) { &mut self.long_queue } else { &mut self.short_queue }
     }
 
-    /// The peer has acknowledged so much more.
+    /// The peer has acknowledged `bytes` more.
     pub fn on_acknowledged(&mut self, bytes: u32, srtt: Option<Duration>) {
         let Some(queue) = self.length(srtt) else { return };
         self.tally(queue).bytes += u64::from(bytes);
@@ -67,7 +67,7 @@ impl QueueEstimate {
         }
     }
 
-    /// Something was lost. May the queue have been full?
+    /// A packet was lost. Returns true if the queue may have been full.
     pub fn on_loss(&mut self, srtt: Option<Duration>) -> bool {
         let Some(queue) = self.length(srtt) else { return false };
         self.tally(queue).losses += 1;
@@ -76,13 +76,13 @@ impl QueueEstimate {
         }
         let full =
             queue > self.full_length.over(4).times(3) && queue <= self.full_length.over(8).times(9);
-        // A measurement that was too long is forgotten by and by.
+        // An overestimated length decays.
         let less = if full { Duration::ZERO } else { self.full_length.over(16) };
         self.full_length = self.full_length.saturating_sub(less).max(queue);
         full && !self.is_loss_independent_of_length()
     }
 
-    /// Is as much lost with a short queue, as far as one can tell: at least half of it?
+    /// Returns true if the loss rate with a short queue is at least half of that with a long one.
     fn is_loss_independent_of_length(&self) -> bool {
         self.short_queue.losses >= MIN_SHORT_QUEUE_LOSSES
             && u128::from(self.long_queue.losses) * u128::from(self.short_queue.bytes)
@@ -101,16 +101,16 @@ mod test {
         Some(Duration::from_millis(ms))
     }
 
-    /// One with an empty path of 100 ms.
+    /// An estimate for an empty path with an RTT of 100 ms.
     fn queue() -> QueueEstimate {
         let mut queue = QueueEstimate::default();
         queue.on_round_trip(Duration::from_millis(100));
         queue
     }
 
-    /// Rounds of twenty flights of 40 segments, each with a longer queue, up to 80 ms; of so many
-    /// segments one is lost, with a full queue and otherwise. How often the queue was blamed for the
-    /// losses at its full length, and how many these were.
+    /// Sends flights of 40 segments, in rounds of twenty with a queue growing to 80 ms; one segment in `full`
+    /// is lost with a full queue, and one in `otherwise` without. Returns how many losses at the full queue
+    /// length were attributed to the queue, and their total number.
     fn rounds(queue: &mut QueueEstimate, full: u64, otherwise: u64) -> [u32; 2] {
         let mut random = driftway_base::RandomStream::new(1, "losses", 0);
         let mut counts = [0; 2];
@@ -130,31 +130,31 @@ mod test {
     }
 
     #[test]
-    fn one_that_is_as_long_as_at_the_last_loss_may_be_full() {
+    fn a_queue_as_long_as_at_the_last_loss_may_be_full() {
         let mut queue = queue();
         let mut blamed = Vec::new();
         for srtt in [120, 120, 140, 140, 160, 140, 155] {
             blamed.push(queue.on_loss(ms(srtt)));
         }
-        // None to speak of; never as long; as long; longer; it has been longer; as long.
+        // No queue; first time; same length; longer; shorter than before; same length.
         assert_eq!(blamed, [false, false, false, true, false, false, true]);
         assert!(!QueueEstimate::default().on_loss(ms(100)) && !queue.on_loss(None));
     }
 
     #[test]
-    fn where_only_a_full_one_loses_it_is_blamed() {
+    fn losses_at_the_full_length_only_are_attributed_to_the_queue() {
         let [blamed, losses] = rounds(&mut queue(), 100, u64::MAX);
         assert!(losses > 50 && blamed >= losses - 1, "{blamed} of {losses}");
     }
 
     #[test]
-    fn where_all_lengths_lose_alike_it_is_not() {
+    fn losses_at_all_lengths_are_not_attributed_to_the_queue() {
         let [blamed, losses] = rounds(&mut queue(), 100, 100);
         assert!(losses > 50 && blamed < losses / 20, "{blamed} of {losses}");
     }
 
     #[test]
-    fn what_a_full_one_loses_besides_is_laid_to_its_charge() {
+    fn other_losses_at_the_full_length_are_attributed_to_the_queue() {
         let [blamed, losses] = rounds(&mut queue(), 2, 100);
         assert!(losses > 2000 && blamed > losses / 2, "{blamed} of {losses}");
     }

@@ -1,27 +1,27 @@
-//! How far a message is believed that says the path is gone.
+//! Trust in signals that report a lost path.
 //!
-//! It is a hint (RFC 5927 §4): whoever has seen a segment can forge one. A router that had no way for a
-//! segment has not delivered it: where the peer acknowledges that segment although nothing was sent
-//! again, the message was untrue. What says the same after that is believed only if the peer is silent
-//! for a timeout; and once that has confirmed one, the next is believed at once.
+//! Such a signal is a hint (RFC 5927 §4) that anyone who has seen a segment can forge. A router that had no
+//! route for a segment did not deliver it: if the peer acknowledges that segment without a retransmission,
+//! the signal was false. After a false signal, the next one is accepted only if the peer is silent for a
+//! timeout; once silence has confirmed one, signals are accepted at once again.
 
 use driftway_base::{Duration, Instant, Seq};
 
-/// What is known of the truth of such messages.
+/// State of the trust in such signals.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct SignalTrust {
-    /// The last one was untrue.
+    /// The last signal was false.
     is_distrusted: bool,
-    /// The one that holds TCP: what has not arrived if it is true, and until when an acknowledgment
-    /// cannot be of anything that was sent since.
+    /// The accepted signal: the sequence number that has not arrived if it is true, and the time before which
+    /// an acknowledgment cannot be for data sent since.
     accepted: Option<(Seq, Instant)>,
-    /// One that is not believed yet: from when on an arrival says that it is untrue, and when silence
-    /// says that it is true.
+    /// An unconfirmed signal: the time from which an arrival refutes it, and the time at which silence
+    /// confirms it.
     unconfirmed: Option<(Instant, Instant)>,
 }
 
 impl SignalTrust {
-    /// The path is said to be gone. `false`: that is to be seen, within `timeout`.
+    /// A signal reports a lost path. Returns false if it is to be confirmed within `timeout` first.
     pub fn on_path_lost(&mut self, now: Instant, srtt: Duration, timeout: Duration) -> bool {
         if self.is_distrusted {
             self.unconfirmed.get_or_insert((now + srtt, now + timeout.max(srtt)));
@@ -29,13 +29,13 @@ impl SignalTrust {
         !self.is_distrusted
     }
 
-    /// It is believed. If it is true, `lost` has not arrived; what is acknowledged before `until` was
-    /// sent before it came.
+    /// The signal is accepted. If it is true, `lost` has not arrived; acknowledgments received before `until`
+    /// are for data sent before the signal.
     pub fn on_accepted(&mut self, lost: Option<Seq>, until: Instant) {
         self.accepted = lost.map(|lost| (lost, until));
     }
 
-    /// The peer acknowledges everything before `ack`.
+    /// The peer acknowledges data up to `ack`.
     pub fn on_acknowledgment(&mut self, now: Instant, ack: Seq) {
         self.unconfirmed = self.unconfirmed.filter(|(from, _)| now < *from);
         if self.accepted.is_some_and(|(lost, until)| now < until && ack.after(lost)) {
@@ -43,17 +43,17 @@ impl SignalTrust {
         }
     }
 
-    /// There is a path again.
+    /// The path is restored.
     pub fn on_path_restored(&mut self) {
         (self.accepted, self.unconfirmed) = (None, None);
     }
 
-    /// When silence is long enough.
+    /// Time at which silence confirms the signal.
     pub fn next_timeout(&self) -> Option<Instant> {
         self.unconfirmed.map(|(_, at)| at)
     }
 
-    /// Is it, so that what was doubted is true? Where nothing is outstanding, it says nothing.
+    /// Returns true if silence confirms the signal. Silence does not count if no data is outstanding.
     pub fn is_confirmed(&mut self, now: Instant, is_outstanding: bool) -> bool {
         let silent = self.unconfirmed.take_if(|(_, at)| now >= *at).is_some();
         let confirmed = silent && is_outstanding;

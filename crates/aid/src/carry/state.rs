@@ -1,38 +1,38 @@
-//! carry's states, and what moves it between them.
+//! States and transitions of carry.
 
 use crate::kit::{States, named};
 
 named! {
-    /// Where carry is.
+    /// States of carry.
     pub enum State {
-        /// Losses are watched.
+        /// Monitors losses.
         Open = "open",
-        /// The peer is silent for longer than losses explain. TCP goes on by itself; probes that cost
-        /// little look for the end.
+        /// The peer is silent for longer than losses explain. TCP continues unchanged; probes at a low rate
+        /// detect the end.
         Suspecting = "suspecting",
-        /// There is no path; TCP is held, and probes look for one.
+        /// There is no path; TCP is held, and probes detect the end.
         Disconnected = "disconnected",
-        /// There is one again, and what was out when it broke is on its way once more.
+        /// The path is restored, and the data outstanding at the outage is being retransmitted.
         Resuming = "resuming",
     }
 }
 
 named! {
-    /// What moves carry.
+    /// Transitions of carry.
     pub enum Transition {
-        /// A router, or the own host, has no way to the peer.
+        /// A router or the local host has no route to the peer.
         PathLost = "no way",
-        /// More retransmissions of the oldest segment are without an answer than losses explain.
+        /// The oldest segment was retransmitted more often without an answer than losses explain.
         Silence = "no answer for longer than losses explain",
         /// The answer does not show that there was an outage.
         LateAnswer = "late, or answered at once",
-        /// The peer was heard, or there is a route again.
+        /// A segment of the peer arrived, or a route was restored.
         PathRestored = "peer heard, or route restored",
-        /// All is acknowledged that was out when the path was back.
+        /// All data outstanding when the path was restored is acknowledged.
         Repaired = "all acknowledged",
-        /// The driver can't hold TCP.
+        /// The driver does not support [`Act::Hold`](driftway_base::Act).
         Unsupported = "driver refuses",
-        /// There is no connection any more.
+        /// The connection is closed.
         Closed = "connection gone",
     }
 }

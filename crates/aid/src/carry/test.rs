@@ -1,4 +1,4 @@
-//! carry's time lines, on the scripted driver.
+//! Tests of carry, on the scripted driver.
 
 use std::vec::Vec;
 
@@ -19,12 +19,12 @@ fn at_ms(millis: u64) -> Instant {
     Instant::from_millis(millis)
 }
 
-/// Where the `n`-th segment (from 0) of the transfer begins.
+/// First sequence number of segment `n` of the transfer (from 0).
 fn nth(n: u32) -> Seq {
     Tcp::START + 100 * n
 }
 
-/// Ten segments have left at 0; it is 100 ms later.
+/// Ten segments were sent at 0; the time is 100 ms.
 fn ten_sent_with(options: CarryOptions) -> Line {
     sends_ten(ScriptedDriver::new(Carry::new(options)))
 }
@@ -94,27 +94,27 @@ fn resume(cwnd: Assign<u32>) -> Act {
     Act::Resume { cwnd, ssthresh: Assign::Keep, rto: Assign::Keep }
 }
 
-/// Three duplicates at 100 ms: the first segment is lost, and sent again.
+/// Three duplicates at 100 ms: the first segment is lost and retransmitted.
 fn one_lost(line: &mut Line) {
     for _ in 0..3 {
         line.receive_ack(nth(0));
     }
     assert_eq!(responses(line), [Response::FastRetransmit]);
     assert_eq!(sent(line), [(100, nth(0), 100)]);
-    // RFC 5681 §3.2, step 3: three have left the network.
+    // RFC 5681 §3.2, step 3: three segments have left the network.
     assert_eq!((line.tcp.cwnd(), line.tcp.ssthresh()), (800, 500));
     line.take_events();
 }
 
 #[test]
-fn a_loss_is_undone_when_it_is_repaired() {
+fn the_response_to_a_loss_is_undone_when_repaired() {
     let mut line = ten_sent();
     one_lost(&mut line);
     line.advance(ms(100));
     line.receive_ack(nth(10));
     assert_eq!(asked(&line), [UNDONE(200)]);
-    assert_eq!((line.tcp.cwnd(), line.tcp.ssthresh()), (1_100, 64_000), "and it grows on");
-    // It is over: what follows is another story.
+    assert_eq!((line.tcp.cwnd(), line.tcp.ssthresh()), (1_100, 64_000), "and it keeps growing");
+    // The loss episode is over.
     line.take_events();
     line.write(500);
     line.receive_ack(nth(15));
@@ -122,7 +122,7 @@ fn a_loss_is_undone_when_it_is_repaired() {
 }
 
 #[test]
-fn a_timeout_is_undone_too() {
+fn the_response_to_a_timeout_is_undone() {
     let mut line = ten_sent();
     line.run_until(at_ms(1_000));
     assert_eq!(responses(&line), [Response::Timeout]);
@@ -134,15 +134,15 @@ fn a_timeout_is_undone_too() {
 }
 
 #[test]
-fn what_was_never_sent_again_asks_for_nothing() {
+fn without_retransmissions_nothing_is_undone() {
     let mut line = ten_sent();
     (1..10).for_each(|n| line.receive_ack(nth(n)));
     assert_eq!(asked(&line), []);
 }
 
-/// RFC 4015 §3: not while congestion is echoed, and not for what was out then.
+/// RFC 4015 §3: not after an echo of congestion, nor for data outstanding then.
 #[test]
-fn an_echo_of_congestion_forbids_it_until_what_was_out_is_acknowledged() {
+fn a_congestion_echo_prevents_undo_for_outstanding_data() {
     let mut line = ten_sent();
     let marked = line.peer_ack(nth(0));
     line.receive(TcpSegment { flags: marked.flags.with(TcpFlags::ECE), ..marked });
@@ -157,7 +157,7 @@ fn an_echo_of_congestion_forbids_it_until_what_was_out_is_acknowledged() {
 }
 
 #[test]
-fn nothing_is_undone_without_ecn_or_if_told_so() {
+fn nothing_is_undone_without_ecn_or_if_disabled() {
     let mut line = ten_sent_where(false);
     one_lost(&mut line);
     line.receive_ack(nth(10));
@@ -168,7 +168,8 @@ fn nothing_is_undone_without_ecn_or_if_told_so() {
     assert_eq!(asked(&line), []);
 }
 
-/// More than three, and more than an eighth of what was out: unless a router is known to mark.
+/// More than three segments, and more than an eighth of the outstanding data, unless a router is known to
+/// mark.
 #[test]
 fn heavy_loss_is_congestion_unless_the_path_is_known_to_mark() {
     for marks in [false, true] {
@@ -188,14 +189,14 @@ fn heavy_loss_is_congestion_unless_the_path_is_known_to_mark() {
 }
 
 #[test]
-fn an_outage_from_its_beginning_to_its_end() {
+fn an_outage_from_beginning_to_end() {
     let mut line = ten_sent();
     gone(&mut line);
     assert_eq!(asked(&line), [(100, hold(200), ActResult::Done)]);
     assert_eq!(line.aid.state(), "disconnected");
     line.take_events();
     line.write(500);
-    // On its way before the cut.
+    // In flight before the outage.
     line.receive_ack(nth(1));
     line.run_until(at_ms(999));
     assert_eq!(asked(&line), []);
@@ -205,8 +206,8 @@ fn an_outage_from_its_beginning_to_its_end() {
     line.receive_ack(nth(1) + 1);
     assert_eq!(asked(&line), [(999, resume(Assign::Keep), ActResult::Done)]);
     assert_eq!(line.aid.state(), "resuming");
-    // What was out goes first, in order, and is no loss; all of the window of before, which grew by
-    // the byte that was acknowledged.
+    // Outstanding data is retransmitted first, in order, without counting as a loss, with the previous
+    // window, which has grown by the acknowledged byte.
     let expected: Vec<_> = (1..11).map(|n| (999, nth(n) + 1, 100)).collect();
     assert_eq!(sent(&line), expected);
     assert_eq!((line.tcp.ssthresh(), responses(&line).len()), (64_000, 0));
@@ -217,7 +218,7 @@ fn an_outage_from_its_beginning_to_its_end() {
 }
 
 #[test]
-fn stragglers_are_no_sign_of_a_path_and_a_route_that_is_restored_is_one() {
+fn late_arrivals_do_not_end_an_outage_but_a_restored_route_does() {
     let mut line = ten_sent();
     gone(&mut line);
     line.run_until(at_ms(299));
@@ -227,7 +228,7 @@ fn stragglers_are_no_sign_of_a_path_and_a_route_that_is_restored_is_one() {
     assert_eq!(line.aid.state(), "resuming");
     back(&mut line);
     assert_eq!(line.aid.state(), "resuming");
-    // And gone once more.
+    // The path is lost again.
     gone(&mut line);
     gone(&mut line);
     assert_eq!(line.aid.state(), "disconnected");
@@ -235,7 +236,7 @@ fn stragglers_are_no_sign_of_a_path_and_a_route_that_is_restored_is_one() {
 }
 
 #[test]
-fn in_a_long_outage_probes_become_rare() {
+fn probes_become_rare_in_a_long_outage() {
     let mut line = ten_sent();
     gone(&mut line);
     assert_eq!(line.aid.next_timeout(), Some(at_ms(120_100)));
@@ -248,7 +249,7 @@ fn in_a_long_outage_probes_become_rare() {
 }
 
 #[test]
-fn on_a_new_path_everything_begins_anew() {
+fn a_new_path_starts_with_initial_state() {
     let mut line =
         ten_sent_with(CarryOptions { cwnd: CwndAfterOutage::Reset, ..CarryOptions::default() });
     line.aid.protocol.path_marks_ecn = true;
@@ -261,9 +262,9 @@ fn on_a_new_path_everything_begins_anew() {
     assert!(!line.aid.protocol.path_marks_ecn);
 }
 
-/// A loss was being repaired when the path broke.
+/// The path is lost during loss recovery.
 #[test]
-fn what_is_no_congestion_is_undone_before_the_outage_and_congestion_stays() {
+fn non_congestion_losses_before_an_outage_are_undone() {
     for ecn in [true, false] {
         let mut line = ten_sent_where(ecn);
         one_lost(&mut line);
@@ -278,8 +279,8 @@ fn what_is_no_congestion_is_undone_before_the_outage_and_congestion_stays() {
     }
 }
 
-/// So far 64 segments have left, one each 100 ms, and none was lost; at 6,400 ms five more leave.
-/// One probe may take what a twentieth of that rate delivers in a little less than 2 s.
+/// 64 segments were sent at intervals of 100 ms without a loss; at 6,400 ms five more are sent. A twentieth
+/// of that rate allows one probe in slightly less than 2 s.
 fn clean_with(options: CarryOptions) -> Line {
     sends_sixty_four(ScriptedDriver::new(Carry::new(options)))
 }
@@ -326,10 +327,10 @@ fn answer(line: &Line, ack: Seq, echo: u32) -> TcpSegment {
     segment
 }
 
-/// Also of the second retransmission nothing is heard. TCP goes on by itself; what it sends is as good
-/// as a probe.
+/// The second retransmission is not answered either. TCP continues unchanged; its retransmissions serve as
+/// probes.
 #[test]
-fn silence_where_little_is_lost_is_suspicious() {
+fn silence_with_few_losses_is_suspicious() {
     let mut line = clean();
     line.run_until(at_ms(11_376));
     assert_eq!((line.aid.state(), asked(&line)), ("open", Vec::new()));
@@ -363,15 +364,15 @@ fn the_answer_to_a_probe_shows_that_there_was_an_outage() {
         };
         assert!(matches!(hold, Act::Hold { rewind_snd_nxt: true, .. }));
         assert!(window >= cwnd - 100 && threshold == Assign::Value(ssthresh), "{window}");
-        // What was out goes at once.
+        // Outstanding data is retransmitted at once.
         let seqs: Vec<_> = sent(&line).iter().map(|(_, seq, _)| *seq).collect();
         assert_eq!(seqs, [65, 66, 67, 68].map(nth));
     }
 }
 
-/// RFC 3522: it was on its way all the time. Then TCP knows best what to do.
+/// RFC 3522: the answer is for the original. TCP then recovers by itself.
 #[test]
-fn an_answer_that_is_late_shows_a_slow_path() {
+fn a_late_answer_shows_a_slow_path() {
     for ecn in [false, true] {
         let carry = Carry::new(CarryOptions::default());
         let line =
@@ -389,9 +390,9 @@ fn an_answer_that_is_late_shows_a_slow_path() {
     assert_eq!((line.aid.state(), asked(&line)), ("open", Vec::new()));
 }
 
-/// Of a hundred thirty were lost: six in a row are no outage yet, or just.
+/// With 30 % loss, six successive losses are just unlikely enough.
 #[test]
-fn silence_where_much_is_lost_is_not() {
+fn silence_with_many_losses_is_not_suspicious() {
     let mut line = clean();
     line.aid.protocol.loss_estimate = LossEstimate::default();
     line.aid.protocol.loss_estimate.on_sent(100, 30);
@@ -402,7 +403,7 @@ fn silence_where_much_is_lost_is_not() {
 }
 
 #[test]
-fn nothing_is_suspected_if_told_so_or_if_nothing_was_delivered() {
+fn nothing_is_suspected_if_disabled_or_without_deliveries() {
     let options = CarryOptions { suspect_after: CarryOptions::NEVER, ..CarryOptions::default() };
     let mut line = clean_with(options);
     line.run_until(at_ms(1_000_000));
@@ -412,9 +413,9 @@ fn nothing_is_suspected_if_told_so_or_if_nothing_was_delivered() {
     assert_eq!((line.aid.state(), asked(&line)), ("open", Vec::new()));
 }
 
-/// The peer sends something of its own: there may be a path again, and one probe goes at once.
+/// The peer sends a segment of its own: there may be a path, and one probe is sent at once.
 #[test]
-fn a_sign_of_the_peer_is_no_answer_but_reason_to_look() {
+fn a_segment_of_the_peer_triggers_a_probe() {
     let mut line = suspicious();
     line.advance(ms(500));
     (0..3).for_each(|_| line.receive_ack(nth(64)));
@@ -432,10 +433,10 @@ fn gone_for(line: &mut Line, n: u32) {
     line.signal(Signal { kind: SignalKind::Unreachable(UnreachableScope::Host), details: about });
 }
 
-/// RFC 5927 §4: what a router had no way for is not acknowledged. Whoever says so in vain is not believed
-/// again before the peer is silent for a timeout.
+/// RFC 5927 §4: a router without a route for a segment has not delivered it. After a false signal, the next
+/// is accepted only after the peer was silent for a timeout.
 #[test]
-fn who_was_wrong_once_is_believed_about_silence_only() {
+fn after_a_false_signal_the_next_needs_silence() {
     let mut line = ten_sent();
     gone_for(&mut line, 3);
     assert_eq!(line.aid.state(), "disconnected");
@@ -448,14 +449,14 @@ fn who_was_wrong_once_is_believed_about_silence_only() {
     assert_eq!(line.aid.state(), "resuming");
     line.receive_ack(nth(10));
     assert_eq!(line.aid.state(), "open");
-    // The peer is heard a round trip later.
+    // The peer is heard one RTT later.
     line.write(1_000);
     gone_for(&mut line, 12);
     assert_eq!((line.aid.state(), line.aid.next_timeout()), ("open", Some(at_ms(1_460))));
     line.advance(ms(210));
     line.receive_ack(nth(11));
     assert_eq!((line.aid.state(), line.aid.next_timeout()), ("open", None));
-    // It is not, for as long as the timeout, however often that is said.
+    // The peer is silent for a timeout; repeated signals make no difference.
     gone_for(&mut line, 12);
     line.advance(ms(150));
     line.receive_ack(nth(12));
@@ -468,7 +469,7 @@ fn who_was_wrong_once_is_believed_about_silence_only() {
     line.receive_ack(nth(13));
     line.receive_ack(line.tcp.max());
     assert_eq!(line.aid.state(), "open");
-    // That was true, and so the next is believed at once.
+    // The signal was true, so that the next one is accepted at once.
     line.write(1_000);
     let next = line.tcp.una();
     line.signal(Signal {
@@ -478,9 +479,9 @@ fn who_was_wrong_once_is_believed_about_silence_only() {
     assert_eq!(line.aid.state(), "disconnected");
 }
 
-/// Where nothing is outstanding, silence is no sign; and a route that is restored ends the doubt.
+/// Silence does not count without outstanding data, and a restored route ends the distrust.
 #[test]
-fn silence_without_anything_outstanding_confirms_nothing() {
+fn silence_without_outstanding_data_confirms_nothing() {
     let doubting = || {
         let mut line = ten_sent();
         gone(&mut line);
@@ -502,7 +503,7 @@ fn silence_without_anything_outstanding_confirms_nothing() {
 }
 
 #[test]
-fn signals_of_others_are_ignored() {
+fn signals_of_other_flows_are_ignored() {
     let mut line = ten_sent();
     let end = |host, port| Endpoint::new(Ipv4Addr::new(10, 0, 0, host), port);
     let mut signal = |kind, ports: (u16, u16), seq| {
@@ -523,7 +524,7 @@ fn signals_of_others_are_ignored() {
 }
 
 #[test]
-fn other_signals_mean_nothing_to_it() {
+fn other_signals_are_ignored() {
     let mut line = ten_sent();
     for kind in [SignalKind::SourceQuench, SignalKind::EcnEcho, SignalKind::RouteRestored] {
         line.signal(Signal::new(kind));
@@ -532,7 +533,7 @@ fn other_signals_mean_nothing_to_it() {
 }
 
 #[test]
-fn a_driver_that_refuses_leaves_tcp_on_its_own() {
+fn without_hold_tcp_runs_unassisted() {
     let mut line = ten_sent();
     line.refuses = |_| true;
     gone(&mut line);
@@ -543,7 +544,7 @@ fn a_driver_that_refuses_leaves_tcp_on_its_own() {
 }
 
 #[test]
-fn it_ends_with_the_connection() {
+fn closing_the_connection_ends_the_outage() {
     let mut line = ten_sent();
     gone(&mut line);
     line.tcp.close_silently();
@@ -553,9 +554,9 @@ fn it_ends_with_the_connection() {
     assert_eq!(asked(&line), []);
 }
 
-/// No byte is acknowledged, made up or swallowed by it (liu-singh-2001 §III-B).
+/// The aid neither acknowledges, creates nor drops data (liu-singh-2001 §III-B).
 #[test]
-fn all_passes_in_every_state() {
+fn all_segments_pass_in_every_state() {
     let mut line = ten_sent();
     for step in 0..3 {
         line.receive_ack(nth(step));
@@ -570,12 +571,12 @@ fn all_passes_in_every_state() {
 }
 
 #[test]
-fn the_committed_diagram_is_that_of_the_code() {
+fn the_committed_diagram_is_up_to_date() {
     kit::assert_diagram_up_to_date::<State>("carry");
 }
 
 #[test]
-fn data_flow_again_soon_after_the_path_works() {
+fn data_is_delivered_soon_after_the_path_works() {
     liveness::check_recovery(|random| {
         let options = CarryOptions {
             undo_losses: random_flag(random),

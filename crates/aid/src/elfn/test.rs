@@ -1,4 +1,4 @@
-//! ELFN's time lines: yu-2004 §3.1 to §3.3, on the scripted driver.
+//! Tests of ELFN: yu-2004 §3.1 to §3.3, on the scripted driver.
 
 use std::vec::Vec;
 
@@ -12,7 +12,7 @@ use crate::scripted::{Event, Response, ScriptedDriver, Tcp};
 
 type Line = ScriptedDriver<Machine<Elfn>>;
 
-/// Where packet `n` of the paper begins, in a connection of which it was the first.
+/// First sequence number of packet `n` of the paper, in a connection whose first packet is `first`.
 fn nth(first: u32, n: u32) -> Seq {
     Tcp::START + 100 * (n - first)
 }
@@ -21,14 +21,14 @@ fn at(micros: u64) -> Instant {
     Instant::from_micros(micros)
 }
 
-/// The paper's second choice, with its numbers.
+/// The second alternative of the paper, with its values.
 fn defaults() -> ElfnOptions {
     let standby =
         StandbyOptions { after_standby: AfterStandby::Defaults, ..StandbyOptions::default() };
     ElfnOptions { standby, ..ElfnOptions::default() }
 }
 
-/// At `start`, packets from `first` to before `next` leave with a window of eight, and more wait.
+/// At `start`, packets `first` to `next` − 1 are sent with a window of eight, and more data waits.
 fn sent_at(options: ElfnOptions, start: Instant, first: u32, next: u32) -> Line {
     let mut line = ScriptedDriver::new(Elfn::new(options));
     line.run_until(start);
@@ -67,8 +67,8 @@ fn notice(line: &mut Line, start: Seq, fate: PacketDisposition) {
 const SALVAGED: PacketDisposition = PacketDisposition::Salvaged;
 const LOST: PacketDisposition = PacketDisposition::Lost;
 
-/// Packet 39 is on its way with seven more when its route fails; the notice comes at 101.621079 s, and
-/// the acknowledgment of the probe at 103.695992 s.
+/// Packet 39 and seven more are in flight when the route fails; the notification arrives at 101.621079 s, the
+/// acknowledgment of the probe at 103.695992 s.
 fn section_3_1(options: ElfnOptions) -> Line {
     let mut line = sent_at(options, at(101_607_000), 39, 47);
     line.write(3_000);
@@ -93,19 +93,19 @@ fn section_3_1_with_defaults() {
     line.run_until(at(109_695_992));
     assert_eq!((sent(&line), timeouts(&line)), (std::vec![(109_695_992, nth(39, 40))], 1));
 
-    // §3.2: its own node has no route for 40, and looks for one.
+    // §3.2: the local node has no route for packet 40 and starts a route discovery.
     line.record.clear();
     line.run_until(at(109_728_763));
     line.signal(Signal::new(SignalKind::RouteDiscovery));
     assert_eq!(line.aid.state(), "standby");
-    // Node 22 salvages the packet: nothing changes.
+    // Node 22 salvages the packet, which changes nothing.
     line.run_until(at(109_800_000));
     notice(&mut line, nth(39, 40), SALVAGED);
     line.run_until(at(109_924_568));
     line.receive_ack(nth(39, 41));
     assert_eq!(sent(&line), [(109_924_568, nth(39, 41)), (109_924_568, nth(39, 42))]);
     assert_eq!((line.tcp.cwnd(), line.tcp.rto()), (200, Duration::from_secs(6)));
-    // Both are salvaged, and TCP stands by all the same, until the acknowledgment of 41.
+    // Both are salvaged, and TCP is nevertheless on standby until the acknowledgment of 41.
     line.run_until(at(109_950_000));
     notice(&mut line, nth(39, 41), SALVAGED);
     assert_eq!(line.aid.state(), "standby");
@@ -114,17 +114,17 @@ fn section_3_1_with_defaults() {
 }
 
 #[test]
-fn section_3_1_with_the_old_values() {
+fn section_3_1_with_previous_values() {
     let line = section_3_1(ElfnOptions::default());
     assert_eq!((line.tcp.cwnd(), line.tcp.rto()), (900, Duration::from_secs(1)));
     let new = [47, 48].map(|n| (103_695_992, nth(39, n)));
-    assert_eq!(sent(&line), new, "the window of before allows it");
+    assert_eq!(sent(&line), new, "allowed by the previous window");
     assert_eq!(line.tcp.deadline(), Some(at(104_695_992)));
 }
 
-/// §3.3: node 16 salvages 409 and loses 409 and 410 after that.
+/// §3.3: node 16 salvages packet 409, and later loses 409 and 410.
 #[test]
-fn section_3_3_what_is_lost_in_silence_is_waited_for() {
+fn section_3_3_an_unreported_loss_waits_for_a_timeout() {
     let run = |options, from| {
         let mut line = sent_at(options, at(120_100_000), from, 412);
         line.write(3_000);
@@ -136,16 +136,16 @@ fn section_3_3_what_is_lost_in_silence_is_waited_for() {
     };
     let mut line = run(defaults(), 404);
     line.run_until(at(126_164_539));
-    assert_eq!((sent(&line), timeouts(&line)), (Vec::new(), 0), "an idle state");
+    assert_eq!((sent(&line), timeouts(&line)), (Vec::new(), 0), "idle");
     line.run_until(at(126_164_540));
     assert_eq!(timeouts(&line), 1);
     let line = run(ElfnOptions::default(), 404);
     assert_eq!(sent(&line).first(), Some(&(120_164_540, nth(404, 412))));
 }
 
-/// §3.2: freezing on losses only.
+/// §3.2: standby for packet losses only.
 #[test]
-fn what_is_salvaged_does_not_stop_a_sender_that_stops_for_losses() {
+fn with_packet_loss_salvaged_packets_cause_no_standby() {
     let options = ElfnOptions { freeze_on: FreezeOn::PacketLoss, ..ElfnOptions::default() };
     let mut line = sent_at(options, at(0), 0, 8);
     notice(&mut line, nth(0, 3), SALVAGED);
@@ -154,11 +154,11 @@ fn what_is_salvaged_does_not_stop_a_sender_that_stops_for_losses() {
     assert_eq!(line.aid.state(), "standby");
     line.receive_ack(nth(0, 1));
     line.signal(Signal::new(SignalKind::RouteDiscovery));
-    assert_eq!(line.aid.state(), "standby", "its own node knows no way");
+    assert_eq!(line.aid.state(), "standby", "the local node has no route");
 }
 
 #[test]
-fn probes_go_on_until_an_acknowledgment_comes_whatever_it_acknowledges() {
+fn probes_continue_until_any_acknowledgment() {
     let mut line = sent_at(ElfnOptions::default(), at(0), 0, 8);
     notice(&mut line, nth(0, 2), LOST);
     line.run_until(at(7_000_000));
@@ -167,10 +167,10 @@ fn probes_go_on_until_an_acknowledgment_comes_whatever_it_acknowledges() {
     assert_eq!((line.aid.state(), line.tcp.deadline()), ("active", Some(at(8_000_000))));
 }
 
-/// A notice about the first packet of a window, and one about another, again and again: the second probe
-/// is the first unacknowledged packet, whatever the notice says.
+/// Repeated notifications about another packet than the first of the window: the second probe is the first
+/// unacknowledged packet.
 #[test]
-fn a_sender_that_gets_nowhere_probes_with_what_is_missing() {
+fn without_progress_the_probe_is_the_first_unacknowledged_packet() {
     let mut line = sent_at(ElfnOptions::default(), at(0), 0, 8);
     notice(&mut line, nth(0, 5), LOST);
     line.run_until(at(2_000_000));
@@ -182,7 +182,7 @@ fn a_sender_that_gets_nowhere_probes_with_what_is_missing() {
 }
 
 #[test]
-fn the_notices_of_other_networks_count_and_what_is_not_outstanding_does_not() {
+fn notifications_count_for_outstanding_packets_only() {
     let unreachable = SignalKind::Unreachable(UnreachableScope::Host);
     for (kind, seq, state) in [
         (unreachable, Some(nth(0, 2)), "standby"),
@@ -201,14 +201,14 @@ fn the_notices_of_other_networks_count_and_what_is_not_outstanding_does_not() {
         notice(&mut line, seq, LOST);
     }
     assert_eq!((line.aid.state(), line.take_events()), ("active", Vec::new()));
-    // With nothing outstanding there is nothing to wait for.
+    // With nothing outstanding there is no standby.
     line.receive_ack(nth(0, 8));
     line.signal(Signal::new(SignalKind::RouteDiscovery));
     assert_eq!(line.aid.state(), "active");
 }
 
 #[test]
-fn a_driver_that_cannot_hold_tcp_leaves_it_alone() {
+fn without_hold_tcp_runs_unassisted() {
     let mut line = sent_at(ElfnOptions::default(), at(0), 0, 8);
     line.refuses = |act| matches!(act, Act::Hold { .. });
     notice(&mut line, nth(0, 0), LOST);
@@ -216,7 +216,7 @@ fn a_driver_that_cannot_hold_tcp_leaves_it_alone() {
 }
 
 #[test]
-fn the_diagram_is_that_of_the_code_and_the_arrows_are_the_papers() {
+fn the_diagram_is_up_to_date_and_matches_the_paper() {
     kit::assert_diagram_up_to_date::<State>("elfn");
     standby::assert_standby_transitions();
 }
@@ -237,7 +237,7 @@ fn drawn(random: &mut driftway_base::RandomStream) -> (Machine<Elfn>, Duration) 
 }
 
 #[test]
-fn there_is_a_way_out_of_every_state() {
+fn every_state_recovers() {
     liveness::check_recovery(|random| {
         let (aid, longest) = drawn(random);
         (aid, longest.max(TCP_MAX_RTO))
@@ -245,6 +245,6 @@ fn there_is_a_way_out_of_every_state() {
 }
 
 #[test]
-fn forged_notices_do_not_stop_delivery() {
+fn forged_notifications_do_not_stop_delivery() {
     liveness::check_forged_notices(drawn);
 }

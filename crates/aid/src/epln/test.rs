@@ -1,4 +1,4 @@
-//! Algorithm 2 of yu-2004, step by step.
+//! Tests of algorithm 2 of yu-2004, step by step.
 
 use std::vec::Vec;
 
@@ -20,7 +20,7 @@ fn at_ms(millis: u64) -> Instant {
     Instant::from_millis(millis)
 }
 
-/// Packets 0 to 7 have left at 0, and more wait for room in the window.
+/// Packets 0 to 7 were sent at 0, and more data waits for the window.
 fn eight_sent(options: EplnOptions) -> Line {
     let mut line = ScriptedDriver::new(Epln::new(options));
     line.tcp.set_cwnd(800);
@@ -48,7 +48,7 @@ fn notice(line: &mut Line, n: u32, fate: PacketDisposition) {
     });
 }
 
-/// What has gone again, and when (ms): numbers of packets.
+/// Retransmissions: time (ms) and packet number.
 fn resent(line: &Line) -> Vec<(u64, u32)> {
     let resent = line.record.iter().filter_map(|(at, event)| match event {
         Event::Resent { segment, ahead: false } => {
@@ -67,9 +67,9 @@ fn sent(line: &Line) -> Vec<u32> {
     sent.collect()
 }
 
-/// Step 2: TCP stands by, and what is lost goes again at once.
+/// Step 2: TCP goes on standby, and a lost packet is retransmitted at once.
 #[test]
-fn the_first_notice_of_a_loss_sends_the_packet_again() {
+fn the_first_loss_notification_retransmits_the_packet() {
     let mut line = line();
     notice(&mut line, 3, LOST);
     assert_eq!((line.aid.state(), line.tcp.deadline()), ("standby", None));
@@ -80,9 +80,9 @@ fn the_first_notice_of_a_loss_sends_the_packet_again() {
     assert_eq!((sent(&line), line.tcp.cwnd()), (Vec::new(), 800));
 }
 
-/// Step 2: what has another way is not sent again but as a probe.
+/// Step 2: a salvaged packet is retransmitted only as a probe.
 #[test]
-fn what_is_salvaged_is_waited_for() {
+fn a_salvaged_packet_is_only_probed() {
     let mut line = line();
     notice(&mut line, 3, SALVAGED);
     assert_eq!((line.aid.state(), resent(&line)), ("standby", Vec::new()));
@@ -90,9 +90,9 @@ fn what_is_salvaged_is_waited_for() {
     assert_eq!(resent(&line), [(2_100, 3)]);
 }
 
-/// Step 3: a lower number takes the place of the probe, and goes again if it is lost.
+/// Step 3: a packet with a lower number becomes the probe, and is retransmitted if lost.
 #[test]
-fn a_lower_number_is_the_probe_from_then_on() {
+fn a_lower_packet_becomes_the_probe() {
     let mut line = line();
     notice(&mut line, 5, SALVAGED);
     notice(&mut line, 3, LOST);
@@ -104,10 +104,10 @@ fn a_lower_number_is_the_probe_from_then_on() {
     assert_eq!(resent(&line)[2..], [(2_100, 2)]);
 }
 
-/// Step 4: a higher one is written down, once, and goes again with the first acknowledgment; what that
-/// acknowledges does not.
+/// Step 4: a packet with a higher number is recorded once, and retransmitted with the first acknowledgment
+/// unless that covers it.
 #[test]
-fn what_is_lost_besides_goes_again_with_the_first_acknowledgment() {
+fn other_lost_packets_are_retransmitted_with_the_first_acknowledgment() {
     let mut line = line();
     notice(&mut line, 1, LOST);
     for n in [2, 4, 6, 4, 2] {
@@ -120,10 +120,10 @@ fn what_is_lost_besides_goes_again_with_the_first_acknowledgment() {
     line.receive_ack(nth(3));
     assert_eq!(line.aid.state(), "active");
     assert_eq!(resent(&line), [(500, 4), (500, 6)]);
-    // The window of before, and the timeout of a new transmission.
+    // The previous window, and the timeout of a new transmission.
     assert_eq!(sent(&line), [8, 9, 10, 11]);
     assert_eq!((line.tcp.cwnd(), line.tcp.deadline()), (900, Some(at_ms(1_500))));
-    // Nothing is left of it.
+    // No recorded packets remain.
     notice(&mut line, 4, SALVAGED);
     line.record.clear();
     line.receive_ack(nth(3));
@@ -132,7 +132,7 @@ fn what_is_lost_besides_goes_again_with_the_first_acknowledgment() {
 
 /// Step 1.
 #[test]
-fn what_is_not_outstanding_changes_nothing() {
+fn packets_not_outstanding_are_ignored() {
     let mut line = line();
     line.receive_ack(nth(2));
     let before = (line.tcp.view(), line.aid.state());
@@ -145,8 +145,8 @@ fn what_is_not_outstanding_changes_nothing() {
 
 /// yu-2004 §3.3, where ELFN stays idle: 409 and 410 are lost after a salvage.
 #[test]
-fn section_3_3_with_the_news_of_what_is_lost() {
-    // Packet 0 here is 404 there.
+fn section_3_3_with_loss_notifications() {
+    // Packet 0 is packet 404 of the paper.
     let mut line = line();
     notice(&mut line, 5, SALVAGED);
     line.run_until(at_ms(164));
@@ -163,7 +163,7 @@ fn section_3_3_with_the_news_of_what_is_lost() {
 }
 
 #[test]
-fn a_search_and_the_notices_of_other_networks_make_it_stand_by() {
+fn route_discovery_and_other_notifications_cause_a_standby() {
     for kind in [
         SignalKind::RouteDiscovery,
         SignalKind::RouteFailed,
@@ -181,7 +181,7 @@ fn a_search_and_the_notices_of_other_networks_make_it_stand_by() {
 }
 
 #[test]
-fn a_driver_that_cannot_hold_tcp_leaves_it_alone() {
+fn without_hold_tcp_runs_unassisted() {
     let mut line = line();
     line.refuses = |act| matches!(act, Act::Hold { .. });
     notice(&mut line, 0, LOST);
@@ -189,7 +189,7 @@ fn a_driver_that_cannot_hold_tcp_leaves_it_alone() {
 }
 
 #[test]
-fn the_end_of_the_connection_ends_it() {
+fn closing_the_connection_ends_the_standby() {
     let mut line = line();
     notice(&mut line, 0, LOST);
     notice(&mut line, 1, LOST);
@@ -199,9 +199,9 @@ fn the_end_of_the_connection_ends_it() {
     assert!(line.aid.protocol.lost.is_empty());
 }
 
-/// No byte is acknowledged, made up or swallowed by it (liu-singh-2001 §III-B).
+/// The aid neither acknowledges, creates nor drops data (liu-singh-2001 §III-B).
 #[test]
-fn all_passes_in_both_states() {
+fn all_segments_pass_in_both_states() {
     for stands_by in [false, true] {
         let mut line = line();
         if stands_by {
@@ -216,7 +216,7 @@ fn all_passes_in_both_states() {
 }
 
 #[test]
-fn the_diagram_is_that_of_the_code_and_the_arrows_are_the_papers() {
+fn the_diagram_is_up_to_date_and_matches_the_paper() {
     kit::assert_diagram_up_to_date::<State>("epln");
     standby::assert_standby_transitions();
 }
@@ -235,7 +235,7 @@ fn drawn(random: &mut driftway_base::RandomStream) -> (Machine<Epln>, Duration) 
 }
 
 #[test]
-fn there_is_a_way_out_of_every_state() {
+fn every_state_recovers() {
     liveness::check_recovery(|random| {
         let (aid, longest) = drawn(random);
         (aid, longest.max(TCP_MAX_RTO))
@@ -243,6 +243,6 @@ fn there_is_a_way_out_of_every_state() {
 }
 
 #[test]
-fn forged_notices_do_not_stop_delivery() {
+fn forged_notifications_do_not_stop_delivery() {
     liveness::check_forged_notices(drawn);
 }

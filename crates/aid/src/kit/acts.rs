@@ -1,11 +1,11 @@
-//! What an aid asks for, until its driver takes it.
+//! Acts requested by an aid and not yet polled.
 
 use driftway_base::{Act, Assign};
 
-/// The acts that are asked for, at most one of a kind: the newest.
+/// Pending acts, at most one of each kind: the latest.
 ///
-/// They are taken in this order: what changes the windows and the timer, the hold and its end, what
-/// sends, what the node does. So what is frozen, or sent, is so with the changes.
+/// They are polled in this order: changes of windows and timer, hold and resume, transmissions, route probe.
+/// Thus a hold or a transmission takes effect after the changes.
 #[derive(Clone, Debug, Default)]
 pub struct PendingActs {
     undo_or_cut: Option<Act>,
@@ -16,12 +16,12 @@ pub struct PendingActs {
     resend: Option<Act>,
     emit: Option<Act>,
     seek: Option<Act>,
-    /// One of them may be there.
+    /// False only if no act is pending.
     has_any: bool,
 }
 
 impl PendingActs {
-    /// Asks for `act`, in place of an earlier one of its kind that was not taken.
+    /// Requests `act`, replacing a pending act of its kind.
     pub fn request(&mut self, act: Act) {
         let slot = match act {
             Act::Undo | Act::ReduceCwnd => &mut self.undo_or_cut,
@@ -37,9 +37,9 @@ impl PendingActs {
         self.has_any = true;
     }
 
-    /// The next that is to be done.
+    /// Next act to apply.
     pub fn poll(&mut self) -> Option<Act> {
-        // As nearly always: it is asked after every segment.
+        // The common case: polled after every segment.
         if !self.has_any {
             return None;
         }
@@ -51,13 +51,13 @@ impl PendingActs {
         next
     }
 
-    /// Asks for nothing any more.
+    /// Removes all pending acts.
     pub fn clear(&mut self) {
         *self = Self::default();
     }
 }
 
-/// The end of a hold, after which the threshold and the timeout are what they were.
+/// An act that ends a hold and leaves ssthresh and RTO unchanged.
 pub(crate) fn resume(cwnd: Assign<u32>) -> Act {
     Act::Resume { cwnd, ssthresh: Assign::Keep, rto: Assign::Keep }
 }
@@ -81,7 +81,7 @@ mod test {
     }
 
     #[test]
-    fn what_changes_variables_comes_first_and_what_sends_comes_last() {
+    fn changes_precede_holds_and_transmissions() {
         let mut acts = PendingActs::default();
         let resume = resume(Assign::Keep);
         for act in [resend(0), resume, HOLD, Act::Undo, resend(100)] {
@@ -92,7 +92,7 @@ mod test {
     }
 
     #[test]
-    fn nothing_is_left_of_what_was_cleared() {
+    fn clear_removes_all_acts() {
         let mut acts = PendingActs::default();
         acts.request(HOLD);
         acts.clear();

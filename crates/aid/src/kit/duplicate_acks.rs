@@ -3,34 +3,34 @@
 use driftway_base::{Seq, TcpView};
 use driftway_wire::{TcpFlags, TcpSegment};
 
-/// tcp_rexmtthresh: the duplicate acknowledgment at which TCP retransmits (RFC 5681 §3.2).
+/// DupThresh (`tcprexmtthresh` in BSD): the duplicate acknowledgment at which TCP retransmits (RFC 5681
+/// §3.2).
 pub(crate) const DUPLICATE_THRESHOLD: u32 = 3;
 
-/// What an acknowledgment is to the sender.
+/// Classification of an incoming acknowledgment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum AckKind {
-    /// It acknowledges something for the first time.
+    /// Acknowledges new data.
     New,
-    /// RFC 5681 §2
+    /// Duplicate acknowledgment (RFC 5681 §2).
     Duplicate,
-    /// Neither, or no acknowledgment.
+    /// Any other segment.
     Other,
 }
 
-/// The duplicate acknowledgments that TCP has seen, so that an aid knows which one TCP would take
-/// for the third. Those that are swallowed do not count: TCP did not see them. They need not be in
-/// a row (RFC 5681 §3.2).
+/// Number of duplicate acknowledgments delivered to TCP, to determine which one TCP would count as the third.
+/// Dropped duplicates do not count. Duplicates need not be consecutive (RFC 5681 §3.2).
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct DuplicateAcks {
-    /// SND.UNA when they came.
+    /// SND.UNA of the counted duplicates.
     snd_una: Seq,
     delivered: u32,
-    /// The window field of the last acknowledgment.
+    /// Window field of the last acknowledgment.
     window: Option<u16>,
 }
 
 impl DuplicateAcks {
-    /// What this segment is to the sender.
+    /// Classifies an incoming segment.
     pub fn classify(&self, segment: &TcpSegment, view: &TcpView) -> AckKind {
         let Some(outstanding) = view.outstanding() else { return AckKind::Other };
         if !segment.flags.contains(TcpFlags::ACK) {
@@ -40,8 +40,8 @@ impl DuplicateAcks {
             AckKind::New
         } else if segment.ack == outstanding.start
             && segment.sequence_len() == 0
-            // Before the first acknowledgment there is nothing to compare with. Counting one more
-            // than TCP does is harmless, one fewer lets TCP see its third.
+            // Before the first acknowledgment there is no window to compare with. Counting one more duplicate
+            // than TCP is harmless; counting one less would deliver TCP's third.
             && self.window.is_none_or(|window| window == segment.window)
         {
             AckKind::Duplicate
@@ -50,20 +50,20 @@ impl DuplicateAcks {
         }
     }
 
-    /// Keeps the window field of an acknowledgment, to tell a duplicate from a window update.
+    /// Records the window field of an acknowledgment, to distinguish duplicates from window updates.
     pub fn record_window(&mut self, segment: &TcpSegment) {
         if segment.flags.contains(TcpFlags::ACK) {
             self.window = Some(segment.window);
         }
     }
 
-    /// Counts a duplicate that nothing hides from TCP.
+    /// Counts a duplicate that is delivered to TCP.
     pub fn record(&mut self, una: Seq) {
         self.delivered = self.count_for(una).saturating_add(1);
         self.snd_una = una;
     }
 
-    /// How many of this number TCP has seen.
+    /// Number of duplicates of `una` that were delivered to TCP.
     pub fn count_for(&self, una: Seq) -> u32 {
         if self.snd_una == una { self.delivered } else { 0 }
     }

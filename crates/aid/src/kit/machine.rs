@@ -1,4 +1,4 @@
-//! The state machine of an aid.
+//! State machine of an aid.
 
 use driftway_base::{Act, ActResult, Instant, Signal, TcpView};
 use driftway_wire::TcpSegment;
@@ -6,15 +6,15 @@ use driftway_wire::TcpSegment;
 use super::{Context, Named, PendingActs, States};
 use crate::{Aid, Verdict};
 
-/// An aid as its paper draws it: what it does for an event, and with a transition. The events are
-/// those of [`Aid`], as long as it takes part in a connection.
+/// The rules of an aid: its actions for events and transitions. The events are those of [`Aid`], limited to a
+/// synchronized connection.
 pub trait Protocol: Send {
-    /// Its states.
+    /// State type.
     type State: States;
-    /// The name by which scenarios know it.
+    /// Name of the aid in scenarios.
     const NAME: &'static str;
 
-    /// Does what goes with the transition from `from`, which has just been made.
+    /// Performs the actions of the transition from `from` to the present state.
     fn on_transition(
         &mut self,
         cx: &mut Context<'_, Self::State>,
@@ -22,36 +22,36 @@ pub trait Protocol: Send {
         cause: <Self::State as States>::Transition,
     );
 
-    /// A segment that TCP sends.
+    /// TCP sends a segment.
     fn on_down(&mut self, _: &mut Context<'_, Self::State>, _: &TcpSegment) -> Verdict {
         Verdict::Pass
     }
-    /// A segment that arrives for TCP.
+    /// A segment arrives for TCP.
     fn on_up(&mut self, _: &mut Context<'_, Self::State>, _: &TcpSegment) -> Verdict {
         Verdict::Pass
     }
-    /// TCP has taken the segment that came up last.
+    /// TCP has processed the last incoming segment.
     fn on_processed(&mut self, _: &mut Context<'_, Self::State>) {}
-    /// Whether it wants to hear of that.
+    /// Returns true if the aid requests `on_processed`.
     fn wants_taken(&self) -> bool {
         false
     }
-    /// The network, or this host, reports something.
+    /// The network or the local host reports an event.
     fn on_signal(&mut self, _: &mut Context<'_, Self::State>, _: &Signal) {}
-    /// A timer is due.
+    /// A timer has expired.
     fn on_timeout(&mut self, _: &mut Context<'_, Self::State>) {}
-    /// What became of an act. It comes without a connection, too.
+    /// Result of an act; also called without a synchronized connection.
     fn on_done(&mut self, _: &mut Context<'_, Self::State>, _: &Act, _: ActResult) {}
 
-    /// There is no connection: forgets what it kept of it. [`Machine`] has made the transition, and
-    /// stops its timer and its acts.
+    /// The connection is closed: clears the state kept for it. [`Machine`] makes the transition, stops the
+    /// timer and removes pending acts.
     fn on_closed(&mut self) {}
-    /// When it wants to be woken, beside the [timer](Context::timer).
+    /// Expiry of a second timer, in addition to [`Context::timer`].
     fn next_timeout(&self) -> Option<Instant> {
         None
     }
 
-    /// Moves on, and does what goes with that.
+    /// Changes the state and performs the actions of the transition.
     fn transition(
         &mut self,
         cx: &mut Context<'_, Self::State>,
@@ -65,22 +65,22 @@ pub trait Protocol: Send {
     }
 }
 
-/// A [`Protocol`] to one connection, with its state, its timer and what it asks for.
+/// A [`Protocol`] for one connection, with its state, timer and pending acts.
 ///
-/// It takes part while the connection is in one of RFC 793's synchronized states; what comes before
-/// and after passes. So does everything once the aid has [stepped aside](Context::step_aside).
+/// It is active while the connection is in one of RFC 793's synchronized states; other segments pass. All
+/// segments pass once the aid is [disabled](Context::disable).
 #[derive(Clone, Debug)]
 pub struct Machine<P: Protocol> {
     pub(crate) protocol: P,
     pub(crate) state: P::State,
     timer: Option<Instant>,
     acts: PendingActs,
-    /// It takes no part any more.
+    /// The aid is disabled.
     disabled: bool,
 }
 
 impl<P: Protocol> Machine<P> {
-    /// To a new connection.
+    /// Creates the aid for a new connection.
     pub fn new(protocol: P) -> Self {
         let (state, acts) = (P::State::INITIAL, PendingActs::default());
         Self { protocol, state, timer: None, acts, disabled: false }
@@ -95,7 +95,7 @@ impl<P: Protocol> Machine<P> {
         (protocol, Context { now, view, timer, state, acts, disabled: aside })
     }
 
-    /// The aid and what surrounds the event, if it takes part.
+    /// The protocol and the context of an event, if the aid is active.
     fn active_parts<'a>(
         &'a mut self,
         now: Instant,
@@ -173,21 +173,21 @@ mod test {
     use driftway_base::{Duration, SignalKind};
 
     named! {
-        /// A toy's states.
+        /// States of a test protocol.
         pub enum State {
             /// Waits for a signal.
             Idle = "idle",
-            /// Has asked for something, and waits for its timer.
+            /// Has requested an act and started its timer.
             Busy = "busy",
         }
     }
 
     named! {
-        /// What moves it.
+        /// Transitions of a test protocol.
         pub enum Cause {
-            /// A signal came.
+            /// A signal was received.
             Signal = "signal",
-            /// There is no connection any more.
+            /// The connection is closed.
             Closed = "closed",
         }
     }
@@ -205,7 +205,7 @@ mod test {
         }
     }
 
-    /// Drops what passes. At a signal it asks for an act, and steps aside if that is refused.
+    /// Drops all segments. Requests an act for a signal, and disables itself if the act is unsupported.
     struct Toy;
 
     impl Protocol for Toy {
@@ -213,7 +213,7 @@ mod test {
         const NAME: &'static str = "toy";
 
         fn on_transition(&mut self, cx: &mut Context<'_, State>, from: State, _: Cause) {
-            assert_ne!(from, cx.state(), "a transition leads elsewhere");
+            assert_ne!(from, cx.state(), "a transition changes the state");
             cx.request(Act::ReduceCwnd);
             *cx.timer = Some(cx.now + Duration::from_secs(1));
         }
@@ -239,20 +239,20 @@ mod test {
         TcpView { is_synchronized: synchronized, ..TcpView::default() }
     }
 
-    /// What becomes of a segment on its way down and up.
+    /// Verdicts for an outgoing and an incoming segment.
     fn verdicts(toy: &mut Machine<Toy>, synchronized: bool) -> [Verdict; 2] {
         let segment = TcpSegment { source_port: 1, destination_port: 2, ..TcpSegment::default() };
         let view = view(synchronized);
         [toy.on_down(NOW, &segment, &view), toy.on_up(NOW, &segment, &view)]
     }
 
-    /// One that has sent its SYN, and got a signal on the connection then.
+    /// A machine that received a signal before and after the connection was synchronized.
     fn signalled() -> Machine<Toy> {
         let mut toy = Machine::new(Toy);
         assert_eq!(verdicts(&mut toy, false), [Verdict::Pass; 2]);
         let signal = Signal::new(SignalKind::RouteFailed);
         toy.on_signal(NOW, &signal, &view(false));
-        assert_eq!((toy.state(), toy.poll_act()), ("idle", None), "there is no connection yet");
+        assert_eq!((toy.state(), toy.poll_act()), ("idle", None), "not synchronized yet");
         toy.on_signal(NOW, &signal, &view(true));
         assert_eq!(verdicts(&mut toy, true), [Verdict::Drop; 2]);
         assert_eq!((toy.state(), toy.next_timeout()), ("busy", Some(Instant::from_secs(6))));
@@ -260,14 +260,14 @@ mod test {
     }
 
     #[test]
-    fn the_end_of_the_connection_leads_back_to_the_start() {
+    fn closing_the_connection_returns_to_the_initial_state() {
         let mut toy = signalled();
         assert_eq!(verdicts(&mut toy, false), [Verdict::Pass; 2]);
         assert_eq!((toy.state(), toy.next_timeout(), toy.poll_act()), ("idle", None, None));
     }
 
     #[test]
-    fn an_aid_that_has_stepped_aside_takes_no_part() {
+    fn a_disabled_aid_passes_all_segments() {
         let mut toy = signalled();
         toy.on_done(NOW, &Act::ReduceCwnd, ActResult::Unsupported, &view(true));
         assert_eq!((toy.next_timeout(), toy.poll_act()), (None, None));
@@ -276,7 +276,7 @@ mod test {
     }
 
     #[test]
-    fn a_timer_that_is_not_due_goes_on() {
+    fn an_unexpired_timer_keeps_running() {
         let mut toy = signalled();
         let view = view(true);
         for (at, expires) in [(5, false), (6, true), (7, false)] {

@@ -1,16 +1,16 @@
-//! Enumerations whose values have names.
+//! Enumerations with named values.
 
 use core::fmt::Debug;
 
-/// A value of an enumeration, with its name in traces and diagrams.
+/// An enumeration whose values have names in traces and diagrams.
 pub trait Named: Copy + PartialEq + Debug + Send + 'static {
-    /// Every value, in the order of the declaration.
+    /// All values, in the order of declaration.
     const ALL: &'static [Self];
-    /// Its name.
+    /// Name of the value.
     fn name(self) -> &'static str;
 }
 
-/// Declares an enumeration and the names of its values ([`Named`]).
+/// Declares an enumeration with the names of its values ([`Named`]).
 macro_rules! named {
     ($(#[$about:meta])* pub enum $name:ident {
         $($(#[$doc:meta])* $value:ident = $text:literal,)+

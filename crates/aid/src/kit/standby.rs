@@ -1,37 +1,37 @@
-//! A sender that stands by: it sends nothing but a probe now and then, until it hears of its peer.
+//! Standby of a sender: it sends only probes until it receives an acknowledgment.
 
 use driftway_base::{Act, Assign, Duration, Release, Seq, SeqRange, Signal, SignalKind, TcpView};
 
 use super::{Context, DEFAULT_MSS, States, named};
 
-/// How a sender stands by (yu-2004 §3.1, after Holland & Vaidya 1999).
+/// Standby parameters (yu-2004 §3.1, after Holland & Vaidya 1999).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StandbyOptions {
-    /// From its beginning to the first probe, and from one probe to the next. yu-2004 §5.1: 2 s.
+    /// Interval between probes, and before the first one. yu-2004 §5.1: 2 s.
     pub probe_interval: Duration,
-    /// What the window and the timeout are after it.
+    /// Window and RTO after the standby.
     pub after_standby: AfterStandby,
-    /// The timeout after it with [`After::Defaults`]. yu-2004 §3.1: 6 s.
+    /// RTO after the standby with [`AfterStandby::Defaults`]. yu-2004 §3.1: 6 s.
     pub default_rto: Duration,
-    /// The window after it with [`After::Defaults`] (segments). yu-2004 §3.1: 2.
+    /// Window after the standby with [`AfterStandby::Defaults`] (segments). yu-2004 §3.1: 2.
     pub default_cwnd: u32,
 }
 
-/// What the window and the timeout are after a standby.
+/// Window and RTO after a standby.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum AfterStandby {
-    /// What they were before, a back-off taken back. Default: the other one makes TCP wait for a long
-    /// timeout where it has lost more than it may send (yu-2004 §3.1).
+    /// The previous values, without back-off. This is the default, because the alternative makes TCP wait for
+    /// a long timeout when more is lost than the window allows to send (yu-2004 §3.1).
     #[default]
     Previous,
-    /// What a new connection has.
+    /// The values of `default_rto` and `default_cwnd`.
     Defaults,
 }
 
 impl StandbyOptions {
-    /// The shortest interval.
+    /// Minimum interval.
     pub const MIN_INTERVAL: Duration = Duration::from_millis(1);
-    /// The largest window (segments).
+    /// Maximum window (segments).
     pub const MAX_CWND: u32 = 1 << 16;
 }
 
@@ -46,13 +46,13 @@ impl Default for StandbyOptions {
     }
 }
 
-/// The options of an aid that has [`StandbyOptions`] in its field of this name, and others.
+/// Options of an aid with [`StandbyOptions`] in the field `$field`, followed by others.
 macro_rules! standby_options {
     ($field:ident $(, $other:expr)* $(,)?) => {
         &[
             AidOption {
                 name: "probe_interval",
-                about: "from the beginning of a standby to its first probe, and between probes",
+                about: "interval between probes, and from the beginning of a standby to the first one",
                 field: OptionField::Duration {
                     min: StandbyOptions::MIN_INTERVAL,
                     field: |o| &mut o.$field.probe_interval,
@@ -60,7 +60,7 @@ macro_rules! standby_options {
             },
             AidOption {
                 name: "after",
-                about: "the window and the timeout after a standby: the old ones, or defaults",
+                about: "window and RTO after a standby: the previous ones, or defaults",
                 field: OptionField::Choice(&[
                     ("old", |o| o.$field.after_standby = AfterStandby::Previous),
                     ("defaults", |o| o.$field.after_standby = AfterStandby::Defaults),
@@ -68,7 +68,7 @@ macro_rules! standby_options {
             },
             AidOption {
                 name: "default_rto",
-                about: "with `after = \"defaults\"`, the timeout",
+                about: "RTO after a standby with `after = \"defaults\"`",
                 field: OptionField::Duration {
                     min: StandbyOptions::MIN_INTERVAL,
                     field: |o| &mut o.$field.default_rto,
@@ -76,7 +76,7 @@ macro_rules! standby_options {
             },
             AidOption {
                 name: "default_cwnd",
-                about: "with `after = \"defaults\"`, the window in segments",
+                about: "congestion window (segments) after a standby with `after = \"defaults\"`",
                 field: OptionField::Count {
                     min: 1,
                     max: StandbyOptions::MAX_CWND,
@@ -90,9 +90,9 @@ macro_rules! standby_options {
 pub(crate) use standby_options;
 
 named! {
-    /// Where a sender is that can stand by.
+    /// States of a sender with standby.
     pub enum State {
-        /// TCP works as it would by itself.
+        /// Normal TCP operation.
         Active = "active",
         /// TCP sends nothing, and its retransmission timer is off.
         Standby = "standby",
@@ -100,17 +100,17 @@ named! {
 }
 
 named! {
-    /// What moves it.
+    /// Transitions of a sender with standby.
     pub enum Transition {
-        /// A notice that a link did not carry a packet.
+        /// A link failure notification was received.
         Notification = "notice",
-        /// The own node looks for a route.
+        /// The local node started a route discovery.
         RouteDiscovery = "search",
-        /// An acknowledgment came, whatever it acknowledges.
+        /// An acknowledgment was received, new or duplicate.
         Ack = "ACK",
-        /// The driver can't hold TCP.
+        /// The driver does not support [`Act::Hold`].
         HoldUnsupported = "driver refuses",
-        /// There is no connection any more.
+        /// The connection is closed.
         Closed = "connection gone",
     }
 }
@@ -133,15 +133,15 @@ impl States for State {
     }
 }
 
-/// What a sender keeps while it stands by.
+/// Variables of a standby.
 #[derive(Clone, Debug)]
 pub(crate) struct Standby {
     options: StandbyOptions,
-    /// What the next probe carries.
+    /// Payload of the next probe.
     probe: SeqRange,
-    /// The first unacknowledged number when it last began to stand by.
+    /// SND.UNA when the last standby began.
     una_at_start: Option<Seq>,
-    /// It has ended with the acknowledgment that TCP takes now, and the window is still to be set.
+    /// The standby has ended, and the window is to be set when TCP has processed the acknowledgment.
     is_window_pending: bool,
 }
 
@@ -158,16 +158,16 @@ impl Standby {
         }
     }
 
-    /// Where the next probe begins.
+    /// First sequence number of the next probe.
     pub const fn probe_start(&self) -> Seq {
         self.probe.start
     }
 
-    /// It begins, and this packet is its probe.
+    /// Begins a standby with this packet as the probe.
     ///
-    /// A notice can be forged. Whoever sent one after the other about a packet that has arrived could
-    /// keep TCP at repeating that for ever; so where nothing was acknowledged since the last standby
-    /// began, the first unacknowledged segment is the probe. That is ours.
+    /// Notifications can be forged. Repeated notifications about a packet that has arrived would make TCP
+    /// retransmit it forever; therefore, if nothing was acknowledged since the last standby began, the probe
+    /// is the first unacknowledged segment. This rule is not in the paper.
     pub fn begin(&mut self, cx: &mut Context<'_, State>, probe: SeqRange) {
         self.probe = probe;
         let una = cx.view.snd_una.value();
@@ -185,20 +185,20 @@ impl Standby {
         });
     }
 
-    /// The probe is this packet from now on.
+    /// Replaces the packet of the probe.
     pub const fn set_probe(&mut self, probe: SeqRange) {
         self.probe = probe;
     }
 
-    /// Sends the probe, without touching the window or taking a round-trip sample.
+    /// Sends the probe without changing the window or taking an RTT sample.
     pub fn send_probe(&self, cx: &mut Context<'_, State>) {
         cx.request(Act::Resend { range: self.probe, ahead_of_queue: false });
     }
 
-    /// The timer is due: probes, and waits again.
+    /// Sends a probe on timer expiry, and restarts the timer.
     pub fn on_probe_timer(&mut self, cx: &mut Context<'_, State>) {
         *cx.timer = Some(cx.now + self.options.probe_interval);
-        // What is acknowledged can't go again.
+        // Acknowledged data cannot be retransmitted.
         if let Some(una) = cx.view.snd_una.value()
             && self.probe.end.at_or_before(una)
         {
@@ -207,7 +207,7 @@ impl Standby {
         self.send_probe(cx);
     }
 
-    /// It ends; TCP goes on with the acknowledgment that has come.
+    /// Ends the standby; TCP resumes with the acknowledgment being delivered.
     pub fn end(&mut self, cx: &mut Context<'_, State>) {
         *cx.timer = None;
         self.is_window_pending = self.options.after_standby == AfterStandby::Defaults;
@@ -218,13 +218,13 @@ impl Standby {
         cx.request(Act::Resume { cwnd: Assign::Keep, ssthresh: Assign::Keep, rto });
     }
 
-    /// Is the window to be set once TCP has taken the acknowledgment?
+    /// Returns true if the window is to be set when TCP has processed the acknowledgment.
     pub const fn is_window_pending(&self) -> bool {
         self.is_window_pending
     }
 
-    /// TCP has taken the acknowledgment. yu-2004 §3.2 sends two packets for it with a window of two, so
-    /// the window is set after it has grown.
+    /// Sets the window after TCP has processed the acknowledgment. In yu-2004 §3.2 a window of two sends two
+    /// packets for it, so the window is set after TCP has increased it.
     pub fn set_window(&mut self, cx: &mut Context<'_, State>) {
         if core::mem::take(&mut self.is_window_pending) {
             let mss = cx.view.mss.value().unwrap_or(DEFAULT_MSS);
@@ -234,8 +234,8 @@ impl Standby {
     }
 }
 
-/// The segment from `start` on, or from the first unacknowledged number on; `None`: nothing is
-/// outstanding there.
+/// The segment at `start`, or the first unacknowledged segment; `None` if there is no outstanding data at
+/// that number.
 pub(crate) fn segment_at(view: &TcpView, start: Option<Seq>) -> Option<SeqRange> {
     let outstanding = view.outstanding()?;
     let start = start.unwrap_or(outstanding.start);
@@ -244,8 +244,8 @@ pub(crate) fn segment_at(view: &TcpView, start: Option<Seq>) -> Option<SeqRange>
     outstanding.contains(start).then_some(SeqRange::new(start, end))
 }
 
-/// The packets that a notice is about, as far as they are outstanding (yu-2004 algorithm 2: no other
-/// packet counts). One that quotes a number only is about the segment there.
+/// The packets of a notification that are outstanding (yu-2004 algorithm 2: other packets are ignored). A
+/// notification with only a sequence number refers to the segment at that number.
 pub(crate) fn reported_packets<'a>(
     signal: &'a Signal,
     view: &'a TcpView,
@@ -261,7 +261,7 @@ pub(crate) fn reported_packets<'a>(
     ranges.iter().copied().chain(quoted).filter(there)
 }
 
-/// Checks that the arrows are those of the paper.
+/// Asserts that the transitions are those of the paper.
 #[cfg(test)]
 pub(crate) fn assert_standby_transitions() {
     use Transition::{Ack, Notification, RouteDiscovery};

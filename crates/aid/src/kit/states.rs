@@ -1,22 +1,21 @@
-//! The table of an aid's transitions.
+//! Transition table of an aid.
 
 use super::Named;
 
-/// The states of an aid, and the transitions between them.
+/// The states of an aid and the transitions between them.
 pub trait States: Named {
-    /// What moves it. The names are the labels of the diagram.
+    /// Transitions; their names are the labels of the diagram.
     type Transition: Named;
-    /// Where it begins.
+    /// Initial state.
     const INITIAL: Self;
-    /// There is no connection any more.
+    /// Transition for a closed connection.
     const CLOSED: Self::Transition;
-    /// The state after `cause`. Whatever is not listed changes nothing.
+    /// The state after `transition`. Unlisted combinations do not change the state.
     #[must_use]
     fn next(self, cause: Self::Transition) -> Self;
 }
 
-/// Checks that the transitions are `arrows`, apart from those at the causes `besides`, which the
-/// paper does not have.
+/// Asserts that the transitions are `arrows`, except for those of `besides`, which are not in the paper.
 #[cfg(test)]
 pub(crate) fn assert_transitions<S: States>(
     arrows: &[(S, S::Transition, S)],

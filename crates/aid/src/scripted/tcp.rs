@@ -1,4 +1,4 @@
-//! The connection of the scripted driver: the crate `tcp`'s own, established, with plain numbers.
+//! The connection of the scripted driver: one of the crate `tcp`, with a simple configuration.
 
 use alloc::collections::VecDeque;
 use driftway_base::{Act, ActResult, Duration, Ecn, Endpoint, Instant, Ipv4Addr, Release};
@@ -6,24 +6,24 @@ use driftway_base::{Assign, Seq, SeqRange, TcpView};
 use driftway_tcp::{Clock, Config, Connection, RecoveryKind, State, Stats};
 use driftway_wire::{TcpFlags, TcpSegment};
 
-/// What TCP does about loss or congestion by itself.
+/// TCP's own response to loss or congestion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Response {
-    /// The third duplicate acknowledgment came.
+    /// Fast retransmit at the third duplicate acknowledgment.
     FastRetransmit,
-    /// The retransmission timer went off.
+    /// Retransmission timeout.
     Timeout,
-    /// The peer echoes a congestion mark.
+    /// The peer echoed a congestion mark.
     CongestionEcho,
 }
 
-/// A connection to which a test is the peer. Reno, every segment acknowledged at once, exact timers.
+/// A connection whose peer is the test: Reno, no delayed acknowledgments, exact timers.
 pub struct Tcp {
     connection: Connection,
     now: Instant,
     end: Seq,
     reported_stats: Stats,
-    /// What was sent for acts, and whether ahead of the queue.
+    /// Segments sent for acts, and whether they are ahead of the queue.
     resends: VecDeque<(TcpSegment, bool)>,
     /// An aid holds it without probes.
     is_silent: bool,
@@ -33,18 +33,19 @@ const HOST: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 1);
 const PEER: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 2);
 
 impl Tcp {
-    /// Its port.
+    /// Local port.
     pub const PORT: u16 = 1000;
-    /// The peer's port.
+    /// Port of the peer.
     pub const PEER_PORT: u16 = 80;
-    /// The window that the peer's header shows.
+    /// Window field of the peer's segments.
     pub const WINDOW: u16 = 16_000;
-    /// The first byte's sequence number: the numbers wrap in the twentieth segment.
+    /// Sequence number of the first byte: the numbers wrap in the twentieth segment.
     pub const START: Seq = Seq(u32::MAX - 1_999);
-    /// The number of the peer's first byte.
+    /// Sequence number of the peer's first byte.
     const PEER_START: Seq = Seq(7_000);
 
-    /// Ten segments of 100 bytes may leave at once; RTO 1 s. The first byte is `start`.
+    /// An established connection with a window of ten segments of 100 bytes and an RTO of 1 s. `start` is the
+    /// first sequence number.
     pub(super) fn established(start: Seq, ecn: bool) -> Self {
         let mut tcp = Self::opening(start, ecn);
         let now = Instant::ZERO;
@@ -65,13 +66,13 @@ impl Tcp {
         tcp.on_segment(now, &answer);
         while tcp.connection.poll_transmit(now).is_some() {}
         assert_eq!(tcp.connection.state(), State::Established);
-        // Nothing is measured yet.
+        // There are no RTT samples yet.
         let (cwnd, ssthresh) = (Assign::Keep, Assign::Value(64_000));
         tcp.connection.act(now, &Act::Resume { cwnd, ssthresh, rto: Assign::Initial });
         tcp
     }
 
-    /// The SYN has left, and nothing has come back.
+    /// A connection in SYN-SENT.
     pub(super) fn opening(start: Seq, ecn: bool) -> Self {
         let config = Config {
             recovery: RecoveryKind::Reno,
@@ -102,60 +103,60 @@ impl Tcp {
         }
     }
 
-    /// The snapshot that an aid gets.
+    /// The view for an aid.
     pub fn view(&self) -> TcpView {
         self.connection.view()
     }
-    /// SND.UNA
+    /// SND.UNA.
     pub fn una(&self) -> Seq {
-        self.view().snd_una.value().expect("it is exact")
+        self.view().snd_una.value().expect("exact")
     }
-    /// SND.NXT
+    /// SND.NXT.
     pub fn nxt(&self) -> Seq {
-        self.view().snd_nxt.value().expect("it is exact")
+        self.view().snd_nxt.value().expect("exact")
     }
-    /// One past the highest sequence number sent.
+    /// SND.MAX: one past the highest sequence number sent.
     pub fn max(&self) -> Seq {
-        self.view().snd_max.value().expect("it is exact")
+        self.view().snd_max.value().expect("exact")
     }
-    /// One past what the application wrote, and past the FIN if it closed.
+    /// One past the last byte written, and past the FIN after a close.
     pub fn end(&self) -> Seq {
         self.end
     }
-    /// What is outstanding.
+    /// Outstanding data.
     pub fn outstanding(&self) -> SeqRange {
         SeqRange::new(self.una(), self.max())
     }
     /// Congestion window (bytes).
     pub fn cwnd(&self) -> u32 {
-        self.view().cwnd.value().expect("it is exact")
+        self.view().cwnd.value().expect("exact")
     }
     /// Slow-start threshold (bytes).
     pub fn ssthresh(&self) -> u32 {
-        self.view().ssthresh.value().expect("it is exact")
+        self.view().ssthresh.value().expect("exact")
     }
     /// The peer's window (bytes).
     pub fn peer_window(&self) -> u32 {
-        self.view().peer_window.value().expect("it is exact")
+        self.view().peer_window.value().expect("exact")
     }
-    /// The retransmission timeout, not backed off.
+    /// Retransmission timeout without back-off.
     pub fn rto(&self) -> Duration {
-        self.view().rto.value().expect("it is exact")
+        self.view().rto.value().expect("exact")
     }
-    /// When the retransmission timer goes off.
+    /// Expiry of the retransmission timer.
     pub fn deadline(&self) -> Option<Instant> {
-        self.view().retransmission_deadline.value().expect("it is exact")
+        self.view().retransmission_deadline.value().expect("exact")
     }
-    /// RCV.NXT
+    /// RCV.NXT.
     pub fn rcv_nxt(&self) -> Seq {
-        self.view().rcv_nxt.value().expect("it is exact")
+        self.view().rcv_nxt.value().expect("exact")
     }
-    /// In persist mode?
+    /// Returns true in persist mode.
     pub fn is_persisting(&self) -> bool {
-        self.view().is_persisting.value().expect("it is exact")
+        self.view().is_persisting.value().expect("exact")
     }
 
-    /// Sets the congestion window; a hold goes on.
+    /// Sets the congestion window, during a hold as well.
     pub fn set_cwnd(&mut self, bytes: u32) {
         let cwnd = Assign::Value(bytes);
         let act = match self.is_silent {
@@ -175,7 +176,7 @@ impl Tcp {
         let (cwnd, ssthresh) = (Assign::Keep, Assign::Value(bytes));
         self.connection.act(self.now, &Act::Resume { cwnd, ssthresh, rto: Assign::Keep });
     }
-    /// The connection ends, and nothing is sent about it.
+    /// Closes the connection without sending a segment.
     pub fn close_silently(&mut self) {
         self.connection.abort();
         while self.connection.poll_transmit(self.now).is_some() {}
@@ -190,7 +191,7 @@ impl Tcp {
         self.end += 1;
     }
 
-    /// The next segment that it may send.
+    /// The next segment to send.
     pub(super) fn poll_transmit(&mut self, now: Instant) -> Option<TcpSegment> {
         self.now = now;
         self.connection.poll_transmit(now).map(|transmit| transmit.segment)
@@ -199,7 +200,7 @@ impl Tcp {
         self.resends.pop_front()
     }
 
-    /// What it has done by itself since this was last asked.
+    /// The next response that was not returned before.
     pub(super) fn poll_response(&mut self) -> Option<Response> {
         let stats = *self.connection.stats();
         let counted = &mut self.reported_stats;
@@ -223,7 +224,7 @@ impl Tcp {
         self.connection.on_timeout(now);
     }
 
-    /// A segment arrives, and the application takes what it brings.
+    /// A segment arrives, and the application reads all data.
     pub fn on_segment(&mut self, now: Instant, segment: &TcpSegment) {
         self.now = now;
         self.connection.on_segment(now, PEER, segment, Ecn::NotEct);
@@ -231,7 +232,7 @@ impl Tcp {
         while self.connection.poll_event().is_some() {}
     }
 
-    /// Does what an aid wants done; what is to go again leaves at once.
+    /// Applies an act; retransmissions are sent at once.
     pub(super) fn apply(&mut self, now: Instant, act: &Act) -> ActResult {
         self.now = now;
         let done = self.connection.act(now, act);
@@ -245,7 +246,7 @@ impl Tcp {
             while at.before(end)
                 && let Some(transmit) = self.connection.poll_transmit(now)
             {
-                assert!(transmit.requested_by_aid, "it goes before all else");
+                assert!(transmit.requested_by_aid, "sent before other segments");
                 at = transmit.segment.end();
                 self.resends.push_back((transmit.segment, transmit.ahead_of_queue));
             }
@@ -253,7 +254,7 @@ impl Tcp {
         done
     }
 
-    /// What an acknowledgment from it looks like now.
+    /// An acknowledgment from this connection.
     pub(super) fn pure_ack(&self) -> TcpSegment {
         TcpSegment {
             source_port: Self::PORT,

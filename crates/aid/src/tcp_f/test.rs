@@ -1,4 +1,4 @@
-//! TCP-F's time lines: each rule of chandran-1998 §4, on the scripted driver.
+//! Tests of TCP-F: each rule of chandran-1998 §4, on the scripted driver.
 
 use std::vec::Vec;
 
@@ -26,17 +26,17 @@ fn at_ms(millis: u64) -> Instant {
     Instant::from_millis(millis)
 }
 
-/// Where the `n`-th segment (from 0) of the transfer begins.
+/// First sequence number of segment `n` of the transfer (from 0).
 fn nth(n: u32) -> Seq {
     Tcp::START + 100 * n
 }
 
-/// Sending goes on where it stopped, so that all that happens after a snooze is the timers' doing.
+/// Transmission continues at SND.NXT, so that only timers act after a snooze.
 fn by_timers() -> TcpFOptions {
     TcpFOptions { resume_from: ResumeFrom::Nxt, ..TcpFOptions::default() }
 }
 
-/// Ten segments have left at 0; it is 400 ms later, so that 600 ms are left of TCP's timer.
+/// Ten segments were sent at 0; at 400 ms, 600 ms of the retransmission timer remain.
 fn ten_sent() -> Line {
     ten_sent_with(by_timers())
 }
@@ -50,7 +50,7 @@ fn ten_sent_with(options: TcpFOptions) -> Line {
     line
 }
 
-/// The state after a router had no way for the first of them.
+/// Snooze state: a router had no route for the first segment.
 fn snoozing() -> Line {
     let mut line = ten_sent();
     rfn(&mut line, nth(0));
@@ -73,7 +73,7 @@ fn signal(line: &mut Line, kind: SignalKind, ports: Option<(u16, u16)>, seq: Opt
     line.signal(Signal { kind, details: SignalDetails { flow, seq, ..SignalDetails::default() } });
 }
 
-/// A signal from the router at this address.
+/// A signal from the router with this number.
 fn from_router(line: &mut Line, kind: SignalKind, router: u8) {
     let reporter = Some(Ipv4Addr::new(10, 0, 1, router));
     line.signal(Signal { kind, details: SignalDetails { reporter, ..SignalDetails::default() } });
@@ -111,30 +111,30 @@ const HOLD: Act = Act::Hold {
 const RESUME: Act = Act::Resume { cwnd: Assign::Keep, ssthresh: Assign::Keep, rto: Assign::Keep };
 
 #[test]
-fn the_first_rfn_stops_everything() {
+fn the_first_rfn_freezes_tcp() {
     let mut line = ten_sent();
     rfn(&mut line, nth(0));
     assert_eq!(asked(&line), [(400, HOLD)]);
     line.write(2_000);
     line.run_until(at_ms(20_399));
-    assert_eq!(sent(&line), [], "neither new nor again");
-    assert!(!responded(&line), "no timer goes off");
+    assert_eq!(sent(&line), [], "neither new data nor retransmissions");
+    assert!(!responded(&line), "no timer expires");
     assert_eq!((line.tcp.cwnd(), line.tcp.ssthresh(), line.tcp.rto()), (1_000, 64_000, secs(1)));
 }
 
 #[test]
-fn after_the_rrn_timers_go_on_from_their_frozen_values() {
+fn after_the_rrn_timers_continue_from_frozen_values() {
     let mut line = snoozing();
     line.run_until(at_ms(7_000));
     line.take_events();
     rrn(&mut line);
     assert_eq!(asked(&line), [(7_000, RESUME)]);
     assert_eq!(line.aid.state, State::Active);
-    assert_eq!(line.tcp.deadline(), Some(at_ms(7_600)), "600 ms were left of 1 s");
+    assert_eq!(line.tcp.deadline(), Some(at_ms(7_600)), "600 ms of 1 s remained");
 }
 
 #[test]
-fn after_the_rrn_sending_goes_on_at_the_rate_of_before() {
+fn after_the_rrn_sending_continues_at_the_previous_rate() {
     let mut line = snoozing();
     line.write(3_000);
     line.run_until(at_ms(7_000));
@@ -142,12 +142,12 @@ fn after_the_rrn_sending_goes_on_at_the_rate_of_before() {
     line.take_events();
     line.receive_ack(nth(5));
     let expected: Vec<_> = (10..16).map(|n| (7_000, nth(n), 100)).collect();
-    assert_eq!(sent(&line), expected, "five acknowledged, one of growth");
+    assert_eq!(sent(&line), expected, "five acknowledged, and growth by one");
 }
 
-/// The default: the window of before, from what is not acknowledged on, and at once.
+/// The default: the previous window is sent at once, from SND.UNA on.
 #[test]
-fn the_stored_window_is_sent_when_the_route_is_back() {
+fn the_stored_window_is_sent_after_the_rrn() {
     let mut line = ScriptedDriver::new(TcpF::new(TcpFOptions::default()));
     line.write(3_000);
     line.advance(ms(400));
@@ -157,14 +157,14 @@ fn the_stored_window_is_sent_when_the_route_is_back() {
     line.take_events();
     rrn(&mut line);
     let expected: Vec<_> = (4..14).map(|n| (7_000, nth(n), 100)).collect();
-    assert_eq!(sent(&line), expected, "six again, and four new");
+    assert_eq!(sent(&line), expected, "six retransmissions and four new segments");
     assert_eq!((line.tcp.cwnd(), line.tcp.ssthresh()), (1_000, 64_000));
-    // RFC 6298 §5.3: the acknowledgment started the frozen timer at its beginning.
+    // RFC 6298 §5.3: the acknowledgment restarted the frozen timer.
     assert_eq!(line.tcp.deadline(), Some(at_ms(8_000)));
 }
 
 #[test]
-fn the_back_off_of_before_is_kept() {
+fn the_previous_back_off_is_kept() {
     let mut line = ScriptedDriver::new(TcpF::new(by_timers()));
     line.write(100);
     line.run_until(at_ms(3_100)); // timeouts at 1 s and 3 s, the next is due at 7 s
@@ -183,7 +183,7 @@ fn the_route_failure_timer_runs_from_the_first_rfn() {
         rfn(&mut line, nth(seq));
         line.advance(secs(5));
     }
-    assert_eq!(asked(&line), [(400, HOLD)], "those that follow change nothing");
+    assert_eq!(asked(&line), [(400, HOLD)], "further RFNs change nothing");
     assert_eq!(line.aid.next_timeout(), Some(at_ms(20_400)));
 }
 
@@ -192,15 +192,15 @@ fn when_the_route_failure_timer_expires_congestion_control_takes_over() {
     let mut line = snoozing();
     line.take_events();
     line.run_until(at_ms(21_000));
-    assert_eq!(asked(&line), [(20_400, RESUME)], "as though an RRN had come");
+    assert_eq!(asked(&line), [(20_400, RESUME)], "as after an RRN");
     assert_eq!(line.aid.state, State::Active);
-    assert!(responded(&line), "the frozen timer's last 600 ms are over: a timeout");
+    assert!(responded(&line), "the frozen timer expires after 600 ms");
     assert_eq!(sent(&line), [(21_000, nth(0), 100)]);
     assert_eq!(line.tcp.cwnd(), 100);
 }
 
 #[test]
-fn the_route_failure_timeout_is_the_options() {
+fn the_route_failure_timeout_is_configurable() {
     let options = TcpFOptions { route_failure_timeout: secs(3), ..by_timers() };
     let mut line = ScriptedDriver::new(TcpF::new(options));
     line.write(100);
@@ -210,11 +210,11 @@ fn the_route_failure_timeout_is_the_options() {
     let mut line = ScriptedDriver::new(TcpF::new(none));
     line.write(100);
     rfn(&mut line, nth(0));
-    assert_eq!(line.aid.next_timeout(), Some(at_ms(1)), "a timer has a span");
+    assert_eq!(line.aid.next_timeout(), Some(at_ms(1)), "minimum timeout");
 }
 
 #[test]
-fn acknowledgments_are_taken_while_snoozing_and_nothing_is_sent() {
+fn acknowledgments_are_processed_in_snooze_and_nothing_is_sent() {
     let mut line = snoozing();
     line.write(2_000);
     line.receive_ack(nth(4));
@@ -226,13 +226,13 @@ fn acknowledgments_are_taken_while_snoozing_and_nothing_is_sent() {
     assert_eq!(line.tcp.cwnd(), 1_000);
     line.run_until(at_ms(5_000));
     rrn(&mut line);
-    assert_eq!(sent(&line).len(), 4, "the places of the four that were acknowledged");
-    // RFC 6298 §5.3: each acknowledgment starts the timer anew, a frozen one at its beginning.
+    assert_eq!(sent(&line).len(), 4, "replacing the four acknowledged segments");
+    // RFC 6298 §5.3: each acknowledgment restarts the timer, also a frozen one.
     assert_eq!(line.tcp.deadline(), Some(at_ms(6_000)));
 }
 
 #[test]
-fn all_acknowledged_while_snoozing_leaves_no_timer_behind() {
+fn no_timer_remains_if_all_is_acknowledged_in_snooze() {
     let mut line = snoozing();
     line.receive_ack(nth(10));
     line.take_events();
@@ -243,7 +243,7 @@ fn all_acknowledged_while_snoozing_leaves_no_timer_behind() {
 }
 
 #[test]
-fn data_from_the_peer_is_acknowledged_while_snoozing() {
+fn data_from_the_peer_is_acknowledged_in_snooze() {
     let mut line = snoozing();
     line.take_events();
     line.receive(TcpSegment { payload: Payload::new(1, 0, 50), ..line.peer_ack(nth(0)) });
@@ -251,7 +251,7 @@ fn data_from_the_peer_is_acknowledged_while_snoozing() {
 }
 
 #[test]
-fn data_written_while_snoozing_waits_for_the_rrn() {
+fn data_written_in_snooze_waits_for_the_rrn() {
     let mut line = ScriptedDriver::new(TcpF::new(by_timers()));
     line.write(100);
     rfn(&mut line, nth(0));
@@ -262,12 +262,12 @@ fn data_written_while_snoozing_waits_for_the_rrn() {
     assert_eq!(sent(&line), []);
     rrn(&mut line);
     let lens: Vec<_> = sent(&line).iter().map(|(_, _, len)| *len).collect();
-    assert_eq!(lens, [100, 100, 101], "the FIN goes with the last data");
+    assert_eq!(lens, [100, 100, 101], "FIN with the last data");
 }
 
 #[test]
 fn an_rfn_counts_with_nothing_outstanding() {
-    // It quotes an acknowledgment, say.
+    // For example, the RFN quotes an acknowledgment.
     let mut line = ScriptedDriver::new(TcpF::new(by_timers()));
     rfn(&mut line, nth(0));
     assert_eq!(line.aid.state, State::Snooze);
@@ -278,7 +278,7 @@ fn an_rfn_counts_with_nothing_outstanding() {
 }
 
 #[test]
-fn an_rfn_of_another_flow_or_of_what_was_never_sent_is_ignored() {
+fn an_rfn_of_another_flow_or_of_unsent_data_is_ignored() {
     let mut line = ten_sent();
     for ports in [(Tcp::PORT + 1, Tcp::PEER_PORT), (Tcp::PORT, 81)] {
         signal(&mut line, SignalKind::RouteFailed, Some(ports), Some(nth(0)));
@@ -288,7 +288,7 @@ fn an_rfn_of_another_flow_or_of_what_was_never_sent_is_ignored() {
         rfn(&mut line, seq);
     }
     assert_eq!((line.aid.state, asked(&line)), (State::Active, Vec::new()));
-    rfn(&mut line, nth(10)); // where a bare acknowledgment begins
+    rfn(&mut line, nth(10)); // sequence number of a pure acknowledgment
     assert_eq!(line.aid.state, State::Snooze);
 }
 
@@ -301,7 +301,7 @@ fn an_rrn_without_an_rfn_is_ignored() {
 }
 
 #[test]
-fn a_second_failure_snoozes_again_with_a_timer_of_its_own() {
+fn a_second_failure_snoozes_again_with_a_new_timer() {
     let mut line = snoozing();
     line.run_until(at_ms(5_000));
     rrn(&mut line);
@@ -312,10 +312,10 @@ fn a_second_failure_snoozes_again_with_a_timer_of_its_own() {
     assert_eq!(line.aid.next_timeout(), Some(at_ms(25_100)));
     line.run_until(at_ms(9_000));
     rrn(&mut line);
-    assert_eq!(line.tcp.deadline(), Some(at_ms(9_500)), "100 of the 600 ms have passed between");
+    assert_eq!(line.tcp.deadline(), Some(at_ms(9_500)), "100 of the 600 ms have elapsed");
 }
 
-/// chandran-1998 §5.4: several failure points; the second RRN finds TCP active.
+/// chandran-1998 §5.4: several failure points; the second RRN arrives in the active state.
 #[test]
 fn any_rrn_ends_the_snooze_and_the_next_is_ignored() {
     let mut line = snoozing();
@@ -328,7 +328,7 @@ fn any_rrn_ends_the_snooze_and_the_next_is_ignored() {
 
 /// chandran-1998 §5.4, point 1: the source waits for the RRN of the nearest failure point.
 #[test]
-fn the_failure_point_alone_may_wake_it() {
+fn only_the_failure_point_ends_the_snooze() {
     use SignalKind::{RouteFailed, RouteRestored};
     let options = TcpFOptions { wakes_on: WakeOn::FailurePoint, ..by_timers() };
     let mut line = ten_sent_with(options);
@@ -336,10 +336,10 @@ fn the_failure_point_alone_may_wake_it() {
     from_router(&mut line, RouteFailed, 3);
     line.take_events();
     from_router(&mut line, RouteRestored, 7);
-    assert_eq!((asked(&line), line.aid.state), (Vec::new(), State::Snooze), "a farther one");
+    assert_eq!((asked(&line), line.aid.state), (Vec::new(), State::Snooze), "a farther point");
     from_router(&mut line, RouteRestored, 3);
     assert_eq!(asked(&line), [(400, RESUME)]);
-    // An RRN whose sender is not known counts.
+    // An RRN from an unknown sender counts.
     from_router(&mut line, RouteFailed, 3);
     rrn(&mut line);
     assert_eq!(line.aid.state, State::Active);
@@ -347,7 +347,7 @@ fn the_failure_point_alone_may_wake_it() {
 
 /// chandran-1998 §5.4: feedback does not interfere with congestion control.
 #[test]
-fn other_signals_mean_nothing_to_it() {
+fn other_signals_are_ignored() {
     let mut line = ten_sent();
     for kind in [
         SignalKind::Unreachable(UnreachableScope::Host),
@@ -360,7 +360,7 @@ fn other_signals_mean_nothing_to_it() {
 }
 
 #[test]
-fn a_driver_that_refuses_leaves_tcp_on_its_own() {
+fn without_hold_tcp_runs_unassisted() {
     let mut line = ten_sent();
     line.refuses = |act| matches!(act, Act::Hold { .. });
     rfn(&mut line, nth(0));
@@ -381,9 +381,9 @@ fn the_snooze_ends_with_the_connection() {
     assert_eq!((line.aid.state, asked(&line)), (State::Active, Vec::new()));
 }
 
-/// No byte is acknowledged, made up or swallowed by it (liu-singh-2001 §III-B).
+/// The aid neither acknowledges, creates nor drops data (liu-singh-2001 §III-B).
 #[test]
-fn all_passes_in_both_states() {
+fn all_segments_pass_in_both_states() {
     for mut line in [ten_sent(), snoozing()] {
         line.receive_ack(nth(2));
         line.send(line.peer_ack(nth(0)));
@@ -395,12 +395,12 @@ fn all_passes_in_both_states() {
 }
 
 #[test]
-fn the_committed_diagram_is_that_of_the_code() {
+fn the_committed_diagram_is_up_to_date() {
     kit::assert_diagram_up_to_date::<State>("tcp_f");
 }
 
 #[test]
-fn the_arrows_of_the_diagram_are_the_papers() {
+fn the_transitions_of_the_diagram_are_those_of_the_paper() {
     use Transition::*;
     let arrows = [
         (State::Active, RouteFailed, State::Snooze),
@@ -411,14 +411,14 @@ fn the_arrows_of_the_diagram_are_the_papers() {
 }
 
 #[test]
-fn data_flow_again_soon_after_the_path_works() {
+fn data_is_delivered_soon_after_the_path_works() {
     liveness::check_recovery(|random| {
         let options = TcpFOptions {
             route_failure_timeout: random_duration(random, 1, 30_000),
             resume_from: if random_flag(random) { ResumeFrom::Una } else { ResumeFrom::Nxt },
             wakes_on: if random_flag(random) { WakeOn::Any } else { WakeOn::FailurePoint },
         };
-        // A window that is not sent again waits for TCP's timer, which goes on from where it was.
+        // Without retransmission the window waits for TCP's timer, which continues from its frozen value.
         let longest = match options.resume_from {
             ResumeFrom::Una => options.route_failure_timeout,
             ResumeFrom::Nxt => options.route_failure_timeout + TCP_MAX_RTO,

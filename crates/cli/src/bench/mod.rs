@@ -1,7 +1,7 @@
-//! `driftway bench`: how fast the lab is, beside ns-2.35 and from 50 to 5,000 nodes.
+//! `driftway bench`: the simulator's speed, compared with ns-2.35 and from 50 to 5,000 nodes.
 //!
-//! Every run is a process of its own, one at a time: what it took is told by the system, its memory
-//! included, and no run warms another's caches.
+//! Every run is a process of its own, one at a time, so that the system reports its CPU time and
+//! memory, and no run warms another's caches.
 
 mod ns2;
 mod scaling;
@@ -19,7 +19,7 @@ use driftway_experiment::validation::ns2::{ResourceUsage, run_measured};
 /// Measures, and prints tables.
 ///
 /// # Errors
-/// What is wrong with the cases, a run that broke, or no ns-2 where one is asked for.
+/// Invalid cases, a failed run, or, with `--ns2`, a missing ns-2.35.
 pub fn bench(args: &BenchArgs) -> Result<(), Failure> {
     let mut out = anstream::stdout().lock();
     write!(out, "{}", ns2::ns2_tables(args)?)?;
@@ -48,7 +48,7 @@ fn run_in_process(
     Ok((run, used))
 }
 
-/// Megabytes.
+/// A number of bytes in megabytes, with one decimal.
 fn megabytes(bytes: f64) -> String {
     format!("{:.1}", bytes / 1e6)
 }

@@ -1,4 +1,4 @@
-//! User CPU time and memory beside ns-2.35's, on the cases of nodes that move.
+//! User CPU time and memory compared with ns-2.35, on the validation cases with mobile nodes.
 
 use std::fmt::Write;
 use std::path::Path;
@@ -18,10 +18,10 @@ use driftway_experiment::validation::simulate::flow_seconds;
 /// The cases whose speed is compared.
 const CASES: [&str; 2] = ["mobile-aodv", "mobile-dsr"];
 
-/// A row counts if both simulators did as much work, give or take this.
+/// Tolerance on the ratio of the work that both simulators did, for a row to count.
 const WORK_TOLERANCE: f64 = 0.1;
 
-/// What one side's runs took and did, means over the seeds.
+/// Cost and work of one simulator's runs, means over the seeds.
 #[derive(Clone, Copy, Debug, Default)]
 struct SimulatorCost {
     user_s: f64,
@@ -30,7 +30,7 @@ struct SimulatorCost {
     hops: f64,
 }
 
-/// A run, and what it took.
+/// A run's record and its resource usage.
 type MeasuredRun = (RunMetrics, ResourceUsage);
 
 impl SimulatorCost {
@@ -47,7 +47,7 @@ impl SimulatorCost {
     }
 }
 
-/// A movement file under one routing protocol.
+/// Both simulators on one movement file under one routing protocol.
 struct Row {
     name: String,
     ours: SimulatorCost,
@@ -55,17 +55,17 @@ struct Row {
 }
 
 impl Row {
-    /// Both did as much work.
+    /// Whether both simulators did the same work within [`WORK_TOLERANCE`].
     fn is_comparable(&self) -> bool {
         within(self.ours.goodput_bps / self.theirs.goodput_bps, WORK_TOLERANCE)
             && within(self.ours.hops / self.theirs.hops, WORK_TOLERANCE)
     }
 }
 
-/// The table, and what it comes to.
+/// A table for each case, or a message that ns-2.35 is not installed.
 ///
 /// # Errors
-/// There is no ns-2, or a run broke.
+/// A failed run, or, with `--ns2`, a missing ns-2.35.
 pub fn ns2_tables(args: &BenchArgs) -> Result<String, Failure> {
     let cases = ValidationCases::load(&args.study, &CASES.map(str::to_owned))?;
     let stored = StoredRuns::load(&cases.dir.join("ns2.csv"))?;
@@ -73,16 +73,16 @@ pub fn ns2_tables(args: &BenchArgs) -> Result<String, Failure> {
         Ok(ns2) => ns2,
         Err(_) if !args.ns2 => {
             return Ok(
-                "ns-2.35 is not installed (Debian: apt-get install ns2): nothing to compare \
-                       with.\n"
+                "ns-2.35 is not installed (Debian: apt-get install ns2): there is no comparison \
+                 with it.\n"
                     .to_owned(),
             );
         }
         Err(error) => return Err(error.into()),
     };
     let mut text = wrapped(
-        "User CPU time and peak memory of a run, beside ns-2.35 without traces, each a process of \
-         its own, one at a time. Means over the seeds.",
+        "User CPU time and peak memory of a run, compared with ns-2.35 without traces. Each run is \
+         a process of its own, one at a time. Means over the seeds.",
         0,
     );
     for case in &cases.cases {
@@ -117,8 +117,8 @@ fn row(
     for seed in 1..=runs {
         let case_point = (case, of, point);
         let (record, used) = ns2.run(case_point, seed, "none")?;
-        // Hops stand in the trace alone. A seed gives the same run with it and without, and where
-        // the stored run is this one, its hops are.
+        // Only the trace has the number of hops. A seed gives the same run with and without a
+        // trace, so if the stored run is the same, its number of hops is used.
         let kept = stored.runs(name, &point.name).iter().find(|(of, kept)| {
             let same = |name: &str| kept.get(name) == record.get(name);
             *of == seed && same("segments_sent") && same("retransmissions") && same("timeouts")
@@ -136,7 +136,7 @@ fn row(
 
 fn cost_table(rows: &[Row]) -> Grid {
     let header =
-        ["file", "ours (s)", "ns-2 (s)", "faster", "a hop", "goodput", "hops", "MB", "ns-2"];
+        ["file", "CPU (s)", "ns-2 (s)", "faster", "per hop", "goodput", "hops", "MB", "ns-2"];
     let rows = rows.iter().map(|row| {
         let (ours, theirs) = (&row.ours, &row.theirs);
         let faster = theirs.user_s / ours.user_s;
@@ -156,8 +156,8 @@ fn cost_table(rows: &[Row]) -> Grid {
     Grid { header: header.map(str::to_owned).to_vec(), rows: rows.collect() }
 }
 
-/// The mean of all files: single runs of DSR differ by a factor of two from seed to seed, so that
-/// one file's may by chance.
+/// The mean over all files. Single runs of DSR differ by a factor of two between seeds, so the
+/// values of one file may differ by chance.
 fn overall_row(rows: &[Row]) -> Row {
     let mean = |side: fn(&Row) -> &SimulatorCost| {
         let mean = |read: fn(&SimulatorCost) -> f64| {
@@ -173,7 +173,7 @@ fn overall_row(rows: &[Row]) -> Row {
     Row { name: "all".to_owned(), ours: mean(|row| &row.ours), theirs: mean(|row| &row.theirs) }
 }
 
-/// What does not count, and why.
+/// The number of rows that do not count, with the reason; empty if all do.
 fn excluded_note(rows: &[Row]) -> String {
     let left_out = rows.iter().filter(|row| !row.is_comparable()).count();
     if left_out == 0 {

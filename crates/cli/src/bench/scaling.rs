@@ -1,4 +1,4 @@
-//! What a simulated second and node costs, from 50 to 5,000 nodes at the same density.
+//! CPU time per simulated second and node, from 50 to 5,000 nodes at constant density.
 
 use std::fmt::Write;
 use std::path::Path;
@@ -8,55 +8,55 @@ use crate::args::BenchArgs;
 use crate::failure::Failure;
 use crate::text::{Grid, wrapped};
 
-/// How many nodes: columns and rows of a lattice.
+/// Network sizes: columns and rows of a lattice of nodes.
 const SIZES: [(u32, u32); 5] = [(10, 5), (20, 10), (25, 20), (50, 40), (100, 50)];
 
-/// Nodes of the last of them.
+/// Nodes of the largest network.
 const MAX_NODES: u32 = 5000;
 
-/// Fifty nodes on 1500 m × 1000 m have so much room each. On a lattice of that spacing, a node
-/// reaches the eight around it, and the one two columns on is two hops away.
+/// Spacing of the lattice (m): the density of fifty nodes on 1500 m × 1000 m. A node reaches its
+/// eight neighbours; a node two columns away is two hops away.
 const SPACING_M: f64 = 173.2;
 
-/// One flow for so many nodes.
+/// Nodes per flow of [`local_traffic`].
 const NODES_PER_FLOW: u32 = 5;
 
-/// What is simulated of the largest network (s).
+/// Simulated time of the largest network (s).
 const DURATION_S: u32 = 20;
 
-/// A traffic that a network of so many columns and lines has.
+/// A traffic pattern, for any size of the lattice.
 struct TrafficPattern {
     title: &'static str,
     scenario: fn(u32, u32) -> String,
-    /// How long it is simulated (s), by the number of nodes.
+    /// Simulated time (s) by the number of nodes.
     duration_s: fn(u32) -> u32,
 }
 
 const TRAFFIC_PATTERNS: [TrafficPattern; 2] = [
     TrafficPattern {
-        title: "In proportion to nodes: a TCP connection of two hops for five nodes, static routes",
+        title: "In proportion to nodes: a TCP connection of two hops per five nodes, static routes",
         scenario: local_traffic,
-        // As many seconds of a node at each size: what takes a tenth of a second can't be timed well.
+        // As many node-seconds at each size: a run of a tenth of a second can't be timed well.
         duration_s: |nodes| DURATION_S * MAX_NODES / nodes,
     },
     TrafficPattern {
-        title: "For comparison: ten flows of datagrams across the network, AODV, whose requests flood it",
+        title: "For comparison: ten UDP flows across the network, with AODV, whose requests flood it",
         scenario: flooding_traffic,
-        // Floods are at the start, so a longer run would be a cheaper one by the second.
+        // The floods are at the start, so a longer run would cost less per second.
         duration_s: |_| DURATION_S,
     },
 ];
 
-/// The tables.
+/// A table for each traffic pattern.
 ///
 /// # Errors
-/// A run broke.
+/// A failed run.
 pub fn scaling_tables(args: &BenchArgs) -> Result<String, Failure> {
     let dir = tempfile::tempdir()
-        .map_err(|error| Failure::Failed(format!("no place for scenarios: {error}")))?;
+        .map_err(|error| Failure::Failed(format!("can't make a temporary directory: {error}")))?;
     let tables = measure_in(args, dir.path());
     if tables.is_err() {
-        // Whoever looks into it needs the scenario.
+        // The scenario is needed to investigate the failure.
         let _ = dir.keep();
     }
     tables
@@ -64,13 +64,13 @@ pub fn scaling_tables(args: &BenchArgs) -> Result<String, Failure> {
 
 fn measure_in(args: &BenchArgs, dir: &Path) -> Result<String, Failure> {
     let mut text = wrapped(
-        "User CPU time for a simulated second and node at constant density (a lattice, 50 nodes on \
+        "User CPU time per simulated second and node at constant density (a lattice, 50 nodes on \
          1.5 km²), 802.11 at 2 Mbit/s.",
         0,
     );
     for TrafficPattern { title, scenario, duration_s: lasts_s } in TRAFFIC_PATTERNS {
         let mut best: [Option<(f64, f64, u64)>; SIZES.len()] = [None; SIZES.len()];
-        // One of each size in turn, so that a busy minute of the machine meets them all.
+        // One run of each size in turn, so that other load on the machine affects all sizes.
         for seed in 1..=args.runs.get() {
             for ((columns, lines), best) in SIZES.into_iter().zip(&mut best) {
                 let path = dir.join("scale.toml");
@@ -102,15 +102,16 @@ fn measure_in(args: &BenchArgs, dir: &Path) -> Result<String, Failure> {
                 megabytes(memory),
             ]);
         }
-        let header = ["nodes", "CPU (s)", "µs", "to 50", "hearers", "to 50", "events", "MB"];
+        let header = ["nodes", "CPU (s)", "µs", "to 50", "receivers", "to 50", "events", "MB"];
         let header = header.map(str::to_owned).to_vec();
         let _ = write!(text, "\n{title}\n{}", Grid { header, rows });
     }
     text += &wrapped(
-        "CPU: the least of the runs of each size. µs: for a node and second, and how much that is to \
-         50 nodes'. A frame costs what its hearers cost, and at the edge of a network there are \
-         fewer, so in a small one: a node's mean number of them, and the cost for one. Events are a \
-         node's in a second. A process that simulates nothing takes about 0.01 s.",
+        "CPU: the minimum over the runs of each size. µs: per node and second, and relative to 50 \
+         nodes. The cost of a frame is that of its receivers (nodes in carrier-sense range), of \
+         which a small network has fewer: their mean number per node, and the cost per receiver \
+         relative to 50 nodes. Events: per node and second. A process that simulates nothing takes \
+         about 0.01 s.",
         0,
     );
     Ok(text)
@@ -120,10 +121,10 @@ fn write(path: &Path, text: &str) -> Result<(), Failure> {
     std::fs::write(path, text).map_err(|error| Failure::file("write", path, &error))
 }
 
-/// As far as a frame is sensed.
+/// Carrier-sense range (m).
 const CARRIER_SENSE_RANGE_M: f64 = 550.0;
 
-/// How many others a node of the lattice is heard by, on average.
+/// Mean number of nodes in the carrier-sense range of a node of the lattice.
 fn mean_receivers(columns: u32, lines: u32) -> f64 {
     let reach = CARRIER_SENSE_RANGE_M / SPACING_M;
     let (mut pairs, nodes) = (0.0, f64::from(columns * lines));
@@ -131,7 +132,7 @@ fn mean_receivers(columns: u32, lines: u32) -> f64 {
         for down in 0..=lines.saturating_sub(1).min(reach as u32) {
             let (x, y) = (f64::from(across), f64::from(down));
             if x + y > 0.0 && x * x + y * y <= reach * reach {
-                // So many pairs are that far apart, each way along each axis.
+                // Ordered pairs at this distance, in both directions along each axis.
                 let signs = if across > 0 { 2.0 } else { 1.0 } * if down > 0 { 2.0 } else { 1.0 };
                 pairs += signs * f64::from(columns - across) * f64::from(lines - down);
             }
@@ -140,7 +141,7 @@ fn mean_receivers(columns: u32, lines: u32) -> f64 {
     pairs / nodes
 }
 
-/// The network of so many columns and lines.
+/// The scenario without flows: a lattice of `columns` by `lines` nodes.
 fn network_toml(columns: u32, lines: u32, routing: &str) -> String {
     let mut text = format!(
         "name = \"a lattice\"\nduration = \"{DURATION_S} s\"\n[network]\nkind = \"adhoc\"\n\
@@ -157,7 +158,7 @@ fn network_toml(columns: u32, lines: u32, routing: &str) -> String {
     text + "]\n"
 }
 
-/// A connection for every five nodes, two columns long.
+/// A TCP connection over two columns for every five nodes.
 fn local_traffic(columns: u32, lines: u32) -> String {
     let mut text = network_toml(columns, lines, "static");
     for block in 0..columns * lines / NODES_PER_FLOW {
@@ -173,7 +174,7 @@ fn local_traffic(columns: u32, lines: u32) -> String {
     text
 }
 
-/// Ten flows across the whole network, whose routes are found by floods.
+/// Ten UDP flows across the whole network, whose routes AODV finds by flooding.
 fn flooding_traffic(columns: u32, lines: u32) -> String {
     let nodes = columns * lines;
     let mut text = network_toml(columns, lines, "aodv");
@@ -197,7 +198,7 @@ mod test {
     use super::*;
 
     #[test]
-    fn every_size_is_a_scenario() {
+    fn every_size_gives_a_valid_scenario() {
         for (columns, lines) in SIZES {
             for text in [local_traffic(columns, lines), flooding_traffic(columns, lines)] {
                 let scenario = Scenario::parse("scale.toml", &text, &[]).unwrap();
@@ -208,8 +209,8 @@ mod test {
 
     #[test]
     fn mean_receivers_matches_hand_computed_counts() {
-        // Three in a line: everyone hears the two others. A wide lattice: 3.18 spacings, within
-        // which a circle has 37 points.
+        // Three nodes in a line: each has two receivers. A wide lattice: a circle with a radius of
+        // 3.18 spacings has 37 points.
         assert!((mean_receivers(3, 1) - 2.0).abs() < 1e-12);
         assert!(
             (mean_receivers(10_000, 10_000) - 36.0).abs() < 0.1,
@@ -225,7 +226,7 @@ mod test {
             let flows = Scenario::parse("scale.toml", &text, &[]).unwrap().flows;
             assert_eq!(flows.len() as u32, columns * lines / NODES_PER_FLOW);
             for flow in flows {
-                // In one line of the lattice, two columns on: 346 m, and 173 m to the one between.
+                // Two columns away in the same line: 346 m, and 173 m to the node between.
                 assert_eq!(flow.from / columns, flow.to / columns);
                 assert_eq!(flow.from + 2, flow.to);
             }

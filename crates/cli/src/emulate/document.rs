@@ -1,4 +1,4 @@
-//! What an emulation tells: one document, and the same for people.
+//! Results of an emulation, as a JSON document and as text.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -12,49 +12,49 @@ use serde::Serialize;
 use crate::args::EmulateArgs;
 use crate::text::{count, list, value, wrapped};
 
-/// The schema of [`Document`]. It grows by one when a reader of the old form would go wrong.
+/// Version of the schema of [`Document`], incremented by incompatible changes.
 const SCHEMA: u32 = 1;
 
-/// Everything that one `driftway emulate` found out.
+/// Results of one `driftway emulate`.
 #[derive(Debug, Serialize)]
 pub struct Document {
-    /// Which form this document has.
+    /// Version of the schema.
     schema: u32,
-    /// The version of driftway that wrote it.
+    /// Version of driftway.
     version: &'static str,
-    /// The scenario, as its file would say it.
+    /// Scenario with the changes of the command line.
     scenario: Scenario,
-    /// The seed of the path's random streams.
+    /// Seed of the path's random streams.
     seed: u64,
-    /// What ran at the near end.
+    /// Command at the near end.
     command: Vec<String>,
-    /// What it ended with.
+    /// Exit status of the command.
     pub exit_status: u8,
-    /// What the far program ended with, if it did so by itself.
+    /// Exit status of the far program, if it exited by itself.
     far_exit_status: Option<u8>,
-    /// How long the path was at work.
+    /// Time for which the path ran (s).
     duration_s: f64,
     /// Packets from the near end to the far one.
     forward: Direction,
     /// Packets from the far end.
     backward: Direction,
-    /// Packets that were not delivered, by reason.
+    /// Packets that were dropped, by reason.
     drops: BTreeMap<&'static str, u64>,
-    /// Packets that queues marked.
+    /// Packets that queues marked (ECN CE).
     marks: u64,
-    /// Packets for routers, and what routers sent to the ends.
+    /// Packets addressed to routers, and ICMP messages from routers to the ends.
     routers: Routers,
-    /// Packets that were not of IPv4, and were not carried.
+    /// Packets that were not IPv4 and were not forwarded.
     not_ipv4: u64,
-    /// Packets that a kernel dropped before the path saw them.
+    /// Packets that a kernel dropped before they reached the path.
     overflows: u64,
-    /// Packets that came through and that a kernel did not take.
+    /// Packets that a kernel did not accept after the path delivered them.
     refused: u64,
-    /// How much later than they should packets left the path.
+    /// Delay of packets beyond their due time at the end of the path.
     lateness: Lateness,
-    /// Is the result to be trusted?
+    /// Whether the emulation kept real time, so that the result can be trusted.
     trusted: bool,
-    /// If not, why.
+    /// Reasons not to trust the result.
     because: Vec<String>,
 }
 
@@ -78,14 +78,14 @@ struct Lateness {
     p50_s: f64,
     p99_s: f64,
     max_s: f64,
-    /// Was the path's thread in the scheduler's real time class?
+    /// Whether the path's thread was in a real-time scheduling class.
     real_time_class: bool,
-    /// What `p99_s` may be: a tenth of the shortest hop's time.
+    /// Limit on `p99_s`: a tenth of the shortest time that a full packet takes over a hop (s).
     tolerated_s: f64,
 }
 
 impl Document {
-    /// From what ran and what happened.
+    /// Builds the document from the command line, the scenario and the path's report.
     pub fn new(
         args: &EmulateArgs,
         scenario: &Scenario,
@@ -139,10 +139,10 @@ impl Document {
         }
     }
 
-    /// As it is printed and kept.
+    /// JSON text of the document.
     pub fn json(&self) -> String {
         let text = serde_json::to_string_pretty(self);
-        text.expect("a document is plain values with text as keys") + "\n"
+        text.expect("the document can be serialized") + "\n"
     }
 }
 
@@ -158,7 +158,7 @@ impl fmt::Display for Document {
         }
         let drops: Vec<_> = self.drops.iter().map(|(why, n)| format!("{n} {why}")).collect();
         if !drops.is_empty() {
-            writeln!(f, "lost: {}", list(&drops))?;
+            writeln!(f, "dropped: {}", list(&drops))?;
         }
         if self.marks > 0 {
             writeln!(f, "marked: {}", self.marks)?;
@@ -167,14 +167,14 @@ impl fmt::Display for Document {
             writeln!(f, "from routers: {}", count(self.routers.messages, "message"))?;
         }
         if self.not_ipv4 > 0 {
-            writeln!(f, "not IPv4, and not carried: {}", count(self.not_ipv4, "packet"))?;
+            writeln!(f, "not IPv4, not forwarded: {}", count(self.not_ipv4, "packet"))?;
         }
         if let Some(status) = self.far_exit_status {
-            writeln!(f, "The far program ended by itself, with status {status}.")?;
+            writeln!(f, "The far program exited by itself, with status {status}.")?;
         }
         let Lateness { p50_s, p99_s, max_s, .. } = self.lateness;
         let [p50, p99, max] = [p50_s, p99_s, max_s].map(|late| value("_s", late));
-        writeln!(f, "late: {p50} in the median, {p99} at the 99th percentile, {max} at most")?;
+        writeln!(f, "lateness: median {p50}, 99th percentile {p99}, maximum {max}")?;
         for why in &self.because {
             write!(f, "{}", wrapped(&format!("Do not trust this result: {why}."), 2))?;
         }

@@ -1,4 +1,4 @@
-//! `driftway emulate`
+//! `driftway emulate`: runs programs over a scenario's path in real time.
 
 mod document;
 mod programs;
@@ -22,24 +22,24 @@ use document::Document;
 use programs::{Program, Programs};
 use signals::{Signals, WakeReason};
 
-/// The devices' MTU where no flow says how large segments are (bytes).
+/// MTU of the devices if no flow has a segment size (bytes).
 const MTU: u64 = 1500;
-/// IP's and TCP's headers (bytes).
+/// IPv4 and TCP headers without options (bytes).
 const TCP_IP_HEADERS: u64 = 40;
-/// How long a command that was sent a signal may go on, in ticks of [`Signals::wait`].
+/// Time for which a command may continue after a signal, in ticks of [`Signals::wait`].
 const SIGNAL_GRACE_TICKS: u32 = 10;
-/// What an interface can have at least, and at most (bytes).
+/// Smallest and largest MTU of an interface (bytes).
 const MTU_RANGE: (u64, u64) = (68, 65_535);
 
-/// Runs a command over a scenario's path, and tells how that went. Gives the command's exit status.
+/// Runs a command over a scenario's path and reports the results. Returns the command's exit status.
 ///
 /// # Errors
-/// What is wrong with the scenario, the command or the machine.
+/// An invalid scenario or command, or a machine that lacks a requirement.
 pub fn emulate(args: &EmulateArgs) -> Result<ExitCode, Failure> {
     let scenario = load_scenario(&args.scenario)?;
     let Network::Path(path) = &scenario.network else {
         return Err(Failure::Input(format!(
-            "{}: emulate wants `network.kind = \"path\"`: radios can't be emulated yet",
+            "{}: emulate needs `network.kind = \"path\"`: radio networks can't be emulated",
             args.scenario.scenario.display()
         )));
     };
@@ -63,14 +63,14 @@ pub fn emulate(args: &EmulateArgs) -> Result<ExitCode, Failure> {
     }
 }
 
-/// The command over the path, from the first namespace to the last process.
+/// Creates the namespaces, runs the command over the path, and ends all processes.
 fn run_over_path(
     args: &EmulateArgs,
     scenario: &Scenario,
     path: &Path,
 ) -> Result<Document, Failure> {
-    // Before the first thread: all have these signals blocked then, and only we take them.
-    let mut signals = Signals::block_termination().map_err(|e| failed("take signals", &e))?;
+    // Before the first thread starts, so that all threads inherit the blocked signals.
+    let mut signals = Signals::block_termination().map_err(|e| failed("block signals", &e))?;
     let emulation = Emulation::new(path, scenario.duration, args.seed, mtu(scenario))
         .map_err(|e| failed("make the namespaces", &e))?;
     let addresses = PathEnd::BOTH.map(|end| emulation.address(end));
@@ -78,15 +78,15 @@ fn run_over_path(
         current_executable().arg("guardian"),
         &PathEnd::BOTH.map(|end| emulation.namespace(end)),
     );
-    // Dropped last, when there is nothing left to be ended.
-    let _guardian = guardian.map_err(|e| failed("start what clears up", &e))?;
+    // Dropped last, when no process is left to be terminated.
+    let _guardian = guardian.map_err(|e| failed("start the guardian process", &e))?;
     let mut programs = Programs::default();
     if let Some(line) = &args.far {
         let namespace = emulation.namespace(PathEnd::Far);
         let far = Program::far(line, addresses).start(namespace);
         let far = far.map_err(|e| Failure::Input(format!("--far: can't start sh: {e}")))?;
         programs::wait_for_listener(namespace, programs.far.insert(far))
-            .map_err(|e| failed("look at the far end", &e))?;
+            .map_err(|e| failed("inspect the far end", &e))?;
     }
 
     let running = emulation.start().map_err(|e| failed("start the path", &e))?;
@@ -100,24 +100,24 @@ fn run_over_path(
         }
     }
     let waited = wait_for_exit(args, &mut signals, &running, &mut programs);
-    // Whatever happened, nothing stays behind.
+    // In any case no process is left.
     let ended = programs.terminate(&running);
     let status = waited?;
     let far_status = ended?;
-    let report = running.stop().map_err(|e| failed("carry packets", &e))?;
+    let report = running.stop().map_err(|e| failed("forward packets", &e))?;
     Ok(Document::new(args, scenario, addresses, status, far_status, &report))
 }
 
-/// Is what clears up after an emulation, whatever ends that.
+/// Runs the guardian: it cleans up after an emulation, however that ends.
 ///
 /// # Errors
-/// What can't be ended.
+/// A process that can't be terminated.
 pub fn guard(args: &GuardianArgs) -> Result<(), Failure> {
     driftway_host::reap_namespaces(&args.namespaces, programs::TERMINATION_GRACE)
-        .map_err(|e| failed("end what runs in the namespaces", &e))
+        .map_err(|e| failed("end the processes in the namespaces", &e))
 }
 
-/// Until the command has ended; gives its exit status.
+/// Waits for the command to exit, forwarding signals to it; returns its exit status.
 fn wait_for_exit(
     args: &EmulateArgs,
     signals: &mut Signals,
@@ -131,7 +131,7 @@ fn wait_for_exit(
             break status;
         }
         if running.has_failed() {
-            // It says why when it is stopped.
+            // Stopping it returns the reason.
             break 1;
         }
         match (signals.wait().map_err(|e| failed("wait", &e))?, &mut signalled) {
@@ -149,7 +149,7 @@ fn wait_for_exit(
     Ok(status)
 }
 
-/// Only where a person looks and no program writes.
+/// A status line on standard error, hidden unless only standard error is a terminal.
 fn status_line(args: &EmulateArgs) -> ProgressBar {
     if args.json || stdout().is_terminal() || !stderr().is_terminal() {
         return ProgressBar::hidden();
@@ -158,7 +158,7 @@ fn status_line(args: &EmulateArgs) -> ProgressBar {
     ProgressBar::new_spinner().with_style(style)
 }
 
-/// Tells, and puts into its place, what happened.
+/// Prints the results, and writes them to the output directory.
 fn write_output(
     args: &EmulateArgs,
     scenario: &Scenario,
@@ -175,13 +175,13 @@ fn write_output(
     if args.json {
         write!(anstream::stdout().lock(), "{json}")?;
     } else {
-        // Standard output is the command's.
+        // Standard output belongs to the command.
         write!(anstream::stderr().lock(), "{document}")?;
     }
     Ok(())
 }
 
-/// So large that the flows' segments fit, if they have no TCP options.
+/// MTU for the flows' largest segment without TCP options (bytes).
 pub fn mtu(scenario: &Scenario) -> u16 {
     let segments = scenario.flows.iter().filter_map(|flow| flow.tcp.as_ref());
     let largest = segments

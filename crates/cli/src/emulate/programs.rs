@@ -1,4 +1,4 @@
-//! The programs at both ends.
+//! Programs at both ends of the path.
 
 use std::ffi::{OsStr, OsString};
 use std::io;
@@ -14,19 +14,19 @@ use nix::unistd::Pid;
 use super::failed;
 use crate::failure::Failure;
 
-/// What is asked to end has so long to do it.
+/// Time for a process to exit after SIGTERM.
 pub const TERMINATION_GRACE: Duration = Duration::from_secs(2);
-/// How long the far end may take until somebody listens.
+/// Number of polls for a listening socket at the far end, one every [`LISTEN_POLL_INTERVAL`].
 const LISTEN_POLLS: u32 = 100;
 const LISTEN_POLL_INTERVAL: Duration = Duration::from_millis(10);
 
-/// A program that is to run at an end.
+/// A program to be started at one end.
 pub struct Program(Command);
 
 impl Program {
-    /// What the user gave, with its output on ours, or on standard error.
+    /// The user's command. With `aside`, its standard output goes to standard error.
     pub fn near(command: &[OsString], addresses: [Ipv4Addr; 2], aside: bool) -> Self {
-        let (program, arguments) = command.split_first().expect("clap wants one at least");
+        let (program, arguments) = command.split_first().expect("clap requires at least one");
         let mut command = Command::new(program);
         command.args(arguments);
         if aside {
@@ -35,7 +35,7 @@ impl Program {
         Self::with_addresses(command, addresses[0], addresses[1])
     }
 
-    /// A command line for the shell. It has nothing to read, and writes to standard error.
+    /// A shell command line, with no standard input and its output on standard error.
     pub fn far(line: &OsStr, addresses: [Ipv4Addr; 2]) -> Self {
         let mut command = Command::new("sh");
         command.arg("-c").arg(line).stdin(Stdio::null()).stdout(io::stderr());
@@ -54,7 +54,7 @@ impl Program {
     }
 }
 
-/// Waits until somebody in the namespace listens, `far` has ended, or a second has passed.
+/// Waits until a socket in the namespace listens, `far` has exited, or a second has passed.
 pub fn wait_for_listener(namespace: &Namespace, far: &mut Child) -> io::Result<()> {
     for _ in 0..LISTEN_POLLS {
         if far.try_wait()?.is_some() || namespace.run(has_listener)?? {
@@ -65,10 +65,10 @@ pub fn wait_for_listener(namespace: &Namespace, far: &mut Child) -> io::Result<(
     Ok(())
 }
 
-/// Is there a TCP socket that listens, or one of UDP, in the calling thread's namespace?
+/// Whether the calling thread's namespace has a listening TCP socket or a UDP socket.
 fn has_listener() -> io::Result<bool> {
     for (table, listening) in [("tcp", "0A"), ("tcp6", "0A"), ("udp", "07"), ("udp6", "07")] {
-        // Without IPv6 its tables are not there.
+        // A kernel without IPv6 lacks its tables.
         let Ok(sockets) = std::fs::read_to_string(format!("/proc/thread-self/net/{table}")) else {
             continue;
         };
@@ -81,40 +81,40 @@ fn has_listener() -> io::Result<bool> {
     Ok(false)
 }
 
-/// What runs. Dropped before it was ended, because something failed, it is killed.
+/// Running programs. Dropping them before [`Programs::terminate`], after an error, kills them.
 #[derive(Default)]
 pub struct Programs {
-    /// The command.
+    /// The command at the near end.
     pub near: Option<Child>,
-    /// What stands at the other end.
+    /// The program at the far end.
     pub far: Option<Child>,
 }
 
 impl Programs {
-    /// The command's exit status, once it has ended.
+    /// The command's exit status, once it has exited.
     pub fn near_status(&mut self) -> Result<Option<u8>, Failure> {
         let Some(near) = &mut self.near else { return Ok(Some(0)) };
         let status = near.try_wait().map_err(|e| failed("wait for the command", &e))?;
         Ok(status.map(exit_status))
     }
 
-    /// Hands a signal on to the command.
+    /// Forwards a signal to the command.
     pub fn forward_signal(&mut self, signal: Signal) -> Result<(), Failure> {
         if let Some(near) = &self.near {
             kill(Pid::from_raw(near.id() as i32), signal)
-                .map_err(|e| failed("interrupt the command", &e))?;
+                .map_err(|e| failed("signal the command", &e))?;
         }
         Ok(())
     }
 
-    /// Ends all that runs at either end, the near one first. Gives the far program's exit status if
-    /// it had ended by itself.
+    /// Terminates all processes at both ends, the near end first. Returns the far program's exit
+    /// status if it had exited by itself.
     pub fn terminate(&mut self, running: &RunningEmulation) -> Result<Option<u8>, Failure> {
         let far = self.far.as_mut().map(Child::try_wait).transpose();
         let far = far.map_err(|e| failed("wait for the far end", &e))?.flatten();
         for end in PathEnd::BOTH {
             let ended = running.namespace(end).end_processes(TERMINATION_GRACE);
-            ended.map_err(|e| failed("end what still runs", &e))?;
+            ended.map_err(|e| failed("end the remaining processes", &e))?;
         }
         for child in [&mut self.near, &mut self.far].into_iter().flatten() {
             child.wait().map_err(|e| failed("wait for a program", &e))?;
@@ -126,13 +126,13 @@ impl Programs {
 impl Drop for Programs {
     fn drop(&mut self) {
         for child in [&mut self.near, &mut self.far].into_iter().flatten() {
-            // One that has ended can't be killed, and needs it not.
+            // Killing an exited process fails, and is not needed.
             let _ = child.kill().and_then(|()| child.wait());
         }
     }
 }
 
-/// As a shell says it.
+/// Exit status as a shell reports it: 128 plus the signal's number if a signal ended it.
 fn exit_status(status: ExitStatus) -> u8 {
     let number = status.code().or_else(|| Some(128 + status.signal()?));
     number.and_then(|number| u8::try_from(number).ok()).unwrap_or(1)

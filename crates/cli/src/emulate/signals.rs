@@ -1,4 +1,4 @@
-//! Waiting for children, signals and the time, in one place.
+//! Waiting for child processes, signals and timeouts with a signalfd.
 
 use std::io;
 use std::os::fd::AsFd;
@@ -8,26 +8,26 @@ use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::signal::{SigSet, Signal};
 use nix::sys::signalfd::{SfdFlags, SignalFd};
 
-/// How often a status line changes (ms).
+/// Longest wait, and so the update interval of the status line (ms).
 const TICK: u16 = 200;
 
-/// Signals that come as bytes to be read, not as interruptions.
+/// Signals read from a file descriptor (signalfd(2)).
 pub struct Signals(SignalFd);
 
-/// Why a wait is over.
+/// Reason for the end of a wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WakeReason {
-    /// A child has ended.
+    /// A child process has exited.
     ChildExited,
-    /// We are asked to end.
+    /// A termination signal has arrived.
     Signal(Signal),
-    /// Time has passed.
+    /// [`TICK`] has passed.
     Timeout,
 }
 
 impl Signals {
-    /// Takes what ends a program, and the end of children, for the calling thread and those that it
-    /// will start. Programs that it starts have none of that.
+    /// Blocks the termination signals and SIGCHLD for the calling thread and the threads that it
+    /// will start, but not for programs that it starts.
     pub fn block_termination() -> io::Result<Self> {
         let mut set = SigSet::empty();
         for signal in [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP, Signal::SIGCHLD] {
@@ -37,7 +37,7 @@ impl Signals {
         Ok(Self(SignalFd::with_flags(&set, SfdFlags::SFD_NONBLOCK | SfdFlags::SFD_CLOEXEC)?))
     }
 
-    /// Waits for a signal, a little while at most.
+    /// Waits for a signal, at most [`TICK`].
     pub fn wait(&mut self) -> io::Result<WakeReason> {
         let mut watched = [PollFd::new(self.0.as_fd(), PollFlags::POLLIN)];
         match poll(&mut watched, PollTimeout::from(TICK)) {

@@ -1,4 +1,4 @@
-//! A figure of a paper: our arms, and the paper's numbers laid over them.
+//! Plot of a paper's figure: the simulated arms, and the paper's numbers over them.
 
 use driftway_sim::results::Estimate;
 use plotly::common::{
@@ -14,21 +14,21 @@ use crate::text::{Scale, capitalized, mean, value};
 use driftway_experiment::study::document::{ArmResult, CurveResult, FigureResult, PointResult};
 use driftway_experiment::study::plan::Plan;
 
-/// The legend's group of what the paper says.
+/// Legend group of the paper's numbers.
 pub const PAPER_GROUP: &str = "reported";
 
-/// How an arm looks.
+/// Colour and symbols of an arm.
 pub struct ArmStyle {
-    /// Its colour.
+    /// Colour of the arm.
     pub colour: String,
-    /// Our symbol.
+    /// Symbol of measured points.
     pub symbol: MarkerSymbol,
-    /// The paper's.
+    /// Symbol of the paper's points.
     pub paper_symbol: MarkerSymbol,
 }
 
-/// How the paper's arm of this number looks, in every figure alike: arms differ by colour, groups
-/// by symbol.
+/// Style of the arm with this index, the same in every figure: arms differ by colour, groups by
+/// symbol.
 pub fn arm_style(plan: &Plan, arm: usize) -> ArmStyle {
     let study = &plan.study;
     let group = &study.arms[arm].group;
@@ -39,21 +39,21 @@ pub fn arm_style(plan: &Plan, arm: usize) -> ArmStyle {
     ArmStyle { colour, symbol, paper_symbol: hollow }
 }
 
-/// The title of an arm's group in a legend.
+/// Legend title of an arm's group.
 pub fn group_title(plan: &Plan, arm: usize) -> LegendGroupTitle {
     LegendGroupTitle::with_text(escaped(&plan.study.arms[arm].group))
 }
 
-/// Arms at one point from which on a picture says more than a table.
+/// Number of arms from which a figure with a single point is plotted.
 const MIN_ARMS_DRAWN: usize = 4;
 
-/// Is there anything to see? One point of few arms, with nothing laid over them, is a table.
+/// Whether a figure is plotted. A single point of few arms without the paper's numbers is a table.
 pub fn is_drawn(result: &FigureResult) -> bool {
     let over = !result.paper.is_empty() || !result.lines.is_empty();
     result.x.is_some() || over || result.arms.0.len() >= MIN_ARMS_DRAWN
 }
 
-/// One metric of a figure.
+/// Plot of one metric of a figure.
 pub fn figure(plan: &Plan, result: &FigureResult) -> Figure {
     let metric = result.y.metric.as_str();
     let x_metric = unit_suffix(result.x.as_ref().map_or("", |x| x.unit));
@@ -82,7 +82,7 @@ pub fn figure(plan: &Plan, result: &FigureResult) -> Figure {
     let y_axis = if log(&ys) { log_axis(y_axis) } else { y_axis.range_mode(RangeMode::ToZero) };
     let x_axis = match &result.x {
         None => {
-            // Half a place of room on either side.
+            // A margin of half a category on either side.
             let places = result.arms.0.len() as f64;
             axis("", "").type_(AxisType::Category).range(vec![-0.5, places - 0.5])
         }
@@ -212,7 +212,7 @@ impl FigureBuilder<'_> {
         );
     }
 
-    /// Numbers that belong to no arm: dotted, all across.
+    /// Adds the paper's numbers that belong to no arm, as dotted horizontal lines.
     fn add_paper_lines(&self, plot: &mut Plot, xs: &[f64]) {
         let low = xs.iter().copied().fold(f64::INFINITY, f64::min) * self.x_scale.factor;
         let high = xs.iter().copied().fold(f64::NEG_INFINITY, f64::max) * self.x_scale.factor;
@@ -246,7 +246,7 @@ impl FigureBuilder<'_> {
         }
     }
 
-    /// What did not complete.
+    /// Note on the transfers that did not complete.
     fn incomplete_note(&self) -> Option<String> {
         super::tables::incomplete_note(self.plan, self.result)
     }

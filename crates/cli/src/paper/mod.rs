@@ -1,4 +1,4 @@
-//! `driftway paper`: a paper's figures and statements, measured.
+//! `driftway paper`: reproduces a paper's figures and judges its statements.
 
 mod draw;
 mod kernel;
@@ -30,17 +30,16 @@ use crate::files::OutputDir;
 use crate::runner::{self, RunnerOptions};
 use crate::text::list;
 
-/// The page's name.
+/// File name of the page.
 const PAGE: &str = "index.html";
 
-/// The name that stands for all papers.
+/// Argument that lists all papers.
 const LIST: &str = "list";
 
-/// Lists the papers, or runs one and tells what came out.
+/// Lists the papers, or runs one and reports the results.
 ///
 /// # Errors
-/// What is wrong with the paper or the command line; a run that broke; verdicts that are not the
-/// recorded ones.
+/// An invalid paper or command line; a failed run; verdicts that differ from the recorded ones.
 pub fn paper(args: &PaperArgs) -> Result<(), Failure> {
     if args.name == LIST {
         return print::list_papers(args.json);
@@ -64,22 +63,21 @@ pub fn paper(args: &PaperArgs) -> Result<(), Failure> {
     run_study(&plan, &wanted, (args.jobs, args.fresh), output)
 }
 
-/// Where what came out goes, beside the terminal.
+/// Outputs of a study.
 #[derive(Clone, Copy, Debug)]
 pub struct Output<'a> {
-    /// A directory for all of it.
+    /// Directory for the page, the results and the tables.
     pub out: Option<&'a Path>,
-    /// One document in the place of tables.
+    /// Whether to print one JSON document instead of tables.
     pub json: bool,
-    /// What came out is what is kept beside the study from now on.
+    /// Whether to record the results in the study's directory.
     pub record: bool,
 }
 
-/// Runs what is wanted of a study, so many jobs at a time (and `fresh`), and reports what came out.
+/// Runs the selected part of a study, with this number of jobs (and `fresh`), and reports the results.
 ///
 /// # Errors
-/// What is wrong with what is wanted; a run that broke; verdicts that are not the recorded ones; it was
-/// stopped.
+/// An invalid selection; a failed run; verdicts that differ from the recorded ones; an interruption.
 pub fn run_study(
     plan: &Plan,
     wanted: &SelectionArgs,
@@ -137,7 +135,7 @@ pub fn run_study(
     check_recorded_verdicts(&document)
 }
 
-/// Writes the results and the README's tables beside the paper.
+/// Records the results and the README's tables in the paper's directory.
 fn record_results(plan: &Plan, kept: &StoredResults, dir: &Path) -> Result<(), Failure> {
     let text = kept
         .write()
@@ -155,7 +153,7 @@ fn write_to_paper_dir(dir: &Path, file: &str, text: &str) -> Result<(), Failure>
         .map_err(|error| Failure::Failed(format!("{}: {error}", path.display())))
 }
 
-/// Are the results those that are kept beside the paper, where so many runs are?
+/// Compares the results with the recorded ones, if results are recorded for this number of runs.
 fn check_recorded_results(
     plan: &Plan,
     found: &StoredResults,
@@ -176,19 +174,19 @@ fn check_recorded_results(
             };
             let place = plan.source.display_path(stored_results::RESULTS_FILE);
             let help =
-                format!("`driftway paper {} --record` keeps what comes out", plan.source.name);
+                format!("`driftway paper {} --record` records the new results", plan.source.name);
             Err(Failure::Failed(format!("{place}: {first}{more}\nhelp: {help}")))
         }
     }
 }
 
-/// Runs what is selected.
+/// Runs the selected part of the study.
 fn run_selection(
     plan: &Plan,
     selection: &Selection,
     asked: RunnerOptions,
 ) -> Result<(Document, Results), Failure> {
-    #[expect(clippy::disallowed_methods, reason = "timing is of the machine, not of the run")]
+    #[expect(clippy::disallowed_methods, reason = "measures wall-clock time only")]
     let started = std::time::Instant::now();
     let results =
         runner::with_runner(asked, |runner| results::run_selection(plan, selection, runner))?;
@@ -203,8 +201,8 @@ fn run_selection(
     Ok((document, results))
 }
 
-/// Writes the page, the results, the tables, the traces, and the study's own files, so that the directory
-/// is a study that can be run again.
+/// Writes the page, the results, the tables, the traces, and the study's own files, so that the
+/// directory is a study that can be run again.
 fn write_output(
     destination: &OutputDir,
     plan: &Plan,
@@ -229,28 +227,28 @@ fn write_output(
         staging.write(&format!("{}.parquet", table.name), |out| table.write_parquet(out))?;
     }
     let html = page::page(plan, selection, results, document)
-        .map_err(|error| Failure::Failed(format!("the page: {error}")))?;
+        .map_err(|error| Failure::Failed(format!("can't render the page: {error}")))?;
     staging.write_text(PAGE, &html)?;
     staging.write_text("results.json", &json(document))?;
     staging.replace_previous()
 }
 
-/// A document as it is printed and kept.
+/// JSON text of a document.
 fn json(document: &Document) -> String {
     let text = serde_json::to_string_pretty(document);
-    text.expect("a document is plain values with text as keys") + "\n"
+    text.expect("the document can be serialized") + "\n"
 }
 
-/// Verdicts that are not the recorded ones, where verdicts of so many runs are recorded.
+/// Compares the verdicts with the recorded ones, if verdicts are recorded for this number of runs.
 fn check_recorded_verdicts(document: &Document) -> Result<(), Failure> {
     let unexpected: Vec<String> =
         document.unexpected().iter().map(|statement| statement.id.clone()).collect();
     if unexpected.is_empty() || document.recorded == RecordedVerdicts::None {
         return Ok(());
     }
-    let (differ, s) = if unexpected.len() == 1 { ("is", "") } else { ("are", "s") };
+    let (differ, s) = if unexpected.len() == 1 { ("differs", "") } else { ("differ", "s") };
     Err(Failure::Failed(format!(
-        "verdict{s} that {differ} not the recorded one{s}: {}",
+        "verdict{s} that {differ} from the recorded one{s}: {}",
         list(&unexpected)
     )))
 }

@@ -1,4 +1,4 @@
-//! `driftway paper NAME --numbers`: every number that its texts cite, beside what gives it.
+//! `driftway paper NAME --numbers`: compares the numbers cited in a paper's texts with the results.
 
 use std::io::Write;
 use std::num::NonZeroU64;
@@ -12,10 +12,10 @@ use crate::failure::Failure;
 use crate::runner::{self, RunnerOptions};
 use crate::text::{count, value, wrapped};
 
-/// Checks the numbers, prints them, and fails where one is not what a run gives.
+/// Checks the cited numbers and prints them.
 ///
 /// # Errors
-/// A file that is wrong; a run that broke; a number that is not what is found.
+/// An invalid file; a failed run; a number that differs from the value found.
 pub fn check_numbers(plan: &Plan, jobs: Option<NonZeroU64>, fresh: bool) -> Result<(), Failure> {
     let options = RunnerOptions { jobs, fresh, runs: 0 };
     let checked = runner::with_runner(options, |runner| {
@@ -24,7 +24,7 @@ pub fn check_numbers(plan: &Plan, jobs: Option<NonZeroU64>, fresh: bool) -> Resu
     let mut out = anstream::stdout().lock();
     for (at, line) in checked.numbers.iter().enumerate() {
         write!(out, "{}", number_line(line))?;
-        // One command may give several numbers: it stands behind the last.
+        // A command may give several numbers: it is printed after the last of them.
         if checked.numbers.get(at + 1).is_none_or(|next| next.derivation != line.derivation) {
             writeln!(out, "{:9}{}", "", line.derivation)?;
         }
@@ -37,7 +37,7 @@ pub fn check_numbers(plan: &Plan, jobs: Option<NonZeroU64>, fresh: bool) -> Resu
     }
     let wrong = checked.numbers.iter().filter(|line| !line.agrees()).count();
     let cited = count(checked.numbers.len() as u64, "number");
-    writeln!(out, "{cited} cited: {} as found, {wrong} not.", checked.numbers.len() - wrong)?;
+    writeln!(out, "{cited} cited: {} agree, {wrong} differ.", checked.numbers.len() - wrong)?;
     if checked.is_consistent() { Ok(()) } else { Err(mismatch_failure(&checked, wrong)) }
 }
 
@@ -48,27 +48,27 @@ fn number_line(line: &CitedNumber) -> String {
         Err(why) => why.clone(),
     };
     let CitedNumber { passage, cited, .. } = line;
-    wrapped(&format!("{verdict}  {cited} is cited, {found} is found: “{passage}”"), 9)
+    wrapped(&format!("{verdict}  cited {cited}, found {found}: “{passage}”"), 9)
 }
 
 fn mismatch_failure(checked: &CitationReport, wrong: usize) -> Failure {
     let mut what = Vec::new();
     if wrong > 0 {
-        what.push(format!("{} not what is found", count(wrong as u64, "number")));
+        what.push(format!("{} wrong", count(wrong as u64, "number")));
     }
     if !checked.missing.is_empty() {
         what.push(format!("{} stale", count(checked.missing.len() as u64, "entry")));
     }
     if !checked.uncited.is_empty() {
-        what.push(format!("{} that nothing gives", count(checked.uncited.len() as u64, "number")));
+        what.push(format!("{} without source", count(checked.uncited.len() as u64, "number")));
     }
     Failure::Failed(what.join(", "))
 }
 
-/// What a command writes. It runs in a directory of its own, with this program as `driftway` and the
-/// paper's files in `papers/NAME`.
+/// Standard output of a shell command. It runs in a directory of its own, with this program as
+/// `driftway` and the paper's files in `papers/NAME`.
 fn run_shell_command(source: &Source, command: &str) -> Result<String, String> {
-    let failed = |what: &dyn std::fmt::Display| format!("it can't be run: {what}");
+    let failed = |what: &dyn std::fmt::Display| format!("can't run it: {what}");
     let dir = tempfile::tempdir().map_err(|error| failed(&error))?;
     let own = std::env::current_exe().map_err(|error| failed(&error))?;
     let bin = dir.path().join("bin");
@@ -87,7 +87,7 @@ fn run_shell_command(source: &Source, command: &str) -> Result<String, String> {
         .map_err(|error| failed(&error))?;
     if !output.status.success() {
         let says = String::from_utf8_lossy(&output.stderr);
-        return Err(format!("it ends with {}: {}", output.status, says.trim()));
+        return Err(format!("failed with {}: {}", output.status, says.trim()));
     }
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }

@@ -1,4 +1,4 @@
-//! A paper as one page: its figures, what it says, and what came out.
+//! HTML page of a paper: its figures, its statements, and the results.
 
 use askama::Template;
 
@@ -18,36 +18,36 @@ use driftway_experiment::study::select::Selection;
 use driftway_experiment::study::statement::CountedAs;
 use driftway_experiment::study::statement::format::Verdict;
 
-/// What the page shows, in order. Text is escaped by the template; what it takes as it is comes
-/// from this crate: style, script, and the figures' JSON.
+/// Content of the page, in order. The template escapes text, except style, script and the figures'
+/// JSON, which come from this crate.
 #[derive(Template)]
 #[template(path = "paper.html")]
 pub struct Page<'a> {
     title: &'a str,
-    /// `a paper, reproduced`
+    /// `a paper, reproduced` or `a study`.
     kind: &'static str,
-    /// Who, where and when; of a study that is no paper's, nothing.
+    /// Authors and publication; empty for a study that does not reproduce a paper.
     source: String,
     note: Option<&'a str>,
     has_statements: bool,
-    /// Stand numbers of the paper's beside ours?
+    /// Whether any figure has numbers of the paper.
     has_reported: bool,
     version: &'static str,
-    /// How much was run, and how many statements agree.
+    /// Number of runs, and of statements that agree.
     summary: Vec<String>,
-    /// How what it leaves open is read.
+    /// Readings of the choices that the paper leaves open.
     readings: &'a [ReadingResult],
-    /// How many statements of each reading agree.
+    /// Number of statements that agree, per reading.
     counts: Grid,
-    /// What is counted how.
+    /// Explanation of the counts.
     counts_note: &'static str,
     /// Statements that differ.
     differing: Vec<Row<'a>>,
     sections: Vec<Section<'a>>,
     open: &'a [OpenResult],
-    /// What runs it again.
+    /// Command that reproduces the results.
     reproduce_command: String,
-    /// The directory that commands name.
+    /// Directory of the paper's files in commands.
     files: String,
     library: String,
     style: String,
@@ -58,29 +58,29 @@ pub struct Page<'a> {
 struct Section<'a> {
     id: &'a str,
     title: &'a str,
-    /// What it is drawn against.
+    /// Label of the x axis.
     against: Option<&'a str>,
     note: Option<&'a str>,
     /// Groups of its arms.
     groups: Vec<GroupBox<'a>>,
-    /// What needs no picture.
+    /// Tables of metrics that are not plotted.
     tables: Vec<(Grid, Option<(&'static str, Grid)>)>,
-    /// Pictures, each with the name of its element.
+    /// Plots, each with the id of its element.
     figures: Vec<(String, Figure)>,
     statements: Vec<Row<'a>>,
-    /// For each arm, what runs its first point.
+    /// For each arm, the command that runs its first point.
     commands: Vec<(&'a str, String)>,
 }
 
-/// Arms that can be shown or not.
+/// Checkbox that shows or hides a group of arms.
 struct GroupBox<'a> {
     name: &'a str,
     label: &'a str,
-    /// At first.
+    /// Initial state.
     shown: bool,
 }
 
-/// A statement.
+/// A statement with its verdict.
 #[derive(Clone)]
 struct Row<'a> {
     statement: &'a StatementResult,
@@ -88,17 +88,17 @@ struct Row<'a> {
     measured: String,
     /// `agrees`, `differs`, `capped` or `not run`.
     verdict: &'static str,
-    /// The verdict that is recorded, where it is another.
+    /// The recorded verdict, if it differs.
     recorded: Option<&'static str>,
 }
 
-/// Arms that are all shown at first; of more, the first group.
+/// Largest number of arms that are all shown at first; otherwise only the first group is shown.
 const MAX_ARMS_SHOWN: usize = 6;
 
-/// The page.
+/// Renders the page.
 ///
 /// # Errors
-/// The template can't be rendered.
+/// A failure to render the template.
 pub fn page(
     plan: &Plan,
     selection: &Selection,
@@ -175,7 +175,7 @@ pub fn page(
     page.render()
 }
 
-/// Who wrote what is reproduced, where and when.
+/// Authors and publication of the paper; empty for a study.
 pub fn source(study: &Study) -> String {
     study
         .source
@@ -183,7 +183,7 @@ pub fn source(study: &Study) -> String {
         .map_or_else(String::new, |source| format!("{}. {source}.", study.authors.join(", ")))
 }
 
-/// The groups of a figure's arms. Of many arms, those of the first group are shown at once.
+/// Groups of a figure's arms. If there are many arms, only the first group is shown at first.
 fn groups<'a>(plan: &'a Plan, figure: usize) -> Vec<GroupBox<'a>> {
     let arms = &plan.figures[figure].arms;
     let of = |group: &&Group| arms.iter().any(|&arm| plan.study.arms[arm].group == group.name);
@@ -216,7 +216,7 @@ fn row(statement: &StatementResult) -> Row<'_> {
     }
 }
 
-/// The command that gives the same results.
+/// Command that reproduces the results.
 fn reproduce_command(plan: &Plan, selection: &Selection) -> String {
     let verb = if plan.study.is_paper() { "paper" } else { "sweep" };
     let mut command = format!("driftway {verb} {}", shell_quoted(&plan.source.command_argument()));
@@ -243,11 +243,11 @@ impl Row<'_> {
         self.statement.verdict == Some(Verdict::Differs)
             && self.statement.counted != CountedAs::Capped
     }
-    /// For the style sheet.
+    /// CSS class of the verdict.
     fn class(&self) -> String {
         self.verdict.replace(' ', "-")
     }
-    /// How many runs, or pairs, it stands on.
+    /// Number of runs, or pairs of runs, behind the verdict.
     fn runs(&self) -> String {
         if self.statement.n > 0 { count(self.statement.n, "run") } else { String::new() }
     }

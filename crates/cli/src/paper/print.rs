@@ -1,4 +1,4 @@
-//! What came out, for people: a table a figure, a line a statement.
+//! Text output of `driftway paper`: a table per figure, a line per statement.
 
 use std::fmt::Write as _;
 use std::io::Write as _;
@@ -16,10 +16,10 @@ use driftway_experiment::study::source::{Source, paper_names};
 use driftway_experiment::study::statement::CountedAs;
 use driftway_experiment::study::statement::format::{Bound, StatementKind, Verdict};
 
-/// How far what belongs to a statement is indented: below its verdict.
+/// Indentation of the lines below a statement's verdict.
 const INDENT: usize = 9;
 
-/// One line of `driftway paper list --json`.
+/// Element of `driftway paper list --json`.
 #[derive(serde::Serialize)]
 struct PaperSummary {
     name: String,
@@ -29,10 +29,10 @@ struct PaperSummary {
     runs: u64,
 }
 
-/// Lists what papers there are.
+/// Lists the available papers.
 ///
 /// # Errors
-/// One of them has a mistake; the others are listed all the same.
+/// An invalid paper; the others are listed all the same.
 pub fn list_papers(json: bool) -> Result<(), Failure> {
     let (mut listed, mut failed) = (Vec::new(), Vec::new());
     for name in paper_names() {
@@ -51,7 +51,7 @@ pub fn list_papers(json: bool) -> Result<(), Failure> {
     let mut out = anstream::stdout().lock();
     if json {
         let text = serde_json::to_string_pretty(&listed);
-        writeln!(out, "{}", text.expect("names and numbers"))?;
+        writeln!(out, "{}", text.expect("the list can be serialized"))?;
     } else {
         for paper in &listed {
             writeln!(out, "{}", paper.name)?;
@@ -66,13 +66,13 @@ pub fn list_papers(json: bool) -> Result<(), Failure> {
     if failed.is_empty() { Ok(()) } else { Err(Failure::Input(failed.join("\n"))) }
 }
 
-/// What it is, and of a paper where it was published.
+/// Title of the study, and publication of the paper.
 pub fn heading(study: &Study) -> String {
     let lines = std::iter::once(&study.title).chain(&study.source);
     lines.map(|line| wrapped(line, 2)).collect()
 }
 
-/// Everything that a person wants to know at once.
+/// All figures and statements as text.
 pub fn document(plan: &Plan, document: &Document) -> String {
     let mut text = heading(&plan.study);
     if plan.study.groups.len() > 1 {
@@ -83,7 +83,7 @@ pub fn document(plan: &Plan, document: &Document) -> String {
     if document.reduced {
         let runs = count(document.seeds.len() as u64, "run");
         let all = plan.study.runs;
-        text += &wrapped(&format!("A part of it: {runs} a point, where all are {all}."), 0);
+        text += &wrapped(&format!("Reduced: {runs} per point instead of {all}."), 0);
     }
     for (number, figure) in plan.study.figures.iter().enumerate() {
         let measures: Vec<_> = document.figures.iter().filter(|of| of.index.0 == number).collect();
@@ -114,12 +114,12 @@ pub fn document(plan: &Plan, document: &Document) -> String {
     text
 }
 
-/// What the counts are of.
-pub const COUNTS_NOTE: &str = "Of each reading, how many of the paper's statements agree: numbers that it \
-    states, and what it says of order, trend, band or difference. Capped is what no aid could break: it is \
-    not counted. Ours is beyond the paper.";
+/// Explanation of the table of counts.
+pub const COUNTS_NOTE: &str = "For each reading, the number of the paper's statements that agree: numbers \
+    that it states, and statements about order, trend, band or difference. Capped statements would hold for \
+    any aid and are not counted. Ours are not in the paper.";
 
-/// How many statements of each reading agree, by what they are.
+/// Table of the number of statements that agree, by reading and kind.
 pub fn counts_table(document: &Document) -> Grid {
     let of = |count: &Count| match (count.agree, count.total() - count.not_run) {
         (_, 0) => "–".to_owned(),
@@ -134,14 +134,14 @@ pub fn counts_table(document: &Document) -> Grid {
     Grid { header: header.to_vec(), rows: rows.collect() }
 }
 
-/// A figure's table: our arms, and below each the paper's numbers.
+/// Table of a figure: the measured arms, and below each the paper's numbers.
 fn figure_table(plan: &Plan, figure: &FigureResult) -> String {
     let mut text = points_table(plan, figure).to_string();
     for line in &figure.lines {
         text += &wrapped(&format!("{}: {}", line.label, value(&figure.y.metric, line.value)), 2);
     }
     text += &incomplete_note(plan, figure).map_or_else(String::new, |late| wrapped(&late, 2));
-    // A paper's arms are many, and their differences stand on its page.
+    // A paper has many arms; their differences are on its page.
     if !plan.study.is_paper()
         && let Some((title, grid)) = differences_table(plan, figure)
     {
@@ -150,7 +150,7 @@ fn figure_table(plan: &Plan, figure: &FigureResult) -> String {
     text
 }
 
-/// What is said, what was measured, and whether they agree.
+/// Line of a statement: the paper's value, the measured value, and the verdict.
 pub fn statement_line(statement: &StatementResult) -> String {
     let mut text = format!("{:7}  {}: {}", verdict_word(statement), statement.id, statement.says);
     let (said, measured) = (paper_value(statement), measured_value(statement));
@@ -181,13 +181,13 @@ pub fn statement_line(statement: &StatementResult) -> String {
         text += &indented(&format!("cause: {because}"));
     }
     if let Some(command) = &statement.shown_by {
-        // A command is copied: it stays on one line.
+        // One line, so that the command can be copied.
         let _ = writeln!(text, "{:INDENT$}{command}", "");
     }
     text
 }
 
-/// How it ends: `agrees`, `differs`, `capped` where neither is counted, or `not run`.
+/// The verdict as a word: `agrees`, `differs`, `capped` (not counted), or `not run`.
 pub fn verdict_word(statement: &StatementResult) -> &'static str {
     match statement.verdict {
         None => "not run",
@@ -197,13 +197,13 @@ pub fn verdict_word(statement: &StatementResult) -> &'static str {
     }
 }
 
-/// Where it was measured: ` at 10 ms`.
+/// Place on the x axis where the statement was measured: ` at 10 ms`.
 pub fn measured_at(statement: &StatementResult) -> String {
     let x = |at| format!(" at {}", value(unit_suffix(statement.x_unit), at));
     statement.at.map_or_else(String::new, x)
 }
 
-/// A value in the unit of a statement: percentages where the paper has them.
+/// Formats a value in the unit of a statement, or as a percentage if the paper does.
 fn format_value(statement: &StatementResult, number: f64) -> String {
     if statement.is_percent {
         return format!("{} %", value("", number * 100.0));
@@ -211,7 +211,7 @@ fn format_value(statement: &StatementResult, number: f64) -> String {
     value(unit_metric(statement), number)
 }
 
-/// The metric by whose unit a statement's numbers are told.
+/// Metric whose unit the statement's numbers have.
 fn unit_metric(statement: &StatementResult) -> &str {
     if statement.is_ratio { "" } else { &statement.metric }
 }
@@ -222,7 +222,7 @@ pub fn paper_value(statement: &StatementResult) -> String {
         return format!("between {low} and {high}");
     }
     let Some([low, high]) = statement.number else { return String::new() };
-    // A paper has as many digits as it has, and not four.
+    // The paper's own digits, not four significant ones.
     let end = |end: f64| {
         let text = format_value(statement, end);
         let (number, unit) = text.split_once(' ').unwrap_or((&text, ""));
@@ -241,7 +241,7 @@ pub fn paper_value(statement: &StatementResult) -> String {
     if low == high { format!("{bound}{low}") } else { format!("{bound}{low} to {high}") }
 }
 
-/// What was measured: `431 ± 3 s`, for a shape with its sign.
+/// The measured value: `431 ± 3 s`, for a shape with its sign.
 pub fn measured_value(statement: &StatementResult) -> String {
     let Some(measured) = statement.measured else { return String::new() };
     let factor = if statement.is_percent { 100.0 } else { 1.0 };
@@ -257,7 +257,7 @@ pub fn measured_value(statement: &StatementResult) -> String {
     }
 }
 
-/// How many agree, of how many runs.
+/// Summary: the number of statements that agree, and the number of runs.
 pub fn summary(document: &Document, timed: bool) -> String {
     let of = |counted: bool, verdict| {
         let counted =
@@ -280,9 +280,9 @@ pub fn summary(document: &Document, timed: bool) -> String {
         }
         let _ = match (document.unexpected().len(), document.recorded) {
             (_, RecordedVerdicts::None) => {
-                writeln!(text, "; for so many runs no verdict is recorded.")
+                writeln!(text, "; no verdicts are recorded for this many runs.")
             }
-            (0, _) => writeln!(text, "; each verdict is the recorded one."),
+            (0, _) => writeln!(text, "; every verdict is as recorded."),
             (n, _) => writeln!(text, "; {n} not as recorded."),
         };
     }

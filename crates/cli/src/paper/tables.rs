@@ -1,4 +1,4 @@
-//! Tables of a figure, for the terminal and the page alike.
+//! Tables of a figure, for the terminal and the page.
 
 use driftway_sim::results::Estimate;
 
@@ -6,7 +6,7 @@ use crate::text::{Grid, Scale, mean_in, value};
 use driftway_experiment::study::document::{CurveResult, FigureResult, PointResult};
 use driftway_experiment::study::plan::Plan;
 
-/// A name with the unit's ending, for [`crate::text`].
+/// Metric suffix of a unit, for [`crate::text`].
 pub const fn unit_suffix(unit: &'static str) -> &'static str {
     match unit.as_bytes() {
         b"s" => "_s",
@@ -19,7 +19,7 @@ pub const fn unit_suffix(unit: &'static str) -> &'static str {
     }
 }
 
-/// Our arms, and below each the paper's numbers; a column for each point.
+/// Table of the measured arms, and below each the paper's numbers, with a column per point.
 pub fn points_table(plan: &Plan, figure: &FigureResult) -> Grid {
     let means = figure.arms.0.iter().flat_map(|arm| &arm.points).filter_map(|p| p.mean);
     let scale = Scale::of(&figure.y.metric, means.fold(0.0_f64, |a, b| a.max(b.abs())));
@@ -45,7 +45,8 @@ pub fn points_table(plan: &Plan, figure: &FigureResult) -> Grid {
     Grid { header, rows }
 }
 
-/// Each arm less the one that it is compared with; `None` where no arm is.
+/// Table of the paired differences between arms and the arms that they are compared with; `None` if
+/// there are none.
 pub fn differences_table(plan: &Plan, figure: &FigureResult) -> Option<(&'static str, Grid)> {
     let means = figure.differences.iter().flat_map(|d| &d.points).filter_map(|p| p.mean);
     let scale = Scale::of(&figure.y.metric, means.fold(0.0_f64, |a, b| a.max(b.abs())));
@@ -59,7 +60,7 @@ pub fn differences_table(plan: &Plan, figure: &FigureResult) -> Option<(&'static
         .map(|difference| {
             let name = format!("{} − {}", label(&difference.arm), label(&difference.against));
             let cells = difference.points.iter().map(|point| {
-                // Which side an open end lies on is told where a statement rests on it.
+                // The side of an open interval is reported with the statements that depend on it.
                 let closed = PointResult { incomplete: 0, ..point.clone() };
                 let mark = if point.incomplete > 0 { " *" } else { "" };
                 cell(scale, &closed) + mark
@@ -78,7 +79,7 @@ fn header(label: &str, scale: Scale, figure: &FigureResult) -> Vec<String> {
     std::iter::once(format!("{label}{unit}")).chain(columns).collect()
 }
 
-/// What a point of the axis is called, or where it is.
+/// Name of a point of the axis, or its value.
 fn point_label(figure: &FigureResult, x: f64) -> String {
     let Some(axis) = &figure.x else { return String::new() };
     axis.name(x).map_or_else(|| value(unit_suffix(axis.unit), x), str::to_owned)
@@ -88,12 +89,12 @@ fn cell(scale: Scale, point: &PointResult) -> String {
     let Some(mean) = point.mean else { return "–".to_owned() };
     let estimate = Estimate { mean, ci90: point.ci90, ci95: None, n: point.n };
     let at_least = if point.incomplete > 0 { "≥ " } else { "" };
-    // Where a cell takes two lines, its interval stands on the second.
+    // A no-break space, so that the interval stays together if a cell takes two lines.
     let mean = mean_in(scale, &estimate).replace("± ", "±\u{a0}");
     format!("{at_least}{mean}")
 }
 
-/// What the paper has at this point, if anything.
+/// The paper's value at this point, or an empty cell.
 fn paper_cell(scale: Scale, curve: &CurveResult, x: Option<f64>) -> String {
     let here = |at: f64| x.is_none_or(|x| (at - x).abs() <= 1e-9 * x.abs());
     let point = curve.points.iter().find(|(at, _)| here(*at));
@@ -102,7 +103,7 @@ fn paper_cell(scale: Scale, curve: &CurveResult, x: Option<f64>) -> String {
     })
 }
 
-/// Which transfers did not complete.
+/// Note on the transfers that did not complete.
 pub fn incomplete_note(plan: &Plan, figure: &FigureResult) -> Option<String> {
     let points = figure.arms.0.iter().flat_map(|arm| arm.points.iter().map(move |p| (arm, p)));
     let late: Vec<String> = points

@@ -1,4 +1,4 @@
-//! What one run did, moment by moment: the arms of a figure laid over each other.
+//! Plots of one run over time: sequence number, congestion window or RTO of the arms of a figure.
 
 use driftway_sim::trace::{FlowEvent, FlowTrace, SentSegment};
 use plotly::common::{HoverInfo, Line, LineShape, Marker, MarkerSymbol, Mode};
@@ -13,13 +13,13 @@ use driftway_experiment::study::format::{TraceAxis, TracePlot, TraceView};
 use driftway_experiment::study::plan::Plan;
 use driftway_experiment::study::select::{Selection, TracedRun};
 
-/// Segments drawn of one arm; beyond that, every n-th.
+/// Largest number of segments drawn per arm; of more, every n-th is drawn.
 const MAX_SEGMENTS: usize = 10_000;
 
-/// Up to so many, each is a mark.
+/// Largest number of segments that are drawn as markers.
 const MAX_MARKERS: usize = 3_000;
 
-/// The name of a trace's file.
+/// File name of a trace.
 pub fn file_name(plan: &Plan, traced: &TracedRun) -> String {
     let arm = plan.figures[traced.figure].arms[traced.arm];
     let figure = file_name_part(&plan.study.figures[traced.figure].id);
@@ -27,12 +27,12 @@ pub fn file_name(plan: &Plan, traced: &TracedRun) -> String {
     format!("trace-figure-{figure}-{arm}-seed-{}.csv", traced.seed)
 }
 
-/// Letters and digits, so that it is a file's name everywhere.
+/// Replaces all but letters and digits, for a portable file name.
 fn file_name_part(name: &str) -> String {
     name.chars().map(|c| if c.is_alphanumeric() { c } else { '-' }).collect()
 }
 
-/// The pictures of the figure of this number.
+/// Trace plots of the figure with this index.
 pub fn figures(
     plan: &Plan,
     selection: &Selection,
@@ -51,7 +51,7 @@ pub fn figures(
     trace.draw.iter().map(|&draw| figure(plan, trace, seed, draw, &arms)).collect()
 }
 
-/// A segment with its place on the axis.
+/// A segment with its position on the x axis.
 type PlacedSegment<'a> = (f64, &'a SentSegment);
 
 fn figure(
@@ -66,7 +66,7 @@ fn figure(
     let (label, metric) = match draw {
         TracePlot::Sequence => ("sequence number", "_bytes"),
         TracePlot::Cwnd => ("congestion window", "_bytes"),
-        TracePlot::Rto => ("retransmission timeout in force", "_s"),
+        TracePlot::Rto => ("retransmission timeout", "_s"),
     };
     let of = |segment: &SentSegment| match draw {
         TracePlot::Sequence => Some(segment.offset as f64),
@@ -84,7 +84,7 @@ fn figure(
         let of_arm = &plan.study.arms[*arm];
         let step = sent.len().div_ceil(MAX_SEGMENTS).max(1);
         if step > 1 {
-            notes.push(format!("{}: one of {step} segments is drawn.", of_arm.label));
+            notes.push(format!("{}: one in {step} segments is drawn.", of_arm.label));
         }
         let (x, y): (Vec<f64>, Vec<f64>) = sent
             .iter()
@@ -136,13 +136,11 @@ fn figure(
         title: format!("{}, seed {seed}", capitalized(label)),
         explanation: match draw {
             TracePlot::Sequence => {
-                "Each mark is a segment when it was sent: a drop is a retransmission, a long flat \
-                 line a standstill. Crosses are timeouts."
+                "Each marker is a segment at the time it was sent: a step down is a \
+                 retransmission, a long flat line an idle period. Crosses are timeouts."
             }
             TracePlot::Cwnd => "At each transmission of data. Crosses are timeouts.",
-            TracePlot::Rto => {
-                "At each transmission of data, back-off included. Crosses are timeouts."
-            }
+            TracePlot::Rto => "At each transmission of data, with back-off. Crosses are timeouts.",
         }
         .to_owned(),
         notes,
@@ -152,7 +150,7 @@ fn figure(
     }
 }
 
-/// Segments sent within the window that is shown.
+/// Segments sent in the part of the trace that is shown.
 fn shown_segments<'a>(trace: &TraceView, flow: &'a FlowTrace) -> Vec<PlacedSegment<'a>> {
     let sent = flow.events.iter().filter_map(|(at, event)| match event {
         FlowEvent::Sent(segment) => Some((at.as_secs_f64(), segment)),
@@ -165,7 +163,7 @@ fn shown_segments<'a>(trace: &TraceView, flow: &'a FlowTrace) -> Vec<PlacedSegme
     placed.filter(|(x, _)| is_shown(trace, *x)).collect()
 }
 
-/// Timeouts within that window, each with the segment that was sent next.
+/// Timeouts in the part of the trace that is shown, each with the next segment sent.
 fn shown_timeouts<'a>(trace: &TraceView, flow: &'a FlowTrace) -> Vec<PlacedSegment<'a>> {
     let (mut found, mut waiting, mut before) = (Vec::new(), Vec::new(), 0_u64);
     for (at, event) in &flow.events {
@@ -223,7 +221,7 @@ mod test {
     }
 
     #[test]
-    fn a_window_is_of_times_or_of_transmissions() {
+    fn the_shown_part_is_given_by_times_or_transmissions() {
         let flow = flow();
         let xs = |trace: &TraceView| {
             shown_segments(trace, &flow).iter().map(|(x, _)| *x).collect::<Vec<_>>()
@@ -236,7 +234,7 @@ mod test {
     }
 
     #[test]
-    fn a_timeout_stands_where_it_happened() {
+    fn a_timeout_has_its_time_and_the_next_segment() {
         let flow = flow();
         let found = |trace: &TraceView| -> Vec<(f64, u64)> {
             shown_timeouts(trace, &flow).iter().map(|(x, s)| (*x, s.offset)).collect()

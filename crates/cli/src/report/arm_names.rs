@@ -1,11 +1,11 @@
-//! What the arms of a set are called.
+//! Names of the arms of a set.
 
 use driftway_scenario::quantity;
 
 use super::partition::{Keys, determines, distinct_count, key_value, partition, refinement};
 use driftway_experiment::labels::{counted_unit, key_label, value_label};
 
-/// The ends of the keys that scenarios are named by, in the order of their names.
+/// Suffixes of the keys that make up a scenario's name, in the order of the name.
 const NAMING_KEYS: [&str; 10] = [
     "network.kind",
     ".routing.protocol",
@@ -23,8 +23,8 @@ fn naming_rank(key: &str) -> Option<usize> {
     NAMING_KEYS.iter().position(|end| key.ends_with(end))
 }
 
-/// The keys that name the arms: all that vary, but those that say the same once more (of another
-/// flow), and what the name of a TCP or a kind of network implies.
+/// Keys that name the arms: the varying keys of [`NAMING_KEYS`], without those that the others
+/// determine (such as the same key of another flow).
 pub fn naming_keys<'a>(set: &[Keys], varying: &[&'a String]) -> Vec<&'a String> {
     let mut candidates: Vec<&String> =
         varying.iter().copied().filter(|key| naming_rank(key).is_some()).collect();
@@ -45,8 +45,8 @@ pub fn naming_keys<'a>(set: &[Keys], varying: &[&'a String]) -> Vec<&'a String> 
     naming
 }
 
-/// Adds the fewest keys that distinguish what neither the axis nor `named` does: what all have
-/// before what some have, and words before numbers.
+/// Adds the fewest keys that distinguish scenarios with the same axis value and the same values of
+/// `named`: keys that all scenarios have before the others, and words before numbers.
 pub fn distinguish<'a>(
     set: &[Keys],
     varying: &[&'a String],
@@ -75,8 +75,8 @@ pub fn distinguish<'a>(
     }
 }
 
-/// Does a key have its values because another one has? The constants of a protocol follow from its
-/// name, and all flows may be alike.
+/// Whether another key implies the values of a key, as a protocol's name implies its constants, or
+/// the first flow the others.
 pub fn is_implied(set: &[Keys], varying: &[&String], key: &String) -> bool {
     let parts: Vec<&str> = key.split('.').collect();
     let implied_by = |other: &&&String| {
@@ -94,7 +94,7 @@ pub fn is_implied(set: &[Keys], varying: &[&String], key: &String) -> bool {
             Some(&".transport") => within(&format!("{table}.tcp")),
             Some(&".tcp.growth") => false,
             Some(&".tcp.recovery") => key.ends_with(".limited_transmit"),
-            // A preset has all but these.
+            // A preset implies all keys except these.
             Some(&".tcp.preset") => {
                 within(table) && !key.ends_with(".mss") && !key.ends_with(".window")
             }
@@ -117,7 +117,8 @@ pub fn is_implied(set: &[Keys], varying: &[&String], key: &String) -> bool {
     implying.any(|other| determines(&partition(set, other), &of_key))
 }
 
-/// `AODV, Reno, ATCP, queue length 20 packets`, and what of it a paper would name it by.
+/// Label of a scenario's arm, such as `AODV, Reno, ATCP, queue length 20 packets`, and the part of it
+/// by which a paper would refer to the arm.
 pub fn label(set: &[Keys], index: usize, named: &[&String]) -> (String, String) {
     let (mut parts, mut subject) = (Vec::new(), None);
     for (at, key) in named.iter().enumerate() {
@@ -130,13 +131,13 @@ pub fn label(set: &[Keys], index: usize, named: &[&String]) -> (String, String) 
         }
         parts.extend(part);
     }
-    // Reno's recovery with Reno's growth is Reno.
+    // Reno recovery with Reno growth is Reno.
     parts.dedup();
     let subject = subject.or_else(|| parts.first().cloned()).unwrap_or_default();
     (parts.join(", "), subject)
 }
 
-/// What a key's value is called in a label.
+/// Label of a key's value.
 fn setting_label(key: &str, text: &str) -> String {
     let name = key_label(key);
     let which = match key.split('.').collect::<Vec<_>>()[..] {
@@ -161,7 +162,7 @@ fn setting_label(key: &str, text: &str) -> String {
     text + &which
 }
 
-/// What is said where a scenario lacks a key: nothing where that follows from what was said before.
+/// Label of a key that a scenario lacks; `None` if the keys in `before` imply that.
 fn missing_value_label(
     set: &[Keys],
     index: usize,

@@ -1,36 +1,36 @@
-//! What a name or a description says of a set, or of one of its scenarios, that is not true of it.
+//! Claims in names and descriptions that are not true of a set of scenarios, or of one of them.
 
 use std::collections::BTreeMap;
 
 use driftway_scenario::quantity;
 
-/// The values of each key that varies, and what of them a text may not claim.
+/// Values of each varying key, against which texts are checked.
 pub struct Claims<'a> {
     values: &'a BTreeMap<String, Vec<String>>,
-    /// The scenario that a text is about; `None`: all of them.
+    /// Keys of the scenario that a text is about; `None` for all scenarios.
     of: Option<&'a BTreeMap<String, String>>,
 }
 
-/// What parts the clauses of a name.
+/// Separators of the clauses of a name.
 const CLAUSE_SEPARATORS: [&str; 5] = [", ", "; ", ": ", " – ", " ("];
 
-/// Counts in words, which names have as well as digits.
+/// Counts in words, which names use besides digits.
 const NUMBER_WORDS: [&str; 16] = [
     "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "twenty",
     "thirty", "forty", "fifty", "sixty", "hundred",
 ];
 
-/// Keys whose number stands in names before this word.
+/// Keys of counts, each with the noun that follows the count in a name.
 const COUNTED_KEYS: [(&str, &str); 3] =
     [("flows", "flow"), ("network.hops", "hop"), ("network.nodes", "node")];
 
 impl<'a> Claims<'a> {
-    /// What may not be said of all scenarios of a set.
+    /// Checks texts about all scenarios of a set.
     pub const fn of_all(values: &'a BTreeMap<String, Vec<String>>) -> Self {
         Self { values, of: None }
     }
 
-    /// What may not be said of one scenario.
+    /// Checks texts about one scenario.
     pub const fn of_one(
         values: &'a BTreeMap<String, Vec<String>>,
         keys: &'a BTreeMap<String, String>,
@@ -38,7 +38,7 @@ impl<'a> Claims<'a> {
         Self { values, of: Some(keys) }
     }
 
-    /// The clauses of a name that are true; empty where none is.
+    /// The clauses of a name that are true; empty if none is.
     pub fn true_part(&self, name: &str) -> String {
         let mut rest = name;
         let (mut kept, mut all) = (Vec::new(), true);
@@ -60,7 +60,7 @@ impl<'a> Claims<'a> {
         if all { name.to_owned() } else { kept().collect::<Vec<_>>().join(", ") }
     }
 
-    /// Is nothing in `text` known to be false?
+    /// Whether nothing in `text` contradicts the values.
     pub fn are_consistent_with(&self, text: &str) -> bool {
         let words = words(text);
         self.values.iter().all(|(key, values)| self.is_key_consistent(key, values, &words))
@@ -82,7 +82,7 @@ impl<'a> Claims<'a> {
         }
         match self.of {
             Some(keys) => named.is_empty() || named.contains(&keys.get(key).map_or("", |v| v)),
-            // Two numbers are the ends of a range.
+            // Two numbers may be the ends of a range.
             None if values.iter().all(|value| quantity(value).is_some()) => named.len() != 1,
             None => {
                 let spoken =
@@ -101,18 +101,18 @@ fn words(text: &str) -> Vec<String> {
         .collect()
 }
 
-/// How a value would stand in a text; empty where it could not be recognised.
+/// Words by which a text would name a value; empty if they can't be recognised.
 fn value_words(key: &str, value: &str) -> Vec<String> {
     match value {
         "none" if key.ends_with(".aid") => vec!["tcp".to_owned()],
         "" | "none" | "true" | "false" | "standard" => Vec::new(),
-        // A bare number could be any.
+        // A number without a unit may have any meaning.
         _ if value.parse::<f64>().is_ok() => Vec::new(),
         _ => words(value),
     }
 }
 
-/// Takes `what` out of `words`; false where it is not there.
+/// Removes `what` from `words`; false if it is not there.
 fn remove_words(words: &mut Vec<String>, what: &[String]) -> bool {
     let found = words.windows(what.len()).position(|window| window == what);
     if let Some(at) = found {
@@ -121,7 +121,7 @@ fn remove_words(words: &mut Vec<String>, what: &[String]) -> bool {
     found.is_some()
 }
 
-/// `two lossy hops`, `50 nodes`
+/// Whether a count precedes the noun, as in `two lossy hops` or `50 nodes`.
 fn is_counted(thing: &str, words: &[String]) -> bool {
     let is_thing = |word: &String| word == thing || word.strip_suffix('s') == Some(thing);
     let is_count = |word: &String| {
@@ -149,7 +149,7 @@ mod test {
     }
 
     #[test]
-    fn a_set_is_not_called_after_some_of_its_scenarios() {
+    fn the_name_of_a_set_has_no_clause_about_some_scenarios_only() {
         let values = values();
         let claims = Claims::of_all(&values);
         for (name, part) in [
@@ -169,7 +169,7 @@ mod test {
     }
 
     #[test]
-    fn a_scenario_is_not_called_after_another() {
+    fn the_name_of_a_scenario_has_no_clause_about_another() {
         let values = values();
         let keys = [("network.routing.protocol", "dsr"), ("flow.0.aid", "none")]
             .map(|(key, value)| (key.to_owned(), value.to_owned()))

@@ -1,4 +1,4 @@
-//! The table of a set: a row for each scenario and flow, or for each scenario with many flows.
+//! Table of a set: a row per scenario and flow, or per scenario if it has many flows.
 
 use super::result_dirs::ResultDir;
 use super::variation::{Axis, Variation};
@@ -6,16 +6,16 @@ use crate::aggregate::{FlowStatistics, flow_statistics};
 use crate::tables::{has_many_flows, is_transfer};
 use crate::text::{Grid, Scale, chosen_value, mean_in, title_with_unit};
 
-/// The metrics that it may have, and what their columns are called.
+/// Metrics that the table may have, with the heads of their columns.
 const METRICS: [(&str, &str); 4] = [
     ("completion_s", "completion"),
     ("throughput_bps", "throughput"),
-    ("retransmissions", "resent"),
+    ("retransmissions", "retransmitted"),
     ("timeouts", "timeouts"),
 ];
 
-/// One scale for each column. A column that would be empty is left out, and so is throughput where
-/// completion says it.
+/// The table, with one scale per column. Empty columns are left out, and so is throughput if the
+/// completion time determines it.
 pub fn comparison_table(set: &[ResultDir], sweep: &Variation) -> Grid {
     let as_one = any_has_many_flows(set);
     let subjects: Vec<Vec<FlowStatistics>> =
@@ -60,19 +60,20 @@ pub fn comparison_table(set: &[ResultDir], sweep: &Variation) -> Grid {
     Grid { header, rows }
 }
 
-/// Has any scenario so many flows that all flows of each scenario are reported as one?
+/// Whether any scenario has so many flows that the flows of each scenario are aggregated.
 pub fn any_has_many_flows(set: &[ResultDir]) -> bool {
     set.iter().any(|member| has_many_flows(&member.document))
 }
 
-/// The scale of the axis' values.
+/// Scale of the axis' values.
 fn x_scale(sweep: &Variation) -> Scale {
     let values = sweep.arms.iter().flat_map(|arm| &arm.points).map(|(x, _)| x.abs());
     let metric = sweep.axis.as_ref().map_or("", Axis::unit_suffix);
     Scale::of(metric, values.fold(0.0, f64::max))
 }
 
-/// Is every flow a transfer that completed in every run? Then throughput is size over completion.
+/// Whether every flow is a transfer that completed in every run, so that its throughput is its size
+/// over its completion time.
 pub fn all_transfers_complete(set: &[ResultDir]) -> bool {
     set.iter().all(|member| {
         let summary = &member.document.summary;
@@ -82,7 +83,7 @@ pub fn all_transfers_complete(set: &[ResultDir]) -> bool {
     })
 }
 
-/// The scale of a column; `None`: nothing has a value for it.
+/// Scale of a column; `None` if no flow has a value for it.
 fn scale(subjects: &[Vec<FlowStatistics>], metric: &str) -> Option<Scale> {
     let means = subjects.iter().flatten();
     let means = means.filter_map(|subject| subject.metrics.get(metric).copied().flatten());

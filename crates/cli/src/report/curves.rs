@@ -1,4 +1,4 @@
-//! A metric against what varies, with what the papers reported laid over it.
+//! Plots of a metric against the varying key, with the values that papers reported.
 
 use driftway_scenario::Reference;
 use driftway_sim::results::Estimate;
@@ -16,10 +16,10 @@ use super::variation::{Arm, Axis, Variation};
 use crate::aggregate::{AGGREGATION_NOTE, FlowStatistics, flow_statistics};
 use crate::text::{Grid, Scale, capitalized, chosen_value, count, title, title_with_unit, value};
 
-/// From this ratio of largest to smallest on, an axis is logarithmic.
+/// Ratio of the largest to the smallest value from which an axis is logarithmic.
 pub const LOG_AXIS_RATIO: f64 = 30.0;
 
-/// An arm's symbols, so that colour is not all that tells curves apart: ours, and a paper's.
+/// Symbols of an arm, for simulated and for reported points, so that curves differ not only by colour.
 pub const SYMBOLS: [(MarkerSymbol, MarkerSymbol); 5] = [
     (MarkerSymbol::Circle, MarkerSymbol::CircleOpen),
     (MarkerSymbol::Square, MarkerSymbol::SquareOpen),
@@ -28,17 +28,17 @@ pub const SYMBOLS: [(MarkerSymbol, MarkerSymbol); 5] = [
     (MarkerSymbol::Cross, MarkerSymbol::CrossOpen),
 ];
 
-/// The legend's two groups: its name, and its title.
+/// Name and title of the legend's two groups.
 const OURS: (&str, &str) = ("ours", "simulated by driftway");
 const REPORTED: (&str, &str) = ("reported", "reported by a paper");
 
-/// One arm of a metric, and one flow where there are several.
+/// Values of a metric of one arm, and of one flow if there are several.
 struct Curve {
     name: String,
-    /// What a paper would name the arm by.
+    /// Name by which a paper would refer to the arm.
     paper_name: String,
     points: Vec<Point>,
-    /// Where not all runs completed: x, how many did not, and of how many.
+    /// Points where not all runs completed: x, the number that did not, and the number of all.
     incomplete: Vec<(f64, u64, u64)>,
 }
 
@@ -47,8 +47,8 @@ struct Point {
     estimate: Estimate,
 }
 
-/// The figures of a set: completion time, throughput where completion does not say it, and
-/// whatever a paper reported.
+/// Figures of a set: completion time, throughput unless the completion time determines it, and the
+/// metrics that papers reported.
 pub fn figures(set: &[ResultDir], sweep: &Variation) -> Vec<Figure> {
     let mut metrics = vec!["completion_s".to_owned()];
     if !all_transfers_complete(set) {
@@ -146,7 +146,7 @@ fn figure(set: &[ResultDir], sweep: &Variation, metric: &str) -> Option<Figure> 
     let y_axis = if log(&ys) { log_axis(y_axis) } else { y_axis.range_mode(RangeMode::ToZero) };
     let x_axis = match &sweep.axis {
         None => {
-            // Half a place of room on either side.
+            // A margin of half a category on either side.
             let places = curves.iter().filter(|curve| !curve.points.is_empty()).count() as f64;
             axis("", "").type_(AxisType::Category).range(vec![-0.5, places - 0.5])
         }
@@ -155,7 +155,7 @@ fn figure(set: &[ResultDir], sweep: &Variation, metric: &str) -> Option<Figure> 
             if log(&xs) { log_axis(x_axis) } else { x_axis }
         }
     };
-    // Taller than others: the legend takes its room from it.
+    // Taller than other figures, because of the legend.
     plot.set_layout(layout().height(550).x_axis(x_axis).y_axis(y_axis));
 
     let against = sweep.axis.as_ref().map_or(String::new(), |a| format!(" against {}", a.name()));
@@ -163,13 +163,13 @@ fn figure(set: &[ResultDir], sweep: &Variation, metric: &str) -> Option<Figure> 
     let dashed = if references.is_empty() {
         ""
     } else {
-        " Dashed lines with hollow markers are what the paper reported."
+        " Dashed lines with hollow markers are the values reported by a paper."
     };
     Some(Figure {
         title: capitalized(&format!("{}{against}", title(metric))),
         explanation: format!(
-            "Each point is the mean over its runs, the bar its 90 % interval (Student's t): where \
-             bars overlap far, chance may explain the difference.{together}{dashed}"
+            "Each point is the mean over the runs, its bar the 90 % confidence interval (Student's \
+             t): a difference may be due to chance if bars overlap.{together}{dashed}"
         ),
         notes: incomplete_notes(metric, &curves, sweep.axis.as_ref(), as_one),
         json: plotly_json(plot),
@@ -183,7 +183,7 @@ pub fn log_axis(axis: plotly::layout::Axis) -> plotly::layout::Axis {
     axis.type_(AxisType::Log).dtick(1.0).exponent_format(ExponentFormat::Power)
 }
 
-/// The curves of an arm: one a flow, or one of all flows.
+/// Curves of an arm: one per flow, or one for all flows together.
 fn curves(set: &[ResultDir], arm: &Arm, metric: &str, as_one: bool) -> Vec<Curve> {
     let points: Vec<(f64, Vec<FlowStatistics>)> = arm
         .points
@@ -218,7 +218,7 @@ fn curves(set: &[ResultDir], arm: &Arm, metric: &str, as_one: bool) -> Vec<Curve
     (0..most).map(curve).collect()
 }
 
-/// What papers reported of this metric against this key, each once.
+/// Reported values of this metric against this key, without duplicates.
 fn references(set: &[ResultDir], axis: Option<&Axis>, metric: &str) -> Vec<Reference> {
     let mut found: Vec<Reference> = Vec::new();
     for reference in set.iter().flat_map(|member| &member.document.scenario.references) {
@@ -230,7 +230,7 @@ fn references(set: &[ResultDir], axis: Option<&Axis>, metric: &str) -> Vec<Refer
     found
 }
 
-/// What a paper's line is called. Its source is always said.
+/// Legend entry of reported values, with their source.
 fn reference_name(reference: &Reference) -> String {
     match &reference.label {
         Some(label) => format!("{}: {label}", reference.source),
@@ -246,7 +246,7 @@ fn add_reference(
     y_scale: Scale,
 ) {
     let name = reference_name(reference);
-    // A line that speaks of one of our arms has its colour and symbol.
+    // Values reported for one of the arms have its colour and symbol.
     let about = reference.label.as_ref().unwrap_or(&reference.source);
     let arm = curves.iter().position(|curve| refers_to(about, &curve.paper_name));
     let colour = arm.map_or(GREY.to_owned(), |i| colours[i].clone());
@@ -268,8 +268,8 @@ fn add_reference(
     );
 }
 
-/// Does a paper's line speak of the arm of this subject? Every word of it stands in the line's name;
-/// without an aid it is plain TCP.
+/// Whether the name of reported values has every word of an arm's name. An arm without an aid is
+/// plain TCP.
 fn refers_to(line: &str, subject: &str) -> bool {
     let words = |text: &str| -> Vec<String> {
         text.split(|c: char| !c.is_alphanumeric())
@@ -284,8 +284,8 @@ fn refers_to(line: &str, subject: &str) -> bool {
     !subject.is_empty() && subject.iter().all(|word| line.contains(word))
 }
 
-/// What tells most about an arm comes first in its name: its routing, where routing differs. Arms that
-/// have it in common have shades of one colour.
+/// First part of an arm's name, such as its routing protocol. Arms of a family have shades of one
+/// colour.
 fn family(name: &str) -> &str {
     name.split(", ").next().unwrap_or_default()
 }
@@ -296,7 +296,7 @@ fn hover(metric: &str, axis: Option<&Axis>, point: &Point) -> String {
     format!("{x}{mean}, {}", count(point.estimate.n, "run"))
 }
 
-/// What the points do not include: a mean over some of the runs is not the mean over all.
+/// Notes on runs that did not complete, because their points are means over the other runs only.
 fn incomplete_notes(
     metric: &str,
     curves: &[Curve],
@@ -360,7 +360,7 @@ mod test {
     use super::*;
 
     #[test]
-    fn a_papers_line_finds_its_arm() {
+    fn reported_values_are_matched_with_their_arm() {
         assert!(refers_to("ATCP (liu-singh-2001, figure 8)", "ATCP"));
         assert!(!refers_to("TCP (liu-singh-2001, figure 8)", "ATCP"));
         assert!(refers_to("TCP (liu-singh-2001, figure 8)", "no aid"));

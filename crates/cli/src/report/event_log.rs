@@ -1,5 +1,5 @@
-//! One run of an ad hoc network, from its event log: the routes of its flows, its queues, and where
-//! its nodes went.
+//! Figures from the event log of an ad hoc network: routes of its flows, queue lengths, and movement
+//! of its nodes.
 
 use std::collections::BTreeMap;
 use std::io::Read;
@@ -12,49 +12,50 @@ use plotly::{Plot, Scatter};
 use super::figure::{Figure, GREY, PALETTE, axis, escaped, layout, plotly_json, rounded};
 use super::time_sequence::{EMPTY_SPAN, add_line, thin};
 
-/// Packets shown of one flow; beyond that, every n-th.
+/// Largest number of packets drawn per flow; of more, every n-th is drawn.
 const MAX_PACKETS: usize = 15_000;
 
-/// Queues shown: the longest ones.
+/// Largest number of queues drawn: the longest ones.
 const MAX_QUEUES: usize = 6;
 
-/// Nodes whose ways are shown, the ends of flows first.
+/// Largest number of nodes whose movement is drawn, the ends of flows first.
 const MAX_NODES: usize = 100;
 
-/// Places shown of all nodes together.
+/// Largest number of positions drawn of all nodes together.
 const MAX_POSITIONS: usize = 30_000;
 
-/// Nodes that are labelled with their numbers; more would hide each other.
+/// Largest number of nodes that are labelled with their numbers.
 const MAX_LABELLED_NODES: usize = 60;
 
-/// What the figures need of a log.
+/// Data of an event log for the figures.
 #[derive(Debug, Default, PartialEq)]
 pub struct EventLogSummary {
     flows: BTreeMap<u32, FlowRouting>,
-    /// When a node's route to a destination came (`true`) and went: by node and destination.
+    /// Times at which a node found (`true`) or lost its route to a destination, by node and
+    /// destination.
     routes: BTreeMap<(u32, u32), Vec<(f64, bool)>>,
-    /// How many packets waited at each node.
+    /// Queue length over time (packets), by node.
     queues: BTreeMap<u32, Vec<(f64, f64)>>,
-    /// Where each node was.
+    /// Positions (m), by node.
     positions: BTreeMap<u32, Vec<(f64, f64)>>,
 }
 
-/// What happened to one flow's packets.
+/// Deliveries and link failures of one flow's packets.
 #[derive(Debug, Default, PartialEq)]
 struct FlowRouting {
-    /// When data arrived, and over how many hops.
+    /// Arrival times of data packets, and their numbers of hops.
     hops: Vec<(f64, f64)>,
-    /// When a link layer gave up on one of its packets, with the neighbour out of range.
+    /// Times of link failures with the neighbour out of range.
     failures: Vec<f64>,
-    /// The same with the neighbour in range.
+    /// Times of link failures with the neighbour in range.
     false_failures: Vec<f64>,
 }
 
 impl EventLogSummary {
-    /// Reads a log.
+    /// Reads an event log.
     ///
     /// # Errors
-    /// It can't be read, or is no log: says in which line.
+    /// A log that can't be read or is invalid, with the line.
     pub fn read(log: impl Read) -> Result<Self, csv::Error> {
         let mut journal = Self::default();
         for entry in EventLog::read(log) {
@@ -102,7 +103,7 @@ impl EventLogSummary {
         }
     }
 
-    /// How the packets of a flow from `ends.0` to `ends.1` travelled; `None`: nothing is known.
+    /// Figure of the routes of a flow from `ends.0` to `ends.1`; `None` without entries.
     pub fn route_figure(
         &self,
         flow: u32,
@@ -123,7 +124,7 @@ impl EventLogSummary {
         let known = self.routes.get(&ends).map_or(&[][..], Vec::as_slice);
         let when =
             |found: bool| known.iter().filter(move |(_, of)| *of == found).map(|(at, _)| *at);
-        // No packet takes less than a hop: below one there is room for what happened.
+        // No packet takes less than one hop: the space below one is free for route events.
         for (times, name, height, symbol, colour) in [
             (when(true).collect(), "route found", 0.75, MarkerSymbol::TriangleUp, PALETTE[2]),
             (when(false).collect(), "route lost", 0.5, MarkerSymbol::TriangleDown, PALETTE[3]),
@@ -150,11 +151,11 @@ impl EventLogSummary {
         Some(Figure {
             title: format!("Routes: {name}"),
             explanation:
-                "Each dot is a data packet at the time it arrived, as high as the number of hops \
-                  that it took. Below one hop: when the source found a route and when it lost its \
-                  last one, and when a link layer on the way gave up on a packet; in vain \
-                  (“false”) if the neighbour was still in range. A gap in the dots is a flow that \
-                  stands still."
+                "Each dot is the arrival of a data packet, at the height of its number of hops. \
+                  Below one hop: the times at which the source found a route and lost its last \
+                  one, and at which a link layer on the path reported a link failure (“false” if \
+                  the neighbour was still in range). A gap in the dots is a time without \
+                  deliveries."
                     .to_owned(),
             notes: thinning_note(step, "packets"),
             json: plotly_json(plot),
@@ -163,7 +164,7 @@ impl EventLogSummary {
         })
     }
 
-    /// How many packets waited where it was most; `None`: nothing waited.
+    /// Figure of the longest queues; `None` if no packet was queued.
     pub fn queue_figure(&self, name: &str, end_s: f64) -> Option<Figure> {
         let longest = |corners: &[(f64, f64)]| corners.iter().map(|c| c.1).fold(0.0, f64::max);
         let mut nodes: Vec<(u32, f64)> =
@@ -184,23 +185,23 @@ impl EventLogSummary {
             add_line(&mut plot, points.collect(), &format!("node {node}"), |s| {
                 let colour = PALETTE[index % PALETTE.len()];
                 s.line(Line::new().color(colour).width(1.2).shape(LineShape::Hv))
-                    .hover_template(format!("%{{x}} s: %{{y}} wait at node {node}<extra></extra>"))
+                    .hover_template(format!("node {node}, %{{x}} s: queue %{{y}}<extra></extra>"))
             });
         }
         let x_axis = axis("time", "s").range(vec![0.0, end_s]);
-        let y_axis = axis("packets that wait", "").range_mode(RangeMode::ToZero);
+        let y_axis = axis("packets queued", "").range_mode(RangeMode::ToZero);
         plot.set_layout(layout().x_axis(x_axis).y_axis(y_axis));
         let others = match more {
             0 => Vec::new(),
-            1 => vec!["One more node had packets waiting, and fewer.".to_owned()],
-            more => vec![format!("{more} more nodes had packets waiting, and fewer.")],
+            1 => vec!["One more node had a shorter queue.".to_owned()],
+            more => vec![format!("{more} more nodes had shorter queues.")],
         };
         Some(Figure {
             title: format!("Interface queues: {name}"),
             explanation:
-                "How many packets waited for the air at the nodes where it was most. What grows \
-                  where routes meet is congestion; what grows while nothing is delivered waits for \
-                  a link that is gone."
+                "Number of packets in the interface queue, at the nodes with the longest queues. \
+                  A queue that grows where routes meet is congestion; one that grows while \
+                  nothing is delivered waits for a broken link."
                     .to_owned(),
             notes: others,
             json: plotly_json(plot),
@@ -209,7 +210,7 @@ impl EventLogSummary {
         })
     }
 
-    /// Where nodes were and went; `ends` are those of flows. `None`: nobody knows.
+    /// Figure of the nodes' movement; `ends` are the ends of flows. `None` without positions.
     pub fn movement_figure(&self, name: &str, ends: &[u32]) -> Option<Figure> {
         let mut nodes: Vec<u32> = self.positions.keys().copied().collect();
         nodes.sort_by_key(|node| (!ends.contains(node), *node));
@@ -251,15 +252,15 @@ impl EventLogSummary {
                 .hover_template("node %{text}: %{x} m, %{y} m<extra></extra>"),
         );
         plot.set_layout(layout().x_axis(axis("x", "m")).y_axis(axis("y", "m")).height(620));
-        let mut notes = thinning_note(step, "places");
+        let mut notes = thinning_note(step, "positions");
         if more > 0 {
             notes.push(format!("{more} more nodes are not drawn."));
         }
         Some(Figure {
-            title: format!("Where nodes were: {name}"),
+            title: format!("Movement: {name}"),
             explanation:
-                "The way of each node, from its place at the start (dot); those of flows' ends in \
-                  colour. Positions are of every second."
+                "Trajectory of each node from its initial position (dot); the ends of flows are \
+                  coloured. One position per second."
                     .to_owned(),
             notes,
             json: plotly_json(plot),
@@ -269,13 +270,13 @@ impl EventLogSummary {
     }
 }
 
-/// A screen shows no more of a metre.
+/// Rounds to 0.1 m, which is as much as a screen shows.
 fn round_to_decimetre(metres: f64) -> f64 {
     (metres * 10.0).round() / 10.0
 }
 
 fn thinning_note(step: usize, what: &str) -> Vec<String> {
-    let note = format!("One of {step} {what} is drawn; the event log has them all.");
+    let note = format!("One in {step} {what} is drawn; the event log has them all.");
     (step > 1).then_some(note).into_iter().collect()
 }
 
@@ -334,14 +335,14 @@ mod test {
     }
 
     #[test]
-    fn acknowledgments_are_not_among_the_data() {
+    fn acknowledgments_are_not_counted_as_data() {
         let journal = event_log();
         assert_eq!(journal.flows[&0].hops, [(2.0, 3.0), (7.0, 5.0)]);
         assert_eq!(journal.routes[&(0, 4)], [(1.0, true), (6.0, false)]);
     }
 
     #[test]
-    fn the_figures_show_what_happened() {
+    fn the_figures_show_routes_queues_and_movement() {
         let journal = event_log();
         let routes = journal.route_figure(0, "0 → 4", (0, 4), 10.0).unwrap();
         for part in
@@ -351,13 +352,13 @@ mod test {
         }
         let queues = journal.queue_figure("seed 1", 10.0).unwrap();
         assert!(queues.json.contains("node 2") && queues.json.contains("node 3"));
-        assert!(!queues.json.contains("node 5"), "nothing waited there");
+        assert!(!queues.json.contains("node 5"), "its queue was empty");
         let places = journal.movement_figure("seed 1", &[0, 4]).unwrap();
         assert!(places.json.contains("900.0") && places.json.contains("890.0"));
     }
 
     #[test]
-    fn where_nothing_is_known_nothing_is_drawn() {
+    fn an_empty_log_has_no_figures() {
         let journal = EventLogSummary::default();
         assert!(journal.route_figure(0, "", (0, 1), 1.0).is_none());
         assert!(journal.queue_figure("", 1.0).is_none());
@@ -365,14 +366,14 @@ mod test {
     }
 
     #[test]
-    fn many_places_are_thinned_and_the_last_one_is_kept() {
+    fn many_positions_are_thinned_and_the_last_one_is_kept() {
         let mut journal = EventLogSummary::default();
         for second in 0..100_000 {
             let x = f64::from(second);
             journal.positions.entry(0).or_default().push((x, 0.0));
         }
         let figure = journal.movement_figure("", &[]).unwrap();
-        assert!(figure.json.contains("99999.0"), "the last place is missing");
+        assert!(figure.json.contains("99999.0"), "the last position is missing");
         assert_eq!(figure.notes.len(), 1);
         assert!(figure.json.len() < 700_000, "{}", figure.json.len());
     }

@@ -1,4 +1,4 @@
-//! A figure, and what all figures have in common.
+//! A figure of a page, and the common style of all figures.
 
 use plotly::common::{Anchor, Font, Orientation, Title};
 use plotly::configuration::{DoubleClick, ModeBarButtonName};
@@ -7,35 +7,35 @@ use plotly::{Configuration, Layout, Plot};
 
 use crate::text::Grid;
 
-/// A plot with what a reader needs to understand it.
+/// A plot with its explanation.
 pub struct Figure {
-    /// What it shows.
+    /// Title.
     pub title: String,
-    /// How to read it; empty where the figure before it says so.
+    /// Explanation; empty if it is that of the figure before.
     pub explanation: String,
-    /// What else to know: what was left out, what the mean does not include.
+    /// Notes, such as on points that are left out or not included in the mean.
     pub notes: Vec<String>,
-    /// The plot, for plotly.js.
+    /// JSON of the plot, for plotly.js.
     pub json: String,
-    /// The numbers behind it.
+    /// Table of the plotted values.
     pub numbers: Option<Grid>,
-    /// More numbers, and what they are.
+    /// Title and content of an additional table.
     pub extra_table: Option<(&'static str, Grid)>,
 }
 
-/// The palette of Okabe and Ito, which colour-blind readers can tell apart; yellow and black are
-/// left out, because one is lost on a light page and the other on a dark one.
+/// Palette of Okabe and Ito, which colour-blind readers can distinguish; without yellow, which is
+/// hard to see on a light page, and black, which is hard to see on a dark one.
 pub const PALETTE: [&str; 7] =
     ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#8A8A8A"];
 
-/// The colour of what is said last and quietest.
+/// Colour of secondary elements.
 pub const GREY: &str = "#8A8A8A";
 
-/// No colour: the page's shows through, light or dark.
+/// Transparent, so that the page's own background shows, light or dark.
 const TRANSPARENT: &str = "rgba(0,0,0,0)";
 
-/// A colour for each arm, told which family each belongs to: families differ by hue, arms of a
-/// family by lightness. Where all are of one family, arms differ by hue.
+/// A colour for each arm, given the family of each: families differ by hue, arms of a family by
+/// lightness. If there is only one family, arms differ by hue.
 pub fn colours(families: &[&str]) -> Vec<String> {
     let mut hues: Vec<&str> = families.to_vec();
     hues.sort_unstable();
@@ -55,32 +55,32 @@ pub fn colours(families: &[&str]) -> Vec<String> {
         .collect()
 }
 
-/// `#rrggbb`, mixed with `part` of white.
+/// Mixes `#rrggbb` with a fraction `part` of white.
 pub fn lighter(colour: &str, part: f64) -> String {
     let mixed = rgb(colour).map(|c| f64::from(c) + (255.0 - f64::from(c)) * part);
     format!("rgb({:.0},{:.0},{:.0})", mixed[0], mixed[1], mixed[2])
 }
 
-/// The parts of `#rrggbb`.
+/// Red, green and blue of `#rrggbb`.
 pub fn rgb(colour: &str) -> [u8; 3] {
     [1, 3, 5].map(|at| {
         colour.get(at..at + 2).and_then(|hex| u8::from_str_radix(hex, 16).ok()).unwrap_or(0)
     })
 }
 
-/// `text` for a label of plotly.js, which takes some HTML.
+/// Escapes `text` for a label of plotly.js, which interprets some HTML.
 pub fn escaped(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }
 
-/// An axis with a title, which names the unit.
+/// An axis with a title and its unit.
 pub fn axis(title: &str, unit: &str) -> Axis {
     let title =
         if unit.is_empty() { escaped(title) } else { escaped(&format!("{title} ({unit})")) };
     Axis::new().title(Title::with_text(title)).auto_margin(true).zero_line(false).show_line(true)
 }
 
-/// The layout of every figure: the legend above the plot, dragging zooms.
+/// Layout of all figures: the legend above the plot, zoom by dragging.
 pub fn layout() -> Layout {
     let legend = Legend::new()
         .orientation(Orientation::Horizontal)
@@ -101,8 +101,8 @@ pub fn layout() -> Layout {
         .plot_background_color(TRANSPARENT)
 }
 
-/// A plot as plotly.js takes it. `<` is written as an escape, so that no label can end the script
-/// element that the JSON stands in.
+/// JSON of a plot for plotly.js. `<` is escaped, so that no label can end the script element that
+/// contains the JSON.
 pub fn plotly_json(mut plot: Plot) -> String {
     let configuration = Configuration::new()
         .responsive(true)
@@ -113,8 +113,8 @@ pub fn plotly_json(mut plot: Plot) -> String {
     plot.to_json().replace('<', "\\u003c")
 }
 
-/// Rounds to seven significant digits of `span`: more than a screen shows at any useful zoom, and
-/// a third of the page's size.
+/// Rounds to seven significant digits of `span`: more than any useful zoom shows, for a third of
+/// the page's size.
 pub fn rounded(value: f64, span: f64) -> f64 {
     let mut step = 1.0;
     while step * span < 1e6 && step < 1e12 {
@@ -128,7 +128,7 @@ mod test {
     use super::*;
 
     #[test]
-    fn no_label_gets_out_of_its_element() {
+    fn labels_are_escaped() {
         let mut plot = Plot::new();
         let name = escaped("</script><img src=x>");
         plot.add_trace(plotly::Scatter::new(vec![1], vec![1]).name(name));
@@ -153,7 +153,7 @@ mod test {
     }
 
     #[test]
-    fn short_numbers_keep_what_can_be_seen() {
+    fn rounding_keeps_the_visible_digits() {
         assert_eq!(rounded(412.123_456_789, 500.0), 412.1235);
         assert_eq!(rounded(0.000_123_456_789, 0.001), 0.000_123_457);
         assert_eq!(rounded(7.0, 0.0), 7.0);

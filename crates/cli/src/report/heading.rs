@@ -1,4 +1,4 @@
-//! What a set is called, and what its subtitle says.
+//! Title and subtitle of a set of results.
 
 use std::path::Path;
 
@@ -7,10 +7,11 @@ use super::result_dirs::ResultDir;
 use super::variation::Variation;
 use crate::text::{capitalized, count, list};
 
-/// The longest description that makes a line of a subtitle (characters).
+/// Longest description that is used in a subtitle (characters).
 const MAX_DESCRIPTION: usize = 100;
 
-/// What the names of all have in common, as far as it is true of all, else the directory's name.
+/// Common part of the scenarios' names, as far as it is true of all of them; otherwise the
+/// directory's name.
 pub fn title(dir: &Path, set: &[ResultDir], sweep: &Variation) -> String {
     let names: Vec<&str> =
         set.iter().map(|member| member.document.scenario.name.as_str()).collect();
@@ -22,8 +23,8 @@ pub fn title(dir: &Path, set: &[ResultDir], sweep: &Variation) -> String {
     capitalized(&dir.file_name().map_or("a set".into(), |name| name.to_string_lossy()))
 }
 
-/// The description that all share, where they do, it is short and true of all; how much was run; and
-/// what differs though no name says it.
+/// Lines of the subtitle: the scenarios' common description, if it is short and true of all; the
+/// number of scenarios and runs; and the differences that are not in the arms' names.
 pub fn subtitle(set: &[ResultDir], sweep: &Variation) -> Vec<String> {
     let mut descriptions = set.iter().map(|member| &member.document.scenario.description);
     let shared = descriptions.next().and_then(Option::as_ref);
@@ -41,7 +42,7 @@ pub fn subtitle(set: &[ResultDir], sweep: &Variation) -> Vec<String> {
     shared.cloned().into_iter().chain([amount]).chain(unsaid).collect()
 }
 
-/// What all names begin with: whole words, without the punctuation that follows them.
+/// Common prefix of all names: whole words, without the punctuation that follows them.
 fn common_prefix<'a>(names: &[&'a str]) -> &'a str {
     let Some((first, others)) = names.split_first() else { return "" };
     let shared = |end: usize| others.iter().all(|name| name.starts_with(&first[..end]));
@@ -49,7 +50,7 @@ fn common_prefix<'a>(names: &[&'a str]) -> &'a str {
     let mut end = ends.take_while(|&end| shared(end)).last().unwrap_or(0);
     let goes_on = |name: &&str| name[end..].chars().next().is_some_and(char::is_alphanumeric);
     if names.iter().any(goes_on) {
-        // The names part in the middle of a word.
+        // The names diverge in the middle of a word.
         end = first[..end].trim_end_matches(char::is_alphanumeric).len();
     }
     first[..end].trim_end_matches(|c: char| !c.is_alphanumeric() && !")]%".contains(c))
@@ -60,7 +61,7 @@ mod test {
     use super::*;
 
     #[test]
-    fn a_set_is_called_what_its_names_begin_with() {
+    fn the_title_of_a_set_is_the_common_prefix_of_its_names() {
         for (names, title) in [
             (&["figure 8, TCP", "figure 8, ATCP"][..], "figure 8"),
             (&["four hops: 10 ms", "four hops: 15 ms"], "four hops"),

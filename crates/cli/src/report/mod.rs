@@ -1,4 +1,4 @@
-//! `driftway report`: results as one page, and the same tables as text.
+//! `driftway report`: results as an HTML page, and the same tables as text.
 
 mod arm_names;
 mod claims;
@@ -37,19 +37,19 @@ use crate::tables::{
 use crate::text::{capitalized, wrapped};
 use driftway_experiment::command::shell_quoted;
 
-/// The page's name.
+/// File name of the page.
 const PAGE: &str = "index.html";
 
-/// Where the flows of a set with many of them stand.
-const EACH_FLOW_NOTE: &str = "The page has each flow below its scenario.";
+/// Note for a set with many flows.
+const EACH_FLOW_NOTE: &str = "The page lists each flow below its scenario.";
 
-/// Arms, or flows of a single scenario, whose moments are drawn.
+/// Largest number of arms, or flows of a single scenario, that are plotted over time.
 const MAX_FLOWS_DRAWN: usize = 12;
 
-/// Reads results, writes the page, prints the tables.
+/// Reads results, writes the page, and prints the tables.
 ///
 /// # Errors
-/// There are no results, one can't be read, or the page can't be written.
+/// Missing or unreadable results, or a page that can't be written.
 pub fn report(args: &ReportArgs) -> Result<(), Failure> {
     let set = load_results(&args.dir)?;
     let keys: Vec<_> = set.iter().map(|member| member.keys.clone()).collect();
@@ -57,7 +57,9 @@ pub fn report(args: &ReportArgs) -> Result<(), Failure> {
     let page = page(&args.dir, &set, &sweep)?;
 
     let mut staging = OutputDir::open(&args.dir)?.stage()?;
-    let html = page.render().map_err(|error| Failure::Failed(format!("the page: {error}")))?;
+    let html = page
+        .render()
+        .map_err(|error| Failure::Failed(format!("can't render the page: {error}")))?;
     staging.write_text(PAGE, &html)?;
     staging.commit()?;
 
@@ -112,9 +114,9 @@ fn page(dir: &Path, set: &[ResultDir], sweep: &Variation) -> Result<Page, Failur
         (format!("figure-{number}"), figure)
     };
     let lead = (!figures.is_empty()).then(|| numbered(figures.remove(0)));
-    let mut sections = vec![("What else varies", figures)];
+    let mut sections = vec![("Other metrics", figures)];
     let (sequences, windows) = flow_figures(set, sweep)?;
-    sections.push(("Segment by segment", sequences));
+    sections.push(("Time–sequence plots", sequences));
     sections.push(("Congestion windows", windows));
     if let [only] = set {
         sections.extend(event_log_figures(only)?);
@@ -135,9 +137,9 @@ fn page(dir: &Path, set: &[ResultDir], sweep: &Variation) -> Result<Page, Failur
         sentences,
         results,
         intervals: if one_run {
-            "One run says nothing about chance: run with --runs 10 to get intervals."
+            "A single run has no confidence interval: use --runs 10 to get intervals."
         } else {
-            "Means over the runs, ± half of the 90 % interval (Student's t)."
+            "Means over the runs, ± half of the 90 % confidence interval (Student's t)."
         },
         sections,
         scenarios: set.iter().map(|member| scenario_section(member, sweep, set)).collect(),
@@ -147,8 +149,8 @@ fn page(dir: &Path, set: &[ResultDir], sweep: &Variation) -> Result<Page, Failur
     })
 }
 
-/// Time–sequence plots and windows: of a set, each arm's first flow at the middle of the axis; of
-/// a single scenario, every flow.
+/// Time–sequence plots and congestion windows: for a set, of each arm's first flow at the middle of
+/// the axis; for a single scenario, of every flow.
 fn flow_figures(
     set: &[ResultDir],
     sweep: &Variation,
@@ -191,8 +193,8 @@ fn flow_figures(
     Ok((sequences, windows))
 }
 
-/// What a single scenario's event log shows: nothing, where none was kept or none of it is of an ad
-/// hoc network.
+/// Figures made from a single scenario's event log: none without a log, or if the network is not an
+/// ad hoc network.
 fn event_log_figures(only: &ResultDir) -> Result<Vec<(&'static str, Vec<Figure>)>, Failure> {
     let Some(journal) = only.event_log()? else { return Ok(Vec::new()) };
     let run = only.document.runs.first();
@@ -212,11 +214,11 @@ fn event_log_figures(only: &ResultDir) -> Result<Vec<(&'static str, Vec<Figure>)
     Ok(vec![
         ("Routes", routes),
         ("Queues", journal.queue_figure(&seed, end_s).into_iter().collect()),
-        ("Places", journal.movement_figure(&seed, &ends).into_iter().collect()),
+        ("Movement", journal.movement_figure(&seed, &ends).into_iter().collect()),
     ])
 }
 
-/// How to read a figure is said where it differs from the one before.
+/// Removes an explanation that is the same as that of the figure before.
 fn clear_repeated_explanations(figures: &mut [Figure]) {
     for index in (1..figures.len()).rev() {
         if figures[index].explanation == figures[index - 1].explanation {

@@ -1,80 +1,80 @@
-//! The page: everything in one file, which asks no network for anything.
+//! The report page, one self-contained file.
 
 use askama::Template;
 
 use super::figure::Figure;
 use crate::text::Grid;
 
-/// What the page shows, in order. Text is escaped by the template; what it takes as it is comes
-/// from this crate: style, script, and the figures' JSON.
+/// Content of the page, in order. The template escapes text, except style, script and the figures'
+/// JSON, which come from this crate.
 #[derive(Template)]
 #[template(path = "report.html")]
 pub struct Page {
-    /// What was run.
+    /// Title of the set or scenario.
     pub title: String,
-    /// What it is about and how much was run, a line each.
+    /// Description and number of runs, a line each.
     pub subtitle: Vec<String>,
-    /// The driftway that draws.
+    /// Version of driftway that made the page.
     pub version: &'static str,
-    /// What people look at first, with the name of its element.
+    /// Main figure, with the id of its element.
     pub lead: Option<(String, Figure)>,
-    /// What the tables can't say.
+    /// Remarks on the tables.
     pub sentences: Vec<String>,
-    /// The results.
+    /// Tables of results.
     pub results: Vec<Grid>,
-    /// What ± means.
+    /// Explanation of ±.
     pub intervals: &'static str,
-    /// Figures.
+    /// Other figures.
     pub sections: Vec<Section>,
-    /// How to run it again.
+    /// Scenarios, with the commands that reproduce their results.
     pub scenarios: Vec<ScenarioSection>,
     /// plotly.js.
     pub library: String,
-    /// How it looks.
+    /// Style sheet.
     pub style: &'static str,
-    /// What draws the figures.
+    /// Script that draws the figures.
     pub script: &'static str,
 }
 
-/// Figures that belong together, each with the name of its element.
+/// A section of figures, each with the id of its element.
 pub struct Section {
-    /// What they show.
+    /// Title of the section.
     pub title: String,
-    /// The figures.
+    /// Figures of the section.
     pub figures: Vec<(String, Figure)>,
 }
 
-/// What was run, and how to run it again.
+/// A scenario's section, with the command that reproduces its results.
 pub struct ScenarioSection {
-    /// The scenario's name.
+    /// Name of the scenario.
     pub name: String,
-    /// What the scenario says it shows.
+    /// Description of the scenario.
     pub description: Option<String>,
-    /// Which seeds.
+    /// Number of runs, and their seeds.
     pub seeds: String,
-    /// The driftway that ran it.
+    /// Version of driftway that ran it.
     pub version: String,
-    /// In what it differs from the others.
+    /// Difference from the other scenarios.
     pub differs: String,
-    /// The command.
+    /// Command that reproduces the results.
     pub command: String,
-    /// What did not complete.
+    /// Transfers that did not complete.
     pub sentences: Vec<String>,
-    /// Each flow, where the results above report all as one.
+    /// Table of the flows, if the results above aggregate them.
     pub flows: Option<Grid>,
-    /// What was dropped, where the results above don't tell.
+    /// Table of drops, if the results above have none.
     pub drops: Option<Grid>,
-    /// The resolved scenario.
+    /// Scenario with all defaults.
     pub scenario: String,
 }
 
-/// The style sheet.
+/// Style sheet.
 pub const STYLE: &str = include_str!("../../templates/report.css");
-/// The script.
+/// Script that draws the figures.
 pub const SCRIPT: &str = include_str!("../../templates/report.js");
 
-/// plotly.js, without the MathJax that the plotly crate puts behind it: no label has formulas, and
-/// it is two megabytes.
+/// plotly.js, without the MathJax that the plotly crate appends: no label has formulas, and it has
+/// two megabytes.
 pub fn plotly_script() -> String {
     let sources = plotly::Plot::offline_js_sources();
     let end = "</script>";
@@ -86,7 +86,7 @@ mod test {
     use super::*;
 
     #[test]
-    fn the_library_is_plotly_and_nothing_else() {
+    fn the_script_is_plotly_without_mathjax() {
         let library = plotly_script();
         assert_eq!(library.matches("<script").count(), 1);
         assert!(library.contains("plotly.js v"));

@@ -1,20 +1,20 @@
-//! Scenarios that are alike in a key, and keys that say no more than others do.
+//! Partitions of scenarios by the values of a key, and keys that determine others.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-/// One scenario: its keys with their values.
+/// Keys of a scenario with their values.
 pub type Keys = BTreeMap<String, String>;
 
-/// The key of the number of flows, where scenarios differ in it.
+/// Key that stands for the number of flows.
 pub const FLOWS: &str = "flows";
 
-/// A key's value; empty where the scenario lacks it.
+/// Value of a key; empty if the scenario lacks it.
 pub fn key_value<'a>(keys: &'a Keys, key: &str) -> &'a str {
     keys.get(key).map_or("", String::as_str)
 }
 
-/// The scenarios without what they only say (their names, and what papers reported), and without
-/// the flows that not all of them have: the number of flows stands for these.
+/// The scenarios without their names, descriptions and references, and without the flows that not
+/// all of them have; the number of flows is added instead.
 pub fn comparable(set: &[Keys]) -> Vec<Keys> {
     let flow = |key: &str| key.strip_prefix("flow.")?.split('.').next()?.parse::<usize>().ok();
     let counts: Vec<usize> = set
@@ -33,14 +33,15 @@ pub fn comparable(set: &[Keys]) -> Vec<Keys> {
     set.iter().zip(&counts).map(reduced).collect()
 }
 
-/// For each scenario the first one that has the same value of a key.
+/// For each scenario, the index of the first one with the same value of a key.
 pub fn partition(set: &[Keys], key: &str) -> Vec<usize> {
     let first =
         |keys: &Keys| set.iter().position(|other| key_value(other, key) == key_value(keys, key));
     set.iter().map(|keys| first(keys).unwrap_or(0)).collect()
 }
 
-/// For each scenario the first one that is the same in all `partitions`; empty for none of them.
+/// Common refinement: for each scenario, the index of the first one in the same class of all
+/// `partitions`; empty without partitions.
 pub fn refinement(partitions: &[Vec<usize>]) -> Vec<usize> {
     let of = |index: usize| partitions.iter().map(move |partition| partition[index]);
     let all = partitions.first().map_or(0, Vec::len);
@@ -49,12 +50,12 @@ pub fn refinement(partitions: &[Vec<usize>]) -> Vec<usize> {
         .collect()
 }
 
-/// Are scenarios that are the same in `one` also the same in `other`?
+/// Whether scenarios in the same class of `one` are also in the same class of `other`.
 pub fn determines(one: &[usize], other: &[usize]) -> bool {
     one.iter().zip(other).all(|(&first, class)| other.get(first) == Some(class))
 }
 
-/// How many different values there are.
+/// Number of different values.
 pub fn distinct_count<T: Ord>(values: &[T]) -> usize {
     values.iter().collect::<BTreeSet<_>>().len()
 }
@@ -64,7 +65,7 @@ mod test {
     use super::*;
 
     #[test]
-    fn what_follows_from_a_key_is_the_same_wherever_the_key_is() {
+    fn a_finer_partition_determines_a_coarser_one() {
         assert!(determines(&[0, 1, 0, 3], &[0, 0, 0, 3]));
         assert!(!determines(&[0, 0, 0, 3], &[0, 1, 0, 3]));
         assert_eq!(refinement(&[vec![0, 0, 2, 2], vec![0, 1, 0, 1]]), [0, 1, 2, 3]);
@@ -72,7 +73,7 @@ mod test {
     }
 
     #[test]
-    fn flows_that_some_lack_are_counted() {
+    fn flows_that_some_scenarios_lack_are_replaced_by_their_number() {
         let set = [1, 3].map(|count| {
             let flows = (0..count).map(|flow| (format!("flow.{flow}.aid"), "none".to_owned()));
             flows.chain([("name".to_owned(), count.to_string())]).collect::<Keys>()

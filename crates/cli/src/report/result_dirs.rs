@@ -1,4 +1,4 @@
-//! What there is to report: one directory of results, or a set of them.
+//! Results to report: one directory of results, or a set of them.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -13,29 +13,29 @@ use serde::Deserialize;
 use super::event_log::EventLogSummary;
 use crate::failure::Failure;
 
-/// How deep below the directory results are looked for.
+/// Depth to which subdirectories are searched for results.
 const MAX_DEPTH: usize = 3;
 
-/// One directory of results.
+/// A directory of results.
 pub struct ResultDir {
-    /// Where it is.
+    /// Path of the directory.
     pub dir: PathBuf,
-    /// What it holds.
+    /// Content of its `results.json`.
     pub document: Document,
-    /// The scenario's keys with their values, as one writes them.
+    /// Keys of the scenario with their values, as in a scenario file.
     pub keys: BTreeMap<String, String>,
 }
 
 impl ResultDir {
-    /// The seed whose traces were kept.
+    /// Seed of the first run, which has traces.
     pub fn first_seed(&self) -> Option<u64> {
         self.document.runs.first().map(|run| run.seed)
     }
 
-    /// The trace of a flow in the first run; `None` where none was kept.
+    /// Trace of a flow in the first run; `None` if there is no file.
     ///
     /// # Errors
-    /// The file is there and can't be read.
+    /// A file that can't be read.
     pub fn trace(&self, flow: usize) -> Result<Option<FlowTrace>, Failure> {
         let Some(seed) = self.first_seed() else { return Ok(None) };
         open(&self.dir.join(Trace::flow_file_name(seed, flow)))?
@@ -43,10 +43,10 @@ impl ResultDir {
             .transpose()
     }
 
-    /// What the network did in the first run.
+    /// Faults of the network in the first run.
     ///
     /// # Errors
-    /// The file is there and can't be read.
+    /// A file that can't be read.
     pub fn faults(&self) -> Result<Vec<(Instant, FaultEvent)>, Failure> {
         let Some(seed) = self.first_seed() else { return Ok(Vec::new()) };
         let marks = open(&self.dir.join(Trace::network_file_name(seed)))?
@@ -55,10 +55,10 @@ impl ResultDir {
         Ok(marks.unwrap_or_default())
     }
 
-    /// What the first run's event log says; `None` where none was kept.
+    /// Event log of the first run; `None` if there is no file.
     ///
     /// # Errors
-    /// The file is there and can't be read.
+    /// A file that can't be read.
     pub fn event_log(&self) -> Result<Option<EventLogSummary>, Failure> {
         let Some(seed) = self.first_seed() else { return Ok(None) };
         open(&self.dir.join(EventLog::file_name(seed)))?
@@ -79,11 +79,10 @@ fn unreadable(path: &Path, error: &dyn std::fmt::Display) -> Failure {
     Failure::Input(format!("{}: {error}", path.display()))
 }
 
-/// Every result in `dir`: its own `results.json`, or those of the directories below, in the order
-/// of their names.
+/// All results in `dir`: its own `results.json`, or those of the directories below, sorted by name.
 ///
 /// # Errors
-/// There is none, or one can't be read.
+/// No results, or results that can't be read.
 pub fn load_results(dir: &Path) -> Result<Vec<ResultDir>, Failure> {
     if !dir.is_dir() {
         let what = if dir.exists() { "not a directory" } else { "no such directory" };
@@ -94,7 +93,7 @@ pub fn load_results(dir: &Path) -> Result<Vec<ResultDir>, Failure> {
     if found.is_empty() {
         return Err(Failure::Input(format!(
             "no results.json in {0} or in the directories below\n\
-             help: driftway run SCENARIO.toml --out {0} writes one",
+             help: `driftway run SCENARIO.toml --out {0}` writes one",
             dir.display()
         )));
     }
@@ -120,7 +119,7 @@ fn find_results(dir: &Path, depth: usize, found: &mut Vec<PathBuf>) -> Result<()
         .try_for_each(|path| find_results(&path, depth - 1, found))
 }
 
-/// What every document has, whatever its schema.
+/// Fields of a document in every version of the schema.
 #[derive(Deserialize)]
 struct DocumentHeader {
     schema: u32,
@@ -133,15 +132,17 @@ fn read_result_dir(dir: PathBuf) -> Result<ResultDir, Failure> {
         .map_err(|error| Failure::Input(format!("can't read {}: {error}", path.display())))?;
     let DocumentHeader { schema, version } =
         serde_json::from_str(&text).map_err(|error| unreadable(&path, &error))?;
-    let again = "run the scenario again, and it is one that this driftway reads";
+    let again = "run the scenario again with this version of driftway";
     if schema != SCHEMA {
         let path = path.display();
-        let what = format!("this is of schema {schema}, and this driftway reads {SCHEMA}");
+        let what = format!("schema {schema}, but this version of driftway reads schema {SCHEMA}");
         return Err(Failure::Input(format!("{path}: {what}\nhelp: {again}")));
     }
     let document: Document = serde_json::from_str(&text).map_err(|error| {
         let path = path.display();
-        Failure::Input(format!("{path}: {error}\nhelp: driftway {version} wrote it; {again}"))
+        Failure::Input(format!(
+            "{path}: {error}\nhelp: it was written by driftway {version}; {again}"
+        ))
     })?;
     let keys = driftway_scenario::flatten(&document.scenario).into_iter().collect();
     Ok(ResultDir { dir, document, keys })

@@ -1,4 +1,4 @@
-//! One run, moment by moment: the time–sequence plot and the congestion window.
+//! One run over time: the time–sequence plot and the congestion window.
 
 use driftway_base::Instant;
 use driftway_sim::trace::{FaultEvent, FlowEvent, FlowTrace};
@@ -9,50 +9,50 @@ use plotly::{Plot, Scatter};
 use super::figure::{Figure, GREY, PALETTE, axis, escaped, layout, plotly_json, rgb, rounded};
 use crate::text::Scale;
 
-/// Segments shown of one kind; beyond that, every n-th.
+/// Largest number of segments drawn of one kind; of more, every n-th is drawn.
 const MAX_SEGMENTS: usize = 15_000;
 
-/// Corners shown of a step line; beyond that, the extremes of each stretch.
+/// Largest number of steps drawn of a step line; of more, the extremes of each stretch are drawn.
 const MAX_STEPS: usize = 12_000;
 
-/// How much of a transfer its time–sequence plot shows at first (s).
+/// Initial time span of a time–sequence plot (s).
 const INITIAL_SPAN_S: f64 = 20.0;
 
-/// How many segments that window must hold for something to be seen.
+/// Number of new segments that the initial time span must have.
 const MIN_NEW_SEGMENTS: usize = 10;
 
 /// A gap in a line.
 const GAP: (Option<f64>, Option<f64>) = (None, None);
 
-/// From one time to another (s).
+/// Start and end of a time span (s).
 pub type Span = (f64, f64);
 
-/// No time at all.
+/// The empty time span.
 pub const EMPTY_SPAN: Span = (f64::INFINITY, f64::NEG_INFINITY);
 
-/// Points of a line, `None` where it breaks.
+/// Points of a line, `None` at gaps.
 pub type Points = Vec<(Option<f64>, Option<f64>)>;
 
-/// A trace with what the figures need to know about it.
+/// A flow's trace, and the network's faults during it.
 pub struct TimeSequencePlot<'a> {
-    /// Which run: `atcp, 20 ms, seed 1`.
+    /// Name of the run: `atcp, 20 ms, seed 1`.
     pub name: &'a str,
-    /// What the flow did.
+    /// Trace of the flow.
     pub trace: &'a FlowTrace,
-    /// What the network did.
+    /// Start and end of the network's faults.
     pub faults: &'a [(Instant, FaultEvent)],
-    /// When the run ended (s).
+    /// End of the run (s).
     pub end_s: f64,
 }
 
 impl TimeSequencePlot<'_> {
-    /// Sent, sent again, acknowledged: stream offset over time.
+    /// Time–sequence plot: stream offset of sent, retransmitted and acknowledged data over time.
     pub fn time_sequence(&self) -> Figure {
         let mut plot = Plot::new();
         self.shade_faults(&mut plot);
         let shown = self.initial_span();
         let offsets = self.offset_range(shown);
-        // The unit suits what is shown, yet no offset is told in millions of bytes.
+        // A unit for the shown range, but at least kB for offsets above 1 kB.
         let size = |(low, high): (f64, f64)| (high - low).max(high.min(1e3));
         let scale = Scale::of("_bytes", offsets.map_or(0.0, size));
         let (first, first_left_out) = self.segment_strokes(false, scale, shown);
@@ -87,23 +87,23 @@ impl TimeSequencePlot<'_> {
         let window = if all {
             "Drag to zoom, double-click to see all."
         } else {
-            "At first you see some seconds from the middle of the transfer; double-click shows all \
-             of it, dragging zooms."
+            "The plot starts with some seconds from the middle of the transfer; double-click to \
+             see all, drag to zoom."
         };
         Figure {
             title: format!("Time–sequence: {}", self.name),
             explanation: format!(
-                "Each mark is a segment at the time it was sent and the place in the stream that \
-                 it covers; the line below is what the sender knows to have arrived. A steep line \
-                 is fast; a flat one is a standstill; marks below the front are retransmissions. \
-                 {window}"
+                "Each stroke is a segment: the time when it was sent, and the range of the stream \
+                 that it covers. The line below is the highest acknowledgment that the sender \
+                 received. A steep line is a high rate, a flat one an idle period; strokes below \
+                 the front are retransmissions. {window}"
             ),
             notes: [(first_left_out, "segments"), (again_left_out, "retransmissions")]
                 .into_iter()
                 .filter(|(step, _)| *step > 1)
                 .map(|(step, what)| {
                     format!(
-                        "Outside of what is shown at first, one of {step} {what} is drawn; the \
+                        "Outside of the initial range, one in {step} {what} is drawn; the \
                          trace's CSV file has them all."
                     )
                 })
@@ -114,7 +114,7 @@ impl TimeSequencePlot<'_> {
         }
     }
 
-    /// Congestion window and slow-start threshold over time, under the aid's states.
+    /// Congestion window and slow-start threshold over time, with bands for the aid's states.
     pub fn congestion_window(&self) -> Figure {
         let mut plot = Plot::new();
         self.shade_states(&mut plot);
@@ -128,7 +128,7 @@ impl TimeSequencePlot<'_> {
         let scale = Scale::of("_bytes", largest.into());
         let cwnd =
             self.step_line(scale.factor, EMPTY_SPAN, |event| sent(event).map(|s| s.cwnd.into()));
-        // A threshold that was never set is as large as a window can be: it would flatten the rest.
+        // The initial threshold is arbitrarily high (RFC 5681 §3.1): it would flatten the rest.
         let ssthresh = self.step_line(scale.factor, EMPTY_SPAN, |event| {
             sent(event)
                 .map(|s| s.ssthresh)
@@ -159,10 +159,10 @@ impl TimeSequencePlot<'_> {
         plot.set_layout(layout_above_bands(x_axis, y_axis));
         Figure {
             title: format!("Congestion window: {}", self.name),
-            explanation: "The congestion window as each segment left. Crosses mark where the \
-                  retransmission timer went off. Colour says which state the aid was in (none: its \
-                  usual one), grey that the network had a fault. A window that falls where nothing \
-                  was congested is what an aid is to prevent."
+            explanation: "The congestion window at each transmission of a segment. Crosses mark \
+                  expirations of the retransmission timer. Coloured bands are states of the aid \
+                  other than its normal one, grey bands are faults of the network. An aid is to \
+                  prevent reductions of the window without congestion."
                 .to_owned(),
             notes: Vec::new(),
             json: plotly_json(plot),
@@ -171,9 +171,9 @@ impl TimeSequencePlot<'_> {
         }
     }
 
-    /// What the time–sequence plot shows at first: some seconds around the retransmission nearest to
-    /// the middle of the transfer near which new data was sent too (a standstill shows nothing), or
-    /// around the middle; all of it where that is little.
+    /// Initial time span of the time–sequence plot: some seconds around the retransmission nearest
+    /// to the middle of the transfer that has enough new data around it, or around the middle; the
+    /// whole run if the transfer is short.
     fn initial_span(&self) -> Span {
         let times = || self.trace.events.iter().map(|(at, _)| at.as_secs_f64());
         let begin = times().next().unwrap_or(0.0);
@@ -207,7 +207,7 @@ impl TimeSequencePlot<'_> {
         around(centre.or_else(|| resent.into_iter().min_by(nearest)).unwrap_or(middle))
     }
 
-    /// From which offset to which the stream moves within these times; `None`: nothing happens.
+    /// Range of the stream offsets of all events in a time span; `None` without events.
     fn offset_range(&self, times: Span) -> Option<(f64, f64)> {
         let reach = |(at, event): &(Instant, FlowEvent)| {
             if !span_contains(times, at.as_secs_f64()) {
@@ -237,8 +237,8 @@ impl TimeSequencePlot<'_> {
         rounded(at.as_secs_f64(), self.end_s)
     }
 
-    /// A stroke for each segment, from its first byte to its last; outside of `whole`, one of how
-    /// many is shown.
+    /// A stroke for each segment, from its first byte to its last, and the step n: outside of
+    /// `whole`, only every n-th segment is drawn.
     fn segment_strokes(&self, retransmission: bool, scale: Scale, whole: Span) -> (Points, usize) {
         let all: Vec<_> = self
             .trace
@@ -263,7 +263,7 @@ impl TimeSequencePlot<'_> {
         (points.collect(), step)
     }
 
-    /// A step line through what `read` finds, its corners only, and of those all within `whole`.
+    /// A step line through the values of `read`: its steps, and within `whole` all of them.
     fn step_line(
         &self,
         factor: f64,
@@ -285,7 +285,7 @@ impl TimeSequencePlot<'_> {
         thin(&corners, whole).into_iter().map(|(x, y)| (Some(x), Some(y))).collect()
     }
 
-    /// Where this event happened, at the height of the window of the time.
+    /// Times of an event, at the height of the congestion window at that time.
     fn event_points(&self, wanted: &FlowEvent, factor: f64) -> Points {
         let mut height = 0.0;
         let mut points = Points::new();
@@ -329,7 +329,7 @@ impl TimeSequencePlot<'_> {
                 _ => None,
             })
             .collect();
-        // The first state is the usual one: it stays white, so that the others stand out.
+        // The first state is the normal one, and has no band.
         let Some(&(_, usual)) = changes.first() else { return };
         let mut states: Vec<&str> = changes.iter().map(|(_, state)| *state).collect();
         states.sort_unstable();
@@ -346,7 +346,7 @@ impl TimeSequencePlot<'_> {
     }
 }
 
-/// Shades lie on an axis of their own, from 0 to 1, below the other.
+/// Layout with the bands on a y axis of their own, from 0 to 1, below the main one.
 fn layout_above_bands(x_axis: Axis, y_axis: Axis) -> plotly::Layout {
     let below = Axis::new().visible(false).fixed_range(true).range(vec![0.0, 1.0]);
     layout().x_axis(x_axis).y_axis(y_axis.overlaying("y2")).y_axis2(below)
@@ -356,11 +356,11 @@ const fn span_contains((from, to): Span, at: f64) -> bool {
     from <= at && at <= to
 }
 
-/// The shades of an aid's states, unlike the colours of the lines above them.
+/// Colours of an aid's states, different from those of the lines above them.
 const STATE_COLOURS: [&str; 4] = ["#56B4E9", "#E69F00", "#CC79A7", "#009E73"];
 
-/// Bands from bottom to top of the plot. One path for all of a kind, which a browser draws at once
-/// and a reader can switch off in the legend.
+/// Adds bands over the whole height of the plot: one path for all of a kind, which is fast to draw
+/// and can be switched off in the legend.
 fn add_bands(plot: &mut Plot, spans: &[(f64, f64)], name: &str, colour: &str, opacity: f64) {
     let points = spans.iter().flat_map(|&(from, to)| {
         let corner = |x, y| (Some(x), Some(y));
@@ -377,13 +377,13 @@ fn add_bands(plot: &mut Plot, spans: &[(f64, f64)], name: &str, colour: &str, op
     });
 }
 
-/// `#rrggbb` as plotly.js takes a colour that lets others through.
+/// `#rrggbb` with an opacity, in the notation of plotly.js.
 fn with_opacity(colour: &str, opacity: f64) -> String {
     let [red, green, blue] = rgb(colour);
     format!("rgba({red},{green},{blue},{opacity})")
 }
 
-/// Adds a line, unless there is nothing on it.
+/// Adds a line, unless it has no points.
 pub fn add_line(
     plot: &mut Plot,
     points: Points,
@@ -398,8 +398,8 @@ pub fn add_line(
 
 pub type LineTrace = Scatter<Option<f64>, Option<f64>>;
 
-/// Keeps the lowest and the highest corner of each stretch, and all within `whole`: what was thinned
-/// out could not be seen anyhow at the first zoom, and no extreme is lost.
+/// Keeps the lowest and the highest step of each stretch, and all within `whole`: the others are too
+/// close to be seen, and no extreme is lost.
 pub fn thin(corners: &[(f64, f64)], whole: Span) -> Vec<(f64, f64)> {
     if corners.len() <= MAX_STEPS {
         return corners.to_vec();
@@ -440,7 +440,7 @@ mod test {
         assert!(thinned.is_sorted_by(|a, b| a.0 <= b.0));
     }
 
-    /// A segment every second from 0 to 100 s, but for `silence`; those of `resent` are
+    /// A segment every second from 0 to 100 s, except in `silence`; those in `resent` are
     /// retransmissions.
     fn trace(resent: &[u64], silence: std::ops::Range<u64>) -> FlowTrace {
         let segment = |second: u64| {
@@ -461,7 +461,7 @@ mod test {
     }
 
     #[test]
-    fn at_first_the_middle_is_shown_around_a_retransmission() {
+    fn the_initial_span_is_around_a_retransmission_near_the_middle() {
         let shown = |resent: &[u64]| {
             let trace = trace(resent, 0..0);
             let moments = TimeSequencePlot { name: "", trace: &trace, faults: &[], end_s: 100.0 };
@@ -478,7 +478,7 @@ mod test {
     }
 
     #[test]
-    fn a_colour_lets_others_through() {
+    fn a_colour_has_an_opacity() {
         assert_eq!(with_opacity("#0072B2", 0.3), "rgba(0,114,178,0.3)");
     }
 }

@@ -1,4 +1,4 @@
-//! What varies in a set of results: one number is the axis, the rest tells the arms apart.
+//! Varying keys in a set of results: one number is the axis, the others distinguish the arms.
 
 use std::collections::BTreeMap;
 
@@ -11,42 +11,43 @@ use super::partition::{
 use crate::text::{Scale, chosen_value, value as with_unit};
 use driftway_experiment::labels::{counted_unit, key_label};
 
-/// The scenarios of a set, told apart.
+/// Axis and arms of a set of scenarios.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Variation {
-    /// The number that varies; `None`: none does.
+    /// The numeric key that varies, if any.
     pub axis: Option<Axis>,
-    /// What else varies.
+    /// Groups of scenarios by the values of the other keys.
     pub arms: Vec<Arm>,
-    /// What varies too, and neither the axis nor the arms' names say, in words.
+    /// Names of varying keys that neither the axis nor the arms' names have.
     pub unnamed: Vec<String>,
-    /// The values of what varies, where no other key implies it: what a name may not claim.
+    /// Values of the varying keys that no other key implies, for [`Claims`](super::claims::Claims).
     pub values: BTreeMap<String, Vec<String>>,
 }
 
-/// The number that varies.
+/// The varying numeric key.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Axis {
-    /// The scenario's key.
+    /// Key of the scenario.
     pub key: String,
-    /// What it is measured in.
+    /// Base unit of its values.
     pub unit: Unit,
 }
 
-/// Scenarios that differ in the axis only.
+/// Scenarios that differ only in the axis.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Arm {
-    /// What it is called; empty where there is one arm only.
+    /// Name of the arm; empty if there is only one.
     pub label: String,
-    /// What a paper would name it by: its aid where aids differ, else what its name begins with.
+    /// Name by which a paper would refer to the arm: its aid if aids differ, otherwise the first part
+    /// of its label.
     pub paper_name: String,
-    /// The axis' value in base units (0 without an axis) and the scenario's index in the set,
+    /// The axis' value in base units (0 without an axis) and the scenario's index in the set, sorted
     /// by value.
     pub points: Vec<(f64, usize)>,
 }
 
 impl Axis {
-    /// The name of a metric with the axis' unit, for [`crate::text`].
+    /// Metric suffix of the axis' unit, for [`crate::text`].
     pub const fn unit_suffix(&self) -> &'static str {
         match self.unit {
             Unit::One => "",
@@ -59,18 +60,17 @@ impl Axis {
         }
     }
 
-    /// In words: `pause`.
+    /// Name of the key: `pause`.
     pub fn name(&self) -> String {
         key_label(&self.key)
     }
 
-    /// The unit of numbers of this scale: `s`, `packets`; empty for ratios and where the name says
-    /// what is counted.
+    /// Unit of numbers in this scale: `s`, `packets`; empty for ratios, and if the name has the unit.
     pub fn unit(&self, scale: Scale) -> &'static str {
         if scale.unit.is_empty() { counted_unit(&self.key, self.unit) } else { scale.unit }
     }
 
-    /// The axis at `x`: `pause 10 s`.
+    /// Name and value at `x`: `pause 10 s`.
     pub fn label_at(&self, x: f64) -> String {
         let counted = counted_unit(&self.key, self.unit);
         let number =
@@ -80,7 +80,7 @@ impl Axis {
     }
 }
 
-/// Tells the scenarios of a set apart.
+/// Determines the axis and the arms of a set of scenarios.
 pub fn find_variation(set: &[Keys]) -> Variation {
     let set = &comparable(set);
     let varying: Vec<&String> =
@@ -136,8 +136,8 @@ fn all_keys(set: &[Keys]) -> Vec<&String> {
     keys
 }
 
-/// The axis and its value in each scenario: of the numbers that the arms' names don't imply, that
-/// with the most values.
+/// The axis and its value in each scenario: of the numeric keys that the arms' names don't determine,
+/// the one with the most values.
 fn axis(set: &[Keys], varying: &[&String], naming: &[&String]) -> Option<(Axis, Vec<f64>)> {
     let names: Vec<_> = naming.iter().map(|key| partition(set, key)).collect();
     let names = refinement(&names);
@@ -147,7 +147,7 @@ fn axis(set: &[Keys], varying: &[&String], naming: &[&String]) -> Option<(Axis, 
         .filter(|key| is_free(key))
         .filter_map(|key| Some((*key, axis_values(set, key)?)))
         .collect();
-    // Who sends, and for how long, goes with something else where it varies too.
+    // Addresses, durations and positions usually vary together with another key: they come last.
     let last = |key: &str| {
         let lasts = key == "duration" || key.ends_with(".from") || key.ends_with(".to");
         lasts || key.contains(".positions.") || key.ends_with(".speed.0")
@@ -160,12 +160,12 @@ fn axis(set: &[Keys], varying: &[&String], naming: &[&String]) -> Option<(Axis, 
     Some((Axis { key: key.clone(), unit }, values))
 }
 
-/// The values of a key that every scenario has, in base units, if they all have the same unit.
+/// Values of a key in all scenarios, in base units; `None` if one lacks it or units differ.
 fn axis_values(set: &[Keys], key: &str) -> Option<(Unit, Vec<f64>)> {
     let read: Vec<(f64, Unit)> =
         set.iter().map(|keys| quantity(keys.get(key)?)).collect::<Option<_>>()?;
     let unit = read.iter().find(|(value, _)| *value != 0.0)?.1;
-    // A zero is a zero in any unit.
+    // Zero is the same in any unit.
     let same = read.iter().all(|(value, other)| *other == unit || *value == 0.0);
     same.then(|| (unit, read.into_iter().map(|(value, _)| value).collect()))
 }
@@ -201,7 +201,7 @@ mod test {
         assert!(sweep.unnamed.is_empty(), "{:?}", sweep.unnamed);
     }
 
-    /// AODV and DSR with constants of their own, against the pause.
+    /// AODV and DSR with their own constants, against the pause time.
     fn protocols() -> Vec<Keys> {
         let mut set = Vec::new();
         for pause in ["0 s", "30 s"] {
@@ -214,13 +214,14 @@ mod test {
     }
 
     #[test]
-    fn arms_are_named_by_their_protocol_and_not_by_what_follows_from_it() {
+    fn arms_are_named_by_their_protocol_and_not_by_its_constants() {
         let mut set = protocols();
         let found = find_variation(&set);
         assert_eq!(labels(&found), ["AODV", "DSR"]);
         assert_eq!(found.axis.as_ref().unwrap().label_at(30.0), "pause 30 s");
         assert!(found.unnamed.is_empty(), "{:?}", found.unnamed);
-        // What goes with a protocol and is none of its constants is no axis, but is found.
+        // A key that varies with the protocol but is not one of its constants is reported, but is
+        // not the axis.
         for keys in &mut set {
             let aodv = key_value(keys, "network.routing.protocol") == "aodv";
             keys.insert("flow.0.tcp.window".into(), if aodv { "32" } else { "8" }.into());
@@ -266,7 +267,7 @@ mod test {
     }
 
     #[test]
-    fn a_key_that_goes_with_the_axis_makes_no_arms() {
+    fn a_key_that_varies_with_the_axis_makes_no_arms() {
         let set = [("10 ms", "1"), ("1 s", "2"), ("0.2 s", "3")]
             .map(|(delay, hops)| keys(&[("network.delay", delay), ("network.zeal", hops)]));
         let sweep = find_variation(&set);
@@ -278,7 +279,7 @@ mod test {
     }
 
     #[test]
-    fn without_a_number_there_are_arms_alone() {
+    fn without_a_numeric_key_there_is_no_axis() {
         let set = ["none", "atcp"].map(|aid| keys(&[("flow.0.aid", aid)]));
         let sweep = find_variation(&set);
         assert_eq!(sweep.axis, None);
@@ -286,14 +287,14 @@ mod test {
     }
 
     #[test]
-    fn one_scenario_is_one_arm_without_a_name() {
+    fn a_single_scenario_is_one_arm_without_a_name() {
         let sweep = find_variation(&[keys(&[("flow.0.aid", "none")])]);
         let arm = Arm { label: String::new(), paper_name: String::new(), points: vec![(0.0, 0)] };
         assert_eq!(sweep.arms, [arm]);
     }
 
     #[test]
-    fn many_flows_alike_are_one_name_and_their_number_is_an_axis() {
+    fn many_equal_flows_have_one_name_and_their_number_is_the_axis() {
         let flows = |count: usize, aid| -> Keys {
             (0..count).map(|flow| (format!("flow.{flow}.aid"), str::to_owned(aid))).collect()
         };

@@ -1,4 +1,4 @@
-//! `driftway shim` on the command line.
+//! Command line of `driftway shim`.
 
 use std::path::PathBuf;
 
@@ -11,112 +11,112 @@ use serde_json::Value;
 
 use crate::failure::Failure;
 
-/// The longest name that an interface can have (bytes).
+/// Longest name of an interface (bytes), `IFNAMSIZ` - 1.
 const MAX_INTERFACE_NAME: usize = 15;
 
 /// `driftway shim`
 #[derive(Debug, Args)]
 #[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
 pub struct ShimArgs {
-    /// What else
+    /// Control a running shim
     #[command(subcommand)]
     pub command: Option<ShimCommand>,
     #[command(flatten)]
     pub start: StartArgs,
 }
 
-/// What to do with one that is at work.
+/// Subcommands for a running shim.
 #[derive(Debug, Subcommand)]
 pub enum ShimCommand {
-    /// Show what this namespace's shim does: its flows, and the kernel's view of them
+    /// Show the flows of this namespace's shim, and the kernel's state of them
     #[command(after_help = "\
 Examples:
   driftway shim status
       a table of flows: the peer, the local port, the kernel's congestion window (segments) and
-      retransmission timeout, bytes stored, reductions of the window undone, outages survived, and
-      how long the kernel's TCP then waited (see time_to_resume_s); below that, what is untouched
+      retransmission timeout, bytes stored, window reductions undone, outages survived, and the
+      time after which the kernel's TCP resumed (see time_to_resume_s); then untouched packets
   driftway shim status --watch
-      the same, once a second, until it is interrupted
+      the same, once a second, until interrupted
   driftway shim status --json | jq '.flows[] | select(.state != \"open\")'
       flows that have no path
 
-In the JSON document every name ends with its unit. `kernel` is what the kernel says of the
-connection (inet_diag), null if it has closed meanwhile. `time_to_resume_s` is the time from when a
-probe left that found the path again (or this host's own link was back) until the kernel's TCP was
-given the first new acknowledgment; it includes a round trip, and is null as long as there was no
-outage with something to acknowledge. `unseen` counts the packets that go by without being shown to
-the shim: IPv6 (ipv6_tcp, ipv6_other), udp (with the tunnels that use it), tunnels that IP has a
-number for (in IPv4, GRE, IPsec, L2TP, MPLS), other protocols, and pieces of packets, made
-(pieces_out) or put together (pieces_in) by the kernel. The kernel counts them.")]
+In the JSON document every name ends with its unit. `kernel` is the kernel's state of the
+connection (inet_diag), null if it has closed. `time_to_resume_s` is the time from the sending of
+the probe that found the path again (or from this host's own link being restored) until the kernel's
+TCP received the first new acknowledgment; it includes a round trip, and is null if there was no
+outage with unacknowledged data. `unseen` counts packets that pass without reaching the shim: IPv6
+(ipv6_tcp, ipv6_other), udp (with the tunnels over it), tunnels with an IP protocol number (IPv4 in
+IPv4, GRE, IPsec, L2TP, MPLS), other protocols, and IP fragments that the kernel made (pieces_out)
+or reassembled (pieces_in). The kernel counts them.")]
     Status(StatusArgs),
-    /// End the shim of this network namespace
+    /// Stop the shim of this network namespace
     #[command(after_help = "\
 Examples:
   driftway shim stop
 
-Connections go on as plain TCP. One that does not end within two seconds, because it hangs or was
-stopped, is killed. One that was killed has left nothing behind: what it had put into the kernel is
-bound to its process. If there is something nevertheless, this removes it.")]
+Connections continue as plain TCP. A shim that does not end within two seconds, because it hangs or
+was stopped by a signal, is killed. A killed shim leaves nothing in the kernel, because its state is
+bound to its process; if something is left nevertheless, this command removes it.")]
     Stop(StopArgs),
-    /// What a shim starts for itself
+    /// Watchdog process of a shim
     #[command(hide = true)]
     Watchdog(WatchdogArgs),
 }
 
-/// What helps a connection unless another is named.
+/// Default aid.
 const DEFAULT_AID: &str = "carry";
-/// What is short for options of that one.
+/// Arguments that are short for options of the default aid.
 const CARRY_OPTIONS: [&str; 5] =
     ["cwnd", "no_undo_losses", "suspect_after", "probe_min", "probe_max"];
 
-/// `driftway shim` itself.
+/// Arguments of `driftway shim` without a subcommand
 #[derive(Debug, Args)]
 pub struct StartArgs {
-    /// What helps each connection: carry, atcp, tcp-f or cwnd-limit, as in a scenario
+    /// Aid of each connection: carry, atcp, tcp-f or cwnd-limit, as in a scenario
     #[arg(long, value_name = "NAME", default_value = DEFAULT_AID, conflicts_with_all = CARRY_OPTIONS)]
     pub aid: String,
-    /// An option of the aid, as in a scenario; can be given several times
+    /// An option of the aid, as in a scenario; repeatable
     #[arg(long, value_name = "NAME=VALUE", value_parser = aid_option, conflicts_with_all = CARRY_OPTIONS)]
     pub aid_option: Vec<(String, String)>,
-    /// Carry only connections over this interface; can be given several times [default: all]
+    /// Handle only connections over this interface; repeatable [default: all]
     #[arg(long, value_name = "NAME", value_parser = interface)]
     pub interface: Vec<String>,
-    /// What the congestion window is to be after an outage
+    /// Congestion window after an outage
     #[arg(long, value_enum, default_value_t = CwndAfterOutage::Keep)]
     pub cwnd: CwndAfterOutage,
-    /// Leave it to TCP what losses mean; only outages are survived
+    /// Do not undo window reductions after losses; handle only outages
     #[arg(long)]
     pub no_undo_losses: bool,
-    /// Make up no acknowledgment but the one that ends an outage
+    /// Do not generate acknowledgments, except the one that ends an outage
     #[arg(long)]
     pub no_undo_ack: bool,
-    /// As a receiver, hold back two bytes' acknowledgment, to wake up a sender later
+    /// As a receiver, withhold the acknowledgment of two bytes, to wake up the sender later
     #[arg(long)]
     pub hold_back: bool,
     /// Suspect an outage after N unanswered retransmissions, or more if losses explain them
     ///
-    /// With never, only signals say so.
+    /// With never, outages are detected by ICMP errors and link state only.
     #[arg(long, value_name = "N|never", default_value = "2", value_parser = parse_suspect_after)]
     pub suspect_after: SuspectAfter,
-    /// Least time between probes for a path
+    /// Shortest time between probes for a path
     #[arg(long, value_name = "TIME", default_value = "50 ms")]
     pub probe_min: Time,
-    /// Time between probes once there has been none for two minutes
+    /// Time between probes after two minutes without a path
     #[arg(long, value_name = "TIME", default_value = "1 s")]
     pub probe_max: Time,
-    /// Connections that are followed at most
+    /// Maximum number of connections handled
     #[arg(long, value_name = "N", default_value_t = 4096, value_parser = clap::value_parser!(u32).range(1..))]
     pub flows: u32,
-    /// What is stored at most
+    /// Maximum size of the stored data
     #[arg(long, value_name = "SIZE", default_value = "64 MiB")]
     pub store: Size,
-    /// What is stored at most for one connection
+    /// Maximum size of the stored data per connection
     #[arg(long, value_name = "SIZE", default_value = "4 MiB")]
     pub store_per_flow: Size,
-    /// What is told on standard error
+    /// Minimum severity of messages on standard error
     #[arg(long, value_enum, default_value_t = LogLevel::Info)]
     pub log: LogLevel,
-    /// Where to listen for questions [default: a file in /run/driftway]
+    /// Socket for status requests [default: a file in /run/driftway]
     #[arg(long, value_name = "PATH")]
     pub socket: Option<PathBuf>,
 }
@@ -124,13 +124,13 @@ pub struct StartArgs {
 /// `driftway shim status`
 #[derive(Debug, Args)]
 pub struct StatusArgs {
-    /// Again once a second, until it is interrupted
+    /// Repeat once a second, until interrupted
     #[arg(long)]
     pub watch: bool,
     /// Print one JSON document instead of a table
     #[arg(long, conflicts_with = "watch")]
     pub json: bool,
-    /// Where it listens, if not in /run/driftway
+    /// The shim's socket, if not in /run/driftway
     #[arg(long, value_name = "PATH")]
     pub socket: Option<PathBuf>,
 }
@@ -138,46 +138,46 @@ pub struct StatusArgs {
 /// `driftway shim stop`
 #[derive(Debug, Args)]
 pub struct StopArgs {
-    /// Where it listens, if not in /run/driftway
+    /// The shim's socket, if not in /run/driftway
     #[arg(long, value_name = "PATH")]
     pub socket: Option<PathBuf>,
 }
 
-/// `driftway shim watchdog`, by which a shim starts its watchdog.
+/// `driftway shim watchdog`, the process that a shim starts as its watchdog
 #[derive(Debug, Args)]
 pub struct WatchdogArgs {
-    /// The numbers of the user and the group that it runs as; none: as what it is
+    /// User ID and group ID to change to; by default they are not changed
     #[arg(num_args = 2)]
     pub user: Vec<u32>,
 }
 
-/// What becomes of the congestion window.
+/// Congestion window after an outage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum CwndAfterOutage {
-    /// What it was: the path is the same one
+    /// The previous window: the path is the same
     Keep,
-    /// One segment: the path may be a new one
+    /// One segment: the path may have changed
     Reset,
 }
 
-/// How much is told.
+/// Severity of log messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum LogLevel {
-    /// What ends it
+    /// Fatal errors
     Error,
-    /// What is not as it should be
+    /// Unexpected conditions
     Warn,
-    /// Outages, links, begin and end
+    /// Outages, link changes, start and end
     Info,
-    /// More of each
+    /// Details of each
     Debug,
 }
 
 impl StartArgs {
-    /// The shim that is asked for.
+    /// Builds the shim.
     ///
     /// # Errors
-    /// What is wrong with the aid's name or options.
+    /// An invalid name or option of the aid.
     pub fn shim(&self) -> Result<Shim, Failure> {
         let config = self.config();
         let (Time(probe_min), Time(probe_max)) = (self.probe_min, self.probe_max);
@@ -195,18 +195,19 @@ impl StartArgs {
             return Err(Failure::Input(message));
         }
         if aid.build(driftway_base::Duration::ZERO).is_none() {
-            let message = "--aid none: a shim without an aid does nothing; leave it away";
+            let message = "--aid none: a shim without an aid does nothing; leave the option out";
             return Err(Failure::Input(message.to_owned()));
         }
-        let make = move || aid.build(driftway_base::Duration::ZERO).expect("it was built before");
+        let make =
+            move || aid.build(driftway_base::Duration::ZERO).expect("it has been built above");
         Ok(Shim::with_aid(config, make))
     }
 
-    /// The aid and its options, read as a scenario's.
+    /// Parses the aid and its options as in a scenario.
     fn aid(&self) -> Result<Aid, serde_json::Error> {
         let name = ("name".to_owned(), Value::String(self.aid.clone()));
         let options = self.aid_option.iter().map(|(name, value)| {
-            // Counts and switches are what they look like; all else is a word or a quantity.
+            // Counts and booleans are parsed; all other values are strings.
             let plain = |value: &Value| value.is_u64() || value.is_boolean();
             let read = serde_json::from_str(value).ok().filter(plain);
             (name.clone(), read.unwrap_or_else(|| Value::String(value.clone())))
@@ -215,7 +216,7 @@ impl StartArgs {
         Aid::deserialize(MapAccessDeserializer::new(MapDeserializer::new(pairs.into_iter())))
     }
 
-    /// How the shim is to behave.
+    /// Configuration of the shim.
     pub fn config(&self) -> Config {
         let (Size(store), Size(store_per_flow)) = (self.store, self.store_per_flow);
         let (Time(probe_min), Time(probe_max)) = (self.probe_min, self.probe_max);
@@ -239,7 +240,7 @@ impl StartArgs {
     }
 }
 
-/// So many, or `None` for never.
+/// Number of unanswered retransmissions, or `None` for never.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SuspectAfter(pub Option<u32>);
 
@@ -248,23 +249,25 @@ fn parse_suspect_after(text: &str) -> Result<SuspectAfter, String> {
         "never" => Ok(SuspectAfter(None)),
         _ => match text.parse() {
             Ok(n @ 1..) => Ok(SuspectAfter(Some(n))),
-            _ => Err("a count from 1, or never".to_owned()),
+            _ => Err("expected a count from 1, or never".to_owned()),
         },
     }
 }
 
 fn aid_option(text: &str) -> Result<(String, String), String> {
     let (name, value) =
-        text.split_once('=').ok_or("an option is NAME=VALUE, as in persist_min='1 s'")?;
+        text.split_once('=').ok_or("expected NAME=VALUE, as in persist_min='1 s'")?;
     Ok((name.trim().to_owned(), value.trim().to_owned()))
 }
 
 fn interface(name: &str) -> Result<String, String> {
     let legal = |byte: u8| byte.is_ascii_graphic() && byte != b'/';
     match name {
-        "lo" => Err("the loopback interface loses nothing, and is left alone".to_owned()),
+        "lo" => Err("the loopback interface is not supported: it loses no packets".to_owned()),
         _ if name.is_empty() || name.len() > MAX_INTERFACE_NAME || !name.bytes().all(legal) => {
-            Err(format!("an interface's name has 1 to {MAX_INTERFACE_NAME} letters, as in eth0"))
+            Err(format!(
+                "expected an interface's name of 1 to {MAX_INTERFACE_NAME} characters, as in eth0"
+            ))
         }
         _ => Ok(name.to_owned()),
     }
@@ -286,12 +289,12 @@ mod test {
     }
 
     #[test]
-    fn said_defaults_are_those_of_the_shim() {
+    fn default_arguments_are_the_default_configuration() {
         assert_eq!(read(&[]).unwrap().config(), Config::default());
     }
 
     #[test]
-    fn every_aid_and_its_options_are_taken_as_scenarios_have_them() {
+    fn every_aid_and_its_options_are_accepted_as_in_scenarios() {
         let shim = |words: &[&str]| read(words).unwrap().shim();
         for name in ["carry", "atcp", "tcp-f", "cwnd-limit"] {
             assert!(shim(&["--aid", name]).is_ok(), "{name}");
@@ -306,7 +309,7 @@ mod test {
     }
 
     #[test]
-    fn a_mistake_about_the_aid_says_what_would_be_right() {
+    fn an_error_in_the_aid_says_what_is_valid() {
         let wrong = |words: &[&str]| match read(words).unwrap().shim() {
             Err(Failure::Input(message)) => message,
             other => panic!("{other:?}"),
@@ -335,7 +338,7 @@ mod test {
     }
 
     #[test]
-    fn what_is_given_arrives() {
+    fn arguments_reach_the_configuration() {
         let config =
             read(&["--cwnd", "reset", "--store", "1 MB", "--suspect-after", "2", "--hold-back"]);
         let config = config.unwrap().config();

@@ -1,5 +1,5 @@
-//! What is installed beside the command, the manual's pages and the systemd unit, is in step with
-//! it. `make man` writes the pages anew.
+//! Tests that the manual pages and the systemd unit in `dist/` match the command. `make man` writes the
+//! manual pages.
 
 use std::fs;
 use std::path::PathBuf;
@@ -12,7 +12,7 @@ fn dist_path(name: &str) -> PathBuf {
     PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../dist")).join(name)
 }
 
-/// (file name, text) of each page: of the command itself, and of each command in it.
+/// File name and text of each manual page: of the command itself, and of each command in it.
 fn manual_pages() -> Vec<(String, String)> {
     let mut root = Cli::command();
     root.build();
@@ -30,7 +30,7 @@ fn manual_pages() -> Vec<(String, String)> {
 }
 
 #[test]
-fn the_manual_is_what_help_says() {
+fn the_manual_pages_are_those_of_the_help() {
     let pages = manual_pages();
     assert!(pages.len() >= 12, "{}", pages.len());
     let folder = fs::read_dir(dist_path("man")).unwrap();
@@ -44,17 +44,17 @@ fn the_manual_is_what_help_says() {
             fs::write(dist_path(&name), &page).unwrap();
         }
         let stands = fs::read_to_string(dist_path(&name)).unwrap_or_default();
-        assert!(stands == page, "dist/{name} is not in step: `make man` writes it anew");
+        assert!(stands == page, "dist/{name} is out of date: `make man` updates it");
     }
 }
 
 #[test]
-fn the_unit_starts_what_there_is() {
+fn the_unit_matches_the_command() {
     let unit = fs::read_to_string(dist_path("driftway-shim.service")).unwrap();
     let line = unit.lines().find_map(|line| line.strip_prefix("ExecStart=")).unwrap();
     let cli = Cli::try_parse_from(line.split(' ')).unwrap();
     assert!(matches!(cli.command, Command::Shim(shim) if shim.command.is_none()));
-    // It says that it works, to whoever ends it otherwise; and it is found where it listens.
+    // systemd's watchdog and the default socket directory are those that the command uses.
     for line in
         ["Type=notify", "WatchdogSec=2", "Restart=on-failure", "RuntimeDirectory=driftway/unit"]
     {
@@ -62,6 +62,6 @@ fn the_unit_starts_what_there_is() {
     }
     assert_eq!(super::socket_path::UNIT_DIRECTORY, "/run/driftway/unit");
     for capability in ["CAP_NET_ADMIN", "CAP_NET_RAW"] {
-        assert_eq!(unit.matches(capability).count(), 2, "to have, and to be allowed to have");
+        assert_eq!(unit.matches(capability).count(), 2, "in the ambient and the bounding set");
     }
 }

@@ -1,4 +1,4 @@
-//! What the shim says of itself: a JSON document, and metrics for Prometheus.
+//! State of a shim, as a JSON document and as metrics for Prometheus.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -18,11 +18,11 @@ pub struct Document {
     pub version: String,
     pub lasted_s: f64,
     pub memory: Memory,
-    /// What the shim counts.
+    /// Counters of the shim.
     pub counts: BTreeMap<String, u64>,
-    /// What its driver counts.
+    /// Counters of the shim's driver.
     pub driver: BTreeMap<String, u64>,
-    /// Packets that go by unseen, which the kernel counts.
+    /// Packets that pass without reaching the shim, counted by the kernel.
     pub unseen: BTreeMap<String, u64>,
     pub flows: Vec<Flow>,
 }
@@ -40,38 +40,38 @@ pub struct Flow {
     pub state: String,
     pub aid: String,
     pub aid_state: String,
-    /// What the aid asked for that can't be done.
+    /// Number of the aid's actions that were refused.
     pub refused: u64,
     pub outstanding_bytes: u64,
     pub stored_bytes: u64,
-    /// Segments that wait to be sent.
+    /// Segments waiting to be sent.
     pub waiting: u64,
     pub rtt_s: Option<f64>,
     pub timestamps: bool,
     pub ecn: bool,
-    /// Reductions of the window that were undone.
+    /// Window reductions that were undone.
     pub undone: u64,
-    /// Outages after which it went on.
+    /// Outages that the connection survived.
     pub survived: u64,
-    /// From the probe that found the path, or this host's own link being back, to the first new
-    /// acknowledgment that the kernel was given.
+    /// Time from the sending of the probe that found the path, or from this host's own link being
+    /// restored, to the first new acknowledgment passed to the kernel.
     pub time_to_resume_s: Option<f64>,
     pub kernel: Option<Kernel>,
 }
 
-/// What the kernel says of a connection.
+/// The kernel's state of a connection.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Kernel {
-    /// Segments.
+    /// Congestion window (segments).
     pub cwnd: u32,
-    /// Segments; null as long as nothing was lost.
+    /// Slow-start threshold (segments); null until it is first set.
     pub ssthresh: Option<u32>,
     pub rto_s: f64,
     pub rtt_s: f64,
     pub congestion_control: String,
 }
 
-/// What Linux has for a threshold that was never set.
+/// Linux's initial slow-start threshold, `TCP_INFINITE_SSTHRESH`.
 const INFINITE_SSTHRESH: u32 = 0x7fff_ffff;
 
 impl From<KernelTcp> for Kernel {
@@ -132,20 +132,20 @@ impl From<ShimSnapshot> for Document {
 }
 
 impl Document {
-    /// As it is printed.
+    /// JSON text of the document.
     pub fn json(&self) -> String {
         let text = serde_json::to_string_pretty(self);
-        text.expect("a document is plain values with text as keys") + "\n"
+        text.expect("the document can be serialized") + "\n"
     }
 
-    /// Asks the kernel about each flow. One that has closed meanwhile stays without an answer.
+    /// Queries the kernel's state of each flow; a closed connection has none.
     pub fn query_kernel(&mut self) {
         for flow in &mut self.flows {
             flow.kernel = kernel_tcp(flow.source, flow.destination).ok().map(Kernel::from);
         }
     }
 
-    /// As Prometheus reads it (text format 0.0.4).
+    /// Metrics in Prometheus' text format 0.0.4.
     pub fn metrics(&self) -> String {
         let mut text = String::new();
         let mut metric = |kind: &str, name: &str, help: &str, values: &[(String, f64)]| {
@@ -157,10 +157,10 @@ impl Document {
             }
         };
         let one = |value: f64| [(String::new(), value)];
-        metric("gauge", "uptime_seconds", "Time since the shim began.", &one(self.lasted_s));
+        metric("gauge", "uptime_seconds", "Time since the shim started.", &one(self.lasted_s));
         for (name, bytes, help) in [
             ("stored_bytes", self.memory.stored_bytes, "Bytes of stored packets."),
-            ("held_bytes", self.memory.held_bytes, "Bytes held for stored packets."),
+            ("held_bytes", self.memory.held_bytes, "Bytes allocated for stored packets."),
         ] {
             metric("gauge", name, help, &one(bytes as f64));
         }
@@ -170,11 +170,11 @@ impl Document {
                 (format!("{{state=\"{state}\"}}"), flows as f64)
             })
             .into();
-        metric("gauge", "flows", "Connections that are followed, by state.", &flows);
+        metric("gauge", "flows", "Connections handled, by state.", &flows);
         for (name, help, counts) in [
-            ("events_total", "What the shim did and saw, by kind.", &self.counts),
-            ("driver_total", "What its driver did, by kind.", &self.driver),
-            ("unseen_total", "Packets that went by untouched, by kind.", &self.unseen),
+            ("events_total", "Events in the shim, by kind.", &self.counts),
+            ("driver_total", "Events in the shim's driver, by kind.", &self.driver),
+            ("unseen_total", "Packets that bypassed the shim, by kind.", &self.unseen),
         ] {
             let values: Vec<_> = counts
                 .iter()

@@ -1,7 +1,7 @@
-//! What is said on standard error, which nobody may read.
+//! Log on standard error that never blocks the shim.
 //!
-//! Lines go through a channel of so many to a thread that writes them. When it is full, because whoever
-//! reads does so too slowly or not at all, lines are lost and counted.
+//! Lines go through a bounded channel to a thread that writes them. When the channel is full, because
+//! standard error is read too slowly or not at all, lines are dropped and counted.
 
 use std::io::{self, IsTerminal, Write, stderr};
 use std::sync::Arc;
@@ -14,12 +14,12 @@ use tracing::level_filters::LevelFilter;
 
 use super::args::LogLevel;
 
-/// Lines that wait at most.
+/// Capacity of the channel (lines).
 const MAX_PENDING_LINES: usize = 256;
-/// How long the last ones may take.
+/// Time limit for writing the remaining lines at the end.
 const FLUSH_TIMEOUT: Duration = Duration::from_millis(300);
 
-/// Takes lines, and never waits.
+/// Sender of lines, which never blocks.
 #[derive(Clone)]
 struct LineSender {
     lines: SyncSender<Option<Vec<u8>>>,
@@ -27,7 +27,7 @@ struct LineSender {
 }
 
 impl Write for LineSender {
-    /// A line at a time, as `tracing_subscriber` gives them.
+    /// Sends one line; `tracing_subscriber` writes whole lines.
     fn write(&mut self, line: &[u8]) -> io::Result<usize> {
         if self.lines.try_send(Some(line.to_vec())).is_err() {
             self.lost.fetch_add(1, Ordering::Relaxed);
@@ -39,14 +39,14 @@ impl Write for LineSender {
     }
 }
 
-/// What was said and is not written yet. Dropped, it writes what it can in a moment.
+/// The log. Dropping it writes the remaining lines within [`FLUSH_TIMEOUT`].
 pub struct Log {
     lines: LineSender,
     pending: Option<Receiver<Option<Vec<u8>>>>,
     finished: Option<Receiver<()>>,
 }
 
-/// Structured lines of this level and above.
+/// Initialises logging of messages of this severity and above.
 pub fn init_log(level: LogLevel) -> Log {
     let level = match level {
         LogLevel::Error => LevelFilter::ERROR,
@@ -69,21 +69,24 @@ pub fn init_log(level: LogLevel) -> Log {
 }
 
 impl Log {
-    /// Begins to write, in a thread that has no more privileges than the calling one.
+    /// Starts the thread that writes, with the privileges of the calling thread.
     ///
     /// # Errors
-    /// There can be no thread.
+    /// A failure to start the thread.
     pub fn start(&mut self) -> io::Result<()> {
         let Some(waiting) = self.pending.take() else { return Ok(()) };
         let (done, written) = sync_channel(1);
         let lost = Arc::clone(&self.lines.lost);
         thread::Builder::new().name("log".into()).spawn(move || {
             while let Ok(Some(line)) = waiting.recv() {
-                // Who reads it may have gone.
+                // The reader may have closed standard error.
                 let _ = stderr().write_all(&line);
                 match lost.swap(0, Ordering::Relaxed) {
                     0 => {}
-                    lost => drop(writeln!(stderr(), "({lost} lines are lost: nobody read)")),
+                    lost => drop(writeln!(
+                        stderr(),
+                        "({lost} lines lost: standard error was not read in time)"
+                    )),
                 }
             }
             let _ = done.send(());
@@ -95,7 +98,7 @@ impl Log {
 
 impl Drop for Log {
     fn drop(&mut self) {
-        // It has begun: no more than a moment for the rest. Else nothing is at stake yet.
+        // With the thread running, wait a limited time; before that, write here.
         if let Some(written) = &self.finished
             && self.lines.lines.try_send(None).is_ok()
         {

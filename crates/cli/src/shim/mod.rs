@@ -1,4 +1,4 @@
-//! `driftway shim`
+//! `driftway shim`: runs, queries or stops the shim of a network namespace.
 
 pub mod args;
 #[cfg(test)]
@@ -31,15 +31,15 @@ use args::{ShimArgs, ShimCommand, StartArgs};
 use namespace::NamespaceMounts;
 use notify::ServiceManager;
 
-/// What asks a program to end.
+/// Signals that terminate the shim.
 const TERMINATION_SIGNALS: [Signal; 3] = [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP];
-/// What a terminal has to stop a program.
+/// Signals by which a terminal stops a program; the shim ignores them.
 const STOP_SIGNALS: [Signal; 3] = [Signal::SIGTSTP, Signal::SIGTTIN, Signal::SIGTTOU];
 
-/// Begins, looks at, or ends the shim of this network namespace.
+/// Runs, queries or stops the shim of this network namespace.
 ///
 /// # Errors
-/// What is wrong with the input or the machine.
+/// Invalid input, or a machine that lacks a requirement.
 pub fn shim(args: &ShimArgs) -> Result<(), Failure> {
     match &args.command {
         None => start(&args.start),
@@ -49,9 +49,9 @@ pub fn shim(args: &ShimArgs) -> Result<(), Failure> {
     }
 }
 
-/// Works until it is asked to end.
+/// Runs the shim until a termination signal.
 fn start(args: &StartArgs) -> Result<(), Failure> {
-    // Dropped last: whoever does not read it waits for no packet.
+    // Dropped last, so that a slow reader of the log delays no packet.
     let mut log = log::init_log(args.log);
     let shim = args.shim()?;
     match missing_capability() {
@@ -64,27 +64,27 @@ fn start(args: &StartArgs) -> Result<(), Failure> {
     for doubt in startup_warnings() {
         warn!("{doubt}");
     }
-    raise_priority().map_err(|e| failed("take precedence", &e))?;
-    // Before the first thread: all have these signals blocked then, and only we take them.
+    raise_priority().map_err(|e| failed("raise the priority", &e))?;
+    // Before the first thread starts, so that all threads inherit the blocked signals.
     let [end, pause] = [TERMINATION_SIGNALS, STOP_SIGNALS].map(SigSet::from_iter);
     let termination = end
         .thread_block()
         .and_then(|()| pause.thread_block())
         .and_then(|()| SignalFd::with_flags(&end, SfdFlags::SFD_NONBLOCK | SfdFlags::SFD_CLOEXEC))
-        .map_err(|e| failed("take signals", &e))?;
+        .map_err(|e| failed("block signals", &e))?;
 
     let path = socket_path::listen_path(args.socket.as_deref())
-        .map_err(|e| failed("name a socket", &e))?;
+        .map_err(|e| failed("find the socket's path", &e))?;
     let manager = ServiceManager::find();
     let names = NamespaceMounts::find().map_err(|e| failed("look for the namespace's name", &e))?;
     let user = DedicatedUser::choose().map_err(|e| failed("choose a user", &e))?;
     let mut field = ShimDaemon::start_with_shim(&args.interface, shim)
-        .map_err(start_failure("take the kernel's packets"))?;
+        .map_err(start_failure("intercept packets"))?;
     let listener = socket_path::listen(&path).map_err(|e| listen_failure(&path, &e))?;
     let watchdog = watchdog::start(user);
     drop_privileges(user).map_err(|e| failed("give up privileges", &e))?;
 
-    // Threads that have as few privileges as this one.
+    // Threads started from here on have this thread's reduced privileges.
     let thread = |error| failed("start a thread", &error);
     log.start().map_err(thread)?;
     let heart = watchdog.map(Watchdog::supervise).transpose().map_err(thread)?;
@@ -97,48 +97,48 @@ fn start(args: &StartArgs) -> Result<(), Failure> {
 
     for name in &args.interface {
         if !std::path::Path::new("/sys/class/net").join(name).exists() {
-            warn!(interface = %name, "there is none by this name now");
+            warn!(interface = %name, "no such interface at present");
         }
     }
     let interfaces = match args.interface.is_empty() {
         true => "all".to_owned(),
         false => args.interface.join(" "),
     };
-    info!(%interfaces, aid = %args.aid, pid = std::process::id(), "at work");
+    info!(%interfaces, aid = %args.aid, pid = std::process::id(), "running");
     manager.notify("READY=1");
     field.on_heartbeat(move || {
         heart.iter().for_each(Heartbeat::beat);
         manager.notify("WATCHDOG=1");
     });
     let done = field.run(termination.as_fd());
-    // Whoever has become another user may not, and leaves a file that the next one replaces.
+    // After a change of the user this may fail; the next shim replaces the file.
     let _ = socket_path::remove(&path);
-    done.map_err(|e| failed("go on; every connection goes on as plain TCP", &e))
+    done.map_err(|e| failed("continue; every connection continues as plain TCP", &e))
 }
 
 fn spawn(name: &str, work: impl FnOnce() + Send + 'static) -> io::Result<()> {
     thread::Builder::new().name(name.into()).spawn(work).map(drop)
 }
 
-/// Says, to whoever presses Ctrl-Z, what to do instead: packets would wait for one that is stopped.
+/// Warns on a stop signal such as Ctrl-Z: the packets of all connections would wait for a stopped shim.
 fn warn_on_stop_signals(signals: &SigSet) {
     while let Ok(signal) = signals.wait() {
         warn!(
             %signal,
-            "not stopped, because every connection would be; Ctrl-C or `driftway shim stop` end it, \
-             and `driftway shim &` starts it in the background"
+            "ignored, because every connection would stop too; Ctrl-C or `driftway shim stop` end \
+             the shim, and `driftway shim &` starts it in the background"
         );
     }
 }
 
-/// Ends this process as soon as its namespace has lost its name.
+/// Terminates this process when its network namespace is deleted.
 fn terminate_with_namespace(names: NamespaceMounts) {
     match names.wait_until_unmounted() {
         Ok(()) => {
             info!("this network namespace was deleted");
             let _ = kill(Pid::this(), Signal::SIGTERM);
         }
-        Err(error) => warn!(%error, "whether this namespace is deleted is not known"),
+        Err(error) => warn!(%error, "can't watch for the deletion of this namespace"),
     }
 }
 
@@ -146,19 +146,19 @@ fn listen_failure(path: &std::path::Path, error: &io::Error) -> Failure {
     let path = path.display();
     match error.kind() {
         ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem => Failure::Input(format!(
-            "can't listen for questions at {path}: {error}; --socket PATH names another place, for \
-             `driftway shim status` and `stop` as well"
+            "can't listen at {path}: {error}; set another path with --socket PATH, also for \
+             `driftway shim status` and `stop`"
         )),
-        _ => Failure::Failed(format!("can't listen for questions at {path}: {error}")),
+        _ => Failure::Failed(format!("can't listen at {path}: {error}")),
     }
 }
 
-/// What it means if what is needed is somebody else's.
+/// Failure to start, with a message if another shim is running.
 fn start_failure(doing: &'static str) -> impl Fn(io::Error) -> Failure {
     move |error| match error.kind() {
         ErrorKind::AddrInUse => Failure::Input(
-            "a shim is at work in this network namespace already: see `driftway shim status`; \
-             `driftway shim stop` ends it"
+            "a shim is already running in this network namespace: see `driftway shim status`; \
+             `driftway shim stop` stops it"
                 .to_owned(),
         ),
         _ => failed(doing, &error),

@@ -1,5 +1,5 @@
-//! The name of the network namespace: when it is taken away (`ip netns del`), the shim ends, or it would
-//! keep alone what nobody else can reach.
+//! Names of the network namespace: the shim ends when the last one is removed (`ip netns del`), because
+//! it would keep alive a namespace that no other process can enter.
 
 use std::fs::{self, File};
 use std::io::{self, Read, Seek};
@@ -9,22 +9,22 @@ use std::os::unix::fs::MetadataExt;
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 
-/// The number of the calling thread's network namespace.
+/// Inode number of the calling thread's network namespace.
 pub fn namespace_inode() -> io::Result<u64> {
     Ok(fs::metadata("/proc/thread-self/ns/net")?.ino())
 }
 
-/// The mounts that give a namespace its names.
+/// Bind mounts that are the names of a network namespace (ip-netns(8)).
 pub struct NamespaceMounts {
     mounts: File,
     namespace: u64,
 }
 
 impl NamespaceMounts {
-    /// Of the calling thread's namespace; `None` if it has no name.
+    /// Names of the calling thread's namespace; `None` if it has none.
     ///
     /// # Errors
-    /// `/proc` can't be read.
+    /// A failure to read `/proc`.
     pub fn find() -> io::Result<Option<Self>> {
         let mut names =
             Self { mounts: File::open("/proc/self/mountinfo")?, namespace: namespace_inode()? };
@@ -35,15 +35,15 @@ impl NamespaceMounts {
         let mut mounts = String::new();
         self.mounts.rewind()?;
         self.mounts.read_to_string(&mut mounts)?;
-        // proc(5): the fourth word is what is mounted of the file system.
+        // proc(5): the fourth field is the root of the mount in its file system.
         let name = format!("net:[{}]", self.namespace);
         Ok(mounts.lines().any(|line| line.split(' ').nth(3) == Some(&name)))
     }
 
-    /// Comes back when it has none any more.
+    /// Returns when the namespace has no name any more.
     ///
     /// # Errors
-    /// What the kernel says.
+    /// A failed system call.
     pub fn wait_until_unmounted(mut self) -> io::Result<()> {
         while self.exist()? {
             let mut watched = [PollFd::new(self.mounts.as_fd(), PollFlags::POLLPRI)];

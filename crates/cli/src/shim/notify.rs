@@ -1,16 +1,16 @@
-//! What systemd is told: `sd_notify(3)`.
+//! Notifications to systemd: `sd_notify(3)`.
 //!
-//! Not by a library: those that there are wait if systemd does not read.
+//! Existing libraries block if systemd does not read; this module does not.
 
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::net::{SocketAddr, UnixDatagram};
 
-/// The service manager that has started this process, if one has.
+/// Service manager that started this process, if any.
 pub struct ServiceManager(Option<UnixDatagram>);
 
 impl ServiceManager {
-    /// Whoever `$NOTIFY_SOCKET` names.
+    /// Connects to the socket in `$NOTIFY_SOCKET`.
     pub fn find() -> Self {
         let connect = || {
             let name = std::env::var_os("NOTIFY_SOCKET")?;
@@ -26,10 +26,10 @@ impl ServiceManager {
         Self(connect())
     }
 
-    /// `READY=1`, `WATCHDOG=1` or the like. Nobody waits for it to be read.
+    /// Sends a state such as `READY=1` or `WATCHDOG=1`, without blocking.
     pub fn notify(&self, state: &str) {
         if let Some(socket) = &self.0 {
-            // It is told again soon, or it restarts us.
+            // A lost notification is repeated soon, or the manager restarts the shim.
             let _ = socket.send(state.as_bytes());
         }
     }

@@ -1,7 +1,7 @@
-//! The local socket of a shim at work: its document and its metrics, over HTTP, for whoever asks.
+//! Local socket of a running shim, which serves its document and its metrics over HTTP.
 //!
-//! One thread serves all at the same time, and none of them for longer than a second. Nobody has more
-//! than a few connections at once, so that who is slow, or many, is in nobody's way.
+//! One thread serves all clients concurrently, each for at most a second. The number of connections
+//! per user is limited, so that slow or many clients do not block others.
 
 use std::io::{self, ErrorKind, Read, Write};
 use std::os::fd::AsFd;
@@ -19,39 +19,39 @@ use tracing::debug;
 
 use super::document::Document;
 
-/// How long the whole of an exchange may take.
+/// Time limit of a request and its response.
 const DEADLINE: Duration = Duration::from_secs(1);
-/// How long a client waits for each of its steps.
+/// Timeout of each read of [`fetch`].
 const CLIENT_TIMEOUT: Patience = Patience::from_secs(5);
-/// Connections of one user, and of all of them but root.
+/// Largest number of connections per user, and of all users except root.
 const MAX_PER_USER: usize = 8;
 const MAX_CLIENTS: usize = 64;
-/// The shim is asked no more often than that: who waits meanwhile gets the next answer.
+/// Shortest interval between queries of the shim; clients in between share the next answer.
 const MIN_QUERY_INTERVAL: Duration = Duration::from_millis(50);
-/// After an error that has to do with none of the clients, as a lack of file descriptors.
+/// Pause after an error that concerns no client, such as a lack of file descriptors.
 const ERROR_PAUSE: Patience = Patience::from_millis(100);
-/// A request is a line and few headers (bytes).
+/// Longest request: a request line and few headers (bytes).
 const MAX_REQUEST_BYTES: usize = 4096;
 const HEADER_END: &[u8] = b"\r\n\r\n";
 
-/// Somebody who asks.
+/// A connected client.
 struct Client {
     stream: UnixStream,
     user: u32,
     deadline: Instant,
     request: Vec<u8>,
-    /// As far as it is known, and how much of it has been sent.
+    /// Response, and the number of bytes sent of it.
     answer: Option<(Vec<u8>, usize)>,
 }
 
-/// Answers as long as the shim is at work.
+/// Serves clients as long as the shim runs.
 pub fn serve(listener: &UnixListener, asker: &StatusHandle) {
     let clock = RealClock::start();
     let mut clients: Vec<Client> = Vec::new();
     let mut next_question = clock.now();
     loop {
         if let Err(error) = wait(listener, &clients, &clock, next_question) {
-            debug!(%error, "waiting for questions");
+            debug!(%error, "waiting for requests");
             thread::sleep(ERROR_PAUSE);
         }
         accept(listener, &mut clients, clock.now());
@@ -70,7 +70,7 @@ pub fn serve(listener: &UnixListener, asker: &StatusHandle) {
     }
 }
 
-/// Waits until there is something to do for somebody.
+/// Waits until a client can connect, read, write or time out, or a query is due.
 fn wait(
     listener: &UnixListener,
     clients: &[Client],
@@ -89,7 +89,7 @@ fn wait(
     let waiting = clients.iter().any(Client::awaits_response).then_some(next_question);
     let next = clients.iter().map(|client| client.deadline).chain(waiting).min();
     let timeout = next.map_or(PollTimeout::NONE, |next| {
-        // The millisecond that is cut off would be waited for by turning round and round.
+        // Rounded up, because a truncated timeout would make the loop spin.
         let left = clock.until(next).as_nanos() / 1_000_000 + 1;
         u16::try_from(left).map_or(PollTimeout::MAX, PollTimeout::from)
     });
@@ -99,15 +99,15 @@ fn wait(
     }
 }
 
-/// Takes whoever is there, as long as there is room for them.
+/// Accepts pending connections within the limits.
 fn accept(listener: &UnixListener, clients: &mut Vec<Client>, now: Instant) {
-    // Who connects all the time must not keep us from those who have.
+    // Limited, so that a client that connects continuously does not block the others.
     for _ in 0..MAX_CLIENTS {
         let mut stream = match listener.accept() {
             Ok((stream, _)) => stream,
             Err(error) if error.kind() == ErrorKind::WouldBlock => return,
             Err(error) => {
-                debug!(%error, "a client was not taken");
+                debug!(%error, "accepting a client");
                 thread::sleep(ERROR_PAUSE);
                 return;
             }
@@ -117,8 +117,8 @@ fn accept(listener: &UnixListener, clients: &mut Vec<Client>, now: Instant) {
         let of_one = clients.iter().filter(|client| client.user == user).count();
         let others = clients.iter().filter(|client| client.user != 0).count();
         if of_one >= MAX_PER_USER || (user != 0 && others >= MAX_CLIENTS) {
-            // What does not fit into the new socket's buffer at once is lost.
-            let busy = "too many questions at once\n";
+            // The response fits into the new socket's buffer, or is cut off.
+            let busy = "too many connections\n";
             let _ = stream.write(&response("503 Service Unavailable", "text/plain", busy));
             continue;
         }
@@ -128,13 +128,14 @@ fn accept(listener: &UnixListener, clients: &mut Vec<Client>, now: Instant) {
 }
 
 impl Client {
-    /// Is its request there, and no answer yet?
+    /// Whether the request is complete and has no response yet.
     fn awaits_response(&self) -> bool {
         self.answer.is_none()
             && self.request.windows(HEADER_END.len()).any(|window| window == HEADER_END)
     }
 
-    /// Takes what it has sent. Who goes away, or says too much, is done with.
+    /// Reads from the client. After an end of file, an error or too long a request, the connection is
+    /// closed.
     fn read(&mut self) {
         let mut buffer = [0; 512];
         while self.answer.is_none() && !self.awaits_response() {
@@ -148,7 +149,7 @@ impl Client {
         }
     }
 
-    /// Sends as much as it takes; is there more to do for it?
+    /// Sends as much of the response as possible; returns whether the connection stays open.
     fn write(&mut self) -> bool {
         let Some((answer, sent)) = &mut self.answer else { return true };
         while *sent < answer.len() {
@@ -165,12 +166,12 @@ impl Client {
 fn answer(request: &[u8], document: Option<&Document>) -> Vec<u8> {
     let request = String::from_utf8_lossy(request);
     let Some(document) = document else {
-        return response("503 Service Unavailable", "text/plain", "it does not answer\n");
+        return response("503 Service Unavailable", "text/plain", "the shim does not answer\n");
     };
     match request.split(' ').nth(1).unwrap_or_default() {
         "/status" => response("200 OK", "application/json", &document.json()),
         "/metrics" => response("200 OK", "text/plain; version=0.0.4", &document.metrics()),
-        _ => response("404 Not Found", "text/plain", "there is /status and /metrics\n"),
+        _ => response("404 Not Found", "text/plain", "available: /status, /metrics\n"),
     }
 }
 
@@ -183,10 +184,10 @@ fn response(status: &str, kind: &str, body: &str) -> Vec<u8> {
     (head + body).into_bytes()
 }
 
-/// Asks the shim that listens there for its document.
+/// Requests the document of the shim that listens at a path.
 ///
 /// # Errors
-/// `NotFound`, `ConnectionRefused`: there is none.
+/// `NotFound` or `ConnectionRefused` if no shim is running; other I/O errors.
 pub fn fetch(path: &Path) -> io::Result<Document> {
     let mut stream = UnixStream::connect(path)?;
     stream.set_read_timeout(Some(CLIENT_TIMEOUT))?;
@@ -197,7 +198,7 @@ pub fn fetch(path: &Path) -> io::Result<Document> {
     let (head, body) = answer.split_at(end.map_or(answer.len(), |end| end + HEADER_END.len()));
     if !head.starts_with(b"HTTP/1.1 200 ") {
         let why = if head.is_empty() {
-            "it does not answer".into()
+            "the shim does not answer".into()
         } else {
             String::from_utf8_lossy(body)
         };

@@ -1,4 +1,4 @@
-//! Where the local socket is: a file that only root, or whoever starts the shim, can put there.
+//! Path of the local socket, in a directory where only root, or the user who starts the shim, can write.
 
 use std::fs::{self, DirBuilder, Permissions};
 use std::io::{self, ErrorKind};
@@ -10,29 +10,29 @@ use nix::unistd::geteuid;
 
 use super::namespace::namespace_inode;
 
-/// Its directory, and the one in there that belongs to the unit of systemd.
+/// Default directory of the socket, and that of the systemd unit.
 const DIRECTORY: &str = "/run/driftway";
 pub const UNIT_DIRECTORY: &str = "/run/driftway/unit";
-/// May others put files there?
+/// Permission bits that let other users create files in a directory.
 const WRITABLE_BY_OTHERS: u32 = 0o022;
 
-/// The socket's file name in any directory: there is one shim in a network namespace.
+/// File name of the socket: there is one shim per network namespace.
 fn file_name() -> io::Result<String> {
     Ok(format!("shim-{}.sock", namespace_inode()?))
 }
 
-/// Where the shim of the calling thread's namespace listens.
+/// Path at which the shim of the calling thread's namespace listens.
 pub fn listen_path(socket: Option<&Path>) -> io::Result<PathBuf> {
     if let Some(socket) = socket {
         return Ok(socket.to_owned());
     }
-    // systemd.exec(5): several are separated by colons.
+    // systemd.exec(5): several directories are separated by colons.
     let given = std::env::var("RUNTIME_DIRECTORY").ok();
     let directory = given.as_deref().and_then(|list| list.split(':').next()).unwrap_or(DIRECTORY);
     Ok(Path::new(directory).join(file_name()?))
 }
 
-/// Where to ask: where one listens, or would. A file may be there although nobody listens any more.
+/// Path to connect to: where a shim listens, or by default would. The file alone does not show that.
 pub fn query_path(socket: Option<&Path>) -> io::Result<PathBuf> {
     let usual = listen_path(socket)?;
     let of_unit = Path::new(UNIT_DIRECTORY).join(file_name()?);
@@ -40,8 +40,8 @@ pub fn query_path(socket: Option<&Path>) -> io::Result<PathBuf> {
     Ok(if socket.is_none() && !listens(&usual) && listens(&of_unit) { of_unit } else { usual })
 }
 
-/// Listens there, for everybody. A file that one has left that was killed is replaced: whoever calls
-/// this has the packets of this namespace, so that no other shim is at work.
+/// Listens at a path, for all users. A file left by a killed shim is replaced: the caller intercepts
+/// the packets of this namespace, so that no other shim is running.
 pub fn listen(path: &Path) -> io::Result<UnixListener> {
     let directory = match path.parent() {
         Some(directory) if directory != Path::new("") => directory,
@@ -56,7 +56,7 @@ pub fn listen(path: &Path) -> io::Result<UnixListener> {
     let found = fs::metadata(directory)?;
     let ours = found.uid() == 0 || found.uid() == geteuid().as_raw();
     if !ours || found.mode() & WRITABLE_BY_OTHERS != 0 {
-        let message = format!("others may put files into {}", directory.display());
+        let message = format!("other users may write to {}", directory.display());
         return Err(io::Error::new(ErrorKind::PermissionDenied, message));
     }
     remove(path)?;
@@ -66,7 +66,7 @@ pub fn listen(path: &Path) -> io::Result<UnixListener> {
     Ok(listener)
 }
 
-/// Removes the socket that one has left there; nothing else that may be there.
+/// Removes a socket left at a path, but no other file.
 pub fn remove(path: &Path) -> io::Result<()> {
     match fs::symlink_metadata(path) {
         Ok(left) if left.file_type().is_socket() => fs::remove_file(path),

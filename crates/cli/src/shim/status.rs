@@ -1,4 +1,4 @@
-//! `driftway shim status`
+//! `driftway shim status`: prints the state of the shim and its flows.
 
 use std::io::{ErrorKind, Write};
 use std::time::Duration;
@@ -10,21 +10,21 @@ use crate::failure::Failure;
 use crate::text::{Grid, count, value};
 
 const WATCH_INTERVAL: Duration = Duration::from_secs(1);
-/// Puts the cursor home and clears what is below.
+/// Moves the cursor to the top left and clears the terminal below it.
 const CLEAR: &str = "\x1b[H\x1b[J";
 
-/// Tells how the shim of this network namespace stands.
+/// Prints the state of this network namespace's shim.
 pub fn status(args: &StatusArgs) -> Result<(), Failure> {
     let mut out = anstream::stdout().lock();
     loop {
         let path = socket_path::query_path(args.socket.as_deref())
-            .map_err(|e| failed("name a socket", &e))?;
+            .map_err(|e| failed("find the socket's path", &e))?;
         let mut document = serve::fetch(&path).map_err(|error| match error.kind() {
             ErrorKind::ConnectionRefused | ErrorKind::NotFound => Failure::Failed(
-                "no shim is at work in this network namespace; `driftway shim` starts one"
+                "no shim is running in this network namespace; `driftway shim` starts one"
                     .to_owned(),
             ),
-            _ => failed("ask the shim", &error),
+            _ => failed("query the shim", &error),
         })?;
         document.query_kernel();
         if args.json {
@@ -41,12 +41,12 @@ pub fn status(args: &StatusArgs) -> Result<(), Failure> {
 }
 
 const HEADER: [&str; 9] =
-    ["peer", "port", "state", "cwnd", "RTO", "stored", "undone", "cuts", "resumed"];
+    ["peer", "port", "state", "cwnd", "RTO", "stored", "undos", "outages", "resumed"];
 
 fn table(document: &Document) -> String {
     let counted = |name: &str| document.counts.get(name).copied().unwrap_or(0);
     let mut text = format!(
-        "{} followed, {} stored, at work for {:.0} s: {}, {} survived, {}\n",
+        "{}, {} stored, running for {:.0} s: {}, {} survived, {}\n",
         count(document.flows.len() as u64, "flow"),
         value("_bytes", document.memory.stored_bytes as f64),
         document.lasted_s,
@@ -59,22 +59,22 @@ fn table(document: &Document) -> String {
         text += &Grid { header, rows: document.flows.iter().map(row).collect() }.to_string();
     }
     let reasons = [
-        ("older", "of connections that are older than the shim"),
-        ("unknown_option", "with an option that it does not know"),
+        ("older", "of connections older than the shim"),
+        ("unknown_option", "with an unknown TCP option"),
         ("no_timestamps", "that opened a connection without timestamps"),
-        ("fragments", "pieces of packets"),
+        ("fragments", "that are IP fragments"),
         ("no_room", "of connections beyond --flows"),
-        ("corrupt", "corrupt"),
-        ("implausible", "with numbers that may be anybody's"),
+        ("corrupt", "with a wrong checksum"),
+        ("implausible", "with implausible sequence numbers, possibly forged"),
     ];
     let unseen = [
         ("ipv6_tcp", "of TCP over IPv6"),
-        ("ipv6_other", "of IPv6 besides"),
+        ("ipv6_other", "of other IPv6 protocols"),
         ("udp", "of UDP"),
         ("tunnels", "of tunnels"),
         ("other", "of other protocols"),
-        ("pieces_in", "that arrived as pieces of larger ones"),
-        ("pieces_out", "that are pieces of larger ones that left"),
+        ("pieces_in", "that arrived as IP fragments"),
+        ("pieces_out", "that left as IP fragments"),
     ];
     let seen = reasons.map(|(name, says)| (counted(name), says));
     let unseen = unseen.map(|(name, says)| (document.unseen.get(name).copied().unwrap_or(0), says));
@@ -89,7 +89,7 @@ fn table(document: &Document) -> String {
         .map(|(act, count)| format!("{count} {}", act.replace('_', " ")))
         .collect();
     if !refused.is_empty() {
-        text += &format!("asked for by the aid and not to be done: {}\n", refused.join(", "));
+        text += &format!("actions of the aid that were refused: {}\n", refused.join(", "));
     }
     text
 }
@@ -158,14 +158,14 @@ mod test {
         };
         let text = table(&document);
         assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
-        // Nothing had to be broken into two lines.
+        // No line is wrapped.
         assert_eq!(text.lines().count(), 8, "{text}");
-        assert!(text.ends_with("not to be done: 12 limit, 3 set timer\n"), "{text}");
+        assert!(text.ends_with("refused: 12 limit, 3 set timer\n"), "{text}");
         assert!(text.contains("192.168.100.200:54321"), "{text}");
     }
 
     #[test]
-    fn metrics_have_a_type_each_and_a_value_a_line() {
+    fn each_metric_has_a_type_and_each_line_a_value() {
         let document = Document {
             schema: 1,
             version: String::new(),

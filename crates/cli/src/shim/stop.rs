@@ -1,4 +1,4 @@
-//! `driftway shim stop`
+//! `driftway shim stop`: stops the shim, and removes its remains from the kernel.
 
 use std::io::{self, ErrorKind};
 use std::os::fd::{AsFd, OwnedFd};
@@ -15,28 +15,29 @@ use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 use super::{failed, socket_path};
 use crate::failure::Failure;
 
-/// How long one may take to end by itself, and when it was killed (ms).
+/// Time for the shim to exit after SIGTERM, and after SIGKILL (ms).
 const EXIT_TIMEOUT_MS: u16 = 2000;
 
-/// Ends the one that is at work, and removes what one has left.
+/// Stops the running shim, and removes what a shim has left in the kernel.
 pub fn stop(socket: Option<&Path>) -> Result<(), Failure> {
-    let path = socket_path::query_path(socket).map_err(|e| failed("name a socket", &e))?;
-    match find_process(&path).map_err(permission_failure("look for it"))? {
+    let path = socket_path::query_path(socket).map_err(|e| failed("find the socket's path", &e))?;
+    match find_process(&path).map_err(permission_failure("find the shim"))? {
         Some((pid, process)) => terminate(pid, &process)?,
-        None => anstream::eprintln!("no shim is at work in this network namespace"),
+        None => anstream::eprintln!("no shim is running in this network namespace"),
     }
-    if ShimDaemon::remove_leftovers().map_err(permission_failure("remove what one has left"))? {
-        anstream::eprintln!("removed what one had left");
+    if ShimDaemon::remove_leftovers().map_err(permission_failure("remove the remains of a shim"))? {
+        anstream::eprintln!("removed the remains of a shim");
     }
-    // Whoever was killed, or may not, has left it.
+    // A shim that was killed, or lacked the permission, has left the file.
     let _ = socket_path::remove(&path);
     Ok(())
 }
 
-/// The process that has this namespace's packets.
+/// Process that intercepts this namespace's packets.
 fn find_process(path: &Path) -> io::Result<Option<(i32, OwnedFd)>> {
     let at_work = || match driftway_host::owning_process() {
-        // Its files are not for us; it has made its socket where only it could.
+        // Without permission to read its files, the peer of its socket is used: only the shim could
+        // create that.
         Err(error) if error.kind() == ErrorKind::NotFound => {
             let peer = getsockopt(&UnixStream::connect(path)?, PeerCredentials)?;
             Ok(u32::try_from(peer.pid()).ok().filter(|pid| *pid > 0))
@@ -44,14 +45,15 @@ fn find_process(path: &Path) -> io::Result<Option<(i32, OwnedFd)>> {
         found => found,
     };
     let Some(number) = at_work()? else { return Ok(None) };
-    let not_seen = || io::Error::new(ErrorKind::NotFound, "it is a process not seen from here");
+    let not_seen =
+        || io::Error::new(ErrorKind::NotFound, "its process is in another PID namespace");
     let pid = i32::try_from(number).ok().and_then(Pid::from_raw).ok_or_else(not_seen)?;
     let process = pidfd_open(pid, PidfdFlags::empty())?;
-    // It still is, so the handle is not one of another process with its number.
+    // Checked again, so that the handle is not that of another process that reuses the number.
     Ok((at_work()? == Some(number)).then_some((pid.as_raw_nonzero().get(), process)))
 }
 
-/// Asks it to end; kills it if it does not.
+/// Terminates the process; kills it if it does not exit in time.
 fn terminate(pid: i32, process: &OwnedFd) -> Result<(), Failure> {
     let send = |signal| match pidfd_send_signal(process, signal) {
         Err(error) if error != rustix::io::Errno::SRCH => {
@@ -60,15 +62,15 @@ fn terminate(pid: i32, process: &OwnedFd) -> Result<(), Failure> {
         _ => Ok(()),
     };
     send(Signal::TERM)?;
-    if has_ended(process).map_err(|e| failed("wait for it", &e))? {
+    if has_ended(process).map_err(|e| failed("wait for the process", &e))? {
         anstream::eprintln!("stopped: process {pid}");
         return Ok(());
     }
     send(Signal::KILL)?;
-    if !has_ended(process).map_err(|e| failed("wait for it", &e))? {
-        return Err(Failure::Failed(format!("process {pid} does not end")));
+    if !has_ended(process).map_err(|e| failed("wait for the process", &e))? {
+        return Err(Failure::Failed(format!("process {pid} does not exit")));
     }
-    anstream::eprintln!("killed: process {pid} did not end by itself");
+    anstream::eprintln!("killed: process {pid} did not exit by itself");
     Ok(())
 }
 

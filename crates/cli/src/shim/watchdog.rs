@@ -1,4 +1,4 @@
-//! The process that ends a shim that hangs: this program again, as `driftway shim watchdog`.
+//! Watchdog process, which kills a shim that hangs: this program as `driftway shim watchdog`.
 
 use driftway_host::{DedicatedUser, Watchdog, current_executable};
 use tracing::warn;
@@ -7,21 +7,21 @@ use super::args::WatchdogArgs;
 use super::failed;
 use crate::failure::Failure;
 
-/// Starts the one of this process, which will run as `user`. Without one all goes on: new packets pass
-/// if this process hangs, but those that it has wait.
+/// Starts the watchdog of this process, which will run as `user`. Without a watchdog the shim still
+/// runs: if it hangs, new packets pass, but packets in its queue wait.
 pub fn start(user: Option<DedicatedUser>) -> Option<Watchdog> {
     let mut command = current_executable();
     command.args(["shim", "watchdog"]);
     command.args(user.iter().flat_map(DedicatedUser::ids).map(|number| number.to_string()));
     let started = Watchdog::start(command);
-    started.inspect_err(|error| warn!(%error, "there is no watchdog")).ok()
+    started.inspect_err(|error| warn!(%error, "can't start the watchdog")).ok()
 }
 
-/// Is one, until its shim has ended.
+/// Runs as the watchdog, until its shim has ended.
 pub fn watch(args: &WatchdogArgs) -> Result<(), Failure> {
     let user = match args.user[..] {
         [user, group] => Some(DedicatedUser::new(user, group)),
         _ => None,
     };
-    driftway_host::run_watchdog(user).map(drop).map_err(|e| failed("watch over the shim", &e))
+    driftway_host::run_watchdog(user).map(drop).map_err(|e| failed("monitor the shim", &e))
 }

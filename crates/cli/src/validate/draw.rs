@@ -1,4 +1,4 @@
-//! Pictures of what was compared.
+//! Plots of the comparison with other simulators and theory.
 
 use driftway_sim::results::Estimate;
 use plotly::common::{DashType, ErrorData, ErrorType, Line, Marker, MarkerSymbol, Mode};
@@ -10,11 +10,11 @@ use driftway_experiment::validation::compare::Interval;
 use driftway_experiment::validation::document::{CaseResult, Document, FormulaResult, PointResult};
 use driftway_experiment::validation::run_metrics::METRICS;
 
-/// The chains that are drawn together: with the switches of ns-2, and as the standards have it.
+/// Chain cases that are plotted together: with the options of ns-2, and as in the standards.
 const CHAINS: [(&str, &str); 2] =
-    [("chain-static-w8", "as ns-2.35 has it"), ("chain-standard", "as the standards have it")];
+    [("chain-static-w8", "as in ns-2.35"), ("chain-standard", "as in the standards")];
 
-/// A line with symbols.
+/// Style of a line with symbols.
 struct SeriesStyle {
     name: String,
     colour: &'static str,
@@ -22,7 +22,8 @@ struct SeriesStyle {
     dash: DashType,
 }
 
-/// Goodput over a chain's hops, of all four simulations; `None` where one was not run.
+/// Plot of goodput against the number of hops of a chain, in all four simulations; `None` if a case was
+/// not run.
 pub fn chains(document: &Document) -> Option<Figure> {
     let mut plot = Plot::new();
     for (number, (name, how)) in CHAINS.into_iter().enumerate() {
@@ -46,10 +47,10 @@ pub fn chains(document: &Document) -> Option<Figure> {
     let y = axis("goodput", "kbit/s").range_mode(RangeMode::ToZero);
     plot.set_layout(layout().x_axis(axis("hops", "")).y_axis(y));
     Some(Figure {
-        title: "A chain's goodput over its hops".to_owned(),
+        title: "Goodput of a chain against its number of hops".to_owned(),
         explanation:
-            "Static routes, 200 m from node to node, 2 Mbit/s, window 8. Hollow symbols are the \
-              other simulators'."
+            "Static routes, nodes 200 m apart, 2 Mbit/s, window 8. Hollow symbols are the other \
+              simulators."
                 .to_owned(),
         notes: Vec::new(),
         json: plotly_json(plot),
@@ -89,7 +90,7 @@ fn error_bars(halves: Vec<f64>, colour: &'static str) -> ErrorData {
     ErrorData::new(ErrorType::Data).array(halves).color(colour).thickness(2.0).width(6)
 }
 
-/// The logarithm of the ratio of goodputs, for each movement.
+/// Plot of the log ratio of goodput, for each movement file.
 pub fn log_ratios(case: &CaseResult) -> Figure {
     let points: Vec<(String, Interval)> = case
         .points
@@ -100,9 +101,9 @@ pub fn log_ratios(case: &CaseResult) -> Figure {
     let names: Vec<String> = points.iter().map(|(name, _)| name.clone()).collect();
     let all = "all".to_owned();
     let places: Vec<String> = names.iter().cloned().chain([all.clone()]).collect();
-    add_intervals(&mut plot, &points, "a point, over its seeds", PALETTE[0]);
+    add_intervals(&mut plot, &points, "each point, over its seeds", PALETTE[0]);
     if let Some(log) = case.log_ratio {
-        add_intervals(&mut plot, &[(all, log)], "all of them", PALETTE[1]);
+        add_intervals(&mut plot, &[(all, log)], "all points", PALETTE[1]);
     }
     for (at, name) in [(0.0, ""), (libm::log(0.9), "± 10 %"), (libm::log(1.1), "")] {
         add_horizontal_line(&mut plot, &places, at, name);
@@ -113,10 +114,11 @@ pub fn log_ratios(case: &CaseResult) -> Figure {
             .y_axis(axis("log ratio of goodput", "")),
     );
     Figure {
-        title: format!("{}: ours against {}", case.title, case.against.name()),
-        explanation: "The mean of the logarithm of our goodput less that of theirs: 0 is the same, 0.1 about \
-              10 % more. Bars are 90 % intervals."
-            .to_owned(),
+        title: format!("{}: driftway against {}", case.title, case.against.name()),
+        explanation:
+            "Mean of the logarithm of driftway's goodput minus that of the other simulator's: 0 is \
+              equal, 0.1 is about 10 % more. Bars are 90 % intervals."
+                .to_owned(),
         notes: Vec::new(),
         json: plotly_json(plot),
         numbers: None,
@@ -124,7 +126,7 @@ pub fn log_ratios(case: &CaseResult) -> Figure {
     }
 }
 
-/// What was measured over what a formula says.
+/// Plot of the measured value divided by that of a formula.
 pub fn formula(of: &FormulaResult) -> Figure {
     let ratio = |ratio: Estimate| Interval { mean: ratio.mean, ci90: ratio.ci90 };
     let points: Vec<(String, Interval)> = of
@@ -134,7 +136,7 @@ pub fn formula(of: &FormulaResult) -> Figure {
         .collect();
     let places: Vec<String> = points.iter().map(|(name, _)| name.clone()).collect();
     let mut plot = Plot::new();
-    add_intervals(&mut plot, &points, "measured over formula", PALETTE[0]);
+    add_intervals(&mut plot, &points, "measured / formula", PALETTE[0]);
     let as_set: Vec<(String, Interval)> = of
         .points
         .iter()
@@ -144,7 +146,7 @@ pub fn formula(of: &FormulaResult) -> Figure {
         add_intervals(
             &mut plot,
             &as_set,
-            "the same with losses and round trips as set",
+            "measured / formula, configured loss and RTT",
             PALETTE[1],
         );
     }
@@ -154,8 +156,7 @@ pub fn formula(of: &FormulaResult) -> Figure {
     );
     Figure {
         title: of.title.clone(),
-        explanation: "What was measured over what the formula says, with 90 % intervals."
-            .to_owned(),
+        explanation: "Measured value divided by the formula's, with 90 % intervals.".to_owned(),
         notes: Vec::new(),
         json: plotly_json(plot),
         numbers: None,
@@ -176,7 +177,7 @@ fn add_intervals(plot: &mut Plot, points: &[(String, Interval)], name: &str, col
     );
 }
 
-/// A dotted line.
+/// Adds a dotted horizontal line.
 fn add_horizontal_line(plot: &mut Plot, places: &[String], at: f64, name: &str) {
     plot.add_trace(
         Scatter::new(places.to_vec(), vec![at; places.len()])

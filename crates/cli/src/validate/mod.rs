@@ -1,4 +1,4 @@
-//! `driftway validate`: the lab held against other simulators and against theory.
+//! `driftway validate`: compares the simulator with other simulators and with theory.
 
 mod draw;
 mod page;
@@ -20,14 +20,13 @@ use crate::files::OutputDir;
 use crate::runner::{self, RunnerOptions};
 use crate::text::list;
 
-/// The page's name.
+/// File name of the page.
 const PAGE: &str = "index.html";
 
-/// Runs the cases and tells how ours compare.
+/// Runs the cases and reports the comparison.
 ///
 /// # Errors
-/// What is wrong with the cases or the command line; a run that broke; a case that is judged and
-/// does not agree.
+/// Invalid cases or command line; a failed run; a judged case that differs.
 pub fn validate(args: &ValidateArgs) -> Result<(), Failure> {
     let cases = ValidationCases::load(&args.study, &args.case)?;
     let stored = |name| StoredRuns::load(&cases.dir.join(name));
@@ -51,8 +50,8 @@ pub fn validate(args: &ValidateArgs) -> Result<(), Failure> {
         }
     };
     if let Some(destination) = destination {
-        let html =
-            page::page(&document).map_err(|error| Failure::Failed(format!("the page: {error}")))?;
+        let html = page::page(&document)
+            .map_err(|error| Failure::Failed(format!("can't render the page: {error}")))?;
         let mut staging = destination.stage()?;
         staging.write_text(PAGE, &html)?;
         staging.write_text("results.json", &json(&document))?;
@@ -88,7 +87,7 @@ fn run(
         let (seeds, points) = (seeds(about), about.points.iter());
         work.extend(points.map(|point| PointWork { point, seeds, theirs: 0, case: None }));
     }
-    #[expect(clippy::disallowed_methods, reason = "timing is of the machine, not of the run")]
+    #[expect(clippy::disallowed_methods, reason = "measures wall-clock time only")]
     let started = std::time::Instant::now();
     let options = RunnerOptions { jobs: args.jobs, fresh: args.fresh, runs: run_count(&work) };
     let ran = runner::with_runner(options, |runner| simulate(&work, ns2, runner))?;
@@ -117,10 +116,10 @@ fn run(
     Ok(Document { version: env!("CARGO_PKG_VERSION"), cases: results, formulas, timing })
 }
 
-/// A document as it is printed and kept.
+/// JSON text of a document.
 fn json(document: &Document) -> String {
     let text = serde_json::to_string_pretty(document);
-    text.expect("a document is plain values with text as keys") + "\n"
+    text.expect("the document can be serialized") + "\n"
 }
 
 fn check_agreement(document: &Document) -> Result<(), Failure> {
@@ -129,5 +128,5 @@ fn check_agreement(document: &Document) -> Result<(), Failure> {
         return Ok(());
     }
     let s = if differing.len() == 1 { "s" } else { "" };
-    Err(Failure::Failed(format!("{} differ{s} by more than is allowed", list(&differing))))
+    Err(Failure::Failed(format!("{} differ{s} by more than the tolerance", list(&differing))))
 }

@@ -1,4 +1,4 @@
-//! What came out as one page.
+//! HTML page of `driftway validate`.
 
 use askama::Template;
 
@@ -11,17 +11,17 @@ use crate::report::figure::Figure;
 use crate::report::page::{SCRIPT, STYLE, plotly_script};
 use crate::text::Grid;
 
-/// What the page shows, in order. Text is escaped by the template; what it takes as it is comes
-/// from this crate: style, script, and the figures' JSON.
+/// Content of the page, in order. The template escapes text, except style, script and the figures'
+/// JSON, which come from this crate.
 #[derive(Template)]
 #[template(path = "validate.html")]
 struct Page {
     version: &'static str,
-    /// How many agree.
+    /// Number of cases that agree.
     summary: String,
-    /// A line a case.
+    /// A row per case.
     rows: Vec<Row>,
-    /// The chains of all simulators.
+    /// Plot of the chains in all simulators.
     chains: Option<Figure>,
     sections: Vec<Section>,
     library: String,
@@ -29,7 +29,7 @@ struct Page {
     script: &'static str,
 }
 
-/// A case in one line.
+/// A case in the table of verdicts.
 struct Row {
     id: String,
     title: String,
@@ -37,7 +37,7 @@ struct Row {
     verdict: &'static str,
 }
 
-/// A case.
+/// Section of a case.
 struct Section {
     id: String,
     title: String,
@@ -46,21 +46,21 @@ struct Section {
     note: Option<String>,
     figure: Option<Figure>,
     tables: Vec<(&'static str, Grid)>,
-    /// All numbers of it.
+    /// Table of all metrics.
     numbers: Option<Grid>,
-    /// What runs its first point.
+    /// Command that runs the first point.
     command: Option<String>,
 }
 
-/// The page.
+/// Renders the page.
 ///
 /// # Errors
-/// The template can't be rendered.
+/// A failure to render the template.
 pub fn page(document: &Document) -> Result<String, askama::Error> {
     let word = |agrees| match agrees {
         Some(true) => "agrees",
         Some(false) => "differs",
-        None => "told",
+        None => "not judged",
     };
     let row = |id: &str, title: &str, against: String, agrees| Row {
         id: id.to_owned(),
@@ -69,7 +69,7 @@ pub fn page(document: &Document) -> Result<String, askama::Error> {
         verdict: word(agrees),
     };
     let against = |case: &CaseResult| {
-        let beside = if case.beside { "beside us" } else { "stored" };
+        let beside = if case.beside { "run as well" } else { "stored" };
         format!("{}, {beside}", case.against.name())
     };
     let cases = document.cases.iter();
@@ -93,7 +93,7 @@ pub fn page(document: &Document) -> Result<String, askama::Error> {
 
 fn of_case(case: &CaseResult) -> Section {
     let counts = tables::counts_table(case)
-        .map(|grid| ("Ours over theirs; where theirs are few, ours : theirs", grid));
+        .map(|grid| ("Ratio to the other simulator; small counts as pairs", grid));
     Section {
         id: case.name.clone(),
         title: case.title.clone(),

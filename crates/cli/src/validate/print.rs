@@ -1,4 +1,4 @@
-//! What came out, for people.
+//! Text output of `driftway validate`.
 
 use std::fmt::Write;
 
@@ -7,7 +7,7 @@ use crate::text::{count, wrapped};
 use driftway_experiment::study::reference::AgreementCriterion;
 use driftway_experiment::validation::document::{CaseResult, Document};
 
-/// Everything.
+/// All cases and the summary as text.
 pub fn document(document: &Document) -> String {
     let mut text = String::new();
     for case in &document.cases {
@@ -15,7 +15,7 @@ pub fn document(document: &Document) -> String {
         text += &wrapped(&source(case), 0);
         let _ = write!(text, "{}", goodput_table(case));
         if let Some(counts) = counts_table(case) {
-            let _ = write!(text, "Ours over theirs; where theirs are few, ours : theirs\n{counts}");
+            let _ = write!(text, "Ratio to the other simulator; small counts as pairs\n{counts}");
         }
         text += &wrapped(&verdict(case), 0);
         if let Some(note) = &case.note {
@@ -36,17 +36,17 @@ pub fn document(document: &Document) -> String {
     text
 }
 
-/// Whose numbers stand beside ours.
+/// Source of the other simulator's numbers.
 pub fn source(case: &CaseResult) -> String {
     let name = case.against.name();
     if case.beside {
-        format!("Against {name}, run beside ours.")
+        format!("Against {name}, run as well.")
     } else {
         format!("Against {name}'s stored numbers.")
     }
 }
 
-/// What a case comes to.
+/// Verdict on a case.
 pub fn verdict(case: &CaseResult) -> String {
     let mut text = String::new();
     if case.judge == AgreementCriterion::LogRatio
@@ -58,14 +58,14 @@ pub fn verdict(case: &CaseResult) -> String {
     text + &judgement(case.judge, case.agrees)
 }
 
-/// `Agrees: …`
+/// A verdict with its criterion, such as `Agrees: …`.
 pub fn judgement(judge: AgreementCriterion, agrees: Option<bool>) -> String {
     let what = match judge {
-        AgreementCriterion::Reported => return "Told, not judged.".to_owned(),
+        AgreementCriterion::Reported => return "Reported, not judged.".to_owned(),
         AgreementCriterion::Within(part) => {
             format!("each ratio within {} %", (part * 1e6).round() / 1e4)
         }
-        AgreementCriterion::LogRatio => "its 90 % interval inside ln 0.9 to ln 1.1".to_owned(),
+        AgreementCriterion::LogRatio => "its 90 % interval between ln 0.9 and ln 1.1".to_owned(),
     };
     match agrees {
         Some(true) => format!("Agrees: {what}."),
@@ -74,7 +74,7 @@ pub fn judgement(judge: AgreementCriterion, agrees: Option<bool>) -> String {
     }
 }
 
-/// How many agree, and how long it took.
+/// Number of cases that agree, and the time that the runs took.
 pub fn summary(document: &Document) -> String {
     let verdicts: Vec<Option<bool>> = document
         .cases

@@ -1,4 +1,4 @@
-//! Tables of what was compared, for the terminal and the page alike.
+//! Tables of the comparison, for the terminal and the page.
 
 use driftway_sim::results::Estimate;
 
@@ -8,10 +8,10 @@ use driftway_experiment::validation::compare::{Comparison, Interval};
 use driftway_experiment::validation::document::{CaseResult, FormulaResult, PointResult};
 use driftway_experiment::validation::run_metrics::METRICS;
 
-/// Fewer of something than this on the other side, and a ratio says nothing.
+/// Smallest count of the other simulator for which a ratio is shown.
 const MIN_FOR_RATIO: f64 = 10.0;
 
-/// Goodput, on both sides, and how they compare.
+/// Table of the goodput of both simulators, and their ratios.
 pub fn goodput_table(case: &CaseResult) -> Grid {
     let metric = METRICS[0].0;
     let of = |point: &PointResult| point.metrics[metric].clone();
@@ -37,7 +37,7 @@ pub fn goodput_table(case: &CaseResult) -> Grid {
     });
     let header = [
         case.axis.clone(),
-        format!("ours ({unit})"),
+        format!("driftway ({unit})"),
         "n".to_owned(),
         format!("{} ({unit})", case.against.name()),
         "n".to_owned(),
@@ -47,7 +47,7 @@ pub fn goodput_table(case: &CaseResult) -> Grid {
     Grid { header: header.to_vec(), rows: rows.collect() }
 }
 
-/// All else that both sides count, and that is not zero everywhere: ours over theirs.
+/// Table of the ratios of the other metrics that both simulators have, and that are not always zero.
 pub fn counts_table(case: &CaseResult) -> Option<Grid> {
     let known = |name: &str| {
         let both = |point: &PointResult| {
@@ -72,7 +72,7 @@ pub fn counts_table(case: &CaseResult) -> Option<Grid> {
     Some(Grid { header: header.map(str::to_owned).collect(), rows: rows.collect() })
 }
 
-/// A ratio, or where theirs are few, both: `3 : 0`.
+/// A ratio, or both values if the other simulator's is small: `3 : 0`.
 fn count_ratio(compared: &Comparison) -> String {
     match (compared.ours, compared.theirs, compared.ratio) {
         (Some(ours), Some(theirs), ratio) if theirs.mean < MIN_FOR_RATIO || ratio.is_none() => {
@@ -87,7 +87,7 @@ fn count_ratio(compared: &Comparison) -> String {
     }
 }
 
-/// What was counted, in numbers, for who wants to know.
+/// Table of all metrics of both simulators.
 pub fn numbers_table(case: &CaseResult) -> Grid {
     let side = |side: Option<Estimate>, name: &str| {
         side.map_or("–".to_owned(), |side| mean(name, &side))
@@ -108,11 +108,11 @@ pub fn numbers_table(case: &CaseResult) -> Grid {
             }
         }
     }
-    let header = [&case.axis, "", "ours", case.against.name(), "ratio"].map(str::to_owned);
+    let header = [&case.axis, "", "driftway", case.against.name(), "ratio"].map(str::to_owned);
     Grid { header: header.to_vec(), rows }
 }
 
-/// What a formula was held against.
+/// Table of the measured values and those of a formula.
 pub fn formula_table(of: &FormulaResult) -> Grid {
     let as_set = of.points.iter().any(|point| point.ratio_as_set.is_some());
     let row = |point: &FormulaPoint| {
@@ -133,7 +133,7 @@ pub fn formula_table(of: &FormulaResult) -> Grid {
     };
     let mut header = vec!["point", "measured", "n", "formula", "ratio"];
     if as_set {
-        header.push("ratio with losses as set");
+        header.push("ratio with configured loss");
     }
     Grid {
         header: header.into_iter().map(str::to_owned).collect(),
@@ -141,7 +141,7 @@ pub fn formula_table(of: &FormulaResult) -> Grid {
     }
 }
 
-/// `0.987 ± 0.012`; three decimals, as all of these are about one or about zero.
+/// `0.987 ± 0.012`: three decimals, because these values are close to one or zero.
 pub fn interval(interval: Interval) -> String {
     match interval.ci90 {
         Some([low, high]) => format!("{:.3} ±\u{a0}{:.3}", interval.mean, (high - low) / 2.0),
@@ -155,7 +155,7 @@ mod test {
     use driftway_experiment::validation::compare::compare;
 
     #[test]
-    fn few_of_something_are_told_and_not_divided() {
+    fn small_counts_are_shown_without_a_ratio() {
         assert_eq!(count_ratio(&compare(&[3.0], &[0.0])), "3 : 0");
         assert_eq!(count_ratio(&compare(&[25.0], &[4.5])), "25 : 4.5");
         assert_eq!(count_ratio(&compare(&[90.0], &[100.0])), "0.90");

@@ -1,4 +1,4 @@
-//! Captures and event logs of networks with an air.
+//! Captures and event logs of wireless networks.
 
 use std::io::Write;
 
@@ -7,7 +7,7 @@ use predicates::str::contains;
 
 use crate::*;
 
-/// Four nodes in a row; the third walks away.
+/// Four nodes in a row; the third moves away.
 pub const CHAIN: &str = r#"
 name = "a chain that breaks"
 duration = "20 s"
@@ -32,7 +32,7 @@ fn chain_dir() -> TestDir {
     bench
 }
 
-/// One field of each frame, as tshark prints it; `None` where there is no tshark, which is a failure
+/// Fields of each frame, as tshark prints them; `None` if tshark is not installed, which is a failure
 /// if `DRIFTWAY_NEED_TSHARK` is set.
 fn tshark(path: &Path, options: &[&str], fields: &[&str]) -> Option<Vec<String>> {
     let mut command = std::process::Command::new("tshark");
@@ -41,9 +41,9 @@ fn tshark(path: &Path, options: &[&str], fields: &[&str]) -> Option<Vec<String>>
     let output = match command.output() {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
             let needed = std::env::var_os("DRIFTWAY_NEED_TSHARK").is_some();
-            assert!(!needed, "DRIFTWAY_NEED_TSHARK is set, and there is no tshark to ask");
-            // Not by a macro, whose output cargo hides where a test passes.
-            let _ = writeln!(std::io::stderr(), "SKIPPED: there is no tshark here to ask");
+            assert!(!needed, "DRIFTWAY_NEED_TSHARK is set, but tshark is not installed");
+            // Not with a macro, whose output the test harness captures.
+            let _ = writeln!(std::io::stderr(), "SKIPPED: tshark is not installed");
             return None;
         }
         other => other.unwrap(),
@@ -107,7 +107,7 @@ fn wireshark_reads_every_kind_of_dsr_option() {
 }
 
 #[test]
-fn an_event_log_becomes_plots() {
+fn an_event_log_is_plotted() {
     let bench = chain_dir();
     let run = ["run", "chain.toml", "--runs", "2", "--out", "results", "--events"];
     bench.stdout(&run);
@@ -124,7 +124,7 @@ fn an_event_log_becomes_plots() {
     }
     bench.stdout(&["report", "results"]);
     let page = fs::read_to_string(bench.path("results/index.html")).unwrap();
-    for title in ["Time–sequence", "Routes: ", "Interface queues: ", "Where nodes were: "] {
+    for title in ["Time–sequence", "Routes: ", "Interface queues: ", "Movement: "] {
         assert!(page.contains(title), "{title}");
     }
     bench.stdout(&[&run[..], &["--trace"]].concat());
@@ -140,7 +140,7 @@ fn an_event_log_becomes_plots() {
 }
 
 #[test]
-fn a_path_has_a_log_and_no_capture() {
+fn a_path_has_an_event_log() {
     let bench = TestDir::new();
     bench.stdout(&["run", "s.toml", "--out", "results", "--events"]);
     let text = fs::read_to_string(bench.path("results/events-seed-1.csv")).unwrap();
@@ -149,17 +149,17 @@ fn a_path_has_a_log_and_no_capture() {
 }
 
 #[test]
-fn a_capture_that_can_not_be_is_refused_before_anything_runs() {
+fn an_impossible_capture_is_an_error_before_any_run() {
     let bench = chain_dir();
     fs::create_dir(bench.path("taken")).unwrap();
     let tdma = "network.mac={ kind = \"tdma\" }";
     let cases: &[(&[&str], &str)] = &[
         (&["chain.toml", "--pcap", "c", "--runs", "3"], "a capture is of one run"),
-        (&["s.toml", "--pcap", "c"], "there is no air on a path"),
+        (&["s.toml", "--pcap", "c"], "a path has no radio channel"),
         (&["chain.toml", "--pcap", "c", "--set", tdma], "not those of 802.11"),
-        (&["chain.toml", "--pcap", "taken"], "that is a directory"),
-        (&["chain.toml", "--pcap", "nowhere/c"], "there is no directory nowhere"),
-        (&["chain.toml", "--pcap", "/dev/null"], "that is no regular file"),
+        (&["chain.toml", "--pcap", "taken"], "is a directory"),
+        (&["chain.toml", "--pcap", "nowhere/c"], "no directory nowhere"),
+        (&["chain.toml", "--pcap", "/dev/null"], "not a regular file"),
         (&["chain.toml", "--pcap", "/proc/c"], "can't write into /proc"),
         (&["chain.toml", "--events"], "--out"),
     ];
@@ -172,7 +172,7 @@ fn a_capture_that_can_not_be_is_refused_before_anything_runs() {
 }
 
 #[test]
-fn a_capture_is_there_whole_or_not_at_all() {
+fn a_killed_run_leaves_no_capture() {
     let bench = chain_dir();
     bench.file("long.toml", &CHAIN.replace("20 m/s", "0 m/s").replace("20 s", "20000 s"));
     let run = ["run", "long.toml", "--pcap", "run.pcapng"];

@@ -1,4 +1,4 @@
-//! What is wrong is said once, with its place, and leaves nothing behind.
+//! Invalid input: one message with the place of the error, and no files left.
 
 use predicates::prelude::*;
 use predicates::str::{contains, is_empty};
@@ -6,7 +6,7 @@ use predicates::str::{contains, is_empty};
 use crate::*;
 
 #[test]
-fn a_wrong_input_gives_one_message_and_leaves_nothing() {
+fn invalid_input_gives_one_message_and_leaves_no_files() {
     let bench = TestDir::new();
     bench.file("broken.toml", "name = \n");
     bench.file("typo.toml", &SCENARIO.replace("bit_error_rate = ", "bit_eror_rate = "));
@@ -22,11 +22,11 @@ fn a_wrong_input_gives_one_message_and_leaves_nothing() {
         (&["run", "s.toml", "--set", "flow.0.aid=atpc"], "did you mean `atcp`?"),
         (
             &["run", "s.toml", "--runs", "0"],
-            "--runs <N>': what is wanted is a whole number, at least 1",
+            "invalid value '0' for '--runs <N>': expected a whole number, at least 1",
         ),
         (
             &["run", "s.toml", "--jobs", "0"],
-            "--jobs <N>': what is wanted is a whole number, at least 1",
+            "invalid value '0' for '--jobs <N>': expected a whole number, at least 1",
         ),
         (&["run", "s.toml", "--runs", "-1"], "at least 1"),
         (&["run", "s.toml", "--seed", "one"], "--seed"),
@@ -58,7 +58,7 @@ fn a_wrong_input_gives_one_message_and_leaves_nothing() {
 }
 
 #[test]
-fn whatever_the_file_is_there_is_one_message_with_its_place() {
+fn an_invalid_file_gives_one_message_with_the_place() {
     let bench = TestDir::new();
     let changed = |from: &str, to: &str| {
         assert_eq!(SCENARIO.matches(from).count(), 1, "{from}");
@@ -80,15 +80,15 @@ fn whatever_the_file_is_there_is_one_message_with_its_place() {
         refused(&bench, name, &format!("error: {name}{place}"), says);
     }
     fs::write(bench.path("binary"), [0x7f, b'E', b'L', b'F', 0, 0xff, 0xfe, 0]).unwrap();
-    refused(&bench, "binary", "error: binary: ", "not text");
+    refused(&bench, "binary", "error: binary: ", "not UTF-8 text");
     fs::create_dir(bench.path("directory")).unwrap();
     refused(&bench, "directory", "error: directory: ", "is a directory");
-    // Two gigabytes that take no room on the disk, and must take none in memory.
+    // A sparse file of two gigabytes, which must not be read into memory.
     fs::File::create(bench.path("large")).unwrap().set_len(2 << 30).unwrap();
     refused(&bench, "large", "error: large: ", "16 MiB");
 }
 
-/// One message that begins like this and says that, status 2, and nothing new on the disk.
+/// Checks for one message with this beginning and content, exit status 2, and no new files.
 fn refused(bench: &TestDir, file: &str, begins: &str, says: &str) {
     let before = names(bench.0.path());
     for command in [&["run", file, "--out", "results"][..], &["check", file]] {
@@ -102,7 +102,7 @@ fn refused(bench: &TestDir, file: &str, begins: &str, says: &str) {
 }
 
 #[test]
-fn an_empty_directory_has_nothing_to_report() {
+fn a_report_on_an_empty_directory_is_an_error() {
     let bench = TestDir::new();
     fs::create_dir(bench.path("empty")).unwrap();
     let refused = bench.driftway(&["report", "empty"]).assert().code(2).stdout(is_empty());
@@ -111,14 +111,14 @@ fn an_empty_directory_has_nothing_to_report() {
 }
 
 #[test]
-fn what_cannot_be_written_is_no_success() {
+fn an_output_that_cannot_be_written_is_a_failure() {
     let bench = TestDir::new();
     let arguments = ["run", "s.toml", "--out", "s.toml/below"];
     bench.driftway(&arguments).assert().code(1).stderr(contains("s.toml/below"));
 }
 
 #[test]
-fn check_says_what_would_run_and_shows_what_reads_back() {
+fn check_summarises_the_scenario_and_its_output_reads_back() {
     let bench = TestDir::new();
     bench
         .driftway(&["check", "s.toml"])
@@ -183,7 +183,7 @@ fn shells_complete_commands_and_options() {
 }
 
 #[test]
-fn results_that_are_not_ours_are_refused() {
+fn results_of_another_schema_are_errors() {
     let bench = TestDir::new();
     bench.stdout(&["run", "s.toml", "--out", "results"]);
     let path = bench.path("results/results.json");

@@ -1,4 +1,4 @@
-//! The command as a user meets it: what it prints, what it leaves behind, how it ends.
+//! Tests of the `driftway` command: output, files and exit status.
 
 mod captures;
 mod invalid_input;
@@ -17,7 +17,7 @@ use std::path::Path;
 use assert_cmd::Command;
 use serde_json::Value;
 
-/// Small enough for tests, lossy enough that seeds differ.
+/// A small scenario, lossy enough that seeds differ.
 const SCENARIO: &str = r#"
 name = "two lossy hops"
 duration = "600 s"
@@ -62,7 +62,7 @@ impl TestDir {
     }
     fn driftway(&self, arguments: &[&str]) -> Command {
         let mut command = Command::cargo_bin("driftway").unwrap();
-        // What is kept of runs is kept here.
+        // A cache of its own.
         let cache = self.path(".cache");
         command.current_dir(self.0.path()).env("DRIFTWAY_CACHE", cache).env_remove("NO_COLOR");
         command.args(arguments);
@@ -80,7 +80,7 @@ impl TestDir {
 fn names(dir: &Path) -> Vec<String> {
     let entry = |entry: Result<fs::DirEntry, _>| entry.unwrap().file_name().into_string().unwrap();
     let mut names: Vec<_> = fs::read_dir(dir).unwrap().map(entry).collect();
-    // What driftway itself needs to know of a set of results.
+    // The manifest of a set of results.
     names.retain(|name| name != ".driftway");
     names.sort();
     names

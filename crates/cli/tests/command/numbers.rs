@@ -1,4 +1,4 @@
-//! What a paper's texts cite is held against its results.
+//! `driftway paper --numbers`: numbers cited in a paper's texts.
 
 use predicates::prelude::*;
 use predicates::str::contains;
@@ -33,7 +33,7 @@ columns = [["timeouts", "{1 9:{0}:} ± {± 9:{0}:}"]]
 const README: &str = "# Two\n\nIn 20 runs of the paper TCP times out TIMEOUTS times, and one and one is 2.\n\n\
                       <!-- table timeouts -->\n<!-- end -->\n";
 
-/// The paper with its results, its numbers and a README.
+/// A paper with recorded results, cited numbers and a README.
 fn recorded() -> (TestDir, String) {
     let bench = paper_dir(&[("\"it takes seconds\"", "\"it times out TIMEOUTS times\"")]);
     bench.stdout(&["paper", "two", "--record"]);
@@ -52,26 +52,26 @@ fn recorded() -> (TestDir, String) {
 }
 
 #[test]
-fn numbers_and_tables_are_those_of_the_results() {
+fn cited_numbers_and_tables_match_the_results() {
     let (bench, timeouts) = recorded();
     let text = bench.stdout(&["paper", "two", "--numbers"]);
-    assert!(text.contains("3 numbers cited: 3 as found, 0 not."), "{text}");
-    assert!(text.contains(&format!("agrees   {timeouts} is cited, ")), "{text}");
+    assert!(text.contains("3 numbers cited: 3 agree, 0 differ."), "{text}");
+    assert!(text.contains(&format!("agrees   cited {timeouts}, found ")), "{text}");
     let readme = fs::read_to_string(bench.path("papers/two/README.md")).unwrap();
     assert!(readme.contains(&format!("| TCP | {timeouts} ± ")), "{readme}");
     assert!(readme.contains("| ATCP | 0.0 ± 0 |"), "{readme}");
 }
 
 #[test]
-fn what_parts_is_a_failure() {
+fn a_number_that_differs_is_a_failure() {
     for (file, from, to, says) in [
         ("README.md", "one is 2.", "one is 3.", "1 entry stale"),
         ("README.md", "| ATCP | 0.0", "| ATCP | 0.1", "1 entry stale"),
-        ("README.md", "# Two", "# Two\n\nAnd 17 more.", "1 number that nothing gives"),
-        ("numbers.toml", "&& echo 2", "&& echo 3", "1 number not what is found"),
-        ("numbers.toml", "&& echo 2", "&& false", "1 number not what is found"),
-        ("numbers.toml", "\"9:tcp:\"", "\"9:tpc:\"", "1 number not what is found"),
-        ("numbers.toml", "20 runs of", "21 runs of", "1 entry stale, 1 number that nothing gives"),
+        ("README.md", "# Two", "# Two\n\nAnd 17 more.", "1 number without source"),
+        ("numbers.toml", "&& echo 2", "&& echo 3", "1 number wrong"),
+        ("numbers.toml", "&& echo 2", "&& false", "1 number wrong"),
+        ("numbers.toml", "\"9:tcp:\"", "\"9:tpc:\"", "1 number wrong"),
+        ("numbers.toml", "20 runs of", "21 runs of", "1 entry stale, 1 number without source"),
     ] {
         let (bench, _) = recorded();
         let path = bench.path(&format!("papers/two/{file}"));
@@ -82,23 +82,23 @@ fn what_parts_is_a_failure() {
     }
 }
 
-/// A run that gives something else than what is kept says so, whatever the verdicts are.
+/// A result that differs from the recorded one is reported, whatever the verdicts are.
 #[test]
-fn results_that_are_not_the_kept_ones_are_a_failure() {
+fn results_that_differ_from_the_recorded_ones_are_a_failure() {
     let (bench, timeouts) = recorded();
     let path = bench.path("papers/two/results.csv");
     let csv = fs::read_to_string(&path).unwrap();
     fs::write(&path, csv.replace(&format!("9,timeouts,tcp,,{timeouts},"), "9,timeouts,tcp,,99,"))
         .unwrap();
     let says = contains("figure 9, timeouts of tcp: mean 99 is kept")
-        .and(contains("`driftway paper two --record` keeps what comes out"));
+        .and(contains("`driftway paper two --record` records the new results"));
     bench.driftway(&["paper", "two"]).assert().code(1).stderr(says);
-    // The quick part has none of figure 9.
+    // The quick part does not include figure 9.
     bench.driftway(&["paper", "two", "--quick"]).assert().success();
 }
 
 #[test]
-fn what_is_wrong_with_the_files_is_input() {
+fn an_invalid_file_of_numbers_is_invalid_input() {
     let (bench, _) = recorded();
     for (file, text, says) in [
         ("numbers.toml", "gvien = []", "unknown key `gvien`"),

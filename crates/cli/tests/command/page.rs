@@ -1,9 +1,9 @@
-//! What a report shows.
+//! `driftway report`.
 
 use crate::*;
 
 #[test]
-fn results_are_whole_and_the_page_asks_no_network() {
+fn results_are_complete_and_the_page_is_self_contained() {
     let bench = TestDir::new();
     bench.stdout(&["run", "s.toml", "--runs", "3", "--out", "results"]);
     let files = ["results.json", "scenario.toml", "trace-seed-1-flow-0.csv"];
@@ -30,7 +30,7 @@ fn results_are_whole_and_the_page_asks_no_network() {
 }
 
 #[test]
-fn a_set_is_drawn_against_what_varies_with_the_papers_points() {
+fn a_set_is_plotted_against_the_varying_key_with_reported_points() {
     let bench = TestDir::new();
     for aid in ["none", "atcp"] {
         for rate in ["1e-5", "2e-5", "4e-5"] {
@@ -52,13 +52,13 @@ fn a_set_is_drawn_against_what_varies_with_the_papers_points() {
     let reported = "\"name\":\"somebody-2001, figure 8: ATCP\"";
     assert_eq!(page.matches(reported).count(), 1);
     assert!(page.find("Completion time against").unwrap() < page.find("<h2>Results").unwrap());
-    // What completes in every run has its throughput told by its completion.
+    // Throughput is left out, because all transfers complete.
     assert!(!text.contains("throughput") && !page.contains("Throughput against"), "{text}");
     assert!(page.contains("no aid, bit error rate 2e-5, seed 1"));
 }
 
 #[test]
-fn a_table_has_the_columns_that_say_something() {
+fn a_table_has_no_empty_or_redundant_columns() {
     let bench = TestDir::new();
     let table = |set: &str, changed: &str| {
         for hops in ["1", "2"] {
@@ -72,7 +72,7 @@ fn a_table_has_the_columns_that_say_something() {
     };
     let header = table("late", "duration=5 s");
     for (says, column) in
-        [(true, "throughput"), (true, "complete"), (false, "completion"), (true, "resent")]
+        [(true, "throughput"), (true, "complete"), (false, "completion"), (true, "retransmitted")]
     {
         assert_eq!(header.contains(column), says, "{header}");
     }
@@ -83,7 +83,7 @@ fn a_table_has_the_columns_that_say_something() {
 }
 
 #[test]
-fn a_set_is_called_what_its_scenarios_have_in_common() {
+fn the_title_of_a_set_is_common_to_its_scenarios() {
     let bench = TestDir::new();
     for name in ["figure 8, TCP", "figure 8, ATCP"] {
         let changed = format!("name={name}");
@@ -97,7 +97,7 @@ fn a_set_is_called_what_its_scenarios_have_in_common() {
 }
 
 #[test]
-fn arms_are_named_by_their_protocols_and_titles_claim_no_single_one() {
+fn arms_are_named_by_their_protocols_and_the_title_by_none() {
     let bench = TestDir::new();
     let chain = captures::CHAIN.replacen("name = \"", "name = \"AODV, ", 1);
     bench.file("chain.toml", &chain);
@@ -132,13 +132,13 @@ fn arms_are_named_by_their_protocols_and_titles_claim_no_single_one() {
     for says in ["<h3>AODV, window 4 segments</h3>", "<h3>DSR, window 8 segments</h3>"] {
         assert!(own.contains(says), "{says}");
     }
-    // The scenario of both is called after AODV: only the whole file says so of DSR's.
+    // The scenario's name has AODV; for DSR only the whole file shows it.
     let dsr = own.split("<h3>DSR, window 4 segments</h3>").nth(1).unwrap();
     assert!(!dsr.split("<details>").next().unwrap().contains("AODV"), "{dsr}");
 }
 
 #[test]
-fn many_flows_are_first_reported_together() {
+fn many_flows_are_first_aggregated() {
     let bench = TestDir::new();
     for hops in ["1", "2"] {
         let (to, out) = (format!("flow.0.to={hops}"), format!("set/{hops}"));
@@ -150,7 +150,7 @@ fn many_flows_are_first_reported_together() {
         assert_eq!(each.len(), 6, "{text}");
         assert!(sum < each[0], "{text}");
         assert!(text.contains("throughput and counts are summed"), "{text}");
-        // 40 kB each, and every one arrives.
+        // 40 kB each, all delivered.
         let delivered = text.lines().find(|line| line.starts_with(" delivered")).unwrap();
         assert!(delivered.ends_with("240 ± 0 kB"), "{delivered}");
     }

@@ -1,11 +1,11 @@
-//! A paper: what is refused, what comes out, and how the command ends.
+//! `driftway paper`: errors, results and exit status.
 
 use predicates::prelude::*;
 use predicates::str::{contains, is_empty};
 
 use crate::*;
 
-/// Two lossy hops, an aid or none, and what a paper might say about them.
+/// A paper on two lossy hops, without and with an aid.
 pub const PAPER: &str = r#"
 title = "Two lossy hops"
 authors = ["A. Somebody", "B. <i>Else</i>"]
@@ -106,7 +106,7 @@ bound = "at-least"
 capped = "the rate of the link allows no more"
 "#;
 
-/// A bench with the paper in `papers/two`, `changed` in it.
+/// A test directory with the paper in `papers/two`, with `changes`.
 pub fn paper_dir(changes: &[(&str, &str)]) -> TestDir {
     let bench = TestDir::new();
     fs::create_dir_all(bench.path("papers/two")).unwrap();
@@ -124,7 +124,7 @@ fn json(bench: &TestDir, arguments: &[&str]) -> Value {
     serde_json::from_str(&bench.stdout(&[&["paper", "two", "--json"], arguments].concat())).unwrap()
 }
 
-/// A figure with seeds of its own has what the study has from there on, and the other figures do not.
+/// A figure with its own first seed has the results of a study with that seed; other figures do not.
 #[test]
 fn a_figure_can_have_seeds_of_its_own() {
     let title = "title = \"transfer time with bit errors\"";
@@ -139,7 +139,7 @@ fn a_figure_can_have_seeds_of_its_own() {
 }
 
 #[test]
-fn the_document_has_the_names_of_the_design() {
+fn the_document_has_the_fields_of_the_schema() {
     let document = json(&paper_dir(&[]), &[]);
     for name in ["paper", "version", "seeds", "figures", "statements", "open", "timing"] {
         assert!(!document[name].is_null(), "{name}");
@@ -187,7 +187,7 @@ fn the_document_has_the_names_of_the_design() {
             { "reading": null, "numbers": none, "orders": none, "capped": 0, "ours": agrees },
         ])
     );
-    // What the aid saves is measured seed by seed.
+    // The aid's saving is a paired difference.
     let saved = document["statements"][0]["measured"].as_f64().unwrap();
     let difference = figure["differences"][0]["points"][0]["mean"].as_f64().unwrap();
     assert!((saved + difference).abs() < 1e-9 && saved > 0.0, "{saved} {difference}");
@@ -205,34 +205,34 @@ fn the_document_is_the_same_for_any_number_of_jobs() {
 }
 
 #[test]
-fn a_verdict_that_is_not_the_recorded_one_fails_where_one_is_recorded() {
+fn a_verdict_that_differs_from_the_recorded_one_is_a_failure() {
     let differs = "[[statement.differs]]\nbecause = 'x'\nshown_by = 'y'\n\n[[statement]]";
     let wrong = [("[[statement]]\nid = \"slow\"", format!("{differs}\nid = \"slow\""))];
     let bench = paper_dir(&[(wrong[0].0, &wrong[0].1)]);
-    let says = contains("verdict that is not the recorded one: 8-order-text");
+    let says = contains("verdict that differs from the recorded one: 8-order-text");
     bench.driftway(&["paper", "two"]).assert().code(1).stderr(says.clone());
     bench.driftway(&["paper", "two", "--quick"]).assert().code(1).stderr(says);
     for reduced in [&["--runs", "7"][..], &["--runs", "11"], &["--quick", "--runs", "6"]] {
         let line = [&["paper", "two"], reduced].concat();
-        let says = contains("(recorded: differs)").and(contains("no verdict is recorded"));
+        let says = contains("(recorded: differs)").and(contains("no verdicts are recorded"));
         bench.driftway(&line).assert().success().stdout(says).stderr(is_empty());
     }
-    // All runs of one figure decide about its statements.
+    // Statements are judged if their figure has all its runs.
     bench.driftway(&["paper", "two", "--figure", "8"]).assert().code(1);
     bench.driftway(&["paper", "two", "--figure", "9"]).assert().success();
 }
 
-/// Fewer runs may decide otherwise than all: that is recorded, too.
+/// Fewer runs may give other verdicts than all runs; they are recorded as well.
 #[test]
-fn the_quick_part_has_verdicts_of_its_own() {
+fn the_quick_part_has_its_own_verdicts() {
     let otherwise = ("points = \"ends\"", "points = \"ends\"\notherwise = [\"8-order-text\"]");
     let bench = paper_dir(&[otherwise]);
     bench.driftway(&["paper", "two"]).assert().success();
-    let says = contains("not the recorded one: 8-order-text");
+    let says = contains("differs from the recorded one: 8-order-text");
     bench.driftway(&["paper", "two", "--quick"]).assert().code(1).stderr(says);
 }
 
-/// "Up to": the number is held against the point with the highest ratio, or the lowest.
+/// "Up to": the number is compared with the point of the highest ratio, or the lowest.
 #[test]
 fn a_ratio_may_be_judged_where_it_is_highest() {
     for peak in ["highest", "lowest"] {
@@ -262,7 +262,7 @@ fn a_ratio_may_be_judged_where_it_is_highest() {
 }
 
 #[test]
-fn what_is_not_run_is_told_as_such() {
+fn statements_without_runs_are_reported_as_not_run() {
     let bench = paper_dir(&[]);
     let document = json(&bench, &["--quick"]);
     assert_eq!(
@@ -273,7 +273,7 @@ fn what_is_not_run_is_told_as_such() {
     let never = &document["statements"][2];
     assert!(never["verdict"].is_null() && never["measured"].is_null());
     assert_eq!(never["notes"][0], "figure 9 was not run");
-    // One run has no interval, so nothing can be said.
+    // One run has no interval, and so no verdict.
     let document = json(&bench, &["--runs", "1", "--figure", "8"]);
     assert!(document["statements"][0]["verdict"].is_null());
     let text = bench.stdout(&["paper", "two", "--figure", "9"]);
@@ -281,7 +281,7 @@ fn what_is_not_run_is_told_as_such() {
 }
 
 #[test]
-fn the_text_has_ours_beside_the_papers() {
+fn the_text_has_measured_and_reported_values() {
     let text = paper_dir(&[]).stdout(&["paper", "two"]);
     assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
     for part in [
@@ -292,14 +292,14 @@ fn the_text_has_ours_beside_the_papers() {
         "differs  8-slow-text: ATCP takes an hour; paper 3600 s; measured",
         "         cause: it takes seconds",
         "         driftway run s.toml",
-        "each verdict is the recorded one",
+        "every verdict is as recorded",
     ] {
         assert!(text.contains(part), "{part}: {text}");
     }
 }
 
 #[test]
-fn a_page_and_its_numbers_are_kept() {
+fn the_page_and_the_results_are_written() {
     let bench = paper_dir(&[]);
     bench.stdout(&["paper", "two", "--out", "out"]);
     let traces = ["trace-figure-9-atcp-seed-1.csv", "trace-figure-9-tcp-seed-1.csv"];
@@ -319,14 +319,14 @@ fn a_page_and_its_numbers_are_kept() {
     for part in [
         "Figure 8: transfer time with bit errors",
         "Sequence number, seed 1",
-        "Retransmission timeout in force, seed 1",
+        "Retransmission timeout, seed 1",
         "\"name\":\"ATCP, as reported\"",
         "\"name\":\"the bound: 5 s\"",
         "transfer time (s)",
         "Paired differences",
         "ATCP takes an hour",
         "Cause: it takes seconds",
-        "What it leaves open",
+        "Open choices",
         "driftway paper two",
         "prefers-color-scheme: dark",
         "B. &#60;i&#62;Else",
@@ -341,24 +341,24 @@ fn a_page_and_its_numbers_are_kept() {
     let mut again = json(&bench, &[]);
     again["timing"] = kept["timing"].clone();
     assert_eq!(kept, again);
-    // What is kept is a paper that can be run.
+    // The output directory is a paper that can be run.
     bench.driftway(&["paper", "out", "--figure", "8"]).assert().success();
 }
 
 #[test]
-fn each_scenario_and_seed_is_run_once() {
-    // A second figure of the same points, and other metrics of it.
+fn each_scenario_and_seed_runs_once() {
+    // A second figure with the same points and other metrics.
     let again = PAPER.split("[[figure]]").nth(1).unwrap().replace("id = \"8\"", "id = \"8b\"");
     let bench = paper_dir(&[("[[statement]]", &format!("[[figure]]{again}\n[[statement]]"))]);
     let document = json(&bench, &[]);
-    // 2 arms × (3 points and figure 9's, which is the middle one) × 10 runs, and 2 traces.
+    // 2 arms × 3 points (that of figure 9 is the middle one) × 10 runs, and 2 traces.
     assert_eq!(document["timing"]["runs"], 2 * 3 * 10 + 2);
     assert_eq!(document["figures"][0]["arms"], document["figures"][3]["arms"]);
 }
 
-/// A transfer that does not complete counts with the time that it had, and is told.
+/// A transfer that does not complete counts with the time that it had, and is reported.
 #[test]
-fn what_does_not_complete_is_never_left_out() {
+fn incomplete_transfers_are_not_left_out() {
     let bench = paper_dir(&[("runs = 10", "runs = 2")]);
     bench.file("papers/two/s.toml", &SCENARIO.replace("600 s", "6 s"));
     let line = ["paper", "two", "--figure", "8", "--runs", "3", "--json"];
@@ -372,9 +372,9 @@ fn what_does_not_complete_is_never_left_out() {
     assert!(text.contains("≥ 6 ±\u{a0}0") && text.contains("did not complete"), "{text}");
 }
 
-/// `from` is changed to `to`, and the mistake is where `at` stands in that; `""`: nowhere.
+/// `from` is replaced with `to`, and the error is at the text `at`.
 #[test]
-fn what_is_wrong_with_a_paper_is_told_with_its_place() {
+fn an_error_in_a_paper_is_reported_with_its_place() {
     let aid = "\"flow.0.aid\" = \"none\"";
     for (from, to, at, message) in [
         ("runs = 10", "rnus = 10", "rnus", "unknown key `rnus`\nhelp: did you mean `runs`?"),
@@ -395,7 +395,7 @@ fn what_is_wrong_with_a_paper_is_told_with_its_place() {
         ("arm = \"atcp\"", "arm = \"tahoe\"", "\"tahoe", "no arm in this figure `tahoe`"),
         ("[[1e-5, 9]", "[['10 ms', 9]", "['10", "`10 ms` is not a position on this axis"),
         ("x = { key", "x = { points = [{ at = 1, set = {} }], key", "{ points", "invalid axis"),
-        (aid, "\"flow.0.aid\" = \"nune\"", "\"nune", "flow.0.aid: `nune` is not known"),
+        (aid, "\"flow.0.aid\" = \"nune\"", "\"nune", "flow.0.aid: unknown value `nune`"),
         (aid, "\"flow.7.aid\" = \"none\"", "\"none", "no element `7`"),
         ("4e-5], label", "'soon'], label", "'soon", "`soon` is not a quantity"),
         ("4e-5], label", "2e-5], label", "2e-5], l", "duplicate value"),
@@ -406,7 +406,7 @@ fn what_is_wrong_with_a_paper_is_told_with_its_place() {
             "network.link.bit_error_rate: 2 is not a probability",
         ),
         ("\"s.toml\"", "\"t.toml\"", "\"t.toml", "t.toml"),
-        ("\"s.toml\"", "\"../s.toml\"", "\"../", "beside its paper.toml"),
+        ("\"s.toml\"", "\"../s.toml\"", "\"../", "directory of its paper.toml"),
         ("id = \"9\"", "id = \"8\"", "\"8\"\ntitle = \"what", "duplicate name"),
         ("from = \"1 s\"", "from = 1", "1, to", "expected a time such as"),
         (
@@ -443,7 +443,7 @@ fn what_is_wrong_with_a_paper_is_told_with_its_place() {
 }
 
 #[test]
-fn what_is_wrong_with_the_command_line_is_told() {
+fn an_error_in_the_command_line_is_reported() {
     let bench = paper_dir(&[]);
     for (line, message) in [
         (&["paper", "tow"][..], "there is no paper `tow`\nhelp: did you mean `two`?"),
@@ -458,23 +458,23 @@ fn what_is_wrong_with_the_command_line_is_told() {
 }
 
 #[test]
-fn papers_are_listed_with_the_mistakes_of_some() {
+fn papers_are_listed_although_one_is_invalid() {
     let bench = paper_dir(&[]);
     let text = bench.stdout(&["paper", "list"]);
     assert!(
         text.contains("two\n  Two lossy hops\n  figures 8, 9; 4 statements; 60 runs"),
         "{text}"
     );
-    assert!(text.contains("liu-singh-2001\n"), "those built in, too: {text}");
+    assert!(text.contains("liu-singh-2001\n"), "built-in papers: {text}");
     fs::create_dir(bench.path("papers/broken")).unwrap();
     bench.file("papers/broken/paper.toml", "title = 1");
     let assert = bench.driftway(&["paper", "list"]).assert().code(2);
     assert.stdout(contains("Two lossy hops")).stderr(contains("papers/broken/paper.toml:1:9"));
 }
 
-/// The committed papers: every file reads, and one figure runs, in small.
+/// A built-in paper: every file is valid, and a reduced figure runs.
 #[test]
-fn a_paper_that_is_built_in_runs_in_small() {
+fn a_built_in_paper_runs_reduced() {
     let bench = TestDir::new();
     let line = ["paper", "liu-singh-2001", "--quick", "--figure", "8", "--runs", "2", "--json"];
     let document: Value = serde_json::from_str(&bench.stdout(&line)).unwrap();
@@ -487,7 +487,7 @@ fn a_paper_that_is_built_in_runs_in_small() {
 }
 
 #[test]
-fn what_a_kernel_cannot_run_is_said_before_anything_runs() {
+fn figures_that_a_kernel_cannot_run_are_errors_before_any_run() {
     let bench = paper_dir(&[]);
     for (arguments, says) in [
         (&["--kernel"][..], "has no table [kernel]"),

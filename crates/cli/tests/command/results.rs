@@ -1,4 +1,4 @@
-//! What a run leaves behind, and what it depends on.
+//! Results of `driftway run`, and their reproducibility.
 
 use crate::*;
 
@@ -6,7 +6,7 @@ use crate::*;
 fn the_document_is_the_same_for_any_number_of_jobs() {
     let bench = TestDir::new();
     let run = |jobs| bench.stdout(&["run", "s.toml", "--runs", "6", "--json", "--jobs", jobs]);
-    // Timings come last: all before them is the same, to the byte.
+    // The timing comes last: all bytes before it are the same.
     let stable = |text: &str| text.split_once("\n  \"timing\": {").unwrap().0.to_owned();
     let (one, two) = (run("1"), run("2"));
     assert_eq!(stable(&one), stable(&two));
@@ -19,7 +19,7 @@ fn the_document_is_the_same_for_any_number_of_jobs() {
 }
 
 #[test]
-fn the_document_has_the_names_of_the_schema() {
+fn the_document_has_the_fields_of_the_schema() {
     let bench = TestDir::new();
     let document = bench.document(&["run", "s.toml", "--seed", "7", "--json"]);
     let keys = |value: &Value| value.as_object().unwrap().keys().cloned().collect::<Vec<_>>();
@@ -43,7 +43,7 @@ fn the_document_has_the_names_of_the_schema() {
 }
 
 #[test]
-fn what_is_run_again_is_the_same() {
+fn a_repeated_run_gives_the_same_results() {
     let bench = TestDir::new();
     bench.stdout(&["run", "s.toml", "--out", "first", "--set", "network.link.rate=32 kbit/s"]);
     bench.stdout(&["run", "first/scenario.toml", "--out", "second"]);
@@ -57,11 +57,11 @@ fn what_is_run_again_is_the_same() {
 }
 
 #[test]
-fn a_killed_run_leaves_whole_results_or_none() {
+fn a_killed_run_leaves_complete_results_or_none() {
     let bench = TestDir::new();
     let run = ["run", "s.toml", "--runs", "100", "--out", "results", "--trace"];
     let mut killed = 0;
-    // From before the first run ends to about when results are written.
+    // From before the end of the first run to about the writing of results.
     for wait_ms in [5, 20, 50, 100, 150, 200, 250, 300, 400, 600] {
         let mut command = std::process::Command::new(assert_cmd::cargo::cargo_bin("driftway"));
         command.current_dir(bench.0.path()).args(run).stdout(std::process::Stdio::null());
@@ -84,7 +84,7 @@ fn a_killed_run_leaves_whole_results_or_none() {
 }
 
 #[test]
-fn seeds_begin_where_one_says() {
+fn seeds_start_at_the_given_seed() {
     let bench = TestDir::new();
     let fingerprints = |seed: &str, runs: &str| -> Vec<(Value, Value)> {
         let document = bench.document(&["run", "s.toml", "--json", "--seed", seed, "--runs", runs]);
@@ -96,9 +96,9 @@ fn seeds_begin_where_one_says() {
     assert_ne!(two[0].1, two[1].1);
 }
 
-/// A second run with other flows or seeds leaves nothing of the first beside its own.
+/// A second run with other seeds removes the files of the first.
 #[test]
-fn results_replace_those_of_another_run_as_a_whole() {
+fn results_replace_those_of_another_run_completely() {
     let bench = TestDir::new();
     bench.stdout(&["run", "s.toml", "--runs", "2", "--trace", "--out", "o"]);
     bench.file("o/notes.txt", "mine");

@@ -1,4 +1,4 @@
-//! Sweeps and studies: what they give, that they go on where they were stopped, and who reads it.
+//! Sweeps and studies: their output, their continuation after an interruption, and other readers.
 
 use std::process::Stdio;
 use std::time::Duration;
@@ -32,7 +32,7 @@ set = { "flow.0.aid" = "atcp" }
 against = "plain"
 "#;
 
-/// Files that are the same whenever and however often a study is run.
+/// Output files that are reproducible to the byte.
 const FILES: [&str; 9] = [
     "flows.csv",
     "flows.parquet",
@@ -57,7 +57,7 @@ fn lines(bench: &TestDir, file: &str) -> Vec<String> {
 }
 
 #[test]
-fn a_study_is_a_table_a_page_and_tidy_tables() {
+fn a_study_gives_a_table_a_page_and_files() {
     let bench = study_dir();
     let text = bench.stdout(&["sweep", "study.toml", "--out", "o"]);
     for part in ["Two windows and two aids", "against window", "plain TCP", "TCP with ATCP", "8 kB"]
@@ -78,7 +78,7 @@ fn a_study_is_a_table_a_page_and_tidy_tables() {
     let steps = lines(&bench, "o/steps.csv");
     let columns = "time_s,flow,delivered_bytes,throughput_bps,waiting,hops,segments_sent,";
     assert!(steps[0].contains(columns), "{}", steps[0]);
-    // Each run ends within its last step, with everything delivered.
+    // Each run ends within its last step, with all data delivered.
     assert!(steps.len() > runs.len() && steps.last().unwrap().contains(",40000,"), "{steps:?}");
 
     let page = fs::read_to_string(bench.path("o/index.html")).unwrap();
@@ -109,7 +109,7 @@ fn one_point_is_a_table_with_its_differences() {
 }
 
 #[test]
-fn what_varies_on_the_command_line_is_a_study_too() {
+fn a_sweep_on_the_command_line_is_a_study() {
     let bench = study_dir();
     let vary =
         ["--vary", "network.link.rate=64 kbit/s,128 kbit/s", "--vary", "flow.0.aid=none,atcp"];
@@ -118,7 +118,7 @@ fn what_varies_on_the_command_line_is_a_study_too() {
     for part in ["against link rate", "no aid", "ATCP", "64 kbit/s", "completion time"] {
         assert!(text.contains(part), "{part}: {text}");
     }
-    // Its directory is a study that gives the same.
+    // Its output directory is a study with the same results.
     let again = bench.stdout(&["sweep", "o/study.toml", "--out", "again"]);
     assert!(again.contains("12 runs"), "{again}");
     for file in ["runs.csv", "flows.parquet", "study.toml"] {
@@ -130,11 +130,11 @@ fn what_varies_on_the_command_line_is_a_study_too() {
     assert_eq!(document["figures"][0]["arms"]["ATCP"][1]["n"], 3);
 }
 
-/// Ctrl-C in the middle: what is finished is kept, and the same command ends with the same bytes.
+/// After Ctrl-C finished runs are cached, and the same command gives the same bytes.
 #[test]
-fn a_study_goes_on_where_it_was_stopped() {
+fn an_interrupted_study_continues() {
     let bench = study_dir();
-    // Slow enough to be stopped in the middle.
+    // Slow enough to be interrupted.
     let slow = STUDY
         .replace("runs = 4", "runs = 12\nset = { \"flow.0.application.transfer\" = \"4 MB\" }");
     bench.file("study.toml", &slow);
@@ -147,7 +147,7 @@ fn a_study_goes_on_where_it_was_stopped() {
     };
     let mut stopped = run("o", "kept");
     while count_cached_runs(&bench.path("kept")) < 2 {
-        assert!(stopped.try_wait().unwrap().is_none(), "it is over before it could be stopped");
+        assert!(stopped.try_wait().unwrap().is_none(), "it ended before it could be interrupted");
         std::thread::sleep(Duration::from_millis(2));
     }
     kill(Pid::from_raw(stopped.id().try_into().unwrap()), Signal::SIGINT).unwrap();
@@ -155,7 +155,7 @@ fn a_study_goes_on_where_it_was_stopped() {
     let said = String::from_utf8(output.stderr).unwrap();
     assert_eq!(output.status.code(), Some(130), "{said}");
     assert!(
-        said.contains("of 48 runs finished; they are kept: the same command goes on"),
+        said.contains("of 48 runs finished; they are cached: the same command continues"),
         "{said}"
     );
     assert!(output.stdout.is_empty() && !bench.path("o").exists());
@@ -170,7 +170,7 @@ fn a_study_goes_on_where_it_was_stopped() {
     }
 }
 
-/// Runs that are kept.
+/// Number of cached runs.
 fn count_cached_runs(dir: &Path) -> usize {
     let entries = fs::read_dir(dir).into_iter().flatten().flatten();
     let of = |entry: fs::DirEntry| match entry.path() {
@@ -181,10 +181,10 @@ fn count_cached_runs(dir: &Path) -> usize {
 }
 
 #[test]
-fn what_is_wrong_is_said_before_anything_runs() {
+fn errors_are_reported_before_any_run() {
     let bench = study_dir();
     for (arguments, message) in [
-        (&["s.toml"][..], "this is a scenario, and nothing varies"),
+        (&["s.toml"][..], "this is a scenario, and no key varies"),
         (&["nowhere.toml"], "nowhere.toml"),
         (&["s.toml", "--vary", "flow.0.aid=nobody"], "nobody"),
         (&["s.toml", "--vary", "network.link.rat=1"], "did you mean"),
@@ -201,7 +201,7 @@ fn what_is_wrong_is_said_before_anything_runs() {
     }
 }
 
-/// The tables as others read them. Each that is not installed is named.
+/// The tables in other programs; those that are not installed are skipped by name.
 #[test]
 fn polars_and_duckdb_read_the_tables() {
     let bench = study_dir();
@@ -232,7 +232,7 @@ fn polars_and_duckdb_read_the_tables() {
             python.current_dir(bench.0.path()).args(["-c", script]).output()
         };
         if !python(&format!("import {module}")).is_ok_and(|output| output.status.success()) {
-            println!("SKIPPED: there is no {module} here to ask");
+            println!("SKIPPED: {module} is not installed");
             continue;
         }
         let output = python(script).unwrap();

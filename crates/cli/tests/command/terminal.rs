@@ -1,4 +1,4 @@
-//! What a person sees.
+//! Help, terminal output and colours.
 
 use predicates::prelude::*;
 use predicates::str::{contains, is_empty};
@@ -6,7 +6,7 @@ use predicates::str::{contains, is_empty};
 use crate::*;
 
 #[test]
-fn help_has_examples_and_only_what_exists() {
+fn help_has_examples_and_fits_the_width() {
     let bench = TestDir::new();
     let help = bench.stdout(&["--help"]);
     assert!(help.contains("driftway report results"));
@@ -19,8 +19,8 @@ fn help_has_examples_and_only_what_exists() {
     }
 }
 
-/// What stands below "Examples:", without what explains it (which is indented by six), and without
-/// what a kernel does in real time.
+/// Commands below "Examples:", without explanations (which are indented by six), and without runs with
+/// the kernel.
 fn examples(help: &str) -> String {
     let lines = help.lines().skip_while(|line| *line != "Examples:").skip(1);
     let lines = lines.take_while(|line| line.starts_with(' '));
@@ -30,7 +30,7 @@ fn examples(help: &str) -> String {
 }
 
 #[test]
-fn the_examples_of_the_help_work_as_they_stand() {
+fn the_examples_of_the_help_work() {
     let bench = TestDir::new();
     let scenarios = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios");
     let example = fs::read_to_string(scenarios.join("lossy-path.toml")).unwrap();
@@ -38,7 +38,7 @@ fn the_examples_of_the_help_work_as_they_stand() {
     bench.file("scenarios/lossy-path.toml", &example);
     bench.file("lossy-path.toml", &example);
     bench.file("adhoc.toml", captures::CHAIN);
-    // A paper of the name that the help has, which runs faster than the one that is built in.
+    // A paper with the name of the built-in one in the help, which runs faster.
     let paper = bench.path("papers/liu-singh-2001");
     fs::create_dir_all(&paper).unwrap();
     fs::write(paper.join("s.toml"), SCENARIO).unwrap();
@@ -67,14 +67,14 @@ fn the_examples_of_the_help_work_as_they_stand() {
 }
 
 #[test]
-fn a_bar_is_for_terminals_only() {
+fn the_progress_bar_is_for_terminals_only() {
     let bench = TestDir::new();
     let run = ["run", "s.toml", "--runs", "20", "--jobs", "1"];
     bench.driftway(&run).env("TERM", "xterm").assert().success().stderr(is_empty());
 }
 
 #[test]
-fn tables_fit_and_say_what_did_not_complete() {
+fn tables_fit_and_incomplete_transfers_are_reported() {
     let bench = TestDir::new();
     let text = bench.stdout(&["run", "s.toml", "--runs", "3"]);
     assert!(text.contains("completion time") && text.contains('±'), "{text}");
@@ -86,7 +86,7 @@ fn tables_fit_and_say_what_did_not_complete() {
 }
 
 #[test]
-fn colour_is_for_terminals_and_no_color_is_heard() {
+fn colour_is_for_terminals_without_no_color() {
     let bench = TestDir::new();
     let stderr = |key: &str, value: &str| {
         let mut command = bench.driftway(&["check", "nowhere.toml"]);
@@ -101,7 +101,7 @@ fn colour_is_for_terminals_and_no_color_is_heard() {
 }
 
 #[test]
-fn a_reader_that_leaves_is_no_failure() {
+fn a_broken_pipe_is_no_failure() {
     let bench = TestDir::new();
     let (reader, writer) = std::io::pipe().unwrap();
     drop(reader);

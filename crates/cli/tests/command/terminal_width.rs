@@ -1,4 +1,4 @@
-//! What a person sees in a narrow terminal.
+//! Output in a narrow terminal.
 
 use std::fs::File;
 use std::io::Read;
@@ -11,7 +11,7 @@ use rustix::termios::{Winsize, tcsetwinsize};
 
 use crate::*;
 
-/// A terminal of so many columns: the end that a person is at, and the end that a command writes to.
+/// A pseudo-terminal of this width: the master, and the slave that the command writes to.
 fn terminal(columns: u16) -> (File, OwnedFd) {
     let person = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
     grantpt(&person).unwrap();
@@ -23,16 +23,16 @@ fn terminal(columns: u16) -> (File, OwnedFd) {
     (person.into(), command)
 }
 
-/// What the command prints on a terminal of so many columns.
+/// Output of the command on a terminal of this width.
 fn shown(bench: &TestDir, columns: u16, arguments: &[&str]) -> String {
     let (mut person, stdout) = terminal(columns);
     let mut command = Command::new(assert_cmd::cargo::cargo_bin("driftway"));
     command.current_dir(bench.0.path()).args(arguments).stdout(stdout);
     let mut child = command.spawn().unwrap();
-    // It holds the other end, which must be closed for the text to end.
+    // It holds the slave, which must be closed for an end of file.
     drop(command);
     let mut text = Vec::new();
-    // Linux says by an error that nobody writes any more.
+    // Linux returns EIO when the slave is closed.
     let _ = person.read_to_end(&mut text);
     assert!(child.wait().unwrap().success());
     String::from_utf8(text).unwrap().replace("\r\n", "\n")
@@ -42,7 +42,7 @@ fn widest(text: &str) -> usize {
     text.lines().map(|line| line.chars().count()).max().unwrap()
 }
 
-/// All that is neither blank nor a rule, in any order: cells that break into lines change it.
+/// All characters except white space and rules, sorted, because wrapped cells change their order.
 fn letters(text: &str) -> Vec<char> {
     let mut letters: Vec<char> =
         text.chars().filter(|letter| !letter.is_whitespace() && *letter != '─').collect();
@@ -51,7 +51,7 @@ fn letters(text: &str) -> Vec<char> {
 }
 
 #[test]
-fn tables_and_sentences_have_the_width_of_the_terminal() {
+fn tables_and_text_have_the_width_of_the_terminal() {
     let bench = TestDir::new();
     let run = ["run", "s.toml", "--runs", "3", "--set", "duration=2 s"];
     let wide = bench.stdout(&run);
@@ -67,7 +67,7 @@ fn tables_and_sentences_have_the_width_of_the_terminal() {
 }
 
 #[test]
-fn a_cause_breaks_between_words_and_a_command_does_not_break() {
+fn a_cause_is_wrapped_between_words_and_a_command_is_not() {
     let cause =
         "it takes seconds, as every one of the many words\nof this long cause says once more";
     let command =

@@ -1,9 +1,9 @@
-//! What holding the lab against others tells.
+//! `driftway validate`.
 
 use crate::*;
 
 const STUDY: &str = r#"
-title = "Held against others"
+title = "Comparison with others"
 y = [{ metric = "throughput_bps", label = "throughput" }]
 
 [[figure]]
@@ -33,7 +33,7 @@ judge = "told"
 runs = 2
 "#;
 
-/// A folder of cases whose stored numbers are `theirs` times our own.
+/// A directory of cases whose stored numbers are `theirs` times driftway's.
 fn study_dir(theirs: f64) -> TestDir {
     let bench = TestDir::new();
     bench.file("study.toml", STUDY);
@@ -63,7 +63,7 @@ fn study_dir(theirs: f64) -> TestDir {
 }
 
 #[test]
-fn what_agrees_is_told_in_tables_on_a_page_and_as_a_document() {
+fn agreement_is_reported_in_tables_on_a_page_and_as_json() {
     let bench = study_dir(1.02);
     let text = bench.stdout(&["validate", "--study", "study.toml", "--out", "out"]);
     for part in ["Against ns-3's stored numbers.", "Agrees: each ratio within 5 %.", "2 cases"] {
@@ -84,25 +84,25 @@ fn what_agrees_is_told_in_tables_on_a_page_and_as_a_document() {
 }
 
 #[test]
-fn what_differs_is_a_failure() {
+fn a_difference_is_a_failure() {
     let bench = study_dir(1.1);
     bench
         .driftway(&["validate", "lossy", "--study", "study.toml"])
         .assert()
         .code(1)
         .stdout(predicates::str::contains("Differs: not each ratio within 5 %."))
-        .stderr(predicates::str::contains("lossy differs by more than is allowed"));
+        .stderr(predicates::str::contains("lossy differs by more than the tolerance"));
 }
 
 #[test]
-fn what_is_held_against_something_is_a_figure_of_a_study() {
+fn a_validation_case_is_a_figure_of_a_study() {
     let bench = study_dir(1.0);
     let text = bench.stdout(&["sweep", "study.toml", "--runs", "2", "--figure", "theory"]);
     assert!(text.contains("A path with losses") && text.contains("1 %"), "{text}");
 }
 
 #[test]
-fn a_mistake_in_the_study_has_its_place() {
+fn an_error_in_the_study_has_its_place() {
     let bench = TestDir::new();
     for (right, wrong, message) in [
         (
@@ -111,7 +111,11 @@ fn a_mistake_in_the_study_has_its_place() {
             "study.toml:12:1: unknown key `simulators`",
         ),
         ("simulator = \"ns-3\"", "", "study.toml:13:9: a reference has either"),
-        ("simulator = \"ns-3\"", "simulator = \"ns-2\"", "study.toml:12:13: the configuration of ns-2"),
+        (
+            "simulator = \"ns-3\"",
+            "simulator = \"ns-2\"",
+            "study.toml:12:13: the configuration of ns-2",
+        ),
         ("loss = 0.01, ", "", "study.toml:24:3: the formula needs a number `loss`"),
         ("within = 0.05", "within = 5", "study.toml:13:9: out of range 0–1"),
         (

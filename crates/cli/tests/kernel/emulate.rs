@@ -1,4 +1,4 @@
-//! `driftway emulate`
+//! `driftway emulate`.
 
 use std::fs;
 use std::os::unix::process::ExitStatusExt;
@@ -14,14 +14,14 @@ use serde_json::Value;
 use crate::test_programs::{PAGE, command_line};
 
 pub const TESTS: &[(&str, fn())] = &[
-    ("the_command_has_the_address_and_its_status_is_ours", the_command_has_the_address),
-    ("the_far_program_is_there_first_and_ends_last", the_far_program_is_there_first),
-    ("one_document_tells_it_all", one_document_tells_it_all),
-    ("what_is_lost_and_late_is_told", what_is_lost_and_late_is_told),
-    ("a_signal_ends_all_of_it", a_signal_ends_all_of_it),
-    ("sigkill_ends_all_of_it", sigkill_ends_all_of_it),
-    ("what_cannot_start_leaves_nothing", what_cannot_start_leaves_nothing),
-    ("wrong_input_is_said_before_anything_is_made", wrong_input_is_said),
+    ("the_command_has_the_addresses_and_its_status_is_returned", the_command_has_the_address),
+    ("the_far_program_starts_first_and_ends_last", the_far_program_is_there_first),
+    ("one_document_has_all_results", one_document_has_all_results),
+    ("drops_and_lateness_are_reported", drops_and_lateness_are_reported),
+    ("a_signal_ends_all_processes", a_signal_ends_all_processes),
+    ("sigkill_ends_all_processes", sigkill_ends_all_processes),
+    ("a_failed_start_leaves_nothing", a_failed_start_leaves_nothing),
+    ("invalid_input_is_an_error_before_the_emulation", invalid_input_is_an_error),
 ];
 
 const SCENARIO: &str = r#"
@@ -42,7 +42,7 @@ to = 2
 application = "ftp"
 "#;
 
-/// A directory with the scenario, which is also a mark on every process that runs below it.
+/// A directory with the scenario. It also identifies the processes of a test, which run in it.
 struct TestDir(tempfile::TempDir);
 
 impl TestDir {
@@ -58,14 +58,14 @@ impl TestDir {
         command
     }
 
-    /// Exit status, standard output, standard error.
+    /// Exit status, standard output and standard error.
     fn emulate(&self, arguments: &[&str]) -> (ExitStatus, String, String) {
         let output = self.command(&[&["emulate", "s.toml"], arguments].concat()).output().unwrap();
         let text = |bytes| String::from_utf8(bytes).unwrap();
         (output.status, text(output.stdout), text(output.stderr))
     }
 
-    /// Processes that run in this directory: all that an emulation starts.
+    /// Command lines of the processes in this directory: all that an emulation starts.
     fn processes(&self) -> Vec<String> {
         let processes = fs::read_dir("/proc").unwrap().flatten();
         let here = self.0.path().canonicalize().unwrap();
@@ -80,7 +80,7 @@ impl TestDir {
 impl Drop for TestDir {
     fn drop(&mut self) {
         if !std::thread::panicking() {
-            assert_eq!(self.processes(), [""; 0], "something is left");
+            assert_eq!(self.processes(), [""; 0], "processes are left");
         }
     }
 }
@@ -93,7 +93,7 @@ fn wait_for_exit(mut child: Child) -> ExitStatus {
         sleep(Duration::from_millis(10));
     }
     child.kill().unwrap();
-    panic!("it does not end");
+    panic!("the process does not exit");
 }
 
 fn the_command_has_the_address() {
@@ -101,10 +101,10 @@ fn the_command_has_the_address() {
     let (status, out, err) =
         place.emulate(&["--", "sh", "-c", "echo $DRIFTWAY_LOCAL $DRIFTWAY_REMOTE; exit 7"]);
     assert_eq!((status.code(), out.as_str()), (Some(7), "10.0.0.1 10.0.0.3\n"));
-    assert!(err.contains("two hops") && err.contains("late:"), "{err}");
+    assert!(err.contains("two hops") && err.contains("lateness:"), "{err}");
     let (status, _, _) = place.emulate(&["--", "sh", "-c", "kill -9 $$"]);
     assert_eq!(status.code(), Some(137));
-    // Ends by itself, and leaves one behind that would not.
+    // The command exits and leaves a process behind.
     let (status, _, _) = place.emulate(&["--", "sh", "-c", "sleep 1000 & exit 0"]);
     assert!(status.success());
 }
@@ -117,10 +117,10 @@ fn the_far_program_is_there_first() {
     assert_eq!(out, PAGE);
     let (status, _, err) = place.emulate(&["--far", "exit 4", "--", "sleep", "0.1"]);
     assert!(status.success());
-    assert!(err.contains("ended by itself, with status 4"), "{err}");
+    assert!(err.contains("exited by itself, with status 4"), "{err}");
 }
 
-fn one_document_tells_it_all() {
+fn one_document_has_all_results() {
     let place = TestDir::new();
     let (server, fetch) = (command_line("serve"), format!("echo noise; {}", command_line("fetch")));
     let options = ["--json", "--seed", "3", "--out", "o", "--far", &server];
@@ -135,7 +135,7 @@ fn one_document_tells_it_all() {
     assert_eq!(document["backward"]["from"], "10.0.0.3");
     for direction in ["forward", "backward"] {
         let packets = document[direction]["packets"].as_u64().unwrap();
-        // A handshake's and one more; how many acknowledgments there are is the kernel's affair.
+        // Those of the handshake and one more; the number of acknowledgments depends on the kernel.
         assert!(packets >= 2, "{out}");
         assert!(document[direction]["delivered"].as_u64().unwrap() >= 2, "{out}");
     }
@@ -145,7 +145,7 @@ fn one_document_tells_it_all() {
     assert!(place.0.path().join("o/scenario.toml").exists());
 }
 
-fn what_is_lost_and_late_is_told() {
+fn drops_and_lateness_are_reported() {
     let place = TestDir::new();
     let talk = command_line("talk");
     let set = ["--set", "network.link.packet_error_rate=0.5"];
@@ -159,7 +159,7 @@ fn what_is_lost_and_late_is_told() {
     assert!(document["because"][0].as_str().unwrap().contains("shortest hop"), "{out}");
 }
 
-/// With programs at both ends that start others, or ignore what asks them to end.
+/// An emulation with programs that start others, or ignore termination signals.
 fn start_unresponsive_programs(place: &TestDir) -> Child {
     let far = "trap '' TERM INT; sleep 1000; sleep 1000";
     let near = "sleep 1000 & sleep 1001 & exec sleep 1002";
@@ -181,7 +181,7 @@ fn start_unresponsive_programs(place: &TestDir) -> Child {
     child
 }
 
-fn a_signal_ends_all_of_it() {
+fn a_signal_ends_all_processes() {
     for (signal, status) in [(Signal::SIGINT, 130), (Signal::SIGTERM, 143)] {
         let place = TestDir::new();
         let child = start_unresponsive_programs(&place);
@@ -191,7 +191,7 @@ fn a_signal_ends_all_of_it() {
     }
 }
 
-fn sigkill_ends_all_of_it() {
+fn sigkill_ends_all_processes() {
     let place = TestDir::new();
     let mut child = start_unresponsive_programs(&place);
     let namespaces = namespaces(&place);
@@ -206,7 +206,7 @@ fn sigkill_ends_all_of_it() {
         sleep(Duration::from_millis(10));
     }
     let left = place.processes();
-    // Not to be left by the test, either.
+    // Clean up after the failed test.
     for line in fs::read_dir("/proc").unwrap().flatten() {
         let Ok(pid) = line.file_name().to_string_lossy().parse() else { continue };
         if network(&line.path()).is_some_and(|network| namespaces.contains(&network)) {
@@ -220,7 +220,7 @@ fn network(process: &std::path::Path) -> Option<std::path::PathBuf> {
     fs::read_link(process.join("ns/net")).ok()
 }
 
-/// The network namespaces of what runs in the place, but our own.
+/// Network namespaces of the processes in the directory, except that of the test.
 fn namespaces(place: &TestDir) -> Vec<std::path::PathBuf> {
     let here = place.0.path().canonicalize().unwrap();
     let processes = fs::read_dir("/proc").unwrap().flatten().map(|process| process.path());
@@ -240,7 +240,7 @@ fn processes_in(namespaces: &[std::path::PathBuf]) -> usize {
     networks.filter(|network| namespaces.contains(network)).count()
 }
 
-fn what_cannot_start_leaves_nothing() {
+fn a_failed_start_leaves_nothing() {
     let place = TestDir::new();
     let (status, out, err) =
         place.emulate(&["--out", "o", "--far", "sleep 1000", "--", "no-such-program", "-x"]);
@@ -250,7 +250,7 @@ fn what_cannot_start_leaves_nothing() {
     assert!(!place.0.path().join("o").exists());
 }
 
-fn wrong_input_is_said() {
+fn invalid_input_is_an_error() {
     let place = TestDir::new();
     fs::write(place.0.path().join("taken"), "").unwrap();
     for (arguments, says) in [

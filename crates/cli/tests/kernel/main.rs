@@ -1,7 +1,7 @@
-//! What the command does with kernels: namespaces, TUN devices, programs at both ends of a path.
+//! Tests of the command with the kernel: namespaces, TUN devices, programs at both ends of a path.
 //!
-//! Where the machine does not allow that, each test is skipped by name, and the last line counts
-//! them. Where it does, no test can be skipped: what goes wrong then fails it.
+//! On a machine that lacks a requirement each test is skipped by name, and the last line has their
+//! number. Otherwise no test is skipped: every error is a failure.
 
 mod emulate;
 mod paper;

@@ -1,4 +1,4 @@
-//! `driftway paper --kernel`
+//! `driftway paper --kernel`.
 
 use std::os::unix::process::CommandExt;
 use std::process::{Command, Output, Stdio};
@@ -8,11 +8,11 @@ use serde_json::Value;
 
 pub const TESTS: &[(&str, fn())] = &[
     ("a_point_is_run_without_and_with_the_shim", a_point_is_run_without_and_with_the_shim),
-    ("a_congestion_control_that_is_not_there_is_told", a_congestion_control_that_is_not_there),
-    ("who_may_make_no_namespaces_is_told_so", who_may_make_no_namespaces_is_told_so),
+    ("an_unknown_congestion_control_is_an_error", an_unknown_congestion_control),
+    ("without_privileges_the_error_says_so", without_privileges_the_error_says_so),
 ];
 
-/// The ends of figure 15 with next to nothing sent.
+/// The ends of figure 15 with very short transfers.
 const SMALL: [&str; 9] = [
     "paper",
     "liu-singh-2001",
@@ -64,7 +64,7 @@ fn a_point_is_run_without_and_with_the_shim() {
         // 46 segments of 88 B, with headers, at 32 kbit/s, over each of four hops once at least.
         assert!(run["completion_s"].as_f64().unwrap() > 46.0 * 0.035, "{run}");
         assert!(run["tcp_counts"]["retransmissions"].is_u64(), "{run}");
-        // A shim has seen a handshake, and data and its acknowledgments.
+        // The shim has handled a handshake, data, and acknowledgments.
         let counts = run["shim_counts"].as_object();
         assert_eq!(run["shim"], counts.is_some(), "{run}");
         if let Some(counts) = counts {
@@ -81,7 +81,7 @@ fn a_point_is_run_without_and_with_the_shim() {
     }
 }
 
-fn a_congestion_control_that_is_not_there() {
+fn an_unknown_congestion_control() {
     let Output { status, stderr, .. } =
         driftway(&[&SMALL[..], &["venice"]].concat()).output().unwrap();
     assert_eq!(status.code(), Some(2));
@@ -89,8 +89,8 @@ fn a_congestion_control_that_is_not_there() {
     assert!(said.contains("--congestion-control venice") && said.contains("reno"), "{said}");
 }
 
-fn who_may_make_no_namespaces_is_told_so() {
-    // Somebody who may not read this one's directories either: he is given what he runs.
+fn without_privileges_the_error_says_so() {
+    // The other user may not read this user's directories, and gets a copy of the program.
     let place = tempfile::Builder::new().permissions(open_to_all()).tempdir().unwrap();
     let program = place.path().join("driftway");
     std::fs::copy(cargo_bin("driftway"), &program).unwrap();

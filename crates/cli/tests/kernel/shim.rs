@@ -1,4 +1,4 @@
-//! `driftway shim`
+//! `driftway shim`.
 
 use std::fs;
 use std::io::{Read, Write};
@@ -17,7 +17,7 @@ use nix::unistd::Pid;
 use serde_json::Value;
 
 pub const TESTS: &[(&str, fn())] = &[
-    ("a_shim_starts_tells_and_ends", a_shim_starts_tells_and_ends),
+    ("a_shim_starts_reports_and_stops", a_shim_starts_reports_and_stops),
     ("a_signal_ends_a_shim", a_signal_ends_a_shim),
     ("a_killed_shim_leaves_nothing", a_killed_shim_leaves_nothing),
     ("a_shim_keeps_one_capability", a_shim_keeps_one_capability),
@@ -44,7 +44,7 @@ pub fn command(arguments: &[&str]) -> Command {
     command
 }
 
-/// What `driftway shim` with these arguments says in there.
+/// Output of `driftway shim` with these arguments in a namespace.
 pub fn shim(namespace: &Namespace, arguments: &[&str]) -> Output {
     let arguments = [&["shim"], arguments].concat();
     namespace.spawn(&mut command(&arguments)).unwrap().wait_with_output().unwrap()
@@ -58,13 +58,13 @@ pub fn is_running(namespace: &Namespace) -> bool {
     shim(namespace, &["status"]).status.success()
 }
 
-/// How it has ended, and what it has said.
+/// Exit status and standard error of a process.
 pub fn wait_for_exit(child: Child) -> (ExitStatus, String) {
     let output = child.wait_with_output().unwrap();
     (output.status, text(&output.stderr).to_owned())
 }
 
-/// Starts one and waits until it is at work.
+/// Starts a shim and waits until it is running.
 pub fn start(namespace: &Namespace, arguments: &[&str]) -> Child {
     let mut child = namespace.spawn(&mut command(&[&["shim"], arguments].concat())).unwrap();
     for _ in 0..500 {
@@ -78,10 +78,10 @@ pub fn start(namespace: &Namespace, arguments: &[&str]) -> Child {
     }
     child.kill().unwrap();
     let output = child.wait_with_output().unwrap();
-    panic!("it does not start: {}", text(&output.stderr));
+    panic!("the shim does not start: {}", text(&output.stderr));
 }
 
-/// All that the kernel has of routes, addresses, devices and their settings.
+/// The kernel's routes, addresses, devices and their settings.
 fn configuration(namespace: &Namespace) -> String {
     let read = || {
         let mut all = String::new();
@@ -101,7 +101,7 @@ fn configuration(namespace: &Namespace) -> String {
     namespace.run(read).unwrap()
 }
 
-/// A path at work, a connection over it from near to far, and its ends.
+/// Both ends of a connection from the near to the far end of a running path.
 fn connect_over_path(
     running: &RunningEmulation,
     [_, far]: [Ipv4Addr; 2],
@@ -115,13 +115,13 @@ fn connect_over_path(
 
 fn start_path() -> (RunningEmulation, [Ipv4Addr; 2]) {
     let scenario = Scenario::parse("s.toml", SCENARIO, &[]).unwrap();
-    let Network::Path(path) = &scenario.network else { unreachable!("it says path") };
+    let Network::Path(path) = &scenario.network else { unreachable!("the scenario has a path") };
     let emulation = Emulation::new(path, scenario.duration, 1, 1500).unwrap();
     let addresses = PathEnd::BOTH.map(|end| emulation.address(end));
     (emulation.start().unwrap(), addresses)
 }
 
-fn a_shim_starts_tells_and_ends() {
+fn a_shim_starts_reports_and_stops() {
     let (running, addresses) = start_path();
     let near = running.namespace(PathEnd::Near);
     let before = configuration(near);
@@ -166,10 +166,10 @@ fn a_shim_starts_tells_and_ends() {
     let ended = child.wait_with_output().unwrap();
     assert!(ended.status.success(), "{ended:?}");
     let log = text(&ended.stderr);
-    assert!(log.contains("at work") && log.contains("stopped"), "{log}");
+    assert!(log.contains("running") && log.contains("stopped"), "{log}");
     assert_eq!(configuration(near), before);
     assert!(!near.run(ShimDaemon::remove_leftovers).unwrap().unwrap());
-    // The connection goes on.
+    // The connection continues.
     sends.write_all(&[7; 1000]).unwrap();
     receives.read_exact(&mut [0; 1000]).unwrap();
     running.stop().unwrap();
@@ -196,7 +196,7 @@ fn a_killed_shim_leaves_nothing() {
         assert!(!namespace.run(ShimDaemon::remove_leftovers).unwrap().unwrap());
         let status = shim(&namespace, &["status"]);
         assert_eq!(status.status.code(), Some(1));
-        assert!(text(&status.stderr).contains("no shim is at work"), "{status:?}");
+        assert!(text(&status.stderr).contains("no shim is running"), "{status:?}");
     }
     let stop = shim(&namespace, &["stop"]);
     assert!(stop.status.success(), "{stop:?}");

@@ -1,4 +1,4 @@
-//! A shim that hangs, is stopped, or is beset harms nobody.
+//! Robustness of the shim: hangs, stop signals, and many or slow clients.
 
 use std::fs::{self, File, Permissions};
 use std::io::{self, Read, Write};
@@ -23,35 +23,38 @@ use crate::test_programs;
 
 pub const TESTS: &[(&str, fn())] = &[
     ("a_shim_that_hangs_is_killed", a_shim_that_hangs_is_killed),
-    ("a_shim_comes_before_other_processes", a_shim_comes_before_other_processes),
-    ("a_shim_goes_on_without_its_watchdog", a_shim_goes_on_without_its_watchdog),
+    ("a_shim_has_a_high_priority", a_shim_has_a_high_priority),
+    ("a_shim_continues_without_its_watchdog", a_shim_continues_without_its_watchdog),
     ("a_watchdog_that_ends_is_replaced", a_watchdog_that_ends_is_replaced),
-    ("stop_ends_one_that_hangs", stop_ends_one_that_hangs),
-    ("a_reader_that_hangs_hangs_no_shim", a_reader_that_hangs_hangs_no_shim),
+    ("stop_ends_a_shim_that_hangs", stop_ends_a_shim_that_hangs),
+    (
+        "a_blocked_standard_error_does_not_block_a_shim",
+        a_blocked_standard_error_does_not_block_a_shim,
+    ),
     ("a_terminal_does_not_stop_a_shim", a_terminal_does_not_stop_a_shim),
-    ("a_service_manager_hears_that_it_works", a_service_manager_hears_that_it_works),
-    ("a_shim_is_nobody_elses", a_shim_is_nobody_elses),
+    ("a_service_manager_is_notified", a_service_manager_is_notified),
+    ("a_shim_has_a_user_of_its_own", a_shim_has_a_user_of_its_own),
     ("two_capabilities_are_enough_for_root", two_capabilities_are_enough_for_root),
-    ("a_name_that_is_taken_stops_no_shim", a_name_that_is_taken_stops_no_shim),
-    ("slow_clients_are_in_nobodys_way", slow_clients_are_in_nobodys_way),
+    ("an_existing_socket_does_not_stop_a_shim", an_existing_socket_does_not_stop_a_shim),
+    ("slow_clients_do_not_block_others", slow_clients_do_not_block_others),
     ("a_shim_ends_with_its_namespace", a_shim_ends_with_its_namespace),
 ];
 
-/// Users that nobody here runs as.
+/// User IDs of no running process.
 const OTHER_USERS: [u32; 2] = [54_321, 54_322];
 
 fn pid(child: &Child) -> Pid {
     Pid::from_raw(child.id() as i32)
 }
 
-/// A word of `/proc/PID/status`.
+/// First word of a field of `/proc/PID/status`.
 fn status(pid: Pid, name: &str) -> String {
     let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
     let line = status.lines().find_map(|line| line.strip_prefix(name)).unwrap();
     line.split_whitespace().next().unwrap().to_owned()
 }
 
-/// The children of all its threads.
+/// Child processes of all threads of a process.
 fn children(child: &Child) -> Vec<Pid> {
     let threads = fs::read_dir(format!("/proc/{}/task", child.id())).unwrap();
     let lists = threads.map(|thread| thread.unwrap().path().join("children"));
@@ -60,11 +63,11 @@ fn children(child: &Child) -> Vec<Pid> {
     lists.flat_map(|list| Vec::from_iter(list.split_whitespace().map(number))).collect()
 }
 
-/// The watchdog that a shim has, at work.
+/// Process ID of a shim's running watchdog.
 fn watchdog(child: &Child) -> Pid {
-    let watchdog = *children(child).first().expect("it has one child");
+    let watchdog = *children(child).first().expect("the shim has a child");
     let name = format!("/proc/{watchdog}/cmdline");
-    wait_until("it has given up what it could", || {
+    wait_until("the watchdog has dropped its capabilities", || {
         let is_it = fs::read_to_string(&name).unwrap().contains("watchdog");
         is_it && status(watchdog, "CapPrm:") == "0000000000000000"
     });
@@ -73,7 +76,7 @@ fn watchdog(child: &Child) -> Pid {
 
 fn stop(pid: Pid) {
     kill(pid, Signal::SIGSTOP).unwrap();
-    wait_until("it is stopped", || status(pid, "State:") == "T");
+    wait_until("the process is stopped", || status(pid, "State:") == "T");
 }
 
 fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
@@ -86,7 +89,7 @@ fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
     panic!("not within ten seconds: {what}");
 }
 
-/// Nothing of a shim is left in the namespace.
+/// Asserts that a shim has left nothing in the namespace.
 fn assert_nothing_left(namespace: &Namespace) {
     assert!(!namespace.run(ShimDaemon::remove_leftovers).unwrap().unwrap());
 }
@@ -100,11 +103,11 @@ fn a_shim_that_hangs_is_killed() {
     assert_eq!(ended.signal(), Some(9), "{said}");
     assert!(said.contains("hung") && said.contains("plain TCP"), "{said}");
     assert_nothing_left(&namespace);
-    wait_until("its watchdog is gone", || !Path::new(&format!("/proc/{watchdog}")).exists());
+    wait_until("the watchdog has exited", || !Path::new(&format!("/proc/{watchdog}")).exists());
 }
 
-/// All packets of the host wait for it.
-fn a_shim_comes_before_other_processes() {
+/// The shim has a high priority, because all packets of the host wait for it.
+fn a_shim_has_a_high_priority() {
     let namespace = Namespace::new().unwrap();
     let child = start(&namespace, &[]);
     for process in [pid(&child), watchdog(&child)] {
@@ -119,7 +122,7 @@ fn a_shim_comes_before_other_processes() {
     assert!(wait_for_exit(child).0.success());
 }
 
-fn a_shim_goes_on_without_its_watchdog() {
+fn a_shim_continues_without_its_watchdog() {
     let namespace = Namespace::new().unwrap();
     let child = start(&namespace, &[]);
     kill(watchdog(&child), Signal::SIGKILL).unwrap();
@@ -130,15 +133,15 @@ fn a_shim_goes_on_without_its_watchdog() {
     assert!(ended.success() && said.contains("the watchdog has ended"), "{said}");
 }
 
-/// Whose privileges are those that the shim has left.
+/// The new watchdog has the shim's reduced privileges.
 fn a_watchdog_that_ends_is_replaced() {
     let namespace = Namespace::new().unwrap();
     let child = start(&namespace, &[]);
     let first = watchdog(&child);
     kill(first, Signal::SIGKILL).unwrap();
-    wait_until("there is another one", || children(&child).iter().any(|pid| *pid != first));
+    wait_until("there is a new watchdog", || children(&child).iter().any(|pid| *pid != first));
     assert_ne!(watchdog(&child), first);
-    // It hears the heart.
+    // The new watchdog receives the heartbeat.
     sleep(Duration::from_millis(1500));
     assert!(is_running(&namespace));
     stop(pid(&child));
@@ -147,10 +150,10 @@ fn a_watchdog_that_ends_is_replaced() {
     assert!(said.contains("there is another watchdog") && said.contains("hung"), "{said}");
 }
 
-fn stop_ends_one_that_hangs() {
+fn stop_ends_a_shim_that_hangs() {
     let namespace = Namespace::new().unwrap();
     let child = start(&namespace, &[]);
-    // Or it would be gone before it is asked to.
+    // Otherwise the watchdog would kill the shim first.
     kill(watchdog(&child), Signal::SIGKILL).unwrap();
     stop(pid(&child));
     let output = shim(&namespace, &["stop"]);
@@ -161,23 +164,23 @@ fn stop_ends_one_that_hangs() {
     assert!(!is_running(&namespace));
 }
 
-fn a_reader_that_hangs_hangs_no_shim() {
+fn a_blocked_standard_error_does_not_block_a_shim() {
     let namespace = Namespace::new().unwrap();
     let (_reader, writer) = io::pipe().unwrap();
-    // Full to the last byte.
+    // The pipe is full.
     let mut filler = File::options().write(true).open(fd_path(&writer)).unwrap();
     let full = std::thread::spawn(move || filler.write_all(&vec![b'.'; 4 << 20]));
     sleep(Duration::from_millis(300));
     assert!(!full.is_finished());
     let mut command = command(&["shim", "--log", "debug"]);
     let mut child = namespace.spawn(command.stderr(writer)).unwrap();
-    wait_until("it works", || is_running(&namespace));
-    // Longer than a watchdog's patience.
+    wait_until("the shim runs", || is_running(&namespace));
+    // Longer than the watchdog's timeout.
     sleep(Duration::from_millis(1500));
     assert!(is_running(&namespace));
     kill(pid(&child), Signal::SIGTERM).unwrap();
     let mut ended = None;
-    wait_until("it ends", || {
+    wait_until("the shim exits", || {
         ended = child.try_wait().unwrap();
         ended.is_some()
     });
@@ -203,7 +206,7 @@ fn a_terminal_does_not_stop_a_shim() {
     assert!(said.contains("SIGTSTP") && said.contains("driftway shim stop"), "{said}");
 }
 
-fn a_service_manager_hears_that_it_works() {
+fn a_service_manager_is_notified() {
     let namespace = Namespace::new().unwrap();
     let place = tempfile::tempdir().unwrap();
     let name = place.path().join("notify");
@@ -213,21 +216,21 @@ fn a_service_manager_hears_that_it_works() {
     let child = namespace.spawn(command.env("NOTIFY_SOCKET", &name)).unwrap();
     let mut states = (0..4).map(|_| {
         let mut state = [0; 64];
-        let len = manager.recv(&mut state).expect("it says how it is");
+        let len = manager.recv(&mut state).expect("a notification");
         text(&state[..len]).to_owned()
     });
     assert_eq!(states.next().unwrap(), "READY=1");
-    // Its unit has it killed after two seconds of silence.
+    // The unit's WatchdogSec is two seconds.
     manager.set_read_timeout(Some(Duration::from_millis(1900))).unwrap();
     assert!(states.all(|state| state == "WATCHDOG=1"));
-    // Nobody reads that any more, and it goes on.
+    // The notifications are not read any more, and the shim continues.
     sleep(Duration::from_secs(4));
     assert!(is_running(&namespace));
     kill(pid(&child), Signal::SIGTERM).unwrap();
     assert!(wait_for_exit(child).0.success());
 }
 
-fn a_shim_is_nobody_elses() {
+fn a_shim_has_a_user_of_its_own() {
     let namespace = Namespace::new().unwrap();
     let other = Namespace::new().unwrap();
     let children = [start(&namespace, &[]), start(&other, &[])];
@@ -235,7 +238,7 @@ fn a_shim_is_nobody_elses() {
     for (child, user) in children.iter().zip(users) {
         assert!(![0, 65_534].contains(&user), "{user}");
         assert_eq!(status(watchdog(child), "Uid:"), user.to_string());
-        // Whoever else runs as this user could stop it.
+        // Another process with the same user ID could stop the shim.
         let processes = fs::read_dir("/proc").unwrap().flatten();
         let same = processes
             .filter(|entry| entry.file_name().to_string_lossy().parse::<u32>().is_ok())
@@ -260,7 +263,7 @@ fn two_capabilities_are_enough_for_root() {
     let socket = ["--socket", socket.to_str().unwrap()];
     let needed = [Capability::CAP_NET_ADMIN, Capability::CAP_NET_RAW];
     let arguments = [&["shim"], &socket[..]].concat();
-    // A thread's alone, and what it starts can't have more.
+    // The bounding set of one thread, which limits the processes that it starts.
     let with_less = || {
         for capability in caps::all().into_iter().filter(|capability| !needed.contains(capability))
         {
@@ -272,50 +275,50 @@ fn two_capabilities_are_enough_for_root() {
     };
     let mut child = namespace.run(with_less).unwrap();
     let ask = [&["status"], &socket[..]].concat();
-    wait_until("it works", || {
+    wait_until("the shim runs", || {
         let ended = child.try_wait().unwrap();
         assert_eq!(ended, None);
         shim(&namespace, &ask).status.success()
     });
-    assert_eq!(status(pid(&child), "Uid:"), "0", "it may not become another one");
+    assert_eq!(status(pid(&child), "Uid:"), "0", "it can't change its user");
     assert_eq!(status(pid(&child), "CapPrm:"), "0000000000001000", "CAP_NET_ADMIN");
     assert!(shim(&namespace, &[&["stop"], &socket[..]].concat()).status.success());
     assert!(wait_for_exit(child).0.success());
 }
 
-fn a_name_that_is_taken_stops_no_shim() {
+fn an_existing_socket_does_not_stop_a_shim() {
     let namespace = Namespace::new().unwrap();
-    // What was the shim's name.
+    // An abstract socket name that a shim might use.
     let name = SocketAddr::from_abstract_name("driftway-shim").unwrap();
     let _squatter = namespace.run(|| UnixListener::bind_addr(&name)).unwrap().unwrap();
     let place = tempfile::tempdir().unwrap();
     let path = place.path().join("socket");
     let socket = ["--socket", path.to_str().unwrap()];
-    // What one has left that was killed.
+    // A socket left by a killed shim.
     drop(UnixListener::bind(&path).unwrap());
     let mut child = namespace.spawn(&mut command(&[&["shim"], &socket[..]].concat())).unwrap();
     let ask = [&["status"], &socket[..]].concat();
-    wait_until("it works", || shim(&namespace, &ask).status.success());
-    assert_eq!(fs::metadata(&path).unwrap().mode() & 0o777, 0o666, "everybody may ask");
+    wait_until("the shim runs", || shim(&namespace, &ask).status.success());
+    assert_eq!(fs::metadata(&path).unwrap().mode() & 0o777, 0o666, "all users may connect");
     child.kill().unwrap();
     child.wait().unwrap();
 
-    // What is none is not taken for one.
+    // A file that is not a socket is kept.
     let file = place.path().join("file");
     fs::write(&file, "").unwrap();
     let no_socket = ["stop", "--socket", file.to_str().unwrap()];
     assert!(shim(&namespace, &no_socket).status.success());
     assert!(file.exists());
 
-    // Where others could put theirs, it does not listen.
+    // The shim does not listen in a directory where other users may write.
     fs::set_permissions(place.path(), Permissions::from_mode(0o777)).unwrap();
     let refused = shim(&namespace, &socket);
     assert_eq!(refused.status.code(), Some(2), "{refused:?}");
-    assert!(text(&refused.stderr).contains("others may put files into"), "{refused:?}");
+    assert!(text(&refused.stderr).contains("other users may write to"), "{refused:?}");
     assert_nothing_left(&namespace);
 }
 
-fn slow_clients_are_in_nobodys_way() {
+fn slow_clients_do_not_block_others() {
     let namespace = Namespace::new().unwrap();
     let place = tempfile::tempdir().unwrap();
     fs::set_permissions(place.path(), Permissions::from_mode(0o755)).unwrap();
@@ -323,7 +326,7 @@ fn slow_clients_are_in_nobodys_way() {
     let socket = ["--socket", path.to_str().unwrap()];
     let child = namespace.spawn(&mut command(&[&["shim"], &socket[..]].concat())).unwrap();
     let ask = [&["status"], &socket[..]].concat();
-    wait_until("it works", || shim(&namespace, &ask).status.success());
+    wait_until("the shim runs", || shim(&namespace, &ask).status.success());
 
     let [slow, other] = OTHER_USERS;
     let mut besets = test_programs::as_user(slow, &["beset", socket[1]]);
@@ -342,12 +345,12 @@ fn slow_clients_are_in_nobodys_way() {
     wait_for_exit(child);
 }
 
-/// A name of a namespace, as `ip netns add` makes them.
+/// A name of a network namespace, as `ip netns add` makes it.
 struct NamespaceMount(PathBuf);
 
 impl Drop for NamespaceMount {
     fn drop(&mut self) {
-        // It may be gone already.
+        // It may be unmounted already.
         let _ = umount2(&self.0, MntFlags::MNT_DETACH);
     }
 }
@@ -369,7 +372,7 @@ fn a_shim_ends_with_its_namespace() {
     let [first, second] = names;
     drop(first);
     sleep(Duration::from_millis(500));
-    assert!(child.try_wait().unwrap().is_none(), "it has another name");
+    assert!(child.try_wait().unwrap().is_none(), "the namespace has another name");
     drop(second);
     let (ended, said) = wait_for_exit(child);
     assert!(ended.success() && said.contains("deleted"), "{said}");

@@ -1,5 +1,5 @@
-//! Programs for both ends of a path: this test itself, under other arguments. Nothing has to be
-//! installed.
+//! Programs for both ends of a path: the test executable itself with other arguments, so that nothing
+//! has to be installed.
 
 use std::env;
 use std::io::{Read, Write};
@@ -13,44 +13,44 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
 const PORT: u16 = 8000;
-/// What a server says.
+/// Content that the server sends.
 pub const PAGE: &str = "a page that has come over the path\n";
 
-/// A command line for `role`: `serve`, or `fetch`, which prints the page.
+/// Command line for a role: `serve`, or `fetch`, which prints the page.
 pub fn command_line(role: &str) -> String {
     format!("{} program-{role}", env::current_exe().unwrap().display())
 }
 
 fn argument(n: usize) -> String {
-    env::args().nth(n).expect("it is given")
+    env::args().nth(n).expect("an argument")
 }
 
-/// This test as a program, with its arguments, as another user.
+/// The test executable as a program, with its arguments, as another user.
 pub fn as_user(user: u32, arguments: &[&str]) -> Command {
-    // Whoever that is may not look into the directory where it is.
+    // The other user may not read the executable's directory.
     let mut command = Command::new("/proc/self/exe");
     command.uid(user).gid(user).arg(format!("program-{}", arguments[0])).args(&arguments[1..]);
     command
 }
 
-/// The same, to its end.
+/// Runs such a program to its end.
 pub fn run_as(user: u32, arguments: &[&str]) -> Output {
     as_user(user, arguments).output().unwrap()
 }
 
-/// Was this process started as a program?
+/// Whether this process was started in the role of a program.
 pub fn is_program_role() -> bool {
     env::args().nth(1).is_some_and(|role| role.starts_with("program-"))
 }
 
-/// Does what it was started for.
+/// Runs the role of this process.
 pub fn run_role() -> ExitCode {
-    let address = |name| env::var(name).expect("the emulation says where one is");
+    let address = |name| env::var(name).expect("the emulation sets the addresses");
     match env::args().nth(1).as_deref() {
         Some("program-serve") => {
             let listener = TcpListener::bind((address("DRIFTWAY_LOCAL"), PORT)).unwrap();
             for stream in listener.incoming() {
-                // Who is gone gets no page.
+                // The client may have disconnected.
                 let _ = stream.unwrap().write_all(PAGE.as_bytes());
             }
         }
@@ -60,7 +60,7 @@ pub fn run_role() -> ExitCode {
             stream.read_to_string(&mut page).unwrap();
             print!("{page}");
         }
-        // A syllable each 5 ms, to whoever is there.
+        // A datagram every 5 ms, whether or not there is a receiver.
         Some("program-talk") => {
             let socket = std::net::UdpSocket::bind((address("DRIFTWAY_LOCAL"), PORT)).unwrap();
             for _ in 0..100 {
@@ -72,7 +72,7 @@ pub fn run_role() -> ExitCode {
             let process = Pid::from_raw(argument(2).parse().unwrap());
             println!("{:?}", kill(process, Signal::SIGSTOP).unwrap_err());
         }
-        // Asks as anybody may.
+        // Requests the status as an ordinary user.
         Some("program-ask") => {
             let mut stream = UnixStream::connect(argument(2)).unwrap();
             stream.set_read_timeout(Some(Duration::from_secs(5))).unwrap();
@@ -81,7 +81,7 @@ pub fn run_role() -> ExitCode {
             stream.read_to_string(&mut answer).unwrap();
             print!("{answer}");
         }
-        // 150 who never come to the end of their question, again and again, until it is killed.
+        // 150 clients with requests that never end, reconnecting until the process is killed.
         Some("program-beset") => {
             let connect = |_| {
                 let mut stream = UnixStream::connect(argument(2)).ok()?;

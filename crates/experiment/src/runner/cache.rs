@@ -103,10 +103,7 @@ impl RunCache {
 /// Removes the caches of versions no longer used. Files that cannot be removed are left, as they do
 /// no harm.
 fn remove_stale_versions(dir: &Path) {
-    #[expect(
-        clippy::disallowed_methods,
-        reason = "file ages concern the machine, not a run"
-    )]
+    #[expect(clippy::disallowed_methods, reason = "file ages concern the machine, not a run")]
     let now = SystemTime::now();
     for entry in fs::read_dir(dir).into_iter().flatten().flatten() {
         let since = entry.metadata().and_then(|of| of.modified());

@@ -254,7 +254,9 @@ pub fn check_measures(
     x: Unit,
 ) -> Result<(), Error> {
     if figure.y.is_empty() {
-        return Err(file.error(&keys!["figure", number, "y"], "a figure needs at least one measure"));
+        return Err(
+            file.error(&keys!["figure", number, "y"], "a figure needs at least one measure")
+        );
     }
     let known = FLOW_METRICS.iter().map(|(name, _)| (*name).to_owned()).chain(network_metrics());
     let known: Vec<String> = known.collect();

@@ -116,7 +116,10 @@ pub fn check(file: &TomlFile, figure: &Figure, number: usize, arms: usize) -> Re
     }
     match (reference.simulator, reference.formula) {
         (Some(ReferenceSimulator::Ns2), None) if reference.ns2.is_none() => {
-            return wrong("simulator", "the configuration of ns-2 is missing\nadd [figure.reference.ns2]");
+            return wrong(
+                "simulator",
+                "the configuration of ns-2 is missing\nadd [figure.reference.ns2]",
+            );
         }
         (Some(_), None) => {}
         (None, Some(_)) if reference.ns2.is_some() => {

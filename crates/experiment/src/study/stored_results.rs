@@ -220,7 +220,10 @@ mod test {
                 .is_empty()
         );
         let parts = kept.differences(&StoredResults([(name("tcp"), of(Some(2.5), None))].into()));
-        assert_eq!(parts, ["figure 8, completion_s of tcp at 10 ms: mean 2 is recorded, 2.5 was measured"]);
+        assert_eq!(
+            parts,
+            ["figure 8, completion_s of tcp at 10 ms: mean 2 is recorded, 2.5 was measured"]
+        );
         assert_eq!(
             kept.differences(&StoredResults([(name("atcp"), of(Some(2.5), None))].into())).len(),
             1

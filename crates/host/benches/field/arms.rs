@@ -1,4 +1,4 @@
-//! What is compared: plain TCP, the kernel's own cure, the shim.
+//! Compared arms: plain TCP, the kernel's own sysctls, the shim.
 
 use std::path::Path;
 use std::thread;
@@ -8,8 +8,8 @@ use driftway_host::{Namespace, ShimSettings};
 use crate::estimate::Estimate;
 use crate::shimmed::RunningShim;
 
-/// The longest retransmission timeout (Linux 6.15), and how often one may happen before a connection is
-/// given up: fifteen of them would be fifteen seconds.
+/// The maximum RTO (Linux 6.15), and the number of timeouts before a connection is given up, of
+/// which the default fifteen would be fifteen seconds.
 const SYSCTLS: [(&str, &str); 2] =
     [("net/ipv4/tcp_rto_max_ms", "1000"), ("net/ipv4/tcp_retries2", "255")];
 
@@ -23,7 +23,7 @@ pub enum Arm {
 
 const ALL: [Arm; 3] = [Arm::Plain, Arm::Sysctl, Arm::Shim];
 
-/// A result of each arm; none of one that this kernel does not have.
+/// A result for each arm; `None` if the kernel does not support it.
 pub type ByArm<T> = [Option<T>; 3];
 
 impl Arm {
@@ -31,11 +31,11 @@ impl Arm {
         self != Self::Sysctl || Path::new("/proc/sys").join(SYSCTLS[0].0).exists()
     }
 
-    /// Prepares a namespace, before its connections begin.
+    /// Prepares a namespace before its connections begin.
     pub fn apply(self, namespace: &Namespace) -> Option<RunningShim> {
         if self == Self::Sysctl {
             for (setting, value) in SYSCTLS {
-                namespace.set_sysctl(setting, value).expect("it takes this value");
+                namespace.set_sysctl(setting, value).expect("the value is accepted");
             }
         }
         (self == Self::Shim).then(|| RunningShim::start(namespace, &ShimSettings::default()))
@@ -60,7 +60,7 @@ pub fn heading(what: &str) {
     );
 }
 
-/// The estimate of each arm, and of what two arms are to plain TCP, run by run.
+/// Prints the estimate of each arm, and the ratios of two arms to plain TCP, run by run.
 pub fn row<T>(name: &str, runs: &[ByArm<T>], decimals: usize, values: impl Fn(&T) -> Vec<f64>) {
     let of = |arm: usize| -> Option<Vec<f64>> {
         let each = runs.iter().map(|run| run[arm].as_ref().map(&values));

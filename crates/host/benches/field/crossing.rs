@@ -1,4 +1,4 @@
-//! Two namespaces and what crosses between them, harmed on the way as no path of the lab harms it.
+//! Two namespaces with impairments between them that no path of the simulator has.
 
 use std::io::{self, PipeReader, PipeWriter};
 use std::net::Ipv4Addr;
@@ -16,10 +16,10 @@ use nix::sys::time::TimeSpec;
 const ENDS: [Ipv4Addr; 2] = [Ipv4Addr::new(10, 0, 0, 1), Ipv4Addr::new(10, 0, 0, 2)];
 const PREFIX: u8 = 24;
 const MTU: u16 = 1500;
-/// Packets from one device before the other has its turn.
+/// Maximum number of packets read from one device before the other has its turn.
 const BATCH: usize = 32;
 
-/// At work until it is stopped.
+/// Running until it is stopped.
 pub struct ReorderingLink {
     namespaces: [Namespace; 2],
     stop: PipeWriter,
@@ -27,7 +27,7 @@ pub struct ReorderingLink {
 }
 
 impl ReorderingLink {
-    /// Begins.
+    /// Starts the loop.
     pub fn start() -> io::Result<Self> {
         let namespaces = [Namespace::new()?, Namespace::new()?];
         let mut tuns = Vec::new();
@@ -48,7 +48,7 @@ impl ReorderingLink {
         ENDS[1]
     }
 
-    /// Ends it; gives what became of packets, by direction.
+    /// Stops the loop; returns its counters, by direction.
     pub fn stop(self) -> io::Result<[ImpairmentCounts; 2]> {
         drop(self.stop);
         self.thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))

@@ -1,23 +1,23 @@
-//! Paths.
+//! Emulated paths.
 
 use driftway_host::Emulation;
 use driftway_scenario::{Network, Scenario};
 
-/// Two hops with `link` and what is under `[network]`.
+/// Two hops with `link` and additional keys of `[network]`.
 pub fn scenario(link: &str, more: &str) -> Scenario {
     let text = format!(
         "name = \"f\"\nduration = \"200 s\"\n[network]\nkind = \"path\"\nhops = 2\n\
          [network.link]\n{link}\n{more}\n[[flow]]\nfrom = 0\nto = 2\napplication = \"ftp\"\n"
     );
-    Scenario::parse("field", &text, &[]).expect("it is well-formed")
+    Scenario::parse("field", &text, &[]).expect("the scenario is valid")
 }
 
 pub fn emulation(scenario: &Scenario, seed: u64) -> Emulation {
-    let Network::Path(path) = &scenario.network else { unreachable!("it says path") };
-    Emulation::new(path, scenario.duration, seed, 1500).expect("this machine allows it")
+    let Network::Path(path) = &scenario.network else { unreachable!("the scenario has a path") };
+    Emulation::new(path, scenario.duration, seed, 1500).expect("the requirements are met")
 }
 
-/// A partition of the second hop, of which the router before it tells, or nobody.
+/// A partition of the second hop, with ICMP notification by the router before it, or without.
 pub fn cut(first_s: u64, lasts_s: u64, told: bool) -> String {
     let signal = if told { "icmp-unreachable" } else { "none" };
     format!(

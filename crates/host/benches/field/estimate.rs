@@ -4,7 +4,7 @@ use std::fmt;
 
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
-/// Of values, one a run.
+/// An estimate from values, one per run.
 #[derive(Clone, Debug)]
 pub struct Estimate {
     values: Vec<f64>,
@@ -20,7 +20,7 @@ impl Estimate {
         self.values.iter().sum::<f64>() / self.values.len() as f64
     }
 
-    /// Half the width of its 90 % interval (Student's t); nothing of one value.
+    /// Half the width of the 90 % interval (Student's t); `None` with one value.
     fn half(&self) -> Option<f64> {
         let n = self.values.len() as f64;
         let t = StudentsT::new(0.0, 1.0, n - 1.0).ok()?.inverse_cdf(0.95);

@@ -1,4 +1,4 @@
-//! Does the shim harm where there is nothing to be gained?
+//! The cost of the shim where it has no benefit.
 
 use std::net::{SocketAddr, SocketAddrV4, TcpListener, TcpStream};
 use std::thread;
@@ -14,7 +14,7 @@ use crate::{LINK, late, pair, shim};
 
 const LASTS: Duration = Duration::from_secs(20);
 
-/// What is measured with the seed and with or without the shim: a row for each value.
+/// A measurement with a seed, with or without the shim: a row for each value.
 struct Case {
     rows: &'static [&'static str],
     measure: fn(u64, bool) -> Vec<f64>,
@@ -23,7 +23,7 @@ struct Case {
 const CASES: [Case; 8] = [
     Case { rows: &["clean, one flow, Mbit/s"], measure: clean },
     Case { rows: &["reordering, Mbit/s"], measure: reordering },
-    Case { rows: &["both ways, sum, Mbit/s"], measure: both_ways },
+    Case { rows: &["both directions, sum, Mbit/s"], measure: both_ways },
     Case { rows: &["100 short flows in turn, flows/s"], measure: short_flows },
     Case { rows: &["1,000 flows at once, flows/s"], measure: thousand_flows },
     Case {
@@ -42,7 +42,7 @@ const CASES: [Case; 8] = [
         ],
         measure: with_drop_tail,
     },
-    // Both ends take it that routers would mark, and none does.
+    // ECN is negotiated, but no router marks.
     Case {
         rows: &[
             "same, ECN agreed on in vain: its share",
@@ -105,31 +105,32 @@ fn reordering(seed: u64, with: bool) -> Vec<f64> {
     one(&(free + "\norder = \"free\""), seed, with)
 }
 
-/// Bytes each way on one connection at once.
+/// Bytes in each direction of one connection.
 fn both_ways(seed: u64, with: bool) -> Vec<f64> {
     let path = RunningPath::start(&scenario(LINK, ""), seed, true);
     let shim = shim(&path, with);
     let [_, far] = path.addresses;
     let to = SocketAddrV4::new(far, 7100);
     let listener = path.running.namespace(PathEnd::Far).run(|| TcpListener::bind(to));
-    let listener = listener.expect("it runs").expect("nobody else listens");
+    let listener = listener.expect("the path is running").expect("the port is free");
     let connect = || TcpStream::connect(SocketAddr::V4(to));
-    let near = path.near().run(connect).expect("it runs").expect("somebody listens");
-    let (far, _) = listener.accept().expect("somebody connects");
+    let near =
+        path.near().run(connect).expect("the path is running").expect("the connection is accepted");
+    let (far, _) = listener.accept().expect("a connection arrives");
     let (clock, end) = (path.clock, Instant::ZERO + LASTS);
     let ends = [near, far].map(|stream| {
-        let mut writes = stream.try_clone().expect("there are descriptors");
+        let mut writes = stream.try_clone().expect("the descriptor is duplicated");
         let writer = thread::spawn(move || {
             while clock.now() < end {
-                writes.write_all(&[7; 16_384]).expect("it goes on");
+                writes.write_all(&[7; 16_384]).expect("the transfer continues");
             }
-            writes.shutdown(std::net::Shutdown::Write).expect("it is open");
+            writes.shutdown(std::net::Shutdown::Write).expect("the connection is open");
         });
         let mut reads = stream;
         let reader = thread::spawn(move || {
             let (mut bytes, mut buffer) = (0, vec![0; 65_536]);
             loop {
-                match reads.read(&mut buffer).expect("it goes on") {
+                match reads.read(&mut buffer).expect("the transfer continues") {
                     0 => return bytes,
                     len if clock.now() <= end => bytes += len as u64,
                     _ => {}
@@ -139,8 +140,8 @@ fn both_ways(seed: u64, with: bool) -> Vec<f64> {
         (writer, reader)
     });
     let bytes = ends.map(|(writer, reader)| {
-        writer.join().expect("it writes");
-        reader.join().expect("it reads")
+        writer.join().expect("the writer does not panic");
+        reader.join().expect("the reader does not panic")
     });
     shim.map(crate::shimmed::RunningShim::stop);
     late::end(path);
@@ -175,10 +176,10 @@ fn thousand_flows(seed: u64, with: bool) -> Vec<f64> {
     vec![f64::from(FLOWS) / took.as_secs_f64()]
 }
 
-/// Two flows over a full link, of which the one that is older than the shim is always plain: its
-/// share of what both carry, its smoothed round trip (ms), and what else the path says.
+/// Two flows over a full link; the one older than the shim is always plain: its share of the total,
+/// its SRTT (ms), and the report of the path.
 fn beside(link: &str, seed: u64, with: bool, ecn: bool) -> (f64, f64, EmulationReport) {
-    // CUBIC needs tens of seconds to give up what it has: both begin at nearly the same time.
+    // CUBIC needs tens of seconds to give up its share: both begin at nearly the same time.
     const FROM: Duration = Duration::from_secs(10);
     const TO: Duration = Duration::from_secs(70);
     let path = RunningPath::start(&scenario(link, ""), seed, ecn);
@@ -193,8 +194,8 @@ fn beside(link: &str, seed: u64, with: bool, ecn: bool) -> (f64, f64, EmulationR
     let mut at = FROM;
     while at < TO {
         path.sleep_until(at);
-        let tcp = path.near().run(|| kernel_tcp(ends[0], ends[1])).expect("it runs");
-        round_trips.push(f64::from(tcp.expect("it is open").info.rtt) / 1e3);
+        let tcp = path.near().run(|| kernel_tcp(ends[0], ends[1])).expect("the path is running");
+        round_trips.push(f64::from(tcp.expect("the connection is open").info.rtt) / 1e3);
         at = at + Duration::from_millis(200);
     }
     let [older, newer] = [older, newer].map(|transfer| {

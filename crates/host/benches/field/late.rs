@@ -1,4 +1,4 @@
-//! Was the path exact enough?
+//! Lateness of the emulated paths.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -9,7 +9,7 @@ use crate::shimmed::RunningPath;
 static PATHS: AtomicU64 = AtomicU64::new(0);
 static LATE_PATHS: AtomicU64 = AtomicU64::new(0);
 
-/// Ends the path's work, and enters whether it kept up.
+/// Ends a path, and records whether it kept up.
 pub fn end(path: RunningPath) -> EmulationReport {
     let report = path.running.stop().expect("the path fails");
     PATHS.fetch_add(1, Ordering::Relaxed);
@@ -17,7 +17,7 @@ pub fn end(path: RunningPath) -> EmulationReport {
     report
 }
 
-/// Tells of the paths since the last time. None is left out, or what is slow would be.
+/// Prints a summary of the paths since the last call. None is left out, or slow ones would be.
 pub fn print_warning() {
     let (late, paths) = (LATE_PATHS.swap(0, Ordering::Relaxed), PATHS.swap(0, Ordering::Relaxed));
     match late {

@@ -1,10 +1,12 @@
-//! What the shim gives, and whether it harms: runs over emulated paths, the same without it, with the
-//! kernel's own cure and with the shim at the same time, as tables of means with 90 % intervals
-//! (Student's t); cuts also over a network that the kernel alone makes.
+//! Benefit and cost of the shim: runs over emulated paths, without it, with the kernel's own
+//! sysctls and with the shim at the same time, as tables of means with 90 % intervals (Student's
+//! t); cuts also over a network built by the kernel alone.
 //!
-//! `make field` runs it; `FIELD_RUNS` says how many runs (5), a word which tables (`gain`, `cuts`,
-//! `harm`; these three). `make field-soak` is the word `soak`: transfers under every fault, checked
-//! byte by byte, `SOAK_BYTES` (10⁹) each; words behind it say which (`soak silent killed`). Linux's default congestion control plays no part: each row names its own.
+//! Started by `make field`; `FIELD_RUNS` is the number of runs (5), an argument selects tables
+//! (`gain`, `cuts`, `harm`; default: these three). `make field-soak` runs the table `soak`:
+//! transfers under every fault, checked byte by byte, `SOAK_BYTES` (10⁹) each; further arguments
+//! select rows (`soak silent killed`). Linux's default congestion control is not used: each row
+//! names its own.
 
 #[path = "../../tests/kernel/on_path.rs"]
 mod on_path;
@@ -43,7 +45,7 @@ use emulate::{cut, scenario};
 use shimmed::{RunningPath, RunningShim, Transfer, Until};
 use wired::{Cut, TwoLinkNetwork};
 
-/// The path of all tables: 10 Mbit/s, 40 ms there and back, queues that mark above 60 kB.
+/// The path of all tables: 10 Mbit/s, 40 ms RTT, queues that mark above 60 kB.
 pub const LINK: &str = "rate = \"10 Mbit/s\"\ndelay = \"10 ms\"\n\
                         queue = { packets = 80, ecn_threshold = 40 }";
 const GROWTHS: [&str; 3] = ["reno", "cubic", "bbr"];
@@ -64,7 +66,7 @@ pub fn shim(path: &RunningPath, with: bool) -> Option<RunningShim> {
     with.then(|| RunningShim::start(path.near(), &ShimSettings::default()))
 }
 
-/// What the ends agree on, and what they learn.
+/// Conditions of a run.
 #[derive(Clone, Copy)]
 struct Conditions {
     ecn: bool,
@@ -99,9 +101,9 @@ fn carry(
     }
 }
 
-/// How cuts become known, in words.
+/// Description of the notification of cuts.
 fn describe_notification(told: bool) -> &'static str {
-    if told { "of which a router notifies by ICMP" } else { "of which nobody notifies" }
+    if told { "with notification by ICMP" } else { "without notification" }
 }
 
 /// 63 s with losses and three cuts.
@@ -113,7 +115,7 @@ fn gain(runs: u64, terms: Conditions) {
         if ecn { "ECN" } else { "no ECN" },
         describe_notification(told)
     );
-    // 7.5 ‰ of packets of 1500 B, and next to none of acknowledgments; 2.5 ‰ of both.
+    // 7.5 ‰ of packets of 1500 B, and almost none of the acknowledgments; 2.5 ‰ of both.
     let losses = "[[network.override]]\nhop = 1\nbit_error_rate = 6.27e-7\n\
                   [[network.override]]\nhop = 2\npacket_error_rate = 0.0025\n";
     let cuts = [(12, 5), (29, 5), (46, 3)];
@@ -140,7 +142,7 @@ fn gain(runs: u64, terms: Conditions) {
     late::print_warning();
 }
 
-/// How soon after a cut data flow.
+/// Time from the end of a cut to the first data.
 fn cuts(runs: u64, told: bool) {
     println!(
         "\nFrom the end of a cut, {}, to the first data (s), cubic, no losses; {runs} runs",
@@ -173,9 +175,9 @@ fn cuts(runs: u64, told: bool) {
     late::print_warning();
 }
 
-/// From the end of a cut to the first data (s), over routers, queues and cables of the kernel's own.
+/// From the end of a cut to the first data (s), over the kernel's own routers, queues and cables.
 fn cut_by_kernel_network(lasts: u64, told: bool, arm: Arm) -> Vec<f64> {
-    let net = TwoLinkNetwork::new().expect("this machine allows it");
+    let net = TwoLinkNetwork::new().expect("the requirements are met");
     let shim = arm.apply(&net.host);
     let clock = RealClock::start();
     let to = SocketAddrV4::new(wired::SERVER, wired::PORT);

@@ -1,4 +1,4 @@
-//! One transfer after the other from near to far, each with a number by which both ends know it.
+//! A sequence of transfers from near to far, each with a number known at both ends.
 
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{Shutdown, SocketAddr, SocketAddrV4, TcpStream};
@@ -10,17 +10,17 @@ use socket2::{Domain, Socket, Type};
 
 use crate::stream_digest::{StreamDigest, pattern};
 
-/// What one of them carries (bytes).
+/// Size of each (bytes).
 pub const EACH: u64 = 2_500_000;
-/// Nothing that is cut here lasts so long that a connection may be silent for longer.
+/// Maximum silence of a connection: all cuts here are shorter.
 const PATIENCE: std::time::Duration = std::time::Duration::from_secs(60);
 
 /// Each connection begins with its number.
 const NUMBER: usize = 8;
 
-/// As many as are to be carried; one that fails is repeated with another number.
+/// Sends all transfers; a failed one is repeated with another number.
 ///
-/// `prepare` makes a socket ready before it connects (a mark, an address of its own).
+/// `prepare` sets up a socket before it connects (a mark, an address).
 pub fn send_all(
     near: &Namespace,
     to: SocketAddrV4,
@@ -48,12 +48,12 @@ fn send(mut stream: TcpStream, number: u64) -> io::Result<StreamDigest> {
     stream.shutdown(Shutdown::Write)?;
     match stream.read(&mut buffer)? {
         0 => Ok(sent),
-        _ => Err(io::Error::other("it says something")),
+        _ => Err(io::Error::other("the peer sent data")),
     }
 }
 
-/// Where routers tell of a cut, and where this host has no route, TCP gives up an attempt at once
-/// (RFC 5461 §4.1); whoever wants to connect then tries again.
+/// With ICMP errors, or without a route, TCP gives up an attempt at once (RFC 5461 §4.1);
+/// applications then try again.
 fn connect(
     near: &Namespace,
     to: SocketAddrV4,
@@ -87,7 +87,7 @@ pub fn listen(far: &Namespace, at: SocketAddrV4) -> io::Result<Socket> {
     let socket = far.run(|| Socket::new(Domain::IPV4, Type::STREAM, None))??;
     socket.bind(&SocketAddr::V4(at).into())?;
     socket.listen(16)?;
-    // How long `accept` waits.
+    // Timeout of `accept`.
     socket.set_read_timeout(Some(std::time::Duration::from_millis(100)))?;
     Ok(socket)
 }
@@ -102,7 +102,7 @@ pub fn receive_all(listener: &Socket, sent_all: &AtomicBool) -> Received {
                 let begun = stream
                     .set_read_timeout(Some(PATIENCE))
                     .and_then(|()| stream.read_exact(&mut number));
-                // One that says nothing was never used.
+                // A connection without data was never used.
                 if begun.is_ok() {
                     let number = u64::from_be_bytes(number);
                     received.push((number, receive(stream, number)));
@@ -113,7 +113,7 @@ pub fn receive_all(listener: &Socket, sent_all: &AtomicBool) -> Received {
                     return received;
                 }
             }
-            // It had gone before it was accepted.
+            // It was closed before it was accepted.
             Err(error) if error.kind() == ErrorKind::ConnectionAborted => {}
             Err(error) => panic!("{error}"),
         }

@@ -1,5 +1,5 @@
-//! A gigabyte under each fault, every byte of it checked: SHA-256 at both ends, and each byte
-//! against what has to stand there.
+//! A gigabyte under each fault with every byte checked: SHA-256 at both ends, and each byte against
+//! the expected one.
 
 mod wired;
 
@@ -23,7 +23,7 @@ use crate::stream_digest::StreamDigest;
 /// Connections at once.
 const AT_ONCE: u64 = 16;
 
-/// A fault, and what carries so many bytes under it.
+/// A fault, and a function that transfers so many bytes under it.
 type Row = (&'static str, fn(u64) -> Outcome);
 
 const ROWS: [Row; 12] = [
@@ -41,31 +41,31 @@ const ROWS: [Row; 12] = [
     ("all at once, and killed", everything),
 ];
 
-/// What became of a row's transfers.
+/// Result of a row's transfers.
 #[derive(Default)]
 struct Outcome {
     connections: u64,
     bytes: u64,
     mismatches: u64,
-    /// Attempts to connect that an error ended after the near end held them for open: routers tell of
-    /// a cut, and the far end forgets whom it has answered (as Linux does).
+    /// Connection attempts that ended in an error after the near end considered them open: routers
+    /// report a cut, and the far end (as Linux does) forgets the SYNs it has answered.
     unopened: u64,
-    /// Connections that an error ended.
+    /// Connections that ended in an error.
     broken: Vec<String>,
-    /// Packets with data that went another way than the connection's.
+    /// Packets with data on another route than the connection's.
     astray: usize,
     lasted_s: f64,
     kept: ShimTotals,
 }
 
-/// What became of the shim.
+/// Results of the shim.
 #[derive(Default)]
 struct ShimTotals {
-    /// Times that one began.
+    /// Number of starts.
     begun: u64,
-    /// Unknown where it is killed.
+    /// Unknown if it is killed.
     counted: Option<[u64; 2]>,
-    /// Flows and bytes that it has when all is over.
+    /// Flows and bytes left at the end.
     left: (usize, usize),
 }
 
@@ -78,8 +78,8 @@ impl ShimTotals {
     }
 }
 
-/// Runs those in whose name one of the words is, or all; `false`: something arrived otherwise than it
-/// was sent, or not at all.
+/// Runs the rows whose names contain one of the words, or all; `false`: data arrived corrupted, or
+/// not at all.
 pub fn table(bytes: u64, words: &[String]) -> bool {
     println!(
         "\nEvery byte checked, SHA-256 at both ends: {AT_ONCE} connections at once, cubic, {} kB each",
@@ -119,7 +119,7 @@ pub fn table(bytes: u64, words: &[String]) -> bool {
             println!("  {what}");
         }
         if outcome.astray > 0 {
-            println!("  {} packets with data by another way", outcome.astray);
+            println!("  {} packets with data on another route", outcome.astray);
         }
         if kept.left != (0, 0) {
             println!("  left in the shim: {} flows, {} bytes", kept.left.0, kept.left.1);
@@ -133,12 +133,12 @@ pub fn table(bytes: u64, words: &[String]) -> bool {
     good
 }
 
-/// Whole connections of each of those at once.
+/// Bytes of each simultaneous sequence, as whole connections.
 fn share(bytes: u64) -> u64 {
     bytes.div_ceil(AT_ONCE).next_multiple_of(EACH)
 }
 
-/// Carries the bytes from near to far; `keep` has a shim there until it is told that all is done.
+/// Transfers the bytes from near to far; `keep` runs a shim until everything is done.
 fn carry(
     ends: [&Namespace; 2],
     to: Ipv4Addr,
@@ -148,7 +148,7 @@ fn carry(
     carry_over(ends, to, bytes, |_, _| Ok(()), keep)
 }
 
-/// The same over sockets that are prepared, each of those at once by its index.
+/// The same over prepared sockets, by the index of the simultaneous sequence.
 fn carry_over(
     [near, far]: [&Namespace; 2],
     to: Ipv4Addr,
@@ -161,12 +161,12 @@ fn carry_over(
     let mut outcome = Outcome::default();
     thread::scope(|scope| {
         let keeper = scope.spawn(|| keep(&ready, &done));
-        is_ready.recv().expect("the shim begins");
+        is_ready.recv().expect("the shim starts");
         let clock = RealClock::start();
         let workers: Vec<_> = (0..AT_ONCE)
             .map(|n| {
                 let to = SocketAddrV4::new(to, 7000 + n as u16);
-                let listener = listen(far, to).expect("nobody else listens");
+                let listener = listen(far, to).expect("the port is free");
                 let (sent_all, prepare) = (&sent_all, &prepare);
                 let receives = scope.spawn(move || receive_all(&listener, sent_all));
                 let sends = scope.spawn(move || {
@@ -176,13 +176,14 @@ fn carry_over(
             })
             .collect();
         let (senders, receivers): (Vec<_>, Vec<_>) = workers.into_iter().unzip();
-        let sent: Vec<_> = senders.into_iter().map(|s| s.join().expect("it ends")).collect();
+        let sent: Vec<_> =
+            senders.into_iter().map(|s| s.join().expect("the thread does not panic")).collect();
         outcome.lasted_s = clock.now().as_secs_f64();
         sent_all.store(true, Ordering::Relaxed);
         for (sent, receives) in sent.into_iter().zip(receivers) {
-            outcome.record(sent, receives.join().expect("it ends"));
+            outcome.record(sent, receives.join().expect("the thread does not panic"));
         }
-        // The last of the last acknowledgments.
+        // The last acknowledgments.
         nap(500);
         done.store(true, Ordering::Relaxed);
         outcome.kept = keeper.join().expect("the shim fails");
@@ -215,7 +216,7 @@ fn nap(millis: u64) {
     thread::sleep(std::time::Duration::from_millis(millis));
 }
 
-/// One shim from the beginning to the end, while `meanwhile` is done again and again.
+/// One shim for the whole time, while `meanwhile` is repeated.
 fn steadily(
     namespace: &Namespace,
     settings: &ShimSettings,
@@ -224,7 +225,7 @@ fn steadily(
     mut meanwhile: impl FnMut(),
 ) -> ShimTotals {
     let shim = RunningShim::start(namespace, settings);
-    ready.send(()).expect("somebody waits");
+    ready.send(()).expect("the receiver exists");
     while !done.load(Ordering::Relaxed) {
         meanwhile();
     }
@@ -233,7 +234,7 @@ fn steadily(
     kept
 }
 
-/// One shim after the other, each for a random while.
+/// A sequence of shims, each for a random time.
 fn again_and_again(
     namespace: &Namespace,
     kill: bool,
@@ -245,25 +246,25 @@ fn again_and_again(
     while !done.load(Ordering::Relaxed) {
         kept.begun += 1;
         let lasts = 20 + random.uniform_below(3000);
-        // Whoever waits for the first has it; nobody waits for others.
+        // The first start is awaited, further ones are not.
         if kill {
             let shim = ShimProcess::start(namespace);
-            ready.send(()).expect("it is kept");
+            ready.send(()).expect("the receiver exists");
             nap(lasts);
             shim.kill();
         } else {
             let shim = RunningShim::start(namespace, &ShimSettings::default());
-            ready.send(()).expect("it is kept");
+            ready.send(()).expect("the receiver exists");
             nap(lasts);
             kept.add(shim);
         }
-        // For a moment there is none.
+        // A short time without a shim.
         nap(random.uniform_below(100));
     }
     kept
 }
 
-/// Over a path of the lab.
+/// Over an emulated path.
 fn emulated(
     link: &str,
     faults: &str,
@@ -284,7 +285,7 @@ fn with_one(link: &str, faults: &str, bytes: u64, settings: &ShimSettings) -> Ou
     })
 }
 
-/// A second without a path, every four.
+/// A cut of one second, every four seconds.
 fn cuts(told: bool) -> String {
     let signal = if told { "icmp-unreachable" } else { "none" };
     format!(
@@ -354,29 +355,31 @@ fn everything(bytes: u64) -> Outcome {
     replaced(bytes, ANY_ORDER, true)
 }
 
-/// Over a path that doubles packets and flips bits, besides that it loses and reorders them.
+/// Over a path that duplicates packets and flips bits, besides losses and reordering.
 fn damage(bytes: u64) -> Outcome {
-    let crossing = ReorderingLink::start().expect("this machine allows it");
+    let crossing = ReorderingLink::start().expect("the requirements are met");
     let [near, _] = crossing.ends();
     let outcome = carry(crossing.ends(), crossing.far_address(), bytes, |ready, done| {
         steadily(near, &ShimSettings::default(), ready, done, || nap(10))
     });
-    let [there, back] = crossing.stop().expect("the crossing fails");
+    let [there, back] = crossing.stop().expect("the link fails");
     for counts in [there, back] {
         assert!(counts.duplicated > 0 && counts.corrupted > 0, "{counts:?}");
     }
     outcome
 }
 
-/// Over a cable of the kernel's, which is out for a second and a half at a time. The kernel takes up
-/// to a second to tell.
+/// Over a veth pair whose cable is unplugged for a second and a half at a time. The kernel takes up
+/// to a second to report it.
 fn flapping(bytes: u64, shim_at: PathEnd, settings: &ShimSettings) -> Outcome {
-    let ends = pair(false).expect("this machine allows it");
+    let ends = pair(false).expect("the requirements are met");
     let [near, far] = &ends;
     carry([near, far], THERE, bytes, |ready, done| {
         steadily(&ends[shim_at as usize], settings, ready, done, || {
             for (plugged, millis) in [(false, 1500), (true, 1500)] {
-                far.run(|| plug(plugged)).expect("it runs").expect("it can be unplugged");
+                far.run(|| plug(plugged))
+                    .expect("the path is running")
+                    .expect("the cable is unplugged");
                 nap(millis);
             }
         })

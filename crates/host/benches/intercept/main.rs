@@ -1,8 +1,8 @@
-//! How packets come in and go out of a program below the host's TCP: what each way costs.
+//! Methods of intercepting packets below the host's TCP, and their cost.
 //!
-//! Between two namespaces with a cable of the kernel's: the throughput of one connection, packets a
-//! second in both directions, CPU time of both kernels and the program per Gbit, the round trip of
-//! one byte, and what becomes of a transfer when the program is killed. Run it by
+//! Between two namespaces with a veth pair: throughput of one connection, packets per second in
+//! both directions, CPU time of both kernels and the program per Gbit, RTT of one byte, and the
+//! effect on a transfer when the program is killed. Run it by
 //! `cargo bench -p driftway-host --bench intercept`; it needs root and /dev/net/tun.
 
 #[path = "../../tests/kernel/pair.rs"]
@@ -26,21 +26,21 @@ use socket2::{Domain, Socket, Type};
 
 use network::{DEVICE, THERE, pair};
 
-/// How long a transfer is measured.
+/// Duration of a transfer.
 const LASTS: Duration = Duration::from_secs(3);
 const RUNS: usize = 3;
 const PINGS: usize = 2000;
 const PORT: u16 = 7000;
 const ROLE: &str = "--as";
 
-/// What stands between a TCP and its network.
+/// Interception between a TCP and its network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Interception {
     Nothing {
         offload: bool,
     },
     Tun,
-    /// The shim's driver, which follows no flow: it parses, checks and passes.
+    /// The shim daemon without tracked flows: it parses, checks and passes packets.
     Queue,
     /// The shim itself.
     Shim,
@@ -64,7 +64,7 @@ impl Interception {
         }
     }
 
-    /// Starts the program in a namespace and waits until it is at work.
+    /// Starts the program in a namespace and waits until it is running.
     fn start(self, namespace: &Namespace) -> io::Result<Option<Child>> {
         if let Self::Nothing { .. } = self {
             return Ok(None);
@@ -72,13 +72,13 @@ impl Interception {
         let mut command = Command::new(std::env::current_exe()?);
         command.args([ROLE, self.name()]).stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut child = namespace.spawn(&mut command)?;
-        let out = child.stdout.as_mut().expect("it is piped");
+        let out = child.stdout.as_mut().expect("standard output is piped");
         out.read_exact(&mut [0])?;
         Ok(Some(child))
     }
 }
 
-/// Is the program between.
+/// Runs as the intercepting program.
 fn run_as(word: &str) -> io::Result<()> {
     let stdin = io::stdin();
     let ready = || print_now(".");
@@ -96,7 +96,7 @@ fn run_as(word: &str) -> io::Result<()> {
 
 fn print_now(text: &str) {
     print!("{text}");
-    io::stdout().flush().expect("somebody reads");
+    io::stdout().flush().expect("standard output is open");
 }
 
 /// A connection from near to far.
@@ -112,7 +112,7 @@ fn connect([near, far]: &[Namespace; 2]) -> io::Result<[TcpStream; 2]> {
     Ok([sends, receives])
 }
 
-/// Sends for a while, and tells `each` of everything that arrives, with the time since it began.
+/// Sends for a while, and calls `each` for received data, with the time since the start.
 fn flood(
     [mut sends, mut receives]: [TcpStream; 2],
     clock: RealClock,
@@ -133,10 +133,10 @@ fn flood(
             len => each(clock.now(), len),
         }
     }
-    sender.join().expect("it does not panic")
+    sender.join().expect("the thread does not panic")
 }
 
-/// What a run shows.
+/// Results of a run.
 #[derive(Clone, Copy, Default)]
 struct Measured {
     mbps: f64,
@@ -157,7 +157,7 @@ fn cpu(child: Option<&Child>) -> io::Result<f64> {
     Ok(own + ticks / 100.0)
 }
 
-/// Packets over the cable so far.
+/// Packets over the veth pair so far.
 fn packets(near: &Namespace) -> io::Result<u64> {
     let table = near.run(|| fs::read_to_string("/proc/thread-self/net/dev"))??;
     let line = table.lines().find_map(|line| line.trim().strip_prefix(DEVICE)).unwrap_or_default();
@@ -188,7 +188,7 @@ fn measure(way: Interception) -> io::Result<Measured> {
         trips.push(clock.now().since(sent).as_nanos() as f64 / 1e3);
     }
     drop(here);
-    echo.join().expect("it does not panic")?;
+    echo.join().expect("the thread does not panic")?;
     trips.sort_by(f64::total_cmp);
 
     let streams = connect(&ends)?;
@@ -211,7 +211,8 @@ fn measure(way: Interception) -> io::Result<Measured> {
     Ok(measured)
 }
 
-/// Kills the program in the middle of a transfer; gives the longest time without data after that (s).
+/// Kills the program in the middle of a transfer; returns the longest time without data after that
+/// (s).
 fn kill(way: Interception) -> io::Result<f64> {
     let ends = pair(true)?;
     let Some(mut child) = way.start(&ends[0])? else { return Ok(0.0) };
@@ -225,7 +226,7 @@ fn kill(way: Interception) -> io::Result<f64> {
     });
     let mut arrivals = Vec::new();
     flood(streams, clock, |at, _| arrivals.push(at))?;
-    let killed = killer.join().expect("it does not panic")?;
+    let killed = killer.join().expect("the thread does not panic")?;
     let after = arrivals.windows(2).filter(|pair| pair[1] >= killed);
     Ok(after.map(|pair| pair[1].since(pair[0]).as_secs_f64()).fold(0.0, f64::max))
 }

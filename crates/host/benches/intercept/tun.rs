@@ -1,9 +1,9 @@
-//! The way that was not chosen: a TUN device and policy routing.
+//! The rejected alternative: a TUN device and policy routing.
 //!
-//! What the host sends goes to the device by a rule, and from us out by a raw socket with a mark that
-//! another rule lets pass. For what arrives, a rule has to stand before the one for local addresses,
-//! which therefore has to move; the host becomes a router that forwards to the device, and we write
-//! it back.
+//! A rule routes the host's packets to the device, and a raw socket sends them on with a mark that
+//! another rule lets pass. For received packets a rule has to precede that for local addresses,
+//! which therefore has to move; the host becomes a router that forwards to the device, and they are
+//! written back.
 
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
@@ -39,11 +39,11 @@ fn rule(priority: u32, table: u32, asks: &[RuleAttribute]) -> RuleMessage {
     rule
 }
 
-/// The device and the rules, in the calling thread's namespace.
+/// Creates the device and the rules in the calling thread's namespace.
 fn set_up() -> io::Result<Tun> {
     for (setting, value) in [
         ("ip_forward", "1"),
-        // What has found its socket on arrival is not forwarded.
+        // A packet that has found its socket early is not forwarded.
         ("ip_early_demux", "0"),
         ("conf/all/rp_filter", "0"),
         ("conf/default/rp_filter", "0"),
@@ -62,7 +62,7 @@ fn set_up() -> io::Result<Tun> {
     route.attributes.push(RouteAttribute::Oif(index));
     route.attributes.push(RouteAttribute::PrefSource(RouteAddress::Inet(HERE)));
     netlink_request(RouteNetlinkMessage::NewRoute(route), NLM_F_CREATE | NLM_F_EXCL)?;
-    // FRA_IP_PROTO, of which the crate keeps the type to itself.
+    // FRA_IP_PROTO, whose type is private in the crate.
     let tcp = RuleAttribute::Other(DefaultNla::new(22, vec![6]));
     let comes_in = |name: &str| RuleAttribute::Iifname(name.to_owned());
     for rule in [
@@ -77,7 +77,7 @@ fn set_up() -> io::Result<Tun> {
     Ok(tun)
 }
 
-/// Passes every packet on, until `stop` can be read.
+/// Passes every packet, until `stop` is readable.
 pub fn run(ready: impl FnOnce(), stop: BorrowedFd<'_>) -> io::Result<()> {
     let tun = set_up()?;
     let raw = Socket::new(Domain::IPV4, Type::RAW, Some(Protocol::from(RAW)))?;
@@ -90,8 +90,8 @@ pub fn run(ready: impl FnOnce(), stop: BorrowedFd<'_>) -> io::Result<()> {
             let packet = &buffer[..len];
             let address = |at: usize| packet[at..].first_chunk().map(|b| Ipv4Addr::from(*b));
             if address(12) == Some(HERE) {
-                let to = SocketAddrV4::new(address(16).expect("a header"), 0);
-                // A full queue loses packets.
+                let to = SocketAddrV4::new(address(16).expect("the packet has a header"), 0);
+                // A full queue drops packets.
                 let _ = raw.send_to(packet, &SocketAddr::V4(to).into());
             } else {
                 tun.send(packet)?;

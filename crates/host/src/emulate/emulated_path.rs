@@ -1,4 +1,4 @@
-//! What lies between the two namespaces: the lab's path, with real packets on it.
+//! The simulator's path between the two namespaces, with real packets.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -13,23 +13,23 @@ use driftway_wire::{Body, DecodeError, IPV4_HEADER_LEN, IpHeader, Packet, Payloa
 
 use super::packet_bytes::{PacketBytes, rewrite};
 
-/// The stream of packets of which only the IP header is understood.
+/// Stream of packets of which only the IP header is decoded.
 const OPAQUE: u32 = CROSS_TRAFFIC_STREAM - 1;
 
 /// An end of the path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PathEnd {
-    /// Node 0, where the command runs.
+    /// Node 0, at which the command runs.
     Near,
     /// The last node of the chain.
     Far,
 }
 
 impl PathEnd {
-    /// Both.
+    /// Both ends.
     pub const BOTH: [Self; 2] = [Self::Near, Self::Far];
 
-    /// The other one.
+    /// The other end.
     pub const fn other(self) -> Self {
         match self {
             Self::Near => Self::Far,
@@ -41,45 +41,45 @@ impl PathEnd {
 /// A packet that leaves the path.
 #[derive(Debug)]
 pub struct DepartingPacket {
-    /// Where.
+    /// End at which it leaves.
     pub end: PathEnd,
-    /// When it was to leave.
+    /// Scheduled time.
     pub due: Instant,
-    /// The packet.
+    /// Its bytes.
     pub bytes: Vec<u8>,
 }
 
-/// What became of packets that came in at one end.
+/// Counters of packets that entered at one end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DirectionCounts {
     /// Packets that entered the path.
     pub entered: u64,
-    /// Of these, those that left it at the other end.
+    /// Packets of these that left at the other end.
     pub delivered: u64,
     /// Bytes of those delivered, IP headers included.
     pub bytes: u64,
 }
 
-/// What happened on the path.
+/// Counters of the path.
 #[derive(Clone, Debug, Default)]
 pub struct EmulationCounts {
-    /// By the end at which packets came in: near, far.
+    /// By the end at which packets entered: near, far.
     pub by_end: [DirectionCounts; 2],
-    /// Lost, by reason; only packets that came in.
+    /// Losses by reason, of packets that entered at an end.
     pub drops: BTreeMap<&'static str, u64>,
-    /// Packets that were for a router and reached it.
+    /// Packets addressed to a router that reached it.
     pub to_routers: u64,
-    /// Packets that routers made and that reached an end.
+    /// Packets created by routers that reached an end.
     pub icmp_from_routers: u64,
-    /// What came in and was no IPv4 packet.
+    /// Offered packets that are not IPv4.
     pub not_ipv4: u64,
 }
 
-/// The path at work, with what the bench has instead of the lab's hosts and time.
+/// A simulated path with kernels in place of simulated hosts, driven by real time.
 ///
 /// Events: [`offer`](Self::offer), [`on_timeout`](Self::on_timeout); polls: [`poll`](Self::poll)
-/// until there is nothing, then [`next_timeout`](Self::next_timeout). Time never goes back. A driver
-/// that is late loses nothing: what was due is worked off at the instants at which it was.
+/// until there is nothing, then [`next_timeout`](Self::next_timeout). Time never goes back. With a
+/// late driver no event is lost: all due events are processed with their scheduled times.
 pub struct EmulatedPath {
     now: Instant,
     path: PathNetwork,
@@ -93,7 +93,7 @@ pub struct EmulatedPath {
 }
 
 impl EmulatedPath {
-    /// Before the first packet.
+    /// A path at time zero.
     pub fn new(path: &Path, duration: Time, seed: u64) -> Self {
         let path = PathNetwork::new(path, duration, seed, seed);
         let mut medium = Self {
@@ -111,38 +111,38 @@ impl EmulatedPath {
         medium
     }
 
-    /// The address of an end.
+    /// Address of an end.
     pub fn address(&self, end: PathEnd) -> Ipv4Addr {
         address(self.node(end))
     }
 
-    /// What happened so far.
+    /// Counters so far.
     pub const fn counts(&self) -> &EmulationCounts {
         &self.counts
     }
 
-    /// Packets that queues have marked.
+    /// Packets marked by queues.
     pub fn marked(&self) -> u64 {
         let marks =
             |side| self.path.links().iter().map(move |link| link.counters(side).queue.marks);
         marks(Side::A).chain(marks(Side::B)).sum()
     }
 
-    /// Do the books balance?
+    /// Checks the conservation of packets.
     ///
     /// # Errors
-    /// Says what is missing: a bug in driftway.
+    /// The missing packets: a bug in driftway.
     pub fn check_conservation(&self) -> Result<(), ConservationError> {
         self.packets.check_conservation(self.path.packets_held())
     }
 
-    /// When there is something to do; in the far future: nothing.
+    /// Time of the next event; in the far future if there is none.
     pub fn next_timeout(&self) -> Instant {
         let wakes = self.fault_wakeups.iter().chain(&self.link_wakeups);
         wakes.min().copied().unwrap_or(Instant::FAR_FUTURE)
     }
 
-    /// Does all that is due by `now`.
+    /// Processes all events due by `now`.
     pub fn on_timeout(&mut self, now: Instant) {
         loop {
             let at = self.next_timeout();
@@ -150,7 +150,8 @@ impl EmulatedPath {
                 break;
             }
             self.now = self.now.max(at);
-            // In one instant faults come before links, and each by its number, as in the lab.
+            // Order of simultaneous events as in the simulator: faults before links, each by
+            // number.
             if let Some(fault) = self.fault_wakeups.iter().position(|wake| *wake == at) {
                 self.fault_wakeups[fault] = Instant::FAR_FUTURE;
                 driftway_path::on_fault_timeout(self, fault);
@@ -163,7 +164,7 @@ impl EmulatedPath {
         self.now = self.now.max(now);
     }
 
-    /// A packet comes in at an end.
+    /// Accepts a packet at an end.
     pub fn offer(&mut self, now: Instant, end: PathEnd, bytes: &[u8]) {
         self.on_timeout(now);
         let Some((packet, len)) = parse_for_path(bytes) else {
@@ -180,7 +181,7 @@ impl EmulatedPath {
         self.leaving.pop_front()
     }
 
-    /// A packet that left is with the kernel: its buffer can be used again.
+    /// Returns the buffer of a packet that was passed to the kernel.
     pub fn give_back(&mut self, leaving: DepartingPacket) {
         self.bytes.give_back(leaving.bytes);
     }
@@ -192,7 +193,7 @@ impl EmulatedPath {
         }
     }
 
-    /// Which end a node is.
+    /// The end at this node, if any.
     fn end(&self, node: usize) -> Option<PathEnd> {
         PathEnd::BOTH.into_iter().find(|end| self.node(*end) == node)
     }
@@ -207,7 +208,7 @@ impl EmulatedPath {
         driftway_path::forward(self, node, id, QueuePosition::Tail);
     }
 
-    /// A packet with bytes of its own has come to `node`.
+    /// Processes a packet with bytes that has arrived at `node`.
     fn on_arrival(&mut self, node: usize, packet: &Packet, mut bytes: Vec<u8>) {
         match self.end(node) {
             Some(end) => {
@@ -229,7 +230,8 @@ impl EmulatedPath {
         }
     }
 
-    /// A packet is for a router, which may answer: an echo, a segment to a closed port.
+    /// Delivers a packet to a router, which may answer it: an echo request, a segment to a closed
+    /// port.
     fn deliver_to_router(&mut self, node: usize, bytes: &[u8]) {
         let Ok(decoded) = Packet::decode(bytes) else { return };
         if let ReceiveOutcome::Reply(answer) = self.hosts[node].on_packet(self.now, &decoded.packet)
@@ -242,7 +244,7 @@ impl EmulatedPath {
         }
     }
 
-    /// A packet that a router made has come to `node`.
+    /// Processes a packet created by a router that has arrived at `node`.
     fn on_router_packet_arrival(&mut self, node: usize, packet: &Packet) {
         if packet.payload().stream == CROSS_TRAFFIC_STREAM {
             return;
@@ -292,7 +294,7 @@ impl PathDriver for EmulatedPath {
 
     fn on_entering_link(&mut self, id: u32) -> Option<u32> {
         let named = self.packets.get(id)?.len();
-        // What is understood of a packet can be shorter than it is: options, quotations.
+        // The decoded part can be shorter than the packet: options, quotations.
         Some(self.bytes.len(id).map_or(named, |len| len as u32))
     }
 
@@ -310,19 +312,19 @@ impl PathDriver for EmulatedPath {
             *self.counts.drops.entry(why.name()).or_default() += 1;
             self.bytes.give_back(bytes);
         }
-        // An error message quotes what is understood.
+        // An ICMP error can only quote decoded packets.
         (packet.payload().stream != OPAQUE).then_some(packet)
     }
 
-    /// The hosts at the ends are kernels, whose links stay up.
+    /// The hosts at the ends are kernels, and their links stay up.
     fn on_signal(&mut self, _node: usize, _signal: &Signal) {}
 
     fn on_fault_change(&mut self, _kind: &'static str, _hop: u32, _begins: bool) {}
 }
 
-/// What a path has to know of a packet, and how long that is; `None` if it is none of IPv4.
+/// A packet as the path needs it, and its length; `None` if it is not IPv4.
 ///
-/// Of fragments and of what `wire` does not speak, that is the IP header.
+/// Of fragments and of protocols unknown to the crate `wire` only the IP header is decoded.
 fn parse_for_path(bytes: &[u8]) -> Option<(Packet, usize)> {
     let (ip, len) = IpHeader::decode(bytes).ok()?;
     let packet = match Packet::decode(bytes) {

@@ -1,14 +1,14 @@
-//! How late packets left.
+//! A histogram of packets' lateness.
 
 use driftway_base::Duration;
 
-/// Each power of two has so many buckets.
+/// Buckets per power of two.
 const BUCKETS_PER_OCTAVE: u32 = 16;
-/// Below this, each nanosecond has a bucket of its own.
+/// Below this, each nanosecond has its own bucket.
 const EXACT: u64 = BUCKETS_PER_OCTAVE as u64;
 const BUCKETS: usize = 61 * BUCKETS_PER_OCTAVE as usize;
 
-/// Spans of time by their size, to a sixteenth, in a table that does not grow.
+/// A histogram of durations with a resolution of one sixteenth, of fixed size.
 #[derive(Clone, Debug)]
 pub struct LatenessHistogram {
     counts: Box<[u64]>,
@@ -23,25 +23,24 @@ impl Default for LatenessHistogram {
 }
 
 impl LatenessHistogram {
-    /// One more.
+    /// Records a value.
     pub fn record(&mut self, late: Duration) {
         self.counts[bucket(late.as_nanos())] += 1;
         self.total += 1;
         self.max = self.max.max(late);
     }
 
-    /// How many there are.
+    /// Number of values.
     pub const fn count(&self) -> u64 {
         self.total
     }
 
-    /// The longest.
+    /// The largest value.
     pub const fn max(&self) -> Duration {
         self.max
     }
 
-    /// What this share (0 … 1) of them do not exceed, up to a sixteenth too long; zero if there are
-    /// none.
+    /// The quantile `share` (0 … 1), at most one sixteenth too large; zero without values.
     pub fn quantile(&self, share: f64) -> Duration {
         let wanted = (self.total as f64 * share).ceil() as u64;
         let mut seen = 0;
@@ -55,7 +54,7 @@ impl LatenessHistogram {
     }
 }
 
-/// Where a span belongs.
+/// Index of the bucket of a duration.
 fn bucket(nanos: u64) -> usize {
     if nanos < EXACT {
         return nanos as usize;
@@ -65,7 +64,7 @@ fn bucket(nanos: u64) -> usize {
     ((shift + 1) * BUCKETS_PER_OCTAVE + part) as usize
 }
 
-/// The longest span of a bucket.
+/// The longest duration of a bucket.
 const fn bucket_end(bucket: usize) -> u64 {
     let (power, part) = (bucket as u32 / BUCKETS_PER_OCTAVE, bucket as u32 % BUCKETS_PER_OCTAVE);
     if power == 0 {
@@ -97,7 +96,7 @@ mod test {
 
     proptest! {
         #[test]
-        fn each_span_has_a_bucket_that_is_hardly_longer(nanos: u64) {
+        fn each_duration_has_a_bucket_of_one_sixteenth(nanos: u64) {
             let bucket = bucket(nanos);
             prop_assert!(bucket < BUCKETS);
             prop_assert!(bucket_end(bucket) >= nanos);

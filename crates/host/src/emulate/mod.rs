@@ -1,9 +1,9 @@
-//! Two network namespaces, joined by a path of the lab in real time.
+//! Two network namespaces, joined by a path of the simulator in real time.
 //!
-//! One thread moves packets: it waits for either device or the path's next instant, takes what the
-//! kernels sent, lets the path do what is due, and hands out what left it. The path keeps its own
-//! time, exact to the nanosecond; that we are late shows only where a packet leaves, is measured
-//! there, and does not add up from hop to hop.
+//! One thread moves packets: it waits for either device or the path's next event, reads the
+//! kernels' packets, processes due events, and writes the packets that leave. The path keeps its
+//! own time with a resolution of 1 ns; a delay of this thread affects only the time at which a
+//! packet leaves, is measured there, and does not accumulate over hops.
 
 mod emulated_path;
 mod lateness;
@@ -27,17 +27,18 @@ pub use lateness::LatenessHistogram;
 
 use crate::{Namespace, RealClock, Tun};
 
-/// All addresses of a path, its routers' and those of networks behind its ends: 10.0.0.0/8.
+/// Prefix of all addresses of a path, its routers' and those of networks behind its ends:
+/// 10.0.0.0/8.
 const PREFIX: u8 = 8;
-/// Packets taken from a device before the other one has its turn.
+/// Maximum number of packets read from one device before the other has its turn.
 const BATCH: usize = 32;
-/// More than any IPv4 packet.
+/// Maximum length of an IPv4 packet.
 const LARGEST_PACKET: usize = 65_535;
 
-/// The share of the shortest hop's time that one packet in a hundred may be late.
+/// Tolerated lateness of the 99th percentile, as a share of the shortest hop's time.
 pub const LATENESS_TOLERANCE: f64 = 0.1;
 
-/// Two namespaces and what is between them, not yet at work.
+/// Two namespaces and the path between them, before the start.
 pub struct Emulation {
     hosts: [EmulatedHost; 2],
     medium: EmulatedPath,
@@ -50,12 +51,12 @@ struct EmulatedHost {
 }
 
 impl Emulation {
-    /// Makes the namespaces, whose devices carry packets of at most `mtu` bytes, and a path with the
-    /// random streams that the lab has with this `seed`. Faults at random times are placed within
-    /// `duration`; the path goes on after that.
+    /// Creates the namespaces, whose devices have this MTU (bytes), and a path with the simulator's
+    /// random streams for this `seed`. Faults at random times occur within `duration`; the path
+    /// continues after that.
     ///
     /// # Errors
-    /// What the kernel says; see [`available`](crate::available) for what it takes.
+    /// Any error of the kernel; see [`check_requirements`](crate::check_requirements) for the requirements.
     pub fn new(path: &Path, duration: Time, seed: u64, mtu: u16) -> io::Result<Self> {
         let medium = EmulatedPath::new(path, duration, seed);
         let side = |end| EmulatedHost::new(medium.address(end), mtu);
@@ -63,20 +64,20 @@ impl Emulation {
         Ok(Self { hosts: sides, medium, shortest_hop: shortest_hop(path, mtu) })
     }
 
-    /// A namespace.
+    /// The namespace at an end.
     pub fn namespace(&self, end: PathEnd) -> &Namespace {
         &self.hosts[end as usize].namespace
     }
 
-    /// The address that the kernel of a namespace has.
+    /// Address of the kernel at an end.
     pub fn address(&self, end: PathEnd) -> Ipv4Addr {
         self.medium.address(end)
     }
 
-    /// Begins: the scenario's time is zero now.
+    /// Starts the path at time zero of the scenario.
     ///
     /// # Errors
-    /// No thread, no pipe.
+    /// The thread or the pipe can't be created.
     pub fn start(self) -> io::Result<RunningEmulation> {
         let (stopped, stop) = io::pipe()?;
         let delivered = Arc::new(AtomicU64::new(0));
@@ -105,8 +106,8 @@ impl EmulatedHost {
     fn new(address: Ipv4Addr, mtu: u16) -> io::Result<Self> {
         let namespace = Namespace::new()?;
         for which in ["all", "default"] {
-            // The first router is the sending host's own, as in the lab: what it says has the host's
-            // own address as its source, and comes from outside.
+            // As in the simulator, the first router is the sending host's own: its messages arrive
+            // from outside with the host's own address as source.
             namespace.set_sysctl(&format!("net/ipv4/conf/{which}/accept_local"), "1")?;
             namespace.set_sysctl(&format!("net/ipv4/conf/{which}/rp_filter"), "0")?;
         }
@@ -115,7 +116,8 @@ impl EmulatedHost {
     }
 }
 
-/// A path at work. Dropped without [`stop`](Running::stop), it stops by itself, soon.
+/// A running path. If it is dropped without [`stop`](RunningEmulation::stop), it ends shortly
+/// after.
 pub struct RunningEmulation {
     namespaces: [Namespace; 2],
     stop: PipeWriter,
@@ -124,7 +126,7 @@ pub struct RunningEmulation {
     shortest_hop: Duration,
 }
 
-/// What the loop leaves.
+/// Final state of the loop.
 struct LoopOutcome {
     tuns: [Tun; 2],
     medium: EmulatedPath,
@@ -135,30 +137,30 @@ struct LoopOutcome {
 }
 
 impl RunningEmulation {
-    /// A namespace.
+    /// The namespace at an end.
     pub fn namespace(&self, end: PathEnd) -> &Namespace {
         &self.namespaces[end as usize]
     }
 
-    /// Packets handed to the kernels so far.
+    /// Packets passed to the kernels so far.
     pub fn delivered(&self) -> u64 {
         self.delivered.load(Ordering::Relaxed)
     }
 
-    /// Has it failed? Then [`stop`](Running::stop) says why.
+    /// Returns whether it has failed; [`stop`](RunningEmulation::stop) then returns the error.
     pub fn has_failed(&self) -> bool {
         self.thread.is_finished()
     }
 
-    /// Ends it.
+    /// Ends the path, and returns its report.
     ///
     /// # Errors
-    /// What a device said, or that the books don't balance, which is a bug in driftway.
+    /// Any error of a device, or a violation of packet conservation, which is a bug in driftway.
     pub fn stop(self) -> io::Result<EmulationReport> {
         drop(self.stop);
         let done = self.thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
         done.medium.check_conservation().map_err(|what| {
-            io::Error::other(format!("a bug in driftway: the books don't balance: {what}"))
+            io::Error::other(format!("a bug in driftway: packet conservation is violated: {what}"))
         })?;
         let mut overflows = 0;
         for (namespace, tun) in self.namespaces.iter().zip(&done.tuns) {
@@ -177,34 +179,36 @@ impl RunningEmulation {
     }
 }
 
-/// What happened, and how exactly.
+/// Results of an emulation, and its accuracy.
 #[derive(Clone, Debug)]
 pub struct EmulationReport {
-    /// How long the path was at work.
+    /// Running time.
     pub duration: Duration,
-    /// Packets.
+    /// Packet counters.
     pub counts: EmulationCounts,
-    /// Packets that queues marked.
+    /// Packets marked by queues.
     pub marked: u64,
-    /// How much later than they should packets left the path.
+    /// Lateness of packets leaving the path.
     pub lateness: LatenessHistogram,
-    /// Packets that a kernel dropped before the path saw them, because we did not keep up.
+    /// Packets that a kernel dropped before they reached the path, because this machine did not
+    /// keep up.
     pub overflows: u64,
-    /// Packets that a kernel did not take when they left the path.
+    /// Packets that a kernel rejected when they left the path.
     pub refused: u64,
-    /// Was the path's thread before all ordinary ones (see [`urgent`])?
+    /// The path's thread had real-time scheduling (see [`enable_realtime_scheduling`]).
     pub is_realtime: bool,
-    /// The shortest time that a packet of the MTU's size takes over any hop at any time.
+    /// The shortest time of a packet of the MTU's size over any hop, at any time.
     pub shortest_hop: Duration,
 }
 
 impl EmulationReport {
-    /// How late one packet in a hundred may be: [`TOLERANCE`] of the shortest hop.
+    /// Tolerated lateness of one packet in a hundred: [`LATENESS_TOLERANCE`] of the shortest hop's
+    /// time.
     pub fn tolerated_lateness(&self) -> Duration {
         Duration::from_nanos((self.shortest_hop.as_nanos() as f64 * LATENESS_TOLERANCE) as u64)
     }
 
-    /// Why the result is not to be trusted; empty: it is.
+    /// Reasons to distrust the results; empty if there are none.
     pub fn warnings(&self) -> Vec<String> {
         let mut doubts = Vec::new();
         let (p99, tolerated) = (self.lateness.quantile(0.99), self.tolerated_lateness());
@@ -234,7 +238,7 @@ impl EmulationReport {
     }
 }
 
-/// The shortest time of a packet of `mtu` bytes over any hop, changes to come included.
+/// The shortest time of a packet of `mtu` bytes over any hop, including later changes.
 fn shortest_hop(path: &Path, mtu: u16) -> Duration {
     let own = (1..=path.hops).map(|hop| (Some(hop), path.hop_link(hop)));
     let beside = path.parallel.iter().map(|route| (None, path.parallel_link(route)));
@@ -256,7 +260,7 @@ fn shortest_hop(path: &Path, mtu: u16) -> Duration {
     own.chain(beside).map(time).min().unwrap_or_default()
 }
 
-/// The thread that moves packets.
+/// The packet loop of the path's thread.
 struct PacketLoop {
     tuns: [Tun; 2],
     medium: EmulatedPath,
@@ -268,7 +272,7 @@ struct PacketLoop {
 
 impl PacketLoop {
     fn run(mut self, stopped: &PipeReader) -> io::Result<LoopOutcome> {
-        // By default the kernel lets a timer be 50 µs late to wake less often.
+        // By default timers of the kernel have a slack of 50 µs.
         prctl::set_timerslack(1)?;
         let is_urgent = crate::enable_realtime_scheduling();
         let mut buffer = vec![0; LARGEST_PACKET].into_boxed_slice();
@@ -300,7 +304,7 @@ impl PacketLoop {
         })
     }
 
-    /// Takes what the kernel at an end has sent; is there more?
+    /// Reads packets of the kernel at an end; returns whether there may be more.
     fn read_packets(&mut self, end: PathEnd, buffer: &mut [u8]) -> io::Result<bool> {
         for _ in 0..BATCH {
             let Some(len) = self.tuns[end as usize].receive(buffer)? else { return Ok(false) };
@@ -309,7 +313,7 @@ impl PacketLoop {
         Ok(true)
     }
 
-    /// Hands out what has left the path.
+    /// Writes the packets that have left the path.
     fn write_packets(&mut self) -> io::Result<()> {
         while let Some(leaving) = self.medium.poll() {
             match self.tuns[leaving.end as usize].send(&leaving.bytes) {
@@ -323,7 +327,7 @@ impl PacketLoop {
         Ok(())
     }
 
-    /// Waits for packets, the timeout or the end; is that here?
+    /// Waits for packets, the timeout or the end; returns whether it is the end.
     fn wait(
         &self,
         timeout: Option<Duration>,

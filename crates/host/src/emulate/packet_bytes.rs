@@ -1,8 +1,8 @@
-//! The bytes of packets on their way, beside their handles.
+//! Bytes of packets in transit, by packet handle.
 
 use driftway_base::Ecn;
 
-/// One buffer for each handle that has bytes, and a few that wait to be used again.
+/// One buffer for each handle with bytes, and spare buffers.
 #[derive(Debug, Default)]
 pub struct PacketBytes {
     by_id: Vec<Vec<u8>>,
@@ -10,7 +10,7 @@ pub struct PacketBytes {
 }
 
 impl PacketBytes {
-    /// Keeps a copy of `bytes` for the handle `id`.
+    /// Stores a copy of `bytes` for the handle `id`.
     pub fn put(&mut self, id: u32, bytes: &[u8]) {
         let id = id as usize;
         if self.by_id.len() <= id {
@@ -22,29 +22,30 @@ impl PacketBytes {
         self.by_id[id] = buffer;
     }
 
-    /// How many bytes the handle has; `None`: it has none, its packet is only named.
+    /// Length of the handle's bytes; `None` if the packet has only a description.
     pub fn len(&self, id: u32) -> Option<usize> {
         self.by_id.get(id as usize).map(Vec::len).filter(|len| *len > 0)
     }
 
-    /// Takes the bytes of a handle, whose packet has ended.
+    /// Takes the bytes of a handle whose packet has ended.
     pub fn take(&mut self, id: u32) -> Option<Vec<u8>> {
         self.len(id)?;
         self.by_id.get_mut(id as usize).map(std::mem::take)
     }
 
-    /// A buffer is not needed any more.
+    /// Returns a buffer for reuse.
     pub fn give_back(&mut self, buffer: Vec<u8>) {
         self.spare.push(buffer);
     }
 }
 
-/// Writes into the IPv4 header of `packet` what a network changes, and corrects the checksum.
+/// Writes the fields that a network changes into the IPv4 header of `packet`, and updates the
+/// checksum.
 pub fn rewrite(packet: &mut [u8], ttl: u8, ecn: Ecn) {
     let [version, tos, _, _, _, _, _, _, old_ttl, protocol, high, low, ..] = packet else { return };
     let new_tos = *tos & 0xfc | ecn.bits();
     let word = |first: u8, second: u8| u32::from(u16::from_be_bytes([first, second]));
-    // RFC 1624 §3: HC' = ~(~HC + ~m + m'), for each 16 bits m that change.
+    // RFC 1624 §3: HC' = ~(~HC + ~m + m'), for each changed 16-bit word m.
     let mut sum = word(*high, *low) ^ 0xffff;
     for (old, new) in [
         (word(*version, *tos), word(*version, new_tos)),
@@ -65,7 +66,7 @@ mod test {
 
     use super::*;
 
-    /// Every checksum that can be, nearly: they follow from the identification.
+    /// Covers nearly all checksums, by the identification.
     #[test]
     fn a_rewritten_header_is_right_and_else_as_it_was() {
         for number in 0..2000_u16 {

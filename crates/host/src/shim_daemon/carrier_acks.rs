@@ -1,50 +1,51 @@
-//! How a packet of the shim's leaves this host: in the place of one that the local TCP has just sent.
+//! Carrier acknowledgments: a segment of the shim leaves this host in place of an acknowledgment of
+//! the local TCP.
 //!
-//! The shim has the local TCP acknowledge ([`driftway_shim::Shim::solicit`]). The kernel sends that packet as it
-//! sends any other of this socket: routed by its mark, device, owner and address, seen by the firewall,
-//! its addresses translated, encrypted. Behind all that, with nothing left but the interface, its TCP
-//! segment is replaced. So nothing leaves by a way that the connection's own packets would not take;
-//! where they can't leave, nothing does.
+//! The shim makes the local TCP acknowledge ([`driftway_shim::Shim::solicit_ack`]). The kernel
+//! sends that acknowledgment like any other packet of the socket: routed by mark, device, owner and
+//! address, filtered by the firewall, with translated addresses, encrypted. At the last hook before
+//! the interface its TCP segment is replaced. So the shim's segments take exactly the route of the
+//! connection's own packets; if those can't leave, neither do they.
 
 use std::collections::{BTreeMap, VecDeque};
 
 use driftway_base::{Duration, Endpoint, FlowKey, Instant, Ipv4Addr, Seq};
 use driftway_wire::{Body, Packet, TcpFlags, TcpSegment};
 
-/// Priorities between the two places where a carrier is stopped: this in the upper half, and which
-/// cargo it has in the lower.
+/// Packet priority of a carrier acknowledgment between the two hooks: this tag in the upper half,
+/// the index of its slot in the lower.
 pub const TAG: u32 = 0x5716_0000;
 pub const TAG_MASK: u32 = 0xffff_0000;
 
-/// What has not left for so long has no carrier. The kernel acknowledges at once, unless a program keeps
-/// the socket busy.
+/// Time after which a pending packet has found no carrier. The kernel acknowledges at once, unless
+/// the socket is locked by an application.
 const CARRIER_TIMEOUT: Duration = Duration::from_millis(200);
 
-/// Cargo of one flow that waits for a carrier at most.
+/// Maximum number of pending packets per flow.
 const PENDING_MAX: usize = 256;
 
-/// What a carrier is wanted for.
+/// A packet, or a route query, that waits for a carrier acknowledgment.
 #[derive(Debug)]
 struct PendingPacket {
-    /// `None`: only to see by which interface it would leave.
+    /// `None`: a route query, to observe the output interface.
     packet: Option<Vec<u8>>,
     since: Instant,
 }
 
-/// A carrier between the two places.
+/// A carrier acknowledgment between the two hooks.
 #[derive(Debug)]
 struct CarrierAck {
     flow: FlowKey,
     pending: PendingPacket,
-    /// As the carrier was sent.
+    /// Sequence number at the first hook.
     seq: Seq,
     ack: Seq,
     priority: u32,
-    /// It says nothing that the local TCP has not said before, so that nobody would miss it.
+    /// It repeats an earlier acknowledgment, so that it may be dropped.
     is_duplicate: bool,
 }
 
-/// Packets on their way out.
+/// Pending packets, and carrier acknowledgments in transit.
 #[derive(Debug, Default)]
 pub struct CarrierAcks {
     pending: BTreeMap<FlowKey, VecDeque<PendingPacket>>,
@@ -53,33 +54,33 @@ pub struct CarrierAcks {
     spare: Vec<Vec<u8>>,
 }
 
-/// What becomes of a carrier at the exit.
+/// Action for a carrier acknowledgment at the postrouting hook.
 #[derive(Debug, PartialEq, Eq)]
 pub enum ExitAction {
-    /// It leaves as these bytes, with this priority, for this flow.
+    /// Send these bytes instead, with this priority, for this flow.
     Substitute(Vec<u8>, u32, FlowKey),
-    /// It leaves as it is, with this priority; its cargo stays.
+    /// Send it unchanged, with this priority; the pending packet is lost.
     PassUnchanged(u32),
-    /// It has shown where packets of this flow leave. It does not leave itself, or, with this priority,
-    /// because it says something new.
+    /// It has shown the output interface of this flow. Drop it, or, if it is no duplicate, send it
+    /// with this priority.
     RouteObserved(FlowKey, Option<u32>),
-    /// It is none.
+    /// The packet is no carrier acknowledgment.
     NotACarrier,
 }
 
 impl CarrierAcks {
-    /// Is there anything on its way?
+    /// Returns whether nothing is pending or in transit.
     pub fn is_empty(&self) -> bool {
         self.pending.is_empty() && self.free.len() == self.in_transit.len()
     }
 
-    /// Does so much of any flow wait that it can't have more?
+    /// Returns whether any flow has reached its limit of pending packets.
     pub fn is_full(&self) -> bool {
         self.pending.values().any(|waiting| waiting.len() >= PENDING_MAX)
     }
 
-    /// Cargo for the next carrier of this flow; without a packet it is asked where it would leave.
-    /// `false`: too much waits already.
+    /// Queues a packet, or without one a route query, for the next carrier acknowledgment of this
+    /// flow. `false`: the limit is reached.
     pub fn enqueue(&mut self, now: Instant, flow: FlowKey, packet: Option<&[u8]>) -> bool {
         let waiting = self.pending.entry(flow).or_default();
         let fits = waiting.len() < PENDING_MAX;
@@ -95,8 +96,9 @@ impl CarrierAcks {
         fits
     }
 
-    /// The local TCP sends `packet` with `priority`: the priority that it gets, if it is a carrier. `said` is
-    /// what the local TCP has last acknowledged, and the window field that it sent with that.
+    /// Processes a packet that the local TCP sends with `priority`. Returns the new priority if it
+    /// becomes a carrier acknowledgment. `last_ack_and_window` returns the local TCP's last
+    /// acknowledgment number and window field.
     pub fn on_local_out(
         &mut self,
         packet: &[u8],
@@ -137,7 +139,7 @@ impl CarrierAcks {
         Some(TAG | index as u32)
     }
 
-    /// A carrier is about to leave.
+    /// Processes a carrier acknowledgment at the postrouting hook.
     pub fn on_postrouting(&mut self, packet: &[u8], tag: u32) -> ExitAction {
         let index = (tag & !TAG_MASK) as usize;
         let Some(loaded) = self.in_transit.get_mut(index).and_then(Option::take) else {
@@ -145,8 +147,8 @@ impl CarrierAcks {
         };
         self.free_slot(index);
         let CarrierAck { flow, pending: cargo, seq, ack, priority, is_duplicate: repeats } = loaded;
-        // Where something on the way renumbers the connection, what was stored has other numbers; and a
-        // carrier that comes late has an index that is another's by now.
+        // If something between the hooks renumbers the connection, the stored numbers differ; and
+        // the index of a late carrier acknowledgment may have been reused.
         let same = decode_segment(packet)
             .is_some_and(|(_, carrier)| (carrier.seq, carrier.ack) == (seq, ack));
         match cargo.packet {
@@ -162,7 +164,7 @@ impl CarrierAcks {
         }
     }
 
-    /// A place among the loaded can be had again.
+    /// Frees a slot.
     fn free_slot(&mut self, index: usize) {
         self.free.push(index);
         if self.free.len() == self.in_transit.len() {
@@ -171,7 +173,7 @@ impl CarrierAcks {
         }
     }
 
-    /// When a packet has waited for too long. Who asks waits for himself.
+    /// Time at which the oldest pending packet expires. Route queries have a timeout of their own.
     pub fn next_timeout(&self) -> Option<Instant> {
         let packet = |cargo: &&PendingPacket| cargo.packet.is_some();
         let waiting = self.pending.values().filter_map(|cargo| cargo.iter().find(packet));
@@ -179,7 +181,7 @@ impl CarrierAcks {
         waiting.chain(loaded).map(|cargo| cargo.since + CARRIER_TIMEOUT).min()
     }
 
-    /// It is not asked any more where packets of this flow leave.
+    /// Removes all route queries of this flow.
     pub fn cancel_route_queries(&mut self, flow: FlowKey) {
         if let Some(waiting) = self.pending.get_mut(&flow) {
             waiting.retain(|cargo| cargo.packet.is_some());
@@ -190,8 +192,8 @@ impl CarrierAcks {
         self.remove_in_transit(|loaded| loaded.flow == flow && loaded.pending.packet.is_none());
     }
 
-    /// Flows whose packets have waited for too long, and whether a carrier had taken it, which then did not
-    /// come to the exit. Nothing of theirs waits any more.
+    /// Removes everything of flows with an expired packet. Returns these flows, and whether a
+    /// carrier acknowledgment had been assigned but did not reach the postrouting hook.
     pub fn expire(&mut self, now: Instant) -> Vec<(FlowKey, bool)> {
         let late =
             |cargo: &PendingPacket| cargo.packet.is_some() && cargo.since + CARRIER_TIMEOUT <= now;
@@ -205,7 +207,7 @@ impl CarrierAcks {
         flows
     }
 
-    /// Nothing of this flow waits any more.
+    /// Removes everything of this flow.
     fn forget(&mut self, flow: FlowKey) {
         self.pending.remove(&flow);
         self.remove_in_transit(|loaded| loaded.flow == flow);
@@ -221,7 +223,7 @@ impl CarrierAcks {
     }
 }
 
-/// The flow and the segment of an IPv4 packet with TCP.
+/// Flow and segment of an IPv4 packet with TCP.
 fn decode_segment(packet: &[u8]) -> Option<(FlowKey, TcpSegment)> {
     let decoded = Packet::decode(packet).ok()?.packet;
     let Body::Tcp(segment) = decoded.body else { return None };
@@ -230,7 +232,7 @@ fn decode_segment(packet: &[u8]) -> Option<(FlowKey, TcpSegment)> {
     Some((FlowKey { source, destination }, segment))
 }
 
-/// The flow of an IPv4 packet with TCP, from here to the peer, without a look at the rest.
+/// Flow of an IPv4 packet with TCP, without full decoding.
 pub fn flow_of(packet: &[u8]) -> Option<FlowKey> {
     let tcp = header_len(packet)?;
     let address = |at: usize| Some(Ipv4Addr::from(*packet.get(at..)?.first_chunk()?));
@@ -240,7 +242,7 @@ pub fn flow_of(packet: &[u8]) -> Option<FlowKey> {
     Some(FlowKey { source, destination })
 }
 
-/// The sequence number of an IPv4 packet with TCP, without a look at the rest.
+/// Sequence number of an IPv4 packet with TCP, without full decoding.
 pub fn sequence_number(packet: &[u8]) -> Option<Seq> {
     let at = header_len(packet)? + 4;
     Some(Seq(u32::from_be_bytes(*packet.get(at..)?.first_chunk()?)))
@@ -251,8 +253,8 @@ fn header_len(packet: &[u8]) -> Option<usize> {
     (len >= 20 && packet.len() >= len + 20).then_some(len)
 }
 
-/// `carrier` with the segment of `wanted`: header, addresses and ports are the carrier's. So are the
-/// acknowledgment and the window of data: it is the latest that the local TCP has said.
+/// `carrier` with the segment of `wanted`: IP header, addresses and ports are the carrier's. If the
+/// segment has data, so are acknowledgment number and window, which are the latest.
 fn substitute_segment(carrier: &[u8], wanted: &[u8]) -> Option<Vec<u8>> {
     const ECN: u8 = 0b11;
     let (tcp, segment) = (header_len(carrier)?, wanted.get(header_len(wanted)?..)?);
@@ -300,7 +302,7 @@ mod test {
     const HERE: Endpoint = Endpoint::new(Ipv4Addr::new(10, 0, 0, 1), 4000);
     const THERE: Endpoint = Endpoint::new(Ipv4Addr::new(10, 0, 0, 2), 80);
     const FLOW: FlowKey = FlowKey { source: HERE, destination: THERE };
-    /// What address translation makes of both ends.
+    /// Both endpoints after address translation.
     const OUTSIDE: FlowKey = FlowKey {
         source: Endpoint::new(Ipv4Addr::new(192, 0, 2, 1), 61_000),
         destination: Endpoint::new(Ipv4Addr::new(198, 51, 100, 7), 8080),
@@ -327,7 +329,7 @@ mod test {
         bytes
     }
 
-    /// What the local TCP has last acknowledged and announced on every flow.
+    /// Last acknowledgment number and window of the local TCP, on every flow.
     fn said(_: FlowKey) -> Option<(Seq, u16)> {
         Some((Seq(5), 99))
     }
@@ -337,11 +339,11 @@ mod test {
     }
 
     #[test]
-    fn a_segment_leaves_with_the_addresses_of_its_carrier() {
+    fn a_segment_leaves_with_the_addresses_of_its_carrier_ack() {
         let mut carriers = CarrierAcks::default();
         let stored = packet(FLOW, 1000, 33, Ecn::Ect0, 64);
         assert!(carriers.enqueue(ms(0), FLOW, Some(&stored)));
-        // Neither data nor another flow's acknowledgment carries anything.
+        // Segments with data and other flows' acknowledgments are no carriers.
         let other = FlowKey { source: THERE, destination: HERE };
         assert_eq!(carriers.on_local_out(&packet(FLOW, 2000, 10, Ecn::NotEct, 64), 3, said), None);
         assert_eq!(carriers.on_local_out(&packet(other, 2000, 0, Ecn::NotEct, 64), 3, said), None);
@@ -350,9 +352,9 @@ mod test {
         let ExitAction::Substitute(bytes, 3, FLOW) =
             carriers.on_postrouting(&packet(OUTSIDE, 2000, 0, Ecn::NotEct, 9), tag)
         else {
-            panic!("it leaves")
+            panic!("it is not replaced")
         };
-        // Both checksums are right, or it would not decode.
+        // Decoding verifies both checksums.
         let decoded = Packet::decode(&bytes).unwrap();
         let expected = packet(OUTSIDE, 1000, 33, Ecn::Ect0, 9);
         let expected = Packet::decode(&expected).unwrap();
@@ -361,7 +363,7 @@ mod test {
     }
 
     #[test]
-    fn where_numbers_are_changed_on_the_way_nothing_is_replaced() {
+    fn renumbered_acknowledgments_are_not_replaced() {
         let mut carriers = CarrierAcks::default();
         carriers.enqueue(ms(0), FLOW, Some(&packet(FLOW, 1000, 33, Ecn::NotEct, 64)));
         let tag = carriers.on_local_out(&packet(FLOW, 2000, 0, Ecn::NotEct, 64), 3, said).unwrap();
@@ -372,15 +374,15 @@ mod test {
     }
 
     #[test]
-    fn what_says_something_new_is_not_lost() {
+    fn new_acknowledgments_are_not_lost() {
         let mut carriers = CarrierAcks::default();
         let news = packet(FLOW, 2000, 0, Ecn::NotEct, 64);
         let older = |_| Some((Seq(4), 99));
-        // A question lets it go.
+        // A route query lets it pass.
         carriers.enqueue(ms(0), FLOW, None);
         let tag = carriers.on_local_out(&news, 3, older).unwrap();
         assert_eq!(carriers.on_postrouting(&news, tag), ExitAction::RouteObserved(FLOW, Some(3)));
-        // Data carries it.
+        // A segment with data takes over its acknowledgment number.
         let mut stored = packet(FLOW, 1000, 33, Ecn::NotEct, 64);
         stored[28..32].copy_from_slice(&4_u32.to_be_bytes());
         carriers.enqueue(ms(0), FLOW, Some(&stored));
@@ -392,9 +394,9 @@ mod test {
         assert_eq!((segment.seq, segment.ack, segment.payload.len), (Seq(1000), Seq(5), 33));
     }
 
-    /// Its index is another's by now.
+    /// Its slot has been reused.
     #[test]
-    fn a_carrier_that_comes_late_answers_for_nobody() {
+    fn a_late_carrier_ack_is_ignored() {
         let mut carriers = CarrierAcks::default();
         let late = packet(FLOW, 1, 0, Ecn::NotEct, 64);
         carriers.enqueue(ms(0), FLOW, None);
@@ -406,7 +408,7 @@ mod test {
     }
 
     #[test]
-    fn no_buffer_is_kept_that_nobody_takes() {
+    fn buffers_are_reused() {
         let mut carriers = CarrierAcks::default();
         let (stored, carrier) =
             (packet(FLOW, 1, 9, Ecn::NotEct, 64), packet(FLOW, 9, 0, Ecn::NotEct, 64));
@@ -419,7 +421,7 @@ mod test {
     }
 
     #[test]
-    fn what_finds_no_carrier_is_given_up_with_all_of_its_flow() {
+    fn an_expired_packet_removes_its_whole_flow() {
         let mut carriers = CarrierAcks::default();
         carriers.enqueue(ms(0), FLOW, None);
         let tag = carriers.on_local_out(&packet(FLOW, 1, 0, Ecn::NotEct, 64), 0, said).unwrap();
@@ -437,7 +439,7 @@ mod test {
         assert!(carriers.is_empty());
         carriers.enqueue(ms(220), FLOW, Some(&stored));
         assert_eq!(carriers.expire(ms(420)), [(FLOW, false)]);
-        // Questions are given up by who has asked.
+        // Route queries are cancelled by the route monitor.
         carriers.enqueue(ms(500), FLOW, None);
         carriers.enqueue(ms(500), FLOW, None);
         carriers.on_local_out(&packet(FLOW, 1, 0, Ecn::NotEct, 64), 0, said).unwrap();
@@ -450,7 +452,7 @@ mod test {
     }
 
     #[test]
-    fn no_bytes_make_it_fail() {
+    fn truncated_packets_do_not_panic() {
         let whole = packet(FLOW, 1, 40, Ecn::NotEct, 64);
         for end in 0..whole.len() {
             let short = &whole[..end];

@@ -1,10 +1,9 @@
-//! A dead-man switch in the kernel: packets are shown only as long as this process says that it
-//! works.
+//! A dead-man switch in the kernel: packets are intercepted only while this process renews it.
 //!
-//! The rules that show packets ask a set whose one element expires. A packet of our own that comes
-//! by the table renews it, and is dropped there. No change of nf_tables is needed for that: each
-//! would wait for whoever loads a long list of rules, and would have other programs that read the
-//! rules in order to change them begin anew.
+//! The interception rules look up a set whose single element expires. A marker packet of this
+//! process renews the element at a rule, and is dropped there. This needs no nf_tables transaction,
+//! which would have to wait for other programs' transactions, and would invalidate the ruleset
+//! generation that they have read.
 
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
@@ -16,27 +15,26 @@ use nix::sys::socket::{
     socket, sockopt,
 };
 
-/// How long packets are shown after a renewal.
+/// Lifetime of a renewal.
 pub const EXPIRY: Duration = Duration::from_secs(1);
-/// How often it is renewed: two may fail.
+/// Renewal interval: two may fail.
 const PERIOD: Duration = Duration::from_millis(250);
-/// What tells such a packet from all others: its socket's priority, which takes CAP_NET_ADMIN.
+/// Priority of the marker packets' socket, which identifies them; setting it needs CAP_NET_ADMIN.
 pub const PRIORITY: u32 = 0x5715_0001;
-/// An IPv4 header and nothing behind it, of the protocol that no packet on a network has. The kernel
-/// fills in length and checksum.
+/// A bare IPv4 header with protocol 255 (reserved). The kernel fills in length and checksum.
 const PACKET: [u8; 20] = [0x45, 0, 0, 20, 0, 0, 0, 0, 1, 255, 0, 0, 127, 0, 0, 1, 127, 0, 0, 1];
 
-/// Renews the element in time.
+/// Renews the element periodically.
 pub struct DeadManSwitch {
     socket: OwnedFd,
     due: Instant,
 }
 
 impl DeadManSwitch {
-    /// In the calling thread's namespace.
+    /// Opens the switch in the calling thread's namespace.
     ///
     /// # Errors
-    /// What the kernel says.
+    /// Any error of the kernel.
     pub fn open() -> io::Result<Self> {
         let flags = SockFlag::SOCK_CLOEXEC | SockFlag::SOCK_NONBLOCK;
         let socket = socket(AddressFamily::Inet, SockType::Raw, flags, SockProtocol::Raw)?;
@@ -44,29 +42,32 @@ impl DeadManSwitch {
         Ok(Self { socket, due: Instant::ZERO })
     }
 
-    /// When the next renewal is due.
+    /// Time of the next renewal.
     pub fn due(&self) -> Instant {
         self.due
     }
 
-    /// Renews it if that is due; says whether it was.
+    /// Renews the element if that is due; returns whether it was.
     ///
     /// # Errors
-    /// The rules are gone, or what the kernel says.
+    /// The rules are gone, or any error of the kernel.
     pub fn renew(&mut self, now: Instant) -> io::Result<bool> {
         if now < self.due {
             return Ok(false);
         }
         self.due = now + PERIOD;
-        // To this host whatever addresses it has, even with the loopback interface down.
+        // The unspecified address reaches this host with any addresses, even with the loopback
+        // interface down.
         let here = SockaddrIn::new(0, 0, 0, 0, 0);
         match sendto(self.socket.as_raw_fd(), &PACKET, &here, MsgFlags::empty()) {
-            // It was dropped, so it came by the rule.
+            // Dropped, so it has reached the rule.
             Err(Errno::EPERM) => Ok(true),
-            // Out of memory for a moment: the next one comes before it expires.
+            // Temporarily out of memory: the next one comes before the expiry.
             Err(Errno::ENOBUFS | Errno::ENOMEM | Errno::EAGAIN | Errno::EINTR) => Ok(true),
             Err(errno) => Err(errno.into()),
-            Ok(_) => Err(io::Error::new(io::ErrorKind::NotFound, "its rules are gone")),
+            Ok(_) => {
+                Err(io::Error::new(io::ErrorKind::NotFound, "the interception rules are gone"))
+            }
         }
     }
 }

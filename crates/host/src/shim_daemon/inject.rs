@@ -1,4 +1,4 @@
-//! Packets of the shim's own for the local TCP.
+//! Injection of segments into the local TCP.
 
 use std::io::{self, IoSlice};
 use std::os::fd::{AsRawFd, OwnedFd};
@@ -9,18 +9,18 @@ use nix::sys::socket::{
     socket, sockopt,
 };
 
-/// The priority of what this socket sends, by which rules tell it: it may go to this host, over the
-/// loopback interface, and nowhere else.
+/// Priority of the socket's packets, by which rules recognize them: they may only go to this host,
+/// over the loopback interface.
 pub const INJECTED_PRIORITY: u32 = 0x5715_0000;
 
-/// A raw socket that takes whole packets for the local TCP.
+/// A raw socket for segments injected into the local TCP.
 pub struct Injector(OwnedFd);
 
 impl Injector {
-    /// In the calling thread's namespace.
+    /// Opens a socket in the calling thread's namespace.
     ///
     /// # Errors
-    /// What the kernel says.
+    /// Any error of the kernel.
     pub fn open() -> io::Result<Self> {
         let flags = SockFlag::SOCK_CLOEXEC | SockFlag::SOCK_NONBLOCK;
         let socket = socket(AddressFamily::Inet, SockType::Raw, flags, SockProtocol::Raw)?;
@@ -28,10 +28,11 @@ impl Injector {
         Ok(Self(socket))
     }
 
-    /// Has an IPv4 packet arrive for the local TCP, whoever it seems to be from.
+    /// Injects an IPv4 packet with any source address into the local TCP.
     ///
     /// # Errors
-    /// What the kernel says: the address is not this host's any more, no room.
+    /// Any error of the kernel: the destination is no address of this host any more, or there is no
+    /// room.
     pub fn send(&self, packet: &[u8]) -> io::Result<()> {
         let destination = packet.get(16..).and_then(|rest| rest.first_chunk());
         let [a, b, c, d] = *destination.ok_or(io::ErrorKind::InvalidInput)?;

@@ -1,11 +1,11 @@
-//! The shim at work below this host's own TCP.
+//! The shim daemon below this host's own TCP.
 //!
-//! The kernel stops the host's TCP packets, and the ICMP errors that it gets, right below TCP: what
-//! leaves before connection tracking, routing of the device and segmentation are over, what arrives
-//! when the firewall has let it in. It asks a [`Queue`](queue::Queue) what is to become of each. What
-//! asks is a table of nf_tables that belongs to this process: however it ends, the kernel removes the
-//! table, and until it has done so lets pass what nobody takes. No route, rule, address, device or
-//! setting is changed, so there is nothing to be put back.
+//! The kernel intercepts the host's TCP packets, and received ICMP errors, directly below TCP:
+//! outgoing ones before connection tracking, device routing and segmentation, incoming ones after
+//! the firewall. Their verdicts come from an [`NfQueue`](nfqueue::NfQueue). The rules are in an
+//! nf_tables table owned by this process: however it ends, the kernel removes the table, and until
+//! then accepts packets that nobody handles. No route, rule, address, device or setting is changed,
+//! so that there is nothing to restore.
 
 mod carrier_acks;
 mod dead_man_switch;
@@ -50,46 +50,48 @@ use route_monitor::{RouteMonitor, RouteStatus};
 use rules::Rules;
 use unseen::FragmentCounts;
 
-/// Packets that are worked off before their verdicts go to the kernel.
+/// Maximum number of packets between two flushes of verdicts.
 const BATCH: usize = 64;
-/// Whoever asks waits no longer than this for somebody who works.
+/// Maximum time for which a status request waits for an answer.
 const ANSWER_TIMEOUT: std::time::Duration = std::time::Duration::from_secs(1);
-/// The longest IP and TCP headers (bytes): nothing behind them is ever changed.
+/// Maximum length of IP and TCP headers (bytes): only these are ever edited.
 const MAX_HEADERS_LEN: usize = 120;
 
-/// How long an orderly end waits for what the shim keeps to leave.
+/// Time for which an orderly shutdown waits for withheld packets to leave.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_millis(100);
 
-/// What it is to do.
+/// Settings of the daemon.
 #[derive(Clone, Debug, Default)]
 pub struct ShimSettings {
-    /// The interfaces whose connections it carries; none named: all but the loopback one.
+    /// Interfaces whose connections it carries; empty: all but the loopback interface.
     pub interfaces: Vec<String>,
-    /// How.
+    /// Configuration of the shim.
     pub config: Config,
 }
 
-/// The shim below the TCP of a network namespace, from [`start`](Field::start) until it is dropped.
+/// The shim below the TCP of a network namespace, from [`start`](ShimDaemon::start) until it is
+/// dropped.
 pub struct ShimDaemon {
-    // In this order: while the rules are there, the queue has to be, or what is in it is dropped.
+    // Drop order: the queue must outlive the rules, or the packets in it are dropped.
     rules: Rules,
     queue: NfQueue,
     injector: Injector,
     carrier_acks: CarrierAcks,
-    /// Flows of which something found no carrier, and whether one had taken it; to be looked at.
+    /// Flows with a segment that found no carrier acknowledgment, and whether one had been
+    /// assigned; their routes are to be reviewed.
     missing_carriers: BTreeMap<FlowKey, bool>,
     parked: ParkedPackets,
     routes: RouteMonitor,
     dead_man_switch: DeadManSwitch,
-    /// Is called each time that the rules are told that we work.
+    /// Called at each renewal of the dead-man switch.
     heartbeat: Box<dyn FnMut() + Send>,
     shim: Shim,
     clock: RealClock,
     counts: DaemonCounts,
-    /// Before it began.
+    /// Fragment counters at the start.
     fragments_at_start: FragmentCounts,
     unseen: UnseenCounts,
-    /// Outages that had begun and were survived when that was last told.
+    /// Numbers of outages begun and survived at the last log message.
     logged_outages: (u64, u64),
     logged_states: Vec<(FlowKey, &'static str)>,
     requests: Receiver<SyncSender<ShimSnapshot>>,
@@ -97,30 +99,32 @@ pub struct ShimDaemon {
     poll_buffer: Vec<u8>,
 }
 
-/// What the driver itself did.
+/// Counters of the daemon.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DaemonCounts {
-    /// Packets that the local TCP sent.
+    /// Packets sent by the local TCP.
     pub outgoing: u64,
-    /// Packets that arrived.
+    /// Packets received.
     pub incoming: u64,
-    /// Packets that went on with other bytes than they came with.
+    /// Packets forwarded with edits.
     pub modified: u64,
-    /// Packets of the shim's own, into the network, each in the place of one of the local TCP's.
+    /// Segments of the shim sent into the network, each in place of an acknowledgment of the local
+    /// TCP.
     pub sent: u64,
-    /// Packets of the shim's own, to the local TCP. Most have it send what carries another.
+    /// Segments injected into the local TCP. Most of them solicit an acknowledgment that carries
+    /// another one.
     pub injected: u64,
-    /// Packets of the shim's own that the kernel did not take, or for which there was no room.
+    /// Segments of the shim that the kernel rejected, or for which there was no room.
     pub refused: u64,
-    /// Packets, the shim's own and the local TCP's, that did not leave when they were due, because this
-    /// host's own link was down.
+    /// Segments of the shim and of the local TCP that did not leave when they were due, because
+    /// this host had no usable route.
     pub unsent: u64,
-    /// Times that a link or route came or went.
+    /// Changes of links, addresses or routes.
     pub route_events: u64,
 }
 
 impl DaemonCounts {
-    /// Each count with its name, in the order of the fields.
+    /// Each counter with its name, in declaration order.
     pub fn named_counts(&self) -> impl Iterator<Item = (&'static str, u64)> {
         let Self {
             outgoing,
@@ -146,24 +150,24 @@ impl DaemonCounts {
     }
 }
 
-/// How everything stands.
+/// Status of the daemon.
 #[derive(Clone, Debug)]
 pub struct ShimSnapshot {
-    /// How long it has been at work.
+    /// Time since the start.
     pub uptime: Duration,
-    /// What the shim counts.
+    /// Counters of the shim.
     pub counts: Counts,
-    /// What the driver counts.
+    /// Counters of the daemon.
     pub daemon_counts: DaemonCounts,
-    /// What the kernel counts and shows to nobody.
+    /// Counters of packets that the kernel does not intercept.
     pub unseen: UnseenCounts,
-    /// Bytes of stored packets, and bytes held for them in all.
+    /// Bytes of stored packets, and bytes reserved for them in all.
     pub memory: (usize, usize),
-    /// The flows that are followed, in the order of their keys.
+    /// The tracked flows, in the order of their keys.
     pub flows: Vec<FlowStatus>,
 }
 
-/// Asks a [`Field`] at work, from another thread.
+/// A handle for status requests to a running [`ShimDaemon`] from other threads.
 #[derive(Clone, Debug)]
 pub struct StatusHandle {
     requests: Sender<SyncSender<ShimSnapshot>>,
@@ -171,7 +175,7 @@ pub struct StatusHandle {
 }
 
 impl StatusHandle {
-    /// How everything stands; `None` if it works no more, or does not answer within a second.
+    /// The present status; `None` if the daemon has ended, or does not answer within a second.
     pub fn snapshot(&self) -> Option<ShimSnapshot> {
         let (answer, answered) = mpsc::sync_channel(1);
         self.requests.send(answer).ok()?;
@@ -181,17 +185,17 @@ impl StatusHandle {
 }
 
 impl ShimDaemon {
-    /// Begins to stop packets in the calling thread's namespace; they wait until [`run`](Self::run).
-    /// If that has not begun within a second, packets pass until it has.
+    /// Starts intercepting packets in the calling thread's namespace; they wait until
+    /// [`run`](Self::run). If that does not begin within a second, packets pass until it does.
     ///
     /// # Errors
-    /// `AddrInUse`: another one is at work in this namespace. Else what the kernel says; see
-    /// [`lacks`] for what it takes.
+    /// `AddrInUse`: another shim runs in this namespace. Otherwise any error of the kernel; see
+    /// [`missing_capability`] for the requirements.
     pub fn start(settings: &ShimSettings) -> io::Result<Self> {
         Self::start_with_shim(&settings.interfaces, Shim::new(settings.config))
     }
 
-    /// The same with a shim that has been made, with another aid, say.
+    /// Starts with a given shim, for example with another aid.
     ///
     /// # Errors
     /// As [`start`](Self::start).
@@ -228,35 +232,36 @@ impl ShimDaemon {
         })
     }
 
-    /// Removes what one has left that was killed. There is nothing, unless the kernel is at fault;
-    /// says whether there was.
+    /// Removes tables left by a killed daemon, which exist only after a fault of the kernel;
+    /// returns whether there were any.
     ///
     /// # Errors
-    /// `AddrInUse`: one is at work. Else what the kernel says.
+    /// `AddrInUse`: a daemon is running. Otherwise any error of the kernel.
     pub fn remove_leftovers() -> io::Result<bool> {
         let found = Rules::remove_orphaned()?;
-        // It can be had, so nobody has it.
+        // It can be opened, so that nobody owns it.
         NfQueue::open().map(drop)?;
         Ok(found)
     }
 
-    /// Has `heartbeat` called four times a second, as long as this one works. It must not block.
+    /// Sets a function that is called four times a second while the daemon works. It must not
+    /// block.
     pub fn on_heartbeat(&mut self, heartbeat: impl FnMut() + Send + 'static) {
         self.heartbeat = Box::new(heartbeat);
     }
 
-    /// One that other threads may ask with.
+    /// A handle for status requests from other threads.
     pub fn status_handle(&self) -> StatusHandle {
         self.status_handle.clone()
     }
 
-    /// Works in the calling thread, which has to be in the namespace, until `stop` can be read. Then
-    /// no packet is stopped any more, and those that were, and what the shim keeps, are let go.
+    /// Runs in the calling thread, which has to be in the namespace, until `stop` is readable. Then
+    /// interception ends, and all intercepted and withheld packets are released.
     ///
     /// # Errors
-    /// What the kernel says; with this value, the rules go.
+    /// Any error of the kernel; the rules are removed with this value.
     pub fn run(&mut self, stop: BorrowedFd<'_>) -> io::Result<()> {
-        // By default the kernel lets a timer be 50 µs late to wake less often.
+        // By default timers of the kernel have a slack of 50 µs.
         prctl::set_timerslack(1)?;
         let mut more = true;
         loop {
@@ -274,7 +279,7 @@ impl ShimDaemon {
                 self.counts.route_events += 1;
             }
             self.process_route_reviews()?;
-            // What waits in the queue may be a carrier.
+            // A packet in the queue may be a carrier acknowledgment.
             if !more {
                 self.expire_carrier_acks();
             }
@@ -288,8 +293,8 @@ impl ShimDaemon {
         Ok(())
     }
 
-    /// Lets everything go: what the shim keeps leaves while carriers are still stopped, then nothing is
-    /// stopped any more, and what had been before is worked off.
+    /// Shuts down: withheld segments leave while carrier acknowledgments are still intercepted;
+    /// then interception ends, and the queued packets are processed.
     fn shut_down(&mut self) -> io::Result<()> {
         self.shim.shut_down(self.clock.now());
         self.send_pending()?;
@@ -298,7 +303,7 @@ impl ShimDaemon {
             self.wait_for_packets(Duration::from_millis(1))?;
             while self.process_packets()? && self.clock.now() < end {}
         }
-        // Whoever changes nf_tables just now is waited for.
+        // A concurrent change of nf_tables delays this.
         (self.heartbeat)();
         self.rules.clear()?;
         (self.heartbeat)();
@@ -315,7 +320,7 @@ impl ShimDaemon {
         }
     }
 
-    /// Works off packets; are there more?
+    /// Processes a batch of packets; returns whether there may be more.
     fn process_packets(&mut self) -> io::Result<bool> {
         for _ in 0..BATCH {
             let Some(waiting) = self.queue.receive()? else {
@@ -363,7 +368,7 @@ impl ShimDaemon {
         self.apply_disposition(waiting, fate, headers)
     }
 
-    /// Does with a packet, whose headers were these, what the shim wants.
+    /// Applies the shim's disposition to a packet whose headers were `before`.
     fn apply_disposition(
         &mut self,
         waiting: QueuedPacket,
@@ -381,7 +386,7 @@ impl ShimDaemon {
         Ok(())
     }
 
-    /// A carrier is about to leave.
+    /// Processes a carrier acknowledgment at the postrouting hook.
     fn on_postrouting(&mut self, waiting: QueuedPacket) -> io::Result<()> {
         match self.carrier_acks.on_postrouting(self.queue.bytes(waiting), waiting.priority) {
             ExitAction::Substitute(bytes, priority, flow) => {
@@ -404,13 +409,13 @@ impl ShimDaemon {
         Ok(())
     }
 
-    /// Sends what the shim has to send, as far as there is room for it on its way to carriers.
+    /// Sends the shim's packets, as far as there is room in the queue for carrier acknowledgments.
     fn send_pending(&mut self) -> io::Result<()> {
         let mut made = std::mem::take(&mut self.poll_buffer);
         while !self.carrier_acks.is_full()
             && let Some(to) = self.shim.poll(self.clock.now(), &mut made)
         {
-            // What was shown before goes before.
+            // Packets intercepted before are released before.
             self.queue.flush()?;
             match to {
                 PacketDestination::LocalTcp => self.inject(&made),
@@ -428,19 +433,20 @@ impl ShimDaemon {
         Ok(())
     }
 
-    /// A packet of the shim's arrives for the local TCP.
+    /// Injects a segment into the local TCP.
     fn inject(&mut self, packet: &[u8]) {
         self.counts.injected += 1;
         if let Err(error) = self.injector.send(packet) {
-            // As if the network had lost it, which the shim is made for.
+            // It counts as lost in the network.
             self.counts.refused += 1;
             if self.counts.refused.is_power_of_two() {
-                warn!(%error, refused = self.counts.refused, "a packet was not taken");
+                warn!(%error, refused = self.counts.refused, "an injected packet was rejected");
             }
         }
     }
 
-    /// Has the local TCP send a carrier for this packet, or, without one, to see how it leaves.
+    /// Makes the local TCP send an acknowledgment to carry `packet`, or, without one, to observe
+    /// its route.
     fn solicit(&mut self, flow: FlowKey, packet: Option<&[u8]>) {
         let (now, mut solicitation) = (self.clock.now(), Vec::new());
         if !self.shim.solicit_ack(now, flow, &mut solicitation) {
@@ -453,8 +459,8 @@ impl ShimDaemon {
         }
     }
 
-    /// Whatever had no carrier makes it look at its flow: where this host has no way at all, there can't
-    /// be one. So does what the local TCP sends without one.
+    /// Reviews the routes of flows whose segments found no carrier acknowledgment, which is
+    /// impossible without a route, and of flows with parked packets.
     fn expire_carrier_acks(&mut self) {
         let now = self.clock.now();
         if self.carrier_acks.next_timeout().is_some_and(|at| at <= now) {
@@ -470,7 +476,7 @@ impl ShimDaemon {
         }
     }
 
-    /// Looks where the packets of these flows, or of all that there are, leave now.
+    /// Starts a route review of these flows, or of all flows.
     fn review_routes(&mut self, flows: &[FlowKey], all: bool) {
         if self.routes.start_review(self.clock.now(), flows, all) {
             for flow in flows {
@@ -479,7 +485,7 @@ impl ShimDaemon {
         }
     }
 
-    /// A link, an address or a route has come or gone, or is to be looked at again.
+    /// Starts due route reviews, and processes results.
     fn process_route_reviews(&mut self) -> io::Result<()> {
         let now = self.clock.now();
         if self.routes.is_review_due(now) {
@@ -488,7 +494,7 @@ impl ShimDaemon {
         }
         self.routes.check_when_complete(now);
         for (flow, way, changed) in self.routes.poll_results()? {
-            // Whoever has not answered by now need not.
+            // Later answers are not needed.
             self.carrier_acks.cancel_route_queries(flow);
             let taken = self.missing_carriers.remove(&flow);
             if let (RouteStatus::Unknown, Some(taken)) = (way, taken) {
@@ -507,9 +513,9 @@ impl ShimDaemon {
         Ok(())
     }
 
-    /// This host knows that a flow has lost its way, or may have one again.
+    /// Signals to the shim that a flow's route has failed, or is usable again.
     fn on_route_change(&mut self, flow: FlowKey, is_there: bool) {
-        info!(flow = %format_flow(flow), is_there, "this host's way");
+        info!(flow = %format_flow(flow), is_there, "this host's route");
         let kind = if is_there { SignalKind::RouteRestored } else { SignalKind::RouteFailed };
         let mut signal = Signal::new(kind);
         signal.details.flow = Some(flow);
@@ -517,15 +523,15 @@ impl ShimDaemon {
         self.shim.on_signal(self.clock.now(), &signal);
     }
 
-    /// Answers whoever asks.
+    /// Answers status requests.
     fn answer_requests(&mut self) {
-        // Nothing was written if it says that it would wait.
+        // EWOULDBLOCK: nothing was written.
         let _ = self.status_handle.wake.read();
         match self.rules.counts().and_then(|counts| Ok((counts, FragmentCounts::read()?))) {
             Ok((counts, now)) => {
                 self.unseen = UnseenCounts::since_start(&counts, self.fragments_at_start, now)
             }
-            Err(error) => warn!(%error, "the kernel does not say what went by"),
+            Err(error) => warn!(%error, "counters of other packets are not available"),
         }
         while let Ok(question) = self.requests.try_recv() {
             let snapshot = ShimSnapshot {
@@ -536,12 +542,12 @@ impl ShimDaemon {
                 memory: self.shim.memory(),
                 flows: self.shim.flows().collect(),
             };
-            // Who asked may have gone.
+            // The requester may have gone.
             let _ = question.try_send(snapshot);
         }
     }
 
-    /// Logs which flows lost or found their path.
+    /// Logs changes of flows' states.
     fn log_state_changes(&mut self) {
         let Counts { outages, survived, .. } = *self.shim.counts();
         if self.logged_outages == (outages, survived) {
@@ -567,7 +573,7 @@ impl ShimDaemon {
         }
     }
 
-    /// Waits for packets, timers, news, questions or the end.
+    /// Waits for packets, timers, route events, status requests or the end.
     fn wait(&self, more: bool, stop: BorrowedFd<'_>) -> io::Result<WakeReasons> {
         let (asked, judge) = (self.status_handle.wake.as_fd(), self.routes.results_fd());
         let fds = [self.queue.as_fd(), self.routes.as_fd(), asked, stop, judge];
@@ -593,19 +599,19 @@ fn to_timespec(span: Duration) -> TimeSpec {
     TimeSpec::from_duration(std::time::Duration::from_nanos(span.as_nanos()))
 }
 
-/// What of a packet may be changed; zeros behind a shorter one.
+/// The headers of a packet, zero-padded.
 fn headers(packet: &[u8]) -> [u8; MAX_HEADERS_LEN] {
     let mut headers = [0; MAX_HEADERS_LEN];
     headers.iter_mut().zip(packet).for_each(|(to, from)| *to = *from);
     headers
 }
 
-/// Both ends of a flow, for logs.
+/// Both endpoints of a flow, for logs.
 fn format_flow(FlowKey { source, destination }: FlowKey) -> String {
     format!("{}:{} {}:{}", source.address, source.port, destination.address, destination.port)
 }
 
-/// What there is besides packets and timers.
+/// Reasons for a wake-up besides packets and timers.
 #[derive(Clone, Copy, Debug, Default)]
 struct WakeReasons {
     route_event: bool,

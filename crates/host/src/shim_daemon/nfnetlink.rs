@@ -1,27 +1,27 @@
-//! Messages of nfnetlink, which the netlink crates do not speak: what is common to nf_tables and to
-//! queues of packets.
+//! nfnetlink messages, which the netlink crates do not support: the part common to nf_tables and
+//! nfnetlink_queue.
 
-/// `struct nlmsghdr` and `struct nfgenmsg`.
+/// Lengths of `struct nlmsghdr` and `struct nfgenmsg`.
 const HEADER: usize = 16;
 const GENERIC: usize = 4;
 const ATTRIBUTE: usize = 4;
 
-/// Of a message (linux/netlink.h).
+/// Flags of a message (linux/netlink.h).
 pub const REQUEST: u16 = 1;
 pub const ACK: u16 = 4;
 pub const EXCLUSIVE: u16 = 0x200;
 pub const CREATE: u16 = 0x400;
 pub const APPEND: u16 = 0x800;
-/// Everything that there is.
+/// All objects.
 pub const DUMP: u16 = 0x300;
-/// The kernel's answer to a message, and the end of several messages.
+/// Types of the kernel's answer to a message, and of the end of a multipart message.
 const ERROR: u16 = 2;
 const DONE: u16 = 3;
-/// The attribute holds attributes.
+/// Flag of an attribute that contains attributes.
 const NESTED: u16 = 0x8000;
 const KIND: u16 = 0x3fff;
 
-/// Messages, one behind the other, that go to the kernel together.
+/// A sequence of messages sent together.
 #[derive(Debug, Default)]
 pub struct Messages {
     bytes: Vec<u8>,
@@ -40,8 +40,8 @@ impl Messages {
         &self.bytes
     }
 
-    /// Adds one of the kind `kind` for the address family and the resource (a queue's number, a
-    /// subsystem); gives its sequence number.
+    /// Appends a message of type `kind` for the address family and the resource (a queue number or
+    /// a subsystem); returns its sequence number.
     pub fn add(
         &mut self,
         kind: u16,
@@ -66,7 +66,7 @@ impl Messages {
     }
 }
 
-/// What a message says, written one by one.
+/// Writer of a message's attributes.
 pub struct Attributes<'a>(&'a mut Vec<u8>);
 
 impl Attributes<'_> {
@@ -96,7 +96,7 @@ impl Attributes<'_> {
     }
 }
 
-/// One message from the kernel.
+/// A received message.
 #[derive(Clone, Copy, Debug)]
 pub struct Message<'a> {
     pub kind: u16,
@@ -105,7 +105,7 @@ pub struct Message<'a> {
 }
 
 impl<'a> Message<'a> {
-    /// The first one of `bytes`, and what is behind it.
+    /// Parses the first message of `bytes`; returns it and the rest.
     pub fn parse_first(bytes: &'a [u8]) -> Option<(Self, &'a [u8])> {
         let len = u32::from_ne_bytes(*bytes.first_chunk()?) as usize;
         let message = bytes.get(..len)?;
@@ -116,23 +116,23 @@ impl<'a> Message<'a> {
         Some((Self { kind, sequence, body }, rest))
     }
 
-    /// If this answers a request: the error's number, 0 for none.
+    /// If this answers a request: its error number, 0 for success.
     pub fn answer(&self) -> Option<i32> {
         (self.kind == ERROR).then(|| self.body.first_chunk().map(|b| -i32::from_ne_bytes(*b)))?
     }
 
-    /// Is it the last one of several?
+    /// Returns whether it is the end of a multipart message.
     pub fn is_done(&self) -> bool {
         self.kind == DONE
     }
 
-    /// What it says: kind and value of each attribute.
+    /// Type and value of each attribute.
     pub fn attributes(&self) -> impl Iterator<Item = (u16, &'a [u8])> + use<'a> {
         attributes(self.body.get(GENERIC..).unwrap_or(&[]))
     }
 }
 
-/// Kind and value of each attribute, of a message or in another attribute.
+/// Type and value of each attribute in `rest`, the content of a message or of an attribute.
 pub fn attributes<'a>(mut rest: &'a [u8]) -> impl Iterator<Item = (u16, &'a [u8])> + use<'a> {
     std::iter::from_fn(move || {
         let len = usize::from(u16::from_ne_bytes(*rest.first_chunk()?));
@@ -148,7 +148,7 @@ mod test {
     use super::*;
 
     #[test]
-    fn what_was_written_is_read() {
+    fn written_messages_are_parsed() {
         let mut messages = Messages::default();
         messages.add(7, ACK, 2, 9, |says| {
             says.text(1, "abc");
@@ -165,7 +165,7 @@ mod test {
     }
 
     #[test]
-    fn what_is_cut_short_says_nothing() {
+    fn truncated_messages_are_ignored() {
         let mut messages = Messages::default();
         messages.add(7, 0, 2, 9, |says| says.text(1, "abc"));
         let bytes = messages.bytes();
@@ -175,7 +175,7 @@ mod test {
     }
 
     #[test]
-    fn an_answer_is_an_errors_number() {
+    fn an_answer_has_an_error_number() {
         let mut bytes = vec![20, 0, 0, 0, 2, 0, 0, 0, 3, 0, 0, 0, 0, 0, 0, 0];
         bytes.extend((-17_i32).to_ne_bytes());
         let (message, _) = Message::parse_first(&bytes).unwrap();

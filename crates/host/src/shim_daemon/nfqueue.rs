@@ -1,4 +1,4 @@
-//! The kernel's queue of packets that wait for a verdict (nfnetlink_queue).
+//! The kernel's packet queue (nfnetlink_queue).
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
@@ -8,9 +8,9 @@ use nix::sys::socket::{setsockopt, sockopt::RcvBufForce};
 
 use super::nfnetlink::{ACK, Attributes, Message, Messages};
 
-/// Which of the 65,536 queues of a network namespace.
+/// Queue number within the network namespace.
 pub const QUEUE_NUMBER: u16 = 0xd71f;
-/// Where a packet was stopped (linux/netfilter.h).
+/// Hooks (linux/netfilter.h).
 pub const HOOK_LOCAL_IN: u8 = 1;
 pub const HOOK_LOCAL_OUT: u8 = 3;
 pub const HOOK_POST_ROUTING: u8 = 4;
@@ -24,24 +24,24 @@ const ANY_FAMILY: u8 = 0;
 
 const BIND: u8 = 1;
 const COPY_PACKET: u8 = 2;
-/// If the queue is full, packets pass instead of being dropped.
+/// Accept packets instead of dropping them if the queue is full.
 const FAIL_OPEN: u32 = 1;
-/// Packets that wait for us at most. The local TCP keeps few in here by itself, because they count
-/// as not yet sent for it (TCP small queues).
+/// Maximum number of queued packets. The local TCP keeps few here, because they count as unsent for
+/// it (TCP small queues).
 const QUEUE_LEN: u32 = 4096;
-/// Room for them (bytes); the kernel accounts more than their length.
+/// Receive buffer for them (bytes); the kernel accounts more than their length.
 const RECEIVE_BUFFER: usize = 16 << 20;
 
-/// Verdicts that are sent at once (bytes), besides one with the largest packet: a third of what a socket
-/// may send by default.
+/// Maximum size of verdicts sent together (bytes), besides one with the largest packet: a third of
+/// the default send buffer.
 const VERDICT_BYTES_MAX: usize = 64 << 10;
-/// The attribute that has, or sets, a packet's priority (Linux 5.18).
+/// Attribute of a packet's priority (Linux 5.18).
 const PRIORITY: u16 = 21;
 
 const DROP: u32 = 0;
 const ACCEPT: u32 = 1;
 
-/// What is around a packet in its message.
+/// Size of a message without its packet.
 const MESSAGE_OVERHEAD: usize = 512;
 const LARGEST_PACKET: usize = 65_535;
 
@@ -49,38 +49,38 @@ const LARGEST_PACKET: usize = 65_535;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct QueuedPacket {
     id: u32,
-    /// Where it was stopped.
+    /// Hook at which it was intercepted.
     pub hook: u8,
-    /// Its priority.
+    /// Packet priority.
     pub priority: u32,
-    /// The interface by which it is about to leave; 0: none is known.
+    /// Index of the output interface; 0: not known.
     pub out_interface: u32,
-    /// Where its bytes stand.
+    /// Position of its bytes in the buffer.
     start: usize,
     end: usize,
 }
 
-/// Our end of the queue. Packets come in order; a verdict is given for each, and takes effect with
-/// [`flush`](Queue::flush) at the latest, in the order in which verdicts were given.
+/// The user-space end of the queue. Packets arrive in order; each gets a verdict, which takes
+/// effect with [`flush`](NfQueue::flush) at the latest, in the order of verdicts.
 pub struct NfQueue {
     socket: Socket,
     buffer: Box<[u8]>,
     verdicts: Messages,
-    /// All up to this one pass that have no verdict yet.
+    /// All packets up to this one without a verdict are accepted.
     accept_up_to: Option<u32>,
 }
 
 impl NfQueue {
-    /// Takes the packets of the calling thread's namespace.
+    /// Opens the queue of the calling thread's namespace.
     ///
     /// # Errors
-    /// `AddrInUse`: somebody has them already. Else what the kernel says.
+    /// `AddrInUse`: it has an owner. Otherwise any error of the kernel.
     pub fn open() -> io::Result<Self> {
         let mut socket = Socket::new(NETLINK_NETFILTER)?;
         socket.bind_auto()?;
         socket.connect(&SocketAddr::new(0, 0))?;
         socket.set_non_blocking(true)?;
-        // What does not fit passes; that is no error of the socket's.
+        // With fail-open, an overflow is no error of the socket.
         socket.set_no_enobufs(true)?;
         setsockopt(&socket, RcvBufForce, &RECEIVE_BUFFER)?;
         let queue = Self {
@@ -109,17 +109,17 @@ impl NfQueue {
         let answer = Message::parse_first(&buffer[..len]).and_then(|(message, _)| message.answer());
         match answer {
             Some(0) => Ok(()),
-            // EBUSY, EPERM: a queue is its first owner's.
+            // EBUSY, EPERM: the queue belongs to its first owner.
             Some(16 | 1) => Err(io::ErrorKind::AddrInUse.into()),
             Some(number) => Err(io::Error::from_raw_os_error(number)),
             None => Err(io::ErrorKind::InvalidData.into()),
         }
     }
 
-    /// The next packet that waits; `None`: none.
+    /// The next queued packet; `None` if there is none.
     ///
     /// # Errors
-    /// What the kernel says.
+    /// Any error of the kernel.
     pub fn receive(&mut self) -> io::Result<Option<QueuedPacket>> {
         loop {
             let len = match self.socket.recv(&mut &mut self.buffer[..], 0) {
@@ -133,20 +133,20 @@ impl NfQueue {
         }
     }
 
-    /// The bytes of the packet that was received last.
+    /// The bytes of the last received packet.
     pub fn bytes(&mut self, waiting: QueuedPacket) -> &mut [u8] {
         &mut self.buffer[waiting.start..waiting.end]
     }
 
-    /// The packet passes as it is.
+    /// Accepts the packet unchanged.
     pub fn accept(&mut self, waiting: QueuedPacket) {
         self.accept_up_to = Some(waiting.id);
     }
 
-    /// The packet that was received last passes with what its bytes are now.
+    /// Accepts the last received packet with its present bytes.
     ///
     /// # Errors
-    /// What the kernel says of verdicts before.
+    /// Any error of earlier verdicts.
     pub fn accept_modified(&mut self, waiting: QueuedPacket) -> io::Result<()> {
         self.make_room()?;
         let changed = &self.buffer[waiting.start..waiting.end];
@@ -157,7 +157,7 @@ impl NfQueue {
         Ok(())
     }
 
-    /// The packet passes as it is, with another priority.
+    /// Accepts the packet unchanged, with another priority.
     pub fn accept_with_priority(&mut self, waiting: QueuedPacket, priority: u32) {
         self.write_batch_verdict();
         self.verdicts.add(VERDICT, 0, ANY_FAMILY, QUEUE_NUMBER, |says| {
@@ -166,10 +166,10 @@ impl NfQueue {
         });
     }
 
-    /// In the packet's place these bytes pass, with that priority.
+    /// Accepts these bytes in place of the packet, with this priority.
     ///
     /// # Errors
-    /// What the kernel says of verdicts before.
+    /// Any error of earlier verdicts.
     pub fn accept_replaced(
         &mut self,
         waiting: QueuedPacket,
@@ -185,7 +185,7 @@ impl NfQueue {
         Ok(())
     }
 
-    /// The packet is gone.
+    /// Drops the packet.
     pub fn drop(&mut self, waiting: QueuedPacket) {
         self.write_batch_verdict();
         self.verdicts.add(VERDICT, 0, ANY_FAMILY, QUEUE_NUMBER, |says| {
@@ -193,10 +193,10 @@ impl NfQueue {
         });
     }
 
-    /// What has a verdict goes its way.
+    /// Sends all verdicts.
     ///
     /// # Errors
-    /// What the kernel says.
+    /// Any error of the kernel.
     pub fn flush(&mut self) -> io::Result<()> {
         self.write_batch_verdict();
         if self.verdicts.is_empty() {
@@ -207,13 +207,14 @@ impl NfQueue {
         sent.map(drop)
     }
 
-    /// For a verdict with a packet. A socket takes no more at once than it may hold (`wmem_default`).
+    /// Makes room for a verdict with a packet. A socket accepts no more at once than its send
+    /// buffer (`wmem_default`).
     fn make_room(&mut self) -> io::Result<()> {
         self.write_batch_verdict();
         if self.verdicts.bytes().len() > VERDICT_BYTES_MAX { self.flush() } else { Ok(()) }
     }
 
-    /// One message lets all pass up to a number.
+    /// Writes one verdict that accepts all packets up to a number.
     fn write_batch_verdict(&mut self) {
         let Some(id) = self.accept_up_to.take() else { return };
         self.verdicts.add(VERDICT_BATCH, 0, ANY_FAMILY, QUEUE_NUMBER, |says| {
@@ -232,7 +233,7 @@ fn verdict(what: u32, id: u32) -> [u8; 8] {
     (u64::from(what) << 32 | u64::from(id)).to_be_bytes()
 }
 
-/// The packet of a message.
+/// Parses a packet message.
 fn parse_packet(bytes: &[u8]) -> Option<QueuedPacket> {
     let (message, _) = Message::parse_first(bytes)?;
     if message.kind != PACKET {

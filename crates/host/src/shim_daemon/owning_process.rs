@@ -1,22 +1,22 @@
-//! Which process has the packets of a network namespace, as the kernel knows it.
+//! The process that intercepts a network namespace's packets.
 
 use std::{fs, io};
 
 use super::rules;
 
-/// The protocol of [`netlink_sys`]'s sockets to nf_tables, as `/proc/net/netlink` says it.
+/// Protocol of [`netlink_sys`]'s sockets to nf_tables in `/proc/net/netlink`.
 const NETFILTER: &str = "12";
 
-/// The process at work in the calling thread's namespace; `None`: none is.
+/// Process ID of the shim daemon in the calling thread's namespace; `None` if there is none.
 ///
 /// # Errors
-/// `NotFound`: it is a process that is not seen from here, or one whose files may not be looked at.
-/// Else what the kernel says.
+/// `NotFound`: the process is not visible, or its files are not readable. Otherwise any error of
+/// the kernel.
 pub fn owning_process() -> io::Result<Option<u32>> {
     let Some(port) = rules::table_owner()? else { return Ok(None) };
     let port = port.to_string();
     let sockets = fs::read_to_string("/proc/thread-self/net/netlink")?;
-    // sk, protocol, port, …, inode.
+    // Columns: sk, protocol, port, …, inode.
     let inode = sockets.lines().find_map(|line| {
         let mut words = line.split_whitespace().skip(1);
         let ours = words.next() == Some(NETFILTER) && words.next() == Some(&port);
@@ -28,7 +28,7 @@ pub fn owning_process() -> io::Result<Option<u32>> {
         let Some(pid) = process.file_name().to_str().and_then(|name| name.parse().ok()) else {
             continue;
         };
-        // One that has ended since has no files, and those of others may not be for us.
+        // A process that has ended since has no files, and those of others may not be readable.
         let Ok(files) = fs::read_dir(process.path().join("fd")) else { continue };
         let has = |file: fs::DirEntry| fs::read_link(file.path()).is_ok_and(|to| to == *name);
         if files.flatten().any(has) {

@@ -1,8 +1,9 @@
-//! What the local TCP has sent into a link that is known to be down.
+//! Packets that the local TCP has sent while its link is known to be down.
 //!
-//! Let through, it would have the kernel wait for an answer to its last ARP request, for up to a second,
-//! when the link is back. The newest packet of each flow leaves then: it may be cut to a length that
-//! nothing stored has, and the local TCP's next may be a minute away.
+//! If they passed, the kernel would wait up to a second for the answer to its last ARP request when
+//! the link is back. Instead the newest packet of each flow is sent then: its length may fit the
+//! path MTU better than any stored one, and the local TCP's next retransmission may be a minute
+//! away.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,16 +11,16 @@ use driftway_base::FlowKey;
 
 use super::carrier_acks::sequence_number;
 
-/// The newest packet of each flow that has no way.
+/// The newest packet of each unroutable flow.
 #[derive(Debug, Default)]
 pub struct ParkedPackets {
     packets: BTreeMap<FlowKey, Vec<u8>>,
-    /// Flows at which nobody has looked since.
+    /// Flows not reviewed since.
     unreviewed: BTreeSet<FlowKey>,
 }
 
 impl ParkedPackets {
-    /// Keeps a packet, instead of the one before.
+    /// Stores a packet in place of the previous one.
     pub fn park(&mut self, flow: FlowKey, packet: &[u8]) {
         let place = self.packets.entry(flow).or_default();
         place.clear();
@@ -27,17 +28,18 @@ impl ParkedPackets {
         self.unreviewed.insert(flow);
     }
 
-    /// Flows whose ways are to be looked at.
+    /// Flows whose routes are to be reviewed.
     pub fn unreviewed(&self) -> impl Iterator<Item = &FlowKey> {
         self.unreviewed.iter()
     }
 
-    /// A flow's way was looked at.
+    /// Records that a flow's route was reviewed.
     pub fn on_reviewed(&mut self, flow: FlowKey) {
         self.unreviewed.remove(&flow);
     }
 
-    /// The shim sends a packet of this flow: if it begins where the kept one does, it does for both.
+    /// Records that the shim sends a packet of this flow; one with the same sequence number
+    /// replaces the parked one.
     pub fn on_sent(&mut self, flow: FlowKey, packet: &[u8]) {
         if self
             .packets
@@ -48,7 +50,7 @@ impl ParkedPackets {
         }
     }
 
-    /// What leaves, now that only these flows are dead.
+    /// Takes the packets of all flows that are not dead.
     pub fn take_routable(&mut self, is_dead: impl Fn(FlowKey) -> bool) -> Vec<(FlowKey, Vec<u8>)> {
         let (dead, back) =
             std::mem::take(&mut self.packets).into_iter().partition(|(flow, _)| is_dead(*flow));
@@ -67,7 +69,7 @@ mod test {
         FlowKey { source: end(port), destination: end(80) }
     }
 
-    /// The headers of a packet with this sequence number.
+    /// Headers of a packet with this sequence number.
     fn packet(seq: u8, len: usize) -> Vec<u8> {
         let mut bytes = vec![0; len];
         (bytes[0], bytes[27]) = (0x45, seq);
@@ -75,7 +77,7 @@ mod test {
     }
 
     #[test]
-    fn the_newest_of_each_flow_leaves_when_there_is_a_way() {
+    fn the_newest_packet_of_each_flow_leaves_with_a_route() {
         let mut parked = ParkedPackets::default();
         parked.park(flow(1), &packet(1, 60));
         parked.park(flow(1), &packet(1, 50));
@@ -89,7 +91,7 @@ mod test {
     }
 
     #[test]
-    fn what_the_shim_sends_from_the_same_number_does_for_both() {
+    fn a_sent_packet_with_the_same_number_replaces_the_parked_one() {
         let mut parked = ParkedPackets::default();
         parked.park(flow(1), &packet(1, 60));
         parked.on_sent(flow(1), &packet(2, 60));

@@ -1,4 +1,4 @@
-//! What the process may do, and who may do something to it: as little as it needs.
+//! Least privilege of the process, and its protection from other users.
 
 use std::{fs, io};
 
@@ -8,22 +8,23 @@ use nix::sys::prctl;
 use nix::unistd::{Gid, Group, Uid, User, geteuid, setgroups, setresgid, setresuid};
 use rustix::process::{getpriority_process, setpriority_process};
 
-/// The precedence of what all packets wait for, between that of a user's programs (0) and of the kernel's
-/// workers (-20).
+/// Nice value of the process, between user programs (0) and kernel workers (-20), because all
+/// packets wait for it.
 const NICE: i32 = -10;
-/// Needed to begin; the second one also to give verdicts.
+/// Required at the start; the second one also for verdicts.
 const REQUIRED_CAPABILITIES: [Capability; 2] = [Capability::CAP_NET_RAW, Capability::CAP_NET_ADMIN];
-/// Whom the host may have for it.
+/// Name of a dedicated user that the host may provide.
 const USER_NAME: &str = "driftway";
-/// From these, systemd takes the users of services that have none (its UIDS-GIDS.md).
+/// User IDs that systemd allocates dynamically (its UIDS-GIDS.md).
 const DYNAMIC_UIDS: std::ops::RangeInclusive<u32> = 61_184..=65_519;
-/// What systemd has taken of them.
+/// Directory of the allocated ones.
 const DYNAMIC_UID_DIR: &str = "/run/systemd/dynamic-uid";
 
-/// The first capability that [`Field::start`](crate::Field::start) needs and this thread lacks.
+/// The first capability that [`ShimDaemon::start`](crate::ShimDaemon::start) requires and this
+/// thread lacks.
 ///
 /// # Errors
-/// What the kernel says.
+/// Any error of the kernel.
 pub fn missing_capability() -> io::Result<Option<&'static str>> {
     for (needed, name) in REQUIRED_CAPABILITIES.into_iter().zip(["CAP_NET_RAW", "CAP_NET_ADMIN"]) {
         if !has_capability(needed)? {
@@ -33,7 +34,8 @@ pub fn missing_capability() -> io::Result<Option<&'static str>> {
     Ok(None)
 }
 
-/// A user that nothing else on this host runs as: nobody but root and itself may send it signals.
+/// A user without other processes on this host: only root and the user itself may send the process
+/// signals.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DedicatedUser {
     user: Uid,
@@ -41,19 +43,18 @@ pub struct DedicatedUser {
 }
 
 impl DedicatedUser {
-    /// The one with these numbers.
+    /// The user with these IDs.
     pub fn new(user: u32, group: u32) -> Self {
         Self { user: Uid::from_raw(user), group: Gid::from_raw(group) }
     }
 
-    /// The numbers of user and group.
+    /// User and group ID.
     pub fn ids(&self) -> [u32; 2] {
         [self.user.as_raw(), self.group.as_raw()]
     }
 
-    /// Whom root becomes: the user `driftway` where there is one, else one that has neither a name nor
-    /// a process. `None`: this process is not root, or may not become another one, and stays what it
-    /// is.
+    /// The user to switch to from root: `driftway` if it exists, otherwise an ID without a name and
+    /// without processes. `None`: this process is not root, or may not switch users.
     ///
     /// # Errors
     /// `/proc` can't be read.
@@ -69,7 +70,7 @@ impl DedicatedUser {
             return Ok(Some(Self { user: user.uid, group: user.gid }));
         }
         let busy = users_of_processes()?;
-        // Two that start at the same time begin elsewhere.
+        // Processes that start at the same time search from different IDs.
         let numbers = DYNAMIC_UIDS.end() - DYNAMIC_UIDS.start() + 1;
         let first = std::process::id() % numbers;
         let mut candidates = (0..numbers).map(|n| DYNAMIC_UIDS.start() + (first + n) % numbers);
@@ -84,11 +85,11 @@ impl DedicatedUser {
     }
 }
 
-/// The users that processes run as, saved and effective ones included.
+/// User IDs of all processes, saved and effective ones included.
 fn users_of_processes() -> io::Result<Vec<u32>> {
     let mut users = Vec::new();
     for process in fs::read_dir("/proc")?.flatten() {
-        // What is no process, or has ended since, has none.
+        // Not a process, or one that has ended since.
         let Ok(status) = fs::read_to_string(process.path().join("status")) else { continue };
         let line = status.lines().find_map(|line| line.strip_prefix("Uid:"));
         users.extend(line.unwrap_or_default().split_whitespace().flat_map(str::parse::<u32>));
@@ -96,11 +97,11 @@ fn users_of_processes() -> io::Result<Vec<u32>> {
     Ok(users)
 }
 
-/// Of what waits for a processor the kernel takes this process before others, if it may be asked for that
-/// (CAP_SYS_NICE): every packet of the host waits for it. Where it has been given more, that stays.
+/// Raises the process' scheduling priority, if that is allowed (CAP_SYS_NICE), because every packet
+/// of the host waits for it. A higher priority stays.
 ///
 /// # Errors
-/// What the kernel says, but for a lack of privileges.
+/// Any error of the kernel, except a lack of privileges.
 pub fn raise_priority() -> io::Result<()> {
     if getpriority_process(None)? <= NICE {
         return Ok(());
@@ -111,19 +112,21 @@ pub fn raise_priority() -> io::Result<()> {
     }
 }
 
-/// Leaves the calling thread, and those that it starts, CAP_NET_ADMIN alone, for good, as this user.
-/// To be called when [`Field::start`](crate::Field::start) has done its work.
+/// Permanently drops all capabilities but CAP_NET_ADMIN from the calling thread, and from threads
+/// that it starts, and switches to this user. To be called after
+/// [`ShimDaemon::start`](crate::ShimDaemon::start).
 ///
 /// # Errors
-/// What the kernel says.
+/// Any error of the kernel.
 pub fn drop_privileges(user: Option<DedicatedUser>) -> io::Result<()> {
     limit_capabilities(user, &[Capability::CAP_NET_ADMIN])
 }
 
-/// Leaves the calling thread, and those that it starts, no capability, for good, as this user.
+/// Permanently drops all capabilities from the calling thread, and from threads that it starts, and
+/// switches to this user.
 ///
 /// # Errors
-/// What the kernel says.
+/// Any error of the kernel.
 pub fn drop_all_privileges(user: Option<DedicatedUser>) -> io::Result<()> {
     limit_capabilities(user, &[])
 }
@@ -133,7 +136,7 @@ fn limit_capabilities(user: Option<DedicatedUser>, needed: &[Capability]) -> io:
     let keep: CapsHashSet = needed.iter().copied().collect();
     if has_capability(Capability::CAP_SETPCAP)? {
         for capability in caps::all() {
-            // A kernel that does not know one can't be told to drop it.
+            // A kernel that does not know a capability can't drop it.
             let bounded = caps::has_cap(None, CapSet::Bounding, capability);
             if !keep.contains(&capability) && bounded.unwrap_or(false) {
                 caps::drop(None, CapSet::Bounding, capability).map_err(io::Error::other)?;
@@ -147,7 +150,7 @@ fn limit_capabilities(user: Option<DedicatedUser>, needed: &[Capability]) -> io:
     }
     caps::clear(None, CapSet::Ambient).map_err(io::Error::other)?;
     caps::clear(None, CapSet::Inheritable).map_err(io::Error::other)?;
-    // Effective before permitted: the one can't be more than the other.
+    // Effective before permitted, of which it must be a subset.
     let effective = |set| caps::set(None, CapSet::Effective, set).map_err(io::Error::other);
     effective(&keep)?;
     caps::set(None, CapSet::Permitted, &keep).map_err(io::Error::other)
@@ -155,12 +158,12 @@ fn limit_capabilities(user: Option<DedicatedUser>, needed: &[Capability]) -> io:
 
 fn become_user(DedicatedUser { user, group }: DedicatedUser) -> io::Result<()> {
     match setgroups(&[]) {
-        // A user namespace can have that forbidden.
+        // A user namespace may forbid it.
         Ok(()) | Err(Errno::EPERM) => {}
         Err(errno) => return Err(errno.into()),
     }
     match setresgid(group, group, group).and_then(|()| setresuid(user, user, user)) {
-        // A user namespace that has no such user.
+        // The user namespace has no such user.
         Ok(()) | Err(Errno::EINVAL) => Ok(()),
         Err(errno) => Err(errno.into()),
     }

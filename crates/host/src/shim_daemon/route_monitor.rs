@@ -1,8 +1,9 @@
-//! What this host knows by itself: which connections have no way to send over.
+//! The route monitor: connections for which this host knows that it has no usable route.
 //!
-//! No table is asked where a packet would go: rules may look at a socket's mark, device or owner, at
-//! interfaces and at what the firewall has made of the packet. The local TCP sends one, which does not
-//! leave, and the interface at which it arrives is the answer ([`Carriers`](super::carriers::Carriers)).
+//! Routing tables alone do not decide: policy rules may depend on a socket's mark, device or owner,
+//! on interfaces and on changes by the firewall. Instead the local TCP sends an acknowledgment, and
+//! the output interface with which it reaches the postrouting hook is the answer
+//! ([`CarrierAcks`](super::carrier_acks::CarrierAcks)).
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -27,64 +28,65 @@ use tracing::debug;
 use crate::diag::socket_routing_key;
 use crate::netlink::request;
 
-/// Groups of news (linux/rtnetlink.h): links, IPv4 addresses, IPv4 routes.
+/// Multicast groups (linux/rtnetlink.h): links, IPv4 addresses, IPv4 routes.
 const MULTICAST_GROUPS: [u32; 3] = [1, 5, 7];
-/// TCP, as IP numbers protocols.
+/// IP protocol number of TCP.
 const TCP: u8 = 6;
-/// How long an answer may take: the local TCP gives it at once, unless its socket is in use.
+/// Time to wait for an observation: the local TCP acknowledges at once, unless its socket is
+/// locked.
 const OBSERVATION_TIMEOUT: Duration = Duration::from_millis(50);
-/// What has no way is looked at again so often, whatever news there are.
+/// Interval at which unroutable flows are rechecked without any event.
 const RECHECK_INTERVAL: Duration = Duration::from_secs(1);
-/// From one look to the next: so much, and so much more for each flow, because on some hosts there are
-/// always news. So much more for each flow an answer may take, too.
+/// Minimum interval between two reviews, with an addition for each flow, because on some hosts
+/// there are events all the time. The same addition applies to the time for observations.
 const REVIEW_INTERVAL: Duration = Duration::from_millis(100);
 const REVIEW_INTERVAL_PER_FLOW: Duration = Duration::from_millis(1);
 
-/// Which flows this host can't send, for certain.
+/// Monitor of flows that this host certainly can't send.
 pub struct RouteMonitor {
     rtnetlink: Socket,
     changed: bool,
     unroutable: BTreeSet<FlowKey>,
-    /// When the dead are looked at again, and when all may be.
+    /// Next recheck of unroutable flows, and earliest time of the next review of all.
     recheck_at: Instant,
     next_review_at: Instant,
     review: Option<RouteReview>,
     checker: RouteChecker,
 }
 
-/// A look at where packets leave.
+/// A review of output interfaces.
 #[derive(Debug)]
 struct RouteReview {
     deadline: Instant,
-    /// By flow, the interface; `None`: nothing was seen yet.
+    /// Output interface by flow; `None`: not observed yet.
     observed: ObservedInterfaces,
-    /// It is with the judge.
+    /// The checker is working on it.
     is_being_checked: bool,
 }
 
 type ObservedInterfaces = BTreeMap<FlowKey, Option<u32>>;
 
-/// What is known of a flow's way.
+/// Knowledge about a flow's route.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RouteStatus {
-    /// Its packets leave by an interface that works.
+    /// The output interface works.
     Usable,
-    /// It has none, for certain.
+    /// There certainly is no usable route.
     Unusable,
-    /// Nothing is known for certain.
+    /// Nothing is certain.
     Unknown,
 }
 
 impl RouteMonitor {
-    /// Of the calling thread's namespace.
+    /// Starts monitoring in the calling thread's namespace.
     ///
     /// # Errors
-    /// What the kernel says.
+    /// Any error of the kernel.
     pub fn watch() -> io::Result<Self> {
         let mut news = Socket::new(NETLINK_ROUTE)?;
         news.bind_auto()?;
         news.set_non_blocking(true)?;
-        // Which news there are does not matter, so none can be missed.
+        // The events' content is irrelevant, so that none can be missed.
         news.set_no_enobufs(true)?;
         for group in MULTICAST_GROUPS {
             news.add_membership(group)?;
@@ -100,25 +102,25 @@ impl RouteMonitor {
         })
     }
 
-    /// Is any flow without a way?
+    /// Returns whether any flow is unroutable.
     pub fn has_unroutable(&self) -> bool {
         !self.unroutable.is_empty()
     }
 
-    /// Is it known for certain that this host can't send this flow?
+    /// Returns whether this flow is certainly unroutable.
     pub fn is_unroutable(&self, flow: FlowKey) -> bool {
         self.unroutable.contains(&flow)
     }
 
-    /// Has something changed since the last call?
+    /// Reads pending events; returns whether there were any.
     ///
     /// # Errors
-    /// What the kernel says.
+    /// Any error of the kernel.
     pub fn drain_events(&mut self) -> io::Result<bool> {
         let mut news = false;
         let mut buffer = [0; 64];
         loop {
-            // Cut to the buffer: only that there is something counts.
+            // Truncated to the buffer: only the arrival of an event matters.
             match recv(self.rtnetlink.as_raw_fd(), &mut buffer, MsgFlags::MSG_DONTWAIT) {
                 Ok(_) => news = true,
                 Err(Errno::EAGAIN) => break,
@@ -129,14 +131,14 @@ impl RouteMonitor {
         Ok(news)
     }
 
-    /// Is it time to look where packets leave?
+    /// Returns whether a review of all flows is due.
     pub fn is_review_due(&self, now: Instant) -> bool {
         let due = self.changed || self.has_unroutable() && now >= self.recheck_at;
         due && self.review.is_none() && now >= self.next_review_at
     }
 
-    /// Each of these flows is about to send a packet that shows where it leaves; `all` that there are.
-    /// `false`: another look is not over.
+    /// Starts a review: each of these flows is about to send a packet that shows its output
+    /// interface. `all`: these are all tracked flows. `false`: another review is in progress.
     pub fn start_review(&mut self, now: Instant, flows: &[FlowKey], all: bool) -> bool {
         if self.review.is_some() {
             return false;
@@ -156,7 +158,7 @@ impl RouteMonitor {
         true
     }
 
-    /// A packet of this flow would leave by that interface.
+    /// Records the output interface of a packet of this flow.
     pub fn on_interface_observed(&mut self, flow: FlowKey, interface: u32) {
         let seen = self.review.as_mut().and_then(|look| look.observed.get_mut(&flow));
         if let Some(seen) = seen {
@@ -164,8 +166,7 @@ impl RouteMonitor {
         }
     }
 
-    /// When there is something to conclude, or to look at again; what is with the judge wakes by its
-    /// descriptor.
+    /// Time of the next check or review; while the checker works, its descriptor is the wake-up.
     pub fn next_timeout(&self) -> Option<Instant> {
         match &self.review {
             Some(look) => (!look.is_being_checked).then_some(look.deadline),
@@ -178,7 +179,7 @@ impl RouteMonitor {
         }
     }
 
-    /// Hands what was seen to the judge, once all have answered, or their time is over.
+    /// Passes the observations to the checker once they are complete, or their time is over.
     pub fn check_when_complete(&mut self, now: Instant) {
         let Some(look) = self.review.as_mut().filter(|look| !look.is_being_checked) else { return };
         if now >= look.deadline || look.observed.values().all(Option::is_some) {
@@ -187,11 +188,11 @@ impl RouteMonitor {
         }
     }
 
-    /// What the judge has found: each flow's way, and whether it has changed. Nothing while there is
-    /// nothing new.
+    /// Results of the checker: each flow's route status, and whether it has changed. Empty while
+    /// there are none.
     ///
     /// # Errors
-    /// What the kernel says.
+    /// Any error of the kernel.
     pub fn poll_results(&mut self) -> io::Result<Vec<(FlowKey, RouteStatus, bool)>> {
         let Some(ways) = self.checker.poll_result()? else { return Ok(Vec::new()) };
         self.review = None;
@@ -205,19 +206,19 @@ impl RouteMonitor {
         Ok(changes.collect())
     }
 
-    /// Can be read when the judge has found something.
+    /// A descriptor that is readable when the checker has results.
     pub fn results_fd(&self) -> BorrowedFd<'_> {
         self.checker.ready.as_fd()
     }
 }
 
-/// Asks the kernel what it thinks of ways, in a thread of its own: an answer about links waits for
-/// whoever changes one (the RTNL lock), and packets must not.
+/// Checks routes in a thread of its own, because link queries wait for the RTNL lock, and packets
+/// must not.
 struct RouteChecker {
     requests: Sender<ObservedInterfaces>,
     results: Receiver<Vec<(FlowKey, RouteStatus)>>,
     ready: Arc<EventFd>,
-    /// Starts with the first question, when privileges have been given up.
+    /// Started with the first request, after privileges have been dropped.
     worker: Option<Worker>,
 }
 
@@ -248,33 +249,32 @@ impl RouteChecker {
         if let Some(waits) = self.worker.take() {
             thread::spawn(waits);
         }
-        // Who takes the answer finds out that the thread has ended.
+        // A terminated thread is detected when results are polled.
         let _ = self.requests.send(seen);
     }
 
     fn poll_result(&self) -> io::Result<Option<Vec<(FlowKey, RouteStatus)>>> {
-        // It says that it would wait if nothing is there.
+        // EWOULDBLOCK if there is nothing.
         let _ = self.ready.read();
         match self.results.try_recv() {
             Ok(ways) => Ok(Some(ways)),
             Err(TryRecvError::Empty) => Ok(None),
             Err(TryRecvError::Disconnected) => {
-                Err(io::Error::other("the thread that asks about routes has ended"))
+                Err(io::Error::other("the route checker thread has ended"))
             }
         }
     }
 }
 
-/// The same; nothing is known for certain where the kernel's answer is not understood.
+/// Route status of a flow; unknown if the kernel's answer is not understood.
 fn route_status_or_unknown(flow: FlowKey, seen: Option<u32>) -> RouteStatus {
     route_status(flow, seen).unwrap_or_else(|error| {
-        debug!(%error, "the kernel's answer about a way");
+        debug!(%error, "route status not available");
         RouteStatus::Unknown
     })
 }
 
-/// What is certain about the way of a flow whose packets were seen to leave by this interface, or by
-/// none.
+/// Route status of a flow with this observed output interface, or none.
 fn route_status(flow: FlowKey, seen: Option<u32>) -> io::Result<RouteStatus> {
     match seen {
         Some(index) if is_link_up(index)? => Ok(RouteStatus::Usable),
@@ -284,16 +284,16 @@ fn route_status(flow: FlowKey, seen: Option<u32>) -> io::Result<RouteStatus> {
     }
 }
 
-/// Is it certain that the kernel has no route for this flow's socket? An error of any other kind says
-/// nothing, nor does any where the source is none of this host's addresses: a transparent socket may
-/// send from it, and whoever asks from outside may not.
+/// Returns whether the kernel certainly has no route for this flow's socket. Errors of other kinds
+/// prove nothing, nor does any error if the source is no address of this host: a transparent socket
+/// may send from it, but a query may not.
 fn has_no_route(flow: FlowKey) -> io::Result<bool> {
     let FlowKey { source, destination } = flow;
     let end = |end: driftway_base::Endpoint| SocketAddrV4::new(end.address, end.port);
     if !is_local_address(source.address)? {
         return Ok(false);
     }
-    // A socket that is bound to a device is not found, and not asked about.
+    // A socket bound to a device is not found, and not checked.
     let Ok(owner) = socket_routing_key(end(source), end(destination)) else { return Ok(false) };
     let mut question = RouteMessage::default();
     question.header.address_family = AddressFamily::Inet;
@@ -325,19 +325,19 @@ impl AsFd for RouteMonitor {
     }
 }
 
-/// Has any interface this address?
+/// Returns whether any interface has this address.
 fn is_local_address(address: Ipv4Addr) -> io::Result<bool> {
     let own = |interface: InterfaceAddress| Some(interface.address?.as_sockaddr_in()?.ip());
     Ok(getifaddrs()?.filter_map(own).any(|own| own == address))
 }
 
-/// Is this interface up, and does its link work? One that is gone does not.
+/// Returns whether this interface is up, with a carrier; `false` for a removed one.
 fn is_link_up(index: u32) -> io::Result<bool> {
     let mut link = LinkMessage::default();
     link.header.index = index;
     match request(NETLINK_ROUTE, RouteNetlinkMessage::GetLink(link), NLM_F_REQUEST) {
         Ok(Some(RouteNetlinkMessage::NewLink(link))) => {
-            // Running comes up to a second after the carrier.
+            // IFF_RUNNING is set up to a second after IFF_LOWER_UP.
             Ok(link.header.flags.contains(LinkFlags::Up | LinkFlags::LowerUp))
         }
         Ok(other) => Err(io::Error::new(
@@ -345,7 +345,7 @@ fn is_link_up(index: u32) -> io::Result<bool> {
             format!("not an answer about an interface: {other:?}"),
         )),
         Err(error) if error.raw_os_error() == Some(Errno::ENODEV as i32) => Ok(false),
-        // Not known for certain.
+        // Not certain.
         Err(error) if error.raw_os_error().is_some() => Ok(true),
         Err(error) => Err(error),
     }

@@ -1,4 +1,4 @@
-//! Which packets the kernel shows: a table of nf_tables that dies with its owner.
+//! Interception rules: an nf_tables table that is removed with its owner.
 
 use std::io;
 
@@ -12,17 +12,17 @@ use super::nfnetlink::{ACK, APPEND, Attributes, CREATE, DUMP, EXCLUSIVE, Message
 use super::nfqueue::{HOOK_LOCAL_IN, HOOK_LOCAL_OUT, HOOK_POST_ROUTING, QUEUE_NUMBER};
 use super::unseen::{IPV4, IPV6, ProtocolClass, comment_attribute, parse_counter_rule};
 
-/// Its name; there is one in a network namespace.
+/// Name of the table, one per network namespace.
 const TABLE: &str = "driftway";
-/// With their priorities: before connection tracking (-200) and address translation have seen what
-/// leaves, after they have seen what arrives, so that addresses are those that the local TCP knows.
+/// Chains with hooks and priorities: outgoing packets before connection tracking (-200) and address
+/// translation, incoming ones after them, so that addresses are those of the local TCP.
 const CHAINS: [ChainSpec; 2] = [("output", HOOK_LOCAL_OUT, -300), ("input", HOOK_LOCAL_IN, 225)];
-/// Behind all that decides how a packet leaves, and changes it (address translation: 100).
+/// After everything that decides on a packet's route, or changes it (address translation: 100).
 const EXIT: ChainSpec = ("exit", HOOK_POST_ROUTING, i32::MAX - 1);
 type ChainSpec = (&'static str, u8, i32);
 
-/// IPv4, and IPv6, of which nothing is ever shown: it is only counted, in a table of its own, for the
-/// tools that list tables do not know what queues in one of both.
+/// Families. IPv6 packets are only counted, in a table of their own, because tools that list tables
+/// do not support queues in an inet table.
 const IP: u8 = 2;
 const IP6: u8 = 10;
 const SUBSYSTEM: u16 = 10;
@@ -37,7 +37,7 @@ const NEW_SET: u16 = SUBSYSTEM << 8 | 9;
 const GET_RULE: u16 = SUBSYSTEM << 8 | 7;
 const DELETE_RULE: u16 = SUBSYSTEM << 8 | 8;
 
-/// The table goes away with the socket that made it (Linux 5.12).
+/// The table is removed with the socket that created it (Linux 5.12).
 const OWNED: u32 = 2;
 
 // Registers, expressions and keys (linux/netfilter/nf_tables.h).
@@ -55,17 +55,17 @@ const META_IIFNAME: u32 = 6;
 const META_OIFNAME: u32 = 7;
 const META_L4PROTO: u32 = 16;
 const TRANSPORT_HEADER: u32 = 2;
-/// A name of an interface (bytes, zeros included).
+/// Length of an interface name, zero-padded (bytes).
 const INTERFACE_NAME_LEN: usize = 16;
 
-/// The set that holds an element as long as the daemon works, its only key (the protocol that every
-/// packet here has: IPv4), and what that is for tools that list sets (nftables, `ether_type`).
+/// Name of the set that holds an element while the daemon works; its key is the packet's protocol,
+/// always IPv4, of the type `ether_type` (nftables).
 const LIVENESS_SET: &str = "alive";
 const KEY_LEN: u32 = 2;
 const KEY_TYPE: u32 = 10;
-/// Elements expire, and rules may add some.
+/// Elements have a timeout, and rules may add some.
 const EXPIRING: u32 = 0x10 | 0x20;
-/// Expired ones are collected at leisure.
+/// Size limit; expired elements are collected later.
 const ELEMENTS: u32 = 16;
 
 const LOOPBACK: u32 = 1;
@@ -73,26 +73,26 @@ const ICMP: u8 = 1;
 const TCP: u8 = 6;
 const UNREACHABLE: u8 = 3;
 
-/// `xt_NFQ_info_v3`: if nobody takes the packets, they pass.
+/// `xt_NFQ_info_v3`: packets are accepted if the queue has no owner.
 const BYPASS: u16 = 1;
 
-/// The tables, as long as this value, and the process, lives.
+/// The tables, which exist as long as this value and the process.
 pub struct Rules {
     socket: Socket,
-    /// Whether there is one for IPv6.
+    /// There is a table for IPv6.
     ipv6: bool,
 }
 
 impl Rules {
-    /// Shows the host's TCP and its ICMP errors to the queue, over these interfaces, or over all but
-    /// the loopback one.
+    /// Installs rules that queue the host's TCP packets and ICMP errors on these interfaces, or on
+    /// all but the loopback interface.
     ///
     /// # Errors
-    /// `AddrInUse`: there is a table by that name. Else what the kernel says.
+    /// `AddrInUse`: a table by that name exists. Otherwise any error of the kernel.
     pub fn install(interfaces: &[String]) -> io::Result<Self> {
         let mut rules = Self { socket: open()?, ipv6: false };
         match rules.commit(interception_rules(interfaces, true)) {
-            // A kernel without connection tracking has nothing that could take it in.
+            // A kernel without connection tracking needs no `notrack`.
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 rules.commit(interception_rules(interfaces, false))?;
             }
@@ -100,16 +100,15 @@ impl Rules {
         }
         match rules.commit(ipv6_counter_rules(interfaces)) {
             Ok(()) => rules.ipv6 = true,
-            Err(error) => warn!(%error, "IPv6 is not counted"),
+            Err(error) => warn!(%error, "IPv6 packets are not counted"),
         }
         Ok(rules)
     }
 
-    /// What the kernel has counted: the name of a kind and a number of packets for each rule that
-    /// counts.
+    /// Counters of the kernel: name and number of packets of each counting rule.
     ///
     /// # Errors
-    /// What the kernel says.
+    /// Any error of the kernel.
     pub fn counts(&self) -> io::Result<Vec<(String, u64)>> {
         let mut counts = Vec::new();
         for family in self.families() {
@@ -124,7 +123,7 @@ impl Rules {
         self.socket.send(question.bytes(), 0)?;
         let mut buffer = vec![0; 65_536];
         loop {
-            // As with all of netlink, an answer is there as soon as somebody asks for it.
+            // netlink answers are available as soon as the request is sent.
             let len = self.socket.recv(&mut &mut buffer[..], 0)?;
             let mut rest = &buffer[..len];
             while let Some((message, behind)) = Message::parse_first(rest) {
@@ -142,11 +141,11 @@ impl Rules {
         [Some(IP), self.ipv6.then_some(IP6)].into_iter().flatten()
     }
 
-    /// Shows nothing any more. The tables stay: with the first, the kernel would drop what waits in the
-    /// queue.
+    /// Removes all rules, but not the tables: on removal of the first one the kernel would drop the
+    /// queued packets.
     ///
     /// # Errors
-    /// What the kernel says.
+    /// Any error of the kernel.
     pub fn clear(&self) -> io::Result<()> {
         for family in self.families() {
             let mut batch = Batch::new(family);
@@ -162,10 +161,10 @@ impl Rules {
         Ok(())
     }
 
-    /// Removes tables that nobody owns; were there any?
+    /// Removes tables without an owner; returns whether there were any.
     ///
     /// # Errors
-    /// `AddrInUse`: somebody owns it. Else what the kernel says.
+    /// `AddrInUse`: it has an owner. Otherwise any error of the kernel.
     pub fn remove_orphaned() -> io::Result<bool> {
         let rules = Self { socket: open()?, ipv6: false };
         let mut found = false;
@@ -186,7 +185,7 @@ impl Rules {
     fn commit(&self, mut batch: Batch) -> io::Result<()> {
         let last = batch.end();
         self.socket.send(batch.messages.bytes(), 0)?;
-        // All answers are there when `send` is back; in the order of the messages.
+        // All answers are available when `send` returns, in the order of messages.
         let mut buffer = vec![0; 65_536];
         let mut answers = 0;
         let mut first_error = None;
@@ -198,7 +197,7 @@ impl Rules {
                     answers += 1;
                     if number != 0 {
                         first_error.get_or_insert((number, message.sequence));
-                        // Of a batch that begins wrongly nothing else is answered.
+                        // After an invalid begin of the batch there are no further answers.
                         answers = answers.max(if message.sequence == 1 { last } else { 0 });
                     }
                 }
@@ -207,17 +206,17 @@ impl Rules {
         }
         match first_error {
             None => Ok(()),
-            // Somebody else's table may be seen (EEXIST) or not be touched (EPERM).
+            // A foreign table: visible (EEXIST), or protected (EPERM).
             Some((17 | 1, 2)) => Err(io::ErrorKind::AddrInUse.into()),
             Some((number, sequence)) => Err(describe(number, &batch, sequence)),
         }
     }
 }
 
-/// The netlink port of whoever owns the table; `None`: there is no table.
+/// netlink port of the table's owner; `None` if there is no table.
 ///
 /// # Errors
-/// What the kernel says.
+/// Any error of the kernel.
 pub fn table_owner() -> io::Result<Option<u32>> {
     let socket = open()?;
     let mut question = Messages::default();
@@ -234,11 +233,11 @@ pub fn table_owner() -> io::Result<Option<u32>> {
     let owner = message.attributes().find(|(kind, _)| *kind == 7);
     let port =
         owner.and_then(|(_, value)| value.first_chunk()).map(|port| u32::from_be_bytes(*port));
-    // A table that nobody owns is none of a process.
+    // A table without an owner belongs to no process.
     Ok(port)
 }
 
-/// What is shown, and what is counted besides, of IPv4.
+/// Interception and counting rules for IPv4.
 fn interception_rules(interfaces: &[String], untracked: bool) -> Batch {
     let mut batch = Batch::new(IP);
     batch.add_table();
@@ -253,8 +252,8 @@ fn interception_rules(interfaces: &[String], untracked: bool) -> Batch {
         rule.match_carrier_priority();
         rule.queue_if_alive();
     });
-    // What is made up for the local TCP is of no connection that is tracked: where addresses are
-    // translated it would be taken for another one. And it never leaves this host.
+    // Injected segments belong to no tracked connection: with address translation they would be
+    // taken for new ones. They never leave this host.
     batch.add_rule("output", |rule| {
         rule.match_meta(META_PRIORITY, &INJECTED_PRIORITY.to_ne_bytes());
         rule.match_meta(META_OIF, &LOOPBACK.to_ne_bytes());
@@ -291,7 +290,7 @@ fn interception_rules(interfaces: &[String], untracked: bool) -> Batch {
     batch
 }
 
-/// What is counted of IPv6.
+/// Counting rules for IPv6.
 fn ipv6_counter_rules(interfaces: &[String]) -> Batch {
     let mut batch = Batch::new(IP6);
     batch.add_table();
@@ -306,7 +305,7 @@ fn ipv6_counter_rules(interfaces: &[String]) -> Batch {
     batch
 }
 
-/// Those that are asked for; `None`: any.
+/// The requested interfaces; `None`: any.
 fn interface_filters(interfaces: &[String]) -> impl Iterator<Item = Option<&str>> {
     let every = interfaces.is_empty().then_some(None);
     interfaces.iter().map(|name| Some(name.as_str())).chain(every)
@@ -320,12 +319,12 @@ fn open() -> io::Result<Socket> {
     Ok(socket)
 }
 
-/// As nf_tables has it: milliseconds.
+/// Timeout in the unit of nf_tables, milliseconds.
 fn expiry_ms() -> [u8; 8] {
     (dead_man_switch::EXPIRY.as_nanos() / 1_000_000).to_be_bytes()
 }
 
-/// An error with what was refused.
+/// An error that names the refused object.
 fn describe(number: i32, batch: &Batch, sequence: u32) -> io::Error {
     let error = io::Error::from_raw_os_error(number);
     let what = match batch.kinds.get(sequence as usize - 1) {
@@ -338,7 +337,7 @@ fn describe(number: i32, batch: &Batch, sequence: u32) -> io::Error {
     io::Error::new(error.kind(), format!("{what}: {error}"))
 }
 
-/// Messages that take effect together, or none of them.
+/// A transaction of nf_tables.
 struct Batch {
     messages: Messages,
     family: u8,
@@ -352,7 +351,7 @@ impl Batch {
         Self { messages, family, kinds: vec![BATCH_BEGIN] }
     }
 
-    /// A table of ours with its chains.
+    /// Adds the table with its chains.
     fn add_table(&mut self) {
         self.add(NEW_TABLE, CREATE | EXCLUSIVE, |says| {
             says.text(1, TABLE);
@@ -373,7 +372,7 @@ impl Batch {
         });
     }
 
-    /// The set that [`Rule::queue`] asks.
+    /// Adds the set used by [`Rule::queue_if_alive`].
     fn add_liveness_set(&mut self) {
         self.add(NEW_SET, CREATE | EXCLUSIVE, |says| {
             says.text(1, TABLE);
@@ -382,7 +381,7 @@ impl Batch {
             says.number(4, KEY_TYPE);
             says.number(5, KEY_LEN);
             says.nested(9, |wanted| wanted.number(1, ELEMENTS));
-            // A number for it within this batch, which is asked for.
+            // ID of the set within this batch, which is mandatory.
             says.number(10, 1);
             says.bytes(11, &expiry_ms());
         });
@@ -422,7 +421,7 @@ impl Batch {
         });
     }
 
-    /// Counts what is of this kind, and lets it pass.
+    /// Adds rules that count packets of this class, and accept them.
     fn add_counter_rule(
         &mut self,
         chain: &str,
@@ -442,14 +441,14 @@ impl Batch {
         }
     }
 
-    /// Ends it; gives how many answers come.
+    /// Ends the batch; returns the number of expected answers.
     fn end(&mut self) -> usize {
         self.messages.add(BATCH_END, 0, 0, SUBSYSTEM, |_| {});
         self.kinds.len() - 1
     }
 }
 
-/// What a rule asks for and does, one expression behind the other.
+/// Expressions of a rule: matches, and statements.
 struct Rule<'a, 'b>(&'a mut Attributes<'b>);
 
 impl Rule<'_, '_> {
@@ -459,14 +458,14 @@ impl Rule<'_, '_> {
             element.nested(2, write);
         });
     }
-    /// Reads this of the packet's circumstances.
+    /// Loads metadata of the packet.
     fn load_meta(&mut self, key: u32) {
         self.expression("meta", |says| {
             says.number(1, DATA_REGISTER);
             says.number(2, key);
         });
     }
-    /// This of the packet's circumstances is `value`.
+    /// Matches metadata of the packet with `value`.
     fn match_meta(&mut self, key: u32, value: &[u8]) {
         self.load_meta(key);
         self.compare(value);
@@ -477,7 +476,7 @@ impl Rule<'_, '_> {
         value.iter_mut().zip(name.bytes()).for_each(|(to, from)| *to = from);
         self.match_meta(key, &value);
     }
-    /// The transport's header begins with `value`.
+    /// Matches the first byte of the transport header.
     fn match_first_byte(&mut self, value: u8) {
         self.expression("payload", |says| {
             says.number(1, DATA_REGISTER);
@@ -497,7 +496,7 @@ impl Rule<'_, '_> {
     fn count(&mut self) {
         self.expression("counter", |_| {});
     }
-    /// Its priority is that of a carrier.
+    /// Matches the priority tag of a carrier acknowledgment.
     fn match_carrier_priority(&mut self) {
         self.load_meta(META_PRIORITY);
         self.expression("bitwise", |says| {
@@ -515,7 +514,7 @@ impl Rule<'_, '_> {
             says.nested(2, |data| data.nested(2, |verdict| verdict.number(1, what)));
         });
     }
-    /// Puts off when the set's element expires.
+    /// Renews the set's element.
     fn renew_liveness(&mut self) {
         self.load_meta(META_PROTOCOL);
         self.expression("dynset", |says| {
@@ -525,7 +524,8 @@ impl Rule<'_, '_> {
             says.bytes(6, &expiry_ms());
         });
     }
-    /// As long as the daemon works. Not nf_tables' own `queue`, which not every kernel has where this is.
+    /// Queues the packet while the set has its element. Uses the target NFQUEUE, because not every
+    /// kernel has the native `queue` expression.
     fn queue_if_alive(&mut self) {
         self.load_meta(META_PROTOCOL);
         self.expression("lookup", |says| {

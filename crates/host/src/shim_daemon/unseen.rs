@@ -1,61 +1,60 @@
-//! What goes by and is not shown: the kernel counts it, beside the rules that show the rest, and where it
-//! takes packets to pieces and puts them together.
+//! Packets that are not intercepted: counters of rules, and the kernel's counters of fragments.
 
 use std::{fs, io, iter};
 
 use super::nfnetlink::{Message, attributes};
 
-/// One kind of what is counted by rules.
+/// A class of packets counted by rules.
 pub struct ProtocolClass {
     pub name: &'static str,
-    /// The numbers that IP has for them; none: whatever is left.
+    /// IP protocol numbers; empty: all others.
     protocols: &'static [u8],
 }
 
-/// Behind what of IPv4 is shown.
+/// Classes of IPv4 packets, after the interception rules.
 pub const IPV4: [ProtocolClass; 3] = [
     ProtocolClass { name: "udp", protocols: &[17] },
-    // IPv4 and IPv6 in IPv4, GRE, ESP, AH, L2TP, MPLS. Others look like UDP.
+    // IPv4 and IPv6 in IPv4, GRE, ESP, AH, L2TP, MPLS. Tunnels over UDP count as UDP.
     ProtocolClass { name: "tunnels", protocols: &[4, 41, 47, 50, 51, 115, 137] },
     ProtocolClass { name: "other", protocols: &[] },
 ];
-/// Of IPv6.
+/// Classes of IPv6 packets.
 pub const IPV6: [ProtocolClass; 2] = [
     ProtocolClass { name: "ipv6_tcp", protocols: &[6] },
     ProtocolClass { name: "ipv6_other", protocols: &[] },
 ];
 
 impl ProtocolClass {
-    /// What rules have to ask for, one each.
+    /// The protocol to match, for each rule.
     pub fn protocols(&self) -> impl Iterator<Item = Option<u8>> {
         let rest = self.protocols.is_empty().then_some(None);
         self.protocols.iter().copied().map(Some).chain(rest)
     }
 }
 
-/// Packets that this host sent or received, not over the loopback interface, and that went by: the
-/// shim was not asked. Since it began.
+/// Packets sent or received by this host, not over the loopback interface, that were not
+/// intercepted since the start.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct UnseenCounts {
-    /// UDP over IPv4, tunnels in UDP among it.
+    /// UDP over IPv4, including tunnels over UDP.
     pub udp: u64,
-    /// Tunnels that IP has a number for: IPv4 and IPv6 in IPv4, GRE, IPsec, L2TP, MPLS.
+    /// Tunnels with an IP protocol number: IPv4 and IPv6 in IPv4, GRE, IPsec, L2TP, MPLS.
     pub tunnels: u64,
-    /// Other protocols over IPv4: ICMP (but for what may be about a connection), SCTP, …
+    /// Other protocols over IPv4: ICMP (except errors that may concern a connection), SCTP, …
     pub other: u64,
     /// TCP over IPv6.
     pub ipv6_tcp: u64,
     /// Other packets of IPv6.
     pub ipv6_other: u64,
-    /// Pieces of IPv4 packets that arrived, over any interface. The kernel puts them together first:
-    /// what was TCP is shown as a whole.
+    /// IPv4 fragments received, over any interface. The kernel reassembles them first: TCP is
+    /// intercepted as whole packets.
     pub fragments_in: u64,
-    /// Pieces that the kernel made of IPv4 packets on their way out, over any interface.
+    /// IPv4 fragments created for sending, over any interface.
     pub fragments_out: u64,
 }
 
 impl UnseenCounts {
-    /// Each count with its name, in the order of the fields.
+    /// Each counter with its name, in declaration order.
     pub fn named_counts(&self) -> impl Iterator<Item = (&'static str, u64)> {
         let Self {
             udp,
@@ -78,7 +77,7 @@ impl UnseenCounts {
         .into_iter()
     }
 
-    /// Of what rules and the kernel have counted, the latter since `before`.
+    /// From counters of rules, and the kernel's fragment counters since `before`.
     pub fn since_start(
         counts: &[(String, u64)],
         before: FragmentCounts,
@@ -99,7 +98,7 @@ impl UnseenCounts {
     }
 }
 
-/// Pieces of packets that a namespace has seen since it is there.
+/// Fragment counters of a namespace since its creation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FragmentCounts {
     received: u64,
@@ -107,14 +106,14 @@ pub struct FragmentCounts {
 }
 
 impl FragmentCounts {
-    /// Of the calling thread's namespace.
+    /// Reads the counters of the calling thread's namespace.
     ///
     /// # Errors
-    /// `/proc` can't be read, or says something else (RFC 4293's names are expected).
+    /// `/proc` can't be read, or has another format (names of RFC 4293 are expected).
     pub fn read() -> io::Result<Self> {
         let text = fs::read_to_string("/proc/thread-self/net/snmp")?;
         Self::parse(&text).ok_or_else(|| {
-            io::Error::new(io::ErrorKind::InvalidData, "no pieces of packets in /proc/net/snmp")
+            io::Error::new(io::ErrorKind::InvalidData, "no fragment counters in /proc/net/snmp")
         })
     }
 
@@ -129,13 +128,13 @@ impl FragmentCounts {
     }
 }
 
-/// How a rule bears a name: as a comment, which `nft list ruleset` shows.
+/// A rule's name as a comment attribute, which `nft list ruleset` shows.
 pub fn comment_attribute(name: &str) -> Vec<u8> {
     let len = name.len() as u8 + 1;
     [&[0, len][..], name.as_bytes(), &[0]].concat()
 }
 
-/// What a rule has counted, and under which name.
+/// Name and packet counter of a rule.
 pub fn parse_counter_rule(rule: &Message<'_>) -> Option<(String, u64)> {
     let said = |kind| rule.attributes().find(|(said, _)| *said == kind).map(|(_, value)| value);
     let name = said(7)?.get(2..)?.strip_suffix(&[0])?;
@@ -155,7 +154,7 @@ mod test {
     use super::*;
 
     #[test]
-    fn what_a_rule_has_counted_is_read() {
+    fn counters_of_rules_are_parsed() {
         let mut messages = Messages::default();
         messages.add(0xa06, 0, 1, 0, |says| {
             says.text(1, "driftway");
@@ -190,7 +189,7 @@ mod test {
     }
 
     #[test]
-    fn pieces_are_read_by_name() {
+    fn fragment_counters_are_parsed_by_name() {
         let text = "Ip: Forwarding ReasmReqds FragCreates\nIp: 1 22 33\nIcmp: InMsgs\nIcmp: 4\n";
         assert_eq!(FragmentCounts::parse(text), Some(FragmentCounts { received: 22, created: 33 }));
         assert_eq!(FragmentCounts::parse("Ip: Forwarding\nIp: 1\n"), None);

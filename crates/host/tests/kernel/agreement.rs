@@ -1,4 +1,4 @@
-//! What both sides offer is in use at both, and nothing else is.
+//! Option negotiation: options offered by both ends are used by both, others by neither.
 
 use driftway_host::Namespace;
 use driftway_tcp::{Config, NegotiatedOptions};
@@ -6,12 +6,12 @@ use driftway_tcp::{Config, NegotiatedOptions};
 use crate::application::{Application, Opener, PEER, config, peer, unimpaired};
 use crate::peer::{Options, Step};
 
-tests![what_both_offer_is_agreed_on_and_nothing_else];
+tests![options_offered_by_both_ends_are_negotiated];
 
 type Set = fn(&mut Config, bool);
 type Get = fn(&NegotiatedOptions) -> bool;
 
-/// The kernel's setting, ours, and where ours shows.
+/// The kernel's setting, that of driftway's TCP, and its negotiated value there.
 const OPTIONS: [(&str, Set, Get); 4] = [
     ("tcp_timestamps", |c, on| c.timestamps = on, |a| a.timestamps),
     ("tcp_sack", |c, on| c.sack = on, |a| a.sack),
@@ -19,7 +19,7 @@ const OPTIONS: [(&str, Set, Get); 4] = [
     ("tcp_ecn", |c, on| c.ecn = on, |a| a.ecn),
 ];
 
-fn what_both_offer_is_agreed_on_and_nothing_else() {
+fn options_offered_by_both_ends_are_negotiated() {
     for (opens, congestion_control) in Opener::BOTH.into_iter().zip(["reno", "cubic"]) {
         for option in OPTIONS {
             for offers in [(true, true), (true, false), (false, true), (false, false)] {

@@ -1,4 +1,4 @@
-//! Other aids than the shim's own, below this kernel's TCP.
+//! Aids other than the shim's default, below this kernel's TCP.
 
 use driftway_aid::options::OptionValue;
 use driftway_aid::registry::find;
@@ -16,15 +16,15 @@ fn secs(secs: u64) -> Duration {
 }
 
 fn shimmed(path: &RunningPath, aid: &str, options: &'static [(&str, OptionValue)]) -> RunningShim {
-    let listed = find(aid).expect("it is in the list");
-    let make = move || listed.build(options).expect("it takes these options");
+    let listed = find(aid).expect("the aid is registered");
+    let make = move || listed.build(options).expect("the options are valid");
     let interfaces = ShimSettings::default().interfaces;
     RunningShim::start_with(path.near(), || {
         ShimDaemon::start_with_shim(&interfaces, Shim::with_aid(Config::default(), make))
     })
 }
 
-/// Repairs that the kernel learns nothing of, and probes until there is a route.
+/// Loss repairs hidden from the kernel, and probes until there is a route.
 fn atcp_carries_this_kernels_tcp_over_losses_and_a_cut() {
     let link = "rate = \"10 Mbit/s\"\ndelay = \"10 ms\"\npacket_error_rate = 0.005\n\
                 queue = { packets = 200, ecn_threshold = 20 }";
@@ -40,13 +40,14 @@ fn atcp_carries_this_kernels_tcp_over_losses_and_a_cut() {
     let counts = stood.counts;
     assert!(counts.swallowed_by_aid > 0 && counts.repaired > 0, "{stood:?}");
     assert_eq!((counts.outages, counts.survived), (1, 1), "{stood:?}");
-    // Probes come after 0.2, 0.6, 1.4, 3.0 s of the outage, so the last of these finds the route.
+    // Probes leave 0.2, 0.6, 1.4 and 3.0 s after the start of the outage: the last one finds the
+    // route.
     let first = arrived.first_after(Instant::ZERO + secs(5));
     assert!(first <= secs(2), "{first:?} {stood:?}");
     path.running.stop().unwrap();
 }
 
-/// Four segments a round trip of 40 ms are a megabit and a fifth a second; the path has ten.
+/// Four segments per RTT of 40 ms are 1.2 Mbit/s; the path has 10 Mbit/s.
 fn a_limit_bounds_what_this_kernel_sends() {
     let link = "rate = \"10 Mbit/s\"\ndelay = \"10 ms\"\nqueue = { packets = 200 }";
     let path = RunningPath::start(&scenario(2, link, ""), 1, true);

@@ -1,4 +1,4 @@
-//! Our TCP with an application, at the other end of the cable from a [`Peer`].
+//! driftway's TCP with an application, connected to a [`Peer`] by an impaired TUN device.
 
 use std::net::SocketAddrV4;
 
@@ -16,7 +16,7 @@ pub const KERNELS: SocketAddrV4 = SocketAddrV4::new(KERNEL, 5000);
 pub const OURS: SocketAddrV4 = SocketAddrV4::new(US, 6000);
 pub const PEER: Options = Options { congestion_control: "cubic", receive_buffer: None, sends: 0 };
 
-/// Does nothing to packets.
+/// No impairment.
 pub const UNIMPAIRED: Impairment = Impairment {
     delay: Duration::ZERO,
     drop: Probability::NEVER,
@@ -27,7 +27,7 @@ pub const UNIMPAIRED: Impairment = Impairment {
     corrupt: Probability::NEVER,
 };
 
-/// Drops and corrupts with this probability, doubles and reorders with twice that.
+/// Drops and corrupts with this probability, duplicates and reorders with twice that.
 pub fn impaired(probability: f64) -> Impairment {
     let (harm, nuisance) =
         (Probability::from_f64(probability), Probability::from_f64(2.0 * probability));
@@ -45,7 +45,7 @@ pub fn impaired(probability: f64) -> Impairment {
 /// Close to the wrap, so that every transfer crosses it.
 const ISS: Seq = Seq(u32::MAX - 5000);
 
-/// Who opens the connection.
+/// The end that opens the connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Opener {
     We,
@@ -56,7 +56,7 @@ impl Opener {
     pub const BOTH: [Self; 2] = [Self::We, Self::Kernel];
 }
 
-/// Our default, with timers for the length of this cable.
+/// The default configuration with timers suited to this path.
 pub fn config() -> Config {
     Config {
         timestamps: true,
@@ -68,24 +68,25 @@ pub fn config() -> Config {
     }
 }
 
-/// Our side's application: sends pattern 1, expects pattern 0, as [`Peer`] does the other way.
+/// The application of driftway's end: sends pattern 1, expects pattern 0; [`Peer`] does the
+/// reverse.
 pub struct Application {
     pub driver: ConnectionDriver,
-    /// How many bytes it sends.
+    /// Number of bytes to send.
     pub sends: u64,
     pub sent: StreamDigest,
     pub received: StreamDigest,
     pub reads: bool,
-    /// Closes when all is sent.
+    /// Closes after sending everything.
     pub closes: bool,
     closed: bool,
     pub events: Vec<Event>,
-    /// The states that it was seen in.
+    /// States observed.
     pub states: Vec<State>,
 }
 
 impl Application {
-    /// One that is to send `sends` bytes, then closes.
+    /// An application that sends `sends` bytes, then closes.
     pub fn start(cable: ImpairedTun, opens: Opener, config: &Config, sends: u64) -> Self {
         let (local, remote) = (endpoint(OURS), endpoint(KERNELS));
         let driver = match opens {
@@ -105,7 +106,7 @@ impl Application {
         }
     }
 
-    /// Goes on until `done` says so. One that takes a minute hangs.
+    /// Runs until `done` holds. Fails after a minute.
     pub fn run_until(&mut self, what: &str, mut done: impl FnMut(&Self) -> bool) {
         let end = self.driver.cable().now() + Duration::from_secs(60);
         while !done(self) {
@@ -122,7 +123,7 @@ impl Application {
                 connection.stats(),
             );
             self.step();
-            // Not longer than that, to look at `done`.
+            // At most that long, to check `done`.
             self.driver.step(now + Duration::from_millis(20)).unwrap();
             while let Some(event) = self.driver.poll_event() {
                 self.events.push(event);
@@ -163,7 +164,7 @@ impl Application {
         self.driver.connection().state()
     }
 
-    /// Both sides have closed and know it.
+    /// Both ends have closed, and both FINs are acknowledged.
     pub fn is_over(&self) -> bool {
         matches!(self.state(), State::Closed | State::TimeWait)
     }
@@ -173,17 +174,17 @@ pub fn endpoint(address: SocketAddrV4) -> Endpoint {
     Endpoint::new(*address.ip(), address.port())
 }
 
-/// A cable that does nothing to packets.
+/// A device without impairments.
 pub fn unimpaired(namespace: &Namespace) -> ImpairedTun {
     both_ways(namespace, (0, UNIMPAIRED))
 }
 
-/// A cable that does the same in both directions, with its seed.
+/// A device with the same impairments in both directions, and their seed.
 pub fn both_ways(namespace: &Namespace, (seed, impairment): (u64, Impairment)) -> ImpairedTun {
     cable(namespace, seed, impairment, impairment)
 }
 
-/// The kernel's side, which opens the connection, or waits for ours.
+/// The kernel's end, which opens the connection or listens.
 pub fn peer(namespace: &Namespace, opens: Opener, options: Options, steps: &[Step]) -> Peer {
     match opens {
         Opener::We => Peer::listen(namespace, KERNELS, options, steps).unwrap().0,
@@ -191,12 +192,12 @@ pub fn peer(namespace: &Namespace, opens: Opener, options: Options, steps: &[Ste
     }
 }
 
-/// What the kernel knows of the connection by now; `None`: nothing (any more).
+/// The kernel's state of the connection; `None` if it does not exist (any more).
 pub fn kernel_side_info(namespace: &Namespace) -> Option<KernelTcp> {
     namespace.run(|| kernel_tcp(KERNELS, OURS)).unwrap().ok()
 }
 
-/// The state of the kernel's side; CLOSED if there is no such connection.
+/// The connection state of the kernel; CLOSED if there is no such connection.
 pub fn kernel_side_state(namespace: &Namespace) -> State {
     match namespace.run(|| kernel_state(KERNELS, OURS)).unwrap() {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => State::Closed,

@@ -1,5 +1,5 @@
-//! Twenty transfers over a router whose way out is slow and has a short queue (the kernel's token
-//! bucket filter): what the shim adds to the losses, and takes from the goodput.
+//! Twenty transfers over a router with a slow output and a short queue (the kernel's token bucket
+//! filter): the shim's effect on losses and goodput.
 
 use std::io::{self, Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4, TcpListener, TcpStream};
@@ -34,7 +34,7 @@ fn at_root(device: &str) -> io::Result<TcMessage> {
     Ok(message)
 }
 
-/// Packets that the queue of a device has sent, and dropped.
+/// Packets sent and dropped by a device's queue.
 fn counts(device: &str) -> io::Result<[u32; 2]> {
     let mut asked = NetlinkMessage::from(RouteNetlinkMessage::GetQueueDiscipline(at_root(device)?));
     asked.header.flags = NLM_F_REQUEST | NLM_F_ECHO | NLM_F_ACK;
@@ -77,13 +77,13 @@ fn chain() -> io::Result<[Namespace; 3]> {
     router.run(|| wired::shape("right0", RATE, QUEUE))??;
     router.set_sysctl("net/ipv4/ip_forward", "1")?;
     for end in [&near, &far] {
-        // Agreed on, in vain: this router never marks.
+        // ECN is negotiated, but this router never marks.
         end.set_sysctl("net/ipv4/tcp_ecn", "1")?;
     }
     Ok([near, router, far])
 }
 
-/// What came of it: the share of packets that the router has dropped, and kbit/s.
+/// Share of packets dropped by the router, and goodput (kbit/s).
 fn congest(shim: bool) -> (f64, f64) {
     let [near, router, far] = chain().unwrap();
     let shim = shim.then(|| RunningShim::start(&near, &ShimSettings::default()));
@@ -120,13 +120,12 @@ fn congest(shim: bool) -> (f64, f64) {
     (f64::from(dropped) / f64::from(sent + dropped), rate)
 }
 
-/// Of [`FLOWS`] that share 300 kbit/s each has two segments on their way, and what TCP notices of
-/// losses are timeouts.
+/// Each of [`FLOWS`] over 300 kbit/s has two segments in flight, so that losses lead to timeouts.
 fn silence_under_congestion_is_no_outage() {
     let arms = [false, true].map(|shim| thread::spawn(move || congest(shim)));
     let [plain, shim] = arms.map(|arm| arm.join().unwrap());
     println!("lost, kbit/s: plain {plain:.3?}, with the shim {shim:.3?}");
-    // That is what it is about.
+    // The precondition of the test.
     assert!(plain.0 > 0.1 && plain.1 > 200.0, "{plain:?}");
     assert!(shim.0 <= plain.0 + 0.08 && shim.1 >= plain.1 * 0.9, "{plain:?}, {shim:?}");
 }

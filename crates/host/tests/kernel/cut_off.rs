@@ -1,4 +1,4 @@
-//! What ends, begins or is forged while there is no path.
+//! Connections that end or begin, and forged packets, during an outage.
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{Shutdown, SocketAddr, SocketAddrV4, TcpListener, TcpStream};
@@ -23,7 +23,7 @@ tests![
     both_ends_close_in_a_cut,
     we_reset_in_a_cut,
     the_peer_resets_in_a_cut,
-    what_is_forged_is_not_believed,
+    forged_packets_are_ignored,
 ];
 
 const PORT: u16 = 7000;
@@ -59,7 +59,7 @@ impl Connected {
         let stood = self.shim.snapshot();
         stood.flows.is_empty() && stood.memory.0 == 0
     }
-    /// Within a second and a half of the end of the cut.
+    /// Returns whether `what` holds within a second and a half after the cut.
     fn soon(&self, what: impl Fn() -> bool) -> bool {
         while self.path.clock.now() < Instant::ZERO + secs(4) {
             if what() {
@@ -93,8 +93,7 @@ fn read_all(mut stream: &TcpStream, key: u64) -> StreamDigest {
 }
 
 fn a_connection_begun_in_a_cut_is_there_after_it() {
-    // A router that tells would have the kernel give up at once, with the shim or without
-    // (RFC 5461 §4.1).
+    // With ICMP errors the kernel would give up at once, with or without the shim (RFC 5461 §4.1).
     let silent = cut("300 ms", "1200 ms") + "signal = \"none\"\n";
     let path = RunningPath::start(&marking("", &silent), 9, true);
     let shim = RunningShim::start(path.near(), &ShimSettings::default());
@@ -125,7 +124,7 @@ fn both_ends_close_in_a_cut() {
     assert!(there.is_as_sent(&sent), "{there:?}");
     assert!(back.is_as_sent(&sent_back), "{back:?}");
     assert!(c.soon(|| c.is_forgotten()), "{:?}", c.shim.snapshot());
-    // Both have sent a FIN, so both, or the one that was first, wait for stray segments.
+    // Both have sent a FIN, so that both, or the first one, are in TIME-WAIT.
     let state = |end: PathEnd| {
         let [from, to] = if end == PathEnd::Near { c.ends } else { [c.ends[1], c.ends[0]] };
         match c.path.running.namespace(end).run(|| kernel_state(from, to)).unwrap() {
@@ -158,12 +157,12 @@ fn we_reset_in_a_cut() {
     write(&near, 0, &mut sent, 30_000);
     c.path.sleep_until(millis(1600));
     assert!(c.shim.snapshot().memory.0 > 0, "the shim keeps what can't leave");
-    // Its RST has no way.
+    // Its RST can't be delivered.
     reset(near);
     thread::sleep(std::time::Duration::from_millis(50));
     assert!(c.is_forgotten(), "{:?}", c.shim.snapshot());
     c.path.sleep_until(millis(2000));
-    // So the peer learns of it when it says something.
+    // The peer learns of it when it sends something.
     far.write_all(&[7; 100]).unwrap();
     let mut buffer = [0; 65_536];
     let error = loop {
@@ -186,7 +185,7 @@ fn the_peer_resets_in_a_cut() {
     write(&near, 0, &mut sent, 30_000);
     c.path.sleep_until(millis(1600));
     reset(far);
-    // The first probe after the cut meets a kernel that knows of no connection.
+    // The first probe after the cut meets a kernel without the connection.
     assert_eq!(near.read(&mut [0]).unwrap_err().kind(), ErrorKind::ConnectionReset);
     let at = c.path.clock.now();
     assert!(at > Instant::ZERO + millis(2500), "after the cut: {at:?}");
@@ -195,15 +194,15 @@ fn the_peer_resets_in_a_cut() {
     c.end();
 }
 
-/// Somebody who knows both ends of a connection, but not its numbers, says that it is over, or that
-/// there is no way.
-fn what_is_forged_is_not_believed() {
+/// An off-path attacker who knows both endpoints, but no sequence numbers, forges resets and ICMP
+/// errors.
+fn forged_packets_are_ignored() {
     let path = RunningPath::start(&marking("", ""), 10, true);
     let shim = RunningShim::start(path.near(), &ShimSettings::default());
     let to = SocketAddrV4::new(path.addresses[1], PORT);
     let far = path.running.namespace(PathEnd::Far);
     let listener = far.run(|| TcpListener::bind(to)).unwrap().unwrap();
-    // What is in flight begins here, and ends before another million.
+    // Data in flight begin here, and end within a million.
     let first = 1000;
     let socket = numbered(path.near(), first);
     socket.connect(&SocketAddr::V4(to).into()).unwrap();

@@ -1,4 +1,4 @@
-//! Packets to and from the kernel over TUN: what we encode it takes, what it sends we decode.
+//! Packets to and from the kernel over TUN: encoded ones are accepted, received ones decode.
 
 use driftway_base::{Duration, Ecn, Instant, Ipv4Addr, Probability, Seq};
 use driftway_host::{ImpairedTun, Impairment, Namespace, RealClock, Tun};
@@ -9,16 +9,16 @@ use driftway_wire::{
 
 tests![
     the_kernel_answers_an_echo,
-    the_kernel_says_that_a_port_is_closed,
-    what_is_corrupted_is_refused_at_either_end,
-    the_cable_delays_both_ways_and_loses_what_it_should,
+    the_kernel_reports_a_closed_port,
+    corrupt_packets_are_rejected_at_both_ends,
+    the_device_delays_and_loses_packets,
 ];
 
 pub const KERNEL: Ipv4Addr = Ipv4Addr::new(10, 77, 0, 1);
 pub const US: Ipv4Addr = Ipv4Addr::new(10, 77, 0, 2);
 const CLOSED_PORT: u16 = 9;
 
-/// A cable into `namespace`, where the kernel is [`KERNEL`].
+/// A device into `namespace`, where the kernel has the address [`KERNEL`].
 pub fn cable(namespace: &Namespace, seed: u64, to: Impairment, from: Impairment) -> ImpairedTun {
     let tun = namespace.run(|| Tun::open(KERNEL, 24, 1500)).unwrap().unwrap();
     ImpairedTun::new(tun, RealClock::start(), seed, to, from)
@@ -50,12 +50,12 @@ fn echo(sequence: u16, len: u32) -> Packet {
     packet(Body::Icmp(IcmpMessage::Echo { reply: false, identifier: 7, sequence, payload }))
 }
 
-/// Everything that the kernel sends within `span`.
+/// All packets that the kernel sends within `span`.
 fn listen(cable: &mut ImpairedTun, span: Duration) -> Vec<(Packet, Vec<u8>)> {
     let (end, mut bytes, mut got) = (cable.now() + span, Vec::new(), Vec::new());
     while cable.now() < end {
         while cable.receive(&mut bytes).unwrap() {
-            let decoded = Packet::decode(&bytes).expect("the kernel sends what we understand");
+            let decoded = Packet::decode(&bytes).expect("packets of the kernel decode");
             got.push((decoded.packet, decoded.payload.to_vec()));
         }
         cable.wait(end).unwrap();
@@ -70,7 +70,7 @@ fn answer(cable: &mut ImpairedTun) -> (Packet, Vec<u8>) {
         assert!(cable.now() < end, "the kernel does not answer");
         cable.wait(end).unwrap();
     }
-    let decoded = Packet::decode(&bytes).expect("the kernel sends what we understand");
+    let decoded = Packet::decode(&bytes).expect("packets of the kernel decode");
     (decoded.packet, decoded.payload.to_vec())
 }
 
@@ -89,7 +89,7 @@ fn the_kernel_answers_an_echo() {
     }
 }
 
-fn the_kernel_says_that_a_port_is_closed() {
+fn the_kernel_reports_a_closed_port() {
     let namespace = Namespace::new().unwrap();
     let mut cable = cable(&namespace, 1, Impairment::default(), Impairment::default());
 
@@ -132,7 +132,7 @@ fn the_kernel_says_that_a_port_is_closed() {
     assert_eq!((reset.seq, reset.ack), (Seq(0), Seq(0)));
 }
 
-fn what_is_corrupted_is_refused_at_either_end() {
+fn corrupt_packets_are_rejected_at_both_ends() {
     let namespace = Namespace::new().unwrap();
     let good = Impairment::default();
     let bad = Impairment { corrupt: Probability::ALWAYS, ..good };
@@ -140,8 +140,8 @@ fn what_is_corrupted_is_refused_at_either_end() {
     for sequence in 0..200 {
         cable.send(&encode(&echo(sequence, 8))).unwrap();
     }
-    // A flipped bit in version, addresses or anywhere else: the kernel drops it for one reason or
-    // another, and must not answer the echo.
+    // With a flipped bit in the version, the addresses or elsewhere, the kernel drops the packet,
+    // and must not answer the echo.
     let answers = listen(&mut cable, Duration::from_millis(100));
     assert_eq!(answers, []);
     let refused = cable.rejected();
@@ -160,7 +160,7 @@ fn what_is_corrupted_is_refused_at_either_end() {
     assert_eq!(cable.rejected(), refused);
 }
 
-fn the_cable_delays_both_ways_and_loses_what_it_should() {
+fn the_device_delays_and_loses_packets() {
     let namespace = Namespace::new().unwrap();
     let slow = |ms| Impairment { delay: Duration::from_millis(ms), ..Impairment::default() };
     let mut cable = cable(&namespace, 1, slow(30), slow(20));

@@ -1,4 +1,4 @@
-//! Kernels at both ends of a path of the lab.
+//! Kernels at both ends of a path of the simulator.
 
 use std::collections::BTreeMap;
 use std::io::{ErrorKind, Read};
@@ -17,16 +17,16 @@ use crate::peer::{Options, Outcome, Peer, Step};
 tests![
     round_trips_take_the_configured_time,
     tcp_fills_the_bottleneck_and_no_more,
-    packets_are_lost_as_often_as_it_says,
-    a_cut_is_told_to_the_sender_and_lets_nothing_through,
-    queues_mark_and_the_kernel_hears_of_it,
-    a_path_that_is_too_fast_for_us_is_not_to_be_trusted,
-    nothing_is_left_of_a_path_at_work,
+    packets_are_lost_at_the_configured_rate,
+    a_cut_is_reported_to_the_sender_and_passes_nothing,
+    marks_of_queues_reach_the_kernel,
+    a_path_faster_than_this_machine_has_warnings,
+    nothing_is_left_of_a_running_path,
 ];
 
 const PORT: u16 = 7000;
 
-/// What is under `[network]` and in `link`, with `hops`.
+/// A scenario with `hops`, and additional keys of `[network]` and of `link`.
 pub fn scenario(hops: u32, link: &str, more: &str) -> Scenario {
     let text = format!(
         "name = \"e\"\nduration = \"60 s\"\n[network]\nkind = \"path\"\nhops = {hops}\n\
@@ -36,7 +36,7 @@ pub fn scenario(hops: u32, link: &str, more: &str) -> Scenario {
 }
 
 pub fn emulation(scenario: &Scenario, seed: u64) -> Emulation {
-    let Network::Path(path) = &scenario.network else { unreachable!("it says path") };
+    let Network::Path(path) = &scenario.network else { unreachable!("the scenario has a path") };
     Emulation::new(path, scenario.duration, seed, 1500).unwrap()
 }
 
@@ -46,12 +46,11 @@ fn start(hops: u32, link: &str, more: &str) -> (RunningEmulation, [Ipv4Addr; 2])
     (emulation.start().unwrap(), addresses)
 }
 
-/// One at a time: they compete for the processor, and time is what they are about.
+/// One at a time: real-time tests compete for the CPU.
 static REAL_TIME: Mutex<()> = Mutex::new(());
 
-/// What `run` measures, from a run that was exact enough to be trusted. A machine that is busy with
-/// something else, or whose host is, has some more chances, later and later; one that never keeps up
-/// fails.
+/// The measurement of a run without warnings. On a busy machine it is repeated later and later; a
+/// machine that never keeps up fails.
 pub fn run_until_trusted<T>(run: impl Fn() -> (T, EmulationReport)) -> T {
     let _turn = REAL_TIME.lock().unwrap_or_else(PoisonError::into_inner);
     let mut doubts = Vec::new();
@@ -82,7 +81,7 @@ fn sleep_until(clock: &RealClock, at: Instant) {
     thread::sleep(std::time::Duration::from_nanos(clock.until(at).as_nanos()));
 }
 
-/// The numbers in datagrams that arrive at `socket` until none does for its timeout.
+/// Numbers in the datagrams received by `socket`, until its timeout.
 fn numbers(socket: &UdpSocket) -> Vec<u32> {
     let mut buffer = [0; 2000];
     let mut numbers = Vec::new();
@@ -95,15 +94,15 @@ fn numbers(socket: &UdpSocket) -> Vec<u32> {
 fn round_trips_take_the_configured_time() {
     let (mut trips, late) = run_until_trusted(round_trips);
     trips.sort();
-    // 125 bytes are 1 ms at 1 Mbit/s: three hops there and back take 6 × 11 ms.
+    // 125 bytes take 1 ms at 1 Mbit/s: three hops there and back take 6 × 11 ms.
     let exact = millis(66);
     assert!(trips[0] >= exact, "{trips:?}");
-    // What is on top is the kernels' own time and ours to take a packet in.
+    // The rest is the processing time of the kernels and of this process.
     assert!(trips[0] <= exact + late.times(2) + millis(1), "{trips:?}");
     assert!(trips[10] <= exact + late.times(2) + millis(2), "{trips:?}");
 }
 
-/// Of twenty packets of 125 bytes, and how late one was at most.
+/// Round trips of twenty packets of 125 bytes, and the maximum lateness.
 fn round_trips() -> ((Vec<Duration>, Duration), EmulationReport) {
     let link = "rate = \"1 Mbit/s\"\ndelay = \"10 ms\"";
     let (running, [near, far]) = start(3, link, "");
@@ -130,8 +129,8 @@ fn round_trips() -> ((Vec<Duration>, Duration), EmulationReport) {
     ((trips, report.lateness.max()), report)
 }
 
-/// Sends `bytes` from near to far through the kernels' TCP; gives what the sender knows and how long
-/// it took.
+/// Sends `bytes` from near to far with the kernels' TCP; returns the sender's state and the
+/// duration.
 fn transfer(
     running: &RunningEmulation,
     [near, far]: [Ipv4Addr; 2],
@@ -164,7 +163,7 @@ fn transfer(
 }
 
 fn tcp_fills_the_bottleneck_and_no_more() {
-    // The second of three hops is the narrow one.
+    // The second of three hops is the bottleneck.
     let link = "rate = \"10 Mbit/s\"\ndelay = \"30 ms\"\nqueue = { packets = 100 }";
     let narrow = "[[network.override]]\nhop = 2\nrate = \"2 Mbit/s\"";
     let bytes = 1_500_000;
@@ -179,7 +178,7 @@ fn tcp_fills_the_bottleneck_and_no_more() {
     assert!((1.0..1.1).contains(&ratio), "{ratio}");
 }
 
-fn packets_are_lost_as_often_as_it_says() {
+fn packets_are_lost_at_the_configured_rate() {
     let link = "rate = \"100 Mbit/s\"\ndelay = \"5 ms\"\npacket_error_rate = 0.1\n\
                 queue = { packets = 5000 }";
     let (running, [near, far]) = start(1, link, "");
@@ -200,7 +199,7 @@ fn packets_are_lost_as_often_as_it_says() {
     assert_eq!(report.counts.drops, BTreeMap::from([("bit-error", lost)]));
 }
 
-fn a_cut_is_told_to_the_sender_and_lets_nothing_through() {
+fn a_cut_is_reported_to_the_sender_and_passes_nothing() {
     let cut = "[[network.fault]]\nkind = \"partition\"\nhop = 2\nfirst = \"1 s\"\nlasts = \"1 s\"";
     let link = "rate = \"10 Mbit/s\"\ndelay = \"2 ms\"";
     let emulation = emulation(&scenario(3, link, cut), 1);
@@ -230,7 +229,7 @@ fn a_cut_is_told_to_the_sender_and_lets_nothing_through() {
     };
     connect().unwrap();
     let (mut tried, mut unsure) = (None, Vec::new());
-    // The number is the time (ms).
+    // The number is the send time (ms).
     for n in (200..2800_u32).step_by(10) {
         sleep_until(&clock, Instant::ZERO + millis(n.into()));
         let n = clock.now().as_millis() as u32;
@@ -245,14 +244,14 @@ fn a_cut_is_told_to_the_sender_and_lets_nothing_through() {
     connect().unwrap();
     accepts.join().unwrap();
     let arrived = receiver.join().unwrap();
-    // A raw socket of ICMP gives whole packets.
+    // A raw ICMP socket receives whole packets.
     let (mut errors, mut buffer, mut icmp) = (0, [0; 2000], icmp);
     while let Ok(len) = icmp.read(&mut buffer) {
         let error = Packet::decode(&buffer[..len]).unwrap().packet;
         let Body::Icmp(IcmpMessage::Unreachable { code, quoted }) = error.body else {
             panic!("{error:?}")
         };
-        // On a machine that is slow the receiver may have left before the last datagram.
+        // On a slow machine the receiver may have ended before the last datagram.
         if code == UnreachableCode::Port {
             continue;
         }
@@ -263,7 +262,7 @@ fn a_cut_is_told_to_the_sender_and_lets_nothing_through() {
     let report = running.stop().unwrap();
 
     assert_eq!(tried.unwrap().unwrap_err().kind(), ErrorKind::HostUnreachable);
-    // Under way when the cut comes, or sent later than the number says, is no proof.
+    // Datagrams in flight at the start of the cut, or sent late, prove nothing.
     let inside = |n: &&u32| (1020..1980).contains(*n) && !unsure.contains(*n);
     assert_eq!(arrived.iter().filter(inside).count(), 0, "{arrived:?}");
     assert!(arrived.iter().filter(|n| **n < 980).count() > 50, "{arrived:?}");
@@ -274,7 +273,7 @@ fn a_cut_is_told_to_the_sender_and_lets_nothing_through() {
     assert_eq!(report.counts.icmp_from_routers, refused);
 }
 
-fn queues_mark_and_the_kernel_hears_of_it() {
+fn marks_of_queues_reach_the_kernel() {
     let link = "rate = \"10 Mbit/s\"\ndelay = \"10 ms\"\n\
                 queue = { packets = 200, ecn_threshold = 20 }";
     let (running, addresses) = start(2, link, "");
@@ -288,7 +287,7 @@ fn queues_mark_and_the_kernel_hears_of_it() {
     assert!(report.counts.drops.is_empty(), "marked instead: {report:?}");
 }
 
-fn a_path_that_is_too_fast_for_us_is_not_to_be_trusted() {
+fn a_path_faster_than_this_machine_has_warnings() {
     let (running, [near, far]) = start(1, "rate = \"100 Gbit/s\"\ndelay = \"0 s\"", "");
     let (here, there) = (udp(&running, PathEnd::Near, near), udp(&running, PathEnd::Far, far));
     let receiver = thread::spawn(move || numbers(&there));
@@ -301,16 +300,16 @@ fn a_path_that_is_too_fast_for_us_is_not_to_be_trusted() {
     assert_eq!(report.warnings().len(), 1, "{report:?}");
 }
 
-fn nothing_is_left_of_a_path_at_work() {
+fn nothing_is_left_of_a_running_path() {
     let (running, _) = start(1, "rate = \"1 Mbit/s\"\ndelay = \"1 ms\"", "");
     let near = running.namespace(PathEnd::Near);
-    // One that ends when asked, one that does not, and one whose parent has ended.
+    // One that ends on SIGTERM, one that ignores it, and one whose parent has ended.
     for script in ["sleep 1000", "trap '' TERM; sleep 1000; sleep 1000", "sleep 1000 & exit 0"] {
         let mut child = near.spawn(std::process::Command::new("sh").args(["-c", script])).unwrap();
         if script.ends_with("exit 0") {
             child.wait().unwrap();
         } else {
-            // Reaps it when it ends.
+            // Reaps it.
             thread::spawn(move || child.wait());
         }
     }

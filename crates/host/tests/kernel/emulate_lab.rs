@@ -1,4 +1,4 @@
-//! The same scenario in the lab and over the emulation: our TCP at both ends of both.
+//! The same scenario in the simulator and in the emulation, with driftway's TCP at both ends.
 
 use std::net::SocketAddrV4;
 use std::thread;
@@ -15,9 +15,12 @@ use crate::application::{UNIMPAIRED, endpoint};
 use crate::emulate::{emulation, run_until_trusted};
 use crate::stream_digest::{StreamDigest, pattern};
 
-tests![a_clean_bottleneck_takes_as_long_as_in_the_lab, losses_cost_as_much_as_in_the_lab];
+tests![
+    a_clean_bottleneck_takes_as_long_as_in_the_simulator,
+    losses_cost_as_much_as_in_the_simulator
+];
 
-/// Behind the kernels of the two ends.
+/// Networks behind the two ends.
 const HERE: SocketAddrV4 = SocketAddrV4::new(Ipv4Addr::new(10, 1, 0, 2), 5000);
 const THERE: SocketAddrV4 = SocketAddrV4::new(Ipv4Addr::new(10, 2, 0, 2), 5000);
 
@@ -38,7 +41,7 @@ fn in_the_lab(scenario: &Scenario, seed: u64) -> f64 {
     result.flows[0].completion_s.unwrap()
 }
 
-/// A cable into a namespace that forwards what comes over it.
+/// A device into a namespace that forwards its packets.
 fn cable(running: &RunningEmulation, end: PathEnd, net: u8) -> ImpairedTun {
     let namespace: &Namespace = running.namespace(end);
     namespace.set_sysctl("net/ipv4/ip_forward", "1").unwrap();
@@ -60,7 +63,7 @@ fn emulated(scenario: &Scenario, seed: u64) -> (f64, EmulationReport) {
     (ended.as_secs_f64(), report)
 }
 
-/// Sends it all, and goes on until the other has it.
+/// Sends everything, and continues until it is acknowledged.
 fn send(cable: ImpairedTun, config: &Config) {
     let (local, remote) = (endpoint(HERE), endpoint(THERE));
     let mut driver =
@@ -75,7 +78,7 @@ fn send(cable: ImpairedTun, config: &Config) {
     });
 }
 
-/// Receives it all; gives how long that took, from now on: the sender starts now, too.
+/// Receives everything; returns the duration from now on, which is also the sender's start.
 fn receive(cable: ImpairedTun, config: &Config) -> (Duration, StreamDigest) {
     let clock = RealClock::start();
     let mut driver = ConnectionDriver::listen(cable, config, endpoint(THERE), Seq(1), 1000);
@@ -103,13 +106,13 @@ fn receive(cable: ImpairedTun, config: &Config) -> (Duration, StreamDigest) {
     (ended.unwrap().since(Instant::ZERO), received)
 }
 
-/// Turns until the application, which looks at each packet at once, is done.
+/// Runs the driver until the application, which is called after each packet, is done.
 fn turn_until(
     driver: &mut ConnectionDriver,
     mut application: impl FnMut(&mut ConnectionDriver) -> bool,
 ) {
-    // A host that comes too late is not what is compared. Where it may not be urgent it may still be
-    // in time.
+    // Lateness of the hosts is not under test. Without real-time scheduling they may still be on
+    // time.
     enable_realtime_scheduling();
     let end = driver.cable().now() + Duration::from_secs(60);
     let mut done = application(driver);
@@ -124,8 +127,8 @@ fn turn_until(
     }
 }
 
-/// Does the bench take as long as the lab, to a tenth? Whatever else this machine does makes the two ends
-/// late, which nobody reports as the medium does; a difference of the path's own is there each time.
+/// Asserts that the durations agree to a tenth. Other work on this machine delays the ends, which
+/// no report shows; a difference of the path itself appears each time.
 fn agrees(lab: f64, bench: impl Fn() -> f64) {
     let mut seen = Vec::new();
     for _ in 0..4 {
@@ -135,20 +138,20 @@ fn agrees(lab: f64, bench: impl Fn() -> f64) {
         }
         seen.push(bench);
     }
-    panic!("lab {lab} s, bench {seen:?} s");
+    panic!("simulator {lab} s, bench {seen:?} s");
 }
 
-fn a_clean_bottleneck_takes_as_long_as_in_the_lab() {
+fn a_clean_bottleneck_takes_as_long_as_in_the_simulator() {
     let scenario = scenario("rate = \"5 Mbit/s\"\ndelay = \"40 ms\"\nqueue = { packets = 60 }");
     agrees(in_the_lab(&scenario, 1), || run_until_trusted(|| emulated(&scenario, 1)));
 }
 
-fn losses_cost_as_much_as_in_the_lab() {
+fn losses_cost_as_much_as_in_the_simulator() {
     let scenario = scenario(
         "rate = \"10 Mbit/s\"\ndelay = \"40 ms\"\nqueue = { packets = 60 }\n\
          packet_error_rate = 0.005",
     );
-    // The n-th frame on each link meets the same fate in both, and so the sums are close already.
+    // Frame n on each link has the same fate in both, so that the sums are close.
     let lab = (1..=3).map(|seed| in_the_lab(&scenario, seed)).sum();
     agrees(lab, || (1..=3).map(|seed| run_until_trusted(|| emulated(&scenario, seed))).sum());
 }

@@ -1,4 +1,4 @@
-//! How connections end: each order of closing, half-closed ones, resets.
+//! The end of connections: all orders of closing, half-closed connections, resets.
 
 use std::io::ErrorKind;
 use std::time::Duration as StdDuration;
@@ -24,7 +24,7 @@ tests![
     a_closed_port_refuses,
 ];
 
-/// Runs `case` over a good cable and over `bad` ones, opened from either side.
+/// Runs `case` over an unimpaired device and over `bad` ones, opened from either end.
 fn everywhere(
     bad: Impairment,
     case: impl Fn(&Namespace, (u64, Impairment), Opener) -> Application,
@@ -49,7 +49,7 @@ fn we_close_first() {
     everywhere(impaired(0.05), |namespace, cable, opens| {
         let cable = both_ways(namespace, cable);
         let mut application = Application::start(cable, opens, &config(), 3000);
-        // What the kernel has read to its end is what we closed.
+        // The kernel has read everything that was sent before the close.
         let other = peer(namespace, opens, PEER, &[Step::Send(3000), Step::ReceiveAll]);
         application.run_until("the end", |a| {
             a.state() == State::TimeWait && kernel_side_state(namespace) == State::Closed
@@ -86,26 +86,26 @@ fn the_kernel_closes_first() {
 }
 
 fn both_close_at_once() {
-    /// Long enough for both to have closed before either hears of it.
+    /// Long enough for both to close before either receives a FIN.
     const ON_THE_WAY: Duration = Duration::from_millis(150);
-    // Only a few packets come after that.
+    // Few packets follow.
     everywhere(impaired(0.2), |namespace, (seed, impairment), opens| {
         let slow = Impairment { delay: ON_THE_WAY, ..UNIMPAIRED };
         let cable = both_ways(namespace, (seed, slow));
         let mut application = Application::start(cable, opens, &config(), 0);
         application.closes = false;
-        // Its byte and its pause take as long as each other.
+        // Its byte and its pause take the same time.
         let pause = Step::Pause(StdDuration::from_nanos(ON_THE_WAY.as_nanos()));
         let steps = [Step::Send(1), pause, Step::HalfClose, Step::ReceiveAll];
         let other = peer(namespace, opens, PEER, &steps);
         application.run_until("its byte", |a| a.received.bytes() == 1);
-        // From now on, FINs and their acknowledgments meet what the cable does.
+        // From now on FINs and their acknowledgments are impaired.
         let impairment = Impairment { delay: ON_THE_WAY, ..impairment };
         application.driver.cable().set_impairments(impairment, impairment);
         application.closes = true;
         application.run_until("FIN-WAIT-1", |a| a.state() == State::FinWait1);
         assert!(!application.driver.connection().peer_closed());
-        // Who closes second leaves LAST-ACK for CLOSED: neither did.
+        // A passive closer enters CLOSED from LAST-ACK: neither did.
         application.run_until("the end", |a| {
             a.state() == State::TimeWait && kernel_side_state(namespace) == State::TimeWait
         });
@@ -157,7 +157,7 @@ fn after_the_kernels_half_close_we_go_on() {
 fn a_reset_from_the_kernel_is_seen_as_one() {
     everywhere(impaired(0.05), |namespace, cable, opens| {
         let cable = both_ways(namespace, cable);
-        // More than is read, so that a lost reset is asked for again.
+        // More than is read, so that a lost reset is sent again.
         let mut application = Application::start(cable, opens, &config(), 500_000);
         let resets = peer(namespace, opens, PEER, &[Step::Receive(10), Step::Reset]);
         application.run_until("a reset", |a| a.events.contains(&Event::Reset));
@@ -173,7 +173,7 @@ fn a_reset_from_us_is_seen_as_one() {
         let cable = both_ways(namespace, cable);
         let mut application = Application::start(cable, opens, &config(), 10);
         application.closes = false;
-        // Again so much that a lost reset is asked for.
+        // Again enough that a lost reset is sent again.
         let other = peer(namespace, opens, PEER, &[Step::Receive(10), Step::Send(5_000_000)]);
         application.run_until("an answer", |a| a.received.bytes() > 0);
         application.driver.abort();

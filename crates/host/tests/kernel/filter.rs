@@ -1,4 +1,5 @@
-//! Rules of nf_tables for a test's network, spoken to over netlink: a bare machine has no `nft`.
+//! nf_tables rules for a test network, installed over netlink because a minimal machine has no
+//! `nft`.
 
 use std::io;
 use std::net::Ipv4Addr;
@@ -33,29 +34,29 @@ const GREATER: u32 = 4;
 const DROP: u32 = 0;
 const ACCEPT: u32 = 1;
 
-/// Where rules are asked: type, hook and priority of a chain.
+/// Type, hook and priority of a chain.
 #[derive(Clone, Copy, Debug)]
 pub struct HookPoint(&'static str, u32, i32);
 
 pub const INPUT: HookPoint = HookPoint("filter", 1, 0);
 pub const FORWARD: HookPoint = HookPoint("filter", 2, 0);
 pub const OUTPUT: HookPoint = HookPoint("filter", 3, 0);
-/// A mark that is set here has the packet routed again.
+/// A mark set here has the packet rerouted.
 pub const OUTPUT_MANGLE: HookPoint = HookPoint("route", 3, -150);
 pub const OUTPUT_NAT: HookPoint = HookPoint("nat", 3, -100);
 pub const POSTROUTING_NAT: HookPoint = HookPoint("nat", 4, 100);
 
-/// One expression of a rule: what it asks for, or what it does.
+/// An expression of a rule: a match or a statement.
 #[derive(Clone, Copy, Debug)]
 pub enum Expression {
-    /// Leaves by this interface.
+    /// Output interface.
     To(&'static str),
-    /// The owner of the socket.
+    /// Owner of the socket.
     Uid(u32),
     Protocol(u8),
-    /// Connection tracking holds it to be of no connection.
+    /// Connection tracking state INVALID.
     Invalid,
-    /// The IP packet is longer (bytes).
+    /// IP total length above this (bytes).
     Longer(u16),
     SetMark(u32),
     Dnat(Ipv4Addr),
@@ -64,7 +65,7 @@ pub enum Expression {
     Drop,
 }
 
-/// A table with one chain of these rules, in the calling thread's namespace.
+/// Installs a table with one chain of these rules in the calling thread's namespace.
 pub fn install(name: &str, place: HookPoint, rules: &[&[Expression]]) -> io::Result<()> {
     let HookPoint(kind, hook, priority) = place;
     let mut messages = Messages::default();
@@ -90,7 +91,7 @@ pub fn install(name: &str, place: HookPoint, rules: &[&[Expression]]) -> io::Res
 }
 
 fn commit(mut messages: Messages) -> io::Result<()> {
-    // Those before it answer, but for the first.
+    // All messages but the first are answered.
     let answers = messages.add(BATCH_END, 0, 0, SUBSYSTEM, |_| {}) - 2;
     let mut socket = Socket::new(NETLINK_NETFILTER)?;
     socket.bind_auto()?;
@@ -146,7 +147,7 @@ impl Expression {
             Self::Dnat(to) => {
                 load_immediate(list, &to.octets());
                 expression(list, "nat", |says| {
-                    // To another destination, of IPv4.
+                    // IPv4 destination address.
                     says.number(1, 1);
                     says.number(2, IPV4.into());
                     says.number(3, REGISTER);

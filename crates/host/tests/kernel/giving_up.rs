@@ -1,4 +1,4 @@
-//! Cuts that last longer than the kernel's own patience.
+//! Cuts longer than the kernel's own limits.
 
 use std::io::{ErrorKind, Write};
 use std::net::{SocketAddr, SocketAddrV4, TcpListener, TcpStream};
@@ -11,7 +11,7 @@ use socket2::{Domain, SockRef, Socket, Type};
 use crate::shim_daemon::{cut, marking, millis, secs};
 use crate::shimmed::{RunningPath, RunningShim};
 
-tests![a_connection_ends_when_the_kernel_has_lost_patience];
+tests![a_connection_ends_at_the_kernels_limit];
 
 /// TCP_USER_TIMEOUT of one connection.
 const USER_TIMEOUT: Duration = Duration::from_secs(2);
@@ -29,9 +29,9 @@ fn connect(path: &RunningPath, port: u16, timeout: Option<Duration>) -> [TcpStre
     [socket.into(), listener.accept().unwrap().0]
 }
 
-/// From the cut, at 1 s, to the error, and which one.
+/// Time from the cut, at 1 s, to the error, and its kind.
 fn patience(path: &RunningPath, mut stream: TcpStream) -> (Duration, ErrorKind) {
-    // What is acknowledged until then makes losses unlikely.
+    // Acknowledged data before the cut make other losses unlikely.
     path.sleep_until(millis(100));
     loop {
         if let Err(error) = stream.write_all(&[7; 1000]) {
@@ -41,13 +41,13 @@ fn patience(path: &RunningPath, mut stream: TcpStream) -> (Duration, ErrorKind) 
     }
 }
 
-/// How long the kernel waits, without a limit of the application's and with one. The shim, if there is
-/// one, forgets after so long, or first finds the path again.
+/// Time until the kernel gives up, without and with a limit of the application. The shim, if there
+/// is one, removes the flow after `forget_after`, or finds the path again first.
 fn patiences(forget_after: Option<Duration>) -> [Duration; 2] {
-    // Nobody tells: after that the kernel would give another error.
+    // No ICMP errors: they would change the kernel's error.
     let silent = cut("1 s", "9 s") + "signal = \"none\"\n";
     let path = RunningPath::start(&marking("", &silent), 11, true);
-    // About 15 times the first timeout instead of about 924 s.
+    // About 15 times the initial RTO instead of about 924 s.
     path.near().set_sysctl("net/ipv4/tcp_retries2", "3").unwrap();
     let shim = forget_after.map(|forget_after| {
         let mut settings = ShimSettings::default();
@@ -66,14 +66,15 @@ fn patiences(forget_after: Option<Duration>) -> [Duration; 2] {
         })
     });
     if let Some(shim) = shim {
-        // The kernel reports it to nobody, but resets what asks for an acknowledgment.
+        // The kernel reports it to no process, but resets a segment that solicits an
+        // acknowledgment.
         let stood = shim.snapshot();
         assert!(stood.flows.iter().all(|flow| flow.aid_state == "suspecting"), "{stood:?}");
         assert_eq!(stood.counts.flows, 2, "{stood:?}");
         path.sleep_until(secs(11));
         let stood = shim.stop();
         assert_eq!((stood.flows.len(), stood.memory.0), (0, 0), "{stood:?}");
-        // So does the peer's answer after the cut.
+        // The peer's answer after the cut also ends the flow.
         let given_up = if forget_after < Some(secs(9)) { 2 } else { 0 };
         assert!(stood.counts.given_up <= given_up, "{stood:?}");
         assert_eq!(stood.counts.lost_track, 0, "{stood:?}");
@@ -83,7 +84,7 @@ fn patiences(forget_after: Option<Duration>) -> [Duration; 2] {
     took
 }
 
-fn a_connection_ends_when_the_kernel_has_lost_patience() {
+fn a_connection_ends_at_the_kernels_limit() {
     let arms = [None, Some(secs(6)), Some(secs(300))];
     let arms = arms.map(|arm| thread::spawn(move || patiences(arm)));
     for took in arms.map(|arm| arm.join().unwrap()) {

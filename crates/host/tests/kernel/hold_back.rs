@@ -1,4 +1,5 @@
-//! As a receiver, at the edge of a path: does it wake up a sender of Linux's that has no shim?
+//! A receiver at the edge of a path: held-back acknowledgments make a Linux sender without a shim
+//! resume.
 
 use std::io;
 use std::net::SocketAddrV4;
@@ -12,11 +13,11 @@ use crate::shim_daemon::{millis, secs};
 use crate::shimmed::{RunningShim, Transfer, Until};
 use crate::wired;
 
-tests![a_sender_is_woken_up_by_what_was_held_back];
+tests![held_back_acknowledgments_make_a_sender_resume];
 
-/// Near and far, and a bridge between them, so that the near end does not notice that the far one
-/// has pulled its cable. 10 Mbit/s, and a queue that holds all that the receiver's window allows: a
-/// round trip of some 60 ms.
+/// Near and far end with a bridge between them, so that the near end does not notice a failure of
+/// the far link. 10 Mbit/s, and a queue that holds the receiver's whole window: an RTT of about 60
+/// ms.
 struct Bridged {
     near: Namespace,
     far: Namespace,
@@ -24,8 +25,8 @@ struct Bridged {
 }
 
 impl Bridged {
-    /// `quick`: the far end delays no acknowledgment. One that it delayed until its link was gone leaves
-    /// when the link is back, held back or not, and wakes up its sender.
+    /// `quick`: the far end delays no acknowledgment. One delayed until the link's failure would
+    /// leave when the link is back, held back or not, and make the sender resume.
     fn new(quick: bool) -> io::Result<Self> {
         let [near, far, bridge] = [Namespace::new()?, Namespace::new()?, Namespace::new()?];
         bridge.run(|| wired::bridge("bridge0"))??;
@@ -48,14 +49,14 @@ impl Bridged {
     }
 }
 
-/// What became of a sender.
+/// Result for a sender.
 #[derive(Clone, Copy, Debug)]
 struct WakeUpResult {
-    /// How long it was idle after its receiver had its link back, and how long it would have been by its
-    /// own timer.
+    /// Idle time of the sender after the receiver's link was back, and the time that was left on
+    /// its own timer.
     idle: Duration,
     left: Duration,
-    /// Bytes that had arrived and that it did not know of.
+    /// Bytes received but not acknowledged to the sender.
     in_hand: u64,
 }
 
@@ -69,28 +70,28 @@ fn measure_wake_up(hold_back: bool) -> WakeUpResult {
     let to = SocketAddrV4::new(THERE, 7000);
     let until = Until::Time(Instant::ZERO + secs(10));
     let transfer = Transfer::between([&net.near, &net.far], to, clock, "cubic", until);
-    // A new cable takes up to a second until it carries.
+    // A new cable takes up to a second until it has a carrier.
     let flow = (0..1000).find_map(|_| {
         nap(10);
         shim.snapshot().flows.first().map(|flow| flow.key)
     });
-    let flow = flow.expect("it begins");
+    let flow = flow.expect("the transfer starts");
     nap(1000);
     net.far.run(|| wired::plug(DEVICE, false)).unwrap().unwrap();
     let sender = SocketAddrV4::new(flow.destination.address, flow.destination.port);
-    // With its timer just set for more than three seconds, which takes as long.
+    // Its timer was just set to more than three seconds, which takes as long to reach.
     let known = (0..600).find_map(|_| {
         nap(10);
         let kernel = net.near.run(|| kernel_tcp(sender, to)).unwrap().unwrap();
         match kernel.timer {
             Some(KernelTimer::Retransmission { left, .. }) if left > secs(3) => {
-                // Its SYN is counted.
+                // The count includes its SYN.
                 Some((left, kernel.info.bytes_acked - 1))
             }
             _ => None,
         }
     });
-    let (left, acknowledged) = known.expect("it times out again and again");
+    let (left, acknowledged) = known.expect("the sender times out repeatedly");
     net.far.run(|| wired::plug(DEVICE, true)).unwrap().unwrap();
     let back = clock.now();
     let arrived = transfer.finish();
@@ -100,13 +101,14 @@ fn measure_wake_up(hold_back: bool) -> WakeUpResult {
     WakeUpResult { idle: arrived.first_after(back), left, in_hand }
 }
 
-fn a_sender_is_woken_up_by_what_was_held_back() {
-    // The kernel takes up to a second until it reports that a link is back; on a busy machine more.
+fn held_back_acknowledgments_make_a_sender_resume() {
+    // The kernel takes up to a second to report a restored link; on a busy machine longer.
     let with = [(); 8].map(|()| thread::spawn(|| measure_wake_up(true)));
-    // A busy machine may cut the link between a segment and its acknowledgment.
+    // On a busy machine the link may fail between a segment and its acknowledgment.
     let without = (0..5).map(|_| measure_wake_up(false)).find(|woken| woken.in_hand == 0);
     let with = with.map(|run| run.join().unwrap());
-    // On a busy machine nothing may have arrived for 40 ms before the cut, after which all is given.
+    // On a busy machine no data may have arrived for 40 ms before the cut, after which everything
+    // is acknowledged.
     let (holding, given): (Vec<_>, Vec<_>) = with.into_iter().partition(|run| run.in_hand > 0);
     assert!(given.len() <= 4, "{given:?}");
     for woken in &holding {

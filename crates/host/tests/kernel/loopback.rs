@@ -1,5 +1,5 @@
-//! The test peer itself: the kernel's TCP against the kernel's TCP, so that what later tests see is
-//! not the peer's doing.
+//! Tests of the peer itself: the kernel's TCP against the kernel's TCP, so that later tests do not
+//! show faults of the peer.
 
 use std::io::ErrorKind;
 use std::net::{Ipv4Addr, SocketAddrV4};
@@ -11,14 +11,14 @@ use crate::peer::{Options, Outcome, Peer, Step};
 use crate::stream_digest::{StreamDigest, find_mismatch, pattern};
 
 tests![
-    a_pattern_shows_what_was_lost_doubled_or_moved,
-    a_ledger_tells_streams_apart,
+    a_pattern_detects_lost_duplicated_or_moved_bytes,
+    a_digest_distinguishes_streams,
     both_ways_at_once,
     after_a_half_close_the_other_way_goes_on,
     a_reset_is_seen_as_one,
-    a_snapshot_shows_what_was_agreed_on,
+    a_snapshot_shows_negotiated_options,
     a_reader_that_pauses_closes_its_window,
-    a_connection_that_is_not_there_is_not_found,
+    an_unknown_connection_is_not_found,
 ];
 
 const SERVER: Options = Options { congestion_control: "reno", receive_buffer: None, sends: 1 };
@@ -37,7 +37,7 @@ fn talk(
     (client.outcome(), server.outcome())
 }
 
-fn a_pattern_shows_what_was_lost_doubled_or_moved() {
+fn a_pattern_detects_lost_duplicated_or_moved_bytes() {
     let mut bytes = [0; 100];
     pattern(0, 3, &mut bytes);
     assert_eq!(find_mismatch(0, 3, &bytes), None);
@@ -47,7 +47,7 @@ fn a_pattern_shows_what_was_lost_doubled_or_moved() {
     let mut swapped = bytes;
     swapped[50] ^= 1;
     assert_eq!(find_mismatch(0, 3, &swapped), Some(53));
-    // Made in two pieces it is the same.
+    // Generated in two parts it is the same.
     let mut pieces = [0; 100];
     let (left, right) = pieces.split_at_mut(37);
     pattern(0, 3, left);
@@ -55,7 +55,7 @@ fn a_pattern_shows_what_was_lost_doubled_or_moved() {
     assert_eq!(pieces, bytes);
 }
 
-fn a_ledger_tells_streams_apart() {
+fn a_digest_distinguishes_streams() {
     let mut bytes = [0; 100];
     pattern(0, 0, &mut bytes);
     let entered = |pieces: [&[u8]; 2]| {
@@ -108,7 +108,7 @@ fn a_reset_is_seen_as_one() {
     server.received.assert_complete(10);
 }
 
-fn a_snapshot_shows_what_was_agreed_on() {
+fn a_snapshot_shows_negotiated_options() {
     for (settings, agreed) in [(["1", "1", "1", "1"], true), (["0", "0", "0", "0"], false)] {
         let namespace = Namespace::new().unwrap();
         for (setting, value) in
@@ -153,7 +153,7 @@ fn a_reader_that_pauses_closes_its_window() {
         ],
     )
     .unwrap();
-    // The writer says where it is, so that the kernel can be asked while it is stuck.
+    // The writer reports its address, so that the kernel can be queried while it blocks.
     let from = SocketAddrV4::new(Ipv4Addr::LOCALHOST, 40_000);
     let writer = Peer::connect(
         &namespace,
@@ -170,7 +170,7 @@ fn a_reader_that_pauses_closes_its_window() {
     writer.outcome().sent.assert_complete(8_000_001);
 }
 
-/// Asks until the kernel probes a closed window.
+/// Polls until the kernel probes a closed window.
 fn probing(
     namespace: &Namespace,
     local: SocketAddrV4,
@@ -191,7 +191,7 @@ fn probing(
     }
 }
 
-fn a_connection_that_is_not_there_is_not_found() {
+fn an_unknown_connection_is_not_found() {
     let namespace = Namespace::new().unwrap();
     let nobody = SocketAddrV4::new(Ipv4Addr::LOCALHOST, 9);
     let error = namespace.run(|| kernel_tcp(nobody, nobody)).unwrap().unwrap_err();

@@ -1,9 +1,9 @@
-//! Against the kernel that this runs on: namespaces, TUN devices, its TCP.
+//! Tests against the running kernel: namespaces, TUN devices, its TCP.
 //!
-//! Where the machine does not allow that, each test is skipped by name, and the last line counts
-//! them. Where it does, no test can be skipped: what goes wrong then fails it.
+//! On a machine that does not meet the requirements each test is skipped by name, and the last line
+//! counts them. Otherwise no test can be skipped: any error is a failure.
 
-/// The tests of a module, by the name that they run under.
+/// The tests of a module with their names.
 macro_rules! tests {
     ($($name:ident),* $(,)?) => {
         pub const TESTS: &[crate::Test] =
@@ -45,7 +45,7 @@ use std::process::ExitCode;
 use driftway_host::check_requirements;
 use libtest_mimic::{Arguments, Completion, Trial, run};
 
-/// Its name and what it does.
+/// Name and function.
 type Test = (&'static str, fn());
 
 const MODULES: [&[Test]; 20] = [

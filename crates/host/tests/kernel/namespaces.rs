@@ -1,4 +1,4 @@
-//! A namespace is apart from everything, and leaves nothing behind.
+//! A namespace is isolated, and leaves nothing behind.
 
 use std::fs;
 use std::net::TcpListener;
@@ -38,7 +38,7 @@ fn a_namespace_is_apart_and_the_caller_stays_outside() {
     });
     assert_eq!(a.local_addr().unwrap(), b.local_addr().unwrap());
 
-    // A device that is made inside is seen inside only.
+    // A device created inside is visible only inside.
     let tun = one.run(|| Tun::open(Ipv4Addr::new(10, 77, 0, 1), 24, 1500)).unwrap().unwrap();
     let name = format!("{}:", tun.name().unwrap());
     assert!(one.run(interfaces).unwrap().contains(&name));
@@ -77,7 +77,7 @@ fn nothing_is_left_behind() {
         })
     };
     drop(namespace);
-    // A thread that was joined may take the kernel a moment to bury.
+    // The kernel may need a moment to remove a joined thread.
     let patience = 100;
     let gone = (0..patience).any(|_| {
         std::thread::sleep(std::time::Duration::from_millis(10));

@@ -1,5 +1,5 @@
-//! No harm: what a host loses by the shim that plain TCP would have kept, on networks that the kernel
-//! alone makes.
+//! No harm: cases in which a shim could lose a connection that plain TCP keeps, on networks built
+//! by the kernel alone.
 
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4, TcpStream};
@@ -23,19 +23,19 @@ use crate::wired::{
 };
 
 tests![
-    what_has_a_mark_keeps_to_its_way,
-    what_is_bound_to_a_device_keeps_to_its_way,
-    what_a_rule_marks_by_its_owner_keeps_to_its_way,
-    what_is_routed_by_its_owner_keeps_to_its_way,
-    a_translated_connection_resumes_as_any_other,
+    routing_by_mark_is_kept,
+    routing_by_device_is_kept,
+    routing_by_a_rules_mark_is_kept,
+    routing_by_owner_is_kept,
+    a_translated_connection_resumes,
     a_strict_firewall_costs_nothing,
-    the_other_way_of_two_by_source_goes_on,
-    the_other_way_of_two_by_mark_goes_on,
-    the_other_way_of_two_by_device_goes_on,
-    the_other_way_of_two_by_owner_goes_on,
-    what_is_sent_for_another_host_goes_on,
-    what_nothing_of_the_shims_reaches_goes_on,
-    a_smaller_mtu_of_a_cable_that_comes_back,
+    the_other_link_by_source_is_not_disturbed,
+    the_other_link_by_mark_is_not_disturbed,
+    the_other_link_by_device_is_not_disturbed,
+    the_other_link_by_owner_is_not_disturbed,
+    a_transparent_proxy_is_not_disturbed,
+    a_connection_without_injection_continues,
+    a_smaller_mtu_of_a_restored_cable,
     a_smaller_mtu_of_the_own_link_after_a_cut,
     a_smaller_mtu_of_the_route_after_a_cut,
     a_smaller_mtu_behind_a_router_after_a_cut,
@@ -44,7 +44,7 @@ tests![
     atcp_outlives_forged_notifications,
 ];
 
-/// A user whose traffic a rule may single out.
+/// A user whose traffic a rule may match.
 const USER: u32 = 4711;
 const MARK: u32 = 7;
 const TCP: u8 = 6;
@@ -66,7 +66,7 @@ fn arms<T: Send>(arm: impl Fn(bool) -> T + Sync) -> [T; 2] {
         });
         let [plain, shimmed] = arms.map(|arm| arm.join());
         let shimmed = shimmed.unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-        [plain.expect("plain TCP can do it"), shimmed]
+        [plain.expect("plain TCP passes"), shimmed]
     })
 }
 
@@ -84,24 +84,24 @@ fn connected_socket(
     net.host.run(make).unwrap().unwrap()
 }
 
-/// What a cut did to a transfer.
+/// Effect of a cut on a transfer.
 #[derive(Debug)]
 struct Resumed {
-    /// From its end to the first data.
+    /// From the end of the cut to the first data.
     first: Duration,
     counts: Option<Counts>,
 }
 
 impl Resumed {
-    /// It was the shim that carried it over the outage.
+    /// Asserts that the shim carried it over the outage.
     fn assert_carried(&self) {
-        let counts = self.counts.expect("there was one");
+        let counts = self.counts.expect("the arm has a shim");
         assert!(counts.outages > 0 && counts.originals_sent > 0, "{self:?}");
         assert_eq!(counts.no_carrier, 0, "{self:?}");
     }
 }
 
-/// A transfer over a way that is cut, of which the router notifies by ICMP.
+/// A transfer over a link that is cut, of which the router notifies by ICMP.
 fn cut_for(
     lasts: Duration,
     net: &TwoLinkNetwork,
@@ -122,21 +122,21 @@ fn cut_for(
     Resumed { first, counts: shim.map(|shim| shim.stop().counts) }
 }
 
-/// The connection belongs on the second way, and that one is cut.
+/// The connection is routed over the second link, which is cut.
 fn keeps_to_the_second_way(lay: impl Fn(&TwoLinkNetwork) -> Socket + Sync) {
     let [plain, shimmed] = arms(|shimmed| {
         let net = TwoLinkNetwork::new().unwrap();
         let socket = lay(&net);
         let watch = PacketCapture::start(&net.routers[0].namespace).unwrap();
         let resumed = cut_for(secs(4), &net, 1, (socket, SERVER), shimmed);
-        assert_eq!(watch.data().count(), 0, "by the first way: {resumed:?}");
+        assert_eq!(watch.data().count(), 0, "over the first link: {resumed:?}");
         resumed
     });
     shimmed.assert_carried();
     assert!(shimmed.first < plain.first + millis(500), "{shimmed:?} {plain:?}");
 }
 
-fn what_has_a_mark_keeps_to_its_way() {
+fn routing_by_mark_is_kept() {
     keeps_to_the_second_way(|net| {
         let rule = || wired::rule(RuleAttribute::FwMark(MARK), SECOND);
         net.host.run(rule).unwrap().unwrap();
@@ -144,9 +144,9 @@ fn what_has_a_mark_keeps_to_its_way() {
     });
 }
 
-fn what_is_bound_to_a_device_keeps_to_its_way() {
+fn routing_by_device_is_kept() {
     keeps_to_the_second_way(|net| {
-        // A way by that device, which others do not take.
+        // A route for sockets bound to that device.
         let rule = || wired::rule(RuleAttribute::Oifname(UPLINKS[1].into()), SECOND);
         net.host.run(rule).unwrap().unwrap();
         connected_socket(net, 0, |socket| socket.bind_device(Some(UPLINKS[1].as_bytes())).unwrap())
@@ -154,7 +154,7 @@ fn what_is_bound_to_a_device_keeps_to_its_way() {
 }
 
 /// One user's traffic has a tunnel of its own.
-fn what_a_rule_marks_by_its_owner_keeps_to_its_way() {
+fn routing_by_a_rules_mark_is_kept() {
     keeps_to_the_second_way(|net| {
         let rules = || {
             wired::rule(RuleAttribute::FwMark(MARK), SECOND)?;
@@ -168,7 +168,7 @@ fn what_a_rule_marks_by_its_owner_keeps_to_its_way() {
     });
 }
 
-fn what_is_routed_by_its_owner_keeps_to_its_way() {
+fn routing_by_owner_is_kept() {
     keeps_to_the_second_way(|net| {
         let range = RuleUidRange { start: USER, end: USER };
         net.host.run(|| wired::rule(RuleAttribute::UidRange(range), SECOND)).unwrap().unwrap();
@@ -176,7 +176,7 @@ fn what_is_routed_by_its_owner_keeps_to_its_way() {
     });
 }
 
-fn a_translated_connection_resumes_as_any_other() {
+fn a_translated_connection_resumes() {
     const ALIAS: Ipv4Addr = Ipv4Addr::new(192, 0, 2, 1);
     let run = |to: Ipv4Addr| {
         let net = TwoLinkNetwork::new().unwrap();
@@ -193,7 +193,7 @@ fn a_translated_connection_resumes_as_any_other() {
             net.host.run(rules).unwrap().unwrap();
         }
         let socket = connected_socket(&net, 0, |_| {});
-        // Well before its own timer would send again: it must hear what the shim says.
+        // Well before its own timer expires: it must receive the injected segments.
         cut_for(millis(6750), &net, 0, (socket, to), true)
     };
     let translated = [ALIAS; 3].map(|to| thread::spawn(move || run(to)));
@@ -217,21 +217,21 @@ fn a_strict_firewall_costs_nothing() {
         net.host.run(rules).unwrap().unwrap();
         cut_for(secs(4), &net, 0, (connected_socket(&net, USER, |_| {}), SERVER), shimmed)
     });
-    // Nothing of the shim's leaves: both wait for TCP's own timer.
+    // No packet of the shim leaves: both arms wait for TCP's own timer.
     assert!(shimmed.first < plain.first + secs(1), "{shimmed:?} {plain:?}");
-    assert_eq!(shimmed.counts.expect("there was one").no_carrier, 1, "{shimmed:?}");
+    assert_eq!(shimmed.counts.expect("the arm has a shim").no_carrier, 1, "{shimmed:?}");
 }
 
-/// What the loss of a link did.
+/// Effect of a link failure.
 #[derive(Debug)]
 struct OtherLinkStall {
-    /// The longest time without data, of the flow over the other link.
+    /// The longest time without data of the flow over the other link.
     healthy: [Duration; 2],
-    /// From the return of a flow's own link to its first data.
+    /// From the recovery of a flow's own link to its first data.
     first: [Duration; 2],
 }
 
-/// Two flows to one server, one over each link; then first the second link is gone, later the first.
+/// Two flows to one server, one over each link; first the second link fails, later the first.
 fn the_other_way_goes_on(
     policy: Option<RuleAttribute>,
     uid: u32,
@@ -248,7 +248,7 @@ fn the_other_way_goes_on(
         let transfers = sockets.map(|socket| {
             let port = ports.next().unwrap();
             let to = SocketAddrV4::new(SERVER, port);
-            // The second way is back at 7.5 s, and a kernel's timeouts have doubled to 3 s by then.
+            // The second link is back at 7.5 s, when a kernel's RTO has reached 3 s.
             let until = Until::Time(at(11_500));
             Transfer::over(socket, net.listen(port), to, clock, "cubic", until).connected()
         });
@@ -277,36 +277,36 @@ fn the_other_way_goes_on(
         assert!(shimmed < plain + secs(1), "a pause of {shimmed:?}, else {plain:?}");
     }
     for (shimmed, plain) in shimmed.first.into_iter().zip(plain.first) {
-        // A packet may have to wait for the answer to an ARP request, of which there is one a second.
+        // A packet may have to wait for an ARP reply; requests are sent once a second.
         assert!(shimmed < plain + millis(1300), "resumed after {shimmed:?}, else {plain:?}");
     }
 }
 
-fn the_other_way_of_two_by_source_goes_on() {
+fn the_other_link_by_source_is_not_disturbed() {
     let bind = |socket: &Socket| {
         socket.bind(&SocketAddr::from((HERE[1], 0)).into()).unwrap();
     };
     the_other_way_goes_on(Some(RuleAttribute::Source(HERE[1].into())), 0, bind);
 }
 
-fn the_other_way_of_two_by_mark_goes_on() {
+fn the_other_link_by_mark_is_not_disturbed() {
     let mark = |socket: &Socket| socket.set_mark(MARK).unwrap();
     the_other_way_goes_on(Some(RuleAttribute::FwMark(MARK)), 0, mark);
 }
 
-fn the_other_way_of_two_by_device_goes_on() {
+fn the_other_link_by_device_is_not_disturbed() {
     let bind = |socket: &Socket| socket.bind_device(Some(UPLINKS[1].as_bytes())).unwrap();
     the_other_way_goes_on(Some(RuleAttribute::Oifname(UPLINKS[1].into())), 0, bind);
 }
 
-fn the_other_way_of_two_by_owner_goes_on() {
+fn the_other_link_by_owner_is_not_disturbed() {
     let range = RuleUidRange { start: USER, end: USER };
     the_other_way_goes_on(Some(RuleAttribute::UidRange(range)), USER, |_| {});
 }
 
-/// A transparent proxy sends from its clients' addresses, which are none of this host's; a link that it
-/// does not use comes and goes.
-fn what_is_sent_for_another_host_goes_on() {
+/// A transparent proxy sends from its clients' addresses, which do not belong to this host; a link
+/// that it does not use fails and recovers.
+fn a_transparent_proxy_is_not_disturbed() {
     const CLIENT: Ipv4Addr = Ipv4Addr::new(10, 5, 5, 5);
     const INWARD: u8 = 100;
     let [plain, shimmed] = arms(|shimmed| {
@@ -339,10 +339,10 @@ fn what_is_sent_for_another_host_goes_on() {
     assert!(shimmed < plain + secs(1), "a pause of {shimmed:?}, else {plain:?}");
 }
 
-/// A socket is bound to one interface and has the address of another: what the shim makes up for it comes in
-/// by that one, and no socket takes it. The kernel answers with a reset, which the peer of an idle connection
-/// would believe.
-fn what_nothing_of_the_shims_reaches_goes_on() {
+/// A socket is bound to one interface and has the address of another: injected segments arrive by
+/// the latter, and no socket accepts them. The kernel answers with a reset, which the peer of an
+/// idle connection would accept.
+fn a_connection_without_injection_continues() {
     const OWN: Ipv4Addr = Ipv4Addr::new(10, 5, 5, 5);
     let net = TwoLinkNetwork::new().unwrap();
     net.host.run(|| wired::address("lo", OWN, 32)).unwrap().unwrap();
@@ -364,29 +364,29 @@ fn what_nothing_of_the_shims_reaches_goes_on() {
         far.write_all(b"there")?;
         near.read_exact(&mut [0; 5])
     };
-    exchange().expect("they are connected");
-    // Another way goes and comes, so that it is looked where packets leave.
+    exchange().expect("the sockets are connected");
+    // Another link fails and recovers, which starts a route review.
     net.plug(1, false);
     nap(millis(1500));
     net.plug(1, true);
     nap(millis(1500));
-    exchange().expect("they still are");
+    exchange().expect("the sockets are still connected");
     let stood = shim.stop();
     assert!(stood.daemon_counts.injected > 0 && stood.counts.resets_of_own > 0, "{stood:?}");
 }
 
-/// The longest packet of a path that has come back, 600 bytes less than before.
+/// MTU of the restored path, 600 bytes less than before.
 const SMALLER: u16 = 900;
-/// So much has to arrive before data flow again: more than a window.
+/// Bytes that have to arrive before data count as flowing again: more than a window.
 const FLOWING: u64 = 100_000;
 
-/// A cut of three seconds, of which the router notifies, at whose end the path takes only smaller
-/// packets. When data flow again depends on when the local TCP next sends again, and that on when the
-/// router sends its messages, one a second: the two arms may differ by that, and by half a second.
+/// A cut of three seconds with ICMP notification, after which the path has a smaller MTU. The time
+/// at which data flow again depends on the local TCP's next retransmission, and on the router's
+/// messages, one a second: the arms may differ by that, and by half a second.
 fn a_smaller_mtu_after_a_cut(own: bool, shrink: impl Fn(&TwoLinkNetwork) + Sync) {
     let [plain, shimmed] = arms(|shimmed| {
         let net = TwoLinkNetwork::new().unwrap();
-        // RFC 4821: a host of which more is asked than to heed ICMP.
+        // RFC 4821 must work as well as ICMP.
         net.host.set_sysctl("net/ipv4/tcp_mtu_probing", "1").unwrap();
         let shim = shimmed.then(|| RunningShim::start(&net.host, &ShimSettings::default()));
         let clock = RealClock::start();
@@ -417,7 +417,7 @@ fn a_smaller_mtu_after_a_cut(own: bool, shrink: impl Fn(&TwoLinkNetwork) + Sync)
     assert!(shimmed < plain + millis(1500), "{shimmed:?}, else {plain:?}");
 }
 
-fn a_smaller_mtu_of_a_cable_that_comes_back() {
+fn a_smaller_mtu_of_a_restored_cable() {
     a_smaller_mtu_after_a_cut(true, |net| {
         net.host.run(|| wired::mtu(UPLINKS[0], SMALLER.into())).unwrap().unwrap();
     });
@@ -444,8 +444,8 @@ fn a_smaller_mtu_behind_a_router_after_a_cut() {
     });
 }
 
-/// Longer packets vanish, and nobody says so: only the local TCP's timeouts find the length, and the
-/// doublings of those that the shim's probes have drawn a router's messages from must not stand.
+/// Longer packets are dropped silently: only the local TCP's timeouts find the MTU, and doublings
+/// of its RTO must be reverted where the shim's probes have drawn the router's messages.
 fn a_black_hole_after_a_cut() {
     a_smaller_mtu_after_a_cut(false, |net| {
         let rules: &[&[Expression]] = &[&[Expression::Longer(SMALLER), Expression::Drop]];
@@ -454,13 +454,13 @@ fn a_black_hole_after_a_cut() {
     });
 }
 
-/// Somebody on the path, who sees the numbers, says five times a second, and falsely, that the server
-/// cannot be reached.
+/// An on-path attacker, who sees the sequence numbers, reports the server as unreachable five times
+/// a second.
 fn outlives_forged_notifications(aid: &str) {
     let net = TwoLinkNetwork::new().unwrap();
-    let listed = find(aid).expect("it is in the list");
+    let listed = find(aid).expect("the aid is registered");
     let shim = RunningShim::start_with(&net.host, || {
-        let make = move || listed.build(&[]).expect("it has defaults");
+        let make = move || listed.build(&[]).expect("the aid has defaults");
         ShimDaemon::start_with_shim(&[], Shim::with_aid(Config::default(), make))
     });
     let on_the_path = &net.routers[0].namespace;
@@ -474,13 +474,13 @@ fn outlives_forged_notifications(aid: &str) {
     let mut newest = None;
     for _ in 0..25 {
         newest = watch.data().last().or(newest);
-        forge_unreachable(&forger, newest.as_ref().expect("it sends"));
+        forge_unreachable(&forger, newest.as_ref().expect("the transfer sends data"));
         nap(millis(200));
     }
     let last = clock.now();
     let first = transfer.finish().first_after(last);
     let stood = shim.stop();
-    assert!(stood.counts.outages > 0, "it was believed at first: {stood:?}");
+    assert!(stood.counts.outages > 0, "no report was accepted: {stood:?}");
     assert!(first < secs(2), "{first:?} {stood:?}");
 }
 

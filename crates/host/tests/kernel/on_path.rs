@@ -1,4 +1,4 @@
-//! Somebody on the path: sees what passes, and forges ICMP.
+//! An on-path attacker: captures packets, and forges ICMP errors.
 
 use std::io::{self, Read};
 use std::iter::from_fn;
@@ -16,7 +16,7 @@ use crate::wired::{GATEWAYS, SERVER};
 
 const TCP: u8 = 6;
 
-/// What arrives at a namespace, by any interface.
+/// A capture of all packets received in a namespace.
 pub struct PacketCapture(Socket);
 
 impl PacketCapture {
@@ -29,7 +29,7 @@ impl PacketCapture {
         Ok(Self(socket))
     }
 
-    /// What has arrived since the last time, as far as a buffer held it.
+    /// Packets received since the last call, as far as the buffer holds them.
     fn packets(&self) -> impl Iterator<Item = Vec<u8>> {
         from_fn(|| {
             let mut packet = vec![0; 2048];
@@ -51,16 +51,18 @@ fn is_data(packet: &[u8]) -> bool {
     packet[9] == TCP && packet[16..20] == SERVER.octets() && packet.len() > header + offset()
 }
 
-/// The socket from which a router sends what is forged.
+/// The socket from which a router's forged packets are sent.
 pub fn forger(router: &Namespace) -> io::Result<Socket> {
     router.run(|| Socket::new(Domain::IPV4, Type::RAW, Some(Protocol::from(libc::IPPROTO_RAW))))?
 }
 
-/// Says, falsely, that a packet of TCP could not be delivered: ICMP host unreachable from the first
-/// router, with the numbers of this packet.
+/// Forges an ICMP host unreachable message of the first router, with the sequence numbers of this
+/// TCP packet.
 pub fn forge_unreachable(forger: &Socket, packet: &[u8]) {
     let header = usize::from(packet[0] & 0xf) * 4;
-    let word = |at: usize| u32::from_be_bytes(*packet[at..].first_chunk().expect("it is whole"));
+    let word = |at: usize| {
+        u32::from_be_bytes(*packet[at..].first_chunk().expect("the packet is complete"))
+    };
     let [from, to] = [12, 16].map(|at| Ipv4Addr::from(word(at)));
     let ports = word(header);
     let segment = TcpSegment {

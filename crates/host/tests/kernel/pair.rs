@@ -1,4 +1,4 @@
-//! Two namespaces with a cable of the kernel's between them, which can be pulled.
+//! Two namespaces joined by a veth pair, whose cable can be unplugged.
 
 use std::fmt::Debug;
 use std::io;
@@ -20,7 +20,7 @@ pub const DEVICE: &str = "cable0";
 pub const HERE: Ipv4Addr = Ipv4Addr::new(10, 9, 0, 1);
 pub const THERE: Ipv4Addr = Ipv4Addr::new(10, 9, 0, 2);
 
-/// Tells the kernel of the calling thread's namespace.
+/// Sends a netlink request to the kernel of the calling thread's namespace.
 pub fn netlink_request(message: RouteNetlinkMessage, flags: u16) -> io::Result<()> {
     let mut message = NetlinkMessage::from(message);
     message.header.flags = NLM_F_REQUEST | NLM_F_ACK | flags;
@@ -44,8 +44,8 @@ fn invalid_data(error: impl Debug) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, format!("{error:?}"))
 }
 
-/// Near and far; with `offload` the cable takes packets of 64 KB in one, without it none beyond
-/// its MTU.
+/// Near and far end; with `offload` the pair carries packets of 64 KB, without it none beyond its
+/// MTU.
 pub fn pair(offload: bool) -> io::Result<[Namespace; 2]> {
     let [near, far] = [Namespace::new()?, Namespace::new()?];
     near.run(|| join(DEVICE, &far))??;
@@ -89,7 +89,7 @@ pub fn up(address: Ipv4Addr, offload: bool) -> io::Result<()> {
     netlink_request(RouteNetlinkMessage::SetLink(link), 0)
 }
 
-/// Pulls the cable at the end of the calling thread's namespace, or puts it back.
+/// Plugs the cable in or out at the end of the calling thread's namespace.
 pub fn plug(plugged: bool) -> io::Result<()> {
     let mut link = LinkMessage::default();
     link.header.index = if_nametoindex(DEVICE)?;

@@ -1,4 +1,4 @@
-//! The kernel's TCP at the other end: a socket that follows a list of steps.
+//! The kernel's TCP as peer: a socket that follows a list of steps.
 
 use std::io::{self, Read, Write};
 use std::net::{Shutdown, SocketAddr, SocketAddrV4, TcpStream};
@@ -11,21 +11,21 @@ use socket2::{Domain, SockRef, Socket, Type};
 
 use crate::stream_digest::{StreamDigest, pattern};
 
-/// What a peer does next.
+/// A step of a peer.
 #[derive(Clone, Copy, Debug)]
 pub enum Step {
-    /// Sends the next this many bytes of its [`pattern`].
+    /// Sends this many bytes of its [`pattern`].
     Send(u64),
     /// Receives this many bytes.
     Receive(u64),
-    /// Receives up to the other's end of data.
+    /// Receives until the other end's end of data.
     ReceiveAll,
-    /// Sends this many bytes and at the same time receives up to the other's end of data; ends its
-    /// own data when all is sent.
+    /// Sends this many bytes and at the same time receives until the other end's end of data;
+    /// closes its own direction after sending.
     Exchange(u64),
-    /// Ends its data, goes on receiving.
+    /// Closes its own direction, and continues receiving.
     HalfClose,
-    /// Does nothing for a while: what arrives fills its buffer and closes its window.
+    /// Does nothing for a while: arriving data fill its buffer and close its window.
     Pause(Duration),
     /// Takes a snapshot for [`Outcome::snapshots`].
     Snapshot,
@@ -33,31 +33,31 @@ pub enum Step {
     Reset,
 }
 
-/// The socket options of a peer.
+/// Socket options of a peer.
 #[derive(Clone, Copy, Debug)]
 pub struct Options {
-    /// Its congestion control: always said, because a machine's default may be any.
+    /// Congestion control algorithm; explicit, because defaults of machines differ.
     pub congestion_control: &'static str,
-    /// Its receive buffer (bytes), if not the kernel's choice.
+    /// Receive buffer (bytes), if not the kernel's choice.
     pub receive_buffer: Option<usize>,
-    /// Which pattern it sends: 0 or 1. It expects the other.
+    /// The pattern it sends: 0 or 1. It expects the other.
     pub sends: u64,
 }
 
-/// What became of a peer.
+/// Result of a peer.
 #[derive(Debug, Default)]
 pub struct Outcome {
-    /// What was given to the kernel.
+    /// Data passed to the kernel.
     pub sent: StreamDigest,
-    /// What was received.
+    /// Data received.
     pub received: StreamDigest,
-    /// The kernel's view of the connection at each [`Step::Snapshot`].
+    /// The kernel's state of the connection at each [`Step::Snapshot`].
     pub snapshots: Vec<KernelTcp>,
     /// The error that ended it before its last step.
     pub error: Option<io::ErrorKind>,
 }
 
-/// A peer at work.
+/// A running peer.
 pub struct Peer {
     thread: JoinHandle<Outcome>,
     done: Receiver<()>,
@@ -81,7 +81,7 @@ impl Peer {
     }
 
     /// Listens in `namespace` at `address` (port 0: any), accepts one connection and follows
-    /// `steps`. Also gives the address that it listens at.
+    /// `steps`. Also returns its address.
     pub fn listen(
         namespace: &Namespace,
         address: SocketAddrV4,
@@ -104,7 +104,7 @@ impl Peer {
     ) -> io::Result<Self> {
         let steps = steps.to_vec();
         let (ended, done): (Sender<()>, _) = mpsc::channel();
-        // Inside, because snapshots ask the kernel of the thread's namespace.
+        // Inside, because snapshots query the kernel of the thread's namespace.
         let thread = namespace.run(move || {
             thread::spawn(move || {
                 let mut outcome = Outcome::default();
@@ -119,13 +119,12 @@ impl Peer {
         Ok(Self { thread, done })
     }
 
-    /// Has it done all its steps, or failed?
+    /// Returns whether it has done all its steps, or failed.
     pub fn is_done(&self) -> bool {
         matches!(self.done.try_recv(), Err(mpsc::TryRecvError::Disconnected))
     }
 
-    /// Waits for its end. A peer that takes longer than a minute fails the test: there is no
-    /// better use of a hung one.
+    /// Waits for its end, and fails after a minute.
     pub fn outcome(self) -> Outcome {
         let waited = self.done.recv_timeout(Duration::from_secs(60));
         assert_eq!(waited, Err(mpsc::RecvTimeoutError::Disconnected), "the peer hangs");
@@ -165,7 +164,7 @@ impl Outcome {
                 };
                 self.snapshots.push(kernel_tcp(local, remote)?);
             }
-            // A linger time of zero makes the close that follows a reset.
+            // A linger time of zero makes the close send a reset.
             Step::Reset => SockRef::from(stream).set_linger(Some(Duration::ZERO))?,
         }
         Ok(())
@@ -187,7 +186,7 @@ fn send(mut stream: &TcpStream, key: u64, sent: &mut StreamDigest, bytes: u64) -
     while sent.bytes() < end {
         let len = buffer.len().min(usize::try_from(end - sent.bytes()).unwrap_or(usize::MAX));
         pattern(key, sent.bytes(), &mut buffer[..len]);
-        // What write does not take is made again: a byte depends only on where it stands.
+        // Bytes that write does not accept are generated again: each depends only on its offset.
         let taken = stream.write(&buffer[..len])?;
         sent.update(key, &buffer[..taken]);
     }

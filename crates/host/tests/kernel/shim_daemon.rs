@@ -1,4 +1,4 @@
-//! The shim below this kernel's TCP, over paths of the lab.
+//! The shim below this kernel's TCP, over paths of the simulator.
 
 use std::net::{SocketAddr, SocketAddrV4, SocketAddrV6, TcpStream, UdpSocket};
 use std::thread;
@@ -18,12 +18,12 @@ tests![
     losses_do_not_slow_reno_down,
     losses_do_not_slow_cubic_down,
     a_transfer_survives_cuts,
-    a_killed_one_leaves_plain_tcp_in_a_cut,
-    a_killed_one_leaves_plain_tcp_at_any_time,
-    a_link_that_comes_back_is_used_at_once,
+    a_killed_shim_leaves_plain_tcp_in_a_cut,
+    a_killed_shim_leaves_plain_tcp_at_any_time,
+    a_restored_link_is_used_at_once,
     a_clean_path_stays_as_fast,
-    what_is_not_followed_passes,
-    one_in_a_namespace_and_nothing_left,
+    untracked_packets_pass,
+    one_shim_per_namespace_and_nothing_left,
 ];
 
 pub fn millis(millis: u64) -> Duration {
@@ -34,7 +34,7 @@ pub fn secs(secs: u64) -> Duration {
     Duration::from_secs(secs)
 }
 
-/// Two hops of 10 Mbit/s, and 20 ms there and back each, with queues that mark.
+/// Two hops of 10 Mbit/s and 20 ms RTT each, with queues that mark.
 pub fn marking(more_of_link: &str, more: &str) -> Scenario {
     let link = "rate = \"10 Mbit/s\"\ndelay = \"10 ms\"\n\
                 queue = { packets = 200, ecn_threshold = 20 }";
@@ -49,14 +49,14 @@ pub fn cut(first: &str, lasts: &str) -> String {
 }
 
 fn a_transfer_survives_cuts() {
-    // Long enough that a busy machine does not count.
+    // Long enough to make the load of the machine irrelevant.
     let round_trip = millis(160);
     let cuts = [(secs(1), secs(1)), (secs(4), secs(3)), (secs(9), secs(5))];
     let faults = cut("1 s", "1 s") + &cut("4 s", "3 s") + &cut("9 s", "5 s");
     let link = "rate = \"10 Mbit/s\"\ndelay = \"40 ms\"\nqueue = { packets = 200 }";
     let path = RunningPath::start(&scenario(2, link, &faults), 1, true);
-    // The peer's window does not fill the path: no congestion, which would forbid to undo what a cut
-    // did. (A bound on the sender's buffer does not hold while a path is gone.)
+    // The peer's window does not fill the path: no congestion, which would prevent an undo. (A
+    // limit on the send buffer does not hold during an outage.)
     path.running
         .namespace(PathEnd::Far)
         .set_sysctl("net/ipv4/tcp_rmem", "4096 65536 131072")
@@ -69,7 +69,7 @@ fn a_transfer_survives_cuts() {
         let back = Instant::ZERO + at + lasts;
         let first = arrived.first_after(back);
         assert!(first <= round_trip.times(3), "after {lasts:?}: {first:?} {stood:?}");
-        // The window is what it was.
+        // The window is the previous one.
         let in_a_second = |from: Instant| arrived.bytes_by(from + secs(1)) - arrived.bytes_by(from);
         let before = in_a_second(Instant::ZERO + at - secs(1));
         let after = in_a_second(back + millis(500));
@@ -79,8 +79,8 @@ fn a_transfer_survives_cuts() {
     path.running.stop().unwrap();
 }
 
-/// Bytes that arrive in six seconds with one packet in a hundred lost, without and with the shim, at
-/// the same time.
+/// Bytes that arrive in six seconds with a loss rate of 1 %, without and with the shim, at the same
+/// time.
 fn with_losses(congestion_control: &'static str, seed: u64) -> [u64; 2] {
     let lossy = marking("packet_error_rate = 0.005", "");
     let end = Instant::ZERO + secs(6);
@@ -112,7 +112,7 @@ fn losses_do_not_slow_cubic_down() {
     assert!(shimmed > plain * 3 / 2, "{plain} {shimmed}");
 }
 
-/// How much longer a transfer takes with the shim than without it at the same time.
+/// Ratio of a transfer's duration with the shim to that without it, at the same time.
 fn slowdown_on_a_clean_path() -> f64 {
     let link = "rate = \"4 Mbit/s\"\ndelay = \"10 ms\"\n\
                 queue = { packets = 200, ecn_threshold = 20 }";
@@ -135,7 +135,7 @@ fn slowdown_on_a_clean_path() -> f64 {
 }
 
 fn a_clean_path_stays_as_fast() {
-    // Other work on the machine hits one arm more than the other; a shim that costs goodput costs it
+    // Other work on the machine hits one arm more than the other; a shim that costs goodput does so
     // each time.
     let slow: Vec<f64> = (0..4)
         .map(|_| slowdown_on_a_clean_path())
@@ -144,10 +144,10 @@ fn a_clean_path_stays_as_fast() {
     assert!(slow.len() < 4, "{slow:?}");
 }
 
-fn a_killed_one_leaves_plain_tcp_at_any_time() {
+fn a_killed_shim_leaves_plain_tcp_at_any_time() {
     let path = RunningPath::start(&marking("packet_error_rate = 0.005", ""), 4, true);
     let transfer = Transfer::start(&path, "cubic", Until::Bytes(3_000_000));
-    // The first one finds a connection that is older than itself.
+    // The first one meets a connection older than itself.
     for n in 1..=4 {
         let process = ShimProcess::start(path.near());
         let mine = Transfer::start_at(&path, 7000 + n, "reno", Until::Bytes(500_000));
@@ -163,9 +163,8 @@ fn a_killed_one_leaves_plain_tcp_at_any_time() {
     path.running.stop().unwrap();
 }
 
-fn a_killed_one_leaves_plain_tcp_in_a_cut() {
-    // Killed while there is no path, just when there is one again, and a little later; or ended while
-    // there is none.
+fn a_killed_shim_leaves_plain_tcp_in_a_cut() {
+    // Killed during the outage, at its end, and a little later; or stopped during it.
     let arms = [2500, 3010, 3060, 3150, 2000].map(|kill_at| {
         thread::spawn(move || {
             let path = RunningPath::start(&marking("", &cut("1 s", "2 s")), 5, true);
@@ -182,7 +181,7 @@ fn a_killed_one_leaves_plain_tcp_in_a_cut() {
         })
     });
     for arm in arms {
-        // Plain TCP needs up to as long as the cut to find out.
+        // Plain TCP resumes after up to the length of the cut.
         let end = arm.join().unwrap();
         assert!(end < Instant::ZERO + secs(15), "{end:?}");
     }
@@ -193,7 +192,7 @@ fn device(namespace: &Namespace) -> u32 {
     namespace.run(|| if_nametoindex("tun0")).unwrap().unwrap()
 }
 
-fn a_link_that_comes_back_is_used_at_once() {
+fn a_restored_link_is_used_at_once() {
     let [near, far] = pair(false).unwrap();
     let shim = RunningShim::start(&near, &ShimSettings::default());
     let clock = RealClock::start();
@@ -201,7 +200,7 @@ fn a_link_that_comes_back_is_used_at_once() {
     let to = SocketAddrV4::new(THERE, 7000);
     let transfer = Transfer::between([&near, &far], to, clock, "cubic", until);
     let nap = |span: Duration| thread::sleep(std::time::Duration::from_nanos(span.as_nanos()));
-    // A new cable takes up to a second until it carries.
+    // A new cable takes up to a second until it has a carrier.
     let flows = |shim: &RunningShim, state: &str| {
         let seen = (0..300).any(|_| {
             nap(millis(10));
@@ -212,9 +211,9 @@ fn a_link_that_comes_back_is_used_at_once() {
     flows(&shim, "open");
     nap(millis(300));
     far.run(|| plug(false)).unwrap().unwrap();
-    // And the kernel up to a second until it tells of one that is gone.
+    // The kernel may take up to a second to report its loss.
     flows(&shim, "disconnected");
-    // Plain TCP would by now wait for longer than is allowed below.
+    // By now plain TCP would wait for longer than is allowed below.
     nap(secs(2));
     far.run(|| plug(true)).unwrap().unwrap();
     let back = clock.now();
@@ -225,7 +224,7 @@ fn a_link_that_comes_back_is_used_at_once() {
     assert_eq!((stood.counts.outages, stood.counts.survived), (1, 1), "{stood:?}");
 }
 
-fn what_is_not_followed_passes() {
+fn untracked_packets_pass() {
     let path = RunningPath::start(&marking("", ""), 7, true);
     let near = path.near();
     near.set_sysctl("net/ipv6/conf/tun0/disable_ipv6", "0").unwrap();
@@ -233,12 +232,12 @@ fn what_is_not_followed_passes() {
     path.sleep_until(millis(300));
     let shim = RunningShim::start(near, &ShimSettings::default());
     older.finish();
-    // The last of its last segments.
+    // The last segments.
     thread::sleep(std::time::Duration::from_millis(300));
     let stood = shim.snapshot();
     assert!(stood.counts.older > 0 && stood.flows.is_empty(), "{stood:?}");
 
-    // UDP, in pieces on the way there and back.
+    // UDP, fragmented in both directions.
     let [here, there] = path.addresses;
     let udp = |end, address| {
         let bind = || UdpSocket::bind((address, 9000));
@@ -250,9 +249,9 @@ fn what_is_not_followed_passes() {
     let (len, from) = far.recv_from(&mut buffer).unwrap();
     far.send_to(&buffer[..len], from).unwrap();
     assert_eq!(here.recv(&mut buffer).unwrap(), 4000);
-    assert_eq!(shim.snapshot().daemon_counts, stood.daemon_counts, "nobody asked the shim");
+    assert_eq!(shim.snapshot().daemon_counts, stood.daemon_counts, "no packet was intercepted");
 
-    // A piece of TCP.
+    // A TCP fragment.
     let piece = || {
         let socket = Socket::new(Domain::IPV4, Type::RAW, Some(Protocol::from(libc::IPPROTO_RAW)));
         let socket = socket.unwrap();
@@ -266,7 +265,7 @@ fn what_is_not_followed_passes() {
     };
     near.run(piece).unwrap();
 
-    // IPv6 leaves by the device, unseen.
+    // IPv6 leaves by the device, not intercepted.
     let link_local = SocketAddrV6::new("fe80::77".parse().unwrap(), 80, 0, device(near));
     let connect =
         || TcpStream::connect_timeout(&link_local.into(), std::time::Duration::from_millis(1200));
@@ -281,7 +280,7 @@ fn what_is_not_followed_passes() {
     assert!(report.counts.not_ipv4 > 0, "{report:?}");
 }
 
-fn one_in_a_namespace_and_nothing_left() {
+fn one_shim_per_namespace_and_nothing_left() {
     let namespace = Namespace::new().unwrap();
     let other = Namespace::new().unwrap();
     let shim = RunningShim::start(&namespace, &ShimSettings::default());

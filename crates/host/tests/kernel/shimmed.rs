@@ -1,5 +1,5 @@
-//! The shim at the near end of a path, in a thread or as a process that can be killed, and transfers
-//! that say when what arrived.
+//! The shim at the near end of a path, in a thread or as a process that can be killed, and
+//! transfers that record arrival times.
 
 use std::env;
 use std::io::{self, PipeWriter, Read, Write};
@@ -24,12 +24,12 @@ use crate::emulate::emulation;
 use crate::stream_digest::{StreamDigest, pattern};
 
 const PORT: u16 = 7000;
-/// The argument that makes this program a shim, one with a watchdog, or a watchdog.
+/// Arguments that make this program a shim, one with a watchdog, or a watchdog.
 const ROLE: &str = "program-shim";
 const WATCHED: &str = "program-watched-shim";
 const WATCHDOG: &str = "program-watchdog";
 
-/// The shim in a namespace, in a thread.
+/// A shim daemon in a namespace, in a thread.
 pub struct RunningShim {
     status_handle: StatusHandle,
     stop: PipeWriter,
@@ -41,7 +41,7 @@ impl RunningShim {
         Self::start_with(namespace, || ShimDaemon::start(settings))
     }
 
-    /// One that `make` makes in there.
+    /// Runs the daemon that `make` creates inside the namespace.
     pub fn start_with(
         namespace: &Namespace,
         make: impl FnOnce() -> io::Result<ShimDaemon> + Send,
@@ -57,10 +57,10 @@ impl RunningShim {
     }
 
     pub fn snapshot(&self) -> ShimSnapshot {
-        self.status_handle.snapshot().expect("it is at work")
+        self.status_handle.snapshot().expect("the daemon is running")
     }
 
-    /// Ends it; gives how everything stood.
+    /// Stops it; returns its last status.
     pub fn stop(self) -> ShimSnapshot {
         let last = self.snapshot();
         drop(self.stop);
@@ -69,12 +69,12 @@ impl RunningShim {
     }
 }
 
-/// Was this process started as a shim?
+/// Returns whether this process was started as a shim.
 pub fn is_shim_process() -> bool {
     env::args().nth(1).is_some_and(|role| [ROLE, WATCHED, WATCHDOG].contains(&role.as_str()))
 }
 
-/// Is a shim until it is killed, or its standard input is closed.
+/// Runs a shim until it is killed, or its standard input is closed.
 pub fn run() -> ExitCode {
     let arguments: Vec<_> = env::args().skip(1).collect();
     if let [WATCHDOG, user, group] = [0, 1, 2].map(|n| arguments.get(n).map_or("", |word| word)) {
@@ -83,21 +83,22 @@ pub fn run() -> ExitCode {
         return ExitCode::SUCCESS;
     }
     let user = DedicatedUser::choose().unwrap();
-    let mut field = ShimDaemon::start(&ShimSettings::default()).expect("nobody else is");
+    let mut field = ShimDaemon::start(&ShimSettings::default()).expect("no other shim is running");
     if arguments[0] == WATCHED {
-        let numbers = user.expect("root has one").ids().map(|number| number.to_string());
+        let numbers =
+            user.expect("root gets a dedicated user").ids().map(|number| number.to_string());
         let mut command = driftway_host::current_executable();
         command.arg(WATCHDOG).args(numbers);
         let heart = Watchdog::start(command).and_then(Watchdog::supervise).unwrap();
         field.on_heartbeat(move || heart.beat());
     }
-    driftway_host::drop_privileges(user).expect("it may do more than it needs");
+    driftway_host::drop_privileges(user).expect("privileges can be dropped");
     println!("at work");
-    field.run(io::stdin().as_fd()).expect("nothing fails");
+    field.run(io::stdin().as_fd()).expect("the daemon does not fail");
     ExitCode::SUCCESS
 }
 
-/// The shim as a process in a namespace.
+/// A shim daemon as a process in a namespace.
 pub struct ShimProcess(Child);
 
 impl ShimProcess {
@@ -105,7 +106,7 @@ impl ShimProcess {
         Self::start_as(ROLE, namespace)
     }
 
-    /// With a watchdog.
+    /// Starts it with a watchdog.
     pub fn start_watched(namespace: &Namespace) -> Self {
         Self::start_as(WATCHED, namespace)
     }
@@ -124,26 +125,26 @@ impl ShimProcess {
         kill(Pid::from_raw(self.0.id() as i32), signal).unwrap();
     }
 
-    /// Waits for its end, and gives the signal that was it.
+    /// Waits for its end, and returns the signal that ended it.
     pub fn ended_by(mut self) -> Option<Signal> {
         let status = self.0.wait().unwrap();
         status.signal().map(|number| Signal::try_from(number).unwrap())
     }
 
-    /// In good order.
+    /// Ends it by closing its standard input.
     pub fn end(mut self) {
         drop(self.0.stdin.take());
         assert!(self.0.wait().unwrap().success());
     }
 
-    /// By SIGKILL.
+    /// Ends it by SIGKILL.
     pub fn kill(mut self) {
         self.0.kill().unwrap();
         self.0.wait().unwrap();
     }
 }
 
-/// A path at work, and the time since it is.
+/// A running path, and its clock.
 pub struct RunningPath {
     pub running: RunningEmulation,
     pub clock: RealClock,
@@ -151,7 +152,7 @@ pub struct RunningPath {
 }
 
 impl RunningPath {
-    /// With ECN at both ends, or not.
+    /// Starts a path with ECN at both ends, or without.
     pub fn start(scenario: &Scenario, seed: u64, ecn: bool) -> Self {
         let emulation = emulation(scenario, seed);
         let addresses = PathEnd::BOTH.map(|end| emulation.address(end));
@@ -167,64 +168,64 @@ impl RunningPath {
         self.running.namespace(PathEnd::Near)
     }
 
-    /// Sleeps until the path has been at work for so long.
+    /// Sleeps until the path has been running for this time.
     pub fn sleep_until(&self, at: Duration) {
         let left = self.clock.until(Instant::ZERO + at);
         thread::sleep(std::time::Duration::from_nanos(left.as_nanos()));
     }
 }
 
-/// What is sent, until when.
+/// End of a transfer.
 #[derive(Clone, Copy, Debug)]
 pub enum Until {
-    /// So many bytes.
+    /// Number of bytes.
     Bytes(u64),
-    /// As many as go until then.
+    /// Time.
     Time(Instant),
 }
 
-/// Data from near to far.
+/// A transfer from near to far.
 pub struct Transfer {
-    /// It sends from here.
-    #[allow(dead_code, reason = "tests do not ask; the bench does")]
+    /// Port of the sender.
+    #[allow(dead_code, reason = "used by the bench only")]
     pub port: u16,
     sender: JoinHandle<(StreamDigest, TcpStream)>,
     receiver: JoinHandle<ReceivedStream>,
     connected: Receiver<()>,
 }
 
-/// What arrived.
+/// The received stream.
 pub struct ReceivedStream {
     pub digest: StreamDigest,
-    /// When how many bytes had arrived.
+    /// Numbers of bytes received, with times.
     pub log: Vec<(Instant, u64)>,
 }
 
 impl ReceivedStream {
-    /// When the first data after `at` arrived, as the time since then.
+    /// Time from `at` to the first data after it.
     pub fn first_after(&self, at: Instant) -> Duration {
         let first = self.log.iter().find(|(arrived, _)| *arrived >= at);
-        first.expect("something arrives").0.since(at)
+        first.expect("data arrive").0.since(at)
     }
-    /// Bytes that had arrived by then.
+    /// Bytes received by then.
     pub fn bytes_by(&self, at: Instant) -> u64 {
         self.log.iter().rfind(|(arrived, _)| *arrived <= at).map_or(0, |(_, bytes)| *bytes)
     }
-    /// When so many bytes more than at `at` had arrived, as the time since then.
+    /// Time from `at` until `bytes` more have been received.
     pub fn reached_after(&self, at: Instant, bytes: u64) -> Duration {
         let enough = self.bytes_by(at) + bytes;
         let reached = self.log.iter().find(|(_, arrived)| *arrived >= enough);
-        reached.expect("so many arrive").0.since(at)
+        reached.expect("enough data arrive").0.since(at)
     }
-    /// The longest time between two arrivals, of those in this span.
+    /// The longest time between two arrivals within this interval.
     pub fn longest_gap(&self, from: Instant, to: Instant) -> Duration {
         let times = self.log.iter().map(|(at, _)| *at).filter(|at| (from..to).contains(at));
         let times: Vec<_> = [from].into_iter().chain(times).chain([to]).collect();
         times.windows(2).map(|pair| pair[1].since(pair[0])).max().unwrap_or_default()
     }
-    /// When the last byte arrived.
+    /// Arrival time of the last byte.
     pub fn end(&self) -> Instant {
-        self.log.last().expect("something arrives").0
+        self.log.last().expect("data arrive").0
     }
 }
 
@@ -239,7 +240,7 @@ impl Transfer {
         Self::between(ends, to, path.clock, congestion_control, until)
     }
 
-    /// From one namespace to an address of another.
+    /// A transfer from one namespace to an address of another.
     pub fn between(
         [near, far]: [&Namespace; 2],
         to: SocketAddrV4,
@@ -252,7 +253,7 @@ impl Transfer {
         Self::over(socket, listener, to, clock, congestion_control, until)
     }
 
-    /// Over a socket that has been prepared (an owner, a mark, a device, an address of its own), which
+    /// A transfer over a prepared socket (with an owner, a mark, a device or an address), which
     /// reaches the listener by the address `to`.
     pub fn over(
         socket: Socket,
@@ -272,7 +273,7 @@ impl Transfer {
         let (tell, connected) = mpsc::channel();
         let sends = thread::spawn(move || {
             connect(&socket, to);
-            // Not everybody waits for it.
+            // The receiver of this may be gone.
             let _ = tell.send(());
             let stream = TcpStream::from(socket);
             let sent = send(&stream, clock, until);
@@ -284,13 +285,13 @@ impl Transfer {
 
     /// Waits until it is connected, which a new cable may delay by seconds.
     pub fn connected(self) -> Self {
-        self.connected.recv().expect("it connects");
+        self.connected.recv().expect("the connection opens");
         self
     }
 
-    /// Waits for its end; all that was sent has arrived.
+    /// Waits for its end, and asserts that everything sent has arrived.
     pub fn finish(self) -> ReceivedStream {
-        // What has no socket any more has no owner either, by whom a rule could know it.
+        // A closed socket has no owner any more that a rule could match.
         let (sent, _stream) = self.sender.join().unwrap();
         let arrived = self.receiver.join().unwrap();
         arrived.digest.assert_complete(sent.bytes());
@@ -299,7 +300,8 @@ impl Transfer {
     }
 }
 
-/// A new cable takes up to a second until it carries; till then nobody answers to ARP.
+/// A new cable takes up to a second until it has a carrier; until then ARP requests are not
+/// answered.
 fn connect(socket: &Socket, to: SocketAddrV4) {
     for _ in 0..3 {
         match socket.connect(&SocketAddr::V4(to).into()) {
@@ -329,14 +331,14 @@ fn send(mut stream: &TcpStream, clock: RealClock, until: Until) -> StreamDigest 
 
 fn receive(listener: &TcpListener, clock: RealClock) -> ReceivedStream {
     let (mut stream, _) = listener.accept().unwrap();
-    // As the listener's, if it has one.
+    // The listener's timeout, if it has one.
     if stream.read_timeout().unwrap().is_none() {
         stream.set_read_timeout(Some(std::time::Duration::from_secs(200))).unwrap();
     }
     let mut arrived = ReceivedStream { digest: StreamDigest::default(), log: Vec::new() };
     let mut buffer = [0; 65_536];
     loop {
-        let len = stream.read(&mut buffer).expect("it goes on");
+        let len = stream.read(&mut buffer).expect("the transfer continues");
         if len == 0 {
             return arrived;
         }

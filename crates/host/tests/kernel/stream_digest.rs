@@ -1,11 +1,10 @@
-//! What went through one end of a stream.
+//! Digest of a byte stream at one end.
 
 use std::fmt;
 
 use sha2::{Digest, Sha256};
 
-/// Counts the bytes of a stream, hashes them, and compares each with the [`pattern`] that it has to
-/// be.
+/// Counts and hashes the bytes of a stream, and compares each with the expected [`pattern`].
 #[derive(Default)]
 pub struct StreamDigest {
     bytes: u64,
@@ -13,8 +12,8 @@ pub struct StreamDigest {
     hash: Sha256,
 }
 
-/// `bytes` of pattern `key` from `offset` on: what a byte is depends on where it stands, so that
-/// bytes that are lost, doubled or moved show.
+/// Writes `bytes` of pattern `key` from `offset` on: each byte depends on its offset, so that lost,
+/// duplicated or moved bytes are detected.
 pub fn pattern(key: u64, offset: u64, bytes: &mut [u8]) {
     let word = |i: u64| {
         let mixed = (i ^ (key << 56)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
@@ -31,7 +30,7 @@ pub fn pattern(key: u64, offset: u64, bytes: &mut [u8]) {
     }
 }
 
-/// The offset of the first of `bytes`, which stand at `offset`, that is not as in pattern `key`.
+/// Offset of the first of `bytes`, located at `offset`, that differs from pattern `key`.
 pub fn find_mismatch(key: u64, offset: u64, bytes: &[u8]) -> Option<u64> {
     let mut expected = vec![0; bytes.len()];
     pattern(key, offset, &mut expected);
@@ -43,7 +42,7 @@ pub fn find_mismatch(key: u64, offset: u64, bytes: &[u8]) -> Option<u64> {
 }
 
 impl StreamDigest {
-    /// The next bytes of the stream, which is to be pattern `key`.
+    /// Adds the next bytes of the stream, which should be pattern `key`.
     pub fn update(&mut self, key: u64, bytes: &[u8]) {
         let wrong = || find_mismatch(key, self.bytes, bytes);
         self.first_mismatch = self.first_mismatch.or_else(wrong);
@@ -51,28 +50,28 @@ impl StreamDigest {
         self.bytes += bytes.len() as u64;
     }
 
-    /// How many there were.
+    /// Number of bytes.
     pub fn bytes(&self) -> u64 {
         self.bytes
     }
 
-    /// The SHA-256 of all of them.
+    /// SHA-256 of all bytes.
     pub fn sha256(&self) -> [u8; 32] {
         self.hash.clone().finalize().into()
     }
 
-    /// There were that many, each as it has to be.
+    /// Asserts the length, and that every byte is as expected.
     pub fn assert_complete(&self, bytes: u64) {
         assert_eq!((self.bytes, self.first_mismatch), (bytes, None));
     }
 
-    /// Is it whole and right, and the same that went in at the other end?
+    /// Returns whether it is complete, correct and equal to the stream sent at the other end.
     pub fn is_as_sent(&self, sent: &Self) -> bool {
         let (here, there) = (self.sha256(), sent.sha256());
         (self.bytes, self.first_mismatch, here) == (sent.bytes, None, there)
     }
 
-    /// The same went in at the other end.
+    /// Asserts that it equals the stream sent at the other end.
     pub fn assert_same(&self, sent: &Self) {
         assert_eq!(self.bytes, sent.bytes);
         assert_eq!(self.sha256(), sent.sha256());

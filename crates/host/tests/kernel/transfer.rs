@@ -1,4 +1,4 @@
-//! Bytes both ways between our TCP and the kernel's.
+//! Transfers in both directions between driftway's TCP and the kernel's.
 
 use driftway_base::{Duration, Probability};
 use driftway_host::{ImpairedTun, Impairment, ImpairmentCounts, Namespace, UnmatchedPackets};
@@ -17,7 +17,7 @@ tests![
 
 const MIB: u64 = 1 << 20;
 
-/// Both send this many bytes at once and close; gives both sides when all has arrived.
+/// Both ends send this many bytes at once and close; returns both ends when everything has arrived.
 fn exchange(
     namespace: &Namespace,
     cable: ImpairedTun,
@@ -53,7 +53,7 @@ fn sixty_four_mebibytes_each_way(
 ) {
     let namespace = Namespace::new().unwrap();
     namespace.set_sysctl("net/ipv4/tcp_ecn", "1").unwrap();
-    // Both ends share what processors there are with other tests: a pause is not a loss.
+    // Both ends share the CPU with other tests: a pause is not a loss.
     let min_rto = Duration::from_secs(1);
     let config = Config { recovery: RecoveryKind::Sack, growth, ecn: true, min_rto, ..config() };
     let options = Options { congestion_control, ..PEER };
@@ -94,7 +94,7 @@ fn every_recovery_over_a_bad_cable() {
         {
             let namespace = Namespace::new().unwrap();
             let config = Config { recovery, growth, timestamps, ..config() };
-            // The last pair, with timestamps, is Linux's own: with all that belongs to it.
+            // The last pair, with timestamps, is configured like Linux.
             let config = if (recovery, timestamps) == (RecoveryKind::RackTlp, true) {
                 Config { prr: true, dsack: true, eifel: true, f_rto: true, lcd: true, ..config }
             } else {
@@ -106,7 +106,7 @@ fn every_recovery_over_a_bad_cable() {
                 exchange(&namespace, cable, opens, &config, options, 300_000);
             assert_eq!(outcome.snapshots[0].congestion_control, congestion_control);
             assert!(application.driver.connection().stats().retransmissions > 0);
-            // What was refused had been corrupted, and nothing else came.
+            // Only corrupt packets were rejected, and no other packets arrived.
             let (to, from) = application.driver.cable().counts();
             assert_eq!(application.driver.unmatched().not_for_connection, 0);
             assert!(application.driver.unmatched().undecodable <= from.corrupted);

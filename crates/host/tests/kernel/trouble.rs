@@ -1,4 +1,4 @@
-//! What networks do to connections beyond losing packets: marks, ICMP messages, cuts.
+//! Network faults other than packet losses: marks, ICMP messages, cuts.
 
 use driftway_base::{Duration, Endpoint, Ipv4Addr, Probability, Seq};
 use driftway_host::{ConnectionDriver, Impairment, Namespace, UnmatchedPackets};
@@ -24,8 +24,8 @@ fn congestion_marks_are_echoed_and_answered_both_ways() {
     for opens in [Opener::We, Opener::Kernel] {
         let namespace = Namespace::new().unwrap();
         namespace.set_sysctl("net/ipv4/tcp_ecn", "1").unwrap();
-        // Its tail loss probe comes after two round trips, here 20 ms: less than a busy machine
-        // may let us wait.
+        // Its tail loss probe is sent after two RTTs, here 20 ms: less than scheduling delays on a
+        // busy machine.
         namespace.set_sysctl("net/ipv4/tcp_early_retrans", "0").unwrap();
         let cable = both_ways(&namespace, (1, marking));
         let config = Config { ecn: true, min_rto: Duration::from_secs(1), ..config() };
@@ -40,11 +40,11 @@ fn congestion_marks_are_echoed_and_answered_both_ways() {
         let [theirs] = &outcome.snapshots[..] else { panic!("{outcome:?}") };
         let (to, from) = application.driver.cable().counts();
         assert!(to.marked > 5 && from.marked > 5, "{to:?} {from:?}");
-        // The kernel counts the segments of its own that we reported as marked.
+        // The kernel counts its segments that were reported as marked.
         assert!(theirs.ecn() && theirs.info.delivered_ce > 0, "{theirs:?}");
         let stats = application.driver.connection().stats();
         assert!(stats.ecn_reductions > 1, "{stats:?}");
-        // Marks instead of losses: nobody sends anything twice.
+        // Marks instead of losses: no retransmissions.
         assert_eq!((stats.retransmissions, theirs.info.total_retrans), (0, 0));
     }
 }
@@ -71,7 +71,7 @@ fn a_router_without_a_route_does_not_end_an_attempt() {
             break event;
         }
     };
-    // RFC 9293 §3.9.2.2: net unreachable is a soft error, so it went on to its last retry.
+    // RFC 9293 §3.9.2.2: net unreachable is a soft error, so that it continued to its last retry.
     assert_eq!(event, Event::TimedOut);
     let (to, from) = driver.cable().counts();
     assert_eq!((to.delivered, from.delivered), (3, 3), "each SYN drew an ICMP message");

@@ -1,4 +1,4 @@
-//! What goes by without being shown to the shim goes through unhurt, and is counted.
+//! Packets that are not intercepted pass unchanged, and are counted.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -24,19 +24,19 @@ use crate::shimmed::RunningShim;
 use crate::stream_digest::{StreamDigest, pattern};
 
 tests![
-    each_kind_goes_through_and_is_counted,
-    of_other_interfaces_nothing_is_counted,
-    connections_that_are_not_followed_are_counted,
+    each_kind_passes_and_is_counted,
+    packets_on_other_interfaces_are_not_counted,
+    untracked_connections_are_counted,
 ];
 
 const IPIP: i32 = 4;
 const SCTP: i32 = 132;
 const PATIENCE: Duration = Duration::from_secs(5);
 
-fn each_kind_goes_through_and_is_counted() {
+fn each_kind_passes_and_is_counted() {
     let [near, far] = pair(false).unwrap();
     for namespace in [&near, &far] {
-        // An address is good at once, and nobody asks for it.
+        // Addresses are usable at once, without duplicate address detection.
         namespace.set_sysctl(&format!("net/ipv6/conf/{DEVICE}/accept_dad"), "0").unwrap();
         namespace.set_sysctl(&format!("net/ipv6/conf/{DEVICE}/disable_ipv6"), "0").unwrap();
     }
@@ -46,7 +46,7 @@ fn each_kind_goes_through_and_is_counted() {
 
     datagrams([&near, &far], 100, 10, 7);
     expected.udp += 17;
-    // Three pieces of each on the cable; below the kernel's UDP it is one.
+    // Three fragments of each on the link; below the kernel's UDP it is one datagram.
     datagrams([&near, &far], 4000, 2, 1);
     (expected.udp, expected.fragments_out, expected.fragments_in) = (expected.udp + 3, 6, 3);
     datagrams_of(IPIP, [&near, &far], 5, 2);
@@ -54,7 +54,7 @@ fn each_kind_goes_through_and_is_counted() {
     datagrams_of(SCTP, [&near, &far], 3, 3);
     expected.other += 6;
 
-    // TCP in two pieces is put together before it is shown.
+    // TCP in two fragments is reassembled before the interception.
     let before = shim.snapshot();
     tcp_in_pieces(&far);
     expected.fragments_in += 2;
@@ -72,17 +72,17 @@ fn each_kind_goes_through_and_is_counted() {
     expected.ipv6_tcp = self::segments(&near) - segments;
     assert!(expected.ipv6_tcp > 100, "{expected:?}");
     assert_eq!(UnseenCounts { ipv6_other: 0, ..stood.unseen }, expected);
-    // Neighbours ask for each other.
+    // Neighbour solicitations.
     assert!(stood.unseen.ipv6_other > 0, "{stood:?}");
     assert_eq!(
         (stood.counts, stood.daemon_counts),
         (before.counts, before.daemon_counts),
-        "nobody asked"
+        "no packet was intercepted"
     );
     shim.stop();
 }
 
-fn of_other_interfaces_nothing_is_counted() {
+fn packets_on_other_interfaces_are_not_counted() {
     let [near, far] = pair(false).unwrap();
     let settings =
         ShimSettings { interfaces: vec!["elsewhere0".into()], ..ShimSettings::default() };
@@ -96,8 +96,8 @@ fn of_other_interfaces_nothing_is_counted() {
     assert_eq!(shim.stop().unseen, UnseenCounts { udp: 6, ..UnseenCounts::default() });
 }
 
-/// One without timestamps, and one with an option that the shim does not know.
-fn connections_that_are_not_followed_are_counted() {
+/// One without timestamps, and one with an option unknown to the shim.
+fn untracked_connections_are_counted() {
     let [near, far] = pair(false).unwrap();
     let shim = RunningShim::start(&near, &ShimSettings::default());
     near.set_sysctl("net/ipv4/tcp_timestamps", "0").unwrap();
@@ -105,14 +105,14 @@ fn connections_that_are_not_followed_are_counted() {
     let counts = shim.snapshot().counts;
     assert_eq!((counts.no_timestamps, counts.unknown_option, counts.flows), (1, 0, 0));
     near.set_sysctl("net/ipv4/tcp_timestamps", "1").unwrap();
-    // TCP Fast Open: the SYN asks for a cookie (RFC 7413 §4.1.1).
+    // TCP Fast Open: the SYN requests a cookie (RFC 7413 §4.1.1).
     carry([&near, &far], 7001, true);
     let counts = shim.stop().counts;
     assert_eq!((counts.no_timestamps, counts.unknown_option, counts.flows), (1, 1, 0));
     assert!(counts.older > 100, "{counts:?}");
 }
 
-/// A connection that asks for Fast Open, or not.
+/// A connection with or without Fast Open.
 fn carry([near, far]: [&Namespace; 2], port: u16, fast_open: bool) {
     let to = SocketAddrV4::new(THERE, port);
     let listener = far.run(|| TcpListener::bind(to)).unwrap().unwrap();
@@ -124,7 +124,7 @@ fn carry([near, far]: [&Namespace; 2], port: u16, fast_open: bool) {
     assert!(receives.join().unwrap().is_as_sent(&sent));
 }
 
-/// Datagrams of so many bytes there and back.
+/// Datagrams of this length there and back.
 fn datagrams([near, far]: [&Namespace; 2], bytes: usize, there: usize, back: usize) {
     let open = |namespace: &Namespace, at: Ipv4Addr| {
         let socket = namespace.run(|| UdpSocket::bind((at, 9000))).unwrap().unwrap();
@@ -145,7 +145,8 @@ fn datagrams([near, far]: [&Namespace; 2], bytes: usize, there: usize, back: usi
     }
 }
 
-/// Packets with a number of IP's that no kernel here takes, so that only these sockets get them.
+/// Packets of an IP protocol that no kernel here processes, so that only these sockets receive
+/// them.
 fn datagrams_of(protocol: i32, [near, far]: [&Namespace; 2], there: usize, back: usize) {
     let open = |namespace: &Namespace| {
         let open = || Socket::new(Domain::IPV4, Type::RAW, Some(Protocol::from(protocol)));
@@ -166,7 +167,7 @@ fn datagrams_of(protocol: i32, [near, far]: [&Namespace; 2], there: usize, back:
     }
 }
 
-/// A segment of no connection from the far end, in two pieces.
+/// A segment of no connection from the far end, in two fragments.
 fn tcp_in_pieces(far: &Namespace) {
     let segment = TcpSegment {
         source_port: 5000,
@@ -186,7 +187,7 @@ fn tcp_in_pieces(far: &Namespace) {
     let socket = far.run(open).unwrap().unwrap();
     let (header, body) = bytes.split_at(20);
     let (first, second) = body.split_at(512);
-    // More follow; 64 units of 8 bytes on. The kernel sees to length and checksum.
+    // More fragments; offset 64 units of 8 bytes. The kernel fills in length and checksum.
     for (flags, part) in [([0x20, 0], first), ([0, 64], second)] {
         let mut piece = [header, part].concat();
         piece[6..8].copy_from_slice(&flags);
@@ -241,7 +242,7 @@ fn send(mut stream: TcpStream) -> StreamDigest {
     sent
 }
 
-/// TCP segments that a namespace has sent and received.
+/// TCP segments sent and received by a namespace.
 fn segments(namespace: &Namespace) -> u64 {
     let read = || fs::read_to_string("/proc/thread-self/net/snmp");
     let text = namespace.run(read).unwrap().unwrap();

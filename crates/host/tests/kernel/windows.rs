@@ -1,4 +1,4 @@
-//! Closed windows: either side probes the other's.
+//! Closed windows: either end probes the other's.
 
 use std::time::Duration as StdDuration;
 
@@ -13,10 +13,10 @@ use crate::peer::{Options, Step};
 tests![
     we_probe_the_window_that_the_kernel_closed,
     the_kernel_probes_the_window_that_we_closed,
-    the_kernel_hears_our_acks_while_its_window_is_closed,
+    the_kernel_accepts_our_acks_while_its_window_is_closed,
 ];
 
-/// Who opens, over which cable.
+/// Opener and impairments.
 fn cases() -> [(Opener, (u64, driftway_host::Impairment)); 4] {
     let [good, bad] = [(0, UNIMPAIRED), (2, impaired(0.05))];
     [(Opener::We, good), (Opener::Kernel, good), (Opener::We, bad), (Opener::Kernel, bad)]
@@ -51,7 +51,7 @@ fn the_kernel_probes_the_window_that_we_closed() {
             let timer = kernel_side_info(&namespace).and_then(|tcp| tcp.timer);
             matches!(timer, Some(KernelTimer::Probe { .. }))
         });
-        // Its probes are answered and change nothing.
+        // Its probes are answered, without effect.
         application
             .run_until("probes", |_| kernel_side_info(&namespace).unwrap().info.backoff >= 2);
         let readable = application.driver.connection().readable_bytes();
@@ -65,15 +65,15 @@ fn the_kernel_probes_the_window_that_we_closed() {
     }
 }
 
-/// A segment that begins behind the kernel's window is dropped with its acknowledgment, so while we
-/// probe, our acknowledgments must not count the probe's byte.
-fn the_kernel_hears_our_acks_while_its_window_is_closed() {
+/// A segment beyond the kernel's window is dropped with its acknowledgment, so that during window
+/// probes acknowledgments must not use the sequence number of the probe's byte.
+fn the_kernel_accepts_our_acks_while_its_window_is_closed() {
     let namespace = Namespace::new().unwrap();
     let mut application =
         Application::start(unimpaired(&namespace), Opener::We, &config(), 2_000_000);
     application.closes = false;
     let small = Options { receive_buffer: Some(8192), ..PEER };
-    // It does not read yet, so that our data closes its window.
+    // It does not read yet, so that driftway's data close its window.
     let steps = [Step::Pause(StdDuration::from_secs(1)), Step::Send(5_000_000), Step::ReceiveAll];
     let other = peer(&namespace, Opener::We, small, &steps);
     application.run_until("probes", |a| a.driver.connection().stats().probes > 0);

@@ -1,4 +1,4 @@
-//! Networks of the kernel's own parts: cables, bridges, routers, shapers, policy routing.
+//! Networks built from the kernel's own devices: cables, bridges, routers, shapers, policy routing.
 //!
 //! The functions act on the namespace of the calling thread, unless they name one.
 
@@ -27,8 +27,8 @@ use crate::pair::netlink_request;
 
 pub const MAIN: u8 = 254;
 
-/// A cable between two namespaces, its ends named, with an address of a network of 256 each. It
-/// takes no packets beyond its MTU, as most do.
+/// A cable (veth pair) between two namespaces, with an interface name and an address in a /24
+/// network at each end. Packets beyond the MTU are not accepted.
 pub fn cable(ends: [(&Namespace, &str, Ipv4Addr); 2]) -> io::Result<()> {
     let [(near, near_name, _), (far, far_name, _)] = ends;
     near.run(|| veth(near_name, far, far_name))??;
@@ -41,7 +41,7 @@ pub fn cable(ends: [(&Namespace, &str, Ipv4Addr); 2]) -> io::Result<()> {
     Ok(())
 }
 
-/// A cable from here to another namespace.
+/// A veth pair from here to another namespace.
 pub fn veth(name: &str, far: &Namespace, far_name: &str) -> io::Result<()> {
     let mut peer = LinkMessage::default();
     peer.attributes.push(LinkAttribute::IfName(far_name.into()));
@@ -65,7 +65,7 @@ pub fn raise(name: &str, bridge: Option<&str>) -> io::Result<()> {
     netlink_request(RouteNetlinkMessage::SetLink(link), 0)
 }
 
-/// A bridge, up.
+/// Creates a bridge and brings it up.
 pub fn bridge(name: &str) -> io::Result<()> {
     let mut link = LinkMessage::default();
     link.attributes.push(LinkAttribute::IfName(name.into()));
@@ -74,12 +74,12 @@ pub fn bridge(name: &str) -> io::Result<()> {
     netlink_request(RouteNetlinkMessage::SetLink(state(name, true)?), 0)
 }
 
-/// Pulls a cable at this end, or puts it back: the other end has no carrier.
+/// Plugs a cable in or out at this end: without it the other end has no carrier.
 pub fn plug(name: &str, plugged: bool) -> io::Result<()> {
     netlink_request(RouteNetlinkMessage::SetLink(state(name, plugged)?), 0)
 }
 
-/// The longest packet that an interface takes (bytes).
+/// Sets the MTU of an interface (bytes).
 pub fn mtu(name: &str, bytes: u32) -> io::Result<()> {
     let mut link = LinkMessage::default();
     link.header.index = if_nametoindex(name)?;
@@ -105,16 +105,16 @@ pub fn address(name: &str, own: Ipv4Addr, prefix: u8) -> io::Result<()> {
     netlink_request(RouteNetlinkMessage::NewAddress(message), NLM_F_CREATE | NLM_F_EXCL)
 }
 
-/// Where a route leads.
+/// Next hop of a route.
 #[derive(Clone, Copy, Debug)]
 pub enum NextHop {
     Via(Ipv4Addr),
-    /// Packets to there are for this host.
+    /// The destinations are addresses of this host.
     Local,
 }
 
-/// A route to a network (`None`: any) in a table, with a bound on its packets if there is one (bytes).
-/// Replaces the one that there was.
+/// Sets a route to a network (`None`: default) in a table, with an MTU if there is one (bytes).
+/// Replaces the previous one.
 pub fn route(
     table: u8,
     to: Option<(Ipv4Addr, u8)>,
@@ -144,7 +144,7 @@ pub fn route(
     netlink_request(RouteNetlinkMessage::NewRoute(message), NLM_F_CREATE | NLM_F_REPLACE)
 }
 
-/// Has each segment from a host acknowledged at once, until the interface goes down.
+/// Makes the kernel acknowledge each segment from a host at once, until the interface goes down.
 pub fn quick_acks(from: Ipv4Addr, interface: &str) -> io::Result<()> {
     let mut message = RouteMessage::default();
     message.header.address_family = AddressFamily::Inet;
@@ -161,7 +161,7 @@ pub fn quick_acks(from: Ipv4Addr, interface: &str) -> io::Result<()> {
     netlink_request(RouteNetlinkMessage::NewRoute(message), NLM_F_CREATE | NLM_F_EXCL)
 }
 
-/// Has what matches routed by a table.
+/// Adds a policy rule that selects a table.
 pub fn rule(matches: RuleAttribute, table: u8) -> io::Result<()> {
     netlink_request(
         RouteNetlinkMessage::NewRule(policy(matches, RuleAction::ToTable, table)),
@@ -182,13 +182,13 @@ fn policy(matches: RuleAttribute, action: RuleAction, table: u8) -> RuleMessage 
     message
 }
 
-/// What leaves by an interface, at most so fast (bytes/s), behind a queue (bytes): a token bucket.
+/// Limits the output rate of an interface (bytes/s) behind a queue (bytes), by a token bucket.
 pub fn shape(name: &str, rate: u32, queue: u32) -> io::Result<()> {
-    // Two packets go at once.
+    // Two packets at once.
     let burst: u32 = 3100;
     // `struct tc_tbf_qopt`: two of `struct tc_ratespec`, limit, buffer, mtu.
     let mut qopt = [0; 36];
-    // Ethernet: rates are computed and not looked up.
+    // Ethernet: rates are computed, not looked up.
     qopt[1] = 1;
     qopt[8..12].copy_from_slice(&rate.to_ne_bytes());
     qopt[24..28].copy_from_slice(&queue.to_ne_bytes());
@@ -205,12 +205,12 @@ pub fn shape(name: &str, rate: u32, queue: u32) -> io::Result<()> {
     netlink_request(RouteNetlinkMessage::NewQueueDiscipline(message), NLM_F_CREATE | NLM_F_EXCL)
 }
 
-/// How a router drops what it should forward.
+/// The way in which a router drops packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cut {
-    /// It says so, by ICMP.
+    /// With an ICMP error.
     Notified,
-    #[allow(dead_code, reason = "the bench asks for it")]
+    #[allow(dead_code, reason = "used by the bench only")]
     Silent,
 }
 
@@ -224,17 +224,17 @@ impl Router {
     pub fn new(interfaces: [&'static str; 2]) -> io::Result<Self> {
         let namespace = Namespace::new()?;
         namespace.set_sysctl("net/ipv4/ip_forward", "1")?;
-        // Each packet that it drops draws its ICMP message.
+        // Each dropped packet draws an ICMP message.
         namespace.set_sysctl("net/ipv4/icmp_ratelimit", "0")?;
         Ok(Self { namespace, interfaces })
     }
 
-    /// Forwards nothing any more, either way.
+    /// Stops forwarding in both directions.
     pub fn block(&self, cut: Cut) {
         self.change(cut, |rule| netlink_request(RouteNetlinkMessage::NewRule(rule), NLM_F_CREATE));
     }
 
-    /// Forwards again.
+    /// Resumes forwarding.
     pub fn unblock(&self, cut: Cut) {
         self.change(cut, |rule| netlink_request(RouteNetlinkMessage::DelRule(rule), 0));
     }
@@ -246,7 +246,7 @@ impl Router {
         };
         let each = || {
             self.interfaces.iter().try_for_each(|name| {
-                // What the router sends itself goes on: no interface has brought it.
+                // The router's own packets are not affected: they have no input interface.
                 let arrived_by = RuleAttribute::Iifname((*name).into());
                 apply(policy(arrived_by, action, 0))
             })
@@ -255,25 +255,25 @@ impl Router {
     }
 }
 
-/// The port of all servers.
+/// Port of all servers.
 pub const PORT: u16 = 7000;
-/// The server's own address, by whichever router it is reached.
+/// The server's address, behind either router.
 pub const SERVER: Ipv4Addr = Ipv4Addr::new(10, 9, 0, 1);
 pub const HERE: [Ipv4Addr; 2] = [Ipv4Addr::new(10, 1, 0, 1), Ipv4Addr::new(10, 2, 0, 1)];
 pub const GATEWAYS: [Ipv4Addr; 2] = [Ipv4Addr::new(10, 1, 0, 2), Ipv4Addr::new(10, 2, 0, 2)];
 /// Interfaces of the host, and of a router.
 pub const UPLINKS: [&str; 2] = ["first", "second"];
 pub const SIDES: [&str; 2] = ["hosts", "servers"];
-/// The table by which routes go over the second router.
+/// The table with routes over the second router.
 pub const SECOND: u8 = 7;
-/// A connection that stands still for so long has failed.
+/// Silence after which a connection has failed.
 const PATIENCE: Duration = Duration::from_secs(15);
-/// Of each way (bytes/s), and the queue before it (bytes), which holds more than the server's window.
+/// Rate of each link (bytes/s), and its queue (bytes), which is longer than the server's window.
 const RATE: u32 = 1_250_000;
 const QUEUE: u32 = 200_000;
 
-/// A host with two interfaces, a router behind each, and a server behind both. What no rule of policy
-/// routing matches takes the first.
+/// A host with two interfaces, a router behind each, and a server behind both. Without a matching
+/// policy rule the first one is used.
 pub struct TwoLinkNetwork {
     pub host: Namespace,
     pub routers: [Router; 2],
@@ -285,12 +285,12 @@ impl TwoLinkNetwork {
         Self::with_rate(RATE, QUEUE)
     }
 
-    /// Each way carries so much to the server (bytes/s), behind a queue (bytes).
+    /// Links with this rate towards the server (bytes/s), and this queue (bytes).
     pub fn with_rate(rate: u32, queue: u32) -> io::Result<Self> {
         let (host, server) = (Namespace::new()?, Namespace::new()?);
         let routers = [Router::new(SIDES)?, Router::new(SIDES)?];
         server.run(|| address("lo", SERVER, 32))??;
-        // A path of so little delay must not carry more than a test can bear.
+        // A path with so short an RTT must not carry more than a test can bear.
         server.set_sysctl("net/ipv4/tcp_rmem", "4096 131072 131072")?;
         for (n, router) in (1..).zip(&routers) {
             let [near, far] = [0, 1].map(|side| Ipv4Addr::new(10, n, side, 0));
@@ -310,22 +310,22 @@ impl TwoLinkNetwork {
         Ok(Self { host, routers, server })
     }
 
-    /// A server's socket.
+    /// A listening socket of the server.
     pub fn listen(&self, port: u16) -> TcpListener {
         let listener = self.server.run(|| TcpListener::bind((SERVER, port))).unwrap().unwrap();
         SockRef::from(&listener).set_read_timeout(Some(PATIENCE)).unwrap();
         listener
     }
 
-    /// Pulls the cable of one of the interfaces, or puts it back.
+    /// Plugs the cable of one of the interfaces in or out.
     pub fn plug(&self, way: usize, plugged: bool) {
         self.routers[way].namespace.run(|| plug(SIDES[0], plugged)).unwrap().unwrap();
     }
 }
 
-/// A socket of TCP, which the program of this user has opened.
+/// A TCP socket opened by this user.
 pub fn socket(uid: u32) -> io::Result<Socket> {
-    // Of this thread only.
+    // For this thread only.
     setfsuid(Uid::from_raw(uid));
     let socket = Socket::new(Domain::IPV4, Type::STREAM, None)?;
     setfsuid(Uid::from_raw(0));

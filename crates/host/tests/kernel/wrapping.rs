@@ -1,4 +1,4 @@
-//! Connections of this kernel whose sequence numbers go beyond 2³².
+//! Connections of this kernel whose sequence numbers wrap around.
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, SocketAddr, SocketAddrV4, TcpListener, TcpStream};
@@ -17,10 +17,10 @@ use crate::stream_digest::{StreamDigest, pattern};
 tests![our_numbers_wrap, the_peers_numbers_wrap];
 
 const PORT: u16 = 7000;
-/// Bytes each way.
+/// Bytes in each direction.
 const BYTES: u64 = 1_200_000;
 
-/// Which queue the next one is about (linux/tcp.h).
+/// Socket option: the queue concerned by the next one (linux/tcp.h).
 #[derive(Clone, Copy, Debug)]
 struct TcpRepairQueue;
 nix::setsockopt_impl!(
@@ -30,7 +30,7 @@ nix::setsockopt_impl!(
     u32,
     sockopt::SetStruct<'_, u32>
 );
-/// Where its numbers begin.
+/// Socket option: the initial sequence number.
 #[derive(Clone, Copy, Debug)]
 struct TcpQueueSeq;
 nix::setsockopt_impl!(
@@ -48,10 +48,10 @@ nix::getsockopt_impl!(
     sockopt::GetStruct<u32>
 );
 const SEND_QUEUE: u32 = 2;
-/// Leaves repair without a probe of the peer's window.
+/// Ends the repair mode without a window probe.
 const OFF: u32 = u32::MAX;
 
-/// A socket in a namespace whose SYN will have this number.
+/// A socket in a namespace whose SYN will have this sequence number.
 pub fn numbered(namespace: &Namespace, isn: u32) -> Socket {
     let socket = namespace.run(|| Socket::new(Domain::IPV4, Type::STREAM, None)).unwrap().unwrap();
     socket.set_tcp_congestion(b"cubic").unwrap();
@@ -62,7 +62,7 @@ pub fn numbered(namespace: &Namespace, isn: u32) -> Socket {
     socket
 }
 
-/// The number of what it sends next.
+/// The sequence number that it sends next.
 fn sends_next(socket: &Socket) -> u32 {
     setsockopt(&socket, TcpRepair, &1).unwrap();
     setsockopt(&socket, TcpRepairQueue, &SEND_QUEUE).unwrap();
@@ -71,7 +71,7 @@ fn sends_next(socket: &Socket) -> u32 {
     next
 }
 
-/// Sends and receives `BYTES` at once; gives what was sent and what was received.
+/// Sends and receives `BYTES` at once; returns digests of both directions.
 fn exchange(stream: TcpStream, sends: u64) -> [StreamDigest; 2] {
     let mut writes = stream.try_clone().unwrap();
     let writer = thread::spawn(move || {
@@ -95,8 +95,8 @@ fn exchange(stream: TcpStream, sends: u64) -> [StreamDigest; 2] {
     }
 }
 
-/// A transfer both ways, with losses and a cut, of a connection that `opens` opens with numbers that
-/// end so many bytes later.
+/// A transfer in both directions, with losses and a cut, of a connection opened by `opens` whose
+/// numbers wrap after so many bytes.
 fn wraps(opens: PathEnd, after: u32) {
     let path = RunningPath::start(
         &marking("packet_error_rate = 0.005", &cut("500 ms", "700 ms")),
@@ -108,7 +108,7 @@ fn wraps(opens: PathEnd, after: u32) {
     let to = SocketAddrV4::new(path.addresses[listens as usize], PORT);
     let listener = path.running.namespace(listens).run(|| TcpListener::bind(to)).unwrap().unwrap();
     let accepts = thread::spawn(move || exchange(listener.accept().unwrap().0, 1));
-    // The SYN has a number, too.
+    // The SYN occupies a number, too.
     let socket = numbered(path.running.namespace(opens), 0_u32.wrapping_sub(after + 1));
     socket.connect(&SocketAddr::V4(to).into()).unwrap();
     assert_eq!(sends_next(&socket), 0_u32.wrapping_sub(after));
@@ -125,7 +125,7 @@ fn wraps(opens: PathEnd, after: u32) {
     path.running.stop().unwrap();
 }
 
-/// At once: before, in and after the cut; with the handshake.
+/// Wraps at the same time before, in and after the cut, and in the handshake.
 fn everywhere(opens: PathEnd) {
     let cases = [0, 150_000, 400_000, 900_000];
     let runs = cases.map(|after| thread::spawn(move || wraps(opens, after)));

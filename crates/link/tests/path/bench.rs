@@ -1,4 +1,5 @@
-//! What the tests of a link share: a usual link, and a driver that notes when things happen.
+//! Test fixtures of links: a default configuration, and a driver that records events with their
+//! times.
 
 use driftway_base::{Duration, Instant, Rate};
 use driftway_link::{
@@ -8,7 +9,7 @@ use driftway_link::{
 
 pub const ACCEPTED: EnqueueOutcome = EnqueueOutcome::Accepted { mark: false, evicted: None };
 
-/// 32 kbit/s, so that 140 bytes take 35 ms, and 20 ms on the way: the testbed of liu-singh-2001.
+/// 32 kbit/s, so that 140 bytes take 35 ms, and a delay of 20 ms: the testbed of liu-singh-2001.
 pub fn default_config() -> LinkConfig {
     LinkConfig {
         rate: Rate::from_bps(32_000),
@@ -32,7 +33,7 @@ pub const fn data(id: u32) -> Frame {
     Frame { id, bytes: 140, ecn_capable: false }
 }
 
-/// A link, and what it said and when.
+/// A link and its events.
 pub struct LinkHarness {
     pub link: PathLink,
     pub log: Vec<(Instant, LinkEvent)>,
@@ -49,7 +50,7 @@ impl LinkHarness {
         }
     }
 
-    /// Goes on in time, from timeout to timeout.
+    /// Advances time from timeout to timeout.
     pub fn until(&mut self, now: Instant) {
         while let Some(at) = self.link.next_timeout().filter(|at| *at <= now) {
             self.link.on_timeout(at);
@@ -57,7 +58,7 @@ impl LinkHarness {
         }
     }
 
-    /// Goes on until nothing is left to do.
+    /// Runs until no work is left.
     pub fn finish(&mut self) {
         self.until(Instant::FAR_FUTURE);
         assert_eq!(self.link.next_timeout(), None);
@@ -76,19 +77,19 @@ impl LinkHarness {
         verdict
     }
 
-    /// A usual frame at the tail of a side's queue.
+    /// Sends a default frame at the tail of a side's queue.
     pub fn send(&mut self, millis: u64, side: Side, id: u32) -> EnqueueOutcome {
         self.put(ms(millis), side, data(id), QueuePosition::Tail)
     }
 
-    /// Calls a command at its time.
+    /// Executes a command at a time.
     pub fn at(&mut self, now: Instant, command: impl FnOnce(&mut PathLink)) {
         self.until(now);
         command(&mut self.link);
         self.drain(now);
     }
 
-    /// What was said, as (milliseconds, handle, arrived?).
+    /// Returns the events as (milliseconds, handle, delivered?).
     pub fn events(&self) -> Vec<(u64, u32, bool)> {
         let told = |(at, event): &(Instant, LinkEvent)| match *event {
             LinkEvent::Arrived { id, .. } => (at.as_millis(), id, true),

@@ -1,4 +1,4 @@
-//! A hop of a path: time lines of each rule, and what holds whatever is done to it.
+//! A hop of a path: time lines of each rule, and properties of any sequence of operations.
 
 mod bench;
 mod properties;

@@ -1,4 +1,4 @@
-//! What holds of a hop of a path whatever is done to it.
+//! Properties of a hop under any sequence of operations.
 
 use crate::bench::LinkHarness;
 use driftway_base::{Duration, Instant, Rate};
@@ -8,7 +8,7 @@ use driftway_link::{
 };
 use proptest::prelude::*;
 
-/// One thing done to a link.
+/// An operation on a link.
 #[derive(Clone, Debug)]
 enum Operation {
     Enqueue { side: Side, bytes: u32, ecn_capable: bool, place: QueuePosition },
@@ -120,7 +120,7 @@ fn apply(link: &mut PathLink, now: Instant, id: u32, deed: &Operation) -> Option
     None
 }
 
-/// How often each frame came to an end.
+/// Accounting of the frames: how many ends each has had.
 struct FrameAccounting {
     ends: Vec<u32>,
     accepted: Vec<bool>,
@@ -144,7 +144,8 @@ impl FrameAccounting {
         self.ends[*id as usize] += 1;
     }
 
-    /// Each accepted frame came to one end or is still held, and no other frame did or is.
+    /// Checks that each accepted frame has ended once or is pending, and that no other frame has or
+    /// is.
     fn check_conservation(&self, link: &PathLink) {
         let mut seen = self.ends.clone();
         for held in link.pending_frames() {
@@ -158,7 +159,7 @@ impl FrameAccounting {
 
 proptest! {
     #[test]
-    fn each_frame_comes_to_one_end(config in configs(), deeds in operations(), seed: u64) {
+    fn each_frame_ends_once(config in configs(), deeds in operations(), seed: u64) {
         let mut link = PathLink::new(config, seed, 3);
         let mut books = FrameAccounting { ends: vec![0; deeds.len()], accepted: vec![false; deeds.len()] };
         let mut now = Instant::ZERO;
@@ -195,7 +196,7 @@ proptest! {
         prop_assert_eq!(link.next_timeout(), None);
         books.check_conservation(&link);
 
-        // The counters say the same as the events.
+        // The counters agree with the events.
         let sum = |f: fn(driftway_link::LinkCounters) -> u64| f(link.counters(Side::A)) + f(link.counters(Side::B));
         let ended = sum(|c| c.arrived + c.errors + c.partitioned);
         let pushed_out = books.ends.iter().map(|n| u64::from(*n)).sum::<u64>() - ended;
@@ -205,10 +206,10 @@ proptest! {
         prop_assert_eq!(accepted as u64 + dropped, offered as u64);
     }
 
-    /// A driver that steps from timeout to timeout, one that looks only when it has something to
-    /// do, and one that polls at the very end hear the same.
+    /// Drivers that step from timeout to timeout, that call only with an operation, and that poll
+    /// only at the end get the same events.
     #[test]
-    fn what_happens_does_not_depend_on_the_driver(config in configs(), deeds in operations(), seed: u64) {
+    fn events_do_not_depend_on_the_driver(config in configs(), deeds in operations(), seed: u64) {
         let run = |steps: bool, polls: bool| {
             let mut link = PathLink::new(config, seed, 0);
             let (mut events, mut verdicts, mut now) = (Vec::new(), Vec::new(), Instant::ZERO);

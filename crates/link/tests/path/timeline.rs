@@ -1,4 +1,4 @@
-//! A hop of a path as a time line: who sends when, and who is there when.
+//! Time lines of a hop.
 
 use crate::bench::{ACCEPTED, LinkHarness, data, default_config, ms};
 use Side::{A, B};
@@ -45,9 +45,9 @@ fn frames_follow_each_other_at_the_rate() {
     assert_eq!(bench.events(), [(55, 1, true), (90, 2, true), (125, 3, true)]);
 }
 
-/// chandran-1998 §5.2: each packet's time depends on its size and the rate alone.
+/// chandran-1998 §5.2: a packet's time depends on its size and the rate alone.
 #[test]
-fn frames_with_the_rate_to_themselves_do_not_wait_for_each_other() {
+fn per_packet_frames_do_not_wait_for_each_other() {
     let mut bench = LinkHarness::new(LinkConfig { duplex: Duplex::PerPacket, ..default_config() });
     for id in 1..=3 {
         bench.send(0, A, id);
@@ -61,7 +61,7 @@ fn frames_with_the_rate_to_themselves_do_not_wait_for_each_other() {
 }
 
 #[test]
-fn a_cut_takes_all_frames_that_have_the_rate_to_themselves() {
+fn a_cut_loses_all_per_packet_frames() {
     let mut bench = LinkHarness::new(LinkConfig { duplex: Duplex::PerPacket, ..default_config() });
     bench.send(0, A, 1);
     bench.send(30, A, 2);
@@ -72,7 +72,7 @@ fn a_cut_takes_all_frames_that_have_the_rate_to_themselves() {
 }
 
 #[test]
-fn a_short_frame_that_has_the_rate_to_itself_overtakes_only_if_it_may() {
+fn a_short_per_packet_frame_overtakes_only_with_free_order() {
     for (order, first) in [(DeliveryOrder::Free, 2), (DeliveryOrder::Fifo, 1)] {
         let mut bench =
             LinkHarness::new(LinkConfig { duplex: Duplex::PerPacket, order, ..default_config() });
@@ -84,7 +84,7 @@ fn a_short_frame_that_has_the_rate_to_itself_overtakes_only_if_it_may() {
     }
 }
 
-/// Four hops take four times as long as one: each has the whole frame before it sends it on.
+/// Four hops take four times as long as one: each receives the whole frame before it forwards it.
 #[test]
 fn a_path_stores_and_forwards() {
     let mut hops: Vec<PathLink> =
@@ -101,7 +101,7 @@ fn a_path_stores_and_forwards() {
 }
 
 #[test]
-fn full_duplex_gives_each_direction_the_rate_and_shared_does_not() {
+fn full_duplex_gives_each_direction_the_full_rate() {
     for (config, second) in [(no_delay(), 35), (shared(), 70)] {
         let mut bench = LinkHarness::new(config);
         bench.send(0, A, 1);
@@ -112,7 +112,7 @@ fn full_duplex_gives_each_direction_the_rate_and_shared_does_not() {
 }
 
 #[test]
-fn the_sides_of_a_shared_link_take_turns() {
+fn the_sides_of_a_shared_link_alternate() {
     let mut bench = LinkHarness::new(shared());
     bench.send(0, B, 1);
     bench.send(1, B, 2);
@@ -121,13 +121,13 @@ fn the_sides_of_a_shared_link_take_turns() {
     bench.send(3, A, 5);
     bench.finish();
     let order: Vec<u32> = bench.events().iter().map(|(_, id, _)| *id).collect();
-    // 1 is being sent when the others come; a long queue at B does not shut A out.
+    // 1 is in transmission when the others arrive; a long queue at B does not starve A.
     assert_eq!(order, [1, 3, 2, 5, 4]);
     assert_eq!(bench.events().last(), Some(&(175, 4, true)));
 }
 
 #[test]
-fn at_the_front_of_a_shared_link_a_frame_goes_first_on_its_side_only() {
+fn on_a_shared_link_the_front_is_that_of_one_side() {
     let mut bench = LinkHarness::new(shared());
     bench.send(0, A, 1);
     bench.send(1, B, 2);
@@ -157,7 +157,7 @@ fn only_free_order_lets_a_frame_overtake() {
     assert!(!free.is_sorted_by_key(|(_, event)| id(event)));
     assert!(free.is_sorted_by_key(|(at, _)| *at));
 
-    // The draws are the same: a frame that may not overtake comes with the latest before it.
+    // The draws are the same: a frame that may not overtake arrives with the latest before it.
     free.sort_by_key(|(_, event)| id(event));
     let mut latest = ms(0);
     for ((fifo, _), (free, _)) in fifo.iter().zip(&free) {
@@ -167,7 +167,7 @@ fn only_free_order_lets_a_frame_overtake() {
 }
 
 #[test]
-fn the_queue_counts_those_that_wait() {
+fn the_limit_counts_queued_frames_only() {
     let mut config = default_config();
     config.queue.limit = 2;
     config.queue.discipline = Discipline::DropTail { ecn_threshold: Some(1) };
@@ -184,12 +184,12 @@ fn the_queue_counts_those_that_wait() {
 }
 
 #[test]
-fn what_is_due_comes_before_what_is_called() {
+fn due_work_precedes_a_call() {
     let mut config = default_config();
     config.queue.limit = 0;
     let mut link = PathLink::new(config, 1, 0);
     link.enqueue(ms(0), A, data(1), QueuePosition::Tail);
-    // The transmitter becomes free in this instant, and nobody has said so yet.
+    // The transmitter becomes free at this instant, without a call of the driver.
     assert_eq!(link.enqueue(ms(35), A, data(2), QueuePosition::Tail), ACCEPTED);
     link.partition(ms(55), driftway_link::QueueOnPartition::Wait);
     assert_eq!(link.poll(ms(55)), Some(LinkEvent::Arrived { from: A, id: 1 }));
@@ -199,7 +199,7 @@ fn what_is_due_comes_before_what_is_called() {
 }
 
 #[test]
-fn a_driver_that_forgets_to_poll_is_called_at_once() {
+fn unpolled_events_are_a_timeout_now() {
     let mut link = PathLink::new(default_config(), 1, 0);
     link.enqueue(ms(0), A, data(1), QueuePosition::Tail);
     link.on_timeout(ms(60));
@@ -209,12 +209,12 @@ fn a_driver_that_forgets_to_poll_is_called_at_once() {
 }
 
 #[test]
-fn a_late_driver_changes_nothing_in_the_link() {
+fn a_late_driver_has_no_effect() {
     let mut link = PathLink::new(default_config(), 1, 0);
     for id in 1..=3 {
         link.enqueue(ms(0), A, data(id), QueuePosition::Tail);
     }
-    // 3 is in service since 70 ms, though nobody called in between.
+    // 3 is in transmission since 70 ms, without a call in between.
     link.on_timeout(ms(80));
     assert_eq!(link.poll(ms(80)), Some(LinkEvent::Arrived { from: A, id: 1 }));
     assert_eq!(link.poll(ms(80)), None);
@@ -228,14 +228,14 @@ fn a_late_driver_changes_nothing_in_the_link() {
 }
 
 #[test]
-fn a_partition_loses_what_is_on_the_link() {
+fn a_partition_loses_frames_in_transmission_and_in_flight() {
     let mut bench = LinkHarness::new(default_config());
     for id in 1..=3 {
         bench.send(0, A, id);
     }
     bench.send(0, B, 4);
     bench.send(30, B, 5);
-    // At 40 ms: 1 and 4 on their way, 2 and 5 being sent, 3 waits.
+    // At 40 ms: 1 and 4 in flight, 2 and 5 in transmission, 3 queued.
     bench.until(ms(40));
     let held: Vec<_> =
         bench.link.pending_frames().map(|held| (held.frame.id, held.stage)).collect();
@@ -261,7 +261,7 @@ fn a_partition_loses_what_is_on_the_link() {
 }
 
 #[test]
-fn a_partition_can_empty_the_queues() {
+fn a_partition_can_flush_the_queues() {
     let mut bench = LinkHarness::new(shared());
     for id in 1..=3 {
         bench.send(0, A, id);
@@ -270,7 +270,7 @@ fn a_partition_can_empty_the_queues() {
     bench.at(ms(10), |link| link.partition(ms(10), driftway_link::QueueOnPartition::Drop));
     assert_eq!(bench.events(), [(10, 1, false), (10, 2, false), (10, 3, false), (10, 4, false)]);
     assert_eq!(bench.link.frame_count(), 0);
-    // A second cut finds nothing more, and one heal heals.
+    // A second cut has no effect, and a single heal suffices.
     bench.at(ms(20), |link| link.partition(ms(20), driftway_link::QueueOnPartition::Wait));
     bench.at(ms(30), |link| link.heal(ms(30)));
     bench.send(30, B, 5);
@@ -279,7 +279,7 @@ fn a_partition_can_empty_the_queues() {
 }
 
 #[test]
-fn a_shared_link_heals_with_the_side_whose_turn_it_is() {
+fn a_healed_shared_link_resumes_the_alternation() {
     let mut bench = LinkHarness::new(shared());
     bench.send(0, A, 1);
     bench.send(1, B, 2);
@@ -291,7 +291,7 @@ fn a_shared_link_heals_with_the_side_whose_turn_it_is() {
 }
 
 #[test]
-fn a_damaged_frame_is_lost_when_it_is_sent() {
+fn a_corrupted_frame_is_lost_at_the_end_of_transmission() {
     let mut bench = LinkHarness::new(LinkConfig {
         errors: ErrorModel::FrameErrorRate(1.0),
         ..default_config()
@@ -304,7 +304,7 @@ fn a_damaged_frame_is_lost_when_it_is_sent() {
 }
 
 #[test]
-fn bit_errors_hit_as_often_as_the_formula_says() {
+fn bit_errors_have_the_rate_of_the_formula() {
     let errors = ErrorModel::BitErrorRate(1e-5);
     let mut config = LinkConfig { rate: Rate::from_bps(u64::MAX), errors, ..default_config() };
     config.queue.limit = usize::MAX;
@@ -319,8 +319,8 @@ fn bit_errors_hit_as_often_as_the_formula_says() {
     assert_eq!(bench.link.counters(A).arrived, 100_000 - lost);
 }
 
-/// The pairing of runs: which frames are damaged, the n-th frame's delay, are the same whatever
-/// the rate, the delay, the duplex, the other direction and the sizes are.
+/// Common random numbers: the corrupted frames and the nth frame's delay do not depend on the rate,
+/// the delay, the duplex, the other direction or the sizes.
 #[test]
 fn the_nth_frame_has_the_nth_error_and_the_nth_delay() {
     let fates = |config: LinkConfig, bytes: u32, noise: bool| {
@@ -356,7 +356,7 @@ fn the_nth_frame_has_the_nth_error_and_the_nth_delay() {
 }
 
 #[test]
-fn directions_and_links_have_errors_of_their_own() {
+fn errors_of_directions_and_links_are_independent() {
     let lost = |link, side| -> Vec<u32> {
         let mut config = LinkConfig { errors: ErrorModel::FrameErrorRate(0.5), ..default_config() };
         config.queue.limit = 100;
@@ -377,7 +377,7 @@ fn directions_and_links_have_errors_of_their_own() {
 }
 
 #[test]
-fn changes_touch_the_next_frame() {
+fn changes_apply_from_the_next_frame_on() {
     let mut bench = LinkHarness::new(default_config());
     for id in 1..=3 {
         bench.send(0, A, id);
@@ -385,14 +385,14 @@ fn changes_touch_the_next_frame() {
     bench.at(ms(10), |link| link.set_rate(ms(10), Rate::from_bps(64_000)));
     bench.at(ms(10), |link| link.set_delay(ms(10), Delay::Fixed(Duration::from_millis(5))));
     bench.at(ms(10), |link| link.set_errors(ms(10), ErrorModel::FrameErrorRate(1.0)));
-    // 1 is sent as it began. 2 began at 35 ms, at twice the rate, and is damaged. 3 is not.
+    // 1 is sent as it began. 2 began at 35 ms, at twice the rate, and is corrupted. 3 is not.
     bench.at(ms(40), |link| link.set_errors(ms(40), ErrorModel::None));
     bench.finish();
     assert_eq!(bench.events(), [(52, 2, false), (55, 1, true), (75, 3, true)]);
 }
 
 #[test]
-fn reordering_puts_each_of_the_next_frames_at_the_very_front() {
+fn reordering_puts_each_of_the_next_frames_at_the_front() {
     let mut bench = LinkHarness::new(no_delay());
     bench.send(0, A, 1);
     bench.send(0, A, 2);
@@ -414,7 +414,7 @@ fn reordering_puts_each_of_the_next_frames_at_the_very_front() {
     assert_eq!(ids(B), [7, 8]);
 }
 
-/// A bench in which node A's next frames are held back for 1 s at most.
+/// A link whose side A holds its next frames back for at most 1 s.
 fn reversing(limit: usize, frames: u32) -> LinkHarness {
     let mut config = no_delay();
     config.queue.limit = limit;
@@ -428,7 +428,7 @@ fn said(arrivals: &[(u64, u32)]) -> Vec<(u64, u32, bool)> {
 }
 
 #[test]
-fn a_reversal_holds_frames_back_until_all_have_come() {
+fn a_reversal_holds_frames_back_until_all_have_arrived() {
     let mut bench = reversing(9, 3);
     for (at, id) in [(0, 1), (100, 2)] {
         assert_eq!(bench.send(at, A, id), ACCEPTED);
@@ -443,7 +443,7 @@ fn a_reversal_holds_frames_back_until_all_have_come() {
 }
 
 #[test]
-fn a_reversal_goes_behind_what_waits() {
+fn a_reversal_is_appended_to_the_queue() {
     let mut bench = LinkHarness::new(no_delay());
     bench.send(0, A, 1);
     bench.send(0, A, 2);
@@ -455,9 +455,9 @@ fn a_reversal_goes_behind_what_waits() {
     assert_eq!(bench.events(), said(&[(35, 1), (70, 2), (105, 4), (140, 3), (175, 5)]));
 }
 
-/// It counts from the first frame, however long that takes to come.
+/// The time counts from the first frame, however late that arrives.
 #[test]
-fn a_reversal_ends_when_its_first_frame_has_waited_long_enough() {
+fn a_reversal_ends_at_its_deadline() {
     let mut bench = reversing(9, 4);
     assert_eq!(bench.link.next_timeout(), None);
     bench.send(5_000, A, 1);
@@ -469,7 +469,7 @@ fn a_reversal_ends_when_its_first_frame_has_waited_long_enough() {
 }
 
 #[test]
-fn the_next_reversal_ends_the_one_before() {
+fn a_new_reversal_ends_the_previous_one() {
     let mut bench = reversing(9, 4);
     bench.send(0, A, 1);
     bench.send(0, A, 2);
@@ -482,7 +482,7 @@ fn the_next_reversal_ends_the_one_before() {
 }
 
 #[test]
-fn what_is_held_back_waits_for_the_end_of_a_cut_or_is_lost() {
+fn frames_held_back_wait_for_the_end_of_a_cut_or_are_lost() {
     for (queue, expected) in [
         (QueueOnPartition::Wait, vec![(335, 2, true), (370, 1, true), (405, 3, true)]),
         (QueueOnPartition::Drop, vec![(100, 2, false), (100, 1, false), (335, 3, true)]),
@@ -499,7 +499,7 @@ fn what_is_held_back_waits_for_the_end_of_a_cut_or_is_lost() {
     }
 }
 
-/// Nothing is dropped that would not have been without the reversal.
+/// No frame is dropped that would not have been without the reversal.
 #[test]
 fn a_full_queue_ends_a_reversal() {
     let mut bench = reversing(2, 4);
@@ -515,7 +515,7 @@ fn a_full_queue_ends_a_reversal() {
 }
 
 #[test]
-fn a_side_marks_all_that_can_be_marked_while_it_is_asked_to() {
+fn a_side_marks_every_capable_frame_on_request() {
     let mut bench = LinkHarness::new(no_delay());
     let marked = |bench: &mut LinkHarness, id, side, ecn_capable| {
         let frame = Frame { ecn_capable, ..data(id) };
@@ -528,14 +528,14 @@ fn a_side_marks_all_that_can_be_marked_while_it_is_asked_to() {
     assert!(!marked(&mut bench, 2, A, false));
     assert!(!marked(&mut bench, 3, B, true));
     bench.link.force_marks(A, false);
-    assert!(marked(&mut bench, 4, A, true), "another flood is still on");
+    assert!(marked(&mut bench, 4, A, true), "another request is active");
     bench.link.force_marks(A, false);
     assert!(!marked(&mut bench, 5, A, true));
     assert_eq!((bench.link.counters(A).queue.marks, bench.link.counters(B).queue.marks), (2, 0));
 }
 
 #[test]
-fn counters_tell_what_a_side_did() {
+fn counters_are_complete() {
     let mut config = default_config();
     config.queue.limit = 1;
     let mut bench = LinkHarness::new(config);
@@ -552,7 +552,7 @@ fn counters_tell_what_a_side_did() {
 
 /// An hour between two frames is idle time for RED, an hour of partition is not.
 #[test]
-fn a_cut_link_is_not_idle() {
+fn a_cut_link_is_not_idle_for_red() {
     let red = RedConfig {
         min_threshold: 0.4,
         max_threshold: 0.5,
@@ -564,7 +564,7 @@ fn a_cut_link_is_not_idle() {
     let queue = QueueConfig { limit: 9, discipline: Discipline::Red(red), mark_loss: 0.0 };
     let last_verdict = |cut_at: Option<u64>| {
         let mut bench = LinkHarness::new(LinkConfig { queue, ..no_delay() });
-        // The third and the fourth find one waiting: averages 0.5 and 0.75.
+        // The third and the fourth find one queued: averages 0.5 and 0.75.
         let verdicts = [1, 2, 3, 4].map(|id| bench.send(0, A, id));
         let early = EnqueueOutcome::Dropped { reason: DropReason::RedDrop };
         assert_eq!(verdicts, [ACCEPTED, ACCEPTED, early, early]);
@@ -578,13 +578,13 @@ fn a_cut_link_is_not_idle() {
     };
     let early = EnqueueOutcome::Dropped { reason: DropReason::RedDrop };
     assert_eq!(last_verdict(None), ACCEPTED);
-    // While a frame is sent, and a millisecond after the last one.
+    // During a transmission, and a millisecond after the last one.
     assert_eq!(last_verdict(Some(10)), early);
     assert_eq!(last_verdict(Some(71)), early);
 }
 
 #[test]
-fn a_shared_link_is_idle_for_both_sides_or_busy_for_both() {
+fn a_shared_link_is_idle_or_busy_for_both_sides() {
     let mut config = shared();
     config.queue.limit = 0;
     let mut bench = LinkHarness::new(config);

@@ -1,4 +1,4 @@
-//! What stations count.
+//! Counters of the stations.
 
 use core::ops::AddAssign;
 
@@ -6,11 +6,12 @@ use driftway_base::Duration;
 
 macro_rules! counters {
     ($($(#[$doc:meta])* $name:ident,)*) => {
-        /// What a station has counted, or all together. Frames count as they go on the air.
+        /// Counters of a station, or of all together. Frames are counted when their transmission
+        /// begins.
         #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
         pub struct Counters {
             $($(#[$doc])* pub $name: u64,)*
-            /// Time on the air of all its frames, preambles included.
+            /// Airtime of all its frames, including preambles.
             pub airtime: Duration,
         }
 
@@ -24,38 +25,39 @@ macro_rules! counters {
 }
 
 counters! {
-    /// RTS sent.
+    /// RTS frames sent.
     rts,
-    /// CTS sent.
+    /// CTS frames sent.
     cts,
-    /// Data frames to one station sent.
+    /// Unicast data frames sent.
     data,
-    /// ACKs sent.
+    /// ACK frames sent.
     acks,
-    /// Data frames to all sent.
+    /// Broadcast data frames sent.
     broadcasts,
-    /// RTS to which no CTS came.
+    /// RTS frames without a CTS response.
     cts_timeouts,
-    /// Data frames to which no ACK came.
+    /// Data frames without an ACK response.
     ack_timeouts,
-    /// RTS and data frames sent again.
+    /// RTS and data frames retransmitted.
     retries,
     /// Packets acknowledged.
     acknowledged,
-    /// Packets given up because no CTS came.
+    /// Packets discarded because no CTS was received.
     failed_no_cts,
-    /// Packets given up because no ACK came.
+    /// Packets discarded because no ACK was received.
     failed_no_ack,
-    /// Frames for this station, or for all, that another one spoilt here.
+    /// Unicast frames for this station and broadcasts lost here in collisions.
     collisions,
-    /// Frames for this station, or for all, that came while it was sending.
+    /// Unicast frames for this station and broadcasts that arrived while it was transmitting.
     missed_while_transmitting,
-    /// Frames for this station, or for all, that had an error.
+    /// Unicast frames for this station and broadcasts received with an error.
     errors,
-    /// Packets received again, and not passed on.
+    /// Duplicate packets received and discarded.
     duplicates,
-    /// RTS for this station that it did not answer, because of its NAV or the medium.
+    /// RTS frames for this station not answered because of its NAV or a busy medium.
     cts_refused,
-    /// Data held back after a CTS, as the medium was busy ([`super::DcfConfig::data_needs_idle`]).
+    /// Data frames held back after a CTS because the medium was busy
+    /// ([`super::DcfConfig::data_needs_idle`]).
     data_held_back,
 }

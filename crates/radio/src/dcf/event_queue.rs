@@ -1,18 +1,18 @@
-//! What happens when: a heap of events in a total order.
+//! Event queue: a heap of events in a total order.
 
-/// An event's time in nanoseconds, its kind, and the node or frame that it is about, in this order
-/// of precedence; each is its own sort key.
+/// An event: its time in nanoseconds, its kind, and its node or frame, in this order of precedence;
+/// the value is its own sort key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Event(u128);
 
-/// What happens. At one instant frames end first, so that what they bring is known to the others.
+/// Kinds of events. At one instant frames end first, so that the other events see them received.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum EventKind {
-    /// A frame has been heard by all that can decode it.
+    /// The end of a frame has reached all stations that can decode it.
     FrameEnd,
-    /// A SIFS is over: a station answers, or goes on with its exchange.
+    /// A SIFS has elapsed: a station responds or continues its exchange.
     ResponseDue,
-    /// A station's timer: its back-off may be over, or an answer missing.
+    /// A station's timer: the end of its backoff, or a response timeout.
     StationTimer,
 }
 
@@ -38,13 +38,13 @@ impl Event {
     }
 }
 
-/// A heap with four children a node: half as deep as a binary one, with the children side by side.
-/// What is taken leaves the top open, because most events put the next one in: that goes to the open
-/// place and down from there, in one pass where taking and putting would be two.
+/// A heap with four children per node: half as deep as a binary heap, with adjacent children.
+/// Removing the first event leaves the root vacant, because most events schedule the next one: that
+/// takes the root and sifts down, in one pass instead of two.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct EventQueue {
     heap: Vec<Event>,
-    /// The first place holds an event that has been taken.
+    /// True while the root holds an event already removed.
     root_vacant: bool,
     handled: u64,
 }
@@ -82,7 +82,7 @@ impl EventQueue {
         self.heap[hole] = event;
     }
 
-    /// How many have been taken.
+    /// Returns the number of events removed.
     pub const fn handled(&self) -> u64 {
         self.handled
     }
@@ -91,7 +91,7 @@ impl EventQueue {
         self.pop_until(u64::MAX)
     }
 
-    /// The next event, if it is no later than `until`.
+    /// Removes and returns the next event, if it is no later than `until`.
     #[inline]
     pub fn pop_until(&mut self, until: u64) -> Option<Event> {
         if self.root_vacant {
@@ -103,7 +103,7 @@ impl EventQueue {
         Some(first)
     }
 
-    /// Nothing was put in the open place.
+    /// Fills a root that is still vacant.
     fn fill_root(&mut self) {
         self.root_vacant = false;
         if let Some(last) = self.heap.pop()
@@ -113,7 +113,7 @@ impl EventQueue {
         }
     }
 
-    /// Puts an event in the first place, and lets it sink to its own.
+    /// Puts an event at the root and sifts it down.
     fn sift_down(&mut self, event: Event) {
         let mut hole = 0;
         loop {

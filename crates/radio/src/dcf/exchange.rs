@@ -1,4 +1,4 @@
-//! What a station does with its packet, and how it answers others.
+//! Frame exchanges: transmission of a station's packet, and responses to other stations.
 
 use driftway_base::Instant;
 
@@ -12,7 +12,7 @@ use super::{Dcf, event_queue};
 use crate::{FailReason, MacReport, OutgoingPacket};
 
 impl Dcf {
-    /// A packet comes to a station that has none.
+    /// Accepts a packet at a station that has none.
     pub(super) fn accept_packet(&mut self, now: u64, node: u32, packet: OutgoingPacket) {
         let desk = &mut self.transmit_states[node as usize];
         desk.accept(packet, &self.config);
@@ -24,7 +24,7 @@ impl Dcf {
             station.phase == Phase::PostBackoff && station.backoff_ends_at(&self.timing) > now;
         station.phase = Phase::Contend;
         if !backing_off {
-            // §9.2.5.1: at once if the medium is idle, else after a back-off.
+            // §9.2.5.1: immediately if the medium is idle, else after a backoff.
             let at_once = self.config.first_at_once && !station.is_busy(now, &self.timing);
             station.set_to(NO_BACKOFF, at_once);
             station.slots = if at_once {
@@ -37,7 +37,7 @@ impl Dcf {
         self.arm_backoff_timer(node);
     }
 
-    /// A back-off for the packet that the station has, or for its next one.
+    /// Starts a backoff for the current packet, or for the next one.
     fn start_backoff(&mut self, node: u32) {
         let desk = &mut self.transmit_states[node as usize];
         let station = &mut self.stations[node as usize];
@@ -51,8 +51,8 @@ impl Dcf {
         self.arm_backoff_timer(node);
     }
 
-    /// The timer is set for the end of the back-off, or before it for when nothing has followed the
-    /// RTS that holds it up.
+    /// Sets the timer for the end of the backoff, or earlier for the deadline of the RTS whose NAV
+    /// defers it.
     pub(super) fn arm_backoff_timer(&mut self, node: u32) {
         let station = &self.stations[node as usize];
         let mut at = station.backoff_ends_at(&self.timing);
@@ -62,16 +62,16 @@ impl Dcf {
         self.arm_timer(node, at);
     }
 
-    /// A station's timer is in the agenda at `at` at the latest.
+    /// Ensures that a station's timer expires at `at` at the latest.
     fn arm_timer(&mut self, node: u32, at: u64) {
-        // What is due since a deadline that has just been looked at is due now.
+        // A deadline that has already been processed is due now.
         let at = at.max(self.now);
         if at < self.stations[node as usize].timer_at {
             self.arm_timer_at(node, at);
         }
     }
 
-    /// A station's timer is in the agenda at `at`; what is there already counts no more.
+    /// Sets a station's timer to `at`; an earlier event for it is ignored.
     pub(super) fn arm_timer_at(&mut self, node: u32, at: u64) {
         self.stations[node as usize].timer_at = at;
         self.event_queue.push(event_queue::Event::new(
@@ -81,7 +81,7 @@ impl Dcf {
         ));
     }
 
-    /// A station's timer comes; it may be early, because what it waits for has moved.
+    /// Handles a station's timer, which may be early because its deadline has moved.
     pub(super) fn on_timer(&mut self, now: u64, node: u32, reports: &mut Vec<MacReport>) {
         let station = &mut self.stations[node as usize];
         if station.timer_at != now {
@@ -105,7 +105,8 @@ impl Dcf {
         }
     }
 
-    /// Is the answer missing? What was under reception at the deadline has been looked at by now.
+    /// Checks whether the response is missing. Frames under reception at the deadline have been
+    /// processed by now.
     fn check_response_timeout(&mut self, now: u64, node: u32, reports: &mut Vec<MacReport>) {
         let desk = &mut self.transmit_states[node as usize];
         let station = &self.stations[node as usize];
@@ -114,7 +115,7 @@ impl Dcf {
             self.arm_timer(node, deadline + self.max_propagation_delay);
             return;
         }
-        // §9.2.5.7, §9.2.8: a frame has been announced, and its end decides.
+        // §9.2.5.7, §9.2.8: a frame has been detected, and its end decides.
         if self.config.response_timeout == ResponseTimeout::Preamble
             && station.rx_transmission != NONE
             && station.rx_start + self.timing.preamble <= deadline
@@ -128,7 +129,7 @@ impl Dcf {
         self.attempt_failed(deadline, node, reports);
     }
 
-    /// The back-off is over: the first frame of an exchange goes.
+    /// Sends the first frame of an exchange at the end of the backoff.
     fn send_first_frame(&mut self, now: u64, node: u32) {
         let station = &mut self.stations[node as usize];
         station.slots = 0;
@@ -171,20 +172,21 @@ impl Dcf {
         self.await_response(node, end + self.timing.ack_timeout);
     }
 
-    /// An answer is to come.
+    /// Waits for a response until `deadline`.
     fn await_response(&mut self, node: u32, deadline: u64) {
         self.transmit_states[node as usize].response_deadline = deadline;
         self.arm_timer(node, deadline + self.max_propagation_delay);
     }
 
-    /// A SIFS has passed.
+    /// Sends the pending response after a SIFS.
     pub(super) fn on_response_due(&mut self, now: u64, node: u32) {
         let desk = &mut self.transmit_states[node as usize];
         let owed = core::mem::replace(&mut desk.pending_response, PendingResponse::None);
         let rate = self.config.basic_rate;
         let sends = self.stations[node as usize].tx_end > now;
         match owed {
-            // It began to send within the SIFS, before the frame that it owes this for was over.
+            // The station began to transmit within the SIFS, before the end of the frame that it
+            // would answer.
             PendingResponse::Ack { .. } | PendingResponse::Cts { .. } if sends => {}
             PendingResponse::None => {}
             PendingResponse::Ack { to } => {
@@ -226,7 +228,7 @@ impl Dcf {
         }
     }
 
-    /// A frame has been heard by all that are near enough.
+    /// Completes a frame at all stations within decoding range.
     pub(super) fn on_frame_end(&mut self, number: u32, reports: &mut Vec<MacReport>) {
         let flight = self.transmissions.get(number);
         let heard = core::mem::take(&mut flight.receivers);
@@ -255,7 +257,7 @@ impl Dcf {
         self.transmissions.release(number);
     }
 
-    /// One station's end of a frame.
+    /// Completes a frame at one station.
     fn end_reception(
         &mut self,
         flight: &Transmission,
@@ -286,7 +288,7 @@ impl Dcf {
             let desk = &mut self.transmit_states[node as usize];
             if desk.error_stream.bernoulli(self.config.frame_error) {
                 desk.counters.errors += u64::from(mine);
-                // Something else may have come within the last microsecond.
+                // Another frame may have arrived within the last microsecond.
                 if station.rx_end == at {
                     station.set(RX_FAILED);
                 }
@@ -310,7 +312,7 @@ impl Dcf {
         ReceptionOutcome::Received
     }
 
-    /// The duration field of a frame for others sets the NAV (§9.2.5.4).
+    /// Sets the NAV from the duration field of a frame for another station (§9.2.5.4).
     #[inline]
     fn update_nav(&mut self, at: u64, node: u32, flight: &Transmission) {
         let station = &mut self.stations[node as usize];
@@ -333,8 +335,7 @@ impl Dcf {
         station.nav = until;
     }
 
-    /// Something comes after an RTS that set the NAV, or its time is over: then the NAV is what it
-    /// was (§9.2.5.4).
+    /// Restores the NAV that an RTS has set if no frame followed in time (§9.2.5.4).
     #[cold]
     pub(super) fn check_rts_nav(&mut self, node: u32, at: u64, announced: bool) {
         let station = &mut self.stations[node as usize];
@@ -348,7 +349,7 @@ impl Dcf {
         }
     }
 
-    /// Data that was for all, or for another.
+    /// Reports a broadcast, or in promiscuous mode a packet for another station.
     fn report_data(
         &mut self,
         at: u64,
@@ -365,7 +366,7 @@ impl Dcf {
         }
     }
 
-    /// A frame for this station.
+    /// Handles a frame addressed to this station.
     fn on_addressed_frame(
         &mut self,
         at: u64,
@@ -374,7 +375,7 @@ impl Dcf {
         reports: &mut Vec<MacReport>,
     ) -> ReceptionOutcome {
         if self.transmit_states[node as usize].pending_response != PendingResponse::None {
-            // It turns round to send (§9.2.3.1), and only a frame shorter than a SIFS fits in.
+            // It is switching to transmit (§9.2.3.1), and only a frame shorter than a SIFS fits in.
             self.transmit_states[node as usize].counters.missed_while_transmitting += 1;
             return ReceptionOutcome::Transmitting;
         }
@@ -415,7 +416,7 @@ impl Dcf {
         }
     }
 
-    /// An RTS for this station.
+    /// Handles an RTS for this station.
     fn on_rts(&mut self, at: u64, node: u32, flight: &Transmission) -> ReceptionOutcome {
         let station = &self.stations[node as usize];
         let desk = &mut self.transmit_states[node as usize];
@@ -436,7 +437,8 @@ impl Dcf {
         ReceptionOutcome::Received
     }
 
-    /// Data for this station: acknowledged whatever the medium does (§9.2.8), passed on once.
+    /// Handles data for this station: acknowledged whatever the state of the medium (§9.2.8),
+    /// reported once.
     fn on_data(
         &mut self,
         at: u64,
@@ -460,16 +462,17 @@ impl Dcf {
         ReceptionOutcome::Received
     }
 
-    /// The packet that a frame carries, if its sender has it still.
+    /// Returns the packet that a frame carries, if its sender still has it.
     fn packet_of_frame(&self, flight: &Transmission) -> Option<OutgoingPacket> {
         let sender = &self.transmit_states[flight.from as usize];
         sender.packet.filter(|_| sender.sequence == flight.sequence)
     }
 
-    /// Something is to be sent a SIFS after `at`.
+    /// Schedules a response a SIFS after `at`.
     fn schedule_response(&mut self, at: u64, node: u32, owed: PendingResponse) {
         self.transmit_states[node as usize].pending_response = owed;
-        // Ends are looked at when the furthest has heard them, which may be after a SIFS.
+        // Ends are processed when they have reached the most distant station, possibly after the
+        // SIFS.
         let at = (at + self.timing.sifs).max(self.now);
         self.event_queue.push(event_queue::Event::new(
             at,
@@ -478,7 +481,7 @@ impl Dcf {
         ));
     }
 
-    /// A packet is out.
+    /// Completes a packet.
     fn complete_packet(&mut self, at: u64, node: u32, reports: &mut Vec<MacReport>) {
         let desk = &mut self.transmit_states[node as usize];
         desk.cw = self.config.cw_min;
@@ -488,12 +491,12 @@ impl Dcf {
         reports.push(MacReport::Sent { node, id, to, at: Instant::from_nanos(at) });
     }
 
-    /// No answer has come.
+    /// Handles a missing response.
     fn attempt_failed(&mut self, at: u64, node: u32, reports: &mut Vec<MacReport>) {
         let desk = &mut self.transmit_states[node as usize];
         let station = &mut self.stations[node as usize];
         let Some(OutgoingPacket { id, to: Some(to), bytes }) = desk.packet else { return };
-        // The first slot comes with the timeout, or a DIFS later.
+        // The first slot begins with the timeout, or a DIFS later.
         let since =
             if self.config.difs_after_timeout { at } else { at.saturating_sub(self.timing.difs) };
         station.busy_until = station.busy_until.max(since);
@@ -531,7 +534,7 @@ impl Dcf {
         reports.push(MacReport::Failed { node, id, to, reason, at: Instant::from_nanos(at) });
     }
 
-    /// Nanoseconds as a duration field has them.
+    /// Converts nanoseconds to the microseconds of a duration field.
     pub(super) fn duration_field_us(&self, nanos: u64) -> u32 {
         let round = if self.config.durations_round_up { 999 } else { 500 };
         ((nanos + round) / 1_000) as u32

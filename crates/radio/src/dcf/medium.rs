@@ -1,8 +1,8 @@
-//! A frame goes on the air, and everyone in reach is told what that means for it.
+//! Transmission of a frame, and its effect on all stations in range.
 //!
-//! All is done at the frame's first instant. What happens later at a station that the frame reaches
-//! (up to 2 µs later over 550 m) is put down with the instant at which it happens, and each
-//! station's own doings are compared with that.
+//! All is computed at the start of the frame. Later changes at a station that the frame reaches (up
+//! to 2 µs later over 550 m) are stored with their instants, and the station's own actions are
+//! compared with these.
 
 use driftway_base::{Duration, Instant, Rate};
 
@@ -16,7 +16,7 @@ use super::station::{
 use super::transmission::{FrameKind, FrameReceiver, ReceptionState};
 use crate::NodeInRange;
 
-/// A frame to put on the air.
+/// A frame to transmit.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct FrameToSend {
     pub kind: FrameKind,
@@ -24,25 +24,25 @@ pub(super) struct FrameToSend {
     pub to: u32,
     pub bytes: u32,
     pub rate: Rate,
-    /// How long it takes (ns).
+    /// Airtime (ns).
     pub airtime: u64,
-    /// Its duration field (µs).
+    /// Duration field (µs).
     pub duration: u32,
 }
 
-/// A frame as it comes to a station.
+/// Arrival of a frame at a station.
 #[derive(Clone, Copy, Debug)]
 struct Arrival {
     at: u64,
     until: u64,
     signal: f32,
     transmission: u32,
-    /// It is strong enough to be decoded.
+    /// True if it can be decoded.
     is_decodable: bool,
 }
 
 impl Dcf {
-    /// Puts a frame on the air; gives its end.
+    /// Transmits a frame; returns the end of its transmission.
     pub(super) fn transmit(&mut self, now: u64, frame: FrameToSend) -> u64 {
         let end = now + frame.airtime;
         self.begin_transmitting(now, end, frame.from);
@@ -68,9 +68,9 @@ impl Dcf {
         end
     }
 
-    /// A frame reaches those who hear it; gives how long it travels to the furthest that can decode
-    /// it. Most are free, count no slots and have nothing else to do with it: for these nothing
-    /// below depends on a branch.
+    /// Propagates a frame to all stations in range; returns the propagation delay to the most
+    /// distant one that can decode it. Most stations are idle, count no slots and are otherwise
+    /// unaffected: for these the code below has no data-dependent branches.
     fn propagate<const SHADOWED: bool>(
         &mut self,
         now: u64,
@@ -82,7 +82,8 @@ impl Dcf {
         let mut scratch = core::mem::take(&mut self.new_receivers);
         let mut delays = core::mem::take(&mut self.delays);
         delays.clear();
-        // By themselves: roots one after the other do not wait for what a station makes of the frame.
+        // Computed separately, so that successive square roots do not wait for the stations'
+        // processing.
         let nanos_per_metre = self.nanos_per_metre;
         delays.extend(
             hearers.iter().map(|to| propagation_delay_ns(to.distance_squared, nanos_per_metre)),
@@ -129,7 +130,7 @@ impl Dcf {
                 }
                 fate
             };
-            // Each is written, and kept by counting it.
+            // Each receiver is written and then counted or not.
             if let Some(place) = scratch.get_mut(count) {
                 *place = FrameReceiver { node: hearer.node, delay: delay as u32, state: fate };
             }
@@ -141,16 +142,16 @@ impl Dcf {
         furthest
     }
 
-    /// Power in watts, of the measure that stations keep.
+    /// Converts a station's signal strength to watts.
     fn power_of_signal(&self, signal: f32) -> f64 {
         let signal = f64::from(signal);
         if self.has_shadowing { signal } else { self.propagation.power(signal) }
     }
 
-    /// A station begins to send: it is deaf, and counts no slots.
+    /// Begins a transmission: the station neither receives nor counts slots.
     fn begin_transmitting(&mut self, now: u64, end: u64, node: u32) {
         let station = &mut self.stations[node as usize];
-        debug_assert!(station.tx_end <= now, "a station sends one frame at a time");
+        debug_assert!(station.tx_end <= now, "a station transmits one frame at a time");
         let was_bad = station.has(RX_FAILED);
         if station.counts_slots() {
             self.suspend_backoff(node, now);
@@ -172,7 +173,7 @@ impl Dcf {
         }
     }
 
-    /// An EIFS may have ended, and with it what the station's timer was set for.
+    /// Re-arms the timer where the end of an EIFS may have changed the end of the backoff.
     #[inline]
     fn recheck_eifs(&mut self, node: u32) {
         let station = &self.stations[node as usize];
@@ -181,7 +182,7 @@ impl Dcf {
         }
     }
 
-    /// What a frame does to a station that has something to do with it, and what becomes of the
+    /// Processes the arrival of a frame at a station that it may affect; returns the state of the
     /// frame there.
     fn on_arrival(&mut self, node: u32, mut new: Arrival) -> ReceptionState {
         if self.stations[node as usize].has(NAV_FROM_RTS) {
@@ -194,7 +195,8 @@ impl Dcf {
         if self.interference.is_enabled() {
             let power = self.power_of_signal(new.signal);
             self.interference.add(self.now, node, (new.at, new.until), power, new.transmission);
-            // What outlasts a stronger frame no longer occupies the receiver, and still disturbs.
+            // A frame that outlasts a stronger one no longer occupies the receiver, but still
+            // interferes.
             drowned = new.is_decodable && !self.exceeds_sinr(node, new.at, power, new.transmission);
         }
         let station = &mut self.stations[node as usize];
@@ -215,13 +217,14 @@ impl Dcf {
         fate
     }
 
-    /// Is a frame of this power stronger than all others together, by the ratio?
+    /// Returns whether the ratio of this power to all other signals together is at least the
+    /// capture ratio.
     fn exceeds_sinr(&self, node: u32, at: u64, power: f64, flight: u32) -> bool {
         let others = self.interference.power_excluding(node, at, flight);
         others == 0.0 || power >= self.propagation.capture_ratio() * others
     }
 
-    /// The medium becomes busy for a station that counts slots.
+    /// Suspends the backoff of a station that counts slots: the medium becomes busy.
     fn suspend_backoff(&mut self, node: u32, at: u64) {
         let station = &mut self.stations[node as usize];
         if station.has(COMMITTED) {
@@ -243,7 +246,7 @@ impl Dcf {
         }
     }
 
-    /// Two frames at one receiver.
+    /// Resolves the overlap of two frames at one receiver.
     fn resolve_overlap(&mut self, node: u32, new: Arrival) -> ReceptionState {
         let station = self.stations[node as usize];
         let (old_power, new_power) =
@@ -289,7 +292,8 @@ impl Dcf {
             station.clear(RX_FAILED);
             return occupy_receiver(station, new, 0, sensed);
         }
-        // An EIFS follows if a frame was announced that will not be understood (§9.2.3.4).
+        // An EIFS follows if the start of a frame was detected that will not be received
+        // (§9.2.3.4).
         let announced =
             station.rx_transmission != NONE || station.has(RX_FAILED) || new.is_decodable || sensed;
         let station = &mut self.stations[node as usize];
@@ -307,8 +311,8 @@ impl Dcf {
         ReceptionState::Collided
     }
 
-    /// A frame is too weak to matter to the one that occupies the receiver, but the medium is busy
-    /// while it lasts.
+    /// Defers to a frame that is too weak to disturb the one being received, but keeps the medium
+    /// busy.
     fn defer_for_weak_frame(&mut self, node: u32, at: u64, until: u64) {
         match self.config.capture {
             CaptureModel::First => {
@@ -363,7 +367,7 @@ impl Dcf {
     }
 }
 
-/// A frame occupies a receiver that is free. What was not understood before it leaves its NAV.
+/// Occupies an idle receiver with a frame. An earlier reception failure leaves its NAV.
 #[inline]
 fn occupy_receiver(
     station: &mut Station,
@@ -382,10 +386,10 @@ fn occupy_receiver(
     if good { ReceptionState::Decodable } else { ReceptionState::Transmitting }
 }
 
-/// How long a frame travels over a distance (m²), in whole nanoseconds.
+/// Returns the propagation delay over a squared distance (m²) in whole nanoseconds.
 #[inline]
 pub(super) fn propagation_delay_ns(distance_squared: f64, nanos_per_metre: f64) -> u64 {
-    // 2⁵²: a sum with it has its integer in the low bits, which is faster than a conversion.
+    // 2⁵²: the sum holds its integer part in the low bits, which is faster than a conversion.
     const INTEGER: f64 = 4_503_599_627_370_496.0;
     (distance_squared.sqrt() * nanos_per_metre + INTEGER).to_bits() - INTEGER.to_bits()
 }
@@ -395,7 +399,7 @@ mod test {
     use super::*;
 
     #[test]
-    fn light_travels_to_the_nanosecond() {
+    fn delays_are_exact_to_the_nanosecond() {
         let nanos_per_metre = 1e9 / 299_792_458.0;
         for metres in [0.0, 0.1, 1.0, 33.3, 200.0, 250.0, 550.0, 12_345.6, 4e5, 9e8] {
             let nanos = (metres * 1e9_f64 / 299_792_458.0).round();

@@ -1,23 +1,24 @@
-//! IEEE 802.11's distributed coordination function, and the medium that its stations share.
+//! The IEEE 802.11 distributed coordination function (DCF), and the medium shared by its stations.
 //!
-//! All stations are in one object with one agenda, and a frame costs two events: at its first
-//! instant everyone in reach is told from when to when it will be heard; when the furthest station
-//! that can decode it has heard its end, those that can decode it are visited. Answers are the
-//! first instants of further frames.
+//! All stations are in one object with one event queue, and a frame costs two events: at its start
+//! the times of its arrival and end are computed for all stations in range; when its end has
+//! reached the most distant station that can decode it, reception is completed at each station that
+//! can. Responses are further frame starts.
 //!
-//! # What is not modelled
-//! - Power is summed only with [`Capture::Sinr`], and then only where frames are received, not where
-//!   the medium is sensed. Otherwise frames that overlap are compared in pairs, and a receiver
-//!   remembers one signal.
-//! - Sensing takes no time. A station whose slot begins before another's frame arrives sends, one
-//!   whose slot begins later does not; real ones need up to 15 µs to notice (§15.4.8.4).
-//! - Of three stations that begin to send within the 2 µs that a wave needs, the third may collide
-//!   where it could just have noticed one of the others.
-//! - A station that owes an answer hears nothing else until it has sent it. Only frames shorter than
-//!   a SIFS could come in between.
-//! - Where a station can decode a frame over a way for which a wave needs longer than a SIFS (3 km
-//!   for 10 µs), those that are nearer answer late by the difference.
-//! - No fragments, no point coordination, no beacons, no sleep, no choice among rates.
+//! # Not modelled
+//! - Interference power is summed only with [`CaptureModel::Sinr`], and then only for reception,
+//!   not for carrier sensing. Otherwise overlapping frames are compared in pairs, and a receiver
+//!   keeps one signal.
+//! - Carrier sensing takes no time: a station whose slot begins before another's frame arrives
+//!   transmits, one whose slot begins later does not; real stations need up to 15 µs to detect a
+//!   frame (§15.4.8.4).
+//! - Of three stations that begin to transmit within 2 µs of propagation, the third may collide
+//!   where it could just have sensed one of the others.
+//! - A station with a pending response receives nothing until it has sent it. Only frames shorter
+//!   than a SIFS could arrive in between.
+//! - Where a frame is decoded over a distance with a propagation delay above a SIFS (3 km for 10
+//!   µs), nearer stations respond late by the difference.
+//! - No fragmentation, PCF, beacons, power saving or rate adaptation.
 
 mod config;
 mod counters;
@@ -46,26 +47,28 @@ pub use transmission::FrameKind;
 use transmission::{FrameReceiver, Transmissions};
 use transmit_state::TransmitState;
 
-/// The stations of a network, and the air between them.
+/// The stations of a network and their shared medium.
 ///
-/// *Look:* [`is_free`](Self::is_free), [`next_timeout`](Self::next_timeout),
-/// [`counters`](Self::counters). *Commands:* [`send`](Self::send), [`listen`](Self::listen),
-/// [`record`](Self::record). *Events:* [`run`](Self::run). Time never goes back: after `run` has
-/// said at which instant it is, the next `send` or `run` is for that instant or a later one.
+/// *Look:* [`can_accept`](Self::can_accept), [`next_timeout`](Self::next_timeout),
+/// [`counters`](Self::counters). *Commands:* [`send`](Self::send),
+/// [`set_promiscuous`](Self::set_promiscuous), [`set_recording`](Self::set_recording). *Events:*
+/// [`run`](Self::run). Time never goes back: after `run` has returned an instant, the next `send`
+/// or `run` is for that instant or a later one.
 #[derive(Clone, Debug)]
 pub struct Dcf {
     config: DcfConfig,
     timing: Timing,
     positions: Positions,
     propagation: Propagation,
-    /// Power depends on the pair; a signal's measure is then power, otherwise distance².
+    /// True if power depends on the pair of nodes; a signal's strength is then its power, otherwise
+    /// the squared distance.
     has_shadowing: bool,
-    /// Up to this distance² a frame can be decoded.
+    /// Squared receive range (m²).
     receive_squared: f64,
     nanos_per_metre: f64,
-    /// Longer than any frame that can be decoded travels (ns).
+    /// Upper bound of the propagation delay of a frame that can be decoded (ns).
     max_propagation_delay: u64,
-    /// Frames have errors.
+    /// True if frames have errors.
     has_frame_errors: bool,
     stations: Vec<Station>,
     transmit_states: Vec<TransmitState>,
@@ -73,18 +76,18 @@ pub struct Dcf {
     interference: Interference,
     event_queue: EventQueue,
     in_range: Vec<NodeInRange>,
-    /// How long the frame that is being put on the air travels to each of them (ns).
+    /// Propagation delay to each of them (ns), for the frame being transmitted.
     delays: Vec<u64>,
-    /// Who can decode the frame that is being put on the air.
+    /// Buffer of the receivers of the frame being transmitted.
     new_receivers: Box<[FrameReceiver]>,
     recorder: Recorder,
-    /// Frames put on the air so far.
+    /// Number of frames transmitted so far.
     frames_sent: u64,
     now: u64,
 }
 
 impl Dcf {
-    /// As many stations as the field has nodes.
+    /// Creates a station for each node of `positions`.
     pub fn new(config: DcfConfig, field: Positions, propagation: Propagation, seed: u64) -> Self {
         let nodes = field.nodes() as u32;
         let shadowed = propagation.has_shadowing();
@@ -118,13 +121,13 @@ impl Dcf {
         }
     }
 
-    /// Can this node take a packet?
+    /// Returns whether this station can accept a packet.
     pub fn can_accept(&self, node: u32) -> bool {
         self.transmit_states[node as usize].packet.is_none()
     }
 
-    /// Gives a node a packet to send. The node reports `Sent` or `Failed` once for each that it
-    /// takes; it takes none (and says `false`) while it has one.
+    /// Hands a packet to a station, which reports `Sent` or `Failed` once for each packet that it
+    /// accepts; returns `false`, and does not accept it, while the station has one.
     pub fn send(&mut self, now: Instant, node: u32, packet: OutgoingPacket) -> bool {
         if !self.can_accept(node) {
             return false;
@@ -134,13 +137,13 @@ impl Dcf {
         true
     }
 
-    /// When something happens; it may turn out to be nothing.
+    /// Returns the time of the next event, which may turn out to have no effect.
     pub fn next_timeout(&self) -> Option<Instant> {
         self.event_queue.peek().map(|event| Instant::from_nanos(event.at()))
     }
 
-    /// Lets happen what happens up to and including `until`, or up to the first event that has
-    /// something to report, which is added to `reports`. Gives the instant at which it is then.
+    /// Runs events up to and including `until`, or up to the first that appends to `reports`.
+    /// Returns the instant reached.
     pub fn run(&mut self, until: Instant, reports: &mut Vec<MacReport>) -> Instant {
         let had = reports.len();
         while let Some(event) = self.event_queue.pop_until(until.as_nanos()) {
@@ -163,17 +166,17 @@ impl Dcf {
         self.now = now;
     }
 
-    /// Whether a node hears packets that are for others, too.
+    /// Enables or disables promiscuous reception of a station.
     pub fn set_promiscuous(&mut self, node: u32, on: bool) {
         self.stations[node as usize].set_to(PROMISCUOUS, on);
     }
 
-    /// What a node has counted.
+    /// Returns the counters of a station.
     pub fn counters(&self, node: u32) -> &Counters {
         &self.transmit_states[node as usize].counters
     }
 
-    /// What all have counted.
+    /// Returns the sum of all stations' counters.
     pub fn total_counters(&self) -> Counters {
         self.transmit_states.iter().fold(Counters::default(), |mut sum, desk| {
             sum += desk.counters;
@@ -181,22 +184,22 @@ impl Dcf {
         })
     }
 
-    /// How many frames were put on the air, of all kinds.
+    /// Returns the number of frames transmitted, of all types.
     pub const fn frames_sent(&self) -> u64 {
         self.frames_sent
     }
 
-    /// How many events it has handled.
+    /// Returns the number of events handled.
     pub const fn events_handled(&self) -> u64 {
         self.event_queue.handled()
     }
 
-    /// Where the nodes are.
+    /// Returns the node positions.
     pub fn positions(&mut self) -> &mut Positions {
         &mut self.positions
     }
 
-    /// The power with which one node hears another, where they are now (W).
+    /// Returns the power (W) that `to` would receive from `from` at the current positions.
     pub fn received_power(&mut self, now: Instant, from: u32, to: u32) -> f64 {
         let (a, b) = (self.positions.position(from, now), self.positions.position(to, now));
         let (dx, dy) = (a.0 - b.0, a.1 - b.1);
@@ -205,22 +208,22 @@ impl Dcf {
         self.propagation.power_after_moving(from, to, dx * dx + dy * dy, moved)
     }
 
-    /// Who can decode and sense whom.
+    /// Returns the propagation model.
     pub const fn propagation(&self) -> &Propagation {
         &self.propagation
     }
 
-    /// How the stations are set.
+    /// Returns the configuration.
     pub const fn config(&self) -> &DcfConfig {
         &self.config
     }
 
-    /// Whether frames are kept for [`take_recorded`](Self::take_recorded).
+    /// Enables or disables recording of frames for [`take_recorded`](Self::take_recorded).
     pub fn set_recording(&mut self, on: bool) {
         self.recorder.set_enabled(on);
     }
 
-    /// Moves the frames that were kept, and are over, to `out`, in order of their first instants.
+    /// Moves the recorded frames that have ended to `out`, in order of their start.
     pub fn take_recorded(&mut self, out: &mut Vec<FrameRecord>) {
         self.recorder.drain_into(out);
     }

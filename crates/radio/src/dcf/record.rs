@@ -1,67 +1,67 @@
-//! Frames as a capture shows them.
+//! Recording of transmitted frames.
 
 use driftway_base::{Duration, Instant, Rate};
 
 use super::transmission::FrameKind;
 
-/// A frame that was on the air.
+/// A transmitted frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FrameRecord {
-    /// Its first instant at the sender.
+    /// Start of the transmission.
     pub at: Instant,
-    /// How long it took, preamble included.
+    /// Airtime, including the preamble.
     pub airtime: Duration,
     /// Rate after the preamble.
     pub rate: Rate,
     /// RTS, CTS, data or ACK.
     pub kind: FrameKind,
-    /// Who sent it (a CTS or an ACK does not say so on the air).
+    /// Transmitter (absent from the CTS and ACK frame formats).
     pub from: u32,
-    /// Whom it is for; `None` for all.
+    /// Receiver; `None`: broadcast.
     pub to: Option<u32>,
-    /// Size between PLCP header and the end of the FCS (bytes).
+    /// Size from the end of the PLCP header to the end of the FCS (bytes).
     pub bytes: u32,
-    /// The duration field (µs).
+    /// Duration field (µs).
     pub duration_us: u32,
-    /// The sequence number of a data frame; else 0.
+    /// Sequence number of a data frame; else 0.
     pub sequence: u16,
-    /// A data frame that was sent before.
+    /// True for a retransmitted data frame.
     pub retry: bool,
-    /// The handle of the packet in a data frame.
+    /// Handle of the packet in a data frame.
     pub id: Option<u32>,
-    /// What became of it where it was to go.
+    /// Outcome at its receiver.
     pub outcome: ReceptionOutcome,
 }
 
-/// What became of a frame at its addressee.
+/// Outcome of a frame at its receiver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReceptionOutcome {
-    /// It is on the air.
+    /// Still on the air.
     Pending,
-    /// Understood, and taken.
+    /// Received.
     Received,
-    /// Understood, but received before.
+    /// Received again, and discarded as a duplicate.
     Duplicate,
-    /// An RTS that was understood, but will not be answered. (Not one whose CTS was dropped a SIFS
-    /// later, as [`super::DcfConfig::cts_needs_idle`] may have it.)
+    /// An RTS that was received but is not answered. (Excluding a CTS dropped a SIFS later under
+    /// [`super::DcfConfig::cts_needs_idle`].)
     Refused,
-    /// Another frame spoilt it.
+    /// Lost in a collision.
     Collided,
-    /// It had an error.
+    /// Received with an error.
     Damaged,
-    /// The addressee was sending itself.
+    /// The receiver was transmitting.
     Transmitting,
-    /// The addressee was too far away.
+    /// The receiver was out of range.
     OutOfRange,
-    /// It was for all, and so many understood it.
+    /// A broadcast, and its number of receivers.
     Broadcast(u32),
 }
 
-/// Keeps frames while it is on.
+/// Records frames while enabled.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Recorder {
     enabled: bool,
-    /// How many frames were handed out.
+    /// Number of frames already handed out.
     drained: u64,
     frames: Vec<FrameRecord>,
 }
@@ -75,13 +75,13 @@ impl Recorder {
         self.enabled
     }
 
-    /// Keeps a frame; gives its number.
+    /// Records a frame; returns its number.
     pub fn record(&mut self, frame: FrameRecord) -> u64 {
         self.frames.push(frame);
         self.drained + self.frames.len() as u64
     }
 
-    /// The outcome of the frame of this number, if it has been kept.
+    /// Sets the outcome of the frame of this number, if it was recorded.
     pub fn set_outcome(&mut self, number: u64, outcome: ReceptionOutcome) {
         let place = number.checked_sub(self.drained + 1);
         if let Some(frame) = place.and_then(|place| self.frames.get_mut(place as usize)) {
@@ -89,7 +89,7 @@ impl Recorder {
         }
     }
 
-    /// Moves what is settled to `out`, in order of time.
+    /// Moves the frames with a final outcome to `out`, in order of time.
     pub fn drain_into(&mut self, out: &mut Vec<FrameRecord>) {
         let pending =
             self.frames.iter().position(|frame| frame.outcome == ReceptionOutcome::Pending);

@@ -1,84 +1,84 @@
-//! What of a station every frame in its neighbourhood touches: its receiver, its view of the
-//! medium, and its back-off. One cache line.
+//! Per-station state that every frame in range uses: receiver, carrier sense and backoff. One cache
+//! line.
 //!
-//! Back-off is computed, not ticked. Slots count from [`Station::count_from`]; when the medium
-//! becomes busy, those that have passed are taken off, and that is all.
+//! The backoff is computed, not ticked: slots are counted from [`Station::slots_begin_at`], and
+//! when the medium becomes busy the elapsed ones are subtracted.
 
 use super::config::Timing;
 
 /// No frame.
 pub(super) const NONE: u32 = u32::MAX;
 
-/// Where a station is in its exchange.
+/// Phase of a station's exchange.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 pub(super) enum Phase {
-    /// No packet, but a back-off that the next one will have to wait for.
+    /// No packet, but a backoff that the next packet will have to wait for.
     PostBackoff,
-    /// A packet, which waits for the medium.
+    /// A packet is waiting for the medium.
     Contend,
-    /// Nothing to do.
+    /// Idle.
     Idle,
-    /// An RTS is out; a CTS is to come.
+    /// An RTS was sent, and a CTS is expected.
     AwaitCts,
-    /// A CTS has come; the data goes after a SIFS.
+    /// A CTS was received, and the data follows after a SIFS.
     CtsReceived,
-    /// Data is out; an ACK is to come.
+    /// Data was sent, and an ACK is expected.
     AwaitAck,
-    /// A frame to all is on the air.
+    /// A broadcast is on the air.
     Broadcast,
 }
 
-/// What came of an arrival for a back-off under way.
+/// Effect of an arrival on a backoff.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Suspension {
     /// It waits for the medium.
     Suspended,
-    /// It was to send without back-off, and needs one now.
+    /// It would have transmitted without a backoff, and now needs one.
     NeedsBackoff,
-    /// It sends at this instant, before it can notice.
+    /// It transmits at this instant, before it can sense the frame.
     Transmits(u64),
 }
 
-/// All instants are nanoseconds.
+/// State of a station; all instants in nanoseconds.
 #[derive(Clone, Copy, Debug)]
 #[repr(align(64))]
 pub(super) struct Station {
-    /// The frame (or frames run together) that occupies the receiver: its first and last instant.
+    /// Start and end of the frame (or overlapping frames) that occupies the receiver.
     pub rx_start: u64,
     pub rx_end: u64,
-    /// Until when others have reserved the medium.
+    /// End of the medium's reservation by others (NAV).
     pub nav: u64,
-    /// Until when something besides these two keeps slots from counting: an own frame, a weak
-    /// signal beside a strong frame, a wait.
+    /// End of other reasons not to count slots: a frame of this station, a weak signal beside a
+    /// strong frame, a wait.
     pub busy_until: u64,
-    /// The end of the last own frame.
+    /// End of the last frame transmitted.
     pub tx_end: u64,
-    /// When the station's timer is in the agenda; `u64::MAX` if it is not.
+    /// Time of the station's timer; `u64::MAX`: not set.
     pub timer_at: u64,
-    /// How strong the frame that occupies the receiver is, in the medium's measure.
+    /// Signal strength of the frame that occupies the receiver, as a squared distance or a power.
     pub rx_signal: f32,
-    /// The flight that occupies the receiver, if it can be decoded; else [`NONE`].
+    /// Transmission that occupies the receiver, if it can be decoded; else [`NONE`].
     pub rx_transmission: u32,
-    /// Slots that the back-off has still to count.
+    /// Remaining slots of the backoff.
     pub slots: u16,
     pub phase: Phase,
     pub flags: u8,
 }
 
-/// What occupied the receiver was not understood: an EIFS follows it.
+/// The frame in the receiver was not received correctly: an EIFS follows.
 pub(super) const RX_FAILED: u8 = 1;
-/// No back-off was drawn, as the medium was idle.
+/// No backoff was drawn, as the medium was idle.
 pub(super) const NO_BACKOFF: u8 = 2;
-/// It will send when its timer comes, whatever is on the way to it.
+/// It transmits when its timer expires, whatever arrives before.
 pub(super) const COMMITTED: u8 = 4;
-/// The NAV was set by an RTS that nothing has followed yet.
+/// The NAV was set by an RTS that no frame has followed yet.
 pub(super) const NAV_FROM_RTS: u8 = 8;
-/// It hears what is for others, too.
+/// Promiscuous mode.
 pub(super) const PROMISCUOUS: u8 = 16;
 
-/// Instants this close count as one: whole nanoseconds round the way of a wave, which would make
-/// two stations whose slots agree miss each other's first nanosecond.
+/// Instants this close count as equal: propagation delays are rounded to nanoseconds, which would
+/// otherwise let two stations with aligned slots miss each other's first nanosecond.
 const ROUNDING_NS: u64 = 1;
 
 impl Station {
@@ -112,36 +112,37 @@ impl Station {
         if on { self.set(flag) } else { self.clear(flag) }
     }
 
-    /// Does it count slots when the medium is idle?
+    /// Returns whether it counts slots when the medium is idle.
     pub fn counts_slots(&self) -> bool {
         self.phase <= Phase::Contend
     }
 
-    /// Does a frame that arrives at `at` leave its back-off as it is, and has it no RTS to watch? It
-    /// counts no slots, or waits for the medium, counts none yet, and is in no EIFS that may end.
+    /// Returns whether an arrival at `at` leaves its backoff unchanged and needs no check of the
+    /// NAV of an RTS: it counts no slots, or waits for the medium before the first slot, and is in
+    /// no EIFS that may end.
     #[inline]
     pub fn is_unaffected_by_arrival(&self, at: u64, timing: &Timing) -> bool {
         let moves = if timing.eifs_can_end { NO_BACKOFF | RX_FAILED } else { NO_BACKOFF };
-        // Most stations count nothing: only of the others is it asked when they begin.
+        // Most stations count no slots: the start of the slots is computed only for the others.
         !self.has(NAV_FROM_RTS)
             && (!self.counts_slots()
                 || !self.has(moves) && self.slots_begin_at(timing) > at + ROUNDING_NS)
     }
 
-    /// From when on slots count, as far as is known: DIFS after the medium is free, physically and
-    /// by the NAV, or EIFS after what was not understood (§9.2.3).
+    /// Returns the start of the slots, as far as known: a DIFS after the medium is free, physically
+    /// and by the NAV, or an EIFS after a reception failure (§9.2.3).
     #[inline]
     pub fn slots_begin_at(&self, timing: &Timing) -> u64 {
         let space = if self.has(RX_FAILED) { timing.after_rx_failure } else { timing.difs };
         (self.rx_end + space).max(self.nav.max(self.busy_until) + timing.difs)
     }
 
-    /// When its back-off ends if nothing comes in between.
+    /// Returns the end of its backoff if the medium stays idle.
     pub fn backoff_ends_at(&self, timing: &Timing) -> u64 {
         self.slots_begin_at(timing) + u64::from(self.slots) * timing.slot
     }
 
-    /// Is the medium busy, by all that this station knows?
+    /// Returns whether this station considers the medium busy.
     pub fn is_busy(&self, at: u64, timing: &Timing) -> bool {
         let bad = if self.has(RX_FAILED) {
             self.rx_end + timing.after_rx_failure - timing.difs
@@ -151,11 +152,11 @@ impl Station {
         self.rx_end.max(bad).max(self.nav).max(self.busy_until) > at
     }
 
-    /// The medium becomes busy at `at`: slots that have passed are taken off the back-off.
+    /// Subtracts the elapsed slots from the backoff when the medium becomes busy at `at`.
     pub fn suspend_backoff(&mut self, at: u64, timing: &Timing) -> Suspension {
         let from = self.slots_begin_at(timing);
         if from > at + ROUNDING_NS {
-            // As nearly always: the medium has not been idle for long enough.
+            // The usual case: the medium has not been idle for long enough.
             return if self.has(NO_BACKOFF) {
                 Suspension::NeedsBackoff
             } else {
@@ -172,7 +173,7 @@ impl Station {
             }
             return Suspension::Transmits(sends);
         }
-        // Below the slots that are left, or it would send.
+        // Less than the remaining slots, or it would transmit.
         self.slots -= passed as u16;
         if self.has(NO_BACKOFF) {
             return Suspension::NeedsBackoff;

@@ -2,32 +2,32 @@
 
 use super::station::NONE;
 
-/// What kind of frame it is.
+/// Frame types.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FrameKind {
     /// Request to send.
     Rts,
     /// Clear to send.
     Cts,
-    /// Data, to one or to all.
+    /// Data, unicast or broadcast.
     Data,
     /// Acknowledgment.
     Ack,
 }
 
-/// What becomes of a frame at a station that is near enough to decode it.
+/// State of a frame at a station within decoding range.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ReceptionState {
     Decodable,
     Collided,
-    /// The station was sending itself.
+    /// The station was transmitting itself.
     Transmitting,
 }
 
 #[derive(Clone, Copy, Debug)]
 pub(super) struct FrameReceiver {
     pub node: u32,
-    /// How long the frame travels to it (ns).
+    /// Propagation delay (ns).
     pub delay: u32,
     pub state: ReceptionState,
 }
@@ -40,31 +40,31 @@ impl FrameReceiver {
 pub(super) struct Transmission {
     pub kind: FrameKind,
     pub from: u32,
-    /// [`NONE`] for all.
+    /// [`NONE`]: broadcast.
     pub to: u32,
-    /// The last instant at the sender (ns).
+    /// End of the transmission at the sender (ns).
     pub end: u64,
-    /// The duration field (µs).
+    /// Duration field (µs).
     pub duration: u32,
-    /// The number of the packet that its sender has.
+    /// Sequence number of the sender's packet.
     pub sequence: u16,
-    /// Its place in the recording.
+    /// Its number in the recorder.
     pub record_number: u64,
-    /// Who can decode it, in order of their numbers.
+    /// Stations that can decode it, in order of their numbers.
     pub receivers: Vec<FrameReceiver>,
 }
 
-/// All frames on the air. Places and their lists are used again.
+/// All frames on the air. Slots and their lists are reused.
 #[derive(Clone, Debug)]
 pub(super) struct Transmissions {
     slots: Vec<Transmission>,
     free: Vec<u32>,
-    /// Room in a new list.
+    /// Capacity of a new list of receivers.
     receiver_capacity: usize,
 }
 
-/// So many places, and so much room in a list, are there from the start (or as many as nodes): more
-/// than a network at the usual density ever needs within a few hundred metres.
+/// Slots and receivers per slot allocated initially (at most one per node): more than a network of
+/// the usual density needs within a few hundred metres.
 const RESERVED_SLOTS: usize = 32;
 const RESERVED_RECEIVERS: usize = 64;
 
@@ -96,7 +96,7 @@ impl Transmissions {
         (self.slots.len() - 1) as u32
     }
 
-    /// Takes a place; its list is empty.
+    /// Allocates a slot with an empty list.
     pub fn allocate(&mut self) -> u32 {
         self.free.pop().unwrap_or_else(|| self.add())
     }
@@ -110,7 +110,7 @@ impl Transmissions {
         &mut self.slots[flight as usize]
     }
 
-    /// A flight will not be understood by a station.
+    /// Sets the state of a transmission at a station.
     pub fn set_reception(&mut self, flight: u32, node: u32, fate: ReceptionState) {
         let heard = &mut self.slots[flight as usize].receivers;
         if let Ok(place) = heard.binary_search_by_key(&node, |heard| heard.node) {

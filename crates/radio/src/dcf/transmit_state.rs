@@ -1,4 +1,4 @@
-//! What of a station only its own exchanges touch.
+//! Transmit state: the part of a station that only its own exchanges use.
 
 use driftway_base::{RandomStream, Rate};
 
@@ -6,13 +6,13 @@ use super::config::DcfConfig;
 use super::counters::Counters;
 use crate::OutgoingPacket;
 
-/// An answer, or the next step of an exchange, that a station owes after a SIFS.
+/// A response, or the next frame of an exchange, to be sent a SIFS later.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum PendingResponse {
     None,
     Cts {
         to: u32,
-        /// The duration field (µs).
+        /// Duration field (µs).
         duration: u32,
     },
     Ack {
@@ -24,27 +24,28 @@ pub(super) enum PendingResponse {
 #[derive(Clone, Debug)]
 pub(super) struct TransmitState {
     pub packet: Option<OutgoingPacket>,
-    /// Size of its frame, and how long that is on the air (ns).
+    /// Size (bytes) and airtime (ns) of its frame.
     pub bytes: u32,
     pub airtime: u64,
-    /// It is longer than the RTS threshold.
+    /// True if it exceeds the RTS threshold.
     pub uses_rts: bool,
-    /// It has been sent before.
+    /// True if it has been transmitted before.
     pub is_retry: bool,
-    /// Its receiver has it. This is the duplicate filter of §9.2.9: a station sends one packet after
-    /// the other, so the last sequence number that a receiver keeps of it can only be this packet's.
+    /// True once its receiver has it. This is the duplicate filter of §9.2.9: a station sends one
+    /// packet after another, so that the last sequence number kept by a receiver can only be that
+    /// of this packet.
     pub is_received: bool,
-    /// Its sequence number, modulo 4096 (§7.1.3.4.1).
+    /// Sequence number, modulo 4096 (§7.1.3.4.1).
     pub sequence: u16,
-    /// How many attempts failed: RTS and short frames, long frames.
+    /// Short and long retry counts.
     pub short_retries: u8,
     pub long_retries: u8,
-    /// The contention window.
+    /// Contention window.
     pub cw: u16,
-    /// When the answer that it waits for is missing (ns).
+    /// Deadline of the expected response (ns).
     pub response_deadline: u64,
     pub pending_response: PendingResponse,
-    /// What the NAV was before an RTS set it, and until when something must follow that RTS.
+    /// NAV before an RTS set it, and the deadline for a frame to follow that RTS.
     pub nav_before_rts: u64,
     pub rts_nav_deadline: u64,
     pub backoff_stream: RandomStream,
@@ -75,7 +76,7 @@ impl TransmitState {
         }
     }
 
-    /// Takes a packet.
+    /// Accepts a packet for transmission.
     pub fn accept(&mut self, packet: OutgoingPacket, config: &DcfConfig) {
         let rate: Rate = if packet.to.is_some() { config.data_rate } else { config.basic_rate };
         self.bytes = config.frame_bytes(packet.bytes);
@@ -90,7 +91,7 @@ impl TransmitState {
         }
     }
 
-    /// Slots of a new back-off (§9.2.4).
+    /// Draws a backoff in slots (§9.2.4).
     pub fn draw_backoff(&mut self, config: &DcfConfig) -> u16 {
         let bound = u64::from(self.cw) + u64::from(config.backoff_includes_cw);
         self.backoff_stream.uniform_below(bound) as u16

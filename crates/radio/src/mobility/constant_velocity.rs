@@ -1,21 +1,22 @@
-//! Constant velocity in an area with edges that reflect.
+//! Constant velocity in an area with reflecting borders.
 
 use driftway_base::Instant;
 
 use super::{Leg, seconds_after};
 use crate::ParameterError;
 
-/// Where a node starts (metres) and how it moves (m/s).
+/// Initial position (metres) and velocity (m/s) of a node.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ConstantVelocity {
-    /// Where it is at the start of the run.
+    /// Position at the start of the run.
     pub position: (f64, f64),
-    /// How far it goes in a second.
+    /// Initial velocity.
     pub velocity: (f64, f64),
 }
 
-/// One node's way. Each axis on its own: unfold the area at its edges and the way is a straight
-/// line, so that a position is computed from the start of the run after any number of reflections.
+/// The trajectory of one node. The axes are independent: with the area unfolded at its borders the
+/// trajectory is a straight line, so that a position is computed from the start of the run after
+/// any number of reflections.
 #[derive(Clone, Debug)]
 pub(super) struct ReflectedTrajectory {
     axes: [Axis; 2],
@@ -28,12 +29,12 @@ struct Axis {
     /// m/s.
     velocity: f64,
     size: f64,
-    /// How often it was reflected.
+    /// Number of reflections so far.
     reflections: u64,
 }
 
 impl Axis {
-    /// When it is reflected next.
+    /// Returns the time of the next reflection.
     fn next_reflection(&self) -> Instant {
         if self.velocity == 0.0 {
             return Instant::FAR_FUTURE;
@@ -43,10 +44,10 @@ impl Axis {
         seconds_after(Instant::ZERO, way / self.velocity.abs())
     }
 
-    /// Where it is.
+    /// Returns the coordinate at a time.
     fn coordinate(&self, now: Instant) -> f64 {
         let straight = self.start + self.velocity * (now.as_nanos() as f64 * 1e-9);
-        // Mirrored, a way to the left is one to the right.
+        // A velocity to the left is mirrored to the right.
         let right = if self.velocity < 0.0 { self.size - straight } else { straight };
         let turns = self.reflections as f64;
         let folded = if self.reflections.is_multiple_of(2) {
@@ -58,7 +59,7 @@ impl Axis {
         place.clamp(0.0, self.size)
     }
 
-    /// Metres per nanosecond.
+    /// Returns the current velocity in metres per nanosecond.
     fn signed_speed(&self) -> f64 {
         let way = self.velocity * 1e-9;
         if self.reflections.is_multiple_of(2) { way } else { -way }
@@ -76,7 +77,7 @@ impl ReflectedTrajectory {
                 let message = format!("{start} m is outside of 0 m to {size} m");
                 return Err(ParameterError::new("position", message, "a place in the area"));
             }
-            // Also what keeps the number of legs in a nanosecond below one.
+            // This also bounds the number of legs per nanosecond by one.
             if velocity != 0.0 && !(0.0..=size).contains(&(velocity.abs() * 1e-6)) {
                 let message = format!("{velocity} m/s along a side of {size} m");
                 let help = "a speed that crosses the area in a microsecond or more";

@@ -1,41 +1,41 @@
-//! Random waypoint: pause, draw a target in the area and a speed, go there, and so on.
+//! Random waypoint mobility: pause, draw a destination in the area and a speed, move there, repeat.
 
 use driftway_base::{Duration, Instant, RandomStream};
 
 use super::{Leg, seconds_after};
 use crate::ParameterError;
 
-/// The random waypoint model.
+/// Parameters of the random waypoint model.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RandomWaypoint {
-    /// Width and height in metres; positions are from the origin to here.
+    /// Width and height of the area in metres, from the origin.
     pub area: (f64, f64),
-    /// Lowest and highest speed of a leg in m/s, drawn uniformly between them.
+    /// Minimum and maximum speed of a leg in m/s; drawn uniformly.
     pub speed: (f64, f64),
-    /// Shortest and longest pause before a leg, drawn uniformly between them.
+    /// Minimum and maximum pause before a leg; drawn uniformly.
     pub pause: (Duration, Duration),
-    /// Where nodes are at the start of the run.
+    /// Initial distribution of the nodes.
     pub start: InitialDistribution,
 }
 
-/// How a random way begins.
+/// Initial distribution of random waypoint nodes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum InitialDistribution {
-    /// Anywhere in the area with the same density, with a whole pause, as the model's first users
-    /// did (CMU's `setdest`). Who pauses for as long as the run lasts does not move. The mean speed
-    /// then falls for a long time, and nodes gather in the middle.
+    /// Uniform over the area, starting with a full pause, as in the model's first uses (CMU's
+    /// `setdest`). A node whose pause lasts for the whole run does not move. The mean speed decays
+    /// for a long time, and nodes concentrate in the middle.
     Uniform,
-    /// As the model is after any long time: the run needs no warm-up (navidi-camp-2004,
-    /// Le Boudec & Vojnović 2005). A node pauses with the pauses' share of the time, anywhere in the
-    /// area, for what is left of a pause that one comes upon; or it is on a way drawn by its length,
-    /// at any point of it, at a speed with a density of 1/v. A pause that is never longer than the
-    /// run is over before its end, even if it is as long.
+    /// The steady state, so that the run needs no warm-up (navidi-camp-2004, Le Boudec & Vojnović
+    /// 2005). With the steady-state pause probability a node is uniform over the area with a
+    /// residual pause; otherwise it is at a uniform point of a leg drawn in proportion to its
+    /// length, at a speed with a density proportional to 1/v. A pause no longer than the run ends
+    /// within the run.
     #[default]
     SteadyState,
 }
 
 impl RandomWaypoint {
-    /// Do the parameters make sense?
+    /// Checks the parameters.
     pub(super) fn check(&self) -> Result<(), ParameterError> {
         let (width, height) = self.area;
         if !(width >= 0.0 && height >= 0.0 && width + height > 0.0 && width + height < 1e9) {
@@ -62,20 +62,21 @@ impl RandomWaypoint {
         Ok(())
     }
 
-    /// The chance to find a node pausing after a long time: the pauses' share of it.
+    /// Returns the steady-state probability that a node pauses.
     fn pause_probability(&self) -> f64 {
         let pause = 0.5 * (self.pause.0.as_secs_f64() + self.pause.1.as_secs_f64());
         let (low, high) = self.speed;
-        // The mean of 1/v over a uniform v.
+        // Mean of 1/v for a uniform v.
         let per_metre = if high > low { libm::log(high / low) / (high - low) } else { 1.0 / low };
         pause / (pause + mean_distance(self.area) * per_metre)
     }
 }
 
-/// The mean distance of two points drawn uniformly in a rectangle.
+/// Returns the mean distance of two points drawn uniformly in a rectangle.
 fn mean_distance((a, b): (f64, f64)) -> f64 {
     let (short, long) = (a.min(b), a.max(b));
-    // The closed form loses digits as the square of this ratio; a line's third is as near.
+    // The closed form loses precision with the square of this ratio; a third of the length is as
+    // accurate.
     if short <= long * 1e-4 {
         return long / 3.0;
     }
@@ -86,23 +87,23 @@ fn mean_distance((a, b): (f64, f64)) -> f64 {
     corners / 15.0 + sides / 6.0
 }
 
-/// One node's way.
+/// The trajectory of one node.
 #[derive(Clone, Debug)]
 pub(super) struct WaypointTrajectory {
     model: RandomWaypoint,
     random: RandomStream,
-    /// Where the node is at the end of the leg made last, and when that is.
+    /// Position and time at the end of the latest leg.
     at: (f64, f64),
     time: Instant,
     next: NextMove,
 }
 
-/// What a node does next.
+/// Next phase of a node.
 #[derive(Clone, Copy, Debug)]
 enum NextMove {
-    /// It pauses as long as it drew.
+    /// Pause for this time.
     Pause(Duration),
-    /// It goes to a place at a speed in m/s.
+    /// Move to a position at a speed in m/s.
     Move((f64, f64), f64),
 }
 
@@ -130,7 +131,7 @@ impl WaypointTrajectory {
             NextMove::Pause(span) => {
                 let target = uniform_point(&mut self.random, self.model.area);
                 let (low, high) = self.model.speed;
-                // From the top down, so that a lowest speed of 0 is never drawn.
+                // From the maximum downwards, so that a minimum speed of 0 is never drawn.
                 self.next = NextMove::Move(target, high - (high - low) * self.random.uniform_f64());
                 Leg::at_rest(self.time, self.time + span, self.at)
             }
@@ -142,7 +143,7 @@ impl WaypointTrajectory {
                 leg
             }
         };
-        // Time goes on even in an area of no size.
+        // Time advances even in an area of zero size.
         if matches!(self.next, NextMove::Pause(_)) {
             leg.until = leg.until.max(leg.since + Duration::from_nanos(1));
         }
@@ -155,16 +156,16 @@ fn uniform_point(random: &mut RandomStream, area: (f64, f64)) -> (f64, f64) {
     (random.uniform_f64() * area.0, random.uniform_f64() * area.1)
 }
 
-/// What is left of a pause that somebody comes upon: the longer a pause, the likelier it is met,
-/// and any moment of it is as likely (navidi-camp-2004 §4).
+/// Draws a residual pause in the steady state: pauses are weighted by their length, and the elapsed
+/// part is uniform (navidi-camp-2004 §4).
 fn residual_pause(random: &mut RandomStream, pause: (Duration, Duration)) -> Duration {
     let (low, high) = (pause.0.as_secs_f64(), pause.1.as_secs_f64());
     let met = (low * low + random.uniform_f64() * (high * high - low * low)).sqrt();
     seconds_after(Instant::ZERO, met * random.uniform_f64()).since(Instant::ZERO)
 }
 
-/// A leg that somebody comes upon: legs count by their length, a speed by the time that it takes
-/// (a density of 1/v), and any point of the leg is as likely (navidi-camp-2004 §3).
+/// Draws a leg in the steady state: legs are weighted by their length, speeds by their duration (a
+/// density proportional to 1/v), and the position on the leg is uniform (navidi-camp-2004 §3).
 fn steady_state_leg(random: &mut RandomStream, model: &RandomWaypoint) -> ((f64, f64), NextMove) {
     let (width, height) = model.area;
     let diagonal_squared = width * width + height * height;

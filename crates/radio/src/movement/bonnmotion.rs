@@ -1,6 +1,6 @@
-//! BonnMotion's own format: a line a node, on it the node's waypoints one after another, each a
-//! time and a place: `0.0 10.0 20.0 5.5 30.0 20.0`. A node goes from one to the next at the speed
-//! that takes it there in time; it stands still before the first and after the last.
+//! BonnMotion's native format: one line per node with the node's waypoints in order, each a time
+//! and a position: `0.0 10.0 20.0 5.5 30.0 20.0`. A node moves from one waypoint to the next at the
+//! speed that takes it there in time; it is at rest before the first and after the last.
 
 use driftway_base::Instant;
 
@@ -9,10 +9,10 @@ use super::error::{Line, MovementError};
 use super::number::{MAX_SPEED, Word};
 use crate::mobility::Leg;
 
-/// Reads a file in BonnMotion's format. Empty lines and lines that start with `#` are no nodes.
+/// Parses a file in BonnMotion's format. Empty lines and lines that start with `#` are skipped.
 ///
 /// # Errors
-/// The first thing that is wrong, and where.
+/// The first problem and its location.
 pub fn parse(name: &str, text: &str) -> Result<Movement, MovementError> {
     let mut nodes = Vec::new();
     for (index, text) in text.lines().enumerate() {
@@ -24,8 +24,8 @@ pub fn parse(name: &str, text: &str) -> Result<Movement, MovementError> {
     }
     if nodes.is_empty() {
         let line = Line { file: name, number: 1, text: "" };
-        let help = "a line a node: time x y time x y …, in seconds and metres";
-        return Err(line.error_at(0, "there is no node in this file", help));
+        let help = "one line per node: time x y time x y …, in seconds and metres";
+        return Err(line.error_at(0, "the file has no nodes", help));
     }
     Ok(Movement::new(nodes))
 }
@@ -33,7 +33,7 @@ pub fn parse(name: &str, text: &str) -> Result<Movement, MovementError> {
 fn words(text: &str) -> impl Iterator<Item = Word<'_>> {
     text.split_whitespace().map(|word| Word {
         text: word,
-        // Both are pieces of the same line.
+        // Both are slices of the same line.
         byte: word.as_ptr() as usize - text.as_ptr() as usize,
     })
 }
@@ -48,7 +48,7 @@ fn node<'a>(
         let mut coordinate = |axis| {
             let Some(word) = words.next() else {
                 let message = format!("the last waypoint has no {axis}");
-                let help = "three numbers a waypoint: time x y; nodes move in a plane";
+                let help = "three numbers per waypoint: time x y; nodes move in a plane";
                 return Err(line.error_at(line.text.trim_end().len(), message, help));
             };
             word.coordinate(line)
@@ -72,7 +72,11 @@ fn node<'a>(
                 let (dx, dy) = (place.0 - from.0, place.1 - from.1);
                 if (dx * dx + dy * dy).sqrt() > nanos * 1e-9 * MAX_SPEED {
                     let message = format!("the node would move faster than {MAX_SPEED:e} m/s");
-                    return Err(line.error_at(word.byte, message, "a later waypoint, or a nearer"));
+                    return Err(line.error_at(
+                        word.byte,
+                        message,
+                        "a later waypoint or a nearer position",
+                    ));
                 }
             }
         }

@@ -1,21 +1,21 @@
-//! What is wrong with a movement file, and where.
+//! Errors of movement files.
 
 use std::fmt;
 
-/// What is wrong with a movement file: where, what, and what would be right.
+/// An error in a movement file: its location, the problem, and a valid form.
 ///
 /// Prints as `FILE:LINE:COLUMN: message` and a line `help: …`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MovementError {
-    /// The file's name, as given.
+    /// Name of the file as given.
     pub file: String,
-    /// The line, from 1.
+    /// Line, from 1.
     pub line: usize,
-    /// The character in it, from 1.
+    /// Character in the line, from 1.
     pub column: usize,
-    /// What is wrong.
+    /// Description of the problem.
     pub message: String,
-    /// What would be right.
+    /// Description of a valid form.
     pub help: String,
 }
 
@@ -28,7 +28,7 @@ impl fmt::Display for MovementError {
 
 impl std::error::Error for MovementError {}
 
-/// A line of a file, to say where something is wrong in it.
+/// A line of a file, for error locations.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Line<'a> {
     pub file: &'a str,
@@ -37,7 +37,7 @@ pub(super) struct Line<'a> {
 }
 
 impl Line<'_> {
-    /// Something is wrong at this byte of the line.
+    /// Returns an error at this byte of the line.
     pub fn error_at(
         &self,
         byte: usize,
@@ -55,7 +55,7 @@ impl Line<'_> {
     }
 }
 
-/// A piece of a file in quotes, without what would disturb a terminal, and not all of it if long.
+/// Quotes text of a file, with control characters escaped and long text truncated.
 pub(super) fn quoted(text: &str) -> String {
     const SHOWN: usize = 40;
     let mut shown: String = text.chars().take(SHOWN).flat_map(char::escape_debug).collect();

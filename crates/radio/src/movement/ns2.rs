@@ -1,19 +1,19 @@
-//! ns-2's movement files: pieces of Tcl that place nodes and send them somewhere.
+//! ns-2 movement files: a subset of Tcl that sets positions and destinations of nodes.
 //!
 //! ```text
-//! $node_(0) set X_ 83.4                                  where node 0 is at the start; Y_ and Z_ too
-//! $ns_ at 2.0 "$node_(0) setdest 90.0 40.5 1.5"          at 2 s it leaves for there at 1.5 m/s
+//! $node_(0) set X_ 83.4                                  initial position of node 0; also Y_ and Z_
+//! $ns_ at 2.0 "$node_(0) setdest 90.0 40.5 1.5"          at 2 s it moves there at 1.5 m/s
 //! $god_ set-dist 0 1 2                                   (setdest) hops between two nodes: only for
-//! $ns_ at 9.8 "$god_ set-dist 0 1 1"                     ns-2's traces, read and not used
+//! $ns_ at 9.8 "$god_ set-dist 0 1 1"                     ns-2's traces, read and ignored
 //! set val(nn) 50                                         (BonnMotion) number of nodes, x, y, duration
 //! ```
 //!
-//! Only these statements are known, not Tcl: any other is an error that names it. Comments, several
-//! statements on a line (`;`) and braces instead of quotes are as in Tcl.
+//! Only these statements are supported, not Tcl in general: any other is an error that quotes it.
+//! Comments, several statements per line (`;`) and braces instead of quotes are as in Tcl.
 //!
-//! A node leaves from wherever it is at that time, goes straight, and stops at its destination. The
-//! next `setdest` interrupts it, and of two at the same time the one further down counts, as in ns-2
-//! (mobile/mobilenode.cc, `set_destination`); a speed of 0 stops a node.
+//! A node starts from its position at that time, moves in a straight line, and stops at its
+//! destination. A later `setdest` interrupts it, and of two at the same time the later line takes
+//! effect, as in ns-2 (mobile/mobilenode.cc, `set_destination`); a speed of 0 stops a node.
 
 mod statement;
 
@@ -26,10 +26,10 @@ use super::error::{Line, MovementError};
 use crate::mobility::Leg;
 use statement::{Statement, read_line};
 
-/// Reads an ns-2 movement file.
+/// Parses an ns-2 movement file.
 ///
 /// # Errors
-/// The first thing that is wrong, and where.
+/// The first problem and its location.
 pub fn parse(name: &str, text: &str) -> Result<Movement, MovementError> {
     let mut file = Ns2File::default();
     for (index, text) in text.lines().enumerate() {
@@ -39,16 +39,16 @@ pub fn parse(name: &str, text: &str) -> Result<Movement, MovementError> {
     file.finish(name)
 }
 
-/// Where something was said: line and byte.
+/// Line and byte of a statement.
 type SourceLocation = (usize, usize);
 
 #[derive(Default)]
 struct Ns2File {
-    /// By number; sorted, since a file may name any number.
+    /// By node number; sorted, since a file may use any number.
     nodes: BTreeMap<u32, Node>,
-    /// Number of nodes, where the file says it.
+    /// Declared number of nodes and its location, if any.
     count: Option<(u32, SourceLocation)>,
-    /// Size of the area, likewise.
+    /// Declared size of the area, if any.
     size: [Option<f64>; 2],
     duration: Option<Duration>,
 }
@@ -78,18 +78,14 @@ impl Ns2File {
         match *statement {
             Statement::SetPosition { node: number, axis, value } => {
                 if axis == 2 && value != 0.0 {
-                    let message = format!("node {number} is {value} m above the plane");
+                    let message = format!("node {number} has a height of {value} m");
                     return Err(line.error_at(byte, message, "nodes move in a plane: Z_ is 0.0"));
                 }
                 if self.nodes.entry(number).or_insert_with(new).start[axis].replace(value).is_some()
                 {
                     let name = ["X_", "Y_", "Z_"][axis];
                     let message = format!("node {number} has a second {name}");
-                    return Err(line.error_at(
-                        byte,
-                        message,
-                        "one place for each node to start from",
-                    ));
+                    return Err(line.error_at(byte, message, "one initial position per node"));
                 }
             }
             Statement::SetDestination { node: number, at, to, speed } => {
@@ -105,8 +101,8 @@ impl Ns2File {
 
     fn finish(self, name: &str) -> Result<Movement, MovementError> {
         let wrong = |(number, byte): SourceLocation, message: String, help: &str| {
-            // Columns of a line that is gone by now: these are ASCII up to the byte, or the
-            // statement would not have been understood.
+            // The line's text is gone, but it is ASCII up to this byte: otherwise the statement
+            // would not have been parsed.
             let line = Line { file: name, number, text: "" };
             MovementError { column: byte + 1, ..line.error_at(0, message, help) }
         };
@@ -114,11 +110,11 @@ impl Ns2File {
         for (expected, (number, node)) in (0..).zip(self.nodes) {
             if number != expected {
                 let message = format!("there is a node {number}, but no node {expected}");
-                return Err(wrong(node.first, message, "nodes numbered from 0 without a gap"));
+                return Err(wrong(node.first, message, "nodes are numbered from 0 without gaps"));
             }
             let [Some(x), Some(y), _] = node.start else {
                 let axis = if node.start[0].is_none() { "X_" } else { "Y_" };
-                let message = format!("node {number} has no {axis} to start from");
+                let message = format!("node {number} has no initial {axis}");
                 let help = format!("$node_({number}) set {axis} 0.0");
                 return Err(wrong(node.first, message, &help));
             };
@@ -127,13 +123,13 @@ impl Ns2File {
         let nodes = legs.len();
         if nodes == 0 {
             let help = "$node_(0) set X_ 1.5, and so on for each node";
-            return Err(wrong((1, 0), "there is no node in this file".to_owned(), help));
+            return Err(wrong((1, 0), "the file has no nodes".to_owned(), help));
         }
         if let Some((count, place)) = self.count
             && count as usize != nodes
         {
-            let message = format!("the file says {count} nodes, and has {nodes}");
-            return Err(wrong(place, message, "the number of nodes that have a place"));
+            let message = format!("the file declares {count} nodes but has {nodes}");
+            return Err(wrong(place, message, "the number of nodes with an initial position"));
         }
         let mut movement = Movement::new(legs);
         movement.duration = self.duration;
@@ -144,13 +140,13 @@ impl Ns2File {
     }
 }
 
-/// What a node's moves come to.
+/// Converts a node's moves to legs.
 fn legs_of(start: (f64, f64), mut moves: Vec<Move>) -> Vec<Leg> {
-    // Stable: of two at the same time the one further down counts.
+    // Stable: of two at the same time the later line takes effect.
     moves.sort_by_key(|m| m.at);
     let mut legs = vec![Leg::at_rest(Instant::ZERO, Instant::FAR_FUTURE, start)];
     for Move { at, to, speed } in moves {
-        // The rest that would have followed a move that this one interrupts.
+        // The rest after a move that this one interrupts.
         legs.pop_if(|leg| leg.since > at);
         let Some(last) = legs.last_mut() else { continue };
         let from = last.at(at);

@@ -1,27 +1,27 @@
-//! Numbers of movement files.
+//! Numbers in movement files.
 
 use driftway_base::Instant;
 
 use super::error::{Line, MovementError, quoted};
 use crate::mobility::seconds_after;
 
-/// No place is further from the origin (m), on any axis.
+/// Maximum absolute coordinate (m).
 const MAX_COORDINATE: f64 = 1e9;
-/// No file lasts longer (s).
+/// Maximum time (s).
 const MAX_TIME: f64 = 1e9;
-/// No node is faster (m/s).
+/// Maximum speed (m/s).
 pub(super) const MAX_SPEED: f64 = 1e6;
 
-/// A piece of a line without white space in it.
+/// A word of a line, delimited by white space.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Word<'a> {
     pub text: &'a str,
-    /// Where it starts in the line.
+    /// Byte offset in the line.
     pub byte: usize,
 }
 
 impl Word<'_> {
-    /// A number of what `what` says, from `low` to `high`.
+    /// Parses a number between `low` and `high`; `what` describes it in errors.
     fn number(
         &self,
         line: &Line<'_>,
@@ -31,33 +31,33 @@ impl Word<'_> {
         match self.text.parse::<f64>() {
             Ok(number) if (low..=high).contains(&number) => Ok(number),
             Ok(_) => {
-                let message = format!("{} is no {what}", self.text);
+                let message = format!("{} is not a valid {what}", self.text);
                 Err(line.error_at(self.byte, message, format_args!("from {low:e} to {high:e}")))
             }
             Err(_) => {
                 let message = format!("expected a {what}, found {}", quoted(self.text));
-                Err(line.error_at(self.byte, message, "a decimal number, as 12.5"))
+                Err(line.error_at(self.byte, message, "a decimal number such as 12.5"))
             }
         }
     }
 
-    /// A coordinate in metres.
+    /// Parses a coordinate in metres.
     pub fn coordinate(&self, line: &Line<'_>) -> Result<f64, MovementError> {
         self.number(line, "coordinate in metres", (-MAX_COORDINATE, MAX_COORDINATE))
     }
 
-    /// A speed in m/s.
+    /// Parses a speed in m/s.
     pub fn speed(&self, line: &Line<'_>) -> Result<f64, MovementError> {
         self.number(line, "speed in m/s", (0.0, MAX_SPEED))
     }
 
-    /// A time in seconds.
+    /// Parses a time in seconds.
     pub fn time(&self, line: &Line<'_>) -> Result<Instant, MovementError> {
         let seconds = self.number(line, "time in seconds", (0.0, MAX_TIME))?;
         Ok(seconds_after(Instant::ZERO, seconds))
     }
 
-    /// A count, of nodes or hops.
+    /// Parses a count of nodes or hops.
     pub fn count(&self, line: &Line<'_>, what: &str) -> Result<u32, MovementError> {
         self.text.parse().map_err(|_| {
             let message = format!("expected a {what}, found {}", quoted(self.text));

@@ -1,36 +1,36 @@
-//! Lists of who may come near whom, for networks too large to look at every node.
+//! Neighbour lists (Verlet lists), for networks too large to scan every node.
 //!
-//! From time to time a snapshot is taken of where all nodes are. As long as none has moved by more
-//! than half a margin since, whoever is within reach of a node was within reach and margin of it in
-//! the snapshot (verlet-1967 §2). A node's list is made when it is first asked for in a snapshot's
-//! time, from the cells of a grid around it.
+//! All positions are recorded in a snapshot from time to time. As long as no node has moved by more
+//! than half a margin since the snapshot, each node within range of another was within range plus
+//! margin in the snapshot (verlet-1967 §2). A node's list is built on its first use after a
+//! snapshot, from the cells of a grid around the node.
 
 use driftway_base::Instant;
 
 use super::Legs;
 use crate::mobility::Leg;
 
-/// The margin, as a part of the reach. A wide one makes lists longer, a narrow one makes snapshots
-/// more frequent.
+/// Margin as a fraction of the range. A wide margin makes lists longer, a narrow one makes
+/// snapshots more frequent.
 const MARGIN: f64 = 0.1;
-/// So many entries a node are kept in all lists together; when there are more, all lists are made
-/// anew. Where everybody hears everybody, lists would grow with the square of the nodes.
+/// Average number of entries per node in all lists together; beyond it all lists are discarded.
+/// With all nodes within range, lists would grow with the square of the number of nodes.
 const MAX_ENTRIES_PER_NODE: usize = 128;
-/// What the rounding of floats may come to (m).
+/// Bound of the floating-point rounding error (m).
 const ROUNDING_SLACK: f64 = 1e-3;
 
 #[derive(Clone, Debug)]
 pub(super) struct NeighbourLists {
-    /// Reach and margin together (m), which is also the least size of a cell.
+    /// Range plus margin (m), also the minimum size of a cell.
     list_radius: f64,
-    /// How far each node may have moved since the snapshot (m).
+    /// Displacement that a node may have since the snapshot (m).
     max_displacement: f64,
-    /// No node has moved further than this between the snapshot and `moved_at`…
+    /// Upper bound of any node's displacement between the snapshot and `bound_at` (m).
     displacement_bound: f64,
     bound_at: Instant,
-    /// …and none is faster than this since (metres per nanosecond).
+    /// Upper bound of any node's speed since `bound_at` (metres per nanosecond).
     max_speed: f64,
-    /// Which lists hold: those with this number.
+    /// Generation of the valid lists.
     round: u32,
     x: Box<[f64]>,
     y: Box<[f64]>,
@@ -40,17 +40,17 @@ pub(super) struct NeighbourLists {
     cell_size: f64,
     columns: u32,
     rows: u32,
-    /// Where each cell's nodes start in `members`; one more at the end.
+    /// Start of each cell's nodes in `cell_members`, and the end of the last.
     cell_starts: Vec<u32>,
     cell_members: Box<[u32]>,
-    /// Each node's list, in `lists`.
+    /// Each node's list in `entries`.
     list_spans: Box<[ListSpan]>,
     entries: Vec<u32>,
-    /// The nodes' legs once more, as lists need them.
+    /// Copies of the nodes' legs.
     packed_legs: Box<[PackedLeg]>,
 }
 
-/// A leg, on a cache line of its own.
+/// A leg in a separate cache line.
 #[derive(Clone, Copy, Debug)]
 #[repr(align(64))]
 pub(super) struct PackedLeg {
@@ -109,8 +109,8 @@ impl NeighbourLists {
         }
     }
 
-    /// A node begins a leg, `gap` metres from where its last one ended: what rounding ends to
-    /// nanoseconds comes to.
+    /// Records the start of a leg, `gap` metres from the end of the previous one: the error from
+    /// rounding its end to nanoseconds.
     pub fn on_new_leg(&mut self, node: u32, leg: &Leg, gap: f64) {
         let &Leg { since, x, y, vx, vy, .. } = leg;
         self.packed_legs[node as usize] =
@@ -125,8 +125,8 @@ impl NeighbourLists {
         }
     }
 
-    /// All nodes that may be within reach of `node`, in order of their numbers, without itself; and
-    /// all nodes' legs.
+    /// Returns the nodes that may be within range of `node`, without itself, in order of node
+    /// number; and all nodes' legs.
     pub fn candidates_of(
         &mut self,
         node: u32,
@@ -144,7 +144,7 @@ impl NeighbourLists {
         (&self.entries[span.start as usize..span.end as usize], &self.packed_legs)
     }
 
-    /// No list holds any longer.
+    /// Invalidates all lists.
     fn invalidate_lists(&mut self) {
         self.entries.clear();
         self.round = self.round.checked_add(1).unwrap_or_else(|| {
@@ -153,7 +153,7 @@ impl NeighbourLists {
         });
     }
 
-    /// Takes a snapshot, and sorts the nodes into the grid's cells.
+    /// Takes a snapshot and sorts the nodes into the cells of the grid.
     fn take_snapshot(&mut self, now: Instant, legs: &Legs) {
         (self.displacement_bound, self.bound_at, self.max_speed) = (0.0, now, 0.0);
         let nanos = now.as_nanos() as f64;
@@ -167,7 +167,7 @@ impl NeighbourLists {
             self.max_speed = self.max_speed.max(vx * vx + vy * vy);
         }
         self.max_speed = self.max_speed.sqrt();
-        // No more cells than nodes, however thinly these are spread.
+        // At most as many cells as nodes, however sparse they are.
         let (width, height) = (high.0 - low.0, high.1 - low.1);
         let most = self.x.len() as f64;
         self.cell_size = self.list_radius.max((width * height / most).sqrt());
@@ -189,7 +189,7 @@ impl NeighbourLists {
             sum += *start;
             *start = sum;
         }
-        // From the last node to the first, so that a cell's nodes stand in order.
+        // From the last node to the first, so that each cell's nodes are in order.
         for node in (0..self.x.len()).rev() {
             let start = &mut self.cell_starts[self.cell_of[node] as usize];
             *start -= 1;
@@ -213,7 +213,7 @@ impl NeighbourLists {
         let square = self.list_radius * self.list_radius;
         let columns = column.saturating_sub(1)..=(column + 1).min(self.columns - 1);
         for row in row.saturating_sub(1)..=(row + 1).min(self.rows - 1) {
-            // A row's cells lie side by side, and so do their nodes.
+            // The cells of a row are adjacent, and so are their nodes.
             let first = self.cell_starts[(row * self.columns + columns.start()) as usize];
             let last = self.cell_starts[(row * self.columns + columns.end()) as usize + 1];
             for &other in &self.cell_members[first as usize..last as usize] {

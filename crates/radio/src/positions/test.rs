@@ -12,26 +12,27 @@ fn walkers(nodes: u32, side: f64, speed: (f64, f64), seed: u64) -> Mobility {
         pause: (Duration::ZERO, Duration::from_millis(500)),
         start: InitialDistribution::SteadyState,
     };
-    Mobility::random_waypoint(&model, nodes, seed).expect("the model is good")
+    Mobility::random_waypoint(&model, nodes, seed).expect("a valid model")
 }
 
 #[test]
-fn hearers_are_within_reach_in_order_and_not_the_sender() {
+fn nodes_in_range_are_ordered_and_exclude_the_sender() {
     let places = [(0.0, 0.0), (550.0, 0.0), (550.1, 0.0), (330.0, 440.0), (0.0, 0.0)];
     let mut field = Positions::new(Mobility::fixed(&places), 550.0);
     let mut out = Vec::new();
     field.nodes_in_range(Instant::ZERO, 0, &mut out);
     let found: Vec<_> = out.iter().map(|h| (h.node, h.distance_squared)).collect();
     assert_eq!(found, [(1, 302_500.0), (3, 302_500.0), (4, 0.0)]);
-    // They are added to what is there.
+    // They are appended.
     field.nodes_in_range(Instant::from_secs(1), 2, &mut out);
     let found: Vec<_> = out[3..].iter().map(|h| h.node).collect();
     assert_eq!(found, [1, 3]);
 }
 
 #[test]
-fn a_node_has_moved_by_all_its_ways() {
-    // Back and forth over 100 m, at 7 m/s: a way is what was walked, not what is left of it.
+fn the_distance_moved_is_the_length_of_the_trajectory() {
+    // Back and forth over 100 m at 7 m/s: the length of the trajectory counts, not the
+    // displacement.
     let node = ConstantVelocity { position: (10.0, 35.0), velocity: (7.0, 0.0) };
     let mobility = Mobility::constant_velocity(&[node], (100.0, 70.0)).unwrap();
     let mut field = Positions::new(mobility, 550.0);
@@ -41,9 +42,9 @@ fn a_node_has_moved_by_all_its_ways() {
     }
 }
 
-/// Where all hear all, lists are dropped as they fill up.
+/// With all nodes within range, lists are discarded as they fill up.
 #[test]
-fn a_crowd_is_heard_in_full() {
+fn a_dense_network_is_listed_in_full() {
     let mobility = walkers(300, 100.0, (1.0, 2.0), 1);
     let mut scan = Positions::with_neighbour_lists(mobility.clone(), 550.0, false);
     let mut lists = Positions::with_neighbour_lists(mobility, 550.0, true);
@@ -56,13 +57,13 @@ fn a_crowd_is_heard_in_full() {
     }
 }
 
-/// Two that meet head-on use up the margin from both sides: at first a bit too far apart for a list,
-/// they hear each other when each has come half the margin.
+/// Two nodes that approach each other use up the margin from both sides: initially just too far
+/// apart for a list, they are within range when each has moved half the margin.
 #[test]
-fn nodes_that_meet_head_on_hear_each_other_in_time() {
+fn approaching_nodes_are_in_range_in_time() {
     let node = |x, vx| ConstantVelocity { position: (x, 0.0), velocity: (vx, 0.0) };
     let nodes = [node(0.0, 10.0), node(605.5, -10.0)];
-    let mobility = Mobility::constant_velocity(&nodes, (1000.0, 0.0)).expect("the model is good");
+    let mobility = Mobility::constant_velocity(&nodes, (1000.0, 0.0)).expect("a valid model");
     let mut field = Positions::with_neighbour_lists(mobility, 550.0, true);
     let mut out = Vec::new();
     for (millis, heard) in [(0, 0), (2740, 0), (2770, 0), (2780, 1), (3000, 1)] {
@@ -73,9 +74,9 @@ fn nodes_that_meet_head_on_hear_each_other_in_time() {
 }
 
 proptest! {
-    /// Lists and scan answer the same, to the bit, whatever the density, the speeds and the times.
+    /// Lists and scan give bit-identical results for any density, speeds and times.
     #[test]
-    fn lists_answer_as_the_scan(
+    fn lists_equal_the_scan(
         nodes in 1_u32..90,
         side in 1.0..4000.0_f64,
         reach in 0.01..800.0_f64,
@@ -97,7 +98,7 @@ proptest! {
         }
     }
 
-    /// Who asks, and how often, changes nothing.
+    /// Queries have no effect on positions.
     #[test]
     fn a_position_is_a_function_of_time(seed in 0_u64..1000, steps in 1_u64..50) {
         let end = Instant::from_millis(123_457);

@@ -1,38 +1,40 @@
-//! What stands between two nodes: a factor of the pair's power, frozen for a run or changing as they
-//! move.
+//! Log-normal shadowing: a factor of each pair's power, constant for a run or correlated over the
+//! distance that the nodes move.
 
 use driftway_base::RandomStream;
 
 use super::db_to_factor;
 
-/// No pair is further from the mean than this many standard deviations. One in 370 would be; the
-/// model is made from measurements that say nothing about those.
+/// Truncation of the shadowing in standard deviations, exceeded by one draw in 370: the
+/// measurements behind the model do not cover such values.
 pub(super) const MAX_DEVIATIONS: f64 = 3.0;
 
-/// Up to so many nodes the pairs' factors are kept, 4 MB at most; above they are drawn each time.
+/// Maximum number of nodes for which the pairs' factors are stored (4 MB); with more nodes each is
+/// drawn again when needed.
 const MAX_STORED_NODES: u32 = 1024;
 
-/// So many values a decorrelation distance are drawn; between two of them, a factor lies between.
+/// Number of draws per decorrelation distance; factors are interpolated linearly between draws.
 const DRAWS_PER_DISTANCE: f64 = 10.0;
 
-/// The factor of each pair.
+/// Shadowing of all pairs.
 #[derive(Clone, Debug)]
 pub(super) struct Shadowing {
     deviation_db: f64,
     seed: u64,
-    /// Of each [`pair`]; empty for more nodes than are kept.
+    /// By [`pair_index`]; empty for too many nodes.
     factors: Box<[f64]>,
     correlated: Option<CorrelatedShadowing>,
 }
 
-/// The place of the pair of two nodes among all, in order of the higher number.
+/// Index of a pair of nodes, in order of the higher number.
 fn pair_index(one: u32, other: u32) -> usize {
     let (low, high) = (one.min(other) as usize, one.max(other) as usize);
     high * high.saturating_sub(1) / 2 + low
 }
 
 impl Shadowing {
-    /// Factors in dB have this deviation; where a distance (m) is given, they change as nodes move.
+    /// Creates the shadowing with this standard deviation (dB), correlated over the given
+    /// decorrelation distance (m) if any.
     pub fn new(deviation_db: f64, decorrelation: Option<f64>, nodes: u32, seed: u64) -> Self {
         let mut shadowing = Self { deviation_db, seed, factors: Box::default(), correlated: None };
         let pairs = || (0..nodes).flat_map(|high| (0..high).map(move |low| (low, high)));
@@ -47,7 +49,7 @@ impl Shadowing {
         shadowing
     }
 
-    /// Of the power between two nodes at the start.
+    /// Returns the factor of the power between two nodes at the start.
     pub fn factor(&self, one: u32, other: u32) -> f64 {
         self.factors
             .get(pair_index(one, other))
@@ -55,7 +57,7 @@ impl Shadowing {
             .unwrap_or_else(|| self.draw_factor(one, other))
     }
 
-    /// The same when the two together have moved by so much (m).
+    /// Returns the same after the two nodes together have moved `moved` metres.
     pub fn factor_after_moving(&mut self, one: u32, other: u32, moved: f64) -> f64 {
         match &mut self.correlated {
             Some(changing) => db_to_factor(
@@ -75,7 +77,8 @@ fn pair_stream(seed: u64, one: u32, other: u32) -> RandomStream {
     RandomStream::new(seed, "shadowing", u64::from(low) << 32 | u64::from(high))
 }
 
-/// A normal deviate by the polar method, drawn again while it is too far out.
+/// Draws a truncated standard normal deviate by the polar method, rejecting values beyond the
+/// truncation.
 fn truncated_normal(random: &mut RandomStream) -> f64 {
     loop {
         let (u, v) = (2.0 * random.uniform_f64() - 1.0, 2.0 * random.uniform_f64() - 1.0);
@@ -90,16 +93,16 @@ fn truncated_normal(random: &mut RandomStream) -> f64 {
     }
 }
 
-/// Factors whose correlation falls exponentially with the way that both nodes have made since
-/// (gudmundson-1991, for one end that moves; the product for two).
+/// Shadowing whose correlation decays exponentially with the distance that both nodes have moved
+/// (gudmundson-1991, for one moving end; the product for two).
 ///
-/// A first-order autoregression a pair, drawn in steps of the way: what a pair's factor is depends on
-/// where its nodes have been alone, not on who has asked.
+/// Each pair is a first-order autoregressive process, advanced in steps of the distance moved: a
+/// factor depends only on the distances its nodes have moved, not on the queries.
 #[derive(Clone, Debug)]
 struct CorrelatedShadowing {
-    /// The way from one draw to the next (m).
+    /// Distance between two draws (m).
     step: f64,
-    /// How much of a draw is in the next, and the deviation of what is new in it.
+    /// Correlation of successive draws, and standard deviation of the innovation.
     correlation: f64,
     innovation_deviation: f64,
     pairs: Box<[PairProcess]>,
@@ -108,7 +111,7 @@ struct CorrelatedShadowing {
 #[derive(Clone, Debug)]
 struct PairProcess {
     random: RandomStream,
-    /// How many steps are behind `here`.
+    /// Number of steps before `current`.
     steps: u64,
     /// In standard deviations.
     current: f64,

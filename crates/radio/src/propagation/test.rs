@@ -1,18 +1,18 @@
 use super::{Propagation, PropagationModel, RadioConfig, Threshold};
 
 fn radio(config: RadioConfig) -> Propagation {
-    Propagation::new(&config, 10, 1).expect("the radio is good")
+    Propagation::new(&config, 10, 1).expect("a valid radio")
 }
 
 fn close(found: f64, expected: f64, part: f64) {
     assert!((found / expected - 1.0).abs() < part, "expected {expected}, found {found}");
 }
 
-/// ns-2's WaveLAN card: its thresholds are said to be 250 m and 550 m.
+/// ns-2's WaveLAN card: its thresholds correspond to 250 m and 550 m.
 #[test]
 fn the_thresholds_of_ns_2_are_its_distances() {
     let by_distance = radio(RadioConfig::NS2);
-    // ns-2 has four digits of them.
+    // ns-2 gives four digits.
     close(by_distance.receive_power(), 3.652e-10, 2e-4);
     close(by_distance.sense_power(), 1.559e-11, 2e-4);
     let by_power = radio(RadioConfig {
@@ -22,7 +22,7 @@ fn the_thresholds_of_ns_2_are_its_distances() {
     });
     close(by_power.receive_range(), 250.0, 1e-4);
     close(by_power.sense_range(), 550.0, 1e-4);
-    // At 2 m the same power arrives a third further away.
+    // At an antenna height of 2 m the same power is received a third farther away.
     let higher = RadioConfig { antenna_height: 2.0, ..RadioConfig::NS2 };
     let higher = radio(RadioConfig {
         receive: Threshold::Power(3.652e-10),
@@ -37,7 +37,7 @@ fn two_ray_is_free_space_up_to_the_crossover() {
     for (config, crossover) in [(RadioConfig::NS2, 86.14), (RadioConfig::STANDARD, 86.20)] {
         let two_ray = radio(config);
         let friis = radio(RadioConfig { model: PropagationModel::Friis, ..config });
-        // 4π·h²/λ, where the two meet.
+        // 4π·h²/λ, where the two curves meet.
         let at = 4.0 * core::f64::consts::PI * 2.25 * 914e6 / config.light_speed;
         assert!((at - crossover).abs() < 0.005, "{at}");
         for part in [0.1, 0.5, 0.999] {
@@ -52,7 +52,7 @@ fn two_ray_is_free_space_up_to_the_crossover() {
     }
 }
 
-/// The free-space formula with the numbers put in: P·λ²/(4π·d)².
+/// The free-space formula with its values: P·λ²/(4π·d)².
 #[test]
 fn friis_at_a_hundred_metres() {
     let friis = radio(RadioConfig { model: PropagationModel::Friis, ..RadioConfig::NS2 });
@@ -62,7 +62,7 @@ fn friis_at_a_hundred_metres() {
 }
 
 #[test]
-fn what_is_at_the_range_is_received_and_what_is_further_is_not() {
+fn a_frame_is_received_up_to_the_range_and_not_beyond() {
     let models = [
         PropagationModel::Friis,
         PropagationModel::TwoRay,
@@ -76,7 +76,7 @@ fn what_is_at_the_range_is_received_and_what_is_further_is_not() {
         assert!(radio.power(550.0 * 550.0) >= radio.sense_power());
         assert_eq!((radio.receive_range(), radio.sense_range()), (250.0, 550.0));
         assert_eq!(radio.reach(), 550.0);
-        // Nodes in the same place get what is sent, not more.
+        // Co-located nodes receive the transmit power, not more.
         assert_eq!(radio.power(0.0), 0.281_838_15);
     }
 }
@@ -94,17 +94,17 @@ fn shadowed(nodes: u32, seed: u64) -> Propagation {
     let model =
         PropagationModel::LogDistance { exponent: 3.0, shadowing_db: 6.0, decorrelation: None };
     Propagation::new(&RadioConfig { model, ..RadioConfig::STANDARD }, nodes, seed)
-        .expect("the radio is good")
+        .expect("a valid radio")
 }
 
-/// In dB, against no shadowing.
+/// Shadowing in dB.
 fn shadow(radio: &Propagation, one: u32, other: u32) -> f64 {
     10.0 * libm::log10(radio.initial_power_between(one, other, 1e4) / radio.power(1e4))
 }
 
 #[test]
-fn shadowing_is_of_the_pair_and_the_seed_alone() {
-    // Kept for few nodes, drawn each time for many.
+fn shadowing_depends_on_the_pair_and_the_seed_only() {
+    // Stored for few nodes, drawn each time for many.
     let (few, many, other) = (shadowed(50, 7), shadowed(5000, 7), shadowed(50, 8));
     let mut differ = 0;
     for one in 0..50 {
@@ -122,7 +122,7 @@ fn shadowing_is_of_the_pair_and_the_seed_alone() {
 }
 
 #[test]
-fn shadowing_is_normal_and_cut_off() {
+fn shadowing_is_truncated_normal() {
     let radio = shadowed(400, 1);
     let pairs = (0..400).flat_map(|one| (0..one).map(move |other| (one, other)));
     let draws: Vec<f64> = pairs.map(|(one, other)| shadow(&radio, one, other)).collect();
@@ -130,20 +130,20 @@ fn shadowing_is_normal_and_cut_off() {
     let mean = draws.iter().sum::<f64>() / count;
     let variance = draws.iter().map(|d| (d - mean) * (d - mean)).sum::<f64>() / count;
     assert!(mean.abs() < 0.1, "{mean}");
-    // What is left of a deviation of 6 dB that is cut off at three of it: 0.9866 of it.
+    // Standard deviation after truncating 6 dB at three standard deviations: a factor of 0.9866.
     assert!((variance.sqrt() - 5.92).abs() < 0.06, "{}", variance.sqrt());
     let within = draws.iter().filter(|d| d.abs() < 6.0).count() as f64 / count;
     assert!((within - 0.6845).abs() < 0.006, "{within}");
     let most = draws.iter().fold(0.0_f64, |most, d| most.max(d.abs()));
     assert!((17.0..18.000_001).contains(&most), "{most}");
-    // 18 dB at an exponent of 3 reach 10^0.6 times as far; nobody senses from beyond.
+    // 18 dB at an exponent of 3 extend the range by a factor of 10^0.6; no node senses farther.
     close(radio.reach(), 550.0 * 3.981_071_7, 1e-7);
     let beyond = radio.reach() * radio.reach() * 1.000_01;
     // 18 dB as a factor.
     assert!(radio.power(beyond) * 63.095_73 < radio.sense_power());
 }
 
-/// The factors (dB) of a network's pairs when they have moved by so much.
+/// Shadowing (dB) of all pairs after their nodes have moved this far.
 fn shadows(radio: &mut Propagation, nodes: u32, moved: f64) -> Vec<f64> {
     let plain = radio.power(1e4);
     let pairs = (0..nodes).flat_map(|one| (0..one).map(move |other| (one, other)));
@@ -164,7 +164,7 @@ fn shadowing_changes_as_nodes_move() {
     let new = || Propagation::new(&config, 400, 1).unwrap();
     let mut radio = new();
     let start = shadows(&mut radio, 400, 0.0);
-    // It begins as what stays does, and nobody who asks changes it.
+    // It starts like constant shadowing, and queries do not change it.
     let stays = shadowed(400, 1);
     let first = 10.0 * libm::log10(stays.initial_power_between(1, 0, 1e4) / stays.power(1e4));
     assert!((start[0] - first).abs() < 1e-9);
@@ -183,16 +183,16 @@ fn shadowing_changes_as_nodes_move() {
 }
 
 #[test]
-fn a_frame_travels_at_the_speed_of_light() {
+fn the_delay_is_that_of_light() {
     let radio = radio(RadioConfig::NS2);
     assert_eq!(radio.delay(90_000.0).as_nanos(), 1000);
     assert_eq!(radio.delay(0.0).as_nanos(), 0);
 }
 
 #[test]
-fn what_makes_no_sense_is_refused_by_name() {
+fn invalid_parameters_are_rejected_by_name() {
     let refused = |config: RadioConfig| {
-        Propagation::new(&config, 2, 1).map(|_| ()).expect_err("it is refused").parameter
+        Propagation::new(&config, 2, 1).map(|_| ()).expect_err("rejected").parameter
     };
     let standard = RadioConfig::STANDARD;
     assert_eq!(refused(RadioConfig { power: 0.0, ..standard }), "power");

@@ -1,4 +1,5 @@
-//! Stations at given places, driven by a list of packets, and everything that was on the air.
+//! Test fixture: stations at given positions, a list of packets to send, and a record of all
+//! frames.
 
 use driftway_base::Instant;
 use driftway_radio::dcf::{FrameKind, FrameRecord, ReceptionOutcome};
@@ -12,7 +13,7 @@ pub const CTS: FrameKind = FrameKind::Cts;
 pub const DATA: FrameKind = FrameKind::Data;
 pub const ACK: FrameKind = FrameKind::Ack;
 
-/// RTS before every packet, as the papers have it, and otherwise the standard.
+/// The standard with RTS before every packet, as in the literature.
 pub const WITH_RTS: DcfConfig = DcfConfig { rts_threshold: 0, ..DcfConfig::STANDARD };
 
 /// A medium under test.
@@ -27,7 +28,7 @@ pub fn medium(config: DcfConfig, places: &[(f64, f64)]) -> Medium {
     seeded(config, places, 1)
 }
 
-/// With other ranges (m) than 250 and 550.
+/// With receive and sense ranges (m) other than 250 and 550.
 pub fn with_ranges(config: DcfConfig, places: &[(f64, f64)], receive: f64, sense: f64) -> Medium {
     let (receive, sense) = (Threshold::Distance(receive), Threshold::Distance(sense));
     build(config, RadioConfig { receive, sense, ..RadioConfig::STANDARD }, places, 1)
@@ -51,7 +52,8 @@ pub fn row(n: u32) -> Vec<(f64, f64)> {
 }
 
 impl Medium {
-    /// Hands over a packet at this time, or as soon after as the station is free. Gives its handle.
+    /// Queues a packet for this time, or for the first time after it at which the station accepts
+    /// one. Returns its handle.
     pub fn send(&mut self, micros: u64, node: u32, to: impl Into<Option<u32>>, bytes: u32) -> u32 {
         self.next += 1;
         let packet = OutgoingPacket { id: self.next, to: to.into(), bytes };
@@ -60,12 +62,13 @@ impl Medium {
         self.next
     }
 
-    /// Runs; gives all frames that were on the air since the last time.
+    /// Runs, and returns all frames transmitted since the last call.
     pub fn run(&mut self, millis: u64) -> Vec<FrameRecord> {
         let end = Instant::from_millis(millis);
         let mut now = Instant::ZERO;
         loop {
-            // What is due and whose station is free goes; a queue in front of each station.
+            // Packets that are due are handed to stations that accept them, from one queue per
+            // station.
             let mut place = 0;
             while place < self.waiting.len() {
                 let (at, node, packet) = self.waiting[place];
@@ -114,7 +117,7 @@ impl Medium {
     }
 }
 
-/// Kind, sender and outcome of each frame.
+/// Type, sender and outcome of each frame.
 pub fn summary(frames: &[FrameRecord]) -> Vec<(FrameKind, u32, ReceptionOutcome)> {
     frames.iter().map(|frame| (frame.kind, frame.from, frame.outcome)).collect()
 }

@@ -1,4 +1,4 @@
-//! Who may send when, in time lines.
+//! Contention for the medium, as time lines.
 
 use driftway_base::{Duration, Instant, Rate};
 use driftway_radio::DcfConfig;
@@ -6,7 +6,7 @@ use driftway_radio::dcf::{CaptureModel, FrameRecord, ReceptionOutcome};
 
 use crate::air::*;
 
-/// Without RTS, as the shortest stories are; the standard otherwise.
+/// The standard without RTS, for the shortest time lines.
 const PLAIN: DcfConfig = DcfConfig::STANDARD;
 
 const SLOT: u64 = 20_000;
@@ -17,20 +17,23 @@ fn end(frame: &FrameRecord) -> u64 {
     (frame.at + frame.airtime).as_nanos()
 }
 
-/// Slots between an instant and a frame's start, which must be whole.
+/// Number of slots between an instant and the start of a frame, which must be whole.
 fn slots(from: u64, frame: &FrameRecord) -> u64 {
     let at = frame.at.as_nanos();
-    assert!(at >= from && (at - from).is_multiple_of(SLOT), "{at} is no slot after {from}");
+    assert!(
+        at >= from && (at - from).is_multiple_of(SLOT),
+        "{at} is not a slot boundary after {from}"
+    );
     (at - from) / SLOT
 }
 
-/// Every back-off is of no slots.
+/// Every backoff has zero slots.
 fn no_choice(config: DcfConfig) -> DcfConfig {
     DcfConfig { cw_min: 0, cw_max: 0, backoff_includes_cw: true, ..config }
 }
 
 #[test]
-fn a_packet_that_finds_the_medium_busy_backs_off_after_a_difs() {
+fn a_busy_medium_causes_a_backoff_after_a_difs() {
     let mut air = medium(PLAIN, &[(0.0, 0.0), (100.0, 0.0), (200.0, 0.0)]);
     air.send(1_000, 0, 1, 500);
     air.send(1_200, 2, 1, 500);
@@ -50,7 +53,7 @@ fn a_packet_that_finds_the_medium_busy_backs_off_after_a_difs() {
 }
 
 #[test]
-fn a_packet_that_finds_a_difs_running_waits_it_out() {
+fn a_packet_during_a_difs_waits_for_its_end() {
     let mut air = medium(PLAIN, &[(0.0, 0.0), (100.0, 0.0), (200.0, 0.0)]);
     air.send(1_000, 0, None, 500);
     let first = air.run(50)[0];
@@ -64,9 +67,9 @@ fn a_packet_that_finds_a_difs_running_waits_it_out() {
 }
 
 #[test]
-fn what_comes_during_the_difs_makes_it_a_backoff() {
-    // Both find a DIFS running and are due together; the one that is nearer to the sender hears
-    // its end first, by more than a wave needs between them, and the other must defer.
+fn a_frame_during_the_difs_causes_a_backoff() {
+    // Both find a DIFS in progress and are due together; the one nearer to the sender receives its
+    // end first, by more than the propagation delay between the two, and the other must defer.
     let places = [(0.0, 0.0), (10.0, 0.0), (240.0, 0.0)];
     let mut air = medium(PLAIN, &places);
     air.send(1_000, 0, None, 500);
@@ -76,21 +79,21 @@ fn what_comes_during_the_difs_makes_it_a_backoff() {
     let frames = air.run(50);
     let spaces: Vec<_> = frames.iter().map(|f| (f.from, f.at.as_nanos())).collect();
     let ended = end(&frames[0]);
-    // 10 m: 33 ns; 240 m: 801 ns; in between 767 ns, and one nanosecond is not resolved.
+    // 10 m: 33 ns; 240 m: 801 ns; 767 ns between the two, and one nanosecond is not resolved.
     assert_eq!(spaces[1], (1, ended + 33 + DIFS));
     assert_eq!(spaces[2], (2, ended + 801 + DIFS), "in the same slot");
     assert_eq!(
         frames[1].outcome,
         ReceptionOutcome::Broadcast(1),
-        "station 0 has it, station 2 was sending"
+        "station 0 received it, station 2 was transmitting"
     );
     assert_eq!(air.dcf.counters(2).missed_while_transmitting, 1);
 }
 
 #[test]
-fn a_backoff_freezes_and_goes_on_where_it_was() {
-    // Station 1 gets a packet while station 0 sends, draws a back-off, and is interrupted by
-    // station 2's frame to all, which comes in the middle of it.
+fn a_backoff_is_suspended_and_resumed() {
+    // Station 1 gets a packet while station 0 transmits, draws a backoff, and is interrupted in the
+    // middle of it by a broadcast of station 2.
     for seed in 1..40 {
         let places = [(0.0, 0.0), (0.0, 0.0), (0.0, 0.0)];
         let run = |interrupt: Option<u64>| {
@@ -105,11 +108,11 @@ fn a_backoff_freezes_and_goes_on_where_it_was() {
         let alone = run(None);
         let idle = end(&alone[0]) + DIFS;
         let drawn = slots(idle, &alone[1]);
-        // In the third slot, at a time that is no slot boundary, after a DIFS of idleness.
+        // In the third slot, not on a slot boundary, after an idle DIFS.
         let at = idle + 2 * SLOT + 7_000;
         let frames = run(Some(at / 1_000));
         if drawn <= 2 {
-            assert_eq!(frames[1].at, alone[1].at, "it was faster");
+            assert_eq!(frames[1].at, alone[1].at, "it was earlier");
             continue;
         }
         assert_eq!((frames[1].from, frames[1].at), (2, Instant::from_micros(at / 1_000)));
@@ -118,12 +121,12 @@ fn a_backoff_freezes_and_goes_on_where_it_was() {
 }
 
 #[test]
-fn after_a_packet_comes_a_backoff_even_if_nobody_waits() {
+fn a_backoff_follows_each_packet_even_without_a_next_one() {
     for seed in 1..20 {
         let mut air = seeded(PLAIN, &row(2), seed);
         air.send(1_000, 0, None, 100);
         air.send(1_001, 0, None, 100);
-        // Long after: the back-off is over, and the frame goes at once.
+        // Long after: the backoff is over, and the frame is sent immediately.
         air.send(20_000, 0, None, 100);
         let frames = air.run(50);
         assert!(slots(end(&frames[0]) + DIFS, &frames[1]) <= 31);
@@ -132,8 +135,8 @@ fn after_a_packet_comes_a_backoff_even_if_nobody_waits() {
 }
 
 #[test]
-fn hidden_stations_collide_and_an_rts_saves_the_data() {
-    // Both ends hear the middle, and with a sense range of 300 m not each other.
+fn hidden_stations_collide_and_an_rts_protects_the_data() {
+    // Both ends are in range of the middle, but with a sense range of 300 m not of each other.
     let far = [(0.0, 0.0), (249.0, 0.0), (498.0, 0.0)];
     let mut air = with_ranges(PLAIN, &far, 250.0, 300.0);
     let (a, b) = (air.send(1_000, 0, 1, 1000), air.send(1_500, 2, 1, 1000));
@@ -145,7 +148,7 @@ fn hidden_stations_collide_and_an_rts_saves_the_data() {
     );
     let mut sent = air.sent();
     sent.sort_unstable();
-    assert_eq!(sent, [a, b], "both come through in the end");
+    assert_eq!(sent, [a, b], "both are delivered in the end");
 
     let config = DcfConfig { rts_threshold: 0, ..PLAIN };
     let mut air = with_ranges(config, &far, 250.0, 300.0);
@@ -153,16 +156,16 @@ fn hidden_stations_collide_and_an_rts_saves_the_data() {
     air.send(1_500, 2, 1, 1000);
     let frames = air.run(300);
     let order: Vec<_> = frames.iter().map(|f| (f.kind, f.from)).collect();
-    // Station 2 has the CTS before its packet: it waits for the end of the exchange.
+    // Station 2 receives the CTS before its packet: it defers to the end of the exchange.
     assert_eq!(order[..4], [(RTS, 0), (CTS, 1), (DATA, 0), (ACK, 1)]);
     assert!(frames.iter().all(|frame| frame.outcome == ReceptionOutcome::Received));
-    // The NAV counts no ways; the ACK is heard for a little longer.
+    // The NAV does not include propagation; the ACK is received slightly later.
     assert!(slots(end(&frames[3]) + 831 + DIFS, &frames[4]) <= 31);
 }
 
 #[test]
-fn what_is_not_understood_costs_an_eifs_and_what_is_ends_it() {
-    // Two frames of hidden stations collide at station 1, which then wants to send.
+fn a_reception_failure_starts_an_eifs_and_a_reception_ends_it() {
+    // Two frames of hidden stations collide at station 1, which then contends.
     let far = [(0.0, 0.0), (249.0, 0.0), (498.0, 0.0)];
     for config in [no_choice(PLAIN), no_choice(DcfConfig { eifs_is_nav: true, ..PLAIN })] {
         let mut air = with_ranges(config, &far, 250.0, 300.0);
@@ -175,14 +178,14 @@ fn what_is_not_understood_costs_an_eifs_and_what_is_ends_it() {
         let difs = if config.eifs_is_nav { DIFS } else { 0 };
         assert_eq!(frame.at.as_nanos(), last + EIFS + difs);
     }
-    // A frame that is understood during the EIFS ends it: only its DIFS is waited for.
+    // A frame received correctly during the EIFS ends it: only its DIFS remains.
     let places = [(0.0, 0.0), (249.0, 0.0), (498.0, 0.0), (249.0, 100.0)];
     let run = |config| {
         let mut air = with_ranges(config, &places, 250.0, 300.0);
         air.send(1_000, 0, None, 1000);
         air.send(1_500, 2, None, 1000);
         air.send(2_000, 1, None, 100);
-        // 3 hears neither of the two, and does not wait.
+        // Station 3 senses neither of the two, and does not defer.
         air.send((1_500_000 + 192_000 + 1036 * 8_000) / 1_000 + 60, 3, None, 0);
         air.run(50)
     };
@@ -197,7 +200,7 @@ fn what_is_not_understood_costs_an_eifs_and_what_is_ends_it() {
 }
 
 #[test]
-fn an_eifs_has_room_for_an_ack_at_the_lowest_mandatory_rate() {
+fn an_eifs_includes_an_ack_at_the_lowest_mandatory_rate() {
     let (sifs, slot, preamble) = (16, 9, 20);
     let ofdm = DcfConfig {
         basic_rate: Rate::from_bps(24_000_000),
@@ -212,7 +215,7 @@ fn an_eifs_has_room_for_an_ack_at_the_lowest_mandatory_rate() {
     };
     assert_eq!(ofdm.eifs(), of(6_000_000));
     assert_eq!(DcfConfig { eifs_at_1_mbps: true, ..ofdm }.eifs(), of(1_000_000));
-    // An answer at a rate below is still waited for.
+    // A response at a lower rate is still allowed for.
     assert_eq!(DcfConfig { basic_rate: Rate::from_bps(3_000_000), ..ofdm }.eifs(), of(3_000_000));
     assert_eq!(PLAIN.eifs().as_nanos(), EIFS);
     let short = DcfConfig { preamble: Duration::from_micros(96), ..PLAIN };
@@ -220,7 +223,7 @@ fn an_eifs_has_room_for_an_ack_at_the_lowest_mandatory_rate() {
 }
 
 #[test]
-fn a_frame_that_is_only_sensed_costs_what_the_switch_says() {
+fn an_eifs_after_a_sensed_frame_is_configurable() {
     for (on, space) in [(false, DIFS), (true, EIFS)] {
         let config = no_choice(DcfConfig { eifs_when_only_sensed: on, ..PLAIN });
         let mut air = medium(config, &[(0.0, 0.0), (500.0, 0.0)]);
@@ -233,7 +236,7 @@ fn a_frame_that_is_only_sensed_costs_what_the_switch_says() {
 }
 
 #[test]
-fn capture_as_the_switch_says() {
+fn capture_models_differ() {
     // Station 1 is near 2 (50 m) and 240 m from 0, which 2 does not sense.
     let places = [(0.0, 0.0), (240.0, 0.0), (290.0, 0.0)];
     let run = |config, first: u32, gap: u64| {
@@ -245,20 +248,20 @@ fn capture_as_the_switch_says() {
         (at(0), at(2))
     };
     let (lost, got) = (ReceptionOutcome::Broadcast(0), ReceptionOutcome::Broadcast(1));
-    // The strong one first: it is received in both models.
+    // The strong frame first: it is received in both models.
     assert_eq!(run(PLAIN, 2, 1_000), (lost, got));
     assert_eq!(run(DcfConfig::NS2, 2, 1_000).1, got);
-    // The weak one first: the strong one is received if it comes within the preamble.
+    // The weak frame first: the strong one is received if it arrives within the preamble.
     assert_eq!(run(PLAIN, 0, 100), (lost, got));
     assert_eq!(run(PLAIN, 0, 300), (lost, lost));
     let ns2 = DcfConfig { first_at_once: true, ..DcfConfig::NS2 };
     assert_eq!(run(ns2, 0, 100), (lost, lost));
 }
 
-/// A station at the origin hears one at 100 m and two at 190 m, which arrive 11 dB weaker each and
-/// 8 dB weaker together; 10 dB are needed. Senders do not hear each other begin.
+/// A station at the origin receives one at 100 m and two at 190 m, which are 11 dB weaker each and
+/// 8 dB weaker together; 10 dB are needed. The senders do not sense each other's start.
 #[test]
-fn interference_adds_up_as_the_switch_says() {
+fn interference_is_summed_with_sinr_only() {
     let sinr = DcfConfig { capture: CaptureModel::Sinr, ..PLAIN };
     let places = [(0.0, 0.0), (100.0, 0.0), (-180.0, 60.0), (-180.0, -60.0), (50.0, 0.0)];
     let run = |config, sent: &[(u64, u32, u32)]| {
@@ -274,17 +277,17 @@ fn interference_adds_up_as_the_switch_says() {
     assert_eq!(run(PLAIN, &together), [1]);
     assert_eq!(run(sinr, &together), []);
     assert_eq!(run(sinr, &together[..2]), [1]);
-    // Two that a stronger frame outshouted (from 50 m) go on when it is over.
+    // Two frames that a stronger one (from 50 m) was captured over continue when it has ended.
     let outlast = [(1_000, 4, 50), (1_000, 2, 2_000), (1_000, 3, 2_000), (4_000, 1, 500)];
     assert_eq!(run(PLAIN, &outlast), [1, 4]);
     assert_eq!(run(sinr, &outlast), [1]);
-    // When one of them is over, the rest does not matter.
+    // When one of them has ended, the other alone does not matter.
     let one_ends = [(1_000, 2, 2_000), (1_000, 3, 100), (4_000, 1, 500)];
     assert_eq!(run(sinr, &one_ends), [3]);
 }
 
 #[test]
-fn in_ns2_an_outshouted_frame_sets_the_nav() {
+fn in_ns2_a_captured_over_frame_sets_the_nav() {
     let places = [(0.0, 0.0), (240.0, 0.0), (290.0, 0.0)];
     let config = no_choice(DcfConfig { first_at_once: true, ..DcfConfig::NS2 });
     let mut air = with_ranges(config, &places, 250.0, 260.0);
@@ -299,7 +302,7 @@ fn in_ns2_an_outshouted_frame_sets_the_nav() {
 }
 
 #[test]
-fn a_lost_ack_brings_the_packet_again_and_it_is_passed_on_once() {
+fn a_lost_ack_causes_a_duplicate_that_is_discarded() {
     let mut duplicates = 0;
     for seed in 0..60 {
         let config = DcfConfig { frame_error: driftway_base::Probability::from_f64(0.3), ..PLAIN };
@@ -307,12 +310,12 @@ fn a_lost_ack_brings_the_packet_again_and_it_is_passed_on_once() {
         let id = air.send(1_000, 0, 1, 500);
         let frames = air.run(500);
         let got = air.received();
-        assert!(got.len() <= 1, "passed on once: {got:?}");
+        assert!(got.len() <= 1, "reported once: {got:?}");
         let again =
             frames.iter().filter(|f| f.outcome == ReceptionOutcome::Duplicate).count() as u64;
         assert_eq!(air.dcf.counters(1).duplicates, again);
         duplicates += again;
-        // Each data frame that was understood was acknowledged, a duplicate as well.
+        // Each data frame received was acknowledged, including duplicates.
         let understood = frames.iter().filter(|f| {
             matches!(
                 (f.kind, f.outcome),
@@ -332,8 +335,8 @@ fn a_lost_ack_brings_the_packet_again_and_it_is_passed_on_once() {
 }
 
 #[test]
-fn the_limits_of_both_retry_counts() {
-    // Which frame has an error is left to many seeds; the rule must hold in each.
+fn both_retry_limits_hold() {
+    // The frame with the error depends on the seed; the rule must hold for each.
     let config = DcfConfig { frame_error: driftway_base::Probability::from_f64(0.55), ..WITH_RTS };
     let (mut cts, mut ack) = (0, 0);
     for seed in 0..200 {
@@ -373,9 +376,9 @@ fn the_limits_of_both_retry_counts() {
     assert!(cts > 5 && ack > 5, "{cts} {ack}");
 }
 
-/// What `service_time` says is what a station gets through that has the medium for itself.
+/// The throughput of a station alone matches `service_time`.
 #[test]
-fn one_station_alone_needs_its_service_time() {
+fn one_station_alone_has_its_service_time() {
     for (config, bytes) in [(DcfConfig::STANDARD, 500), (WITH_RTS, 500), (WITH_RTS, 1500)] {
         let mut air = medium(config, &row(2));
         for _ in 0..500 {
@@ -385,7 +388,7 @@ fn one_station_alone_needs_its_service_time() {
         assert_eq!(air.sent().len(), 500);
         let took = frames.last().unwrap().at.as_secs_f64() / 500.0;
         let said = config.service_time(bytes).as_secs_f64();
-        // The ways there and back are not in it, and the mean of 500 back-offs is not exact.
-        assert!((took / said - 1.0).abs() < 0.01, "{took} s, and not {said} s");
+        // It excludes propagation, and the mean of 500 backoffs is not exact.
+        assert!((took / said - 1.0).abs() < 0.01, "{took} s instead of {said} s");
     }
 }

@@ -6,10 +6,10 @@ use driftway_radio::{DcfConfig, FailReason};
 
 use crate::air::*;
 
-/// 200 m at 299,792,458 m/s.
+/// Propagation delay over 200 m at 299,792,458 m/s.
 const WAY: u64 = 667;
 
-/// RTS, CTS and ACK at 1 Mbit/s behind 192 µs; data of `bytes` at 2 Mbit/s.
+/// RTS, CTS and ACK at 1 Mbit/s with a preamble of 192 µs; data of `bytes` at 2 Mbit/s.
 const RTS_TIME: u64 = 352_000;
 const CTS_TIME: u64 = 304_000;
 const ACK_TIME: u64 = 304_000;
@@ -25,7 +25,7 @@ fn four_frames_in_closed_form() {
     let id = air.send(1_000, 0, 1, 1000);
     let frames = air.run(100);
     let got: Vec<_> = frames.iter().map(|f| (f.kind, f.from, f.at.as_nanos())).collect();
-    // The medium has been idle for longer than a DIFS: the RTS goes at once.
+    // The medium has been idle for longer than a DIFS: the RTS is sent immediately.
     let rts = 1_000_000;
     let cts = rts + RTS_TIME + WAY + SIFS;
     let data = cts + CTS_TIME + WAY + SIFS;
@@ -40,7 +40,7 @@ fn four_frames_in_closed_form() {
     };
     let times: Vec<_> = air.reports.iter().map(at).collect();
     assert_eq!(times, [data + data_time(1036) + WAY, ack + ACK_TIME + WAY]);
-    // Duration fields (§7.2): what follows the frame.
+    // Duration fields (§7.2): the rest of the exchange.
     let durations: Vec<_> = frames.iter().map(|f| f.duration_us).collect();
     let data = data_time(1036) / 1_000;
     assert_eq!(
@@ -55,7 +55,7 @@ fn four_frames_in_closed_form() {
 }
 
 #[test]
-fn as_ns2_a_backoff_comes_first() {
+fn ns2_backs_off_first() {
     let mut air = medium(DcfConfig::NS2, &row(2));
     air.send(1_000, 0, 1, 1000);
     let frames = air.run(100);
@@ -84,7 +84,7 @@ fn a_short_frame_goes_without_rts() {
 }
 
 #[test]
-fn to_all_at_the_basic_rate_without_answer() {
+fn a_broadcast_uses_the_basic_rate_without_an_ack() {
     let mut air = medium(WITH_RTS, &row(4));
     let id = air.send(1_000, 1, None, 100);
     let frames = air.run(100);
@@ -95,7 +95,7 @@ fn to_all_at_the_basic_rate_without_answer() {
 }
 
 #[test]
-fn seven_rts_without_answer_are_enough() {
+fn a_packet_is_discarded_after_seven_rts_without_a_cts() {
     for config in [WITH_RTS, DcfConfig::NS2] {
         let mut air = medium(config, &[(0.0, 0.0), (251.0, 0.0)]);
         let (lost, next) = (air.send(1_000, 0, 1, 1000), air.send(1_000, 0, None, 10));
@@ -108,7 +108,7 @@ fn seven_rts_without_answer_are_enough() {
             [(lost, FailReason::NoCts)]
         );
         assert_eq!(air.sent(), [next]);
-        // The contention window doubles from 31 to 1023, and every attempt waits out its timeout.
+        // The contention window doubles from 31 to 1023, and every attempt ends with its timeout.
         assert!(failed[0].2 > frames[6].at + frames[6].airtime);
         let counted = air.dcf.counters(0);
         assert_eq!((counted.cts_timeouts, counted.retries), (7, 6));
@@ -116,9 +116,9 @@ fn seven_rts_without_answer_are_enough() {
     }
 }
 
-/// A short frame is given up for the ACK that it misses, at the short limit.
+/// A short frame without an ACK is discarded at the short retry limit.
 #[test]
-fn a_frame_without_rts_misses_an_ack_and_no_cts() {
+fn a_frame_without_rts_fails_for_its_ack() {
     let config = DcfConfig { short_retry_limit: 5, long_retry_limit: 2, ..DcfConfig::STANDARD };
     let mut air = medium(config, &[(0.0, 0.0), (251.0, 0.0)]);
     let lost = air.send(1_000, 0, 1, 1000);
@@ -131,9 +131,9 @@ fn a_frame_without_rts_misses_an_ack_and_no_cts() {
     assert_eq!((counted.failed_no_ack, counted.failed_no_cts), (1, 0));
 }
 
-/// 2 is hidden from 0 and has begun to send before 1's CTS: the CTS arrives, the data does not.
+/// 2 is hidden from 0 and has begun to transmit before 1's CTS: the CTS arrives, the data does not.
 #[test]
-fn a_frame_after_rts_and_cts_misses_its_ack_at_the_long_limit() {
+fn a_frame_after_rts_and_cts_fails_at_the_long_limit() {
     let config = DcfConfig { short_retry_limit: 5, long_retry_limit: 1, ..WITH_RTS };
     let mut air = with_ranges(config, &[(0.0, 0.0), (200.0, 0.0), (440.0, 0.0)], 250.0, 250.0);
     let lost = air.send(1_000, 0, 1, 1000);
@@ -147,9 +147,9 @@ fn a_frame_after_rts_and_cts_misses_its_ack_at_the_long_limit() {
     assert_eq!((counted.failed_no_ack, counted.failed_no_cts), (1, 0));
 }
 
-/// Frames of 108 ns: 2, which does not hear 0, is done while 1 turns round to answer 0.
+/// Frames of 108 ns: 2, which is out of range of 0, finishes while 1 switches to answer 0.
 #[test]
-fn who_owes_an_answer_hears_nothing_else() {
+fn a_station_with_a_pending_response_receives_nothing() {
     let rate = Rate::from_bps(10_000_000_000);
     let config = DcfConfig {
         preamble: Duration::ZERO,

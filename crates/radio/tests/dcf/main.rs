@@ -1,4 +1,4 @@
-//! DCF, driven from outside.
+//! The DCF driven from outside.
 
 mod air;
 mod contention;

@@ -1,4 +1,4 @@
-//! What holds whatever the places and the traffic.
+//! Properties that hold for any positions and traffic.
 
 use driftway_base::{Duration, Instant, Probability, Rate};
 use driftway_radio::dcf::{CaptureModel, ResponseTimeout};
@@ -12,14 +12,15 @@ struct Case {
     config: DcfConfig,
     seed: u64,
     places: Vec<(f64, f64)>,
-    /// When (µs), from, to (the number of nodes for all), bytes.
+    /// Time (µs), sender, receiver (the number of nodes: broadcast), bytes.
     packets: Vec<(u64, u32, u32, u32)>,
 }
 
 fn configs() -> impl Strategy<Value = DcfConfig> {
     let bools = prop::array::uniform13(any::<bool>());
     let rts = prop_oneof![Just(0u32), Just(500), Just(3000)];
-    // Frames as they are, below a SIFS, and shorter than a wave needs to the next station.
+    // Normal frames, frames shorter than a SIFS, and shorter than the propagation delay to the next
+    // station.
     let speed =
         prop_oneof![3 => Just(None), 1 => Just(Some(40_000_000)), 1 => Just(Some(10_000_000_000))];
     let sifs = prop_oneof![4 => Just(10_000), 1 => Just(1)];
@@ -82,7 +83,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(400))]
 
     #[test]
-    fn each_packet_ends_once_and_nobody_sends_two_frames_at_a_time(case in cases()) {
+    fn each_packet_ends_once_and_no_station_transmits_two_frames_at_a_time(case in cases()) {
         let nodes = case.places.len() as u32;
         let mut air = seeded(case.config, &case.places, case.seed);
         let mut to_of = vec![None];
@@ -91,7 +92,7 @@ proptest! {
             air.send(at, from, to, bytes);
             to_of.push(to);
         }
-        // Sixty packets of at most seven attempts, of at most 25 ms with the longest back-off each.
+        // Sixty packets of at most seven attempts, of at most 25 ms with the longest backoff each.
         let frames = air.run(60_000);
         prop_assert_eq!(air.dcf.next_timeout().filter(|at| *at < Instant::from_secs(60)), None);
 
@@ -101,12 +102,12 @@ proptest! {
             match *report {
                 MacReport::Sent { id, .. } | MacReport::Failed { id, .. } => ended[id as usize] += 1,
                 MacReport::Received { node, id, broadcast, .. } => {
-                    prop_assert_eq!(ended[id as usize], 0, "received before its sender is told");
+                    prop_assert_eq!(ended[id as usize], 0, "received before its sender's report");
                     prop_assert_eq!(to_of[id as usize].is_none(), broadcast);
                     prop_assert!(broadcast || to_of[id as usize] == Some(node));
                     *got.entry((node, id)).or_insert(0) += 1;
                 }
-                MacReport::Overheard { .. } => prop_assert!(false, "nobody listens"),
+                MacReport::Overheard { .. } => prop_assert!(false, "no station is promiscuous"),
             }
         }
         prop_assert!(ended[1..].iter().all(|&count| count == 1), "{:?}", ended);

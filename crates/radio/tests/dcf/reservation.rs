@@ -1,4 +1,4 @@
-//! NAV, CTS, and what keeps stations from answering.
+//! NAV, CTS, and the conditions for a response.
 
 use driftway_base::{Duration, Instant};
 use driftway_radio::dcf::{FrameRecord, ReceptionOutcome};
@@ -14,13 +14,13 @@ fn end(frame: &FrameRecord) -> u64 {
     (frame.at + frame.airtime).as_nanos()
 }
 
-/// With a back-off of no slots.
+/// With a backoff of zero slots.
 fn at_once(config: DcfConfig) -> DcfConfig {
     DcfConfig { cw_min: 0, cw_max: 0, backoff_includes_cw: true, first_at_once: true, ..config }
 }
 
 #[test]
-fn whoever_hears_rts_or_cts_waits_for_the_end_of_the_exchange() {
+fn rts_and_cts_set_the_nav_to_the_end_of_the_exchange() {
     for (listener, place) in [(2, (0.0, 100.0)), (2, (300.0, 0.0))] {
         // Once near the sender of the RTS, once near that of the CTS alone.
         let places = [(0.0, 0.0), (200.0, 0.0), place];
@@ -30,8 +30,8 @@ fn whoever_hears_rts_or_cts_waits_for_the_end_of_the_exchange() {
         let frames = air.run(50);
         let order: Vec<_> = frames.iter().map(|f| (f.kind, f.from)).collect();
         assert_eq!(order, [(RTS, 0), (CTS, 1), (DATA, 0), (ACK, 1), (DATA, 2)]);
-        // Duration fields count no ways: the NAV ends a few times 667 ns before the ACK is heard,
-        // or where the ACK itself is heard, with it.
+        // Duration fields exclude propagation: the NAV ends a few times 667 ns before the ACK is
+        // received, or where the ACK itself is received, with it.
         let heard = end(&frames[3]) + if place.0 == 0.0 { 746 } else { 334 };
         let at = frames[4].at.as_nanos();
         assert!(at <= heard + DIFS && at + 3_000 > heard + DIFS, "{at} {heard}");
@@ -40,13 +40,13 @@ fn whoever_hears_rts_or_cts_waits_for_the_end_of_the_exchange() {
 
 #[test]
 fn no_cts_while_the_nav_is_set() {
-    // 0 → 1 → the CTS sets the NAV of 2. 3 hears none of it and asks 2.
+    // 0 → 1 → the CTS sets the NAV of 2. 3 receives none of it and sends an RTS to 2.
     for config in [WITH_RTS, DcfConfig { cts_needs_idle: true, ..WITH_RTS }] {
         let mut air = with_ranges(at_once(config), &row(4), 250.0, 250.0);
         air.send(1_000, 0, 1, 1400);
         air.send(5_000, 3, 2, 100);
         let frames = air.run(50);
-        // Refused at the end of the RTS, or when the CTS was to start.
+        // Refused at the end of the RTS, or when the CTS would start.
         let outcome = if config.cts_needs_idle {
             ReceptionOutcome::Received
         } else {
@@ -57,14 +57,14 @@ fn no_cts_while_the_nav_is_set() {
         let cts = frames.iter().find(|f| (f.kind, f.from) == (CTS, 2)).unwrap();
         assert!(cts.at.as_nanos() > nav);
         assert!(air.dcf.counters(2).cts_refused > 0);
-        assert_eq!(air.sent().len(), 2, "later it is answered");
+        assert_eq!(air.sent().len(), 2, "it is answered later");
     }
 }
 
 #[test]
-fn an_eifs_keeps_ns2_from_answering() {
-    // 1 senses a frame of 0 that it cannot decode; the RTS of 2, which does not, ends within the
-    // EIFS after it.
+fn in_ns2_an_eifs_prevents_a_cts() {
+    // 1 senses a frame of 0 that it cannot decode; the RTS of 2, which does not sense it, ends
+    // within the EIFS after it.
     let run = |config| {
         let mut air = medium(at_once(config), &[(0.0, 0.0), (400.0, 0.0), (600.0, 0.0)]);
         air.send(1_000, 0, None, 500);
@@ -82,10 +82,10 @@ fn an_eifs_keeps_ns2_from_answering() {
 }
 
 #[test]
-fn in_ns2_data_waits_for_an_idle_medium_and_asks_again() {
-    // 0 asks 1, which is near. 2 senses 0, but cannot decode its RTS, and begins a frame to all a
-    // DIFS after it: while the CTS comes, which outshouts it at 0. The NAV that this sets at 0 keeps
-    // the data back.
+fn in_ns2_data_waits_for_an_idle_medium_and_repeats_the_rts() {
+    // 0 sends an RTS to 1, which is near. 2 senses 0, but cannot decode its RTS, and begins a
+    // broadcast a DIFS after it: during the CTS, which captures over it at 0. The NAV that this
+    // sets at 0 holds the data back.
     let ns2 = at_once(DcfConfig::NS2);
     let places = [(0.0, 0.0), (50.0, 0.0), (-255.0, 0.0)];
     let run = |config| {
@@ -98,7 +98,7 @@ fn in_ns2_data_waits_for_an_idle_medium_and_asks_again() {
     let quick = DcfConfig { eifs_when_only_sensed: false, ..ns2 };
     let (frames, held) = run(quick);
     let order: Vec<_> = frames.iter().map(|f| (f.0, f.1)).collect();
-    assert_eq!(order[..4], [(RTS, 0), (CTS, 1), (DATA, 2), (RTS, 0)], "it asks again");
+    assert_eq!(order[..4], [(RTS, 0), (CTS, 1), (DATA, 2), (RTS, 0)], "the RTS is repeated");
     assert_eq!(held, 1);
     let (frames, held) = run(DcfConfig { data_needs_idle: false, ..quick });
     let order: Vec<_> = frames.iter().map(|f| (f.0, f.1)).collect();
@@ -107,8 +107,8 @@ fn in_ns2_data_waits_for_an_idle_medium_and_asks_again() {
 }
 
 #[test]
-fn a_nav_set_by_an_rts_ends_when_nothing_follows() {
-    // 1 is out of reach, so nothing follows the RTS that 2 hears.
+fn a_nav_set_by_an_rts_is_reset_when_no_frame_follows() {
+    // 1 is out of range, so that no frame follows the RTS that 2 receives.
     let places = [(0.0, 0.0), (300.0, 0.0), (0.0, 100.0)];
     let run = |config, packet_comes| {
         let mut air = with_ranges(at_once(config), &places, 250.0, 250.0);
@@ -118,11 +118,11 @@ fn a_nav_set_by_an_rts_ends_when_nothing_follows() {
         frames.iter().find(|frame| frame.from == 2).unwrap().at.as_nanos()
     };
     let heard = 1_000_000 + 352_000 + 334;
-    // 2 × SIFS + CTS + 2 slots after the RTS, and a DIFS. One attempt, as 0 would ask again before.
+    // 2 × SIFS + CTS + 2 slots after the RTS, and a DIFS. One attempt, as 0 would retry before.
     let limited = DcfConfig { short_retry_limit: 1, ..WITH_RTS };
     let never = DcfConfig { rts_nav_ends: false, ..limited };
     let duration = 3 * 10 + 304 + 192 + 1436 * 4 + 304;
-    // While the RTS is heard, and while it is not known yet that nothing follows.
+    // During the RTS, and before its deadline.
     for packet_comes in [1_100, 1_400] {
         let waited = run(limited, packet_comes) - heard;
         assert_eq!(waited, 2 * SIFS + 304_000 + 2 * SLOT + DIFS, "{packet_comes} µs");
@@ -131,8 +131,8 @@ fn a_nav_set_by_an_rts_ends_when_nothing_follows() {
 }
 
 #[test]
-fn an_eifs_ends_with_a_frame_that_is_understood() {
-    // 2 senses the data of 0, and understands the acknowledgment of 1, which ends before the EIFS does.
+fn an_eifs_ends_with_a_correct_reception() {
+    // 2 senses the data of 0, and decodes the acknowledgment of 1, which ends before the EIFS does.
     let config = DcfConfig {
         eifs_when_only_sensed: true,
         eifs_at_1_mbps: true,
@@ -170,7 +170,7 @@ fn before_2003_every_seventh_failed_rts_cost_a_packet() {
 }
 
 #[test]
-fn who_has_sent_a_cts_waits_for_the_data_in_ns2() {
+fn in_ns2_a_cts_suspends_the_backoff_until_the_data() {
     // Seeds in which 1 answers an RTS and its CTS has an error at 0.
     let run = |config: DcfConfig| {
         let mut waits = Vec::new();
@@ -181,7 +181,7 @@ fn who_has_sent_a_cts_waits_for_the_data_in_ns2() {
             air.send(1_000, 0, 1, 1000);
             air.send(1_100, 1, None, 20);
             let frames = air.run(50);
-            // RTS, CTS that is lost, and then station 1's own frame.
+            // RTS, lost CTS, and then station 1's own frame.
             if frames[1].outcome == ReceptionOutcome::Damaged && frames[2].from == 1 {
                 waits.push(frames[2].at.as_nanos() - end(&frames[1]));
             }
@@ -192,12 +192,12 @@ fn who_has_sent_a_cts_waits_for_the_data_in_ns2() {
     let base = DcfConfig { short_retry_limit: 1, ..WITH_RTS };
     assert_eq!(run(base), [DIFS]);
     let holds = DcfConfig { cts_holds_backoff: true, ..base };
-    // SIFS + data, no ways with this timeout; then a DIFS.
+    // SIFS + data, no propagation with this timeout; then a DIFS.
     assert_eq!(run(holds), [SIFS + 192_000 + 1036 * 4_000 + DIFS]);
 }
 
 #[test]
-fn three_contenders_in_one_place_take_turns_by_their_slots() {
+fn three_co_located_contenders_transmit_by_their_slots() {
     for seed in 0..30 {
         let mut air = seeded(DcfConfig::STANDARD, &[(0.0, 0.0); 4], seed);
         air.send(1_000, 3, None, 100);
@@ -205,8 +205,9 @@ fn three_contenders_in_one_place_take_turns_by_their_slots() {
             air.send(1_500, node, 3, 100);
         }
         let frames = air.run(100);
-        // Every frame but an ACK begins a whole number of slots after a DIFS, or, where two were
-        // in the same slot, after an EIFS for those who heard them and a timeout for the two.
+        // Every frame but an ACK begins a whole number of slots after a DIFS, or, where two were in
+        // the same slot, after an EIFS for the stations that received them and a timeout for the
+        // two.
         let mut last = end(&frames[0]);
         let mut clean = true;
         for frame in &frames[1..] {
@@ -230,7 +231,7 @@ fn three_contenders_in_one_place_take_turns_by_their_slots() {
 }
 
 #[test]
-fn what_is_overheard_is_told_to_who_listens() {
+fn promiscuous_stations_report_overheard_packets() {
     let mut air = medium(DcfConfig::STANDARD, &row(3));
     air.dcf.set_promiscuous(2, true);
     let id = air.send(1_000, 0, 1, 100);

@@ -1,11 +1,11 @@
-//! Throughput of stations that always have something to send, against the fixed point of
-//! bianchi-2000 ("Performance Analysis of the IEEE 802.11 Distributed Coordination Function").
+//! Saturation throughput, compared with the fixed point of bianchi-2000 ("Performance Analysis of
+//! the IEEE 802.11 Distributed Coordination Function").
 //!
-//! Two things differ from the model. It lets every counter fall by one with each busy period, while
-//! stations keep theirs, so that the first slot after a DIFS is only for those who drew nothing
-//! there. And stations that took no part in a collision wait for an EIFS after it, those that did
-//! for their timeout. The first is inherent (it is why the tolerance is not less); for the second the
-//! collision's time is that of the many who only listen.
+//! Two things differ from the model. It decrements every counter by one in each busy period, while
+//! stations keep theirs, so that the first slot after a DIFS is available only to those that drew
+//! zero there. And stations that took no part in a collision wait for an EIFS after it, those that
+//! did for their timeout. The first is inherent (it limits the tolerance); for the second the
+//! duration of a collision is that seen by the many listening stations.
 
 use driftway_base::Instant;
 use driftway_radio::{
@@ -16,7 +16,7 @@ use crate::air::WITH_RTS;
 
 const PAYLOAD: u32 = 1000;
 
-/// Microseconds of what happens in the model's slots.
+/// Durations of the model's slots (µs).
 struct Times {
     slot: f64,
     success: f64,
@@ -39,8 +39,8 @@ fn times(config: &DcfConfig) -> Times {
     }
 }
 
-/// bianchi-2000, equations 7 and 9: the probability τ that a station sends in a slot, from
-/// p = 1 − (1 − τ)ⁿ⁻¹, by bisection.
+/// bianchi-2000, equations 7 and 9: the probability τ that a station transmits in a slot, from p =
+/// 1 − (1 − τ)ⁿ⁻¹, by bisection.
 fn attempt(config: &DcfConfig, n: u32) -> f64 {
     let window = f64::from(config.cw_min + 1);
     let stages = libm::log2(f64::from(config.cw_max + 1) / window);
@@ -62,7 +62,7 @@ fn attempt(config: &DcfConfig, n: u32) -> f64 {
     low
 }
 
-/// bianchi-2000, equations 10 to 13: payload bits a second.
+/// bianchi-2000, equations 10 to 13: payload throughput (bit/s).
 fn model(config: &DcfConfig, n: u32) -> f64 {
     let tau = attempt(config, n);
     let times = times(config);
@@ -73,7 +73,7 @@ fn model(config: &DcfConfig, n: u32) -> f64 {
     one * f64::from(PAYLOAD) * 8.0 / slot * 1e6
 }
 
-/// The same of stations in one place, each of which sends to the next.
+/// The same for simulated co-located stations, each of which sends to the next.
 fn measured(config: DcfConfig, n: u32, seconds: u64) -> f64 {
     let radio = Propagation::new(&RadioConfig::STANDARD, n, 1).unwrap();
     let places = vec![(0.0, 0.0); n as usize];
@@ -101,8 +101,8 @@ fn measured(config: DcfConfig, n: u32, seconds: u64) -> f64 {
 }
 
 #[test]
-fn saturated_stations_share_what_bianchi_says() {
-    // The model's stations never give up.
+fn saturation_throughput_matches_bianchi() {
+    // The model has unlimited retries.
     let patient =
         DcfConfig { short_retry_limit: 255, long_retry_limit: 255, ..DcfConfig::STANDARD };
     for config in [patient, DcfConfig { rts_threshold: WITH_RTS.rts_threshold, ..patient }] {

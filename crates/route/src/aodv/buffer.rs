@@ -1,19 +1,19 @@
-//! Packets that wait for a route.
+//! The buffer of packets without a route.
 
 use alloc::collections::VecDeque;
 
 use driftway_base::{Instant, Ipv4Addr};
 use driftway_wire::{Body, IcmpMessage, RoutedPacket};
 
-/// In the order in which they came.
+/// In order of arrival.
 #[derive(Clone, Debug, Default)]
 pub(super) struct PacketBuffer {
     queue: VecDeque<(Instant, RoutedPacket)>,
 }
 
 impl PacketBuffer {
-    /// Lets `packet` wait until `until`. If there are `limit` already, the oldest makes way (or this
-    /// one, if there may be none).
+    /// Buffers `packet` until `until`. If there are already `limit` packets, the oldest is evicted and
+    /// returned (or this one, if `limit` is 0).
     #[must_use]
     pub(super) fn push(
         &mut self,
@@ -25,12 +25,12 @@ impl PacketBuffer {
         if self.queue.len() > limit { self.queue.pop_front().map(|(_, old)| old) } else { None }
     }
 
-    /// The next packet for `destination`.
+    /// Removes the next packet for `destination`.
     pub(super) fn take(&mut self, destination: Ipv4Addr) -> Option<RoutedPacket> {
         self.take_if(|routed| routed.packet.ip.destination == destination)
     }
 
-    /// The next packet that is one of these.
+    /// Removes the next packet that matches.
     pub(super) fn take_if(
         &mut self,
         is_one: impl Fn(&RoutedPacket) -> bool,
@@ -44,7 +44,7 @@ impl PacketBuffer {
         self.queue.iter().any(|(_, routed)| routed.packet.ip.destination == destination)
     }
 
-    /// Does anything wait for `destination` that is a part of a conversation: TCP, or an echo?
+    /// Returns true if a packet for `destination` is buffered that expects an answer: TCP or an ICMP echo.
     pub(super) fn has_two_way_traffic(&self, destination: Ipv4Addr) -> bool {
         self.queue.iter().any(|(_, routed)| {
             routed.packet.ip.destination == destination
@@ -52,14 +52,14 @@ impl PacketBuffer {
         })
     }
 
-    /// The next packet that has waited long enough.
+    /// Removes the next packet that has expired.
     pub(super) fn take_expired(&mut self, now: Instant) -> Option<RoutedPacket> {
-        // All wait equally long, so the first is the oldest.
+        // All packets have the same time limit, so the first is the oldest.
         let (until, _) = self.queue.front()?;
         if *until <= now { self.queue.pop_front().map(|(_, old)| old) } else { None }
     }
 
-    /// When the first has waited long enough.
+    /// The instant at which the first packet expires.
     pub(super) fn next_timeout(&self) -> Option<Instant> {
         self.queue.front().map(|(until, _)| *until)
     }

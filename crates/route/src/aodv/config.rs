@@ -1,196 +1,197 @@
-//! What may be chosen about AODV.
+//! The configuration of AODV.
 
 use driftway_base::Duration;
 
-/// AODV's constants and switches. Each says what RFC 3561 has ([`AodvConfig::STANDARD`], the
-/// default) and what ns-2.35 does ([`AodvConfig::NS2`]; its file aodv/aodv.cc).
+/// AODV's constants and options, each with its value in RFC 3561 ([`AodvConfig::STANDARD`], the default) and
+/// in ns-2.35 ([`AodvConfig::NS2`]; its file aodv/aodv.cc).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AodvConfig {
-    /// How long a route lives that carries no packet. RFC 3561 §10: 3 s. ns-2.35: 10 s.
+    /// ACTIVE_ROUTE_TIMEOUT: lifetime of a route that carries no packets. RFC 3561 §10: 3 s. ns-2.35: 10 s.
     pub active_route_timeout: Duration,
-    /// The lifetime in a destination's own reply. RFC 3561 §10: 6 s. ns-2.35: 10 s.
+    /// MY_ROUTE_TIMEOUT: the lifetime in a reply of the destination itself. RFC 3561 §10: 6 s. ns-2.35: 10 s.
     pub my_route_timeout: Duration,
-    /// A guess of what a packet takes for a hop. RFC 3561 §10: 40 ms. ns-2.35: 30 ms, as time there
-    /// and back, until it is measured (`timestamps`).
+    /// NODE_TRAVERSAL_TIME: an estimate of the time that a packet takes per hop. RFC 3561 §10: 40 ms.
+    /// ns-2.35: 30 ms, as a round-trip time per hop, until it is measured (`timestamps`).
     pub node_traversal_time: Duration,
-    /// Hops across the network at most; the time to live of a request to all. RFC 3561 §10: 35.
-    /// ns-2.35: 30.
+    /// NET_DIAMETER: the maximum number of hops across the network; the time to live of a network-wide
+    /// request. RFC 3561 §10: 35. ns-2.35: 30.
     pub net_diameter: u8,
-    /// Time to live of the first request for a destination never reached. RFC 3561 §10: 1. ns-2.35
-    /// has 5 and never uses it: its "last hop count" begins at 255, so the first request goes to
-    /// all (30).
+    /// TTL_START: time to live of the first request for a destination never reached. RFC 3561 §10: 1. ns-2.35
+    /// defines 5 and never uses it: its "last hop count" starts at 255, so the first request is network-wide
+    /// (30).
     pub ttl_start: u8,
-    /// What each further ring has more. RFC 3561 §10, ns-2.35: 2.
+    /// TTL_INCREMENT: the difference between consecutive rings. RFC 3561 §10, ns-2.35: 2.
     pub ttl_increment: u8,
-    /// The widest ring; beyond it a request goes to all. RFC 3561 §10, ns-2.35: 7.
+    /// TTL_THRESHOLD: the widest ring; the next request is network-wide. RFC 3561 §10, ns-2.35: 7.
     pub ttl_threshold: u8,
-    /// Hops by which a ring's reply may be late. RFC 3561 §10: 2. ns-2.35: none.
+    /// TIMEOUT_BUFFER: hops added to the timeout of a ring. RFC 3561 §10: 2. ns-2.35: none.
     pub timeout_buffer: u8,
-    /// How often a request to all is repeated. RFC 3561 §10: 2. ns-2.35: 3.
+    /// RREQ_RETRIES: retries of a network-wide request. RFC 3561 §10: 2. ns-2.35: 3.
     pub rreq_retries: u8,
-    /// When a request is repeated, and how long a reply is waited for.
+    /// The rule for repeating requests.
     pub search: SearchRule,
-    /// Requests that a node may send in a second, where searches are timed. RFC 3561 §10: 10.
-    /// ns-2.35: any (0).
+    /// RREQ_RATELIMIT: requests per second and node, with timed searches. RFC 3561 §10: 10. ns-2.35:
+    /// unlimited (0).
     pub rreq_rate: u8,
-    /// Route errors that a node may send in a second. RFC 3561 §10: 10. ns-2.35: any (0).
+    /// RERR_RATELIMIT: route errors per second and node. RFC 3561 §10: 10. ns-2.35: unlimited (0).
     pub rerr_rate: u8,
-    /// For how long a request is known again. RFC 3561 §10: `PATH_DISCOVERY_TIME`, 5.6 s. ns-2.35:
-    /// 6 s (up to 12, for it forgets in rounds).
+    /// The time for which duplicates of a request are recognized. RFC 3561 §10: `PATH_DISCOVERY_TIME`, 5.6 s.
+    /// ns-2.35: 6 s (up to 12 s, since it deletes entries periodically).
     pub request_memory: Duration,
-    /// How long the way back to a request's originator lives at least. RFC 3561 §6.5: 2 ×
-    /// `NET_TRAVERSAL_TIME` less what the request took (`None`). ns-2.35: 6 s.
+    /// The minimum lifetime of the reverse route to a request's originator. RFC 3561 §6.5: 2 ×
+    /// `NET_TRAVERSAL_TIME` less the time that the request took (`None`). ns-2.35: 6 s.
     pub reverse_route_life: Option<Duration>,
-    /// How long a lost route's number is remembered. RFC 3561 §10: 15 s. ns-2.35: always (`None`).
+    /// DELETE_PERIOD: the time for which the sequence number of a lost route is kept. RFC 3561 §10: 15 s.
+    /// ns-2.35: forever (`None`).
     pub delete_period: Option<Duration>,
-    /// How often routes are looked at for their end. RFC 3561: each ends when it ends (`None`).
-    /// ns-2.35: every 0.5 s, all nodes at once; till then an old route is used, and use renews it.
+    /// The interval of checks for expired routes. RFC 3561: each route expires at its own time (`None`).
+    /// ns-2.35: every 0.5 s, at all nodes simultaneously; until then an expired route is used, and use
+    /// refreshes it.
     pub expiry_interval: Option<Duration>,
-    /// Which routes a packet keeps alive.
+    /// The routes that a packet refreshes.
     pub refresh: RouteRefresh,
-    /// A message's sender is a neighbour to which there is a route. RFC 3561 §6.5, §6.7: yes.
-    /// ns-2.35: no.
+    /// The sender of a message becomes a neighbour with a route. RFC 3561 §6.5, §6.7: yes. ns-2.35: no.
     pub neighbour_routes: bool,
-    /// When a broken route is repaired where it broke.
+    /// The condition for local repair of a broken route.
     pub local_repair: LocalRepair,
-    /// What waits for a neighbour that is gone (and what its loss was noticed by) finds another
-    /// route, or waits for one if it is the own host's or its route is repaired. Each time takes
-    /// one from its time to live. RFC 3561 leaves that open; yes. ns-2.35: no: the queue is
-    /// dropped, and under repair left to try again.
+    /// Packets queued for a lost neighbour, and the packet that detected its loss, are rerouted, or buffered
+    /// if they are the local host's or their route is under repair. Each time decrements the time to live.
+    /// RFC 3561 leaves it open; yes. ns-2.35: no: the queue is dropped, and during a repair left in place.
     pub rescue: bool,
-    /// What route errors name and who gets them.
+    /// The contents and recipients of route errors.
     pub errors: ErrorRule,
-    /// Explicit link failure notification: the source of a packet of TCP's data that a link did not carry
-    /// hears of it (yu-2004 §3.1). RFC 3561 and ns-2.35: no.
+    /// Explicit link failure notification: the source of a TCP data packet that met a failed link is notified
+    /// (yu-2004 §3.1). RFC 3561 and ns-2.35: no.
     pub elfn: bool,
-    /// Early packet loss notification: so does that of all data that is lost (yu-2004 §4). RFC 3561 and
-    /// ns-2.35: no.
+    /// Early packet loss notification: the source of every lost TCP data packet is notified (yu-2004 §4). RFC
+    /// 3561 and ns-2.35: no.
     pub epln: bool,
-    /// Best-effort ACK delivery: of lost acknowledgments the last one is sent again by whoever hears of
-    /// them and has a route (yu-2004 §4). RFC 3561 and ns-2.35: no.
+    /// Best-effort ACK delivery: the last of the lost acknowledgments is retransmitted by a node that is
+    /// notified of the loss and has a route (yu-2004 §4). RFC 3561 and ns-2.35: no.
     pub bead: bool,
-    /// A route error takes what waits for its sender out of the queue. RFC 3561: no. ns-2.35: yes.
+    /// A route error removes the packets for its sender from the interface queue. RFC 3561: no. ns-2.35: yes.
     pub purge_on_error: bool,
-    /// Broadcasts that are passed on wait for a random time up to this. RFC 5148 §5 asks for it,
-    /// RFC 3561 does not speak of it; both here and in ns-2.35: 10 ms.
+    /// The maximum random delay of forwarded broadcasts. RFC 5148 §5 requires it, RFC 3561 does not mention
+    /// it; both here and in ns-2.35: 10 ms.
     pub jitter: Duration,
-    /// Time between packets that waited for a reply. RFC 3561: none. ns-2.35: 10 ms, for ARP's sake.
+    /// The interval between packets that are released by a reply. RFC 3561: none. ns-2.35: 10 ms, because of
+    /// ARP.
     pub release_spacing: Duration,
-    /// Packets that may wait for routes. RFC 3561 §6.3 leaves it open; as ns-2.35: 64. The oldest
-    /// makes way.
+    /// The capacity of the buffer of packets without a route, in packets; the oldest is evicted. RFC 3561
+    /// §6.3 leaves it open; as in ns-2.35: 64.
     pub buffer_packets: usize,
-    /// How long they wait. RFC 3561 §6.3 leaves it open; as ns-2.35: 30 s.
+    /// The time limit in that buffer. RFC 3561 §6.3 leaves it open; as in ns-2.35: 30 s.
     pub buffer_timeout: Duration,
-    /// The time to live of the own host's packets. RFC 3561: the host's own (`None`). ns-2.35: 30.
+    /// The time to live of packets of the local host. RFC 3561: the host's own (`None`). ns-2.35: 30.
     pub data_ttl: Option<u8>,
-    /// Requests ask that the destination be given a route, too (flag G), where TCP or an echo waits.
-    /// RFC 3561 §6.3: who expects that both ends speak does so.
-    /// ns-2.35: no.
+    /// Requests set the flag G (gratuitous reply to the destination) if TCP or ICMP echo packets are
+    /// buffered. RFC 3561 §6.3: set where two-way traffic is expected. ns-2.35: no.
     pub gratuitous: bool,
-    /// Only the destination may answer (flag D). RFC 3561 §6.3, ns-2.35: no.
+    /// Requests set the flag D (destination only). RFC 3561 §6.3, ns-2.35: no.
     pub destination_only: bool,
-    /// Replies ask for an acknowledgment (flag A). RFC 3561 §6.8: where the link layer has none; no.
+    /// Replies set the flag A (acknowledgment required). RFC 3561 §6.8: where the link layer has none; no.
     /// ns-2.35: no.
     pub ack_replies: bool,
-    /// For how long requests are ignored of a neighbour that a reply did not reach. RFC 3561 §10:
-    /// `BLACKLIST_TIMEOUT`, 5.6 s. ns-2.35: they never are (0).
+    /// BLACKLIST_TIMEOUT: the time for which requests of a neighbour are ignored that a reply did not reach.
+    /// RFC 3561 §10: 5.6 s. ns-2.35: no blacklist (0).
     pub blacklist_timeout: Duration,
-    /// Requests are ignored that come over a link whose end, by the received power and its trend, is
-    /// nearer than this: no route is found over it (after dube-1997's signal stability). The standard
+    /// Requests are ignored that arrive over a link whose expected lifetime, by the received power and its
+    /// trend, is shorter than this, so that no route uses it (after dube-1997's signal stability). RFC 3561
     /// and ns-2.35: none are.
     pub avoid_fading: Option<Duration>,
-    /// Beacons, for want of a link layer that says what it did not carry. RFC 3561 §6.9: a choice;
-    /// none. ns-2.35: none.
+    /// Hello messages, for a link layer that does not report failures. RFC 3561 §6.9: optional; none.
+    /// ns-2.35: none.
     pub hello: Option<HelloConfig>,
-    /// A packet that the link layer gives up on is a link that broke. RFC 3561 §6.10, ns-2.35: yes.
-    pub link_layer_detection: bool,
-    /// So is a reply that it gives up on. RFC 3561 §6.10: yes. ns-2.35: no, only data.
-    pub control_detection: bool,
-    /// A reply from a route says its lifetime in whole seconds, rounded down; that from one under
-    /// repair never ends. RFC 3561 §6.6.2: milliseconds. ns-2.35: yes.
-    pub whole_seconds: bool,
-    /// A route under repair answers requests, ends with the next hop that it had, and is replaced at
-    /// an equal number only by a shorter one. RFC 3561 §6.12: no, it is invalid. ns-2.35: yes.
-    pub repairing_is_valid: bool,
-    /// A neighbour that asks for a destination is told of a route that leads through itself. RFC 3561
-    /// §6.6 does not forbid it; no, for it can only mislead. ns-2.35: yes.
-    pub answer_next_hop: bool,
-    /// Own numbers are even: they grow by two for each request and each lost neighbour, and with
-    /// each reply. RFC 3561 §6.1: by one with a request; a reply takes what the request knows.
+    /// A packet that reaches the retry limit of the link layer indicates a broken link. RFC 3561 §6.10,
     /// ns-2.35: yes.
+    pub link_layer_detection: bool,
+    /// The same for control packets. RFC 3561 §6.10: yes. ns-2.35: no, only for data.
+    pub control_detection: bool,
+    /// Replies from the table state the lifetime in whole seconds, rounded down; that of a route under repair
+    /// is unlimited. RFC 3561 §6.6.2: milliseconds. ns-2.35: yes.
+    pub whole_seconds: bool,
+    /// A route under repair answers requests, breaks with its former next hop, and at an equal sequence
+    /// number is replaced only by a shorter one. RFC 3561 §6.12: no, it is invalid. ns-2.35: yes.
+    pub repairing_is_valid: bool,
+    /// A neighbour's request is answered with a route through that same neighbour. RFC 3561 §6.6 does not
+    /// forbid it; no, since it can only mislead. ns-2.35: yes.
+    pub answer_next_hop: bool,
+    /// The node's sequence numbers are even: they increase by two for each request and each lost neighbour,
+    /// and with each reply. RFC 3561 §6.1: by one with a request; a reply takes the maximum of its own and
+    /// the requested number. ns-2.35: yes.
     pub even_numbers: bool,
-    /// Messages travel in UDP. RFC 3561 §2: yes. ns-2.35: no.
+    /// Messages are sent over UDP. RFC 3561 §2: yes. ns-2.35: no.
     pub udp: bool,
-    /// Requests say when they were sent and replies bring it back, from which the originator learns
-    /// what a hop takes. RFC 3561: no. ns-2.35: yes, in 4 bytes.
+    /// Requests carry the time of sending and replies return it, from which the originator measures the
+    /// latency per hop. RFC 3561: no. ns-2.35: yes, in 4 bytes.
     pub timestamps: bool,
-    /// Routes that a node may know. Both leave it open; 4096.
+    /// The capacity of the routing table. Both leave it open; 4096.
     pub table_size: usize,
 }
 
-/// When a request is repeated, and how long a reply is waited for.
+/// The rule for repeating requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SearchRule {
-    /// RFC 3561 §6.3, §6.4: when the time for a reply is over. A ring has 2 × `node_traversal_time`
-    /// × (ring + `timeout_buffer`), a request to all 2 × `node_traversal_time` × `net_diameter`,
-    /// doubled with each repetition. Then the search has failed.
+    /// RFC 3561 §6.3, §6.4: a request is repeated when its timeout expires. A ring has 2 ×
+    /// `node_traversal_time` × (ring + `timeout_buffer`), a network-wide request 2 × `node_traversal_time` ×
+    /// `net_diameter`, doubled with each retry. Then the search fails.
     Timed,
-    /// ns-2.35: when the time for a reply is over **and** either the host sends another packet, or
-    /// `expiry_interval` comes round. A request has 2 × its time to live × the mean time that the last
-    /// three replies took for a hop, × the number of requests to all so far, 10 s at most. Once all
-    /// are in vain nothing is asked for another `pause`.
+    /// ns-2.35: a request is repeated when its timeout has expired **and** either the host sends another
+    /// packet, or `expiry_interval` elapses. The timeout is 2 × time to live × the mean latency per hop of
+    /// the last three replies × the number of network-wide requests so far, at most 10 s. Once all have
+    /// failed, no request is sent for another `pause`.
     OnDemand {
         /// 10 s.
         pause: Duration,
     },
 }
 
-/// Which routes a packet keeps alive.
+/// The routes that a packet refreshes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RouteRefresh {
-    /// RFC 3561 §6.2: those to its destination, its source, and the neighbours on both sides, to
-    /// no less than `active_route_timeout` from now.
+    /// RFC 3561 §6.2: those to its destination, its source, and the previous and next hop, to at least
+    /// `active_route_timeout` from now.
     BothWays,
-    /// ns-2.35: that to its destination, to exactly that.
+    /// ns-2.35: the route to its destination, to exactly `active_route_timeout` from now.
     Destination,
 }
 
-/// When a broken route is repaired where it broke.
+/// The condition for local repair of a broken route.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LocalRepair {
     /// Never.
     Off,
-    /// RFC 3561 §6.12: if the destination was no farther than this. One request, `add_ttl` hops
-    /// wider than both the route was and half the way to the packet's source is.
+    /// RFC 3561 §6.12: if the destination was at most this far. One request, `add_ttl` hops wider than the
+    /// former route and than half the distance to the packet's source.
     NearDestination {
         /// `MAX_REPAIR_TTL`: 0.3 × `net_diameter`.
         max_hops: u8,
         /// `LOCAL_ADD_TTL`: 2.
         add_ttl: u8,
     },
-    /// ns-2.35: if the packet that broke it had passed more nodes than it had hops before it. It is
-    /// looked for like any route; if that fails nobody is told. A timer is set to the request's
-    /// absolute time as if it were a delay: what is still broken then is given up.
+    /// ns-2.35: if the packet that met the break had passed more nodes than the route still had hops. The
+    /// search is an ordinary one; no error is sent if it fails. A timer is set to the request's absolute time
+    /// as if it were a delay: a route still broken then is invalidated.
     PastMidpoint,
 }
 
-/// What route errors name and who gets them.
+/// The contents and recipients of route errors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ErrorRule {
-    /// RFC 3561 §6.11: destinations for which a neighbour is known to use this node; sent to it
-    /// alone if it is one, else to all. A packet without a route draws one to its last hop.
+    /// RFC 3561 §6.11: the destinations that have precursors; unicast to a single precursor, else broadcast.
+    /// A packet without a route triggers an error to its last hop.
     Precursors,
-    /// ns-2.35: all destinations that a broken link led to; of those in another's error, those with
-    /// precursors. Always to all, and without random wait for the own ones.
+    /// ns-2.35: all destinations over a broken link; of those in a received error, those with precursors.
+    /// Always broadcast, and without jitter if originated here.
     Broadcast,
 }
 
-/// RFC 3561 §6.9.
+/// Hello messages (RFC 3561 §6.9).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HelloConfig {
-    /// Time between two; RFC 3561 §10: 1 s.
+    /// HELLO_INTERVAL; RFC 3561 §10: 1 s.
     pub interval: Duration,
-    /// How many may be missed; RFC 3561 §10: 2.
+    /// ALLOWED_HELLO_LOSS; RFC 3561 §10: 2.
     pub allowed_loss: u8,
 }
 
@@ -198,7 +199,7 @@ impl HelloConfig {
     /// RFC 3561 §10.
     pub const STANDARD: Self = Self { interval: Duration::from_secs(1), allowed_loss: 2 };
 
-    /// Silence after which a neighbour is gone.
+    /// The silence after which a neighbour is considered lost.
     pub(super) const fn neighbour_timeout(self) -> Duration {
         self.interval.times(self.allowed_loss as u64)
     }
@@ -254,7 +255,7 @@ impl AodvConfig {
         table_size: 4096,
     };
 
-    /// ns-2.35 as it is compiled: link-layer detection and local repair, no hello.
+    /// ns-2.35 as compiled by default: link-layer detection and local repair, no hello.
     pub const NS2: Self = Self {
         active_route_timeout: Duration::from_secs(10),
         my_route_timeout: Duration::from_secs(10),
@@ -303,7 +304,7 @@ impl AodvConfig {
         table_size: 4096,
     };
 
-    /// What a request takes to all and back (RFC 3561 §10).
+    /// NET_TRAVERSAL_TIME (RFC 3561 §10).
     pub(super) const fn net_traversal_time(&self) -> Duration {
         self.node_traversal_time.times(2 * self.net_diameter as u64)
     }

@@ -1,4 +1,4 @@
-//! Telling of routes that are lost (RFC 3561 §6.11).
+//! Route errors (RFC 3561 §6.11).
 
 use driftway_base::{Instant, Ipv4Addr, Seq};
 use driftway_wire::{AodvError, AodvMessage};
@@ -7,7 +7,7 @@ use super::table::Precursors;
 use super::{Aodv, ErrorRule};
 use crate::{LinkDestination, Output};
 
-/// An error in the making: what it names and who has to hear it.
+/// A route error under construction, with its recipients.
 pub(super) struct PendingError {
     error: AodvError,
     recipients: Recipients,
@@ -42,7 +42,7 @@ impl PendingError {
 }
 
 impl Aodv {
-    /// The link to `neighbour` is broken: all routes over it are lost, but the one to `spared`.
+    /// Invalidates all routes over the broken link to `neighbour`, except the one to `spared`.
     pub(super) fn invalidate_link(
         &mut self,
         now: Instant,
@@ -82,7 +82,7 @@ impl Aodv {
         self.send_error(now, report, now);
     }
 
-    /// A neighbour says what it can't reach any more.
+    /// Handles a route error from a neighbour.
     pub(super) fn on_error(&mut self, now: Instant, from: Ipv4Addr, error: &AodvError) {
         if error.no_delete {
             return self.forward_longer_route(now, from, error);
@@ -99,8 +99,8 @@ impl Aodv {
             }
             let reported_seq = Seq(*seq);
             let seq = match self.config.errors {
-                // Whoever reports has no route, whatever it knows. That the number grows in any case
-                // keeps routes from leading into each other.
+                // The reporting node has no route, whatever number it states. Incrementing the number in any
+                // case prevents routing loops.
                 ErrorRule::Precursors => route.incremented_seq().map(|next| next.max(reported_seq)),
                 ErrorRule::Broadcast
                     if route.seq.is_some_and(|known| known.after(reported_seq)) =>
@@ -126,7 +126,7 @@ impl Aodv {
         self.send_error(now, report, at);
     }
 
-    /// A packet came from `last_hop` for which there is no route.
+    /// Sends an error for a packet that came from `last_hop` and has no route.
     pub(super) fn report_no_route(
         &mut self,
         now: Instant,
@@ -144,8 +144,8 @@ impl Aodv {
         self.send_error(now, report, now);
     }
 
-    /// RFC 3561 §6.12: a route was repaired and is longer than before; whoever uses it may look for
-    /// a better one, and must not delete it.
+    /// Reports a repaired route that is longer than before (RFC 3561 §6.12): its users may look for a better
+    /// one and must not delete it.
     pub(super) fn report_longer_route(&mut self, now: Instant, destination: Ipv4Addr) {
         if self.config.errors == ErrorRule::Broadcast {
             return;
@@ -177,7 +177,7 @@ impl Aodv {
         self.send_error(now, report, at);
     }
 
-    /// Names one more destination; what is full is sent at `at`.
+    /// Adds an unreachable destination; a full error is sent at `at`.
     pub(super) fn add_unreachable(
         &mut self,
         now: Instant,
@@ -199,7 +199,7 @@ impl Aodv {
         report.add_precursors(precursors);
     }
 
-    /// Sends an error at `at`, if it names anything and the limit allows it.
+    /// Sends an error at `at`, if it is not empty and the rate limit permits.
     pub(super) fn send_error(&mut self, now: Instant, report: PendingError, at: Instant) {
         if report.error.unreachable().is_empty() || self.rerr_limit.try_acquire(now).is_err() {
             return;
@@ -207,7 +207,7 @@ impl Aodv {
         self.stats.route_errors += 1;
         let error = AodvMessage::Error(report.error);
         match (self.config.errors, report.recipients) {
-            // Only broadcasts meet each other.
+            // Only broadcasts need jitter.
             (ErrorRule::Precursors, Recipients::One(one)) => {
                 self.send_message(now, now, error, 1, LinkDestination::Unicast(one))
             }

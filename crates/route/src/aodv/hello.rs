@@ -1,4 +1,4 @@
-//! Beacons (RFC 3561 §6.9, §6.10).
+//! Hello messages (RFC 3561 §6.9, §6.10).
 
 use driftway_base::{Duration, Instant, Ipv4Addr, Seq};
 use driftway_wire::{AodvMessage, AodvReply};
@@ -8,7 +8,7 @@ use super::request::lifetime_ms;
 use crate::LinkDestination;
 
 impl Aodv {
-    /// A neighbour says that it is there.
+    /// Handles a hello message of a neighbour.
     pub(super) fn on_hello(&mut self, now: Instant, from: Ipv4Addr, hello: &AodvReply) {
         let Some(own) = self.config.hello else { return };
         if hello.destination != from || hello.hops != 0 {
@@ -30,12 +30,12 @@ impl Aodv {
             }
             self.send_buffered(now, from, Duration::ZERO);
         } else {
-            // RFC 3561 §6.9: it is there, however old its number.
+            // RFC 3561 §6.9: the neighbour is in range, however old its sequence number.
             self.add_neighbour_route(now, from, until);
         }
     }
 
-    /// Something came from a neighbour; if it has said hello before, it is there still.
+    /// Refreshes a neighbour from which something was received, if it has sent hello messages before.
     pub(super) fn refresh_neighbour(&mut self, now: Instant, from: Ipv4Addr) {
         if let Some(hello) = self.config.hello
             && self.neighbours.get(from).is_some()
@@ -44,7 +44,7 @@ impl Aodv {
         }
     }
 
-    /// Neighbours that have been silent are gone, and the own hello is due.
+    /// Invalidates the links to silent neighbours and sends the next hello message.
     pub(super) fn run_hello_timers(&mut self, now: Instant) {
         let Some(hello) = self.config.hello else { return };
         while let Some(gone) = self.neighbours.take_due(now) {
@@ -54,7 +54,7 @@ impl Aodv {
             return;
         }
         self.next_hello = now + hello.interval;
-        // RFC 3561 §6.9: if part of an active route, and nothing else was sent to all.
+        // RFC 3561 §6.9: only on an active route, and if no other broadcast was sent.
         if self.active_until > now && self.last_broadcast + hello.interval <= now {
             let beacon = AodvReply {
                 repair: false,

@@ -1,24 +1,23 @@
-//! Early packet loss notification, best-effort ACK delivery and explicit link failure notification
-//! (yu-2004 §3.1, §4) over AODV. yu-2004 calls the first two applicable to any routing protocol, and
-//! describes them for DSR only.
+//! Early packet loss notification, best-effort ACK delivery and explicit link failure notification (yu-2004
+//! §3.1, §4) over AODV. yu-2004 calls the first two applicable to any routing protocol, and describes them
+//! for DSR only.
 //!
-//! What is other than under DSR:
+//! Differences from DSR:
 //!
-//! - *The addressee* is the packet's source, by a message of its own ([`AodvLosses`]) that goes from hop to
-//!   hop on the route to it, which the packets themselves have kept alive. Errors of AODV speak of
-//!   destinations and go to neighbours, so that nothing can ride on them.
-//! - *A node without a route* has lost a packet as much as one whose link failed, and says so: packets
-//!   carry no route that could fail under them.
-//! - *Nobody salvages* but by a repair or another route of the same table, after which the packet has the
-//!   same source; so there is nobody between, and no list of salvagers.
-//! - *A notification that is lost* is not tried again: a table has one route.
-//! - *An acknowledgment is sent again* by a node on the way of the notification, or by the receiver's, whose
-//!   route to the TCP sender is valid and leads elsewhere than to where the notification comes from. With one
-//!   route to a destination that is rare.
+//! - *Recipient*: the packet's source, by a separate message ([`AodvLossNotification`]) that is forwarded hop
+//!   by hop on the route to the source, which the packets themselves have refreshed. Route errors of AODV
+//!   name destinations and are sent to neighbours, so that a notification cannot be carried in them.
+//! - *Nodes without a route* lose packets as well as nodes whose link failed, and report it: packets carry no
+//!   source route.
+//! - *No salvaging*, except by a repair or another route of the same table, after which the packet has the
+//!   same source; so there are no intermediate recipients and no list of salvagers.
+//! - *Lost notifications* are not retried: the table has one route.
+//! - *Acknowledgments are retransmitted* by a node that forwards the notification, or by that of the TCP
+//!   receiver, if its route to the TCP sender is valid and does not lead back to the neighbour that sent the
+//!   notification. With one route per destination that is rare.
+//! - *Packets removed from the queue by ns-2.35's errors* (`purge_on_error`) are not reported.
 //!
-//! - *What ns-2.35's errors take out of the queue* (`purge_on_error`) is nobody's news.
-//!
-//! Nothing here looks for a route.
+//! None of this starts a route discovery.
 
 use driftway_base::{FailedLink, Instant, Ipv4Addr};
 use driftway_wire::{
@@ -35,7 +34,7 @@ impl Aodv {
         self.config.elfn || self.config.epln || self.config.bead
     }
 
-    /// A packet is lost because there is no way for it.
+    /// Records the loss of a packet that has no route.
     pub(super) fn record_loss(&mut self, packet: &Packet) {
         if !self.reports_losses() || packet.ip.source == self.address {
             return;
@@ -47,8 +46,8 @@ impl Aodv {
         }));
     }
 
-    /// The packet that has shown a link to have failed, and whether it has another way. §4.3.1: if this
-    /// node is its sender, its TCP hears of it.
+    /// Records the packet that detected a link failure; `saved`: it has another route. If this node is its
+    /// source, the local TCP is notified (yu-2004 §4.3.1).
     pub(super) fn record_triggering_packet(
         &mut self,
         link: FailedLink,
@@ -67,12 +66,13 @@ impl Aodv {
                 self.outbox.push(Output::Signal(signal));
             });
         } else if saved || !self.config.epln {
-            // What is lost is noted where it is given up.
+            // A lost packet is recorded where it is dropped.
             self.drop_list.add(Some(info));
         }
     }
 
-    /// A packet that waited behind the first is lost here, at its sender: its TCP hears of it (§4.3.3).
+    /// Notifies the local TCP of a packet that was queued behind the first and is lost at its source (yu-2004
+    /// §4.3.3).
     pub(super) fn signal_own_loss(&mut self, link: FailedLink, packet: &Packet) {
         if !self.config.epln || packet.ip.source != self.address {
             return;
@@ -84,7 +84,7 @@ impl Aodv {
         }
     }
 
-    /// Says what has been noted, to each source.
+    /// Sends the recorded losses to each source.
     pub(super) fn report_losses(&mut self, now: Instant, link: FailedLink) {
         while let Some(source) = self.drop_list.first_source() {
             let list = self.drop_list.take_for_source(source);
@@ -101,7 +101,7 @@ impl Aodv {
         }
     }
 
-    /// On the route to `source`, or not at all.
+    /// Sends a notification on the route to `source`, or drops it if there is none.
     fn send_loss_notification(
         &mut self,
         now: Instant,
@@ -117,7 +117,7 @@ impl Aodv {
         }
     }
 
-    /// A notification comes. All its entries are of one source.
+    /// Handles a received notification. All its entries have the same source.
     pub(super) fn on_loss_notification(
         &mut self,
         now: Instant,
@@ -134,7 +134,7 @@ impl Aodv {
                 }
             } else {
                 source = Some(info.flow.source.address);
-                // It fits: it was there.
+                // There is room: the entry was in the received list.
                 rest.push(&info);
             }
         }
@@ -147,9 +147,9 @@ impl Aodv {
         }
     }
 
-    /// §4.3.2: sends the last of the lost acknowledgments again, if there is a route.
-    /// Not over the neighbour that the notification comes from: that is the way on which they were lost, whose
-    /// RERR may still be on its way.
+    /// Retransmits the last of the lost acknowledgments if there is a route (yu-2004 §4.3.2). The neighbour
+    /// that sent the notification is not used: on the route over it the acknowledgments were lost, and its
+    /// RERR may still be in flight.
     fn resend_ack(&mut self, now: Instant, from: Ipv4Addr, info: &mut ConnInfo) {
         if !self.config.bead {
             return;

@@ -1,18 +1,17 @@
 //! AODV: ad hoc on-demand distance vector routing (RFC 3561).
 //!
-//! A node that has a packet and no route asks all for one (`search`); the request leaves a way
-//! back behind it (`request`), on which the destination, or a node that knows a way there, answers
-//! (`reply`). A link that breaks is repaired on the spot (`repair`) or reported to those that used
-//! it (`errors`).
+//! A node that has a packet and no route broadcasts a request (`search`). The request sets up a reverse route
+//! (`request`), on which the destination, or a node with a route to it, replies (`reply`). A broken link is
+//! repaired locally (`repair`) or reported to the nodes that used it (`errors`).
 //!
 //! # What is not modelled
 //!
 //! | what | why |
 //! |---|---|
 //! | multicast (flags J and R), subnets (prefix size), gateways (RFC 3561 §7) | a node is a host |
-//! | a reboot (RFC 3561 §6.13) | a node of the lab does not lose its memory |
+//! | a reboot (RFC 3561 §6.13) | nodes of the simulator do not lose their state |
 //! | several interfaces (RFC 3561 §6.14) | a node has one radio |
-//! | extensions (RFC 3561 §9) | they only tell a hello's interval, which all nodes share here |
+//! | extensions (RFC 3561 §9) | they only state the hello interval, which all nodes share here |
 
 mod buffer;
 mod config;
@@ -44,18 +43,18 @@ use buffer::PacketBuffer;
 use seen_requests::SeenRequests;
 use table::{RouteState, RoutingTable};
 
-/// AODV at one node. Its methods are those of every protocol: see [`Output`].
+/// AODV at one node. The methods are those of every protocol: see [`Output`].
 ///
-/// [`Output::RouteFound`] and [`Output::RouteLost`] are of destinations for which the node had a
-/// packet, the first also of those that are watched. A route that ends because nothing used it is not
-/// lost, nor is one under repair.
+/// [`Output::RouteFound`] and [`Output::RouteLost`] are reported for destinations for which the node had a
+/// packet, the first also for watched ones. A route that expires unused is not reported as lost, nor is one
+/// under repair.
 #[derive(Clone, Debug)]
 pub struct Aodv {
     config: AodvConfig,
     address: Ipv4Addr,
-    /// RFC 3561 §6.1: the own number.
+    /// The node's own sequence number (RFC 3561 §6.1).
     seq: Seq,
-    /// Of the last request.
+    /// RREQ ID of the last request.
     request_id: u32,
     table: RoutingTable,
     buffer: PacketBuffer,
@@ -66,20 +65,20 @@ pub struct Aodv {
     blacklist: NeighbourDeadlines,
     /// Neighbours that have to acknowledge a reply.
     awaiting_ack: NeighbourDeadlines,
-    /// Neighbours that say hello, until they are taken for gone.
+    /// Neighbours that send hello messages, with the instant at which each is considered lost.
     neighbours: NeighbourDeadlines,
     strengths: ReceivedPowers,
-    /// When what is still under repair is given up ([`LocalRepair::PastHalf`]).
+    /// Instants at which repairs are given up ([`LocalRepair::PastMidpoint`]).
     repair_timeouts: VecDeque<(Instant, Ipv4Addr)>,
-    /// Part of an active route, which is a valid one, until then (RFC 3561 §3, §6.9).
+    /// The node is part of an active (valid) route until then (RFC 3561 §3, §6.9).
     active_until: Instant,
     last_broadcast: Instant,
     next_hello: Instant,
-    /// When routes are looked at next (`expiry_interval`).
+    /// The next check for expired routes (`expiry_interval`).
     next_expiry_check: Instant,
-    /// Before that no timer is due.
+    /// A lower bound of all timers.
     next_timer: Instant,
-    /// What is to be said of packets that were lost.
+    /// Lost packets not yet reported.
     drop_list: DropList,
     outbox: Outbox,
     watched: WatchedDestinations,
@@ -87,31 +86,30 @@ pub struct Aodv {
     stats: RouteStats,
 }
 
-/// A route as it stands in the table.
+/// A routing table entry, for inspection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AodvRoute {
-    /// To whom.
+    /// The destination.
     pub destination: Ipv4Addr,
-    /// Over which neighbour, if there is a route.
+    /// The next hop, if the route is valid.
     pub next_hop: Option<Ipv4Addr>,
-    /// How far it is, if there is a route.
+    /// The hop count, if the route is valid.
     pub hops: u8,
-    /// The highest of the destination's numbers that was heard of, and one more for a route that
-    /// was lost.
+    /// The highest known sequence number of the destination, incremented when a route is lost.
     pub seq: Option<u32>,
-    /// It belongs to the route (RFC 3561 §2's valid sequence number flag).
+    /// The valid sequence number flag (RFC 3561 §2).
     pub seq_is_valid: bool,
-    /// When the route ends, or what is left of it is forgotten.
+    /// The expiry of the route, or of an invalid entry.
     pub expires_at: Instant,
-    /// A search for it goes on.
+    /// A route discovery is in progress.
     pub searching: bool,
 }
 
 impl Aodv {
-    /// The node at `address`; `seed` and `node` choose its random numbers.
+    /// Creates the node at `address`; `seed` and `node` select its random numbers.
     pub fn new(config: AodvConfig, address: Ipv4Addr, seed: u64, node: u64) -> Self {
         let mut random = RandomStream::new(seed, "aodv", node);
-        // Not all at once.
+        // Nodes do not start simultaneously.
         let next_hello = config.hello.map_or(Instant::FAR_FUTURE, |hello| {
             Instant::ZERO + random.uniform_duration(Duration::ZERO, hello.interval)
         });
@@ -143,12 +141,12 @@ impl Aodv {
         }
     }
 
-    /// How it is set.
+    /// The configuration.
     pub const fn config(&self) -> &AodvConfig {
         &self.config
     }
 
-    /// A packet of the own host.
+    /// Sends a packet of the local host.
     pub fn send(&mut self, now: Instant, mut packet: Packet) {
         self.run_due_timers(now);
         if packet.ip.destination == self.address {
@@ -166,12 +164,12 @@ impl Aodv {
         }
     }
 
-    /// The next route to `destination` is to be told of.
+    /// Requests a report of the next route to `destination`.
     pub fn watch(&mut self, destination: Ipv4Addr) {
         self.watched.add(destination);
     }
 
-    /// What the link layer got for this node, or for all, from its neighbour `from`.
+    /// Handles a packet received from the neighbour `from`, unicast to this node or broadcast.
     pub fn on_packet(&mut self, now: Instant, from: Ipv4Addr, mut packet: RoutedPacket) {
         self.run_due_timers(now);
         self.refresh_neighbour(now, from);
@@ -197,7 +195,7 @@ impl Aodv {
         }
     }
 
-    /// What it heard for others says that they are there.
+    /// Handles an overheard packet: its sender is in range.
     pub fn on_overheard(
         &mut self,
         now: Instant,
@@ -210,23 +208,23 @@ impl Aodv {
         true
     }
 
-    /// Does it ask how strong its neighbours are?
+    /// Returns true if the protocol uses the received power of neighbours.
     pub const fn needs_received_power(&self) -> bool {
         self.config.avoid_fading.is_some()
     }
 
-    /// How strong a neighbour is that is heard now.
+    /// Records the power with which a neighbour is received.
     pub fn on_received_power(&mut self, neighbour: Ipv4Addr, strength: ReceivedPower) {
         self.strengths.update(neighbour, strength);
     }
 
-    /// Does the link from a neighbour end too soon for a route over it?
+    /// Returns true if the expected lifetime of the link from a neighbour is too short for a route.
     fn avoids_link(&self, now: Instant, neighbour: Ipv4Addr) -> bool {
         let within = self.config.avoid_fading;
         within.is_some_and(|within| self.strengths.fades_within(now, neighbour, within))
     }
 
-    /// The next thing to be done.
+    /// Returns the next output.
     pub fn poll(&mut self, now: Instant) -> Option<Output> {
         let output = self.outbox.poll(now)?;
         if let Output::Transmit { packet, .. } = &output
@@ -238,7 +236,7 @@ impl Aodv {
         Some(output)
     }
 
-    /// When [`Self::on_timeout`] or [`Self::poll`] has to be called next.
+    /// The instant at which [`Self::on_timeout`] or [`Self::poll`] has to be called next.
     pub fn next_timeout(&self) -> Option<Instant> {
         let timer = (self.next_timer < Instant::FAR_FUTURE).then_some(self.next_timer);
         match (timer, self.outbox.next_timeout()) {
@@ -247,12 +245,12 @@ impl Aodv {
         }
     }
 
-    /// Packets of hosts that it holds.
+    /// The number of host packets held.
     pub fn buffered_packets(&self) -> usize {
         self.buffer.len() + self.outbox.buffered_packets()
     }
 
-    /// What it did.
+    /// The counters.
     pub const fn stats(&self) -> &RouteStats {
         &self.stats
     }
@@ -270,7 +268,7 @@ impl Aodv {
         })
     }
 
-    /// How much it remembers beside routes and packets: requests, neighbours, repairs.
+    /// The number of entries beside routes and packets: requests, neighbours, repairs.
     pub fn soft_state_entries(&self) -> usize {
         self.seen_requests.len()
             + self.blacklist.len()
@@ -279,7 +277,7 @@ impl Aodv {
             + self.repair_timeouts.len()
     }
 
-    /// Timers come before what happens at the same instant: no route is used beyond its end.
+    /// Runs due timers before any event at the same instant: no route is used after its expiry.
     fn run_due_timers(&mut self, now: Instant) {
         if self.next_timer <= now {
             self.on_timeout(now);
@@ -302,7 +300,7 @@ impl Aodv {
         }
     }
 
-    /// Finds the next hop of a packet, which came from `from` if it is not the own host's.
+    /// Forwards, buffers or drops a packet, which came from `from` unless it is the local host's.
     fn route_packet(&mut self, now: Instant, packet: RoutedPacket, from: Option<Ipv4Addr>) {
         let destination = packet.packet.ip.destination;
         let Some(route) = self.table.entry(destination, self.config.table_size) else {
@@ -326,7 +324,7 @@ impl Aodv {
         }
     }
 
-    /// Sends a packet over the route to its destination, at `at`, and renews what it uses.
+    /// Sends a packet on the route to its destination, at `at`, and refreshes the routes used.
     fn forward(&mut self, now: Instant, packet: RoutedPacket, from: Option<Ipv4Addr>, at: Instant) {
         let ip = packet.packet.ip;
         let until = now + self.config.active_route_timeout;
@@ -353,14 +351,14 @@ impl Aodv {
         self.output_at(now, at, Output::Transmit { packet, hop: LinkDestination::Unicast(next) });
     }
 
-    /// There is a route here until then, used or not, that something else than a hello has made: those
-    /// of hellos would keep each other alive for ever.
+    /// Extends the time for which a valid route exists, used or not, that was not set up by a hello message:
+    /// otherwise hello messages would sustain each other forever.
     fn extend_active(&mut self, until: Instant) {
         self.active_until = self.active_until.max(until);
     }
 
-    /// The route to `destination` is used by traffic that passes here. If there is none, its number
-    /// is kept, because others still live whose routes lead here.
+    /// Refreshes the route to `destination`, used by forwarded traffic. Of an invalid one the sequence number
+    /// is kept, since other nodes still have routes through this one.
     fn refresh_route(&mut self, now: Instant, destination: Ipv4Addr) {
         let forgotten = self.deletion_time(now);
         let until = now + self.config.active_route_timeout;
@@ -370,7 +368,7 @@ impl Aodv {
         }
     }
 
-    /// When a route that is lost now is forgotten.
+    /// The instant at which a route that is lost now is deleted.
     fn deletion_time(&self, now: Instant) -> Instant {
         self.config.delete_period.map_or(Instant::FAR_FUTURE, |period| now + period)
     }
@@ -393,7 +391,7 @@ impl Aodv {
         }
     }
 
-    /// All that waits for `destination` is dropped.
+    /// Drops all buffered packets for `destination`.
     fn drop_buffered(&mut self, destination: Ipv4Addr, reason: DropReason) {
         while let Some(packet) = self.buffer.take(destination) {
             self.drop_packet(packet, reason);
@@ -404,7 +402,7 @@ impl Aodv {
         if at <= now { self.outbox.push(output) } else { self.outbox.push_at(at, output) }
     }
 
-    /// Sends a message, at `at`.
+    /// Sends a message at `at`.
     fn send_message(
         &mut self,
         now: Instant,
@@ -424,7 +422,7 @@ impl Aodv {
         let mut packet = RoutedPacket::plain(Packet { ip, body: Body::Aodv(message) });
         if !self.config.udp {
             packet.size_adjustment = match message {
-                // Its time stamp has 4 bytes, and not the 10 of an extension.
+                // The time stamp takes 4 bytes instead of the 10 of an extension.
                 AodvMessage::Request(AodvRequest { timestamp: Some(_), .. })
                 | AodvMessage::Reply(AodvReply { timestamp: Some(_), .. }) => -14,
                 AodvMessage::Request(_) | AodvMessage::Reply(_) => -8,
@@ -436,7 +434,7 @@ impl Aodv {
         self.output_at(now, at, Output::Transmit { packet, hop });
     }
 
-    /// A random instant for a broadcast that others may send, too.
+    /// A randomly delayed instant for a broadcast that other nodes may send simultaneously.
     fn jittered(&mut self, now: Instant) -> Instant {
         now + self.random.uniform_duration(Duration::ZERO, self.config.jitter)
     }

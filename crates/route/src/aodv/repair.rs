@@ -1,4 +1,4 @@
-//! The link layer gives up on a packet: repair (RFC 3561 §6.12), or loss.
+//! Link failures reported by the link layer: local repair (RFC 3561 §6.12) or route loss.
 
 use driftway_base::{Duration, FailedLink, Instant, Ipv4Addr};
 use driftway_wire::{AodvMessage, RoutedPacket};
@@ -8,12 +8,12 @@ use super::table::{Phase, RouteState};
 use super::{Aodv, LocalRepair};
 use crate::{DropReason, Output};
 
-/// Repairs that are remembered; ns-2.35's timers run for as long again as the run did before.
+/// The maximum number of pending repairs; ns-2.35's timers run for as long again as the run did before.
 const REPAIRS_MAX: usize = 1024;
 
 impl Aodv {
-    /// The link layer gave up on a packet to `to`. Each call of `queued` takes the next packet to the
-    /// same neighbour out of the interface queue; what is not taken stays.
+    /// Handles a packet to `to` that reached the retry limit of the link layer. Each call of `queued` removes
+    /// the next packet to the same neighbour from the interface queue; the others stay there.
     pub fn on_link_failure(
         &mut self,
         now: Instant,
@@ -46,12 +46,12 @@ impl Aodv {
             if repair.is_some()
                 && let Some(route) = self.table.get_mut(destination)
             {
-                // RFC 3561 §6.12: nobody before the break can answer with the route that broke.
+                // RFC 3561 §6.12: no node upstream of the break may answer with the broken route.
                 route.seq = route.incremented_seq();
                 route.state = RouteState::Repairing;
             }
             self.invalidate_link(now, to, repair.map(|_| destination));
-            // yu-2004 §4.3.1: the own TCP hears of the failure, then a route is looked for.
+            // yu-2004 §4.3.1: the local TCP is notified of the failure before the route discovery starts.
             let own = self.config.rescue && packet.packet.ip.source == self.address;
             if own {
                 self.record_triggering_packet(link, &packet.packet, true);
@@ -72,7 +72,7 @@ impl Aodv {
         self.report_losses(now, link);
     }
 
-    /// If the route of this packet is to be repaired: how far the search goes.
+    /// The time to live of the search if the route of this packet is to be repaired.
     fn repair_ttl(&self, to: Ipv4Addr, packet: &RoutedPacket) -> Option<u8> {
         let ip = &packet.packet.ip;
         let route = self.table.get(ip.destination)?;
@@ -107,7 +107,7 @@ impl Aodv {
         self.send_next_request(now, destination);
     }
 
-    /// RFC 3561 §6.12: the repair failed, so the route is lost.
+    /// Invalidates the route after a failed repair (RFC 3561 §6.12).
     pub(super) fn fail_repair(&mut self, now: Instant, destination: Ipv4Addr) {
         let forgotten = self.deletion_time(now);
         let Some(route) = self.table.get_mut(destination) else { return };
@@ -124,7 +124,7 @@ impl Aodv {
         self.send_error(now, report, now);
     }
 
-    /// ns-2.35: the packet waits, the rest of the queue is left to fail again.
+    /// ns-2.35: buffers the packet; the rest of the queue stays and fails again.
     fn repair_past_half(&mut self, now: Instant, packet: RoutedPacket) {
         let destination = packet.packet.ip.destination;
         self.buffer_packet(now, packet);
@@ -132,7 +132,7 @@ impl Aodv {
         route.state = RouteState::Repairing;
         self.discover_route(now, destination);
         let Some(route) = self.table.get(destination) else { return };
-        // The instant until which it waits for a reply, taken for a span.
+        // The absolute deadline for the reply, used as a delay.
         let at = now + Duration::from_nanos(route.search.until.as_nanos());
         if self.repair_timeouts.len() == REPAIRS_MAX {
             self.repair_timeouts.pop_front();
@@ -142,7 +142,7 @@ impl Aodv {
         self.schedule(at);
     }
 
-    /// ns-2.35: time is up for a repair, or for whatever is under repair by now.
+    /// ns-2.35: invalidates a route that is still under repair, this one or a later one.
     pub(super) fn on_repair_timeout(&mut self, now: Instant, destination: Ipv4Addr) {
         let forgotten = self.deletion_time(now);
         let Some(route) = self.table.get_mut(destination) else { return };
@@ -155,13 +155,13 @@ impl Aodv {
         }
     }
 
-    /// A packet gets another route.
+    /// Reports that a packet gets another route.
     pub(super) fn record_salvaged(&mut self, packet: &RoutedPacket) {
         self.stats.salvaged += 1;
         self.outbox.push(Output::Salvaged { packet: packet.packet, salvage_count: 1 });
     }
 
-    /// What the broken link did not carry: another route, a place to wait (true), or the end.
+    /// Reroutes a packet that met the broken link, buffers it (both true), or drops it.
     fn reroute(&mut self, now: Instant, mut packet: RoutedPacket) -> bool {
         if packet.is_control() {
             return false;
@@ -178,8 +178,8 @@ impl Aodv {
             self.drop_packet(packet, DropReason::LinkFailure);
             return false;
         }
-        // RFC 791 §3.2: every module that processes a datagram takes one at least. A link that carries
-        // requests and no packets would else give the same packet back for ever.
+        // RFC 791 §3.2: every module that processes a datagram decrements the time to live. Otherwise a link
+        // that delivers requests but no data would return the same packet forever.
         if ip.ttl <= 1 {
             self.drop_packet(packet, DropReason::TimeToLive);
             return false;
@@ -197,7 +197,7 @@ impl Aodv {
         true
     }
 
-    /// A reply did not reach `neighbour`: what is heard of it may not be answered (RFC 3561 §6.8).
+    /// Blacklists `neighbour`, which a reply did not reach: its requests may not be answered (RFC 3561 §6.8).
     pub(super) fn blacklist_neighbour(&mut self, now: Instant, neighbour: Ipv4Addr) {
         if !self.config.blacklist_timeout.is_zero() {
             let until = now + self.config.blacklist_timeout;

@@ -1,4 +1,4 @@
-//! A reply comes back (RFC 3561 §6.7).
+//! Reception of route replies (RFC 3561 §6.7).
 
 use driftway_base::{Duration, Instant, Ipv4Addr, Seq};
 use driftway_wire::{AodvMessage, AodvReply};
@@ -9,8 +9,8 @@ use crate::LinkDestination;
 
 impl Aodv {
     pub(super) fn on_reply(&mut self, now: Instant, from: Ipv4Addr, reply: &AodvReply) {
-        // RFC 3561 §6.7: a destination's own reply is compared with the route as it was before its
-        // sender was heard; else it would look no better, and not be forwarded.
+        // RFC 3561 §6.7: the reply of the destination itself is compared with the route as it was before its
+        // sender was heard; otherwise it would look no better, and not be forwarded.
         let from_destination = from == reply.destination;
         if !from_destination {
             self.on_neighbour_message(now, from);
@@ -19,7 +19,7 @@ impl Aodv {
             // RFC 3561 §6.8.
             self.send_message(now, now, AodvMessage::ReplyAck, 1, LinkDestination::Unicast(from));
         }
-        // Nobody tells a node of the way to itself.
+        // A node needs no route to itself.
         if reply.destination == self.address {
             return;
         }
@@ -68,16 +68,16 @@ impl Aodv {
         }
     }
 
-    /// A message came from `from`: it is a neighbour (RFC 3561 §6.5, §6.7).
+    /// Handles the sender of a message as a neighbour (RFC 3561 §6.5, §6.7).
     ///
-    /// That says nothing of its number.
+    /// A message does not state the sequence number of its sender.
     pub(super) fn on_neighbour_message(&mut self, now: Instant, from: Ipv4Addr) {
         if self.config.neighbour_routes {
             self.add_neighbour_route(now, from, now + self.config.active_route_timeout);
         }
     }
 
-    /// There is a route to the neighbour `from`, until `until` at least.
+    /// Sets up or refreshes the route to the neighbour `from`, until `until` at least.
     pub(super) fn add_neighbour_route(&mut self, now: Instant, from: Ipv4Addr, until: Instant) {
         let Some(route) = self.table.entry(from, self.config.table_size) else { return };
         let (before, valid) = ((route.state, route.hops), route.is_valid());

@@ -1,4 +1,4 @@
-//! A request comes by (RFC 3561 §6.5), and may be answered (§6.6).
+//! Reception of route requests (RFC 3561 §6.5) and replies to them (§6.6).
 
 use driftway_base::{Duration, Instant, Ipv4Addr, Seq};
 use driftway_wire::{AodvMessage, AodvReply, AodvRequest};
@@ -53,7 +53,7 @@ impl Aodv {
         }
     }
 
-    /// The route to the originator, over the neighbour that the request came from.
+    /// Sets up the reverse route to the originator, over the neighbour that sent the request.
     fn add_reverse_route(&mut self, now: Instant, from: Ipv4Addr, request: &AodvRequest, hops: u8) {
         let config = self.config;
         let life = config.reverse_route_life.unwrap_or_else(|| {
@@ -77,7 +77,7 @@ impl Aodv {
         if let Some(route) = self.table.get_mut(originator)
             && route.search.until > Instant::ZERO
         {
-            // It is looked for, so it will be used.
+            // A discovery is in progress, so the route will be used.
             route.search.complete(hops);
             route.until = match config.reverse_route_life {
                 Some(_) => now + config.active_route_timeout,
@@ -98,7 +98,7 @@ impl Aodv {
             // RFC 3561 §6.1, §6.6.1.
             self.seq = self.seq.max(asked);
         }
-        // So long others have a route to here.
+        // Other nodes have a route to this one for that long.
         self.extend_active(now + self.config.my_route_timeout);
         let reply = AodvReply {
             repair: false,
@@ -114,7 +114,7 @@ impl Aodv {
         self.send_reply(now, reply);
     }
 
-    /// RFC 3561 §6.6.2, if there is a route that is new enough.
+    /// Replies from the table if the route is recent enough (RFC 3561 §6.6.2).
     fn reply_from_table(&mut self, now: Instant, from: Ipv4Addr, request: &AodvRequest) -> bool {
         let config = self.config;
         let Some(route) = self.table.get(request.destination) else { return false };
@@ -128,7 +128,7 @@ impl Aodv {
         }
         let left = lifetime_ms(route.until.since(now));
         let lifetime = match config.whole_seconds {
-            // ns-2.35's seconds have no sign, and one under repair ended at 0.
+            // ns-2.35's seconds are unsigned, and a route under repair has the expiry 0.
             true if now.since(route.until) >= Duration::from_secs(1) => u32::MAX,
             true => left / 1000 * 1000,
             false => left,
@@ -152,7 +152,7 @@ impl Aodv {
         }
         if let Some(back) = self.table.get_mut(request.originator) {
             back.precursors.insert(next_hop);
-            // RFC 3561 §6.6.3: the destination needs a way back, too.
+            // RFC 3561 §6.6.3: the destination needs a reverse route, too.
             if let (true, Some(seq)) = (request.gratuitous, back.valid_seq()) {
                 let gratuitous = AodvReply {
                     hops: back.hops,
@@ -169,7 +169,7 @@ impl Aodv {
         true
     }
 
-    /// Sends a reply on its way to the originator; answers with the neighbour that gets it.
+    /// Sends a reply towards the originator; returns the next hop.
     pub(super) fn send_reply(&mut self, now: Instant, mut reply: AodvReply) -> Option<Ipv4Addr> {
         let back = self.table.get(reply.originator)?;
         if !back.is_usable(self.config.repairing_is_valid) {
@@ -188,7 +188,7 @@ impl Aodv {
     }
 }
 
-/// A span as messages have it.
+/// A duration as messages encode it.
 pub(super) fn lifetime_ms(span: Duration) -> u32 {
     u32::try_from(span.as_millis()).unwrap_or(u32::MAX)
 }

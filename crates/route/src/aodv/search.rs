@@ -1,4 +1,4 @@
-//! Looking for a route: the originator's side (RFC 3561 §6.3, §6.4).
+//! Route discovery, the originator's side (RFC 3561 §6.3, §6.4).
 
 use driftway_base::{Duration, Instant, Ipv4Addr, Seq};
 use driftway_wire::{AodvMessage, AodvRequest};
@@ -8,7 +8,7 @@ use super::{Aodv, SearchRule};
 use crate::{DropReason, LinkDestination, Output};
 
 impl Aodv {
-    /// There is a packet for `destination`, and no route.
+    /// Starts or continues the discovery of a route to `destination`, for which there is a packet.
     pub(super) fn discover_route(&mut self, now: Instant, destination: Ipv4Addr) {
         match self.config.search {
             SearchRule::Timed => self.start_timed_search(now, destination),
@@ -22,7 +22,7 @@ impl Aodv {
         if route.search.phase != Phase::Idle {
             return;
         }
-        // RFC 3561 §6.4: where it was last, and a bit farther.
+        // RFC 3561 §6.4: the last known hop count plus TTL_INCREMENT.
         let first = match route.last_hop_count {
             HOPS_UNKNOWN => config.ttl_start,
             hops => hops.saturating_add(config.ttl_increment),
@@ -36,7 +36,7 @@ impl Aodv {
         self.send_next_request(now, destination);
     }
 
-    /// Sends the next request of a search, once the limit allows it.
+    /// Sends the next request of a search, once the rate limit permits.
     pub(super) fn send_next_request(&mut self, now: Instant, destination: Ipv4Addr) {
         let config = self.config;
         let Some(route) = self.table.get_mut(destination) else { return };
@@ -68,7 +68,7 @@ impl Aodv {
         }
     }
 
-    /// What a search waited for has not come, or it has leave now.
+    /// Handles the timeout of a search: no reply has arrived, or the rate limit permits a request now.
     pub(super) fn on_search_timeout(&mut self, now: Instant, destination: Ipv4Addr) {
         let config = self.config;
         let Some(route) = self.table.get_mut(destination) else { return };
@@ -76,7 +76,7 @@ impl Aodv {
         match search.phase {
             Phase::Idle => {}
             Phase::RateLimited => self.send_next_request(now, destination),
-            // RFC 3561 §6.12: one request.
+            // RFC 3561 §6.12: a repair sends one request.
             Phase::AwaitingReply if route.state == RouteState::Repairing => {
                 self.fail_search(now, destination)
             }
@@ -100,8 +100,8 @@ impl Aodv {
             return self.drop_buffered(destination, DropReason::DiscoveryFailed);
         }
         self.fail_repair(now, destination);
-        // RFC 3561 §6.12 is about the packets of others; for the own host's a search has more than
-        // one request (§6.3).
+        // RFC 3561 §6.12 is about forwarded packets; for the local host's a search has more than one request
+        // (§6.3).
         let (own, reason) = (self.address, DropReason::DiscoveryFailed);
         while let Some(packet) = self.buffer.take_if(|routed| {
             let ip = &routed.packet.ip;
@@ -114,7 +114,7 @@ impl Aodv {
         }
     }
 
-    /// ns-2.35: asks if it is time to, see [`SearchRule::OnDemand`].
+    /// ns-2.35: sends a request if permitted, see [`SearchRule::OnDemand`].
     pub(super) fn search_on_demand(
         &mut self,
         now: Instant,
@@ -139,7 +139,7 @@ impl Aodv {
                 self.outbox.push(Output::DiscoveryStarted(destination));
             }
         }
-        // The first has "last hops" of 255, so it goes to all.
+        // The first has a last hop count of 255, so it is network-wide.
         let last = search.ttl.max(last_hops);
         if last < config.ttl_threshold {
             search.ttl = last.saturating_add(config.ttl_increment);
@@ -167,7 +167,7 @@ impl Aodv {
         let request = AodvRequest {
             join: false,
             repair: false,
-            // RFC 3561 §6.3: where both ends speak.
+            // RFC 3561 §6.3: where two-way traffic is expected.
             gratuitous: self.config.gratuitous && self.buffer.has_two_way_traffic(destination),
             destination_only: self.config.destination_only,
             hops: 0,
@@ -181,7 +181,7 @@ impl Aodv {
         self.send_message(now, now, AodvMessage::Request(request), ttl, LinkDestination::Broadcast);
     }
 
-    /// A route is offered: taken, if it is better than what there is (RFC 3561 §6.2).
+    /// Updates the route to `destination` if the offered one is better (RFC 3561 §6.2).
     pub(super) fn update_route(
         &mut self,
         now: Instant,
@@ -206,7 +206,7 @@ impl Aodv {
         true
     }
 
-    /// There is a new route where `before` was.
+    /// Reports a new or changed route; the tuple is the previous state and hop count.
     pub(super) fn on_route_updated(
         &mut self,
         now: Instant,
@@ -220,7 +220,7 @@ impl Aodv {
         };
         let (until, wanted, longer) = (*until, *wanted, *new_hops > hops);
         self.schedule_route_expiry(until);
-        // What is forgotten of a destination (RFC 3561 §6.11) is not forgotten by who watches it.
+        // A watched destination is reported even if its entry was deleted (RFC 3561 §6.11) in between.
         let watched = self.watched.remove(destination);
         if watched || wanted && state == RouteState::Invalid {
             self.outbox.push(Output::RouteFound(destination));
@@ -230,7 +230,7 @@ impl Aodv {
         }
     }
 
-    /// What waited for a route takes it, each `spacing` after the one before.
+    /// Sends the packets buffered for `destination`, at intervals of `spacing`.
     pub(super) fn send_buffered(&mut self, now: Instant, destination: Ipv4Addr, spacing: Duration) {
         let mut at = now;
         while let Some(packet) = self.buffer.take(destination) {
@@ -243,7 +243,7 @@ impl Aodv {
     }
 }
 
-/// A time to live as RFC 3561 §6.4 has them: up to a threshold, or to all.
+/// The time to live of a ring (RFC 3561 §6.4): up to the threshold, or network-wide.
 fn ring_ttl(config: &super::AodvConfig, ttl: u8) -> u8 {
     if ttl > config.ttl_threshold { config.net_diameter } else { ttl.min(config.net_diameter) }
 }

@@ -1,21 +1,21 @@
-//! The requests that a node has seen.
+//! Duplicate detection of route requests.
 
 use alloc::collections::VecDeque;
 
 use driftway_base::{Instant, Ipv4Addr};
 
-/// Requests of which all copies but the first are dropped.
+/// Recent requests, of which all copies but the first are dropped.
 #[derive(Clone, Debug, Default)]
 pub(super) struct SeenRequests {
-    /// Originator, number, and until when; oldest first.
+    /// Originator, RREQ ID and expiry; oldest first.
     requests: VecDeque<(Ipv4Addr, u32, Instant)>,
 }
 
-/// More requests than that in a few seconds are more than a radio carries.
+/// More requests within a few seconds exceed the capacity of a radio.
 const SEEN_MAX: usize = 2048;
 
 impl SeenRequests {
-    /// Is this the first copy? If so it is remembered until `until`, which never goes back.
+    /// Returns true for the first copy, and records it until `until`, which never decreases.
     pub(super) fn insert(
         &mut self,
         now: Instant,
@@ -26,7 +26,7 @@ impl SeenRequests {
         while self.requests.front().is_some_and(|(_, _, until)| *until <= now) {
             self.requests.pop_front();
         }
-        // Copies come soon after the first.
+        // Copies arrive soon after the first.
         if self.requests.iter().rev().any(|(who, which, _)| *which == id && *who == originator) {
             return false;
         }
@@ -47,7 +47,7 @@ mod test {
     use super::*;
 
     #[test]
-    fn a_request_is_known_by_both_originator_and_number_and_for_a_while() {
+    fn duplicates_are_recognized_by_originator_and_id_until_they_expire() {
         let (a, b) = (Ipv4Addr::from_bits(1), Ipv4Addr::from_bits(2));
         let mut seen = SeenRequests::default();
         let at = Instant::from_secs;

@@ -1,72 +1,72 @@
-//! What a node knows of each destination.
+//! The routing table.
 
 use alloc::vec::Vec;
 
 use driftway_base::{Duration, Instant, Ipv4Addr, Seq};
 
-/// Hops of a route that never was.
+/// The hop count of a route that is not known.
 pub(super) const HOPS_UNKNOWN: u8 = 255;
 
-/// What can be done with a route.
+/// The state of a route.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum RouteState {
-    /// It carries packets.
+    /// It can forward packets.
     Valid,
-    /// It broke here, and another is looked for from here (RFC 3561 §6.12).
+    /// It broke here and is being repaired locally (RFC 3561 §6.12).
     Repairing,
-    /// It is kept for its number only.
+    /// Only its sequence number is kept.
     Invalid,
 }
 
-/// RFC 3561 §2's routing table entry, and the search for it.
+/// A routing table entry (RFC 3561 §2), with its route discovery.
 #[derive(Clone, Debug)]
 pub(super) struct Route {
-    /// The highest of the destination's numbers that was heard of, and one more for a route that
-    /// was lost: no route with a lower one is taken.
+    /// The highest known sequence number of the destination, incremented when a route is lost: no route with
+    /// a lower one is accepted.
     pub(super) seq: Option<Seq>,
-    /// RFC 3561 §2's valid sequence number flag: the number belongs to the route. It does not once
-    /// the route was made by hearing the neighbour.
+    /// The valid sequence number flag (RFC 3561 §2): the number belongs to the route. Cleared when the route
+    /// is set up by a message of the neighbour itself.
     pub(super) seq_is_valid: bool,
-    /// Hops to the destination, while there is a route.
+    /// Hop count, while there is a route.
     pub(super) hops: u8,
-    /// Hops that it had when it was last lost.
+    /// Hop count when the route was last lost.
     pub(super) last_hop_count: u8,
     pub(super) next_hop: Ipv4Addr,
     pub(super) state: RouteState,
-    /// Of a valid route: its end. Of an invalid one: when it is forgotten.
+    /// The expiry of a valid route; the deletion time of an invalid one.
     pub(super) until: Instant,
     pub(super) precursors: Precursors,
     pub(super) search: Search,
-    /// The node had a packet for this destination: it wants to hear of the route.
+    /// The node had a packet for this destination, so route changes are reported.
     pub(super) has_traffic: bool,
 }
 
-/// The search for a route.
+/// The route discovery of one destination.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Search {
-    /// What is waited for.
+    /// The awaited event.
     pub(super) phase: Phase,
-    /// When that is over; 0 if nothing was asked since the last answer.
+    /// The deadline of that event; 0 if no request was sent since the last reply.
     pub(super) until: Instant,
-    /// Time to live of the last request; after an answer, the hops that it said.
+    /// Time to live of the last request; after a reply, its hop count.
     pub(super) ttl: u8,
-    /// Requests to all so far.
+    /// Network-wide requests so far.
     pub(super) network_wide_requests: u8,
-    /// When the last request was sent.
+    /// The instant of the last request.
     pub(super) requested_at: Instant,
-    /// What a hop took, there and back, in the last three searches; 0 where there was none.
+    /// The round-trip latency per hop in the last three searches; 0 if unknown.
     pub(super) hop_latencies: [Duration; 3],
     pub(super) next_latency: u8,
 }
 
-/// What a search waits for.
+/// The event that a search waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Phase {
-    /// There is none.
+    /// No search.
     Idle,
-    /// A reply.
+    /// A route reply.
     AwaitingReply,
-    /// Leave to send (RFC 3561 §6.3: a limit a second).
+    /// The RREQ rate limit (RFC 3561 §6.3).
     RateLimited,
 }
 
@@ -81,7 +81,7 @@ impl Search {
         next_latency: 0,
     };
 
-    /// There is an answer, over so many hops.
+    /// Ends the search with a reply over `hops` hops.
     pub(super) const fn complete(&mut self, hops: u8) {
         self.phase = Phase::Idle;
         self.until = Instant::ZERO;
@@ -89,7 +89,7 @@ impl Search {
         self.ttl = hops;
     }
 
-    /// The answer took this for a hop.
+    /// Records the latency per hop of a reply.
     pub(super) fn record_latency(&mut self, latency: Duration) {
         if let Some(slot) = self.hop_latencies.get_mut(usize::from(self.next_latency)) {
             *slot = latency;
@@ -97,7 +97,7 @@ impl Search {
         self.next_latency = (self.next_latency + 1) % 3;
     }
 
-    /// The mean of what was measured.
+    /// The mean of the recorded latencies.
     pub(super) fn mean_latency(&self) -> Option<Duration> {
         let (mut sum, mut count) = (0u64, 0);
         for latency in self.hop_latencies.iter().filter(|latency| !latency.is_zero()) {
@@ -128,7 +128,7 @@ impl Route {
         self.state == RouteState::Valid
     }
 
-    /// Is there a route? `repairing_is_valid`: one under repair counts.
+    /// Returns true if there is a route. `repairing_is_valid`: one under repair counts.
     pub(super) fn is_usable(&self, repairing_is_valid: bool) -> bool {
         match self.state {
             RouteState::Valid => true,
@@ -137,13 +137,13 @@ impl Route {
         }
     }
 
-    /// A route of `hops` hops with this number takes the place of this one. RFC 3561 §6.2, §6.7: if
-    /// it is newer, or as new and this one is no more, or has more hops, or has no valid number.
+    /// Returns true if a route of `hops` hops with this sequence number replaces this one (RFC 3561 §6.2,
+    /// §6.7): if it is newer, or as new and this one is invalid, has more hops, or has no valid number.
     ///
-    /// RFC 3561 would have any number taken while that of the route is not valid. But a node that
-    /// has offered a route with a number may hear it come back from one that still uses that offer,
-    /// and the two would lead into each other (van Glabbeek et al., "Sequence numbers do not
-    /// guarantee loop freedom", 2013). So a lower one is only taken by [`Self::may_go_back`].
+    /// RFC 3561 would accept any number while that of the route is not valid. But a node that has offered a
+    /// route with a number may hear it return from a node that still uses that offer, which would form a loop
+    /// (van Glabbeek et al., "Sequence numbers do not guarantee loop freedom", 2013). So a lower number is
+    /// accepted only by [`Self::accepts_previous_seq`].
     pub(super) fn is_replaced_by(&self, seq: Seq, hops: u8, repairing_is_valid: bool) -> bool {
         let Some(known) = self.seq else { return true };
         let none = !self.is_usable(repairing_is_valid);
@@ -151,23 +151,23 @@ impl Route {
         seq.after(known) || (seq == known && equal)
     }
 
-    /// What the destination says of itself is one less than the number here, which was counted up
-    /// for a route that was lost. It is taken back: the next loss counts it up again, and no route
-    /// that this node has offered has a higher one.
+    /// Returns true if the number stated by the destination itself is one less than the number here, which
+    /// was incremented for a lost route. Accepting it is safe: the next loss increments it again, and no
+    /// route that this node has offered has a higher one.
     pub(super) fn accepts_previous_seq(&self, seq: Seq, repairing_is_valid: bool) -> bool {
         let none = !self.is_usable(repairing_is_valid);
         (none || !self.seq_is_valid) && self.seq == Some(seq + 1)
     }
 
-    /// There is a route with this number.
+    /// Installs a route with this sequence number.
     pub(super) const fn install(&mut self, seq: Seq, hops: u8, next_hop: Ipv4Addr, until: Instant) {
         self.seq = Some(seq);
         self.seq_is_valid = true;
         self.install_path(hops, next_hop, until);
     }
 
-    /// The destination was heard: there is a route, but no word of its number (RFC 3561 §6.2). That
-    /// of a route that is valid until now holds for a shorter one as well.
+    /// Installs a route to a neighbour that was heard, whose sequence number is unknown (RFC 3561 §6.2). The
+    /// number of a route that was valid holds for a shorter one as well.
     pub(super) fn install_neighbour(&mut self, neighbour: Ipv4Addr, until: Instant) {
         self.seq_is_valid &= self.is_valid();
         self.install_path(1, neighbour, until);
@@ -180,7 +180,7 @@ impl Route {
         self.state = RouteState::Valid;
     }
 
-    /// There is none any more. `seq` is what is known of the destination from now on.
+    /// Invalidates the route. `seq` is the number that is kept of the destination.
     pub(super) const fn invalidate(&mut self, seq: Option<Seq>, until: Instant) {
         self.last_hop_count = self.hops;
         self.hops = HOPS_UNKNOWN;
@@ -189,20 +189,20 @@ impl Route {
         self.until = until;
     }
 
-    /// One more than the number: who has the route that was lost here can't offer it. One that is
-    /// not valid is not counted (RFC 3561 §6.11): nobody was offered that route.
+    /// The sequence number plus one, so that a node with the lost route cannot offer it. An invalid number is
+    /// not incremented (RFC 3561 §6.11): no node was offered that route.
     pub(super) fn incremented_seq(&self) -> Option<Seq> {
         if self.seq_is_valid { self.seq.map(|seq| seq + 1) } else { self.seq }
     }
 
-    /// The number of the route, if it is valid.
+    /// The sequence number of the route, if it is valid.
     pub(super) const fn valid_seq(&self) -> Option<Seq> {
         if self.seq_is_valid { self.seq } else { None }
     }
 }
 
-/// Neighbours that use a route (RFC 3561 §6.2). What matters is whether there is none, one or
-/// several; of more than eight it is only known that there are.
+/// The precursors of a route (RFC 3561 §6.2). The distinction is between none, one and several; beyond eight
+/// only an overflow is recorded.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Precursors {
     list: [Ipv4Addr; 8],
@@ -219,7 +219,7 @@ impl Precursors {
     pub(super) const fn is_empty(&self) -> bool {
         self.len == 0 && !self.more
     }
-    /// There are more than [`Self::as_slice`] has.
+    /// Returns true if there are more than [`Self::as_slice`] has.
     pub(super) const fn overflowed(&self) -> bool {
         self.more
     }
@@ -250,7 +250,7 @@ impl Precursors {
 /// The routes, by destination.
 #[derive(Clone, Debug, Default)]
 pub(super) struct RoutingTable {
-    /// Beside the routes, so that a search touches few cache lines.
+    /// Separate from the routes, so that a lookup touches few cache lines.
     keys: Vec<Ipv4Addr>,
     routes: Vec<Route>,
 }
@@ -263,8 +263,7 @@ impl RoutingTable {
         self.routes.get_mut(self.keys.binary_search(&destination).ok()?)
     }
 
-    /// The entry of `destination`, made if there is none; `None` if there is no room: then there
-    /// are `limit` routes in use.
+    /// The entry of `destination`, created if there is none; `None` if the table has `limit` routes in use.
     pub(super) fn entry(&mut self, destination: Ipv4Addr, limit: usize) -> Option<&mut Route> {
         let at = match self.keys.binary_search(&destination) {
             Ok(at) => at,
@@ -284,7 +283,7 @@ impl RoutingTable {
         at
     }
 
-    /// Forgets the invalid route that would be forgotten first.
+    /// Removes the invalid route with the earliest deletion time.
     fn evict(&mut self) -> Option<()> {
         let old = |route: &&(usize, &Route)| {
             route.1.state == RouteState::Invalid && route.1.search.phase == Phase::Idle
@@ -302,11 +301,11 @@ impl RoutingTable {
     pub(super) fn len(&self) -> usize {
         self.keys.len()
     }
-    /// The destination and the route at a place in the order of destinations.
+    /// The destination and route at an index, in order of destination.
     pub(super) fn at_mut(&mut self, at: usize) -> Option<(Ipv4Addr, &mut Route)> {
         self.keys.get(at).copied().zip(self.routes.get_mut(at))
     }
-    /// Forgets all routes of which `keep` says no.
+    /// Removes all routes for which `keep` returns false.
     pub(super) fn retain(&mut self, keep: impl Fn(&Route) -> bool) {
         if self.routes.iter().all(&keep) {
             return;
@@ -326,7 +325,7 @@ mod test {
     }
 
     #[test]
-    fn a_full_table_gives_up_the_oldest_of_what_is_lost() {
+    fn a_full_table_evicts_the_oldest_invalid_route() {
         let mut table = RoutingTable::default();
         for n in [5, 1, 3] {
             let route = table.entry(address(n), 3).unwrap();
@@ -346,15 +345,18 @@ mod test {
     }
 
     #[test]
-    fn newer_shorter_or_nothing_to_lose() {
+    fn a_route_is_replaced_by_a_newer_or_shorter_one_or_if_invalid() {
         let mut route = Route::unknown();
-        assert!(route.is_replaced_by(Seq(0), 200, false), "nothing is known");
+        assert!(route.is_replaced_by(Seq(0), 200, false), "the number is unknown");
         route.install(Seq(7), 3, address(1), Instant::from_secs(1));
         assert!(route.is_replaced_by(Seq(8), 9, false));
         assert!(route.is_replaced_by(Seq(7), 2, false));
         assert!(!route.is_replaced_by(Seq(7), 3, false));
         assert!(!route.is_replaced_by(Seq(6), 1, false));
-        assert!(!route.is_replaced_by(Seq(7u32.wrapping_sub(1 << 31) + 1), 1, false), "it wraps");
+        assert!(
+            !route.is_replaced_by(Seq(7u32.wrapping_sub(1 << 31) + 1), 1, false),
+            "numbers wrap"
+        );
         route.state = RouteState::Repairing;
         assert!(route.is_replaced_by(Seq(7), 3, false));
         assert!(!route.is_replaced_by(Seq(7), 3, true));

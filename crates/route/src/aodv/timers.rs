@@ -1,4 +1,4 @@
-//! What happens because time passes.
+//! Timers.
 
 use driftway_base::{Duration, FailedLink, Instant};
 
@@ -7,12 +7,12 @@ use super::{Aodv, SearchRule};
 use crate::DropReason;
 
 impl Aodv {
-    /// Time has passed.
+    /// Runs the timers that are due.
     pub fn on_timeout(&mut self, now: Instant) {
         if self.next_timer > now {
             return;
         }
-        // What the steps below call for comes on top.
+        // The steps below schedule timers of their own.
         self.next_timer = Instant::FAR_FUTURE;
         while let Some(old) = self.buffer.take_expired(now) {
             self.drop_packet(old, DropReason::BufferTimeout);
@@ -32,18 +32,18 @@ impl Aodv {
             Some(_) if self.next_expiry_check <= now => self.check_expiry(now),
             Some(_) => {}
         }
-        // What ends with the last hello is not lost.
+        // A route that expires with the last hello message is not lost.
         self.run_hello_timers(now);
         self.run_search_timers(now);
         self.delete_expired(now);
-        // What a repair in vain, or a long wait, has cost.
+        // Losses by a failed repair or in the buffer.
         if !self.drop_list.is_empty() {
             self.report_losses(now, FailedLink { from: self.address, to: self.address });
         }
         self.recompute_next_timer(now);
     }
 
-    /// Each route ends when it ends.
+    /// Invalidates each route at its expiry.
     fn expire_routes(&mut self, now: Instant) {
         let forgotten = self.deletion_time(now);
         for at in 0..self.table.len() {
@@ -51,7 +51,7 @@ impl Aodv {
                 && route.is_valid()
                 && route.until <= now
             {
-                // RFC 3561 §6.1: a path that expires is one that is lost.
+                // RFC 3561 §6.1: an expired route counts as a lost one.
                 let seq = route.incremented_seq();
                 route.invalidate(seq, forgotten);
                 route.precursors.clear();
@@ -59,10 +59,10 @@ impl Aodv {
         }
     }
 
-    /// Whose last request is oldest comes first, so that a limit starves nobody.
+    /// Serves searches in order of their last request, so that the rate limit starves none.
     fn run_search_timers(&mut self, now: Instant) {
         let due = |search: &Search| search.phase != Phase::Idle && search.until <= now;
-        // Each has moved its time when the next is looked for.
+        // Each has moved its deadline when the next is selected.
         while let Some((destination, _)) =
             self.table.iter().filter(|(_, route)| due(&route.search)).min_by_key(
                 |(_, Route { search, .. })| {
@@ -74,7 +74,7 @@ impl Aodv {
         }
     }
 
-    /// What was lost long ago is no more.
+    /// Deletes invalid entries after DELETE_PERIOD.
     fn delete_expired(&mut self, now: Instant) {
         if self.config.delete_period.is_some() {
             self.table.retain(|route| {
@@ -85,7 +85,7 @@ impl Aodv {
         }
     }
 
-    /// ns-2.35 looks at all routes every half second.
+    /// ns-2.35: checks all routes every half second.
     fn check_expiry(&mut self, now: Instant) {
         self.next_expiry_check = Instant::FAR_FUTURE;
         let forgotten = self.deletion_time(now);
@@ -116,7 +116,7 @@ impl Aodv {
         }
     }
 
-    /// Finds when something is due.
+    /// Recomputes the next timer.
     fn recompute_next_timer(&mut self, now: Instant) {
         let others = [
             self.buffer.next_timeout(),
@@ -132,7 +132,7 @@ impl Aodv {
         for (_, route) in self.table.iter() {
             match route.state {
                 RouteState::Valid => first_end = first_end.min(route.until),
-                // One under repair ends with its search.
+                // A route under repair ends with its search.
                 RouteState::Repairing => {}
                 RouteState::Invalid if forgets && route.search.phase == Phase::Idle => {
                     due = due.min(route.until);
@@ -150,12 +150,12 @@ impl Aodv {
         }
     }
 
-    /// Something is due at `at`.
+    /// Schedules a timer at `at`.
     pub(super) fn schedule(&mut self, at: Instant) {
         self.next_timer = self.next_timer.min(at);
     }
 
-    /// A route ends at `until`.
+    /// Schedules a timer for the expiry of a route at `until`.
     pub(super) fn schedule_route_expiry(&mut self, until: Instant) {
         match self.config.expiry_interval {
             None => self.schedule(until),
@@ -163,14 +163,14 @@ impl Aodv {
         }
     }
 
-    /// There are packets that a round may be good for.
+    /// Schedules a check that may send buffered packets.
     pub(super) fn schedule_buffer_check(&mut self, now: Instant) {
         if let Some(interval) = self.config.expiry_interval {
             self.schedule_expiry_check(now, interval);
         }
     }
 
-    /// The first round after `at`, which is a multiple of the interval.
+    /// Schedules the first check after `at`, at a multiple of the interval.
     fn schedule_expiry_check(&mut self, at: Instant, interval: Duration) {
         if at < self.next_expiry_check {
             let interval = interval.as_nanos().max(1);

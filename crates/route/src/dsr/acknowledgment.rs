@@ -1,5 +1,5 @@
-//! Confirmation by the network layer, for link layers that say nothing of what they did not carry:
-//! passive acknowledgments (RFC 4728 §8.3.2) and those that are asked for (§8.3.3).
+//! Network-layer confirmation of receipt, for link layers that do not report failures: passive
+//! acknowledgments (RFC 4728 §8.3.2) and requested ones (§8.3.3).
 
 use driftway_base::{Duration, Instant, Ipv4Addr};
 use driftway_wire::{DsrHeader, DsrOption, RoutedPacket};
@@ -14,9 +14,9 @@ impl Dsr {
         self.config.confirm == NextHopConfirmation::NetworkLayer
     }
 
-    /// For how long a packet that is sent for the n-th time after the first is listened for; `None`:
-    /// it asks for an acknowledgment. RFC 4728 §8.3.2: never on the last hop; and a link is broken
-    /// only if nobody has answered who was asked.
+    /// The time to wait for a passive acknowledgment after the n-th retransmission; `None`: the packet
+    /// requests an acknowledgment. RFC 4728 §8.3.2: never on the last hop; and a link is considered broken
+    /// only if a requested acknowledgment is missing.
     fn passive_ack_timeout(
         &self,
         packet: &RoutedPacket,
@@ -28,8 +28,8 @@ impl Dsr {
         (listens && has_further_hop(packet, to)).then_some(self.config.passive_ack_timeout)
     }
 
-    /// A packet leaves for the neighbour `to` at `at`: keeps a copy until it is confirmed, unless the
-    /// neighbour has confirmed something just now (RFC 4728 §8.3).
+    /// Stores a copy of a packet that leaves for the neighbour `to` at `at` until it is confirmed, unless the
+    /// neighbour has confirmed another within the hold-off time (RFC 4728 §8.3).
     pub(super) fn await_confirmation(
         &mut self,
         at: Instant,
@@ -39,7 +39,7 @@ impl Dsr {
         if !self.uses_network_acks() || has_ack(packet) {
             return;
         }
-        // What an error takes along from a packet that was overheard was asked of another.
+        // An acknowledgment request copied into an error from an overheard packet was meant for another node.
         packet.dsr.as_mut().and_then(DsrHeader::take_ack_request);
         if self.maintenance.is_in_holdoff(at, to, self.config.maint_holdoff) {
             return;
@@ -51,8 +51,8 @@ impl Dsr {
         }
     }
 
-    /// A packet has come for this node, or for all. Confirms it if it asks for that. `None`: it has
-    /// come before, and its acknowledgment was lost.
+    /// Acknowledges a received packet if it requests that. Returns `None` for a duplicate, whose
+    /// acknowledgment was lost.
     pub(super) fn confirm_receipt(
         &mut self,
         now: Instant,
@@ -75,7 +75,7 @@ impl Dsr {
             }
         }
         if has_ack(&packet) {
-            // RFC 4728 §8.3.3: no acknowledgment of one.
+            // RFC 4728 §8.3.3: acknowledgments are not acknowledged.
             return Some(packet);
         }
         let again = self.maintenance.record_received(&packet);
@@ -84,8 +84,8 @@ impl Dsr {
             self.acknowledge(now, from, id);
         }
         if again {
-            // As a link layer does it; else the copies of each hop would multiply: where all its
-            // acknowledgments are lost, a packet goes on and is salvaged.
+            // As a link layer does; otherwise the copies would multiply at each hop: a packet whose
+            // acknowledgments are all lost is both forwarded and salvaged.
             if !packet.is_control() {
                 self.drop_packet(packet, DropReason::Loop);
             }
@@ -101,14 +101,15 @@ impl Dsr {
         self.enqueue(now, now, packet, LinkDestination::Unicast(to));
     }
 
-    /// A neighbour is heard to send something.
+    /// Handles any packet heard from a neighbour as a possible passive acknowledgment.
     pub(super) fn on_passive_ack(&mut self, now: Instant, from: Ipv4Addr, packet: &RoutedPacket) {
         if self.uses_network_acks() {
             self.maintenance.on_overheard(now, from, packet);
         }
     }
 
-    /// The link layer says what it did not carry, and is not believed; is it so?
+    /// Drops a packet that the link layer could not deliver, if its reports are ignored; returns true in that
+    /// case.
     pub(super) fn ignores_link_layer(&mut self, packet: &RoutedPacket) -> bool {
         if self.uses_network_acks() && !packet.is_control() {
             self.drop_packet(*packet, DropReason::Unconfirmed);
@@ -116,7 +117,7 @@ impl Dsr {
         self.uses_network_acks()
     }
 
-    /// What has not been confirmed in time is sent again, or its link is broken.
+    /// Retransmits unconfirmed packets, or considers their link broken.
     pub(super) fn run_ack_timers(&mut self, now: Instant) {
         while let Some(at) = self.maintenance.due(now) {
             let Some(waiting) = self.maintenance.get(at).copied() else { return };
@@ -137,11 +138,11 @@ impl Dsr {
         }
     }
 
-    /// RFC 4728 §4.5: all that waits for that neighbour is taken out, draws errors and is salvaged.
+    /// Reports errors for all packets that wait for that neighbour and salvages them (RFC 4728 §4.5).
     fn on_unconfirmed(&mut self, now: Instant, at: usize, to: Ipv4Addr) {
         let Some(first) = self.maintenance.take(at) else { return };
         self.maintenance.forget_neighbour(to);
-        // There are copies of it here.
+        // The queued packets have copies here.
         self.outbox.push(Output::PurgeQueue(to));
         let mut others = core::mem::take(&mut self.unconfirmed_scratch);
         if others.capacity() == 0 {
@@ -156,7 +157,7 @@ impl Dsr {
         self.unconfirmed_scratch = others;
     }
 
-    /// What goes out or is dropped next, went out before.
+    /// Accounts for a packet that was sent before and is sent or dropped again.
     fn record_duplicate(&mut self, packet: &RoutedPacket) {
         if !packet.is_control() {
             self.outbox.push(Output::Duplicated);
@@ -164,13 +165,13 @@ impl Dsr {
     }
 }
 
-/// Does it carry an Acknowledgment?
+/// Returns true if the packet carries an Acknowledgment option.
 fn has_ack(packet: &RoutedPacket) -> bool {
     let mut options = packet.dsr.iter().flat_map(DsrHeader::extra_options);
     options.any(|option| matches!(option, DsrOption::Ack { .. }))
 }
 
-/// Adds an Acknowledgment Request, if there is room.
+/// Adds an Acknowledgment Request option, if there is room.
 fn add_ack_request(packet: &mut RoutedPacket, id: u16) -> bool {
     packet.dsr.get_or_insert_default().add_option(DsrOption::AckRequest { id })
 }

@@ -1,9 +1,9 @@
-//! What a route cache is to the rest of DSR: events go in, routes and notices to other nodes come out.
+//! The interface of a route cache: events in, routes and notices to other nodes out.
 //!
-//! Discovery, maintenance and forwarding report every route that this node comes to know of, with its
-//! provenance, and every link that fails, with where the news comes from. What is kept of that, for
-//! how long, and which node has to hear of a failed link is the cache's own affair. A cache is
-//! one file, which has an entry for the list in [`caches`](super::caches).
+//! Discovery, maintenance and forwarding report every route that this node learns, with its origin, and every
+//! link failure, with the origin of the report. The cache decides what it keeps, for how long, and which
+//! nodes are notified of a failed link. A cache is one file, with an entry in the list of
+//! [`caches`](super::caches).
 
 use alloc::boxed::Box;
 use core::fmt::Debug;
@@ -13,16 +13,17 @@ use driftway_wire::DsrHeader;
 
 use super::path::{Path, SourceRoute};
 
-/// A route cache (RFC 4728 §4.1). Time never goes back; after each event the node polls for notices
-/// until there is none.
+/// A route cache (RFC 4728 §4.1). Time never decreases; after each event the node polls for notices until
+/// there is none.
 ///
-/// Events about routes say whether there is anything new in it, for what waits for a route.
+/// Events about routes return true if the cache learned something new, so that buffered packets may have a
+/// route.
 pub(crate) trait RouteCache: Debug + Send {
-    /// A route that begins at this node.
+    /// A route that starts at this node was learned.
     fn on_route_learned(&mut self, now: Instant, path: &Path, by: LearnedBy) -> bool;
 
-    /// A route in a packet that this node has received, forwards or has overheard. Of packets on an
-    /// established flow, which carry none (RFC 4728 §3.5), nothing is heard.
+    /// A route was observed in a packet that this node received, forwards or has overheard. Packets on an
+    /// established flow, which carry none (RFC 4728 §3.5), are not reported.
     fn on_route_observed(
         &mut self,
         now: Instant,
@@ -30,15 +31,15 @@ pub(crate) trait RouteCache: Debug + Send {
         heard: RouteObservation,
     ) -> bool;
 
-    /// A reply of this node leaves, from its cache (RFC 4728 §8.2.3) or gratuitous (§3.4.3): it lists
+    /// A reply of this node was sent, from its cache (RFC 4728 §8.2.3) or gratuitous (§3.4.3): it lists
     /// `route`, from the initiator to the target, and goes to the neighbour `to`.
     fn on_reply_sent(&mut self, _now: Instant, _route: &Path, _to: Ipv4Addr) {}
 
-    /// A packet leaves this node on `path`, which begins here; `data`: it is a host's. Its own packet,
-    /// or another's that it salvages.
+    /// A packet leaves this node on `path`, which starts here; `data`: it is a host packet. It is this node's
+    /// own, or one that it salvages.
     fn on_route_used(&mut self, _now: Instant, _path: &Path, _data: bool) {}
 
-    /// A link does not carry; was it known?
+    /// A link has failed. Returns true if it was in the cache.
     fn on_link_failure(
         &mut self,
         now: Instant,
@@ -46,18 +47,18 @@ pub(crate) trait RouteCache: Debug + Send {
         report: LinkFailureReport<'_>,
     ) -> bool;
 
-    /// An error of this node about a link, ordinary or a notice, leaves for the neighbour `to`, which
-    /// needs no other; the cache may add options to it. It comes after `on_broken`, and if it is an
-    /// ordinary one, before notices are polled for.
+    /// An error of this node about a link, ordinary or a notice, leaves for the neighbour `to`, which needs
+    /// no other; the cache may add options to it. It follows `on_link_failure`, and if it is an ordinary one,
+    /// precedes polling for notices.
     fn on_error_sent(&mut self, _link: FailedLink, _to: Ipv4Addr, _header: &mut DsrHeader) {}
 
-    /// A route to `destination`, to be looked at or listed in a reply.
+    /// A route to `destination`, for inspection or to be listed in a reply.
     fn lookup(&mut self, now: Instant, destination: Ipv4Addr) -> Option<Path>;
 
     /// A route to `destination`, for a packet of this node.
     fn select(&mut self, now: Instant, destination: Ipv4Addr) -> Option<Path>;
 
-    /// A route to `destination`, to salvage another's packet.
+    /// A route to `destination`, to salvage a packet of another node.
     fn select_for_salvage(&mut self, now: Instant, destination: Ipv4Addr) -> Option<Path>;
 
     /// The next notice.
@@ -65,11 +66,11 @@ pub(crate) trait RouteCache: Debug + Send {
         None
     }
 
-    /// Is there a route over this link, in its direction? For those who look: what was only overheard
-    /// and never used need not count.
+    /// Returns true if there is a route over this link, in its direction, for inspection: overheard routes
+    /// that were never used need not count.
     fn has_link(&self, now: Instant, link: FailedLink) -> bool;
 
-    /// Another of the same content.
+    /// A clone in a box.
     fn clone_boxed(&self) -> Box<dyn RouteCache>;
 }
 
@@ -79,47 +80,47 @@ impl Clone for Box<dyn RouteCache> {
     }
 }
 
-/// How this node has learned of a route that begins with it.
+/// The origin of a route that starts at this node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum LearnedBy {
     /// A reply to this node (RFC 4728 §8.2.6).
     Reply,
-    /// A request that has come by the reverse of it (§8.1.4).
+    /// The reverse of a request's route (§8.1.4).
     Request,
     /// The same, and this node is the target: its reply takes the route (§8.2.4).
     OwnReply,
     /// The same, and a reply from the cache takes the route.
     CachedReply,
-    /// A gratuitous reply takes it, which shortens another's route (§3.4.3).
+    /// The reverse of an overheard route, taken by a gratuitous reply (§3.4.3).
     Shortening,
 }
 
-/// In what a route was heard, and what this node has to do with the packet.
+/// The kind of packet in which a route was observed, and this node's role.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[allow(dead_code, reason = "the contract: a cache that keeps less asks for less")]
+#[allow(dead_code, reason = "part of the interface; not every cache uses it")]
 pub(crate) enum RouteObservation {
-    /// The source route of a packet that this node forwards; `data`: the packet is a host's.
+    /// The source route of a packet that this node forwards; `data`: it is a host packet.
     Forwarded { data: bool },
     /// The source route of a packet for this node.
     Received { data: bool },
-    /// The source route of a packet between others.
+    /// The source route of an overheard packet.
     Overheard { data: bool },
     /// The route listed in a reply that this node forwards to the neighbour `to`.
     ForwardedReply { to: Ipv4Addr },
-    /// The route listed in a reply between others.
+    /// The route listed in an overheard reply.
     OverheardReply,
 }
 
-/// Where the news of a failed link comes from.
+/// The origin of a link failure report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[allow(dead_code, reason = "the contract: a cache that informs nobody does not ask")]
+#[allow(dead_code, reason = "part of the interface; not every cache uses it")]
 pub(crate) enum LinkFailureReport<'a> {
-    /// The own link layer, which could not carry a packet that takes `route`; `None` if the packet
-    /// has none. Ordinary route errors about it (RFC 4728 §8.3.4) follow as `on_error`.
+    /// The local link layer, for a packet with the source route `route`; `None` if the packet has none.
+    /// Ordinary route errors about it (RFC 4728 §8.3.4) follow as `on_error_sent`.
     LinkLayer { route: Option<&'a Path> },
-    /// A route error in a packet of `reporter`, heard from the neighbour `from`. The neighbour `also`
-    /// gets it, too: from this node, or because it was on the air to that one. In a header with a
-    /// request it goes on to all. Further options may stand there.
+    /// A route error in a packet of `reporter`, received from the neighbour `from`. The neighbour
+    /// `also_sent_to` receives it, too: this node forwards it there, or it was overheard on its way there. In
+    /// a header with a request it is flooded. The header may hold further options.
     RouteError {
         reporter: Ipv4Addr,
         from: Ipv4Addr,
@@ -128,13 +129,12 @@ pub(crate) enum LinkFailureReport<'a> {
     },
 }
 
-/// A node has to hear that a link does not carry. It goes out as a route error (RFC 4728 §6.4) to the
-/// last node of `way` and no farther, reaches the caches on the way and that one's as
-/// [`News::RouteError`], and is lost if a link of the way does not carry either: nobody looks for
-/// another.
+/// A notice of a link failure to one node. It is sent as a route error (RFC 4728 §6.4) to the last node of
+/// `path` and no farther, reaches the caches on the path and at its end as [`LinkFailureReport::RouteError`],
+/// and is lost if a link of the path fails: it is not rerouted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct LinkFailureNotice {
-    /// From this node to the one that has to hear, often a neighbour.
+    /// From this node to the notified one, often a neighbour.
     pub path: Path,
     pub link: FailedLink,
 }

@@ -8,72 +8,71 @@ use super::cache::RouteCache;
 use super::config::DsrConfig;
 use super::{link_cache, path_cache, update};
 
-/// Every route cache. Who adds one writes its file, with the entry for this list in it, and adds one
-/// line here.
+/// All route caches. A new one adds a file, with its descriptor, and an entry here.
 pub const CACHES: &[&CacheDescriptor] =
     &[&link_cache::DESCRIPTOR, &path_cache::DESCRIPTOR, &update::DESCRIPTOR];
 
-/// A route cache as the list has it.
+/// The descriptor of a route cache.
 #[derive(Debug)]
 pub struct CacheDescriptor {
-    /// The name by which scenarios know it.
+    /// The name of the cache in scenarios.
     pub name: &'static str,
-    /// Which options it takes, with their defaults.
+    /// The accepted options, with their defaults.
     pub options: CacheOptions,
-    /// Its name alone will do, with these defaults; else its options have to be said.
+    /// The options may be omitted, with these defaults; otherwise they are required.
     pub options_are_optional: bool,
-    /// The cache of the node at that address.
+    /// Creates the cache of the node at that address.
     pub(crate) build: fn(Ipv4Addr, &DsrConfig) -> Box<dyn RouteCache>,
 }
 
-/// What routes are kept in: a cache of the list, and its options.
+/// A cache of the list, with its options.
 #[derive(Clone, Copy, Debug)]
 pub struct CacheKind {
     descriptor: &'static CacheDescriptor,
     options: CacheOptions,
 }
 
-/// What there is to be said of a cache beside its name.
+/// The options of a cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CacheOptions {
-    /// Nothing.
+    /// None.
     None,
-    /// How much it keeps, and for how long.
+    /// Capacity and lifetime.
     Limits(CacheLimits),
-    /// What a distributed update does.
+    /// Options of the distributed update.
     Update(UpdateOptions),
 }
 
-/// How much a cache keeps, and for how long.
+/// Capacity and lifetime of a path cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct CacheLimits {
-    /// Routes that were asked for.
+    /// Capacity for discovered routes.
     pub primary: u16,
-    /// Routes that were only seen.
+    /// Capacity for observed routes.
     pub secondary: u16,
     /// RouteCacheTimeout of RFC 4728 §9 (300 s); `None`: a route stays until it breaks.
     pub timeout: Option<Duration>,
 }
 
-/// How DSR-Update updates caches (yu-2004 §2.2), and what is left out of it to see what that is worth.
+/// Options of DSR-Update (yu-2004 §2.2), including parts that can be switched off to measure their effect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UpdateOptions {
-    /// Nothing is made of how many data packets a route has carried: the nodes on both sides of a
-    /// broken link are informed always. yu-2004: no.
+    /// The number of data packets that a route has carried is ignored: the nodes on both sides of a broken
+    /// link are always notified. yu-2004: no.
     pub ignore_data: bool,
-    /// Nothing is made of who has learned a route by a reply. yu-2004: no.
+    /// The records of routes learned by a reply are ignored. yu-2004: no.
     pub ignore_replies: bool,
-    /// The part of a route before its broken link stays. yu-2004 does not say; by default no.
+    /// The part of a route before its broken link is kept. yu-2004 does not specify it; by default no.
     pub truncate: bool,
-    /// Other nodes are informed. yu-2004: yes. Without, it is a table of routes without a limit.
+    /// Other nodes are notified. yu-2004: yes. Without, it is a table of routes without a limit.
     pub notify: bool,
-    /// The most routes in the secondary cache, of packets overheard. yu-2004 §5.3.1 does not say; 64
-    /// by default, as in ns-2.35.
+    /// The capacity of the secondary cache, for routes of overheard packets. yu-2004 §5.3.1 does not specify
+    /// it; 64 by default, as in ns-2.35.
     pub secondary: u16,
 }
 
 impl UpdateOptions {
-    /// As yu-2004 has it.
+    /// The options of yu-2004.
     pub const PAPER: Self = Self {
         ignore_data: false,
         ignore_replies: false,
@@ -90,17 +89,17 @@ impl Default for UpdateOptions {
 }
 
 impl CacheOptions {
-    /// How much it keeps, if that is among them.
+    /// The limits, or the default if there are none.
     pub(crate) fn limits(&self) -> CacheLimits {
         if let Self::Limits(limits) = self { *limits } else { CacheLimits::default() }
     }
 
-    /// What an update does, if that is among them.
+    /// The options of the update, or the default if there are none.
     pub(crate) const fn update(&self) -> UpdateOptions {
         if let Self::Update(options) = self { *options } else { UpdateOptions::PAPER }
     }
 
-    /// Are they those of the same kind of cache?
+    /// Returns true if both are options of the same kind of cache.
     const fn is_same_kind(&self, other: &Self) -> bool {
         use CacheOptions::{Limits, None, Update};
         matches!((self, other), (None, None) | (Limits(_), Limits(_)) | (Update(_), Update(_)))
@@ -108,15 +107,15 @@ impl CacheOptions {
 }
 
 impl CacheKind {
-    /// Links with a lifetime each, from which the best route is worked out (RFC 4728 App. A).
+    /// Links with a lifetime each, from which the best route is computed (Link-MaxLife, RFC 4728 App. A).
     ///
-    /// At most 256 nodes and 1024 links, each direction being one. RFC 4728 §4.1 leaves the size
-    /// open: when there is no room, the quarter of them goes whose lifetimes end first.
+    /// At most 256 nodes and 1024 links, counting each direction. RFC 4728 §4.1 leaves the size open: when
+    /// the cache is full, the quarter of the links that expire first is evicted.
     pub const LINK_MAX_LIFE: Self =
         Self { descriptor: &link_cache::DESCRIPTOR, options: CacheOptions::None };
 
-    /// Whole paths in two parts, in each of which the oldest makes room: routes asked for, and routes
-    /// that were only seen (RFC 4728 §4.1).
+    /// Whole paths in two parts, for discovered and for observed routes, in each of which the oldest is
+    /// evicted (RFC 4728 §4.1).
     pub const fn paths(limits: CacheLimits) -> Self {
         Self { descriptor: &path_cache::DESCRIPTOR, options: CacheOptions::Limits(limits) }
     }
@@ -126,8 +125,8 @@ impl CacheKind {
         Self { descriptor: &update::DESCRIPTOR, options: CacheOptions::Update(options) }
     }
 
-    /// The cache of this name; `None` if there is none, if it needs options and has none, or has some
-    /// that it does not take.
+    /// The cache of this name; `None` if it does not exist, lacks required options, or does not accept the
+    /// given ones.
     pub fn named(name: &str, options: Option<CacheOptions>) -> Option<Self> {
         let listed = CACHES.iter().find(|listed| listed.name == name)?;
         let options = match options {
@@ -138,12 +137,12 @@ impl CacheKind {
         options.map(|options| Self { descriptor: listed, options })
     }
 
-    /// Its name in the list.
+    /// The name in the list.
     pub const fn name(&self) -> &'static str {
         self.descriptor.name
     }
 
-    /// Its options.
+    /// The options.
     pub const fn options(&self) -> CacheOptions {
         self.options
     }
@@ -166,7 +165,7 @@ mod test {
     use super::*;
 
     #[test]
-    fn a_name_stands_for_one_cache() {
+    fn cache_names_are_unique() {
         let all = [
             CacheOptions::None,
             CacheOptions::Limits(CacheLimits::default()),

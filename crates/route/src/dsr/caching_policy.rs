@@ -1,5 +1,5 @@
-//! What RFC 4728 keeps of the routes that a node hears of, and in which part: the rules that the path
-//! cache and the link cache have in common.
+//! The caching policy of RFC 4728: which observed routes are cached, and in which part; shared by the path
+//! cache and the link cache.
 
 use driftway_base::{Duration, Instant, Ipv4Addr};
 
@@ -7,20 +7,20 @@ use super::cache::{LearnedBy, RouteObservation};
 use super::config::{CachePart, DsrConfig};
 use super::path::{Path, SourceRoute};
 
-/// How many routes in use are remembered, by who is at their ends.
+/// The number of recent routes that are remembered, indexed by their ends.
 const RECENT_ROUTES: usize = 16;
 
 #[derive(Clone, Debug)]
 pub(crate) struct CachingPolicy {
     me: Ipv4Addr,
     config: DsrConfig,
-    /// How soon seeing a route again may renew what is known of it; `None`: it does not.
+    /// The interval after which observing a route again refreshes it; `None`: it does not.
     renew_interval: Option<Duration>,
-    /// Routes seen in use since something was forgotten: seeing them again brings nothing new.
+    /// Routes observed since the last removal: observing them again adds nothing.
     recent: [Option<RecentRoute>; RECENT_ROUTES],
 }
 
-/// Where a path is remembered: by its ends.
+/// The slot of a path, by its ends.
 fn slot(path: &Path) -> usize {
     let ends = path.first().zip(path.last());
     ends.map_or(0, |(a, b)| a.to_bits() ^ b.to_bits().rotate_left(2)) as usize % RECENT_ROUTES
@@ -46,18 +46,18 @@ impl CachingPolicy {
         self.config.forget_both_ways
     }
 
-    /// Is a path short enough for a packet?
+    /// Returns true if a path fits into a packet.
     pub fn fits(&self, path: &Path) -> bool {
         path.len() <= usize::from(self.config.max_nodes)
     }
 
-    /// The parts in which a route is kept that begins at this node.
+    /// The parts in which a route that starts at this node is cached.
     pub fn parts(&self, by: LearnedBy) -> impl Iterator<Item = CachePart> + use<> {
         let config = &self.config;
         let seen = Some(config.source_routes);
         let parts = match by {
             LearnedBy::Request => [seen.filter(|_| config.cache_requests), None],
-            // A reply is a packet with a source route, too.
+            // A reply is also a packet with a source route.
             LearnedBy::OwnReply => {
                 [Some(CachePart::Primary), seen.filter(|_| config.cache_source_routes)]
             }
@@ -68,7 +68,7 @@ impl CachingPolicy {
         parts.into_iter().flatten()
     }
 
-    /// The part in which a route is kept that was heard so; `None`: it is not kept.
+    /// The part in which an observed route is cached; `None`: it is not.
     fn cache_part(&self, heard: RouteObservation) -> Option<CachePart> {
         let config = &self.config;
         let (keeps, part) = match heard {
@@ -86,7 +86,7 @@ impl CachingPolicy {
         keeps.then_some(part)
     }
 
-    /// What may be kept of a path: it begins at this node, goes on, and meets no node twice.
+    /// The part of a path that may be cached: it starts at this node, has at least one hop and no loop.
     pub fn usable_prefix(&self, path: &Path) -> Option<Path> {
         if path.first() != Some(self.me) || path.len() < 2 || path.has_loop() {
             return None;
@@ -96,8 +96,8 @@ impl CachingPolicy {
         Some(path)
     }
 
-    /// A route was heard: where is it kept? `None`: it is not kept, makes no sense, or was seen a
-    /// moment ago. Where it is, [`saw`](Self::saw) has to follow.
+    /// The part in which an observed route is to be cached. `None`: it is not, is malformed, or was observed
+    /// recently. Otherwise [`record_recent`](Self::record_recent) has to follow.
     pub fn admit(
         &self,
         now: Instant,
@@ -116,7 +116,7 @@ impl CachingPolicy {
         if path.has_loop() { None } else { Some(part) }
     }
 
-    /// What is in this route is kept now: seeing it again brings nothing new.
+    /// Records that this route is cached, so that observing it again adds nothing.
     pub fn record_recent(&mut self, now: Instant, route: &SourceRoute) {
         let SourceRoute { path, next_position: next } = *route;
         let until = self.renew_interval.map_or(Instant::FAR_FUTURE, |renew| now + renew);
@@ -125,7 +125,7 @@ impl CachingPolicy {
         }
     }
 
-    /// The link over which a route was heard whose path this node is not on.
+    /// The link over which a route was overheard that does not contain this node.
     pub fn overheard_link(
         &self,
         SourceRoute { path, next_position: next }: &SourceRoute,
@@ -134,8 +134,8 @@ impl CachingPolicy {
         (!path.contains(self.me)).then_some([self.me, sender])
     }
 
-    /// A route was heard: this node is on it, or has heard the node before `next` send. Calls `add`
-    /// with each path that begins at this node, and says whether one of them was new.
+    /// Caches an observed route: this node is on it, or has overheard the node before `next_position`. Calls
+    /// `add` with each path that starts at this node, and returns true if one of them was new.
     pub fn observe(
         &mut self,
         now: Instant,
@@ -166,7 +166,7 @@ impl CachingPolicy {
         new
     }
 
-    /// From this node on: it is the node at `from`, or it hears that node.
+    /// The path from this node on, which is the node at `from`, or hears that node.
     fn path_from_self(&self, path: &Path, from: usize, on_it: bool) -> Path {
         let mut stub = Path::EMPTY;
         if !on_it {
@@ -176,7 +176,7 @@ impl CachingPolicy {
         stub
     }
 
-    /// Something was forgotten: seeing a route again may bring it back.
+    /// Clears the recent routes after a removal: observing one again may add it again.
     pub fn clear_recent(&mut self) {
         self.recent = [None; RECENT_ROUTES];
     }

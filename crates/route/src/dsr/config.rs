@@ -1,258 +1,254 @@
-//! What the standard, ns-2.35 and the papers do differently.
+//! The configuration of DSR: the differences between the standard, ns-2.35 and the papers.
 
 use driftway_base::Duration;
 
 use super::caches::{CacheKind, CacheLimits};
 
-/// How a node does DSR. Each field says what RFC 4728 asks for and what ns-2.35 does (its
-/// `dsr/dsragent.cc` and what belongs to it).
+/// DSR's constants and options, each with its value in RFC 4728 and in ns-2.35 (`dsr/dsragent.cc` and the
+/// files around it).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DsrConfig {
-    /// Listens to what is sent to others. RFC 4728 §3.3.1: may. ns-2.35: does.
+    /// Promiscuous receive mode. RFC 4728 §3.3.1: may. ns-2.35: yes.
     pub tap: bool,
-    /// What routes are kept in. RFC 4728 App. A recommends Link-MaxLife. ns-2.35 is built with paths
-    /// (30 and 64) without a timeout.
+    /// The route cache. RFC 4728 App. A recommends Link-MaxLife. ns-2.35 is built with paths (30 and 64)
+    /// without a timeout.
     pub cache: CacheKind,
-    /// The most nodes of a route, both ends included; 17 is what fits. RFC 4728 knows no limit
-    /// below 64 addresses. ns-2.35: 16.
+    /// The maximum number of nodes of a route, both ends included; a header has room for 17. RFC 4728 has no
+    /// limit below 64 addresses. ns-2.35: 16.
     pub max_nodes: u8,
-    /// The hop limit of a propagating request. RFC 4728 §9: 255. ns-2.35: its 16 nodes end a request
-    /// before any hop limit.
+    /// The hop limit of a propagating request. RFC 4728 §9: 255. ns-2.35: the limit of 16 nodes ends a
+    /// request before any hop limit.
     pub hop_limit: u8,
-    /// Which searches begin with a request that nobody forwards.
+    /// The discoveries that start with a non-propagating request (RFC 4728 §3.3.3).
     pub ring_zero: NonPropagatingRequests,
-    /// How long an answer to such a request is waited for. Both: 30 ms.
+    /// The timeout of such a request. Both: 30 ms.
     pub ring_zero_wait: Duration,
-    /// What passes between a request and the next one. RFC 4728 §9: 500 ms. ns-2.35: 2 s, because
-    /// it multiplies its 500 ms before it first uses them.
+    /// The time from a request to the next one. RFC 4728 §9: 500 ms. ns-2.35: 2 s, because it multiplies its
+    /// 500 ms before the first use.
     pub request_period: Duration,
-    /// What each further period is multiplied with. RFC 4728 §8.2.1: 2. ns-2.35: 4.
+    /// The factor of each further period. RFC 4728 §8.2.1: 2. ns-2.35: 4.
     pub request_backoff: u32,
     /// The longest period. Both: 10 s.
     pub request_period_max: Duration,
-    /// How often a request is sent again before what waits is given up. RFC 4728 §9: 16. ns-2.35: no
-    /// limit; what waits for too long goes, one by one.
+    /// The number of retries of a request before the buffered packets are dropped. RFC 4728 §9: 16. ns-2.35:
+    /// unlimited; packets are dropped one by one at their timeout.
     pub request_retries: Option<u8>,
-    /// By what a request is known to have been here before.
+    /// The rule by which duplicates of a request are recognized.
     pub request_memory: RequestTablePolicy,
-    /// Requests are ignored that come over a link whose end, by the received power and its trend, is
-    /// nearer than this: no route is found over it (after dube-1997's signal stability). The standard
+    /// Requests are ignored that arrive over a link whose expected lifetime, by the received power and its
+    /// trend, is shorter than this, so that no route uses it (after dube-1997's signal stability). RFC 4728
     /// and ns-2.35: none are.
     pub avoid_fading: Option<Duration>,
-    /// For how long a neighbour that a reply did not reach is on the blacklist: of its requests only
-    /// those for this node itself are answered. RFC 4728 §4.6: must, where the link layer needs links
-    /// both ways; for how long is open, here as long as RFC 3561's BLACKLIST_TIMEOUT. ns-2.35: none
-    /// (0).
+    /// The time for which a neighbour that a reply did not reach is blacklisted: of its requests only those
+    /// for this node itself are answered. RFC 4728 §4.6: required where the link layer needs bidirectional
+    /// links; the time is open, here RFC 3561's BLACKLIST_TIMEOUT. ns-2.35: no blacklist (0).
     pub blacklist_timeout: Duration,
-    /// A broadcast, and what answers one, is put off by up to this. Both: 10 ms.
+    /// The maximum random delay of broadcasts and of replies to them. Both: 10 ms.
     pub jitter: Duration,
-    /// The target answers every copy of a request. RFC 4728 §8.2.4: should. ns-2.35: does.
+    /// The target answers every copy of a request. RFC 4728 §8.2.4: should. ns-2.35: yes.
     pub answer_every_copy: bool,
-    /// Who answers a request for another node from its cache. RFC 4728 §8.2.3: should. ns-2.35: does.
+    /// Replies from the cache to requests for another node. RFC 4728 §8.2.3: should. ns-2.35: yes.
     pub reply_from_cache: ReplyFromCache,
-    /// An answer from a cache is put off by the jitter, too. RFC 4728 §8.2.4: should. ns-2.35: no.
+    /// Replies from the cache are jittered, too. RFC 4728 §8.2.4: should. ns-2.35: no.
     pub jitter_cached_replies: bool,
-    /// What else is in a request that is answered from the cache, such as an error, goes on to the
-    /// target by the cached route. RFC 4728 §8.2.3: should. ns-2.35: it ends with the request.
+    /// Other contents of a request that is answered from the cache, such as an error, are forwarded to the
+    /// target on the cached route. RFC 4728 §8.2.3: should. ns-2.35: they are discarded with the request.
     pub forward_answered: bool,
-    /// H of RFC 4728 §8.2.5: an answer from a cache waits H × (hops − 1 + r) and is not sent if the
-    /// initiator is heard to use a route as good. RFC 4728: may; here no. ns-2.35: no.
+    /// H of RFC 4728 §8.2.5: a reply from the cache is delayed by H × (hops − 1 + r) and canceled if the
+    /// initiator is heard to use a route at least as good. RFC 4728: may; here no. ns-2.35: no.
     pub reply_delay: Option<Duration>,
-    /// Who forwards a reply keeps what it says. RFC 4728 §8.1.4: should; yu-2004 §2.1: does.
-    /// ns-2.35: no, it learns of the route from the first packet that takes it.
+    /// A node that forwards a reply caches its route. RFC 4728 §8.1.4: should; yu-2004 §2.1: yes. ns-2.35:
+    /// no, it learns the route from the first packet on it.
     pub cache_forwarded_replies: bool,
-    /// The way that a request has come is kept. RFC 4728 §8.1.4: should. ns-2.35: no.
+    /// The reverse route of a request is cached. RFC 4728 §8.1.4: should. ns-2.35: no.
     pub cache_requests: bool,
-    /// Source routes of what is forwarded or overheard are kept. Both: yes.
+    /// Source routes of forwarded and overheard packets are cached. Both: yes.
     pub cache_source_routes: bool,
-    /// So are those of what is received. RFC 4728 §8.1.4: should. ns-2.35: no.
+    /// Source routes of received packets are cached. RFC 4728 §8.1.4: should. ns-2.35: no.
     pub cache_received_routes: bool,
-    /// Where overheard replies go, if there are two parts. yu-2004 §5.3.1 says of the Monarch code:
-    /// the primary. ns-2.35: the secondary.
+    /// The part of the cache for overheard replies, if there are two. yu-2004 §5.3.1 on the Monarch code: the
+    /// primary. ns-2.35: the secondary.
     pub overheard_replies: CachePart,
-    /// Where source routes of packets go. ns-2.35: the secondary.
+    /// The part of the cache for source routes of packets. ns-2.35: the secondary.
     pub source_routes: CachePart,
-    /// What is learned of a link is learned of both its directions. RFC 4728 §3.3.1: where the link
-    /// layer needs both. ns-2.35: no.
+    /// A learned link counts in both directions. RFC 4728 §3.3.1: where the link layer needs both. ns-2.35:
+    /// no.
     pub learn_both_ways: bool,
-    /// A link that fails is forgotten in both directions. RFC 4728 §8.3.5 speaks of the one that has
-    /// failed; where a link is learned of both ways (§3.3.1), because it is of use only if it carries
-    /// both, it is gone both ways, too: else each packet heard from over there brings it back, and
-    /// what is salvaged goes to and fro. ns-2.35: in one.
+    /// A failed link is removed in both directions. RFC 4728 §8.3.5 removes the direction that failed; where
+    /// links are learned in both directions (§3.3.1), because a link is usable only if both work, both are
+    /// removed: otherwise each packet heard from the other end adds it again, and salvaged packets oscillate.
+    /// ns-2.35: one direction.
     pub forget_both_ways: bool,
-    /// The most packets that wait for a route; the oldest makes room. RFC 4728 §4.2: open, 64 here.
+    /// The capacity of the send buffer in packets; the oldest is evicted. RFC 4728 §4.2: open, 64 here.
     /// ns-2.35: 64.
     pub send_buffer: u16,
-    /// How long one waits. Both: 30 s.
+    /// The time limit in the send buffer. Both: 30 s.
     pub send_buffer_timeout: Duration,
-    /// What waits is looked at after this and up to this more. RFC 4728: there are exact timers.
-    /// ns-2.35: 30 ms and up to 30 ms more, again and again.
+    /// The interval of scans of the send buffer, plus a random time up to the same. RFC 4728: exact timers
+    /// (`None`). ns-2.35: 30 ms, plus up to 30 ms.
     pub scan: Option<Duration>,
-    /// Any new route frees what waits for it. RFC 4728 §4.1: should. ns-2.35: only a reply, or the
-    /// next look.
+    /// Any new route releases the packets buffered for it. RFC 4728 §4.1: should. ns-2.35: only a reply, or
+    /// the next scan.
     pub release_on_any_route: bool,
-    /// Packets set free by a reply follow each other after this. RFC 4728: no. ns-2.35: 30 ms,
-    /// which its ARP needs.
+    /// The interval between packets that are released by a reply. RFC 4728: none. ns-2.35: 30 ms, because of
+    /// ARP.
     pub release_spacing: Duration,
-    /// How a node comes to know that its next hop has got a packet. RFC 4728 §8.3: by the link layer
-    /// where that can say. ns-2.35: so.
+    /// The method to confirm that the next hop has received a packet. RFC 4728 §8.3: by the link layer if it
+    /// can. ns-2.35: so.
     pub confirm: NextHopConfirmation,
-    /// By the network layer: how often a packet is sent again before its link counts as broken.
-    /// RFC 4728 §9: 2 (MaxMaintRexmt).
+    /// MaxMaintRexmt, for network-layer confirmation: the number of retransmissions of a packet before its
+    /// link is considered broken. RFC 4728 §9: 2.
     pub max_maint_rexmt: u8,
-    /// By the network layer: for how long a neighbour that has confirmed something is taken to be
-    /// there. RFC 4728 §9: 250 ms (MaintHoldoffTime).
+    /// MaintHoldoffTime, for network-layer confirmation: the time for which a neighbour is considered
+    /// reachable after a confirmation. RFC 4728 §9: 250 ms.
     pub maint_holdoff: Duration,
-    /// By the network layer: how often a packet is sent and listened for, if it goes farther than the
-    /// next hop, before an acknowledgment is asked for. RFC 4728 §9: 1 (TryPassiveAcks).
+    /// TryPassiveAcks, for network-layer confirmation: the number of transmissions with passive
+    /// acknowledgment, if the packet goes beyond the next hop, before an acknowledgment is requested. RFC
+    /// 4728 §9: 1.
     pub try_passive_acks: u8,
-    /// For how long it is listened for. RFC 4728 §9: 100 ms (PassiveAckTimeout).
+    /// PassiveAckTimeout. RFC 4728 §9: 100 ms.
     pub passive_ack_timeout: Duration,
-    /// A packet over a failed link is sent another way, if one is known. RFC 4728 §3.4.1: should.
-    /// ns-2.35: does.
+    /// A packet that meets a failed link is salvaged, if another route is known. RFC 4728 §3.4.1: should.
+    /// ns-2.35: yes.
     pub salvage: bool,
-    /// How often. Both: 15.
+    /// The maximum number of salvages of a packet. Both: 15.
     pub salvage_limit: u8,
-    /// A forwarder that knows no other way keeps the packet in its own send buffer, and may send
-    /// this many requests for it, which nobody forwards. RFC 4728 §8.3.6: none, the packet is lost;
-    /// so yu-2004. ns-2.35: 1 (`dsr_salvage_max_requests`).
+    /// A forwarder without another route keeps the packet in its own send buffer, and may send this many
+    /// non-propagating requests for it. RFC 4728 §8.3.6: none, the packet is lost; so yu-2004. ns-2.35: 1
+    /// (`dsr_salvage_max_requests`).
     pub salvage_requests: u8,
-    /// When a packet with a reply is salvaged.
+    /// The rule for salvaging packets that carry a reply.
     pub salvage_replies: SalvageReplies,
-    /// A failed link draws one error to each source that has packets queued for it. RFC 4728
-    /// §3.4.2: should. ns-2.35: one, for the packet that failed.
+    /// A failed link triggers one error to each source that has packets queued for it. RFC 4728 §3.4.2:
+    /// should. ns-2.35: one, for the packet that failed.
     pub error_per_source: bool,
-    /// The error goes out before the packet is salvaged. RFC 4728 §8.3.6: should. ns-2.35: after.
+    /// The error is sent before the packet is salvaged. RFC 4728 §8.3.6: should. ns-2.35: after.
     pub error_first: bool,
-    /// An error that fails, and goes on inside of the one that says so, counts as salvaged once more,
-    /// and ends when it has been salvaged as often as may be. RFC 4728 §6.4: so (the total salvage
-    /// count). ns-2.35: only the errors that are in a packet now are counted, so that errors about
-    /// errors multiply.
+    /// An error that fails, and is nested in the error about that, increments the salvage count, and is
+    /// dropped at the salvage limit (total salvage count, RFC 4728 §6.4). ns-2.35: only the errors in the
+    /// packet are counted, so that errors about errors multiply.
     pub count_errors: bool,
-    /// An error about a packet that holds errors takes them along. RFC 4728 §8.3.4: does. ns-2.35:
-    /// does.
+    /// An error about a packet that holds errors contains them (nested errors). RFC 4728 §8.3.4, ns-2.35:
+    /// yes.
     pub nest_errors: bool,
-    /// Explicit link failure notification: an error about a packet of TCP's data names it, whether it
-    /// was salvaged or lost (yu-2004 §3.1). RFC 4728 and ns-2.35: no.
+    /// Explicit link failure notification: an error about a TCP data packet names it, whether it was salvaged
+    /// or lost (yu-2004 §3.1). RFC 4728 and ns-2.35: no.
     pub elfn: bool,
-    /// Early packet loss notification: errors name all data that is lost on the link, and who has
-    /// salvaged a packet passes them on (yu-2004 §4). RFC 4728 and ns-2.35: no.
+    /// Early packet loss notification: errors name all data that is lost on the link, and nodes that have
+    /// salvaged a packet relay them (yu-2004 §4). RFC 4728 and ns-2.35: no.
     pub epln: bool,
-    /// Best-effort ACK delivery: errors name the acknowledgments that are lost on the link, and who
-    /// hears of them and has a cached route sends the last one again (yu-2004 §4). RFC 4728 and ns-2.35:
-    /// no.
+    /// Best-effort ACK delivery: errors name the acknowledgments that are lost on the link, and a node that
+    /// receives them and has a cached route retransmits the last one (yu-2004 §4). RFC 4728 and ns-2.35: no.
     pub bead: bool,
-    /// A packet lists the nodes that have salvaged it, and notices of its loss go back from one to the
-    /// next (yu-2004 §4.3.1, the extension). RFC 4728 and ns-2.35: no.
+    /// A packet lists the nodes that have salvaged it, and notifications of its loss are relayed from one to
+    /// the next (yu-2004 §4.3.1, the extension). RFC 4728 and ns-2.35: no.
     pub relay_notices: bool,
-    /// Who forwards or overhears an error believes it. Both: yes.
+    /// A node that forwards or overhears an error removes the link. Both: yes.
     pub snoop_errors: bool,
-    /// The last error to reach this node rides on its next request, if it is no older. RFC 4728
-    /// §3.4.4: always. ns-2.35: for 1 s.
+    /// The maximum age of the last received error that is piggybacked on the next request. RFC 4728 §3.4.4:
+    /// unlimited. ns-2.35: 1 s.
     pub spread_error: Option<Duration>,
-    /// A node that overhears a packet which would reach it later tells the source of the shorter
-    /// way. Both: yes.
+    /// Automatic route shortening: a node that overhears a packet which would reach it later sends the source
+    /// the shorter route. Both: yes.
     pub shorten: Option<RouteShortening>,
-    /// For how long it does not do so again. Both: 1 s.
+    /// The hold-off time of such replies. Both: 1 s.
     pub shorten_holdoff: Duration,
-    /// A packet to a neighbour carries a source route, too. RFC 4728 §8.1.1: needs none. ns-2.35:
-    /// does.
+    /// A packet to a neighbour carries a source route, too. RFC 4728 §8.1.1: not needed. ns-2.35: yes.
     pub route_to_neighbour: bool,
-    /// Sizes are those that ns-2.35 counts (`dsr/hdr_sr.h`): a reply 5 bytes and all its nodes, a
-    /// salvaged route without the option's own 4 bytes, errors about flows 14 or 12 bytes.
+    /// Packet sizes are those of ns-2.35 (`dsr/hdr_sr.h`): a reply 5 bytes and all its nodes, a salvaged
+    /// route without the option's own 4 bytes, errors about flows 14 or 12 bytes.
     pub ns2_sizes: bool,
-    /// Bytes more for each TCP packet. RFC 791: none. ns-2.35: 20, a second IP header.
+    /// Additional bytes of each TCP packet. RFC 791: none. ns-2.35: 20, a second IP header.
     pub tcp_padding: i16,
-    /// Packets of an established flow carry no source route (RFC 4728 §3.5, which is optional).
-    /// ns-2.35: compiled in.
+    /// Packets of an established flow carry no source route (RFC 4728 §3.5, optional). ns-2.35: compiled in.
     pub flow_state: Option<FlowState>,
 }
 
-/// How a node comes to know that its next hop has got a packet.
+/// The method to confirm that the next hop has received a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NextHopConfirmation {
-    /// RFC 4728 §8.3.1: the link layer says what it could not carry.
+    /// The link layer reports packets that were not acknowledged (RFC 4728 §8.3.1).
     LinkLayer,
-    /// RFC 4728 §8.3.2, §8.3.3: the neighbour is heard to forward it, or asked to acknowledge it; what
-    /// the link layer says is not heard.
+    /// Passive acknowledgments (RFC 4728 §8.3.2) and requested acknowledgments (§8.3.3); reports of the link
+    /// layer are ignored.
     NetworkLayer,
 }
 
 /// A part of a path cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CachePart {
-    /// For what was asked for.
+    /// For discovered routes.
     Primary,
-    /// For what was seen.
+    /// For observed routes.
     Secondary,
 }
 
-/// Which searches begin with a request of one hop.
+/// The discoveries that start with a non-propagating request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NonPropagatingRequests {
     /// None.
     Never,
-    /// RFC 4728 §3.3.3: the first for a target.
+    /// The first one for a target (RFC 4728 §3.3.3).
     First,
-    /// ns-2.35: each.
+    /// Each one (ns-2.35).
     Each,
 }
 
-/// By what a request is known.
+/// The rule by which duplicates of a request are recognized.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RequestTablePolicy {
-    /// RFC 4728 §4.3, §9: the last 16 numbers of each of 64 nodes.
+    /// The last 16 identifications of each of 64 nodes (RFC 4728 §4.3, §9).
     RecentIds {
         /// Nodes.
         nodes: u16,
-        /// Numbers of each, up to 16.
+        /// Identifications of each node, up to 16.
         ids: u8,
     },
-    /// ns-2.35: the number of each of 128 nodes that came last; what is not higher was here.
+    /// ns-2.35: the last identification of each of 128 nodes; one that is not higher is a duplicate.
     HighestId {
         /// Nodes.
         nodes: u16,
     },
 }
 
-/// Who answers from its cache.
+/// The requests that nodes answer from their caches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReplyFromCache {
-    /// Only the target answers.
+    /// None: only the target answers.
     Never,
-    /// Requests that are not forwarded are answered by whoever can.
+    /// Non-propagating requests.
     NonPropagating,
-    /// All requests are.
+    /// All requests.
     Always,
 }
 
-/// When a packet with a reply is salvaged.
+/// The rule for salvaging packets that carry a reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SalvageReplies {
-    /// RFC 4728 §8.3.6: not, where the link layer needs links both ways.
+    /// RFC 4728 §8.3.6: never, where the link layer needs bidirectional links.
     Never,
-    /// ns-2.35: unless the link that failed is one of the reply's.
+    /// ns-2.35: unless the failed link is part of the reply's route.
     UnlessBroken,
 }
 
-/// By what it is known that a source has been told of a shorter way.
+/// The rule that limits gratuitous replies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RouteShortening {
-    /// RFC 4728 §4.4: by the source, and by who was overheard.
+    /// RFC 4728 §4.4: per source and overheard sender.
     PerSender,
-    /// ns-2.35: by the whole route, the last ten of them; and because it notes the time beside the
-    /// next entry, a route draws up to two replies.
+    /// ns-2.35: per route, for the last ten; since it stores the time in the next entry, a route triggers up
+    /// to two replies.
     PerRoute,
 }
 
-/// RFC 4728 §3.5. Every flow is meant as the default one between its ends.
+/// Flow state (RFC 4728 §3.5). Every flow is meant as the default flow between its ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FlowState {
-    /// How long a flow lives after its last packet. ns-2.35: 60 s.
+    /// The lifetime of a flow after its last packet. ns-2.35: 60 s.
     pub timeout_s: u16,
-    /// How many packets establish it. ns-2.35: 3.
+    /// The number of packets that establish a flow. ns-2.35: 3.
     pub establish: u8,
-    /// After this its source route is sent again. ns-2.35: 5 s.
+    /// The interval after which the source route is sent again. ns-2.35: 5 s.
     pub refresh: Duration,
 }
 
@@ -318,7 +314,7 @@ impl DsrConfig {
         flow_state: None,
     };
 
-    /// ns-2.35 as it is built.
+    /// ns-2.35 as compiled by default.
     pub const NS2: Self = Self {
         cache: CacheKind::paths(CacheLimits { primary: 30, secondary: 64, timeout: None }),
         max_nodes: 16,

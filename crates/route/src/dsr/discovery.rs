@@ -1,4 +1,4 @@
-//! Route discovery (RFC 4728 §8.2): asking, and passing on what others ask.
+//! Route discovery (RFC 4728 §8.2): originating and forwarding requests.
 
 use driftway_base::{Duration, Instant, Ipv4Addr};
 use driftway_wire::{
@@ -11,19 +11,20 @@ use super::config::{NonPropagatingRequests, ReplyFromCache};
 use super::path::Path;
 use crate::{DropReason, LinkDestination};
 
-/// What becomes of a search for a node.
+/// The progress of a route discovery.
 pub(super) enum DiscoveryProgress {
-    /// It goes on.
+    /// It continues.
     Ongoing,
-    /// It has been tried as often as may be.
+    /// It has reached the retry limit.
     Failed,
 }
 
-/// Two looks at what waits are at least this far apart.
+/// The minimum interval between scans of the send buffer.
 const SCAN_INTERVAL_MIN: Duration = Duration::from_millis(1);
 
 impl Dsr {
-    /// A packet for `target` waits: asks for a route if it is time to. `own`: it is of this node.
+    /// Sends a request for `target`, for which a packet is buffered, if it is time. `own`: the packet is of
+    /// this node.
     pub(super) fn discover_route(
         &mut self,
         now: Instant,
@@ -58,7 +59,7 @@ impl Dsr {
         } else if own && search.ring_zero_until.is_some_and(|until| now >= until) {
             search.ring_zero_until = None;
             if config.ring_zero == NonPropagatingRequests::First {
-                // RFC 4728 §3.3.3: the request of one hop comes before the first period.
+                // RFC 4728 §3.3.3: the non-propagating request precedes the first period.
                 search.not_before = now + config.request_period;
             }
             self.send_request(now, target, false);
@@ -66,7 +67,7 @@ impl Dsr {
         DiscoveryProgress::Ongoing
     }
 
-    /// RFC 4728 §8.2.1.
+    /// Originates a request (RFC 4728 §8.2.1).
     fn send_request(&mut self, now: Instant, target: Ipv4Addr, ring_zero: bool) {
         let id = self.next_request;
         self.next_request = id.wrapping_add(1);
@@ -81,7 +82,7 @@ impl Dsr {
         if let Some((link, when)) = self.last_error
             && self.config.spread_error.is_some_and(|age| now.since(when) < age)
         {
-            // RFC 4728 §3.4.4: so that caches nearby do not answer with the link that failed.
+            // RFC 4728 §3.4.4: so that caches nearby do not reply with the failed link.
             let error = DsrError {
                 kind: DsrErrorKind::NodeUnreachable(link.to),
                 salvage: 0,
@@ -89,7 +90,7 @@ impl Dsr {
                 destination: self.address,
             };
             dsr.errors = [Some(error), None, None];
-            // It has to get farther than one hop.
+            // A propagating request is needed to spread the error.
             if !ring_zero {
                 self.last_error = None;
             }
@@ -100,17 +101,17 @@ impl Dsr {
         self.transmit(now, at, packet, LinkDestination::Broadcast);
     }
 
-    /// RFC 4728 §8.2.2.
+    /// Handles a received request (RFC 4728 §8.2.2).
     pub(super) fn on_request(&mut self, now: Instant, from: Ipv4Addr, mut packet: RoutedPacket) {
         let ip = packet.packet.ip;
         let Some(dsr) = &packet.dsr else { return };
         let Some(request) = dsr.request().copied() else { return };
         let before = request.route.as_slice().iter().rev().nth(1).copied().unwrap_or(ip.source);
         if before == self.address && request.route.as_slice().last() == Some(&from) {
-            // It forwards what this node has sent (RFC 4728 §4.6).
+            // The neighbour forwards a request of this node, so it is reachable (RFC 4728 §4.6).
             self.blacklist.remove(from);
         }
-        // RFC 4728 §8.2.1 leaves open what a request with a source route would be.
+        // RFC 4728 §8.2.1 does not define requests with a source route.
         if ip.source == self.address || dsr.source_route.is_some() || self.avoids_link(now, from) {
             return;
         }
@@ -124,12 +125,12 @@ impl Dsr {
             return;
         }
         let is_target = request.target == self.address;
-        // RFC 4728 §8.2.2; another copy may come by a link that carries both ways.
+        // RFC 4728 §8.2.2; another copy may arrive over a bidirectional link.
         if !is_target && self.blacklist.get(from).is_some_and(|until| now < until) {
             return;
         }
         let known = self.requests.is_known(now, ip.source, request.id, request.target);
-        // There must be room for this node on the way.
+        // The route must have room for this node.
         if so_far.len() >= usize::from(self.config.max_nodes) {
             if !known {
                 self.drop_packet(packet, DropReason::RouteTooLong);
@@ -171,7 +172,7 @@ impl Dsr {
         }
     }
 
-    /// The cache has something new: what waits may go (RFC 4728 §4.1).
+    /// Handles new routes in the cache: buffered packets may have a route (RFC 4728 §4.1).
     pub(super) fn on_new_route(&mut self, now: Instant) {
         self.report_found_routes(now);
         if self.config.release_on_any_route {
@@ -179,7 +180,7 @@ impl Dsr {
         }
     }
 
-    /// Sends what waits and has a route now.
+    /// Sends the buffered packets that have a route now.
     pub(super) fn send_buffered(&mut self, now: Instant) {
         if self.send_buffer.is_empty() {
             return;
@@ -188,7 +189,7 @@ impl Dsr {
         for slot in 0..self.send_buffer.slots() {
             let Some(waiting) = self.send_buffer.get(slot) else { continue };
             let destination = waiting.packet.packet.ip.destination;
-            // Most that wait, wait for the same node.
+            // Most buffered packets are for the same destination.
             if missed == Some(destination) {
                 continue;
             }
@@ -203,8 +204,8 @@ impl Dsr {
         }
     }
 
-    /// Looks at all that waits: it may have waited for too long, there may be a route, or it is time
-    /// to ask again.
+    /// Scans the send buffer: drops expired packets, sends those with a route, and repeats requests that are
+    /// due.
     pub(super) fn scan_send_buffer(&mut self, now: Instant) {
         let mut missed = None;
         for slot in 0..self.send_buffer.slots() {
@@ -235,8 +236,8 @@ impl Dsr {
         }
     }
 
-    /// A search has failed: nothing waits for it any more. The next may begin after the longest
-    /// period.
+    /// Ends a failed discovery and drops the packets buffered for it. The next one may start after the
+    /// longest period.
     pub(super) fn fail_discovery(&mut self, now: Instant, target: Ipv4Addr) {
         for slot in 0..self.send_buffer.slots() {
             let Some(waiting) = self.send_buffer.get(slot) else { continue };
@@ -258,7 +259,7 @@ impl Dsr {
         }
     }
 
-    /// Says when what waits is looked at next.
+    /// Schedules the next scan of the send buffer.
     pub(super) fn schedule_scan(&mut self, now: Instant) {
         if self.send_buffer.is_empty() {
             self.next_scan = None;
@@ -286,12 +287,11 @@ impl Dsr {
         }
     }
 
-    /// How long it is to the next look when nobody has looked for a while: the looks go on all the
-    /// time, and this is the rest of a span that is met by chance, so that longer spans are met more
-    /// often.
+    /// Draws the time to the first scan: scans run all the time, so this is the residual of an interval in
+    /// progress, in which longer intervals are more likely to be found.
     fn draw_first_scan_delay(&mut self, period: Duration) -> Duration {
-        // A span of 1 to 2 periods with a density in proportion to its length: two times in three any,
-        // else the longer of two.
+        // An interval of 1 to 2 periods with a density proportional to its length: with probability 2/3
+        // uniform, else the longer of two.
         let (any, other) = (self.scan_random.uniform_f64(), self.scan_random.uniform_f64());
         let span =
             1.0 + if self.scan_random.uniform_f64() * 3.0 < 2.0 { any } else { any.max(other) };
@@ -299,7 +299,7 @@ impl Dsr {
         Duration::from_nanos(rest as u64)
     }
 
-    /// The span between two looks.
+    /// Draws the interval between two scans.
     pub(super) fn draw_scan_period(&mut self, period: Duration) -> Duration {
         period + self.scan_random.uniform_duration(Duration::ZERO, period)
     }

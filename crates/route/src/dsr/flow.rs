@@ -1,8 +1,7 @@
-//! Flow state (RFC 4728 §3.5, §8.6): once nodes know a flow, its packets carry no source route.
+//! Flow state (RFC 4728 §3.5, §8.6): the packets of an established flow carry no source route.
 //!
-//! Every flow is meant as the default one between its ends. Routes of packets without a source route
-//! are not shortened: RFC 4728 §8.6.5 leaves that open, and in ns-2.35 the condition for it never
-//! holds.
+//! Every flow is meant as the default flow between its ends. Routes of packets without a source route are not
+//! shortened: RFC 4728 §8.6.5 leaves that open, and in ns-2.35 the condition for it never holds.
 
 use alloc::vec::Vec;
 
@@ -15,10 +14,10 @@ use super::originate::salvage_count;
 use super::path::{self, Path, SourceRoute};
 use crate::{DropReason, LinkDestination};
 
-/// As many flows are known; the one that was entered first makes room.
+/// The maximum number of flows; the oldest is evicted.
 const FLOWS_MAX: usize = 512;
 
-/// Room for flows once there is one; more of them grow into their room once.
+/// Initial capacity; a larger table is reallocated once.
 const RESERVED: usize = 64;
 
 /// The Flow Table and the Default Flow ID Table (RFC 4728 §4.7, §4.8).
@@ -26,9 +25,9 @@ const RESERVED: usize = 64;
 pub(crate) struct FlowTable {
     /// The newest last.
     flows: Vec<Flow>,
-    /// The highest odd number between two ends.
+    /// The highest odd flow ID between two ends.
     defaults: Vec<(Ipv4Addr, Ipv4Addr, u16)>,
-    /// Where the last questions were answered.
+    /// Indices of the last lookups.
     last_flow: usize,
     last_default: usize,
     next_id: u16,
@@ -40,16 +39,16 @@ struct Flow {
     destination: Ipv4Addr,
     id: u16,
     path: Path,
-    /// Which node of the path this is.
+    /// The position of this node on the path.
     position: u8,
-    /// The time to live that its packets have here.
+    /// The time to live of its packets at this node.
     ttl: u8,
-    /// They all had it.
+    /// All its packets had that time to live.
     may_be_default: bool,
-    /// A link of it has failed.
+    /// A link of the flow has failed.
     broken: bool,
     until: Instant,
-    /// How many packets with a source route this node has sent, and when the last.
+    /// The number of packets with a source route sent by this node, and the instant of the last.
     packets_sent: u8,
     last_sent_at: Instant,
 }
@@ -60,11 +59,11 @@ impl Flow {
     }
 }
 
-/// What a packet of an own flow carries.
+/// The header of a packet on a flow of this node.
 enum FlowHeader {
-    /// The source route, and for how long the flow lives.
+    /// The source route, and the flow's lifetime.
     SourceRoute,
-    /// The flow's number.
+    /// The flow ID.
     FlowId,
     /// Nothing.
     Empty,
@@ -88,7 +87,7 @@ impl FlowTable {
         self.defaults.get(self.last_default).map(|known| known.2)
     }
 
-    /// The own flow on `path`.
+    /// The flow of this node on `path`.
     fn find_by_path(&mut self, destination: Ipv4Addr, path: &Path) -> Option<&mut Flow> {
         let is = |flow: &Flow| {
             flow.position == 0 && flow.destination == destination && flow.path == *path
@@ -100,7 +99,7 @@ impl FlowTable {
     }
 
     fn add(&mut self, now: Instant, flow: Flow) {
-        // A packet may still come for a flow that has ended at its source: twice its life is enough.
+        // A packet may still arrive for a flow that has expired at its source: twice the lifetime is enough.
         self.flows.retain(|known| now.since(known.until) < Duration::from_secs(60));
         if self.flows.len() >= FLOWS_MAX {
             self.flows.remove(0);
@@ -116,7 +115,7 @@ impl FlowTable {
         let ends = (flow.source, flow.destination);
         match self.defaults.iter_mut().find(|known| (known.0, known.1) == ends) {
             Some(known) => {
-                // RFC 4728 §3.5.1: numbers are compared modulo 2¹⁶.
+                // RFC 4728 §3.5.1: flow IDs are compared modulo 2¹⁶.
                 if flow.id.wrapping_sub(known.2) as i16 > 0 {
                     known.2 = flow.id;
                 }
@@ -130,7 +129,7 @@ impl FlowTable {
         }
     }
 
-    /// Own flows over the link end.
+    /// Ends this node's flows over the link.
     pub fn remove_link(&mut self, link: FailedLink) {
         for flow in self.flows.iter_mut().filter(|flow| flow.position == 0) {
             let mut links = flow.path.as_slice().windows(2);
@@ -140,8 +139,7 @@ impl FlowTable {
 }
 
 impl Dsr {
-    /// Puts a packet of this node on a flow (RFC 4728 §8.6.1), if it may be on one, and says which
-    /// path that is.
+    /// Puts a packet of this node on a flow (RFC 4728 §8.6.1), if possible, and returns the flow's path.
     pub(super) fn assign_flow(
         &mut self,
         now: Instant,
@@ -159,7 +157,7 @@ impl Dsr {
             return None;
         }
         let ip = packet.packet.ip;
-        // The default flow needs the least bytes; a shorter way is still better.
+        // The default flow needs the least bytes; a shorter route is still better.
         let mut path = *path;
         let usual = self.flows.default_flow(ip.source, ip.destination);
         if let Some(id) = usual
@@ -190,7 +188,7 @@ impl Dsr {
         Some(path)
     }
 
-    /// The own flow on `path`, which may be a new one, for a packet with this time to live.
+    /// The flow of this node on `path`, created if necessary, for a packet with this time to live.
     fn use_flow(
         &mut self,
         now: Instant,
@@ -215,7 +213,7 @@ impl Dsr {
             let default = usual == Some(flow.id) && flow.ttl == ttl && flow.may_be_default;
             return (flow.id, if default { FlowHeader::Empty } else { FlowHeader::FlowId });
         }
-        // Odd numbers are for default flows.
+        // Odd flow IDs are for default flows.
         let id = self.flows.next_id | 1;
         self.flows.next_id = id.wrapping_add(2);
         let flow = Flow {
@@ -235,7 +233,7 @@ impl Dsr {
         (id, FlowHeader::SourceRoute)
     }
 
-    /// A packet with a source route establishes its flow at this node on the way (RFC 4728 §3.5.2).
+    /// Establishes the flow of a packet with a source route at this intermediate node (RFC 4728 §3.5.2).
     pub(super) fn establish_flow(
         &mut self,
         now: Instant,
@@ -246,7 +244,7 @@ impl Dsr {
         let Some(dsr) = &mut packet.dsr else { return };
         let (Some(carried), Some(timeout_s)) = (&mut dsr.flow, dsr.timeout_s) else { return };
         carried.hops = carried.hops.saturating_add(1);
-        // A flow's packets have not been salvaged (RFC 4728 §8.6.7).
+        // Packets on a flow have not been salvaged (RFC 4728 §8.6.7).
         if self.config.flow_state.is_none()
             || on.path.first() != Some(ip.source)
             || ip.source == self.address
@@ -304,7 +302,7 @@ impl Dsr {
         self.transmit(now, now, packet, LinkDestination::Unicast(next));
     }
 
-    /// The packet goes another way if one is known; its source is told.
+    /// Salvages a packet on an unknown flow, and reports the error to its source.
     fn on_unknown_flow(&mut self, now: Instant, packet: RoutedPacket, kind: DsrErrorKind) {
         let source = packet.packet.ip.source;
         if source == self.address {
@@ -318,7 +316,7 @@ impl Dsr {
         self.route_own_packet(now, error);
     }
 
-    /// A flow is not known somewhere: it has to be established anew.
+    /// Handles a flow error: the flow has to be established again.
     pub(super) fn on_flow_error(&mut self, kind: DsrErrorKind) {
         let (destination, id) = match kind {
             DsrErrorKind::UnknownFlow { destination, id } => (destination, Some(id)),
@@ -331,8 +329,8 @@ impl Dsr {
         }
     }
 
-    /// Writes the source route of its flow into a packet that has none, as on the hop that has
-    /// failed, so that the failure is dealt with like any other.
+    /// Restores the source route of a packet on a flow, as on the hop that failed, so that the failure is
+    /// handled like any other.
     pub(super) fn restore_source_route(&mut self, packet: &mut RoutedPacket) {
         let ip = packet.packet.ip;
         let number = packet.dsr.as_ref().and_then(|dsr| dsr.flow).map(|flow| flow.id);
@@ -348,7 +346,7 @@ impl Dsr {
     }
 }
 
-/// RFC 4728 §8.6.7: what is salvaged, or sent anew, is on no flow.
+/// Removes the flow options: salvaged and retransmitted packets are on no flow (RFC 4728 §8.6.7).
 pub(super) fn strip_flow(packet: &mut RoutedPacket) {
     if let Some(dsr) = &mut packet.dsr {
         dsr.flow = None;

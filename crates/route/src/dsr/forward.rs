@@ -1,4 +1,4 @@
-//! Packets of others on their source route (RFC 4728 §8.1.5).
+//! Forwarding of packets with a source route (RFC 4728 §8.1.5).
 
 use driftway_base::{Instant, Ipv4Addr};
 use driftway_wire::RoutedPacket;
@@ -10,7 +10,7 @@ use super::replies::replied_route;
 use crate::{DropReason, LinkDestination};
 
 impl Dsr {
-    /// A packet for somebody else, of which this node is the next hop.
+    /// Forwards a packet for another node, of which this node is the next hop.
     pub(super) fn forward(&mut self, now: Instant, from: Ipv4Addr, mut packet: RoutedPacket) {
         if packet.dsr.as_ref().is_none_or(|dsr| dsr.source_route.is_none()) {
             return self.forward_on_flow(now, packet);

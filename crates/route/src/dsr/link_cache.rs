@@ -21,19 +21,19 @@ pub(crate) const DESCRIPTOR: CacheDescriptor = CacheDescriptor {
     },
 };
 
-/// How soon a route that was seen in use may renew what is known of its links.
+/// The interval after which observing a route again refreshes its links.
 const RENEW_INTERVAL: Duration = Duration::from_secs(1);
 
-/// What each second between two uses of a link adds to the stability of its ends.
+/// StabilityIncrFactor: the gain in stability of both ends per time between two uses of a link.
 const STABILITY_INCR_FACTOR: u64 = 4;
-/// What is left of it when a link of theirs breaks: a half.
+/// StabilityDecrFactor: the divisor of stability of both ends when a link breaks.
 const STABILITY_DECR_FACTOR: u64 = 2;
-/// The shortest lifetime of a link.
+/// MinLifetime of a link.
 const MIN_LIFETIME: Duration = Duration::from_secs(1);
-/// What a use leaves it at least.
+/// UseExtends: the minimum remaining lifetime after a use.
 const USE_EXTENDS: Duration = Duration::from_secs(120);
 
-/// The links, and what is learned of them.
+/// The links, with the caching policy.
 #[derive(Clone, Debug)]
 struct LinkMaxLife {
     policy: CachingPolicy,
@@ -50,8 +50,8 @@ impl RouteCache for LinkMaxLife {
         new
     }
 
-    /// All links of it, also where no route leads there from here so far (RFC 4728 §8.1.4, §4.1: what
-    /// was learned at different times forms new routes).
+    /// All links of the route, even without a route there from this node so far (RFC 4728 §8.1.4, §4.1: links
+    /// learned at different times form new routes).
     fn on_route_observed(
         &mut self,
         now: Instant,
@@ -110,21 +110,21 @@ impl RouteCache for LinkMaxLife {
 pub(crate) struct LinkCache {
     me: Ipv4Addr,
     graph: LinkGraph,
-    /// How each node is best reached, good until a link of these ends; `None` if links have changed.
+    /// The shortest-path tree, valid until one of its links expires; `None` if links have changed.
     tree: Vec<TreeEntry>,
     tree_valid_until: Option<Instant>,
-    /// What a search works on.
+    /// Work space of a search.
     frontier: Vec<u16>,
     next_frontier: Vec<u16>,
 }
 
-/// How a node is reached.
+/// An entry of the shortest-path tree.
 #[derive(Clone, Copy, Debug)]
 struct TreeEntry {
-    /// When the first of the links to it ends.
+    /// The earliest expiry of the links to the node.
     until: Instant,
     hops: u16,
-    /// The place of the last link, and the node before it.
+    /// The index of the last link, and the node before it.
     link: u16,
     previous: u16,
 }
@@ -147,11 +147,11 @@ impl LinkCache {
         }
     }
 
-    /// Adds the links of a path, or hears of them again; is one of them new? `both_ways`: they are
-    /// links in either direction.
+    /// Adds the links of a path, or refreshes them; returns true if one of them is new. `both_ways`: in both
+    /// directions.
     pub fn add(&mut self, now: Instant, path: &[Ipv4Addr], both_ways: bool) -> bool {
         let mut new = false;
-        // The number of the node where the last link has ended and the next begins.
+        // The index of the node between the last link and the next.
         let mut joint = None;
         for ends in path.windows(2) {
             let &[from, to] = ends else { continue };
@@ -165,7 +165,7 @@ impl LinkCache {
                 _ => {
                     new |= self.add_link(now, from, to);
                     new |= both_ways && self.add_link(now, to, from);
-                    // Room has been made, perhaps, and that changes numbers.
+                    // An eviction may have changed the indices.
                     None
                 }
             };
@@ -173,7 +173,7 @@ impl LinkCache {
         new
     }
 
-    /// A link whose ends may be new, and for which there may be no room.
+    /// Adds a link whose ends may be new, evicting others if the cache is full.
     fn add_link(&mut self, now: Instant, from: Ipv4Addr, to: Ipv4Addr) -> bool {
         let graph = &mut self.graph;
         let full = !graph.has_room_for(1);
@@ -188,7 +188,7 @@ impl LinkCache {
         }
     }
 
-    /// A link between nodes that have numbers.
+    /// Adds a link between nodes with indices.
     fn add_by_index(&mut self, now: Instant, tail: u16, head: u16) -> bool {
         let graph = &mut self.graph;
         let (Some(from), Some(to)) = (graph.node(tail), graph.node(head)) else { return false };
@@ -211,7 +211,7 @@ impl LinkCache {
         }
     }
 
-    /// The shortest route, of those the one that lasts longest.
+    /// The shortest route; of several the one that lasts longest.
     pub fn find(&mut self, now: Instant, destination: Ipv4Addr, used: bool) -> Option<Path> {
         if self.tree_valid_until.is_none_or(|until| until <= now) {
             self.build_tree(now);
@@ -242,8 +242,8 @@ impl LinkCache {
         None
     }
 
-    /// The link does not carry, nor, if `both_ways`, the one back; was one of them known? That is one
-    /// break, which its ends answer for once (RFC 4728 App. A).
+    /// Removes a link and, if `both_ways`, its reverse; returns true if one of them was known. That is one
+    /// break, which reduces the stability of its ends once (RFC 4728 App. A).
     pub fn remove(&mut self, from: Ipv4Addr, to: Ipv4Addr, both_ways: bool) -> bool {
         let graph = &mut self.graph;
         let (Some(tail), Some(head)) = (graph.index_of(from), graph.index_of(to)) else {
@@ -263,8 +263,8 @@ impl LinkCache {
         true
     }
 
-    /// Breadth first; within one distance the longest life wins, and of equals the node that was
-    /// known first.
+    /// Breadth-first search; among routes of the same length the longest lifetime wins, then the node that
+    /// was known first.
     fn build_tree(&mut self, now: Instant) {
         let mut good_until = Instant::FAR_FUTURE;
         self.tree.clear();
@@ -342,18 +342,18 @@ mod test {
     }
 
     #[test]
-    fn the_shortest_route_and_of_equals_the_one_that_lasts() {
+    fn the_shortest_route_wins_then_the_longest_lifetime() {
         let mut cache = cache(at(0), &[(1, 2), (2, 9), (1, 3), (3, 9), (9, 4), (4, 5), (2, 5)]);
         assert_eq!(find(&mut cache, at(0), 5), [1, 2, 5]);
         assert_eq!(find(&mut cache, at(0), 9), [1, 2, 9], "a tie");
         cache.add(at(5), &[node(1), node(3)], false);
         cache.add(at(5), &[node(3), node(9)], false);
         cache.add(at(5), &[node(3), node(8)], false);
-        assert_eq!(find(&mut cache, at(5), 9), [1, 3, 9], "that has been heard of later");
+        assert_eq!(find(&mut cache, at(5), 9), [1, 3, 9], "refreshed later");
     }
 
     #[test]
-    fn links_carry_in_the_direction_that_was_heard_of() {
+    fn links_are_directed() {
         let mut cache = cache(at(0), &[(1, 2), (3, 2)]);
         assert_eq!(find(&mut cache, at(0), 3), []);
         cache.add(at(0), &[node(2), node(3)], false);
@@ -364,7 +364,7 @@ mod test {
     }
 
     #[test]
-    fn a_link_lives_as_long_as_its_less_stable_end_and_longer_when_used() {
+    fn lifetime_follows_the_less_stable_end_and_use_extends_it() {
         let mut unused = cache(at(0), &[(1, 2), (2, 3)]);
         assert_eq!(find(&mut unused, at(24), 3), [1, 2, 3]);
         assert_eq!(find(&mut unused, at(25), 3), []);
@@ -373,7 +373,7 @@ mod test {
         assert!(used.find(at(10), node(3), true).is_some());
         assert_eq!(find(&mut used, at(129), 3), [1, 2, 3], "120 s after its use");
         assert_eq!(find(&mut used, at(130), 3), []);
-        // The use after 10 s has made 25 s + 4 × 10 s of it, for node 2 twice.
+        // The use after 10 s has increased it to 25 s + 4 × 10 s, for node 2 twice.
         used.add(at(200), &[node(2), node(3)], false);
         assert_eq!(ends(&mut used, 2, 3), at(265));
 
@@ -388,7 +388,7 @@ mod test {
         assert_eq!(ends(&mut broken, 2, 3), at(1), "the shortest lifetime");
     }
 
-    /// RFC 4728 App. A: "when a link is observed to break", each of its ends loses a half, however
+    /// RFC 4728 App. A: "when a link is observed to break", the stability of each end is halved once, however
     /// many directions of it are known.
     #[test]
     fn one_break_halves_the_stability_of_both_ends_once() {
@@ -407,7 +407,7 @@ mod test {
             ));
             assert!(
                 !cache.on_link_failure(at(0), link, LinkFailureReport::LinkLayer { route: None }),
-                "the same news again"
+                "the same failure again"
             );
             cache.on_route_learned(at(0), &path, LearnedBy::Reply);
             assert_eq!(ends(&mut cache.links, 2, 3).as_millis(), 12_500);
@@ -416,7 +416,7 @@ mod test {
     }
 
     #[test]
-    fn a_big_network_does_not_fill_it() {
+    fn a_large_network_does_not_exceed_the_capacity() {
         let mut cache = LinkCache::new(node(1));
         for n in 0..5_000u32 {
             let now = Instant::from_millis(u64::from(n));
@@ -424,10 +424,10 @@ mod test {
             cache.graph.assert_invariants();
         }
         cache.add(at(5), &[node(1), node(7000)], false);
-        assert_eq!(find(&mut cache, at(5), 7000), [1, 7000], "there is room for what is new");
+        assert_eq!(find(&mut cache, at(5), 7000), [1, 7000], "there is room for new nodes");
     }
 
-    /// What may be done to a cache, with small numbers for its nodes.
+    /// An operation on a cache, with small numbers for its nodes.
     #[derive(Clone, Debug)]
     enum Step {
         Add { path: Vec<u32>, both_ways: bool },
@@ -436,7 +436,7 @@ mod test {
         Wait { millis: u64 },
     }
 
-    /// In a network of so many nodes; a half of the paths begin at the cache's own.
+    /// Operations in a network of that many nodes; half of the paths start at the cache's own node.
     fn steps(nodes: u32) -> impl Strategy<Value = Vec<Step>> {
         let node = 1..=nodes;
         let path = (any::<bool>(), proptest::collection::vec(node.clone(), 2..8));
@@ -454,7 +454,7 @@ mod test {
         proptest::collection::vec(step, 1..600)
     }
 
-    /// Does everything to the cache and to its plain form, and compares all that they answer.
+    /// Applies the operations to the cache and to the reference implementation, and compares all results.
     fn agree(steps: &[Step]) {
         let mut now = Instant::ZERO;
         let (mut cache, mut plain) = (LinkCache::new(node(1)), ReferenceLinkCache::new(node(1)));
@@ -484,19 +484,19 @@ mod test {
         #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
 
         #[test]
-        fn a_few_nodes_as_if_all_were_searched(steps in steps(12)) {
+        fn few_nodes_match_the_reference(steps in steps(12)) {
             agree(&steps);
         }
 
-        /// More nodes than there is room for.
+        /// More nodes than the capacity.
         #[test]
-        fn many_nodes_as_if_all_were_searched(steps in steps(330)) {
+        fn many_nodes_match_the_reference(steps in steps(330)) {
             agree(&steps);
         }
 
-        /// More links than there is room for, between nodes for which there is.
+        /// More links than the capacity, between fewer nodes than the capacity.
         #[test]
-        fn many_links_as_if_all_were_searched(steps in steps(90)) {
+        fn many_links_match_the_reference(steps in steps(90)) {
             agree(&steps);
         }
     }

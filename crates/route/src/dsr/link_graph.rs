@@ -1,35 +1,35 @@
-//! A graph of links that carry one way, as arrays: nodes have small numbers, and the links that leave
-//! a node lie side by side.
+//! A graph of directed links in arrays: nodes have small indices, and the outgoing links of a node are
+//! contiguous.
 //!
-//! Most of what a link cache does is to hear once more of links that it has. So an address leads to a
-//! number without a search, and a number to the node's links.
+//! Most operations of a link cache refresh known links. So the index of an address is found by hashing, and
+//! the links of a node by its index.
 
 use alloc::vec::Vec;
 
 use driftway_base::{Duration, Instant, Ipv4Addr};
 
-/// Bounds, so that a big network doesn't fill a node; [`CacheKind::LINK_MAX_LIFE`] and the scenario's
-/// `routing.cache` name them.
+/// Capacities, which bound the memory of a node; [`CacheKind::LINK_MAX_LIFE`] and the scenario's
+/// `routing.cache` document them.
 ///
 /// [`CacheKind::LINK_MAX_LIFE`]: super::caches::CacheKind::LINK_MAX_LIFE
 const NODES_MAX: usize = 256;
 const LINKS_MAX: usize = 1024;
 
-/// RFC 4728 App. A: what is thought of a node at first.
+/// InitStability (RFC 4728 App. A).
 const INIT_STABILITY: Duration = Duration::from_secs(25);
 
 #[derive(Clone, Debug)]
 pub(crate) struct LinkGraph {
-    /// By number: in the order in which they came to be known.
+    /// By index, in order of their first appearance.
     nodes: Vec<Node>,
     indices: AddressIndex,
-    /// Where each link leads. Those of one node lie side by side, ascending.
+    /// The head of each link. Those of one node are contiguous, in ascending order.
     heads: Vec<u16>,
-    /// Until when each is there.
+    /// The expiry of each link.
     expires_at: Vec<Instant>,
-    /// When it was used last.
+    /// The last use of each link.
     last_used: Vec<Instant>,
-    /// What making room works on.
+    /// Work space of evictions.
     sorted_expiries: Vec<Instant>,
     renumbered: Vec<Option<u16>>,
 }
@@ -38,7 +38,7 @@ pub(crate) struct LinkGraph {
 pub(crate) struct Node {
     pub stability: Duration,
     pub address: Ipv4Addr,
-    /// Where its links begin; they end where those of the next node begin.
+    /// The start of its links; they end where those of the next node start.
     first_link: u16,
 }
 
@@ -67,22 +67,22 @@ impl LinkGraph {
         self.nodes.get_mut(usize::from(number))
     }
 
-    /// Until when a link is there.
+    /// The expiry of a link.
     pub fn expires_at_mut(&mut self, place: u16) -> Option<&mut Instant> {
         self.expires_at.get_mut(usize::from(place))
     }
 
-    /// When it was used last.
+    /// The last use of a link.
     pub fn last_used_mut(&mut self, place: u16) -> Option<&mut Instant> {
         self.last_used.get_mut(usize::from(place))
     }
 
-    /// Is there room for so many links more?
+    /// Returns true if there is room for that many more links.
     pub const fn has_room_for(&self, links: usize) -> bool {
         self.heads.len() + links <= LINKS_MAX
     }
 
-    /// Is there room for both ends of a link?
+    /// Returns true if there is room for both ends of a link.
     pub const fn has_room_for_ends(&self) -> bool {
         self.nodes.len() + 2 <= NODES_MAX
     }
@@ -91,7 +91,7 @@ impl LinkGraph {
         self.indices.find(address, &self.nodes)
     }
 
-    /// The number of a node, which may be a new one; `None` if there is no room for it.
+    /// The index of a node, added if necessary; `None` if there is no room for it.
     pub fn index_or_insert(&mut self, address: Ipv4Addr) -> Option<u16> {
         if let Some(number) = self.index_of(address) {
             return Some(number);
@@ -105,7 +105,7 @@ impl LinkGraph {
         Some(number)
     }
 
-    /// The links that leave a node: their places, where they lead, and until when they are there.
+    /// The outgoing links of a node: index, head and expiry.
     pub fn links_from(&self, node: u16) -> impl Iterator<Item = (u16, u16, Instant)> {
         let (first, end) = self.link_range(node);
         let heads = self.heads.get(first..end).unwrap_or_default();
@@ -114,7 +114,7 @@ impl LinkGraph {
         places.zip(heads).zip(until).map(|((place, head), until)| (place, *head, *until))
     }
 
-    /// Where a link is, or where it would be.
+    /// The index of a link, or that at which it would be inserted.
     pub fn link_position(&self, from: u16, to: u16) -> Result<u16, u16> {
         let (first, end) = self.link_range(from);
         let heads = self.heads.get(first..end).unwrap_or_default();
@@ -123,7 +123,7 @@ impl LinkGraph {
         if heads.get(before) == Some(&to) { Ok(place) } else { Err(place) }
     }
 
-    /// Puts a new link where [`place`](Self::place) says.
+    /// Inserts a new link at the index given by [`link_position`](Self::link_position).
     pub fn insert(&mut self, place: u16, from: u16, to: u16, now: Instant, until: Instant) {
         self.heads.insert(usize::from(place), to);
         self.expires_at.insert(usize::from(place), until);
@@ -133,7 +133,7 @@ impl LinkGraph {
         }
     }
 
-    /// Takes the link from one node to another out; was it there?
+    /// Removes the link between two nodes; returns true if there was one.
     pub fn remove(&mut self, from: u16, to: u16) -> bool {
         let Ok(place) = self.link_position(from, to) else { return false };
         self.heads.remove(usize::from(place));
@@ -145,8 +145,8 @@ impl LinkGraph {
         true
     }
 
-    /// Forgets links that are over, or at least a quarter of all, those that end first; and nodes
-    /// without a link, but for `mine`. Nodes that stay get new numbers, in the order of the old ones.
+    /// Removes expired links, or at least the quarter of all links that expires first; and nodes without
+    /// links, except `mine`. The other nodes get new indices, in the same order.
     pub fn evict(&mut self, now: Instant, mine: Ipv4Addr) {
         self.sorted_expiries.clear();
         self.sorted_expiries.extend_from_slice(&self.expires_at);
@@ -182,7 +182,7 @@ impl LinkGraph {
             for place in start..end {
                 kept += usize::from(self.move_link(place, kept, from_when, new));
             }
-            // What this overwrites is read no more: new numbers are no higher than old ones.
+            // The overwritten entry is no longer read: new indices are not higher than old ones.
             if let (Some(number), Some(node)) = (new(old), self.node(old).copied())
                 && let Some(moved) = self.node_mut(number)
             {
@@ -201,7 +201,7 @@ impl LinkGraph {
         self.renumbered = renumbered;
     }
 
-    /// Moves a link that is there for longer than `from_when` to a place before; was it?
+    /// Moves a link that expires after `from_when` to a lower index; returns true if it does.
     fn move_link(
         &mut self,
         from: usize,
@@ -241,17 +241,17 @@ impl LinkGraph {
     }
 }
 
-/// Slots of the table of numbers: twice as many as there are nodes, and a power of two.
+/// Slots of the hash table: twice the number of nodes, and a power of two.
 const SLOTS: usize = 2 * NODES_MAX;
 
-/// The numbers of addresses: a table with open addressing. None is ever taken out by itself.
+/// The indices of addresses: a hash table with open addressing. Single entries are never removed.
 #[derive(Clone, Debug)]
 struct AddressIndex {
-    /// Made with the first node: a cache of paths needs none.
+    /// Allocated with the first node: a path cache needs none.
     slots: Vec<u16>,
 }
 
-/// A slot without a number.
+/// An empty slot.
 const FREE: u16 = u16::MAX;
 
 impl AddressIndex {
@@ -259,8 +259,7 @@ impl AddressIndex {
         Self { slots: Vec::new() }
     }
 
-    /// Slots in the order in which an address tries them. Neighbouring addresses begin at different
-    /// ones.
+    /// The probe sequence of an address. Neighbouring addresses start at different slots.
     fn probe_slots(address: Ipv4Addr) -> impl Iterator<Item = usize> {
         let bits = address.to_bits();
         let first = (bits ^ (bits >> 9) ^ (bits >> 18)) as usize;
@@ -269,7 +268,7 @@ impl AddressIndex {
 
     fn find(&self, address: Ipv4Addr, nodes: &[Node]) -> Option<u16> {
         for slot in Self::probe_slots(address) {
-            // No node has the number of a free slot.
+            // No node has the index of an empty slot.
             let number = *self.slots.get(slot)?;
             if nodes.get(usize::from(number))?.address == address {
                 return Some(number);

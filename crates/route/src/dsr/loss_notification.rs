@@ -1,28 +1,28 @@
 //! Early packet loss notification, best-effort ACK delivery (yu-2004 §4), and explicit link failure
-//! notification (yu-2004 §3.1, after Holland & Vaidya 1999): what DSR says of packets of TCP that a
-//! failed link did not carry. Each is a switch of [`DsrConfig`](super::DsrConfig) by itself.
+//! notification (yu-2004 §3.1, after Holland & Vaidya 1999): DSR's reports of TCP packets that met a failed
+//! link. Each is a separate option of [`DsrConfig`](super::DsrConfig).
 //!
-//! | switch | who says what |
+//! | option | report |
 //! |---|---|
-//! | `elfn` | the node at the link names the packet that failed, lost or not, to where its source route begins |
-//! | `epln` | the same, all data that is lost with it, and who has salvaged a packet passes the news on |
-//! | `bead` | the same for acknowledgments; a node with the news and a cached route sends the last one again |
-//! | `relay_notices` | a packet lists who has salvaged it, and the news goes back from one to the next |
+//! | `elfn` | the node at the link reports the packet that failed, lost or not, to the first node of its source route |
+//! | `epln` | the same, with all data that is lost with it; nodes that have salvaged a packet relay the report |
+//! | `bead` | the same for acknowledgments; a node with the report and a cached route retransmits the last one |
+//! | `relay_notices` | a packet lists the nodes that have salvaged it, and the report is relayed from one to the next |
 //!
-//! Nothing here starts a route discovery (§4.1): who has no cached route says nothing.
+//! None of this starts a route discovery (§4.1): a node without a cached route sends no report.
 //!
-//! What the paper leaves open, and what is done:
+//! Choices where the paper leaves it open:
 //!
-//! - *What is known at the link* is known once every packet has met its fate, so the errors leave after
-//!   that, whatever `error_first` says.
-//! - *A list that is too long* for one error goes on in a second one to the same source.
-//! - *A notification that waits in the queue* for the same neighbour is lost like the one that failed
-//!   (§4.1, case 5), and its source hears of that, too.
-//! - *A notification that is salvaged* is not lost: the error about it does not take its list along.
-//! - *Data at the node that has salvaged it*: algorithm 1 has no look-up for it; the text of §4.3.3 has.
-//! - *How often an acknowledgment is sent again*: it counts as salvaged once more than the one that was
-//!   lost (RFC 4728 §6.4, total salvage count), and ends as that does.
-//! - *Packets that wait* in the send buffer, and are dropped there later, are nobody's news.
+//! - *Time of the report*: once all packets of the link have been salvaged or dropped, whatever `error_first`
+//!   says.
+//! - *Long lists* continue in a second error to the same source.
+//! - *A notification queued* for the same neighbour is lost like the packet that failed (§4.1, case 5), and
+//!   its source is notified of that, too.
+//! - *A salvaged notification* is not lost: the error about it does not contain its list.
+//! - *Data at the node that has salvaged it*: algorithm 1 has no lookup for it; the text of §4.3.3 has.
+//! - *Repeated retransmission of an acknowledgment*: its salvage count is one more than that of the lost one
+//!   (RFC 4728 §6.4, total salvage count), with the same limit.
+//! - *Packets dropped from the send buffer* are not reported.
 
 use driftway_base::{FailedLink, Instant, Ipv4Addr};
 use driftway_wire::{
@@ -37,7 +37,7 @@ use super::path::{self, Path, SourceRoute};
 use crate::drop_list::{DropList, loss_signals};
 use crate::{LinkDestination, Output};
 
-/// A packet that a failed link did not carry, and what became of it.
+/// A packet that met a failed link, and its outcome.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct FailedPacket {
     pub packet: RoutedPacket,
@@ -45,27 +45,28 @@ pub(crate) struct FailedPacket {
 }
 
 impl FailedPacket {
-    /// A notification that is lost.
+    /// Returns true for a notification that is lost.
     fn is_lost_notification(&self) -> bool {
         self.outcome == SalvageOutcome::Lost && is_loss_notification(&self.packet)
     }
 }
 
-/// Does it carry the news of lost packets?
+/// Returns true if the packet carries a list of lost packets.
 pub(super) fn is_loss_notification(packet: &RoutedPacket) -> bool {
     packet.is_control() && packet.dsr.as_ref().is_some_and(DsrHeader::has_conn_list)
 }
 
 impl Dsr {
-    /// Is anything said of packets that are lost?
+    /// Returns true if any losses are reported.
     pub(super) const fn reports_losses(&self) -> bool {
         self.config.elfn || self.config.epln || self.config.bead
     }
 
-    /// §4.3.1: the link to `to` did not carry these packets, the first of which has shown that.
+    /// Reports the loss of these packets on the link to `to`, the first of which detected the failure
+    /// (yu-2004 §4.3.1).
     pub(super) fn report_losses(&mut self, now: Instant, to: Ipv4Addr, failed: &[FailedPacket]) {
         for (place, one) in failed.iter().enumerate() {
-            // Its own TCP has heard of it, and a lost notification goes on by the cache.
+            // The local TCP has been notified, and a lost notification is sent on a cached route.
             if one.packet.packet.ip.source == self.address {
                 continue;
             }
@@ -89,7 +90,7 @@ impl Dsr {
                 }
                 continue;
             }
-            // One error to each source, with all that is lost of it.
+            // One error per source, with all its losses.
             if before.iter().filter(same).any(|other| !other.packet.is_control()) {
                 continue;
             }
@@ -119,7 +120,7 @@ impl Dsr {
         }
     }
 
-    /// What is to be said of a packet; `first`: it is the one that has shown that the link failed.
+    /// The entry about a packet, if it is to be reported; `first`: it is the one that detected the failure.
     fn loss_entry(&self, failed: &FailedPacket, first: bool) -> Option<ConnInfo> {
         let lost = failed.outcome == SalvageOutcome::Lost;
         let mut info = ConnInfo::from_packet(&failed.packet.packet, !lost)?;
@@ -135,8 +136,8 @@ impl Dsr {
         says.then_some(info)
     }
 
-    /// §4.3.1: this node is the TCP sender of the packet that failed. Its TCP hears of that first; then the
-    /// packet takes another route, or waits for one.
+    /// Notifies the local TCP of a failed packet of its own (yu-2004 §4.3.1). Then the packet takes another
+    /// route, or is buffered.
     pub(super) fn signal_own_link_failure(&mut self, to: Ipv4Addr, packet: &RoutedPacket) {
         if packet.packet.ip.source == self.address
             && (self.config.elfn || self.config.epln)
@@ -146,8 +147,8 @@ impl Dsr {
         }
     }
 
-    /// §4.3.1: this node has salvaged these packets, or has sent these acknowledgments again, and its
-    /// own link has lost them. It has no other way for them.
+    /// Notifies the ends about packets that this node has salvaged, or acknowledgments that it has
+    /// retransmitted, which its own link has lost without another route (yu-2004 §4.3.1).
     fn notify_endpoints(&mut self, now: Instant, to: Ipv4Addr, salvage: u8, infos: &DropList) {
         let kind = DsrErrorKind::NodeUnreachable(to);
         for info in infos.as_slice() {
@@ -157,8 +158,8 @@ impl Dsr {
         }
     }
 
-    /// §4.3.3, algorithm 1: a notification for this node. What goes on inside of the next error stays
-    /// in the header.
+    /// Handles a notification for this node (yu-2004 §4.3.3, algorithm 1). Entries that belong to the next
+    /// nested error stay in the header.
     pub(super) fn on_loss_notification(
         &mut self,
         now: Instant,
@@ -179,7 +180,7 @@ impl Dsr {
             }
             let renewed = self.resend_ack(now, &mut info, salvage);
             if nested {
-                // It fits: it was there.
+                // There is room: the entry was in the received list.
                 rest.push(&info);
             } else if !renewed {
                 self.relay_notification(now, error, info);
@@ -188,7 +189,7 @@ impl Dsr {
         header.set_conn_list(&rest);
     }
 
-    /// §4.3.2: a notification for another passes.
+    /// Handles a notification that this node forwards (yu-2004 §4.3.2).
     pub(super) fn on_forwarded_notification(&mut self, now: Instant, packet: &mut RoutedPacket) {
         if !self.config.bead || !is_loss_notification(packet) {
             return;
@@ -204,8 +205,8 @@ impl Dsr {
         header.set_conn_list(&after);
     }
 
-    /// Sends the last of the lost acknowledgments again if there is a cached route to the TCP sender,
-    /// and notes that.
+    /// Retransmits the last of the lost acknowledgments if there is a cached route to the TCP sender, and
+    /// marks the entry.
     fn resend_ack(&mut self, now: Instant, info: &mut ConnInfo, salvage: u8) -> bool {
         if !self.config.bead || salvage >= self.config.salvage_limit.min(MAX_SALVAGE_COUNT) {
             return false;
@@ -226,15 +227,15 @@ impl Dsr {
         true
     }
 
-    /// §4.3.3: news for the own TCP.
+    /// Signals a loss to the local TCP (yu-2004 §4.3.3).
     fn signal_loss(&mut self, info: &ConnInfo, link: FailedLink, reporter: Ipv4Addr) {
         for signal in loss_signals(info, link, reporter) {
             self.outbox.push(Output::Signal(signal));
         }
     }
 
-    /// A notification of this node, which stands between: to the packets' source, or to who has
-    /// salvaged them before.
+    /// Sends a notification of this intermediate node to the packets' source, or to the previous node that
+    /// has salvaged them.
     fn relay_notification(&mut self, now: Instant, error: DsrError, mut info: ConnInfo) {
         let says = match info.packets {
             ConnPackets::Data { .. } => self.config.epln,
@@ -275,7 +276,7 @@ impl Dsr {
         self.send_on_path(now, now, packet, &path);
     }
 
-    /// §4.3.2: a notification of this node on a cached route, or not at all.
+    /// Sends a notification of this node on a cached route, or drops it (yu-2004 §4.3.2).
     pub(super) fn send_on_cached_route(
         &mut self,
         now: Instant,
@@ -294,7 +295,7 @@ impl Dsr {
         }
     }
 
-    /// Notes in a packet that this node salvages who has done so before.
+    /// Lists the previous salvagers in a packet that this node salvages.
     pub(super) fn record_salvager(&self, packet: &mut RoutedPacket) {
         if !self.config.relay_notices || packet.is_control() {
             return;
@@ -311,13 +312,14 @@ impl Dsr {
     }
 }
 
-/// How often the packets had been salvaged that the list of a header is about: its first error was the last
-/// one in it, those around it are about notifications.
+/// The salvage count of the packets listed in a header: that of the innermost error, since the outer ones are
+/// about notifications.
 fn innermost_salvage_count(header: &DsrHeader) -> u8 {
     header.errors().last().map_or(0, |error| error.salvage)
 }
 
-/// A routing packet whose news goes on with the packet itself, so that an error about its link has none of it.
+/// A copy of a control packet without its loss list, which is forwarded with the packet itself, so that the
+/// error about the link does not contain it.
 fn without_loss_list(packet: &RoutedPacket) -> RoutedPacket {
     let mut packet = *packet;
     if is_loss_notification(&packet)
@@ -329,12 +331,12 @@ fn without_loss_list(packet: &RoutedPacket) -> RoutedPacket {
     packet
 }
 
-/// Where the packet's source route begins.
+/// The first node of the packet's source route.
 fn route_source(packet: &RoutedPacket) -> Option<Ipv4Addr> {
     SourceRoute::of_packet(packet).and_then(|on| on.path.first())
 }
 
-/// The way back on which an error travels, from the node at the failed link.
+/// The reverse of the travelled route, for an error from the node at the failed link.
 pub(super) fn error_return_path(packet: &RoutedPacket, me: Ipv4Addr) -> Option<Path> {
     let carried = SourceRoute::of_packet(packet)?;
     let mut back = carried.path;

@@ -1,4 +1,4 @@
-//! Route maintenance (RFC 4728 §8.3): links that fail, errors, salvaging.
+//! Route maintenance (RFC 4728 §8.3): link failures, route errors, salvaging.
 
 use driftway_base::{FailedLink, Instant, Ipv4Addr};
 use driftway_wire::{
@@ -15,20 +15,20 @@ use super::originate::{MAX_SALVAGE_COUNT, salvage_count};
 use super::path::{self, SourceRoute};
 use crate::{DropReason, LinkDestination, Output};
 
-/// What became of a packet whose link failed.
+/// The outcome of a packet whose link failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SalvageOutcome {
-    /// It has another way, or waits for one.
+    /// It has another route, or is buffered.
     Rerouted,
     /// It is lost.
     Lost,
 }
 
-/// As many sources are told of one failed link.
+/// The maximum number of sources notified of one link failure.
 const NOTIFIED_MAX: usize = 16;
 
 impl Dsr {
-    /// The link to `to` did not carry `packet`.
+    /// Handles a packet that could not be delivered over the link to `to`.
     pub(super) fn handle_link_failure(
         &mut self,
         now: Instant,
@@ -42,7 +42,7 @@ impl Dsr {
         }
         let is_reply = packet.dsr.as_ref().is_some_and(|dsr| dsr.reply.is_some());
         if is_reply && !self.config.blacklist_timeout.is_zero() {
-            // RFC 4728 §4.6: its broadcasts get here, and what goes there does not.
+            // RFC 4728 §4.6: broadcasts of the neighbour arrive here, but packets to it do not.
             while self.blacklist.take_due(now).is_some() {}
             self.blacklist.set(to, now + self.config.blacklist_timeout);
         }
@@ -68,7 +68,7 @@ impl Dsr {
         }
     }
 
-    /// The same for who says what is lost: that is known at the end.
+    /// The same with reports of losses, which are known only at the end.
     fn reroute_and_report(
         &mut self,
         now: Instant,
@@ -89,7 +89,7 @@ impl Dsr {
         self.failed_scratch = failed;
     }
 
-    /// The link does not carry: nothing here uses it any more.
+    /// Removes a failed link from the flows and the cache.
     fn remove_link(&mut self, now: Instant, link: FailedLink, report: LinkFailureReport<'_>) {
         self.flows.remove_link(link);
         if self.cache.on_link_failure(now, link, report) {
@@ -97,8 +97,8 @@ impl Dsr {
         }
     }
 
-    /// RFC 4728 §8.3.4: an error to where the packet's route begins, back on the way that it has
-    /// come.
+    /// Sends an error to the first node of the packet's route, on the reverse of the travelled route, once
+    /// per source (RFC 4728 §8.3.4).
     fn send_error_once(
         &mut self,
         now: Instant,
@@ -114,7 +114,7 @@ impl Dsr {
         }
     }
 
-    /// The same with a list of what is lost; was there anybody to tell?
+    /// The same with a list of losses; returns true if an error was sent.
     pub(super) fn send_error_with(
         &mut self,
         now: Instant,
@@ -122,7 +122,7 @@ impl Dsr {
         packet: &RoutedPacket,
         list: &ConnList,
     ) -> bool {
-        // Who has the link of a notice's way in its cache hears of that by other notices.
+        // Nodes that have a link of the notice's path in their cache are notified of that by other notices.
         if is_link_failure_notice(packet) {
             return false;
         }
@@ -149,9 +149,9 @@ impl Dsr {
         true
     }
 
-    /// An error for `destination`, because of `packet`. One that the packet holds goes on inside of
-    /// it, with its further options, while there is room and it has not met too many failures: each draws a new packet for the
-    /// old one, and without an end to that a network that loses frames is soon full of errors about
+    /// The header of an error to `destination` about `packet`. An error in the packet is nested in it, with
+    /// its extra options, if there is room and the failure count is below the limit: each failure replaces
+    /// the old packet by a new one, and without a limit a network that loses frames fills with errors about
     /// errors. RFC 4728 §8.3.4 would send the new one alone then.
     pub(super) fn error_about(
         &mut self,
@@ -165,7 +165,7 @@ impl Dsr {
         if full || ends && self.failure_count(packet) >= MAX_SALVAGE_COUNT {
             return None;
         }
-        // What does not go on inside of it is counted in it.
+        // Errors that are not nested are counted in the new one.
         let salvage = if self.config.nest_errors || !ends {
             salvage_count(packet)
         } else {
@@ -184,9 +184,9 @@ impl Dsr {
         Some(DsrHeader { errors, request_or_options: lead, ..DsrHeader::default() })
     }
 
-    /// How many failures a packet has met: each has it salvaged, or puts the error that it was into a
-    /// new one (RFC 4728 §6.4, total salvage count, but that the first error may stand for a packet
-    /// that has met none).
+    /// The number of failures that a packet has met: each increments its salvage count, or nests the error
+    /// that it was in a new one (total salvage count, RFC 4728 §6.4, except that the first error may be about
+    /// a packet that has met none).
     fn failure_count(&self, packet: &RoutedPacket) -> u8 {
         let one = u8::from(self.config.count_errors);
         let errors = packet.dsr.iter().filter(|_| packet.is_control()).flat_map(DsrHeader::errors);
@@ -195,8 +195,8 @@ impl Dsr {
         salvage_count(packet).saturating_add(met.saturating_sub(one))
     }
 
-    /// A packet whose next hop has failed. RFC 4728 §8.3.6; `broken`: the node behind the link that
-    /// a reply must not tell of.
+    /// Reroutes a packet whose next hop has failed, buffers it, or drops it (RFC 4728 §8.3.6); `broken`: the
+    /// node behind the link that a reply must not contain.
     pub(super) fn reroute_or_drop(
         &mut self,
         now: Instant,
@@ -205,7 +205,7 @@ impl Dsr {
     ) -> SalvageOutcome {
         let ip = packet.packet.ip;
         let own = ip.source == self.address;
-        // Requests are for all, and none of them fails.
+        // Requests are broadcast, so they cannot fail.
         if packet.dsr.as_ref().is_some_and(|dsr| dsr.request().is_some()) {
             return self.drop_lost(packet, DropReason::LinkFailure);
         }
@@ -222,7 +222,7 @@ impl Dsr {
                 return self.drop_lost(packet, DropReason::LinkFailure);
             }
         }
-        // Nobody is looked for to be told.
+        // A notice is not rerouted.
         if is_link_failure_notice(&packet) {
             return self.drop_lost(packet, DropReason::LinkFailure);
         }
@@ -267,7 +267,7 @@ impl Dsr {
         SalvageOutcome::Lost
     }
 
-    /// Does the packet's reply tell of the link between this node and `other`?
+    /// Returns true if the packet's reply contains the link between this node and `other`.
     fn reply_contains_link(&self, packet: &RoutedPacket, other: Ipv4Addr) -> bool {
         let reply = packet.dsr.as_ref().and_then(|dsr| dsr.reply.as_ref());
         let path = reply
@@ -278,9 +278,8 @@ impl Dsr {
         })
     }
 
-    /// RFC 4728 §8.3.5.
-    /// `from`: the neighbour that has sent the packet; `also`: another that gets it, from this node or
-    /// as the one that it was on the air to.
+    /// Handles the errors in a packet (RFC 4728 §8.3.5). `from`: the neighbour that sent it; `also`: another
+    /// one that receives it, because this node forwards it there or it was overheard on its way there.
     pub(super) fn on_errors(
         &mut self,
         now: Instant,
@@ -313,15 +312,15 @@ impl Dsr {
                 return;
             }
             match first.kind {
-                // A notice has been everywhere where it is of use.
+                // A notice has informed all nodes concerned, so it is not piggybacked.
                 DsrErrorKind::NodeUnreachable(_) if is_link_failure_notice(packet) => {}
                 DsrErrorKind::NodeUnreachable(to) => {
                     self.last_error = Some((FailedLink { from: first.source, to }, now));
                 }
                 kind => self.on_flow_error(kind),
             }
-            // What this error holds goes to whom it is for, and takes with it how much has failed so
-            // far (the total salvage count, RFC 4728 §6.4).
+            // A nested error is sent on to its destination, with the failures so far (the total salvage
+            // count, RFC 4728 §6.4).
             if let Some(next) = &mut held.errors[0] {
                 let met = [first.salvage, u8::from(self.config.count_errors), carried]
                     .into_iter()
@@ -344,7 +343,7 @@ impl Dsr {
     }
 }
 
-/// The options beyond its fields.
+/// The extra options.
 fn further_options(dsr: &DsrHeader) -> DsrRequestOrOptions {
     match dsr.request_or_options {
         DsrRequestOrOptions::ExtraOptions(_) => dsr.request_or_options,
@@ -352,12 +351,12 @@ fn further_options(dsr: &DsrHeader) -> DsrRequestOrOptions {
     }
 }
 
-/// ns-2.35 asks about the hop behind the one that failed.
+/// The hop after the failed one, which ns-2.35 checks instead.
 fn hop_after_failed(packet: &RoutedPacket) -> Option<Ipv4Addr> {
     SourceRoute::of_packet(packet).and_then(|on| on.path.get(on.next_position + 1))
 }
 
-/// Takes the reply out; is anything left that is worth a way?
+/// Removes the reply; returns true if the rest is worth sending.
 fn strip_reply(packet: &mut RoutedPacket) -> bool {
     let control = packet.is_control();
     packet.dsr.as_mut().is_none_or(|dsr| {
@@ -366,7 +365,7 @@ fn strip_reply(packet: &mut RoutedPacket) -> bool {
     })
 }
 
-/// Who has been told of a failed link.
+/// The sources notified of a link failure.
 #[derive(Default)]
 struct NotifiedSources {
     list: [Option<Ipv4Addr>; NOTIFIED_MAX],

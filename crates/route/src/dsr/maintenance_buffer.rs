@@ -1,5 +1,5 @@
-//! The Maintenance Buffer (RFC 4728 §4.5): copies of packets whose next hop has not confirmed yet that
-//! they came, and what is known of how long that takes.
+//! The Maintenance Buffer (RFC 4728 §4.5): copies of packets that the next hop has not yet confirmed, and
+//! round-trip times of confirmations.
 
 use alloc::vec::Vec;
 
@@ -8,15 +8,16 @@ use driftway_wire::RoutedPacket;
 
 use super::path::SourceRoute;
 
-/// As many packets wait for a confirmation; further ones go without (RFC 4728 §4.5: the size is open).
+/// The maximum number of pending packets; further ones are sent without confirmation (RFC 4728 §4.5: the size
+/// is open).
 pub(crate) const PENDING_MAX: usize = 64;
-/// As many neighbours are known; the one that confirmed something longest ago makes room.
+/// The maximum number of neighbours; the one with the oldest confirmation is evicted.
 const NEIGHBOURS_MAX: usize = 64;
-/// As many packets are remembered that came from neighbours.
+/// The number of received packets kept for duplicate detection.
 const RECEIVED_MAX: usize = 256;
 
-// RFC 4728 §8.3.3 asks for a timer that follows the measured round-trip time, as TCP's does, and leaves
-// its bounds open. The least is what PassiveAckTimeout allows for the neighbour's queue.
+// RFC 4728 §8.3.3 requires a timer that follows the measured round-trip time, as TCP's does, and leaves its
+// bounds open. The minimum is PassiveAckTimeout, for the neighbour's queue.
 const INITIAL_TIMEOUT: Duration = Duration::from_millis(500);
 const TIMEOUT_MIN: Duration = Duration::from_millis(100);
 const TIMEOUT_MAX: Duration = Duration::from_secs(10);
@@ -30,33 +31,33 @@ pub(crate) struct MaintenanceBuffer {
     last_id: u16,
 }
 
-/// A packet that has been sent.
+/// A packet that has been sent and not confirmed.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PendingAck {
     /// Without an Acknowledgment Request.
     pub packet: RoutedPacket,
     pub to: Ipv4Addr,
-    /// That of its Acknowledgment Requests, whether one was sent or not.
+    /// The identification of its Acknowledgment Requests, whether one was sent or not.
     pub id: u16,
-    /// How often it has been sent again.
+    /// The number of retransmissions.
     pub retransmissions: u8,
-    /// When it was first sent with a request, and not again since (Karn's rule).
+    /// The first transmission with a request, unless retransmitted since (Karn's algorithm).
     requested_at: Option<Instant>,
     due: Instant,
 }
 
-/// What is known of a neighbour.
+/// The acknowledgment state of a neighbour.
 #[derive(Clone, Copy, Debug)]
 struct NeighbourAckState {
     address: Ipv4Addr,
-    /// Smoothed round-trip time and its variation (RFC 6298 §2).
+    /// SRTT and RTTVAR (RFC 6298 §2).
     rtt: Option<(Duration, Duration)>,
-    /// When it last confirmed something.
+    /// The instant of its last confirmation.
     last_confirmed: Option<Instant>,
 }
 
-/// A packet that has come. A route has no loop, so that the same packet comes again only if it has
-/// been salvaged once more.
+/// A received packet. Routes are loop-free, so the same packet arrives again only if it has been salvaged in
+/// between.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct ReceivedPacket {
     source: Ipv4Addr,
@@ -71,15 +72,15 @@ fn route_progress(packet: &RoutedPacket) -> Option<(u8, u8)> {
 }
 
 impl MaintenanceBuffer {
-    /// Did this neighbour confirm something less than `holdoff` ago?
+    /// Returns true if this neighbour has confirmed something less than `holdoff` ago.
     pub fn is_in_holdoff(&self, now: Instant, to: Ipv4Addr, holdoff: Duration) -> bool {
         let confirmed = self.neighbour(to).and_then(|neighbour| neighbour.last_confirmed);
         confirmed.is_some_and(|at| now.since(at) < holdoff)
     }
 
-    /// Keeps a copy of a packet that is sent at `at`, until it is confirmed. `passive`: for how long
-    /// it is listened for being forwarded; without it, the packet gets an Acknowledgment Request. What
-    /// the request says; `None` if there is no room.
+    /// Stores a copy of a packet that is sent at `at`, until it is confirmed. `passive`: the time to wait for
+    /// a passive acknowledgment; without it, the packet gets an Acknowledgment Request. Returns the
+    /// identification of the request; `None` if there is no room.
     pub fn push(
         &mut self,
         at: Instant,
@@ -108,17 +109,17 @@ impl MaintenanceBuffer {
         Some(id)
     }
 
-    /// Takes the last one back: it goes out without.
+    /// Removes the last packet, which is sent without confirmation.
     pub fn pop(&mut self) {
         self.pending.pop();
     }
 
-    /// The next that has not been confirmed in time.
+    /// The index of the next packet whose timer has expired.
     pub fn due(&self, now: Instant) -> Option<usize> {
         self.pending.iter().position(|waiting| waiting.due <= now)
     }
 
-    /// It is sent again, which is counted: what it is now.
+    /// Counts a retransmission and restarts the timer; returns the packet.
     pub fn retransmit(
         &mut self,
         now: Instant,
@@ -128,7 +129,7 @@ impl MaintenanceBuffer {
         let timeout = self.ack_timeout(self.pending.get(at)?.to);
         let waiting = self.pending.get_mut(at)?;
         waiting.retransmissions = waiting.retransmissions.saturating_add(1);
-        // RFC 4728 §8.3.3: each time for twice as long.
+        // RFC 4728 §8.3.3: exponential back-off.
         let timeout = timeout.times(1 << waiting.retransmissions.min(16)).min(TIMEOUT_MAX);
         waiting.due = now + passive.unwrap_or(timeout);
         waiting.requested_at = None;
@@ -139,23 +140,23 @@ impl MaintenanceBuffer {
         self.pending.get(at)
     }
 
-    /// The link to a neighbour is broken: takes the next packet out that waits for it.
+    /// Removes the next packet that is pending for a neighbour whose link is broken.
     pub fn take_for(&mut self, to: Ipv4Addr) -> Option<RoutedPacket> {
         let at = self.pending.iter().position(|waiting| waiting.to == to)?;
         Some(self.pending.remove(at).packet)
     }
 
-    /// Takes this one out.
+    /// Removes the packet at an index.
     pub fn take(&mut self, at: usize) -> Option<PendingAck> {
         (at < self.pending.len()).then(|| self.pending.remove(at))
     }
 
-    /// A neighbour did not confirm; it is asked anew.
+    /// Removes the state of a neighbour that did not confirm.
     pub fn forget_neighbour(&mut self, to: Ipv4Addr) {
         self.neighbours.retain(|neighbour| neighbour.address != to);
     }
 
-    /// An Acknowledgment has come (RFC 4728 §8.3.3).
+    /// Handles an Acknowledgment (RFC 4728 §8.3.3).
     pub fn on_ack(&mut self, now: Instant, by: Ipv4Addr, id: u16) {
         let same = |waiting: &PendingAck| waiting.to == by && waiting.id == id;
         let Some(at) = self.pending.iter().position(same) else { return };
@@ -163,8 +164,8 @@ impl MaintenanceBuffer {
         self.record_confirmation(now, by, waiting.requested_at.map(|asked| now.since(asked)));
     }
 
-    /// A neighbour is heard to send this (RFC 4728 §8.3.2): what it got from here, it forwards with
-    /// fewer segments left, or salvages.
+    /// Handles an overheard packet of a neighbour as a passive acknowledgment (RFC 4728 §8.3.2): the
+    /// neighbour forwards a packet with fewer segments left, or salvages it.
     pub fn on_overheard(&mut self, now: Instant, from: Ipv4Addr, packet: &RoutedPacket) {
         if self.pending.is_empty() {
             return;
@@ -187,7 +188,7 @@ impl MaintenanceBuffer {
         }
     }
 
-    /// A packet has come from a neighbour; has it come before?
+    /// Records a received packet; returns true if it was received before.
     pub fn record_received(&mut self, packet: &RoutedPacket) -> bool {
         let ip = &packet.packet.ip;
         let salvage = route_progress(packet).map(|(salvage, _)| salvage);
@@ -253,7 +254,7 @@ impl MaintenanceBuffer {
     }
 }
 
-/// Is this packet for its destination by way of another node?
+/// Returns true if the packet is forwarded to its destination by the next hop.
 pub(crate) fn has_further_hop(packet: &RoutedPacket, to: Ipv4Addr) -> bool {
     packet.packet.ip.destination != to && SourceRoute::of_packet(packet).is_some()
 }
@@ -275,7 +276,7 @@ mod test {
         RoutedPacket::plain(Packet { ip, body: Body::NoNextHeader })
     }
 
-    /// RFC 4728 §8.3.3: the timer follows what was measured, and backs off.
+    /// RFC 4728 §8.3.3: the timer follows the measured round-trip time, and backs off.
     #[test]
     fn the_timer_follows_the_round_trip_time() {
         let mut buffer = MaintenanceBuffer::default();
@@ -291,7 +292,7 @@ mod test {
         assert_eq!(buffer.due(ms(1239)), None);
         assert_eq!(buffer.retransmit(ms(1240), 0, None).unwrap().retransmissions, 1);
         assert_eq!(buffer.next_timeout(), Some(ms(1240 + 480)));
-        // It may be the first that is acknowledged: nothing is measured.
+        // The acknowledgment may be for the first transmission: no sample is taken.
         buffer.on_ack(ms(1241), B, id);
         let id = buffer.push(ms(2000), packet(3), B, None).unwrap();
         assert_eq!(buffer.next_timeout(), Some(ms(2240)));
@@ -301,11 +302,11 @@ mod test {
             buffer.on_ack(ms(3001), B, id);
         }
         buffer.push(ms(4000), packet(40), B, None).unwrap();
-        assert_eq!(buffer.next_timeout(), Some(ms(4100)), "no less than 100 ms");
+        assert_eq!(buffer.next_timeout(), Some(ms(4100)), "at least 100 ms");
     }
 
     #[test]
-    fn a_confirmation_holds_for_a_while() {
+    fn a_confirmation_holds_for_the_holdoff_time() {
         let mut buffer = MaintenanceBuffer::default();
         let holdoff = Duration::from_millis(250);
         assert!(!buffer.is_in_holdoff(ms(0), B, holdoff));
@@ -318,13 +319,13 @@ mod test {
     }
 
     #[test]
-    fn there_is_room_for_so_many() {
+    fn capacities_are_bounded() {
         let mut buffer = MaintenanceBuffer::default();
         let all = (0..70).filter(|n| buffer.push(ms(0), packet(*n), B, None).is_some()).count();
         assert_eq!(all, 64);
         assert_eq!(core::iter::from_fn(|| buffer.take_for(B)).count(), 64);
         assert_eq!((0..260).filter(|n| buffer.record_received(&packet(*n))).count(), 0);
-        assert!(!buffer.record_received(&packet(3)), "256 since then");
+        assert!(!buffer.record_received(&packet(3)), "evicted by 256 others");
         assert!(buffer.record_received(&packet(5)) && buffer.record_received(&packet(259)));
     }
 }

@@ -1,32 +1,32 @@
-//! DSR (RFC 4728): a packet carries the way that it takes.
+//! DSR, the Dynamic Source Routing protocol (RFC 4728): a packet carries its route.
 //!
-//! | file | what |
+//! | file | contents |
 //! |---|---|
-//! | `config` | what the standard, ns-2.35 and the papers do differently |
-//! | `path` | sequences of nodes, and those that packets carry |
-//! | `cache` | what a route cache is: events in, routes and notices out |
-//! | `caches` | the list of them |
-//! | `path_cache`, `link_cache`, `link_graph`, `learning` | those of RFC 4728, and what both keep |
+//! | `config` | the differences between the standard, ns-2.35 and the papers |
+//! | `path` | sequences of nodes, and source routes of packets |
+//! | `cache` | the interface of a route cache: events in, routes and notices out |
+//! | `caches` | the list of route caches |
+//! | `path_cache`, `link_cache`, `link_graph`, `caching_policy` | the caches of RFC 4728, and their common policy |
 //! | `update` | a table of routes that nodes keep up to date for each other (yu-2004) |
 //! | `notices` | notices to other nodes as packets |
 //! | `requests`, `send_buffer` | the tables of RFC 4728 §4.2 and §4.3 |
-//! | `originate` | packets of this node, and how they leave |
+//! | `originate` | packets of this node, and transmission of any packet |
 //! | `discovery`, `replies` | route discovery (RFC 4728 §8.2) |
-//! | `forward` | source routes (RFC 4728 §8.1) |
-//! | `maintenance` | failed links, errors, salvaging (RFC 4728 §8.3) |
-//! | `losses` | what is said of packets of TCP that are lost (yu-2004 §4) |
-//! | `confirm`, `maintenance_buffer` | acknowledgments without the link layer's (RFC 4728 §8.3.2, §8.3.3) |
+//! | `forward` | forwarding on source routes (RFC 4728 §8.1) |
+//! | `maintenance` | link failures, route errors, salvaging (RFC 4728 §8.3) |
+//! | `loss_notification` | reports of lost TCP packets (yu-2004 §4) |
+//! | `acknowledgment`, `maintenance_buffer` | network-layer acknowledgments (RFC 4728 §8.3.2, §8.3.3) |
 //! | `flow` | flow state (RFC 4728 §3.5) |
-//! | `tap` | what is overheard; shorter routes (RFC 4728 §3.4.3) |
+//! | `overhearing` | overheard packets; automatic route shortening (RFC 4728 §3.4.3) |
 //!
 //! # What is not modelled
 //!
 //! | what | why |
 //! |---|---|
-//! | network-layer acknowledgments of packets on flows (RFC 4728 §7.2.3) | flows are for what ns-2.35 does, which has the link layer's |
-//! | acknowledgments by another way than back (RFC 4728 §8.3.3) | links carry both ways |
-//! | links that carry one way only (RFC 4728 §8.2.4: no reply on the request's way) | 802.11 needs both ways |
-//! | "questionable" entries of the blacklist (RFC 4728 §4.6) | they expire, which they may |
+//! | network-layer acknowledgments of packets on flows (RFC 4728 §7.2.3) | flows reproduce ns-2.35, which has link-layer acknowledgments |
+//! | acknowledgments on another route than the reverse one (RFC 4728 §8.3.3) | links are bidirectional |
+//! | unidirectional links (RFC 4728 §8.2.4: no reply on the request's route) | 802.11 needs bidirectional links |
+//! | "questionable" entries of the blacklist (RFC 4728 §4.6) | entries expire, which is permitted |
 //! | several interfaces, external hops, multicast (RFC 4728 §3.4.2, §8.7) | a node is a host with one radio |
 //! | routes beyond 17 nodes | a header has a fixed size in memory; ns-2.35 has 16 |
 
@@ -81,11 +81,11 @@ use replies::DelayedReplies;
 use requests::RequestTable;
 use send_buffer::SendBuffer;
 
-/// DSR at one node. Its methods are those of every protocol: see [`Output`].
+/// DSR at one node. The methods are those of every protocol: see [`Output`].
 ///
-/// Links are taken to carry both ways, as 802.11 needs it: a reply goes back the way that its request
-/// has come (RFC 4728 §8.2.4), and the link layer says what was not acknowledged (§8.3.1) unless
-/// [`DsrConfig::confirm`] has another do so.
+/// Links are assumed to be bidirectional, as 802.11 needs them: a reply takes the reverse route of its
+/// request (RFC 4728 §8.2.4), and the link layer reports packets that were not acknowledged (§8.3.1), unless
+/// [`DsrConfig::confirm`] selects network-layer acknowledgments.
 #[derive(Clone, Debug)]
 pub struct Dsr {
     address: Ipv4Addr,
@@ -93,21 +93,21 @@ pub struct Dsr {
     cache: Box<dyn RouteCache>,
     requests: RequestTable,
     send_buffer: SendBuffer,
-    /// When what waits is looked at.
+    /// The next scan of the send buffer.
     next_scan: Option<Instant>,
     maintenance: MaintenanceBuffer,
-    /// Empty: room for what a broken link leaves unconfirmed.
+    /// Work space for the unconfirmed packets of a broken link.
     unconfirmed_scratch: Vec<RoutedPacket>,
-    /// Empty: room for what a broken link does not carry, and for what is said of that.
+    /// Work space for the packets of a failed link, and for the reports about them.
     failed_scratch: Vec<FailedPacket>,
     drop_list: DropList,
     flows: FlowTable,
     replies: DelayedReplies,
     overhearing: OverhearingState,
     strengths: ReceivedPowers,
-    /// RFC 4728 §4.6: neighbours that are heard, but could not be reached.
+    /// Neighbours that are heard, but could not be reached (RFC 4728 §4.6).
     blacklist: NeighbourDeadlines,
-    /// The last error that has reached this node as its destination, and when.
+    /// The last error addressed to this node, and its time of arrival.
     last_error: Option<(FailedLink, Instant)>,
     local_destinations: LocalDestinations,
     watched: WatchedDestinations,
@@ -120,7 +120,7 @@ pub struct Dsr {
 }
 
 impl Dsr {
-    /// The node at `address`, number `node` of the run with this `seed`.
+    /// Creates the node at `address`, number `node` of the run with this `seed`.
     pub fn new(config: DsrConfig, address: Ipv4Addr, seed: u64, node: u64) -> Self {
         let cache = config.cache.build(address, &config);
         Self::with_cache(cache, config, address, seed, node)
@@ -162,10 +162,10 @@ impl Dsr {
         }
     }
 
-    /// A packet of the own host.
+    /// Sends a packet of the local host.
     pub fn send(&mut self, now: Instant, mut packet: Packet) {
         let ip = &mut packet.ip;
-        // What tells packets apart that are overheard (RFC 4728 §8.3.2).
+        // Distinguishes packets that are overheard (RFC 4728 §8.3.2).
         ip.identification = self.new_identification();
         let destination = packet.ip.destination;
         let routed = RoutedPacket::plain(packet);
@@ -179,12 +179,12 @@ impl Dsr {
         self.after_event(now);
     }
 
-    /// The next route to `destination` is to be told of.
+    /// Requests a report of the next route to `destination`.
     pub fn watch(&mut self, destination: Ipv4Addr) {
         self.watched.add(destination);
     }
 
-    /// What the link layer got for this node, or for all.
+    /// Handles a packet received from the neighbour `from`, unicast to this node or broadcast.
     pub fn on_packet(&mut self, now: Instant, from: Ipv4Addr, packet: RoutedPacket) {
         let Some(packet) = self.confirm_receipt(now, from, packet) else { return };
         let ip = &packet.packet.ip;
@@ -198,7 +198,7 @@ impl Dsr {
         self.after_event(now);
     }
 
-    /// What it heard for others; is there anything to poll for?
+    /// Handles an overheard packet; returns true if there may be output to poll.
     pub fn on_overheard(
         &mut self,
         now: Instant,
@@ -216,24 +216,24 @@ impl Dsr {
         new
     }
 
-    /// Does it ask how strong its neighbours are?
+    /// Returns true if the protocol uses the received power of neighbours.
     pub const fn needs_received_power(&self) -> bool {
         self.config.avoid_fading.is_some()
     }
 
-    /// How strong a neighbour is that is heard now.
+    /// Records the power with which a neighbour is received.
     pub fn on_received_power(&mut self, neighbour: Ipv4Addr, strength: ReceivedPower) {
         self.strengths.update(neighbour, strength);
     }
 
-    /// Does the link from a neighbour end too soon for a route over it?
+    /// Returns true if the expected lifetime of the link from a neighbour is too short for a route.
     fn avoids_link(&self, now: Instant, neighbour: Ipv4Addr) -> bool {
         let within = self.config.avoid_fading;
         within.is_some_and(|within| self.strengths.fades_within(now, neighbour, within))
     }
 
-    /// The link layer gave up on a packet to `to`; each call of `queued` takes the next packet to
-    /// the same neighbour out of the interface queue.
+    /// Handles a packet to `to` that reached the retry limit of the link layer. Each call of `queued` removes
+    /// the next packet to the same neighbour from the interface queue.
     pub fn on_link_failure(
         &mut self,
         now: Instant,
@@ -247,7 +247,7 @@ impl Dsr {
         }
     }
 
-    /// A timer is due.
+    /// Runs the timers that are due.
     pub fn on_timeout(&mut self, now: Instant) {
         self.send_due_replies(now);
         if self.maintenance.due(now).is_some() {
@@ -262,47 +262,47 @@ impl Dsr {
         }
     }
 
-    /// The next thing to be done.
+    /// Returns the next output.
     pub fn poll(&mut self, now: Instant) -> Option<Output> {
         self.outbox.poll(now)
     }
 
-    /// When [`on_timeout`](Self::on_timeout), or [`poll`](Self::poll), has something to do.
+    /// The instant at which [`on_timeout`](Self::on_timeout) or [`poll`](Self::poll) has to be called next.
     pub fn next_timeout(&self) -> Option<Instant> {
         let (outbox, replies) = (self.outbox.next_timeout(), self.replies.next_timeout());
         let times = [outbox, self.next_scan, replies, self.maintenance.next_timeout()];
         times.into_iter().flatten().min()
     }
 
-    /// Packets of hosts that it holds.
+    /// The number of host packets held.
     pub fn buffered_packets(&self) -> usize {
         let waiting =
             self.send_buffer.iter().filter(|waiting| !waiting.packet.is_control()).count();
         waiting + self.outbox.buffered_packets()
     }
 
-    /// How it is set.
+    /// The configuration.
     pub const fn config(&self) -> &DsrConfig {
         &self.config
     }
 
-    /// What it did.
+    /// The counters.
     pub const fn stats(&self) -> &RouteStats {
         &self.stats
     }
 
-    /// The way to `destination` that it would take, both ends included; for those who look: a copy
-    /// of the cache is asked, so that nothing changes.
+    /// The current route to `destination`, both ends included, for inspection: a copy of the cache is
+    /// queried, so that its state does not change.
     pub fn route(&self, now: Instant, destination: Ipv4Addr) -> Option<Vec<Ipv4Addr>> {
         self.cache.clone().lookup(now, destination).map(|path| path.as_slice().to_vec())
     }
 
-    /// Is there a route over this link in its cache, in its direction? For those who look.
+    /// Returns true if there is a route over this link in the cache, in its direction, for inspection.
     pub fn has_cached_link(&self, now: Instant, link: FailedLink) -> bool {
         self.cache.has_link(now, link)
     }
 
-    /// What an event leaves to be done.
+    /// Sends the notices and schedules the scan that an event requires.
     fn after_event(&mut self, now: Instant) {
         self.send_notices(now);
         self.schedule_scan(now);

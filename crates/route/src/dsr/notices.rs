@@ -9,15 +9,15 @@ use super::path;
 use crate::LinkDestination;
 
 impl Dsr {
-    /// Sends what the cache has to say to others.
+    /// Sends the pending notices of the cache.
     pub(super) fn send_notices(&mut self, now: Instant) {
         while let Some(notice) = self.cache.poll_notice() {
             self.send_notice(now, notice);
         }
     }
 
-    /// A route error (RFC 4728 §6.4) whose source is where the link begins, as in one that rides on a
-    /// request (§3.4.4): the link of an error leads from its source to the unreachable node.
+    /// Sends a route error (RFC 4728 §6.4) whose source is the first node of the link, as in one piggybacked
+    /// on a request (§3.4.4): the link of an error leads from its source to the unreachable node.
     fn send_notice(
         &mut self,
         now: Instant,
@@ -44,10 +44,9 @@ impl Dsr {
     }
 }
 
-/// Is it a notice? Its hop limit is as long as the way that it has before it, all along: of what
-/// routing sends, nothing else ends where its route does, because its own packets begin with a limit
-/// beyond any route and requests have none. So there is no other way for it, and it needs no mark of
-/// its own.
+/// Returns true for a notice: its hop limit equals the rest of its route at every hop. No other control
+/// packet expires where its route ends, because the others start with a limit beyond any route and requests
+/// have no route. So a notice cannot take another route, and needs no mark.
 pub(super) fn is_link_failure_notice(packet: &RoutedPacket) -> bool {
     let Some(dsr) = &packet.dsr else { return false };
     let left = dsr.source_route.as_ref().map_or(0, |route| route.segments_left);
@@ -70,7 +69,7 @@ mod test {
     use super::*;
     use crate::{DropReason, DsrConfig, Output};
 
-    /// Keeps what it is given, and informs those to whom it has given a link.
+    /// Keeps all routes, and notifies the nodes to which it has sent a link in a reply.
     #[derive(Clone, Debug)]
     struct ForwardingTestCache {
         me: Ipv4Addr,
@@ -167,7 +166,7 @@ mod test {
         Packet { ip: IpHeader::new(at(from), at(to)), body }
     }
 
-    /// What a node sends by `now`.
+    /// The packets that a node sends by `now`.
     fn sent(dsr: &mut Dsr, now: Instant) -> Vec<(RoutedPacket, LinkDestination)> {
         let outputs = core::iter::from_fn(|| dsr.poll(now));
         let packets = outputs.filter_map(|output| match output {
@@ -177,7 +176,7 @@ mod test {
         packets.collect()
     }
 
-    /// Node `asks` learns the way to node 9 from `knows`, which answers from its cache.
+    /// Node `asks` learns the route to node 9 from `knows`, which replies from its cache.
     fn ask(now: Instant, asks: &mut Dsr, knows: &mut Dsr) {
         let (asker, knower) = (asks.address, knows.address);
         asks.send(now, data(asker.octets()[3], 9));
@@ -193,13 +192,13 @@ mod test {
         assert_eq!(hop, LinkDestination::Unicast(asker));
         asks.on_packet(later, knower, reply);
         assert!(asks.route(later, at(9)).is_some());
-        // The packet that has waited.
+        // The buffered packet.
         assert_eq!(sent(asks, later + Duration::from_millis(50)).len(), 1);
     }
 
-    /// 4 has learned from 3, which has learned from 1, of the link from 1 to 9; so has 2.
+    /// 4 has learned the link from 1 to 9 from 3, which has learned it from 1; so has 2.
     #[test]
-    fn who_has_a_link_from_this_node_hears_that_it_is_broken_and_passes_it_on() {
+    fn nodes_that_learned_a_link_here_are_notified_and_forward_the_notice() {
         for config in [DsrConfig::STANDARD, DsrConfig { flow_state: None, ..DsrConfig::NS2 }] {
             let mut now = Instant::from_secs(1);
             let [mut one, mut two, mut three, mut four] = [1, 2, 3, 4].map(|n| node(n, config));
@@ -234,9 +233,9 @@ mod test {
             );
             four.on_packet(now, at(3), on[0].0);
             assert_eq!(four.route(now, at(9)), None);
-            assert_eq!(sent(&mut four, now), [], "nobody has it from there");
+            assert_eq!(sent(&mut four, now), [], "no node has learned it there");
 
-            // A neighbour that is gone is not looked for.
+            // No route discovery starts for a lost neighbour.
             three.on_link_failure(now, at(4), on[0].0, || None);
             let outputs: Vec<_> = core::iter::from_fn(|| three.poll(now)).collect();
             let reason = DropReason::LinkFailure;
@@ -244,10 +243,10 @@ mod test {
         }
     }
 
-    /// To a node on the other side, on a way around the link: who passes it on hears of the link, too,
-    /// and where it fails it ends, without an error about it.
+    /// A notice to a node on the other side, on a route around the link: the node that forwards it removes
+    /// the link, too, and where the notice fails it is dropped, without an error about it.
     #[test]
-    fn a_notice_may_go_farther_than_a_neighbour_and_no_other_way() {
+    fn a_notice_may_take_several_hops_and_is_never_rerouted() {
         for config in [DsrConfig::STANDARD, DsrConfig { flow_state: None, ..DsrConfig::NS2 }] {
             let now = Instant::from_secs(1);
             let [mut one, mut two, mut three] = [1, 2, 3].map(|number| node(number, config));
@@ -273,10 +272,10 @@ mod test {
             let mut other = three.clone();
             other.on_packet(now, at(2), second);
             assert_eq!(other.route(now, at(7)), None);
-            assert_eq!(other.last_error, None, "it has been where it is of use");
+            assert_eq!(other.last_error, None, "a notice is not piggybacked");
             assert_eq!(sent(&mut other, now), []);
 
-            // On its first hop, and on its second, although there is another way.
+            // On its first hop, and on its second, although there is another route.
             for (failing, packet, to) in [(&mut one, first, 2), (&mut two, second, 3)] {
                 let mut way = Path::hop(failing.address, at(4));
                 way.extend(&[at(3)]);
@@ -288,9 +287,9 @@ mod test {
         }
     }
 
-    /// The source of the packet that has failed hears of it by the ordinary error.
+    /// The source of the packet that failed is informed by the ordinary error.
     #[test]
-    fn who_gets_the_ordinary_error_gets_no_notice() {
+    fn a_node_that_gets_the_ordinary_error_gets_no_notice() {
         let config = DsrConfig::STANDARD;
         let now = Instant::from_secs(1);
         let [mut one, mut two] = [1, 2].map(|number| node(number, config));
@@ -312,8 +311,8 @@ mod test {
         assert_eq!(two.route(now, at(9)), None);
     }
 
-    /// An error on its way from 3 to 5 fails between 2 and 4: what it carries goes back inside of the
-    /// new one, and on from 3 to 5.
+    /// An error on its way from 3 to 5 fails between 2 and 4: it returns to 3 nested in the new error, with
+    /// its options, and is sent on from 3 to 5.
     #[test]
     fn a_nested_error_keeps_its_options() {
         let config = DsrConfig::STANDARD;
@@ -348,9 +347,9 @@ mod test {
         assert_eq!((header.errors().count(), header.extra_options().next()), (1, Some(option)));
     }
 
-    /// What stands behind as many errors as have a field is for its destination as they are for theirs.
+    /// An error beyond the three with fields of their own is sent on to its destination like the others.
     #[test]
-    fn the_fourth_error_of_a_packet_goes_on_to_whom_it_is_for() {
+    fn the_fourth_error_of_a_packet_is_sent_on_to_its_destination() {
         let now = Instant::from_secs(1);
         let [mut three, mut five] = [3, 5].map(|number| node(number, DsrConfig::STANDARD));
         let mut dsr = DsrHeader::default();

@@ -1,4 +1,4 @@
-//! Packets of this node: how they get a route, and how any packet leaves.
+//! Packets of this node, and transmission of any packet.
 
 use alloc::vec::Vec;
 
@@ -10,23 +10,23 @@ use super::discovery::DiscoveryProgress;
 use super::path::{self, Path};
 use crate::{DropReason, LinkDestination, Output};
 
-/// The hop limit of routing's own packets.
+/// The hop limit of control packets.
 const CONTROL_TTL: u8 = 255;
 
 /// RFC 4728 §9; the field has four bits.
 pub(crate) const MAX_SALVAGE_COUNT: u8 = 15;
 
-/// The destinations that hosts of this node send to, and whether there is a route to each.
+/// The destinations of the local host, and whether there is a route to each.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct LocalDestinations {
     list: Vec<(Ipv4Addr, bool)>,
 }
 
-/// As many destinations are watched; the first makes room.
+/// The maximum number of destinations; the first is evicted.
 const LOCAL_DESTINATIONS_MAX: usize = 64;
 
 impl LocalDestinations {
-    /// There is a route now, or there is none; what was said before?
+    /// Records whether there is a route; returns the previous value.
     fn set(&mut self, destination: Ipv4Addr, has_route: bool) -> Option<bool> {
         match self.list.iter_mut().find(|(known, _)| *known == destination) {
             Some((_, known)) => Some(core::mem::replace(known, has_route)),
@@ -40,7 +40,7 @@ impl LocalDestinations {
         }
     }
 
-    /// There is a route now, if anybody sends there.
+    /// Records that there is a route, if the local host sends there.
     fn set_if_known(&mut self, destination: Ipv4Addr) {
         if self.list.iter().any(|(known, _)| *known == destination) {
             self.set(destination, true);
@@ -49,7 +49,7 @@ impl LocalDestinations {
 }
 
 impl Dsr {
-    /// Sends a packet of this node, or lets it wait for a route (RFC 4728 §8.1.1).
+    /// Sends a packet of this node, or buffers it until there is a route (RFC 4728 §8.1.1).
     pub(super) fn route_own_packet(&mut self, now: Instant, packet: RoutedPacket) {
         let destination = packet.packet.ip.destination;
         if destination == self.address {
@@ -57,13 +57,13 @@ impl Dsr {
         } else if let Some(path) = self.cache.select(now, destination) {
             self.send_on_path(now, now, packet, &path);
         } else if is_icmp_error(&packet) {
-            // Who cannot deliver another's packet does not flood the network to say so.
+            // An error about an undeliverable packet does not justify flooding the network.
             self.drop_packet(packet, DropReason::NoRoute);
         } else {
             if !packet.is_control() {
                 self.record_route_state(destination, false);
             }
-            // A search lasts as long as something waits for it.
+            // A discovery lasts as long as a packet is buffered for it.
             if !self.send_buffer.has_packets_for(destination) {
                 self.stats.discoveries += 1;
                 if !packet.is_control() {
@@ -80,14 +80,14 @@ impl Dsr {
         }
     }
 
-    /// Keeps a packet until there is a route.
+    /// Buffers a packet until there is a route.
     pub(super) fn buffer_packet(&mut self, now: Instant, packet: RoutedPacket) {
         if let Some(oldest) = self.send_buffer.push(now, packet) {
             self.drop_packet(oldest, DropReason::BufferFull);
         }
     }
 
-    /// Sends a packet at `at` on the way `path`, which begins here.
+    /// Sends a packet at `at` on `path`, which starts here.
     pub(super) fn send_on_path(
         &mut self,
         now: Instant,
@@ -102,10 +102,10 @@ impl Dsr {
         let own = packet.packet.ip.source == self.address;
         let data = !packet.is_control();
         self.cache.on_route_used(now, flow.as_ref().unwrap_or(path), data);
-        // Another's packet that has waited here (ns-2.35) is not salvaged once more by that.
+        // Sending another node's packet from the send buffer (ns-2.35) is not a further salvage.
         let salvage = salvage_count(&packet);
         if flow.is_some() {
-            // What it carries is there.
+            // The header is complete.
         } else if own && salvage == 0 && path.len() == 2 && !self.config.route_to_neighbour {
             strip_source_route(&mut packet);
         } else {
@@ -117,7 +117,7 @@ impl Dsr {
         self.transmit(now, at, packet, LinkDestination::Unicast(next));
     }
 
-    /// Hands a packet to the interface queue at `at`.
+    /// Passes a packet to the interface queue at `at`, with confirmation if configured.
     pub(super) fn transmit(
         &mut self,
         now: Instant,
@@ -131,7 +131,7 @@ impl Dsr {
         self.enqueue(now, at, packet, hop);
     }
 
-    /// The same, and nobody is asked whether it came.
+    /// Passes a packet to the interface queue at `at`, without confirmation.
     pub(super) fn enqueue(
         &mut self,
         now: Instant,
@@ -148,7 +148,7 @@ impl Dsr {
         if at > now { self.outbox.push_at(at, output) } else { self.outbox.push(output) }
     }
 
-    /// A packet of routing's own.
+    /// Creates a control packet.
     pub(super) fn control_packet(&mut self, to: Ipv4Addr, dsr: DsrHeader) -> RoutedPacket {
         let identification = self.new_identification();
         let ip = IpHeader { ttl: CONTROL_TTL, identification, ..IpHeader::new(self.address, to) };
@@ -159,7 +159,7 @@ impl Dsr {
         }
     }
 
-    /// Says so when a route to where hosts send to is there anew.
+    /// Records and reports a change of the route to a destination of the local host.
     fn record_route_state(&mut self, destination: Ipv4Addr, has_route: bool) {
         match (self.local_destinations.set(destination, has_route), has_route) {
             (Some(false), true) => self.report_route_found(destination),
@@ -173,17 +173,17 @@ impl Dsr {
         self.outbox.push(Output::RouteFound(destination));
     }
 
-    /// The cache has something new: says so of each destination that is watched and has a route now.
+    /// Reports each watched destination that has a route now, after additions to the cache.
     pub(super) fn report_found_routes(&mut self, now: Instant) {
         let cache = &mut self.cache;
         while let Some(found) = self.watched.take(|to| cache.lookup(now, to).is_some()) {
-            // What was not told of yet, and need not be again.
+            // Not reported before, and need not be again.
             self.local_destinations.set_if_known(found);
             self.outbox.push(Output::RouteFound(found));
         }
     }
 
-    /// A link is gone: says so of each destination that had a route and has none any more.
+    /// Reports each destination that has lost its route, after a link failure.
     pub(super) fn report_lost_routes(&mut self, now: Instant) {
         for (destination, has_route) in &mut self.local_destinations.list {
             if *has_route && self.cache.lookup(now, *destination).is_none() {
@@ -193,7 +193,7 @@ impl Dsr {
         }
     }
 
-    /// What ns-2.35 counts more than the packet has, or less.
+    /// The difference between the size that ns-2.35 counts and the actual size.
     fn padding(&self, packet: &RoutedPacket) -> i16 {
         let tcp =
             if matches!(packet.packet.body, Body::Tcp(_)) { self.config.tcp_padding } else { 0 };
@@ -206,13 +206,13 @@ impl Dsr {
     }
 }
 
-/// How often a packet has been salvaged on its way.
+/// The salvage count of a packet.
 pub(crate) fn salvage_count(packet: &RoutedPacket) -> u8 {
     let route = packet.dsr.as_ref().and_then(|dsr| dsr.source_route.as_ref());
     route.map_or(0, |route| route.salvage.min(MAX_SALVAGE_COUNT))
 }
 
-/// Is it about a packet that could not be delivered (RFC 792)?
+/// Returns true for an ICMP error about an undeliverable packet (RFC 792).
 const fn is_icmp_error(packet: &RoutedPacket) -> bool {
     use driftway_wire::IcmpMessage::{SourceQuench, TimeExceeded, Unreachable};
 
@@ -220,7 +220,7 @@ const fn is_icmp_error(packet: &RoutedPacket) -> bool {
     matches!(message, Unreachable { .. } | TimeExceeded { .. } | SourceQuench { .. })
 }
 
-/// Takes the source route out, and the header if nothing is left in it.
+/// Removes the source route, and the header if it is empty then.
 pub(crate) fn strip_source_route(packet: &mut RoutedPacket) {
     if let Some(dsr) = &mut packet.dsr {
         dsr.source_route = None;
@@ -230,10 +230,10 @@ pub(crate) fn strip_source_route(packet: &mut RoutedPacket) {
     }
 }
 
-/// The size of a header as ns-2.35 counts it (`hdr_sr::size`): a reply has 5 bytes and both its
-/// ends, a route has no bytes of its own and all of its nodes but one, errors about flows are
-/// shorter. Who forwards a request adds the whole header once more
-/// (`handleRouteRequest`), so that a request has all the headers that it ever had.
+/// The size of a header as ns-2.35 counts it (`hdr_sr::size`): a reply has 5 bytes and both its ends, a route
+/// has no bytes of its own and all of its nodes but one, errors about flows are shorter. A forwarder of a
+/// request adds the whole header once more (`handleRouteRequest`), so that a request accumulates the headers
+/// of all its hops.
 fn ns2_size(dsr: &DsrHeader) -> u32 {
     use driftway_wire::DsrErrorKind::{DefaultFlowUnknown, NodeUnreachable, UnknownFlow};
 
@@ -256,7 +256,7 @@ fn ns2_size(dsr: &DsrHeader) -> u32 {
         .sum();
     let timeout = if dsr.timeout_s.is_some() { 4 } else { 0 };
     let flow = if dsr.flow.is_some() { 4 } else { 0 };
-    // Those had 0 to `nodes - 1` nodes of forwarders.
+    // The former headers had the addresses of 0 to `nodes - 1` forwarders.
     let hops = nodes as u32;
     let before = hops * (fixed + 8 + errors) + 2 * hops * hops.saturating_sub(1);
     let more: usize = dsr.extra_options().map(|option| option.size()).sum();

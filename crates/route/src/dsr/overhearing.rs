@@ -1,4 +1,4 @@
-//! What a node overhears (RFC 4728 §3.3.1), and shorter routes (§3.4.3).
+//! Overheard packets (RFC 4728 §3.3.1) and automatic route shortening (§3.4.3).
 
 use alloc::vec::Vec;
 
@@ -12,17 +12,17 @@ use super::path::{Path, SourceRoute};
 use super::replies::replied_route;
 use crate::LinkDestination;
 
-/// How many packets are remembered; a later one takes the place of one before.
+/// The size of the filter of overheard packets.
 const SEEN_PACKETS: usize = 1024;
-/// How many routes of which a source was told (ns-2.35).
+/// The number of routes kept for gratuitous replies (ns-2.35).
 const GRATUITOUS_ROUTES_MAX: usize = 10;
-/// How many pairs of source and sender.
+/// The number of pairs of source and sender kept for gratuitous replies.
 const GRATUITOUS_PAIRS_MAX: usize = 64;
 
-/// What has been overheard.
+/// The state of overhearing.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct OverhearingState {
-    /// A packet is looked at once, however often it is heard, by its source and identification.
+    /// A filter of overheard packets, by source and identification: each packet is processed once.
     seen: Vec<u32>,
     routes: Vec<(Instant, Path)>,
     next_route: usize,
@@ -31,19 +31,19 @@ pub(crate) struct OverhearingState {
 }
 
 impl OverhearingState {
-    /// Is this the first time that the packet is heard?
+    /// Returns true if the packet is overheard for the first time.
     fn is_first_copy(&mut self, packet: &RoutedPacket) -> bool {
         if self.seen.is_empty() {
             self.seen.resize(SEEN_PACKETS, 0);
         }
         let ip = &packet.packet.ip;
-        // Different for all packets of a network of up to 2¹⁶ addresses.
+        // Unique in a network of up to 2¹⁶ addresses.
         let key = ip.source.to_bits().rotate_left(16) ^ u32::from(ip.identification);
         let place = (key ^ (key >> 16).wrapping_mul(97)) as usize % SEEN_PACKETS;
         self.seen.get_mut(place).is_some_and(|seen| core::mem::replace(seen, key) != key)
     }
 
-    /// May the source of `on` be told of a shorter way now?
+    /// Returns true if a gratuitous reply may be sent to the source of `on` now.
     fn may_send_gratuitous_reply(
         &mut self,
         now: Instant,
@@ -85,7 +85,7 @@ impl OverhearingState {
                         }
                         known
                     }
-                    // ns-2.35 puts the route here and the time into the next entry.
+                    // ns-2.35 stores the route here and the time in the next entry.
                     None => {
                         if let Some((_, path)) = self.routes.get_mut(self.next_route) {
                             *path = on.path;
@@ -104,7 +104,7 @@ impl OverhearingState {
 }
 
 impl Dsr {
-    /// `from` was heard to send to `to`; was there anything in it?
+    /// Handles a packet overheard from `from` to `to`; returns true if it was processed.
     pub(super) fn overhear(
         &mut self,
         now: Instant,
@@ -114,7 +114,7 @@ impl Dsr {
     ) -> bool {
         let Some(dsr) = &packet.dsr else { return false };
         let ip = &packet.packet.ip;
-        // Routing's own packets need no source route to a neighbour (RFC 4728 §8.1.1).
+        // Control packets need no source route to a neighbour (RFC 4728 §8.1.1).
         let to_neighbour = packet.is_control() && (from, to) == (ip.source, ip.destination);
         if dsr.source_route.is_none() && !to_neighbour
             || ip.source == self.address
@@ -164,8 +164,8 @@ impl Dsr {
         true
     }
 
-    /// A packet is heard that is to come here later: what lies between is not needed. RFC 4728
-    /// §3.4.3.
+    /// Sends a gratuitous reply about an overheard packet that would reach this node later: the nodes in
+    /// between are not needed (RFC 4728 §3.4.3).
     fn send_gratuitous_reply(
         &mut self,
         now: Instant,

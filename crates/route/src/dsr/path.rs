@@ -3,7 +3,7 @@
 use driftway_base::Ipv4Addr;
 use driftway_wire::{AddressList, DSR_ROUTE_MAX, DsrSourceRoute, RoutedPacket};
 
-/// The most nodes of a path: as many as a Route Reply lists, and its initiator.
+/// The maximum number of nodes of a path: those of a Route Reply and its initiator.
 pub(crate) const PATH_NODES_MAX: usize = DSR_ROUTE_MAX + 1;
 
 /// A sequence of nodes.
@@ -19,7 +19,7 @@ impl core::fmt::Debug for Path {
     }
 }
 
-/// A set of nodes of which some may be missing from the question: no bit in common, no node.
+/// A Bloom filter of a set of nodes: a node whose bit is missing is not in the set.
 pub(crate) type NodeMask = u64;
 
 /// The bit of a node. Neighbouring addresses have different bits.
@@ -31,14 +31,14 @@ pub(crate) const fn node_bit(node: Ipv4Addr) -> NodeMask {
 impl Path {
     pub const EMPTY: Self = Self { nodes: [Ipv4Addr::UNSPECIFIED; PATH_NODES_MAX], len: 0 };
 
-    /// Through these nodes, or the first of them if they are too many.
+    /// A path through these nodes, or the first of them if they are too many.
     pub fn of(nodes: &[Ipv4Addr]) -> Self {
         let mut path = Self::EMPTY;
         path.extend(nodes);
         path
     }
 
-    /// From one node to a neighbour.
+    /// A path from one node to a neighbour.
     pub fn hop(from: Ipv4Addr, to: Ipv4Addr) -> Self {
         Self::of(&[from, to])
     }
@@ -71,7 +71,7 @@ impl Path {
         self.as_slice().contains(&node)
     }
 
-    /// Adds a node at the end; `false` if there is no room.
+    /// Appends a node; returns `false` if there is no room.
     pub fn push(&mut self, node: Ipv4Addr) -> bool {
         let Some(slot) = self.nodes.get_mut(usize::from(self.len)) else { return false };
         *slot = node;
@@ -79,12 +79,12 @@ impl Path {
         true
     }
 
-    /// Adds nodes at the end, as many as there is room for; `false` if that is not all.
+    /// Appends as many nodes as there is room for; returns `false` if that is not all.
     pub fn extend(&mut self, nodes: &[Ipv4Addr]) -> bool {
         nodes.iter().all(|node| self.push(*node))
     }
 
-    /// Keeps the first `len` nodes. What is behind them is cleared, so that equal paths are equal.
+    /// Keeps the first `len` nodes. The others are cleared, so that equal paths compare equal.
     pub fn truncate(&mut self, len: usize) {
         if let Some(gone) = self.nodes.get_mut(len..usize::from(self.len)) {
             gone.fill(Ipv4Addr::UNSPECIFIED);
@@ -99,7 +99,7 @@ impl Path {
         self
     }
 
-    /// Without the nodes from `from` to before `to`.
+    /// A copy without the nodes from `from` to before `to`.
     pub fn without_range(&self, from: usize, to: usize) -> Self {
         let mut path = Self::EMPTY;
         path.extend(self.as_slice().get(..from).unwrap_or_default());
@@ -111,7 +111,7 @@ impl Path {
         self.as_slice().iter().fold(0, |mask, node| mask | node_bit(*node))
     }
 
-    /// Is there a node twice?
+    /// Returns true if a node occurs twice.
     pub fn has_loop(&self) -> bool {
         if self.mask().count_ones() as usize == self.len() {
             return false;
@@ -121,22 +121,22 @@ impl Path {
     }
 }
 
-/// The path that a packet carries, and where it is on it.
+/// The source route of a packet, and the packet's position on it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SourceRoute {
     pub path: Path,
-    /// Which node of the path the packet is on the air to.
+    /// The index of the node to which the packet is being transmitted.
     pub next_position: usize,
 }
 
 impl SourceRoute {
-    /// That of a packet to a neighbour.
+    /// The route of a packet to a neighbour.
     pub fn one_hop(from: Ipv4Addr, to: Ipv4Addr) -> Self {
         Self { path: Path::hop(from, to), next_position: 1 }
     }
 
-    /// RFC 4728 §8.1.4: a salvaged packet's path begins with who salvaged it, not with its source.
-    /// `None` if there is no source route, or one that makes no sense.
+    /// The source route of a packet. That of a salvaged packet starts at the salvager instead of the source
+    /// (RFC 4728 §8.1.4). `None` if there is no source route, or a malformed one.
     pub fn of_packet(packet: &RoutedPacket) -> Option<Self> {
         let route = packet.dsr.as_ref()?.source_route.as_ref()?;
         let ip = &packet.packet.ip;
@@ -152,8 +152,9 @@ impl SourceRoute {
     }
 }
 
-/// Puts `path` into the packet, on its first hop. Its salvage count becomes `salvage`, but at least
-/// 1 if the path does not begin at the packet's source: only then is that said in the route.
+/// Sets the source route of a packet to `path`, on its first hop. The salvage count becomes `salvage`, but at
+/// least 1 if the path does not start at the packet's source: only then does the option contain its first
+/// node.
 pub(crate) fn set_source_route(packet: &mut RoutedPacket, path: &Path, salvage: u8) {
     let foreign = path.first() != Some(packet.packet.ip.source);
     let salvage = salvage.clamp(u8::from(foreign), 15);
@@ -182,19 +183,19 @@ mod test {
     }
 
     #[test]
-    fn a_node_twice_is_a_loop() {
+    fn a_repeated_node_is_a_loop() {
         assert!(path(&[1, 2, 3, 2]).has_loop());
         assert!(!path(&[1, 2, 65, 3]).has_loop(), "bits of 1 and 65 may be the same");
     }
 
     #[test]
-    fn neighbouring_addresses_have_bits_of_their_own() {
+    fn neighbouring_addresses_have_different_bits() {
         let all = (0..64).fold(0, |mask, n| mask | node_bit(Ipv4Addr::new(10, 0, 0, n)));
         assert_eq!(all, NodeMask::MAX);
     }
 
     #[test]
-    fn a_path_with_nodes_taken_away_equals_one_that_never_had_them() {
+    fn a_truncated_path_equals_a_short_one() {
         let mut shorter = path(&[1, 2, 3]);
         shorter.truncate(2);
         assert_eq!(shorter, path(&[1, 2]));

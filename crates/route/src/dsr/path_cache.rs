@@ -27,14 +27,14 @@ pub(crate) const DESCRIPTOR: CacheDescriptor = CacheDescriptor {
     },
 };
 
-/// The paths, and what is learned of them.
+/// The paths, with the caching policy.
 #[derive(Clone, Debug)]
 struct PathRouteCache {
     policy: CachingPolicy,
     paths: PathCache,
 }
 
-/// Adds a path. One that was seen may have made room: seeing it again brings it back.
+/// Adds a path. A recent path may have been evicted: observing it again adds it again.
 fn add(
     learning: &mut CachingPolicy,
     paths: &mut PathCache,
@@ -96,7 +96,7 @@ impl RouteCache for PathRouteCache {
         Some(path).filter(|path| self.policy.fits(path))
     }
 
-    /// What serves another moves no path.
+    /// Salvaging moves no path.
     fn select_for_salvage(&mut self, now: Instant, destination: Ipv4Addr) -> Option<Path> {
         self.lookup(now, destination)
     }
@@ -112,7 +112,7 @@ impl RouteCache for PathRouteCache {
     }
 }
 
-/// Paths in two parts: what was asked for isn't pushed out by what was only seen.
+/// Paths in two parts, so that discovered routes are not evicted by observed ones.
 #[derive(Clone, Debug)]
 pub(crate) struct PathCache {
     primary: Part,
@@ -125,7 +125,7 @@ impl PathCache {
         Self { primary: Part::new(primary), secondary: Part::new(secondary), timeout }
     }
 
-    /// Adds a path that begins at this node; is anything in it new?
+    /// Adds a path that starts at this node; returns true if it contains anything new.
     pub fn add(&mut self, now: Instant, path: &Path, part: CachePart) -> bool {
         let until = self.timeout.map_or(Instant::FAR_FUTURE, |timeout| now + timeout);
         match part {
@@ -134,7 +134,7 @@ impl PathCache {
         }
     }
 
-    /// Does a new path take the place of another?
+    /// Returns true if a new path would evict another.
     pub fn is_full(&self, part: CachePart) -> bool {
         let part = match part {
             CachePart::Primary => &self.primary,
@@ -143,13 +143,13 @@ impl PathCache {
         part.paths.len() >= usize::from(part.capacity)
     }
 
-    /// The shortest way to `destination`, the primary part's before one as short.
+    /// The shortest path to `destination`, of equals that of the primary part.
     pub fn find(&mut self, now: Instant, destination: Ipv4Addr) -> Option<Path> {
         self.select_shortest(now, destination).map(|(_, _, path)| path)
     }
 
-    /// The same, to be used: one of the secondary part moves to the primary with all of its path,
-    /// and that is said.
+    /// The same for use: a path of the secondary part is moved to the primary as a whole, in which case the
+    /// result is true.
     pub fn take(&mut self, now: Instant, destination: Ipv4Addr) -> Option<(Path, bool)> {
         let (part, slot, path) = self.select_shortest(now, destination)?;
         let moves = part == CachePart::Secondary;
@@ -186,7 +186,7 @@ impl PathCache {
         Some((part, slot, path))
     }
 
-    /// The link from `from` to `to` does not carry: what is behind it goes.
+    /// Removes the part of each path behind the failed link from `from` to `to`.
     pub fn remove_link(&mut self, from: Ipv4Addr, to: Ipv4Addr) -> bool {
         let first = self.primary.remove_link(from, to);
         self.secondary.remove_link(from, to) || first
@@ -199,15 +199,15 @@ impl PathCache {
     }
 }
 
-/// Paths in slots; what a slot has had before is of no interest, an empty slot is taken first.
+/// Paths in slots; an empty slot is filled by the next path that is added.
 #[derive(Clone, Debug)]
 struct Part {
     paths: Vec<Path>,
-    /// Which nodes a path may have: most questions end here.
+    /// The nodes of each path, which decide most lookups.
     masks: Vec<NodeMask>,
     until: Vec<Instant>,
     capacity: u16,
-    /// The next to make room.
+    /// The next slot to evict.
     next_evicted: u16,
 }
 
@@ -223,13 +223,12 @@ impl Part {
         }
     }
 
-    /// A path that goes on where a known one ends, extends that; what a known one begins with,
-    /// adds nothing.
+    /// Adds a path. One that continues a known path replaces it; a prefix of a known path adds nothing.
     fn add(&mut self, path: &Path, until: Instant) -> bool {
         let new = path.as_slice();
         for (slot, known) in self.paths.iter().enumerate() {
             let old = known.as_slice();
-            // All begin with this node, so that the second one tells most of them apart.
+            // All start at this node, so the second node distinguishes most of them.
             if old.len() > 1 && old.get(1) != new.get(1) {
                 continue;
             }
@@ -272,7 +271,7 @@ impl Part {
         }
     }
 
-    /// The first of the shortest: its slot, and where on it the destination is.
+    /// The first of the shortest paths: its slot, and the position of the destination.
     fn find(&self, destination: Ipv4Addr) -> Option<(usize, usize)> {
         let wanted = node_bit(destination);
         let mut best = None;
@@ -340,7 +339,7 @@ mod test {
     }
 
     #[test]
-    fn the_shortest_way_wins_and_the_primary_part_a_tie() {
+    fn the_shortest_path_wins_then_the_primary_part() {
         let mut cache = small();
         cache.add(NOW, &path(&[1, 2, 3, 4]), Primary);
         cache.add(NOW, &path(&[1, 5, 4, 6]), Secondary);
@@ -351,7 +350,7 @@ mod test {
     }
 
     #[test]
-    fn a_path_extends_what_it_begins_with_and_adds_nothing_to_what_begins_with_it() {
+    fn a_path_replaces_its_prefix_and_a_known_prefix_adds_nothing() {
         let mut cache = small();
         assert!(cache.add(NOW, &path(&[1, 2]), Primary));
         assert!(cache.add(NOW, &path(&[1, 2, 3]), Primary));
@@ -361,7 +360,7 @@ mod test {
     }
 
     #[test]
-    fn the_oldest_makes_room() {
+    fn the_oldest_is_evicted() {
         let mut cache = small();
         for n in 2..5 {
             cache.add(NOW, &path(&[1, n]), Primary);
@@ -373,7 +372,7 @@ mod test {
     }
 
     #[test]
-    fn what_is_behind_a_dead_link_goes_in_its_direction_only() {
+    fn a_failed_link_truncates_paths_in_its_direction_only() {
         let mut cache = small();
         cache.add(NOW, &path(&[1, 2, 3, 4]), Primary);
         cache.add(NOW, &path(&[1, 3, 2, 5]), Secondary);
@@ -386,9 +385,9 @@ mod test {
         assert!(!cache.remove_link(node(1), node(3)));
     }
 
-    /// A path that made room comes back with the next packet that takes it.
+    /// An evicted path is added again with the next packet on it.
     #[test]
-    fn what_has_made_room_is_noticed_anew() {
+    fn an_evicted_path_is_added_again() {
         let limits = CacheLimits { primary: 2, secondary: 2, timeout: None };
         let config = DsrConfig { cache: CacheKind::paths(limits), ..DsrConfig::NS2 };
         let mut cache = config.cache.build(node(1), &config);
@@ -401,11 +400,11 @@ mod test {
         for by in [2, 4, 6, 2] {
             assert_eq!(hear(by), (true, true), "{by}");
         }
-        assert_eq!(hear(2), (false, true), "it is there");
+        assert_eq!(hear(2), (false, true), "it is cached");
     }
 
     #[test]
-    fn what_is_used_moves_to_the_primary_part() {
+    fn a_used_path_moves_to_the_primary_part() {
         let mut cache = PathCache::new(2, 1, None);
         cache.add(NOW, &path(&[1, 2, 3, 4]), Secondary);
         assert_eq!(cache.take(NOW, node(3)), Some((path(&[1, 2, 3]), true)));

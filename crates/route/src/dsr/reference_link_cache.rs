@@ -1,5 +1,5 @@
-//! Link-MaxLife as one would write it down: links in a map, and each search over all of them. What
-//! [`LinkCache`](super::link_cache::LinkCache) is compared to.
+//! A straightforward implementation of Link-MaxLife, with links in a map and searches over all of them, as a
+//! reference for [`LinkCache`](super::link_cache::LinkCache).
 
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
@@ -13,13 +13,13 @@ const LINKS_MAX: usize = 1024;
 
 pub(crate) struct ReferenceLinkCache {
     me: Ipv4Addr,
-    /// In the order in which they came to be known.
+    /// In order of their first appearance.
     nodes: Vec<(Ipv4Addr, Duration)>,
-    /// By both ends: until when, and when last used.
+    /// By both ends: expiry and last use.
     links: BTreeMap<(usize, usize), (Instant, Instant)>,
-    /// How each node is reached, as it was found: hops, until when, over which node.
+    /// The shortest-path tree: hops, expiry and previous node.
     tree: BTreeMap<usize, (usize, Instant, usize)>,
-    /// Until when that is good.
+    /// The expiry of the tree.
     tree_until: Option<Instant>,
 }
 
@@ -124,8 +124,8 @@ impl ReferenceLinkCache {
         (nodes.last() == Some(&self.me)).then(|| path.reversed())
     }
 
-    /// Level by level: of the links into a node from the level before, in the order in which that
-    /// was made, the one that lasts longest.
+    /// Level by level: of the links into a node from the previous level, in the order in which that was
+    /// built, the one that lasts longest.
     fn build_tree(&mut self, now: Instant) {
         let me = self.index_of(self.me).unwrap();
         self.tree = BTreeMap::from([(me, (0, Instant::FAR_FUTURE, me))]);

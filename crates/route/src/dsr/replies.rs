@@ -11,7 +11,7 @@ use super::originate::MAX_SALVAGE_COUNT;
 use super::path::{self, Path, SourceRoute};
 use crate::{LinkDestination, Output};
 
-/// Answers from the cache that wait (RFC 4728 §8.2.5), lest all neighbours answer at once.
+/// Delayed replies from the cache (RFC 4728 §8.2.5), which prevent reply storms.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct DelayedReplies {
     pending: Vec<DelayedReply>,
@@ -22,13 +22,13 @@ struct DelayedReply {
     at: Instant,
     initiator: Ipv4Addr,
     target: Ipv4Addr,
-    /// Nodes of the route that it tells of.
+    /// The number of nodes of the listed route.
     nodes: usize,
     packet: RoutedPacket,
     to: Ipv4Addr,
 }
 
-/// As many answers wait at most; others go at once.
+/// The maximum number of delayed replies; others are sent at once.
 const DELAYED_MAX: usize = 16;
 
 impl DelayedReplies {
@@ -36,7 +36,7 @@ impl DelayedReplies {
         self.pending.iter().map(|held| held.at).min()
     }
 
-    /// The initiator is heard to use a way of that many nodes.
+    /// Cancels replies that are no better than a route of that many nodes that the initiator is heard to use.
     pub fn on_route_used(&mut self, initiator: Ipv4Addr, target: Ipv4Addr, nodes: usize) {
         self.pending.retain(|held| {
             held.initiator != initiator || held.target != target || held.nodes < nodes
@@ -45,7 +45,7 @@ impl DelayedReplies {
 }
 
 impl Dsr {
-    /// This node is the target of a request that has come by `way`, which ends here.
+    /// Replies to a request for this node that arrived by `way`, which ends here.
     pub(super) fn reply_as_target(&mut self, now: Instant, way: &Path, back: &Path) {
         self.cache.on_route_learned(now, back, LearnedBy::OwnReply);
         self.on_new_route(now);
@@ -54,7 +54,7 @@ impl Dsr {
         self.transmit(now, at, packet, LinkDestination::Unicast(to));
     }
 
-    /// Answers a request that has come by `way`, which ends here, if the cache knows the rest.
+    /// Replies to a request that arrived by `way`, which ends here, if the cache has the rest of the route.
     pub(super) fn reply_from_cache(&mut self, now: Instant, way: &Path, target: Ipv4Addr) -> bool {
         let Some(rest) = self.cache.lookup(now, target) else { return false };
         if way.len() + rest.len() - 1 > usize::from(self.config.max_nodes) {
@@ -62,8 +62,8 @@ impl Dsr {
         }
         let mut whole = *way;
         whole.extend(rest.as_slice().get(1..).unwrap_or_default());
-        // RFC 4728 §8.2.3. ns-2.35 cuts loops out and then asks whether this node is still there:
-        // each loop leads through the node that joins both parts, so that it never is.
+        // RFC 4728 §8.2.3. ns-2.35 removes loops and then checks that this node is still on the route: each
+        // loop contains the node that joins both parts, so that it never is.
         if whole.has_loop() {
             return false;
         }
@@ -92,8 +92,8 @@ impl Dsr {
         true
     }
 
-    /// RFC 4728 §8.2.3: a request was answered from the cache; what else is in its packet goes on to
-    /// the target by the cached route, and is not salvaged.
+    /// Forwards the other contents of a request that was answered from the cache to the target on the cached
+    /// route, without salvaging (RFC 4728 §8.2.3).
     pub(super) fn forward_answered(
         &mut self,
         now: Instant,
@@ -125,7 +125,7 @@ impl Dsr {
         }
     }
 
-    /// A reply that tells the first node of `route` of it, on the way `back`, and its next hop.
+    /// A reply that lists `route` to its first node, sent on the path `back`, and its next hop.
     pub(super) fn build_reply(
         &mut self,
         route: &Path,
@@ -142,7 +142,7 @@ impl Dsr {
         Some((packet, to))
     }
 
-    /// RFC 4728 §8.2.6: a reply for this node.
+    /// Handles a reply for this node (RFC 4728 §8.2.6).
     pub(super) fn on_reply(&mut self, now: Instant, reply: &DsrReply) {
         let Some(path) = replied_route(self.address, reply) else { return };
         let news = self.cache.on_route_learned(now, &path, LearnedBy::Reply);
@@ -152,13 +152,14 @@ impl Dsr {
         if news {
             self.report_found_routes(now);
         }
-        // RFC 4728 §4.1; ns-2.35 looks whatever the reply says.
+        // RFC 4728 §4.1; ns-2.35 checks after every reply.
         if news || !self.config.release_on_any_route {
             self.send_buffered(now);
         }
     }
 
-    /// A packet for this node, or for all: what it says is taken, and the rest goes to the host.
+    /// Handles a packet for this node or a broadcast: processes its options, and delivers the rest to the
+    /// host.
     pub(super) fn receive(&mut self, now: Instant, from: Ipv4Addr, packet: RoutedPacket) {
         if let Some(dsr) = &packet.dsr {
             let mine = packet.packet.ip.destination == self.address;
@@ -179,7 +180,7 @@ impl Dsr {
     }
 }
 
-/// The whole route that a reply to `initiator` tells of.
+/// The whole route listed in a reply to `initiator`.
 pub(super) fn replied_route(initiator: Ipv4Addr, reply: &DsrReply) -> Option<Path> {
     let mut path = Path::EMPTY;
     (path.push(initiator) && path.extend(reply.route.as_slice())).then_some(path)

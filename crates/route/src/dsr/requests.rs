@@ -1,4 +1,5 @@
-//! The Route Request Table (RFC 4728 §4.3): requests of others that were here, and own ones.
+//! The Route Request Table (RFC 4728 §4.3): recent requests of other nodes, and the state of this node's
+//! discoveries.
 
 use alloc::vec::Vec;
 
@@ -6,12 +7,11 @@ use driftway_base::{Instant, Ipv4Addr};
 
 use super::config::RequestTablePolicy;
 
-/// Numbers that an entry has room for (RFC 4728 §9: RequestTableIds).
+/// RequestTableIds (RFC 4728 §9): identifications per entry.
 const REQUEST_TABLE_IDS: usize = 16;
 
-/// As many nodes as the configuration says. The one that was used longest ago makes room (RFC 4728
-/// §4.3), but for those whose back-off goes on; where the highest number is remembered, as ns-2.35
-/// does, the one that was entered first.
+/// Entries for as many nodes as configured. The least recently used is evicted (RFC 4728 §4.3), except for
+/// those in back-off; where only the highest identification is kept, as in ns-2.35, the oldest is evicted.
 #[derive(Clone, Debug)]
 pub(crate) struct RequestTable {
     policy: RequestTablePolicy,
@@ -20,28 +20,28 @@ pub(crate) struct RequestTable {
     next_evicted: usize,
 }
 
-/// Room made at once; a table of more nodes grows into its room once.
+/// Initial capacity; a larger table is reallocated once.
 const RESERVED: usize = 64;
 
 #[derive(Clone, Copy, Debug)]
 struct RequestEntry {
-    /// The last requests of that node: number and target, in a ring.
+    /// The last requests of that node: identification and target, in a ring.
     requests: [(u16, Ipv4Addr); REQUEST_TABLE_IDS],
     count: u8,
     next_slot: u8,
     search: DiscoveryState,
-    /// When this node last heard of it, or asked for it.
+    /// The last use of the entry.
     used: Instant,
 }
 
-/// The own search for a node.
+/// The state of this node's route discovery for a target.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct DiscoveryState {
-    /// Requests sent without an answer, those that are not forwarded apart.
+    /// Propagating requests sent without a reply.
     pub attempts: u8,
-    /// No other before.
+    /// The earliest instant of the next request.
     pub not_before: Instant,
-    /// Until when an answer to a request is waited for that nobody forwards.
+    /// The deadline of the reply to a non-propagating request.
     pub ring_zero_until: Option<Instant>,
 }
 
@@ -54,7 +54,7 @@ const EMPTY_ENTRY: RequestEntry = RequestEntry {
 };
 
 impl RequestEntry {
-    /// Does the back-off of an own search go on (RFC 4728 §4.3)?
+    /// Returns true during the back-off of a discovery (RFC 4728 §4.3).
     fn is_backing_off(&self, now: Instant) -> bool {
         self.search.attempts > 0 || now < self.search.not_before
     }
@@ -66,7 +66,7 @@ impl RequestTable {
         Self { policy: memory, addresses, entries, next_evicted: 0 }
     }
 
-    /// Has this request been here?
+    /// Returns true if this request was received before.
     pub fn is_known(
         &mut self,
         now: Instant,
@@ -80,14 +80,14 @@ impl RequestTable {
         let known = entry.requests.get(..usize::from(entry.count)).unwrap_or_default();
         match self.policy {
             RequestTablePolicy::RecentIds { .. } => known.contains(&(number, target)),
-            // As far as 16 bits can say.
+            // Within the range of 16 bits.
             RequestTablePolicy::HighestId { .. } => {
                 known.first().is_some_and(|(last, _)| last.wrapping_sub(number) < 0x8000)
             }
         }
     }
 
-    /// This request was here.
+    /// Records a request.
     pub fn record(&mut self, now: Instant, initiator: Ipv4Addr, number: u16, target: Ipv4Addr) {
         let ring = match self.policy {
             RequestTablePolicy::RecentIds { ids: numbers, .. } => {
@@ -103,17 +103,17 @@ impl RequestTable {
         entry.count = ring.min(entry.count + 1);
     }
 
-    /// The own search for `target`.
+    /// The discovery for `target`, created if necessary.
     pub fn search(&mut self, now: Instant, target: Ipv4Addr) -> Option<&mut DiscoveryState> {
         self.entry(now, target).map(|entry| &mut entry.search)
     }
 
-    /// The own search for `target`, if there has been one.
+    /// The discovery for `target`, if there is one.
     pub fn existing_search(&self, target: Ipv4Addr) -> Option<&DiscoveryState> {
         self.entries.get(self.position(target)?).map(|entry| &entry.search)
     }
 
-    /// There is an answer: the next search begins anew.
+    /// Resets a discovery after a reply.
     pub fn reset_search(&mut self, now: Instant, target: Ipv4Addr) {
         if let Some(search) = self.search(now, target) {
             *search = DiscoveryState::default();
@@ -147,7 +147,7 @@ impl RequestTable {
         Some(entry)
     }
 
-    /// The place of the entry that makes room.
+    /// The position of the entry to evict.
     fn evict_position(&mut self, now: Instant, nodes: usize) -> Option<usize> {
         match self.policy {
             RequestTablePolicy::RecentIds { .. } => {
@@ -185,7 +185,7 @@ mod test {
     }
 
     #[test]
-    fn a_request_is_known_by_who_asks_and_its_number() {
+    fn duplicates_are_recognized_by_initiator_id_and_target() {
         let mut table = RequestTable::new(RequestTablePolicy::RecentIds { nodes: 2, ids: 2 });
         table.record(at(0), A, 7, C);
         assert!(
@@ -199,12 +199,12 @@ mod test {
         assert_eq!([7, 8, 9].map(|n| table.is_known(at(0), A, n, C)), [false, true, true]);
         table.record(at(0), B, 1, C);
         table.record(at(0), C, 1, A);
-        assert!(!table.has(A) && table.is_known(at(0), B, 1, C), "the first makes room");
+        assert!(!table.has(A) && table.is_known(at(0), B, 1, C), "the first is evicted");
     }
 
-    /// RFC 4728 §4.3: "Nodes SHOULD use an LRU policy". ns-2.35 goes round.
+    /// RFC 4728 §4.3: "Nodes SHOULD use an LRU policy". ns-2.35 evicts in a ring.
     #[test]
-    fn who_was_heard_of_last_stays() {
+    fn the_least_recently_used_entry_is_evicted() {
         let numbers = RequestTablePolicy::RecentIds { nodes: 2, ids: 2 };
         for (memory, stays) in [(numbers, A), (RequestTablePolicy::HighestId { nodes: 2 }, B)] {
             let mut table = RequestTable::new(memory);
@@ -216,10 +216,10 @@ mod test {
         }
     }
 
-    /// RFC 4728 §4.3: "Until a valid Route Reply is received", its back-off holds for a target,
-    /// however many others ask meanwhile.
+    /// RFC 4728 §4.3: "Until a valid Route Reply is received", the back-off of a target holds, however many
+    /// other nodes send requests meanwhile.
     #[test]
-    fn a_search_that_goes_on_is_not_forgotten() {
+    fn an_entry_in_back_off_is_not_evicted() {
         let mut table = RequestTable::new(RequestTablePolicy::RecentIds { nodes: 2, ids: 2 });
         let search = table.search(at(0), A).unwrap();
         (search.attempts, search.not_before) = (3, at(10));
@@ -231,26 +231,26 @@ mod test {
         table.reset_search(at(6), A);
         table.record(at(7), B, 7, D);
         table.record(at(8), C, 8, D);
-        assert!(!table.has(A), "answered, it is like any other");
+        assert!(!table.has(A), "it is not in back-off any more");
         let pause = table.search(at(9), C).unwrap();
         pause.not_before = at(20);
         table.search(at(10), B).unwrap().attempts = 1;
         table.record(at(11), D, 1, A);
-        assert!(table.has(D) && table.has(B), "of searches the one that was used before the other");
+        assert!(table.has(D) && table.has(B), "the least recently used of those in back-off");
     }
 
     #[test]
-    fn the_highest_number_stands_for_all_below() {
+    fn all_ids_up_to_the_highest_are_duplicates() {
         let mut table = RequestTable::new(RequestTablePolicy::HighestId { nodes: 2 });
         assert!(!table.is_known(at(0), A, 1, C));
         table.record(at(0), A, 7, C);
         assert_eq!([6, 7, 8].map(|n| table.is_known(at(0), A, n, B)), [true, true, false]);
         table.record(at(0), A, u16::MAX, C);
-        assert!(!table.is_known(at(0), A, 0, C), "numbers go on from 0");
+        assert!(!table.is_known(at(0), A, 0, C), "ids wrap to 0");
     }
 
     #[test]
-    fn an_answer_ends_a_search() {
+    fn a_reply_resets_a_discovery() {
         let mut table = RequestTable::new(RequestTablePolicy::HighestId { nodes: 2 });
         let search = table.search(at(0), B).unwrap();
         (search.attempts, search.not_before) = (3, Instant::from_secs(10));

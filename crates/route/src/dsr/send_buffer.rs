@@ -1,12 +1,12 @@
-//! The Send Buffer (RFC 4728 §4.2): packets that wait for a route.
+//! The Send Buffer (RFC 4728 §4.2): packets without a route.
 
 use alloc::vec::Vec;
 
 use driftway_base::{Instant, Ipv4Addr};
 use driftway_wire::RoutedPacket;
 
-/// Packets in slots: the first empty one is taken, so that packets leave in the order in which they
-/// came as long as none has left between.
+/// Packets in slots: the first empty one is filled, so that packets leave in order of arrival as long as none
+/// has left in between.
 #[derive(Clone, Debug)]
 pub(crate) struct SendBuffer {
     slots: Vec<Option<BufferedPacket>>,
@@ -22,7 +22,8 @@ pub(crate) struct BufferedPacket {
 
 impl SendBuffer {
     pub fn new(capacity: u16) -> Self {
-        // Few nodes ever keep a packet: what a window needs is there, more is made once.
+        // Few nodes ever buffer a packet: there is room for a window, and a larger buffer is reallocated
+        // once.
         Self {
             slots: Vec::with_capacity(usize::from(capacity).min(16)),
             capacity: capacity as usize,
@@ -34,7 +35,7 @@ impl SendBuffer {
         self.count == 0
     }
 
-    /// Keeps a packet; what has waited for longest is returned if there is no room for both.
+    /// Buffers a packet; returns the oldest one if there is no room for both.
     pub fn push(&mut self, now: Instant, packet: RoutedPacket) -> Option<RoutedPacket> {
         let waiting = Some(BufferedPacket { buffered_at: now, packet });
         if let Some(slot) = self.slots.iter_mut().find(|slot| slot.is_none()) {
@@ -54,7 +55,7 @@ impl SendBuffer {
         None
     }
 
-    /// How many slots there are to be asked for.
+    /// The number of slots.
     pub const fn slots(&self) -> usize {
         self.slots.len()
     }
@@ -89,7 +90,7 @@ mod test {
     }
 
     #[test]
-    fn the_oldest_makes_room() {
+    fn the_oldest_is_evicted() {
         let mut buffer = SendBuffer::new(2);
         assert!(buffer.is_empty());
         assert_eq!(buffer.push(Instant::from_secs(1), packet(2)), None);

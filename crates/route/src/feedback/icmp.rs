@@ -1,5 +1,5 @@
-//! ICMP errors (RFC 792): a router that cannot deliver a packet says so to the packet's source, for
-//! each packet by itself, but no more often than it may.
+//! ICMP errors (RFC 792): a router that cannot deliver a packet sends an error to its source, for each
+//! packet, subject to a rate limit.
 
 use alloc::collections::VecDeque;
 
@@ -10,7 +10,7 @@ use super::{Output, Scheme, UndeliverableOutcome, UndeliverablePacket};
 use crate::DropReason;
 use crate::rate_limit::RateLimit;
 
-/// Which errors a node sends.
+/// The errors that a node sends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct IcmpConfig {
     /// Host unreachable (RFC 1812 §4.3.3.1).
@@ -19,7 +19,7 @@ pub struct IcmpConfig {
     pub time_exceeded: bool,
     /// Source quench (RFC 792; obsolete by RFC 6633).
     pub source_quench: bool,
-    /// The most errors in any second, of all kinds together (RFC 1812 §4.3.2.8); 0: any number.
+    /// The maximum number of errors per second, of all types together (RFC 1812 §4.3.2.8); 0: unlimited.
     pub per_second: u8,
 }
 
@@ -33,7 +33,7 @@ pub struct Icmp {
 }
 
 impl Icmp {
-    /// The errors of the node at `address`.
+    /// Creates the ICMP agent of the node at `address`.
     pub const fn new(address: Ipv4Addr, config: IcmpConfig) -> Self {
         Self { address, config, limit: RateLimit::new(config.per_second), outbox: VecDeque::new() }
     }
@@ -57,12 +57,12 @@ impl Scheme for Icmp {
         lost: &UndeliverablePacket<'_>,
     ) -> UndeliverableOutcome {
         match lost.reason {
-            // The packet has been here: its destination is no farther than before.
+            // The packet has been here: its destination is as reachable as before.
             DropReason::Loop => {}
-            // A copy may be on its way; if not, that is noticed later.
+            // A copy may be in flight; if not, that is detected later.
             DropReason::Unconfirmed => {}
-            // RFC 4728 §4.2: what leaves the send buffer for its age, or to make room, is silently
-            // discarded. RFC 3561 §6.3 has a message only for the end of a discovery.
+            // RFC 4728 §4.2: packets that leave the send buffer by timeout or eviction are silently
+            // discarded. RFC 3561 §6.3 requires a message only at the end of a discovery.
             DropReason::BufferFull | DropReason::BufferTimeout => {}
             DropReason::TimeToLive if self.config.time_exceeded => {
                 let message = |quoted| IcmpMessage::TimeExceeded { reassembly: false, quoted };

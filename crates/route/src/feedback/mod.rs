@@ -1,14 +1,14 @@
-//! What a node says about packets that it could not deliver, and about routes that fail.
+//! Feedback about packets that could not be delivered and routes that failed.
 //!
-//! A [`Scheme`] is one way to say it, one file each, a state machine without I/O:
+//! A [`Scheme`] is one kind of feedback, in a file of its own, as a state machine without I/O:
 //!
 //! | file | scheme |
 //! |---|---|
 //! | `icmp` | ICMP errors (RFC 792) |
 //! | `rfn` | route failure and re-establishment notifications (chandran-1998) |
 //!
-//! A node has a [`Feedback`], the schemes of its network. The driver of a network, be it a path or an
-//! ad hoc network, reports events to it and polls it until there is no [`Output`].
+//! A node has a [`Feedback`], the schemes of its network. The driver of a network, a path or an ad hoc
+//! network, reports events to it and polls it until there is no [`Output`].
 
 mod icmp;
 mod rfn;
@@ -24,7 +24,7 @@ use crate::DropReason;
 pub use icmp::{Icmp, IcmpConfig};
 pub use rfn::{BufferConfig, FlushTrigger, RfnConfig, RouteFailureAgent};
 
-/// The schemes. A new one is a file, its line here, and its two in [`Setup`].
+/// The available schemes. A new one adds a file, a variant here, and two lines in [`SchemeConfig`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SchemeName {
     /// ICMP errors.
@@ -33,7 +33,7 @@ pub enum SchemeName {
     Rfn,
 }
 
-/// A scheme and how it is set.
+/// A scheme and its configuration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SchemeConfig {
     /// ICMP errors.
@@ -43,7 +43,7 @@ pub enum SchemeConfig {
 }
 
 impl SchemeConfig {
-    /// The scheme at the node of this address.
+    /// Creates the scheme at the node with this address.
     fn build(self, address: Ipv4Addr) -> (SchemeName, Box<dyn Scheme>) {
         match self {
             Self::Icmp(config) => (SchemeName::Icmp, Box::new(Icmp::new(address, config))),
@@ -54,72 +54,73 @@ impl SchemeConfig {
     }
 }
 
-/// A way out of a node: an interface and the neighbour behind it. The driver numbers them.
+/// A next hop of a node: an interface and the neighbour behind it. The driver numbers them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct NextHop(pub u32);
 
-/// A packet that a node gives up.
+/// A packet that a node cannot deliver.
 #[derive(Clone, Copy, Debug)]
 pub struct UndeliverablePacket<'a> {
-    /// The packet, as it was forwarded.
+    /// The packet as it was to be forwarded.
     pub packet: &'a Packet,
-    /// Why.
+    /// The reason.
     pub reason: DropReason,
-    /// The link of this node's that did not carry it, if that is why.
+    /// The failed link of this node, if that is the reason.
     pub link: Option<FailedLink>,
-    /// Its number, where the driver can keep it for the scheme.
+    /// The driver's identifier of the packet, if the packet can be buffered.
     pub packet_id: Option<u32>,
 }
 
-/// What becomes of a packet that has no way.
+/// The treatment of a packet without a usable next hop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum UndeliverableOutcome {
-    /// It is kept, by its number, until [`Scheme::poll_freed`] gives that back.
+    /// It is buffered, by its identifier, until [`Scheme::poll_released`] returns that.
     Buffered,
-    /// It is lost.
+    /// It is dropped.
     Dropped,
-    /// It is lost, because as many are kept as may be.
+    /// It is dropped because the buffer is full.
     Overflow,
 }
 
-/// What becomes of a packet that passes and may be a notice.
+/// The treatment of a received packet that may be a notice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NoticeAction {
-    /// It goes on.
+    /// It is forwarded.
     Forward,
-    /// It ends here.
+    /// It is discarded.
     Discard,
 }
 
-/// What a scheme wants done.
+/// An action that a scheme requests from its driver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(clippy::large_enum_variant, reason = "packets move by value, and nothing is allocated")]
 pub enum Output {
-    /// Send this packet of the node's own; its identification is the driver's.
+    /// Send this packet of the node itself; the driver sets its identification.
     Transmit(Packet),
-    /// News for the connections of the node's own host to [`About::destination`](driftway_base::About).
+    /// A signal for the connections of the local host to
+    /// [`SignalDetails::destination`](driftway_base::SignalDetails).
     Signal(Signal),
-    /// Report the next route to this destination ([`Scheme::on_route_found`]), even if the node's own
-    /// host does not want one. A driver that reports each ignores it.
+    /// Report the next route to this destination ([`Scheme::on_route_found`]), even if the local host does
+    /// not need one. A driver that reports every route ignores this.
     Watch(Ipv4Addr),
 }
 
-/// One way to give feedback: events in, [`Output`]s out.
+/// One kind of feedback: events in, [`Output`]s out.
 ///
 /// *Packets*: [`on_link_failure`](Self::on_link_failure), then for each packet concerned
-/// [`on_given_up`](Self::on_given_up) or [`on_salvaged`](Self::on_salvaged), then
-/// [`on_settled`](Self::on_settled); [`on_overflow`](Self::on_overflow) by itself. *Routes*:
-/// [`on_way_failed`](Self::on_way_failed), [`on_way_restored`](Self::on_way_restored),
-/// [`on_route_lost`](Self::on_route_lost), [`on_route_found`](Self::on_route_found),
-/// [`on_search`](Self::on_search). *Notices of others*: [`on_notice`](Self::on_notice) on paths, and in ad
-/// hoc networks, where routing says what goes where, [`on_message`](Self::on_message) and
-/// [`on_message_sent`](Self::on_message_sent). An event that a scheme does not care for does nothing. Time
-/// never goes back.
+/// [`on_undeliverable`](Self::on_undeliverable) or [`on_salvaged`](Self::on_salvaged), then
+/// [`on_link_failure_end`](Self::on_link_failure_end); [`on_queue_overflow`](Self::on_queue_overflow) by
+/// itself. *Routes*: [`on_next_hop_failed`](Self::on_next_hop_failed),
+/// [`on_next_hop_restored`](Self::on_next_hop_restored), [`on_route_lost`](Self::on_route_lost),
+/// [`on_route_found`](Self::on_route_found), [`on_discovery_started`](Self::on_discovery_started). *Notices
+/// of other nodes*: [`on_notice`](Self::on_notice) on paths; in ad hoc networks, where routing forwards them,
+/// [`on_message`](Self::on_message) and [`on_message_sent`](Self::on_message_sent). Events that a scheme does
+/// not handle have no effect. Time never decreases.
 pub trait Scheme: Debug + Send {
-    /// A link of this node's failed with these packets on it: the one that it did not carry first,
-    /// then those that wait for the same neighbour.
+    /// A link of this node failed with these packets on it: first the one that reached the retry limit, then
+    /// those queued for the same neighbour.
     fn on_link_failure(&mut self, _now: Instant, _link: FailedLink, _packets: &[Packet]) {}
-    /// The node gives up on a packet.
+    /// The node cannot deliver a packet.
     fn on_undeliverable(
         &mut self,
         _now: Instant,
@@ -127,27 +128,27 @@ pub trait Scheme: Debug + Send {
     ) -> UndeliverableOutcome {
         UndeliverableOutcome::Dropped
     }
-    /// Routing gave a packet that could not go on another way, for the n-th time on its journey.
+    /// Routing rerouted a packet, which was salvaged `times` times so far, this time included.
     fn on_salvaged(&mut self, _now: Instant, _packet: &Packet, _times: u8) {}
-    /// Nothing more is known of the link that failed.
+    /// All packets of the failed link have been reported.
     fn on_link_failure_end(&mut self, _now: Instant) {}
-    /// The node's queue had no room for a packet.
+    /// The interface queue had no room for a packet.
     fn on_queue_overflow(&mut self, _now: Instant, _packet: &Packet) {}
 
-    /// A link of this node's, on `way`, does not carry packets for `destination`, until
-    /// [`on_way_restored`](Self::on_way_restored).
+    /// The link of this node at `next_hop` cannot carry packets for `destination`, until
+    /// [`on_next_hop_restored`](Self::on_next_hop_restored).
     fn on_next_hop_failed(&mut self, _destination: Ipv4Addr, _way: NextHop, _link: FailedLink) {}
-    /// The link on `way` carries again, or routing has a route by it.
+    /// The link at `next_hop` is up again, or routing has a route over it.
     fn on_next_hop_restored(&mut self, _way: NextHop) {}
-    /// Routing has no route any more to where the node's own host sends.
+    /// Routing has lost the route to a destination of the local host.
     fn on_route_lost(&mut self, _now: Instant, _to: Ipv4Addr) {}
-    /// Routing has a route again, where there was none or where it is watched.
+    /// Routing has a route where there was none, or to a watched destination.
     fn on_route_found(&mut self, _now: Instant, _to: Ipv4Addr) {}
-    /// Routing looks for a route to where the node's own host sends.
+    /// Routing starts a route discovery for a destination of the local host.
     fn on_discovery_started(&mut self, _now: Instant, _to: Ipv4Addr) {}
 
-    /// A packet has come over `way` that may be a notice; `ways` are all by which packets to the
-    /// destination that it speaks of could leave. Those for the node's own host are shown, too.
+    /// A packet that may be a notice was received over `next_hop`; `next_hops` are all over which packets to
+    /// the destination that it names can leave. Packets for the local host are included.
     fn on_notice(
         &mut self,
         _now: Instant,
@@ -157,56 +158,56 @@ pub trait Scheme: Debug + Send {
     ) -> NoticeAction {
         NoticeAction::Forward
     }
-    /// A message of routing or of ICMP has come from a neighbour, for this node or to be forwarded; routing
-    /// gets it after this.
+    /// A routing or ICMP message was received from a neighbour, for this node or to be forwarded; routing
+    /// processes it after this.
     fn on_message(&mut self, _now: Instant, _message: &RoutedPacket) {}
-    /// A message of routing or of ICMP leaves, made or forwarded by this node. A DSR header may be given
-    /// further options ([`DsrHeader::add`](driftway_wire::DsrHeader::add)), or others in their place.
+    /// A routing or ICMP message leaves, originated or forwarded by this node. The scheme may add options to
+    /// a DSR header ([`DsrHeader::add_option`](driftway_wire::DsrHeader::add_option)) or replace them.
     fn on_message_sent(&mut self, _now: Instant, _message: &mut RoutedPacket) {}
-    /// A packet for `destination` is about to be forwarded: what is not believed any more is
-    /// forgotten. There are no timers. Are packets [free](Self::poll_freed) by that?
+    /// A packet for `destination` is about to be forwarded: expired failures are removed, since there are no
+    /// timers. Returns true if packets were [released](Self::poll_released) by that.
     fn on_packet(&mut self, _now: Instant, _destination: Ipv4Addr) -> bool {
         false
     }
 
-    /// Does it close ways, and keep packets?
+    /// Returns true if the scheme blocks next hops and buffers packets.
     fn is_stateful(&self) -> bool {
         false
     }
-    /// Can packets for `destination` take `way`?
+    /// Returns true if packets for `destination` can leave over `next_hop`.
     fn is_usable(&self, _now: Instant, _destination: Ipv4Addr, _way: NextHop) -> bool {
         true
     }
-    /// Can `way` be tried for `packet` if no way is usable?
+    /// Returns true if `next_hop` can be tried for `packet` although no next hop is usable.
     fn can_try(&self, _packet: &Packet, _way: NextHop) -> bool {
         true
     }
-    /// How many packets it keeps, those to be polled included.
+    /// The number of buffered packets, including those to be polled.
     fn buffered_packets(&self) -> usize {
         0
     }
-    /// The next thing that it wants done.
+    /// Returns the next output.
     fn poll(&mut self) -> Option<Output>;
-    /// The number of the next packet that was kept and is to be forwarded anew.
+    /// Returns the identifier of the next released packet, which is to be forwarded again.
     fn poll_released(&mut self) -> Option<u32> {
         None
     }
 }
 
-/// The schemes of one node. An event goes to all of them, but for those of a fault that one scheme
-/// answers ([`only`](Self::only)).
+/// The schemes of one node. An event goes to all of them, except for faults that one scheme answers
+/// ([`scheme_mut`](Self::scheme_mut)).
 #[derive(Debug)]
 pub struct Feedback {
-    /// Those that remember first: they are asked about each packet once a failure is known.
+    /// Stateful schemes first: they are queried for each packet once a failure is known.
     schemes: Vec<(Option<SchemeName>, Box<dyn Scheme>)>,
-    /// How many these are.
+    /// The number of stateful schemes.
     stateful_count: usize,
-    /// No scheme has heard of a failure.
+    /// No scheme has been informed of a failure.
     is_failure_free: bool,
 }
 
 impl Feedback {
-    /// The feedback of the node at `address`.
+    /// Creates the feedback of the node at `address`.
     pub fn new(address: Ipv4Addr, schemes: &[SchemeConfig]) -> Self {
         let mut feedback = Self { schemes: Vec::new(), stateful_count: 0, is_failure_free: true };
         for setup in schemes {
@@ -216,7 +217,7 @@ impl Feedback {
         feedback
     }
 
-    /// Adds a scheme that is in no list.
+    /// Adds a scheme that is not in the list of schemes.
     pub fn add(&mut self, scheme: Box<dyn Scheme>) {
         self.insert(None, scheme);
     }
@@ -227,7 +228,7 @@ impl Feedback {
         self.schemes.insert(place, (name, scheme));
     }
 
-    /// Has it heard of no failure? Then every way is usable, and no packet is kept.
+    /// Returns true if no failure was reported. Then every next hop is usable, and no packet is buffered.
     pub const fn is_failure_free(&self) -> bool {
         self.is_failure_free
     }
@@ -257,7 +258,7 @@ impl Scheme for Feedback {
         self.all_mut().for_each(|scheme| scheme.on_link_failure(now, link, packets));
     }
 
-    /// What one scheme keeps is not lost.
+    /// A packet that one scheme buffers is not dropped.
     fn on_undeliverable(
         &mut self,
         now: Instant,
@@ -310,7 +311,7 @@ impl Scheme for Feedback {
         self.all_mut().for_each(|scheme| scheme.on_discovery_started(now, to));
     }
 
-    /// A notice goes on if every scheme lets it.
+    /// A notice is forwarded if every scheme permits.
     fn on_notice(
         &mut self,
         now: Instant,
@@ -389,7 +390,7 @@ mod test {
 
     /// RFC 1812 §4.3.2.8.
     #[test]
-    fn errors_are_no_more_than_so_many_a_second() {
+    fn icmp_errors_are_rate_limited() {
         let mut feedback = node(&[SchemeConfig::Icmp(IcmpConfig { per_second: 2, ..ALL })]);
         let packet = packet();
         let mut sent = |ms, reason| {
@@ -403,7 +404,7 @@ mod test {
             [(1000, link), (1399, link), (1400, time)].map(|(at, why)| sent(at, why)),
             [1, 0, 1]
         );
-        // What is said of nothing takes no room.
+        // Errors that are not sent do not count.
         assert_eq!(
             [(2400, DropReason::Loop), (2401, link), (2402, link)].map(|(at, why)| sent(at, why)),
             [0, 1, 1]
@@ -433,7 +434,7 @@ mod test {
     }
 
     #[test]
-    fn each_scheme_answers_for_itself() {
+    fn each_scheme_sends_its_own_feedback() {
         let mut feedback = node(&[icmp(), rfn(None)]);
         fails(&mut feedback);
         let packet = packet();
@@ -450,7 +451,7 @@ mod test {
     }
 
     #[test]
-    fn a_packet_is_kept_once_and_comes_back() {
+    fn a_packet_is_buffered_by_one_scheme_and_released() {
         let buffer = BufferConfig { max_packets: 1, flush: FlushTrigger::AnyRoute };
         let mut feedback = node(&[rfn(Some(buffer)), rfn(Some(buffer)), icmp()]);
         fails(&mut feedback);
@@ -475,7 +476,7 @@ mod test {
     }
 
     #[test]
-    fn only_what_remembers_closes_a_way() {
+    fn only_stateful_schemes_block_a_next_hop() {
         let mut feedback = node(&[icmp(), rfn(None)]);
         assert!(feedback.is_failure_free());
         assert!(feedback.scheme_mut(SchemeName::Icmp).is_some() && feedback.is_failure_free());
@@ -490,9 +491,9 @@ mod test {
         );
     }
 
-    /// chandran-1998 §4, where the failure point is the source itself.
+    /// The failure point is the source itself (chandran-1998 §4).
     #[test]
-    fn a_lost_route_is_a_signal_for_the_own_host() {
+    fn a_lost_route_is_signalled_to_the_local_host() {
         let mut feedback = node(&[icmp(), rfn(None)]);
         feedback.on_route_lost(Instant::ZERO, THERE);
         let Some(Output::Signal(signal)) = feedback.poll() else { panic!("no signal") };

@@ -1,4 +1,4 @@
-//! What AODV says of packets that are lost (yu-2004 §4).
+//! AODV's reports of lost packets (yu-2004 §4).
 
 use driftway_base::{Duration, FailedLink, PacketDisposition, Seq, SignalKind};
 use driftway_route::{AodvConfig, DropReason, LinkDestination, LocalRepair};
@@ -18,7 +18,7 @@ const QUIET: AodvConfig = AodvConfig {
 };
 const EPLN: AodvConfig = AodvConfig { epln: true, ..QUIET };
 
-/// 0 - 1 - 2 - 3, with a route from 0 to 3 and back; then the last link goes.
+/// 0 - 1 - 2 - 3, with a route from 0 to 3 and back; then the last link fails.
 fn chain(config: AodvConfig) -> Net {
     let mut net = Net::chain(config, 4);
     net.send_segment(0, 3, 0, 100, 0);
@@ -29,7 +29,7 @@ fn chain(config: AodvConfig) -> Net {
     net
 }
 
-/// When, at which node, which number, what became of it.
+/// Time, node, sequence number and outcome of each signal.
 fn heard(net: &Net) -> Vec<(f64, usize, u32, PacketDisposition)> {
     let signals = net.signals.iter().map(|(when, node, signal)| {
         let SignalKind::PacketLost { ranges, disposition: fate } = signal.kind else {
@@ -45,9 +45,9 @@ fn notices(net: &Net) -> Vec<&String> {
     net.log.iter().filter(|line| line.contains("losses")).collect()
 }
 
-/// The link layer gives up after 5 ms; a frame takes one.
+/// The retry limit of the link layer is reached after 5 ms; a frame takes one.
 #[test]
-fn the_source_of_lost_data_hears_of_it() {
+fn the_source_of_lost_data_is_notified() {
     let mut net = chain(EPLN);
     net.send_segment(0, 3, 100, 100, 0);
     net.run(ms(2000));
@@ -56,9 +56,9 @@ fn the_source_of_lost_data_hears_of_it() {
     assert_eq!((net.node(2).stats().loss_notices, net.node(1).stats().lost_notices), (1, 0));
 }
 
-/// All that waits for the neighbour is named at once, and what comes after that, for want of a route.
+/// All packets queued for the neighbour are named at once, and the later ones by the lack of a route.
 #[test]
-fn all_that_is_lost_is_named() {
+fn all_lost_packets_are_listed() {
     let mut net = chain(EPLN);
     for n in 1..4 {
         net.send_segment(0, 3, 100 * n, 100, 0);
@@ -74,7 +74,7 @@ fn all_that_is_lost_is_named() {
 }
 
 #[test]
-fn each_switch_by_itself() {
+fn each_option_alone() {
     let run = |config: AodvConfig| {
         let mut net = chain(config);
         net.send_segment(0, 3, 100, 100, 0);
@@ -85,16 +85,16 @@ fn each_switch_by_itself() {
     assert_eq!(run(QUIET), []);
     assert_eq!(run(AodvConfig { bead: true, ..QUIET }), []);
     assert_eq!(run(AodvConfig { elfn: true, ..QUIET }), [PacketDisposition::Lost]);
-    // Under repair it waits.
+    // Under repair it is buffered.
     let near = LocalRepair::NearDestination { max_hops: 9, add_ttl: 2 };
     let repairs = AodvConfig { rescue: true, local_repair: near, ..EPLN };
     assert_eq!(run(repairs), [PacketDisposition::Salvaged, PacketDisposition::Lost]);
 }
 
-/// Of acknowledgments that 3 has sent to 0 and 1 has lost, 2 hears. It sends the last one again if its route to 0 does
-/// not lead to where the news comes from.
+/// 2 is notified of acknowledgments that 3 sent to 0 and 1 lost. It retransmits the last one if its route to
+/// 0 does not lead back to the neighbour that sent the notification.
 #[test]
-fn an_acknowledgment_goes_again_from_who_has_a_route() {
+fn a_node_with_a_route_retransmits_the_acknowledgment() {
     for (bead, other_way) in [(true, true), (false, true), (true, false)] {
         let config = AodvConfig { bead, ..EPLN };
         let mut net = match other_way {
@@ -122,15 +122,15 @@ fn an_acknowledgment_goes_again_from_who_has_a_route() {
             net.outcomes[before..].iter().any(|(.., fate)| *fate == PacketOutcome::Delivered(0));
         let again = bead && other_way;
         assert_eq!((delivered, net.node(2).stats().resent_acks), (again, u64::from(again)));
-        // The receiver hears that one is on its way, or has no other route itself.
+        // The receiver is notified that one was retransmitted, or has no other route itself.
         assert_eq!(net.node(3).stats().resent_acks, 0);
         assert_eq!(notices(&net).len(), 1);
     }
 }
 
-/// What waits behind the first at its own sender, where nothing is rescued: TCP hears of each.
+/// Packets queued behind the first at their own source, without rerouting: TCP is notified of each.
 #[test]
-fn a_sender_hears_of_all_that_its_own_link_has_lost() {
+fn a_sender_is_notified_of_all_losses_on_its_own_link() {
     let mut net = chain(EPLN);
     net.link(0, 1, false);
     for n in 1..4 {
@@ -141,9 +141,9 @@ fn a_sender_hears_of_all_that_its_own_link_has_lost() {
     assert_eq!(numbers, [(0, 100), (0, 200), (0, 300)]);
 }
 
-/// Nothing is looked for to say something: who has no route back says nothing.
+/// No route discovery starts for a notification: without a reverse route none is sent.
 #[test]
-fn without_a_route_back_nothing_is_said() {
+fn without_a_reverse_route_no_notification_is_sent() {
     let mut net = chain(EPLN);
     net.send_segment(0, 3, 100, 100, 0);
     net.run(ms(1002));

@@ -1,4 +1,4 @@
-//! AODV in small networks: exact time lines, and what holds in any network.
+//! AODV in small networks: exact time lines, and properties of any network.
 
 mod losses;
 mod net;

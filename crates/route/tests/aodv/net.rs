@@ -1,5 +1,5 @@
-//! A small network: nodes joined by links that come and go, each with a queue and one frame on its
-//! way at a time, which takes a fixed time. What every node sends is written down with its instant.
+//! A small network: nodes joined by links that come and go, each with a queue and one frame in transmission,
+//! which takes a fixed time. Every transmission of a node is logged with its instant.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -13,9 +13,9 @@ use driftway_wire::{
 
 pub type Node = usize;
 
-/// The time of a frame.
+/// The duration of a frame.
 pub const FRAME: Duration = Duration::from_millis(1);
-/// After which a link layer gives up.
+/// The time after which a link layer reports a failure.
 pub const LINK_TIMEOUT: Duration = Duration::from_millis(5);
 
 pub const fn at(node: Node) -> Ipv4Addr {
@@ -35,18 +35,18 @@ struct Host {
     aodv: Aodv,
     queue: VecDeque<(RoutedPacket, LinkDestination)>,
     busy: bool,
-    /// The last packet of a host that it sent: number, when, to whom.
+    /// The last host packet that it sent: number, instant, destination.
     last: Option<(u64, Instant, LinkDestination)>,
 }
 
-/// What became of a packet of a host.
+/// The outcome of a host packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PacketOutcome {
     Delivered(Node),
     Dropped(Node, DropReason),
 }
 
-/// What was told to hosts, or asked of the link layer.
+/// A report to the host, or a request to the link layer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RouteEvent {
     Found(Node),
@@ -60,21 +60,21 @@ pub struct Net {
     /// `links[a][b]`: b hears a.
     links: Vec<Vec<bool>>,
     pub now: Instant,
-    /// Frames on their way: (end, number) → (sender, packet, hop).
+    /// Frames in transmission: (end, number) → (sender, packet, link destination).
     frames: BTreeMap<(Instant, u64), (Node, RoutedPacket, LinkDestination)>,
     frame_number: u64,
-    /// Of broadcasts, for each hearer.
+    /// Of broadcasts, per receiver.
     pub loss: Probability,
     random: RandomStream,
-    /// Routes end when they end.
+    /// Routes expire at their exact time.
     exact_ends: bool,
-    /// Messages of routing, as they go into the queue.
+    /// Routing messages, as they are queued.
     pub log: Vec<String>,
-    /// Searches begun for the own host, at which node, for whom.
+    /// Route discoveries for the local host: node and destination.
     pub searches: Vec<(Node, Ipv4Addr)>,
-    /// Packets given another route: at which node, and how often on their way so far.
+    /// Rerouted packets: node, and number of salvages so far.
     pub salvaged: Vec<(Node, u8)>,
-    /// News for hosts, at which node.
+    /// Signals for hosts, by node.
     pub signals: Vec<(Instant, Node, Signal)>,
     pub route_events: Vec<(Instant, Node, RouteEvent)>,
     pub sent: u64,
@@ -109,7 +109,7 @@ impl Net {
         }
     }
 
-    /// Nodes in a row.
+    /// Nodes in a chain.
     pub fn chain(config: AodvConfig, nodes: usize) -> Self {
         let mut net = Self::new(config, nodes, 1);
         (1..nodes).for_each(|node| net.link(node - 1, node, true));
@@ -133,7 +133,7 @@ impl Net {
         self.hosts[node].aodv.watch(at(destination));
     }
 
-    /// A node hears another so well.
+    /// A node receives another one with this power.
     pub fn strength(&mut self, node: Node, neighbour: Node, strength: ReceivedPower) {
         self.hosts[node].aodv.on_received_power(at(neighbour), strength);
     }
@@ -142,7 +142,7 @@ impl Net {
         self.hosts.len()
     }
 
-    /// A host has a packet; answers with its number.
+    /// A host sends a packet; returns its number.
     pub fn send(&mut self, from: Node, to: Node) -> u64 {
         let payload = Payload::new(0, self.sent, 100);
         self.send_body(
@@ -152,13 +152,13 @@ impl Net {
         )
     }
 
-    /// One of TCP's.
+    /// Sends a TCP segment.
     pub fn send_tcp(&mut self, from: Node, to: Node) -> u64 {
         let payload = Payload::new(0, self.sent, 100);
         self.send_body(from, to, Body::Tcp(TcpSegment { payload, ..TcpSegment::default() }))
     }
 
-    /// A segment of TCP's from `seq` on, or an acknowledgment without data of all before `ack`.
+    /// Sends a TCP segment from `seq` on, or an acknowledgment without data of everything before `ack`.
     pub fn send_segment(&mut self, from: Node, to: Node, seq: u32, len: u32, ack: u32) -> u64 {
         let payload = Payload::new(0, self.sent, len);
         let segment = TcpSegment {
@@ -189,7 +189,7 @@ impl Net {
         self.hosts[node].aodv.routes().find(|route| route.destination == destination)
     }
 
-    /// If a host's packet went on at once, then over the route that was there, before its end.
+    /// Checks that a host packet that was forwarded at once used the route in the table before its expiry.
     fn check_hop(&self, node: Node, packet: &Packet, before: Option<AodvRoute>) {
         if !self.exact_ends || packet.ip.destination == at(node) {
             return;
@@ -199,11 +199,11 @@ impl Net {
         if let Some((_, _, hop)) = sent {
             let before = before.unwrap_or_else(|| panic!("{node} had no route"));
             assert_eq!(before.next_hop.map(LinkDestination::Unicast), Some(hop));
-            assert!(before.expires_at > self.now, "{node} used an old route");
+            assert!(before.expires_at > self.now, "{node} used an expired route");
         }
     }
 
-    /// Hands a message to a node as if `from` had sent it.
+    /// Passes a message to a node as if `from` had sent it.
     pub fn inject(
         &mut self,
         node: Node,
@@ -222,7 +222,7 @@ impl Net {
         self.drain(node);
     }
 
-    /// Runs until `end`, that instant included; `check` looks at the network after each step.
+    /// Runs until `end`, inclusive; `check` inspects the network after each step.
     pub fn run_checked(&mut self, end: Instant, mut check: impl FnMut(&Self)) {
         loop {
             let frame = self.frames.first_key_value().map(|((at, _), _)| *at);
@@ -242,7 +242,7 @@ impl Net {
                         self.hosts[node].aodv.on_timeout(next);
                         self.drain(node);
                         let later = self.hosts[node].aodv.next_timeout();
-                        assert!(later.is_none_or(|at| at > next), "a timer that does not move");
+                        assert!(later.is_none_or(|at| at > next), "a timer that does not advance");
                     }
                 }
             }
@@ -352,12 +352,12 @@ impl Net {
         self.outcomes.push((packet.payload().offset, self.now, fate));
     }
 
-    /// What became of packet `id`.
+    /// The outcome of packet `id`.
     pub fn outcome_of(&self, id: u64) -> Option<PacketOutcome> {
         self.outcomes.iter().find(|(which, _, _)| *which == id).map(|(_, _, fate)| *fate)
     }
 
-    /// Packets of hosts that are neither delivered nor dropped, wherever they are.
+    /// Host packets that are neither delivered nor dropped, at any place.
     pub fn packets_in_flight(&self) -> usize {
         let data = |packet: &RoutedPacket| usize::from(!packet.is_control());
         let queued = |host: &Host| host.queue.iter().map(|(packet, _)| data(packet)).sum::<usize>();
@@ -366,15 +366,15 @@ impl Net {
         held + self.frames.values().map(|(_, packet, _)| data(packet)).sum::<usize>()
     }
 
-    /// No packet was lost or doubled.
+    /// Checks that no packet was lost or duplicated.
     pub fn check_conservation(&self) {
         let mut ids: Vec<u64> = self.outcomes.iter().map(|(id, _, _)| *id).collect();
         ids.sort_unstable();
-        assert!(ids.windows(2).all(|pair| pair[0] < pair[1]), "a packet has two fates");
+        assert!(ids.windows(2).all(|pair| pair[0] < pair[1]), "a packet has two outcomes");
         assert_eq!(ids.len() + self.packets_in_flight(), self.sent as usize, "a packet is lost");
     }
 
-    /// There is a path of links both ways.
+    /// Returns true if there is a path of bidirectional links.
     pub fn connected(&self, from: Node, to: Node) -> bool {
         let (mut reached, mut rest) = (vec![false; self.len()], vec![from]);
         while let Some(node) = rest.pop() {
@@ -385,12 +385,12 @@ impl Net {
         reached[to]
     }
 
-    /// Next hops to each destination lead in no circle.
+    /// Checks that the next hops to each destination form no loop.
     pub fn check_loops(&self) {
         let mut next: BTreeMap<(Node, Node), Node> = BTreeMap::new();
         for (node, host) in self.hosts.iter().enumerate() {
             for route in host.aodv.routes() {
-                // One whose time is up is not used any more.
+                // An expired route is no longer used.
                 if let Some(hop) = route.next_hop.filter(|_| route.expires_at > self.now) {
                     next.insert((node, number(route.destination)), number(hop));
                 }
@@ -410,7 +410,7 @@ impl Net {
         }
     }
 
-    /// The nodes that next hops lead through, the first repeated one included.
+    /// The nodes along the next hops, up to and including the first repetition.
     pub fn path(&self, from: Node, to: Node) -> Vec<Node> {
         let mut path = vec![from];
         let hop = |node: Node| {
@@ -428,7 +428,7 @@ impl Net {
     }
 }
 
-/// A message in a line: what it says, to whom.
+/// A message in one line: its contents and destination.
 fn text(message: &AodvMessage, ttl: u8, hop: LinkDestination) -> String {
     let to = match hop {
         LinkDestination::Unicast(to) => format!("to {}", number(to)),

@@ -1,4 +1,4 @@
-//! Time lines of what ns-2.35 does otherwise. A frame takes 1 ms, a link layer gives up after 5.
+//! Time lines of ns-2.35's differences. A frame takes 1 ms, a link layer reports a failure after 5.
 
 use driftway_base::Duration;
 use driftway_route::{AodvConfig, DropReason, LinkDestination};
@@ -6,11 +6,11 @@ use driftway_wire::{AodvMessage, AodvRequest};
 
 use crate::net::{Net, PacketOutcome, RouteEvent, at, ms};
 
-/// ns-2.35 without its dice.
+/// ns-2.35 without jitter.
 const EXACT: AodvConfig = AodvConfig { jitter: Duration::ZERO, ..AodvConfig::NS2 };
 
 #[test]
-fn the_first_request_goes_to_all_and_what_waited_goes_out_in_steps() {
+fn the_first_request_is_network_wide_and_buffered_packets_are_spaced() {
     let mut net = Net::chain(EXACT, 4);
     let ids: Vec<_> = (0..3).map(|_| net.send(0, 3)).collect();
     net.run(ms(1000));
@@ -27,13 +27,13 @@ fn the_first_request_goes_to_all_and_what_waited_goes_out_in_steps() {
     );
     let delivered = |id, when| (id, ms(when), PacketOutcome::Delivered(3));
     assert_eq!(net.outcomes, [delivered(ids[0], 9), delivered(ids[1], 19), delivered(ids[2], 29)]);
-    // 48 bytes a request, 44 a reply: no UDP header, and a time stamp.
+    // 48 bytes per request, 44 per reply: no UDP header, and a time stamp.
     let sent: Vec<_> = (0..4).map(|node| net.node(node).stats().bytes_sent).collect();
     assert_eq!(sent, [48, 48 + 44, 48 + 44, 44]);
 }
 
 #[test]
-fn a_search_is_repeated_in_rounds_and_then_rests() {
+fn a_search_is_repeated_at_expiry_checks_and_then_pauses() {
     let mut net = Net::chain(EXACT, 2);
     let id = net.send(0, 5);
     net.run(ms(28_999));
@@ -54,7 +54,7 @@ fn a_search_is_repeated_in_rounds_and_then_rests() {
 }
 
 #[test]
-fn patience_follows_what_the_last_replies_took() {
+fn the_timeout_follows_the_latency_of_the_last_replies() {
     let mut net = Net::chain(EXACT, 4);
     net.send(0, 3);
     net.run(ms(1000));
@@ -76,7 +76,7 @@ fn patience_follows_what_the_last_replies_took() {
 }
 
 #[test]
-fn a_broken_link_takes_its_queue_and_all_routes_over_it() {
+fn a_broken_link_drops_its_queue_and_invalidates_all_routes_over_it() {
     let mut net = Net::chain(EXACT, 4);
     net.send(0, 3);
     net.run(ms(1000));
@@ -85,7 +85,7 @@ fn a_broken_link_takes_its_queue_and_all_routes_over_it() {
     net.link(1, 2, false);
     let ids: Vec<_> = (0..3).map(|_| net.send(0, 3)).collect();
     net.run(ms(1100));
-    // Node 1 is one hop on the way and has two before it: no repair.
+    // Node 1 is one hop from the source and two from the destination: no repair.
     assert_eq!(net.log, ["1006 1 RERR 3#5 to all"]);
     for id in ids {
         let end = PacketOutcome::Dropped(1, DropReason::LinkFailure);
@@ -100,7 +100,7 @@ fn a_broken_link_takes_its_queue_and_all_routes_over_it() {
 }
 
 #[test]
-fn a_repair_is_silent_and_its_timer_is_set_to_an_instant() {
+fn a_repair_sends_no_error_and_its_timer_uses_an_absolute_time() {
     let mut net = Net::chain(EXACT, 4);
     net.send(0, 3);
     net.run(ms(1000));
@@ -109,8 +109,8 @@ fn a_repair_is_silent_and_its_timer_is_set_to_an_instant() {
     net.link(2, 3, false);
     let id = net.send(0, 3);
     net.run(ms(3813));
-    // Node 1 answers with the very route that broke; node 2 does not take it, for it counts its own
-    // as one. The request may be repeated at 1007 + 1800 ms; that instant, as a delay, ends it.
+    // Node 1 replies with the very route that broke; node 2 does not accept it, since it counts its own as
+    // one. The request may be repeated at 1007 + 1800 ms; that instant, as a delay, ends it.
     assert_eq!(
         net.log,
         [
@@ -128,7 +128,7 @@ fn a_repair_is_silent_and_its_timer_is_set_to_an_instant() {
 }
 
 #[test]
-fn a_repair_leaves_the_rest_of_the_queue() {
+fn a_repair_keeps_the_rest_of_the_queue() {
     let mut net = Net::chain(EXACT, 4);
     net.send(0, 3);
     net.run(ms(1000));
@@ -137,7 +137,7 @@ fn a_repair_leaves_the_rest_of_the_queue() {
         net.send(0, 3);
     }
     net.run(ms(1500));
-    assert_eq!(net.node(2).stats().link_failures, 3, "each packet fails for itself");
+    assert_eq!(net.node(2).stats().link_failures, 3, "each packet fails separately");
     net.link(2, 3, true);
     net.run(ms(4000));
     assert!((1..4).all(|id| net.outcome_of(id) == Some(PacketOutcome::Delivered(3))));
@@ -145,7 +145,7 @@ fn a_repair_leaves_the_rest_of_the_queue() {
 }
 
 #[test]
-fn routes_end_in_rounds() {
+fn routes_expire_at_periodic_checks() {
     let mut net = Net::chain(EXACT, 2);
     net.send(0, 1);
     net.run(ms(100));
@@ -159,7 +159,7 @@ fn routes_end_in_rounds() {
     assert_eq!((route(&net).next_hop, route(&net).seq), (None, Some(5)));
     used.send(0, 1);
     used.run(ms(20_499));
-    assert_eq!(route(&used).expires_at, ms(20_499), "use renews what is over");
+    assert_eq!(route(&used).expires_at, ms(20_499), "use refreshes an expired route");
     assert!(route(&used).next_hop.is_some());
     used.run(ms(20_500));
     assert!(route(&used).next_hop.is_none());
@@ -167,12 +167,12 @@ fn routes_end_in_rounds() {
 }
 
 #[test]
-fn what_is_expired_or_under_repair_answers_with_odd_lifetimes() {
+fn replies_from_expired_or_repairing_routes_have_odd_lifetimes() {
     let mut net = Net::chain(EXACT, 4);
     net.send(1, 3);
     net.run(ms(10_400));
     net.log.clear();
-    // Over since 10 004 ms.
+    // Expired since 10 004 ms.
     net.send(0, 3);
     net.run(ms(10_410));
     assert!(net.log[1].ends_with("RREP 3#4 for 0 hops 2 life 0 to 0"), "{:?}", net.log);
@@ -195,6 +195,6 @@ fn what_is_expired_or_under_repair_answers_with_odd_lifetimes() {
         timestamp: None,
     };
     net.inject(2, 1, AodvMessage::Request(request), 9, LinkDestination::Broadcast);
-    // The end of a route that is asked for is 0; 0 less now, without a sign.
+    // The expiry of a route under discovery is 0; 0 less now, unsigned.
     assert_eq!(net.log, [format!("10700 2 RREP 3#4 for 0 hops 1 life {} to 1", u32::MAX)]);
 }

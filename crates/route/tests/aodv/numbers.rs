@@ -1,5 +1,5 @@
-//! Sequence numbers keep routes from leading into each other; each rule here is one that RFC 3561
-//! needs for that, or leaves open.
+//! Sequence numbers prevent routing loops; each rule here is one that RFC 3561 needs for that, or leaves
+//! open.
 
 use driftway_base::Duration;
 use driftway_route::{AodvConfig, AodvRoute, HelloConfig, LinkDestination, LocalRepair};
@@ -7,7 +7,7 @@ use driftway_wire::{AodvError, AodvMessage, AodvReply, AodvRequest};
 
 use crate::net::{Net, Node, PacketOutcome, at, ms};
 
-/// RFC 3561 without its dice, and without repairs.
+/// RFC 3561 without jitter and repairs.
 const EXACT: AodvConfig = AodvConfig {
     jitter: Duration::ZERO,
     gratuitous: false,
@@ -26,10 +26,10 @@ fn error(destination: Node, seq: u32) -> AodvMessage {
     AodvMessage::Error(error)
 }
 
-/// Node 3's way to 0 is over 2 and 1. Node 1 loses its link to 0 and asks; 3 hears the question before
-/// it hears of the loss, and would answer with the way that leads back to 1.
+/// Node 3's route to 0 leads over 2 and 1. Node 1 loses its link to 0 and sends a request; it reaches 3
+/// before the route error does, and 3 would reply with the route that leads back to 1.
 #[test]
-fn a_question_is_faster_than_the_news() {
+fn a_request_overtakes_the_route_error() {
     let mut net = Net::chain(EXACT, 4);
     net.send(3, 0);
     net.run(ms(100));
@@ -41,15 +41,15 @@ fn a_question_is_faster_than_the_news() {
     assert!(net.log.contains(&"105 1 RREQ 0#1 by 1#1 hops 0 ttl 3".to_owned()), "{:#?}", net.log);
     assert_eq!(net.node(3).stats().replies_from_cache, 0);
     assert_eq!(net.outcome_of(id), None);
-    // Nor does anybody go back to the old number once the link is there again.
+    // The old number is not used again once the link is up, either.
     net.link(1, 0, true);
     net.run_checked(ms(20_000), Net::check_loops);
     assert_eq!(net.outcome_of(id), Some(PacketOutcome::Delivered(0)));
 }
 
-/// RFC 3561 §6.1: a number never goes back, whatever others say.
+/// RFC 3561 §6.1: a sequence number never decreases, whatever other nodes state.
 #[test]
-fn an_error_of_somebody_who_knows_no_number_ends_the_route_and_keeps_ours() {
+fn an_error_with_an_unknown_number_invalidates_the_route_and_keeps_ours() {
     for told in [0, 1, 7] {
         let mut net = Net::chain(EXACT, 3);
         net.send(0, 2);
@@ -63,7 +63,7 @@ fn an_error_of_somebody_who_knows_no_number_ends_the_route_and_keeps_ours() {
 }
 
 #[test]
-fn an_error_counts_only_from_the_next_hop() {
+fn an_error_is_accepted_only_from_the_next_hop() {
     let mut net = Net::chain(EXACT, 3);
     net.send(1, 2);
     net.run(ms(100));
@@ -71,17 +71,17 @@ fn an_error_counts_only_from_the_next_hop() {
     assert_eq!(route(&net, 1, 2).unwrap().next_hop, Some(at(2)));
 }
 
-/// To hear a neighbour says that it is there, not how new that is (RFC 3561 §6.2): its number is not
-/// valid then, and does not grow when the route ends (§6.11).
+/// A message of a neighbour shows that it is in range, but not its sequence number (RFC 3561 §6.2): the
+/// number is not valid then, and is not incremented when the route expires (§6.11).
 #[test]
-fn a_neighbour_that_is_heard_keeps_its_number() {
+fn a_heard_neighbour_keeps_its_number() {
     let mut net = Net::chain(EXACT, 2);
     net.send(0, 1);
     net.run(ms(7000));
     let lost = route(&net, 0, 1).unwrap();
     assert_eq!((lost.seq, lost.next_hop), (Some(1), None));
     net.inject(0, 1, error(9, 0), 1, LinkDestination::Broadcast);
-    assert_eq!(route(&net, 0, 1).unwrap().next_hop, None, "errors make no neighbours");
+    assert_eq!(route(&net, 0, 1).unwrap().next_hop, None, "errors set up no neighbour routes");
     net.inject(0, 1, AodvMessage::Request(asks_for_nobody()), 1, LinkDestination::Broadcast);
     let heard = route(&net, 0, 1).unwrap();
     assert_eq!((heard.seq, heard.next_hop, heard.hops), (Some(1), Some(at(1)), 1));
@@ -100,9 +100,9 @@ fn a_neighbour_that_is_heard_keeps_its_number() {
     assert_eq!((back.seq, back.seq_is_valid, back.next_hop), (Some(1), true, Some(at(1))));
 }
 
-/// RFC 3561 §6.6.2: only who knows the number of its route may answer with it.
+/// RFC 3561 §6.6.2: only a node with a valid sequence number of its route may reply from the table.
 #[test]
-fn who_only_heard_a_neighbour_does_not_answer_for_it() {
+fn without_a_valid_number_no_reply_is_sent_for_a_neighbour() {
     let mut net = Net::new(EXACT, 6, 1);
     net.link(0, 1, true);
     net.send(0, 1);
@@ -116,15 +116,15 @@ fn who_only_heard_a_neighbour_does_not_answer_for_it() {
     };
     net.inject(0, 5, ask(1), 2, LinkDestination::Broadcast);
     assert_eq!(net.log, ["7000 0 RREQ 1#1 by 5#1 hops 4 ttl 1"]);
-    // Its own word is a number: that of a request, or of a reply.
+    // A request or a reply of its own states the number.
     let own = AodvRequest { id: 5, hops: 0, originator: at(1), ..asks_for_nobody() };
     net.inject(0, 1, AodvMessage::Request(own), 1, LinkDestination::Broadcast);
     net.inject(0, 5, ask(2), 2, LinkDestination::Broadcast);
     assert_eq!(net.log[1..], ["7000 0 RREP 1#1 for 5 hops 1 life 5520 to 5"]);
 }
 
-/// A neighbour whose route was lost says its number, which did not grow meanwhile (RFC 3561 §6.9).
-/// The next loss counts it up again.
+/// A neighbour whose route was lost states its sequence number, which has not increased in between (RFC 3561
+/// §6.9). The next loss increments it again.
 #[test]
 fn a_hello_has_the_latest_number() {
     let config = AodvConfig { hello: Some(HelloConfig::STANDARD), ..EXACT };
@@ -160,7 +160,7 @@ fn a_hello_has_the_latest_number() {
     }
 }
 
-/// A request of node 7 for node 8, which passes node 1.
+/// A request of node 7 for node 8 that passes node 1.
 fn asks_for_nobody() -> AodvRequest {
     AodvRequest {
         join: false,
@@ -177,8 +177,8 @@ fn asks_for_nobody() -> AodvRequest {
     }
 }
 
-/// Node 1 has lost its route to 0, whose packets still pass: those behind renew their ways to 0, which
-/// lead through node 1. So it keeps the number, beyond DELETE_PERIOD.
+/// Node 1 has lost its route to 0, whose packets still pass: the nodes downstream refresh their routes to 0,
+/// which lead through node 1. So it keeps the number, beyond DELETE_PERIOD.
 #[test]
 fn the_number_of_a_source_is_kept_while_its_packets_pass() {
     let mut net = Net::chain(EXACT, 4);
@@ -196,10 +196,10 @@ fn the_number_of_a_source_is_kept_while_its_packets_pass() {
     assert!(route(&net, 2, 0).unwrap().next_hop.is_some());
 }
 
-/// RFC 3561 §6.5: what a request passes on is the newest number on its way, and nobody learns it
-/// from there.
+/// RFC 3561 §6.5: a forwarded request carries the highest number on its way, and no node learns the number
+/// from it.
 #[test]
-fn a_request_carries_the_newest_number_that_it_meets() {
+fn a_request_carries_the_highest_number_on_its_way() {
     let mut net = Net::chain(EXACT, 4);
     net.send(1, 3);
     net.run(ms(100));
@@ -209,7 +209,7 @@ fn a_request_carries_the_newest_number_that_it_meets() {
     net.run(ms(110));
     assert_eq!(net.log[0], "100 0 RREQ 3#? by 0#1 hops 0 ttl 5");
     assert_eq!(net.log[1], "101 1 RREQ 3#9 by 0#1 hops 1 ttl 4");
-    // Node 2 has an older route, so the destination is asked.
+    // Node 2 has an older route, so the destination replies.
     assert_eq!(net.log[2], "102 2 RREQ 3#9 by 0#1 hops 2 ttl 3");
     assert_eq!(net.log[3], "103 3 RREP 3#9 for 0 hops 0 life 6000 to 2");
 }

@@ -1,4 +1,4 @@
-//! What holds in any network, whatever its links do.
+//! Properties that hold in any network, whatever its links do.
 
 use driftway_base::{Duration, Probability};
 use driftway_route::{AodvConfig, HelloConfig, LocalRepair};
@@ -6,7 +6,7 @@ use proptest::prelude::*;
 
 use crate::net::Net;
 
-/// What happens to a network.
+/// An event in a network.
 #[derive(Clone, Debug)]
 enum Step {
     Wait(u64),
@@ -43,8 +43,8 @@ fn test_run() -> impl Strategy<Value = TestRun> {
         .prop_map(|(nodes, links, steps, loss, seed)| TestRun { nodes, links, steps, loss, seed })
 }
 
-/// Many nodes that send to one and hear of it from each other, while links between them come and
-/// go faster than routes end: what it takes to make a loop where there can be one.
+/// Many nodes that send to one and learn its routes from each other, while links between them come and go
+/// faster than routes expire: the conditions for a loop, if one is possible.
 fn dense_run() -> impl Strategy<Value = TestRun> {
     let node = 0..6usize;
     let pair = (node.clone(), node.clone());
@@ -61,7 +61,7 @@ fn dense_run() -> impl Strategy<Value = TestRun> {
         .prop_map(|(nodes, links, steps, loss, seed)| TestRun { nodes, links, steps, loss, seed })
 }
 
-/// RFC 3561 and its choices.
+/// RFC 3561 and its options.
 fn standard() -> impl Strategy<Value = AodvConfig> {
     let flags = any::<[bool; 6]>();
     (flags, prop_oneof![Just(64usize), Just(3), Just(0)]).prop_map(|(flags, buffer_packets)| {
@@ -79,11 +79,11 @@ fn standard() -> impl Strategy<Value = AodvConfig> {
     })
 }
 
-/// Searches that a packet may come back from, which is its time to live, by the seconds that one
-/// takes at most.
+/// The maximum number of searches after which a packet can be rerouted, its time to live, times the maximum
+/// duration of one in seconds.
 const REROUTE_TIME_MAX: Duration = Duration::from_secs(64 * 20);
 
-/// Runs a story to its end and three minutes beyond, or until nothing can be under way.
+/// Runs a case to its end and three minutes beyond, or until no packet can be in flight.
 fn run_network(config: AodvConfig, story: &TestRun, mut check: impl FnMut(&Net)) -> Net {
     let n = story.nodes;
     let mut net = Net::new(config, n, story.seed);
@@ -116,17 +116,17 @@ fn run_network(config: AodvConfig, story: &TestRun, mut check: impl FnMut(&Net))
     net
 }
 
-/// What any node may remember: these stories are about eight nodes.
+/// Bounds of the state of any node: these cases have about eight nodes.
 fn check_bounds(net: &Net, config: &AodvConfig) {
     for node in 0..net.len() {
         let aodv = net.node(node);
         assert!(aodv.routes().count() <= net.len());
         assert!(aodv.routes().all(|route| route.destination != crate::net::at(node)));
         assert!(aodv.soft_state_entries() < 600, "{}", aodv.soft_state_entries());
-        // Those that wait for a route, and those that were let go in steps.
+        // Those buffered, and those released at intervals.
         let steps = if config.release_spacing.is_zero() { 0 } else { 4 };
         let waiting = aodv.buffered_packets();
-        assert!(waiting <= config.buffer_packets * (1 + steps), "{waiting} packets wait");
+        assert!(waiting <= config.buffer_packets * (1 + steps), "{waiting} packets are buffered");
     }
 }
 
@@ -142,13 +142,13 @@ proptest! {
         });
         prop_assert_eq!(net.packets_in_flight(), 0);
         for node in 0..net.len() {
-            // Hellos go on only where something is used.
+            // Hello messages continue only on routes in use.
             prop_assert_eq!(net.node(node).routes().count(), 0, "routes outlive their timers");
         }
     }
 
     #[test]
-    fn a_crowd_makes_no_loop(config in standard(), story in dense_run()) {
+    fn a_dense_network_has_no_loops(config in standard(), story in dense_run()) {
         let net = run_network(config, &story, |net| {
             net.check_loops();
             net.check_conservation();
@@ -177,9 +177,9 @@ proptest! {
         prop_assert_eq!(one.outcomes, two.outcomes);
     }
 
-    /// Where links stay and nothing is lost, everybody reaches whom there is a path to.
+    /// With stable links and no loss, every node reaches all to which there is a path.
     #[test]
-    fn what_can_be_reached_is_reached(story in test_run(), ns2 in any::<bool>()) {
+    fn reachable_destinations_are_reached(story in test_run(), ns2 in any::<bool>()) {
         let config = if ns2 { AodvConfig::NS2 } else { AodvConfig::STANDARD };
         let mut still = story.clone();
         still.loss = 0.0;
@@ -193,10 +193,10 @@ proptest! {
     }
 }
 
-/// A request is answered once, however often it comes; with another number, or by another
-/// originator, it is another request.
+/// A request is answered once, however often it arrives; with another RREQ ID, or from another originator, it
+/// is a different request.
 #[test]
-fn a_request_is_known_by_originator_and_number() {
+fn duplicates_are_recognized_by_originator_and_id() {
     use crate::net::{at, ms};
     use driftway_route::LinkDestination;
     use driftway_wire::{AodvMessage, AodvRequest};
@@ -226,9 +226,9 @@ fn a_request_is_known_by_originator_and_number() {
         said(&net) - before
     };
     assert_eq!(replies(0, 1, 7, 1), 1);
-    assert_eq!(replies(10, 1, 7, 2), 0, "however new it claims to be");
+    assert_eq!(replies(10, 1, 7, 2), 0, "whatever its sequence number");
     assert_eq!(replies(20, 2, 7, 1), 1);
     assert_eq!(replies(30, 1, 8, 2), 1);
     assert_eq!(replies(5599, 1, 7, 3), 0);
-    assert_eq!(replies(5600, 1, 7, 3), 1, "forgotten after PATH_DISCOVERY_TIME");
+    assert_eq!(replies(5600, 1, 7, 3), 1, "the entry expires after PATH_DISCOVERY_TIME");
 }

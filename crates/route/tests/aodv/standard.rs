@@ -1,4 +1,4 @@
-//! Time lines of RFC 3561. A frame takes 1 ms, a link layer gives up after 5.
+//! Time lines of RFC 3561. A frame takes 1 ms, a link layer reports a failure after 5.
 
 use driftway_base::{Duration, Instant, ReceivedPower};
 use driftway_route::{AodvConfig, DropReason, HelloConfig, LinkDestination, LocalRepair};
@@ -6,11 +6,11 @@ use driftway_wire::{AodvMessage, AodvRequest};
 
 use crate::net::{Net, PacketOutcome, RouteEvent, at, ms};
 
-/// RFC 3561 without its dice.
+/// RFC 3561 without jitter.
 const EXACT: AodvConfig =
     AodvConfig { jitter: Duration::ZERO, gratuitous: false, ..AodvConfig::STANDARD };
 
-/// One that finds neighbours' neighbours at once.
+/// One that finds two-hop neighbours at once.
 const WIDE: AodvConfig = AodvConfig { ttl_start: 5, ..EXACT };
 
 #[test]
@@ -36,7 +36,7 @@ fn rings_grow_until_one_reaches_the_destination() {
 }
 
 #[test]
-fn a_search_in_vain_doubles_its_patience_and_ends() {
+fn a_failing_search_doubles_its_timeout_and_ends() {
     let mut net = Net::chain(EXACT, 2);
     let id = net.send(0, 5);
     net.run(ms(60_000));
@@ -61,15 +61,15 @@ fn a_search_in_vain_doubles_its_patience_and_ends() {
 }
 
 #[test]
-fn who_has_a_route_answers_and_tells_the_destination() {
+fn an_intermediate_node_replies_to_both_ends() {
     let mut net = Net::chain(AodvConfig { gratuitous: true, ..WIDE }, 4);
     net.send(1, 3);
     net.run(ms(1000));
     net.log.clear();
     let id = net.send_tcp(0, 3);
     net.run(ms(2000));
-    // RFC 3561 §6.6.2, §6.6.3: node 1 knows node 3 since 4 ms, for 6 s, and its packets renewed that
-    // only to 3 s from then.
+    // RFC 3561 §6.6.2, §6.6.3: node 1 knows node 3 since 4 ms, for 6 s, and its packets refresh that only to
+    // 3 s from then.
     assert_eq!(
         net.log,
         [
@@ -81,12 +81,12 @@ fn who_has_a_route_answers_and_tells_the_destination() {
     );
     assert_eq!(net.outcome_of(id), Some(PacketOutcome::Delivered(3)));
     assert_eq!(net.node(1).stats().replies_from_cache, 1);
-    // The way back is there without a search.
+    // There is a reverse route without a search.
     net.log.clear();
     net.send(3, 0);
     net.run(ms(2100));
     assert_eq!(net.log, [""; 0]);
-    // Where nothing is expected to come back, nobody asks for one (§6.3).
+    // Where no return traffic is expected, none is requested (§6.3).
     let mut net = Net::chain(AodvConfig { gratuitous: true, ..WIDE }, 4);
     net.send(1, 3);
     net.run(ms(1000));
@@ -100,7 +100,7 @@ fn who_has_a_route_answers_and_tells_the_destination() {
 }
 
 #[test]
-fn only_the_destination_answers_if_it_is_to() {
+fn with_destination_only_no_intermediate_node_replies() {
     let mut net = Net::chain(AodvConfig { destination_only: true, ..WIDE }, 4);
     net.send(1, 3);
     net.run(ms(1000));
@@ -110,9 +110,9 @@ fn only_the_destination_answers_if_it_is_to() {
     assert!(net.log.contains(&"1003 3 RREP 3#0 for 0 hops 0 life 6000 to 2".to_owned()));
 }
 
-/// A diamond: the link from the source to one of two relays fades, and says so.
+/// A diamond: the received power shows that the link from the source to one of two relays fades.
 #[test]
-fn a_route_leads_around_a_link_that_fades() {
+fn a_route_avoids_a_fading_link() {
     for (avoid_fading, through) in [(None, 1), (Some(1_990), 1), (Some(2_000), 2)] {
         let avoid_fading = avoid_fading.map(Duration::from_millis);
         let mut net = Net::new(AodvConfig { avoid_fading, ..WIDE }, 4, 1);
@@ -120,7 +120,7 @@ fn a_route_leads_around_a_link_that_fades() {
             net.link(0, relay, true);
             net.link(relay, 3, true);
         }
-        // 4 dB at 2 dB a second.
+        // 4 dB at 2 dB per second.
         let (now, trend) = (Instant::ZERO, Some(-200));
         assert_eq!(net.node(1).needs_received_power(), avoid_fading.is_some());
         net.strength(
@@ -140,7 +140,7 @@ fn a_route_leads_around_a_link_that_fades() {
 }
 
 #[test]
-fn a_broken_link_is_told_to_those_that_use_it() {
+fn a_broken_link_is_reported_to_its_precursors() {
     let mut net = Net::chain(AodvConfig { local_repair: LocalRepair::Off, ..WIDE }, 4);
     net.send(0, 3);
     net.run(ms(1000));
@@ -149,7 +149,7 @@ fn a_broken_link_is_told_to_those_that_use_it() {
     net.link(2, 3, false);
     let id = net.send(0, 3);
     net.run(ms(1500));
-    // RFC 3561 §6.11: to the one precursor, with the next number.
+    // RFC 3561 §6.11: to the only precursor, with the next number.
     assert_eq!(net.log, ["1007 2 RERR 3#1 to 1", "1008 1 RERR 3#1 to 0"]);
     assert_eq!(
         net.outcomes[1..],
@@ -163,15 +163,15 @@ fn a_broken_link_is_told_to_those_that_use_it() {
             (ms(1009), 0, RouteEvent::Lost(3))
         ]
     );
-    // The next search begins two hops beyond where it was (RFC 3561 §6.4).
+    // The next search starts two hops beyond the last hop count (RFC 3561 §6.4).
     net.log.clear();
     net.send(0, 3);
     assert_eq!(net.log, ["1500 0 RREQ 3#1 by 0#2 hops 0 ttl 5"]);
 }
 
 #[test]
-fn several_users_are_told_at_once() {
-    // 0 and 4 both go over 1 and 2 to 3.
+fn several_precursors_get_one_broadcast() {
+    // 0 and 4 both use 1 and 2 to reach 3.
     let mut net = Net::new(AodvConfig { local_repair: LocalRepair::Off, ..WIDE }, 5, 1);
     for (a, b) in [(0, 1), (4, 1), (1, 2), (2, 3)] {
         net.link(a, b, true);
@@ -184,14 +184,14 @@ fn several_users_are_told_at_once() {
     net.link(1, 2, false);
     net.send(0, 3);
     net.run(ms(300));
-    // Node 2 is lost as well, of which no number is known.
+    // Node 2 is lost as well, whose number is unknown.
     assert_eq!(net.log, ["206 1 RERR 2#0 3#1 to all"]);
     assert!(net.route_events.contains(&(ms(207), 0, RouteEvent::Lost(3))));
     assert!(net.route_events.contains(&(ms(207), 4, RouteEvent::Lost(3))));
 }
 
 #[test]
-fn a_repair_on_the_spot() {
+fn a_local_repair() {
     let mut net = Net::chain(WIDE, 5);
     net.link(3, 4, false);
     for (a, b) in [(2, 4), (4, 3)] {
@@ -203,8 +203,8 @@ fn a_repair_on_the_spot() {
     net.link(2, 3, false);
     let id = net.send(0, 3);
     net.run(ms(1500));
-    // RFC 3561 §6.12: the destination was one hop off, the source two: 1 + 2 hops. The new route is
-    // longer, which users are told without having to delete theirs.
+    // RFC 3561 §6.12: the destination was one hop away, the source two: 1 + 2 hops. The new route is longer,
+    // which is reported to its users without a deletion.
     assert_eq!(
         net.log,
         [
@@ -225,7 +225,7 @@ fn a_repair_on_the_spot() {
 }
 
 #[test]
-fn a_repair_that_fails() {
+fn a_failed_repair() {
     let mut net = Net::chain(WIDE, 4);
     net.send(0, 3);
     net.run(ms(1000));
@@ -241,14 +241,17 @@ fn a_repair_that_fails() {
     assert_eq!(errors, ["1407 2 RERR 3#1 to 1", "1408 1 RERR 3#1 to 0"]);
     for id in [first, second] {
         let end = PacketOutcome::Dropped(2, DropReason::DiscoveryFailed);
-        assert!(net.outcomes.contains(&(id, ms(1407), end)), "packets wait for the repair");
+        assert!(
+            net.outcomes.contains(&(id, ms(1407), end)),
+            "packets are buffered during the repair"
+        );
     }
     assert_eq!(net.route_events[0], (ms(1407), 2, RouteEvent::Lost(3)));
 }
 
 #[test]
-fn own_packets_get_a_search_after_a_repair_that_fails() {
-    // RFC 3561 §6.12 repairs with one request, for packets of others; §6.3 has more for one's own.
+fn local_packets_start_a_search_after_a_failed_repair() {
+    // RFC 3561 §6.12 repairs with one request, for forwarded packets; §6.3 has more for local ones.
     let mut net = Net::chain(WIDE, 4);
     net.send(0, 3);
     net.run(ms(1000));
@@ -265,13 +268,13 @@ fn own_packets_get_a_search_after_a_repair_that_fails() {
 }
 
 #[test]
-fn routes_end_after_three_seconds_and_are_forgotten_after_fifteen() {
+fn routes_expire_after_three_seconds_and_are_deleted_after_fifteen() {
     let mut net = Net::chain(WIDE, 3);
     net.send(0, 2);
     net.run(ms(4000));
     net.send(0, 2);
     net.run(ms(4010));
-    // 4 ms reply + 6 s; the packet of 4000 renews that to 7 s.
+    // 4 ms reply + 6 s; the packet of 4000 refreshes that to 7 s.
     let route = |net: &Net| net.node(0).routes().find(|route| route.destination == at(2));
     assert_eq!(route(&net).unwrap().expires_at, ms(7000));
     net.run(ms(6999));
@@ -281,20 +284,20 @@ fn routes_end_after_three_seconds_and_are_forgotten_after_fifteen() {
     assert_eq!((lost.next_hop, lost.seq, lost.expires_at), (None, Some(1), ms(22_000)));
     net.run(ms(22_000));
     assert_eq!(route(&net), None);
-    assert_eq!(net.route_events.len(), 1, "a route that nobody used is not news");
+    assert_eq!(net.route_events.len(), 1, "an unused route is not reported");
     net.log.clear();
     net.send(0, 2);
     assert_eq!(net.log, ["22000 0 RREQ 2#? by 0#2 hops 0 ttl 5"]);
 }
 
 #[test]
-fn ten_requests_a_second() {
+fn ten_requests_per_second() {
     let mut net = Net::new(WIDE, 20, 1);
     for to in 1..=12 {
         net.send(0, to);
     }
     net.run(ms(999));
-    // Repetitions would be due at 560 ms; they count as well.
+    // Retries would be due at 560 ms; they count as well.
     assert_eq!(net.log.len(), 10);
     net.run(ms(1000));
     assert_eq!(net.log.len(), 20);
@@ -302,7 +305,7 @@ fn ten_requests_a_second() {
     assert_eq!(net.log[10..].iter().filter(asked).count(), 2);
 }
 
-/// Node 1 hears node 0, and not the other way round.
+/// Node 1 hears node 0, but not vice versa.
 #[test]
 fn a_neighbour_that_a_reply_does_not_reach_is_not_answered() {
     let mut net = Net::new(WIDE, 2, 1);
@@ -310,8 +313,8 @@ fn a_neighbour_that_a_reply_does_not_reach_is_not_answered() {
     net.send(0, 1);
     net.run(ms(20_000));
     let replies: Vec<_> = net.log.iter().filter(|line| line.contains("1 RREP")).collect();
-    // Failed at 6 ms; ignored for 5.6 s (RFC 3561 §6.8). The requests come at 0, 560, 1280, 4080 and
-    // 9680 ms.
+    // Failed at 6 ms; ignored for 5.6 s (RFC 3561 §6.8). The requests arrive at 0, 560, 1280, 4080 and 9680
+    // ms.
     assert_eq!(
         replies,
         ["1 1 RREP 1#0 for 0 hops 0 life 6000 to 0", "9681 1 RREP 1#0 for 0 hops 0 life 6000 to 0"]
@@ -319,7 +322,7 @@ fn a_neighbour_that_a_reply_does_not_reach_is_not_answered() {
 }
 
 #[test]
-fn a_reply_that_is_not_acknowledged_did_not_reach() {
+fn an_unacknowledged_reply_blacklists_the_neighbour() {
     let mut net = Net::new(AodvConfig { ack_replies: true, ..WIDE }, 2, 1);
     net.link(0, 1, true);
     net.send(0, 1);
@@ -332,7 +335,7 @@ fn a_reply_that_is_not_acknowledged_did_not_reach() {
             "2 0 RREP-ACK to 1",
         ]
     );
-    // The acknowledgment of the next one is lost: after 50 ms the asker is ignored.
+    // The acknowledgment of the next one is lost: after 50 ms the requester is ignored.
     net.run(ms(10_000));
     net.log.clear();
     net.send(0, 1);
@@ -365,7 +368,7 @@ fn a_reply_that_is_not_acknowledged_did_not_reach() {
 }
 
 #[test]
-fn hellos_in_place_of_a_link_layer() {
+fn hello_messages_replace_link_layer_detection() {
     let config =
         AodvConfig { hello: Some(HelloConfig::STANDARD), link_layer_detection: false, ..WIDE };
     let mut net = Net::chain(config, 3);
@@ -384,13 +387,13 @@ fn hellos_in_place_of_a_link_layer() {
     net.link(1, 2, false);
     net.log.clear();
     net.run(ms(10_700));
-    // Node 1 heard node 2 last between 7.1 and 8.1 s.
+    // Node 1 last heard node 2 between 7.1 and 8.1 s.
     let errors: Vec<_> = net.log.iter().filter(|line| line.contains("RERR")).collect();
     assert_eq!(errors.len(), 1, "{errors:?}");
     assert!(errors[0].ends_with(" 1 RERR 2#1 to 0"), "{errors:?}");
     let when: f64 = errors[0].split(' ').next().unwrap().parse().unwrap();
     assert!((9100.0..=10_100.0).contains(&when), "{when}");
-    // Long after the last packet nobody says hello.
+    // Long after the last packet no hello messages are sent.
     net.run(ms(20_000));
     net.log.clear();
     net.run(ms(40_000));
@@ -398,9 +401,9 @@ fn hellos_in_place_of_a_link_layer() {
 }
 
 #[test]
-fn a_route_that_is_valid_and_idle_is_not_lost_for_want_of_hellos() {
-    // RFC 3561 §6.9: a node says hello as long as it is part of an active route, which is a valid one
-    // (§3), used or not. A route from a reply lives for 6 s, and a packet renews it for 3 s.
+fn a_valid_idle_route_is_not_lost_without_hello_messages() {
+    // RFC 3561 §6.9: a node sends hello messages as long as it is part of an active route, which is a valid
+    // one (§3), used or not. A route from a reply has a lifetime of 6 s, and a packet refreshes it for 3 s.
     let config =
         AodvConfig { hello: Some(HelloConfig::STANDARD), link_layer_detection: false, ..WIDE };
     let mut net = Net::chain(config, 4);
@@ -417,11 +420,11 @@ fn a_route_that_is_valid_and_idle_is_not_lost_for_want_of_hellos() {
 }
 
 #[test]
-fn a_packet_without_a_route_draws_an_error() {
+fn a_packet_without_a_route_triggers_an_error() {
     let mut net = Net::chain(WIDE, 3);
     net.send(0, 2);
     net.run(ms(100));
-    // Node 1 loses its route alone: an error that names node 2.
+    // Node 1 loses only its route: an error that names node 2.
     let mut error = driftway_wire::AodvError::new(false);
     error.push(at(2), 5);
     net.one_way(1, 0, false);
@@ -437,8 +440,8 @@ fn a_packet_without_a_route_draws_an_error() {
 }
 
 #[test]
-fn what_waits_behind_a_broken_link_finds_another_route() {
-    // 0 goes to 2 over 1; 0 can reach it over 3, too.
+fn packets_queued_for_a_broken_link_are_rerouted() {
+    // 0 sends to 2 over 1; 0 can reach it over 3, too.
     let mut net = Net::new(AodvConfig { local_repair: LocalRepair::Off, ..WIDE }, 4, 1);
     for (a, b) in [(0, 1), (1, 2), (0, 3), (3, 2)] {
         net.link(a, b, true);
@@ -457,7 +460,7 @@ fn what_waits_behind_a_broken_link_finds_another_route() {
 }
 
 #[test]
-fn a_destination_is_as_new_as_it_is_asked_for() {
+fn a_destination_replies_with_at_least_the_requested_number() {
     let mut net = Net::chain(EXACT, 2);
     let mut ask = |id, destination_seq| {
         let request = AodvRequest {
@@ -485,7 +488,7 @@ fn a_destination_is_as_new_as_it_is_asked_for() {
 }
 
 #[test]
-fn a_full_buffer_gives_up_its_oldest_and_nothing_waits_for_ever() {
+fn a_full_buffer_evicts_its_oldest_and_packets_expire() {
     let config = AodvConfig { buffer_packets: 3, buffer_timeout: Duration::from_secs(5), ..EXACT };
     let mut net = Net::chain(config, 2);
     let ids: Vec<_> = (0..4).map(|_| net.send(0, 5)).collect();
@@ -497,10 +500,10 @@ fn a_full_buffer_gives_up_its_oldest_and_nothing_waits_for_ever() {
     }
 }
 
-/// A forwarder hears of the next route as long as it remembers that it had packets for it, or as long
-/// as it watches.
+/// A forwarder is informed of the next route as long as it remembers that it had packets for it, or watches
+/// it.
 #[test]
-fn a_watched_destination_is_told_of_though_it_was_forgotten() {
+fn a_watched_destination_is_reported_after_its_entry_was_deleted() {
     for (after, watches, told) in [(5, false, true), (60, false, false), (60, true, true)] {
         let mut net = Net::chain(AodvConfig { local_repair: LocalRepair::Off, ..WIDE }, 3);
         net.send(0, 2);
@@ -531,9 +534,9 @@ fn a_watched_destination_is_told_of_though_it_was_forgotten() {
     }
 }
 
-/// Node 1's route to 2 has expired; its own reply is the first that is heard of it again.
+/// Node 1's route to 2 has expired; its own reply is its first message since.
 #[test]
-fn a_reply_is_judged_by_what_was_known_before_its_sender_was_heard() {
+fn a_reply_is_compared_with_the_route_before_its_sender_was_heard() {
     let mut net = Net::chain(WIDE, 3);
     let first = net.send(0, 2);
     net.run(ms(8000));
@@ -554,10 +557,10 @@ fn a_reply_is_judged_by_what_was_known_before_its_sender_was_heard() {
     assert_eq!(net.outcomes[1], (second, ms(8006), PacketOutcome::Delivered(2)));
 }
 
-/// Requests pass from 1 to 0 and from 5 to 7, packets do not pass back: each search finds a way that
-/// the packet can't take. Its time to live ends that, after as many searches.
+/// Requests pass from 1 to 0 and from 5 to 7, packets do not pass back: each search finds a route that the
+/// packet cannot take. Its time to live ends that, after as many searches.
 #[test]
-fn a_packet_that_comes_back_again_and_again_is_given_up() {
+fn a_packet_that_returns_repeatedly_is_dropped() {
     let mut net = Net::new(AodvConfig { local_repair: LocalRepair::Off, ..EXACT }, 8, 1);
     for (a, b) in [(7, 1), (0, 2), (0, 5)] {
         net.link(a, b, true);
@@ -568,7 +571,7 @@ fn a_packet_that_comes_back_again_and_again_is_given_up() {
     net.run(ms(400_000));
     assert_eq!(net.outcome_of(ids[1]), Some(PacketOutcome::Dropped(0, DropReason::TimeToLive)));
     assert_eq!(net.node(0).stats().discoveries, 64);
-    // Nobody asks for 7 any more, so 7 hears of no way that it could try.
+    // No requests for 7 are sent any more, so 7 learns of no route that it could try.
     assert_eq!(
         net.outcome_of(ids[0]),
         Some(PacketOutcome::Dropped(7, DropReason::DiscoveryFailed))

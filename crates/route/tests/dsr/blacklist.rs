@@ -1,4 +1,4 @@
-//! Links that carry one way (RFC 4728 §4.6, §8.2.2).
+//! Unidirectional links (RFC 4728 §4.6, §8.2.2).
 
 use driftway_base::Duration;
 use driftway_route::{DsrConfig, NonPropagatingRequests, ReplyFromCache};
@@ -13,7 +13,7 @@ const PLAIN: DsrConfig = DsrConfig {
     ..DsrConfig::STANDARD
 };
 
-/// 0 - 1 - 2, where 1 hears 0 and not the other way round, and 0 - 3 - 4 - 2.
+/// 0 - 1 - 2, where 1 hears 0 but not vice versa, and 0 - 3 - 4 - 2.
 fn net(config: DsrConfig) -> Net {
     let mut net = Net::new(config, 5, 1);
     for (a, b) in [(1, 2), (0, 3), (3, 4), (4, 2)] {
@@ -23,7 +23,7 @@ fn net(config: DsrConfig) -> Net {
     net
 }
 
-/// How many requests node 1 has forwarded that it had from node 0.
+/// The number of requests from node 0 that node 1 has forwarded.
 fn passed_on(net: &Net) -> usize {
     let only_hop = |sent: &&Sent| {
         let request = sent.packet.dsr.as_ref().and_then(|dsr| dsr.request());
@@ -33,19 +33,19 @@ fn passed_on(net: &Net) -> usize {
 }
 
 #[test]
-fn a_neighbour_that_a_reply_did_not_reach_is_not_served() {
+fn requests_of_a_blacklisted_neighbour_are_not_forwarded() {
     let mut net = net(PLAIN);
     net.send(0, 2, 1);
     net.run(ms(400));
-    assert_eq!((passed_on(&net), net.replies().count()), (1, 2), "it came to node 1, no farther");
+    assert_eq!((passed_on(&net), net.replies().count()), (1, 2), "it reached node 1, no farther");
     net.run(ms(2000));
-    assert_eq!((passed_on(&net), net.streams()), (1, vec![1]), "the second request went round");
+    assert_eq!((passed_on(&net), net.streams()), (1, vec![1]), "the second took the other route");
     assert_eq!(net.route(0, 2), Some(vec![0, 3, 4, 2]));
     net.check_conservation();
 }
 
 #[test]
-fn without_a_blacklist_each_search_ends_there() {
+fn without_a_blacklist_each_search_fails_there() {
     let mut net = net(DsrConfig { blacklist_timeout: Duration::ZERO, ..PLAIN });
     net.send(0, 2, 1);
     net.run(ms(2000));
@@ -64,14 +64,14 @@ fn its_requests_for_this_node_itself_are_answered() {
 }
 
 #[test]
-fn who_forwards_a_request_of_this_node_is_off_the_list() {
+fn a_neighbour_that_forwards_a_request_of_this_node_is_removed() {
     for (heard, forwarded) in [(false, 0), (true, 1)] {
         let mut net = net(PLAIN);
         net.send(0, 2, 1);
         net.run(ms(2000));
         net.link(0, 1, true);
         if heard {
-            // Nobody has that address; node 0 forwards the request.
+            // No node has that address; node 0 forwards the request.
             net.send(1, 9, 2);
             net.run(ms(2050));
         }
@@ -83,7 +83,7 @@ fn who_forwards_a_request_of_this_node_is_off_the_list() {
 }
 
 #[test]
-fn the_list_forgets() {
+fn entries_expire() {
     let mut net = net(PLAIN);
     net.send(0, 2, 1);
     net.run(ms(2000));

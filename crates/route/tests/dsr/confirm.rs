@@ -1,4 +1,4 @@
-//! Acknowledgments by the network layer (RFC 4728 §8.3.2, §8.3.3), over a link layer that says nothing.
+//! Network-layer acknowledgments (RFC 4728 §8.3.2, §8.3.3), over a link layer that reports nothing.
 
 use driftway_base::Duration;
 use driftway_route::{DropReason, DsrConfig, NextHopConfirmation};
@@ -9,7 +9,7 @@ use crate::net::{Net, Sent, ms};
 const NETWORK: DsrConfig =
     DsrConfig { confirm: NextHopConfirmation::NetworkLayer, ..DsrConfig::STANDARD };
 
-/// 0 - 1 - 2 - 3, over which a packet has gone; it is 5 s.
+/// 0 - 1 - 2 - 3, over which a packet has been sent; the time is 5 s.
 fn chain(config: DsrConfig) -> Net {
     let mut net = Net::chain(config, 4);
     net.silent = true;
@@ -32,7 +32,7 @@ fn answers(packet: &RoutedPacket) -> bool {
     options(packet).any(|option| matches!(option, DsrOption::Ack { .. }))
 }
 
-/// Data from `from` since 5 s: when (ms), and whether it asks.
+/// Data from `from` since 5 s: time (ms), and whether it requests an acknowledgment.
 fn data(net: &Net, from: usize) -> Vec<(u64, bool)> {
     let sent = net.data().filter(|sent| sent.from == from && sent.at > ms(5000));
     sent.map(|sent| (sent.at.as_millis() - 5000, asks(&sent.packet))).collect()
@@ -44,7 +44,7 @@ fn acks(net: &Net) -> Vec<(usize, Option<usize>)> {
 }
 
 #[test]
-fn on_the_last_hop_an_acknowledgment_is_asked_for() {
+fn on_the_last_hop_an_acknowledgment_is_requested() {
     let mut net = chain(NETWORK);
     net.send(0, 3, 2);
     net.run(ms(6000));
@@ -58,7 +58,7 @@ fn on_the_last_hop_an_acknowledgment_is_asked_for() {
 }
 
 #[test]
-fn who_does_not_listen_asks_on_every_hop() {
+fn without_promiscuous_mode_every_hop_requests_an_acknowledgment() {
     for config in
         [DsrConfig { try_passive_acks: 0, ..NETWORK }, DsrConfig { tap: false, ..NETWORK }]
     {
@@ -71,14 +71,14 @@ fn who_does_not_listen_asks_on_every_hop() {
     }
 }
 
-/// The error comes back after as many transmissions as may be; without acknowledgments, never.
+/// The error arrives after the maximum number of transmissions; without acknowledgments, never.
 #[test]
-fn a_link_that_nobody_confirms_is_broken() {
+fn an_unconfirmed_link_is_broken() {
     let mut net = chain(NETWORK);
     net.link(2, 3, false);
     net.send(0, 3, 2);
     net.run(ms(20_000));
-    // By the round trip of 2 ms: the timer is at its least, 100 ms, and doubles.
+    // By the round-trip time of 2 ms: the timer is at its minimum, 100 ms, and doubles.
     assert_eq!(data(&net, 2), [(3, true), (103, true), (303, true)]);
     let errors: Vec<_> = net.errors().map(|sent| (sent.at.as_millis() - 5000, sent.from)).collect();
     assert_eq!(errors[..2], [(702 + 1, 2), (702 + 2, 1)]);
@@ -95,9 +95,9 @@ fn a_link_that_nobody_confirms_is_broken() {
     assert_eq!(net.route(0, 3), Some(vec![0, 1, 2, 3]));
 }
 
-/// All that waits for the neighbour goes another way.
+/// All packets that wait for the neighbour take another route.
 #[test]
-fn what_is_not_confirmed_is_salvaged() {
+fn an_unconfirmed_packet_is_salvaged() {
     let mut net = Net::chain(NETWORK, 6);
     net.silent = true;
     // 0 - 1 - 2 - 3 and 2 - 4 - 5 - 3.
@@ -123,7 +123,7 @@ fn what_is_not_confirmed_is_salvaged() {
 }
 
 #[test]
-fn a_packet_that_is_not_heard_again_is_sent_again_and_asks() {
+fn a_packet_without_a_passive_acknowledgment_is_retransmitted_with_a_request() {
     let mut net = chain(NETWORK);
     let mut first = true;
     net.loses = Box::new(move |packet| !packet.is_control() && std::mem::take(&mut first));
@@ -137,7 +137,7 @@ fn a_packet_that_is_not_heard_again_is_sent_again_and_asks() {
 }
 
 #[test]
-fn a_packet_whose_acknowledgment_was_lost_goes_on_once() {
+fn a_packet_whose_acknowledgment_was_lost_is_forwarded_once() {
     let mut net = chain(NETWORK);
     let mut first = true;
     net.loses = Box::new(move |packet| answers(packet) && std::mem::take(&mut first));
@@ -151,7 +151,7 @@ fn a_packet_whose_acknowledgment_was_lost_goes_on_once() {
 }
 
 #[test]
-fn a_neighbour_that_has_confirmed_is_not_asked_for_a_while() {
+fn no_acknowledgment_is_requested_during_the_holdoff_time() {
     for (holdoff, asked) in [(250, 2), (0, 7)] {
         let maint_holdoff = Duration::from_millis(holdoff);
         let mut net = chain(DsrConfig { maint_holdoff, ..NETWORK });
@@ -165,9 +165,9 @@ fn a_neighbour_that_has_confirmed_is_not_asked_for_a_while() {
     }
 }
 
-/// A packet that reaches its neighbour without a source route (RFC 4728 §8.1.1) gets a header.
+/// A packet to a neighbour without a source route (RFC 4728 §8.1.1) gets a header.
 #[test]
-fn a_neighbour_is_asked_without_a_route() {
+fn an_acknowledgment_is_requested_without_a_source_route() {
     let mut net = Net::chain(NETWORK, 2);
     net.silent = true;
     net.send(0, 1, 1);
@@ -181,16 +181,16 @@ fn a_neighbour_is_asked_without_a_route() {
     net.send(0, 1, 3);
     net.run(ms(7000));
     assert_eq!((data(&net, 0).len(), net.route(0, 1)), (4, None));
-    assert_eq!(net.nodes[0].buffered_packets(), 1, "it waits for a new route");
+    assert_eq!(net.nodes[0].buffered_packets(), 1, "it is buffered until there is a route");
     net.link(0, 1, true);
     net.run(ms(30_000));
     assert_eq!(net.streams(), [1, 2, 3]);
     net.check_conservation();
 }
 
-/// What the link layer says is not heard.
+/// Reports of the link layer are ignored.
 #[test]
-fn a_failure_of_the_link_layer_is_not_one() {
+fn link_layer_failures_are_ignored() {
     let mut net = chain(NETWORK);
     net.silent = false;
     let mut first = true;

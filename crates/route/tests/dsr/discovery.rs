@@ -7,9 +7,9 @@ use crate::net::{Net, address, ms};
 
 const STANDARD: DsrConfig = DsrConfig { jitter: Duration::ZERO, ..DsrConfig::STANDARD };
 
-/// A request of one hop; after 30 ms one that goes through; the answer back; the packet.
+/// A non-propagating request; after 30 ms a propagating one; the reply; the packet.
 #[test]
-fn a_route_is_asked_for_and_used() {
+fn a_route_is_discovered_and_used() {
     let mut net = Net::chain(STANDARD, 4);
     net.send(0, 3, 7);
     net.run(ms(29));
@@ -28,7 +28,7 @@ fn a_route_is_asked_for_and_used() {
     net.check_conservation();
 }
 
-/// ns-2.35: gaps of 2, 8, 10, 10 s; a packet waits for 30 s.
+/// ns-2.35: intervals of 2, 8, 10, 10 s; a packet is buffered for 30 s.
 #[test]
 fn requests_back_off() {
     let mut net = Net::chain(DsrConfig::NS2, 2);
@@ -36,7 +36,7 @@ fn requests_back_off() {
     net.run(ms(40_000));
     let own = net.requests().filter(|s| s.from == 0);
     let times: Vec<_> = own.map(|s| s.at.as_secs_f64()).collect();
-    // Each a request of one hop, and one that goes on 30 to 90 ms later.
+    // Each a non-propagating request, and a propagating one 30 to 90 ms later.
     let rings: Vec<_> = times.chunks(2).map(|pair| pair[0]).collect();
     for (time, due) in rings.iter().zip([0.0, 2.0, 10.0, 20.0]) {
         assert!((due..due + 0.3).contains(time), "{times:?}");
@@ -58,10 +58,10 @@ fn requests_back_off() {
     assert_eq!(net.dropped[0].0, ms(30_000));
 }
 
-/// ns-2.35: the requests of a chain of four have 32, 48 and 68 bytes, each with the header of the
-/// one before; what RFC 4728 §6.2 asks for grows by an address.
+/// ns-2.35: the requests of a chain of four have 32, 48 and 68 bytes, each with the header of the previous
+/// one; those of RFC 4728 §6.2 grow by one address.
 #[test]
-fn a_request_of_ns_2_keeps_the_headers_that_it_had() {
+fn a_request_of_ns_2_accumulates_its_headers() {
     let sizes = |config| {
         let mut net = Net::chain(config, 4);
         net.send(0, 3, 1);

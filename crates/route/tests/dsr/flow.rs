@@ -8,13 +8,13 @@ use crate::net::{Net, Sent, ms};
 
 const NS2: DsrConfig = DsrConfig { jitter: Duration::ZERO, ..DsrConfig::NS2 };
 
-/// Bytes of header over the 1,520 of the packet.
+/// Bytes of header beyond the 1,520 of the packet.
 fn header(sent: &Sent) -> u32 {
     sent.packet.len() - 1520
 }
 
-/// Three packets carry the route (4 fixed, 4 a node but one, 4 timeout, 4 flow), then none does, but
-/// one every five seconds.
+/// Three packets carry the route (4 fixed, 4 per node but one, 4 timeout, 4 flow), then none does, except one
+/// every five seconds.
 #[test]
 fn a_flow_is_established_and_then_carries_packets_without_a_header() {
     let mut net = Net::chain(NS2, 4);
@@ -28,7 +28,7 @@ fn a_flow_is_established_and_then_carries_packets_without_a_header() {
     let of_first: Vec<_> = net.data().filter(|s| s.from == 0).map(header).collect();
     let (route, none) = (4 + 12 + 4 + 4, 0);
     let mut expected = vec![none; 16];
-    // Those of 0 s (answered within 0.2 s), 1 s, 1.5 s; and of 7 s, over 5 s after that.
+    // Those of 0 s (answered within 0.2 s), 1 s, 1.5 s; and of 7 s, more than 5 s after that.
     for with_route in [0, 1, 2, 13] {
         expected[with_route] = route;
     }
@@ -39,7 +39,7 @@ fn a_flow_is_established_and_then_carries_packets_without_a_header() {
 }
 
 #[test]
-fn a_packet_on_a_flow_whose_link_fails_draws_an_error_and_is_salvaged() {
+fn a_packet_on_a_flow_whose_link_fails_triggers_an_error_and_is_salvaged() {
     let mut net = Net::chain(NS2, 5);
     net.link(1, 4, true);
     net.send(1, 3, 0);
@@ -59,7 +59,7 @@ fn a_packet_on_a_flow_whose_link_fails_draws_an_error_and_is_salvaged() {
     assert_eq!(salvaged.packet.dsr.unwrap().source_route.unwrap().salvage, 1);
     assert_eq!(salvaged.packet.dsr.unwrap().flow, None);
     assert_eq!(net.errors().map(|s| (s.from, s.to)).collect::<Vec<_>>(), [(1, Some(0))]);
-    // The source takes the other way from now on, and establishes that.
+    // The source uses the other route from now on, and establishes a flow on it.
     net.send(0, 3, 10);
     net.run(ms(1600));
     let next = net.data().filter(|s| s.from == 0).last().unwrap().packet.dsr.unwrap();
@@ -68,10 +68,10 @@ fn a_packet_on_a_flow_whose_link_fails_draws_an_error_and_is_salvaged() {
     net.check_conservation();
 }
 
-/// A node that has forgotten a flow salvages the packet and says so; the next one establishes the
-/// flow again.
+/// A node that has lost its flow state salvages the packet and reports an error; the next packet establishes
+/// the flow again.
 #[test]
-fn a_node_that_does_not_know_a_flow_says_so() {
+fn a_node_reports_an_unknown_flow() {
     let mut net = Net::chain(NS2, 3);
     for i in 0..5 {
         net.send(0, 2, i);
@@ -96,7 +96,7 @@ fn a_node_that_does_not_know_a_flow_says_so() {
 
 /// Without flow state each packet carries its route.
 #[test]
-fn flow_state_is_a_switch() {
+fn flow_state_is_optional() {
     let mut net = Net::chain(DsrConfig { flow_state: None, ..NS2 }, 4);
     for i in 0..6 {
         net.send(0, 3, i);

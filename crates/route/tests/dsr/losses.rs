@@ -1,4 +1,4 @@
-//! What DSR says of packets that a link has lost: yu-2004 §4, its examples step by step.
+//! DSR's reports of packets lost on a link: the examples of yu-2004 §4, step by step.
 
 use driftway_base::{Duration, Instant, PacketDisposition, SignalKind};
 use driftway_route::{CacheKind, CacheLimits, CachePart, DsrConfig, ReplyFromCache};
@@ -6,7 +6,7 @@ use driftway_wire::{Body, ConnInfo, ConnPackets, RoutedPacket};
 
 use crate::net::{FRAME, Net, Sent, address, ms, number};
 
-/// yu-2004's DSR, where nobody answers from a cache, so that who knows which route is plain.
+/// yu-2004's DSR without replies from caches, so that the known routes of each node are evident.
 const YU: DsrConfig = DsrConfig {
     tap: false,
     cache: CacheKind::paths(CacheLimits { primary: 30, secondary: 64, timeout: None }),
@@ -26,12 +26,12 @@ fn infos(packet: &RoutedPacket) -> Vec<ConnInfo> {
     list.iter().flat_map(|list| list.entries().collect::<Vec<_>>()).collect()
 }
 
-/// Which frame of a run: each takes a millisecond.
+/// The index of a frame of a run: each takes a millisecond.
 fn frames(at: Instant) -> u64 {
     at.as_nanos() / FRAME.as_nanos()
 }
 
-/// The hops of errors that say what is lost: when, from, to, errors inside.
+/// The hops of errors with a loss list: time, from, to, number of errors.
 fn notices(net: &Net) -> Vec<(u64, usize, usize, usize)> {
     let reported = net.errors().filter(|sent| !infos(&sent.packet).is_empty());
     let hop = |sent: &Sent| {
@@ -41,7 +41,7 @@ fn notices(net: &Net) -> Vec<(u64, usize, usize, usize)> {
     reported.map(hop).collect()
 }
 
-/// What hosts have heard: when, at which node, first sequence number, what became of the packet.
+/// The signals to hosts: time, node, first sequence number, outcome of the packet.
 fn signals(net: &Net) -> Vec<(u64, usize, u32, PacketDisposition)> {
     let heard = net.signals.iter().map(|(at, node, signal)| {
         let SignalKind::PacketLost { ranges, disposition: fate } = signal.kind else {
@@ -55,19 +55,19 @@ fn signals(net: &Net) -> Vec<(u64, usize, u32, PacketDisposition)> {
     heard.collect()
 }
 
-/// The hops of packets of hosts: when, from, to, lost.
+/// The hops of host packets: time, from, to, lost.
 fn data(net: &Net) -> Vec<(u64, usize, usize, bool)> {
     net.data().map(|sent| (frames(sent.at), sent.from, sent.to.unwrap(), sent.failed)).collect()
 }
 
-/// Nothing is looked for on behalf of what is said here (§4.1).
+/// No route discovery starts for a notification (§4.1).
 fn nobody_searched(net: &Net) {
     assert_eq!(net.nodes.iter().map(|node| node.stats().discoveries).sum::<u64>(), 0);
     assert_eq!(net.requests().count(), 0);
 }
 
-/// Figure 2: A = 0 sends to E = 4 by B, C, D; C = 2 also knows the way by F = 5 and G = 6, and to A one
-/// by B and one by H = 7 and I = 8.
+/// Figure 2: A = 0 sends to E = 4 by B, C, D; C = 2 also knows the route by F = 5 and G = 6, and to A one by
+/// B and one by H = 7 and I = 8.
 fn figure_2(config: DsrConfig) -> Net {
     let mut net = Net::new(config, 9, 1);
     for (a, b) in [(0, 1), (1, 2), (2, 3), (3, 4), (2, 5), (5, 6), (6, 4), (2, 7), (7, 8), (8, 0)] {
@@ -91,7 +91,7 @@ fn figure_2_step_by_step() {
     net.run(ms(6));
     net.link(0, 1, false);
     net.run(ms(500));
-    // C salvages at 3 ms what F loses at 5 ms.
+    // C salvages at 3 ms, and F loses the packet at 5 ms.
     assert_eq!(
         data(&net),
         [(1, 0, 1, false), (2, 1, 2, false), (3, 2, 3, true), (4, 2, 5, false), (5, 5, 6, true)]
@@ -99,15 +99,15 @@ fn figure_2_step_by_step() {
     assert_eq!(
         notices(&net),
         [
-            // C informs A that the packet is salvaged: EPLN freezes TCP for that.
+            // C notifies A that the packet is salvaged: EPLN freezes TCP for that.
             (5, 2, 1, 1),
             (6, 1, 0, 1),
-            // F informs C, where the packet's route began.
+            // F notifies C, where the packet's route started.
             (6, 5, 2, 1),
-            // C has a route to A. Its link from B has gone.
+            // C has a route to A. Its link from B has failed.
             (7, 2, 1, 1),
             (8, 1, 0, 1),
-            // B informs C by a nested error, and C tries another cached route.
+            // B notifies C by a nested error, and C tries another cached route.
             (9, 1, 2, 2),
             (10, 2, 7, 1),
             (11, 7, 8, 1),
@@ -122,9 +122,9 @@ fn figure_2_step_by_step() {
     net.check_conservation();
 }
 
-/// Each switch alone, in the same network.
+/// Each option alone, in the same network.
 #[test]
-fn figure_2_with_less() {
+fn figure_2_with_single_options() {
     let heard = |config| {
         let mut net = figure_2(config);
         net.send_segment(0, 4, 100, 100, 0);
@@ -132,7 +132,7 @@ fn figure_2_with_less() {
         net.check_conservation();
         signals(&net)
     };
-    // After a salvage it is the salvaging node that ELFN informs (§3.2).
+    // After a salvage ELFN notifies the salvaging node (§3.2).
     let elfn = DsrConfig { elfn: true, epln: false, bead: false, ..YU };
     assert_eq!(heard(elfn), [(6, 0, 100, SALVAGED)]);
     assert_eq!(heard(DsrConfig { bead: false, ..YU }), [(6, 0, 100, SALVAGED), (8, 0, 100, LOST)]);
@@ -140,12 +140,12 @@ fn figure_2_with_less() {
     assert_eq!(heard(DsrConfig { epln: false, bead: false, ..YU }), []);
 }
 
-/// C salvages, and so does F; G loses the packet. F has no way to A, and C has.
+/// C salvages, and so does F; G loses the packet. F has no route to A, and C has.
 #[test]
-fn who_has_salvaged_before_passes_the_news_on() {
+fn previous_salvagers_relay_the_notification() {
     for (relay_notices, heard) in [(false, None), (true, Some((11, 0, 100, LOST)))] {
         let mut net = figure_2(DsrConfig { relay_notices, ..YU });
-        // F = 5 has another way, by H = 7, which ends there; back it knows only C.
+        // F = 5 has another route, by H = 7, which ends there; back it knows only C.
         net.link(5, 7, true);
         net.teach(&[5, 7, 4]);
         net.teach(&[5, 2]);
@@ -161,11 +161,11 @@ fn who_has_salvaged_before_passes_the_news_on() {
     }
 }
 
-/// A notification that its forwarder salvages is not lost: its source hears that the link is gone, and TCP hears
-/// of the loss once.
+/// A notification that its forwarder salvages is not lost: its source is notified of the link failure, and
+/// TCP of the loss once.
 #[test]
 fn a_salvaged_notification_arrives_once() {
-    // 0 - 1 - 2 - 3; what 2 says of its link to 3 takes 1 to 4 to 0 when 1 has lost 0.
+    // 0 - 1 - 2 - 3; the report of 2 about its link to 3 is sent by 1 to 4 to 0 when 1 has lost 0.
     let mut net = Net::new(YU, 5, 1);
     for (a, b) in [(0, 1), (1, 2), (2, 3), (1, 4), (4, 0)] {
         net.link(a, b, true);
@@ -182,16 +182,17 @@ fn a_salvaged_notification_arrives_once() {
     let heard: Vec<_> =
         signals(&net).into_iter().map(|(_, node, seq, fate)| (node, seq, fate)).collect();
     assert_eq!(heard, [(0, 100, LOST)]);
-    // 1 informs 2 of the link to 0, without the list.
+    // 1 notifies 2 of the link to 0, without the list.
     let to_2: Vec<_> = net.errors().filter(|sent| sent.to == Some(2)).collect();
     assert_eq!((to_2.len(), infos(&to_2[0].packet).len()), (1, 0));
     nobody_searched(&net);
     net.check_conservation();
 }
 
-/// C has salvaged a packet, its next link fails, too, and it has a third way: nothing is lost, and nothing said.
+/// C has salvaged a packet, its next link fails, too, and it has a third route: nothing is lost, and nothing
+/// reported.
 #[test]
-fn who_salvages_its_own_salvaged_packet_again_says_nothing() {
+fn salvaging_a_salvaged_packet_again_sends_no_notification() {
     let mut net = figure_2(YU);
     net.link(2, 7, true);
     net.link(7, 4, true);
@@ -202,16 +203,16 @@ fn who_salvages_its_own_salvaged_packet_again_says_nothing() {
     let before = net.nodes[2].stats().loss_notices;
     net.run(ms(500));
     assert_eq!(net.nodes[2].stats().salvaged, 2);
-    // The first is the news for A that the packet was salvaged; the last one is F's, passed on.
+    // The first notifies A that the packet was salvaged; the last one is F's, relayed.
     assert_eq!((before, net.nodes[2].stats().loss_notices), (1, 2));
     let fates: Vec<_> = signals(&net).into_iter().map(|(.., fate)| fate).collect();
     assert_eq!(fates, [SALVAGED, LOST]);
     net.check_conservation();
 }
 
-/// A sender's TCP hears that its packet has failed before its node looks for another route.
+/// A sender's TCP is notified that its packet has failed before its node looks for another route.
 #[test]
-fn a_sender_hears_of_its_failure_before_the_search() {
+fn a_sender_is_notified_before_the_route_discovery() {
     let mut net = Net::chain(DsrConfig { elfn: true, ..YU }, 3);
     net.teach(&[0, 1, 2]);
     net.link(0, 1, false);
@@ -222,16 +223,16 @@ fn a_sender_hears_of_its_failure_before_the_search() {
     net.check_conservation();
 }
 
-/// A link loses what waits for it, of several connections: one error for each source, with one entry
-/// for each connection.
+/// A link loses the packets queued for it, of several connections: one error per source, with one entry per
+/// connection.
 #[test]
-fn one_error_for_a_source_and_one_entry_for_a_connection() {
+fn one_error_per_source_with_one_entry_per_connection() {
     let mut net = Net::chain(YU, 4);
     for path in [&[0, 1, 2, 3][..], &[1, 2, 3], &[2, 1]] {
         net.teach(path);
     }
     net.link(2, 3, false);
-    // They wait at 2 together, behind these.
+    // They are queued at 2 together, behind these.
     (0..20).for_each(|n| net.send(2, 1, n));
     for n in [0, 1, 2, 5] {
         net.send_segment(0, 3, 100 * n, 100, 0);
@@ -261,8 +262,8 @@ fn one_error_for_a_source_and_one_entry_for_a_connection() {
     net.check_conservation();
 }
 
-/// Figure 3: E = 4 acknowledges to A = 0 by D = 3, C = 2, B = 1; C also knows the way by I = 6 and
-/// H = 5, and D that by K = 8, J = 7 and B.
+/// Figure 3: E = 4 acknowledges to A = 0 by D = 3, C = 2, B = 1; C also knows the route by I = 6 and H = 5,
+/// and D that by K = 8, J = 7 and B.
 fn figure_3(config: DsrConfig, who: Option<usize>) -> Net {
     let mut net = Net::new(config, 9, 1);
     for (a, b) in [(0, 1), (1, 2), (2, 3), (3, 4), (2, 6), (6, 5), (5, 0), (1, 7), (7, 8), (8, 3)] {
@@ -281,7 +282,7 @@ fn figure_3(config: DsrConfig, who: Option<usize>) -> Net {
     net
 }
 
-/// The acknowledgment numbers that have come, and where.
+/// The acknowledgment numbers that have arrived, and where.
 fn acknowledged(net: &Net) -> Vec<(u64, usize, u32)> {
     let numbers = net.delivered.iter().map(|(at, node, packet)| {
         let Body::Tcp(segment) = packet.body else { panic!("{packet:?}") };
@@ -305,14 +306,14 @@ fn figure_3_step_by_step() {
             // C salvages the acknowledgment, and I loses it.
             (4, 2, 6, false),
             (5, 6, 5, true),
-            // D sends it again.
+            // D retransmits it.
             (8, 3, 8, false),
             (9, 8, 7, false),
             (10, 7, 1, false),
             (11, 1, 0, false),
         ]
     );
-    // I informs C; C has no way to A and informs E; D, which has, passes the news on with a mark.
+    // I notifies C; C has no route to A and notifies E; D, which has, forwards the notification with a mark.
     assert_eq!(notices(&net), [(6, 6, 2, 1), (7, 2, 3, 1), (9, 3, 4, 1)]);
     let marks: Vec<_> = net
         .errors()
@@ -322,14 +323,14 @@ fn figure_3_step_by_step() {
     assert_eq!(marks, [false, false, true]);
     assert_eq!(acknowledged(&net), [(11, 0, 700)]);
     assert_eq!(net.nodes[3].stats().resent_acks, 1);
-    assert_eq!(net.nodes[4].stats().resent_acks, 0, "the mark says so");
+    assert_eq!(net.nodes[4].stats().resent_acks, 0, "the entry is marked");
     nobody_searched(&net);
     net.check_conservation();
 }
 
-/// If no node between has a route, the TCP receiver's may have one (§4.1, case 4).
+/// If no intermediate node has a route, that of the TCP receiver may have one (§4.1, case 4).
 #[test]
-fn the_receiver_sends_the_last_acknowledgment_again() {
+fn the_receiver_retransmits_the_last_acknowledgment() {
     let mut net = figure_3(YU, Some(4));
     net.run(ms(500));
     assert_eq!(notices(&net), [(6, 6, 2, 1), (7, 2, 3, 1), (8, 3, 4, 1)]);
@@ -340,7 +341,7 @@ fn the_receiver_sends_the_last_acknowledgment_again() {
     net.check_conservation();
 }
 
-/// Nobody has: nothing is looked for, and nothing goes on.
+/// No node has one: no route discovery starts, and nothing is retransmitted.
 #[test]
 fn without_a_route_an_acknowledgment_is_lost() {
     for config in [YU, DsrConfig { bead: false, ..YU }] {
@@ -352,8 +353,8 @@ fn without_a_route_an_acknowledgment_is_lost() {
     }
 }
 
-/// §4.3.2: one that is lost again is the business of who has sent it again: D tries another route, or
-/// informs E, which has one.
+/// §4.3.2: the node that has retransmitted an acknowledgment handles its loss: D tries another route, or
+/// notifies E, which has one.
 #[test]
 fn a_resent_acknowledgment_that_is_lost_returns_to_its_sender() {
     for who in [3, 4] {

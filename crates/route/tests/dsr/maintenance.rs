@@ -8,7 +8,7 @@ use crate::net::{Net, address, ms};
 const STANDARD: DsrConfig = DsrConfig { jitter: Duration::ZERO, ..DsrConfig::STANDARD };
 
 #[test]
-fn a_failed_link_draws_an_error_and_the_route_is_gone() {
+fn a_failed_link_triggers_an_error_and_the_route_is_removed() {
     let mut net = Net::chain(STANDARD, 4);
     net.send(0, 3, 1);
     net.run(ms(1000));
@@ -26,7 +26,7 @@ fn a_failed_link_draws_an_error_and_the_route_is_gone() {
     net.check_conservation();
 }
 
-/// 0 - 1, and from there by 2 or by 4 to 3; node 1 knows both ways.
+/// 0 - 1, and from there by 2 or by 4 to 3; node 1 knows both routes.
 fn diamond(config: DsrConfig) -> Net {
     let mut net = Net::chain(DsrConfig { jitter: Duration::ZERO, ..config }, 4 + 1);
     net.link(1, 4, true);
@@ -38,7 +38,7 @@ fn diamond(config: DsrConfig) -> Net {
     net
 }
 
-/// A packet that has come half of the way takes another, and its source learns of the link.
+/// A packet halfway to its destination is rerouted, and its source is notified of the link failure.
 #[test]
 fn a_packet_is_salvaged() {
     for config in [STANDARD, DsrConfig::NS2] {
@@ -63,8 +63,9 @@ fn a_packet_is_salvaged() {
     }
 }
 
-/// What `hdr_sr::size` of ns-2.35 makes of a packet with 1,460 bytes over three hops: 20 bytes of IP
-/// more, 4 and 4 a node but one; a reply 4 + 5 + 4 a node and its route, a request the headers of all its hops; RFC 4728 §6.
+/// The size by `hdr_sr::size` of ns-2.35 of a packet with 1,460 bytes over three hops: 20 bytes of IP more, 4
+/// and 4 per node but one; a reply 4 + 5 + 4 per node and its route, a request the headers of all its hops;
+/// RFC 4728 §6.
 #[test]
 fn sizes_are_those_of_the_standard_or_of_ns2() {
     let sizes = |config: DsrConfig| {
@@ -84,7 +85,7 @@ fn sizes_are_those_of_the_standard_or_of_ns2() {
 
 /// Node 1 forwards for 0 and for 3 when its link to 2 fails with packets of both queued.
 #[test]
-fn each_source_is_told_or_one() {
+fn errors_are_sent_to_each_source_or_to_one() {
     for (config, told) in [(STANDARD, vec![0, 3]), (DsrConfig::NS2, vec![0])] {
         let config = DsrConfig { jitter: Duration::ZERO, tap: false, flow_state: None, ..config };
         let mut net = Net::chain(config, 3 + 1);
@@ -107,7 +108,7 @@ fn each_source_is_told_or_one() {
     }
 }
 
-/// RFC 4728 §8.3.5: an error that fails itself goes on inside of the new one.
+/// RFC 4728 §8.3.5: an error that fails itself is nested in the new one.
 #[test]
 fn errors_are_nested() {
     let config = DsrConfig { tap: false, snoop_errors: false, ..STANDARD };
@@ -115,7 +116,7 @@ fn errors_are_nested() {
     net.send(0, 4, 1);
     net.run(ms(1000));
     net.link(3, 4, false);
-    // The error of 3 goes by 2 and 1 to 0, and 1 can't reach 0; 2 is told of that, and no more.
+    // The error of 3 goes by 2 and 1 to 0, and 1 cannot reach 0; 2 is notified of that, and no other node.
     net.loses = Box::new(|packet| {
         packet.packet.ip.source == address(3)
             && packet.dsr.is_some_and(|dsr| {
@@ -130,28 +131,28 @@ fn errors_are_nested() {
         .filter(|s| s.packet.dsr.unwrap().errors[1].is_some())
         .map(|s| (s.from, s.to.unwrap(), s.packet.dsr.unwrap().errors))
         .collect();
-    // Node 1 tells 3, whose error it was, on the way that it has come.
+    // Node 1 notifies 3, the originator of the error, on the reverse route.
     let (from, to, errors) = nested[0];
     assert_eq!((from, to), (1, 2));
     let [Some(outer), Some(inner), None] = errors else { panic!("{errors:?}") };
     assert_eq!((outer.source, outer.destination), (address(1), address(3)));
     assert_eq!((inner.source, inner.destination), (address(3), address(0)));
-    // Node 3 unwraps it and looks for another way to 0.
+    // Node 3 extracts it and looks for another route to 0.
     let asked = net.requests().find(|s| s.from == 3 && s.at > ms(1000)).unwrap();
     assert_eq!(asked.packet.dsr.unwrap().request().unwrap().target, address(0));
     net.loses = Box::new(|_| false);
     net.run(ms(2000));
-    assert_eq!(net.route(0, 4), None, "it has come through in the end");
+    assert_eq!(net.route(0, 4), None, "the error arrives in the end");
     net.check_conservation();
 }
 
-/// RFC 4728 §3.4.4: the next request takes the last error with it; a neighbour that would have
-/// answered with the dead link does not.
+/// RFC 4728 §3.4.4: the next request carries the last error; a neighbour that would have replied with the
+/// failed link does not.
 #[test]
-fn an_error_rides_on_the_next_request() {
+fn an_error_is_piggybacked_on_the_next_request() {
     for (spread, answers) in [(Some(Duration::MAX), 0), (None, 1)] {
         let config = DsrConfig { spread_error: spread, tap: false, ..STANDARD };
-        // Node 4, beside 0 and 1, knows a way over 1 and 2 to 3.
+        // Node 4, a neighbour of 0 and 1, knows a route over 1 and 2 to 3.
         let mut net = Net::chain(config, 5);
         net.link(3, 4, false);
         net.link(1, 4, true);
@@ -177,10 +178,10 @@ fn an_error_rides_on_the_next_request() {
     }
 }
 
-/// ns-2.35: a forwarder that knows no other way keeps the packet, asks its neighbours once, and
-/// sends it on if it learns of a way.
+/// ns-2.35: a forwarder without another route buffers the packet, sends one non-propagating request, and
+/// sends the packet if it learns of a route.
 #[test]
-fn a_forwarder_may_keep_a_packet() {
+fn a_forwarder_may_buffer_a_packet() {
     for (requests, delivered) in [(1, 2), (0, 1)] {
         let config = DsrConfig {
             jitter: Duration::ZERO,
@@ -189,7 +190,7 @@ fn a_forwarder_may_keep_a_packet() {
             flow_state: None,
             ..DsrConfig::NS2
         };
-        // 0 - 1 - 2 - 3, and 4 beside 1 and 3, of whom nobody knows yet.
+        // 0 - 1 - 2 - 3, and 4 with links to 1 and 3, still unknown to all.
         let mut net = Net::chain(config, 5);
         net.link(3, 4, false);
         net.send(0, 3, 1);
@@ -208,7 +209,7 @@ fn a_forwarder_may_keep_a_packet() {
             .iter()
             .filter(|s| s.from == 1 && s.packet.dsr.is_some_and(|dsr| dsr.request().is_some()))
             .map(|s| s.packet.packet.ip.ttl);
-        assert!(asked.eq((0..requests).map(|_| 1)), "of one hop only");
+        assert!(asked.eq((0..requests).map(|_| 1)), "non-propagating");
         assert_eq!(net.streams().len() + 1, delivered);
         if requests == 0 {
             assert_eq!(net.dropped[0].3, DropReason::NoRoute);
@@ -216,10 +217,10 @@ fn a_forwarder_may_keep_a_packet() {
     }
 }
 
-/// A node hears of the next route to where others' packets go, if it is asked to; of another's it
-/// does not speak.
+/// A node is informed of the next route to the destination of forwarded packets, if requested; other routes
+/// are not reported.
 #[test]
-fn a_watched_destination_is_told_of_once() {
+fn a_watched_destination_is_reported_once() {
     for (watches, told) in [(false, 0), (true, 1)] {
         let mut net = Net::chain(STANDARD, 4);
         net.send(0, 3, 1);
@@ -242,9 +243,9 @@ fn a_watched_destination_is_told_of_once() {
     }
 }
 
-/// Without nesting an error that fails takes nothing of what it was about with it.
+/// Without nesting, an error that fails does not carry the error that it was about.
 #[test]
-fn errors_need_not_be_nested() {
+fn nesting_is_optional() {
     let config = DsrConfig { tap: false, snoop_errors: false, ..STANDARD };
     for nest_errors in [true, false] {
         let mut net = Net::chain(DsrConfig { nest_errors, ..config }, 5);
@@ -266,15 +267,15 @@ fn errors_need_not_be_nested() {
         let nested: u64 = net.nodes.iter().map(|node| node.stats().nested_errors).sum();
         assert_eq!(nested > 0, nest_errors);
         let twice = errors().filter(|errors| errors[0].unwrap().source == address(1)).count();
-        assert!(twice > 0, "the error about the error is there");
+        assert!(twice > 0, "no nested error");
     }
 }
 
-/// 0 - 1 - 2 - 3 and 0 - 4 - 5 - 3: the link from 2 to 3 has failed, and 0 says so with its next
-/// request. Node 4 answers that from its cache; the error goes on to the target (RFC 4728 §8.2.3), and
-/// who is on that way learns of it.
+/// 0 - 1 - 2 - 3 and 0 - 4 - 5 - 3: the link from 2 to 3 has failed, and 0 piggybacks the error on its next
+/// request. Node 4 answers that from its cache; the error is forwarded to the target (RFC 4728 §8.2.3), and
+/// the nodes on that route are informed.
 #[test]
-fn an_error_on_a_request_that_a_cache_answers_goes_on() {
+fn an_error_on_a_request_answered_from_a_cache_is_forwarded() {
     for forward_answered in [true, false] {
         let config = DsrConfig {
             tap: false,
@@ -286,7 +287,7 @@ fn an_error_on_a_request_that_a_cache_answers_goes_on() {
         net.link(3, 4, false);
         net.send(0, 3, 1);
         net.run(ms(1000));
-        // 4 knows a way, and 5 knows of the link that fails next.
+        // 4 knows a route, and 5 knows the link that fails next.
         net.link(5, 3, true);
         net.send(4, 3, 2);
         net.run(ms(1500));
@@ -314,10 +315,10 @@ fn an_error_on_a_request_that_a_cache_answers_goes_on() {
     }
 }
 
-/// An error about a packet that could not be delivered goes where there is a route to; it is not worth
-/// a search of the whole network.
+/// An error about an undeliverable packet is sent if there is a route; it does not justify flooding the whole
+/// network.
 #[test]
-fn for_an_icmp_error_nobody_is_asked() {
+fn an_icmp_error_starts_no_route_discovery() {
     let mut net = Net::chain(STANDARD, 4);
     net.send_unreachable(2, 0);
     net.run(ms(1000));
@@ -327,8 +328,8 @@ fn for_an_icmp_error_nobody_is_asked() {
     net.run(ms(2000));
     net.send_unreachable(2, 0);
     net.run(ms(3000));
-    assert_eq!(net.delivered.len(), 2, "with a route it goes");
-    // Its link fails: it is given another route, or lost.
+    assert_eq!(net.delivered.len(), 2, "with a route it is sent");
+    // Its link fails: it is rerouted, or lost.
     net.link(2, 1, false);
     let requests = net.requests().count();
     net.send_unreachable(2, 0);

@@ -1,4 +1,4 @@
-//! A small network: who hears whom is a table that can change, and a frame takes a millisecond.
+//! A small network: its connectivity is a table that can change, and a frame takes a millisecond.
 
 use std::collections::VecDeque;
 
@@ -23,7 +23,7 @@ pub fn ms(ms: u64) -> Instant {
     Instant::from_millis(ms)
 }
 
-/// A frame on the air, as it ended.
+/// A completed transmission of a frame.
 #[derive(Clone, Copy, Debug)]
 pub struct Sent {
     pub at: Instant,
@@ -41,30 +41,30 @@ pub struct Net {
     pub nodes: Vec<Dsr>,
     pub hears: Vec<Vec<bool>>,
     queues: Vec<VecDeque<(RoutedPacket, LinkDestination)>>,
-    /// When the frame at the head of the queue ends.
+    /// The end of the frame at the head of the queue.
     busy: Vec<Option<Instant>>,
     pub sent: Vec<Sent>,
     pub delivered: Vec<(Instant, usize, Packet)>,
     pub dropped: Vec<(Instant, usize, RoutedPacket, DropReason)>,
-    /// Searches begun for the own host, at which node, for whom.
+    /// Route discoveries for the local host: node and destination.
     pub searches: Vec<(usize, Ipv4Addr)>,
-    /// Packets given another route: at which node, and how often on their way so far.
+    /// Rerouted packets: node, and number of salvages so far.
     pub salvaged: Vec<(usize, u8)>,
-    /// News for hosts, at which node.
+    /// Signals for hosts, by node.
     pub signals: Vec<(Instant, usize, Signal)>,
-    /// How many signals hosts had got when the first search began.
+    /// The number of signals to hosts when the first route discovery started.
     pub signals_before_search: Option<usize>,
-    /// Routes found and lost, at which node, to whom.
+    /// Routes found (true) and lost, by node and destination.
     pub route_events: Vec<(Instant, usize, bool, Ipv4Addr)>,
-    /// Says whether a frame is lost, although there is a link.
+    /// Decides whether a frame is lost although there is a link.
     pub loses: Box<dyn FnMut(&RoutedPacket) -> bool>,
-    /// Looks at each packet that a node hands down.
+    /// Called with each packet that a node transmits.
     pub watch: Watch,
-    /// Copies that nodes have made are offered, too.
+    /// Host packets offered, including duplicates made by nodes.
     offered: u64,
-    /// The link layer says nothing of what it did not carry.
+    /// The link layer reports no failures.
     pub silent: bool,
-    /// Packets of hosts that it has lost so.
+    /// Host packets lost because of that.
     lost: u64,
 }
 
@@ -93,7 +93,7 @@ impl Net {
         }
     }
 
-    /// Nodes in a row.
+    /// Nodes in a chain.
     pub fn chain(config: DsrConfig, n: usize) -> Self {
         let mut net = Self::new(config, n, 1);
         (1..n).for_each(|i| net.link(i - 1, i, true));
@@ -105,7 +105,7 @@ impl Net {
         self.hears[b][a] = up;
     }
 
-    /// A packet of node `from`; `id` is its stream.
+    /// Sends a packet of node `from`; `id` is its stream.
     pub fn send(&mut self, from: usize, to: usize, id: u32) {
         let payload = Payload::new(id, 0, 100);
         let datagram = UdpDatagram { source_port: 1, destination_port: 2, payload };
@@ -117,7 +117,8 @@ impl Net {
         self.offer(from, Packet { ip: ip(from, to), body: Body::Tcp(segment) });
     }
 
-    /// A segment of TCP's with this many bytes from `seq` on, or an acknowledgment of all before `ack`.
+    /// Sends a TCP segment with this many bytes from `seq` on, or an acknowledgment of everything before
+    /// `ack`.
     pub fn send_segment(&mut self, from: usize, to: usize, seq: u32, len: u32, ack: u32) {
         let segment = TcpSegment {
             source_port: 1000 + from as u16,
@@ -132,7 +133,7 @@ impl Net {
         self.offer(from, Packet { ip: ip(from, to), body: Body::Tcp(segment) });
     }
 
-    /// Gives the first node of a path that path, as a reply does.
+    /// Teaches the first node of a path that path, as a reply does.
     pub fn teach(&mut self, path: &[usize]) {
         let path: Vec<_> = path.iter().map(|node| address(*node)).collect();
         let [first, next, ..] = path[..] else { panic!("{path:?}") };
@@ -146,7 +147,7 @@ impl Net {
         self.drain(number(first));
     }
 
-    /// What node `from` says about a packet of node `to` that it could not deliver.
+    /// Sends an ICMP error of node `from` about a packet of node `to`.
     pub fn send_unreachable(&mut self, from: usize, to: usize) {
         let datagram = UdpDatagram { source_port: 1, destination_port: 2, payload: Payload::EMPTY };
         let about = Packet { ip: ip(to, to + 1), body: Body::Udp(datagram) };
@@ -202,7 +203,7 @@ impl Net {
             let timers = self.nodes.iter().map(Dsr::next_timeout);
             let next = timers.chain(self.busy.iter().copied()).flatten().min();
             let Some(next) = next.filter(|next| *next <= until) else { break };
-            assert!(next >= self.now, "time goes back from {:?} to {next:?}", self.now);
+            assert!(next >= self.now, "time decreases from {:?} to {next:?}", self.now);
             self.now = next;
             for node in 0..self.nodes.len() {
                 if self.busy[node] == Some(next) {
@@ -212,7 +213,7 @@ impl Net {
                     self.nodes[node].on_timeout(next);
                     self.drain(node);
                     let again = self.nodes[node].next_timeout();
-                    assert!(again.is_none_or(|at| at > next), "a timer that stays");
+                    assert!(again.is_none_or(|at| at > next), "a timer that does not advance");
                 }
             }
         }
@@ -245,7 +246,7 @@ impl Net {
                 self.busy[node] = None;
             }
             let heard = self.nodes[node].config().confirm == NextHopConfirmation::LinkLayer;
-            // RFC 4728 §8.3.5: a route over a dead link is gone with its first failed use.
+            // RFC 4728 §8.3.5: a route over a failed link is removed with its first failed use.
             for destination in (0..self.nodes.len()).filter(|_| heard) {
                 let route = self.route(node, destination).unwrap_or_default();
                 assert!(!route.windows(2).any(|link| link == [node, to]), "{route:?}");
@@ -267,7 +268,7 @@ impl Net {
         }
     }
 
-    /// Packets of hosts are delivered, dropped, waiting at a node or queued; each once.
+    /// Checks that host packets are delivered, dropped, buffered at a node or queued; each once.
     pub fn check_conservation(&self) {
         let kept: usize = self.nodes.iter().map(Dsr::buffered_packets).sum();
         let queued = self.queues.iter().flatten().filter(|(p, _)| !p.is_control()).count();
@@ -295,7 +296,7 @@ impl Net {
         self.with(|packet| packet.dsr.is_some_and(|dsr| dsr.reply.is_some()))
     }
 
-    /// Errors, those on requests apart.
+    /// Errors, except those on requests.
     pub fn errors(&self) -> impl Iterator<Item = &Sent> {
         self.with(|packet| {
             packet.dsr.is_some_and(|dsr| dsr.request().is_none() && dsr.errors().next().is_some())

@@ -17,7 +17,7 @@ use crate::net::{Net, address, number};
 /// By node, source and identification.
 type Passes = BTreeMap<(usize, u32, u16), u32>;
 
-/// Every configuration that differs from the two in what is kept or sent.
+/// Configurations that differ from the two in what is cached or sent.
 fn configs() -> impl Strategy<Value = DsrConfig> {
     let base = prop_oneof![Just(DsrConfig::STANDARD), Just(DsrConfig::NS2)];
     let switches = any::<[bool; 12]>();
@@ -28,7 +28,7 @@ fn configs() -> impl Strategy<Value = DsrConfig> {
         named.or_else(|| CacheKind::named(name, Some(CacheOptions::Limits(limits)))).unwrap()
     });
     (base, switches, caches, 0..4u8).prop_map(|(config, on, cache, one)| {
-        // Few at a time, so that most runs are near a real one.
+        // Few at a time, so that most runs are close to a realistic one.
         let on = on.map(|on| on && one == 0);
         let flip = |value: bool, on: bool| value ^ on;
         DsrConfig {
@@ -52,14 +52,14 @@ fn configs() -> impl Strategy<Value = DsrConfig> {
             error_per_source: flip(config.error_per_source, on[9]),
             release_on_any_route: flip(config.release_on_any_route, on[10]),
             route_to_neighbour: flip(config.route_to_neighbour, on[11]),
-            // Without, a network that loses frames may never come to rest.
+            // Without it, a network that loses frames may never become idle.
             count_errors: true,
             ..config
         }
     })
 }
 
-/// No packet leaves a node with a route that meets a node twice, or that leads elsewhere.
+/// Checks that no packet leaves a node with a route that has a loop, or a different next hop.
 fn check_route(node: usize, packet: &RoutedPacket, hop: LinkDestination) {
     let Some(dsr) = &packet.dsr else { return };
     assert!(packet.len() >= packet.packet.len());
@@ -96,14 +96,14 @@ fn assert_no_loop(nodes: &[driftway_base::Ipv4Addr], packet: &RoutedPacket) {
     assert_eq!(sorted.len(), nodes.len(), "{nodes:?} in {packet:?}");
 }
 
-/// What a random network is made of.
+/// The parameters of a random network.
 #[derive(Clone, Copy, Debug)]
 struct Case {
     n: usize,
     seed: u64,
     density: u64,
     loss: u64,
-    /// The link layer says nothing.
+    /// The link layer reports no failures.
     silent: bool,
 }
 
@@ -114,13 +114,13 @@ fn check_run(config: DsrConfig, case: Case) {
     let mut random = RandomStream::new(seed, "test", 0);
     let mut losses = RandomStream::new(seed, "losses", 0);
     net.loses = Box::new(move |_| losses.uniform_below(20) < loss);
-    // How often a node hands down one packet: salvaging apart, once.
+    // The number of transmissions of one packet by a node: once, except for salvaging.
     let passes: Rc<RefCell<Passes>> = Rc::default();
     let seen = passes.clone();
     net.watch = Box::new(move |node, packet, hop| {
         check_route(node, packet, hop);
         let ip = &packet.packet.ip;
-        // A source may try as often as it likes.
+        // A source may try any number of times.
         if ip.source == address(node) {
             return;
         }
@@ -151,11 +151,11 @@ fn check_run(config: DsrConfig, case: Case) {
     net.check_conservation();
     // At most 177 packets: errors about errors die out.
     assert!(net.sent.len() < 20_000, "{} frames", net.sent.len());
-    assert!(net.nodes.iter().all(|node| node.buffered_packets() == 0), "nothing waits for ever");
-    assert!(net.nodes.iter().all(|node| node.next_timeout().is_none()), "it is quiet");
+    assert!(net.nodes.iter().all(|node| node.buffered_packets() == 0), "all buffers are empty");
+    assert!(net.nodes.iter().all(|node| node.next_timeout().is_none()), "no timer is pending");
     let most = passes.borrow().values().copied().max().unwrap_or(0);
-    // The 16 ways of a packet pass a node once each, and each may end there. Acknowledgments of its own
-    // have it sent up to four times on each.
+    // The 16 routes of a packet pass a node once each, and each may end there. Network-layer acknowledgments
+    // retransmit it up to four times on each.
     let copies = if config.confirm == NextHopConfirmation::NetworkLayer { 4 } else { 1 };
     assert!(most <= copies * 32, "{most} times");
 }
@@ -164,7 +164,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 96, ..ProptestConfig::default() })]
 
     #[test]
-    fn nothing_is_lost_doubled_or_sent_in_circles(
+    fn packets_are_conserved_without_loops(
         config in configs(),
         n in 2..10usize,
         seed in any::<u64>(),
@@ -174,9 +174,9 @@ proptest! {
         check_run(config, Case { n, seed, density, loss, silent: false });
     }
 
-    /// Without a link layer that says what it did not carry, or with one that is not listened to.
+    /// With a link layer that does not report failures, or whose reports are ignored.
     #[test]
-    fn nor_with_acknowledgments_of_its_own(
+    fn packets_are_conserved_with_network_layer_acknowledgments(
         config in configs(),
         n in 2..10usize,
         seed in any::<u64>(),

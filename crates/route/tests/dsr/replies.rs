@@ -1,4 +1,4 @@
-//! Answers from caches, shorter routes, and what is overheard.
+//! Replies from caches, route shortening, and overhearing.
 
 use driftway_base::Duration;
 use driftway_route::{DsrConfig, ReplyFromCache};
@@ -12,9 +12,9 @@ fn hops(sent: impl Iterator<Item = Sent>) -> Vec<(u64, usize, Option<usize>)> {
     sent.map(|s| (s.at.as_millis(), s.from, s.to)).collect()
 }
 
-/// Node 1 knows the way to 3, so that a request of one hop is enough for node 0.
+/// Node 1 knows the route to 3, so that a non-propagating request is enough for node 0.
 #[test]
-fn a_neighbour_answers_from_its_cache() {
+fn a_neighbour_replies_from_its_cache() {
     for config in [STANDARD, NS2] {
         let mut net = Net::chain(DsrConfig { tap: false, ..config }, 4);
         net.send(1, 3, 1);
@@ -45,7 +45,7 @@ fn a_neighbour_answers_from_its_cache() {
     assert_eq!(net.replies().filter(|s| s.at > ms(1000)).map(|s| s.from).next(), Some(3));
 }
 
-/// RFC 4728 §8.2.4: by both of its sides a diamond brings the request to the target.
+/// RFC 4728 §8.2.4: the request reaches the target on both sides of a diamond.
 #[test]
 fn a_target_answers_every_copy() {
     for (every, answers) in [(true, 2), (false, 1)] {
@@ -57,14 +57,14 @@ fn a_target_answers_every_copy() {
         net.send(0, 3, 1);
         net.run(ms(100));
         assert_eq!(net.replies().filter(|s| s.from == 3).count(), answers);
-        // Both relays pass the request on once, whatever they hear of each other.
+        // Both relays forward the request once, whatever they hear of each other.
         let relayed: Vec<_> = net.requests().filter(|s| s.from != 0).map(|s| s.from).collect();
         assert_eq!(relayed, [1, 2]);
     }
 }
 
-/// RFC 4728 §3.4.3: 0 - 1 - 2 - 3, and 3 comes to hear 1. ns-2.35 notes the time beside the next
-/// route, so that a route draws two replies within the hold-off, and no third.
+/// RFC 4728 §3.4.3: 0 - 1 - 2 - 3, and 3 comes into range of 1. ns-2.35 stores the time in the next entry, so
+/// that a route triggers two replies within the hold-off, and no third.
 #[test]
 fn a_route_is_shortened() {
     for (config, most) in [
@@ -76,7 +76,7 @@ fn a_route_is_shortened() {
         net.send(0, 3, 1);
         net.run(ms(1000));
         net.link(1, 3, true);
-        // All five have their route before the first answer is there.
+        // All five have their route before the first reply arrives.
         (0..5).for_each(|i| net.send(0, 3, 2 + i));
         net.run(ms(2000));
         let replies = net.replies().filter(|s| s.at > ms(1000));
@@ -86,7 +86,7 @@ fn a_route_is_shortened() {
             let dsr = reply.packet.dsr.unwrap();
             assert_eq!(reply.packet.packet.ip.destination, address(0));
             assert_eq!(dsr.reply.unwrap().route.as_slice(), [address(1), address(3)]);
-            assert_eq!(reply.to, Some(1), "back by whom it was overheard from");
+            assert_eq!(reply.to, Some(1), "over the overheard sender");
         }
         net.send(0, 3, 51);
         net.run(ms(4000));
@@ -95,9 +95,9 @@ fn a_route_is_shortened() {
     }
 }
 
-/// Node 4 hears 1 send to 2 and learns a way to 3.
+/// Node 4 overhears 1 sending to 2 and learns a route to 3.
 #[test]
-fn what_is_overheard_is_learned() {
+fn overheard_routes_are_learned() {
     for config in [STANDARD, NS2] {
         for tap in [true, false] {
             let mut net = Net::chain(DsrConfig { tap, ..config }, 5);
@@ -113,7 +113,8 @@ fn what_is_overheard_is_learned() {
     }
 }
 
-/// yu-2004 §2.1 and RFC 4728: who forwards a reply knows the route; in ns-2.35 who forwards a packet.
+/// yu-2004 §2.1 and RFC 4728: a node that forwards a reply caches the route; in ns-2.35 one that forwards a
+/// packet.
 #[test]
 fn a_forwarder_learns_from_the_reply_or_from_the_packet() {
     for (config, after_reply) in [(STANDARD, true), (NS2, false)] {
@@ -127,10 +128,10 @@ fn a_forwarder_learns_from_the_reply_or_from_the_packet() {
     }
 }
 
-/// RFC 4728 §8.1.4: who overhears a reply "SHOULD extract the source route from the Route Reply and
-/// add this routing information to its Route Cache". Node 4 hears what 1 answers to 0 from its cache.
+/// RFC 4728 §8.1.4: a node that overhears a reply "SHOULD extract the source route from the Route Reply and
+/// add this routing information to its Route Cache". Node 4 overhears a reply from the cache of 1 to 0.
 #[test]
-fn an_overheard_reply_teaches_links_that_lead_elsewhere() {
+fn an_overheard_reply_teaches_links_of_other_routes() {
     for route_to_neighbour in [false, true] {
         let mut net = Net::chain(DsrConfig { route_to_neighbour, ..STANDARD }, 5);
         net.link(3, 4, false);
@@ -150,9 +151,9 @@ fn an_overheard_reply_teaches_links_that_lead_elsewhere() {
     }
 }
 
-/// ns-2.35 sends what has waited 30 ms apart, as a reply sets it free.
+/// ns-2.35 sends buffered packets 30 ms apart when a reply releases them.
 #[test]
-fn what_has_waited_leaves_in_order() {
+fn buffered_packets_leave_in_order() {
     for (config, gap) in [(STANDARD, 1), (NS2, 30)] {
         let mut net = Net::chain(config, 2);
         (0..4).for_each(|i| net.send(0, 1, i));
@@ -163,10 +164,10 @@ fn what_has_waited_leaves_in_order() {
     }
 }
 
-/// RFC 4728 §8.2.5: nodes 1 and 2 know ways of one and of two hops more; the longer one waits for
-/// longer, and is not told of once the initiator is heard to use the other.
+/// RFC 4728 §8.2.5: nodes 1 and 2 know routes of one and of two hops more; the longer one is delayed longer,
+/// and is canceled when the initiator is heard to use the other.
 #[test]
-fn a_reply_that_is_no_better_is_held_back() {
+fn a_reply_that_is_no_better_is_canceled() {
     let answers = |delay: Option<Duration>| {
         let mut net = Net::new(DsrConfig { reply_delay: delay, ..STANDARD }, 5, 1);
         for (a, b) in [(1, 3), (2, 4), (4, 3)] {

@@ -1,4 +1,4 @@
-//! Each switch changes what is sent, in one run or another.
+//! Each option changes the transmissions of some run.
 
 use driftway_base::{Duration, Instant, RandomStream, ReceivedPower};
 use driftway_route::{
@@ -8,8 +8,8 @@ use driftway_route::{
 
 use crate::net::{Net, address};
 
-/// When who sent how many bytes to whom, in a network whose links come and go, and lose `loss` frames
-/// in a hundred.
+/// Time, sender, receiver and bytes of each transmission, in a network whose links come and go, and lose
+/// `loss` percent of the frames.
 fn run(config: DsrConfig, seed: u64, loss: u64) -> Vec<(Instant, usize, Option<usize>, u32)> {
     let n = 9;
     let mut net = Net::new(config, n, seed);
@@ -43,7 +43,7 @@ fn run(config: DsrConfig, seed: u64, loss: u64) -> Vec<(Instant, usize, Option<u
 
 fn differs(what: &str, one: DsrConfig, other: DsrConfig) {
     assert_ne!(one, other, "{what}");
-    // Errors about errors about errors are for bad networks.
+    // Errors about errors about errors occur in bad networks.
     let seen = [8, 25]
         .into_iter()
         .any(|loss| (0..40).any(|seed| run(one, seed, loss) != run(other, seed, loss)));
@@ -51,7 +51,7 @@ fn differs(what: &str, one: DsrConfig, other: DsrConfig) {
 }
 
 #[test]
-fn each_switch_makes_a_difference() {
+fn each_option_makes_a_difference() {
     let rfc = DsrConfig::STANDARD;
     let ns2 = DsrConfig::NS2;
     let ms = Duration::from_millis;
@@ -183,9 +183,9 @@ fn each_switch_makes_a_difference() {
     }
 }
 
-/// With everything switched as it is, a run is the same again.
+/// With an unchanged configuration, a run is reproducible.
 #[test]
-fn a_run_is_the_same_again() {
+fn a_run_is_reproducible() {
     assert_eq!(run(DsrConfig::STANDARD, 1, 8), run(DsrConfig::STANDARD, 1, 8));
     assert_eq!(run(DsrConfig::NS2, 1, 8), run(DsrConfig::NS2, 1, 8));
     let cache = CacheKind::update(UpdateOptions::PAPER);
@@ -193,9 +193,9 @@ fn a_run_is_the_same_again() {
     assert_eq!(run(update, 1, 8), run(update, 1, 8));
 }
 
-/// A diamond: the link from the source to one of two relays fades, and says so.
+/// A diamond: the received power shows that the link from the source to one of two relays fades.
 #[test]
-fn a_route_leads_around_a_link_that_fades() {
+fn a_route_avoids_a_fading_link() {
     let ms = Duration::from_millis;
     for (avoid_fading, through) in [(None, 1), (Some(ms(1_900)), 1), (Some(ms(2_000)), 2)] {
         let config = DsrConfig { avoid_fading, jitter: ms(0), ..DsrConfig::STANDARD };
@@ -204,7 +204,7 @@ fn a_route_leads_around_a_link_that_fades() {
             net.link(0, relay, true);
             net.link(relay, 3, true);
         }
-        // 4 dB at 2 dB a second.
+        // 4 dB at 2 dB per second.
         let (at, trend) = (Instant::ZERO, Some(-200));
         assert_eq!(net.nodes[1].needs_received_power(), avoid_fading.is_some());
         net.nodes[1].on_received_power(

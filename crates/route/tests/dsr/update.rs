@@ -1,5 +1,5 @@
-//! What DSR-Update claims (yu-2004 §2.2): the news of a broken link gets to all nodes that have it in
-//! their tables and can be reached, and to no other.
+//! The claim of DSR-Update (yu-2004 §2.2): all reachable nodes that have a broken link in their tables are
+//! notified, and no others.
 
 use std::collections::BTreeSet;
 
@@ -31,7 +31,7 @@ fn crosses(route: &[usize], (a, b): Link) -> bool {
     route.windows(2).any(|ends| ends == [a, b] || ends == [b, a])
 }
 
-/// The route that a packet takes, if that is in it.
+/// The route of a packet, if the packet contains it.
 fn source_route(packet: &RoutedPacket) -> Option<Vec<usize>> {
     let route = packet.dsr.as_ref()?.source_route.as_ref()?;
     let ip = &packet.packet.ip;
@@ -40,22 +40,22 @@ fn source_route(packet: &RoutedPacket) -> Option<Vec<usize>> {
     Some(nodes.map(|node| number(*node)).collect())
 }
 
-/// The route that a reply lists.
+/// The route listed in a reply.
 fn replied(packet: &RoutedPacket) -> Option<Vec<usize>> {
     let reply = packet.dsr.as_ref()?.reply.as_ref()?;
     let nodes = [packet.packet.ip.destination];
     Some(nodes.iter().chain(reply.route.as_slice()).map(|node| number(*node)).collect())
 }
 
-/// The neighbours between which a frame has passed that has the link in it, as the next has learned it (a
-/// reply is kept from there on, a data packet's route as a whole), and all of that but the link is there
-/// still.
+/// The neighbours between which a frame has taught the link, if it contains the link in the part that the
+/// receiver learns (of a reply the rest, of a data packet the whole route), and all other links of that part
+/// are still up.
 fn taught(net: &Net, sent: &Sent, link: Link) -> Option<Link> {
     let to = sent.to.filter(|_| !sent.failed)?;
     let data = source_route(&sent.packet).filter(|_| !sent.packet.is_control());
     let listed = replied(&sent.packet).and_then(|route| {
         let at = route.iter().position(|node| *node == to)?;
-        // Data of the same pair makes a part of its own route of it.
+        // Data of the same pair includes it in a longer route.
         let grown = net.sent.iter().filter(|later| later.at > sent.at && later.from == to);
         let mut grown = grown.filter(|later| later.to == Some(sent.from) && !later.failed);
         let is_grown = grown.any(|later| {
@@ -71,7 +71,7 @@ fn taught(net: &Net, sent: &Sent, link: Link) -> Option<Link> {
     (has_it && !crosses(&[sent.from, to], link)).then_some((sent.from, to))
 }
 
-/// Who had which link at some time.
+/// The links that each node had at some time.
 type Snapshot = (Instant, BTreeSet<(usize, Link)>);
 
 fn snapshot(net: &Net) -> Snapshot {
@@ -81,8 +81,8 @@ fn snapshot(net: &Net) -> Snapshot {
     (net.now, all.collect())
 }
 
-/// Those of `nodes` that each other's news reach, in parts: they have taught each other the link by
-/// a route that stands, and have not forgotten it since.
+/// Partitions `nodes` into sets that notices can reach: the nodes have taught each other the link on a route
+/// that is still up, and have not removed it since.
 fn parts(
     net: &Net,
     nodes: &BTreeSet<usize>,
@@ -123,7 +123,7 @@ fn is_request(packet: &RoutedPacket) -> bool {
     packet.dsr.is_some_and(|dsr| dsr.request().is_some())
 }
 
-/// The node that a notice is for, if this is one: its hop limit is as long as its way.
+/// The node that a notice is for, if this is one: its hop limit is as long as its path.
 fn notice_for(packet: &RoutedPacket) -> Option<usize> {
     let dsr = packet.dsr.filter(|dsr| dsr.request().is_none() && packet.is_control())?;
     let error = dsr.errors().next()?;
@@ -137,7 +137,7 @@ fn notice_for(packet: &RoutedPacket) -> Option<usize> {
 struct Case {
     n: usize,
     seed: u64,
-    /// Links of ten that there might be.
+    /// Links out of ten possible ones.
     density: u64,
     /// Packets before each failure.
     packets: u64,
@@ -145,7 +145,7 @@ struct Case {
     truncate: bool,
 }
 
-/// A network in which packets are sent, one after the other has arrived.
+/// A network in which packets are sent, each after the previous one has arrived.
 fn network(case: Case, random: &mut RandomStream) -> Net {
     let options = UpdateOptions { truncate: case.truncate, ..UpdateOptions::PAPER };
     let config = DsrConfig { route_to_neighbour: case.route_to_neighbour, ..config(options) };
@@ -154,7 +154,7 @@ fn network(case: Case, random: &mut RandomStream) -> Net {
     net
 }
 
-/// Each pair of nodes hears each other in `density` of ten cases.
+/// Each pair of nodes hears each other with probability `density` / 10.
 fn join(net: &mut Net, density: u64, random: &mut RandomStream) {
     for a in 0..net.nodes.len() {
         for b in 0..a {
@@ -175,7 +175,7 @@ fn send_some(net: &mut Net, packets: u64, random: &mut RandomStream) {
     }
 }
 
-/// A link over which a packet would go now, its first node, and who would send to whom.
+/// A link that a packet would use now, its first node, and the source and destination of the packet.
 fn pick(net: &mut Net, random: &mut RandomStream) -> Option<(Link, Link)> {
     let n = net.nodes.len();
     let mut uses = Vec::new();
@@ -192,29 +192,29 @@ fn pick(net: &mut Net, random: &mut RandomStream) -> Option<(Link, Link)> {
     (!uses.is_empty()).then(|| uses[random.uniform_below(uses.len() as u64) as usize])
 }
 
-/// A failure, and what became of it.
+/// A failure, and its consequences.
 struct Failure {
-    /// Who had the link before.
+    /// The nodes that had the link before.
     holders: BTreeSet<usize>,
-    /// Those of them that are of one part each.
+    /// Their partition into sets that notices can reach.
     parts: Vec<BTreeSet<usize>>,
     detector: usize,
-    /// The other end, if a way to it is left.
+    /// The other end, if a route to it is left.
     reachable: Option<usize>,
-    /// Who got notices.
+    /// The nodes that received notices.
     notified: Vec<usize>,
-    /// How many frames that took.
+    /// The number of frames for that.
     notices: usize,
-    /// How many of them were lost: over a link that has failed before, for one.
+    /// The number of those that were lost, such as over a link that has failed before.
     lost: usize,
-    /// Who of the holders has the link still.
+    /// The holders that still have the link.
     left: BTreeSet<usize>,
 }
 
-/// How long the news of a failure may take.
+/// The maximum time for notices to spread.
 const SPREAD_TIME: Duration = Duration::from_secs(2);
 
-/// Frames are lost, so many of a hundred; requests are if there are to be `no_requests`.
+/// Loses `percent` of the frames; all requests if `no_requests`.
 fn lose(net: &mut Net, percent: u64, no_requests: bool, random: &mut RandomStream) {
     let mut losses = RandomStream::new(random.uniform_below(u64::MAX), "losses", 0);
     net.loses = Box::new(move |packet| {
@@ -222,7 +222,7 @@ fn lose(net: &mut Net, percent: u64, no_requests: bool, random: &mut RandomStrea
     });
 }
 
-/// A link fails under a packet; requests are lost, so that no reply brings it back.
+/// A link fails with a packet on it; requests are lost, so that no reply adds it again.
 fn fail(
     net: &mut Net,
     loss: u64,
@@ -250,7 +250,7 @@ fn fail(
 }
 
 impl Failure {
-    /// Who should have heard of it and has not.
+    /// The nodes that should have been notified and were not.
     fn missed(&self) -> BTreeSet<usize> {
         let mut missed = BTreeSet::new();
         for part in &self.parts {
@@ -264,7 +264,7 @@ impl Failure {
         missed
     }
 
-    /// Who did not have it and was informed.
+    /// The nodes that were notified without having the link.
     fn in_vain(&self) -> Vec<usize> {
         let others = self.notified.iter().filter(|node| !self.holders.contains(node));
         others.copied().collect()
@@ -289,22 +289,22 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 512, ..ProptestConfig::default() })]
 
     #[test]
-    fn all_that_can_be_reached_hear_of_a_broken_link_and_nobody_else(case in cases()) {
+    fn exactly_the_reachable_holders_of_a_broken_link_are_notified(case in cases()) {
         let mut random = RandomStream::new(case.seed, "test", 0);
         let mut net = network(case, &mut random);
         send_some(&mut net, case.packets, &mut random);
         if let Some(failure) = fail(&mut net, 0, &mut random, &[]) {
             let (missed, in_vain) = (failure.missed(), failure.in_vain());
-            prop_assert!(missed.is_empty(), "{:?} still have it", missed);
-            prop_assert!(in_vain.is_empty(), "{:?} did not have it", in_vain);
+            prop_assert!(missed.is_empty(), "{:?} still have the link", missed);
+            prop_assert!(in_vain.is_empty(), "{:?} did not have the link", in_vain);
         }
     }
 }
 
-/// Links that fail one after the other: where the news of one could not get to both sides of it, a
-/// node may be informed later of what it has forgotten.
+/// Links that fail one after another: where the notices of one could not reach both sides of it, a node may
+/// later be notified of a link that it has removed.
 #[test]
-fn after_other_failures_nobody_is_missed_and_few_are_informed_in_vain() {
+fn after_other_failures_none_is_missed_and_few_notices_are_unnecessary() {
     let (mut failures, mut holders, mut missed, mut notified, mut in_vain) = (0, 0, 0, 0, 0);
     for seed in 0..400 {
         let case =
@@ -331,16 +331,16 @@ fn after_other_failures_nobody_is_missed_and_few_are_informed_in_vain() {
     assert!(failures > 1000 && missed == 0 && in_vain * 50 <= notified);
 }
 
-/// What became of links that were found broken.
+/// Statistics of links that were found broken.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct Stale {
     /// Nodes that had the link in their caches.
     holders: usize,
-    /// Those of them that had it still when the news had spread.
+    /// Those that still had it when the notices had spread.
     left: usize,
-    /// Those of these that others knew of and could reach.
+    /// Of these, those that were known to other nodes and reachable.
     missed: usize,
-    /// Notices sent, each hop counted.
+    /// Notices sent, counting each hop.
     notices: usize,
 }
 
@@ -350,7 +350,8 @@ impl Stale {
     }
 }
 
-/// In networks that overhear, or not, and lose `loss` frames in a hundred, which nobody sends again.
+/// In networks with or without promiscuous mode that lose `loss` percent of the frames, without
+/// retransmissions.
 fn stale(cache: CacheKind, tap: bool, loss: usize) -> Stale {
     let mut all = Stale::default();
     for seed in 0..40 {
@@ -373,7 +374,7 @@ fn stale(cache: CacheKind, tap: bool, loss: usize) -> Stale {
             }
             let Some(failure) = fail(&mut net, loss as u64, &mut random, &snapshots) else { break };
             snapshots.push(snapshot(&net));
-            // Else the packet has not got there.
+            // Otherwise the packet has not got there.
             if !failure.left.contains(&failure.detector) {
                 all.holders += failure.holders.len();
                 all.left += failure.left.len();
@@ -385,8 +386,8 @@ fn stale(cache: CacheKind, tap: bool, loss: usize) -> Stale {
     all
 }
 
-/// How many of the tables that had a link keep it after it was found broken: the numbers of the
-/// module's documentation. Most of these are on the far side of it, where no cached route leads.
+/// The number of tables with a link that keep it after it was found broken: the numbers of the module's
+/// documentation. Most of these are beyond it, where no cached route leads.
 #[test]
 fn fewer_stale_links_are_left_than_without_notices() {
     let paper = UpdateOptions::PAPER;
@@ -401,7 +402,7 @@ fn fewer_stale_links_are_left_than_without_notices() {
         ("paths", CacheKind::paths(paths)),
         ("link-max-life", CacheKind::LINK_MAX_LIFE),
     ];
-    // In a hundred of those that had the link, so many are missed at most.
+    // Upper bounds of the percentage of holders that are missed.
     for (tap, loss, missed) in
         [(false, 0, 0), (false, 2, 3), (false, 10, 8), (true, 0, 1), (true, 2, 2), (true, 10, 2)]
     {
@@ -416,7 +417,7 @@ fn fewer_stale_links_are_left_than_without_notices() {
         for other in [ignore_data, ignore_replies, truncate] {
             assert_ne!(as_it_is, other);
         }
-        assert_eq!(as_it_is != no_secondary, tap, "it is for what is overheard");
+        assert_eq!(as_it_is != no_secondary, tap, "the secondary cache is for overheard routes");
         assert_eq!(no_notices.notices, 0);
     }
 }

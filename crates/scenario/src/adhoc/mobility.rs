@@ -169,7 +169,10 @@ impl MobilityKeys {
         let only = |what: &str, keys: &[&str]| {
             let stray = written.iter().find(|(key, there)| *there && !keys.contains(key));
             stray.map_or(Ok(()), |(key, _)| {
-                Err(format!("`{key}` cannot be combined with {what}\nits keys are {}", keys.join(", ")))
+                Err(format!(
+                    "`{key}` cannot be combined with {what}\nits keys are {}",
+                    keys.join(", ")
+                ))
             })
         };
         let needs = |what: &str, key: &str| format!("{what} needs `{key}`\nadd `{key} = …`");

@@ -423,7 +423,10 @@ fn check_dsr(dsr: &Dsr) -> CheckResult {
     require_range(nodes_key, "the number of nodes", nodes.into(), 1, 65_535)?;
     if let OrNone(Some(flow)) = dsr.flow_state {
         require(flow.fits_header(), key("flow_state.timeout"), || {
-            format!("a timeout of {}\nthe header encodes whole seconds, 1 s to 65535 s", flow.timeout)
+            format!(
+                "a timeout of {}\nthe header encodes whole seconds, 1 s to 65535 s",
+                flow.timeout
+            )
         })?;
         require_range(
             key("flow_state.establish"),

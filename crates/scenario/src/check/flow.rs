@@ -171,7 +171,10 @@ fn check_tcp(key: &str, tcp: &Tcp) -> CheckResult {
         format!("a window of {}\nthe maximum of TCP is {MAX_WINDOW_BYTES} B", Size(window))
     })?;
     require(tcp.scales_window() || window <= 65_535, &window_key, || {
-        format!("a window of {} without window_scale\nthe maximum without it is 65535 B", Size(window))
+        format!(
+            "a window of {} without window_scale\nthe maximum without it is 65535 B",
+            Size(window)
+        )
     })?;
     require_positive(format!("{key}.tick.rtt"), tcp.tick.rtt)?;
     require_positive(format!("{key}.tick.timer"), tcp.tick.timer)?;

@@ -121,7 +121,9 @@ fn errors_in_movement_files_are_located() {
     let error = load("missing", b"", missing).unwrap_err();
     assert!(error.starts_with("scenario.toml:7:21: too.mov: No such file"), "{error}");
     assert!(
-        error.ends_with("\nhelp: the name of a movement file is relative to the scenario's directory")
+        error.ends_with(
+            "\nhelp: the name of a movement file is relative to the scenario's directory"
+        )
     );
 
     let outside = MOVES.replace("setdest 100", "setdest 1501");

@@ -1,9 +1,9 @@
-//! The spoofing driver of aids: shows them what passes, and does what they ask for.
+//! The driver of an aid below a foreign TCP: passes segments to the aid, and performs its acts.
 //!
-//! In one packet the order is: what it says is noted; the aid sees it, with the view of before; its
-//! acts are done; what becomes of the packet is decided. What the local TCP sends goes another way
-//! round: it is put among what is in flight first, because no act can take it back. What the shim
-//! keeps from the network while TCP is held, TCP has not sent in the eyes of the aid.
+//! For one packet of the peer the order is: record its state; pass it to the aid, with the view
+//! before it; perform the acts; decide on the disposition. A segment of the local TCP enters the
+//! retransmission queue first, because no act can revoke it. Segments stored during a hold count as
+//! unsent in the aid's view.
 
 use alloc::boxed::Box;
 use core::fmt;
@@ -20,10 +20,10 @@ use super::{Context, Flow, HoldMode, State};
 use crate::counts::{DiscardReason, PacketDisposition};
 use crate::packet::Segment;
 
-/// Acts that are done for one event at most.
+/// Maximum number of acts for one event.
 const ACTS_MAX: usize = 64;
 
-/// The aid to a connection.
+/// The aid to one connection.
 pub(crate) struct ConnectionAid(pub Box<dyn Aid>);
 
 impl fmt::Debug for ConnectionAid {
@@ -32,17 +32,17 @@ impl fmt::Debug for ConnectionAid {
     }
 }
 
-/// Acknowledgments that the aid wants to leave.
+/// Acknowledgments requested by the aid.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RequestedAcks {
     pub ack: Seq,
-    /// The window field.
+    /// Window field.
     pub window: u16,
     pub copies: u8,
 }
 
 impl Flow {
-    /// Shows the handshake to the aid, as far as it was seen: what both ends offered.
+    /// Passes the handshake to the aid, as far as it was seen.
     pub fn opened(&mut self, now: Instant, ours: &TcpSegment, theirs: &Segment) {
         let view = TcpView::default();
         self.aid.0.on_down(now, ours, &view);
@@ -51,7 +51,7 @@ impl Flow {
         }
     }
 
-    /// The network, or this host, says something about this flow.
+    /// Processes a signal about this flow.
     pub fn on_signal(&mut self, cx: &mut Context<'_>, signal: &Signal) {
         let alone =
             matches!(self.state, State::Disconnected(_)) && self.retransmission_queue.is_empty();
@@ -65,7 +65,7 @@ impl Flow {
         }
     }
 
-    /// It is time for the aid.
+    /// Runs the aid's timer if it is due.
     pub(super) fn wake_aid(&mut self, cx: &mut Context<'_>) {
         if self.aid.0.next_timeout().is_some_and(|at| at <= cx.now) {
             let view = self.view();
@@ -74,7 +74,8 @@ impl Flow {
         }
     }
 
-    /// The aid sees what the local TCP has sent, and `fate` is to become of; `view` is of before.
+    /// Passes a segment of the local TCP to the aid. `disposition` is the one decided so far,
+    /// `view` the view before the segment.
     pub(super) fn pass_down_to_aid(
         &mut self,
         cx: &mut Context<'_>,
@@ -85,11 +86,11 @@ impl Flow {
     ) -> PacketDisposition {
         let held = matches!(self.state, State::Disconnected(_));
         match fate {
-            // A TCP that is held has not sent it.
+            // A held TCP counts as not having sent it.
             PacketDisposition::Pass if held && !segment.range().is_empty() => return fate,
             PacketDisposition::Pass => {}
-            // It waits behind others, or is on its way once more already; a TCP that is not held has
-            // sent it nevertheless.
+            // It waits in the queue, or was already retransmitted; a TCP that is not held has sent
+            // it.
             PacketDisposition::Stored
             | PacketDisposition::Discarded(DiscardReason::RetransmissionInRepair)
                 if !held => {}
@@ -113,7 +114,7 @@ impl Flow {
         }
     }
 
-    /// The aid sees what the peer sends.
+    /// Passes a segment of the peer to the aid.
     pub(super) fn pass_up_to_aid(
         &mut self,
         cx: &mut Context<'_>,
@@ -129,8 +130,8 @@ impl Flow {
         verdict
     }
 
-    /// Of what an aid can replace a segment by, only a smaller window is done: there is no other that
-    /// could not acknowledge, or lose, what is none of its business.
+    /// Applies the aid's verdict. The only replacement supported is a smaller window: any other
+    /// could acknowledge or lose data.
     fn apply_verdict(
         &mut self,
         cx: &mut Context<'_>,
@@ -154,7 +155,7 @@ impl Flow {
         }
     }
 
-    /// Does what the aid wants done. `pending` is what has just arrived.
+    /// Performs the aid's acts. `pending` is the segment that has just arrived.
     fn perform_acts(&mut self, cx: &mut Context<'_>, pending: Option<&Segment>) {
         for _ in 0..ACTS_MAX {
             let Some(act) = self.aid.0.poll_act() else { return };
@@ -168,7 +169,7 @@ impl Flow {
         }
     }
 
-    /// Does what an aid wants done, as far as it can be done from below. See the crate's table.
+    /// Performs one act as far as possible from below; see the crate's table.
     pub(super) fn perform_act(
         &mut self,
         cx: &mut Context<'_>,
@@ -176,7 +177,7 @@ impl Flow {
         pending: Option<&Segment>,
     ) -> ActResult {
         match *act {
-            // Timers of the local TCP run on, whatever is asked for; what they did is undone.
+            // The local TCP's timers run on in any case; their effects are undone.
             Act::Hold { probe, rewind_snd_nxt: step_back, freeze_timers: _, cwnd, release } => {
                 let Some(keeps) = self.keeps_window(cwnd) else { return ActResult::Unsupported };
                 let outage = probe.is_some() || step_back;
@@ -210,7 +211,7 @@ impl Flow {
                 done_if(self.echo_congestion)
             }
             Act::SendAcks { ack, window, copies } => done_if(self.emit(ack, window, copies)),
-            // A host's routes do not wait for a packet to be looked for.
+            // A host's routes are not discovered on demand.
             Act::ProbeRoute(RouteProbe::Repeated | RouteProbe::Off) => ActResult::Done,
             Act::SetTimeoutResponse { .. }
             | Act::LimitCwnd { .. }
@@ -218,8 +219,8 @@ impl Flow {
         }
     }
 
-    /// Is the local TCP to have the window that it had? Otherwise it has what its timeouts have left
-    /// it: one segment. Nothing else can be had.
+    /// Returns whether this window is the previous one. The only other one possible is that left by
+    /// a timeout: one segment. `None`: not supported.
     fn keeps_window(&self, cwnd: Assign<u32>) -> Option<bool> {
         match cwnd {
             Assign::Keep => Some(true),
@@ -231,7 +232,7 @@ impl Flow {
         }
     }
 
-    /// Sends originals again, ahead of all that waits.
+    /// Queues originals for retransmission ahead of all waiting segments.
     fn resend(&mut self, cx: &mut Context<'_>, range: SeqRange) -> bool {
         let (una, max) = (self.retransmission_queue.una, self.retransmission_queue.max);
         let range = SeqRange::new(range.start.max(una), range.end.min(max).max(una));
@@ -252,10 +253,10 @@ impl Flow {
         true
     }
 
-    /// Is what the local TCP did for a loss taken back? With `pending`, which covers what it has sent
-    /// again, at once: then that gets the echo of the original. Otherwise as soon as there is one, or
-    /// with the end of the outage. Not while congestion is echoed (RFC 4015 §3), nor for what could
-    /// not have been marked.
+    /// Requests that the local TCP's reduction be undone. If `pending` acknowledges a
+    /// retransmission, at once, by the original's timestamp; otherwise with the next such
+    /// acknowledgment, or at the end of the outage. Refused while congestion is echoed (RFC 4015
+    /// §3), and for segments that could not have been marked.
     fn request_undo(&mut self, pending: Option<&Segment>) -> bool {
         if self.congestion_until.is_some() {
             return false;
@@ -282,8 +283,8 @@ impl Flow {
         }
     }
 
-    /// An acknowledgment made up for the peer: of nothing that the local TCP has not acknowledged, and
-    /// without a promise beyond its window.
+    /// Requests synthetic acknowledgments for the peer, not beyond what the local TCP has
+    /// acknowledged, and not beyond its window.
     fn emit(&mut self, ack: Seq, window: u32, copies: u8) -> bool {
         if ack.after(self.local.ack) || self.requested_acks.is_some() {
             return false;

@@ -1,10 +1,10 @@
-//! What a router has reported, repeated to the local TCP.
+//! ICMP messages of routers, repeated to the local TCP.
 //!
-//! Routers send few ICMP errors to one host (RFC 1812 §4.3.2.8; Linux: one a second after a burst of
-//! a few), and probes draw some of them. For each that a retransmission does not draw, a doubling of
-//! the timeout stands (RFC 6069 §4): the local TCP would look for a path less often than alone, and
-//! search longer for what length a changed path takes. So the message is repeated about a retransmission
-//! for each probe that may have drawn the real one, and not more often.
+//! Routers limit the rate of ICMP errors (RFC 1812 §4.3.2.8; Linux: one a second after a small
+//! burst), and probes draw some of them. Each message that a retransmission does not draw leaves a
+//! doubled RTO in place (RFC 6069 §4): the local TCP would retransmit less often than without the
+//! shim, and path MTU discovery on a changed path would take longer. So the message is repeated
+//! about one retransmission for each probe that may have drawn the original one.
 
 use alloc::vec::Vec;
 
@@ -17,29 +17,29 @@ use super::{Context, Flow, State};
 use crate::packet::Segment;
 use crate::shim::PacketDestination;
 
-/// Who reported that there is no path, and to what.
+/// A router's report of an unreachable destination.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct IcmpReport {
     reporter: Ipv4Addr,
     scope: UnreachableScope,
     at: Instant,
-    /// Something of the shim's has left since it was made or repeated.
+    /// The shim has sent something since the report was received or repeated.
     probe_sent_since: bool,
 }
 
-/// A router that has said nothing for so long says nothing any more: what is sent again draws nothing
-/// either. Linux' say it once a second.
+/// Age from which a report is obsolete: retransmissions draw no message any more. Linux routers
+/// repeat theirs once a second.
 const REPORT_INTERVAL_MAX: Duration = Duration::from_secs(3);
 
 impl IcmpReport {
-    /// Something of the shim's leaves, which may draw the next one.
+    /// Records that the shim sends a segment, which may draw the next message.
     pub fn on_sent(&mut self) {
         self.probe_sent_since = true;
     }
 }
 
 impl Flow {
-    /// Keeps in mind who has reported the outage, if a router has.
+    /// Records a router's report of the outage.
     pub(super) fn record_icmp_report(&mut self, now: Instant, signal: &Signal) {
         let (SignalKind::Unreachable(scope), Some(by)) = (signal.kind, signal.details.reporter)
         else {
@@ -54,7 +54,7 @@ impl Flow {
         }
     }
 
-    /// The local TCP sends `segment` again while there is no path.
+    /// Requests a repetition of the report about the retransmission `segment`.
     pub(super) fn request_report_repeat(&mut self, now: Instant, segment: &Segment) {
         if let State::Disconnected(outage) = &mut self.state
             && let Some(report) = &mut outage.icmp_report
@@ -66,7 +66,7 @@ impl Flow {
         }
     }
 
-    /// Writes the message that is to be repeated.
+    /// Writes the repeated message.
     pub(super) fn write_repeated_report(
         &mut self,
         cx: &mut Context<'_>,

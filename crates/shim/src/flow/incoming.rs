@@ -1,4 +1,4 @@
-//! What the peer sends.
+//! Segments of the peer.
 
 use driftway_aid::Verdict;
 use driftway_base::{Duration, Seq};
@@ -9,14 +9,14 @@ use crate::counts::{DiscardReason, PacketDisposition, UntouchedReason};
 use crate::packet::Segment;
 use crate::retransmission_queue::NewlyAcked;
 
-/// What Linux's shortest timeout is beyond a round trip (tcp_rto_min).
+/// Linux' minimum RTO beyond the RTT (tcp_rto_min).
 const MIN_RTO: Duration = Duration::from_millis(200);
 
-/// Acknowledgments from before this are not of this connection.
+/// Maximum distance below SND.UNA of a plausible acknowledgment number.
 const MAX_ACK_AGE: u32 = 1 << 30;
 
 impl Flow {
-    /// The peer sends `segment`, whose bytes are `packet`.
+    /// Processes `segment` of the peer, whose bytes are `packet`.
     pub fn on_incoming(
         &mut self,
         cx: &mut Context<'_>,
@@ -29,7 +29,7 @@ impl Flow {
         if !self.is_plausible(segment) {
             return Step::Continue(PacketDisposition::Untouched(UntouchedReason::Implausible));
         }
-        // RFC 5961 §4: the local TCP challenges a SYN; the flow goes on.
+        // RFC 5961 §4: the local TCP answers a SYN with a challenge ACK; the flow continues.
         if segment.has_flags(TcpFlags::SYN) || !segment.has_flags(TcpFlags::ACK) {
             return Step::Continue(PacketDisposition::Pass);
         }
@@ -43,7 +43,7 @@ impl Flow {
         }
         let fate = match self.state {
             State::Resuming(..) => self.on_segment_in_repair(cx, segment, packet),
-            // The local TCP has been told less than the peer has said: that stays so.
+            // Acknowledgments are withheld from the local TCP, and stay so.
             State::Disconnected(outage) if outage.again => {
                 let told = self.local_una;
                 self.process_ack(cx, segment);
@@ -66,10 +66,11 @@ impl Flow {
         if self.is_closed() { Step::Closed(fate) } else { Step::Continue(fate) }
     }
 
-    /// RFC 5961 §3.2: only a reset with the very number that the local TCP expects is one. It sees
-    /// them all and decides itself; this is about what the shim believes.
+    /// RFC 5961 §3.2: only a reset with exactly the expected sequence number is valid. The local
+    /// TCP receives all resets and decides itself; this is the shim's own decision.
     fn on_reset(&mut self, cx: &mut Context<'_>, segment: &Segment) -> Step {
-        // It may expect more than it has acknowledged (delayed acknowledgments), up to what came.
+        // With delayed acknowledgments it may expect more than it has acknowledged, up to what was
+        // received.
         let expected = segment.seq.at_or_after(self.local.ack)
             && segment.seq.at_or_before(self.peer_max.max(self.local.ack));
         if expected {
@@ -79,8 +80,8 @@ impl Flow {
         Step::Continue(PacketDisposition::Pass)
     }
 
-    /// Are its numbers near those of the flow? Whoever does not know them learns nothing and moves
-    /// nothing (RFC 5961 §5).
+    /// Returns whether its numbers are near the flow's windows. An off-path attacker who does not
+    /// know them changes nothing (RFC 5961 §5).
     fn is_plausible(&self, segment: &Segment) -> bool {
         let window = (u32::from(self.local.window) << self.negotiated.window_shift).max(65_535);
         let off = segment.seq.distance(self.local.ack).unsigned_abs();
@@ -90,7 +91,7 @@ impl Flow {
         off <= window && acks
     }
 
-    /// Takes the acknowledgment and the reports of a segment.
+    /// Processes the cumulative and selective acknowledgments of a segment.
     pub(super) fn process_ack(&mut self, cx: &mut Context<'_>, segment: &Segment) -> NewlyAcked {
         let mut covered = NewlyAcked::default();
         if segment.ack.after(self.retransmission_queue.una) {
@@ -106,7 +107,7 @@ impl Flow {
         covered
     }
 
-    /// While everything passes.
+    /// Processes an acknowledgment while packets pass.
     fn on_segment(
         &mut self,
         cx: &mut Context<'_>,
@@ -136,13 +137,12 @@ impl Flow {
         PacketDisposition::Pass
     }
 
-    /// Undoes a loss, if the aid wants that: the peer seems to answer the original, which makes the
-    /// retransmission a spurious one for the local TCP (RFC 3522 §3.2, RFC 4015).
+    /// Undoes a loss if the aid requests it: the original's timestamp as TSecr makes the
+    /// retransmission spurious for the local TCP (RFC 3522 §3.2, RFC 4015).
     ///
-    /// Not after a timeout: the echo is a measurement of the round trip, too (RFC 7323 §4.1), and one
-    /// that is as long as a timeout lets the next one be several times as long. And an undo has the
-    /// local TCP take for delivered what else it holds for lost, of which it then learns by the next
-    /// timeout only.
+    /// Not after a timeout: TSecr is also an RTT sample (RFC 7323 §4.1), and one as long as an RTO
+    /// multiplies the next RTO. Moreover an undo makes the local TCP take all data it considers
+    /// lost for delivered, so that it detects further losses only by the next timeout.
     fn rewrite_tsecr(
         &mut self,
         cx: &mut Context<'_>,
@@ -156,7 +156,7 @@ impl Flow {
         let allowed = self.undo_with_segment
             || self.congestion_until.is_none() && (wanted && capable || kept);
         let Some(stamps) = segment.options.timestamps.filter(|_| allowed) else { return };
-        // It was sent a timeout, and the round trip of what was then sent, ago.
+        // The original was sent at least an RTO and the RTT of its retransmission ago.
         let timed_out = self.rtt.srtt_or_initial().times(2) + MIN_RTO;
         let by_timeout = Seq(stamp).before(Seq(self.clock.tsval_at(cx.now - timed_out)));
         if by_timeout || !Seq(stamp).before(Seq(stamps.echo)) {
@@ -171,8 +171,8 @@ impl Flow {
         }
     }
 
-    /// What the local TCP gets of a segment while it is not to know what it acknowledges: `told` is
-    /// what it has been told before.
+    /// Edits a segment for the local TCP while acknowledgments are withheld; `local_una` is the
+    /// acknowledgment number that it has already received.
     pub(super) fn withhold_ack(
         &mut self,
         cx: &mut Context<'_>,
@@ -180,8 +180,7 @@ impl Flow {
         segment: &Segment,
         packet: &mut [u8],
     ) -> PacketDisposition {
-        // What begins before what the local TCP expects asks it for an answer (a keep-alive, or a
-        // probe of its window).
+        // A segment before RCV.NXT requests an answer (a keep-alive, or a window probe).
         let empty = segment.range().is_empty();
         self.has_unreported_ack |= empty;
         if empty && !segment.seq.before(self.local.ack) {

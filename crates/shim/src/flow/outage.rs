@@ -1,4 +1,4 @@
-//! From the loss of the path to its repair.
+//! Outages: holding TCP, probing, and repair.
 
 use driftway_base::{Duration, Instant, ProbeSpacing, Seq};
 
@@ -7,20 +7,19 @@ use crate::config::Config;
 use crate::counts::PacketDisposition;
 use crate::packet::Segment;
 
-/// What a new connection may send at once (RFC 6928 §2), about: a path is never repaired slower
-/// than that in a round trip.
+/// About the initial window (RFC 6928 §2): a lower bound for the repair's rate per RTT.
 const INITIAL_WINDOW: u32 = 10 * 1460;
 
-/// Acknowledgments of one byte in one outage: each undoes one timeout, and there are few while
-/// acknowledgments are held.
+/// Maximum number of one-byte acknowledgments in one outage. Each undoes one timeout, and few
+/// timeouts occur while acknowledgments are withheld.
 const UNDO_ACKS_MAX: u8 = 4;
 
-/// So often the path may seem to be back in vain.
+/// Consecutive failed repairs after which the local TCP takes over.
 const FAILED_REPAIRS_MAX: u8 = 3;
 
 impl Flow {
-    /// How often is probed where the aid wants it so. Whatever an aid waits for, the shim looks by itself
-    /// after a while: who has told it may have been wrong.
+    /// Probe intervals for a hold. The shim probes at a bounded interval even if the aid does not
+    /// want probes: the signals it relies on may be wrong.
     pub(super) fn probe_spacing(
         &self,
         cx: &Context<'_>,
@@ -39,7 +38,7 @@ impl Flow {
         config.probe_max.max(self.rtt.min_rtt_or_initial())
     }
 
-    /// The local TCP is to send nothing from now on, or, if it does not already, in another way.
+    /// Holds the local TCP, or changes the mode of the hold.
     pub(super) fn hold_tcp(&mut self, cx: &mut Context<'_>, held: HoldMode) {
         let gap = held.probe_spacing.first;
         let probe_at = cx.now + gap;
@@ -51,8 +50,8 @@ impl Flow {
         cx.counts.outages += u64::from(held.is_outage && !was_outage);
         let outage = match self.state {
             State::Open => {
-                // One that began after the peer was last heard is the outage's own. If it is heard now
-                // that has ended the outage.
+                // A recovery that began after the peer's last segment belongs to the outage. A
+                // segment arriving now has ended the outage.
                 let ends = self.last_heard == cx.now;
                 let heard = if ends { self.previously_heard } else { self.last_heard };
                 if let Some(episode) = self.loss_episode.as_mut().filter(|e| e.since <= heard) {
@@ -106,8 +105,8 @@ impl Flow {
         self.report_acks_if_due(cx);
     }
 
-    /// Of what was sent on a path that seemed to be back nothing has arrived: it is gone again, and
-    /// nobody has said so. Whatever arrives says that it is back.
+    /// Returns to the outage: nothing of the repair has arrived, and there was no signal. Any
+    /// arriving segment ends it.
     fn reenter_outage(&mut self, cx: &mut Context<'_>) {
         let State::Resuming(outage, _) = self.state else { return };
         let first = self.rtt.min_rtt_or_initial().max(cx.config.probe_min);
@@ -123,8 +122,8 @@ impl Flow {
         self.probe_now(cx.now);
     }
 
-    /// Another flow to the same destination has found its path again: it is time to look, unless a
-    /// probe is still on its way.
+    /// Sends a probe now, unless one is still in flight: another flow to the same destination has
+    /// found its path restored.
     pub fn probe_now(&mut self, now: Instant) {
         if let State::Disconnected(outage) = &mut self.state {
             let earliest =
@@ -133,8 +132,8 @@ impl Flow {
         }
     }
 
-    /// The local TCP sends again; with `keeps` it is to have the window that it had. `false`: it was
-    /// not held.
+    /// Ends the hold; with `keep_window` the local TCP keeps its previous window. `false`: it was not
+    /// held.
     pub(super) fn resume(&mut self, cx: &mut Context<'_>, keeps: bool) -> bool {
         match &mut self.state {
             State::Open => return false,
@@ -152,13 +151,14 @@ impl Flow {
         true
     }
 
-    /// Everything passes from now on.
+    /// Lets packets pass from now on.
     fn enter_open(&mut self, now: Instant) {
         self.state = State::Open;
         self.rtt_valid_from = now;
     }
 
-    /// What was out goes its way; what had to wait leaves, spread over a round trip.
+    /// Ends the hold without retransmitting what was outstanding; waiting segments are paced over
+    /// one RTT.
     fn resume_without_repair(&mut self, cx: &mut Context<'_>, outage: Outage) {
         if let Some(episode) = self.loss_episode.as_mut().filter(|episode| !episode.keep_reduction)
         {
@@ -168,7 +168,7 @@ impl Flow {
         self.pace_waiting(cx, outage.outstanding_bytes);
     }
 
-    /// What waits leaves over a round trip, at the rate of `flight` bytes in one at least.
+    /// Paces waiting segments over one RTT, at the rate of at least `flight` bytes per RTT.
     pub(super) fn pace_waiting(&mut self, cx: &mut Context<'_>, flight: u32) {
         self.pacing_bytes_per_rtt = flight.max(INITIAL_WINDOW);
         self.is_queueing = true;
@@ -176,8 +176,8 @@ impl Flow {
         self.pace_until = cx.now + self.rtt.srtt_or_initial();
     }
 
-    /// When what the peer seems to answer now had left: the last probe, unless that was less than a
-    /// round trip ago.
+    /// Send time of the segment that the peer seems to answer: that of the last probe, at the
+    /// latest one RTT ago.
     fn answered_probe_sent_at(&self, now: Instant) -> Instant {
         let probed = match self.state {
             State::Disconnected(Outage { last_probe: Some(probed), .. }) => probed,
@@ -186,18 +186,18 @@ impl Flow {
         probed.min(now - self.rtt.min_rtt_or_initial())
     }
 
-    /// There is a path again, and what was out goes once more.
+    /// Starts the repair: the path is back, and all originals are sent again.
     fn begin_repair(&mut self, cx: &mut Context<'_>, mut outage: Outage) {
         self.path_came_back = true;
-        // Where TCP was not held, the path was silent and may only have become slow: an echo says by how
-        // much at most (RFC 7323 §4.1).
+        // If TCP was not held, the path was silent and may only have become slower: TSecr bounds
+        // the delay (RFC 7323 §4.1).
         let suspected = self.last_heard == cx.now && outage.since == cx.now;
         let age = if suspected { self.clock.age(cx.now, self.peer.echo) } else { Duration::ZERO };
-        // Either the peer was heard just now, or this host knows it.
+        // Either the peer has just answered, or this host knows it by its own link.
         let tried =
             if self.last_heard == cx.now { self.answered_probe_sent_at(cx.now) } else { cx.now };
-        // RFC 3522: an echo older than the first retransmission is what undoes it. The first
-        // original of the outage is the one; later ones may be from after that retransmission.
+        // RFC 3522: a timestamp older than the first retransmission undoes it. The first original
+        // of the outage has one; later ones may be newer than the retransmission.
         if outage.oldest.is_none() {
             outage.oldest =
                 self.retransmission_queue.front().map(|oldest| (oldest.tsval, oldest.range.end));
@@ -214,8 +214,8 @@ impl Flow {
         self.is_queueing = true;
         let first = self.retransmission_queue.front().map_or(1, |original| original.range.len());
         let repair = Repair {
-            // Not only what was sent before the cut: the local TCP would time the round trip of what
-            // it has sent since, too, and find it as long as the outage.
+            // Includes data sent during the outage: the local TCP would take RTT samples as long as
+            // the outage from them.
             until: self.retransmission_queue.stored_until(),
             // liu-singh-2001 §III-C: the new route's capacity is not known.
             window: if outage.hold.keep_window { self.pacing_bytes_per_rtt } else { first },
@@ -230,7 +230,7 @@ impl Flow {
         self.end_repair_when_done(cx);
     }
 
-    /// A segment of the peer during repair.
+    /// Processes a segment of the peer during repair.
     pub(super) fn on_segment_in_repair(
         &mut self,
         cx: &mut Context<'_>,
@@ -263,28 +263,28 @@ impl Flow {
         self.withhold_ack(cx, told, segment, packet)
     }
 
-    /// What was sent well before something that has arrived, is lost (RFC 8985 §6.2); without
-    /// SACK the oldest after three duplicates.
+    /// RACK loss detection (RFC 8985 §6.2); without SACK the oldest segment after three duplicate
+    /// acknowledgments.
     fn detect_losses(&mut self, now: Instant, newest: Option<Instant>) {
         let (round_trip, least) = (self.rtt.srtt_or_initial(), self.rtt.min_rtt_or_initial());
         let State::Resuming(_, repair) = &mut self.state else { return };
-        // RFC 8985 §6.2, step 2: what is answered sooner than that arrived before, from before the
-        // outage. The queues are empty after it, or full of others' packets: the margin for reordering
-        // is of the round trip that the repair itself sees.
+        // RFC 8985 §6.2, step 2: a segment answered sooner than that had arrived before the outage.
+        // After an outage queues are empty, or full of other flows' packets: the reordering window
+        // follows the RTT of the repair itself.
         let newest = newest.filter(|at| now.since(*at) >= least.over(2));
         let seen = newest.map(|at| now.since(at));
         repair.min_rtt = repair.min_rtt.into_iter().chain(seen).min();
         let margin = repair.min_rtt.unwrap_or(round_trip).over(4);
         let third = !self.negotiated.sack && repair.duplicate_acks == 3;
         let lost = self.retransmission_queue.detect_losses(newest, margin, third);
-        // RFC 5681 §3.1, at most once a round trip: nobody else reduces for this.
+        // RFC 5681 §3.1, at most once per RTT: no other congestion control applies to the repair.
         if lost && now.since(repair.last_reduction) >= round_trip {
             repair.last_reduction = now;
             repair.window = (repair.window / 2).max(2 * 1460);
         }
     }
 
-    /// Has the peer everything that was to be repaired?
+    /// Ends the repair if the peer has acknowledged everything up to its end.
     pub(super) fn end_repair_when_done(&mut self, cx: &mut Context<'_>) {
         if let State::Resuming(_, repair) = self.state
             && self.retransmission_queue.una.at_or_after(repair.until)
@@ -293,11 +293,11 @@ impl Flow {
         }
     }
 
-    /// Undoes the timeouts of the outage: one byte of what the peer has acknowledged is told, with
-    /// the original's echo. One byte, because a whole segment would also be a measurement of the
-    /// round trip, as long as the outage; so a segment of one byte has nothing to spare. Not where the
-    /// store lacks anything: a TCP that takes its timeouts back holds all that was out to be on its way,
-    /// and would wait for what only it can send.
+    /// Undoes the timeouts of the outage: acknowledges one byte that the peer has acknowledged,
+    /// with the original's timestamp. A whole segment would be an RTT sample as long as the outage;
+    /// therefore a segment of one byte can't be used. Not if originals are missing in the store:
+    /// after an undo the local TCP considers all outstanding data in flight, and would not
+    /// retransmit those that only it can send.
     fn undo_timeouts(&mut self, cx: &mut Context<'_>) {
         let complete = self.retransmission_queue.stored_until() == self.retransmission_queue.max;
         let (State::Resuming(outage, _) | State::Disconnected(outage)) = &mut self.state else {
@@ -328,12 +328,12 @@ impl Flow {
         cx.counts.undo_acks += 1;
     }
 
-    /// Ends the outage for the local TCP: it is told what the peer has, in one acknowledgment with
-    /// the echo of a segment that has just made a round trip. What it sends on that, all at once, is
-    /// spread over a round trip; by then its own clock of acknowledgments runs.
+    /// Ends the outage for the local TCP: one acknowledgment of all that the peer has acknowledged,
+    /// with a timestamp one RTT old. The segments that this releases are paced over one RTT, after
+    /// which the local TCP's own ACK clock runs.
     pub(super) fn end_outage(&mut self, cx: &mut Context<'_>) {
         let State::Resuming(..) = self.state else { return };
-        // It may have timed out once more while acknowledgments were held.
+        // It may have timed out again while acknowledgments were withheld.
         self.undo_timeouts(cx);
         self.report_acks(cx);
         self.enter_open(cx.now);
@@ -343,7 +343,7 @@ impl Flow {
         self.pace_until = cx.now + self.rtt.srtt_or_initial();
     }
 
-    /// The local TCP is told all that the peer has said.
+    /// Reports all that the peer has acknowledged to the local TCP.
     pub(super) fn report_acks(&mut self, cx: &mut Context<'_>) {
         if let State::Resuming(outage, _) | State::Disconnected(outage) = &mut self.state
             && self.local_una.before(self.retransmission_queue.una)
@@ -364,9 +364,8 @@ impl Flow {
             self.congestion_until.filter(|point| self.retransmission_queue.una.before(*point));
     }
 
-    /// The path that seemed to be back is said to be gone again, and the local TCP does not know what
-    /// the peer has acknowledged. It is told when that is all, for then nothing is left to look for a
-    /// path with, and when it was kept waiting for long.
+    /// Reports withheld acknowledgments after the path was lost again: if everything is
+    /// acknowledged, because no original is left for probing, or if they were withheld for long.
     pub(super) fn report_acks_if_due(&mut self, cx: &mut Context<'_>) {
         let State::Disconnected(outage) = self.state else { return };
         if !outage.again || !self.retransmission_queue.is_empty() && cx.now < outage.withhold_until
@@ -380,16 +379,16 @@ impl Flow {
         }
     }
 
-    /// Does what has just arrived say that there is a path, whatever the aid believes? It was not on its
-    /// way when TCP was held, or answers the shim's own probe.
+    /// Returns whether the arriving segment proves that there is a path, whatever the aid assumes:
+    /// it was not in flight when the hold began, or answers a probe.
     pub(super) fn ends_hold(&self, cx: &Context<'_>) -> bool {
         let State::Disconnected(outage) = self.state else { return false };
         let later = self.rtt.response_timeout().min(self.max_probe_interval(cx.config));
         outage.hold.any_ack || cx.now >= outage.since + later
     }
 
-    /// From now on the local TCP does without the shim: it is told what the peer has, and what waits
-    /// leaves at once.
+    /// Hands the flow over to the local TCP: reports what the peer has acknowledged, and sends
+    /// waiting segments at once.
     pub fn shut_down(&mut self, cx: &mut Context<'_>) {
         self.report_acks(cx);
         self.enter_open(cx.now);
@@ -398,9 +397,8 @@ impl Flow {
         self.announcements_left = u8::from(self.holdback_timeout().is_some());
     }
 
-    /// The path has seemed to be back, and nothing of the repair has arrived. `true`: the peer did
-    /// answer, and not for the first time. There is something that the shim does not understand,
-    /// and the local TCP has to see to it itself.
+    /// Counts a failed repair. `true`: the peer answered, and this is one of several in a row. The
+    /// cause is unknown, and the local TCP has to take over.
     fn repair_keeps_failing(&mut self) -> bool {
         let heard = self.last_heard;
         let State::Resuming(outage, repair) = &mut self.state else { return false };
@@ -411,14 +409,14 @@ impl Flow {
         outage.failed_repairs >= FAILED_REPAIRS_MAX
     }
 
-    /// What the local TCP's clock showed a round trip ago, but not from before its first
-    /// retransmission, which would undo what is not to be undone.
+    /// Timestamp of one RTT ago, but not before the local TCP's first retransmission, which it
+    /// would otherwise undo.
     fn fresh_tsecr(&self, now: Instant) -> u32 {
         let echo = Seq(self.clock.tsval_at(now - self.rtt.srtt_or_initial()));
         self.loss_episode.map_or(echo, |episode| echo.max(Seq(episode.first_tsval))).0
     }
 
-    /// Time has passed. `false`: the flow has been given up by the local TCP.
+    /// Runs due timers. `false`: the local TCP has given up the flow.
     pub fn on_timeout(&mut self, cx: &mut Context<'_>) -> bool {
         self.wake_aid(cx);
         match self.state {
@@ -439,7 +437,8 @@ impl Flow {
         self.retransmission_queue.is_empty() || cx.now < self.forget_at(cx.config)
     }
 
-    /// A TCP with data outstanding is never silent for longer: this one has given up.
+    /// Time after which the local TCP is considered to have given up: with data outstanding it is
+    /// never silent for longer.
     pub(super) fn forget_at(&self, config: &Config) -> Instant {
         self.last_sent + config.forget_after
     }

@@ -1,4 +1,4 @@
-//! What the local TCP sends.
+//! Segments of the local TCP.
 
 use driftway_base::{Duration, Ecn, Instant, Seq, SeqRange};
 use driftway_wire::TcpFlags;
@@ -9,13 +9,14 @@ use crate::packet::Segment;
 use crate::pool::{PoolBuffer, size_class_bytes};
 use crate::retransmission_queue::{Original, OriginalState};
 
-/// The kernel answers at once, but a packet may have to wait for a processor.
+/// Time within which the kernel answers an injected segment: it does so at once, but may have to
+/// wait for a CPU.
 const RESET_DELAY_MAX: Duration = Duration::from_secs(1);
-/// The largest window that can be announced (RFC 7323 §2.3).
+/// Largest window that can be announced (RFC 7323 §2.3).
 const WINDOW_MAX: u32 = 1 << 30;
 
 impl Flow {
-    /// The local TCP sends `segment`, whose bytes are `packet`.
+    /// Processes `segment` of the local TCP, whose bytes are `packet`.
     pub fn on_outgoing(
         &mut self,
         cx: &mut Context<'_>,
@@ -33,10 +34,10 @@ impl Flow {
         Step::Continue(fate)
     }
 
-    /// What becomes of it.
+    /// Updates the state, and decides on the disposition.
     fn handle_segment(&mut self, cx: &mut Context<'_>, segment: &Segment, packet: &[u8]) -> Step {
-        // It is over for the local TCP: what is stored belongs to nobody any more. In an outage the
-        // peer learns of it when it sends something itself.
+        // The local TCP has aborted: stored data are obsolete. In an outage the peer gets a reset
+        // when it next sends.
         if segment.has_flags(TcpFlags::RST) {
             return Step::Closed(if self.answers_injected_segment(cx.now, segment) {
                 PacketDisposition::Discarded(DiscardReason::ResetOfOwn)
@@ -54,13 +55,13 @@ impl Flow {
             };
         }
         if range.end.at_or_before(self.retransmission_queue.una) {
-            // The peer has it, and the local TCP does not know yet; else it is a keep-alive.
+            // The peer has it, and the local TCP does not know yet; otherwise it is a keep-alive.
             if !range.end.after(self.local_una) {
                 self.record_sent_tsval(segment);
                 return Step::Continue(PacketDisposition::Pass);
             }
             self.on_local_retransmission(cx, range, segment);
-            // The aid has kept the acknowledgment from it, or a part of what it said.
+            // The aid has dropped the acknowledgment, or a part of its content.
             if matches!(self.state, State::Open) {
                 self.report_acks(cx);
             }
@@ -79,18 +80,20 @@ impl Flow {
         }
     }
 
-    /// Does a reset answer what the shim has made up? One that answers a segment has no acknowledgment
-    /// (RFC 9293 §3.10.7.1), other than one by which a program ends a connection. Then no socket has taken that
-    /// segment: it is gone, or is bound to an interface by which nothing of the shim's comes in. Such a
-    /// reset has the number that the peer expects, and would end the connection. If it answers the peer
-    /// after all, the peer's next segment is answered alike.
+    /// Returns whether this reset answers an injected segment. A reset that answers a segment
+    /// carries no acknowledgment (RFC 9293 §3.10.7.1), unlike one by which an application aborts.
+    /// Then no socket has accepted the injected segment: it is closed, or bound to an interface on
+    /// which injected segments do not arrive. Such a reset has the sequence number that the peer
+    /// expects, and would end the connection. If it answers the peer after all, the peer's next
+    /// segment is answered alike.
     fn answers_injected_segment(&self, now: Instant, segment: &Segment) -> bool {
         let lately = self.last_injected.is_some_and(|at| now.since(at) < RESET_DELAY_MAX);
         lately && !segment.has_flags(TcpFlags::ACK)
     }
 
-    /// What lies between `max` and `to` was never shown: a queue above the shim has dropped it. The
-    /// local TCP will find that out. `false`: it is more than a window can be (RFC 7323 §2.3).
+    /// Records that data from `max` to `to` were never seen: a queue above the shim has dropped
+    /// them, which the local TCP will detect. `false`: it is more than the largest window (RFC 7323
+    /// §2.3).
     fn skip_unseen(&mut self, cx: &mut Context<'_>, to: Seq) -> bool {
         let range = SeqRange::new(self.retransmission_queue.max, to);
         if to.since(self.retransmission_queue.una) > WINDOW_MAX {
@@ -118,8 +121,7 @@ impl Flow {
     ) -> PacketDisposition {
         self.on_local_retransmission(cx, range, segment);
         match self.state {
-            // It looks for a path as well as a probe does, is cut to what the path takes, and goes
-            // wherever the local TCP would have it go.
+            // It serves as a probe, fits the path MTU, and follows the local TCP's route.
             State::Disconnected(outage) if outage.hold.is_outage => {
                 self.request_report_repeat(cx.now, segment)
             }
@@ -138,8 +140,8 @@ impl Flow {
         PacketDisposition::Pass
     }
 
-    /// Something leaves that begins before what was sent already: a retransmission, a probe, or an
-    /// acknowledgment of a TCP that starts over after a timeout.
+    /// Records the TSval of a segment sent from within the outstanding data: a retransmission, a
+    /// probe, or an acknowledgment after SND.NXT was pulled back by a timeout.
     fn record_sent_tsval(&mut self, segment: &Segment) {
         if let Some(stamps) =
             segment.options.timestamps.filter(|_| segment.seq.before(self.retransmission_queue.max))
@@ -150,19 +152,19 @@ impl Flow {
         }
     }
 
-    /// Are all bytes from the oldest to the end of `range` stored?
+    /// Returns whether everything up to the end of `range` is stored.
     fn has_stored(&self, range: SeqRange) -> bool {
         range.end.at_or_before(self.retransmission_queue.stored_until())
     }
 
-    /// Do all originals in `range` wait for their turn?
+    /// Returns whether all originals in `range` are waiting.
     fn all_waiting(&self, range: SeqRange) -> bool {
         self.retransmission_queue
             .overlapping(range)
             .all(|original| original.state == OriginalState::Waiting)
     }
 
-    /// Keeps in mind that the local TCP believes `range` lost.
+    /// Records that the local TCP considers `range` lost.
     fn on_local_retransmission(
         &mut self,
         cx: &mut Context<'_>,
@@ -170,7 +172,7 @@ impl Flow {
         segment: &Segment,
     ) {
         self.retransmission_queue.on_retransmission(range, segment.total_len, cx.pool);
-        // What is too long for the path can't be repaired from the store.
+        // Originals larger than the path MTU can't be sent from the store.
         let stored_to = self.retransmission_queue.stored_until();
         if let State::Resuming(_, repair) = &mut self.state {
             repair.until = repair.until.min(stored_to);
@@ -192,7 +194,7 @@ impl Flow {
         episode.again = episode.undone;
     }
 
-    /// Something that was never sent before.
+    /// Processes new data.
     fn on_new_data(
         &mut self,
         cx: &mut Context<'_>,
@@ -201,7 +203,7 @@ impl Flow {
         packet: &[u8],
     ) -> PacketDisposition {
         let piece = self.store(cx, packet.get(..segment.total_len).unwrap_or(packet));
-        // What cannot be kept cannot wait.
+        // A segment that can't be stored can't wait.
         let waits = piece.is_some()
             && match self.state {
                 State::Open => self.must_queue(cx.now),

@@ -1,4 +1,4 @@
-//! What the shim sends for a flow.
+//! Segments sent by the shim.
 
 use alloc::vec::Vec;
 
@@ -16,11 +16,11 @@ use crate::packet::{Parsed, parse};
 use crate::retransmission_queue::OriginalState;
 use crate::shim::PacketDestination;
 
-/// Before any window (RFC 7323 §2.3).
+/// A distance outside of any window (RFC 7323 §2.3).
 const OUT_OF_WINDOW: u32 = 3 << 29;
 
 impl Flow {
-    /// The next packet that is due, into `packet`.
+    /// Writes the next due packet into `packet`.
     pub fn poll(
         &mut self,
         cx: &mut Context<'_>,
@@ -62,7 +62,7 @@ impl Flow {
         }
     }
 
-    /// When it wants to be woken.
+    /// Time of the next [`on_timeout`](Self::on_timeout).
     pub fn next_timeout(&self, config: &Config) -> Option<Instant> {
         let front = self.retransmission_queue.front();
         let forget = front.map(|_| self.forget_at(config));
@@ -89,34 +89,35 @@ impl Flow {
             .min()
     }
 
-    /// Must a new segment wait behind others?
+    /// Returns whether a new segment must wait behind others.
     pub(super) fn must_queue(&mut self, now: Instant) -> bool {
         self.is_queueing =
             self.is_queueing && (now < self.pace_until || self.retransmission_queue.waiting() > 0);
         self.is_queueing
     }
 
-    /// Segments that wait for their turn.
+    /// Segments waiting to be sent.
     pub(super) fn waiting(&self) -> usize {
         self.retransmission_queue.waiting()
     }
 
-    /// Has it no path, and something to look for one with?
+    /// Returns whether it is disconnected, with a stored original to probe with.
     pub fn can_probe(&self) -> bool {
         self.is_disconnected()
             && self.retransmission_queue.front().is_some_and(|front| front.packet.is_some())
     }
-    /// Does it look for a path, and is it time for that?
+    /// Returns whether a probe is due.
     pub fn is_probe_due(&self, now: Instant) -> bool {
         matches!(self.state, State::Disconnected(outage) if now >= outage.probe_at)
             && self.can_probe()
     }
-    /// Does the aid want something sent again, although TCP is held?
+    /// Returns whether retransmissions requested by the aid are pending during a hold.
     fn must_resend(&self) -> bool {
         self.resend_while_held && self.retransmission_queue.lost() > 0
     }
 
-    /// The next original in turn, if the window allows it: what is out, or at least one segment.
+    /// The next original to send, if the repair's window allows it; at least one segment is always
+    /// allowed.
     fn next_allowed(&self) -> Option<usize> {
         let index = self.retransmission_queue.next_to_send()?;
         let State::Resuming(_, repair) = self.state else { return Some(index) };
@@ -144,7 +145,7 @@ impl Flow {
         let (lost, len) = (original.state == OriginalState::Lost, original.range.len());
         let mut gap = pacing_interval(self.rtt.srtt_or_initial(), len, self.pacing_bytes_per_rtt);
         if matches!(self.state, State::Open) {
-            // The queue must come to its end, or it would hide from TCP how full the path is.
+            // The queue must drain, or it would hide the path's congestion from TCP.
             let left = self.pace_until.since(cx.now);
             gap = gap.min(left.over(self.waiting().max(1) as u64));
         }
@@ -158,9 +159,9 @@ impl Flow {
         sent
     }
 
-    /// Looks whether there is a path, with the oldest original: nothing has to be made up, and if
-    /// it arrives, it is what the peer needs first. Of many that look for the same host, the first
-    /// does so as often as one alone, and the others take turns; when one has found a path, all look.
+    /// Sends the oldest original as a probe: no packet has to be synthesized, and it is what the
+    /// peer needs first. Of several flows to one destination the first probes at the full rate and
+    /// the others in turns; when one finds the path restored, all probe.
     fn send_probe(
         &mut self,
         cx: &mut Context<'_>,
@@ -182,9 +183,8 @@ impl Flow {
         Some(sent)
     }
 
-    /// Sends an original, brought up to date in what the local TCP has learnt since: its
-    /// acknowledgment, window and echoes. An acknowledgment older than a window would be refused
-    /// (RFC 5961 §5.2).
+    /// Sends an original with the local TCP's present acknowledgment, window, TSecr and ECE. An
+    /// acknowledgment older than a window would be rejected (RFC 5961 §5.2).
     fn send_original(
         &mut self,
         now: Instant,
@@ -203,12 +203,12 @@ impl Flow {
         if let Some((left, _)) = self.sent_tsval {
             segment.set_tsval(packet, Seq(original.tsval).max(Seq(left)).0);
         }
-        // RFC 3168 §6.1.5: what is sent again is not ECN-capable.
+        // RFC 3168 §6.1.5: retransmissions are not ECN-capable.
         if original.was_sent {
             segment.set_not_ect(packet);
         }
         self.retransmission_queue.on_sent(index, now);
-        // What the aid has sent again is a probe, too.
+        // A retransmission requested by the aid serves as a probe.
         if let State::Disconnected(outage) = &mut self.state {
             outage.probe_at = outage.probe_at.max(now + outage.probe_interval);
             outage.icmp_report.iter_mut().for_each(IcmpReport::on_sent);
@@ -216,7 +216,7 @@ impl Flow {
         Some(PacketDestination::Network)
     }
 
-    /// Makes up an acknowledgment of the peer.
+    /// Writes a synthetic acknowledgment of the peer.
     fn write_synthetic_ack(
         &self,
         reply: SyntheticAck,
@@ -236,11 +236,11 @@ impl Flow {
         Some(PacketDestination::LocalTcp)
     }
 
-    /// Writes a byte of the peer's that the local TCP has had, which it acknowledges at once (RFC 9293
-    /// §3.10.7.4) and takes no more of: all of it lies before what was acknowledged last. Not the same
-    /// byte twice in a row, in which Linux sees a path that loses acknowledgments. What it acknowledges
-    /// itself is not looked at then; but where no socket takes it, it is the number of the reset that answers
-    /// it, and no peer takes one from that long ago.
+    /// Writes a duplicate byte of the peer, which the local TCP acknowledges at once (RFC 9293
+    /// §3.10.7.4) and otherwise discards, since it lies before the last acknowledgment. Not the
+    /// same byte twice in a row, which Linux takes for lost acknowledgments. Its own acknowledgment
+    /// number is ignored then; but if no socket accepts the segment, it becomes the sequence number
+    /// of the reset, and that old a number is valid for no peer.
     pub fn write_solicitation(&mut self, now: Instant, packet: &mut Vec<u8>) -> Option<()> {
         self.last_injected = Some(now);
         self.last_solicitation_was_odd = !self.last_solicitation_was_odd;
@@ -265,10 +265,10 @@ impl Flow {
         encode(destination.address, source.address, segment, packet)
     }
 
-    /// Repeats the local TCP's last acknowledgment, with its own latest timestamp. The first of two
-    /// leaves the last byte out, and closes the window. After an outage it echoes nothing: what the
-    /// local TCP would echo is from before, and would have the peer undo its timeout (RFC 3522) and
-    /// time a round trip as long as the outage, instead of sending again.
+    /// Repeats the local TCP's last acknowledgment, with its latest TSval. The first of two leaves
+    /// the last byte out, and closes the window. After an outage TSecr is zero: a TSecr from before
+    /// the outage would make the peer undo its timeout (RFC 3522) and take an RTT sample as long as
+    /// the outage, instead of retransmitting.
     fn write_announcement(&mut self, packet: &mut Vec<u8>) -> Option<PacketDestination> {
         let said = match self.announcements_left {
             0 => self.local,
@@ -279,7 +279,7 @@ impl Flow {
         self.write_ack(said, packet)
     }
 
-    /// Says something to the peer.
+    /// Writes an acknowledgment for the peer.
     fn write_ack(
         &mut self,
         said: EndpointState,
@@ -291,7 +291,7 @@ impl Flow {
         Some(PacketDestination::Network)
     }
 
-    /// A segment without data.
+    /// Writes a segment without data.
     fn write_bare_segment(
         &self,
         flow: FlowKey,
@@ -315,7 +315,7 @@ impl Flow {
     }
 }
 
-/// Writes a packet; its data are zeros.
+/// Encodes a packet; its data are zeros.
 fn encode(
     source: Ipv4Addr,
     destination: Ipv4Addr,

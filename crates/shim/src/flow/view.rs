@@ -1,4 +1,4 @@
-//! What an aid sees of a connection that is known from below: its view, and the segments that pass.
+//! The aid's view of a connection, and the segments it sees.
 
 use driftway_base::{Known, TcpView};
 use driftway_wire::{Payload, TcpSegment};
@@ -7,8 +7,8 @@ use super::{Flow, State};
 use crate::packet::Segment;
 
 impl Flow {
-    /// The local TCP, as it is known from the packets that it sends and gets. What the peer has
-    /// acknowledged and the local TCP was not told is not in it.
+    /// The local TCP's state, inferred from its packets. Acknowledgments withheld from the local
+    /// TCP are not in it.
     pub(super) fn view(&self) -> TcpView {
         let scaled = |window: u16, shift: u8| u32::from(window) << shift;
         let peer_window =
@@ -17,7 +17,7 @@ impl Flow {
             is_synchronized: true,
             mss: self.negotiated.mss.map_or(Known::Unknown, |mss| Known::Estimated(mss.into())),
             snd_una: Known::Exact(self.local_una),
-            // A TCP that goes back is seen by what it sends again.
+            // A TCP that pulls SND.NXT back shows by its retransmissions.
             snd_nxt: Known::Exact(self.retransmission_queue.max),
             snd_max: Known::Exact(self.retransmission_queue.max),
             peer_window: peer_window.map_or(Known::Unknown, Known::Estimated),
@@ -29,19 +29,19 @@ impl Flow {
                 State::Open => Known::Estimated(self.peer.window == 0),
             },
             is_ecn_negotiated: Known::Exact(self.negotiated.ecn),
-            // It may have taken more than it has acknowledged.
+            // The local TCP may have received more than it has acknowledged.
             rcv_nxt: Known::Estimated(self.local.ack),
             advertised_window: Known::Exact(scaled(
                 self.local.window,
                 self.negotiated.window_shift,
             )),
-            // Only the kernel knows its windows, and its timer.
+            // Window and timer are known only to the kernel.
             ..TcpView::default()
         }
     }
 }
 
-/// A segment as aids see it: its payload has a length, and no place in a stream.
+/// A segment as aids see it: the payload has a length, and no position in a stream.
 pub(crate) fn aid_segment(segment: &Segment) -> TcpSegment {
     TcpSegment {
         source_port: segment.flow.source.port,

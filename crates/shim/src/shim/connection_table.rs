@@ -1,4 +1,4 @@
-//! Which flows are followed.
+//! The table of tracked connections.
 
 use alloc::vec::Vec;
 
@@ -7,8 +7,8 @@ use driftway_base::{Duration, FlowKey, Instant, Ipv4Addr};
 use crate::flow::Flow;
 use crate::handshake::Handshake;
 
-/// A handshake that is not answered for so long may make room for another, and so may a connection
-/// that has been silent, with nothing outstanding, for [`SILENT`]: it goes on untouched.
+/// Idle time after which an incomplete handshake, or a connection with nothing outstanding, may be
+/// evicted for another one; an evicted connection continues untouched.
 const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(3);
 const IDLE_TIMEOUT: Duration = Duration::from_secs(60);
 
@@ -28,7 +28,7 @@ impl TableEntry {
     }
 }
 
-/// A slab of flows and their keys in order.
+/// A slab of connections, and an index ordered by key.
 #[derive(Debug, Default)]
 pub(super) struct ConnectionTable {
     slots: Vec<Option<TableEntry>>,
@@ -46,7 +46,7 @@ impl ConnectionTable {
             TableEntry::Handshake(_) => None,
         })
     }
-    /// Those that look for a path to `destination`.
+    /// Flows that can probe the path to `destination`.
     pub fn probing(&self, destination: Ipv4Addr) -> impl Iterator<Item = usize> {
         self.indices().filter(move |index| match self.get(*index) {
             Some(TableEntry::Flow(flow)) => {
@@ -69,7 +69,7 @@ impl ConnectionTable {
         self.slots.get_mut(index)?.as_mut()
     }
 
-    /// Adds what is not in it yet.
+    /// Adds an entry if its key is not in the table.
     pub fn insert(&mut self, followed: TableEntry) {
         let key = followed.key();
         let Err(place) = self.by_key.binary_search_by_key(&key, |(key, _)| *key) else { return };
@@ -81,7 +81,7 @@ impl ConnectionTable {
         self.by_key.insert(place, (key, index));
     }
 
-    /// What is at `index` becomes another with the same key.
+    /// Replaces the entry at `index` by one with the same key.
     pub fn replace(&mut self, index: usize, followed: TableEntry) {
         if let Some(slot) = self.slots.get_mut(index) {
             *slot = Some(followed);
@@ -98,7 +98,7 @@ impl ConnectionTable {
         Some(followed)
     }
 
-    /// Whom it hurts least to forget.
+    /// The entry that has been evictable for the longest time.
     pub fn longest_idle(&self, now: Instant) -> Option<usize> {
         let unused = |index: usize| {
             let (last, after) = match self.get(index)? {

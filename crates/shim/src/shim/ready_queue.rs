@@ -1,23 +1,23 @@
-//! Which flows want attention: now, or at some time.
+//! The queue of flows to be polled, and their timers.
 
 use alloc::vec::Vec;
 
 use driftway_base::Instant;
 
-/// By the index of the flow in its table. Nothing here costs more than the logarithm of how many
-/// flows there are, and nothing grows beyond that number.
+/// By the index of the flow in its table. All operations are at most logarithmic in the number of
+/// flows, and memory is bounded by that number.
 #[derive(Debug, Default)]
 pub(super) struct ReadyQueue {
-    /// Those that may have something to send now, each once.
+    /// Flows that may have a packet to send, each once.
     ready: Vec<usize>,
     is_ready: Vec<bool>,
-    /// A binary heap of those that wait, the earliest first; and where each stands in it.
+    /// A binary heap of timers, the earliest first, and the position of each flow's timer in it.
     timers: Vec<(Instant, usize)>,
     heap_positions: Vec<Option<usize>>,
 }
 
 impl ReadyQueue {
-    /// It may have something to send.
+    /// Queues a flow for polling.
     pub fn mark_ready(&mut self, index: usize) {
         if self.is_ready.len() <= index {
             self.is_ready.resize(index + 1, false);
@@ -27,11 +27,11 @@ impl ReadyQueue {
             self.ready.push(index);
         }
     }
-    /// One of those that may have something to send; it stays listed.
+    /// One of the queued flows; it stays queued.
     pub fn next_ready(&self) -> Option<usize> {
         self.ready.last().copied()
     }
-    /// What [`listed`](Self::listed) says has nothing.
+    /// Removes the flow returned by [`next_ready`](Self::next_ready).
     pub fn clear_ready(&mut self) {
         if let Some(index) = self.ready.pop()
             && let Some(listed) = self.is_ready.get_mut(index)
@@ -40,7 +40,7 @@ impl ReadyQueue {
         }
     }
 
-    /// It wants to be woken at `at`, or not at all.
+    /// Sets, or with `None` cancels, a flow's timer.
     pub fn set_timer(&mut self, index: usize, at: Option<Instant>) {
         if self.heap_positions.len() <= index {
             self.heap_positions.resize(index + 1, None);
@@ -59,11 +59,11 @@ impl ReadyQueue {
             (Some(place), None) => self.remove_entry(place),
         }
     }
-    /// When the first wants to be woken.
+    /// Time of the earliest timer.
     pub fn earliest(&self) -> Option<Instant> {
         self.timers.first().map(|(at, _)| *at)
     }
-    /// The first, if it wants to be woken by `now`; it waits no more.
+    /// Takes the earliest timer's flow if it is due by `now`.
     pub fn pop_due(&mut self, now: Instant) -> Option<usize> {
         let (_, index) = *self.timers.first().filter(|(at, _)| *at <= now)?;
         self.remove_entry(0);
@@ -94,7 +94,7 @@ impl ReadyQueue {
         }
     }
 
-    /// Moves the entry at `place` to where it belongs.
+    /// Restores the heap's order at `place`.
     fn restore_heap(&mut self, mut place: usize) {
         let at = |later: &[(Instant, usize)], place: usize| later.get(place).copied();
         let Some(entry) = at(&self.timers, place) else { return };
@@ -129,9 +129,9 @@ mod test {
     use std::collections::BTreeMap;
     use std::vec::Vec;
 
-    /// Against a map that is searched.
+    /// Against a linear search of a map.
     #[test]
-    fn the_earliest_comes_first_whatever_was_changed() {
+    fn the_earliest_timer_comes_first() {
         let mut random = RandomStream::new(1, "ready", 0);
         let (mut ready, mut model) = (ReadyQueue::default(), BTreeMap::new());
         for _ in 0..20_000 {
@@ -159,7 +159,7 @@ mod test {
     }
 
     #[test]
-    fn each_is_listed_once() {
+    fn each_flow_is_queued_once() {
         let mut ready = ReadyQueue::default();
         [3, 1, 3, 1, 3].into_iter().for_each(|index| ready.mark_ready(index));
         let mut seen = Vec::new();

@@ -1,4 +1,4 @@
-//! The outage that most time lines begin with.
+//! The outage with which most time lines begin.
 
 use driftway_shim::{PacketDisposition, UntouchedReason};
 
@@ -7,8 +7,8 @@ use super::timeline::{Timeline, ack, nth_segment};
 pub const NOT_BELIEVED: PacketDisposition =
     PacketDisposition::Untouched(UntouchedReason::NotBelieved);
 
-/// Segments 0 to 3 leave at 200 ms, a router reports at 250 ms that there is no way; the local TCP
-/// times out at 400 ms, and has one more new segment. Probes go at 450 and 650 ms.
+/// Segments 0 to 3 leave at 200 ms, a router reports host unreachable at 250 ms; the local TCP
+/// times out at 400 ms, and sends one more new segment. Probes leave at 450 and 650 ms.
 pub fn begin_outage(line: &mut Timeline) {
     line.at(200);
     line.sends(0..4);
@@ -29,7 +29,7 @@ pub const REPAIR: [&str; 4] = [
     "770 net 4001+1000 a1 t400/400 ect",
 ];
 
-/// All of the repair is answered, at 850 to 870 ms.
+/// The peer acknowledges the whole repair, at 850 to 870 ms.
 pub fn answer_repair(line: &mut Timeline) {
     for (at, number, echo) in [(850, 2001, 200), (857, 3001, 200), (864, 4001, 200)] {
         line.at(at);

@@ -1,5 +1,5 @@
-//! Two of driftway's own TCPs, each with or without a shim below, real bytes between them, and a
-//! network that loses, reorders, doubles, marks, queues and breaks, in virtual time.
+//! Two of driftway's own TCPs, each with or without a shim below, and a network that loses,
+//! reorders, duplicates, marks, queues and fails, with real bytes in virtual time.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ use driftway_wire::{Body, IcmpMessage, IpHeader, Packet, Payload, TcpSegment, Un
 
 pub const MS: fn(u64) -> Duration = Duration::from_millis;
 
-/// A TCP as Linux's is, as far as ours can be one.
+/// driftway's TCP configured as close to Linux as possible.
 pub fn like_linux(growth: GrowthKind) -> Config {
     Config {
         recovery: RecoveryKind::RackTlp,
@@ -35,31 +35,31 @@ pub fn like_linux(growth: GrowthKind) -> Config {
     }
 }
 
-/// What packets meet on their way, in either direction.
+/// The path in either direction.
 #[derive(Clone, Debug)]
 pub struct Path {
     pub bits_per_second: u64,
     pub delay: Duration,
-    /// Of packets with data, and of others.
+    /// Loss probability of packets with data, and of others.
     pub loss: [f64; 2],
-    /// So many are this much late.
+    /// Probability and length of an extra delay.
     pub late: (f64, Duration),
     pub doubled: f64,
-    /// Bytes that may wait, and from how many on packets are marked.
+    /// Queue limit, and marking threshold (bytes).
     pub queue: u64,
     pub mark: u64,
-    /// From when to when nothing passes; what is on its way then is lost, too.
+    /// Intervals in which nothing passes, and packets in flight are lost.
     pub cuts: Vec<(Instant, Instant)>,
-    /// It breaks at the first host: what that one has sent arrives.
+    /// The cut is at the first host's own link: packets that it has already sent arrive.
     pub edge: bool,
-    /// A router answers what has no way.
+    /// Probability that a router reports an undeliverable packet.
     pub icmp: f64,
-    /// Both hosts see their link go and come.
+    /// Both hosts signal their link's failures and recoveries.
     pub link_signals: bool,
 }
 
 impl Path {
-    /// 10 Mbit/s, 40 ms there and back, nothing in the way.
+    /// 10 Mbit/s, RTT 40 ms, no impairment.
     pub fn clean() -> Self {
         Self {
             bits_per_second: 10_000_000,
@@ -84,18 +84,18 @@ pub struct TestHost {
     pub tcp: Connection,
     pub shim: Option<Shim>,
     iss: Seq,
-    /// Bytes to be written once there is a connection.
+    /// Bytes still to be written once the connection is open.
     pub writes: u64,
-    /// Bytes that were read, each looked at.
+    /// Bytes read, each compared.
     pub read: u64,
-    /// Does the application read?
+    /// The application reads.
     pub is_reading: bool,
     /// The highest acknowledgment number that its TCP has sent.
     acknowledged: Option<Seq>,
-    /// How often the shim was woken, and what it has sent by itself.
+    /// Number of wake-ups of the shim, and of the packets it has sent by itself.
     pub wakes: u64,
     pub emitted: u64,
-    /// When bytes were read: to see how long it took to get going again.
+    /// Times at which bytes were read, to measure the time to resume.
     pub progress: Vec<(Instant, u64)>,
 }
 
@@ -105,12 +105,12 @@ enum Event {
     Lie(ForgedSignal),
 }
 
-/// What somebody says who knows the connection and wants to harm it, or does not know better.
+/// A false signal, by an attacker who knows the connection, or by mistake.
 #[derive(Clone, Copy, Debug)]
 pub enum ForgedSignal {
-    /// A router has no way for what the client has in flight.
+    /// A router reports the client's data in flight as undeliverable.
     Icmp,
-    /// Both hosts' links have gone, or come.
+    /// Both hosts' links fail, or recover.
     Link { up: bool },
 }
 
@@ -118,13 +118,13 @@ pub struct TestNetwork {
     pub now: Instant,
     pub ends: [TestHost; 2],
     pub path: Path,
-    /// What the shims may store.
+    /// Limits on the shims' memory.
     pub bounds: driftway_shim::Config,
     busy: [Instant; 2],
     events: BTreeMap<(Instant, u64), Event>,
     number: u64,
     random: RandomStream,
-    /// Packets to the second host, and what the queues have dropped.
+    /// Packets to the second host, and drops by the queues.
     pub offered: u64,
     pub drops: u64,
     pub marks: u64,
@@ -135,7 +135,7 @@ fn address(end: usize) -> Ipv4Addr {
     Ipv4Addr::new(10, 0, 0, 1 + end as u8)
 }
 
-/// What a router says of `packet` that has no way for it.
+/// The ICMP error of a router for `packet`.
 fn unreachable(packet: &Packet) -> Option<Vec<u8>> {
     let message = |quoted| IcmpMessage::Unreachable { code: UnreachableCode::Host, quoted };
     let error = Packet::icmp_error(Ipv4Addr::new(10, 9, 9, 9), packet, message)?;
@@ -148,7 +148,7 @@ impl TestNetwork {
     pub fn new(config: &Config, shims: [Option<Shim>; 2], path: Path, seed: u64) -> Self {
         let (a, b) = (Endpoint::new(address(0), 4000), Endpoint::new(address(1), 80));
         let mut random = RandomStream::new(seed, "numbers", 0);
-        // Near the wrap, often.
+        // Often near the wrap.
         let mut iss = || Seq((random.uniform_below(2_000_000) as u32).wrapping_sub(1_000_000));
         let numbers = [iss(), iss()];
         let client = Connection::connect(config, a, b, numbers[0], 1, Instant::ZERO);
@@ -196,7 +196,7 @@ impl TestNetwork {
         self.number += 1;
         self.events.insert((at, self.number), event);
     }
-    /// Says at `at` what is not so.
+    /// Schedules a forged signal.
     pub fn schedule_forged(&mut self, at: Instant, lie: ForgedSignal) {
         self.schedule(at, Event::Lie(lie));
     }
@@ -204,9 +204,9 @@ impl TestNetwork {
         self.random.bernoulli(Probability::from_f64(probability))
     }
 
-    /// What leaves the host `from`.
+    /// Sends a packet from the host `from`.
     fn transmit(&mut self, from: usize, mut bytes: Vec<u8>) {
-        let packet = Packet::decode(&bytes).expect("what leaves is right").packet;
+        let packet = Packet::decode(&bytes).expect("sent packets are valid").packet;
         let has_data = packet.payload().len > 0;
         if self.path.is_cut(self.now, self.now) {
             if self.hits(self.path.icmp)
@@ -252,9 +252,9 @@ impl TestNetwork {
         }
     }
 
-    /// Gives the TCP of `to` what its shim lets through.
+    /// Delivers a packet to the TCP of `to`.
     fn deliver(&mut self, to: usize, bytes: &[u8]) {
-        let decoded = Packet::decode(bytes).expect("what is delivered is right");
+        let decoded = Packet::decode(bytes).expect("delivered packets are valid");
         let ip = decoded.packet.ip;
         let mut segment = match decoded.packet.body {
             Body::Tcp(segment) => segment,
@@ -277,7 +277,7 @@ impl TestNetwork {
         }
         let end = &mut self.ends[to];
         if segment.payload.len > 0 {
-            // Named by its place in the stream, and compared with what belongs there.
+            // Located in the stream by sequence number, and compared with the expected bytes.
             let next = end.read + u64::from(end.tcp.readable_bytes());
             let ahead = segment.seq.distance(peer_iss + 1 + next as u32);
             let offset = next.wrapping_add_signed(i64::from(ahead));
@@ -318,7 +318,7 @@ impl TestNetwork {
         }
     }
 
-    /// All that is to be done at this instant at one end.
+    /// Does everything that is due at one end at this instant.
     fn drain(&mut self, at: usize) {
         loop {
             let end = &mut self.ends[at];
@@ -360,7 +360,10 @@ impl TestNetwork {
             let flows = || shim.flows().map(|flow| flow.stored_bytes);
             assert!(flows().all(|stored| stored <= self.bounds.store_per_flow));
             assert_eq!(flows().sum::<usize>(), used);
-            assert!(shim.next_timeout().is_none_or(|at| at > self.now), "time stands still");
+            assert!(
+                shim.next_timeout().is_none_or(|at| at > self.now),
+                "next_timeout does not advance"
+            );
         }
     }
 
@@ -372,7 +375,7 @@ impl TestNetwork {
         timers.chain([event]).flatten().min()
     }
 
-    /// The next instant at which something happens; `false` if nothing will.
+    /// Advances to the next event; `false` if there is none.
     pub fn step(&mut self) -> bool {
         for at in 0..2 {
             self.drain(at);
@@ -418,7 +421,7 @@ impl TestNetwork {
         }
     }
 
-    /// A message that quotes what the client has in flight, if anything.
+    /// Forges a message that quotes the client's data in flight, if there are any.
     fn forge(&mut self) {
         let view = self.ends[0].tcp.view();
         let Some(outstanding) = view.outstanding() else { return };
@@ -442,13 +445,13 @@ impl TestNetwork {
         }
         self.now = self.now.max(end);
     }
-    /// Runs until nothing happens any more.
+    /// Runs until there are no more events.
     pub fn run(&mut self) {
         while self.step() {
             assert!(self.steps < 5_000_000, "no end at {:?}", self.now);
         }
     }
-    /// SIGKILL, or `gently`, SIGTERM.
+    /// Ends the shims, by SIGKILL or, `gently`, SIGTERM.
     pub fn kill(&mut self, gently: bool) {
         for at in 0..2 {
             if let Some(shim) = self.ends[at].shim.as_mut().filter(|_| gently) {

@@ -1,11 +1,11 @@
-//! Bad networks of any kind.
+//! Random bad networks.
 
 use driftway_base::Instant;
 use proptest::prelude::*;
 
 use super::net::{MS, Path};
 
-/// Losses, delays, doubles and cuts, told or not.
+/// Losses, delays, duplicates and cuts, signalled or not.
 pub fn path() -> impl Strategy<Value = Path> {
     let span = (100_u64..20_000, 1_u64..15_000);
     let faults = (0.0..0.05, 0.0..0.02, 0.0..0.05, 0.0..0.02, 0.0..=1.0);

@@ -1,8 +1,8 @@
-//! A shim whose local TCP and whose peer are the test: `local`, `peer`, `emits`, `quiet_until`.
+//! A shim whose local TCP and peer are played by the test: `local`, `peer`, `emits`, `quiet_until`.
 //!
-//! Numbers are relative to the initial ones, so that each stream begins at 1, and timestamps to the
-//! start of each clock, which shows milliseconds. All of them wrap early. What the shim sends must be
-//! claimed with [`Line::emits`] before the test ends.
+//! Sequence numbers are relative to the initial ones, so that each stream begins at 1, and
+//! timestamps to the start of each clock, which ticks in milliseconds. All of them wrap early.
+//! Packets that the shim sends must be claimed with [`Timeline::emits`] before the test ends.
 
 use driftway_base::{Duration, Ecn, Endpoint, FlowKey, Instant, Ipv4Addr, Seq, SeqRange, Signal};
 use driftway_shim::{
@@ -18,9 +18,9 @@ pub const THEIRS: Seq = Seq(u32::MAX - 20);
 const OUR_CLOCK: u32 = u32::MAX - 350;
 const THEIR_CLOCK: u32 = u32::MAX - 150;
 
-/// The round trip of the handshake (ms).
+/// RTT of the handshake (ms).
 pub const RTT: u64 = 100;
-/// Bytes of a segment.
+/// Bytes per segment.
 pub const LEN: u32 = 1000;
 
 pub const HERE: Endpoint = Endpoint::new(Ipv4Addr::new(10, 0, 0, 1), 4000);
@@ -33,16 +33,16 @@ pub const IN_REPAIR: PacketDisposition =
     PacketDisposition::Discarded(DiscardReason::RetransmissionInRepair);
 pub const ACK_HELD: PacketDisposition = PacketDisposition::Discarded(DiscardReason::AckHeld);
 
-/// What one end sends.
+/// A segment of one end.
 #[derive(Clone, Copy)]
 pub struct TestSegment {
     pub segment: TcpSegment,
     pub ecn: Ecn,
-    /// From the peer?
+    /// Sent by the peer.
     is_from_peer: bool,
 }
 
-/// The local TCP sends bytes `start..start + len` at `now`, TSval and all.
+/// A segment of the local TCP with bytes `start..start + len`.
 pub fn data(start: u32, len: u32) -> TestSegment {
     let segment = TcpSegment {
         source_port: HERE.port,
@@ -57,12 +57,12 @@ pub fn data(start: u32, len: u32) -> TestSegment {
     TestSegment { segment, ecn: Ecn::Ect0, is_from_peer: false }
 }
 
-/// The n-th segment of the local TCP, from 0 on.
+/// Segment `n` of the local TCP, from 0 on.
 pub fn nth_segment(n: u32) -> TestSegment {
     data(1 + n * LEN, LEN)
 }
 
-/// The peer acknowledges everything before `number`, having seen `echo`.
+/// An acknowledgment by the peer of everything before `number`, with TSecr `echo`.
 pub fn ack(number: u32, echo: u32) -> TestSegment {
     let segment = TcpSegment {
         source_port: THERE.port,
@@ -106,12 +106,12 @@ impl TestSegment {
         self.segment.window = window;
         self
     }
-    /// It acknowledges what the peer has sent before `number`.
+    /// Acknowledges the peer's bytes before `number`.
     pub fn acking(mut self, number: u32) -> Self {
         self.segment.ack = THEIRS + number;
         self
     }
-    /// The peer sends `len` bytes from `start` on.
+    /// Carries `len` bytes of the peer from `start` on.
     pub fn carrying(mut self, start: u32, len: u32) -> Self {
         self.segment.seq = THEIRS + start;
         self.segment.payload = Payload::new(2, u64::from(start.wrapping_sub(1)), len);
@@ -150,7 +150,7 @@ pub fn encode(packet: &Packet) -> Vec<u8> {
     bytes
 }
 
-/// A packet in words: sequence numbers, what it acknowledges, timestamps, and what is unusual.
+/// A packet as text: sequence numbers, acknowledgment, timestamps, and unusual flags.
 pub fn show(bytes: &[u8]) -> String {
     let decoded = Packet::decode(bytes).expect("right checksums");
     let segment = match decoded.packet.body {
@@ -167,7 +167,7 @@ pub fn show(bytes: &[u8]) -> String {
     let start = segment.seq.0.wrapping_sub(seq.0);
     if segment.payload.len > 0 {
         words.push(format!("{start}+{}", segment.payload.len));
-        // What is sent again carries the same bytes.
+        // Retransmissions carry the same bytes.
         let (stream, offset) = if out { (1, start - 1) } else { (2, start - 1) };
         let mut expected = vec![0; decoded.payload.len()];
         Payload::new(stream, u64::from(offset), segment.payload.len).fill_pattern(&mut expected);
@@ -201,7 +201,7 @@ pub fn show(bytes: &[u8]) -> String {
     words.join(" ")
 }
 
-/// The default one, but with one probe in two round trips, for less to read.
+/// The default configuration, but with one probe in two RTTs, for shorter traces.
 pub fn config() -> Config {
     Config { probe_min: Duration::from_millis(2 * RTT), ..Config::default() }
 }
@@ -213,7 +213,7 @@ pub struct Timeline {
     pub wakes: u32,
 }
 
-/// What both ends offer.
+/// Options offered by both ends.
 #[derive(Clone, Copy)]
 pub struct Offers {
     pub ecn: bool,
@@ -228,7 +228,7 @@ impl Timeline {
         Self { shim, now: Instant::ZERO, emitted: Vec::new(), wakes: 0 }
     }
 
-    /// Opened by the local TCP between 0 and 100 ms, with timestamps, SACK and ECN.
+    /// A connection opened by the local TCP between 0 and 100 ms, with timestamps, SACK and ECN.
     pub fn established() -> Self {
         Self::established_with(config(), Offers { ecn: true, sack: true })
     }
@@ -251,13 +251,13 @@ impl Timeline {
         line
     }
 
-    /// The local TCP echoes what it has last seen: the peer's clock one way ago, about now.
+    /// Sets TSecr to the peer's clock of about now.
     pub fn local_now(&self, says: TestSegment) -> TestSegment {
         let echo = THEIR_CLOCK.wrapping_add((self.now.as_nanos() / 1_000_000) as u32);
         says.options(|options| options.timestamps = Some(Timestamps { value: 0, echo }))
     }
 
-    /// The local TCP sends something that is not of this flow, or not even TCP.
+    /// Passes a packet of the local host that is not of this flow, or not TCP.
     pub fn outgoing(&mut self, bytes: &mut [u8]) -> PacketDisposition {
         let fate = self.shim.on_outgoing(self.now, bytes);
         self.drain();
@@ -269,7 +269,7 @@ impl Timeline {
         fate
     }
 
-    /// The local TCP sends `says`; what leaves with [`Fate::Pass`] must be unchanged.
+    /// The local TCP sends `says`; a segment with [`PacketDisposition::Pass`] must be unchanged.
     pub fn local(&mut self, says: TestSegment) -> PacketDisposition {
         let says = match says.segment.options.timestamps {
             None if !says.segment.flags.contains(TcpFlags::SYN) => self.local_now(says),
@@ -278,7 +278,7 @@ impl Timeline {
         let mut bytes = says.bytes(self.now);
         let before = bytes.clone();
         let fate = self.outgoing(&mut bytes);
-        assert_eq!(bytes, before, "what the local TCP sends is never edited");
+        assert_eq!(bytes, before, "segments of the local TCP are never edited");
         fate
     }
     pub fn passes(&mut self, says: TestSegment) {
@@ -294,30 +294,30 @@ impl Timeline {
         assert_eq!(self.local(says), PacketDisposition::Stored);
     }
 
-    /// The peer sends `says`: what becomes of it, and what it has become.
+    /// The peer sends `says`: its disposition, and its edited form.
     pub fn peer(&mut self, says: TestSegment) -> (PacketDisposition, String) {
         let mut bytes = says.bytes(self.now);
         let fate = self.incoming(&mut bytes);
         (fate, show(&bytes))
     }
-    /// It reaches the local TCP as it is.
+    /// The segment reaches the local TCP unchanged.
     pub fn peer_passes(&mut self, says: TestSegment) {
         let before = show(&says.bytes(self.now));
         assert_eq!(self.peer(says), (PacketDisposition::Pass, before));
     }
-    /// It reaches the local TCP as `changed`.
+    /// The segment reaches the local TCP as `changed`.
     pub fn peer_becomes(&mut self, says: TestSegment, changed: &str) {
         assert_eq!(self.peer(says), (PacketDisposition::Pass, changed.into()));
     }
-    /// It does not reach the local TCP.
+    /// The segment does not reach the local TCP.
     pub fn peer_is_held(&mut self, says: TestSegment) {
         assert_eq!(self.peer(says).0, ACK_HELD);
     }
 
-    /// A router says that `says`, which the local TCP has sent, has no way.
+    /// A router reports `says`, a segment of the local TCP, as undeliverable.
     pub fn unreachable(&mut self, says: TestSegment, code: UnreachableCode) -> PacketDisposition {
         let bytes = says.bytes(self.now);
-        let offending = Packet::decode(&bytes).expect("it was encoded").packet;
+        let offending = Packet::decode(&bytes).expect("an encoded packet decodes").packet;
         let router = Ipv4Addr::new(10, 0, 9, 9);
         let message = |quoted| IcmpMessage::Unreachable { code, quoted };
         let packet = Packet::icmp_error(router, &offending, message).expect("an error is due");
@@ -327,7 +327,7 @@ impl Timeline {
         assert_eq!(bytes, before);
         fate
     }
-    /// A router reports that segment `n` has no way, and is believed.
+    /// A router reports segment `n` as undeliverable, and the report is accepted.
     pub fn cut(&mut self, n: u32) {
         assert_eq!(
             self.unreachable(nth_segment(n), UnreachableCode::Host),
@@ -341,7 +341,7 @@ impl Timeline {
         self.drain();
     }
 
-    /// Time passes, and what is due happens.
+    /// Advances the time to `ms`, running timers that become due.
     pub fn at(&mut self, ms: u64) {
         let end = Instant::from_millis(ms);
         while let Some(next) = self.shim.next_timeout().filter(|next| *next <= end) {
@@ -349,7 +349,10 @@ impl Timeline {
             self.shim.on_timeout(self.now);
             self.drain();
             self.wakes += 1;
-            assert!(self.shim.next_timeout().is_none_or(|at| at > self.now), "time stands still");
+            assert!(
+                self.shim.next_timeout().is_none_or(|at| at > self.now),
+                "next_timeout does not advance"
+            );
         }
         self.now = end;
     }
@@ -372,7 +375,7 @@ impl Timeline {
         }
     }
 
-    /// What the shim has sent since the last time.
+    /// Packets that the shim has sent since the last call.
     #[track_caller]
     pub fn emits<const N: usize>(&mut self, expected: [&str; N]) {
         assert_eq!(std::mem::take(&mut self.emitted), expected);
@@ -382,13 +385,13 @@ impl Timeline {
         self.at(ms);
         self.emits([]);
     }
-    /// The same without looking at each.
+    /// The same, returned instead of compared.
     pub fn taken(&mut self) -> Vec<String> {
         std::mem::take(&mut self.emitted)
     }
 
     pub fn status(&self) -> FlowStatus {
-        self.shim.flows().next().expect("it is followed")
+        self.shim.flows().next().expect("the flow is tracked")
     }
     pub fn counts(&self) -> &Counts {
         self.shim.counts()
@@ -398,12 +401,12 @@ impl Timeline {
 impl Drop for Timeline {
     fn drop(&mut self) {
         if !std::thread::panicking() {
-            assert_eq!(self.emitted, Vec::<String>::new(), "not claimed");
+            assert_eq!(self.emitted, Vec::<String>::new(), "packets not claimed by emits");
         }
     }
 }
 
-/// The local TCP opens the connection, at 0 ms.
+/// The SYN of the local TCP, at 0 ms.
 pub fn syn() -> TestSegment {
     let syn = data(0, 0).flags(TcpFlags::SYN).not_capable();
     let stamps = Timestamps { value: 0, echo: 0 };
@@ -416,7 +419,7 @@ pub fn syn() -> TestSegment {
     syn
 }
 
-/// The peer answers.
+/// The SYN-ACK of the peer.
 pub fn syn_ack() -> TestSegment {
     let answer = ack(1, 0).seq(0).flags(TcpFlags::SYN.with(TcpFlags::ACK));
     answer.options(|options| {

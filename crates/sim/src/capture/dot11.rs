@@ -1,5 +1,5 @@
-//! Frames of IEEE 802.11 as they are in an independent network (IBSS), from their preamble's end
-//! to their check sequence.
+//! Frames of IEEE 802.11 in an independent basic service set (IBSS), from the end of the preamble to
+//! the frame check sequence.
 
 use driftway_radio::dcf::FrameKind;
 use driftway_wire::HardwareAddr;
@@ -9,10 +9,9 @@ pub const IPV4: u16 = 0x0800;
 /// The EtherType of ARP.
 pub const ARP: u16 = 0x0806;
 
-/// To whom is not known: a packet that had no next hop yet.
+/// The receiver of a packet that had no next hop yet.
 pub const UNKNOWN_RECEIVER: HardwareAddr = HardwareAddr([0; 6]);
-/// The network of all nodes: an address of its own as 802.11 wants it, locally administered
-/// ("drift").
+/// The BSSID of the network: a locally administered address ("drift").
 const BSSID: HardwareAddr = HardwareAddr([0x02, b'd', b'r', b'i', b'f', b't']);
 
 // The first byte of frame control: type and subtype (802.11-2020 table 9-1).
@@ -26,17 +25,18 @@ const RETRY: u8 = 0x08;
 /// The fields of a frame's header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Header {
-    /// Which kind.
+    /// Frame type.
     pub kind: FrameKind,
-    /// Address 1: who is to receive it.
+    /// Address 1: the receiver.
     pub receiver: HardwareAddr,
-    /// Address 2: who sends it; CTS and ACK don't say.
+    /// Address 2: the transmitter; CTS and ACK do not have it.
     pub transmitter: HardwareAddr,
-    /// How long the medium is taken behind this frame: what others' NAVs learn (µs).
+    /// The Duration field: how long the medium is reserved after this frame, by which other stations
+    /// set their NAV (µs).
     pub duration_us: u32,
-    /// The number of its packet, 12 bits; RTS, CTS and ACK have none.
+    /// The sequence number of its packet, 12 bits; RTS, CTS and ACK have none.
     pub sequence: u16,
-    /// Sent before.
+    /// The Retry bit.
     pub retry: bool,
 }
 
@@ -50,7 +50,7 @@ impl Header {
             FrameKind::Data => DATA,
         };
         out.extend([control, if self.retry { RETRY } else { 0 }]);
-        // Values of 32,768 and more mean something else (§9.2.4.2).
+        // Values from 32,768 on have another meaning (802.11-2020 §9.2.4.2).
         let micros = self.duration_us.min(0x7fff) as u16;
         out.extend(micros.to_le_bytes());
         out.extend(self.receiver.0);
@@ -59,19 +59,19 @@ impl Header {
         }
         if self.kind == FrameKind::Data {
             out.extend(BSSID.0);
-            // Fragment number in the low 4 bits: nothing is fragmented.
+            // The fragment number is in the low 4 bits; nothing is fragmented.
             out.extend((self.sequence << 4).to_le_bytes());
         }
     }
 }
 
-/// Appends LLC (SNAP, unnumbered information) and SNAP (RFC 1042).
+/// Appends the LLC (unnumbered information) and SNAP headers (RFC 1042).
 pub fn write_llc_snap(ether_type: u16, out: &mut Vec<u8>) {
     out.extend([0xaa, 0xaa, 0x03, 0, 0, 0]);
     out.extend(ether_type.to_be_bytes());
 }
 
-/// Appends the check sequence of the frame that begins at `start`.
+/// Appends the check sequence of the frame that starts at `start`.
 pub fn write_fcs(start: usize, out: &mut Vec<u8>) {
     let fcs = crc32fast::hash(out.get(start..).unwrap_or_default());
     out.extend(fcs.to_le_bytes());
@@ -107,7 +107,7 @@ mod test {
     }
 
     #[test]
-    fn fields_stand_where_they_belong() {
+    fn fields_are_at_their_offsets() {
         let data = frame(&HEADER);
         assert_eq!(data[..2], [0x08, 0x08]);
         assert_eq!(data[2..4], 314_u16.to_le_bytes());
@@ -118,12 +118,12 @@ mod test {
     }
 
     #[test]
-    fn a_duration_stays_a_duration() {
+    fn a_long_duration_is_clamped() {
         let long = Header { duration_us: 1_000_000, ..HEADER };
         assert_eq!(frame(&long)[2..4], [0xff, 0x7f]);
     }
 
-    /// What a receiver computes over a frame with its check sequence is the same for all frames.
+    /// The CRC over a frame with its check sequence is the same constant for all frames.
     #[test]
     fn the_check_sequence_is_that_of_802_3() {
         for kind in [FrameKind::Rts, FrameKind::Cts, FrameKind::Data, FrameKind::Ack] {

@@ -1,16 +1,16 @@
-//! What was on the air, as a file for Wireshark: pcapng with radiotap, 802.11 and the packets'
-//! bytes, and a comment on what was lost.
+//! A capture of the frames of an ad hoc network for Wireshark: pcapng with radiotap headers, 802.11
+//! frames and the packets' bytes, and comments on losses.
 //!
-//! One record a frame on the air, on an interface of the node that sent it: CTS and ACK do not name
-//! their sender, so nothing else would tell. What dies inside a node has a record on the interface
-//! `lost`, marked as a failed transmission, at the instant at which it died, from the node where,
-//! to the next hop if there was one; the comment says why. Records stand in order of time. All interfaces are radiotap's, because
-//! readers built on libpcap refuse files that mix kinds of link.
+//! Each transmitted frame is a record on an interface of the node that sent it, because CTS and ACK
+//! frames do not name their sender. A packet dropped inside a node is a record on the interface
+//! `lost`, with the radiotap flag of a failed transmission and the time of the drop, from that node to
+//! the next hop if it had one; the comment gives the reason. Records are in order of time. All
+//! interfaces use radiotap, because readers built on libpcap reject files with several link types.
 //!
-//! Time 0 of a run is the epoch's. A record's time is its preamble's first bit; radiotap's is that
-//! of the first bit behind the physical header. Bytes that a simulator adds to a packet, and that
-//! belong to no header (`Routed::padding`), stand behind the end that the IP header tells, as zeros;
-//! those that it leaves out are there, because the bytes are the standard's.
+//! Time 0 of a run is the epoch. A record's time is that of the first bit of the preamble; radiotap's
+//! time is that of the first bit after the PHY header. Bytes that a simulation adds to a packet
+//! without a header field (`RoutedPacket::size_adjustment`) follow the end given by the IP header, as
+//! zeros; bytes that it leaves out are present, because packets are encoded by the standard.
 
 mod dot11;
 mod pcapng;
@@ -31,28 +31,28 @@ use dot11::Header;
 use pcapng::CaptureWriter;
 use radiotap::Radiotap;
 
-/// A capture of one run, written as the run goes.
+/// A capture of one run, written during the run.
 pub struct Capture {
     blocks: CaptureWriter,
     channel_mhz: u16,
-    /// The record under construction.
+    /// The buffer of the next record.
     record: Vec<u8>,
-    /// What was lost after the last frame that was told: frames are told late, each once it is over,
-    /// and records stand in order of time.
+    /// Drops since the last frame. Frames are recorded when they end, but records are in order of
+    /// start time.
     pending_drops: VecDeque<PendingDrop>,
 }
 
-/// A record that waits for frames of before.
+/// The record of a drop that may have to wait for earlier frames.
 struct PendingDrop {
     at: Instant,
     record: Vec<u8>,
     comment: String,
 }
 
-/// What a frame carries.
+/// The body of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FrameBody<'a> {
-    /// RTS, CTS and ACK: nothing.
+    /// No body: RTS, CTS and ACK.
     Empty,
     /// A packet.
     Packet(&'a RoutedPacket),
@@ -60,16 +60,17 @@ pub enum FrameBody<'a> {
     Arp(&'a ArpMessage),
 }
 
-/// The preamble of 802.11b that is short takes 96 µs with its header; the long one 192.
+/// The short preamble of 802.11b takes 96 µs with its header; the long one takes 192 µs.
 const SHORT_PREAMBLE: Duration = Duration::from_micros(96);
 
 impl Capture {
-    /// Does a scenario put frames of 802.11 on the air?
+    /// True if a scenario transmits 802.11 frames.
     pub fn supports(scenario: &Scenario) -> bool {
         matches!(&scenario.network, Network::Adhoc(adhoc) if matches!(adhoc.mac, Mac::Dcf(_)))
     }
 
-    /// Begins a capture of a run of `scenario` with `seed`; `None`: there can be none.
+    /// Starts a capture of a run of `scenario` with `seed`; `None` if the scenario has no 802.11
+    /// frames.
     pub fn new(out: Box<dyn Write + Send>, scenario: &Scenario, seed: u64) -> Option<Self> {
         let Network::Adhoc(adhoc) = &scenario.network else { return None };
         Self::supports(scenario).then(|| Self {
@@ -80,8 +81,8 @@ impl Capture {
         })
     }
 
-    /// A frame on the air, not before the one that was told last, and what it carries. `preamble` is
-    /// the time of its preamble and physical header.
+    /// Records a transmitted frame and its body. Its start must not be before that of the last one.
+    /// `preamble` is the duration of the preamble and PHY header.
     pub fn write_frame(&mut self, frame: &FrameRecord, preamble: Duration, carried: FrameBody<'_>) {
         while self.pending_drops.front().is_some_and(|lost| lost.at < frame.at) {
             self.write_pending_drop();
@@ -113,8 +114,8 @@ impl Capture {
         self.blocks.write_packet(Some(frame.from), frame.at, &self.record, remark.as_deref());
     }
 
-    /// A packet died in `node`, not before the one that was told last, on its way to `next_hop` if it had got so far; `why` is what its
-    /// comment says after the place.
+    /// Records a packet dropped in `node`, on its way to `next_hop` if it had one. Its time must not
+    /// be before that of the last record. `why` is the text of the comment after the node.
     pub fn write_drop(
         &mut self,
         at: Instant,
@@ -152,7 +153,7 @@ impl Capture {
         });
     }
 
-    /// No frame is on the air: nothing has to wait for one.
+    /// Writes all waiting records: no frame is being transmitted that could come before them.
     pub fn flush_pending(&mut self) {
         while !self.pending_drops.is_empty() {
             self.write_pending_drop();
@@ -168,14 +169,15 @@ impl Capture {
     /// Ends the capture.
     ///
     /// # Errors
-    /// What the output refused, now or before.
+    /// The first error of the output, now or before.
     pub fn finish(mut self) -> io::Result<()> {
         self.flush_pending();
         self.blocks.finish()
     }
 }
 
-/// Appends LLC, SNAP and what they announce. What no header can say is left out, and told.
+/// Appends the LLC and SNAP headers and the body. A packet that cannot be encoded is left out, and the
+/// error is returned.
 fn write_frame_body(carried: FrameBody<'_>, out: &mut Vec<u8>) -> Result<(), EncodeError> {
     match carried {
         FrameBody::Empty => Ok(()),
@@ -201,7 +203,7 @@ fn write_frame_body(carried: FrameBody<'_>, out: &mut Vec<u8>) -> Result<(), Enc
     }
 }
 
-/// What is to be said of a frame that did not do what it was for.
+/// The comment on a frame that was not received as intended.
 fn outcome_comment(frame: &FrameRecord) -> Option<String> {
     if frame.outcome == ReceptionOutcome::Broadcast(0) {
         return Some("heard by nobody".to_owned());

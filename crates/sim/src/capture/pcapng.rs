@@ -1,4 +1,4 @@
-//! The blocks of a capture file, and the interfaces that they belong to.
+//! The blocks of a pcapng file and its interfaces.
 
 use std::borrow::Cow;
 use std::io::{self, Write};
@@ -23,11 +23,12 @@ const NANOSECONDS: u8 = 9;
 
 type Output = Box<dyn Write + Send>;
 
-/// Writes blocks, each interface's description before its first packet. What the output refuses is
-/// kept until the end, and nothing is written after it: a run does not end for its capture.
+/// Writes blocks, and each interface's description before its first packet. The first error of the
+/// output is kept until the end, and nothing is written after it, so that the run itself is not
+/// aborted.
 pub struct CaptureWriter {
     out: io::Result<PcapNgWriter<Output>>,
-    /// The interface of each node that has sent something.
+    /// The interface of each node that has sent a frame.
     node_interfaces: Vec<Option<u32>>,
     drop_interface: Option<u32>,
     interface_count: u32,
@@ -36,7 +37,7 @@ pub struct CaptureWriter {
 impl CaptureWriter {
     pub fn new(out: Output, about: &str) -> Self {
         let application = concat!("driftway ", env!("CARGO_PKG_VERSION"));
-        // The same bytes on every machine.
+        // The byte order is fixed, so that the file is the same on every machine.
         let section = SectionHeaderBlock {
             endianness: Endianness::Little,
             options: vec![
@@ -53,7 +54,7 @@ impl CaptureWriter {
         }
     }
 
-    /// One packet: on the interface of the node that sent it, or among what was lost.
+    /// Writes a packet: on the interface of the node that sent it, or on that of the drops.
     pub fn write_packet(
         &mut self,
         node: Option<u32>,
@@ -93,8 +94,8 @@ impl CaptureWriter {
             return interface;
         }
         let (name, description) = match node {
-            Some(node) => (format!("node-{node}"), format!("what node {node} sent")),
-            None => ("lost".to_owned(), "packets that died in a node, on no air".to_owned()),
+            Some(node) => (format!("node-{node}"), format!("frames sent by node {node}")),
+            None => ("lost".to_owned(), "packets dropped in a node, not transmitted".to_owned()),
         };
         let mut options = vec![
             InterfaceDescriptionOption::IfName(name.into()),
@@ -124,7 +125,7 @@ impl CaptureWriter {
         interface
     }
 
-    /// Wireshark shows a node's name where it is asked to resolve addresses.
+    /// Writes the node's name, which Wireshark shows if it resolves addresses.
     fn write_node_name(&mut self, node: u32) {
         let record = Ipv4Record {
             ip_addr: address(node as usize).octets().to_vec().into(),

@@ -1,7 +1,7 @@
-//! The header in front of each 802.11 frame of a capture (radiotap.org): what a radio knows of a
-//! frame and the frame does not say.
+//! The radiotap header in front of each 802.11 frame of a capture (radiotap.org): facts about a
+//! transmission that the frame does not contain.
 //!
-//! Fields stand in the order of their bit numbers, each aligned to its own size, all little-endian.
+//! Fields are in the order of their bit numbers, each aligned to its own size, in little-endian order.
 
 use driftway_base::{Instant, Rate};
 
@@ -23,25 +23,25 @@ const CHANNEL_OFDM: u16 = 0x0040;
 const CHANNEL_2_GHZ: u16 = 0x0080;
 const CHANNEL_5_GHZ: u16 = 0x0100;
 
-/// Of the transmit flags: it failed, for good.
+/// Transmit flags: the transmission failed after all retries.
 const TX_FAILED: u16 = 0x0001;
 
-/// What a radio knows of a frame.
+/// The radiotap fields of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Radiotap {
-    /// When the first bit behind the physical header was sent.
+    /// The time of the first bit after the PHY header.
     pub at: Instant,
-    /// The physical header was the short one.
+    /// The PHY header was the short one.
     pub short_preamble: bool,
     /// The frame ends with its check sequence.
     pub fcs: bool,
-    /// The rate of the bits behind the physical header; `None` where nothing was sent.
+    /// The rate of the bits after the PHY header; `None` if nothing was transmitted.
     pub rate: Option<Rate>,
-    /// The carrier's frequency (MHz).
+    /// The carrier frequency (MHz).
     pub channel_mhz: u16,
-    /// The power at which the addressee heard it (dBm), where that is known.
+    /// The power received by the addressee (dBm), if known.
     pub signal_dbm: Option<i8>,
-    /// It is a packet that died in its node.
+    /// The packet was dropped in its node.
     pub failed: bool,
 }
 
@@ -55,7 +55,7 @@ impl Radiotap {
             | bit(field::CHANNEL, true)
             | bit(field::ANTENNA_SIGNAL, self.signal_dbm.is_some())
             | bit(field::TX_FLAGS, self.failed);
-        // Version and padding, and the length, which is known at the end.
+        // Version, padding, and the length, which is filled in at the end.
         out.extend([0; 4]);
         out.extend(present.to_le_bytes());
         out.extend((self.at.as_nanos() / 1000).to_le_bytes());
@@ -80,7 +80,7 @@ impl Radiotap {
             5000..6000 => CHANNEL_5_GHZ,
             _ => 0,
         };
-        // The rates of 802.11 and 802.11b; all others are OFDM's.
+        // The rates of 802.11 and 802.11b are DSSS or CCK; all others are OFDM.
         let cck = matches!(
             self.rate.map(Rate::as_bps),
             None | Some(1_000_000 | 2_000_000 | 5_500_000 | 11_000_000)
@@ -97,7 +97,7 @@ fn align(out: &mut Vec<u8>, to: usize) {
     out.resize(out.len().next_multiple_of(to), 0);
 }
 
-/// A rate in the header's unit, if it can be said in it.
+/// A rate in units of 500 kbit/s, if it is a multiple of that and fits.
 fn half_megabits(rate: Rate) -> Option<u8> {
     const UNIT: u64 = 500_000;
     let bits = rate.as_bps();
@@ -139,18 +139,18 @@ mod test {
     }
 
     #[test]
-    fn what_can_not_be_said_is_left_out() {
+    fn a_rate_that_does_not_fit_is_left_out() {
         let odd = Radiotap { rate: Some(Rate::from_bps(1_300_000)), ..SENT };
         let header = bytes(odd);
         assert_eq!(header[4], 0b1011);
-        // The channel is aligned to 2 where no rate stands before it.
+        // The channel is aligned to 2 if no rate precedes it.
         assert_eq!((header.len(), header[2], header[18]), (22, 22, 0x6c));
         let fast = Radiotap { rate: Some(Rate::from_bps(200_000_000)), ..SENT };
         assert_eq!(bytes(fast)[4], 0b1011);
     }
 
     #[test]
-    fn what_failed_says_so_behind_its_signal() {
+    fn a_failed_transmission_has_tx_flags_after_its_signal() {
         let header =
             bytes(Radiotap { signal_dbm: Some(-64), failed: true, rate: None, fcs: false, ..SENT });
         assert_eq!(header[4..8], [0b0010_1011, 0x80, 0, 0]);

@@ -1,4 +1,4 @@
-//! Captures read back, by us and by Wireshark's dissectors where they are.
+//! Captures read back by the `pcap_file` crate, and by Wireshark's dissectors if installed.
 
 use std::process::Command;
 use std::sync::{Arc, Mutex};
@@ -15,7 +15,7 @@ use pcap_file::pcapng::{Block, PcapNgReader};
 use super::*;
 use crate::addresses::address;
 
-/// What a capture wrote.
+/// The output of a capture.
 #[derive(Clone, Default)]
 struct SharedBuffer(Arc<Mutex<Vec<u8>>>);
 
@@ -53,13 +53,13 @@ fn captured(fill: impl FnOnce(&mut Capture)) -> Vec<u8> {
     Arc::try_unwrap(kept.0).unwrap().into_inner().unwrap()
 }
 
-/// A record, read back.
+/// A record of a capture.
 #[derive(Debug)]
 struct Record {
     interface: String,
     nanos: u128,
     comment: Option<String>,
-    /// Behind the radiotap header.
+    /// The bytes after the radiotap header.
     frame: Vec<u8>,
 }
 
@@ -96,7 +96,7 @@ fn read(file: &[u8]) -> Vec<Record> {
     records
 }
 
-/// Each record's fields as tshark prints them; `None` where there is no tshark, which is a failure if
+/// The fields of each record as tshark prints them; `None` without tshark, which is a failure if
 /// `DRIFTWAY_NEED_TSHARK` is set.
 fn dissected(file: &[u8], fields: &[&str]) -> Option<Vec<Vec<String>>> {
     let dir = std::env::temp_dir();
@@ -112,9 +112,9 @@ fn dissected(file: &[u8], fields: &[&str]) -> Option<Vec<Vec<String>>> {
     let output = match output {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             let needed = std::env::var_os("DRIFTWAY_NEED_TSHARK").is_some();
-            assert!(!needed, "DRIFTWAY_NEED_TSHARK is set, and there is no tshark to ask");
-            // Not by a macro, whose output cargo hides where a test passes.
-            let _ = writeln!(io::stderr(), "SKIPPED: there is no tshark here to ask");
+            assert!(!needed, "DRIFTWAY_NEED_TSHARK is set, but tshark is not installed");
+            // Not a print macro, because cargo hides its output for tests that pass.
+            let _ = writeln!(io::stderr(), "SKIPPED: tshark is not installed");
             return None;
         }
         other => other.unwrap(),
@@ -212,7 +212,7 @@ fn example() -> Vec<u8> {
         let died = Instant::from_millis(20);
         let carried = FrameBody::Packet(&packet);
         capture.write_drop(died, 1, Some(2), carried, "link-failure (no CTS after 7 attempts)");
-        // Frames are told once they are over.
+        // Frames are recorded when they have ended.
         let again = FrameRecord {
             at: Instant::from_micros(9500),
             retry: true,
@@ -225,11 +225,11 @@ fn example() -> Vec<u8> {
 }
 
 #[test]
-fn what_was_written_is_read_back() {
+fn a_capture_round_trips() {
     let records = read(&example());
     let places: Vec<_> =
         records.iter().map(|r| (r.interface.as_str(), r.nanos, r.frame.len())).collect();
-    // 24 of header, 8 of LLC and SNAP, 4 of check sequence, which what died never got.
+    // 24 bytes of header, 8 of LLC and SNAP, 4 of check sequence, which dropped packets do not have.
     assert_eq!(
         places,
         [
@@ -270,13 +270,13 @@ fn wireshark_understands_every_frame() {
     );
     for record in &records {
         assert_eq!(record[1], "", "malformed: {record:?}");
-        // 1: good; what died has none.
+        // 1 means good; a dropped packet has no check sequence.
         assert_eq!(record[2], if record[3] == "lost" { "" } else { "1" }, "{record:?}");
     }
 }
 
 #[test]
-fn wireshark_reads_the_fields_that_were_meant() {
+fn wireshark_reads_the_fields_that_were_written() {
     let fields = [
         "frame.time_epoch",
         "radiotap.mactime",
@@ -309,7 +309,7 @@ fn wireshark_reads_the_fields_that_were_meant() {
 }
 
 #[test]
-fn bytes_of_no_standard_stand_behind_the_packet() {
+fn bytes_of_no_header_follow_the_packet() {
     let file = captured(|capture| {
         for padding in [20, -8] {
             let packet =
@@ -328,7 +328,7 @@ fn bytes_of_no_standard_stand_behind_the_packet() {
 }
 
 #[test]
-fn a_packet_without_bytes_says_so() {
+fn a_packet_that_cannot_be_encoded_has_a_comment() {
     let huge = Packet {
         body: Body::Udp(driftway_wire::UdpDatagram {
             source_port: 1,
@@ -347,7 +347,7 @@ fn a_packet_without_bytes_says_so() {
     assert_eq!(records[0].frame.len(), 24 + 8);
 }
 
-/// Takes so many bytes, then refuses.
+/// A writer that accepts this many bytes and then fails.
 struct Full(usize);
 
 impl Write for Full {
@@ -361,7 +361,7 @@ impl Write for Full {
 }
 
 #[test]
-fn a_full_disk_is_told_at_the_end() {
+fn a_full_disk_is_reported_at_the_end() {
     let packet = RoutedPacket::plain(segment());
     for room in [0, 100, 3000, 5000] {
         let mut capture = Capture::new(Box::new(Full(room)), &scenario(), 1).unwrap();
@@ -374,7 +374,7 @@ fn a_full_disk_is_told_at_the_end() {
 }
 
 #[test]
-fn a_path_has_no_air() {
+fn a_path_has_no_capture() {
     let text = r#"
 name = "a path"
 duration = "1 s"

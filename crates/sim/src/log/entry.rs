@@ -1,4 +1,4 @@
-//! One row of an event log.
+//! An entry (row) of an event log.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -12,57 +12,57 @@ use crate::addresses::node_number;
 use crate::sockets::flow_index;
 use crate::trace;
 
-/// One event. What it has no value for is an empty cell.
+/// An event. A field without a value is an empty cell.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Entry {
-    /// When.
+    /// The time.
     #[serde(with = "seconds")]
     pub time_s: Instant,
-    /// The node at which it happened; for a fault of a path, the hop, from 1.
+    /// The node at which it occurred; for a fault of a path, the hop, from 1.
     pub node: u32,
-    /// Which part of it.
+    /// The part of the node.
     pub layer: Layer,
-    /// What happened.
+    /// The event.
     pub event: Event,
-    /// Why, or how it ended: of what is dropped, by the names of a result's `drops`; of a frame, what
-    /// became of it at its addressee; of a link failure, what did not come; of an aid,
-    /// its state; of a fault, its kind.
+    /// The reason or result. Of a dropped packet, as named in a result's `drops`; of a frame, its
+    /// reception at the addressee; of a link failure, the frame that was missing; of an aid, its
+    /// state; of a fault, its kind.
     pub reason: Cow<'static, str>,
-    /// What kind of packet: [`kind`].
+    /// The kind of packet: [`packet_kind`].
     pub kind: Cow<'static, str>,
     /// The flow that it belongs to.
     pub flow: Option<u32>,
-    /// Which packet, the same at every hop.
+    /// The packet's identifier, the same at every hop.
     pub packet: Option<IpPacketId>,
-    /// The node that the packet comes from, by its IP header.
+    /// The packet's source by its IP header.
     pub source: Option<u32>,
-    /// The node that it goes to; of a route, to which; empty for all.
+    /// The packet's destination, or that of a route; empty for a broadcast.
     pub destination: Option<u32>,
-    /// The node at the other end of the hop; empty for all.
+    /// The node at the other end of the hop; empty for a broadcast.
     pub neighbour: Option<u32>,
-    /// Of a frame, from the MAC header to the check sequence; of a packet, from the IP header on; of
-    /// TCP, the payload.
+    /// The size. Of a frame, from the MAC header to the frame check sequence; of a packet, from the IP
+    /// header on; of TCP, the payload.
     pub bytes: Option<u32>,
-    /// Where in the stream of its flow, from 0.
+    /// The offset in the stream of the flow, from 0.
     pub offset_bytes: Option<u64>,
-    /// Hops that a delivered packet has taken.
+    /// The number of hops that a delivered packet has taken.
     pub hops: Option<u32>,
-    /// Packets that wait in the node's interface queue, afterwards.
+    /// The number of packets in the node's interface queue after the event.
     pub queue_length: Option<u32>,
-    /// Congestion window.
+    /// The congestion window.
     pub cwnd_bytes: Option<u32>,
-    /// Slow-start threshold.
+    /// The slow-start threshold.
     pub ssthresh_bytes: Option<u32>,
-    /// Retransmission timeout, back-off included.
+    /// The retransmission timeout, back-off included.
     #[serde(with = "optional_seconds")]
     pub rto_s: Option<Duration>,
-    /// Where the node is.
+    /// The node's position, x coordinate.
     pub x_m: Option<f64>,
-    /// Where the node is.
+    /// The node's position, y coordinate.
     pub y_m: Option<f64>,
 }
 
-/// Which part of a node.
+/// The part of a node in which an event occurs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Layer {
@@ -70,77 +70,77 @@ pub enum Layer {
     Air,
     /// The interface queue.
     Queue,
-    /// Routing, and the packets that pass it.
+    /// Routing, and the packets that pass through it.
     Routing,
     /// TCP at the sender, and the receiving application.
     Tcp,
-    /// Whatever helps TCP.
+    /// The aid.
     Aid,
-    /// Where it is.
+    /// The node's position.
     Mobility,
     /// A fault of a path.
     Fault,
 }
 
-/// What happened.
+/// The kind of an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Event {
-    /// Put on the air; handed from TCP to IP.
+    /// A frame was transmitted; a segment was passed from TCP to IP.
     Sent,
-    /// As `sent`, by a TCP that had sent some of it before.
+    /// As `sent`, for a frame or data that had been sent before.
     Retransmitted,
-    /// A packet came from a neighbour.
+    /// A packet was received from a neighbour.
     Received,
-    /// A packet is there, or a stream is, up to an offset.
+    /// A packet reached its destination; a stream was delivered up to an offset.
     Delivered,
-    /// A packet died.
+    /// A packet was dropped.
     Dropped,
-    /// It came into the queue.
+    /// A packet entered the queue.
     Enqueued,
-    /// It left the queue for the air.
+    /// A packet left the queue for the MAC layer.
     Dequeued,
-    /// There is a route, where there was none.
+    /// A route was found.
     RouteFound,
-    /// There is none any more.
+    /// A route was lost.
     RouteLost,
-    /// The link layer gave up on a packet; the neighbour was out of range.
+    /// The link layer failed to send a packet, and the neighbour was out of range.
     LinkFailure,
-    /// The link layer gave up on a packet, though the neighbour was in range.
+    /// The link layer failed to send a packet although the neighbour was in range.
     FalseLinkFailure,
-    /// The link layer gave up on a packet, and gets it again.
+    /// The link layer failed to send a packet and gets it again.
     LinkRetry,
-    /// The sender got a new cumulative acknowledgment.
+    /// The sender received a new cumulative acknowledgment.
     Acked,
-    /// The retransmission timer went off.
+    /// The retransmission timer expired.
     Timeout,
-    /// Loss recovery began without a timeout.
+    /// A loss recovery began without a timeout.
     FastRetransmit,
-    /// The sender's host got the signal that its destination cannot be reached, by `unreachable_at` or
+    /// The sender's host received a signal that its destination is unreachable, by `unreachable_at` or
     /// `unreachable_until`.
     Unreachable,
-    /// It is in another state from now on.
+    /// The aid has entered this state.
     State,
-    /// It is here.
+    /// The node is at this position.
     Position,
-    /// It begins.
+    /// A fault begins.
     Begins,
-    /// It is over.
+    /// A fault ends.
     Ends,
 }
 
-/// What a packet is called: who made it, and its IP identification. That has 16 bits: a source's
-/// packets 65,536 apart share a name.
+/// The identifier of a packet: its source and its IP identification. The latter has 16 bits: packets
+/// of one source that are 65,536 apart have the same identifier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct IpPacketId {
-    /// Its source.
+    /// The source.
     pub source: u32,
-    /// Its IP identification.
+    /// The IP identification.
     pub identification: u16,
 }
 
 impl Entry {
-    /// An entry that says when, where and what.
+    /// An entry with time, node, layer and event.
     pub const fn new(time_s: Instant, node: u32, layer: Layer, event: Event) -> Self {
         Self {
             time_s,
@@ -166,13 +166,13 @@ impl Entry {
         }
     }
 
-    /// With this reason.
+    /// Adds a reason.
     #[must_use]
     pub fn with_reason(self, reason: &'static str) -> Self {
         Self { reason: reason.into(), ..self }
     }
 
-    /// About this packet.
+    /// Adds the fields that describe a packet.
     #[must_use]
     pub fn with_packet(self, packet: &RoutedPacket) -> Self {
         let Packet { ip, body } = &packet.packet;
@@ -196,8 +196,8 @@ impl Entry {
     }
 }
 
-/// What kind of packet it is: `tcp-data`, `tcp-ack`, `tcp-syn`, `tcp-fin`, `tcp-rst`, `udp`, `icmp`,
-/// `arp`, `aodv-rreq`, `aodv-rrep`, `aodv-rerr`, `aodv-rrep-ack`, `dsr-rreq`, `dsr-rrep`,
+/// The kind of a packet: `tcp-data`, `tcp-ack`, `tcp-syn`, `tcp-fin`, `tcp-rst`, `udp`, `icmp`, `arp`,
+/// `aodv-rreq`, `aodv-rrep`, `aodv-rerr`, `aodv-rrep-ack`, `aodv-losses`, `dsr-rreq`, `dsr-rrep`,
 /// `dsr-rerr`, `dsr`.
 pub fn packet_kind(packet: &RoutedPacket) -> &'static str {
     match &packet.packet.body {
@@ -241,7 +241,7 @@ impl FromStr for IpPacketId {
                 identification: identification.parse().ok()?,
             })
         });
-        parts.ok_or("a packet is NODE:IDENTIFICATION")
+        parts.ok_or("a packet identifier is NODE:IDENTIFICATION")
     }
 }
 
@@ -258,7 +258,7 @@ impl<'de> Deserialize<'de> for IpPacketId {
     }
 }
 
-/// Seconds with all nine decimals, as in traces.
+/// Seconds with nine decimals, as in traces.
 mod seconds {
     use super::*;
 
@@ -272,7 +272,7 @@ mod seconds {
     }
 }
 
-/// The same for a span that may not be there.
+/// The same format for a duration that may be absent.
 mod optional_seconds {
     use super::*;
 

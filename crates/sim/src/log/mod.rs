@@ -1,9 +1,8 @@
-//! What happened in a run, event by event, as one table: written as the run goes, read back for
-//! plots.
+//! The event log of a run, one table of all events: written during the run, and read back for plots.
 //!
-//! CSV, because pandas, R, DuckDB, spreadsheets and `awk` read it without asking, and because the
-//! libraries that write Parquet are larger than driftway. One row an event, in order of time; the
-//! columns are the fields of [`Entry`].
+//! The format is CSV, because pandas, R, DuckDB, spreadsheets and `awk` read it directly, and because
+//! the libraries that write Parquet are larger than driftway. Each event is a row, in order of time;
+//! the columns are the fields of [`Entry`].
 
 mod entry;
 
@@ -14,21 +13,22 @@ use driftway_base::{Duration, Instant};
 
 pub use entry::{Entry, Event, IpPacketId, Layer, packet_kind};
 
-/// An event log under way.
+/// An event log that is being written.
 pub struct EventLog {
     out: csv::Writer<Box<dyn Write + Send>>,
-    /// The first thing that the output refused; nothing is written after it.
+    /// The first error of the output; nothing is written after it.
     write_error: Option<csv::Error>,
-    /// Frames are told late: what happens meanwhile waits for them, so that rows are in order.
+    /// Frames are recorded when they end, but with their start time. Other entries wait for them, so
+    /// that rows are in order of time.
     expects_frames: bool,
     pending: VecDeque<Entry>,
-    /// The last state of each flow's aid.
+    /// The last recorded state of each flow's aid.
     aid_states: Vec<&'static str>,
-    /// When it is to be told next where nodes are.
+    /// The time at which positions are to be recorded next.
     next_positions: Instant,
 }
 
-/// How often a log says where nodes are: at the first event after each second.
+/// The interval at which positions are recorded: at the first event after each second.
 const POSITION_INTERVAL: Duration = Duration::from_secs(1);
 
 impl EventLog {
@@ -44,12 +44,13 @@ impl EventLog {
         }
     }
 
-    /// Frames will be told with [`frame`](Self::frame), each once it is over.
+    /// Prepares the log for entries of frames, which are passed to
+    /// [`record_frame`](Self::record_frame) when each has ended.
     pub fn expect_frames(&mut self) {
         self.expects_frames = true;
     }
 
-    /// Something happened, not before what was told last.
+    /// Records an event. Its time must not be before that of the last one.
     pub fn record(&mut self, entry: Entry) {
         if self.expects_frames {
             self.pending.push_back(entry);
@@ -58,7 +59,7 @@ impl EventLog {
         }
     }
 
-    /// A frame was put on the air, not before the one that was told last.
+    /// Records a transmitted frame. Its start must not be before that of the last one.
     pub fn record_frame(&mut self, entry: &Entry) {
         while self.pending.front().is_some_and(|other| other.time_s <= entry.time_s) {
             if let Some(other) = self.pending.pop_front() {
@@ -68,14 +69,14 @@ impl EventLog {
         self.write(entry);
     }
 
-    /// No frame is on the air: nothing has to wait for one.
+    /// Writes all waiting entries: no frame is being transmitted that could come before them.
     pub fn flush_pending(&mut self) {
         while let Some(entry) = self.pending.pop_front() {
             self.write(&entry);
         }
     }
 
-    /// The aid of a flow is in this state from now on. One that it is in already leaves no row.
+    /// Records the state of a flow's aid, unless it is unchanged.
     pub fn record_aid_state(&mut self, now: Instant, node: u32, flow: usize, state: &'static str) {
         if self.aid_states.len() <= flow {
             self.aid_states.resize(flow + 1, "");
@@ -86,7 +87,7 @@ impl EventLog {
         }
     }
 
-    /// Is it time to tell where nodes are? Asked again at the same instant: no.
+    /// Returns `true` if positions are due, once for each interval.
     pub fn take_positions_due(&mut self, now: Instant) -> bool {
         let due = now >= self.next_positions;
         if due {
@@ -98,7 +99,7 @@ impl EventLog {
     /// Ends the log.
     ///
     /// # Errors
-    /// What the output refused, now or before.
+    /// The first error of the output, now or before.
     pub fn finish(mut self) -> io::Result<()> {
         self.flush_pending();
         match self.write_error {
@@ -118,7 +119,7 @@ impl EventLog {
         format!("events-seed-{seed}.csv")
     }
 
-    /// Reads what a log wrote, row by row. An error says in which line.
+    /// Reads a log row by row. An error gives the line.
     pub fn read(input: impl Read) -> impl Iterator<Item = Result<Entry, csv::Error>> {
         csv::Reader::from_reader(input).into_deserialize()
     }

@@ -9,7 +9,7 @@ use super::*;
 use crate::addresses::address;
 use crate::sockets::flow_port;
 
-/// What a log wrote.
+/// The output of a log.
 #[derive(Clone, Default)]
 struct SharedBuffer(Arc<Mutex<Vec<u8>>>);
 
@@ -50,7 +50,7 @@ fn at(millis: u64, event: Event) -> Entry {
 }
 
 #[test]
-fn every_column_survives_the_way_to_csv_and_back() {
+fn every_column_round_trips_through_csv() {
     let full = Entry {
         time_s: Instant::from_nanos(12_000_000_001),
         neighbour: Some(8),
@@ -81,7 +81,7 @@ fn every_column_survives_the_way_to_csv_and_back() {
 }
 
 #[test]
-fn an_error_belongs_to_the_flow_that_it_is_about() {
+fn an_icmp_error_belongs_to_the_flow_of_the_quoted_packet() {
     let unreachable = |quoted| IcmpMessage::Unreachable { code: UnreachableCode::Host, quoted };
     let error = Packet::icmp_error(address(5), &segment().packet, unreachable).unwrap();
     let entry = at(0, Event::Received).with_packet(&RoutedPacket::plain(error));
@@ -90,7 +90,7 @@ fn an_error_belongs_to_the_flow_that_it_is_about() {
 }
 
 #[test]
-fn frames_come_late_and_rows_stay_in_order() {
+fn rows_are_in_order_although_frames_are_recorded_late() {
     let times = |text: &str| -> Vec<u64> {
         read(text).iter().map(|entry| entry.time_s.as_millis()).collect()
     };
@@ -108,7 +108,7 @@ fn frames_come_late_and_rows_stay_in_order() {
 }
 
 #[test]
-fn a_state_that_lasts_leaves_one_row() {
+fn an_unchanged_state_leaves_one_row() {
     let text = logged(|log| {
         for (second, state) in ["normal", "normal", "loss", "loss", "normal"].iter().enumerate() {
             log.record_aid_state(Instant::from_secs(second as u64), 0, 2, state);
@@ -121,7 +121,7 @@ fn a_state_that_lasts_leaves_one_row() {
 }
 
 #[test]
-fn positions_are_wanted_each_second() {
+fn positions_are_due_each_second() {
     let mut log = EventLog::new(Box::new(io::sink()));
     let wanted = [0, 0, 400, 999, 1000, 1001, 2400, 3300, 3400].map(|millis| {
         let now = Instant::from_millis(millis);
@@ -131,7 +131,7 @@ fn positions_are_wanted_each_second() {
 }
 
 #[test]
-fn what_is_no_log_is_refused_with_its_line() {
+fn a_malformed_log_is_rejected_with_its_line() {
     let good = logged(|log| log.record(at(1, Event::Enqueued)));
     for (from, to) in
         [("0.001000000", "0.001"), ("queue", "pigeon"), ("enqueued", "eaten"), (",7,", ",x,")]
@@ -177,14 +177,14 @@ fn any_entry() -> impl Strategy<Value = Entry> {
 
 proptest! {
     #[test]
-    fn any_entry_survives_the_way_to_csv_and_back(entries in prop::collection::vec(any_entry(), 1..9)) {
+    fn any_entry_round_trips_through_csv(entries in prop::collection::vec(any_entry(), 1..9)) {
         let text = logged(|log| entries.iter().for_each(|entry| log.record(entry.clone())));
         prop_assert_eq!(read(&text), entries);
     }
 
-    /// A damaged log is refused or read; it never panics.
+    /// A damaged log gives errors or entries, and never a panic.
     #[test]
-    fn damage_is_read_or_refused(
+    fn a_damaged_log_never_panics(
         entry in any_entry(),
         at in any::<prop::sample::Index>(),
         with in prop::collection::vec(any::<u8>(), 0..20),

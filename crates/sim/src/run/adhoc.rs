@@ -1,8 +1,9 @@
 //! An ad hoc network: nodes with radios that route for each other.
 //!
-//! A packet of a host goes to its node's routing; what routing sends waits in the interface queue
-//! until the air takes it, one frame a node at a time; what the air brings to a neighbour goes to
-//! that node's routing as a copy, and the original ends when the link layer knows its fate.
+//! A packet of a host goes to its node's routing protocol. What routing sends goes to the interface
+//! queue until the MAC layer accepts it, one packet per node at a time. A neighbour that receives it
+//! passes a copy to its own routing protocol; the original leaves the network when the link layer
+//! reports it as sent or failed.
 
 mod adhoc_trace;
 mod arp;
@@ -41,66 +42,66 @@ use routing::Routing;
 use routing_accounting::RoutingAccounting;
 use segment_queueing::SegmentQueueing;
 
-/// The air's number among the network's entities; node n has n + 1.
+/// The entity number of the MAC layer; node n has n + 1.
 const MAC_ENTITY: u32 = 0;
 
-/// Radios, queues and routing at work.
+/// Radios, queues and routing of all nodes.
 pub struct AdhocNetwork {
     mac: MacLayer,
-    /// What the air has said and nobody has looked at yet.
+    /// Reports of the MAC layer that have not been handled yet.
     reports: Vec<MacReport>,
     nodes: Vec<Node>,
-    /// The packets on a link that has failed; its room is used again.
+    /// The packets that used a link that has failed; the allocation is reused.
     affected_packets: Vec<Packet>,
-    /// The link whose failure routing works on.
+    /// The failed link that routing is reacting to.
     failed_link: Option<FailedLink>,
-    /// Nodes whose routing may want something.
+    /// Nodes whose routing or ARP may have output.
     ready_nodes: VecDeque<usize>,
     accounting: RoutingAccounting,
-    /// What queues do with TCP's segments.
+    /// The treatment of TCP segments in interface queues.
     segment_queueing: SegmentQueueing,
-    /// What the link layer takes for a packet, down at its sender and up at its receiver, in one: a
-    /// packet is so long on its way from routing to the interface queue, and no time on its way up.
+    /// The link layer's processing delay, of sender and receiver together. All of it is applied on the
+    /// way from routing to the interface queue, and none at the receiver.
     stack_delay: Duration,
     trace: AdhocTrace,
-    /// The air was to go on until then, and a pause came before.
+    /// The instant up to which the MAC layer was to run when a pause interrupted it.
     paused_until: Option<Instant>,
-    /// How strong nodes hear each other; `None`: nobody asks.
+    /// Received signal powers of neighbours; `None` if nothing uses them.
     signal_strengths: Option<NeighbourSignals>,
-    /// `None`: hosts learn nothing of their links.
+    /// `None`: hosts get no signals of their links.
     link_monitor: Option<LinkMonitor>,
 }
 
-/// What a node has below its host.
+/// The layers of a node below its host.
 struct Node {
     queue: AdhocQueue,
-    /// What is on its way to the queue, and when it is there.
+    /// Packets on their way to the queue, and when they reach it.
     queue_arrivals: VecDeque<(Instant, QueuedPacket, QueuePosition)>,
     routing: Routing,
-    /// Who finds neighbours' hardware addresses; `None`: everybody knows them.
+    /// Resolves neighbours' hardware addresses; `None`: they are all known.
     arp: Option<Arp<PendingPacket>>,
-    /// What it says of packets that it can't deliver, and of routes.
+    /// Reports undeliverable packets and route failures to sources.
     feedback: Feedback,
-    /// Whether a neighbour that was not reached is tried again; `None`: never.
+    /// Decides whether a packet is tried again on a link that has failed; `None`: never.
     link_retry: Option<LinkRetry>,
-    /// Its last report of a destination that cannot be reached was about a link in range.
+    /// True if the last report of an unreachable destination was about a link in range.
     last_report_was_false: bool,
-    /// Which peers of its host it looks for.
+    /// The peers of the host that are being probed.
     route_prober: RouteProber,
-    /// It is among the stirred.
+    /// True if the node is in `ready_nodes`.
     is_ready: bool,
 }
 
 impl NetworkModel for AdhocNetwork {
     type NetworkPacket = RoutedPacket;
-    /// A link layer that misses an ACK gives back a packet that has arrived.
+    /// A link layer that misses an ACK returns a packet that has arrived.
     const MAY_DUPLICATE: bool = true;
     const PROBES_ROUTES: bool = true;
 
     fn new(scenario: &Scenario, seed: u64) -> Result<Self, RunError> {
         match &scenario.network {
             Network::Adhoc(adhoc) => setup::build(adhoc, scenario, seed),
-            Network::Path(_) => Err(RunError::Setup("a path is no ad hoc network".into())),
+            Network::Path(_) => Err(RunError::Setup("a path is not an ad hoc network".into())),
         }
     }
 
@@ -141,7 +142,7 @@ impl NetworkModel for AdhocNetwork {
         }
     }
 
-    /// Delivers what hosts send to themselves, and does what routing wants.
+    /// Delivers what hosts send to themselves, and handles the output of ARP and routing.
     fn run_until_idle(run: &mut Run<'_, Self>) {
         loop {
             if let Some((node, id)) = run.loopback.pop_front() {
@@ -243,7 +244,7 @@ impl AdhocNetwork {
 }
 
 impl Run<'_, AdhocNetwork> {
-    /// Asks a node's routing soon what it wants.
+    /// Puts a node into the queue of nodes whose routing has to be polled.
     fn mark_ready(&mut self, node: usize) {
         if !std::mem::replace(&mut self.net.nodes[node].is_ready, true) {
             self.net.ready_nodes.push_back(node);
@@ -256,14 +257,14 @@ impl Run<'_, AdhocNetwork> {
         }
     }
 
-    /// Lets the air go on until it has something to say, or until something else happens.
+    /// Runs the MAC layer until it has something to report, or until another event is due.
     fn run_mac(&mut self, until: Instant) {
         let bound = until.min(self.pause_at);
         let mut reports = std::mem::take(&mut self.net.reports);
         self.now = self.net.mac.run(bound, &mut reports).max(self.now);
         self.trace_frames();
         if bound < until && reports.is_empty() {
-            // Going on later is no event of its own: who looks changes nothing.
+            // Continuing later is not an event of its own, so that inspection does not change the run.
             self.net.paused_until = Some(until);
             self.net.reports = reports;
             return;

@@ -1,4 +1,4 @@
-//! What hosts do: packets delivered to sockets, timers, applications, and what is told of flows.
+//! Host events: packets delivered to sockets, timers, applications, and what is traced of flows.
 
 use driftway_base::{
     FlowKey, Instant, Ipv4Addr, Signal, SignalDetails, SignalKind, UnreachableScope,
@@ -20,7 +20,7 @@ use crate::sockets::{self, FlowEnd};
 use crate::trace::SentSegment;
 
 impl<N: NetworkModel> Run<'_, N> {
-    /// A packet is at the node it was for.
+    /// Delivers a packet to the host at its destination.
     pub(super) fn deliver_to_host(&mut self, node: usize, packet: &Packet) {
         if let Body::Icmp(_) = packet.body {
             self.last_reporter = node_at(packet.ip.source, self.hosts.len()).unwrap_or(node);
@@ -46,14 +46,15 @@ impl<N: NetworkModel> Run<'_, N> {
         }
     }
 
-    /// News for the connections of a node's host: to one destination, where the signal says so, else all.
+    /// Passes a signal to a host's connections: to those with the signal's destination if it has one,
+    /// else to all.
     pub(super) fn on_signal(&mut self, node: usize, signal: &Signal) {
         self.last_reporter = node;
         self.hosts[node].on_signal(self.now, signal);
         self.serve_sockets_to(node, signal.details.destination);
     }
 
-    /// Wakes the run for the next signal of an unreachable destination to the sender of a flow.
+    /// Schedules the next signal of an unreachable destination for a flow's sender (`unreachable_at`).
     pub(super) fn schedule_next_unreachable(&mut self, flow: usize) {
         let next = self.flows[flow].unreachable_signals;
         if let Some(&Time(at)) = self.scenario.flows[flow].unreachable_at.get(next) {
@@ -65,8 +66,8 @@ impl<N: NetworkModel> Run<'_, N> {
         self.events.schedule(EventClass::Network, (self.network_entities + flow) as u32, at);
     }
 
-    /// The link layer of a node gave up on a packet. The hosts of flows that want it get a signal
-    /// at this instant (`unreachable_until`).
+    /// Handles a packet that a node's own link layer failed to send. Flows that ask for it
+    /// (`unreachable_until`) get a signal at this instant.
     pub(super) fn on_local_link_failure(&mut self, node: usize, destination: Ipv4Addr) {
         for (number, flow) in self.scenario.flows.iter().enumerate() {
             let Some(Time(until)) = flow.unreachable_until else { continue };
@@ -77,8 +78,8 @@ impl<N: NetworkModel> Run<'_, N> {
         }
     }
 
-    /// Signals the sender of a flow that its destination cannot be reached, as if a router had answered
-    /// its first outstanding segment.
+    /// Signals to a flow's sender that its destination is unreachable, as if a router had reported its
+    /// first outstanding segment.
     pub(super) fn on_unreachable(&mut self, flow: usize) {
         self.flows[flow].unreachable_signals += 1;
         self.schedule_next_unreachable(flow);
@@ -101,7 +102,7 @@ impl<N: NetworkModel> Run<'_, N> {
         );
     }
 
-    /// Each connection of a node, or each to this peer, may have something to do.
+    /// Serves every connection of a node, or those with this peer.
     fn serve_sockets_to(&mut self, node: usize, peer: Option<Ipv4Addr>) {
         for number in 0..self.sockets.len() {
             let SocketState { node: at, host_index: at_host, .. } = self.sockets[number];
@@ -180,7 +181,7 @@ impl<N: NetworkModel> Run<'_, N> {
         N::send(self, from, packet, QueuePosition::Tail);
     }
 
-    /// Something happened at a socket: the application reads, TCP sends, timers move.
+    /// Handles whatever a socket has to do: the application reads, TCP sends, timers are set.
     fn serve_socket(&mut self, number: usize) {
         let SocketState { node, host_index: Some(at_host), application_done: closes, .. } =
             self.sockets[number]
@@ -201,7 +202,7 @@ impl<N: NetworkModel> Run<'_, N> {
                         socket.tcp_mut().write(bytes);
                         false
                     }
-                    // The receiver has nothing to send but what it has written, so it closes, too.
+                    // The receiver has no further data to write, so it closes as well.
                     TcpEvent::PeerClosed => true,
                     TcpEvent::TimedOut if sender => {
                         self.flows[flow].on_connection_failed(self.now, FlowOutcome::TimedOut)
@@ -249,7 +250,7 @@ impl<N: NetworkModel> Run<'_, N> {
                 };
                 N::send(self, node, packet, place);
             }
-            // What TCP sends can move its aid, too.
+            // A transmission can change the aid's state as well.
             self.trace_sender(number, node, at_host);
             if !again {
                 break;
@@ -276,7 +277,8 @@ impl<N: NetworkModel> Run<'_, N> {
         }
     }
 
-    /// The receiving application reads all there is: the sender's, where data go back.
+    /// Reads all data that are available to the application: at the receiver, and at the sender if the
+    /// flow has a reverse direction.
     fn read_delivered(&mut self, number: usize, node: usize, at_host: usize) {
         let forward = !number.is_multiple_of(2);
         let flow = &mut self.flows[number / 2];
@@ -326,7 +328,7 @@ impl<N: NetworkModel> Run<'_, N> {
         );
     }
 
-    /// Notes what a sender's TCP and aid have been doing.
+    /// Traces timeouts, fast retransmits and aid states of a sender.
     fn trace_sender(&mut self, number: usize, node: usize, at_host: usize) {
         if !number.is_multiple_of(2) {
             return;

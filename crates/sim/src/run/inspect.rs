@@ -1,4 +1,4 @@
-//! What those see who look at a run under way.
+//! Inspection of an active run.
 
 use driftway_base::Instant;
 
@@ -41,8 +41,8 @@ impl<N: NetworkModel> Run<'_, N> {
     }
 }
 
-/// The nodes from `from` to `to`, by what each of them says is next; `None` where one knows nothing, or
-/// the way never ends.
+/// The nodes from `from` to `to` by following next hops; `None` if a node has no next hop or the route
+/// has a loop.
 pub(super) fn follow_next_hops(
     from: usize,
     to: usize,

@@ -1,4 +1,5 @@
-//! A path in the lab: the lab's time, hosts and books under the code that the bench drives, too.
+//! A path in the simulator: the simulator's time, hosts and packet accounting drive the forwarding
+//! code that the emulator also uses.
 
 use driftway_base::{Duration, Instant, Ipv4Addr, RouteProbe, Signal};
 use driftway_link::{QueuePosition, Side};
@@ -19,12 +20,12 @@ use crate::results::{Direction, FlowOutcome, LinkResult, RunResult};
 impl NetworkModel for PathNetwork {
     type NetworkPacket = Packet;
     const MAY_DUPLICATE: bool = false;
-    /// Routes are given: there is nothing to look for.
+    /// Routes are fixed: there is nothing to probe.
     const PROBES_ROUTES: bool = false;
 
     fn new(scenario: &Scenario, seed: u64) -> Result<Self, RunError> {
         let Network::Path(path) = &scenario.network else {
-            return Err(RunError::Setup("an ad hoc network is no path".into()));
+            return Err(RunError::Setup("an ad hoc network is not a path".into()));
         };
         Ok(Self::new(path, scenario.duration, seed, FaultInjection::network_seed(seed)))
     }
@@ -147,7 +148,7 @@ impl PathDriver for Run<'_, PathNetwork> {
     }
 }
 
-/// Hops of the chain first, then those of routes beside it, which count on from there.
+/// Hops of the chain first, then those of parallel routes, numbered on from there.
 fn link_results(path: &PathNetwork, now: Instant) -> Vec<LinkResult> {
     let duration = now.since(Instant::ZERO);
     let mut results = Vec::with_capacity(path.links().len() * 2);
@@ -185,7 +186,8 @@ mod test {
     use super::super::recording_aid::{ReceivedSignal, add_recording_aid};
     use crate::addresses::address;
 
-    /// What connections at node 1 and 3 hear of cuts of the hop between 1 and 2.
+    /// The signals that connections at nodes 1 and 3 receive about partitions of the hop between 1 and
+    /// 2.
     fn received_signals(signal: &str) -> [Vec<ReceivedSignal>; 2] {
         let text = format!(
             r#"

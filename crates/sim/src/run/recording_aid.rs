@@ -1,4 +1,4 @@
-//! For tests: an aid that writes down what it hears.
+//! A test aid that records the signals it receives.
 
 use std::sync::{Arc, Mutex};
 
@@ -11,10 +11,10 @@ use driftway_node::{Host, Socket};
 use driftway_tcp::{Config, Connection};
 use driftway_wire::TcpSegment;
 
-/// When (ms), what, and about which link.
+/// Time (ms), kind, and failed link of a signal.
 pub type ReceivedSignal = (u64, SignalKind, Option<FailedLink>);
 
-/// What an aid hears, and what it sees of the next hop then.
+/// Records each signal, and the received power of the next hop at that time.
 struct RecordingAid {
     signals: Arc<Mutex<Vec<ReceivedSignal>>>,
     strengths: Arc<Mutex<Vec<Known<ReceivedPower>>>>,
@@ -48,10 +48,10 @@ impl Aid for RecordingAid {
     }
 }
 
-/// What an aid sees of the next hop, with each signal.
+/// The received power of the next hop at each signal.
 pub type NextHopStrengths = Arc<Mutex<Vec<Known<ReceivedPower>>>>;
 
-/// Adds a connection to `peer` whose aid looks and listens; gives what it will have heard and seen.
+/// Adds a connection to `peer` whose aid records signals; returns the shared records.
 pub fn add_recording_aid(
     host: &mut Host,
     peer: Ipv4Addr,

@@ -1,4 +1,4 @@
-//! What is written down when a run is over.
+//! Collects the results of a run.
 
 use driftway_base::{Duration, Instant};
 use driftway_scenario::Transport;
@@ -9,7 +9,7 @@ use crate::flows::ActiveFlow;
 use crate::results::{FlowResult, RunResult};
 
 impl<N: NetworkModel> Run<'_, N> {
-    /// The results, as they stand.
+    /// The results so far.
     pub(super) fn result(&mut self) -> RunResult {
         let flows: Vec<FlowResult> = (0..self.flows.len()).map(|n| self.flow_result(n)).collect();
         for flow in &flows {
@@ -92,8 +92,8 @@ impl<N: NetworkModel> Run<'_, N> {
         }
     }
 
-    /// When one direction of a flow ended, its throughput (bit/s), and how long it took if it is
-    /// complete (s).
+    /// The end of one direction of a flow, its throughput (bit/s), and its completion time (s) if it
+    /// is complete.
     fn flow_times(&self, flow: &ActiveFlow) -> (Instant, Option<f64>, Option<f64>) {
         let gave_up = flow.gave_up.map(|(at, _)| at);
         let end = flow.completed_at.or(gave_up).unwrap_or(self.now).max(flow.start);

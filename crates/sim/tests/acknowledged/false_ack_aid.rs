@@ -1,4 +1,5 @@
-//! An aid that lies, between two sockets on a wire without delay or loss, each with its check.
+//! An aid that sends false acknowledgments, between two sockets on a wire without delay or loss. The
+//! test compares the acknowledged bytes with the received ones.
 
 use std::collections::VecDeque;
 
@@ -11,7 +12,7 @@ use driftway_wire::{TcpFlags, TcpSegment};
 
 const BYTES: u64 = 50_000;
 
-/// Tells TCP that everything it has sent is acknowledged.
+/// Acknowledges everything that TCP has sent.
 struct FalseAckAid;
 
 impl Aid for FalseAckAid {
@@ -47,8 +48,8 @@ fn at(n: u8) -> Endpoint {
     Endpoint::new(Ipv4Addr::new(10, 0, 0, n), 1000)
 }
 
-/// Sends [`BYTES`], a segment at a time, and compares what the sender takes as acknowledged with
-/// what the receiver has: by how much the one was ever ahead of the other.
+/// Sends [`BYTES`], a segment at a time; returns the maximum by which the bytes that the sender
+/// regards as acknowledged exceeded those that the receiver had.
 fn max_ack_lead(aid: Option<Box<dyn Aid>>) -> u64 {
     let now = Instant::ZERO;
     let config = Config { mss: 500, delayed_ack: None, ..Config::default() };
@@ -60,7 +61,7 @@ fn max_ack_lead(aid: Option<Box<dyn Aid>>) -> u64 {
     loop {
         for (from, end) in ends.iter_mut().enumerate() {
             while let Some(transmit) = end.poll_transmit(now) {
-                // ACKs first: they find data still on its way.
+                // ACKs first: they overtake data in transit.
                 let place = if from == 1 { 0 } else { wire.len() };
                 wire.insert(place, (from, transmit));
             }
@@ -73,17 +74,17 @@ fn max_ack_lead(aid: Option<Box<dyn Aid>>) -> u64 {
         }
         ahead = ahead.max(ends[0].tcp().acknowledged_bytes().saturating_sub(has));
     }
-    assert_eq!(has, BYTES, "all gets there in the end");
+    assert_eq!(has, BYTES, "all data arrive in the end");
     ahead
 }
 
 #[test]
-fn a_lie_is_seen() {
+fn a_false_acknowledgment_is_detected() {
     assert!(max_ack_lead(Some(Box::new(FalseAckAid))) >= 500);
 }
 
 #[test]
-fn without_a_lie_nothing_is_seen() {
+fn without_a_false_acknowledgment_nothing_is_detected() {
     assert_eq!(max_ack_lead(None), 0);
     assert_eq!(max_ack_lead(Some(Box::new(Atcp::new(AtcpOptions::default())))), 0);
 }

@@ -1,9 +1,10 @@
-//! Random scenarios: networks, faults and flows, as text, so that a failure can be run by hand.
+//! Random scenarios: networks, faults and flows, as text, so that a failing run can be repeated by
+//! hand.
 
 use proptest::collection::vec;
 use proptest::prelude::*;
 
-/// How long runs are (s).
+/// The duration of runs (s).
 const DURATION: u32 = 40;
 
 fn one_of<T: Copy + std::fmt::Debug + 'static>(values: &'static [T]) -> impl Strategy<Value = T> {
@@ -57,7 +58,7 @@ fn queue() -> impl Strategy<Value = String> {
     ]
 }
 
-/// The ways of sharing a rate that every fault goes with.
+/// The duplex modes that work with every fault.
 const SHARING: &[&str] = &["full", "shared"];
 
 fn link(duplex: &'static [&'static str]) -> impl Strategy<Value = String> {

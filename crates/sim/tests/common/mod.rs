@@ -1,4 +1,4 @@
-//! What the tests share: scenarios from text and files, and runs of them.
+//! Helpers of the tests: scenarios from text and files, and runs of them.
 #![allow(dead_code, reason = "each test binary uses its part")]
 
 use std::fs;
@@ -12,12 +12,12 @@ use driftway_sim::log::{Entry, EventLog};
 use driftway_sim::results::{Direction, FlowResult, LinkResult, RunResult};
 use driftway_sim::trace::{FlowEvent, FlowTrace, Trace};
 
-/// A scenario as its file would say it.
+/// Parses a scenario.
 pub fn parse(text: &str) -> Scenario {
     Scenario::parse("test.toml", text, &[]).unwrap_or_else(|error| panic!("{error}\n{text}"))
 }
 
-/// Where the examples are.
+/// The directory of the examples.
 pub fn examples() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios")
 }
@@ -34,7 +34,7 @@ pub fn example_names() -> Vec<String> {
     names
 }
 
-/// An example, with keys changed.
+/// An example with changed keys.
 pub fn example(name: &str, changes: &[(&str, &str)]) -> Scenario {
     let changes: Vec<_> =
         changes.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
@@ -42,18 +42,18 @@ pub fn example(name: &str, changes: &[(&str, &str)]) -> Scenario {
     Scenario::load(path, &changes).unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// Runs it; the books and the streams are in order.
+/// Runs a scenario; packets are conserved and streams are intact.
 pub fn run(scenario: &Scenario, seed: u64) -> RunResult {
     driftway_sim::run(scenario, seed, None)
         .unwrap_or_else(|error| panic!("{error}, with seed {seed}:\n{}", scenario.show()))
 }
 
-/// The same from text.
+/// Runs a scenario given as text.
 pub fn run_text(text: &str, seed: u64) -> RunResult {
     run(&parse(text), seed)
 }
 
-/// The same with a trace.
+/// Runs a scenario with a trace.
 pub fn traced(scenario: &Scenario, seed: u64) -> (RunResult, Trace) {
     let mut trace = Trace::default();
     let result = driftway_sim::run(scenario, seed, Some(&mut trace))
@@ -61,7 +61,7 @@ pub fn traced(scenario: &Scenario, seed: u64) -> (RunResult, Trace) {
     (result, trace)
 }
 
-/// What a watcher wrote.
+/// A shared buffer that an observer writes to.
 #[derive(Clone, Default)]
 pub struct SharedBuffer(Arc<Mutex<Vec<u8>>>);
 
@@ -80,7 +80,7 @@ impl Write for SharedBuffer {
     }
 }
 
-/// A run with its event log.
+/// Runs a scenario with an event log.
 pub fn logged(scenario: &Scenario, seed: u64) -> (RunResult, Vec<Entry>) {
     let kept = SharedBuffer::default();
     let mut log = EventLog::new(Box::new(kept.clone()));
@@ -97,17 +97,17 @@ pub fn link(result: &RunResult, hop: u32, direction: Direction) -> &LinkResult {
     result.links.iter().find(|l| l.hop == hop && l.direction == direction).unwrap()
 }
 
-/// How many packets were dropped for this reason.
+/// The number of packets dropped for this reason.
 pub fn drops(result: &RunResult, reason: &str) -> u64 {
     result.drops.get(reason).copied().unwrap_or(0)
 }
 
-/// Its transfer is complete; how long that took (s).
+/// The completion time of a transfer, which must be complete (s).
 pub fn completion(flow: &FlowResult) -> f64 {
     flow.completion_s.unwrap_or_else(|| panic!("the transfer is not complete: {flow:#?}"))
 }
 
-/// The states that a flow's aid has been in, in order, and since when (s).
+/// The states of a flow's aid, in order, each with its start (s).
 pub fn aid_states(flow: &FlowTrace) -> Vec<(f64, String)> {
     let state = |(at, event): &(driftway_base::Instant, FlowEvent)| match event {
         FlowEvent::AidState(state) => Some((at.as_secs_f64(), state.to_string())),

@@ -1,11 +1,11 @@
-//! Partitions, and what changes when they end.
+//! Partitions, and changes of a link when they end.
 
 use driftway_sim::results::{Direction, RunResult};
 use driftway_sim::trace::FlowEvent;
 
 use crate::common::{aid_states, completion, drops, link, parse, run, traced};
 
-/// A transfer over three hops of which `faults` befall the second, mostly.
+/// A transfer over three hops; `faults` mostly affect the second.
 fn path(faults: &str, flow: &str) -> driftway_scenario::Scenario {
     parse(&format!(
         r#"
@@ -38,10 +38,10 @@ fn flow_of(result: &RunResult) -> &driftway_sim::results::FlowResult {
     &result.flows[0]
 }
 
-/// A hop at twice the rate of the first: what comes to hop 2 during the cut is refused, what is on
-/// it is lost.
+/// The first hop is as fast as the second, so nothing is queued there: packets that arrive during the
+/// partition are refused, and packets on the hop are lost.
 #[test]
-fn what_is_on_the_hop_is_lost_and_what_comes_is_refused() {
+fn packets_on_the_hop_are_lost_and_arriving_packets_are_refused() {
     let whole = run(&path("", ""), 1);
     assert!(whole.drops.is_empty(), "{:?}", whole.drops);
 
@@ -55,9 +55,9 @@ fn what_is_on_the_hop_is_lost_and_what_comes_is_refused() {
     assert_eq!(lost, drops(&result, "partition") + drops(&result, "unreachable"));
 }
 
-/// The first hop is slow here, so nothing waits at the second: at the third, things do.
+/// The second hop is slow here, so that packets are queued before it.
 #[test]
-fn what_waits_waits_or_is_dropped() {
+fn queued_packets_are_kept_or_dropped() {
     let slow = "[[network.override]]\nhop = 2\nrate = \"64 kbit/s\"\n";
     let lost = |queue: &str| {
         let fault = format!("{slow}{}", cut(&format!("queue = \"{queue}\"")));
@@ -69,7 +69,7 @@ fn what_waits_waits_or_is_dropped() {
 }
 
 #[test]
-fn the_sender_is_told_and_atcp_waits() {
+fn the_sender_is_notified_and_atcp_waits() {
     let (result, trace) = traced(&path(&cut(""), ATCP), 1);
     completion(flow_of(&result));
     let states = aid_states(&trace.flows[0]);
@@ -77,7 +77,8 @@ fn the_sender_is_told_and_atcp_waits() {
     assert!((8.0..10.0).contains(at), "{states:?}");
     assert!(states.iter().any(|(back, s)| s == "normal" && *back > 20.0), "{states:?}");
 
-    // Who is told in time sends a probe now and then; who is not tries on, and waits for longer.
+    // A notified sender sends a probe now and then; one that is not notified keeps retransmitting, and
+    // waits longer.
     let (deaf, trace) = traced(&path(&cut("signal_loss = 1"), ATCP), 1);
     assert!(aid_states(&trace.flows[0]).iter().all(|(_, s)| s != "disconnected"));
     assert_eq!(drops(&deaf, "signal-loss"), drops(&deaf, "unreachable"));
@@ -85,18 +86,18 @@ fn the_sender_is_told_and_atcp_waits() {
 }
 
 #[test]
-fn a_silent_cut_sends_nothing() {
+fn a_partition_without_signal_sends_no_message() {
     let (result, trace) = traced(&path(&cut("signal = \"none\""), ATCP), 1);
     completion(flow_of(&result));
     assert!(aid_states(&trace.flows[0]).iter().all(|(_, s)| s != "disconnected"));
     assert_eq!(drops(&result, "signal-loss"), 0);
     let back = |result: &RunResult| link(result, 1, Direction::Backward).frames;
-    // Only ACKs go back: as many as there are segments, at most, and the handshake.
+    // Only ACKs travel back: at most as many as there are segments, and the handshake.
     assert!(back(&result) <= flow_of(&result).segments_sent + 3);
 }
 
-/// The router's message has the size of a real one: IP and ICMP headers, and the quoted packet's
-/// header with eight bytes (RFC 792).
+/// The router's message has the size of a real one: IP and ICMP headers, and the quoted IP header with
+/// eight bytes (RFC 792).
 #[test]
 fn a_message_travels_the_path() {
     let quiet = r#"
@@ -136,9 +137,9 @@ fn a_message_travels_the_path() {
     assert_eq!(drops(&notified, "unreachable"), 1);
 }
 
-/// Two faults on one hop: it is whole again when both are over.
+/// Two faults on one hop: the hop recovers when both are over.
 #[test]
-fn a_hop_that_is_cut_twice_heals_once() {
+fn a_hop_with_two_overlapping_partitions_recovers_once() {
     let second =
         "[[network.fault]]\nkind = \"partition\"\nhop = 2\nfirst = \"14 s\"\nlasts = \"16 s\"\n";
     let (result, trace) = traced(&path(&(cut("") + second), ""), 1);
@@ -153,11 +154,11 @@ fn a_hop_that_is_cut_twice_heals_once() {
         matches!(event, FlowEvent::Delivered(_)).then_some(at.as_secs_f64())
     });
     let during = deliveries.filter(|at| (8.1..30.0).contains(at)).count();
-    assert_eq!(during, 0, "delivered through a cut");
+    assert_eq!(during, 0, "delivered during a partition");
 }
 
 #[test]
-fn random_cuts_hit_as_many_hops_as_they_are_told() {
+fn random_partitions_have_their_count_and_affect_all_hops() {
     let random = |count: u32| {
         format!(
             "[[network.fault]]\nkind = \"partition\"\nhop = \"random\"\ncount = {count}\n\
@@ -172,18 +173,18 @@ fn random_cuts_hit_as_many_hops_as_they_are_told() {
         begins.map(|(at, mark)| (*at, mark.hop)).collect::<Vec<_>>()
     };
     let first = cuts(40, 1);
-    // The last may begin only after the run's end, where earlier ones overlapped.
+    // The last may begin only after the end of the run, if earlier ones overlapped.
     assert!((38..=40).contains(&first.len()), "{}", first.len());
-    assert_ne!(first, cuts(40, 2), "another seed, other cuts");
+    assert_ne!(first, cuts(40, 2), "another seed gives other partitions");
     for hop in 1..=3 {
-        assert!(first.iter().any(|(_, cut)| *cut == hop), "hop {hop} is never cut");
+        assert!(first.iter().any(|(_, cut)| *cut == hop), "hop {hop} is never partitioned");
     }
     assert!(first.windows(2).all(|pair| pair[0].0 < pair[1].0));
 }
 
-/// As many cuts as fit, which is when most of them begin before the one before is over.
+/// As many partitions as fit, so that most of them would begin before the previous one is over.
 #[test]
-fn crowded_random_cuts_follow_each_other() {
+fn crowded_random_partitions_do_not_overlap() {
     let crowd =
         "[[network.fault]]\nkind = \"partition\"\nhop = \"random\"\ncount = 100\nlasts = \"4 s\"\n";
     for seed in 1..=5 {
@@ -197,7 +198,7 @@ fn crowded_random_cuts_follow_each_other() {
 
 /// liu-singh-2001 §V-E: the hop has another rate after each partition.
 #[test]
-fn a_change_after_a_partition_is_one() {
+fn a_change_after_a_partition_takes_effect() {
     let change = |rates: &str| {
         let changes = format!(
             "[[network.fault]]\nkind = \"change\"\nhop = 2\nafter = \"partition\"\n{rates}\n"
@@ -205,7 +206,7 @@ fn a_change_after_a_partition_is_one() {
         completion(flow_of(&run(&path(&(cut("") + &changes), ""), 1)))
     };
     let same = completion(flow_of(&run(&path(&cut(""), ""), 1)));
-    // Only the present one is there to pick from: it is not picked, and nothing changes.
+    // The only value given is the present one, which is never picked, so nothing changes.
     assert_eq!(change("rate = [\"128 kbit/s\"]"), same);
     let slow = change("rate = [\"128 kbit/s\", \"32 kbit/s\"]");
     assert!(slow > same * 1.5, "{slow} {same}");
@@ -214,19 +215,19 @@ fn a_change_after_a_partition_is_one() {
 }
 
 #[test]
-fn a_change_waits_for_the_last_of_two_cuts() {
+fn a_change_waits_for_the_last_of_two_partitions() {
     let second =
         "[[network.fault]]\nkind = \"partition\"\nhop = 2\nfirst = \"14 s\"\nlasts = \"16 s\"\n";
     let change = "[[network.fault]]\nkind = \"change\"\nhop = 2\nafter = \"partition\"\n\
                   rate = [\"64 kbit/s\", \"128 kbit/s\"]\n";
-    // One change, from 128 to 64; with two it would be back.
+    // One change, from 128 to 64 kbit/s; a second one would restore 128 kbit/s.
     let once = run(&path(&(cut("") + second + change), ""), 1);
     let none = run(&path(&(cut("") + second), ""), 1);
     assert!(completion(flow_of(&once)) > completion(flow_of(&none)) + 5.0);
 }
 
 #[test]
-fn a_change_at_a_time_happens_then() {
+fn a_change_takes_effect_at_its_time() {
     let change = |at: &str| {
         let fault = format!(
             "[[network.fault]]\nkind = \"change\"\nhop = 3\nat = \"{at}\"\nrate = [\"16 kbit/s\"]\n"

@@ -1,4 +1,4 @@
-//! Several flows at once: directions, transports, applications, with aid and without.
+//! Several concurrent flows: directions, transports, applications, with and without aids.
 
 use driftway_sim::results::RunResult;
 
@@ -8,7 +8,7 @@ fn flow(from: u32, to: u32, application: &str, more: &str) -> String {
     format!("[[flow]]\nfrom = {from}\nto = {to}\napplication = {application}\n{more}\n")
 }
 
-/// Four hops that lose, seldom, and `flows` on them.
+/// Four hops with rare losses, and `flows` over them.
 fn text(duration: &str, flows: &[String]) -> String {
     format!(
         r#"
@@ -67,14 +67,14 @@ fn a_run_of_transfers_ends_when_all_are_complete() {
 }
 
 #[test]
-fn inner_nodes_talk_too() {
+fn intermediate_nodes_can_be_endpoints() {
     let pairs = [(1, 3), (3, 1), (2, 4), (2, 0), (1, 2), (3, 2)];
     let result = run_flows("400 s", &pairs.map(|(from, to)| flow(from, to, TRANSFER, RENO)));
     for (flow, (from, to)) in result.flows.iter().zip(pairs) {
         assert_eq!((flow.source, flow.destination), (from, to));
         completion(flow);
     }
-    // Nobody's packets pass through hops that are not on the way.
+    // No packets pass through hops that are not between the two ends.
     let only = run_flows("400 s", &[flow(1, 3, TRANSFER, RENO)]);
     let used: Vec<u32> = only.links.iter().filter(|l| l.frames > 0).map(|l| l.hop).collect();
     assert_eq!(used, [2, 2, 3, 3]);
@@ -99,7 +99,7 @@ fn every_recovery_and_growth_completes_beside_the_others() {
 }
 
 #[test]
-fn ftp_goes_on_until_the_end() {
+fn ftp_continues_until_the_end() {
     let result = run_flows("60 s", &[flow(0, 4, "\"ftp\"", RENO), flow(4, 0, TRANSFER, RENO)]);
     let ftp = &result.flows[0];
     assert_eq!((result.duration_s, ftp.end_s, ftp.completion_s), (60.0, 60.0, None));
@@ -108,7 +108,7 @@ fn ftp_goes_on_until_the_end() {
     completion(&result.flows[1]);
 }
 
-/// 50 s at four packets a second: what is lost stays lost over UDP, and comes late over TCP.
+/// 50 s at four packets a second: lost packets stay lost over UDP, and arrive late over TCP.
 #[test]
 fn constant_bit_rate_over_udp_and_tcp() {
     let cbr = "{ cbr = { every = \"0.25 s\", size = \"400 B\" } }";
@@ -122,15 +122,15 @@ fn constant_bit_rate_over_udp_and_tcp() {
     assert_eq!((udp.tcp.as_deref(), udp.retransmissions, udp.timeouts), (None, None, None));
     assert!(udp.delivered_bytes < 200 * 400 && udp.delivered_bytes > 190 * 400);
     assert_eq!(udp.delivered_bytes % 400, 0);
-    // All but what is on its way at the end.
+    // All but the data in transit at the end.
     assert!(tcp.delivered_bytes >= 198 * 400, "{tcp:#?}");
     assert!(tcp.delay_s > udp.delay_s, "{:?} {:?}", tcp.delay_s, udp.delay_s);
 }
 
-/// Adding a flow, or helping one, moves nobody's random numbers: the first datagram's delay on the
-/// first hop is the same.
+/// Adding a flow or an aid changes no other random stream: the first datagram's delay on the first hop
+/// is the same.
 #[test]
-fn what_is_added_moves_no_other_stream() {
+fn an_added_flow_changes_no_other_random_stream() {
     let cbr = "{ cbr = { every = \"1000 s\", size = \"400 B\" } }";
     let alone = run_flows("10 s", &[flow(0, 4, cbr, "transport = \"udp\"")]);
     let beside = run_flows(
@@ -144,7 +144,7 @@ fn what_is_added_moves_no_other_stream() {
     assert!(alone.flows[0].delay_s.is_some());
 }
 
-/// A flow's time starts when it starts.
+/// The completion time counts from the start of the flow.
 #[test]
 fn completion_counts_from_the_start() {
     let scenario = |start: &str| {

@@ -1,10 +1,10 @@
-//! Packets of others: floods and interference.
+//! Cross traffic: congestion and interference faults.
 
 use driftway_sim::results::{Direction, RunResult};
 
 use crate::common::{completion, drops, link, parse, run, traced};
 
-/// A transfer at a fraction of the path's rate, so that what comes on top shows.
+/// A transfer at a fraction of the path's rate, so that additional traffic is visible.
 fn path(link: &str, faults: &str, tcp: &str) -> driftway_scenario::Scenario {
     parse(&format!(
         r#"
@@ -32,7 +32,7 @@ fn marks(result: &RunResult) -> u64 {
 }
 
 #[test]
-fn a_flood_fills_the_queue() {
+fn congestion_fills_the_queue() {
     let calm = run(&path("queue = { packets = 30 }", "", ""), 1);
     assert!(calm.drops.is_empty(), "{:?}", calm.drops);
 
@@ -40,8 +40,8 @@ fn a_flood_fills_the_queue() {
     assert!(completion(&result.flows[0]) > completion(&calm.flows[0]));
     let overflows = drops(&result, "queue-overflow");
     assert!(overflows > 100, "{overflows}");
-    assert_eq!(link(&result, 2, Direction::Forward).drops, overflows, "at the flooded hop only");
-    // Foreign packets leave the path behind the hop.
+    assert_eq!(link(&result, 2, Direction::Forward).drops, overflows, "at the congested hop only");
+    // Cross traffic leaves the path after the hop.
     let frames = |hop| link(&result, hop, Direction::Forward).frames;
     assert!(frames(2) > frames(1) + 400 && frames(3) < frames(2) - 400);
 
@@ -50,9 +50,10 @@ fn a_flood_fills_the_queue() {
     assert_eq!(first, [(5_000, 2, true), (9_000, 2, false), (25_000, 2, true)]);
 }
 
-/// Twice the hop's rate, unless the scenario says another: so many packets come in four seconds.
+/// The rate is twice the hop's unless the scenario gives another: the number of packets in four
+/// seconds follows.
 #[test]
-fn a_flood_has_its_rate() {
+fn cross_traffic_has_its_rate() {
     let foreign = |rate: &str| {
         let text = format!("{}{rate}\n", FLOOD.replace("every = \"20 s\"\n", ""));
         let result = run(&path("queue = { packets = 100000 }", &text, ""), 1);
@@ -64,7 +65,7 @@ fn a_flood_has_its_rate() {
 }
 
 #[test]
-fn a_queue_marks_who_can_be_marked() {
+fn a_queue_marks_ecn_capable_packets() {
     let queue = "queue = { packets = 100, ecn_threshold = 10 }";
     let with = run(&path(queue, FLOOD, "ecn = true"), 1);
     assert!(marks(&with) > 0);
@@ -73,9 +74,9 @@ fn a_queue_marks_who_can_be_marked() {
     assert_eq!(marks(&run(&path(queue, "", "ecn = true"), 1)), 0);
 }
 
-/// liu-singh-2001 §V-B: a flood results in marks, with a queue that sets none by itself.
+/// liu-singh-2001 §V-B: congestion results in marks, in a queue without a threshold of its own.
 #[test]
-fn a_flood_that_marks_needs_no_threshold() {
+fn a_congestion_fault_can_mark_without_a_threshold() {
     let queue = "queue = { packets = 100 }";
     let (marking, ecn) = (format!("{FLOOD}marks = true\n"), "ecn = true");
     let result = run(&path(queue, &marking, ecn), 1);
@@ -84,11 +85,12 @@ fn a_flood_that_marks_needs_no_threshold() {
     assert_eq!(
         link(&result, 2, Direction::Forward).marks,
         marks(&result),
-        "at the flooded hop only"
+        "at the congested hop only"
     );
     assert!(result.flows[0].cwnd_reductions > Some(0), "{:#?}", result.flows[0]);
 
-    // Nobody marks without it, before a flood, in the other direction, or what can't be marked.
+    // No marks without the key, before the fault begins, in the other direction, or for packets that
+    // are not ECN-capable.
     let other = format!("{marking}direction = \"backward\"\n");
     let late = marking.replace("first = \"5 s\"", "first = \"50 s\"");
     for (faults, tcp) in
@@ -96,7 +98,7 @@ fn a_flood_that_marks_needs_no_threshold() {
     {
         assert_eq!(marks(&run(&path(queue, faults, tcp), 1)), 0, "{faults} {tcp}");
     }
-    // Marks get lost there as others do.
+    // These marks are lost with the probability of others.
     let lossy = format!("{queue}, mark_loss = 1.0");
     assert_eq!(marks(&run(&path(&lossy, &marking, ecn), 1)), 0);
 }
@@ -107,7 +109,7 @@ fn interference(more: &str) -> String {
     )
 }
 
-/// Foreign frames of each hop and direction, over those of the same run without them.
+/// Cross-traffic frames of each hop and direction: the difference to the same run without them.
 fn foreign(more: &str) -> (RunResult, Vec<(i64, i64)>) {
     let frames = |result: &RunResult| {
         let of = |hop, direction| link(result, hop, direction).frames as i64;
@@ -138,13 +140,13 @@ fn foreign(more: &str) -> (RunResult, Vec<(i64, i64)>) {
     (result, more)
 }
 
-/// 60 s of a packet every 40 ms are 1500, one more or less for where they begin and end.
+/// 60 s with a packet every 40 ms are 1500 packets, one more or less for where they begin and end.
 fn is_constant(n: i64) -> bool {
     (1498..=1501).contains(&n)
 }
 
 #[test]
-fn interference_takes_the_hops_and_directions_it_is_given() {
+fn interference_affects_the_given_hops_and_directions() {
     let (result, frames) = foreign("hop = 3\ndirection = \"forward\"");
     assert!(is_constant(frames[2].0), "{frames:?}");
     assert!([0, 1, 3].iter().all(|&hop| frames[hop] == (0, 0)) && frames[2].1 == 0, "{frames:?}");
@@ -159,9 +161,10 @@ fn interference_takes_the_hops_and_directions_it_is_given() {
     assert!(frames[1..].iter().all(|frames| *frames == (0, 0)), "{frames:?}");
 }
 
-/// liu-singh-2001 §V-E: each hop between relays; who sends at an end is left alone.
+/// liu-singh-2001 §V-E: each hop between intermediate nodes; transmissions of the two ends are not
+/// affected.
 #[test]
-fn interference_at_intermediate_hops_leaves_the_ends_alone() {
+fn interference_at_intermediate_hops_does_not_affect_the_ends() {
     let (_, frames) = foreign("hop = \"intermediate\"\ndirection = \"both\"");
     let forward: Vec<_> = frames.iter().map(|(f, _)| is_constant(*f)).collect();
     let backward: Vec<_> = frames.iter().map(|(_, b)| is_constant(*b)).collect();
@@ -170,7 +173,7 @@ fn interference_at_intermediate_hops_leaves_the_ends_alone() {
     assert_eq!((frames[0].0, frames[3].1), (0, 0));
 }
 
-/// A Poisson stream has as many on average, but not exactly; √1500 is 39.
+/// A Poisson stream has the same mean, but not exactly the same number; √1500 is 39.
 #[test]
 fn poisson_interference_has_its_mean() {
     let (_, frames) = foreign("hop = 2\nspacing = \"poisson\"");

@@ -1,4 +1,4 @@
-//! Packets that overtake others: reordering, links that don't keep order, and parallel routes.
+//! Packets out of order: reordering faults, links that do not keep order, and parallel routes.
 
 use driftway_sim::results::{Direction, RunResult};
 
@@ -29,8 +29,8 @@ fn reordered(faults: &str, recovery: &str) -> RunResult {
     )
 }
 
-/// Nothing is lost, yet Reno takes duplicate ACKs for losses; the receiver gets all in order, or
-/// the run would fail.
+/// No packet is lost, yet Reno takes duplicate ACKs for losses. The receiver gets all data in order,
+/// or the run would fail.
 #[test]
 fn reordering_looks_like_loss() {
     let fault =
@@ -44,15 +44,16 @@ fn reordering_looks_like_loss() {
         assert!(result.drops.is_empty(), "{:?}", result.drops);
         assert_eq!(result.flows[0].delivered_bytes, 300_000);
     }
-    // The last of two that jump comes two packets early: no third duplicate.
+    // The last of two packets moved to the front comes two packets early: there is no third duplicate.
     let two = reordered(&format!("{fault}packets = 1"), "reno");
     assert!(two.drops.is_empty());
 }
 
-/// What is held back arrives in the end, whatever ends the wait: here all have come, no more come, the
-/// hop is cut, or the fault comes again. The books balance, or the run would fail.
+/// Held-back packets arrive in the end, whatever ends the wait: here all of them have come, no more
+/// come, the hop is partitioned, or the fault occurs again. Packets are conserved, or the run would
+/// fail.
 #[test]
-fn what_leaves_in_reverse_is_not_lost() {
+fn packets_sent_in_reverse_order_are_not_lost() {
     let fault = |more: &str| {
         format!("[[network.fault]]\nkind = \"reordering\"\nhop = 2\nhow = \"reverse\"\n{more}\n")
     };
@@ -82,7 +83,7 @@ fn what_leaves_in_reverse_is_not_lost() {
 
 /// A run that ends while packets are held back finds them in the queue.
 #[test]
-fn what_is_held_back_at_the_end_is_found() {
+fn packets_held_back_at_the_end_are_accounted_for() {
     let fault = "[[network.fault]]\nkind = \"reordering\"\nhop = 2\nfirst = \"5 s\"\n\
                  how = \"reverse\"\npackets = 1000\nat_most = \"1000 s\"\n";
     let result = reordered(fault, "reno");
@@ -116,7 +117,8 @@ fn a_link_that_does_not_keep_order_reorders() {
     assert!(fifo.drops.is_empty() && free.drops.is_empty());
 }
 
-/// Two routes of three hops each between the ends, the second slower.
+/// Two routes between the ends: the chain of three hops, and one of two hops with another delay per
+/// hop.
 fn routes(spread: &str, delay: &str) -> driftway_scenario::Scenario {
     parse(&format!(
         r#"
@@ -141,7 +143,8 @@ fn routes(spread: &str, delay: &str) -> driftway_scenario::Scenario {
     ))
 }
 
-/// Frames at the first hop of each route: hops of further routes are counted behind the chain's.
+/// Frames at the first hop of each route: hops of further routes are numbered after those of the
+/// chain.
 fn first_hops(result: &RunResult, direction: Direction) -> (u64, u64) {
     let (chain, beside) = match direction {
         Direction::Forward => (1, 4),
@@ -151,14 +154,14 @@ fn first_hops(result: &RunResult, direction: Direction) -> (u64, u64) {
 }
 
 #[test]
-fn routes_are_taken_in_turn() {
+fn routes_are_used_round_robin() {
     let result = run(&routes("round-robin", "15 ms"), 1);
     completion(&result.flows[0]);
     for direction in [Direction::Forward, Direction::Backward] {
         let (chain, beside) = first_hops(&result, direction);
         assert!(chain.abs_diff(beside) <= 1 && chain > 100, "{direction:?}: {chain} {beside}");
     }
-    // What goes in at one end of a route comes out at its other.
+    // Packets that enter a route at one end leave it at the other.
     for (first, last) in [(1, 3), (4, 5)] {
         let frames = |hop| link(&result, hop, Direction::Forward).frames;
         assert!(frames(first).abs_diff(frames(last)) <= 1, "hop {first}");
@@ -166,11 +169,11 @@ fn routes_are_taken_in_turn() {
 }
 
 #[test]
-fn routes_are_taken_at_random() {
+fn routes_are_used_at_random() {
     let result = run(&routes("random", "15 ms"), 1);
     completion(&result.flows[0]);
     let (chain, beside) = first_hops(&result, Direction::Forward);
-    // 1000 segments at least: half of them, and four times √n/2.
+    // At least 1000 segments: half of them on each route, plus or minus four times √n/2.
     let (n, off) = ((chain + beside) as f64, chain.abs_diff(beside) as f64);
     assert!(n > 1000.0 && off > 1.0 && off < 4.0 * n.sqrt(), "{chain} {beside}");
 }

@@ -1,4 +1,4 @@
-//! What an acknowledgment does to the sending half: RFC 9293 §3.10.7.4, fifth check.
+//! Acknowledgment processing in the sending half (RFC 9293 §3.10.7.4, fifth check).
 
 use driftway_base::{Duration, Instant, Release, Seq, SeqRange};
 use driftway_wire::{TcpFlags, TcpSegment, Timestamps};
@@ -10,13 +10,13 @@ use crate::send_state::RecoveryPhase;
 use crate::state::{State, Transition};
 use crate::timer::Timer;
 
-/// The SACK blocks that report something between `una` and `max`.
+/// The SACK blocks that lie between `una` and `max`.
 pub(super) fn valid_sack_blocks(
     segment: &TcpSegment,
     una: Seq,
     max: Seq,
 ) -> impl Iterator<Item = SeqRange> + '_ {
-    // As distances: serial numbers half the space apart have no order.
+    // As distances: sequence numbers half the space apart have no order.
     let low = segment.ack.max(una);
     let from = move |seq: Seq| seq.since(low);
     segment.options.sack.as_slice().iter().copied().filter(move |block| {
@@ -26,7 +26,7 @@ pub(super) fn valid_sack_blocks(
 }
 
 impl Connection {
-    /// The acknowledgment; `false` if the segment is to be dropped for it.
+    /// Processes the acknowledgment; false if the segment is to be dropped because of it.
     pub(super) fn on_ack(&mut self, now: Instant, segment: &TcpSegment) -> bool {
         let ack = segment.ack;
         let flight = &self.snd.send_state;
@@ -47,7 +47,7 @@ impl Connection {
         self.snd.send_state.begin_ack_processing();
         let news = self.update_scoreboard(segment);
         let duplicate = if self.negotiated.sack {
-            // RFC 6675 §2: new SACK information, whatever else the segment brings.
+            // RFC 6675 §2: new SACK information, in any kind of segment.
             news
         } else {
             // RFC 5681 §2
@@ -55,8 +55,8 @@ impl Connection {
                 && segment.sequence_len() == 0
                 && window == self.snd.wnd
         };
-        // Where the timer is stopped, in persist mode and while held, what looks like a duplicate
-        // answers a probe.
+        // While the timer is stopped, in persist mode or during a hold, apparent duplicates are
+        // answers to probes.
         let counts = outstanding > 0 && self.timers.deadline(Timer::Retransmission).is_some();
         self.release_hold(now, ack, window);
         let advanced = ack.after(self.snd.send_state.una());
@@ -76,10 +76,11 @@ impl Connection {
         }
         if self.snd.recovery.has_segment_timers() {
             self.sample_segment(now, segment.ack);
-            // What is reported may have had the first timer.
+            // A SACKed segment may have had the earliest timer.
             self.restart_retransmission_timer(now);
         }
-        // chandran-1998 §4: congestion control rests, like the duplicates that don't count.
+        // chandran-1998 §4: congestion control rests during a hold, like duplicates that do not
+        // count.
         let paced = self.negotiated.sack && self.snd.hold.is_none();
         if let Some(before) = before.filter(|_| paced) {
             self.apply_prr(before);
@@ -109,7 +110,8 @@ impl Connection {
         }
     }
 
-    /// Fast recovery has begun; `before` is what an undo would have restored until then.
+    /// Handles the start of fast recovery; `before` is the window that an undo would have restored
+    /// until then.
     pub(super) fn on_recovery_started(&mut self, now: Instant, before: Option<CongestionWindow>) {
         self.begin_undo_state(false, before);
         self.stats.fast_retransmits += 1;
@@ -118,8 +120,8 @@ impl Connection {
         self.restart_retransmission_timer(now);
     }
 
-    /// Adds SACK blocks to the scoreboard; is anything in them new? D-SACK blocks, which lie below
-    /// the acknowledgment (RFC 2883), say nothing about what is outstanding.
+    /// Adds the SACK blocks to the scoreboard; true if they bring new information. D-SACK blocks
+    /// below the acknowledgment (RFC 2883) say nothing about outstanding data.
     fn update_scoreboard(&mut self, segment: &TcpSegment) -> bool {
         if !self.negotiated.sack {
             return false;
@@ -132,7 +134,7 @@ impl Connection {
         news
     }
 
-    /// What ends a hold by itself: an acceptable acknowledgment with an open window.
+    /// Ends a hold that any acceptable acknowledgment with an open window releases.
     fn release_hold(&mut self, now: Instant, ack: Seq, window: u32) {
         let by_ack = self.snd.hold.is_some_and(|held| held.release == Release::AnyAck);
         if by_ack && window > 0 && ack.at_or_after(self.snd.send_state.una()) {
@@ -140,7 +142,7 @@ impl Connection {
         }
     }
 
-    /// Numbers are newly acknowledged.
+    /// Handles an acknowledgment of new data.
     fn on_new_ack(&mut self, now: Instant, segment: &TcpSegment, outstanding: u32) {
         let ack = segment.ack;
         let snd = &mut self.snd;
@@ -172,9 +174,9 @@ impl Connection {
         let flight = &mut self.snd.send_state;
         let advance = self.snd.recovery.on_advance(now, flight, bytes);
         flight.reset_dup_acks();
-        // RFC 3168 §6.1.2: an echo earns nothing.
+        // RFC 3168 §6.1.2: no growth with an ECN echo.
         let echo = self.snd.ecn.negotiated && segment.flags.contains(TcpFlags::ECE);
-        // chandran-1998 §4: nor does what comes while the window is frozen.
+        // chandran-1998 §4: nor while the window is frozen.
         if advance.grows_cwnd && !echo && !self.timers.are_frozen() {
             let acked = AckedData {
                 bytes,
@@ -207,7 +209,8 @@ impl Connection {
         }
     }
 
-    /// RFC 6298 §3 (one segment timed, never one sent twice) or RFC 7323 §4.1 (every echo).
+    /// Takes an RTT sample: of one timed segment, never of a retransmission (RFC 6298 §3), or of
+    /// every timestamp echo (RFC 7323 §4.1).
     pub(super) fn sample_round_trip(&mut self, now: Instant, segment: &TcpSegment, flight: u32) {
         let timed = match self.snd.timed_segment {
             Some((end, at)) if segment.ack.at_or_after(end) => {
@@ -224,9 +227,9 @@ impl Connection {
             Some(_) if untimed.is_some() => None,
             Some(Timestamps { echo, .. }) if echo != 0 => {
                 let ticks = self.timestamp(now).wrapping_sub(echo);
-                // An echo from the future, or from ages ago, was never ours.
+                // An echo from the future, or from too long ago, is not ours.
                 let sane = ticks < 1 << 20;
-                // RFC 7323 §4.2: how many samples a round trip gives.
+                // RFC 7323 §4.2: number of samples in a round trip.
                 let samples = flight.div_ceil(self.snd.send_state.mss().saturating_mul(2).max(1));
                 sane.then(|| (self.timestamp_tick().times(u64::from(ticks)), samples))
             }
@@ -237,7 +240,8 @@ impl Connection {
         }
     }
 
-    /// chandran-1998 §5.2: each packet has an ACK event of its own.
+    /// Takes an RTT sample per segment, each of which has an ACK event of its own (chandran-1998
+    /// §5.2).
     fn sample_segment(&mut self, now: Instant, ack: Seq) {
         let interrupted = self.snd.no_sample_until.is_some() || self.snd.hold.is_some();
         let sent = self.snd.recovery.take_sample_start();
@@ -257,7 +261,8 @@ impl Connection {
         self.stats.rtt_samples += 1;
     }
 
-    /// RFC 3168 §6.1.2: at most one reduction a window of data, none while a loss is recovered.
+    /// Responds to an ECN echo: at most one reduction per window of data, none during a recovery
+    /// (RFC 3168 §6.1.2).
     fn on_congestion_echo(&mut self, now: Instant) {
         let snd = &mut self.snd;
         if snd.ecn.cwr_until.is_some() || snd.send_state.phase() != RecoveryPhase::Open {
@@ -272,7 +277,8 @@ impl Connection {
         self.stats.ecn_reductions += 1;
     }
 
-    /// RFC 9293 §3.10.7.4: the window of a segment that is not older than the last one.
+    /// Updates the send window from a segment that is not older than the last one (RFC 9293
+    /// §3.10.7.4).
     fn update_send_window(&mut self, segment: &TcpSegment, window: u32) {
         let snd = &mut self.snd;
         let newer = snd.wl1.before(segment.seq)
@@ -289,7 +295,7 @@ impl Connection {
             return;
         }
         if window == 0 {
-            // An answer to a probe: the peer lives (RFC 9293 §3.8.6.1).
+            // The peer has answered a probe, so it is alive (RFC 9293 §3.8.6.1).
             snd.retries = 0;
         } else if opens {
             snd.window_probe_due = false;

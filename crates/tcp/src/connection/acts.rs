@@ -1,5 +1,4 @@
-//! What an aid sees of the connection, and what it may do to it: the direct driver's half of
-//! DESIGN's table of acts.
+//! The view that an aid has of the connection, and its acts on it.
 
 use driftway_base::{
     Act, ActResult, Assign, Instant, Known, ProbeSpacing, RecoveryState, Release, Seq, SeqRange,
@@ -13,7 +12,7 @@ use crate::growth::MAX_WINDOW;
 use crate::send_state::RecoveryPhase;
 use crate::timer::Timer;
 
-/// Ranges that may wait to be sent again.
+/// Maximum number of ranges queued for retransmission by an aid.
 const MAX_AID_RETRANSMISSIONS: usize = 64;
 
 impl Connection {
@@ -47,7 +46,7 @@ impl Connection {
         }
     }
 
-    /// Does what an aid wants done.
+    /// Executes an act of an aid.
     pub fn act(&mut self, now: Instant, act: &Act) -> ActResult {
         if !self.state.is_synchronized() {
             return ActResult::Unsupported;
@@ -59,7 +58,7 @@ impl Connection {
                 ActResult::Done
             }
             Act::Resume { cwnd, ssthresh, rto } => {
-                // One that ended while held; what the aid wants comes after it.
+                // A recovery that ended during the hold; the aid's windows are set after it.
                 self.snd.send_state.complete_prr();
                 self.set_cwnd(cwnd);
                 self.set_ssthresh(ssthresh);
@@ -109,7 +108,7 @@ impl Connection {
                 }
                 ActResult::Done
             }
-            // That is the node's.
+            // The node sends route probes.
             Act::ProbeRoute(_) => ActResult::Unsupported,
         }
     }
@@ -145,18 +144,18 @@ impl Connection {
         freeze_timers: bool,
         release: Release,
     ) {
-        // The probes of an earlier hold end; TCP's own, of a closed window, freeze with the rest.
+        // The probes of an earlier hold end; TCP's own window probes freeze with the other timers.
         if self.snd.hold.is_some() || !freeze_timers {
             self.timers.stop(Timer::Persist);
         }
-        // Karn: a round trip that a hold interrupts says nothing about the path. That goes for the
-        // echoes of timestamps, too.
+        // Karn: an RTT sample that spans a hold is not a measure of the path; nor is a timestamp
+        // echo.
         self.snd.timed_segment = None;
         self.snd.no_sample_until = Some(self.snd.send_state.max());
         if freeze_timers {
             self.timers.freeze(now);
         } else {
-            // 4.4BSD forgets duplicates when the retransmission timer is off.
+            // 4.4BSD resets the duplicates when the retransmission timer is off.
             self.snd.send_state.reset_dup_acks();
         }
         self.timers.stop(Timer::Retransmission);
@@ -167,8 +166,9 @@ impl Connection {
         self.snd.send_state.pause_growth(now);
         self.snd.window_probe_due = false;
         self.snd.aid_retransmissions.clear();
-        // The window is the aid's now: nothing of before is given back, and a further timeout must
-        // not make undo state that could (RFC 3522 §3.2: RetransmitTS is the first one's).
+        // The aid now owns the window: nothing is restored from before, and a further timeout must
+        // not create an undo state that could (RFC 3522 §3.2: RetransmitTS is that of the first
+        // retransmission).
         self.snd.undo_state = None;
         self.snd.send_state.forget_prior_window();
         self.end_f_rto();
@@ -182,18 +182,18 @@ impl Connection {
         }
     }
 
-    /// Sending goes on: with the timeout that a new transmission has, or where it was frozen.
+    /// Ends a hold: timers restart as for a new transmission, or continue if they were frozen.
     pub(super) fn end_hold(&mut self, now: Instant) {
         if self.snd.hold.take().is_none() {
             return;
         }
         self.timers.stop(Timer::Persist);
         self.snd.window_probe_due = false;
-        // A hold is no time in which the window could have been used.
+        // During a hold the window could not have been used.
         self.snd.cwnd_usage.restart(now);
         if self.timers.are_frozen() {
             let still = self.timers.thaw(now);
-            // Time that stood still is not idle time (RFC 5681 §4.1), nor a peer's silence.
+            // Frozen time is neither idle time (RFC 5681 §4.1) nor silence of the peer.
             self.snd.recovery.on_thaw(now, still);
             self.snd.last_sent = (self.snd.last_sent + still).min(now);
             self.last_received = (self.last_received + still).min(now);
@@ -224,9 +224,9 @@ impl Connection {
         ActResult::Done
     }
 
-    /// An acknowledgment made up from the view. It may repeat or hold back, but never acknowledges
-    /// what has not arrived (liu-singh-2001 §III-B).
-    /// Nor does it promise more than what is advertised already.
+    /// An acknowledgment built at an aid's request. It may repeat or hold back, but never
+    /// acknowledges data that has not arrived (liu-singh-2001 §III-B), nor advertises more than is
+    /// advertised already.
     fn forge_ack(&self, now: Instant, ack: Seq, window: u32) -> Option<TcpSegment> {
         if ack.after(self.rcv.nxt()) {
             return None;

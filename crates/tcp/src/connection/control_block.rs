@@ -1,4 +1,4 @@
-//! One TCP connection.
+//! The control block of a TCP connection.
 
 use alloc::collections::VecDeque;
 
@@ -13,18 +13,18 @@ use crate::state::{State, Transition};
 use crate::stats::Stats;
 use crate::timer::Timers;
 
-/// What a driver is told.
+/// An event for the driver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
     /// The connection is open.
     Connected,
-    /// The peer sends no more: after what can be read comes the end of its stream.
+    /// The peer has closed: the readable data is the last of its stream.
     PeerClosed,
-    /// Both sides have closed and everything is acknowledged.
+    /// Both ends have closed and everything is acknowledged.
     Closed,
     /// The peer reset the connection, or refused it.
     Reset,
-    /// No answer after as many retries as the configuration allows.
+    /// The connection was aborted after the configured number of unanswered retries.
     TimedOut,
 }
 
@@ -33,18 +33,19 @@ pub enum Event {
 pub struct Transmit {
     /// The segment.
     pub segment: TcpSegment,
-    /// The congestion bits of its IP header.
+    /// ECN field of its IP header.
     pub ecn: Ecn,
-    /// Put it before whatever waits in the own interface queue.
+    /// To be placed at the front of the own interface queue.
     pub ahead_of_queue: bool,
-    /// It carries something that was sent before.
+    /// Carries data that was sent before.
     pub retransmission: bool,
-    /// An aid asked for it ([`driftway_base::Act::Resend`]): not to be shown to the aid again.
+    /// Sent at an aid's request ([`driftway_base::Act::Resend`]); not to be passed to the aid
+    /// again.
     pub requested_by_aid: bool,
 }
 
 impl Transmit {
-    /// A segment that is none of these.
+    /// A segment with none of these.
     pub(super) const fn plain(segment: TcpSegment) -> Self {
         Self {
             segment,
@@ -66,42 +67,42 @@ impl Transmit {
 /// [`act`](Self::act). *Poll*: [`poll_transmit`](Self::poll_transmit),
 /// [`poll_event`](Self::poll_event).
 ///
-/// After every event or command a driver polls `poll_transmit` until it gives nothing, then
-/// `poll_event`, then asks `next_timeout`. Time never goes back.
+/// After every event or command a driver polls `poll_transmit` until it returns `None`, then
+/// `poll_event`, then reads `next_timeout`. Time never goes back.
 ///
-/// Bytes are not carried. [`write`](Self::write) says how many there are; a segment names its bytes
-/// by their offset in our stream. What arrives is named by the driver and comes out of
-/// [`read`](Self::read) in order under the same names.
+/// Payload bytes are not stored. [`write`](Self::write) gives their number; a segment refers to
+/// them by their offset in our stream. Received payloads have the names that the driver gives them,
+/// and [`read`](Self::read) returns them in order under these names.
 #[derive(Debug)]
 pub struct Connection {
     pub(super) config: Config,
     pub(super) state: State,
-    /// It began by listening.
+    /// Opened passively (LISTEN).
     pub(super) passive_open: bool,
     pub(super) local: Endpoint,
     pub(super) remote: Endpoint,
-    /// The name that our payloads carry.
+    /// Stream identifier of our payloads.
     pub(super) stream: u32,
     pub(super) snd: Sender,
     pub(super) rcv: Receiver,
     pub(super) timers: Timers,
     pub(super) pending_ack: PendingAck,
     pub(super) recent_timestamp: RecentTimestamp,
-    /// Timestamps, SACK and so on, as negotiated.
+    /// Negotiated options: timestamps, SACK, …
     pub(super) negotiated: NegotiatedOptions,
-    /// SYN or SYN-ACK is to be sent.
+    /// A SYN or SYN-ACK is to be sent.
     pub(super) syn_due: bool,
     pub(super) syn_lost: bool,
-    /// Answers that do not belong to the flow: resets, challenges, made-up acknowledgments.
+    /// Replies outside of the data flow: resets, challenge ACKs, acknowledgments for an aid.
     pub(super) replies: VecDeque<Transmit>,
     pub(super) challenge_acks: ChallengeAckLimiter,
     pub(super) events: VecDeque<Event>,
     pub(super) stats: Stats,
-    /// When something last arrived (keep-alive).
+    /// Time of the last arrival (keep-alive).
     pub(super) last_received: Instant,
 }
 
-/// What both ends offered.
+/// Options that both ends offered.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct NegotiatedOptions {
     /// SACK (RFC 2018).
@@ -114,29 +115,29 @@ pub struct NegotiatedOptions {
     pub ecn: bool,
 }
 
-/// Acknowledgments that are owed.
+/// Acknowledgments to be sent.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct PendingAck {
-    /// Segments in order that wait for one.
+    /// In-order segments not yet acknowledged.
     pub segments: u32,
-    /// One is to be sent at once.
+    /// An acknowledgment is to be sent at once.
     pub due_now: bool,
-    /// RCV.NXT of the last one sent (RFC 7323: Last.ACK.sent).
+    /// RCV.NXT in the last acknowledgment (RFC 7323: Last.ACK.sent).
     pub last_sent: Seq,
-    /// ECE goes out with each until CWR comes (RFC 3168 §6.1.3).
+    /// Acknowledgments carry ECE until a CWR arrives (RFC 3168 §6.1.3).
     pub echo_ce: bool,
 }
 
-/// The peer's timestamps (RFC 7323 §4.3, §5).
+/// The peer's latest timestamp (RFC 7323 §4.3, §5).
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct RecentTimestamp {
     /// TS.Recent.
     pub ts_recent: u32,
-    /// When it was taken: after 24 days it says nothing (RFC 7323 §5.5).
+    /// Time of its update: after 24 days it is invalid (RFC 7323 §5.5).
     pub updated_at: Instant,
 }
 
-/// Challenge acknowledgments are limited (RFC 5961 §7).
+/// Rate limit of challenge ACKs (RFC 5961 §7).
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct ChallengeAckLimiter {
     second: u64,
@@ -144,7 +145,7 @@ pub(super) struct ChallengeAckLimiter {
 }
 
 impl ChallengeAckLimiter {
-    /// At most ten a second.
+    /// Permits at most ten per second.
     pub fn allow(&mut self, now: Instant) -> bool {
         let second = now.as_nanos() / 1_000_000_000;
         if second != self.second {
@@ -188,8 +189,8 @@ impl Connection {
         }
     }
 
-    /// Opens a connection to `remote`. `iss` is the initial sequence number (RFC 6528 is the
-    /// driver's), `stream` the name that our payloads will carry.
+    /// Opens a connection to `remote`. `iss` is the initial sequence number, which the driver
+    /// chooses (RFC 6528), `stream` the identifier of our payloads.
     pub fn connect(
         config: &Config,
         local: Endpoint,
@@ -205,7 +206,7 @@ impl Connection {
         connection
     }
 
-    /// Waits for one connection at `local`.
+    /// Listens for one connection at `local`.
     pub fn listen(config: &Config, local: Endpoint, iss: Seq, stream: u32) -> Self {
         let nobody = Endpoint::new(Ipv4Addr::UNSPECIFIED, 0);
         let mut connection = Self::new(config, local, nobody, iss, stream);
@@ -214,36 +215,36 @@ impl Connection {
         connection
     }
 
-    /// Its state.
+    /// State of the connection.
     pub fn state(&self) -> State {
         self.state
     }
-    /// Our end.
+    /// Local endpoint.
     pub fn local(&self) -> Endpoint {
         self.local
     }
-    /// The peer; unspecified while listening.
+    /// Remote endpoint; unspecified in LISTEN.
     pub fn remote(&self) -> Endpoint {
         self.remote
     }
-    /// What it has counted.
+    /// Counters of the connection.
     pub fn stats(&self) -> &Stats {
         &self.stats
     }
-    /// How often the congestion window was reduced: by a loss, a timeout, a mark, source quench or
-    /// an aid. The restart after an idle period (RFC 5681 §4.1) is none.
+    /// Number of congestion window reductions: by a loss, a timeout, an ECN mark, source quench or
+    /// an aid. The restart after an idle period (RFC 5681 §4.1) is not counted.
     pub fn cwnd_reductions(&self) -> u64 {
         self.snd.cwnd_reductions
     }
-    /// The round-trip time as measured, and the retransmission timeout.
+    /// The RTT estimator with the retransmission timeout.
     pub fn rtt(&self) -> &RttEstimator {
         &self.snd.rtt
     }
-    /// What was negotiated.
+    /// The negotiated options.
     pub fn negotiated(&self) -> NegotiatedOptions {
         self.negotiated
     }
-    /// Its configuration.
+    /// Configuration of the connection.
     pub fn config(&self) -> &Config {
         &self.config
     }
@@ -251,22 +252,22 @@ impl Connection {
     pub fn acknowledged_bytes(&self) -> u64 {
         self.snd.una_offset
     }
-    /// Bytes that can be read.
+    /// Bytes available to [`read`](Self::read).
     pub fn readable_bytes(&self) -> u32 {
         self.rcv.readable_bytes()
     }
-    /// Has the peer's FIN arrived, with everything before it?
+    /// True once the peer's FIN and everything before it has arrived.
     pub fn peer_closed(&self) -> bool {
         self.rcv.is_finished()
     }
 
-    /// When [`on_timeout`](Self::on_timeout) is to be called; `None`: nothing is due.
+    /// Time at which to call [`on_timeout`](Self::on_timeout); `None`: no timer is running.
     pub fn next_timeout(&self) -> Option<Instant> {
         self.timers.next_deadline()
     }
 
-    /// The application has `bytes` more to send. They are accepted until it closes; how much of
-    /// its buffer a driver lets it fill is the driver's.
+    /// Adds `bytes` to the data to be sent. They are accepted until the application closes; a limit
+    /// to the send buffer is the driver's.
     pub fn write(&mut self, bytes: u64) -> u64 {
         if self.snd.close_requested || matches!(self.state, State::Closed | State::Listen) {
             return 0;
@@ -275,8 +276,8 @@ impl Connection {
         bytes
     }
 
-    /// The application takes up to `most` bytes in order. Reading opens the window, which may make
-    /// an acknowledgment due.
+    /// Returns up to `most` bytes in order. Reading opens the window, which may make an
+    /// acknowledgment due.
     pub fn read(&mut self, most: u32) -> Option<Payload> {
         let part = self.rcv.read(most)?;
         if self.state.may_receive() && self.rcv.has_window_update(u32::from(self.config.mss)) {
@@ -285,14 +286,14 @@ impl Connection {
         Some(part)
     }
 
-    /// No more data from us: a FIN follows what is written.
+    /// Closes our direction: a FIN follows the written data.
     pub fn close(&mut self) {
         match self.state {
             State::Listen | State::SynSent => {
                 self.apply_transition(Transition::Close);
                 self.terminate(Event::Closed);
             }
-            // RFC 9293 §3.10.4: in SYN-RECEIVED it waits until the connection is open.
+            // RFC 9293 §3.10.4: in SYN-RECEIVED, CLOSE is queued until the connection is open.
             State::SynReceived => self.snd.close_requested = true,
             State::Established | State::CloseWait => {
                 self.snd.close_requested = true;
@@ -302,7 +303,7 @@ impl Connection {
         }
     }
 
-    /// Gives the connection up at once, with a reset where the peer knows of it.
+    /// Aborts the connection, with a reset if the peer knows of it.
     pub fn abort(&mut self) {
         if self.state == State::Closed {
             return;
@@ -316,19 +317,19 @@ impl Connection {
         self.terminate(Event::Closed);
     }
 
-    /// The next thing that happened.
+    /// The next event.
     pub fn poll_event(&mut self) -> Option<Event> {
         self.events.pop_front()
     }
 
-    /// Goes where `cause` leads from here.
+    /// Enters the state to which `cause` leads.
     pub(super) fn apply_transition(&mut self, cause: Transition) {
         if let Some(next) = self.state.next(cause) {
             self.state = next;
         }
     }
 
-    /// The connection is over; what can be read stays readable.
+    /// Ends the connection; received data stays readable.
     pub(super) fn terminate(&mut self, event: Event) {
         self.timers.clear();
         self.snd.hold = None;
@@ -341,8 +342,8 @@ impl Connection {
         self.events.push_back(event);
     }
 
-    /// A router asks to send less. 4.4BSD starts over with one segment; RFC 6633 §3 says to ignore
-    /// it, which is the default.
+    /// Handles an ICMP source quench: ignored by default (RFC 6633 §3); 4.4BSD restarts with one
+    /// segment.
     pub fn on_source_quench(&mut self) {
         if self.config.source_quench {
             self.snd.send_state.on_source_quench();
@@ -350,15 +351,16 @@ impl Connection {
         }
     }
 
-    /// A segment of ours with nothing but header fields.
+    /// A segment of ours with header fields only.
     pub(super) fn header_only_segment(&self, flags: TcpFlags) -> TcpSegment {
         let flight = &self.snd.send_state;
         TcpSegment {
             source_port: self.local.port,
             destination_port: self.remote.port,
-            // RFC 9293 §3.10.4 says SND.NXT; while going back, that is behind what the peer has.
-            // But while its window is closed, only SND.NXT is in it: a probe's byte lies beyond,
-            // and what begins there is dropped together with its acknowledgment (§3.10.7.4).
+            // RFC 9293 §3.10.4 says SND.NXT, which during go-back-N is below the peer's RCV.NXT.
+            // While its window is closed, only SND.NXT is inside: a probe's byte lies beyond it,
+            // and a segment that begins there is dropped together with its acknowledgment
+            // (§3.10.7.4).
             seq: if self.snd.wnd == 0 { flight.nxt() } else { flight.max() },
             ack: self.rcv.nxt(),
             flags,
@@ -366,7 +368,7 @@ impl Connection {
         }
     }
 
-    /// The connection is given up; the peer, if it is still there, shall know.
+    /// Sends a reset because the connection is aborted.
     pub(super) fn send_reset(&mut self) {
         let reset = self.header_only_segment(TcpFlags::RST.with(TcpFlags::ACK));
         self.replies.push_back(Transmit::plain(reset));

@@ -1,4 +1,4 @@
-//! The steps of F-RTO (RFC 5682).
+//! Steps of F-RTO (RFC 5682).
 
 use driftway_base::Instant;
 use driftway_wire::TcpSegment;
@@ -7,18 +7,18 @@ use super::control_block::Connection;
 use crate::f_rto::FRto;
 use crate::send_state::RecoveryPhase;
 
-/// What an acknowledgment brought.
+/// Effect of an acknowledgment on the sender.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct AckOutcome {
-    /// SND.UNA has moved.
+    /// SND.UNA has advanced.
     pub advanced: bool,
-    /// It was a duplicate; with SACK, it reported something new.
+    /// A duplicate; with SACK, with new SACK information.
     pub duplicate: bool,
 }
 
 impl Connection {
-    /// The timer went off (§2.1, step 1). `may`: nothing was being recovered, as after a timeout or in
-    /// fast recovery, where losses are known already.
+    /// Starts F-RTO after a timeout (§2.1, step 1). `may`: no loss was being recovered; after a
+    /// timeout or in fast recovery, losses are already known.
     pub(super) fn begin_f_rto(&mut self, may: bool) {
         let flight = &mut self.snd.send_state;
         let resent = (flight.una() + flight.mss()).min(flight.max());
@@ -28,7 +28,7 @@ impl Connection {
         );
     }
 
-    /// An acknowledgment came: steps 2 and 3 of §2.1, or of §3.1 where SACK is on.
+    /// Handles an acknowledgment: steps 2 and 3 of §2.1, or of §3.1 with SACK.
     pub(super) fn advance_f_rto(
         &mut self,
         now: Instant,
@@ -40,14 +40,14 @@ impl Connection {
         let RecoveryPhase::Loss { point } = self.snd.send_state.phase() else {
             self.snd.send_state.set_f_rto(None);
             if !sack && outcome.advanced && matches!(f_rto, FRto::AwaitingSecondAck { .. }) {
-                // All has arrived, of which but the first segment went again.
+                // Everything has arrived, although only the first segment was retransmitted.
                 self.undo_response(now, segment);
             }
             return;
         };
         match f_rto {
             FRto::AwaitingFirstAck { .. } if !outcome.advanced => {
-                // Without SACK, a duplicate may be the answer to anything.
+                // Without SACK, the cause of a duplicate is unknown.
                 if outcome.duplicate && !sack {
                     self.snd.send_state.set_f_rto(None);
                 }
@@ -69,7 +69,7 @@ impl Connection {
                     .highest_sacked()
                     .is_some_and(|highest| highest.after(point));
                 if sack && above {
-                    // §3.1, step 3a: what is new arrives and what is old does not.
+                    // §3.1, step 3a: new data arrives, but not the old data.
                     self.resume_slow_start();
                 } else if outcome.advanced || (sack && outcome.duplicate) {
                     self.undo_response(now, segment);
@@ -80,7 +80,7 @@ impl Connection {
         }
     }
 
-    /// The detection ends without a result, so the loss counts as real.
+    /// Ends the detection without a result, so that the loss counts as real.
     pub(super) fn end_f_rto(&mut self) {
         if let Some(FRto::AwaitingSecondAck { .. }) = self.snd.send_state.f_rto() {
             self.resume_slow_start();
@@ -88,7 +88,7 @@ impl Connection {
         self.snd.send_state.set_f_rto(None);
     }
 
-    /// The loss was real: slow start goes on with what is missing.
+    /// Resumes slow start with the missing data, because the loss was real.
     fn resume_slow_start(&mut self) {
         let flight = &mut self.snd.send_state;
         flight.set_f_rto(None);
@@ -98,7 +98,7 @@ impl Connection {
         }
     }
 
-    /// Is there a segment of new data, and a place for it at the peer? (§2.1, step 2b)
+    /// True if a segment of new data is available and fits into the peer's window (§2.1, step 2b).
     fn can_send_new_data(&self) -> bool {
         let flight = &self.snd.send_state;
         let room = self.snd.usable_window_from(flight.max());

@@ -1,4 +1,4 @@
-//! A segment arrives: RFC 9293 §3.10.7, with the checks of RFC 5961 and RFC 7323.
+//! Segment arrival: RFC 9293 §3.10.7, with the checks of RFC 5961 and RFC 7323.
 
 use driftway_base::{Duration, Ecn, Endpoint, Instant, Ipv4Addr, Seq};
 use driftway_wire::{Payload, TcpFlags, TcpOptions, TcpSegment, Timestamps};
@@ -9,20 +9,20 @@ use crate::receiver::ArrivalOrder;
 use crate::state::{State, Transition};
 use crate::timer::Timer;
 
-/// What an arriving segment brought.
+/// Result of a segment arrival.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Received {
-    /// The part of its payload that was taken, under the name it came with: a driver that keeps
+    /// The accepted part of its payload, under the name with which it came: a driver that stores
     /// bytes stores these, and only these.
     pub accepted: Payload,
 }
 
-/// The peer's timestamps are not trusted after this long (RFC 7323 §5.5: 24 days).
+/// Age after which the peer's timestamps are not trusted (RFC 7323 §5.5: 24 days).
 const STALE_TIMESTAMP: Duration = Duration::from_secs(24 * 24 * 3600);
 
 impl Connection {
-    /// A segment from `from` with checked checksums and matching ports arrives; `ecn` are the
-    /// congestion bits of its IP header.
+    /// Handles a segment from `from` with valid checksums and matching ports; `ecn` is the ECN
+    /// field of its IP header.
     pub fn on_segment(
         &mut self,
         now: Instant,
@@ -39,15 +39,15 @@ impl Connection {
         Received::default()
     }
 
-    /// No connection: a reset, unless it is one (RFC 9293 §3.10.7.1). To be sent by the driver for
-    /// segments that belong to no connection at all, too: see [`reset_for`].
+    /// Replies with a reset in CLOSED (RFC 9293 §3.10.7.1). For segments that belong to no
+    /// connection at all, a driver uses [`reset_for`].
     fn reply_with_reset(&mut self, segment: &TcpSegment) {
         if let Some(reset) = reset_for(segment) {
             self.replies.push_back(Transmit::plain(reset));
         }
     }
 
-    /// RFC 9293 §3.10.7.2
+    /// Handles a segment in LISTEN (RFC 9293 §3.10.7.2).
     fn on_segment_in_listen(&mut self, now: Instant, from: Ipv4Addr, segment: &TcpSegment) {
         let flags = segment.flags;
         if flags.contains(TcpFlags::RST) {
@@ -62,14 +62,14 @@ impl Connection {
         }
         self.remote = Endpoint::new(from, segment.source_port);
         self.synchronize(now, segment);
-        // RFC 3168 §6.1.1: ECE and CWR ask for ECN.
+        // RFC 3168 §6.1.1: ECE and CWR request ECN.
         self.negotiated.ecn =
             self.config.ecn && flags.contains(TcpFlags::ECE) && flags.contains(TcpFlags::CWR);
         self.apply_transition(Transition::Syn);
         self.syn_due = true;
     }
 
-    /// Takes over what the peer's SYN says.
+    /// Initializes the connection from the peer's SYN.
     fn synchronize(&mut self, now: Instant, segment: &TcpSegment) {
         self.rcv.synchronize(segment.seq);
         let options: &TcpOptions = &segment.options;
@@ -92,7 +92,8 @@ impl Connection {
             self.recent_timestamp.ts_recent = value;
             self.recent_timestamp.updated_at = now;
         }
-        // RFC 9293 §3.7.1: 536 where the peer says nothing; RFC 6691: options come out of it.
+        // RFC 9293 §3.7.1: 536 without an MSS option; RFC 6691: the length of options is
+        // subtracted.
         let peer = options.mss.unwrap_or(536).max(48);
         let timestamps = if self.negotiated.timestamps { 12 } else { 0 };
         let mss = u32::from(peer.min(self.config.mss)).saturating_sub(timestamps).max(1);
@@ -105,9 +106,8 @@ impl Connection {
         self.last_received = now;
     }
 
-    /// RFC 9293 §3.10.7.3
-    ///
-    /// Data and FIN on a SYN are left for their retransmission.
+    /// Handles a segment in SYN-SENT (RFC 9293 §3.10.7.3). Data and FIN on a SYN are ignored until
+    /// their retransmission.
     fn on_segment_in_syn_sent(&mut self, now: Instant, segment: &TcpSegment) {
         let flags = segment.flags;
         let acks = flags.contains(TcpFlags::ACK);
@@ -134,7 +134,7 @@ impl Connection {
             self.syn_due = true;
             return;
         }
-        // RFC 3168 §6.1.1: ECE without CWR agrees to ECN.
+        // RFC 3168 §6.1.1: ECE without CWR accepts ECN.
         self.negotiated.ecn = self.config.ecn
             && !self.syn_lost
             && flags.contains(TcpFlags::ECE)
@@ -145,13 +145,13 @@ impl Connection {
         self.on_established(now);
     }
 
-    /// Does the segment acknowledge our SYN, which has been sent and was not acknowledged before?
+    /// True if the segment acknowledges our SYN, which was sent and not acknowledged before.
     fn acknowledges_syn(&self, segment: &TcpSegment) -> bool {
         segment.ack.after(self.snd.send_state.una())
             && segment.ack.at_or_before(self.snd.send_state.max())
     }
 
-    /// Our SYN is acknowledged.
+    /// Handles the acknowledgment of our SYN.
     fn on_syn_acknowledged(&mut self, now: Instant, segment: &TcpSegment) {
         self.snd.syn_acked = true;
         self.snd.send_state.on_syn_acked(self.snd.iss);
@@ -162,13 +162,13 @@ impl Connection {
         self.timers.stop(Timer::Retransmission);
         self.sample_round_trip(now, segment, 1);
         if self.syn_lost {
-            // RFC 6298 §5.7, RFC 5681 §3.1: no trust in a path that lost the SYN.
+            // RFC 6298 §5.7, RFC 5681 §3.1: conservative on a path that lost the SYN.
             self.snd.rtt.on_syn_lost();
             self.snd.send_state.window.cwnd = self.snd.send_state.mss();
         }
     }
 
-    /// The connection is open.
+    /// Enters the synchronized states.
     fn on_established(&mut self, now: Instant) {
         self.rcv.advertise(1);
         self.pending_ack.last_sent = self.rcv.nxt();
@@ -181,7 +181,7 @@ impl Connection {
         }
     }
 
-    /// RFC 9293 §3.10.7.4, in its order.
+    /// Handles a segment in all other states, in the order of RFC 9293 §3.10.7.4.
     fn on_segment_in_other_states(
         &mut self,
         now: Instant,
@@ -228,7 +228,7 @@ impl Connection {
         received
     }
 
-    /// A second SYN before the connection is open.
+    /// Handles a second SYN in SYN-RECEIVED.
     fn on_syn_in_syn_received(&mut self, now: Instant, segment: &TcpSegment) {
         let flags = segment.flags;
         if segment.seq != self.rcv.irs() {
@@ -246,14 +246,14 @@ impl Connection {
             self.snd.wl2 = segment.ack;
             self.on_established(now);
         } else {
-            // The peer's own SYN, again, asks for ours again. RFC 3168 §6.1.1.1: one SYN without
-            // ECN is enough not to use it.
+            // The peer's retransmitted SYN requests our SYN-ACK again. RFC 3168 §6.1.1.1: one SYN
+            // without ECN disables it.
             self.negotiated.ecn &= flags.contains(TcpFlags::ECE) && flags.contains(TcpFlags::CWR);
             self.syn_due = true;
         }
     }
 
-    /// Back to LISTEN for the next attempt; what the user has written stays written.
+    /// Returns to LISTEN for the next attempt; data that the user has written is kept.
     fn return_to_listen(&mut self) {
         if self.snd.close_requested {
             self.apply_transition(Transition::Reset);
@@ -269,7 +269,7 @@ impl Connection {
         self.snd.written = written;
     }
 
-    /// PAWS (RFC 7323 §5.3): an old timestamp means an old segment.
+    /// PAWS (RFC 7323 §5.3): a segment with an old timestamp is an old segment.
     fn passes_paws(&mut self, now: Instant, segment: &TcpSegment) -> bool {
         let Some(Timestamps { value, .. }) =
             segment.options.timestamps.filter(|_| self.negotiated.timestamps)
@@ -292,8 +292,8 @@ impl Connection {
         false
     }
 
-    /// Is it an acknowledgment that changes nothing but what is reported, and that can have been
-    /// overtaken? One of an earlier connection would be older.
+    /// True for a pure acknowledgment that others may have overtaken: it changes nothing but SACK
+    /// information. One of an earlier connection would be older.
     fn is_overtaken(&self, segment: &TcpSegment, value: u32) -> bool {
         let age = self
             .timestamp_tick()
@@ -309,10 +309,11 @@ impl Connection {
             && age <= self.snd.rtt.rto()
     }
 
-    /// Is the segment inside the receive window? If not, an acknowledgment says where that is.
+    /// True if the segment is inside the receive window. Otherwise an acknowledgment shows the peer
+    /// where that is.
     fn in_window(&mut self, now: Instant, segment: &TcpSegment) -> bool {
         let seq = segment.seq;
-        // A SYN of before the window is the peer's, sent again: the SYN's own check answers it.
+        // A SYN below the window is a retransmission of the peer's; the check of SYN answers it.
         if segment.flags.contains(TcpFlags::SYN) && seq == self.rcv.irs() {
             return true;
         }
@@ -324,18 +325,18 @@ impl Connection {
             return false;
         }
         if self.state == State::TimeWait && segment.flags.contains(TcpFlags::FIN) {
-            // The last acknowledgment was lost (RFC 9293 §3.6.1).
+            // Our last acknowledgment was lost (RFC 9293 §3.6.1).
             self.start_time_wait(now);
         }
         if segment.sequence_len() > 0 && !segment.payload.is_empty() {
-            // RFC 2883 §4: report what came twice.
+            // RFC 2883 §4: report the duplicate.
             let end = seq + segment.payload.len;
             if end.at_or_before(self.rcv.nxt()) {
                 self.rcv.take(seq, segment.payload);
             }
         }
         self.pending_ack.due_now = true;
-        // RFC 9293 §3.10.7.4: with a zero window, acknowledgments still count; so do those of
+        // RFC 9293 §3.10.7.4: with a zero window, acknowledgments are still valid; so are those of
         // keep-alives (§3.8.4).
         let at_the_edge =
             seq == self.rcv.nxt() && self.rcv.window() == 0 || seq + 1 == self.rcv.nxt();
@@ -346,7 +347,8 @@ impl Connection {
         false
     }
 
-    /// RFC 5961 §3.2: exactly the next number resets, one inside the window is challenged.
+    /// Handles a reset: valid at exactly RCV.NXT, challenged elsewhere in the window (RFC 5961
+    /// §3.2).
     fn on_reset(&mut self, now: Instant, segment: &TcpSegment) {
         if segment.seq != self.rcv.nxt() {
             self.send_challenge_ack(now);
@@ -356,14 +358,14 @@ impl Connection {
             self.return_to_listen();
             return;
         }
-        // Only the acknowledgment of our FIN is missing, if anything.
+        // At most the acknowledgment of our FIN is missing.
         let quiet = matches!(self.state, State::TimeWait | State::Closing | State::LastAck)
             && self.snd.una_offset == self.snd.written;
         self.apply_transition(Transition::Reset);
         self.terminate(if quiet { Event::Closed } else { Event::Reset });
     }
 
-    /// A challenge acknowledgment (RFC 5961 §3.2, §4.2, §5.2), not too many of them.
+    /// Sends a challenge ACK within the rate limit (RFC 5961 §3.2, §4.2, §5.2).
     pub(super) fn send_challenge_ack(&mut self, now: Instant) {
         self.stats.segments_rejected += 1;
         if self.challenge_acks.allow(now) {
@@ -371,7 +373,7 @@ impl Connection {
         }
     }
 
-    /// RFC 7323 §4.3: the timestamp to echo is that of the segment at the left edge.
+    /// Updates TS.Recent from the segment at Last.ACK.sent (RFC 7323 §4.3).
     fn update_ts_recent(&mut self, now: Instant, segment: &TcpSegment) {
         if let Some(Timestamps { value, .. }) = segment.options.timestamps
             && Seq(value).at_or_after(Seq(self.recent_timestamp.ts_recent))
@@ -382,14 +384,14 @@ impl Connection {
         }
     }
 
-    /// The payload.
+    /// Processes the payload.
     fn on_payload(&mut self, now: Instant, segment: &TcpSegment, ecn: Ecn) -> Received {
         if segment.payload.is_empty() || !self.state.may_receive() {
             // RFC 9293 §3.10.7.4, seventh check: no data can follow the peer's FIN.
             return Received::default();
         }
-        // Whoever offered ECN echoes marks: the peer may have taken the offer from a SYN that we
-        // believe lost.
+        // Marks are echoed whenever ECN was offered: the peer may have accepted the offer of a SYN
+        // that counts as lost here.
         if self.config.ecn {
             if segment.flags.contains(TcpFlags::CWR) {
                 self.pending_ack.echo_ce = false;
@@ -399,14 +401,14 @@ impl Connection {
             }
         }
         let payload = match self.rcv.fin_seq() {
-            // Nothing stands behind the FIN.
+            // No data follows the FIN.
             Some(fin) => segment.payload.truncated(fin.since(segment.seq)),
             None => segment.payload,
         };
         let (taken, arrival) = self.rcv.take(segment.seq, payload);
         self.pending_ack.segments += 1;
         match (arrival, self.config.delayed_ack) {
-            // RFC 9293 §3.8.6.3: at least every second segment.
+            // RFC 9293 §3.8.6.3: at least every second segment is acknowledged.
             (ArrivalOrder::InOrder, Some(delayed)) if self.pending_ack.segments < 2 => {
                 let clock = self.config.clock;
                 let tick = if delayed.on_tick { delayed.timeout } else { Duration::ZERO };
@@ -418,7 +420,7 @@ impl Connection {
         Received { accepted: taken }
     }
 
-    /// The FIN, once everything before it has arrived.
+    /// Processes the FIN, once everything before it has arrived.
     fn on_fin(&mut self, now: Instant, segment: &TcpSegment) {
         let fin_seq = segment.seq + segment.payload.len;
         if segment.flags.contains(TcpFlags::FIN) && self.state.may_receive() {
@@ -447,8 +449,8 @@ impl Connection {
     }
 }
 
-/// The reset that answers a segment for which there is no connection (RFC 9293 §3.10.7.1); none
-/// for a reset.
+/// The reset in response to a segment without a connection (RFC 9293 §3.10.7.1); `None` for a
+/// reset.
 pub fn reset_for(segment: &TcpSegment) -> Option<TcpSegment> {
     if segment.flags.contains(TcpFlags::RST) {
         return None;
@@ -469,8 +471,8 @@ pub fn reset_for(segment: &TcpSegment) -> Option<TcpSegment> {
 }
 
 impl Connection {
-    /// Could a segment that begins at `seq` be on its way? The check that RFC 5927 §4.1 asks for
-    /// before an ICMP message that quotes it is believed. A bare acknowledgment begins at SND.MAX.
+    /// True if a segment that begins at `seq` may be in flight: the check of an ICMP message's
+    /// quoted segment (RFC 5927 §4.1). A pure acknowledgment begins at SND.MAX.
     pub fn may_have_sent(&self, seq: Seq) -> bool {
         let flight = &self.snd.send_state;
         seq.at_or_after(flight.una()) && seq.at_or_before(flight.max())

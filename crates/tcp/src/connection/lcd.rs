@@ -1,5 +1,6 @@
-//! Long connectivity disruptions (RFC 6069): a router's word that it has no route explains why a
-//! retransmission stayed unanswered, so it was not congestion, and one back-off is taken back.
+//! Long connectivity disruptions (TCP-LCD, RFC 6069): an ICMP destination unreachable message shows
+//! that a retransmission was lost for lack of a route, not by congestion, so one back-off is
+//! reverted.
 
 use driftway_base::{Duration, Instant, Seq};
 
@@ -8,11 +9,10 @@ use crate::state::{State, Transition};
 use crate::timer::Timer;
 
 impl Connection {
-    /// A router, or the peer's host, says that a segment did not get there. `hard` errors
-    /// (protocol, port) end an attempt to connect; on a synchronized connection all are soft
-    /// (RFC 9293 §3.9.2.2, RFC 5927 §6.1). `quoted` is the sequence number of the segment for which
-    /// there was no route (net or host unreachable), `None` if the message says anything else.
-    /// The caller has checked that the quoted number lies within what is outstanding.
+    /// Handles an ICMP destination unreachable message. `hard` errors (protocol, port) abort an
+    /// attempt to connect; on a synchronized connection all are soft (RFC 9293 §3.9.2.2, RFC 5927
+    /// §6.1). `quoted` is the sequence number of the quoted segment for net or host unreachable,
+    /// `None` for any other code. The caller has checked that it is within the outstanding data.
     pub fn on_unreachable(&mut self, now: Instant, hard: bool, quoted: Option<Seq>) {
         if hard && self.state == State::SynSent {
             self.apply_transition(Transition::Reset);
@@ -22,7 +22,7 @@ impl Connection {
         }
     }
 
-    /// RFC 6069 §4.2, steps 3 to 6. The window stays as the timeout left it.
+    /// Reverts a back-off (RFC 6069 §4.2, steps 3 to 6). The window stays as the timeout left it.
     fn revert_back_off(&mut self, now: Instant) {
         let runs = self.timers.deadline(Timer::Retransmission).is_some();
         let Some(disruption) = &mut self.snd.disruption else { return };
@@ -40,9 +40,9 @@ impl Connection {
         }
     }
 
-    /// As many timeouts in a row as the configuration allows have passed. Is that long enough? With
-    /// back-offs taken back they come fast, so time counts: what they would have taken (RFC 1122
-    /// §4.2.3.5 lets R2 be a time).
+    /// True if the connection is to be aborted after the configured number of consecutive timeouts.
+    /// As they are faster with reverted back-offs, the time that they would have taken counts (RFC
+    /// 1122 §4.2.3.5 permits R2 to be a time).
     pub(super) fn should_give_up(&self, now: Instant, most: u32) -> bool {
         match self.snd.disruption.and_then(|disruption| disruption.reverted_since()) {
             Some(first) => {

@@ -1,5 +1,5 @@
-//! One TCP connection: the control block, and a file for each kind of event and rule. What is below
-//! (flight, recoveries, growths, timers, the receiver) does not know of it.
+//! One TCP connection: the control block, and a file for each kind of event and rule. The modules
+//! below it (send state, recoveries, window growths, timers, receiver) do not depend on it.
 
 mod ack;
 mod acts;

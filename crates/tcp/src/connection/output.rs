@@ -1,4 +1,5 @@
-//! What leaves: RFC 9293 §3.8, with what loss recovery, aids and the persist timer want sent.
+//! Segment transmission: RFC 9293 §3.8, and the requests of loss recovery, aids and the persist
+//! timer.
 
 use driftway_base::{Duration, Ecn, Instant, ProbeSize, Seq, SeqRange};
 use driftway_wire::{Payload, SackBlocks, TcpFlags, TcpOptions, TcpSegment, Timestamps};
@@ -10,28 +11,28 @@ use crate::send_state::RecoveryPhase;
 use crate::state::State;
 use crate::timer::Timer;
 
-/// The clock of our timestamps ticks at least this finely coarse (RFC 7323 §5.4: 1 ms to 1 s).
+/// Finest tick of our timestamp clock (RFC 7323 §5.4: 1 ms to 1 s).
 const MIN_TIMESTAMP_TICK: Duration = Duration::from_millis(1);
 
-/// A piece of our stream chosen for sending.
+/// A range of our stream chosen for transmission.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SegmentChoice {
     pub range: SeqRange,
     pub reason: SendReason,
 }
 
-/// Why it goes.
+/// Reason of a transmission.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum SendReason {
-    /// It is next: SND.NXT moves along.
+    /// From SND.NXT, which advances.
     FromNxt,
-    /// Loss recovery sends it again.
+    /// Retransmission by loss recovery.
     Retransmission,
-    /// It is sent again to ask for what has arrived (RFC 8985 §7).
+    /// Retransmission as a tail loss probe (RFC 8985 §7).
     TailLossProbe,
-    /// An aid wants it sent again.
+    /// Retransmission at an aid's request.
     Aid { ahead_of_queue: bool },
-    /// It asks for the peer's window, or whether the peer is there.
+    /// Window probe, or probe during a hold.
     WindowProbe,
 }
 
@@ -61,7 +62,7 @@ impl Connection {
             return Some(self.send(now, choice));
         }
         if core::mem::take(&mut self.snd.keep_alive_due) {
-            // RFC 9293 §3.8.4: one number too low, so that an answer is due.
+            // RFC 9293 §3.8.4: SND.NXT − 1, which requires an answer.
             let mut segment = self.header_only_segment(TcpFlags::ACK);
             segment.seq = self.snd.send_state.una() - 1;
             return Some(self.send_ack(now, segment));
@@ -71,7 +72,7 @@ impl Connection {
             .then(|| self.send_ack(now, self.header_only_segment(TcpFlags::ACK)))
     }
 
-    /// Our clock for timestamps.
+    /// Our timestamp clock.
     pub(super) fn timestamp(&self, now: Instant) -> u32 {
         (now.as_nanos() / self.timestamp_tick().as_nanos()) as u32
     }
@@ -79,7 +80,7 @@ impl Connection {
         self.config.clock.rtt_tick.max(MIN_TIMESTAMP_TICK)
     }
 
-    /// What each segment carries once timestamps are agreed on (RFC 7323 §3.2).
+    /// The timestamps option of each segment, once negotiated (RFC 7323 §3.2).
     pub(super) fn own_timestamps(&self, now: Instant) -> Option<Timestamps> {
         let (value, echo) = (self.timestamp(now), self.recent_timestamp.ts_recent);
         self.negotiated.timestamps.then_some(Timestamps { value, echo })
@@ -94,7 +95,8 @@ impl Connection {
                 flags = flags.with(TcpFlags::ECE);
             }
         } else if self.config.ecn && !self.syn_lost {
-            // RFC 3168 §6.1.1.1: after a loss, without ECN, in case something in between objects.
+            // RFC 3168 §6.1.1.1: a retransmitted SYN does not offer ECN, in case a middlebox drops
+            // it.
             flags = flags.with(TcpFlags::ECE).with(TcpFlags::CWR);
         }
         let offer = |ours: bool, agreed: bool| if answer { agreed } else { ours };
@@ -130,7 +132,7 @@ impl Connection {
         Transmit { retransmission: !first, ..Transmit::plain(segment) }
     }
 
-    /// Chooses what data goes next.
+    /// Chooses the next data to be sent.
     fn choose_segment(&mut self, now: Instant) -> Option<SegmentChoice> {
         if let Some(choice) = self.next_aid_retransmission() {
             return Some(choice);
@@ -148,7 +150,7 @@ impl Connection {
             let reported = flight.scoreboard().next_sacked(flight.una()).unwrap_or(flight.max());
             let end = (flight.una() + flight.mss()).min(flight.max()).min(reported);
             if end.after(flight.una()) {
-                // Tahoe goes on from there; others leave SND.NXT alone.
+                // Tahoe continues from there; others leave SND.NXT unchanged.
                 let why = if flight.nxt() == flight.una() {
                     SendReason::FromNxt
                 } else {
@@ -162,7 +164,7 @@ impl Connection {
         {
             return Some(SegmentChoice { range, reason: SendReason::Retransmission });
         }
-        // RFC 8985 §7.3: a probe is new data, whatever the congestion window.
+        // RFC 8985 §7.3: a probe is new data, regardless of the congestion window.
         let probes = core::mem::take(&mut self.snd.tail_probe_due);
         let budget = match self.snd.send_state.f_rto() {
             _ if probes => self.snd.send_state.mss(),
@@ -193,7 +195,7 @@ impl Connection {
         None
     }
 
-    /// After a timeout, what goes again keeps to the peer's window, which may have shrunk.
+    /// Limits a retransmission after a timeout to the peer's window, which may have shrunk.
     fn within_peer_window(&self, range: SeqRange) -> Option<SeqRange> {
         let end = match self.snd.send_state.phase() {
             RecoveryPhase::Loss { .. } => range.end.min(self.snd.send_state.una() + self.snd.wnd),
@@ -202,7 +204,7 @@ impl Connection {
         end.after(range.start).then(|| SeqRange::new(range.start, end))
     }
 
-    /// The next piece of what an aid wants sent again.
+    /// The next segment of the ranges that an aid wants retransmitted.
     fn next_aid_retransmission(&mut self) -> Option<SegmentChoice> {
         let flight = &self.snd.send_state;
         while let Some((range, _)) = self.snd.aid_retransmissions.front_mut() {
@@ -221,8 +223,8 @@ impl Connection {
         None
     }
 
-    /// The persist timer went off. A window that is merely small is used after all (RFC 9293
-    /// §3.8.6.2.1, rule 4); a closed one is probed with a byte (§3.8.6.1), at SND.UNA.
+    /// The segment sent when the persist timer expires. A small window is used after all (RFC 9293
+    /// §3.8.6.2.1, rule 4); a closed one is probed with a byte at SND.UNA (§3.8.6.1).
     fn window_probe(&mut self) -> Option<SegmentChoice> {
         let snd = &self.snd;
         let at_una = snd.hold.is_some() || snd.wnd == 0;
@@ -237,11 +239,11 @@ impl Connection {
             Some(ProbeSize::Segment) => snd.send_state.mss(),
             Some(ProbeSize::Byte) | None => 1,
         };
-        // What the peer has need not go again.
+        // SACKed data need not be retransmitted.
         let unreported =
             snd.send_state.scoreboard().next_sacked(start).unwrap_or(start + most).since(start);
         let waiting = waiting.min(most.min(unreported.max(1)).into()) as u32;
-        // With all data sent, the FIN's number is what can be probed with.
+        // With all data sent, the FIN's sequence number is used as a probe.
         let fin = waiting == 0 && snd.fin_seq.map_or(snd.close_requested, |fin| fin == start);
         let len = waiting + u32::from(fin);
         if len == 0 {
@@ -251,8 +253,8 @@ impl Connection {
         Some(SegmentChoice::new(start, start + len, SendReason::WindowProbe))
     }
 
-    /// From SND.NXT on: what goes again after a timeout, then new data, then the FIN.
-    /// At once if that is `urgent`.
+    /// The next segment from SND.NXT: retransmissions after a timeout, then new data, then the FIN.
+    /// `urgent` disables Nagle's algorithm and silly window avoidance.
     fn segment_from_nxt(
         &mut self,
         now: Instant,
@@ -265,7 +267,7 @@ impl Connection {
             && now.since(self.snd.last_sent) > self.snd.rtt.rto()
             && self.stats.segments_sent > 0
         {
-            // RFC 5681 §4.1: after an idle period the window says nothing about the path.
+            // RFC 5681 §4.1: after an idle period the window is not a measure of the path.
             let restart = initial_window(&self.config, self.snd.send_state.mss());
             let window = &mut self.snd.send_state.window;
             window.cwnd = window.cwnd.min(restart);
@@ -282,8 +284,8 @@ impl Connection {
         let full = flight.mss().saturating_sub(self.sack_option_len()).max(1);
         let len = waiting.min(u64::from(room.min(full).min(stop))) as u32;
         let all = u64::from(len) == waiting;
-        // The FIN goes with the last data, or alone; it needs no congestion window, but a place in
-        // the peer's. One that the peer has reported does not go again.
+        // The FIN is sent with the last data, or alone; it needs no room in cwnd, but in the peer's
+        // window. A SACKed FIN is not retransmitted.
         let fin_waits = snd.close_requested && (snd.fin_seq.is_none() || again) && len != stop;
         let fin_here = snd.fin_seq.is_none_or(|fin| fin == start + len);
         if fin_waits && fin_here && all && (len > 0 || waiting == 0) && snd.usable_window() > len {
@@ -292,7 +294,7 @@ impl Connection {
         if len == 0 {
             return None;
         }
-        // Silly windows at the sender (RFC 9293 §3.8.6.2.1) and Nagle (§3.7.4).
+        // Silly window avoidance at the sender (RFC 9293 §3.8.6.2.1) and Nagle (§3.7.4).
         let nothing_out = start == flight.una();
         let worth = urgent
             || len >= full
@@ -303,7 +305,7 @@ impl Connection {
         worth.then(|| SegmentChoice::new(start, start + len, SendReason::FromNxt))
     }
 
-    /// Nothing can leave now. While there is anything left to do, something must wake us.
+    /// Ensures that a timer is running while anything remains to be sent or acknowledged.
     fn ensure_timer_runs(&mut self, now: Instant) {
         let outstanding = self.snd.send_state.outstanding() > 0;
         if self.timers.deadline(Timer::Persist).is_some() || !(outstanding || self.snd.has_unsent())
@@ -311,8 +313,8 @@ impl Connection {
             return;
         }
         if self.snd.wnd == 0 && self.snd.send_state.nxt() != self.snd.send_state.una() {
-            // RFC 9293 §3.8.6: the peer took its window back with data in flight. As in 4.4BSD,
-            // that is no reason for timeouts: probes, and then all over again from SND.UNA.
+            // RFC 9293 §3.8.6: the peer has shrunk its window with data in flight. As in 4.4BSD,
+            // this leads to probes instead of timeouts, and then to a restart from SND.UNA.
             self.snd.send_state.rewind_nxt(true);
             self.snd.timed_segment = None;
         } else if outstanding && self.snd.wnd > 0 {
@@ -322,8 +324,8 @@ impl Connection {
             return;
         }
         self.timers.stop(Timer::Retransmission);
-        // RFC 9293 §3.8.6.1: nothing but probes, and these go on; a tail probe would bring timeouts
-        // back.
+        // RFC 9293 §3.8.6.1: only probes, which continue; a tail loss probe would rearm the
+        // retransmission timer.
         self.timers.stop(Timer::LossProbe);
         self.timers.stop(Timer::Recovery);
         let gap = self.snd.rtt.rto().max(self.config.persist_min).min(self.config.persist_max);
@@ -331,7 +333,7 @@ impl Connection {
         self.timers.set(Timer::Persist, self.config.clock.deadline(now, gap));
     }
 
-    /// Option bytes that SACK blocks take from a data segment.
+    /// Length of the SACK option in a data segment (bytes).
     fn sack_option_len(&self) -> u32 {
         if self.negotiated.sack && self.rcv.has_hole() {
             2 + 2 + 8 * self.max_sack_blocks() as u32
@@ -339,12 +341,12 @@ impl Connection {
             0
         }
     }
-    /// Blocks that fit beside the other options (RFC 2018 §3).
+    /// Maximum number of SACK blocks beside the other options (RFC 2018 §3).
     fn max_sack_blocks(&self) -> usize {
         if self.negotiated.timestamps { 3 } else { 4 }
     }
 
-    /// Builds the segment for `choice` and keeps account of it.
+    /// Builds the segment for `choice` and records its transmission.
     fn send(&mut self, now: Instant, choice: SegmentChoice) -> Transmit {
         let SeqRange { start, end } = choice.range;
         let waiting = self.snd.written_bytes_from(start);
@@ -364,7 +366,7 @@ impl Connection {
             if core::mem::take(&mut self.snd.ecn.cwr_due) {
                 flags = flags.with(TcpFlags::CWR);
             }
-            // RFC 3168 §6.1.5, §6.1.6: neither retransmissions nor probes are ECN-capable.
+            // RFC 3168 §6.1.5, §6.1.6: neither retransmissions nor window probes are ECN-capable.
             Ecn::Ect0
         } else {
             Ecn::NotEct
@@ -388,9 +390,9 @@ impl Connection {
         }
     }
 
-    /// A segment that overtakes others must not make them look old: a younger timestamp at the left
-    /// edge would move the peer's TS.Recent past theirs, and PAWS (RFC 7323 §5) would refuse them
-    /// all. It carries the timestamp that the peer has already; what it draws is no sample.
+    /// Gives a segment that overtakes others the timestamp that the peer has already. A newer one
+    /// at RCV.NXT would advance the peer's TS.Recent past theirs, and PAWS (RFC 7323 §5) would drop
+    /// them all. Its acknowledgment is no RTT sample.
     fn backdate(&mut self, segment: &mut TcpSegment) {
         if let Some(timestamps) = &mut segment.options.timestamps {
             timestamps.value = self.snd.last_echoed_timestamp;
@@ -431,10 +433,10 @@ impl Connection {
             if let Some(state) = &mut self.snd.undo_state
                 && matches!(choice.reason, SendReason::FromNxt | SendReason::Retransmission)
             {
-                // RFC 2883 §4: reports are of data.
+                // RFC 2883 §4: D-SACKs are of data.
                 state.on_retransmission(SeqRange::new(start, start + len), stamp);
             }
-            // Karn: what was sent twice can't be timed (RFC 6298 §3).
+            // Karn: retransmitted data is not timed (RFC 6298 §3).
             self.snd.timed_segment =
                 self.snd.timed_segment.filter(|(timed, _)| timed.at_or_before(start));
         } else if choice.reason != SendReason::WindowProbe
@@ -465,22 +467,22 @@ impl Connection {
         }
     }
 
-    /// A bare acknowledgment.
+    /// Sends a pure acknowledgment.
     fn send_ack(&mut self, now: Instant, mut segment: TcpSegment) -> Transmit {
         self.complete_header(now, &mut segment);
         self.stats.acks_sent += 1;
         Transmit::plain(segment)
     }
 
-    /// Fills in what every segment of an open connection carries, and settles the acknowledgment
-    /// that is owed.
+    /// Completes the header of a segment on a synchronized connection; it carries the pending
+    /// acknowledgment.
     fn complete_header(&mut self, now: Instant, segment: &mut TcpSegment) {
         if self.pending_ack.echo_ce {
             segment.flags = segment.flags.with(TcpFlags::ECE);
         }
         segment.options.timestamps = self.own_timestamps(now);
         if self.negotiated.sack {
-            // Behind a payload only as many blocks as keep the segment within its size.
+            // With a payload, only as many blocks as fit into the segment size.
             let spare =
                 (self.snd.send_state.mss().saturating_sub(segment.payload.len + 4) / 8) as usize;
             let most = if segment.payload.is_empty() { 4 } else { spare };
@@ -494,7 +496,7 @@ impl Connection {
         self.timers.stop(Timer::DelayedAck);
     }
 
-    /// A window as it stands in the header.
+    /// The window as written into the header.
     pub(super) fn window_field(&self, bytes: u32) -> u16 {
         let shift = if self.negotiated.window_scale { self.rcv.window_shift() } else { 0 };
         (bytes >> shift).min(65_535) as u16

@@ -1,11 +1,11 @@
-//! Fast recovery in proportion to what arrives: where [`Prr`](crate::prr) meets the connection.
+//! Proportional rate reduction of the connection's fast recovery (see [`Prr`](crate::prr)).
 
 use super::control_block::Connection;
 use crate::prr::{Delivery, Prr};
 use crate::send_state::{DeliverySnapshot, RecoveryPhase};
 
 impl Connection {
-    /// An acknowledgment was taken: the window for what may go now.
+    /// Sets cwnd for the data that may be sent after an acknowledgment.
     pub(super) fn apply_prr(&mut self, before: DeliverySnapshot) {
         let flight = &mut self.snd.send_state;
         let RecoveryPhase::Recovery { .. } = flight.phase() else { return };

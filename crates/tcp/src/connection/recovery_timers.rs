@@ -1,8 +1,10 @@
-//! Where a loss recovery that goes by time meets the connection: its feedback, its timer, its probe.
+//! Loss recoveries with timers in the connection: their feedback, their timer, their tail loss
+//! probe.
 //!
-//! RFC 8985 puts one timer in the place of another; here the retransmission timer runs on beside the
-//! probe's, which is never later and starts it anew. So what a view says of the retransmission
-//! deadline is the same under every recovery: when TCP would take silence for congestion.
+//! RFC 8985 uses one timer for all; here the retransmission timer runs beside that of the probe,
+//! which never expires later and restarts it. The retransmission deadline in a view therefore has
+//! the same meaning under every recovery: the time at which TCP takes the absence of
+//! acknowledgments for congestion.
 
 use driftway_base::{Duration, Instant, SeqRange};
 use driftway_wire::TcpSegment;
@@ -15,7 +17,8 @@ use crate::timer::Timer;
 use crate::undo_state::dsack_block;
 
 impl Connection {
-    /// Passes on to the recovery what an acknowledgment says; SND.UNA has moved by `advanced`.
+    /// Passes the contents of an acknowledgment to the recovery; SND.UNA has advanced by
+    /// `advanced`.
     pub(super) fn give_feedback(&mut self, now: Instant, segment: &TcpSegment, advanced: u32) {
         let flight = &self.snd.send_state;
         let mut blocks = [SeqRange::new(flight.una(), flight.una()); 4];
@@ -47,7 +50,7 @@ impl Connection {
         }
     }
 
-    /// Sets both timers as they are wanted after an acknowledgment.
+    /// Sets both timers after an acknowledgment.
     pub(super) fn update_recovery_timers(&mut self, now: Instant) {
         match self.snd.recovery.next_timeout().filter(|_| self.snd.hold.is_none()) {
             Some(at) => self.set_recovery_timer(now, at),
@@ -61,8 +64,8 @@ impl Connection {
         self.timers.set(Timer::Recovery, at);
     }
 
-    /// The recovery was notified of something other than an acknowledgment; `before` is when it
-    /// wanted to be called until then. One that wants no call any more takes a late one.
+    /// Sets the recovery's timer after another event, if its deadline differs from the one
+    /// `before`. A timer that is no longer needed may expire.
     pub(super) fn update_recovery_timer_if_changed(
         &mut self,
         now: Instant,
@@ -77,8 +80,8 @@ impl Connection {
         }
     }
 
-    /// An aid has ended its hold. What was reported meanwhile counts now; a frozen probe keeps its
-    /// time.
+    /// Resumes both timers after a hold. Data SACKed meanwhile counts now; a frozen probe keeps its
+    /// remaining time.
     pub(super) fn resume_recovery_timers(&mut self, now: Instant) {
         if !self.snd.recovery.has_timer() {
             return;
@@ -91,7 +94,7 @@ impl Connection {
         }
     }
 
-    /// RFC 8985 §7.2
+    /// Schedules a tail loss probe (RFC 8985 §7.2).
     pub(super) fn schedule_tail_probe(&mut self, now: Instant) {
         if !self.snd.recovery.has_timer() {
             return;
@@ -110,18 +113,19 @@ impl Connection {
         self.snd.recovery.probe_timeout(&self.snd.send_state, self.snd.rtt.srtt())
     }
 
-    /// RFC 8985 §7.3
+    /// Handles the probe timeout (RFC 8985 §7.3).
     pub(super) fn loss_probe_timeout(&mut self, now: Instant) {
         if self.probe_timeout().is_some() {
             self.snd.tail_probe_due = true;
         }
-        // With or without a probe, the timeout starts anew, unless a closed window has stopped it.
+        // With or without a probe, the retransmission timer restarts, unless a closed window has
+        // stopped it.
         if self.timers.deadline(Timer::Retransmission).is_some() {
             self.restart_retransmission_timer(now);
         }
     }
 
-    /// What a probe sends: new data, if there is any, or else the last segment.
+    /// The tail loss probe: new data, if available, otherwise the last segment.
     #[cold]
     pub(super) fn tail_probe(&mut self, new: Option<SegmentChoice>) -> Option<SegmentChoice> {
         let again = new.is_none();
@@ -136,7 +140,7 @@ impl Connection {
         Some(choice)
     }
 
-    /// The time that the recovery has asked for has come.
+    /// Handles an expiry of the recovery's timer.
     pub(super) fn recovery_timeout(&mut self, now: Instant) {
         let before = self.snd.send_state.prior_window();
         let delivered = self.snd.send_state.delivery_snapshot();
@@ -160,7 +164,7 @@ mod test {
     use driftway_base::{Ecn, Endpoint, Ipv4Addr, Seq};
     use driftway_wire::TcpFlags;
 
-    /// Repairs what nobody has acknowledged 100 ms after it left, once.
+    /// Retransmits everything that is unacknowledged after 100 ms, once.
     #[derive(Debug, Default)]
     struct Impatient(Option<Instant>);
 
@@ -190,7 +194,7 @@ mod test {
     }
 
     #[test]
-    fn a_recovery_needs_nothing_but_its_own_file_for_a_timer() {
+    fn a_recovery_with_a_timer_needs_no_change_elsewhere() {
         let at = |host| Endpoint::new(Ipv4Addr::new(10, 0, 0, host), 1);
         let mut tcp =
             Connection::connect(&Config::default(), at(1), at(2), Seq(0), 0, Instant::ZERO);
@@ -208,7 +212,7 @@ mod test {
         let due = Instant::from_millis(100);
         assert_eq!(tcp.next_timeout(), Some(due));
         tcp.on_timeout(due);
-        let again = tcp.poll_transmit(due).expect("it goes again");
+        let again = tcp.poll_transmit(due).expect("a retransmission");
         assert!(again.retransmission && again.segment.seq == Seq(1));
         assert_eq!(tcp.stats().fast_retransmits, 1);
         let acknowledgment =

@@ -1,4 +1,4 @@
-//! The sending half beyond what loss recovery needs: the stream, the peer's window, timing,
+//! The sending half in addition to the send state: the stream, the peer's window, RTT measurement,
 //! ECN, and holds.
 
 use alloc::boxed::Box;
@@ -15,17 +15,17 @@ use crate::rtt::RttEstimator;
 use crate::send_state::SendState;
 use crate::undo_state::{PriorRtt, UndoState};
 
-/// Sending stopped by an aid.
+/// A hold: an aid has stopped sending.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Hold {
     pub release: Release,
     pub probe: Option<ProbeSpacing>,
 }
 
-/// What an aid wants of the next retransmission timeout.
+/// Response to the next retransmission timeout, as set by an aid.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct TimeoutOverride {
-    /// The RTO is not doubled.
+    /// The RTO is not backed off.
     pub keep_rto: bool,
     pub retransmit: Retransmit,
     pub cwnd: Assign<u32>,
@@ -39,7 +39,7 @@ pub(super) struct EcnSender {
     pub negotiated: bool,
     /// The next new data carries CWR.
     pub cwr_due: bool,
-    /// No second reduction until this is acknowledged: once a window of data.
+    /// No second reduction until this is acknowledged: one per window of data.
     pub cwr_until: Option<Seq>,
 }
 
@@ -47,62 +47,64 @@ pub(super) struct EcnSender {
 #[derive(Debug)]
 pub(super) struct Sender {
     pub iss: Seq,
-    /// Our SYN is acknowledged. Numbers can't tell: SND.UNA comes by the SYN's again every 4 GiB.
+    /// Our SYN is acknowledged. A comparison of sequence numbers is no substitute, since SND.UNA
+    /// wraps.
     pub syn_acked: bool,
     pub send_state: SendState,
     pub recovery: Box<dyn LossRecovery>,
-    /// How much of the congestion window is used.
+    /// Usage of the congestion window.
     pub cwnd_usage: CwndUsage,
     pub rtt: RttEstimator,
-    /// A round of measurements is over when more than this is acknowledged.
+    /// A round of RTT measurements ends when more than this is acknowledged.
     pub rtt_round_end: Seq,
-    /// The one segment whose round trip is timed, by its end (without timestamps).
+    /// End and transmission time of the timed segment (without timestamps).
     pub timed_segment: Option<(Seq, Instant)>,
-    /// Offset in our stream of the byte at `una` (of the first byte while the SYN is out).
+    /// Offset in our stream of the byte at SND.UNA (of the first byte until the SYN is
+    /// acknowledged).
     pub una_offset: u64,
     /// Bytes that the application has written.
     pub written: u64,
     /// The application has closed.
     pub close_requested: bool,
-    /// Where our FIN stands, once sent.
+    /// Sequence number of our FIN, once sent.
     pub fin_seq: Option<Seq>,
-    /// The peer's window (bytes), and the segment that said so (RFC 9293 §3.10.7.4).
+    /// Send window (bytes), and the segment of its last update (RFC 9293 §3.10.7.4).
     pub wnd: u32,
     pub wl1: Seq,
     pub wl2: Seq,
     pub max_wnd: u32,
     pub wnd_shift: u8,
     pub ecn: EcnSender,
-    /// How often the congestion window was reduced.
+    /// Number of congestion window reductions.
     pub cwnd_reductions: u64,
     pub hold: Option<Hold>,
-    /// What an aid wants sent again, and whether ahead of the queue.
+    /// Ranges to be retransmitted for an aid, each with whether it goes ahead of the queue.
     pub aid_retransmissions: VecDeque<(SeqRange, bool)>,
-    /// The peer's last echo of our clock, which is its TS.Recent (RFC 7323 §4.3).
+    /// Last echo of our timestamps, which is the peer's TS.Recent (RFC 7323 §4.3).
     pub last_echoed_timestamp: u32,
-    /// The acknowledgment of what lies before this is no round-trip sample.
+    /// Acknowledgments up to here give no RTT sample.
     pub no_sample_until: Option<Seq>,
-    /// A probe is to be sent.
+    /// A window probe is to be sent.
     pub window_probe_due: bool,
     /// A tail loss probe is to be sent.
     pub tail_probe_due: bool,
     /// A keep-alive is to be sent.
     pub keep_alive_due: bool,
-    /// Gap after the next probe.
+    /// Interval after the next probe.
     pub probe_interval: Duration,
-    /// Timeouts, or unanswered probes, in a row.
+    /// Consecutive timeouts or unanswered probes.
     pub retries: u32,
-    /// The last response to a loss, while it may have been for nothing.
+    /// The last response to a loss, while it may be spurious.
     pub undo_state: Option<UndoState>,
-    /// What the next round trip is taken together with.
+    /// Estimates to be combined with the next RTT sample.
     pub prior_rtt: Option<PriorRtt>,
     /// The timeouts of the segment at SND.UNA.
     pub disruption: Option<Disruption>,
-    /// What an aid wants of the next timeout.
+    /// Response to the next timeout, as set by an aid.
     pub timeout_override: TimeoutOverride,
-    /// What an aid lets be outstanding at the most (bytes).
+    /// Limit set by an aid to the outstanding data (bytes).
     pub aid_cwnd_limit: Option<u32>,
-    /// When data last left.
+    /// Time of the last data transmission.
     pub last_sent: Instant,
 }
 
@@ -116,7 +118,7 @@ impl Sender {
             send_state: SendState::new(
                 iss,
                 mss,
-                // RFC 5681 §3.1: the threshold as high as it can be.
+                // RFC 5681 §3.1: ssthresh is initially as high as possible.
                 CongestionWindow { cwnd: initial_window(config, mss), ssthresh: MAX_WINDOW },
                 growth::new(config.growth, &options),
                 &options,
@@ -163,7 +165,7 @@ impl Sender {
         }
     }
 
-    /// Sequence number of the first byte of data not acknowledged.
+    /// Sequence number of the first unacknowledged byte of data.
     fn data_una(&self) -> Seq {
         if self.syn_acked { self.send_state.una() } else { self.iss + 1 }
     }
@@ -173,12 +175,12 @@ impl Sender {
         self.una_offset + u64::from(seq.since(self.data_una()))
     }
 
-    /// Bytes written that lie at or beyond `seq`.
+    /// Written bytes at or beyond `seq`.
     pub fn written_bytes_from(&self, seq: Seq) -> u64 {
         self.written.saturating_sub(self.offset_at(seq))
     }
 
-    /// Is there anything to send beyond `nxt`, the FIN included?
+    /// True if there is anything to send from SND.NXT, the FIN included.
     pub fn has_unsent(&self) -> bool {
         let fin_waits = self.close_requested && self.fin_seq.is_none();
         self.send_state.nxt().before(self.send_state.max())
@@ -186,15 +188,15 @@ impl Sender {
             || fin_waits
     }
 
-    /// Does something other than the congestion window keep data back: an aid, the peer, or that there
-    /// is none?
+    /// True if sending is limited by something other than the congestion window: an aid, the peer,
+    /// or a lack of data.
     pub fn is_growth_paused(&self) -> bool {
         let idle = self.send_state.outstanding() == 0 && !self.has_unsent();
         self.hold.is_some() || self.wnd == 0 || idle
     }
 
-    /// The congestion window was reduced, for whatever reason: the peer hears of it (RFC 3168
-    /// §6.1.2), and what was marked meanwhile needs no second answer.
+    /// Counts a reduction of the congestion window for any reason: CWR reports it to the peer (RFC
+    /// 3168 §6.1.2), and marks of the present window need no second response.
     pub fn on_cwnd_reduced(&mut self) {
         self.cwnd_reductions += 1;
         if self.ecn.negotiated {
@@ -203,20 +205,20 @@ impl Sender {
         }
     }
 
-    /// Bytes that the peer's window, and an aid's limit, leave from `nxt` on.
+    /// Usable window from SND.NXT: within the peer's window and an aid's limit (bytes).
     pub fn usable_window(&self) -> u32 {
         self.usable_window_from(self.send_state.nxt())
     }
 
-    /// The same from `seq` on.
+    /// Usable window from `seq`.
     pub fn usable_window_from(&self, seq: Seq) -> u32 {
         let limit = self.aid_cwnd_limit.map_or(u32::MAX, |limit| limit.max(self.send_state.mss()));
         (self.data_una() + self.wnd.min(limit)).since(seq)
     }
 }
 
-/// The initial window in bytes (RFC 6928 §2: at most so many segments and never over 14,600 bytes
-/// unless two segments are).
+/// The initial window in bytes (RFC 6928 §2: the configured number of segments, at most the larger
+/// of 14,600 bytes and two segments).
 pub(super) fn initial_window(config: &Config, mss: u32) -> u32 {
     let segments = config.initial_window.max(1);
     if segments <= 4 {

@@ -1,4 +1,4 @@
-//! A timer goes off.
+//! Timer expiry.
 
 use driftway_base::{Duration, Instant, Retransmit};
 
@@ -10,9 +10,9 @@ use crate::state::Transition;
 use crate::timer::Timer;
 
 impl Connection {
-    /// The time that was asked for has come.
+    /// Handles all timers that have expired.
     pub fn on_timeout(&mut self, now: Instant) {
-        // Each at most once: what a timer starts anew waits for the next call.
+        // Each at most once: a timer that is rearmed waits for the next call.
         for timer in Timer::ALL {
             if !self.timers.take_due(timer, now) {
                 continue;
@@ -35,14 +35,15 @@ impl Connection {
         }
     }
 
-    /// RFC 6298 §5.4–5.7.
+    /// Handles a retransmission timeout (RFC 6298 §5.4–5.7).
     pub(super) fn retransmission_timeout(&mut self, now: Instant) {
         if self.snd.send_state.outstanding() == 0 {
             return;
         }
         self.stats.timeouts += 1;
         if !self.snd.recovery.expire_segment_timers(now) {
-            // chandran-1998 §5.2: one of many timers, for whose loss TCP has responded already.
+            // chandran-1998 §5.2: one of many segment timers, for whose loss TCP has already
+            // responded.
             self.snd.timed_segment = None;
             self.restart_retransmission_timer(now);
             return;
@@ -82,7 +83,8 @@ impl Connection {
         self.restart_retransmission_timer(now);
     }
 
-    /// RFC 5681 §3.1, equation 4; what goes again is the loss recovery's.
+    /// Responds to the timeout (RFC 5681 §3.1, equation 4); loss recovery decides what is
+    /// retransmitted.
     fn respond_to_timeout(&mut self, now: Instant) {
         self.stats.slow_starts += 1;
         let (before, phase) = (self.snd.send_state.prior_window(), self.snd.send_state.phase());
@@ -111,12 +113,13 @@ impl Connection {
         self.timers.set(Timer::Persist, self.config.clock.deadline(now, self.snd.probe_interval));
     }
 
-    /// RFC 9293 §3.8.4: a segment without data and one number too low asks for an acknowledgment.
+    /// Sends a keep-alive: a segment at SND.NXT − 1 without data asks for an acknowledgment (RFC
+    /// 9293 §3.8.4).
     fn keep_alive_timeout(&mut self, now: Instant) {
         let Some(idle) = self.config.keep_alive else { return };
         let gap = idle.clamp(MIN_TIMER_SPAN, Duration::from_secs(75));
         let silent = now.since(self.last_received);
-        // MUST-24: none while data is outstanding; those timers watch over the peer then.
+        // MUST-24: none while data is outstanding, when other timers watch the peer.
         let busy = self.snd.send_state.outstanding() > 0 || self.snd.hold.is_some();
         if busy {
             self.last_received = now;
@@ -136,7 +139,7 @@ impl Connection {
         self.timers.set(Timer::KeepAlive, now + gap);
     }
 
-    /// Starts the retransmission timer anew, or stops it where nothing is outstanding.
+    /// Restarts the retransmission timer, or stops it if nothing is outstanding.
     pub(super) fn restart_retransmission_timer(&mut self, now: Instant) {
         let anew = self.config.clock.deadline(now, self.snd.rtt.rto());
         let at = self.snd.recovery.first_segment_deadline().map_or(anew, |first| first.max(now));

@@ -1,7 +1,6 @@
-//! Losses that were none: the original arrives after all, and the window gets back what the
-//! response to the loss took. Eifel (RFC 3522, RFC 4015) learns it from the first timestamp that
-//! comes back, D-SACK (RFC 2883, RFC 3708) from the duplicates that the peer reports; F-RTO has a
-//! file of its own.
+//! Spurious losses: the original segment arrives after all, and the response to the loss is undone.
+//! Eifel (RFC 3522, RFC 4015) detects it by the first timestamp echo, D-SACK (RFC 2883, RFC 3708)
+//! by the duplicates that the peer reports; F-RTO has a file of its own.
 
 use driftway_base::{Duration, Instant, Seq};
 use driftway_wire::{TcpFlags, TcpSegment};
@@ -11,7 +10,8 @@ use crate::growth::CongestionWindow;
 use crate::undo_state::{PriorRtt, UndoState, dsack_block};
 
 impl Connection {
-    /// The window was reduced for a loss; `before` is what an undo would have restored until now.
+    /// Records a reduction for a loss; `before` is the window that an undo would have restored
+    /// until now.
     pub(super) fn begin_undo_state(&mut self, by_timeout: bool, before: Option<CongestionWindow>) {
         if !(self.config.eifel || self.config.dsack || self.config.f_rto) {
             return;
@@ -30,7 +30,8 @@ impl Connection {
         snd.undo_state = Some(UndoState::new(by_timeout, una, max, snd.undo_state, round_trip));
     }
 
-    /// RFC 3522 §3.2, steps 4 and 5: does the first acknowledgment answer the original?
+    /// Detects that the first acknowledgment is for the original (Eifel, RFC 3522 §3.2, steps 4 and
+    /// 5).
     pub(super) fn detect_by_timestamp(&mut self, now: Instant, segment: &TcpSegment) {
         let Some(stamp) = self.snd.undo_state.and_then(|state| state.retransmit_ts()) else {
             return;
@@ -44,33 +45,33 @@ impl Connection {
         }
     }
 
-    /// RFC 3708 §2: every retransmission has arrived beside its original.
+    /// Detects that every retransmission was a duplicate (RFC 3708 §2).
     pub(super) fn detect_by_dsack(&mut self, now: Instant, segment: &TcpSegment) {
         if !self.config.dsack {
             return;
         }
         let Some(mut range) = dsack_block(segment) else { return };
-        // A FIN is no data (RFC 2883 §4 reports what of these came twice); some peers count it.
+        // A FIN is no data (RFC 2883 §4 reports duplicates of data), but some peers count it.
         range.end = self.snd.fin_seq.map_or(range.end, |fin| range.end.min(fin));
         if self.snd.undo_state.as_mut().is_some_and(|state| state.on_dsack(range)) {
             self.undo_response(now, segment);
         }
     }
 
-    /// RFC 4015 §3.2, steps 8 to 11. The window is what it was, as Linux does it, and not what is
-    /// outstanding and a little more: the path was never congested.
+    /// Undoes the response (RFC 4015 §3.2, steps 8 to 11). As in Linux, the previous window is
+    /// restored instead of FlightSize plus a little, since there was no congestion.
     pub(super) fn undo_response(&mut self, now: Instant, segment: &TcpSegment) {
         let state = self.snd.undo_state.take();
         let flight = &mut self.snd.send_state;
         flight.set_f_rto(None);
-        // Step 9: congestion after all.
+        // Step 9: there was congestion.
         let echo = self.snd.ecn.negotiated && segment.flags.contains(TcpFlags::ECE);
         if echo || !flight.undo() {
             return;
         }
         self.snd.recovery.on_undo();
         let flight = &mut self.snd.send_state;
-        // RFC 5682 §4: what comes now may start a recovery of its own.
+        // RFC 5682 §4: later duplicates may start another recovery.
         flight.clear_recover();
         self.stats.responses_undone += 1;
         let eifel = state.filter(|_| self.config.eifel);
@@ -81,7 +82,8 @@ impl Connection {
         self.restart_retransmission_timer(now);
     }
 
-    /// RFC 4015 §3.2, step 11: a round trip of `rtt` was measured by the acknowledgment `ack`.
+    /// Combines the estimates from before the timeout with a sample `rtt` of the acknowledgment
+    /// `ack` (RFC 4015 §3.2, step 11).
     pub(super) fn restore_prior_rtt(&mut self, ack: Seq, rtt: Duration) {
         let with = self.snd.prior_rtt.and_then(|remembered| remembered.combined_with(ack, rtt));
         if let Some((srtt, variation)) = with {

@@ -1,5 +1,5 @@
-//! Congestion window validation: a window that is not used does not grow, and falls with time
-//! (RFC 2861 §3, as Linux does it).
+//! Congestion window validation: an unused window does not grow, and decays with time (RFC 2861 §3,
+//! as in Linux).
 
 use driftway_base::Instant;
 
@@ -9,7 +9,7 @@ use crate::cwnd_usage::OutstandingData;
 use crate::send_state::RecoveryPhase;
 
 impl Connection {
-    /// Data has left: was the window needed for it?
+    /// Validates the window after data has been sent.
     pub(super) fn validate_window(&mut self, now: Instant) {
         if !self.config.window_validation {
             return;
@@ -22,8 +22,8 @@ impl Connection {
         if now.since(snd.cwnd_usage.unfilled_since()) < snd.rtt.rto() {
             return;
         }
-        // In the midst of a burst it is too early to say; and what the peer's window holds back is
-        // used as soon as that opens.
+        // Within a burst it is too early; and data that the peer's window keeps back will use the
+        // window as soon as that opens.
         if snd.written_bytes_from(snd.send_state.nxt()) > 0 {
             if snd.usable_window() < snd.send_state.mss() {
                 snd.cwnd_usage.restart(now);
@@ -33,7 +33,7 @@ impl Connection {
         let flight = &mut snd.send_state;
         let used = snd.cwnd_usage.max_used().max(initial_window(&self.config, flight.mss()));
         if flight.phase() == RecoveryPhase::Open && used < flight.window.cwnd {
-            // RFC 2861 §3.1: ssthresh keeps most of what was known of the path.
+            // RFC 2861 §3.1: ssthresh keeps most of the knowledge of the path.
             let window = &mut flight.window;
             window.ssthresh = window.ssthresh.max(window.cwnd - window.cwnd / 4);
             window.cwnd = used + (window.cwnd - used) / 2;

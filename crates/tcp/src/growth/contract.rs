@@ -1,4 +1,4 @@
-//! What a window growth is, and what it works on.
+//! The contract of a window growth, and the window on which it works.
 
 use core::fmt;
 
@@ -6,7 +6,7 @@ use driftway_base::{Duration, Instant};
 
 use crate::options::Options;
 
-/// What a growth works on (bytes).
+/// Congestion window and slow-start threshold (bytes).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CongestionWindow {
     /// Congestion window.
@@ -15,34 +15,35 @@ pub struct CongestionWindow {
     pub ssthresh: u32,
 }
 
-/// The largest window that can be advertised (RFC 7323 §2.3); cwnd never needs more.
+/// Largest window that can be advertised (RFC 7323 §2.3); cwnd never needs more.
 pub const MAX_WINDOW: u32 = 65_535 << 14;
 
-/// An acknowledgment of new data, as a growth is notified of it.
+/// An acknowledgment of new data, as a window growth gets it.
 #[derive(Clone, Copy, Debug)]
 pub struct AckedData {
     /// Bytes newly acknowledged.
     pub bytes: u32,
     /// Segment size (bytes).
     pub mss: u32,
-    /// Does slow start take all the bytes, up to ssthresh, or a segment at the most?
+    /// Slow start counts all acknowledged bytes, up to ssthresh, instead of at most one segment.
     pub byte_counting: bool,
-    /// Smoothed round-trip time, once known.
+    /// Smoothed round-trip time, once measured.
     pub srtt: Option<Duration>,
-    /// Was the window, and not the application or the peer, what limited sending? If not, and the
-    /// window is validated, the connection keeps it from growing, whatever the policy does.
+    /// Sending was limited by cwnd, not by the application or the peer. Otherwise, with window
+    /// validation, the connection keeps the window from growing, whatever the policy does.
     pub cwnd_limited: bool,
 }
 
 /// A policy of window growth.
 ///
-/// Events only: [`on_ack`](Growth::on_ack) outside loss recovery, [`on_congestion`](Growth::on_congestion)
-/// once per reduction, [`on_pause`](Growth::on_pause) any number of times. The caller owns the window.
+/// Events only: [`on_ack`](WindowGrowth::on_ack) outside loss recovery,
+/// [`on_congestion`](WindowGrowth::on_congestion) once per reduction,
+/// [`on_pause`](WindowGrowth::on_pause) any number of times. The caller owns the window.
 pub trait WindowGrowth: Send + fmt::Debug {
-    /// New data was acknowledged outside of recovery.
+    /// Handles an acknowledgment of new data outside of recovery.
     fn on_ack(&mut self, now: Instant, window: &mut CongestionWindow, acked: AckedData);
-    /// Congestion, or a loss taken for it: returns the new slow-start threshold, at least two
-    /// segments. `flight` is what was outstanding (bytes).
+    /// Handles congestion: returns the new slow-start threshold, at least two segments. `flight` is
+    /// FlightSize (bytes).
     fn on_congestion(
         &mut self,
         now: Instant,
@@ -50,33 +51,34 @@ pub trait WindowGrowth: Send + fmt::Debug {
         flight: u32,
         mss: u32,
     ) -> u32;
-    /// Until an acknowledgment of what the window limited, something else keeps data back: the
-    /// application, the peer, an aid.
+    /// Notes that sending is limited by something other than cwnd (the application, the peer, an
+    /// aid) until an acknowledgment that is cwnd-limited.
     fn on_pause(&mut self, now: Instant) {
         let _ = now;
     }
-    /// The last reduction was because of a timeout, or is to be treated as one.
+    /// Marks the last reduction as caused by a timeout.
     fn on_timeout(&mut self) {}
-    /// The last reduction is taken back.
+    /// Undoes the last reduction.
     fn on_undo(&mut self);
 }
 
-/// What is known of a policy before there is a connection.
+/// Constants and constructor of a window growth.
 pub trait GrowthDescriptor: WindowGrowth + Default + 'static {
-    /// Its name in a scenario.
+    /// Name in a scenario.
     const NAME: &'static str;
-    /// Whether it is as old as TCP's congestion control: it goes with every recovery.
+    /// Belongs to the original congestion control (Jacobson 1988) and so combines with every
+    /// recovery.
     const CLASSIC: bool = false;
 
-    /// A new one, with the connection's options.
+    /// A new policy with the connection's options.
     fn from_options(options: &Options) -> Self {
         let _ = options;
         Self::default()
     }
 }
 
-/// Slow start (RFC 5681 §3.1, equation 2). What it leaves for congestion avoidance: all where it does
-/// not apply; where it counts bytes, what would lead beyond ssthresh; or nothing.
+/// Slow start (RFC 5681 §3.1, equation 2). Returns the part left for congestion avoidance: all
+/// outside of slow start; with byte counting, the bytes beyond ssthresh; otherwise nothing.
 pub fn slow_start(window: &mut CongestionWindow, acked: AckedData) -> Option<AckedData> {
     let room = window.ssthresh.saturating_sub(window.cwnd);
     if room == 0 {

@@ -1,4 +1,4 @@
-//! CUBIC (RFC 9438). Windows are in segments here, as in the RFC; times in seconds.
+//! CUBIC (RFC 9438). As in the RFC, windows are in segments and times in seconds.
 
 use driftway_base::{Duration, Instant};
 
@@ -6,14 +6,14 @@ use super::contract::{
     AckedData, CongestionWindow, GrowthDescriptor, MAX_WINDOW, WindowGrowth, slow_start,
 };
 
-/// The window left after congestion (§4.6).
+/// Multiplicative decrease factor β_cubic (§4.6).
 const BETA: f64 = 0.7;
-/// How aggressive it is (§5.1), in segments per second cubed.
+/// Aggressiveness C (§5.1), in segments per second cubed.
 const C: f64 = 0.4;
-/// Additive increase of a Reno with CUBIC's β (§4.3).
+/// Additive increase of a Reno with CUBIC's β (α_cubic, §4.3).
 const ALPHA: f64 = 3.0 * (1.0 - BETA) / (1.0 + BETA);
 
-/// State between acknowledgments.
+/// State of CUBIC, and its state before the last reduction for an undo.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Cubic {
     current: CubicState,
@@ -24,24 +24,24 @@ pub struct Cubic {
 struct CubicState {
     /// Window before the last reduction, after fast convergence (segments).
     w_max: f64,
-    /// Window just before the last reduction (segments).
+    /// cwnd_prior: window just before the last reduction (segments).
     cwnd_prior: f64,
     epoch: Option<Epoch>,
-    /// Since when something other than the window limits sending.
+    /// Start of the time in which sending is not limited by cwnd.
     limited_since: Option<Instant>,
-    /// Part of a byte not yet added to cwnd.
+    /// Fraction of a byte not yet added to cwnd.
     fraction: f64,
 }
 
-/// One stretch of congestion avoidance.
+/// One congestion avoidance stage.
 #[derive(Clone, Copy, Debug)]
 struct Epoch {
     start: Instant,
-    /// Seconds from `start` until the window is back at `w_max`.
+    /// K: seconds from `start` until the window is back at W_max.
     k: f64,
-    /// Where the curve turns (segments).
+    /// Window at the inflection point of the curve (segments).
     origin: f64,
-    /// What a Reno with the same losses would have (segments).
+    /// W_est: window of a Reno with the same losses (segments).
     w_est: f64,
 }
 
@@ -54,7 +54,7 @@ impl Epoch {
 }
 
 impl CubicState {
-    /// §4.2: the curve's time leaves pauses out.
+    /// Excludes pauses from the time of the curve (§4.2).
     fn end_pause(&mut self, now: Instant) {
         if let (Some(since), Some(epoch)) = (self.limited_since.take(), &mut self.epoch) {
             epoch.start += now.since(since);
@@ -69,13 +69,13 @@ impl GrowthDescriptor for Cubic {
 impl WindowGrowth for Cubic {
     fn on_ack(&mut self, now: Instant, window: &mut CongestionWindow, acked: AckedData) {
         if !acked.cwnd_limited {
-            // §5.8: what the application limits says nothing about the path.
+            // §5.8: while application-limited, the window is not a measure of the path.
             self.on_pause(now);
             return;
         }
         self.current.end_pause(now);
         if window.cwnd < window.ssthresh {
-            // §4.2: what comes after it is a stage of its own.
+            // §4.2: after slow start a new stage begins.
             self.current.epoch = None;
         }
         let Some(acked) = slow_start(window, acked) else { return };
@@ -83,8 +83,8 @@ impl WindowGrowth for Cubic {
         let cwnd = f64::from(window.cwnd) / mss;
         let w_max = self.current.w_max;
         let epoch = self.current.epoch.get_or_insert_with(|| {
-            // §4.2: K from where this epoch begins; after slow start with no loss, the curve
-            // starts at its turning point.
+            // §4.2: K counts from the start of this epoch; after slow start without a loss, the
+            // curve starts at its inflection point.
             let (k, origin) =
                 if cwnd < w_max { (libm::cbrt((w_max - cwnd) / C), w_max) } else { (0.0, cwnd) };
             Epoch { start: now, k, origin, w_est: cwnd }
@@ -98,7 +98,7 @@ impl WindowGrowth for Cubic {
         let grown = if epoch.w_cubic(t) < epoch.w_est {
             epoch.w_est - cwnd
         } else {
-            // §4.4, §4.5: towards the curve one round trip ahead, at most half as much again.
+            // §4.4, §4.5: towards the curve one round trip ahead, by at most half of cwnd.
             let target = epoch.w_cubic(t + rtt).clamp(cwnd, 1.5 * cwnd);
             (target - cwnd) / cwnd * segments
         };
@@ -119,7 +119,7 @@ impl WindowGrowth for Cubic {
         self.saved = self.current;
         let segment = f64::from(mss.max(1));
         let cwnd = f64::from(window.cwnd) / segment;
-        // §4.7: fast convergence leaves room for a new flow.
+        // §4.7: fast convergence releases bandwidth for a new flow.
         self.current.w_max =
             if cwnd < self.current.w_max { cwnd * (1.0 + BETA) / 2.0 } else { cwnd };
         self.current.cwnd_prior = cwnd;
@@ -134,7 +134,7 @@ impl WindowGrowth for Cubic {
     }
 
     fn on_timeout(&mut self) {
-        // §4.8: the next curve starts at its turning point.
+        // §4.8: the next curve starts at its inflection point.
         self.current.w_max = 0.0;
     }
 
@@ -150,7 +150,7 @@ mod test {
     use super::*;
 
     fn grow_for(cubic: &mut Cubic, w: &mut CongestionWindow, seconds: f64, from: f64) {
-        // One acknowledgment a segment, a round trip of 100 ms.
+        // One acknowledgment per segment, a round trip of 100 ms.
         let mut t = from;
         while t < from + seconds {
             let segments = w.cwnd / 1000;
@@ -170,7 +170,7 @@ mod test {
     }
 
     #[test]
-    fn comes_back_to_the_old_window_after_k_seconds() {
+    fn returns_to_the_old_window_after_k_seconds() {
         let mut cubic = Cubic::default();
         let mut w = CongestionWindow { cwnd: 100_000, ssthresh: 0 };
         w.ssthresh = cubic.on_congestion(Instant::ZERO, &w, w.cwnd, 1000);
@@ -196,7 +196,7 @@ mod test {
     }
 
     #[test]
-    fn what_the_application_limits_does_not_grow() {
+    fn an_application_limited_window_does_not_grow() {
         let mut cubic = Cubic::default();
         let mut w = CongestionWindow { cwnd: 10_000, ssthresh: 20_000 };
         let acked = AckedData {

@@ -1,5 +1,5 @@
-//! Window growth: how cwnd grows while nothing is lost, and how far it falls when something is.
-//! One file each, and one line in the list here.
+//! Window growth: the increase of cwnd without losses, and ssthresh after congestion. One file for
+//! each policy, and one line in the list here.
 
 mod contract;
 mod cubic;
@@ -12,31 +12,31 @@ pub use contract::{
     AckedData, CongestionWindow, GrowthDescriptor, MAX_WINDOW, WindowGrowth, slow_start,
 };
 
-/// Makes [`GrowthKind`] of a list of policies.
+/// Generates [`GrowthKind`] from a list of policies.
 macro_rules! growths {
     ($($(#[$doc:meta])* $kind:ident = $growth:ty,)*) => {
-        /// Which window growth.
+        /// The available window growths.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub enum GrowthKind {
             $($(#[$doc])* $kind,)*
         }
 
         impl GrowthKind {
-            /// All of them, by their names in a scenario.
+            /// All window growths, by their names in a scenario.
             pub const ALL: &'static [(&'static str, Self)] =
                 &[$((<$growth>::NAME, Self::$kind),)*];
 
-            /// Its name in a scenario.
+            /// Name in a scenario.
             pub const fn name(self) -> &'static str {
                 match self { $(Self::$kind => <$growth>::NAME,)* }
             }
-            /// Whether it goes with every recovery.
+            /// Combines with every recovery.
             pub const fn is_classic(self) -> bool {
                 match self { $(Self::$kind => <$growth>::CLASSIC,)* }
             }
         }
 
-        /// A new policy, with the connection's options.
+        /// A new policy with the connection's options.
         pub fn new(kind: GrowthKind, options: &Options) -> Box<dyn WindowGrowth> {
             match kind { $(GrowthKind::$kind => Box::new(<$growth>::from_options(options)),)* }
         }

@@ -6,7 +6,7 @@ use super::contract::{
     AckedData, CongestionWindow, GrowthDescriptor, MAX_WINDOW, WindowGrowth, slow_start,
 };
 
-/// Additive increase, half on congestion. It has no state.
+/// Additive increase, multiplicative decrease by half. Stateless.
 #[derive(Debug, Default)]
 pub struct Reno;
 
@@ -43,7 +43,7 @@ mod test {
     use super::*;
 
     #[test]
-    fn doubles_then_adds_a_segment_a_round_trip() {
+    fn doubles_then_adds_a_segment_per_round_trip() {
         let mut w = CongestionWindow { cwnd: 1000, ssthresh: 4000 };
         let acked = AckedData {
             bytes: 1000,
@@ -60,14 +60,15 @@ mod test {
             Reno.on_ack(Instant::ZERO, &mut w, acked);
         }
         assert!((4850..=5000).contains(&w.cwnd), "{}", w.cwnd);
-        // An acknowledgment of less than a segment earns no more than it acknowledges.
+        // An acknowledgment of less than a segment grows the window by no more than it
+        // acknowledges.
         let mut w = CongestionWindow { cwnd: 1000, ssthresh: 4000 };
         Reno.on_ack(Instant::ZERO, &mut w, AckedData { bytes: 10, ..acked });
         assert_eq!(w.cwnd, 1010);
     }
 
     #[test]
-    fn halves_the_flight_but_keeps_two_segments() {
+    fn halves_flight_size_but_keeps_two_segments() {
         let w = CongestionWindow { cwnd: 10_000, ssthresh: 10_000 };
         assert_eq!(Reno.on_congestion(Instant::ZERO, &w, 8000, 1000), 4000);
         assert_eq!(Reno.on_congestion(Instant::ZERO, &w, 1000, 1000), 2000);

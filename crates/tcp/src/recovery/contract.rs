@@ -1,4 +1,4 @@
-//! What a loss recovery is: its abilities, what it is notified of, and what it is asked.
+//! The contract of a loss recovery: its properties, events and queries.
 
 use alloc::boxed::Box;
 use core::fmt;
@@ -8,34 +8,34 @@ use driftway_base::{Duration, Instant, Seq, SeqRange};
 use crate::options::Options;
 use crate::send_state::{RecoveryPhase, SendState};
 
-/// What an acknowledgment of new data leads to.
+/// Response to an acknowledgment of new data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NewAckResponse {
-    /// The window may grow by it.
+    /// The window may grow.
     pub grows_cwnd: bool,
-    /// The retransmission timer starts over.
+    /// The retransmission timer restarts.
     pub restarts_timer: bool,
 }
 
-/// All that an acknowledgment says, for a recovery that measures time; una is moved already.
+/// Contents of an acknowledgment, for recoveries that detect losses by time; SND.UNA has advanced.
 #[derive(Clone, Copy, Debug)]
 pub struct AckFeedback<'a> {
-    /// How far SND.UNA has moved.
+    /// Bytes by which SND.UNA has advanced.
     pub acked_bytes: u32,
-    /// What is reported beyond it.
+    /// SACK blocks above SND.UNA.
     pub sack_blocks: &'a [SeqRange],
-    /// What is reported as having come twice (RFC 2883).
+    /// D-SACK block (RFC 2883).
     pub dsack: Option<SeqRange>,
-    /// Our timestamp that it echoes, and how long one tick of them is.
+    /// Our timestamp that it echoes, and the length of a timestamp tick.
     pub timestamp_echo: Option<(u32, Duration)>,
     /// Smoothed round-trip time.
     pub srtt: Duration,
-    /// An aid holds TCP: what is out is kept account of, and nothing is decided.
+    /// An aid holds TCP: outstanding data is tracked, but no loss is detected.
     pub on_hold: bool,
 }
 
 impl AckFeedback<'_> {
-    /// Was what it answers sent before `at`?
+    /// True if the echoed segment was sent before `at`.
     pub fn echoes_before(&self, at: Instant) -> bool {
         self.timestamp_echo.is_some_and(|(echo, tick)| {
             let stamp = at.as_nanos() / tick.as_nanos().max(1);
@@ -44,57 +44,65 @@ impl AckFeedback<'_> {
     }
 }
 
-/// What a feedback leads to.
+/// Response to an acknowledgment's contents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FeedbackResponse {
     /// Nothing.
     Nothing,
-    /// Fast recovery has begun.
+    /// Fast recovery has started.
     RecoveryStarted,
-    /// The window is to be reduced for a loss that is repaired already.
+    /// The window is to be reduced for a loss that is already repaired.
     ReduceCwnd,
 }
 
-/// A loss recovery. *Abilities*: [`wants_feedback`](LossRecovery::wants_feedback),
-/// [`has_timer`](LossRecovery::has_timer), [`times_segments`](LossRecovery::times_segments),
-/// [`goes_back`](LossRecovery::goes_back), [`without_sack`](LossRecovery::without_sack). *Events*: [`on_duplicate`](LossRecovery::on_duplicate),
-/// [`on_advance`](LossRecovery::on_advance),
+/// A loss recovery.
+///
+/// *Properties*: [`wants_feedback`](LossRecovery::wants_feedback),
+/// [`has_timer`](LossRecovery::has_timer),
+/// [`has_segment_timers`](LossRecovery::has_segment_timers),
+/// [`uses_go_back_n`](LossRecovery::uses_go_back_n),
+/// [`fallback_without_sack`](LossRecovery::fallback_without_sack). *Events*:
+/// [`on_duplicate`](LossRecovery::on_duplicate), [`on_advance`](LossRecovery::on_advance),
 /// [`on_retransmission_timeout`](LossRecovery::on_retransmission_timeout),
 /// [`on_sent`](LossRecovery::on_sent), [`on_feedback`](LossRecovery::on_feedback),
 /// [`on_timeout`](LossRecovery::on_timeout), [`on_probe`](LossRecovery::on_probe),
 /// [`on_thaw`](LossRecovery::on_thaw), [`on_undo`](LossRecovery::on_undo),
-/// [`start_timer`](LossRecovery::start_timer), [`restart_timers`](LossRecovery::restart_timers),
-/// [`take_due`](LossRecovery::take_due), [`take_measured`](LossRecovery::take_measured). *Look*: [`first_deadline`](LossRecovery::first_deadline),
-/// [`due`](LossRecovery::due), [`next_timeout`](LossRecovery::next_timeout), [`probe_after`](LossRecovery::probe_after),
-/// [`last_sent`](LossRecovery::last_sent), [`budget`](LossRecovery::budget),
-/// [`pipe`](LossRecovery::pipe), [`resend`](LossRecovery::resend),
-/// [`found_more`](LossRecovery::found_more).
+/// [`start_segment_timer`](LossRecovery::start_segment_timer),
+/// [`restart_segment_timers`](LossRecovery::restart_segment_timers),
+/// [`expire_segment_timers`](LossRecovery::expire_segment_timers),
+/// [`take_sample_start`](LossRecovery::take_sample_start). *Queries*:
+/// [`first_segment_deadline`](LossRecovery::first_segment_deadline),
+/// [`due_segment`](LossRecovery::due_segment), [`next_timeout`](LossRecovery::next_timeout),
+/// [`probe_timeout`](LossRecovery::probe_timeout), [`last_segment`](LossRecovery::last_segment),
+/// [`budget`](LossRecovery::budget), [`pipe`](LossRecovery::pipe),
+/// [`next_retransmission`](LossRecovery::next_retransmission),
+/// [`take_new_losses`](LossRecovery::take_new_losses).
 ///
-/// What all recoveries share, [`Flight`], is the caller's.
+/// The state that all recoveries share, [`SendState`], belongs to the caller.
 pub trait LossRecovery: Send + fmt::Debug {
-    /// A duplicate acknowledgment, already counted in `flight.dup_acks()`. `true` if it began a fast
-    /// retransmit.
+    /// Handles a duplicate acknowledgment, which `flight.dup_acks()` already counts. True if it
+    /// started a fast retransmit.
     fn on_duplicate(&mut self, now: Instant, flight: &mut SendState) -> bool;
 
-    /// `bytes` numbers were acknowledged; una is moved already.
+    /// Handles an acknowledgment of `bytes` new bytes; SND.UNA has advanced.
     fn on_advance(&mut self, now: Instant, flight: &mut SendState, bytes: u32) -> NewAckResponse;
 
-    /// The retransmission timer went off.
+    /// Handles an expiry of the retransmission timer.
     fn on_retransmission_timeout(&mut self, now: Instant, flight: &mut SendState) {
         flight.enter_loss(now);
     }
 
-    /// A segment left.
+    /// Records a transmission.
     fn on_sent(&mut self, now: Instant, range: SeqRange) {
         let _ = (now, range);
     }
 
-    /// Whether it is shown all that each acknowledgment says ([`on_feedback`](Self::on_feedback)).
+    /// Needs the contents of each acknowledgment ([`on_feedback`](Self::on_feedback)).
     fn wants_feedback(&self) -> bool {
         false
     }
 
-    /// An acknowledgment, after [`on_advance`](Self::on_advance).
+    /// Handles the contents of an acknowledgment, after [`on_advance`](Self::on_advance).
     fn on_feedback(
         &mut self,
         now: Instant,
@@ -105,102 +113,102 @@ pub trait LossRecovery: Send + fmt::Debug {
         FeedbackResponse::Nothing
     }
 
-    /// Whether it has a timer of its own, or probes: otherwise nobody asks for
-    /// [`next_timeout`](Self::next_timeout) and [`probe_after`](Self::probe_after).
+    /// Has a timer of its own, or tail loss probes: only then [`next_timeout`](Self::next_timeout)
+    /// and [`probe_timeout`](Self::probe_timeout) are used.
     fn has_timer(&self) -> bool {
         false
     }
 
-    /// When [`on_timeout`](Self::on_timeout) is wanted. Asked after each acknowledgment, each
-    /// segment that left and each timeout.
+    /// Time at which to call [`on_timeout`](Self::on_timeout); read after each acknowledgment,
+    /// transmission and timeout.
     fn next_timeout(&self) -> Option<Instant> {
         None
     }
 
-    /// Its time has come, or a hold has ended in which it may have. `true` if it began a fast
-    /// retransmit. It may be called when nothing is due any more.
+    /// Handles an expiry of the recovery's timer, or the end of a hold during which it may have
+    /// expired. True if it started a fast retransmit. May be called without anything being due.
     fn on_timeout(&mut self, now: Instant, flight: &mut SendState) -> bool {
         let _ = (now, flight);
         false
     }
 
-    /// For how long from now nothing may be heard until a probe asks for an acknowledgment
-    /// (RFC 8985 §7); `None`: no probe now.
+    /// Probe timeout (PTO, RFC 8985 §7) from now; `None`: no probe is to be scheduled.
     fn probe_timeout(&self, flight: &SendState, srtt: Option<Duration>) -> Option<Duration> {
         let _ = (flight, srtt);
         None
     }
 
-    /// A probe is sent that ends at `end`; `again`: it was sent before.
+    /// Records the transmission of a tail loss probe that ends at `end`; `again`: a retransmission.
     fn on_probe(&mut self, end: Seq, again: bool) {
         let _ = (end, again);
     }
 
-    /// The segment with the highest numbers that is out: a probe sends it again where there is
-    /// nothing new.
+    /// The outstanding segment with the highest sequence numbers, which a probe retransmits if
+    /// there is no new data.
     fn last_segment(&self) -> Option<SeqRange> {
         None
     }
 
-    /// Until `now`, time has stood still for so long (chandran-1998 §4).
+    /// Adjusts its times after timers were frozen for `still` until `now` (chandran-1998 §4).
     fn on_thaw(&mut self, now: Instant, still: Duration) {
         let _ = (now, still);
     }
 
-    /// The last response to a loss was taken back.
+    /// Handles the undo of the last response to a loss.
     fn on_undo(&mut self) {}
 
-    /// Whether each segment has a retransmission timer of its own: then the connection's goes off with
-    /// the first of them, and SND.UNA has none.
+    /// Has a retransmission timer for each segment: the connection's timer then follows the
+    /// earliest of them instead of SND.UNA.
     fn has_segment_timers(&self) -> bool {
         false
     }
 
-    /// What lies in `range` has left; its timer goes off at `at`.
+    /// Starts the timer of a segment that was sent; it expires at `at`.
     fn start_segment_timer(&mut self, now: Instant, range: SeqRange, at: Instant) {
         let _ = (now, range, at);
     }
 
-    /// All timers go off at `at`.
+    /// Sets all segment timers to `at`.
     fn restart_segment_timers(&mut self, at: Instant) {
         let _ = at;
     }
 
-    /// When the first timer goes off.
+    /// Earliest deadline of the segment timers.
     fn first_segment_deadline(&self) -> Option<Instant> {
         None
     }
 
-    /// The retransmission timer has gone off: those segments are due whose timers have. `false` if there is
-    /// none, or all of them were sent before the last response to a timeout, which was for them, too.
+    /// Marks the segments whose timers have expired as due for retransmission. False if the timeout
+    /// needs no response of its own: all of them were sent before the last response, which covered
+    /// them.
     fn expire_segment_timers(&mut self, now: Instant) -> bool {
         let _ = now;
         true
     }
 
-    /// When the segment left by which an acknowledgment that has come measures the round trip.
+    /// Transmission time of the segment by whose acknowledgment the round trip is measured.
     fn take_sample_start(&mut self) -> Option<Instant> {
         None
     }
 
-    /// A segment that is due goes again, whatever the window says.
+    /// A segment that is due for retransmission, regardless of the window.
     fn due_segment(&self) -> Option<SeqRange> {
         None
     }
 
-    /// After a timeout, does SND.NXT go back to SND.UNA?
+    /// Sets SND.NXT back to SND.UNA after a timeout (go-back-N).
     fn uses_go_back_n(&self) -> bool {
         true
     }
 
-    /// What takes its place where the ends do not agree on SACK; `None`: it goes on.
+    /// The recovery that replaces this one if SACK is not negotiated; `None`: this one stays.
     fn fallback_without_sack(&self) -> Option<Box<dyn LossRecovery>> {
         None
     }
 
-    /// Bytes that the congestion window lets out now.
+    /// Bytes that the congestion window permits to be sent now.
     fn budget(&self, flight: &SendState) -> u32 {
-        // RFC 3042 §2: two segments more while the third duplicate may still come.
+        // RFC 3042 §2: two segments more until the third duplicate.
         let extra = match flight.phase() {
             RecoveryPhase::Open if flight.limited_transmit() => {
                 flight.dup_acks().min(2) * flight.mss()
@@ -211,38 +219,38 @@ pub trait LossRecovery: Send + fmt::Debug {
         window.saturating_sub(flight.nxt().since(flight.una()))
     }
 
-    /// Bytes that are in the network, as far as is known.
+    /// Estimate of the bytes in the network.
     fn pipe(&self, flight: &SendState) -> u32 {
         flight.pipe()
     }
 
-    /// Has more been found lost since this was last asked?
+    /// True if further losses were detected since the last call.
     fn take_new_losses(&mut self, flight: &SendState) -> bool {
         let _ = flight;
         false
     }
 
-    /// What to send again in fast recovery, besides the first segment. `last_resort`: new data
-    /// can't be sent, so anything that may help may go.
+    /// The next range to retransmit in fast recovery, after the first segment. `last_resort`: no
+    /// new data can be sent, so that segments not known to be lost may be retransmitted.
     fn next_retransmission(&mut self, flight: &SendState, last_resort: bool) -> Option<SeqRange> {
         let _ = (flight, last_resort);
         None
     }
 }
 
-/// What is known of a recovery before there is a connection.
+/// Constants and constructor of a loss recovery.
 pub trait RecoveryDescriptor: LossRecovery + Default + 'static {
-    /// Its name in a scenario.
+    /// Name in a scenario.
     const NAME: &'static str;
-    /// Whether it offers and uses selective acknowledgments.
+    /// Offers and uses selective acknowledgments.
     const USES_SACK: bool = false;
-    /// Whether new data goes on the first two duplicates (RFC 3042) where nobody says otherwise.
+    /// Default of limited transmit (RFC 3042).
     const LIMITED_TRANSMIT: bool = true;
-    /// Whether it goes with the classic window growth only
-    /// ([`CLASSIC`](crate::growth::Listed::CLASSIC)): it is studied as it was.
+    /// Combines with the classic window growths only
+    /// ([`CLASSIC`](crate::growth::GrowthDescriptor::CLASSIC)), as it was studied.
     const CLASSIC: bool = false;
 
-    /// A new one, with the connection's options.
+    /// A new recovery with the connection's options.
     fn from_options(options: &Options) -> Self {
         let _ = options;
         Self::default()

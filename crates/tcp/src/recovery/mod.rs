@@ -1,5 +1,5 @@
-//! Loss recovery: what a sender does about duplicate acknowledgments and timeouts. One file each,
-//! and one line in the list here.
+//! Loss recovery: the response of a sender to duplicate acknowledgments and timeouts. One file for
+//! each, and one line in the list here.
 
 mod contract;
 mod newreno;
@@ -20,45 +20,43 @@ pub use contract::{
     AckFeedback, FeedbackResponse, LossRecovery, NewAckResponse, RecoveryDescriptor,
 };
 
-/// Makes [`RecoveryKind`] of a list of recoveries.
+/// Generates [`RecoveryKind`] from a list of recoveries.
 macro_rules! recoveries {
     ($($(#[$doc:meta])* $kind:ident = $recovery:ty,)*) => {
-        /// Which loss recovery.
+        /// The available loss recoveries.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub enum RecoveryKind {
             $($(#[$doc])* $kind,)*
         }
 
         impl RecoveryKind {
-            /// All of them, by their names in a scenario.
+            /// All recoveries, by their names in a scenario.
             pub const ALL: &'static [(&'static str, Self)] =
                 &[$((<$recovery>::NAME, Self::$kind),)*];
 
-            /// Its name in a scenario.
+            /// Name in a scenario.
             pub const fn name(self) -> &'static str {
                 match self { $(Self::$kind => <$recovery>::NAME,)* }
             }
-            /// Whether it offers and uses selective acknowledgments.
+            /// Offers and uses selective acknowledgments.
             pub const fn uses_sack(self) -> bool {
                 match self { $(Self::$kind => <$recovery>::USES_SACK,)* }
             }
-            /// Whether new data goes on the first two duplicates (RFC 3042) where nobody says
-            /// otherwise.
+            /// Default of limited transmit (RFC 3042): new data on the first two duplicates.
             pub const fn uses_limited_transmit(self) -> bool {
                 match self { $(Self::$kind => <$recovery>::LIMITED_TRANSMIT,)* }
             }
-            /// Whether the window is validated where nobody says otherwise: the classic ones are
-            /// studied as they were, and 4.4BSD and ns-2 did not.
+            /// Default of window validation: off for the classic recoveries, as in 4.4BSD and ns-2.
             pub const fn validates_window(self) -> bool {
                 !self.is_classic()
             }
-            /// Whether it goes with the classic window growth only.
+            /// Combines with the classic window growths only.
             const fn is_classic(self) -> bool {
                 match self { $(Self::$kind => <$recovery>::CLASSIC,)* }
             }
         }
 
-        /// A new recovery, with the connection's options.
+        /// A new recovery with the connection's options.
         pub fn new(kind: RecoveryKind, options: &Options) -> Box<dyn LossRecovery> {
             match kind { $(RecoveryKind::$kind => Box::new(<$recovery>::from_options(options)),)* }
         }
@@ -70,25 +68,25 @@ recoveries! {
     Tahoe = tahoe::Tahoe,
     /// Fast retransmit and fast recovery (RFC 5681 §3.2).
     Reno = reno::Reno,
-    /// Partial acknowledgments keep recovery going (RFC 6582).
+    /// Fast recovery that continues after partial acknowledgments (RFC 6582).
     NewReno = newreno::NewReno,
     /// Conservative recovery from SACK information (RFC 6675).
     Sack = sack::Sack,
-    /// Losses by time, and tail loss probes (RFC 8985); without SACK, as `NewReno`.
+    /// Loss detection by time, and tail loss probes (RFC 8985); without SACK, `NewReno`.
     RackTlp = rack::RackTlp,
-    /// A timer for each segment and no other sign of a loss (chandran-1998 §5.2).
+    /// One timer per segment as the only loss detection (chandran-1998 §5.2).
     SegmentTimers = segment_timers::SegmentTimers,
 }
 
 impl RecoveryKind {
-    /// The window growths that go with it.
+    /// The window growths with which this recovery combines.
     pub fn growths(self) -> impl Iterator<Item = GrowthKind> {
         let all = GrowthKind::ALL.iter().map(|(_, growth)| *growth);
         all.filter(move |growth| growth.is_classic() || !self.is_classic())
     }
 }
 
-/// Each recovery with each growth that goes with it.
+/// All combinations of a recovery and a window growth.
 pub fn recovery_growth_pairs() -> impl Iterator<Item = (RecoveryKind, GrowthKind)> {
     RecoveryKind::ALL.iter().flat_map(|(_, kind)| kind.growths().map(|growth| (*kind, growth)))
 }

@@ -1,12 +1,12 @@
-//! NewReno (RFC 6582): a partial acknowledgment means the next hole is lost, too.
+//! NewReno (RFC 6582): a partial acknowledgment means that the next hole is lost, too.
 
 use driftway_base::Instant;
 
 use super::contract::{LossRecovery, NewAckResponse, RecoveryDescriptor};
 use crate::send_state::{RecoveryPhase, SendState};
 
-/// Whether this recovery has seen a partial acknowledgment: only the first one restarts the timer
-/// (§4, the impatient variant).
+/// State of NewReno: a partial acknowledgment was received in this recovery. Only the first one
+/// restarts the timer (§4, the impatient variant).
 #[derive(Debug, Default)]
 pub struct NewReno {
     partial_ack_seen: bool,
@@ -37,13 +37,14 @@ impl LossRecovery for NewReno {
             return NewAckResponse { grows_cwnd: true, restarts_timer: true };
         };
         if flight.una().at_or_after(point) {
-            // §3.2 step 3, full: the first option, which avoids a burst.
+            // §3.2, step 3, full acknowledgment: the first option, which avoids a burst.
             let flight_size = flight.outstanding().max(flight.mss()).saturating_add(flight.mss());
             flight.window.cwnd = flight.window.ssthresh.min(flight_size);
             flight.leave_recovery();
             return NewAckResponse { grows_cwnd: false, restarts_timer: true };
         }
-        // §3.2 step 3, partial: the next hole, and the window deflated by what left the network.
+        // §3.2, step 3, partial acknowledgment: the next hole, and the window deflated by the
+        // acknowledged data.
         flight.request_head_retransmit();
         let deflated = flight.window.cwnd.saturating_sub(bytes);
         let back = if bytes >= flight.mss() { flight.mss() } else { 0 };

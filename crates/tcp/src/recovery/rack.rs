@@ -1,6 +1,6 @@
-//! RACK-TLP (RFC 8985): a segment is lost once one that was sent later has arrived and enough time
-//! for reordering has passed; and where nothing arrives any more, a probe asks. See [`super::tail`]
-//! for the probe.
+//! RACK-TLP (RFC 8985): a segment is lost once a segment sent later has been delivered and the
+//! reordering window has passed; without further acknowledgments, a tail loss probe is sent (see
+//! [`super::tail_loss_probe`]).
 
 use alloc::boxed::Box;
 
@@ -14,42 +14,42 @@ use super::sent_log::{SentLog, SentSegment, WindowedMinimum};
 use super::tail_loss_probe::TailLossProbe;
 use crate::send_state::{DUP_THRESHOLD, RecoveryPhase, SendState};
 
-/// Recoveries without a reported duplicate until the reordering window is as small as at first
-/// (§6.2, step 4).
+/// Recoveries without D-SACK until the reordering window returns to its initial size (§6.2, step
+/// 4).
 const REO_WND_PERSIST: u32 = 16;
 
-/// What RACK keeps of a connection (§5.3).
+/// State of RACK (§5.3).
 #[derive(Debug)]
 pub struct RackTlp {
     log: SentLog,
     arrivals: Arrivals,
     srtt: Duration,
-    /// The reordering window in quarters of the least round trip.
+    /// Reordering window in quarters of the minimum RTT (RACK.reo_wnd_mult).
     reo_wnd_mult: u32,
     reo_wnd_persist: u32,
-    /// No second growth of the window until this is acknowledged.
+    /// The reordering window does not grow again until this is acknowledged (RACK.dsack_round).
     dsack_round: Option<Seq>,
-    /// When the reordering window of a segment will have passed.
+    /// Time at which the reordering window of a segment ends.
     reordering_deadline: Option<Instant>,
-    /// A retransmission goes whatever the window: a recovery has just begun.
+    /// A segment is retransmitted regardless of the window: recovery has just started.
     retransmit_at_once: bool,
     new_losses: bool,
     tail_probe: TailLossProbe,
 }
 
-/// What has arrived.
+/// State derived from delivered segments.
 #[derive(Clone, Copy, Debug, Default)]
 struct Arrivals {
-    /// Of all segments the one sent last, by its place in the order of transmissions.
+    /// Transmission number of the delivered segment sent last.
     latest_transmission: Option<u64>,
-    /// Its round trip.
+    /// RTT of that segment (RACK.rtt).
     rtt: Duration,
     min_rtt: WindowedMinimum,
-    /// The highest number.
+    /// Highest sequence number delivered (RACK.fack).
     fack: Option<Seq>,
-    /// The ends of the highest segments that are reported and not acknowledged.
+    /// Ends of the highest SACKed segments.
     sacked_ends: [Option<Seq>; DUP_THRESHOLD as usize],
-    /// Has anything come out of order that was not sent again?
+    /// Reordering was observed (RACK.reordering_seen).
     reordering_seen: bool,
 }
 
@@ -71,11 +71,11 @@ impl Default for RackTlp {
 }
 
 impl Arrivals {
-    /// §6.2, steps 1 to 3: one segment, or a part of one, has arrived.
+    /// Updates the state for a delivered segment, or part of one (§6.2, steps 1 to 3).
     fn add(&mut self, now: Instant, feedback: &AckFeedback<'_>, sent: SentSegment) {
         let rtt = now.since(sent.sent_at);
         let end = sent.range.end;
-        // Karn: a round trip in which time stood still says nothing about the path.
+        // Karn: an RTT sample that spans frozen timers is not a measure of the path.
         let whole = !feedback.on_hold && sent.adjusted_sent_at == sent.sent_at;
         if !sent.retransmitted && whole {
             self.min_rtt.add(now, rtt);
@@ -86,7 +86,7 @@ impl Arrivals {
         } else if !sent.retransmitted && self.fack != Some(end) {
             self.reordering_seen = true;
         }
-        // What answers an earlier transmission says nothing about this one.
+        // An acknowledgment of an earlier transmission gives no RTT of this one.
         let earlier = feedback.echoes_before(sent.sent_at)
             || self.min_rtt.get().is_some_and(|least| rtt < least);
         if sent.retransmitted && earlier {
@@ -102,26 +102,27 @@ impl Arrivals {
 }
 
 impl Arrivals {
-    /// A segment that ends there is reported.
+    /// Adds a SACKed segment that ends at `end`.
     fn add_sacked(&mut self, end: Seq) {
         let mut end = Some(end);
         for place in &mut self.sacked_ends {
-            // The highest first.
+            // In descending order.
             if place.is_none() || end.zip(*place).is_some_and(|(new, old)| new.after(old)) {
                 core::mem::swap(place, &mut end);
             }
         }
     }
 
-    /// Are as many segments reported (RACK.segs_sacked) as do without a wait (§6.2, step 4)?
+    /// True if enough segments are SACKed (RACK.segs_sacked) to do without a reordering window
+    /// (§6.2, step 4).
     fn has_enough_sacked(&self) -> bool {
         self.sacked_ends.iter().all(Option::is_some)
     }
 }
 
 impl RackTlp {
-    /// Takes what the acknowledgment covers out of the log, in ascending order: within one of them
-    /// nothing is out of order.
+    /// Removes the newly delivered segments from the log in ascending order, as within one
+    /// acknowledgment no order is known.
     fn take_delivered(&mut self, now: Instant, flight: &SendState, feedback: &AckFeedback<'_>) {
         let mut blocks = [SeqRange::new(flight.una() - feedback.acked_bytes, flight.una()); 5];
         for (place, block) in blocks.iter_mut().skip(1).zip(feedback.sack_blocks) {
@@ -140,14 +141,14 @@ impl RackTlp {
                 }
             });
         }
-        // Serial numbers turn around after 2 GiB.
+        // Sequence numbers wrap after 2 GiB.
         arrivals.fack = arrivals.fack.map(|highest| highest.max(flight.una()));
     }
 
-    /// §6.2, step 4.
+    /// Adapts the reordering window (§6.2, step 4).
     fn update_reo_wnd(&mut self, flight: &SendState, feedback: &AckFeedback<'_>) {
         self.dsack_round = self.dsack_round.filter(|round| flight.una().before(*round));
-        // A probe that came beside its original says nothing of reordering.
+        // A probe delivered in addition to its original is no sign of reordering.
         let duplicate =
             feedback.dsack.filter(|range| !self.tail_probe.is_retransmitted_probe(*range));
         if duplicate.is_some() && self.dsack_round.is_none() {
@@ -166,18 +167,18 @@ impl RackTlp {
         least.times(u64::from(self.reo_wnd_mult)).over(4).min(self.srtt)
     }
 
-    /// §6.2, step 5.
+    /// Detects losses (§6.2, step 5).
     fn detect_loss(&mut self, now: Instant, flight: &SendState) {
         self.reordering_deadline = None;
         let Some(newest) = self.arrivals.latest_transmission else { return };
         let allowed = self.arrivals.rtt + self.reo_wnd(flight);
         let (before, mut latest) = (self.log.lost_bytes(), None);
-        // What lies beyond SND.NXT goes again anyway.
+        // Segments beyond SND.NXT are sent again in any case.
         self.log.mark_lost(flight.nxt(), |sent| {
-            // RACK_sent_after. Numbers, by which §6.2 decides between equal times, are not the order
-            // of sending where something goes again.
+            // RACK_sent_after. Sequence numbers, by which §6.2 orders equal times, are not the
+            // order of transmission once segments are retransmitted.
             if sent.transmission >= newest {
-                // What follows was sent later still, unless it went again.
+                // Later segments were sent later still, unless they were retransmitted.
                 return sent.retransmitted.then_some(false);
             }
             let due = sent.adjusted_sent_at + allowed;
@@ -190,7 +191,7 @@ impl RackTlp {
         self.reordering_deadline = latest;
     }
 
-    /// Fast recovery begins if anything is lost.
+    /// Starts fast recovery if a segment is lost.
     fn enter_recovery_if_lost(&mut self, now: Instant, flight: &mut SendState) -> bool {
         if flight.phase() != RecoveryPhase::Open
             || self.log.lost_bytes() == 0
@@ -205,7 +206,7 @@ impl RackTlp {
     }
 }
 
-/// Is SND.NXT behind, for a reason that is none of ours (a closed window, a hold)?
+/// True if SND.NXT was set back for another reason (a closed window, a hold).
 fn is_nxt_behind_max(flight: &SendState) -> bool {
     flight.nxt().before(flight.max())
 }
@@ -216,7 +217,7 @@ impl RecoveryDescriptor for RackTlp {
 }
 
 impl LossRecovery for RackTlp {
-    /// Duplicates are not counted: [`on_feedback`](LossRecovery::on_feedback) does all.
+    /// Does not count duplicates: [`on_feedback`](LossRecovery::on_feedback) detects losses.
     fn on_duplicate(&mut self, _now: Instant, _flight: &mut SendState) -> bool {
         false
     }
@@ -282,7 +283,7 @@ impl LossRecovery for RackTlp {
         true
     }
 
-    /// The reordering window of a segment has passed.
+    /// Handles the end of a segment's reordering window.
     fn on_timeout(&mut self, now: Instant, flight: &mut SendState) -> bool {
         self.detect_loss(now, flight);
         self.enter_recovery_if_lost(now, flight)
@@ -292,7 +293,7 @@ impl LossRecovery for RackTlp {
         self.reordering_deadline
     }
 
-    /// §6.3: what is at the left edge is lost, and what was sent a round trip ago or more.
+    /// §6.3: the segment at SND.UNA is lost, and all segments sent at least a round trip ago.
     fn on_retransmission_timeout(&mut self, now: Instant, flight: &mut SendState) {
         let (una, nxt) = (flight.una(), flight.nxt());
         let allowed = self.arrivals.rtt + self.reo_wnd(flight);
@@ -336,7 +337,7 @@ impl LossRecovery for RackTlp {
 
     fn budget(&self, flight: &SendState) -> u32 {
         let pipe = match flight.phase() {
-            // RFC 6675 §5, step 3.C, is limited transmit by another measure.
+            // RFC 6675 §5, step 3.C, is limited transmit by another criterion.
             RecoveryPhase::Open if !flight.limited_transmit() => flight.nxt().since(flight.una()),
             _ => self.pipe(flight),
         };
@@ -364,7 +365,7 @@ impl LossRecovery for RackTlp {
         self.tail_probe.on_sent(end, again);
     }
 
-    /// Without reports nothing says which segment has arrived.
+    /// Without SACK, the delivered segments are unknown.
     fn fallback_without_sack(&self) -> Option<Box<dyn LossRecovery>> {
         Some(Box::new(NewReno::default()))
     }

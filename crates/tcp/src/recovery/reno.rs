@@ -1,12 +1,12 @@
 //! Reno: fast retransmit and fast recovery (RFC 5681 §3.2). The first new acknowledgment ends the
-//! recovery, so several losses in one window cost several recoveries, or a timeout.
+//! recovery, so that several losses in one window need several recoveries, or a timeout.
 
 use driftway_base::Instant;
 
 use super::contract::{LossRecovery, NewAckResponse, RecoveryDescriptor};
 use crate::send_state::{RecoveryPhase, SendState};
 
-/// No state of its own.
+/// Stateless.
 #[derive(Debug, Default)]
 pub struct Reno;
 
@@ -32,7 +32,7 @@ impl LossRecovery for Reno {
 
     fn on_advance(&mut self, _now: Instant, flight: &mut SendState, _bytes: u32) -> NewAckResponse {
         if let RecoveryPhase::Recovery { .. } = flight.phase() {
-            // Step 6: deflate.
+            // Step 6: deflate the window.
             flight.window.cwnd = flight.window.ssthresh;
             flight.leave_recovery();
             return NewAckResponse { grows_cwnd: false, restarts_timer: true };

@@ -5,17 +5,17 @@ use driftway_base::{Instant, Seq, SeqRange};
 use super::contract::{LossRecovery, NewAckResponse, RecoveryDescriptor};
 use crate::send_state::{DUP_THRESHOLD, RecoveryPhase, SendState};
 
-/// What a recovery keeps beside the scoreboard.
+/// State of a recovery in addition to the scoreboard.
 #[derive(Debug, Default)]
 pub struct Sack {
     /// No rescue retransmission until this is acknowledged (§4: RescueRxt).
     rescue_rxt: Option<Seq>,
-    /// What was known to be lost ends here.
+    /// End of the data known to be lost.
     lost_end: Option<Seq>,
 }
 
 impl Sack {
-    /// A full segment's range from `start`, up to what is reported or never sent.
+    /// A full-sized segment from `start`, up to SACKed or unsent data.
     fn segment(flight: &SendState, start: Seq) -> SeqRange {
         let reported = flight.scoreboard().next_sacked(start).unwrap_or(flight.max());
         SeqRange::new(start, (start + flight.mss()).min(reported).min(flight.max()))
@@ -29,12 +29,12 @@ impl RecoveryDescriptor for Sack {
 
 impl LossRecovery for Sack {
     fn on_duplicate(&mut self, now: Instant, flight: &mut SendState) -> bool {
-        // §5: three duplicates, or enough reported above the first hole.
+        // §5: three duplicates, or enough data SACKed above the first hole.
         let lost = flight
             .scoreboard()
             .lost_before(flight.mss())
             .is_some_and(|seq| flight.una().before(seq));
-        // §5.1: none before what a timeout, or a step back, has begun to send again is through.
+        // §5.1: none until the data that a timeout, or an aid, has sent again is acknowledged.
         let too_early = flight.recover().is_some_and(|point| flight.una().before(point));
         if flight.phase() != RecoveryPhase::Open
             || too_early
@@ -42,7 +42,7 @@ impl LossRecovery for Sack {
         {
             return false;
         }
-        // Step 4: without inflation, because `pipe` says what has left the network.
+        // Step 4: without inflation, because `pipe` is the measure of outstanding data.
         flight.enter_recovery(now);
         flight.request_head_retransmit();
         self.rescue_rxt = None;
@@ -63,7 +63,7 @@ impl LossRecovery for Sack {
 
     fn budget(&self, flight: &SendState) -> u32 {
         let pipe = match flight.phase() {
-            // §5, step 3.C, is limited transmit by another measure.
+            // §5, step 3.C, is limited transmit by another criterion.
             RecoveryPhase::Open if !flight.limited_transmit() => flight.nxt().since(flight.una()),
             _ => flight.pipe(),
         };
@@ -81,12 +81,12 @@ impl LossRecovery for Sack {
         let RecoveryPhase::Recovery { point } = flight.phase() else { return None };
         let start = flight.scoreboard().first_unsacked(flight.high_rxt().max(flight.una()));
         if flight.scoreboard().highest_sacked().is_some_and(|highest| start.before(highest)) {
-            // NextSeg rule 1: lost; rule 3: not known to be, but better than nothing.
+            // NextSeg rule 1: lost; rule 3: not known to be lost.
             let lost =
                 flight.scoreboard().lost_before(flight.mss()).is_some_and(|seq| start.before(seq));
             return (lost || last_resort).then(|| Self::segment(flight, start));
         }
-        // NextSeg rule 4: once a recovery, the last segment, so that its loss costs no timeout.
+        // NextSeg rule 4: once per recovery, the last segment, so that its loss causes no timeout.
         if !last_resort || self.rescue_rxt.is_some_and(|seq| flight.una().at_or_before(seq)) {
             return None;
         }

@@ -1,14 +1,16 @@
-//! A timer for each segment: what is not acknowledged in time goes again, and nothing else does. The TCP
-//! that chandran-1998 §5.2 simulates, where each SEND has an ACK and a TIMEOUT event of its own and a
-//! timeout is the only sign of a loss; RFC 793 §3.7 has a retransmission queue with such timers.
+//! A retransmission timer for each segment as the only loss detection: the TCP that chandran-1998
+//! §5.2 simulates, where each SEND has an ACK and a TIMEOUT event of its own. RFC 793 §3.7
+//! describes a retransmission queue with such timers.
 //!
-//! SACK gives each segment an acknowledgment of its own, too: what is reported needs no timer any more. Round
-//! trips are measured by each acknowledgment, from the last of those segments that went once.
+//! SACK acknowledges each segment separately: the timer of a SACKed segment stops. Each
+//! acknowledgment gives an RTT sample, of the last segment among those acknowledged that was sent
+//! only once.
 //!
-//! Duplicates are not counted. A segment whose timer goes off goes again at once, whatever the window says,
-//! so that what a failure took comes back at the spacing at which it had left. What the paper leaves open:
-//! the timeout doubles and the window falls to one segment once for all that was sent before that, as they
-//! would for one timer; what is sent again after that and lost begins the next.
+//! Duplicates are not counted. A segment whose timer expires is retransmitted at once, regardless
+//! of the window, so that the data lost in a failure is retransmitted at the spacing of its first
+//! transmission. The paper leaves the response open: here the timeout doubles and the window is
+//! reduced to one segment once for all data sent before the response, as with a single timer; a
+//! loss of data sent after it causes the next response.
 
 use alloc::collections::VecDeque;
 
@@ -19,28 +21,28 @@ use super::contract::{
 };
 use crate::send_state::SendState;
 
-/// Room made at once for segments; more of them grow into their room once.
+/// Initial capacity in segments; the queue grows to its largest size once.
 const RESERVED: usize = 64;
 
-/// The segments that are out, by number.
+/// Outstanding segments, by sequence number.
 #[derive(Debug)]
 pub struct SegmentTimers {
     segments: VecDeque<TimedSegment>,
-    /// When the window last fell.
+    /// Time of the last window reduction.
     last_reduction: Option<Instant>,
-    /// When the last of those left that are newly acknowledged and went once.
+    /// Transmission time of the latest newly acknowledged segment that was sent only once.
     sample_start: Option<Instant>,
 }
 
-/// A segment that is out.
+/// An outstanding segment.
 #[derive(Clone, Copy, Debug)]
 struct TimedSegment {
     range: SeqRange,
-    /// When it was last sent.
+    /// Time of its last transmission.
     sent_at: Instant,
-    /// More than once?
+    /// Sent more than once.
     retransmitted: bool,
-    /// When its timer goes off; `None`: it has, and the segment waits to be sent again.
+    /// Expiry of its timer; `None`: expired, and the segment is due for retransmission.
     deadline: Option<Instant>,
 }
 
@@ -55,7 +57,7 @@ impl Default for SegmentTimers {
 }
 
 impl SegmentTimers {
-    /// Takes the numbers of `range` out; were there any?
+    /// Removes the sequence numbers of `range`; true if there were any.
     fn remove(&mut self, range: SeqRange) -> bool {
         let first = self.segments.partition_point(|of| of.range.end.at_or_before(range.start));
         let mut last = first;
@@ -78,7 +80,7 @@ impl SegmentTimers {
         last > first
     }
 
-    /// The numbers of `range` have arrived.
+    /// Removes an acknowledged range and takes its RTT sample.
     fn acknowledge(&mut self, range: SeqRange) {
         let within = |of: &&TimedSegment| {
             of.range.start.at_or_after(range.start) && of.range.end.at_or_before(range.end)
@@ -112,7 +114,7 @@ impl LossRecovery for SegmentTimers {
     fn on_retransmission_timeout(&mut self, now: Instant, flight: &mut SendState) {
         self.last_reduction = Some(now);
         flight.enter_loss(now);
-        // Unless the peer took back what it had reported (RFC 2018 §8): that has no timer.
+        // Except after reneging (RFC 2018 §8): that data has no timer.
         let first = self.segments.front();
         if first.is_some_and(|of| of.range.start.at_or_before(flight.una())) {
             flight.advance_to_max();
@@ -160,8 +162,8 @@ impl LossRecovery for SegmentTimers {
 
     fn expire_segment_timers(&mut self, now: Instant) -> bool {
         let fell = self.last_reduction;
-        // Where no segment has a timer, the connection's is of something else: a SYN, or what the peer's
-        // window keeps back.
+        // Where no segment has a timer, the connection's timer is for something else: a SYN, or
+        // data that the peer's window keeps back.
         let mut responds = self.first_segment_deadline().is_none();
         let due = |of: &&mut TimedSegment| of.deadline.is_some_and(|deadline| deadline <= now);
         for of in self.segments.iter_mut().filter(due) {

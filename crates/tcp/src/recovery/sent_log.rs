@@ -1,4 +1,4 @@
-//! When each segment that is out was sent, and which of them count as lost (RFC 8985 §5.2).
+//! Log of the outstanding segments: their transmission times, and the lost ones (RFC 8985 §5.2).
 
 use alloc::collections::VecDeque;
 
@@ -6,33 +6,33 @@ use driftway_base::{Duration, Instant, Seq, SeqRange};
 
 use crate::scoreboard::Scoreboard;
 
-/// One segment that has neither been acknowledged nor reported.
+/// An outstanding segment, neither acknowledged nor SACKed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SentSegment {
-    /// Its numbers.
+    /// Its sequence numbers.
     pub range: SeqRange,
-    /// Its place in the order of all transmissions. Times are none: much may leave in one instant.
+    /// Its number in the order of all transmissions, since many may be sent at one instant.
     pub transmission: u64,
-    /// When it was last sent, later by as long as time has stood still since.
+    /// Time of its last transmission, plus the time for which timers were frozen since.
     pub adjusted_sent_at: Instant,
-    /// When it really left, as its timestamp says.
+    /// Time of its last transmission, as in its timestamp.
     pub sent_at: Instant,
-    /// More than once?
+    /// Sent more than once.
     pub retransmitted: bool,
-    /// Lost, and not sent again since.
+    /// Lost, and not retransmitted since.
     pub lost: bool,
 }
 
-/// Room made at once for segments; more of them grow into their room once.
+/// Initial capacity in segments; the queue grows to its largest size once.
 const RESERVED: usize = 64;
 
-/// The segments that are out, sorted by number, never overlapping.
+/// The outstanding segments, sorted by sequence number, disjoint.
 #[derive(Debug)]
 pub struct SentLog {
     segments: VecDeque<SentSegment>,
-    /// How many have been sent.
+    /// Number of transmissions so far.
     transmissions: u64,
-    /// Bytes in them, and in those that are lost.
+    /// Bytes outstanding, and those of them that are lost.
     bytes: u32,
     lost_bytes: u32,
 }
@@ -49,7 +49,7 @@ impl Default for SentLog {
 }
 
 impl SentLog {
-    /// Bytes that are out and not lost (RFC 6675 §4: pipe, by another measure of loss).
+    /// Bytes outstanding and not lost (RFC 6675 §4: pipe, with RACK's loss detection).
     pub fn pipe(&self) -> u32 {
         self.bytes.saturating_sub(self.lost_bytes)
     }
@@ -74,12 +74,13 @@ impl SentLog {
         }
     }
 
-    /// The first segment that ends beyond `seq`.
+    /// Index of the first segment that ends beyond `seq`.
     fn index_after(&self, seq: Seq) -> usize {
         self.segments.partition_point(|sent| sent.range.end.at_or_before(seq))
     }
 
-    /// Takes the numbers of `range` out, and shows each segment, or part of one, that was in it.
+    /// Removes the sequence numbers of `range`, and passes each segment, or part of one, in it to
+    /// `each`.
     pub fn remove(&mut self, range: SeqRange, mut each: impl FnMut(SentSegment)) {
         let first = self.index_after(range.start);
         let mut last = first;
@@ -106,7 +107,7 @@ impl SentLog {
         }
     }
 
-    /// `range` was sent.
+    /// Records a transmission.
     pub fn on_sent(&mut self, now: Instant, range: SeqRange) {
         let mut again = false;
         if self.segments.back().is_some_and(|last| last.range.end.after(range.start)) {
@@ -125,8 +126,8 @@ impl SentLog {
         self.segments.insert(self.index_after(range.start), sent);
     }
 
-    /// Looks at the segments before `end` in order and marks as lost those of which `is_lost` says
-    /// so, until it has nothing to say.
+    /// Marks the segments before `end` as lost for which `is_lost` returns true, in order, until it
+    /// returns `None`.
     pub fn mark_lost(&mut self, end: Seq, mut is_lost: impl FnMut(&SentSegment) -> Option<bool>) {
         for sent in &mut self.segments {
             if sent.range.end.after(end) {
@@ -146,20 +147,21 @@ impl SentLog {
         }
     }
 
-    /// Nothing is lost after all.
+    /// Unmarks all lost segments.
     pub fn clear_lost(&mut self) {
         self.lost_bytes = 0;
         self.segments.iter_mut().for_each(|sent| sent.lost = false);
     }
 
-    /// Until `now`, time has stood still for so long.
+    /// Postpones the transmission times by the time `still` for which timers were frozen until
+    /// `now`.
     pub fn postpone(&mut self, now: Instant, still: Duration) {
         self.segments
             .iter_mut()
             .for_each(|sent| sent.adjusted_sent_at = (sent.adjusted_sent_at + still).min(now));
     }
 
-    /// The first numbers that are lost, as many of them in a row as go into one segment.
+    /// The first lost range, of at most one segment.
     pub fn first_lost(&self, mss: u32) -> Option<SeqRange> {
         let mut lost = self.segments.iter().skip_while(|sent| !sent.lost);
         let mut range = lost.next()?.range;
@@ -173,13 +175,12 @@ impl SentLog {
         Some(range)
     }
 
-    /// The last segment.
+    /// The segment with the highest sequence numbers.
     pub fn last(&self) -> Option<SentSegment> {
         self.segments.back().copied()
     }
 
-    /// The peer took its reports back (RFC 2018 §8): all between `una` and `max` is out, sent so
-    /// long ago that it counts as lost.
+    /// Records all data between `una` and `max` as lost, after the peer has reneged (RFC 2018 §8).
     pub fn reset_as_lost(&mut self, una: Seq, max: Seq, mss: u32, sent: Instant) {
         self.segments.clear();
         (self.bytes, self.lost_bytes) = (0, 0);
@@ -201,7 +202,8 @@ impl SentLog {
         }
     }
 
-    /// Is what it holds exactly what is between `una` and `max` and not on `board`? For tests.
+    /// True if the log has exactly the data between `una` and `max` that is not on `board`. For
+    /// assertions.
     pub fn is_consistent_with(&self, una: Seq, max: Seq, board: &Scoreboard) -> bool {
         let bytes = self.segments.iter().fold(0, |sum, sent| sum + sent.range.len());
         let lost = self.segments.iter().filter(|s| s.lost).fold(0, |sum, s| sum + s.range.len());
@@ -222,7 +224,7 @@ impl SentLog {
     }
 }
 
-/// The least of some spans within the last few minutes: a path that moves has another minimum.
+/// Minimum over the last few minutes, since the minimum RTT changes when the path does.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct WindowedMinimum {
     since: Instant,
@@ -231,10 +233,10 @@ pub struct WindowedMinimum {
 }
 
 impl WindowedMinimum {
-    /// A minimum is kept for one to two of these.
+    /// Length of a window; a minimum is kept for one to two of these.
     const PERIOD: Duration = Duration::from_secs(150);
 
-    /// Another span.
+    /// Adds a sample.
     pub fn add(&mut self, now: Instant, span: Duration) {
         if now.since(self.since) > Self::PERIOD {
             *self = Self { since: now, previous: self.current, current: None };
@@ -242,7 +244,7 @@ impl WindowedMinimum {
         self.current = Some(self.current.map_or(span, |least| least.min(span)));
     }
 
-    /// The least.
+    /// The minimum.
     pub fn get(&self) -> Option<Duration> {
         [self.previous, self.current].into_iter().flatten().min()
     }
@@ -267,7 +269,7 @@ mod test {
     }
 
     #[test]
-    fn what_arrives_goes_and_parts_stay() {
+    fn delivered_ranges_are_removed_and_the_rest_stays() {
         let mut log = log(&[100, 200, 300]);
         let mut gone = std::vec![];
         log.remove(range(50, 220), |sent| gone.push((sent.range, sent.adjusted_sent_at)));
@@ -286,7 +288,7 @@ mod test {
     }
 
     #[test]
-    fn what_goes_again_is_out_again_and_not_lost() {
+    fn a_retransmission_is_outstanding_and_not_lost() {
         let mut log = log(&[100, 200, 300]);
         log.mark_lost(Seq(300), |sent| Some(sent.range.start.before(Seq(200))));
         assert_eq!((log.pipe(), log.lost_bytes()), (100, 200));

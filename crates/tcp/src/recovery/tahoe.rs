@@ -5,7 +5,7 @@ use driftway_base::Instant;
 use super::contract::{LossRecovery, NewAckResponse, RecoveryDescriptor};
 use crate::send_state::SendState;
 
-/// No state of its own.
+/// Stateless.
 #[derive(Debug, Default)]
 pub struct Tahoe;
 
@@ -19,7 +19,7 @@ impl LossRecovery for Tahoe {
     fn on_duplicate(&mut self, now: Instant, flight: &mut SendState) -> bool {
         let begins = flight.may_fast_retransmit();
         if begins {
-            // As after a timeout, but without waiting for it.
+            // As after a timeout, but at once.
             flight.enter_loss_early(now);
             flight.request_head_retransmit();
         }

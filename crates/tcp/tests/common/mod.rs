@@ -1,4 +1,4 @@
-//! Two connections and a wire between them, for tests that watch a whole connection.
+//! Two connections and a wire between them, for tests of whole connections.
 #![allow(dead_code, reason = "each test file uses its part")]
 
 pub mod test_connection;
@@ -10,19 +10,19 @@ use driftway_tcp::{Config, Connection, Event, Transmit};
 
 pub const MS: fn(u64) -> Duration = Duration::from_millis;
 
-/// One end.
+/// One end of the wire.
 pub struct End {
     pub tcp: Connection,
-    /// Bytes read, each checked against the offset that its sender gave it.
+    /// Number of bytes read, each checked against the offset that its sender gave it.
     pub read: u64,
     pub events: Vec<Event>,
-    /// What this end has sent: when, and what.
+    /// Segments sent by this end, with their times.
     pub sent: Vec<(Instant, Transmit)>,
-    /// Reads what arrives as soon as it arrives.
+    /// Reads data as soon as it arrives.
     pub reads: bool,
 }
 
-/// What the wire does with a segment.
+/// Effect of the wire on a segment.
 pub enum WireAction {
     Deliver(Duration),
     Drop,
@@ -36,7 +36,7 @@ pub struct Pair {
     pub now: Instant,
     pub ends: [End; 2],
     in_transit: VecDeque<(Instant, usize, Transmit)>,
-    /// Says what happens to the n-th segment that an end sends.
+    /// Decides what happens to the n-th segment that an end sends.
     pub policy: WirePolicy,
     counts: [u64; 2],
 }
@@ -48,10 +48,10 @@ pub fn address(host: u8) -> Ipv4Addr {
 pub const DELAY: Duration = Duration::from_millis(50);
 
 impl Pair {
-    /// End 0 connects to end 1, which listens; 50 ms each way.
+    /// End 0 connects to end 1, which listens; the delay is 50 ms each way.
     pub fn new(client: &Config, server: &Config) -> Self {
         let (a, b) = (Endpoint::new(address(1), 4000), Endpoint::new(address(2), 80));
-        // Initial numbers near the wrap, so that every test crosses it.
+        // Initial sequence numbers near the wrap, so that every test crosses it.
         let client = Connection::connect(client, a, b, Seq(u32::MAX - 500), 1, Instant::ZERO);
         let server = Connection::listen(server, b, Seq(u32::MAX - 100), 2);
         Self::from_connections(client, server)
@@ -73,7 +73,7 @@ impl Pair {
         self.in_transit.insert(place, (at, to, transmit));
     }
 
-    /// Sends and reads all there is at this instant.
+    /// Sends and reads everything possible at this instant.
     pub fn drain(&mut self) {
         for from in 0..2 {
             loop {
@@ -112,7 +112,7 @@ impl Pair {
         }
     }
 
-    /// What holds whatever happens.
+    /// Checks the invariants.
     fn check_invariants(&self, end: usize) {
         let view = self.ends[end].tcp.view();
         let [una, nxt, max] =
@@ -126,22 +126,22 @@ impl Pair {
         );
     }
 
-    /// The next thing that happens; `false` if nothing will.
+    /// Advances to the next event; false if there is none.
     pub fn step(&mut self) -> bool {
         self.drain();
         let arrival = self.in_transit.front().map(|(at, ..)| *at);
         let timer = self.ends.iter().filter_map(|e| e.tcp.next_timeout()).min();
         let Some(next) = [arrival, timer].into_iter().flatten().min() else { return false };
-        assert!(next >= self.now, "time goes back");
+        assert!(next >= self.now, "time went back");
         self.now = next;
         if arrival == Some(next) {
-            let (_, to, transmit) = self.in_transit.pop_front().expect("there is one");
+            let (_, to, transmit) = self.in_transit.pop_front().expect("an arrival");
             let from = address(2 - to as u8);
             self.ends[to].tcp.on_segment(next, from, &transmit.segment, transmit.ecn);
         } else {
             for end in &mut self.ends {
                 end.tcp.on_timeout(next);
-                assert!(end.tcp.next_timeout().is_none_or(|at| at > next), "time stands still");
+                assert!(end.tcp.next_timeout().is_none_or(|at| at > next), "time does not advance");
             }
         }
         self.drain();
@@ -161,12 +161,12 @@ impl Pair {
         self.now = end;
     }
 
-    /// Runs until nothing happens any more.
+    /// Runs until there are no more events.
     pub fn run(&mut self) {
         let mut steps = 0;
         while self.step() {
             steps += 1;
-            assert!(steps < 3_000_000, "does not come to an end: {:?}", self.now);
+            assert!(steps < 3_000_000, "does not terminate: {:?}", self.now);
         }
     }
 }

@@ -1,7 +1,8 @@
-//! One connection, and a peer that is the test: `receives`, `sends`, `quiet_until`.
+//! One connection whose peer is the test: `receives`, `sends`, `quiet_until`.
 //!
-//! Numbers are relative to the initial ones, so that a stream begins at 1; both wrap within the
-//! first kilobyte. What is sent must be claimed with [`Line::sends`] before anything else happens.
+//! Sequence numbers are relative to the initial ones, so that a stream begins at 1; both wrap
+//! within the first kilobyte. Sent segments must be checked with [`TestConnection::sends`] before
+//! the next step.
 
 use driftway_base::{Duration, Ecn, Endpoint, Instant, Seq, SeqRange};
 use driftway_tcp::{Clock, Config, Connection, Event, RecoveryKind, State, Transmit};
@@ -11,10 +12,10 @@ use super::address;
 
 pub const OURS: Seq = Seq(u32::MAX - 500);
 pub const THEIRS: Seq = Seq(u32::MAX - 100);
-/// The round trip of the handshake (ms): the retransmission timeout is then its minimum, 1 s.
+/// RTT of the handshake (ms): the retransmission timeout is then its minimum, 1 s.
 pub const RTT: u64 = 100;
 
-/// A segment of 1000 bytes, every segment acknowledged at once, nothing negotiated.
+/// Segments of 1000 bytes, every segment acknowledged at once, nothing negotiated.
 pub fn plain() -> Config {
     Config {
         recovery: RecoveryKind::NewReno,
@@ -26,14 +27,14 @@ pub fn plain() -> Config {
     }
 }
 
-/// What the peer sends.
+/// A segment from the peer.
 #[derive(Clone, Copy)]
 pub struct Peer {
     pub segment: TcpSegment,
     pub ecn: Ecn,
 }
 
-/// An acknowledgment of all before `number`.
+/// An acknowledgment of everything before `number`.
 pub fn ack(number: u32) -> Peer {
     let segment = TcpSegment {
         source_port: 80,
@@ -47,7 +48,7 @@ pub fn ack(number: u32) -> Peer {
     Peer { segment, ecn: Ecn::NotEct }
 }
 
-/// `len` bytes from `start` on, acknowledging nothing.
+/// `len` bytes from `start` on, with no new acknowledgment.
 pub fn data(start: u32, len: u32) -> Peer {
     ack(1).seq(start).carrying(len)
 }
@@ -119,10 +120,10 @@ pub struct TestConnection {
     pub tcp: Connection,
     pub now: Instant,
     outbox: Vec<Transmit>,
-    /// What the last `sends` saw.
+    /// Segments that the last `sends` checked.
     pub last: Vec<Transmit>,
     pub events: Vec<Event>,
-    /// Right edge of the window as the peer has heard it.
+    /// Right edge of the window as the peer knows it.
     edge: Option<Seq>,
     reads: bool,
 }
@@ -132,7 +133,7 @@ impl TestConnection {
         let (outbox, last, events) = (vec![], vec![], vec![]);
         Self { tcp, now: Instant::ZERO, outbox, last, events, edge: None, reads: true }
     }
-    /// CLOSED → SYN-SENT, the SYN sent.
+    /// CLOSED → SYN-SENT, with the SYN sent.
     pub fn syn_sent(config: &Config) -> Self {
         let (a, b) = (Endpoint::new(address(1), 4000), Endpoint::new(address(2), 80));
         let mut line = Self::new(Connection::connect(config, a, b, OURS, 1, Instant::ZERO));
@@ -153,7 +154,7 @@ impl TestConnection {
         line.is(State::SynReceived);
         line
     }
-    /// ESTABLISHED at 100 ms, by a peer that offers what the configuration does.
+    /// ESTABLISHED at 100 ms, with a peer that offers the options of the configuration.
     pub fn established(config: &Config) -> Self {
         Self::established_by(config, syn_ack())
     }
@@ -180,7 +181,7 @@ impl TestConnection {
         assert_eq!(self.tcp.state(), state, "at {:?}", self.now);
     }
 
-    /// Something happens to the connection.
+    /// Calls the connection and collects its output.
     pub fn does<T>(&mut self, what: impl FnOnce(&mut Connection, Instant) -> T) -> T {
         self.assert_nothing_sent();
         let answer = what(&mut self.tcp, self.now);
@@ -204,11 +205,11 @@ impl TestConnection {
         );
     }
 
-    /// Time passes until `ms`; nothing is sent before, what is sent then waits to be claimed.
+    /// Advances the time to `ms`; nothing may be sent before, segments sent then are to be checked.
     pub fn at(&mut self, ms: u64) {
         self.assert_nothing_sent();
         let end = Instant::from_millis(ms);
-        assert!(end >= self.now, "time goes back");
+        assert!(end >= self.now, "time went back");
         while let Some(next) = self.tcp.next_timeout().filter(|next| *next <= end) {
             assert!(self.outbox.is_empty(), "early, at {:?}: {:?}", self.now, self.rendered());
             assert!(next >= self.now);
@@ -221,7 +222,7 @@ impl TestConnection {
         }
         self.now = end;
     }
-    /// Nothing is sent until `ms`, that instant included.
+    /// Checks that nothing is sent until `ms`, inclusive.
     pub fn quiet_until(&mut self, ms: u64) {
         self.at(ms);
         self.assert_nothing_sent();
@@ -230,7 +231,7 @@ impl TestConnection {
         self.assert_nothing_sent();
     }
     fn assert_nothing_sent(&self) {
-        assert!(self.outbox.is_empty(), "not claimed at {:?}: {:?}", self.now, self.rendered());
+        assert!(self.outbox.is_empty(), "unchecked at {:?}: {:?}", self.now, self.rendered());
     }
 
     fn drain(&mut self) {
@@ -242,13 +243,13 @@ impl TestConnection {
             }
             self.outbox.push(transmit);
             bursts += 1;
-            assert!(bursts < 1000, "sends without end");
+            assert!(bursts < 1000, "endless transmission");
         }
         while let Some(event) = self.tcp.poll_event() {
             self.events.push(event);
         }
         if self.tcp.state() == State::Listen {
-            self.edge = None; // the next peer has heard nothing
+            self.edge = None; // the next peer knows no window yet
         }
         let view = self.tcp.view();
         let number = |known: driftway_base::Known<Seq>| known.value().unwrap();
@@ -256,7 +257,7 @@ impl TestConnection {
         assert!(number(view.snd_nxt).at_or_before(number(view.snd_max)));
     }
 
-    /// RFC 9293 §3.8.6: the right edge never moves left. Aids may do as they like.
+    /// RFC 9293 §3.8.6: the right edge never moves left, except at an aid's request.
     fn check_edge(&mut self, segment: &TcpSegment) {
         let counts = segment.flags.contains(TcpFlags::ACK)
             && !segment.flags.intersects(TcpFlags::SYN.with(TcpFlags::RST));
@@ -270,12 +271,12 @@ impl TestConnection {
         }
     }
 
-    /// Exactly this has been sent since the last claim.
+    /// Checks the segments sent since the last check.
     pub fn sends<const N: usize>(&mut self, expected: [&str; N]) {
         assert_eq!(self.rendered(), expected, "at {:?}", self.now);
         self.last = std::mem::take(&mut self.outbox);
     }
-    /// How much has been sent since the last claim; claims it.
+    /// Returns the segments sent since the last check, which counts as one.
     pub fn sends_some(&mut self) -> Vec<String> {
         let rendered = self.rendered();
         self.last = std::mem::take(&mut self.outbox);
@@ -284,9 +285,9 @@ impl TestConnection {
     fn rendered(&self) -> Vec<String> {
         self.outbox.iter().map(|t| render(&t.segment)).collect()
     }
-    /// The window that the last segment sent announces.
+    /// Window announced by the last segment sent.
     pub fn announced(&self) -> u16 {
-        self.last.last().expect("something was sent").segment.window
+        self.last.last().expect("a segment").segment.window
     }
     pub fn cwnd(&self) -> u32 {
         self.tcp.view().cwnd.value().unwrap()
@@ -297,7 +298,7 @@ impl TestConnection {
     pub fn rto(&self) -> Duration {
         self.tcp.view().rto.value().unwrap()
     }
-    /// Bytes of data outstanding until `number` in full segments from 1 on, all sent.
+    /// A connection with `segments` full-sized segments in flight.
     pub fn in_flight(config: &Config, segments: u32) -> Self {
         let config = Config { initial_window: segments, ..*config };
         let mut line = Self::established(&config);
@@ -307,7 +308,8 @@ impl TestConnection {
     }
 }
 
-/// `SYN`, `SYN-ACK 1`, `1..1001`, `1001..1001 FIN`, `ack 1 sack 5..9`, `RST 1`, with ECE and CWR.
+/// Renders a segment as `SYN`, `SYN-ACK 1`, `1..1001`, `1001..1001 FIN`, `ack 1 sack 5..9` or `RST
+/// 1`, with ECE and CWR.
 pub fn render(segment: &TcpSegment) -> String {
     let flags = segment.flags;
     let theirs = |seq: Seq| seq.0.wrapping_sub(THEIRS.0);

@@ -3,7 +3,7 @@
 use super::*;
 
 #[test]
-fn a_partial_acknowledgment_sends_the_next_hole() {
+fn a_partial_acknowledgment_retransmits_the_next_hole() {
     let mut line = with_data_in_flight(RecoveryKind::NewReno, 8, 9000);
     duplicates(&mut line, 1, 3);
     line.sends(["1..1001"]);
@@ -25,7 +25,7 @@ fn a_partial_acknowledgment_sends_the_next_hole() {
 
 #[test]
 fn only_the_first_partial_acknowledgment_restarts_the_timer() {
-    // Step 3 of RFC 6582: impatient.
+    // RFC 6582, step 3: the impatient variant.
     let mut line = with_data_in_flight(RecoveryKind::NewReno, 12, 0);
     duplicates(&mut line, 1, 3);
     line.sends(["1..1001"]);
@@ -62,7 +62,7 @@ fn no_second_fast_retransmit_for_the_same_window() {
 }
 
 #[test]
-fn a_small_partial_acknowledgment_gives_no_segment_back() {
+fn a_small_partial_acknowledgment_adds_no_segment_back() {
     let mut line = with_data_in_flight(RecoveryKind::NewReno, 8, 0);
     duplicates(&mut line, 1, 3);
     line.sends(["1..1001"]);

@@ -1,5 +1,5 @@
-//! RFC 8985 §6 and §7. The round trip of the handshake is 100 ms, so the reordering window begins at
-//! 25 ms, and the probe timeout at 200 ms.
+//! RFC 8985 §6 and §7. The RTT of the handshake is 100 ms, so the initial reordering window is 25
+//! ms, and the probe timeout 200 ms.
 
 use driftway_base::{Act, Assign, Release};
 
@@ -9,7 +9,7 @@ fn config() -> Config {
     Config { recovery: RecoveryKind::RackTlp, sack: true, dsack: true, ..plain() }
 }
 
-/// `segments` in flight, a millisecond from one to the next, the first at 100 ms.
+/// `segments` in flight, sent 1 ms apart from 100 ms on.
 fn spaced(config: &Config, segments: u32) -> TestConnection {
     let mut line = TestConnection::established(&Config { initial_window: segments, ..*config });
     for n in 0..segments {
@@ -25,8 +25,8 @@ fn receive_sack(line: &mut TestConnection, number: u32, blocks: &[(u32, u32)]) {
 }
 
 #[test]
-fn a_later_segment_that_has_arrived_and_a_quarter_of_a_round_trip_mean_a_loss() {
-    // §6.2, step 5: sent at 100 ms, the next at 101 ms and back at 201 ms; 100 + 100 + 25.
+fn a_later_delivered_segment_and_a_quarter_rtt_mean_a_loss() {
+    // §6.2, step 5: sent at 100 ms, the next at 101 ms and acknowledged at 201 ms; 100 + 100 + 25.
     let mut line = spaced(&config(), 4);
     line.at(200 + 1);
     receive_sack(&mut line, 1, &[(1001, 2001)]);
@@ -38,7 +38,7 @@ fn a_later_segment_that_has_arrived_and_a_quarter_of_a_round_trip_mean_a_loss() 
 }
 
 #[test]
-fn three_reports_do_without_the_wait_until_reordering_is_seen() {
+fn three_sacked_segments_need_no_wait_until_reordering_is_seen() {
     // §6.2, step 4
     let mut line = spaced(&config(), 6);
     line.at(204);
@@ -49,7 +49,7 @@ fn three_reports_do_without_the_wait_until_reordering_is_seen() {
 }
 
 #[test]
-fn three_reports_are_of_segments_however_small() {
+fn the_three_segments_may_be_of_any_size() {
     // §6.2, step 4, counts segments; RFC 6675 §4 bytes.
     let mut line = TestConnection::established(&Config { nagle: false, ..config() });
     for n in 0..6 {
@@ -61,7 +61,7 @@ fn three_reports_are_of_segments_however_small() {
     line.quiet();
     receive_sack(&mut line, 101, &[(201, 501)]);
     line.sends(["101..201"]);
-    // What is acknowledged counts no more.
+    // Acknowledged segments no longer count.
     line.receives(ack(601));
     for n in 6..12 {
         line.writes(100);
@@ -76,15 +76,15 @@ fn three_reports_are_of_segments_however_small() {
 }
 
 #[test]
-fn reordering_within_the_window_costs_nothing() {
-    // Three segments overtake the third; RFC 6675 would have sent it again.
+fn reordering_within_the_window_has_no_effect() {
+    // Three segments overtake the third; RFC 6675 would have retransmitted it.
     let mut line = spaced(&config(), 6);
     line.at(202);
     receive_sack(&mut line, 1, &[(1001, 2001)]);
     line.receives(ack(2001));
     line.at(210);
     for end in [4001, 5001, 6001] {
-        // Reordering has been seen: now even three reports wait.
+        // Reordering has been seen: now there is a wait even with three SACKed segments.
         receive_sack(&mut line, 2001, &[(3001, end)]);
     }
     line.quiet_until(220);
@@ -95,8 +95,8 @@ fn reordering_within_the_window_costs_nothing() {
 }
 
 #[test]
-fn reported_duplicates_widen_the_window_until_sixteen_recoveries_have_none() {
-    // §6.2, step 4: half a round trip after the first report.
+fn dsacks_widen_the_window_until_sixteen_recoveries_have_none() {
+    // §6.2, step 4: half of a round trip after the first D-SACK.
     let mut line = spaced(&config(), 4);
     line.at(201);
     receive_sack(&mut line, 1, &[(1001, 2001)]);
@@ -107,7 +107,7 @@ fn reported_duplicates_widen_the_window_until_sixteen_recoveries_have_none() {
     line.sends_some();
     line.at(226);
     line.receives(ack(4001));
-    // From here on as at first, but 2 · 100/4 ms after the least round trip.
+    // From here on as at first, but 2 · 100/4 ms after the minimum RTT.
     line.at(300);
     line.writes(1000);
     line.sends(["4001..5001"]);
@@ -124,7 +124,7 @@ fn reported_duplicates_widen_the_window_until_sixteen_recoveries_have_none() {
 }
 
 #[test]
-fn a_retransmission_that_is_lost_is_found_out_by_what_goes_after_it() {
+fn a_lost_retransmission_is_detected_by_later_segments() {
     let mut line = spaced(&config(), 8);
     line.writes(9000);
     line.at(204);
@@ -142,9 +142,10 @@ fn a_retransmission_that_is_lost_is_found_out_by_what_goes_after_it() {
     assert_eq!(line.tcp.stats().timeouts, 0);
 }
 
-/// §6.2: "sent after" is the order of sending. Numbers are it only while nothing goes twice.
+/// §6.2: "sent after" is the order of transmission, which sequence numbers are only without
+/// retransmissions.
 #[test]
-fn what_goes_again_at_the_instant_of_new_data_is_not_lost_when_that_arrives() {
+fn a_retransmission_at_the_instant_of_new_data_is_not_lost_when_that_arrives() {
     let mut line = spaced(&config(), 8);
     line.writes(9000);
     line.at(204);
@@ -161,26 +162,27 @@ fn what_goes_again_at_the_instant_of_new_data_is_not_lost_when_that_arrives() {
 }
 
 #[test]
-fn an_acknowledgment_of_the_original_is_no_round_trip_of_the_retransmission() {
-    // §6.2, step 2: less than the least round trip after the retransmission.
+fn an_acknowledgment_of_the_original_gives_no_rtt_of_the_retransmission() {
+    // §6.2, step 2: less than the minimum RTT after the retransmission.
     let mut line = spaced(&config(), 6);
     line.at(204);
     receive_sack(&mut line, 1, &[(1001, 4001)]);
     line.sends(["1..1001"]);
     line.at(210);
     line.receives(ack(4001));
-    // Else what was sent before the retransmission, at 104 and 105 ms, would count as lost.
+    // Otherwise the segments sent before the retransmission, at 104 and 105 ms, would count as
+    // lost.
     line.quiet_until(228);
     assert_eq!(line.tcp.stats().retransmissions, 1);
 }
 
 #[test]
-fn after_a_timeout_only_what_is_old_enough_is_lost() {
-    // §6.3: the first, and what was sent a round trip ago or more.
+fn after_a_timeout_only_old_segments_are_lost() {
+    // §6.3: the first, and all sent at least a round trip ago.
     let mut line = spaced(&Config { min_rto: common::MS(50), ..config() }, 3);
     let deadline = line.tcp.view().retransmission_deadline.value().flatten().unwrap();
     assert!(deadline.as_nanos() > 0);
-    // The probe comes first, and the timeout after it.
+    // The probe is sent first, then the timer expires.
     line.at(302);
     line.sends(["2001..3001"]);
     let timeout = line.tcp.next_timeout().unwrap();
@@ -192,7 +194,7 @@ fn after_a_timeout_only_what_is_old_enough_is_lost() {
 }
 
 #[test]
-fn what_is_reported_is_not_sent_again_after_a_timeout_and_a_peer_may_take_it_back() {
+fn after_a_timeout_sacked_data_is_not_retransmitted_unless_the_peer_reneges() {
     let mut line = spaced(&config(), 5);
     line.at(204);
     receive_sack(&mut line, 1, &[(3001, 5001)]);
@@ -213,13 +215,13 @@ fn what_is_reported_is_not_sent_again_after_a_timeout_and_a_peer_may_take_it_bac
 // §7
 
 #[test]
-fn a_tail_is_probed_after_two_round_trips_with_its_last_segment() {
+fn a_tail_is_probed_with_its_last_segment_after_two_round_trips() {
     let mut line = TestConnection::in_flight(&config(), 3);
     line.quiet_until(299);
     line.at(300);
     line.sends(["2001..3001"]);
     assert_eq!((line.tcp.stats().tail_probes, line.cwnd()), (1, 3000));
-    // What it draws lets RACK repair the rest.
+    // Its acknowledgment lets RACK repair the rest.
     line.at(400);
     receive_sack(&mut line, 1, &[(2001, 3001)]);
     line.sends(["1..1001", "1001..2001"]);
@@ -227,7 +229,7 @@ fn a_tail_is_probed_after_two_round_trips_with_its_last_segment() {
 }
 
 #[test]
-fn new_data_is_the_better_probe_whatever_the_window() {
+fn new_data_is_preferred_as_a_probe_regardless_of_the_window() {
     let mut line = TestConnection::in_flight(&config(), 3);
     line.writes(5000);
     line.quiet_until(299);
@@ -241,7 +243,7 @@ fn new_data_is_the_better_probe_whatever_the_window() {
 }
 
 #[test]
-fn a_lone_segment_may_be_waiting_for_its_delayed_acknowledgment() {
+fn the_probe_of_a_single_segment_waits_for_a_delayed_acknowledgment() {
     // §7.2: 2 · 100 + 200 ms
     let mut line = TestConnection::in_flight(&config(), 1);
     line.quiet_until(499);
@@ -250,8 +252,8 @@ fn a_lone_segment_may_be_waiting_for_its_delayed_acknowledgment() {
 }
 
 #[test]
-fn one_probe_and_then_the_timeout_anew() {
-    // §7.3: the timeout of 1 s begins with the probe.
+fn one_probe_then_the_restarted_timeout() {
+    // §7.3: the timeout of 1 s starts with the probe.
     let mut line = TestConnection::in_flight(&config(), 3);
     line.at(300);
     line.sends(["2001..3001"]);
@@ -262,8 +264,8 @@ fn one_probe_and_then_the_timeout_anew() {
 }
 
 #[test]
-fn a_probe_never_comes_after_the_timeout() {
-    // §7.2, last step: with a timeout of 150 ms, that is when it comes.
+fn a_probe_is_never_later_than_the_timeout() {
+    // §7.2, last step: with a timeout of 150 ms, it is sent then.
     let short = Config { max_rto: common::MS(150), min_rto: common::MS(150), ..config() };
     let mut line = TestConnection::in_flight(&short, 3);
     line.at(250);
@@ -275,8 +277,8 @@ fn a_probe_never_comes_after_the_timeout() {
 }
 
 #[test]
-fn a_probe_that_repairs_a_loss_silently_reduces_the_window() {
-    // §7.4: acknowledged beyond the probe, and the last segment not reported twice.
+fn a_probe_that_repairs_a_loss_reduces_the_window() {
+    // §7.4: acknowledged beyond the probe, without a D-SACK for the last segment.
     let mut line = TestConnection::in_flight(&config(), 4);
     line.at(300);
     line.sends(["3001..4001"]);
@@ -287,7 +289,7 @@ fn a_probe_that_repairs_a_loss_silently_reduces_the_window() {
     line.at(500);
     line.receives(ack(5001));
     assert_eq!(line.ssthresh(), 2000);
-    // Reported twice, nothing was lost.
+    // With a D-SACK, nothing was lost.
     let mut line = TestConnection::in_flight(&config(), 4);
     line.at(300);
     line.sends(["3001..4001"]);
@@ -302,8 +304,8 @@ fn a_probe_that_repairs_a_loss_silently_reduces_the_window() {
 }
 
 #[test]
-fn the_response_to_a_repaired_loss_goes_by_what_was_out_before_the_acknowledgment() {
-    // §7.4, RFC 5681 §3.2: ten segments are out when all of them are acknowledged.
+fn the_response_to_a_repaired_loss_uses_the_flight_size_before_the_acknowledgment() {
+    // §7.4, RFC 5681 §3.2: ten segments are outstanding when all of them are acknowledged.
     let mut line = TestConnection::in_flight(&config(), 10);
     line.at(300);
     line.sends(["9001..10001"]);
@@ -317,8 +319,8 @@ fn the_response_to_a_repaired_loss_goes_by_what_was_out_before_the_acknowledgmen
 }
 
 #[test]
-fn new_data_is_the_better_probe_however_little() {
-    // §7.3: what is lowest and unsent goes, up to a segment; Nagle's algorithm would keep it back.
+fn new_data_is_preferred_as_a_probe_even_if_small() {
+    // §7.3: the lowest unsent data, up to a segment; Nagle's algorithm would delay it.
     let mut line = TestConnection::in_flight(&config(), 3);
     line.writes(10);
     line.quiet_until(299);
@@ -327,8 +329,8 @@ fn new_data_is_the_better_probe_however_little() {
 }
 
 #[test]
-fn a_report_that_original_and_probe_have_both_arrived_does_not_widen_the_window() {
-    // §6.2, step 4, is of what recovery sent again: a probe is no recovery.
+fn a_dsack_for_a_probe_does_not_widen_the_reordering_window() {
+    // §6.2, step 4, is about retransmissions of a recovery; a probe is none.
     let mut line = TestConnection::in_flight(&config(), 4);
     line.at(300);
     line.sends(["3001..4001"]);
@@ -342,14 +344,14 @@ fn a_report_that_original_and_probe_have_both_arrived_does_not_widen_the_window(
     }
     line.at(601);
     receive_sack(&mut line, 4001, &[(5001, 6001)]);
-    // A quarter of the least round trip, 100 ms, and not half of it.
+    // A quarter of the minimum RTT of 100 ms instead of half of it.
     line.quiet_until(624);
     line.at(625);
     line.sends(["4001..5001"]);
 }
 
 #[test]
-fn held_neither_probe_nor_reordering_timer_sends() {
+fn during_a_hold_neither_probe_nor_reordering_timer_sends() {
     for (blocks, due) in [(&[][..], 300), (&[(1001, 2001)][..], 225)] {
         for freeze_timers in [false, true] {
             let mut line = spaced(&config(), 4);
@@ -366,7 +368,7 @@ fn held_neither_probe_nor_reordering_timer_sends() {
                 cwnd,
                 release,
             });
-            // Not even an acknowledgment starts one.
+            // An acknowledgment starts none either.
             line.at(210);
             receive_sack(&mut line, 1, &[(2001, 3001)]);
             line.quiet_until(due + 60_000);
@@ -384,7 +386,7 @@ fn held_neither_probe_nor_reordering_timer_sends() {
 }
 
 #[test]
-fn the_view_says_when_the_timeout_is_not_when_the_probe_is() {
+fn the_views_retransmission_deadline_is_not_that_of_the_probe() {
     let line = TestConnection::in_flight(&config(), 3);
     let timeout = driftway_base::Instant::from_millis(1100);
     assert_eq!(line.tcp.view().retransmission_deadline, Known::Exact(Some(timeout)));
@@ -402,7 +404,7 @@ fn without_sack_it_is_newreno() {
 }
 
 #[test]
-fn a_response_taken_back_forgives_what_was_lost() {
+fn an_undone_response_counts_nothing_as_lost() {
     let mut line = spaced(&Config { eifel: true, ..config() }, 6);
     line.at(204);
     receive_sack(&mut line, 1, &[(1001, 4001)]);
@@ -414,7 +416,7 @@ fn a_response_taken_back_forgives_what_was_lost() {
 }
 
 #[test]
-fn after_a_timeout_what_fits_into_a_window_that_has_shrunk_goes() {
+fn after_a_timeout_retransmissions_are_cut_to_a_shrunk_window() {
     let mut line = TestConnection::in_flight(&config(), 3);
     line.at(300);
     line.sends(["2001..3001"]);
@@ -426,7 +428,7 @@ fn after_a_timeout_what_fits_into_a_window_that_has_shrunk_goes() {
 }
 
 #[test]
-fn a_report_of_half_of_all_numbers_is_nonsense() {
+fn a_sack_block_of_half_of_the_sequence_space_is_ignored() {
     let mut line = TestConnection::in_flight(&config(), 3);
     receive_sack(&mut line, 1, &[(711_504_529, 2_858_988_176)]);
     assert_eq!(line.tcp.stats().fast_retransmits, 0);
@@ -434,9 +436,9 @@ fn a_report_of_half_of_all_numbers_is_nonsense() {
     line.sends(["2001..3001"]);
 }
 
-/// A FIN that the peer has reported is neither sent again nor out.
+/// A SACKed FIN is neither retransmitted nor outstanding.
 #[test]
-fn a_fin_that_is_reported_does_not_go_again() {
+fn a_sacked_fin_is_not_retransmitted() {
     let mut line = spaced(&config(), 2);
     line.at(110);
     line.closes();

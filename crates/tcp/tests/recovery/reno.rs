@@ -21,7 +21,7 @@ fn fast_retransmit_inflation_and_deflation() {
 }
 
 #[test]
-fn a_second_hole_ends_the_recovery_and_needs_another() {
+fn a_second_hole_needs_a_second_recovery() {
     let mut line = with_data_in_flight(RecoveryKind::Reno, 10, 0);
     duplicates(&mut line, 1, 3);
     line.sends(["1..1001"]);
@@ -35,7 +35,7 @@ fn a_second_hole_ends_the_recovery_and_needs_another() {
 }
 
 #[test]
-fn a_second_hole_without_enough_duplicates_costs_a_timeout() {
+fn a_second_hole_without_enough_duplicates_needs_a_timeout() {
     let mut line = with_data_in_flight(RecoveryKind::Reno, 5, 0);
     duplicates(&mut line, 1, 3);
     line.sends(["1..1001"]);
@@ -48,9 +48,10 @@ fn a_second_hole_without_enough_duplicates_costs_a_timeout() {
     assert_eq!(line.tcp.stats().timeouts, 1);
 }
 
-/// 4.4BSD's had no `recover` (RFC 6582 §4): duplicates of what a timeout sends twice start a recovery.
+/// 4.4BSD's Reno had no `recover` (RFC 6582 §4): duplicates of data retransmitted after a timeout
+/// start a recovery.
 #[test]
-fn without_its_guard_duplicates_after_a_timeout_start_a_recovery() {
+fn without_guard_duplicates_after_a_timeout_start_a_recovery() {
     for (recover_guard, fast_retransmits) in [(true, 0), (false, 1)] {
         let config = Config { recover_guard, recovery: RecoveryKind::Reno, ..plain() };
         let mut line = TestConnection::in_flight(&config, 8);

@@ -7,7 +7,7 @@ fn receive_sack(line: &mut TestConnection, number: u32, blocks: &[(u32, u32)]) {
 }
 
 #[test]
-fn holes_go_once_each_and_nothing_that_has_arrived() {
+fn each_hole_is_retransmitted_once_and_no_sacked_data() {
     // Lost: 1, 4 and 6 of ten.
     let mut line = with_data_in_flight(RecoveryKind::Sack, 10, 9000);
     receive_sack(&mut line, 1, &[(1001, 2001)]);
@@ -33,7 +33,7 @@ fn holes_go_once_each_and_nothing_that_has_arrived() {
 
 #[test]
 fn enough_bytes_above_a_hole_need_no_third_duplicate() {
-    // IsLost: more than (DupThresh − 1) · SMSS, here in one report.
+    // IsLost: more than (DupThresh − 1) · SMSS, here in one SACK block.
     let mut line = with_data_in_flight(RecoveryKind::Sack, 8, 0);
     receive_sack(&mut line, 1, &[(1001, 3001)]);
     line.quiet();
@@ -43,7 +43,7 @@ fn enough_bytes_above_a_hole_need_no_third_duplicate() {
 }
 
 #[test]
-fn news_count_whatever_else_the_segment_brings() {
+fn new_sack_information_counts_in_any_segment() {
     // §2, the definition of a duplicate acknowledgment: with data, another window, an advance.
     let mut line = with_data_in_flight(RecoveryKind::Sack, 10, 0);
     line.receives(data(1, 10).sack(&[(2001, 3001)]));
@@ -54,9 +54,9 @@ fn news_count_whatever_else_the_segment_brings() {
     line.sends(["1001..2001"]);
 }
 
-/// RFC 5681 §3.2: what was outstanding when the acknowledgment came, whatever it acknowledges.
+/// RFC 5681 §3.2: FlightSize when the acknowledgment arrived, regardless of what it acknowledges.
 #[test]
-fn the_flight_is_that_before_the_acknowledgment_that_shows_a_loss() {
+fn the_flight_size_is_that_before_the_acknowledgment_that_shows_a_loss() {
     for recovery in [RecoveryKind::Sack, RecoveryKind::RackTlp] {
         let config = Config { recovery, sack: true, limited_transmit: false, ..plain() };
         let mut line = TestConnection::in_flight(&config, 10);
@@ -67,14 +67,14 @@ fn the_flight_is_that_before_the_acknowledgment_that_shows_a_loss() {
 }
 
 #[test]
-fn what_is_no_news_is_no_duplicate() {
+fn without_new_sack_information_there_is_no_duplicate() {
     let mut line = with_data_in_flight(RecoveryKind::Sack, 8, 0);
     for _ in 0..4 {
         receive_sack(&mut line, 1, &[(1001, 2001)]);
         line.receives(ack(1));
     }
     line.quiet();
-    // Nonsense: below, beyond, upside down, D-SACK.
+    // Invalid blocks: below, beyond, reversed, D-SACK.
     receive_sack(&mut line, 1, &[(u32::MAX - 1000, 1), (7001, 9001), (4001, 3001)]);
     line.quiet();
     line.at(1100);
@@ -82,8 +82,8 @@ fn what_is_no_news_is_no_duplicate() {
 }
 
 #[test]
-fn when_nothing_new_can_be_sent_a_hole_not_yet_lost_goes() {
-    // NextSeg rule 3, and after it rule 4, once: the end of what is outstanding.
+fn without_new_data_a_hole_not_yet_lost_is_retransmitted() {
+    // NextSeg rule 3, and then rule 4, once: the end of the outstanding data.
     let mut line = with_data_in_flight(RecoveryKind::Sack, 8, 0);
     receive_sack(&mut line, 1, &[(1001, 2001)]);
     receive_sack(&mut line, 1, &[(1001, 3001)]);
@@ -91,7 +91,7 @@ fn when_nothing_new_can_be_sent_a_hole_not_yet_lost_goes() {
     line.sends(["1..1001"]); // pipe: 1, 3, 5, 6, 7 with cwnd 4000
     receive_sack(&mut line, 1, &[(1001, 3001), (4001, 6001)]);
     line.quiet();
-    // pipe is 3000 (4, 7, 8): the hole at 3001 has but 2000 bytes above.
+    // pipe is 3000 (4, 7, 8): above the hole at 3001 only 2000 bytes are SACKed.
     receive_sack(&mut line, 3001, &[(4001, 6001)]);
     line.sends(["3001..4001"]);
     receive_sack(&mut line, 6001, &[]);
@@ -102,7 +102,7 @@ fn when_nothing_new_can_be_sent_a_hole_not_yet_lost_goes() {
 }
 
 #[test]
-fn the_rescue_is_one_segment_and_leaves_the_holes_alone() {
+fn the_rescue_retransmission_is_one_segment_and_leaves_the_holes() {
     // Lost: 1, 7 and 8 of eight.
     let mut line = with_data_in_flight(RecoveryKind::Sack, 8, 0);
     receive_sack(&mut line, 1, &[(1001, 2001)]);
@@ -123,7 +123,7 @@ fn the_rescue_is_one_segment_and_leaves_the_holes_alone() {
 }
 
 #[test]
-fn after_a_timeout_what_is_reported_is_skipped() {
+fn after_a_timeout_sacked_data_is_skipped() {
     // §5.1
     let mut line = with_data_in_flight(RecoveryKind::Sack, 8, 0);
     receive_sack(&mut line, 1, &[(1001, 2001)]);
@@ -136,8 +136,8 @@ fn after_a_timeout_what_is_reported_is_skipped() {
 }
 
 #[test]
-fn a_peer_may_take_its_word_back() {
-    // RFC 2018 §8: what is at the left edge goes again after a timeout, reported or not.
+fn a_peer_may_renege() {
+    // RFC 2018 §8: the segment at SND.UNA is retransmitted after a timeout even if it is SACKed.
     let mut line = with_data_in_flight(RecoveryKind::Sack, 8, 0);
     receive_sack(&mut line, 1, &[(1001, 4001)]);
     line.sends(["1..1001"]);
@@ -150,7 +150,7 @@ fn a_peer_may_take_its_word_back() {
 }
 
 #[test]
-fn a_rescue_is_no_reason_to_pass_over_what_it_went_beyond() {
+fn a_rescue_retransmission_does_not_skip_the_holes_below_it() {
     // NextSeg rule 4: HighRxt is not updated. Lost: 1 and 7 of eight; 8 is late.
     let mut line = with_data_in_flight(RecoveryKind::Sack, 8, 0);
     for end in [2001, 3001, 4001] {

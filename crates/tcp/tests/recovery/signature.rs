@@ -1,5 +1,5 @@
-//! One transfer, the same losses under each recovery: each leaves the trace it is known for
-//! (Fall & Floyd 1996 §3 draw these).
+//! One transfer with the same losses under each recovery: each leaves its characteristic trace
+//! (Fall & Floyd 1996 §3).
 
 use driftway_base::{Instant, Seq};
 use driftway_wire::TcpFlags;
@@ -18,7 +18,8 @@ struct Trace {
     wasted: usize,
 }
 
-/// 200 segments; of those in the window after the first twenty, `lost` do not arrive at first.
+/// A transfer of 200 segments; of those in the window after the first twenty, the first
+/// transmissions of `lost` are dropped.
 fn trace(recovery: RecoveryKind, lost: &'static [u32]) -> Trace {
     let sack = matches!(recovery, RecoveryKind::Sack | RecoveryKind::RackTlp);
     let config = Config { recovery, sack, ..plain() };
@@ -61,22 +62,22 @@ fn trace(recovery: RecoveryKind, lost: &'static [u32]) -> Trace {
 }
 
 #[test]
-fn all_differ_as_they_should() {
+fn each_recovery_has_its_characteristic_trace() {
     const LOST: &[u32] = &[20, 22, 24, 26];
     let of = |recovery| trace(recovery, LOST);
     let (tahoe, reno) = (of(RecoveryKind::Tahoe), of(RecoveryKind::Reno));
     let (newreno, sack) = (of(RecoveryKind::NewReno), of(RecoveryKind::Sack));
     let seen = format!("{tahoe:#?}\n{reno:#?}\n{newreno:#?}\n{sack:#?}");
 
-    // Tahoe: one segment after its fast retransmit, and what had arrived goes again.
+    // Tahoe: one segment after its fast retransmit, and received data is sent again.
     assert_eq!((tahoe.smallest_window, tahoe.timeouts), (1000, 0), "{seen}");
     assert!(tahoe.wasted > 0, "{seen}");
-    // Reno: several holes cost several halvings, or a timeout.
+    // Reno: several holes cause several reductions, or a timeout.
     assert!(reno.fast_retransmits >= 2 || reno.timeouts > 0, "{seen}");
-    // NewReno: one recovery, a hole a round trip, no timeout.
+    // NewReno: one recovery, one hole per round trip, no timeout.
     assert_eq!((newreno.fast_retransmits, newreno.timeouts), (1, 0), "{seen}");
     assert_eq!(newreno.retransmitted, LOST, "{seen}");
-    // SACK: the same without the round trips; nothing goes again that arrived.
+    // SACK: the same without the round trips; no received data is sent again.
     assert_eq!((sack.fast_retransmits, sack.timeouts, sack.wasted), (1, 0, 0), "{seen}");
     assert_eq!(sack.retransmitted, LOST, "{seen}");
     assert!(sack.done < newreno.done && newreno.done < reno.done, "{seen}");
@@ -87,7 +88,7 @@ fn all_differ_as_they_should() {
 }
 
 #[test]
-fn a_lost_tail_costs_a_probe_and_no_timeout() {
+fn a_lost_tail_needs_a_probe_instead_of_a_timeout() {
     const TAIL: &[u32] = &[197, 198, 199];
     let rack = trace(RecoveryKind::RackTlp, TAIL);
     assert_eq!((rack.tail_probes, rack.timeouts, rack.wasted), (1, 0, 0), "{rack:#?}");
@@ -102,7 +103,7 @@ fn a_lost_tail_costs_a_probe_and_no_timeout() {
 }
 
 #[test]
-fn one_hole_is_no_matter_for_three_of_them() {
+fn three_recoveries_repair_a_single_hole_alike() {
     let of = |recovery| trace(recovery, &[20]);
     for recovery in [RecoveryKind::Reno, RecoveryKind::NewReno, RecoveryKind::Sack] {
         let trace = of(recovery);

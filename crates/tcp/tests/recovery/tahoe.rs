@@ -3,7 +3,7 @@
 use super::*;
 
 #[test]
-fn the_third_duplicate_sends_again_and_starts_over_with_one_segment() {
+fn the_third_duplicate_retransmits_and_restarts_with_one_segment() {
     let mut line = with_data_in_flight(RecoveryKind::Tahoe, 8, 9000);
     duplicates(&mut line, 1, 2);
     line.quiet();
@@ -17,7 +17,7 @@ fn the_third_duplicate_sends_again_and_starts_over_with_one_segment() {
 }
 
 #[test]
-fn slow_start_goes_back_to_what_was_in_flight() {
+fn slow_start_retransmits_the_data_in_flight() {
     let mut line = with_data_in_flight(RecoveryKind::Tahoe, 8, 9000);
     duplicates(&mut line, 1, 3);
     line.sends(["1..1001"]);

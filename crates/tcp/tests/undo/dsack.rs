@@ -7,7 +7,7 @@ fn dsack() -> Config {
     Config { recovery, sack: true, dsack: true, limited_transmit: false, ..plain() }
 }
 
-/// Eight segments in flight; the first is late, and goes again.
+/// Eight segments in flight; the first is delayed, and retransmitted.
 fn late(config: &Config) -> TestConnection {
     let mut line = TestConnection::in_flight(config, 8);
     for end in [2001, 3001, 4001] {
@@ -21,7 +21,7 @@ fn late(config: &Config) -> TestConnection {
 }
 
 #[test]
-fn when_all_that_went_again_had_arrived_the_window_comes_back() {
+fn when_all_retransmissions_were_duplicates_the_window_is_restored() {
     let mut line = late(&dsack());
     line.receives(ack(5001).sack(&[(1, 1001)]));
     assert_eq!(undo_count(&line), 1);
@@ -30,7 +30,7 @@ fn when_all_that_went_again_had_arrived_the_window_comes_back() {
 }
 
 #[test]
-fn and_so_it_does_after_the_recovery_is_over() {
+fn after_the_recovery_the_window_is_restored_too() {
     let mut line = late(&dsack());
     line.receives(ack(8001));
     line.receives(ack(8001).sack(&[(1, 1001)]));
@@ -38,10 +38,10 @@ fn and_so_it_does_after_the_recovery_is_over() {
 }
 
 #[test]
-fn not_while_a_part_is_missing() {
+fn no_undo_while_a_dsack_is_missing() {
     let mut line = late(&dsack());
     line.receives(ack(5001).sack(&[(1, 501)]));
-    line.sends(["7001..8001"]); // a rescue, which was not needed either
+    line.sends(["7001..8001"]); // a rescue retransmission, which was not needed either
     line.receives(ack(5001).sack(&[(501, 1001)]));
     assert_eq!(undo_count(&line), 0);
     line.receives(ack(8001).sack(&[(7001, 8001)]));
@@ -49,9 +49,9 @@ fn not_while_a_part_is_missing() {
 }
 
 #[test]
-fn nor_for_what_the_network_doubled() {
+fn no_undo_for_duplicates_made_by_the_network() {
     let mut line = late(&dsack());
-    // Never sent again, and not even ours.
+    // Never retransmitted, and not even sent.
     line.receives(ack(5001).sack(&[(2001, 3001)]));
     line.sends_some();
     line.receives(ack(5001).sack(&[(u32::MAX - 2000, u32::MAX - 1000)]));
@@ -59,8 +59,8 @@ fn nor_for_what_the_network_doubled() {
 }
 
 #[test]
-fn a_duplicate_beyond_the_acknowledgment_stands_inside_the_second_block() {
-    // RFC 2883 §4.2. Two holes, both late.
+fn a_dsack_above_the_acknowledgment_is_within_the_second_block() {
+    // RFC 2883 §4.2. Two holes, both delayed.
     let mut line = TestConnection::in_flight(&dsack(), 10);
     line.receives(ack(1).sack(&[(1001, 2001)]));
     line.receives(ack(1).sack(&[(1001, 2001), (3001, 4001)]));
@@ -79,7 +79,7 @@ fn a_duplicate_beyond_the_acknowledgment_stands_inside_the_second_block() {
 }
 
 #[test]
-fn a_timeout_is_taken_back_once_the_whole_window_was_for_nothing() {
+fn a_timeout_is_undone_once_all_retransmissions_were_duplicates() {
     let mut line = TestConnection::in_flight(&dsack(), 3);
     line.at(1100);
     line.sends(["1..1001"]);
@@ -96,8 +96,8 @@ fn a_timeout_is_taken_back_once_the_whole_window_was_for_nothing() {
 }
 
 #[test]
-fn a_fin_that_went_again_is_in_no_report() {
-    // RFC 2883 §4: blocks are of data; the FIN's number is none.
+fn a_retransmitted_fin_is_in_no_dsack() {
+    // RFC 2883 §4: blocks are of data, without the FIN.
     let mut line = TestConnection::in_flight(&dsack(), 2);
     line.closes();
     line.sends(["2001..2001 FIN"]);
@@ -113,7 +113,7 @@ fn a_fin_that_went_again_is_in_no_report() {
 }
 
 #[test]
-fn congestion_of_its_own_is_not_taken_back() {
+fn other_congestion_is_not_undone() {
     let mut line = late(&Config { ecn: true, ..dsack() });
     line.receives(ack(8001));
     line.writes(8000);
@@ -126,7 +126,7 @@ fn congestion_of_its_own_is_not_taken_back() {
 }
 
 #[test]
-fn without_the_switch_duplicates_are_neither_reported_nor_believed() {
+fn without_the_option_dsacks_are_neither_sent_nor_used() {
     let mut line = late(&Config { dsack: false, ..dsack() });
     line.receives(ack(5001).sack(&[(1, 1001)]));
     assert_eq!(undo_count(&line), 0);

@@ -1,4 +1,4 @@
-//! RFC 3522 §3.2, RFC 4015 §3.2. Segments are 988 bytes: 12 are the timestamps'.
+//! RFC 3522 §3.2, RFC 4015 §3.2. Segments are 988 bytes; 12 are for the timestamps.
 
 use driftway_base::Duration;
 
@@ -9,7 +9,7 @@ fn eifel(recovery: RecoveryKind) -> Config {
     Config { recovery, sack, timestamps: true, eifel: true, limited_transmit: false, ..plain() }
 }
 
-/// Eight segments sent at 100 ms, the first of them again at 1100 ms, by the timer.
+/// Eight segments sent at 100 ms, the first of them retransmitted by the timer at 1100 ms.
 fn timed_out(config: &Config) -> TestConnection {
     let mut line = TestConnection::established(&Config { initial_window: 8, ..*config });
     line.writes(20_000);
@@ -20,7 +20,7 @@ fn timed_out(config: &Config) -> TestConnection {
 }
 
 #[test]
-fn an_older_echo_than_the_retransmissions_takes_a_timeout_back() {
+fn an_older_echo_than_the_retransmissions_undoes_a_timeout() {
     for recovery in
         [RecoveryKind::Tahoe, RecoveryKind::Reno, RecoveryKind::NewReno, RecoveryKind::Sack]
     {
@@ -35,30 +35,30 @@ fn an_older_echo_than_the_retransmissions_takes_a_timeout_back() {
         line.at(1150);
         line.receives(ack(989).timestamps(6150, 100));
         assert_eq!(undo_count(&line), 1);
-        // As before, and the acknowledgment has made place for one segment (and earned another).
+        // As before; the acknowledgment has freed one segment (and grown the window by another).
         assert_eq!(windows(&line), (before.0 + 988, before.1));
         line.sends(["7905..8893", "8893..9881"]); // from SND.MAX on: step 8
     }
 }
 
 #[test]
-fn the_echo_of_the_retransmission_takes_nothing_back() {
+fn the_echo_of_the_retransmission_undoes_nothing() {
     for echo in [1100, 1101, 0] {
         let mut line = timed_out(&eifel(RecoveryKind::NewReno));
         line.at(1250);
         line.receives(ack(989).timestamps(6250, echo));
         assert_eq!((undo_count(&line), line.cwnd()), (0, 2 * 988), "{echo}");
         line.sends(["989..1977", "1977..2965"]);
-        // Only the first acknowledgment answers.
+        // Only the first acknowledgment counts.
         line.receives(ack(1977).timestamps(6250, 100));
         assert_eq!(undo_count(&line), 0);
     }
 }
 
 #[test]
-fn the_stamp_of_the_first_retransmission_counts() {
-    // RFC 3522 §3.2, step 2: a second timeout of the same segment does not overwrite it, nor what
-    // the window was before.
+fn the_timestamp_of_the_first_retransmission_counts() {
+    // RFC 3522 §3.2, step 2: a second timeout of the same segment overwrites neither it nor the
+    // window to be restored.
     let mut line = timed_out(&eifel(RecoveryKind::NewReno));
     line.at(3100);
     line.sends(["1..989"]);
@@ -72,7 +72,7 @@ fn the_stamp_of_the_first_retransmission_counts() {
 }
 
 #[test]
-fn a_fast_retransmit_of_what_was_late_is_taken_back() {
+fn a_fast_retransmit_of_a_delayed_segment_is_undone() {
     for recovery in [RecoveryKind::Reno, RecoveryKind::NewReno, RecoveryKind::Sack] {
         let mut line =
             TestConnection::established(&Config { initial_window: 8, ..eifel(recovery) });
@@ -98,7 +98,7 @@ fn a_fast_retransmit_of_what_was_late_is_taken_back() {
 }
 
 #[test]
-fn an_echo_of_congestion_or_a_report_of_a_duplicate_forbids_it() {
+fn an_ecn_echo_or_a_dsack_prevents_the_undo() {
     // RFC 3522 §3.2, step 5; RFC 4015 §3.2, step 9.
     let config = Config { ecn: true, ..eifel(RecoveryKind::Sack) };
     let mut line = timed_out(&config);
@@ -110,21 +110,22 @@ fn an_echo_of_congestion_or_a_report_of_a_duplicate_forbids_it() {
 }
 
 #[test]
-fn afterwards_the_timeout_is_more_careful() {
-    // RFC 4015 §3.2, step 11: with the first round trip of new data, but from what the estimator
-    // knew before, and not from the long one that came with the late acknowledgment.
+fn after_an_undo_the_timeout_is_more_conservative() {
+    // RFC 4015 §3.2, step 11: from the first round trip of new data and the estimates before, not
+    // from the long round trip of the delayed acknowledgment.
     let mut line = timed_out(&eifel(RecoveryKind::NewReno));
     line.at(1150);
     line.receives(ack(989).timestamps(6150, 100));
     line.sends_some();
     line.at(1950);
     line.receives(ack(8893).timestamps(6950, 1150));
-    // SRTT and RTTVAR of the handshake: 100 ms (and 2 ms for the clock) and 50 ms; 800 ms now.
+    // SRTT and RTTVAR of the handshake: 100 ms (and 2 ms of clock granularity) and 50 ms; 800 ms
+    // now.
     assert_eq!(line.rto(), Duration::from_millis(800 + 4 * 400));
 }
 
 #[test]
-fn a_hold_of_an_aid_owns_the_window() {
+fn a_hold_makes_the_reduction_final() {
     let mut line = timed_out(&eifel(RecoveryKind::NewReno));
     let release = driftway_base::Release::AnyAck;
     let cwnd = driftway_base::Assign::Value(988);
@@ -167,9 +168,9 @@ fn after_a_hold_a_second_timeout_does_not_make_the_first_retransmission_look_ori
 }
 
 #[test]
-fn the_stamp_is_that_of_the_segment_at_the_left_edge() {
-    // RFC 3522 §3.2, step 2. The recovery of 24 begins with 22 at the left edge, which went again at
-    // 336 ms, in the recovery before: what answers that is no answer to an original.
+fn retransmit_ts_is_that_of_the_segment_at_snd_una() {
+    // RFC 3522 §3.2, step 2. The recovery of 24 starts with 22 at SND.UNA, which was retransmitted
+    // at 336 ms in the recovery before: an acknowledgment of that is not for an original.
     let recovery = RecoveryKind::RackTlp;
     let config = Config { recovery, sack: true, mss: 1012, ..eifel(recovery) };
     let answer = syn_ack().options(|o| o.mss = Some(1012));
@@ -183,7 +184,7 @@ fn the_stamp_is_that_of_the_segment_at_the_left_edge() {
         line.sends([format!("{}..{}", n * 1000 + 1, (n + 1) * 1000 + 1).as_str()]);
     }
     let told = |number, blocks, echo| Some(ack(number).sack(blocks).timestamps(6000, echo));
-    // When, what comes, what goes again then, and how many new segments follow.
+    // Time, arriving segment, retransmissions, and number of new segments sent then.
     let steps: [(u64, Option<Peer>, &[&str], u64); 10] = [
         (225, told(1, &[(1001, 4001)], 102), &["1..1001"], 0), // lost
         (226, told(1, &[(1001, 20_001)], 119), &[], 1),

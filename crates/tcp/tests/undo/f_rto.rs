@@ -7,7 +7,7 @@ fn f_rto(recovery: RecoveryKind) -> Config {
     Config { recovery, sack, f_rto: true, limited_transmit: false, ..plain() }
 }
 
-/// Eight segments, the first of them again at 1100 ms, and `more` bytes to send.
+/// Eight segments, the first of them retransmitted at 1100 ms, and `more` bytes to send.
 fn timed_out(recovery: RecoveryKind, more: u64) -> TestConnection {
     let mut line = TestConnection::in_flight(&f_rto(recovery), 8);
     line.writes(more);
@@ -19,11 +19,11 @@ fn timed_out(recovery: RecoveryKind, more: u64) -> TestConnection {
 const BOTH: [RecoveryKind; 2] = [RecoveryKind::NewReno, RecoveryKind::Sack];
 
 #[test]
-fn two_acknowledgments_in_a_row_mean_that_nothing_was_lost() {
+fn two_consecutive_acknowledgments_mean_a_spurious_timeout() {
     for recovery in BOTH {
         let mut line = timed_out(recovery, 9000);
         line.receives(ack(1001));
-        line.sends(["8001..9001", "9001..10001"]); // step 2b: new data, and no more than that
+        line.sends(["8001..9001", "9001..10001"]); // step 2b: new data, no more than two segments
         line.receives(ack(2001));
         assert_eq!(undo_count(&line), 1, "{recovery:?}");
         assert_eq!(line.cwnd(), 8000); // which is full
@@ -34,7 +34,7 @@ fn two_acknowledgments_in_a_row_mean_that_nothing_was_lost() {
 }
 
 #[test]
-fn a_duplicate_after_the_new_data_means_that_the_rest_is_lost() {
+fn a_duplicate_after_the_new_data_means_a_real_loss() {
     let mut line = timed_out(RecoveryKind::NewReno, 9000);
     line.receives(ack(1001));
     line.sends_some();
@@ -44,7 +44,7 @@ fn a_duplicate_after_the_new_data_means_that_the_rest_is_lost() {
 }
 
 #[test]
-fn with_sack_new_data_that_arrives_above_means_so_too() {
+fn with_sack_delivered_new_data_means_a_real_loss() {
     // §3.1, step 3a
     let mut line = timed_out(RecoveryKind::Sack, 9000);
     line.receives(ack(1001));
@@ -55,7 +55,7 @@ fn with_sack_new_data_that_arrives_above_means_so_too() {
 }
 
 #[test]
-fn with_sack_a_report_of_what_did_not_go_again_will_do() {
+fn with_sack_a_sack_of_data_not_retransmitted_means_a_spurious_timeout() {
     // §3.1, step 3b: 1 and 2 arrive late, 3 is lost, 4 arrives.
     let mut line = timed_out(RecoveryKind::Sack, 9000);
     line.receives(ack(2001));
@@ -63,14 +63,14 @@ fn with_sack_a_report_of_what_did_not_go_again_will_do() {
     line.receives(ack(2001).sack(&[(3001, 4001)]));
     assert_eq!(undo_count(&line), 1);
     line.sends_some();
-    // And the hole is repaired as any.
+    // The hole is repaired like any other.
     line.receives(ack(2001).sack(&[(3001, 5001)]));
     line.receives(ack(2001).sack(&[(3001, 6001)]));
     assert_eq!(line.sends_some()[0], "2001..3001");
 }
 
 #[test]
-fn a_duplicate_first_means_conventional_recovery_unless_sack_can_tell() {
+fn a_duplicate_first_means_conventional_recovery_except_with_sack() {
     // §2.1, step 2a; §3.1, step 2.
     let mut line = timed_out(RecoveryKind::NewReno, 9000);
     line.receives(ack(1));
@@ -84,7 +84,7 @@ fn a_duplicate_first_means_conventional_recovery_unless_sack_can_tell() {
 }
 
 #[test]
-fn an_acknowledgment_of_everything_leaves_nothing_to_find_out() {
+fn an_acknowledgment_of_everything_ends_the_detection() {
     for recovery in BOTH {
         let mut line = timed_out(recovery, 9000);
         line.receives(ack(8001));
@@ -96,15 +96,15 @@ fn an_acknowledgment_of_everything_leaves_nothing_to_find_out() {
 }
 
 #[test]
-fn half_of_the_segment_is_not_enough() {
-    // §2.1, step 2a: all that went again must be acknowledged.
+fn half_of_the_retransmitted_segment_is_not_enough() {
+    // §2.1, step 2a: the whole retransmission must be acknowledged.
     let mut line = timed_out(RecoveryKind::NewReno, 9000);
     line.receives(ack(501));
     assert!(line.sends_some()[0].starts_with("1001.."));
 }
 
 #[test]
-fn without_new_data_or_a_place_for_it_recovery_is_conventional() {
+fn without_new_data_or_window_recovery_is_conventional() {
     for recovery in BOTH {
         let mut line = timed_out(recovery, 0);
         line.receives(ack(1001));
@@ -116,7 +116,7 @@ fn without_new_data_or_a_place_for_it_recovery_is_conventional() {
 }
 
 #[test]
-fn not_after_a_second_timeout_nor_in_fast_recovery() {
+fn no_detection_after_a_second_timeout_or_in_fast_recovery() {
     let mut line = timed_out(RecoveryKind::NewReno, 9000);
     line.at(3100);
     line.sends(["1..1001"]);
@@ -135,7 +135,7 @@ fn not_after_a_second_timeout_nor_in_fast_recovery() {
 }
 
 #[test]
-fn a_timeout_while_probing_is_a_conventional_one() {
+fn a_timeout_during_the_detection_is_conventional() {
     for recovery in BOTH {
         let mut line = timed_out(recovery, 9000);
         line.at(1200);
@@ -150,8 +150,8 @@ fn a_timeout_while_probing_is_a_conventional_one() {
 }
 
 #[test]
-fn a_hold_while_probing_leaves_what_did_not_go_again_to_conventional_recovery() {
-    // §2.1, step 3: SND.NXT is past it, and nobody else would take it back.
+fn a_hold_during_the_detection_leads_to_conventional_recovery() {
+    // §2.1, step 3: SND.NXT is beyond the lost data and has to be set back.
     for recovery in BOTH {
         for freeze_timers in [false, true] {
             let mut line = timed_out(recovery, 20_000);

@@ -1,5 +1,5 @@
-//! One transfer whose path stands still for a while and loses nothing: what each detection makes of
-//! the timeout that it costs.
+//! One transfer over a path that stalls for a while and loses nothing: the effect of each detection
+//! on the timeout that it causes.
 
 use driftway_base::{Duration, Instant};
 
@@ -11,12 +11,12 @@ struct Trace {
     timeouts: u64,
     retransmissions: u64,
     undone: u64,
-    /// What was acknowledged then.
+    /// Bytes acknowledged at the undo.
     undone_at: Option<u64>,
     done: Instant,
 }
 
-/// 300 segments; the path stands still from 250 ms on, for less than two timeouts.
+/// A transfer of 300 segments; the path stalls from 250 ms on, for less than two timeouts.
 fn trace(config: &Config) -> Trace {
     let mut pair = Pair::new(config, config);
     pair.ends[0].tcp.write(300_000);
@@ -45,7 +45,7 @@ fn trace(config: &Config) -> Trace {
 }
 
 #[test]
-fn each_saves_what_it_is_known_for() {
+fn each_detection_has_its_characteristic_savings() {
     let sack = Config { recovery: RecoveryKind::Sack, sack: true, timestamps: true, ..plain() };
     let sack = Config { receive_buffer: 1 << 20, window_scale: true, ..sack };
     let plain = trace(&sack);
@@ -54,13 +54,13 @@ fn each_saves_what_it_is_known_for() {
     let eifel = trace(&Config { eifel: true, ..sack });
     let seen = format!("{plain:#?}\n{dsack:#?}\n{f_rto:#?}\n{eifel:#?}");
     assert!([&plain, &dsack, &f_rto, &eifel].iter().all(|t| t.timeouts == 1), "{seen}");
-    // Plain: all that is outstanding goes again.
+    // Without detection: all outstanding data is retransmitted.
     assert!(plain.undone == 0 && plain.retransmissions > 10, "{seen}");
-    // D-SACK: so it does, but the window comes back in the end.
+    // D-SACK: the same, but the window is restored finally.
     assert!(dsack.undone == 1 && dsack.retransmissions > 10, "{seen}");
-    // F-RTO: one segment and one round trip.
+    // F-RTO: one retransmission and one round trip.
     assert_eq!((f_rto.undone, f_rto.retransmissions), (1, 1), "{seen}");
-    // Eifel: one segment, and the first acknowledgment tells.
+    // Eifel: one retransmission, detected by the first acknowledgment.
     assert_eq!((eifel.undone, eifel.retransmissions), (1, 1), "{seen}");
     assert!(eifel.undone_at < f_rto.undone_at && f_rto.undone_at < dsack.undone_at, "{seen}");
     assert!(

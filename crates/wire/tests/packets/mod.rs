@@ -1,4 +1,4 @@
-//! Arbitrary valid packets, and their bytes.
+//! Arbitrary valid packets and their bytes.
 #![allow(dead_code, reason = "each test file takes what it needs")]
 
 use driftway_base::{Ecn, Endpoint, FailedLink, FlowKey, Ipv4Addr, Seq, SeqRange};
@@ -10,7 +10,7 @@ pub fn packet(max_payload: u32) -> impl Strategy<Value = Packet> {
     (ip_header(), body(max_payload)).prop_map(|(ip, body)| Packet { ip, body })
 }
 
-/// Its bytes, with the lab's pattern as payload.
+/// The encoded packet, with the simulated payload pattern.
 pub fn encoded(packet: &Packet) -> Vec<u8> {
     let mut bytes = vec![0; packet.len() as usize];
     let len = packet.encode(&mut bytes, Payload::fill_pattern).unwrap();
@@ -18,7 +18,7 @@ pub fn encoded(packet: &Packet) -> Vec<u8> {
     bytes
 }
 
-/// The bytes of its payload.
+/// The payload bytes.
 pub fn payload_bytes(packet: &Packet) -> Vec<u8> {
     let payload = packet.payload();
     let mut bytes = vec![0; payload.len as usize];
@@ -26,7 +26,7 @@ pub fn payload_bytes(packet: &Packet) -> Vec<u8> {
     bytes
 }
 
-/// As a host that knows nothing of streams sees it.
+/// The packet as decoded without knowledge of streams.
 pub fn without_stream(mut packet: Packet) -> Packet {
     let payload = match &mut packet.body {
         Body::Tcp(segment) => &mut segment.payload,
@@ -120,7 +120,7 @@ fn tcp_options() -> impl Strategy<Value = TcpOptions> {
 }
 
 pub fn udp_datagram(max_payload: u32) -> impl Strategy<Value = UdpDatagram> {
-    // What goes to AODV's port is no datagram like others.
+    // Datagrams to AODV's port are decoded as AODV.
     let port = any::<u16>().prop_filter("AODV's", |port| *port != AODV_PORT);
     (any::<u16>(), port, payload(max_payload)).prop_map(
         |(source_port, destination_port, payload)| UdpDatagram {
@@ -219,7 +219,7 @@ pub fn aodv_message() -> impl Strategy<Value = AodvMessage> {
     prop_oneof![3 => request, 3 => reply, 3 => error, 1 => ack, 3 => losses]
 }
 
-/// As many entries as there is room for, one at least.
+/// A list with as many entries as fit, at least one.
 pub fn conn_list() -> impl Strategy<Value = ConnList> {
     prop::collection::vec(conn_info(), 1..4).prop_map(|infos| {
         let mut list = ConnList::EMPTY;
@@ -278,7 +278,7 @@ fn quoted() -> impl Strategy<Value = QuotedPacket> {
     })
 }
 
-/// Writes right checksums into what looks like a packet, so that damage gets past them.
+/// Writes correct checksums into bytes that look like a packet, so that damage is not rejected by checksums.
 pub fn fix_checksums(bytes: &mut [u8]) {
     let set = |bytes: &mut [u8], at: usize, start: u64| {
         if bytes.len() < at + 2 {

@@ -4,7 +4,7 @@ use std::vec;
 
 use super::*;
 
-/// Ten were sent, and an echo of congestion came; TCP has no leave to send.
+/// Ten segments were sent, and congestion was echoed; the window allows no new segment.
 fn congested(options: AtcpOptions) -> Line {
     let mut line = ten_sent(options);
     line.receive(marked(line.peer_ack(nth(1))));
@@ -13,14 +13,14 @@ fn congested(options: AtcpOptions) -> Line {
 }
 
 #[test]
-fn an_echo_is_passed_and_tcp_responds() {
+fn an_echo_passes_and_tcp_responds() {
     let line = congested(options());
     assert_eq!(line.responses(), [Response::CongestionEcho]);
     assert!(!line.tcp.is_persisting());
 }
 
 #[test]
-fn atcp_interferes_with_nothing() {
+fn all_segments_pass() {
     let mut line = congested(options());
     line.take_events();
     let duplicate = line.peer_ack(nth(1));
@@ -39,14 +39,14 @@ fn atcp_interferes_with_nothing() {
 }
 
 #[test]
-fn any_segment_that_tcp_sends_ends_it() {
+fn any_outgoing_segment_ends_the_state() {
     let mut line = congested(options());
     line.data_from_peer(10);
-    assert_eq!(line.aid.state, State::Normal, "it was acknowledged");
+    assert_eq!(line.aid.state, State::Normal, "the data was acknowledged");
 }
 
 #[test]
-fn only_new_data_ends_it_in_the_other_reading() {
+fn with_new_data_only_new_data_ends_the_state() {
     let mut line = congested(AtcpOptions { congested_until: CongestedExit::NewData, ..options() });
     line.data_from_peer(10);
     line.duplicates(3);
@@ -60,8 +60,8 @@ fn only_new_data_ends_it_in_the_other_reading() {
 }
 
 #[test]
-fn duplicates_that_tcp_counted_meanwhile_are_counted() {
-    // Two in the congested state; TCP sends; the next is TCP's third.
+fn duplicates_in_the_congested_state_are_counted() {
+    // Two duplicates in the congested state, then TCP sends a segment; the next duplicate is TCP's third.
     let mut line = congested(options());
     line.duplicates(2);
     line.data_from_peer(10);
@@ -70,7 +70,7 @@ fn duplicates_that_tcp_counted_meanwhile_are_counted() {
     assert_eq!(line.aid.state, State::Loss);
     assert_eq!(line.responses(), [Response::CongestionEcho]);
 
-    // Three: TCP's fast retransmit is under way, and the fourth is nothing to prevent.
+    // Three duplicates: TCP has performed a fast retransmit, and the fourth is ignored.
     let mut line = congested(options());
     line.duplicates(3);
     assert_eq!(line.aid.state, State::Normal, "the retransmission was sent");
@@ -79,7 +79,7 @@ fn duplicates_that_tcp_counted_meanwhile_are_counted() {
 }
 
 #[test]
-fn an_echo_in_loss_removes_tcp_from_persist_mode() {
+fn an_echo_in_loss_ends_persist_mode() {
     let mut line = in_loss(options());
     let echo = marked(line.peer_ack(nth(1)));
     line.receive(echo);
@@ -92,9 +92,9 @@ fn an_echo_in_loss_removes_tcp_from_persist_mode() {
             Event::Responded(Response::CongestionEcho),
         ]
     );
-    // RFC 3168 §6.1.2: half of the ten that were out when the echo came; the acknowledgment itself
-    // earns nothing.
-    assert_eq!(line.tcp.cwnd(), 500, "nothing is given back");
+    // RFC 3168 §6.1.2: half of the ten segments outstanding at the echo; the acknowledgment itself does not
+    // increase the window.
+    assert_eq!(line.tcp.cwnd(), 500, "not restored");
 }
 
 #[test]
@@ -103,14 +103,14 @@ fn a_marked_duplicate_in_loss_is_left_to_tcp_too() {
     line.receive(marked(line.peer_ack(nth(0))));
     assert_eq!(line.responses(), [Response::CongestionEcho]);
     assert_eq!((line.aid.state, line.tcp.is_persisting()), (State::Congested, false));
-    // TCP forgot those of before when it was held, so that the next two make three.
+    // The hold reset TCP's count, so that the next two duplicates make three.
     line.duplicates(2);
     assert_eq!(line.responses(), [Response::CongestionEcho, Response::FastRetransmit]);
     assert_eq!(line.aid.state, State::Normal, "the retransmission was sent");
 }
 
 #[test]
-fn an_echo_comes_as_a_signal_too() {
+fn an_echo_may_be_a_signal() {
     for mut line in [ten_sent(options()), in_loss(options())] {
         line.signal(Signal::new(SignalKind::EcnEcho));
         assert_eq!((line.aid.state, line.tcp.is_persisting()), (State::Congested, false));
@@ -134,7 +134,7 @@ fn a_source_quench_counts_in_loss_only() {
 }
 
 #[test]
-fn the_handshake_of_ecn_is_no_echo() {
+fn ecn_negotiation_is_not_an_echo() {
     let mut line = ten_sent(options());
     let syn = TcpFlags::SYN.with(TcpFlags::ACK).with(TcpFlags::ECE);
     for flags in [syn, syn.with(TcpFlags::CWR)] {
@@ -144,15 +144,15 @@ fn the_handshake_of_ecn_is_no_echo() {
     }
 }
 
-/// An acknowledgment ends the loss state and echoes a mark: what is left of TCP's ten segments.
+/// An acknowledgment ends the loss state and echoes a mark: remaining window of the ten segments.
 #[test]
-fn an_echo_that_ends_loss_is_taken_in_each_order() {
+fn an_echo_that_ends_loss_in_each_order() {
     for (echo, restore, asked, cwnd) in [
-        // TCP halves the window that it had, whoever comes first.
+        // TCP halves its present window in each order.
         (EchoOrder::First, CwndRestoreTime::Before, vec![resume(Assign::Keep)], 500),
         (EchoOrder::AfterAck, CwndRestoreTime::Before, vec![resume(Assign::Keep)], 500),
         (EchoOrder::First, CwndRestoreTime::After, vec![resume(Assign::Keep)], 500),
-        // And then the window of before undoes that.
+        // Restoring the window afterwards undoes that.
         (
             EchoOrder::AfterAck,
             CwndRestoreTime::After,
@@ -165,7 +165,7 @@ fn an_echo_that_ends_loss_is_taken_in_each_order() {
         assert_eq!((line.asked(), line.tcp.cwnd()), (asked, cwnd), "{echo:?} {restore:?}");
         assert_eq!(line.aid.state, State::Congested);
     }
-    // A duplicate is no new acknowledgment: its echo ends the loss state in each order.
+    // A duplicate is not a new acknowledgment: its echo ends the loss state in each order.
     let mut line = in_loss(AtcpOptions { echo: EchoOrder::AfterAck, ..options() });
     line.receive(marked(line.peer_ack(nth(0))));
     assert_eq!((line.aid.state, line.asked()), (State::Congested, vec![resume(Assign::Keep)]));

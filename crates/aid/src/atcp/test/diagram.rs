@@ -1,15 +1,15 @@
-//! The state diagram is the code's.
+//! The state diagram is that of the code.
 
 use super::*;
 use crate::kit;
 
 #[test]
-fn the_committed_diagram_is_that_of_the_code() {
+fn the_committed_diagram_is_up_to_date() {
     kit::assert_diagram_up_to_date::<State>("atcp");
 }
 
 #[test]
-fn the_arrows_are_the_papers() {
+fn the_transitions_are_those_of_the_paper() {
     use Transition::*;
     let arrows = [
         (State::Normal, ThirdDuplicate, State::Loss),

@@ -22,7 +22,7 @@ fn unreachable_disconnects_from_every_state() {
 }
 
 #[test]
-fn probes_pass_at_2_4_8_up_to_60_s() {
+fn probe_intervals_are_2_4_8_up_to_60_s() {
     let mut line = disconnected(options());
     line.run_until(Instant::from_secs(190));
     let seconds: Vec<_> = line.sent().iter().map(|(at, ..)| at.as_millis() / 1_000).collect();
@@ -33,19 +33,19 @@ fn probes_pass_at_2_4_8_up_to_60_s() {
 }
 
 #[test]
-fn the_spacing_of_probes_is_an_option() {
+fn probe_intervals_are_configurable() {
     let (persist_min, persist_max) = (Duration::from_secs(5), Duration::from_secs(10));
     let mut line = ten_sent(AtcpOptions { persist_min, persist_max, ..options() });
     line.unreachable();
     assert_eq!(line.asked(), [hold_in_partition(persist_min, persist_max)]);
-    // A longest gap below the first makes no sense, and does no harm.
+    // A maximum interval below the first one is raised to it.
     let mut line = ten_sent(AtcpOptions { persist_max: ms(1), ..options() });
     line.unreachable();
     assert_eq!(line.asked(), [hold_in_partition(ms(2_000), ms(2_000))]);
 }
 
 #[test]
-fn the_answer_to_a_probe_passes_and_tcp_starts_over_with_one_segment() {
+fn the_answer_to_a_probe_passes_and_slow_start_follows() {
     let mut line = disconnected(options());
     line.run_until(Instant::from_secs(3));
     line.take_events();
@@ -62,7 +62,7 @@ fn the_answer_to_a_probe_passes_and_tcp_starts_over_with_one_segment() {
 }
 
 #[test]
-fn a_probe_that_was_new_to_the_peer_is_acknowledged() {
+fn a_probe_with_new_data_is_acknowledged() {
     let mut line = disconnected(options());
     line.run_until(Instant::from_secs(3));
     line.take_events();
@@ -72,13 +72,13 @@ fn a_probe_that_was_new_to_the_peer_is_acknowledged() {
 }
 
 #[test]
-fn what_tcp_sends_in_persist_mode_too_does_not_end_it() {
+fn segments_allowed_in_persist_mode_do_not_end_the_state() {
     let mut line = disconnected(options());
     let pure_ack = line.pure_ack();
     line.send(pure_ack);
     line.send(TcpSegment { flags: TcpFlags::RST, ..pure_ack });
     assert_eq!(line.aid.state, State::Disconnected);
-    // Once the peer's data has taken TCP out of persist mode, the acknowledgment of it does.
+    // After the peer's data has taken TCP out of persist mode, the acknowledgment of it ends the state.
     let mut line = ScriptedDriver::new(Atcp::new(options()));
     line.unreachable();
     assert_eq!((line.aid.state, line.tcp.is_persisting()), (State::Disconnected, true));
@@ -87,7 +87,7 @@ fn what_tcp_sends_in_persist_mode_too_does_not_end_it() {
 }
 
 #[test]
-fn if_persist_mode_cannot_be_seen_only_data_ends_it() {
+fn if_persist_mode_is_unknown_only_data_ends_the_state() {
     let mut line = disconnected(options());
     let view = TcpView { is_persisting: Known::Unknown, ..line.tcp.view() };
     for (len, state) in [(0, State::Disconnected), (1, State::Disconnected), (2, State::Normal)] {
@@ -98,7 +98,7 @@ fn if_persist_mode_cannot_be_seen_only_data_ends_it() {
 }
 
 #[test]
-fn what_probes_draw_does_not_start_their_spacing_over() {
+fn errors_for_probes_do_not_restart_the_probe_interval() {
     let mut line = disconnected(options());
     for second in [3, 7, 15] {
         line.run_until(Instant::from_secs(second));
@@ -108,7 +108,7 @@ fn what_probes_draw_does_not_start_their_spacing_over() {
 }
 
 #[test]
-fn an_acknowledgment_still_under_way_releases_tcp_until_the_next_signal() {
+fn a_late_acknowledgment_releases_tcp_until_the_next_signal() {
     let mut line = disconnected(options());
     line.receive_ack(nth(3));
     assert_eq!((line.aid.state, line.tcp.is_persisting()), (State::Normal, false));
@@ -117,7 +117,7 @@ fn an_acknowledgment_still_under_way_releases_tcp_until_the_next_signal() {
     assert_eq!(line.asked().len(), 1);
     assert_eq!((line.tcp.cwnd(), line.tcp.is_persisting()), (100, true));
 
-    // The same, but the peer takes all, and TCP has nothing to send that would show it.
+    // The same, but the peer acknowledges everything, and TCP sends no segment that would end the state.
     let mut line = disconnected(options());
     line.receive_ack(nth(10));
     assert_eq!((line.aid.state, line.tcp.is_persisting()), (State::Disconnected, false));
@@ -128,7 +128,7 @@ fn an_acknowledgment_still_under_way_releases_tcp_until_the_next_signal() {
 }
 
 #[test]
-fn everything_that_arrives_passes() {
+fn all_incoming_segments_pass() {
     let mut line = disconnected(options());
     let closed = TcpSegment { window: 0, ..line.peer_ack(nth(0)) };
     for segment in [closed, marked(closed), closed, closed, closed] {
@@ -142,7 +142,7 @@ fn everything_that_arrives_passes() {
 }
 
 #[test]
-fn signals_that_quote_something_else_are_ignored() {
+fn signals_of_other_flows_or_numbers_are_ignored() {
     let end = |host, port| Endpoint::new(Ipv4Addr::new(10, 0, 0, host), port);
     let flow = |source, destination| {
         Some(FlowKey { source: end(1, source), destination: end(2, destination) })
@@ -181,7 +181,7 @@ fn the_segment_size_may_be_unknown() {
 }
 
 #[test]
-fn tcp_may_stay_where_it_is() {
+fn without_pull_back_snd_nxt_is_unchanged() {
     let mut line = ten_sent(AtcpOptions { pull_back: false, ..options() });
     line.unreachable();
     assert_eq!((line.aid.state, line.tcp.nxt()), (State::Disconnected, nth(10)));

@@ -5,7 +5,7 @@ use driftway_base::Known;
 use super::*;
 
 #[test]
-fn the_third_duplicate_is_not_forwarded_and_the_first_segment_goes_out_again() {
+fn the_third_duplicate_is_dropped_and_the_first_segment_retransmitted() {
     let mut line = ten_sent(options());
     let duplicate = line.peer_ack(nth(0));
     line.receive(duplicate);
@@ -31,7 +31,7 @@ fn duplicates_are_those_of_rfc_5681() {
         ("FIN", |ack| TcpSegment { flags: ack.flags.with(TcpFlags::FIN), ..ack }),
         ("SYN", |ack| TcpSegment { flags: ack.flags.with(TcpFlags::SYN), ..ack }),
         ("old", |ack| TcpSegment { ack: ack.ack - 100, ..ack }),
-        ("of what was never sent", |ack| TcpSegment { ack: ack.ack + 5_000, ..ack }),
+        ("of unsent data", |ack| TcpSegment { ack: ack.ack + 5_000, ..ack }),
         ("no ACK", |ack| TcpSegment { flags: TcpFlags::PSH, window: 1, ..ack }),
     ];
     for (what, other) in not_duplicates {
@@ -42,19 +42,19 @@ fn duplicates_are_those_of_rfc_5681() {
             line.receive(other);
         }
         assert_eq!(line.aid.state, State::Normal, "{what}");
-        // They do not start the count over either.
+        // Nor do they reset the count.
         line.duplicates(1);
         assert_eq!(line.aid.state, State::Loss, "{what}");
     }
 }
 
 #[test]
-fn a_window_update_is_no_duplicate() {
+fn a_window_update_is_not_a_duplicate() {
     let mut line = ten_sent(options());
     for window in [900, 901, 902, 903, 904] {
         line.receive(TcpSegment { window, ..line.peer_ack(nth(0)) });
     }
-    // The first had nothing before it to differ from.
+    // The first one has no previous window to compare with.
     assert_eq!(
         (line.aid.state, line.aid.protocol.duplicates.count_for(nth(0))),
         (State::Normal, 1)
@@ -71,7 +71,7 @@ fn with_nothing_outstanding_there_are_no_duplicates() {
 }
 
 #[test]
-fn duplicates_of_another_number_count_anew() {
+fn duplicates_of_another_number_restart_the_count() {
     let mut line = ten_sent(options());
     line.duplicates(2);
     line.receive_ack(nth(1));
@@ -82,7 +82,7 @@ fn duplicates_of_another_number_count_anew() {
 }
 
 #[test]
-fn a_tcp_that_persists_by_itself_is_left_alone() {
+fn a_tcp_in_persist_mode_by_itself_is_not_held() {
     let mut line = ten_sent(options());
     line.write(1_000);
     let closed = TcpSegment { window: 0, ..line.peer_ack(nth(5)) };
@@ -96,7 +96,7 @@ fn a_tcp_that_persists_by_itself_is_left_alone() {
 }
 
 #[test]
-fn a_new_ack_resumes_tcp_before_tcp_gets_it() {
+fn a_new_ack_resumes_tcp_before_it_is_delivered() {
     let mut line = in_loss(options());
     line.write(100);
     assert!(line.sent().is_empty(), "held");
@@ -105,14 +105,14 @@ fn a_new_ack_resumes_tcp_before_tcp_gets_it() {
     let record = line.take_events();
     assert_eq!(record[0], Event::Entered("normal"));
     assert_eq!(record[1], Event::Requested(resume(Assign::Keep), ActResult::Done));
-    // A full window was outstanding, so that TCP could not send before it got the segment.
+    // A full window was outstanding, so TCP could not send before it received the segment.
     assert_eq!(record[2], Event::Delivered(new));
     assert!(matches!(record[3], Event::Sent(segment) if segment.seq == nth(10)));
     assert_eq!(line.tcp.cwnd(), 1_100);
 }
 
 #[test]
-fn an_ack_that_jumps_past_several_holes_ends_it_and_so_does_a_partial_one() {
+fn full_and_partial_acks_end_the_loss_state() {
     for ack in [nth(0) + 1, nth(1), nth(7), nth(10)] {
         let mut line = in_loss(options());
         line.receive_ack(ack);
@@ -121,11 +121,11 @@ fn an_ack_that_jumps_past_several_holes_ends_it_and_so_does_a_partial_one() {
 }
 
 #[test]
-fn an_ack_of_what_was_never_sent_does_not_end_it() {
+fn an_ack_of_unsent_data_does_not_end_the_loss_state() {
     let mut line = in_loss(options());
     let beyond = line.peer_ack(nth(10) + 1);
     line.receive(beyond);
-    // RFC 9293 §3.10.7.4: TCP answers it.
+    // RFC 9293 §3.10.7.4: TCP responds with an acknowledgment.
     assert_eq!(line.take_events(), [Event::Delivered(beyond), Event::Sent(line.pure_ack())]);
     assert_eq!((line.aid.state, line.tcp.is_persisting()), (State::Loss, true));
 }
@@ -134,7 +134,7 @@ fn an_ack_of_what_was_never_sent_does_not_end_it() {
 fn with_nothing_outstanding_no_timeout_is_imminent() {
     let mut line = ten_sent(options());
     line.receive_ack(nth(10));
-    // Not even if its timer ran on.
+    // Not even with a running timer.
     let deadline = Known::Exact(Some(at_ms(600)));
     let view = TcpView { retransmission_deadline: deadline, ..line.tcp.view() };
     line.aid.on_timeout(at_ms(500), &view);
@@ -142,7 +142,7 @@ fn with_nothing_outstanding_no_timeout_is_imminent() {
 }
 
 #[test]
-fn the_window_is_the_larger_of_the_two_afterwards() {
+fn the_larger_window_is_restored() {
     for (meanwhile, set) in
         [(400, Assign::Value(1_000)), (1_000, Assign::Keep), (3_000, Assign::Keep)]
     {
@@ -155,7 +155,7 @@ fn the_window_is_the_larger_of_the_two_afterwards() {
 }
 
 #[test]
-fn further_duplicates_are_swallowed_and_release_nobody() {
+fn further_duplicates_are_dropped() {
     let mut line = in_loss(options());
     let duplicate = line.peer_ack(nth(0));
     line.duplicates(6);
@@ -167,7 +167,7 @@ fn further_duplicates_are_swallowed_and_release_nobody() {
 }
 
 #[test]
-fn further_duplicates_pass_in_the_other_reading_and_tcp_counts_none() {
+fn with_third_only_further_duplicates_pass_uncounted() {
     let mut line = in_loss(AtcpOptions { duplicates: WithheldDuplicates::Third, ..options() });
     let duplicate = line.peer_ack(nth(0));
     line.duplicates(6);
@@ -178,27 +178,27 @@ fn further_duplicates_pass_in_the_other_reading_and_tcp_counts_none() {
     assert!(line.responses().is_empty());
 }
 
-/// What TCP does with the acknowledgment that ends the loss state comes before its window of before.
+/// TCP's response to the acknowledgment that ends the loss state precedes the restored window.
 #[test]
-fn the_window_may_come_back_after_tcp_has_taken_the_acknowledgment() {
+fn the_window_may_be_restored_after_the_acknowledgment() {
     let mut line = in_loss(AtcpOptions { restore: CwndRestoreTime::After, ..options() });
     line.tcp.set_cwnd(400);
     line.receive_ack(nth(4));
     assert_eq!(line.asked(), [resume(Assign::Keep), resume(Assign::Value(1_000))]);
     assert_eq!(line.tcp.cwnd(), 1_000);
-    // Once.
+    // Only once.
     line.tcp.set_cwnd(400);
     line.receive_ack(nth(5));
     assert!(line.asked().is_empty());
 }
 
 #[test]
-fn tcp_never_responds_to_loss_under_atcp_and_does_so_without() {
+fn tcp_responds_to_loss_only_without_atcp() {
     let mut line = ten_sent(options());
     line.duplicates(9);
     line.advance(Duration::from_secs(20));
     assert!(line.responses().is_empty());
-    // The same, left alone: RFC 5681 §3.2, RFC 6298 §5.
+    // The same without ATCP: RFC 5681 §3.2, RFC 6298 §5.
     let mut line = ten_sent(options());
     line.refuses = |_| true;
     line.duplicates(9);
@@ -207,8 +207,8 @@ fn tcp_never_responds_to_loss_under_atcp_and_does_so_without() {
 }
 
 #[test]
-fn rto_is_about_to_expire_if_it_would_before_the_next_tick() {
-    // The look at 1.0 s; the next is at 1.5 s, when ATCP comes before TCP.
+fn a_timeout_before_the_next_tick_is_imminent() {
+    // A check at 1.0 s; the next is at 1.5 s, when ATCP precedes TCP.
     for (deadline, imminent) in [(1_000, true), (1_001, true), (1_499, true), (1_500, false)] {
         let mut line = ScriptedDriver::new(Atcp::new(options()));
         line.run_until(at_ms(deadline - 1_000));
@@ -225,7 +225,7 @@ fn rto_is_about_to_expire_if_it_would_before_the_next_tick() {
 }
 
 #[test]
-fn looks_come_every_tick_from_the_phase_on() {
+fn ticks_start_at_the_phase() {
     let options = AtcpOptions { tick: ms(200), tick_phase: ms(150), ..options() };
     let mut line = ten_sent(options);
     let mut looks = Vec::new();
@@ -242,7 +242,7 @@ fn looks_come_every_tick_from_the_phase_on() {
 }
 
 #[test]
-fn an_idle_connection_is_left_in_peace() {
+fn an_idle_connection_has_no_ticks() {
     let mut line = ten_sent(options());
     line.receive_ack(nth(10));
     line.run_until(at_ms(500));
@@ -252,11 +252,10 @@ fn an_idle_connection_is_left_in_peace() {
 }
 
 #[test]
-fn its_own_timer_doubles_up_to_64_s() {
+fn the_retransmission_timeout_doubles_up_to_64_s() {
     let mut line = in_loss(options());
     line.run_until(Instant::from_secs(260));
-    // 0.1 s + RTO = 1.1 s, taken at the tick that precedes it, as a count of ticks is; from there
-    // on 2, 4, … 64 s, and 64 s again.
+    // 0.1 s + RTO = 1.1 s, rounded down to a tick, as a count of ticks is; then 2, 4, … 64 s, and 64 s again.
     let seconds: Vec<_> = line.resent().iter().map(|(at, ..)| at.as_millis() / 1_000).collect();
     assert_eq!(seconds, [1, 3, 7, 15, 31, 63, 127, 191, 255]);
     assert!(line.resent().iter().all(|(_, seq, len)| (*seq, *len) == (nth(0), 100)));
@@ -264,7 +263,7 @@ fn its_own_timer_doubles_up_to_64_s() {
 }
 
 #[test]
-fn its_own_timer_does_not_double_without_backoff() {
+fn without_backoff_the_retransmission_timeout_is_constant() {
     let mut line = in_loss(AtcpOptions { backoff: false, ..options() });
     line.run_until(Instant::from_secs(6));
     let at: Vec<_> = line.resent().iter().map(|(at, ..)| at.as_millis()).collect();
@@ -272,7 +271,7 @@ fn its_own_timer_does_not_double_without_backoff() {
 }
 
 #[test]
-fn a_timeout_that_was_imminent_counts_for_the_backoff() {
+fn an_imminent_timeout_counts_for_the_backoff() {
     let seconds = |backoff| {
         let mut line = ten_sent(AtcpOptions { backoff, ..options() });
         line.run_until(Instant::from_secs(8));
@@ -283,7 +282,7 @@ fn a_timeout_that_was_imminent_counts_for_the_backoff() {
 }
 
 #[test]
-fn new_data_of_the_peer_ends_loss_only_in_the_other_reading() {
+fn new_data_ends_loss_only_with_ack_or_data() {
     let mut line = in_loss(options());
     line.data_from_peer(50);
     assert_eq!(line.aid.state, State::Loss);
@@ -296,17 +295,17 @@ fn new_data_of_the_peer_ends_loss_only_in_the_other_reading() {
     let mut line = in_loss(AtcpOptions { leave_loss: LossExit::AckOrData, ..options() });
     let new = TcpSegment { payload: Payload::new(1, 0, 50), ..line.peer_ack(nth(0)) };
     line.receive(TcpSegment { seq: new.seq - 50, ..new });
-    assert_eq!(line.aid.state, State::Loss, "not new");
+    assert_eq!(line.aid.state, State::Loss, "no new data");
     line.take_events();
     line.receive(new);
     assert_eq!(line.asked(), [resume(Assign::Keep)]);
-    // TCP has seen two duplicates; the next would be its third.
+    // TCP has counted two duplicates; the next would be its third.
     line.duplicates(1);
     assert_eq!(line.aid.state, State::Loss);
 }
 
 #[test]
-fn all_of_it_goes_out_again_in_the_other_reading_within_asnd_cwnd() {
+fn with_all_everything_within_asnd_cwnd_is_retransmitted() {
     let all = AtcpOptions { resend: LossRetransmission::All, ..options() };
     let mut line = in_loss(all);
     line.run_until(at_ms(1_000));
@@ -322,7 +321,7 @@ fn all_of_it_goes_out_again_in_the_other_reading_within_asnd_cwnd() {
 }
 
 #[test]
-fn behind_the_queue_in_the_other_reading() {
+fn with_behind_retransmissions_are_queued_last() {
     let mut line = ten_sent(AtcpOptions { retransmission: QueuePosition::Behind, ..options() });
     line.duplicates(3);
     assert!(
@@ -341,7 +340,7 @@ fn a_fin_is_retransmitted_like_data() {
     line.receive_ack(nth(10) + 1);
     assert_eq!((line.aid.state, line.tcp.outstanding().len()), (State::Normal, 0));
 
-    // With the last data, in one segment.
+    // In one segment with the last data.
     let mut line = ScriptedDriver::new(Atcp::new(options()));
     line.write_last(30);
     line.run_until(Instant::from_secs(1));
@@ -375,7 +374,7 @@ fn probes_are_discarded_where_the_driver_cannot_suppress_them() {
 }
 
 #[test]
-fn loss_ends_if_all_was_acknowledged_out_of_sight() {
+fn loss_ends_if_all_was_acknowledged_unseen() {
     let mut line = in_loss(options());
     let all = line.peer_ack(nth(10));
     line.tcp.on_segment(line.now(), &all);
@@ -384,7 +383,7 @@ fn loss_ends_if_all_was_acknowledged_out_of_sight() {
 }
 
 #[test]
-fn a_reset_is_passed_both_ways_and_ends_everything() {
+fn resets_pass_and_end_the_loss_state() {
     let mut line = in_loss(options());
     let reset = TcpSegment { flags: TcpFlags::RST.with(TcpFlags::ACK), ..line.peer_ack(nth(10)) };
     line.receive(reset);
@@ -413,20 +412,20 @@ fn before_the_connection_is_synchronized_nothing_happens() {
 }
 
 #[test]
-fn a_driver_that_refuses_is_left_alone() {
+fn without_the_acts_tcp_runs_unassisted() {
     let mut line = ten_sent(options());
     line.refuses = |act| matches!(act, Act::Hold { .. });
     line.duplicates(3);
     assert_eq!(line.aid.state, State::Normal);
     line.duplicates(1);
     assert_eq!(line.responses(), [Response::FastRetransmit]);
-    assert!(line.resent().is_empty(), "TCP does it");
+    assert!(line.resent().is_empty(), "left to TCP");
 
     let mut line = ten_sent(options());
     line.refuses = |act| matches!(act, Act::Resend { .. });
     line.duplicates(3);
     assert!(!line.tcp.is_persisting());
-    // TCP forgot two of them when it was held for a moment, and did not get the third.
+    // The short hold reset TCP's count of two, and the third was dropped.
     line.duplicates(3);
     assert_eq!(line.responses(), [Response::FastRetransmit]);
     line.unreachable();
@@ -434,7 +433,7 @@ fn a_driver_that_refuses_is_left_alone() {
 }
 
 #[test]
-fn a_driver_that_refuses_to_change_the_hold_lets_tcp_go() {
+fn without_a_second_hold_tcp_is_resumed() {
     let mut line = in_loss(options());
     line.refuses = |act| matches!(act, Act::Hold { .. });
     line.unreachable();

@@ -1,5 +1,5 @@
-//! liu-singh-2001 §III-A "Effect of Lost Messages": an echo or a destination unreachable that is
-//! lost comes again, so that ATCP ends up where it should.
+//! liu-singh-2001 §III-A "Effect of Lost Messages": lost echoes and destination unreachable messages are
+//! repeated, so that ATCP reaches the correct state.
 
 use core::ops::Range;
 use std::collections::BTreeSet;
@@ -8,9 +8,9 @@ use driftway_base::{Probability, RandomStream};
 
 use super::*;
 
-/// One way through the network.
+/// One-way delay.
 const DELAY: Duration = Duration::from_millis(40);
-/// Late enough for timers that were backed off to 64 s.
+/// Time enough for timers with a back-off of 64 s.
 const END: Instant = Instant::from_secs(2_000);
 
 #[derive(Clone, Copy)]
@@ -20,8 +20,7 @@ enum Arrival {
     Signal(Signal),
 }
 
-/// A path that marks or is cut for a while, and a receiver that repeats its echo until the sender
-/// says that it reduced its window.
+/// A path that marks or is down for a while, and a receiver that repeats its echo until it receives CWR.
 struct Path {
     line: Line,
     in_flight: Vec<(Instant, Arrival)>,
@@ -62,7 +61,7 @@ impl Path {
         hit
     }
 
-    /// Transfers so many bytes, or does what can be done of it until `end`.
+    /// Transfers `bytes` bytes, at most until `end`.
     fn transfer(&mut self, bytes: u32, end: Instant) {
         self.line.write(bytes);
         self.transmit_sent();
@@ -72,7 +71,7 @@ impl Path {
             let Some(next) = first.into_iter().chain(timeout).min().filter(|at| *at <= end) else {
                 return;
             };
-            // At one instant what arrives comes before timers.
+            // At one instant arrivals precede timers.
             match self.in_flight.iter().position(|(at, _)| *at == next) {
                 Some(index) => {
                     let (_, arrival) = self.in_flight.remove(index);
@@ -122,7 +121,7 @@ impl Path {
         }
     }
 
-    /// Bytes are kept one by one: probes cut segments anywhere.
+    /// Bytes are recorded one by one, because probes split segments.
     fn take(&mut self, segment: &TcpSegment) {
         for n in 0..segment.payload.len {
             let seq = segment.seq + n;
@@ -135,7 +134,7 @@ impl Path {
         }
     }
 
-    /// When ATCP first came into the state.
+    /// Time at which ATCP first entered the state.
     fn entered(&self, state: &str) -> Option<Instant> {
         let first = |(at, event): &(Instant, Event)| match event {
             Event::Entered(name) if *name == state => Some(*at),
@@ -166,7 +165,7 @@ fn partitioned_for_ten_seconds(seed: u64, losing: f64) -> Path {
 const LOSS_PROBABILITIES: [f64; 4] = [0.0, 0.3, 0.6, 0.8];
 
 #[test]
-fn lost_echoes_come_again() {
+fn lost_echoes_are_repeated() {
     let mut lost = 0;
     for (seed, losing) in (0..20).flat_map(|seed| LOSS_PROBABILITIES.map(|losing| (seed, losing))) {
         let path = congested_for_a_second(seed, losing);
@@ -180,7 +179,7 @@ fn lost_echoes_come_again() {
 }
 
 #[test]
-fn lost_unreachables_come_again() {
+fn lost_unreachables_are_repeated() {
     let mut lost = 0;
     for (seed, losing) in (0..20).flat_map(|seed| LOSS_PROBABILITIES.map(|losing| (seed, losing))) {
         let path = partitioned_for_ten_seconds(seed, losing);
@@ -195,7 +194,7 @@ fn lost_unreachables_come_again() {
 }
 
 #[test]
-fn if_all_are_lost_atcp_takes_a_partition_for_loss_and_never_sees_congestion() {
+fn if_all_messages_are_lost_a_partition_is_treated_as_loss() {
     let path = congested_for_a_second(1, 1.0);
     assert_eq!(path.entered("congested"), None);
     let path = partitioned_for_ten_seconds(1, 1.0);

@@ -1,4 +1,4 @@
-//! What holds whatever happens.
+//! Properties of ATCP for arbitrary events.
 
 use driftway_base::{Known, SignalDetails};
 use proptest::prelude::*;
@@ -24,7 +24,7 @@ fn known<T: Clone + core::fmt::Debug>(
     })
 }
 
-/// Near the wrap and close together, so that all relations between numbers come up.
+/// Close together and near the wrap, so that all relations between numbers occur.
 fn seq() -> impl Strategy<Value = Seq> {
     prop_oneof![9 => (0..6_u32).prop_map(|n| nth(18) + 100 * n), 1 => any::<u32>().prop_map(Seq)]
 }
@@ -122,10 +122,10 @@ fn any_options() -> impl Strategy<Value = AtcpOptions> {
     })
 }
 
-/// Who may release TCP, if anybody holds it.
+/// Condition that releases TCP, if it is held.
 type Holder = Option<Release>;
 
-/// Takes the acts as a driver does, and checks that they make sense one after the other.
+/// Applies the acts as a driver does, and checks that each is valid in its state.
 fn apply_acts(
     atcp: &mut Machine<Atcp>,
     now: Instant,
@@ -146,14 +146,14 @@ fn apply_acts(
                 *held = Some(release);
             }
             Act::Resume { .. } => {
-                assert_eq!(*held, Some(Release::Resume), "only what ATCP holds is resumed");
+                assert_eq!(*held, Some(Release::Resume), "only a hold of ATCP is resumed");
                 *held = None;
             }
             Act::Resend { range, .. } => {
                 assert!(!range.is_empty());
-                assert_eq!(*held, Some(Release::Resume), "TCP would do it itself");
+                assert_eq!(*held, Some(Release::Resume), "TCP is not held");
             }
-            other => panic!("{other:?} is not ATCP's"),
+            other => panic!("unexpected act {other:?}"),
         }
         atcp.on_done(now, &act, ActResult::Done, view);
     }
@@ -183,7 +183,7 @@ fn run(
                 Verdict::Pass
             }
         };
-        // Never a segment of its own making: liu-singh-2001 §III-B.
+        // liu-singh-2001 §III-B: never creates a segment.
         assert!(matches!(verdict, Verdict::Pass | Verdict::Drop));
         if !view.is_synchronized {
             held = None;
@@ -214,16 +214,16 @@ proptest! {
     }
 
     #[test]
-    fn any_events_and_a_driver_that_refuses(
+    fn any_events_with_unsupported_acts(
         options in any_options(), inputs in inputs(), seed in any::<u64>(),
     ) {
         let mut draws = driftway_base::RandomStream::new(seed, "refuse", 0);
         run(options, inputs, || draws.uniform_below(4) == 0);
     }
 
-    /// What TCP gets is what arrived, as it arrived; what the network gets is TCP's own.
+    /// TCP receives only segments that arrived, unchanged; the network receives only TCP's segments.
     #[test]
-    fn nothing_is_made_up(
+    fn no_segment_is_created(
         options in any_options(),
         script in proptest::collection::vec((0..8_u8, 0..12_u32, 0..900_u64), 0..80),
     ) {
@@ -265,7 +265,7 @@ proptest! {
 }
 
 #[test]
-fn a_tick_of_nothing_is_a_tick_of_a_millisecond() {
+fn a_tick_of_zero_is_one_millisecond() {
     let mut line = ten_sent(AtcpOptions { tick: Duration::ZERO, ..options() });
     assert_eq!(line.aid.next_timeout(), Some(at_ms(101)));
     line.advance(ms(35));
@@ -273,7 +273,7 @@ fn a_tick_of_nothing_is_a_tick_of_a_millisecond() {
 }
 
 #[test]
-fn data_flow_again_soon_after_the_path_works() {
+fn data_is_delivered_soon_after_the_path_works() {
     liveness::check_recovery(|random| {
         let options = AtcpOptions {
             tick: random_duration(random, 1, 1_000),
@@ -303,7 +303,7 @@ fn data_flow_again_soon_after_the_path_works() {
             pull_back: random_flag(random),
             ..AtcpOptions::default()
         };
-        // Its own retransmission timer looks once a tick.
+        // Its retransmission timer is checked once per tick.
         let longest = options.persist_max.max(MAX_TIMEOUT) + options.tick;
         (Atcp::new(options), longest)
     });

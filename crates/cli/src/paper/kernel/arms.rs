@@ -1,4 +1,5 @@
-//! Who is compared: the lab's TCPs, and this machine's kernel without and with the shim.
+//! Arms of `driftway paper --kernel`: simulated TCPs, and this machine's kernel without and with the
+//! shim.
 
 use serde::Serialize;
 
@@ -6,43 +7,43 @@ use crate::failure::Failure;
 use driftway_experiment::study::format::{Arm, Group, Kernel, Settings};
 use driftway_experiment::study::plan::Plan;
 
-/// The paper's TCP is Reno; most hosts of today run CUBIC.
+/// Default congestion controls: the paper's TCP is Reno; most hosts of today run CUBIC.
 pub const CONGESTION_CONTROLS: [&str; 2] = ["cubic", "reno"];
 
-/// Growths of the window that the lab has, too.
+/// Congestion controls whose window growth the simulator has.
 const SIMULATED_GROWTHS: [&str; 2] = ["cubic", "reno"];
 
-/// Which TCP a kernel's arm has, and what is below it.
+/// TCP of a kernel arm.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Stack {
-    /// As the kernel calls it.
+    /// The kernel's name of the congestion control.
     pub congestion_control: String,
-    /// Is the shim below it?
+    /// Whether the shim runs below the kernel's TCP.
     pub shim: bool,
 }
 
-/// Who runs an arm.
+/// Backend that runs an arm.
 #[derive(Debug)]
 pub enum ArmBackend {
-    /// The lab: the number of the paper's arm, and how the window is to grow.
+    /// The simulator: index of the paper's arm, and the window growth if it is not the arm's.
     Simulator(usize, Option<&'static str>),
-    /// The kernel.
+    /// This machine's kernel.
     Kernel(Stack),
 }
 
-/// An arm, and who runs it.
+/// An arm and its backend.
 #[derive(Debug)]
 pub struct PlannedArm {
-    /// What is shown of it.
+    /// Name and label of the arm.
     pub arm: Arm,
-    /// Who runs it.
+    /// Backend that runs the arm.
     pub backend: ArmBackend,
 }
 
-/// All arms: what is simulated first, the kernel's behind them.
+/// All arms: first the simulated ones, then the kernel's.
 ///
 /// # Errors
-/// What is no name of a congestion control.
+/// An invalid name of a congestion control.
 pub fn plan_arms(
     whole: &Plan,
     kernel: &Kernel,
@@ -66,7 +67,7 @@ pub fn plan_arms(
         let legal = |byte: u8| byte.is_ascii_alphanumeric() || b"-_".contains(&byte);
         if name.is_empty() || !name.bytes().all(legal) {
             return Err(Failure::Input(format!(
-                "--congestion-control {name}: what is wanted is a name, as in cubic"
+                "--congestion-control {name}: expected a name, as in cubic"
             )));
         }
         let display = display_name(name);
@@ -101,7 +102,7 @@ fn arm(group: &str, name: String, label: String, set: Settings) -> Arm {
     Arm { name, label, group: group.to_owned(), set, scenario: None, against: None }
 }
 
-/// The first is TCP alone; the others have something below it.
+/// Compares all arms with the first one, which is TCP alone.
 fn compare_with_first(arms: &mut [PlannedArm]) {
     if let [first, others @ ..] = arms {
         for other in others {
@@ -110,7 +111,7 @@ fn compare_with_first(arms: &mut [PlannedArm]) {
     }
 }
 
-/// As people write it.
+/// Usual spelling of a congestion control's name.
 fn display_name(congestion_control: &str) -> String {
     match congestion_control {
         "reno" => "Reno".to_owned(),
@@ -119,14 +120,14 @@ fn display_name(congestion_control: &str) -> String {
     }
 }
 
-/// The groups of those arms.
+/// Groups of the arms.
 pub fn groups() -> Vec<Group> {
     let group = |name: &str, label: &str| Group { name: name.to_owned(), label: label.to_owned() };
     vec![
         group(
             "kernel",
-            "this machine's own TCP, in real time, without and with `driftway shim` below it",
+            "this machine's own TCP in real time, without and with `driftway shim` below it",
         ),
-        group("lab", "the same scenarios and seeds simulated, with ATCP as the paper has it"),
+        group("lab", "the same scenarios and seeds, with ATCP as in the paper"),
     ]
 }

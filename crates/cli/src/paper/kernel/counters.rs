@@ -1,12 +1,12 @@
-//! What a kernel counts in a network namespace.
+//! TCP counters of the kernel in a network namespace.
 
 use std::collections::BTreeMap;
 use std::{fs, io};
 
 use driftway_host::Namespace;
 
-/// What we call it, and the counters of the kernel that are added up for it. One that a kernel does
-/// not have counts nothing.
+/// Names of the counters, each with the kernel's counters whose sum it is. A counter that the kernel
+/// lacks is zero.
 const COUNTERS: [(&str, &[&str]); 7] = [
     ("retransmissions", &["Tcp.RetransSegs"]),
     ("timeouts", &["TcpExt.TCPTimeouts"]),
@@ -25,7 +25,7 @@ const COUNTERS: [(&str, &[&str]); 7] = [
     ("delivered_marked", &["TcpExt.TCPDeliveredCE"]),
 ];
 
-/// Reads them.
+/// Reads the counters of [`COUNTERS`] in a namespace.
 pub fn read_counters(namespace: &Namespace) -> io::Result<BTreeMap<&'static str, u64>> {
     let text = |table| fs::read_to_string(format!("/proc/thread-self/net/{table}"));
     let both = || Ok::<_, io::Error>(text("snmp")? + &text("netstat")?);
@@ -34,7 +34,7 @@ pub fn read_counters(namespace: &Namespace) -> io::Result<BTreeMap<&'static str,
     Ok(COUNTERS.iter().map(|(ours, theirs)| (*ours, sum(theirs))).collect())
 }
 
-/// Each table is a line of names and a line of numbers, both begin with what it is about.
+/// Parses tables of two lines, one of names and one of numbers, that both start with the table's name.
 fn parse(text: &str) -> BTreeMap<String, u64> {
     let lines: Vec<&str> = text.lines().collect();
     let mut values = BTreeMap::new();
@@ -42,7 +42,7 @@ fn parse(text: &str) -> BTreeMap<String, u64> {
         let mut names = pair[0].split_whitespace();
         let about = names.next().unwrap_or_default().trim_end_matches(':');
         for (name, number) in names.zip(pair[1].split_whitespace().skip(1)) {
-            // There is one that can be negative, which nobody asks for.
+            // MaxConn can be negative; it is not needed.
             if let Ok(number) = number.parse() {
                 values.insert(format!("{about}.{name}"), number);
             }

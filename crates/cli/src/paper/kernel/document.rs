@@ -1,4 +1,4 @@
-//! What came out, as `driftway paper --kernel --json` prints it.
+//! JSON document of `driftway paper --kernel`.
 
 use std::fs;
 
@@ -13,8 +13,7 @@ use driftway_experiment::study::outcome::{StudyOutcome, point_result};
 use driftway_experiment::study::results::Results;
 use driftway_experiment::study::statement::{Cell, Quantity};
 
-/// Everything that came out: a paper's document, whose arms are the lab's and the kernel's, and what
-/// there is to be said of the kernel's runs.
+/// Results: a paper's document with simulated and kernel arms, and details of the kernel's runs.
 #[derive(Debug, Serialize)]
 pub struct Document {
     #[serde(flatten)]
@@ -22,36 +21,37 @@ pub struct Document {
     pub kernel: KernelResults,
 }
 
-/// What only a kernel has.
+/// Results of the kernel's runs.
 #[derive(Debug, Serialize)]
 pub struct KernelResults {
-    /// Which one it was.
+    /// Kernel release.
     pub release: String,
-    /// Where transfers ended that would have been longer; `null`: none would.
+    /// Size to which longer transfers were cut; `null` if none was.
     pub transfer_bytes: Option<u64>,
-    /// Time with the shim, or with the paper's aid, over time without: of the means, paired by seed.
+    /// Ratios of the mean time with the shim, or with the paper's aid, to the mean time without,
+    /// paired by seed.
     pub ratios: Vec<TimeRatio>,
-    /// Each run.
+    /// Every run.
     pub runs: Vec<KernelRun>,
 }
 
-/// An arm's time over that of the arm without.
+/// Ratio of an arm's time to that of the arm without shim or aid.
 #[derive(Debug, Serialize)]
 pub struct TimeRatio {
     pub figure: String,
     pub arm: String,
     pub against: String,
     pub points: Vec<PointResult>,
-    /// The arm's number.
+    /// Index of the arm.
     #[serde(skip)]
     pub arm_index: usize,
 }
 
-/// One run, and where it belongs.
+/// One run, with its figure, point and seed.
 #[derive(Debug, Serialize)]
 pub struct KernelRun {
     pub figure: String,
-    /// In base units.
+    /// Value on the x axis in base units.
     pub x: Option<f64>,
     pub seed: u64,
     #[serde(flatten)]
@@ -61,7 +61,7 @@ pub struct KernelRun {
 }
 
 impl Document {
-    /// From what ran.
+    /// Builds the document from the results of the simulator and of the kernel.
     pub fn new(
         work: &KernelPlan,
         results: &Results,
@@ -100,20 +100,20 @@ impl Document {
         }
     }
 
-    /// As it is printed and kept.
+    /// JSON text of the document.
     pub fn json(&self) -> String {
         let text = serde_json::to_string_pretty(self);
-        text.expect("a document is plain values with text as keys") + "\n"
+        text.expect("the document can be serialized") + "\n"
     }
 
-    /// The ratio of one of the paper's arms in a figure.
+    /// Ratio of an arm in a figure.
     pub fn ratio(&self, figure: &FigureResult, arm: usize) -> Option<&TimeRatio> {
         let here = |ratio: &&TimeRatio| ratio.figure == figure.figure && ratio.arm_index == arm;
         self.kernel.ratios.iter().find(here)
     }
 }
 
-/// What an arm of a figure takes, over what the one takes that it is compared with.
+/// Ratio of an arm's time to that of the arm that it is compared with.
 fn ratio(outcome: &StudyOutcome, figure: usize, row: usize) -> Option<TimeRatio> {
     let plan = outcome.plan;
     let (planned, arms) = (&plan.figures[figure], &plan.study.arms);

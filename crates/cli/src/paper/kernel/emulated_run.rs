@@ -1,4 +1,4 @@
-//! One run: a path, the kernels at its ends, and the shim below one of them.
+//! A run in real time: a path, the kernel's TCP at both ends, and the shim below the sender.
 
 use std::collections::BTreeMap;
 use std::io::{self, PipeWriter};
@@ -18,36 +18,37 @@ use super::counters;
 use super::transfer::Transfer;
 use crate::emulate::mtu;
 
-/// What one run gave.
+/// Result of one run.
 #[derive(Clone, Debug, Serialize)]
 pub struct EmulatedRun {
-    /// From the opening of the connection to the last byte; `null`: not all arrived.
+    /// Time from the opening of the connection to the last byte; `null` if the transfer did not
+    /// complete.
     pub completion_s: Option<f64>,
-    /// Bytes that arrived.
+    /// Bytes received.
     pub received_bytes: u64,
-    /// What the sending kernel said, if it gave the connection up.
+    /// Error of the sending kernel, if it aborted the connection.
     pub refused: Option<String>,
-    /// Is this to be trusted?
+    /// Whether the run kept real time, so that the result can be trusted.
     pub trusted: bool,
-    /// If not, why.
+    /// Reasons not to trust the result.
     pub because: Vec<String>,
-    /// How often it was run until it was to be trusted, or not repeated any more.
+    /// Number of attempts, the last of which is this result.
     pub attempts: u32,
-    /// How late one packet in a hundred was, and how late it may be.
+    /// 99th percentile of the packets' lateness.
     pub late_p99_s: f64,
-    /// See there.
+    /// Limit on `late_p99_s`.
     pub tolerated_s: f64,
-    /// Packets that queues marked.
+    /// Packets that queues marked (ECN CE).
     pub marks: u64,
-    /// Packets that were lost, by reason.
+    /// Packets dropped, by reason.
     pub drops: BTreeMap<&'static str, u64>,
-    /// What the sending kernel counted.
+    /// TCP counters of the sending kernel.
     pub tcp_counts: BTreeMap<&'static str, u64>,
-    /// What the shim counted, where there was one and it is not zero.
+    /// Counters of the shim that are not zero; `null` without a shim.
     pub shim_counts: Option<BTreeMap<&'static str, u64>>,
 }
 
-/// The shim below the kernel at one end, in a thread.
+/// A shim below the kernel's TCP at one end, in a thread.
 struct ShimThread {
     asker: StatusHandle,
     stop: PipeWriter,
@@ -61,7 +62,7 @@ impl ShimThread {
             let asker = field.status_handle();
             let (stopped, stop) = io::pipe()?;
             let work = move || {
-                // A host has one of it; here are as many as there are runs, on few processors.
+                // A host has one shim; here there is one per run, on few processors.
                 enable_realtime_scheduling();
                 field.run(stopped.as_fd())
             };
@@ -71,7 +72,7 @@ impl ShimThread {
         namespace.run(start)?
     }
 
-    /// Ends it; gives how everything stood.
+    /// Stops the shim; returns its final state.
     fn stop_and_report(self) -> io::Result<ShimSnapshot> {
         let last = self.asker.snapshot();
         drop(self.stop);
@@ -83,17 +84,17 @@ impl ShimThread {
 /// Runs a scenario's flow once.
 ///
 /// # Errors
-/// What the kernel says that is no result; a bug.
+/// A failed system call, or a scenario that can't be run with a kernel.
 pub fn emulate_run(scenario: &Scenario, stack: &Stack, seed: u64) -> io::Result<EmulatedRun> {
     let Network::Path(path) = &scenario.network else {
-        return Err(io::Error::other("it is not a path"));
+        return Err(io::Error::other("the network is not a path"));
     };
     let (Some(flow), driftway_scenario::Time(limit)) = (scenario.flows.first(), scenario.duration)
     else {
         return Err(io::Error::other("there is no flow"));
     };
     let (Application::Transfer(Size(bytes)), Some(tcp)) = (&flow.application, &flow.tcp) else {
-        return Err(io::Error::other("the flow is no transfer by TCP"));
+        return Err(io::Error::other("the flow is not a TCP transfer"));
     };
     let emulation = Emulation::new(path, scenario.duration, seed, mtu(scenario))?;
     let far = emulation.address(PathEnd::Far);
@@ -111,7 +112,7 @@ pub fn emulate_run(scenario: &Scenario, stack: &Stack, seed: u64) -> io::Result<
     let transfer = Transfer { congestion_control, bytes: *bytes, window, deadline: until };
     let arrived = transfer.run(&running, far, clock);
     let counted = counters::read_counters(running.namespace(PathEnd::Near));
-    // Before the path goes: an orderly end hands out what the shim keeps.
+    // Before the path stops, because the shim releases its stored packets when it stops.
     let snapshot = below.map(ShimThread::stop_and_report).transpose();
     let report = running.stop()?;
     let (arrived, counted, snapshot) = (arrived?, counted?, snapshot?);

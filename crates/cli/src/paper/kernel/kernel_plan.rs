@@ -1,7 +1,7 @@
-//! What there is to run: the paper's plan with arms of this machine's kernel beside the lab's.
+//! Plan of `driftway paper --kernel`: the paper's plan with arms for this machine's kernel.
 //!
-//! A kernel's arm is an arm like others, with jobs of its own, so that everything that shows a
-//! paper shows it. Only who runs its jobs is another.
+//! A kernel arm is an arm like the others, with jobs of its own, so that tables and pages show it in
+//! the same way. Only the backend of its jobs differs.
 
 use driftway_scenario::{Application, Scenario, Size};
 
@@ -15,42 +15,42 @@ use driftway_experiment::study::plan::{Plan, PlannedFigure};
 use driftway_experiment::study::select::{RecordedVerdicts, Selection};
 use driftway_experiment::study::source::PAPER_FILE;
 
-/// How long a run may take. Only few of the paper's own take longer.
+/// Longest duration of a run. Only few runs of the paper take longer.
 const MAX_DURATION: &str = "3600 s";
-/// One run of a kernel.
+/// One run with the kernel.
 #[derive(Clone, Debug)]
 pub struct PlannedRun {
-    /// Which job of the plan.
+    /// Index of the job in the plan.
     pub job: usize,
-    /// Which figure of the plan, and point of it.
+    /// Indices of the figure in the plan, and of its point.
     pub figure_point: (usize, usize),
-    /// The job in which the lab does about the same.
+    /// Index of the job that simulates about the same.
     pub twin: usize,
-    /// Over which stack.
+    /// TCP of the arm.
     pub stack: Stack,
-    /// The seed.
+    /// Seed.
     pub seed: u64,
 }
 
-/// Everything there is to do.
+/// All runs of the simulator and the kernel.
 #[derive(Debug)]
 pub struct KernelPlan {
-    /// The figures that are run, each arm with jobs, the kernel's as well.
+    /// Selected figures; every arm has jobs, kernel arms as well.
     pub plan: Plan,
-    /// Which points and seeds; its jobs are the lab's.
+    /// Points and seeds; its jobs are those of the simulator.
     pub selection: Selection,
-    /// What the kernel runs.
+    /// Runs with the kernel.
     pub runs: Vec<PlannedRun>,
     /// Congestion controls, in order.
     pub congestion_controls: Vec<String>,
-    /// Where transfers end that would be longer (bytes), if any would.
+    /// Size to which longer transfers are cut (bytes), if any is.
     pub transfer_limit: Option<u64>,
 }
 
-/// What the command line asks for.
+/// Plans the runs for a command line.
 ///
 /// # Errors
-/// What is wrong with it, or that the paper says nothing of kernels.
+/// An invalid command line, or a paper without a table `[kernel]`.
 pub fn kernel_plan(whole: &Plan, args: &PaperArgs) -> Result<KernelPlan, Failure> {
     let study = &whole.study;
     let Some(kernel) = &study.kernel else {
@@ -62,7 +62,7 @@ pub fn kernel_plan(whole: &Plan, args: &PaperArgs) -> Result<KernelPlan, Failure
     };
     if let Some(figure) = args.figure.iter().find(|figure| !kernel.figures.contains(figure)) {
         return Err(Failure::Input(format!(
-            "--figure {figure}: it can't be run with a kernel\nhelp: those that can are {}",
+            "--figure {figure}: can't be run with a kernel\nhelp: available: {}",
             kernel.figures.join(", ")
         )));
     }
@@ -73,7 +73,7 @@ pub fn kernel_plan(whole: &Plan, args: &PaperArgs) -> Result<KernelPlan, Failure
     let runs =
         args.runs.map_or(if args.quick { kernel.quick.runs } else { kernel.runs }, |n| n.get());
     if study.first_seed.checked_add(runs - 1).is_none() {
-        return Err(Failure::Input(format!("--runs {runs}: seeds end at {}", u64::MAX)));
+        return Err(Failure::Input(format!("--runs {runs}: the largest seed is {}", u64::MAX)));
     }
     let congestion_controls: Vec<String> = match &args.congestion_control[..] {
         [] => CONGESTION_CONTROLS.map(str::to_owned).to_vec(),
@@ -120,7 +120,7 @@ pub fn kernel_plan(whole: &Plan, args: &PaperArgs) -> Result<KernelPlan, Failure
     }
     let PlanBuilder { mut plan, runs, simulated_jobs: lab, is_truncated: cut, .. } = building;
     if cut {
-        // They are of whole transfers.
+        // The paper's numbers are for whole transfers.
         for figure in &mut plan.study.figures {
             figure.paper.clear();
             figure.line.clear();
@@ -141,18 +141,18 @@ pub fn kernel_plan(whole: &Plan, args: &PaperArgs) -> Result<KernelPlan, Failure
 
 struct PlanBuilder<'a> {
     whole: &'a Plan,
-    /// The largest transfer.
+    /// Size to which longer transfers are cut.
     max_transfer: Option<Size>,
-    /// Was one larger?
+    /// Whether a transfer was longer.
     is_truncated: bool,
     plan: Plan,
     runs: Vec<PlannedRun>,
-    /// Jobs of the lab.
+    /// Jobs of the simulator.
     simulated_jobs: Vec<usize>,
 }
 
 impl PlanBuilder<'_> {
-    /// A figure's jobs, and the kernel's runs of it.
+    /// Adds a figure's jobs, and the kernel's runs of it.
     fn add_figure(
         &mut self,
         number: usize,
@@ -170,7 +170,7 @@ impl PlanBuilder<'_> {
         });
         let Some(twin_row) = twin.and_then(row_of) else {
             let id = &self.whole.study.figures[number].id;
-            return Err(Failure::Input(format!("figure {id} does not have the arms of [kernel]")));
+            return Err(Failure::Input(format!("figure {id} lacks the arms of [kernel]")));
         };
         let text = self.whole.source.read_file(file)?;
         let (mut rows, mut shown) = (Vec::new(), Vec::new());
@@ -212,7 +212,7 @@ impl PlanBuilder<'_> {
         Ok(())
     }
 
-    /// A job like `job`, with what is changed here.
+    /// Adds a copy of `job` with the changes for its backend; returns its index.
     fn add_job(&mut self, text: &str, job: &Job, by: &ArmBackend) -> Result<usize, Failure> {
         let mut set = job.set.clone();
         match by {
@@ -246,15 +246,16 @@ impl PlanBuilder<'_> {
     }
 }
 
-/// The key of a scenario's flows that a kernel's transfers have nothing for, and why.
+/// Checks that a kernel's transfer can stand for the flows; the error is a key and the reason.
 fn check_kernel_support(scenario: &Scenario) -> Result<(), (&'static str, &'static str)> {
     for flow in &scenario.flows {
         if flow.back.is_some() {
-            let why = "sends data both ways on one connection, and a kernel's transfers go one way";
+            let why =
+                "sends data in both directions, and a transfer with a kernel has one direction";
             return Err(("back", why));
         }
         if !flow.unreachable_at.is_empty() {
-            return Err(("unreachable_at", "is a signal to hosts of the simulator only"));
+            return Err(("unreachable_at", "is a signal for simulated hosts only"));
         }
     }
     Ok(())
@@ -291,16 +292,16 @@ mod test {
     }
 
     #[test]
-    fn all_of_it_is_each_point_with_each_stack_and_seed() {
+    fn the_plan_has_each_point_with_each_stack_and_seed() {
         let work = plan_for(&[]).unwrap();
         let ids: Vec<_> = work.plan.study.figures.iter().map(|f| f.id.as_str()).collect();
         assert_eq!(ids, ["8", "13", "14", "15", "17", "18"]);
         let points = 5 * 5 + 2;
         assert_eq!(work.runs.len(), points * 2 * 2 * 5);
         assert_eq!(work.transfer_limit, None);
-        // Two arms of the paper's, and two twins for each congestion control.
+        // Two arms of the paper, and two twins for each congestion control.
         assert_eq!(work.selection.jobs.len(), points * (2 + 2 * 2));
-        // The paper's numbers stand beside.
+        // With the paper's numbers.
         assert_eq!(work.plan.study.figures[0].paper.len(), 2);
         for run in &work.runs {
             let scenario = &work.plan.jobs[run.job].scenario;
@@ -309,7 +310,7 @@ mod test {
             assert_eq!(flow.tcp.as_ref().unwrap().preset.as_deref(), Some("linux"));
             assert_eq!(flow.aid, Aid::default());
             assert!(flow.tcp.as_ref().unwrap().ecn);
-            // The lab's twin is over the same path, and no run of the kernel's own.
+            // The simulated twin has the same path, and is not a job of the kernel.
             let twin = &work.plan.jobs[run.twin].scenario;
             assert_eq!(twin.network, scenario.network);
             assert!(work.selection.jobs.contains(&run.twin));
@@ -326,17 +327,17 @@ mod test {
             let Application::Transfer(Size(bytes)) = job.scenario.flows[0].application else {
                 panic!("{job:?}");
             };
-            // Figure 15 has less.
+            // The transfer of figure 15 is shorter.
             assert!([300_000, 200_000].contains(&bytes), "{bytes}");
         }
         assert!(work.plan.study.figures.iter().all(|f| f.paper.is_empty() && f.line.is_empty()));
-        // What is not cut is the paper's, ends or not.
+        // Without cut transfers the paper's numbers stay.
         let whole = plan_for(&["--quick", "--transfer", "1 MB"]).unwrap();
         assert_eq!((whole.transfer_limit, whole.plan.study.figures[0].paper.len()), (None, 2));
     }
 
     #[test]
-    fn each_congestion_control_has_twins_where_the_lab_knows_it() {
+    fn a_congestion_control_has_twins_if_the_simulator_has_it() {
         let words = ["--figure", "8", "--congestion-control", "reno", "--runs", "2"];
         let work = plan_for(&words).unwrap();
         let names: Vec<_> = work.plan.study.arms.iter().map(|arm| arm.name.as_str()).collect();
@@ -353,14 +354,14 @@ mod test {
     }
 
     #[test]
-    fn what_cannot_be_run_is_said() {
+    fn figures_and_keys_that_a_kernel_cannot_run_are_errors() {
         let wrong = plan_for(&["--figure", "9"]).unwrap_err();
         assert!(wrong.contains("--figure 9") && wrong.contains("8, 13, 14, 15, 17, 18"), "{wrong}");
         let wrong = plan_for(&["--congestion-control", "a b"]).unwrap_err();
         assert!(wrong.contains("a name, as in cubic"), "{wrong}");
         for (key, value, why) in [
-            ("back", "ftp", "`back` sends data both ways on one connection"),
-            ("unreachable_at", "[\"5 s\"]", "`unreachable_at` is a signal to hosts"),
+            ("back", "ftp", "`back` sends data in both directions"),
+            ("unreachable_at", "[\"5 s\"]", "`unreachable_at` is a signal for simulated hosts"),
         ] {
             let mut whole = plan(Source::find("liu-singh-2001").unwrap()).unwrap();
             for job in &mut whole.jobs {

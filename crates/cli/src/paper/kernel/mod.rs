@@ -1,7 +1,7 @@
-//! `driftway paper --kernel`: the same figures by a real kernel's TCP, without and with the shim.
+//! `driftway paper --kernel`: a paper's figures with the kernel's TCP, without and with the shim.
 //!
 //! Each point is a transfer between two network namespaces over the scenario's path in real time, as
-//! `driftway emulate` makes it. Many go on at once: they are slow, and need little.
+//! in `driftway emulate`. Many runs go on at once: they are slow, and need little processor time.
 
 mod arms;
 mod counters;
@@ -33,17 +33,17 @@ use driftway_experiment::study::source::Source;
 use emulated_run::EmulatedRun;
 use kernel_plan::{KernelPlan, PlannedRun};
 
-/// How many go on at once by default for each processor: one needs some thousandths of it.
+/// Default number of parallel runs per processor: one needs some thousandths of a processor.
 const JOBS_PER_PROCESSOR: u64 = 80;
-/// How often one is run that is not to be trusted.
+/// Largest number of attempts at a run that can't be trusted.
 const MAX_ATTEMPTS: u32 = 3;
-/// Files that a run has open at most.
+/// Largest number of open files of a run.
 const MAX_FILES_PER_RUN: u64 = 32;
 
-/// Runs what is asked for and tells what came out.
+/// Runs the selected figures and reports the results.
 ///
 /// # Errors
-/// What is wrong with the paper, the command line or the machine.
+/// An invalid paper or command line, or a machine that lacks a requirement.
 pub fn run_with_kernel(args: &PaperArgs) -> Result<(), Failure> {
     let whole = plan(Source::find(&args.name)?)?;
     let work = kernel_plan::kernel_plan(&whole, args)?;
@@ -66,7 +66,7 @@ pub fn run_with_kernel(args: &PaperArgs) -> Result<(), Failure> {
     };
     if let Some(destination) = destination {
         let html = page::page(&work, &document)
-            .map_err(|error| Failure::Failed(format!("the page: {error}")))?;
+            .map_err(|error| Failure::Failed(format!("can't render the page: {error}")))?;
         let mut staging = destination.stage()?;
         staging.write_text("results.json", &document.json())?;
         staging.write_text(super::PAGE, &html)?;
@@ -84,7 +84,7 @@ pub fn run_with_kernel(args: &PaperArgs) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Does this machine have what it takes?
+/// Checks the machine's requirements: namespaces, capabilities and congestion controls.
 fn check_machine(work: &KernelPlan) -> Result<(), Failure> {
     check_requirements().map_err(|missing| Failure::Input(format!("--kernel: {missing}")))?;
     match missing_capability() {
@@ -99,16 +99,18 @@ fn check_machine(work: &KernelPlan) -> Result<(), Failure> {
     for name in &work.congestion_controls {
         transfer::socket_with(name).map_err(|_| {
             let known = fs::read_to_string("/proc/sys/net/ipv4/tcp_available_congestion_control");
-            let known = known.map_or(String::new(), |known| format!("\nhelp: it has {known}"));
-            Failure::Input(format!("--congestion-control {name}: this kernel has none{known}"))
+            let known = known.map_or(String::new(), |known| format!("\nhelp: available: {known}"));
+            Failure::Input(format!(
+                "--congestion-control {name}: not available in this kernel{known}"
+            ))
         })?;
     }
     Ok(())
 }
 
-/// Runs it all: the lab first, which says what takes long.
+/// Runs all jobs: first the simulator, whose results predict the duration of the kernel's runs.
 fn run_all(work: &KernelPlan, processors: usize, jobs: u64) -> Result<Document, Failure> {
-    #[expect(clippy::disallowed_methods, reason = "timing is of the machine, not of the run")]
+    #[expect(clippy::disallowed_methods, reason = "measures wall-clock time only")]
     let started = std::time::Instant::now();
     let options = RunnerOptions {
         jobs: NonZeroU64::new(processors as u64),
@@ -119,7 +121,7 @@ fn run_all(work: &KernelPlan, processors: usize, jobs: u64) -> Result<Document, 
         results::run_selection(&work.plan, &work.selection, runner)
     })?;
     let expected = |run: &PlannedRun| simulated_completion_s(&results, run.twin);
-    // What takes longest begins first.
+    // The longest runs start first.
     let mut order: Vec<usize> = (0..work.runs.len()).collect();
     order.sort_by(|a, b| expected(&work.runs[*b]).total_cmp(&expected(&work.runs[*a])));
 
@@ -143,14 +145,14 @@ fn run_all(work: &KernelPlan, processors: usize, jobs: u64) -> Result<Document, 
     Ok(Document::new(work, &results, ran, jobs, started.elapsed().as_secs_f64()))
 }
 
-/// How long about the same takes in the lab, where it was run there.
+/// Completion time of the simulated counterpart, or 0 if it was not run (s).
 fn simulated_completion_s(results: &Results, job: usize) -> f64 {
     let runs = results.results.get(job).into_iter().flatten();
     let flows = runs.flat_map(|run| &run.flows);
     flows.filter_map(|flow| flow.completion_s).fold(0.0, f64::max)
 }
 
-/// One run, again if it is not to be trusted.
+/// Runs a job, repeatedly if the result can't be trusted.
 fn run_until_trusted(work: &KernelPlan, run: &PlannedRun) -> Result<EmulatedRun, Failure> {
     let job = &work.plan.jobs[run.job];
     let mut attempts = 0;
@@ -167,9 +169,9 @@ fn run_until_trusted(work: &KernelPlan, run: &PlannedRun) -> Result<EmulatedRun,
     }
 }
 
-/// How many files this process may have open, once it has asked for as many as it can get.
+/// Raises the limit on open files to the maximum, and returns it.
 fn raise_open_file_limit() -> Result<u64, Failure> {
-    let failed = |error| Failure::Failed(format!("can't have more files open: {error}"));
+    let failed = |error| Failure::Failed(format!("can't raise the limit on open files: {error}"));
     let (soft, hard) = getrlimit(Resource::RLIMIT_NOFILE).map_err(failed)?;
     if soft < hard {
         setrlimit(Resource::RLIMIT_NOFILE, hard, hard).map_err(failed)?;

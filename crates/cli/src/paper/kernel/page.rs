@@ -1,4 +1,4 @@
-//! What came out, as one page.
+//! HTML page of `driftway paper --kernel`.
 
 use askama::Template;
 
@@ -11,19 +11,19 @@ use crate::report::page::{SCRIPT, STYLE, plotly_script};
 use crate::text::Grid;
 use driftway_experiment::command::shell_quoted;
 
-/// What the page shows, in order. Text is escaped by the template; what it takes as it is comes
-/// from this crate: style, script, and the figures' JSON.
+/// Content of the page, in order. The template escapes text, except style, script and the figures'
+/// JSON, which come from this crate.
 #[derive(Template)]
 #[template(path = "kernel.html")]
 struct Page<'a> {
     title: &'a str,
-    /// Who, where and when.
+    /// Authors and publication.
     source: String,
     version: &'static str,
-    /// How much was run, and whether to trust it.
+    /// Number of runs, and whether they can be trusted.
     summary: Vec<String>,
     sections: Vec<Section<'a>>,
-    /// What runs it again.
+    /// Command that repeats the runs.
     reproduce_command: String,
     library: String,
     style: String,
@@ -34,7 +34,7 @@ struct Page<'a> {
 struct Section<'a> {
     id: &'a str,
     title: &'a str,
-    /// What it is drawn against.
+    /// Label of the x axis.
     against: Option<&'a str>,
     note: Option<&'a str>,
     table: Grid,
@@ -42,10 +42,10 @@ struct Section<'a> {
     figure: Figure,
 }
 
-/// The page.
+/// Renders the page.
 ///
 /// # Errors
-/// The template can't be rendered.
+/// A failure to render the template.
 pub fn page(work: &KernelPlan, document: &Document) -> Result<String, askama::Error> {
     let paper = &work.plan.study;
     let section = |result| {
@@ -58,7 +58,7 @@ pub fn page(work: &KernelPlan, document: &Document) -> Result<String, askama::Er
             note: figure.note.as_deref(),
             table: table(work, document, result),
             plot: format!("plot-{}", result.index.0),
-            // Its numbers stand in the table.
+            // The table has its numbers.
             figure: Figure { numbers: None, ..draw::figure(&work.plan, result) },
         }
     };
@@ -76,7 +76,7 @@ pub fn page(work: &KernelPlan, document: &Document) -> Result<String, askama::Er
     page.render()
 }
 
-/// The command that runs the same.
+/// Command that repeats the runs.
 fn reproduce_command(work: &KernelPlan) -> String {
     let plan = &work.plan;
     let mut command =

@@ -1,4 +1,4 @@
-//! What came out, for people.
+//! Text output of `driftway paper --kernel`.
 
 use std::fmt::Write as _;
 
@@ -9,7 +9,7 @@ use crate::text::{Grid, Scale, count, list, mean_in, value, wrapped};
 use driftway_experiment::study::document::{FigureResult, PointResult};
 use driftway_sim::results::Estimate;
 
-/// A table a figure, and what to think of it.
+/// A table per figure, and the summary.
 pub fn document(work: &KernelPlan, document: &Document) -> String {
     let paper = &work.plan.study;
     let mut text = super::super::print::heading(paper);
@@ -32,7 +32,7 @@ pub fn document(work: &KernelPlan, document: &Document) -> String {
     text
 }
 
-/// All arms, and below each that has something below its TCP what that gives.
+/// Table of all arms, and below each arm with shim or aid the ratio of its time to that without.
 pub fn table(work: &KernelPlan, document: &Document, figure: &FigureResult) -> Grid {
     let Grid { header, rows } = points_table(&work.plan, figure);
     let scale = Scale { factor: 1.0, unit: "" };
@@ -54,13 +54,13 @@ pub fn table(work: &KernelPlan, document: &Document, figure: &FigureResult) -> G
     Grid { header, rows: all }
 }
 
-/// What was run, and whether it is to be trusted.
+/// Summary: the runs, and whether they can be trusted.
 pub fn summary(document: &Document) -> Vec<String> {
     let kernel = &document.kernel;
     let mut lines = Vec::new();
     if let Some(bytes) = kernel.transfer_bytes {
         lines.push(format!(
-            "A part of it: transfers end after {}, so the paper's numbers are left out.",
+            "Reduced: transfers end after {}, so the paper's numbers are left out.",
             value("_bytes", bytes as f64)
         ));
     }
@@ -91,8 +91,8 @@ pub fn summary(document: &Document) -> Vec<String> {
         })
         .collect();
     lines.push(match doubts.is_empty() {
-        true => "Packets left in time in every run: all are to be trusted.".to_owned(),
-        false => format!("Not to be trusted: {}. With fewer --jobs they may be.", list(&doubts)),
+        true => "Packets were on time in every run: all results can be trusted.".to_owned(),
+        false => format!("Not to be trusted: {}. Fewer --jobs may help.", list(&doubts)),
     });
     let given_up: Vec<String> = kernel
         .runs
@@ -104,7 +104,7 @@ pub fn summary(document: &Document) -> Vec<String> {
         })
         .collect();
     if !given_up.is_empty() {
-        lines.push(format!("The kernel gave connections up: {}.", list(&given_up)));
+        lines.push(format!("The kernel aborted connections: {}.", list(&given_up)));
     }
     lines
 }

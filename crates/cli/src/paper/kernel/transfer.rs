@@ -1,4 +1,4 @@
-//! Bytes from one end of a path to the other, by the kernels' TCP.
+//! A transfer from one end of a path to the other with the kernel's TCP.
 
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{Ipv4Addr, SocketAddrV4, TcpListener, TcpStream};
@@ -15,15 +15,14 @@ use nix::sys::socket::{
 };
 
 const PORT: u16 = 7000;
-/// How often whoever waits looks whether there is time left.
+/// Interval at which blocking calls return to check the deadline.
 const DEADLINE_POLL_INTERVAL: Duration = Duration::from_secs(1);
-/// Bytes that are written or read at once.
+/// Bytes written or read at once.
 const CHUNK_BYTES: usize = 16_384;
-/// The period of the bytes that are sent: no power of two, so that no whole segment looks like
-/// another one.
+/// Period of the payload's pattern: not a power of two, so that segments differ from each other.
 const PAYLOAD_PERIOD: u64 = 251;
 
-/// The largest window that a receiver offers (tcp(7)); nix has no name for it.
+/// `TCP_WINDOW_CLAMP` (tcp(7)), the largest window that a receiver advertises; nix lacks it.
 #[derive(Clone, Copy, Debug)]
 struct WindowClamp;
 nix::setsockopt_impl!(
@@ -34,35 +33,35 @@ nix::setsockopt_impl!(
     nix::sys::socket::sockopt::SetStruct<u32>
 );
 
-/// What is sent.
+/// A transfer's parameters.
 #[derive(Clone, Copy, Debug)]
 pub struct Transfer<'a> {
-    /// The sender's congestion control, as the kernel calls it.
+    /// The kernel's name of the sender's congestion control.
     pub congestion_control: &'a str,
-    /// So many bytes.
+    /// Size of the transfer.
     pub bytes: u64,
-    /// The largest window that the receiver offers (bytes).
+    /// Largest window that the receiver advertises (bytes).
     pub window: u32,
-    /// When to give up.
+    /// Time at which the transfer is aborted.
     pub deadline: Instant,
 }
 
-/// What came of it.
+/// Result of a transfer.
 #[derive(Clone, Debug)]
 pub struct TransferResult {
-    /// Bytes that arrived.
+    /// Bytes received.
     pub bytes: u64,
-    /// When the last of them did, if all did.
+    /// Arrival of the last byte, if all arrived.
     pub complete: Option<Instant>,
-    /// What the sending kernel said, if it gave up.
+    /// Error of the sending kernel, if it aborted the connection.
     pub refused: Option<String>,
 }
 
 impl Transfer<'_> {
-    /// Sends from near to far, until all has arrived or time is up.
+    /// Sends from the near to the far end, until all bytes have arrived or the deadline has passed.
     ///
     /// # Errors
-    /// There is no socket to be had, or bytes arrive that were not sent.
+    /// A failed system call of the receiver, or received bytes that differ from those sent.
     pub fn run(
         self,
         running: &RunningEmulation,
@@ -87,7 +86,7 @@ impl Transfer<'_> {
             let arrived = self.receive(&listener, clock, &done);
             done.store(true, Ordering::Relaxed);
             let sent = sends.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-            // A kernel that gives up is a result.
+            // A connection aborted by the kernel is a result, not an error.
             let refused = sent.err().map(|error| error.to_string());
             arrived.map(|arrived| TransferResult { refused, ..arrived })
         })
@@ -109,8 +108,8 @@ impl Transfer<'_> {
             for (at, byte) in (sent..).zip(&mut buffer[..room]) {
                 *byte = payload_byte(at);
             }
-            // What was closed Linux gives up after about a hundred seconds without answer
-            // (tcp_orphan_retries), and the paper's cuts are longer.
+            // Linux aborts a closed connection after about a hundred seconds without an answer
+            // (tcp_orphan_retries), and the paper's outages are longer: stay open.
             let result = match room {
                 0 => stream.read(&mut [0]),
                 _ => stream.write(&buffer[..room]),
@@ -154,7 +153,8 @@ impl Transfer<'_> {
             };
             let now = clock.now();
             if (arrived.bytes..).zip(&buffer[..len]).any(|(at, byte)| *byte != payload_byte(at)) {
-                let what = format!("other bytes arrived than were sent, after {}", arrived.bytes);
+                let what =
+                    format!("received bytes differ from those sent, after {}", arrived.bytes);
                 return Err(io::Error::new(ErrorKind::InvalidData, what));
             }
             arrived.bytes += len as u64;
@@ -164,18 +164,18 @@ impl Transfer<'_> {
     }
 }
 
-/// A socket with this congestion control, which it has to have before it is connected: one that was
-/// there before may leave its pacing behind.
+/// A socket with this congestion control. It is set before the socket connects, because a previous one
+/// may leave its pacing rate behind.
 ///
 /// # Errors
-/// The kernel has none by this name.
+/// A congestion control that the kernel does not have.
 pub fn socket_with(congestion_control: &str) -> io::Result<OwnedFd> {
     let socket = socket(AddressFamily::Inet, SockType::Stream, SockFlag::SOCK_CLOEXEC, None)?;
     setsockopt(&socket, sockopt::TcpCongestion, &congestion_control.into())?;
     Ok(socket)
 }
 
-/// A call that took too long, which is no error. (A connection that did says ETIMEDOUT.)
+/// Whether a call only timed out. (A connection that timed out gives ETIMEDOUT.)
 fn is_timeout(error: &io::Error) -> bool {
     matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted)
 }

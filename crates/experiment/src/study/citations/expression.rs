@@ -79,8 +79,7 @@ fn combine(
         let (above, below) = (above.len(), below.len());
         return Err(format!("`{a}` is {above} numbers, `{b}` is {below}"));
     }
-    let pair =
-        |(a, b): (f64, f64)| of(a, b).ok_or_else(|| "division by 0".to_owned());
+    let pair = |(a, b): (f64, f64)| of(a, b).ok_or_else(|| "division by 0".to_owned());
     above.into_iter().zip(below).map(pair).collect()
 }
 

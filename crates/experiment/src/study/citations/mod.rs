@@ -159,7 +159,8 @@ pub fn check(
     }
     for (file, right) in tables(plan, &kept)? {
         if source.read_file(&file)? != right {
-            let text = format!("the tables of {file} differ from the recorded results: use --record");
+            let text =
+                format!("the tables of {file} differ from the recorded results: use --record");
             checked.missing.push(text);
         }
     }

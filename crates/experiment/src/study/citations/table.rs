@@ -61,8 +61,8 @@ impl ReadmeTable {
             let (_, behind) = after.split_once(END)?;
             Some((before, behind))
         });
-        let (before, behind) = place
-            .ok_or_else(|| format!("{} has no `{begin}` followed by `{END}`", self.file))?;
+        let (before, behind) =
+            place.ok_or_else(|| format!("{} has no `{begin}` followed by `{END}`", self.file))?;
         let table = self.markdown(study, kept)?;
         Ok(format!("{before}{begin}\n\n{table}\n{END}{behind}"))
     }

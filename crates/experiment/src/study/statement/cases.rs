@@ -69,7 +69,8 @@ impl CaseBuilder<'_> {
             return Err(self.error("ratio", "arm", message));
         }
         if ratio.peak.is_some() && ratio.x.is_some() {
-            let message = "a peak is one of several points, but `x` is one point\nremove one of them";
+            let message =
+                "a peak is one of several points, but `x` is one point\nremove one of them";
             return Err(self.error("ratio", "peak", message));
         }
         let arm = self.arm("ratio", "arm", &ratio.arm)?;

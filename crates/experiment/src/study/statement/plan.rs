@@ -184,7 +184,9 @@ fn check_predicate(file: &TomlFile, statement: &Statement, number: usize) -> Res
         return wrong("band", "a band has its lower end first\nas in [1, 1.1]");
     }
     match (key, statement.number, band) {
-        ("value", None, _) => return wrong(key, "a value needs the paper's number\nadd `number = …`"),
+        ("value", None, _) => {
+            return wrong(key, "a value needs the paper's number\nadd `number = …`");
+        }
         ("ratio", None, None) => {
             return wrong(key, "a ratio needs a number or a band\nadd `number = …` or `band = …`");
         }

@@ -237,10 +237,7 @@ fn incomplete_statements_are_rejected() {
         ("number = 1\ntrend = { arm = 'tcp', goes = 'up' }", "has no number"),
         ("value = { arm = 'tcp' }", "the paper's number"),
         ("", "exactly one predicate"),
-        (
-            "number = 0\nbound = 'at-least'\nvalue = { arm = 'tcp' }",
-            "at least 0 always holds",
-        ),
+        ("number = 0\nbound = 'at-least'\nvalue = { arm = 'tcp' }", "at least 0 always holds"),
         ("number = '3 %'\nvalue = { arm = 'tcp' }", "not in the unit"),
         ("trend = { arm = 'tcp', goes = 'sideways' }", "available: up, down"),
         ("readings = ['text']\ntrend = { arm = 'tcp', goes = 'up' }", "no reading `text`"),

@@ -1,5 +1,4 @@
-//! Faults under which a shim could do harm that plain TCP does not know, on networks of the kernel's
-//! own parts.
+//! Faults that could be harmful only with a shim, on networks built from the kernel's own devices.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -25,16 +24,15 @@ pub const ROWS: [Row; 5] = [
 ];
 
 const MARK: u32 = 7;
-/// 200 Mbit/s, and 500 packets, as the emulated paths have (bytes/s, bytes).
+/// 200 Mbit/s, and 500 packets, as on the emulated paths (bytes/s, bytes).
 const RATE: u32 = 25_000_000;
 const QUEUE: u32 = 750_000;
 
 fn network() -> TwoLinkNetwork {
-    TwoLinkNetwork::with_rate(RATE, QUEUE).expect("this machine allows it")
+    TwoLinkNetwork::with_rate(RATE, QUEUE).expect("the requirements are met")
 }
 
-/// One shim at the host, while `meanwhile` is done again and again; each time there is an outage, real
-/// or not.
+/// One shim at the host, while `meanwhile` is repeated; each time there is an outage, real or not.
 fn under(
     net: &TwoLinkNetwork,
     bytes: u64,
@@ -48,12 +46,12 @@ fn under(
     outcome
 }
 
-/// All connections belong on the second way, and that one is cut.
+/// All connections are routed over the second link, which is cut.
 fn marked(bytes: u64) -> Outcome {
     let net = network();
     let rule = || wired::rule(RuleAttribute::FwMark(MARK), SECOND);
-    net.host.run(rule).expect("it runs").expect("there can be a rule");
-    let watch = PacketCapture::start(&net.routers[0].namespace).expect("this machine allows it");
+    net.host.run(rule).expect("the path is running").expect("the rule is accepted");
+    let watch = PacketCapture::start(&net.routers[0].namespace).expect("the requirements are met");
     let mut outcome = under(
         &net,
         bytes,
@@ -74,7 +72,7 @@ fn marked(bytes: u64) -> Outcome {
 fn two_links(bytes: u64) -> Outcome {
     let net = network();
     let rule = || wired::rule(RuleAttribute::Source(HERE[1].into()), SECOND);
-    net.host.run(rule).expect("it runs").expect("there can be a rule");
+    net.host.run(rule).expect("the path is running").expect("the rule is accepted");
     let bind = |n: u64, socket: &Socket| {
         socket.bind(&SocketAddr::from((HERE[n as usize % HERE.len()], 0)).into())
     };
@@ -89,7 +87,7 @@ fn two_links(bytes: u64) -> Outcome {
     })
 }
 
-/// One shim after the other, each stopped for three seconds, of which its watchdog grants it 0.7.
+/// A sequence of shims, each stopped for three seconds, of which its watchdog tolerates 0.7.
 fn stopped(bytes: u64) -> Outcome {
     let net = network();
     carry([&net.host, &net.server], SERVER, bytes, |ready, done| {
@@ -97,11 +95,11 @@ fn stopped(bytes: u64) -> Outcome {
         while !done.load(Ordering::Relaxed) {
             kept.begun += 1;
             let shim = ShimProcess::start_watched(&net.host);
-            ready.send(()).expect("it is kept");
+            ready.send(()).expect("the receiver exists");
             nap(2000);
             shim.signal(Signal::SIGSTOP);
             nap(3000);
-            // Had it been left, it would end in good order.
+            // If it was not killed, it would end in an orderly way.
             shim.signal(Signal::SIGCONT);
             assert_eq!(shim.ended_by(), Some(Signal::SIGKILL));
         }
@@ -109,7 +107,7 @@ fn stopped(bytes: u64) -> Outcome {
     })
 }
 
-/// The host's own link takes only smaller packets, later the router's next one.
+/// First the host's own link has a smaller MTU, later the router's next one.
 fn smaller_mtu(bytes: u64) -> Outcome {
     const SMALLER: u32 = 900;
     const ETHERNET: u32 = 1500;
@@ -122,14 +120,19 @@ fn smaller_mtu(bytes: u64) -> Outcome {
         bytes,
         |_, _| Ok(()),
         || {
-            let ((namespace, name), mtu) = changes.next().expect("they never end");
+            let ((namespace, name), mtu) = changes.next().expect("the iterator is infinite");
             nap(500);
             net.routers[0].block(Cut::Notified);
             nap(500);
-            namespace.run(|| wired::mtu(name, *mtu)).expect("it runs").expect("it takes that MTU");
+            namespace
+                .run(|| wired::mtu(name, *mtu))
+                .expect("the path is running")
+                .expect("the MTU is accepted");
             if *mtu == ETHERNET {
-                // What the host has learned of the path's MTU, it would keep for ten minutes.
-                net.host.set_sysctl("net/ipv4/route/flush", "1").expect("routes can be forgotten");
+                // The host would keep the learned path MTU for ten minutes.
+                net.host
+                    .set_sysctl("net/ipv4/route/flush", "1")
+                    .expect("the route cache is flushed");
             }
             nap(500);
             net.routers[0].unblock(Cut::Notified);
@@ -138,23 +141,22 @@ fn smaller_mtu(bytes: u64) -> Outcome {
     )
 }
 
-/// Somebody on the path says of each connection, five times a second, that the server cannot be
-/// reached.
+/// An on-path attacker reports the server of each connection as unreachable, five times a second.
 fn forged(bytes: u64) -> Outcome {
     let net = network();
     let on_path = &net.routers[0].namespace;
-    let watch = PacketCapture::start(on_path).expect("this machine allows it");
-    let forger = forger(on_path).expect("this machine allows it");
+    let watch = PacketCapture::start(on_path).expect("the requirements are met");
+    let forger = forger(on_path).expect("the requirements are met");
     under(
         &net,
         bytes,
         |_, _| Ok(()),
         || {
             nap(195);
-            // Only what is on its way now has right numbers.
+            // Only packets in flight now have valid numbers.
             watch.data().for_each(drop);
             nap(5);
-            // Of each connection, by its ports behind an IP header without options.
+            // Of each connection, by its ports after an IP header without options.
             let newest: BTreeMap<_, _> =
                 watch.data().map(|packet| (packet[20..24].to_vec(), packet)).collect();
             newest.values().for_each(|packet| forge_unreachable(&forger, packet));

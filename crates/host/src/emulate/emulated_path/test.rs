@@ -8,7 +8,8 @@ use super::*;
 
 const MS: Duration = Duration::from_millis(1);
 
-/// A path of `hops` links of 10 Mbit/s and 10 ms, with more of `[network]`.
+/// A path of `hops` links of 10 Mbit/s and 10 ms, with additional keys of `[network]` and of the
+/// link.
 fn medium(hops: u32, more: &str, link: &str) -> EmulatedPath {
     let text = format!(
         "name = \"m\"\nduration = \"100 s\"\n[[flow]]\nfrom = 0\nto = 1\napplication = \"ftp\"\n\
@@ -16,7 +17,7 @@ fn medium(hops: u32, more: &str, link: &str) -> EmulatedPath {
          link = {{ rate = \"10 Mbit/s\", delay = \"10 ms\"{link} }}\n{more}"
     );
     let scenario = Scenario::parse("m.toml", &text, &[]).unwrap();
-    let Network::Path(path) = &scenario.network else { unreachable!("it says path") };
+    let Network::Path(path) = &scenario.network else { unreachable!("the scenario has a path") };
     EmulatedPath::new(path, scenario.duration, 1)
 }
 
@@ -43,7 +44,7 @@ fn segment(from: usize, to: usize) -> Packet {
     Packet { ip, body: Body::Tcp(segment) }
 }
 
-/// All that leaves by `until`, as (end, when in µs, packet).
+/// All packets that leave by `until`, as (end, time in µs, bytes).
 fn leaves(medium: &mut EmulatedPath, until: Instant) -> Vec<(PathEnd, u64, Vec<u8>)> {
     medium.on_timeout(until);
     assert_eq!(medium.check_conservation(), Ok(()));
@@ -52,7 +53,7 @@ fn leaves(medium: &mut EmulatedPath, until: Instant) -> Vec<(PathEnd, u64, Vec<u
 }
 
 #[test]
-fn a_packet_takes_its_time_and_loses_its_hops() {
+fn a_packet_takes_the_configured_time_and_loses_ttl() {
     let mut medium = medium(3, "", "");
     let sent = segment(0, 3);
     medium.offer(at(5), PathEnd::Near, &encode(&sent));
@@ -68,7 +69,8 @@ fn a_packet_takes_its_time_and_loses_its_hops() {
     assert_eq!(medium.counts().by_end, [carried, DirectionCounts::default()]);
 }
 
-/// Held back for 50 ms at most, and marked while a flood of one packet is on: as in the lab.
+/// Held for reordering for at most 50 ms, and marked during a congestion fault of one packet: as in
+/// the simulator.
 #[test]
 fn packets_leave_in_reverse_and_marked() {
     let faults = "[[network.fault]]\nkind = \"reordering\"\nhop = 1\nfirst = \"1 ms\"\npackets = 9\n\
@@ -86,15 +88,16 @@ fn packets_leave_in_reverse_and_marked() {
         let ip = Packet::decode(bytes).unwrap().packet.ip;
         (*due, ip.identification, ip.ecn)
     };
-    // Both wait from 10 ms to 60 ms; the flood is over when the second comes to the second hop.
+    // Both are held from 10 ms to 60 ms; the fault has ended when the second reaches the second
+    // hop.
     let expected = [(82_000, 2, Ecn::Ce), (83_000, 1, Ecn::Ect0)];
     assert_eq!(out.iter().map(read).collect::<Vec<_>>(), expected);
     assert_eq!(medium.marked(), 1);
 }
 
-/// The lab's links, queues and random streams: the same frames are lost for the same seed.
+/// The simulator's links, queues and random streams: the same frames are lost for the same seed.
 #[test]
-fn losses_are_those_of_the_lab() {
+fn losses_are_those_of_the_simulator() {
     let mut medium = medium(1, "", ", packet_error_rate = 0.3");
     let mut bare = driftway_link::PathLink::new(
         driftway_link::LinkConfig {
@@ -138,7 +141,7 @@ const CUT: &str =
     "[[network.fault]]\nkind = \"partition\"\nhop = 2\nfirst = \"50 ms\"\nlasts = \"100 ms\"\n";
 
 #[test]
-fn who_gives_up_says_so_to_the_sender() {
+fn a_router_reports_an_undeliverable_packet() {
     let mut medium = medium(3, CUT, "");
     let sent = segment(0, 3);
     medium.offer(at(60), PathEnd::Near, &encode(&sent));
@@ -170,7 +173,7 @@ fn queues_mark_and_the_header_stays_right() {
     let out = leaves(&mut medium, at(100));
     let ecn: Vec<_> =
         out.iter().map(|(_, _, b)| Packet::decode(b).unwrap().packet.ip.ecn).collect();
-    // One is in service and two wait when the fourth comes.
+    // The fourth meets one in transmission and two in the queue.
     let expected: Vec<_> = [Ecn::Ect0; 3].into_iter().chain([Ecn::Ce; 8]).collect();
     assert_eq!(ecn, expected);
     assert_eq!(medium.marked(), 8);
@@ -178,7 +181,7 @@ fn queues_mark_and_the_header_stays_right() {
 }
 
 #[test]
-fn routers_answer_and_say_when_the_time_to_live_is_over() {
+fn routers_answer_and_report_expired_ttl() {
     let mut medium = medium(3, "", "");
     let echo = IcmpMessage::Echo {
         reply: false,
@@ -207,9 +210,9 @@ fn routers_answer_and_say_when_the_time_to_live_is_over() {
 }
 
 #[test]
-fn what_is_not_understood_is_carried_if_it_is_ipv4() {
+fn unknown_ipv4_packets_are_carried() {
     let mut medium = medium(2, CUT, "");
-    // A protocol that nobody here speaks, and a fragment.
+    // An unknown protocol, and a fragment.
     let mut other = encode(&segment(0, 2));
     (other[8], other[9]) = (64, 47);
     let mut fragment = encode(&segment(0, 2));
@@ -230,7 +233,7 @@ fn what_is_not_understood_is_carried_if_it_is_ipv4() {
         assert_eq!((arrived[8], &arrived[12..]), (63, &sent[12..]));
         assert!(IpHeader::decode(arrived).is_ok());
     }
-    // No error is made about what is not understood.
+    // No error is sent about a packet that is not fully decoded.
     medium.offer(at(60), PathEnd::Near, &sent[0]);
     assert_eq!(leaves(&mut medium, at(140)), []);
     assert_eq!(medium.counts().drops, BTreeMap::from([("unreachable", 1)]));
@@ -244,7 +247,7 @@ fn what_is_not_understood_is_carried_if_it_is_ipv4() {
 }
 
 #[test]
-fn who_is_behind_an_end_is_reached_and_answered() {
+fn networks_behind_an_end_are_reachable() {
     let mut medium = medium(2, "", "");
     let [near, far] = [Ipv4Addr::new(10, 1, 0, 2), Ipv4Addr::new(10, 2, 0, 2)];
     let between = |from, to| {
@@ -253,17 +256,17 @@ fn who_is_behind_an_end_is_reached_and_answered() {
     };
     medium.offer(at(0), PathEnd::Near, &between(near, far));
     medium.offer(at(0), PathEnd::Far, &between(far, near));
-    // To nobody, and to where it comes from.
+    // To an unknown destination, and to the source's own network.
     medium.offer(at(0), PathEnd::Near, &between(near, Ipv4Addr::new(10, 3, 0, 1)));
     medium.offer(at(0), PathEnd::Near, &between(near, near));
     let out = leaves(&mut medium, at(100));
-    // At one instant; links have their turns by number.
+    // Simultaneous; links have their turns by number.
     assert_eq!(out.iter().map(|l| l.0).collect::<Vec<_>>(), [PathEnd::Near, PathEnd::Far]);
     assert_eq!(medium.counts().drops, BTreeMap::from([("nobody", 2)]));
 }
 
 #[test]
-fn foreign_packets_load_the_path_and_leave_it_nowhere() {
+fn cross_traffic_loads_the_path_and_leaves_nowhere() {
     let flood = "[[network.fault]]\nkind = \"congestion\"\nhop = 1\nfirst = \"0 s\"\n\
                  lasts = \"10 ms\"\nsize = \"1250 B\"\nrate = \"10 Mbit/s\"\n";
     let mut medium = medium(1, flood, "");

@@ -5,7 +5,8 @@ use super::{ConstantVelocity, ReflectedTrajectory};
 use crate::mobility::Mobility;
 
 fn bounce(position: (f64, f64), velocity: (f64, f64), area: (f64, f64)) -> ReflectedTrajectory {
-    ReflectedTrajectory::new(&ConstantVelocity { position, velocity }, area).expect("a good way")
+    ReflectedTrajectory::new(&ConstantVelocity { position, velocity }, area)
+        .expect("a valid trajectory")
 }
 
 fn at(bounce: &ReflectedTrajectory, seconds: f64) -> (f64, f64) {
@@ -19,12 +20,12 @@ fn at(bounce: &ReflectedTrajectory, seconds: f64) -> (f64, f64) {
 }
 
 #[test]
-fn a_node_is_reflected_at_each_edge() {
+fn a_node_is_reflected_at_each_border() {
     let way = bounce((80.0, 10.0), (10.0, -5.0), (100.0, 50.0));
     for (seconds, place) in [
         (0.0, (80.0, 10.0)),
         (1.0, (90.0, 5.0)),
-        // Both edges at once, a corner.
+        // Both borders at once, a corner.
         (2.0, (100.0, 0.0)),
         (3.0, (90.0, 5.0)),
         (11.0, (10.0, 45.0)),
@@ -38,16 +39,16 @@ fn a_node_is_reflected_at_each_edge() {
 }
 
 #[test]
-fn a_node_on_an_edge_or_without_speed() {
+fn a_node_on_a_border_or_without_speed() {
     assert_eq!(at(&bounce((0.0, 5.0), (-1.0, 0.0), (10.0, 10.0)), 3.0), (3.0, 5.0));
     assert_eq!(at(&bounce((10.0, 5.0), (1.0, 0.0), (10.0, 10.0)), 3.0), (7.0, 5.0));
     let mut still = bounce((1.0, 2.0), (0.0, 0.0), (10.0, 10.0));
     assert_eq!(still.next_leg().until, Instant::FAR_FUTURE);
-    // On a line there is no way across.
+    // An area of zero height is a line.
     assert_eq!(at(&bounce((1.0, 0.0), (1.0, 0.0), (10.0, 0.0)), 2.0), (3.0, 0.0));
 }
 
-/// Where mirrors would show it.
+/// The position by reflection of the straight line.
 fn mirrored(start: f64, velocity: f64, size: f64, seconds: f64) -> f64 {
     let turn = (start + velocity * seconds).rem_euclid(2.0 * size);
     if turn > size { 2.0 * size - turn } else { turn }
@@ -55,7 +56,7 @@ fn mirrored(start: f64, velocity: f64, size: f64, seconds: f64) -> f64 {
 
 proptest! {
     #[test]
-    fn a_position_is_that_of_the_straight_line_in_mirrors(
+    fn a_position_is_the_reflected_straight_line(
         size in (1.0..2000.0_f64, 1.0..2000.0_f64),
         part in (0.0..=1.0_f64, 0.0..=1.0_f64),
         velocity in (-90.0..90.0_f64, -90.0..90.0_f64),
@@ -70,10 +71,10 @@ proptest! {
 }
 
 #[test]
-fn what_makes_no_sense_is_refused_by_name() {
+fn invalid_parameters_are_rejected_by_name() {
     let refused = |position, velocity, area| {
         let node = ConstantVelocity { position, velocity };
-        Mobility::constant_velocity(&[node], area).map(|_| ()).expect_err("refused").parameter
+        Mobility::constant_velocity(&[node], area).map(|_| ()).expect_err("rejected").parameter
     };
     assert_eq!(refused((-1.0, 0.0), (0.0, 0.0), (10.0, 10.0)), "position");
     assert_eq!(refused((1.0, 0.0), (0.0, 0.0), (10.0, f64::INFINITY)), "area");

@@ -13,7 +13,7 @@ const MODEL: RandomWaypoint = RandomWaypoint {
     start: InitialDistribution::SteadyState,
 };
 
-/// The leg that holds at a time (s), of each of many nodes.
+/// The leg of each of many nodes at a time (s).
 fn legs(model: RandomWaypoint, seconds: u64) -> Vec<Leg> {
     let now = Instant::from_secs(seconds);
     let walk = |node| {
@@ -33,7 +33,7 @@ fn mean(values: impl Iterator<Item = f64>) -> f64 {
     sum / count
 }
 
-/// Of the moving ones, m/s.
+/// Mean speed of the moving nodes (m/s).
 fn mean_speed(legs: &[Leg]) -> f64 {
     mean(legs.iter().map(Leg::speed).filter(|speed| *speed > 0.0)) * 1e9
 }
@@ -42,14 +42,14 @@ fn paused(legs: &[Leg]) -> f64 {
     mean(legs.iter().map(|leg| f64::from(u8::from(leg.speed() == 0.0))))
 }
 
-/// How far nodes are from the centre, on the longer axis.
+/// Mean distance from the centre on the longer axis.
 fn spread(legs: &[Leg], seconds: u64) -> f64 {
     mean(legs.iter().map(|leg| (leg.at(Instant::from_secs(seconds)).0 - 750.0).abs()))
 }
 
 #[test]
 fn the_mean_distance_of_two_points() {
-    // A unit square's: (2 + √2 + 5·ln(1 + √2)) / 15; a line's: a third.
+    // Unit square: (2 + √2 + 5·ln(1 + √2)) / 15; line: 1/3.
     assert!((mean_distance((1.0, 1.0)) - 0.521_405_433).abs() < 1e-9);
     assert!((mean_distance((3.0, 0.0)) - 1.0).abs() < 1e-12);
     assert!((mean_distance((3.0, 0.000_5)) - 1.0).abs() < 1e-6);
@@ -62,12 +62,12 @@ fn the_mean_distance_of_two_points() {
     assert!((sampled / mean_distance(MODEL.area) - 1.0).abs() < 0.005);
 }
 
-/// The steady state is the one that does not change: nothing may differ between the start and a
-/// time by which every node has done many legs.
+/// The steady state is stationary: the start does not differ from a time at which every node has
+/// completed many legs.
 #[test]
-fn a_steady_start_is_what_a_long_run_comes_to() {
+fn a_steady_state_start_is_stationary() {
     let (first, late) = (legs(MODEL, 0), legs(MODEL, 20_000));
-    // In closed form: speeds as 1/v, and pauses by their share of time.
+    // In closed form: speeds with density 1/v, and the steady-state pause probability.
     let per_metre = libm::log(19.0) / 18.0;
     let share = 20.0 / (20.0 + mean_distance(MODEL.area) * per_metre);
     for (legs, seconds) in [(&first, 0), (&late, 20_000)] {
@@ -75,7 +75,7 @@ fn a_steady_start_is_what_a_long_run_comes_to() {
         assert!((paused(legs) - share).abs() < 0.01, "{} for {share}", paused(legs));
         assert!((spread(legs, seconds) - spread(&late, 20_000)).abs() < 6.0);
     }
-    // How long the first leg still takes, too.
+    // The residual time of the first leg, too.
     let left = |legs: &[Leg], seconds: u64| {
         mean(legs.iter().map(|leg| leg.until.since(Instant::from_secs(seconds)).as_secs_f64()))
     };
@@ -84,10 +84,10 @@ fn a_steady_start_is_what_a_long_run_comes_to() {
 }
 
 #[test]
-fn a_uniform_start_is_not_steady() {
+fn a_uniform_start_is_not_stationary() {
     let model = RandomWaypoint { start: InitialDistribution::Uniform, ..MODEL };
     let first = legs(model, 0);
-    // All pause, anywhere: a quarter of the width from the middle.
+    // All pause, uniform over the area: on average a quarter of the width from the middle.
     assert_eq!(paused(&first), 1.0);
     assert!((spread(&first, 0) - 375.0).abs() < 5.0, "{}", spread(&first, 0));
     let (soon, late) = (legs(model, 25), legs(model, 20_000));
@@ -96,9 +96,10 @@ fn a_uniform_start_is_not_steady() {
     assert!(spread(&late, 20_000) < 320.0, "{}", spread(&late, 20_000));
 }
 
-/// navidi-camp-2004 §4: a pause that is met is longer than others, and half of it is over.
+/// navidi-camp-2004 §4: pauses are weighted by their length, and half of one has elapsed on
+/// average.
 #[test]
-fn a_pause_that_is_met_follows_its_residual() {
+fn a_residual_pause_has_its_mean() {
     let pause = (Duration::from_secs(10), Duration::from_secs(40));
     let model = RandomWaypoint { pause, ..MODEL };
     let first = legs(model, 0);
@@ -109,10 +110,10 @@ fn a_pause_that_is_met_follows_its_residual() {
     assert!((left / expected - 1.0).abs() < 0.02, "{left} for {expected}");
 }
 
-/// CMU's scenarios write `pause = 900 s` in runs of 900 s for nodes that do not move. They do not if
-/// they begin with a whole pause.
+/// CMU's scenarios use `pause = 900 s` in runs of 900 s for static nodes. Nodes are static if they
+/// start with a full pause.
 #[test]
-fn a_pause_as_long_as_the_run_keeps_all_nodes_only_where_they_begin_with_it() {
+fn nodes_with_a_pause_as_long_as_the_run_are_static_only_with_a_uniform_start() {
     let run = Duration::from_secs(900);
     let classic = RandomWaypoint {
         area: (1500.0, 300.0),
@@ -128,11 +129,11 @@ fn a_pause_as_long_as_the_run_keeps_all_nodes_only_where_they_begin_with_it() {
     let steady =
         RandomWaypoint { speed: (1.0, 19.0), start: InitialDistribution::SteadyState, ..classic };
     let first = legs(steady, 0);
-    // 900 s in a pause, 84 s on a way: eleven nodes in twelve begin in a pause.
+    // 900 s of pause, 84 s of movement: eleven nodes in twelve start in a pause.
     let share = 900.0 / (900.0 + mean_distance(steady.area) * libm::log(19.0) / 18.0);
     assert!((0.91..0.92).contains(&share), "{share}");
     assert!((paused(&first) - share).abs() < 0.01, "{} for {share}", paused(&first));
-    // What is left of it is anything up to all of it, so that all of them leave during the run.
+    // The residual pause is shorter than the run, so that all of them move during the run.
     let pausing = || first.iter().filter(|leg| leg.speed() == 0.0);
     assert!(pausing().all(|leg| leg.until < end));
     for part in [0.25, 0.5, 0.75] {
@@ -143,7 +144,7 @@ fn a_pause_as_long_as_the_run_keeps_all_nodes_only_where_they_begin_with_it() {
 }
 
 #[test]
-fn legs_join_stay_inside_and_keep_to_the_speeds() {
+fn legs_are_continuous_inside_the_area_and_within_the_speeds() {
     for start in [InitialDistribution::Uniform, InitialDistribution::SteadyState] {
         let mut walk = WaypointTrajectory::new(RandomWaypoint { start, ..MODEL }, 1, 5);
         let mut before = walk.next_leg();
@@ -152,7 +153,7 @@ fn legs_join_stay_inside_and_keep_to_the_speeds() {
             let leg = walk.next_leg();
             assert_eq!(leg.since, before.until);
             let (x, y) = before.at(before.until);
-            // A nanosecond at 19 m/s.
+            // One nanosecond at 19 m/s.
             assert!((x - leg.x).abs() < 2e-8 && (y - leg.y).abs() < 2e-8);
             assert!((0.0..=1500.0).contains(&leg.x) && (0.0..=600.0).contains(&leg.y));
             let speed = leg.speed() * 1e9;
@@ -163,17 +164,17 @@ fn legs_join_stay_inside_and_keep_to_the_speeds() {
 }
 
 #[test]
-fn without_pause_and_in_one_speed() {
+fn no_pause_and_a_single_speed() {
     let pause = (Duration::ZERO, Duration::ZERO);
     let legs = legs(RandomWaypoint { pause, speed: (10.0, 10.0), ..MODEL }, 0);
     assert!(legs.iter().all(|leg| (leg.speed() * 1e9 - 10.0).abs() < 1e-9));
 }
 
-/// Movements are the same for ever, and adding a node moves no other.
+/// Trajectories are reproducible, and adding a node changes no other.
 #[test]
-fn ways_are_frozen() {
+fn trajectories_are_reproducible() {
     let first = |nodes| {
-        let mut mobility = Mobility::random_waypoint(&MODEL, nodes, 1).expect("a good model");
+        let mut mobility = Mobility::random_waypoint(&MODEL, nodes, 1).expect("a valid model");
         (0..3).map(|_| mobility.next_leg(1).expect("a leg")).collect::<Vec<_>>()
     };
     assert_eq!(first(2), first(50));
@@ -187,9 +188,9 @@ const FROZEN: [(u64, f64, f64); 3] = [
 ];
 
 #[test]
-fn what_makes_no_sense_is_refused_by_name() {
+fn invalid_parameters_are_rejected_by_name() {
     let refused = |model: RandomWaypoint| {
-        Mobility::random_waypoint(&model, 1, 1).map(|_| ()).expect_err("refused").parameter
+        Mobility::random_waypoint(&model, 1, 1).map(|_| ()).expect_err("rejected").parameter
     };
     assert_eq!(refused(RandomWaypoint { area: (0.0, 0.0), ..MODEL }), "area");
     assert_eq!(refused(RandomWaypoint { area: (f64::NAN, 1.0), ..MODEL }), "area");
@@ -197,7 +198,7 @@ fn what_makes_no_sense_is_refused_by_name() {
     assert_eq!(refused(RandomWaypoint { speed: (0.0, 10.0), ..MODEL }), "speed");
     let pause = (Duration::from_secs(2), Duration::from_secs(1));
     assert_eq!(refused(RandomWaypoint { pause, ..MODEL }), "pause");
-    // Without the steady state, the lowest speed may be 0.
+    // Without the steady state, the minimum speed may be 0.
     let model = RandomWaypoint { speed: (0.0, 10.0), start: InitialDistribution::Uniform, ..MODEL };
     assert!(Mobility::random_waypoint(&model, 1, 1).is_ok());
 }

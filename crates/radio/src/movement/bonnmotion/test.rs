@@ -5,10 +5,10 @@ use crate::movement;
 use crate::{Mobility, Positions};
 
 #[test]
-fn a_line_is_a_node_that_gets_to_each_waypoint_in_time() {
+fn a_line_is_a_node_that_reaches_each_waypoint_in_time() {
     let text = "# made by hand\n0.0 10.0 20.0 5.0 10.0 20.0 15.0 40.0 60.0\n\n\
                 \t2.5 1E1 -3.0   4.5 12.0 -3.0 \r\n7.0 7.0 7.0";
-    let movement = parse("test", text).expect("the file is good");
+    let movement = parse("test", text).expect("a valid file");
     assert_eq!((movement.nodes(), movement.end()), (3, Instant::from_secs(15)));
     let mut field = Positions::new(Mobility::scripted(movement), 100.0);
     for (millis, node, place) in [
@@ -29,32 +29,32 @@ fn a_line_is_a_node_that_gets_to_each_waypoint_in_time() {
 }
 
 #[test]
-fn errors_say_where_what_and_what_would_be_right() {
+fn errors_have_a_location_a_message_and_help() {
     let starts = |text: &str, expected: &str| {
-        let found = parse("a.movements", text).expect_err("the file is bad").to_string();
+        let found = parse("a.movements", text).expect_err("an invalid file").to_string();
         assert!(found.starts_with(expected), "expected {expected}, found {found}");
     };
-    starts("", "a.movements:1:1: there is no node in this file\nhelp: a line a node");
+    starts("", "a.movements:1:1: the file has no nodes\nhelp: one line per node");
     starts("0 1 2\n0 1", "a.movements:2:4: the last waypoint has no y\nhelp: three numbers");
     starts("0 1 2 4 ", "a.movements:1:8: the last waypoint has no x");
     starts("0 1 x", "a.movements:1:5: expected a coordinate in metres, found “x”");
-    starts("-1 1 2", "a.movements:1:1: -1 is no time in seconds");
-    starts("0 NaN 2", "a.movements:1:3: NaN is no coordinate in metres");
-    starts("0 1 1e300", "a.movements:1:5: 1e300 is no coordinate in metres");
-    // Four numbers a waypoint: a file of three dimensions.
+    starts("-1 1 2", "a.movements:1:1: -1 is not a valid time in seconds");
+    starts("0 NaN 2", "a.movements:1:3: NaN is not a valid coordinate in metres");
+    starts("0 1 1e300", "a.movements:1:5: 1e300 is not a valid coordinate in metres");
+    // Four numbers per waypoint: a file in three dimensions.
     starts("0 1 2 3 5 4 5 6", "a.movements:1:16: the last waypoint has no y");
     starts("0 1 2 9 5 4 8 6 7", "a.movements:1:13: a waypoint at 8.000000000s after one at 9.0");
     starts("1 1 2 1 5 4", "a.movements:1:7: the node would move faster than 1e6 m/s");
 }
 
 #[test]
-fn the_same_waypoint_twice_is_no_error() {
-    let movement = parse("test", "1 1 2 1 1 2 2 3 4").expect("the file is good");
+fn a_repeated_waypoint_is_valid() {
+    let movement = parse("test", "1 1 2 1 1 2 2 3 4").expect("a valid file");
     assert_eq!(movement.end(), Instant::from_secs(2));
 }
 
 #[test]
-fn the_format_is_seen_from_the_text() {
+fn the_format_is_detected() {
     let ns2 = "\n# setdest\n$node_(0) set X_ 1\n$node_(0) set Y_ 2\n";
     assert_eq!(movement::parse("test", ns2).expect("ns-2's").bounds().high, (1.0, 2.0));
     let bonnmotion = "# BonnMotion\n 0.0 3.0 4.0\n";
@@ -62,12 +62,12 @@ fn the_format_is_seen_from_the_text() {
         movement::parse("test", bonnmotion).expect("BonnMotion's").bounds().high,
         (3.0, 4.0)
     );
-    let error = movement::parse("test", "# nothing\n").expect_err("there is nothing in it");
+    let error = movement::parse("test", "# nothing\n").expect_err("an empty file");
     assert_eq!((error.line, error.column), (1, 1));
 }
 
 #[test]
-fn what_is_no_text_is_refused() {
+fn binary_files_are_rejected() {
     assert_eq!(movement::decode("test", b"0 1 2"), Ok("0 1 2"));
     let error = movement::decode("a.movements.gz", b"\x1f\x8b\x08\x00").expect_err("compressed");
     assert_eq!(
@@ -75,6 +75,6 @@ fn what_is_no_text_is_refused() {
         "a.movements.gz:1:1: this file is compressed by gzip\n\
          help: unpack it: gunzip a.movements.gz"
     );
-    let error = movement::decode("test", b"0 1 2\n3 \xc3\xa4 \xff 5").expect_err("no text");
+    let error = movement::decode("test", b"0 1 2\n3 \xc3\xa4 \xff 5").expect_err("not UTF-8");
     assert_eq!((error.line, error.column), (2, 5));
 }

@@ -1,16 +1,16 @@
-//! The statements of ns-2's movement files.
+//! Statements of ns-2 movement files.
 
 use driftway_base::Instant;
 
 use crate::movement::error::{Line, MovementError, quoted};
 use crate::movement::number::Word;
 
-/// What a statement says.
+/// A statement of a movement file.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Statement {
     /// `$node_(0) set X_ 83.4`
     SetPosition { node: u32, axis: usize, value: f64 },
-    /// `$node_(0) setdest 90.0 40.5 1.5`, at once or `$ns_ at` some time.
+    /// `$node_(0) setdest 90.0 40.5 1.5`, immediately or `$ns_ at` some time.
     SetDestination { node: u32, at: Instant, to: (f64, f64), speed: f64 },
     /// `$god_ set-dist 0 1 2`
     HopDistance,
@@ -25,7 +25,7 @@ pub(super) enum Statement {
 const KNOWN_STATEMENTS: &str = "“$node_(0) set X_ 1.5”, “$ns_ at 2.0 \"$node_(0) setdest 10.0 20.0 5.0\"”, \
                      “$god_ set-dist 0 1 2” or “set val(nn) 50”";
 
-/// Reads a line, and gives each statement and where it starts to `take`.
+/// Parses a line and passes each statement and its byte offset to `take`.
 pub(super) fn read_line(
     line: &Line<'_>,
     take: &mut impl FnMut(usize, Statement) -> Result<(), MovementError>,
@@ -33,23 +33,23 @@ pub(super) fn read_line(
     Script { line, at: None, position: 0, end: line.text.len() }.read(take)
 }
 
-/// Statements in a line, or in the quotes of `$ns_ at`.
+/// Parser of the statements in a line, or in the quotes of `$ns_ at`.
 struct Script<'a> {
     line: &'a Line<'a>,
-    /// When they are executed, if not at the start.
+    /// Time of execution; `None`: the start.
     at: Option<Instant>,
-    /// What is left to read.
+    /// Byte offset of the remaining text.
     position: usize,
     end: usize,
 }
 
-/// The words of one statement. No known statement has more than this.
+/// Maximum number of words of a statement.
 const MAX_WORDS: usize = 5;
 
 #[derive(Clone, Copy)]
 struct Token<'a> {
     word: Word<'a>,
-    /// It was in quotes or braces, which are not in `word`.
+    /// True if it was in quotes or braces, which `word` excludes.
     is_quoted: bool,
 }
 
@@ -72,7 +72,7 @@ impl<'a> Script<'a> {
                 }
                 count += 1;
             }
-            // Nothing between two semicolons.
+            // Empty between two semicolons.
             if count > 0 {
                 self.statement(start, &tokens, count, take)?;
             }
@@ -87,7 +87,7 @@ impl<'a> Script<'a> {
         self.position = self.end - self.remaining().trim_start().len();
     }
 
-    /// The next word of the statement; none at its end, which is taken, too.
+    /// Returns the next word of the statement; `None` at its end, which is consumed.
     fn token(&mut self) -> Result<Option<Token<'a>>, MovementError> {
         self.skip_white();
         let left = self.remaining();
@@ -130,7 +130,7 @@ impl<'a> Script<'a> {
             let message = format!("unknown statement {}", quoted(text));
             line.error_at(byte, message, KNOWN_STATEMENTS)
         };
-        // Exactly these words after the first two; none of them in quotes.
+        // Exactly this number of words after the first two, none of them quoted.
         let arguments = |form: &str, wanted: usize| -> Result<[Word<'a>; 3], MovementError> {
             let mut words = [Word { text: "", byte: start }; 3];
             if count != wanted + 2 {
@@ -207,7 +207,7 @@ impl<'a> Script<'a> {
                     }
                     "set" => {
                         let message = format!("a node cannot jump: {}", quoted(text));
-                        let help = "a place is set at the start only; later, setdest";
+                        let help = "positions are set at the start only; later, use setdest";
                         return Err(line.error_at(start, message, help));
                     }
                     _ => return Err(unknown(verb.byte)),
@@ -218,7 +218,7 @@ impl<'a> Script<'a> {
     }
 }
 
-/// `3` of `$node_(3)`, if the name before is one of these.
+/// Returns `3` of `$node_(3)` if the name is one of these.
 fn in_parentheses<'a>(text: &'a str, names: &[&str]) -> Option<&'a str> {
     let (name, inside) = text.strip_suffix(')')?.split_once('(')?;
     names.contains(&name).then_some(inside)

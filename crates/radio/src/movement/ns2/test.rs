@@ -3,15 +3,15 @@ use driftway_base::Instant;
 use super::parse;
 use crate::{Mobility, Positions};
 
-/// Where node 0 is at this time (s).
+/// Position of node 0 at a time (s).
 fn at(text: &str, seconds: f64) -> (f64, f64) {
-    let movement = parse("test", text).expect("the file is good");
+    let movement = parse("test", text).expect("a valid file");
     let mut field = Positions::new(Mobility::scripted(movement), 100.0);
     field.position(0, Instant::from_nanos((seconds * 1e9) as u64))
 }
 
 fn error(text: &str) -> String {
-    parse("walk.mov", text).expect_err("the file is bad").to_string()
+    parse("walk.mov", text).expect_err("an invalid file").to_string()
 }
 
 const PLACE: &str = "$node_(0) set X_ 10.0\n$node_(0) set Y_ 20.0\n$node_(0) set Z_ 0.0\n";
@@ -25,7 +25,7 @@ fn a_node_waits_goes_straight_and_stops() {
     let text = file(r#"$ns_ at 2.0 "$node_(0) setdest 40.0 60.0 5.0""#);
     assert_eq!(at(&text, 0.0), (10.0, 20.0));
     assert_eq!(at(&text, 2.0), (10.0, 20.0));
-    // Fifty metres at 5 m/s.
+    // 50 m at 5 m/s.
     assert_eq!(at(&text, 7.0), (25.0, 40.0));
     assert_eq!(at(&text, 12.0), (40.0, 60.0));
     assert_eq!(at(&text, 900.0), (40.0, 60.0));
@@ -48,8 +48,8 @@ fn a_later_setdest_interrupts() {
 }
 
 #[test]
-fn the_order_of_lines_does_not_matter_but_at_one_time() {
-    // BonnMotion writes node by node.
+fn the_order_of_lines_matters_only_at_equal_times() {
+    // BonnMotion writes one node after the other.
     let text = file(
         "$ns_ at 7.0 \"$node_(0) setdest 25.0 0.0 4.0\"\n\
          $ns_ at 2.0 \"$node_(0) setdest 40.0 60.0 5.0\"",
@@ -72,7 +72,7 @@ fn a_speed_of_zero_stops_a_node() {
 }
 
 #[test]
-fn going_where_it_is_takes_no_time() {
+fn a_move_of_no_distance_takes_no_time() {
     let text = file(
         "$ns_ at 2.0 \"$node_(0) setdest 10.0 20.0 5.0\"\n\
          $ns_ at 4.0 \"$node_(0) setdest 10.0 30.0 5.0\"",
@@ -83,8 +83,8 @@ fn going_where_it_is_takes_no_time() {
 }
 
 #[test]
-fn what_the_generators_add_is_read() {
-    // As ns-2's setdest and BonnMotion's NSFile write them, and as Tcl allows.
+fn statements_of_the_generators_are_accepted() {
+    // As written by ns-2's setdest and BonnMotion's NSFile, and other forms that Tcl allows.
     let text = "#\n# nodes: 2, pause: 1.00, max speed: 1.00, max x: 100.00, max y: 100.00\n#\n\
         set val(x) 100.0\nset val(y) 120.0\nset val(nn) 2\nset val(duration) 60.0\r\n\
         $node_(0) set X_ 1.0; $node_(0) set Y_ 2.0 ;# the first\n\
@@ -96,7 +96,7 @@ fn what_the_generators_add_is_read() {
         $ns_ at 10.5 {$node_(1) setdest 4.0 4.0 0.5}\n\
         $ns_ at 10.586571001 \"$god_ set-dist 0 1 1\"\n\
         #\n# Destination Unreachables: 0\n";
-    let movement = parse("test", text).expect("the file is good");
+    let movement = parse("test", text).expect("a valid file");
     assert_eq!((movement.nodes(), movement.end()), (2, Instant::from_secs(15)));
     assert_eq!(movement.area(), Some((100.0, 120.0)));
     assert_eq!(movement.duration(), Some(driftway_base::Duration::from_secs(60)));
@@ -106,15 +106,19 @@ fn what_the_generators_add_is_read() {
 }
 
 #[test]
-fn errors_say_where_what_and_what_would_be_right() {
+fn errors_have_a_location_a_message_and_help() {
     let setdest = |rest: &str| error(&file(&format!("$ns_ at 2.0 \"$node_(0) setdest {rest}\"")));
     assert_eq!(
         setdest("10.0 2o.0 5.0"),
         "walk.mov:4:37: expected a coordinate in metres, found “2o.0”\n\
-         help: a decimal number, as 12.5"
+         help: a decimal number such as 12.5"
     );
-    assert!(setdest("10.0 20.0 -5.0").starts_with("walk.mov:4:42: -5.0 is no speed in m/s\n"));
-    assert!(setdest("10.0 20.0 NaN").starts_with("walk.mov:4:42: NaN is no speed in m/s\n"));
+    assert!(
+        setdest("10.0 20.0 -5.0").starts_with("walk.mov:4:42: -5.0 is not a valid speed in m/s\n")
+    );
+    assert!(
+        setdest("10.0 20.0 NaN").starts_with("walk.mov:4:42: NaN is not a valid speed in m/s\n")
+    );
     assert_eq!(
         setdest("10.0 20.0"),
         "walk.mov:4:14: “$node_(0) setdest 10.0 20.0” has 4 words\n\
@@ -139,9 +143,9 @@ fn errors_say_where_what_and_what_would_be_right() {
     starts(&file("$node_(0) set Y_ 3.0"), "walk.mov:4:1: node 0 has a second Y_");
     starts(&file("$node_(-1) set Y_ 3.0"), "walk.mov:4:1: expected a node, found “-1”");
     starts(&file("$node_(2) set Y_ 3.0"), "walk.mov:4:1: there is a node 2, but no node 1");
-    starts(&file("  $node_(1) set Y_ 3.0"), "walk.mov:4:3: node 1 has no X_ to start from");
-    starts(&file("$node_(1) set Z_ 3.0"), "walk.mov:4:1: node 1 is 3 m above the plane");
-    starts(&file("set val(nn) 3"), "walk.mov:4:1: the file says 3 nodes, and has 1");
-    starts("# nothing\n", "walk.mov:1:1: there is no node in this file");
+    starts(&file("  $node_(1) set Y_ 3.0"), "walk.mov:4:3: node 1 has no initial X_");
+    starts(&file("$node_(1) set Z_ 3.0"), "walk.mov:4:1: node 1 has a height of 3 m");
+    starts(&file("set val(nn) 3"), "walk.mov:4:1: the file declares 3 nodes but has 1");
+    starts("# nothing\n", "walk.mov:1:1: the file has no nodes");
     starts(&file("Ž $node_(0) set X_ 1"), "walk.mov:4:1: unknown statement");
 }

@@ -1,58 +1,58 @@
-//! DSR-Update: the distributed cache update of Yu and Kedem, as yu-2004 §2.2 sums it up. A node keeps
-//! its routes in a table without a limit and notes which other nodes have them. When a link breaks it
-//! informs these, which do the same. So the news gets to the nodes that have the link in their tables
-//! and can be reached, and to no others, and no timer or threshold has to be chosen.
+//! DSR-Update: the distributed cache update of Yu and Kedem, as summarized in yu-2004 §2.2. A node keeps its
+//! routes in a table without a limit and records which other nodes have them. When a link breaks it notifies
+//! these nodes, which do the same. So notices reach exactly the reachable nodes that have the link in their
+//! tables, without any timer or threshold.
 //!
-//! | file | what |
+//! | file | contents |
 //! |---|---|
-//! | `table` | the routes, and how many data packets each has carried |
-//! | `replies` | who has learned a route by a reply |
-//! | `secondary` | routes of packets overheard |
-//! | `targets` | who is informed of a broken link |
+//! | `table` | the routes, and the number of data packets that each has carried |
+//! | `replies` | the neighbours that have learned a route by a reply |
+//! | `secondary` | routes of overheard packets |
+//! | `targets` | the nodes notified of a broken link |
 //!
-//! # Whose it is
+//! # Provenance
 //!
-//! yu-2004 describes the algorithm in a page. The report that it refers to (Yu and Kedem, TR2003-842)
-//! was not at hand, and nothing here claims to be its text. The structure is the paper's, and what
-//! fills it in is ours:
+//! yu-2004 describes the algorithm in a page. The report that it refers to (Yu and Kedem, TR2003-842) was not
+//! available, and nothing here claims to be its text. The structure is the paper's; the details are this
+//! implementation's:
 //!
-//! | | the paper's | ours |
+//! | | the paper | this implementation |
 //! |---|---|---|
-//! | the table | it has no limit (§5.3.3); of each route a node knows whether its links are cached upstream only, on both sides, or on neither (§2.2) | a count of data packets (0, 1, 2) says so. Each route that carries data is an entry of its own; one that was learned by a reply grows into the source route of the first data packet of its pair |
-//! | the replies | which neighbour has learned which link by a reply (§2.2) | a record is the whole route that the neighbour has learned, with the link to the neighbour. The records of a node stand in one list beside its entries: they stay true when an entry goes because of a link that they do not have. One is over when its link breaks, or when data of its pair takes its whole route: then the entry says as much. A target notes its own replies, too |
-//! | what starts it | a link that this node finds broken, a notification (§2.2) | any route error that it receives, forwards or overhears. The link is gone in both directions |
-//! | who is informed | only nodes of the neighbourhood that have the link (§2.2); the notifications are route errors, and routing packets (§5.1) | on each route over the link the nodes before and behind this one, also towards the link; neighbours with a record; and by each end of the link the nearest node beyond it to which a cached route leads, with a notice that goes there and no farther |
-//! | who is not | – | who the news comes from or was reported by, who gets the ordinary error; nobody beyond the link if one of these is there. A notice is never looked a route for, and one that fails is lost, without an error about it |
-//! | the first data packet | – | a route whose first data packet fails is known to nobody behind. That another's packet fails says nothing of it |
-//! | overheard routes | a secondary cache; a route moves to the table when this node is about to use it (§5.3.1) | 64 of them, the oldest makes room; as much of one moves as is used |
+//! | the table | it has no limit (§5.3.3); for each route a node knows whether its links are cached upstream only, on both sides, or on neither (§2.2) | a count of data packets (0, 1, 2) expresses this. Each route that carries data is a separate entry; one that was learned by a reply is extended to the source route of the first data packet of its pair |
+//! | the reply records | the neighbour that has learned a link by a reply (§2.2) | a record is the whole route that the neighbour has learned, with the link to the neighbour. The records of a node are one list beside its entries: they remain valid when an entry is removed because of a link that they do not contain. A record ends when its link breaks, or when data of its pair takes its whole route: then the entry contains the same information. A target records its own replies, too |
+//! | triggers | a link that this node finds broken, a notification (§2.2) | any route error that it receives, forwards or overhears. The link is removed in both directions |
+//! | notified nodes | only nodes of the neighbourhood that have the link (§2.2); the notifications are route errors, and count as routing packets (§5.1) | on each route over the link the nodes before and behind this one, also towards the link; neighbours with a record; and, by each end of the link, the nearest node beyond it to which there is a cached route, with a notice that goes there and no farther |
+//! | excluded nodes | – | the neighbour that sent the report, its originator, and the next hop of the ordinary error; no node beyond the link if one of these is there. A notice never starts a route discovery, and one that fails is lost, without an error about it |
+//! | the first data packet | – | a route whose first data packet fails is not known to the nodes behind the link. The failure of another node's packet does not imply this |
+//! | overheard routes | a secondary cache; a route moves to the table when this node is about to use it (§5.3.1) | 64 of them, the oldest is evicted; only the used part is moved |
 //! | lookups | – | the shortest route, then the one that has carried more, then the newest, in either direction; the secondary cache if the table has none |
-//! | a broken route | – | goes as a whole; with `truncate` the part before the link stays |
+//! | a broken route | – | is removed as a whole; with `truncate` the part before the link is kept |
 //!
-//! Of requests, and of the source routes of control packets, nothing is learned. `cache_requests`,
+//! Nothing is learned from requests and from the source routes of control packets. `cache_requests`,
 //! `cache_received_routes`, `cache_forwarded_replies`, `learn_both_ways` and `forget_both_ways` of the
-//! configuration change nothing in the table, and the others of that kind only what is overheard: what
-//! a node notes of others is true because they all keep to these rules.
+//! configuration do not affect the table, and the other options of that kind only overheard routes: the
+//! records about other nodes are correct because all nodes follow the same rules.
 //!
-//! # How far it reaches
+//! # Coverage
 //!
-//! After the first failure of a link, in any network without tapping and lost frames, all that have
-//! taught each other the link hear of it, with those beyond it if a cached route leads there, and
-//! nobody hears of it in vain (`tests/dsr/update.rs`). After other failures that holds of all but 1 notice
-//! in 60, which comes in vain: a node that no cached route led to keeps a route that others have
-//! forgotten.
+//! After the first failure of a link, in any network without promiscuous mode and lost frames, all nodes that
+//! have taught each other the link are notified, including those beyond it if there is a cached route, and no
+//! notice is unnecessary (`tests/dsr/update.rs`). After other failures this holds for all but 1 notice in 60,
+//! which is unnecessary: a node to which no cached route led keeps a route that others have removed.
 //!
-//! Much lies beyond a broken link. Of the tables with such a link, in random networks of 12 nodes:
+//! Many nodes are beyond a broken link. Of the tables with such a link, in random networks of 12 nodes:
 //!
 //! | | stale afterwards | of these known and missed | stale without notices |
 //! |---|---|---|---|
-//! | no tapping, no loss | 35 % | 0 % | 74 % |
-//! | no tapping, 2 % of the frames lost for good | 40 % | 6 % | 74 % |
-//! | no tapping, 10 % | 44 % | 16 % | 69 % |
-//! | tapping, no loss | 25 % | 2 % | 66 % |
-//! | tapping, 2 % | 31 % | 5 % | 64 % |
-//! | tapping, 10 % | 38 % | 4 % | 67 % |
+//! | not promiscuous, no loss | 35 % | 0 % | 74 % |
+//! | not promiscuous, 2 % of the frames lost for good | 40 % | 6 % | 74 % |
+//! | not promiscuous, 10 % | 44 % | 16 % | 69 % |
+//! | promiscuous, no loss | 25 % | 2 % | 66 % |
+//! | promiscuous, 2 % | 31 % | 5 % | 64 % |
+//! | promiscuous, 10 % | 38 % | 4 % | 67 % |
 //!
-//! A route that was overheard is not known to the nodes on it, and so not all of them are informed.
+//! The nodes of an overheard route do not know which nodes have overheard it, so not all of these are
+//! notified.
 
 mod replies;
 mod secondary;
@@ -92,7 +92,7 @@ struct UpdateCache {
     table: RouteTable,
     replies: ReplyRecords,
     secondary: SecondaryCache,
-    /// What is kept of an overheard route.
+    /// The policy for overheard routes.
     policy: CachingPolicy,
     targets: NotificationTargets,
 }
@@ -111,9 +111,9 @@ impl UpdateCache {
         }
     }
 
-    /// A reply that lists `route` goes to the neighbour `to`, who learns the rest of it from itself
-    /// on. What begins here is in the table from now on, if it is not there; is it new?
-    /// `forwarded`: it has come from the next node.
+    /// Records a reply that lists `route` and goes to the neighbour `to`, which learns the part of it from
+    /// itself on. The part from this node on is added to the table; returns true if it is new. `forwarded`:
+    /// the reply came from the next node of the route.
     fn record_reply(&mut self, route: &Path, to: Ipv4Addr, forwarded: bool) -> bool {
         let (me, nodes) = (route.position(self.me), route.as_slice());
         let (Some(me), Some(pair), false) = (me, route.first().zip(route.last()), route.has_loop())
@@ -128,7 +128,7 @@ impl UpdateCache {
         rest.is_some_and(|rest| self.table.learn(&rest, pair, forwarded))
     }
 
-    /// A data packet with this source route is here.
+    /// Records a data packet with this source route at this node.
     fn record_data(&mut self, route: &Path) -> bool {
         if route.has_loop() || !route.contains(self.me) {
             return false;
@@ -137,14 +137,14 @@ impl UpdateCache {
         self.table.record_data_packet(route, self.me)
     }
 
-    /// The route that there is: the secondary cache is asked if the table has none.
+    /// The route to a destination: from the secondary cache if the table has none.
     fn find_route(&self, destination: Ipv4Addr) -> Option<Path> {
         let route = self.table.find(self.me, destination);
         let route = route.or_else(|| self.secondary.find(destination));
         route.filter(|path| self.policy.fits(path))
     }
 
-    /// A route that this node has heard of by the packets of others.
+    /// Records a route observed in packets of other nodes.
     fn record_overheard(&mut self, path: &Path) -> bool {
         let Self { table, secondary, policy: learning, .. } = self;
         learning
@@ -153,8 +153,8 @@ impl UpdateCache {
     }
 }
 
-/// Keeps an overheard route, unless the table has it. One may have made room: hearing that again
-/// brings it back.
+/// Adds an overheard route, unless the table has it. A recent one may have been evicted: hearing that again
+/// adds it again.
 fn add_overheard(
     table: &RouteTable,
     secondary: &mut SecondaryCache,
@@ -176,7 +176,7 @@ impl RouteCache for UpdateCache {
                 let path = self.policy.usable_prefix(path);
                 path.zip(pair).is_some_and(|(path, pair)| self.table.learn(&path, pair, true))
             }
-            // Its next hop learns by the reply that this node is beside it.
+            // The next hop learns from the reply that this node is its neighbour.
             LearnedBy::OwnReply => {
                 if let (Some(to), Some(source)) = (path.get(1), path.last()) {
                     self.replies.record(Path::hop(to, self.me), source);
@@ -213,7 +213,7 @@ impl RouteCache for UpdateCache {
     }
 
     fn on_route_used(&mut self, _now: Instant, path: &Path, data: bool) {
-        // RFC 4728 §8.1.1: without a route in the packet the neighbour learns nothing.
+        // RFC 4728 §8.1.1: from a packet without a route the neighbour learns nothing.
         if data && (path.len() > 2 || self.route_to_neighbour) {
             self.record_data(path);
         }
@@ -247,7 +247,7 @@ impl RouteCache for UpdateCache {
         Some(route)
     }
 
-    /// The salvaged packet begins a route here, and so this is a use as any.
+    /// The salvaged packet starts a route here, so this is a use like any other.
     fn select_for_salvage(&mut self, now: Instant, destination: Ipv4Addr) -> Option<Path> {
         self.select(now, destination)
     }

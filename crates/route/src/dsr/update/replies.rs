@@ -1,4 +1,4 @@
-//! Who has learned a route by a reply from this node.
+//! The records of replies sent by this node.
 
 use alloc::vec::Vec;
 
@@ -7,8 +7,8 @@ use driftway_base::{FailedLink, Ipv4Addr};
 use super::super::path::{NodeMask, Path, node_bit};
 use super::table::crossing_position;
 
-/// The reply records (yu-2004 §2.2: which neighbour has learned which link by a reply): of each
-/// neighbour the route that it has learned, which begins with it and leads on by this node.
+/// The reply records (yu-2004 §2.2: the neighbour that has learned a link by a reply): for each neighbour the
+/// route that it has learned, which starts at the neighbour and continues with this node.
 #[derive(Clone, Debug, Default)]
 pub(super) struct ReplyRecords {
     records: Vec<ReplyRecord>,
@@ -16,11 +16,11 @@ pub(super) struct ReplyRecords {
 
 #[derive(Clone, Copy, Debug)]
 struct ReplyRecord {
-    /// From the neighbour to where the reply's route ends.
+    /// From the neighbour to the end of the reply's route.
     route: Path,
-    /// Which nodes it may have: most questions end here.
+    /// The nodes of the route, which decide most lookups.
     mask: NodeMask,
-    /// Whom the reply was for.
+    /// The initiator to which the reply was sent.
     source: Ipv4Addr,
 }
 
@@ -31,8 +31,9 @@ impl ReplyRecords {
         }
     }
 
-    /// Data has come by this source route from the neighbour before `me`: what that has learned for
-    /// its source is a part of this now, there as here, and the table says who has it.
+    /// Removes the record that is covered by a data packet with this source route from the neighbour before
+    /// `me`: the route learned for its source is now part of this one, at both nodes, and the table records
+    /// which nodes have it.
     pub fn remove_covered(&mut self, route: &Path, me: Ipv4Addr) {
         let from = route.position(me).and_then(|at| at.checked_sub(1));
         let Some(rest) = from.and_then(|from| route.as_slice().get(from..)) else { return };
@@ -40,8 +41,8 @@ impl ReplyRecords {
         self.records.retain(|known| known.route.as_slice() != rest || Some(known.source) != source);
     }
 
-    /// Takes out the records of a link, and shows the neighbour of each. With `truncate` the part
-    /// before the link stays.
+    /// Removes the records with a link, and calls `show` with the neighbour of each. With `truncate` the part
+    /// before the link is kept.
     pub fn remove(&mut self, link: FailedLink, truncate: bool, mut show: impl FnMut(Ipv4Addr)) {
         let both = node_bit(link.from) | node_bit(link.to);
         self.records.retain_mut(|ReplyRecord { route, mask, .. }| {

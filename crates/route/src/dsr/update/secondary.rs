@@ -1,4 +1,4 @@
-//! The secondary cache (yu-2004 §5.3.1): routes of packets overheard.
+//! The secondary cache (yu-2004 §5.3.1): routes of overheard packets.
 
 use alloc::vec::Vec;
 
@@ -7,14 +7,14 @@ use driftway_base::{FailedLink, Ipv4Addr};
 use super::super::path::{NodeMask, Path, node_bit};
 use super::table::{crossing_position, usable_part};
 
-/// Routes that begin at this node, in slots; when all are taken, the oldest makes room.
+/// Routes that start at this node, in slots; if all are used, the oldest is evicted.
 #[derive(Clone, Debug)]
 pub(super) struct SecondaryCache {
     routes: Vec<Path>,
-    /// The nodes of each: most questions end here.
+    /// The nodes of each route, which decide most lookups.
     masks: Vec<NodeMask>,
     capacity: usize,
-    /// The next to make room.
+    /// The next slot to evict.
     next_evicted: usize,
 }
 
@@ -29,7 +29,7 @@ impl SecondaryCache {
         }
     }
 
-    /// A route that goes on where a known one ends takes its place; is there anything new in it?
+    /// Adds a route, replacing a known prefix of it; returns true if it contains anything new.
     pub fn add(&mut self, route: &Path) -> bool {
         let (new, mask) = (route.as_slice(), route.mask());
         let mut known = self.routes.iter().zip(&self.masks);
@@ -38,7 +38,7 @@ impl SecondaryCache {
         {
             return false;
         }
-        // An empty slot is the beginning of any.
+        // An empty slot is a prefix of any route.
         let mut known = self.routes.iter().zip(&self.masks);
         let begun =
             known.position(|(known, of)| of & mask == *of && new.starts_with(known.as_slice()));
@@ -62,7 +62,7 @@ impl SecondaryCache {
         }
     }
 
-    /// Does a new route take the place of another?
+    /// Returns true if a new route would evict another.
     pub fn is_full(&self) -> bool {
         self.routes.len() >= self.capacity
     }
@@ -75,7 +75,7 @@ impl SecondaryCache {
         paths.filter(|(hops, _)| *hops > 0).min()
     }
 
-    /// The first of the shortest.
+    /// The first of the shortest routes.
     pub fn find(&self, destination: Ipv4Addr) -> Option<Path> {
         let (hops, slot) = self.shortest(destination)?;
         let mut route = *self.routes.get(slot)?;
@@ -83,7 +83,7 @@ impl SecondaryCache {
         Some(route)
     }
 
-    /// The same; it is taken out.
+    /// The same; it is removed.
     pub fn take(&mut self, destination: Ipv4Addr) -> Option<Path> {
         let (hops, slot) = self.shortest(destination)?;
         let mut route = *self.routes.get(slot)?;
@@ -92,7 +92,8 @@ impl SecondaryCache {
         Some(route)
     }
 
-    /// Takes out each route over a link; with `truncate` the part before it stays. Was there one?
+    /// Removes each route over a link; with `truncate` the part before it is kept. Returns true if there was
+    /// one.
     pub fn remove(&mut self, link: FailedLink, me: Ipv4Addr, truncate: bool) -> bool {
         let both = node_bit(link.from) | node_bit(link.to);
         let mut removed = false;

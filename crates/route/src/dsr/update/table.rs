@@ -1,4 +1,4 @@
-//! The cache table (yu-2004 §2.2): routes, and how well the nodes on each are synchronised about it.
+//! The cache table (yu-2004 §2.2): routes, and how far the nodes on each are synchronized about it.
 
 use alloc::vec::Vec;
 
@@ -6,23 +6,23 @@ use driftway_base::{FailedLink, Ipv4Addr};
 
 use super::super::path::{NodeMask, Path, node_bit};
 
-/// More data packets than these say nothing new.
+/// A higher number of data packets makes no difference.
 pub(super) const DATA_MAX: u8 = 2;
 
-/// A route and what this node knows of who else has it.
+/// A route, and this node's knowledge of the other nodes that have it.
 #[derive(Clone, Debug)]
 pub(super) struct RouteEntry {
-    /// From this node to the destination; once data has passed, from its source.
+    /// From this node to the destination; once data has passed, from the source.
     pub route: Path,
-    /// Which nodes it may have: most questions end here.
+    /// The nodes of the route, which decide most lookups.
     mask: NodeMask,
     /// The source and the destination that it serves.
     pub pair: (Ipv4Addr, Ipv4Addr),
-    /// How many data packets this node has forwarded, sent or received on the route: 0, 1, or 2 for
-    /// more. From 1 on the nodes before this one have it; from 2 on those behind it do, because the
+    /// The number of data packets that this node has forwarded, sent or received on the route: 0, 1, or 2 for
+    /// more. From 1 on the nodes before this one have the route; from 2 on those behind it do, because the
     /// first packet got past.
     pub data_packets: u8,
-    /// It was learned by a reply from the node behind this one, which has its part of it.
+    /// It was learned by a reply from the next node, which has its own part of it.
     pub learned_by_reply: bool,
 }
 
@@ -32,21 +32,21 @@ impl RouteEntry {
     }
 }
 
-/// The routes, the newest last. There is no limit: it grows with the routes that are discovered, and
-/// shrinks as links fail.
+/// The routes, the newest last. There is no limit: the table grows with the routes that are discovered, and
+/// shrinks with link failures.
 #[derive(Clone, Debug, Default)]
 pub(super) struct RouteTable {
     entries: Vec<RouteEntry>,
 }
 
-/// Where a route crosses a link, in either direction: the node before it.
+/// The position of the node before a link, if a route crosses it in either direction.
 pub(super) fn crossing_position(route: &Path, link: FailedLink) -> Option<usize> {
     let FailedLink { from, to } = link;
     let mut links = route.as_slice().windows(2);
     links.position(|ends| ends == [from, to] || ends == [to, from])
 }
 
-/// What is left of a route on this node's side of the link behind `at`; `None`: it leads nowhere.
+/// The part of a route on this node's side of the link behind `at`; `None` if it has no hop.
 pub(super) fn usable_part(route: &Path, at: usize, me: Ipv4Addr) -> Option<Path> {
     let nodes = route.as_slice();
     let side = if route.position(me)? <= at { nodes.get(..=at)? } else { nodes.get(at + 1..)? };
@@ -54,7 +54,7 @@ pub(super) fn usable_part(route: &Path, at: usize, me: Ipv4Addr) -> Option<Path>
 }
 
 impl RouteTable {
-    /// Is `part` a part of a route, in either direction?
+    /// Returns true if `part` is part of a route, in either direction.
     pub fn covers(&self, part: &Path) -> bool {
         let (there, mask) = (part.as_slice(), part.mask());
         let back = part.reversed();
@@ -65,8 +65,8 @@ impl RouteTable {
         self.entries.iter().any(|entry| entry.mask & mask == mask && runs(&entry.route))
     }
 
-    /// A route that begins at this node was learned for a pair of nodes, by a reply from its next node
-    /// if it has `replied`; is it new?
+    /// Adds a route that starts at this node, learned for a pair of nodes, by a reply from its next node if
+    /// `replied`; returns true if it is new.
     pub fn learn(&mut self, route: &Path, pair: (Ipv4Addr, Ipv4Addr), replied: bool) -> bool {
         if let Some(known) = self.entries.iter_mut().find(|entry| entry.route == *route) {
             known.learned_by_reply |= replied;
@@ -80,8 +80,8 @@ impl RouteTable {
         new
     }
 
-    /// A data packet with this source route is at `me`, its source, its destination or between; is
-    /// there anything new in the route?
+    /// Counts a data packet with this source route at `me`, its source, its destination or an intermediate
+    /// node; returns true if the route contains anything new.
     pub fn record_data_packet(&mut self, route: &Path, me: Ipv4Addr) -> bool {
         if let Some(entry) = self.entries.iter_mut().find(|entry| entry.route == *route) {
             entry.data_packets = (entry.data_packets + 1).min(DATA_MAX);
@@ -107,7 +107,7 @@ impl RouteTable {
         true
     }
 
-    /// The shortest route; of equals the one that has carried more, then the newest.
+    /// The shortest route; of several the one that has carried more, then the newest.
     pub fn find(&self, me: Ipv4Addr, destination: Ipv4Addr) -> Option<Path> {
         let both = node_bit(me) | node_bit(destination);
         let mut best: Option<(usize, u8, &Path, usize, usize)> = None;
@@ -137,8 +137,8 @@ impl RouteTable {
         self.entries.iter().any(crosses)
     }
 
-    /// Takes out each route over a link, and shows it with the place where it crosses that. With
-    /// `truncate` the part on the side of `me` stays. Was there one?
+    /// Removes each route over a link, and calls `show` with the entry and the position at which it crosses
+    /// the link. With `truncate` the part on the side of `me` is kept. Returns true if there was one.
     pub fn remove(
         &mut self,
         link: FailedLink,
@@ -169,7 +169,7 @@ impl RouteTable {
         removed
     }
 
-    /// Routes that were cut may be the same now: the first stays, with the most that is known.
+    /// Merges routes that became equal by truncation: the first is kept, with the larger count.
     fn merge(&mut self) {
         let mut at = 0;
         while let Some((route, data)) =

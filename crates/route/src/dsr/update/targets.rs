@@ -1,4 +1,4 @@
-//! Who is informed of a broken link.
+//! The nodes that are notified of a broken link.
 
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
@@ -10,12 +10,12 @@ use super::super::path::Path;
 use super::UpdateCache;
 use super::table::{DATA_MAX, RouteEntry};
 
-/// The nodes to inform, while they are found, and the notices to them.
+/// The nodes to notify, while they are collected, and the notices to them.
 #[derive(Clone, Debug, Default)]
 pub(super) struct NotificationTargets {
     /// Nodes on this side of the link.
     near_side: Vec<Ipv4Addr>,
-    /// Nodes beyond it, the nearest first, of each route: the first to which there is another way.
+    /// Nodes beyond it, for each route, the nearest first: the first with another route to it is notified.
     far_side: Vec<Path>,
     notices: VecDeque<LinkFailureNotice>,
 }
@@ -25,7 +25,7 @@ impl NotificationTargets {
         self.notices.pop_front()
     }
 
-    /// That node hears of it by another packet.
+    /// Cancels the notice to a node that is informed by another packet.
     pub fn cancel_notice(&mut self, link: FailedLink, to: Ipv4Addr) {
         self.notices.retain(|notice| notice.link != link || notice.path.last() != Some(to));
     }
@@ -39,14 +39,14 @@ impl NotificationTargets {
     }
 }
 
-/// What a node knows of a broken link before it looks at its routes.
+/// The state of a broken link while the routes are searched.
 struct BrokenLink<'a> {
     me: Ipv4Addr,
     ignore_data: bool,
-    /// The data packet of this route has not got over the link.
+    /// The route whose data packet failed on the link.
     failed: Option<&'a Path>,
-    /// Who needs no notice: the neighbour that the news comes from, who has reported it, and who gets
-    /// the same packet.
+    /// Nodes that need no notice: the neighbour that sent the report, its originator, and the neighbour that
+    /// receives the same packet.
     informed: [Option<Ipv4Addr>; 3],
 }
 
@@ -55,7 +55,7 @@ impl BrokenLink<'_> {
         self.informed.contains(&Some(node))
     }
 
-    /// A route of the table crosses the link between its nodes `at` and `at + 1`.
+    /// Collects the nodes to notify about a route that crosses the link between its nodes `at` and `at + 1`.
     fn collect_targets(
         &self,
         entry: &RouteEntry,
@@ -67,10 +67,10 @@ impl BrokenLink<'_> {
         let Some(me) = entry.route.position(self.me) else { return };
         // Each node before this one has forwarded the data packet.
         let before = self.ignore_data || entry.data_packets >= 1;
-        // The one behind has got it, unless it was the first, and has failed on its way there.
+        // The next node has received it, unless it was the first and failed on its way there.
         let got_past = entry.data_packets >= DATA_MAX || self.failed != Some(&entry.route);
         let behind = self.ignore_data || entry.data_packets >= 1 && got_past;
-        // Who has sent the reply has the route from itself on, but not the link to this node.
+        // The node that sent the reply has the route from itself on, but not the link to this node.
         let next = behind || entry.learned_by_reply;
         let (is_tail, is_head) = (me == at, me == at + 1);
         if before
@@ -92,7 +92,7 @@ impl BrokenLink<'_> {
         } else {
             return;
         };
-        // One of them informs the others.
+        // One of them notifies the others.
         if !beyond.as_slice().iter().any(|node| self.is_informed(*node)) {
             far.push(beyond);
         }
@@ -100,8 +100,8 @@ impl BrokenLink<'_> {
 }
 
 impl UpdateCache {
-    /// A link does not carry: takes it out and notes who has to hear of it. Who has nothing of it
-    /// informs nobody, so that this comes to an end. Was it there?
+    /// Removes a broken link and collects the nodes to notify; returns true if it was known. A node that does
+    /// not have the link notifies none, so that the process terminates.
     pub(super) fn handle_link_break(
         &mut self,
         link: FailedLink,
@@ -139,7 +139,8 @@ impl UpdateCache {
         was_known
     }
 
-    /// Notices to those beyond the link come first: who passes one on needs none of its own.
+    /// Queues the notices. Those to nodes beyond the link come first: a node that forwards one needs none of
+    /// its own.
     fn notify(&mut self, link: FailedLink) {
         for at in 0..self.targets.far_side.len() {
             let Some(beyond) = self.targets.far_side.get(at).copied() else { continue };

@@ -1,4 +1,4 @@
-//! The rules, one by one, on a time line of events at one node.
+//! The rules of DSR-Update, on a time line of events at one node.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -58,7 +58,7 @@ impl UpdateCache {
         self.on_route_used(NOW, &path(route), true);
     }
 
-    /// Forwards a data packet, or gets it.
+    /// Forwards or receives a data packet.
     fn data(&mut self, route: &[u8]) -> bool {
         let path = path(route);
         let next = path.position(self.me).unwrap();
@@ -71,13 +71,13 @@ impl UpdateCache {
         self.on_route_observed(NOW, &SourceRoute { path, next_position: next }, heard)
     }
 
-    /// Overhears it on its way to the node `next` of it.
+    /// Overhears it on its way to the node at index `next`.
     fn overhears(&mut self, route: &[u8], next: usize) -> bool {
         let carried = SourceRoute { path: path(route), next_position: next };
         self.on_route_observed(NOW, &carried, RouteObservation::Overheard { data: true })
     }
 
-    /// Each entry: its route, its pair and its data packets.
+    /// Each entry: its route, its pair and its number of data packets.
     fn table(&self) -> Vec<(Vec<u8>, (u8, u8), u8)> {
         let ends = |entry: &RouteEntry| (entry.pair.0.octets()[3], entry.pair.1.octets()[3]);
         self.table.entries().iter().map(|e| (numbers(&e.route), ends(e), e.data_packets)).collect()
@@ -91,7 +91,7 @@ impl UpdateCache {
         self.lookup(NOW, node(to)).map(|path| numbers(&path)).unwrap_or_default()
     }
 
-    /// The ways of the notices that there are, in order of their ends.
+    /// The paths of the pending notices, sorted by their ends.
     fn notices(&mut self) -> Vec<Vec<u8>> {
         let notices = core::iter::from_fn(|| self.poll_notice());
         let mut paths: Vec<_> = notices.map(|notice| numbers(&notice.path)).collect();
@@ -99,7 +99,7 @@ impl UpdateCache {
         paths
     }
 
-    /// The own link to a node fails under a packet on `route`.
+    /// The local link to a node fails with a packet on `route`.
     fn fails(&mut self, to: u8, route: &[u8]) -> Vec<Vec<u8>> {
         let route = path(route);
         self.on_link_failure(
@@ -110,7 +110,7 @@ impl UpdateCache {
         self.notices()
     }
 
-    /// An error of `reporter` about a link comes from `from`, and goes on to `also`.
+    /// An error of `reporter` about a link arrives from `from`, and is forwarded to `also`.
     fn hears(&mut self, of: (u8, u8), reporter: u8, from: u8, also: Option<u8>) -> Vec<Vec<u8>> {
         self.hear(of, reporter, from, also);
         self.notices()
@@ -128,12 +128,12 @@ impl UpdateCache {
 const NONE: Vec<Vec<u8>> = Vec::new();
 
 #[test]
-fn who_forwards_a_reply_keeps_the_rest_and_notes_who_gets_it() {
+fn a_node_that_forwards_a_reply_caches_the_rest_and_records_the_receiver() {
     let mut five = cache();
     assert!(five.forwards_reply(&[1, 4, 5, 6, 9], 4));
     assert_eq!(five.table(), [(vec![5, 6, 9], (1, 9), 0)]);
     assert_eq!(five.records(), [[4, 5, 6, 9]]);
-    // What is known is not kept twice, also as a part and in the other direction.
+    // A known route is not stored twice, also as a part and in the other direction.
     assert!(!five.forwards_reply(&[2, 3, 5, 6], 3));
     assert!(!five.forwards_reply(&[1, 4, 5, 6, 9], 4));
     five.data(&[8, 7, 5]);
@@ -144,7 +144,7 @@ fn who_forwards_a_reply_keeps_the_rest_and_notes_who_gets_it() {
 }
 
 #[test]
-fn an_answer_from_the_cache_and_one_of_its_own_are_noted_alike() {
+fn replies_from_the_cache_and_own_replies_are_recorded_alike() {
     let mut five = cache();
     five.gets_reply(&[5, 6, 9]);
     five.replies_to(&[1, 4, 5, 6], 4);
@@ -155,7 +155,7 @@ fn an_answer_from_the_cache_and_one_of_its_own_are_noted_alike() {
 }
 
 #[test]
-fn who_has_asked_keeps_the_route_unless_it_has_it() {
+fn the_initiator_caches_the_route_unless_it_is_known() {
     let mut five = cache();
     assert!(five.gets_reply(&[5, 6, 7, 9]));
     assert!(!five.gets_reply(&[5, 6, 7]));
@@ -164,7 +164,7 @@ fn who_has_asked_keeps_the_route_unless_it_has_it() {
 }
 
 #[test]
-fn requests_teach_nothing() {
+fn nothing_is_learned_from_requests() {
     let mut five = cache();
     for by in [LearnedBy::Request, LearnedBy::CachedReply] {
         assert!(!five.on_route_learned(NOW, &path(&[5, 6, 9]), by));
@@ -183,14 +183,14 @@ fn a_source_counts_its_data_packets_up_to_two() {
         five.sends(&[5, 6, 9]);
         assert_eq!(five.table(), [(vec![5, 6, 9], (5, 9), data)]);
     }
-    // A part of it is a route of its own: what is behind has heard nothing of this.
+    // A part of it is a separate route: the nodes behind have not seen this packet.
     five.sends(&[5, 6]);
     assert_eq!(five.table()[1], (vec![5, 6], (5, 6), 1));
 }
 
 /// RFC 4728 §8.1.1: a packet to a neighbour needs no source route.
 #[test]
-fn a_packet_without_a_route_tells_nobody() {
+fn a_packet_without_a_route_does_not_count() {
     let config = DsrConfig { route_to_neighbour: false, ..CONFIG };
     let mut five = UpdateCache::new(node(5), UpdateOptions::PAPER, &config);
     five.gets_reply(&[5, 6]);
@@ -213,10 +213,10 @@ fn data_makes_the_whole_route_known_and_covers_the_record() {
     assert_eq!(five.records(), NONE);
 }
 
-/// Minimal case: 4 has learned a part of a route, and then all of it by data; when a link behind that
-/// part fails, it has the part still. So has it what it has learned for another source.
+/// Minimal case: 4 has learned a part of a route, and then all of it by data; when a link behind that part
+/// fails, it still has the part. The same holds for a route that it has learned for another source.
 #[test]
-fn data_on_a_longer_route_or_of_another_source_leaves_the_record() {
+fn data_on_a_longer_route_or_of_another_source_keeps_the_record() {
     let mut five = cache();
     five.replies_to(&[4, 5, 6], 4);
     five.replies_to(&[4, 5, 6, 8], 4);
@@ -228,19 +228,19 @@ fn data_on_a_longer_route_or_of_another_source_leaves_the_record() {
     assert_eq!(five.fails(6, &[5, 6]), [[5, 4]]);
 }
 
-/// Minimal case: the reply has come from 6, which has the link, too, and is nearer to it, and 3 has
-/// heard of it before.
+/// Minimal case: the reply came from 6, which has the link, too, and is nearer to it, and 3 was informed
+/// before.
 #[test]
-fn who_has_sent_the_reply_is_informed_by_whom_it_does_not_come_from() {
+fn the_sender_of_the_reply_is_notified_if_it_did_not_report() {
     let mut five = cache();
     five.gets_reply(&[5, 6, 7, 9]);
     assert_eq!(five.clone().hears((7, 9), 9, 3, None), [[5, 6]]);
     assert_eq!(five.fails(6, &[5, 6]), NONE, "it does not have the link to here");
 }
 
-/// What it has sent itself is known farther on, whatever then fails of another's.
+/// A route of its own that carried data is known farther on, whatever fails of another node's packets.
 #[test]
-fn anothers_data_leaves_the_own_route_alone() {
+fn data_of_another_source_does_not_change_the_own_route() {
     let mut five = cache();
     five.gets_reply(&[5, 6, 9]);
     five.sends(&[5, 6, 9]);
@@ -249,7 +249,7 @@ fn anothers_data_leaves_the_own_route_alone() {
 }
 
 #[test]
-fn a_destination_keeps_the_route_and_takes_it_back() {
+fn a_destination_caches_the_route_and_uses_its_reverse() {
     let mut five = cache();
     assert!(five.data(&[1, 2, 3, 5]));
     five.data(&[1, 2, 3, 5]);
@@ -259,7 +259,7 @@ fn a_destination_keeps_the_route_and_takes_it_back() {
 }
 
 #[test]
-fn a_salvaged_packet_begins_a_route_where_it_was_salvaged() {
+fn a_salvaged_packet_starts_a_route_at_the_salvager() {
     let mut five = cache();
     five.gets_reply(&[5, 6, 9]);
     assert_eq!(five.select_for_salvage(NOW, node(9)), Some(path(&[5, 6, 9])));
@@ -268,29 +268,29 @@ fn a_salvaged_packet_begins_a_route_where_it_was_salvaged() {
 }
 
 #[test]
-fn an_overheard_route_moves_to_the_table_with_its_use() {
+fn a_used_overheard_route_moves_to_the_table() {
     let mut five = cache();
     assert!(five.overhears(&[1, 2, 3, 9], 2));
     assert!(!five.overhears(&[1, 2, 3, 9], 2));
     assert_eq!(five.table(), []);
     assert_eq!(five.route(9), [5, 2, 3, 9], "it is found");
-    assert_eq!(five.table(), [], "and stays where it is");
+    assert_eq!(five.table(), [], "and is not moved");
     assert_eq!(five.select(NOW, node(3)), Some(path(&[5, 2, 3])));
     assert_eq!(five.table(), [(vec![5, 2, 3], (5, 3), 0)]);
     five.sends(&[5, 2, 3]);
     assert_eq!(five.table(), [(vec![5, 2, 3], (5, 3), 1)]);
     assert_eq!(five.route(9), [], "only what is used");
-    // The table is asked first.
+    // The table has precedence.
     five.gets_reply(&[5, 6, 7, 8]);
     five.overhears(&[6, 4, 8], 1);
     assert_eq!(five.route(8), [5, 6, 7, 8]);
 }
 
 #[test]
-fn the_oldest_overheard_route_makes_room() {
+fn the_oldest_overheard_route_is_evicted() {
     for (most, known) in [(0, [false; 3]), (2, [false, true, true]), (3, [true; 3])] {
         let mut five = cache_with(UpdateOptions { secondary: most, ..UpdateOptions::PAPER });
-        // Each to one that it begins at: one route from here.
+        // Each is for a route of a single source: one route from here.
         for other in [11, 12, 13] {
             five.on_route_learned(NOW, &path(&[5, other, other + 10]), LearnedBy::Shortening);
         }
@@ -316,10 +316,10 @@ fn the_shortest_route_then_the_more_used_then_the_newest() {
 }
 
 #[test]
-fn upstream_the_node_before_is_informed() {
+fn upstream_the_previous_node_is_notified() {
     let mut five = cache();
     five.data(&[1, 4, 5, 6, 7, 9]);
-    // By the node behind; it is at an end of the link, or not.
+    // By the node behind, which is an end of the link, or not.
     assert_eq!(five.clone().hears((6, 7), 6, 6, None), [[5, 4]]);
     assert_eq!(five.clone().hears((7, 9), 7, 6, None), [[5, 4]]);
     // The ordinary error goes there already.
@@ -331,16 +331,16 @@ fn upstream_the_node_before_is_informed() {
     assert_eq!(five.table(), []);
 }
 
-/// The news has come around the link to a node between the source and the link's end.
+/// The report has come around the link to a node between the source and the link's end.
 #[test]
-fn upstream_the_node_behind_is_informed_by_whom_it_does_not_come_from() {
+fn upstream_the_next_node_is_notified_if_it_did_not_report() {
     let mut five = cache();
     five.data(&[1, 4, 5, 6, 7, 9]);
     assert_eq!(five.hears((6, 7), 7, 3, None), [[5, 4], [5, 6]]);
 }
 
 #[test]
-fn the_source_of_a_route_that_has_carried_nothing_informs_nobody() {
+fn the_source_of_an_unused_route_notifies_no_node() {
     let mut five = cache();
     five.gets_reply(&[5, 6, 7, 9]);
     assert_eq!(five.hears((6, 7), 6, 6, None), NONE);
@@ -348,7 +348,7 @@ fn the_source_of_a_route_that_has_carried_nothing_informs_nobody() {
 }
 
 #[test]
-fn downstream_the_node_behind_is_informed() {
+fn downstream_the_next_node_is_notified() {
     let mut five = cache();
     five.data(&[1, 2, 4, 5, 6, 9]);
     assert_eq!(five.clone().hears((1, 2), 2, 4, None), [[5, 6]]);
@@ -359,36 +359,36 @@ fn downstream_the_node_behind_is_informed() {
 }
 
 #[test]
-fn who_has_learned_by_a_reply_is_informed() {
+fn nodes_with_a_reply_record_are_notified() {
     let mut five = cache();
     five.forwards_reply(&[1, 4, 5, 6, 7, 9], 4);
     five.replies_to(&[1, 3, 5, 6, 7], 3);
     five.replies_to(&[1, 2, 5, 6], 2);
     assert_eq!(five.clone().hears((6, 7), 6, 6, None), [[5, 3], [5, 4]]);
-    assert_eq!(five.clone().hears((6, 7), 6, 3, None), [[5, 4]], "who says so knows it");
+    assert_eq!(five.clone().hears((6, 7), 6, 3, None), [[5, 4]], "the reporter needs none");
     five.hears((6, 7), 6, 6, None);
-    assert_eq!(five.records(), [[2, 5, 6]], "the others are over");
+    assert_eq!(five.records(), [[2, 5, 6]], "the others are removed");
     assert_eq!(five.hears((6, 7), 6, 6, None), NONE);
 }
 
-/// Minimal case: 4 has learned of the link to 5 by 5's own reply, 5 finds it broken by another's
-/// packet, and the record of what is behind 5 does not have it.
+/// Minimal case: 4 has learned the link to 5 by 5's own reply, 5 finds it broken by another node's packet,
+/// and the record of the rest of the route does not contain it.
 #[test]
 fn a_record_covers_the_link_to_its_neighbour() {
     let mut five = cache();
     five.on_route_learned(NOW, &path(&[5, 4, 1]), LearnedBy::OwnReply);
     five.gets_reply(&[5, 3, 4]);
-    assert_eq!(five.fails(4, &[5, 4, 2]), [[5, 3, 4]], "by another way");
+    assert_eq!(five.fails(4, &[5, 4, 2]), [[5, 3, 4]], "on another route");
     assert_eq!(five.records(), NONE);
     let mut alone = cache();
     alone.on_route_learned(NOW, &path(&[5, 4, 1]), LearnedBy::OwnReply);
-    assert_eq!(alone.fails(4, &[5, 4, 2]), NONE, "nobody is looked for");
+    assert_eq!(alone.fails(4, &[5, 4, 2]), NONE, "no route discovery");
 }
 
-/// Minimal case: the entry that a record was made with goes, because of a link before this node; what
-/// 3 has learned is as good as before.
+/// Minimal case: the entry with which a record was made is removed, because of a link before this node; the
+/// route that 3 has learned is still valid.
 #[test]
-fn a_record_outlives_the_entry_that_it_was_made_with() {
+fn a_record_outlives_its_entry() {
     let mut five = cache();
     five.data(&[1, 4, 5, 6, 9]);
     five.replies_to(&[2, 3, 5, 6, 9], 3);
@@ -398,34 +398,34 @@ fn a_record_outlives_the_entry_that_it_was_made_with() {
 }
 
 #[test]
-fn the_end_of_the_link_informs_the_first_beyond_it_that_it_can_reach() {
+fn the_upstream_end_notifies_the_first_reachable_node_beyond_the_link() {
     let mut five = cache();
     (0..2).for_each(|_| {
         five.data(&[1, 4, 5, 6, 7, 9]);
     });
-    assert_eq!(five.clone().fails(6, &[1, 4, 5, 6, 7, 9]), [[5, 4]], "there is no way");
+    assert_eq!(five.clone().fails(6, &[1, 4, 5, 6, 7, 9]), [[5, 4]], "there is no route");
     five.gets_reply(&[5, 3, 2, 9]);
     assert_eq!(five.clone().fails(6, &[1, 4, 5, 6, 7, 9]), [vec![5, 4], vec![5, 3, 2, 9]]);
     five.gets_reply(&[5, 3, 7]);
     assert_eq!(five.clone().fails(6, &[1, 4, 5, 6, 7, 9]), [vec![5, 4], vec![5, 3, 7]]);
-    // Also an overheard way; not one over the link.
+    // An overheard route counts, too; not one over the link.
     five.overhears(&[2, 6, 8], 1);
     assert_eq!(five.clone().fails(6, &[1, 4, 5, 6, 7, 9]), [vec![5, 4], vec![5, 2, 6]]);
-    // It has come from there.
+    // The report has come from there.
     assert_eq!(five.hears((5, 6), 7, 3, None), [[5, 4]]);
 }
 
 #[test]
-fn so_does_the_end_behind_the_link() {
+fn the_downstream_end_notifies_the_first_reachable_node_beyond_the_link() {
     let mut five = cache();
     five.data(&[1, 2, 4, 5, 6]);
     five.gets_reply(&[5, 3, 2]);
     assert_eq!(five.clone().fails(4, &[5, 4]), [vec![5, 3, 2], vec![5, 6]]);
-    assert_eq!(five.hears((4, 5), 4, 3, None), [vec![5, 6]], "4 has said so");
+    assert_eq!(five.hears((4, 5), 4, 3, None), [vec![5, 6]], "4 has reported it");
 }
 
 #[test]
-fn a_first_packet_that_fails_has_informed_nobody_behind() {
+fn after_a_failed_first_packet_no_node_beyond_the_link_is_notified() {
     let mut five = cache();
     five.gets_reply(&[5, 3, 7]);
     five.data(&[1, 4, 5, 6, 7]);
@@ -434,9 +434,9 @@ fn a_first_packet_that_fails_has_informed_nobody_behind() {
     assert_eq!(five.fails(6, &[1, 4, 5, 6, 7]), [vec![5, 4], vec![5, 3, 7]]);
 }
 
-/// Minimal case: the one packet of a route has got past, and later another's fails.
+/// Minimal case: the only packet of a route got past, and later another one fails.
 #[test]
-fn but_it_has_when_another_fails() {
+fn nodes_beyond_the_link_are_notified_if_a_later_packet_fails() {
     let mut five = cache();
     five.gets_reply(&[5, 3, 7]);
     five.data(&[1, 4, 5, 6, 7]);
@@ -444,7 +444,7 @@ fn but_it_has_when_another_fails() {
 }
 
 #[test]
-fn a_source_informs_nobody_before_it() {
+fn a_source_has_no_previous_node_to_notify() {
     let mut five = cache();
     (0..2).for_each(|_| five.sends(&[5, 6, 7]));
     five.gets_reply(&[5, 3, 7]);
@@ -452,7 +452,7 @@ fn a_source_informs_nobody_before_it() {
 }
 
 #[test]
-fn who_gets_the_ordinary_error_gets_no_other() {
+fn a_node_that_gets_the_ordinary_error_gets_no_notice() {
     let mut five = cache();
     five.data(&[1, 4, 5, 6]);
     let route = path(&[1, 4, 5, 6]);
@@ -462,7 +462,7 @@ fn who_gets_the_ordinary_error_gets_no_other() {
 }
 
 #[test]
-fn a_node_is_informed_once_of_a_link_and_of_each_link() {
+fn a_node_is_notified_once_of_each_link() {
     let mut five = cache();
     five.data(&[1, 4, 5, 6, 7, 9]);
     five.data(&[2, 4, 5, 6, 7]);
@@ -476,17 +476,17 @@ fn a_node_is_informed_once_of_a_link_and_of_each_link() {
 }
 
 #[test]
-fn overheard_routes_over_the_link_go_and_are_nobodys() {
+fn overheard_routes_over_the_link_are_removed_without_notices() {
     let mut five = cache();
     five.overhears(&[1, 4, 6, 7], 2);
     assert_eq!(five.route(7), [5, 4, 6, 7]);
     assert_eq!(five.hears((7, 6), 7, 3, None), NONE);
     assert_eq!(five.route(7), []);
-    assert!(five.overhears(&[1, 4, 6, 7], 2), "it may come back");
+    assert!(five.overhears(&[1, 4, 6, 7], 2), "it may be added again");
 }
 
 #[test]
-fn without_the_count_of_data_both_sides_are_informed() {
+fn with_ignore_data_both_sides_are_notified() {
     let mut five = cache_with(UpdateOptions { ignore_data: true, ..UpdateOptions::PAPER });
     five.gets_reply(&[5, 3, 7]);
     five.data(&[1, 4, 5, 6, 7]);
@@ -496,7 +496,7 @@ fn without_the_count_of_data_both_sides_are_informed() {
 }
 
 #[test]
-fn without_the_records_who_has_a_reply_is_not_informed() {
+fn with_ignore_replies_receivers_of_replies_are_not_notified() {
     let mut five = cache_with(UpdateOptions { ignore_replies: true, ..UpdateOptions::PAPER });
     five.forwards_reply(&[1, 4, 5, 6, 7, 9], 4);
     five.data(&[2, 3, 5, 6, 7, 9]);
@@ -504,7 +504,7 @@ fn without_the_records_who_has_a_reply_is_not_informed() {
 }
 
 #[test]
-fn what_is_before_the_link_may_stay() {
+fn with_truncate_the_part_before_the_link_is_kept() {
     let mut five = cache_with(UpdateOptions { truncate: true, ..UpdateOptions::PAPER });
     five.data(&[1, 4, 5, 6, 7, 9]);
     five.data(&[1, 4, 5, 6, 7]);
@@ -515,13 +515,13 @@ fn what_is_before_the_link_may_stay() {
     assert_eq!(five.table(), [(vec![1, 4, 5, 6], (1, 9), 1), (vec![6, 5], (7, 5), 1)]);
     assert_eq!(five.records(), [[3, 5, 6]]);
     assert_eq!((five.route(6), five.route(7)), (vec![5, 6], vec![]));
-    // Of a link beside this node nothing is left on the other side.
+    // Of a link at this node nothing is left on the other side.
     five.hears((5, 6), 6, 3, None);
     assert_eq!(five.table(), [(vec![1, 4, 5], (1, 9), 1)]);
 }
 
 #[test]
-fn without_notices_it_is_a_table_and_no_more() {
+fn without_notify_it_is_only_a_table() {
     let mut five = cache_with(UpdateOptions { notify: false, ..UpdateOptions::PAPER });
     five.data(&[1, 4, 5, 6, 7, 9]);
     five.forwards_reply(&[2, 3, 5, 6, 7], 3);

@@ -1,4 +1,4 @@
-//! What a router remembers about one destination.
+//! A router's state of one destination.
 
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
@@ -8,33 +8,33 @@ use driftway_wire::QuotedPacket;
 
 use super::NextHop;
 
-/// A destination to which some way has failed.
+/// A destination with failed next hops.
 #[derive(Clone, Debug)]
 pub(crate) struct DestinationState {
     pub address: Ipv4Addr,
     failed_next_hops: Vec<FailedNextHop>,
-    /// Who has had an RFN from here, or through here, and no RRN since.
+    /// Sources to which an RFN was sent from or through this router, and no RRN since.
     rfn_sent: Vec<NotifiedSource>,
-    /// Who has had an RRN from here, and no RFN since.
+    /// Sources to which this router has sent an RRN, and no RFN since.
     rrn_sent: Vec<Ipv4Addr>,
-    /// Packets kept for it, oldest first.
+    /// Packets buffered for it, oldest first.
     pub buffered: VecDeque<u32>,
 }
 
-/// A way that leads nowhere now.
+/// A next hop that cannot reach the destination now.
 #[derive(Clone, Copy, Debug)]
 struct FailedNextHop {
     next_hop: NextHop,
     link: FailedLink,
-    /// How long that is believed; `None`: it is our own link, which will tell.
+    /// The expiry of a reported failure; `None`: it is this router's own link, whose state is known.
     believed_until: Option<Instant>,
 }
 
-/// A source, and what an RRN to it says.
+/// A source, and the contents of an RRN to it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct NotifiedSource {
     pub link: FailedLink,
-    /// The last of its packets that had no way.
+    /// The last of its packets without a usable next hop.
     pub quoted: QuotedPacket,
 }
 
@@ -54,25 +54,25 @@ impl DestinationState {
         self.failed_next_hops.iter().any(|broken| broken.next_hop == way && holds(broken))
     }
 
-    /// Has our own link on this way failed?
+    /// Returns true if this router's own link at this next hop has failed.
     pub fn is_own_link_failed(&self, way: NextHop) -> bool {
         self.failed_next_hops
             .iter()
             .any(|broken| broken.next_hop == way && broken.believed_until.is_none())
     }
 
-    /// The link to name for a packet that has no way: our own before another's.
+    /// The link to report for an undeliverable packet: this router's own before a reported one.
     pub fn failed_link(&self) -> Option<FailedLink> {
         let own = self.failed_next_hops.iter().find(|broken| broken.believed_until.is_none());
         own.or(self.failed_next_hops.last()).map(|broken| broken.link)
     }
 
-    /// Does it wait for somebody else's RRN?
+    /// Returns true if an RRN of another router is awaited.
     pub fn awaits_rrn(&self) -> bool {
         self.failed_next_hops.iter().any(|broken| broken.believed_until.is_some())
     }
 
-    /// `way` leads nowhere. What our own link says stands until it says otherwise.
+    /// Marks `next_hop` as failed. The state of this router's own link takes precedence.
     pub fn mark_failed(&mut self, way: NextHop, link: FailedLink, until: Option<Instant>) {
         match self.failed_next_hops.iter_mut().find(|broken| broken.next_hop == way) {
             Some(known) => {
@@ -87,14 +87,14 @@ impl DestinationState {
         }
     }
 
-    /// `way` leads there again; was it thought broken?
+    /// Clears the failure of `next_hop`; returns true if there was one.
     pub fn clear_failure(&mut self, way: NextHop) -> bool {
         let before = self.failed_next_hops.len();
         self.failed_next_hops.retain(|broken| broken.next_hop != way);
         self.failed_next_hops.len() < before
     }
 
-    /// Forgets what is not believed any more; was there something?
+    /// Removes expired failures; returns true if there were any.
     pub fn expire(&mut self, now: Instant) -> bool {
         let before = self.failed_next_hops.len();
         self.failed_next_hops
@@ -102,7 +102,7 @@ impl DestinationState {
         self.failed_next_hops.len() < before
     }
 
-    /// An RFN goes to the source that `quoted` is of.
+    /// Records an RFN to the source of `quoted`.
     pub fn record_rfn(&mut self, link: FailedLink, quoted: QuotedPacket) {
         self.forget_rrn(quoted.source);
         match self.rfn_sent.iter_mut().find(|known| known.quoted.source == quoted.source) {
@@ -111,20 +111,20 @@ impl DestinationState {
         }
     }
 
-    /// An RRN from elsewhere passes to `source`; has it had one from here?
+    /// Records an RRN of another router to `source`; returns true if one was sent from here before.
     pub fn record_rrn(&mut self, source: Ipv4Addr) -> bool {
         self.rfn_sent.retain(|known| known.quoted.source != source);
         self.rrn_sent.contains(&source)
     }
 
-    /// An RFN has reached `source`, at this very node.
+    /// Clears the record of an RRN to `source`, for which an RFN has arrived at this node itself.
     pub fn forget_rrn(&mut self, source: Ipv4Addr) {
         self.rrn_sent.retain(|told| *told != source);
     }
 
-    /// The next source that is to have an RRN from here.
+    /// Returns the next source that needs an RRN from here.
     pub fn take_next_for_rrn(&mut self) -> Option<NotifiedSource> {
-        // In the order in which they were heard of.
+        // In the order in which they were recorded.
         let source = (!self.rfn_sent.is_empty()).then(|| self.rfn_sent.remove(0))?;
         self.rrn_sent.push(source.quoted.source);
         Some(source)

@@ -1,13 +1,13 @@
-//! Route failure and re-establishment notifications (chandran-1998): a router's memory of failed
-//! routes, and what it says about them. This is the network's half of TCP-F (chandran-1998 §4, §5.4,
-//! §6.1); the source's half is `driftway_aid::tcp_f`.
+//! Route failure and re-establishment notifications (chandran-1998): a router's state of failed routes, and
+//! its notifications. This is the network's part of TCP-F (chandran-1998 §4, §5.4, §6.1); the source's part
+//! is `driftway_aid::tcp_f`.
 //!
 //! # What is not modelled
 //!
 //! | what | why |
 //! |---|---|
-//! | how routes are found | chandran-1998 §5.1 assumes no routing protocol; the driver reports links and ways |
-//! | one RFN for all sources at once | chandran-1998 §5.4 only explores it; each packet draws its own |
+//! | route discovery | chandran-1998 §5.1 assumes no routing protocol; the driver reports links and routes |
+//! | one RFN for all sources together | chandran-1998 §5.4 only discusses it; each packet triggers its own |
 
 mod destination;
 
@@ -20,53 +20,54 @@ use driftway_wire::{Body, IcmpMessage, Packet, QuotedPacket};
 use super::{NextHop, NoticeAction, Output, Scheme, UndeliverableOutcome, UndeliverablePacket};
 use destination::{DestinationState, NotifiedSource};
 
-/// How a router deals with failed routes.
+/// The configuration of a router.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RfnConfig {
-    /// For how long a router believes an RFN of another's. An RRN may be lost; without an end, a
-    /// route would stay closed for ever at each router before the loss. As long as the source
-    /// waits (`driftway_aid::tcp_f`), or longer, and the source finds the way free when it tries again.
+    /// The lifetime of an RFN of another router. An RRN may be lost; without an expiry, a route would stay
+    /// blocked forever at each router before the loss. If this is no longer than the source waits
+    /// (`driftway_aid::tcp_f`), the source finds the route unblocked when it tries again.
     pub rfn_lifetime: Duration,
-    /// Keeps packets that have no way; `None`: they are lost.
+    /// The buffer for packets without a usable next hop; `None`: they are dropped.
     pub buffer: Option<BufferConfig>,
 }
 
-/// chandran-1998 §6.1: a router keeps packets while their route is gone.
+/// The packet buffer of a router for routes that have failed (chandran-1998 §6.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BufferConfig {
-    /// The most packets for one destination.
+    /// The maximum number of packets per destination.
     pub max_packets: usize,
-    /// What sets them free.
+    /// The event that releases them.
     pub flush: FlushTrigger,
 }
 
-/// What sets kept packets free.
+/// The event that releases buffered packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FlushTrigger {
-    /// An RRN that passes, or that is due because the router's own link is back: only the old route.
+    /// An RRN that is forwarded, or that is due because the router's own link is up again: only the old
+    /// route.
     Rrn,
-    /// Any way that the router learns of, without waiting for an RRN.
+    /// Any next hop that the router learns of, without waiting for an RRN.
     AnyRoute,
 }
 
-/// What a router does about routes that fail (chandran-1998 §4), without knowledge of connections.
+/// The route failure agent of a router (chandran-1998 §4), without knowledge of connections.
 ///
-/// A driver that has a packet to forward calls [`on_packet`](Scheme::on_packet) and looks for a way that
-/// [`is_usable`](Scheme::is_usable), or at least one that it [`may_try`](Scheme::may_try). A way that
-/// fails it reports by [`on_way_failed`](Scheme::on_way_failed), a packet without a way by
-/// [`on_given_up`](Scheme::on_given_up). What is not believed any more is noticed with the next packet.
+/// A driver with a packet to forward calls [`on_packet`](Scheme::on_packet) and selects a next hop that
+/// [`is_usable`](Scheme::is_usable), or else one that it [`can_try`](Scheme::can_try). It reports a failed
+/// next hop by [`on_next_hop_failed`](Scheme::on_next_hop_failed), and a packet without a next hop by
+/// [`on_undeliverable`](Scheme::on_undeliverable). Expired failures are removed with the next packet.
 #[derive(Clone, Debug)]
 pub struct RouteFailureAgent {
     address: Ipv4Addr,
     config: RfnConfig,
-    /// Sorted by address. An entry stays, empty, when its route is whole again.
+    /// Sorted by address. An entry stays, empty, when its route is restored.
     destinations: Vec<DestinationState>,
     outbox: VecDeque<Output>,
     released: VecDeque<u32>,
 }
 
 impl RouteFailureAgent {
-    /// One that knows of no failure.
+    /// Creates an agent that knows of no failure.
     pub const fn new(address: Ipv4Addr, config: RfnConfig) -> Self {
         Self {
             address,
@@ -77,7 +78,7 @@ impl RouteFailureAgent {
         }
     }
 
-    /// Sends an RFN to the source of `packet`, and remembers it.
+    /// Sends an RFN to the source of `packet`, and records it.
     fn send_rfn(&mut self, packet: &Packet) -> Option<&mut DestinationState> {
         let quoted = QuotedPacket::of(packet)?;
         let place = self.index_of(quoted.destination).ok()?;
@@ -89,8 +90,8 @@ impl RouteFailureAgent {
         Some(known)
     }
 
-    /// chandran-1998 §4: the route is invalid. Who knows another uses that, and the RFN ends here;
-    /// else the source is remembered, and the RFN goes on.
+    /// chandran-1998 §4: the route is invalidated. A router that knows another route uses it and discards the
+    /// RFN; otherwise it records the source and forwards the RFN.
     fn on_rfn(
         &mut self,
         now: Instant,
@@ -99,7 +100,7 @@ impl RouteFailureAgent {
         way: NextHop,
         ways: &[NextHop],
     ) -> NoticeAction {
-        // From where our packets do not go, it says nothing about our route.
+        // A next hop that is not used for this destination says nothing about the route.
         if !ways.contains(&way) {
             return NoticeAction::Forward;
         }
@@ -115,7 +116,7 @@ impl RouteFailureAgent {
             known.mark_failed(way, link, Some(until));
             return NoticeAction::Discard;
         }
-        // At the source it is its transport that stops sending, and that tries again.
+        // At the source it is the transport that stops sending and retries.
         if at_source {
             known.forget_rrn(quoted.source);
         } else {
@@ -125,8 +126,8 @@ impl RouteFailureAgent {
         NoticeAction::Forward
     }
 
-    /// chandran-1998 §4: an RRN is forwarded, unless its source has had one from here. It tells
-    /// this router of a route, too, so that whoever else has had an RFN is told.
+    /// chandran-1998 §4: an RRN is forwarded, unless its source was sent one from here. It also informs this
+    /// router of a route, so that all other notified sources are sent an RRN.
     fn on_rrn(&mut self, quoted: QuotedPacket, way: NextHop, ways: &[NextHop]) -> NoticeAction {
         let Ok(place) = self.index_of(quoted.destination) else { return NoticeAction::Forward };
         let Some(known) = self.destinations.get_mut(place) else { return NoticeAction::Forward };
@@ -154,7 +155,7 @@ impl RouteFailureAgent {
         self.destinations.get(self.index_of(destination_entry).ok()?)
     }
 
-    /// What is known of `destination`, which may be nothing yet.
+    /// The state of `destination`, created if there is none.
     fn destination(&mut self, destination: Ipv4Addr) -> Option<&mut DestinationState> {
         let place = self.index_of(destination).unwrap_or_else(|place| {
             self.destinations.insert(place, DestinationState::new(destination));
@@ -165,10 +166,10 @@ impl RouteFailureAgent {
 }
 
 impl Scheme for RouteFailureAgent {
-    /// chandran-1998 §5.4: each packet that has no way draws an RFN, so that the source of every flow
-    /// that uses the route learns of it, and no other; §2: so does one that is lost on the link when it
-    /// fails, for which there is no other way. About an RFN, an RRN or any other ICMP error nothing is
-    /// said (RFC 1122 §3.2.2). A time to live that has run out says nothing of a route.
+    /// chandran-1998 §5.4: each packet without a next hop triggers an RFN, so that the source of every flow
+    /// on the route is notified, and no other; §2: so does a packet that is lost on the link when it fails
+    /// and has no other route. An RFN, an RRN or another ICMP error triggers none (RFC 1122 §3.2.2). An
+    /// expired time to live does not indicate a route failure.
     fn on_undeliverable(
         &mut self,
         _now: Instant,
@@ -189,8 +190,8 @@ impl Scheme for RouteFailureAgent {
         }
     }
 
-    /// chandran-1998 §4: this router is the failure point. It sends no more packets there until the link
-    /// is back.
+    /// chandran-1998 §4: this router is the failure point. It sends no more packets over this next hop until
+    /// the link is up.
     fn on_next_hop_failed(&mut self, destination: Ipv4Addr, way: NextHop, link: FailedLink) {
         self.outbox.push_back(Output::Watch(destination));
         if let Some(known) = self.destination(destination) {
@@ -198,11 +199,11 @@ impl Scheme for RouteFailureAgent {
         }
     }
 
-    /// What was heard over the link before is out of date: if there is another failure behind it, the
-    /// next packet will show.
+    /// Failures reported over this link before are out of date: if there is another failure behind it, the
+    /// next packet will reveal it.
     ///
-    /// chandran-1998 §4: a router that learns of a route sends an RRN to each source whose identity
-    /// it has stored.
+    /// chandran-1998 §4: a router that learns of a route sends an RRN to each source whose identity it has
+    /// stored.
     fn on_next_hop_restored(&mut self, way: NextHop) {
         for known in &mut self.destinations {
             if !known.clear_failure(way) {
@@ -219,9 +220,9 @@ impl Scheme for RouteFailureAgent {
         }
     }
 
-    /// chandran-1998 §4: the failure point is the source itself, and nothing has to travel. (So does
-    /// ELFN stop a TCP whose node begins to look for a route: yu-2004 §3.2.) Packets that wait for
-    /// another route are not given up.
+    /// chandran-1998 §4: the failure point is the source itself, and no notification has to be sent. (ELFN,
+    /// likewise, freezes a TCP whose node starts a route discovery: yu-2004 §3.2.) Packets buffered by
+    /// routing are not reported as undeliverable.
     fn on_route_lost(&mut self, _now: Instant, to: Ipv4Addr) {
         let about = SignalDetails { destination: Some(to), ..SignalDetails::default() };
         self.outbox
@@ -261,8 +262,8 @@ impl Scheme for RouteFailureAgent {
         !self.destination_state(destination).is_some_and(|known| known.is_failed(now, way))
     }
 
-    /// What carries feedback goes as far as links carry it: by it routers learn that what they have
-    /// heard is over.
+    /// Feedback is forwarded as long as the node's own links are up: it informs routers that a reported
+    /// failure is over.
     fn can_try(&self, packet: &Packet, way: NextHop) -> bool {
         let feedback = matches!(&packet.body, Body::Icmp(message) if message.quoted().is_some());
         feedback

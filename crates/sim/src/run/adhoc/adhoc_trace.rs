@@ -1,5 +1,5 @@
-//! What is told of an ad hoc network to those who watch: the event log and the capture. Nothing of
-//! it is done, and nothing kept, where nobody does.
+//! Traces an ad hoc network to the event log and the capture. If neither is enabled, nothing is done
+//! or kept.
 
 use std::collections::VecDeque;
 
@@ -17,31 +17,31 @@ use crate::capture::FrameBody;
 use crate::log::{Entry, Event, Layer};
 use crate::packet_accounting::PacketDropReason;
 
-/// What the telling of frames needs to remember.
+/// State needed to trace frames.
 #[derive(Default)]
 pub struct AdhocTrace {
-    /// Frames that the air has handed out.
+    /// Frames taken from the MAC layer.
     frames: Vec<FrameRecord>,
-    /// Each node's packets that the air has taken, and when: frames are told late, when a packet may
-    /// be gone and its handle another's.
+    /// The packets that each node's MAC layer accepted, and when. A frame is traced after it has
+    /// ended, when its packet's handle may be in use for another packet.
     transmitted: Vec<VecDeque<(Instant, RoutedPacket)>>,
-    /// What routing is asked about just now.
+    /// The failed packet that routing is handling.
     failed_packet: Option<FailedPacket>,
 }
 
-/// A packet that the link layer gave up on.
+/// A packet that the link layer failed to send.
 #[derive(Clone, Copy)]
 struct FailedPacket {
-    /// Why; `None` where ARP did not find the neighbour.
+    /// The reason; `None` if ARP did not resolve the neighbour.
     reason: Option<FailReason>,
-    /// Whom it was for.
+    /// The neighbour it was sent to.
     to: u32,
-    /// Its size.
+    /// The packet's size (bytes).
     bytes: u32,
 }
 
 impl Run<'_, AdhocNetwork> {
-    /// Before the first event.
+    /// Starts tracing before the first event.
     pub(super) fn start_trace(&mut self) {
         if self.observers.wants_network() && self.net.mac.record() {
             self.net.trace.transmitted.resize_with(self.net.nodes.len(), VecDeque::new);
@@ -52,7 +52,7 @@ impl Run<'_, AdhocNetwork> {
         self.trace_positions();
     }
 
-    /// The air takes a node's packet.
+    /// Traces a packet that the MAC layer accepted from a node's queue.
     pub(super) fn trace_dequeued(&mut self, node: usize, id: u32, to: Option<u32>) {
         if !self.observers.wants_network() {
             return;
@@ -64,7 +64,7 @@ impl Run<'_, AdhocNetwork> {
         self.trace_queue_event(node, Event::Dequeued, &packet, to);
     }
 
-    /// A node's interface queue has got a packet.
+    /// Traces a packet that entered a node's interface queue.
     pub(super) fn trace_enqueued(&mut self, node: usize, id: u32, to: Option<u32>) {
         if self.observers.log.is_some()
             && let Some(packet) = self.packets.get(id).copied()
@@ -87,7 +87,7 @@ impl Run<'_, AdhocNetwork> {
         }
     }
 
-    /// A node has got a packet from a neighbour.
+    /// Traces a packet received from a neighbour.
     pub(super) fn trace_received(&mut self, node: u32, from: u32, packet: &RoutedPacket) {
         if let Some(log) = &mut self.observers.log {
             let entry =
@@ -96,11 +96,11 @@ impl Run<'_, AdhocNetwork> {
         }
     }
 
-    /// A packet is where it was to go.
+    /// Traces a packet that reached its destination.
     pub(super) fn trace_delivered(&mut self, node: usize, packet: &Packet) {
         if let Some(log) = &mut self.observers.log {
             let first = self.net.nodes[node].routing.initial_ttl();
-            // Its destination takes none off.
+            // The destination does not decrement the time to live.
             let hops = u32::from(first.saturating_sub(packet.ip.ttl)) + 1;
             let entry = Entry::new(self.now, node as u32, Layer::Routing, Event::Delivered);
             log.record(Entry {
@@ -110,7 +110,7 @@ impl Run<'_, AdhocNetwork> {
         }
     }
 
-    /// A packet died in a node.
+    /// Traces a packet dropped in a node.
     pub(super) fn trace_dropped(
         &mut self,
         node: usize,
@@ -140,7 +140,7 @@ impl Run<'_, AdhocNetwork> {
             let carried = message.as_ref().map_or(FrameBody::Packet(packet), FrameBody::Arp);
             capture.write_drop(self.now, node as u32, to, carried, &why);
         }
-        // Where nothing is sent, what is lost would wait for a frame to the end of the run.
+        // If no frame follows, the dropped packet's record would wait until the end of the run.
         if self.observers.wants_network() && self.net.mac.next_timeout().is_none() {
             if let Some(log) = &mut self.observers.log {
                 log.flush_pending();
@@ -151,7 +151,7 @@ impl Run<'_, AdhocNetwork> {
         }
     }
 
-    /// A node has found, or lost, its route to a destination.
+    /// Traces a found or lost route of a node.
     pub(super) fn trace_route(&mut self, node: usize, to: Ipv4Addr, event: Event) {
         if let Some(log) = &mut self.observers.log {
             let entry = Entry::new(self.now, node as u32, Layer::Routing, event);
@@ -159,8 +159,9 @@ impl Run<'_, AdhocNetwork> {
         }
     }
 
-    /// The link layer of a node gave up on a packet to `to`. Until
-    /// [`failure_is_told`](Self::failure_is_told), what dies of it says why.
+    /// Traces a packet to `to` that a node's link layer failed to send. Until
+    /// [`end_link_failure_trace`](Self::end_link_failure_trace), dropped packets are recorded with
+    /// this reason.
     pub(super) fn trace_link_failure(
         &mut self,
         node: usize,
@@ -183,7 +184,7 @@ impl Run<'_, AdhocNetwork> {
         }
     }
 
-    /// The link layer of a node gave up on a packet to `to`, and gets it again.
+    /// Traces a packet to `to` that a node's link layer failed to send and gets again.
     pub(super) fn trace_link_retry(
         &mut self,
         node: usize,
@@ -205,7 +206,7 @@ impl Run<'_, AdhocNetwork> {
         self.net.trace.failed_packet = None;
     }
 
-    /// The air has gone on.
+    /// Traces the frames that have ended since the last call.
     pub(super) fn trace_frames(&mut self) {
         if !self.observers.wants_network() {
             return;
@@ -219,7 +220,7 @@ impl Run<'_, AdhocNetwork> {
         self.trace_positions();
     }
 
-    /// Where nodes are, if it is time to tell.
+    /// Traces the positions of nodes at regular intervals.
     fn trace_positions(&mut self) {
         if let Some(log) = &mut self.observers.log
             && log.take_positions_due(self.now)
@@ -235,7 +236,7 @@ impl Run<'_, AdhocNetwork> {
     fn trace_frame(&mut self, frame: &FrameRecord) {
         let Some(taken) = self.net.trace.transmitted.get_mut(frame.from as usize) else { return };
         if matches!(frame.kind, FrameKind::Rts | FrameKind::Data) {
-            // It is of the last packet that was taken before it.
+            // The frame belongs to the last packet accepted before it.
             while taken.get(1).is_some_and(|(at, _)| *at <= frame.at) {
                 taken.pop_front();
             }
@@ -285,7 +286,7 @@ fn frame_entry(frame: &FrameRecord, packet: Option<&RoutedPacket>) -> Entry {
 }
 
 impl MacLayer {
-    /// Frames are kept from now on; `false` where this link layer can't.
+    /// Starts recording frames; `false` if this MAC protocol cannot.
     fn record(&mut self) -> bool {
         match self {
             Self::Dcf(dcf) => {
@@ -303,7 +304,7 @@ impl MacLayer {
         }
     }
 
-    /// How long preamble and physical header of a frame take.
+    /// The duration of a frame's preamble and physical header.
     const fn preamble(&self) -> Duration {
         match self {
             Self::Dcf(dcf) => dcf.config().preamble,
@@ -311,7 +312,7 @@ impl MacLayer {
         }
     }
 
-    /// What was tried in vain before a packet was given up, in words.
+    /// A description of the failed attempts to send a packet.
     fn describe_attempts(&self, FailedPacket { reason, bytes, .. }: FailedPacket) -> String {
         match (self, reason) {
             (_, None) => "no answer to ARP".to_owned(),

@@ -1,8 +1,8 @@
-//! ARP, between routing and the interface queue.
+//! ARP between routing and the interface queue.
 //!
-//! A message has no IP header. On its way here it is a packet without a body, between the two nodes
-//! that it is about, as long as the message is: a request goes to all, a reply to one, and hardware
-//! addresses follow from nodes, so that nothing else has to be said.
+//! In the simulator an ARP message is a packet without a body, from the message's sender to its
+//! target, and as long as the message. A request is broadcast and a reply is unicast, and hardware
+//! addresses are derived from node numbers, so that these two addresses determine the whole message.
 
 use driftway_base::Instant;
 use driftway_link::{PacketClass as Rank, QueuePosition, QueuedPacket};
@@ -18,10 +18,10 @@ use crate::addresses::{address, node_at};
 use crate::event_queue::EventClass;
 use crate::packet_accounting::PacketDropReason;
 
-/// A packet that waits for an address, and where it goes in the queue then.
+/// A packet that waits for address resolution: its handle, and its position in the interface queue.
 pub(super) type PendingPacket = (u32, QueuePosition);
 
-/// ARP of a node.
+/// The ARP state of a node.
 pub(super) fn node_arp(config: ArpConfig, node: usize) -> Arp<PendingPacket> {
     Arp::new(config, address(node), HardwareAddr::of_node(node as u32))
 }
@@ -35,7 +35,8 @@ fn packet_from_message(message: &ArpMessage) -> RoutedPacket {
     }
 }
 
-/// The message that this packet is, sent to all or to one; `None`: it is none.
+/// The ARP message that a packet stands for, sent to all (`broadcast`) or to one node; `None` if it is
+/// not an ARP message.
 pub(super) fn message_from_packet(
     packet: &RoutedPacket,
     broadcast: bool,
@@ -55,13 +56,14 @@ pub(super) fn message_from_packet(
     })
 }
 
-/// Is it ARP's? What else has no body has a DSR header.
+/// True for an ARP message. Other packets without a body have a DSR header.
 pub(super) fn is_arp(packet: &RoutedPacket) -> bool {
     packet.packet.body == Body::NoNextHeader && packet.dsr.is_none()
 }
 
 impl Run<'_, AdhocNetwork> {
-    /// Is the neighbour that this packet is for known? If not, ARP has it now.
+    /// Returns `true` if the hardware address of the packet's next hop is known. If not, ARP holds the
+    /// packet.
     pub(super) fn resolve_or_hold(
         &mut self,
         node: usize,
@@ -79,7 +81,7 @@ impl Run<'_, AdhocNetwork> {
         }
     }
 
-    /// What the air brought, if it is ARP's.
+    /// Passes a received packet to ARP; `false` if it is not an ARP message.
     pub(super) fn receive_arp(
         &mut self,
         node: usize,
@@ -97,7 +99,7 @@ impl Run<'_, AdhocNetwork> {
         true
     }
 
-    /// Does what a node's ARP wants.
+    /// Handles the output of a node's ARP.
     pub(super) fn drain_arp(&mut self, node: usize) {
         while let Some(output) = self.net.nodes[node].arp.as_mut().and_then(Arp::poll) {
             match output {
@@ -112,7 +114,8 @@ impl Run<'_, AdhocNetwork> {
                         self.enqueue_after_delay(node, item, place);
                     }
                 }
-                // A later packet took its place, which says nothing of the neighbour (RFC 1122 §2.4).
+                // A later packet has replaced it, which is no sign that the neighbour has failed
+                // (RFC 1122 §2.4).
                 ArpOutput::Evicted { id: (id, _) } => {
                     self.drop_packet(node, id, None, PacketDropReason::Arp);
                 }
@@ -128,13 +131,13 @@ impl Run<'_, AdhocNetwork> {
 
     fn send_arp(&mut self, node: usize, message: &ArpMessage, next_hop: Option<u32>) {
         let id = self.packets.insert(packet_from_message(message));
-        // queue/dsr-priqueue.cc, queue/priqueue.cc: ARP is not among what goes first.
+        // queue/dsr-priqueue.cc, queue/priqueue.cc: ARP messages have no priority.
         let item =
             QueuedPacket { id, bytes: ARP_LEN, ecn_capable: false, next_hop, class: Rank::Other };
         self.enqueue_after_delay(node, item, QueuePosition::Tail);
     }
 
-    /// Asks again for who has not answered, if it is time.
+    /// Repeats the requests that have not been answered in time.
     pub(super) fn on_arp_timer(&mut self, node: usize) {
         let due = |at: &Instant| *at <= self.now;
         if let Some(arp) = &mut self.net.nodes[node].arp
@@ -179,7 +182,7 @@ mod test {
         }
     }
 
-    /// Node 0 and two neighbours, of which it knows 2 and not 1.
+    /// Node 0 and two neighbours; it has the hardware address of node 2, but not of node 1.
     const THREE_NODES: &str = r#"
         name = "three"
         duration = "9 s"
@@ -210,7 +213,7 @@ mod test {
         AdhocNetwork::run_until_idle(run);
     }
 
-    /// What an aid sends ahead of the queue still goes there when the address is known.
+    /// A packet that an aid sends ahead of the queue keeps that position while it waits for ARP.
     #[test]
     fn queue_place_is_kept_while_arp_resolves() {
         let scenario = driftway_scenario::Scenario::parse("three.toml", THREE_NODES, &[]).unwrap();

@@ -1,5 +1,5 @@
-//! Feedback at work in an ad hoc network: what a node that gives a packet up says, and what a node does
-//! to find a peer of its host.
+//! Route failure feedback in an ad hoc network: the messages that a node sends about undeliverable
+//! packets, and the probes by which a node finds a peer of its host.
 
 use driftway_base::{FailedLink, Ipv4Addr, RouteProbe, Signal, SignalDetails, SignalKind};
 use driftway_link::QueuePosition;
@@ -13,9 +13,9 @@ use crate::addresses::{address, node_at};
 use crate::event_queue::EventClass;
 
 impl Run<'_, AdhocNetwork> {
-    /// A node has given up on a packet. Unless that says nothing of a route, the node is the failure
-    /// point: routing has no way to there any more.
-    /// `link`: the one that did not carry it, if that is why.
+    /// Handles a packet that a node could not deliver. If the reason concerns the route, the node is
+    /// the failure point: its routing has no next hop for the destination any more. `link`: the failed
+    /// link, if that is the reason.
     pub(super) fn on_packet_given_up(
         &mut self,
         node: usize,
@@ -40,7 +40,7 @@ impl Run<'_, AdhocNetwork> {
         self.drain_feedback(node);
     }
 
-    /// Does what a node's feedback wants done.
+    /// Handles the output of a node's feedback agents.
     pub(super) fn drain_feedback(&mut self, node: usize) {
         while let Some(output) = self.net.nodes[node].feedback.poll() {
             match output {
@@ -54,7 +54,7 @@ impl Run<'_, AdhocNetwork> {
         }
     }
 
-    /// A packet for a node's own host, which may be the answer of a peer that was looked for.
+    /// Passes a packet to a node's own host; it may be the echo reply of a probed peer.
     pub(super) fn receive_local(&mut self, node: usize, packet: &Packet) {
         if let Body::Icmp(IcmpMessage::Echo { reply: true, .. }) = &packet.body {
             self.on_peer_found(node, packet.ip.source);
@@ -62,13 +62,13 @@ impl Run<'_, AdhocNetwork> {
         self.deliver_to_host(node, packet);
     }
 
-    /// A node has no route any more to where its host sends.
+    /// Handles the loss of a node's route to a destination of its host.
     pub(super) fn on_route_lost(&mut self, node: usize, to: Ipv4Addr) {
         self.net.nodes[node].feedback.on_route_lost(self.now, to);
         self.drain_feedback(node);
     }
 
-    /// A node's routing looks for a route to where its host sends.
+    /// Handles the start of a route discovery for a destination of a node's host.
     pub(super) fn on_route_search(&mut self, node: usize, to: Ipv4Addr) {
         self.net.nodes[node].feedback.on_discovery_started(self.now, to);
         self.drain_feedback(node);
@@ -76,7 +76,7 @@ impl Run<'_, AdhocNetwork> {
         self.on_signal(node, &Signal { kind: SignalKind::RouteDiscovery, details: about });
     }
 
-    /// There is a route again.
+    /// Handles a new route to a destination of a node's host.
     pub(super) fn on_route_found(&mut self, node: usize, to: Ipv4Addr) {
         self.on_peer_found(node, to);
         let next_hop = self.feedback_next_hop(to);
@@ -88,8 +88,8 @@ impl Run<'_, AdhocNetwork> {
         self.drain_feedback(node);
     }
 
-    /// A connection of a node's host wants its peer to be looked for, or not any more. What is under way
-    /// goes on until its next echo is due.
+    /// Starts or stops probing a connection's peer. A probe that is under way continues until its next
+    /// echo request is due.
     pub(super) fn probe_route(
         &mut self,
         node: usize,
@@ -106,7 +106,7 @@ impl Run<'_, AdhocNetwork> {
         self.send_due_probes(node);
     }
 
-    /// Asks for the echoes that are due.
+    /// Sends the echo requests that are due.
     pub(super) fn send_due_probes(&mut self, node: usize) {
         while let Some(to) = self.net.nodes[node].route_prober.due_destination(self.now) {
             if !self.hosts[node].wants_route_probe(to)
@@ -128,7 +128,7 @@ impl Run<'_, AdhocNetwork> {
         }
     }
 
-    /// A peer is found: the connections of those who had it looked for learn of that.
+    /// Signals to the connections that were probing a peer that it has been reached.
     fn on_peer_found(&mut self, node: usize, peer: Ipv4Addr) {
         if self.net.nodes[node].route_prober.on_found(peer) {
             let about = SignalDetails { destination: Some(peer), ..SignalDetails::default() };
@@ -136,7 +136,7 @@ impl Run<'_, AdhocNetwork> {
         }
     }
 
-    /// Routing has one way to a destination, or none.
+    /// The feedback agents' number of the next hop to a destination: routing has at most one.
     fn feedback_next_hop(&self, to: Ipv4Addr) -> Option<NextHop> {
         node_at(to, self.net.nodes.len()).map(|node| NextHop(node as u32))
     }
@@ -154,13 +154,13 @@ mod test {
         DsrHeader, DsrOption, IpHeader, RoutedPacket, UdpDatagram, UnreachableCode,
     };
 
-    /// What node 1, between 0 and 2, sends about a packet from 0 to 2.
+    /// The message that node 1, between nodes 0 and 2, sends about a packet from 0 to 2.
     fn answer(feedback: &str, packet: &Packet, reason: DropReason) -> Option<IcmpMessage> {
         let keys = format!("feedback = \"{feedback}\"");
         answers(&keys, packet, reason, 1).into_iter().next()
     }
 
-    /// What it sends about several of them at once.
+    /// The messages that it sends about `count` such packets at once.
     fn answers(keys: &str, packet: &Packet, reason: DropReason, count: usize) -> Vec<IcmpMessage> {
         let text = format!(
             r#"
@@ -195,7 +195,7 @@ mod test {
 
     /// RFC 1812 §4.3.2.8.
     #[test]
-    fn errors_have_a_rate() {
+    fn icmp_errors_are_rate_limited() {
         let count = |keys| answers(keys, &datagram(), DropReason::NoRoute, 20).len();
         assert_eq!(count(""), 10);
         assert_eq!(count("icmp_rate = 3"), 3);
@@ -222,21 +222,21 @@ mod test {
             assert!(matches!(answer("rfn", reason), Some(IcmpMessage::RouteFailed { .. })));
             assert_eq!(answer("none", reason), None);
         }
-        // A time to live that ran out says nothing of a route.
+        // An expired time to live is no sign of a route failure.
         for feedback in ["icmp-unreachable", "rfn"] {
             let message = answer(feedback, DropReason::TimeToLive);
             assert!(matches!(message, Some(IcmpMessage::TimeExceeded { reassembly: false, .. })));
             assert_eq!(answer(feedback, DropReason::Loop), None);
         }
         assert_eq!(answer("none", DropReason::TimeToLive), None);
-        // RFC 4728 §4.2: silently. And of a copy nothing is known.
+        // RFC 4728 §4.2: no message is sent. For an unconfirmed packet the outcome is unknown.
         for reason in [DropReason::BufferFull, DropReason::BufferTimeout, DropReason::Unconfirmed] {
             assert_eq!(answer("icmp-unreachable", reason), None);
         }
     }
 
-    /// The first RFNs of node 1, whose neighbour 2 is out of reach from 7.5 s on, are lost; how long
-    /// after the first does the source fall silent (s)?
+    /// Drops the first RFNs of node 1, whose neighbour 2 is out of range from 7.5 s on; returns the
+    /// time from the first RFN to when the source enters the snooze state (s).
     fn snooze_delay_after_lost_rfns(protocol: &str) -> f64 {
         let text = format!(
             r#"
@@ -283,7 +283,7 @@ mod test {
 
     const RFN_LOSS_PERIOD: Duration = Duration::from_millis(300);
 
-    /// Writes down the links that RFNs name.
+    /// Records the failed links that RFNs name.
     #[derive(Debug)]
     struct LinkRecorder(Arc<Mutex<Vec<FailedLink>>>);
 
@@ -298,7 +298,7 @@ mod test {
         }
     }
 
-    /// A chain of four, of which the last two drive away.
+    /// A chain of four nodes; the last two move away.
     #[test]
     fn an_rfn_names_the_link_that_failed() {
         let text = r#"
@@ -328,10 +328,10 @@ mod test {
         assert!(!links.is_empty() && links.iter().all(|known| *known == link), "{links:?}");
     }
 
-    /// chandran-1998 §5.4: each packet that comes after draws another RFN. Where routing tells the
-    /// source's node of the failure, too, that node tells its host.
+    /// chandran-1998 §5.4: each later packet causes another RFN. If routing also reports the failure
+    /// to the source's node, that node notifies its host.
     #[test]
-    fn a_lost_rfn_is_made_up_for() {
+    fn a_lost_rfn_is_repeated() {
         for protocol in ["aodv", "dsr"] {
             let after = snooze_delay_after_lost_rfns(protocol);
             assert!(after < RFN_LOSS_PERIOD.as_secs_f64(), "{protocol}: by a route error: {after}");
@@ -345,7 +345,7 @@ mod test {
 
     /// RFC 1122 §3.2.2.
     #[test]
-    fn about_an_error_and_about_routings_own_nothing_is_said() {
+    fn icmp_errors_and_control_packets_cause_no_message() {
         let link = FailedLink { from: address(1), to: address(2) };
         let error = Packet::icmp_error(address(0), &datagram(), |quoted| {
             IcmpMessage::RouteFailed { link, quoted }
@@ -360,17 +360,17 @@ mod test {
         }
     }
 
-    /// At which node an error came, and with which options.
+    /// The node that received a route error, and the options in it.
     type ReceivedError = (u8, Vec<u8>);
 
-    /// Adds an option to the route errors of its node, and writes down those that come.
+    /// Adds an option to the route errors that its node sends, and records those it receives.
     #[derive(Debug)]
     struct OptionMarker {
         node: u8,
         received: Arc<Mutex<Vec<ReceivedError>>>,
     }
 
-    /// Errors also ride on requests, which have no room for more.
+    /// Errors are also piggybacked on route requests, which have no space for more options.
     fn is_error(dsr: &DsrHeader) -> bool {
         dsr.errors[0].is_some() && dsr.request().is_none()
     }
@@ -394,8 +394,8 @@ mod test {
         }
     }
 
-    /// A chain of four, whose last link breaks: the error goes from 2 to 0 by way of 1, and each node
-    /// that sends it on has its say.
+    /// A chain of four nodes whose last link fails: the error goes from 2 to 0 through 1, and each
+    /// node that sends it adds its option.
     #[test]
     fn a_scheme_adds_to_the_messages_of_routing_and_reads_them() {
         let text = r#"

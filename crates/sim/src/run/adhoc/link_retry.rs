@@ -1,4 +1,5 @@
-//! Packets that a link layer gave up, and gets again because their neighbour seems to be busy.
+//! Link retry: packets that the link layer failed to send, and that it gets again because the
+//! neighbour still seems to be in range.
 
 use driftway_radio::OutgoingPacket;
 
@@ -8,8 +9,8 @@ use super::arp::is_arp;
 use crate::addresses::address;
 
 impl Run<'_, AdhocNetwork> {
-    /// A node's link layer gave up on a packet. If the neighbour seems to be there, it gets the packet
-    /// again, before all that waits.
+    /// Decides about a packet that a node's link layer failed to send. If the neighbour seems to be in
+    /// range, the link layer gets the packet again, ahead of the queue.
     pub(super) fn retry_link(&mut self, node: usize, id: u32, to: u32) -> bool {
         let Some(retry) = &mut self.net.nodes[node].link_retry else { return false };
         let Some(packet) = self.packets.get(id).filter(|packet| !is_arp(packet)).copied() else {
@@ -26,7 +27,8 @@ impl Run<'_, AdhocNetwork> {
         true
     }
 
-    /// A node's link layer has sent a packet, to a neighbour that acknowledged it where there is one.
+    /// Handles a packet that a node's link layer has sent; a neighbour, if it was for one, has
+    /// acknowledged it.
     pub(super) fn on_frame_sent(&mut self, node: usize, to: Option<u32>) {
         let Some(retry) = &mut self.net.nodes[node].link_retry else { return };
         self.net.accounting.link_retries_sent += u64::from(retry.on_sent());

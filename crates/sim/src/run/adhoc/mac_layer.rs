@@ -1,18 +1,18 @@
-//! Whatever link layer the nodes share.
+//! The MAC layer of an ad hoc network: IEEE 802.11 DCF, or TDMA.
 
 use driftway_base::{Duration, Instant};
 use driftway_radio::{Dcf, MacReport, OutgoingPacket, Tdma};
 
 use crate::results::MacResult;
 
-/// The air, with everybody's link layer.
-#[allow(clippy::large_enum_variant, reason = "there is one")]
+/// The medium with the MAC layers of all nodes.
+#[allow(clippy::large_enum_variant, reason = "one value per run")]
 pub enum MacLayer {
     Dcf(Dcf),
     Tdma(Tdma),
 }
 
-/// The same call to whichever it is.
+/// Makes the same call whatever the MAC protocol.
 macro_rules! for_each_mac {
     ($self:expr, $mac:ident => $call:expr) => {
         match $self {
@@ -27,12 +27,12 @@ impl MacLayer {
         for_each_mac!(self, mac => mac.can_accept(node))
     }
 
-    /// A packet for the air; `false` if the node has one there already.
+    /// Passes a packet to the MAC layer; `false` if the node already has one there.
     pub fn send(&mut self, now: Instant, node: u32, packet: OutgoingPacket) -> bool {
         for_each_mac!(self, mac => mac.send(now, node, packet))
     }
 
-    /// This node hears what is for others, too.
+    /// Makes a node receive frames that are addressed to others as well.
     pub fn set_promiscuous(&mut self, node: u32) {
         for_each_mac!(self, mac => mac.set_promiscuous(node, true));
     }
@@ -41,23 +41,23 @@ impl MacLayer {
         for_each_mac!(self, mac => mac.next_timeout())
     }
 
-    /// Goes on until there is something to report, or until `until`; returns the instant reached.
+    /// Runs until there is a report, or until `until`; returns the instant reached.
     pub fn run(&mut self, until: Instant, reports: &mut Vec<MacReport>) -> Instant {
         for_each_mac!(self, mac => mac.run(until, reports))
     }
 
-    /// Can the one decode what the other sends, where they are now?
+    /// True if node `to` can decode what node `from` sends at their present positions.
     pub fn in_range(&mut self, now: Instant, from: u32, to: u32) -> bool {
         let power = self.receive_power(now, from, to);
         for_each_mac!(self, mac => power >= mac.propagation().receive_power())
     }
 
-    /// The power with which the one hears the other, where they are now (W).
+    /// The power at which node `to` receives node `from` at their present positions (W).
     pub fn receive_power(&mut self, now: Instant, from: u32, to: u32) -> f64 {
         for_each_mac!(self, mac => mac.received_power(now, from, to))
     }
 
-    /// How long a node that has the medium for itself needs for a packet of this size.
+    /// The time that a node with the medium to itself needs for a packet of this size.
     pub fn service_time(&self, bytes: u32) -> Duration {
         match self {
             Self::Dcf(dcf) => dcf.config().service_time(bytes),
@@ -68,12 +68,12 @@ impl MacLayer {
         }
     }
 
-    /// Events handled so far.
+    /// The number of events handled so far.
     pub fn events_handled(&self) -> u64 {
         for_each_mac!(self, mac => mac.events_handled())
     }
 
-    /// Where a node is (m).
+    /// The position of a node (m).
     pub fn position(&mut self, node: u32, now: Instant) -> (f64, f64) {
         for_each_mac!(self, mac => mac.positions().position(node, now))
     }

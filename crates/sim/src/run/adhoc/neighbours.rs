@@ -1,5 +1,5 @@
-//! What a node's radio hears of its neighbours, and what its host learns of its own links: of
-//! neighbours that fade, are gone, and are back.
+//! Received signal powers of neighbours, and the signals about its own links that a host gets: a
+//! neighbour's signal is fading, the neighbour is lost, or it is reachable again.
 
 use driftway_base::{
     Duration, FailedLink, Ipv4Addr, ReceivedPower, Signal, SignalDetails, SignalKind,
@@ -9,14 +9,14 @@ use super::super::Run;
 use super::AdhocNetwork;
 use crate::addresses::address;
 
-/// Links of the nodes of a network whose scenario has `link_signals`.
+/// Monitors the links of all nodes in a network whose scenario has `link_signals`.
 pub struct LinkMonitor {
     lead: Duration,
-    /// The next hops of each node's host.
+    /// The next hops that each node's host uses.
     next_hops: Vec<Vec<MonitoredNextHop>>,
 }
 
-/// The neighbour over which packets of a host leave.
+/// The neighbour through which a host's packets to a destination leave.
 #[derive(Clone, Copy, Debug)]
 struct MonitoredNextHop {
     to: Ipv4Addr,
@@ -24,7 +24,7 @@ struct MonitoredNextHop {
     state: LinkState,
 }
 
-/// What the host knows of a link.
+/// The state of a link as last signalled to the host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum LinkState {
     Up,
@@ -33,12 +33,12 @@ enum LinkState {
 }
 
 impl LinkMonitor {
-    /// `lead`: how long before its end a link is said to fade.
+    /// A link is reported to be fading when its expected lifetime is below `lead`.
     pub fn new(lead: Duration, nodes: usize) -> Self {
         Self { lead, next_hops: vec![Vec::new(); nodes] }
     }
 
-    /// A packet of a node's host, to this destination, leaves to a neighbour.
+    /// Records that a packet of a node's host to this destination leaves through a neighbour.
     pub fn on_sent(&mut self, node: usize, to: Ipv4Addr, neighbour: u32) {
         let Some(hops) = self.next_hops.get_mut(node) else { return };
         match hops.iter_mut().find(|hop| hop.to == to) {
@@ -48,8 +48,8 @@ impl LinkMonitor {
         }
     }
 
-    /// The state of the link to a neighbour may have changed: the destinations behind it whose
-    /// connections are to know.
+    /// Updates the state of the link to a neighbour; returns the destinations behind it whose
+    /// connections have to be notified.
     fn update_state(
         &mut self,
         node: usize,
@@ -69,7 +69,7 @@ impl LinkMonitor {
 }
 
 impl Run<'_, AdhocNetwork> {
-    /// A node hears a neighbour.
+    /// Records a frame that a node received from a neighbour.
     pub(super) fn on_neighbour_heard(&mut self, node: u32, from: u32) {
         let Some(strengths) = &mut self.net.signal_strengths else { return };
         strengths.on_signal(self.now, node, from, self.net.mac.receive_power(self.now, from, node));
@@ -82,13 +82,13 @@ impl Run<'_, AdhocNetwork> {
         self.on_next_hop_heard(node, from, strength);
     }
 
-    /// A node's host learns that a next hop is there, or that it fades.
+    /// Signals to a node's host that a next hop is reachable, or that its signal is fading.
     fn on_next_hop_heard(&mut self, node: u32, from: u32, strength: ReceivedPower) {
         let Some(watch) = &mut self.net.link_monitor else { return };
         let (within, lead) = (watch.lead, strength.expected_lifetime());
         let ends_in = |span| lead.is_some_and(|lead| lead <= span);
         let changed = watch.update_state(node as usize, from, |link| match link {
-            // What has begun to fade does so until it has twice as long.
+            // Hysteresis: a link stays in this state until its expected lifetime is twice as long.
             LinkState::Fading if ends_in(within.times(2)) => LinkState::Fading,
             _ if ends_in(within) => LinkState::Fading,
             _ => LinkState::Up,
@@ -110,7 +110,7 @@ impl Run<'_, AdhocNetwork> {
         }
     }
 
-    /// A node's link layer has given up on a neighbour.
+    /// Signals to a node's host that the link to a neighbour has failed.
     pub(super) fn on_neighbour_lost(&mut self, node: usize, neighbour: u32) {
         let Some(watch) = &mut self.net.link_monitor else { return };
         for (to, _) in watch.update_state(node, neighbour, |_| LinkState::Down) {
@@ -118,7 +118,7 @@ impl Run<'_, AdhocNetwork> {
         }
     }
 
-    /// A packet of a node's own host leaves to a neighbour.
+    /// Records the next hop of a packet of a node's own host.
     pub(super) fn on_host_packet_sent(&mut self, node: usize, to: Ipv4Addr, neighbour: u32) {
         if let Some(watch) = &mut self.net.link_monitor {
             watch.on_sent(node, to, neighbour);
@@ -144,8 +144,8 @@ mod test {
 
     use super::super::super::recording_aid::{NextHopStrengths, ReceivedSignal, add_recording_aid};
 
-    /// Node 1 is in reach of node 0 up to 250 m, drives from 150 to 300 m and back, and in the end
-    /// stands still, 150 m away. Node 2 is never in reach.
+    /// Node 1 is in range of node 0 up to 250 m. It moves from 150 m to 300 m and back, and stops
+    /// 150 m away. Node 2 is never in range.
     fn leaving_and_returning(network: &str, flow: &str) -> Scenario {
         let text = format!(
             r#"
@@ -168,7 +168,7 @@ mod test {
         Scenario::parse("fro.toml", &text, &[]).unwrap()
     }
 
-    /// What a connection of node 0 hears of the link to node 1.
+    /// The signals that a connection of node 0 receives about the link to node 1.
     fn received_signals(more: &str) -> (Vec<ReceivedSignal>, NextHopStrengths) {
         let network = format!("routing = {{ protocol = \"static\" }}\n{more}");
         let scenario = leaving_and_returning(&network, "application = \"ftp\"");
@@ -180,7 +180,7 @@ mod test {
     }
 
     #[test]
-    fn a_neighbour_fades_is_gone_and_is_back() {
+    fn a_host_is_notified_that_a_link_fades_fails_and_recovers() {
         let link = Some(FailedLink { from: address(0), to: address(1) });
         let (signals, seen) = received_signals("link_signals = { lead = \"1 s\" }");
         assert!(signals.iter().all(|(.., about)| *about == link), "{signals:?}");
@@ -188,7 +188,7 @@ mod test {
         let SignalKind::LinkFading { expected_lifetime: lead } = fading.1 else {
             panic!("{signals:?}")
         };
-        // In truth it is out of reach at 4 s.
+        // It is out of range from 4 s on.
         assert!(
             (2_800..3_300).contains(&fading.0) && lead <= Duration::from_secs(1),
             "{signals:?}"
@@ -200,7 +200,7 @@ mod test {
     }
 
     #[test]
-    fn without_the_key_nothing_is_heard() {
+    fn without_link_signals_no_signal_is_sent() {
         let (signals, _) = received_signals("");
         let link = |(_, kind, _): &ReceivedSignal| {
             use SignalKind::{LinkDown, LinkFading, LinkUp};
@@ -209,10 +209,10 @@ mod test {
         assert!(!signals.iter().any(link), "{signals:?}");
     }
 
-    /// A node hears another drive away, by its requests for a third: its routing answers no request of
-    /// it until it has come back. It is out of reach from 4 s to 8 s.
+    /// A node overhears another, by its requests for a third, while that node moves away: its routing
+    /// replies to no request of it until it has come back. It is out of range from 4 s to 8 s.
     #[test]
-    fn routing_knows_what_fades() {
+    fn routing_avoids_a_fading_neighbour() {
         let first_delivered = |protocol: &str, avoid: &str| {
             let network = format!("routing = {{ protocol = \"{protocol}\"{avoid} }}");
             let datagrams = "transport = \"udp\"\n\

@@ -1,4 +1,4 @@
-//! Packets between hosts, routing, interface queues and the air.
+//! The path of packets between hosts, routing, interface queues and the MAC layer.
 
 use driftway_base::{Ecn, FailedLink};
 use driftway_link::{
@@ -61,7 +61,7 @@ impl AdhocNetwork {
 }
 
 impl Run<'_, AdhocNetwork> {
-    /// A host sends a packet.
+    /// Sends a packet of a node's host.
     pub(super) fn send_from_host(&mut self, node: usize, packet: Packet, place: QueuePosition) {
         if packet.ip.destination == address(node) {
             let id = self.packets.insert(RoutedPacket::plain(packet));
@@ -76,7 +76,7 @@ impl Run<'_, AdhocNetwork> {
         }
     }
 
-    /// Does what a node's routing wants; what it sends goes to this place of the queue.
+    /// Handles the output of a node's routing; packets that it sends go to this position of the queue.
     pub(super) fn drain_routing(&mut self, node: usize, place: QueuePosition) {
         while let Some(output) = self.net.nodes[node].routing.poll(self.now) {
             match output {
@@ -111,7 +111,7 @@ impl Run<'_, AdhocNetwork> {
         }
     }
 
-    /// Routing gave up on a packet.
+    /// Handles a packet that routing dropped.
     fn on_routing_drop(&mut self, node: usize, packet: &RoutedPacket, reason: DropReason) {
         if !packet.is_control() {
             self.net.accounting.on_packet_out();
@@ -126,14 +126,14 @@ impl Run<'_, AdhocNetwork> {
         );
     }
 
-    /// A packet that is in no slot is lost.
+    /// Records the drop of a packet that has no handle.
     fn record_drop(&mut self, node: usize, packet: &RoutedPacket, why: PacketDropReason) {
         self.packets.count_drop(why);
         self.trace_dropped(node, None, packet, why);
         self.fingerprint.packet(self.now, node as u32, why as u8, &packet.packet);
     }
 
-    /// Puts a packet into a node's interface queue.
+    /// Passes a packet from routing to ARP and the interface queue.
     fn send_to_link(
         &mut self,
         node: usize,
@@ -170,7 +170,7 @@ impl Run<'_, AdhocNetwork> {
         }
     }
 
-    /// A packet goes down into the interface queue.
+    /// Puts a packet into the interface queue after the link layer's processing delay.
     pub(super) fn enqueue_after_delay(
         &mut self,
         node: usize,
@@ -185,7 +185,8 @@ impl Run<'_, AdhocNetwork> {
         self.events.schedule(EventClass::Network, node as u32 + 1, at);
     }
 
-    /// A node is woken: for a packet that has reached its queue, or for its routing.
+    /// Handles an event of a node: packets that have reached its queue, and timers of ARP, probes and
+    /// routing.
     pub(super) fn on_node_timer(&mut self, node: usize) {
         while let Some((at, item, place)) = self.net.nodes[node].queue_arrivals.front().copied() {
             if at > self.now {
@@ -240,7 +241,7 @@ impl Run<'_, AdhocNetwork> {
         self.transmit_next(node);
     }
 
-    /// A node's queue drops a packet.
+    /// Drops a packet from a node's queue.
     pub(super) fn on_queue_drop(
         &mut self,
         node: usize,
@@ -254,7 +255,7 @@ impl Run<'_, AdhocNetwork> {
         }
     }
 
-    /// A packet that has a handle is lost.
+    /// Drops a packet that has a handle.
     pub(super) fn drop_packet(
         &mut self,
         node: usize,
@@ -268,7 +269,7 @@ impl Run<'_, AdhocNetwork> {
         Some(packet)
     }
 
-    /// Gives the air a node's next packet, if it can take one.
+    /// Passes a node's next queued packet to the MAC layer if it can accept one.
     fn transmit_next(&mut self, node: usize) {
         if !self.net.mac.is_free(node as u32) {
             return;
@@ -277,17 +278,17 @@ impl Run<'_, AdhocNetwork> {
         self.transmit(node, OutgoingPacket { id: item.id, to: item.next_hop, bytes: item.bytes });
     }
 
-    /// Gives the air a packet, which it can take.
+    /// Passes a packet to the MAC layer, which must be able to accept it.
     pub(super) fn transmit(&mut self, node: usize, outgoing: OutgoingPacket) {
         self.trace_dequeued(node, outgoing.id, outgoing.to);
         if !self.net.mac.send(self.now, node as u32, outgoing) {
-            let lost = format!("node {node} has a packet on the air, and was to send another");
+            let lost = format!("node {node} was to send two packets at once");
             self.error.get_or_insert(RunError::Conservation(lost));
         }
         self.schedule_mac();
     }
 
-    /// The air says something.
+    /// Handles a report of the MAC layer.
     pub(super) fn on_mac_report(&mut self, report: MacReport) {
         match report {
             MacReport::Received { node, from, id, broadcast, .. } => {
@@ -336,8 +337,8 @@ impl Run<'_, AdhocNetwork> {
         }
     }
 
-    /// A link layer gave up on a packet.
-    /// `reason` is `None` where ARP did not find the neighbour.
+    /// Handles a packet that a link layer failed to send. `reason` is `None` if ARP did not resolve
+    /// the neighbour.
     pub(super) fn on_link_failure(
         &mut self,
         node: usize,
@@ -402,8 +403,8 @@ impl Run<'_, AdhocNetwork> {
         self.transmit_next(node);
     }
 
-    /// Drops what waits for a neighbour. What it was for may still be reached, by another way or the
-    /// same: then its source is told nothing.
+    /// Drops the packets queued for a neighbour. If routing still has a route to a packet's
+    /// destination, the source is not notified.
     fn purge_queue(&mut self, node: usize, neighbour: driftway_base::Ipv4Addr) {
         let link = FailedLink { from: address(node), to: neighbour };
         let Some(neighbour) = node_at(neighbour, self.net.nodes.len()) else { return };
@@ -418,13 +419,13 @@ impl Run<'_, AdhocNetwork> {
     }
 }
 
-/// How a packet waits.
+/// The interface queue's entry for a packet.
 pub(super) fn queue_item(packet: &RoutedPacket, id: u32, next_hop: Option<u32>) -> QueuedPacket {
     let ecn_capable = packet.packet.ip.ecn.is_capable();
     QueuedPacket { id, bytes: packet.len(), ecn_capable, next_hop, class: priority_class(packet) }
 }
 
-/// In which class a packet waits.
+/// The class of a packet in a priority queue.
 fn priority_class(packet: &RoutedPacket) -> Rank {
     match &packet.packet.body {
         Body::Aodv(_) | Body::NoNextHeader => Rank::Routing,
@@ -433,7 +434,7 @@ fn priority_class(packet: &RoutedPacket) -> Rank {
     }
 }
 
-/// Counts a packet as what it is, unless it is routing's own, or ARP's.
+/// Counts a packet by its kind, unless it is a control packet of routing or ARP.
 fn count_packet(counts: &mut PacketCounts, packet: &RoutedPacket) {
     match (priority_class(packet), &packet.packet.body) {
         (Rank::Routing, _) => {}
@@ -443,13 +444,13 @@ fn count_packet(counts: &mut PacketCounts, packet: &RoutedPacket) {
     }
 }
 
-/// Is a packet that came back from a link given up because of that link?
+/// True if a packet that the link layer returned was dropped because of that link.
 const fn is_link_related(reason: DropReason) -> bool {
     use DropReason::{BadRoute, LinkFailure, NoRoute, SalvageLimit};
     matches!(reason, LinkFailure | NoRoute | SalvageLimit | BadRoute)
 }
 
-/// Is it something that nodes say about the network: a message of routing, or ICMP?
+/// True for a message about the network: a control packet of routing, or ICMP.
 const fn is_network_message(packet: &RoutedPacket) -> bool {
     packet.is_control() || matches!(packet.packet.body, Body::Icmp(_))
 }

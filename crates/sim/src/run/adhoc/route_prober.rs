@@ -1,41 +1,42 @@
-//! What a node asks for on behalf of a connection that sends nothing itself: echoes.
+//! Route probes: echo requests that a node sends on behalf of a connection that sends nothing itself.
 //!
-//! A protocol that looks for routes on demand never does for a source that sends nothing. So its node
-//! asks the destination for an echo, which makes routing look, and asks again, since an echo can be
-//! lost as any packet can.
+//! An on-demand routing protocol never discovers a route for a source that does not send. So the
+//! source's node sends an ICMP echo request to the destination, which starts a route discovery, and
+//! repeats it, because an echo request or reply can be lost like any packet.
 
 use driftway_base::{Duration, Instant, Ipv4Addr};
 
-/// Searches of one node.
+/// The route probes of one node.
 #[derive(Clone, Debug)]
 pub struct RouteProber {
     interval: Duration,
     max_requests: u32,
     destinations: Vec<ProbedDestination>,
-    /// Of the last echo request.
+    /// The sequence number of the last echo request.
     sequence: u16,
 }
 
-/// A destination that the own host wants to be found.
+/// A destination that is being probed for the local host.
 #[derive(Clone, Copy, Debug)]
 struct ProbedDestination {
     to: Ipv4Addr,
-    /// Echo requests so far.
+    /// The number of echo requests sent so far.
     requests_sent: u32,
-    /// When the next is due; `None` after the last.
+    /// The time of the next request; `None` after the last.
     next_request: Option<Instant>,
-    /// One echo request is wanted, and nobody waits after that.
+    /// A single request was asked for, and no connection waits after it.
     is_single: bool,
 }
 
 impl RouteProber {
-    /// One that asks `most` times, and lets `every` go by after each.
+    /// A prober that sends at most `most` requests to a destination, at intervals of `every`.
     pub const fn new(every: Duration, most: u32) -> Self {
         Self { interval: every, max_requests: most, destinations: Vec::new(), sequence: 0 }
     }
 
-    /// The own host wants it to be found. What is under way goes on, and counts anew if nobody has waited
-    /// since (`first`): somebody else had found the route meanwhile.
+    /// Starts probing a destination for the local host. A probe that is under way continues. Its count
+    /// starts again if `first` is set: no connection has waited since, because the route had been
+    /// found otherwise.
     pub fn start(&mut self, now: Instant, to: Ipv4Addr, first: bool) {
         let anew =
             ProbedDestination { to, requests_sent: 0, next_request: Some(now), is_single: false };
@@ -50,7 +51,7 @@ impl RouteProber {
         }
     }
 
-    /// The own host wants one echo. What is under way asks for it.
+    /// Starts a probe of a single echo request, unless one is under way.
     pub fn start_single(&mut self, now: Instant, to: Ipv4Addr) {
         self.destinations.retain(|sought| sought.to != to || sought.next_request.is_some());
         if self.destinations.iter().all(|sought| sought.to != to) {
@@ -64,26 +65,26 @@ impl RouteProber {
         }
     }
 
-    /// Nobody waits for it any more: it is not sought, unless for one echo. Is it so?
+    /// Ends a probe that no connection waits for, except a single request; `true` if there was one.
     pub fn cancel(&mut self, to: Ipv4Addr) -> bool {
         let before = self.destinations.len();
         self.destinations.retain(|sought| sought.to != to || sought.is_single);
         self.destinations.len() < before
     }
 
-    /// When the next echo request is due.
+    /// The time of the next echo request.
     pub fn next_timeout(&self) -> Option<Instant> {
         self.destinations.iter().filter_map(|sought| sought.next_request).min()
     }
 
-    /// The next destination that is due.
+    /// The next destination whose echo request is due.
     pub fn due_destination(&self, now: Instant) -> Option<Ipv4Addr> {
         let due = |sought: &&ProbedDestination| sought.next_request.is_some_and(|at| at <= now);
         self.destinations.iter().find(due).map(|sought| sought.to)
     }
 
-    /// The sequence number of an echo request that is sent there now; `None` if it was asked for
-    /// often enough. Then only what others find ends the search.
+    /// The sequence number for an echo request that is sent now; `None` after the last allowed
+    /// request. From then on only a route found otherwise ends the probe.
     pub fn on_request_sent(&mut self, now: Instant, to: Ipv4Addr) -> Option<u16> {
         let sought = self.destinations.iter_mut().find(|sought| sought.to == to)?;
         if sought.requests_sent >= self.max_requests {
@@ -96,7 +97,7 @@ impl RouteProber {
         Some(self.sequence)
     }
 
-    /// It is found; was it sought?
+    /// Ends the probe of a destination that was reached; `true` if there was one.
     pub fn on_found(&mut self, to: Ipv4Addr) -> bool {
         let before = self.destinations.len();
         self.destinations.retain(|sought| sought.to != to);
@@ -115,7 +116,7 @@ mod test {
         Instant::from_secs(seconds)
     }
 
-    /// Each request of the seeker up to `end`, with its sequence number.
+    /// Each request of the prober up to `end`, with its sequence number.
     fn requests(seeker: &mut RouteProber, end: Instant) -> Vec<(Instant, Ipv4Addr, u16)> {
         let mut sent = Vec::new();
         while let Some(now) = seeker.next_timeout().filter(|at| *at <= end) {
@@ -127,7 +128,7 @@ mod test {
     }
 
     #[test]
-    fn a_lost_echo_is_followed_by_another_up_to_a_number() {
+    fn requests_are_repeated_up_to_a_maximum() {
         let mut seeker = RouteProber::new(Duration::from_secs(2), 3);
         assert_eq!(seeker.next_timeout(), None);
         seeker.start(at(10), DESTINATION, false);
@@ -135,16 +136,16 @@ mod test {
             requests(&mut seeker, at(1000)),
             [(at(10), DESTINATION, 1), (at(12), DESTINATION, 2), (at(14), DESTINATION, 3)]
         );
-        assert!(seeker.on_found(DESTINATION), "it is sought still, for what others find");
+        assert!(seeker.on_found(DESTINATION), "the probe stays until a route is found otherwise");
         assert!(!seeker.on_found(DESTINATION));
     }
 
     #[test]
-    fn somebody_who_falls_silent_again_has_all_of_them() {
+    fn a_new_wait_restarts_the_count() {
         let mut seeker = RouteProber::new(Duration::from_secs(2), 2);
         seeker.start(at(0), DESTINATION, true);
         assert_eq!(requests(&mut seeker, at(2)).len(), 2);
-        // A relay has told of a route, and it is gone again.
+        // A router has reported a route, and the route has failed again.
         seeker.start(at(3), DESTINATION, true);
         assert_eq!(
             requests(&mut seeker, at(9)),
@@ -153,7 +154,7 @@ mod test {
     }
 
     #[test]
-    fn news_while_it_asks_does_not_hurry_it_and_begins_anew_after_that() {
+    fn a_second_start_does_not_hasten_a_probe_but_restarts_a_finished_one() {
         let mut seeker = RouteProber::new(Duration::from_secs(2), 2);
         for now in [0, 1] {
             seeker.start(at(now), DESTINATION, false);
@@ -165,15 +166,15 @@ mod test {
     }
 
     #[test]
-    fn one_echo_is_asked_for_once_and_its_answer_counts() {
+    fn a_single_request_is_not_repeated_and_its_reply_ends_the_probe() {
         let mut seeker = RouteProber::new(Duration::from_secs(2), 9);
         seeker.start_single(at(1), DESTINATION);
-        assert!(!seeker.cancel(DESTINATION), "nobody else waits for it");
+        assert!(!seeker.cancel(DESTINATION), "a single request is not cancelled");
         assert_eq!(requests(&mut seeker, at(99)), [(at(1), DESTINATION, 1)]);
         seeker.start_single(at(99), DESTINATION);
         assert_eq!(requests(&mut seeker, at(199)), [(at(99), DESTINATION, 2)]);
         assert!(seeker.on_found(DESTINATION));
-        // A search goes on as it was, and one that follows is a search.
+        // A probe is not changed by a single request, and one that follows is a full probe.
         seeker.start(at(200), DESTINATION, true);
         seeker.start_single(at(201), DESTINATION);
         assert_eq!(
@@ -187,7 +188,7 @@ mod test {
     }
 
     #[test]
-    fn destinations_are_sought_side_by_side() {
+    fn destinations_are_probed_independently() {
         let mut seeker = RouteProber::new(Duration::from_secs(2), 9);
         seeker.start(at(0), DESTINATION, false);
         seeker.start(at(1), OTHER_DESTINATION, false);

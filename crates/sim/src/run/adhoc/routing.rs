@@ -1,21 +1,21 @@
-//! Whatever routing protocol a node speaks.
+//! The routing protocol of a node.
 
 use driftway_base::{Instant, Ipv4Addr, ReceivedPower};
 use driftway_route::{Aodv, Dsr, Output, RouteStats, StaticRoutes};
 use driftway_wire::{Packet, RoutedPacket};
 
-/// What hosts give their packets.
+/// The initial time to live of host packets.
 const HOST_TTL: u8 = 64;
 
-/// A node's routing.
-#[allow(clippy::large_enum_variant, reason = "all nodes of a network speak the same")]
+/// A node's routing protocol.
+#[allow(clippy::large_enum_variant, reason = "all nodes of a network run the same protocol")]
 pub enum Routing {
     Static(StaticRoutes),
     Aodv(Aodv),
     Dsr(Dsr),
 }
 
-/// The same call to whichever it is.
+/// Makes the same call whatever the protocol.
 macro_rules! for_each_protocol {
     ($self:expr, $protocol:ident => $call:expr) => {
         match $self {
@@ -27,7 +27,7 @@ macro_rules! for_each_protocol {
 }
 
 impl Routing {
-    /// Does it learn from what is for others?
+    /// True if it learns from frames that are addressed to others.
     pub fn is_promiscuous(&self) -> bool {
         match self {
             Self::Dsr(dsr) => dsr.config().tap,
@@ -39,24 +39,24 @@ impl Routing {
         for_each_protocol!(self, protocol => protocol.send(now, packet));
     }
 
-    /// The next route to `destination` is to be told of.
+    /// Requests a report of the next route to `destination`.
     pub fn watch_route(&mut self, destination: Ipv4Addr) {
         for_each_protocol!(self, protocol => protocol.watch(destination));
     }
 
-    /// Is there a route to `destination`, as far as a protocol that purges queues can tell?
+    /// True if there is a route to `destination`, for protocols that purge interface queues.
     pub fn has_route(&self, destination: Ipv4Addr) -> bool {
         match self {
             Self::Aodv(aodv) => aodv
                 .routes()
                 .any(|route| route.destination == destination && route.next_hop.is_some()),
-            // It sees to what it purges: it has copies.
+            // It purges only packets of which it has copies.
             Self::Dsr(_) => true,
             Self::Static(_) => false,
         }
     }
 
-    /// The whole way to `destination`, both ends included, where a source knows it.
+    /// The whole route to `destination`, both ends included, if the protocol uses source routes.
     pub fn source_route(&self, now: Instant, destination: Ipv4Addr) -> Option<Vec<Ipv4Addr>> {
         match self {
             Self::Dsr(dsr) => dsr.route(now, destination),
@@ -64,7 +64,7 @@ impl Routing {
         }
     }
 
-    /// The neighbour over which packets to `destination` leave.
+    /// The neighbour through which packets to `destination` leave.
     pub fn next_hop(&self, destination: Ipv4Addr) -> Option<Ipv4Addr> {
         match self {
             Self::Static(fixed) => fixed.next_hop(destination),
@@ -79,7 +79,7 @@ impl Routing {
         for_each_protocol!(self, protocol => protocol.on_packet(now, from, packet));
     }
 
-    /// Is there anything to poll for?
+    /// Returns `true` if there is output to poll.
     pub fn on_overheard(
         &mut self,
         now: Instant,
@@ -90,7 +90,7 @@ impl Routing {
         for_each_protocol!(self, protocol => protocol.on_overheard(now, from, to, packet))
     }
 
-    /// Does it ask how strong its neighbours are?
+    /// True if it uses the received power of its neighbours.
     pub fn wants_strength(&self) -> bool {
         for_each_protocol!(self, protocol => protocol.needs_received_power())
     }
@@ -129,7 +129,7 @@ impl Routing {
         *for_each_protocol!(self, protocol => protocol.stats())
     }
 
-    /// The time to live that packets of hosts start with.
+    /// The initial time to live of host packets.
     pub fn initial_ttl(&self) -> u8 {
         match self {
             Self::Aodv(aodv) => aodv.config().data_ttl.unwrap_or(HOST_TTL),

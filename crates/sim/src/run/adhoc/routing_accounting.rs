@@ -1,63 +1,63 @@
-//! The account of packets that are in routing's hands.
+//! Accounting of the packets that routing protocols hold.
 
-/// Packets of hosts that went into routing machines, and came out of them. Routing's own packets
-/// are made and consumed without an account.
+/// Counts of the host packets that entered routing protocols and left them. Control packets of routing
+/// itself are not counted.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct RoutingAccounting {
-    /// From hosts, from neighbours, and back from the link layer.
+    /// From hosts, from neighbours, and returned by the link layer.
     packets_in: u64,
     /// To the interface queue, to hosts, and dropped.
     packets_out: u64,
-    /// What routing sent or forwarded, whatever became of it.
+    /// Packets that routing sent or forwarded, whatever happened to them afterwards.
     pub routed: PacketCounts,
-    /// What link layers have sent.
+    /// Packets that link layers sent.
     pub hops: PacketCounts,
-    /// Packets that a link layer gave up.
+    /// Packets that a link layer failed to send.
     pub link_failures: u64,
-    /// Packets for whose next hop ARP found no address, as far as routing was told.
+    /// Packets that were returned to routing because ARP did not resolve their next hop.
     pub arp_failures: u64,
-    /// Of both, with the neighbour in range.
+    /// Both kinds of failures with the neighbour in range.
     pub false_link_failures: u64,
-    /// Packets handed to a link layer again after it gave them up.
+    /// Packets passed to a link layer again after a failure.
     pub link_retries: u64,
-    /// Of these, with the neighbour out of range.
+    /// Link retries with the neighbour out of range.
     pub vain_link_retries: u64,
-    /// Packets sent after such a retry.
+    /// Packets that were sent after a link retry.
     pub link_retries_sent: u64,
 }
 
-/// Packets of hosts, each counted once for each node that sends it.
+/// Host packets, each counted once for each node that sends it.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct PacketCounts {
     /// Segments with data, a SYN or a FIN, and datagrams.
     pub data: u64,
-    /// Segments with none of these.
+    /// Segments without data, SYN or FIN.
     pub acks: u64,
     /// ICMP messages.
     pub icmp: u64,
 }
 
 impl RoutingAccounting {
-    /// One goes in.
+    /// Counts a packet that enters routing.
     pub fn on_packet_in(&mut self) {
         self.packets_in += 1;
     }
 
-    /// One comes out.
+    /// Counts a packet that leaves routing.
     pub fn on_packet_out(&mut self) {
         self.packets_out += 1;
     }
 
-    /// Are they all there, with so many kept by routing machines?
+    /// Checks that all packets are accounted for, with `kept` of them held by routing.
     ///
     /// # Errors
-    /// Says what is missing.
+    /// Describes the difference.
     pub fn check_conservation(&self, kept: u64) -> Result<(), String> {
         if self.packets_in == self.packets_out + kept {
             return Ok(());
         }
         Err(format!(
-            "{} packets went into routing, but {} came out and {kept} are kept",
+            "{} packets entered routing, but {} left it and {kept} are held",
             self.packets_in, self.packets_out
         ))
     }

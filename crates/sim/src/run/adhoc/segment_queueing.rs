@@ -1,4 +1,4 @@
-//! Interface queues that look at TCP's segments (westin-2003 §5.2).
+//! Interface queues that inspect TCP segments (westin-2003 §5.2).
 
 use std::cmp::Ordering;
 
@@ -9,12 +9,12 @@ use super::AdhocNetwork;
 use crate::packet_accounting::{PacketDropReason, PacketTable};
 use crate::run::Run;
 
-/// What a queue does with TCP's segments.
+/// The treatment of TCP segments in an interface queue.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct SegmentQueueing {
-    /// A segment goes before those of its connection that come later in the stream.
+    /// A segment is put before those of its connection that come later in the stream.
     pub sorted: bool,
-    /// A segment of which a copy waits is dropped.
+    /// A segment is dropped if a copy of it is queued.
     pub discards_duplicates: bool,
 }
 
@@ -25,14 +25,14 @@ impl SegmentQueueing {
         Self { sorted, discards_duplicates: discards }
     }
 
-    /// Does it look at segments at all?
+    /// True if the queue inspects segments at all.
     pub const fn inspects_segments(self) -> bool {
         self.sorted || self.discards_duplicates
     }
 }
 
-/// How a segment with data lies in its stream to another of the same connection and direction; `None`:
-/// they are not that.
+/// The position of a segment in its stream relative to another segment of the same connection and
+/// direction; `None` if they belong to different streams or one of them has no data.
 fn compare_segments(one: &Packet, other: &Packet) -> Option<Ordering> {
     let (Body::Tcp(a), Body::Tcp(b)) = (&one.body, &other.body) else { return None };
     let ends = |packet: &Packet| (packet.ip.source, packet.ip.destination);
@@ -55,13 +55,13 @@ fn is_duplicate(one: &Packet, other: &Packet) -> bool {
     compare_segments(one, other) == Some(Ordering::Equal) && len(one) == len(other)
 }
 
-/// The packet of an item.
+/// The packet of a queue entry.
 fn queued_packet(packets: &mut PacketTable<RoutedPacket>, item: &QueuedPacket) -> Option<Packet> {
     packets.get(item.id).map(|routed| routed.packet)
 }
 
 impl Run<'_, AdhocNetwork> {
-    /// Puts a packet into a queue that looks at segments; `None`: it was dropped for its copy.
+    /// Puts a packet into a queue that inspects segments; `None` if it was dropped as a duplicate.
     pub(super) fn enqueue_segment(
         &mut self,
         node: usize,

@@ -1,4 +1,4 @@
-//! An ad hoc network as a scenario says it.
+//! Builds an ad hoc network from a scenario.
 
 use driftway_base::{Duration, Instant, Ipv4Addr};
 use driftway_link::{AdhocQueue, AdhocQueueConfig, Discipline, Priority, QueueConfig, RedConfig};
@@ -17,7 +17,7 @@ use super::{AdhocNetwork, Node};
 use crate::addresses::address;
 use crate::fault_injection::FaultInjection;
 
-/// Everything in its place at the start of the run.
+/// Builds all parts in their state at the start of the run.
 pub fn build(adhoc: &Adhoc, scenario: &Scenario, seed: u64) -> Result<AdhocNetwork, RunError> {
     let seed = FaultInjection::network_seed(seed);
     let nodes = adhoc.nodes();
@@ -77,7 +77,7 @@ pub fn build(adhoc: &Adhoc, scenario: &Scenario, seed: u64) -> Result<AdhocNetwo
     Ok(AdhocNetwork::new(air, nodes.collect(), delay, order, strengths, link_watch))
 }
 
-/// How each node says that it could not deliver a packet, or that a route has failed.
+/// The feedback schemes of each node: its messages about undeliverable packets and failed routes.
 fn feedback_schemes(adhoc: &Adhoc) -> Vec<SchemeConfig> {
     let icmp = IcmpConfig {
         unreachable: adhoc.feedback == driftway_scenario::Feedback::IcmpUnreachable,
@@ -85,8 +85,8 @@ fn feedback_schemes(adhoc: &Adhoc) -> Vec<SchemeConfig> {
         source_quench: adhoc.queue.source_quench,
         per_second: adhoc.icmp_rate,
     };
-    // It is routing that says which way a packet takes, and whom it believes. A router is asked for
-    // the RFNs of its own node, and for the RRNs to those who have had one.
+    // Routing chooses next hops and decides which failure reports to use. The RFN agent only sends
+    // RFNs for its own node, and RRNs to the sources that have received one.
     let rfn = RfnConfig { rfn_lifetime: Duration::ZERO, buffer: None };
     let further = match adhoc.feedback {
         driftway_scenario::Feedback::None | driftway_scenario::Feedback::IcmpUnreachable => None,
@@ -120,7 +120,7 @@ fn queue_config(adhoc: &Adhoc, frame_time: Duration) -> AdhocQueueConfig {
     }
 }
 
-/// Every node's routing.
+/// The routing protocol of every node.
 fn node_routing(
     adhoc: &Adhoc,
     scenario: &Scenario,
@@ -149,7 +149,7 @@ fn node_routing(
     }
 }
 
-/// The shortest ways between where nodes are at the start, as far as flows need them.
+/// The shortest paths between the initial positions of nodes, as far as flows need them.
 fn shortest_path_routes(
     scenario: &Scenario,
     mut field: Positions,
