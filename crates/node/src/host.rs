@@ -237,11 +237,11 @@ impl Host {
         let socket = self.sockets.get_mut(number)?;
         let peer = socket.tcp().remote().address;
         let before = socket.reported_route_probe();
-        let seek = socket.poll_route_probe()?;
+        let probe = socket.poll_route_probe()?;
         let looked_for = |socket: &&Socket| socket.reported_route_probe() == RouteProbe::Repeated;
         let others = self.sockets_to(peer).filter(looked_for).count();
-        let own = usize::from(seek == RouteProbe::Repeated);
-        Some((peer, seek, before != RouteProbe::Repeated && others == own))
+        let own = usize::from(probe == RouteProbe::Repeated);
+        Some((peer, probe, before != RouteProbe::Repeated && others == own))
     }
 
     fn sockets_to(&self, peer: Ipv4Addr) -> impl Iterator<Item = &Socket> {

@@ -59,25 +59,26 @@ impl Socket {
     /// Returns the route probe requested by the aid.
     pub(crate) fn wanted_route_probe(&self) -> RouteProbe {
         // A closed connection needs no route.
-        let wish = self.route_probe.filter(|_| self.tcp.view().is_synchronized);
-        wish.map_or(RouteProbe::Off, |wish| wish.wanted)
+        let request = self.route_probe.filter(|_| self.tcp.view().is_synchronized);
+        request.map_or(RouteProbe::Off, |request| request.wanted)
     }
 
     /// Returns the route probe last reported to the node.
     pub(crate) fn reported_route_probe(&self) -> RouteProbe {
-        self.route_probe.map_or(RouteProbe::Off, |wish| wish.reported)
+        self.route_probe.map_or(RouteProbe::Off, |request| request.reported)
     }
 
     /// Returns a changed route probe request; `None`: unchanged.
     pub(crate) fn poll_route_probe(&mut self) -> Option<RouteProbe> {
-        let wish = self.route_probe.as_mut().filter(|wish| wish.wanted != wish.reported)?;
-        wish.reported = wish.wanted;
-        if wish.wanted == RouteProbe::Single {
+        let request =
+            self.route_probe.as_mut().filter(|request| request.wanted != request.reported)?;
+        request.reported = request.wanted;
+        if request.wanted == RouteProbe::Single {
             // An echo is requested once.
-            *wish = RouteProbeRequest::default();
+            *request = RouteProbeRequest::default();
             return Some(RouteProbe::Single);
         }
-        Some(wish.wanted)
+        Some(request.wanted)
     }
 
     /// Returns the connection.
@@ -190,8 +191,8 @@ impl Socket {
         let Some(aid) = &mut self.aid else { return };
         while let Some(act) = aid.poll_act() {
             let done = match (act, &mut self.route_probe) {
-                (Act::ProbeRoute(seek), Some(wish)) => {
-                    wish.wanted = seek;
+                (Act::ProbeRoute(probe), Some(request)) => {
+                    request.wanted = probe;
                     ActResult::Done
                 }
                 // With static routes no route has to be found first.

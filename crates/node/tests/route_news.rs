@@ -99,8 +99,8 @@ impl Net {
         lost
     }
 
-    fn deliver_message(&mut self, news: Packet) -> ReceiveOutcome {
-        let arrived = self.sender.on_packet(self.now, &news);
+    fn deliver_message(&mut self, message: Packet) -> ReceiveOutcome {
+        let arrived = self.sender.on_packet(self.now, &message);
         self.poll();
         arrived
     }
@@ -172,15 +172,15 @@ fn notifications_about_other_hosts_or_destinations_are_ignored() {
     let Body::Tcp(segment) = &mut others[2].body else { panic!("{sent:?}") };
     segment.source_port += 1;
     for other in others {
-        let mut news = Packet::icmp_error(ROUTER, &other, failed).unwrap();
-        news.ip.destination = HERE;
-        assert_eq!(net.deliver_message(news), ReceiveOutcome::Nothing);
+        let mut message = Packet::icmp_error(ROUTER, &other, failed).unwrap();
+        message.ip.destination = HERE;
+        assert_eq!(net.deliver_message(message), ReceiveOutcome::Nothing);
         assert_eq!(net.states(), ["active"]);
     }
     net.fail_route();
-    let mut news = Packet::icmp_error(ROUTER, &others[1], restored).unwrap();
-    news.ip.destination = HERE;
-    assert_eq!(net.deliver_message(news), ReceiveOutcome::Nothing);
+    let mut message = Packet::icmp_error(ROUTER, &others[1], restored).unwrap();
+    message.ip.destination = HERE;
+    assert_eq!(net.deliver_message(message), ReceiveOutcome::Nothing);
     net.deliver_message(Packet::icmp_error(ROUTER, &others[0], restored).unwrap());
     assert_eq!(net.states(), ["snooze"]);
 }

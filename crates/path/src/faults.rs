@@ -56,7 +56,7 @@ pub struct PartitionFault {
     random_starts: Vec<Instant>,
     hop_stream: RandomStream,
     links: u32,
-    done: u32,
+    fired: u32,
     /// Link that is cut now, and the end of the cut.
     cut: Option<(usize, Instant)>,
     /// Link of the next cut, if that was signalled in advance.
@@ -78,7 +78,7 @@ pub struct CongestionFault {
     bytes: u32,
     gap: Duration,
     marks: bool,
-    done: u32,
+    fired: u32,
     /// Next packet of the current flood, and the flood's end.
     active: Option<(Instant, Instant)>,
 }
@@ -90,7 +90,7 @@ pub struct InterferenceStream {
     bytes: u32,
     gap: Duration,
     poisson: bool,
-    draws: RandomStream,
+    stream: RandomStream,
     next: Instant,
 }
 
@@ -98,7 +98,7 @@ pub struct InterferenceStream {
 pub struct ChangeFault {
     link: usize,
     fault: HopChange,
-    draws: RandomStream,
+    stream: RandomStream,
     rate: BitRate,
     delay: driftway_scenario::Delay,
     next: Option<Instant>,
@@ -158,25 +158,25 @@ impl ActiveFault {
     /// Returns the time of its next action.
     pub fn next_instant(&self) -> Option<Instant> {
         match self {
-            Self::Partition(cuts) => cuts.next(),
-            Self::Congestion(floods) => floods.next(),
-            Self::Reordering { schedule, fired: done, .. } => schedule.nth(*done),
+            Self::Partition(cuts) => cuts.next_instant(),
+            Self::Congestion(floods) => floods.next_instant(),
+            Self::Reordering { schedule, fired, .. } => schedule.nth(*fired),
             Self::Interference(stream) => Some(stream.next),
             Self::Change(changes) => changes.next,
         }
     }
 
     /// Appends its actions at this instant, at most two.
-    pub fn fire(&mut self, now: Instant, deeds: &mut Vec<FaultAction>) {
+    pub fn fire(&mut self, now: Instant, actions: &mut Vec<FaultAction>) {
         match self {
-            Self::Partition(cuts) => cuts.fire(now, deeds),
-            Self::Congestion(floods) => floods.act(now, deeds),
-            Self::Reordering { fault, fired: done, .. } => {
-                *done += 1;
+            Self::Partition(cuts) => cuts.fire(now, actions),
+            Self::Congestion(floods) => floods.fire(now, actions),
+            Self::Reordering { fault, fired, .. } => {
+                *fired += 1;
                 let link = fault.hop as usize - 1;
                 for &side in sides(fault.direction) {
                     let (frames, at_most) = (fault.packets, fault.at_most());
-                    deeds.push(match fault.how {
+                    actions.push(match fault.how {
                         ReorderMode::Front => FaultAction::MoveToFront { link, side, frames },
                         ReorderMode::Reverse => {
                             FaultAction::Reverse { link, side, frames, max_wait: at_most }
@@ -184,21 +184,21 @@ impl ActiveFault {
                     });
                 }
             }
-            Self::Interference(stream) => stream.act(deeds),
+            Self::Interference(stream) => stream.fire(actions),
             Self::Change(changes) => {
                 changes.next = None;
-                changes.pick_new_values(deeds);
+                changes.pick_new_values(actions);
             }
         }
     }
 
     /// Handles the end of a partition of `link`.
-    pub fn on_healed(&mut self, link: usize, deeds: &mut Vec<FaultAction>) {
+    pub fn on_healed(&mut self, link: usize, actions: &mut Vec<FaultAction>) {
         if let Self::Change(changes) = self
             && changes.link == link
             && changes.fault.after == Some(ChangeTrigger::Partition)
         {
-            changes.pick_new_values(deeds);
+            changes.pick_new_values(actions);
         }
     }
 
@@ -269,9 +269,9 @@ impl PartitionFault {
     fn new(fault: &Partition, path: &Path, Time(duration): Time, seed: u64, number: u64) -> Self {
         let mut random = Vec::new();
         if fault.schedule().is_none() {
-            let mut draws = RandomStream::new(seed, "partition-time", number);
+            let mut stream = RandomStream::new(seed, "partition-time", number);
             let count = fault.count.unwrap_or(0);
-            let draw = |_| Instant::ZERO + draws.uniform_duration(Duration::ZERO, duration);
+            let draw = |_| Instant::ZERO + stream.uniform_duration(Duration::ZERO, duration);
             random = (0..count).map(draw).collect();
             random.sort_unstable();
         }
@@ -280,7 +280,7 @@ impl PartitionFault {
             random_starts: random,
             hop_stream: RandomStream::new(seed, "partition-hop", number),
             links: path.hops,
-            done: 0,
+            fired: 0,
             cut: None,
             announced_link: None,
             healed_at: Instant::ZERO,
@@ -307,7 +307,7 @@ impl PartitionFault {
 
     /// Returns the end of the current cut, else the next start. A start during a cut of the same
     /// fault is deferred to its end.
-    fn next(&self) -> Option<Instant> {
+    fn next_instant(&self) -> Option<Instant> {
         self.cut.map(|(_, until)| until).or_else(|| {
             let begins = self.next_start()?;
             let Some(Time(lead)) = self.fault.lead.filter(|_| self.announced_link.is_none()) else {
@@ -319,7 +319,7 @@ impl PartitionFault {
     }
 
     fn next_start(&self) -> Option<Instant> {
-        Some(self.nth_start(self.done)?.max(self.healed_at))
+        Some(self.nth_start(self.fired)?.max(self.healed_at))
     }
 
     fn draw_link(&mut self) -> usize {
@@ -329,11 +329,11 @@ impl PartitionFault {
         }
     }
 
-    fn fire(&mut self, now: Instant, deeds: &mut Vec<FaultAction>) {
+    fn fire(&mut self, now: Instant, actions: &mut Vec<FaultAction>) {
         let seen = self.fault.signal == PartitionSignal::Link;
         if let Some((link, _)) = self.cut.take() {
             self.healed_at = now;
-            deeds.push(FaultAction::Heal { link, signal_ends: seen });
+            actions.push(FaultAction::Heal { link, signal_ends: seen });
             return;
         }
         if self.fault.lead.is_some()
@@ -342,10 +342,10 @@ impl PartitionFault {
         {
             let link = self.draw_link();
             self.announced_link = Some(link);
-            deeds.push(FaultAction::SignalFading { link, lead: begins.since(now) });
+            actions.push(FaultAction::SignalFading { link, lead: begins.since(now) });
             return;
         }
-        self.done += 1;
+        self.fired += 1;
         let link = self.announced_link.take().unwrap_or_else(|| self.draw_link());
         let Time(lasts) = self.fault.lasts;
         self.cut = Some((link, now + lasts));
@@ -353,7 +353,7 @@ impl PartitionFault {
             PartitionQueue::Wait => QueueOnPartition::Wait,
             PartitionQueue::Drop => QueueOnPartition::Drop,
         };
-        deeds.push(FaultAction::Cut { link, queue, seen });
+        actions.push(FaultAction::Cut { link, queue, seen });
     }
 }
 
@@ -373,31 +373,31 @@ impl CongestionFault {
             bytes,
             gap,
             marks,
-            done: 0,
+            fired: 0,
             active: None,
         })
     }
 
-    fn next(&self) -> Option<Instant> {
-        self.active.map(|(next, end)| next.min(end)).or_else(|| self.schedule.nth(self.done))
+    fn next_instant(&self) -> Option<Instant> {
+        self.active.map(|(next, end)| next.min(end)).or_else(|| self.schedule.nth(self.fired))
     }
 
-    fn act(&mut self, now: Instant, deeds: &mut Vec<FaultAction>) {
+    fn fire(&mut self, now: Instant, actions: &mut Vec<FaultAction>) {
         let (link, side, bytes, marks) = (self.link, self.side, self.bytes, self.marks);
         match self.active {
             Some((_, end)) if end <= now => {
                 self.active = None;
-                deeds.push(FaultAction::Flood { link, side, begins: false, marks });
+                actions.push(FaultAction::Flood { link, side, begins: false, marks });
             }
             Some((_, end)) => {
                 self.active = Some((now + self.gap, end));
-                deeds.push(FaultAction::CrossTraffic { link, side, bytes });
+                actions.push(FaultAction::CrossTraffic { link, side, bytes });
             }
             None => {
-                self.done += 1;
+                self.fired += 1;
                 self.active = Some((now + self.gap, now + self.duration));
-                deeds.push(FaultAction::Flood { link, side, begins: true, marks });
-                deeds.push(FaultAction::CrossTraffic { link, side, bytes });
+                actions.push(FaultAction::Flood { link, side, begins: true, marks });
+                actions.push(FaultAction::CrossTraffic { link, side, bytes });
             }
         }
     }
@@ -427,19 +427,19 @@ impl InterferenceStream {
         for link in 0..path.hops as usize {
             for &side in sides.iter().filter(|side| concerns(link, **side)) {
                 let entity = number << 32 | (link as u64) << 1 | u64::from(side == Side::B);
-                let mut draws = RandomStream::new(seed, "interference", entity);
+                let mut stream = RandomStream::new(seed, "interference", entity);
                 // Streams of several hops start unsynchronized.
-                let next = Instant::ZERO + draws.uniform_duration(Duration::ZERO, gap);
-                all.push(Self { link, side, bytes, gap, poisson, draws, next });
+                let next = Instant::ZERO + stream.uniform_duration(Duration::ZERO, gap);
+                all.push(Self { link, side, bytes, gap, poisson, stream, next });
             }
         }
         all.into_iter()
     }
 
-    fn act(&mut self, deeds: &mut Vec<FaultAction>) {
-        let gap = if self.poisson { self.draws.exponential_duration(self.gap) } else { self.gap };
+    fn fire(&mut self, actions: &mut Vec<FaultAction>) {
+        let gap = if self.poisson { self.stream.exponential_duration(self.gap) } else { self.gap };
         self.next += gap.max(Duration::from_nanos(1));
-        deeds.push(FaultAction::CrossTraffic {
+        actions.push(FaultAction::CrossTraffic {
             link: self.link,
             side: self.side,
             bytes: self.bytes,
@@ -453,7 +453,7 @@ impl ChangeFault {
         Self {
             link: fault.hop as usize - 1,
             fault: fault.clone(),
-            draws: RandomStream::new(seed, "change", number),
+            stream: RandomStream::new(seed, "change", number),
             rate: link.rate,
             delay: link.delay,
             next: fault.at.map(|Time(at)| Instant::ZERO + at),
@@ -462,15 +462,15 @@ impl ChangeFault {
 
     /// liu-singh-2001 §V-E: picks one of the listed values that differ from the current one, at
     /// random.
-    fn pick_new_values(&mut self, deeds: &mut Vec<FaultAction>) {
+    fn pick_new_values(&mut self, actions: &mut Vec<FaultAction>) {
         let link = self.link;
-        if let Some(rate) = draw_other(&self.fault.rate, self.rate, &mut self.draws) {
+        if let Some(rate) = draw_other(&self.fault.rate, self.rate, &mut self.stream) {
             self.rate = rate;
-            deeds.push(FaultAction::Rate { link, rate: rate.0 });
+            actions.push(FaultAction::Rate { link, rate: rate.0 });
         }
-        if let Some(chosen) = draw_other(&self.fault.delay, self.delay, &mut self.draws) {
+        if let Some(chosen) = draw_other(&self.fault.delay, self.delay, &mut self.stream) {
             self.delay = chosen;
-            deeds.push(FaultAction::Delay { link, delay: link_delay(chosen) });
+            actions.push(FaultAction::Delay { link, delay: link_delay(chosen) });
         }
     }
 }
@@ -479,11 +479,11 @@ impl ChangeFault {
 fn draw_other<T: Copy + PartialEq>(
     listed: &[T],
     present: T,
-    draws: &mut RandomStream,
+    stream: &mut RandomStream,
 ) -> Option<T> {
     let others = || listed.iter().filter(|value| **value != present);
     let count = others().count() as u64;
-    if count == 0 { None } else { others().nth(draws.uniform_below(count) as usize).copied() }
+    if count == 0 { None } else { others().nth(stream.uniform_below(count) as usize).copied() }
 }
 
 #[cfg(test)]
@@ -520,26 +520,26 @@ mod test {
 
     /// Actions of its next `count` instants, and their times (ms). Time never goes back.
     fn run_turns(fault: &mut ActiveFault, count: usize) -> Vec<(u64, String)> {
-        let mut done = Vec::new();
+        let mut fired = Vec::new();
         let mut last = Instant::ZERO;
         for _ in 0..count {
             let Some(at) = fault.next_instant() else { break };
             assert!(at >= last, "{at:?} after {last:?}");
             last = at;
-            let mut deeds = Vec::new();
-            fault.fire(at, &mut deeds);
-            assert!((1..=2).contains(&deeds.len()), "{deeds:?}");
-            done.extend(deeds.iter().map(|deed| (at.as_millis(), brief(deed))));
+            let mut actions = Vec::new();
+            fault.fire(at, &mut actions);
+            assert!((1..=2).contains(&actions.len()), "{actions:?}");
+            fired.extend(actions.iter().map(|action| (at.as_millis(), brief(action))));
         }
-        done
+        fired
     }
 
     fn saw(seen: bool) -> &'static str {
         if seen { " seen" } else { "" }
     }
 
-    fn brief(deed: &FaultAction) -> String {
-        match deed {
+    fn brief(action: &FaultAction) -> String {
+        match action {
             FaultAction::Cut { link, queue, seen } => format!("cut {link} {queue:?}{}", saw(*seen)),
             FaultAction::Heal { link, signal_ends: seen } => format!("heal {link}{}", saw(*seen)),
             FaultAction::SignalFading { link, lead } => format!("fade {link} {}", lead.as_millis()),
@@ -588,9 +588,9 @@ mod test {
     fn overlapping_random_cuts_are_sequential() {
         let more = "hop = \"random\"\ncount = 20\nlasts = \"5 s\"";
         let mut cut = fault("partition", more);
-        let done = run_turns(&mut cut, 100);
-        assert_eq!(done.len(), 40);
-        for pair in done.chunks(2) {
+        let fired = run_turns(&mut cut, 100);
+        assert_eq!(fired.len(), 40);
+        for pair in fired.chunks(2) {
             assert_eq!(pair[1].0 - pair[0].0, 5_000);
             let link = pair[0].1.strip_prefix("cut ").unwrap().strip_suffix(" Wait").unwrap();
             assert_eq!(pair[1].1, format!("heal {link}"));
@@ -599,7 +599,7 @@ mod test {
 
     #[test]
     fn only_the_fault_that_cuts_a_link_notifies() {
-        let told = |more: &str| {
+        let notification = |more: &str| {
             let mut cut =
                 fault("partition", &format!("hop = 2\nfirst = \"1 s\"\nlasts = \"5 s\"\n{more}"));
             let before = cut.draw_notification(1);
@@ -609,11 +609,11 @@ mod test {
             assert_eq!((before, elsewhere, cut.draw_notification(1)), (None, None, None));
             during
         };
-        assert_eq!(told(""), Some(PartitionNotification::HostUnreachable));
-        assert_eq!(told("signal_loss = 1"), Some(PartitionNotification::MessageLost));
-        assert_eq!(told("signal = \"none\""), Some(PartitionNotification::Silent));
+        assert_eq!(notification(""), Some(PartitionNotification::HostUnreachable));
+        assert_eq!(notification("signal_loss = 1"), Some(PartitionNotification::MessageLost));
+        assert_eq!(notification("signal = \"none\""), Some(PartitionNotification::Silent));
         assert_eq!(
-            told("signal = \"rfn\"\nsignal_loss = 1"),
+            notification("signal = \"rfn\"\nsignal_loss = 1"),
             Some(PartitionNotification::RouteFailure)
         );
     }
@@ -621,16 +621,16 @@ mod test {
     #[test]
     fn losses_of_rfns_and_rrns_are_independent() {
         let more = "hop = 2\nfirst = \"1 s\"\nlasts = \"5 s\"\nsignal = \"rfn\"\nsignal_loss = 0.5";
-        let fates = |restored: &[bool], of: bool| {
+        let losses = |restored: &[bool], of: bool| {
             let mut cut = fault("partition", more);
             let drawn = restored.iter().map(|r| (*r, cut.draw_notice_loss(1, *r).unwrap()));
             drawn.filter(|(r, _)| *r == of).map(|(_, lost)| lost).collect::<Vec<_>>()
         };
-        let alone = fates(&[false; 100], false);
-        assert_eq!(fates(&[[false, true]; 100].concat(), false), alone);
+        let alone = losses(&[false; 100], false);
+        assert_eq!(losses(&[[false, true]; 100].concat(), false), alone);
         let lost = alone.iter().filter(|lost| **lost).count();
         assert!((30..=70).contains(&lost), "four standard deviations off: {lost}");
-        assert_ne!(fates(&[true; 100], true), alone);
+        assert_ne!(losses(&[true; 100], true), alone);
         // Another hop; another signal; any hop.
         assert_eq!(fault("partition", more).draw_notice_loss(2, false), None);
         let silent = more.replace("rfn", "none");
@@ -675,9 +675,9 @@ mod test {
     fn random_cuts_are_where_they_were_signalled() {
         let cut = "hop = \"random\"\nevery = \"10 s\"\nlasts = \"1 s\"";
         let places = |more: &str, what: &str| {
-            let done = run_turns(&mut fault("partition", &format!("{cut}\n{more}")), 24);
-            let place = |(_, deed): &(u64, String)| deed.split(' ').nth(1).unwrap().to_owned();
-            let of = done.iter().filter(|(_, deed)| deed.starts_with(what));
+            let fired = run_turns(&mut fault("partition", &format!("{cut}\n{more}")), 24);
+            let place = |(_, action): &(u64, String)| action.split(' ').nth(1).unwrap().to_owned();
+            let of = fired.iter().filter(|(_, action)| action.starts_with(what));
             of.take(8).map(place).collect::<Vec<_>>()
         };
         let seen = "signal = \"link\"\nlead = \"2 s\"";
@@ -771,8 +771,8 @@ mod test {
         begins.sort();
         begins.dedup();
         assert_eq!(begins.len(), 3);
-        let done = run_turns(&mut streams[0], 3);
-        assert!(done.iter().all(|(_, what)| what == "foreign 1 A 77"), "{done:?}");
+        let fired = run_turns(&mut streams[0], 3);
+        assert!(fired.iter().all(|(_, what)| what == "foreign 1 A 77"), "{fired:?}");
         assert_eq!(streams[0].next_instant(), Some(first + Duration::from_millis(30)));
     }
 
@@ -790,9 +790,9 @@ mod test {
         let more =
             "hop = 2\nat = \"5 s\"\nrate = [\"1 Mbit/s\", \"2 Mbit/s\"]\ndelay = [\"10 ms\"]";
         let mut change = fault("change", more);
-        let mut deeds = Vec::new();
-        change.on_healed(1, &mut deeds);
-        assert!(deeds.is_empty(), "it is not triggered by a partition");
+        let mut actions = Vec::new();
+        change.on_healed(1, &mut actions);
+        assert!(actions.is_empty(), "it is not triggered by a partition");
         expect(&run_turns(&mut change, 1), &[(5_000, "rate 1 2000000")]);
         assert_eq!(change.next_instant(), None);
     }
@@ -804,18 +804,18 @@ mod test {
                     rate = [\"1 Mbit/s\", \"2 Mbit/s\", \"3 Mbit/s\"]\n";
         let mut change = faults(text, 1).remove(1);
         assert_eq!(change.next_instant(), None);
-        let mut deeds = Vec::new();
-        change.on_healed(0, &mut deeds);
-        assert!(deeds.is_empty(), "another hop");
+        let mut actions = Vec::new();
+        change.on_healed(0, &mut actions);
+        assert!(actions.is_empty(), "another hop");
         let mut present = 1_000_000;
         let mut picked = Vec::new();
         for _ in 0..100 {
-            change.on_healed(1, &mut deeds);
-            let [FaultAction::Rate { link: 1, rate }] = deeds[..] else { panic!("{deeds:?}") };
+            change.on_healed(1, &mut actions);
+            let [FaultAction::Rate { link: 1, rate }] = actions[..] else { panic!("{actions:?}") };
             assert_ne!(rate.as_bps(), present);
             present = rate.as_bps();
             picked.push(present);
-            deeds.clear();
+            actions.clear();
         }
         picked.sort_unstable();
         picked.dedup();

@@ -98,13 +98,13 @@ pub fn forward<D: PathDriver>(d: &mut D, node: usize, id: u32, place: QueuePosit
         if feedback.on_packet(now, to) {
             path.ready_feedback.push_back(node);
         }
-        let usable = |exit| feedback.is_usable(now, to, route_feedback::next_hop_of(exit));
-        let may_try = |exit| feedback.can_try(&packet, route_feedback::next_hop_of(exit));
-        let exit = path.topology.choose_link(node, goal, usable);
-        exit.or_else(|| path.topology.choose_link(node, goal, may_try))
+        let usable = |link_end| feedback.is_usable(now, to, route_feedback::next_hop_of(link_end));
+        let may_try = |link_end| feedback.can_try(&packet, route_feedback::next_hop_of(link_end));
+        let link_end = path.topology.choose_link(node, goal, usable);
+        link_end.or_else(|| path.topology.choose_link(node, goal, may_try))
     };
     match found {
-        Some(exit) => enqueue_on_link(d, exit.link, exit.side, id, place),
+        Some(link_end) => enqueue_on_link(d, link_end.link, link_end.side, id, place),
         None if d.path().topology.candidate_links(node, goal).next().is_some() => {
             route_feedback::on_no_route(d, node, id)
         }
@@ -155,28 +155,33 @@ fn enqueue_on_link<D: PathDriver>(
 }
 
 /// Handles a packet that was on a link or queued for it when it was cut.
-fn on_packet_lost<D: PathDriver>(d: &mut D, exit: LinkEnd, packet: &Packet) {
-    let told = d.path().active_faults.iter().find_map(|fault| fault.cut_signal(exit.link));
-    if told == Some(PartitionSignal::Rfn) && route_feedback::on_route_failed(d, exit, packet) {
-        route_feedback::report_loss_on_link(d, exit, packet);
+fn on_packet_lost<D: PathDriver>(d: &mut D, link_end: LinkEnd, packet: &Packet) {
+    let notification =
+        d.path().active_faults.iter().find_map(|fault| fault.cut_signal(link_end.link));
+    if notification == Some(PartitionSignal::Rfn)
+        && route_feedback::on_route_failed(d, link_end, packet)
+    {
+        route_feedback::report_loss_on_link(d, link_end, packet);
     }
 }
 
 /// Handles a packet for a link that is cut: its router may send a notification.
-fn on_packet_refused<D: PathDriver>(d: &mut D, exit: LinkEnd, id: u32, place: QueuePosition) {
-    let link = exit.link;
-    let told = d.path().active_faults.iter_mut().find_map(|fault| fault.draw_notification(link));
-    if told == Some(PartitionNotification::RouteFailure)
+fn on_packet_refused<D: PathDriver>(d: &mut D, link_end: LinkEnd, id: u32, place: QueuePosition) {
+    let link = link_end.link;
+    let notification =
+        d.path().active_faults.iter_mut().find_map(|fault| fault.draw_notification(link));
+    if notification == Some(PartitionNotification::RouteFailure)
         && let Some(packet) = d.packets().get(id).copied()
-        && route_feedback::on_route_failed(d, exit, &packet)
+        && route_feedback::on_route_failed(d, link_end, &packet)
     {
-        let node = d.path().topology.across(link, exit.side.other());
+        let node = d.path().topology.across(link, link_end.side.other());
         forward(d, node, id, place);
         return;
     }
     let Some(packet) = d.on_lost(id, link, PacketDropReason::Unreachable) else { return };
-    let node = d.path().topology.across(link, exit.side.other());
-    if let Some(PartitionNotification::MessageLost | PartitionNotification::HostUnreachable) = told
+    let node = d.path().topology.across(link, link_end.side.other());
+    if let Some(PartitionNotification::MessageLost | PartitionNotification::HostUnreachable) =
+        notification
     {
         let now = d.now();
         let lost = UndeliverablePacket {
@@ -188,7 +193,11 @@ fn on_packet_refused<D: PathDriver>(d: &mut D, exit: LinkEnd, id: u32, place: Qu
         if let Some(icmp) = d.path().feedback[node].scheme_mut(SchemeName::Icmp) {
             icmp.on_undeliverable(now, &lost);
         }
-        route_feedback::send_icmp(d, node, told == Some(PartitionNotification::MessageLost));
+        route_feedback::send_icmp(
+            d,
+            node,
+            notification == Some(PartitionNotification::MessageLost),
+        );
     }
 }
 
@@ -210,19 +219,19 @@ pub(crate) fn schedule_fault<D: PathDriver>(d: &mut D, number: usize) {
 
 pub(crate) fn on_fault<D: PathDriver>(d: &mut D, number: usize) {
     let (now, path) = (d.now(), d.path());
-    let mut deeds = std::mem::take(&mut path.pending_actions);
-    path.active_faults[number].fire(now, &mut deeds);
+    let mut actions = std::mem::take(&mut path.pending_actions);
+    path.active_faults[number].fire(now, &mut actions);
     let kind = d.path().active_faults[number].kind();
-    for deed in deeds.drain(..) {
-        apply_action(d, kind, deed);
+    for action in actions.drain(..) {
+        apply_action(d, kind, action);
     }
-    d.path().pending_actions = deeds;
+    d.path().pending_actions = actions;
     schedule_fault(d, number);
 }
 
-fn apply_action<D: PathDriver>(d: &mut D, kind: &'static str, deed: FaultAction) {
+fn apply_action<D: PathDriver>(d: &mut D, kind: &'static str, action: FaultAction) {
     let now = d.now();
-    match deed {
+    match action {
         FaultAction::Cut { link, queue, seen } => {
             d.path().cut_counts[link] += 1;
             d.path().links[link].partition(now, queue);
@@ -268,7 +277,7 @@ fn apply_action<D: PathDriver>(d: &mut D, kind: &'static str, deed: FaultAction)
     }
     if let FaultAction::Cut { link, .. }
     | FaultAction::Heal { link, .. }
-    | FaultAction::Reverse { link, .. } = deed
+    | FaultAction::Reverse { link, .. } = action
     {
         d.path().ready_links.push_back(link);
     }
@@ -276,12 +285,12 @@ fn apply_action<D: PathDriver>(d: &mut D, kind: &'static str, deed: FaultAction)
 
 /// Applies the changes that follow the end of a link's cut.
 fn on_link_healed<D: PathDriver>(d: &mut D, link: usize) {
-    let mut deeds = Vec::new();
+    let mut actions = Vec::new();
     for number in 0..d.path().active_faults.len() {
-        d.path().active_faults[number].on_healed(link, &mut deeds);
+        d.path().active_faults[number].on_healed(link, &mut actions);
         let kind = d.path().active_faults[number].kind();
-        for deed in deeds.drain(..) {
-            apply_action(d, kind, deed);
+        for action in actions.drain(..) {
+            apply_action(d, kind, action);
         }
     }
 }

@@ -109,8 +109,8 @@ impl PathNetwork {
 
     /// Returns the next hop from `node` towards `destination`, by the first of several routes.
     pub fn next_hop(&self, node: usize, destination: usize) -> Option<usize> {
-        let exit = self.topology.candidate_links(node, destination).next()?;
-        Some(self.topology.across(exit.link, exit.side))
+        let link_end = self.topology.candidate_links(node, destination).next()?;
+        Some(self.topology.across(link_end.link, link_end.side))
     }
 
     /// Returns the number of packets in transit: on links, buffered by routers, and from a node to

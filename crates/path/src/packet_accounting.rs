@@ -217,16 +217,16 @@ impl<P> PacketTable<P> {
     /// The numbers that differ.
     pub fn check_conservation(&self, on_links: u64) -> Result<(), ConservationError> {
         let dropped: u64 = self.dropped.iter().sum();
-        let way = self.in_transit();
-        if self.created != self.delivered + dropped + way {
+        let in_transit = self.in_transit();
+        if self.created != self.delivered + dropped + in_transit {
             return Err(ConservationError(format!(
-                "{} packets were created, but {} delivered + {dropped} dropped + {way} in transit",
+                "{} packets were created, but {} delivered + {dropped} dropped + {in_transit} in transit",
                 self.created, self.delivered
             )));
         }
-        if way != on_links {
+        if in_transit != on_links {
             return Err(ConservationError(format!(
-                "{way} packets are in transit, but links hold {on_links}"
+                "{in_transit} packets are in transit, but links hold {on_links}"
             )));
         }
         if self.invalid_handles > 0 {

@@ -37,12 +37,12 @@ pub(crate) fn build_feedback(path: &Path, nodes: usize) -> Vec<Feedback> {
 }
 
 /// Returns the number of a node's side of a link, as its feedback counts next hops.
-pub(crate) const fn next_hop_of(exit: LinkEnd) -> NextHop {
-    let side = match exit.side {
+pub(crate) const fn next_hop_of(link_end: LinkEnd) -> NextHop {
+    let side = match link_end.side {
         Side::A => 0,
         Side::B => 1,
     };
-    NextHop((exit.link as u32) << 1 | side)
+    NextHop((link_end.link as u32) << 1 | side)
 }
 
 /// Returns the destination that an RFN or RRN concerns; `None` for other packets.
@@ -79,31 +79,35 @@ pub(crate) fn forwards_notice<D: PathDriver>(
 
 /// Records at the failure point that a cut link did not carry a packet. Returns false for packets
 /// without feedback.
-pub(crate) fn on_route_failed<D: PathDriver>(d: &mut D, exit: LinkEnd, packet: &Packet) -> bool {
+pub(crate) fn on_route_failed<D: PathDriver>(
+    d: &mut D,
+    link_end: LinkEnd,
+    packet: &Packet,
+) -> bool {
     // Cross traffic has no route.
     if packet.payload().stream == CROSS_TRAFFIC_STREAM {
         return false;
     }
-    let node = d.path().topology.across(exit.link, exit.side.other());
+    let node = d.path().topology.across(link_end.link, link_end.side.other());
     let link = FailedLink {
         from: address(node),
-        to: address(d.path().topology.across(exit.link, exit.side)),
+        to: address(d.path().topology.across(link_end.link, link_end.side)),
     };
     if let Some(rfn) = d.path().feedback[node].scheme_mut(SchemeName::Rfn) {
-        rfn.on_next_hop_failed(packet.ip.destination, next_hop_of(exit), link);
+        rfn.on_next_hop_failed(packet.ip.destination, next_hop_of(link_end), link);
     }
     true
 }
 
 /// Notifies the source of a packet lost on a link, unless another route is usable.
-pub(crate) fn report_loss_on_link<D: PathDriver>(d: &mut D, exit: LinkEnd, packet: &Packet) {
+pub(crate) fn report_loss_on_link<D: PathDriver>(d: &mut D, link_end: LinkEnd, packet: &Packet) {
     let (now, to) = (d.now(), packet.ip.destination);
     let path = d.path();
-    let node = path.topology.across(exit.link, exit.side.other());
+    let node = path.topology.across(link_end.link, link_end.side.other());
     let Some(goal) = path.topology.node_at(to) else { return };
     let feedback = &mut path.feedback[node];
-    let mut ways = path.topology.candidate_links(node, goal);
-    if !ways.any(|exit| feedback.is_usable(now, to, next_hop_of(exit)))
+    let mut candidates = path.topology.candidate_links(node, goal);
+    if !candidates.any(|link_end| feedback.is_usable(now, to, next_hop_of(link_end)))
         && let Some(rfn) = feedback.scheme_mut(SchemeName::Rfn)
     {
         rfn.on_undeliverable(

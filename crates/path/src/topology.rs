@@ -165,19 +165,19 @@ impl Topology {
         let at = match self.locations[node] {
             NodeLocation::Parallel { route, after } => {
                 return Some(self.link_on_parallel_route(route, after, goal))
-                    .filter(|exit| usable(*exit));
+                    .filter(|link_end| usable(*link_end));
             }
             NodeLocation::Chain(at) if at == goal => return None,
             NodeLocation::Chain(at) => at,
         };
-        let ways = |standby: bool| {
+        let candidates = |standby: bool| {
             let chain = Some(Self::link_on_chain(at, goal)).filter(|_| !standby);
             let routes = self.routes.iter().filter(move |route| route.standby == standby);
             let beside = routes.filter_map(move |route| route.link_towards(at, goal));
-            chain.into_iter().chain(beside).filter(|exit| usable(*exit))
+            chain.into_iter().chain(beside).filter(|link_end| usable(*link_end))
         };
-        let choice = match (ways(false).count(), self.spread) {
-            (0, _) => return ways(true).next(),
+        let choice = match (candidates(false).count(), self.spread) {
+            (0, _) => return candidates(true).next(),
             (1, _) => 0,
             (count, MultipathPolicy::RoundRobin) => {
                 let turn = &mut self.round_robin_next[node];
@@ -188,7 +188,7 @@ impl Topology {
                 self.route_streams[node].uniform_below(count as u64) as usize
             }
         };
-        ways(false).nth(choice)
+        candidates(false).nth(choice)
     }
 
     /// Returns every interface from `node` towards `destination`, including standby routes.
@@ -340,8 +340,8 @@ mod test {
     /// Follows the next hops from node to node.
     fn walk(topology: &mut Topology, from: usize, to: usize) -> Vec<usize> {
         let mut nodes = vec![from];
-        while let Some(exit) = topology.choose_link(nodes[nodes.len() - 1], to, |_| true) {
-            nodes.push(topology.across(exit.link, exit.side));
+        while let Some(link_end) = topology.choose_link(nodes[nodes.len() - 1], to, |_| true) {
+            nodes.push(topology.across(link_end.link, link_end.side));
             assert!(nodes.len() < 100, "no end: {nodes:?}");
         }
         nodes

@@ -27,9 +27,9 @@ impl Load {
     fn new(config: DcfConfig, mobility: Mobility, senders: u32) -> Self {
         let nodes = mobility.nodes() as u32;
         let radio = Propagation::new(&RadioConfig::STANDARD, nodes, 1).expect("a valid radio");
-        let field = Positions::new(mobility, radio.reach());
+        let positions = Positions::new(mobility, radio.reach());
         let mut load = Self {
-            dcf: Dcf::new(config, field, radio, 1),
+            dcf: Dcf::new(config, positions, radio, 1),
             neighbours: Vec::new(),
             random: RandomStream::new(1, "neighbour", 0),
             reports: Vec::new(),

@@ -20,7 +20,7 @@ fn hearers(c: &mut Criterion) {
             start: InitialDistribution::SteadyState,
         };
         let mobility = Mobility::random_waypoint(&model, nodes, 1).expect("a valid model");
-        let mut field = Positions::new(mobility, radio.reach());
+        let mut positions = Positions::new(mobility, radio.reach());
         let (mut now, mut node, mut out) = (Instant::ZERO, 0, Vec::new());
         // The same rate of frames for each node, whatever their number.
         let gap = Duration::from_nanos(50_000_000 / u64::from(nodes));
@@ -30,7 +30,7 @@ fn hearers(c: &mut Criterion) {
                 // Successive nodes are not neighbours in space.
                 node = (node + 17) % nodes;
                 out.clear();
-                field.nodes_in_range(now, node, &mut out);
+                positions.nodes_in_range(now, node, &mut out);
                 black_box(out.len())
             });
         });

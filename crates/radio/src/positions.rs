@@ -117,7 +117,7 @@ impl Positions {
         Self::with_neighbour_lists(mobility, reach, !scanned)
     }
 
-    fn with_neighbour_lists(mut mobility: Mobility, reach: f64, near: bool) -> Self {
+    fn with_neighbour_lists(mut mobility: Mobility, reach: f64, lists: bool) -> Self {
         let nodes = mobility.nodes();
         let mut legs = Legs::new(nodes);
         let mut ends = BinaryHeap::with_capacity(nodes);
@@ -130,8 +130,8 @@ impl Positions {
         }
         let next_end = ends.peek().map_or(Instant::FAR_FUTURE, |&Reverse((until, _))| until);
         let none = NodeInRange { node: 0, distance_squared: 0.0 };
-        let mut field = Self {
-            neighbour_lists: near.then(|| NeighbourLists::new(&legs, reach)),
+        let mut positions = Self {
+            neighbour_lists: lists.then(|| NeighbourLists::new(&legs, reach)),
             mobility,
             legs,
             leg_ends: ends,
@@ -141,8 +141,8 @@ impl Positions {
             distances_squared: vec![0.0; nodes].into_boxed_slice(),
             candidates: vec![none; nodes].into_boxed_slice(),
         };
-        field.advance_to(Instant::ZERO);
-        field
+        positions.advance_to(Instant::ZERO);
+        positions
     }
 
     /// Returns the number of nodes.
@@ -176,8 +176,8 @@ impl Positions {
             let (x, y) = self.legs.at(node as usize, since);
             let (dx, dy) = (leg.x - x, leg.y - y);
             let gap = (dx * dx + dy * dy).sqrt();
-            if let Some(near) = &mut self.neighbour_lists {
-                near.on_new_leg(node, &leg, gap);
+            if let Some(lists) = &mut self.neighbour_lists {
+                lists.on_new_leg(node, &leg, gap);
             }
             self.legs.distance_before[node as usize] =
                 self.legs.distance_moved(node as usize, since) + gap;
@@ -223,10 +223,10 @@ impl Positions {
             self.candidates[count] = NodeInRange { node, distance_squared };
             count += usize::from(distance_squared <= reach_squared);
         };
-        if let Some(near) = &mut self.neighbour_lists {
-            let (list, spots) = near.candidates_of(from, now, &self.legs);
+        if let Some(lists) = &mut self.neighbour_lists {
+            let (list, packed_legs) = lists.candidates_of(from, now, &self.legs);
             for &node in list {
-                let (x, y) = spots[node as usize].at(nanos);
+                let (x, y) = packed_legs[node as usize].at(nanos);
                 let (dx, dy) = (x - place.0, y - place.1);
                 add(node, dx * dx + dy * dy);
             }

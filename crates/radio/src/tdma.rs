@@ -105,8 +105,13 @@ struct Transmission {
 
 impl Tdma {
     /// Creates a MAC for all nodes of `positions`.
-    pub fn new(config: TdmaConfig, field: Positions, propagation: Propagation, seed: u64) -> Self {
-        let nodes = field.nodes();
+    pub fn new(
+        config: TdmaConfig,
+        positions: Positions,
+        propagation: Propagation,
+        seed: u64,
+    ) -> Self {
+        let nodes = positions.nodes();
         let reach = propagation.reach();
         let bytes = config.slot_bytes.max(1) + config.header_bytes;
         let airtime = config.preamble + config.rate.transmission_time(bytes);
@@ -132,7 +137,7 @@ impl Tdma {
             recorder: Recorder::default(),
             now: 0,
             config,
-            positions: field,
+            positions,
             propagation,
         }
     }
@@ -218,13 +223,13 @@ impl Tdma {
         self.receivers.clear();
         let mut furthest = 0;
         let moved = self.positions.distance_moved(from, at);
-        for hearer in &self.in_range {
-            let square = hearer.distance_squared;
-            let moved = moved + self.positions.distance_moved(hearer.node, at);
-            let power = self.propagation.power_after_moving(from, hearer.node, square, moved);
+        for receiver in &self.in_range {
+            let square = receiver.distance_squared;
+            let moved = moved + self.positions.distance_moved(receiver.node, at);
+            let power = self.propagation.power_after_moving(from, receiver.node, square, moved);
             if power >= self.propagation.receive_power() {
                 let delay = self.propagation.delay(square).as_nanos();
-                self.receivers.push((hearer.node, delay));
+                self.receivers.push((receiver.node, delay));
                 furthest = delay.max(furthest);
             }
         }

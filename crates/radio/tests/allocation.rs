@@ -62,11 +62,11 @@ macro_rules! steady {
 #[test]
 fn the_steady_state_allocates_nothing() {
     for config in [DcfConfig::STANDARD, DcfConfig::NS2] {
-        let (field, radio) = positions();
-        let counted = steady!(Dcf::new(config, field, radio, 1), 3);
+        let (positions, radio) = positions();
+        let counted = steady!(Dcf::new(config, positions, radio, 1), 3);
         assert!(counted.acknowledged > 1_000 && counted.broadcasts > 1_000, "{counted:?}");
     }
-    let (field, radio) = positions();
-    let counted = steady!(Tdma::new(TdmaConfig::STANDARD, field, radio, 1), 3);
+    let (positions, radio) = positions();
+    let counted = steady!(Tdma::new(TdmaConfig::STANDARD, positions, radio, 1), 3);
     assert!(counted.data > 10_000);
 }

@@ -8,8 +8,8 @@ use driftway_radio::{
 
 fn tdma(config: TdmaConfig, places: &[(f64, f64)]) -> Tdma {
     let radio = Propagation::new(&RadioConfig::STANDARD, places.len() as u32, 1).unwrap();
-    let field = Positions::new(Mobility::fixed(places), radio.reach());
-    let mut tdma = Tdma::new(config, field, radio, 1);
+    let positions = Positions::new(Mobility::fixed(places), radio.reach());
+    let mut tdma = Tdma::new(config, positions, radio, 1);
     tdma.set_recording(true);
     tdma
 }

@@ -39,11 +39,11 @@ impl Disruption {
         self.reverted.then_some(self.first_timeout)
     }
 
-    /// The same disruption after timers were frozen for `still`.
-    pub fn postponed_by(self, still: Duration) -> Self {
+    /// The same disruption after timers were frozen for `frozen_for`.
+    pub fn postponed_by(self, frozen_for: Duration) -> Self {
         Self {
-            first_timeout: self.first_timeout + still,
-            last_timeout: self.last_timeout + still,
+            first_timeout: self.first_timeout + frozen_for,
+            last_timeout: self.last_timeout + frozen_for,
             ..self
         }
     }

@@ -24,9 +24,9 @@ pub(crate) struct Delivery {
 }
 
 impl Prr {
-    /// Starts a recovery with a RecoverFS of `flight` bytes.
-    pub(crate) fn begin(flight: u32) -> Self {
-        Self { active: true, recover_fs: flight, delivered: 0, out: 0 }
+    /// Starts a recovery with a RecoverFS of `recover_fs` bytes.
+    pub(crate) fn begin(recover_fs: u32) -> Self {
+        Self { active: true, recover_fs, delivered: 0, out: 0 }
     }
 
     /// A recovery is in progress.
@@ -48,7 +48,7 @@ impl Prr {
     pub(crate) fn on_ack(&mut self, arrived: Delivery, pipe: u32, ssthresh: u32, mss: u32) -> u32 {
         let Delivery { delivered_data: bytes, safe_ack: safe } = arrived;
         self.delivered = self.delivered.saturating_add(bytes);
-        let goes = if pipe > ssthresh {
+        let snd_cnt = if pipe > ssthresh {
             let whole = u64::from(self.delivered) * u64::from(ssthresh);
             let out = whole.div_ceil(u64::from(self.recover_fs.max(1)));
             out.saturating_sub(u64::from(self.out)).min(u64::from(u32::MAX)) as u32
@@ -60,7 +60,7 @@ impl Prr {
             one_for_one.saturating_add(more).min(ssthresh - pipe)
         };
         // Permits the fast retransmit itself.
-        if self.out == 0 && goes == 0 { mss } else { goes }
+        if self.out == 0 && snd_cnt == 0 { mss } else { snd_cnt }
     }
 }
 

@@ -321,11 +321,11 @@ impl SendState {
         // SACKed and lost data still counts in FlightSize, although it no longer takes room in
         // cwnd: after one response to a loss the next would raise ssthresh (§4.3 wants it lowered
         // twice; equation 4 says "no more than").
-        let flight = match self.ssthresh_from_cwnd {
+        let flight_size = match self.ssthresh_from_cwnd {
             true => self.window.cwnd,
             false => self.flight_size().min(most).min(self.window.cwnd),
         };
-        self.window.ssthresh = self.growth.on_congestion(now, &self.window, flight, self.mss);
+        self.window.ssthresh = self.growth.on_congestion(now, &self.window, flight_size, self.mss);
     }
 
     /// Responds to congestion by slow start with the present ssthresh.

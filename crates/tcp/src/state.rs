@@ -94,9 +94,9 @@ const TRANSITIONS: &[(State, Transition, State)] = &[
 ];
 
 impl State {
-    /// The state to which `cause` leads; `None` if it is not possible in this state.
-    pub fn next(self, cause: Transition) -> Option<Self> {
-        TRANSITIONS.iter().find(|(from, by, _)| *from == self && *by == cause).map(|t| t.2)
+    /// The state to which `transition` leads; `None` if it is not possible in this state.
+    pub fn next(self, transition: Transition) -> Option<Self> {
+        TRANSITIONS.iter().find(|(from, by, _)| *from == self && *by == transition).map(|t| t.2)
     }
 
     /// ESTABLISHED or later: both ends know each other's sequence numbers.
@@ -135,9 +135,12 @@ impl State {
 /// The state diagram in the DOT language, without resets.
 pub fn state_diagram() -> String {
     let mut dot = String::from("digraph tcp {\n");
-    for (from, cause, to) in TRANSITIONS.iter().filter(|(_, cause, _)| *cause != C::Reset) {
+    for (from, transition, to) in
+        TRANSITIONS.iter().filter(|(_, transition, _)| *transition != C::Reset)
+    {
         // Writing to a String cannot fail.
-        let _ = writeln!(dot, "  \"{}\" -> \"{}\" [label=\"{cause:?}\"];", from.name(), to.name());
+        let _ =
+            writeln!(dot, "  \"{}\" -> \"{}\" [label=\"{transition:?}\"];", from.name(), to.name());
     }
     dot.push_str("}\n");
     dot

@@ -23,7 +23,7 @@ pub(crate) struct UndoState {
     retransmit_ts: Option<u32>,
     first_ack_received: bool,
     /// SRTT and RTTVAR before the response (RFC 4015 §3.2, step 0).
-    round_trip: Option<(Duration, Duration)>,
+    prior_rtt: Option<(Duration, Duration)>,
 }
 
 /// SRTT and RTTVAR from before a spurious timeout, to be combined with the next sample of new data
@@ -49,14 +49,14 @@ impl PriorRtt {
 }
 
 impl UndoState {
-    /// Starts at `una`; `max` is SND.MAX, `open` the previous response, and `round_trip` the
+    /// Starts at `una`; `max` is SND.MAX, `open` the previous response, and `prior_rtt` the
     /// present estimates (SRTT_prev, RTTVAR_prev).
     pub fn new(
         by_timeout: bool,
         una: Seq,
         max: Seq,
         open: Option<Self>,
-        round_trip: Option<(Duration, Duration)>,
+        prior_rtt: Option<(Duration, Duration)>,
     ) -> Self {
         let open = open.filter(|state| una.before(state.retransmitted_end));
         Self {
@@ -68,7 +68,7 @@ impl UndoState {
             bytes_without_dsack: open.map_or(0, |state| state.bytes_without_dsack),
             retransmit_ts: None,
             first_ack_received: false,
-            round_trip,
+            prior_rtt,
         }
     }
 
@@ -90,7 +90,7 @@ impl UndoState {
 
     /// The estimates from before a timeout.
     pub fn prior_rtt(&self) -> Option<(Duration, Duration)> {
-        self.round_trip.filter(|_| self.by_timeout)
+        self.prior_rtt.filter(|_| self.by_timeout)
     }
 
     /// Records a retransmission with our timestamp `now`.
@@ -112,10 +112,10 @@ impl UndoState {
             return true;
         }
         // All retransmissions have been answered once everything sent until now is acknowledged.
-        let goes_on = !self.awaiting_late_dsacks || una == self.end_seq;
+        let is_valid = !self.awaiting_late_dsacks || una == self.end_seq;
         (self.awaiting_late_dsacks, self.end_seq) =
             (true, if self.awaiting_late_dsacks { self.end_seq } else { max });
-        goes_on
+        is_valid
     }
 
     /// Handles a D-SACK for `range`; true if it was the last of the retransmitted bytes.

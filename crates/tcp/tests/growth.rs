@@ -41,17 +41,17 @@ fn reduced() -> (Box<dyn WindowGrowth>, CongestionWindow) {
 
 #[test]
 fn slow_start_doubles_and_avoidance_adds_a_segment_per_round_trip() {
-    let mut line = TestConnection::established(&Config { initial_window: 2, ..plain() });
-    line.writes(1_000_000);
-    line.sends_some();
+    let mut conn = TestConnection::established(&Config { initial_window: 2, ..plain() });
+    conn.writes(1_000_000);
+    conn.sends_some();
     let mut acked = 1;
     for expected in [4000, 8000, 16_000] {
-        for _ in 0..line.cwnd() / MSS {
+        for _ in 0..conn.cwnd() / MSS {
             acked += MSS;
-            line.receives(ack(acked));
-            line.sends_some();
+            conn.receives(ack(acked));
+            conn.sends_some();
         }
-        assert_eq!(line.cwnd(), expected);
+        assert_eq!(conn.cwnd(), expected);
     }
     let mut reno = new(GrowthKind::Reno, &Config::default().options());
     let mut window = CongestionWindow { cwnd: 10_000, ssthresh: 10_000 };
@@ -62,9 +62,9 @@ fn slow_start_doubles_and_avoidance_adds_a_segment_per_round_trip() {
 #[test]
 fn a_stretch_acknowledgment_grows_the_window_by_one_segment() {
     // RFC 5681 §3.1, equation 2.
-    let mut line = TestConnection::in_flight(&plain(), 4);
-    line.receives(ack(3001));
-    assert_eq!(line.cwnd(), 5000);
+    let mut conn = TestConnection::in_flight(&plain(), 4);
+    conn.receives(ack(3001));
+    assert_eq!(conn.cwnd(), 5000);
 }
 
 #[test]
@@ -127,35 +127,35 @@ fn one_acknowledgment_grows_cubic_by_at_most_half_of_the_window() {
 /// and five round trips.
 fn five_round_trips_after(pause: impl FnOnce(&mut TestConnection, u64) -> u64) -> u32 {
     let config = Config { growth: GrowthKind::Cubic, limited_transmit: false, ..plain() };
-    let mut line = TestConnection::in_flight(&config, 10);
-    line.writes(10_000_000);
-    line.sends_some();
+    let mut conn = TestConnection::in_flight(&config, 10);
+    conn.writes(10_000_000);
+    conn.sends_some();
     for _ in 0..3 {
-        line.receives(ack(1));
+        conn.receives(ack(1));
     }
-    line.sends_some();
+    conn.sends_some();
     let mut ms = 200;
     let mut acked = 10_001;
-    let mut round_trips = |line: &mut TestConnection, ms: &mut u64, count: u32| {
+    let mut round_trips = |conn: &mut TestConnection, ms: &mut u64, count: u32| {
         for _ in 0..count {
-            line.at(*ms);
-            let end = line.tcp.view().snd_max.value().unwrap().since(OURS);
+            conn.at(*ms);
+            let end = conn.tcp.view().snd_max.value().unwrap().since(OURS);
             while acked < end {
                 acked = (acked + MSS).min(end);
-                line.receives(ack(acked));
-                line.sends_some();
+                conn.receives(ack(acked));
+                conn.sends_some();
             }
             *ms += 100;
         }
     };
-    line.at(ms);
-    line.receives(ack(10_001));
-    line.sends_some();
+    conn.at(ms);
+    conn.receives(ack(10_001));
+    conn.sends_some();
     ms += 100;
-    round_trips(&mut line, &mut ms, 10);
-    ms = pause(&mut line, ms);
-    round_trips(&mut line, &mut ms, 5);
-    line.cwnd()
+    round_trips(&mut conn, &mut ms, 10);
+    ms = pause(&mut conn, ms);
+    round_trips(&mut conn, &mut ms, 5);
+    conn.cwnd()
 }
 
 #[test]
@@ -163,29 +163,29 @@ fn cubic_does_not_grow_during_a_hold_or_a_closed_window() {
     // RFC 9438 §5.8
     let steady = five_round_trips_after(|_, ms| ms);
     let held = |freeze_timers| {
-        five_round_trips_after(move |line, ms| {
+        five_round_trips_after(move |conn, ms| {
             let (probe, cwnd) = (None, Assign::Keep);
             let release = Release::Resume;
-            line.acts(Act::Hold { probe, rewind_snd_nxt: false, freeze_timers, cwnd, release });
-            line.at(ms + 60_000);
+            conn.acts(Act::Hold { probe, rewind_snd_nxt: false, freeze_timers, cwnd, release });
+            conn.at(ms + 60_000);
             let (ssthresh, rto) = (Assign::Keep, Assign::Keep);
-            line.acts(Act::Resume { cwnd, ssthresh, rto });
-            line.sends_some();
+            conn.acts(Act::Resume { cwnd, ssthresh, rto });
+            conn.sends_some();
             ms + 60_100
         })
     };
-    let closed = five_round_trips_after(|line, ms| {
-        line.at(ms);
-        let end = line.tcp.view().snd_max.value().unwrap().since(OURS);
-        line.receives(ack(end).window(0));
+    let closed = five_round_trips_after(|conn, ms| {
+        conn.at(ms);
+        let end = conn.tcp.view().snd_max.value().unwrap().since(OURS);
+        conn.receives(ack(end).window(0));
         for second in 1..60 {
-            line.at(ms + second * 1000);
-            line.sends_some();
-            line.receives(ack(end).window(0));
+            conn.at(ms + second * 1000);
+            conn.sends_some();
+            conn.receives(ack(end).window(0));
         }
-        line.at(ms + 60_000);
-        line.receives(ack(end));
-        line.sends_some();
+        conn.at(ms + 60_000);
+        conn.receives(ack(end));
+        conn.sends_some();
         ms + 60_100
     });
     for window in [held(true), held(false), closed] {
@@ -212,20 +212,20 @@ fn cubic_is_no_slower_than_reno_in_small_windows() {
 #[test]
 fn a_cubic_connection_reduces_by_three_tenths() {
     let config = Config { growth: GrowthKind::Cubic, limited_transmit: false, ..plain() };
-    let mut line = TestConnection::in_flight(&config, 10);
+    let mut conn = TestConnection::in_flight(&config, 10);
     for _ in 0..3 {
-        line.receives(ack(1));
+        conn.receives(ack(1));
     }
-    line.sends(["1..1001"]);
-    assert_eq!(line.ssthresh(), 7000);
+    conn.sends(["1..1001"]);
+    assert_eq!(conn.ssthresh(), 7000);
 }
 
 #[test]
 fn source_quench_is_ignored_by_default() {
     // RFC 6633 §3; 4.4BSD restarts.
     for (source_quench, expected) in [(false, 8000), (true, 1000)] {
-        let mut line = TestConnection::in_flight(&Config { source_quench, ..plain() }, 8);
-        line.does(|tcp, _| tcp.on_source_quench());
-        assert_eq!((line.cwnd(), line.tcp.stats().retransmissions), (expected, 0));
+        let mut conn = TestConnection::in_flight(&Config { source_quench, ..plain() }, 8);
+        conn.does(|tcp, _| tcp.on_source_quench());
+        assert_eq!((conn.cwnd(), conn.tcp.stats().retransmissions), (expected, 0));
     }
 }

@@ -87,9 +87,9 @@ fn cycle<'a>(
         }
         if !seen.contains(next) {
             seen.push(next);
-            if let Some(mut way) = cycle(uses, start, next, seen) {
-                way.insert(0, at.join("::"));
-                return Some(way);
+            if let Some(mut path) = cycle(uses, start, next, seen) {
+                path.insert(0, at.join("::"));
+                return Some(path);
             }
         }
     }
@@ -106,7 +106,7 @@ fn module_dependencies_have_no_cycles() {
     assert!(uses[&known("recovery::rack")].contains(&&known("recovery::sent")), "within a folder");
     assert!(uses[&known("connection::ack")].contains(&&known("flight")), "between folders");
     for module in found.keys() {
-        let way = cycle(&uses, module, module, &mut Vec::new());
-        assert!(way.is_none(), "a cycle: {}", way.unwrap_or_default().join(" -> "));
+        let path = cycle(&uses, module, module, &mut Vec::new());
+        assert!(path.is_none(), "a cycle: {}", path.unwrap_or_default().join(" -> "));
     }
 }

@@ -10,130 +10,130 @@ fn lcd() -> Config {
 }
 
 /// An ICMP host unreachable message for the segment at `number`.
-fn unreachable(line: &mut TestConnection, number: u32) {
-    line.does(|tcp, now| tcp.on_unreachable(now, false, Some(OURS + number)));
+fn unreachable(conn: &mut TestConnection, number: u32) {
+    conn.does(|tcp, now| tcp.on_unreachable(now, false, Some(OURS + number)));
 }
 
 /// One segment, with timeouts at 1.1 s and 3.1 s.
 fn with_two_timeouts(config: &Config) -> TestConnection {
-    let mut line = TestConnection::in_flight(config, 1);
-    line.at(1100);
-    line.sends(["1..1001"]);
-    line.at(3100);
-    line.sends(["1..1001"]);
-    line
+    let mut conn = TestConnection::in_flight(config, 1);
+    conn.at(1100);
+    conn.sends(["1..1001"]);
+    conn.at(3100);
+    conn.sends(["1..1001"]);
+    conn
 }
 
 #[test]
 fn a_host_unreachable_reverts_one_back_off() {
-    let mut line = TestConnection::in_flight(&lcd(), 8);
-    line.at(1100);
-    line.sends(["1..1001"]);
-    line.at(1200);
-    unreachable(&mut line, 1);
+    let mut conn = TestConnection::in_flight(&lcd(), 8);
+    conn.at(1100);
+    conn.sends(["1..1001"]);
+    conn.at(1200);
+    unreachable(&mut conn, 1);
     // 1 s after the retransmission instead of 2 s; the window stays as the timeout left it.
-    assert_eq!((line.cwnd(), line.ssthresh()), (1000, 4000));
-    line.quiet_until(2099);
-    line.at(2100);
-    line.sends(["1..1001"]);
-    assert_eq!(line.tcp.stats().back_offs_reverted, 1);
+    assert_eq!((conn.cwnd(), conn.ssthresh()), (1000, 4000));
+    conn.quiet_until(2099);
+    conn.at(2100);
+    conn.sends(["1..1001"]);
+    assert_eq!(conn.tcp.stats().back_offs_reverted, 1);
     // The next timeout backs off again.
-    line.quiet_until(4099);
-    line.at(4100);
-    line.sends(["1..1001"]);
+    conn.quiet_until(4099);
+    conn.at(4100);
+    conn.sends(["1..1001"]);
 }
 
 #[test]
 fn each_message_reverts_one_back_off_down_to_the_base_rto() {
-    let mut line = with_two_timeouts(&lcd());
-    line.at(3200);
-    unreachable(&mut line, 1);
-    unreachable(&mut line, 1);
-    unreachable(&mut line, 1);
-    assert_eq!(line.tcp.stats().back_offs_reverted, 2);
-    line.quiet_until(4099);
-    line.at(4100);
-    line.sends(["1..1001"]);
+    let mut conn = with_two_timeouts(&lcd());
+    conn.at(3200);
+    unreachable(&mut conn, 1);
+    unreachable(&mut conn, 1);
+    unreachable(&mut conn, 1);
+    assert_eq!(conn.tcp.stats().back_offs_reverted, 2);
+    conn.quiet_until(4099);
+    conn.at(4100);
+    conn.sends(["1..1001"]);
 }
 
 #[test]
 fn an_overdue_retransmission_is_sent_at_once() {
     // Step 6: with 2 s instead of 4 s, the timeout after 3.1 s would have expired at 5.1 s.
-    let mut line = with_two_timeouts(&lcd());
-    line.at(5500);
-    unreachable(&mut line, 1);
-    line.sends(["1..1001"]);
-    assert_eq!(line.tcp.stats().timeouts, 3);
-    line.quiet_until(9499);
-    line.at(9500);
-    line.sends(["1..1001"]);
+    let mut conn = with_two_timeouts(&lcd());
+    conn.at(5500);
+    unreachable(&mut conn, 1);
+    conn.sends(["1..1001"]);
+    assert_eq!(conn.tcp.stats().timeouts, 3);
+    conn.quiet_until(9499);
+    conn.at(9500);
+    conn.sends(["1..1001"]);
 }
 
 #[test]
 fn only_the_segment_at_snd_una_counts_and_only_after_its_timeout() {
-    let mut line = TestConnection::in_flight(&lcd(), 8);
-    unreachable(&mut line, 1);
-    line.at(1100);
-    line.sends(["1..1001"]);
-    unreachable(&mut line, 1001);
-    line.does(|tcp, now| tcp.on_unreachable(now, false, None));
-    line.does(|tcp, now| tcp.on_unreachable(now, true, None));
-    line.quiet_until(3099);
-    line.at(3100);
-    line.sends(["1..1001"]);
-    assert_eq!(line.tcp.stats().back_offs_reverted, 0);
+    let mut conn = TestConnection::in_flight(&lcd(), 8);
+    unreachable(&mut conn, 1);
+    conn.at(1100);
+    conn.sends(["1..1001"]);
+    unreachable(&mut conn, 1001);
+    conn.does(|tcp, now| tcp.on_unreachable(now, false, None));
+    conn.does(|tcp, now| tcp.on_unreachable(now, true, None));
+    conn.quiet_until(3099);
+    conn.at(3100);
+    conn.sends(["1..1001"]);
+    assert_eq!(conn.tcp.stats().back_offs_reverted, 0);
     // An acknowledgment ends the disruption.
-    line.receives(ack(1001));
-    line.sends(["1001..2001", "2001..3001"]);
-    unreachable(&mut line, 1001);
-    assert_eq!(line.tcp.stats().back_offs_reverted, 0);
+    conn.receives(ack(1001));
+    conn.sends(["1001..2001", "2001..3001"]);
+    unreachable(&mut conn, 1001);
+    assert_eq!(conn.tcp.stats().back_offs_reverted, 0);
 }
 
 #[test]
 fn without_the_option_nothing_changes() {
-    let mut line = with_two_timeouts(&plain());
-    unreachable(&mut line, 1);
-    line.quiet_until(7099);
-    line.at(7100);
-    line.sends(["1..1001"]);
+    let mut conn = with_two_timeouts(&plain());
+    unreachable(&mut conn, 1);
+    conn.quiet_until(7099);
+    conn.at(7100);
+    conn.sends(["1..1001"]);
 }
 
 #[test]
 fn abort_takes_as_long_as_with_back_offs() {
     // Without ICMP messages: timeouts at 1.1, 3.1 and 7.1 s, abort at 15.1 s.
     let config = Config { max_retries: 3, ..lcd() };
-    let mut line = TestConnection::in_flight(&config, 1);
+    let mut conn = TestConnection::in_flight(&config, 1);
     for ms in [1100, 3100, 7100] {
-        line.at(ms);
-        line.sends(["1..1001"]);
+        conn.at(ms);
+        conn.sends(["1..1001"]);
     }
-    line.quiet_until(15_099);
-    line.quiet_until(15_100);
-    line.is(State::Closed);
+    conn.quiet_until(15_099);
+    conn.quiet_until(15_100);
+    conn.is(State::Closed);
     // With one after each retransmission: a timeout every second, abort at the same time.
-    let mut line = TestConnection::in_flight(&config, 1);
+    let mut conn = TestConnection::in_flight(&config, 1);
     for second in 0..14 {
-        line.at(1100 + second * 1000);
-        line.sends(["1..1001"]);
-        unreachable(&mut line, 1);
-        line.is(State::Established);
+        conn.at(1100 + second * 1000);
+        conn.sends(["1..1001"]);
+        unreachable(&mut conn, 1);
+        conn.is(State::Established);
     }
-    line.quiet_until(15_100);
-    line.is(State::Closed);
+    conn.quiet_until(15_100);
+    conn.is(State::Closed);
 }
 
 #[test]
 fn during_a_hold_icmp_messages_do_not_count() {
-    let mut line = with_two_timeouts(&lcd());
-    line.acts(driftway_base::Act::Hold {
+    let mut conn = with_two_timeouts(&lcd());
+    conn.acts(driftway_base::Act::Hold {
         probe: None,
         rewind_snd_nxt: false,
         freeze_timers: false,
         cwnd: driftway_base::Assign::Keep,
         release: driftway_base::Release::Resume,
     });
-    line.at(50_000);
-    unreachable(&mut line, 1);
-    line.quiet_until(100_000);
-    assert_eq!(line.tcp.stats().back_offs_reverted, 0);
+    conn.at(50_000);
+    unreachable(&mut conn, 1);
+    conn.quiet_until(100_000);
+    assert_eq!(conn.tcp.stats().back_offs_reverted, 0);
 }

@@ -7,26 +7,26 @@ use driftway_tcp::{Config, RecoveryKind};
 
 /// Four segments fill the window, more data is waiting.
 fn full(config: &Config) -> TestConnection {
-    let mut line = TestConnection::established(&Config { initial_window: 4, ..*config });
-    line.writes(20_000);
-    line.sends(["1..1001", "1001..2001", "2001..3001", "3001..4001"]);
-    line
+    let mut conn = TestConnection::established(&Config { initial_window: 4, ..*config });
+    conn.writes(20_000);
+    conn.sends(["1..1001", "1001..2001", "2001..3001", "3001..4001"]);
+    conn
 }
 
 #[test]
 fn two_duplicates_send_one_new_segment_each() {
     for recovery in [RecoveryKind::Tahoe, RecoveryKind::Reno, RecoveryKind::NewReno] {
-        let mut line = full(&Config { recovery, ..plain() });
-        line.receives(ack(1));
-        line.sends(["4001..5001"]);
-        line.receives(ack(1));
-        line.sends(["5001..6001"]);
-        assert_eq!(line.cwnd(), 4000); // §2: cwnd is unchanged
-        line.receives(ack(1));
-        let sent = line.sends_some();
+        let mut conn = full(&Config { recovery, ..plain() });
+        conn.receives(ack(1));
+        conn.sends(["4001..5001"]);
+        conn.receives(ack(1));
+        conn.sends(["5001..6001"]);
+        assert_eq!(conn.cwnd(), 4000); // §2: cwnd is unchanged
+        conn.receives(ack(1));
+        let sent = conn.sends_some();
         assert_eq!(sent[0], "1..1001");
         // RFC 5681 §3.2, step 2: the two segments do not count in FlightSize.
-        assert_eq!(line.ssthresh(), 2000);
+        assert_eq!(conn.ssthresh(), 2000);
     }
 }
 
@@ -34,32 +34,32 @@ fn two_duplicates_send_one_new_segment_each() {
 fn switched_off() {
     for recovery in [RecoveryKind::Reno, RecoveryKind::Sack] {
         let sack = recovery == RecoveryKind::Sack;
-        let mut line = full(&Config { recovery, sack, limited_transmit: false, ..plain() });
-        line.receives(if sack { ack(1).sack(&[(1001, 2001)]) } else { ack(1) });
-        line.quiet();
-        line.receives(if sack { ack(1).sack(&[(1001, 3001)]) } else { ack(1) });
-        line.quiet();
+        let mut conn = full(&Config { recovery, sack, limited_transmit: false, ..plain() });
+        conn.receives(if sack { ack(1).sack(&[(1001, 2001)]) } else { ack(1) });
+        conn.quiet();
+        conn.receives(if sack { ack(1).sack(&[(1001, 3001)]) } else { ack(1) });
+        conn.quiet();
     }
 }
 
 #[test]
 fn with_sack_the_pipe_decides() {
     // RFC 6675 §5, step 3
-    let mut line = full(&Config { recovery: RecoveryKind::Sack, sack: true, ..plain() });
-    line.receives(ack(1).sack(&[(1001, 2001)]));
-    line.sends(["4001..5001"]);
-    line.receives(ack(1)); // without new SACK information it is no duplicate
-    line.quiet();
-    line.receives(ack(1).sack(&[(1001, 3001)]));
-    line.sends(["5001..6001"]);
+    let mut conn = full(&Config { recovery: RecoveryKind::Sack, sack: true, ..plain() });
+    conn.receives(ack(1).sack(&[(1001, 2001)]));
+    conn.sends(["4001..5001"]);
+    conn.receives(ack(1)); // without new SACK information it is no duplicate
+    conn.quiet();
+    conn.receives(ack(1).sack(&[(1001, 3001)]));
+    conn.sends(["5001..6001"]);
 }
 
 #[test]
 fn not_beyond_the_peers_window() {
     let config = Config { initial_window: 4, ..plain() };
-    let mut line = TestConnection::established_by(&config, syn_ack().window(4000));
-    line.writes(20_000);
-    assert_eq!(line.sends_some().len(), 4);
-    line.receives(ack(1).window(4000));
-    line.quiet();
+    let mut conn = TestConnection::established_by(&config, syn_ack().window(4000));
+    conn.writes(20_000);
+    assert_eq!(conn.sends_some().len(), 4);
+    conn.receives(ack(1).window(4000));
+    conn.quiet();
 }

@@ -346,40 +346,40 @@ proptest! {
 /// A connection in each state, with data in flight where possible.
 fn in_state(n: usize, config: &Config) -> TestConnection {
     let fin = || ack(1).fin();
-    let mut line = match n {
+    let mut conn = match n {
         0 => TestConnection::listening(config),
         1 => TestConnection::syn_sent(config),
         2 => TestConnection::syn_received(&Config { ecn: false, ..*config }),
         _ => TestConnection::established_by(config, syn_ack()),
     };
     if n > 3 {
-        line.does(|tcp, _| tcp.write(20_000));
-        line.sends_some();
+        conn.does(|tcp, _| tcp.write(20_000));
+        conn.sends_some();
     }
-    let closes = |line: &mut TestConnection| {
-        line.does(|tcp, _| tcp.close());
-        line.sends_some();
+    let closes = |conn: &mut TestConnection| {
+        conn.does(|tcp, _| tcp.close());
+        conn.sends_some();
     };
-    let receives = |line: &mut TestConnection, peer| {
-        line.receives(peer);
-        line.sends_some();
+    let receives = |conn: &mut TestConnection, peer| {
+        conn.receives(peer);
+        conn.sends_some();
     };
     match n {
-        5 => receives(&mut line, fin()),
-        6 => closes(&mut line),
+        5 => receives(&mut conn, fin()),
+        6 => closes(&mut conn),
         7 => {
-            receives(&mut line, fin());
-            closes(&mut line);
+            receives(&mut conn, fin());
+            closes(&mut conn);
         }
         8 => {
-            closes(&mut line);
-            receives(&mut line, fin());
+            closes(&mut conn);
+            receives(&mut conn, fin());
         }
-        9 => line.does(|tcp, _| tcp.abort()),
+        9 => conn.does(|tcp, _| tcp.abort()),
         _ => {}
     }
-    line.sends_some();
-    line
+    conn.sends_some();
+    conn
 }
 
 fn offset_near_window() -> impl Strategy<Value = u32> {
@@ -444,25 +444,25 @@ proptest! {
         (n, config) in (0_usize..10, configs()),
         arrivals in proptest::collection::vec((segments(), 0_u64..3000, any::<u8>()), 1..25),
     ) {
-        let mut line = in_state(n, &config);
+        let mut conn = in_state(n, &config);
         for (segment, wait, ecn) in arrivals {
-            let now = line.now + MS(wait);
-            while let Some(at) = line.tcp.next_timeout().filter(|at| *at <= now) {
-                line.now = at;
-                line.does(|tcp, now| tcp.on_timeout(now));
-                prop_assert!(line.tcp.next_timeout().is_none_or(|next| next > at));
-                line.sends_some();
+            let now = conn.now + MS(wait);
+            while let Some(at) = conn.tcp.next_timeout().filter(|at| *at <= now) {
+                conn.now = at;
+                conn.does(|tcp, now| tcp.on_timeout(now));
+                prop_assert!(conn.tcp.next_timeout().is_none_or(|next| next > at));
+                conn.sends_some();
             }
-            line.now = now;
-            let taken = line.does(|tcp, now| {
+            conn.now = now;
+            let taken = conn.does(|tcp, now| {
                 tcp.on_segment(now, address(2), &segment, Ecn::from_bits(ecn)).accepted
             });
             prop_assert!(taken.len <= segment.payload.len);
-            line.sends_some();
-            let view = line.tcp.view();
+            conn.sends_some();
+            let view = conn.tcp.view();
             prop_assert!(view.cwnd.value().unwrap() > 0);
             prop_assert!(view.ssthresh.value().unwrap() > 0);
-            prop_assert!(line.tcp.acknowledged_bytes() <= 20_000);
+            prop_assert!(conn.tcp.acknowledged_bytes() <= 20_000);
         }
     }
 }

@@ -14,12 +14,12 @@ fn config(prr: bool) -> Config {
 
 /// Segments sent for each SACK of 14 segments, of which the first is lost.
 fn segments_per_ack(prr: bool) -> Vec<usize> {
-    let mut line = TestConnection::in_flight(&config(prr), 14);
-    line.writes(50_000);
+    let mut conn = TestConnection::in_flight(&config(prr), 14);
+    conn.writes(50_000);
     let reports = 2..=14;
     let counts = reports.map(|n| {
-        line.receives(ack(1).sack(&[(1001, n * 1000 + 1)]));
-        line.sends_some().len()
+        conn.receives(ack(1).sack(&[(1001, n * 1000 + 1)]));
+        conn.sends_some().len()
     });
     counts.collect()
 }
@@ -34,17 +34,17 @@ fn segments_are_sent_at_an_even_rate() {
 
 #[test]
 fn recovery_ends_at_ssthresh() {
-    let mut line = TestConnection::in_flight(&config(true), 14);
-    line.writes(50_000);
+    let mut conn = TestConnection::in_flight(&config(true), 14);
+    conn.writes(50_000);
     for n in 2..=14 {
-        line.receives(ack(1).sack(&[(1001, n * 1000 + 1)]));
-        line.sends_some();
+        conn.receives(ack(1).sack(&[(1001, n * 1000 + 1)]));
+        conn.sends_some();
     }
-    let max = line.tcp.view().snd_max.value().unwrap();
-    line.receives(ack(max.since(OURS)));
-    assert_eq!(line.tcp.view().recovery.value(), Some(RecoveryState::Open));
-    assert_eq!((line.cwnd(), line.ssthresh()), (7000, 7000));
-    assert_eq!(line.sends_some().len(), 7);
+    let max = conn.tcp.view().snd_max.value().unwrap();
+    conn.receives(ack(max.since(OURS)));
+    assert_eq!(conn.tcp.view().recovery.value(), Some(RecoveryState::Open));
+    assert_eq!((conn.cwnd(), conn.ssthresh()), (7000, 7000));
+    assert_eq!(conn.sends_some().len(), 7);
 }
 
 #[test]
@@ -53,35 +53,35 @@ fn each_recovery_has_its_own_prr_state() {
     // ended.
     for recovery in [RecoveryKind::Sack, RecoveryKind::RackTlp] {
         let config = Config { recovery, initial_window: 20, ..config(true) };
-        let mut line = TestConnection::established(&config);
-        line.acts(driftway_base::Act::Resume {
+        let mut conn = TestConnection::established(&config);
+        conn.acts(driftway_base::Act::Resume {
             cwnd: driftway_base::Assign::Value(20_000),
             ssthresh: driftway_base::Assign::Keep,
             rto: driftway_base::Assign::Keep,
         });
         for n in 0..20 {
-            line.at(RTT + n);
-            line.writes(1000);
-            assert_eq!(line.sends_some().len(), 1);
+            conn.at(RTT + n);
+            conn.writes(1000);
+            assert_eq!(conn.sends_some().len(), 1);
         }
-        line.writes(100_000);
-        line.at(220);
+        conn.writes(100_000);
+        conn.at(220);
         for n in 4..=20 {
-            line.receives(ack(1).sack(&[(1001, n * 1000 + 1)]));
-            line.sends_some();
+            conn.receives(ack(1).sack(&[(1001, n * 1000 + 1)]));
+            conn.sends_some();
         }
-        assert_eq!(line.ssthresh(), 10_000);
-        line.at(330);
+        assert_eq!(conn.ssthresh(), 10_000);
+        conn.at(330);
         // The first of the new segments is lost, three after it have arrived.
-        line.receives(ack(20_001).sack(&[(21_001, 24_001)]));
-        assert_eq!(line.tcp.stats().fast_retransmits, 2, "{recovery:?}");
-        assert_eq!(line.ssthresh(), 5000);
-        line.sends(["20001..21001"]);
+        conn.receives(ack(20_001).sack(&[(21_001, 24_001)]));
+        assert_eq!(conn.tcp.stats().fast_retransmits, 2, "{recovery:?}");
+        assert_eq!(conn.ssthresh(), 5000);
+        conn.sends(["20001..21001"]);
         // The pipe is down to ssthresh with the first SACK; the retransmission has to make room for
         // itself, and then one segment is sent for each.
         let counts = [25, 26, 27, 28].map(|n| {
-            line.receives(ack(20_001).sack(&[(21_001, n * 1000 + 1)]));
-            line.sends_some().len()
+            conn.receives(ack(20_001).sack(&[(21_001, n * 1000 + 1)]));
+            conn.sends_some().len()
         });
         assert_eq!(counts, [0, 1, 1, 1], "{recovery:?}");
     }
@@ -90,33 +90,33 @@ fn each_recovery_has_its_own_prr_state() {
 #[test]
 fn after_heavy_losses_cwnd_grows_back_to_ssthresh_faster_with_safe_acks() {
     // All but the last four of fourteen are lost, with a ssthresh of seven.
-    let mut line = TestConnection::in_flight(&config(true), 14);
-    line.writes(50_000);
+    let mut conn = TestConnection::in_flight(&config(true), 14);
+    conn.writes(50_000);
     let sent = [11, 12, 13, 14].map(|n| {
-        line.receives(ack(1).sack(&[(10_001, n * 1000 + 1)]));
-        line.sends_some().join(" ")
+        conn.receives(ack(1).sack(&[(10_001, n * 1000 + 1)]));
+        conn.sends_some().join(" ")
     });
     assert_eq!(sent, ["", "", "1..1001", "1001..2001"]);
     // SafeACK: SND.UNA advances and no further loss is detected: two for one.
-    line.receives(ack(1001).sack(&[(10_001, 14_001)]));
-    line.sends(["2001..3001", "3001..4001"]);
+    conn.receives(ack(1001).sack(&[(10_001, 14_001)]));
+    conn.sends(["2001..3001", "3001..4001"]);
 }
 
 #[test]
 fn a_timeout_ends_prr() {
-    let mut line = TestConnection::in_flight(&config(true), 14);
+    let mut conn = TestConnection::in_flight(&config(true), 14);
     for n in 2..=5 {
-        line.receives(ack(1).sack(&[(1001, n * 1000 + 1)]));
-        line.sends_some();
+        conn.receives(ack(1).sack(&[(1001, n * 1000 + 1)]));
+        conn.sends_some();
     }
-    let on_its_way_down = line.cwnd();
+    let on_its_way_down = conn.cwnd();
     assert!((7001..14_000).contains(&on_its_way_down));
-    line.at(1100);
-    line.sends(["1..1001"]);
-    assert_eq!((line.cwnd(), line.ssthresh()), (1000, on_its_way_down / 2));
-    line.receives(ack(5001));
-    assert_eq!(line.cwnd(), 2000);
-    line.sends_some();
+    conn.at(1100);
+    conn.sends(["1..1001"]);
+    assert_eq!((conn.cwnd(), conn.ssthresh()), (1000, on_its_way_down / 2));
+    conn.receives(ack(5001));
+    assert_eq!(conn.cwnd(), 2000);
+    conn.sends_some();
 }
 
 /// The longest pause of the sender (ms) in the recovery from one loss, on a link with 4 ms per

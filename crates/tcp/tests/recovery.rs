@@ -23,52 +23,52 @@ mod tahoe;
 fn with_data_in_flight(recovery: RecoveryKind, segments: u32, more: u64) -> TestConnection {
     let sack = recovery == RecoveryKind::Sack;
     let config = Config { recovery, sack, limited_transmit: false, ..plain() };
-    let mut line = TestConnection::in_flight(&config, segments);
-    line.writes(more);
-    line.quiet();
-    line
+    let mut conn = TestConnection::in_flight(&config, segments);
+    conn.writes(more);
+    conn.quiet();
+    conn
 }
 
-fn duplicates(line: &mut TestConnection, number: u32, count: u32) {
+fn duplicates(conn: &mut TestConnection, number: u32, count: u32) {
     for _ in 0..count {
-        line.receives(ack(number));
+        conn.receives(ack(number));
     }
 }
 
-fn phase(line: &TestConnection) -> RecoveryState {
-    line.tcp.view().recovery.value().unwrap()
+fn phase(conn: &TestConnection) -> RecoveryState {
+    conn.tcp.view().recovery.value().unwrap()
 }
 
 #[test]
 fn segments_that_are_not_duplicates() {
     // RFC 5681 §2: each of its five conditions.
     let begins = |peers: [Peer; 3], segments| {
-        let mut line = with_data_in_flight(RecoveryKind::Reno, segments, 0);
+        let mut conn = with_data_in_flight(RecoveryKind::Reno, segments, 0);
         for peer in peers {
-            line.receives(peer);
-            line.sends_some();
+            conn.receives(peer);
+            conn.sends_some();
         }
-        line.tcp.stats().fast_retransmits > 0
+        conn.tcp.stats().fast_retransmits > 0
     };
     assert!(begins([ack(1); 3], 8));
     assert!(!begins([ack(1), data(1, 10), data(11, 10)], 8), "data");
     assert!(!begins([ack(1), ack(1), ack(1).fin()], 8), "a FIN");
     assert!(!begins([ack(1), ack(1), ack(1).window(50_000)], 8), "another window");
     assert!(!begins([ack(1), ack(1), ack(1001)], 8), "an advance");
-    let mut line = TestConnection::established(&plain());
-    duplicates(&mut line, 1, 4);
-    assert_eq!(line.tcp.stats().fast_retransmits, 0, "nothing outstanding");
+    let mut conn = TestConnection::established(&plain());
+    duplicates(&mut conn, 1, 4);
+    assert_eq!(conn.tcp.stats().fast_retransmits, 0, "nothing outstanding");
 }
 
 #[test]
 fn an_advance_resets_the_duplicate_count() {
-    let mut line = with_data_in_flight(RecoveryKind::Reno, 8, 0);
-    duplicates(&mut line, 1, 2);
-    line.receives(ack(1001));
-    duplicates(&mut line, 1001, 2);
-    line.quiet();
-    duplicates(&mut line, 1001, 1);
-    line.sends(["1001..2001"]);
+    let mut conn = with_data_in_flight(RecoveryKind::Reno, 8, 0);
+    duplicates(&mut conn, 1, 2);
+    conn.receives(ack(1001));
+    duplicates(&mut conn, 1001, 2);
+    conn.quiet();
+    duplicates(&mut conn, 1001, 1);
+    conn.sends(["1001..2001"]);
 }
 
 #[test]
@@ -77,14 +77,14 @@ fn duplicates_after_a_timeout_start_no_recovery() {
     for recovery in
         [RecoveryKind::Tahoe, RecoveryKind::Reno, RecoveryKind::NewReno, RecoveryKind::Sack]
     {
-        let mut line = with_data_in_flight(recovery, 8, 0);
-        line.at(1100);
-        line.sends(["1..1001"]);
-        assert_eq!(line.tcp.view().recovery, Known::Exact(RecoveryState::Loss));
-        duplicates(&mut line, 1, 4);
-        assert_eq!(line.tcp.stats().fast_retransmits, 0, "{recovery:?}");
-        line.sends_some();
-        line.receives(ack(8001));
-        assert_eq!(phase(&line), RecoveryState::Open);
+        let mut conn = with_data_in_flight(recovery, 8, 0);
+        conn.at(1100);
+        conn.sends(["1..1001"]);
+        assert_eq!(conn.tcp.view().recovery, Known::Exact(RecoveryState::Loss));
+        duplicates(&mut conn, 1, 4);
+        assert_eq!(conn.tcp.stats().fast_retransmits, 0, "{recovery:?}");
+        conn.sends_some();
+        conn.receives(ack(8001));
+        assert_eq!(phase(&conn), RecoveryState::Open);
     }
 }

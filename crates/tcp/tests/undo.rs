@@ -15,10 +15,10 @@ mod f_rto;
 #[path = "undo/signature.rs"]
 mod signature;
 
-fn windows(line: &TestConnection) -> (u32, u32) {
-    (line.cwnd(), line.ssthresh())
+fn windows(conn: &TestConnection) -> (u32, u32) {
+    (conn.cwnd(), conn.ssthresh())
 }
 
-fn undo_count(line: &TestConnection) -> u64 {
-    line.tcp.stats().responses_undone
+fn undo_count(conn: &TestConnection) -> u64 {
+    conn.tcp.stats().responses_undone
 }

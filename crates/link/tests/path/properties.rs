@@ -84,7 +84,7 @@ fn operations() -> impl Strategy<Value = Vec<(Duration, Operation)>> {
     let enqueue = (sides(), 0..1500_u32, any::<bool>(), place).prop_map(
         |(side, bytes, ecn_capable, place)| Operation::Enqueue { side, bytes, ecn_capable, place },
     );
-    let deed = prop_oneof![
+    let operation = prop_oneof![
         20 => enqueue,
         1 => prop_oneof![Just(QueueOnPartition::Wait), Just(QueueOnPartition::Drop)].prop_map(Operation::Partition),
         2 => Just(Operation::Heal),
@@ -98,11 +98,16 @@ fn operations() -> impl Strategy<Value = Vec<(Duration, Operation)>> {
         1 => (sides(), any::<bool>()).prop_map(|(side, on)| Operation::MarkAll(side, on)),
     ];
     let pause = prop_oneof![1 => Just(0_u64), 3 => 0..40_000_000_u64];
-    proptest::collection::vec((pause.prop_map(Duration::from_nanos), deed), 0..120)
+    proptest::collection::vec((pause.prop_map(Duration::from_nanos), operation), 0..120)
 }
 
-fn apply(link: &mut PathLink, now: Instant, id: u32, deed: &Operation) -> Option<EnqueueOutcome> {
-    match *deed {
+fn apply(
+    link: &mut PathLink,
+    now: Instant,
+    id: u32,
+    operation: &Operation,
+) -> Option<EnqueueOutcome> {
+    match *operation {
         Operation::Enqueue { side, bytes, ecn_capable, place } => {
             return Some(link.enqueue(now, side, Frame { id, bytes, ecn_capable }, place));
         }
@@ -159,68 +164,68 @@ impl FrameAccounting {
 
 proptest! {
     #[test]
-    fn each_frame_ends_once(config in configs(), deeds in operations(), seed: u64) {
+    fn each_frame_ends_once(config in configs(), operations in operations(), seed: u64) {
         let mut link = PathLink::new(config, seed, 3);
-        let mut books = FrameAccounting { ends: vec![0; deeds.len()], accepted: vec![false; deeds.len()] };
+        let mut accounting = FrameAccounting { ends: vec![0; operations.len()], accepted: vec![false; operations.len()] };
         let mut now = Instant::ZERO;
-        for (id, (pause, deed)) in deeds.iter().enumerate() {
+        for (id, (pause, operation)) in operations.iter().enumerate() {
             let then = now + *pause;
             while let Some(at) = link.next_timeout().filter(|at| *at <= then) {
                 prop_assert!(at >= now);
                 now = at;
                 link.on_timeout(now);
                 while let Some(event) = link.poll(now) {
-                    books.event(&event);
+                    accounting.event(&event);
                 }
                 prop_assert!(link.next_timeout().is_none_or(|at| at > now));
-                books.check_conservation(&link);
+                accounting.check_conservation(&link);
             }
             now = then;
-            if let Some(verdict) = apply(&mut link, now, id as u32, deed) {
-                books.verdict(id as u32, verdict);
+            if let Some(verdict) = apply(&mut link, now, id as u32, operation) {
+                accounting.verdict(id as u32, verdict);
             }
             while let Some(event) = link.poll(now) {
-                books.event(&event);
+                accounting.event(&event);
             }
             prop_assert!(link.next_timeout().is_none_or(|at| at > now));
-            books.check_conservation(&link);
+            accounting.check_conservation(&link);
             prop_assert!(link.queue_len(Side::A) <= config.queue.limit);
             prop_assert!(link.queue_len(Side::B) <= config.queue.limit);
         }
 
         link.heal(now);
         while let Some(event) = link.poll(Instant::FAR_FUTURE) {
-            books.event(&event);
+            accounting.event(&event);
         }
         prop_assert_eq!(link.frame_count(), 0);
         prop_assert_eq!(link.next_timeout(), None);
-        books.check_conservation(&link);
+        accounting.check_conservation(&link);
 
         // The counters agree with the events.
         let sum = |f: fn(driftway_link::LinkCounters) -> u64| f(link.counters(Side::A)) + f(link.counters(Side::B));
         let ended = sum(|c| c.arrived + c.errors + c.partitioned);
-        let pushed_out = books.ends.iter().map(|n| u64::from(*n)).sum::<u64>() - ended;
+        let pushed_out = accounting.ends.iter().map(|n| u64::from(*n)).sum::<u64>() - ended;
         let dropped = sum(|c| c.queue.overflows + c.queue.red_drops + c.refused) - pushed_out;
-        let offered = deeds.iter().filter(|(_, deed)| matches!(deed, Operation::Enqueue { .. })).count();
-        let accepted = books.accepted.iter().filter(|accepted| **accepted).count();
+        let offered = operations.iter().filter(|(_, operation)| matches!(operation, Operation::Enqueue { .. })).count();
+        let accepted = accounting.accepted.iter().filter(|accepted| **accepted).count();
         prop_assert_eq!(accepted as u64 + dropped, offered as u64);
     }
 
     /// Drivers that step from timeout to timeout, that call only with an operation, and that poll
     /// only at the end get the same events.
     #[test]
-    fn events_do_not_depend_on_the_driver(config in configs(), deeds in operations(), seed: u64) {
+    fn events_do_not_depend_on_the_driver(config in configs(), operations in operations(), seed: u64) {
         let run = |steps: bool, polls: bool| {
             let mut link = PathLink::new(config, seed, 0);
             let (mut events, mut verdicts, mut now) = (Vec::new(), Vec::new(), Instant::ZERO);
-            for (id, (pause, deed)) in deeds.iter().enumerate() {
+            for (id, (pause, operation)) in operations.iter().enumerate() {
                 let then = now + *pause;
                 while let Some(at) = link.next_timeout().filter(|at| steps && *at <= then) {
                     link.on_timeout(at);
                     events.extend(std::iter::from_fn(|| link.poll(at)));
                 }
                 now = then;
-                verdicts.push(apply(&mut link, now, id as u32, deed));
+                verdicts.push(apply(&mut link, now, id as u32, operation));
                 if polls {
                     events.extend(std::iter::from_fn(|| link.poll(now)));
                 }
@@ -236,21 +241,21 @@ proptest! {
     }
 
     #[test]
-    fn fifo_links_keep_the_order_of_each_side(config in configs(), deeds in operations()) {
+    fn fifo_links_keep_the_order_of_each_side(config in configs(), operations in operations()) {
         let config = LinkConfig { order: DeliveryOrder::Fifo, ..config };
         let mut bench = LinkHarness::new(config);
         let mut now = Instant::ZERO;
-        for (id, (pause, deed)) in deeds.iter().enumerate() {
+        for (id, (pause, operation)) in operations.iter().enumerate() {
             now += *pause;
             bench.until(now);
-            match deed {
+            match operation {
                 Operation::FrontNext(..) | Operation::ReverseNext(..) => {}
                 Operation::Enqueue { side, bytes, ecn_capable, .. } => {
                     let frame = Frame { id: id as u32, bytes: *bytes, ecn_capable: *ecn_capable };
                     bench.put(now, *side, frame, QueuePosition::Tail);
                 }
-                deed => bench.at(now, |link| {
-                    apply(link, now, id as u32, deed);
+                operation => bench.at(now, |link| {
+                    apply(link, now, id as u32, operation);
                 }),
             }
         }

@@ -323,7 +323,7 @@ fn bit_errors_have_the_rate_of_the_formula() {
 /// the delay, the duplex, the other direction or the sizes.
 #[test]
 fn the_nth_frame_has_the_nth_error_and_the_nth_delay() {
-    let fates = |config: LinkConfig, bytes: u32, noise: bool| {
+    let outcomes = |config: LinkConfig, bytes: u32, noise: bool| {
         let mut bench = LinkHarness::new(config);
         for id in 0..200 {
             bench.put(ms(u64::from(id) * 500), A, Frame { bytes, ..data(id) }, QueuePosition::Tail);
@@ -338,18 +338,18 @@ fn the_nth_frame_has_the_nth_error_and_the_nth_delay() {
         bench.events()
     };
     let lossy = LinkConfig { errors: ErrorModel::FrameErrorRate(0.2), ..default_config() };
-    let lost = |fates: Vec<(u64, u32, bool)>| -> Vec<u32> {
-        fates.iter().filter(|(.., arrived)| !arrived).map(|(_, id, _)| *id).collect()
+    let lost = |outcomes: Vec<(u64, u32, bool)>| -> Vec<u32> {
+        outcomes.iter().filter(|(.., arrived)| !arrived).map(|(_, id, _)| *id).collect()
     };
-    let plain = lost(fates(lossy, 140, false));
+    let plain = lost(outcomes(lossy, 140, false));
     assert!((20..60).contains(&plain.len()));
-    assert_eq!(plain, lost(fates(LinkConfig { duplex: Duplex::Shared, ..lossy }, 40, true)));
+    assert_eq!(plain, lost(outcomes(LinkConfig { duplex: Duplex::Shared, ..lossy }, 40, true)));
     let fast = LinkConfig { rate: Rate::from_bps(2_000_000), ..jittery(DeliveryOrder::Free) };
-    assert_eq!(plain, lost(fates(LinkConfig { errors: lossy.errors, ..fast }, 1500, true)));
+    assert_eq!(plain, lost(outcomes(LinkConfig { errors: lossy.errors, ..fast }, 1500, true)));
 
-    let undamaged = fates(jittery(DeliveryOrder::Fifo), 140, false);
+    let undamaged = outcomes(jittery(DeliveryOrder::Fifo), 140, false);
     let damaged =
-        fates(LinkConfig { errors: lossy.errors, ..jittery(DeliveryOrder::Fifo) }, 140, true);
+        outcomes(LinkConfig { errors: lossy.errors, ..jittery(DeliveryOrder::Fifo) }, 140, true);
     let arrived: Vec<_> = damaged.iter().filter(|(.., arrived)| *arrived).collect();
     assert_eq!(arrived.len(), 200 - plain.len());
     assert!(arrived.iter().all(|arrival| undamaged.contains(arrival)));

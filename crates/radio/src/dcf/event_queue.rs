@@ -151,8 +151,8 @@ mod test {
 
     #[test]
     fn events_come_in_order_of_time_kind_and_entity() {
-        let mut random = RandomStream::new(1, "agenda", 0);
-        let mut agenda = EventQueue::default();
+        let mut random = RandomStream::new(1, "queue", 0);
+        let mut queue = EventQueue::default();
         let mut kept = Vec::new();
         for round in 0..2_000 {
             let kind = [EventKind::FrameEnd, EventKind::ResponseDue, EventKind::StationTimer]
@@ -160,26 +160,26 @@ mod test {
             let event =
                 Event::new(random.uniform_below(500), kind, random.uniform_below(50) as u32);
             assert_eq!((event.kind(), Event::new(7, kind, 3).at()), (kind, 7));
-            agenda.push(event);
+            queue.push(event);
             kept.push(event);
             if round % 3 == 0 {
                 kept.sort_unstable();
-                assert_eq!(agenda.pop(), Some(kept.remove(0)));
-                assert_eq!(agenda.peek(), kept.first().copied());
+                assert_eq!(queue.pop(), Some(kept.remove(0)));
+                assert_eq!(queue.peek(), kept.first().copied());
             }
             if round % 7 == 0 && !kept.is_empty() {
                 kept.sort_unstable();
                 let first = kept[0].at();
-                assert!(first == 0 || agenda.pop_until(first - 1).is_none());
-                assert_eq!(agenda.pop_until(first), Some(kept.remove(0)));
+                assert!(first == 0 || queue.pop_until(first - 1).is_none());
+                assert_eq!(queue.pop_until(first), Some(kept.remove(0)));
             }
         }
         kept.sort_unstable();
         for event in kept {
-            assert_eq!(agenda.peek(), Some(event));
-            assert_eq!(agenda.pop(), Some(event));
+            assert_eq!(queue.peek(), Some(event));
+            assert_eq!(queue.pop(), Some(event));
         }
-        assert_eq!(agenda.pop(), None);
+        assert_eq!(queue.pop(), None);
         let first = Event::new(5, EventKind::FrameEnd, 9);
         assert!(
             first < Event::new(5, EventKind::ResponseDue, 0)

@@ -14,8 +14,8 @@ use crate::{FailReason, MacReport, OutgoingPacket};
 impl Dcf {
     /// Accepts a packet at a station that has none.
     pub(super) fn accept_packet(&mut self, now: u64, node: u32, packet: OutgoingPacket) {
-        let desk = &mut self.transmit_states[node as usize];
-        desk.accept(packet, &self.config);
+        let state = &mut self.transmit_states[node as usize];
+        state.accept(packet, &self.config);
         if self.stations[node as usize].has(NAV_FROM_RTS) {
             self.check_rts_nav(node, now, false);
         }
@@ -39,11 +39,11 @@ impl Dcf {
 
     /// Starts a backoff for the current packet, or for the next one.
     fn start_backoff(&mut self, node: u32) {
-        let desk = &mut self.transmit_states[node as usize];
+        let state = &mut self.transmit_states[node as usize];
         let station = &mut self.stations[node as usize];
-        station.slots = desk.draw_backoff(&self.config);
+        station.slots = state.draw_backoff(&self.config);
         station.clear(NO_BACKOFF | COMMITTED);
-        if desk.packet.is_none() {
+        if state.packet.is_none() {
             station.phase = Phase::PostBackoff;
             return;
         }
@@ -108,9 +108,9 @@ impl Dcf {
     /// Checks whether the response is missing. Frames under reception at the deadline have been
     /// processed by now.
     fn check_response_timeout(&mut self, now: u64, node: u32, reports: &mut Vec<MacReport>) {
-        let desk = &mut self.transmit_states[node as usize];
+        let state = &mut self.transmit_states[node as usize];
         let station = &self.stations[node as usize];
-        let deadline = desk.response_deadline;
+        let deadline = state.response_deadline;
         if now < deadline + self.max_propagation_delay {
             self.arm_timer(node, deadline + self.max_propagation_delay);
             return;
@@ -121,8 +121,8 @@ impl Dcf {
             && station.rx_start + self.timing.preamble <= deadline
             && station.rx_end > deadline
         {
-            desk.response_deadline = station.rx_end;
-            let at = desk.response_deadline + self.max_propagation_delay;
+            state.response_deadline = station.rx_end;
+            let at = state.response_deadline + self.max_propagation_delay;
             self.arm_timer(node, at);
             return;
         }
@@ -134,12 +134,12 @@ impl Dcf {
         let station = &mut self.stations[node as usize];
         station.slots = 0;
         station.clear(NO_BACKOFF | COMMITTED);
-        let desk = &self.transmit_states[node as usize];
-        let Some(packet) = desk.packet else { return };
+        let state = &self.transmit_states[node as usize];
+        let Some(packet) = state.packet else { return };
         let Some(to) = packet.to else {
             station.phase = Phase::Broadcast;
-            let airtime = desk.airtime;
-            let (bytes, rate) = (desk.bytes, self.config.basic_rate);
+            let airtime = state.airtime;
+            let (bytes, rate) = (state.bytes, self.config.basic_rate);
             let kind = FrameKind::Data;
             let from = node;
             self.transmit(
@@ -148,12 +148,12 @@ impl Dcf {
             );
             return;
         };
-        if !desk.uses_rts {
+        if !state.uses_rts {
             self.send_data(now, node, to);
             return;
         }
         station.phase = Phase::AwaitCts;
-        let duration = self.duration_field_us(self.timing.nav_around_data + desk.airtime);
+        let duration = self.duration_field_us(self.timing.nav_around_data + state.airtime);
         let airtime = self.timing.rts;
         let (kind, bytes, rate) = (FrameKind::Rts, RTS_BYTES, self.config.basic_rate);
         let end = self
@@ -163,10 +163,10 @@ impl Dcf {
 
     fn send_data(&mut self, now: u64, node: u32, to: u32) {
         self.stations[node as usize].phase = Phase::AwaitAck;
-        let desk = &self.transmit_states[node as usize];
+        let state = &self.transmit_states[node as usize];
         let duration = self.duration_field_us(self.timing.sifs + self.timing.ack);
-        let (kind, bytes, rate) = (FrameKind::Data, desk.bytes, self.config.data_rate);
-        let airtime = desk.airtime;
+        let (kind, bytes, rate) = (FrameKind::Data, state.bytes, self.config.data_rate);
+        let airtime = state.airtime;
         let end = self
             .transmit(now, FrameToSend { kind, from: node, to, bytes, rate, airtime, duration });
         self.await_response(node, end + self.timing.ack_timeout);
@@ -180,8 +180,8 @@ impl Dcf {
 
     /// Sends the pending response after a SIFS.
     pub(super) fn on_response_due(&mut self, now: u64, node: u32) {
-        let desk = &mut self.transmit_states[node as usize];
-        let owed = core::mem::replace(&mut desk.pending_response, PendingResponse::None);
+        let state = &mut self.transmit_states[node as usize];
+        let owed = core::mem::replace(&mut state.pending_response, PendingResponse::None);
         let rate = self.config.basic_rate;
         let sends = self.stations[node as usize].tx_end > now;
         match owed {
@@ -200,7 +200,7 @@ impl Dcf {
             PendingResponse::Cts { to, duration } => {
                 let station = &self.stations[node as usize];
                 if self.config.cts_needs_idle && station.is_busy(now, &self.timing) {
-                    desk.counters.cts_refused += 1;
+                    state.counters.cts_refused += 1;
                     return;
                 }
                 let (kind, bytes, airtime) = (FrameKind::Cts, CTS_BYTES, self.timing.cts);
@@ -214,11 +214,11 @@ impl Dcf {
                 }
             }
             PendingResponse::Data => {
-                let Some(to) = desk.packet.and_then(|packet| packet.to) else { return };
+                let Some(to) = state.packet.and_then(|packet| packet.to) else { return };
                 let station = &mut self.stations[node as usize];
                 if sends || self.config.data_needs_idle && station.is_busy(now, &self.timing) {
-                    desk.counters.data_held_back += 1;
-                    desk.double_contention_window(&self.config);
+                    state.counters.data_held_back += 1;
+                    state.double_contention_window(&self.config);
                     station.busy_until = station.busy_until.max(now);
                     self.start_backoff(node);
                     return;
@@ -230,45 +230,45 @@ impl Dcf {
 
     /// Completes a frame at all stations within decoding range.
     pub(super) fn on_frame_end(&mut self, number: u32, reports: &mut Vec<MacReport>) {
-        let flight = self.transmissions.get(number);
-        let heard = core::mem::take(&mut flight.receivers);
-        let flight = Transmission { receivers: heard, ..*flight };
-        let mut outcome = if flight.to == NONE {
+        let transmission = self.transmissions.get(number);
+        let receivers = core::mem::take(&mut transmission.receivers);
+        let transmission = Transmission { receivers, ..*transmission };
+        let mut outcome = if transmission.to == NONE {
             ReceptionOutcome::Broadcast(0)
         } else {
             ReceptionOutcome::OutOfRange
         };
-        for heard in &flight.receivers {
-            let result = self.end_reception(&flight, number, heard, reports);
+        for receiver in &transmission.receivers {
+            let result = self.end_reception(&transmission, number, receiver, reports);
             match (&mut outcome, result) {
                 (ReceptionOutcome::Broadcast(count), ReceptionOutcome::Received) => *count += 1,
                 (ReceptionOutcome::Broadcast(_), _) => {}
-                (outcome, result) if heard.node == flight.to => *outcome = result,
+                (outcome, result) if receiver.node == transmission.to => *outcome = result,
                 _ => {}
             }
         }
-        if flight.record_number != 0 {
-            self.recorder.set_outcome(flight.record_number, outcome);
+        if transmission.record_number != 0 {
+            self.recorder.set_outcome(transmission.record_number, outcome);
         }
-        if flight.kind == FrameKind::Data && flight.to == NONE {
-            self.complete_packet(flight.end, flight.from, reports);
+        if transmission.kind == FrameKind::Data && transmission.to == NONE {
+            self.complete_packet(transmission.end, transmission.from, reports);
         }
-        self.transmissions.get(number).receivers = flight.receivers;
+        self.transmissions.get(number).receivers = transmission.receivers;
         self.transmissions.release(number);
     }
 
     /// Completes a frame at one station.
     fn end_reception(
         &mut self,
-        flight: &Transmission,
+        transmission: &Transmission,
         number: u32,
-        heard: &FrameReceiver,
+        receiver: &FrameReceiver,
         reports: &mut Vec<MacReport>,
     ) -> ReceptionOutcome {
-        let node = heard.node;
-        let mine = flight.to == node || flight.to == NONE;
+        let node = receiver.node;
+        let mine = transmission.to == node || transmission.to == NONE;
         let counters = &mut self.transmit_states[node as usize].counters;
-        match heard.state {
+        match receiver.state {
             ReceptionState::Decodable => {}
             ReceptionState::Collided => {
                 counters.collisions += u64::from(mine);
@@ -279,15 +279,15 @@ impl Dcf {
                 return ReceptionOutcome::Transmitting;
             }
         }
-        let at = flight.end + u64::from(heard.delay);
+        let at = transmission.end + u64::from(receiver.delay);
         let station = &mut self.stations[node as usize];
         if station.rx_transmission == number {
             station.rx_transmission = NONE;
         }
         if self.has_frame_errors {
-            let desk = &mut self.transmit_states[node as usize];
-            if desk.error_stream.bernoulli(self.config.frame_error) {
-                desk.counters.errors += u64::from(mine);
+            let state = &mut self.transmit_states[node as usize];
+            if state.error_stream.bernoulli(self.config.frame_error) {
+                state.counters.errors += u64::from(mine);
                 // Another frame may have arrived within the last microsecond.
                 if station.rx_end == at {
                     station.set(RX_FAILED);
@@ -295,35 +295,35 @@ impl Dcf {
                 return ReceptionOutcome::Damaged;
             }
         }
-        if flight.to == node {
-            return self.on_addressed_frame(at, node, flight, reports);
+        if transmission.to == node {
+            return self.on_addressed_frame(at, node, transmission, reports);
         }
         if self.config.response_timeout == ResponseTimeout::Preamble
             && matches!(station.phase, Phase::AwaitCts | Phase::AwaitAck)
         {
             self.attempt_failed(at, node, reports);
         }
-        if flight.to != NONE {
-            self.update_nav(at, node, flight);
+        if transmission.to != NONE {
+            self.update_nav(at, node, transmission);
         }
-        if flight.kind == FrameKind::Data {
-            self.report_data(at, node, flight, reports);
+        if transmission.kind == FrameKind::Data {
+            self.report_data(at, node, transmission, reports);
         }
         ReceptionOutcome::Received
     }
 
     /// Sets the NAV from the duration field of a frame for another station (§9.2.5.4).
     #[inline]
-    fn update_nav(&mut self, at: u64, node: u32, flight: &Transmission) {
+    fn update_nav(&mut self, at: u64, node: u32, transmission: &Transmission) {
         let station = &mut self.stations[node as usize];
-        let until = at + u64::from(flight.duration) * 1_000;
+        let until = at + u64::from(transmission.duration) * 1_000;
         if until <= station.nav {
             return;
         }
-        if flight.kind == FrameKind::Rts && self.config.rts_nav_ends {
-            let desk = &mut self.transmit_states[node as usize];
-            desk.nav_before_rts = station.nav;
-            desk.rts_nav_deadline = at + self.timing.rts_nav_timeout;
+        if transmission.kind == FrameKind::Rts && self.config.rts_nav_ends {
+            let state = &mut self.transmit_states[node as usize];
+            state.nav_before_rts = station.nav;
+            state.rts_nav_deadline = at + self.timing.rts_nav_timeout;
             station.set(NAV_FROM_RTS);
             station.nav = until;
             if station.phase == Phase::Contend {
@@ -339,10 +339,10 @@ impl Dcf {
     #[cold]
     pub(super) fn check_rts_nav(&mut self, node: u32, at: u64, announced: bool) {
         let station = &mut self.stations[node as usize];
-        let desk = &self.transmit_states[node as usize];
-        if at > desk.rts_nav_deadline {
-            station.nav = desk.nav_before_rts;
-            station.busy_until = station.busy_until.max(desk.rts_nav_deadline);
+        let state = &self.transmit_states[node as usize];
+        if at > state.rts_nav_deadline {
+            station.nav = state.nav_before_rts;
+            station.busy_until = station.busy_until.max(state.rts_nav_deadline);
             station.clear(NAV_FROM_RTS);
         } else if announced {
             station.clear(NAV_FROM_RTS);
@@ -354,15 +354,15 @@ impl Dcf {
         &mut self,
         at: u64,
         node: u32,
-        flight: &Transmission,
+        transmission: &Transmission,
         reports: &mut Vec<MacReport>,
     ) {
-        let Some(packet) = self.packet_of_frame(flight) else { return };
-        let (from, id, at) = (flight.from, packet.id, Instant::from_nanos(at));
-        if flight.to == NONE {
+        let Some(packet) = self.packet_of_frame(transmission) else { return };
+        let (from, id, at) = (transmission.from, packet.id, Instant::from_nanos(at));
+        if transmission.to == NONE {
             reports.push(MacReport::Received { node, from, id, broadcast: true, at });
         } else if self.stations[node as usize].has(PROMISCUOUS) {
-            reports.push(MacReport::Overheard { node, from, to: flight.to, id, at });
+            reports.push(MacReport::Overheard { node, from, to: transmission.to, id, at });
         }
     }
 
@@ -371,7 +371,7 @@ impl Dcf {
         &mut self,
         at: u64,
         node: u32,
-        flight: &Transmission,
+        transmission: &Transmission,
         reports: &mut Vec<MacReport>,
     ) -> ReceptionOutcome {
         if self.transmit_states[node as usize].pending_response != PendingResponse::None {
@@ -380,24 +380,24 @@ impl Dcf {
             return ReceptionOutcome::Transmitting;
         }
         let phase = self.stations[node as usize].phase;
-        match (flight.kind, phase) {
+        match (transmission.kind, phase) {
             (FrameKind::Cts, Phase::AwaitCts) => {
-                let desk = &mut self.transmit_states[node as usize];
+                let state = &mut self.transmit_states[node as usize];
                 if self.config.cts_resets_short_count {
-                    desk.short_retries = 0;
+                    state.short_retries = 0;
                 }
                 self.stations[node as usize].phase = Phase::CtsReceived;
                 self.schedule_response(at, node, PendingResponse::Data);
                 return ReceptionOutcome::Received;
             }
             (FrameKind::Ack, Phase::AwaitAck) => {
-                let desk = &mut self.transmit_states[node as usize];
-                if desk.uses_rts {
-                    desk.long_retries = 0;
+                let state = &mut self.transmit_states[node as usize];
+                if state.uses_rts {
+                    state.long_retries = 0;
                 } else {
-                    desk.short_retries = 0;
+                    state.short_retries = 0;
                 }
-                desk.counters.acknowledged += 1;
+                state.counters.acknowledged += 1;
                 self.complete_packet(at, node, reports);
                 return ReceptionOutcome::Received;
             }
@@ -409,17 +409,17 @@ impl Dcf {
             }
             (FrameKind::Rts | FrameKind::Data, _) => {}
         }
-        if flight.kind == FrameKind::Rts {
-            self.on_rts(at, node, flight)
+        if transmission.kind == FrameKind::Rts {
+            self.on_rts(at, node, transmission)
         } else {
-            self.on_data(at, node, flight, reports)
+            self.on_data(at, node, transmission, reports)
         }
     }
 
     /// Handles an RTS for this station.
-    fn on_rts(&mut self, at: u64, node: u32, flight: &Transmission) -> ReceptionOutcome {
+    fn on_rts(&mut self, at: u64, node: u32, transmission: &Transmission) -> ReceptionOutcome {
         let station = &self.stations[node as usize];
-        let desk = &mut self.transmit_states[node as usize];
+        let state = &mut self.transmit_states[node as usize];
         let refuses = if self.config.cts_needs_idle {
             !matches!(station.phase, Phase::PostBackoff | Phase::Contend | Phase::Idle)
                 || station.busy_until > at
@@ -427,13 +427,13 @@ impl Dcf {
             station.nav > at
         };
         if refuses {
-            desk.counters.cts_refused += 1;
+            state.counters.cts_refused += 1;
             return ReceptionOutcome::Refused;
         }
-        let left =
-            (u64::from(flight.duration) * 1_000).saturating_sub(self.timing.sifs + self.timing.cts);
+        let left = (u64::from(transmission.duration) * 1_000)
+            .saturating_sub(self.timing.sifs + self.timing.cts);
         let duration = self.duration_field_us(left);
-        self.schedule_response(at, node, PendingResponse::Cts { to: flight.from, duration });
+        self.schedule_response(at, node, PendingResponse::Cts { to: transmission.from, duration });
         ReceptionOutcome::Received
     }
 
@@ -443,16 +443,18 @@ impl Dcf {
         &mut self,
         at: u64,
         node: u32,
-        flight: &Transmission,
+        transmission: &Transmission,
         reports: &mut Vec<MacReport>,
     ) -> ReceptionOutcome {
-        let from = flight.from;
+        let from = transmission.from;
         if self.config.cts_holds_backoff {
             let station = &mut self.stations[node as usize];
             station.busy_until = station.busy_until.min(at);
         }
         self.schedule_response(at, node, PendingResponse::Ack { to: from });
-        let Some(packet) = self.packet_of_frame(flight) else { return ReceptionOutcome::Received };
+        let Some(packet) = self.packet_of_frame(transmission) else {
+            return ReceptionOutcome::Received;
+        };
         if core::mem::replace(&mut self.transmit_states[from as usize].is_received, true) {
             self.transmit_states[node as usize].counters.duplicates += 1;
             return ReceptionOutcome::Duplicate;
@@ -463,9 +465,9 @@ impl Dcf {
     }
 
     /// Returns the packet that a frame carries, if its sender still has it.
-    fn packet_of_frame(&self, flight: &Transmission) -> Option<OutgoingPacket> {
-        let sender = &self.transmit_states[flight.from as usize];
-        sender.packet.filter(|_| sender.sequence == flight.sequence)
+    fn packet_of_frame(&self, transmission: &Transmission) -> Option<OutgoingPacket> {
+        let sender = &self.transmit_states[transmission.from as usize];
+        sender.packet.filter(|_| sender.sequence == transmission.sequence)
     }
 
     /// Schedules a response a SIFS after `at`.
@@ -483,9 +485,9 @@ impl Dcf {
 
     /// Completes a packet.
     fn complete_packet(&mut self, at: u64, node: u32, reports: &mut Vec<MacReport>) {
-        let desk = &mut self.transmit_states[node as usize];
-        desk.cw = self.config.cw_min;
-        let Some(packet) = desk.packet.take() else { return };
+        let state = &mut self.transmit_states[node as usize];
+        state.cw = self.config.cw_min;
+        let Some(packet) = state.packet.take() else { return };
         self.start_backoff(node);
         let OutgoingPacket { id, to, .. } = packet;
         reports.push(MacReport::Sent { node, id, to, at: Instant::from_nanos(at) });
@@ -493,39 +495,42 @@ impl Dcf {
 
     /// Handles a missing response.
     fn attempt_failed(&mut self, at: u64, node: u32, reports: &mut Vec<MacReport>) {
-        let desk = &mut self.transmit_states[node as usize];
+        let state = &mut self.transmit_states[node as usize];
         let station = &mut self.stations[node as usize];
-        let Some(OutgoingPacket { id, to: Some(to), bytes }) = desk.packet else { return };
+        let Some(OutgoingPacket { id, to: Some(to), bytes }) = state.packet else { return };
         // The first slot begins with the timeout, or a DIFS later.
         let since =
             if self.config.difs_after_timeout { at } else { at.saturating_sub(self.timing.difs) };
         station.busy_until = station.busy_until.max(since);
         let of_rts = station.phase == Phase::AwaitCts;
         let reason = if of_rts {
-            desk.counters.cts_timeouts += 1;
+            state.counters.cts_timeouts += 1;
             FailReason::NoCts
         } else {
-            desk.counters.ack_timeouts += 1;
-            desk.is_retry = true;
+            state.counters.ack_timeouts += 1;
+            state.is_retry = true;
             FailReason::NoAck
         };
         // §9.2.4: an RTS is a short frame.
         let limit = self.config.retry_limit(bytes, reason);
-        let count =
-            if desk.uses_rts && !of_rts { &mut desk.long_retries } else { &mut desk.short_retries };
+        let count = if state.uses_rts && !of_rts {
+            &mut state.long_retries
+        } else {
+            &mut state.short_retries
+        };
         *count += 1;
         if *count < limit {
-            desk.double_contention_window(&self.config);
+            state.double_contention_window(&self.config);
             self.start_backoff(node);
             return;
         }
         *count = 0;
         match reason {
-            FailReason::NoCts => desk.counters.failed_no_cts += 1,
-            FailReason::NoAck => desk.counters.failed_no_ack += 1,
+            FailReason::NoCts => state.counters.failed_no_cts += 1,
+            FailReason::NoAck => state.counters.failed_no_ack += 1,
         }
-        desk.cw = self.config.cw_min;
-        desk.packet = None;
+        state.cw = self.config.cw_min;
+        state.packet = None;
         if self.config.backoff_after_giving_up {
             self.start_backoff(node);
         } else {

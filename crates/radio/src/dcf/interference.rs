@@ -35,16 +35,24 @@ impl Interference {
     }
 
     /// Adds a frame sent `now` that is at a station from `at` to `until` (ns).
-    pub fn add(&mut self, now: u64, node: u32, (at, until): (u64, u64), power: f64, flight: u32) {
-        let waves = &mut self.stations[node as usize];
-        waves.retain(|wave| wave.until > now);
-        waves.push(Signal { at, until, power, transmission: flight });
+    pub fn add(
+        &mut self,
+        now: u64,
+        node: u32,
+        (at, until): (u64, u64),
+        power: f64,
+        transmission: u32,
+    ) {
+        let signals = &mut self.stations[node as usize];
+        signals.retain(|signal| signal.until > now);
+        signals.push(Signal { at, until, power, transmission });
     }
 
     /// Returns the power (W) at a station besides one transmission.
-    pub fn power_excluding(&self, node: u32, at: u64, flight: u32) -> f64 {
-        let disturbs =
-            |wave: &&Signal| wave.transmission != flight && wave.at <= at && at < wave.until;
-        self.stations[node as usize].iter().filter(disturbs).map(|wave| wave.power).sum()
+    pub fn power_excluding(&self, node: u32, at: u64, transmission: u32) -> f64 {
+        let disturbs = |signal: &&Signal| {
+            signal.transmission != transmission && signal.at <= at && at < signal.until
+        };
+        self.stations[node as usize].iter().filter(disturbs).map(|signal| signal.power).sum()
     }
 }

@@ -47,21 +47,23 @@ impl Dcf {
         let end = now + frame.airtime;
         self.begin_transmitting(now, end, frame.from);
         let number = self.transmissions.allocate();
-        let mut hearers = core::mem::take(&mut self.in_range);
-        hearers.clear();
-        self.positions.nodes_in_range(Instant::from_nanos(now), frame.from, &mut hearers);
+        let mut in_range = core::mem::take(&mut self.in_range);
+        in_range.clear();
+        self.positions.nodes_in_range(Instant::from_nanos(now), frame.from, &mut in_range);
         let furthest = if self.has_shadowing {
-            self.propagate::<true>(now, end, frame.from, number, &hearers)
+            self.propagate::<true>(now, end, frame.from, number, &in_range)
         } else {
-            self.propagate::<false>(now, end, frame.from, number, &hearers)
+            self.propagate::<false>(now, end, frame.from, number, &in_range)
         };
-        self.in_range = hearers;
+        self.in_range = in_range;
         let entry = if self.recorder.is_enabled() { self.record_frame(now, frame) } else { 0 };
         let sequence = self.transmit_states[frame.from as usize].sequence;
-        let flight = self.transmissions.get(number);
-        flight.sequence = sequence;
-        (flight.kind, flight.from, flight.to) = (frame.kind, frame.from, frame.to);
-        (flight.end, flight.duration, flight.record_number) = (end, frame.duration, entry);
+        let transmission = self.transmissions.get(number);
+        transmission.sequence = sequence;
+        (transmission.kind, transmission.from, transmission.to) =
+            (frame.kind, frame.from, frame.to);
+        (transmission.end, transmission.duration, transmission.record_number) =
+            (end, frame.duration, entry);
         self.event_queue.push(Event::new(end + furthest, EventKind::FrameEnd, number));
         self.frames_sent += 1;
         self.count_frame(frame);
@@ -77,7 +79,7 @@ impl Dcf {
         end: u64,
         from: u32,
         number: u32,
-        hearers: &[NodeInRange],
+        in_range: &[NodeInRange],
     ) -> u64 {
         let mut scratch = core::mem::take(&mut self.new_receivers);
         let mut delays = core::mem::take(&mut self.delays);
@@ -86,17 +88,17 @@ impl Dcf {
         // processing.
         let nanos_per_metre = self.nanos_per_metre;
         delays.extend(
-            hearers.iter().map(|to| propagation_delay_ns(to.distance_squared, nanos_per_metre)),
+            in_range.iter().map(|to| propagation_delay_ns(to.distance_squared, nanos_per_metre)),
         );
         let (mut count, mut furthest) = (0, 0);
         let summed = self.interference.is_enabled();
         let at = Instant::from_nanos(now);
         let moved = if SHADOWED { self.positions.distance_moved(from, at) } else { 0.0 };
-        for (hearer, &delay) in hearers.iter().zip(&delays) {
-            let square = hearer.distance_squared;
+        for (receiver, &delay) in in_range.iter().zip(&delays) {
+            let square = receiver.distance_squared;
             let (signal, strong) = if SHADOWED {
-                let moved = moved + self.positions.distance_moved(hearer.node, at);
-                let power = self.propagation.power_after_moving(from, hearer.node, square, moved);
+                let moved = moved + self.positions.distance_moved(receiver.node, at);
+                let power = self.propagation.power_after_moving(from, receiver.node, square, moved);
                 if power < self.propagation.sense_power() {
                     continue;
                 }
@@ -111,8 +113,8 @@ impl Dcf {
                 transmission: number,
                 is_decodable: strong,
             };
-            let station = &mut self.stations[hearer.node as usize];
-            let fate = if !summed
+            let station = &mut self.stations[receiver.node as usize];
+            let reception = if !summed
                 && station.rx_end <= new.at
                 && station.is_unaffected_by_arrival(new.at, &self.timing)
             {
@@ -124,15 +126,16 @@ impl Dcf {
                 )
             } else {
                 let was_bad = station.has(RX_FAILED);
-                let fate = self.on_arrival(hearer.node, new);
+                let reception = self.on_arrival(receiver.node, new);
                 if was_bad {
-                    self.recheck_eifs(hearer.node);
+                    self.recheck_eifs(receiver.node);
                 }
-                fate
+                reception
             };
             // Each receiver is written and then counted or not.
             if let Some(place) = scratch.get_mut(count) {
-                *place = FrameReceiver { node: hearer.node, delay: delay as u32, state: fate };
+                *place =
+                    FrameReceiver { node: receiver.node, delay: delay as u32, state: reception };
             }
             count += usize::from(strong);
             furthest = furthest.max(if strong { delay } else { 0 });
@@ -158,11 +161,11 @@ impl Dcf {
         }
         let station = &mut self.stations[node as usize];
         if station.rx_end > now {
-            let flight = core::mem::replace(&mut station.rx_transmission, NONE);
+            let transmission = core::mem::replace(&mut station.rx_transmission, NONE);
             let sensed = self.config.eifs_when_only_sensed && station.rx_end > end;
             station.set_to(RX_FAILED, sensed);
-            if flight != NONE {
-                self.transmissions.set_reception(flight, node, ReceptionState::Transmitting);
+            if transmission != NONE {
+                self.transmissions.set_reception(transmission, node, ReceptionState::Transmitting);
             }
         }
         let station = &mut self.stations[node as usize];
@@ -204,7 +207,7 @@ impl Dcf {
             return self.resolve_overlap(node, new);
         }
         new.is_decodable &= !drowned;
-        let fate = occupy_receiver(
+        let reception = occupy_receiver(
             station,
             new,
             self.timing.nav_after_rx_failure,
@@ -214,13 +217,13 @@ impl Dcf {
             station.set_to(RX_FAILED, new.until > station.tx_end);
             return ReceptionState::Collided;
         }
-        fate
+        reception
     }
 
     /// Returns whether the ratio of this power to all other signals together is at least the
     /// capture ratio.
-    fn exceeds_sinr(&self, node: u32, at: u64, power: f64, flight: u32) -> bool {
-        let others = self.interference.power_excluding(node, at, flight);
+    fn exceeds_sinr(&self, node: u32, at: u64, power: f64, transmission: u32) -> bool {
+        let others = self.interference.power_excluding(node, at, transmission);
         others == 0.0 || power >= self.propagation.capture_ratio() * others
     }
 
@@ -269,7 +272,7 @@ impl Dcf {
                 let at = new.at.max(station.rx_start);
                 let old_wins = match station.rx_transmission {
                     NONE => old_power >= ratio * new_power,
-                    flight => self.exceeds_sinr(node, at, old_power, flight),
+                    transmission => self.exceeds_sinr(node, at, old_power, transmission),
                 };
                 (old_wins, can_turn && self.exceeds_sinr(node, at, new_power, new.transmission))
             }
@@ -328,11 +331,11 @@ impl Dcf {
     }
 
     fn count_frame(&mut self, frame: FrameToSend) {
-        let desk = &mut self.transmit_states[frame.from as usize];
-        let counters = &mut desk.counters;
+        let state = &mut self.transmit_states[frame.from as usize];
+        let counters = &mut state.counters;
         let retry = match frame.kind {
-            FrameKind::Rts => desk.short_retries + desk.long_retries > 0,
-            FrameKind::Data => desk.is_retry,
+            FrameKind::Rts => state.short_retries + state.long_retries > 0,
+            FrameKind::Data => state.is_retry,
             FrameKind::Cts | FrameKind::Ack => false,
         };
         counters.retries += u64::from(retry);
@@ -348,7 +351,7 @@ impl Dcf {
 
     #[cold]
     fn record_frame(&mut self, now: u64, frame: FrameToSend) -> u64 {
-        let desk = &self.transmit_states[frame.from as usize];
+        let state = &self.transmit_states[frame.from as usize];
         let data = frame.kind == FrameKind::Data;
         self.recorder.record(FrameRecord {
             at: Instant::from_nanos(now),
@@ -359,9 +362,9 @@ impl Dcf {
             to: (frame.to != NONE).then_some(frame.to),
             bytes: frame.bytes,
             duration_us: frame.duration,
-            sequence: if data { desk.sequence } else { 0 },
-            retry: data && desk.is_retry,
-            id: if data { desk.packet.map(|packet| packet.id) } else { None },
+            sequence: if data { state.sequence } else { 0 },
+            retry: data && state.is_retry,
+            id: if data { state.packet.map(|packet| packet.id) } else { None },
             outcome: ReceptionOutcome::Pending,
         })
     }

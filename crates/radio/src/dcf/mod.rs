@@ -88,8 +88,13 @@ pub struct Dcf {
 
 impl Dcf {
     /// Creates a station for each node of `positions`.
-    pub fn new(config: DcfConfig, field: Positions, propagation: Propagation, seed: u64) -> Self {
-        let nodes = field.nodes() as u32;
+    pub fn new(
+        config: DcfConfig,
+        positions: Positions,
+        propagation: Propagation,
+        seed: u64,
+    ) -> Self {
+        let nodes = positions.nodes() as u32;
         let shadowed = propagation.has_shadowing();
         let range = propagation.receive_range();
         let nanos_per_metre = 1e9 / propagation.light_speed();
@@ -116,7 +121,7 @@ impl Dcf {
             frames_sent: 0,
             now: 0,
             config,
-            positions: field,
+            positions,
             propagation,
         }
     }
@@ -178,8 +183,8 @@ impl Dcf {
 
     /// Returns the sum of all stations' counters.
     pub fn total_counters(&self) -> Counters {
-        self.transmit_states.iter().fold(Counters::default(), |mut sum, desk| {
-            sum += desk.counters;
+        self.transmit_states.iter().fold(Counters::default(), |mut sum, state| {
+            sum += state.counters;
             sum
         })
     }

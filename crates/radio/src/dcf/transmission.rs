@@ -80,7 +80,7 @@ impl Transmissions {
     }
 
     fn add(&mut self) -> u32 {
-        let heard = Vec::with_capacity(self.receiver_capacity);
+        let receivers = Vec::with_capacity(self.receiver_capacity);
         let kind = FrameKind::Data;
         let (from, to, sequence) = (0, NONE, 0);
         self.slots.push(Transmission {
@@ -91,7 +91,7 @@ impl Transmissions {
             duration: 0,
             sequence,
             record_number: 0,
-            receivers: heard,
+            receivers,
         });
         (self.slots.len() - 1) as u32
     }
@@ -101,20 +101,20 @@ impl Transmissions {
         self.free.pop().unwrap_or_else(|| self.add())
     }
 
-    pub fn release(&mut self, flight: u32) {
-        self.slots[flight as usize].receivers.clear();
-        self.free.push(flight);
+    pub fn release(&mut self, transmission: u32) {
+        self.slots[transmission as usize].receivers.clear();
+        self.free.push(transmission);
     }
 
-    pub fn get(&mut self, flight: u32) -> &mut Transmission {
-        &mut self.slots[flight as usize]
+    pub fn get(&mut self, transmission: u32) -> &mut Transmission {
+        &mut self.slots[transmission as usize]
     }
 
     /// Sets the state of a transmission at a station.
-    pub fn set_reception(&mut self, flight: u32, node: u32, fate: ReceptionState) {
-        let heard = &mut self.slots[flight as usize].receivers;
-        if let Ok(place) = heard.binary_search_by_key(&node, |heard| heard.node) {
-            heard[place].state = fate;
+    pub fn set_reception(&mut self, transmission: u32, node: u32, reception: ReceptionState) {
+        let receivers = &mut self.slots[transmission as usize].receivers;
+        if let Ok(place) = receivers.binary_search_by_key(&node, |receivers| receivers.node) {
+            receivers[place].state = reception;
         }
     }
 }

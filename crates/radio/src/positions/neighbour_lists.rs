@@ -31,7 +31,7 @@ pub(super) struct NeighbourLists {
     /// Upper bound of any node's speed since `bound_at` (metres per nanosecond).
     max_speed: f64,
     /// Generation of the valid lists.
-    round: u32,
+    generation: u32,
     x: Box<[f64]>,
     y: Box<[f64]>,
     cell_of: Box<[u32]>,
@@ -71,7 +71,7 @@ impl PackedLeg {
 
 #[derive(Clone, Copy, Debug, Default)]
 struct ListSpan {
-    round: u32,
+    generation: u32,
     start: u32,
     end: u32,
 }
@@ -79,7 +79,7 @@ struct ListSpan {
 impl NeighbourLists {
     pub fn new(legs: &Legs, reach: f64) -> Self {
         let nodes = legs.x.len();
-        let spot = |node| PackedLeg {
+        let packed_leg = |node| PackedLeg {
             since: legs.since[node],
             x: legs.x[node],
             y: legs.y[node],
@@ -87,14 +87,14 @@ impl NeighbourLists {
             vy: legs.vy[node],
         };
         Self {
-            packed_legs: (0..nodes).map(spot).collect(),
+            packed_legs: (0..nodes).map(packed_leg).collect(),
             list_radius: reach * (1.0 + MARGIN),
             max_displacement: reach * MARGIN * 0.5 - ROUNDING_SLACK,
             // There is no snapshot yet.
             displacement_bound: f64::INFINITY,
             bound_at: Instant::ZERO,
             max_speed: 0.0,
-            round: 0,
+            generation: 0,
             x: vec![0.0; nodes].into(),
             y: vec![0.0; nodes].into(),
             cell_of: vec![0; nodes].into(),
@@ -140,14 +140,14 @@ impl NeighbourLists {
             self.invalidate_lists();
         }
         let span = self.list_spans[node as usize];
-        let span = if span.round == self.round { span } else { self.build_list(node) };
+        let span = if span.generation == self.generation { span } else { self.build_list(node) };
         (&self.entries[span.start as usize..span.end as usize], &self.packed_legs)
     }
 
     /// Invalidates all lists.
     fn invalidate_lists(&mut self) {
         self.entries.clear();
-        self.round = self.round.checked_add(1).unwrap_or_else(|| {
+        self.generation = self.generation.checked_add(1).unwrap_or_else(|| {
             self.list_spans.fill(ListSpan::default());
             1
         });
@@ -224,7 +224,7 @@ impl NeighbourLists {
             }
         }
         self.entries[start as usize..].sort_unstable();
-        let span = ListSpan { round: self.round, start, end: self.entries.len() as u32 };
+        let span = ListSpan { generation: self.generation, start, end: self.entries.len() as u32 };
         self.list_spans[node as usize] = span;
         span
     }

@@ -18,13 +18,13 @@ fn walkers(nodes: u32, side: f64, speed: (f64, f64), seed: u64) -> Mobility {
 #[test]
 fn nodes_in_range_are_ordered_and_exclude_the_sender() {
     let places = [(0.0, 0.0), (550.0, 0.0), (550.1, 0.0), (330.0, 440.0), (0.0, 0.0)];
-    let mut field = Positions::new(Mobility::fixed(&places), 550.0);
+    let mut positions = Positions::new(Mobility::fixed(&places), 550.0);
     let mut out = Vec::new();
-    field.nodes_in_range(Instant::ZERO, 0, &mut out);
+    positions.nodes_in_range(Instant::ZERO, 0, &mut out);
     let found: Vec<_> = out.iter().map(|h| (h.node, h.distance_squared)).collect();
     assert_eq!(found, [(1, 302_500.0), (3, 302_500.0), (4, 0.0)]);
     // They are appended.
-    field.nodes_in_range(Instant::from_secs(1), 2, &mut out);
+    positions.nodes_in_range(Instant::from_secs(1), 2, &mut out);
     let found: Vec<_> = out[3..].iter().map(|h| h.node).collect();
     assert_eq!(found, [1, 3]);
 }
@@ -35,9 +35,9 @@ fn the_distance_moved_is_the_length_of_the_trajectory() {
     // displacement.
     let node = ConstantVelocity { position: (10.0, 35.0), velocity: (7.0, 0.0) };
     let mobility = Mobility::constant_velocity(&[node], (100.0, 70.0)).unwrap();
-    let mut field = Positions::new(mobility, 550.0);
+    let mut positions = Positions::new(mobility, 550.0);
     for second in [0, 1, 12, 13, 14, 600, 601] {
-        let moved = field.distance_moved(0, Instant::from_secs(second));
+        let moved = positions.distance_moved(0, Instant::from_secs(second));
         assert!((moved - 7.0 * second as f64).abs() < 1e-4, "{second} s: {moved} m");
     }
 }
@@ -64,11 +64,11 @@ fn approaching_nodes_are_in_range_in_time() {
     let node = |x, vx| ConstantVelocity { position: (x, 0.0), velocity: (vx, 0.0) };
     let nodes = [node(0.0, 10.0), node(605.5, -10.0)];
     let mobility = Mobility::constant_velocity(&nodes, (1000.0, 0.0)).expect("a valid model");
-    let mut field = Positions::with_neighbour_lists(mobility, 550.0, true);
+    let mut positions = Positions::with_neighbour_lists(mobility, 550.0, true);
     let mut out = Vec::new();
     for (millis, heard) in [(0, 0), (2740, 0), (2770, 0), (2780, 1), (3000, 1)] {
         out.clear();
-        field.nodes_in_range(Instant::from_millis(millis), 0, &mut out);
+        positions.nodes_in_range(Instant::from_millis(millis), 0, &mut out);
         assert_eq!(out.len(), heard, "at {millis} ms");
     }
 }

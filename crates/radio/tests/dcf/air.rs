@@ -40,8 +40,8 @@ pub fn seeded(config: DcfConfig, places: &[(f64, f64)], seed: u64) -> Medium {
 
 fn build(config: DcfConfig, radio: RadioConfig, places: &[(f64, f64)], seed: u64) -> Medium {
     let propagation = Propagation::new(&radio, places.len() as u32, seed).unwrap();
-    let field = Positions::new(Mobility::fixed(places), propagation.reach());
-    let mut dcf = Dcf::new(config, field, propagation, seed);
+    let positions = Positions::new(Mobility::fixed(places), propagation.reach());
+    let mut dcf = Dcf::new(config, positions, propagation, seed);
     dcf.set_recording(true);
     Medium { dcf, reports: Vec::new(), waiting: Vec::new(), next: 0 }
 }

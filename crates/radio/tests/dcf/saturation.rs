@@ -77,8 +77,8 @@ fn model(config: &DcfConfig, n: u32) -> f64 {
 fn measured(config: DcfConfig, n: u32, seconds: u64) -> f64 {
     let radio = Propagation::new(&RadioConfig::STANDARD, n, 1).unwrap();
     let places = vec![(0.0, 0.0); n as usize];
-    let field = Positions::new(Mobility::fixed(&places), radio.reach());
-    let mut dcf = Dcf::new(config, field, radio, 7);
+    let positions = Positions::new(Mobility::fixed(&places), radio.reach());
+    let mut dcf = Dcf::new(config, positions, radio, 7);
     let packet = |node| OutgoingPacket { id: 0, to: Some((node + 1) % n), bytes: PAYLOAD };
     for node in 0..n {
         dcf.send(Instant::ZERO, node, packet(node));

@@ -46,29 +46,34 @@ impl DelayedReplies {
 
 impl Dsr {
     /// Replies to a request for this node that arrived by `way`, which ends here.
-    pub(super) fn reply_as_target(&mut self, now: Instant, way: &Path, back: &Path) {
+    pub(super) fn reply_as_target(&mut self, now: Instant, request_path: &Path, back: &Path) {
         self.cache.on_route_learned(now, back, LearnedBy::OwnReply);
         self.on_new_route(now);
-        let Some((packet, to)) = self.build_reply(way, back) else { return };
+        let Some((packet, to)) = self.build_reply(request_path, back) else { return };
         let at = now + self.draw_jitter();
         self.transmit(now, at, packet, LinkDestination::Unicast(to));
     }
 
     /// Replies to a request that arrived by `way`, which ends here, if the cache has the rest of the route.
-    pub(super) fn reply_from_cache(&mut self, now: Instant, way: &Path, target: Ipv4Addr) -> bool {
+    pub(super) fn reply_from_cache(
+        &mut self,
+        now: Instant,
+        request_path: &Path,
+        target: Ipv4Addr,
+    ) -> bool {
         let Some(rest) = self.cache.lookup(now, target) else { return false };
-        if way.len() + rest.len() - 1 > usize::from(self.config.max_nodes) {
+        if request_path.len() + rest.len() - 1 > usize::from(self.config.max_nodes) {
             return false;
         }
-        let mut whole = *way;
+        let mut whole = *request_path;
         whole.extend(rest.as_slice().get(1..).unwrap_or_default());
         // RFC 4728 §8.2.3. ns-2.35 removes loops and then checks that this node is still on the route: each
         // loop contains the node that joins both parts, so that it never is.
         if whole.has_loop() {
             return false;
         }
-        let back = way.reversed();
-        let news = self.cache.on_route_learned(now, &back, LearnedBy::CachedReply);
+        let back = request_path.reversed();
+        let is_new = self.cache.on_route_learned(now, &back, LearnedBy::CachedReply);
         let Some((packet, to)) = self.build_reply(&whole, &back) else { return false };
         self.stats.replies_from_cache += 1;
         let mut at = now;
@@ -86,7 +91,7 @@ impl Dsr {
             self.cache.on_reply_sent(now, &whole, to);
             self.transmit(now, at, packet, LinkDestination::Unicast(to));
         }
-        if news {
+        if is_new {
             self.on_new_route(now);
         }
         true
@@ -145,15 +150,15 @@ impl Dsr {
     /// Handles a reply for this node (RFC 4728 §8.2.6).
     pub(super) fn on_reply(&mut self, now: Instant, reply: &DsrReply) {
         let Some(path) = replied_route(self.address, reply) else { return };
-        let news = self.cache.on_route_learned(now, &path, LearnedBy::Reply);
+        let is_new = self.cache.on_route_learned(now, &path, LearnedBy::Reply);
         if let Some(target) = path.last() {
             self.requests.reset_search(now, target);
         }
-        if news {
+        if is_new {
             self.report_found_routes(now);
         }
         // RFC 4728 §4.1; ns-2.35 checks after every reply.
-        if news || !self.config.release_on_any_route {
+        if is_new || !self.config.release_on_any_route {
             self.send_buffered(now);
         }
     }

@@ -137,9 +137,15 @@ pub trait Scheme: Debug + Send {
 
     /// The link of this node at `next_hop` cannot carry packets for `destination`, until
     /// [`on_next_hop_restored`](Self::on_next_hop_restored).
-    fn on_next_hop_failed(&mut self, _destination: Ipv4Addr, _way: NextHop, _link: FailedLink) {}
+    fn on_next_hop_failed(
+        &mut self,
+        _destination: Ipv4Addr,
+        _next_hop: NextHop,
+        _link: FailedLink,
+    ) {
+    }
     /// The link at `next_hop` is up again, or routing has a route over it.
-    fn on_next_hop_restored(&mut self, _way: NextHop) {}
+    fn on_next_hop_restored(&mut self, _next_hop: NextHop) {}
     /// Routing has lost the route to a destination of the local host.
     fn on_route_lost(&mut self, _now: Instant, _to: Ipv4Addr) {}
     /// Routing has a route where there was none, or to a watched destination.
@@ -153,8 +159,8 @@ pub trait Scheme: Debug + Send {
         &mut self,
         _now: Instant,
         _notice: &Packet,
-        _way: NextHop,
-        _ways: &[NextHop],
+        _next_hop: NextHop,
+        _next_hops: &[NextHop],
     ) -> NoticeAction {
         NoticeAction::Forward
     }
@@ -175,11 +181,11 @@ pub trait Scheme: Debug + Send {
         false
     }
     /// Returns true if packets for `destination` can leave over `next_hop`.
-    fn is_usable(&self, _now: Instant, _destination: Ipv4Addr, _way: NextHop) -> bool {
+    fn is_usable(&self, _now: Instant, _destination: Ipv4Addr, _next_hop: NextHop) -> bool {
         true
     }
     /// Returns true if `next_hop` can be tried for `packet` although no next hop is usable.
-    fn can_try(&self, _packet: &Packet, _way: NextHop) -> bool {
+    fn can_try(&self, _packet: &Packet, _next_hop: NextHop) -> bool {
         true
     }
     /// The number of buffered packets, including those to be polled.
@@ -290,13 +296,13 @@ impl Scheme for Feedback {
         self.all_mut().for_each(|scheme| scheme.on_queue_overflow(now, packet));
     }
 
-    fn on_next_hop_failed(&mut self, destination: Ipv4Addr, way: NextHop, link: FailedLink) {
+    fn on_next_hop_failed(&mut self, destination: Ipv4Addr, next_hop: NextHop, link: FailedLink) {
         self.is_failure_free = false;
-        self.all_mut().for_each(|scheme| scheme.on_next_hop_failed(destination, way, link));
+        self.all_mut().for_each(|scheme| scheme.on_next_hop_failed(destination, next_hop, link));
     }
 
-    fn on_next_hop_restored(&mut self, way: NextHop) {
-        self.all_mut().for_each(|scheme| scheme.on_next_hop_restored(way));
+    fn on_next_hop_restored(&mut self, next_hop: NextHop) {
+        self.all_mut().for_each(|scheme| scheme.on_next_hop_restored(next_hop));
     }
 
     fn on_route_lost(&mut self, now: Instant, to: Ipv4Addr) {
@@ -316,13 +322,13 @@ impl Scheme for Feedback {
         &mut self,
         now: Instant,
         notice: &Packet,
-        way: NextHop,
-        ways: &[NextHop],
+        next_hop: NextHop,
+        next_hops: &[NextHop],
     ) -> NoticeAction {
         self.is_failure_free = false;
         let mut passage = NoticeAction::Forward;
         for scheme in self.all_mut() {
-            if scheme.on_notice(now, notice, way, ways) == NoticeAction::Discard {
+            if scheme.on_notice(now, notice, next_hop, next_hops) == NoticeAction::Discard {
                 passage = NoticeAction::Discard;
             }
         }
@@ -346,12 +352,12 @@ impl Scheme for Feedback {
         self.stateful_count > 0
     }
 
-    fn is_usable(&self, now: Instant, destination: Ipv4Addr, way: NextHop) -> bool {
-        self.stateful().all(|scheme| scheme.is_usable(now, destination, way))
+    fn is_usable(&self, now: Instant, destination: Ipv4Addr, next_hop: NextHop) -> bool {
+        self.stateful().all(|scheme| scheme.is_usable(now, destination, next_hop))
     }
 
-    fn can_try(&self, packet: &Packet, way: NextHop) -> bool {
-        self.stateful().all(|scheme| scheme.can_try(packet, way))
+    fn can_try(&self, packet: &Packet, next_hop: NextHop) -> bool {
+        self.stateful().all(|scheme| scheme.can_try(packet, next_hop))
     }
 
     fn buffered_packets(&self) -> usize {

@@ -29,26 +29,26 @@ impl Connection {
     /// Processes the acknowledgment; false if the segment is to be dropped because of it.
     pub(super) fn on_ack(&mut self, now: Instant, segment: &TcpSegment) -> bool {
         let ack = segment.ack;
-        let flight = &self.snd.send_state;
-        if ack.after(flight.max()) || ack.before(flight.una() - self.snd.max_wnd.max(1)) {
+        let send = &self.snd.send_state;
+        if ack.after(send.max()) || ack.before(send.una() - self.snd.max_wnd.max(1)) {
             // RFC 5961 §5.2
-            if ack.after(flight.max()) || self.config.challenge_old_acks {
+            if ack.after(send.max()) || self.config.challenge_old_acks {
                 self.send_challenge_ack(now);
             }
             return false;
         }
-        let outstanding = flight.outstanding();
-        let before = flight.delivery_snapshot();
-        let una = flight.una();
+        let outstanding = send.outstanding();
+        let before = send.delivery_snapshot();
+        let una = send.una();
         let window = u32::from(segment.window) << self.snd.wnd_shift;
         if let Some(timestamps) = segment.options.timestamps {
             self.snd.last_echoed_timestamp = timestamps.echo;
         }
         self.snd.send_state.begin_ack_processing();
-        let news = self.update_scoreboard(segment);
+        let new_sack = self.update_scoreboard(segment);
         let duplicate = if self.negotiated.sack {
             // RFC 6675 §2: new SACK information, in any kind of segment.
-            news
+            new_sack
         } else {
             // RFC 5681 §2
             ack == self.snd.send_state.una()
@@ -102,10 +102,10 @@ impl Connection {
     }
 
     fn on_duplicate(&mut self, now: Instant) {
-        let flight = &mut self.snd.send_state;
-        flight.count_dup_ack();
-        let before = flight.prior_window();
-        if self.snd.recovery.on_duplicate(now, flight) {
+        let send = &mut self.snd.send_state;
+        send.count_dup_ack();
+        let before = send.prior_window();
+        if self.snd.recovery.on_duplicate(now, send) {
             self.on_recovery_started(now, before);
         }
     }
@@ -127,11 +127,11 @@ impl Connection {
             return false;
         }
         let (una, max) = (self.snd.send_state.una(), self.snd.send_state.max());
-        let mut news = false;
+        let mut new_sack = false;
         for block in valid_sack_blocks(segment, una, max) {
-            news |= self.snd.send_state.on_sack_block(block);
+            new_sack |= self.snd.send_state.on_sack_block(block);
         }
-        news
+        new_sack
     }
 
     /// Ends a hold that any acceptable acknowledgment with an open window releases.
@@ -149,14 +149,14 @@ impl Connection {
         let bytes = ack.since(snd.send_state.una());
         let fin_acked = snd.fin_seq.is_some_and(|fin| ack.after(fin));
         snd.una_offset += u64::from(bytes - u32::from(fin_acked && bytes > 0));
-        let flight = &mut snd.send_state;
+        let send = &mut snd.send_state;
         let validates = self.config.window_validation;
         let limited = if validates {
-            snd.cwnd_usage.may_grow(&flight.window)
+            snd.cwnd_usage.may_grow(&send.window)
         } else {
-            outstanding.saturating_add(flight.mss()) > flight.window.cwnd
+            outstanding.saturating_add(send.mss()) > send.window.cwnd
         };
-        flight.on_acknowledged(ack);
+        send.on_acknowledged(ack);
         snd.ecn.cwr_until = snd.ecn.cwr_until.filter(|point| ack.at_or_before(*point));
         snd.retries = 0;
         snd.disruption = None;
@@ -171,27 +171,27 @@ impl Connection {
             self.snd.undo_state = None;
         }
         let srtt = self.snd.rtt.srtt();
-        let flight = &mut self.snd.send_state;
-        let advance = self.snd.recovery.on_advance(now, flight, bytes);
-        flight.reset_dup_acks();
+        let send = &mut self.snd.send_state;
+        let advance = self.snd.recovery.on_advance(now, send, bytes);
+        send.reset_dup_acks();
         // RFC 3168 §6.1.2: no growth with an ECN echo.
         let echo = self.snd.ecn.negotiated && segment.flags.contains(TcpFlags::ECE);
         // chandran-1998 §4: nor while the window is frozen.
         if advance.grows_cwnd && !echo && !self.timers.are_frozen() {
             let acked = AckedData {
                 bytes,
-                mss: flight.mss(),
+                mss: send.mss(),
                 byte_counting: self.config.slow_start_by_bytes,
                 srtt,
                 cwnd_limited: limited,
             };
-            let cwnd = flight.window.cwnd;
-            flight.grow(now, acked);
+            let cwnd = send.window.cwnd;
+            send.grow(now, acked);
             if validates && !limited {
-                flight.window.cwnd = flight.window.cwnd.min(cwnd);
+                send.window.cwnd = send.window.cwnd.min(cwnd);
             }
         }
-        if advance.restarts_timer || flight.outstanding() == 0 {
+        if advance.restarts_timer || send.outstanding() == 0 {
             self.restart_retransmission_timer(now);
         }
         if fin_acked {
@@ -211,7 +211,12 @@ impl Connection {
 
     /// Takes an RTT sample: of one timed segment, never of a retransmission (RFC 6298 §3), or of
     /// every timestamp echo (RFC 7323 §4.1).
-    pub(super) fn sample_round_trip(&mut self, now: Instant, segment: &TcpSegment, flight: u32) {
+    pub(super) fn sample_round_trip(
+        &mut self,
+        now: Instant,
+        segment: &TcpSegment,
+        flight_size: u32,
+    ) {
         let timed = match self.snd.timed_segment {
             Some((end, at)) if segment.ack.at_or_after(end) => {
                 self.snd.timed_segment = None;
@@ -230,7 +235,8 @@ impl Connection {
                 // An echo from the future, or from too long ago, is not ours.
                 let sane = ticks < 1 << 20;
                 // RFC 7323 §4.2: number of samples in a round trip.
-                let samples = flight.div_ceil(self.snd.send_state.mss().saturating_mul(2).max(1));
+                let samples =
+                    flight_size.div_ceil(self.snd.send_state.mss().saturating_mul(2).max(1));
                 sane.then(|| (self.timestamp_tick().times(u64::from(ticks)), samples))
             }
             _ => timed,

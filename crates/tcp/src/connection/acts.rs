@@ -18,22 +18,22 @@ const MAX_AID_RETRANSMISSIONS: usize = 64;
 impl Connection {
     /// A snapshot of both halves; every field of TCP's is exact.
     pub fn view(&self) -> TcpView {
-        let flight = &self.snd.send_state;
+        let send = &self.snd.send_state;
         let held = self.snd.hold.is_some();
         let probing = self.timers.deadline(Timer::Persist).is_some() || self.snd.window_probe_due;
         TcpView {
             is_synchronized: self.state.is_synchronized(),
-            mss: Known::Exact(flight.mss()),
-            snd_una: Known::Exact(flight.una()),
-            snd_nxt: Known::Exact(flight.nxt()),
-            snd_max: Known::Exact(flight.max()),
-            cwnd: Known::Exact(flight.window.cwnd),
-            ssthresh: Known::Exact(flight.window.ssthresh),
+            mss: Known::Exact(send.mss()),
+            snd_una: Known::Exact(send.una()),
+            snd_nxt: Known::Exact(send.nxt()),
+            snd_max: Known::Exact(send.max()),
+            cwnd: Known::Exact(send.window.cwnd),
+            ssthresh: Known::Exact(send.window.ssthresh),
             peer_window: Known::Exact(if held { 0 } else { self.snd.wnd }),
             retransmission_deadline: Known::Exact(self.timers.deadline(Timer::Retransmission)),
             rto: Known::Exact(self.snd.rtt.base_rto()),
             srtt: Known::Exact(self.snd.rtt.srtt()),
-            recovery: Known::Exact(match flight.phase() {
+            recovery: Known::Exact(match send.phase() {
                 RecoveryPhase::Open => RecoveryState::Open,
                 RecoveryPhase::Recovery { .. } => RecoveryState::Recovery,
                 RecoveryPhase::Loss { .. } => RecoveryState::Loss,
@@ -192,12 +192,12 @@ impl Connection {
         // During a hold the window could not have been used.
         self.snd.cwnd_usage.restart(now);
         if self.timers.are_frozen() {
-            let still = self.timers.thaw(now);
+            let frozen_for = self.timers.thaw(now);
             // Frozen time is neither idle time (RFC 5681 §4.1) nor silence of the peer.
-            self.snd.recovery.on_thaw(now, still);
-            self.snd.last_sent = (self.snd.last_sent + still).min(now);
-            self.last_received = (self.last_received + still).min(now);
-            self.snd.disruption = self.snd.disruption.map(|since| since.postponed_by(still));
+            self.snd.recovery.on_thaw(now, frozen_for);
+            self.snd.last_sent = (self.snd.last_sent + frozen_for).min(now);
+            self.last_received = (self.last_received + frozen_for).min(now);
+            self.snd.disruption = self.snd.disruption.map(|since| since.postponed_by(frozen_for));
         } else {
             self.snd.retries = 0;
             self.snd.disruption = None;
@@ -215,8 +215,8 @@ impl Connection {
     }
 
     fn queue_aid_retransmission(&mut self, range: SeqRange, ahead_of_queue: bool) -> ActResult {
-        let flight = &self.snd.send_state;
-        let range = SeqRange::new(range.start.max(flight.una()), range.end.min(flight.max()));
+        let send = &self.snd.send_state;
+        let range = SeqRange::new(range.start.max(send.una()), range.end.min(send.max()));
         if range.is_empty() || self.snd.aid_retransmissions.len() >= MAX_AID_RETRANSMISSIONS {
             return ActResult::Unsupported;
         }

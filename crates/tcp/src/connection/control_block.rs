@@ -322,9 +322,9 @@ impl Connection {
         self.events.pop_front()
     }
 
-    /// Enters the state to which `cause` leads.
-    pub(super) fn apply_transition(&mut self, cause: Transition) {
-        if let Some(next) = self.state.next(cause) {
+    /// Enters the state to which `transition` leads.
+    pub(super) fn apply_transition(&mut self, transition: Transition) {
+        if let Some(next) = self.state.next(transition) {
             self.state = next;
         }
     }
@@ -353,7 +353,7 @@ impl Connection {
 
     /// A segment of ours with header fields only.
     pub(super) fn header_only_segment(&self, flags: TcpFlags) -> TcpSegment {
-        let flight = &self.snd.send_state;
+        let send = &self.snd.send_state;
         TcpSegment {
             source_port: self.local.port,
             destination_port: self.remote.port,
@@ -361,7 +361,7 @@ impl Connection {
             // While its window is closed, only SND.NXT is inside: a probe's byte lies beyond it,
             // and a segment that begins there is dropped together with its acknowledgment
             // (§3.10.7.4).
-            seq: if self.snd.wnd == 0 { flight.nxt() } else { flight.max() },
+            seq: if self.snd.wnd == 0 { send.nxt() } else { send.max() },
             ack: self.rcv.nxt(),
             flags,
             ..TcpSegment::default()

@@ -17,13 +17,13 @@ pub(super) struct AckOutcome {
 }
 
 impl Connection {
-    /// Starts F-RTO after a timeout (§2.1, step 1). `may`: no loss was being recovered; after a
+    /// Starts F-RTO after a timeout (§2.1, step 1). `allowed`: no loss was being recovered; after a
     /// timeout or in fast recovery, losses are already known.
-    pub(super) fn begin_f_rto(&mut self, may: bool) {
-        let flight = &mut self.snd.send_state;
-        let resent = (flight.una() + flight.mss()).min(flight.max());
-        flight.set_f_rto(
-            (self.config.f_rto && may)
+    pub(super) fn begin_f_rto(&mut self, allowed: bool) {
+        let send = &mut self.snd.send_state;
+        let resent = (send.una() + send.mss()).min(send.max());
+        send.set_f_rto(
+            (self.config.f_rto && allowed)
                 .then_some(FRto::AwaitingFirstAck { retransmission_end: resent }),
         );
     }
@@ -54,20 +54,18 @@ impl Connection {
             }
             FRto::AwaitingFirstAck { retransmission_end: resent } => {
                 let whole = sack || self.snd.send_state.una().at_or_after(resent);
-                let goes = whole && self.can_send_new_data();
-                let flight = &mut self.snd.send_state;
-                let left = flight.mss().saturating_mul(2);
-                flight.set_f_rto(goes.then_some(FRto::AwaitingSecondAck { new_data_left: left }));
-                if goes {
-                    flight.advance_to_max();
+                let proceeds = whole && self.can_send_new_data();
+                let send = &mut self.snd.send_state;
+                let left = send.mss().saturating_mul(2);
+                send.set_f_rto(proceeds.then_some(FRto::AwaitingSecondAck { new_data_left: left }));
+                if proceeds {
+                    send.advance_to_max();
                 }
             }
             FRto::AwaitingSecondAck { .. } => {
-                let flight = &self.snd.send_state;
-                let above = flight
-                    .scoreboard()
-                    .highest_sacked()
-                    .is_some_and(|highest| highest.after(point));
+                let send = &self.snd.send_state;
+                let above =
+                    send.scoreboard().highest_sacked().is_some_and(|highest| highest.after(point));
                 if sack && above {
                     // §3.1, step 3a: new data arrives, but not the old data.
                     self.resume_slow_start();
@@ -90,18 +88,18 @@ impl Connection {
 
     /// Resumes slow start with the missing data, because the loss was real.
     fn resume_slow_start(&mut self) {
-        let flight = &mut self.snd.send_state;
-        flight.set_f_rto(None);
-        flight.window.cwnd = flight.window.cwnd.min(flight.mss().saturating_mul(3));
+        let send = &mut self.snd.send_state;
+        send.set_f_rto(None);
+        send.window.cwnd = send.window.cwnd.min(send.mss().saturating_mul(3));
         if self.snd.recovery.uses_go_back_n() {
-            flight.go_back_to_una();
+            send.go_back_to_una();
         }
     }
 
     /// True if a segment of new data is available and fits into the peer's window (§2.1, step 2b).
     fn can_send_new_data(&self) -> bool {
-        let flight = &self.snd.send_state;
-        let room = self.snd.usable_window_from(flight.max());
-        room >= flight.mss() && self.snd.written_bytes_from(flight.max()) >= u64::from(flight.mss())
+        let send = &self.snd.send_state;
+        let room = self.snd.usable_window_from(send.max());
+        room >= send.mss() && self.snd.written_bytes_from(send.max()) >= u64::from(send.mss())
     }
 }

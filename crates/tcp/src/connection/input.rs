@@ -474,7 +474,7 @@ impl Connection {
     /// True if a segment that begins at `seq` may be in flight: the check of an ICMP message's
     /// quoted segment (RFC 5927 §4.1). A pure acknowledgment begins at SND.MAX.
     pub fn may_have_sent(&self, seq: Seq) -> bool {
-        let flight = &self.snd.send_state;
-        seq.at_or_after(flight.una()) && seq.at_or_before(flight.max())
+        let send = &self.snd.send_state;
+        seq.at_or_after(send.una()) && seq.at_or_before(send.max())
     }
 }

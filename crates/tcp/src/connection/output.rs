@@ -37,8 +37,8 @@ pub(super) enum SendReason {
 }
 
 impl SegmentChoice {
-    pub fn new(start: Seq, end: Seq, why: SendReason) -> Self {
-        Self { range: SeqRange::new(start, end), reason: why }
+    pub fn new(start: Seq, end: Seq, reason: SendReason) -> Self {
+        Self { range: SeqRange::new(start, end), reason }
     }
 }
 
@@ -146,17 +146,17 @@ impl Connection {
             return None;
         }
         if self.snd.send_state.take_head_retransmit() {
-            let flight = &self.snd.send_state;
-            let reported = flight.scoreboard().next_sacked(flight.una()).unwrap_or(flight.max());
-            let end = (flight.una() + flight.mss()).min(flight.max()).min(reported);
-            if end.after(flight.una()) {
+            let send = &self.snd.send_state;
+            let reported = send.scoreboard().next_sacked(send.una()).unwrap_or(send.max());
+            let end = (send.una() + send.mss()).min(send.max()).min(reported);
+            if end.after(send.una()) {
                 // Tahoe continues from there; others leave SND.NXT unchanged.
-                let why = if flight.nxt() == flight.una() {
+                let reason = if send.nxt() == send.una() {
                     SendReason::FromNxt
                 } else {
                     SendReason::Retransmission
                 };
-                return Some(SegmentChoice::new(flight.una(), end, why));
+                return Some(SegmentChoice::new(send.una(), end, reason));
             }
         }
         if let Some(range) = self.snd.recovery.due_segment()
@@ -165,9 +165,9 @@ impl Connection {
             return Some(SegmentChoice { range, reason: SendReason::Retransmission });
         }
         // RFC 8985 §7.3: a probe is new data, regardless of the congestion window.
-        let probes = core::mem::take(&mut self.snd.tail_probe_due);
+        let is_tail_probe = core::mem::take(&mut self.snd.tail_probe_due);
         let budget = match self.snd.send_state.f_rto() {
-            _ if probes => self.snd.send_state.mss(),
+            _ if is_tail_probe => self.snd.send_state.mss(),
             Some(FRto::AwaitingSecondAck { new_data_left: left }) => left,
             _ => self.snd.recovery.budget(&self.snd.send_state),
         };
@@ -179,8 +179,8 @@ impl Connection {
         {
             return Some(SegmentChoice { range, reason: SendReason::Retransmission });
         }
-        let mut choice = self.segment_from_nxt(now, budget, probes);
-        if probes {
+        let mut choice = self.segment_from_nxt(now, budget, is_tail_probe);
+        if is_tail_probe {
             choice = self.tail_probe(choice);
         }
         if choice.is_some() {
@@ -206,13 +206,13 @@ impl Connection {
 
     /// The next segment of the ranges that an aid wants retransmitted.
     fn next_aid_retransmission(&mut self) -> Option<SegmentChoice> {
-        let flight = &self.snd.send_state;
+        let send = &self.snd.send_state;
         while let Some((range, _)) = self.snd.aid_retransmissions.front_mut() {
-            let end = range.end.min(flight.max());
-            let start = flight.scoreboard().first_unsacked(range.start.max(flight.una()));
+            let end = range.end.min(send.max());
+            let start = send.scoreboard().first_unsacked(range.start.max(send.una()));
             if start.before(end) {
-                let reported = flight.scoreboard().next_sacked(start).unwrap_or(flight.max());
-                let stop = (start + flight.mss()).min(reported).min(end);
+                let reported = send.scoreboard().next_sacked(start).unwrap_or(send.max());
+                let stop = (start + send.mss()).min(reported).min(end);
                 range.start = stop;
                 let ahead_of_queue =
                     self.snd.aid_retransmissions.front().is_some_and(|(_, ahead)| *ahead);
@@ -274,19 +274,20 @@ impl Connection {
         }
         let budget = if idle { self.snd.recovery.budget(&self.snd.send_state) } else { budget };
         let snd = &self.snd;
-        let flight = &snd.send_state;
-        let start = flight.nxt();
+        let send = &snd.send_state;
+        let start = send.nxt();
         let room = budget.min(snd.usable_window());
         let waiting = snd.written_bytes_from(start);
-        let again = start.before(flight.max());
-        let reported = if again { flight.scoreboard().next_sacked(start) } else { None };
+        let is_retransmission = start.before(send.max());
+        let reported = if is_retransmission { send.scoreboard().next_sacked(start) } else { None };
         let stop = reported.map_or(u32::MAX, |seq| seq.since(start));
-        let full = flight.mss().saturating_sub(self.sack_option_len()).max(1);
+        let full = send.mss().saturating_sub(self.sack_option_len()).max(1);
         let len = waiting.min(u64::from(room.min(full).min(stop))) as u32;
         let all = u64::from(len) == waiting;
         // The FIN is sent with the last data, or alone; it needs no room in cwnd, but in the peer's
         // window. A SACKed FIN is not retransmitted.
-        let fin_waits = snd.close_requested && (snd.fin_seq.is_none() || again) && len != stop;
+        let fin_waits =
+            snd.close_requested && (snd.fin_seq.is_none() || is_retransmission) && len != stop;
         let fin_here = snd.fin_seq.is_none_or(|fin| fin == start + len);
         if fin_waits && fin_here && all && (len > 0 || waiting == 0) && snd.usable_window() > len {
             return Some(SegmentChoice::new(start, start + (len + 1), SendReason::FromNxt));
@@ -295,11 +296,11 @@ impl Connection {
             return None;
         }
         // Silly window avoidance at the sender (RFC 9293 §3.8.6.2.1) and Nagle (§3.7.4).
-        let nothing_out = start == flight.una();
+        let nothing_out = start == send.una();
         let worth = urgent
             || len >= full
             || len == stop
-            || again
+            || is_retransmission
             || (all && (nothing_out || !self.config.nagle))
             || (snd.max_wnd > 0 && len >= snd.max_wnd / 2);
         worth.then(|| SegmentChoice::new(start, start + len, SendReason::FromNxt))
@@ -414,11 +415,11 @@ impl Connection {
         let timed = self.snd.recovery.next_timeout();
         self.snd.recovery.on_sent(now, SeqRange::new(start, end));
         self.update_recovery_timer_if_changed(now, timed);
-        let flight = &mut self.snd.send_state;
-        flight.on_sent(end);
+        let send = &mut self.snd.send_state;
+        send.on_sent(end);
         match choice.reason {
-            SendReason::FromNxt => flight.on_sent_from_nxt(end, len),
-            SendReason::Retransmission => flight.on_retransmission_sent(SeqRange::new(start, end)),
+            SendReason::FromNxt => send.on_sent_from_nxt(end, len),
+            SendReason::Retransmission => send.on_retransmission_sent(SeqRange::new(start, end)),
             SendReason::TailLossProbe | SendReason::Aid { .. } | SendReason::WindowProbe => {}
         }
         if len > 0 && choice.reason != SendReason::WindowProbe {

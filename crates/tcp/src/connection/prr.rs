@@ -7,24 +7,24 @@ use crate::send_state::{DeliverySnapshot, RecoveryPhase};
 impl Connection {
     /// Sets cwnd for the data that may be sent after an acknowledgment.
     pub(super) fn apply_prr(&mut self, before: DeliverySnapshot) {
-        let flight = &mut self.snd.send_state;
-        let RecoveryPhase::Recovery { .. } = flight.phase() else { return };
-        let Some(mut prr) = flight.prr() else { return };
-        let reported = flight.scoreboard().sacked_bytes();
-        let advanced = flight.una().since(before.una);
+        let send = &mut self.snd.send_state;
+        let RecoveryPhase::Recovery { .. } = send.phase() else { return };
+        let Some(mut prr) = send.prr() else { return };
+        let reported = send.scoreboard().sacked_bytes();
+        let advanced = send.una().since(before.una);
         let bytes = advanced.saturating_add(reported).saturating_sub(before.sacked_bytes);
         let begins = !prr.is_active();
         if begins {
-            let out = flight.outstanding().saturating_sub(reported).saturating_add(bytes);
+            let out = send.outstanding().saturating_sub(reported).saturating_add(bytes);
             prr = Prr::begin(out);
         }
-        let further = self.snd.recovery.take_new_losses(flight);
+        let further = self.snd.recovery.take_new_losses(send);
         if bytes > 0 || begins {
             let arrived = Delivery { delivered_data: bytes, safe_ack: advanced > 0 && !further };
-            let pipe = self.snd.recovery.pipe(flight);
-            let goes = prr.on_ack(arrived, pipe, flight.window.ssthresh, flight.mss());
-            flight.window.cwnd = pipe.saturating_add(goes);
+            let pipe = self.snd.recovery.pipe(send);
+            let snd_cnt = prr.on_ack(arrived, pipe, send.window.ssthresh, send.mss());
+            send.window.cwnd = pipe.saturating_add(snd_cnt);
         }
-        flight.set_prr(prr);
+        send.set_prr(prr);
     }
 }

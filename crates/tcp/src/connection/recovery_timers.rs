@@ -20,11 +20,11 @@ impl Connection {
     /// Passes the contents of an acknowledgment to the recovery; SND.UNA has advanced by
     /// `advanced`.
     pub(super) fn give_feedback(&mut self, now: Instant, segment: &TcpSegment, advanced: u32) {
-        let flight = &self.snd.send_state;
-        let mut blocks = [SeqRange::new(flight.una(), flight.una()); 4];
+        let send = &self.snd.send_state;
+        let mut blocks = [SeqRange::new(send.una(), send.una()); 4];
         let mut count = 0;
         for (place, block) in
-            blocks.iter_mut().zip(valid_sack_blocks(segment, flight.una(), flight.max()))
+            blocks.iter_mut().zip(valid_sack_blocks(segment, send.una(), send.max()))
         {
             *place = block;
             count += 1;
@@ -100,8 +100,8 @@ impl Connection {
             return;
         }
         self.timers.stop(Timer::LossProbe);
-        let may = self.snd.hold.is_none() && self.timers.deadline(Timer::Recovery).is_none();
-        let Some(timeout) = self.timers.deadline(Timer::Retransmission).filter(|_| may) else {
+        let allowed = self.snd.hold.is_none() && self.timers.deadline(Timer::Recovery).is_none();
+        let Some(timeout) = self.timers.deadline(Timer::Retransmission).filter(|_| allowed) else {
             return;
         };
         let Some(span) = self.probe_timeout() else { return };
@@ -128,7 +128,7 @@ impl Connection {
     /// The tail loss probe: new data, if available, otherwise the last segment.
     #[cold]
     pub(super) fn tail_probe(&mut self, new: Option<SegmentChoice>) -> Option<SegmentChoice> {
-        let again = new.is_none();
+        let is_retransmission = new.is_none();
         let last = || self.snd.recovery.last_segment();
         let choice = new.or_else(|| {
             last()
@@ -136,7 +136,7 @@ impl Connection {
         })?;
         self.stats.tail_probes += 1;
         let end = self.snd.send_state.max().max(choice.range.end);
-        self.snd.recovery.on_probe(end, again);
+        self.snd.recovery.on_probe(end, is_retransmission);
         Some(choice)
     }
 
@@ -172,9 +172,9 @@ mod test {
         fn on_duplicate(&mut self, _: Instant, _: &mut SendState) -> bool {
             false
         }
-        fn on_advance(&mut self, _: Instant, flight: &mut SendState, _: u32) -> NewAckResponse {
+        fn on_advance(&mut self, _: Instant, send: &mut SendState, _: u32) -> NewAckResponse {
             self.0 = None;
-            flight.leave_loss_if_acknowledged();
+            send.leave_loss_if_acknowledged();
             NewAckResponse { grows_cwnd: true, restarts_timer: true }
         }
         fn has_timer(&self) -> bool {
@@ -186,9 +186,9 @@ mod test {
         fn next_timeout(&self) -> Option<Instant> {
             self.0
         }
-        fn on_timeout(&mut self, now: Instant, flight: &mut SendState) -> bool {
+        fn on_timeout(&mut self, now: Instant, send: &mut SendState) -> bool {
             self.0 = None;
-            flight.enter_inflated_recovery(now);
+            send.enter_inflated_recovery(now);
             true
         }
     }
@@ -212,8 +212,8 @@ mod test {
         let due = Instant::from_millis(100);
         assert_eq!(tcp.next_timeout(), Some(due));
         tcp.on_timeout(due);
-        let again = tcp.poll_transmit(due).expect("a retransmission");
-        assert!(again.retransmission && again.segment.seq == Seq(1));
+        let repeated = tcp.poll_transmit(due).expect("a retransmission");
+        assert!(repeated.retransmission && repeated.segment.seq == Seq(1));
         assert_eq!(tcp.stats().fast_retransmits, 1);
         let acknowledgment =
             TcpSegment { flags: TcpFlags::ACK, seq: Seq(1), ack: Seq(101), ..answer };

@@ -59,8 +59,8 @@ impl Connection {
             self.terminate(Event::TimedOut);
             return;
         }
-        let wanted = core::mem::take(&mut self.snd.timeout_override);
-        if !wanted.keep_rto {
+        let overrides = core::mem::take(&mut self.snd.timeout_override);
+        if !overrides.keep_rto {
             self.snd.rtt.back_off();
         }
         self.snd.disruption = Some(Disruption::after_timeout(self.snd.disruption, now));
@@ -70,7 +70,7 @@ impl Connection {
             self.syn_lost = true;
             return;
         }
-        match wanted.retransmit {
+        match overrides.retransmit {
             Retransmit::LossRecovery => self.respond_to_timeout(now),
             Retransmit::Oldest => {
                 self.snd.send_state.request_head_retransmit();
@@ -78,8 +78,8 @@ impl Connection {
                 self.snd.recovery.restart_segment_timers(at);
             }
         }
-        self.set_cwnd(wanted.cwnd);
-        self.set_ssthresh(wanted.ssthresh);
+        self.set_cwnd(overrides.cwnd);
+        self.set_ssthresh(overrides.ssthresh);
         self.restart_retransmission_timer(now);
     }
 

@@ -25,9 +25,9 @@ impl Connection {
         }
         // RFC 4015 §3.2, step 0.
         let granularity = self.config.clock.rtt_tick.times(2);
-        let round_trip = snd.rtt.srtt().map(|srtt| (srtt + granularity, snd.rtt.rttvar()));
+        let prior_rtt = snd.rtt.srtt().map(|srtt| (srtt + granularity, snd.rtt.rttvar()));
         let max = snd.send_state.max();
-        snd.undo_state = Some(UndoState::new(by_timeout, una, max, snd.undo_state, round_trip));
+        snd.undo_state = Some(UndoState::new(by_timeout, una, max, snd.undo_state, prior_rtt));
     }
 
     /// Detects that the first acknowledgment is for the original (Eifel, RFC 3522 §3.2, steps 4 and
@@ -62,17 +62,17 @@ impl Connection {
     /// restored instead of FlightSize plus a little, since there was no congestion.
     pub(super) fn undo_response(&mut self, now: Instant, segment: &TcpSegment) {
         let state = self.snd.undo_state.take();
-        let flight = &mut self.snd.send_state;
-        flight.set_f_rto(None);
+        let send = &mut self.snd.send_state;
+        send.set_f_rto(None);
         // Step 9: there was congestion.
         let echo = self.snd.ecn.negotiated && segment.flags.contains(TcpFlags::ECE);
-        if echo || !flight.undo() {
+        if echo || !send.undo() {
             return;
         }
         self.snd.recovery.on_undo();
-        let flight = &mut self.snd.send_state;
+        let send = &mut self.snd.send_state;
         // RFC 5682 §4: later duplicates may start another recovery.
-        flight.clear_recover();
+        send.clear_recover();
         self.stats.responses_undone += 1;
         let eifel = state.filter(|_| self.config.eifel);
         let before = eifel.and_then(|state| state.prior_rtt());

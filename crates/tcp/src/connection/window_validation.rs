@@ -15,10 +15,10 @@ impl Connection {
             return;
         }
         let snd = &mut self.snd;
-        let flight = &mut snd.send_state;
-        let full = snd.recovery.budget(flight) < flight.mss();
-        let out = OutstandingData { una: flight.una(), max: flight.max(), cwnd_full: full };
-        snd.cwnd_usage.on_sent(now, &flight.window, out);
+        let send = &mut snd.send_state;
+        let full = snd.recovery.budget(send) < send.mss();
+        let out = OutstandingData { una: send.una(), max: send.max(), cwnd_full: full };
+        snd.cwnd_usage.on_sent(now, &send.window, out);
         if now.since(snd.cwnd_usage.unfilled_since()) < snd.rtt.rto() {
             return;
         }
@@ -30,11 +30,11 @@ impl Connection {
             }
             return;
         }
-        let flight = &mut snd.send_state;
-        let used = snd.cwnd_usage.max_used().max(initial_window(&self.config, flight.mss()));
-        if flight.phase() == RecoveryPhase::Open && used < flight.window.cwnd {
+        let send = &mut snd.send_state;
+        let used = snd.cwnd_usage.max_used().max(initial_window(&self.config, send.mss()));
+        if send.phase() == RecoveryPhase::Open && used < send.window.cwnd {
             // RFC 2861 §3.1: ssthresh keeps most of the knowledge of the path.
-            let window = &mut flight.window;
+            let window = &mut send.window;
             window.ssthresh = window.ssthresh.max(window.cwnd - window.cwnd / 4);
             window.cwnd = used + (window.cwnd - used) / 2;
         }

@@ -42,13 +42,13 @@ pub struct AckedData {
 pub trait WindowGrowth: Send + fmt::Debug {
     /// Handles an acknowledgment of new data outside of recovery.
     fn on_ack(&mut self, now: Instant, window: &mut CongestionWindow, acked: AckedData);
-    /// Handles congestion: returns the new slow-start threshold, at least two segments. `flight` is
+    /// Handles congestion: returns the new slow-start threshold, at least two segments. `flight_size` is
     /// FlightSize (bytes).
     fn on_congestion(
         &mut self,
         now: Instant,
         window: &CongestionWindow,
-        flight: u32,
+        flight_size: u32,
         mss: u32,
     ) -> u32;
     /// Notes that sending is limited by something other than cwnd (the application, the peer, an

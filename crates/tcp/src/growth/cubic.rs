@@ -113,7 +113,7 @@ impl WindowGrowth for Cubic {
         &mut self,
         _now: Instant,
         window: &CongestionWindow,
-        flight: u32,
+        flight_size: u32,
         mss: u32,
     ) -> u32 {
         self.saved = self.current;
@@ -126,7 +126,7 @@ impl WindowGrowth for Cubic {
         self.current.epoch = None;
         self.current.fraction = 0.0;
         // §4.6
-        ((f64::from(flight) * BETA) as u32).max(mss.saturating_mul(2))
+        ((f64::from(flight_size) * BETA) as u32).max(mss.saturating_mul(2))
     }
 
     fn on_pause(&mut self, now: Instant) {

@@ -28,11 +28,11 @@ impl WindowGrowth for Reno {
         &mut self,
         _now: Instant,
         _window: &CongestionWindow,
-        flight: u32,
+        flight_size: u32,
         mss: u32,
     ) -> u32 {
         // RFC 5681 §3.1, equation 4.
-        (flight / 2).max(mss.saturating_mul(2))
+        (flight_size / 2).max(mss.saturating_mul(2))
     }
 
     fn on_undo(&mut self) {}

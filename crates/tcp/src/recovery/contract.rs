@@ -80,16 +80,16 @@ pub enum FeedbackResponse {
 ///
 /// The state that all recoveries share, [`SendState`], belongs to the caller.
 pub trait LossRecovery: Send + fmt::Debug {
-    /// Handles a duplicate acknowledgment, which `flight.dup_acks()` already counts. True if it
+    /// Handles a duplicate acknowledgment, which `send.dup_acks()` already counts. True if it
     /// started a fast retransmit.
-    fn on_duplicate(&mut self, now: Instant, flight: &mut SendState) -> bool;
+    fn on_duplicate(&mut self, now: Instant, send: &mut SendState) -> bool;
 
     /// Handles an acknowledgment of `bytes` new bytes; SND.UNA has advanced.
-    fn on_advance(&mut self, now: Instant, flight: &mut SendState, bytes: u32) -> NewAckResponse;
+    fn on_advance(&mut self, now: Instant, send: &mut SendState, bytes: u32) -> NewAckResponse;
 
     /// Handles an expiry of the retransmission timer.
-    fn on_retransmission_timeout(&mut self, now: Instant, flight: &mut SendState) {
-        flight.enter_loss(now);
+    fn on_retransmission_timeout(&mut self, now: Instant, send: &mut SendState) {
+        send.enter_loss(now);
     }
 
     /// Records a transmission.
@@ -106,10 +106,10 @@ pub trait LossRecovery: Send + fmt::Debug {
     fn on_feedback(
         &mut self,
         now: Instant,
-        flight: &mut SendState,
+        send: &mut SendState,
         feedback: &AckFeedback<'_>,
     ) -> FeedbackResponse {
-        let _ = (now, flight, feedback);
+        let _ = (now, send, feedback);
         FeedbackResponse::Nothing
     }
 
@@ -127,20 +127,20 @@ pub trait LossRecovery: Send + fmt::Debug {
 
     /// Handles an expiry of the recovery's timer, or the end of a hold during which it may have
     /// expired. True if it started a fast retransmit. May be called without anything being due.
-    fn on_timeout(&mut self, now: Instant, flight: &mut SendState) -> bool {
-        let _ = (now, flight);
+    fn on_timeout(&mut self, now: Instant, send: &mut SendState) -> bool {
+        let _ = (now, send);
         false
     }
 
     /// Probe timeout (PTO, RFC 8985 §7) from now; `None`: no probe is to be scheduled.
-    fn probe_timeout(&self, flight: &SendState, srtt: Option<Duration>) -> Option<Duration> {
-        let _ = (flight, srtt);
+    fn probe_timeout(&self, send: &SendState, srtt: Option<Duration>) -> Option<Duration> {
+        let _ = (send, srtt);
         None
     }
 
     /// Records the transmission of a tail loss probe that ends at `end`; `again`: a retransmission.
-    fn on_probe(&mut self, end: Seq, again: bool) {
-        let _ = (end, again);
+    fn on_probe(&mut self, end: Seq, is_retransmission: bool) {
+        let _ = (end, is_retransmission);
     }
 
     /// The outstanding segment with the highest sequence numbers, which a probe retransmits if
@@ -149,9 +149,9 @@ pub trait LossRecovery: Send + fmt::Debug {
         None
     }
 
-    /// Adjusts its times after timers were frozen for `still` until `now` (chandran-1998 §4).
-    fn on_thaw(&mut self, now: Instant, still: Duration) {
-        let _ = (now, still);
+    /// Adjusts its times after timers were frozen for `frozen_for` until `now` (chandran-1998 §4).
+    fn on_thaw(&mut self, now: Instant, frozen_for: Duration) {
+        let _ = (now, frozen_for);
     }
 
     /// Handles the undo of the last response to a loss.
@@ -207,33 +207,31 @@ pub trait LossRecovery: Send + fmt::Debug {
     }
 
     /// Bytes that the congestion window permits to be sent now.
-    fn budget(&self, flight: &SendState) -> u32 {
+    fn budget(&self, send: &SendState) -> u32 {
         // RFC 3042 §2: two segments more until the third duplicate.
-        let extra = match flight.phase() {
-            RecoveryPhase::Open if flight.limited_transmit() => {
-                flight.dup_acks().min(2) * flight.mss()
-            }
+        let extra = match send.phase() {
+            RecoveryPhase::Open if send.limited_transmit() => send.dup_acks().min(2) * send.mss(),
             _ => 0,
         };
-        let window = flight.window.cwnd.saturating_add(extra);
-        window.saturating_sub(flight.nxt().since(flight.una()))
+        let window = send.window.cwnd.saturating_add(extra);
+        window.saturating_sub(send.nxt().since(send.una()))
     }
 
     /// Estimate of the bytes in the network.
-    fn pipe(&self, flight: &SendState) -> u32 {
-        flight.pipe()
+    fn pipe(&self, send: &SendState) -> u32 {
+        send.pipe()
     }
 
     /// True if further losses were detected since the last call.
-    fn take_new_losses(&mut self, flight: &SendState) -> bool {
-        let _ = flight;
+    fn take_new_losses(&mut self, send: &SendState) -> bool {
+        let _ = send;
         false
     }
 
     /// The next range to retransmit in fast recovery, after the first segment. `last_resort`: no
     /// new data can be sent, so that segments not known to be lost may be retransmitted.
-    fn next_retransmission(&mut self, flight: &SendState, last_resort: bool) -> Option<SeqRange> {
-        let _ = (flight, last_resort);
+    fn next_retransmission(&mut self, send: &SendState, last_resort: bool) -> Option<SeqRange> {
+        let _ = (send, last_resort);
         None
     }
 }

@@ -17,38 +17,38 @@ impl RecoveryDescriptor for NewReno {
 }
 
 impl LossRecovery for NewReno {
-    fn on_duplicate(&mut self, now: Instant, flight: &mut SendState) -> bool {
-        if let RecoveryPhase::Recovery { .. } = flight.phase() {
-            flight.window.cwnd = flight.window.cwnd.saturating_add(flight.mss());
+    fn on_duplicate(&mut self, now: Instant, send: &mut SendState) -> bool {
+        if let RecoveryPhase::Recovery { .. } = send.phase() {
+            send.window.cwnd = send.window.cwnd.saturating_add(send.mss());
             return false;
         }
-        let begins = flight.may_fast_retransmit();
+        let begins = send.may_fast_retransmit();
         if begins {
             self.partial_ack_seen = false;
-            flight.set_recover();
-            flight.enter_inflated_recovery(now);
+            send.set_recover();
+            send.enter_inflated_recovery(now);
         }
         begins
     }
 
-    fn on_advance(&mut self, _now: Instant, flight: &mut SendState, bytes: u32) -> NewAckResponse {
-        let RecoveryPhase::Recovery { point } = flight.phase() else {
-            flight.leave_loss_if_acknowledged();
+    fn on_advance(&mut self, _now: Instant, send: &mut SendState, bytes: u32) -> NewAckResponse {
+        let RecoveryPhase::Recovery { point } = send.phase() else {
+            send.leave_loss_if_acknowledged();
             return NewAckResponse { grows_cwnd: true, restarts_timer: true };
         };
-        if flight.una().at_or_after(point) {
+        if send.una().at_or_after(point) {
             // §3.2, step 3, full acknowledgment: the first option, which avoids a burst.
-            let flight_size = flight.outstanding().max(flight.mss()).saturating_add(flight.mss());
-            flight.window.cwnd = flight.window.ssthresh.min(flight_size);
-            flight.leave_recovery();
+            let flight_size = send.outstanding().max(send.mss()).saturating_add(send.mss());
+            send.window.cwnd = send.window.ssthresh.min(flight_size);
+            send.leave_recovery();
             return NewAckResponse { grows_cwnd: false, restarts_timer: true };
         }
         // §3.2, step 3, partial acknowledgment: the next hole, and the window deflated by the
         // acknowledged data.
-        flight.request_head_retransmit();
-        let deflated = flight.window.cwnd.saturating_sub(bytes);
-        let back = if bytes >= flight.mss() { flight.mss() } else { 0 };
-        flight.window.cwnd = deflated.saturating_add(back).max(flight.mss());
+        send.request_head_retransmit();
+        let deflated = send.window.cwnd.saturating_sub(bytes);
+        let back = if bytes >= send.mss() { send.mss() } else { 0 };
+        send.window.cwnd = deflated.saturating_add(back).max(send.mss());
         let first = !core::mem::replace(&mut self.partial_ack_seen, true);
         NewAckResponse { grows_cwnd: false, restarts_timer: first }
     }

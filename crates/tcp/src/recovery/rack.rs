@@ -123,43 +123,43 @@ impl Arrivals {
 impl RackTlp {
     /// Removes the newly delivered segments from the log in ascending order, as within one
     /// acknowledgment no order is known.
-    fn take_delivered(&mut self, now: Instant, flight: &SendState, feedback: &AckFeedback<'_>) {
-        let mut blocks = [SeqRange::new(flight.una() - feedback.acked_bytes, flight.una()); 5];
+    fn take_delivered(&mut self, now: Instant, send: &SendState, feedback: &AckFeedback<'_>) {
+        let mut blocks = [SeqRange::new(send.una() - feedback.acked_bytes, send.una()); 5];
         for (place, block) in blocks.iter_mut().skip(1).zip(feedback.sack_blocks) {
             *place = *block;
         }
-        blocks.sort_unstable_by_key(|block| block.end.since(flight.una()));
+        blocks.sort_unstable_by_key(|block| block.end.since(send.una()));
         let arrivals = &mut self.arrivals;
         for place in &mut arrivals.sacked_ends {
-            *place = place.filter(|end| end.after(flight.una()));
+            *place = place.filter(|end| end.after(send.una()));
         }
         for block in blocks {
             self.log.remove(block, |sent| {
                 arrivals.add(now, feedback, sent);
-                if sent.range.end.after(flight.una()) {
+                if sent.range.end.after(send.una()) {
                     arrivals.add_sacked(sent.range.end);
                 }
             });
         }
         // Sequence numbers wrap after 2 GiB.
-        arrivals.fack = arrivals.fack.map(|highest| highest.max(flight.una()));
+        arrivals.fack = arrivals.fack.map(|highest| highest.max(send.una()));
     }
 
     /// Adapts the reordering window (§6.2, step 4).
-    fn update_reo_wnd(&mut self, flight: &SendState, feedback: &AckFeedback<'_>) {
-        self.dsack_round = self.dsack_round.filter(|round| flight.una().before(*round));
+    fn update_reo_wnd(&mut self, send: &SendState, feedback: &AckFeedback<'_>) {
+        self.dsack_round = self.dsack_round.filter(|round| send.una().before(*round));
         // A probe delivered in addition to its original is no sign of reordering.
         let duplicate =
             feedback.dsack.filter(|range| !self.tail_probe.is_retransmitted_probe(*range));
         if duplicate.is_some() && self.dsack_round.is_none() {
-            self.dsack_round = Some(flight.max());
+            self.dsack_round = Some(send.max());
             self.reo_wnd_mult = self.reo_wnd_mult.saturating_add(1);
             self.reo_wnd_persist = REO_WND_PERSIST;
         }
     }
 
-    fn reo_wnd(&self, flight: &SendState) -> Duration {
-        let at_once = flight.phase() != RecoveryPhase::Open || self.arrivals.has_enough_sacked();
+    fn reo_wnd(&self, send: &SendState) -> Duration {
+        let at_once = send.phase() != RecoveryPhase::Open || self.arrivals.has_enough_sacked();
         if !self.arrivals.reordering_seen && at_once {
             return Duration::ZERO;
         }
@@ -168,13 +168,13 @@ impl RackTlp {
     }
 
     /// Detects losses (§6.2, step 5).
-    fn detect_loss(&mut self, now: Instant, flight: &SendState) {
+    fn detect_loss(&mut self, now: Instant, send: &SendState) {
         self.reordering_deadline = None;
         let Some(newest) = self.arrivals.latest_transmission else { return };
-        let allowed = self.arrivals.rtt + self.reo_wnd(flight);
+        let allowed = self.arrivals.rtt + self.reo_wnd(send);
         let (before, mut latest) = (self.log.lost_bytes(), None);
         // Segments beyond SND.NXT are sent again in any case.
-        self.log.mark_lost(flight.nxt(), |sent| {
+        self.log.mark_lost(send.nxt(), |sent| {
             // RACK_sent_after. Sequence numbers, by which §6.2 orders equal times, are not the
             // order of transmission once segments are retransmitted.
             if sent.transmission >= newest {
@@ -192,14 +192,14 @@ impl RackTlp {
     }
 
     /// Starts fast recovery if a segment is lost.
-    fn enter_recovery_if_lost(&mut self, now: Instant, flight: &mut SendState) -> bool {
-        if flight.phase() != RecoveryPhase::Open
+    fn enter_recovery_if_lost(&mut self, now: Instant, send: &mut SendState) -> bool {
+        if send.phase() != RecoveryPhase::Open
             || self.log.lost_bytes() == 0
-            || is_nxt_behind_max(flight)
+            || is_nxt_behind_max(send)
         {
             return false;
         }
-        flight.enter_recovery(now);
+        send.enter_recovery(now);
         self.retransmit_at_once = true;
         self.tail_probe.cancel();
         true
@@ -207,8 +207,8 @@ impl RackTlp {
 }
 
 /// True if SND.NXT was set back for another reason (a closed window, a hold).
-fn is_nxt_behind_max(flight: &SendState) -> bool {
-    flight.nxt().before(flight.max())
+fn is_nxt_behind_max(send: &SendState) -> bool {
+    send.nxt().before(send.max())
 }
 
 impl RecoveryDescriptor for RackTlp {
@@ -222,21 +222,21 @@ impl LossRecovery for RackTlp {
         false
     }
 
-    fn on_advance(&mut self, _now: Instant, flight: &mut SendState, _bytes: u32) -> NewAckResponse {
-        let before = flight.phase();
+    fn on_advance(&mut self, _now: Instant, send: &mut SendState, _bytes: u32) -> NewAckResponse {
+        let before = send.phase();
         let recovering = match before {
             RecoveryPhase::Recovery { point } => {
-                if flight.una().at_or_after(point) {
-                    flight.leave_recovery();
+                if send.una().at_or_after(point) {
+                    send.leave_recovery();
                 }
                 true
             }
             _ => {
-                flight.leave_loss_if_acknowledged();
+                send.leave_loss_if_acknowledged();
                 false
             }
         };
-        if before != RecoveryPhase::Open && flight.phase() == RecoveryPhase::Open {
+        if before != RecoveryPhase::Open && send.phase() == RecoveryPhase::Open {
             // §6.2, step 4
             self.reo_wnd_persist = self.reo_wnd_persist.saturating_sub(1);
             if self.reo_wnd_persist == 0 {
@@ -258,21 +258,21 @@ impl LossRecovery for RackTlp {
     fn on_feedback(
         &mut self,
         now: Instant,
-        flight: &mut SendState,
+        send: &mut SendState,
         feedback: &AckFeedback<'_>,
     ) -> FeedbackResponse {
         self.srtt = feedback.srtt;
-        self.take_delivered(now, flight, feedback);
-        debug_assert!(self.log.is_consistent_with(flight.una(), flight.max(), flight.scoreboard()));
-        self.update_reo_wnd(flight, feedback);
-        let repaired = self.tail_probe.on_feedback(flight, feedback);
+        self.take_delivered(now, send, feedback);
+        debug_assert!(self.log.is_consistent_with(send.una(), send.max(), send.scoreboard()));
+        self.update_reo_wnd(send, feedback);
+        let repaired = self.tail_probe.on_feedback(send, feedback);
         if feedback.on_hold {
             return FeedbackResponse::Nothing;
         }
-        self.detect_loss(now, flight);
-        if self.enter_recovery_if_lost(now, flight) {
+        self.detect_loss(now, send);
+        if self.enter_recovery_if_lost(now, send) {
             FeedbackResponse::RecoveryStarted
-        } else if repaired && flight.phase() == RecoveryPhase::Open {
+        } else if repaired && send.phase() == RecoveryPhase::Open {
             FeedbackResponse::ReduceCwnd
         } else {
             FeedbackResponse::Nothing
@@ -284,9 +284,9 @@ impl LossRecovery for RackTlp {
     }
 
     /// Handles the end of a segment's reordering window.
-    fn on_timeout(&mut self, now: Instant, flight: &mut SendState) -> bool {
-        self.detect_loss(now, flight);
-        self.enter_recovery_if_lost(now, flight)
+    fn on_timeout(&mut self, now: Instant, send: &mut SendState) -> bool {
+        self.detect_loss(now, send);
+        self.enter_recovery_if_lost(now, send)
     }
 
     fn next_timeout(&self) -> Option<Instant> {
@@ -294,29 +294,29 @@ impl LossRecovery for RackTlp {
     }
 
     /// §6.3: the segment at SND.UNA is lost, and all segments sent at least a round trip ago.
-    fn on_retransmission_timeout(&mut self, now: Instant, flight: &mut SendState) {
-        let (una, nxt) = (flight.una(), flight.nxt());
-        let allowed = self.arrivals.rtt + self.reo_wnd(flight);
-        flight.enter_loss(now);
-        if flight.scoreboard().is_empty()
-            && self.log.pipe() + self.log.lost_bytes() < flight.outstanding()
+    fn on_retransmission_timeout(&mut self, now: Instant, send: &mut SendState) {
+        let (una, nxt) = (send.una(), send.nxt());
+        let allowed = self.arrivals.rtt + self.reo_wnd(send);
+        send.enter_loss(now);
+        if send.scoreboard().is_empty()
+            && self.log.pipe() + self.log.lost_bytes() < send.outstanding()
         {
             self.arrivals.sacked_ends = Default::default();
-            self.log.reset_as_lost(una, flight.max(), flight.mss(), now);
+            self.log.reset_as_lost(una, send.max(), send.mss(), now);
         }
-        self.log.mark_lost(flight.max(), |sent| {
+        self.log.mark_lost(send.max(), |sent| {
             let first = sent.range.contains(una);
             let beyond = sent.range.end.after(nxt);
             Some(first || beyond || sent.adjusted_sent_at + allowed <= now)
         });
-        flight.advance_to_max();
+        send.advance_to_max();
         self.reordering_deadline = None;
         self.retransmit_at_once = true;
         self.tail_probe.cancel();
     }
 
-    fn on_thaw(&mut self, now: Instant, still: Duration) {
-        self.log.postpone(now, still);
+    fn on_thaw(&mut self, now: Instant, frozen_for: Duration) {
+        self.log.postpone(now, frozen_for);
     }
 
     fn on_undo(&mut self) {
@@ -327,42 +327,42 @@ impl LossRecovery for RackTlp {
         false
     }
 
-    fn pipe(&self, flight: &SendState) -> u32 {
-        if is_nxt_behind_max(flight) {
-            flight.scoreboard().unsacked_bytes(SeqRange::new(flight.una(), flight.nxt()))
+    fn pipe(&self, send: &SendState) -> u32 {
+        if is_nxt_behind_max(send) {
+            send.scoreboard().unsacked_bytes(SeqRange::new(send.una(), send.nxt()))
         } else {
             self.log.pipe()
         }
     }
 
-    fn budget(&self, flight: &SendState) -> u32 {
-        let pipe = match flight.phase() {
+    fn budget(&self, send: &SendState) -> u32 {
+        let pipe = match send.phase() {
             // RFC 6675 §5, step 3.C, is limited transmit by another criterion.
-            RecoveryPhase::Open if !flight.limited_transmit() => flight.nxt().since(flight.una()),
-            _ => self.pipe(flight),
+            RecoveryPhase::Open if !send.limited_transmit() => send.nxt().since(send.una()),
+            _ => self.pipe(send),
         };
-        let urgent = self.retransmit_at_once && flight.phase() != RecoveryPhase::Open;
-        let least = if urgent { flight.mss() } else { 0 };
-        flight.window.cwnd.saturating_sub(pipe).max(least)
+        let urgent = self.retransmit_at_once && send.phase() != RecoveryPhase::Open;
+        let least = if urgent { send.mss() } else { 0 };
+        send.window.cwnd.saturating_sub(pipe).max(least)
     }
 
     fn take_new_losses(&mut self, _flight: &SendState) -> bool {
         core::mem::take(&mut self.new_losses)
     }
 
-    fn next_retransmission(&mut self, flight: &SendState, last_resort: bool) -> Option<SeqRange> {
-        if last_resort || flight.phase() == RecoveryPhase::Open || is_nxt_behind_max(flight) {
+    fn next_retransmission(&mut self, send: &SendState, last_resort: bool) -> Option<SeqRange> {
+        if last_resort || send.phase() == RecoveryPhase::Open || is_nxt_behind_max(send) {
             return None;
         }
-        self.log.first_lost(flight.mss())
+        self.log.first_lost(send.mss())
     }
 
-    fn probe_timeout(&self, flight: &SendState, srtt: Option<Duration>) -> Option<Duration> {
-        self.tail_probe.may_probe(flight).then(|| TailLossProbe::probe_timeout(flight, srtt))
+    fn probe_timeout(&self, send: &SendState, srtt: Option<Duration>) -> Option<Duration> {
+        self.tail_probe.may_probe(send).then(|| TailLossProbe::probe_timeout(send, srtt))
     }
 
-    fn on_probe(&mut self, end: Seq, again: bool) {
-        self.tail_probe.on_sent(end, again);
+    fn on_probe(&mut self, end: Seq, is_retransmission: bool) {
+        self.tail_probe.on_sent(end, is_retransmission);
     }
 
     /// Without SACK, the delivered segments are unknown.

@@ -17,27 +17,27 @@ impl RecoveryDescriptor for Reno {
 }
 
 impl LossRecovery for Reno {
-    fn on_duplicate(&mut self, now: Instant, flight: &mut SendState) -> bool {
-        if let RecoveryPhase::Recovery { .. } = flight.phase() {
+    fn on_duplicate(&mut self, now: Instant, send: &mut SendState) -> bool {
+        if let RecoveryPhase::Recovery { .. } = send.phase() {
             // Step 4: another segment has left the network.
-            flight.window.cwnd = flight.window.cwnd.saturating_add(flight.mss());
+            send.window.cwnd = send.window.cwnd.saturating_add(send.mss());
             return false;
         }
-        let begins = flight.may_fast_retransmit();
+        let begins = send.may_fast_retransmit();
         if begins {
-            flight.enter_inflated_recovery(now);
+            send.enter_inflated_recovery(now);
         }
         begins
     }
 
-    fn on_advance(&mut self, _now: Instant, flight: &mut SendState, _bytes: u32) -> NewAckResponse {
-        if let RecoveryPhase::Recovery { .. } = flight.phase() {
+    fn on_advance(&mut self, _now: Instant, send: &mut SendState, _bytes: u32) -> NewAckResponse {
+        if let RecoveryPhase::Recovery { .. } = send.phase() {
             // Step 6: deflate the window.
-            flight.window.cwnd = flight.window.ssthresh;
-            flight.leave_recovery();
+            send.window.cwnd = send.window.ssthresh;
+            send.leave_recovery();
             return NewAckResponse { grows_cwnd: false, restarts_timer: true };
         }
-        flight.leave_loss_if_acknowledged();
+        send.leave_loss_if_acknowledged();
         NewAckResponse { grows_cwnd: true, restarts_timer: true }
     }
 }

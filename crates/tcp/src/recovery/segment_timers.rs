@@ -59,17 +59,24 @@ impl Default for SegmentTimers {
 impl SegmentTimers {
     /// Removes the sequence numbers of `range`; true if there were any.
     fn remove(&mut self, range: SeqRange) -> bool {
-        let first = self.segments.partition_point(|of| of.range.end.at_or_before(range.start));
+        let first =
+            self.segments.partition_point(|segment| segment.range.end.at_or_before(range.start));
         let mut last = first;
         let mut rest = [None; 2];
-        while let Some(of) = self.segments.get(last).filter(|of| of.range.start.before(range.end)) {
-            if of.range.start.before(range.start) {
-                rest[0] =
-                    Some(TimedSegment { range: SeqRange::new(of.range.start, range.start), ..*of });
+        while let Some(segment) =
+            self.segments.get(last).filter(|segment| segment.range.start.before(range.end))
+        {
+            if segment.range.start.before(range.start) {
+                rest[0] = Some(TimedSegment {
+                    range: SeqRange::new(segment.range.start, range.start),
+                    ..*segment
+                });
             }
-            if range.end.before(of.range.end) {
-                rest[1] =
-                    Some(TimedSegment { range: SeqRange::new(range.end, of.range.end), ..*of });
+            if range.end.before(segment.range.end) {
+                rest[1] = Some(TimedSegment {
+                    range: SeqRange::new(range.end, segment.range.end),
+                    ..*segment
+                });
             }
             last += 1;
         }
@@ -82,11 +89,16 @@ impl SegmentTimers {
 
     /// Removes an acknowledged range and takes its RTT sample.
     fn acknowledge(&mut self, range: SeqRange) {
-        let within = |of: &&TimedSegment| {
-            of.range.start.at_or_after(range.start) && of.range.end.at_or_before(range.end)
+        let within = |segment: &&TimedSegment| {
+            segment.range.start.at_or_after(range.start)
+                && segment.range.end.at_or_before(range.end)
         };
-        let once =
-            self.segments.iter().filter(within).filter(|of| !of.retransmitted).map(|of| of.sent_at);
+        let once = self
+            .segments
+            .iter()
+            .filter(within)
+            .filter(|segment| !segment.retransmitted)
+            .map(|segment| segment.sent_at);
         self.sample_start = self.sample_start.max(once.max());
         self.remove(range);
     }
@@ -104,20 +116,20 @@ impl LossRecovery for SegmentTimers {
         false
     }
 
-    fn on_advance(&mut self, _now: Instant, flight: &mut SendState, bytes: u32) -> NewAckResponse {
-        let una = flight.una();
+    fn on_advance(&mut self, _now: Instant, send: &mut SendState, bytes: u32) -> NewAckResponse {
+        let una = send.una();
         self.acknowledge(SeqRange::new(una - bytes, una));
-        flight.leave_loss_if_acknowledged();
+        send.leave_loss_if_acknowledged();
         NewAckResponse { grows_cwnd: true, restarts_timer: true }
     }
 
-    fn on_retransmission_timeout(&mut self, now: Instant, flight: &mut SendState) {
+    fn on_retransmission_timeout(&mut self, now: Instant, send: &mut SendState) {
         self.last_reduction = Some(now);
-        flight.enter_loss(now);
+        send.enter_loss(now);
         // Except after reneging (RFC 2018 §8): that data has no timer.
         let first = self.segments.front();
-        if first.is_some_and(|of| of.range.start.at_or_before(flight.una())) {
-            flight.advance_to_max();
+        if first.is_some_and(|segment| segment.range.start.at_or_before(send.una())) {
+            send.advance_to_max();
         }
     }
 
@@ -144,20 +156,19 @@ impl LossRecovery for SegmentTimers {
     }
 
     fn start_segment_timer(&mut self, now: Instant, range: SeqRange, at: Instant) {
-        let again = self.remove(range);
-        let place = self.segments.partition_point(|of| of.range.end.at_or_before(range.start));
-        self.segments.insert(
-            place,
-            TimedSegment { range, sent_at: now, retransmitted: again, deadline: Some(at) },
-        );
+        let retransmitted = self.remove(range);
+        let place =
+            self.segments.partition_point(|segment| segment.range.end.at_or_before(range.start));
+        self.segments
+            .insert(place, TimedSegment { range, sent_at: now, retransmitted, deadline: Some(at) });
     }
 
     fn restart_segment_timers(&mut self, at: Instant) {
-        self.segments.iter_mut().for_each(|of| of.deadline = Some(at));
+        self.segments.iter_mut().for_each(|segment| segment.deadline = Some(at));
     }
 
     fn first_segment_deadline(&self) -> Option<Instant> {
-        self.segments.iter().filter_map(|of| of.deadline).min()
+        self.segments.iter().filter_map(|segment| segment.deadline).min()
     }
 
     fn expire_segment_timers(&mut self, now: Instant) -> bool {
@@ -165,27 +176,28 @@ impl LossRecovery for SegmentTimers {
         // Where no segment has a timer, the connection's timer is for something else: a SYN, or
         // data that the peer's window keeps back.
         let mut responds = self.first_segment_deadline().is_none();
-        let due = |of: &&mut TimedSegment| of.deadline.is_some_and(|deadline| deadline <= now);
-        for of in self.segments.iter_mut().filter(due) {
-            of.deadline = None;
-            responds |= fell.is_none_or(|fell| of.sent_at >= fell);
+        let due =
+            |segment: &&mut TimedSegment| segment.deadline.is_some_and(|deadline| deadline <= now);
+        for segment in self.segments.iter_mut().filter(due) {
+            segment.deadline = None;
+            responds |= fell.is_none_or(|fell| segment.sent_at >= fell);
         }
         responds
     }
 
     fn due_segment(&self) -> Option<SeqRange> {
-        self.segments.iter().find(|of| of.deadline.is_none()).map(|of| of.range)
+        self.segments.iter().find(|segment| segment.deadline.is_none()).map(|segment| segment.range)
     }
 
     fn take_sample_start(&mut self) -> Option<Instant> {
         self.sample_start.take()
     }
 
-    fn on_thaw(&mut self, _now: Instant, still: Duration) {
-        for of in &mut self.segments {
-            of.sent_at += still;
-            of.deadline = of.deadline.map(|deadline| deadline + still);
+    fn on_thaw(&mut self, _now: Instant, frozen_for: Duration) {
+        for segment in &mut self.segments {
+            segment.sent_at += frozen_for;
+            segment.deadline = segment.deadline.map(|deadline| deadline + frozen_for);
         }
-        self.last_reduction = self.last_reduction.map(|fell| fell + still);
+        self.last_reduction = self.last_reduction.map(|fell| fell + frozen_for);
     }
 }

@@ -109,9 +109,9 @@ impl SentLog {
 
     /// Records a transmission.
     pub fn on_sent(&mut self, now: Instant, range: SeqRange) {
-        let mut again = false;
+        let mut retransmitted = false;
         if self.segments.back().is_some_and(|last| last.range.end.after(range.start)) {
-            self.remove(range, |_| again = true);
+            self.remove(range, |_| retransmitted = true);
         }
         let order = self.next_transmission();
         let sent = SentSegment {
@@ -119,7 +119,7 @@ impl SentLog {
             transmission: order,
             adjusted_sent_at: now,
             sent_at: now,
-            retransmitted: again,
+            retransmitted,
             lost: false,
         };
         self.update_bytes(sent, true);
@@ -153,12 +153,12 @@ impl SentLog {
         self.segments.iter_mut().for_each(|sent| sent.lost = false);
     }
 
-    /// Postpones the transmission times by the time `still` for which timers were frozen until
+    /// Postpones the transmission times by the time `frozen_for` for which timers were frozen until
     /// `now`.
-    pub fn postpone(&mut self, now: Instant, still: Duration) {
+    pub fn postpone(&mut self, now: Instant, frozen_for: Duration) {
         self.segments
             .iter_mut()
-            .for_each(|sent| sent.adjusted_sent_at = (sent.adjusted_sent_at + still).min(now));
+            .for_each(|sent| sent.adjusted_sent_at = (sent.adjusted_sent_at + frozen_for).min(now));
     }
 
     /// The first lost range, of at most one segment.

@@ -16,18 +16,18 @@ impl RecoveryDescriptor for Tahoe {
 }
 
 impl LossRecovery for Tahoe {
-    fn on_duplicate(&mut self, now: Instant, flight: &mut SendState) -> bool {
-        let begins = flight.may_fast_retransmit();
+    fn on_duplicate(&mut self, now: Instant, send: &mut SendState) -> bool {
+        let begins = send.may_fast_retransmit();
         if begins {
             // As after a timeout, but at once.
-            flight.enter_loss_early(now);
-            flight.request_head_retransmit();
+            send.enter_loss_early(now);
+            send.request_head_retransmit();
         }
         begins
     }
 
-    fn on_advance(&mut self, _now: Instant, flight: &mut SendState, _bytes: u32) -> NewAckResponse {
-        flight.leave_loss_if_acknowledged();
+    fn on_advance(&mut self, _now: Instant, send: &mut SendState, _bytes: u32) -> NewAckResponse {
+        send.leave_loss_if_acknowledged();
         NewAckResponse { grows_cwnd: true, restarts_timer: true }
     }
 }

@@ -24,25 +24,25 @@ pub struct TailLossProbe {
 
 impl TailLossProbe {
     /// True if a probe may be scheduled now (§7.2).
-    pub fn may_probe(&self, flight: &SendState) -> bool {
+    pub fn may_probe(&self, send: &SendState) -> bool {
         self.end_seq.is_none()
             && !self.unanswered
-            && flight.phase() == RecoveryPhase::Open
-            && flight.scoreboard().is_empty()
-            && flight.outstanding() > 0
-            && flight.nxt() == flight.max()
+            && send.phase() == RecoveryPhase::Open
+            && send.scoreboard().is_empty()
+            && send.outstanding() > 0
+            && send.nxt() == send.max()
     }
 
     /// Probe timeout (PTO, §7.2).
-    pub fn probe_timeout(flight: &SendState, srtt: Option<Duration>) -> Duration {
+    pub fn probe_timeout(send: &SendState, srtt: Option<Duration>) -> Duration {
         let Some(srtt) = srtt else { return INITIAL_PTO };
-        let alone = flight.outstanding() <= flight.mss();
+        let alone = send.outstanding() <= send.mss();
         srtt.times(2) + if alone { MAX_ACK_DELAY } else { Duration::ZERO }
     }
 
     /// Records the transmission of a probe.
-    pub fn on_sent(&mut self, end: Seq, again: bool) {
-        (self.end_seq, self.is_retrans, self.unanswered) = (Some(end), again, true);
+    pub fn on_sent(&mut self, end: Seq, is_retransmission: bool) {
+        (self.end_seq, self.is_retrans, self.unanswered) = (Some(end), is_retransmission, true);
     }
 
     /// True if `range` is the outstanding probe and that is a retransmission.
@@ -56,17 +56,17 @@ impl TailLossProbe {
     }
 
     /// True if the probe has repaired a loss that would otherwise go undetected (§7.4).
-    pub fn on_feedback(&mut self, flight: &SendState, feedback: &AckFeedback<'_>) -> bool {
+    pub fn on_feedback(&mut self, send: &SendState, feedback: &AckFeedback<'_>) -> bool {
         if feedback.acked_bytes > 0 {
             self.unanswered = false;
         }
-        let Some(end) = self.end_seq.filter(|end| flight.una().at_or_after(*end)) else {
+        let Some(end) = self.end_seq.filter(|end| send.una().at_or_after(*end)) else {
             return false;
         };
         let both = feedback.dsack.is_some_and(|range| range.end == end);
         // Without D-SACK, a bare duplicate acknowledges that both original and probe were received.
         let bare = feedback.acked_bytes == 0 && feedback.sack_blocks.is_empty();
-        let repaired = self.is_retrans && !both && flight.una().after(end);
+        let repaired = self.is_retrans && !both && send.una().after(end);
         if !self.is_retrans || both || repaired || bare {
             self.end_seq = None;
         }

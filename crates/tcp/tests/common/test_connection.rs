@@ -136,10 +136,10 @@ impl TestConnection {
     /// CLOSED → SYN-SENT, with the SYN sent.
     pub fn syn_sent(config: &Config) -> Self {
         let (a, b) = (Endpoint::new(address(1), 4000), Endpoint::new(address(2), 80));
-        let mut line = Self::new(Connection::connect(config, a, b, OURS, 1, Instant::ZERO));
-        line.drain();
-        line.sends([if config.ecn { "SYN ECE CWR" } else { "SYN" }]);
-        line
+        let mut conn = Self::new(Connection::connect(config, a, b, OURS, 1, Instant::ZERO));
+        conn.drain();
+        conn.sends([if config.ecn { "SYN ECE CWR" } else { "SYN" }]);
+        conn
     }
     /// LISTEN at port 4000.
     pub fn listening(config: &Config) -> Self {
@@ -148,30 +148,30 @@ impl TestConnection {
     }
     /// SYN-RECEIVED, from LISTEN.
     pub fn syn_received(config: &Config) -> Self {
-        let mut line = Self::listening(config);
-        line.receives(syn());
-        line.sends(["SYN-ACK 1"]);
-        line.is(State::SynReceived);
-        line
+        let mut conn = Self::listening(config);
+        conn.receives(syn());
+        conn.sends(["SYN-ACK 1"]);
+        conn.is(State::SynReceived);
+        conn
     }
     /// ESTABLISHED at 100 ms, with a peer that offers the options of the configuration.
     pub fn established(config: &Config) -> Self {
         Self::established_by(config, syn_ack())
     }
     pub fn established_by(config: &Config, answer: Peer) -> Self {
-        let mut line = Self::syn_sent(config);
-        line.at(RTT);
+        let mut conn = Self::syn_sent(config);
+        conn.at(RTT);
         let answer = answer.options(|o| {
             o.sack_permitted = config.sack;
             o.timestamps = config.timestamps.then_some(Timestamps { value: 5000, echo: 0 });
             o.window_scale = config.window_scale.then_some(o.window_scale.unwrap_or(2));
         });
         let ecn = if config.ecn { TcpFlags::ECE } else { TcpFlags(0) };
-        line.receives(answer.with(ecn));
-        line.sends(["ack 1"]);
-        line.is(State::Established);
-        line.events.clear();
-        line
+        conn.receives(answer.with(ecn));
+        conn.sends(["ack 1"]);
+        conn.is(State::Established);
+        conn.events.clear();
+        conn
     }
 
     pub fn keep_unread(&mut self) {
@@ -301,10 +301,10 @@ impl TestConnection {
     /// A connection with `segments` full-sized segments in flight.
     pub fn in_flight(config: &Config, segments: u32) -> Self {
         let config = Config { initial_window: segments, ..*config };
-        let mut line = Self::established(&config);
-        line.writes(u64::from(segments) * 1000);
-        assert_eq!(line.sends_some().len(), segments as usize);
-        line
+        let mut conn = Self::established(&config);
+        conn.writes(u64::from(segments) * 1000);
+        assert_eq!(conn.sends_some().len(), segments as usize);
+        conn
     }
 }
 

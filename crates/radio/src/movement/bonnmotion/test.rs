@@ -10,7 +10,7 @@ fn a_line_is_a_node_that_reaches_each_waypoint_in_time() {
                 \t2.5 1E1 -3.0   4.5 12.0 -3.0 \r\n7.0 7.0 7.0";
     let movement = parse("test", text).expect("a valid file");
     assert_eq!((movement.nodes(), movement.end()), (3, Instant::from_secs(15)));
-    let mut field = Positions::new(Mobility::scripted(movement), 100.0);
+    let mut positions = Positions::new(Mobility::scripted(movement), 100.0);
     for (millis, node, place) in [
         (0, 0, (10.0, 20.0)),
         (0, 1, (10.0, -3.0)),
@@ -24,7 +24,11 @@ fn a_line_is_a_node_that_reaches_each_waypoint_in_time() {
         (99_000, 0, (40.0, 60.0)),
         (99_000, 2, (7.0, 7.0)),
     ] {
-        assert_eq!(field.position(node, Instant::from_millis(millis)), place, "{node} at {millis}");
+        assert_eq!(
+            positions.position(node, Instant::from_millis(millis)),
+            place,
+            "{node} at {millis}"
+        );
     }
 }
 

@@ -6,8 +6,8 @@ use crate::{Mobility, Positions};
 /// Position of node 0 at a time (s).
 fn at(text: &str, seconds: f64) -> (f64, f64) {
     let movement = parse("test", text).expect("a valid file");
-    let mut field = Positions::new(Mobility::scripted(movement), 100.0);
-    field.position(0, Instant::from_nanos((seconds * 1e9) as u64))
+    let mut positions = Positions::new(Mobility::scripted(movement), 100.0);
+    positions.position(0, Instant::from_nanos((seconds * 1e9) as u64))
 }
 
 fn error(text: &str) -> String {
@@ -100,9 +100,9 @@ fn statements_of_the_generators_are_accepted() {
     assert_eq!((movement.nodes(), movement.end()), (2, Instant::from_secs(15)));
     assert_eq!(movement.area(), Some((100.0, 120.0)));
     assert_eq!(movement.duration(), Some(driftway_base::Duration::from_secs(60)));
-    let mut field = Positions::new(Mobility::scripted(movement), 100.0);
-    assert_eq!(field.position(1, Instant::from_millis(11_500)), (3.5, 4.0));
-    assert_eq!(field.position(0, Instant::from_secs(15)), (4.0, 6.0));
+    let mut positions = Positions::new(Mobility::scripted(movement), 100.0);
+    assert_eq!(positions.position(1, Instant::from_millis(11_500)), (3.5, 4.0));
+    assert_eq!(positions.position(0, Instant::from_secs(15)), (4.0, 6.0));
 }
 
 #[test]

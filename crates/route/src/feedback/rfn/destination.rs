@@ -49,16 +49,16 @@ impl DestinationState {
         }
     }
 
-    pub fn is_failed(&self, now: Instant, way: NextHop) -> bool {
+    pub fn is_failed(&self, now: Instant, next_hop: NextHop) -> bool {
         let holds = |broken: &FailedNextHop| broken.believed_until.is_none_or(|until| now < until);
-        self.failed_next_hops.iter().any(|broken| broken.next_hop == way && holds(broken))
+        self.failed_next_hops.iter().any(|broken| broken.next_hop == next_hop && holds(broken))
     }
 
     /// Returns true if this router's own link at this next hop has failed.
-    pub fn is_own_link_failed(&self, way: NextHop) -> bool {
+    pub fn is_own_link_failed(&self, next_hop: NextHop) -> bool {
         self.failed_next_hops
             .iter()
-            .any(|broken| broken.next_hop == way && broken.believed_until.is_none())
+            .any(|broken| broken.next_hop == next_hop && broken.believed_until.is_none())
     }
 
     /// The link to report for an undeliverable packet: this router's own before a reported one.
@@ -73,24 +73,22 @@ impl DestinationState {
     }
 
     /// Marks `next_hop` as failed. The state of this router's own link takes precedence.
-    pub fn mark_failed(&mut self, way: NextHop, link: FailedLink, until: Option<Instant>) {
-        match self.failed_next_hops.iter_mut().find(|broken| broken.next_hop == way) {
+    pub fn mark_failed(&mut self, next_hop: NextHop, link: FailedLink, until: Option<Instant>) {
+        match self.failed_next_hops.iter_mut().find(|broken| broken.next_hop == next_hop) {
             Some(known) => {
                 known.link = link;
                 known.believed_until = known.believed_until.and(until);
             }
-            None => self.failed_next_hops.push(FailedNextHop {
-                next_hop: way,
-                link,
-                believed_until: until,
-            }),
+            None => {
+                self.failed_next_hops.push(FailedNextHop { next_hop, link, believed_until: until })
+            }
         }
     }
 
     /// Clears the failure of `next_hop`; returns true if there was one.
-    pub fn clear_failure(&mut self, way: NextHop) -> bool {
+    pub fn clear_failure(&mut self, next_hop: NextHop) -> bool {
         let before = self.failed_next_hops.len();
-        self.failed_next_hops.retain(|broken| broken.next_hop != way);
+        self.failed_next_hops.retain(|broken| broken.next_hop != next_hop);
         self.failed_next_hops.len() < before
     }
 

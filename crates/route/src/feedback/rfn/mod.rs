@@ -97,30 +97,30 @@ impl RouteFailureAgent {
         now: Instant,
         link: FailedLink,
         quoted: QuotedPacket,
-        way: NextHop,
-        ways: &[NextHop],
+        next_hop: NextHop,
+        next_hops: &[NextHop],
     ) -> NoticeAction {
         // A next hop that is not used for this destination says nothing about the route.
-        if !ways.contains(&way) {
+        if !next_hops.contains(&next_hop) {
             return NoticeAction::Forward;
         }
         let other =
-            |other: &NextHop| *other != way && self.is_usable(now, quoted.destination, *other);
-        let knows_another = ways.iter().any(other);
+            |other: &NextHop| *other != next_hop && self.is_usable(now, quoted.destination, *other);
+        let knows_another = next_hops.iter().any(other);
         let at_source = quoted.source == self.address;
         let until = now + self.config.rfn_lifetime;
         let Some(known) = self.destination(quoted.destination) else {
             return NoticeAction::Forward;
         };
         if knows_another {
-            known.mark_failed(way, link, Some(until));
+            known.mark_failed(next_hop, link, Some(until));
             return NoticeAction::Discard;
         }
         // At the source it is the transport that stops sending and retries.
         if at_source {
             known.forget_rrn(quoted.source);
         } else {
-            known.mark_failed(way, link, Some(until));
+            known.mark_failed(next_hop, link, Some(until));
             known.record_rfn(link, quoted);
         }
         NoticeAction::Forward
@@ -128,12 +128,17 @@ impl RouteFailureAgent {
 
     /// chandran-1998 §4: an RRN is forwarded, unless its source was sent one from here. It also informs this
     /// router of a route, so that all other notified sources are sent an RRN.
-    fn on_rrn(&mut self, quoted: QuotedPacket, way: NextHop, ways: &[NextHop]) -> NoticeAction {
+    fn on_rrn(
+        &mut self,
+        quoted: QuotedPacket,
+        next_hop: NextHop,
+        next_hops: &[NextHop],
+    ) -> NoticeAction {
         let Ok(place) = self.index_of(quoted.destination) else { return NoticeAction::Forward };
         let Some(known) = self.destinations.get_mut(place) else { return NoticeAction::Forward };
         let rrn_was_sent = known.record_rrn(quoted.source);
-        if ways.contains(&way) {
-            known.clear_failure(way);
+        if next_hops.contains(&next_hop) {
+            known.clear_failure(next_hop);
             self.released.extend(known.buffered.drain(..));
             Self::send_rrns(self.address, known, &mut self.outbox);
         }
@@ -192,10 +197,10 @@ impl Scheme for RouteFailureAgent {
 
     /// chandran-1998 §4: this router is the failure point. It sends no more packets over this next hop until
     /// the link is up.
-    fn on_next_hop_failed(&mut self, destination: Ipv4Addr, way: NextHop, link: FailedLink) {
+    fn on_next_hop_failed(&mut self, destination: Ipv4Addr, next_hop: NextHop, link: FailedLink) {
         self.outbox.push_back(Output::Watch(destination));
         if let Some(known) = self.destination(destination) {
-            known.mark_failed(way, link, None);
+            known.mark_failed(next_hop, link, None);
         }
     }
 
@@ -204,9 +209,9 @@ impl Scheme for RouteFailureAgent {
     ///
     /// chandran-1998 §4: a router that learns of a route sends an RRN to each source whose identity it has
     /// stored.
-    fn on_next_hop_restored(&mut self, way: NextHop) {
+    fn on_next_hop_restored(&mut self, next_hop: NextHop) {
         for known in &mut self.destinations {
-            if !known.clear_failure(way) {
+            if !known.clear_failure(next_hop) {
                 continue;
             }
             let flushes = match self.config.buffer.map(|buffer| buffer.flush) {
@@ -233,14 +238,16 @@ impl Scheme for RouteFailureAgent {
         &mut self,
         now: Instant,
         notice: &Packet,
-        way: NextHop,
-        ways: &[NextHop],
+        next_hop: NextHop,
+        next_hops: &[NextHop],
     ) -> NoticeAction {
         match notice.body {
             Body::Icmp(IcmpMessage::RouteFailed { link, quoted }) => {
-                self.on_rfn(now, link, quoted, way, ways)
+                self.on_rfn(now, link, quoted, next_hop, next_hops)
             }
-            Body::Icmp(IcmpMessage::RouteRestored { quoted, .. }) => self.on_rrn(quoted, way, ways),
+            Body::Icmp(IcmpMessage::RouteRestored { quoted, .. }) => {
+                self.on_rrn(quoted, next_hop, next_hops)
+            }
             _ => NoticeAction::Forward,
         }
     }
@@ -258,18 +265,18 @@ impl Scheme for RouteFailureAgent {
         true
     }
 
-    fn is_usable(&self, now: Instant, destination: Ipv4Addr, way: NextHop) -> bool {
-        !self.destination_state(destination).is_some_and(|known| known.is_failed(now, way))
+    fn is_usable(&self, now: Instant, destination: Ipv4Addr, next_hop: NextHop) -> bool {
+        !self.destination_state(destination).is_some_and(|known| known.is_failed(now, next_hop))
     }
 
     /// Feedback is forwarded as long as the node's own links are up: it informs routers that a reported
     /// failure is over.
-    fn can_try(&self, packet: &Packet, way: NextHop) -> bool {
+    fn can_try(&self, packet: &Packet, next_hop: NextHop) -> bool {
         let feedback = matches!(&packet.body, Body::Icmp(message) if message.quoted().is_some());
         feedback
             && !self
                 .destination_state(packet.ip.destination)
-                .is_some_and(|known| known.is_own_link_failed(way))
+                .is_some_and(|known| known.is_own_link_failed(next_hop))
     }
 
     fn buffered_packets(&self) -> usize {
