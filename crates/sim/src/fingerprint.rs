@@ -75,7 +75,7 @@ impl Fingerprint {
     }
 
     /// The digests of events, packets and statistics, in hexadecimal.
-    pub fn to_hex(&self) -> String {
+    pub fn to_hex(self) -> String {
         format!("{:016x}-{:016x}-{:016x}", self.events.0, self.packets.0, self.statistics.0)
     }
 }
