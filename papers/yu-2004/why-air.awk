@@ -1,6 +1,6 @@
-# Seconds of air by what it carried, summed over all nodes: 192 us of preamble and 2 Mbit/s for each frame. Of
+# Channel time in seconds by what it carried, summed over all nodes: 192 us of preamble and 2 Mbit/s per frame. From
 # events-seed-1.csv, columns: 3 layer, 4 event, 5 reason, 6 kind, 12 bytes, 14 hops. An RTS without
-# `received` had no answer.
+# `received` was not answered.
 BEGIN {
     FS = ","
     if (header) {

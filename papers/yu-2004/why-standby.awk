@@ -1,4 +1,4 @@
-# Time in standby, all connections together, and what came after it. Of events-seed-1.csv, columns: 1 time,
+# Time in standby, all connections together, and what followed it. From events-seed-1.csv, columns: 1 time,
 # 3 layer, 4 event, 5 reason (the aid's state), 7 flow, 13 offset. A timeout comes soon after a standby when not more than
 # eight segments, a window, are acknowledged between.
 BEGIN {

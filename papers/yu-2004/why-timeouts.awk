@@ -1,5 +1,5 @@
-# The fate, at the moment of each timeout, of the segment that timed out, and of its acknowledgment.
-# Connection n goes from node 2n to node 2n + 1. Of events-seed-1.csv, columns: 2 node, 3 layer, 4 event,
+# What had happened, at the time of each timeout, to the segment that timed out and to its acknowledgment.
+# Connection n goes from node 2n to node 2n + 1. From events-seed-1.csv, columns: 2 node, 3 layer, 4 event,
 # 6 kind, 7 flow, 10 destination, 13 offset.
 BEGIN {
     FS = ","
@@ -11,7 +11,7 @@ BEGIN {
     }
 }
 $3 == "routing" && $6 == "tcp-data" && ($4 == "delivered" || $4 == "dropped") {
-    fate[$7, $13] = NR
+    outcome[$7, $13] = NR
     if ($4 == "delivered") arrived[$7, $13] = 1
 }
 $3 == "routing" && $6 == "tcp-ack" && ($4 == "delivered" || $4 == "dropped") { ack[$7] = $4 }
@@ -24,7 +24,7 @@ $3 == "tcp" && ($4 == "sent" || $4 == "retransmitted") {
         if (($7, $13) in arrived)
             what = lost[to, from] ? 1 : ack[$7] == "dropped" ? 2 : 3
         else
-            what = fate[$7, $13] >= sent[$7, $13] ? 5 : lost[from, to] ? 4 : 6
+            what = outcome[$7, $13] >= sent[$7, $13] ? 5 : lost[from, to] ? 4 : 6
         count[what]++
         due[$7] = 0
     }

@@ -1,11 +1,11 @@
 #!/bin/sh
-# Why a figure came out as it did: three tables from the events of one run (seed 1) of each arm at 5 and 20 m/s.
+# The causes of a figure's results: three tables from the events of one run (seed 1) of each arm at 5 and 20 m/s.
 #
 #     sh papers/yu-2004/why.sh FIGURE ARM…
 #
 #     standby    how long TCP stood by, and how soon after it a timeout came
-#     air        what the air carried, in seconds of all nodes together
-#     timeouts   what had become of each segment that timed out, and of its acknowledgment
+#     air        what the channel carried, in seconds of all nodes together
+#     timeouts   what had happened to each segment that timed out, and to its acknowledgment
 #
 # For example: sh papers/yu-2004/why.sh 50-1 elfn paths. A run's events take up to 2 GB in TMPDIR for a while.
 # DRIFTWAY is the program, if it is not on the path.
