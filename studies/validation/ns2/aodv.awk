@@ -1,8 +1,8 @@
-# What AODV did at each node of a run of ns-2.35: for crates/route/tests/ns2_trace.rs, from a trace
-# with routerTrace and macTrace ON. A line: what, instant, node, kind of packet, its number, from,
-# to (both of this hop), source, destination, time to live, next hop, and what an AODV message says.
-# What: O a packet of the own host, R one received, S one sent, F given up by the MAC, and a drop by its
-# reason.
+# AODV's events at each node of a run of ns-2.35: for crates/route/tests/ns2_trace.rs, from a trace
+# with routerTrace and macTrace ON. A line: event, time, node, kind of packet, its number, from,
+# to (both of this hop), source, destination, time to live, next hop, and the fields of an AODV message.
+# Events: O a packet from the node's own host, R received, S sent, F given up by the MAC, and a drop by
+# its reason.
 function hex(digits,   n, i) {
     if (digits == "ffffffff") return -1
     n = 0

@@ -1,6 +1,6 @@
 # One run in ns-2.35: `ns case.tcl KEY VALUE …`, keys as below. It prints "NAME VALUE" lines.
-# The order in which things are made decides which random numbers they get; with the defaults it is
-# that of the runs in ../ns2.csv, so that a seed gives the same run again.
+# The order in which objects are created decides which random numbers they get; with the defaults it is
+# that of the runs in ../ns2.csv, so that a seed reproduces a run.
 array set case {
   routing AODV  nodes 2  spacing 200  movement ""  area "2000 1000"
   tcp Newreno  payload 1460  window 32  cwnd_limit 0
@@ -16,7 +16,7 @@ foreach {key value} $argv {
 }
 set here [file dirname [info script]]
 
-# 914 MHz WaveLAN: received to 250 m, sensed to 550 m. ns-2.35's default data rate is 1 Mbit/s.
+# 914 MHz WaveLAN: receive range 250 m, sense range 550 m. ns-2.35's default data rate is 1 Mbit/s.
 Mac/802_11 set dataRate_ 2Mb
 Mac/802_11 set basicRate_ 1Mb
 Mac/802_11 set RTSThreshold_ $case(rts_threshold)
@@ -28,11 +28,11 @@ global defaultRNG
 $defaultRNG seed $case(seed)
 set sim [new Simulator]
 
-# The trace is counted as it is written: it would be gigabytes.
+# Events are counted while the trace is written: stored, it would be gigabytes.
 if {$case(trace) eq "none"} {
   set trace [open /dev/null w]
 } else {
-  # What AODV did goes into a file, and does not mix with what is printed at the end.
+  # AODV's events go to a file, apart from the results that are printed at the end.
   set reader [expr {$case(trace) eq "aodv" ? "aodv.awk > aodv.trace" : "count.awk >@stdout"}]
   set trace [open "|awk -f $here/$reader" w]
   fconfigure $trace -buffering full -buffersize 65536
@@ -67,15 +67,15 @@ if {$case(movement) eq ""} {
   source $case(movement)
 }
 
-# There is no static routing among mobile nodes in ns-2.35. DSDV that ignores link failures, and
-# sends no updates from 60 s on, is that: routes stay what they are.
+# ns-2.35 has no static routing for mobile nodes. DSDV that ignores link failures, and sends no updates
+# from 60 s on, amounts to it: routes do not change.
 proc freeze {} {
   global case node_
   for {set n 0} {$n < $case(nodes)} {incr n} { [$node_($n) set ragent_] set perup_ 1e6 }
 }
 if {$case(routing) eq "DSDV"} { $sim at 60.0 freeze }
 
-# A chain's flow goes from end to end; others from 0 to 1, from 2 to 3 and so on.
+# The flow of a chain goes from end to end; others go from 0 to 1, from 2 to 3 and so on.
 proc ends {flow} {
   global case
   if {$case(movement) eq ""} { return [list 0 $case(destination)] }
@@ -114,7 +114,7 @@ proc finish {} {
     if {$case(traffic) eq "tcp"} {
       foreach {name key} {segments_sent ndatapack_ retransmissions nrexmitpack_
           timeouts nrexmit_} { set sum($name) [expr {$sum($name) + [$agent($flow) set $key]}] }
-      # Packet 0 is the SYN: the highest number acknowledged is how many packets of data arrived.
+      # Packet 0 is the SYN: the highest number acknowledged is the number of data packets that arrived.
       set packets [expr {max(0, [$agent($flow) set ack_])}]
       set size $case(payload)
     } else {

@@ -1,6 +1,6 @@
 # Counts the lines of ns-2's trace (the old format for wireless networks) as they come, and prints
-# "NAME VALUE" lines. $1 what happened, $4 the layer, $5 why, $7 the kind of packet. DSR writes lines
-# of other kinds in between.
+# "NAME VALUE" lines. $1 is the event, $4 the layer, $5 the reason, $7 the kind of packet. DSR writes
+# other kinds of lines in between.
 $1 != "s" && $1 != "r" && $1 != "f" && $1 != "D" { next }
 {
   sent = $1 == "s" || $1 == "f"

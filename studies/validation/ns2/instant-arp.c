@@ -1,8 +1,8 @@
-/* ns-2.35 without ARP: preloaded into `ns`, it answers each address at once, with the node's number.
+/* ns-2.35 without ARP: preloaded into `ns`, it resolves each address immediately, to the node's number.
 
-   ns-2's ARP keeps one packet for each neighbour that has not answered, asks only when another comes,
-   and says nothing of a neighbour that never answers; DSR's routes over neighbours that are gone
-   swallow packets there for minutes. driftway is compared with ns-2 without that.
+   ns-2's ARP keeps one packet for each neighbour that has not answered, repeats a request only when
+   another packet arrives, and does not report a neighbour that never answers; with DSR's routes over
+   neighbours that are gone, packets are lost there for minutes. driftway is compared with ns-2 without it.
 
    Only for the `ns` of Debian's ns2 package on amd64, which exports its symbols but binds them itself,
    so that the function must be overwritten in place. Three offsets come from that binary.
@@ -37,7 +37,7 @@ static void *pointer_at(const void *object, size_t offset) {
   return found;
 }
 
-/* In the place of int ARPTable::arpresolve(int, Packet *, LL *). 0: the packet can go. */
+/* Replaces int ARPTable::arpresolve(int, Packet *, LL *). 0: the packet can be sent. */
 static int resolve(void *table, int destination, void *packet, void *link_layer) {
   void *mac = pointer_at(table, ARP_TABLE_MAC);
   char *headers = pointer_at(packet, PACKET_HEADERS);
