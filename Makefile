@@ -4,7 +4,7 @@ CARGO ?= cargo
 TOOLS := target/tools
 RELEASE := target/release/driftway
 
-.PHONY: help demo papers verdicts test lint unit broken kernel no-std determinism fuzz-short fuzz audit bench field field-soak validate reference diagrams man picture need
+.PHONY: help demo papers verdicts test lint unit fault-injection kernel no-std determinism fuzz-short fuzz audit bench field field-soak validate reference diagrams man picture need
 
 help:
 	@echo "make demo      build, run figure 8 of liu-singh-2001 in small, write out/demo/index.html"
@@ -59,7 +59,7 @@ lint: need
 # One build for all. In it the simulator can be broken on purpose, which it never is by itself: the
 # release build, which can't, has to give the same results to the byte (`determinism`). Where root,
 # namespaces and TUN are there, a skipped test against the kernel is a failure.
-UNIT := $(CARGO) test --locked --workspace --features driftway-sim/broken
+UNIT := $(CARGO) test --locked --workspace --features driftway-sim/fault-injection
 # A fresh checkout is built once: what is kept for the next time would take a sixth longer.
 export CARGO_INCREMENTAL ?= 0
 # Property tests draw the same cases each time here, and new ones under a plain `cargo test`.
@@ -68,8 +68,8 @@ unit: need
 	$(UNIT)
 
 # Parts of it, for those who want no more.
-broken: need
-	$(UNIT) --test broken
+fault-injection: need
+	$(UNIT) --test fault_injection
 kernel: need
 	$(UNIT) --test kernel
 

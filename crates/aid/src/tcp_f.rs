@@ -152,9 +152,9 @@ named! {
         /// The route failure timer has expired.
         RouteFailureTimeout = "route failure timer",
         /// The driver does not support [`Act::Hold`].
-        Unsupported = "driver refuses",
+        Unsupported = "unsupported by the driver",
         /// The connection is closed.
-        Closed = "connection gone",
+        Closed = "connection closed",
     }
 }
 

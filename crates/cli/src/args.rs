@@ -68,8 +68,9 @@ Examples:
   driftway check --schema > driftway.schema.json
       for an editor that completes and checks TOML files (Taplo, VS Code's Even Better TOML)
 
-Errors are reported with file, line and column; nothing is run. docs/scenario.md lists all keys. Quantities carry their unit in the
-value (\"32 kbit/s\", \"20 ms\", \"1 MB\"); only counts and ratios are bare numbers.")]
+Errors are reported with file, line and column; nothing is run. docs/scenario.md lists all keys.
+Quantities carry their unit in the value (\"32 kbit/s\", \"20 ms\", \"1 MB\"); only counts and ratios
+are bare numbers.")]
     Check(CheckArgs),
     /// Print a script by which a shell completes driftway's commands and options
     #[command(after_help = "\

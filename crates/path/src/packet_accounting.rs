@@ -100,7 +100,7 @@ impl PacketDropReason {
             Self::Unreachable => "unreachable",
             Self::SignalLoss => "signal-loss",
             Self::TimeToLive => "time-to-live",
-            Self::UnknownDestination => "nobody",
+            Self::UnknownDestination => "unknown-destination",
             Self::RouterBuffer => "router-buffer",
             Self::NoticeDiscarded => "notice-discarded",
             Self::NoRoute => "no-route",

@@ -23,7 +23,7 @@ pub(crate) fn build_feedback(path: &Path, nodes: usize) -> Vec<Feedback> {
     let icmp =
         IcmpConfig { unreachable: true, time_exceeded: true, source_quench: true, per_second: 0 };
     let settings = path.routers.unwrap_or_default();
-    let Time(believes) = settings.rfn_lifetime;
+    let Time(rfn_lifetime) = settings.rfn_lifetime;
     let buffer = settings.buffer.map(|RouterBuffer { packets, flush }| BufferConfig {
         max_packets: packets as usize,
         flush: match flush {
@@ -31,8 +31,7 @@ pub(crate) fn build_feedback(path: &Path, nodes: usize) -> Vec<Feedback> {
             driftway_scenario::BufferFlush::Route => FlushTrigger::AnyRoute,
         },
     });
-    let schemes =
-        [SchemeConfig::Icmp(icmp), SchemeConfig::Rfn(RfnConfig { rfn_lifetime: believes, buffer })];
+    let schemes = [SchemeConfig::Icmp(icmp), SchemeConfig::Rfn(RfnConfig { rfn_lifetime, buffer })];
     (0..nodes).map(|node| Feedback::new(address(node), &schemes)).collect()
 }
 

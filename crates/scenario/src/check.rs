@@ -87,7 +87,7 @@ pub(crate) fn check(scenario: &Scenario) -> CheckResult {
 fn check_path(path: &Path) -> CheckResult {
     require_range("network.hops".into(), "the number of hops", path.hops.into(), 1, 64)?;
     if let Some(routers) = path.routers {
-        require_positive("network.routers.believes".into(), routers.rfn_lifetime)?;
+        require_positive("network.routers.rfn_lifetime".into(), routers.rfn_lifetime)?;
         if let Some(buffer) = routers.buffer {
             let key = "network.routers.buffer.packets".into();
             require_range(key, "the number of packets", buffer.packets.into(), 1, 1_000_000)?;

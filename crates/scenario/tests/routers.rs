@@ -34,7 +34,7 @@ fn partitions_with_rfn_show_the_routers_defaults() {
     assert_eq!(cut.signal, PartitionSignal::Rfn);
     let routers = path(&tells).routers.unwrap();
     assert_eq!((routers.rfn_lifetime.to_string(), routers.buffer), ("20 s".into(), None));
-    assert_eq!(shown(&tells, "network.routers.believes"), Some("20 s".into()));
+    assert_eq!(shown(&tells, "network.routers.rfn_lifetime"), Some("20 s".into()));
 }
 
 /// A source that retries when its route failure timer expires must find the route usable.
@@ -43,7 +43,7 @@ fn rfn_lifetime_equals_tcp_fs_timeout() {
     let tells = scenario(RFN);
     let waits = shown(&tells, "flow.0.aid.route_failure_timeout");
     assert!(waits.is_some());
-    assert_eq!(shown(&tells, "network.routers.believes"), waits);
+    assert_eq!(shown(&tells, "network.routers.rfn_lifetime"), waits);
 }
 
 #[test]

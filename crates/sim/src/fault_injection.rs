@@ -33,22 +33,22 @@ pub enum InjectedFault {
     RandomSeed,
 }
 
-#[cfg(feature = "broken")]
+#[cfg(feature = "fault-injection")]
 thread_local! {
     static INJECTED_FAULT: std::cell::Cell<Option<InjectedFault>> = const { std::cell::Cell::new(None) };
 }
 
 /// Injects this fault into all later runs of the calling thread.
-#[cfg(feature = "broken")]
+#[cfg(feature = "fault-injection")]
 pub fn inject_fault(fault: Option<InjectedFault>) {
     INJECTED_FAULT.set(fault);
 }
 
 /// True if this fault is to be injected.
 fn is_injected(fault: InjectedFault) -> bool {
-    #[cfg(feature = "broken")]
+    #[cfg(feature = "fault-injection")]
     return INJECTED_FAULT.get() == Some(fault);
-    #[cfg(not(feature = "broken"))]
+    #[cfg(not(feature = "fault-injection"))]
     {
         let _ = fault;
         false

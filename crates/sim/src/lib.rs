@@ -23,7 +23,7 @@ pub mod trace;
 
 use driftway_path::{addresses, packet_accounting};
 
-#[cfg(feature = "broken")]
+#[cfg(feature = "fault-injection")]
 pub use fault_injection::{InjectedFault, inject_fault};
 pub use metrics::{is_count, network_metric, network_metrics};
 pub use observers::Observers;

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 /// The schema version of [`Document`]. It increases when a reader of the old form would misread the
 /// new one.
-pub const SCHEMA: u32 = 1;
+pub const SCHEMA: u32 = 2;
 
 /// The results of one `driftway run`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -92,7 +92,7 @@ const PATIENT: &str = r#"aid = { name = "tcp-f", route_failure_timeout = "200 s"
 #[test]
 fn a_failure_of_the_first_hop_stops_the_source_at_once() {
     for protocol in PROTOCOLS {
-        let network = "feedback = \"rfn\"\nseek = { most = 20 }";
+        let network = "feedback = \"rfn\"\nroute_probe = { most = 20 }";
         let text = behind(protocol, network, PATIENT).replace("from = 0", "from = 1");
         let told = observed_run(&text);
         let failed = |row: &&Entry| row.node == 1 && row.event == Event::LinkFailure;
@@ -110,7 +110,8 @@ fn a_failure_of_the_first_hop_stops_the_source_at_once() {
 #[test]
 fn a_lost_echo_request_is_repeated() {
     let echoes = |most: u32| {
-        let network = format!("feedback = \"rfn\"\nseek = {{ every = \"3 s\", most = {most} }}");
+        let network =
+            format!("feedback = \"rfn\"\nroute_probe = {{ every = \"3 s\", most = {most} }}");
         observed_run(&behind(PROTOCOLS[2], &network, PATIENT))
     };
     let few = echoes(3);
@@ -143,7 +144,7 @@ fn a_router_that_learns_a_route_notifies_the_source() {
             transport = "udp"
             application = { cbr = { every = "0.5 s", size = "100 B" } }
         "#;
-        let network = "feedback = \"rfn\"\nseek = { every = \"90 s\", most = 1 }";
+        let network = "feedback = \"rfn\"\nroute_probe = { every = \"90 s\", most = 1 }";
         let run = |others: &str| {
             observed_run(&behind(protocol, network, &format!("{PATIENT}\n{others}")))
         };

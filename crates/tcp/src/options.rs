@@ -141,8 +141,11 @@ macro_rules! option_default_doc {
     (dependent_flag $($default:tt)+) => {
         ""
     };
+    ($kind:ident never) => {
+        "Default: never."
+    };
     ($kind:ident $($default:tt)+) => {
-        concat!("Default: ", stringify!($($default)+), ".")
+        concat!("Default ", stringify!($($default)+), ".")
     };
 }
 

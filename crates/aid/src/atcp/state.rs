@@ -39,9 +39,9 @@ named! {
         TcpLeavesPersist = "TCP sends other than a probe",
         /// The driver does not support [`Act::Hold`](driftway_base::Act) or
         /// [`Act::Resend`](driftway_base::Act).
-        Unsupported = "driver refuses",
+        Unsupported = "unsupported by the driver",
         /// The connection is closed.
-        Closed = "connection gone",
+        Closed = "connection closed",
     }
 }
 

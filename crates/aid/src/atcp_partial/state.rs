@@ -34,11 +34,11 @@ named! {
         /// A router has no route to the destination.
         Unreachable = "destination unreachable",
         /// A packet of the connection arrives.
-        PacketArrival = "a packet arrives",
+        PacketArrival = "packet received",
         /// The driver does not support [`Act::Hold`](driftway_base::Act).
-        Unsupported = "driver refuses",
+        Unsupported = "unsupported by the driver",
         /// The connection is closed.
-        Closed = "connection gone",
+        Closed = "connection closed",
     }
 }
 

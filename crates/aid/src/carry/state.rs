@@ -21,19 +21,19 @@ named! {
     /// Transitions of carry.
     pub enum Transition {
         /// A router or the local host has no route to the peer.
-        PathLost = "no way",
+        PathLost = "path lost",
         /// The oldest segment was retransmitted more often without an answer than losses explain.
         Silence = "no answer for longer than losses explain",
         /// The answer does not show that there was an outage.
-        LateAnswer = "late, or answered at once",
+        LateAnswer = "answer shows no outage",
         /// A segment of the peer arrived, or a route was restored.
         PathRestored = "peer heard, or route restored",
         /// All data outstanding when the path was restored is acknowledged.
         Repaired = "all acknowledged",
         /// The driver does not support [`Act::Hold`](driftway_base::Act).
-        Unsupported = "driver refuses",
+        Unsupported = "unsupported by the driver",
         /// The connection is closed.
-        Closed = "connection gone",
+        Closed = "connection closed",
     }
 }
 

@@ -15,7 +15,7 @@ pub struct PendingActs {
     resume: Option<Act>,
     resend: Option<Act>,
     emit: Option<Act>,
-    seek: Option<Act>,
+    route_probe: Option<Act>,
     /// False only if no act is pending.
     has_any: bool,
 }
@@ -31,7 +31,7 @@ impl PendingActs {
             Act::Resume { .. } => &mut self.resume,
             Act::Resend { .. } => &mut self.resend,
             Act::SendAcks { .. } => &mut self.emit,
-            Act::ProbeRoute(_) => &mut self.seek,
+            Act::ProbeRoute(_) => &mut self.route_probe,
         };
         *slot = Some(act);
         self.has_any = true;
@@ -45,7 +45,7 @@ impl PendingActs {
         }
         let changes = [&mut self.undo_or_cut, &mut self.limit, &mut self.set_timer];
         let others = [&mut self.hold, &mut self.resume, &mut self.resend, &mut self.emit];
-        let all = changes.into_iter().chain(others).chain([&mut self.seek]);
+        let all = changes.into_iter().chain(others).chain([&mut self.route_probe]);
         let next = all.into_iter().find_map(Option::take);
         self.has_any = next.is_some();
         next

@@ -103,15 +103,15 @@ named! {
     /// Transitions of a sender with standby.
     pub enum Transition {
         /// A link failure notification was received.
-        Notification = "notice",
+        Notification = "link failure notification",
         /// The local node started a route discovery.
-        RouteDiscovery = "search",
+        RouteDiscovery = "route discovery",
         /// An acknowledgment was received, new or duplicate.
         Ack = "ACK",
         /// The driver does not support [`Act::Hold`].
-        HoldUnsupported = "driver refuses",
+        HoldUnsupported = "unsupported by the driver",
         /// The connection is closed.
-        Closed = "connection gone",
+        Closed = "connection closed",
     }
 }
 

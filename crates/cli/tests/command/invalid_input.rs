@@ -188,7 +188,7 @@ fn results_of_another_schema_are_errors() {
     bench.stdout(&["run", "s.toml", "--out", "results"]);
     let path = bench.path("results/results.json");
     let text = fs::read_to_string(&path).unwrap();
-    for (from, to) in [("\"schema\": 1", "\"schema\": 999"), ("\"runs\": [", "\"walks\": [")] {
+    for (from, to) in [("\"schema\": 2", "\"schema\": 999"), ("\"runs\": [", "\"walks\": [")] {
         fs::write(&path, text.replace(from, to)).unwrap();
         bench
             .driftway(&["report", "results"])

@@ -90,7 +90,7 @@ fn results_that_differ_from_the_recorded_ones_are_a_failure() {
     let csv = fs::read_to_string(&path).unwrap();
     fs::write(&path, csv.replace(&format!("9,timeouts,tcp,,{timeouts},"), "9,timeouts,tcp,,99,"))
         .unwrap();
-    let says = contains("figure 9, timeouts of tcp: mean 99 is kept")
+    let says = contains("figure 9, timeouts of tcp: mean 99 is recorded")
         .and(contains("`driftway paper two --record` records the new results"));
     bench.driftway(&["paper", "two"]).assert().code(1).stderr(says);
     // The quick part does not include figure 9.

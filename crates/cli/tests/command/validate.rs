@@ -29,7 +29,7 @@ points = [
 ]
 [figure.reference]
 formula = "padhye"
-judge = "told"
+judge = "reported"
 runs = 2
 "#;
 

@@ -206,7 +206,7 @@ fn step_columns(kept: &[&Samples], step: f64) -> Vec<Column> {
         ("flow", whole(|of| of.flow.iter().map(|flow| (*flow).into()).collect())),
         ("delivered_bytes", whole(|of| of.delivered_bytes.iter().map(|n| *n as i64).collect())),
         ("throughput_bps", Values::Float(kept.iter().flat_map(|of| rates(of, step)).collect())),
-        ("waiting", whole(|of| of.waiting.iter().map(|n| (*n).into()).collect())),
+        ("queue_length", whole(|of| of.queue_length.iter().map(|n| (*n).into()).collect())),
         ("hops", int(kept, |of| &of.hops)),
         ("segments_sent", count(kept, |of| &of.segments_sent)),
         ("retransmissions", count(kept, |of| &of.retransmissions)),

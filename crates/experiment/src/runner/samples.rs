@@ -14,7 +14,7 @@ pub struct Samples {
     /// Payload delivered in order so far (bytes).
     pub delivered_bytes: Vec<u64>,
     /// Packets in the queues of the sending node.
-    pub waiting: Vec<u32>,
+    pub queue_length: Vec<u32>,
     /// Hops of the sending node's route; `null` without a route.
     pub hops: Vec<Option<u32>>,
     /// Data segments sent so far; this and all following columns are `null` for UDP and before the
@@ -54,7 +54,7 @@ impl Samples {
             self.time_s.push(time_s);
             self.flow.push(number as u32);
             self.delivered_bytes.push(delivered_bytes);
-            self.waiting.push(simulation.queue_length(from) as u32);
+            self.queue_length.push(simulation.queue_length(from) as u32);
             self.hops.push(route.map(|nodes| nodes.len() as u32 - 1));
             self.record_sender(sender.as_ref());
         }

@@ -96,14 +96,14 @@ fn check_link_retry(LinkRetry { most, heard_within, .. }: LinkRetry) -> CheckRes
 }
 
 fn check_route_probe(network: &Adhoc) -> CheckResult {
-    let Some(seek) = network.route_probe else { return Ok(()) };
-    require(network.feedback == Feedback::Rfn, "network.seek", || {
-        "`seek` without RFNs\nadd feedback = \"rfn\"".into()
+    let Some(probe) = network.route_probe else { return Ok(()) };
+    require(network.feedback == Feedback::Rfn, "network.route_probe", || {
+        "`route_probe` without RFNs\nadd feedback = \"rfn\"".into()
     })?;
-    let key = |name: &str| format!("network.seek.{name}");
-    require_positive(key("every"), seek.every)?;
-    require_at_most(key("every"), seek.every, MAX_PROTOCOL_TIME)?;
-    require_range(key("most"), "the number of echo requests", seek.most.into(), 1, 1_000_000)
+    let key = |name: &str| format!("network.route_probe.{name}");
+    require_positive(key("every"), probe.every)?;
+    require_at_most(key("every"), probe.every, MAX_PROTOCOL_TIME)?;
+    require_range(key("most"), "the number of echo requests", probe.most.into(), 1, 1_000_000)
 }
 
 fn check_mobility(network: &Adhoc) -> CheckResult {

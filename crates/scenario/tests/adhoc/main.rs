@@ -46,14 +46,14 @@ pub(crate) fn network(scenario: &Scenario) -> &Adhoc {
 /// Route probes exist only with RFNs, which hold sources.
 #[test]
 fn route_probes_have_defaults_with_rfns() {
-    let seek = |overrides| {
+    let route_probe = |overrides| {
         adhoc(overrides).route_probe.map(|RouteProbeConfig { every, most }| (every, most))
     };
     let two_seconds = Time::from_secs(2);
-    assert_eq!(seek(&[]), None);
-    assert_eq!(seek(&[("network.feedback", "rfn")]), Some((two_seconds, 10)));
-    let keys = [("network.feedback", "rfn"), ("network.seek.most", "3")];
-    assert_eq!(seek(&keys), Some((two_seconds, 3)));
+    assert_eq!(route_probe(&[]), None);
+    assert_eq!(route_probe(&[("network.feedback", "rfn")]), Some((two_seconds, 10)));
+    let keys = [("network.feedback", "rfn"), ("network.route_probe.most", "3")];
+    assert_eq!(route_probe(&keys), Some((two_seconds, 3)));
 }
 
 /// The network of [`RIGHT`] with these overrides, which must be valid.

@@ -206,7 +206,7 @@ fn write_frame_body(carried: FrameBody<'_>, out: &mut Vec<u8>) -> Result<(), Enc
 /// The comment on a frame that was not received as intended.
 fn outcome_comment(frame: &FrameRecord) -> Option<String> {
     if frame.outcome == ReceptionOutcome::Broadcast(0) {
-        return Some("heard by nobody".to_owned());
+        return Some("received by no node".to_owned());
     }
     let node = frame.to?;
     Some(match frame.outcome {
@@ -214,10 +214,10 @@ fn outcome_comment(frame: &FrameRecord) -> Option<String> {
             return None;
         }
         ReceptionOutcome::Duplicate => format!("node {node} has it already"),
-        ReceptionOutcome::Refused => format!("not answered by node {node}: its medium is taken"),
+        ReceptionOutcome::Refused => format!("not answered by node {node}: its NAV is set"),
         ReceptionOutcome::Collided => format!("lost at node {node}: collision"),
         ReceptionOutcome::Damaged => format!("lost at node {node}: bit errors"),
-        ReceptionOutcome::Transmitting => format!("lost at node {node}: it was sending itself"),
+        ReceptionOutcome::Transmitting => format!("lost at node {node}: it was transmitting"),
         ReceptionOutcome::OutOfRange => format!("lost at node {node}: out of range"),
     })
 }

@@ -262,7 +262,7 @@ fn networks_behind_an_end_are_reachable() {
     let out = leaves(&mut medium, at(100));
     // Simultaneous; links have their turns by number.
     assert_eq!(out.iter().map(|l| l.0).collect::<Vec<_>>(), [PathEnd::Near, PathEnd::Far]);
-    assert_eq!(medium.counts().drops, BTreeMap::from([("nobody", 2)]));
+    assert_eq!(medium.counts().drops, BTreeMap::from([("unknown-destination", 2)]));
 }
 
 #[test]

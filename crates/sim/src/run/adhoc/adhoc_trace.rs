@@ -269,7 +269,7 @@ fn frame_entry(frame: &FrameRecord, packet: Option<&RoutedPacket>) -> Entry {
             ReceptionOutcome::Refused => "refused",
             ReceptionOutcome::Collided => "collision",
             ReceptionOutcome::Damaged => "bit-error",
-            ReceptionOutcome::Transmitting => "sending",
+            ReceptionOutcome::Transmitting => "transmitting",
             ReceptionOutcome::OutOfRange => "out-of-range",
         });
     let kind = match frame.kind {
