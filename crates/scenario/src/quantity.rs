@@ -339,7 +339,7 @@ mod test {
             ("-1 s", "negative"),
             ("nan s", "does not begin with a number"),
             ("inf s", "does not begin with a number"),
-            ("1e3 s", "not a unit"),
+            ("1e3 s", "not a known unit"),
             ("1_000 s", "does not begin with a number"),
             ("1.2.3 s", "does not begin with a number"),
             ("+1 s", "does not begin with a number"),
