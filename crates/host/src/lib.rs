@@ -47,9 +47,8 @@ pub use realtime::enable_realtime_scheduling;
 pub use requirements::{MissingRequirement, check_requirements};
 pub use ring::{ByteRing, OutsideWindow};
 pub use shim_daemon::{
-    DaemonCounts as FieldAccount, DedicatedUser, ShimDaemon, ShimSettings, ShimSnapshot,
-    StatusHandle, UnseenCounts, drop_privileges, missing_capability, owning_process,
-    raise_priority,
+    DaemonCounts, DedicatedUser, ShimDaemon, ShimSettings, ShimSnapshot, StatusHandle,
+    UnseenCounts, drop_privileges, missing_capability, owning_process, raise_priority,
 };
 pub use tun::Tun;
 pub use warnings::startup_warnings;

@@ -1,0 +1,76 @@
+//! TCP for networks that move: the front crate, through which a program uses driftway.
+//!
+//! | to | use |
+//! |---|---|
+//! | load a scenario and run it | [`Scenario::load`], [`run()`], or a [`Simulation`] step by step |
+//! | run many seeds or a study, and keep the results | [`experiment::runner`], [`experiment::study`] |
+//! | drive a TCP connection over packets of one's own | [`Connection`], with [`wire`] for the bytes |
+//! | put an aid below a TCP of one's own | [`Aid`], [`aid::registry::find`] |
+//! | connect [`Connection`] to a Linux kernel | [`host::Tun`], [`host::ConnectionDriver`] |
+//!
+//! Everything else is in the crates that are re-exported as modules, under the names that the architecture
+//! uses. Connection, aids, routing and queues are state machines without I/O: time and randomness are
+//! arguments, and output is polled. The features `simulator` and `linux` (both on by default) add what needs
+//! the standard library; without them the crate needs none.
+//!
+//! Three examples are built and run with the tests: `run` (a simulation in ten lines), `aid_under_own_tcp`
+//! and `tun_echo` (as root).
+//!
+#![cfg_attr(feature = "simulator", doc = "```")]
+#![cfg_attr(not(feature = "simulator"), doc = "```ignore")]
+//! use driftway::{Scenario, run};
+//!
+//! let scenario = Scenario::parse(
+//!     "one-hop.toml",
+//!     r#"
+//!         name = "one lossy hop"
+//!         duration = "60 s"
+//!         [network]
+//!         kind = "path"
+//!         hops = 1
+//!         link = { rate = "1 Mbit/s", delay = "20 ms", packet_error_rate = 0.01 }
+//!         [[flow]]
+//!         from = 0
+//!         to = 1
+//!         application = { transfer = "100 kB" }
+//!     "#,
+//!     &[],
+//! )?;
+//! let result = run(&scenario, 1, None)?;
+//! assert_eq!(result.flows[0].delivered_bytes, 100_000);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+#![no_std]
+#![forbid(unsafe_code)]
+
+pub use driftway_aid as aid;
+pub use driftway_base as base;
+pub use driftway_link as link;
+pub use driftway_route as route;
+pub use driftway_shim as shim;
+pub use driftway_tcp as tcp;
+pub use driftway_wire as wire;
+
+#[cfg(feature = "simulator")]
+pub use driftway_experiment as experiment;
+#[cfg(feature = "simulator")]
+pub use driftway_node as node;
+#[cfg(feature = "simulator")]
+pub use driftway_radio as radio;
+#[cfg(feature = "simulator")]
+pub use driftway_scenario as scenario;
+#[cfg(feature = "simulator")]
+pub use driftway_sim as sim;
+
+#[cfg(all(feature = "linux", target_os = "linux"))]
+pub use driftway_host as host;
+
+pub use driftway_aid::{Aid, Verdict};
+pub use driftway_base::{Duration, Endpoint, Instant, Ipv4Addr, Signal, TcpView};
+pub use driftway_tcp::{Config, Connection};
+
+#[cfg(feature = "simulator")]
+pub use driftway_scenario::Scenario;
+#[cfg(feature = "simulator")]
+pub use driftway_sim::{Simulation, run};
