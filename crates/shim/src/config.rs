@@ -18,7 +18,7 @@ pub struct Config {
     /// acknowledged, with the original's timestamp: this undoes the local TCP's timeouts. `false`:
     /// the only synthetic acknowledgment is the one that ends the outage.
     pub undo_ack: bool,
-    /// carry: the congestion window after an outage. With [`Cwnd::Reset`] nothing is undone: the
+    /// carry: the congestion window after an outage. With [`CwndAfterOutage::Reset`] nothing is undone: the
     /// local TCP and the shim's repair begin with one segment.
     pub cwnd: CwndAfterOutage,
     /// As a receiver, acknowledge the last two received bytes only when more arrive, or after 40

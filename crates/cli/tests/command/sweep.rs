@@ -76,7 +76,7 @@ fn a_study_gives_a_table_a_page_and_files() {
     assert!(runs[1].starts_with("1,plain,4000,none,4000,1,"), "{}", runs[1]);
     assert_eq!(lines(&bench, "o/flows.csv").len(), runs.len());
     let steps = lines(&bench, "o/steps.csv");
-    let columns = "time_s,flow,delivered_bytes,throughput_bps,waiting,hops,segments_sent,";
+    let columns = "time_s,flow,delivered_bytes,throughput_bps,queue_length,hops,segments_sent,";
     assert!(steps[0].contains(columns), "{}", steps[0]);
     // Each run ends within its last step, with all data delivered.
     assert!(steps.len() > runs.len() && steps.last().unwrap().contains(",40000,"), "{steps:?}");

@@ -119,7 +119,7 @@ fn an_error_in_the_study_has_its_place() {
         ("loss = 0.01, ", "", "study.toml:24:3: the formula needs a number `loss`"),
         ("within = 0.05", "within = 5", "study.toml:13:9: out of range 0–1"),
         (
-            "[figure.reference]\nformula = \"padhye\"\njudge = \"told\"\nruns = 2\n",
+            "[figure.reference]\nformula = \"padhye\"\njudge = \"reported\"\nruns = 2\n",
             "",
             "study.toml:24:89: this figure has no reference",
         ),

@@ -195,15 +195,14 @@ pub struct EmulationReport {
     pub overflows: u64,
     /// Packets that a kernel rejected when they left the path.
     pub refused: u64,
-    /// The path's thread had real-time scheduling (see [`enable_realtime_scheduling`]).
+    /// The path's thread had real-time scheduling (see [`crate::enable_realtime_scheduling`]).
     pub is_realtime: bool,
     /// The shortest time of a packet of the MTU's size over any hop, at any time.
     pub shortest_hop: Duration,
 }
 
 impl EmulationReport {
-    /// Tolerated lateness of one packet in a hundred: [`LATENESS_TOLERANCE`] of the shortest hop's
-    /// time.
+    /// Tolerated lateness of one packet in a hundred: a tenth of the shortest hop's time.
     pub fn tolerated_lateness(&self) -> Duration {
         Duration::from_nanos((self.shortest_hop.as_nanos() as f64 * LATENESS_TOLERANCE) as u64)
     }
