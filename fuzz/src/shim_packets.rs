@@ -306,8 +306,8 @@ impl Driver {
             ..TcpSegment::default()
         };
         let ip = IpHeader::new(there(host), HERE);
-        let fate = self.incoming(encode(Packet { ip, body: Body::Tcp(segment) }));
-        if fate == PacketDisposition::Untouched(UntouchedReason::Implausible)
+        let disposition = self.incoming(encode(Packet { ip, body: Body::Tcp(segment) }));
+        if disposition == PacketDisposition::Untouched(UntouchedReason::Implausible)
             && let Some(numbers) = self.flows.get_mut(&(port, host))
         {
             numbers.strange = true;
@@ -324,11 +324,11 @@ impl Driver {
 
     fn outgoing(&mut self, mut packet: Vec<u8>) {
         let before = packet.clone();
-        let fate = self.shim.on_outgoing(self.now, &mut packet);
-        if !matches!(fate, PacketDisposition::Untouched(_)) {
+        let disposition = self.shim.on_outgoing(self.now, &mut packet);
+        if !matches!(disposition, PacketDisposition::Untouched(_)) {
             self.sent(&packet);
         }
-        if fate == PacketDisposition::Pass {
+        if disposition == PacketDisposition::Pass {
             self.leaves(&packet);
         }
         if self.holds_back {
@@ -344,8 +344,8 @@ impl Driver {
 
     fn incoming(&mut self, mut packet: Vec<u8>) -> PacketDisposition {
         let before = packet.clone();
-        let fate = self.shim.on_incoming(self.now, &mut packet);
-        match fate {
+        let disposition = self.shim.on_incoming(self.now, &mut packet);
+        match disposition {
             PacketDisposition::Pass => {
                 if let Ok(decoded) = Packet::decode(&before) {
                     assert!(Packet::decode(&packet).is_ok(), "no longer decodable: {decoded:?}");
@@ -358,7 +358,7 @@ impl Driver {
                 assert_eq!(packet, before, "an untracked packet was edited");
             }
         }
-        fate
+        disposition
     }
 
     /// Arbitrary bytes, or an earlier packet with a few bytes changed.

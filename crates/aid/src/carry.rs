@@ -239,9 +239,9 @@ impl Carry {
         let heavy = self.loss_estimate.exceeds(HEAVY_LOSS_MIN_SEGMENTS, HEAVY_LOSS_DIVISOR);
         let congested = |loss: LossEpisode| heavy || loss.looks_congested();
         let known = self.path_marks_ecn || !self.loss.is_some_and(congested);
-        let told = view.is_ecn_negotiated.value() == Some(true)
+        let may_be_marked = view.is_ecn_negotiated.value() == Some(true)
             && self.congestion_recovery_point.is_none();
-        self.options.undo_losses && told && known
+        self.options.undo_losses && may_be_marked && known
     }
 
     /// TCP has retransmitted `range`.

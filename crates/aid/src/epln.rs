@@ -126,10 +126,10 @@ impl Protocol for Epln {
 
     fn on_signal(&mut self, cx: &mut Context<'_, State>, signal: &Signal) {
         match signal.kind {
-            SignalKind::PacketLost { disposition: fate, .. } => {
+            SignalKind::PacketLost { disposition, .. } => {
                 let view = cx.view;
                 for packet in reported_packets(signal, view) {
-                    self.on_reported_packet(cx, packet, fate == PacketDisposition::Lost);
+                    self.on_reported_packet(cx, packet, disposition == PacketDisposition::Lost);
                 }
             }
             SignalKind::RouteDiscovery | SignalKind::RouteFailed | SignalKind::Unreachable(_) => {

@@ -101,14 +101,14 @@ impl<A: Aid> LossyPath<A> {
         let start = out.start + self.random.uniform_below(u64::from(out.len()) + 1) as u32;
         let mut ranges = SeqRanges::default();
         ranges.push(SeqRange::new(start, start + 1 + self.random.uniform_below(200) as u32));
-        let fate = if random_flag(&mut self.random) {
+        let outcome = if random_flag(&mut self.random) {
             PacketDisposition::Lost
         } else {
             PacketDisposition::Salvaged
         };
         let kind = match self.random.uniform_below(4) {
             0 => SignalKind::RouteDiscovery,
-            _ => SignalKind::PacketLost { ranges, disposition: fate },
+            _ => SignalKind::PacketLost { ranges, disposition: outcome },
         };
         self.driver.signal(Signal {
             kind,

@@ -269,18 +269,18 @@ mod test {
 
     #[test]
     fn impairments_depend_on_seed_and_direction_only() {
-        let fates = |impairment, seed, direction| {
+        let outcomes = |impairment, seed, direction| {
             let mut impairer = Impairer::new(impairment, seed, direction);
             let out = send(&mut impairer, 1000);
             out.into_iter().map(|(_, packet)| packet).collect::<Vec<_>>()
         };
         let lossy = Impairment { drop: chance(0.3), ..Default::default() };
-        assert_eq!(fates(lossy, 1, 0), fates(lossy, 1, 0));
-        assert_ne!(fates(lossy, 1, 0), fates(lossy, 2, 0));
-        assert_ne!(fates(lossy, 1, 0), fates(lossy, 1, 1));
-        let mut both = fates(Impairment { duplicate: chance(0.3), ..lossy }, 1, 0);
+        assert_eq!(outcomes(lossy, 1, 0), outcomes(lossy, 1, 0));
+        assert_ne!(outcomes(lossy, 1, 0), outcomes(lossy, 2, 0));
+        assert_ne!(outcomes(lossy, 1, 0), outcomes(lossy, 1, 1));
+        let mut both = outcomes(Impairment { duplicate: chance(0.3), ..lossy }, 1, 0);
         both.dedup();
-        assert_eq!(both, fates(lossy, 1, 0));
+        assert_eq!(both, outcomes(lossy, 1, 0));
     }
 
     #[test]

@@ -93,7 +93,7 @@ impl Namespace {
         self.run(|| command.spawn())?
     }
 
-    /// Ends every process inside, whoever started it: by SIGTERM, and after `patience` by SIGKILL.
+    /// Ends every process inside, regardless of who started it: by SIGTERM, and after `patience` by SIGKILL.
     /// Parents have to reap their own children. Does nothing if the calling process itself is
     /// inside.
     ///

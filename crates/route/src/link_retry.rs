@@ -1,4 +1,4 @@
-//! Link retry: retransmission of packets that reached the retry limit of the link layer, to tell a busy
+//! Link retry: retransmission of packets that reached the retry limit of the link layer, to distinguish a busy
 //! neighbour from a lost one before routing is notified.
 //!
 //! 802.11 gives up at its retry limit, whatever the reason: a neighbour that defers to other transmissions,

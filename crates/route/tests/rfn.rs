@@ -159,9 +159,9 @@ fn a_source_that_does_not_use_the_route_gets_no_rfn() {
     give_up(&mut router, 0, &packet(1, 0));
     assert_eq!(sent_packets(&mut router).len(), 1);
     router.on_next_hop_restored(DOWN);
-    let told: Vec<_> =
+    let notified: Vec<_> =
         sent_packets(&mut router).iter().map(|packet| packet.ip.destination).collect();
-    assert_eq!(told, [address(1)]);
+    assert_eq!(notified, [address(1)]);
 }
 
 #[test]
@@ -375,9 +375,9 @@ fn a_source_at_the_failure_point_is_notified_like_any_other() {
 #[test]
 fn packets_are_buffered_up_to_a_limit_per_destination_and_still_trigger_rfns() {
     let mut router = failure_point(buffer(2, FlushTrigger::AnyRoute));
-    let fates: Vec<_> = (0..3).map(|n| give_up(&mut router, n, &packet(1, n))).collect();
+    let outcomes: Vec<_> = (0..3).map(|n| give_up(&mut router, n, &packet(1, n))).collect();
     assert_eq!(
-        fates,
+        outcomes,
         [
             UndeliverableOutcome::Buffered,
             UndeliverableOutcome::Buffered,

@@ -29,21 +29,21 @@ const RFN: &str = "[[network.fault]]\nkind = \"partition\"\nhop = 2\nfirst = \"1
 fn partitions_with_rfn_show_the_routers_defaults() {
     let silent = scenario("");
     assert_eq!(path(&silent).routers, None);
-    let tells = scenario(RFN);
-    let [Fault::Partition(cut)] = &path(&tells).faults[..] else { panic!("{tells:?}") };
+    let notifying = scenario(RFN);
+    let [Fault::Partition(cut)] = &path(&notifying).faults[..] else { panic!("{notifying:?}") };
     assert_eq!(cut.signal, PartitionSignal::Rfn);
-    let routers = path(&tells).routers.unwrap();
+    let routers = path(&notifying).routers.unwrap();
     assert_eq!((routers.rfn_lifetime.to_string(), routers.buffer), ("20 s".into(), None));
-    assert_eq!(shown(&tells, "network.routers.rfn_lifetime"), Some("20 s".into()));
+    assert_eq!(shown(&notifying, "network.routers.rfn_lifetime"), Some("20 s".into()));
 }
 
 /// A source that retries when its route failure timer expires must find the route usable.
 #[test]
 fn rfn_lifetime_equals_tcp_fs_timeout() {
-    let tells = scenario(RFN);
-    let waits = shown(&tells, "flow.0.aid.route_failure_timeout");
+    let notifying = scenario(RFN);
+    let waits = shown(&notifying, "flow.0.aid.route_failure_timeout");
     assert!(waits.is_some());
-    assert_eq!(shown(&tells, "network.routers.rfn_lifetime"), waits);
+    assert_eq!(shown(&notifying, "network.routers.rfn_lifetime"), waits);
 }
 
 #[test]

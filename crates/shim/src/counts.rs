@@ -131,7 +131,7 @@ counts! {
     given_up,
     /// Acknowledgments whose TSecr was replaced by the original's TSval.
     echoes_rewritten,
-    /// Congestion window reductions of the local TCP that were undone, as far as the shim can tell.
+    /// Congestion window reductions of the local TCP that were undone, as far as the shim can observe.
     undone,
     /// Segments with data whose acknowledgment number was lowered.
     acks_lowered,
@@ -182,7 +182,7 @@ counts! {
     /// `Act::SendAcks` requests beyond what the local TCP has acknowledged.
     refused_emit,
     /// `Act::ProbeRoute` requests for a single echo, which are not supported.
-    refused_seek,
+    refused_route_probe,
     /// Verdicts of the aid that hold a segment back, or replace more than its window by a smaller
     /// one; the segments passed unchanged.
     refused_verdict,
@@ -200,15 +200,15 @@ impl Counts {
             Act::SetTimeoutResponse { .. } => &mut self.refused_set_timer,
             Act::LimitCwnd { .. } => &mut self.refused_limit,
             Act::SendAcks { .. } => &mut self.refused_emit,
-            Act::ProbeRoute(_) => &mut self.refused_seek,
+            Act::ProbeRoute(_) => &mut self.refused_route_probe,
         };
         *place += 1;
     }
 
     /// Counts a packet's disposition.
-    pub(crate) fn count_disposition(&mut self, fate: PacketDisposition) {
+    pub(crate) fn count_disposition(&mut self, disposition: PacketDisposition) {
         self.shown += 1;
-        let place = match fate {
+        let place = match disposition {
             PacketDisposition::Pass => &mut self.passed,
             PacketDisposition::Stored => &mut self.stored,
             PacketDisposition::Untouched(reason) => match reason {

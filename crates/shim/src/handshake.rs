@@ -128,7 +128,7 @@ impl Handshake {
         if syn && segment.unknown_option {
             return Err(UntouchedReason::UnknownOption);
         }
-        // In an active open the SYN-ACK decides on the options, in a passive open the own SYN-ACK
+        // In an active open the SYN-ACK decides on the options, in a passive open its own SYN-ACK
         // did.
         let (Some(stamp), true) =
             (self.tsval, self.is_passive || segment.options.timestamps.is_some())

@@ -69,7 +69,7 @@
 //!
 //! | limitation | reason |
 //! |---|---|
-//! | undo losses without ECN | congestion and other losses can't be told apart there; a guess from the RTT diverged in measurements |
+//! | undo losses without ECN | congestion and other losses cannot be distinguished there; a guess from the RTT diverged in measurements |
 //! | know whether the routers of a path mark | ECN is negotiated between the ends. Until a mark was echoed, a loss is not undone if the queue was as long as at an earlier loss, or if more than an eighth of the flight is lost. A bottleneck that never marks, with a queue of a few packets, loses about one packet in a hundred more than under TCP alone. There, turn [`Config::undo_losses`] off |
 //! | freeze the local TCP with a zero window | with data in flight Linux then counts every further timeout as a new loss, which does harm |
 //! | acknowledge ahead of the peer | the bytes would be lost if the shim went away |

@@ -105,7 +105,7 @@ impl Shim {
 
     /// Processes a packet that the local TCP sends.
     pub fn on_outgoing(&mut self, now: Instant, packet: &mut [u8]) -> PacketDisposition {
-        let fate = match parse(packet) {
+        let disposition = match parse(packet) {
             Ok(Parsed::Tcp(segment)) if !segment.has_valid_checksums(packet) => {
                 PacketDisposition::Untouched(UntouchedReason::Corrupt)
             }
@@ -113,13 +113,13 @@ impl Shim {
             Ok(Parsed::Icmp) => PacketDisposition::Untouched(UntouchedReason::OtherProtocol),
             Err(reason) => PacketDisposition::Untouched(reason),
         };
-        self.counts.count_disposition(fate);
-        fate
+        self.counts.count_disposition(disposition);
+        disposition
     }
 
     /// Processes a packet that arrives for this host.
     pub fn on_incoming(&mut self, now: Instant, packet: &mut [u8]) -> PacketDisposition {
-        let fate = match parse(packet) {
+        let disposition = match parse(packet) {
             Ok(Parsed::Tcp(segment)) if !segment.has_valid_checksums(packet) => {
                 PacketDisposition::Untouched(UntouchedReason::Corrupt)
             }
@@ -127,8 +127,8 @@ impl Shim {
             Ok(Parsed::Icmp) => self.on_icmp(now, packet),
             Err(reason) => PacketDisposition::Untouched(reason),
         };
-        self.counts.count_disposition(fate);
-        fate
+        self.counts.count_disposition(disposition);
+        disposition
     }
 
     /// Passes a signal of the network, or of this host, to the aids of the flows concerned. A
@@ -425,13 +425,13 @@ impl Shim {
     /// Applies the result of a packet to the flow.
     fn finish_step(&mut self, now: Instant, index: usize, step: Step) -> PacketDisposition {
         match step {
-            Step::Continue(fate) => {
+            Step::Continue(disposition) => {
                 self.mark_changed(now, index);
-                fate
+                disposition
             }
-            Step::Closed(fate) => {
+            Step::Closed(disposition) => {
                 self.forget(index);
-                fate
+                disposition
             }
         }
     }

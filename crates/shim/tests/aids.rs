@@ -206,8 +206,8 @@ fn a_limit_is_refused_and_replaced() {
     line.peer_becomes(ack(1001, 200), "a1001 t300/200 w4344");
     line.peer_passes(ack(2001, 200).window(1000));
     // This aid does not handle outages: a router's message is passed to TCP.
-    let fate = line.unreachable(nth_segment(2), driftway_wire::UnreachableCode::Host);
-    assert_eq!((fate, line.status().state), (PacketDisposition::Pass, "open"));
+    let disposition = line.unreachable(nth_segment(2), driftway_wire::UnreachableCode::Host);
+    assert_eq!((disposition, line.status().state), (PacketDisposition::Pass, "open"));
 }
 
 /// Test aid that requests the scripted act on each signal, and records the result and the last
@@ -253,9 +253,9 @@ impl Aid for ScriptedAid {
         Verdict::Pass
     }
     fn on_up(&mut self, _: Instant, _: &TcpSegment, view: &TcpView) -> Verdict {
-        let mut told = self.0.lock().unwrap();
-        told.view = Some(*view);
-        told.verdict.unwrap_or(Verdict::Pass)
+        let mut shared = self.0.lock().unwrap();
+        shared.view = Some(*view);
+        shared.verdict.unwrap_or(Verdict::Pass)
     }
     fn on_signal(&mut self, _: Instant, _: &Signal, view: &TcpView) {
         self.0.lock().unwrap().view = Some(*view);
@@ -368,7 +368,7 @@ fn unsupported_acts_are_refused_and_counted() {
         counts.refused_resend,
         counts.refused_emit,
         counts.refused_hold,
-        counts.refused_seek,
+        counts.refused_route_probe,
     ];
     assert_eq!((each, counts.refused_resume), ([1; 7], 2));
     assert_eq!(line.status().refused, 9);

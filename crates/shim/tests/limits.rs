@@ -224,11 +224,11 @@ fn a_reset_that_answers_the_shim_does_not_leave() {
         (both, 0, PacketDisposition::Pass),
         (TcpFlags::RST, 1000, PacketDisposition::Pass),
     ];
-    for (flags, later, fate) in cases {
+    for (flags, later, disposition) in cases {
         let mut line = Timeline::established();
         assert!(line.shim.solicit_ack(line.now, FLOW, &mut Vec::new()));
         line.at(line.now.as_nanos() / 1_000_000 + later);
-        assert_eq!(line.local(reset(flags)), fate);
+        assert_eq!(line.local(reset(flags)), disposition);
         assert_eq!(line.shim.flows().count(), 0);
     }
     let mut line = Timeline::established();

@@ -132,7 +132,7 @@ fn heavy_loss_is_congestion_unless_the_path_is_known_to_mark() {
     }
 }
 
-/// Without ECN, congestion can't be told from other losses.
+/// Without ECN, congestion cannot be distinguished from other losses.
 #[test]
 fn without_ecn_nothing_is_undone() {
     let offers = Offers { ecn: false, sack: true };

@@ -15,11 +15,11 @@ use driftway_wire::{
 fn untouched(shim: &mut Shim, bytes: &[u8], reason: UntouchedReason) {
     for out in [true, false] {
         let mut shown = bytes.to_vec();
-        let fate = match out {
+        let disposition = match out {
             true => shim.on_outgoing(Instant::ZERO, &mut shown),
             false => shim.on_incoming(Instant::ZERO, &mut shown),
         };
-        assert_eq!(fate, PacketDisposition::Untouched(reason));
+        assert_eq!(disposition, PacketDisposition::Untouched(reason));
         assert_eq!(shown, bytes);
     }
 }
@@ -72,10 +72,10 @@ fn each_kind_is_counted() {
 
 /// Opens a connection with these segments, and passes the next one.
 fn handshake(line: &mut Timeline, mut syn: Vec<u8>, mut answer: Vec<u8>) -> [PacketDisposition; 3] {
-    let fates = [line.outgoing(&mut syn), line.incoming(&mut answer)];
+    let dispositions = [line.outgoing(&mut syn), line.incoming(&mut answer)];
     let mut data = segment(nth_segment(0));
     let third = line.outgoing(&mut data);
-    [fates[0], fates[1], third]
+    [dispositions[0], dispositions[1], third]
 }
 
 /// Appends `option` to the header of a segment without payload.
@@ -110,16 +110,16 @@ fn unknown_options() {
     let [ask, answer] = [syn(), syn_ack()].map(|says| says.bytes(Instant::ZERO));
     for option in [[34, 2, 1, 1], [30, 4, 0, 0], [253, 4, 1, 2]] {
         let mut line = Timeline::new(Config::default());
-        let fates = handshake(&mut line, with_option(ask.clone(), option), answer.clone());
-        assert_eq!(fates, [unknown, older, older]);
-        let fates = handshake(&mut line, ask.clone(), with_option(answer.clone(), option));
-        assert_eq!(fates, [PacketDisposition::Pass, unknown, older]);
+        let dispositions = handshake(&mut line, with_option(ask.clone(), option), answer.clone());
+        assert_eq!(dispositions, [unknown, older, older]);
+        let dispositions = handshake(&mut line, ask.clone(), with_option(answer.clone(), option));
+        assert_eq!(dispositions, [PacketDisposition::Pass, unknown, older]);
         assert_eq!((line.counts().unknown_option, line.counts().flows), (2, 0));
     }
     // The end of the option list is known.
     let mut line = Timeline::new(Config::default());
-    let fates = handshake(&mut line, with_option(ask, [1, 1, 1, 0]), answer);
-    assert_eq!(fates, [PacketDisposition::Pass; 3]);
+    let dispositions = handshake(&mut line, with_option(ask, [1, 1, 1, 0]), answer);
+    assert_eq!(dispositions, [PacketDisposition::Pass; 3]);
     assert_eq!(line.shim.flows().count(), 1);
 }
 

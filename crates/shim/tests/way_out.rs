@@ -74,8 +74,8 @@ fn withheld_acks_are_reported_within_a_second() {
     line.at(1549);
     assert!(line.taken().iter().all(|sent| sent.contains(" net ")), "no packet for the local TCP");
     line.at(1550);
-    let told = line.taken();
-    assert_eq!(told.iter().filter(|sent| *sent == "1550 tcp a2001 t650/1450 w50000").count(), 1);
+    let taken = line.taken();
+    assert_eq!(taken.iter().filter(|sent| *sent == "1550 tcp a2001 t650/1450 w50000").count(), 1);
     assert_eq!(line.status().state, "disconnected");
     line.at(1669);
     line.emits(["1570 net 2001+1000 a1 t200/200"]);

@@ -151,9 +151,9 @@ mod test {
 
     #[test]
     fn the_digest_depends_on_time_place_outcome_and_packet() {
-        let text = |at: u64, place, fate, packet: &Packet| {
+        let text = |at: u64, place, outcome, packet: &Packet| {
             let mut fingerprint = Fingerprint::default();
-            fingerprint.packet(Instant::from_nanos(at), place, fate, packet);
+            fingerprint.packet(Instant::from_nanos(at), place, outcome, packet);
             fingerprint.to_hex()
         };
         let mut marked = packet(0);

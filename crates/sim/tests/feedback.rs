@@ -94,10 +94,10 @@ fn a_failure_of_the_first_hop_stops_the_source_at_once() {
     for protocol in PROTOCOLS {
         let network = "feedback = \"rfn\"\nroute_probe = { most = 20 }";
         let text = behind(protocol, network, PATIENT).replace("from = 0", "from = 1");
-        let told = observed_run(&text);
+        let notified = observed_run(&text);
         let failed = |row: &&Entry| row.node == 1 && row.event == Event::LinkFailure;
-        let failed = told.rows.iter().find(failed).unwrap().time_s.as_secs_f64();
-        let (since, until) = told.snoozes()[0];
+        let failed = notified.rows.iter().find(failed).unwrap().time_s.as_secs_f64();
+        let (since, until) = notified.snoozes()[0];
         assert!((GONE..GONE + 0.5).contains(&failed), "{protocol}: {failed}");
         assert_eq!(since, failed, "{protocol}");
         // It resumes when it finds a route: on-demand routing may delay its next discovery by up to
@@ -201,10 +201,10 @@ fn a_source_is_notified_of_every_undeliverable_packet() {
         cbr("4 ms")
     );
     for (text, reason, node) in [(static_arp, "arp", 1), (purge, "link-failure", 1)] {
-        let told = observed_run(&text);
+        let notified = observed_run(&text);
         let own = |row: &&Entry| row.node == node && row.source == Some(node);
         let name = |row: &Entry| row.packet.unwrap();
-        let messages = told.rows.iter().filter(own).filter(|row| row.kind == "icmp");
+        let messages = notified.rows.iter().filter(own).filter(|row| row.kind == "icmp");
         let messages: BTreeSet<(u32, u16)> = messages
             .map(name)
             .map(|IpPacketId { source, identification }| (source, identification))
@@ -216,11 +216,12 @@ fn a_source_is_notified_of_every_undeliverable_packet() {
                 && row.source == Some(0)
                 && row.reason != "queue-overflow"
         };
-        let reasons: Vec<_> = told.rows.iter().filter(given_up).map(|row| &row.reason).collect();
+        let reasons: Vec<_> =
+            notified.rows.iter().filter(given_up).map(|row| &row.reason).collect();
         assert!(reasons.iter().filter(|why| **why == reason).count() > 5, "{reason}: {reasons:?}");
         // A packet that ARP replaces with a later one is no sign of a failure.
         let lost = reasons.iter().filter(|why| **why != "arp").count();
-        assert_eq!(messages.len(), lost, "{reason}: {:?}", told.result.drops);
+        assert_eq!(messages.len(), lost, "{reason}: {:?}", notified.result.drops);
     }
 }
 

@@ -163,14 +163,14 @@ fn routers_that_passed_the_rfn_on_keep_packets_from_the_dead_route() {
         let (result, _) = traced(&text);
         (1..=8).map(|hop| link(&result, hop, Direction::Forward).frames).collect::<Vec<_>>()
     };
-    let (with_rfn, untold) = (frames("rfn"), frames("none"));
+    let (with_rfn, without_rfn) = (frames("rfn"), frames("none"));
     // Without RFNs all packets travel as far as the partition.
-    assert_eq!(untold[1], untold[6]);
+    assert_eq!(without_rfn[1], without_rfn[6]);
     // With them the first router refuses them; every 20 s it forwards one of them as a test
     // (`rfn_lifetime`).
     assert!(with_rfn[6] + 50 < with_rfn[0], "{with_rfn:?}");
-    let during = |frames: &[u64]| frames[1] - untold[7];
-    assert!(during(&with_rfn) <= 6, "{with_rfn:?} {untold:?}");
+    let during = |frames: &[u64]| frames[1] - without_rfn[7];
+    assert!(during(&with_rfn) <= 6, "{with_rfn:?} {without_rfn:?}");
 }
 
 // §5.4

@@ -130,14 +130,14 @@ fn dsr_seeds() -> Vec<(&'static str, Vec<u8>)> {
         error(DsrErrorKind::DefaultFlowUnknown { destination: PEER }),
         error(unreachable),
     ];
-    let told = [error(unreachable), None, None];
+    let reported = [error(unreachable), None, None];
     let flow = Some(DsrFlow { id: 3, hops: 2 });
     let established = DsrHeader { flow, timeout_s: Some(60), source_route: route(0), ..none };
     vec![
         ("dsr-request", routed(nothing, DsrHeader { request_or_options: lead, ..none })),
         (
             "dsr-request-with-error",
-            routed(nothing, DsrHeader { request_or_options: lead, errors: told, ..none }),
+            routed(nothing, DsrHeader { request_or_options: lead, errors: reported, ..none }),
         ),
         ("dsr-reply", routed(nothing, DsrHeader { reply, source_route: route(0), ..none })),
         ("dsr-errors", routed(nothing, DsrHeader { errors: of_flows, ..none })),

@@ -54,10 +54,10 @@ fn timeouts(line: &Line) -> usize {
     line.record.iter().filter(|(_, event)| timeout(event)).count()
 }
 
-fn notice(line: &mut Line, start: Seq, fate: PacketDisposition) {
+fn notice(line: &mut Line, start: Seq, disposition: PacketDisposition) {
     let mut ranges = SeqRanges::default();
     ranges.push(SeqRange::new(start, start + 100));
-    let kind = SignalKind::PacketLost { ranges, disposition: fate };
+    let kind = SignalKind::PacketLost { ranges, disposition };
     line.signal(Signal {
         kind,
         details: SignalDetails { seq: Some(start), ..SignalDetails::default() },

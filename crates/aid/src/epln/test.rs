@@ -38,10 +38,10 @@ fn line() -> Line {
 const LOST: PacketDisposition = PacketDisposition::Lost;
 const SALVAGED: PacketDisposition = PacketDisposition::Salvaged;
 
-fn notice(line: &mut Line, n: u32, fate: PacketDisposition) {
+fn notice(line: &mut Line, n: u32, disposition: PacketDisposition) {
     let mut ranges = SeqRanges::default();
     ranges.push(SeqRange::new(nth(n), nth(n + 1)));
-    let kind = SignalKind::PacketLost { ranges, disposition: fate };
+    let kind = SignalKind::PacketLost { ranges, disposition };
     line.signal(Signal {
         kind,
         details: SignalDetails { seq: Some(nth(n)), ..SignalDetails::default() },

@@ -183,9 +183,9 @@ fn flow_figures(
         let run = member.document.runs.first();
         let name = format!("{name}, seed {}", run.map_or(0, |run| run.seed));
         let end_s = run.map_or(0.0, |run| run.duration_s);
-        let moments = TimeSequencePlot { name: &name, trace: &trace, faults: &faults, end_s };
-        sequences.push(moments.time_sequence());
-        windows.push(moments.congestion_window());
+        let plot = TimeSequencePlot { name: &name, trace: &trace, faults: &faults, end_s };
+        sequences.push(plot.time_sequence());
+        windows.push(plot.congestion_window());
     }
     for figures in [&mut sequences, &mut windows] {
         clear_repeated_explanations(figures);

@@ -464,17 +464,17 @@ mod test {
     fn the_initial_span_is_around_a_retransmission_near_the_middle() {
         let shown = |resent: &[u64]| {
             let trace = trace(resent, 0..0);
-            let moments = TimeSequencePlot { name: "", trace: &trace, faults: &[], end_s: 100.0 };
-            let shown = moments.initial_span();
-            (shown, moments.offset_range(shown).unwrap())
+            let plot = TimeSequencePlot { name: "", trace: &trace, faults: &[], end_s: 100.0 };
+            let shown = plot.initial_span();
+            (shown, plot.offset_range(shown).unwrap())
         };
         assert_eq!(shown(&[10, 60, 95]), ((50.0, 70.0), (5000.0, 7100.0)));
         assert_eq!(shown(&[]).0, (40.0, 60.0));
         assert_eq!(shown(&[97]).0, (80.0, 100.0));
         assert_eq!(shown(&[2]).0, (0.0, 20.0));
         let cut = trace(&[35, 45, 55, 63, 65], 30..65);
-        let moments = TimeSequencePlot { name: "", trace: &cut, faults: &[], end_s: 100.0 };
-        assert_eq!(moments.initial_span(), (55.0, 75.0));
+        let plot = TimeSequencePlot { name: "", trace: &cut, faults: &[], end_s: 100.0 };
+        assert_eq!(plot.initial_span(), (55.0, 75.0));
     }
 
     #[test]

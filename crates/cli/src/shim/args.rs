@@ -46,8 +46,8 @@ the probe that found the path again (or from this host's own link being restored
 TCP received the first new acknowledgment; it includes a round trip, and is null if there was no
 outage with unacknowledged data. `unseen` counts packets that pass without reaching the shim: IPv6
 (ipv6_tcp, ipv6_other), udp (with the tunnels over it), tunnels with an IP protocol number (IPv4 in
-IPv4, GRE, IPsec, L2TP, MPLS), other protocols, and IP fragments that the kernel made (pieces_out)
-or reassembled (pieces_in). The kernel counts them.")]
+IPv4, GRE, IPsec, L2TP, MPLS), other protocols, and IP fragments that the kernel made (fragments_out)
+or reassembled (fragments_in). The kernel counts them.")]
     Status(StatusArgs),
     /// Stop the shim of this network namespace
     #[command(after_help = "\

@@ -9,7 +9,7 @@ use driftway_host::{KernelTcp, ShimSnapshot, kernel_tcp};
 use driftway_shim::FlowStatus;
 use serde::{Deserialize, Serialize};
 
-const SCHEMA: u32 = 1;
+const SCHEMA: u32 = 2;
 
 /// `driftway shim status --json`
 #[derive(Debug, Serialize, Deserialize)]

@@ -73,8 +73,8 @@ fn table(document: &Document) -> String {
         ("udp", "of UDP"),
         ("tunnels", "of tunnels"),
         ("other", "of other protocols"),
-        ("pieces_in", "that arrived as IP fragments"),
-        ("pieces_out", "that left as IP fragments"),
+        ("fragments_in", "that arrived as IP fragments"),
+        ("fragments_out", "that left as IP fragments"),
     ];
     let seen = reasons.map(|(name, says)| (counted(name), says));
     let unseen = unseen.map(|(name, says)| (document.unseen.get(name).copied().unwrap_or(0), says));
@@ -153,7 +153,7 @@ mod test {
                     .map(|(name, count)| (name.to_owned(), count)),
             ),
             driver: BTreeMap::new(),
-            unseen: BTreeMap::from([("pieces_out".to_owned(), 123_456_789_012)]),
+            unseen: BTreeMap::from([("fragments_out".to_owned(), 123_456_789_012)]),
             flows: vec![flow],
         };
         let text = table(&document);

@@ -18,8 +18,8 @@ pub fn emulation(scenario: &Scenario, seed: u64) -> Emulation {
 }
 
 /// A partition of the second hop, with ICMP notification by the router before it, or without.
-pub fn cut(first_s: u64, lasts_s: u64, told: bool) -> String {
-    let signal = if told { "icmp-unreachable" } else { "none" };
+pub fn cut(first_s: u64, lasts_s: u64, notified: bool) -> String {
+    let signal = if notified { "icmp-unreachable" } else { "none" };
     format!(
         "[[network.fault]]\nkind = \"partition\"\nhop = 2\nfirst = \"{first_s} s\"\n\
          lasts = \"{lasts_s} s\"\nsignal = \"{signal}\"\n"

@@ -102,24 +102,24 @@ fn carry(
 }
 
 /// Description of the notification of cuts.
-fn describe_notification(told: bool) -> &'static str {
-    if told { "with notification by ICMP" } else { "without notification" }
+fn describe_notification(notified: bool) -> &'static str {
+    if notified { "with notification by ICMP" } else { "without notification" }
 }
 
 /// 63 s with losses and three cuts.
 fn gain(runs: u64, terms: Conditions) {
-    let Conditions { ecn, notified: told } = terms;
+    let Conditions { ecn, notified } = terms;
     println!(
         "\n1 % of data and 0.25 % of acknowledgments lost, {}, cuts of 5, 5 and 3 s in 63 s, {}; \
          {runs} runs",
         if ecn { "ECN" } else { "no ECN" },
-        describe_notification(told)
+        describe_notification(notified)
     );
     // 7.5 ‰ of packets of 1500 B, and almost none of the acknowledgments; 2.5 ‰ of both.
     let losses = "[[network.override]]\nhop = 1\nbit_error_rate = 6.27e-7\n\
                   [[network.override]]\nhop = 2\npacket_error_rate = 0.0025\n";
     let cuts = [(12, 5), (29, 5), (46, 3)];
-    let faults: String = cuts.iter().map(|(first, lasts)| cut(*first, *lasts, told)).collect();
+    let faults: String = cuts.iter().map(|(first, lasts)| cut(*first, *lasts, notified)).collect();
     let back = cuts.map(|(first, lasts)| Instant::ZERO + Duration::from_secs(first + lasts));
     let lossy = scenario(LINK, &(losses.to_owned() + &faults));
     let end = Instant::ZERO + Duration::from_secs(63);
@@ -143,14 +143,14 @@ fn gain(runs: u64, terms: Conditions) {
 }
 
 /// Time from the end of a cut to the first data.
-fn cuts(runs: u64, told: bool) {
+fn cuts(runs: u64, notified: bool) {
     println!(
         "\nFrom the end of a cut, {}, to the first data (s), cubic, no losses; {runs} runs",
-        describe_notification(told)
+        describe_notification(notified)
     );
     arms::heading("cut");
     let rows = [1, 3, 10, 30, 60].map(|lasts| {
-        let cut = scenario(LINK, &cut(3, lasts, told));
+        let cut = scenario(LINK, &cut(3, lasts, notified));
         let back = [Instant::ZERO + Duration::from_secs(3 + lasts)];
         // Plain TCP may wait for as long as the cut lasted.
         let end = back[0] + Duration::from_secs(lasts + 5);
@@ -158,11 +158,11 @@ fn cuts(runs: u64, told: bool) {
     });
     thread::scope(|scope| {
         let rows = rows.each_ref().map(|(lasts, cut, back, end)| {
-            let terms = Conditions { ecn: true, notified: told };
+            let terms = Conditions { ecn: true, notified };
             let run =
                 move |seed| run_all(|arm| carry(cut, seed, "cubic", *end, back, terms, arm).first);
             let emulated = scope.spawn(move || (1..=runs).map(run).collect::<Vec<_>>());
-            let run = move |_| run_all(|arm| cut_by_kernel_network(*lasts, told, arm));
+            let run = move |_| run_all(|arm| cut_by_kernel_network(*lasts, notified, arm));
             (lasts, emulated, scope.spawn(move || (1..=runs).map(run).collect::<Vec<_>>()))
         });
         for (lasts, emulated, wired) in rows {
@@ -176,7 +176,7 @@ fn cuts(runs: u64, told: bool) {
 }
 
 /// From the end of a cut to the first data (s), over the kernel's own routers, queues and cables.
-fn cut_by_kernel_network(lasts: u64, told: bool, arm: Arm) -> Vec<f64> {
+fn cut_by_kernel_network(lasts: u64, notified: bool, arm: Arm) -> Vec<f64> {
     let net = TwoLinkNetwork::new().expect("the requirements are met");
     let shim = arm.apply(&net.host);
     let clock = RealClock::start();
@@ -185,7 +185,7 @@ fn cut_by_kernel_network(lasts: u64, told: bool, arm: Arm) -> Vec<f64> {
     let ends = [&net.host, &net.server];
     let transfer = Transfer::between(ends, to, clock, "cubic", until);
     let nap = |secs| thread::sleep(std::time::Duration::from_secs(secs));
-    let cut = if told { Cut::Notified } else { Cut::Silent };
+    let cut = if notified { Cut::Notified } else { Cut::Silent };
     nap(3);
     net.routers[0].block(cut);
     nap(lasts);
@@ -228,8 +228,8 @@ fn main() -> ExitCode {
         return if good { ExitCode::SUCCESS } else { ExitCode::FAILURE };
     }
     if wanted("gain") {
-        for (ecn, told) in [(true, true), (true, false), (false, false)] {
-            gain(runs, Conditions { ecn, notified: told });
+        for (ecn, notified) in [(true, true), (true, false), (false, false)] {
+            gain(runs, Conditions { ecn, notified });
         }
     }
     if wanted("cuts") {

@@ -286,8 +286,8 @@ fn with_one(link: &str, faults: &str, bytes: u64, settings: &ShimSettings) -> Ou
 }
 
 /// A cut of one second, every four seconds.
-fn cuts(told: bool) -> String {
-    let signal = if told { "icmp-unreachable" } else { "none" };
+fn cuts(notified: bool) -> String {
+    let signal = if notified { "icmp-unreachable" } else { "none" };
     format!(
         "[[network.fault]]\nkind = \"partition\"\nhop = 2\nevery = \"4 s\"\nfirst = \"2 s\"\n\
          lasts = \"1 s\"\nsignal = \"{signal}\"\n"

@@ -88,8 +88,11 @@ mod test {
             lateness.record(Duration::from_micros(micros));
         }
         for (share, exact) in [(0.5, 500), (0.99, 990), (1.0, 1000)] {
-            let (told, exact) = (lateness.quantile(share), Duration::from_micros(exact));
-            assert!(told >= exact && told.as_nanos() * 16 <= exact.as_nanos() * 17, "{told:?}");
+            let (reported, exact) = (lateness.quantile(share), Duration::from_micros(exact));
+            assert!(
+                reported >= exact && reported.as_nanos() * 16 <= exact.as_nanos() * 17,
+                "{reported:?}"
+            );
         }
         assert_eq!((lateness.max(), lateness.count()), (Duration::from_millis(1), 1000));
     }

@@ -376,18 +376,18 @@ mod test {
     #[test]
     fn new_acknowledgments_are_not_lost() {
         let mut carriers = CarrierAcks::default();
-        let news = packet(FLOW, 2000, 0, Ecn::NotEct, 64);
+        let data = packet(FLOW, 2000, 0, Ecn::NotEct, 64);
         let older = |_| Some((Seq(4), 99));
         // A route query lets it pass.
         carriers.enqueue(ms(0), FLOW, None);
-        let tag = carriers.on_local_out(&news, 3, older).unwrap();
-        assert_eq!(carriers.on_postrouting(&news, tag), ExitAction::RouteObserved(FLOW, Some(3)));
+        let tag = carriers.on_local_out(&data, 3, older).unwrap();
+        assert_eq!(carriers.on_postrouting(&data, tag), ExitAction::RouteObserved(FLOW, Some(3)));
         // A segment with data takes over its acknowledgment number.
         let mut stored = packet(FLOW, 1000, 33, Ecn::NotEct, 64);
         stored[28..32].copy_from_slice(&4_u32.to_be_bytes());
         carriers.enqueue(ms(0), FLOW, Some(&stored));
-        let tag = carriers.on_local_out(&news, 3, older).unwrap();
-        let ExitAction::Substitute(bytes, ..) = carriers.on_postrouting(&news, tag) else {
+        let tag = carriers.on_local_out(&data, 3, older).unwrap();
+        let ExitAction::Substitute(bytes, ..) = carriers.on_postrouting(&data, tag) else {
             panic!("it leaves")
         };
         let (_, segment) = decode_segment(&bytes).unwrap();

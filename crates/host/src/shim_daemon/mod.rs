@@ -134,7 +134,7 @@ impl DaemonCounts {
             injected: made_up,
             refused,
             unsent,
-            route_events: news,
+            route_events,
         } = *self;
         [
             ("outgoing", outgoing),
@@ -144,7 +144,7 @@ impl DaemonCounts {
             ("made_up", made_up),
             ("refused", refused),
             ("unsent", unsent),
-            ("news", news),
+            ("route_events", route_events),
         ]
         .into_iter()
     }
@@ -349,13 +349,13 @@ impl ShimDaemon {
         let headers = headers(packet);
         let dead = self.routes.has_unroutable()
             && flow_of(packet).is_some_and(|flow| self.routes.is_unroutable(flow));
-        let fate = self.shim.on_outgoing(self.clock.now(), packet);
-        if let (true, PacketDisposition::Pass, Some(flow)) = (dead, fate, flow_of(packet)) {
+        let disposition = self.shim.on_outgoing(self.clock.now(), packet);
+        if let (true, PacketDisposition::Pass, Some(flow)) = (dead, disposition, flow_of(packet)) {
             self.counts.unsent += 1;
             self.parked.park(flow, packet);
             self.queue.drop(waiting);
         } else {
-            self.apply_disposition(waiting, fate, headers)?;
+            self.apply_disposition(waiting, disposition, headers)?;
         }
         Ok(())
     }
@@ -364,18 +364,18 @@ impl ShimDaemon {
         self.counts.incoming += 1;
         let packet = self.queue.bytes(waiting);
         let headers = headers(packet);
-        let fate = self.shim.on_incoming(self.clock.now(), packet);
-        self.apply_disposition(waiting, fate, headers)
+        let disposition = self.shim.on_incoming(self.clock.now(), packet);
+        self.apply_disposition(waiting, disposition, headers)
     }
 
     /// Applies the shim's disposition to a packet whose headers were `before`.
     fn apply_disposition(
         &mut self,
         waiting: QueuedPacket,
-        fate: PacketDisposition,
+        disposition: PacketDisposition,
         before: [u8; MAX_HEADERS_LEN],
     ) -> io::Result<()> {
-        match fate {
+        match disposition {
             PacketDisposition::Pass if headers(self.queue.bytes(waiting)) != before => {
                 self.counts.modified += 1;
                 self.queue.accept_modified(waiting)?;
@@ -590,8 +590,8 @@ impl ShimDaemon {
             Err(errno) => return Err(errno.into()),
             Ok(_) => {}
         }
-        let [_, news, asked, stop, _] = watched.map(|fd| fd.any().unwrap_or(true));
-        Ok(WakeReasons { route_event: news, status_request: asked, stop })
+        let [_, route_event, asked, stop, _] = watched.map(|fd| fd.any().unwrap_or(true));
+        Ok(WakeReasons { route_event, status_request: asked, stop })
     }
 }
 

@@ -83,16 +83,16 @@ impl RouteMonitor {
     /// # Errors
     /// Any error of the kernel.
     pub fn watch() -> io::Result<Self> {
-        let mut news = Socket::new(NETLINK_ROUTE)?;
-        news.bind_auto()?;
-        news.set_non_blocking(true)?;
+        let mut socket = Socket::new(NETLINK_ROUTE)?;
+        socket.bind_auto()?;
+        socket.set_non_blocking(true)?;
         // The events' content is irrelevant, so that none can be missed.
-        news.set_no_enobufs(true)?;
+        socket.set_no_enobufs(true)?;
         for group in MULTICAST_GROUPS {
-            news.add_membership(group)?;
+            socket.add_membership(group)?;
         }
         Ok(Self {
-            rtnetlink: news,
+            rtnetlink: socket,
             changed: false,
             unroutable: BTreeSet::new(),
             recheck_at: Instant::ZERO,
@@ -117,18 +117,18 @@ impl RouteMonitor {
     /// # Errors
     /// Any error of the kernel.
     pub fn drain_events(&mut self) -> io::Result<bool> {
-        let mut news = false;
+        let mut changed = false;
         let mut buffer = [0; 64];
         loop {
             // Truncated to the buffer: only the arrival of an event matters.
             match recv(self.rtnetlink.as_raw_fd(), &mut buffer, MsgFlags::MSG_DONTWAIT) {
-                Ok(_) => news = true,
+                Ok(_) => changed = true,
                 Err(Errno::EAGAIN) => break,
                 Err(errno) => return Err(errno.into()),
             }
         }
-        self.changed |= news;
-        Ok(news)
+        self.changed |= changed;
+        Ok(changed)
     }
 
     /// Returns whether a review of all flows is due.

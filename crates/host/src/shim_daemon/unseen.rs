@@ -62,8 +62,8 @@ impl UnseenCounts {
             other,
             ipv6_tcp,
             ipv6_other,
-            fragments_in: pieces_in,
-            fragments_out: pieces_out,
+            fragments_in,
+            fragments_out,
         } = *self;
         [
             ("udp", udp),
@@ -71,8 +71,8 @@ impl UnseenCounts {
             ("other", other),
             ("ipv6_tcp", ipv6_tcp),
             ("ipv6_other", ipv6_other),
-            ("pieces_in", pieces_in),
-            ("pieces_out", pieces_out),
+            ("fragments_in", fragments_in),
+            ("fragments_out", fragments_out),
         ]
         .into_iter()
     }

@@ -75,11 +75,11 @@ impl Connected {
     }
 }
 
-fn write(mut stream: &TcpStream, key: u64, ledger: &mut StreamDigest, bytes: usize) {
+fn write(mut stream: &TcpStream, key: u64, digest: &mut StreamDigest, bytes: usize) {
     let mut buffer = vec![0; bytes];
-    pattern(key, ledger.bytes(), &mut buffer);
+    pattern(key, digest.bytes(), &mut buffer);
     stream.write_all(&buffer).unwrap();
-    ledger.update(key, &buffer);
+    digest.update(key, &buffer);
 }
 
 fn read_all(mut stream: &TcpStream, key: u64) -> StreamDigest {

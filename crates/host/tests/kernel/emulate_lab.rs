@@ -151,7 +151,7 @@ fn losses_cost_as_much_as_in_the_simulator() {
         "rate = \"10 Mbit/s\"\ndelay = \"40 ms\"\nqueue = { packets = 60 }\n\
          packet_error_rate = 0.005",
     );
-    // Frame n on each link has the same fate in both, so that the sums are close.
+    // Frame n on each link has the same outcome in both, so that the sums are close.
     let lab = (1..=3).map(|seed| in_the_lab(&scenario, seed)).sum();
     agrees(lab, || (1..=3).map(|seed| run_until_trusted(|| emulated(&scenario, seed))).sum());
 }

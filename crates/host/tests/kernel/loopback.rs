@@ -59,9 +59,9 @@ fn a_digest_distinguishes_streams() {
     let mut bytes = [0; 100];
     pattern(0, 0, &mut bytes);
     let entered = |pieces: [&[u8]; 2]| {
-        let mut ledger = StreamDigest::default();
-        pieces.into_iter().for_each(|piece| ledger.update(0, piece));
-        ledger
+        let mut digest = StreamDigest::default();
+        pieces.into_iter().for_each(|piece| digest.update(0, piece));
+        digest
     };
     let whole = entered([&bytes, &[]]);
     whole.assert_complete(100);

@@ -270,11 +270,11 @@ impl Transfer {
             socket.bind(&SocketAddr::from(([0, 0, 0, 0], 0)).into()).unwrap();
         }
         let port = port(&socket);
-        let (tell, connected) = mpsc::channel();
+        let (notify, connected) = mpsc::channel();
         let sends = thread::spawn(move || {
             connect(&socket, to);
             // The receiver of this may be gone.
-            let _ = tell.send(());
+            let _ = notify.send(());
             let stream = TcpStream::from(socket);
             let sent = send(&stream, clock, until);
             stream.shutdown(Shutdown::Write).unwrap();

@@ -91,10 +91,10 @@ impl LinkHarness {
 
     /// Returns the events as (milliseconds, handle, delivered?).
     pub fn events(&self) -> Vec<(u64, u32, bool)> {
-        let told = |(at, event): &(Instant, LinkEvent)| match *event {
+        let outcome = |(at, event): &(Instant, LinkEvent)| match *event {
             LinkEvent::Arrived { id, .. } => (at.as_millis(), id, true),
             LinkEvent::Lost { id, .. } => (at.as_millis(), id, false),
         };
-        self.log.iter().map(told).collect()
+        self.log.iter().map(outcome).collect()
     }
 }

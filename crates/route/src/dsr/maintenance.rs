@@ -78,11 +78,11 @@ impl Dsr {
     ) {
         self.signal_own_link_failure(to, &packet);
         let mut failed = core::mem::take(&mut self.failed_scratch);
-        let fate = self.reroute_or_drop(now, packet, Some(to));
-        failed.push(FailedPacket { packet, outcome: fate });
+        let outcome = self.reroute_or_drop(now, packet, Some(to));
+        failed.push(FailedPacket { packet, outcome });
         while let Some(packet) = queued() {
-            let fate = self.reroute_or_drop(now, packet, hop_after_failed(&packet));
-            failed.push(FailedPacket { packet, outcome: fate });
+            let outcome = self.reroute_or_drop(now, packet, hop_after_failed(&packet));
+            failed.push(FailedPacket { packet, outcome });
         }
         self.report_losses(now, to, &failed);
         failed.clear();

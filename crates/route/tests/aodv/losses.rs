@@ -32,11 +32,11 @@ fn chain(config: AodvConfig) -> Net {
 /// Time, node, sequence number and outcome of each signal.
 fn heard(net: &Net) -> Vec<(f64, usize, u32, PacketDisposition)> {
     let signals = net.signals.iter().map(|(when, node, signal)| {
-        let SignalKind::PacketLost { ranges, disposition: fate } = signal.kind else {
+        let SignalKind::PacketLost { ranges, disposition: outcome } = signal.kind else {
             panic!("{signal:?}")
         };
         assert_eq!(signal.details.flow.unwrap().source.address, at(*node));
-        (when.as_nanos() as f64 / 1e6, *node, ranges.as_slice()[0].start.0, fate)
+        (when.as_nanos() as f64 / 1e6, *node, ranges.as_slice()[0].start.0, outcome)
     });
     signals.collect()
 }
@@ -68,8 +68,11 @@ fn all_lost_packets_are_listed() {
         heard(&net).into_iter().map(|(_, node, seq, _)| (node, seq)).collect();
     numbers.sort();
     assert_eq!(numbers, [(0, 100), (0, 200), (0, 300)]);
-    let lost =
-        net.outcomes.iter().filter(|(.., fate)| matches!(fate, PacketOutcome::Dropped(..))).count();
+    let lost = net
+        .outcomes
+        .iter()
+        .filter(|(.., outcome)| matches!(outcome, PacketOutcome::Dropped(..)))
+        .count();
     assert_eq!(lost, 3);
 }
 
@@ -79,8 +82,8 @@ fn each_option_alone() {
         let mut net = chain(config);
         net.send_segment(0, 3, 100, 100, 0);
         net.run(ms(2000));
-        let fates: Vec<_> = heard(&net).into_iter().map(|(.., fate)| fate).collect();
-        fates
+        let outcomes: Vec<_> = heard(&net).into_iter().map(|(.., outcome)| outcome).collect();
+        outcomes
     };
     assert_eq!(run(QUIET), []);
     assert_eq!(run(AodvConfig { bead: true, ..QUIET }), []);
@@ -118,8 +121,9 @@ fn a_node_with_a_route_retransmits_the_acknowledgment() {
         net.inject(2, 1, AodvMessage::LossNotification(losses), 1, LinkDestination::Unicast(at(2)));
         let before = net.outcomes.len();
         net.run(ms(2000));
-        let delivered =
-            net.outcomes[before..].iter().any(|(.., fate)| *fate == PacketOutcome::Delivered(0));
+        let delivered = net.outcomes[before..]
+            .iter()
+            .any(|(.., outcome)| *outcome == PacketOutcome::Delivered(0));
         let again = bead && other_way;
         assert_eq!((delivered, net.node(2).stats().resent_acks), (again, u64::from(again)));
         // The receiver is notified that one was retransmitted, or has no other route itself.
@@ -152,5 +156,5 @@ fn without_a_reverse_route_no_notification_is_sent() {
     assert_eq!(heard(&net), []);
     assert!(!net.log.iter().any(|line| line.contains("RREQ 0")), "{:?}", net.log);
     let lost = PacketOutcome::Dropped(2, DropReason::LinkFailure);
-    assert!(net.outcomes.iter().any(|(.., fate)| *fate == lost));
+    assert!(net.outcomes.iter().any(|(.., outcome)| *outcome == lost));
 }

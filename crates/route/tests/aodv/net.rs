@@ -328,8 +328,8 @@ impl Net {
                         .partition(|(_, hop)| *hop == LinkDestination::Unicast(to));
                     self.hosts[node].queue = stays;
                     for (packet, _) in gone.iter().filter(|(packet, _)| !packet.is_control()) {
-                        let fate = PacketOutcome::Dropped(node, DropReason::LinkFailure);
-                        self.record_outcome(&packet.packet, fate);
+                        let outcome = PacketOutcome::Dropped(node, DropReason::LinkFailure);
+                        self.record_outcome(&packet.packet, outcome);
                     }
                 }
             }
@@ -348,13 +348,13 @@ impl Net {
         }
     }
 
-    fn record_outcome(&mut self, packet: &Packet, fate: PacketOutcome) {
-        self.outcomes.push((packet.payload().offset, self.now, fate));
+    fn record_outcome(&mut self, packet: &Packet, outcome: PacketOutcome) {
+        self.outcomes.push((packet.payload().offset, self.now, outcome));
     }
 
     /// The outcome of packet `id`.
     pub fn outcome_of(&self, id: u64) -> Option<PacketOutcome> {
-        self.outcomes.iter().find(|(which, _, _)| *which == id).map(|(_, _, fate)| *fate)
+        self.outcomes.iter().find(|(which, _, _)| *which == id).map(|(_, _, outcome)| *outcome)
     }
 
     /// Host packets that are neither delivered nor dropped, at any place.

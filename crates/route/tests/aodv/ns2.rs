@@ -91,12 +91,12 @@ fn a_broken_link_drops_its_queue_and_invalidates_all_routes_over_it() {
         let end = PacketOutcome::Dropped(1, DropReason::LinkFailure);
         assert!(net.outcomes.contains(&(id, ms(1006), end)));
     }
-    let news = [
+    let events = [
         (1006, 1, RouteEvent::Lost(3)),
         (1007, 0, RouteEvent::Lost(3)),
         (1007, 0, RouteEvent::Purge(1)),
     ];
-    assert_eq!(net.route_events, news.map(|(when, node, news)| (ms(when), node, news)));
+    assert_eq!(net.route_events, events.map(|(when, node, event)| (ms(when), node, event)));
 }
 
 #[test]

@@ -50,15 +50,15 @@ fn a_request_overtakes_the_route_error() {
 /// RFC 3561 §6.1: a sequence number never decreases, whatever other nodes state.
 #[test]
 fn an_error_with_an_unknown_number_invalidates_the_route_and_keeps_ours() {
-    for told in [0, 1, 7] {
+    for reported in [0, 1, 7] {
         let mut net = Net::chain(EXACT, 3);
         net.send(0, 2);
         net.run(ms(100));
         let before = route(&net, 0, 2).unwrap();
         assert_eq!((before.seq, before.next_hop), (Some(0), Some(at(1))));
-        net.inject(0, 1, error(2, told), 1, LinkDestination::Unicast(at(0)));
+        net.inject(0, 1, error(2, reported), 1, LinkDestination::Unicast(at(0)));
         let after = route(&net, 0, 2).unwrap();
-        assert_eq!((after.seq, after.next_hop), (Some(told.max(1)), None));
+        assert_eq!((after.seq, after.next_hop), (Some(reported.max(1)), None));
     }
 }
 

@@ -219,7 +219,7 @@ fn a_local_repair() {
         ]
     );
     assert_eq!(net.outcome_of(id), Some(PacketOutcome::Delivered(3)));
-    assert!(net.route_events.iter().all(|(_, _, news)| !matches!(news, RouteEvent::Lost(_))));
+    assert!(net.route_events.iter().all(|(_, _, event)| !matches!(event, RouteEvent::Lost(_))));
     assert_eq!((net.node(2).stats().salvaged, &net.salvaged[..]), (1, &[(2, 1)][..]));
     assert_eq!(net.searches.first().map(|(node, _)| *node), Some(0));
 }
@@ -414,7 +414,10 @@ fn a_valid_idle_route_is_not_lost_without_hello_messages() {
     let errors: Vec<_> = net.log.iter().filter(|line| line.contains("RERR")).collect();
     assert_eq!(errors, [""; 0]);
     assert_eq!(
-        net.outcomes.iter().filter(|(_, _, fate)| *fate == PacketOutcome::Delivered(3)).count(),
+        net.outcomes
+            .iter()
+            .filter(|(_, _, outcome)| *outcome == PacketOutcome::Delivered(3))
+            .count(),
         11
     );
 }
@@ -504,7 +507,7 @@ fn a_full_buffer_evicts_its_oldest_and_packets_expire() {
 /// it.
 #[test]
 fn a_watched_destination_is_reported_after_its_entry_was_deleted() {
-    for (after, watches, told) in [(5, false, true), (60, false, false), (60, true, true)] {
+    for (after, watches, notified) in [(5, false, true), (60, false, false), (60, true, true)] {
         let mut net = Net::chain(AodvConfig { local_repair: LocalRepair::Off, ..WIDE }, 3);
         net.send(0, 2);
         net.run(ms(1000));
@@ -514,7 +517,7 @@ fn a_watched_destination_is_reported_after_its_entry_was_deleted() {
         assert!(
             net.route_events
                 .iter()
-                .any(|(_, node, news)| (*node, *news) == (1, RouteEvent::Lost(2)))
+                .any(|(_, node, event)| (*node, *event) == (1, RouteEvent::Lost(2)))
         );
         if watches {
             net.watch(1, 2);
@@ -529,8 +532,8 @@ fn a_watched_destination_is_reported_after_its_entry_was_deleted() {
         let found = net
             .route_events
             .iter()
-            .filter(|(_, node, news)| (*node, *news) == (1, RouteEvent::Found(2)));
-        assert_eq!(found.count() > 0, told, "{after} s, {watches}: {:?}", net.route_events);
+            .filter(|(_, node, event)| (*node, *event) == (1, RouteEvent::Found(2)));
+        assert_eq!(found.count() > 0, notified, "{after} s, {watches}: {:?}", net.route_events);
     }
 }
 

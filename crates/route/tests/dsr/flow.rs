@@ -82,8 +82,11 @@ fn a_node_reports_an_unknown_flow() {
     let before = net.sent.len();
     net.send(0, 2, 7);
     net.run(ms(1600));
-    let told = net.sent[before..].iter().find_map(|s| s.packet.dsr?.errors[0]).unwrap();
-    assert_eq!(told.kind, DsrErrorKind::DefaultFlowUnknown { destination: crate::net::address(2) });
+    let reported = net.sent[before..].iter().find_map(|s| s.packet.dsr?.errors[0]).unwrap();
+    assert_eq!(
+        reported.kind,
+        DsrErrorKind::DefaultFlowUnknown { destination: crate::net::address(2) }
+    );
     net.send(0, 2, 8);
     net.run(ms(4000));
     let again = net.data().filter(|s| s.from == 0).last().unwrap();

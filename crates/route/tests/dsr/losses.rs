@@ -44,13 +44,13 @@ fn notices(net: &Net) -> Vec<(u64, usize, usize, usize)> {
 /// The signals to hosts: time, node, first sequence number, outcome of the packet.
 fn signals(net: &Net) -> Vec<(u64, usize, u32, PacketDisposition)> {
     let heard = net.signals.iter().map(|(at, node, signal)| {
-        let SignalKind::PacketLost { ranges, disposition: fate } = signal.kind else {
+        let SignalKind::PacketLost { ranges, disposition: outcome } = signal.kind else {
             panic!("{signal:?}")
         };
         let range = ranges.as_slice()[0];
         assert_eq!(signal.details.seq, Some(range.start));
         assert_eq!(signal.details.flow.unwrap().source.address, address(*node));
-        (frames(*at), *node, range.start.0, fate)
+        (frames(*at), *node, range.start.0, outcome)
     });
     heard.collect()
 }
@@ -151,7 +151,7 @@ fn previous_salvagers_relay_the_notification() {
         net.teach(&[5, 2]);
         net.send_segment(0, 4, 100, 100, 0);
         net.run(ms(500));
-        let lost = signals(&net).into_iter().find(|(.., fate)| *fate == LOST);
+        let lost = signals(&net).into_iter().find(|(.., outcome)| *outcome == LOST);
         assert_eq!(lost, heard);
         let salvagers: Vec<_> =
             net.data().map(|sent| sent.packet.dsr.unwrap().salvagers().len()).collect();
@@ -180,7 +180,7 @@ fn a_salvaged_notification_arrives_once() {
     net.run(ms(500));
     assert_eq!(net.nodes[1].stats().salvaged, 1);
     let heard: Vec<_> =
-        signals(&net).into_iter().map(|(_, node, seq, fate)| (node, seq, fate)).collect();
+        signals(&net).into_iter().map(|(_, node, seq, outcome)| (node, seq, outcome)).collect();
     assert_eq!(heard, [(0, 100, LOST)]);
     // 1 notifies 2 of the link to 0, without the list.
     let to_2: Vec<_> = net.errors().filter(|sent| sent.to == Some(2)).collect();
@@ -205,8 +205,8 @@ fn salvaging_a_salvaged_packet_again_sends_no_notification() {
     assert_eq!(net.nodes[2].stats().salvaged, 2);
     // The first notifies A that the packet was salvaged; the last one is F's, relayed.
     assert_eq!((before, net.nodes[2].stats().loss_notices), (1, 2));
-    let fates: Vec<_> = signals(&net).into_iter().map(|(.., fate)| fate).collect();
-    assert_eq!(fates, [SALVAGED, LOST]);
+    let outcomes: Vec<_> = signals(&net).into_iter().map(|(.., outcome)| outcome).collect();
+    assert_eq!(outcomes, [SALVAGED, LOST]);
     net.check_conservation();
 }
 
@@ -256,7 +256,7 @@ fn one_error_per_source_with_one_entry_per_connection() {
     let of_1 = reported.iter().find(|list| list[0].flow.source.address == address(1)).unwrap();
     assert!(matches!(of_1[..], [ConnInfo { packets: ConnPackets::Acks { count: 2, .. }, .. }]));
     let heard: Vec<_> =
-        signals(&net).into_iter().map(|(_, node, seq, fate)| (node, seq, fate)).collect();
+        signals(&net).into_iter().map(|(_, node, seq, outcome)| (node, seq, outcome)).collect();
     assert_eq!(heard, [0, 100, 200, 500].map(|seq| (0, seq, LOST)));
     nobody_searched(&net);
     net.check_conservation();

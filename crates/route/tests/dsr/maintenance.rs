@@ -86,7 +86,7 @@ fn sizes_are_those_of_the_standard_or_of_ns2() {
 /// Node 1 forwards for 0 and for 3 when its link to 2 fails with packets of both queued.
 #[test]
 fn errors_are_sent_to_each_source_or_to_one() {
-    for (config, told) in [(STANDARD, vec![0, 3]), (DsrConfig::NS2, vec![0])] {
+    for (config, notified) in [(STANDARD, vec![0, 3]), (DsrConfig::NS2, vec![0])] {
         let config = DsrConfig { jitter: Duration::ZERO, tap: false, flow_state: None, ..config };
         let mut net = Net::chain(config, 3 + 1);
         net.link(2, 3, false);
@@ -103,7 +103,7 @@ fn errors_are_sent_to_each_source_or_to_one() {
         let mut sources: Vec<_> =
             net.errors().filter(|s| s.at > ms(1000)).map(|s| s.to.unwrap()).collect();
         sources.sort();
-        assert_eq!(sources, told);
+        assert_eq!(sources, notified);
         net.check_conservation();
     }
 }
@@ -221,7 +221,7 @@ fn a_forwarder_may_buffer_a_packet() {
 /// are not reported.
 #[test]
 fn a_watched_destination_is_reported_once() {
-    for (watches, told) in [(false, 0), (true, 1)] {
+    for (watches, notified) in [(false, 0), (true, 1)] {
         let mut net = Net::chain(STANDARD, 4);
         net.send(0, 3, 1);
         net.run(ms(1000));
@@ -237,9 +237,9 @@ fn a_watched_destination_is_reported_once() {
         net.send(0, 3, 3);
         net.run(ms(60_000));
         assert!(net.streams().contains(&3));
-        let news: Vec<_> = net.route_events.iter().filter(|(_, node, ..)| *node == 2).collect();
-        assert_eq!(news.len(), told, "{news:?}");
-        assert!(news.iter().all(|(_, _, found, to)| *found && *to == address(3)));
+        let events: Vec<_> = net.route_events.iter().filter(|(_, node, ..)| *node == 2).collect();
+        assert_eq!(events.len(), notified, "{events:?}");
+        assert!(events.iter().all(|(_, _, found, to)| *found && *to == address(3)));
     }
 }
 

@@ -80,9 +80,9 @@ fn a_route_is_shortened() {
         (0..5).for_each(|i| net.send(0, 3, 2 + i));
         net.run(ms(2000));
         let replies = net.replies().filter(|s| s.at > ms(1000));
-        let told: Vec<_> = replies.copied().filter(|s| s.from == 3).collect();
-        assert_eq!(told.len(), most, "{:?}", config.shorten);
-        for reply in told {
+        let shortened: Vec<_> = replies.copied().filter(|s| s.from == 3).collect();
+        assert_eq!(shortened.len(), most, "{:?}", config.shorten);
+        for reply in shortened {
             let dsr = reply.packet.dsr.unwrap();
             assert_eq!(reply.packet.packet.ip.destination, address(0));
             assert_eq!(dsr.reply.unwrap().route.as_slice(), [address(1), address(3)]);

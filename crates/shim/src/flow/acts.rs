@@ -81,13 +81,13 @@ impl Flow {
         cx: &mut Context<'_>,
         segment: &Segment,
         view: &TcpView,
-        fate: PacketDisposition,
+        disposition: PacketDisposition,
         packet: &mut [u8],
     ) -> PacketDisposition {
         let held = matches!(self.state, State::Disconnected(_));
-        match fate {
+        match disposition {
             // A held TCP counts as not having sent it.
-            PacketDisposition::Pass if held && !segment.range().is_empty() => return fate,
+            PacketDisposition::Pass if held && !segment.range().is_empty() => return disposition,
             PacketDisposition::Pass => {}
             // It waits in the queue, or was already retransmitted; a TCP that is not held has sent
             // it.
@@ -96,20 +96,20 @@ impl Flow {
                 if !held => {}
             PacketDisposition::Stored
             | PacketDisposition::Untouched(_)
-            | PacketDisposition::Discarded(_) => return fate,
+            | PacketDisposition::Discarded(_) => return disposition,
         }
         let seen = aid_segment(segment);
         let verdict = self.aid.0.on_down(cx.now, &seen, view);
         self.perform_acts(cx, None);
         match verdict {
-            Verdict::Drop if fate == PacketDisposition::Pass => {
+            Verdict::Drop if disposition == PacketDisposition::Pass => {
                 PacketDisposition::Discarded(DiscardReason::ByAid)
             }
             verdict => {
-                if fate == PacketDisposition::Pass {
+                if disposition == PacketDisposition::Pass {
                     self.apply_verdict(cx, verdict, segment, &seen, packet);
                 }
-                fate
+                disposition
             }
         }
     }

@@ -41,14 +41,14 @@ impl Flow {
         {
             self.resume(cx, outage.hold.keep_window);
         }
-        let fate = match self.state {
+        let disposition = match self.state {
             State::Resuming(..) => self.on_segment_in_repair(cx, segment, packet),
             // Acknowledgments are withheld from the local TCP, and stay so.
             State::Disconnected(outage) if outage.again => {
-                let told = self.local_una;
+                let acked = self.local_una;
                 self.process_ack(cx, segment);
                 self.report_acks_if_due(cx);
-                self.withhold_ack(cx, told, segment, packet)
+                self.withhold_ack(cx, acked, segment, packet)
             }
             _ if verdict == Verdict::Drop => {
                 self.process_ack(cx, segment);
@@ -57,13 +57,13 @@ impl Flow {
             }
             _ => self.on_segment(cx, segment, packet),
         };
-        let fate = match fate {
+        let disposition = match disposition {
             PacketDisposition::Pass if verdict == Verdict::Drop => {
                 PacketDisposition::Discarded(DiscardReason::ByAid)
             }
-            fate => fate,
+            disposition => disposition,
         };
-        if self.is_closed() { Step::Closed(fate) } else { Step::Continue(fate) }
+        if self.is_closed() { Step::Closed(disposition) } else { Step::Continue(disposition) }
     }
 
     /// RFC 5961 §3.2: only a reset with exactly the expected sequence number is valid. The local
@@ -176,7 +176,7 @@ impl Flow {
     pub(super) fn withhold_ack(
         &mut self,
         cx: &mut Context<'_>,
-        told: Seq,
+        acked: Seq,
         segment: &Segment,
         packet: &mut [u8],
     ) -> PacketDisposition {
@@ -186,8 +186,8 @@ impl Flow {
         if empty && !segment.seq.before(self.local.ack) {
             return PacketDisposition::Discarded(DiscardReason::AckHeld);
         }
-        if segment.ack.after(told) {
-            segment.set_ack(packet, told);
+        if segment.ack.after(acked) {
+            segment.set_ack(packet, acked);
             cx.counts.acks_lowered += 1;
         }
         segment.strip_sack(packet);

@@ -237,11 +237,11 @@ impl Flow {
         segment: &Segment,
         packet: &mut [u8],
     ) -> PacketDisposition {
-        let told = self.local_una;
+        let acked = self.local_una;
         let covered = self.process_ack(cx, segment);
         let advanced = covered.sequence_numbers > 0;
         let State::Resuming(outage, repair) = &mut self.state else {
-            return self.withhold_ack(cx, told, segment, packet);
+            return self.withhold_ack(cx, acked, segment, packet);
         };
         if advanced || covered.last_sent.is_some() {
             repair.last_progress = cx.now;
@@ -260,7 +260,7 @@ impl Flow {
             self.undo_timeouts(cx);
         }
         self.end_repair_when_done(cx);
-        self.withhold_ack(cx, told, segment, packet)
+        self.withhold_ack(cx, acked, segment, packet)
     }
 
     /// RACK loss detection (RFC 8985 §6.2); without SACK the oldest segment after three duplicate

@@ -26,12 +26,12 @@ impl Flow {
         let view = self.view();
         self.record_local(cx.now, segment);
         let step = self.handle_segment(cx, segment, packet);
-        let Step::Continue(fate) = step else { return step };
-        let fate = self.pass_down_to_aid(cx, segment, &view, fate, packet);
-        if fate == PacketDisposition::Pass {
+        let Step::Continue(disposition) = step else { return step };
+        let disposition = self.pass_down_to_aid(cx, segment, &view, disposition, packet);
+        if disposition == PacketDisposition::Pass {
             self.hold_back(cx, segment, packet);
         }
-        Step::Continue(fate)
+        Step::Continue(disposition)
     }
 
     /// Updates the state, and decides on the disposition.

@@ -74,8 +74,8 @@ impl Flow {
             State::Disconnected(outage) => {
                 let probes = self.can_probe().then_some(outage.probe_at);
                 let resends = self.must_resend().then_some(self.next_send);
-                let tells = outage.again.then_some(outage.withhold_until);
-                (probes, [resends, tells].into_iter().flatten().min())
+                let reports = outage.again.then_some(outage.withhold_until);
+                (probes, [resends, reports].into_iter().flatten().min())
             }
             State::Resuming(_, repair) => {
                 let patience = repair.last_progress + repair.progress_timeout;

@@ -341,11 +341,11 @@ impl TestNetwork {
             let packet = Packet { ip, body: Body::Tcp(sent.segment) };
             let mut bytes = vec![0; packet.len() as usize];
             packet.encode(&mut bytes, Payload::fill_pattern).expect("it fits");
-            let fate = match &mut end.shim {
+            let disposition = match &mut end.shim {
                 None => PacketDisposition::Pass,
                 Some(shim) => shim.on_outgoing(self.now, &mut bytes),
             };
-            if matches!(fate, PacketDisposition::Pass | PacketDisposition::Untouched(_)) {
+            if matches!(disposition, PacketDisposition::Pass | PacketDisposition::Untouched(_)) {
                 self.transmit(at, bytes);
             }
             self.poll_shim(at);

@@ -259,14 +259,14 @@ impl Timeline {
 
     /// Passes a packet of the local host that is not of this flow, or not TCP.
     pub fn outgoing(&mut self, bytes: &mut [u8]) -> PacketDisposition {
-        let fate = self.shim.on_outgoing(self.now, bytes);
+        let disposition = self.shim.on_outgoing(self.now, bytes);
         self.drain();
-        fate
+        disposition
     }
     pub fn incoming(&mut self, bytes: &mut [u8]) -> PacketDisposition {
-        let fate = self.shim.on_incoming(self.now, bytes);
+        let disposition = self.shim.on_incoming(self.now, bytes);
         self.drain();
-        fate
+        disposition
     }
 
     /// The local TCP sends `says`; a segment with [`PacketDisposition::Pass`] must be unchanged.
@@ -277,9 +277,9 @@ impl Timeline {
         };
         let mut bytes = says.bytes(self.now);
         let before = bytes.clone();
-        let fate = self.outgoing(&mut bytes);
+        let disposition = self.outgoing(&mut bytes);
         assert_eq!(bytes, before, "segments of the local TCP are never edited");
-        fate
+        disposition
     }
     pub fn passes(&mut self, says: TestSegment) {
         assert_eq!(self.local(says), PacketDisposition::Pass);
@@ -297,8 +297,8 @@ impl Timeline {
     /// The peer sends `says`: its disposition, and its edited form.
     pub fn peer(&mut self, says: TestSegment) -> (PacketDisposition, String) {
         let mut bytes = says.bytes(self.now);
-        let fate = self.incoming(&mut bytes);
-        (fate, show(&bytes))
+        let disposition = self.incoming(&mut bytes);
+        (disposition, show(&bytes))
     }
     /// The segment reaches the local TCP unchanged.
     pub fn peer_passes(&mut self, says: TestSegment) {
@@ -323,9 +323,9 @@ impl Timeline {
         let packet = Packet::icmp_error(router, &offending, message).expect("an error is due");
         let mut bytes = encode(&packet);
         let before = bytes.clone();
-        let fate = self.incoming(&mut bytes);
+        let disposition = self.incoming(&mut bytes);
         assert_eq!(bytes, before);
-        fate
+        disposition
     }
     /// A router reports segment `n` as undeliverable, and the report is accepted.
     pub fn cut(&mut self, n: u32) {

@@ -35,7 +35,7 @@ pub struct Transmit {
     pub segment: TcpSegment,
     /// ECN field of its IP header.
     pub ecn: Ecn,
-    /// To be placed at the front of the own interface queue.
+    /// To be placed at the front of the local interface queue.
     pub ahead_of_queue: bool,
     /// Carries data that was sent before.
     pub retransmission: bool,

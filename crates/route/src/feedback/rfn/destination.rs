@@ -117,7 +117,7 @@ impl DestinationState {
 
     /// Clears the record of an RRN to `source`, for which an RFN has arrived at this node itself.
     pub fn forget_rrn(&mut self, source: Ipv4Addr) {
-        self.rrn_sent.retain(|told| *told != source);
+        self.rrn_sent.retain(|notified| *notified != source);
     }
 
     /// Returns the next source that needs an RRN from here.

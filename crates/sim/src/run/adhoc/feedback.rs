@@ -97,10 +97,10 @@ impl Run<'_, AdhocNetwork> {
         probe: RouteProbe,
         first: bool,
     ) {
-        let seeker = &mut self.net.nodes[node].route_prober;
+        let prober = &mut self.net.nodes[node].route_prober;
         match probe {
-            RouteProbe::Repeated => seeker.start(self.now, peer, first),
-            RouteProbe::Single => seeker.start_single(self.now, peer),
+            RouteProbe::Repeated => prober.start(self.now, peer, first),
+            RouteProbe::Single => prober.start_single(self.now, peer),
             RouteProbe::Off => return,
         }
         self.send_due_probes(node);

@@ -23,20 +23,20 @@ use crate::results::RoutingResult;
 
 impl AdhocNetwork {
     pub(super) fn routing_result(&self) -> RoutingResult {
-        let ledger = &self.accounting;
+        let accounting = &self.accounting;
         let mut result = RoutingResult {
-            link_failures: ledger.link_failures,
-            arp_failures: ledger.arp_failures,
-            false_link_failures: ledger.false_link_failures,
-            link_retries: ledger.link_retries,
-            vain_link_retries: ledger.vain_link_retries,
-            link_retries_sent: ledger.link_retries_sent,
-            data_hops: ledger.hops.data,
-            ack_hops: ledger.hops.acks,
-            icmp_hops: ledger.hops.icmp,
-            data_routed: ledger.routed.data,
-            acks_routed: ledger.routed.acks,
-            icmp_routed: ledger.routed.icmp,
+            link_failures: accounting.link_failures,
+            arp_failures: accounting.arp_failures,
+            false_link_failures: accounting.false_link_failures,
+            link_retries: accounting.link_retries,
+            vain_link_retries: accounting.vain_link_retries,
+            link_retries_sent: accounting.link_retries_sent,
+            data_hops: accounting.hops.data,
+            ack_hops: accounting.hops.acks,
+            icmp_hops: accounting.hops.icmp,
+            data_routed: accounting.routed.data,
+            acks_routed: accounting.routed.acks,
+            icmp_routed: accounting.routed.icmp,
             ..RoutingResult::default()
         };
         for node in &self.nodes {
@@ -354,16 +354,16 @@ impl Run<'_, AdhocNetwork> {
         let in_range = self.net.mac.in_range(self.now, node as u32, to);
         self.trace_link_failure(node, to, &packet, reason, in_range);
         self.on_local_link_failure(node, packet.packet.ip.destination);
-        let ledger = &mut self.net.accounting;
+        let accounting = &mut self.net.accounting;
         match reason {
-            Some(_) => ledger.link_failures += 1,
-            None => ledger.arp_failures += 1,
+            Some(_) => accounting.link_failures += 1,
+            None => accounting.arp_failures += 1,
         }
-        ledger.false_link_failures += u64::from(in_range);
+        accounting.false_link_failures += u64::from(in_range);
         self.on_neighbour_lost(node, to);
-        let ledger = &mut self.net.accounting;
+        let accounting = &mut self.net.accounting;
         if !packet.is_control() {
-            ledger.on_packet_in();
+            accounting.on_packet_in();
         }
         let mut concerned = std::mem::take(&mut self.net.affected_packets);
         if !packet.is_control() {
@@ -381,7 +381,7 @@ impl Run<'_, AdhocNetwork> {
                 }
                 let packet = packets.record_delivery(item.id)?;
                 if !packet.is_control() {
-                    ledger.on_packet_in();
+                    accounting.on_packet_in();
                     concerned.push(packet.packet);
                 }
                 return Some(packet);

@@ -117,11 +117,11 @@ mod test {
     }
 
     /// Each request of the prober up to `end`, with its sequence number.
-    fn requests(seeker: &mut RouteProber, end: Instant) -> Vec<(Instant, Ipv4Addr, u16)> {
+    fn requests(prober: &mut RouteProber, end: Instant) -> Vec<(Instant, Ipv4Addr, u16)> {
         let mut sent = Vec::new();
-        while let Some(now) = seeker.next_timeout().filter(|at| *at <= end) {
-            while let Some(to) = seeker.due_destination(now) {
-                sent.extend(seeker.on_request_sent(now, to).map(|sequence| (now, to, sequence)));
+        while let Some(now) = prober.next_timeout().filter(|at| *at <= end) {
+            while let Some(to) = prober.due_destination(now) {
+                sent.extend(prober.on_request_sent(now, to).map(|sequence| (now, to, sequence)));
             }
         }
         sent
@@ -129,74 +129,74 @@ mod test {
 
     #[test]
     fn requests_are_repeated_up_to_a_maximum() {
-        let mut seeker = RouteProber::new(Duration::from_secs(2), 3);
-        assert_eq!(seeker.next_timeout(), None);
-        seeker.start(at(10), DESTINATION, false);
+        let mut prober = RouteProber::new(Duration::from_secs(2), 3);
+        assert_eq!(prober.next_timeout(), None);
+        prober.start(at(10), DESTINATION, false);
         assert_eq!(
-            requests(&mut seeker, at(1000)),
+            requests(&mut prober, at(1000)),
             [(at(10), DESTINATION, 1), (at(12), DESTINATION, 2), (at(14), DESTINATION, 3)]
         );
-        assert!(seeker.on_found(DESTINATION), "the probe stays until a route is found otherwise");
-        assert!(!seeker.on_found(DESTINATION));
+        assert!(prober.on_found(DESTINATION), "the probe stays until a route is found otherwise");
+        assert!(!prober.on_found(DESTINATION));
     }
 
     #[test]
     fn a_new_wait_restarts_the_count() {
-        let mut seeker = RouteProber::new(Duration::from_secs(2), 2);
-        seeker.start(at(0), DESTINATION, true);
-        assert_eq!(requests(&mut seeker, at(2)).len(), 2);
+        let mut prober = RouteProber::new(Duration::from_secs(2), 2);
+        prober.start(at(0), DESTINATION, true);
+        assert_eq!(requests(&mut prober, at(2)).len(), 2);
         // A router has reported a route, and the route has failed again.
-        seeker.start(at(3), DESTINATION, true);
+        prober.start(at(3), DESTINATION, true);
         assert_eq!(
-            requests(&mut seeker, at(9)),
+            requests(&mut prober, at(9)),
             [(at(4), DESTINATION, 3), (at(6), DESTINATION, 4)]
         );
     }
 
     #[test]
     fn a_second_start_does_not_hasten_a_probe_but_restarts_a_finished_one() {
-        let mut seeker = RouteProber::new(Duration::from_secs(2), 2);
+        let mut prober = RouteProber::new(Duration::from_secs(2), 2);
         for now in [0, 1] {
-            seeker.start(at(now), DESTINATION, false);
-            assert_eq!(requests(&mut seeker, at(now)).len(), usize::from(now == 0));
+            prober.start(at(now), DESTINATION, false);
+            assert_eq!(requests(&mut prober, at(now)).len(), usize::from(now == 0));
         }
-        assert_eq!(requests(&mut seeker, at(9)), [(at(2), DESTINATION, 2)]);
-        seeker.start(at(9), DESTINATION, false);
-        assert_eq!(requests(&mut seeker, at(10)), [(at(9), DESTINATION, 3)]);
+        assert_eq!(requests(&mut prober, at(9)), [(at(2), DESTINATION, 2)]);
+        prober.start(at(9), DESTINATION, false);
+        assert_eq!(requests(&mut prober, at(10)), [(at(9), DESTINATION, 3)]);
     }
 
     #[test]
     fn a_single_request_is_not_repeated_and_its_reply_ends_the_probe() {
-        let mut seeker = RouteProber::new(Duration::from_secs(2), 9);
-        seeker.start_single(at(1), DESTINATION);
-        assert!(!seeker.cancel(DESTINATION), "a single request is not cancelled");
-        assert_eq!(requests(&mut seeker, at(99)), [(at(1), DESTINATION, 1)]);
-        seeker.start_single(at(99), DESTINATION);
-        assert_eq!(requests(&mut seeker, at(199)), [(at(99), DESTINATION, 2)]);
-        assert!(seeker.on_found(DESTINATION));
+        let mut prober = RouteProber::new(Duration::from_secs(2), 9);
+        prober.start_single(at(1), DESTINATION);
+        assert!(!prober.cancel(DESTINATION), "a single request is not cancelled");
+        assert_eq!(requests(&mut prober, at(99)), [(at(1), DESTINATION, 1)]);
+        prober.start_single(at(99), DESTINATION);
+        assert_eq!(requests(&mut prober, at(199)), [(at(99), DESTINATION, 2)]);
+        assert!(prober.on_found(DESTINATION));
         // A probe is not changed by a single request, and one that follows is a full probe.
-        seeker.start(at(200), DESTINATION, true);
-        seeker.start_single(at(201), DESTINATION);
+        prober.start(at(200), DESTINATION, true);
+        prober.start_single(at(201), DESTINATION);
         assert_eq!(
-            requests(&mut seeker, at(202)),
+            requests(&mut prober, at(202)),
             [(at(200), DESTINATION, 3), (at(202), DESTINATION, 4)]
         );
-        assert!(seeker.cancel(DESTINATION));
-        seeker.start_single(at(300), DESTINATION);
-        seeker.start(at(300), DESTINATION, true);
-        assert_eq!(requests(&mut seeker, at(302)).len(), 2);
+        assert!(prober.cancel(DESTINATION));
+        prober.start_single(at(300), DESTINATION);
+        prober.start(at(300), DESTINATION, true);
+        assert_eq!(requests(&mut prober, at(302)).len(), 2);
     }
 
     #[test]
     fn destinations_are_probed_independently() {
-        let mut seeker = RouteProber::new(Duration::from_secs(2), 9);
-        seeker.start(at(0), DESTINATION, false);
-        seeker.start(at(1), OTHER_DESTINATION, false);
+        let mut prober = RouteProber::new(Duration::from_secs(2), 9);
+        prober.start(at(0), DESTINATION, false);
+        prober.start(at(1), OTHER_DESTINATION, false);
         assert_eq!(
-            requests(&mut seeker, at(1)),
+            requests(&mut prober, at(1)),
             [(at(0), DESTINATION, 1), (at(1), OTHER_DESTINATION, 2)]
         );
-        assert!(seeker.on_found(DESTINATION));
-        assert_eq!(requests(&mut seeker, at(4)), [(at(3), OTHER_DESTINATION, 3)]);
+        assert!(prober.on_found(DESTINATION));
+        assert_eq!(requests(&mut prober, at(4)), [(at(3), OTHER_DESTINATION, 3)]);
     }
 }
