@@ -385,7 +385,7 @@ pub struct CheckArgs {
     pub schema: bool,
 }
 
-/// How much `check --show` prints.
+/// Amount of output of `check --show`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Show {
     /// Keys, values and documentation

@@ -15,7 +15,7 @@ use crate::files::{OutputDir, Staging};
 
 /// Event logs and the capture that `driftway run` was asked for.
 pub struct Records {
-    /// Whether to write event logs to the output directory.
+    /// Writes event logs to the output directory.
     events: bool,
     pcap: Option<(Staging, String)>,
 }

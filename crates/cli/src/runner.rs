@@ -18,7 +18,7 @@ use crate::run::progress_bar;
 pub struct RunnerOptions {
     /// Runs in parallel; by default one per processor.
     pub jobs: Option<NonZeroU64>,
-    /// Whether cached runs are ignored.
+    /// True if cached runs are ignored.
     pub fresh: bool,
     /// Total number of runs, for the progress bar.
     pub runs: u64,

@@ -90,7 +90,7 @@ fn metric_cell(metrics: &BTreeMap<String, Option<Estimate>>, metric: &str) -> St
     }
 }
 
-/// Whether there are more flows than are shown side by side.
+/// Returns true if there are more flows than are shown side by side.
 pub fn has_many_flows(document: &Document) -> bool {
     document.summary.flows.len() > MAX_SEPARATE_FLOWS
 }
@@ -139,7 +139,7 @@ pub fn one_flow_per_row(flows: &[FlowSummary]) -> Grid {
     Grid { header, rows: flows.iter().map(row).collect() }
 }
 
-/// Whether a flow is a transfer, which can complete.
+/// Returns true if a flow is a transfer, which can complete.
 pub fn is_transfer(document: &Document, flow: usize) -> bool {
     let flow = document.scenario.flows.get(flow);
     flow.is_some_and(|flow| matches!(flow.application, Application::Transfer(_)))

@@ -69,7 +69,7 @@ fn read() -> (Deny, Metadata) {
     (toml::from_str(&deny).unwrap(), serde_json::from_slice(&metadata.stdout).unwrap())
 }
 
-/// Whether a licence expression is satisfied by the allowed licences.
+/// Returns true if a licence expression is satisfied by the allowed licences.
 fn allows(allowed: &[Licensee], license: &str) -> bool {
     Expression::parse_mode(license, ParseMode::LAX)
         .is_ok_and(|terms| terms.evaluate(|term| allowed.iter().any(|one| one.satisfies(term))))

@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-/// What an example prints; it must succeed.
+/// Output of an example, which must succeed.
 fn output(name: &str) -> String {
     let test = std::env::current_exe().unwrap();
     let target = test.parent().and_then(|deps| deps.parent()).unwrap();

@@ -55,7 +55,7 @@ struct Row {
 }
 
 impl Row {
-    /// Whether both simulators did the same work within [`WORK_TOLERANCE`].
+    /// Returns true if both simulators did the same work within [`WORK_TOLERANCE`].
     fn is_comparable(&self) -> bool {
         within(self.ours.goodput_bps / self.theirs.goodput_bps, WORK_TOLERANCE)
             && within(self.ours.hops / self.theirs.hops, WORK_TOLERANCE)

@@ -52,7 +52,7 @@ pub struct Document {
     refused: u64,
     /// Delay of packets beyond their due time at the end of the path.
     lateness: Lateness,
-    /// Whether the emulation kept real time, so that the result can be trusted.
+    /// True if the emulation kept real time, so that the result can be trusted.
     trusted: bool,
     /// Reasons not to trust the result.
     because: Vec<String>,
@@ -78,7 +78,7 @@ struct Lateness {
     p50_s: f64,
     p99_s: f64,
     max_s: f64,
-    /// Whether the path's thread was in a real-time scheduling class.
+    /// True if the path's thread was in a real-time scheduling class.
     real_time_class: bool,
     /// Limit on `p99_s`: a tenth of the shortest time that a full packet takes over a hop (s).
     tolerated_s: f64,

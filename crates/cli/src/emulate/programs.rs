@@ -65,7 +65,7 @@ pub fn wait_for_listener(namespace: &Namespace, far: &mut Child) -> io::Result<(
     Ok(())
 }
 
-/// Whether the calling thread's namespace has a listening TCP socket or a UDP socket.
+/// Returns true if the calling thread's namespace has a listening TCP socket or a UDP socket.
 fn has_listener() -> io::Result<bool> {
     for (table, listening) in [("tcp", "0A"), ("tcp6", "0A"), ("udp", "07"), ("udp6", "07")] {
         // A kernel without IPv6 lacks its tables.

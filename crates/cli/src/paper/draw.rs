@@ -47,7 +47,7 @@ pub fn group_title(plan: &Plan, arm: usize) -> LegendGroupTitle {
 /// Number of arms from which a figure with a single point is plotted.
 const MIN_ARMS_DRAWN: usize = 4;
 
-/// Whether a figure is plotted. A single point of few arms without the paper's numbers is a table.
+/// Returns true if a figure is plotted. A single point of few arms without the paper's numbers is a table.
 pub fn is_drawn(result: &FigureResult) -> bool {
     let over = !result.paper.is_empty() || !result.lines.is_empty();
     result.x.is_some() || over || result.arms.0.len() >= MIN_ARMS_DRAWN

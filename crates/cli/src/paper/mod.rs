@@ -68,9 +68,9 @@ pub fn paper(args: &PaperArgs) -> Result<(), Failure> {
 pub struct Output<'a> {
     /// Directory for the page, the results and the tables.
     pub out: Option<&'a Path>,
-    /// Whether to print one JSON document instead of tables.
+    /// Prints one JSON document instead of tables.
     pub json: bool,
-    /// Whether to record the results in the study's directory.
+    /// Records the results in the study's directory.
     pub record: bool,
 }
 

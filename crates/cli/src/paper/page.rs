@@ -30,7 +30,7 @@ pub struct Page<'a> {
     source: String,
     note: Option<&'a str>,
     has_statements: bool,
-    /// Whether any figure has numbers of the paper.
+    /// True if any figure has numbers of the paper.
     has_reported: bool,
     version: &'static str,
     /// Number of runs, and of statements that agree.

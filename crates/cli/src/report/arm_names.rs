@@ -75,7 +75,7 @@ pub fn distinguish<'a>(
     }
 }
 
-/// Whether another key implies the values of a key, as a protocol's name implies its constants, or
+/// Returns true if another key implies the values of a key, as a protocol's name implies its constants, or
 /// the first flow the others.
 pub fn is_implied(set: &[Keys], varying: &[&String], key: &String) -> bool {
     let parts: Vec<&str> = key.split('.').collect();

@@ -60,7 +60,7 @@ impl<'a> Claims<'a> {
         if all { name.to_owned() } else { kept().collect::<Vec<_>>().join(", ") }
     }
 
-    /// Whether nothing in `text` contradicts the values.
+    /// Returns true if nothing in `text` contradicts the values.
     pub fn are_consistent_with(&self, text: &str) -> bool {
         let words = words(text);
         self.values.iter().all(|(key, values)| self.is_key_consistent(key, values, &words))
@@ -121,7 +121,7 @@ fn remove_words(words: &mut Vec<String>, what: &[String]) -> bool {
     found.is_some()
 }
 
-/// Whether a count precedes the noun, as in `two lossy hops` or `50 nodes`.
+/// Returns true if a count precedes the noun, as in `two lossy hops` or `50 nodes`.
 fn is_counted(thing: &str, words: &[String]) -> bool {
     let is_thing = |word: &String| word == thing || word.strip_suffix('s') == Some(thing);
     let is_count = |word: &String| {

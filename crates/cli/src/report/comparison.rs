@@ -60,7 +60,7 @@ pub fn comparison_table(set: &[ResultDir], sweep: &Variation) -> Grid {
     Grid { header, rows }
 }
 
-/// Whether any scenario has so many flows that the flows of each scenario are aggregated.
+/// Returns true if any scenario has so many flows that the flows of each scenario are aggregated.
 pub fn any_has_many_flows(set: &[ResultDir]) -> bool {
     set.iter().any(|member| has_many_flows(&member.document))
 }
@@ -72,7 +72,7 @@ fn x_scale(sweep: &Variation) -> Scale {
     Scale::of(metric, values.fold(0.0, f64::max))
 }
 
-/// Whether every flow is a transfer that completed in every run, so that its throughput is its size
+/// Returns true if every flow is a transfer that completed in every run, so that its throughput is its size
 /// over its completion time.
 pub fn all_transfers_complete(set: &[ResultDir]) -> bool {
     set.iter().all(|member| {

@@ -268,7 +268,7 @@ fn add_reference(
     );
 }
 
-/// Whether the name of reported values has every word of an arm's name. An arm without an aid is
+/// Returns true if the name of reported values has every word of an arm's name. An arm without an aid is
 /// plain TCP.
 fn refers_to(line: &str, subject: &str) -> bool {
     let words = |text: &str| -> Vec<String> {

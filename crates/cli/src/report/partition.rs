@@ -50,7 +50,7 @@ pub fn refinement(partitions: &[Vec<usize>]) -> Vec<usize> {
         .collect()
 }
 
-/// Whether scenarios in the same class of `one` are also in the same class of `other`.
+/// Returns true if scenarios in the same class of `one` are also in the same class of `other`.
 pub fn determines(one: &[usize], other: &[usize]) -> bool {
     one.iter().zip(other).all(|(&first, class)| other.get(first) == Some(class))
 }

@@ -128,7 +128,7 @@ fn accept(listener: &UnixListener, clients: &mut Vec<Client>, now: Instant) {
 }
 
 impl Client {
-    /// Whether the request is complete and has no response yet.
+    /// Returns true if the request is complete and has no response yet.
     fn awaits_response(&self) -> bool {
         self.answer.is_none()
             && self.request.windows(HEADER_END.len()).any(|window| window == HEADER_END)

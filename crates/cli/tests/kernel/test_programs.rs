@@ -38,7 +38,7 @@ pub fn run_as(user: u32, arguments: &[&str]) -> Output {
     as_user(user, arguments).output().unwrap()
 }
 
-/// Whether this process was started in the role of a program.
+/// Returns true if this process was started in the role of a program.
 pub fn is_program_role() -> bool {
     env::args().nth(1).is_some_and(|role| role.starts_with("program-"))
 }

@@ -20,7 +20,7 @@ pub use samples::Samples;
 
 use crate::error::Error;
 
-/// How runs are performed: parallelism, cache and interruption.
+/// Options of running: parallelism, cache and interruption.
 pub struct Runner<'a> {
     /// Number of threads.
     pub threads: usize,
@@ -28,7 +28,7 @@ pub struct Runner<'a> {
     pub cache: Option<RunCache>,
     /// Repeats cached runs.
     pub ignore_cache: bool,
-    /// When set, no new run starts, and running ones are aborted.
+    /// Once set, no new run starts, and running ones are aborted.
     pub stop: &'a AtomicBool,
     /// Called after each completed run.
     pub on_finished: &'a (dyn Fn() + Sync),

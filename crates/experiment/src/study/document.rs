@@ -266,7 +266,7 @@ pub struct StatementResult {
     pub metric: String,
     /// The paper's number, from and to; `null` for a shape.
     pub number: Option<[f64; 2]>,
-    /// Whether the number is a bound.
+    /// True if the number is a bound.
     pub bound: Option<Bound>,
     /// Range of a ratio; `null` without one.
     pub band: Option<(f64, f64)>,

@@ -18,7 +18,7 @@ const SIMULATED_GROWTHS: [&str; 2] = ["cubic", "reno"];
 pub struct Stack {
     /// The kernel's name of the congestion control.
     pub congestion_control: String,
-    /// Whether the shim runs below the kernel's TCP.
+    /// True if the shim runs below the kernel's TCP.
     pub shim: bool,
 }
 

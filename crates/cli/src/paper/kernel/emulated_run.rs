@@ -28,7 +28,7 @@ pub struct EmulatedRun {
     pub received_bytes: u64,
     /// Error of the sending kernel, if it aborted the connection.
     pub refused: Option<String>,
-    /// Whether the run kept real time, so that the result can be trusted.
+    /// True if the run kept real time, so that the result can be trusted.
     pub trusted: bool,
     /// Reasons not to trust the result.
     pub because: Vec<String>,

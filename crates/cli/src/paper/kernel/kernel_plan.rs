@@ -143,7 +143,7 @@ struct PlanBuilder<'a> {
     whole: &'a Plan,
     /// Size to which longer transfers are cut.
     max_transfer: Option<Size>,
-    /// Whether a transfer was longer.
+    /// True if a transfer was longer.
     is_truncated: bool,
     plan: Plan,
     runs: Vec<PlannedRun>,

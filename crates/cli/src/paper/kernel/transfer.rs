@@ -175,7 +175,7 @@ pub fn socket_with(congestion_control: &str) -> io::Result<OwnedFd> {
     Ok(socket)
 }
 
-/// Whether a call only timed out. (A connection that timed out gives ETIMEDOUT.)
+/// Returns true if a call only timed out. (A connection that timed out gives ETIMEDOUT.)
 fn is_timeout(error: &io::Error) -> bool {
     matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted)
 }
