@@ -9,8 +9,7 @@ use driftway_base::{
     Duration, Ecn, Instant, Ipv4Addr, Seq, SeqRange, Signal, SignalKind, UnreachableScope,
 };
 use driftway_shim::{
-    Config, CwndAfterOutage, FlowStatus, PacketDestination, PacketDisposition, Shim,
-    UntouchedReason,
+    Config, CwndAfterOutage, FlowStatus, PacketAction, PacketDestination, Shim, UntouchedReason,
 };
 use driftway_wire::{
     Body, IcmpMessage, IpHeader, Packet, Payload, TcpFlags, TcpOptions, TcpSegment, Timestamps,
@@ -35,11 +34,11 @@ struct Driver {
     /// The last packets of the local TCP, to be quoted and repeated.
     repeats: Vec<Vec<u8>>,
     /// By local port and remote host.
-    flows: BTreeMap<(u16, u8), Numbers>,
+    flows: BTreeMap<(u16, u8), SequenceNumbers>,
 }
 
 #[derive(Default)]
-struct Numbers {
+struct SequenceNumbers {
     ours: Seq,
     theirs: Seq,
     /// For the connection that began with the last SYN: one past the highest sequence number sent by the
@@ -166,7 +165,7 @@ impl Driver {
                 (PacketDestination::LocalTcp, Body::Tcp(segment)) => {
                     assert_eq!(decoded.ip.destination, HERE);
                     self.check_ack(&decoded, &segment);
-                    self.is_told(&packet);
+                    self.on_delivered(&packet);
                 }
                 (
                     PacketDestination::LocalTcp,
@@ -197,7 +196,7 @@ impl Driver {
             (numbers.high, numbers.knows) = (segment.end(), segment.end());
             (numbers.has, numbers.left, numbers.strange) = (segment.ack, None, false);
         }
-        // Numbers further away do not belong to this connection (RFC 7323 §2.3).
+        // SequenceNumbers further away do not belong to this connection (RFC 7323 §2.3).
         if (1..=1 << 30).contains(&segment.end().distance(numbers.high)) {
             numbers.high = segment.end();
         }
@@ -217,7 +216,7 @@ impl Driver {
     }
 
     /// The local TCP receives a segment.
-    fn is_told(&mut self, packet: &[u8]) {
+    fn on_delivered(&mut self, packet: &[u8]) {
         let Some((key, segment)) = tcp(packet, false) else { return };
         let Some(numbers) = self.flows.get_mut(&key) else { return };
         if segment.flags.contains(TcpFlags::ACK) && segment.ack.at_or_before(numbers.high) {
@@ -261,7 +260,7 @@ impl Driver {
             self.now = until;
             for key in flows {
                 if step % 20 == 0 {
-                    let Numbers { knows, high, .. } = self.flows[key];
+                    let SequenceNumbers { knows, high, .. } = self.flows[key];
                     self.sends(*key, knows, high.since(knows).min(1400));
                 }
                 self.acknowledges(*key);
@@ -306,8 +305,8 @@ impl Driver {
             ..TcpSegment::default()
         };
         let ip = IpHeader::new(there(host), HERE);
-        let disposition = self.incoming(encode(Packet { ip, body: Body::Tcp(segment) }));
-        if disposition == PacketDisposition::Untouched(UntouchedReason::Implausible)
+        let action = self.incoming(encode(Packet { ip, body: Body::Tcp(segment) }));
+        if action == PacketAction::Untouched(UntouchedReason::Implausible)
             && let Some(numbers) = self.flows.get_mut(&(port, host))
         {
             numbers.strange = true;
@@ -324,11 +323,11 @@ impl Driver {
 
     fn outgoing(&mut self, mut packet: Vec<u8>) {
         let before = packet.clone();
-        let disposition = self.shim.on_outgoing(self.now, &mut packet);
-        if !matches!(disposition, PacketDisposition::Untouched(_)) {
+        let action = self.shim.on_outgoing(self.now, &mut packet);
+        if !matches!(action, PacketAction::Untouched(_)) {
             self.sent(&packet);
         }
-        if disposition == PacketDisposition::Pass {
+        if action == PacketAction::Pass {
             self.leaves(&packet);
         }
         if self.holds_back {
@@ -342,23 +341,21 @@ impl Driver {
         self.repeats.push(packet);
     }
 
-    fn incoming(&mut self, mut packet: Vec<u8>) -> PacketDisposition {
+    fn incoming(&mut self, mut packet: Vec<u8>) -> PacketAction {
         let before = packet.clone();
-        let disposition = self.shim.on_incoming(self.now, &mut packet);
-        match disposition {
-            PacketDisposition::Pass => {
+        let action = self.shim.on_incoming(self.now, &mut packet);
+        match action {
+            PacketAction::Pass => {
                 if let Ok(decoded) = Packet::decode(&before) {
                     assert!(Packet::decode(&packet).is_ok(), "no longer decodable: {decoded:?}");
                 }
-                self.is_told(&packet);
+                self.on_delivered(&packet);
             }
-            PacketDisposition::Untouched(_)
-            | PacketDisposition::Stored
-            | PacketDisposition::Discarded(_) => {
+            PacketAction::Untouched(_) | PacketAction::Stored | PacketAction::Discarded(_) => {
                 assert_eq!(packet, before, "an untracked packet was edited");
             }
         }
-        disposition
+        action
     }
 
     /// Arbitrary bytes, or an earlier packet with a few bytes changed.

@@ -49,7 +49,7 @@ pub enum DiscardReason {
 
 /// Instruction to the driver for a packet that was passed to the shim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum PacketDisposition {
+pub enum PacketAction {
     /// Forward the packet in its present, possibly edited form.
     Pass,
     /// Forward the packet; it was not changed.
@@ -80,9 +80,9 @@ macro_rules! counts {
 counts! {
     /// Packets passed to the shim.
     shown,
-    /// [`PacketDisposition::Pass`]
+    /// [`PacketAction::Pass`]
     passed,
-    /// [`PacketDisposition::Stored`]
+    /// [`PacketAction::Stored`]
     stored,
     /// [`UntouchedReason::NotIpv4`]
     not_ipv4,
@@ -205,13 +205,13 @@ impl Counts {
         *place += 1;
     }
 
-    /// Counts a packet's disposition.
-    pub(crate) fn count_disposition(&mut self, disposition: PacketDisposition) {
+    /// Counts a packet's action.
+    pub(crate) fn count_action(&mut self, action: PacketAction) {
         self.shown += 1;
-        let place = match disposition {
-            PacketDisposition::Pass => &mut self.passed,
-            PacketDisposition::Stored => &mut self.stored,
-            PacketDisposition::Untouched(reason) => match reason {
+        let place = match action {
+            PacketAction::Pass => &mut self.passed,
+            PacketAction::Stored => &mut self.stored,
+            PacketAction::Untouched(reason) => match reason {
                 UntouchedReason::NotIpv4 => &mut self.not_ipv4,
                 UntouchedReason::Fragment => &mut self.fragments,
                 UntouchedReason::OtherProtocol => &mut self.other_protocol,
@@ -225,7 +225,7 @@ impl Counts {
                 UntouchedReason::Implausible => &mut self.implausible,
                 UntouchedReason::NotBelieved => &mut self.not_believed,
             },
-            PacketDisposition::Discarded(reason) => match reason {
+            PacketAction::Discarded(reason) => match reason {
                 DiscardReason::RetransmissionInHold => &mut self.retransmissions_in_hold,
                 DiscardReason::RetransmissionInRepair => &mut self.retransmissions_in_repair,
                 DiscardReason::AckHeld => &mut self.acks_held,

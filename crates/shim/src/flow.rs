@@ -15,7 +15,7 @@ use driftway_base::{Duration, FlowKey, Instant, ProbeSpacing, Seq, SeqRange};
 use driftway_wire::TcpFlags;
 
 use crate::config::Config;
-use crate::counts::{Counts, PacketDisposition};
+use crate::counts::{Counts, PacketAction};
 use crate::handshake::Negotiated;
 use crate::pace::{RttEstimator, TimestampClock};
 use crate::packet::Segment;
@@ -41,9 +41,9 @@ pub(crate) struct Context<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Step {
     /// The flow continues.
-    Continue(PacketDisposition),
+    Continue(PacketAction),
     /// The flow has ended.
-    Closed(PacketDisposition),
+    Closed(PacketAction),
 }
 
 /// Latest state that one end has announced.

@@ -105,7 +105,7 @@ mod retransmission_queue;
 mod shim;
 
 pub use config::Config;
-pub use counts::{Counts, DiscardReason, PacketDisposition, UntouchedReason};
+pub use counts::{Counts, DiscardReason, PacketAction, UntouchedReason};
 pub use driftway_aid::carry::CwndAfterOutage;
 pub use flow::FlowStatus;
 pub use shim::{PacketDestination, Shim};

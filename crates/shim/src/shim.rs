@@ -15,7 +15,7 @@ use driftway_base::{
 use driftway_wire::{Body, IcmpMessage, Packet, TcpFlags, UnreachableCode};
 
 use crate::config::Config;
-use crate::counts::{Counts, PacketDisposition, UntouchedReason};
+use crate::counts::{Counts, PacketAction, UntouchedReason};
 use crate::flow::{ConnectionAid, Context, FlowStatus, Step};
 use crate::handshake::Handshake;
 use crate::packet::{Parsed, Segment, parse};
@@ -55,7 +55,7 @@ pub enum PacketDestination {
 /// *Commands*: [`shut_down`](Self::shut_down). *Polls*: [`poll`](Self::poll),
 /// [`solicit_ack`](Self::solicit_ack).
 ///
-/// The driver passes every packet, treats it as the [`PacketDisposition`] demands, then polls until
+/// The driver passes every packet, treats it as the [`PacketAction`] demands, then polls until
 /// there is nothing, then asks `next_timeout`. Time never goes back. If the driver goes away at any
 /// instant, every connection continues as plain TCP.
 #[derive(Debug)]
@@ -104,31 +104,31 @@ impl Shim {
     }
 
     /// Processes a packet that the local TCP sends.
-    pub fn on_outgoing(&mut self, now: Instant, packet: &mut [u8]) -> PacketDisposition {
-        let disposition = match parse(packet) {
+    pub fn on_outgoing(&mut self, now: Instant, packet: &mut [u8]) -> PacketAction {
+        let action = match parse(packet) {
             Ok(Parsed::Tcp(segment)) if !segment.has_valid_checksums(packet) => {
-                PacketDisposition::Untouched(UntouchedReason::Corrupt)
+                PacketAction::Untouched(UntouchedReason::Corrupt)
             }
             Ok(Parsed::Tcp(segment)) => self.outgoing_segment(now, &segment, packet),
-            Ok(Parsed::Icmp) => PacketDisposition::Untouched(UntouchedReason::OtherProtocol),
-            Err(reason) => PacketDisposition::Untouched(reason),
+            Ok(Parsed::Icmp) => PacketAction::Untouched(UntouchedReason::OtherProtocol),
+            Err(reason) => PacketAction::Untouched(reason),
         };
-        self.counts.count_disposition(disposition);
-        disposition
+        self.counts.count_action(action);
+        action
     }
 
     /// Processes a packet that arrives for this host.
-    pub fn on_incoming(&mut self, now: Instant, packet: &mut [u8]) -> PacketDisposition {
-        let disposition = match parse(packet) {
+    pub fn on_incoming(&mut self, now: Instant, packet: &mut [u8]) -> PacketAction {
+        let action = match parse(packet) {
             Ok(Parsed::Tcp(segment)) if !segment.has_valid_checksums(packet) => {
-                PacketDisposition::Untouched(UntouchedReason::Corrupt)
+                PacketAction::Untouched(UntouchedReason::Corrupt)
             }
             Ok(Parsed::Tcp(segment)) => self.incoming_segment(now, &segment, packet),
             Ok(Parsed::Icmp) => self.on_icmp(now, packet),
-            Err(reason) => PacketDisposition::Untouched(reason),
+            Err(reason) => PacketAction::Untouched(reason),
         };
-        self.counts.count_disposition(disposition);
-        disposition
+        self.counts.count_action(action);
+        action
     }
 
     /// Passes a signal of the network, or of this host, to the aids of the flows concerned. A
@@ -267,19 +267,19 @@ impl Shim {
         now: Instant,
         segment: &Segment,
         packet: &mut [u8],
-    ) -> PacketDisposition {
+    ) -> PacketAction {
         let found = self.table.find(segment.flow);
         if segment.has_flags(TcpFlags::SYN) {
             return self.on_outgoing_syn(now, found, segment);
         }
         let Some(index) = found else {
-            return PacketDisposition::Untouched(UntouchedReason::Older);
+            return PacketAction::Untouched(UntouchedReason::Older);
         };
         let (table, mut cx) = self.context(now);
         let step = match table.get_mut(index) {
             Some(TableEntry::Flow(flow)) => flow.on_outgoing(&mut cx, segment, packet),
             // A reset, or a SYN-ACK on another path: the negotiated options are not known.
-            _ => Step::Closed(PacketDisposition::Untouched(UntouchedReason::Older)),
+            _ => Step::Closed(PacketAction::Untouched(UntouchedReason::Older)),
         };
         self.finish_step(now, index, step)
     }
@@ -290,7 +290,7 @@ impl Shim {
         now: Instant,
         found: Option<usize>,
         segment: &Segment,
-    ) -> PacketDisposition {
+    ) -> PacketAction {
         let refused = if segment.unknown_option || segment.payload_len > 0 {
             Some(UntouchedReason::UnknownOption)
         } else {
@@ -301,13 +301,13 @@ impl Shim {
                 Some(TableEntry::Handshake(opening)) if refused.is_none() => {
                     if opening.is_retransmission(segment) {
                         opening.on_retransmission(now, segment);
-                        return PacketDisposition::Pass;
+                        return PacketAction::Pass;
                     }
                     // RFC 9293 §3.5, figure 8: the SYN-ACK answers a SYN that crossed the local
                     // one.
                     if !opening.is_passive() && segment.has_flags(TcpFlags::ACK) {
                         self.forget(index);
-                        return PacketDisposition::Untouched(UntouchedReason::SimultaneousOpen);
+                        return PacketAction::Untouched(UntouchedReason::SimultaneousOpen);
                     }
                 }
                 _ => {}
@@ -316,13 +316,13 @@ impl Shim {
             self.forget(index);
         }
         if let Some(reason) = refused {
-            return PacketDisposition::Untouched(reason);
+            return PacketAction::Untouched(reason);
         }
         if self.table.len() >= self.config.flows && !self.evict(now) {
-            return PacketDisposition::Untouched(UntouchedReason::NoRoom);
+            return PacketAction::Untouched(UntouchedReason::NoRoom);
         }
         self.table.insert(TableEntry::Handshake(Handshake::new(now, segment)));
-        PacketDisposition::Pass
+        PacketAction::Pass
     }
 
     fn incoming_segment(
@@ -330,56 +330,56 @@ impl Shim {
         now: Instant,
         segment: &Segment,
         packet: &mut [u8],
-    ) -> PacketDisposition {
+    ) -> PacketAction {
         let FlowKey { source, destination } = segment.flow;
         let key = FlowKey { source: destination, destination: source };
         let syn_only = segment.has_flags(TcpFlags::SYN) && !segment.has_flags(TcpFlags::ACK);
         let Some(index) = self.table.find(key) else {
             // A SYN is recorded with its answer.
             return if syn_only {
-                PacketDisposition::Pass
+                PacketAction::Pass
             } else {
-                PacketDisposition::Untouched(UntouchedReason::Older)
+                PacketAction::Untouched(UntouchedReason::Older)
             };
         };
         if let Some(TableEntry::Handshake(opening)) = self.table.get(index) {
             let opening = *opening;
             if segment.has_flags(TcpFlags::RST) {
                 self.forget(index);
-                return PacketDisposition::Pass;
+                return PacketAction::Pass;
             }
             if syn_only && !opening.is_passive() {
                 self.forget(index);
-                return PacketDisposition::Untouched(UntouchedReason::SimultaneousOpen);
+                return PacketAction::Untouched(UntouchedReason::SimultaneousOpen);
             }
             let make = || ConnectionAid((self.aid_factory.0)());
             let flow = match opening.on_reply(now, segment, make) {
                 Ok(Some(flow)) => flow,
-                Ok(None) => return PacketDisposition::Pass,
+                Ok(None) => return PacketAction::Pass,
                 Err(reason) => {
                     self.forget(index);
-                    return PacketDisposition::Untouched(reason);
+                    return PacketAction::Untouched(reason);
                 }
             };
             self.counts.flows += 1;
             self.table.replace(index, TableEntry::Flow(flow));
             if segment.has_flags(TcpFlags::SYN) {
-                return PacketDisposition::Pass;
+                return PacketAction::Pass;
             }
         }
         let (table, mut cx) = self.context(now);
         let step = match table.get_mut(index) {
             Some(TableEntry::Flow(flow)) => flow.on_incoming(&mut cx, segment, packet),
-            _ => Step::Continue(PacketDisposition::Pass),
+            _ => Step::Continue(PacketAction::Pass),
         };
         self.finish_step(now, index, step)
     }
 
-    fn on_icmp(&mut self, now: Instant, packet: &[u8]) -> PacketDisposition {
-        let not_believed = PacketDisposition::Untouched(UntouchedReason::NotBelieved);
+    fn on_icmp(&mut self, now: Instant, packet: &[u8]) -> PacketAction {
+        let not_believed = PacketAction::Untouched(UntouchedReason::NotBelieved);
         let Ok(decoded) = Packet::decode(packet) else { return not_believed };
         let Body::Icmp(IcmpMessage::Unreachable { code, quoted }) = decoded.packet.body else {
-            return PacketDisposition::Untouched(UntouchedReason::OtherProtocol);
+            return PacketAction::Untouched(UntouchedReason::OtherProtocol);
         };
         let scope = match code {
             UnreachableCode::Net => UnreachableScope::Net,
@@ -409,7 +409,7 @@ impl Shim {
         // The local TCP receives it, too: it reverts a doubled RTO (RFC 6069), so that it
         // retransmits as often as without the shim.
         self.counts.icmp_taken += u64::from(self.notify_flow(now, index, &signal));
-        PacketDisposition::Pass
+        PacketAction::Pass
     }
 
     /// Passes a signal to a flow. Returns whether it is disconnected now.
@@ -423,15 +423,15 @@ impl Shim {
     }
 
     /// Applies the result of a packet to the flow.
-    fn finish_step(&mut self, now: Instant, index: usize, step: Step) -> PacketDisposition {
+    fn finish_step(&mut self, now: Instant, index: usize, step: Step) -> PacketAction {
         match step {
-            Step::Continue(disposition) => {
+            Step::Continue(action) => {
                 self.mark_changed(now, index);
-                disposition
+                action
             }
-            Step::Closed(disposition) => {
+            Step::Closed(action) => {
                 self.forget(index);
-                disposition
+                action
             }
         }
     }

@@ -16,10 +16,10 @@ use driftway_base::{
     Act, ActResult, Assign, Duration, Instant, Known, ProbeSpacing, Release, Retransmit,
     RouteProbe, SeqRange, Signal, SignalKind, TcpView,
 };
-use driftway_shim::{Config, DiscardReason, PacketDisposition, Shim};
+use driftway_shim::{Config, DiscardReason, PacketAction, Shim};
 use driftway_wire::{TcpFlags, TcpSegment};
 
-const BY_AID: PacketDisposition = PacketDisposition::Discarded(DiscardReason::ByAid);
+const BY_AID: PacketAction = PacketAction::Discarded(DiscardReason::ByAid);
 const OFFERS: Offers = Offers { ecn: true, sack: true };
 
 /// Without the shim's own probes, so that those of the papers are visible.
@@ -207,7 +207,7 @@ fn a_limit_is_refused_and_replaced() {
     line.peer_passes(ack(2001, 200).window(1000));
     // This aid does not handle outages: a router's message is passed to TCP.
     let disposition = line.unreachable(nth_segment(2), driftway_wire::UnreachableCode::Host);
-    assert_eq!((disposition, line.status().state), (PacketDisposition::Pass, "open"));
+    assert_eq!((disposition, line.status().state), (PacketAction::Pass, "open"));
 }
 
 /// Test aid that requests the scripted act on each signal, and records the result and the last

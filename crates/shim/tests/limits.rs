@@ -7,7 +7,7 @@ use common::timeline::{
     FLOW, HERE, OURS, THEIRS, THERE, Timeline, ack, config, data, nth_segment, syn, syn_ack,
 };
 use driftway_base::{FlowKey, Signal, SignalKind};
-use driftway_shim::{Config, DiscardReason, PacketDisposition, UntouchedReason};
+use driftway_shim::{Config, DiscardReason, PacketAction, UntouchedReason};
 use driftway_wire::{Body, Packet, TcpFlags, UnreachableCode};
 
 #[test]
@@ -88,7 +88,7 @@ fn resets_during_a_cut() {
     line.passes(data(5001, 0).flags(TcpFlags::RST).not_capable());
     assert_eq!((line.shim.flows().count(), line.shim.memory().0), (0, 0));
     line.quiet_until(5000);
-    assert_eq!(line.local(nth_segment(0)), PacketDisposition::Untouched(UntouchedReason::Older));
+    assert_eq!(line.local(nth_segment(0)), PacketAction::Untouched(UntouchedReason::Older));
 }
 
 /// A segment that can't be stored passes, and the local TCP has to retransmit it.
@@ -217,12 +217,12 @@ fn a_solicitation_lies_before_what_was_acknowledged() {
 #[test]
 fn a_reset_that_answers_the_shim_does_not_leave() {
     let reset = |flags| data(1, 0).flags(flags);
-    let own = PacketDisposition::Discarded(DiscardReason::ResetOfOwn);
+    let own = PacketAction::Discarded(DiscardReason::ResetOfOwn);
     let both = TcpFlags::RST.with(TcpFlags::ACK);
     let cases = [
         (TcpFlags::RST, 0, own),
-        (both, 0, PacketDisposition::Pass),
-        (TcpFlags::RST, 1000, PacketDisposition::Pass),
+        (both, 0, PacketAction::Pass),
+        (TcpFlags::RST, 1000, PacketAction::Pass),
     ];
     for (flags, later, disposition) in cases {
         let mut line = Timeline::established();
@@ -232,7 +232,7 @@ fn a_reset_that_answers_the_shim_does_not_leave() {
         assert_eq!(line.shim.flows().count(), 0);
     }
     let mut line = Timeline::established();
-    assert_eq!(line.local(reset(TcpFlags::RST)), PacketDisposition::Pass);
+    assert_eq!(line.local(reset(TcpFlags::RST)), PacketAction::Pass);
 }
 
 /// Without a carrier acknowledgment the flow continues as plain TCP.
@@ -249,7 +249,7 @@ fn a_flow_without_a_carrier_is_left_alone() {
     assert_eq!(line.counts().no_carrier, 1);
     assert_eq!(
         line.local(nth_segment(4).not_capable()),
-        PacketDisposition::Untouched(UntouchedReason::Older)
+        PacketAction::Untouched(UntouchedReason::Older)
     );
     line.quiet_until(5000);
 }

@@ -3,7 +3,7 @@
 mod common;
 
 use common::timeline::{Offers, TestSegment, Timeline, ack, nth_segment};
-use driftway_shim::{Config, PacketDisposition};
+use driftway_shim::{Config, PacketAction};
 use driftway_wire::TcpFlags;
 
 /// Segments 0 to 4 leave at 200 ms; all but 1 arrive; it is retransmitted at 301 ms, and arrives
@@ -181,7 +181,7 @@ fn keep_alives_and_window_probes_are_no_losses() {
     line.at(300);
     line.peer_passes(ack(1001, 200).window(0));
     for probe in [common::timeline::data(1000, 0), common::timeline::data(1000, 1)] {
-        assert_eq!(line.local(probe), PacketDisposition::Pass);
+        assert_eq!(line.local(probe), PacketAction::Pass);
     }
     line.at(400);
     line.peer_passes(ack(1001, 200).window(9000));

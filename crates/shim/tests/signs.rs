@@ -5,7 +5,7 @@ mod common;
 use common::cut::{NOT_BELIEVED, begin_outage};
 use common::timeline::{FLOW, IN_REPAIR, THERE, Timeline, ack, config, data, nth_segment};
 use driftway_base::{Signal, SignalKind};
-use driftway_shim::{Config, PacketDisposition};
+use driftway_shim::{Config, PacketAction};
 use driftway_wire::UnreachableCode;
 
 /// The oldest original, once per RTT, and after two minutes once a second.
@@ -93,7 +93,7 @@ fn a_receiver_holds_back_two_bytes() {
     let leaves = |line: &mut Timeline, number: u32| {
         let says = line.local_now(data(1, 0).not_capable().acking(number));
         let mut bytes = says.bytes(line.now);
-        assert_eq!(line.outgoing(&mut bytes), PacketDisposition::Pass);
+        assert_eq!(line.outgoing(&mut bytes), PacketAction::Pass);
         common::timeline::show(&bytes)
     };
     line.at(200);

@@ -6,7 +6,7 @@ use common::timeline::{
     HERE, THERE, TestSegment, Timeline, ack, data, encode, nth_segment, syn, syn_ack,
 };
 use driftway_base::{Ecn, Instant};
-use driftway_shim::{Config, Counts, PacketDisposition, Shim, UntouchedReason};
+use driftway_shim::{Config, Counts, PacketAction, Shim, UntouchedReason};
 use driftway_wire::{
     Body, IpHeader, Packet, Payload, TcpFlags, TcpSegment, Timestamps, UdpDatagram,
 };
@@ -19,7 +19,7 @@ fn untouched(shim: &mut Shim, bytes: &[u8], reason: UntouchedReason) {
             true => shim.on_outgoing(Instant::ZERO, &mut shown),
             false => shim.on_incoming(Instant::ZERO, &mut shown),
         };
-        assert_eq!(disposition, PacketDisposition::Untouched(reason));
+        assert_eq!(disposition, PacketAction::Untouched(reason));
         assert_eq!(shown, bytes);
     }
 }
@@ -71,7 +71,7 @@ fn each_kind_is_counted() {
 }
 
 /// Opens a connection with these segments, and passes the next one.
-fn handshake(line: &mut Timeline, mut syn: Vec<u8>, mut answer: Vec<u8>) -> [PacketDisposition; 3] {
+fn handshake(line: &mut Timeline, mut syn: Vec<u8>, mut answer: Vec<u8>) -> [PacketAction; 3] {
     let dispositions = [line.outgoing(&mut syn), line.incoming(&mut answer)];
     let mut data = segment(nth_segment(0));
     let third = line.outgoing(&mut data);
@@ -105,34 +105,34 @@ fn checksum_words(bytes: &[u8]) -> u32 {
 
 #[test]
 fn unknown_options() {
-    let older = PacketDisposition::Untouched(UntouchedReason::Older);
-    let unknown = PacketDisposition::Untouched(UntouchedReason::UnknownOption);
+    let older = PacketAction::Untouched(UntouchedReason::Older);
+    let unknown = PacketAction::Untouched(UntouchedReason::UnknownOption);
     let [ask, answer] = [syn(), syn_ack()].map(|says| says.bytes(Instant::ZERO));
     for option in [[34, 2, 1, 1], [30, 4, 0, 0], [253, 4, 1, 2]] {
         let mut line = Timeline::new(Config::default());
         let dispositions = handshake(&mut line, with_option(ask.clone(), option), answer.clone());
         assert_eq!(dispositions, [unknown, older, older]);
         let dispositions = handshake(&mut line, ask.clone(), with_option(answer.clone(), option));
-        assert_eq!(dispositions, [PacketDisposition::Pass, unknown, older]);
+        assert_eq!(dispositions, [PacketAction::Pass, unknown, older]);
         assert_eq!((line.counts().unknown_option, line.counts().flows), (2, 0));
     }
     // The end of the option list is known.
     let mut line = Timeline::new(Config::default());
     let dispositions = handshake(&mut line, with_option(ask, [1, 1, 1, 0]), answer);
-    assert_eq!(dispositions, [PacketDisposition::Pass; 3]);
+    assert_eq!(dispositions, [PacketAction::Pass; 3]);
     assert_eq!(line.shim.flows().count(), 1);
 }
 
 #[test]
 fn connections_without_timestamps() {
-    let older = PacketDisposition::Untouched(UntouchedReason::Older);
-    let none = PacketDisposition::Untouched(UntouchedReason::NoTimestamps);
+    let older = PacketAction::Untouched(UntouchedReason::Older);
+    let none = PacketAction::Untouched(UntouchedReason::NoTimestamps);
     for (ask, answer) in
         [(syn().without_timestamps(), syn_ack()), (syn(), syn_ack().without_timestamps())]
     {
         let mut line = Timeline::new(Config::default());
         let [ask, answer] = [ask, answer].map(|says| says.bytes(Instant::ZERO));
-        assert_eq!(handshake(&mut line, ask, answer), [PacketDisposition::Pass, none, older]);
+        assert_eq!(handshake(&mut line, ask, answer), [PacketAction::Pass, none, older]);
         assert_eq!((line.counts().no_timestamps, line.shim.flows().count()), (1, 0));
     }
 }
@@ -142,10 +142,7 @@ fn simultaneous_open() {
     let mut line = Timeline::new(Config::default());
     line.passes(syn());
     let crossing = syn_ack().flags(TcpFlags::SYN);
-    assert_eq!(
-        line.peer(crossing).0,
-        PacketDisposition::Untouched(UntouchedReason::SimultaneousOpen)
-    );
+    assert_eq!(line.peer(crossing).0, PacketAction::Untouched(UntouchedReason::SimultaneousOpen));
     assert_eq!(line.shim.flows().count(), 0);
 }
 
@@ -167,7 +164,7 @@ fn a_passive_open_is_tracked() {
 /// RFC 5961 §5: an off-path attacker changes nothing.
 #[test]
 fn numbers_outside_the_windows() {
-    let implausible = PacketDisposition::Untouched(UntouchedReason::Implausible);
+    let implausible = PacketAction::Untouched(UntouchedReason::Implausible);
     let mut line = Timeline::established();
     line.at(200);
     line.sends(0..2);
@@ -182,7 +179,7 @@ fn numbers_outside_the_windows() {
     assert_eq!((line.status().outstanding, line.counts().implausible), (2000, 4));
     // A segment of the local TCP outside of all windows ends the tracking.
     let lost = line.local(data(0x5000_0000, 10));
-    assert_eq!(lost, PacketDisposition::Untouched(UntouchedReason::Older));
+    assert_eq!(lost, PacketAction::Untouched(UntouchedReason::Older));
     assert_eq!((line.shim.flows().count(), line.shim.memory().0), (0, 0));
 }
 
@@ -199,13 +196,13 @@ fn opening(port: u16) -> Vec<u8> {
 fn a_full_table_accepts_none_until_an_entry_is_evictable() {
     let mut shim = Shim::new(Config { flows: 2, ..Config::default() });
     let mut open = |at: u64, port| shim.on_outgoing(Instant::from_millis(at), &mut opening(port));
-    assert_eq!(open(0, 1), PacketDisposition::Pass);
-    assert_eq!(open(10, 2), PacketDisposition::Pass);
-    assert_eq!(open(20, 3), PacketDisposition::Untouched(UntouchedReason::NoRoom));
+    assert_eq!(open(0, 1), PacketAction::Pass);
+    assert_eq!(open(10, 2), PacketAction::Pass);
+    assert_eq!(open(20, 3), PacketAction::Untouched(UntouchedReason::NoRoom));
     // Nobody has answered for three seconds.
-    assert_eq!(open(3005, 3), PacketDisposition::Pass);
-    assert_eq!(open(3006, 4), PacketDisposition::Untouched(UntouchedReason::NoRoom));
-    assert_eq!(open(3006, 2), PacketDisposition::Pass);
+    assert_eq!(open(3005, 3), PacketAction::Pass);
+    assert_eq!(open(3006, 4), PacketAction::Untouched(UntouchedReason::NoRoom));
+    assert_eq!(open(3006, 2), PacketAction::Pass);
     assert_eq!(shim.counts().no_room, 2);
 }
 
@@ -223,10 +220,7 @@ fn many_flows_probe_one_host_in_turns() {
         (answer.destination_port, answer.options.timestamps) = (port, stamps(0));
         let ip = IpHeader::new(THERE.address, HERE.address);
         let mut bytes = encode(&Packet { ip, body: Body::Tcp(answer) });
-        assert_eq!(
-            shim.on_incoming(Instant::from_millis(100), &mut bytes),
-            PacketDisposition::Pass
-        );
+        assert_eq!(shim.on_incoming(Instant::from_millis(100), &mut bytes), PacketAction::Pass);
         // The first of them has no original to probe with.
         if port == FLOWS.start {
             continue;
@@ -235,10 +229,7 @@ fn many_flows_probe_one_host_in_turns() {
         (first.source_port, first.options.timestamps) = (port, stamps(100));
         let ip = IpHeader::new(HERE.address, THERE.address);
         let mut bytes = encode(&Packet { ip, body: Body::Tcp(first) });
-        assert_eq!(
-            shim.on_outgoing(Instant::from_millis(100), &mut bytes),
-            PacketDisposition::Pass
-        );
+        assert_eq!(shim.on_outgoing(Instant::from_millis(100), &mut bytes), PacketAction::Pass);
     }
     let gone = driftway_base::Signal::new(driftway_base::SignalKind::RouteFailed);
     let mut now = Instant::from_millis(150);

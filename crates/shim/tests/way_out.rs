@@ -11,7 +11,7 @@ use driftway_aid::options::{OptionKind, OptionValue};
 use driftway_aid::registry::{AIDS, AidEntry};
 use driftway_aid::tcp_f::{ResumeFrom, TcpF, TcpFOptions};
 use driftway_base::{Duration, Instant, Signal, SignalKind};
-use driftway_shim::{Config, CwndAfterOutage, PacketDisposition, Shim};
+use driftway_shim::{Config, CwndAfterOutage, PacketAction, Shim};
 use driftway_tcp::GrowthKind;
 use driftway_wire::UnreachableCode;
 use proptest::prelude::*;
@@ -107,17 +107,14 @@ fn after_a_false_report_only_silence_is_accepted() {
         line.at(500 + u64::from(n) * 200);
         line.sends(3 + n..4 + n);
         line.emits([]);
-        assert_eq!(
-            line.unreachable(nth_segment(3 + n), UnreachableCode::Host),
-            PacketDisposition::Pass
-        );
+        assert_eq!(line.unreachable(nth_segment(3 + n), UnreachableCode::Host), PacketAction::Pass);
         line.at(600 + u64::from(n) * 200);
         line.peer_passes(ack(4001 + 1000 * n, 500 + n * 200));
     }
     // True this time: no answer for an RTO (300 ms).
     line.at(3000);
     line.sends(13..15);
-    assert_eq!(line.unreachable(nth_segment(13), UnreachableCode::Host), PacketDisposition::Pass);
+    assert_eq!(line.unreachable(nth_segment(13), UnreachableCode::Host), PacketAction::Pass);
     line.at(3299);
     assert_eq!(line.status().state, "open");
     line.at(3300);

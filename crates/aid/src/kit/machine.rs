@@ -184,7 +184,7 @@ mod test {
 
     named! {
         /// Transitions of a test protocol.
-        pub enum Cause {
+        pub enum Transition {
             /// A signal was received.
             Signal = "signal",
             /// The connection is closed.
@@ -193,14 +193,14 @@ mod test {
     }
 
     impl States for State {
-        type Transition = Cause;
+        type Transition = Transition;
         const INITIAL: Self = Self::Idle;
-        const CLOSED: Cause = Cause::Closed;
+        const CLOSED: Transition = Transition::Closed;
 
-        fn next(self, cause: Cause) -> Self {
+        fn next(self, cause: Transition) -> Self {
             match cause {
-                Cause::Signal => Self::Busy,
-                Cause::Closed => Self::Idle,
+                Transition::Signal => Self::Busy,
+                Transition::Closed => Self::Idle,
             }
         }
     }
@@ -212,7 +212,7 @@ mod test {
         type State = State;
         const NAME: &'static str = "toy";
 
-        fn on_transition(&mut self, cx: &mut Context<'_, State>, from: State, _: Cause) {
+        fn on_transition(&mut self, cx: &mut Context<'_, State>, from: State, _: Transition) {
             assert_ne!(from, cx.state(), "a transition changes the state");
             cx.request(Act::ReduceCwnd);
             *cx.timer = Some(cx.now + Duration::from_secs(1));
@@ -224,7 +224,7 @@ mod test {
             Verdict::Drop
         }
         fn on_signal(&mut self, cx: &mut Context<'_, State>, _: &Signal) {
-            self.transition(cx, Cause::Signal);
+            self.transition(cx, Transition::Signal);
         }
         fn on_done(&mut self, cx: &mut Context<'_, State>, _: &Act, done: ActResult) {
             if done == ActResult::Unsupported {

@@ -17,7 +17,7 @@ pub struct Document {
     pub schema: u32,
     pub version: String,
     pub lasted_s: f64,
-    pub memory: Memory,
+    pub memory: MemoryUsage,
     /// Counters of the shim.
     pub counts: BTreeMap<String, u64>,
     /// Counters of the shim's driver.
@@ -28,7 +28,7 @@ pub struct Document {
 }
 
 #[derive(Debug, Serialize, Deserialize)]
-pub struct Memory {
+pub struct MemoryUsage {
     pub stored_bytes: u64,
     pub held_bytes: u64,
 }
@@ -119,7 +119,7 @@ impl From<ShimSnapshot> for Document {
             schema: SCHEMA,
             version: env!("CARGO_PKG_VERSION").to_owned(),
             lasted_s: snapshot.uptime.as_secs_f64(),
-            memory: Memory {
+            memory: MemoryUsage {
                 stored_bytes: snapshot.memory.0 as u64,
                 held_bytes: snapshot.memory.1 as u64,
             },

@@ -115,7 +115,7 @@ mod test {
     use std::collections::BTreeMap;
 
     use super::*;
-    use crate::shim::document::{Kernel, Memory};
+    use crate::shim::document::{Kernel, MemoryUsage};
 
     #[test]
     fn the_widest_table_fits() {
@@ -147,7 +147,7 @@ mod test {
             schema: 1,
             version: String::new(),
             lasted_s: 123_456.0,
-            memory: Memory { stored_bytes: 123_456_789, held_bytes: 123_456_789 },
+            memory: MemoryUsage { stored_bytes: 123_456_789, held_bytes: 123_456_789 },
             counts: BTreeMap::from(
                 [("older", 123_456_789_012), ("refused_limit", 12), ("refused_set_timer", 3)]
                     .map(|(name, count)| (name.to_owned(), count)),
@@ -170,7 +170,7 @@ mod test {
             schema: 1,
             version: String::new(),
             lasted_s: 1.5,
-            memory: Memory { stored_bytes: 2, held_bytes: 3 },
+            memory: MemoryUsage { stored_bytes: 2, held_bytes: 3 },
             counts: BTreeMap::from([("outages".to_owned(), 4)]),
             driver: BTreeMap::from([("sent".to_owned(), 5)]),
             unseen: BTreeMap::from([("udp".to_owned(), 6)]),

@@ -49,8 +49,8 @@ impl PaperNumber {
 
 impl<'de> Deserialize<'de> for PaperNumber {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Numbers;
-        impl<'de> Visitor<'de> for Numbers {
+        struct NumberVisitor;
+        impl<'de> Visitor<'de> for NumberVisitor {
             type Value = PaperNumber;
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("a number such as 425, \"425 s\", \"33 %\", or a range such as [2, 3]")
@@ -81,7 +81,7 @@ impl<'de> Deserialize<'de> for PaperNumber {
                 Ok(PaperNumber { high: high.high, ..low })
             }
         }
-        deserializer.deserialize_any(Numbers)
+        deserializer.deserialize_any(NumberVisitor)
     }
 }
 

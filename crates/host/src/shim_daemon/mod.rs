@@ -26,7 +26,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver, Sender, SyncSender};
 
 use driftway_base::{Duration, FlowKey, Instant, Signal, SignalKind};
-use driftway_shim::{Config, Counts, FlowStatus, PacketDestination, PacketDisposition, Shim};
+use driftway_shim::{Config, Counts, FlowStatus, PacketAction, PacketDestination, Shim};
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, ppoll};
 use nix::sys::eventfd::{EfdFlags, EventFd};
@@ -350,7 +350,7 @@ impl ShimDaemon {
         let dead = self.routes.has_unroutable()
             && flow_of(packet).is_some_and(|flow| self.routes.is_unroutable(flow));
         let disposition = self.shim.on_outgoing(self.clock.now(), packet);
-        if let (true, PacketDisposition::Pass, Some(flow)) = (dead, disposition, flow_of(packet)) {
+        if let (true, PacketAction::Pass, Some(flow)) = (dead, disposition, flow_of(packet)) {
             self.counts.unsent += 1;
             self.parked.park(flow, packet);
             self.queue.drop(waiting);
@@ -372,16 +372,16 @@ impl ShimDaemon {
     fn apply_disposition(
         &mut self,
         waiting: QueuedPacket,
-        disposition: PacketDisposition,
+        disposition: PacketAction,
         before: [u8; MAX_HEADERS_LEN],
     ) -> io::Result<()> {
         match disposition {
-            PacketDisposition::Pass if headers(self.queue.bytes(waiting)) != before => {
+            PacketAction::Pass if headers(self.queue.bytes(waiting)) != before => {
                 self.counts.modified += 1;
                 self.queue.accept_modified(waiting)?;
             }
-            PacketDisposition::Pass | PacketDisposition::Untouched(_) => self.queue.accept(waiting),
-            PacketDisposition::Stored | PacketDisposition::Discarded(_) => self.queue.drop(waiting),
+            PacketAction::Pass | PacketAction::Untouched(_) => self.queue.accept(waiting),
+            PacketAction::Stored | PacketAction::Discarded(_) => self.queue.drop(waiting),
         }
         Ok(())
     }

@@ -56,15 +56,7 @@ pub struct UnseenCounts {
 impl UnseenCounts {
     /// Each counter with its name, in declaration order.
     pub fn named_counts(&self) -> impl Iterator<Item = (&'static str, u64)> {
-        let Self {
-            udp,
-            tunnels,
-            other,
-            ipv6_tcp,
-            ipv6_other,
-            fragments_in,
-            fragments_out,
-        } = *self;
+        let Self { udp, tunnels, other, ipv6_tcp, ipv6_other, fragments_in, fragments_out } = *self;
         [
             ("udp", udp),
             ("tunnels", tunnels),

@@ -1,7 +1,7 @@
 //! The driver of an aid below a foreign TCP: passes segments to the aid, and performs its acts.
 //!
 //! For one packet of the peer the order is: record its state; pass it to the aid, with the view
-//! before it; perform the acts; decide on the disposition. A segment of the local TCP enters the
+//! before it; perform the acts; decide on the action. A segment of the local TCP enters the
 //! retransmission queue first, because no act can revoke it. Segments stored during a hold count as
 //! unsent in the aid's view.
 
@@ -17,7 +17,7 @@ use driftway_wire::TcpSegment;
 
 use super::view::aid_segment;
 use super::{Context, Flow, HoldMode, State};
-use crate::counts::{DiscardReason, PacketDisposition};
+use crate::counts::{DiscardReason, PacketAction};
 use crate::packet::Segment;
 
 /// Maximum number of acts for one event.
@@ -74,42 +74,42 @@ impl Flow {
         }
     }
 
-    /// Passes a segment of the local TCP to the aid. `disposition` is the one decided so far,
+    /// Passes a segment of the local TCP to the aid. `action` is the one decided so far,
     /// `view` the view before the segment.
     pub(super) fn pass_down_to_aid(
         &mut self,
         cx: &mut Context<'_>,
         segment: &Segment,
         view: &TcpView,
-        disposition: PacketDisposition,
+        action: PacketAction,
         packet: &mut [u8],
-    ) -> PacketDisposition {
+    ) -> PacketAction {
         let held = matches!(self.state, State::Disconnected(_));
-        match disposition {
+        match action {
             // A held TCP counts as not having sent it.
-            PacketDisposition::Pass if held && !segment.range().is_empty() => return disposition,
-            PacketDisposition::Pass => {}
+            PacketAction::Pass if held && !segment.range().is_empty() => return action,
+            PacketAction::Pass => {}
             // It waits in the queue, or was already retransmitted; a TCP that is not held has sent
             // it.
-            PacketDisposition::Stored
-            | PacketDisposition::Discarded(DiscardReason::RetransmissionInRepair)
+            PacketAction::Stored
+            | PacketAction::Discarded(DiscardReason::RetransmissionInRepair)
                 if !held => {}
-            PacketDisposition::Stored
-            | PacketDisposition::Untouched(_)
-            | PacketDisposition::Discarded(_) => return disposition,
+            PacketAction::Stored | PacketAction::Untouched(_) | PacketAction::Discarded(_) => {
+                return action;
+            }
         }
         let seen = aid_segment(segment);
         let verdict = self.aid.0.on_down(cx.now, &seen, view);
         self.perform_acts(cx, None);
         match verdict {
-            Verdict::Drop if disposition == PacketDisposition::Pass => {
-                PacketDisposition::Discarded(DiscardReason::ByAid)
+            Verdict::Drop if action == PacketAction::Pass => {
+                PacketAction::Discarded(DiscardReason::ByAid)
             }
             verdict => {
-                if disposition == PacketDisposition::Pass {
+                if action == PacketAction::Pass {
                     self.apply_verdict(cx, verdict, segment, &seen, packet);
                 }
-                disposition
+                action
             }
         }
     }

@@ -5,7 +5,7 @@ use driftway_base::{Duration, Seq};
 use driftway_wire::TcpFlags;
 
 use super::{Context, Flow, State, Step};
-use crate::counts::{DiscardReason, PacketDisposition, UntouchedReason};
+use crate::counts::{DiscardReason, PacketAction, UntouchedReason};
 use crate::packet::Segment;
 use crate::retransmission_queue::NewlyAcked;
 
@@ -27,11 +27,11 @@ impl Flow {
             return self.on_reset(cx, segment);
         }
         if !self.is_plausible(segment) {
-            return Step::Continue(PacketDisposition::Untouched(UntouchedReason::Implausible));
+            return Step::Continue(PacketAction::Untouched(UntouchedReason::Implausible));
         }
         // RFC 5961 §4: the local TCP answers a SYN with a challenge ACK; the flow continues.
         if segment.has_flags(TcpFlags::SYN) || !segment.has_flags(TcpFlags::ACK) {
-            return Step::Continue(PacketDisposition::Pass);
+            return Step::Continue(PacketAction::Pass);
         }
         let view = self.view();
         self.record_peer(cx.now, segment);
@@ -41,7 +41,7 @@ impl Flow {
         {
             self.resume(cx, outage.hold.keep_window);
         }
-        let disposition = match self.state {
+        let action = match self.state {
             State::Resuming(..) => self.on_segment_in_repair(cx, segment, packet),
             // Acknowledgments are withheld from the local TCP, and stay so.
             State::Disconnected(outage) if outage.again => {
@@ -53,17 +53,17 @@ impl Flow {
             _ if verdict == Verdict::Drop => {
                 self.process_ack(cx, segment);
                 self.has_unreported_ack |= self.local_una.before(self.retransmission_queue.una);
-                PacketDisposition::Discarded(DiscardReason::ByAid)
+                PacketAction::Discarded(DiscardReason::ByAid)
             }
             _ => self.on_segment(cx, segment, packet),
         };
-        let disposition = match disposition {
-            PacketDisposition::Pass if verdict == Verdict::Drop => {
-                PacketDisposition::Discarded(DiscardReason::ByAid)
+        let action = match action {
+            PacketAction::Pass if verdict == Verdict::Drop => {
+                PacketAction::Discarded(DiscardReason::ByAid)
             }
-            disposition => disposition,
+            action => action,
         };
-        if self.is_closed() { Step::Closed(disposition) } else { Step::Continue(disposition) }
+        if self.is_closed() { Step::Closed(action) } else { Step::Continue(action) }
     }
 
     /// RFC 5961 §3.2: only a reset with exactly the expected sequence number is valid. The local
@@ -74,10 +74,10 @@ impl Flow {
         let expected = segment.seq.at_or_after(self.local.ack)
             && segment.seq.at_or_before(self.peer_max.max(self.local.ack));
         if expected {
-            return Step::Closed(PacketDisposition::Pass);
+            return Step::Closed(PacketAction::Pass);
         }
         cx.counts.resets_not_believed += 1;
-        Step::Continue(PacketDisposition::Pass)
+        Step::Continue(PacketAction::Pass)
     }
 
     /// Returns whether its numbers are near the flow's windows. An off-path attacker who does not
@@ -113,14 +113,14 @@ impl Flow {
         cx: &mut Context<'_>,
         segment: &Segment,
         packet: &mut [u8],
-    ) -> PacketDisposition {
+    ) -> PacketAction {
         let covered = self.process_ack(cx, segment);
         self.local_una = self.local_una.max(segment.ack);
         if self.echo_congestion {
             segment.set_ece(packet, true);
         }
         if covered.sequence_numbers == 0 {
-            return PacketDisposition::Pass;
+            return PacketAction::Pass;
         }
         if covered.first_retransmitted.is_none()
             && let Some(at) = covered.last_sent_once.filter(|at| *at >= self.rtt_valid_from)
@@ -134,7 +134,7 @@ impl Flow {
             self.congestion_until.filter(|point| self.retransmission_queue.una.before(*point));
         self.loss_episode =
             self.loss_episode.filter(|episode| self.local_una.before(episode.until));
-        PacketDisposition::Pass
+        PacketAction::Pass
     }
 
     /// Undoes a loss if the aid requests it: the original's timestamp as TSecr makes the
@@ -179,18 +179,18 @@ impl Flow {
         acked: Seq,
         segment: &Segment,
         packet: &mut [u8],
-    ) -> PacketDisposition {
+    ) -> PacketAction {
         // A segment before RCV.NXT requests an answer (a keep-alive, or a window probe).
         let empty = segment.range().is_empty();
         self.has_unreported_ack |= empty;
         if empty && !segment.seq.before(self.local.ack) {
-            return PacketDisposition::Discarded(DiscardReason::AckHeld);
+            return PacketAction::Discarded(DiscardReason::AckHeld);
         }
         if segment.ack.after(acked) {
             segment.set_ack(packet, acked);
             cx.counts.acks_lowered += 1;
         }
         segment.strip_sack(packet);
-        PacketDisposition::Pass
+        PacketAction::Pass
     }
 }

@@ -4,7 +4,7 @@ use driftway_base::{Duration, Instant, ProbeSpacing, Seq};
 
 use super::{Context, Flow, HoldMode, Outage, Repair, State, SyntheticAck};
 use crate::config::Config;
-use crate::counts::PacketDisposition;
+use crate::counts::PacketAction;
 use crate::packet::Segment;
 
 /// About the initial window (RFC 6928 §2): a lower bound for the repair's rate per RTT.
@@ -236,7 +236,7 @@ impl Flow {
         cx: &mut Context<'_>,
         segment: &Segment,
         packet: &mut [u8],
-    ) -> PacketDisposition {
+    ) -> PacketAction {
         let acked = self.local_una;
         let covered = self.process_ack(cx, segment);
         let advanced = covered.sequence_numbers > 0;

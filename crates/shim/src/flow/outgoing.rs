@@ -4,7 +4,7 @@ use driftway_base::{Duration, Ecn, Instant, Seq, SeqRange};
 use driftway_wire::TcpFlags;
 
 use super::{Context, Flow, LossEpisode, State, Step};
-use crate::counts::{DiscardReason, PacketDisposition, UntouchedReason};
+use crate::counts::{DiscardReason, PacketAction, UntouchedReason};
 use crate::packet::Segment;
 use crate::pool::{PoolBuffer, size_class_bytes};
 use crate::retransmission_queue::{Original, OriginalState};
@@ -26,52 +26,50 @@ impl Flow {
         let view = self.view();
         self.record_local(cx.now, segment);
         let step = self.handle_segment(cx, segment, packet);
-        let Step::Continue(disposition) = step else { return step };
-        let disposition = self.pass_down_to_aid(cx, segment, &view, disposition, packet);
-        if disposition == PacketDisposition::Pass {
+        let Step::Continue(action) = step else { return step };
+        let action = self.pass_down_to_aid(cx, segment, &view, action, packet);
+        if action == PacketAction::Pass {
             self.hold_back(cx, segment, packet);
         }
-        Step::Continue(disposition)
+        Step::Continue(action)
     }
 
-    /// Updates the state, and decides on the disposition.
+    /// Updates the state, and decides on the action.
     fn handle_segment(&mut self, cx: &mut Context<'_>, segment: &Segment, packet: &[u8]) -> Step {
         // The local TCP has aborted: stored data are obsolete. In an outage the peer gets a reset
         // when it next sends.
         if segment.has_flags(TcpFlags::RST) {
             return Step::Closed(if self.answers_injected_segment(cx.now, segment) {
-                PacketDisposition::Discarded(DiscardReason::ResetOfOwn)
+                PacketAction::Discarded(DiscardReason::ResetOfOwn)
             } else {
-                PacketDisposition::Pass
+                PacketAction::Pass
             });
         }
         let range = segment.range();
         if range.is_empty() {
             self.record_sent_tsval(segment);
             return if self.is_closed() {
-                Step::Closed(PacketDisposition::Pass)
+                Step::Closed(PacketAction::Pass)
             } else {
-                Step::Continue(PacketDisposition::Pass)
+                Step::Continue(PacketAction::Pass)
             };
         }
         if range.end.at_or_before(self.retransmission_queue.una) {
             // The peer has it, and the local TCP does not know yet; otherwise it is a keep-alive.
             if !range.end.after(self.local_una) {
                 self.record_sent_tsval(segment);
-                return Step::Continue(PacketDisposition::Pass);
+                return Step::Continue(PacketAction::Pass);
             }
             self.on_local_retransmission(cx, range, segment);
             // The aid has dropped the acknowledgment, or a part of its content.
             if matches!(self.state, State::Open) {
                 self.report_acks(cx);
             }
-            return Step::Continue(PacketDisposition::Discarded(
-                DiscardReason::RetransmissionInRepair,
-            ));
+            return Step::Continue(PacketAction::Discarded(DiscardReason::RetransmissionInRepair));
         }
         if range.start.after(self.retransmission_queue.max) && !self.skip_unseen(cx, range.start) {
             cx.counts.lost_track += 1;
-            return Step::Closed(PacketDisposition::Untouched(UntouchedReason::Older));
+            return Step::Closed(PacketAction::Untouched(UntouchedReason::Older));
         }
         if range.end.at_or_before(self.retransmission_queue.max) {
             Step::Continue(self.on_retransmission(cx, range, segment))
@@ -118,7 +116,7 @@ impl Flow {
         cx: &mut Context<'_>,
         range: SeqRange,
         segment: &Segment,
-    ) -> PacketDisposition {
+    ) -> PacketAction {
         self.on_local_retransmission(cx, range, segment);
         match self.state {
             // It serves as a probe, fits the path MTU, and follows the local TCP's route.
@@ -126,18 +124,18 @@ impl Flow {
                 self.request_report_repeat(cx.now, segment)
             }
             State::Disconnected(_) if self.has_stored(range) => {
-                return PacketDisposition::Discarded(DiscardReason::RetransmissionInHold);
+                return PacketAction::Discarded(DiscardReason::RetransmissionInHold);
             }
             State::Resuming(..) if self.has_stored(range) => {
-                return PacketDisposition::Discarded(DiscardReason::RetransmissionInRepair);
+                return PacketAction::Discarded(DiscardReason::RetransmissionInRepair);
             }
             State::Open if self.is_queueing && self.all_waiting(range) => {
-                return PacketDisposition::Discarded(DiscardReason::RetransmissionInRepair);
+                return PacketAction::Discarded(DiscardReason::RetransmissionInRepair);
             }
             _ => {}
         }
         self.record_sent_tsval(segment);
-        PacketDisposition::Pass
+        PacketAction::Pass
     }
 
     /// Records the TSval of a segment sent from within the outstanding data: a retransmission, a
@@ -201,7 +199,7 @@ impl Flow {
         range: SeqRange,
         segment: &Segment,
         packet: &[u8],
-    ) -> PacketDisposition {
+    ) -> PacketAction {
         let piece = self.store(cx, packet.get(..segment.total_len).unwrap_or(packet));
         // A segment that can't be stored can't wait.
         let waits = piece.is_some()
@@ -222,7 +220,7 @@ impl Flow {
             retransmitted: false,
         };
         self.retransmission_queue.push(original, cx.pool);
-        if waits { PacketDisposition::Stored } else { PacketDisposition::Pass }
+        if waits { PacketAction::Stored } else { PacketAction::Pass }
     }
 
     fn store(&mut self, cx: &mut Context<'_>, packet: &[u8]) -> Option<PoolBuffer> {

@@ -7,7 +7,7 @@ use driftway_base::SignalKind;
 use driftway_base::{
     Duration, Ecn, Endpoint, Instant, Ipv4Addr, Probability, RandomStream, Seq, Signal,
 };
-use driftway_shim::{PacketDestination, PacketDisposition, Shim};
+use driftway_shim::{PacketAction, PacketDestination, Shim};
 use driftway_tcp::{Clock, Config, Connection, DelayedAck, GrowthKind, RecoveryKind};
 use driftway_wire::{Body, IcmpMessage, IpHeader, Packet, Payload, TcpSegment, UnreachableCode};
 
@@ -295,7 +295,7 @@ impl TestNetwork {
             Some(shim) => {
                 matches!(
                     shim.on_incoming(self.now, &mut bytes),
-                    PacketDisposition::Pass | PacketDisposition::Untouched(_)
+                    PacketAction::Pass | PacketAction::Untouched(_)
                 )
             }
         };
@@ -342,10 +342,10 @@ impl TestNetwork {
             let mut bytes = vec![0; packet.len() as usize];
             packet.encode(&mut bytes, Payload::fill_pattern).expect("it fits");
             let disposition = match &mut end.shim {
-                None => PacketDisposition::Pass,
+                None => PacketAction::Pass,
                 Some(shim) => shim.on_outgoing(self.now, &mut bytes),
             };
-            if matches!(disposition, PacketDisposition::Pass | PacketDisposition::Untouched(_)) {
+            if matches!(disposition, PacketAction::Pass | PacketAction::Untouched(_)) {
                 self.transmit(at, bytes);
             }
             self.poll_shim(at);

@@ -6,7 +6,7 @@
 
 use driftway_base::{Duration, Ecn, Endpoint, FlowKey, Instant, Ipv4Addr, Seq, SeqRange, Signal};
 use driftway_shim::{
-    Config, Counts, DiscardReason, FlowStatus, PacketDestination, PacketDisposition, Shim,
+    Config, Counts, DiscardReason, FlowStatus, PacketAction, PacketDestination, Shim,
 };
 use driftway_wire::{
     Body, IcmpMessage, IpHeader, Packet, Payload, TcpFlags, TcpOptions, TcpSegment, Timestamps,
@@ -27,11 +27,9 @@ pub const HERE: Endpoint = Endpoint::new(Ipv4Addr::new(10, 0, 0, 1), 4000);
 pub const THERE: Endpoint = Endpoint::new(Ipv4Addr::new(10, 0, 0, 2), 80);
 pub const FLOW: FlowKey = FlowKey { source: HERE, destination: THERE };
 
-pub const IN_HOLD: PacketDisposition =
-    PacketDisposition::Discarded(DiscardReason::RetransmissionInHold);
-pub const IN_REPAIR: PacketDisposition =
-    PacketDisposition::Discarded(DiscardReason::RetransmissionInRepair);
-pub const ACK_HELD: PacketDisposition = PacketDisposition::Discarded(DiscardReason::AckHeld);
+pub const IN_HOLD: PacketAction = PacketAction::Discarded(DiscardReason::RetransmissionInHold);
+pub const IN_REPAIR: PacketAction = PacketAction::Discarded(DiscardReason::RetransmissionInRepair);
+pub const ACK_HELD: PacketAction = PacketAction::Discarded(DiscardReason::AckHeld);
 
 /// A segment of one end.
 #[derive(Clone, Copy)]
@@ -258,19 +256,19 @@ impl Timeline {
     }
 
     /// Passes a packet of the local host that is not of this flow, or not TCP.
-    pub fn outgoing(&mut self, bytes: &mut [u8]) -> PacketDisposition {
+    pub fn outgoing(&mut self, bytes: &mut [u8]) -> PacketAction {
         let disposition = self.shim.on_outgoing(self.now, bytes);
         self.drain();
         disposition
     }
-    pub fn incoming(&mut self, bytes: &mut [u8]) -> PacketDisposition {
+    pub fn incoming(&mut self, bytes: &mut [u8]) -> PacketAction {
         let disposition = self.shim.on_incoming(self.now, bytes);
         self.drain();
         disposition
     }
 
-    /// The local TCP sends `says`; a segment with [`PacketDisposition::Pass`] must be unchanged.
-    pub fn local(&mut self, says: TestSegment) -> PacketDisposition {
+    /// The local TCP sends `says`; a segment with [`PacketAction::Pass`] must be unchanged.
+    pub fn local(&mut self, says: TestSegment) -> PacketAction {
         let says = match says.segment.options.timestamps {
             None if !says.segment.flags.contains(TcpFlags::SYN) => self.local_now(says),
             _ => says,
@@ -282,20 +280,20 @@ impl Timeline {
         disposition
     }
     pub fn passes(&mut self, says: TestSegment) {
-        assert_eq!(self.local(says), PacketDisposition::Pass);
+        assert_eq!(self.local(says), PacketAction::Pass);
     }
     /// The local TCP sends the segments `from..to`.
     pub fn sends(&mut self, segments: std::ops::Range<u32>) {
         for n in segments {
-            assert_eq!(self.local(nth_segment(n)), PacketDisposition::Pass, "segment {n}");
+            assert_eq!(self.local(nth_segment(n)), PacketAction::Pass, "segment {n}");
         }
     }
     pub fn stores(&mut self, says: TestSegment) {
-        assert_eq!(self.local(says), PacketDisposition::Stored);
+        assert_eq!(self.local(says), PacketAction::Stored);
     }
 
     /// The peer sends `says`: its disposition, and its edited form.
-    pub fn peer(&mut self, says: TestSegment) -> (PacketDisposition, String) {
+    pub fn peer(&mut self, says: TestSegment) -> (PacketAction, String) {
         let mut bytes = says.bytes(self.now);
         let disposition = self.incoming(&mut bytes);
         (disposition, show(&bytes))
@@ -303,11 +301,11 @@ impl Timeline {
     /// The segment reaches the local TCP unchanged.
     pub fn peer_passes(&mut self, says: TestSegment) {
         let before = show(&says.bytes(self.now));
-        assert_eq!(self.peer(says), (PacketDisposition::Pass, before));
+        assert_eq!(self.peer(says), (PacketAction::Pass, before));
     }
     /// The segment reaches the local TCP as `changed`.
     pub fn peer_becomes(&mut self, says: TestSegment, changed: &str) {
-        assert_eq!(self.peer(says), (PacketDisposition::Pass, changed.into()));
+        assert_eq!(self.peer(says), (PacketAction::Pass, changed.into()));
     }
     /// The segment does not reach the local TCP.
     pub fn peer_is_held(&mut self, says: TestSegment) {
@@ -315,7 +313,7 @@ impl Timeline {
     }
 
     /// A router reports `says`, a segment of the local TCP, as undeliverable.
-    pub fn unreachable(&mut self, says: TestSegment, code: UnreachableCode) -> PacketDisposition {
+    pub fn unreachable(&mut self, says: TestSegment, code: UnreachableCode) -> PacketAction {
         let bytes = says.bytes(self.now);
         let offending = Packet::decode(&bytes).expect("an encoded packet decodes").packet;
         let router = Ipv4Addr::new(10, 0, 9, 9);
@@ -329,10 +327,7 @@ impl Timeline {
     }
     /// A router reports segment `n` as undeliverable, and the report is accepted.
     pub fn cut(&mut self, n: u32) {
-        assert_eq!(
-            self.unreachable(nth_segment(n), UnreachableCode::Host),
-            PacketDisposition::Pass
-        );
+        assert_eq!(self.unreachable(nth_segment(n), UnreachableCode::Host), PacketAction::Pass);
         assert_eq!(self.status().state, "disconnected");
     }
 

@@ -2,7 +2,9 @@
 
 use driftway_scenario::{Coordinate, Error, TomlFile, Unit};
 
-use super::format::{AddedEffect, Growth, Order, Ratio, Statement, Trend, TrendDirection, Value};
+use super::format::{
+    AddedEffect, GrowthClaim, Order, Ratio, Statement, Trend, TrendDirection, Value,
+};
 use super::{Case, Cell, Quantity};
 use crate::study::check::{
     axis_position, coordinate_text, figure_names, find_measure, find_name, keys,
@@ -126,7 +128,7 @@ impl CaseBuilder<'_> {
         Ok(vec![Case { x: None, quantity: Quantity::Difference { plus, minus } }])
     }
 
-    fn growth(self, growth: &Growth) -> Result<Vec<Case>, Error> {
+    fn growth(self, growth: &GrowthClaim) -> Result<Vec<Case>, Error> {
         let more = self.arm("growth", "more", &growth.more)?;
         let less = self.arm("growth", "less", &growth.less)?;
         let (from, to) = self.ends("growth", growth.from.as_ref(), growth.to.as_ref())?;

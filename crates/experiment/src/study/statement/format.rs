@@ -50,7 +50,7 @@ pub struct Statement {
     /// An arm rises or falls.
     pub trend: Option<Trend>,
     /// One arm changes more than another from the first x to the last.
-    pub growth: Option<Growth>,
+    pub growth: Option<GrowthClaim>,
     /// The difference between this figure and another one is above zero, or greater for one arm
     /// than for another.
     pub added: Option<AddedEffect>,
@@ -166,7 +166,7 @@ pub enum TrendDirection {
 /// first x to the last.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, expecting = "a table with the keys of a growth")]
-pub struct Growth {
+pub struct GrowthClaim {
     /// The arm that gains more.
     pub more: String,
     /// The arm that gains less.
