@@ -219,7 +219,7 @@ mod test {
             ("1_000 m", "does not begin with a number"),
             ("٣ m", "does not begin with a number"),
             ("1e400 m", "is too large"),
-            ("1e m", "`e m` is not a unit"),
+            ("1e m", "`e m` is not a known unit"),
         ] {
             let found = text.parse::<Distance>().unwrap_err();
             assert!(found.contains(says), "{text}: {found}");

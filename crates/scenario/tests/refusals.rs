@@ -786,7 +786,7 @@ routers = { buffer = { packets = 9, flush = "rfn" } }"#,
         "hops = 4",
         r#"hops = 4
 routers = { rfn_lifetime = "0 s" }"#,
-        "test.toml:7:24: this must be longer than 0 s",
+        "test.toml:7:28: this must be longer than 0 s",
     ),
     (
         "a string for standby",

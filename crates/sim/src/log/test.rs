@@ -73,7 +73,7 @@ fn every_column_round_trips_through_csv() {
     assert_eq!(
         lines.next().unwrap(),
         "time_s,node,layer,event,reason,kind,flow,packet,source,destination,neighbour,bytes,\
-         offset_bytes,hops,waiting,cwnd_bytes,ssthresh_bytes,rto_s,x_m,y_m"
+         offset_bytes,hops,queue_length,cwnd_bytes,ssthresh_bytes,rto_s,x_m,y_m"
     );
     let start = "12.000000001,7,queue,dropped,queue-overflow,tcp-data,3,4:117,4,9,8,1500,2920,";
     assert!(lines.next().unwrap().starts_with(start), "{text}");
