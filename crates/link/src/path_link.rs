@@ -178,8 +178,8 @@ impl PathLink {
     }
 
     /// Returns the number of frames on the link and in its queues.
-    pub fn frame_count(&self) -> usize {
-        self.a.frame_count() + self.b.frame_count()
+    pub fn frames_in_transit(&self) -> usize {
+        self.a.frames_in_transit() + self.b.frames_in_transit()
     }
 
     /// Returns the frames accepted for which no event has occurred yet.
@@ -495,7 +495,7 @@ impl Direction {
         self.transmission.as_ref().map_or(Instant::FAR_FUTURE, |service| service.ends)
     }
 
-    fn frame_count(&self) -> usize {
+    fn frames_in_transit(&self) -> usize {
         self.queue.len() + usize::from(self.transmission.is_some()) + self.in_flight.len()
     }
 

@@ -5,7 +5,7 @@ use driftway_link::PathLink;
 use driftway_node::Host;
 use driftway_wire::Packet;
 
-use crate::packet_accounting::{PacketDropReason, PacketTable};
+use crate::packet_accounting::{PacketDropReason, PacketsInTransit};
 use crate::{PathNetwork, forwarding, route_feedback};
 
 /// Services that a path needs from its driver: the simulator in simulated time, or the emulation in
@@ -21,7 +21,7 @@ pub trait PathDriver {
     /// Returns the current time.
     fn now(&self) -> Instant;
     /// Returns the table of packets in transit.
-    fn packets(&mut self) -> &mut PacketTable;
+    fn packets(&mut self) -> &mut PacketsInTransit;
     /// Returns the host at a node.
     fn host(&mut self, node: usize) -> &mut Host;
     /// Schedules a call of [`on_fault_timeout`] at `at` or earlier.

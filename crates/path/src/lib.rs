@@ -116,7 +116,7 @@ impl PathNetwork {
     /// Returns the number of packets in transit: on links, buffered by routers, and from a node to
     /// itself.
     pub fn packets_held(&self) -> u64 {
-        let held: usize = self.links.iter().map(PathLink::frame_count).sum();
+        let held: usize = self.links.iter().map(PathLink::frames_in_transit).sum();
         let kept: usize = self.feedback.iter().map(Scheme::buffered_packets).sum();
         (held + kept + self.local_deliveries.len()) as u64
     }

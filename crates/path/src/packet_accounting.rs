@@ -123,7 +123,7 @@ const RESERVED: usize = 512;
 
 /// All packets in transit, by handle, and the accounting of those that have ended.
 #[derive(Debug)]
-pub struct PacketTable<P = Packet> {
+pub struct PacketsInTransit<P = Packet> {
     slots: Vec<Option<P>>,
     free: Vec<u32>,
     created: u64,
@@ -133,7 +133,7 @@ pub struct PacketTable<P = Packet> {
     invalid_handles: u64,
 }
 
-impl<P> Default for PacketTable<P> {
+impl<P> Default for PacketsInTransit<P> {
     fn default() -> Self {
         Self {
             slots: Vec::with_capacity(RESERVED),
@@ -146,7 +146,7 @@ impl<P> Default for PacketTable<P> {
     }
 }
 
-impl<P> PacketTable<P> {
+impl<P> PacketsInTransit<P> {
     /// Inserts a new packet.
     pub fn insert(&mut self, packet: P) -> u32 {
         self.created += 1;
@@ -254,7 +254,7 @@ mod test {
 
     #[test]
     fn a_packet_is_created_and_ends_once() {
-        let mut packets = PacketTable::default();
+        let mut packets = PacketsInTransit::default();
         let (first, second, third) =
             (packets.insert(packet(1)), packets.insert(packet(2)), packets.insert(packet(3)));
         assert_eq!(packets.in_transit(), 3);
@@ -269,14 +269,14 @@ mod test {
 
     #[test]
     fn a_handle_is_valid_until_its_packet_ends() {
-        type Use = fn(&mut PacketTable, u32) -> bool;
+        type Use = fn(&mut PacketsInTransit, u32) -> bool;
         let uses: [Use; 3] = [
             |packets, id| packets.get(id).is_some(),
             |packets, id| packets.record_delivery(id).is_some(),
             |packets, id| packets.record_drop(id, PacketDropReason::UnknownDestination).is_some(),
         ];
         for use_it in uses {
-            let mut packets = PacketTable::default();
+            let mut packets = PacketsInTransit::default();
             let id = packets.insert(packet(1));
             packets.record_delivery(id);
             for id in [id, 7] {
@@ -289,7 +289,7 @@ mod test {
 
     #[test]
     fn slots_are_reused() {
-        let mut packets = PacketTable::default();
+        let mut packets = PacketsInTransit::default();
         for number in 0..10_000 {
             let ids = [packets.insert(packet(number)), packets.insert(packet(number + 1))];
             assert!(ids.iter().all(|id| *id < 2));
@@ -306,7 +306,7 @@ mod test {
 
     #[test]
     fn a_packet_on_no_link_violates_conservation() {
-        let mut packets = PacketTable::default();
+        let mut packets = PacketsInTransit::default();
         packets.insert(packet(1));
         let error = packets.check_conservation(0).unwrap_err().to_string();
         assert_eq!(error, "1 packets are in transit, but links hold 0");
@@ -314,7 +314,7 @@ mod test {
 
     #[test]
     fn a_packet_that_ends_twice_violates_conservation() {
-        let mut packets = PacketTable::default();
+        let mut packets = PacketsInTransit::default();
         let id = packets.insert(packet(1));
         packets.record_delivery(id);
         packets.delivered += 1;
@@ -324,7 +324,7 @@ mod test {
 
     #[test]
     fn each_reason_has_a_count_and_a_name() {
-        let mut packets = PacketTable::default();
+        let mut packets = PacketsInTransit::default();
         for (n, why) in PacketDropReason::ALL.into_iter().enumerate() {
             for number in 0..=n as u64 {
                 let id = packets.insert(packet(number));

@@ -43,7 +43,7 @@ impl Load {
 
     fn send(&mut self, node: u32) {
         self.neighbours.clear();
-        self.dcf.positions().nodes_in_range(self.now, node, &mut self.neighbours);
+        self.dcf.node_positions().nodes_in_range(self.now, node, &mut self.neighbours);
         self.neighbours.retain(|hearer| hearer.distance_squared < 240.0 * 240.0);
         let some = self.random.uniform_below(self.neighbours.len() as u64) as usize;
         let to = self.neighbours.get(some).map(|hearer| hearer.node);
@@ -67,10 +67,10 @@ impl Load {
 
     /// Mean number of nodes in range of a frame, over all nodes now.
     fn hearers(&mut self) -> f64 {
-        let nodes = self.dcf.positions().nodes() as u32;
+        let nodes = self.dcf.node_positions().nodes() as u32;
         let mut all = Vec::new();
         for node in 0..nodes {
-            self.dcf.positions().nodes_in_range(self.now, node, &mut all);
+            self.dcf.node_positions().nodes_in_range(self.now, node, &mut all);
         }
         all.len() as f64 / f64::from(nodes)
     }

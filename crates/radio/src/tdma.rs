@@ -3,7 +3,7 @@
 use driftway_base::{Duration, Instant, Probability, RandomStream, Rate};
 
 use crate::dcf::{Counters, FrameKind, FrameRecord, ReceptionOutcome};
-use crate::dcf::{Event, EventKind, EventQueue, Recorder};
+use crate::dcf::{Event, EventKind, EventQueue, FrameRecorder};
 use crate::{MacReport, NodeInRange, OutgoingPacket, Positions, Propagation};
 
 /// Configuration of the TDMA schedule.
@@ -81,7 +81,7 @@ pub struct Tdma {
     in_range: Vec<NodeInRange>,
     receivers: Vec<(u32, u64)>,
     transmission: Transmission,
-    recorder: Recorder,
+    recorder: FrameRecorder,
     now: u64,
 }
 
@@ -134,7 +134,7 @@ impl Tdma {
             in_range: Vec::with_capacity(nodes),
             receivers: Vec::with_capacity(nodes),
             transmission: Transmission { end: 0, record_number: 0 },
-            recorder: Recorder::default(),
+            recorder: FrameRecorder::default(),
             now: 0,
             config,
             positions,
@@ -301,7 +301,7 @@ impl Tdma {
             }
         }
         if self.transmission.record_number != 0 {
-            self.recorder.set_outcome(self.transmission.record_number, outcome);
+            self.recorder.set_reception_outcome(self.transmission.record_number, outcome);
         }
         if !whole {
             self.schedule_next_slot(now, from);
@@ -336,7 +336,7 @@ impl Tdma {
     }
 
     /// Returns the node positions.
-    pub fn positions(&mut self) -> &mut Positions {
+    pub fn node_positions(&mut self) -> &mut Positions {
         &mut self.positions
     }
 

@@ -35,7 +35,7 @@ pub use self::aid::Aid;
 pub use self::tcp::{Growth, Phase, Recovery, Tcp, Tick, Window};
 pub use adhoc::aodv::{Hello, LocalRepairMode, NearRepair, RequestRetry};
 pub use adhoc::arp::{ArpOptions, ArpRetryRule};
-pub use adhoc::compat::{Deviation, DeviationScope, deviations};
+pub use adhoc::compat::{Deviation, DeviationScope, ns2_deviations};
 pub use adhoc::dsr::{FlowState, RequestTableHighest, RequestTableIds, RequestTableKind};
 pub use adhoc::dsr_cache::{DsrCache, DsrUpdate, PathCacheLimits};
 pub use adhoc::mac::MacTimeout;

@@ -27,7 +27,7 @@ use crate::fault_injection::FaultInjection;
 use crate::fingerprint::Fingerprint;
 use crate::flows::ActiveFlow;
 use crate::observers::Observers;
-use crate::packet_accounting::PacketTable;
+use crate::packet_accounting::PacketsInTransit;
 use crate::results::RunResult;
 use crate::sockets::{self, FlowEnd};
 
@@ -161,7 +161,7 @@ pub struct Run<'a, N: NetworkModel> {
     /// failure has left.
     network_entities: usize,
     events_handled: u64,
-    packets: PacketTable<N::NetworkPacket>,
+    packets: PacketsInTransit<N::NetworkPacket>,
     net: N,
     hosts: Vec<Host>,
     sockets: Vec<SocketState>,
@@ -229,7 +229,7 @@ impl<'a, N: NetworkModel> Run<'a, N> {
             ]),
             network_entities: entities,
             events_handled: 0,
-            packets: PacketTable::default(),
+            packets: PacketsInTransit::default(),
             net,
             hosts,
             sockets,

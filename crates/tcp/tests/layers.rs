@@ -103,7 +103,10 @@ fn module_dependencies_have_no_cycles() {
     assert!(found.len() > 25, "{:?}", found.keys());
     let uses = uses(&found);
     let known = |name: &str| name.split("::").map(str::to_owned).collect::<Vec<_>>();
-    assert!(uses[&known("recovery::rack")].contains(&&known("recovery::sent_log")), "within a folder");
+    assert!(
+        uses[&known("recovery::rack")].contains(&&known("recovery::sent_log")),
+        "within a folder"
+    );
     assert!(uses[&known("connection::ack")].contains(&&known("send_state")), "between folders");
     for module in found.keys() {
         let path = cycle(&uses, module, module, &mut Vec::new());

@@ -120,7 +120,7 @@ impl Tcp {
         self.view().snd_max.value().expect("exact")
     }
     /// One past the last byte written, and past the FIN after a close.
-    pub fn end(&self) -> Seq {
+    pub fn stream_end(&self) -> Seq {
         self.end
     }
     /// Outstanding data.

@@ -6,7 +6,7 @@ use driftway_base::{Instant, Ipv4Addr, Signal};
 use driftway_link::{QueuePosition, Side};
 use driftway_node::{Host, ReceiveOutcome};
 use driftway_path::addresses::address;
-use driftway_path::packet_accounting::{ConservationError, PacketDropReason, PacketTable};
+use driftway_path::packet_accounting::{ConservationError, PacketDropReason, PacketsInTransit};
 use driftway_path::{CROSS_TRAFFIC_STREAM, PathDriver, PathNetwork};
 use driftway_scenario::{Path, Time};
 use driftway_wire::{Body, DecodeError, IPV4_HEADER_LEN, IpHeader, Packet, Payload, UdpDatagram};
@@ -83,7 +83,7 @@ pub struct EmulationCounts {
 pub struct EmulatedPath {
     now: Instant,
     path: PathNetwork,
-    packets: PacketTable,
+    packets: PacketsInTransit,
     bytes: PacketBytes,
     hosts: Vec<Host>,
     fault_wakeups: Vec<Instant>,
@@ -98,7 +98,7 @@ impl EmulatedPath {
         let path = PathNetwork::new(path, duration, seed, seed);
         let mut medium = Self {
             now: Instant::ZERO,
-            packets: PacketTable::default(),
+            packets: PacketsInTransit::default(),
             bytes: PacketBytes::default(),
             hosts: (0..path.nodes()).map(|node| Host::new(address(node))).collect(),
             fault_wakeups: vec![Instant::FAR_FUTURE; path.fault_count()],
@@ -276,7 +276,7 @@ impl PathDriver for EmulatedPath {
         self.now
     }
 
-    fn packets(&mut self) -> &mut PacketTable {
+    fn packets(&mut self) -> &mut PacketsInTransit {
         &mut self.packets
     }
 

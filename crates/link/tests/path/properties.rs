@@ -158,7 +158,7 @@ impl FrameAccounting {
         }
         let owed: Vec<u32> = self.accepted.iter().map(|accepted| u32::from(*accepted)).collect();
         assert_eq!(seen, owed);
-        assert_eq!(link.pending_frames().count(), link.frame_count());
+        assert_eq!(link.pending_frames().count(), link.frames_in_transit());
     }
 }
 
@@ -197,7 +197,7 @@ proptest! {
         while let Some(event) = link.poll(Instant::FAR_FUTURE) {
             accounting.event(&event);
         }
-        prop_assert_eq!(link.frame_count(), 0);
+        prop_assert_eq!(link.frames_in_transit(), 0);
         prop_assert_eq!(link.next_timeout(), None);
         accounting.check_conservation(&link);
 

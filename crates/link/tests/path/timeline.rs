@@ -68,7 +68,7 @@ fn a_cut_loses_all_per_packet_frames() {
     bench.link.partition(ms(54), driftway_link::QueueOnPartition::Wait);
     bench.finish();
     assert_eq!(bench.events(), [(54, 1, false), (54, 2, false)]);
-    assert_eq!((bench.link.frame_count(), bench.link.counters(A).partitioned), (0, 2));
+    assert_eq!((bench.link.frames_in_transit(), bench.link.counters(A).partitioned), (0, 2));
 }
 
 #[test]
@@ -269,7 +269,7 @@ fn a_partition_can_flush_the_queues() {
     bench.send(0, B, 4);
     bench.at(ms(10), |link| link.partition(ms(10), driftway_link::QueueOnPartition::Drop));
     assert_eq!(bench.events(), [(10, 1, false), (10, 2, false), (10, 3, false), (10, 4, false)]);
-    assert_eq!(bench.link.frame_count(), 0);
+    assert_eq!(bench.link.frames_in_transit(), 0);
     // A second cut has no effect, and a single heal suffices.
     bench.at(ms(20), |link| link.partition(ms(20), driftway_link::QueueOnPartition::Wait));
     bench.at(ms(30), |link| link.heal(ms(30)));
@@ -434,7 +434,7 @@ fn a_reversal_holds_frames_back_until_all_have_arrived() {
         assert_eq!(bench.send(at, A, id), ACCEPTED);
     }
     bench.send(110, B, 9);
-    assert_eq!((bench.link.queue_len(A), bench.link.frame_count()), (2, 3));
+    assert_eq!((bench.link.queue_len(A), bench.link.frames_in_transit()), (2, 3));
     assert!(bench.link.pending_frames().any(|held| held.stage == FrameStage::Queued));
     bench.send(200, A, 3);
     bench.send(201, A, 4);

@@ -248,7 +248,7 @@ impl Dcf {
             }
         }
         if transmission.record_number != 0 {
-            self.recorder.set_outcome(transmission.record_number, outcome);
+            self.recorder.set_reception_outcome(transmission.record_number, outcome);
         }
         if transmission.kind == FrameKind::Data && transmission.to == NONE {
             self.complete_packet(transmission.end, transmission.from, reports);

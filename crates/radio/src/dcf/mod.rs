@@ -40,7 +40,7 @@ pub use counters::Counters;
 pub(crate) use event_queue::{Event, EventKind, EventQueue};
 use interference::Interference;
 use medium::propagation_delay_ns;
-pub(crate) use record::Recorder;
+pub(crate) use record::FrameRecorder;
 pub use record::{FrameRecord, ReceptionOutcome};
 use station::{PROMISCUOUS, Station};
 pub use transmission::FrameKind;
@@ -80,7 +80,7 @@ pub struct Dcf {
     delays: Vec<u64>,
     /// Buffer of the receivers of the frame being transmitted.
     new_receivers: Box<[FrameReceiver]>,
-    recorder: Recorder,
+    recorder: FrameRecorder,
     /// Number of frames transmitted so far.
     frames_sent: u64,
     now: u64,
@@ -117,7 +117,7 @@ impl Dcf {
             in_range: Vec::with_capacity(nodes as usize),
             delays: Vec::with_capacity(nodes as usize),
             new_receivers: vec![FrameReceiver::EMPTY; nodes as usize].into_boxed_slice(),
-            recorder: Recorder::default(),
+            recorder: FrameRecorder::default(),
             frames_sent: 0,
             now: 0,
             config,
@@ -200,7 +200,7 @@ impl Dcf {
     }
 
     /// Returns the node positions.
-    pub fn positions(&mut self) -> &mut Positions {
+    pub fn node_positions(&mut self) -> &mut Positions {
         &mut self.positions
     }
 

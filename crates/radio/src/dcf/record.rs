@@ -59,14 +59,14 @@ pub enum ReceptionOutcome {
 
 /// Records frames while enabled.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Recorder {
+pub(crate) struct FrameRecorder {
     enabled: bool,
     /// Number of frames already handed out.
     drained: u64,
     frames: Vec<FrameRecord>,
 }
 
-impl Recorder {
+impl FrameRecorder {
     pub fn set_enabled(&mut self, on: bool) {
         self.enabled = on;
     }
@@ -82,7 +82,7 @@ impl Recorder {
     }
 
     /// Sets the outcome of the frame of this number, if it was recorded.
-    pub fn set_outcome(&mut self, number: u64, outcome: ReceptionOutcome) {
+    pub fn set_reception_outcome(&mut self, number: u64, outcome: ReceptionOutcome) {
         let place = number.checked_sub(self.drained + 1);
         if let Some(frame) = place.and_then(|place| self.frames.get_mut(place as usize)) {
             frame.outcome = outcome;

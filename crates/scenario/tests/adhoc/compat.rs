@@ -1,6 +1,6 @@
 //! `compat = "ns-2"`.
 
-use driftway_scenario::{Arp, DeviationScope, Lifetime, Mac, Priority, Routing, deviations};
+use driftway_scenario::{Arp, DeviationScope, Lifetime, Mac, Priority, Routing, ns2_deviations};
 
 use super::adhoc;
 
@@ -38,7 +38,7 @@ fn networks() -> Vec<(Vec<DeviationScope>, Base)> {
 #[test]
 fn compat_is_short_for_its_keys() {
     for (parts, base) in networks() {
-        let mine = || deviations().filter(|deviation| parts.contains(&deviation.scope));
+        let mine = || ns2_deviations().filter(|deviation| parts.contains(&deviation.scope));
         let keys: Vec<_> = mine().map(|d| (format!("network.{}", d.key), d)).collect();
         let with = |more: &[(&str, &str)]| adhoc(&[&base, more].concat());
 
@@ -108,7 +108,7 @@ fn the_list_is_complete() {
 
 #[test]
 fn each_key_makes_a_difference() {
-    for deviation in deviations() {
+    for deviation in ns2_deviations() {
         let (_, base) =
             networks().into_iter().find(|(parts, _)| parts.contains(&deviation.scope)).unwrap();
         let key = format!("network.{}", deviation.key);
@@ -154,7 +154,7 @@ fn page() -> String {
         (DeviationScope::Dsr, "DSR (RFC 4728): `routing.protocol = \"dsr\"`"),
         (DeviationScope::Static, "Static routes: `routing.protocol = \"static\"`"),
     ] {
-        let mut rows = deviations().filter(|deviation| deviation.scope == part).peekable();
+        let mut rows = ns2_deviations().filter(|deviation| deviation.scope == part).peekable();
         if rows.peek().is_none() {
             continue;
         }

@@ -4,7 +4,7 @@
 use driftway_base::{Duration, Instant, Ipv4Addr, RouteProbe, Signal};
 use driftway_link::{QueuePosition, Side};
 use driftway_node::Host;
-use driftway_path::packet_accounting::{PacketDropReason, PacketTable};
+use driftway_path::packet_accounting::{PacketDropReason, PacketsInTransit};
 use driftway_path::{PathDriver, PathNetwork};
 use driftway_scenario::{Network, Scenario};
 use driftway_wire::Packet;
@@ -98,7 +98,7 @@ impl PathDriver for Run<'_, PathNetwork> {
         self.now
     }
 
-    fn packets(&mut self) -> &mut PacketTable {
+    fn packets(&mut self) -> &mut PacketsInTransit {
         &mut self.packets
     }
 

@@ -68,7 +68,7 @@ pub enum DeviationScope {
 
 /// All keys whose defaults depend on `compat`. In addition, TCP flows without a preset take the
 /// keys that they leave out from the preset `"ns-2"`.
-pub fn deviations() -> impl Iterator<Item = &'static Deviation> {
+pub fn ns2_deviations() -> impl Iterator<Item = &'static Deviation> {
     let macs = dcf::DCF.iter().chain(dcf::TDMA);
     GENERAL.iter().chain(macs).chain(aodv::AODV).chain(aodv::OVER_TDMA).chain(dsr::DSR)
 }
@@ -203,7 +203,9 @@ pub(crate) fn expand(tree: &mut Node) -> Result<(), Diagnostic> {
     let Some(origin) = ns2 else {
         let origin = network.get("mac").map_or(network.origin, |mac| mac.origin);
         let depends = |deviation: &&Deviation| deviation.scope == DeviationScope::AodvOverTdma;
-        for deviation in deviations().filter(depends).filter(|deviation| applies(deviation.scope)) {
+        for deviation in
+            ns2_deviations().filter(depends).filter(|deviation| applies(deviation.scope))
+        {
             let keys: Vec<_> = deviation.key.split('.').collect();
             insert_default(network, &keys, deviation.standard, origin)?;
         }
@@ -217,7 +219,7 @@ pub(crate) fn expand(tree: &mut Node) -> Result<(), Diagnostic> {
     if network.get("mac").is_none() {
         insert_default(network, &["mac", "kind"], "\"dcf\"", origin)?;
     }
-    for deviation in deviations().filter(|deviation| applies(deviation.scope)) {
+    for deviation in ns2_deviations().filter(|deviation| applies(deviation.scope)) {
         let keys: Vec<_> = deviation.key.split('.').collect();
         insert_default(network, &keys, deviation.ns2, origin)?;
     }

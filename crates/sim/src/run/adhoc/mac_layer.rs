@@ -75,7 +75,7 @@ impl MacLayer {
 
     /// The position of a node (m).
     pub fn position(&mut self, node: u32, now: Instant) -> (f64, f64) {
-        for_each_mac!(self, mac => mac.positions().position(node, now))
+        for_each_mac!(self, mac => mac.node_positions().position(node, now))
     }
 
     pub fn result(&self) -> MacResult {

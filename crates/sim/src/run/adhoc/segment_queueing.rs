@@ -6,7 +6,7 @@ use driftway_link::{EnqueueOutcome, QueuedPacket};
 use driftway_wire::{Body, Packet, RoutedPacket};
 
 use super::AdhocNetwork;
-use crate::packet_accounting::{PacketDropReason, PacketTable};
+use crate::packet_accounting::{PacketDropReason, PacketsInTransit};
 use crate::run::Run;
 
 /// The treatment of TCP segments in an interface queue.
@@ -56,7 +56,10 @@ fn is_duplicate(one: &Packet, other: &Packet) -> bool {
 }
 
 /// The packet of a queue entry.
-fn queued_packet(packets: &mut PacketTable<RoutedPacket>, item: &QueuedPacket) -> Option<Packet> {
+fn queued_packet(
+    packets: &mut PacketsInTransit<RoutedPacket>,
+    item: &QueuedPacket,
+) -> Option<Packet> {
     packets.get(item.id).map(|routed| routed.packet)
 }
 
