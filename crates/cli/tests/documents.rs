@@ -93,3 +93,41 @@ fn the_answers_of_the_readme_are_those_of_the_pages() {
     }
     assert!(compared >= 20, "{compared}");
 }
+
+/// The completion time that `driftway run` prints for a scenario of figure 8, in the reading of the paper
+/// that scripts/demo calls `wire` or `text`.
+fn completion(arm: &str, delay: &str, is_wire: bool) -> String {
+    let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_driftway"));
+    command.current_dir(root()).args(["run", &format!("scenarios/figure-8-{arm}.toml")]);
+    command.args(["--runs", "5", "--set", &format!("network.link.delay.mean={delay}")]);
+    if is_wire {
+        for set in
+            ["flow.0.tcp.mss=60 B", "flow.0.tcp.delayed_ack=false", "network.link.duplex=full"]
+        {
+            command.args(["--set", set]);
+        }
+    }
+    let output = command.output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let text = String::from_utf8(output.stdout).unwrap();
+    let line = text.lines().find_map(|line| line.trim().strip_prefix("completion time"));
+    line.unwrap_or_else(|| panic!("{text}")).trim().to_owned()
+}
+
+#[test]
+fn figure_8_of_the_pages_is_that_of_the_demo() {
+    let page = read("docs/papers.md");
+    let mut row = "";
+    for (reading, arm, is_wire) in [
+        ("| TCP, 100 bytes on the wire", "tcp", true),
+        ("| ATCP, the same", "atcp", true),
+        ("| TCP, 100 bytes of data", "tcp", false),
+        ("| ATCP, the same", "atcp", false),
+    ] {
+        let rest = &page[page.find(row).unwrap() + row.len()..];
+        row = rest.lines().find(|line| line.starts_with(reading)).unwrap();
+        let cells: Vec<&str> = row.trim_matches('|').split('|').map(str::trim).skip(1).collect();
+        let measured = ["10 ms", "50 ms"].map(|delay| completion(arm, delay, is_wire));
+        assert_eq!(cells, measured, "{row}");
+    }
+}
