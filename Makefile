@@ -55,6 +55,7 @@ test: need lint unit no-std determinism demo verdicts fuzz-short
 lint: need
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --locked --workspace --all-targets --all-features -- -D warnings
+	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --quiet --locked --workspace --no-deps --all-features
 
 # One build for all. In it the simulator can be broken on purpose, which it never is by itself: the
 # release build, which can't, has to give the same results to the byte (`determinism`). Where root,
