@@ -5,51 +5,78 @@ use std::collections::BTreeMap;
 
 use driftway_wire::Packet;
 
-/// Reasons for which a packet is dropped.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum PacketDropReason {
+macro_rules! reasons {
+    ($($(#[doc = $doc:literal])+ $reason:ident = $name:literal,)*) => {
+        /// Reasons for which a packet is dropped.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+        pub enum PacketDropReason {
+            $($(#[doc = $doc])+ $reason,)*
+        }
+
+        impl PacketDropReason {
+            /// All reasons.
+            pub const ALL: [Self; [$($name),*].len()] = [$(Self::$reason),*];
+
+            /// Returns its name in results.
+            pub const fn name(self) -> &'static str {
+                match self {
+                    $(Self::$reason => $name,)*
+                }
+            }
+
+            /// Returns its description, a sentence.
+            pub const fn description(self) -> &'static str {
+                match self {
+                    $(Self::$reason => concat!($($doc),+).trim_ascii(),)*
+                }
+            }
+        }
+    };
+}
+
+reasons! {
     /// Bit errors.
-    BitError,
+    BitError = "bit-error",
     /// The queue was full.
-    QueueOverflow,
+    QueueOverflow = "queue-overflow",
     /// Dropped early by RED.
-    Red,
+    Red = "red",
     /// On a hop when it was cut, or in a queue that was flushed then.
-    Partition,
+    Partition = "partition",
     /// Sent to a hop that was cut.
-    Unreachable,
+    Unreachable = "unreachable",
     /// A signal lost at random.
-    SignalLoss,
+    SignalLoss = "signal-loss",
     /// TTL exceeded.
-    TimeToLive,
+    TimeToLive = "time-to-live",
     /// No node or socket at the destination.
-    UnknownDestination,
+    UnknownDestination = "unknown-destination",
     /// The router's buffer for packets without a route was full.
-    RouterBuffer,
+    RouterBuffer = "router-buffer",
     /// A route notification that a router did not forward.
-    NoticeDiscarded,
+    NoticeDiscarded = "notice-discarded",
     /// No route, and no route discovery.
-    NoRoute,
+    NoRoute = "no-route",
     /// The link layer could not deliver it to the next hop, or routing had lost the link.
-    LinkFailure,
+    LinkFailure = "link-failure",
     /// Route discovery failed.
-    DiscoveryFailed,
+    DiscoveryFailed = "discovery-failed",
     /// The routing protocol's buffer for packets without a route was full.
-    SendBufferFull,
+    SendBufferFull = "send-buffer-full",
     /// Waited too long for a route.
-    SendBufferTimeout,
+    SendBufferTimeout = "send-buffer-timeout",
     /// Salvaged the maximum number of times.
-    SalvageLimit,
+    SalvageLimit = "salvage-limit",
     /// Routing loop.
-    Loop,
+    Loop = "loop",
     /// The source route cannot be followed.
-    BadRoute,
+    BadRoute = "bad-route",
     /// ARP failed, or queued another packet instead.
-    Arp,
+    Arp = "arp",
     /// A route request at the maximum length of a route.
-    RouteTooLong,
+    RouteTooLong = "route-too-long",
     /// A copy of it was already in the same queue.
-    DuplicateInQueue,
+    DuplicateInQueue = "repeated",
 }
 
 /// Violation of packet conservation: a bug in driftway.
@@ -63,60 +90,6 @@ impl std::fmt::Display for ConservationError {
 }
 
 impl std::error::Error for ConservationError {}
-
-impl PacketDropReason {
-    /// All reasons.
-    pub const ALL: [Self; 21] = [
-        Self::BitError,
-        Self::QueueOverflow,
-        Self::Red,
-        Self::Partition,
-        Self::Unreachable,
-        Self::SignalLoss,
-        Self::TimeToLive,
-        Self::UnknownDestination,
-        Self::RouterBuffer,
-        Self::NoticeDiscarded,
-        Self::NoRoute,
-        Self::LinkFailure,
-        Self::DiscoveryFailed,
-        Self::SendBufferFull,
-        Self::SendBufferTimeout,
-        Self::SalvageLimit,
-        Self::Loop,
-        Self::BadRoute,
-        Self::Arp,
-        Self::RouteTooLong,
-        Self::DuplicateInQueue,
-    ];
-
-    /// Returns its name in results.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::BitError => "bit-error",
-            Self::QueueOverflow => "queue-overflow",
-            Self::Red => "red",
-            Self::Partition => "partition",
-            Self::Unreachable => "unreachable",
-            Self::SignalLoss => "signal-loss",
-            Self::TimeToLive => "time-to-live",
-            Self::UnknownDestination => "unknown-destination",
-            Self::RouterBuffer => "router-buffer",
-            Self::NoticeDiscarded => "notice-discarded",
-            Self::NoRoute => "no-route",
-            Self::LinkFailure => "link-failure",
-            Self::DiscoveryFailed => "discovery-failed",
-            Self::SendBufferFull => "send-buffer-full",
-            Self::SendBufferTimeout => "send-buffer-timeout",
-            Self::SalvageLimit => "salvage-limit",
-            Self::Loop => "loop",
-            Self::BadRoute => "bad-route",
-            Self::Arp => "arp",
-            Self::RouteTooLong => "route-too-long",
-            Self::DuplicateInQueue => "repeated",
-        }
-    }
-}
 
 /// Initial capacity for packets in transit; it grows once if needed.
 const RESERVED: usize = 512;

@@ -61,17 +61,22 @@ pub enum PacketAction {
 }
 
 macro_rules! counts {
-    ($($(#[$doc:meta])* $name:ident,)*) => {
+    ($($(#[doc = $doc:literal])+ $name:ident,)*) => {
         /// Event counters since the start.
         #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
         pub struct Counts {
-            $($(#[$doc])* pub $name: u64,)*
+            $($(#[doc = $doc])+ pub $name: u64,)*
         }
 
         impl Counts {
             /// Each counter with its name, in declaration order.
             pub fn each(&self) -> impl Iterator<Item = (&'static str, u64)> {
                 [$((stringify!($name), self.$name),)*].into_iter()
+            }
+
+            /// Each counter's name and description, in declaration order.
+            pub fn descriptions() -> impl Iterator<Item = (&'static str, &'static str)> {
+                [$((stringify!($name), concat!($($doc),+).trim_ascii()),)*].into_iter()
             }
         }
     };
@@ -80,45 +85,54 @@ macro_rules! counts {
 counts! {
     /// Packets passed to the shim.
     shown,
-    /// [`PacketAction::Pass`]
+    /// Packets forwarded after processing.
     passed,
-    /// [`PacketAction::Stored`]
+    /// Packets of which the shim has a copy, which it sends later.
     stored,
-    /// [`UntouchedReason::NotIpv4`]
+    /// Packets passed on unprocessed: IPv6, or no IP at all.
     not_ipv4,
-    /// [`UntouchedReason::Fragment`]
+    /// Packets passed on unprocessed: an IP fragment.
     fragments,
-    /// [`UntouchedReason::OtherProtocol`]
+    /// Packets passed on unprocessed: neither TCP nor an ICMP message about TCP.
     other_protocol,
-    /// [`UntouchedReason::Malformed`]
+    /// Packets passed on unprocessed: a length field contradicts another.
     malformed,
-    /// [`UntouchedReason::Corrupt`]
+    /// Packets passed on unprocessed: a checksum is wrong.
     corrupt,
-    /// [`UntouchedReason::Older`]
+    /// Packets passed on unprocessed: segments of flows that are older than the shim, or that it has
+    /// given up.
     older,
-    /// [`UntouchedReason::NoRoom`]
+    /// Packets passed on unprocessed: the connection table is full.
     no_room,
-    /// [`UntouchedReason::UnknownOption`]
+    /// Packets passed on unprocessed: a SYN with an unknown option (TCP-AO, MD5, MPTCP, Fast Open,
+    /// …), or with data.
     unknown_option,
-    /// [`UntouchedReason::SimultaneousOpen`]
+    /// Packets passed on unprocessed: a simultaneous open (RFC 9293 §3.5).
     simultaneous_open,
-    /// [`UntouchedReason::NoTimestamps`]
+    /// Packets passed on unprocessed: timestamps were not negotiated in the handshake, so that
+    /// no loss or timeout could be undone.
     no_timestamps,
-    /// [`UntouchedReason::Implausible`]
+    /// Packets passed on unprocessed: sequence or acknowledgment number outside the flow's windows,
+    /// possibly forged (RFC 5961).
     implausible,
-    /// [`UntouchedReason::NotBelieved`]
+    /// Packets passed on unprocessed: an ICMP message that does not quote data in flight (RFC
+    /// 5927), or is not about reachability.
     not_believed,
-    /// [`DiscardReason::RetransmissionInHold`]
+    /// Packets discarded: a retransmission by the local TCP while the aid repairs the loss; the
+    /// original is stored.
     retransmissions_in_hold,
-    /// [`DiscardReason::RetransmissionInRepair`]
+    /// Packets discarded: a retransmission by the local TCP of data under repair or already
+    /// acknowledged by the peer.
     retransmissions_in_repair,
-    /// [`DiscardReason::AckHeld`]
+    /// Packets discarded: a pure acknowledgment by the peer during repair; its content is reported
+    /// later.
     acks_held,
     /// ICMP messages accepted as the signal of an outage.
     icmp_taken,
-    /// [`DiscardReason::ByAid`]
+    /// Packets discarded by the aid.
     swallowed_by_aid,
-    /// [`DiscardReason::ResetOfOwn`]
+    /// Packets discarded: a reset with which the kernel answers an injected segment that no socket
+    /// accepted.
     resets_of_own,
     /// Segments passed without being stored because of a memory limit.
     not_stored,
@@ -127,7 +141,7 @@ counts! {
     /// Flows given up because the shim lost track of their sequence numbers.
     lost_track,
     /// Flows given up because the local TCP, with data outstanding, sent nothing for
-    /// [`Config::forget_after`](crate::Config::forget_after).
+    /// the time after which a flow is forgotten.
     given_up,
     /// Acknowledgments whose TSecr was replaced by the original's TSval.
     echoes_rewritten,
@@ -142,7 +156,7 @@ counts! {
     /// Acknowledgments of the local TCP repeated to the peer after the path was restored with no
     /// data outstanding.
     announced,
-    /// Acknowledgments lowered by two bytes ([`Config::hold_back`](crate::Config::hold_back)).
+    /// Acknowledgments lowered by two bytes to keep data outstanding.
     held_back,
     /// Stored segments sent as probes during an outage.
     probes,

@@ -8,6 +8,7 @@
 #![forbid(unsafe_code)]
 
 pub mod capture;
+pub mod columns;
 mod event_queue;
 mod fault_injection;
 mod fingerprint;
@@ -23,9 +24,11 @@ pub mod trace;
 
 use driftway_path::{addresses, packet_accounting};
 
+pub use driftway_path::packet_accounting::PacketDropReason;
+
 #[cfg(feature = "fault-injection")]
 pub use fault_injection::{InjectedFault, inject_fault};
-pub use metrics::{is_count, network_metric, network_metrics};
+pub use metrics::{is_count, network_metric, network_metric_columns, network_metrics};
 pub use observers::Observers;
 pub use run::RunError;
 pub use simulation::{FlowSnapshot, SenderSnapshot, Simulation, run};

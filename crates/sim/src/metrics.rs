@@ -1,7 +1,8 @@
 //! Metrics of a whole network, by name.
 
+use crate::columns::{ColumnInfo, Values};
 use crate::packet_accounting::PacketDropReason;
-use crate::results::{FlowResult, RunResult};
+use crate::results::{FlowResult, MacResult, RoutingResult, RunResult};
 
 /// Reads a metric from a run's result; `None` if the run has no such part, as no routing on a path.
 type NetworkMetricReader = fn(&RunResult) -> Option<f64>;
@@ -36,6 +37,31 @@ pub fn network_metrics() -> impl Iterator<Item = String> {
     let fields = FIELDS.iter().map(|(name, _)| (*name).to_owned());
     let reasons = PacketDropReason::ALL.iter().map(|reason| format!("{DROPS}.{}", reason.name()));
     fields.chain(std::iter::once(DROPS.to_owned())).chain(reasons).chain([FAIRNESS.to_owned()])
+}
+
+/// The metrics of a whole network with their descriptions, in the order of [`network_metrics`].
+pub fn network_metric_columns() -> Vec<ColumnInfo> {
+    let parts = [
+        ("routing", ColumnInfo::of_fields::<RoutingResult>()),
+        ("mac", ColumnInfo::of_fields::<MacResult>()),
+    ];
+    let column = |name: String| {
+        let (part, field) = name.split_once('.').unwrap_or((&name, ""));
+        let fields = parts.iter().find(|(of, _)| *of == part).map_or(&[][..], |(_, all)| all);
+        let reason = PacketDropReason::ALL.iter().find(|reason| reason.name() == field);
+        let meaning = match (part, reason, fields.iter().find(|of| of.name == field)) {
+            (DROPS, Some(reason), _) => format!("Dropped packets: {}", reason.description()),
+            (DROPS, None, _) => "All packets that were dropped.".to_owned(),
+            (FAIRNESS, ..) => "Jain's fairness index of the throughputs of TCP flows, or of all \
+                               flows if none is TCP: from 1/n, if one flow has everything, to 1, if \
+                               all have the same."
+                .to_owned(),
+            (_, _, of) => of.map(|of| of.meaning.to_string()).unwrap_or_default(),
+        };
+        let values = if is_count(&name) { Values::Integer } else { Values::Number };
+        ColumnInfo { name: name.into(), values, meaning: meaning.into() }
+    };
+    network_metrics().map(column).collect()
 }
 
 /// True if the network metric of this name is an integer in each run.

@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 
 use driftway_scenario::Scenario;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The schema version of [`Document`]. It increases when a reader of the old form would misread the
@@ -13,9 +14,9 @@ use serde::{Deserialize, Serialize};
 pub const SCHEMA: u32 = 2;
 
 /// The results of one `driftway run`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Document {
-    /// The schema version of this document: [`SCHEMA`].
+    /// The version of this form; it increases when a reader of the old one would misread the new one.
     pub schema: u32,
     /// The version of driftway that wrote it.
     pub version: String,
@@ -30,7 +31,7 @@ pub struct Document {
 }
 
 /// The result of one run, with one seed.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RunResult {
     /// The seed.
     pub seed: u64,
@@ -53,7 +54,7 @@ pub struct RunResult {
 }
 
 /// The result of one flow.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct FlowResult {
     /// The sending node.
     pub source: u32,
@@ -69,9 +70,9 @@ pub struct FlowResult {
     pub end_s: f64,
     /// Payload delivered in order (bytes).
     pub delivered_bytes: u64,
-    /// Delivered payload over (end − start) (bit/s).
+    /// Delivered payload over (end − start) (bit/s); `null` if that time is zero.
     pub throughput_bps: Option<f64>,
-    /// Payload delivered over payload sent, retransmissions included.
+    /// Payload delivered over payload sent, retransmissions included; `null` if none was sent.
     pub goodput_ratio: Option<f64>,
     /// The flow's outcome.
     pub outcome: FlowOutcome,
@@ -90,9 +91,11 @@ pub struct FlowResult {
     /// Persist probes sent; they are neither segments nor retransmissions.
     pub probes: Option<u64>,
     /// Mean of the round-trip samples that TCP took (s). Samples have the granularity of TCP's clock
-    /// and exclude retransmitted segments, so it can differ much from the packets' real delay.
+    /// and exclude retransmitted segments, so it can differ much from the packets' real delay. `null`
+    /// for UDP, or without a sample.
     pub rtt_s: Option<f64>,
-    /// Mean time from a payload's first transmission to its in-order delivery (s).
+    /// Mean time from a payload's first transmission to its in-order delivery (s); `null` if nothing
+    /// was delivered.
     pub delay_s: Option<f64>,
     /// Retransmissions over segments sent; `null` for UDP, as the next three.
     #[serde(default)]
@@ -139,7 +142,7 @@ pub struct FlowResult {
 }
 
 /// The outcome of a flow.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum FlowOutcome {
     /// Everything was delivered.
@@ -166,7 +169,7 @@ impl FlowOutcome {
 }
 
 /// One direction of one hop of a path.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LinkResult {
     /// The hop, from 1 at node 0.
     pub hop: u32,
@@ -180,12 +183,12 @@ pub struct LinkResult {
     pub marks: u64,
     /// Packets dropped here for any reason.
     pub drops: u64,
-    /// Share of the run's time in which this direction was sending.
+    /// Share of the run's time in which this direction was sending; `null` if the run took no time.
     pub utilisation: Option<f64>,
 }
 
 /// Routing over all nodes of an ad hoc network.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RoutingResult {
     /// Control packets of routing, sent and forwarded, route errors included.
     pub packets_sent: u64,
@@ -264,7 +267,7 @@ pub struct RoutingResult {
 }
 
 /// Medium access over all nodes of an ad hoc network.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct MacResult {
     /// RTS frames sent.
     pub rts: u64,
@@ -293,7 +296,7 @@ pub struct MacResult {
 }
 
 /// A direction along a path.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Direction {
     /// Towards higher nodes.
@@ -303,7 +306,7 @@ pub enum Direction {
 }
 
 /// Means and intervals over the runs of a document.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Summary {
     /// The number of runs.
     pub runs: u64,
@@ -314,43 +317,44 @@ pub struct Summary {
 }
 
 /// One flow over all runs.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct FlowSummary {
     /// The sending node.
     pub source: u32,
     /// The receiving node.
     pub destination: u32,
-    /// As in [`FlowResult::tcp`].
+    /// As in `runs[].flows[].tcp`.
     pub tcp: Option<String>,
-    /// As in [`FlowResult::aid`].
+    /// As in `runs[].flows[].aid`.
     pub aid: String,
     /// Runs in which it completed.
     pub completed: u64,
-    /// By the names of [`FLOW_METRICS`]; `null` if no run has a value.
+    /// Estimates of fields of `runs[].flows[]`, by the names of the fields; `null` if no run has a
+    /// value.
     pub metrics: BTreeMap<String, Option<Estimate>>,
 }
 
 /// A mean with its intervals (Student's t; `null` for one value).
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Estimate {
     /// The mean.
     pub mean: f64,
-    /// Lower and upper end of the 90 % interval.
+    /// Lower and upper end of the 90 % interval; `null` for one value.
     pub ci90: Option<[f64; 2]>,
-    /// Lower and upper end of the 95 % interval.
+    /// Lower and upper end of the 95 % interval; `null` for one value.
     pub ci95: Option<[f64; 2]>,
     /// The number of values; fewer than the runs if some had none.
     pub n: u64,
 }
 
 /// The computing time of a document. It differs between machines and between repetitions.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Timing {
     /// Wall-clock time (s).
     pub wall_s: f64,
     /// Concurrent runs.
     pub jobs: u64,
-    /// Events handled per second of wall-clock time, over all jobs.
+    /// Events handled per second of wall-clock time, over all jobs; `null` if no time passed.
     pub events_per_s: Option<f64>,
 }
 

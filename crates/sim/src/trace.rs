@@ -5,6 +5,8 @@ use std::io;
 
 use driftway_base::{Duration, Instant};
 
+use crate::columns::{ColumnInfo, Values, names};
+
 /// A run's trace.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Trace {
@@ -247,19 +249,45 @@ impl FlowTrace {
     }
 }
 
-const FLOW_HEADER: [&str; 8] = [
-    "time_s",
-    "event",
-    "offset_bytes",
-    "length_bytes",
-    "cwnd_bytes",
-    "ssthresh_bytes",
-    "aid_state",
-    "rto_s",
+/// The columns of a flow's trace.
+pub static FLOW_COLUMNS: [ColumnInfo; 8] = [
+    ColumnInfo::new("time_s", Values::Number, "The time (s), with nine decimals."),
+    ColumnInfo::new(
+        "event",
+        Values::Text,
+        "`sent`, `retransmitted`: TCP sent a data segment. `acked`: the sender received a new \
+         cumulative acknowledgment. `timeout`: the retransmission timer expired. `fast-retransmit`: a \
+         loss recovery began without a timeout. `unreachable`: the sender's host received a signal \
+         that its destination is unreachable. `aid-state`: the aid has entered a state. `delivered`: \
+         the receiving application has read more of the stream.",
+    ),
+    ColumnInfo::new(
+        "offset_bytes",
+        Values::Integer,
+        "An offset in the flow's stream, from 0 (bytes): of the segment's first byte, or of the end of \
+         what is acknowledged or delivered.",
+    ),
+    ColumnInfo::new("length_bytes", Values::Integer, "The segment's payload (bytes)."),
+    ColumnInfo::new("cwnd_bytes", Values::Integer, "The congestion window at that time (bytes)."),
+    ColumnInfo::new("ssthresh_bytes", Values::Integer, "The slow-start threshold (bytes)."),
+    ColumnInfo::new("aid_state", Values::Text, "The state that the aid has entered."),
+    ColumnInfo::new(
+        "rto_s",
+        Values::Number,
+        "The retransmission timeout in force, back-off included (s).",
+    ),
 ];
 /// The number of columns of the oldest traces. Only the columns after these may be missing.
 const LEGACY_COLUMN_COUNT: usize = 7;
-const NETWORK_HEADER: [&str; 4] = ["time_s", "event", "fault", "hop"];
+/// The columns of a network's trace.
+pub static NETWORK_COLUMNS: [ColumnInfo; 4] = [
+    ColumnInfo::new("time_s", Values::Number, "The time (s), with nine decimals."),
+    ColumnInfo::new("event", Values::Text, "`begins` or `ends`."),
+    ColumnInfo::new("fault", Values::Text, "The kind of fault, as the scenario names it."),
+    ColumnInfo::new("hop", Values::Integer, "The hop, from 1."),
+];
+const FLOW_HEADER: [&str; 8] = names(&FLOW_COLUMNS);
+const NETWORK_HEADER: [&str; 4] = names(&NETWORK_COLUMNS);
 
 /// The reason why a trace could not be written or read.
 #[derive(Debug)]

@@ -7,6 +7,7 @@ use std::net::Ipv4Addr;
 use driftway_base::Duration;
 use driftway_host::{EmulationCounts, EmulationReport};
 use driftway_scenario::Scenario;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::args::EmulateArgs;
@@ -16,9 +17,9 @@ use crate::text::{count, list, value, wrapped};
 const SCHEMA: u32 = 1;
 
 /// Results of one `driftway emulate`.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct Document {
-    /// Version of the schema.
+    /// Version of this form, incremented by incompatible changes.
     schema: u32,
     /// Version of driftway.
     version: &'static str,
@@ -30,7 +31,7 @@ pub struct Document {
     command: Vec<String>,
     /// Exit status of the command.
     pub exit_status: u8,
-    /// Exit status of the far program, if it exited by itself.
+    /// Exit status of the far program, if it exited by itself; `null` if it did not.
     far_exit_status: Option<u8>,
     /// Time for which the path ran (s).
     duration_s: f64,
@@ -58,25 +59,38 @@ pub struct Document {
     because: Vec<String>,
 }
 
-#[derive(Debug, Serialize)]
+/// One direction of the path.
+#[derive(Debug, Serialize, JsonSchema)]
 struct Direction {
+    /// Address of the end that sends.
     from: Ipv4Addr,
+    /// Packets that entered the path.
     packets: u64,
+    /// Packets that reached the other end.
     delivered: u64,
+    /// Their bytes, from the IP header on.
     delivered_bytes: u64,
 }
 
-#[derive(Debug, Serialize)]
+/// Packets and messages of routers.
+#[derive(Debug, Serialize, JsonSchema)]
 struct Routers {
+    /// Packets addressed to routers.
     packets: u64,
+    /// ICMP messages from routers to the ends.
     messages: u64,
 }
 
-#[derive(Debug, Serialize)]
+/// Delay of packets beyond their due time.
+#[derive(Debug, Serialize, JsonSchema)]
 struct Lateness {
+    /// Number of packets.
     packets: u64,
+    /// Median (s).
     p50_s: f64,
+    /// 99th percentile (s).
     p99_s: f64,
+    /// Maximum (s).
     max_s: f64,
     /// True if the path's thread was in a real-time scheduling class.
     real_time_class: bool,

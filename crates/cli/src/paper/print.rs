@@ -20,12 +20,17 @@ use driftway_experiment::study::statement::format::{Bound, StatementKind, Verdic
 const INDENT: usize = 9;
 
 /// Element of `driftway paper list --json`.
-#[derive(serde::Serialize)]
-struct PaperSummary {
+#[derive(serde::Serialize, schemars::JsonSchema)]
+pub struct PaperSummary {
+    /// Name of the paper, for `driftway paper NAME`.
     name: String,
+    /// Its title.
     title: String,
+    /// Its figures, as for `--figure`.
     figures: Vec<String>,
+    /// Number of its statements.
     statements: usize,
+    /// Number of runs of all figures.
     runs: u64,
 }
 

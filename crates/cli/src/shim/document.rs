@@ -7,67 +7,92 @@ use std::net::SocketAddrV4;
 use driftway_base::{Duration, Endpoint};
 use driftway_host::{KernelTcp, ShimSnapshot, kernel_tcp};
 use driftway_shim::FlowStatus;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 const SCHEMA: u32 = 2;
 
 /// `driftway shim status --json`
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Document {
+    /// Version of this form, incremented by incompatible changes.
     pub schema: u32,
+    /// Version of driftway.
     pub version: String,
+    /// Time since the shim started (s).
     pub lasted_s: f64,
+    /// Memory for stored packets.
     pub memory: MemoryUsage,
-    /// Counters of the shim.
+    /// Counters of the shim, by name.
     pub counts: BTreeMap<String, u64>,
-    /// Counters of the shim's driver.
+    /// Counters of the shim's driver, by name.
     pub driver: BTreeMap<String, u64>,
-    /// Packets that pass without reaching the shim, counted by the kernel.
+    /// Packets that pass without reaching the shim, counted by the kernel, by name.
     pub unseen: BTreeMap<String, u64>,
+    /// The tracked flows.
     pub flows: Vec<Flow>,
 }
 
-#[derive(Debug, Serialize, Deserialize)]
+/// Memory of a shim.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct MemoryUsage {
+    /// Bytes of stored packets.
     pub stored_bytes: u64,
+    /// Bytes allocated for stored packets.
     pub held_bytes: u64,
 }
 
-#[derive(Debug, Serialize, Deserialize)]
+/// A tracked flow: the data that this host sends on one connection.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Flow {
+    /// Address and port of this host.
     pub source: SocketAddrV4,
+    /// Address and port of the peer.
     pub destination: SocketAddrV4,
+    /// `open`, `held` (the aid repairs a loss), `disconnected` or `resuming`.
     pub state: String,
+    /// Name of its aid.
     pub aid: String,
+    /// State of its aid.
     pub aid_state: String,
     /// Number of the aid's actions that were refused.
     pub refused: u64,
+    /// Bytes that the peer has not acknowledged.
     pub outstanding_bytes: u64,
+    /// Size of its stored packets (bytes).
     pub stored_bytes: u64,
     /// Segments waiting to be sent.
     pub waiting: u64,
+    /// Smoothed round-trip time, as measured by the shim (s); `null` before the first sample.
     pub rtt_s: Option<f64>,
+    /// Whether timestamps were negotiated; always true for a tracked flow.
     pub timestamps: bool,
+    /// Whether ECN was negotiated; without it losses are not undone.
     pub ecn: bool,
-    /// Window reductions that were undone.
+    /// Window reductions of the kernel's TCP that were undone.
     pub undone: u64,
     /// Outages that the connection survived.
     pub survived: u64,
     /// Time from the sending of the probe that found the path, or from this host's own link being
-    /// restored, to the first new acknowledgment passed to the kernel.
+    /// restored, to the first new acknowledgment passed to the kernel (s), for the last outage; `null`
+    /// before one.
     pub time_to_resume_s: Option<f64>,
+    /// The kernel's state of the connection; `null` if the connection is closed.
     pub kernel: Option<Kernel>,
 }
 
 /// The kernel's state of a connection.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Kernel {
     /// Congestion window (segments).
     pub cwnd: u32,
-    /// Slow-start threshold (segments); null until it is first set.
+    /// Slow-start threshold (segments); `null` until it is first set.
     pub ssthresh: Option<u32>,
+    /// Retransmission timeout (s).
     pub rto_s: f64,
+    /// Smoothed round-trip time (s).
     pub rtt_s: f64,
+    /// The kernel's name of the congestion control.
     pub congestion_control: String,
 }
 

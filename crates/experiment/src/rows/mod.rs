@@ -5,6 +5,7 @@
 //! vary between the study's jobs, and the seed. The same table is written as CSV and as Parquet;
 //! column names end with their unit, as in `driftway run --json`.
 
+mod columns;
 mod csv;
 mod parquet;
 mod table;
@@ -14,12 +15,14 @@ use driftway_scenario::Time;
 use driftway_sim::results::{FLOW_METRICS, FlowOutcome, FlowResult, RunResult, is_reverse_metric};
 use driftway_sim::{is_count, network_metric, network_metrics};
 
+pub use columns::{TableInfo, table_columns};
 pub use table::{Column, Table};
 
 use crate::runner::Samples;
 use crate::study::plan::Plan;
 use crate::study::results::Results;
 use crate::study::select::Selection;
+use columns::{FIRST, FLOW_FIELDS, LAST, RUN, STEP, named};
 use table::Values;
 use varied::VariedColumns;
 
@@ -94,23 +97,23 @@ impl CommonColumns<'_> {
     /// The first columns of every table.
     fn columns(&self, rows: &[RunIndex]) -> Vec<Column> {
         let study = &self.plan.study;
-        let text = |name: &str, read: &dyn Fn(&RunIndex) -> String| {
-            Column::new(name, Values::Text(rows.iter().map(|place| Some(read(place))).collect()))
+        let text = |read: &dyn Fn(&RunIndex) -> String| {
+            Values::Text(rows.iter().map(|place| Some(read(place))).collect())
         };
         let x = |place: &RunIndex| self.plan.figures[place.figure].points[place.x].value;
         let seed = |place: &RunIndex| Some(self.results.results[place.job][place.seed].seed as i64);
         debug_assert!(rows.iter().all(|place| place.seed < self.selection.seeds.len()));
-        let mut columns = vec![
-            text("figure", &|place| study.figures[place.figure].id.clone()),
-            text("arm", &|place| {
-                study.arms[self.plan.figures[place.figure].arms[place.row]].name.clone()
-            }),
-            Column::new("x", Values::Float(rows.iter().map(x).collect())),
+        let first = [
+            text(&|place| study.figures[place.figure].id.clone()),
+            text(&|place| study.arms[self.plan.figures[place.figure].arms[place.row]].name.clone()),
+            Values::Float(rows.iter().map(x).collect()),
         ];
-        columns.extend(self.varied.columns(rows.iter().map(|place| place.job)));
-        columns.push(Column::new("seed", Values::Int(rows.iter().map(seed).collect())));
-        columns.push(text("scenario", &|place| self.plan.jobs[place.job].digest.clone()));
-        columns
+        let last = [
+            Values::Int(rows.iter().map(seed).collect()),
+            text(&|place| self.plan.jobs[place.job].digest.clone()),
+        ];
+        let varied = self.varied.columns(rows.iter().map(|place| place.job));
+        [named(&FIRST, first), varied, named(&LAST, last)].concat()
     }
 }
 
@@ -120,33 +123,33 @@ fn column_name(name: &str) -> String {
 }
 
 fn run_columns(runs: &[&RunResult]) -> Vec<Column> {
-    let float = |name: &str, read: &dyn Fn(&RunResult) -> Option<f64>| {
-        Column::new(&column_name(name), Values::Float(runs.iter().map(|run| read(run)).collect()))
+    let float = |read: &dyn Fn(&RunResult) -> Option<f64>| {
+        Values::Float(runs.iter().map(|run| read(run)).collect())
     };
-    let int = |name: &str, read: &dyn Fn(&RunResult) -> Option<u64>| {
+    let int = |read: &dyn Fn(&RunResult) -> Option<u64>| {
         let value = |run: &&RunResult| read(run).map(|value| value as i64);
-        Column::new(&column_name(name), Values::Int(runs.iter().map(value).collect()))
+        Values::Int(runs.iter().map(value).collect())
     };
     let fingerprints = runs.iter().map(|run| Some(run.fingerprint.clone())).collect();
     let complete = |flow: &&FlowResult| flow.outcome == FlowOutcome::Complete;
-    let mut columns = vec![
-        Column::new("fingerprint", Values::Text(fingerprints)),
-        float("duration_s", &|run| Some(run.duration_s)),
-        int("events", &|run| Some(run.events)),
-        int("flows", &|run| Some(run.flows.len() as u64)),
-        int("flows_complete", &|run| Some(run.flows.iter().filter(complete).count() as u64)),
-        int("delivered_bytes", &|run| Some(run.flows.iter().map(|f| f.delivered_bytes).sum())),
-        float("throughput_bps", &|run| {
-            Some(run.flows.iter().filter_map(|flow| flow.throughput_bps).sum())
-        }),
+    let values = [
+        Values::Text(fingerprints),
+        float(&|run| Some(run.duration_s)),
+        int(&|run| Some(run.events)),
+        int(&|run| Some(run.flows.len() as u64)),
+        int(&|run| Some(run.flows.iter().filter(complete).count() as u64)),
+        int(&|run| Some(run.flows.iter().map(|f| f.delivered_bytes).sum())),
+        float(&|run| Some(run.flows.iter().filter_map(|flow| flow.throughput_bps).sum())),
     ];
+    let mut columns = named(&RUN, values);
     for name in network_metrics() {
         let read = |run: &RunResult| network_metric(&name, run)?;
-        let column = if is_count(&name) {
-            int(&name, &|run| read(run).map(|value| value as u64))
+        let values = if is_count(&name) {
+            int(&|run| read(run).map(|value| value as u64))
         } else {
-            float(&name, &read)
+            float(&read)
         };
+        let column = Column::new(&column_name(&name), values);
         // A drop reason that did not occur, or a part that this network does not have.
         if !column.is_empty(name.starts_with("drops.")) {
             columns.push(column);
@@ -156,27 +159,29 @@ fn run_columns(runs: &[&RunResult]) -> Vec<Column> {
 }
 
 fn flow_columns(flows: &[(usize, &FlowResult)]) -> Vec<Column> {
-    let text = |name: &str, read: &dyn Fn(&FlowResult) -> Option<String>| {
-        Column::new(name, Values::Text(flows.iter().map(|(_, flow)| read(flow)).collect()))
+    let text = |read: &dyn Fn(&FlowResult) -> Option<String>| {
+        Values::Text(flows.iter().map(|(_, flow)| read(flow)).collect())
     };
-    let int = |name: &str, read: &dyn Fn(usize, &FlowResult) -> i64| {
-        let values = flows.iter().map(|(number, flow)| Some(read(*number, flow)));
-        Column::new(name, Values::Int(values.collect()))
+    let int = |read: &dyn Fn(&FlowResult) -> i64| {
+        Values::Int(flows.iter().map(|(_, flow)| Some(read(flow))).collect())
     };
-    let float = |name: &str, read: &dyn Fn(&FlowResult) -> Option<f64>| {
-        Column::new(name, Values::Float(flows.iter().map(|(_, flow)| read(flow)).collect()))
+    let float = |read: &dyn Fn(&FlowResult) -> Option<f64>| {
+        Values::Float(flows.iter().map(|(_, flow)| read(flow)).collect())
     };
-    let mut columns = vec![
-        int("flow", &|number, _| number as i64),
-        int("source", &|_, flow| flow.source.into()),
-        int("destination", &|_, flow| flow.destination.into()),
-        text("tcp", &|flow| flow.tcp.clone()),
-        text("aid", &|flow| Some(flow.aid.clone())),
-        text("outcome", &|flow| Some(flow.outcome.name().to_owned())),
-        float("start_s", &|flow| Some(flow.start_s)),
-        float("end_s", &|flow| Some(flow.end_s)),
+    let numbers = flows.iter().map(|(number, _)| Some(*number as i64)).collect();
+    let fields = [
+        int(&|flow| flow.source.into()),
+        int(&|flow| flow.destination.into()),
+        text(&|flow| flow.tcp.clone()),
+        text(&|flow| Some(flow.aid.clone())),
+        text(&|flow| Some(flow.outcome.name().to_owned())),
+        float(&|flow| Some(flow.start_s)),
+        float(&|flow| Some(flow.end_s)),
     ];
-    let metrics = FLOW_METRICS.iter().map(|(name, read)| float(name, read));
+    let mut columns = named(&columns::FLOW, [Values::Int(numbers)]);
+    let fields = FLOW_FIELDS.iter().zip(fields);
+    columns.extend(fields.map(|(name, values)| Column::new(name, values)));
+    let metrics = FLOW_METRICS.iter().map(|(name, read)| Column::new(name, float(read)));
     columns.extend(
         metrics.filter(|column| !is_reverse_metric(&column.name) || !column.is_empty(false)),
     );
@@ -201,24 +206,24 @@ fn step_columns(kept: &[&Samples], step: f64) -> Vec<Column> {
     };
     let times = kept.iter().flat_map(|of| &of.time_s).map(|time| Some(*time)).collect();
     let states = kept.iter().flat_map(|of| of.aid_state.iter().cloned()).collect();
-    [
-        ("time_s", Values::Float(times)),
-        ("flow", whole(|of| of.flow.iter().map(|flow| (*flow).into()).collect())),
-        ("delivered_bytes", whole(|of| of.delivered_bytes.iter().map(|n| *n as i64).collect())),
-        ("throughput_bps", Values::Float(kept.iter().flat_map(|of| rates(of, step)).collect())),
-        ("queue_length", whole(|of| of.queue_length.iter().map(|n| (*n).into()).collect())),
-        ("hops", int(kept, |of| &of.hops)),
-        ("segments_sent", count(kept, |of| &of.segments_sent)),
-        ("retransmissions", count(kept, |of| &of.retransmissions)),
-        ("timeouts", count(kept, |of| &of.timeouts)),
-        ("cwnd_bytes", int(kept, |of| &of.cwnd_bytes)),
-        ("ssthresh_bytes", int(kept, |of| &of.ssthresh_bytes)),
-        ("srtt_s", float(kept, |of| &of.srtt_s)),
-        ("rto_s", float(kept, |of| &of.rto_s)),
-        ("aid_state", Values::Text(states)),
-    ]
-    .map(|(name, values)| Column::new(name, values))
-    .into()
+    let values = [
+        Values::Float(times),
+        whole(|of| of.flow.iter().map(|flow| (*flow).into()).collect()),
+        whole(|of| of.delivered_bytes.iter().map(|n| *n as i64).collect()),
+        Values::Float(kept.iter().flat_map(|of| rates(of, step)).collect()),
+        whole(|of| of.queue_length.iter().map(|n| (*n).into()).collect()),
+        int(kept, |of| &of.hops),
+        count(kept, |of| &of.segments_sent),
+        count(kept, |of| &of.retransmissions),
+        count(kept, |of| &of.timeouts),
+        int(kept, |of| &of.cwnd_bytes),
+        int(kept, |of| &of.ssthresh_bytes),
+        float(kept, |of| &of.srtt_s),
+        float(kept, |of| &of.rto_s),
+        Values::Text(states),
+    ];
+    let columns = STEP.iter().zip(values);
+    columns.map(|(name, values)| Column::new(name, values)).collect()
 }
 
 /// Throughput of each row's flow since its previous row (bit/s).

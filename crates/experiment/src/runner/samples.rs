@@ -2,10 +2,11 @@
 
 use driftway_scenario::Scenario;
 use driftway_sim::{FlowSnapshot, SenderSnapshot, Simulation};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Columns of equal length; a row is one flow at one time. Rows are ordered by time, then by flow.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Samples {
     /// Time (s).
     pub time_s: Vec<f64>,

@@ -8,7 +8,7 @@ use super::statement::CountedAs;
 use super::statement::format::{Bound, StatementKind, Verdict};
 
 /// All results. Names end with their units, as in `driftway run --json`.
-#[derive(Clone, Debug, serde::Serialize)]
+#[derive(Clone, Debug, serde::Serialize, schemars::JsonSchema)]
 pub struct Document {
     /// Name of the paper; absent for other studies.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -22,7 +22,7 @@ pub struct Document {
     pub title: String,
     /// Seeds of the runs of each point.
     pub seeds: Vec<u64>,
-    /// Not all runs, or not all points.
+    /// Whether not all runs, or not all points, were run.
     pub reduced: bool,
     /// The recorded verdicts with which these results are compared.
     pub recorded: RecordedVerdicts,
@@ -41,7 +41,7 @@ pub struct Document {
 }
 
 /// One metric of a figure.
-#[derive(Clone, Debug, serde::Serialize)]
+#[derive(Clone, Debug, serde::Serialize, schemars::JsonSchema)]
 pub struct FigureResult {
     /// The paper's number of the figure, or a name of ours.
     pub figure: String,
@@ -54,7 +54,7 @@ pub struct FigureResult {
     pub x: Option<XAxis>,
     /// Measured metric.
     pub y: YAxis,
-    /// Results of the arms.
+    /// Results of the arms, by the names of the arms: one entry per point.
     pub arms: Arms,
     /// Differences between arms, paired by seed.
     pub differences: Vec<DifferenceResult>,
@@ -68,7 +68,7 @@ pub struct FigureResult {
 }
 
 /// Independent variable.
-#[derive(Clone, Debug, serde::Serialize)]
+#[derive(Clone, Debug, serde::Serialize, schemars::JsonSchema)]
 pub struct XAxis {
     /// Label.
     pub label: String,
@@ -90,13 +90,13 @@ impl XAxis {
 }
 
 /// Measured metric.
-#[derive(Clone, Debug, serde::Serialize)]
+#[derive(Clone, Debug, serde::Serialize, schemars::JsonSchema)]
 pub struct YAxis {
     /// The metric, as in `driftway run --json`.
     pub metric: String,
     /// Label.
     pub label: String,
-    /// Unit.
+    /// Unit: `s`, `bit/s`, `B`, or empty.
     pub unit: &'static str,
 }
 
@@ -115,6 +115,20 @@ pub struct ArmResult {
     pub points: Vec<PointResult>,
 }
 
+impl schemars::JsonSchema for Arms {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Arms".into()
+    }
+
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        generator.subschema_for::<std::collections::BTreeMap<String, Vec<PointResult>>>()
+    }
+}
+
 impl Serialize for Arms {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(Some(self.0.len()))?;
@@ -126,13 +140,13 @@ impl Serialize for Arms {
 }
 
 /// A mean over the seeds.
-#[derive(Clone, Debug, PartialEq, serde::Serialize)]
+#[derive(Clone, Debug, PartialEq, serde::Serialize, schemars::JsonSchema)]
 pub struct PointResult {
     /// Position in base units; `null` without an axis.
     pub x: Option<f64>,
     /// Mean; `null` if no run has a value.
     pub mean: Option<f64>,
-    /// 90 % confidence interval.
+    /// Lower and upper end of the 90 % confidence interval; `null` for one value.
     pub ci90: Option<[f64; 2]>,
     /// Number of runs.
     pub n: u64,
@@ -142,29 +156,29 @@ pub struct PointResult {
 }
 
 /// Difference between two arms, paired by seed.
-#[derive(Clone, Debug, serde::Serialize)]
+#[derive(Clone, Debug, serde::Serialize, schemars::JsonSchema)]
 pub struct DifferenceResult {
-    /// The arm,
+    /// The arm.
     pub arm: String,
-    /// and the arm that is subtracted.
+    /// The arm that is subtracted.
     pub against: String,
-    /// Points.
+    /// The mean differences, one entry per point.
     pub points: Vec<PointResult>,
 }
 
 /// Values that the paper reports.
-#[derive(Clone, Debug, serde::Serialize)]
+#[derive(Clone, Debug, serde::Serialize, schemars::JsonSchema)]
 pub struct CurveResult {
     /// Label.
     pub label: String,
     /// The arm with which they are compared.
     pub arm: String,
-    /// (x in base units, value)
+    /// The points: x in base units, and the value.
     pub points: Vec<(f64, f64)>,
 }
 
 /// A horizontal line.
-#[derive(Clone, Debug, serde::Serialize)]
+#[derive(Clone, Debug, serde::Serialize, schemars::JsonSchema)]
 pub struct LineResult {
     /// Label.
     pub label: String,
@@ -173,7 +187,7 @@ pub struct LineResult {
 }
 
 /// A reading of the paper.
-#[derive(Clone, Debug, serde::Serialize)]
+#[derive(Clone, Debug, serde::Serialize, schemars::JsonSchema)]
 pub struct ReadingResult {
     /// Name.
     pub name: String,
@@ -182,7 +196,7 @@ pub struct ReadingResult {
 }
 
 /// Number of agreeing statements of one reading.
-#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, schemars::JsonSchema)]
 pub struct Counts {
     /// Name of the reading; `null`: statements outside all readings.
     pub reading: Option<String>,
@@ -197,7 +211,7 @@ pub struct Counts {
 }
 
 /// Numbers of verdicts.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, schemars::JsonSchema)]
 pub struct Count {
     /// Statements that agree.
     pub agree: u64,
@@ -246,7 +260,7 @@ pub fn count_statements(readings: &[ReadingResult], statements: &[StatementResul
 }
 
 /// Result of a statement.
-#[derive(Clone, Debug, serde::Serialize)]
+#[derive(Clone, Debug, serde::Serialize, schemars::JsonSchema)]
 pub struct StatementResult {
     /// Name.
     pub id: String,
@@ -266,25 +280,25 @@ pub struct StatementResult {
     pub metric: String,
     /// The paper's number, from and to; `null` for a shape.
     pub number: Option<[f64; 2]>,
-    /// True if the number is a bound.
+    /// Kind of bound, if the number is one; `null`: it is not.
     pub bound: Option<Bound>,
-    /// Range of a ratio; `null` without one.
+    /// Range of a ratio, from and to; `null` without one.
     pub band: Option<(f64, f64)>,
     /// The mean, the ratio or the paired difference; `null` without measurements.
     pub measured: Option<f64>,
-    /// 90 % confidence interval.
+    /// Lower and upper end of the 90 % confidence interval; `null` for one value.
     pub ci90: Option<[f64; 2]>,
     /// Number of runs, or of pairs of runs.
     pub n: u64,
-    /// Its x; if it must hold at several, the worst one.
+    /// Its x in base units; if it must hold at several, the worst one; `null` without one.
     pub at: Option<f64>,
-    /// `null`: not run.
+    /// Whether the measurement agrees; `null`: not run.
     pub verdict: Option<Verdict>,
     /// The recorded verdict for this number of runs; for other numbers, that of all runs.
     pub expected: Verdict,
     /// Cause of a disagreement; `null` if it agrees, or if the cause is not known.
     pub because: Option<String>,
-    /// The command whose output shows the cause.
+    /// The command whose output shows the cause; `null` if none is recorded.
     pub shown_by: Option<String>,
     /// Notes: parts that were not run, or results that depend on incomplete transfers.
     pub notes: Vec<String>,
@@ -303,7 +317,7 @@ pub struct StatementResult {
 }
 
 /// A question that the paper leaves open.
-#[derive(Clone, Debug, serde::Serialize)]
+#[derive(Clone, Debug, serde::Serialize, schemars::JsonSchema)]
 pub struct OpenResult {
     /// The question.
     pub what: String,
@@ -313,14 +327,14 @@ pub struct OpenResult {
     pub run: String,
     /// The reason.
     pub because: String,
-    /// It was chosen by its results.
+    /// Whether the value was chosen by its results.
     pub fitted: bool,
     /// The command that shows the results of the other values.
     pub shown_by: String,
 }
 
 /// Cost of the runs.
-#[derive(Clone, Debug, serde::Serialize)]
+#[derive(Clone, Debug, serde::Serialize, schemars::JsonSchema)]
 pub struct Timing {
     /// Wall-clock time (s).
     pub wall_s: f64,
@@ -328,7 +342,7 @@ pub struct Timing {
     pub runs: u64,
     /// Number of runs in parallel.
     pub jobs: u64,
-    /// Events per second of wall-clock time.
+    /// Events per second of wall-clock time; `null` if it is not known.
     pub events_per_s: Option<f64>,
 }
 

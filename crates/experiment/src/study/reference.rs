@@ -25,7 +25,7 @@ pub struct Reference {
 }
 
 /// Another simulator.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, schemars::JsonSchema)]
 pub enum ReferenceSimulator {
     /// ns-2.35.
     #[serde(rename = "ns-2")]
@@ -58,7 +58,7 @@ pub struct Ns2Config {
 }
 
 /// Criterion of agreement.
-#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum AgreementCriterion {
     /// At each point, the ratio of the mean goodputs deviates from 1 by at most this.
@@ -70,7 +70,7 @@ pub enum AgreementCriterion {
 }
 
 /// A formula.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum FormulaKind {
     /// Throughput of TCP over a lossy path.

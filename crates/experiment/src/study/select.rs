@@ -25,7 +25,7 @@ pub struct Selection {
 }
 
 /// The recorded verdicts with which runs are compared.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum RecordedVerdicts {
     /// Those of all runs at all points.

@@ -7,6 +7,8 @@
 
 use std::collections::BTreeMap;
 
+use driftway_sim::columns::{ColumnInfo, Values, names};
+
 use super::measure::{Measurement, Sample, mean};
 use super::outcome::StudyOutcome;
 use super::select::{RecordedVerdicts, quick_points};
@@ -16,7 +18,22 @@ use crate::error::Error;
 /// Name of the file.
 pub const RESULTS_FILE: &str = "results.csv";
 
-const COLUMNS: [&str; 7] = ["figure", "metric", "arm", "x", "mean", "half", "quick"];
+/// Its columns.
+pub static STORED_COLUMNS: [ColumnInfo; 7] = [
+    ColumnInfo::new("figure", Values::Text, "The figure, by its name in the study's file."),
+    ColumnInfo::new("metric", Values::Text, "The metric, in whose base unit the values are."),
+    ColumnInfo::new("arm", Values::Text, "The arm."),
+    ColumnInfo::new("x", Values::Text, "The point, as in the study's file; empty without an axis."),
+    ColumnInfo::new("mean", Values::Number, "Mean of all runs, with six digits."),
+    ColumnInfo::new("half", Values::Number, "Half-width of the mean's 90 % confidence interval."),
+    ColumnInfo::new(
+        "quick",
+        Values::Number,
+        "Mean of the runs of the quick part; empty if that does not include the point.",
+    ),
+];
+
+const COLUMNS: [&str; 7] = names(&STORED_COLUMNS);
 
 /// Identity of a value: figure, metric, arm and point, as in the study's file.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -5,23 +5,23 @@ use driftway_sim::results::Estimate;
 use crate::study::reference::AgreementCriterion;
 use crate::summary::{estimate, student_t_quantile};
 
-/// A number with its 90 % interval; `None` with too few runs.
-#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
+/// A number with its 90 % interval.
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, schemars::JsonSchema)]
 pub struct Interval {
     /// The estimate.
     pub mean: f64,
-    /// The interval.
+    /// Lower and upper end of the interval; `null` with too few runs.
     pub ci90: Option<[f64; 2]>,
 }
 
 /// One metric at one point, of both simulators.
-#[derive(Clone, Debug, Default, PartialEq, serde::Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, serde::Serialize, schemars::JsonSchema)]
 pub struct Comparison {
-    /// Driftway's.
+    /// Driftway's; `null` if it does not count the metric.
     pub ours: Option<Estimate>,
-    /// The reference simulator's.
+    /// The reference simulator's; `null` if it does not count the metric.
     pub theirs: Option<Estimate>,
-    /// The ratio of the means; `None` if the reference is zero.
+    /// The ratio of the means; `null` if the reference is zero.
     pub ratio: Option<Interval>,
 }
 

@@ -13,7 +13,7 @@ use crate::error::Error;
 use crate::study::reference::{AgreementCriterion, FormulaKind, ReferenceSimulator};
 
 /// All results. Names end with their units, as in `driftway run --json`.
-#[derive(Clone, Debug, serde::Serialize)]
+#[derive(Clone, Debug, serde::Serialize, schemars::JsonSchema)]
 pub struct Document {
     /// Version of driftway.
     pub version: &'static str,
@@ -26,7 +26,7 @@ pub struct Document {
 }
 
 /// Cost of the runs.
-#[derive(Clone, Copy, Debug, serde::Serialize)]
+#[derive(Clone, Copy, Debug, serde::Serialize, schemars::JsonSchema)]
 pub struct Timing {
     /// Wall-clock time (s).
     pub wall_s: f64,
@@ -35,7 +35,7 @@ pub struct Timing {
 }
 
 /// A comparison with another simulator.
-#[derive(Clone, Debug, serde::Serialize)]
+#[derive(Clone, Debug, serde::Serialize, schemars::JsonSchema)]
 pub struct CaseResult {
     /// Name.
     pub name: String,
@@ -45,38 +45,39 @@ pub struct CaseResult {
     pub axis: String,
     /// The reference simulator.
     pub against: ReferenceSimulator,
-    /// The reference was run alongside, instead of using stored results.
+    /// Whether the reference was run alongside, instead of using stored results.
     pub beside: bool,
     /// Criterion of agreement.
     pub judge: AgreementCriterion,
-    /// `null`: not judged, or not possible to judge.
+    /// Whether they agree; `null`: not judged, or not possible to judge.
     pub agrees: Option<bool>,
     /// The mean over the points of their `log_ratio`; its interval reflects the differences between
-    /// points.
+    /// points. `null` if a point has none.
     pub log_ratio: Option<Interval>,
     /// Points.
     pub points: Vec<PointResult>,
-    /// Note for readers.
+    /// Note for readers; `null` without one.
     pub note: Option<String>,
 }
 
 /// A point of a comparison.
-#[derive(Clone, Debug, serde::Serialize)]
+#[derive(Clone, Debug, serde::Serialize, schemars::JsonSchema)]
 pub struct PointResult {
     /// Name.
     pub name: String,
-    /// The mean logarithm of driftway's goodput minus that of the reference.
+    /// The mean logarithm of driftway's goodput minus that of the reference; `null` if a run delivered
+    /// nothing, or without runs.
     pub log_ratio: Option<Interval>,
-    /// By metric; `null` on a side that does not count it.
+    /// Comparisons by metric; `null` on a side that does not count it.
     pub metrics: BTreeMap<&'static str, Comparison>,
-    /// User CPU time per run.
+    /// User CPU time per run (s).
     pub user_s: Comparison,
     /// The command that runs driftway's side.
     pub command: String,
 }
 
 /// A comparison with a formula.
-#[derive(Clone, Debug, serde::Serialize)]
+#[derive(Clone, Debug, serde::Serialize, schemars::JsonSchema)]
 pub struct FormulaResult {
     /// Name.
     pub name: String,
@@ -86,11 +87,11 @@ pub struct FormulaResult {
     pub formula: FormulaKind,
     /// Criterion of agreement.
     pub judge: AgreementCriterion,
-    /// `null`: not judged, or not possible to judge.
+    /// Whether they agree; `null`: not judged, or not possible to judge.
     pub agrees: Option<bool>,
     /// Points.
     pub points: Vec<FormulaPoint>,
-    /// Note for readers.
+    /// Note for readers; `null` without one.
     pub note: Option<String>,
 }
 

@@ -11,13 +11,13 @@ use crate::study::reference::FormulaKind;
 use crate::summary::estimate;
 
 /// The measurement at one point, and the value of the formula.
-#[derive(Clone, Debug, serde::Serialize)]
+#[derive(Clone, Debug, serde::Serialize, schemars::JsonSchema)]
 pub struct FormulaPoint {
     /// Name of the point.
     pub name: String,
     /// The metric, with its unit, as in `driftway run --json`.
     pub metric: &'static str,
-    /// The measured value over the runs.
+    /// The measured value over the runs; this and the next fields are `null` if no run has a value.
     pub measured: Option<Estimate>,
     /// The value of the formula; the mean, if it depends on measurements of each run.
     pub formula: Option<f64>,

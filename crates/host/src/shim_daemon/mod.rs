@@ -8,6 +8,7 @@
 //! so that there is nothing to restore.
 
 mod carrier_acks;
+mod counters;
 mod dead_man_switch;
 mod inject;
 mod nfnetlink;
@@ -42,6 +43,7 @@ pub use unseen::UnseenCounts;
 
 use crate::RealClock;
 use carrier_acks::{CarrierAcks, ExitAction, flow_of};
+use counters::counters;
 use dead_man_switch::DeadManSwitch;
 use inject::Injector;
 use nfqueue::{HOOK_LOCAL_OUT, HOOK_POST_ROUTING, NfQueue, QueuedPacket};
@@ -99,54 +101,28 @@ pub struct ShimDaemon {
     poll_buffer: Vec<u8>,
 }
 
-/// Counters of the daemon.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct DaemonCounts {
-    /// Packets sent by the local TCP.
-    pub outgoing: u64,
-    /// Packets received.
-    pub incoming: u64,
-    /// Packets forwarded with edits.
-    pub modified: u64,
-    /// Segments of the shim sent into the network, each in place of an acknowledgment of the local
-    /// TCP.
-    pub sent: u64,
-    /// Segments injected into the local TCP. Most of them solicit an acknowledgment that carries
-    /// another one.
-    pub injected: u64,
-    /// Segments of the shim that the kernel rejected, or for which there was no room.
-    pub refused: u64,
-    /// Segments of the shim and of the local TCP that did not leave when they were due, because
-    /// this host had no usable route.
-    pub unsent: u64,
-    /// Changes of links, addresses or routes.
-    pub route_events: u64,
-}
-
-impl DaemonCounts {
-    /// Each counter with its name, in declaration order.
-    pub fn named_counts(&self) -> impl Iterator<Item = (&'static str, u64)> {
-        let Self {
-            outgoing,
-            incoming,
-            modified: changed,
-            sent,
-            injected: made_up,
-            refused,
-            unsent,
-            route_events,
-        } = *self;
-        [
-            ("outgoing", outgoing),
-            ("incoming", incoming),
-            ("changed", changed),
-            ("sent", sent),
-            ("made_up", made_up),
-            ("refused", refused),
-            ("unsent", unsent),
-            ("route_events", route_events),
-        ]
-        .into_iter()
+counters! {
+    /// Counters of the daemon.
+    DaemonCounts {
+        /// Packets sent by the local TCP.
+        outgoing = "outgoing",
+        /// Packets received.
+        incoming = "incoming",
+        /// Packets forwarded with edits.
+        modified = "changed",
+        /// Segments of the shim sent into the network, each in place of an acknowledgment of the local
+        /// TCP.
+        sent = "sent",
+        /// Segments injected into the local TCP. Most of them solicit an acknowledgment that carries
+        /// another one.
+        injected = "made_up",
+        /// Segments of the shim that the kernel rejected, or for which there was no room.
+        refused = "refused",
+        /// Segments of the shim and of the local TCP that did not leave when they were due, because
+        /// this host had no usable route.
+        unsent = "unsent",
+        /// Changes of links, addresses or routes.
+        route_events = "route_events",
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::{fs, io, iter};
 
+use super::counters::counters;
 use super::nfnetlink::{Message, attributes};
 
 /// A class of packets counted by rules.
@@ -32,43 +33,29 @@ impl ProtocolClass {
     }
 }
 
-/// Packets sent or received by this host, not over the loopback interface, that were not
-/// intercepted since the start.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct UnseenCounts {
-    /// UDP over IPv4, including tunnels over UDP.
-    pub udp: u64,
-    /// Tunnels with an IP protocol number: IPv4 and IPv6 in IPv4, GRE, IPsec, L2TP, MPLS.
-    pub tunnels: u64,
-    /// Other protocols over IPv4: ICMP (except errors that may concern a connection), SCTP, …
-    pub other: u64,
-    /// TCP over IPv6.
-    pub ipv6_tcp: u64,
-    /// Other packets of IPv6.
-    pub ipv6_other: u64,
-    /// IPv4 fragments received, over any interface. The kernel reassembles them first: TCP is
-    /// intercepted as whole packets.
-    pub fragments_in: u64,
-    /// IPv4 fragments created for sending, over any interface.
-    pub fragments_out: u64,
+counters! {
+    /// Packets sent or received by this host, not over the loopback interface, that were not
+    /// intercepted since the start.
+    UnseenCounts {
+        /// UDP over IPv4, including tunnels over UDP.
+        udp = "udp",
+        /// Tunnels with an IP protocol number: IPv4 and IPv6 in IPv4, GRE, IPsec, L2TP, MPLS.
+        tunnels = "tunnels",
+        /// Other protocols over IPv4: ICMP (except errors that may concern a connection), SCTP, …
+        other = "other",
+        /// TCP over IPv6.
+        ipv6_tcp = "ipv6_tcp",
+        /// Other packets of IPv6.
+        ipv6_other = "ipv6_other",
+        /// IPv4 fragments received, over any interface. The kernel reassembles them first: TCP is
+        /// intercepted as whole packets.
+        fragments_in = "fragments_in",
+        /// IPv4 fragments created for sending, over any interface.
+        fragments_out = "fragments_out",
+    }
 }
 
 impl UnseenCounts {
-    /// Each counter with its name, in declaration order.
-    pub fn named_counts(&self) -> impl Iterator<Item = (&'static str, u64)> {
-        let Self { udp, tunnels, other, ipv6_tcp, ipv6_other, fragments_in, fragments_out } = *self;
-        [
-            ("udp", udp),
-            ("tunnels", tunnels),
-            ("other", other),
-            ("ipv6_tcp", ipv6_tcp),
-            ("ipv6_other", ipv6_other),
-            ("fragments_in", fragments_in),
-            ("fragments_out", fragments_out),
-        ]
-        .into_iter()
-    }
-
     /// From counters of rules, and the kernel's fragment counters since `before`.
     pub fn since_start(
         counts: &[(String, u64)],

@@ -6,6 +6,7 @@ use std::str::FromStr;
 
 use driftway_base::{Duration, Instant};
 use driftway_wire::{AodvMessage, Body, Packet, RoutedPacket, TcpFlags};
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
 use crate::addresses::node_number;
@@ -13,26 +14,29 @@ use crate::sockets::flow_index;
 use crate::trace;
 
 /// An event. A field without a value is an empty cell.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Entry {
-    /// The time.
+    /// The time (s), with nine decimals.
     #[serde(with = "seconds")]
+    #[schemars(with = "f64")]
     pub time_s: Instant,
     /// The node at which it occurred; for a fault of a path, the hop, from 1.
     pub node: u32,
-    /// The part of the node.
+    /// The part of the node: see the events below.
     pub layer: Layer,
-    /// The event.
+    /// The event: see below.
     pub event: Event,
-    /// The reason or result. Of a dropped packet, as named in a result's `drops`; of a frame, its
-    /// reception at the addressee; of a link failure, the frame that was missing; of an aid, its
-    /// state; of a fault, its kind.
+    /// The reason or result: see the events below.
     pub reason: Cow<'static, str>,
-    /// The kind of packet: [`packet_kind`].
+    /// The kind of packet: `tcp-data`, `tcp-ack`, `tcp-syn`, `tcp-fin`, `tcp-rst`, `udp`, `icmp`, `arp`,
+    /// `aodv-rreq`, `aodv-rrep`, `aodv-rerr`, `aodv-rrep-ack`, `aodv-losses`, `dsr-rreq`, `dsr-rrep`,
+    /// `dsr-rerr`, `dsr`; of a frame without a packet, `rts`, `cts`, `ack` or `data`.
     pub kind: Cow<'static, str>,
-    /// The flow that it belongs to.
+    /// The index in the scenario, from 0, of the flow to which it belongs.
     pub flow: Option<u32>,
-    /// The packet's identifier, the same at every hop.
+    /// The packet's identifier, the same at every hop: its source and its IP identification, as in
+    /// `4:117`. The latter has 16 bits: packets of one source that are 65,536 apart have the same
+    /// identifier.
     pub packet: Option<IpPacketId>,
     /// The packet's source by its IP header.
     pub source: Option<u32>,
@@ -40,30 +44,31 @@ pub struct Entry {
     pub destination: Option<u32>,
     /// The node at the other end of the hop; empty for a broadcast.
     pub neighbour: Option<u32>,
-    /// The size. Of a frame, from the MAC header to the frame check sequence; of a packet, from the IP
+    /// The size (bytes). Of a frame, from the MAC header to the frame check sequence; of a packet, from the IP
     /// header on; of TCP, the payload.
     pub bytes: Option<u32>,
-    /// The offset in the stream of the flow, from 0.
+    /// The offset in the stream of the flow, from 0 (bytes).
     pub offset_bytes: Option<u64>,
     /// The number of hops that a delivered packet has taken.
     pub hops: Option<u32>,
     /// The number of packets in the node's interface queue after the event.
     pub queue_length: Option<u32>,
-    /// The congestion window.
+    /// The congestion window (bytes).
     pub cwnd_bytes: Option<u32>,
-    /// The slow-start threshold.
+    /// The slow-start threshold (bytes).
     pub ssthresh_bytes: Option<u32>,
-    /// The retransmission timeout, back-off included.
+    /// The retransmission timeout, back-off included (s).
     #[serde(with = "optional_seconds")]
+    #[schemars(with = "Option<f64>")]
     pub rto_s: Option<Duration>,
-    /// The node's position, x coordinate.
+    /// The node's position, x coordinate (m).
     pub x_m: Option<f64>,
-    /// The node's position, y coordinate.
+    /// The node's position, y coordinate (m).
     pub y_m: Option<f64>,
 }
 
 /// The part of a node in which an event occurs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Layer {
     /// Frames.
@@ -83,7 +88,7 @@ pub enum Layer {
 }
 
 /// The kind of an event.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Event {
     /// A frame was transmitted; a segment was passed from TCP to IP.
@@ -248,6 +253,16 @@ impl FromStr for IpPacketId {
 impl Serialize for IpPacketId {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         to.collect_str(self)
+    }
+}
+
+impl JsonSchema for IpPacketId {
+    fn schema_name() -> Cow<'static, str> {
+        "IpPacketId".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": "string", "pattern": "^[0-9]+:[0-9]+$" })
     }
 }
 

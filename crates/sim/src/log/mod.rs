@@ -5,6 +5,7 @@
 //! the columns are the fields of [`Entry`].
 
 mod entry;
+mod events;
 
 use std::collections::VecDeque;
 use std::io::{self, Read, Write};
@@ -12,6 +13,7 @@ use std::io::{self, Read, Write};
 use driftway_base::{Duration, Instant};
 
 pub use entry::{Entry, Event, IpPacketId, Layer, packet_kind};
+pub use events::{COMMON_COLUMNS, EVENTS, EventInfo, PACKET_COLUMNS, Reasons, columns};
 
 /// An event log that is being written.
 pub struct EventLog {

@@ -1,6 +1,7 @@
 //! Arms of `driftway paper --kernel`: simulated TCPs, and this machine's kernel without and with the
 //! shim.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::failure::Failure;
@@ -14,7 +15,7 @@ pub const CONGESTION_CONTROLS: [&str; 2] = ["cubic", "reno"];
 const SIMULATED_GROWTHS: [&str; 2] = ["cubic", "reno"];
 
 /// TCP of a kernel arm.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Stack {
     /// The kernel's name of the congestion control.
     pub congestion_control: String,

@@ -5,24 +5,58 @@ use std::{fs, io};
 
 use driftway_host::Namespace;
 
-/// Names of the counters, each with the kernel's counters whose sum it is. A counter that the kernel
-/// lacks is zero.
-const COUNTERS: [(&str, &[&str]); 7] = [
-    ("retransmissions", &["Tcp.RetransSegs"]),
-    ("timeouts", &["TcpExt.TCPTimeouts"]),
-    ("loss_probes", &["TcpExt.TCPLossProbes"]),
-    ("fast_recoveries", &["TcpExt.TCPSackRecovery", "TcpExt.TCPRenoRecovery"]),
-    (
-        "undone",
-        &[
+/// A counter.
+pub struct Counter {
+    /// Name in results.
+    pub name: &'static str,
+    /// Description.
+    pub about: &'static str,
+    /// The kernel's counters whose sum it is. A counter that the kernel lacks is zero.
+    pub sum_of: &'static [&'static str],
+}
+
+/// The counters.
+pub const COUNTERS: [Counter; 7] = [
+    Counter {
+        name: "retransmissions",
+        about: "Segments retransmitted.",
+        sum_of: &["Tcp.RetransSegs"],
+    },
+    Counter {
+        name: "timeouts",
+        about: "Retransmission timeouts.",
+        sum_of: &["TcpExt.TCPTimeouts"],
+    },
+    Counter {
+        name: "loss_probes",
+        about: "Tail loss probes sent.",
+        sum_of: &["TcpExt.TCPLossProbes"],
+    },
+    Counter {
+        name: "fast_recoveries",
+        about: "Loss recoveries that began without a timeout.",
+        sum_of: &["TcpExt.TCPSackRecovery", "TcpExt.TCPRenoRecovery"],
+    },
+    Counter {
+        name: "undone",
+        about: "Reductions of the congestion window that the kernel undid.",
+        sum_of: &[
             "TcpExt.TCPFullUndo",
             "TcpExt.TCPPartialUndo",
             "TcpExt.TCPDSACKUndo",
             "TcpExt.TCPLossUndo",
         ],
-    ),
-    ("spurious_timeouts", &["TcpExt.TCPSpuriousRTOs"]),
-    ("delivered_marked", &["TcpExt.TCPDeliveredCE"]),
+    },
+    Counter {
+        name: "spurious_timeouts",
+        about: "Timeouts that F-RTO found spurious.",
+        sum_of: &["TcpExt.TCPSpuriousRTOs"],
+    },
+    Counter {
+        name: "delivered_marked",
+        about: "Segments delivered with an ECN congestion mark.",
+        sum_of: &["TcpExt.TCPDeliveredCE"],
+    },
 ];
 
 /// Reads the counters of [`COUNTERS`] in a namespace.
@@ -31,7 +65,7 @@ pub fn read_counters(namespace: &Namespace) -> io::Result<BTreeMap<&'static str,
     let both = || Ok::<_, io::Error>(text("snmp")? + &text("netstat")?);
     let values = parse(&namespace.run(both)??);
     let sum = |names: &[&str]| names.iter().filter_map(|name| values.get(*name)).sum();
-    Ok(COUNTERS.iter().map(|(ours, theirs)| (*ours, sum(theirs))).collect())
+    Ok(COUNTERS.iter().map(|of| (of.name, sum(of.sum_of))).collect())
 }
 
 /// Parses tables of two lines, one of names and one of numbers, that both start with the table's name.

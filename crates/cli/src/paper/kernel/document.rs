@@ -2,6 +2,7 @@
 
 use std::fs;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::arms::Stack;
@@ -14,19 +15,20 @@ use driftway_experiment::study::results::Results;
 use driftway_experiment::study::statement::{Cell, Quantity};
 
 /// Results: a paper's document with simulated and kernel arms, and details of the kernel's runs.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct Document {
     #[serde(flatten)]
     pub paper: document::Document,
+    /// Details of the kernel's runs.
     pub kernel: KernelResults,
 }
 
 /// Results of the kernel's runs.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct KernelResults {
     /// Kernel release.
     pub release: String,
-    /// Size to which longer transfers were cut; `null` if none was.
+    /// Size to which longer transfers were cut (bytes); `null` if none was.
     pub transfer_bytes: Option<u64>,
     /// Ratios of the mean time with the shim, or with the paper's aid, to the mean time without,
     /// paired by seed.
@@ -36,11 +38,15 @@ pub struct KernelResults {
 }
 
 /// Ratio of an arm's time to that of the arm without shim or aid.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct TimeRatio {
+    /// The figure.
     pub figure: String,
+    /// The arm.
     pub arm: String,
+    /// The arm with which it is compared.
     pub against: String,
+    /// The ratios, one entry per point.
     pub points: Vec<PointResult>,
     /// Index of the arm.
     #[serde(skip)]
@@ -48,11 +54,13 @@ pub struct TimeRatio {
 }
 
 /// One run, with its figure, point and seed.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct KernelRun {
+    /// The figure.
     pub figure: String,
-    /// Value on the x axis in base units.
+    /// Value on the x axis in base units; `null` without an axis.
     pub x: Option<f64>,
+    /// The seed.
     pub seed: u64,
     #[serde(flatten)]
     pub stack: Stack,

@@ -11,6 +11,7 @@ use driftway_host::{
     enable_realtime_scheduling,
 };
 use driftway_scenario::{Application, Network, Scenario, Size};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::arms::Stack;
@@ -19,14 +20,14 @@ use super::transfer::Transfer;
 use crate::emulate::mtu;
 
 /// Result of one run.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct EmulatedRun {
-    /// Time from the opening of the connection to the last byte; `null` if the transfer did not
+    /// Time from the opening of the connection to the last byte (s); `null` if the transfer did not
     /// complete.
     pub completion_s: Option<f64>,
     /// Bytes received.
     pub received_bytes: u64,
-    /// Error of the sending kernel, if it aborted the connection.
+    /// Error of the sending kernel, if it aborted the connection; `null` if it did not.
     pub refused: Option<String>,
     /// True if the run kept real time, so that the result can be trusted.
     pub trusted: bool,
@@ -34,9 +35,9 @@ pub struct EmulatedRun {
     pub because: Vec<String>,
     /// Number of attempts, the last of which is this result.
     pub attempts: u32,
-    /// 99th percentile of the packets' lateness.
+    /// 99th percentile of the packets' lateness (s).
     pub late_p99_s: f64,
-    /// Limit on `late_p99_s`.
+    /// Limit on `late_p99_s` (s).
     pub tolerated_s: f64,
     /// Packets that queues marked (ECN CE).
     pub marks: u64,

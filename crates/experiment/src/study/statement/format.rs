@@ -206,7 +206,7 @@ pub enum Peak {
 }
 
 /// Kind of a bound.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Bound {
     /// A lower bound.
@@ -216,7 +216,7 @@ pub enum Bound {
 }
 
 /// Agreement of a measurement with a statement.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
     /// It agrees.
@@ -226,7 +226,7 @@ pub enum Verdict {
 }
 
 /// Kind of a statement.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum StatementKind {
     /// A number in the prose.

@@ -36,7 +36,7 @@ pub struct PlannedStatement {
 }
 
 /// Category in which a statement is counted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum CountedAs {
     /// The paper's numbers.

@@ -173,11 +173,7 @@ impl Run<'_, AdhocNetwork> {
         self.net.trace.failed_packet = Some(FailedPacket { reason, to, bytes: packet.len() });
         if let Some(log) = &mut self.observers.log {
             let event = if in_range { Event::FalseLinkFailure } else { Event::LinkFailure };
-            let reason = match reason {
-                Some(FailReason::NoCts) => "no-cts",
-                Some(FailReason::NoAck) => "no-ack",
-                None => "no-address",
-            };
+            let reason = failure_reason(reason);
             let entry =
                 Entry::new(self.now, node as u32, Layer::Routing, event).with_packet(packet);
             log.record(Entry { neighbour: Some(to), ..entry.with_reason(reason) });
@@ -259,19 +255,33 @@ impl Run<'_, AdhocNetwork> {
     }
 }
 
+/// The reason of a frame's entry.
+const fn reception_reason(outcome: ReceptionOutcome) -> &'static str {
+    match outcome {
+        ReceptionOutcome::Pending | ReceptionOutcome::Broadcast(_) => "",
+        ReceptionOutcome::Received => "received",
+        ReceptionOutcome::Duplicate => "duplicate",
+        ReceptionOutcome::Refused => "refused",
+        ReceptionOutcome::Collided => "collision",
+        ReceptionOutcome::Damaged => "bit-error",
+        ReceptionOutcome::Transmitting => "transmitting",
+        ReceptionOutcome::OutOfRange => "out-of-range",
+    }
+}
+
+/// The reason of a link failure's entry; `None` if ARP did not resolve the neighbour.
+const fn failure_reason(reason: Option<FailReason>) -> &'static str {
+    match reason {
+        Some(FailReason::NoCts) => "no-cts",
+        Some(FailReason::NoAck) => "no-ack",
+        None => "no-address",
+    }
+}
+
 fn frame_entry(frame: &FrameRecord, packet: Option<&RoutedPacket>) -> Entry {
     let event = if frame.retry { Event::Retransmitted } else { Event::Sent };
-    let entry =
-        Entry::new(frame.at, frame.from, Layer::Air, event).with_reason(match frame.outcome {
-            ReceptionOutcome::Pending | ReceptionOutcome::Broadcast(_) => "",
-            ReceptionOutcome::Received => "received",
-            ReceptionOutcome::Duplicate => "duplicate",
-            ReceptionOutcome::Refused => "refused",
-            ReceptionOutcome::Collided => "collision",
-            ReceptionOutcome::Damaged => "bit-error",
-            ReceptionOutcome::Transmitting => "transmitting",
-            ReceptionOutcome::OutOfRange => "out-of-range",
-        });
+    let entry = Entry::new(frame.at, frame.from, Layer::Air, event)
+        .with_reason(reception_reason(frame.outcome));
     let kind = match frame.kind {
         FrameKind::Rts => "rts",
         FrameKind::Cts => "cts",
@@ -324,6 +334,38 @@ impl MacLayer {
                 format!("no {missing} after {} attempts", dcf.config().retry_limit(bytes, reason))
             }
             (Self::Tdma(_), Some(_)) => "not received".to_owned(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod test {
+    use super::*;
+    use crate::log::{EVENTS, Reasons};
+
+    #[test]
+    fn every_reason_is_documented() {
+        let documented = |layer: Layer, event: Event, reason: &str| {
+            let known = EVENTS.iter().find(|of| (of.layer, of.event) == (layer, event)).unwrap();
+            let Reasons::Words(words) = known.reasons else { panic!("{known:?}") };
+            assert!(words.iter().any(|(word, _)| *word == reason), "{reason}");
+        };
+        for outcome in [
+            ReceptionOutcome::Pending,
+            ReceptionOutcome::Received,
+            ReceptionOutcome::Duplicate,
+            ReceptionOutcome::Refused,
+            ReceptionOutcome::Collided,
+            ReceptionOutcome::Damaged,
+            ReceptionOutcome::Transmitting,
+            ReceptionOutcome::OutOfRange,
+            ReceptionOutcome::Broadcast(2),
+        ] {
+            documented(Layer::Air, Event::Sent, reception_reason(outcome));
+        }
+        for reason in [Some(FailReason::NoCts), Some(FailReason::NoAck), None] {
+            documented(Layer::Routing, Event::LinkFailure, failure_reason(reason));
+            documented(Layer::Routing, Event::FalseLinkFailure, failure_reason(reason));
         }
     }
 }
