@@ -12,6 +12,8 @@ mod files;
 mod paper;
 mod records;
 mod report;
+#[cfg(test)]
+mod results_reference;
 mod run;
 mod runner;
 mod shim;

@@ -1,6 +1,6 @@
 //! `driftway emulate`: runs programs over a scenario's path in real time.
 
-mod document;
+pub mod document;
 mod programs;
 mod signals;
 

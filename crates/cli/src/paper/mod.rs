@@ -1,10 +1,10 @@
 //! `driftway paper`: reproduces a paper's figures and judges its statements.
 
 mod draw;
-mod kernel;
+pub mod kernel;
 mod numbers;
 mod page;
-mod print;
+pub mod print;
 mod tables;
 mod traces;
 

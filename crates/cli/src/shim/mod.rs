@@ -3,7 +3,7 @@
 pub mod args;
 #[cfg(test)]
 mod dist_files;
-mod document;
+pub mod document;
 mod log;
 mod namespace;
 mod notify;

@@ -35,14 +35,14 @@ pub fn chains(document: &Document) -> Option<Figure> {
             symbol: MarkerSymbol::Circle,
             dash: DashType::Solid,
         };
-        add_series(&mut plot, case, &ours, |point| point.metrics[METRICS[0].0].ours);
+        add_series(&mut plot, case, &ours, |point| point.metrics[METRICS[0].name].ours);
         let theirs = SeriesStyle {
             name: case.against.name().to_owned(),
             colour,
             symbol: MarkerSymbol::SquareOpen,
             dash: DashType::Dash,
         };
-        add_series(&mut plot, case, &theirs, |point| point.metrics[METRICS[0].0].theirs);
+        add_series(&mut plot, case, &theirs, |point| point.metrics[METRICS[0].name].theirs);
     }
     let y = axis("goodput", "kbit/s").range_mode(RangeMode::ToZero);
     plot.set_layout(layout().x_axis(axis("hops", "")).y_axis(y));

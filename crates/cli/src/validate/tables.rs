@@ -13,7 +13,7 @@ const MIN_FOR_RATIO: f64 = 10.0;
 
 /// Table of the goodput of both simulators, and their ratios.
 pub fn goodput_table(case: &CaseResult) -> Grid {
-    let metric = METRICS[0].0;
+    let metric = METRICS[0].name;
     let of = |point: &PointResult| point.metrics[metric].clone();
     let largest = case.points.iter().filter_map(|point| Some(of(point).ours?.mean));
     let scale = Scale::of(metric, largest.fold(0.0, f64::max));
@@ -56,11 +56,8 @@ pub fn counts_table(case: &CaseResult) -> Option<Grid> {
         };
         case.points.iter().any(both)
     };
-    let known: Vec<(&str, &str)> = METRICS[1..]
-        .iter()
-        .filter(|(name, ..)| known(name))
-        .map(|&(name, _, short)| (name, short))
-        .collect();
+    let known: Vec<(&str, &str)> =
+        METRICS[1..].iter().filter(|of| known(of.name)).map(|of| (of.name, of.heading)).collect();
     if known.is_empty() {
         return None;
     }
@@ -94,7 +91,7 @@ pub fn numbers_table(case: &CaseResult) -> Grid {
     };
     let mut rows = Vec::new();
     for point in &case.points {
-        let metrics = METRICS.iter().map(|(name, title, _)| (*name, *title, &point.metrics[*name]));
+        let metrics = METRICS.iter().map(|of| (of.name, of.label, &point.metrics[of.name]));
         let time = std::iter::once(("user_s", "user CPU time", &point.user_s));
         for (name, title, of) in metrics.chain(time) {
             if of.ours.is_some() || of.theirs.is_some() {

@@ -119,11 +119,11 @@ pub fn case_result(
             records.iter().filter_map(|record| record.get(name)).collect()
         };
         let both = |name: &str| compare(&of(&ours, name), &of(theirs, name));
-        let goodput = METRICS[0].0;
+        let goodput = METRICS[0].name;
         PointResult {
             name: point.name.clone(),
             log_ratio: log_ratio(&of(&ours, goodput), &of(theirs, goodput)),
-            metrics: METRICS.iter().map(|(name, ..)| (*name, both(name))).collect(),
+            metrics: METRICS.iter().map(|of| (of.name, both(of.name))).collect(),
             user_s: both(CPU_TIME),
             command: point.job.command(),
         }
@@ -131,7 +131,7 @@ pub fn case_result(
     let points: Vec<PointResult> = about.points.iter().zip(ran).map(point).collect();
     let logs: Vec<Option<Interval>> = points.iter().map(|point| point.log_ratio).collect();
     let ratios: Vec<Option<Interval>> =
-        points.iter().map(|point| point.metrics[METRICS[0].0].ratio).collect();
+        points.iter().map(|point| point.metrics[METRICS[0].name].ratio).collect();
     let log_ratio = mean_over_points(&logs);
     CaseResult {
         name: about.name.clone(),

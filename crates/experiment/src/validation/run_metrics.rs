@@ -7,21 +7,94 @@ use driftway_sim::results::RunResult;
 
 use crate::error::Error;
 
-/// The compared metrics: name, label, and heading of a narrow column.
-pub const METRICS: [(&str, &str, &str); 13] = [
-    ("goodput_bps", "goodput", "goodput"),
-    ("data_hops", "hops of data", "data"),
-    ("ack_hops", "hops of ACKs", "ACKs"),
-    ("segments_sent", "segments sent", "sent"),
-    ("retransmissions", "retransmissions", "retrans."),
-    ("timeouts", "timeouts", "RTO"),
-    ("routing_packets", "routing packets", "routing"),
-    ("queue_drops", "queue drops", "queue"),
-    ("rts", "RTS", "RTS"),
-    ("retries", "RTS retries", "retries"),
-    ("mac_data", "data frames", "frames"),
-    ("collisions", "collisions", "collided"),
-    ("link_failures", "link failures", "failed"),
+/// A metric of both simulators.
+#[derive(Clone, Copy, Debug)]
+pub struct Metric {
+    /// Name in results.
+    pub name: &'static str,
+    /// Label.
+    pub label: &'static str,
+    /// Heading of a narrow column.
+    pub heading: &'static str,
+    /// Meaning, in Markdown.
+    pub meaning: &'static str,
+}
+
+/// The compared metrics.
+pub const METRICS: [Metric; 13] = [
+    Metric {
+        name: "goodput_bps",
+        label: "goodput",
+        heading: "goodput",
+        meaning: "Payload delivered in order, over all flows, divided by their time (bit/s).",
+    },
+    Metric {
+        name: "data_hops",
+        label: "hops of data",
+        heading: "data",
+        meaning: "TCP segments with payload, SYN or FIN, and datagrams, that routing sent or forwarded.",
+    },
+    Metric {
+        name: "ack_hops",
+        label: "hops of ACKs",
+        heading: "ACKs",
+        meaning: "Other TCP segments that routing sent or forwarded.",
+    },
+    Metric {
+        name: "segments_sent",
+        label: "segments sent",
+        heading: "sent",
+        meaning: "Data segments sent, retransmissions included, over all flows.",
+    },
+    Metric {
+        name: "retransmissions",
+        label: "retransmissions",
+        heading: "retrans.",
+        meaning: "Of these, retransmissions.",
+    },
+    Metric {
+        name: "timeouts",
+        label: "timeouts",
+        heading: "RTO",
+        meaning: "Retransmission timeouts, over all flows.",
+    },
+    Metric {
+        name: "routing_packets",
+        label: "routing packets",
+        heading: "routing",
+        meaning: "Control packets of routing, sent and forwarded.",
+    },
+    Metric {
+        name: "queue_drops",
+        label: "queue drops",
+        heading: "queue",
+        meaning: "Packets dropped because a queue was full.",
+    },
+    Metric { name: "rts", label: "RTS", heading: "RTS", meaning: "RTS frames sent." },
+    Metric {
+        name: "retries",
+        label: "RTS retries",
+        heading: "retries",
+        meaning: "RTS frames beyond one for each hop of a segment: `rts` − `data_hops` − `ack_hops`, at least 0.",
+    },
+    Metric {
+        name: "mac_data",
+        label: "data frames",
+        heading: "frames",
+        meaning: "Data frames sent, broadcasts included.",
+    },
+    Metric {
+        name: "collisions",
+        label: "collisions",
+        heading: "collided",
+        meaning: "Frames that a node could have decoded but for another frame.",
+    },
+    Metric {
+        name: "link_failures",
+        label: "link failures",
+        heading: "failed",
+        meaning: "Packets dropped by the MAC layer because no CTS or no ACK was received.",
+    },
 ];
 
 /// User CPU time, which is reported but not compared.

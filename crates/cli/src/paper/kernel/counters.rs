@@ -10,6 +10,7 @@ pub struct Counter {
     /// Name in results.
     pub name: &'static str,
     /// Description.
+    #[cfg_attr(not(test), expect(dead_code, reason = "only the reference of results has it"))]
     pub about: &'static str,
     /// The kernel's counters whose sum it is. A counter that the kernel lacks is zero.
     pub sum_of: &'static [&'static str],

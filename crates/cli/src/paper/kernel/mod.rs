@@ -4,8 +4,8 @@
 //! in `driftway emulate`. Many runs go on at once: they are slow, and need little processor time.
 
 mod arms;
-mod counters;
-mod document;
+pub mod counters;
+pub mod document;
 mod emulated_run;
 mod kernel_plan;
 mod page;
