@@ -179,23 +179,24 @@ counts! {
     resets_not_believed,
     /// Acknowledgments sent on request of the aid.
     emitted,
-    /// `Act::Hold` requests that were not supported.
+    /// Requests of the aid to hold segments that were not supported.
     refused_hold,
-    /// `Act::Resume` requests that were not supported in full.
+    /// Requests of the aid to resume that were not supported in full.
     refused_resume,
-    /// `Act::Resend` requests for segments that are not stored.
+    /// Requests of the aid to resend segments that are not stored.
     refused_resend,
-    /// `Act::Undo` requests with nothing to undo, or while congestion was echoed.
+    /// Requests of the aid to undo a reduction, with nothing to undo, or while congestion was
+    /// echoed.
     refused_undo,
-    /// `Act::ReduceCwnd` requests without ECN.
+    /// Requests of the aid to reduce the congestion window, without ECN.
     refused_cut,
-    /// `Act::SetTimeoutResponse` requests, which are not supported.
+    /// Requests of the aid to set the response to timeouts, which are not supported.
     refused_set_timer,
-    /// `Act::LimitCwnd` requests, which are not supported.
+    /// Requests of the aid to limit the congestion window, which are not supported.
     refused_limit,
-    /// `Act::SendAcks` requests beyond what the local TCP has acknowledged.
+    /// Requests of the aid for acknowledgments beyond what the local TCP has acknowledged.
     refused_emit,
-    /// `Act::ProbeRoute` requests for a single echo, which are not supported.
+    /// Requests of the aid for a route probe by a single echo, which are not supported.
     refused_route_probe,
     /// Verdicts of the aid that hold a segment back, or replace more than its window by a smaller
     /// one; the segments passed unchanged.

@@ -80,15 +80,15 @@ pub struct FlowResult {
     pub completion_s: Option<f64>,
     /// Data segments (or datagrams) sent, retransmissions included.
     pub segments_sent: u64,
-    /// Of these, retransmissions; `null` for UDP, as the next three.
+    /// Of these, retransmissions; `null` for UDP.
     pub retransmissions: Option<u64>,
-    /// Retransmission timeouts.
+    /// Retransmission timeouts; `null` for UDP.
     pub timeouts: Option<u64>,
-    /// Loss recoveries that began without a timeout.
+    /// Loss recoveries that began without a timeout; `null` for UDP.
     pub fast_retransmits: Option<u64>,
-    /// Timeouts that set the congestion window to one segment.
+    /// Timeouts that set the congestion window to one segment; `null` for UDP.
     pub slow_starts: Option<u64>,
-    /// Persist probes sent; they are neither segments nor retransmissions.
+    /// Persist probes sent, which are neither segments nor retransmissions; `null` for UDP.
     pub probes: Option<u64>,
     /// Mean of the round-trip samples that TCP took (s). Samples have the granularity of TCP's clock
     /// and exclude retransmitted segments, so it can differ much from the packets' real delay. `null`
@@ -97,21 +97,22 @@ pub struct FlowResult {
     /// Mean time from a payload's first transmission to its in-order delivery (s); `null` if nothing
     /// was delivered.
     pub delay_s: Option<f64>,
-    /// Retransmissions over segments sent; `null` for UDP, as the next three.
+    /// Retransmissions over segments sent; `null` for UDP, or if none was sent.
     #[serde(default)]
     pub retransmission_ratio: Option<f64>,
     /// Reductions of the congestion window: by a loss, a timeout, an ECN mark, source quench or an
-    /// aid; not by the restart after an idle period.
+    /// aid; not by the restart after an idle period. `null` for UDP.
     #[serde(default)]
     pub cwnd_reductions: Option<u64>,
     /// Duplicate datagrams, which do not count as delivered; `null` for TCP.
     #[serde(default)]
     pub duplicates: Option<u64>,
     /// The longest retransmission timeout in force since the first round-trip sample, back-off
-    /// included (s).
+    /// included (s); `null` for UDP, or without a sample.
     #[serde(default)]
     pub rto_max_s: Option<f64>,
-    /// Time for which the retransmission timeout was above its value without back-off (s).
+    /// Time for which the retransmission timeout was above its value without back-off (s); `null` for
+    /// UDP.
     #[serde(default)]
     pub rto_backed_off_s: Option<f64>,
     /// Time from the end of a partition of the path to the sender's next data: the mean over
@@ -119,24 +120,25 @@ pub struct FlowResult {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resume_s: Option<f64>,
     /// Time that the aid was in the state *disconnected* (s); 0 for an aid without that state, absent
-    /// without an aid, as the next.
+    /// without an aid.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub disconnected_s: Option<f64>,
-    /// The part of it that began with the report of a node whose link had failed although its
-    /// neighbour was in range (s); 0 on a path. A lower bound: a packet dropped later, after a failed
-    /// route repair, counts as rightly reported.
+    /// The part of `disconnected_s` that began with the report of a node whose link had failed although
+    /// its neighbour was in range (s); 0 on a path, absent without an aid. A lower bound: a packet
+    /// dropped later, after a failed route repair, counts as rightly reported.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub falsely_disconnected_s: Option<f64>,
-    /// Data of the reverse direction, delivered in order (bytes); absent if the scenario has no
-    /// reverse direction, as the next two.
+    /// Data of the reverse direction, delivered in order (bytes); absent if the flow has no reverse
+    /// direction.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub back_delivered_bytes: Option<u64>,
     /// `back_delivered_bytes` over the time from the flow's start to the end of the reverse direction
-    /// (bit/s): its completion or the failure of its connection, else the run's end.
+    /// (bit/s): its completion or the failure of its connection, else the run's end. Absent as
+    /// `back_delivered_bytes`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub back_throughput_bps: Option<f64>,
-    /// Completion time of the reverse transfer, from the flow's start to its end (s); absent also if
-    /// it did not complete.
+    /// Completion time of the reverse transfer, from the flow's start to its end (s); absent as
+    /// `back_delivered_bytes`, or if it did not complete.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub back_completion_s: Option<f64>,
 }
@@ -334,7 +336,7 @@ pub struct FlowSummary {
     pub metrics: BTreeMap<String, Option<Estimate>>,
 }
 
-/// A mean with its intervals (Student's t; `null` for one value).
+/// A mean with its confidence intervals (Student's t).
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Estimate {
     /// The mean.

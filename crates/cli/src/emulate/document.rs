@@ -195,3 +195,50 @@ impl fmt::Display for Document {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod test {
+    use std::path::Path;
+
+    use super::*;
+
+    #[test]
+    fn the_document_is_documented() {
+        let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scenarios/lossy-path.toml");
+        let direction = || Direction {
+            from: Ipv4Addr::LOCALHOST,
+            packets: 1,
+            delivered: 1,
+            delivered_bytes: 1,
+        };
+        let document = Document {
+            schema: SCHEMA,
+            version: "",
+            scenario: Scenario::load(Path::new(file), &[]).unwrap(),
+            seed: 1,
+            command: vec!["true".to_owned()],
+            exit_status: 0,
+            far_exit_status: None,
+            duration_s: 1.0,
+            forward: direction(),
+            backward: direction(),
+            drops: BTreeMap::from([("partition", 1)]),
+            marks: 0,
+            routers: Routers { packets: 0, messages: 0 },
+            not_ipv4: 0,
+            overflows: 0,
+            refused: 0,
+            lateness: Lateness {
+                packets: 0,
+                p50_s: 0.0,
+                p99_s: 0.0,
+                max_s: 0.0,
+                real_time_class: false,
+                tolerated_s: 0.0,
+            },
+            trusted: true,
+            because: Vec::new(),
+        };
+        crate::results_reference::assert_documented("driftway-emulate", &document);
+    }
+}

@@ -52,12 +52,6 @@ impl Committed {
         self.rows.get(anchor).map_or(&[], Vec::as_slice)
     }
 
-    /// The names in the first column of a section, without backticks.
-    pub fn names(&self, anchor: &str) -> Vec<&str> {
-        let first = self.rows(anchor).iter().filter_map(|row| row.first());
-        first.map(|name| name.trim_matches('`')).collect()
-    }
-
     /// The paths of the fields of a document that the section with this anchor lacks.
     pub fn undocumented_fields(&self, anchor: &str, document: &Value) -> Vec<String> {
         let mut missing = Vec::new();

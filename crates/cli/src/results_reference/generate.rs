@@ -39,7 +39,7 @@ give the same bytes in everything else.
 | command | output | described in |
 |---|---|---|
 | `driftway run --json`; `run --out DIR` | standard output; `results.json` | [run](#driftway-run) |
-| `driftway run --out DIR` | `trace-seed-N-flow-I.csv` of each flow, `trace-seed-N-network.csv`; \
+| `driftway run --out DIR` | `trace-seed-N-flow-I.csv` of each flow of TCP, `trace-seed-N-network.csv`; \
 of the first seed, or with `--trace` of each | [traces](#trace-of-a-flow) |
 | `driftway run --out DIR --events` | `events-seed-N.csv`, with the traces | [event log](#event-log) |
 | `driftway run --pcap FILE` | a capture | [captures.md](captures.md) |
@@ -92,7 +92,7 @@ pub fn reference() -> String {
             title: "driftway paper --kernel",
             about: "The document of `driftway paper NAME --kernel --json`, and `results.json` of \
                     `--out`: all fields of [`driftway paper`](#driftway-sweep-and-driftway-paper), \
-                    with the arms of the kernel among its arms, and",
+                    with the arms of the kernel among its arms, and these:",
             schema: schema::<kernel::Document>(),
             skipped: fields(&paper),
         },
@@ -226,7 +226,9 @@ fn header(out: &mut String) {
 }
 
 fn row(out: &mut String, ColumnInfo { name, values, meaning }: &ColumnInfo) {
-    let meaning = one_line(meaning).replace('|', "\\|");
+    // A cell of CSV is neither null nor absent.
+    let meaning = one_line(meaning).replace("`null`", "empty").replace("absent", "empty");
+    let meaning = meaning.replace('|', "\\|");
     let _ = writeln!(out, "| `{name}` | {} | {meaning} |", values.name());
 }
 

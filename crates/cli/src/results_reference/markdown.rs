@@ -101,17 +101,32 @@ impl Documents {
             let path = if path.is_empty() { name.clone() } else { format!("{path}.{name}") };
             let mut kind = self.kind(root, field, false);
             if !always.contains(&name.as_str()) {
-                kind += ", or absent";
+                // It is absent rather than null.
+                kind = kind.trim_end_matches(" or null").to_owned() + ", or absent";
             }
-            self.row(rows, root, &path, &kind, field);
+            // The only field of an alternative has the description of that.
+            let alone = schema
+                .get("description")
+                .filter(|_| schema["properties"].as_object().is_some_and(|all| all.len() == 1));
+            self.row(rows, root, &path, &kind, (field, alone));
             self.inside(rows, document, &path, field);
         }
     }
 
-    fn row(&self, rows: &mut Rows, root: &Value, path: &str, kind: &str, field: &Value) {
+    fn row(
+        &self,
+        rows: &mut Rows,
+        root: &Value,
+        path: &str,
+        kind: &str,
+        (field, alone): (&Value, Option<&Value>),
+    ) {
         let mut meaning = description(field);
         if meaning.is_empty() {
             meaning = description(resolve(root, field));
+        }
+        if let (true, Some(text)) = (meaning.is_empty(), alone) {
+            meaning = one_line(text.as_str().unwrap_or_default());
         }
         for (form, word) in words(root, field) {
             let _ = write!(meaning, "<br>`{word}`: {}", description(form));
@@ -174,8 +189,7 @@ impl Documents {
         };
         let null = if kinds.contains(&"null") { " or null" } else { "" };
         let kind = match kinds.first().copied().unwrap_or_default() {
-            "boolean" if plural => "booleans".to_owned(),
-            "boolean" => "`true` or `false`".to_owned(),
+            "boolean" => format!("boolean{s}"),
             "integer" => format!("integer{s}"),
             "number" => format!("number{s}"),
             "array" => {
@@ -198,7 +212,6 @@ impl Documents {
                 Some(values) => format!("map{s} of {}", self.kind(root, values, true)),
                 None => format!("object{s}"),
             },
-            _ if plural => "text".to_owned(),
             _ => "text".to_owned(),
         };
         kind + null

@@ -210,3 +210,52 @@ impl Document {
         text
     }
 }
+
+#[cfg(test)]
+mod test {
+    use std::net::Ipv4Addr;
+
+    use super::*;
+
+    #[test]
+    fn the_document_is_documented() {
+        let named = |(name, _): (&str, &str)| (name.to_owned(), 1);
+        let end = SocketAddrV4::new(Ipv4Addr::LOCALHOST, 80);
+        let kernel = Kernel {
+            cwnd: 10,
+            ssthresh: None,
+            rto_s: 0.2,
+            rtt_s: 0.1,
+            congestion_control: "cubic".to_owned(),
+        };
+        let flow = Flow {
+            source: end,
+            destination: end,
+            state: "open".to_owned(),
+            aid: "carry".to_owned(),
+            aid_state: "open".to_owned(),
+            refused: 0,
+            outstanding_bytes: 0,
+            stored_bytes: 0,
+            waiting: 0,
+            rtt_s: None,
+            timestamps: true,
+            ecn: false,
+            undone: 0,
+            survived: 0,
+            time_to_resume_s: None,
+            kernel: Some(kernel),
+        };
+        let document = Document {
+            schema: SCHEMA,
+            version: String::new(),
+            lasted_s: 1.0,
+            memory: Memory { stored_bytes: 0, held_bytes: 0 },
+            counts: driftway_shim::Counts::descriptions().map(named).collect(),
+            driver: driftway_host::DaemonCounts::descriptions().map(named).collect(),
+            unseen: driftway_host::UnseenCounts::descriptions().map(named).collect(),
+            flows: vec![flow],
+        };
+        crate::results_reference::assert_documented("driftway-shim-status", &document);
+    }
+}

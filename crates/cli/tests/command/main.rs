@@ -1,6 +1,7 @@
 //! Tests of the `driftway` command: output, files and exit status.
 
 mod captures;
+mod documented;
 mod invalid_input;
 mod numbers;
 mod page;

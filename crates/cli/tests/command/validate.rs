@@ -34,7 +34,7 @@ runs = 2
 "#;
 
 /// A directory of cases whose stored numbers are `theirs` times driftway's.
-fn study_dir(theirs: f64) -> TestDir {
+pub fn study_dir(theirs: f64) -> TestDir {
     let bench = TestDir::new();
     bench.file("study.toml", STUDY);
     bench.file("ns2.csv", "case,point,seed,goodput_bps\n");

@@ -18,8 +18,8 @@ pub struct Samples {
     pub queue_length: Vec<u32>,
     /// Hops of the sending node's route; `null` without a route.
     pub hops: Vec<Option<u32>>,
-    /// Data segments sent so far; this and all following columns are `null` for UDP and before the
-    /// start.
+    /// Data segments sent so far; `null` for UDP and before the start, as the other columns that
+    /// describe TCP.
     pub segments_sent: Vec<Option<u64>>,
     /// Retransmissions among them.
     pub retransmissions: Vec<Option<u64>>,

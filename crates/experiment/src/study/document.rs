@@ -30,7 +30,7 @@ pub struct Document {
     pub figures: Vec<FigureResult>,
     /// The readings, the literal one first.
     pub readings: Vec<ReadingResult>,
-    /// Number of agreeing statements, for each reading and for our own statements.
+    /// Numbers of statements by verdict, for each reading and for those outside all readings.
     pub counts: Vec<Counts>,
     /// One entry per statement, figure and reading.
     pub statements: Vec<StatementResult>,
@@ -70,7 +70,7 @@ pub struct FigureResult {
 /// Independent variable.
 #[derive(Clone, Debug, serde::Serialize, schemars::JsonSchema)]
 pub struct XAxis {
-    /// Label.
+    /// Label of the axis.
     pub label: String,
     /// The keys that vary, if each point sets the same ones.
     pub keys: Vec<String>,
@@ -94,7 +94,7 @@ impl XAxis {
 pub struct YAxis {
     /// The metric, as in `driftway run --json`.
     pub metric: String,
-    /// Label.
+    /// Label of the axis.
     pub label: String,
     /// Unit: `s`, `bit/s`, `B`, or empty.
     pub unit: &'static str,
@@ -169,7 +169,7 @@ pub struct DifferenceResult {
 /// Values that the paper reports.
 #[derive(Clone, Debug, serde::Serialize, schemars::JsonSchema)]
 pub struct CurveResult {
-    /// Label.
+    /// Label of the curve.
     pub label: String,
     /// The arm with which they are compared.
     pub arm: String,
@@ -180,22 +180,22 @@ pub struct CurveResult {
 /// A horizontal line.
 #[derive(Clone, Debug, serde::Serialize, schemars::JsonSchema)]
 pub struct LineResult {
-    /// Label.
+    /// Label of the line.
     pub label: String,
-    /// Value.
+    /// Value on the metric's axis, in its base unit.
     pub value: f64,
 }
 
 /// A reading of the paper.
 #[derive(Clone, Debug, serde::Serialize, schemars::JsonSchema)]
 pub struct ReadingResult {
-    /// Name.
+    /// Name of the reading.
     pub name: String,
-    /// Label.
+    /// Label of the reading.
     pub label: String,
 }
 
-/// Number of agreeing statements of one reading.
+/// Numbers of statements of one reading.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, schemars::JsonSchema)]
 pub struct Counts {
     /// Name of the reading; `null`: statements outside all readings.
@@ -262,7 +262,7 @@ pub fn count_statements(readings: &[ReadingResult], statements: &[StatementResul
 /// Result of a statement.
 #[derive(Clone, Debug, serde::Serialize, schemars::JsonSchema)]
 pub struct StatementResult {
-    /// Name.
+    /// Name of the statement.
     pub id: String,
     /// Its figure.
     pub figure: String,

@@ -32,7 +32,7 @@ pub enum RecordedVerdicts {
     All,
     /// Those of the quick part.
     Quick,
-    /// None: nothing is recorded for this number of runs.
+    /// No verdicts are recorded for this number of runs.
     None,
 }
 

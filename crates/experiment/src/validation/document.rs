@@ -37,9 +37,9 @@ pub struct Timing {
 /// A comparison with another simulator.
 #[derive(Clone, Debug, serde::Serialize, schemars::JsonSchema)]
 pub struct CaseResult {
-    /// Name.
+    /// Name of the case.
     pub name: String,
-    /// Title.
+    /// Title of the case.
     pub title: String,
     /// Label of the axis.
     pub axis: String,
@@ -54,7 +54,7 @@ pub struct CaseResult {
     /// The mean over the points of their `log_ratio`; its interval reflects the differences between
     /// points. `null` if a point has none.
     pub log_ratio: Option<Interval>,
-    /// Points.
+    /// Results at the points of the axis.
     pub points: Vec<PointResult>,
     /// Note for readers; `null` without one.
     pub note: Option<String>,
@@ -63,7 +63,7 @@ pub struct CaseResult {
 /// A point of a comparison.
 #[derive(Clone, Debug, serde::Serialize, schemars::JsonSchema)]
 pub struct PointResult {
-    /// Name.
+    /// Name of the point.
     pub name: String,
     /// The mean logarithm of driftway's goodput minus that of the reference; `null` if a run delivered
     /// nothing, or without runs.
@@ -79,9 +79,9 @@ pub struct PointResult {
 /// A comparison with a formula.
 #[derive(Clone, Debug, serde::Serialize, schemars::JsonSchema)]
 pub struct FormulaResult {
-    /// Name.
+    /// Name of the case.
     pub name: String,
-    /// Title.
+    /// Title of the case.
     pub title: String,
     /// The formula.
     pub formula: FormulaKind,
@@ -89,7 +89,7 @@ pub struct FormulaResult {
     pub judge: AgreementCriterion,
     /// Whether they agree; `null`: not judged, or not possible to judge.
     pub agrees: Option<bool>,
-    /// Points.
+    /// Results at the points of the axis.
     pub points: Vec<FormulaPoint>,
     /// Note for readers; `null` without one.
     pub note: Option<String>,

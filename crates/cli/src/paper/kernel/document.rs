@@ -143,3 +143,50 @@ fn ratio(outcome: &StudyOutcome, figure: usize, row: usize) -> Option<TimeRatio>
         arm_index: of,
     })
 }
+
+#[cfg(test)]
+mod test {
+    use std::collections::BTreeMap;
+
+    use super::*;
+
+    #[test]
+    fn the_document_is_documented() {
+        let point = PointResult { x: None, mean: None, ci90: None, n: 0, incomplete: 0 };
+        let ratio = TimeRatio {
+            figure: "8".to_owned(),
+            arm: "kernel-cubic-shim".to_owned(),
+            against: "kernel-cubic".to_owned(),
+            points: vec![point],
+            arm_index: 1,
+        };
+        let run = KernelRun {
+            figure: "8".to_owned(),
+            x: None,
+            seed: 1,
+            stack: Stack { congestion_control: "cubic".to_owned(), shim: true },
+            result: EmulatedRun {
+                completion_s: None,
+                received_bytes: 0,
+                refused: None,
+                trusted: true,
+                because: Vec::new(),
+                attempts: 1,
+                late_p99_s: 0.0,
+                tolerated_s: 0.0,
+                marks: 0,
+                drops: BTreeMap::new(),
+                tcp_counts: BTreeMap::new(),
+                shim_counts: None,
+            },
+        };
+        let kernel = KernelResults {
+            release: String::new(),
+            transfer_bytes: None,
+            ratios: vec![ratio],
+            runs: vec![run],
+        };
+        let document = BTreeMap::from([("kernel", kernel)]);
+        crate::results_reference::assert_documented("driftway-paper---kernel", &document);
+    }
+}

@@ -43,7 +43,7 @@ pub enum CountedAs {
     Number,
     /// The paper's statements of order, trend, band or difference.
     Order,
-    /// None: no aid could violate it.
+    /// In none, because no aid could violate it.
     Capped,
     /// Our own statements.
     Ours,
