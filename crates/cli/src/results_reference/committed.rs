@@ -69,8 +69,25 @@ impl Committed {
             let path = if path.is_empty() { key.clone() } else { format!("{path}.{key}") };
             let mut rows = self.rows(anchor).iter();
             match rows.find(|row| row.first().is_some_and(|cell| cell.trim_matches('`') == path)) {
-                Some(row) => self.check(anchor, &path, &row[1], value, missing),
+                Some(row) => {
+                    self.check(anchor, &path, &row[1], value, missing);
+                    if row[1].starts_with("map of ") {
+                        self.check_keys(linked(&row[2]), value, missing);
+                    }
+                }
                 None => missing.push(format!("{anchor}: {path}")),
+            }
+        }
+    }
+
+    /// Finds the keys of a map that the section which lists them lacks.
+    fn check_keys(&self, anchor: Option<&str>, map: &Value, missing: &mut Vec<String>) {
+        let Some(anchor) = anchor else { return };
+        for key in map.as_object().into_iter().flat_map(serde_json::Map::keys) {
+            let named =
+                |row: &Vec<String>| row.first().is_some_and(|cell| *cell == format!("`{key}`"));
+            if !self.rows(anchor).iter().any(named) {
+                missing.push(format!("{anchor}: {key}"));
             }
         }
     }

@@ -149,10 +149,6 @@ fn results_of_a_validation_are_documented() {
     let bench = validate::study_dir(1.0);
     let document = bench.document(&["validate", "--study", "study.toml", "--json"]);
     assert_fields("driftway-validate", &document);
-    let reference = reference();
-    let known = cells(&reference, "metrics-of-a-validation");
-    let metrics = document["cases"][0]["points"][0]["metrics"].as_object().unwrap();
-    assert!(metrics.keys().all(|name| known.contains(&name.as_str())), "{metrics:?}");
 }
 
 #[test]
@@ -164,4 +160,7 @@ fn a_field_that_lacks_is_found() {
     let wrong = serde_json::json!({ "summary": { "drops": { "red": { "median": 1 } } } });
     let missing = reference.undocumented_fields("driftway-run", &wrong);
     assert_eq!(missing, ["estimate: median"]);
+    let wrong = serde_json::json!({ "runs": [{ "drops": { "red": 1, "green": 1 } }] });
+    let missing = reference.undocumented_fields("driftway-run", &wrong);
+    assert_eq!(missing, ["reasons-of-dropped-packets: green"]);
 }
