@@ -32,7 +32,7 @@ use driftway_base::{
 use driftway_wire::{TcpFlags, TcpSegment};
 
 use crate::kit::{
-    AckKind, Context, DEFAULT_MSS, DEFAULT_RTO, DUPLICATE_THRESHOLD, DuplicateAcks, Machine,
+    AckKind, Context, DEFAULT_MSS, DEFAULT_RTO, DUPLICATE_THRESHOLD, DuplicateAcks, Machine, Named,
     Protocol, resume,
 };
 use crate::options::{AidOption, AidOptions, OptionField};
@@ -73,6 +73,7 @@ impl AidOptions for AtcpPartialOptions {
     const NAME: &'static str = "atcp-partial";
     const SUMMARY: &'static str =
         "partial ATCP (Westin 2003): restores the window after duplicate acknowledgments";
+    const STATES: &'static [(&'static str, &'static str)] = <State as Named>::DESCRIPTIONS;
     const OPTIONS: &'static [AidOption<Self>] = &[
         AidOption {
             name: "ecn",

@@ -45,6 +45,10 @@ impl AidOptions for CwndLimitOptions {
     const NAME: &'static str = "cwnd-limit";
     const SUMMARY: &'static str =
         "congestion window limit (Westin 2003): bounds the number of outstanding segments";
+    const STATES: &'static [(&'static str, &'static str)] = &[
+        ("limiting", "TCP limits its congestion window itself."),
+        ("replacing", "The window in the segments that TCP receives is replaced by a smaller one."),
+    ];
     const OPTIONS: &'static [AidOption<Self>] = &[AidOption {
         name: "segments",
         about: "maximum number of outstanding full-sized segments",

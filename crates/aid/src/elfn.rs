@@ -23,7 +23,7 @@ use crate::kit::standby::{
     AfterStandby, Standby, StandbyOptions, State, Transition, reported_packets, segment_at,
     standby_options,
 };
-use crate::kit::{Context, Machine, Protocol};
+use crate::kit::{Context, Machine, Named, Protocol};
 use crate::options::{AidOption, AidOptions, OptionField};
 use crate::{Aid, Verdict};
 
@@ -50,6 +50,7 @@ impl AidOptions for ElfnOptions {
     const NAME: &'static str = "elfn";
     const SUMMARY: &'static str =
         "ELFN (Holland & Vaidya 1999): standby after a failure notification, with probes every 2 s";
+    const STATES: &'static [(&'static str, &'static str)] = <State as Named>::DESCRIPTIONS;
     const OPTIONS: &'static [AidOption<Self>] = standby_options!(
         standby,
         AidOption {

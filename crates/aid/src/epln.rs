@@ -21,7 +21,7 @@ use crate::kit::standby::{
     AfterStandby, Standby, StandbyOptions, State, Transition, reported_packets, segment_at,
     standby_options,
 };
-use crate::kit::{Context, Machine, Protocol};
+use crate::kit::{Context, Machine, Named, Protocol};
 use crate::options::{AidOption, AidOptions, OptionField};
 use crate::{Aid, Verdict};
 
@@ -39,6 +39,7 @@ impl AidOptions for EplnOptions {
     const NAME: &'static str = "epln";
     const SUMMARY: &'static str =
         "EPLN (Yu 2004): standby as in ELFN, and retransmission of packets reported as lost";
+    const STATES: &'static [(&'static str, &'static str)] = <State as Named>::DESCRIPTIONS;
     const OPTIONS: &'static [AidOption<Self>] = standby_options!(standby);
 
     fn build(self) -> Box<dyn Aid> {

@@ -18,6 +18,8 @@ pub trait AidOptions: Default + PartialEq + 'static {
     const SUMMARY: &'static str;
     /// Options of the aid.
     const OPTIONS: &'static [AidOption<Self>];
+    /// Name and description of each state, as in [`Aid::state`].
+    const STATES: &'static [(&'static str, &'static str)];
     /// Pairs of durations of which the first must not exceed the second. Scenarios that violate this are
     /// rejected.
     const ORDERED_OPTIONS: &'static [(&'static str, &'static str)] = &[];

@@ -33,6 +33,8 @@ pub struct AidEntry {
     pub name: &'static str,
     /// One-line summary with its source.
     pub summary: &'static str,
+    /// Name and description of each state ([`AidOptions::STATES`]).
+    pub states: &'static [(&'static str, &'static str)],
     /// Pairs of options of which the first must not exceed the second ([`AidOptions::ORDERED_OPTIONS`]).
     pub ordered_options: &'static [(&'static str, &'static str)],
     options: fn() -> Vec<OptionInfo>,
@@ -44,6 +46,7 @@ impl AidEntry {
         Self {
             name: O::NAME,
             summary: O::SUMMARY,
+            states: O::STATES,
             ordered_options: O::ORDERED_OPTIONS,
             options: options::options::<O>,
             build: options::build::<O>,

@@ -41,7 +41,7 @@ use driftway_base::{
 };
 
 use crate::Aid;
-use crate::kit::{Context, Machine, Protocol, States, named, resume};
+use crate::kit::{Context, Machine, Named, Protocol, States, named, resume};
 use crate::options::{AidOption, AidOptions, OptionField};
 
 /// Parameters that chandran-1998 leaves open.
@@ -100,6 +100,7 @@ impl AidOptions for TcpFOptions {
     const NAME: &'static str = "tcp-f";
     const SUMMARY: &'static str =
         "TCP-F (Chandran et al. 1998): freezes TCP from route failure to route re-establishment";
+    const STATES: &'static [(&'static str, &'static str)] = <State as Named>::DESCRIPTIONS;
     const OPTIONS: &'static [AidOption<Self>] = &[
         AidOption {
             name: "route_failure_timeout",

@@ -3,8 +3,9 @@
 use alloc::boxed::Box;
 use driftway_base::Duration;
 
-use super::Atcp;
+use super::{Atcp, State};
 use crate::Aid;
+use crate::kit::Named;
 use crate::options::{AidOption, AidOptions, OptionField};
 
 /// Data that ATCP retransmits when it enters the loss state and when its retransmission timer expires.
@@ -160,6 +161,7 @@ impl AidOptions for AtcpOptions {
     const NAME: &'static str = "atcp";
     const SUMMARY: &'static str =
         "ATCP (Liu & Singh 2001): distinguishes loss, congestion and partition";
+    const STATES: &'static [(&'static str, &'static str)] = <State as Named>::DESCRIPTIONS;
     const OPTIONS: &'static [AidOption<Self>] = &[
         AidOption {
             name: "tick",

@@ -3,8 +3,9 @@
 use alloc::boxed::Box;
 use driftway_base::Duration;
 
-use super::Carry;
+use super::{Carry, State};
 use crate::Aid;
+use crate::kit::Named;
 use crate::options::{AidOption, AidOptions, OptionField};
 
 /// TCP's congestion window after an outage.
@@ -62,6 +63,7 @@ impl AidOptions for CarryOptions {
     const NAME: &'static str = "carry";
     const SUMMARY: &'static str =
         "carry (the shim's default): undoes the response to non-congestion losses, bridges outages";
+    const STATES: &'static [(&'static str, &'static str)] = <State as Named>::DESCRIPTIONS;
     const OPTIONS: &'static [AidOption<Self>] = &[
         AidOption {
             name: "undo_losses",

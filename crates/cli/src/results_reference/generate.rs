@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 
+use driftway_aid::registry::AIDS;
 use driftway_experiment::rows::{TableInfo, table_columns};
 use driftway_experiment::study::stored_results::STORED_COLUMNS;
 use driftway_experiment::{study, validation};
@@ -151,6 +152,12 @@ fn event_log(out: &mut String) {
     let code = |names: &[&str]| {
         names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
     };
+    let _ = writeln!(
+        out,
+        "\nEvery event has {}, and the other columns that the following tables list. A column of a \
+         packet is empty where the packet has no such value.",
+        code(&COMMON_COLUMNS)
+    );
     let layers = schema::<Layer>();
     let layers = layers.get("oneOf").and_then(Value::as_array);
     for layer in layers.into_iter().flatten() {
@@ -166,11 +173,6 @@ fn event_log(out: &mut String) {
             let _ = writeln!(out, "| `{name}` | {columns} | {reason} | {meaning} |");
         }
     }
-    let _ = writeln!(
-        out,
-        "\nEvery event has also {}. A column of a packet is empty where the packet has no such value.",
-        code(&COMMON_COLUMNS)
-    );
 }
 
 /// A word as it is written.
@@ -183,7 +185,7 @@ fn reasons(event: &EventInfo) -> String {
     match event.reasons {
         Reasons::None => String::new(),
         Reasons::Drop => "a [reason of dropped packets](#reasons-of-dropped-packets)".to_owned(),
-        Reasons::AidState => "the state of the aid".to_owned(),
+        Reasons::AidState => "the [state of the aid](#states-of-the-aids)".to_owned(),
         Reasons::Fault => "the kind of fault, as the scenario names it".to_owned(),
         Reasons::Words(words) => {
             let words = words.iter().map(|(word, meaning)| match *word {
@@ -249,6 +251,15 @@ fn names(out: &mut String) {
         "Reasons of dropped packets",
         "The keys of `drops`, and reasons in event logs.",
         &mut PacketDropReason::ALL.iter().map(|reason| (reason.name(), reason.description())),
+    );
+    let states = AIDS.iter().flat_map(|aid| aid.states.iter().map(|state| (aid.name, state)));
+    let states: Vec<(String, String)> = states
+        .map(|(aid, (state, meaning))| ((*state).to_owned(), format!("Of `{aid}`: {meaning}")))
+        .collect();
+    list(
+        "States of the aids",
+        "The values of `aid_state`, and reasons in event logs.",
+        &mut states.iter().map(|(state, meaning)| (state.as_str(), meaning.as_str())),
     );
     list(
         "Metrics of a validation",

@@ -47,6 +47,8 @@ fn assert_columns(bench: &TestDir, file: &str, anchor: &str, varied: bool) {
 fn assert_events(bench: &TestDir, file: &str, layers: &mut Vec<String>) {
     let reference = reference();
     let reasons = cells(&reference, "reasons-of-dropped-packets");
+    let states = cells(&reference, "states-of-the-aids");
+    let kinds = reference.rows("event-log").iter().find(|row| row[0] == "`kind`").unwrap();
     let mut log = csv::Reader::from_path(bench.path(file)).unwrap();
     let header = log.headers().unwrap().clone();
     for row in log.records() {
@@ -60,12 +62,16 @@ fn assert_events(bench: &TestDir, file: &str, layers: &mut Vec<String>) {
         let (columns, words) = (&known[1], &known[2]);
         let is_known = if words.contains("#reasons-of-dropped-packets") {
             reasons.contains(&reason)
+        } else if words.contains("#states-of-the-aids") {
+            states.contains(&reason)
         } else {
-            let of_kind = words.starts_with("the ") && !reason.is_empty();
+            let of_kind = words.starts_with("the kind of fault") && !reason.is_empty();
             let named = if reason.is_empty() { "empty:".to_owned() } else { format!("`{reason}`") };
             of_kind || words.contains(&named) || words.is_empty() && reason.is_empty()
         };
         assert!(is_known, "{file}: {layer} {event} {reason:?}");
+        let kind = &row[cell("kind")];
+        assert!(kind.is_empty() || kinds[2].contains(&format!("`{kind}`")), "{file}: {kind}");
         for (name, value) in header.iter().zip(&row) {
             let common = ["time_s", "node", "layer", "event", "reason"].contains(&name);
             let listed = columns.contains(&format!("`{name}`"));
@@ -81,11 +87,14 @@ fn results_of_runs_are_documented() {
     let mut layers = Vec::new();
     for (scenario, duration) in [
         ("partition", "400 s"),
+        ("carry", "60 s"),
+        ("route-failure", "60 s"),
         ("both-ways", "60 s"),
         ("adhoc-aodv", "40 s"),
         ("adhoc-dsr", "40 s"),
         ("adhoc-cbr", "40 s"),
         ("adhoc-elfn", "40 s"),
+        ("adhoc-epln", "40 s"),
         ("adhoc-tdma", "20 s"),
     ] {
         let file = root().join(format!("scenarios/{scenario}.toml"));
