@@ -65,9 +65,9 @@ pub struct Flow {
     pub waiting: u64,
     /// Smoothed round-trip time, as measured by the shim (s); `null` before the first sample.
     pub rtt_s: Option<f64>,
-    /// Whether timestamps were negotiated; always true for a tracked flow.
+    /// True if timestamps were negotiated, as always for a tracked flow.
     pub timestamps: bool,
-    /// Whether ECN was negotiated; without it losses are not undone.
+    /// True if ECN was negotiated; without it losses are not undone.
     pub ecn: bool,
     /// Window reductions of the kernel's TCP that were undone.
     pub undone: u64,
@@ -250,7 +250,7 @@ mod test {
             schema: SCHEMA,
             version: String::new(),
             lasted_s: 1.0,
-            memory: Memory { stored_bytes: 0, held_bytes: 0 },
+            memory: MemoryUsage { stored_bytes: 0, held_bytes: 0 },
             counts: driftway_shim::Counts::descriptions().map(named).collect(),
             driver: driftway_host::DaemonCounts::descriptions().map(named).collect(),
             unseen: driftway_host::UnseenCounts::descriptions().map(named).collect(),

@@ -22,7 +22,7 @@ pub struct Document {
     pub title: String,
     /// Seeds of the runs of each point.
     pub seeds: Vec<u64>,
-    /// Whether not all runs, or not all points, were run.
+    /// True if not all runs, or not all points, were run.
     pub reduced: bool,
     /// The recorded verdicts with which these results are compared.
     pub recorded: RecordedVerdicts,
@@ -292,7 +292,7 @@ pub struct StatementResult {
     pub n: u64,
     /// Its x in base units; if it must hold at several, the worst one; `null` without one.
     pub at: Option<f64>,
-    /// Whether the measurement agrees; `null`: not run.
+    /// Agreement of the measurement; `null`: not run.
     pub verdict: Option<Verdict>,
     /// The recorded verdict for this number of runs; for other numbers, that of all runs.
     pub expected: Verdict,
@@ -327,7 +327,7 @@ pub struct OpenResult {
     pub run: String,
     /// The reason.
     pub because: String,
-    /// Whether the value was chosen by its results.
+    /// True if the value was chosen by its results.
     pub fitted: bool,
     /// The command that shows the results of the other values.
     pub shown_by: String,

@@ -45,11 +45,11 @@ pub struct CaseResult {
     pub axis: String,
     /// The reference simulator.
     pub against: ReferenceSimulator,
-    /// Whether the reference was run alongside, instead of using stored results.
+    /// True if the reference was run alongside, instead of using stored results.
     pub beside: bool,
     /// Criterion of agreement.
     pub judge: AgreementCriterion,
-    /// Whether they agree; `null`: not judged, or not possible to judge.
+    /// True if they agree; `null`: not judged, or not possible to judge.
     pub agrees: Option<bool>,
     /// The mean over the points of their `log_ratio`; its interval reflects the differences between
     /// points. `null` if a point has none.
@@ -87,7 +87,7 @@ pub struct FormulaResult {
     pub formula: FormulaKind,
     /// Criterion of agreement.
     pub judge: AgreementCriterion,
-    /// Whether they agree; `null`: not judged, or not possible to judge.
+    /// True if they agree; `null`: not judged, or not possible to judge.
     pub agrees: Option<bool>,
     /// Results at the points of the axis.
     pub points: Vec<FormulaPoint>,

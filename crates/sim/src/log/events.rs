@@ -12,9 +12,9 @@ pub struct EventInfo {
     pub event: Event,
     /// Its meaning, in Markdown.
     pub meaning: &'static str,
-    /// What its column `reason` holds.
+    /// Values of its column `reason`.
     pub reasons: Reasons,
-    /// Whether the columns of [`PACKET_COLUMNS`] describe its packet.
+    /// True if the columns of [`PACKET_COLUMNS`] describe its packet.
     pub packet: bool,
     /// The other columns that it has, besides those of [`COMMON_COLUMNS`].
     pub columns: &'static [&'static str],
@@ -54,7 +54,7 @@ const RECEPTIONS: Reasons = Reasons::Words(&[
     ("out-of-range", "the addressee was out of range"),
 ]);
 
-/// What was missing when the link layer failed.
+/// The missing responses of a link failure.
 const MISSING: Reasons = Reasons::Words(&[
     ("no-cts", "no CTS was received"),
     ("no-ack", "no ACK was received"),
