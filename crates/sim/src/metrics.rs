@@ -50,7 +50,9 @@ pub fn network_metric_columns() -> Vec<ColumnInfo> {
         let fields = parts.iter().find(|(of, _)| *of == part).map_or(&[][..], |(_, all)| all);
         let reason = PacketDropReason::ALL.iter().find(|reason| reason.name() == field);
         let meaning = match (part, reason, fields.iter().find(|of| of.name == field)) {
-            (DROPS, Some(reason), _) => format!("Dropped packets: {}", reason.description()),
+            (DROPS, Some(reason), _) => {
+                format!("Packets that were dropped for the reason `{}`.", reason.name())
+            }
             (DROPS, None, _) => "All packets that were dropped.".to_owned(),
             (FAIRNESS, ..) => "Jain's fairness index of the throughputs of TCP flows, or of all \
                                flows if none is TCP: from 1/n, if one flow has everything, to 1, if \

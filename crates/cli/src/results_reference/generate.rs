@@ -34,8 +34,8 @@ metres; a name that ends with `_ratio` has no unit. Other numbers are counts, un
 otherwise. In JSON, `null` means that there is no such value; in CSV, the cell is empty, and in Parquet the
 value is null.
 
-Only the fields named `timing`, and CPU times, depend on the machine: the same version, scenario and seeds
-give the same bytes in everything else.
+Of a simulation, only the fields of `timing` and the CPU times (`user_s`) depend on the machine: the same version,
+scenario and seeds give the same bytes in everything else.
 
 | command | output | described in |
 |---|---|---|
@@ -202,8 +202,8 @@ fn study_table(out: &mut String, table: &TableInfo) {
     let _ = writeln!(out, "\n## {name}.csv\n");
     let about = match name {
         "runs" => {
-            "One row for each run at each point of each figure. The columns of `routing`, `mac` and `drops` \
-             are there only if a run has a value (of drops, other than zero)."
+            "One row for each run at each point of each figure. The columns of routing and of the MAC layer are \
+             there only if a run has such values, and that of a reason of drops only if one was dropped for it."
         }
         "flows" => {
             "One row for each flow of these runs. The columns whose names begin with `back_` are there only \

@@ -74,7 +74,7 @@ pub struct XAxis {
     pub label: String,
     /// The keys that vary, if each point sets the same ones.
     pub keys: Vec<String>,
-    /// Unit: `s`, `bit/s`, `B`, or empty.
+    /// Unit: `s`, `bit/s`, `B`, `m`, `m/s`, `Hz`, or empty.
     pub unit: &'static str,
     /// Positions and names of the points that have a name.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -96,7 +96,7 @@ pub struct YAxis {
     pub metric: String,
     /// Label of the axis.
     pub label: String,
-    /// Unit: `s`, `bit/s`, `B`, or empty.
+    /// Unit: `s`, `bit/s`, `B`, `m`, `m/s`, `Hz`, or empty.
     pub unit: &'static str,
 }
 
