@@ -144,7 +144,8 @@ impl Path {
     }
 
     fn is_complete(&self) -> bool {
-        self.expected == self.line.tcp.stream_end() && self.line.tcp.una() == self.line.tcp.stream_end()
+        self.expected == self.line.tcp.stream_end()
+            && self.line.tcp.una() == self.line.tcp.stream_end()
     }
 }
 
