@@ -47,7 +47,7 @@ impl DropList {
     }
 
     /// The lists that together hold all entries.
-    pub fn lists(&self) -> impl Iterator<Item = ConnList> {
+    pub fn conn_lists(&self) -> impl Iterator<Item = ConnList> {
         let mut rest = self.list.iter().peekable();
         core::iter::from_fn(move || {
             let mut list = ConnList::EMPTY;

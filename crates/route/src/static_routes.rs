@@ -66,7 +66,7 @@ impl StaticRoutes {
 
     /// Watches `destination`: a route is reported when its next hop is heard again. A static route is never
     /// found anew, but its link may come up.
-    pub fn watch(&mut self, destination: Ipv4Addr) {
+    pub fn watch_route(&mut self, destination: Ipv4Addr) {
         self.watched.add(destination);
     }
 
@@ -245,9 +245,9 @@ mod test {
     #[test]
     fn a_watched_destination_is_reported_when_its_next_hop_is_heard() {
         let mut node = middle_node();
-        node.watch(at(2));
-        node.watch(at(3));
-        node.watch(at(3));
+        node.watch_route(at(2));
+        node.watch_route(at(3));
+        node.watch_route(at(3));
         let mut heard = |from| {
             let echo = RoutedPacket::plain(packet(from, 1, 9));
             node.on_packet(Instant::ZERO, at(from), echo);

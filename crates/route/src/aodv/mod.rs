@@ -165,7 +165,7 @@ impl Aodv {
     }
 
     /// Requests a report of the next route to `destination`.
-    pub fn watch(&mut self, destination: Ipv4Addr) {
+    pub fn watch_route(&mut self, destination: Ipv4Addr) {
         self.watched.add(destination);
     }
 

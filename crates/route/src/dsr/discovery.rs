@@ -32,7 +32,7 @@ impl Dsr {
         own: bool,
     ) -> DiscoveryProgress {
         let config = &self.config;
-        let Some(search) = self.requests.search(now, target) else {
+        let Some(search) = self.requests.discovery(now, target) else {
             return DiscoveryProgress::Ongoing;
         };
         if now >= search.not_before {
@@ -248,7 +248,7 @@ impl Dsr {
         self.requests.reset_search(now, target);
         self.stats.failed_discoveries += 1;
         let pause = self.config.request_period_max;
-        if let Some(search) = self.requests.search(now, target) {
+        if let Some(search) = self.requests.discovery(now, target) {
             search.not_before = now + pause;
         }
     }

@@ -105,7 +105,7 @@ impl Dsr {
                 self.notify_endpoints(now, to, salvage_count(&one.packet), &infos);
             } else {
                 let mut reported = false;
-                for list in infos.lists() {
+                for list in infos.conn_lists() {
                     reported = true;
                     if self.send_error_with(now, to, &one.packet, &list) {
                         self.stats.loss_notices += 1;

@@ -104,7 +104,7 @@ impl RequestTable {
     }
 
     /// The discovery for `target`, created if necessary.
-    pub fn search(&mut self, now: Instant, target: Ipv4Addr) -> Option<&mut DiscoveryState> {
+    pub fn discovery(&mut self, now: Instant, target: Ipv4Addr) -> Option<&mut DiscoveryState> {
         self.entry(now, target).map(|entry| &mut entry.search)
     }
 
@@ -115,7 +115,7 @@ impl RequestTable {
 
     /// Resets a discovery after a reply.
     pub fn reset_search(&mut self, now: Instant, target: Ipv4Addr) {
-        if let Some(search) = self.search(now, target) {
+        if let Some(search) = self.discovery(now, target) {
             *search = DiscoveryState::default();
         }
     }
@@ -221,7 +221,7 @@ mod test {
     #[test]
     fn an_entry_in_back_off_is_not_evicted() {
         let mut table = RequestTable::new(RequestTablePolicy::RecentIds { nodes: 2, ids: 2 });
-        let search = table.search(at(0), A).unwrap();
+        let search = table.discovery(at(0), A).unwrap();
         (search.attempts, search.not_before) = (3, at(10));
         for number in 1..5 {
             table.record(at(number.into()), if number % 2 == 0 { B } else { C }, number, D);
@@ -232,9 +232,9 @@ mod test {
         table.record(at(7), B, 7, D);
         table.record(at(8), C, 8, D);
         assert!(!table.has(A), "it is not in back-off any more");
-        let pause = table.search(at(9), C).unwrap();
+        let pause = table.discovery(at(9), C).unwrap();
         pause.not_before = at(20);
-        table.search(at(10), B).unwrap().attempts = 1;
+        table.discovery(at(10), B).unwrap().attempts = 1;
         table.record(at(11), D, 1, A);
         assert!(table.has(D) && table.has(B), "the least recently used of those in back-off");
     }
@@ -252,7 +252,7 @@ mod test {
     #[test]
     fn a_reply_resets_a_discovery() {
         let mut table = RequestTable::new(RequestTablePolicy::HighestId { nodes: 2 });
-        let search = table.search(at(0), B).unwrap();
+        let search = table.discovery(at(0), B).unwrap();
         (search.attempts, search.not_before) = (3, Instant::from_secs(10));
         assert_eq!(table.existing_search(B).unwrap().attempts, 3);
         table.reset_search(at(0), B);

@@ -129,8 +129,8 @@ impl Net {
         &self.hosts[node].aodv
     }
 
-    pub fn watch(&mut self, node: Node, destination: Node) {
-        self.hosts[node].aodv.watch(at(destination));
+    pub fn watch_route(&mut self, node: Node, destination: Node) {
+        self.hosts[node].aodv.watch_route(at(destination));
     }
 
     /// A node receives another one with this power.

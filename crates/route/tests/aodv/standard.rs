@@ -520,7 +520,7 @@ fn a_watched_destination_is_reported_after_its_entry_was_deleted() {
                 .any(|(_, node, event)| (*node, *event) == (1, RouteEvent::Lost(2)))
         );
         if watches {
-            net.watch(1, 2);
+            net.watch_route(1, 2);
         }
         net.run(ms(1100 + after * 1000));
         net.link(1, 2, true);

@@ -229,7 +229,7 @@ fn a_watched_destination_is_reported_once() {
         net.send(0, 3, 2);
         net.run(ms(2000));
         if watches {
-            net.nodes[2].watch(address(3));
+            net.nodes[2].watch_route(address(3));
         }
         net.run(ms(20_000));
         net.link(2, 3, true);

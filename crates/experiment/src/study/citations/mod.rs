@@ -15,7 +15,7 @@ use super::stored_results::{self, StoredResults};
 use crate::error::Error;
 use crate::runner::{Job, Runner, Task};
 use format::{CitedPassage, NUMBERS_FILE, NumbersFile};
-use text::{Passage, agrees, collapse_whitespace, find_uncited};
+use text::{AnnotatedPassage, agrees, collapse_whitespace, find_uncited};
 
 /// The prose that accompanies a paper's file.
 pub const README: &str = "README.md";
@@ -146,7 +146,7 @@ pub fn check(
     for cited in &numbers.cited {
         let wrong =
             |what: String| Error::refused(format!("{}: {what}", source.display_path(NUMBERS_FILE)));
-        let passage = Passage::parse(&cited.text).map_err(wrong)?;
+        let passage = AnnotatedPassage::parse(&cited.text).map_err(wrong)?;
         if !texts.iter().any(|(_, text)| text.contains(&passage.text)) {
             checked.missing.push(format!("“{}” is in no text", passage.text));
         }

@@ -2,14 +2,14 @@
 
 /// A passage of a text with its cited numbers, which a file writes in braces.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Passage {
+pub struct AnnotatedPassage {
     /// Without braces, and with whitespace collapsed.
     pub text: String,
     /// The numbers as written.
     pub numbers: Vec<String>,
 }
 
-impl Passage {
+impl AnnotatedPassage {
     /// Parses a passage.
     ///
     /// # Errors
@@ -98,11 +98,11 @@ mod test {
 
     #[test]
     fn braces_mark_the_numbers() {
-        let passage = Passage::parse("takes {1,198} s\n  at {2.5} ms").unwrap();
+        let passage = AnnotatedPassage::parse("takes {1,198} s\n  at {2.5} ms").unwrap();
         assert_eq!(passage.text, "takes 1,198 s at 2.5 ms");
         assert_eq!(passage.numbers, ["1,198", "2.5"]);
         for wrong in ["no number", "{12", "{soon}", "{inf}", "{1e3}"] {
-            assert!(Passage::parse(wrong).is_err(), "{wrong}");
+            assert!(AnnotatedPassage::parse(wrong).is_err(), "{wrong}");
         }
     }
 

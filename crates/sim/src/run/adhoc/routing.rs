@@ -41,7 +41,7 @@ impl Routing {
 
     /// Requests a report of the next route to `destination`.
     pub fn watch_route(&mut self, destination: Ipv4Addr) {
-        for_each_protocol!(self, protocol => protocol.watch(destination));
+        for_each_protocol!(self, protocol => protocol.watch_route(destination));
     }
 
     /// True if there is a route to `destination`, for protocols that purge interface queues.
