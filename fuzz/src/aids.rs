@@ -1,6 +1,6 @@
 //! Aids under arbitrary segments, signals, views and times: they pass or drop segments and never create any.
 
-use driftway_aid::Verdict;
+use driftway_aid::SegmentVerdict;
 use driftway_base::{
     ActResult, Duration, Instant, Known, PacketDisposition, RecoveryState, Seq, SeqRange,
     SeqRanges, Signal, SignalKind, TcpView, UnreachableScope,
@@ -37,11 +37,11 @@ pub fn atcp(input: &[u8]) {
 }
 
 pub fn atcp_partial(input: &[u8]) {
-    play("atcp-partial", ICMP, |verdict, _| verdict == Verdict::Pass, input);
+    play("atcp-partial", ICMP, |verdict, _| verdict == SegmentVerdict::Pass, input);
 }
 
 pub fn tcp_f(input: &[u8]) {
-    play("tcp-f", ROUTES, |verdict, _| verdict == Verdict::Pass, input);
+    play("tcp-f", ROUTES, |verdict, _| verdict == SegmentVerdict::Pass, input);
 }
 
 /// Signals that ELFN and EPLN handle, and one that they ignore; loss notifications are generated separately.
@@ -53,11 +53,11 @@ const NOTICES: &[SignalKind] = &[
 ];
 
 pub fn elfn(input: &[u8]) {
-    play("elfn", NOTICES, |verdict, _| verdict == Verdict::Pass, input);
+    play("elfn", NOTICES, |verdict, _| verdict == SegmentVerdict::Pass, input);
 }
 
 pub fn epln(input: &[u8]) {
-    play("epln", NOTICES, |verdict, _| verdict == Verdict::Pass, input);
+    play("epln", NOTICES, |verdict, _| verdict == SegmentVerdict::Pass, input);
 }
 
 /// A loss notification for packets at and around `start`, lost or salvaged.
@@ -73,17 +73,17 @@ fn notice(start: Seq, bytes: &mut Bytes) -> Signal {
 }
 
 pub fn carry(input: &[u8]) {
-    play("carry", PATHS, |verdict, _| verdict == Verdict::Pass, input);
+    play("carry", PATHS, |verdict, _| verdict == SegmentVerdict::Pass, input);
 }
 
 /// The aid may reduce a window.
 pub fn cwnd_limit(input: &[u8]) {
     let allowed = |verdict, segment: &TcpSegment| match verdict {
-        Verdict::Replace(TcpSegment { window, .. }) => {
+        SegmentVerdict::Replace(TcpSegment { window, .. }) => {
             window < segment.window
-                && verdict == Verdict::Replace(TcpSegment { window, ..*segment })
+                && verdict == SegmentVerdict::Replace(TcpSegment { window, ..*segment })
         }
-        other => other == Verdict::Pass,
+        other => other == SegmentVerdict::Pass,
     };
     play("cwnd-limit", ICMP, allowed, input);
 }
@@ -91,7 +91,7 @@ pub fn cwnd_limit(input: &[u8]) {
 fn play(
     name: &str,
     signals: &[SignalKind],
-    allowed: fn(Verdict, &TcpSegment) -> bool,
+    allowed: fn(SegmentVerdict, &TcpSegment) -> bool,
     input: &[u8],
 ) {
     let mut bytes = Bytes(input);
@@ -134,8 +134,8 @@ fn play(
     }
 }
 
-fn passes_or_drops(verdict: Verdict, _: &TcpSegment) -> bool {
-    matches!(verdict, Verdict::Pass | Verdict::Drop)
+fn passes_or_drops(verdict: SegmentVerdict, _: &TcpSegment) -> bool {
+    matches!(verdict, SegmentVerdict::Pass | SegmentVerdict::Drop)
 }
 
 fn view(bytes: &mut Bytes, now: Instant) -> TcpView {

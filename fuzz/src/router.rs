@@ -4,7 +4,7 @@
 use driftway_base::{Duration, FailedLink, Instant, Ipv4Addr};
 use driftway_route::DropReason;
 use driftway_route::feedback::{
-    BufferConfig, FlushTrigger, NextHop, Output, RfnConfig, RouteFailureAgent, Scheme,
+    BufferConfig, FeedbackOutput, FlushTrigger, NextHop, RfnConfig, RouteFailureAgent, Scheme,
     UndeliverableOutcome, UndeliverablePacket,
 };
 use driftway_wire::{Body, IcmpMessage, IpHeader, Packet, Payload, QuotedPacket, UdpDatagram};
@@ -95,9 +95,11 @@ fn given_up(
 fn message(router: &mut RouteFailureAgent) -> Option<Packet> {
     loop {
         match router.poll()? {
-            Output::Transmit(packet) => return Some(packet),
-            Output::Watch(_) => {}
-            Output::Signal(signal) => panic!("no route of this node has failed: {signal:?}"),
+            FeedbackOutput::Transmit(packet) => return Some(packet),
+            FeedbackOutput::Watch(_) => {}
+            FeedbackOutput::Signal(signal) => {
+                panic!("no route of this node has failed: {signal:?}")
+            }
         }
     }
 }

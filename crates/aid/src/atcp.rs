@@ -40,7 +40,7 @@ use driftway_base::{
 };
 use driftway_wire::{TcpFlags, TcpSegment};
 
-use crate::Verdict;
+use crate::SegmentVerdict;
 use crate::kit::{
     AckKind, Context, DEFAULT_MSS, DEFAULT_RTO, DUPLICATE_THRESHOLD, DuplicateAcks, Machine,
     Protocol, resume,
@@ -92,11 +92,12 @@ impl Atcp {
     }
 
     /// Enters the loss state (liu-singh-2001 §IV, atcp_timers(), and the third duplicate in atcp_input()).
-    fn enter_loss(&mut self, cx: &mut Context<'_, State>, cause: Transition) {
+    fn enter_loss(&mut self, cx: &mut Context<'_, State>, transition: Transition) {
         let Context { now, view, .. } = *cx;
         let rto = view.rto.value().unwrap_or(DEFAULT_RTO);
         // RFC 6298 §5.5: an imminent timeout counts as the first expiry of the retransmission timer.
-        let timeout = if cause == Transition::TimeoutImminent { self.backed_off(rto) } else { rto };
+        let timeout =
+            if transition == Transition::TimeoutImminent { self.backed_off(rto) } else { rto };
         let asnd_cwnd = view.cwnd.value();
         self.loss_state = LossState { asnd_cwnd, deadline: now + timeout, timeout };
         cx.request(Act::Hold {
@@ -215,9 +216,9 @@ impl Protocol for Atcp {
     type State = State;
     const NAME: &'static str = AtcpOptions::NAME;
 
-    fn on_transition(&mut self, cx: &mut Context<'_, State>, from: State, cause: Transition) {
+    fn on_transition(&mut self, cx: &mut Context<'_, State>, from: State, transition: Transition) {
         match (from, cx.state()) {
-            (_, State::Loss) => self.enter_loss(cx, cause),
+            (_, State::Loss) => self.enter_loss(cx, transition),
             (_, State::Disconnected) => self.disconnect(cx),
             // liu-singh-2001 §IV: the congestion window becomes the larger of TCP's and ATCP's.
             (State::Loss, State::Normal) => match self.options.restore {
@@ -237,7 +238,7 @@ impl Protocol for Atcp {
         }
     }
 
-    fn on_down(&mut self, cx: &mut Context<'_, State>, segment: &TcpSegment) -> Verdict {
+    fn on_down(&mut self, cx: &mut Context<'_, State>, segment: &TcpSegment) -> SegmentVerdict {
         let view = cx.view;
         match cx.state() {
             State::Normal => {}
@@ -256,7 +257,7 @@ impl Protocol for Atcp {
             // them. A TCP that its driver has taken out of persist mode sends no probes; such a segment is
             // then a retransmission of a single byte.
             State::Loss if is_probe(segment, view) && view.is_persisting.value() != Some(false) => {
-                return Verdict::Drop;
+                return SegmentVerdict::Drop;
             }
             State::Loss => {}
             State::Disconnected => {
@@ -268,16 +269,16 @@ impl Protocol for Atcp {
         if segment.sequence_len() > 0 {
             self.arm_tick(cx);
         }
-        Verdict::Pass
+        SegmentVerdict::Pass
     }
 
-    fn on_up(&mut self, cx: &mut Context<'_, State>, segment: &TcpSegment) -> Verdict {
+    fn on_up(&mut self, cx: &mut Context<'_, State>, segment: &TcpSegment) -> SegmentVerdict {
         let view = cx.view;
         // On SYNs, ECE announces ECN capability (RFC 3168 §6.1.1), and the window is unscaled. Resets are
         // left to TCP.
         let control = TcpFlags::SYN.with(TcpFlags::RST);
         if segment.flags.intersects(control) {
-            return Verdict::Pass;
+            return SegmentVerdict::Pass;
         }
         let acknowledgment = self.duplicates.classify(segment, view);
         let echo = segment.flags.contains(TcpFlags::ECE);
@@ -299,8 +300,8 @@ impl Protocol for Atcp {
             // A held TCP does not count duplicates.
             (State::Loss, AckKind::Duplicate) => {
                 return match self.options.duplicates {
-                    WithheldDuplicates::All => Verdict::Drop,
-                    WithheldDuplicates::Third => Verdict::Pass,
+                    WithheldDuplicates::All => SegmentVerdict::Drop,
+                    WithheldDuplicates::Third => SegmentVerdict::Pass,
                 };
             }
             (State::Loss, AckKind::Other)
@@ -315,14 +316,14 @@ impl Protocol for Atcp {
                 // Beyond the threshold, TCP has already responded in the congested state.
                 if self.duplicates.count_for(segment.ack) == DUPLICATE_THRESHOLD - 1 {
                     self.transition(cx, Transition::ThirdDuplicate);
-                    return Verdict::Drop;
+                    return SegmentVerdict::Drop;
                 }
                 self.duplicates.record(segment.ack);
             }
             (_, AckKind::Duplicate) => self.duplicates.record(segment.ack),
             _ => {}
         }
-        Verdict::Pass
+        SegmentVerdict::Pass
     }
 
     fn on_processed(&mut self, cx: &mut Context<'_, State>) {

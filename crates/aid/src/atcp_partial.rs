@@ -36,7 +36,7 @@ use crate::kit::{
     Protocol, resume,
 };
 use crate::options::{AidOption, AidOptions, OptionField};
-use crate::{Aid, Verdict};
+use crate::{Aid, SegmentVerdict};
 pub use state::{State, Transition};
 
 /// Maximum probe interval: the maximum RTO.
@@ -156,11 +156,11 @@ impl AtcpPartial {
     }
 
     fn on_echo(&mut self, cx: &mut Context<'_, State>) {
-        let cause = match self.options.ecn {
+        let transition = match self.options.ecn {
             EcnResponse::Normal => Transition::EchoToNormal,
             EcnResponse::Congested => Transition::CongestionEcho,
         };
-        self.transition(cx, cause);
+        self.transition(cx, transition);
     }
 }
 
@@ -178,8 +178,8 @@ impl Protocol for AtcpPartial {
     type State = State;
     const NAME: &'static str = AtcpPartialOptions::NAME;
 
-    fn on_transition(&mut self, cx: &mut Context<'_, State>, from: State, cause: Transition) {
-        match (from, cx.state(), cause) {
+    fn on_transition(&mut self, cx: &mut Context<'_, State>, from: State, transition: Transition) {
+        match (from, cx.state(), transition) {
             (_, State::Loss, Transition::ThirdDuplicate) => {
                 Self::enter_persist(cx, false, Assign::Keep);
                 // TCP's own retransmission would be sent only after the hold.
@@ -205,7 +205,7 @@ impl Protocol for AtcpPartial {
         }
     }
 
-    fn on_down(&mut self, cx: &mut Context<'_, State>, segment: &TcpSegment) -> Verdict {
+    fn on_down(&mut self, cx: &mut Context<'_, State>, segment: &TcpSegment) -> SegmentVerdict {
         let view = cx.view;
         match cx.state() {
             State::Normal if follows_timeout(segment, view) => {
@@ -216,14 +216,14 @@ impl Protocol for AtcpPartial {
             }
             _ => {}
         }
-        Verdict::Pass
+        SegmentVerdict::Pass
     }
 
-    fn on_up(&mut self, cx: &mut Context<'_, State>, segment: &TcpSegment) -> Verdict {
+    fn on_up(&mut self, cx: &mut Context<'_, State>, segment: &TcpSegment) -> SegmentVerdict {
         let view = cx.view;
         let control = TcpFlags::SYN.with(TcpFlags::RST);
         if segment.flags.intersects(control) {
-            return Verdict::Pass;
+            return SegmentVerdict::Pass;
         }
         let acknowledgment = self.duplicates.classify(segment, view);
         self.duplicates.record_window(segment);
@@ -244,7 +244,7 @@ impl Protocol for AtcpPartial {
             }
             AckKind::Other => {}
         }
-        Verdict::Pass
+        SegmentVerdict::Pass
     }
 
     fn on_processed(&mut self, cx: &mut Context<'_, State>) {

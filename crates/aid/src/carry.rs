@@ -41,7 +41,7 @@ use driftway_base::{
 };
 use driftway_wire::{TcpFlags, TcpSegment};
 
-use crate::Verdict;
+use crate::SegmentVerdict;
 use crate::kit::{Context, DEFAULT_RTO, Machine, Protocol, resume};
 use crate::options::AidOptions;
 use loss_estimate::{DeliveryEstimate, LossEstimate};
@@ -139,10 +139,10 @@ impl Carry {
         })
     }
 
-    fn disconnect(&mut self, cx: &mut Context<'_, State>, cause: Transition) {
+    fn disconnect(&mut self, cx: &mut Context<'_, State>, transition: Transition) {
         let Context { now, view, .. } = *cx;
         // After a signal caused by a probe, no segments are in flight any more.
-        let on_its_way = cause == Transition::PathLost && !is_held(view);
+        let on_its_way = transition == Transition::PathLost && !is_held(view);
         let srtt = round_trip(view);
         self.stragglers_until = if on_its_way { now + srtt } else { now };
         *cx.timer = Some(now + self.options.probe_fast);
@@ -353,10 +353,10 @@ impl Protocol for Carry {
     type State = State;
     const NAME: &'static str = CarryOptions::NAME;
 
-    fn on_transition(&mut self, cx: &mut Context<'_, State>, from: State, cause: Transition) {
+    fn on_transition(&mut self, cx: &mut Context<'_, State>, from: State, transition: Transition) {
         match (from, cx.state()) {
             (_, State::Suspecting) => self.probe(cx),
-            (_, State::Disconnected) => self.disconnect(cx, cause),
+            (_, State::Disconnected) => self.disconnect(cx, transition),
             (State::Suspecting, State::Resuming) => self.resume_suspected(cx),
             (_, State::Resuming) => self.resume(cx),
             // The losses may be due to congestion.
@@ -365,10 +365,10 @@ impl Protocol for Carry {
         }
     }
 
-    fn on_down(&mut self, cx: &mut Context<'_, State>, segment: &TcpSegment) -> Verdict {
+    fn on_down(&mut self, cx: &mut Context<'_, State>, segment: &TcpSegment) -> SegmentVerdict {
         let view = cx.view;
         self.record_round_trip(view);
-        let Some(outstanding) = view.outstanding() else { return Verdict::Pass };
+        let Some(outstanding) = view.outstanding() else { return SegmentVerdict::Pass };
         let start = segment.seq.max(outstanding.start);
         let again = SeqRange::new(start, segment.end().min(outstanding.end).max(start));
         // A go-back after an outage does not indicate a loss.
@@ -378,16 +378,16 @@ impl Protocol for Carry {
             let stamp = segment.options.timestamps.map(|timestamps| timestamps.value);
             self.on_retransmission(cx, again, stamp);
         }
-        Verdict::Pass
+        SegmentVerdict::Pass
     }
 
-    fn on_up(&mut self, cx: &mut Context<'_, State>, segment: &TcpSegment) -> Verdict {
+    fn on_up(&mut self, cx: &mut Context<'_, State>, segment: &TcpSegment) -> SegmentVerdict {
         let Context { now, view, .. } = *cx;
         self.record_round_trip(view);
         // On SYNs, ECE announces ECN capability (RFC 3168 §6.1.1). Resets are left to TCP.
         let control = TcpFlags::SYN.with(TcpFlags::RST);
         if segment.flags.intersects(control) || !segment.flags.contains(TcpFlags::ACK) {
-            return Verdict::Pass;
+            return SegmentVerdict::Pass;
         }
         // RFC 3168 §6.1.2: one reaction per window of data. Echoes that follow before the peer has received
         // CWR refer to the same congestion.
@@ -407,12 +407,12 @@ impl Protocol for Carry {
         match cx.state() {
             State::Open => *cx.timer = None,
             State::Suspecting if advances => {
-                let cause = if self.was_outage(segment, view) {
+                let transition = if self.was_outage(segment, view) {
                     Transition::PathRestored
                 } else {
                     Transition::LateAnswer
                 };
-                self.transition(cx, cause);
+                self.transition(cx, transition);
             }
             // There may be a path: probe once now.
             State::Suspecting if self.oldest_resends > 0 => self.probe(cx),
@@ -435,7 +435,7 @@ impl Protocol for Carry {
             self.last_cwnd_ssthresh = view.cwnd.value().zip(view.ssthresh.value());
             self.suspicion_timestamp = None;
         }
-        Verdict::Pass
+        SegmentVerdict::Pass
     }
 
     fn on_signal(&mut self, cx: &mut Context<'_, State>, signal: &Signal) {

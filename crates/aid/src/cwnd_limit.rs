@@ -15,7 +15,7 @@ use driftway_wire::{TcpFlags, TcpSegment};
 
 use crate::kit::DEFAULT_MSS;
 use crate::options::{AidOption, AidOptions, OptionField};
-use crate::{Aid, Verdict};
+use crate::{Aid, SegmentVerdict};
 
 /// Maximum window scale shift (RFC 7323 §2.3).
 const MAX_WINDOW_SHIFT: u8 = 14;
@@ -122,28 +122,28 @@ impl Aid for CwndLimit {
         if self.rewrites_window { "replacing" } else { "limiting" }
     }
 
-    fn on_down(&mut self, _: Instant, segment: &TcpSegment, view: &TcpView) -> Verdict {
+    fn on_down(&mut self, _: Instant, segment: &TcpSegment, view: &TcpView) -> SegmentVerdict {
         if segment.flags.contains(TcpFlags::SYN) {
             self.offers_scaling = segment.options.window_scale.is_some();
         }
         self.request_limit(view);
-        Verdict::Pass
+        SegmentVerdict::Pass
     }
 
-    fn on_up(&mut self, _: Instant, segment: &TcpSegment, view: &TcpView) -> Verdict {
+    fn on_up(&mut self, _: Instant, segment: &TcpSegment, view: &TcpView) -> SegmentVerdict {
         if segment.flags.contains(TcpFlags::SYN) {
             self.peer_shift = segment.options.window_scale;
-            return Verdict::Pass;
+            return SegmentVerdict::Pass;
         }
         self.request_limit(view);
         let Some(mss) = self.requested_mss.filter(|_| self.rewrites_window) else {
-            return Verdict::Pass;
+            return SegmentVerdict::Pass;
         };
         let field = self.window_field(mss);
         if !segment.flags.contains(TcpFlags::ACK) || segment.window <= field {
-            return Verdict::Pass;
+            return SegmentVerdict::Pass;
         }
-        Verdict::Replace(TcpSegment { window: field, ..*segment })
+        SegmentVerdict::Replace(TcpSegment { window: field, ..*segment })
     }
 
     fn on_signal(&mut self, _: Instant, _: &Signal, _: &TcpView) {}
@@ -271,13 +271,13 @@ mod test {
             let mut aid = CwndLimit::new(CwndLimitOptions::default());
             aid.on_down(Instant::ZERO, &offer(ours), &view);
             // RFC 7323 §2.2: the window of a SYN is never scaled.
-            assert_eq!(aid.on_up(Instant::ZERO, &offer(peers), &view), Verdict::Pass);
+            assert_eq!(aid.on_up(Instant::ZERO, &offer(peers), &view), SegmentVerdict::Pass);
             aid.on_down(Instant::ZERO, &ack, &open);
             let act = aid.poll_act().expect("requested");
             aid.on_done(Instant::ZERO, &act, ActResult::Unsupported, &open);
             assert_eq!(
                 aid.on_up(Instant::ZERO, &ack, &open),
-                Verdict::Replace(TcpSegment { window: field, ..ack }),
+                SegmentVerdict::Replace(TcpSegment { window: field, ..ack }),
                 "{ours:?} {peers:?}"
             );
         }

@@ -25,7 +25,7 @@ use crate::kit::standby::{
 };
 use crate::kit::{Context, Machine, Named, Protocol};
 use crate::options::{AidOption, AidOptions, OptionField};
-use crate::{Aid, Verdict};
+use crate::{Aid, SegmentVerdict};
 
 /// Parameters that yu-2004 compares.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
@@ -55,7 +55,7 @@ impl AidOptions for ElfnOptions {
         standby,
         AidOption {
             name: "freeze_on",
-            about: "failures that cause a standby: any link failure, or packet losses only",
+            about: "failures that transition a standby: any link failure, or packet losses only",
             field: OptionField::Choice(&[
                 ("route-failure", |o| o.freeze_on = FreezeOn::RouteFailure),
                 ("packet-loss", |o| o.freeze_on = FreezeOn::PacketLoss),
@@ -87,17 +87,17 @@ impl Protocol for Elfn {
     type State = State;
     const NAME: &'static str = ElfnOptions::NAME;
 
-    fn on_transition(&mut self, cx: &mut Context<'_, State>, _: State, cause: Transition) {
-        if cx.state() == State::Active && cause == Transition::Ack {
+    fn on_transition(&mut self, cx: &mut Context<'_, State>, _: State, transition: Transition) {
+        if cx.state() == State::Active && transition == Transition::Ack {
             self.standby.end(cx);
         } else if cx.state() == State::Active {
             *cx.timer = None;
         }
     }
 
-    fn on_up(&mut self, cx: &mut Context<'_, State>, _: &TcpSegment) -> Verdict {
+    fn on_up(&mut self, cx: &mut Context<'_, State>, _: &TcpSegment) -> SegmentVerdict {
         self.transition(cx, Transition::Ack);
-        Verdict::Pass
+        SegmentVerdict::Pass
     }
 
     fn on_processed(&mut self, cx: &mut Context<'_, State>) {
@@ -109,7 +109,7 @@ impl Protocol for Elfn {
     }
 
     fn on_signal(&mut self, cx: &mut Context<'_, State>, signal: &Signal) {
-        let cause = match signal.kind {
+        let transition = match signal.kind {
             SignalKind::RouteDiscovery => Transition::RouteDiscovery,
             SignalKind::PacketLost { disposition: PacketDisposition::Salvaged, .. }
                 if self.freeze_on == FreezeOn::PacketLoss =>
@@ -121,13 +121,13 @@ impl Protocol for Elfn {
             | SignalKind::Unreachable(_) => Transition::Notification,
             _ => return,
         };
-        let probe = match cause {
+        let probe = match transition {
             Transition::RouteDiscovery => segment_at(cx.view, None),
             _ => reported_packets(signal, cx.view).next(),
         };
         if let Some(probe) = probe.filter(|_| cx.state() == State::Active) {
             self.standby.begin(cx, probe);
-            self.transition(cx, cause);
+            self.transition(cx, transition);
         }
     }
 

@@ -23,7 +23,7 @@ use crate::kit::standby::{
 };
 use crate::kit::{Context, Machine, Named, Protocol};
 use crate::options::{AidOption, AidOptions, OptionField};
-use crate::{Aid, Verdict};
+use crate::{Aid, SegmentVerdict};
 
 /// Maximum number of recorded lost packets; TCP recovers further ones by itself.
 const MAX_LOST_PACKETS: usize = 256;
@@ -94,8 +94,8 @@ impl Protocol for Epln {
     type State = State;
     const NAME: &'static str = EplnOptions::NAME;
 
-    fn on_transition(&mut self, cx: &mut Context<'_, State>, _: State, cause: Transition) {
-        if cx.state() == State::Active && cause == Transition::Ack {
+    fn on_transition(&mut self, cx: &mut Context<'_, State>, _: State, transition: Transition) {
+        if cx.state() == State::Active && transition == Transition::Ack {
             self.standby.end(cx);
         } else if cx.state() == State::Active {
             *cx.timer = None;
@@ -103,7 +103,7 @@ impl Protocol for Epln {
         }
     }
 
-    fn on_up(&mut self, cx: &mut Context<'_, State>, segment: &TcpSegment) -> Verdict {
+    fn on_up(&mut self, cx: &mut Context<'_, State>, segment: &TcpSegment) -> SegmentVerdict {
         if cx.state() == State::Standby {
             self.transition(cx, Transition::Ack);
             let una = cx.view.snd_una.value().unwrap_or(Seq(0));
@@ -114,7 +114,7 @@ impl Protocol for Epln {
             self.resend_queue.extend(self.lost.drain(..).rev().filter(|lost| lost.end.after(una)));
             self.request_next_resend(cx);
         }
-        Verdict::Pass
+        SegmentVerdict::Pass
     }
 
     fn on_processed(&mut self, cx: &mut Context<'_, State>) {
@@ -134,7 +134,7 @@ impl Protocol for Epln {
                 }
             }
             SignalKind::RouteDiscovery | SignalKind::RouteFailed | SignalKind::Unreachable(_) => {
-                let (cause, probe) = match signal.kind {
+                let (transition, probe) = match signal.kind {
                     SignalKind::RouteDiscovery => {
                         (Transition::RouteDiscovery, segment_at(cx.view, None))
                     }
@@ -142,7 +142,7 @@ impl Protocol for Epln {
                 };
                 if let Some(probe) = probe.filter(|_| cx.state() == State::Active) {
                     self.standby.begin(cx, probe);
-                    self.transition(cx, cause);
+                    self.transition(cx, transition);
                 }
             }
             _ => {}

@@ -32,7 +32,7 @@ use driftway_wire::TcpSegment;
 
 /// An aid's decision about an outgoing (TCP to IP) or incoming (IP to TCP) segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verdict {
+pub enum SegmentVerdict {
     /// Passes the segment.
     Pass,
     /// Drops the segment.
@@ -60,9 +60,9 @@ pub trait Aid: Send {
     /// Name of the present state, for traces.
     fn state(&self) -> &'static str;
     /// TCP sends a segment. `view` is the state before sending it.
-    fn on_down(&mut self, now: Instant, segment: &TcpSegment, view: &TcpView) -> Verdict;
+    fn on_down(&mut self, now: Instant, segment: &TcpSegment, view: &TcpView) -> SegmentVerdict;
     /// A segment arrives for TCP.
-    fn on_up(&mut self, now: Instant, segment: &TcpSegment, view: &TcpView) -> Verdict;
+    fn on_up(&mut self, now: Instant, segment: &TcpSegment, view: &TcpView) -> SegmentVerdict;
     /// TCP has processed the last incoming segment; `view` is the state after that. Called only if
     /// [`wants_processed`](Aid::wants_processed) returns true.
     fn on_processed(&mut self, now: Instant, view: &TcpView) {

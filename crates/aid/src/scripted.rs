@@ -11,7 +11,7 @@ use driftway_base::{Act, ActResult, Duration, Endpoint, FlowKey, Instant, Ipv4Ad
 use driftway_wire::{Payload, TcpFlags, TcpSegment};
 
 pub use self::tcp::{Response, Tcp};
-use crate::{Aid, Verdict};
+use crate::{Aid, SegmentVerdict};
 
 /// A recorded event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -224,15 +224,15 @@ impl<A: Aid> ScriptedDriver<A> {
         };
         self.apply_acts();
         let passed = match verdict {
-            Verdict::Pass => segment,
-            Verdict::Replace(other) => other,
-            Verdict::Drop => {
+            SegmentVerdict::Pass => segment,
+            SegmentVerdict::Replace(other) => other,
+            SegmentVerdict::Drop => {
                 return self.record_event(match way {
                     Direction::Down => Event::DroppedOutgoing(segment),
                     Direction::Up => Event::Dropped(segment),
                 });
             }
-            Verdict::Hold => return self.held_segments.push((way, segment)),
+            SegmentVerdict::Hold => return self.held_segments.push((way, segment)),
         };
         match way {
             Direction::Down => self.record_event(Event::Sent(passed)),
@@ -303,16 +303,19 @@ mod test {
         fn state(&self) -> &'static str {
             "only"
         }
-        fn on_down(&mut self, _: Instant, segment: &TcpSegment, _: &TcpView) -> Verdict {
-            Verdict::Replace(TcpSegment { flags: segment.flags.with(TcpFlags::PSH), ..*segment })
+        fn on_down(&mut self, _: Instant, segment: &TcpSegment, _: &TcpView) -> SegmentVerdict {
+            SegmentVerdict::Replace(TcpSegment {
+                flags: segment.flags.with(TcpFlags::PSH),
+                ..*segment
+            })
         }
-        fn on_up(&mut self, now: Instant, segment: &TcpSegment, _: &TcpView) -> Verdict {
+        fn on_up(&mut self, now: Instant, segment: &TcpSegment, _: &TcpView) -> SegmentVerdict {
             if self.offered.contains(&segment.ack) {
-                return Verdict::Pass;
+                return SegmentVerdict::Pass;
             }
             self.offered.push(segment.ack);
             self.timer = Some(now + Duration::from_millis(10));
-            Verdict::Hold
+            SegmentVerdict::Hold
         }
         fn on_signal(&mut self, _: Instant, _: &Signal, _: &TcpView) {}
         fn on_timeout(&mut self, _: Instant, _: &TcpView) {

@@ -164,8 +164,8 @@ impl States for State {
     const INITIAL: Self = Self::Active;
     const CLOSED: Transition = Transition::Closed;
 
-    fn next(self, cause: Transition) -> Self {
-        match (self, cause) {
+    fn next(self, transition: Transition) -> Self {
+        match (self, transition) {
             // chandran-1998 §4
             (Self::Active, Transition::RouteFailed) => Self::Snooze,
             (Self::Snooze, Transition::RouteRestored | Transition::RouteFailureTimeout) => {
@@ -208,7 +208,7 @@ impl Protocol for TcpF {
     type State = State;
     const NAME: &'static str = TcpFOptions::NAME;
 
-    fn on_transition(&mut self, cx: &mut Context<'_, State>, _: State, cause: Transition) {
+    fn on_transition(&mut self, cx: &mut Context<'_, State>, _: State, transition: Transition) {
         match cx.state() {
             State::Snooze => {
                 // chandran-1998 §4: the first RFN starts the timer; further RFNs in the snooze state change
@@ -227,10 +227,10 @@ impl Protocol for TcpF {
                 // chandran-1998 §4: timers and windows continue from their frozen values. The same applies
                 // after a route failure timeout; TCP's congestion control then detects the state of the
                 // route.
-                if !matches!(cause, Transition::Unsupported | Transition::Closed) {
+                if !matches!(transition, Transition::Unsupported | Transition::Closed) {
                     cx.request(resume(Assign::Keep));
                 }
-                if cause != Transition::Unsupported {
+                if transition != Transition::Unsupported {
                     cx.request(Act::ProbeRoute(RouteProbe::Off));
                 }
             }

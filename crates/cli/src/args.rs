@@ -145,9 +145,10 @@ short for options of carry. Below the kernel's TCP an aid can hold new segments,
 previous window or with one segment, retransmit segments, undo a window reduction, request one
 (where ECN was negotiated), and acknowledge data that has arrived. Other actions are refused, and
 `driftway shim status` counts them by action: hold or resume with another window (hold, resume),
-limit the window (limit), set the retransmission timer (set timer), resend data that is not stored
-(resend), undo while congestion is echoed or with nothing to undo (undo), reduce the window without
-ECN (cut), acknowledge data that has not arrived (emit), and other changes of segments (verdict).
+limit the window (limit cwnd), set the response to a timeout (set timeout response), resend data
+that is not stored (resend), undo while congestion is echoed or with nothing to undo (undo), reduce
+the window without ECN (reduce cwnd), acknowledge data that has not arrived (send acks), and other
+changes of segments (verdict).
 ATCP cannot anticipate a timeout, because only the kernel knows its timer; the route messages of
 TCP-F are this host's own link and route changes.
 

@@ -31,8 +31,8 @@ const PLACES: [&str; 18] = [
 ];
 
 /// Endings of files that hold text.
-const ENDINGS: [&str; 11] =
-    ["rs", "md", "toml", "html", "css", "js", "dot", "1", "service", "sh", "awk"];
+const ENDINGS: [&str; 13] =
+    ["rs", "md", "toml", "html", "css", "js", "dot", "1", "service", "sh", "awk", "tcl", "c"];
 
 /// Words with which no doc comment begins: they name a question and not a thing.
 const OPENINGS: [&str; 10] =
@@ -91,17 +91,22 @@ fn parts(line: &str) -> impl Iterator<Item = String> + '_ {
     })
 }
 
-/// The name that a line of code defines.
+/// The name that a line of code defines: of an item or a field.
 fn defined(line: &str) -> Option<&str> {
-    let mut words = line
-        .split_whitespace()
-        .skip_while(|word| word.starts_with("pub") || ["const", "unsafe", "async"].contains(word));
-    let kind = words.next()?;
-    if !["struct", "enum", "trait", "type", "mod", "fn", "static"].contains(&kind) {
-        return None;
+    const ITEMS: [&str; 8] = ["struct", "enum", "trait", "type", "mod", "fn", "static", "const"];
+    let is_modifier = |word: &&str| word.starts_with("pub") || ["unsafe", "async"].contains(word);
+    let mut words = line.split_whitespace().skip_while(is_modifier);
+    let first = words.next()?;
+    let end = |word: &str| word.find(|c: char| !c.is_alphanumeric() && c != '_');
+    if ITEMS.contains(&first) {
+        let next = words.next()?;
+        let name = if ITEMS.contains(&next) { words.next()? } else { next };
+        return Some(&name[..end(name).unwrap_or(name.len())]);
     }
-    let name = words.next()?;
-    Some(name.split(|c: char| !c.is_alphanumeric() && c != '_').next().unwrap_or_default())
+    // A field is `name: Type,`, alone on its line.
+    let name = &first[..end(first).unwrap_or(first.len())];
+    let is_field = &first[name.len()..] == ":" && line.trim_end().ends_with(',');
+    is_field.then_some(name)
 }
 
 /// A rule of checks/vocabulary.txt.
@@ -129,6 +134,13 @@ fn private_words_are_gone() {
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
     let mut places = Vec::new();
     for (path, text) in files() {
+        // The name of the file is a name, too.
+        for rule in rules.iter().filter(|rule| rule.kind == "word") {
+            if parts(&path).any(|part| part == rule.word) {
+                *counts.entry(&rule.word).or_default() += 1;
+                places.push(format!("{path}: `{}`: say {}", rule.word, rule.instead));
+            }
+        }
         for (number, line) in text.lines().enumerate() {
             let lower = line.to_lowercase();
             let parts: Vec<String> = parts(line).collect();
@@ -193,5 +205,7 @@ fn the_check_finds_what_it_is_for() {
     assert!(!found("a threshold, household, Retold", "told"));
     assert_eq!(defined("    pub(crate) struct Held<'a> {"), Some("Held"));
     assert_eq!(defined("pub const fn happens(&self)"), Some("happens"));
+    assert_eq!(defined("    pub waiting: Vec<u32>,"), Some("waiting"));
+    assert_eq!(defined("const AGAIN: u32 = 1;"), Some("AGAIN"));
     assert_eq!(defined("let held = 3;"), None);
 }

@@ -10,7 +10,7 @@ use std::collections::VecDeque;
 use driftway::aid::registry;
 use driftway::base::{Act, ActResult, Known, Seq, SignalKind};
 use driftway::wire::{Payload, TcpFlags, TcpSegment};
-use driftway::{Aid, Duration, Instant, Signal, TcpView, Verdict};
+use driftway::{Aid, Duration, Instant, SegmentVerdict, Signal, TcpView};
 
 const MSS: u32 = 1000;
 const WINDOW: u32 = 8 * MSS;
@@ -100,8 +100,8 @@ fn report(
     aid: &mut dyn Aid,
     tcp: &mut OwnTcp,
     now: Instant,
-    event: impl FnOnce(&mut dyn Aid, &TcpView) -> Verdict,
-) -> Verdict {
+    event: impl FnOnce(&mut dyn Aid, &TcpView) -> SegmentVerdict,
+) -> SegmentVerdict {
     let verdict = event(aid, &tcp.view());
     while let Some(act) = aid.poll_act() {
         let result = tcp.apply(now, &act);
@@ -127,7 +127,7 @@ fn transfer(name: &str) -> (Duration, u32) {
             // The router at the cut has a route again.
             report(aid.as_mut(), &mut tcp, now, |aid, view| {
                 aid.on_signal(now, &Signal::new(SignalKind::RouteRestored), view);
-                Verdict::Pass
+                SegmentVerdict::Pass
             });
         }
         was_cut = is_cut;
@@ -135,10 +135,10 @@ fn transfer(name: &str) -> (Duration, u32) {
             acks.pop_front();
             let segment =
                 TcpSegment { ack: Seq(ack), flags: TcpFlags::ACK, ..TcpSegment::default() };
-            let verdict = aid.as_mut().map_or(Verdict::Pass, |aid| {
+            let verdict = aid.as_mut().map_or(SegmentVerdict::Pass, |aid| {
                 report(aid.as_mut(), &mut tcp, now, |aid, view| aid.on_up(now, &segment, view))
             });
-            if verdict == Verdict::Pass {
+            if verdict == SegmentVerdict::Pass {
                 tcp.on_ack(now, ack);
             }
         }
@@ -147,7 +147,7 @@ fn transfer(name: &str) -> (Duration, u32) {
         {
             report(aid.as_mut(), &mut tcp, now, |aid, view| {
                 aid.on_timeout(now, view);
-                Verdict::Pass
+                SegmentVerdict::Pass
             });
         }
         if tcp.deadline.is_some_and(|at| at <= now) {
@@ -155,10 +155,10 @@ fn transfer(name: &str) -> (Duration, u32) {
             timeouts += 1;
         }
         while let Some(segment) = tcp.next_segment(now) {
-            let verdict = aid.as_mut().map_or(Verdict::Pass, |aid| {
+            let verdict = aid.as_mut().map_or(SegmentVerdict::Pass, |aid| {
                 report(aid.as_mut(), &mut tcp, now, |aid, view| aid.on_down(now, &segment, view))
             });
-            if verdict != Verdict::Pass {
+            if verdict != SegmentVerdict::Pass {
                 continue;
             }
             if is_cut {
@@ -166,7 +166,7 @@ fn transfer(name: &str) -> (Duration, u32) {
                 if let Some(aid) = &mut aid {
                     report(aid.as_mut(), &mut tcp, now, |aid, view| {
                         aid.on_signal(now, &Signal::new(SignalKind::RouteFailed), view);
-                        Verdict::Pass
+                        SegmentVerdict::Pass
                     });
                 }
             } else if segment.seq == Seq(received) {

@@ -66,7 +66,7 @@ pub use driftway_sim as sim;
 #[cfg(all(feature = "linux", target_os = "linux"))]
 pub use driftway_host as host;
 
-pub use driftway_aid::{Aid, Verdict};
+pub use driftway_aid::{Aid, SegmentVerdict};
 pub use driftway_base::{Duration, Endpoint, Instant, Ipv4Addr, Signal, TcpView};
 pub use driftway_tcp::{Config, Connection};
 

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use driftway_aid::{Aid, Verdict};
+use driftway_aid::{Aid, SegmentVerdict};
 use driftway_base::{
     Act, ActResult, Ecn, FlowKey, Instant, Ipv4Addr, Known, ReceivedPower, RouteProbe, Signal,
     SignalKind, TcpView,
@@ -125,14 +125,14 @@ impl Socket {
     ) -> Option<Received> {
         let verdict = match &mut self.aid {
             Some(aid) => aid.on_up(now, &segment, &tcp_view(&self.tcp, self.next_hop_power)),
-            None => Verdict::Pass,
+            None => SegmentVerdict::Pass,
         };
         self.apply_acts(now);
         let passed = match verdict {
-            Verdict::Pass => segment,
-            Verdict::Replace(other) => other,
-            Verdict::Drop => return None,
-            Verdict::Hold => {
+            SegmentVerdict::Pass => segment,
+            SegmentVerdict::Replace(other) => other,
+            SegmentVerdict::Drop => return None,
+            SegmentVerdict::Hold => {
                 self.held_incoming.push_back((from, segment, ecn));
                 return None;
             }
@@ -212,10 +212,10 @@ impl Socket {
                 aid.on_down(now, &kept.segment, &tcp_view(&self.tcp, self.next_hop_power));
             self.apply_acts(now);
             match verdict {
-                Verdict::Pass => return Some(kept),
-                Verdict::Replace(segment) => return Some(Transmit { segment, ..kept }),
-                Verdict::Drop => {}
-                Verdict::Hold => self.held_outgoing.push_back(kept),
+                SegmentVerdict::Pass => return Some(kept),
+                SegmentVerdict::Replace(segment) => return Some(Transmit { segment, ..kept }),
+                SegmentVerdict::Drop => {}
+                SegmentVerdict::Hold => self.held_outgoing.push_back(kept),
             }
         }
         loop {
@@ -228,10 +228,10 @@ impl Socket {
             let verdict = aid.on_down(now, &transmit.segment, &view);
             self.apply_acts(now);
             match verdict {
-                Verdict::Pass => return Some(transmit),
-                Verdict::Replace(segment) => return Some(Transmit { segment, ..transmit }),
-                Verdict::Drop => {}
-                Verdict::Hold => self.held_outgoing.push_back(transmit),
+                SegmentVerdict::Pass => return Some(transmit),
+                SegmentVerdict::Replace(segment) => return Some(Transmit { segment, ..transmit }),
+                SegmentVerdict::Drop => {}
+                SegmentVerdict::Hold => self.held_outgoing.push_back(transmit),
             }
         }
     }

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use driftway_aid::{Aid, Verdict};
+use driftway_aid::{Aid, SegmentVerdict};
 use driftway_base::{
     Act, ActResult, Assign, Ecn, Endpoint, Instant, Ipv4Addr, Release, Seq, Signal, TcpView,
 };
@@ -35,11 +35,11 @@ impl Aid for Holder {
     fn state(&self) -> &'static str {
         "only"
     }
-    fn on_down(&mut self, _: Instant, _: &TcpSegment, _: &TcpView) -> Verdict {
-        Verdict::Pass
+    fn on_down(&mut self, _: Instant, _: &TcpSegment, _: &TcpView) -> SegmentVerdict {
+        SegmentVerdict::Pass
     }
-    fn on_up(&mut self, _: Instant, _: &TcpSegment, _: &TcpView) -> Verdict {
-        Verdict::Pass
+    fn on_up(&mut self, _: Instant, _: &TcpSegment, _: &TcpView) -> SegmentVerdict {
+        SegmentVerdict::Pass
     }
     fn on_signal(&mut self, _: Instant, _: &Signal, _: &TcpView) {}
     fn on_timeout(&mut self, _: Instant, _: &TcpView) {

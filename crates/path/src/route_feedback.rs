@@ -4,8 +4,8 @@ use driftway_base::{FailedLink, Ipv4Addr, Signal, SignalDetails, SignalKind};
 use driftway_link::{QueuePosition, Side};
 use driftway_route::DropReason;
 use driftway_route::feedback::{
-    BufferConfig, Feedback, FlushTrigger, IcmpConfig, NextHop, NoticeAction, Output, RfnConfig,
-    Scheme, SchemeConfig, SchemeName, UndeliverableOutcome, UndeliverablePacket,
+    BufferConfig, Feedback, FeedbackOutput, FlushTrigger, IcmpConfig, NextHop, NoticeAction,
+    RfnConfig, Scheme, SchemeConfig, SchemeName, UndeliverableOutcome, UndeliverablePacket,
 };
 use driftway_scenario::{Path, RouterBuffer, Time};
 use driftway_wire::{Body, IcmpMessage, Packet};
@@ -167,7 +167,7 @@ pub(crate) fn signal_link_ends<D: PathDriver>(d: &mut D, link: usize, kind: Sign
 /// Sends the pending ICMP messages of a node immediately; `lost`: drops them where they are
 /// generated.
 pub(crate) fn send_icmp<D: PathDriver>(d: &mut D, node: usize, lost: bool) {
-    while let Some(Output::Transmit(message)) =
+    while let Some(FeedbackOutput::Transmit(message)) =
         d.path().feedback[node].scheme_mut(SchemeName::Icmp).and_then(|icmp| icmp.poll())
     {
         let message = d.host(node).assign_identification(message);
@@ -179,14 +179,14 @@ pub(crate) fn send_icmp<D: PathDriver>(d: &mut D, node: usize, lost: bool) {
 pub(crate) fn poll_feedback<D: PathDriver>(d: &mut D, node: usize) {
     while let Some(output) = d.path().feedback[node].poll() {
         match output {
-            Output::Transmit(message) => {
+            FeedbackOutput::Transmit(message) => {
                 let message = d.host(node).assign_identification(message);
                 let lost = draw_notice_loss(d, &message);
                 forwarding::send_signal(d, node, message, lost);
             }
-            Output::Signal(signal) => d.on_signal(node, &signal),
+            FeedbackOutput::Signal(signal) => d.on_signal(node, &signal),
             // Every restored link is reported.
-            Output::Watch(_) => {}
+            FeedbackOutput::Watch(_) => {}
         }
     }
     while let Some(id) = d.path().feedback[node].poll_released() {

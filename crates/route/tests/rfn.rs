@@ -6,8 +6,8 @@
 use driftway_base::{Duration, FailedLink, Instant, Ipv4Addr, Seq};
 use driftway_route::DropReason;
 use driftway_route::feedback::{
-    BufferConfig, FlushTrigger, NextHop, NoticeAction, Output, RfnConfig, RouteFailureAgent,
-    Scheme, UndeliverableOutcome, UndeliverablePacket,
+    BufferConfig, FeedbackOutput, FlushTrigger, NextHop, NoticeAction, RfnConfig,
+    RouteFailureAgent, Scheme, UndeliverableOutcome, UndeliverablePacket,
 };
 use driftway_wire::{Body, IcmpMessage, IpHeader, Packet, Payload, TcpSegment, UdpDatagram};
 
@@ -70,9 +70,9 @@ fn own(mut notice: Packet) -> Packet {
 fn sent_packets(router: &mut RouteFailureAgent) -> Vec<Packet> {
     let outputs = std::iter::from_fn(|| router.poll());
     let sent = outputs.filter_map(|output| match output {
-        Output::Transmit(packet) => Some(packet),
-        Output::Watch(THERE) => None,
-        Output::Watch(to) if to == address(8) => None,
+        FeedbackOutput::Transmit(packet) => Some(packet),
+        FeedbackOutput::Watch(THERE) => None,
+        FeedbackOutput::Watch(to) if to == address(8) => None,
         other => panic!("{other:?}"),
     });
     sent.collect()

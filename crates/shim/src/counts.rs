@@ -17,7 +17,7 @@ pub enum UntouchedReason {
     Corrupt,
     /// A segment of an untracked flow: one that is older than the shim, or that the shim has given
     /// up.
-    Older,
+    Preexisting,
     /// The connection table is full.
     NoRoom,
     /// A SYN with an unknown option (TCP-AO, MD5, MPTCP, Fast Open, …), or with data.
@@ -29,7 +29,7 @@ pub enum UntouchedReason {
     /// Sequence or acknowledgment number outside the flow's windows: possibly forged (RFC 5961).
     Implausible,
     /// An ICMP message that does not quote data in flight (RFC 5927), or is not about reachability.
-    NotBelieved,
+    IcmpRejected,
 }
 
 /// Reason for which a packet is discarded.
@@ -84,7 +84,7 @@ macro_rules! counts {
 
 counts! {
     /// Packets passed to the shim.
-    shown,
+    intercepted,
     /// Packets forwarded after processing.
     passed,
     /// Packets of which the shim has a copy, which it sends later.
@@ -101,9 +101,9 @@ counts! {
     corrupt,
     /// Packets passed on unprocessed: segments of flows that are older than the shim, or that it has
     /// given up.
-    older,
+    preexisting,
     /// Packets passed on unprocessed: the connection table is full.
-    no_room,
+    table_full,
     /// Packets passed on unprocessed: a SYN with an unknown option (TCP-AO, MD5, MPTCP, Fast Open,
     /// …), or with data.
     unknown_option,
@@ -117,7 +117,7 @@ counts! {
     implausible,
     /// Packets passed on unprocessed: an ICMP message that does not quote data in flight (RFC
     /// 5927), or is not about reachability.
-    not_believed,
+    icmp_rejected,
     /// Packets discarded: a retransmission by the local TCP while the aid repairs the loss; the
     /// original is stored.
     retransmissions_in_hold,
@@ -126,20 +126,20 @@ counts! {
     retransmissions_in_repair,
     /// Packets discarded: a pure acknowledgment by the peer during repair; its content is reported
     /// later.
-    acks_held,
+    acks_withheld,
     /// ICMP messages accepted as the signal of an outage.
-    icmp_taken,
+    icmp_accepted,
     /// Packets discarded by the aid.
-    swallowed_by_aid,
+    discarded_by_aid,
     /// Packets discarded: a reset with which the kernel answers an injected segment that no socket
     /// accepted.
-    resets_of_own,
+    own_resets,
     /// Segments passed without being stored because of a memory limit.
     not_stored,
     /// Flows tracked.
     flows,
     /// Flows given up because the shim lost track of their sequence numbers.
-    lost_track,
+    tracking_lost,
     /// Flows given up because the local TCP, with data outstanding, sent nothing for
     /// the time after which a flow is forgotten.
     given_up,
@@ -172,13 +172,13 @@ counts! {
     no_carrier,
     /// Repairs given up and left to the local TCP: nothing of them arrived although the peer
     /// answered.
-    left_to_tcp,
+    repairs_abandoned,
     /// Outages survived.
     survived,
     /// Resets whose sequence number is not the one the local TCP expects (RFC 5961 §3).
-    resets_not_believed,
+    resets_rejected,
     /// Acknowledgments sent on request of the aid.
-    emitted,
+    acks_sent,
     /// Requests of the aid to hold segments that were not supported.
     refused_hold,
     /// Requests of the aid to resume that were not supported in full.
@@ -189,13 +189,13 @@ counts! {
     /// echoed.
     refused_undo,
     /// Requests of the aid to reduce the congestion window, without ECN.
-    refused_cut,
+    refused_reduce_cwnd,
     /// Requests of the aid to set the response to timeouts, which are not supported.
-    refused_set_timer,
+    refused_set_timeout_response,
     /// Requests of the aid to limit the congestion window, which are not supported.
-    refused_limit,
+    refused_limit_cwnd,
     /// Requests of the aid for acknowledgments beyond what the local TCP has acknowledged.
-    refused_emit,
+    refused_send_acks,
     /// Requests of the aid for a route probe by a single echo, which are not supported.
     refused_route_probe,
     /// Verdicts of the aid that hold a segment back, or replace more than its window by a smaller
@@ -211,10 +211,10 @@ impl Counts {
             Act::Resume { .. } => &mut self.refused_resume,
             Act::Resend { .. } => &mut self.refused_resend,
             Act::Undo => &mut self.refused_undo,
-            Act::ReduceCwnd => &mut self.refused_cut,
-            Act::SetTimeoutResponse { .. } => &mut self.refused_set_timer,
-            Act::LimitCwnd { .. } => &mut self.refused_limit,
-            Act::SendAcks { .. } => &mut self.refused_emit,
+            Act::ReduceCwnd => &mut self.refused_reduce_cwnd,
+            Act::SetTimeoutResponse { .. } => &mut self.refused_set_timeout_response,
+            Act::LimitCwnd { .. } => &mut self.refused_limit_cwnd,
+            Act::SendAcks { .. } => &mut self.refused_send_acks,
             Act::ProbeRoute(_) => &mut self.refused_route_probe,
         };
         *place += 1;
@@ -222,7 +222,7 @@ impl Counts {
 
     /// Counts a packet's action.
     pub(crate) fn count_action(&mut self, action: PacketAction) {
-        self.shown += 1;
+        self.intercepted += 1;
         let place = match action {
             PacketAction::Pass => &mut self.passed,
             PacketAction::Stored => &mut self.stored,
@@ -232,20 +232,20 @@ impl Counts {
                 UntouchedReason::OtherProtocol => &mut self.other_protocol,
                 UntouchedReason::Malformed => &mut self.malformed,
                 UntouchedReason::Corrupt => &mut self.corrupt,
-                UntouchedReason::Older => &mut self.older,
-                UntouchedReason::NoRoom => &mut self.no_room,
+                UntouchedReason::Preexisting => &mut self.preexisting,
+                UntouchedReason::NoRoom => &mut self.table_full,
                 UntouchedReason::UnknownOption => &mut self.unknown_option,
                 UntouchedReason::SimultaneousOpen => &mut self.simultaneous_open,
                 UntouchedReason::NoTimestamps => &mut self.no_timestamps,
                 UntouchedReason::Implausible => &mut self.implausible,
-                UntouchedReason::NotBelieved => &mut self.not_believed,
+                UntouchedReason::IcmpRejected => &mut self.icmp_rejected,
             },
             PacketAction::Discarded(reason) => match reason {
                 DiscardReason::RetransmissionInHold => &mut self.retransmissions_in_hold,
                 DiscardReason::RetransmissionInRepair => &mut self.retransmissions_in_repair,
-                DiscardReason::AckHeld => &mut self.acks_held,
-                DiscardReason::ByAid => &mut self.swallowed_by_aid,
-                DiscardReason::ResetOfOwn => &mut self.resets_of_own,
+                DiscardReason::AckHeld => &mut self.acks_withheld,
+                DiscardReason::ByAid => &mut self.discarded_by_aid,
+                DiscardReason::ResetOfOwn => &mut self.own_resets,
             },
         };
         *place += 1;

@@ -273,13 +273,13 @@ impl Shim {
             return self.on_outgoing_syn(now, found, segment);
         }
         let Some(index) = found else {
-            return PacketAction::Untouched(UntouchedReason::Older);
+            return PacketAction::Untouched(UntouchedReason::Preexisting);
         };
         let (table, mut cx) = self.context(now);
         let step = match table.get_mut(index) {
             Some(TableEntry::Flow(flow)) => flow.on_outgoing(&mut cx, segment, packet),
             // A reset, or a SYN-ACK on another path: the negotiated options are not known.
-            _ => Step::Closed(PacketAction::Untouched(UntouchedReason::Older)),
+            _ => Step::Closed(PacketAction::Untouched(UntouchedReason::Preexisting)),
         };
         self.finish_step(now, index, step)
     }
@@ -339,7 +339,7 @@ impl Shim {
             return if syn_only {
                 PacketAction::Pass
             } else {
-                PacketAction::Untouched(UntouchedReason::Older)
+                PacketAction::Untouched(UntouchedReason::Preexisting)
             };
         };
         if let Some(TableEntry::Handshake(opening)) = self.table.get(index) {
@@ -376,15 +376,15 @@ impl Shim {
     }
 
     fn on_icmp(&mut self, now: Instant, packet: &[u8]) -> PacketAction {
-        let not_believed = PacketAction::Untouched(UntouchedReason::NotBelieved);
-        let Ok(decoded) = Packet::decode(packet) else { return not_believed };
+        let icmp_rejected = PacketAction::Untouched(UntouchedReason::IcmpRejected);
+        let Ok(decoded) = Packet::decode(packet) else { return icmp_rejected };
         let Body::Icmp(IcmpMessage::Unreachable { code, quoted }) = decoded.packet.body else {
             return PacketAction::Untouched(UntouchedReason::OtherProtocol);
         };
         let scope = match code {
             UnreachableCode::Net => UnreachableScope::Net,
             UnreachableCode::Host => UnreachableScope::Host,
-            _ => return not_believed,
+            _ => return icmp_rejected,
         };
         let (from, to) = quoted.ports();
         let key = FlowKey {
@@ -392,11 +392,11 @@ impl Shim {
             destination: Endpoint::new(quoted.destination, to),
         };
         let found = self.table.find(key).filter(|_| quoted.protocol == TCP);
-        let Some(index) = found else { return not_believed };
+        let Some(index) = found else { return icmp_rejected };
         match self.table.get(index) {
             // RFC 5927 §4.1
             Some(TableEntry::Flow(flow)) if flow.is_in_flight(quoted.seq()) => {}
-            _ => return not_believed,
+            _ => return icmp_rejected,
         }
         let about = SignalDetails {
             destination: Some(quoted.destination),
@@ -408,7 +408,7 @@ impl Shim {
         let signal = Signal { kind: SignalKind::Unreachable(scope), details: about };
         // The local TCP receives it, too: it reverts a doubled RTO (RFC 6069), so that it
         // retransmits as often as without the shim.
-        self.counts.icmp_taken += u64::from(self.notify_flow(now, index, &signal));
+        self.counts.icmp_accepted += u64::from(self.notify_flow(now, index, &signal));
         PacketAction::Pass
     }
 

@@ -11,7 +11,7 @@ use common::timeline::{
 use driftway_aid::atcp::{Atcp, AtcpOptions};
 use driftway_aid::cwnd_limit::{CwndLimit, CwndLimitOptions};
 use driftway_aid::tcp_f::{TcpF, TcpFOptions};
-use driftway_aid::{Aid, Verdict};
+use driftway_aid::{Aid, SegmentVerdict};
 use driftway_base::{
     Act, ActResult, Assign, Duration, Instant, Known, ProbeSpacing, Release, Retransmit,
     RouteProbe, SeqRange, Signal, SignalKind, TcpView,
@@ -63,7 +63,7 @@ fn atcp_repairs_a_loss_hidden_from_tcp() {
     line.at(500);
     line.peer_passes(ack(6001, 300));
     let counts = *line.counts();
-    assert_eq!((counts.swallowed_by_aid, counts.repaired, counts.outages), (2, 1, 0));
+    assert_eq!((counts.discarded_by_aid, counts.repaired, counts.outages), (2, 1, 0));
     assert_eq!((line.status().refused, line.shim.memory().0), (0, 0));
 }
 
@@ -201,7 +201,7 @@ fn a_limit_is_refused_and_replaced() {
     let mut line = line(|| Box::new(CwndLimit::new(CwndLimitOptions { segments: 3 })));
     line.at(200);
     line.sends(0..3);
-    assert_eq!((line.counts().refused_limit, line.status().refused), (1, 1));
+    assert_eq!((line.counts().refused_limit_cwnd, line.status().refused), (1, 1));
     line.at(300);
     line.peer_becomes(ack(1001, 200), "a1001 t300/200 w4344");
     line.peer_passes(ack(2001, 200).window(1000));
@@ -215,7 +215,7 @@ fn a_limit_is_refused_and_replaced() {
 #[derive(Default)]
 struct AidScript {
     asks: Vec<Act>,
-    verdict: Option<Verdict>,
+    verdict: Option<SegmentVerdict>,
     came: Vec<ActResult>,
     view: Option<TcpView>,
 }
@@ -233,7 +233,7 @@ impl ScriptedAid {
         line.signal(&Signal::new(SignalKind::EcnEcho));
         self.0.lock().unwrap().came.pop().expect("the act was performed")
     }
-    fn says(&self, verdict: Option<Verdict>) {
+    fn says(&self, verdict: Option<SegmentVerdict>) {
         self.0.lock().unwrap().verdict = verdict;
     }
     fn view(&self) -> TcpView {
@@ -248,14 +248,14 @@ impl Aid for ScriptedAid {
     fn state(&self) -> &'static str {
         "only"
     }
-    fn on_down(&mut self, _: Instant, _: &TcpSegment, view: &TcpView) -> Verdict {
+    fn on_down(&mut self, _: Instant, _: &TcpSegment, view: &TcpView) -> SegmentVerdict {
         self.0.lock().unwrap().view = Some(*view);
-        Verdict::Pass
+        SegmentVerdict::Pass
     }
-    fn on_up(&mut self, _: Instant, _: &TcpSegment, view: &TcpView) -> Verdict {
+    fn on_up(&mut self, _: Instant, _: &TcpSegment, view: &TcpView) -> SegmentVerdict {
         let mut shared = self.0.lock().unwrap();
         shared.view = Some(*view);
-        shared.verdict.unwrap_or(Verdict::Pass)
+        shared.verdict.unwrap_or(SegmentVerdict::Pass)
     }
     fn on_signal(&mut self, _: Instant, _: &Signal, view: &TcpView) {
         self.0.lock().unwrap().view = Some(*view);
@@ -362,11 +362,11 @@ fn unsupported_acts_are_refused_and_counted() {
     assert_eq!(line.status().state, "open");
     let counts = *line.counts();
     let each = [
-        counts.refused_set_timer,
-        counts.refused_limit,
+        counts.refused_set_timeout_response,
+        counts.refused_limit_cwnd,
         counts.refused_undo,
         counts.refused_resend,
-        counts.refused_emit,
+        counts.refused_send_acks,
         counts.refused_hold,
         counts.refused_route_probe,
     ];
@@ -399,7 +399,7 @@ fn a_window_reduction_is_requested_by_ece() {
     let offers = Offers { ecn: false, sack: true };
     let mut line = Timeline::established_with_shim(Shim::with_aid(config(), make), offers);
     assert_eq!(puppet.asks(&mut line, Act::ReduceCwnd), ActResult::Unsupported);
-    assert_eq!(line.counts().refused_cut, 1);
+    assert_eq!(line.counts().refused_reduce_cwnd, 1);
 }
 
 #[test]
@@ -417,7 +417,7 @@ fn resends_and_synthetic_acknowledgments() {
     assert_eq!(puppet.asks(&mut line, emit(501, 0, 1)), ActResult::Done);
     assert_eq!(puppet.asks(&mut line, emit(400, 9000, 2)), ActResult::Done);
     line.emits(["290 net a501 t200/200", "290 net a400 t200/200", "290 net a400 t200/200"]);
-    assert_eq!(line.counts().emitted, 3);
+    assert_eq!(line.counts().acks_sent, 3);
     line.at(400);
     line.peer_passes(ack(4001, 200));
 }
@@ -431,13 +431,13 @@ fn an_aid_cannot_acknowledge_data() {
     line.sends(0..4);
     line.at(300);
     let lie = TcpSegment { ack: OURS + 4001, ..ack(1001, 200).segment };
-    for verdict in [Verdict::Replace(lie), Verdict::Hold] {
+    for verdict in [SegmentVerdict::Replace(lie), SegmentVerdict::Hold] {
         puppet.says(Some(verdict));
         line.peer_passes(ack(1001, 200));
     }
     assert_eq!((line.counts().refused_verdict, line.status().refused), (2, 2));
     // An acknowledgment that it dropped is reported when the local TCP retransmits.
-    puppet.says(Some(Verdict::Drop));
+    puppet.says(Some(SegmentVerdict::Drop));
     assert_eq!(line.peer(ack(3001, 200)).0, BY_AID);
     line.at(500);
     assert_eq!(line.local(nth_segment(1).not_capable()), IN_REPAIR);

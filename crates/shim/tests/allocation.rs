@@ -100,6 +100,6 @@ fn the_steady_state_allocates_nothing() {
     assert_eq!(bulk.allocated, 0);
     let after = bulk.shim.counts();
     assert_eq!((after.survived - counts.survived, after.outages - counts.outages), (4, 4));
-    assert!(after.undone - counts.undone >= 36 && after.lost_track == 0);
+    assert!(after.undone - counts.undone >= 36 && after.tracking_lost == 0);
     assert_eq!(bulk.shim.flows().next().map(|flow| flow.outstanding), Some(0));
 }

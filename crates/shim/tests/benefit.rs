@@ -37,7 +37,7 @@ fn a_clean_path_carries_as_much() {
     for growth in [GrowthKind::Reno, GrowthKind::Cubic] {
         let [plain, shim] = [false, true].map(|on| carried(growth, on, Path::clean(), 1));
         assert_eq!(plain.ends[1].read, shim.ends[1].read, "no packet differs");
-        assert!(shim.marks > 0 && shim.ends[0].emitted == 0);
+        assert!(shim.marks > 0 && shim.ends[0].acks_sent == 0);
     }
 }
 

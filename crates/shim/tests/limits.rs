@@ -78,7 +78,7 @@ fn resets_during_a_cut() {
     begin_outage(&mut line);
     line.peer_passes(reset(2));
     line.peer_passes(reset(500));
-    assert_eq!((line.status().state, line.counts().resets_not_believed), ("disconnected", 2));
+    assert_eq!((line.status().state, line.counts().resets_rejected), ("disconnected", 2));
     line.peer_passes(reset(1));
     assert_eq!((line.shim.flows().count(), line.shim.memory().0), (0, 0));
     line.quiet_until(5000);
@@ -88,7 +88,7 @@ fn resets_during_a_cut() {
     line.passes(data(5001, 0).flags(TcpFlags::RST).not_capable());
     assert_eq!((line.shim.flows().count(), line.shim.memory().0), (0, 0));
     line.quiet_until(5000);
-    assert_eq!(line.local(nth_segment(0)), PacketAction::Untouched(UntouchedReason::Older));
+    assert_eq!(line.local(nth_segment(0)), PacketAction::Untouched(UntouchedReason::Preexisting));
 }
 
 /// A segment that can't be stored passes, and the local TCP has to retransmit it.
@@ -155,7 +155,7 @@ fn a_tcp_that_has_given_up_is_forgotten() {
     line.at(300_400);
     line.taken();
     assert_eq!((line.shim.flows().count(), line.shim.memory().0), (0, 0));
-    assert_eq!((line.counts().given_up, line.counts().lost_track), (1, 0));
+    assert_eq!((line.counts().given_up, line.counts().tracking_lost), (1, 0));
 
     // Also without an outage.
     let mut line = Timeline::established();
@@ -249,7 +249,7 @@ fn a_flow_without_a_carrier_is_left_alone() {
     assert_eq!(line.counts().no_carrier, 1);
     assert_eq!(
         line.local(nth_segment(4).not_capable()),
-        PacketAction::Untouched(UntouchedReason::Older)
+        PacketAction::Untouched(UntouchedReason::Preexisting)
     );
     line.quiet_until(5000);
 }

@@ -189,7 +189,7 @@ fn keep_alives_and_window_probes_are_no_losses() {
     line.at(500);
     line.peer_passes(ack(2001, 400));
     assert_eq!(line.counts().echoes_rewritten, 0);
-    assert_eq!(line.counts().lost_track, 0);
+    assert_eq!(line.counts().tracking_lost, 0);
 }
 
 /// A queue above the shim has dropped segment 1: the flow continues, and its retransmission is a
@@ -206,5 +206,5 @@ fn an_unseen_segment_is_not_stored() {
     line.passes(nth_segment(1).not_capable());
     line.at(400);
     line.peer_passes(ack(4001, 300));
-    assert_eq!((line.counts().lost_track, line.shim.memory().0), (0, 0));
+    assert_eq!((line.counts().tracking_lost, line.shim.memory().0), (0, 0));
 }

@@ -46,7 +46,10 @@ fn an_outage_from_its_beginning_to_its_end() {
     let numbers = (counts.outages, counts.survived, counts.probes, counts.originals_sent);
     assert_eq!(numbers, (1, 1, 2, 4 + 3));
     assert_eq!((counts.undo_acks, counts.releases, counts.undone), (1, 1, 1));
-    assert_eq!((counts.acks_held, counts.retransmissions_in_hold, counts.icmp_taken), (5, 0, 1));
+    assert_eq!(
+        (counts.acks_withheld, counts.retransmissions_in_hold, counts.icmp_accepted),
+        (5, 0, 1)
+    );
     line.quiet_until(5000);
 }
 

@@ -44,7 +44,7 @@ fn icmp_is_accepted_only_for_data_in_flight() {
     for code in [UnreachableCode::Port, UnreachableCode::Other(13)] {
         assert_eq!(line.unreachable(nth_segment(1), code), NOT_BELIEVED);
     }
-    assert_eq!((line.status().state, line.counts().not_believed), ("open", 5));
+    assert_eq!((line.status().state, line.counts().icmp_rejected), ("open", 5));
     line.cut(1);
     // An unsent segment can't have met a router.
     line.stores(nth_segment(2));
@@ -143,11 +143,11 @@ fn a_failing_repair_is_left_to_tcp() {
         assert_eq!(line.local(nth_segment(0)), IN_REPAIR);
     }
     line.at(2649);
-    assert_eq!((line.status().state, line.counts().left_to_tcp), ("resuming", 0));
+    assert_eq!((line.status().state, line.counts().repairs_abandoned), ("resuming", 0));
     line.taken();
     line.at(2650);
     line.emits(["2650 tcp a1 t2100/2550 w50000"]);
-    assert_eq!((line.status().state, line.counts().left_to_tcp), ("open", 1));
+    assert_eq!((line.status().state, line.counts().repairs_abandoned), ("open", 1));
     line.passes(nth_segment(0).not_capable());
     line.passes(nth_segment(2).not_capable());
     line.at(2750);

@@ -87,10 +87,10 @@ fn finish(world: &mut TestNetwork, case: &Case) {
         assert!(shim.flows().all(|flow| flow.outstanding == 0 && flow.waiting == 0));
         // Each wake-up sends something, or begins or ends something.
         let counts = shim.counts();
-        let reasons = end.emitted + counts.given_up + counts.outages + counts.survived;
+        let reasons = end.acks_sent + counts.given_up + counts.outages + counts.survived;
         assert!(end.wakes <= reasons + 1, "{} wakes for {reasons}", end.wakes);
-        let shown = counts.shown;
-        assert!(end.emitted <= 200 + 2 * shown + 25 * world.now.as_nanos() / 1_000_000_000);
+        let shown = counts.intercepted;
+        assert!(end.acks_sent <= 200 + 2 * shown + 25 * world.now.as_nanos() / 1_000_000_000);
     }
 }
 

@@ -55,16 +55,16 @@ fn each_kind_is_counted() {
     let mut corrupt = whole.clone();
     *corrupt.last_mut().unwrap() ^= 1;
     untouched(&mut shim, &corrupt, UntouchedReason::Corrupt);
-    untouched(&mut shim, &whole, UntouchedReason::Older);
+    untouched(&mut shim, &whole, UntouchedReason::Preexisting);
 
     let expected = Counts {
-        shown: 18,
+        intercepted: 18,
         not_ipv4: 2,
         fragments: 4,
         other_protocol: 2,
         malformed: 6,
         corrupt: 2,
-        older: 2,
+        preexisting: 2,
         ..Counts::default()
     };
     assert_eq!(*shim.counts(), expected);
@@ -105,7 +105,7 @@ fn checksum_words(bytes: &[u8]) -> u32 {
 
 #[test]
 fn unknown_options() {
-    let older = PacketAction::Untouched(UntouchedReason::Older);
+    let older = PacketAction::Untouched(UntouchedReason::Preexisting);
     let unknown = PacketAction::Untouched(UntouchedReason::UnknownOption);
     let [ask, answer] = [syn(), syn_ack()].map(|says| says.bytes(Instant::ZERO));
     for option in [[34, 2, 1, 1], [30, 4, 0, 0], [253, 4, 1, 2]] {
@@ -125,7 +125,7 @@ fn unknown_options() {
 
 #[test]
 fn connections_without_timestamps() {
-    let older = PacketAction::Untouched(UntouchedReason::Older);
+    let older = PacketAction::Untouched(UntouchedReason::Preexisting);
     let none = PacketAction::Untouched(UntouchedReason::NoTimestamps);
     for (ask, answer) in
         [(syn().without_timestamps(), syn_ack()), (syn(), syn_ack().without_timestamps())]
@@ -179,7 +179,7 @@ fn numbers_outside_the_windows() {
     assert_eq!((line.status().outstanding, line.counts().implausible), (2000, 4));
     // A segment of the local TCP outside of all windows ends the tracking.
     let lost = line.local(data(0x5000_0000, 10));
-    assert_eq!(lost, PacketAction::Untouched(UntouchedReason::Older));
+    assert_eq!(lost, PacketAction::Untouched(UntouchedReason::Preexisting));
     assert_eq!((line.shim.flows().count(), line.shim.memory().0), (0, 0));
 }
 
@@ -203,7 +203,7 @@ fn a_full_table_accepts_none_until_an_entry_is_evictable() {
     assert_eq!(open(3005, 3), PacketAction::Pass);
     assert_eq!(open(3006, 4), PacketAction::Untouched(UntouchedReason::NoRoom));
     assert_eq!(open(3006, 2), PacketAction::Pass);
-    assert_eq!(shim.counts().no_room, 2);
+    assert_eq!(shim.counts().table_full, 2);
 }
 
 /// A thousand connections to one host without a path: one probes at the full rate, and all others

@@ -50,8 +50,8 @@ impl States for State {
     const INITIAL: Self = Self::Normal;
     const CLOSED: Transition = Transition::Closed;
 
-    fn next(self, cause: Transition) -> Self {
-        match (self, cause) {
+    fn next(self, transition: Transition) -> Self {
+        match (self, transition) {
             // liu-singh-2001 §III-A "Lossy Channel", §IV
             (Self::Normal, Transition::ThirdDuplicate | Transition::TimeoutImminent) => Self::Loss,
             (Self::Loss, Transition::NewAck | Transition::NewData) => Self::Normal,

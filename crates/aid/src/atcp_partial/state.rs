@@ -47,8 +47,8 @@ impl States for State {
     const INITIAL: Self = Self::Normal;
     const CLOSED: Transition = Transition::Closed;
 
-    fn next(self, cause: Transition) -> Self {
-        match (self, cause) {
+    fn next(self, transition: Transition) -> Self {
+        match (self, transition) {
             // westin-2003 §3.2.1 "Loss"
             (Self::Normal, Transition::ThirdDuplicate | Transition::Timeout) => Self::Loss,
             (Self::Loss, Transition::NewAck) => Self::Normal,

@@ -42,8 +42,8 @@ impl States for State {
     const INITIAL: Self = Self::Open;
     const CLOSED: Transition = Transition::Closed;
 
-    fn next(self, cause: Transition) -> Self {
-        match (self, cause) {
+    fn next(self, transition: Transition) -> Self {
+        match (self, transition) {
             (Self::Open | Self::Suspecting | Self::Resuming, Transition::PathLost) => {
                 Self::Disconnected
             }

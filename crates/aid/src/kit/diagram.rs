@@ -10,10 +10,10 @@ pub fn diagram<S: States>(name: &str) -> String {
     let start = S::INITIAL.name();
     let mut dot = format!("digraph {name} {{\n    start [shape=point];\n    start -> {start};\n");
     for from in S::ALL {
-        for cause in S::Transition::ALL {
-            let to = from.next(*cause);
+        for transition in S::Transition::ALL {
+            let to = from.next(*transition);
             if to != *from {
-                let (from, to, label) = (from.name(), to.name(), cause.name());
+                let (from, to, label) = (from.name(), to.name(), transition.name());
                 dot.push_str(&format!("    {from} -> {to} [label=\"{label}\"];\n"));
             }
         }

@@ -4,7 +4,7 @@ use driftway_base::{Act, ActResult, Instant, Signal, TcpView};
 use driftway_wire::TcpSegment;
 
 use super::{Context, Named, PendingActs, States};
-use crate::{Aid, Verdict};
+use crate::{Aid, SegmentVerdict};
 
 /// The rules of an aid: its actions for events and transitions. The events are those of [`Aid`], limited to a
 /// synchronized connection.
@@ -19,16 +19,16 @@ pub trait Protocol: Send {
         &mut self,
         cx: &mut Context<'_, Self::State>,
         from: Self::State,
-        cause: <Self::State as States>::Transition,
+        transition: <Self::State as States>::Transition,
     );
 
     /// TCP sends a segment.
-    fn on_down(&mut self, _: &mut Context<'_, Self::State>, _: &TcpSegment) -> Verdict {
-        Verdict::Pass
+    fn on_down(&mut self, _: &mut Context<'_, Self::State>, _: &TcpSegment) -> SegmentVerdict {
+        SegmentVerdict::Pass
     }
     /// A segment arrives for TCP.
-    fn on_up(&mut self, _: &mut Context<'_, Self::State>, _: &TcpSegment) -> Verdict {
-        Verdict::Pass
+    fn on_up(&mut self, _: &mut Context<'_, Self::State>, _: &TcpSegment) -> SegmentVerdict {
+        SegmentVerdict::Pass
     }
     /// TCP has processed the last incoming segment.
     fn on_processed(&mut self, _: &mut Context<'_, Self::State>) {}
@@ -55,12 +55,12 @@ pub trait Protocol: Send {
     fn transition(
         &mut self,
         cx: &mut Context<'_, Self::State>,
-        cause: <Self::State as States>::Transition,
+        transition: <Self::State as States>::Transition,
     ) {
         let from = *cx.state;
-        *cx.state = from.next(cause);
+        *cx.state = from.next(transition);
         if *cx.state != from {
-            self.on_transition(cx, from, cause);
+            self.on_transition(cx, from, transition);
         }
     }
 }
@@ -120,13 +120,17 @@ impl<P: Protocol> Aid for Machine<P> {
         self.state.name()
     }
 
-    fn on_down(&mut self, now: Instant, segment: &TcpSegment, view: &TcpView) -> Verdict {
-        let Some((protocol, mut cx)) = self.active_parts(now, view) else { return Verdict::Pass };
+    fn on_down(&mut self, now: Instant, segment: &TcpSegment, view: &TcpView) -> SegmentVerdict {
+        let Some((protocol, mut cx)) = self.active_parts(now, view) else {
+            return SegmentVerdict::Pass;
+        };
         protocol.on_down(&mut cx, segment)
     }
 
-    fn on_up(&mut self, now: Instant, segment: &TcpSegment, view: &TcpView) -> Verdict {
-        let Some((protocol, mut cx)) = self.active_parts(now, view) else { return Verdict::Pass };
+    fn on_up(&mut self, now: Instant, segment: &TcpSegment, view: &TcpView) -> SegmentVerdict {
+        let Some((protocol, mut cx)) = self.active_parts(now, view) else {
+            return SegmentVerdict::Pass;
+        };
         protocol.on_up(&mut cx, segment)
     }
 
@@ -197,8 +201,8 @@ mod test {
         const INITIAL: Self = Self::Idle;
         const CLOSED: Transition = Transition::Closed;
 
-        fn next(self, cause: Transition) -> Self {
-            match cause {
+        fn next(self, transition: Transition) -> Self {
+            match transition {
                 Transition::Signal => Self::Busy,
                 Transition::Closed => Self::Idle,
             }
@@ -217,11 +221,11 @@ mod test {
             cx.request(Act::ReduceCwnd);
             *cx.timer = Some(cx.now + Duration::from_secs(1));
         }
-        fn on_down(&mut self, _: &mut Context<'_, State>, _: &TcpSegment) -> Verdict {
-            Verdict::Drop
+        fn on_down(&mut self, _: &mut Context<'_, State>, _: &TcpSegment) -> SegmentVerdict {
+            SegmentVerdict::Drop
         }
-        fn on_up(&mut self, _: &mut Context<'_, State>, _: &TcpSegment) -> Verdict {
-            Verdict::Drop
+        fn on_up(&mut self, _: &mut Context<'_, State>, _: &TcpSegment) -> SegmentVerdict {
+            SegmentVerdict::Drop
         }
         fn on_signal(&mut self, cx: &mut Context<'_, State>, _: &Signal) {
             self.transition(cx, Transition::Signal);
@@ -240,7 +244,7 @@ mod test {
     }
 
     /// Verdicts for an outgoing and an incoming segment.
-    fn verdicts(toy: &mut Machine<Toy>, synchronized: bool) -> [Verdict; 2] {
+    fn verdicts(toy: &mut Machine<Toy>, synchronized: bool) -> [SegmentVerdict; 2] {
         let segment = TcpSegment { source_port: 1, destination_port: 2, ..TcpSegment::default() };
         let view = view(synchronized);
         [toy.on_down(NOW, &segment, &view), toy.on_up(NOW, &segment, &view)]
@@ -249,12 +253,12 @@ mod test {
     /// A machine that received a signal before and after the connection was synchronized.
     fn signalled() -> Machine<Toy> {
         let mut toy = Machine::new(Toy);
-        assert_eq!(verdicts(&mut toy, false), [Verdict::Pass; 2]);
+        assert_eq!(verdicts(&mut toy, false), [SegmentVerdict::Pass; 2]);
         let signal = Signal::new(SignalKind::RouteFailed);
         toy.on_signal(NOW, &signal, &view(false));
         assert_eq!((toy.state(), toy.poll_act()), ("idle", None), "not synchronized yet");
         toy.on_signal(NOW, &signal, &view(true));
-        assert_eq!(verdicts(&mut toy, true), [Verdict::Drop; 2]);
+        assert_eq!(verdicts(&mut toy, true), [SegmentVerdict::Drop; 2]);
         assert_eq!((toy.state(), toy.next_timeout()), ("busy", Some(Instant::from_secs(6))));
         toy
     }
@@ -262,7 +266,7 @@ mod test {
     #[test]
     fn closing_the_connection_returns_to_the_initial_state() {
         let mut toy = signalled();
-        assert_eq!(verdicts(&mut toy, false), [Verdict::Pass; 2]);
+        assert_eq!(verdicts(&mut toy, false), [SegmentVerdict::Pass; 2]);
         assert_eq!((toy.state(), toy.next_timeout(), toy.poll_act()), ("idle", None, None));
     }
 
@@ -272,7 +276,7 @@ mod test {
         toy.on_done(NOW, &Act::ReduceCwnd, ActResult::Unsupported, &view(true));
         assert_eq!((toy.next_timeout(), toy.poll_act()), (None, None));
         toy.on_signal(NOW, &Signal::new(SignalKind::RouteFailed), &view(true));
-        assert_eq!((toy.poll_act(), verdicts(&mut toy, true)), (None, [Verdict::Pass; 2]));
+        assert_eq!((toy.poll_act(), verdicts(&mut toy, true)), (None, [SegmentVerdict::Pass; 2]));
     }
 
     #[test]

@@ -120,8 +120,8 @@ impl States for State {
     const INITIAL: Self = Self::Active;
     const CLOSED: Transition = Transition::Closed;
 
-    fn next(self, cause: Transition) -> Self {
-        match (self, cause) {
+    fn next(self, transition: Transition) -> Self {
+        match (self, transition) {
             // yu-2004 §3.2
             (Self::Active, Transition::Notification | Transition::RouteDiscovery) => Self::Standby,
             // yu-2004 §3.1, algorithm 2

@@ -12,7 +12,7 @@ pub trait States: Named {
     const CLOSED: Self::Transition;
     /// The state after `transition`. Unlisted combinations do not change the state.
     #[must_use]
-    fn next(self, cause: Self::Transition) -> Self;
+    fn next(self, transition: Self::Transition) -> Self;
 }
 
 /// Asserts that the transitions are `arrows`, except for those of `besides`, which are not in the paper.
@@ -22,9 +22,15 @@ pub(crate) fn assert_transitions<S: States>(
     besides: &[S::Transition],
 ) {
     for &from in S::ALL {
-        for &cause in S::Transition::ALL.iter().filter(|cause| !besides.contains(cause)) {
-            let arrow = arrows.iter().find(|arrow| (arrow.0, arrow.1) == (from, cause));
-            assert_eq!(from.next(cause), arrow.map_or(from, |arrow| arrow.2), "{cause:?}");
+        for &transition in
+            S::Transition::ALL.iter().filter(|transition| !besides.contains(transition))
+        {
+            let arrow = arrows.iter().find(|arrow| (arrow.0, arrow.1) == (from, transition));
+            assert_eq!(
+                from.next(transition),
+                arrow.map_or(from, |arrow| arrow.2),
+                "{transition:?}"
+            );
         }
     }
 }

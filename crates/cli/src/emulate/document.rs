@@ -14,7 +14,7 @@ use crate::args::EmulateArgs;
 use crate::text::{count, list, value, wrapped};
 
 /// Version of the schema of [`Document`], incremented by incompatible changes.
-const SCHEMA: u32 = 1;
+const SCHEMA: u32 = 2;
 
 /// Results of one `driftway emulate`.
 #[derive(Debug, Serialize, JsonSchema)]

@@ -20,7 +20,7 @@ pub struct Document {
     /// Version of driftway.
     pub version: String,
     /// Time since the shim started (s).
-    pub lasted_s: f64,
+    pub uptime_s: f64,
     /// Memory for stored packets.
     pub memory: MemoryUsage,
     /// Counters of the shim, by name.
@@ -143,7 +143,7 @@ impl From<ShimSnapshot> for Document {
         Self {
             schema: SCHEMA,
             version: env!("CARGO_PKG_VERSION").to_owned(),
-            lasted_s: snapshot.uptime.as_secs_f64(),
+            uptime_s: snapshot.uptime.as_secs_f64(),
             memory: MemoryUsage {
                 stored_bytes: snapshot.memory.0 as u64,
                 held_bytes: snapshot.memory.1 as u64,
@@ -182,7 +182,7 @@ impl Document {
             }
         };
         let one = |value: f64| [(String::new(), value)];
-        metric("gauge", "uptime_seconds", "Time since the shim started.", &one(self.lasted_s));
+        metric("gauge", "uptime_seconds", "Time since the shim started.", &one(self.uptime_s));
         for (name, bytes, help) in [
             ("stored_bytes", self.memory.stored_bytes, "Bytes of stored packets."),
             ("held_bytes", self.memory.held_bytes, "Bytes allocated for stored packets."),
@@ -249,7 +249,7 @@ mod test {
         let document = Document {
             schema: SCHEMA,
             version: String::new(),
-            lasted_s: 1.0,
+            uptime_s: 1.0,
             memory: MemoryUsage { stored_bytes: 0, held_bytes: 0 },
             counts: driftway_shim::Counts::descriptions().map(named).collect(),
             driver: driftway_host::DaemonCounts::descriptions().map(named).collect(),

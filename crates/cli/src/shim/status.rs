@@ -49,7 +49,7 @@ fn table(document: &Document) -> String {
         "{}, {} stored, running for {:.0} s: {}, {} survived, {}\n",
         count(document.flows.len() as u64, "flow"),
         value("_bytes", document.memory.stored_bytes as f64),
-        document.lasted_s,
+        document.uptime_s,
         count(counted("outages"), "outage"),
         counted("survived"),
         count(counted("undone"), "reduction") + " undone",
@@ -59,11 +59,11 @@ fn table(document: &Document) -> String {
         text += &Grid { header, rows: document.flows.iter().map(row).collect() }.to_string();
     }
     let reasons = [
-        ("older", "of connections older than the shim"),
+        ("preexisting", "of connections older than the shim"),
         ("unknown_option", "with an unknown TCP option"),
         ("no_timestamps", "that opened a connection without timestamps"),
         ("fragments", "that are IP fragments"),
-        ("no_room", "of connections beyond --flows"),
+        ("table_full", "of connections beyond --flows"),
         ("corrupt", "with a wrong checksum"),
         ("implausible", "with implausible sequence numbers, possibly forged"),
     ];
@@ -146,11 +146,15 @@ mod test {
         let document = Document {
             schema: 1,
             version: String::new(),
-            lasted_s: 123_456.0,
+            uptime_s: 123_456.0,
             memory: MemoryUsage { stored_bytes: 123_456_789, held_bytes: 123_456_789 },
             counts: BTreeMap::from(
-                [("older", 123_456_789_012), ("refused_limit", 12), ("refused_set_timer", 3)]
-                    .map(|(name, count)| (name.to_owned(), count)),
+                [
+                    ("preexisting", 123_456_789_012),
+                    ("refused_limit_cwnd", 12),
+                    ("refused_set_timeout_response", 3),
+                ]
+                .map(|(name, count)| (name.to_owned(), count)),
             ),
             driver: BTreeMap::new(),
             unseen: BTreeMap::from([("fragments_out".to_owned(), 123_456_789_012)]),
@@ -160,7 +164,7 @@ mod test {
         assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
         // No line is wrapped.
         assert_eq!(text.lines().count(), 8, "{text}");
-        assert!(text.ends_with("refused: 12 limit, 3 set timer\n"), "{text}");
+        assert!(text.ends_with("refused: 12 limit cwnd, 3 set timeout response\n"), "{text}");
         assert!(text.contains("192.168.100.200:54321"), "{text}");
     }
 
@@ -169,7 +173,7 @@ mod test {
         let document = Document {
             schema: 1,
             version: String::new(),
-            lasted_s: 1.5,
+            uptime_s: 1.5,
             memory: MemoryUsage { stored_bytes: 2, held_bytes: 3 },
             counts: BTreeMap::from([("outages".to_owned(), 4)]),
             driver: BTreeMap::from([("sent".to_owned(), 5)]),

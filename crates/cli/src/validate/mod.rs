@@ -9,7 +9,7 @@ use std::io::Write;
 
 use driftway_experiment::study::reference::ReferenceSimulator;
 use driftway_experiment::validation::cases::{CaseInfo, FormulaCase, ValidationCases};
-use driftway_experiment::validation::document::{self, Document, Timing};
+use driftway_experiment::validation::document::{self, Document, SCHEMA, Timing};
 use driftway_experiment::validation::ns2::Ns2Simulator;
 use driftway_experiment::validation::run_metrics::StoredRuns;
 use driftway_experiment::validation::simulate::{PointRuns, PointWork, run_count, simulate};
@@ -113,7 +113,13 @@ fn run(
         .iter()
         .map(|formula| document::formula_result(formula, next(formula.about.points.len())))
         .collect::<Result<_, _>>()?;
-    Ok(Document { version: env!("CARGO_PKG_VERSION"), cases: results, formulas, timing })
+    Ok(Document {
+        schema: SCHEMA,
+        version: env!("CARGO_PKG_VERSION"),
+        cases: results,
+        formulas,
+        timing,
+    })
 }
 
 /// JSON text of a document.

@@ -68,7 +68,7 @@ fn a_point_is_run_without_and_with_the_shim() {
         let counts = run["shim_counts"].as_object();
         assert_eq!(run["shim"], counts.is_some(), "{run}");
         if let Some(counts) = counts {
-            assert!(counts["shown"].as_u64().unwrap() > 46, "{run}");
+            assert!(counts["intercepted"].as_u64().unwrap() > 46, "{run}");
             assert_eq!(counts["flows"], 1, "{run}");
         }
     }

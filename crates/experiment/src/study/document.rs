@@ -7,9 +7,15 @@ use super::select::RecordedVerdicts;
 use super::statement::CountedAs;
 use super::statement::format::{Bound, StatementKind, Verdict};
 
+/// The schema version of [`Document`]. It increases when a reader of the old form would misread the new
+/// one.
+pub const SCHEMA: u32 = 2;
+
 /// All results. Names end with their units, as in `driftway run --json`.
 #[derive(Clone, Debug, serde::Serialize, schemars::JsonSchema)]
 pub struct Document {
+    /// The version of this form.
+    pub schema: u32,
     /// Name of the paper; absent for other studies.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub paper: Option<String>,

@@ -54,6 +54,7 @@ impl StudyOutcome<'_> {
         let readings: Vec<_> = readings.collect();
         let statements: Vec<_> = self.plan.statements.iter().map(|of| self.statement(of)).collect();
         Document {
+            schema: super::document::SCHEMA,
             paper: study.is_paper().then(|| self.plan.source.name.clone()),
             study: (!study.is_paper()).then(|| self.plan.source.name.clone()),
             version: env!("CARGO_PKG_VERSION").to_owned(),

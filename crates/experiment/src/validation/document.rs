@@ -12,9 +12,15 @@ use super::simulate::{PointRuns, flow_seconds};
 use crate::error::Error;
 use crate::study::reference::{AgreementCriterion, FormulaKind, ReferenceSimulator};
 
+/// The schema version of [`Document`]. It increases when a reader of the old form would misread the new
+/// one.
+pub const SCHEMA: u32 = 2;
+
 /// All results. Names end with their units, as in `driftway run --json`.
 #[derive(Clone, Debug, serde::Serialize, schemars::JsonSchema)]
 pub struct Document {
+    /// The version of this form.
+    pub schema: u32,
     /// Version of driftway.
     pub version: &'static str,
     /// Comparisons with another simulator.

@@ -54,7 +54,7 @@ struct Outcome {
     broken: Vec<String>,
     /// Packets with data on another route than the connection's.
     astray: usize,
-    lasted_s: f64,
+    uptime_s: f64,
     kept: ShimTotals,
 }
 
@@ -103,13 +103,13 @@ pub fn table(bytes: u64, words: &[String]) -> bool {
     let wanted = |name: &str| words.is_empty() || words.iter().any(|word| name.contains(word));
     for (name, run) in ROWS.into_iter().chain(wired::ROWS).filter(|(name, _)| wanted(name)) {
         let outcome = run(bytes);
-        let Outcome { connections, unopened, mismatches, lasted_s, broken, kept, .. } = &outcome;
+        let Outcome { connections, unopened, mismatches, uptime_s, broken, kept, .. } = &outcome;
         let megabytes = outcome.bytes as f64 / 1e6;
         let counted = |n: usize| kept.counted.map_or("–".to_owned(), |all| all[n].to_string());
         println!(
-            "{name:<40}{megabytes:>6.0}{lasted_s:>7.1}{:>8.0}{connections:>7}{unopened:>10}\
+            "{name:<40}{megabytes:>6.0}{uptime_s:>7.1}{:>8.0}{connections:>7}{unopened:>10}\
              {mismatches:>7}{:>8}{:>7}{:>10}{:>8}",
-            megabytes * 8.0 / lasted_s,
+            megabytes * 8.0 / uptime_s,
             broken.len(),
             kept.begun,
             counted(0),
@@ -178,7 +178,7 @@ fn carry_over(
         let (senders, receivers): (Vec<_>, Vec<_>) = workers.into_iter().unzip();
         let sent: Vec<_> =
             senders.into_iter().map(|s| s.join().expect("the thread does not panic")).collect();
-        outcome.lasted_s = clock.now().as_secs_f64();
+        outcome.uptime_s = clock.now().as_secs_f64();
         sent_all.store(true, Ordering::Relaxed);
         for (sent, receives) in sent.into_iter().zip(receivers) {
             outcome.record(sent, receives.join().expect("the thread does not panic"));

@@ -109,13 +109,13 @@ counters! {
         /// Packets received.
         incoming = "incoming",
         /// Packets forwarded with edits.
-        modified = "changed",
+        modified = "modified",
         /// Segments of the shim sent into the network, each in place of an acknowledgment of the local
         /// TCP.
         sent = "sent",
         /// Segments injected into the local TCP. Most of them solicit an acknowledgment that carries
         /// another one.
-        injected = "made_up",
+        injected = "injected",
         /// Segments of the shim that the kernel rejected, or for which there was no room.
         refused = "refused",
         /// Segments of the shim and of the local TCP that did not leave when they were due, because
@@ -265,7 +265,7 @@ impl ShimDaemon {
             self.log_state_changes();
         }
         self.shut_down()?;
-        info!(packets = self.shim.counts().shown, "stopped");
+        info!(packets = self.shim.counts().intercepted, "stopped");
         Ok(())
     }
 

@@ -38,7 +38,7 @@ fn atcp_carries_this_kernels_tcp_over_losses_and_a_cut() {
     let arrived = transfer.finish();
     let stood = shim.stop();
     let counts = stood.counts;
-    assert!(counts.swallowed_by_aid > 0 && counts.repaired > 0, "{stood:?}");
+    assert!(counts.discarded_by_aid > 0 && counts.repaired > 0, "{stood:?}");
     assert_eq!((counts.outages, counts.survived), (1, 1), "{stood:?}");
     // Probes leave 0.2, 0.6, 1.4 and 3.0 s after the start of the outage: the last one finds the
     // route.
@@ -55,7 +55,7 @@ fn a_limit_bounds_what_this_kernel_sends() {
     let end = Instant::ZERO + secs(4);
     let arrived = Transfer::start(&path, "cubic", Until::Time(end)).finish();
     let stood = shim.stop();
-    assert_eq!(stood.counts.refused_limit, 1, "{stood:?}");
+    assert_eq!(stood.counts.refused_limit_cwnd, 1, "{stood:?}");
     let in_two = arrived.bytes_by(end) - arrived.bytes_by(end - secs(2));
     assert!((50_000..400_000).contains(&in_two), "{in_two}");
     path.running.stop().unwrap();

@@ -190,7 +190,7 @@ fn the_peer_resets_in_a_cut() {
     let at = c.path.clock.now();
     assert!(at > Instant::ZERO + millis(2500), "after the cut: {at:?}");
     assert!(c.soon(|| c.is_forgotten()), "{:?}", c.shim.snapshot());
-    assert_eq!(c.shim.snapshot().counts.resets_not_believed, 0);
+    assert_eq!(c.shim.snapshot().counts.resets_rejected, 0);
     c.end();
 }
 
@@ -255,7 +255,11 @@ fn forged_packets_are_ignored() {
     let (sent, received) = (writes.join().unwrap(), reads.join().unwrap());
     assert!(received.is_as_sent(&sent), "{received:?}");
     let counts = shim.stop().counts;
-    assert_eq!((counts.resets_not_believed, counts.not_believed), (40, 40), "{counts:?}");
-    assert_eq!((counts.outages, counts.lost_track, counts.icmp_taken), (0, 0, 0), "{counts:?}");
+    assert_eq!((counts.resets_rejected, counts.icmp_rejected), (40, 40), "{counts:?}");
+    assert_eq!(
+        (counts.outages, counts.tracking_lost, counts.icmp_accepted),
+        (0, 0, 0),
+        "{counts:?}"
+    );
     path.running.stop().unwrap();
 }

@@ -77,7 +77,7 @@ fn patiences(forget_after: Option<Duration>) -> [Duration; 2] {
         // The peer's answer after the cut also ends the flow.
         let given_up = if forget_after < Some(secs(9)) { 2 } else { 0 };
         assert!(stood.counts.given_up <= given_up, "{stood:?}");
-        assert_eq!(stood.counts.lost_track, 0, "{stood:?}");
+        assert_eq!(stood.counts.tracking_lost, 0, "{stood:?}");
     }
     drop((far, other_far));
     path.running.stop().unwrap();

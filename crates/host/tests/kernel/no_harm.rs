@@ -372,7 +372,7 @@ fn a_connection_without_injection_continues() {
     nap(millis(1500));
     exchange().expect("the sockets are still connected");
     let stood = shim.stop();
-    assert!(stood.daemon_counts.injected > 0 && stood.counts.resets_of_own > 0, "{stood:?}");
+    assert!(stood.daemon_counts.injected > 0 && stood.counts.own_resets > 0, "{stood:?}");
 }
 
 /// MTU of the restored path, 600 bytes less than before.

@@ -124,7 +124,7 @@ fn slowdown_on_a_clean_path() -> f64 {
             let arrived = Transfer::start(&path, "cubic", Until::Bytes(1_000_000)).finish();
             if let Some(shim) = shim {
                 let counts = shim.stop().counts;
-                assert_eq!((counts.flows, counts.lost_track, counts.outages), (1, 0, 0));
+                assert_eq!((counts.flows, counts.tracking_lost, counts.outages), (1, 0, 0));
             }
             path.running.stop().unwrap();
             arrived.end().since(arrived.log[0].0).as_secs_f64()
@@ -235,7 +235,7 @@ fn untracked_packets_pass() {
     // The last segments.
     thread::sleep(std::time::Duration::from_millis(300));
     let stood = shim.snapshot();
-    assert!(stood.counts.older > 0 && stood.flows.is_empty(), "{stood:?}");
+    assert!(stood.counts.preexisting > 0 && stood.flows.is_empty(), "{stood:?}");
 
     // UDP, fragmented in both directions.
     let [here, there] = path.addresses;

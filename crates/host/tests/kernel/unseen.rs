@@ -61,7 +61,7 @@ fn each_kind_passes_and_is_counted() {
     let arrived = (0..100).any(|_| {
         thread::sleep(Duration::from_millis(10));
         // With the answer to it: it belongs to no connection.
-        shim.snapshot().counts.older == before.counts.older + 2
+        shim.snapshot().counts.preexisting == before.counts.preexisting + 2
     });
     assert!(arrived, "{:?}", shim.snapshot());
 
@@ -109,7 +109,7 @@ fn untracked_connections_are_counted() {
     carry([&near, &far], 7001, true);
     let counts = shim.stop().counts;
     assert_eq!((counts.no_timestamps, counts.unknown_option, counts.flows), (1, 1, 0));
-    assert!(counts.older > 100, "{counts:?}");
+    assert!(counts.preexisting > 100, "{counts:?}");
 }
 
 /// A connection with or without Fast Open.

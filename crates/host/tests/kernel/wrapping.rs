@@ -120,7 +120,7 @@ fn wraps(opens: PathEnd, after: u32) {
     }
     let stood = shim.stop();
     let counts = stood.counts;
-    assert_eq!((counts.flows, counts.lost_track, counts.implausible), (1, 0, 0), "{stood:?}");
+    assert_eq!((counts.flows, counts.tracking_lost, counts.implausible), (1, 0, 0), "{stood:?}");
     assert_eq!((counts.outages, counts.survived), (1, 1), "{after}: {stood:?}");
     path.running.stop().unwrap();
 }

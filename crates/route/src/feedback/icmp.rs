@@ -6,7 +6,7 @@ use alloc::collections::VecDeque;
 use driftway_base::{Instant, Ipv4Addr};
 use driftway_wire::{IcmpMessage, Packet, QuotedPacket, UnreachableCode};
 
-use super::{Output, Scheme, UndeliverableOutcome, UndeliverablePacket};
+use super::{FeedbackOutput, Scheme, UndeliverableOutcome, UndeliverablePacket};
 use crate::DropReason;
 use crate::rate_limit::RateLimit;
 
@@ -84,7 +84,7 @@ impl Scheme for Icmp {
         }
     }
 
-    fn poll(&mut self) -> Option<Output> {
-        self.outbox.pop_front().map(Output::Transmit)
+    fn poll(&mut self) -> Option<FeedbackOutput> {
+        self.outbox.pop_front().map(FeedbackOutput::Transmit)
     }
 }

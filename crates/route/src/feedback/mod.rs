@@ -8,7 +8,7 @@
 //! | `rfn` | route failure and re-establishment notifications (chandran-1998) |
 //!
 //! A node has a [`Feedback`], the schemes of its network. The driver of a network, a path or an ad hoc
-//! network, reports events to it and polls it until there is no [`Output`].
+//! network, reports events to it and polls it until there is no [`FeedbackOutput`].
 
 mod icmp;
 mod rfn;
@@ -94,7 +94,7 @@ pub enum NoticeAction {
 /// An action that a scheme requests from its driver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(clippy::large_enum_variant, reason = "packets move by value, and nothing is allocated")]
-pub enum Output {
+pub enum FeedbackOutput {
     /// Send this packet of the node itself; the driver sets its identification.
     Transmit(Packet),
     /// A signal for the connections of the local host to
@@ -105,7 +105,7 @@ pub enum Output {
     Watch(Ipv4Addr),
 }
 
-/// One kind of feedback: events in, [`Output`]s out.
+/// One kind of feedback: events in, [`FeedbackOutput`]s out.
 ///
 /// *Packets*: [`on_link_failure`](Self::on_link_failure), then for each packet concerned
 /// [`on_undeliverable`](Self::on_undeliverable) or [`on_salvaged`](Self::on_salvaged), then
@@ -193,7 +193,7 @@ pub trait Scheme: Debug + Send {
         0
     }
     /// Returns the next output.
-    fn poll(&mut self) -> Option<Output>;
+    fn poll(&mut self) -> Option<FeedbackOutput>;
     /// Returns the identifier of the next released packet, which is to be forwarded again.
     fn poll_released(&mut self) -> Option<u32> {
         None
@@ -364,7 +364,7 @@ impl Scheme for Feedback {
         self.stateful().map(Scheme::buffered_packets).sum()
     }
 
-    fn poll(&mut self) -> Option<Output> {
+    fn poll(&mut self) -> Option<FeedbackOutput> {
         self.all_mut().find_map(|scheme| scheme.poll())
     }
 
@@ -433,7 +433,7 @@ mod test {
     fn messages(feedback: &mut Feedback) -> Vec<IcmpMessage> {
         let outputs = core::iter::from_fn(|| feedback.poll());
         let messages = outputs.filter_map(|output| match output {
-            Output::Transmit(Packet { body: Body::Icmp(message), .. }) => Some(message),
+            FeedbackOutput::Transmit(Packet { body: Body::Icmp(message), .. }) => Some(message),
             _ => None,
         });
         messages.collect()
@@ -502,7 +502,7 @@ mod test {
     fn a_lost_route_is_signalled_to_the_local_host() {
         let mut feedback = node(&[icmp(), rfn(None)]);
         feedback.on_route_lost(Instant::ZERO, THERE);
-        let Some(Output::Signal(signal)) = feedback.poll() else { panic!("no signal") };
+        let Some(FeedbackOutput::Signal(signal)) = feedback.poll() else { panic!("no signal") };
         assert_eq!(signal.kind, driftway_base::SignalKind::RouteFailed);
         assert_eq!((signal.details.destination, feedback.poll()), (Some(THERE), None));
     }

@@ -8,7 +8,7 @@
 use alloc::boxed::Box;
 use core::fmt;
 
-use driftway_aid::{Aid, Verdict};
+use driftway_aid::{Aid, SegmentVerdict};
 use driftway_base::{
     Act, ActResult, Assign, Instant, Release, RouteProbe, Seq, SeqRange, Signal, SignalKind,
     TcpView,
@@ -102,7 +102,7 @@ impl Flow {
         let verdict = self.aid.0.on_down(cx.now, &seen, view);
         self.perform_acts(cx, None);
         match verdict {
-            Verdict::Drop if action == PacketAction::Pass => {
+            SegmentVerdict::Drop if action == PacketAction::Pass => {
                 PacketAction::Discarded(DiscardReason::ByAid)
             }
             verdict => {
@@ -121,7 +121,7 @@ impl Flow {
         segment: &Segment,
         view: &TcpView,
         packet: &mut [u8],
-    ) -> Verdict {
+    ) -> SegmentVerdict {
         let seen = aid_segment(segment);
         let verdict = self.aid.0.on_up(cx.now, &seen, view);
         self.undo_with_segment = false;
@@ -135,20 +135,20 @@ impl Flow {
     fn apply_verdict(
         &mut self,
         cx: &mut Context<'_>,
-        verdict: Verdict,
+        verdict: SegmentVerdict,
         segment: &Segment,
         seen: &TcpSegment,
         packet: &mut [u8],
     ) {
         match verdict {
-            Verdict::Pass | Verdict::Drop => {}
-            Verdict::Replace(TcpSegment { window, .. })
+            SegmentVerdict::Pass | SegmentVerdict::Drop => {}
+            SegmentVerdict::Replace(TcpSegment { window, .. })
                 if window <= seen.window
-                    && verdict == Verdict::Replace(TcpSegment { window, ..*seen }) =>
+                    && verdict == SegmentVerdict::Replace(TcpSegment { window, ..*seen }) =>
             {
                 segment.set_window(packet, window);
             }
-            Verdict::Replace(_) | Verdict::Hold => {
+            SegmentVerdict::Replace(_) | SegmentVerdict::Hold => {
                 cx.counts.refused_verdict += 1;
                 self.counts.refused += 1;
             }

@@ -1,6 +1,6 @@
 //! Segments of the peer.
 
-use driftway_aid::Verdict;
+use driftway_aid::SegmentVerdict;
 use driftway_base::{Duration, Seq};
 use driftway_wire::TcpFlags;
 
@@ -50,7 +50,7 @@ impl Flow {
                 self.report_acks_if_due(cx);
                 self.withhold_ack(cx, acked, segment, packet)
             }
-            _ if verdict == Verdict::Drop => {
+            _ if verdict == SegmentVerdict::Drop => {
                 self.process_ack(cx, segment);
                 self.has_unreported_ack |= self.local_una.before(self.retransmission_queue.una);
                 PacketAction::Discarded(DiscardReason::ByAid)
@@ -58,7 +58,7 @@ impl Flow {
             _ => self.on_segment(cx, segment, packet),
         };
         let action = match action {
-            PacketAction::Pass if verdict == Verdict::Drop => {
+            PacketAction::Pass if verdict == SegmentVerdict::Drop => {
                 PacketAction::Discarded(DiscardReason::ByAid)
             }
             action => action,
@@ -76,7 +76,7 @@ impl Flow {
         if expected {
             return Step::Closed(PacketAction::Pass);
         }
-        cx.counts.resets_not_believed += 1;
+        cx.counts.resets_rejected += 1;
         Step::Continue(PacketAction::Pass)
     }
 

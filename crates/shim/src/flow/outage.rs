@@ -425,7 +425,7 @@ impl Flow {
                 if cx.now >= repair.last_progress + repair.progress_timeout =>
             {
                 if self.repair_keeps_failing() {
-                    cx.counts.left_to_tcp += 1;
+                    cx.counts.repairs_abandoned += 1;
                     self.retransmission_queue.dequeue_all();
                     self.end_outage(cx);
                 } else {

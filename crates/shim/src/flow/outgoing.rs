@@ -68,8 +68,8 @@ impl Flow {
             return Step::Continue(PacketAction::Discarded(DiscardReason::RetransmissionInRepair));
         }
         if range.start.after(self.retransmission_queue.max) && !self.skip_unseen(cx, range.start) {
-            cx.counts.lost_track += 1;
-            return Step::Closed(PacketAction::Untouched(UntouchedReason::Older));
+            cx.counts.tracking_lost += 1;
+            return Step::Closed(PacketAction::Untouched(UntouchedReason::Preexisting));
         }
         if range.end.at_or_before(self.retransmission_queue.max) {
             Step::Continue(self.on_retransmission(cx, range, segment))

@@ -38,7 +38,7 @@ impl Flow {
         if let Some(RequestedAcks { ack, window, copies }) = self.requested_acks {
             self.requested_acks =
                 (copies > 1).then_some(RequestedAcks { ack, window, copies: copies - 1 });
-            cx.counts.emitted += 1;
+            cx.counts.acks_sent += 1;
             return self.write_ack(EndpointState { ack, window, ..self.local }, packet);
         }
         if self.announcements_left > 0 {

@@ -94,7 +94,7 @@ pub struct TestHost {
     acknowledged: Option<Seq>,
     /// Number of wake-ups of the shim, and of the packets it has sent by itself.
     pub wakes: u64,
-    pub emitted: u64,
+    pub acks_sent: u64,
     /// Times at which bytes were read, to measure the time to resume.
     pub progress: Vec<(Instant, u64)>,
 }
@@ -165,7 +165,7 @@ impl TestNetwork {
                 is_reading: true,
                 acknowledged: None,
                 wakes: 0,
-                emitted: 0,
+                acks_sent: 0,
                 progress: Vec::new(),
             }
         };
@@ -310,7 +310,7 @@ impl TestNetwork {
         while let Some(shim) = &mut self.ends[at].shim
             && let Some(to) = shim.poll(self.now, &mut packet)
         {
-            self.ends[at].emitted += 1;
+            self.ends[at].acks_sent += 1;
             match to {
                 PacketDestination::Network => self.transmit(at, packet.clone()),
                 PacketDestination::LocalTcp => self.deliver(at, &packet),

@@ -207,7 +207,7 @@ pub fn config() -> Config {
 pub struct Timeline {
     pub shim: Shim,
     pub now: Instant,
-    emitted: Vec<String>,
+    acks_sent: Vec<String>,
     pub wakes: u32,
 }
 
@@ -223,7 +223,7 @@ impl Timeline {
         Self::with_shim(Shim::new(config))
     }
     pub fn with_shim(shim: Shim) -> Self {
-        Self { shim, now: Instant::ZERO, emitted: Vec::new(), wakes: 0 }
+        Self { shim, now: Instant::ZERO, acks_sent: Vec::new(), wakes: 0 }
     }
 
     /// A connection opened by the local TCP between 0 and 100 ms, with timestamps, SACK and ECN.
@@ -365,15 +365,15 @@ impl Timeline {
                 PacketDestination::LocalTcp => "tcp",
             };
             let ms = self.now.as_nanos() / 1_000_000;
-            self.emitted.push(format!("{ms} {to} {}", show(&packet)));
-            assert!(self.emitted.len() < 10_000, "packets without end");
+            self.acks_sent.push(format!("{ms} {to} {}", show(&packet)));
+            assert!(self.acks_sent.len() < 10_000, "packets without end");
         }
     }
 
     /// Packets that the shim has sent since the last call.
     #[track_caller]
     pub fn emits<const N: usize>(&mut self, expected: [&str; N]) {
-        assert_eq!(std::mem::take(&mut self.emitted), expected);
+        assert_eq!(std::mem::take(&mut self.acks_sent), expected);
     }
     #[track_caller]
     pub fn quiet_until(&mut self, ms: u64) {
@@ -382,7 +382,7 @@ impl Timeline {
     }
     /// The same, returned instead of compared.
     pub fn taken(&mut self) -> Vec<String> {
-        std::mem::take(&mut self.emitted)
+        std::mem::take(&mut self.acks_sent)
     }
 
     pub fn status(&self) -> FlowStatus {
@@ -396,7 +396,7 @@ impl Timeline {
 impl Drop for Timeline {
     fn drop(&mut self) {
         if !std::thread::panicking() {
-            assert_eq!(self.emitted, Vec::<String>::new(), "packets not claimed by emits");
+            assert_eq!(self.acks_sent, Vec::<String>::new(), "packets not claimed by emits");
         }
     }
 }

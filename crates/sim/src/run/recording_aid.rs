@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use driftway_aid::{Aid, Verdict};
+use driftway_aid::{Aid, SegmentVerdict};
 use driftway_base::{
     Act, ActResult, Endpoint, FailedLink, Instant, Ipv4Addr, Known, ReceivedPower, Seq, Signal,
     SignalKind, TcpView,
@@ -27,11 +27,11 @@ impl Aid for RecordingAid {
     fn state(&self) -> &'static str {
         "listening"
     }
-    fn on_down(&mut self, _: Instant, _: &TcpSegment, _: &TcpView) -> Verdict {
-        Verdict::Pass
+    fn on_down(&mut self, _: Instant, _: &TcpSegment, _: &TcpView) -> SegmentVerdict {
+        SegmentVerdict::Pass
     }
-    fn on_up(&mut self, _: Instant, _: &TcpSegment, _: &TcpView) -> Verdict {
-        Verdict::Pass
+    fn on_up(&mut self, _: Instant, _: &TcpSegment, _: &TcpView) -> SegmentVerdict {
+        SegmentVerdict::Pass
     }
     fn on_signal(&mut self, now: Instant, signal: &Signal, view: &TcpView) {
         let heard = (now.as_millis(), signal.kind, signal.details.failed_link);

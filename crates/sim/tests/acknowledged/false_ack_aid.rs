@@ -4,7 +4,7 @@
 use std::collections::VecDeque;
 
 use driftway_aid::atcp::{Atcp, AtcpOptions};
-use driftway_aid::{Aid, Verdict};
+use driftway_aid::{Aid, SegmentVerdict};
 use driftway_base::{Act, ActResult, Ecn, Endpoint, Instant, Ipv4Addr, Seq, Signal, TcpView};
 use driftway_node::Socket;
 use driftway_tcp::{Config, Connection};
@@ -22,15 +22,15 @@ impl Aid for FalseAckAid {
     fn state(&self) -> &'static str {
         "lying"
     }
-    fn on_down(&mut self, _: Instant, _: &TcpSegment, _: &TcpView) -> Verdict {
-        Verdict::Pass
+    fn on_down(&mut self, _: Instant, _: &TcpSegment, _: &TcpView) -> SegmentVerdict {
+        SegmentVerdict::Pass
     }
-    fn on_up(&mut self, _: Instant, segment: &TcpSegment, view: &TcpView) -> Verdict {
+    fn on_up(&mut self, _: Instant, segment: &TcpSegment, view: &TcpView) -> SegmentVerdict {
         match view.snd_max.value() {
             Some(max) if view.is_synchronized && segment.flags.contains(TcpFlags::ACK) => {
-                Verdict::Replace(TcpSegment { ack: max, ..*segment })
+                SegmentVerdict::Replace(TcpSegment { ack: max, ..*segment })
             }
-            _ => Verdict::Pass,
+            _ => SegmentVerdict::Pass,
         }
     }
     fn on_signal(&mut self, _: Instant, _: &Signal, _: &TcpView) {}

@@ -92,7 +92,7 @@ fn if_persist_mode_is_unknown_only_data_ends_the_state() {
     let view = TcpView { is_persisting: Known::Unknown, ..line.tcp.view() };
     for (len, state) in [(0, State::Disconnected), (1, State::Disconnected), (2, State::Normal)] {
         let segment = TcpSegment { payload: Payload::new(0, 0, len), ..line.pure_ack() };
-        assert_eq!(line.aid.on_down(line.now(), &segment, &view), Verdict::Pass);
+        assert_eq!(line.aid.on_down(line.now(), &segment, &view), SegmentVerdict::Pass);
         assert_eq!(line.aid.state, state);
     }
 }

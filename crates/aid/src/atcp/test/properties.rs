@@ -173,18 +173,18 @@ fn run(
             Input::Down(segment) => atcp.on_down(now, &segment, &view),
             Input::Signal(signal) => {
                 atcp.on_signal(now, &signal, &view);
-                Verdict::Pass
+                SegmentVerdict::Pass
             }
             Input::Timeout => {
                 let Some(next) = atcp.next_timeout() else { continue };
                 now = next.max(now);
                 atcp.on_timeout(now, &view);
                 assert!(atcp.next_timeout().is_none_or(|next| next > now));
-                Verdict::Pass
+                SegmentVerdict::Pass
             }
         };
         // liu-singh-2001 §III-B: never creates a segment.
-        assert!(matches!(verdict, Verdict::Pass | Verdict::Drop));
+        assert!(matches!(verdict, SegmentVerdict::Pass | SegmentVerdict::Drop));
         if !view.is_synchronized {
             held = None;
         }

@@ -27,7 +27,7 @@ struct FailedNextHop {
     next_hop: NextHop,
     link: FailedLink,
     /// The expiry of a reported failure; `None`: it is this router's own link, whose state is known.
-    believed_until: Option<Instant>,
+    expires_at: Option<Instant>,
 }
 
 /// A source, and the contents of an RRN to it.
@@ -50,53 +50,50 @@ impl DestinationState {
     }
 
     pub fn is_failed(&self, now: Instant, next_hop: NextHop) -> bool {
-        let holds = |broken: &FailedNextHop| broken.believed_until.is_none_or(|until| now < until);
-        self.failed_next_hops.iter().any(|broken| broken.next_hop == next_hop && holds(broken))
+        let holds = |failed: &FailedNextHop| failed.expires_at.is_none_or(|until| now < until);
+        self.failed_next_hops.iter().any(|failed| failed.next_hop == next_hop && holds(failed))
     }
 
     /// Returns true if this router's own link at this next hop has failed.
     pub fn is_own_link_failed(&self, next_hop: NextHop) -> bool {
         self.failed_next_hops
             .iter()
-            .any(|broken| broken.next_hop == next_hop && broken.believed_until.is_none())
+            .any(|failed| failed.next_hop == next_hop && failed.expires_at.is_none())
     }
 
     /// The link to report for an undeliverable packet: this router's own before a reported one.
     pub fn failed_link(&self) -> Option<FailedLink> {
-        let own = self.failed_next_hops.iter().find(|broken| broken.believed_until.is_none());
-        own.or(self.failed_next_hops.last()).map(|broken| broken.link)
+        let own = self.failed_next_hops.iter().find(|failed| failed.expires_at.is_none());
+        own.or(self.failed_next_hops.last()).map(|failed| failed.link)
     }
 
     /// Returns true if an RRN of another router is awaited.
     pub fn awaits_rrn(&self) -> bool {
-        self.failed_next_hops.iter().any(|broken| broken.believed_until.is_some())
+        self.failed_next_hops.iter().any(|failed| failed.expires_at.is_some())
     }
 
     /// Marks `next_hop` as failed. The state of this router's own link takes precedence.
     pub fn mark_failed(&mut self, next_hop: NextHop, link: FailedLink, until: Option<Instant>) {
-        match self.failed_next_hops.iter_mut().find(|broken| broken.next_hop == next_hop) {
+        match self.failed_next_hops.iter_mut().find(|failed| failed.next_hop == next_hop) {
             Some(known) => {
                 known.link = link;
-                known.believed_until = known.believed_until.and(until);
+                known.expires_at = known.expires_at.and(until);
             }
-            None => {
-                self.failed_next_hops.push(FailedNextHop { next_hop, link, believed_until: until })
-            }
+            None => self.failed_next_hops.push(FailedNextHop { next_hop, link, expires_at: until }),
         }
     }
 
     /// Clears the failure of `next_hop`; returns true if there was one.
     pub fn clear_failure(&mut self, next_hop: NextHop) -> bool {
         let before = self.failed_next_hops.len();
-        self.failed_next_hops.retain(|broken| broken.next_hop != next_hop);
+        self.failed_next_hops.retain(|failed| failed.next_hop != next_hop);
         self.failed_next_hops.len() < before
     }
 
     /// Removes expired failures; returns true if there were any.
     pub fn expire(&mut self, now: Instant) -> bool {
         let before = self.failed_next_hops.len();
-        self.failed_next_hops
-            .retain(|broken| broken.believed_until.is_none_or(|until| now < until));
+        self.failed_next_hops.retain(|failed| failed.expires_at.is_none_or(|until| now < until));
         self.failed_next_hops.len() < before
     }
 

@@ -17,7 +17,9 @@ use alloc::vec::Vec;
 use driftway_base::{Duration, FailedLink, Instant, Ipv4Addr, Signal, SignalDetails, SignalKind};
 use driftway_wire::{Body, IcmpMessage, Packet, QuotedPacket};
 
-use super::{NextHop, NoticeAction, Output, Scheme, UndeliverableOutcome, UndeliverablePacket};
+use super::{
+    FeedbackOutput, NextHop, NoticeAction, Scheme, UndeliverableOutcome, UndeliverablePacket,
+};
 use destination::{DestinationState, NotifiedSource};
 
 /// The configuration of a router.
@@ -62,7 +64,7 @@ pub struct RouteFailureAgent {
     config: RfnConfig,
     /// Sorted by address. An entry stays, empty, when its route is restored.
     destinations: Vec<DestinationState>,
-    outbox: VecDeque<Output>,
+    outbox: VecDeque<FeedbackOutput>,
     released: VecDeque<u32>,
 }
 
@@ -86,7 +88,8 @@ impl RouteFailureAgent {
         let link = known.failed_link()?;
         known.record_rfn(link, quoted);
         let message = IcmpMessage::RouteFailed { link, quoted };
-        self.outbox.extend(Packet::icmp_error_from(self.address, message).map(Output::Transmit));
+        self.outbox
+            .extend(Packet::icmp_error_from(self.address, message).map(FeedbackOutput::Transmit));
         Some(known)
     }
 
@@ -145,10 +148,14 @@ impl RouteFailureAgent {
         if rrn_was_sent { NoticeAction::Discard } else { NoticeAction::Forward }
     }
 
-    fn send_rrns(reporter: Ipv4Addr, known: &mut DestinationState, outbox: &mut VecDeque<Output>) {
+    fn send_rrns(
+        reporter: Ipv4Addr,
+        known: &mut DestinationState,
+        outbox: &mut VecDeque<FeedbackOutput>,
+    ) {
         while let Some(NotifiedSource { link, quoted }) = known.take_next_for_rrn() {
             let message = IcmpMessage::RouteRestored { link, quoted };
-            outbox.extend(Packet::icmp_error_from(reporter, message).map(Output::Transmit));
+            outbox.extend(Packet::icmp_error_from(reporter, message).map(FeedbackOutput::Transmit));
         }
     }
 
@@ -198,7 +205,7 @@ impl Scheme for RouteFailureAgent {
     /// chandran-1998 §4: this router is the failure point. It sends no more packets over this next hop until
     /// the link is up.
     fn on_next_hop_failed(&mut self, destination: Ipv4Addr, next_hop: NextHop, link: FailedLink) {
-        self.outbox.push_back(Output::Watch(destination));
+        self.outbox.push_back(FeedbackOutput::Watch(destination));
         if let Some(known) = self.destination(destination) {
             known.mark_failed(next_hop, link, None);
         }
@@ -230,8 +237,10 @@ impl Scheme for RouteFailureAgent {
     /// routing are not reported as undeliverable.
     fn on_route_lost(&mut self, _now: Instant, to: Ipv4Addr) {
         let about = SignalDetails { destination: Some(to), ..SignalDetails::default() };
-        self.outbox
-            .push_back(Output::Signal(Signal { kind: SignalKind::RouteFailed, details: about }));
+        self.outbox.push_back(FeedbackOutput::Signal(Signal {
+            kind: SignalKind::RouteFailed,
+            details: about,
+        }));
     }
 
     fn on_notice(
@@ -284,7 +293,7 @@ impl Scheme for RouteFailureAgent {
             + self.released.len()
     }
 
-    fn poll(&mut self) -> Option<Output> {
+    fn poll(&mut self) -> Option<FeedbackOutput> {
         self.outbox.pop_front()
     }
 

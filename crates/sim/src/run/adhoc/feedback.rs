@@ -4,7 +4,7 @@
 use driftway_base::{FailedLink, Ipv4Addr, RouteProbe, Signal, SignalDetails, SignalKind};
 use driftway_link::QueuePosition;
 use driftway_route::DropReason;
-use driftway_route::feedback::{NextHop, Output, Scheme, UndeliverablePacket};
+use driftway_route::feedback::{FeedbackOutput, NextHop, Scheme, UndeliverablePacket};
 use driftway_wire::{Body, IcmpMessage, Packet, Payload};
 
 use super::super::{NetworkModel, Run};
@@ -44,12 +44,12 @@ impl Run<'_, AdhocNetwork> {
     pub(super) fn drain_feedback(&mut self, node: usize) {
         while let Some(output) = self.net.nodes[node].feedback.poll() {
             match output {
-                Output::Transmit(message) => {
+                FeedbackOutput::Transmit(message) => {
                     let message = self.hosts[node].assign_identification(message);
                     AdhocNetwork::send(self, node, message, QueuePosition::Tail);
                 }
-                Output::Signal(signal) => self.on_signal(node, &signal),
-                Output::Watch(to) => self.net.nodes[node].routing.watch_route(to),
+                FeedbackOutput::Signal(signal) => self.on_signal(node, &signal),
+                FeedbackOutput::Watch(to) => self.net.nodes[node].routing.watch_route(to),
             }
         }
     }
@@ -293,7 +293,7 @@ mod test {
                 self.0.lock().unwrap().push(link);
             }
         }
-        fn poll(&mut self) -> Option<Output> {
+        fn poll(&mut self) -> Option<FeedbackOutput> {
             None
         }
     }
@@ -389,7 +389,7 @@ mod test {
             });
             self.received.lock().unwrap().push((self.node, marks.collect()));
         }
-        fn poll(&mut self) -> Option<Output> {
+        fn poll(&mut self) -> Option<FeedbackOutput> {
             None
         }
     }

@@ -124,7 +124,7 @@ fn queue_config(adhoc: &Adhoc, frame_time: Duration) -> AdhocQueueConfig {
 fn node_routing(
     adhoc: &Adhoc,
     scenario: &Scenario,
-    field: Positions,
+    positions: Positions,
     propagation: &Propagation,
     seed: u64,
 ) -> Vec<Routing> {
@@ -144,7 +144,7 @@ fn node_routing(
         driftway_scenario::Routing::Static(keys) => {
             let padded =
                 |fixed: StaticRoutes| Routing::Static(fixed.with_tcp_padding(keys.tcp_padding));
-            shortest_path_routes(scenario, field, propagation).map(padded).collect()
+            shortest_path_routes(scenario, positions, propagation).map(padded).collect()
         }
     }
 }
@@ -152,10 +152,10 @@ fn node_routing(
 /// The shortest paths between the initial positions of nodes, as far as flows need them.
 fn shortest_path_routes(
     scenario: &Scenario,
-    mut field: Positions,
+    mut positions: Positions,
     propagation: &Propagation,
 ) -> impl Iterator<Item = StaticRoutes> {
-    let nodes = field.nodes();
+    let nodes = positions.nodes();
     let pairs: Vec<(u32, u32)> = scenario.flows.iter().map(|flow| (flow.from, flow.to)).collect();
     let mut tables: Vec<Vec<(Ipv4Addr, Ipv4Addr)>> = vec![Vec::new(); nodes];
     let mut near: Vec<NodeInRange> = Vec::new();
@@ -163,7 +163,7 @@ fn shortest_path_routes(
         nodes as u32,
         |node, list| {
             near.clear();
-            field.nodes_in_range(Instant::ZERO, node, &mut near);
+            positions.nodes_in_range(Instant::ZERO, node, &mut near);
             let decode = near.iter().filter(|hearer| {
                 propagation.initial_power_between(node, hearer.node, hearer.distance_squared)
                     >= propagation.receive_power()
