@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::cut::{NOT_BELIEVED, begin_outage};
+use common::cut::{ICMP_REJECTED, begin_outage};
 use common::timeline::{
     FLOW, HERE, OURS, THEIRS, THERE, Timeline, ack, config, data, nth_segment, syn, syn_ack,
 };
@@ -15,7 +15,7 @@ fn a_handshake_during_a_cut_is_left_to_tcp() {
     let mut line = Timeline::new(config());
     line.passes(syn());
     line.signal(&Signal::new(SignalKind::RouteFailed));
-    assert_eq!(line.unreachable(syn(), UnreachableCode::Host), NOT_BELIEVED);
+    assert_eq!(line.unreachable(syn(), UnreachableCode::Host), ICMP_REJECTED);
     line.at(1000);
     line.passes(syn());
     line.at(1100);
@@ -133,7 +133,7 @@ fn originals_that_are_too_long_for_the_path_are_given_up() {
     line.cut(0);
     line.at(300);
     let needed = UnreachableCode::FragmentationNeeded { mtu: 600 };
-    assert_eq!(line.unreachable(nth_segment(0), needed), NOT_BELIEVED);
+    assert_eq!(line.unreachable(nth_segment(0), needed), ICMP_REJECTED);
     line.passes(data(1, 500).not_capable());
     line.passes(data(501, 500).not_capable());
     line.quiet_until(600);

@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::cut::{NOT_BELIEVED, begin_outage};
+use common::cut::{ICMP_REJECTED, begin_outage};
 use common::timeline::{FLOW, IN_REPAIR, THERE, Timeline, ack, config, data, nth_segment};
 use driftway_base::{Signal, SignalKind};
 use driftway_shim::{Config, PacketAction};
@@ -39,16 +39,16 @@ fn icmp_is_accepted_only_for_data_in_flight() {
     line.peer_passes(ack(1001, 200));
     let others = [nth_segment(0), nth_segment(2), data(5_000_000, 10)];
     for says in others {
-        assert_eq!(line.unreachable(says, UnreachableCode::Net), NOT_BELIEVED);
+        assert_eq!(line.unreachable(says, UnreachableCode::Net), ICMP_REJECTED);
     }
     for code in [UnreachableCode::Port, UnreachableCode::Other(13)] {
-        assert_eq!(line.unreachable(nth_segment(1), code), NOT_BELIEVED);
+        assert_eq!(line.unreachable(nth_segment(1), code), ICMP_REJECTED);
     }
     assert_eq!((line.status().state, line.counts().icmp_rejected), ("open", 5));
     line.cut(1);
     // An unsent segment can't have met a router.
     line.stores(nth_segment(2));
-    assert_eq!(line.unreachable(nth_segment(2), UnreachableCode::Net), NOT_BELIEVED);
+    assert_eq!(line.unreachable(nth_segment(2), UnreachableCode::Net), ICMP_REJECTED);
     line.at(301);
 }
 

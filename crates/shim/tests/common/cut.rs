@@ -4,7 +4,7 @@ use driftway_shim::{PacketAction, UntouchedReason};
 
 use super::timeline::{Timeline, ack, nth_segment};
 
-pub const NOT_BELIEVED: PacketAction = PacketAction::Untouched(UntouchedReason::IcmpRejected);
+pub const ICMP_REJECTED: PacketAction = PacketAction::Untouched(UntouchedReason::IcmpRejected);
 
 /// Segments 0 to 3 leave at 200 ms, a router reports host unreachable at 250 ms; the local TCP
 /// times out at 400 ms, and sends one more new segment. Probes leave at 450 and 650 ms.
