@@ -52,11 +52,20 @@ fn main() -> ExitCode {
     }
 }
 
+/// A command without its hidden subcommands, which clap_complete would offer.
+fn without_hidden(command: &clap::Command) -> clap::Command {
+    let shown = command.get_subcommands().filter(|inner| !inner.is_hide_set());
+    clap::Command::new(command.get_name().to_owned())
+        .about(command.get_about().cloned().unwrap_or_default())
+        .args(command.get_arguments().cloned())
+        .subcommands(shown.map(without_hidden))
+}
+
 /// Prints the script by which `shell` completes this command.
 fn completions(shell: clap_complete::Shell) -> Result<(), Failure> {
     use std::io::Write;
     let mut script = Vec::new();
-    clap_complete::generate(shell, &mut Cli::command(), "driftway", &mut script);
+    clap_complete::generate(shell, &mut without_hidden(&Cli::command()), "driftway", &mut script);
     anstream::stdout().lock().write_all(&script)?;
     Ok(())
 }

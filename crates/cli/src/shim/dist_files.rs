@@ -16,16 +16,26 @@ fn dist_path(name: &str) -> PathBuf {
 fn manual_pages() -> Vec<(String, String)> {
     let mut root = Cli::command();
     root.build();
-    let mut pages = Vec::new();
+    let mut pages: Vec<(String, String)> = Vec::new();
     let mut commands = vec![&root];
     while let Some(command) = commands.pop() {
         let shown = |inner: &&clap::Command| inner.get_name() != "help" && !inner.is_hide_set();
         commands.extend(command.get_subcommands().filter(shown));
         let name = command.get_display_name().unwrap_or(command.get_name()).to_owned();
         let mut page = Vec::new();
-        clap_mangen::Man::new(command.clone()).render(&mut page).unwrap();
-        pages.push((format!("{name}.1"), String::from_utf8(page).unwrap()));
+        let source = concat!("driftway ", env!("CARGO_PKG_VERSION"));
+        let manual = clap_mangen::Man::new(command.clone()).source(source).manual("driftway");
+        manual.render(&mut page).unwrap();
+        let page = String::from_utf8(page).unwrap().replace(".SH EXTRA\n", ".SH NOTES\n");
+        pages.push((name, page));
     }
+    let names: Vec<String> = pages.iter().map(|(name, _)| format!("\\fB{name}\\fR(1)")).collect();
+    let pages = pages.into_iter().enumerate().map(|(own, (name, page))| {
+        let others = names.iter().enumerate().filter(|(other, _)| *other != own);
+        let others: Vec<&str> = others.map(|(_, name)| name.as_str()).collect();
+        (format!("{name}.1"), format!("{page}.SH \"SEE ALSO\"\n{}\n", others.join(", ")))
+    });
+    let pages: Vec<_> = pages.collect();
     pages
 }
 

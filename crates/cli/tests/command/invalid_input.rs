@@ -179,6 +179,7 @@ fn shells_complete_commands_and_options() {
     for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
         let script = bench.stdout(&["completions", shell]);
         assert!(script.contains("emulate") && script.contains("pcap"), "{shell}");
+        assert!(!script.contains("guardian"), "{shell} offers a hidden command");
     }
 }
 
