@@ -32,14 +32,14 @@ fn client() -> io::Result<Vec<u8>> {
 fn serve(mut driver: ConnectionDriver) -> io::Result<()> {
     let mut bytes = [0; 1024];
     while driver.connection().state() != State::Closed {
-        let soon = driver.cable().now() + Duration::from_millis(100);
+        let soon = driver.device().now() + Duration::from_millis(100);
         driver.step(soon)?;
         let read = driver.read(&mut bytes)?;
         let mut rest = &bytes[..read];
         while !rest.is_empty() {
             let written = driver.write(rest);
             rest = &rest[written..];
-            let now = driver.cable().now();
+            let now = driver.device().now();
             driver.step(now)?;
         }
         if driver.connection().state() == State::CloseWait {

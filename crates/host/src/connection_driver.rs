@@ -95,7 +95,7 @@ impl ConnectionDriver {
     }
 
     /// The device.
-    pub const fn cable(&mut self) -> &mut ImpairedTun {
+    pub const fn device(&mut self) -> &mut ImpairedTun {
         &mut self.cable
     }
 

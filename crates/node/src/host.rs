@@ -249,10 +249,10 @@ impl Host {
     }
 
     /// Sets the received power of the next hop towards this destination.
-    pub fn set_next_hop_power(&mut self, to: Ipv4Addr, strength: ReceivedPower) {
+    pub fn set_next_hop_power(&mut self, to: Ipv4Addr, power: ReceivedPower) {
         for socket in &mut self.sockets {
             if socket.tcp().remote().address == to {
-                socket.set_next_hop_power(strength);
+                socket.set_next_hop_power(power);
             }
         }
     }

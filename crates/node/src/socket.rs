@@ -52,8 +52,8 @@ impl Socket {
     }
 
     /// Sets the received power of the next hop.
-    pub(crate) fn set_next_hop_power(&mut self, strength: ReceivedPower) {
-        self.next_hop_power = Known::Exact(strength);
+    pub(crate) fn set_next_hop_power(&mut self, power: ReceivedPower) {
+        self.next_hop_power = Known::Exact(power);
     }
 
     /// Returns the route probe requested by the aid.

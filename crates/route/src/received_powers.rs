@@ -15,26 +15,25 @@ pub(crate) struct ReceivedPowers {
 
 impl ReceivedPowers {
     /// Records a measurement.
-    pub fn update(&mut self, neighbour: Ipv4Addr, strength: ReceivedPower) {
+    pub fn update(&mut self, neighbour: Ipv4Addr, power: ReceivedPower) {
         if let Some((_, known)) = self.heard.iter_mut().find(|(known, _)| *known == neighbour) {
-            *known = strength;
+            *known = power;
         } else if self.heard.len() < NEIGHBOURS_MAX {
-            self.heard.push((neighbour, strength));
+            self.heard.push((neighbour, power));
         } else if let Some(oldest) = self.heard.iter_mut().min_by_key(|(_, known)| known.heard_at) {
-            *oldest = (neighbour, strength);
+            *oldest = (neighbour, power);
         }
     }
 
     /// The last measurement of a neighbour; `None` if it was never heard.
     pub fn get(&self, neighbour: Ipv4Addr) -> Option<&ReceivedPower> {
-        self.heard.iter().find(|(known, _)| *known == neighbour).map(|(_, strength)| strength)
+        self.heard.iter().find(|(known, _)| *known == neighbour).map(|(_, power)| power)
     }
 
     /// Returns true if a neighbour will be out of range within `span`, according to the trend of its power.
     pub fn fades_within(&self, now: Instant, neighbour: Ipv4Addr, span: Duration) -> bool {
-        let strength = self.get(neighbour);
-        let end =
-            strength.and_then(|strength| Some(strength.heard_at + strength.expected_lifetime()?));
+        let power = self.get(neighbour);
+        let end = power.and_then(|power| Some(power.heard_at + power.expected_lifetime()?));
         end.is_some_and(|end| end <= now + span)
     }
 }
@@ -62,10 +61,10 @@ mod test {
 
     #[test]
     fn only_a_falling_power_ends_a_link() {
-        let mut strengths = ReceivedPowers::default();
+        let mut powers = ReceivedPowers::default();
         let (now, span) = (Instant::from_secs(10), Duration::from_secs(2));
-        assert!(!strengths.fades_within(now, node(1), span), "never heard");
-        for (strength, ends) in [
+        assert!(!powers.fades_within(now, node(1), span), "never heard");
+        for (power, ends) in [
             (heard(10, 4, Some(-2)), true),
             (heard(10, 5, Some(-2)), false),
             (heard(9, 5, Some(-2)), true),
@@ -73,20 +72,20 @@ mod test {
             (heard(10, 1, Some(3)), false),
             (heard(10, 1, None), false),
         ] {
-            strengths.update(node(1), strength);
-            assert_eq!(strengths.fades_within(now, node(1), span), ends, "{strength:?}");
+            powers.update(node(1), power);
+            assert_eq!(powers.fades_within(now, node(1), span), ends, "{power:?}");
         }
-        assert_eq!(strengths.heard.len(), 1);
+        assert_eq!(powers.heard.len(), 1);
     }
 
     #[test]
     fn the_number_of_neighbours_is_bounded() {
-        let mut strengths = ReceivedPowers::default();
+        let mut powers = ReceivedPowers::default();
         for n in 0..1_000 {
-            strengths.update(node(n as u32), heard(n, 1, None));
+            powers.update(node(n as u32), heard(n, 1, None));
         }
-        assert_eq!(strengths.heard.len(), NEIGHBOURS_MAX);
-        assert!(strengths.get(node(743)).is_none());
-        assert_eq!(strengths.get(node(999)), Some(&heard(999, 1, None)));
+        assert_eq!(powers.heard.len(), NEIGHBOURS_MAX);
+        assert!(powers.get(node(743)).is_none());
+        assert_eq!(powers.get(node(999)), Some(&heard(999, 1, None)));
     }
 }

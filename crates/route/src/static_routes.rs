@@ -97,7 +97,7 @@ impl StaticRoutes {
     }
 
     /// Ignores the received power of a neighbour.
-    pub const fn on_received_power(&mut self, _neighbour: Ipv4Addr, _strength: ReceivedPower) {}
+    pub const fn on_received_power(&mut self, _neighbour: Ipv4Addr, _power: ReceivedPower) {}
 
     /// Ignores an overheard packet.
     pub const fn on_overheard(

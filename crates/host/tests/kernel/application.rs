@@ -108,9 +108,9 @@ impl Application {
 
     /// Runs until `done` holds. Fails after a minute.
     pub fn run_until(&mut self, what: &str, mut done: impl FnMut(&Self) -> bool) {
-        let end = self.driver.cable().now() + Duration::from_secs(60);
+        let end = self.driver.device().now() + Duration::from_secs(60);
         while !done(self) {
-            let now = self.driver.cable().now();
+            let now = self.driver.device().now();
             let connection = self.driver.connection();
             assert!(
                 now < end,

@@ -42,7 +42,7 @@ fn in_the_lab(scenario: &Scenario, seed: u64) -> f64 {
 }
 
 /// A device into a namespace that forwards its packets.
-fn cable(running: &RunningEmulation, end: PathEnd, net: u8) -> ImpairedTun {
+fn device(running: &RunningEmulation, end: PathEnd, net: u8) -> ImpairedTun {
     let namespace: &Namespace = running.namespace(end);
     namespace.set_sysctl("net/ipv4/ip_forward", "1").unwrap();
     let kernel = Ipv4Addr::new(10, net, 0, 1);
@@ -114,10 +114,10 @@ fn turn_until(
     // Lateness of the hosts is not under test. Without real-time scheduling they may still be on
     // time.
     enable_realtime_scheduling();
-    let end = driver.cable().now() + Duration::from_secs(60);
+    let end = driver.device().now() + Duration::from_secs(60);
     let mut done = application(driver);
     while !done {
-        let now = driver.cable().now();
+        let now = driver.device().now();
         assert!(now < end, "{:?}", driver.connection().stats());
         let look = |driver: &mut ConnectionDriver| {
             done |= application(driver);

@@ -33,7 +33,7 @@ fn everywhere(
     for (seed, impairment) in (0..).zip([UNIMPAIRED, UNIMPAIRED, bad, bad, bad, bad]) {
         let opens = Opener::BOTH[seed as usize % 2];
         let mut application = case(&Namespace::new().unwrap(), (seed, impairment), opens);
-        let (to, from) = application.driver.cable().counts();
+        let (to, from) = application.driver.device().counts();
         for counts in [to, from] {
             met.dropped += counts.dropped;
             met.duplicated += counts.duplicated;
@@ -101,7 +101,7 @@ fn both_close_at_once() {
         application.run_until("its byte", |a| a.received.bytes() == 1);
         // From now on FINs and their acknowledgments are impaired.
         let impairment = Impairment { delay: ON_THE_WAY, ..impairment };
-        application.driver.cable().set_impairments(impairment, impairment);
+        application.driver.device().set_impairments(impairment, impairment);
         application.closes = true;
         application.run_until("FIN-WAIT-1", |a| a.state() == State::FinWait1);
         assert!(!application.driver.connection().peer_closed());

@@ -107,7 +107,7 @@ fn every_recovery_over_a_bad_cable() {
             assert_eq!(outcome.snapshots[0].congestion_control, congestion_control);
             assert!(application.driver.connection().stats().retransmissions > 0);
             // Only corrupt packets were rejected, and no other packets arrived.
-            let (to, from) = application.driver.cable().counts();
+            let (to, from) = application.driver.device().counts();
             assert_eq!(application.driver.unmatched().not_for_connection, 0);
             assert!(application.driver.unmatched().undecodable <= from.corrupted);
             for (sum, counts) in total.iter_mut().zip([to, from]) {

@@ -38,7 +38,7 @@ fn congestion_marks_are_echoed_and_answered_both_ways() {
         application.run_until("ours", |_| other.is_done());
         let outcome = other.outcome();
         let [theirs] = &outcome.snapshots[..] else { panic!("{outcome:?}") };
-        let (to, from) = application.driver.cable().counts();
+        let (to, from) = application.driver.device().counts();
         assert!(to.marked > 5 && from.marked > 5, "{to:?} {from:?}");
         // The kernel counts its segments that were reported as marked.
         assert!(theirs.ecn() && theirs.info.delivered_ce > 0, "{theirs:?}");
@@ -63,9 +63,9 @@ fn a_router_without_a_route_does_not_end_an_attempt() {
         Seq(1),
         1000,
     );
-    let end = driver.cable().now() + Duration::from_secs(10);
+    let end = driver.device().now() + Duration::from_secs(10);
     let event = loop {
-        assert!(driver.cable().now() < end);
+        assert!(driver.device().now() < end);
         driver.step(end).unwrap();
         if let Some(event) = driver.poll_event() {
             break event;
@@ -73,7 +73,7 @@ fn a_router_without_a_route_does_not_end_an_attempt() {
     };
     // RFC 9293 §3.9.2.2: net unreachable is a soft error, so that it continued to its last retry.
     assert_eq!(event, Event::TimedOut);
-    let (to, from) = driver.cable().counts();
+    let (to, from) = driver.device().counts();
     assert_eq!((to.delivered, from.delivered), (3, 3), "each SYN drew an ICMP message");
     assert_eq!(driver.unmatched(), UnmatchedPackets::default(), "about this connection");
 }
@@ -88,10 +88,10 @@ fn a_cut_of_two_seconds_is_survived_both_ways() {
     let other = peer(&namespace, Opener::We, PEER, &steps);
     application
         .run_until("some of it", |a| a.received.bytes() > 200_000 && a.sent.bytes() > 300_000);
-    application.driver.cable().set_impairments(cut, cut);
+    application.driver.device().set_impairments(cut, cut);
     application.run_until("timeouts in the cut", |a| a.driver.connection().stats().timeouts >= 3);
     assert!(application.received.bytes() < 20_000_000);
-    application.driver.cable().set_impairments(slow, slow);
+    application.driver.device().set_impairments(slow, slow);
     application.run_until("the rest", Application::is_over);
     application.received.assert_complete(20_000_000);
     let outcome = other.outcome();

@@ -67,7 +67,7 @@ pub struct Aodv {
     awaiting_ack: NeighbourDeadlines,
     /// Neighbours that send hello messages, with the instant at which each is considered lost.
     neighbours: NeighbourDeadlines,
-    strengths: ReceivedPowers,
+    powers: ReceivedPowers,
     /// Instants at which repairs are given up ([`LocalRepair::PastMidpoint`]).
     repair_timeouts: VecDeque<(Instant, Ipv4Addr)>,
     /// The node is part of an active (valid) route until then (RFC 3561 §3, §6.9).
@@ -126,7 +126,7 @@ impl Aodv {
             blacklist: NeighbourDeadlines::default(),
             awaiting_ack: NeighbourDeadlines::default(),
             neighbours: NeighbourDeadlines::default(),
-            strengths: ReceivedPowers::default(),
+            powers: ReceivedPowers::default(),
             repair_timeouts: VecDeque::new(),
             active_until: Instant::ZERO,
             last_broadcast: Instant::ZERO,
@@ -214,14 +214,14 @@ impl Aodv {
     }
 
     /// Records the power with which a neighbour is received.
-    pub fn on_received_power(&mut self, neighbour: Ipv4Addr, strength: ReceivedPower) {
-        self.strengths.update(neighbour, strength);
+    pub fn on_received_power(&mut self, neighbour: Ipv4Addr, power: ReceivedPower) {
+        self.powers.update(neighbour, power);
     }
 
     /// Returns true if the expected lifetime of the link from a neighbour is too short for a route.
     fn avoids_link(&self, now: Instant, neighbour: Ipv4Addr) -> bool {
         let within = self.config.avoid_fading;
-        within.is_some_and(|within| self.strengths.fades_within(now, neighbour, within))
+        within.is_some_and(|within| self.powers.fades_within(now, neighbour, within))
     }
 
     /// Returns the next output.

@@ -104,7 +104,7 @@ pub struct Dsr {
     flows: FlowTable,
     replies: DelayedReplies,
     overhearing: OverhearingState,
-    strengths: ReceivedPowers,
+    powers: ReceivedPowers,
     /// Neighbours that are heard, but could not be reached (RFC 4728 §4.6).
     blacklist: NeighbourDeadlines,
     /// The last error addressed to this node, and its time of arrival.
@@ -148,7 +148,7 @@ impl Dsr {
             flows: FlowTable::default(),
             replies: DelayedReplies::default(),
             overhearing: OverhearingState::default(),
-            strengths: ReceivedPowers::default(),
+            powers: ReceivedPowers::default(),
             blacklist: NeighbourDeadlines::default(),
             last_error: None,
             local_destinations: LocalDestinations::default(),
@@ -222,14 +222,14 @@ impl Dsr {
     }
 
     /// Records the power with which a neighbour is received.
-    pub fn on_received_power(&mut self, neighbour: Ipv4Addr, strength: ReceivedPower) {
-        self.strengths.update(neighbour, strength);
+    pub fn on_received_power(&mut self, neighbour: Ipv4Addr, power: ReceivedPower) {
+        self.powers.update(neighbour, power);
     }
 
     /// Returns true if the expected lifetime of the link from a neighbour is too short for a route.
     fn avoids_link(&self, now: Instant, neighbour: Ipv4Addr) -> bool {
         let within = self.config.avoid_fading;
-        within.is_some_and(|within| self.strengths.fades_within(now, neighbour, within))
+        within.is_some_and(|within| self.powers.fades_within(now, neighbour, within))
     }
 
     /// Handles a packet to `to` that reached the retry limit of the link layer. Each call of `queued` removes

@@ -134,8 +134,8 @@ impl Net {
     }
 
     /// A node receives another one with this power.
-    pub fn strength(&mut self, node: Node, neighbour: Node, strength: ReceivedPower) {
-        self.hosts[node].aodv.on_received_power(at(neighbour), strength);
+    pub fn power(&mut self, node: Node, neighbour: Node, power: ReceivedPower) {
+        self.hosts[node].aodv.on_received_power(at(neighbour), power);
     }
 
     pub fn len(&self) -> usize {

@@ -123,7 +123,7 @@ fn a_route_avoids_a_fading_link() {
         // 4 dB at 2 dB per second.
         let (now, trend) = (Instant::ZERO, Some(-200));
         assert_eq!(net.node(1).needs_received_power(), avoid_fading.is_some());
-        net.strength(
+        net.power(
             1,
             0,
             ReceivedPower {

@@ -67,7 +67,7 @@ pub struct AdhocNetwork {
     /// The instant up to which the MAC layer was to run when a pause interrupted it.
     paused_until: Option<Instant>,
     /// Received signal powers of neighbours; `None` if nothing uses them.
-    signal_strengths: Option<NeighbourSignals>,
+    neighbour_signals: Option<NeighbourSignals>,
     /// `None`: hosts get no signals of their links.
     link_monitor: Option<LinkMonitor>,
 }
@@ -222,7 +222,7 @@ impl AdhocNetwork {
         nodes: Vec<Node>,
         delay: Duration,
         order: SegmentQueueing,
-        strengths: Option<NeighbourSignals>,
+        powers: Option<NeighbourSignals>,
         link_watch: Option<LinkMonitor>,
     ) -> Self {
         Self {
@@ -237,7 +237,7 @@ impl AdhocNetwork {
             stack_delay: delay,
             trace: AdhocTrace::default(),
             paused_until: None,
-            signal_strengths: strengths,
+            neighbour_signals: powers,
             link_monitor: link_watch,
         }
     }

@@ -17,7 +17,7 @@ pub type ReceivedSignal = (u64, SignalKind, Option<FailedLink>);
 /// Records each signal, and the received power of the next hop at that time.
 struct RecordingAid {
     signals: Arc<Mutex<Vec<ReceivedSignal>>>,
-    strengths: Arc<Mutex<Vec<Known<ReceivedPower>>>>,
+    powers: Arc<Mutex<Vec<Known<ReceivedPower>>>>,
 }
 
 impl Aid for RecordingAid {
@@ -36,7 +36,7 @@ impl Aid for RecordingAid {
     fn on_signal(&mut self, now: Instant, signal: &Signal, view: &TcpView) {
         let heard = (now.as_millis(), signal.kind, signal.details.failed_link);
         self.signals.lock().unwrap().push(heard);
-        self.strengths.lock().unwrap().push(view.next_hop_power);
+        self.powers.lock().unwrap().push(view.next_hop_power);
     }
     fn on_timeout(&mut self, _: Instant, _: &TcpView) {}
     fn on_done(&mut self, _: Instant, _: &Act, _: ActResult, _: &TcpView) {}
@@ -49,15 +49,15 @@ impl Aid for RecordingAid {
 }
 
 /// The received power of the next hop at each signal.
-pub type NextHopStrengths = Arc<Mutex<Vec<Known<ReceivedPower>>>>;
+pub type NextHopPowers = Arc<Mutex<Vec<Known<ReceivedPower>>>>;
 
 /// Adds a connection to `peer` whose aid records signals; returns the shared records.
 pub fn add_recording_aid(
     host: &mut Host,
     peer: Ipv4Addr,
-) -> (Arc<Mutex<Vec<ReceivedSignal>>>, NextHopStrengths) {
-    let (heard, seen) = (Arc::default(), NextHopStrengths::default());
-    let listener = RecordingAid { signals: Arc::clone(&heard), strengths: seen.clone() };
+) -> (Arc<Mutex<Vec<ReceivedSignal>>>, NextHopPowers) {
+    let (heard, seen) = (Arc::default(), NextHopPowers::default());
+    let listener = RecordingAid { signals: Arc::clone(&heard), powers: seen.clone() };
     let ends = [host.address(), peer].map(|address| Endpoint::new(address, 99));
     let config = Config::default();
     let tcp = Connection::connect(&config, ends[0], ends[1], Seq(1), 9, Instant::ZERO);

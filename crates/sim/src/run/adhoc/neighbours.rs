@@ -71,21 +71,21 @@ impl LinkMonitor {
 impl Run<'_, AdhocNetwork> {
     /// Records a frame that a node received from a neighbour.
     pub(super) fn on_neighbour_heard(&mut self, node: u32, from: u32) {
-        let Some(strengths) = &mut self.net.signal_strengths else { return };
-        strengths.on_signal(self.now, node, from, self.net.mac.receive_power(self.now, from, node));
-        let Some(strength) = strengths.received_power(node, from) else { return };
+        let Some(powers) = &mut self.net.neighbour_signals else { return };
+        powers.on_signal(self.now, node, from, self.net.mac.receive_power(self.now, from, node));
+        let Some(power) = powers.received_power(node, from) else { return };
         let heard = &mut self.net.nodes[node as usize];
-        heard.routing.on_strength(address(from as usize), strength);
+        heard.routing.on_received_power(address(from as usize), power);
         if let Some(retry) = &mut heard.link_retry {
-            retry.on_heard(address(from as usize), strength);
+            retry.on_heard(address(from as usize), power);
         }
-        self.on_next_hop_heard(node, from, strength);
+        self.on_next_hop_heard(node, from, power);
     }
 
     /// Signals to a node's host that a next hop is reachable, or that its signal is fading.
-    fn on_next_hop_heard(&mut self, node: u32, from: u32, strength: ReceivedPower) {
+    fn on_next_hop_heard(&mut self, node: u32, from: u32, power: ReceivedPower) {
         let Some(watch) = &mut self.net.link_monitor else { return };
-        let (within, lead) = (watch.lead, strength.expected_lifetime());
+        let (within, lead) = (watch.lead, power.expected_lifetime());
         let ends_in = |span| lead.is_some_and(|lead| lead <= span);
         let changed = watch.update_state(node as usize, from, |link| match link {
             // Hysteresis: a link stays in this state until its expected lifetime is twice as long.
@@ -97,7 +97,7 @@ impl Run<'_, AdhocNetwork> {
         for hop in
             watch.next_hops.get(node).into_iter().flatten().filter(|hop| hop.neighbour == from)
         {
-            self.hosts[node].set_next_hop_power(hop.to, strength);
+            self.hosts[node].set_next_hop_power(hop.to, power);
         }
         for (to, link) in changed {
             let kind = match (link, lead) {
@@ -142,7 +142,7 @@ mod test {
     use driftway_base::Known;
     use driftway_scenario::Scenario;
 
-    use super::super::super::recording_aid::{NextHopStrengths, ReceivedSignal, add_recording_aid};
+    use super::super::super::recording_aid::{NextHopPowers, ReceivedSignal, add_recording_aid};
 
     /// Node 1 is in range of node 0 up to 250 m. It moves from 150 m to 300 m and back, and stops
     /// 150 m away. Node 2 is never in range.
@@ -169,7 +169,7 @@ mod test {
     }
 
     /// The signals that a connection of node 0 receives about the link to node 1.
-    fn received_signals(more: &str) -> (Vec<ReceivedSignal>, NextHopStrengths) {
+    fn received_signals(more: &str) -> (Vec<ReceivedSignal>, NextHopPowers) {
         let network = format!("routing = {{ protocol = \"static\" }}\n{more}");
         let scenario = leaving_and_returning(&network, "application = \"ftp\"");
         let mut run = Run::<AdhocNetwork>::new(&scenario, 1, None).unwrap();
@@ -195,8 +195,8 @@ mod test {
         );
         assert_eq!((down.1, up.1), (SignalKind::LinkDown, SignalKind::LinkUp), "{signals:?}");
         assert!((4_000..4_500).contains(&down.0) && (8_000..12_000).contains(&up.0), "{signals:?}");
-        let Known::Exact(strength) = seen.lock().unwrap()[0] else { panic!("{seen:?}") };
-        assert_eq!(strength.expected_lifetime(), Some(lead));
+        let Known::Exact(power) = seen.lock().unwrap()[0] else { panic!("{seen:?}") };
+        assert_eq!(power.expected_lifetime(), Some(lead));
     }
 
     #[test]

@@ -91,12 +91,12 @@ impl Routing {
     }
 
     /// True if it uses the received power of its neighbours.
-    pub fn wants_strength(&self) -> bool {
+    pub fn needs_received_power(&self) -> bool {
         for_each_protocol!(self, protocol => protocol.needs_received_power())
     }
 
-    pub fn on_strength(&mut self, neighbour: Ipv4Addr, strength: ReceivedPower) {
-        for_each_protocol!(self, protocol => protocol.on_received_power(neighbour, strength));
+    pub fn on_received_power(&mut self, neighbour: Ipv4Addr, power: ReceivedPower) {
+        for_each_protocol!(self, protocol => protocol.on_received_power(neighbour, power));
     }
 
     pub fn on_link_failure(

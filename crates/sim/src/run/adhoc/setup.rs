@@ -36,8 +36,8 @@ pub fn build(adhoc: &Adhoc, scenario: &Scenario, seed: u64) -> Result<AdhocNetwo
     });
     let retry_listens = retry.as_ref().is_some_and(LinkRetryConfig::monitors_neighbours);
     let is_asked =
-        link_watch.is_some() || retry_listens || routing.iter().any(Routing::wants_strength);
-    let strengths =
+        link_watch.is_some() || retry_listens || routing.iter().any(Routing::needs_received_power);
+    let powers =
         is_asked.then(|| NeighbourSignals::new(nodes as usize, propagation.receive_power()));
     let (mut air, delay) = match (adhoc.dcf(), adhoc.tdma()) {
         (Some(config), _) => {
@@ -74,7 +74,7 @@ pub fn build(adhoc: &Adhoc, scenario: &Scenario, seed: u64) -> Result<AdhocNetwo
         is_ready: false,
     });
     let order = SegmentQueueing::from_scenario(&adhoc.queue);
-    Ok(AdhocNetwork::new(air, nodes.collect(), delay, order, strengths, link_watch))
+    Ok(AdhocNetwork::new(air, nodes.collect(), delay, order, powers, link_watch))
 }
 
 /// The feedback schemes of each node: its messages about undeliverable packets and failed routes.
