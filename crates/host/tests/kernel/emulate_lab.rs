@@ -42,7 +42,7 @@ fn in_the_lab(scenario: &Scenario, seed: u64) -> f64 {
 }
 
 /// A device into a namespace that forwards its packets.
-fn device(running: &RunningEmulation, end: PathEnd, net: u8) -> ImpairedTun {
+fn cable(running: &RunningEmulation, end: PathEnd, net: u8) -> ImpairedTun {
     let namespace: &Namespace = running.namespace(end);
     namespace.set_sysctl("net/ipv4/ip_forward", "1").unwrap();
     let kernel = Ipv4Addr::new(10, net, 0, 1);
