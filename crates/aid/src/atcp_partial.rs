@@ -35,7 +35,7 @@ use crate::kit::{
     AckKind, Context, DEFAULT_MSS, DEFAULT_RTO, DUPLICATE_THRESHOLD, DuplicateAcks, Machine, Named,
     Protocol, resume,
 };
-use crate::options::{AidOption, AidOptions, OptionField};
+use crate::options::{AidOption, AidOptions, OptionChoice, OptionField};
 use crate::{Aid, SegmentVerdict};
 pub use state::{State, Transition};
 
@@ -72,25 +72,34 @@ impl Default for AtcpPartialOptions {
 impl AidOptions for AtcpPartialOptions {
     const NAME: &'static str = "atcp-partial";
     const SUMMARY: &'static str =
-        "partial ATCP (Westin 2003): restores the window after duplicate acknowledgments";
+        "Partial ATCP (Westin 2003): restores the window after duplicate acknowledgments.";
     const STATES: &'static [(&'static str, &'static str)] = <State as Named>::DESCRIPTIONS;
     const OPTIONS: &'static [AidOption<Self>] = &[
         AidOption {
             name: "ecn",
-            about: "state after a congestion mark: normal or congested",
+            about: "State that a congestion mark leads to.",
             field: OptionField::Choice(&[
-                ("normal", |o| o.ecn = EcnResponse::Normal),
-                ("congested", |o| o.ecn = EcnResponse::Congested),
+                OptionChoice {
+                    name: "normal",
+                    about: "The normal state, as in ATCP's reference code (westin-2003 §3.2.1).",
+                    set: |o| o.ecn = EcnResponse::Normal,
+                },
+                OptionChoice {
+                    name: "congested",
+                    about: "The congested state, as in liu-singh-2001.",
+                    set: |o| o.ecn = EcnResponse::Congested,
+                },
             ]),
         },
         AidOption {
             name: "step_back",
-            about: "set SND.NXT back to SND.UNA when disconnected",
+            about: "SND.NXT is set back to SND.UNA in the disconnected state.",
             field: OptionField::Flag(|o| &mut o.step_back),
         },
         AidOption {
             name: "retransmit",
-            about: "retransmit the first unacknowledged segment at once when disconnected",
+            about: "The first unacknowledged segment is retransmitted as soon as the disconnected \
+                state begins.",
             field: OptionField::Flag(|o| &mut o.retransmit),
         },
     ];

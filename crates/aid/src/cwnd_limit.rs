@@ -44,14 +44,14 @@ impl Default for CwndLimitOptions {
 impl AidOptions for CwndLimitOptions {
     const NAME: &'static str = "cwnd-limit";
     const SUMMARY: &'static str =
-        "congestion window limit (Westin 2003): bounds the number of outstanding segments";
+        "Congestion window limit (Westin 2003): bounds the number of outstanding segments.";
     const STATES: &'static [(&'static str, &'static str)] = &[
         ("limiting", "TCP limits its congestion window itself."),
         ("replacing", "The window in the segments that TCP receives is replaced by a smaller one."),
     ];
     const OPTIONS: &'static [AidOption<Self>] = &[AidOption {
         name: "segments",
-        about: "maximum number of outstanding full-sized segments",
+        about: "Maximum number of outstanding full-sized segments (westin-2003 §4.9).",
         field: OptionField::Count { min: 1, max: Self::MAX_SEGMENTS, field: |o| &mut o.segments },
     }];
 

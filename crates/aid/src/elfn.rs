@@ -24,7 +24,7 @@ use crate::kit::standby::{
     standby_options,
 };
 use crate::kit::{Context, Machine, Named, Protocol};
-use crate::options::{AidOption, AidOptions, OptionField};
+use crate::options::{AidOption, AidOptions, OptionChoice, OptionField};
 use crate::{Aid, SegmentVerdict};
 
 /// Parameters that yu-2004 compares.
@@ -49,16 +49,25 @@ pub enum FreezeOn {
 impl AidOptions for ElfnOptions {
     const NAME: &'static str = "elfn";
     const SUMMARY: &'static str =
-        "ELFN (Holland & Vaidya 1999): standby after a failure notification, with probes every 2 s";
+        "ELFN (Holland & Vaidya 1999): puts TCP on standby after a link failure notification.";
     const STATES: &'static [(&'static str, &'static str)] = <State as Named>::DESCRIPTIONS;
     const OPTIONS: &'static [AidOption<Self>] = standby_options!(
         standby,
         AidOption {
             name: "freeze_on",
-            about: "failures that transition a standby: any link failure, or packet losses only",
+            about: "Link failures that put TCP on standby, in addition to route discoveries of the \
+                local node (yu-2004 §3.2).",
             field: OptionField::Choice(&[
-                ("route-failure", |o| o.freeze_on = FreezeOn::RouteFailure),
-                ("packet-loss", |o| o.freeze_on = FreezeOn::PacketLoss),
+                OptionChoice {
+                    name: "route-failure",
+                    about: "Any link failure, including one after which the packet was salvaged.",
+                    set: |o| o.freeze_on = FreezeOn::RouteFailure,
+                },
+                OptionChoice {
+                    name: "packet-loss",
+                    about: "Only a link failure that caused the loss of a packet.",
+                    set: |o| o.freeze_on = FreezeOn::PacketLoss,
+                },
             ]),
         },
     );

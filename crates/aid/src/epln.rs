@@ -22,7 +22,7 @@ use crate::kit::standby::{
     standby_options,
 };
 use crate::kit::{Context, Machine, Named, Protocol};
-use crate::options::{AidOption, AidOptions, OptionField};
+use crate::options::{AidOption, AidOptions, OptionChoice, OptionField};
 use crate::{Aid, SegmentVerdict};
 
 /// Maximum number of recorded lost packets; TCP recovers further ones by itself.
@@ -38,7 +38,7 @@ pub struct EplnOptions {
 impl AidOptions for EplnOptions {
     const NAME: &'static str = "epln";
     const SUMMARY: &'static str =
-        "EPLN (Yu 2004): standby as in ELFN, and retransmission of packets reported as lost";
+        "EPLN (Yu 2004): like ELFN, and retransmits the packets that are reported as lost.";
     const STATES: &'static [(&'static str, &'static str)] = <State as Named>::DESCRIPTIONS;
     const OPTIONS: &'static [AidOption<Self>] = standby_options!(standby);
 

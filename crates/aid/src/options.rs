@@ -31,7 +31,7 @@ pub trait AidOptions: Default + PartialEq + 'static {
 pub struct AidOption<O: 'static> {
     /// Key in a scenario.
     pub name: &'static str,
-    /// One-line help text.
+    /// Description, in sentences.
     pub about: &'static str,
     /// Type and range of the option, and the field that it sets.
     pub field: OptionField<O>,
@@ -64,8 +64,15 @@ pub enum OptionField<O: 'static> {
     Choice(&'static [OptionChoice<O>]),
 }
 
-/// A named value and the function that stores it.
-pub type OptionChoice<O> = (&'static str, fn(&mut O));
+/// A named value.
+pub struct OptionChoice<O> {
+    /// The value in a scenario.
+    pub name: &'static str,
+    /// Description, in sentences.
+    pub about: &'static str,
+    /// Stores the value.
+    pub set: fn(&mut O),
+}
 
 /// Value of an option in a scenario.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -93,15 +100,17 @@ pub enum OptionKind {
     Choice(Vec<&'static str>),
 }
 
-/// Description of an option, for parsing and for error messages.
+/// Description of an option, for parsing, for error messages and for the documentation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OptionInfo {
     /// Key in a scenario.
     pub name: &'static str,
-    /// One-line help text.
+    /// Description, in sentences.
     pub about: &'static str,
     /// Type and range.
     pub kind: OptionKind,
+    /// Description of each value of an [`OptionKind::Choice`], in its order; empty for other kinds.
+    pub choices: Vec<&'static str>,
     /// Default value; `None`: the first tick of the host's clock ([`OptionField::FirstTick`]).
     pub default: Option<OptionValue<'static>>,
 }
@@ -130,9 +139,15 @@ impl<O: AidOptions> OptionField<O> {
             Self::FirstTick(_) => OptionKind::Duration(Duration::ZERO),
             Self::Count { min: least, max: most, .. } => OptionKind::Count(*least, *most),
             Self::Flag(_) => OptionKind::Flag,
-            Self::Choice(words) => {
-                OptionKind::Choice(words.iter().map(|(word, _)| *word).collect())
-            }
+            Self::Choice(words) => OptionKind::Choice(words.iter().map(|word| word.name).collect()),
+        }
+    }
+
+    /// Descriptions of the named values.
+    fn choices(&self) -> Vec<&'static str> {
+        match self {
+            Self::Choice(words) => words.iter().map(|word| word.about).collect(),
+            _ => Vec::new(),
         }
     }
 
@@ -145,12 +160,12 @@ impl<O: AidOptions> OptionField<O> {
             Self::Flag(at) => Some(OptionValue::Flag(*at(&mut options))),
             Self::Choice(words) => {
                 // The choice that leaves the defaults unchanged.
-                let is_default = |(_, set): &&OptionChoice<O>| {
+                let is_default = |choice: &&OptionChoice<O>| {
                     let mut chosen = O::default();
-                    set(&mut chosen);
+                    (choice.set)(&mut chosen);
                     chosen == options
                 };
-                words.iter().find(is_default).map(|(word, _)| OptionValue::Choice(word))
+                words.iter().find(is_default).map(|word| OptionValue::Choice(word.name))
             }
         }
     }
@@ -179,8 +194,8 @@ impl<O: AidOptions> OptionField<O> {
                 true
             }
             (Self::Choice(words), OptionValue::Choice(word)) => {
-                let chosen = words.iter().find(|(known, _)| *known == word);
-                chosen.inspect(|(_, set)| set(options)).is_some()
+                let chosen = words.iter().find(|known| known.name == word);
+                chosen.inspect(|known| (known.set)(options)).is_some()
             }
             _ => false,
         }
@@ -193,6 +208,7 @@ pub(crate) fn options<O: AidOptions>() -> Vec<OptionInfo> {
         name: option.name,
         about: option.about,
         kind: option.field.kind(),
+        choices: option.field.choices(),
         default: option.field.default(),
     };
     O::OPTIONS.iter().map(info).collect()

@@ -113,6 +113,26 @@ mod test {
     }
 
     #[test]
+    fn descriptions_are_sentences() {
+        let check = |text: &str, of: &str| {
+            let starts = text.starts_with(|first: char| first.is_uppercase() || first.is_numeric());
+            assert!(starts && text.ends_with('.') && !text.contains("  "), "{of}: {text}");
+        };
+        for listed in AIDS {
+            check(listed.summary, listed.name);
+            for option in listed.options() {
+                check(option.about, option.name);
+                let names = match &option.kind {
+                    OptionKind::Choice(words) => words.len(),
+                    _ => 0,
+                };
+                assert_eq!(option.choices.len(), names, "{}", option.name);
+                option.choices.iter().for_each(|about| check(about, option.name));
+            }
+        }
+    }
+
+    #[test]
     fn every_default_is_valid() {
         for listed in AIDS {
             for option in listed.options() {

@@ -42,7 +42,7 @@ use driftway_base::{
 
 use crate::Aid;
 use crate::kit::{Context, Machine, Named, Protocol, States, named, resume};
-use crate::options::{AidOption, AidOptions, OptionField};
+use crate::options::{AidOption, AidOptions, OptionChoice, OptionField};
 
 /// Parameters that chandran-1998 leaves open.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -99,12 +99,14 @@ impl Default for TcpFOptions {
 impl AidOptions for TcpFOptions {
     const NAME: &'static str = "tcp-f";
     const SUMMARY: &'static str =
-        "TCP-F (Chandran et al. 1998): freezes TCP from route failure to route re-establishment";
+        "TCP-F (Chandran et al. 1998): freezes TCP from route failure to route re-establishment.";
     const STATES: &'static [(&'static str, &'static str)] = <State as Named>::DESCRIPTIONS;
     const OPTIONS: &'static [AidOption<Self>] = &[
         AidOption {
             name: "route_failure_timeout",
-            about: "longest wait for an RRN after the first RFN",
+            about: "Route failure timeout: maximum time from the first route failure notification \
+                (RFN) to a route re-establishment notification (RRN), after which TCP resumes by \
+                itself (chandran-1998 §4).",
             field: OptionField::Duration {
                 min: Self::MIN_TIMEOUT,
                 field: |o| &mut o.route_failure_timeout,
@@ -112,18 +114,37 @@ impl AidOptions for TcpFOptions {
         },
         AidOption {
             name: "resume_from",
-            about: "start of transmission after a snooze: SND.UNA or SND.NXT",
+            about: "Sequence number at which transmission resumes after a snooze.",
             field: OptionField::Choice(&[
-                ("una", |o| o.resume_from = ResumeFrom::Una),
-                ("nxt", |o| o.resume_from = ResumeFrom::Nxt),
+                OptionChoice {
+                    name: "una",
+                    about: "SND.UNA. The whole window is retransmitted, except data reported by SACK, \
+                        which chandran-1998 does not describe.",
+                    set: |o| o.resume_from = ResumeFrom::Una,
+                },
+                OptionChoice {
+                    name: "nxt",
+                    about: "SND.NXT, as in chandran-1998 §4. Segments lost with the route are \
+                        recovered by duplicate acknowledgments or by a timeout.",
+                    set: |o| o.resume_from = ResumeFrom::Nxt,
+                },
             ]),
         },
         AidOption {
             name: "wakes_on",
-            about: "origin of the RRN that ends a snooze: any router, or the failure point",
+            about: "Origin of the route re-establishment notification that ends a snooze.",
             field: OptionField::Choice(&[
-                ("any", |o| o.wakes_on = WakeOn::Any),
-                ("failure-point", |o| o.wakes_on = WakeOn::FailurePoint),
+                OptionChoice {
+                    name: "any",
+                    about: "Any router (chandran-1998 §4).",
+                    set: |o| o.wakes_on = WakeOn::Any,
+                },
+                OptionChoice {
+                    name: "failure-point",
+                    about: "The failure point, which sent the last RFN (chandran-1998 §5.4); any \
+                        router if the origin of one of the two notifications is unknown.",
+                    set: |o| o.wakes_on = WakeOn::FailurePoint,
+                },
             ]),
         },
     ];

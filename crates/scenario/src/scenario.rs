@@ -21,6 +21,7 @@ pub struct Scenario {
     pub network: Network,
     /// Traffic flows, at least one: `[[flow]]`.
     #[serde(default, rename = "flow", skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(min = 1))]
     pub flows: Vec<Flow>,
     /// Published results to compare with: `[[reference]]`. Default: none.
     #[serde(default, rename = "reference", skip_serializing_if = "Vec::is_empty")]

@@ -66,6 +66,10 @@ fn wrong_files_are_not_valid() {
         let file: Value = toml::from_str(&text.replacen(from, to, 1)).unwrap();
         assert!(!validator.is_valid(&file), "{from} → {to}");
     }
+    let (without_flows, _) = text.split_once("[[flow]]").unwrap();
+    let file: Value = toml::from_str(without_flows).unwrap();
+    let errors: Vec<_> = validator.iter_errors(&file).map(|error| error.to_string()).collect();
+    assert_eq!(errors, ["\"flow\" is a required property"]);
 }
 
 #[test]
@@ -137,6 +141,59 @@ fn documented_defaults_are_effective() {
         compared += 1;
     });
     assert!(compared > 100, "{compared}");
+}
+
+/// Calls `see` with each key of the schema and its schema.
+fn keys<'a>(schema: &'a Value, see: &mut impl FnMut(&'a str, &'a Value)) {
+    match schema {
+        Value::Object(parts) => {
+            let properties = parts.get("properties").and_then(Value::as_object);
+            properties.into_iter().flatten().for_each(|(key, value)| see(key, value));
+            parts.values().for_each(|part| keys(part, see));
+        }
+        Value::Array(parts) => parts.iter().for_each(|part| keys(part, see)),
+        _ => {}
+    }
+}
+
+#[test]
+fn every_key_of_the_schema_has_a_description() {
+    let mut count = 0;
+    keys(&Scenario::schema(), &mut |key, schema| {
+        let text = schema["description"].as_str().unwrap_or_default();
+        assert!(text.ends_with('.'), "{key}: {schema}");
+        count += 1;
+    });
+    assert!(count > 300, "{count}");
+}
+
+#[test]
+fn the_schema_has_no_null() {
+    fn check(value: &Value) {
+        match value {
+            Value::Object(parts) => parts.values().for_each(check),
+            Value::Array(parts) => parts.iter().for_each(check),
+            other => assert!(!other.is_null() && other != "null"),
+        }
+    }
+    check(&Scenario::schema());
+}
+
+#[test]
+fn no_cell_of_the_reference_is_empty() {
+    let reference = Scenario::reference();
+    let rows = reference.lines().filter(|line| line.starts_with("| `"));
+    let mut count = 0;
+    for row in rows {
+        let row_without_escapes = row.replace("\\|", "/");
+        let cells: Vec<_> =
+            row_without_escapes.trim_matches('|').split('|').map(str::trim).collect();
+        let [_, values, default, meaning] = cells.as_slice() else { panic!("{row}") };
+        assert!(!values.is_empty() && !default.is_empty() && !meaning.is_empty(), "{row}");
+        assert!(!values.contains("`null`") && *default != "`null`", "{row}");
+        count += 1;
+    }
+    assert!(count > 300, "{count}");
 }
 
 #[test]

@@ -6,7 +6,7 @@ use driftway_base::Duration;
 use super::{Atcp, State};
 use crate::Aid;
 use crate::kit::Named;
-use crate::options::{AidOption, AidOptions, OptionField};
+use crate::options::{AidOption, AidOptions, OptionChoice, OptionField};
 
 /// Data that ATCP retransmits when it enters the loss state and when its retransmission timer expires.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -160,93 +160,161 @@ impl Default for AtcpOptions {
 impl AidOptions for AtcpOptions {
     const NAME: &'static str = "atcp";
     const SUMMARY: &'static str =
-        "ATCP (Liu & Singh 2001): distinguishes loss, congestion and partition";
+        "ATCP (Liu & Singh 2001): distinguishes loss, congestion and partition.";
     const STATES: &'static [(&'static str, &'static str)] = <State as Named>::DESCRIPTIONS;
     const OPTIONS: &'static [AidOption<Self>] = &[
         AidOption {
             name: "tick",
-            about: "interval between checks of the retransmission timers",
+            about: "Interval between checks of TCP's and ATCP's retransmission timers (liu-singh-2001 \
+                §IV). A TCP with a shorter retransmission timeout times out between two checks.",
             field: OptionField::Duration { min: Self::MIN_TICK, field: |o| &mut o.tick },
         },
         AidOption {
             name: "tick_phase",
-            about: "time of the first check",
+            about: "Time of the first check of the retransmission timers; the others follow at \
+                multiples of `tick`. Default: the first tick of the host's clock.",
             field: OptionField::FirstTick(|o| &mut o.tick_phase),
         },
         AidOption {
             name: "persist_min",
-            about: "time from disconnection to the first persist probe",
+            about: "Time from entering the disconnected state to TCP's first persist probe \
+                (liu-singh-2001 §V-C).",
             field: OptionField::Duration { min: Self::MIN_TICK, field: |o| &mut o.persist_min },
         },
         AidOption {
             name: "persist_max",
-            about: "maximum interval between persist probes",
+            about: "Maximum interval between two persist probes (liu-singh-2001 §V-C).",
             field: OptionField::Duration { min: Self::MIN_TICK, field: |o| &mut o.persist_max },
         },
         AidOption {
             name: "resend",
-            about: "data retransmitted in the loss state",
+            about: "Data that ATCP retransmits when it enters the loss state and when its \
+                retransmission timer expires (liu-singh-2001 §III-A, §IV).",
             field: OptionField::Choice(&[
-                ("first", |o| o.resend = LossRetransmission::First),
-                ("all", |o| o.resend = LossRetransmission::All),
+                OptionChoice {
+                    name: "first",
+                    about: "The first unacknowledged segment.",
+                    set: |o| o.resend = LossRetransmission::First,
+                },
+                OptionChoice {
+                    name: "all",
+                    about: "All unacknowledged data within ATCP's congestion window.",
+                    set: |o| o.resend = LossRetransmission::All,
+                },
             ]),
         },
         AidOption {
             name: "retransmission",
-            about: "position of retransmissions in the sender's interface queue",
+            about: "Position of ATCP's retransmissions in the sender's interface queue.",
             field: OptionField::Choice(&[
-                ("ahead", |o| o.retransmission = QueuePosition::Ahead),
-                ("behind", |o| o.retransmission = QueuePosition::Behind),
+                OptionChoice {
+                    name: "ahead",
+                    about: "At the head of the queue, so that a retransmission overtakes the waiting \
+                        packets.",
+                    set: |o| o.retransmission = QueuePosition::Ahead,
+                },
+                OptionChoice {
+                    name: "behind",
+                    about: "At the tail of the queue, as other packets.",
+                    set: |o| o.retransmission = QueuePosition::Behind,
+                },
             ]),
         },
         AidOption {
             name: "leave_loss",
-            about: "event that ends the loss state",
+            about: "Event that ends the loss state.",
             field: OptionField::Choice(&[
-                ("ack", |o| o.leave_loss = LossExit::Ack),
-                ("ack-or-data", |o| o.leave_loss = LossExit::AckOrData),
+                OptionChoice {
+                    name: "ack",
+                    about: "A new acknowledgment (liu-singh-2001 §III-A).",
+                    set: |o| o.leave_loss = LossExit::Ack,
+                },
+                OptionChoice {
+                    name: "ack-or-data",
+                    about: "A new acknowledgment, or new data from the peer (liu-singh-2001 §IV).",
+                    set: |o| o.leave_loss = LossExit::AckOrData,
+                },
             ]),
         },
         AidOption {
             name: "backoff",
-            about: "double the retransmission timeout of the loss state at each expiry",
+            about: "ATCP's retransmission timeout in the loss state is doubled at each expiry, up to \
+                64 s (RFC 6298 §5.5).",
             field: OptionField::Flag(|o| &mut o.backoff),
         },
         AidOption {
             name: "congested_until",
-            about: "event that ends the congested state",
+            about: "Event that ends the congested state.",
             field: OptionField::Choice(&[
-                ("segment", |o| o.congested_until = CongestedExit::Segment),
-                ("new-data", |o| o.congested_until = CongestedExit::NewData),
+                OptionChoice {
+                    name: "segment",
+                    about: "Transmission of any segment by TCP, including acknowledgments \
+                        (liu-singh-2001 §IV).",
+                    set: |o| o.congested_until = CongestedExit::Segment,
+                },
+                OptionChoice {
+                    name: "new-data",
+                    about: "Transmission of a segment with new data (liu-singh-2001 §III-A).",
+                    set: |o| o.congested_until = CongestedExit::NewData,
+                },
             ]),
         },
         AidOption {
             name: "echo",
-            about: "order of an ECN echo and the new acknowledgment that carries it",
+            about: "Order in which ATCP in the loss state processes an ECN echo and the new \
+                acknowledgment that carries it.",
             field: OptionField::Choice(&[
-                ("first", |o| o.echo = EchoOrder::First),
-                ("after-ack", |o| o.echo = EchoOrder::AfterAck),
+                OptionChoice {
+                    name: "first",
+                    about: "The echo is processed first; the loss state becomes congested, and the \
+                        window is not restored.",
+                    set: |o| o.echo = EchoOrder::First,
+                },
+                OptionChoice {
+                    name: "after-ack",
+                    about: "The acknowledgment is processed first; it ends the loss state before the \
+                        echo is processed.",
+                    set: |o| o.echo = EchoOrder::AfterAck,
+                },
             ]),
         },
         AidOption {
             name: "restore",
-            about: "restore the window after a loss before or after TCP processes the segment",
+            about: "Time at which TCP's congestion window is restored when the loss state ends.",
             field: OptionField::Choice(&[
-                ("before", |o| o.restore = CwndRestoreTime::Before),
-                ("after", |o| o.restore = CwndRestoreTime::After),
+                OptionChoice {
+                    name: "before",
+                    about: "Before TCP processes the acknowledgment that ends the loss state.",
+                    set: |o| o.restore = CwndRestoreTime::Before,
+                },
+                OptionChoice {
+                    name: "after",
+                    about: "After TCP has processed that acknowledgment, which undoes TCP's response \
+                        to an ECN echo in it.",
+                    set: |o| o.restore = CwndRestoreTime::After,
+                },
             ]),
         },
         AidOption {
             name: "duplicates",
-            about: "duplicate acknowledgments withheld from TCP in the loss state",
+            about: "Duplicate acknowledgments that are withheld from TCP in the loss state.",
             field: OptionField::Choice(&[
-                ("all", |o| o.duplicates = WithheldDuplicates::All),
-                ("third", |o| o.duplicates = WithheldDuplicates::Third),
+                OptionChoice {
+                    name: "all",
+                    about: "All of them.",
+                    set: |o| o.duplicates = WithheldDuplicates::All,
+                },
+                OptionChoice {
+                    name: "third",
+                    about: "Only the third one, which begins the loss state.",
+                    set: |o| o.duplicates = WithheldDuplicates::Third,
+                },
             ]),
         },
         AidOption {
             name: "pull_back",
-            about: "set SND.NXT back to SND.UNA in the disconnected state",
+            about: "SND.NXT is set back to SND.UNA in the disconnected state, as 4.4BSD does when the \
+                peer's window closes.",
             field: OptionField::Flag(|o| &mut o.pull_back),
         },
     ];

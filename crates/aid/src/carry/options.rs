@@ -6,7 +6,7 @@ use driftway_base::Duration;
 use super::{Carry, State};
 use crate::Aid;
 use crate::kit::Named;
-use crate::options::{AidOption, AidOptions, OptionField};
+use crate::options::{AidOption, AidOptions, OptionChoice, OptionField};
 
 /// TCP's congestion window after an outage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -62,40 +62,54 @@ impl Default for CarryOptions {
 impl AidOptions for CarryOptions {
     const NAME: &'static str = "carry";
     const SUMMARY: &'static str =
-        "carry (the shim's default): undoes the response to non-congestion losses, bridges outages";
+        "Carry (the shim's default): undoes responses to non-congestion losses, bridges outages.";
     const STATES: &'static [(&'static str, &'static str)] = <State as Named>::DESCRIPTIONS;
     const OPTIONS: &'static [AidOption<Self>] = &[
         AidOption {
             name: "undo_losses",
-            about: "undo window reductions for losses, if ECN is in use",
+            about: "Reductions of the congestion window for losses are undone unless the network \
+                signals congestion; this needs ECN.",
             field: OptionField::Flag(|o| &mut o.undo_losses),
         },
         AidOption {
             name: "cwnd",
-            about: "congestion window after an outage: the previous one, or that of a new connection",
+            about: "Congestion window after an outage.",
             field: OptionField::Choice(&[
-                ("keep", |o| o.cwnd = CwndAfterOutage::Keep),
-                ("reset", |o| o.cwnd = CwndAfterOutage::Reset),
+                OptionChoice {
+                    name: "keep",
+                    about: "The previous window; ssthresh is kept as well. This is correct if the \
+                        path has not changed.",
+                    set: |o| o.cwnd = CwndAfterOutage::Keep,
+                },
+                OptionChoice {
+                    name: "reset",
+                    about: "The initial window of a new connection, as liu-singh-2001 §III-C requires \
+                        for a new route.",
+                    set: |o| o.cwnd = CwndAfterOutage::Reset,
+                },
             ]),
         },
         AidOption {
             name: "probe_min",
-            about: "minimum interval between probes, which are sent every RTT",
+            about: "Minimum interval between two probes of an outage. They are sent every round-trip \
+                time unless that is shorter.",
             field: OptionField::Duration { min: Self::MIN_SPAN, field: |o| &mut o.probe_min },
         },
         AidOption {
             name: "probe_max",
-            about: "interval between probes in a long outage",
+            about: "Interval between two probes of an outage that has lasted longer than `probe_fast`.",
             field: OptionField::Duration { min: Self::MIN_SPAN, field: |o| &mut o.probe_max },
         },
         AidOption {
             name: "probe_fast",
-            about: "duration after which an outage counts as long",
+            about: "Duration of an outage after which probes are sent only every `probe_max`.",
             field: OptionField::Duration { min: Self::MIN_SPAN, field: |o| &mut o.probe_fast },
         },
         AidOption {
             name: "suspect_after",
-            about: "unanswered retransmissions of a segment after which an outage is suspected; 255: never",
+            about: "Number of unanswered retransmissions of the oldest segment after which an outage \
+                is suspected; more are required if losses are frequent. 255: outages are detected \
+                by signals only.",
             field: OptionField::Count { min: 1, max: Self::NEVER, field: |o| &mut o.suspect_after },
         },
     ];

@@ -52,7 +52,8 @@ macro_rules! standby_options {
         &[
             AidOption {
                 name: "probe_interval",
-                about: "interval between probes, and from the beginning of a standby to the first one",
+                about: "Interval between two probes, and between the beginning of a standby and the \
+                    first probe (yu-2004 §5.1).",
                 field: OptionField::Duration {
                     min: StandbyOptions::MIN_INTERVAL,
                     field: |o| &mut o.$field.probe_interval,
@@ -60,15 +61,24 @@ macro_rules! standby_options {
             },
             AidOption {
                 name: "after",
-                about: "window and RTO after a standby: the previous ones, or defaults",
+                about: "Congestion window and retransmission timeout after a standby.",
                 field: OptionField::Choice(&[
-                    ("old", |o| o.$field.after_standby = AfterStandby::Previous),
-                    ("defaults", |o| o.$field.after_standby = AfterStandby::Defaults),
+                    OptionChoice {
+                        name: "old",
+                        about: "The values before the standby, without back-off.",
+                        set: |o| o.$field.after_standby = AfterStandby::Previous,
+                    },
+                    OptionChoice {
+                        name: "defaults",
+                        about: "The values of `default_cwnd` and `default_rto`.",
+                        set: |o| o.$field.after_standby = AfterStandby::Defaults,
+                    },
                 ]),
             },
             AidOption {
                 name: "default_rto",
-                about: "RTO after a standby with `after = \"defaults\"`",
+                about: "Retransmission timeout after a standby with `after = \"defaults\"` (yu-2004 \
+                    §3.1).",
                 field: OptionField::Duration {
                     min: StandbyOptions::MIN_INTERVAL,
                     field: |o| &mut o.$field.default_rto,
@@ -76,7 +86,8 @@ macro_rules! standby_options {
             },
             AidOption {
                 name: "default_cwnd",
-                about: "congestion window (segments) after a standby with `after = \"defaults\"`",
+                about: "Congestion window in segments after a standby with `after = \"defaults\"` \
+                    (yu-2004 §3.1).",
                 field: OptionField::Count {
                     min: 1,
                     max: StandbyOptions::MAX_CWND,

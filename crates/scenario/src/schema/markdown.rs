@@ -12,8 +12,8 @@ const HEAD: &str = "\
 A scenario is one TOML file that defines everything about a run but its seed. This page lists all its keys;
 it is generated from the types that read the file (`driftway check --schema` prints the same as a JSON schema
 for editors). Quantities carry their unit in the value, such as `\"20 ms\"`; bare numbers are counts and
-ratios. A key without a default is required unless its description states otherwise. `driftway check FILE
---show` prints a file with all its defaults.
+ratios. \"See meaning\" stands for a default that depends on other keys. `driftway check FILE --show` prints a
+file with all its defaults.
 ";
 
 /// Writes the reference of this schema.
@@ -74,7 +74,7 @@ impl<'a> Reference<'a> {
             let default = match schema.get("default") {
                 Some(value) => format!("`{}`", as_toml(value)),
                 None if required(key) => "required".to_owned(),
-                None => String::new(),
+                None => default_in_text(schema).replace('|', "\\|"),
             };
             let values = self.values(schema).replace('|', "\\|");
             let meaning = self.meaning(schema).replace('|', "\\|");
@@ -147,7 +147,7 @@ impl<'a> Reference<'a> {
                     let parts: Vec<_> = parts.iter().map(|part| self.values(part)).collect();
                     format!("[{}]", parts.join(", "))
                 }
-                (Some(items), None) => format!("array of {}", self.values(items)),
+                (Some(items), None) => format!("array of {}", plural(&self.values(items))),
                 (None, None) => "array".to_owned(),
             },
             "object" => {
@@ -176,6 +176,37 @@ impl<'a> Reference<'a> {
             }
         }
         meaning
+    }
+}
+
+/// The plural of a description of values, such as `time: "20 ms"`.
+fn plural(values: &str) -> String {
+    let end = values.find([':', ',']).unwrap_or(values.len());
+    let (name, rest) = values.split_at(end);
+    let is_noun = name.ends_with(|last: char| last.is_ascii_alphabetic()) && !name.starts_with('[');
+    format!("{name}{}{rest}", if is_noun { "s" } else { "" })
+}
+
+/// The default that only the documentation of a key states: a value, a few words, or a reference to the
+/// documentation.
+fn default_in_text(schema: &Value) -> String {
+    const LONGEST: usize = 40;
+    let text = schema.get("description").and_then(Value::as_str).unwrap_or_default();
+    let text = text.replace('\n', " ");
+    let default = text.split_once("Default").map(|(_, rest)| rest.trim_start_matches([':', ' ']));
+    let default = default.and_then(|rest| rest.split(". ").next()).unwrap_or_default();
+    let default = default.trim_end().trim_end_matches('.');
+    let is_number = default.parse::<f64>().is_ok();
+    let is_quantity = !default.contains([',', ';'])
+        && default.split_once(' ').is_some_and(|(number, _)| number.parse::<f64>().is_ok());
+    match default {
+        "true" | "false" => format!("`{default}`"),
+        _ if is_number => format!("`{default}`"),
+        _ if is_quantity => format!("`\"{default}\"`"),
+        _ if default.starts_with("none,") => "none".to_owned(),
+        "" => "see meaning".to_owned(),
+        _ if default.contains([',', ';']) || default.len() > LONGEST => "see meaning".to_owned(),
+        _ => default.to_owned(),
     }
 }
 

@@ -21,6 +21,8 @@ impl Scenario {
             .into_root_schema_for::<Self>()
             .to_value();
         for_toml(&mut schema);
+        require_non_empty(&mut schema);
+        describe_keys(&mut schema);
         schema
     }
 
@@ -51,6 +53,9 @@ fn without_null(object: &mut Map<String, Value>) {
             object.insert("type".to_owned(), only);
         }
     }
+    if let Some(Value::Array(values)) = object.get_mut("enum") {
+        values.retain(|value| !value.is_null());
+    }
     if let Some(Value::Array(forms)) = object.get_mut("anyOf") {
         forms.retain(|form| form.get("type") != Some(&"null".into()));
         if let [Value::Object(only)] = forms.as_slice() {
@@ -59,6 +64,43 @@ fn without_null(object: &mut Map<String, Value>) {
             for (key, value) in only {
                 object.entry(key).or_insert(value);
             }
+        }
+    }
+}
+
+/// Requires the keys of the file whose arrays must not be empty, although a missing array is read as an empty
+/// one.
+fn require_non_empty(schema: &mut Value) {
+    let keys = schema.get("properties").and_then(Value::as_object).into_iter().flatten();
+    let required: Vec<Value> = keys
+        .filter(|(_, array)| array.get("minItems").is_some())
+        .map(|(key, _)| key.as_str().into())
+        .collect();
+    if let Some(Value::Array(names)) = schema.get_mut("required") {
+        names.extend(required);
+    }
+}
+
+/// Describes each key that determines the form of its table (one with a single value, or the only key) by
+/// the description of that form, unless it has its own.
+fn describe_keys(schema: &mut Value) {
+    let inner = match schema {
+        Value::Array(parts) => {
+            parts.iter_mut().for_each(describe_keys);
+            return;
+        }
+        Value::Object(object) => object,
+        _ => return,
+    };
+    inner.values_mut().for_each(describe_keys);
+    let Some(text) = inner.get("description").filter(|text| text.is_string()).cloned() else {
+        return;
+    };
+    let Some(Value::Object(keys)) = inner.get_mut("properties") else { return };
+    let only = keys.len() == 1;
+    for key in keys.values_mut().filter_map(Value::as_object_mut) {
+        if only || key.contains_key("const") {
+            key.entry("description").or_insert_with(|| text.clone());
         }
     }
 }

@@ -191,12 +191,19 @@ fn cache(generator: &mut SchemaGenerator) -> Schema {
         CACHES.iter().filter(|cache| cache.options_are_optional).map(|cache| cache.name).collect();
     let mut forms = vec![json!({ "type": "string", "enum": by_name })];
     for cache in CACHES {
-        let options = match cache.options {
+        let (options, about) = match cache.options {
             CacheOptions::None => continue,
-            CacheOptions::Limits(_) => generator.subschema_for::<PathCacheLimits>(),
-            CacheOptions::Update(_) => generator.subschema_for::<DsrUpdate>(),
+            CacheOptions::Limits(_) => (
+                generator.subschema_for::<PathCacheLimits>(),
+                "`{ paths = { … } }`: path caches of discovered and of learned routes.",
+            ),
+            CacheOptions::Update(_) => (
+                generator.subschema_for::<DsrUpdate>(),
+                "`{ update = { … } }`: the cache of DSR-Update (yu-2004 §2.2) with options.",
+            ),
         };
         forms.push(json!({
+            "description": about,
             "type": "object",
             "additionalProperties": false,
             "required": [cache.name],
@@ -246,18 +253,35 @@ fn option(generator: &mut SchemaGenerator, info: &OptionInfo) -> Schema {
             json_schema!({ "type": "integer", "minimum": least, "maximum": most })
         }
         OptionKind::Flag => json_schema!({ "type": "boolean" }),
-        OptionKind::Choice(words) => json_schema!({ "type": "string", "enum": words }),
+        OptionKind::Choice(words) => {
+            let choices = words.iter().zip(&info.choices);
+            let forms: Vec<_> = choices
+                .map(|(word, about)| json!({ "const": word, "description": about }))
+                .collect();
+            json_schema!({ "type": "string", "oneOf": forms })
+        }
     };
-    schema.insert("description".to_owned(), info.about.into());
     let default = info.default.map(|value| match value {
         OptionValue::Duration(span) => json!(Time(span)),
         OptionValue::Count(count) => json!(count),
         OptionValue::Flag(on) => json!(on),
         OptionValue::Choice(word) => json!(word),
     });
+    let mut about = info.about.to_owned();
+    if let OptionKind::Choice(words) = &info.kind {
+        let words: Vec<_> = words.iter().map(|word| format!("`\"{word}\"`")).collect();
+        about = format!("{}: {}.", about.trim_end_matches('.'), words.join(" or "));
+    }
     if let Some(default) = default {
+        let text = match (&info.kind, default.as_str()) {
+            (OptionKind::Choice(_), _) => format!("`{default}`"),
+            (_, Some(span)) => span.to_owned(),
+            (_, None) => default.to_string(),
+        };
+        about = format!("{about} Default {text}.");
         schema.insert("default".to_owned(), default);
     }
+    schema.insert("description".to_owned(), about.into());
     schema
 }
 
