@@ -57,9 +57,9 @@ lint: need
 	$(CARGO) clippy --locked --workspace --all-targets --all-features -- -D warnings
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --quiet --locked --workspace --no-deps --all-features
 
-# One build for all. In it the simulator can be broken on purpose, which it never is by itself: the
-# release build, which can't, has to give the same results to the byte (`determinism`). Where root,
-# namespaces and TUN are there, a skipped test against the kernel is a failure.
+# One build for all tests. It has the feature `fault-injection`, with which tests inject faults into the
+# simulator. The release build lacks the feature and must give byte-identical results (`determinism`).
+# Where root, namespaces and TUN are available, a skipped test against the kernel is a failure.
 UNIT := $(CARGO) test --locked --workspace --features driftway-sim/fault-injection
 # A fresh checkout is built once: what is kept for the next time would take a sixth longer.
 export CARGO_INCREMENTAL ?= 0

@@ -1,5 +1,31 @@
-//! Aids: sender- or receiver-side mechanisms that help TCP over mobile networks. Each aid is one file. It
-//! observes snapshots of a connection, issues acts, and does not depend on the crate `tcp`.
+//! Aids: sender- or receiver-side mechanisms that help TCP over mobile networks.
+//!
+//! An [`Aid`] is a state machine for one connection, without I/O: it observes snapshots of the connection, and
+//! issues [acts](driftway_base::Act), which its driver applies. It does not depend on the crate `tcp`. The
+//! [`registry`] lists the aids by name, [`options`] describes their options, and [`kit`] has the parts that
+//! aids with states share.
+//!
+//! | aid | source |
+//! |---|---|
+//! | [`atcp`] | liu-singh-2001 |
+//! | [`atcp_partial`] | westin-2003 §3 |
+//! | [`tcp_f`] | chandran-1998 |
+//! | [`elfn`] | Holland & Vaidya 1999, as described in yu-2004 §3.1 |
+//! | [`epln`] | yu-2004 §4.3.5 |
+//! | [`cwnd_limit`] | westin-2003 §4.9 |
+//! | [`carry`] | driftway; the default of `driftway shim` |
+//!
+//! # What is not modelled
+//!
+//! Each aid's module states how it interprets what its source leaves open.
+//!
+//! | item | reason |
+//! |---|---|
+//! | the routers and nodes that send notifications | the crate `route` implements them; an aid receives a [`Signal`] |
+//! | an aid before its connection is established | the papers describe established connections; segments pass ([`kit::Machine`]) |
+//! | ATCP: the reordering of Table I, and the fast timer | the paper does not describe the one, and only mentions the other |
+//! | partial ATCP: persist timer, and hiding losses from TCP | the thesis did not implement them |
+//! | carry: losses without ECN | congestion cannot be distinguished from other losses there |
 
 #![no_std]
 #![forbid(unsafe_code)]

@@ -1,6 +1,15 @@
 //! Types shared by all crates of driftway: integer time, random streams, sequence numbers, addresses, and the
 //! interface between the network, an aid and a TCP ([`Signal`], [`TcpView`], [`Act`]). Nothing here does I/O,
 //! reads a clock, or panics.
+//!
+//! # What is not modelled
+//!
+//! | item | here |
+//! |---|---|
+//! | IPv6 | addresses are IPv4 addresses |
+//! | time beyond 584 years or below a nanosecond | arithmetic saturates, and time is a count of nanoseconds |
+//! | formats of ICMP and route errors in signals | the receiver of a message converts it to a [`Signal`] |
+//! | more sequence ranges than [`SeqRanges::MAX`] in a signal | further ranges are not added |
 
 #![no_std]
 #![forbid(unsafe_code)]

@@ -23,7 +23,7 @@ pub enum Failure {
 impl Failure {
     /// Failure to read or write a file.
     pub fn file(doing: &str, path: &Path, error: &io::Error) -> Self {
-        Self::Failed(format!("can't {doing} {}: {error}", path.display()))
+        Self::Failed(format!("cannot {doing} {}: {error}", path.display()))
     }
 
     /// One failure with the messages of those of several inputs; nothing if there are none. Wrong input
@@ -82,7 +82,7 @@ impl From<io::Error> for Failure {
         if error.kind() == io::ErrorKind::BrokenPipe {
             Self::BrokenPipe
         } else {
-            Self::Failed(format!("can't write to standard output: {error}"))
+            Self::Failed(format!("cannot write to standard output: {error}"))
         }
     }
 }

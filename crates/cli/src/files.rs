@@ -21,7 +21,7 @@ impl OutputDir {
     /// Creates `dir` if needed, and tests that it can be written.
     ///
     /// # Errors
-    /// A directory that can't be created or written.
+    /// A directory that cannot be created or written.
     pub fn open(dir: &Path) -> Result<Self, Failure> {
         let made = !dir.exists();
         fs::create_dir_all(dir).map_err(|e| Failure::file("make the directory", dir, &e))?;
@@ -40,7 +40,7 @@ impl OutputDir {
     /// Starts a set of files.
     ///
     /// # Errors
-    /// A directory that can't be written.
+    /// A directory that cannot be written.
     pub fn stage(&self) -> Result<Staging, Failure> {
         let staged = tempfile::Builder::new()
             .prefix(".driftway-")
@@ -62,7 +62,7 @@ impl Staging {
     /// Adds a file that `fill` writes.
     ///
     /// # Errors
-    /// A file that can't be written.
+    /// A file that cannot be written.
     pub fn write<E: std::fmt::Display>(
         &mut self,
         name: &str,
@@ -70,7 +70,7 @@ impl Staging {
     ) -> Result<(), Failure> {
         let path = self.staged.path().join(name);
         let failure = |e: &dyn std::fmt::Display| {
-            Failure::Failed(format!("can't write {}: {e}", self.dir.join(name).display()))
+            Failure::Failed(format!("cannot write {}: {e}", self.dir.join(name).display()))
         };
         let mut file = BufWriter::new(File::create(&path).map_err(|e| failure(&e))?);
         fill(&mut file).map_err(|e| failure(&e))?;
@@ -84,7 +84,7 @@ impl Staging {
     /// [`add_finished`](Self::add_finished).
     ///
     /// # Errors
-    /// A file that can't be created.
+    /// A file that cannot be created.
     pub fn create(&self, name: &str) -> Result<BufWriter<File>, Failure> {
         let file = File::create(self.staged.path().join(name));
         file.map(BufWriter::new).map_err(|e| Failure::file("write", &self.dir.join(name), &e))
@@ -106,7 +106,7 @@ impl Staging {
     /// Adds a text file.
     ///
     /// # Errors
-    /// A file that can't be written.
+    /// A file that cannot be written.
     pub fn write_text(&mut self, name: &str, text: &str) -> Result<(), Failure> {
         self.write(name, |out| -> io::Result<()> { out.write_all(text.as_bytes()) })
     }
@@ -115,7 +115,7 @@ impl Staging {
     /// set, so that files of two sets never mix. Files that no set has written are kept.
     ///
     /// # Errors
-    /// A file that can't be renamed or removed.
+    /// A file that cannot be renamed or removed.
     pub fn replace_previous(mut self) -> Result<(), Failure> {
         let Some(last) = self.names.pop() else { return Ok(()) };
         let list = self.dir.join(MANIFEST);
@@ -141,7 +141,7 @@ impl Staging {
     /// an older one is removed first, so that it never describes files of another set.
     ///
     /// # Errors
-    /// A file that can't be renamed.
+    /// A file that cannot be renamed.
     pub fn commit(self) -> Result<(), Failure> {
         if let [_, .., last] = self.names.as_slice() {
             remove(&self.dir.join(last))?;

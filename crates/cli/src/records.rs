@@ -39,7 +39,7 @@ impl Records {
     /// Checks the options, and opens the capture's directory, before the first run.
     ///
     /// # Errors
-    /// A capture of several runs or of a network without radio, or a file that can't be written.
+    /// A capture of several runs or of a network without radio, or a file that cannot be written.
     pub fn open(args: &RunArgs, scenario: &Scenario) -> Result<Self, Failure> {
         let pcap = args.pcap.as_deref().map(|path| {
             let runs = args.runs.get();
@@ -71,7 +71,7 @@ impl Records {
     /// Creates the recorders of a run that is about to start. Only traced runs have an event log.
     ///
     /// # Errors
-    /// A file that can't be created.
+    /// A file that cannot be created.
     pub fn start_run(
         &self,
         out: Option<&Staging>,
@@ -112,7 +112,7 @@ impl Records {
     /// Moves the capture into place.
     ///
     /// # Errors
-    /// A capture that can't be renamed.
+    /// A capture that cannot be renamed.
     pub fn commit(self) -> Result<(), Failure> {
         self.pcap.map_or(Ok(()), |(staging, _)| staging.commit())
     }

@@ -24,7 +24,7 @@ use crate::text::count;
 /// Simulates, and prints the results.
 ///
 /// # Errors
-/// An invalid scenario, an output directory that can't be written, or a bug in driftway.
+/// An invalid scenario, an output directory that cannot be written, or a bug in driftway.
 pub fn run(args: &RunArgs) -> Result<(), Failure> {
     let scenario = load_scenario(&args.scenario)?;
     let runs = args.runs.get();

@@ -45,7 +45,7 @@ pub fn with_runner<T>(
     for signal in [SIGINT, SIGTERM] {
         register_conditional_shutdown(signal, 128 + signal, Arc::clone(&stop))
             .and_then(|_| register(signal, Arc::clone(&stop)))
-            .map_err(|error| Failure::Failed(format!("can't handle Ctrl-C: {error}")))?;
+            .map_err(|error| Failure::Failed(format!("cannot handle Ctrl-C: {error}")))?;
     }
     let cache = RunCache::standard().unwrap_or_else(|error| {
         anstream::eprintln!("warning: no run will be cached: {error}");

@@ -7,7 +7,7 @@ use rustix::termios::tcgetwinsize;
 /// Width without a terminal, and largest width on one, because longer lines are hard to read (columns).
 const MAX_COLUMNS: u16 = 100;
 
-/// Smallest width: narrower tables can't be read (columns).
+/// Smallest width: narrower tables cannot be read (columns).
 const MIN_COLUMNS: u16 = 60;
 
 /// Width of tables and wrapped lines on standard output (columns). The terminal is queried once, so

@@ -5,6 +5,16 @@
 //!
 //! [`study`] is the file format of a study, for campaigns and papers; [`validation`] compares runs
 //! with other simulators and theory. Nothing here prints or draws; the command `driftway` does.
+//!
+//! # Limits
+//!
+//! | item | here |
+//! |---|---|
+//! | transfers that do not complete | they count with the time that they had; a result that depends on it is a bound |
+//! | tolerance of a number | its 90 % interval overlaps the published value ± 10 % (± 5 points for percentages); no other predicate has one |
+//! | recorded verdicts for another number of runs | none |
+//! | runs over a kernel | not reproducible, so that no verdict is recorded |
+//! | seeds of other simulators | not paired: they draw other random numbers; movement files are paired |
 
 #![forbid(unsafe_code)]
 

@@ -89,12 +89,12 @@ impl ConnectionDriver {
         }
     }
 
-    /// The connection.
+    /// Returns the connection.
     pub const fn connection(&self) -> &Connection {
         &self.connection
     }
 
-    /// The device.
+    /// Returns the TUN device, with its impairments.
     pub const fn device(&mut self) -> &mut ImpairedTun {
         &mut self.cable
     }

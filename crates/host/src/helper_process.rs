@@ -33,7 +33,7 @@ pub fn spawn(command: &mut Command) -> io::Result<(Child, UnixStream)> {
 /// Detaches the calling process, a helper: signals of the terminal, the session or the process
 /// group of the other process do not end it.
 pub fn detach() -> io::Result<()> {
-    // A process group leader already has its own session, or can't have one.
+    // A process group leader already has its own session, or cannot have one.
     let _ = setsid();
     Ok(SigSet::all().thread_block()?)
 }

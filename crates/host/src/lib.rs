@@ -9,7 +9,18 @@
 //! [`enable_realtime_scheduling`] keeps a thread on time. [`check_requirements`] checks that this
 //! machine allows it.
 //!
-//! Only IPv4, and only Linux.
+//! # What is not modelled
+//!
+//! | item | here |
+//! |---|---|
+//! | IPv6, and systems other than Linux | not supported |
+//! | radios in real time | an [`Emulation`] has a path |
+//! | the wait of a packet before it is read from a device | not measured; an overflow of a device's queue is reported |
+//! | exact times | a packet leaves late if the thread is delayed; the lateness is measured ([`LatenessHistogram`]) |
+//! | errors about fragments and unknown protocols | routers of an emulated path send none |
+//! | several connections over one [`ImpairedTun`] | a [`ConnectionDriver`] has one |
+//!
+//! The crate `shim` lists the limits of the shim.
 
 #![forbid(unsafe_code)]
 

@@ -54,7 +54,7 @@ impl Namespace {
     /// Opens an existing namespace by a file of it: `/proc/PID/ns/net`, or an open descriptor.
     ///
     /// # Errors
-    /// The file can't be opened.
+    /// The file cannot be opened.
     pub fn open(path: &Path) -> io::Result<Self> {
         Ok(Self { handle: File::open(path)? })
     }
@@ -63,7 +63,7 @@ impl Namespace {
     /// returned. A panic continues in the caller.
     ///
     /// # Errors
-    /// The thread can't start or enter.
+    /// The thread cannot start or enter.
     pub fn run<R: Send>(&self, work: impl FnOnce() -> R + Send) -> io::Result<R> {
         thread::scope(|scope| {
             let inside = thread::Builder::new().name("in namespace".into());
@@ -88,7 +88,7 @@ impl Namespace {
     /// Starts a program inside.
     ///
     /// # Errors
-    /// It can't be started.
+    /// It cannot be started.
     pub fn spawn(&self, command: &mut Command) -> io::Result<Child> {
         self.run(|| command.spawn())?
     }
@@ -98,7 +98,7 @@ impl Namespace {
     /// inside.
     ///
     /// # Errors
-    /// `/proc` can't be read, or processes inside can't be ended.
+    /// `/proc` cannot be read, or processes inside cannot be ended.
     pub fn end_processes(&self, patience: Duration) -> io::Result<()> {
         let mut left = patience;
         for pid in self.processes()? {
@@ -120,7 +120,7 @@ impl Namespace {
             }
             thread::sleep(POLL_INTERVAL);
         }
-        Err(io::Error::new(io::ErrorKind::TimedOut, "processes in a namespace can't be ended"))
+        Err(io::Error::new(io::ErrorKind::TimedOut, "processes in a namespace cannot be ended"))
     }
 
     /// The processes inside, except zombies and this one.

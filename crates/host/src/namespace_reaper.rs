@@ -24,7 +24,7 @@ impl NamespaceReaper {
     /// added as arguments. Returns when it has opened the namespaces.
     ///
     /// # Errors
-    /// It can't be started, or can't open them.
+    /// It cannot be started, or cannot open them.
     pub fn start(command: &mut Command, namespaces: &[&Namespace]) -> io::Result<Self> {
         for namespace in namespaces {
             command.arg(namespace.as_fd().as_raw_fd().to_string());

@@ -9,9 +9,9 @@ pub enum MissingRequirement {
     Capability(&'static str),
     /// The kernel has no network namespaces (`/proc/self/ns/net` is not there).
     Namespaces,
-    /// `/dev/net/tun` can't be opened.
+    /// `/dev/net/tun` cannot be opened.
     Tun(io::Error),
-    /// `/proc` can't be read, so that nothing can be checked.
+    /// `/proc` cannot be read, so that nothing can be checked.
     Proc(io::Error),
 }
 
@@ -41,7 +41,7 @@ const REQUIRED_CAPABILITIES: [(&str, u32); 2] = [("CAP_SYS_ADMIN", 21), ("CAP_NE
 /// Checks that a [`Namespace`](crate::Namespace) and a [`Tun`](crate::Tun) can be created.
 ///
 /// It creates nothing. If it succeeds, a failure to create them is an error, so that a test that
-/// calls this first can't hide one behind a skip.
+/// calls this first cannot hide one behind a skip.
 ///
 /// # Errors
 /// The first requirement that is not met.

@@ -22,7 +22,7 @@ pub fn startup_warnings() -> Vec<String> {
     // pid_namespaces(7): signals from within the namespace do not end it.
     if std::process::id() == 1 {
         warnings.push(
-            "process 1 can't be killed by its watchdog if it hangs: have an init start it \
+            "process 1 cannot be killed by its watchdog if it hangs: have an init start it \
              (docker run --init)"
                 .into(),
         );

@@ -44,7 +44,7 @@ impl Watchdog {
     /// there is no [`beat`](Heartbeat::beat) for 0.7 s.
     ///
     /// # Errors
-    /// It can't be started.
+    /// It cannot be started.
     pub fn start(mut command: Command) -> io::Result<Self> {
         let (child, pair) = spawn_watchdog(&mut command)?;
         Ok(Self { command, child, socket: pair })
@@ -54,7 +54,7 @@ impl Watchdog {
     /// one, starts another watchdog whenever one has ended.
     ///
     /// # Errors
-    /// The thread can't be started.
+    /// The thread cannot be started.
     pub fn supervise(self) -> io::Result<Heartbeat> {
         let Self { command, child, socket: pair } = self;
         let heart = Heartbeat(Arc::new(Mutex::new(Some(pair))));

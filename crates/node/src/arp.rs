@@ -50,7 +50,7 @@ impl ArpConfig {
         learn_from_all: false,
     };
 
-    /// ns-2.35.
+    /// Configuration of ns-2.35.
     pub const NS2: Self = Self {
         hold: 1,
         requests: 3,

@@ -35,47 +35,47 @@ macro_rules! reasons {
 }
 
 reasons! {
-    /// Bit errors.
+    /// Bit errors corrupted the packet.
     BitError = "bit-error",
     /// The queue was full.
     QueueOverflow = "queue-overflow",
-    /// Dropped early by RED.
+    /// RED dropped the packet before the queue was full.
     Red = "red",
-    /// On a hop when it was cut, or in a queue that was flushed then.
+    /// The packet was on a hop when a partition of it began, or in a queue that was flushed at that time.
     Partition = "partition",
-    /// Sent to a hop that was cut.
+    /// The packet was sent to a hop during a partition of it.
     Unreachable = "unreachable",
-    /// A signal lost at random.
+    /// A signal was lost at random.
     SignalLoss = "signal-loss",
-    /// TTL exceeded.
+    /// The TTL was exceeded.
     TimeToLive = "time-to-live",
-    /// No node or socket at the destination.
+    /// There was no node or socket at the destination.
     UnknownDestination = "unknown-destination",
     /// The router's buffer for packets without a route was full.
     RouterBuffer = "router-buffer",
-    /// A route notification that a router did not forward.
+    /// The packet was a route notification that a router did not forward.
     NoticeDiscarded = "notice-discarded",
-    /// No route, and no route discovery.
+    /// There was no route and no route discovery.
     NoRoute = "no-route",
-    /// The link layer could not deliver it to the next hop, or routing had lost the link.
+    /// The link layer could not deliver the packet to the next hop, or routing had lost the link.
     LinkFailure = "link-failure",
     /// Route discovery failed.
     DiscoveryFailed = "discovery-failed",
     /// The routing protocol's buffer for packets without a route was full.
     SendBufferFull = "send-buffer-full",
-    /// Waited too long for a route.
+    /// The packet waited too long for a route.
     SendBufferTimeout = "send-buffer-timeout",
-    /// Salvaged the maximum number of times.
+    /// The packet had been salvaged the maximum number of times.
     SalvageLimit = "salvage-limit",
-    /// Routing loop.
+    /// The packet was in a routing loop.
     Loop = "loop",
-    /// The source route cannot be followed.
+    /// The source route could not be followed.
     BadRoute = "bad-route",
     /// ARP failed, or queued another packet instead.
     Arp = "arp",
-    /// A route request at the maximum length of a route.
+    /// The packet was a route request whose route had the maximum length.
     RouteTooLong = "route-too-long",
-    /// A copy of it was already in the same queue.
+    /// A copy of the packet was already in the same queue.
     DuplicateInQueue = "repeated",
 }
 

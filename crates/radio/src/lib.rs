@@ -3,6 +3,19 @@
 //! A frame is described by its owner's handle, its size and its receiver; its content is not
 //! inspected. The driver hands each MAC one packet per node at a time, runs it, and receives the
 //! outcome of each packet as a [`MacReport`].
+//!
+//! # What is not modelled
+//!
+//! [`dcf`] lists what 802.11's medium access omits.
+//!
+//! | item | here |
+//! |---|---|
+//! | several channels | all nodes share one |
+//! | fading other than log-normal shadowing | received power depends on distance and on the shadowing of the pair |
+//! | unlimited shadowing | it is truncated at three standard deviations, so that the range is finite |
+//! | altitude | nodes move in a plane |
+//! | Tcl in ns-2's movement files | the statements of [`movement::ns2`] only; any other is an error |
+//! | ns-2's TDMA frames that extend into the next slot | a slot accounts for the header's airtime |
 
 #![forbid(unsafe_code)]
 

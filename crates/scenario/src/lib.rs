@@ -3,6 +3,17 @@
 //! The types of this crate are the file, key by key: their documentation is the reference of the
 //! file format. Quantities carry their unit in the value; bare numbers are counts and ratios;
 //! unknown keys are errors.
+//!
+//! # What a scenario cannot express
+//!
+//! | item | here |
+//! |---|---|
+//! | the seed | an argument of the run |
+//! | a network of both kinds | [`Network`]: either a path or mobile nodes with radios |
+//! | a wired network that is not a chain | a chain of hops, with parallel paths beside some of them |
+//! | transports other than TCP and UDP | [`Transport`] |
+//! | applications other than transfers, unlimited data and constant bit rate | [`Application`] |
+//! | HyStart in the preset `linux` | it is not implemented |
 
 #![forbid(unsafe_code)]
 

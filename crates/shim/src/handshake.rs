@@ -106,7 +106,7 @@ impl Handshake {
     /// Processes a segment of the peer; returns the flow if it completes the handshake.
     ///
     /// # Errors
-    /// The handshake completes, but the shim can't support the connection.
+    /// The handshake completes, but the shim cannot support the connection.
     pub fn on_reply(
         &self,
         now: Instant,

@@ -50,7 +50,7 @@ fn atcp_repairs_a_loss_hidden_from_tcp() {
     assert_eq!((line.status().state, line.status().aid_state), ("held", "loss"));
     line.emits(["300 net 1+1000 a1 t200/200"]);
     assert_eq!(line.peer(ack(1, 100).sack(&[(1001, 5001)])).0, BY_AID);
-    // The local TCP can't be stopped from sending; its segments wait, and its timeout has no
+    // The local TCP cannot be stopped from sending; its segments wait, and its timeout has no
     // effect.
     line.stores(nth_segment(5));
     line.at(390);
@@ -422,7 +422,7 @@ fn resends_and_synthetic_acknowledgments() {
     line.peer_passes(ack(4001, 200));
 }
 
-/// An aid can't make the local TCP receive a false acknowledgment.
+/// An aid cannot make the local TCP receive a false acknowledgment.
 #[test]
 fn an_aid_cannot_acknowledge_data() {
     let puppet = ScriptedAid::default();

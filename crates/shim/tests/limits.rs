@@ -91,7 +91,7 @@ fn resets_during_a_cut() {
     assert_eq!(line.local(nth_segment(0)), PacketAction::Untouched(UntouchedReason::Preexisting));
 }
 
-/// A segment that can't be stored passes, and the local TCP has to retransmit it.
+/// A segment that cannot be stored passes, and the local TCP has to retransmit it.
 #[test]
 fn the_store_of_a_flow_has_a_bound() {
     let mut line = Timeline::established_by(Config { store_per_flow: 5000, ..config() });

@@ -480,7 +480,7 @@ fn the_peers_keep_alives_pass() {
 }
 
 /// The MTU of the restored path is smaller: the local TCP resegments its retransmissions, and does
-/// not wait for originals that can't arrive.
+/// not wait for originals that cannot arrive.
 #[test]
 fn a_narrower_path_ends_the_repair() {
     let mut line = Timeline::established();

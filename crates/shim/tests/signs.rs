@@ -46,7 +46,7 @@ fn icmp_is_accepted_only_for_data_in_flight() {
     }
     assert_eq!((line.status().state, line.counts().icmp_rejected), ("open", 5));
     line.cut(1);
-    // An unsent segment can't have met a router.
+    // An unsent segment cannot have met a router.
     line.stores(nth_segment(2));
     assert_eq!(line.unreachable(nth_segment(2), UnreachableCode::Net), ICMP_REJECTED);
     line.at(301);

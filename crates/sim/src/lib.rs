@@ -4,6 +4,16 @@
 //! give the same bytes on every machine. A [`Simulation`] does the same step by step. The simulator
 //! calls protocol code as a real host does. It adds time, links, faults, and two kinds of checks:
 //! packet accounting and the integrity of each byte stream.
+//!
+//! # What is not modelled
+//!
+//! The crates `link`, `tcp`, `node`, `radio` and `route` list the limits of their models.
+//!
+//! | item | here |
+//! |---|---|
+//! | processing time of hosts | none: a packet is processed, and data are read, at the instant of arrival |
+//! | the bytes of packets | packets are values; the integrity check follows each byte by its stream and offset |
+//! | the body of ARP messages | addresses follow from node numbers, so that sender and target determine the message |
 
 #![forbid(unsafe_code)]
 

@@ -80,7 +80,7 @@ pub struct FlowResult {
     pub completion_s: Option<f64>,
     /// Data segments (or datagrams) sent, retransmissions included.
     pub segments_sent: u64,
-    /// Of these, retransmissions; `null` for UDP.
+    /// Retransmissions among the segments sent; `null` for UDP.
     pub retransmissions: Option<u64>,
     /// Retransmission timeouts; `null` for UDP.
     pub timeouts: Option<u64>,
@@ -133,12 +133,12 @@ pub struct FlowResult {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub back_delivered_bytes: Option<u64>,
     /// `back_delivered_bytes` over the time from the flow's start to the end of the reverse direction
-    /// (bit/s): its completion or the failure of its connection, else the run's end. Absent as
-    /// `back_delivered_bytes`.
+    /// (bit/s): its completion or the failure of its connection, else the run's end; absent if
+    /// `back_delivered_bytes` is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub back_throughput_bps: Option<f64>,
-    /// Completion time of the reverse transfer, from the flow's start to its end (s); absent as
-    /// `back_delivered_bytes`, or if it did not complete.
+    /// Completion time of the reverse transfer, from the flow's start to its end (s); absent if
+    /// `back_delivered_bytes` is, or if the transfer did not complete.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub back_completion_s: Option<f64>,
 }
@@ -179,7 +179,7 @@ pub struct LinkResult {
     pub direction: Direction,
     /// Frames transmitted on the link.
     pub frames: u64,
-    /// Their bytes.
+    /// Bytes of these frames.
     pub bytes: u64,
     /// Packets in which this hop set an ECN congestion mark.
     pub marks: u64,
@@ -194,7 +194,7 @@ pub struct LinkResult {
 pub struct RoutingResult {
     /// Control packets of routing, sent and forwarded, route errors included.
     pub packets_sent: u64,
-    /// Their bytes at the IP layer.
+    /// Bytes of these packets at the IP layer.
     pub bytes_sent: u64,
     /// Route discoveries.
     pub discoveries: u64,
@@ -203,7 +203,7 @@ pub struct RoutingResult {
     pub failed_discoveries: u64,
     /// Route errors originated.
     pub route_errors: u64,
-    /// Of these, cache notifications to other nodes (DSR).
+    /// Cache notifications to other nodes among `route_errors` (DSR).
     #[serde(default)]
     pub notices: u64,
     /// Packets that a link layer failed to send.
@@ -211,13 +211,13 @@ pub struct RoutingResult {
     /// Packets that were returned to routing because ARP did not resolve the next hop.
     #[serde(default)]
     pub arp_failures: u64,
-    /// Of both, with the neighbour in range.
+    /// Packets among `link_failures` and `arp_failures` whose next hop was in range.
     pub false_link_failures: u64,
     /// Packets that a link layer failed to send and got again (`link_retry`). They count as
     /// `link_failures` only if they failed finally.
     #[serde(default)]
     pub link_retries: u64,
-    /// Of these, with the neighbour out of range.
+    /// Packets among `link_retries` whose next hop was out of range.
     #[serde(default)]
     pub vain_link_retries: u64,
     /// Packets that were sent after a link retry.
@@ -236,10 +236,10 @@ pub struct RoutingResult {
     /// Route errors that report the packets lost on a link (yu-2004 §4.2).
     #[serde(default)]
     pub loss_notices: u64,
-    /// Of these, forwarded by nodes between the link and an end of a connection.
+    /// Route errors among `loss_notices` forwarded by nodes between the link and an end of a connection.
     #[serde(default)]
     pub passed_notices: u64,
-    /// Such route errors dropped because no route was cached.
+    /// Route errors among `loss_notices` dropped because no route was cached.
     #[serde(default)]
     pub lost_notices: u64,
     /// Acknowledgments that intermediate nodes sent again (yu-2004 §4.3.2).

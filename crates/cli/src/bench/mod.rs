@@ -35,7 +35,7 @@ fn run_in_process(
     seed: u64,
 ) -> Result<(RunResult, ResourceUsage), Failure> {
     let this = std::env::current_exe()
-        .map_err(|error| Failure::Failed(format!("can't find driftway's own program: {error}")))?;
+        .map_err(|error| Failure::Failed(format!("cannot find driftway's own program: {error}")))?;
     let mut command = Command::new(this);
     command.arg("run").arg(scenario).args(["--json", "--seed", &seed.to_string()]);
     for (key, value) in set {

@@ -36,7 +36,7 @@ const TRAFFIC_PATTERNS: [TrafficPattern; 2] = [
     TrafficPattern {
         title: "In proportion to nodes: a TCP connection of two hops per five nodes, static routes",
         scenario: local_traffic,
-        // As many node-seconds at each size: a run of a tenth of a second can't be timed well.
+        // As many node-seconds at each size: a run of a tenth of a second cannot be timed well.
         duration_s: |nodes| DURATION_S * MAX_NODES / nodes,
     },
     TrafficPattern {
@@ -53,7 +53,7 @@ const TRAFFIC_PATTERNS: [TrafficPattern; 2] = [
 /// A failed run.
 pub fn scaling_tables(args: &BenchArgs) -> Result<String, Failure> {
     let dir = tempfile::tempdir()
-        .map_err(|error| Failure::Failed(format!("can't make a temporary directory: {error}")))?;
+        .map_err(|error| Failure::Failed(format!("cannot make a temporary directory: {error}")))?;
     let tables = measure_in(args, dir.path());
     if tables.is_err() {
         // The scenario is needed to investigate the failure.

@@ -39,7 +39,7 @@ pub fn emulate(args: &EmulateArgs) -> Result<ExitCode, Failure> {
     let scenario = load_scenario(&args.scenario)?;
     let Network::Path(path) = &scenario.network else {
         return Err(Failure::Input(format!(
-            "{}: emulate needs `network.kind = \"path\"`: radio networks can't be emulated",
+            "{}: emulate needs `network.kind = \"path\"`: radio networks cannot be emulated",
             args.scenario.scenario.display()
         )));
     };
@@ -84,7 +84,7 @@ fn run_over_path(
     if let Some(line) = &args.far {
         let namespace = emulation.namespace(PathEnd::Far);
         let far = Program::far(line, addresses).start(namespace);
-        let far = far.map_err(|e| Failure::Input(format!("--far: can't start sh: {e}")))?;
+        let far = far.map_err(|e| Failure::Input(format!("--far: cannot start sh: {e}")))?;
         programs::wait_for_listener(namespace, programs.far.insert(far))
             .map_err(|e| failed("inspect the far end", &e))?;
     }
@@ -96,7 +96,7 @@ fn run_over_path(
         Err(error) => {
             programs.terminate(&running)?;
             let program = args.command[0].to_string_lossy();
-            return Err(Failure::Input(format!("can't start {program}: {error}")));
+            return Err(Failure::Input(format!("cannot start {program}: {error}")));
         }
     }
     let waited = wait_for_exit(args, &mut signals, &running, &mut programs);
@@ -111,7 +111,7 @@ fn run_over_path(
 /// Runs the guardian: it cleans up after an emulation, however that ends.
 ///
 /// # Errors
-/// A process that can't be terminated.
+/// A process that cannot be terminated.
 pub fn guard(args: &GuardianArgs) -> Result<(), Failure> {
     driftway_host::reap_namespaces(&args.namespaces, programs::TERMINATION_GRACE)
         .map_err(|e| failed("end the processes in the namespaces", &e))
@@ -194,5 +194,5 @@ pub fn mtu(scenario: &Scenario) -> u16 {
 }
 
 fn failed(doing: &str, error: &dyn std::fmt::Display) -> Failure {
-    Failure::Failed(format!("can't {doing}: {error}"))
+    Failure::Failed(format!("cannot {doing}: {error}"))
 }

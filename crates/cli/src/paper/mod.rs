@@ -227,7 +227,7 @@ fn write_output(
         staging.write(&format!("{}.parquet", table.name), |out| table.write_parquet(out))?;
     }
     let html = page::page(plan, selection, results, document)
-        .map_err(|error| Failure::Failed(format!("can't render the page: {error}")))?;
+        .map_err(|error| Failure::Failed(format!("cannot render the page: {error}")))?;
     staging.write_text(PAGE, &html)?;
     staging.write_text("results.json", &json(document))?;
     staging.replace_previous()

@@ -68,7 +68,7 @@ fn mismatch_failure(checked: &CitationReport, wrong: usize) -> Failure {
 /// Standard output of a shell command. It runs in a directory of its own, with this program as
 /// `driftway` and the paper's files in `papers/NAME`.
 fn run_shell_command(source: &Source, command: &str) -> Result<String, String> {
-    let failed = |what: &dyn std::fmt::Display| format!("can't run it: {what}");
+    let failed = |what: &dyn std::fmt::Display| format!("cannot run it: {what}");
     let dir = tempfile::tempdir().map_err(|error| failed(&error))?;
     let own = std::env::current_exe().map_err(|error| failed(&error))?;
     let bin = dir.path().join("bin");

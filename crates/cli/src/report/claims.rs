@@ -101,7 +101,7 @@ fn words(text: &str) -> Vec<String> {
         .collect()
 }
 
-/// Words by which a text would name a value; empty if they can't be recognised.
+/// Words by which a text would name a value; empty if they cannot be recognised.
 fn value_words(key: &str, value: &str) -> Vec<String> {
     match value {
         "none" if key.ends_with(".aid") => vec!["tcp".to_owned()],

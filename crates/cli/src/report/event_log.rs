@@ -55,7 +55,7 @@ impl EventLogSummary {
     /// Reads an event log.
     ///
     /// # Errors
-    /// A log that can't be read or is invalid, with the line.
+    /// A log that cannot be read or is invalid, with the line.
     pub fn read(log: impl Read) -> Result<Self, csv::Error> {
         let mut journal = Self::default();
         for entry in EventLog::read(log) {

@@ -49,7 +49,7 @@ const MAX_FLOWS_DRAWN: usize = 12;
 /// Reads results, writes the page, and prints the tables.
 ///
 /// # Errors
-/// Missing or unreadable results, or a page that can't be written.
+/// Missing or unreadable results, or a page that cannot be written.
 pub fn report(args: &ReportArgs) -> Result<(), Failure> {
     let set = load_results(&args.dir)?;
     let keys: Vec<_> = set.iter().map(|member| member.keys.clone()).collect();
@@ -59,7 +59,7 @@ pub fn report(args: &ReportArgs) -> Result<(), Failure> {
     let mut staging = OutputDir::open(&args.dir)?.stage()?;
     let html = page
         .render()
-        .map_err(|error| Failure::Failed(format!("can't render the page: {error}")))?;
+        .map_err(|error| Failure::Failed(format!("cannot render the page: {error}")))?;
     staging.write_text(PAGE, &html)?;
     staging.commit()?;
 

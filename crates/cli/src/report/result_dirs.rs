@@ -35,7 +35,7 @@ impl ResultDir {
     /// Trace of a flow in the first run; `None` if there is no file.
     ///
     /// # Errors
-    /// A file that can't be read.
+    /// A file that cannot be read.
     pub fn trace(&self, flow: usize) -> Result<Option<FlowTrace>, Failure> {
         let Some(seed) = self.first_seed() else { return Ok(None) };
         open(&self.dir.join(Trace::flow_file_name(seed, flow)))?
@@ -46,7 +46,7 @@ impl ResultDir {
     /// Faults of the network in the first run.
     ///
     /// # Errors
-    /// A file that can't be read.
+    /// A file that cannot be read.
     pub fn faults(&self) -> Result<Vec<(Instant, FaultEvent)>, Failure> {
         let Some(seed) = self.first_seed() else { return Ok(Vec::new()) };
         let marks = open(&self.dir.join(Trace::network_file_name(seed)))?
@@ -58,7 +58,7 @@ impl ResultDir {
     /// Event log of the first run; `None` if there is no file.
     ///
     /// # Errors
-    /// A file that can't be read.
+    /// A file that cannot be read.
     pub fn event_log(&self) -> Result<Option<EventLogSummary>, Failure> {
         let Some(seed) = self.first_seed() else { return Ok(None) };
         open(&self.dir.join(EventLog::file_name(seed)))?
@@ -71,7 +71,7 @@ fn open(path: &Path) -> Result<Option<(PathBuf, fs::File)>, Failure> {
     match fs::File::open(path) {
         Ok(file) => Ok(Some((path.to_owned(), file))),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(Failure::Input(format!("can't read {}: {error}", path.display()))),
+        Err(error) => Err(Failure::Input(format!("cannot read {}: {error}", path.display()))),
     }
 }
 
@@ -82,7 +82,7 @@ fn unreadable(path: &Path, error: &dyn std::fmt::Display) -> Failure {
 /// All results in `dir`: its own `results.json`, or those of the directories below, sorted by name.
 ///
 /// # Errors
-/// No results, or results that can't be read.
+/// No results, or results that cannot be read.
 pub fn load_results(dir: &Path) -> Result<Vec<ResultDir>, Failure> {
     if !dir.is_dir() {
         let what = if dir.exists() { "not a directory" } else { "no such directory" };
@@ -110,7 +110,7 @@ fn find_results(dir: &Path, depth: usize, found: &mut Vec<PathBuf>) -> Result<()
     }
     let entries = fs::read_dir(dir)
         .and_then(Iterator::collect::<Result<Vec<_>, _>>)
-        .map_err(|error| Failure::Input(format!("can't read {}: {error}", dir.display())))?;
+        .map_err(|error| Failure::Input(format!("cannot read {}: {error}", dir.display())))?;
     let mut below: Vec<PathBuf> = entries.iter().map(fs::DirEntry::path).collect();
     below.sort();
     below
@@ -129,7 +129,7 @@ struct DocumentHeader {
 fn read_result_dir(dir: PathBuf) -> Result<ResultDir, Failure> {
     let path = dir.join("results.json");
     let text = fs::read_to_string(&path)
-        .map_err(|error| Failure::Input(format!("can't read {}: {error}", path.display())))?;
+        .map_err(|error| Failure::Input(format!("cannot read {}: {error}", path.display())))?;
     let DocumentHeader { schema, version } =
         serde_json::from_str(&text).map_err(|error| unreadable(&path, &error))?;
     let again = "run the scenario again with this version of driftway";

@@ -93,7 +93,7 @@ pub struct StartArgs {
     /// As a receiver, withhold the acknowledgment of two bytes, to wake up the sender later
     #[arg(long)]
     pub hold_back: bool,
-    /// Suspect an outage after N unanswered retransmissions, or more if losses explain them
+    /// Suspect an outage after N unanswered retransmissions; on a lossy connection, after more
     ///
     /// With never, outages are detected by ICMP errors and link state only.
     #[arg(long, value_name = "N|never", default_value = "2", value_parser = parse_suspect_after)]

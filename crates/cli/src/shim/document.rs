@@ -174,7 +174,7 @@ impl Document {
     pub fn metrics(&self) -> String {
         let mut text = String::new();
         let mut metric = |kind: &str, name: &str, help: &str, values: &[(String, f64)]| {
-            // Writing into a String can't fail.
+            // Writing into a String cannot fail.
             let _ = writeln!(text, "# HELP driftway_shim_{name} {help}");
             let _ = writeln!(text, "# TYPE driftway_shim_{name} {kind}");
             for (labels, value) in values {

@@ -138,7 +138,7 @@ fn terminate_with_namespace(names: NamespaceMounts) {
             info!("this network namespace was deleted");
             let _ = kill(Pid::this(), Signal::SIGTERM);
         }
-        Err(error) => warn!(%error, "can't watch for the deletion of this namespace"),
+        Err(error) => warn!(%error, "cannot watch for the deletion of this namespace"),
     }
 }
 
@@ -146,10 +146,10 @@ fn listen_failure(path: &std::path::Path, error: &io::Error) -> Failure {
     let path = path.display();
     match error.kind() {
         ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem => Failure::Input(format!(
-            "can't listen at {path}: {error}; set another path with --socket PATH, also for \
+            "cannot listen at {path}: {error}; set another path with --socket PATH, also for \
              `driftway shim status` and `stop`"
         )),
-        _ => Failure::Failed(format!("can't listen at {path}: {error}")),
+        _ => Failure::Failed(format!("cannot listen at {path}: {error}")),
     }
 }
 
@@ -166,5 +166,5 @@ fn start_failure(doing: &'static str) -> impl Fn(io::Error) -> Failure {
 }
 
 fn failed(doing: &str, error: &dyn std::fmt::Display) -> Failure {
-    Failure::Failed(format!("can't {doing}: {error}"))
+    Failure::Failed(format!("cannot {doing}: {error}"))
 }

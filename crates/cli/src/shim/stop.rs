@@ -57,7 +57,7 @@ fn find_process(path: &Path) -> io::Result<Option<(i32, OwnedFd)>> {
 fn terminate(pid: i32, process: &OwnedFd) -> Result<(), Failure> {
     let send = |signal| match pidfd_send_signal(process, signal) {
         Err(error) if error != rustix::io::Errno::SRCH => {
-            Err(Failure::Failed(format!("can't end process {pid}: {error}")))
+            Err(Failure::Failed(format!("cannot end process {pid}: {error}")))
         }
         _ => Ok(()),
     };

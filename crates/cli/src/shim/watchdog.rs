@@ -14,7 +14,7 @@ pub fn start(user: Option<DedicatedUser>) -> Option<Watchdog> {
     command.args(["shim", "watchdog"]);
     command.args(user.iter().flat_map(DedicatedUser::ids).map(|number| number.to_string()));
     let started = Watchdog::start(command);
-    started.inspect_err(|error| warn!(%error, "can't start the watchdog")).ok()
+    started.inspect_err(|error| warn!(%error, "cannot start the watchdog")).ok()
 }
 
 /// Runs as the watchdog, until its shim has ended.

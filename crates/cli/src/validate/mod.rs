@@ -51,7 +51,7 @@ pub fn validate(args: &ValidateArgs) -> Result<(), Failure> {
     };
     if let Some(destination) = destination {
         let html = page::page(&document)
-            .map_err(|error| Failure::Failed(format!("can't render the page: {error}")))?;
+            .map_err(|error| Failure::Failed(format!("cannot render the page: {error}")))?;
         let mut staging = destination.stage()?;
         staging.write_text(PAGE, &html)?;
         staging.write_text("results.json", &json(&document))?;

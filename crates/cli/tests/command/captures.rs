@@ -160,7 +160,7 @@ fn an_impossible_capture_is_an_error_before_any_run() {
         (&["chain.toml", "--pcap", "taken"], "is a directory"),
         (&["chain.toml", "--pcap", "nowhere/c"], "no directory nowhere"),
         (&["chain.toml", "--pcap", "/dev/null"], "not a regular file"),
-        (&["chain.toml", "--pcap", "/proc/c"], "can't write into /proc"),
+        (&["chain.toml", "--pcap", "/proc/c"], "cannot write into /proc"),
         (&["chain.toml", "--events"], "--out"),
     ];
     let before = names(bench.0.path());

@@ -245,7 +245,7 @@ fn a_failed_start_leaves_nothing() {
     let (status, out, err) =
         place.emulate(&["--out", "o", "--far", "sleep 1000", "--", "no-such-program", "-x"]);
     assert_eq!((status.code(), out.as_str()), (Some(2), ""));
-    assert!(err.starts_with("error: can't start no-such-program: "), "{err}");
+    assert!(err.starts_with("error: cannot start no-such-program: "), "{err}");
     assert_eq!(err.lines().count(), 1, "{err}");
     assert!(!place.0.path().join("o").exists());
 }

@@ -280,7 +280,7 @@ fn two_capabilities_are_enough_for_root() {
         assert_eq!(ended, None);
         shim(&namespace, &ask).status.success()
     });
-    assert_eq!(status(pid(&child), "Uid:"), "0", "it can't change its user");
+    assert_eq!(status(pid(&child), "Uid:"), "0", "it cannot change its user");
     assert_eq!(status(pid(&child), "CapPrm:"), "0000000000001000", "CAP_NET_ADMIN");
     assert!(shim(&namespace, &[&["stop"], &socket[..]].concat()).status.success());
     assert!(wait_for_exit(child).0.success());

@@ -50,7 +50,7 @@ pub const METRICS: [Metric; 13] = [
         name: "retransmissions",
         label: "retransmissions",
         heading: "retrans.",
-        meaning: "Of these, retransmissions.",
+        meaning: "Retransmissions among the data segments sent.",
     },
     Metric {
         name: "timeouts",
@@ -80,19 +80,19 @@ pub const METRICS: [Metric; 13] = [
     Metric {
         name: "mac_data",
         label: "data frames",
-        heading: "frames",
+        heading: "data frames",
         meaning: "Data frames sent, broadcasts included.",
     },
     Metric {
         name: "collisions",
         label: "collisions",
-        heading: "collided",
+        heading: "collisions",
         meaning: "Frames that a node could have decoded but for another frame.",
     },
     Metric {
         name: "link_failures",
         label: "link failures",
-        heading: "failed",
+        heading: "link failures",
         meaning: "Packets dropped by the MAC layer because no CTS or no ACK was received.",
     },
 ];

@@ -25,9 +25,9 @@ pub struct PointWork<'a> {
 /// Results of the runs of one point.
 #[derive(Clone, Debug, Default)]
 pub struct PointRuns {
-    /// Driftway's, with the CPU time of each (s).
+    /// Results of driftway, with the CPU time of each (s).
     pub ours: Vec<(RunResult, f64)>,
-    /// ns-2's.
+    /// Results of ns-2.
     pub theirs: Vec<RunMetrics>,
 }
 

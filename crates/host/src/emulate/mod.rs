@@ -77,7 +77,7 @@ impl Emulation {
     /// Starts the path at time zero of the scenario.
     ///
     /// # Errors
-    /// The thread or the pipe can't be created.
+    /// The thread or the pipe cannot be created.
     pub fn start(self) -> io::Result<RunningEmulation> {
         let (stopped, stop) = io::pipe()?;
         let delivered = Arc::new(AtomicU64::new(0));

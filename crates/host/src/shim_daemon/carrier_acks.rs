@@ -5,7 +5,7 @@
 //! sends that acknowledgment like any other packet of the socket: routed by mark, device, owner and
 //! address, filtered by the firewall, with translated addresses, encrypted. At the last hook before
 //! the interface its TCP segment is replaced. So the shim's segments take exactly the route of the
-//! connection's own packets; if those can't leave, neither do they.
+//! connection's own packets; if those cannot leave, neither do they.
 
 use std::collections::{BTreeMap, VecDeque};
 

@@ -113,8 +113,8 @@ counters! {
         /// Segments of the shim sent into the network, each in place of an acknowledgment of the local
         /// TCP.
         sent = "sent",
-        /// Segments injected into the local TCP. Most of them solicit an acknowledgment that carries
-        /// another one.
+        /// Segments injected into the local TCP. Most of them cause an acknowledgment, in whose place
+        /// a stored segment is sent.
         injected = "injected",
         /// Segments of the shim that the kernel rejected, or for which there was no room.
         refused = "refused",

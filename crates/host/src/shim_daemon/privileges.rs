@@ -57,7 +57,7 @@ impl DedicatedUser {
     /// without processes. `None`: this process is not root, or may not switch users.
     ///
     /// # Errors
-    /// `/proc` can't be read.
+    /// `/proc` cannot be read.
     pub fn choose() -> io::Result<Option<Self>> {
         let may =
             has_capability(Capability::CAP_SETUID)? && has_capability(Capability::CAP_SETGID)?;
@@ -136,7 +136,7 @@ fn limit_capabilities(user: Option<DedicatedUser>, needed: &[Capability]) -> io:
     let keep: CapsHashSet = needed.iter().copied().collect();
     if has_capability(Capability::CAP_SETPCAP)? {
         for capability in caps::all() {
-            // A kernel that does not know a capability can't drop it.
+            // A kernel that does not know a capability cannot drop it.
             let bounded = caps::has_cap(None, CapSet::Bounding, capability);
             if !keep.contains(&capability) && bounded.unwrap_or(false) {
                 caps::drop(None, CapSet::Bounding, capability).map_err(io::Error::other)?;

@@ -42,7 +42,7 @@ const RECHECK_INTERVAL: Duration = Duration::from_secs(1);
 const REVIEW_INTERVAL: Duration = Duration::from_millis(100);
 const REVIEW_INTERVAL_PER_FLOW: Duration = Duration::from_millis(1);
 
-/// Monitor of flows that this host certainly can't send.
+/// Monitor of flows that this host certainly cannot send.
 pub struct RouteMonitor {
     rtnetlink: Socket,
     changed: bool,

@@ -88,7 +88,7 @@ impl FragmentCounts {
     /// Reads the counters of the calling thread's namespace.
     ///
     /// # Errors
-    /// `/proc` can't be read, or has another format (names of RFC 4293 are expected).
+    /// `/proc` cannot be read, or has another format (names of RFC 4293 are expected).
     pub fn read() -> io::Result<Self> {
         let text = fs::read_to_string("/proc/thread-self/net/snmp")?;
         Self::parse(&text).ok_or_else(|| {

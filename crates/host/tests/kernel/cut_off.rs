@@ -156,8 +156,8 @@ fn we_reset_in_a_cut() {
     c.path.sleep_until(millis(1300));
     write(&near, 0, &mut sent, 30_000);
     c.path.sleep_until(millis(1600));
-    assert!(c.shim.snapshot().memory.0 > 0, "the shim keeps what can't leave");
-    // Its RST can't be delivered.
+    assert!(c.shim.snapshot().memory.0 > 0, "the shim keeps what cannot leave");
+    // Its RST cannot be delivered.
     reset(near);
     thread::sleep(std::time::Duration::from_millis(50));
     assert!(c.is_forgotten(), "{:?}", c.shim.snapshot());

@@ -186,7 +186,7 @@ pub enum CachePart {
 /// The discoveries that start with a non-propagating request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NonPropagatingRequests {
-    /// None.
+    /// No discovery.
     Never,
     /// The first one for a target (RFC 4728 §3.3.3).
     First,

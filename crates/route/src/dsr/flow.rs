@@ -65,7 +65,7 @@ enum FlowHeader {
     SourceRoute,
     /// The flow ID.
     FlowId,
-    /// Nothing.
+    /// Neither a flow ID nor a source route: the default flow.
     Empty,
 }
 

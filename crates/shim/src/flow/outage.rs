@@ -295,7 +295,7 @@ impl Flow {
 
     /// Undoes the timeouts of the outage: acknowledges one byte that the peer has acknowledged,
     /// with the original's timestamp. A whole segment would be an RTT sample as long as the outage;
-    /// therefore a segment of one byte can't be used. Not if originals are missing in the store:
+    /// therefore a segment of one byte cannot be used. Not if originals are missing in the store:
     /// after an undo the local TCP considers all outstanding data in flight, and would not
     /// retransmit those that only it can send.
     fn undo_timeouts(&mut self, cx: &mut Context<'_>) {

@@ -170,7 +170,7 @@ impl Flow {
         segment: &Segment,
     ) {
         self.retransmission_queue.on_retransmission(range, segment.total_len, cx.pool);
-        // Originals larger than the path MTU can't be sent from the store.
+        // Originals larger than the path MTU cannot be sent from the store.
         let stored_to = self.retransmission_queue.stored_until();
         if let State::Resuming(_, repair) = &mut self.state {
             repair.until = repair.until.min(stored_to);
@@ -201,7 +201,7 @@ impl Flow {
         packet: &[u8],
     ) -> PacketAction {
         let piece = self.store(cx, packet.get(..segment.total_len).unwrap_or(packet));
-        // A segment that can't be stored can't wait.
+        // A segment that cannot be stored cannot wait.
         let waits = piece.is_some()
             && match self.state {
                 State::Open => self.must_queue(cx.now),

@@ -47,7 +47,7 @@ impl AckFeedback<'_> {
 /// Response to an acknowledgment's contents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FeedbackResponse {
-    /// Nothing.
+    /// No response.
     Nothing,
     /// Fast recovery has started.
     RecoveryStarted,

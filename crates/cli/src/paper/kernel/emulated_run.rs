@@ -85,7 +85,7 @@ impl ShimThread {
 /// Runs a scenario's flow once.
 ///
 /// # Errors
-/// A failed system call, or a scenario that can't be run with a kernel.
+/// A failed system call, or a scenario that cannot be run with a kernel.
 pub fn emulate_run(scenario: &Scenario, stack: &Stack, seed: u64) -> io::Result<EmulatedRun> {
     let Network::Path(path) = &scenario.network else {
         return Err(io::Error::other("the network is not a path"));

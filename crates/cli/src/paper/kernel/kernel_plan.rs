@@ -56,13 +56,13 @@ pub fn kernel_plan(whole: &Plan, args: &PaperArgs) -> Result<KernelPlan, Failure
     let Some(kernel) = &study.kernel else {
         let place = whole.source.display_path(PAPER_FILE);
         return Err(Failure::Input(format!(
-            "--kernel: {} can't be run with a kernel: {place} has no table [kernel]",
+            "--kernel: {} cannot be run with a kernel: {place} has no table [kernel]",
             whole.source.name
         )));
     };
     if let Some(figure) = args.figure.iter().find(|figure| !kernel.figures.contains(figure)) {
         return Err(Failure::Input(format!(
-            "--figure {figure}: can't be run with a kernel\nhelp: available: {}",
+            "--figure {figure}: cannot be run with a kernel\nhelp: available: {}",
             kernel.figures.join(", ")
         )));
     }

@@ -35,7 +35,7 @@ use kernel_plan::{KernelPlan, PlannedRun};
 
 /// Default number of parallel runs per processor: one needs some thousandths of a processor.
 const JOBS_PER_PROCESSOR: u64 = 80;
-/// Largest number of attempts at a run that can't be trusted.
+/// Largest number of attempts at a run that cannot be trusted.
 const MAX_ATTEMPTS: u32 = 3;
 /// Largest number of open files of a run.
 const MAX_FILES_PER_RUN: u64 = 32;
@@ -66,7 +66,7 @@ pub fn run_with_kernel(args: &PaperArgs) -> Result<(), Failure> {
     };
     if let Some(destination) = destination {
         let html = page::page(&work, &document)
-            .map_err(|error| Failure::Failed(format!("can't render the page: {error}")))?;
+            .map_err(|error| Failure::Failed(format!("cannot render the page: {error}")))?;
         let mut staging = destination.stage()?;
         staging.write_text("results.json", &document.json())?;
         staging.write_text(super::PAGE, &html)?;
@@ -94,7 +94,7 @@ fn check_machine(work: &KernelPlan) -> Result<(), Failure> {
                 "--kernel: this process lacks {name}: run it as root"
             )));
         }
-        Err(error) => return Err(Failure::Failed(format!("can't read capabilities: {error}"))),
+        Err(error) => return Err(Failure::Failed(format!("cannot read capabilities: {error}"))),
     }
     for name in &work.congestion_controls {
         transfer::socket_with(name).map_err(|_| {
@@ -152,7 +152,7 @@ fn simulated_completion_s(results: &Results, job: usize) -> f64 {
     flows.filter_map(|flow| flow.completion_s).fold(0.0, f64::max)
 }
 
-/// Runs a job, repeatedly if the result can't be trusted.
+/// Runs a job, repeatedly if the result cannot be trusted.
 fn run_until_trusted(work: &KernelPlan, run: &PlannedRun) -> Result<EmulatedRun, Failure> {
     let job = &work.plan.jobs[run.job];
     let mut attempts = 0;
@@ -161,7 +161,7 @@ fn run_until_trusted(work: &KernelPlan, run: &PlannedRun) -> Result<EmulatedRun,
         let ran =
             emulated_run::emulate_run(&job.scenario, &run.stack, run.seed).map_err(|error| {
                 let name = &job.scenario.name;
-                Failure::Failed(format!("can't run {name} with seed {}: {error}", run.seed))
+                Failure::Failed(format!("cannot run {name} with seed {}: {error}", run.seed))
             })?;
         if ran.trusted || attempts == MAX_ATTEMPTS {
             return Ok(EmulatedRun { attempts, ..ran });
@@ -171,7 +171,7 @@ fn run_until_trusted(work: &KernelPlan, run: &PlannedRun) -> Result<EmulatedRun,
 
 /// Raises the limit on open files to the maximum, and returns it.
 fn raise_open_file_limit() -> Result<u64, Failure> {
-    let failed = |error| Failure::Failed(format!("can't raise the limit on open files: {error}"));
+    let failed = |error| Failure::Failed(format!("cannot raise the limit on open files: {error}"));
     let (soft, hard) = getrlimit(Resource::RLIMIT_NOFILE).map_err(failed)?;
     if soft < hard {
         setrlimit(Resource::RLIMIT_NOFILE, hard, hard).map_err(failed)?;

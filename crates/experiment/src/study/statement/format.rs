@@ -219,9 +219,9 @@ pub enum Bound {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
-    /// It agrees.
+    /// The measurement agrees.
     Agrees,
-    /// It differs.
+    /// The measurement differs.
     Differs,
 }
 
