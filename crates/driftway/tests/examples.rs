@@ -2,13 +2,13 @@
 
 use std::process::Command;
 
-/// Output of an example, which must succeed.
-fn output(name: &str) -> String {
+/// Output of an example with these arguments, which must succeed.
+fn output(name: &str, arguments: &[&str]) -> String {
     let test = std::env::current_exe().unwrap();
     let target = test.parent().and_then(|deps| deps.parent()).unwrap();
     let example = target.join("examples").join(name);
     assert!(example.is_file(), "{} is not built: run all tests of the crate", example.display());
-    let output = Command::new(example).output().unwrap();
+    let output = Command::new(example).args(arguments).output().unwrap();
     assert!(output.status.success(), "{name}: {}", String::from_utf8_lossy(&output.stderr));
     String::from_utf8(output.stdout).unwrap()
 }
@@ -21,19 +21,20 @@ fn seconds(output: &str, name: &str) -> f64 {
 
 #[test]
 fn a_run_takes_ten_lines() {
-    let output = output("run");
+    let scenario = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scenarios/lossy-path.toml");
+    let output = output("run", &[scenario]);
     assert!(seconds(&output, "atcp:") < seconds(&output, "none:"), "{output}");
 }
 
 #[test]
 fn an_aid_works_below_a_foreign_tcp() {
-    let output = output("aid_under_own_tcp");
+    let output = output("aid_under_own_tcp", &[]);
     assert!(seconds(&output, "tcp-f:") + 10.0 < seconds(&output, "none:"), "{output}");
 }
 
 #[test]
 fn the_kernel_gets_its_greeting_back() {
-    let output = output("tun_echo");
+    let output = output("tun_echo", &[]);
     assert!(
         output.contains("hello across the TUN device") || output.starts_with("skipped:"),
         "{output}"
