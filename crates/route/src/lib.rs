@@ -23,6 +23,7 @@ extern crate alloc;
 mod aodv;
 mod drop_list;
 mod dsr;
+mod external;
 pub mod feedback;
 mod link_retry;
 mod neighbour_deadlines;

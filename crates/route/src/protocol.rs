@@ -2,8 +2,9 @@
 //!
 //! A protocol (AODV, DSR, static routes) is one state machine per node, with the same methods:
 //!
-//! - commands: `send(now, packet)`, a packet of the local host; `watch(destination)`, which requests one
-//!   [`Output::RouteFound`] for the next route to `destination`, even if the local host sends nothing there;
+//! - commands: `send(now, packet)`, a packet of the local host, or one that came in over a wire of a gateway;
+//!   `watch_route(destination)`, which requests one [`Output::RouteFound`] for the next route to `destination`,
+//!   even if the local host sends nothing there; `add_external(destination)`, which declares an external host;
 //! - events: `on_packet(now, from, packet)`, a packet received from the neighbour `from`, unicast to this
 //!   node or broadcast; `on_overheard(now, from, to, packet)`, a packet overheard between two other nodes,
 //!   which returns true if there may be output to poll; `on_received_power(neighbour, power)`, the power with
@@ -17,6 +18,22 @@
 //! Each host packet that enters comes out once, as [`Output::Transmit`], [`Output::Deliver`] or
 //! [`Output::Drop`], or is buffered; and once more for each [`Output::Duplicated`]. Control packets are not
 //! accounted for.
+//!
+//! # Gateways
+//!
+//! A node with wired interfaces is a gateway to the hosts that are declared by `add_external`, before the first
+//! packet. They do not run the protocol, and they are no nodes of this ad hoc network. Several nodes may be
+//! gateways to the same host.
+//!
+//! - A packet to an external host comes out of its gateway as [`Output::Deliver`]. The driver recognizes it by
+//!   its destination, decrements its time to live, and forwards it on a wire; the protocol does not decrement it
+//!   for this step.
+//! - A packet from an external host is passed to `send`, after the driver has decremented its time to live. The
+//!   gateway acts as its originator: it starts the route discovery, buffers the packet, and reports
+//!   [`Output::RouteFound`], [`Output::RouteLost`] and [`Output::Drop`] as for its own packets. There is no
+//!   [`Output::Signal`] about it, because its connection does not end here. Its source should be declared, too:
+//!   otherwise no answer finds the way back.
+//! - Nodes ask for an external host like for any other destination, and the gateway answers.
 
 use alloc::collections::VecDeque;
 
@@ -43,7 +60,8 @@ pub enum Output {
         /// The link-layer destination.
         hop: LinkDestination,
     },
-    /// Deliver a packet to the local host.
+    /// Deliver a packet to the local host; or, if it is for an external host, forward it on a wire. Then its
+    /// time to live has not been decremented for this step.
     Deliver(Packet),
     /// A packet is dropped. The driver generates the feedback for it (ICMP, RFN).
     Drop {

@@ -8,6 +8,7 @@ use alloc::vec::Vec;
 use driftway_base::{Instant, Ipv4Addr, ReceivedPower};
 use driftway_wire::{Body, Packet, RoutedPacket};
 
+use crate::external::ExternalHosts;
 use crate::watched_destinations::WatchedDestinations;
 use crate::{DropReason, LinkDestination, Outbox, Output, RouteStats};
 
@@ -18,6 +19,7 @@ pub struct StaticRoutes {
     /// Pairs of destination and next hop, by destination.
     table: Vec<(Ipv4Addr, Ipv4Addr)>,
     tcp_padding: i16,
+    external: ExternalHosts,
     outbox: Outbox,
     watched: WatchedDestinations,
     stats: RouteStats,
@@ -33,6 +35,7 @@ impl StaticRoutes {
             address,
             table,
             tcp_padding: 0,
+            external: ExternalHosts::default(),
             outbox: Outbox::default(),
             watched: WatchedDestinations::default(),
             stats: RouteStats::default(),
@@ -51,7 +54,13 @@ impl StaticRoutes {
         next_hop(&self.table, destination)
     }
 
-    /// Sends a packet of the local host.
+    /// Declares that `destination` is reached through this node, outside the ad hoc network. The tables of the
+    /// other nodes contain the next hop to it like any other.
+    pub fn add_external(&mut self, destination: Ipv4Addr) {
+        self.external.add(destination);
+    }
+
+    /// Sends a packet of the local host, or of an external one.
     pub fn send(&mut self, _now: Instant, packet: Packet) {
         let mut packet = RoutedPacket::plain(packet);
         if matches!(packet.packet.body, Body::Tcp(_)) {
@@ -80,7 +89,7 @@ impl StaticRoutes {
             return;
         }
         let ip = &mut packet.packet.ip;
-        if ip.destination == Ipv4Addr::BROADCAST || ip.destination == self.address {
+        if ip.destination == Ipv4Addr::BROADCAST || self.is_destination(ip.destination) {
             self.outbox.push(Output::Deliver(packet.packet));
         } else if ip.ttl <= 1 {
             // RFC 1812 §5.3.1.
@@ -148,9 +157,14 @@ impl StaticRoutes {
         &self.stats
     }
 
+    /// Returns true if packets to `destination` leave the network here.
+    fn is_destination(&self, destination: Ipv4Addr) -> bool {
+        destination == self.address || self.external.contains(destination)
+    }
+
     fn forward(&mut self, packet: RoutedPacket) {
         let destination = packet.packet.ip.destination;
-        self.outbox.push(if destination == self.address {
+        self.outbox.push(if self.is_destination(destination) {
             Output::Deliver(packet.packet)
         } else if let Some(next) = self.next_hop(destination) {
             Output::Transmit { packet, hop: LinkDestination::Unicast(next) }
@@ -239,6 +253,29 @@ mod test {
         assert_eq!(node.poll(Instant::ZERO), Some(expected));
         assert_eq!(node.next_hop(at(2)), Some(at(2)));
         assert_eq!(node.stats().link_failures, 1);
+    }
+
+    /// Host 3 is behind node 1: the driver decrements the time to live of its packets.
+    #[test]
+    fn a_gateway_delivers_packets_to_an_external_host() {
+        let mut node = middle_node();
+        node.add_external(at(3));
+        for ttl in [9, 1] {
+            node.on_packet(Instant::ZERO, at(0), RoutedPacket::plain(packet(0, 3, ttl)));
+            assert_eq!(node.poll(Instant::ZERO), Some(Output::Deliver(packet(0, 3, ttl))));
+        }
+        node.send(Instant::ZERO, packet(1, 3, 9));
+        assert_eq!(node.poll(Instant::ZERO), Some(Output::Deliver(packet(1, 3, 9))));
+        node.send(Instant::ZERO, packet(3, 0, 9));
+        let expected = Output::Transmit {
+            packet: RoutedPacket::plain(packet(3, 0, 9)),
+            hop: LinkDestination::Unicast(at(0)),
+        };
+        assert_eq!(node.poll(Instant::ZERO), Some(expected));
+        node.send(Instant::ZERO, packet(3, 7, 9));
+        let dropped = node.poll(Instant::ZERO);
+        assert!(matches!(dropped, Some(Output::Drop { reason: DropReason::NoRoute, .. })));
+        assert_eq!(node.poll(Instant::ZERO), None);
     }
 
     /// Node 2 is out of reach, and 3 behind it; hearing any other node reports nothing.

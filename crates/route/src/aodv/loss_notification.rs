@@ -17,6 +17,8 @@
 //!   notification. With one route per destination that is rare.
 //! - *Packets removed from the queue by ns-2.35's errors* (`purge_on_error`) are not reported.
 //!
+//! - *External hosts* of a gateway are not notified: a notification about their packets ends at the gateway.
+//!
 //! None of this starts a route discovery.
 
 use driftway_base::{FailedLink, Instant, Ipv4Addr};
@@ -36,7 +38,7 @@ impl Aodv {
 
     /// Records the loss of a packet that has no route.
     pub(super) fn record_loss(&mut self, packet: &Packet) {
-        if !self.reports_losses() || packet.ip.source == self.address {
+        if !self.reports_losses() || self.is_originator_for(packet.ip.source) {
             return;
         }
         let info = ConnInfo::from_packet(packet, false);
@@ -54,7 +56,7 @@ impl Aodv {
         packet: &Packet,
         saved: bool,
     ) {
-        if !self.config.elfn && !self.config.epln {
+        if !self.config.elfn && !self.config.epln || self.external.contains(packet.ip.source) {
             return;
         }
         let Some(info) = ConnInfo::from_packet(packet, saved) else { return };
@@ -138,7 +140,7 @@ impl Aodv {
                 rest.push(&info);
             }
         }
-        if let Some(source) = source {
+        if let Some(source) = source.filter(|source| !self.external.contains(*source)) {
             self.send_loss_notification(
                 now,
                 source,
@@ -157,7 +159,7 @@ impl Aodv {
         let Some(ack) = info.ack_to_resend() else { return };
         let route = self.table.get(ack.ip.destination);
         let leads = |route: &Route| route.is_valid() && route.next_hop != from;
-        if ack.ip.destination == self.address || !route.is_some_and(leads) {
+        if self.is_destination(ack.ip.destination) || !route.is_some_and(leads) {
             return;
         }
         info.mark_ack_sent();

@@ -4,11 +4,20 @@
 //! (`request`), on which the destination, or a node with a route to it, replies (`reply`). A broken link is
 //! repaired locally (`repair`) or reported to the nodes that used it (`errors`).
 //!
+//! # Gateways
+//!
+//! A gateway answers requests for its external hosts as the leader of a subnet does (RFC 3561 §7): as the
+//! destination (§6.6.1), with its own sequence number, which is that of all its hosts, hop count 0, and prefix
+//! size 0, because the route is to one host. The number is raised to that in the request, so that another gateway
+//! can take over. Of two gateways that answer the same request, the one with the higher number is used; of equal
+//! ones the nearer. A packet from an external host of this gateway is treated as the gateway's own: its route is
+//! not repaired locally, but discovered again. Its losses are not reported to the external host.
+//!
 //! # What is not modelled
 //!
 //! | what | why |
 //! |---|---|
-//! | multicast (flags J and R), subnets (prefix size), gateways (RFC 3561 §7) | a node is a host |
+//! | multicast (flags J and R), subnets (prefix size, RFC 3561 §7) | a node is a host, or a gateway to single hosts |
 //! | a reboot (RFC 3561 §6.13) | nodes of the simulator do not lose their state |
 //! | several interfaces (RFC 3561 §6.14) | a node has one radio |
 //! | extensions (RFC 3561 §9) | they only state the hello interval, which all nodes share here |
@@ -34,6 +43,7 @@ use driftway_base::{Duration, FailedLink, Instant, Ipv4Addr, RandomStream, Recei
 use driftway_wire::{AodvMessage, AodvReply, AodvRequest, Body, IpHeader, Packet, RoutedPacket};
 
 use crate::drop_list::DropList;
+use crate::external::ExternalHosts;
 use crate::neighbour_deadlines::NeighbourDeadlines;
 use crate::rate_limit::RateLimit;
 use crate::received_powers::ReceivedPowers;
@@ -57,6 +67,7 @@ pub struct Aodv {
     /// RREQ ID of the last request.
     request_id: u32,
     table: RoutingTable,
+    external: ExternalHosts,
     buffer: PacketBuffer,
     seen_requests: SeenRequests,
     rreq_limit: RateLimit,
@@ -119,6 +130,7 @@ impl Aodv {
             seq: if config.even_numbers { Seq(2) } else { Seq(0) },
             request_id: 0,
             table: RoutingTable::default(),
+            external: ExternalHosts::default(),
             buffer: PacketBuffer::default(),
             seen_requests: SeenRequests::default(),
             rreq_limit: RateLimit::new(config.rreq_rate),
@@ -146,10 +158,25 @@ impl Aodv {
         &self.config
     }
 
-    /// Sends a packet of the local host.
+    /// Declares that `destination` is reached through this node, outside the ad hoc network.
+    pub fn add_external(&mut self, destination: Ipv4Addr) {
+        self.external.add(destination);
+    }
+
+    /// Returns true if packets to `destination` leave the network here.
+    fn is_destination(&self, destination: Ipv4Addr) -> bool {
+        destination == self.address || self.external.contains(destination)
+    }
+
+    /// Returns true if this node acts as the originator of packets of `source`.
+    fn is_originator_for(&self, source: Ipv4Addr) -> bool {
+        source == self.address || self.external.contains(source)
+    }
+
+    /// Sends a packet of the local host, or of an external one.
     pub fn send(&mut self, now: Instant, mut packet: Packet) {
         self.run_due_timers(now);
-        if packet.ip.destination == self.address {
+        if self.is_destination(packet.ip.destination) {
             self.outbox.push(Output::Deliver(packet));
         } else if packet.ip.destination == Ipv4Addr::BROADCAST {
             self.outbox.push(Output::Transmit {
@@ -157,7 +184,9 @@ impl Aodv {
                 hop: LinkDestination::Broadcast,
             });
         } else {
-            if let Some(ttl) = self.config.data_ttl {
+            if let Some(ttl) = self.config.data_ttl
+                && packet.ip.source == self.address
+            {
                 packet.ip.ttl = ttl;
             }
             self.route_packet(now, RoutedPacket::plain(packet), None);
@@ -182,6 +211,14 @@ impl Aodv {
         let ip = &mut packet.packet.ip;
         if ip.destination == self.address || ip.destination == Ipv4Addr::BROADCAST {
             self.extend_active(now + self.config.active_route_timeout);
+            self.outbox.push(Output::Deliver(packet.packet));
+        } else if self.external.contains(ip.destination) {
+            self.extend_active(now + self.config.active_route_timeout);
+            if self.config.refresh == RouteRefresh::BothWays {
+                // RFC 3561 §6.2: the packet is forwarded, although not over a route of the table.
+                self.refresh_route(now, packet.packet.ip.source);
+                self.refresh_route(now, from);
+            }
             self.outbox.push(Output::Deliver(packet.packet));
         } else if packet.dsr.is_some() {
             self.drop_packet(packet, DropReason::BadRoute);

@@ -80,7 +80,7 @@ impl Aodv {
             LocalRepair::Off => None,
             LocalRepair::NearDestination { max_hops, add_ttl } => {
                 let broken = route.is_valid() && route.next_hop == to;
-                if !broken || ip.source == self.address || route.hops > max_hops {
+                if !broken || self.is_originator_for(ip.source) || route.hops > max_hops {
                     return None;
                 }
                 let back = self.table.get(ip.source).filter(|back| back.is_valid());
@@ -166,8 +166,9 @@ impl Aodv {
         if packet.is_control() {
             return false;
         }
+        let own = self.is_originator_for(packet.packet.ip.source);
         let ip = &mut packet.packet.ip;
-        let (destination, own) = (ip.destination, ip.source == self.address);
+        let destination = ip.destination;
         let state = self.table.get(destination).map(|route| route.state);
         let another_try = match state {
             Some(RouteState::Valid | RouteState::Repairing) => self.config.rescue,

@@ -32,7 +32,7 @@ impl Aodv {
         };
         self.add_reverse_route(now, from, request, hops);
 
-        if request.destination == self.address {
+        if self.is_destination(request.destination) {
             self.reply_as_destination(now, request);
         } else if !self.reply_from_table(now, from, request) && ttl > 1 {
             let known = self.table.get(request.destination).and_then(|route| route.seq);
@@ -89,6 +89,7 @@ impl Aodv {
         self.send_buffered(now, originator, Duration::ZERO);
     }
 
+    /// Replies as the destination (RFC 3561 §6.6.1), or for an external host (§7).
     fn reply_as_destination(&mut self, now: Instant, request: &AodvRequest) {
         let asked = request.destination_seq.map_or(self.seq, Seq);
         if self.config.even_numbers {
@@ -105,7 +106,7 @@ impl Aodv {
             ack_required: false,
             prefix_size: 0,
             hops: 0,
-            destination: self.address,
+            destination: request.destination,
             destination_seq: self.seq.0,
             originator: request.originator,
             lifetime_ms: lifetime_ms(self.config.my_route_timeout),

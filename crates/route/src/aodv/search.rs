@@ -1,7 +1,7 @@
 //! Route discovery, the originator's side (RFC 3561 §6.3, §6.4).
 
 use driftway_base::{Duration, Instant, Ipv4Addr, Seq};
-use driftway_wire::{AodvMessage, AodvRequest};
+use driftway_wire::{AodvMessage, AodvRequest, RoutedPacket};
 
 use super::table::{HOPS_UNKNOWN, Phase, Route, RouteState};
 use super::{Aodv, SearchRule};
@@ -102,16 +102,21 @@ impl Aodv {
         self.fail_repair(now, destination);
         // RFC 3561 §6.12 is about forwarded packets; for the local host's a search has more than one request
         // (§6.3).
-        let (own, reason) = (self.address, DropReason::DiscoveryFailed);
-        while let Some(packet) = self.buffer.take_if(|routed| {
-            let ip = &routed.packet.ip;
-            ip.destination == destination && ip.source != own
-        }) {
-            self.drop_packet(packet, reason);
+        while let Some(packet) = self.take_forwarded(destination) {
+            self.drop_packet(packet, DropReason::DiscoveryFailed);
         }
         if self.buffer.has_packets_for(destination) {
             self.discover_route(now, destination);
         }
+    }
+
+    /// Removes the next buffered packet for `destination` of which this node is not the originator.
+    fn take_forwarded(&mut self, destination: Ipv4Addr) -> Option<RoutedPacket> {
+        let (own, external) = (self.address, &self.external);
+        self.buffer.take_if(|routed| {
+            let ip = &routed.packet.ip;
+            ip.destination == destination && ip.source != own && !external.contains(ip.source)
+        })
     }
 
     /// ns-2.35: sends a request if permitted, see [`SearchRule::OnDemand`].
@@ -234,7 +239,7 @@ impl Aodv {
     pub(super) fn send_buffered(&mut self, now: Instant, destination: Ipv4Addr, spacing: Duration) {
         let mut at = now;
         while let Some(packet) = self.buffer.take(destination) {
-            if packet.packet.ip.source != self.address {
+            if !self.is_originator_for(packet.packet.ip.source) {
                 self.record_salvaged(&packet);
             }
             self.forward(now, packet, None, at);

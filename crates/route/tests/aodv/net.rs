@@ -133,6 +133,23 @@ impl Net {
         self.hosts[node].aodv.watch_route(at(destination));
     }
 
+    /// Declares `host` as external, behind `gateway`.
+    pub fn add_external(&mut self, gateway: Node, host: Node) {
+        self.hosts[gateway].aodv.add_external(at(host));
+    }
+
+    /// Passes a packet of the external host `host` to its gateway; returns its number.
+    pub fn send_external(&mut self, gateway: Node, host: Node, to: Node, ttl: u8) -> u64 {
+        let id = self.sent;
+        self.sent += 1;
+        let payload = Payload::new(0, id, 100);
+        let body = Body::Udp(UdpDatagram { source_port: 1, destination_port: 2, payload });
+        let ip = IpHeader { ttl, ..IpHeader::new(at(host), at(to)) };
+        self.hosts[gateway].aodv.send(self.now, Packet { ip, body });
+        self.drain(gateway);
+        id
+    }
+
     /// A node receives another one with this power.
     pub fn power(&mut self, node: Node, neighbour: Node, power: ReceivedPower) {
         self.hosts[node].aodv.on_received_power(at(neighbour), power);
