@@ -23,6 +23,10 @@ impl ExternalHosts {
     pub fn contains(&self, host: Ipv4Addr) -> bool {
         self.0.binary_search(&host).is_ok()
     }
+
+    pub const fn len(&self) -> usize {
+        self.0.len()
+    }
 }
 
 #[cfg(test)]

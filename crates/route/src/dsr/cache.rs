@@ -61,6 +61,9 @@ pub(crate) trait RouteCache: Debug + Send {
     /// A route to `destination`, to salvage a packet of another node.
     fn select_for_salvage(&mut self, now: Instant, destination: Ipv4Addr) -> Option<Path>;
 
+    /// The hop to and from `host` is external (RFC 4728 §4.1): no route may lead through this host.
+    fn mark_external(&mut self, _host: Ipv4Addr) {}
+
     /// The next notice.
     fn poll_notice(&mut self) -> Option<LinkFailureNotice> {
         None

@@ -124,7 +124,7 @@ impl Dsr {
         if so_far.contains(self.address) || so_far.has_loop() {
             return;
         }
-        let is_target = request.target == self.address;
+        let is_target = self.is_destination(request.target);
         // RFC 4728 §8.2.2; another copy may arrive over a bidirectional link.
         if !is_target && self.blacklist.get(from).is_some_and(|until| now < until) {
             return;
@@ -147,7 +147,7 @@ impl Dsr {
             self.on_new_route(now);
         }
         if is_target {
-            return self.reply_as_target(now, &so_far, &back);
+            return self.reply_as_target(now, &so_far, &back, request.target);
         }
         let may_answer = match self.config.reply_from_cache {
             ReplyFromCache::Never => false,
@@ -223,7 +223,7 @@ impl Dsr {
                 }
             } else {
                 missed = Some(ip.destination);
-                let own = ip.source == self.address;
+                let own = self.is_originator(&waiting.packet);
                 match self.discover_route(now, ip.destination, own) {
                     DiscoveryProgress::Ongoing => {}
                     DiscoveryProgress::Failed if own => {
@@ -272,7 +272,8 @@ impl Dsr {
                 let due = self.send_buffer.iter().map(|waiting| {
                     let ip = &waiting.packet.packet.ip;
                     let ends = waiting.buffered_at + self.config.send_buffer_timeout;
-                    ends.min(self.next_request_at(ip.destination, ip.source == self.address))
+                    let own = self.is_originator(&waiting.packet);
+                    ends.min(self.next_request_at(ip.destination, own))
                 });
                 self.next_scan = due.min().map(|due| due.max(now + SCAN_INTERVAL_MIN));
             }

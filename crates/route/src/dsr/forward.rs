@@ -13,6 +13,9 @@ impl Dsr {
     /// Forwards a packet for another node, of which this node is the next hop.
     pub(super) fn forward(&mut self, now: Instant, from: Ipv4Addr, mut packet: RoutedPacket) {
         if packet.dsr.as_ref().is_none_or(|dsr| dsr.source_route.is_none()) {
+            if self.external.contains(packet.packet.ip.destination) {
+                return self.deliver_external(&packet);
+            }
             return self.forward_on_flow(now, packet);
         }
         let Some(carried) = SourceRoute::of_packet(&packet) else {
@@ -27,8 +30,9 @@ impl Dsr {
         if carried.path.has_loop() {
             return self.drop_packet(packet, DropReason::BadRoute);
         }
-        if self.config.snoop_errors {
-            self.on_errors(now, &packet, from, Some(to));
+        let leaves = self.external.contains(to);
+        if self.config.snoop_errors || leaves {
+            self.on_errors(now, &packet, from, Some(to).filter(|_| !leaves));
         }
         self.establish_flow(now, &mut packet, &carried);
         let mut is_new = false;
@@ -43,6 +47,9 @@ impl Dsr {
         is_new |= self.cache.on_route_observed(now, &carried, heard);
         if is_new {
             self.on_new_route(now);
+        }
+        if leaves {
+            return self.deliver_external(&packet);
         }
         self.on_forwarded_notification(now, &mut packet);
         if packet.packet.ip.ttl <= 1 {

@@ -8,8 +8,9 @@ use driftway_base::{Duration, FailedLink, Instant, Ipv4Addr};
 use super::cache::{LearnedBy, LinkFailureReport, RouteCache, RouteObservation};
 use super::caches::{CacheDescriptor, CacheOptions};
 use super::caching_policy::CachingPolicy;
-use super::link_graph::LinkGraph;
+use super::link_graph::{LinkGraph, Node};
 use super::path::{PATH_NODES_MAX, Path, SourceRoute};
+use crate::external::ExternalHosts;
 
 pub(crate) const DESCRIPTOR: CacheDescriptor = CacheDescriptor {
     name: "link-max-life",
@@ -93,6 +94,10 @@ impl RouteCache for LinkMaxLife {
         self.select(now, destination)
     }
 
+    fn mark_external(&mut self, host: Ipv4Addr) {
+        self.links.mark_external(host);
+    }
+
     fn has_link(&self, now: Instant, link: FailedLink) -> bool {
         let graph = &self.links.graph;
         let ends = graph.index_of(link.from).zip(graph.index_of(link.to));
@@ -110,6 +115,8 @@ impl RouteCache for LinkMaxLife {
 pub(crate) struct LinkCache {
     me: Ipv4Addr,
     graph: LinkGraph,
+    /// Hosts that are the end of every route.
+    external: ExternalHosts,
     /// The shortest-path tree, valid until one of its links expires; `None` if links have changed.
     tree: Vec<TreeEntry>,
     tree_valid_until: Option<Instant>,
@@ -140,11 +147,17 @@ impl LinkCache {
         Self {
             me,
             graph,
+            external: ExternalHosts::default(),
             tree: reached,
             tree_valid_until: None,
             frontier: level,
             next_frontier: next_level,
         }
+    }
+
+    pub fn mark_external(&mut self, host: Ipv4Addr) {
+        self.external.add(host);
+        self.tree_valid_until = None;
     }
 
     /// Adds the links of a path, or refreshes them; returns true if one of them is new. `both_ways`: in both
@@ -281,6 +294,10 @@ impl LinkCache {
             hops += 1;
             self.next_frontier.clear();
             for &from in &self.frontier {
+                let is_external = |node: &Node| self.external.contains(node.address);
+                if self.graph.node(from).is_some_and(is_external) {
+                    continue;
+                }
                 let so_far = self.tree.get(usize::from(from)).map_or(now, |node| node.until);
                 for (link, to, ends) in self.graph.links_from(from) {
                     let Some(known) = self.tree.get_mut(usize::from(to)) else { continue };

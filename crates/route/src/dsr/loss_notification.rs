@@ -67,7 +67,7 @@ impl Dsr {
     pub(super) fn report_losses(&mut self, now: Instant, to: Ipv4Addr, failed: &[FailedPacket]) {
         for (place, one) in failed.iter().enumerate() {
             // The local TCP has been notified, and a lost notification is sent on a cached route.
-            if one.packet.packet.ip.source == self.address {
+            if self.is_originator(&one.packet) {
                 continue;
             }
             let Some(source) = route_source(&one.packet) else { continue };
@@ -212,6 +212,9 @@ impl Dsr {
             return false;
         }
         let Some(mut ack) = info.ack_to_resend() else { return false };
+        if self.is_destination(ack.ip.destination) {
+            return false;
+        }
         let Some(path) = self.cache.select_for_salvage(now, ack.ip.destination) else {
             return false;
         };
@@ -245,6 +248,10 @@ impl Dsr {
             return;
         }
         let source = info.flow.source.address;
+        // The external host does not understand it.
+        if self.external.contains(source) {
+            return;
+        }
         let mut relays = info.relays.as_slice();
         let mut to = source;
         let path = loop {
@@ -333,12 +340,12 @@ fn without_loss_list(packet: &RoutedPacket) -> RoutedPacket {
 
 /// The first node of the packet's source route.
 fn route_source(packet: &RoutedPacket) -> Option<Ipv4Addr> {
-    SourceRoute::of_packet(packet).and_then(|on| on.path.first())
+    SourceRoute::within_network(packet).and_then(|on| on.path.first())
 }
 
 /// The reverse of the travelled route, for an error from the node at the failed link.
 pub(super) fn error_return_path(packet: &RoutedPacket, me: Ipv4Addr) -> Option<Path> {
-    let carried = SourceRoute::of_packet(packet)?;
+    let carried = SourceRoute::within_network(packet)?;
     let mut back = carried.path;
     back.truncate(carried.next_position);
     (back.last() == Some(me) && !back.has_loop()).then(|| back.reversed())

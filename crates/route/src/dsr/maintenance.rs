@@ -106,7 +106,7 @@ impl Dsr {
         packet: &RoutedPacket,
         notified: &mut NotifiedSources,
     ) {
-        let source = SourceRoute::of_packet(packet).and_then(|on| on.path.first());
+        let source = SourceRoute::within_network(packet).and_then(|on| on.path.first());
         if let Some(source) = source.filter(|source| !notified.contains(*source))
             && self.send_error_with(now, to, packet, &ConnList::EMPTY)
         {
@@ -204,7 +204,11 @@ impl Dsr {
         broken: Option<Ipv4Addr>,
     ) -> SalvageOutcome {
         let ip = packet.packet.ip;
-        let own = ip.source == self.address;
+        if self.external.contains(ip.destination) {
+            self.deliver_external(&packet);
+            return SalvageOutcome::Rerouted;
+        }
+        let own = self.is_originator(&packet);
         // Requests are broadcast, so they cannot fail.
         if packet.dsr.as_ref().is_some_and(|dsr| dsr.request().is_some()) {
             return self.drop_lost(packet, DropReason::LinkFailure);
@@ -300,7 +304,7 @@ impl Dsr {
             return;
         }
         let mut dsr = *dsr;
-        if self.reports_losses() && packet.packet.ip.destination == self.address {
+        if self.reports_losses() && self.is_destination(packet.packet.ip.destination) {
             self.on_loss_notification(now, &mut dsr, reporter);
         }
         let lead = further_options(&dsr);
@@ -308,7 +312,7 @@ impl Dsr {
             DsrHeader { errors: dsr.errors, request_or_options: lead, ..DsrHeader::default() };
         let mut carried = salvage_count(packet);
         while let Some(first) = held.take_error() {
-            if first.destination != self.address {
+            if !self.is_destination(first.destination) {
                 return;
             }
             match first.kind {
@@ -329,7 +333,7 @@ impl Dsr {
                 carried = 0;
             }
             if let Some(next) = held.errors[0]
-                && next.destination != self.address
+                && !self.is_destination(next.destination)
             {
                 let packet = self.control_packet(next.destination, held);
                 if self.reports_losses() && is_loss_notification(&packet) {

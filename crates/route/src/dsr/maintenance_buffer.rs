@@ -256,7 +256,10 @@ impl MaintenanceBuffer {
 
 /// Returns true if the packet is forwarded to its destination by the next hop.
 pub(crate) fn has_further_hop(packet: &RoutedPacket, to: Ipv4Addr) -> bool {
-    packet.packet.ip.destination != to && SourceRoute::of_packet(packet).is_some()
+    let route = packet.dsr.as_ref().and_then(|dsr| dsr.source_route.as_ref());
+    // A gateway does not forward the packet over the radio.
+    let leaves = route.is_some_and(|route| route.last_hop_external && route.segments_left <= 1);
+    packet.packet.ip.destination != to && !leaves && SourceRoute::of_packet(packet).is_some()
 }
 
 #[cfg(test)]

@@ -17,7 +17,20 @@
 //! | `loss_notification` | reports of lost TCP packets (yu-2004 §4) |
 //! | `acknowledgment`, `maintenance_buffer` | network-layer acknowledgments (RFC 4728 §8.3.2, §8.3.3) |
 //! | `flow` | flow state (RFC 4728 §3.5) |
+//! | `gateway` | external hops, and gateways to hosts outside the network (RFC 4728 §4.1) |
 //! | `overhearing` | overheard packets; automatic route shortening (RFC 4728 §3.4.3) |
+//!
+//! # Gateways
+//!
+//! - A gateway answers a request for one of its external hosts as the target does. The reply ends with the gateway
+//!   and the host, with the L flag (RFC 4728 §6.3).
+//! - A packet from an external host has a source route with the F flag (§6.7), whose first node is the gateway: the
+//!   reverse of the route leads back through the gateway.
+//! - Nodes flag external hops by the host at their end, which has no other hops: it is in no route but at an end,
+//!   and no reply from a cache is about it. The flags of packets that a node sends follow from that.
+//! - Route errors about a packet from an external host, and gratuitous replies, go to the gateway. It also
+//!   consumes errors for its external hosts.
+//! - Packets from an external host are on no flow. Their losses are not reported to the external host.
 //!
 //! # What is not modelled
 //!
@@ -27,7 +40,7 @@
 //! | acknowledgments on another route than the reverse one (RFC 4728 §8.3.3) | links are bidirectional |
 //! | unidirectional links (RFC 4728 §8.2.4: no reply on the request's route) | 802.11 needs bidirectional links |
 //! | "questionable" entries of the blacklist (RFC 4728 §4.6) | entries expire, which is permitted |
-//! | several interfaces, external hops, multicast (RFC 4728 §3.4.2, §8.7) | a node is a host with one radio |
+//! | several radio interfaces, multicast (RFC 4728 §3.4.2, §8.7) | a node has one radio |
 //! | routes beyond 17 nodes | a header has a fixed size in memory; ns-2.35 has 16 |
 
 mod acknowledgment;
@@ -38,6 +51,7 @@ mod config;
 mod discovery;
 mod flow;
 mod forward;
+mod gateway;
 mod link_cache;
 mod link_graph;
 mod loss_notification;
@@ -62,6 +76,7 @@ use driftway_base::{FailedLink, Instant, Ipv4Addr, RandomStream, ReceivedPower};
 use driftway_wire::{Packet, RoutedPacket};
 
 use crate::drop_list::DropList;
+use crate::external::ExternalHosts;
 use crate::neighbour_deadlines::NeighbourDeadlines;
 use crate::received_powers::ReceivedPowers;
 use crate::watched_destinations::WatchedDestinations;
@@ -91,6 +106,10 @@ pub struct Dsr {
     address: Ipv4Addr,
     config: DsrConfig,
     cache: Box<dyn RouteCache>,
+    /// Hosts behind this gateway.
+    external: ExternalHosts,
+    /// Hosts behind other gateways, by the flags of received routes.
+    known_external: ExternalHosts,
     requests: RequestTable,
     send_buffer: SendBuffer,
     /// The next scan of the send buffer.
@@ -138,6 +157,8 @@ impl Dsr {
             address,
             config,
             cache,
+            external: ExternalHosts::default(),
+            known_external: ExternalHosts::default(),
             requests: RequestTable::new(config.request_memory),
             send_buffer: SendBuffer::new(config.send_buffer),
             next_scan: None,
@@ -162,18 +183,25 @@ impl Dsr {
         }
     }
 
-    /// Sends a packet of the local host.
+    /// Sends a packet of the local host, or of an external one.
     pub fn send(&mut self, now: Instant, mut packet: Packet) {
         let ip = &mut packet.ip;
         // Distinguishes packets that are overheard (RFC 4728 §8.3.2).
         ip.identification = self.new_identification();
         let destination = packet.ip.destination;
-        let routed = RoutedPacket::plain(packet);
-        if destination == self.address {
+        let mut routed = RoutedPacket::plain(packet);
+        if self.is_destination(destination) {
             self.outbox.push(Output::Deliver(packet));
         } else if destination == Ipv4Addr::BROADCAST {
             self.transmit(now, now, routed, LinkDestination::Broadcast);
         } else {
+            if packet.ip.source != self.address {
+                // The numbers of several gateways to the same host must differ.
+                let offset = (self.address.to_bits() as u16).wrapping_mul(0x9e37);
+                let identification = packet.ip.identification.wrapping_add(offset);
+                routed.packet.ip.identification = identification.max(1);
+                self.mark_came_in(&mut routed);
+            }
             self.route_own_packet(now, routed);
         }
         self.after_event(now);
@@ -187,6 +215,7 @@ impl Dsr {
     /// Handles a packet received from the neighbour `from`, unicast to this node or broadcast.
     pub fn on_packet(&mut self, now: Instant, from: Ipv4Addr, packet: RoutedPacket) {
         let Some(packet) = self.confirm_receipt(now, from, packet) else { return };
+        self.learn_external(&packet);
         let ip = &packet.packet.ip;
         if packet.dsr.as_ref().is_some_and(|dsr| dsr.request().is_some()) {
             self.on_request(now, from, packet);

@@ -24,7 +24,8 @@ impl Dsr {
         LinkFailureNotice { path: way, link }: LinkFailureNotice,
     ) {
         let (Some(next), Some(to)) = (way.get(1), way.last()) else { return };
-        if way.first() != Some(self.address) || way.has_loop() {
+        // An external host has no cache.
+        if way.first() != Some(self.address) || way.has_loop() || self.is_known_external(to) {
             return;
         }
         let FailedLink { from, to: unreachable } = link;

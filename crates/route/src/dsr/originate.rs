@@ -54,6 +54,8 @@ impl Dsr {
         let destination = packet.packet.ip.destination;
         if destination == self.address {
             self.receive(now, self.address, packet);
+        } else if self.external.contains(destination) {
+            self.deliver_external(&packet);
         } else if let Some(path) = self.cache.select(now, destination) {
             self.send_on_path(now, now, packet, &path);
         } else if is_icmp_error(&packet) {
@@ -95,6 +97,12 @@ impl Dsr {
         mut packet: RoutedPacket,
         path: &Path,
     ) {
+        if self.external.contains(packet.packet.ip.destination) {
+            return self.deliver_external(&packet);
+        }
+        if self.came_in_here(&packet) {
+            return self.send_external_on_path(now, at, packet, path);
+        }
         let flow = self.assign_flow(now, &mut packet, path);
         let Some(next) = flow.as_ref().unwrap_or(path).get(1) else {
             return self.drop_packet(packet, DropReason::BadRoute);
@@ -117,6 +125,33 @@ impl Dsr {
         self.transmit(now, at, packet, LinkDestination::Unicast(next));
     }
 
+    /// Sends a packet of an external host at `at` on `path`, which starts at this gateway: its source route
+    /// starts with the external hop (RFC 4728 §6.7).
+    fn send_external_on_path(
+        &mut self,
+        now: Instant,
+        at: Instant,
+        mut packet: RoutedPacket,
+        path: &Path,
+    ) {
+        let ip = packet.packet.ip;
+        let mut whole = Path::of(&[ip.source]);
+        let fits = whole.extend(path.as_slice())
+            && whole.len() <= usize::from(self.config.max_nodes)
+            && !whole.has_loop();
+        let Some(next) = path.get(1).filter(|_| fits) else {
+            return self.drop_packet(packet, DropReason::BadRoute);
+        };
+        self.cache.on_route_used(now, &whole, true);
+        path::set_source_route(&mut packet, &whole, 0);
+        if let Some(route) = packet.dsr.as_mut().and_then(|dsr| dsr.source_route.as_mut()) {
+            route.first_hop_external = true;
+            route.segments_left = route.segments_left.saturating_sub(1);
+        }
+        self.record_route_state(ip.destination, true);
+        self.transmit(now, at, packet, LinkDestination::Unicast(next));
+    }
+
     /// Passes a packet to the interface queue at `at`, with confirmation if configured.
     pub(super) fn transmit(
         &mut self,
@@ -125,6 +160,7 @@ impl Dsr {
         mut packet: RoutedPacket,
         hop: LinkDestination,
     ) {
+        self.flag_external_hops(&mut packet);
         if let LinkDestination::Unicast(next) = hop {
             self.await_confirmation(at, &mut packet, next);
         }

@@ -117,7 +117,7 @@ impl Dsr {
         // Control packets need no source route to a neighbour (RFC 4728 §8.1.1).
         let to_neighbour = packet.is_control() && (from, to) == (ip.source, ip.destination);
         if dsr.source_route.is_none() && !to_neighbour
-            || ip.source == self.address
+            || self.is_originator(packet)
             || !self.overhearing.is_first_copy(packet)
         {
             return false;
@@ -132,6 +132,7 @@ impl Dsr {
         {
             return false;
         }
+        self.learn_external(packet);
         if self.config.snoop_errors {
             self.on_errors(now, packet, from, Some(to));
         }
@@ -155,6 +156,7 @@ impl Dsr {
                 on.path.len(),
             );
             if let Some(kind) = self.config.shorten
+                && let Some(on) = SourceRoute::within_network(packet)
                 && let Some(me) = on.path.position(self.address)
                 && me > on.next_position
             {

@@ -45,11 +45,24 @@ impl DelayedReplies {
 }
 
 impl Dsr {
-    /// Replies to a request for this node that arrived by `way`, which ends here.
-    pub(super) fn reply_as_target(&mut self, now: Instant, request_path: &Path, back: &Path) {
+    /// Replies to a request for this node, or its external host `target`, that arrived by `request_path`, which
+    /// ends here.
+    pub(super) fn reply_as_target(
+        &mut self,
+        now: Instant,
+        request_path: &Path,
+        back: &Path,
+        target: Ipv4Addr,
+    ) {
         self.cache.on_route_learned(now, back, LearnedBy::OwnReply);
         self.on_new_route(now);
-        let Some((packet, to)) = self.build_reply(request_path, back) else { return };
+        let mut whole = *request_path;
+        if target != self.address
+            && (whole.len() >= usize::from(self.config.max_nodes) || !whole.push(target))
+        {
+            return;
+        }
+        let Some((packet, to)) = self.build_reply(&whole, back) else { return };
         let at = now + self.draw_jitter();
         self.transmit(now, at, packet, LinkDestination::Unicast(to));
     }
@@ -61,6 +74,10 @@ impl Dsr {
         request_path: &Path,
         target: Ipv4Addr,
     ) -> bool {
+        // RFC 4728 §6.3: an external hop is not returned from a cache.
+        if self.is_known_external(target) {
+            return false;
+        }
         let Some(rest) = self.cache.lookup(now, target) else { return false };
         if request_path.len() + rest.len() - 1 > usize::from(self.config.max_nodes) {
             return false;
@@ -138,7 +155,8 @@ impl Dsr {
     ) -> Option<(RoutedPacket, Ipv4Addr)> {
         let (initiator, rest) = route.as_slice().split_first()?;
         let to = back.get(1)?;
-        let reply = DsrReply { last_hop_external: false, route: AddressList::new(rest)? };
+        let last_hop_external = rest.last().is_some_and(|last| self.is_known_external(*last));
+        let reply = DsrReply { last_hop_external, route: AddressList::new(rest)? };
         let dsr = DsrHeader { reply: Some(reply), ..DsrHeader::default() };
         let mut packet = self.control_packet(*initiator, dsr);
         if back.len() > 2 || self.config.route_to_neighbour {

@@ -4,6 +4,7 @@ mod blacklist;
 mod confirm;
 mod discovery;
 mod flow;
+mod gateway;
 mod losses;
 mod maintenance;
 mod net;

@@ -156,6 +156,24 @@ impl Net {
         self.offer(from, Packet::icmp_error(address(from), &about, message).unwrap());
     }
 
+    /// Passes a packet of the external host `host` to its gateway.
+    pub fn send_external(&mut self, gateway: usize, host: usize, to: usize, id: u32) {
+        let payload = Payload::new(id, 0, 100);
+        let datagram = UdpDatagram { source_port: 1, destination_port: 2, payload };
+        self.offer(gateway, Packet { ip: ip(host, to), body: Body::Udp(datagram) });
+    }
+
+    /// Passes a TCP segment of the external host `host` to its gateway.
+    pub fn send_external_segment(&mut self, gateway: usize, host: usize, to: usize, seq: u32) {
+        let segment = TcpSegment {
+            seq: Seq(seq),
+            flags: TcpFlags::ACK,
+            payload: Payload::new(0, seq.into(), 100),
+            ..TcpSegment::default()
+        };
+        self.offer(gateway, Packet { ip: ip(host, to), body: Body::Tcp(segment) });
+    }
+
     fn offer(&mut self, from: usize, packet: Packet) {
         self.offered += 1;
         self.nodes[from].send(self.now, packet);
