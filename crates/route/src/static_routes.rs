@@ -278,6 +278,33 @@ mod test {
         assert_eq!(node.poll(Instant::ZERO), None);
     }
 
+    /// A chain of 0, 1 and 2, a gateway to host 3: one packet there, one back.
+    #[test]
+    fn an_external_host_is_reached_over_a_chain() {
+        let mut nodes = [
+            StaticRoutes::new(at(0), alloc::vec![(at(1), at(1)), (at(2), at(1)), (at(3), at(1))]),
+            middle_node(),
+            StaticRoutes::new(at(2), alloc::vec![(at(0), at(1)), (at(1), at(1))]),
+        ];
+        nodes[2].add_external(at(3));
+        for (first, given, last, ttl) in [(0, packet(0, 3, 9), 2, 8), (2, packet(3, 0, 9), 0, 8)] {
+            nodes[first].send(Instant::ZERO, given);
+            let mut node = first;
+            let delivered = loop {
+                match nodes[node].poll(Instant::ZERO) {
+                    Some(Output::Transmit { packet, hop: LinkDestination::Unicast(to) }) => {
+                        let from = at(node as u32);
+                        node = (to.to_bits() - at(0).to_bits()) as usize;
+                        nodes[node].on_packet(Instant::ZERO, from, packet);
+                    }
+                    Some(Output::Deliver(packet)) => break packet,
+                    other => panic!("{other:?}"),
+                }
+            };
+            assert_eq!((node, delivered.ip.ttl), (last, ttl));
+        }
+    }
+
     /// Node 2 is out of reach, and 3 behind it; hearing any other node reports nothing.
     #[test]
     fn a_watched_destination_is_reported_when_its_next_hop_is_heard() {
