@@ -45,7 +45,8 @@ pub enum MacReport {
         /// Arrival of its last bit.
         at: Instant,
     },
-    /// A packet was acknowledged, or a broadcast was transmitted. The node accepts the next packet.
+    /// A packet was acknowledged, or a broadcast was transmitted or given up because the node was
+    /// disabled. An enabled node accepts the next packet.
     Sent {
         /// Transmitting node.
         node: u32,
@@ -56,7 +57,8 @@ pub enum MacReport {
         /// End of the exchange.
         at: Instant,
     },
-    /// A packet was discarded after its last retry. The node accepts the next packet.
+    /// A packet was discarded after its last retry, or because the node was disabled. An enabled
+    /// node accepts the next packet.
     Failed {
         /// Transmitting node.
         node: u32,
@@ -64,9 +66,9 @@ pub enum MacReport {
         id: u32,
         /// Receiver.
         to: u32,
-        /// Missing response.
+        /// Missing response; of a node that was disabled, the first response that a packet waits for.
         reason: FailReason,
-        /// End of the last attempt.
+        /// End of the last attempt, or the instant at which the node was disabled.
         at: Instant,
     },
 }

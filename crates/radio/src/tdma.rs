@@ -4,7 +4,7 @@ use driftway_base::{Duration, Instant, Probability, RandomStream, Rate};
 
 use crate::dcf::{Counters, FrameKind, FrameRecord, ReceptionOutcome};
 use crate::dcf::{Event, EventKind, EventQueue, FrameRecorder};
-use crate::{MacReport, NodeInRange, OutgoingPacket, Positions, Propagation};
+use crate::{FailReason, MacReport, NodeInRange, OutgoingPacket, Positions, Propagation};
 
 /// Configuration of the TDMA schedule.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -63,9 +63,9 @@ impl Default for TdmaConfig {
 ///
 /// There is one global schedule: a round has a slot for each node, in order of node number,
 /// regardless of position. Hence frames never collide, and a frame is lost only by distance or
-/// error. Frames are not acknowledged, so the transmitter learns nothing about reception: every
-/// packet ends with `Sent`, none with `Failed`. Routing must detect a lost neighbour by its own
-/// means.
+/// error, or because a node is disabled. Frames are not acknowledged, so the transmitter learns
+/// nothing about reception: every packet ends with `Sent`, and with `Failed` only if its node is
+/// disabled. Routing must detect a lost neighbour by its own means.
 #[derive(Clone, Debug)]
 pub struct Tdma {
     config: TdmaConfig,
@@ -90,6 +90,15 @@ struct TdmaNode {
     packet: Option<OutgoingPacket>,
     /// Bytes not yet transmitted.
     bytes_left: u32,
+    /// Start of the packet's first frame (ns).
+    first_frame_at: u64,
+    /// Time of its next slot (ns), `u64::MAX`: none; another event is of a packet given up.
+    slot_at: u64,
+    is_enabled: bool,
+    /// Time at which the node was last enabled (ns).
+    enabled_since: u64,
+    /// True if its packet was given up and is yet to be reported.
+    is_aborted: bool,
     sequence: u16,
     is_promiscuous: bool,
     error_stream: RandomStream,
@@ -100,6 +109,12 @@ struct TdmaNode {
 #[derive(Clone, Copy, Debug)]
 struct Transmission {
     end: u64,
+    /// Its sender, until the end has reached all receivers.
+    from: Option<u32>,
+    /// Its receiver; `None`: broadcast.
+    to: Option<u32>,
+    /// True if its sender was disabled before its end.
+    is_cut: bool,
     record_number: u64,
 }
 
@@ -121,6 +136,11 @@ impl Tdma {
         let node = |node| TdmaNode {
             packet: None,
             bytes_left: 0,
+            first_frame_at: 0,
+            slot_at: u64::MAX,
+            is_enabled: true,
+            enabled_since: 0,
+            is_aborted: false,
             sequence: 0,
             is_promiscuous: false,
             error_stream: RandomStream::new(seed, "frame-error", node),
@@ -133,7 +153,13 @@ impl Tdma {
             event_queue: EventQueue::with_capacity(nodes + 1),
             in_range: Vec::with_capacity(nodes),
             receivers: Vec::with_capacity(nodes),
-            transmission: Transmission { end: 0, record_number: 0 },
+            transmission: Transmission {
+                end: 0,
+                from: None,
+                to: None,
+                is_cut: false,
+                record_number: 0,
+            },
             recorder: FrameRecorder::default(),
             now: 0,
             config,
@@ -144,10 +170,12 @@ impl Tdma {
 
     /// Returns whether this node can accept a packet.
     pub fn can_accept(&self, node: u32) -> bool {
-        self.nodes[node as usize].packet.is_none()
+        let state = &self.nodes[node as usize];
+        state.packet.is_none() && state.is_enabled
     }
 
-    /// Hands a packet to a node; returns `false`, and does not accept it, while the node has one.
+    /// Hands a packet to a node; returns `false`, and does not accept it, while the node has one or
+    /// is disabled.
     pub fn send(&mut self, now: Instant, node: u32, packet: OutgoingPacket) -> bool {
         if !self.can_accept(node) {
             return false;
@@ -156,6 +184,7 @@ impl Tdma {
         let state = &mut self.nodes[node as usize];
         state.bytes_left = packet.bytes;
         state.packet = Some(packet);
+        state.first_frame_at = u64::MAX;
         state.sequence = (state.sequence + 1) & 4095;
         self.schedule_next_slot(now.as_nanos(), node);
         true
@@ -165,9 +194,12 @@ impl Tdma {
     fn schedule_next_slot(&mut self, now: u64, node: u32) {
         let announcement = u64::from(self.config.announced);
         let offset = (u64::from(node) + announcement) * self.slot;
+        // A slot is used once, also after a frame that was cut.
+        let now = now + u64::from(self.transmission.from == Some(node));
         // The round, or without announcements the slot, begins at `now` or later.
         let passed = if self.config.announced { now } else { now.saturating_sub(offset) };
         let at = passed.div_ceil(self.round) * self.round + offset;
+        self.nodes[node as usize].slot_at = at;
         self.event_queue.push(Event::new(at, EventKind::StationTimer, node));
     }
 
@@ -186,9 +218,8 @@ impl Tdma {
             self.advance(event.at());
             match event.kind() {
                 EventKind::StationTimer => self.start_transmission(event.at(), event.subject()),
-                EventKind::FrameEnd | EventKind::ResponseDue => {
-                    self.end_transmission(event.at(), event.subject(), reports)
-                }
+                EventKind::FrameEnd => self.end_transmission(event.at(), event.subject(), reports),
+                EventKind::ResponseDue => self.report_aborted(event.subject(), reports),
             }
             if reports.len() > had {
                 return Instant::from_nanos(self.now);
@@ -205,7 +236,13 @@ impl Tdma {
 
     fn start_transmission(&mut self, now: u64, from: u32) {
         let node = &mut self.nodes[from as usize];
+        if node.slot_at != now {
+            return;
+        }
+        node.slot_at = u64::MAX;
         let Some(packet) = node.packet else { return };
+        let first_frame_at = now.min(node.first_frame_at);
+        node.first_frame_at = first_frame_at;
         let piece = node.bytes_left.min(self.config.slot_bytes.max(1));
         node.bytes_left -= piece;
         let bytes = piece + self.config.header_bytes;
@@ -227,7 +264,10 @@ impl Tdma {
             let square = receiver.distance_squared;
             let moved = moved + self.positions.distance_moved(receiver.node, at);
             let power = self.propagation.power_after_moving(from, receiver.node, square, moved);
-            if power >= self.propagation.receive_power() {
+            let hearer = &self.nodes[receiver.node as usize];
+            // A packet of several frames is received by nodes that were there from the first on.
+            let is_there = hearer.is_enabled && hearer.enabled_since <= first_frame_at;
+            if power >= self.propagation.receive_power() && is_there {
                 let delay = self.propagation.delay(square).as_nanos();
                 self.receivers.push((receiver.node, delay));
                 furthest = delay.max(furthest);
@@ -235,6 +275,8 @@ impl Tdma {
         }
         self.transmission.end = now + airtime.as_nanos();
         self.transmission.record_number = 0;
+        (self.transmission.from, self.transmission.to) = (Some(from), packet.to);
+        self.transmission.is_cut = false;
         if self.recorder.is_enabled() {
             self.transmission.record_number = self.recorder.record(FrameRecord {
                 at,
@@ -259,6 +301,10 @@ impl Tdma {
     }
 
     fn end_transmission(&mut self, now: u64, from: u32, reports: &mut Vec<MacReport>) {
+        self.transmission.from = None;
+        if self.transmission.is_cut {
+            return self.end_cut_transmission();
+        }
         let node = &self.nodes[from as usize];
         let Some(packet) = node.packet else { return };
         let whole = node.bytes_left == 0;
@@ -310,6 +356,81 @@ impl Tdma {
         self.nodes[from as usize].packet = None;
         let at = Instant::from_nanos(self.transmission.end);
         reports.push(MacReport::Sent { node: from, id: packet.id, to: packet.to, at });
+    }
+
+    /// Completes a frame whose sender was disabled: an error at all its receivers.
+    fn end_cut_transmission(&mut self) {
+        let Transmission { to, record_number, .. } = self.transmission;
+        let mut outcome = if to.is_some() {
+            ReceptionOutcome::OutOfRange
+        } else {
+            ReceptionOutcome::Broadcast(0)
+        };
+        for &(node, _) in &self.receivers {
+            if to.is_none_or(|to| to == node) {
+                self.nodes[node as usize].counters.errors += 1;
+            }
+            if to == Some(node) {
+                outcome = ReceptionOutcome::Damaged;
+            }
+        }
+        if record_number != 0 {
+            self.recorder.set_reception_outcome(record_number, outcome);
+        }
+    }
+
+    /// Disables or enables a node; all are enabled at first. Nothing happens if it already is.
+    ///
+    /// A disabled node neither transmits nor receives, and [`can_accept`](Self::can_accept) refuses
+    /// packets for it; its slots pass unused. Its packet is reported by the next
+    /// [`run`](Self::run), which is due at this instant: unicast as `Failed` with
+    /// [`FailReason::NoAck`], a broadcast as `Sent`, as by [`crate::Dcf::set_enabled`]. Its frame on
+    /// the air is cut and received with an error; airtime and record of the frame remain those
+    /// announced. A frame that has not been received completely when its receiver is disabled, or
+    /// that begins while it is, is lost there as out of range, and so is the rest of its packet.
+    pub fn set_enabled(&mut self, now: Instant, node: u32, enabled: bool) {
+        self.advance(now.as_nanos());
+        let state = &mut self.nodes[node as usize];
+        if state.is_enabled == enabled {
+            return;
+        }
+        state.is_enabled = enabled;
+        if enabled {
+            state.enabled_since = self.now;
+            return;
+        }
+        state.slot_at = u64::MAX;
+        state.is_aborted = state.packet.is_some();
+        if state.is_aborted {
+            self.event_queue.push(Event::new(self.now, EventKind::ResponseDue, node));
+        }
+        if self.transmission.from.is_some() {
+            self.transmission.is_cut |= self.transmission.from == Some(node);
+            self.receivers.retain(|(receiver, _)| *receiver != node);
+        }
+    }
+
+    /// Returns whether a node is enabled.
+    pub fn is_enabled(&self, node: u32) -> bool {
+        self.nodes[node as usize].is_enabled
+    }
+
+    /// Reports the packet of a node that was disabled.
+    fn report_aborted(&mut self, node: u32, reports: &mut Vec<MacReport>) {
+        let state = &mut self.nodes[node as usize];
+        if !core::mem::take(&mut state.is_aborted) {
+            return;
+        }
+        let Some(OutgoingPacket { id, to, .. }) = state.packet.take() else { return };
+        let at = Instant::from_nanos(self.now);
+        reports.push(match to {
+            None => MacReport::Sent { node, id, to, at },
+            Some(to) => {
+                let reason = FailReason::NoAck;
+                state.counters.count_failure(reason);
+                MacReport::Failed { node, id, to, reason, at }
+            }
+        });
     }
 
     /// Enables or disables promiscuous reception of a node.

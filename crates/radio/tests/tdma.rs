@@ -1,9 +1,10 @@
-//! TDMA: slots in turn, frames lost only by distance.
+//! TDMA: slots in turn, frames lost only by distance, or at nodes that are disabled.
 
-use driftway_base::{Duration, Instant};
+use driftway_base::{Duration, Instant, RandomStream};
 use driftway_radio::dcf::{FrameRecord, ReceptionOutcome};
 use driftway_radio::{
-    MacReport, Mobility, OutgoingPacket, Positions, Propagation, RadioConfig, Tdma, TdmaConfig,
+    FailReason, MacReport, Mobility, OutgoingPacket, Positions, Propagation, RadioConfig, Tdma,
+    TdmaConfig,
 };
 
 fn tdma(config: TdmaConfig, places: &[(f64, f64)]) -> Tdma {
@@ -153,5 +154,150 @@ fn saturated_stations_fill_their_slots() {
                 assert_eq!(got, vec![each; nodes as usize], "{nodes} {slot_bytes} {bytes}");
             }
         }
+    }
+}
+
+/// Runs up to this instant, and no further than needed for each report.
+fn run_to(tdma: &mut Tdma, end: u64, reports: &mut Vec<MacReport>) {
+    while tdma.run(Instant::from_nanos(end), reports) < Instant::from_nanos(end) {}
+}
+
+#[test]
+fn a_disabled_receiver_hears_nothing_and_its_slots_pass() {
+    let mut tdma = tdma(TdmaConfig::STANDARD, &[(0.0, 0.0), (200.0, 0.0), (0.0, 200.0)]);
+    tdma.set_enabled(Instant::ZERO, 1, false);
+    assert!(!tdma.can_accept(1) && !tdma.is_enabled(1));
+    assert!(!tdma.send(Instant::ZERO, 1, packet(1, 0, 40)));
+    assert!(tdma.send(Instant::ZERO, 0, packet(2, 1, 40)));
+    assert!(tdma.send(Instant::ZERO, 2, packet(3, None, 40)));
+    let (reports, frames) = run(&mut tdma);
+    let outcomes: Vec<_> = frames.iter().map(|f| (f.at.as_nanos(), f.outcome)).collect();
+    assert_eq!(
+        outcomes,
+        [(0, ReceptionOutcome::OutOfRange), (2 * SLOT, ReceptionOutcome::Broadcast(1))]
+    );
+    let sent = |r: &&MacReport| matches!(r, MacReport::Sent { .. });
+    assert_eq!((reports.len(), reports.iter().filter(sent).count()), (3, 2));
+}
+
+/// Before its slot, and during its frame, unicast and broadcast.
+#[test]
+fn the_packet_of_a_disabled_node_is_reported_at_once() {
+    for to in [Some(1), None] {
+        for (at, count) in [(SLOT / 2, 1), (SLOT - 1, 0)] {
+            let mut tdma = tdma(TdmaConfig::STANDARD, &[(0.0, 0.0), (200.0, 0.0)]);
+            let start = if count == 1 { 0 } else { 1 };
+            tdma.run(Instant::from_nanos(start), &mut Vec::new());
+            tdma.send(Instant::from_nanos(start), 0, packet(7, to, 1500));
+            let mut reports = Vec::new();
+            run_to(&mut tdma, at, &mut reports);
+            assert_eq!(reports, []);
+            let now = Instant::from_nanos(at);
+            tdma.set_enabled(now, 0, false);
+            tdma.set_enabled(now, 0, true);
+            assert!(!tdma.can_accept(0), "not before the report");
+            assert_eq!((tdma.next_timeout(), tdma.run(now, &mut reports)), (Some(now), now));
+            let expected = match to {
+                Some(to) => {
+                    let reason = FailReason::NoAck;
+                    MacReport::Failed { node: 0, id: 7, to, reason, at: now }
+                }
+                None => MacReport::Sent { node: 0, id: 7, to, at: now },
+            };
+            assert_eq!(reports, [expected]);
+            assert!(tdma.send(now, 0, packet(8, to, 10)));
+            let (reports, frames) = run(&mut tdma);
+            assert_eq!((frames.len(), reports.len()), (count + 1, 2), "{reports:?}");
+            assert_eq!(frames[count].at.as_nanos(), 2 * SLOT);
+            assert_eq!(tdma.counters(1).errors, count as u64);
+            if count == 1 && to.is_some() {
+                assert_eq!(frames[0].outcome, ReceptionOutcome::Damaged);
+            }
+        }
+    }
+}
+
+/// A packet in three slots, at a node that misses one of them.
+#[test]
+fn a_packet_of_which_a_slot_was_missed_is_not_received() {
+    for (off, on, is_received) in [
+        (SLOT / 2, SLOT / 2 + 1, false),
+        (3 * SLOT, 3 * SLOT, false),
+        (2 * SLOT, 5 * SLOT, false),
+        (6 * SLOT, 7 * SLOT, true),
+    ] {
+        let mut tdma = tdma(TdmaConfig::STANDARD, &[(0.0, 0.0), (200.0, 0.0)]);
+        tdma.send(Instant::ZERO, 0, packet(1, 1, 3100));
+        let mut reports = Vec::new();
+        run_to(&mut tdma, off, &mut reports);
+        tdma.set_enabled(Instant::from_nanos(off), 1, false);
+        run_to(&mut tdma, on, &mut reports);
+        tdma.set_enabled(Instant::from_nanos(on), 1, true);
+        reports.extend(run(&mut tdma).0);
+        let received = reports.iter().any(|r| matches!(r, MacReport::Received { .. }));
+        assert_eq!((received, reports.len()), (is_received, 1 + usize::from(is_received)));
+    }
+}
+
+/// Nodes always have a packet, and are switched at random, often several times at an instant: each
+/// packet is reported once, a node sends only in its slots and while it is enabled, and those that
+/// stay enabled use all of theirs.
+#[test]
+fn switching_loses_no_packet_and_stalls_no_node() {
+    const NODES: u32 = 5;
+    const ROUNDS: u64 = 300;
+    for seed in 0..200 {
+        let mut random = RandomStream::new(seed, "switch", 0);
+        let places: Vec<_> = (0..NODES).map(|n| (10.0 * f64::from(n), 0.0)).collect();
+        let mut tdma = tdma(TdmaConfig::STANDARD, &places);
+        let (round, end) = (u64::from(NODES) * SLOT, ROUNDS * u64::from(NODES) * SLOT);
+        let mut pending = [None; NODES as usize];
+        let (mut next, mut at, mut now) = (0, 0, Instant::ZERO);
+        let mut reports = Vec::new();
+        loop {
+            for report in reports.drain(..) {
+                match report {
+                    MacReport::Sent { node, id, .. } | MacReport::Failed { node, id, .. } => {
+                        assert_eq!(pending[node as usize].take(), Some(id));
+                    }
+                    MacReport::Received { node, from, id, .. } => {
+                        assert!(tdma.is_enabled(node) && pending[from as usize] == Some(id));
+                    }
+                    other @ MacReport::Overheard { .. } => panic!("{other:?}"),
+                }
+            }
+            for node in 0..NODES {
+                if tdma.can_accept(node) {
+                    next += 1;
+                    let bytes = random.uniform_below(3200) as u32;
+                    let to = (random.uniform_below(3) > 0).then_some((node + 1) % NODES);
+                    assert!(tdma.send(now, node, packet(next, to, bytes)));
+                    assert_eq!(pending[node as usize].replace(next), None);
+                }
+            }
+            if now >= Instant::from_nanos(end) {
+                break;
+            }
+            now = tdma.run(Instant::from_nanos(at.min(end)), &mut reports);
+            if now == Instant::from_nanos(at) {
+                // Node 0 stays enabled. Often the switches are at the starts of slots.
+                let node = 1 + random.uniform_below(u64::from(NODES - 1)) as u32;
+                tdma.set_enabled(now, node, !tdma.is_enabled(node));
+                at += match random.uniform_below(3) {
+                    0 => 0,
+                    1 => random.uniform_below(round),
+                    _ => (at / SLOT + 1) * SLOT - at,
+                };
+            }
+        }
+        let mut frames = Vec::new();
+        tdma.take_recorded(&mut frames);
+        for frame in &frames {
+            let slot = u64::from(frame.from) * SLOT;
+            assert_eq!(frame.at.as_nanos() % round, slot);
+        }
+        assert!(frames.windows(2).all(|two| two[0].at < two[1].at), "one frame in a slot");
+        let of_first = frames.iter().filter(|f| f.from == 0).count() as u64;
+        assert!(of_first >= ROUNDS - 1, "{of_first}");
     }
 }

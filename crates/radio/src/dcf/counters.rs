@@ -4,6 +4,8 @@ use core::ops::AddAssign;
 
 use driftway_base::Duration;
 
+use crate::FailReason;
+
 macro_rules! counters {
     ($($(#[$doc:meta])* $name:ident,)*) => {
         /// Counters of a station, or of all together. Frames are counted when their transmission
@@ -43,9 +45,9 @@ counters! {
     retries,
     /// Packets acknowledged.
     acknowledged,
-    /// Packets discarded because no CTS was received.
+    /// Packets reported as failed with [`FailReason::NoCts`].
     failed_no_cts,
-    /// Packets discarded because no ACK was received.
+    /// Packets reported as failed with [`FailReason::NoAck`].
     failed_no_ack,
     /// Unicast frames for this station and broadcasts lost here in collisions.
     collisions,
@@ -60,4 +62,13 @@ counters! {
     /// Data frames held back after a CTS because the medium was busy
     /// ([`super::DcfConfig::data_needs_idle`]).
     data_held_back,
+}
+
+impl Counters {
+    pub(crate) fn count_failure(&mut self, reason: FailReason) {
+        match reason {
+            FailReason::NoCts => self.failed_no_cts += 1,
+            FailReason::NoAck => self.failed_no_ack += 1,
+        }
+    }
 }

@@ -101,6 +101,7 @@ impl Dcf {
                 }
             }
             Phase::AwaitCts | Phase::AwaitAck => self.check_response_timeout(now, node, reports),
+            Phase::Aborted => self.report_aborted(node, reports),
             Phase::PostBackoff | Phase::Idle | Phase::CtsReceived | Phase::Broadcast => {}
         }
     }
@@ -181,6 +182,9 @@ impl Dcf {
     /// Sends the pending response after a SIFS.
     pub(super) fn on_response_due(&mut self, now: u64, node: u32) {
         let state = &mut self.transmit_states[node as usize];
+        if state.response_due != now {
+            return;
+        }
         let owed = core::mem::replace(&mut state.pending_response, PendingResponse::None);
         let rate = self.config.basic_rate;
         let sends = self.stations[node as usize].tx_end > now;
@@ -250,7 +254,7 @@ impl Dcf {
         if transmission.record_number != 0 {
             self.recorder.set_reception_outcome(transmission.record_number, outcome);
         }
-        if transmission.kind == FrameKind::Data && transmission.to == NONE {
+        if transmission.kind == FrameKind::Data && transmission.to == NONE && !transmission.is_cut {
             self.complete_packet(transmission.end, transmission.from, reports);
         }
         self.transmissions.get(number).receivers = transmission.receivers;
@@ -278,15 +282,16 @@ impl Dcf {
                 counters.missed_while_transmitting += u64::from(mine);
                 return ReceptionOutcome::Transmitting;
             }
+            ReceptionState::Disabled => return ReceptionOutcome::OutOfRange,
         }
         let at = transmission.end + u64::from(receiver.delay);
         let station = &mut self.stations[node as usize];
         if station.rx_transmission == number {
             station.rx_transmission = NONE;
         }
-        if self.has_frame_errors {
+        if self.has_frame_errors || transmission.is_cut {
             let state = &mut self.transmit_states[node as usize];
-            if state.error_stream.bernoulli(self.config.frame_error) {
+            if transmission.is_cut || state.error_stream.bernoulli(self.config.frame_error) {
                 state.counters.errors += u64::from(mine);
                 // Another frame may have arrived within the last microsecond.
                 if station.rx_end == at {
@@ -472,10 +477,11 @@ impl Dcf {
 
     /// Schedules a response a SIFS after `at`.
     fn schedule_response(&mut self, at: u64, node: u32, owed: PendingResponse) {
-        self.transmit_states[node as usize].pending_response = owed;
         // Ends are processed when they have reached the most distant station, possibly after the
         // SIFS.
         let at = (at + self.timing.sifs).max(self.now);
+        let state = &mut self.transmit_states[node as usize];
+        (state.pending_response, state.response_due) = (owed, at);
         self.event_queue.push(event_queue::Event::new(
             at,
             event_queue::EventKind::ResponseDue,
@@ -525,10 +531,7 @@ impl Dcf {
             return;
         }
         *count = 0;
-        match reason {
-            FailReason::NoCts => state.counters.failed_no_cts += 1,
-            FailReason::NoAck => state.counters.failed_no_ack += 1,
-        }
+        state.counters.count_failure(reason);
         state.cw = self.config.cw_min;
         state.packet = None;
         if self.config.backoff_after_giving_up {

@@ -11,7 +11,7 @@ use super::config::CaptureModel;
 use super::event_queue::{Event, EventKind};
 use super::record::{FrameRecord, ReceptionOutcome};
 use super::station::{
-    COMMITTED, NAV_FROM_RTS, NO_BACKOFF, NONE, Phase, RX_FAILED, Station, Suspension,
+    COMMITTED, DISABLED, NAV_FROM_RTS, NO_BACKOFF, NONE, Phase, RX_FAILED, Station, Suspension,
 };
 use super::transmission::{FrameKind, FrameReceiver, ReceptionState};
 use crate::NodeInRange;
@@ -59,7 +59,7 @@ impl Dcf {
         let entry = if self.recorder.is_enabled() { self.record_frame(now, frame) } else { 0 };
         let sequence = self.transmit_states[frame.from as usize].sequence;
         let transmission = self.transmissions.get(number);
-        transmission.sequence = sequence;
+        (transmission.sequence, transmission.is_cut) = (sequence, false);
         (transmission.kind, transmission.from, transmission.to) =
             (frame.kind, frame.from, frame.to);
         (transmission.end, transmission.duration, transmission.record_number) =
@@ -188,6 +188,10 @@ impl Dcf {
     /// Processes the arrival of a frame at a station that it may affect; returns the state of the
     /// frame there.
     fn on_arrival(&mut self, node: u32, mut new: Arrival) -> ReceptionState {
+        if self.stations[node as usize].has(DISABLED) {
+            self.follow_while_disabled(node, new);
+            return ReceptionState::Disabled;
+        }
         if self.stations[node as usize].has(NAV_FROM_RTS) {
             self.check_rts_nav(node, new.at, new.is_decodable);
         }
@@ -218,6 +222,23 @@ impl Dcf {
             return ReceptionState::Collided;
         }
         reception
+    }
+
+    /// Notes a frame at a disabled station, which will sense what is left of it when enabled.
+    #[cold]
+    fn follow_while_disabled(&mut self, node: u32, new: Arrival) {
+        let power = self.power_of_signal(new.signal);
+        if self.interference.is_enabled() {
+            self.interference.add(self.now, node, (new.at, new.until), power, new.transmission);
+        }
+        let is_stronger = power > self.power_of_signal(self.stations[node as usize].rx_signal);
+        let station = &mut self.stations[node as usize];
+        if station.rx_end > new.at {
+            merge_signals(station, new, self.config.capture, is_stronger);
+        } else {
+            (station.rx_start, station.rx_end) = (new.at, new.until);
+            station.rx_signal = new.signal;
+        }
     }
 
     /// Returns whether the ratio of this power to all other signals together is at least the
@@ -301,15 +322,7 @@ impl Dcf {
             station.rx_transmission != NONE || station.has(RX_FAILED) || new.is_decodable || sensed;
         let station = &mut self.stations[node as usize];
         station.rx_transmission = NONE;
-        station.rx_start = station.rx_start.min(new.at);
-        match self.config.capture {
-            CaptureModel::First if new.until > station.rx_end => station.rx_signal = new.signal,
-            CaptureModel::Stronger | CaptureModel::Sinr if new_power > old_power => {
-                station.rx_signal = new.signal
-            }
-            _ => {}
-        }
-        station.rx_end = station.rx_end.max(new.until);
+        merge_signals(station, new, self.config.capture, new_power > old_power);
         station.set_to(RX_FAILED, announced && station.rx_end > station.tx_end);
         ReceptionState::Collided
     }
@@ -387,6 +400,19 @@ fn occupy_receiver(
     station.rx_transmission = if good { new.transmission } else { NONE };
     station.set_to(RX_FAILED, bad);
     if good { ReceptionState::Decodable } else { ReceptionState::Transmitting }
+}
+
+/// Adds a frame to those that occupy the receiver and cannot be decoded.
+fn merge_signals(station: &mut Station, new: Arrival, capture: CaptureModel, is_stronger: bool) {
+    station.rx_start = station.rx_start.min(new.at);
+    match capture {
+        CaptureModel::First if new.until > station.rx_end => station.rx_signal = new.signal,
+        CaptureModel::Stronger | CaptureModel::Sinr if is_stronger => {
+            station.rx_signal = new.signal
+        }
+        _ => {}
+    }
+    station.rx_end = station.rx_end.max(new.until);
 }
 
 /// Returns the propagation delay over a squared distance (m²) in whole nanoseconds.

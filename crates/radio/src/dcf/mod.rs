@@ -18,10 +18,13 @@
 //!   than a SIFS could arrive in between.
 //! - Where a frame is decoded over a distance with a propagation delay above a SIFS (3 km for 10
 //!   µs), nearer stations respond late by the difference.
+//! - The medium is busy until the announced end of a frame whose sender is disabled, also for
+//!   stations that only sense it.
 //! - No fragmentation, PCF, beacons, power saving or rate adaptation.
 
 mod config;
 mod counters;
+mod enabled;
 mod event_queue;
 mod exchange;
 mod interference;
@@ -42,7 +45,7 @@ use interference::Interference;
 use medium::propagation_delay_ns;
 pub(crate) use record::FrameRecorder;
 pub use record::{FrameRecord, ReceptionOutcome};
-use station::{PROMISCUOUS, Station};
+use station::{DISABLED, PROMISCUOUS, Station};
 pub use transmission::FrameKind;
 use transmission::{FrameReceiver, Transmissions};
 use transmit_state::TransmitState;
@@ -51,8 +54,8 @@ use transmit_state::TransmitState;
 ///
 /// *Look:* [`can_accept`](Self::can_accept), [`next_timeout`](Self::next_timeout),
 /// [`counters`](Self::counters). *Commands:* [`send`](Self::send),
-/// [`set_promiscuous`](Self::set_promiscuous), [`set_recording`](Self::set_recording). *Events:*
-/// [`run`](Self::run). Time never goes back: after `run` has returned an instant, the next `send`
+/// [`set_promiscuous`](Self::set_promiscuous), [`set_enabled`](Self::set_enabled),
+/// [`set_recording`](Self::set_recording). *Events:* [`run`](Self::run). Time never goes back: after `run` has returned an instant, the next `send`
 /// or `run` is for that instant or a later one.
 #[derive(Clone, Debug)]
 pub struct Dcf {
@@ -129,10 +132,11 @@ impl Dcf {
     /// Returns whether this station can accept a packet.
     pub fn can_accept(&self, node: u32) -> bool {
         self.transmit_states[node as usize].packet.is_none()
+            && !self.stations[node as usize].has(DISABLED)
     }
 
     /// Hands a packet to a station, which reports `Sent` or `Failed` once for each packet that it
-    /// accepts; returns `false`, and does not accept it, while the station has one.
+    /// accepts; returns `false`, and does not accept it, while the station has one or is disabled.
     pub fn send(&mut self, now: Instant, node: u32, packet: OutgoingPacket) -> bool {
         if !self.can_accept(node) {
             return false;

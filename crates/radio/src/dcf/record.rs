@@ -47,11 +47,11 @@ pub enum ReceptionOutcome {
     Refused,
     /// Lost in a collision.
     Collided,
-    /// Received with an error.
+    /// Received with an error, or cut because its sender was disabled.
     Damaged,
     /// The receiver was transmitting.
     Transmitting,
-    /// The receiver was out of range.
+    /// The receiver was out of range, or disabled.
     OutOfRange,
     /// A broadcast, and its number of receivers.
     Broadcast(u32),

@@ -27,6 +27,8 @@ pub(super) enum Phase {
     AwaitAck,
     /// A broadcast is on the air.
     Broadcast,
+    /// The station was disabled, and its packet is yet to be reported.
+    Aborted,
 }
 
 /// Effect of an arrival on a backoff.
@@ -76,6 +78,8 @@ pub(super) const COMMITTED: u8 = 4;
 pub(super) const NAV_FROM_RTS: u8 = 8;
 /// Promiscuous mode.
 pub(super) const PROMISCUOUS: u8 = 16;
+/// The station is disabled: it follows what is on the air, but receives nothing.
+pub(super) const DISABLED: u8 = 32;
 
 /// Instants this close count as equal: propagation delays are rounded to nanoseconds, which would
 /// otherwise let two stations with aligned slots miss each other's first nanosecond.
@@ -96,6 +100,7 @@ impl Station {
         flags: 0,
     };
 
+    /// Returns whether it has the flag, or one of several.
     pub const fn has(&self, flag: u8) -> bool {
         self.flags & flag != 0
     }
@@ -118,13 +123,13 @@ impl Station {
     }
 
     /// Returns whether an arrival at `at` leaves its backoff unchanged and needs no check of the
-    /// NAV of an RTS: it counts no slots, or waits for the medium before the first slot, and is in
+    /// NAV of an RTS: it is enabled, and it counts no slots, or waits for the medium before the first slot, and is in
     /// no EIFS that may end.
     #[inline]
     pub fn is_unaffected_by_arrival(&self, at: u64, timing: &Timing) -> bool {
         let moves = if timing.eifs_can_end { NO_BACKOFF | RX_FAILED } else { NO_BACKOFF };
         // Most stations count no slots: the start of the slots is computed only for the others.
-        !self.has(NAV_FROM_RTS)
+        !self.has(NAV_FROM_RTS | DISABLED)
             && (!self.counts_slots()
                 || !self.has(moves) && self.slots_begin_at(timing) > at + ROUNDING_NS)
     }

@@ -22,6 +22,8 @@ pub(super) enum ReceptionState {
     Collided,
     /// The station was transmitting itself.
     Transmitting,
+    /// The station was disabled, at the start of the frame or later.
+    Disabled,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -50,6 +52,8 @@ pub(super) struct Transmission {
     pub sequence: u16,
     /// Its number in the recorder.
     pub record_number: u64,
+    /// True if its sender was disabled before its end.
+    pub is_cut: bool,
     /// Stations that can decode it, in order of their numbers.
     pub receivers: Vec<FrameReceiver>,
 }
@@ -91,6 +95,7 @@ impl Transmissions {
             duration: 0,
             sequence,
             record_number: 0,
+            is_cut: false,
             receivers,
         });
         (self.slots.len() - 1) as u32
@@ -108,6 +113,23 @@ impl Transmissions {
 
     pub fn get(&mut self, transmission: u32) -> &mut Transmission {
         &mut self.slots[transmission as usize]
+    }
+
+    /// Cuts the transmissions of a station. Slots that are free are overwritten later.
+    pub fn cut(&mut self, from: u32) {
+        for transmission in self.slots.iter_mut().filter(|slot| slot.from == from) {
+            transmission.is_cut = true;
+        }
+    }
+
+    /// Lets a station lose all transmissions that it could decode until now.
+    pub fn lose_at(&mut self, node: u32) {
+        let receivers = self.slots.iter_mut().flat_map(|slot| &mut slot.receivers);
+        for receiver in receivers.filter(|receiver| receiver.node == node) {
+            if receiver.state == ReceptionState::Decodable {
+                receiver.state = ReceptionState::Disabled;
+            }
+        }
     }
 
     /// Sets the state of a transmission at a station.

@@ -21,6 +21,7 @@ pub struct Medium {
     pub dcf: Dcf,
     pub reports: Vec<MacReport>,
     waiting: Vec<(Instant, u32, OutgoingPacket)>,
+    switches: Vec<(Instant, u32, bool)>,
     next: u32,
 }
 
@@ -43,7 +44,7 @@ fn build(config: DcfConfig, radio: RadioConfig, places: &[(f64, f64)], seed: u64
     let positions = Positions::new(Mobility::fixed(places), propagation.reach());
     let mut dcf = Dcf::new(config, positions, propagation, seed);
     dcf.set_recording(true);
-    Medium { dcf, reports: Vec::new(), waiting: Vec::new(), next: 0 }
+    Medium { dcf, reports: Vec::new(), waiting: Vec::new(), switches: Vec::new(), next: 0 }
 }
 
 /// `n` stations in a row, 200 m apart.
@@ -62,11 +63,21 @@ impl Medium {
         self.next
     }
 
+    /// Disables or enables a station at this time.
+    pub fn switch(&mut self, nanos: u64, node: u32, enabled: bool) {
+        self.switches.push((Instant::from_nanos(nanos), node, enabled));
+        self.switches.sort_by_key(|(at, ..)| *at);
+    }
+
     /// Runs, and returns all frames transmitted since the last call.
     pub fn run(&mut self, millis: u64) -> Vec<FrameRecord> {
         let end = Instant::from_millis(millis);
         let mut now = Instant::ZERO;
         loop {
+            let due = self.switches.partition_point(|(at, ..)| *at <= now);
+            for (_, node, enabled) in self.switches.drain(..due) {
+                self.dcf.set_enabled(now, node, enabled);
+            }
             // Packets that are due are handed to stations that accept them, from one queue per
             // station.
             let mut place = 0;
@@ -81,7 +92,8 @@ impl Medium {
                 }
             }
             let due = self.waiting.iter().map(|(at, ..)| *at).filter(|at| *at > now);
-            let until = due.min().unwrap_or(end).min(end);
+            let next_switch = self.switches.first().map(|(at, ..)| *at);
+            let until = due.chain(next_switch).min().unwrap_or(end).min(end);
             now = self.dcf.run(until, &mut self.reports);
             if now >= end {
                 break;

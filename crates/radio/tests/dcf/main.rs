@@ -2,6 +2,7 @@
 
 mod air;
 mod contention;
+mod enabled;
 mod exchange;
 mod properties;
 mod reservation;

@@ -8,12 +8,12 @@ use proptest::prelude::*;
 use crate::air::*;
 
 #[derive(Clone, Debug)]
-struct Case {
-    config: DcfConfig,
-    seed: u64,
-    places: Vec<(f64, f64)>,
+pub struct Case {
+    pub config: DcfConfig,
+    pub seed: u64,
+    pub places: Vec<(f64, f64)>,
     /// Time (µs), sender, receiver (the number of nodes: broadcast), bytes.
-    packets: Vec<(u64, u32, u32, u32)>,
+    pub packets: Vec<(u64, u32, u32, u32)>,
 }
 
 fn configs() -> impl Strategy<Value = DcfConfig> {
@@ -59,7 +59,7 @@ fn configs() -> impl Strategy<Value = DcfConfig> {
     })
 }
 
-fn cases() -> impl Strategy<Value = Case> {
+pub fn cases() -> impl Strategy<Value = Case> {
     (2u32..12, 100.0..1500.0f64).prop_flat_map(|(nodes, side)| {
         let place = (0.0..side, 0.0..side);
         let at = prop_oneof![0u64..60_000, 1_000u64..1_020];

@@ -1,0 +1,91 @@
+//! Stations that are disabled: off the air, as a host that has lost its power or left.
+
+use driftway_base::Instant;
+
+use super::Dcf;
+use super::station::{DISABLED, NONE, PROMISCUOUS, Phase, RX_FAILED, Station};
+use crate::{FailReason, MacReport, OutgoingPacket};
+
+impl Dcf {
+    /// Disables or enables a station; all are enabled at first. Nothing happens if it already is.
+    ///
+    /// A disabled station neither transmits nor receives, and [`can_accept`](Self::can_accept)
+    /// refuses packets for it.
+    ///
+    /// - Its packet is reported by the next [`run`](Self::run), which is due at this instant:
+    ///   unicast as `Failed`, with [`FailReason::NoCts`] if it uses RTS and CTS and else with
+    ///   [`FailReason::NoAck`]; a broadcast as `Sent`, since the senders of broadcasts learn
+    ///   nothing about reception.
+    /// - Its frame on the air is cut: the stations that receive it find an error at the frame's
+    ///   announced end, until which they consider the medium busy, as a physical layer does that
+    ///   loses the carrier (§15.2.7). Airtime and record of the frame remain those announced.
+    /// - A frame that has not been received completely when its receiver is disabled, or that
+    ///   begins while it is, is lost there as out of range, without counters.
+    ///
+    /// An enabled station is idle and remembers no exchange, retries or NAV; its counters, sequence
+    /// numbers, random streams and promiscuous mode continue. It senses the frames that are on the
+    /// air, but decodes only those that begin later, and waits for a DIFS from this instant on or
+    /// from the end of those frames.
+    pub fn set_enabled(&mut self, now: Instant, node: u32, enabled: bool) {
+        self.advance(now.as_nanos());
+        if self.is_enabled(node) != enabled {
+            if enabled {
+                self.enable(node);
+            } else {
+                self.disable(node);
+            }
+        }
+    }
+
+    /// Returns whether a station is enabled.
+    pub fn is_enabled(&self, node: u32) -> bool {
+        !self.stations[node as usize].has(DISABLED)
+    }
+
+    fn disable(&mut self, node: u32) {
+        self.transmissions.cut(node);
+        self.transmissions.lose_at(node);
+        let state = &mut self.transmit_states[node as usize];
+        state.forget_exchange(&self.config);
+        let has_packet = state.packet.is_some();
+        let station = &mut self.stations[node as usize];
+        // The frames in the air around it are followed all the time, for when it is enabled.
+        *station = Station {
+            rx_start: station.rx_start,
+            rx_end: station.rx_end,
+            rx_signal: station.rx_signal,
+            tx_end: station.tx_end.min(self.now),
+            phase: if has_packet { Phase::Aborted } else { Phase::Idle },
+            flags: station.flags & PROMISCUOUS | DISABLED,
+            ..Station::NEW
+        };
+        if has_packet {
+            self.arm_timer_at(node, self.now);
+        }
+    }
+
+    fn enable(&mut self, node: u32) {
+        let station = &mut self.stations[node as usize];
+        station.clear(DISABLED);
+        station.busy_until = self.now;
+        let on_air = station.rx_end > self.now;
+        station.set_to(RX_FAILED, on_air && self.config.eifs_when_only_sensed);
+        debug_assert_eq!(station.rx_transmission, NONE, "it decodes none of these frames");
+    }
+
+    /// Reports the packet of a station that was disabled.
+    pub(super) fn report_aborted(&mut self, node: u32, reports: &mut Vec<MacReport>) {
+        self.stations[node as usize].phase = Phase::Idle;
+        let state = &mut self.transmit_states[node as usize];
+        let Some(OutgoingPacket { id, to, .. }) = state.packet.take() else { return };
+        let at = Instant::from_nanos(self.now);
+        reports.push(match to {
+            None => MacReport::Sent { node, id, to, at },
+            Some(to) => {
+                let reason = if state.uses_rts { FailReason::NoCts } else { FailReason::NoAck };
+                state.counters.count_failure(reason);
+                MacReport::Failed { node, id, to, reason, at }
+            }
+        });
+    }
+}
