@@ -21,6 +21,7 @@
 
 pub mod dcf;
 mod frame;
+mod leg;
 pub mod mobility;
 pub mod movement;
 mod neighbour_signals;

@@ -6,15 +6,14 @@
 //! trajectory.
 
 mod constant_velocity;
-mod leg;
 mod random_waypoint;
 
 pub use constant_velocity::ConstantVelocity;
-pub(crate) use leg::{Leg, seconds_after};
 pub use random_waypoint::{InitialDistribution, RandomWaypoint};
 
 use driftway_base::Instant;
 
+use crate::leg::Leg;
 use crate::movement::Movement;
 use crate::{
     ParameterError, mobility::constant_velocity::ReflectedTrajectory,

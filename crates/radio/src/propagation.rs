@@ -7,7 +7,7 @@ use core::f64::consts::PI;
 use driftway_base::Duration;
 
 use crate::ParameterError;
-use shadowing::{MAX_DEVIATIONS, Shadowing};
+use shadowing::{MAX_DEVIATIONS, Shadowing, db_to_factor};
 
 /// Configuration of the radios, the same for all nodes.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -384,11 +384,6 @@ fn check_config(config: &RadioConfig, nodes: u32) -> Result<(), ParameterError> 
         }
     }
     Ok(())
-}
-
-/// Converts dB to a factor.
-fn db_to_factor(db: f64) -> f64 {
-    libm::exp10(db * 0.1)
 }
 
 #[cfg(test)]

@@ -92,13 +92,9 @@ struct TdmaNode {
     bytes_left: u32,
     /// Start of the packet's first frame (ns).
     first_frame_at: u64,
-    /// Time of its next slot (ns), `u64::MAX`: none; another event is of a packet given up.
-    slot_at: u64,
     is_enabled: bool,
     /// Time at which the node was last enabled (ns).
     enabled_since: u64,
-    /// True if its packet was given up and is yet to be reported.
-    is_aborted: bool,
     sequence: u16,
     is_promiscuous: bool,
     error_stream: RandomStream,
@@ -137,10 +133,8 @@ impl Tdma {
             packet: None,
             bytes_left: 0,
             first_frame_at: 0,
-            slot_at: u64::MAX,
             is_enabled: true,
             enabled_since: 0,
-            is_aborted: false,
             sequence: 0,
             is_promiscuous: false,
             error_stream: RandomStream::new(seed, "frame-error", node),
@@ -174,6 +168,11 @@ impl Tdma {
         state.packet.is_none() && state.is_enabled
     }
 
+    /// Returns whether a node has a packet that it has not reported.
+    pub fn has_packet(&self, node: u32) -> bool {
+        self.nodes[node as usize].packet.is_some()
+    }
+
     /// Hands a packet to a node; returns `false`, and does not accept it, while the node has one or
     /// is disabled.
     pub fn send(&mut self, now: Instant, node: u32, packet: OutgoingPacket) -> bool {
@@ -199,7 +198,6 @@ impl Tdma {
         // The round, or without announcements the slot, begins at `now` or later.
         let passed = if self.config.announced { now } else { now.saturating_sub(offset) };
         let at = passed.div_ceil(self.round) * self.round + offset;
-        self.nodes[node as usize].slot_at = at;
         self.event_queue.push(Event::new(at, EventKind::StationTimer, node));
     }
 
@@ -211,10 +209,7 @@ impl Tdma {
     /// As [`crate::Dcf::run`].
     pub fn run(&mut self, until: Instant, reports: &mut Vec<MacReport>) -> Instant {
         let had = reports.len();
-        while let Some(event) =
-            self.event_queue.peek().filter(|event| event.at() <= until.as_nanos())
-        {
-            self.event_queue.pop();
+        while let Some(event) = self.event_queue.pop_until(until.as_nanos()) {
             self.advance(event.at());
             match event.kind() {
                 EventKind::StationTimer => self.start_transmission(event.at(), event.subject()),
@@ -236,10 +231,6 @@ impl Tdma {
 
     fn start_transmission(&mut self, now: u64, from: u32) {
         let node = &mut self.nodes[from as usize];
-        if node.slot_at != now {
-            return;
-        }
-        node.slot_at = u64::MAX;
         let Some(packet) = node.packet else { return };
         let first_frame_at = now.min(node.first_frame_at);
         node.first_frame_at = first_frame_at;
@@ -399,9 +390,8 @@ impl Tdma {
             state.enabled_since = self.now;
             return;
         }
-        state.slot_at = u64::MAX;
-        state.is_aborted = state.packet.is_some();
-        if state.is_aborted {
+        self.event_queue.forget_station(node);
+        if state.packet.is_some() {
             self.event_queue.push(Event::new(self.now, EventKind::ResponseDue, node));
         }
         if self.transmission.from.is_some() {
@@ -418,9 +408,6 @@ impl Tdma {
     /// Reports the packet of a node that was disabled.
     fn report_aborted(&mut self, node: u32, reports: &mut Vec<MacReport>) {
         let state = &mut self.nodes[node as usize];
-        if !core::mem::take(&mut state.is_aborted) {
-            return;
-        }
         let Some(OutgoingPacket { id, to, .. }) = state.packet.take() else { return };
         let at = Instant::from_nanos(self.now);
         reports.push(match to {

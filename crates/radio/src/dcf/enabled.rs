@@ -43,6 +43,7 @@ impl Dcf {
     }
 
     fn disable(&mut self, node: u32) {
+        self.event_queue.forget_station(node);
         self.transmissions.cut(node);
         self.transmissions.lose_at(node);
         let state = &mut self.transmit_states[node as usize];

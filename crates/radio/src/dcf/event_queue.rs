@@ -82,13 +82,20 @@ impl EventQueue {
         self.heap[hole] = event;
     }
 
+    /// Removes the events of a station, but not of its frames, without counting them. This takes long,
+    /// which suits rare use only.
+    pub fn forget_station(&mut self, node: u32) {
+        if self.root_vacant {
+            self.fill_root();
+        }
+        self.heap.retain(|event| event.kind() == EventKind::FrameEnd || event.subject() != node);
+        // A sorted list is a heap.
+        self.heap.sort_unstable();
+    }
+
     /// Returns the number of events removed.
     pub const fn handled(&self) -> u64 {
         self.handled
-    }
-
-    pub fn pop(&mut self) -> Option<Event> {
-        self.pop_until(u64::MAX)
     }
 
     /// Removes and returns the next event, if it is no later than `until`.
@@ -164,7 +171,7 @@ mod test {
             kept.push(event);
             if round % 3 == 0 {
                 kept.sort_unstable();
-                assert_eq!(queue.pop(), Some(kept.remove(0)));
+                assert_eq!(queue.pop_until(u64::MAX), Some(kept.remove(0)));
                 assert_eq!(queue.peek(), kept.first().copied());
             }
             if round % 7 == 0 && !kept.is_empty() {
@@ -177,9 +184,9 @@ mod test {
         kept.sort_unstable();
         for event in kept {
             assert_eq!(queue.peek(), Some(event));
-            assert_eq!(queue.pop(), Some(event));
+            assert_eq!(queue.pop_until(u64::MAX), Some(event));
         }
-        assert_eq!(queue.pop(), None);
+        assert_eq!(queue.pop_until(u64::MAX), None);
         let first = Event::new(5, EventKind::FrameEnd, 9);
         assert!(
             first < Event::new(5, EventKind::ResponseDue, 0)

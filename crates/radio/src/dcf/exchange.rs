@@ -182,9 +182,6 @@ impl Dcf {
     /// Sends the pending response after a SIFS.
     pub(super) fn on_response_due(&mut self, now: u64, node: u32) {
         let state = &mut self.transmit_states[node as usize];
-        if state.response_due != now {
-            return;
-        }
         let owed = core::mem::replace(&mut state.pending_response, PendingResponse::None);
         let rate = self.config.basic_rate;
         let sends = self.stations[node as usize].tx_end > now;
@@ -477,11 +474,10 @@ impl Dcf {
 
     /// Schedules a response a SIFS after `at`.
     fn schedule_response(&mut self, at: u64, node: u32, owed: PendingResponse) {
+        self.transmit_states[node as usize].pending_response = owed;
         // Ends are processed when they have reached the most distant station, possibly after the
         // SIFS.
         let at = (at + self.timing.sifs).max(self.now);
-        let state = &mut self.transmit_states[node as usize];
-        (state.pending_response, state.response_due) = (owed, at);
         self.event_queue.push(event_queue::Event::new(
             at,
             event_queue::EventKind::ResponseDue,

@@ -135,6 +135,11 @@ impl Dcf {
             && !self.stations[node as usize].has(DISABLED)
     }
 
+    /// Returns whether a station has a packet that it has not reported.
+    pub fn has_packet(&self, node: u32) -> bool {
+        self.transmit_states[node as usize].packet.is_some()
+    }
+
     /// Hands a packet to a station, which reports `Sent` or `Failed` once for each packet that it
     /// accepts; returns `false`, and does not accept it, while the station has one or is disabled.
     pub fn send(&mut self, now: Instant, node: u32, packet: OutgoingPacket) -> bool {

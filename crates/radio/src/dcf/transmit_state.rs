@@ -45,8 +45,6 @@ pub(super) struct TransmitState {
     /// Deadline of the expected response (ns).
     pub response_deadline: u64,
     pub pending_response: PendingResponse,
-    /// Time of the pending response (ns); another event for it is of an exchange that was forgotten.
-    pub response_due: u64,
     /// NAV before an RTS set it, and the deadline for a frame to follow that RTS.
     pub nav_before_rts: u64,
     pub rts_nav_deadline: u64,
@@ -70,7 +68,6 @@ impl TransmitState {
             cw: config.cw_min,
             response_deadline: 0,
             pending_response: PendingResponse::None,
-            response_due: 0,
             nav_before_rts: 0,
             rts_nav_deadline: 0,
             backoff_stream: RandomStream::new(seed, "backoff", u64::from(node)),

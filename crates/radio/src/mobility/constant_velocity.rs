@@ -2,8 +2,8 @@
 
 use driftway_base::Instant;
 
-use super::{Leg, seconds_after};
 use crate::ParameterError;
+use crate::leg::{Leg, seconds_after};
 
 /// Initial position (metres) and velocity (m/s) of a node.
 #[derive(Clone, Copy, Debug, PartialEq)]

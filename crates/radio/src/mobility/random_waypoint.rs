@@ -2,8 +2,8 @@
 
 use driftway_base::{Duration, Instant, RandomStream};
 
-use super::{Leg, seconds_after};
 use crate::ParameterError;
+use crate::leg::{Leg, seconds_after};
 
 /// Parameters of the random waypoint model.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -4,10 +4,10 @@
 
 use driftway_base::Instant;
 
-use super::Movement;
+use super::contents::Movement;
 use super::error::{Line, MovementError};
 use super::number::{MAX_SPEED, Word};
-use crate::mobility::Leg;
+use crate::leg::Leg;
 
 /// Parses a file in BonnMotion's format. Empty lines and lines that start with `#` are skipped.
 ///

@@ -21,9 +21,9 @@ use std::collections::BTreeMap;
 
 use driftway_base::{Duration, Instant};
 
-use super::Movement;
+use super::contents::Movement;
 use super::error::{Line, MovementError};
-use crate::mobility::Leg;
+use crate::leg::Leg;
 use statement::{Statement, read_line};
 
 /// Parses an ns-2 movement file.

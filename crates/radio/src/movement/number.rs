@@ -3,7 +3,7 @@
 use driftway_base::Instant;
 
 use super::error::{Line, MovementError, quoted};
-use crate::mobility::seconds_after;
+use crate::leg::seconds_after;
 
 /// Maximum absolute coordinate (m).
 const MAX_COORDINATE: f64 = 1e9;

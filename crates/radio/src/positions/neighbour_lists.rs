@@ -7,8 +7,8 @@
 
 use driftway_base::Instant;
 
-use super::Legs;
-use crate::mobility::Leg;
+use super::legs::Legs;
+use crate::leg::Leg;
 
 /// Margin as a fraction of the range. A wide margin makes lists longer, a narrow one makes
 /// snapshots more frequent.

@@ -3,8 +3,6 @@
 
 use driftway_base::RandomStream;
 
-use super::db_to_factor;
-
 /// Truncation of the shadowing in standard deviations, exceeded by one draw in 370: the
 /// measurements behind the model do not cover such values.
 pub(super) const MAX_DEVIATIONS: f64 = 3.0;
@@ -147,4 +145,9 @@ impl CorrelatedShadowing {
         let between = (place - pair.steps as f64).clamp(0.0, 1.0);
         (pair.current + (pair.next - pair.current) * between).clamp(-MAX_DEVIATIONS, MAX_DEVIATIONS)
     }
+}
+
+/// Converts dB to a factor.
+pub(super) fn db_to_factor(db: f64) -> f64 {
+    libm::exp10(db * 0.1)
 }
