@@ -1,10 +1,10 @@
-//! IPv4 packets (RFC 791).
+//! IPv4 headers (RFC 791).
 
 use driftway_base::{Ecn, Ipv4Addr};
 
 use crate::checksum::Checksum;
 use crate::cursor::{Reader, Writer, set_checksum};
-use crate::{AodvMessage, DecodeError, EncodeError, IcmpMessage, Payload, TcpSegment, UdpDatagram};
+use crate::{DecodeError, EncodeError};
 
 /// Length of an IPv4 header without options (bytes).
 pub const IPV4_HEADER_LEN: u32 = 20;
@@ -21,15 +21,6 @@ pub(crate) const NO_NEXT_HEADER: u8 = 59;
 const DONT_FRAGMENT: u16 = 0x4000;
 const MORE_FRAGMENTS: u16 = 0x2000;
 const FRAGMENT_OFFSET: u16 = 0x1fff;
-
-/// A complete IPv4 packet.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Packet {
-    /// The IP header.
-    pub ip: IpHeader,
-    /// Transport header and payload.
-    pub body: Body,
-}
 
 /// An IPv4 header. Lengths and checksum are derived.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -165,6 +156,10 @@ impl IpOptions {
         options.len = bytes.len().next_multiple_of(4) as u8;
         Some(options)
     }
+    /// Length of the options including padding (bytes).
+    pub(crate) const fn len(&self) -> u32 {
+        self.len as u32
+    }
     /// The options including padding.
     pub fn as_slice(&self) -> &[u8] {
         self.bytes.get(..usize::from(self.len)).unwrap_or_default()
@@ -174,56 +169,5 @@ impl IpOptions {
 impl Default for IpOptions {
     fn default() -> Self {
         Self::EMPTY
-    }
-}
-
-/// Transport header and payload of an IP packet.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Body {
-    /// TCP (protocol 6).
-    Tcp(TcpSegment),
-    /// UDP (protocol 17).
-    Udp(UdpDatagram),
-    /// ICMP (protocol 1).
-    Icmp(IcmpMessage),
-    /// AODV (protocol 17, port 654; RFC 3561 §8).
-    Aodv(AodvMessage),
-    /// No next header: a packet that consists of its DSR header (protocol 59; RFC 4728 §6.1).
-    NoNextHeader,
-}
-
-impl Packet {
-    /// Total length (bytes): IP header, transport header, payload.
-    pub const fn len(&self) -> u32 {
-        let ip = IPV4_HEADER_LEN + self.ip.options.len as u32;
-        ip.saturating_add(match &self.body {
-            Body::Tcp(segment) => (20 + segment.options.len()).saturating_add(segment.payload.len),
-            Body::Udp(datagram) => datagram.payload.len.saturating_add(8),
-            Body::Icmp(message) => message.size(),
-            Body::Aodv(message) => message.size() + 8,
-            Body::NoNextHeader => 0,
-        })
-    }
-    /// Always false: a packet has at least its header.
-    pub const fn is_empty(&self) -> bool {
-        false
-    }
-    /// Protocol number.
-    pub const fn protocol(&self) -> u8 {
-        match self.body {
-            Body::Icmp(_) => ICMP,
-            Body::Tcp(_) => TCP,
-            Body::Udp(_) | Body::Aodv(_) => UDP,
-            Body::NoNextHeader => NO_NEXT_HEADER,
-        }
-    }
-    /// The payload; empty for an ICMP error.
-    pub const fn payload(&self) -> Payload {
-        match self.body {
-            Body::Tcp(segment) => segment.payload,
-            Body::Udp(datagram) => datagram.payload,
-            Body::Icmp(IcmpMessage::Echo { payload, .. }) => payload,
-            Body::Icmp(_) | Body::Aodv(_) | Body::NoNextHeader => Payload::EMPTY,
-        }
     }
 }

@@ -36,10 +36,12 @@ mod codec;
 mod conn_list;
 mod cursor;
 mod dsr;
-mod dsr_codec;
-mod dsr_options;
+mod error;
 mod icmp;
+mod icmp_response;
 mod ip;
+mod lost_packet;
+mod packet;
 mod payload;
 mod routed_packet;
 mod tcp;
@@ -51,18 +53,20 @@ pub use aodv::{
     AodvRequest,
 };
 pub use arp::{ARP_LEN, ArpMessage, ArpOperation, HardwareAddr};
-pub use codec::{DecodeError, Decoded, EncodeError};
+pub use codec::Decoded;
 pub use conn_list::{
     CONN_LIST_MAX, CONN_LIST_OPTION, ConnInfo, ConnList, ConnPackets, LostAck, RELAYS_MAX,
     SALVAGERS_OPTION, SegmentRun, SegmentRuns,
 };
 pub use dsr::{
-    AddressList, DSR_ERRORS_MAX, DSR_PROTOCOL, DSR_ROUTE_MAX, DsrError, DsrErrorKind, DsrFlow,
-    DsrHeader, DsrReply, DsrRequest, DsrSourceRoute,
+    AddressList, DSR_ERRORS_MAX, DSR_PROTOCOL, DSR_ROUTE_MAX, DsrError, DsrErrorKind,
+    DsrExtraOptions, DsrFlow, DsrHeader, DsrOption, DsrReply, DsrRequest, DsrRequestOrOptions,
+    DsrSourceRoute,
 };
-pub use dsr_options::{DsrExtraOptions, DsrOption, DsrRequestOrOptions};
+pub use error::{DecodeError, EncodeError};
 pub use icmp::{IcmpMessage, QuotedPacket, UnreachableCode};
-pub use ip::{Body, IPV4_HEADER_LEN, IpHeader, IpOptions, Packet};
+pub use ip::{IPV4_HEADER_LEN, IpHeader, IpOptions};
+pub use packet::{Body, Packet};
 pub use payload::Payload;
 pub use routed_packet::RoutedPacket;
 pub use tcp::{TcpFlags, TcpSegment};

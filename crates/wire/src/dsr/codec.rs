@@ -2,28 +2,17 @@
 
 use driftway_base::Ipv4Addr;
 
-use crate::cursor::{Reader, Writer};
-use crate::{
-    AddressList, DSR_PROTOCOL, DecodeError, DsrError, DsrErrorKind, DsrFlow, DsrHeader, DsrOption,
-    DsrReply, DsrRequest, DsrRequestOrOptions, DsrSourceRoute, EncodeError,
+use super::address_list::AddressList;
+use super::error::DsrError;
+use super::extra_options::{DsrOption, DsrRequestOrOptions};
+use super::header::{DSR_PROTOCOL, DsrFlow, DsrHeader};
+use super::option_head::{
+    ERROR, PAD_1, PAD_N, REPLY, REQUEST, SOURCE_ROUTE, TIMEOUT, UNKNOWN_OPTION_ACTION,
+    write_option_head,
 };
-
-// Option types (RFC 4728 §6.2 to §6.9, §7.2).
-pub(crate) const PAD_N: u8 = 0;
-pub(crate) const REQUEST: u8 = 1;
-pub(crate) const REPLY: u8 = 2;
-pub(crate) const ERROR: u8 = 3;
-pub(crate) const SOURCE_ROUTE: u8 = 96;
-pub(crate) const TIMEOUT: u8 = 128;
-pub(crate) const PAD_1: u8 = 224;
-
-/// Bits of an option type that select the treatment of an unknown option; 11: the packet is dropped.
-const UNKNOWN_OPTION_ACTION: u8 = 0x60;
-
-// Error types (RFC 4728 §6.4, §7.3).
-const NODE_UNREACHABLE: u8 = 1;
-const UNKNOWN_FLOW: u8 = 129;
-const DEFAULT_FLOW_UNKNOWN: u8 = 130;
+use super::route_options::{DsrReply, DsrRequest, DsrSourceRoute};
+use crate::cursor::{Reader, Writer};
+use crate::{DecodeError, EncodeError};
 
 /// F bit of the second byte: a Flow State header instead of an Options header.
 const FLOW_STATE: u8 = 0x80;
@@ -175,51 +164,6 @@ impl DsrHeader {
         }
         Ok(())
     }
-}
-
-impl DsrError {
-    pub(crate) fn write(&self, to: &mut Writer<'_>) -> Result<(), EncodeError> {
-        let kind = match self.kind {
-            DsrErrorKind::NodeUnreachable(_) => NODE_UNREACHABLE,
-            DsrErrorKind::UnknownFlow { .. } => UNKNOWN_FLOW,
-            DsrErrorKind::DefaultFlowUnknown { .. } => DEFAULT_FLOW_UNKNOWN,
-        };
-        write_option_head(ERROR, self.size() - 2, to)?;
-        to.u8(kind)?;
-        to.u8(self.salvage.min(15))?;
-        to.u32(self.source.to_bits())?;
-        to.u32(self.destination.to_bits())?;
-        match self.kind {
-            DsrErrorKind::NodeUnreachable(node) => to.u32(node.to_bits()),
-            DsrErrorKind::DefaultFlowUnknown { destination } => to.u32(destination.to_bits()),
-            DsrErrorKind::UnknownFlow { destination, id } => {
-                to.u32(destination.to_bits())?;
-                to.u16(id)
-            }
-        }
-    }
-
-    /// Decodes a Route Error; `None` if its type is not supported.
-    pub(crate) fn read(mut from: Reader<'_>) -> Result<Option<Self>, DecodeError> {
-        let (kind, salvage) = (from.u8()?, from.u8()? & 15);
-        let (source, destination) = (from.address()?, from.address()?);
-        let kind = match kind {
-            NODE_UNREACHABLE => DsrErrorKind::NodeUnreachable(from.address()?),
-            UNKNOWN_FLOW => {
-                DsrErrorKind::UnknownFlow { destination: from.address()?, id: from.u16()? }
-            }
-            DEFAULT_FLOW_UNKNOWN => {
-                DsrErrorKind::DefaultFlowUnknown { destination: from.address()? }
-            }
-            _ => return Ok(None),
-        };
-        Ok(Some(Self { kind, salvage, source, destination }))
-    }
-}
-
-fn write_option_head(kind: u8, len: u32, to: &mut Writer<'_>) -> Result<(), EncodeError> {
-    to.u8(kind)?;
-    to.u8(len as u8)
 }
 
 const fn list_size(nodes: &AddressList) -> u32 {
