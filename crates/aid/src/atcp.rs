@@ -29,6 +29,7 @@
 //! Not modelled: the reordering of Table I, which the rest of the paper does not describe (§V-D measures that
 //! the third duplicate does not reach TCP), and the fast timer, which §IV only mentions.
 
+mod description;
 mod options;
 mod state;
 #[cfg(test)]

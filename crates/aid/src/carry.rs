@@ -27,6 +27,7 @@
 //! retransmits outstanding data at its end, and signals of this connection only ([`Signal::concerns`]).
 //! Without a hold TCP runs unassisted.
 
+mod description;
 mod loss_estimate;
 mod options;
 mod queue_estimate;
