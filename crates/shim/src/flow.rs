@@ -16,7 +16,7 @@ use driftway_wire::TcpFlags;
 
 use crate::config::Config;
 use crate::counts::{Counts, PacketAction};
-use crate::handshake::Negotiated;
+use crate::negotiated::Negotiated;
 use crate::pace::{RttEstimator, TimestampClock};
 use crate::packet::Segment;
 use crate::pool::BufferPool;

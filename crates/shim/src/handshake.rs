@@ -1,4 +1,4 @@
-//! The handshake: negotiated options and initial sequence numbers.
+//! The handshake: it determines the negotiated options and the initial sequence numbers.
 
 use driftway_base::{FlowKey, Instant, Seq};
 use driftway_wire::{TcpFlags, TcpSegment};
@@ -6,26 +6,12 @@ use driftway_wire::{TcpFlags, TcpSegment};
 use crate::counts::UntouchedReason;
 use crate::flow::view::aid_segment;
 use crate::flow::{ConnectionAid, EndpointState, Flow};
+use crate::negotiated::Negotiated;
 use crate::pace::TimestampClock;
 use crate::packet::Segment;
 
 /// Bytes that the timestamps option takes in each segment (RFC 7323, appendix A).
 const TIMESTAMPS_LEN: u16 = 12;
-
-/// Negotiated options that concern the shim.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Negotiated {
-    /// Selective acknowledgments (RFC 2018).
-    pub sack: bool,
-    /// Explicit congestion notification (RFC 3168).
-    pub ecn: bool,
-    /// Window scale of the local TCP's window field (RFC 7323 §2).
-    pub window_shift: u8,
-    /// Window scale of the peer's window field, if its SYN was seen.
-    pub peer_window_shift: Option<u8>,
-    /// Largest payload of the local TCP's segments (bytes).
-    pub mss: Option<u16>,
-}
 
 /// A connection whose three-way handshake is not complete.
 #[derive(Clone, Copy, Debug)]

@@ -220,6 +220,16 @@ fn update_checksum(bytes: &mut [u8], checksum_at: usize, before: u64, after: u64
     }
 }
 
+/// Destination of a packet sent by the shim.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PacketDestination {
+    /// The network, in place of an acknowledgment of the local TCP ([`Shim::solicit_ack`](crate::Shim::solicit_ack)), so that
+    /// it takes exactly the route of the local TCP's own packets.
+    Network,
+    /// The TCP of this host.
+    LocalTcp,
+}
+
 #[cfg(test)]
 mod test {
     use super::*;

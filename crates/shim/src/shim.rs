@@ -18,7 +18,7 @@ use crate::config::Config;
 use crate::counts::{Counts, PacketAction, UntouchedReason};
 use crate::flow::{ConnectionAid, Context, FlowStatus, Step};
 use crate::handshake::Handshake;
-use crate::packet::{Parsed, Segment, parse};
+use crate::packet::{PacketDestination, Parsed, Segment, parse};
 use crate::pool::BufferPool;
 use connection_table::{ConnectionTable, TableEntry};
 use ready_queue::ReadyQueue;
@@ -33,16 +33,6 @@ impl fmt::Debug for AidFactory {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("MakeAid")
     }
-}
-
-/// Destination of a packet sent by the shim.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum PacketDestination {
-    /// The network, in place of an acknowledgment of the local TCP ([`Shim::solicit_ack`]), so that
-    /// it takes exactly the route of the local TCP's own packets.
-    Network,
-    /// The TCP of this host.
-    LocalTcp,
 }
 
 /// The layer below an unmodified TCP: a state machine without I/O.

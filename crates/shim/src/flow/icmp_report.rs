@@ -14,8 +14,7 @@ use driftway_wire::{
 };
 
 use super::{Context, Flow, State};
-use crate::packet::Segment;
-use crate::shim::PacketDestination;
+use crate::packet::{PacketDestination, Segment};
 
 /// A router's report of an unreachable destination.
 #[derive(Clone, Copy, Debug)]

@@ -12,9 +12,8 @@ use super::icmp_report::IcmpReport;
 use super::{Context, EndpointState, Flow, State, SyntheticAck};
 use crate::config::Config;
 use crate::pace::pacing_interval;
-use crate::packet::{Parsed, parse};
+use crate::packet::{PacketDestination, Parsed, parse};
 use crate::retransmission_queue::OriginalState;
-use crate::shim::PacketDestination;
 
 /// A distance outside of any window (RFC 7323 §2.3).
 const OUT_OF_WINDOW: u32 = 3 << 29;
