@@ -187,8 +187,9 @@ impl Outbox {
 
     /// Returns the next output that is due.
     pub fn poll(&mut self, now: Instant) -> Option<Output> {
-        if let Some(output) = self.ready.pop_front() {
-            return Some(output);
+        // An output is large: it is not bound, because that would copy it.
+        if !self.ready.is_empty() {
+            return self.ready.pop_front();
         }
         if self.next_timeout()? <= now { self.scheduled.pop_front().map(|(_, o)| o) } else { None }
     }

@@ -54,6 +54,13 @@ impl StaticRoutes {
         next_hop(&self.table, destination)
     }
 
+    /// Adds a route, unless there is one to the destination.
+    pub fn add_route(&mut self, destination: Ipv4Addr, next_hop: Ipv4Addr) {
+        if let Err(place) = self.table.binary_search_by_key(&destination, |(to, _)| *to) {
+            self.table.insert(place, (destination, next_hop));
+        }
+    }
+
     /// Declares that `destination` is reached through this node, outside the ad hoc network. The tables of the
     /// other nodes contain the next hop to it like any other.
     pub fn add_external(&mut self, destination: Ipv4Addr) {

@@ -263,14 +263,14 @@ impl Aodv {
 
     /// Returns the next output.
     pub fn poll(&mut self, now: Instant) -> Option<Output> {
-        let output = self.outbox.poll(now)?;
-        if let Output::Transmit { packet, .. } = &output
+        let output = self.outbox.poll(now);
+        if let Some(Output::Transmit { packet, .. }) = &output
             && packet.is_control()
         {
             self.stats.packets_sent += 1;
             self.stats.bytes_sent += u64::from(packet.len());
         }
-        Some(output)
+        output
     }
 
     /// The instant at which [`Self::on_timeout`] or [`Self::poll`] has to be called next.

@@ -102,9 +102,10 @@ impl Dsr {
 impl SourceRoute {
     /// The source route of a packet without an external first hop: it starts at the gateway, to which errors
     /// and gratuitous replies go.
+    #[inline]
     pub fn within_network(packet: &RoutedPacket) -> Option<Self> {
-        let on = Self::of_packet(packet)?;
         let route = packet.dsr.as_ref()?.source_route.as_ref()?;
+        let on = Self::of_packet(packet)?;
         if !route.first_hop_external || route.salvage > 0 {
             return Some(on);
         }

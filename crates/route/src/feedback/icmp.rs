@@ -6,7 +6,7 @@ use alloc::collections::VecDeque;
 use driftway_base::{Instant, Ipv4Addr};
 use driftway_wire::{IcmpMessage, Packet, QuotedPacket, UnreachableCode};
 
-use super::{FeedbackOutput, Scheme, UndeliverableOutcome, UndeliverablePacket};
+use super::scheme::{FeedbackOutput, Scheme, UndeliverableOutcome, UndeliverablePacket};
 use crate::DropReason;
 use crate::rate_limit::RateLimit;
 

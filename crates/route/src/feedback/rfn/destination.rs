@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 use driftway_base::{FailedLink, Instant, Ipv4Addr};
 use driftway_wire::QuotedPacket;
 
-use super::NextHop;
+use crate::feedback::scheme::NextHop;
 
 /// A destination with failed next hops.
 #[derive(Clone, Debug)]

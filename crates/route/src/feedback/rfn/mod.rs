@@ -17,7 +17,7 @@ use alloc::vec::Vec;
 use driftway_base::{Duration, FailedLink, Instant, Ipv4Addr, Signal, SignalDetails, SignalKind};
 use driftway_wire::{Body, IcmpMessage, Packet, QuotedPacket};
 
-use super::{
+use super::scheme::{
     FeedbackOutput, NextHop, NoticeAction, Scheme, UndeliverableOutcome, UndeliverablePacket,
 };
 use destination::{DestinationState, NotifiedSource};
