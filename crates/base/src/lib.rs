@@ -1,5 +1,5 @@
-//! Types shared by all crates of driftway: integer time, random streams, sequence numbers, addresses, and the
-//! interface between the network, an aid and a TCP ([`Signal`], [`TcpView`], [`Act`]). Nothing here does I/O,
+//! Types shared by all crates of driftway: integer time, random streams, sequence numbers, addresses, the heap
+//! of event queues, and the interface between the network, an aid and a TCP ([`Signal`], [`TcpView`], [`Act`]). Nothing here does I/O,
 //! reads a clock, or panics.
 //!
 //! # What is not modelled
@@ -17,6 +17,8 @@
     not(test),
     deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)
 )]
+
+extern crate alloc;
 
 mod act;
 mod address;

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use driftway_scenario::{Application, Flow, Scenario};
 use driftway_sim::results::{Document, Estimate, FLOW_METRICS, FlowResult, RunResult};
 
-use crate::tables::{flow_name, is_transfer};
+use crate::flow_names::{flow_name, is_transfer};
 use crate::text::count;
 use driftway_experiment::summary::estimate;
 
@@ -36,7 +36,7 @@ pub fn flow_statistics(document: &Document, as_one: bool) -> Vec<FlowStatistics>
     }
     let flows = document.summary.flows.iter().enumerate();
     let subject = |(index, flow): (usize, &driftway_sim::results::FlowSummary)| FlowStatistics {
-        name: flow_name(flow),
+        name: flow_name(document, flow),
         metrics: flow.metrics.clone(),
         completed: if is_transfer(document, index) { flow.completed } else { 0 },
         transfers: if is_transfer(document, index) { document.summary.runs } else { 0 },

@@ -79,7 +79,7 @@ Examples:
   driftway completions zsh > ~/.zfunc/_driftway
   driftway completions fish > ~/.config/fish/completions/driftway.fish")]
     Completions(CompletionsArgs),
-    /// Run programs over a scenario's path in real time, with the kernel's own TCP
+    /// Run programs over a scenario's network in real time, with the kernel's own TCP
     #[command(after_help = "\
 Examples:
   driftway emulate lossy-path.toml -- sh -c 'ping -c 10 $DRIFTWAY_REMOTE'
@@ -89,22 +89,40 @@ Examples:
   driftway emulate lossy-path.toml --set network.link.rate='1 Mbit/s' \\
         --far 'python3 -m http.server' -- sh -c 'curl -O http://$DRIFTWAY_REMOTE:8000/file'
       a file transfer over the path with another link rate; the server is at the far end
+  driftway emulate adhoc-aodv.toml --at 4 'iperf3 -s' \\
+        --at 0 'iperf3 -c $DRIFTWAY_ADDRESS_4'
+      throughput of the kernel's TCP between two of fifty moving nodes, with 802.11 and AODV
+  driftway emulate adhoc-gateway.toml --at host 'iperf3 -s' \\
+        --at n5 'iperf3 -c $DRIFTWAY_ADDRESS_host'
+      from a node of an ad hoc network through its gateway to a wired host
 
-The two ends of the path are network namespaces. Between them are the scenario's links, faults and
-routers, with the random streams that `driftway run` uses for the same seed. COMMAND runs at node 0
-and --far at the last node, both as root. The environment variables DRIFTWAY_LOCAL and
-DRIFTWAY_REMOTE hold the addresses of the two ends; the nodes of the path have the addresses
-10.0.0.1, 10.0.0.2 … in order. COMMAND and the scenario's clock start as soon as a socket listens
-at the far end, or after one second. When COMMAND ends, all processes left at both ends are
-terminated. The scenario's flows do not run: the programs are the traffic. The MTU of the devices
-is the largest `mss` of the flows plus 40 bytes. IPv4 only.
+Each node that runs a program is a network namespace with a kernel's TCP; the others are routers.
+Between them are the scenario's links, radios, faults and routing, with the random streams that
+`driftway run` uses for the same seed; nodes move by themselves. A path has the ends near, node 0,
+and far, its last node; in another network they are the sender and the receiver of the first flow.
+COMMAND runs at the near end, --far at the far end, and --at at any node, all as root; a node is a
+number, in a mixed network also a name. Programs given for the same node share its namespace. Nodes
+have the addresses 10.0.0.1, 10.0.0.2 … in order.
+The environment variables DRIFTWAY_NODE and DRIFTWAY_LOCAL hold the number and the address of the
+program's node, DRIFTWAY_ADDRESS_0, DRIFTWAY_ADDRESS_1 … the addresses of all nodes, in a mixed
+network also by name (DRIFTWAY_ADDRESS_host; a hyphen of a name is an underscore), and at an end
+DRIFTWAY_REMOTE that of the other end.
+
+The emulation ends with COMMAND; without COMMAND, with the program of the last --at. This program
+and the scenario's clock start as soon as a socket listens at the node of each other program, or
+after one second. When it ends, all processes left at all nodes are terminated; other programs may
+end before. The scenario's flows do not run: the programs are the traffic. The MTU of the devices
+is the largest `mss` of the flows plus 40 bytes. IPv4 only; multicast and broadcast are not
+forwarded.
 
 At the end the lateness of packets is printed to standard error (with --json to standard output,
 and COMMAND's output goes to standard error). Do not trust a result in which one packet in a
-hundred was late by more than a tenth of the shortest time that a full packet takes over a hop.
+hundred was late by more than a tenth of the shortest time that a full packet takes over a link, or
+with radios by more than 1 ms.
 
-Exit status: that of COMMAND, or 128 plus the number of the signal that ended it; 2 if the input is
-invalid or the machine lacks a requirement (root, /dev/net/tun, network namespaces).")]
+Exit status: that of the program with which the emulation ends, or 128 plus the number of the signal
+that ended it; 2 if the input is invalid or the machine lacks a requirement (root, /dev/net/tun,
+network namespaces).")]
     Emulate(EmulateArgs),
     /// Process that cleans up after an emulation
     #[command(hide = true)]
@@ -338,12 +356,15 @@ pub struct RunArgs {
 pub struct EmulateArgs {
     #[command(flatten)]
     pub scenario: ScenarioArgs,
-    /// The seed of the path's random streams
+    /// The seed of the network's random streams
     #[arg(long, value_name = "N", default_value_t = 1, allow_negative_numbers = true)]
     pub seed: u64,
     /// Shell command for the far end; started first, ended last
     #[arg(long, value_name = "COMMAND LINE")]
     pub far: Option<OsString>,
+    /// Shell command for a node (number, name, near or far); repeatable
+    #[arg(long, num_args = 2, value_names = ["NODE", "COMMAND LINE"], allow_hyphen_values = true)]
+    pub at: Vec<OsString>,
     /// Write emulation.json and scenario.toml to DIR
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
@@ -351,7 +372,7 @@ pub struct EmulateArgs {
     #[arg(long)]
     pub json: bool,
     /// Command for the near end, with its arguments
-    #[arg(last = true, required = true, value_name = "COMMAND")]
+    #[arg(last = true, required_unless_present = "at", value_name = "COMMAND")]
     pub command: Vec<OsString>,
 }
 

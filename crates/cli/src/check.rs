@@ -4,7 +4,7 @@ use std::io::Write;
 
 use driftway_experiment::study::source;
 use driftway_scenario::{
-    Application, Mac, Mobility, MobilityModel, Network, Routing, Scenario, Transport,
+    Adhoc, Application, Mac, Mobility, MobilityModel, Network, Routing, Scenario, Transport,
 };
 
 use crate::args::{CheckArgs, ScenarioArgs, Show};
@@ -68,31 +68,18 @@ fn summary(scenario: &Scenario) -> String {
             format!("a path with {}", list(&parts))
         }
         Network::Adhoc(adhoc) => {
-            let nodes = count(adhoc.nodes().into(), "node");
-            let (moves, air, finds) = (
-                match &adhoc.mobility {
-                    Mobility::File(movement) => format!("move as in {}", movement.file),
-                    Mobility::Model(MobilityModel::RandomWaypoint {
-                        speed: (slow, fast), ..
-                    }) => {
-                        format!("move between random waypoints at {slow} to {fast}")
-                    }
-                    Mobility::Model(MobilityModel::ConstantVelocity { .. }) => {
-                        "move uniformly".to_owned()
-                    }
-                    Mobility::Positions { .. } | Mobility::Chain { .. } => "do not move".to_owned(),
-                },
-                match adhoc.mac {
-                    Mac::Dcf(_) => "802.11 DCF",
-                    Mac::Tdma(_) => "TDMA",
-                },
-                match adhoc.routing {
-                    Routing::Aodv(_) => "AODV",
-                    Routing::Dsr(_) => "DSR",
-                    Routing::Static(_) => "static routes",
-                },
-            );
-            format!("{nodes} that {moves}, with {air} and {finds}")
+            format!("{} that {}", count(adhoc.nodes().into(), "node"), radio_summary(adhoc))
+        }
+        Network::Mixed(mixed) => {
+            let mut parts = vec![count(mixed.wires.len() as u64, "wire")];
+            if !mixed.faults.is_empty() {
+                parts.push(count(mixed.faults.len() as u64, "kind") + " of fault");
+            }
+            if let Some(air) = &mixed.air {
+                let radios = count(air.radios.len() as u64, "radio");
+                parts.push(format!("{radios} that {}", radio_summary(&air.adhoc)));
+            }
+            format!("{} with {}", count(mixed.nodes.len() as u64, "node"), list(&parts))
         }
     };
     let mut text = format!("{}: {network}, at most {}", scenario.name, scenario.duration);
@@ -114,13 +101,39 @@ fn summary(scenario: &Scenario) -> String {
         };
         text += &format!(
             "\n  {} → {} from {}: {description}, {over}, {aid}",
-            flow.from, flow.to, flow.start
+            scenario.node_name(flow.from),
+            scenario.node_name(flow.to),
+            flow.start
         );
     }
     if scenario.flows.len() > MAX_FLOWS_LISTED {
         text += &format!("\n  and {} more flows", scenario.flows.len() - MAX_FLOWS_LISTED);
     }
     text
+}
+
+/// Movement, link layer and routing of nodes with radios, such as `do not move, with 802.11 DCF and AODV`.
+fn radio_summary(adhoc: &Adhoc) -> String {
+    let (moves, air, finds) = (
+        match &adhoc.mobility {
+            Mobility::File(movement) => format!("move as in {}", movement.file),
+            Mobility::Model(MobilityModel::RandomWaypoint { speed: (slow, fast), .. }) => {
+                format!("move between random waypoints at {slow} to {fast}")
+            }
+            Mobility::Model(MobilityModel::ConstantVelocity { .. }) => "move uniformly".to_owned(),
+            Mobility::Positions { .. } | Mobility::Chain { .. } => "do not move".to_owned(),
+        },
+        match adhoc.mac {
+            Mac::Dcf(_) => "802.11 DCF",
+            Mac::Tdma(_) => "TDMA",
+        },
+        match adhoc.routing {
+            Routing::Aodv(_) => "AODV",
+            Routing::Dsr(_) => "DSR",
+            Routing::Static(_) => "static routes",
+        },
+    );
+    format!("{moves}, with {air} and {finds}")
 }
 
 fn application(application: Application) -> String {

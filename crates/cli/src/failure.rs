@@ -7,6 +7,11 @@ use std::process::ExitCode;
 /// Exit status after SIGINT.
 const INTERRUPTED_STATUS: u8 = 130;
 
+/// Failure to do something with valid input.
+pub fn failed(doing: &str, error: &dyn std::fmt::Display) -> Failure {
+    Failure::Failed(format!("cannot {doing}: {error}"))
+}
+
 /// Reason for a command to fail.
 #[derive(Debug)]
 pub enum Failure {

@@ -9,6 +9,7 @@ mod check;
 mod emulate;
 mod failure;
 mod files;
+mod flow_names;
 mod paper;
 mod records;
 mod report;

@@ -54,7 +54,15 @@ impl Records {
                 let (what, help) = match &scenario.network {
                     Network::Path(_) => (
                         "a path has no radio channel",
-                        "a capture shows the frames of a network of kind \"adhoc\"",
+                        "a capture shows the frames of a network of kind \"adhoc\" or \"mixed\"",
+                    ),
+                    Network::Mixed(mixed) if mixed.air.is_none() => (
+                        "this network has no radio channel",
+                        "a capture shows the frames of `[network.air]`",
+                    ),
+                    Network::Mixed(_) => (
+                        "this link layer's frames are not those of 802.11",
+                        "give network.air.mac the kind \"dcf\"",
                     ),
                     Network::Adhoc(_) => (
                         "this link layer's frames are not those of 802.11",

@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use driftway_experiment::summary::estimate;
-use driftway_scenario::Application;
 use driftway_sim::results::{
     Direction, Document, Estimate, FLOW_METRICS, FlowOutcome, FlowSummary, RunResult,
 };
@@ -12,10 +11,10 @@ use driftway_sim::results::{
 use crate::aggregate::{
     AGGREGATION_NOTE, FlowStatistics, MAX_SEPARATE_FLOWS, aggregate, flow_statistics,
 };
+use crate::flow_names::{flow_name, hop_name, is_transfer};
 use crate::text::{
     Grid, Scale, count, list, mean, mean_in, title, title_with_unit, value, wrapped,
 };
-use driftway_experiment::labels::value_label;
 
 /// Metrics in a table with one row per flow.
 const PER_FLOW_METRICS: [&str; 5] =
@@ -36,7 +35,7 @@ pub fn document(document: &Document) -> String {
         text += &wrapped(&sentence, 2);
     }
     if document.runs.iter().any(|run| !run.links.is_empty()) {
-        let _ = write!(text, "{}", links(&document.runs));
+        let _ = write!(text, "{}", links(document));
     }
     if document.summary.drops.is_empty() {
         text += "No packet was dropped.\n";
@@ -62,27 +61,6 @@ pub fn seed_range(runs: &[RunResult]) -> String {
     }
 }
 
-/// Name of a flow: `0 → 4 Reno, ATCP`.
-pub fn flow_name(flow: &FlowSummary) -> String {
-    let mut name = format!("{} → {} {}", flow.source, flow.destination, transport(flow));
-    if flow.aid != "none" {
-        let _ = write!(name, ", {}", value_label(&flow.aid));
-    }
-    name
-}
-
-/// Name of a flow's TCP: `SACK+CUBIC`, or `Reno` if recovery and growth have the same name.
-fn transport(flow: &FlowSummary) -> String {
-    let tcp = flow.tcp.as_deref().unwrap_or("udp");
-    match tcp.split_once('+') {
-        Some((recovery, growth)) if recovery != growth => {
-            format!("{}+{}", value_label(recovery), value_label(growth))
-        }
-        Some((one, _)) => value_label(one),
-        None => value_label(tcp),
-    }
-}
-
 fn metric_cell(metrics: &BTreeMap<String, Option<Estimate>>, metric: &str) -> String {
     match metrics.get(metric) {
         Some(Some(estimate)) => mean(metric, estimate),
@@ -98,10 +76,7 @@ pub fn has_many_flows(document: &Document) -> bool {
 /// Tables of the flows: a few side by side; many first aggregated, then one per row.
 pub fn flows(document: &Document) -> Vec<Grid> {
     if has_many_flows(document) {
-        return vec![
-            side_by_side(&[aggregate(document)]),
-            one_flow_per_row(&document.summary.flows),
-        ];
+        return vec![side_by_side(&[aggregate(document)]), one_flow_per_row(document)];
     }
     vec![side_by_side(&flow_statistics(document, false))]
 }
@@ -121,7 +96,8 @@ fn side_by_side(subjects: &[FlowStatistics]) -> Grid {
 }
 
 /// Table with a row per flow, and a column per metric that any of them has, in one unit.
-pub fn one_flow_per_row(flows: &[FlowSummary]) -> Grid {
+pub fn one_flow_per_row(document: &Document) -> Grid {
+    let flows = &document.summary.flows;
     let of = |flow: &FlowSummary, metric: &str| flow.metrics.get(metric).copied().flatten();
     let column = |metric: &&'static str| {
         let means = flows.iter().filter_map(|flow| Some(of(flow, metric)?.mean.abs()));
@@ -134,15 +110,9 @@ pub fn one_flow_per_row(flows: &[FlowSummary]) -> Grid {
         let cells = columns.iter().map(|(metric, scale)| {
             of(flow, metric).map_or("–".to_owned(), |estimate| mean_in(*scale, &estimate))
         });
-        std::iter::once(flow_name(flow)).chain(cells).collect()
+        std::iter::once(flow_name(document, flow)).chain(cells).collect()
     };
     Grid { header, rows: flows.iter().map(row).collect() }
-}
-
-/// Returns true if a flow is a transfer, which can complete.
-pub fn is_transfer(document: &Document, flow: usize) -> bool {
-    let flow = document.scenario.flows.get(flow);
-    flow.is_some_and(|flow| matches!(flow.application, Application::Transfer(_)))
 }
 
 /// A sentence for each flow whose transfer did not complete in every run.
@@ -183,14 +153,15 @@ pub fn incomplete_transfers(document: &Document) -> Vec<String> {
         };
         Some(format!(
             "Flow {} did not complete{when}: {delivered} delivered {end}.",
-            flow_name(flow)
+            flow_name(document, flow)
         ))
     };
     document.summary.flows.iter().enumerate().filter_map(sentence).collect()
 }
 
 /// Table of the traffic on each hop.
-pub fn links(runs: &[RunResult]) -> Grid {
+pub fn links(document: &Document) -> Grid {
+    let runs = &document.runs;
     let Some(first) = runs.first() else { return Grid::default() };
     let header = ["hop", "direction", "frames", "bytes", "marked", "dropped", "utilisation"];
     let rows: Vec<_> = first
@@ -209,7 +180,7 @@ pub fn links(runs: &[RunResult]) -> Grid {
                 Direction::Backward => "backward",
             };
             vec![
-                link.hop.to_string(),
+                hop_name(document, link.hop),
                 direction.to_owned(),
                 of("frames", &|l| Some(l.frames as f64)),
                 of("bytes", &|l| Some(l.bytes as f64)),

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use driftway_scenario::{Application, Network, Scenario, Transport, Unit, nearest, quantity};
+use driftway_scenario::{Application, Scenario, Transport, Unit, nearest, quantity};
 use toml::{Table, Value};
 
 use crate::error::Error;
@@ -195,7 +195,7 @@ fn measures(scenario: &Scenario, asked: &[String]) -> Vec<Value> {
         if tcp {
             names.extend(["timeouts", "retransmission_ratio"]);
         }
-        if matches!(scenario.network, Network::Adhoc(_)) {
+        if scenario.network.radio_network().is_some() {
             names.push("routing.packets_sent");
         }
         names.push("drops");

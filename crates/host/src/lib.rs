@@ -3,7 +3,7 @@
 //! Drivers of protocol code without I/O against real kernels. A [`Namespace`] is an isolated
 //! network that leaves nothing behind; a [`Tun`] connects its kernel with driftway's packets;
 //! [`ImpairedTun`] adds an [`Impairment`]; [`KernelTcp`] is the kernel's state of a connection;
-//! [`Emulation`] joins two namespaces by a path of the simulator; [`ShimDaemon`] runs the shim
+//! [`Emulation`] joins namespaces by a network of the simulator; [`ShimDaemon`] runs the shim
 //! below a kernel's own TCP, [`Watchdog`] kills it if it hangs, [`NamespaceReaper`] ends processes
 //! in namespaces after their owner; [`RealClock`] is the only clock, and
 //! [`enable_realtime_scheduling`] keeps a thread on time. [`check_requirements`] checks that this
@@ -14,10 +14,9 @@
 //! | item | here |
 //! |---|---|
 //! | IPv6, and systems other than Linux | not supported |
-//! | radios in real time | an [`Emulation`] has a path |
 //! | the wait of a packet before it is read from a device | not measured; an overflow of a device's queue is reported |
 //! | exact times | a packet leaves late if the thread is delayed; the lateness is measured ([`LatenessHistogram`]) |
-//! | errors about fragments and unknown protocols | routers of an emulated path send none |
+//! | errors about fragments and unknown protocols | routers of an emulated network send none |
 //! | several connections over one [`ImpairedTun`] | a [`ConnectionDriver`] has one |
 //!
 //! The crate `shim` lists the limits of the shim.
@@ -46,8 +45,8 @@ pub use clock::RealClock;
 pub use connection_driver::{ConnectionDriver, UnmatchedPackets};
 pub use diag::{KernelTcp, KernelTimer, kernel_state, kernel_tcp};
 pub use emulate::{
-    DirectionCounts, EmulatedPath, Emulation, EmulationCounts, EmulationReport, LatenessHistogram,
-    PathEnd, RunningEmulation,
+    DepartingPacket, EmulatedNetwork, Emulation, EmulationCounts, EmulationReport, KernelCounts,
+    LatenessHistogram, PathEnd, RunningEmulation, Tolerance, end_nodes, node_count,
 };
 pub use helper_process::current_executable;
 pub use impair::{Impairer, Impairment, ImpairmentCounts};

@@ -16,6 +16,7 @@
 extern crate alloc;
 
 mod adhoc_queue;
+mod arp;
 mod config;
 mod error_sampler;
 mod frame;
@@ -24,6 +25,7 @@ mod queue;
 mod red;
 
 pub use adhoc_queue::{AdhocQueue, AdhocQueueConfig, PacketClass, Priority, QueuedPacket};
+pub use arp::{Arp, ArpConfig, ArpOutput, ArpRetry, Resolution};
 pub use config::{Delay, DeliveryOrder, Discipline, Duplex, ErrorModel, LinkConfig, QueueConfig};
 pub use frame::{
     DropReason, EnqueueOutcome, Frame, FrameStage, LinkEvent, PendingFrame, QueueEntry,

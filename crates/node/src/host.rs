@@ -19,7 +19,6 @@ pub struct Host {
     sockets: Vec<Socket>,
     /// Local ports and their sockets, sorted.
     ports: Vec<(u16, usize)>,
-    identification: u16,
     /// True if its driver probes routes at an aid's request.
     probes_routes: bool,
 }
@@ -42,13 +41,7 @@ pub enum ReceiveOutcome {
 impl Host {
     /// Creates a host without sockets.
     pub fn new(address: Ipv4Addr) -> Self {
-        Self {
-            address,
-            sockets: Vec::new(),
-            ports: Vec::new(),
-            identification: 0,
-            probes_routes: false,
-        }
+        Self { address, sockets: Vec::new(), ports: Vec::new(), probes_routes: false }
     }
 
     /// Declares that the driver probes routes at an aid's request
@@ -127,8 +120,7 @@ impl Host {
     fn on_icmp(&mut self, now: Instant, packet: &Packet, message: &IcmpMessage) -> ReceiveOutcome {
         let (kind, quoted) = match message {
             IcmpMessage::Echo { .. } => {
-                let answer = packet.echo_reply().map(|answer| self.assign_identification(answer));
-                return answer.map_or(ReceiveOutcome::Nothing, ReceiveOutcome::Reply);
+                return packet.echo_reply().map_or(ReceiveOutcome::Nothing, ReceiveOutcome::Reply);
             }
             IcmpMessage::Unreachable { code: UnreachableCode::Net, quoted } => {
                 (SignalKind::Unreachable(UnreachableScope::Net), quoted)
@@ -267,16 +259,10 @@ impl Host {
         Some((packet, transmit))
     }
 
-    /// Creates a packet from this host.
-    pub fn new_packet(&mut self, to: Ipv4Addr, body: Body) -> Packet {
-        self.assign_identification(Packet { ip: IpHeader::new(self.address, to), body })
-    }
-
-    /// Assigns the next identification to a packet of this host.
-    pub fn assign_identification(&mut self, mut packet: Packet) -> Packet {
-        self.identification = self.identification.wrapping_add(1);
-        packet.ip.identification = self.identification;
-        packet
+    /// Creates a packet from this host. Its identification is 0: the network numbers the packets
+    /// that enter it.
+    pub fn new_packet(&self, to: Ipv4Addr, body: Body) -> Packet {
+        Packet { ip: IpHeader::new(self.address, to), body }
     }
 }
 

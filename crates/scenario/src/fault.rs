@@ -1,8 +1,8 @@
-//! The tables `[[network.fault]]`: faults of a path and their schedule.
+//! The tables `[[network.fault]]`: faults of a network and their schedule.
 
 use std::fmt;
 
-use driftway_base::{Duration, Instant};
+use driftway_base::{Duration, Instant, Rate};
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{MapAccess, Unexpected, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -10,7 +10,8 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use crate::tagged::{self, Tagged};
 use crate::{BitRate, Delay, Size, Time};
 
-/// A fault of a path, `[[network.fault]]`; the key `kind` selects the variant.
+/// A fault of a network, `[[network.fault]]`; the key `kind` selects the variant. In a mixed network
+/// the hops are its wires, and hop 1 is the first `[[network.wire]]` of the file.
 #[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum Fault {
@@ -24,6 +25,23 @@ pub enum Fault {
     Interference(Interference),
     /// `"change"`: a hop changes its rate or delay.
     Change(HopChange),
+    /// `"radio-down"`: an outage of the radio of a node, in networks of kind `"adhoc"` and
+    /// `"mixed"`. All other kinds of faults are of paths and of the wires of mixed networks.
+    RadioDown(RadioDown),
+}
+
+impl Fault {
+    /// Value of the key `kind`.
+    pub const fn kind(&self) -> &'static str {
+        match self {
+            Self::Partition(_) => "partition",
+            Self::Congestion(_) => "congestion",
+            Self::Reordering(_) => "reordering",
+            Self::Interference(_) => "interference",
+            Self::Change(_) => "change",
+            Self::RadioDown(_) => "radio-down",
+        }
+    }
 }
 
 /// Partitions of a hop, `kind = "partition"`: packets on the hop or sent into it during a partition
@@ -132,7 +150,7 @@ pub struct Reordering {
 #[serde(deny_unknown_fields, expecting = "a table with the keys of an interference")]
 pub struct Interference {
     /// Number of the hop, or `"intermediate"`: every hop whose sending node is not an end of the
-    /// path.
+    /// path (paths only).
     pub hop: InterferenceHop,
     /// Interval between two packets; the mean interval with `network.fault.spacing = "poisson"`.
     pub every: Time,
@@ -169,6 +187,32 @@ pub struct HopChange {
     pub delay: Vec<Delay>,
 }
 
+/// Outages of the radio of a node, `kind = "radio-down"`: during an outage the radio neither sends
+/// nor receives, and frames on the air from it or to it when the outage starts are lost.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields, expecting = "a table with the keys of an outage of a radio")]
+pub struct RadioDown {
+    /// Node: its number, or its name in a mixed network.
+    #[schemars(with = "crate::schema::NodeReference")]
+    pub node: u32,
+    /// Time from the start of one outage to the start of the next. Default: none, a single outage
+    /// at `network.fault.first`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub every: Option<Time>,
+    /// Start of the first outage. Default: the value of `network.fault.every`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub first: Option<Time>,
+    /// Duration of an outage; shorter than `network.fault.every`.
+    pub lasts: Time,
+    /// Number of outages. Default: unlimited.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub count: Option<u32>,
+    /// Treatment of the packets in the node's interface queue when an outage starts: `"wait"` or
+    /// `"drop"`. Default `"wait"`.
+    #[serde(default)]
+    pub queue: PartitionQueue,
+}
+
 /// Hop of a partition: a number or `"random"`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PartitionHop {
@@ -187,13 +231,14 @@ pub enum InterferenceHop {
     Intermediate,
 }
 
-/// Treatment of the packets queued for a hop when a partition starts.
+/// Treatment of the packets queued for a hop when a partition starts, or for a radio when its outage
+/// starts.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, schemars::JsonSchema,
 )]
 #[serde(rename_all = "kebab-case")]
 pub enum PartitionQueue {
-    /// `"wait"`: they stay queued until the partition ends.
+    /// `"wait"`: they stay queued until the partition or outage ends.
     #[default]
     Wait,
     /// `"drop"`: they are dropped.
@@ -213,7 +258,7 @@ pub enum PartitionSignal {
     /// `"rfn"`: a route failure notification for each packet that cannot be forwarded and, when the
     /// partition ends, a route re-establishment notification to each source that was sent one.
     /// Intermediate routers record the failure and use another route if they have one
-    /// (chandran-1998 §4; see `network.routers`).
+    /// (chandran-1998 §4; see `network.routers`). Paths only.
     Rfn,
     /// `"link"`: routers send nothing, but the hosts at both ends of the hop are informed that
     /// their link goes down and comes up again, and with `lead` that it is about to go down. (In
@@ -252,16 +297,17 @@ pub enum Spacing {
     Poisson,
 }
 
-/// Direction along the path.
+/// Direction along the path, or over the wire of a mixed network.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, schemars::JsonSchema,
 )]
 #[serde(rename_all = "kebab-case")]
 pub enum Direction {
-    /// `"forward"`: from node 0 to the last node.
+    /// `"forward"`: from node 0 to the last node; in a mixed network from the first node in the
+    /// wire's `between` to the second.
     #[default]
     Forward,
-    /// `"backward"`: from the last node to node 0.
+    /// `"backward"`: the opposite direction.
     Backward,
     /// `"both"`: both directions.
     Both,
@@ -311,6 +357,13 @@ impl Partition {
     }
 }
 
+impl RadioDown {
+    /// Schedule of the outages; `None` only in a scenario that was not checked.
+    pub fn schedule(&self) -> Option<Schedule> {
+        Schedule::new(self.first, self.every, self.count)
+    }
+}
+
 impl Congestion {
     /// Schedule of the bursts; `None` only in a scenario that was not checked.
     pub fn schedule(&self) -> Option<Schedule> {
@@ -327,6 +380,22 @@ impl Reordering {
     /// Schedule of the reorderings; `None` only in a scenario that was not checked.
     pub fn schedule(&self) -> Option<Schedule> {
         Schedule::new(self.first, self.every, None)
+    }
+}
+
+/// Fills in the defaults that depend on other keys; `rate_of` returns the rate of a hop, if it exists.
+pub(crate) fn resolve(faults: &mut [Fault], rate_of: impl Fn(u32) -> Option<BitRate>) {
+    for fault in faults {
+        match fault {
+            Fault::Congestion(flood) => {
+                let twice = |BitRate(hop)| BitRate(Rate::from_bps(hop.as_bps().saturating_mul(2)));
+                flood.rate = flood.rate.or_else(|| rate_of(flood.hop).map(twice));
+            }
+            Fault::Reordering(fault) if fault.how == ReorderMode::Reverse => {
+                fault.at_most = Some(Time(fault.at_most()));
+            }
+            _ => {}
+        }
     }
 }
 
@@ -355,6 +424,7 @@ pub(crate) enum Kind {
     Reordering,
     Interference,
     Change,
+    RadioDown,
 }
 
 impl<'de> Tagged<'de> for Fault {
@@ -370,6 +440,7 @@ impl<'de> Tagged<'de> for Fault {
             Kind::Reordering => Reordering::deserialize(rest).map(Self::Reordering),
             Kind::Interference => Interference::deserialize(rest).map(Self::Interference),
             Kind::Change => HopChange::deserialize(rest).map(Self::Change),
+            Kind::RadioDown => RadioDown::deserialize(rest).map(Self::RadioDown),
         }
     }
 }

@@ -9,9 +9,11 @@ use crate::{Aid, Size, Tcp, Time};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, expecting = "a table with the keys of a flow")]
 pub struct Flow {
-    /// Number of the sending node.
+    /// Sending node: its number, or its name in a mixed network.
+    #[schemars(with = "crate::schema::NodeReference")]
     pub from: u32,
-    /// Number of the receiving node.
+    /// Receiving node: its number, or its name in a mixed network.
+    #[schemars(with = "crate::schema::NodeReference")]
     pub to: u32,
     /// Number of identical flows, each with its own connection; when the scenario is loaded they
     /// are expanded. 1 to 60000. Default 1.
@@ -53,8 +55,8 @@ pub struct Flow {
     /// Time until which every link failure at the sender's own node, with a packet to the flow's
     /// destination, notifies the sender's host that the destination is unreachable. It yields the
     /// same times as the iteration of westin-2003 §4.8 (run, add the first failure to
-    /// `flow.unreachable_at`, run again), because a notification changes nothing before it. Ad hoc
-    /// networks, TCP and simulation only. Default: none.
+    /// `flow.unreachable_at`, run again), because a notification changes nothing before it. Senders
+    /// with a radio, TCP and simulation only. Default: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unreachable_until: Option<Time>,
 }

@@ -9,8 +9,7 @@
 //! | item | here |
 //! |---|---|
 //! | the seed | an argument of the run |
-//! | a network of both kinds | [`Network`]: either a path or mobile nodes with radios |
-//! | a wired network that is not a chain | a chain of hops, with parallel paths beside some of them |
+//! | several radio channels, or several radios of a node | [`Air`]: one channel, one radio per node |
 //! | transports other than TCP and UDP | [`Transport`] |
 //! | applications other than transfers, unlimited data and constant bit rate | [`Application`] |
 //! | HyStart in the preset `linux` | it is not implemented |
@@ -27,14 +26,18 @@ mod file_value;
 mod flow;
 mod link;
 mod load;
+mod mixed;
 mod network;
+mod node_names;
 mod overrides;
+mod path;
 mod preset;
 mod quantity;
 mod queue;
 mod reader;
 mod real_quantity;
 mod reference;
+mod regular_file;
 mod scenario;
 mod schema;
 mod show;
@@ -59,15 +62,17 @@ pub use adhoc::{
 pub use error::Error;
 pub use fault::{
     ChangeTrigger, Congestion, Direction, Fault, HopChange, Interference, InterferenceHop,
-    Partition, PartitionHop, PartitionQueue, PartitionSignal, ReorderMode, Reordering, Schedule,
-    Spacing,
+    Partition, PartitionHop, PartitionQueue, PartitionSignal, RadioDown, ReorderMode, Reordering,
+    Schedule, Spacing,
 };
 pub use file::{TomlFile, nearest};
 pub use file_value::{FileValue, Keyword, Keywords, Lifetime, OrNone};
 pub use flow::{Application, Cbr, Flow, Transport};
 pub use link::{Delay, DeliveryOrder, Duplex, Link, LinkErrors, LinkOverride};
-pub use network::{
-    BufferFlush, HopOverride, MultipathPolicy, Network, ParallelPath, Path, RouterBuffer, Routers,
+pub use mixed::{Air, Mixed, Wire};
+pub use network::Network;
+pub use path::{
+    BufferFlush, HopOverride, MultipathPolicy, ParallelPath, Path, RouterBuffer, Routers,
 };
 pub use quantity::{BitRate, Frequency, Size, Time, Unit, quantity};
 pub use queue::{Discipline, Priority, Queue, Red};

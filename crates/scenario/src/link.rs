@@ -216,3 +216,14 @@ impl<'de> Deserialize<'de> for Delay {
         deserializer.deserialize_any(DelayVisitor)
     }
 }
+
+/// Defines a list of some keys and those of a link.
+macro_rules! keys_of_link {
+    ($name:ident: $($own:literal),+) => {
+        const $name: &[&str] = &[
+            $($own,)+ "rate", "delay", "bit_error_rate", "packet_error_rate", "queue", "duplex",
+            "order", "mark_loss",
+        ];
+    };
+}
+pub(crate) use keys_of_link;

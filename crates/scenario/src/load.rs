@@ -1,16 +1,14 @@
 //! Loading of scenarios from files and text.
 
-use std::fmt;
-use std::fs::File;
-use std::io::Read;
 use std::path::Path;
 use std::sync::Arc;
 
 use crate::adhoc::compat;
 use crate::adhoc::movement::{self, MovementFileError};
 use crate::error::{Diagnostic, Error};
+use crate::regular_file::{ReadFailure, read_bytes};
 use crate::tree::{Node, Value};
-use crate::{Mobility, Network, Scenario, check, overrides, preset, reader};
+use crate::{Scenario, check, node_names, overrides, preset, reader};
 
 /// Maximum size of a scenario file in bytes.
 const MAX_BYTES: u64 = 16 << 20;
@@ -34,20 +32,22 @@ impl Scenario {
         for (number, (key, value)) in overrides.iter().enumerate() {
             overrides::apply_override(&mut tree, number, key, value).map_err(placed)?;
         }
+        node_names::resolve(&mut tree).map_err(placed)?;
         preset::expand(&mut tree).map_err(placed)?;
         compat::expand(&mut tree).map_err(placed)?;
         let mut scenario: Self = reader::read(&tree).map_err(placed)?;
-        if let Network::Adhoc(adhoc) = &mut scenario.network
-            && let Mobility::File(named) = &adhoc.mobility
-        {
+        if let Some((named, table)) = scenario.network.movement_file() {
             let movement =
-                movement::load(named, name_of_file).map_err(|missing| match missing {
-                    MovementFileError::Unreadable(message) => placed(
-                        Diagnostic::new(&message).at(tree.origin_of("network.mobility.file")),
-                    ),
+                movement::load(&named, name_of_file).map_err(|missing| match missing {
+                    MovementFileError::Unreadable(message) => {
+                        let origin = tree.origin_of(&format!("{table}.mobility.file"));
+                        placed(Diagnostic::new(&message).at(origin))
+                    }
                     MovementFileError::Invalid(error) => error,
                 })?;
-            adhoc.movement = Some(Arc::new(movement));
+            if let Some(adhoc) = scenario.network.radio_network_mut() {
+                adhoc.movement = Some(Arc::new(movement));
+            }
         }
         scenario.resolve();
         check::check(&scenario).map_err(|problem| placed(problem.locate(&tree)))?;
@@ -104,45 +104,4 @@ pub(crate) fn read_text(path: &Path, name: &str) -> Result<String, Error> {
         let message = format!("this is not UTF-8 text: byte {} of the file", at + 1);
         Error::in_file(name, &message, "a scenario is a TOML file")
     })
-}
-
-/// Reason why a file was not read.
-pub(crate) enum ReadFailure {
-    Directory,
-    NotRegular,
-    /// The file has more bytes than this maximum.
-    TooLarge(u64),
-    Io(std::io::Error),
-}
-
-impl fmt::Display for ReadFailure {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Directory => f.write_str("this is a directory"),
-            Self::NotRegular => f.write_str("this is not a regular file"),
-            Self::TooLarge(most) => write!(f, "this file is larger than {} MiB", most >> 20),
-            Self::Io(error) => error.fmt(f),
-        }
-    }
-}
-
-/// Reads the regular file at `path`, of at most `most` bytes.
-pub(crate) fn read_bytes(path: &Path, most: u64) -> Result<Vec<u8>, ReadFailure> {
-    // Checked before the file is opened, because opening a FIFO blocks until its other end is
-    // opened.
-    let about = std::fs::metadata(path).map_err(ReadFailure::Io)?;
-    if about.is_dir() {
-        return Err(ReadFailure::Directory);
-    }
-    if !about.is_file() {
-        return Err(ReadFailure::NotRegular);
-    }
-    if about.len() > most {
-        return Err(ReadFailure::TooLarge(most));
-    }
-    let mut bytes = Vec::new();
-    let file = File::open(path).map_err(ReadFailure::Io)?;
-    // The file may have grown since.
-    file.take(most + 1).read_to_end(&mut bytes).map_err(ReadFailure::Io)?;
-    if bytes.len() as u64 > most { Err(ReadFailure::TooLarge(most)) } else { Ok(bytes) }
 }

@@ -3,6 +3,7 @@
 //! checked like written ones.
 
 use crate::error::{Diagnostic, unknown_word};
+use crate::node_names;
 use crate::tree::{Entry, Node, Value};
 
 /// The key of a preset.
@@ -160,7 +161,7 @@ pub(crate) fn preset_names() -> Vec<&'static str> {
 /// Inserts the presets of the flows under their written keys. In a network with `compat = "ns-2"`,
 /// flows without a preset get the values of ns-2.35.
 pub(crate) fn expand(tree: &mut Node) -> Result<(), Diagnostic> {
-    let compat = tree.get("network").and_then(|network| network.get("compat"));
+    let compat = node_names::radio_table(tree).and_then(|network| network.get("compat"));
     let of_ns2 =
         compat.is_some_and(|compat| matches!(&compat.value, Value::String(s) if s == "ns-2"));
     let Some(Value::Array(flows)) = tree.get_mut("flow").map(|flows| &mut flows.value) else {

@@ -29,11 +29,18 @@ pub struct Scenario {
 }
 
 impl Scenario {
+    /// Name of a node in a mixed network; in other networks, and where there is no such node, its
+    /// number.
+    pub fn node_name(&self, node: u32) -> String {
+        self.network.node_name(node)
+    }
+
     /// Fills in the defaults that depend on other keys.
     pub(crate) fn resolve(&mut self) {
         match &mut self.network {
             Network::Path(path) => path.resolve(),
             Network::Adhoc(adhoc) => adhoc.resolve(),
+            Network::Mixed(mixed) => mixed.resolve(),
         }
         for flow in &mut self.flows {
             if flow.transport == Transport::Tcp {

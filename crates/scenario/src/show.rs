@@ -4,8 +4,8 @@ use std::fmt::Write;
 
 use toml::{Table, Value};
 
-use crate::Scenario;
 use crate::schema::Keys;
+use crate::{Network, Scenario};
 
 /// Maximum width of a line of a comment.
 const WIDTH: usize = 100;
@@ -29,7 +29,43 @@ impl Scenario {
 
     fn table(&self) -> Table {
         // Numbers, strings and tables with string keys: TOML can represent all of them.
-        Table::try_from(self).unwrap_or_default()
+        let mut table = Table::try_from(self).unwrap_or_default();
+        if let Network::Mixed(mixed) = &self.network {
+            insert_node_names(&mut table, &mixed.nodes);
+        }
+        table
+    }
+}
+
+/// Replaces the numbers of nodes by their names.
+fn insert_node_names(file: &mut Table, names: &[String]) {
+    let insert = |node: &mut Value| {
+        let number = node.as_integer().and_then(|number| usize::try_from(number).ok());
+        if let Some(name) = number.and_then(|number| names.get(number)) {
+            *node = Value::String(name.clone());
+        }
+    };
+    for flow in elements(file.get_mut("flow")) {
+        for key in ["from", "to"] {
+            flow.get_mut(key).into_iter().for_each(insert);
+        }
+    }
+    let Some(network) = file.get_mut("network") else { return };
+    for wire in elements(network.get_mut("wire")) {
+        elements(wire.get_mut("between")).iter_mut().for_each(insert);
+    }
+    let radios = network.get_mut("air").and_then(|air| air.get_mut("radios"));
+    elements(radios).iter_mut().for_each(insert);
+    for fault in elements(network.get_mut("fault")) {
+        fault.get_mut("node").into_iter().for_each(insert);
+    }
+}
+
+/// The elements of an array; none if it is not an array.
+fn elements(value: Option<&mut Value>) -> &mut [Value] {
+    match value {
+        Some(Value::Array(values)) => values,
+        _ => &mut [],
     }
 }
 

@@ -58,66 +58,68 @@ where
     T::read(kind, MapAccessDeserializer::new(map))
 }
 
-/// Deserializes a table with the keys `counts` and `flags` in addition to those of `T`; `known`
-/// lists all keys. Missing flags are false.
-pub(crate) fn deserialize_with_own_keys<'de, D, T, const N: usize, const M: usize>(
+/// Deserializes a table with the keys `required`, of type `V`, and `flags` in addition to those of
+/// `T`; `known` lists all keys. Missing flags are false.
+pub(crate) fn deserialize_with_own_keys<'de, D, V, T, const N: usize, const M: usize>(
     deserializer: D,
-    counts: [&'static str; N],
+    required: [&'static str; N],
     flags: [&'static str; M],
     known: &'static [&'static str],
-) -> Result<([u32; N], [bool; M], T), D::Error>
+) -> Result<([V; N], [bool; M], T), D::Error>
 where
     D: Deserializer<'de>,
+    V: Deserialize<'de> + Default,
     T: Deserialize<'de>,
 {
-    deserializer.deserialize_map(OwnKeysVisitor { counts, flags, known, rest: PhantomData })
+    deserializer.deserialize_map(OwnKeysVisitor { required, flags, known, types: PhantomData })
 }
 
-struct OwnKeysVisitor<T, const N: usize, const M: usize> {
-    counts: [&'static str; N],
+struct OwnKeysVisitor<V, T, const N: usize, const M: usize> {
+    required: [&'static str; N],
     flags: [&'static str; M],
     known: &'static [&'static str],
-    rest: PhantomData<T>,
+    types: PhantomData<(V, T)>,
 }
 
-impl<'de, T, const N: usize, const M: usize> Visitor<'de> for OwnKeysVisitor<T, N, M>
+impl<'de, V, T, const N: usize, const M: usize> Visitor<'de> for OwnKeysVisitor<V, T, N, M>
 where
+    V: Deserialize<'de> + Default,
     T: Deserialize<'de>,
 {
-    type Value = ([u32; N], [bool; M], T);
+    type Value = ([V; N], [bool; M], T);
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "a table with the key `{}`", self.counts.join("`, `"))
+        write!(f, "a table with the key `{}`", self.required.join("`, `"))
     }
     fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Self::Value, A::Error> {
-        let (mut found, mut on) = ([None; N], [false; M]);
-        let names = KeyNames { counts: &self.counts, flags: &self.flags, known: self.known };
+        let (mut found, mut on) = ([const { None }; N], [false; M]);
+        let names = KeyNames { required: &self.required, flags: &self.flags, known: self.known };
         let others = RemainingKeys { map, names, found: &mut found, on: &mut on };
         let rest = T::deserialize(MapAccessDeserializer::new(others))?;
-        let mut counts = [0; N];
-        for ((count, found), name) in counts.iter_mut().zip(found).zip(self.counts) {
-            *count = found.ok_or_else(|| A::Error::missing_field(name))?;
+        let mut values = std::array::from_fn(|_| V::default());
+        for ((value, found), name) in values.iter_mut().zip(found).zip(self.required) {
+            *value = found.ok_or_else(|| A::Error::missing_field(name))?;
         }
-        Ok((counts, on, rest))
+        Ok((values, on, rest))
     }
 }
 
 /// Names of keys.
 #[derive(Clone, Copy)]
 struct KeyNames<'a> {
-    counts: &'a [&'static str],
+    required: &'a [&'static str],
     flags: &'a [&'static str],
     known: &'static [&'static str],
 }
 
 /// The other keys of a table; the values of its own keys are stored in `found` and `on`.
-struct RemainingKeys<'a, A> {
+struct RemainingKeys<'a, A, V> {
     map: A,
     names: KeyNames<'a>,
-    found: &'a mut [Option<u32>],
+    found: &'a mut [Option<V>],
     on: &'a mut [bool],
 }
 
-impl<'de, A: MapAccess<'de>> MapAccess<'de> for RemainingKeys<'_, A> {
+impl<'de, A: MapAccess<'de>, V: Deserialize<'de>> MapAccess<'de> for RemainingKeys<'_, A, V> {
     type Error = A::Error;
 
     fn next_key_seed<K: DeserializeSeed<'de>>(
@@ -130,13 +132,13 @@ impl<'de, A: MapAccess<'de>> MapAccess<'de> for RemainingKeys<'_, A> {
             match self.map.next_key_seed(key)? {
                 None => return Ok(None),
                 Some(KeyKind::Other(key)) => return Ok(Some(key)),
-                Some(KeyKind::Count(i)) => self.found[i] = Some(self.map.next_value()?),
+                Some(KeyKind::Required(i)) => self.found[i] = Some(self.map.next_value()?),
                 Some(KeyKind::Flag(i)) => self.on[i] = self.map.next_value()?,
             }
         }
     }
 
-    fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value, A::Error> {
+    fn next_value_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<S::Value, A::Error> {
         self.map.next_value_seed(seed)
     }
 }
@@ -147,7 +149,7 @@ struct KeySeed<'a, K> {
 }
 
 enum KeyKind<T> {
-    Count(usize),
+    Required(usize),
     Flag(usize),
     Other(T),
 }
@@ -165,10 +167,10 @@ impl<'de, K: DeserializeSeed<'de>> Visitor<'de> for KeySeed<'_, K> {
         f.write_str("a key")
     }
     fn visit_str<E: Error>(self, key: &str) -> Result<Self::Value, E> {
-        let KeyNames { counts, flags, known } = self.names;
+        let KeyNames { required, flags, known } = self.names;
         let place = |names: &[&str]| names.iter().position(|name| *name == key);
-        if let Some(i) = place(counts) {
-            return Ok(KeyKind::Count(i));
+        if let Some(i) = place(required) {
+            return Ok(KeyKind::Required(i));
         }
         if let Some(i) = place(flags) {
             return Ok(KeyKind::Flag(i));

@@ -27,7 +27,7 @@ pub enum InjectedFault {
     Leak,
     /// A payload is delivered twice.
     Duplicate,
-    /// An acknowledgment number is one too high.
+    /// Acknowledgment numbers are one too high.
     Ack,
     /// The network's random streams are those of another seed.
     RandomSeed,
@@ -67,12 +67,13 @@ pub enum FaultEffect {
 }
 
 impl FaultInjection {
-    /// Handles a packet that is about to enter a link.
-    pub fn on_link_entry(&mut self, packet: &mut Packet) -> FaultEffect {
+    /// Handles a packet that a host sends.
+    pub fn on_sent(&mut self, packet: &mut Packet) -> FaultEffect {
         let Body::Tcp(segment) = &mut packet.body else { return FaultEffect::None };
         if segment.payload.is_empty() {
             self.acknowledgments += 1;
-            if is_injected(InjectedFault::Ack) && self.acknowledgments == TARGET_COUNT {
+            // The byte may have arrived when one of them does: all are raised from then on.
+            if is_injected(InjectedFault::Ack) && self.acknowledgments >= TARGET_COUNT {
                 segment.ack += 1;
             }
             return FaultEffect::None;
@@ -88,6 +89,14 @@ impl FaultInjection {
             segment.payload.stream += 1;
         }
         if is_injected(InjectedFault::Leak) { FaultEffect::Leak } else { FaultEffect::None }
+    }
+
+    /// Makes a packet disappear in the network.
+    pub fn lose(&self, net: &mut driftway_net::Network, packet: &Packet) {
+        #[cfg(feature = "fault-injection")]
+        net.lose_silently(packet);
+        #[cfg(not(feature = "fault-injection"))]
+        let _ = (net, packet);
     }
 
     /// Handles a payload that is about to be delivered.

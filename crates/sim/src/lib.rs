@@ -19,27 +19,32 @@
 
 pub mod capture;
 pub mod columns;
-mod event_queue;
+mod error;
 mod fault_injection;
 mod fingerprint;
 mod flows;
+mod hosts;
 pub mod log;
 mod metrics;
+mod network_log;
+mod network_results;
 mod observers;
+mod ratio;
+mod result;
 pub mod results;
-mod run;
 mod simulation;
 mod sockets;
+#[cfg(test)]
+mod test;
 pub mod trace;
+mod world;
 
-use driftway_path::{addresses, packet_accounting};
+pub use driftway_net::PacketDropReason;
 
-pub use driftway_path::packet_accounting::PacketDropReason;
-
+pub use error::RunError;
 #[cfg(feature = "fault-injection")]
 pub use fault_injection::{InjectedFault, inject_fault};
 pub use metrics::{is_count, network_metric, network_metric_columns, network_metrics};
 pub use observers::Observers;
-pub use run::RunError;
 pub use simulation::{FlowSnapshot, SenderSnapshot, Simulation, run};
 pub use sockets::tcp_config;

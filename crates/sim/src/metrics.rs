@@ -1,8 +1,8 @@
 //! Metrics of a whole network, by name.
 
 use crate::columns::{ColumnInfo, Values};
-use crate::packet_accounting::PacketDropReason;
 use crate::results::{FlowResult, MacResult, RoutingResult, RunResult};
+use driftway_net::PacketDropReason;
 
 /// Reads a metric from a run's result; `None` if the run has no such part, as no routing on a path.
 type NetworkMetricReader = fn(&RunResult) -> Option<f64>;

@@ -13,7 +13,7 @@ pub struct Observers<'a> {
     pub trace: Option<&'a mut Trace>,
     /// A log of all events.
     pub log: Option<&'a mut EventLog>,
-    /// A capture of the frames of 802.11; only networks of kind `adhoc` have frames.
+    /// A capture of the frames of 802.11; networks of kind `path` have none.
     pub capture: Option<&'a mut Capture>,
 }
 

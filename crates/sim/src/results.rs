@@ -43,11 +43,12 @@ pub struct RunResult {
     pub fingerprint: String,
     /// One result per flow, in the scenario's order.
     pub flows: Vec<FlowResult>,
-    /// The counters of each hop of a path, forward then backward; empty for other networks.
+    /// The counters of each hop of a path or wire of a mixed network, forward then backward; empty
+    /// without wires.
     pub links: Vec<LinkResult>,
-    /// Routing; `null` without a routing protocol, as on a path.
+    /// Routing over the air; `null` without radios.
     pub routing: Option<RoutingResult>,
-    /// Medium access; `null` on a path.
+    /// Medium access; `null` without radios.
     pub mac: Option<MacResult>,
     /// Packets that were not delivered, by reason.
     pub drops: BTreeMap<String, u64>,

@@ -1,13 +1,17 @@
 //! A run that is stepped and inspected by the caller.
 
 use driftway_base::{Duration, Instant, TcpView};
-use driftway_path::PathNetwork;
-use driftway_scenario::{Network, Scenario};
+use driftway_net::{Network, Recording, WakeUps};
+use driftway_scenario::{Scenario, Time};
 use driftway_tcp::Stats;
 
+use crate::error::RunError;
+use crate::fault_injection::FaultInjection;
+use crate::fingerprint::Fingerprint;
+use crate::hosts::Hosts;
 use crate::observers::Observers;
 use crate::results::{FlowOutcome, RunResult};
-use crate::run::{AdhocNetwork, Run, RunError};
+use crate::world::{HostClass, HostTimers, World};
 
 /// An active run. Inspecting or pausing it does not change its result.
 ///
@@ -38,22 +42,11 @@ use crate::run::{AdhocNetwork, Run, RunError};
 /// # Ok(())
 /// # }
 /// ```
-pub struct Simulation<'a>(NetworkRun<'a>);
-
-#[allow(clippy::large_enum_variant, reason = "one value per run")]
-enum NetworkRun<'a> {
-    Path(Run<'a, PathNetwork>),
-    Adhoc(Run<'a, AdhocNetwork>),
-}
-
-/// Makes the same call whatever the kind of network.
-macro_rules! for_each_network {
-    ($self:expr, $run:ident => $call:expr) => {
-        match $self {
-            NetworkRun::Path($run) => $call,
-            NetworkRun::Adhoc($run) => $call,
-        }
-    };
+pub struct Simulation<'a> {
+    pub(crate) world: World<'a>,
+    pub(crate) hosts: Hosts<'a>,
+    end: Instant,
+    events_handled: u64,
 }
 
 /// The present state of a flow.
@@ -90,10 +83,40 @@ impl<'a> Simulation<'a> {
         seed: u64,
         watch: impl Into<Observers<'a>>,
     ) -> Result<Self, RunError> {
-        Ok(Self(match &scenario.network {
-            Network::Path(_) => NetworkRun::Path(Run::new(scenario, seed, watch)?),
-            Network::Adhoc(_) => NetworkRun::Adhoc(Run::new(scenario, seed, watch)?),
-        }))
+        let net = Network::build(scenario, seed, FaultInjection::network_seed(seed))
+            .map_err(|error| RunError::Setup(error.to_string()))?;
+        let hosts = Hosts::new(scenario, seed, &net);
+        let timers = HostTimers::new(hosts.flows.len());
+        let world = World {
+            now: Instant::ZERO,
+            net,
+            wakeups: WakeUps::new(timers.count()),
+            timers,
+            observers: watch.into(),
+            fingerprint: Fingerprint::default(),
+            fault_injection: FaultInjection::default(),
+            error: None,
+            partition_ended: false,
+        };
+        let Time(duration) = scenario.duration;
+        let end = Instant::ZERO + duration;
+        let mut run = Self { world, hosts, end, events_handled: 0 };
+        run.hosts.start(&mut run.world);
+        run.start_network();
+        Ok(run)
+    }
+
+    fn start_network(&mut self) {
+        let world = &mut self.world;
+        let records = world.observers.wants_network() && world.net.has_radios();
+        world.net.start(if records { Recording::All } else { Recording::Faults });
+        if let Some(log) = &mut world.observers.log
+            && world.net.records_frames()
+        {
+            log.expect_frames();
+        }
+        world.record_positions();
+        self.settle();
     }
 
     /// Handles the next event; `false` when the run is over.
@@ -101,7 +124,101 @@ impl<'a> Simulation<'a> {
     /// # Errors
     /// An internal error: a byte stream was corrupted.
     pub fn step(&mut self) -> Result<bool, RunError> {
-        for_each_network!(&mut self.0, run => run.step())
+        if self.world.net.is_paused() {
+            self.world.net.resume();
+            self.after_air();
+            self.settle();
+            return self.world.error.take().map_or(Ok(true), Err);
+        }
+        if self.hosts.are_done() {
+            return Ok(false);
+        }
+        loop {
+            let world = &mut self.world;
+            let (of_net, own) = (world.net.next_timeout(), world.wakeups.earliest_bound());
+            let at = of_net.min(own);
+            if at > self.end {
+                world.now = self.end;
+                return Ok(false);
+            }
+            if at < world.now {
+                let error = format!("time goes back from {:?} to {at:?}", world.now);
+                return Err(RunError::Conservation(error));
+            }
+            // At one instant the network is first.
+            let is_handled = if of_net <= own {
+                self.step_network(own.min(self.end))
+            } else {
+                self.step_hosts()
+            };
+            if is_handled {
+                self.settle();
+                return self.world.error.take().map_or(Ok(true), Err);
+            }
+        }
+    }
+
+    /// Handles the network's next wake-up; false if it was not valid.
+    fn step_network(&mut self, horizon: Instant) -> bool {
+        let world = &mut self.world;
+        let Some(wakeup) = world.net.on_timeout(horizon) else { return false };
+        self.events_handled += 1;
+        // The fingerprint has two classes of the network's timers.
+        let faults = world.net.timer_counts().faults as u32;
+        let (class, entity) = match wakeup.timer.checked_sub(faults) {
+            None => (0, wakeup.timer),
+            Some(entity) => (1, entity),
+        };
+        world.fingerprint.event(wakeup.at, class, entity);
+        world.now = world.net.now();
+        if world.observers.wants_network() && world.net.is_of_air(wakeup.timer) {
+            self.after_air();
+        }
+        true
+    }
+
+    /// Records what has happened on the air.
+    #[inline]
+    fn after_air(&mut self) {
+        self.world.now = self.world.net.now();
+        self.world.record_events();
+        self.world.record_positions();
+    }
+
+    /// Handles the hosts' next wake-up; false if it was not valid.
+    fn step_hosts(&mut self) -> bool {
+        let world = &mut self.world;
+        let Some(wakeup) = world.wakeups.pop() else { return false };
+        self.events_handled += 1;
+        world.now = wakeup.at;
+        world.net.advance(wakeup.at);
+        let (class, entity) = world.timers.parts(wakeup.timer);
+        // The fingerprint counts signals of an unreachable destination after the network's timers.
+        let before = match class {
+            HostClass::Unreachable => world.net.timer_counts().network as u32,
+            _ => 0,
+        };
+        world.fingerprint.event(wakeup.at, class as u8 + 1, entity + before);
+        self.hosts.on_wakeup(world, class, entity as usize);
+        true
+    }
+
+    /// Lets the network and the hosts act until nothing is left to do at this instant.
+    fn settle(&mut self) {
+        let Self { world, hosts, .. } = self;
+        loop {
+            let output = world.net.poll();
+            if world.net.has_events() {
+                world.record_events();
+                if std::mem::take(&mut world.partition_ended) {
+                    hosts.on_partition_end(world.now);
+                }
+            }
+            match output {
+                Some(output) => hosts.on_output(world, &output),
+                None => return,
+            }
+        }
     }
 
     /// Handles all events up to and including `until`; `false` when the run is over.
@@ -109,54 +226,107 @@ impl<'a> Simulation<'a> {
     /// # Errors
     /// An internal error: a byte stream was corrupted.
     pub fn run_until(&mut self, until: Instant) -> Result<bool, RunError> {
-        for_each_network!(&mut self.0, run => run.run_until(until))
+        if until >= self.end {
+            while self.step()? {}
+            return Ok(false);
+        }
+        self.world.net.pause_at(until);
+        while self.is_due(until) {
+            if !self.step()? {
+                return Ok(false);
+            }
+        }
+        self.world.net.pause_at(Instant::FAR_FUTURE);
+        if self.hosts.are_done() {
+            return Ok(false);
+        }
+        self.world.now = self.world.now.max(until);
+        self.world.net.advance(until);
+        Ok(true)
+    }
+
+    fn is_due(&mut self, until: Instant) -> bool {
+        if self.world.net.is_paused() {
+            return self.world.now < until;
+        }
+        !self.hosts.are_done() && self.next_event() <= until
+    }
+
+    /// The time of the next event. Invalid wake-ups before it are removed, as they would be before it
+    /// is handled.
+    fn next_event(&mut self) -> Instant {
+        let world = &mut self.world;
+        loop {
+            let (of_net, own) = (world.net.next_timeout(), world.wakeups.earliest_bound());
+            let is_invalid = if of_net <= own {
+                world.net.discard_replaced_wakeup()
+            } else {
+                world.wakeups.discard_invalid()
+            };
+            if !is_invalid {
+                return of_net.min(own);
+            }
+        }
     }
 
     /// Runs to the end and returns the result.
     ///
     /// # Errors
     /// An internal error: packets or bytes were not conserved.
-    pub fn run_to_end(self) -> Result<RunResult, RunError> {
-        for_each_network!(self.0, run => run.run_to_end())
+    pub fn run_to_end(mut self) -> Result<RunResult, RunError> {
+        while self.step()? {}
+        self.finish()
     }
 
     /// Stops now and returns the result so far.
     ///
     /// # Errors
     /// An internal error: packets were not conserved.
-    pub fn finish(self) -> Result<RunResult, RunError> {
-        for_each_network!(self.0, run => run.finish())
+    pub fn finish(mut self) -> Result<RunResult, RunError> {
+        self.world.net.check_conservation().map_err(RunError::Conservation)?;
+        Ok(self.hosts.result(&mut self.world, self.events_handled))
     }
 
     /// The simulated time.
     pub fn now(&self) -> Instant {
-        for_each_network!(&self.0, run => run.now())
+        self.world.now
     }
 
     /// The number of nodes; they are numbered from 0.
     pub fn nodes(&self) -> usize {
-        for_each_network!(&self.0, run => run.nodes())
+        self.world.net.nodes()
     }
 
     /// The flow with this index in the scenario; `None` if there is none.
     pub fn flow(&mut self, index: usize) -> Option<FlowSnapshot> {
-        for_each_network!(&mut self.0, run => run.flow_snapshot(index))
+        let Hosts { flows, sockets, hosts, .. } = &mut self.hosts;
+        let flow = flows.get(index)?;
+        let (delivered_bytes, outcome) = (flow.delivered, flow.outcome());
+        let at = sockets.get(index * 2)?;
+        let socket = at.host_index.and_then(|at_host| hosts[at.node].socket(at_host));
+        let sender = socket.map(|socket| SenderSnapshot {
+            view: socket.tcp().view(),
+            stats: *socket.tcp().stats(),
+            rto: socket.tcp().rtt().rto(),
+            aid_state: socket.aid_state(),
+        });
+        Some(FlowSnapshot { delivered_bytes, outcome, sender })
     }
 
     /// The number of packets in the interface queues of a node.
     pub fn queue_length(&self, node: usize) -> usize {
-        for_each_network!(&self.0, run => run.queue_length(node))
+        if node < self.nodes() { self.world.net.queue_length(node) } else { 0 }
     }
 
-    /// The position of a node (m); `None` on a path, whose nodes have no position.
+    /// The position of a node (m); `None` without a radio.
     pub fn position(&mut self, node: usize) -> Option<(f64, f64)> {
-        for_each_network!(&mut self.0, run => run.position(node))
+        if node < self.nodes() { self.world.net.position(node) } else { None }
     }
 
-    /// The route from one node to another by the present routing tables or caches, both ends included;
+    /// The route from one node to another by the present routes, tables or caches, both ends included;
     /// `None` if there is no route.
     pub fn route(&self, from: usize, to: usize) -> Option<Vec<usize>> {
-        for_each_network!(&self.0, run => run.route(from, to))
+        if from.max(to) < self.nodes() { self.world.net.route(from, to) } else { None }
     }
 }
 

@@ -1,7 +1,7 @@
 //! Sockets built from a scenario.
 
-use crate::addresses::address;
 use driftway_base::{Duration, Endpoint, Instant, RandomStream, Seq};
+use driftway_net::addresses::address;
 use driftway_node::Socket;
 use driftway_scenario::{Flow, Phase, Tcp, Tick, Time};
 use driftway_tcp::{Clock, Config, Connection};

@@ -66,7 +66,7 @@ pub struct SentSegment {
 pub struct FaultEvent {
     /// The kind of fault, as the scenario names it (`partition`).
     pub kind: Cow<'static, str>,
-    /// The hop, from 1.
+    /// The hop or wire, from 1; of `radio-down`, the node.
     pub hop: u32,
     /// True if the fault begins, false if it ends.
     pub begins: bool,
@@ -284,7 +284,7 @@ pub static NETWORK_COLUMNS: [ColumnInfo; 4] = [
     ColumnInfo::new("time_s", Values::Number, "The time (s), with nine decimals."),
     ColumnInfo::new("event", Values::Text, "`begins` or `ends`."),
     ColumnInfo::new("fault", Values::Text, "The kind of fault, as the scenario names it."),
-    ColumnInfo::new("hop", Values::Integer, "The hop, from 1."),
+    ColumnInfo::new("hop", Values::Integer, "The hop or wire, from 1; of `radio-down`, the node."),
 ];
 const FLOW_HEADER: [&str; 8] = names(&FLOW_COLUMNS);
 const NETWORK_HEADER: [&str; 4] = names(&NETWORK_COLUMNS);

@@ -22,6 +22,7 @@ const CHANGED: &[(&str, &[(&str, &str)])] = &[
     ("adhoc-dsr", &[("duration", "60 s"), ("flow.*.start", "10 s")]),
     ("adhoc-elfn", &[("duration", "60 s")]),
     ("adhoc-epln", &[("duration", "60 s")]),
+    ("adhoc-gateway", &[("duration", "60 s")]),
     ("congestion", &[("duration", "100 s")]),
     ("figure-8-atcp", &[("flow.0.application.transfer", "200 kB")]),
     ("figure-8-tcp", &[("flow.0.application.transfer", "200 kB")]),

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 use std::path::Path;
 
-use super::{megabytes, run_in_process};
+use super::measured_run::{megabytes, run_in_process};
 use crate::args::BenchArgs;
 use crate::failure::Failure;
 use crate::text::{Grid, wrapped};

@@ -5,16 +5,17 @@ use std::fmt;
 use std::net::Ipv4Addr;
 
 use driftway_base::Duration;
-use driftway_host::{EmulationCounts, EmulationReport};
+use driftway_host::{EmulationCounts, EmulationReport, KernelCounts};
 use driftway_scenario::Scenario;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::plan::Plan;
 use crate::args::EmulateArgs;
 use crate::text::{count, list, value, wrapped};
 
 /// Version of the schema of [`Document`], incremented by incompatible changes.
-const SCHEMA: u32 = 2;
+const SCHEMA: u32 = 3;
 
 /// Results of one `driftway emulate`.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -25,33 +26,39 @@ pub struct Document {
     version: &'static str,
     /// Scenario with the changes of the command line.
     scenario: Scenario,
-    /// Seed of the path's random streams.
+    /// Seed of the network's random streams.
     seed: u64,
-    /// Command at the near end.
+    /// Program with which the emulation ended: a command with its arguments, or a line for the shell.
     command: Vec<String>,
+    /// Number of its node.
+    node: usize,
     /// Exit status of the command.
     pub exit_status: u8,
     /// Exit status of the far program, if it exited by itself; `null` if it did not.
     far_exit_status: Option<u8>,
-    /// Time for which the path ran (s).
+    /// Other programs, those of `--far` and `--at`.
+    programs: Vec<OtherProgram>,
+    /// Time for which the network ran (s).
     duration_s: f64,
-    /// Packets from the near end to the far one.
-    forward: Direction,
-    /// Packets from the far end.
-    backward: Direction,
+    /// Packets from the near end; `null` if it has no kernel.
+    forward: Option<Direction>,
+    /// Packets from the far end; `null` if it has no kernel.
+    backward: Option<Direction>,
+    /// Packets by the node at which they entered, of all nodes with a kernel.
+    nodes: Vec<NodePackets>,
     /// Packets that were dropped, by reason.
     drops: BTreeMap<&'static str, u64>,
     /// Packets that queues marked (ECN CE).
     marks: u64,
-    /// Packets addressed to routers, and ICMP messages from routers to the ends.
+    /// Packets addressed to routers, and messages from routers to kernels.
     routers: Routers,
     /// Packets that were not IPv4 and were not forwarded.
     not_ipv4: u64,
-    /// Packets that a kernel dropped before they reached the path.
+    /// Packets that a kernel dropped before they reached the network.
     overflows: u64,
-    /// Packets that a kernel did not accept after the path delivered them.
+    /// Packets that a kernel did not accept after the network delivered them.
     refused: u64,
-    /// Delay of packets beyond their due time at the end of the path.
+    /// Delay of packets beyond their due time when they left the network.
     lateness: Lateness,
     /// True if the emulation kept real time, so that the result can be trusted.
     trusted: bool,
@@ -59,14 +66,36 @@ pub struct Document {
     because: Vec<String>,
 }
 
-/// One direction of the path.
+/// A program that was terminated at the end, unless it had exited by itself.
 #[derive(Debug, Serialize, JsonSchema)]
+struct OtherProgram {
+    /// Number of its node.
+    node: usize,
+    /// Line for the shell.
+    command: String,
+    /// Exit status, if it exited by itself; `null` if it did not.
+    exit_status: Option<u8>,
+    #[serde(skip)]
+    is_far: bool,
+}
+
+/// Packets that a node with a kernel sent.
+#[derive(Debug, Serialize, JsonSchema)]
+struct NodePackets {
+    /// Number of the node.
+    node: usize,
+    #[serde(flatten)]
+    sent: Direction,
+}
+
+/// Packets from one node.
+#[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
 struct Direction {
-    /// Address of the end that sends.
+    /// Address of the node that sends.
     from: Ipv4Addr,
-    /// Packets that entered the path.
+    /// Packets that entered the network.
     packets: u64,
-    /// Packets that reached the other end.
+    /// Packets that reached another kernel.
     delivered: u64,
     /// Their bytes, from the IP header on.
     delivered_bytes: u64,
@@ -77,7 +106,7 @@ struct Direction {
 struct Routers {
     /// Packets addressed to routers.
     packets: u64,
-    /// ICMP messages from routers to the ends.
+    /// ICMP messages from routers to kernels.
     messages: u64,
 }
 
@@ -92,35 +121,42 @@ struct Lateness {
     p99_s: f64,
     /// Maximum (s).
     max_s: f64,
-    /// True if the path's thread was in a real-time scheduling class.
+    /// True if the network's thread was in a real-time scheduling class.
     real_time_class: bool,
-    /// Limit on `p99_s`: a tenth of the shortest time that a full packet takes over a hop (s).
+    /// Limit on `p99_s`: a tenth of the shortest time that a full packet takes over a link, and with
+    /// radios at most 0.001 (s).
     tolerated_s: f64,
 }
 
 impl Document {
-    /// Builds the document from the command line, the scenario and the path's report.
+    /// Builds the document from the command line, the scenario, the exit statuses of the main program
+    /// and of the others, and the network's report.
     pub fn new(
         args: &EmulateArgs,
         scenario: &Scenario,
-        addresses: [Ipv4Addr; 2],
+        plan: &Plan,
+        addresses: &[Ipv4Addr],
         exit_status: u8,
-        far_exit_status: Option<u8>,
+        other_statuses: &[Option<u8>],
         report: &EmulationReport,
     ) -> Self {
-        let EmulationCounts {
-            by_end: carried,
-            drops: lost,
-            to_routers,
-            icmp_from_routers: messages,
-            not_ipv4,
-        } = report.counts.clone();
-        let direction = |n: usize| Direction {
-            from: addresses[n],
-            packets: carried[n].entered,
-            delivered: carried[n].delivered,
-            delivered_bytes: carried[n].bytes,
+        let EmulationCounts { by_kernel, drops, to_routers, icmp_from_routers: messages, not_ipv4 } =
+            report.counts.clone();
+        let of_node = |(node, counts): (&usize, &KernelCounts)| NodePackets {
+            node: *node,
+            sent: Direction {
+                from: addresses[*node],
+                packets: counts.entered,
+                delivered: counts.delivered,
+                delivered_bytes: counts.bytes,
+            },
         };
+        let nodes: Vec<_> = plan.nodes.iter().zip(&by_kernel).map(of_node).collect();
+        let [forward, backward] = plan.ends.map(|end| {
+            nodes.iter().find(|packets| packets.node == end).map(|packets| packets.sent)
+        });
+        let others = || plan.background.iter().zip(other_statuses);
+        let far_exit_status = others().find(|(program, _)| program.is_far);
         let seconds = Duration::as_secs_f64;
         let because = report.warnings();
         Self {
@@ -128,13 +164,23 @@ impl Document {
             version: env!("CARGO_PKG_VERSION"),
             scenario: scenario.clone(),
             seed: args.seed,
-            command: args.command.iter().map(|word| word.to_string_lossy().into_owned()).collect(),
+            command: plan.main.words(),
+            node: plan.main.node,
             exit_status,
-            far_exit_status,
+            far_exit_status: far_exit_status.and_then(|(_, status)| *status),
+            programs: others()
+                .map(|(program, status)| OtherProgram {
+                    node: program.node,
+                    command: program.line.to_string_lossy().into_owned(),
+                    exit_status: *status,
+                    is_far: program.is_far,
+                })
+                .collect(),
             duration_s: seconds(report.duration),
-            forward: direction(0),
-            backward: direction(1),
-            drops: lost,
+            forward,
+            backward,
+            nodes,
+            drops,
             marks: report.marked,
             routers: Routers { packets: to_routers, messages },
             not_ipv4,
@@ -146,7 +192,7 @@ impl Document {
                 p99_s: seconds(report.lateness.quantile(0.99)),
                 max_s: seconds(report.lateness.max()),
                 real_time_class: report.is_realtime,
-                tolerated_s: seconds(report.tolerated_lateness()),
+                tolerated_s: seconds(report.tolerance.tolerated()),
             },
             trusted: because.is_empty(),
             because,
@@ -164,11 +210,21 @@ impl fmt::Display for Document {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let name = &self.scenario.name;
         writeln!(f, "{name}: {} in real time, seed {}", value("_s", self.duration_s), self.seed)?;
-        for (to, direction) in [("far", &self.forward), ("near", &self.backward)] {
-            let Direction { packets, delivered, delivered_bytes, .. } = direction;
+        let sent = |Direction { packets, delivered, delivered_bytes, .. }: &Direction| {
             let bytes = value("_bytes", *delivered_bytes as f64);
-            let packets = count(*packets, "packet");
-            writeln!(f, "to the {to} end: {packets}, {delivered} of them delivered ({bytes})")?;
+            format!("{}, {delivered} of them delivered ({bytes})", count(*packets, "packet"))
+        };
+        match (&self.forward, &self.backward) {
+            (Some(forward), Some(backward)) if self.nodes.len() == 2 => {
+                writeln!(f, "to the far end: {}", sent(forward))?;
+                writeln!(f, "to the near end: {}", sent(backward))?;
+            }
+            _ => {
+                for NodePackets { node, sent: packets } in &self.nodes {
+                    let node = self.scenario.node_name(*node as u32);
+                    writeln!(f, "from node {node}: {}", sent(packets))?;
+                }
+            }
         }
         let drops: Vec<_> = self.drops.iter().map(|(why, n)| format!("{n} {why}")).collect();
         if !drops.is_empty() {
@@ -185,6 +241,12 @@ impl fmt::Display for Document {
         }
         if let Some(status) = self.far_exit_status {
             writeln!(f, "The far program exited by itself, with status {status}.")?;
+        }
+        for OtherProgram { node, exit_status, .. } in self.programs.iter().filter(|p| !p.is_far) {
+            if let Some(status) = exit_status {
+                let node = self.scenario.node_name(*node as u32);
+                writeln!(f, "The program at node {node} exited by itself, with status {status}.")?;
+            }
         }
         let Lateness { p50_s, p99_s, max_s, .. } = self.lateness;
         let [p50, p99, max] = [p50_s, p99_s, max_s].map(|late| value("_s", late));
@@ -217,11 +279,19 @@ mod test {
             scenario: Scenario::load(Path::new(file), &[]).unwrap(),
             seed: 1,
             command: vec!["true".to_owned()],
+            node: 0,
             exit_status: 0,
             far_exit_status: None,
+            programs: vec![OtherProgram {
+                node: 1,
+                command: String::new(),
+                exit_status: None,
+                is_far: false,
+            }],
             duration_s: 1.0,
-            forward: direction(),
-            backward: direction(),
+            forward: Some(direction()),
+            backward: Some(direction()),
+            nodes: vec![NodePackets { node: 0, sent: direction() }],
             drops: BTreeMap::from([("partition", 1)]),
             marks: 0,
             routers: Routers { packets: 0, messages: 0 },

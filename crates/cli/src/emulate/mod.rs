@@ -1,6 +1,7 @@
-//! `driftway emulate`: runs programs over a scenario's path in real time.
+//! `driftway emulate`: runs programs over a scenario's network in real time.
 
 pub mod document;
+mod plan;
 mod programs;
 mod signals;
 
@@ -8,18 +9,19 @@ use std::io::{IsTerminal, Write, stderr, stdout};
 use std::process::ExitCode;
 
 use driftway_host::{
-    Emulation, NamespaceReaper, PathEnd, RunningEmulation, check_requirements, current_executable,
+    Emulation, Namespace, NamespaceReaper, RunningEmulation, check_requirements, current_executable,
 };
-use driftway_scenario::{Network, Path, Scenario, Size};
+use driftway_scenario::{Scenario, Size};
 use indicatif::{ProgressBar, ProgressStyle};
 use nix::sys::signal::Signal;
 
 use crate::args::{EmulateArgs, GuardianArgs};
 use crate::check::load_scenario;
-use crate::failure::Failure;
+use crate::failure::{Failure, failed};
 use crate::files::OutputDir;
 use document::Document;
-use programs::{Program, Programs};
+use plan::{BackgroundProgram, Plan};
+use programs::{Place, Program, Programs};
 use signals::{Signals, WakeReason};
 
 /// MTU of the devices if no flow has a segment size (bytes).
@@ -31,25 +33,21 @@ const SIGNAL_GRACE_TICKS: u32 = 10;
 /// Smallest and largest MTU of an interface (bytes).
 const MTU_RANGE: (u64, u64) = (68, 65_535);
 
-/// Runs a command over a scenario's path and reports the results. Returns the command's exit status.
+/// Runs programs over a scenario's network and reports the results. Returns the exit status of the
+/// program with which the emulation ends.
 ///
 /// # Errors
 /// An invalid scenario or command, or a machine that lacks a requirement.
 pub fn emulate(args: &EmulateArgs) -> Result<ExitCode, Failure> {
     let scenario = load_scenario(&args.scenario)?;
-    let Network::Path(path) = &scenario.network else {
-        return Err(Failure::Input(format!(
-            "{}: emulate needs `network.kind = \"path\"`: radio networks cannot be emulated",
-            args.scenario.scenario.display()
-        )));
-    };
+    let plan = Plan::new(args, &scenario)?;
     if let Some(dir) = args.out.as_deref().filter(|dir| dir.exists() && !dir.is_dir()) {
         let dir = dir.display();
         return Err(Failure::Input(format!("--out {dir}: that is a file, not a directory")));
     }
     check_requirements().map_err(|missing| Failure::Input(missing.to_string()))?;
     let destination = args.out.as_deref().map(OutputDir::open).transpose()?;
-    match run_over_path(args, &scenario, path) {
+    match run_programs(args, &scenario, &plan) {
         Ok(document) => {
             write_output(args, &scenario, &document, destination.as_ref())?;
             Ok(ExitCode::from(document.exit_status))
@@ -63,49 +61,53 @@ pub fn emulate(args: &EmulateArgs) -> Result<ExitCode, Failure> {
     }
 }
 
-/// Creates the namespaces, runs the command over the path, and ends all processes.
-fn run_over_path(
-    args: &EmulateArgs,
-    scenario: &Scenario,
-    path: &Path,
-) -> Result<Document, Failure> {
+/// Creates the namespaces, runs the programs over the network, and ends all processes.
+fn run_programs(args: &EmulateArgs, scenario: &Scenario, plan: &Plan) -> Result<Document, Failure> {
     // Before the first thread starts, so that all threads inherit the blocked signals.
     let mut signals = Signals::block_termination().map_err(|e| failed("block signals", &e))?;
-    let emulation = Emulation::new(path, scenario.duration, args.seed, mtu(scenario))
+    let emulation = Emulation::new(scenario, args.seed, mtu(scenario), &plan.nodes)
         .map_err(|e| failed("make the namespaces", &e))?;
-    let addresses = PathEnd::BOTH.map(|end| emulation.address(end));
-    let guardian = NamespaceReaper::start(
-        current_executable().arg("guardian"),
-        &PathEnd::BOTH.map(|end| emulation.namespace(end)),
-    );
+    let addresses = emulation.node_addresses();
+    let names = (0..addresses.len() as u32).map(|node| scenario.node_name(node));
+    let names: Vec<String> = names.collect();
+    let place =
+        |node| Place { node, remote: plan.remote_of(node), addresses: &addresses, names: &names };
+    let namespaces: Vec<_> = emulation.namespaces().iter().collect();
+    let guardian = NamespaceReaper::start(current_executable().arg("guardian"), &namespaces);
     // Dropped last, when no process is left to be terminated.
     let _guardian = guardian.map_err(|e| failed("start the guardian process", &e))?;
     let mut programs = Programs::default();
-    if let Some(line) = &args.far {
-        let namespace = emulation.namespace(PathEnd::Far);
-        let far = Program::far(line, addresses).start(namespace);
-        let far = far.map_err(|e| Failure::Input(format!("--far: cannot start sh: {e}")))?;
-        programs::wait_for_listener(namespace, programs.far.insert(far))
-            .map_err(|e| failed("inspect the far end", &e))?;
+    for BackgroundProgram { node, line, is_far } in &plan.background {
+        let option = if *is_far { "--far".to_owned() } else { format!("--at {node}") };
+        let program = Program::background(line, &place(*node));
+        let child = program.start(namespace_of(emulation.namespace(*node))?);
+        let child = child.map_err(|e| Failure::Input(format!("{option}: cannot start sh: {e}")))?;
+        programs.background.push((*node, child));
     }
+    programs.wait_for_listeners(&emulation).map_err(|e| failed("inspect the nodes", &e))?;
 
-    let running = emulation.start().map_err(|e| failed("start the path", &e))?;
-    let near = Program::near(&args.command, addresses, args.json);
-    match near.start(running.namespace(PathEnd::Near)) {
-        Ok(near) => programs.near = Some(near),
+    let running = emulation.start().map_err(|e| failed("start the network", &e))?;
+    let node = plan.main.node;
+    let main = Program::main(plan.main.command(), &place(node), args.json);
+    match main.start(namespace_of(running.namespace(node))?) {
+        Ok(main) => programs.main = Some(main),
         Err(error) => {
-            programs.terminate(&running)?;
-            let program = args.command[0].to_string_lossy();
-            return Err(Failure::Input(format!("cannot start {program}: {error}")));
+            programs.terminate(&running, node)?;
+            return Err(Failure::Input(format!("cannot start {}: {error}", plan.main.name())));
         }
     }
     let waited = wait_for_exit(args, &mut signals, &running, &mut programs);
     // In any case no process is left.
-    let ended = programs.terminate(&running);
-    let status = waited?;
-    let far_status = ended?;
+    let ended = programs.terminate(&running, node);
+    let exit_status = waited?;
+    let statuses = ended?;
     let report = running.stop().map_err(|e| failed("forward packets", &e))?;
-    Ok(Document::new(args, scenario, addresses, status, far_status, &report))
+    Ok(Document::new(args, scenario, plan, &addresses, exit_status, &statuses, &report))
+}
+
+/// Returns the namespace of a program, which each of its nodes has.
+fn namespace_of(namespace: Option<&Namespace>) -> Result<&Namespace, Failure> {
+    namespace.ok_or_else(|| Failure::Failed("a bug in driftway: a node has no namespace".into()))
 }
 
 /// Runs the guardian: it cleans up after an emulation, however that ends.
@@ -127,7 +129,7 @@ fn wait_for_exit(
     let line = status_line(args);
     let mut signalled: Option<(Signal, u32)> = None;
     let status = loop {
-        if let Some(status) = programs.near_status()? {
+        if let Some(status) = programs.main_status()? {
             break status;
         }
         if running.has_failed() {
@@ -191,8 +193,4 @@ pub fn mtu(scenario: &Scenario) -> u16 {
         })
         .max();
     largest.unwrap_or(MTU).clamp(MTU_RANGE.0, MTU_RANGE.1) as u16
-}
-
-fn failed(doing: &str, error: &dyn std::fmt::Display) -> Failure {
-    Failure::Failed(format!("cannot {doing}: {error}"))
 }

@@ -1,50 +1,69 @@
-//! Programs at both ends of the path.
+//! Programs at nodes of the network.
 
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsStr;
 use std::io;
 use std::net::Ipv4Addr;
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::Duration;
 
-use driftway_host::{Namespace, PathEnd, RunningEmulation};
+use driftway_host::{Emulation, Namespace, RunningEmulation};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
-use super::failed;
-use crate::failure::Failure;
+use crate::failure::{Failure, failed};
 
 /// Time for a process to exit after SIGTERM.
 pub const TERMINATION_GRACE: Duration = Duration::from_secs(2);
-/// Number of polls for a listening socket at the far end, one every [`LISTEN_POLL_INTERVAL`].
+/// Number of polls for listening sockets, one every [`LISTEN_POLL_INTERVAL`].
 const LISTEN_POLLS: u32 = 100;
 const LISTEN_POLL_INTERVAL: Duration = Duration::from_millis(10);
 
-/// A program to be started at one end.
+/// A program to be started at a node.
 pub struct Program(Command);
 
+/// The node of a program, for its environment.
+pub struct Place<'a> {
+    /// The node.
+    pub node: usize,
+    /// The other end, if the node is an end.
+    pub remote: Option<usize>,
+    /// The addresses of all nodes.
+    pub addresses: &'a [Ipv4Addr],
+    /// The names of all nodes: of a mixed network those of the file, else their numbers.
+    pub names: &'a [String],
+}
+
 impl Program {
-    /// The user's command. With `aside`, its standard output goes to standard error.
-    pub fn near(command: &[OsString], addresses: [Ipv4Addr; 2], aside: bool) -> Self {
-        let (program, arguments) = command.split_first().expect("clap requires at least one");
-        let mut command = Command::new(program);
-        command.args(arguments);
+    /// The program with which the emulation ends. With `aside`, its standard output goes to standard
+    /// error.
+    pub fn main(mut command: Command, place: &Place<'_>, aside: bool) -> Self {
         if aside {
             command.stdout(io::stderr());
         }
-        Self::with_addresses(command, addresses[0], addresses[1])
+        Self::at(command, place)
     }
 
-    /// A shell command line, with no standard input and its output on standard error.
-    pub fn far(line: &OsStr, addresses: [Ipv4Addr; 2]) -> Self {
-        let mut command = Command::new("sh");
-        command.arg("-c").arg(line).stdin(Stdio::null()).stdout(io::stderr());
-        Self::with_addresses(command, addresses[1], addresses[0])
+    /// Another program, with no standard input and its output on standard error.
+    pub fn background(line: &OsStr, place: &Place<'_>) -> Self {
+        let mut command = shell(line);
+        command.stdin(Stdio::null()).stdout(io::stderr());
+        Self::at(command, place)
     }
 
-    fn with_addresses(mut command: Command, local: Ipv4Addr, remote: Ipv4Addr) -> Self {
-        command.env("DRIFTWAY_LOCAL", local.to_string());
-        command.env("DRIFTWAY_REMOTE", remote.to_string());
+    fn at(mut command: Command, place: &Place<'_>) -> Self {
+        let Place { node, remote, addresses, names } = place;
+        command.env("DRIFTWAY_NODE", node.to_string());
+        command.env("DRIFTWAY_LOCAL", addresses[*node].to_string());
+        if let Some(remote) = remote {
+            command.env("DRIFTWAY_REMOTE", addresses[*remote].to_string());
+        }
+        for (number, (address, name)) in addresses.iter().zip(*names).enumerate() {
+            command.env(format!("DRIFTWAY_ADDRESS_{number}"), address.to_string());
+            // The name of a variable has no hyphen.
+            let name = name.replace('-', "_");
+            command.env(format!("DRIFTWAY_ADDRESS_{name}"), address.to_string());
+        }
         Self(command)
     }
 
@@ -54,15 +73,11 @@ impl Program {
     }
 }
 
-/// Waits until a socket in the namespace listens, `far` has exited, or a second has passed.
-pub fn wait_for_listener(namespace: &Namespace, far: &mut Child) -> io::Result<()> {
-    for _ in 0..LISTEN_POLLS {
-        if far.try_wait()?.is_some() || namespace.run(has_listener)?? {
-            break;
-        }
-        std::thread::sleep(LISTEN_POLL_INTERVAL);
-    }
-    Ok(())
+/// A shell command line.
+pub fn shell(line: &OsStr) -> Command {
+    let mut command = Command::new("sh");
+    command.arg("-c").arg(line);
+    command
 }
 
 /// Returns true if the calling thread's namespace has a listening TCP socket or a UDP socket.
@@ -84,48 +99,79 @@ fn has_listener() -> io::Result<bool> {
 /// Running programs. Dropping them before [`Programs::terminate`], after an error, kills them.
 #[derive(Default)]
 pub struct Programs {
-    /// The command at the near end.
-    pub near: Option<Child>,
-    /// The program at the far end.
-    pub far: Option<Child>,
+    /// The program with which the emulation ends.
+    pub main: Option<Child>,
+    /// The others, with the nodes at which they run.
+    pub background: Vec<(usize, Child)>,
 }
 
 impl Programs {
-    /// The command's exit status, once it has exited.
-    pub fn near_status(&mut self) -> Result<Option<u8>, Failure> {
-        let Some(near) = &mut self.near else { return Ok(Some(0)) };
-        let status = near.try_wait().map_err(|e| failed("wait for the command", &e))?;
+    /// Waits until a socket listens at the node of each background program that has not exited, or a
+    /// second has passed.
+    pub fn wait_for_listeners(&mut self, emulation: &Emulation) -> io::Result<()> {
+        for _ in 0..LISTEN_POLLS {
+            let mut is_ready = true;
+            for (node, child) in &mut self.background {
+                if child.try_wait()?.is_none()
+                    && let Some(namespace) = emulation.namespace(*node)
+                {
+                    is_ready &= namespace.run(has_listener)??;
+                }
+            }
+            if is_ready {
+                break;
+            }
+            std::thread::sleep(LISTEN_POLL_INTERVAL);
+        }
+        Ok(())
+    }
+
+    /// Returns the main program's exit status, once it has exited.
+    pub fn main_status(&mut self) -> Result<Option<u8>, Failure> {
+        let Some(main) = &mut self.main else { return Ok(Some(0)) };
+        let status = main.try_wait().map_err(|e| failed("wait for the command", &e))?;
         Ok(status.map(exit_status))
     }
 
-    /// Forwards a signal to the command.
+    /// Forwards a signal to the main program.
     pub fn forward_signal(&mut self, signal: Signal) -> Result<(), Failure> {
-        if let Some(near) = &self.near {
-            kill(Pid::from_raw(near.id() as i32), signal)
+        if let Some(main) = &self.main {
+            kill(Pid::from_raw(main.id() as i32), signal)
                 .map_err(|e| failed("signal the command", &e))?;
         }
         Ok(())
     }
 
-    /// Terminates all processes at both ends, the near end first. Returns the far program's exit
-    /// status if it had exited by itself.
-    pub fn terminate(&mut self, running: &RunningEmulation) -> Result<Option<u8>, Failure> {
-        let far = self.far.as_mut().map(Child::try_wait).transpose();
-        let far = far.map_err(|e| failed("wait for the far end", &e))?.flatten();
-        for end in PathEnd::BOTH {
-            let ended = running.namespace(end).end_processes(TERMINATION_GRACE);
+    /// Terminates all processes at all nodes, those at the node of the main program, `first`, before
+    /// the others. Returns the exit status of each background program that had exited by itself.
+    pub fn terminate(
+        &mut self,
+        running: &RunningEmulation,
+        first: usize,
+    ) -> Result<Vec<Option<u8>>, Failure> {
+        let mut statuses = Vec::new();
+        for (_, child) in &mut self.background {
+            let status = child.try_wait().map_err(|e| failed("wait for a program", &e))?;
+            statuses.push(status.map(exit_status));
+        }
+        for namespace in running.namespace(first).into_iter().chain(running.namespaces()) {
+            let ended = namespace.end_processes(TERMINATION_GRACE);
             ended.map_err(|e| failed("end the remaining processes", &e))?;
         }
-        for child in [&mut self.near, &mut self.far].into_iter().flatten() {
+        for child in self.children() {
             child.wait().map_err(|e| failed("wait for a program", &e))?;
         }
-        Ok(far.map(exit_status))
+        Ok(statuses)
+    }
+
+    fn children(&mut self) -> impl Iterator<Item = &mut Child> {
+        self.main.iter_mut().chain(self.background.iter_mut().map(|(_, child)| child))
     }
 }
 
 impl Drop for Programs {
     fn drop(&mut self) {
-        for child in [&mut self.near, &mut self.far].into_iter().flatten() {
+        for child in self.children() {
             // Killing an exited process fails, and is not needed.
             let _ = child.kill().and_then(|()| child.wait());
         }

@@ -30,9 +30,6 @@ use crate::files::OutputDir;
 use crate::runner::{self, RunnerOptions};
 use crate::text::list;
 
-/// File name of the page.
-const PAGE: &str = "index.html";
-
 /// Argument that lists all papers.
 const LIST: &str = "list";
 
@@ -120,7 +117,7 @@ pub fn run_study(
     } else {
         write!(out, "{}", print::document(plan, &document))?;
         if let Some(dir) = output.out {
-            writeln!(out, "Written to {}", dir.join(PAGE).display())?;
+            writeln!(out, "Written to {}", dir.join(page::PAGE).display())?;
         }
     }
     let kept = StoredResults::from_outcome(&StudyOutcome {
@@ -228,7 +225,7 @@ fn write_output(
     }
     let html = page::page(plan, selection, results, document)
         .map_err(|error| Failure::Failed(format!("cannot render the page: {error}")))?;
-    staging.write_text(PAGE, &html)?;
+    staging.write_text(page::PAGE, &html)?;
     staging.write_text("results.json", &json(document))?;
     staging.replace_previous()
 }

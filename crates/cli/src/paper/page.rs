@@ -18,6 +18,9 @@ use driftway_experiment::study::select::Selection;
 use driftway_experiment::study::statement::CountedAs;
 use driftway_experiment::study::statement::format::Verdict;
 
+/// File name of the page.
+pub const PAGE: &str = "index.html";
+
 /// Content of the page, in order. The template escapes text, except style, script and the figures'
 /// JSON, which come from this crate.
 #[derive(Template)]

@@ -3,7 +3,8 @@
 use super::result_dirs::ResultDir;
 use super::variation::{Axis, Variation};
 use crate::aggregate::{FlowStatistics, flow_statistics};
-use crate::tables::{has_many_flows, is_transfer};
+use crate::flow_names::is_transfer;
+use crate::tables::has_many_flows;
 use crate::text::{Grid, Scale, chosen_value, mean_in, title_with_unit};
 
 /// Metrics that the table may have, with the heads of their columns.

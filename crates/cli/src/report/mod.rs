@@ -22,6 +22,7 @@ use crate::aggregate::AGGREGATION_NOTE;
 use crate::args::ReportArgs;
 use crate::failure::Failure;
 use crate::files::OutputDir;
+use crate::flow_names::flow_name;
 use crate::report::claims::Claims;
 use crate::report::comparison::{any_has_many_flows, comparison_table};
 use crate::report::figure::Figure;
@@ -31,8 +32,7 @@ use crate::report::result_dirs::{ResultDir, load_results};
 use crate::report::time_sequence::TimeSequencePlot;
 use crate::report::variation::{Variation, find_variation};
 use crate::tables::{
-    drops, flow_name, flows, has_many_flows, incomplete_transfers, links, one_flow_per_row,
-    seed_range,
+    drops, flows, has_many_flows, incomplete_transfers, links, one_flow_per_row, seed_range,
 };
 use crate::text::{capitalized, wrapped};
 use driftway_experiment::command::shell_quoted;
@@ -84,8 +84,7 @@ fn page(dir: &Path, set: &[ResultDir], sweep: &Variation) -> Result<Page, Failur
             let document = &only.document;
             let mut results = flows(document);
             results.extend(
-                (document.runs.iter().any(|run| !run.links.is_empty()))
-                    .then(|| links(&document.runs)),
+                (document.runs.iter().any(|run| !run.links.is_empty())).then(|| links(document)),
             );
             if !document.summary.drops.is_empty() {
                 results.push(drops(document));
@@ -158,7 +157,7 @@ fn flow_figures(
     let wanted: Vec<(String, &ResultDir, usize)> = match set {
         [only] => {
             let flows = only.document.summary.flows.iter().enumerate();
-            flows.map(|(index, flow)| (flow_name(flow), only, index)).collect()
+            flows.map(|(index, flow)| (flow_name(&only.document, flow), only, index)).collect()
         }
         several => sweep
             .arms
@@ -167,7 +166,8 @@ fn flow_figures(
                 let &(x, member) = arm.points.get(arm.points.len() / 2)?;
                 let at = sweep.axis.as_ref().map(|axis| axis.label_at(x));
                 let flows = &several[member].document.summary.flows;
-                let flow = flows.first().filter(|_| flows.len() > 1).map(flow_name);
+                let flow = flows.first().filter(|_| flows.len() > 1);
+                let flow = flow.map(|flow| flow_name(&several[member].document, flow));
                 let label = Some(arm.label.clone()).filter(|label| !label.is_empty());
                 let name: Vec<String> = label.into_iter().chain(at).chain(flow).collect();
                 Some((name.join(", "), &several[member], 0))
@@ -204,7 +204,7 @@ fn event_log_figures(only: &ResultDir) -> Result<Vec<(&'static str, Vec<Figure>)
     let flows = summaries.iter().enumerate().take(MAX_FLOWS_DRAWN);
     let mut routes: Vec<Figure> = flows
         .filter_map(|(index, flow)| {
-            let name = format!("{}, {seed}", flow_name(flow));
+            let name = format!("{}, {seed}", flow_name(&only.document, flow));
             journal.route_figure(index as u32, &name, (flow.source, flow.destination), end_s)
         })
         .collect();
@@ -257,7 +257,7 @@ fn scenario_section(member: &ResultDir, sweep: &Variation, set: &[ResultDir]) ->
             member.first_seed().unwrap_or(1),
         ),
         sentences: if set.len() > 1 { incomplete_transfers(document) } else { Vec::new() },
-        flows: Some(one_flow_per_row(&document.summary.flows))
+        flows: Some(one_flow_per_row(document))
             .filter(|_| set.len() > 1 && any_has_many_flows(set)),
         drops: Some(drops(document)).filter(|drops| set.len() > 1 && !drops.rows.is_empty()),
         scenario: member.document.scenario.show(),

@@ -26,7 +26,7 @@ use nix::sys::signalfd::{SfdFlags, SignalFd};
 use nix::unistd::Pid;
 use tracing::{info, warn};
 
-use crate::failure::Failure;
+use crate::failure::{Failure, failed};
 use args::{ShimArgs, ShimCommand, StartArgs};
 use namespace::NamespaceMounts;
 use notify::ServiceManager;
@@ -163,8 +163,4 @@ fn start_failure(doing: &'static str) -> impl Fn(io::Error) -> Failure {
         ),
         _ => failed(doing, &error),
     }
-}
-
-fn failed(doing: &str, error: &dyn std::fmt::Display) -> Failure {
-    Failure::Failed(format!("cannot {doing}: {error}"))
 }

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use super::args::StatusArgs;
 use super::document::{Document, Flow};
-use super::{failed, serve, socket_path};
-use crate::failure::Failure;
+use super::{serve, socket_path};
+use crate::failure::{Failure, failed};
 use crate::text::{Grid, count, value};
 
 const WATCH_INTERVAL: Duration = Duration::from_secs(1);

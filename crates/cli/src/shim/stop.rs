@@ -12,8 +12,8 @@ use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::socket::{getsockopt, sockopt::PeerCredentials};
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 
-use super::{failed, socket_path};
-use crate::failure::Failure;
+use super::socket_path;
+use crate::failure::{Failure, failed};
 
 /// Time for the shim to exit after SIGTERM, and after SIGKILL (ms).
 const EXIT_TIMEOUT_MS: u16 = 2000;

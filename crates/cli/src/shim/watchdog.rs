@@ -4,8 +4,7 @@ use driftway_host::{DedicatedUser, Watchdog, current_executable};
 use tracing::warn;
 
 use super::args::WatchdogArgs;
-use super::failed;
-use crate::failure::Failure;
+use crate::failure::{Failure, failed};
 
 /// Starts the watchdog of this process, which will run as `user`. Without a watchdog the shim still
 /// runs: if it hangs, new packets pass, but packets in its queue wait.

@@ -22,6 +22,8 @@ pub const TESTS: &[(&str, fn())] = &[
     ("sigkill_ends_all_processes", sigkill_ends_all_processes),
     ("a_failed_start_leaves_nothing", a_failed_start_leaves_nothing),
     ("invalid_input_is_an_error_before_the_emulation", invalid_input_is_an_error),
+    ("programs_run_at_nodes_with_radios", programs_run_at_nodes_with_radios),
+    ("programs_run_at_any_node_of_a_path", programs_run_at_any_node_of_a_path),
 ];
 
 const SCENARIO: &str = r#"
@@ -257,9 +259,60 @@ fn invalid_input_is_an_error() {
         (&["--set", "network.hop=3", "--", "true"][..], "did you mean `hops`?"),
         (&["--out", "taken", "--", "true"], "a file, not a directory"),
         (&[], "COMMAND"),
+        (&["--at", "3", "true"], "a number from 0 to 2, near (0) or far (2)"),
+        (&["--at", "fra", "true"], "--at fra: there is no such node"),
+        (&["--at", "1"], "2 values required"),
     ] {
         let (status, out, err) = place.emulate(arguments);
         assert_eq!((status.code(), out.as_str()), (Some(2), ""), "{err}");
         assert!(err.contains(says), "{err}");
     }
+}
+
+/// Three nodes in a row; only neighbours hear each other.
+const RADIOS: &str = r#"
+name = "a chain"
+duration = "600 s"
+
+[network]
+kind = "adhoc"
+nodes = 3
+mobility = { chain = "200 m" }
+mac = { kind = "dcf", data_rate = "2 Mbit/s", basic_rate = "1 Mbit/s" }
+routing = { protocol = "aodv" }
+
+[[flow]]
+from = 0
+to = 2
+application = "ftp"
+"#;
+
+fn programs_run_at_nodes_with_radios() {
+    let place = TestDir::new();
+    fs::write(place.0.path().join("s.toml"), RADIOS).unwrap();
+    let (server, fetch) = (command_line("serve"), command_line("fetch"));
+    let main = format!("echo $DRIFTWAY_NODE $DRIFTWAY_ADDRESS_1; {fetch}");
+    let (status, out, err) = place.emulate(&["--json", "--at", "2", &server, "--at", "0", &main]);
+    assert!(status.success(), "{err}");
+    assert!(err.contains("0 10.0.0.2") && err.contains(PAGE), "{err}");
+    let document: Value = serde_json::from_str(&out).unwrap();
+    assert_eq!((&document["node"], &document["programs"][0]["node"]), (&0.into(), &2.into()));
+    assert_eq!(document["nodes"].as_array().unwrap().len(), 2, "{out}");
+    assert!(document["nodes"][1]["delivered"].as_u64().unwrap() >= 2, "{out}");
+    assert_eq!(document["backward"]["from"], "10.0.0.3");
+    // The old form: the sender and the receiver of the first flow.
+    let (status, out, err) = place.emulate(&["--far", &server, "--", "sh", "-c", &fetch]);
+    assert!(status.success(), "{err}");
+    assert_eq!(out, PAGE);
+}
+
+fn programs_run_at_any_node_of_a_path() {
+    let place = TestDir::new();
+    let (server, fetch) = (command_line("serve"), command_line("fetch"));
+    let fetch = format!("DRIFTWAY_REMOTE=$DRIFTWAY_ADDRESS_1 {fetch}; exit 5");
+    let options = ["--at", "1", &server, "--at", "1", "exit 3", "--at", "far", &fetch];
+    let (status, out, err) = place.emulate(&options);
+    assert_eq!((status.code(), out.as_str()), (Some(5), PAGE), "{err}");
+    assert!(err.contains("The program at node 1 exited by itself, with status 3."), "{err}");
+    assert!(err.contains("from node 1: "), "{err}");
 }

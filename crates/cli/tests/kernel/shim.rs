@@ -10,8 +10,8 @@ use std::thread::sleep;
 use std::time::Duration;
 
 use assert_cmd::cargo::cargo_bin;
-use driftway_host::{Emulation, Namespace, PathEnd, RunningEmulation, ShimDaemon};
-use driftway_scenario::{Network, Scenario};
+use driftway_host::{Emulation, Namespace, PathEnd, RunningEmulation, ShimDaemon, end_nodes};
+use driftway_scenario::Scenario;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde_json::Value;
@@ -107,23 +107,22 @@ fn connect_over_path(
     [_, far]: [Ipv4Addr; 2],
 ) -> (TcpStream, TcpStream) {
     let listen = || TcpListener::bind((far, 7000)).unwrap();
-    let listener = running.namespace(PathEnd::Far).run(listen).unwrap();
+    let listener = running.end(PathEnd::Far).run(listen).unwrap();
     let connect = || TcpStream::connect((far, 7000)).unwrap();
-    let sends = running.namespace(PathEnd::Near).run(connect).unwrap();
+    let sends = running.end(PathEnd::Near).run(connect).unwrap();
     (sends, listener.accept().unwrap().0)
 }
 
 fn start_path() -> (RunningEmulation, [Ipv4Addr; 2]) {
     let scenario = Scenario::parse("s.toml", SCENARIO, &[]).unwrap();
-    let Network::Path(path) = &scenario.network else { unreachable!("the scenario has a path") };
-    let emulation = Emulation::new(path, scenario.duration, 1, 1500).unwrap();
+    let emulation = Emulation::new(&scenario, 1, 1500, &end_nodes(&scenario)).unwrap();
     let addresses = PathEnd::BOTH.map(|end| emulation.address(end));
     (emulation.start().unwrap(), addresses)
 }
 
 fn a_shim_starts_reports_and_stops() {
     let (running, addresses) = start_path();
-    let near = running.namespace(PathEnd::Near);
+    let near = running.end(PathEnd::Near);
     let before = configuration(near);
     let child = start(near, &["--interface", "tun0"]);
     let (mut sends, mut receives) = connect_over_path(&running, addresses);

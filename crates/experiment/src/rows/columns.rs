@@ -4,7 +4,7 @@ use driftway_sim::columns::{ColumnInfo, Values};
 use driftway_sim::network_metric_columns;
 use driftway_sim::results::{FLOW_METRICS, FlowResult};
 
-use super::{column_name, table};
+use super::table::{self, column_name};
 use crate::runner::Samples;
 
 /// The first columns of each table, before those of the keys that vary.

@@ -23,7 +23,7 @@ use crate::study::plan::Plan;
 use crate::study::results::Results;
 use crate::study::select::Selection;
 use columns::{FIRST, FLOW_FIELDS, LAST, RUN, STEP, named};
-use table::Values;
+use table::{Values, column_name};
 use varied::VariedColumns;
 
 /// The result tables: `runs`, `flows`, and `steps` if the study requests samples.
@@ -115,11 +115,6 @@ impl CommonColumns<'_> {
         let varied = self.varied.columns(rows.iter().map(|place| place.job));
         [named(&FIRST, first), varied, named(&LAST, last)].concat()
     }
-}
-
-/// A name with all characters but letters and digits replaced, which no tool needs to quote.
-fn column_name(name: &str) -> String {
-    name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect()
 }
 
 fn run_columns(runs: &[&RunResult]) -> Vec<Column> {

@@ -71,3 +71,8 @@ impl Column {
         there.unwrap_or_default()
     }
 }
+
+/// A name with all characters but letters and digits replaced, which no tool needs to quote.
+pub fn column_name(name: &str) -> String {
+    name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect()
+}

@@ -4,8 +4,7 @@ use std::collections::BTreeMap;
 
 use driftway_scenario::{Unit, quantity};
 
-use super::column_name;
-use super::table::{Column, Values};
+use super::table::{Column, Values, column_name};
 use crate::study::plan::Plan;
 use crate::study::select::Selection;
 

@@ -2,7 +2,7 @@
 
 use std::fmt::{self, Write};
 
-use driftway_scenario::{Network, Scenario};
+use driftway_scenario::Scenario;
 use sha2::{Digest, Sha256};
 
 /// Version of driftway that produces results: its number, and a digest of the code on which they
@@ -18,7 +18,7 @@ pub fn digest(scenario: &Scenario) -> String {
     bare.references.clear();
     let mut sum = DigestWriter(Sha256::new());
     let _ = sum.write_str(&bare.show());
-    if let Network::Adhoc(adhoc) = &scenario.network
+    if let Some(adhoc) = scenario.network.radio_network()
         && let Some(movement) = &adhoc.movement
     {
         let _ = write!(sum, "{movement:?}");

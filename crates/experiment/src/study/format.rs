@@ -5,18 +5,12 @@
 //! format. `studies/pauses.toml` is an example of a campaign, `papers/liu-singh-2001/paper.toml`
 //! one of a paper. Unknown keys are errors.
 
-use std::collections::BTreeMap;
-
 use driftway_scenario::{Coordinate, Size, Time};
 use serde::Deserialize;
 
-use super::number::SettingValue;
+pub use super::number::{FlowSelector, OneOrMany, Settings};
 use super::reference::Reference;
-use super::statement::format::{Reading, Statement};
-
-/// Scenario keys and their values, as with `--set KEY=VALUE`:
-/// `{ "flow.0.aid" = "atcp", "network.link.queue" = { packets = 50 } }`.
-pub type Settings = BTreeMap<String, SettingValue>;
+use super::statement_format::{Reading, Statement};
 
 /// The file.
 #[derive(Clone, Debug, Deserialize)]
@@ -309,10 +303,6 @@ pub struct Axis {
     pub points: Vec<Point>,
 }
 
-/// One name or several.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct OneOrMany(pub Vec<String>);
-
 /// A point of an axis.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, expecting = "a table with the keys of a point")]
@@ -343,22 +333,6 @@ pub struct Measure {
     /// The flows. Default: the first flow.
     #[serde(default)]
     pub of: FlowSelector,
-}
-
-/// The flows of a measure: one by its index (`0`), or `"sum"`, `"mean"`, `"least"`, `"most"` of all
-/// TCP flows, or of all flows if none uses TCP.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum FlowSelector {
-    /// The flow with this index, from 0.
-    Flow(usize),
-    /// The sum over flows.
-    Sum,
-    /// The mean over flows.
-    Mean,
-    /// The minimum over flows.
-    Least,
-    /// The maximum over flows.
-    Most,
 }
 
 /// Values that the paper reports, `[[figure.paper]]`.

@@ -1,11 +1,10 @@
 //! Values of `paper.toml` with several notations.
 
+use std::collections::BTreeMap;
 use std::fmt;
 
 use driftway_scenario::{Unit, quantity};
 use serde::de::{self, Deserialize, Deserializer, SeqAccess, Visitor};
-
-use super::format::{FlowSelector, OneOrMany};
 
 /// A number of a paper, or a range.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -151,6 +150,30 @@ impl<'de> Deserialize<'de> for FlowSelector {
         }
         deserializer.deserialize_any(Whose)
     }
+}
+
+/// Scenario keys and their values, as with `--set KEY=VALUE`:
+/// `{ "flow.0.aid" = "atcp", "network.link.queue" = { packets = 50 } }`.
+pub type Settings = BTreeMap<String, SettingValue>;
+
+/// One name or several.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct OneOrMany(pub Vec<String>);
+
+/// The flows of a measure: one by its index (`0`), or `"sum"`, `"mean"`, `"least"`, `"most"` of all
+/// TCP flows, or of all flows if none uses TCP.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FlowSelector {
+    /// The flow with this index, from 0.
+    Flow(usize),
+    /// The sum over flows.
+    Sum,
+    /// The mean over flows.
+    Mean,
+    /// The minimum over flows.
+    Least,
+    /// The maximum over flows.
+    Most,
 }
 
 #[cfg(test)]

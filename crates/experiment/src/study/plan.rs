@@ -3,12 +3,13 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use driftway_scenario::{Coordinate, Error as Wrong, Mobility, Network, Scenario, TomlFile, Unit};
+use driftway_scenario::{Coordinate, Error as Wrong, Mobility, Scenario, TomlFile, Unit};
 
 use super::check::{self, keys};
+use super::files::Source;
 use super::format::{Figure, Settings, Study};
-use super::reference;
-use super::source::Source;
+pub use super::planned_figure::{AxisPoint, PlannedFigure};
+use super::reference_check;
 use super::statement::{self, PlannedStatement};
 use crate::error::Error;
 use crate::runner::Job;
@@ -34,57 +35,15 @@ impl Plan {
     /// The movement files in the study's directory that its scenarios use, with their paths.
     pub fn movements(&self) -> Vec<(String, PathBuf)> {
         let Some(dir) = self.source.dir() else { return Vec::new() };
-        let named = |job: &Job| match &job.scenario.network {
-            Network::Adhoc(adhoc) => match &adhoc.mobility {
-                Mobility::File(movement) => Some(movement.file.clone()),
-                _ => None,
-            },
-            Network::Path(_) => None,
+        let named = |job: &Job| match &job.scenario.network.radio_network()?.mobility {
+            Mobility::File(movement) => Some(movement.file.clone()),
+            _ => None,
         };
         let mut files: Vec<String> = self.jobs.iter().filter_map(named).collect();
         files.retain(|file| !file.contains(std::path::is_separator) && file != "..");
         files.sort();
         files.dedup();
         files.into_iter().map(|file| (file.clone(), dir.join(file))).collect()
-    }
-}
-
-/// A figure with all names resolved.
-#[derive(Clone, Debug)]
-pub struct PlannedFigure {
-    /// Indices of its arms in the study.
-    pub arms: Vec<usize>,
-    /// The points of its axis; one without a position if there is no axis.
-    pub points: Vec<AxisPoint>,
-    /// Unit of the axis.
-    pub unit: Unit,
-    /// Index of the job, by arm and point.
-    pub jobs: Vec<Vec<usize>>,
-}
-
-impl PlannedFigure {
-    /// Index of the point at `value`, in base units.
-    pub fn point_at(&self, value: f64) -> Option<usize> {
-        let here = |x: &Option<f64>| x.is_some_and(|x| (x - value).abs() <= 1e-9 * value.abs());
-        self.points.iter().position(|x| here(&x.value))
-    }
-}
-
-/// A point of an axis.
-#[derive(Clone, Debug, PartialEq)]
-pub struct AxisPoint {
-    /// Position in base units; `None` without an axis.
-    pub value: Option<f64>,
-    /// Position as written in the file.
-    pub text: String,
-    /// Name, if it has one.
-    pub name: Option<String>,
-}
-
-impl AxisPoint {
-    /// Label for readers.
-    pub fn title(&self) -> &str {
-        self.name.as_ref().unwrap_or(&self.text)
     }
 }
 
@@ -144,7 +103,7 @@ impl Planner<'_> {
             Some(axis) => check::axis_steps(file, axis, number)?,
             None => (vec![(Coordinate::Number(0.0), Settings::new(), None)], Unit::One),
         };
-        reference::check(file, figure, number, arms.len())?;
+        reference_check::check(file, figure, number, arms.len())?;
         let names: Vec<&str> = arms.iter().map(|&arm| study.arms[arm].name.as_str()).collect();
         check::check_measures(file, figure, number, &names, unit)?;
         if let Some(trace) = &figure.trace {

@@ -4,8 +4,8 @@
 use driftway_scenario::{Scenario, nearest};
 
 use super::check::figure_names;
+use super::files::Source;
 use super::plan::{Plan, plan};
-use super::source::Source;
 use crate::error::Error;
 
 /// Separator between a paper's name and a point.

@@ -74,8 +74,8 @@ fn keep_judged(study: &mut Study, name: &str) {
 
 #[cfg(test)]
 mod test {
+    use super::super::files::Source;
     use super::super::plan::plan;
-    use super::super::source::Source;
     use super::*;
 
     fn of(paper: &str, reading: &str) -> Result<Plan, Error> {

@@ -1,7 +1,7 @@
 //! Emulated paths.
 
-use driftway_host::Emulation;
-use driftway_scenario::{Network, Scenario};
+use driftway_host::{Emulation, end_nodes};
+use driftway_scenario::Scenario;
 
 /// Two hops with `link` and additional keys of `[network]`.
 pub fn scenario(link: &str, more: &str) -> Scenario {
@@ -13,8 +13,7 @@ pub fn scenario(link: &str, more: &str) -> Scenario {
 }
 
 pub fn emulation(scenario: &Scenario, seed: u64) -> Emulation {
-    let Network::Path(path) = &scenario.network else { unreachable!("the scenario has a path") };
-    Emulation::new(path, scenario.duration, seed, 1500).expect("the requirements are met")
+    Emulation::new(scenario, seed, 1500, &end_nodes(scenario)).expect("the requirements are met")
 }
 
 /// A partition of the second hop, with ICMP notification by the router before it, or without.

@@ -111,7 +111,7 @@ fn both_ways(seed: u64, with: bool) -> Vec<f64> {
     let shim = shim(&path, with);
     let [_, far] = path.addresses;
     let to = SocketAddrV4::new(far, 7100);
-    let listener = path.running.namespace(PathEnd::Far).run(|| TcpListener::bind(to));
+    let listener = path.running.end(PathEnd::Far).run(|| TcpListener::bind(to));
     let listener = listener.expect("the path is running").expect("the port is free");
     let connect = || TcpStream::connect(SocketAddr::V4(to));
     let near =
@@ -210,7 +210,7 @@ fn beside(link: &str, seed: u64, with: bool, ecn: bool) -> (f64, f64, EmulationR
 
 fn with_ecn(seed: u64, with: bool) -> Vec<f64> {
     let (share, round_trip, report) = beside(LINK, seed, with, true);
-    let delivered = report.counts.by_end[0].delivered as f64;
+    let delivered = report.counts.by_kernel[0].delivered as f64;
     vec![share, round_trip, 1e3 * report.marked as f64 / delivered]
 }
 
@@ -218,7 +218,7 @@ fn drop_tail(seed: u64, with: bool, ecn: bool) -> Vec<f64> {
     let link = LINK.replace(", ecn_threshold = 40", "");
     let (share, round_trip, report) = beside(&link, seed, with, ecn);
     let lost = report.counts.drops.values().sum::<u64>() as f64;
-    let delivered = report.counts.by_end[0].delivered as f64;
+    let delivered = report.counts.by_kernel[0].delivered as f64;
     vec![share, round_trip, 1e3 * lost / delivered]
 }
 

@@ -272,7 +272,7 @@ fn emulated(
     keep: impl FnOnce(&Namespace, &Sender<()>, &AtomicBool) -> ShimTotals + Send,
 ) -> Outcome {
     let path = RunningPath::start(&scenario(link, faults), 1, true);
-    let ends = PathEnd::BOTH.map(|end| path.running.namespace(end));
+    let ends = PathEnd::BOTH.map(|end| path.running.end(end));
     let outcome =
         carry(ends, path.addresses[1], bytes, |ready, done| keep(path.near(), ready, done));
     path.running.stop().expect("the path fails");

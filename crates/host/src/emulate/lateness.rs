@@ -40,6 +40,13 @@ impl LatenessHistogram {
         self.max
     }
 
+    /// The share of values that are not longer than `limit`, with the resolution of the buckets; 1
+    /// without values.
+    pub fn share_within(&self, limit: Duration) -> f64 {
+        let within: u64 = self.counts[..=bucket(limit.as_nanos())].iter().sum();
+        if self.total == 0 { 1.0 } else { within as f64 / self.total as f64 }
+    }
+
     /// The quantile `share` (0 … 1), at most one sixteenth too large; zero without values.
     pub fn quantile(&self, share: f64) -> Duration {
         let wanted = (self.total as f64 * share).ceil() as u64;
@@ -95,6 +102,8 @@ mod test {
             );
         }
         assert_eq!((lateness.max(), lateness.count()), (Duration::from_millis(1), 1000));
+        let half = lateness.share_within(Duration::from_micros(500));
+        assert!((0.5..0.54).contains(&half), "{half}");
     }
 
     proptest! {

@@ -1,148 +1,215 @@
-//! Two network namespaces, joined by a path of the simulator in real time.
+//! Network namespaces, joined by a network of the simulator in real time.
 //!
-//! One thread moves packets: it waits for either device or the path's next event, reads the
-//! kernels' packets, processes due events, and writes the packets that leave. The path keeps its
+//! One thread moves packets: it waits for the devices or the network's next event, reads the
+//! kernels' packets, processes due events, and writes the packets that leave. The network keeps its
 //! own time with a resolution of 1 ns; a delay of this thread affects only the time at which a
 //! packet leaves, is measured there, and does not accumulate over hops.
 
-mod emulated_path;
+mod emulated_network;
+mod kernel_packet;
 mod lateness;
-mod packet_bytes;
+mod packet_loop;
+mod packet_store;
+mod tolerance;
 
-use std::io::{self, PipeReader, PipeWriter};
-use std::os::fd::AsFd;
+use std::io::{self, PipeWriter};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread::{self, JoinHandle};
 
-use driftway_base::{Duration, Instant, Ipv4Addr};
-use driftway_scenario::{BitRate, Fault, HopChange, Path, Time};
-use nix::errno::Errno;
-use nix::poll::{PollFd, PollFlags, ppoll};
-use nix::sys::prctl;
-use nix::sys::time::TimeSpec;
+use driftway_base::{Duration, Ipv4Addr};
+use driftway_scenario::{Network, Scenario};
 
-pub use emulated_path::{DirectionCounts, EmulatedPath, EmulationCounts, PathEnd};
+pub use emulated_network::{DepartingPacket, EmulatedNetwork, EmulationCounts, KernelCounts};
 pub use lateness::LatenessHistogram;
+use packet_loop::{LoopOutcome, PacketLoop};
+pub use tolerance::Tolerance;
 
-use crate::{Namespace, RealClock, Tun};
+use crate::{Namespace, Tun};
 
-/// Prefix of all addresses of a path, its routers' and those of networks behind its ends:
+/// Prefix of all addresses of a network, and of those of networks behind the ends of a path:
 /// 10.0.0.0/8.
 const PREFIX: u8 = 8;
-/// Maximum number of packets read from one device before the other has its turn.
-const BATCH: usize = 32;
-/// Maximum length of an IPv4 packet.
-const LARGEST_PACKET: usize = 65_535;
 
-/// Tolerated lateness of the 99th percentile, as a share of the shortest hop's time.
-pub const LATENESS_TOLERANCE: f64 = 0.1;
-
-/// Two namespaces and the path between them, before the start.
-pub struct Emulation {
-    hosts: [EmulatedHost; 2],
-    medium: EmulatedPath,
-    shortest_hop: Duration,
+/// The first or the last of an emulation's kernels: for a path, its ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PathEnd {
+    /// Node 0, at which the command runs.
+    Near,
+    /// The last node of the chain.
+    Far,
 }
 
-struct EmulatedHost {
-    namespace: Namespace,
-    tun: Tun,
+impl PathEnd {
+    /// Both ends.
+    pub const BOTH: [Self; 2] = [Self::Near, Self::Far];
+
+    /// Returns the other end.
+    pub const fn other(self) -> Self {
+        match self {
+            Self::Near => Self::Far,
+            Self::Far => Self::Near,
+        }
+    }
+
+    /// Returns the index of the kernel at this end, of `kernels`.
+    const fn kernel(self, kernels: usize) -> usize {
+        match self {
+            Self::Near => 0,
+            Self::Far => kernels - 1,
+        }
+    }
+}
+
+/// Returns the nodes at the two ends of a network: the first and the last node of a path, and else the
+/// sender and the receiver of the first flow.
+pub fn end_nodes(scenario: &Scenario) -> [usize; 2] {
+    match (&scenario.network, scenario.flows.first()) {
+        (Network::Path(path), _) => [0, path.hops as usize],
+        (_, Some(flow)) => [flow.from as usize, flow.to as usize],
+        (_, None) => [0, 1],
+    }
+}
+
+/// Returns the number of nodes of a scenario's network, of a path without those of parallel routes.
+pub fn node_count(scenario: &Scenario) -> usize {
+    match &scenario.network {
+        Network::Path(path) => path.hops as usize + 1,
+        other => other.nodes() as usize,
+    }
+}
+
+/// Namespaces and the network between them, before the start.
+pub struct Emulation {
+    kernels: Kernels,
+    tuns: Vec<Tun>,
+    network: EmulatedNetwork,
+    tolerance: Tolerance,
+}
+
+/// The nodes with a kernel, and their namespaces.
+struct Kernels {
+    nodes: Vec<usize>,
+    namespaces: Vec<Namespace>,
+}
+
+impl Kernels {
+    fn namespace(&self, node: usize) -> Option<&Namespace> {
+        let kernel = self.nodes.iter().position(|with_kernel| *with_kernel == node)?;
+        self.namespaces.get(kernel)
+    }
+
+    fn end(&self, end: PathEnd) -> &Namespace {
+        &self.namespaces[end.kernel(self.namespaces.len())]
+    }
 }
 
 impl Emulation {
-    /// Creates the namespaces, whose devices have this MTU (bytes), and a path with the simulator's
-    /// random streams for this `seed`. Faults at random times occur within `duration`; the path
-    /// continues after that.
+    /// Creates the scenario's network with the simulator's random streams for this `seed`, and a
+    /// namespace for each of `nodes`, whose devices have this MTU (bytes). The other nodes are
+    /// routers. Faults at random times occur within the scenario's duration; the network continues
+    /// after that.
     ///
     /// # Errors
-    /// Any error of the kernel; see [`check_requirements`](crate::check_requirements) for the requirements.
-    pub fn new(path: &Path, duration: Time, seed: u64, mtu: u16) -> io::Result<Self> {
-        let medium = EmulatedPath::new(path, duration, seed);
-        let side = |end| EmulatedHost::new(medium.address(end), mtu);
-        let sides = [side(PathEnd::Near)?, side(PathEnd::Far)?];
-        Ok(Self { hosts: sides, medium, shortest_hop: shortest_hop(path, mtu) })
+    /// No nodes, a node that the network does not have or that is given twice, or any error of the
+    /// kernel; see [`check_requirements`](crate::check_requirements) for the requirements.
+    pub fn new(scenario: &Scenario, seed: u64, mtu: u16, nodes: &[usize]) -> io::Result<Self> {
+        let network = EmulatedNetwork::new(scenario, seed, nodes)?;
+        let (mut namespaces, mut tuns) = (Vec::new(), Vec::new());
+        for kernel in 0..nodes.len() {
+            let (namespace, tun) = attach(network.address(kernel), mtu)?;
+            namespaces.push(namespace);
+            tuns.push(tun);
+        }
+        let kernels = Kernels { nodes: nodes.to_vec(), namespaces };
+        Ok(Self { kernels, tuns, network, tolerance: Tolerance::new(scenario, mtu) })
     }
 
-    /// The namespace at an end.
-    pub fn namespace(&self, end: PathEnd) -> &Namespace {
-        &self.hosts[end as usize].namespace
+    /// Returns the namespace of a node; `None` if the node is a router.
+    pub fn namespace(&self, node: usize) -> Option<&Namespace> {
+        self.kernels.namespace(node)
     }
 
-    /// Address of the kernel at an end.
+    /// Returns all namespaces, in the order of the nodes given.
+    pub fn namespaces(&self) -> &[Namespace] {
+        &self.kernels.namespaces
+    }
+
+    /// Returns the namespace of the first or last of the nodes given.
+    pub fn end(&self, end: PathEnd) -> &Namespace {
+        self.kernels.end(end)
+    }
+
+    /// Returns the address of the first or last of the nodes given.
     pub fn address(&self, end: PathEnd) -> Ipv4Addr {
-        self.medium.address(end)
+        self.network.address(end.kernel(self.tuns.len()))
     }
 
-    /// Starts the path at time zero of the scenario.
+    /// Returns the addresses of all nodes.
+    pub fn node_addresses(&self) -> Vec<Ipv4Addr> {
+        self.network.node_addresses()
+    }
+
+    /// Starts the network at time zero of the scenario.
     ///
     /// # Errors
     /// The thread or the pipe cannot be created.
     pub fn start(self) -> io::Result<RunningEmulation> {
         let (stopped, stop) = io::pipe()?;
         let delivered = Arc::new(AtomicU64::new(0));
-        let [near, far] = self.hosts;
-        let work = PacketLoop {
-            tuns: [near.tun, far.tun],
-            medium: self.medium,
-            clock: RealClock::start(),
-            lateness: LatenessHistogram::default(),
-            refused: 0,
-            delivered: Arc::clone(&delivered),
-        };
+        let work = PacketLoop::new(self.tuns, self.network, Arc::clone(&delivered));
         let thread =
-            thread::Builder::new().name("path".into()).spawn(move || work.run(&stopped))?;
+            thread::Builder::new().name("network".into()).spawn(move || work.run(&stopped))?;
         Ok(RunningEmulation {
-            namespaces: [near.namespace, far.namespace],
+            kernels: self.kernels,
             stop,
             thread,
             delivered,
-            shortest_hop: self.shortest_hop,
+            tolerance: self.tolerance,
         })
     }
 }
 
-impl EmulatedHost {
-    fn new(address: Ipv4Addr, mtu: u16) -> io::Result<Self> {
-        let namespace = Namespace::new()?;
-        for which in ["all", "default"] {
-            // As in the simulator, the first router is the sending host's own: its messages arrive
-            // from outside with the host's own address as source.
-            namespace.set_sysctl(&format!("net/ipv4/conf/{which}/accept_local"), "1")?;
-            namespace.set_sysctl(&format!("net/ipv4/conf/{which}/rp_filter"), "0")?;
-        }
-        let tun = namespace.run(|| Tun::open(address, PREFIX, mtu))??;
-        Ok(Self { namespace, tun })
+/// Creates a namespace with a device of this address.
+fn attach(address: Ipv4Addr, mtu: u16) -> io::Result<(Namespace, Tun)> {
+    let namespace = Namespace::new()?;
+    for which in ["all", "default"] {
+        // As in the simulator, the first router is the sending host's own: its messages arrive
+        // from outside with the host's own address as source.
+        namespace.set_sysctl(&format!("net/ipv4/conf/{which}/accept_local"), "1")?;
+        namespace.set_sysctl(&format!("net/ipv4/conf/{which}/rp_filter"), "0")?;
     }
+    let tun = namespace.run(|| Tun::open(address, PREFIX, mtu))??;
+    Ok((namespace, tun))
 }
 
-/// A running path. If it is dropped without [`stop`](RunningEmulation::stop), it ends shortly
+/// A running network. If it is dropped without [`stop`](RunningEmulation::stop), it ends shortly
 /// after.
 pub struct RunningEmulation {
-    namespaces: [Namespace; 2],
+    kernels: Kernels,
     stop: PipeWriter,
     thread: JoinHandle<io::Result<LoopOutcome>>,
     delivered: Arc<AtomicU64>,
-    shortest_hop: Duration,
-}
-
-/// Final state of the loop.
-struct LoopOutcome {
-    tuns: [Tun; 2],
-    medium: EmulatedPath,
-    lateness: LatenessHistogram,
-    refused: u64,
-    is_urgent: bool,
-    lasted: Duration,
+    tolerance: Tolerance,
 }
 
 impl RunningEmulation {
-    /// The namespace at an end.
-    pub fn namespace(&self, end: PathEnd) -> &Namespace {
-        &self.namespaces[end as usize]
+    /// Returns the namespace of a node; `None` if the node is a router.
+    pub fn namespace(&self, node: usize) -> Option<&Namespace> {
+        self.kernels.namespace(node)
     }
 
-    /// Packets passed to the kernels so far.
+    /// Returns all namespaces, in the order of the nodes given.
+    pub fn namespaces(&self) -> &[Namespace] {
+        &self.kernels.namespaces
+    }
+
+    /// Returns the namespace of the first or last of the nodes given.
+    pub fn end(&self, end: PathEnd) -> &Namespace {
+        self.kernels.end(end)
+    }
+
+    /// Returns the number of packets passed to the kernels so far.
     pub fn delivered(&self) -> u64 {
         self.delivered.load(Ordering::Relaxed)
     }
@@ -152,29 +219,29 @@ impl RunningEmulation {
         self.thread.is_finished()
     }
 
-    /// Ends the path, and returns its report.
+    /// Ends the network, and returns its report.
     ///
     /// # Errors
     /// Any error of a device, or a violation of packet conservation, which is a bug in driftway.
     pub fn stop(self) -> io::Result<EmulationReport> {
         drop(self.stop);
         let done = self.thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
-        done.medium.check_conservation().map_err(|what| {
+        done.network.check_conservation().map_err(|what| {
             io::Error::other(format!("a bug in driftway: packet conservation is violated: {what}"))
         })?;
         let mut overflows = 0;
-        for (namespace, tun) in self.namespaces.iter().zip(&done.tuns) {
+        for (namespace, tun) in self.kernels.namespaces.iter().zip(&done.tuns) {
             overflows += namespace.run(|| tun.overflows())??;
         }
         Ok(EmulationReport {
-            duration: done.lasted,
-            counts: done.medium.counts().clone(),
-            marked: done.medium.marked(),
+            duration: done.duration,
+            counts: done.network.counts().clone(),
+            marked: done.network.marked(),
             lateness: done.lateness,
             overflows,
             refused: done.refused,
-            is_realtime: done.is_urgent,
-            shortest_hop: self.shortest_hop,
+            is_realtime: done.is_realtime,
+            tolerance: self.tolerance,
         })
     }
 }
@@ -188,42 +255,36 @@ pub struct EmulationReport {
     pub counts: EmulationCounts,
     /// Packets marked by queues.
     pub marked: u64,
-    /// Lateness of packets leaving the path.
+    /// Lateness of packets leaving the network.
     pub lateness: LatenessHistogram,
-    /// Packets that a kernel dropped before they reached the path, because this machine did not
+    /// Packets that a kernel dropped before they reached the network, because this machine did not
     /// keep up.
     pub overflows: u64,
-    /// Packets that a kernel rejected when they left the path.
+    /// Packets that a kernel rejected when they left the network.
     pub refused: u64,
-    /// The path's thread had real-time scheduling (see [`crate::enable_realtime_scheduling`]).
+    /// The network's thread had real-time scheduling (see [`crate::enable_realtime_scheduling`]).
     pub is_realtime: bool,
-    /// The shortest time of a packet of the MTU's size over any hop, at any time.
-    pub shortest_hop: Duration,
+    /// The lateness that does not matter.
+    pub tolerance: Tolerance,
 }
 
 impl EmulationReport {
-    /// Tolerated lateness of one packet in a hundred: a tenth of the shortest hop's time.
-    pub fn tolerated_lateness(&self) -> Duration {
-        Duration::from_nanos((self.shortest_hop.as_nanos() as f64 * LATENESS_TOLERANCE) as u64)
-    }
-
     /// Reasons to distrust the results; empty if there are none.
     pub fn warnings(&self) -> Vec<String> {
         let mut doubts = Vec::new();
-        let (p99, tolerated) = (self.lateness.quantile(0.99), self.tolerated_lateness());
+        let (p99, tolerated) = (self.lateness.quantile(0.99), self.tolerance.tolerated());
         if p99 > tolerated {
             let besides =
                 if self.is_realtime { "" } else { "; it may not use the real time class" };
             doubts.push(format!(
-                "one packet in a hundred was late by {} µs or more, over a tenth of the shortest \
-                 hop's time ({} µs){besides}",
+                "one packet in a hundred was late by {} µs or more, {}{besides}",
                 p99.as_nanos() / 1000,
-                self.shortest_hop.as_nanos() / 1000,
+                self.tolerance.description(),
             ));
         }
         if self.overflows > 0 {
             doubts.push(format!(
-                "{} packets were dropped before the path saw them: this machine did not keep up",
+                "{} packets were dropped before the network saw them: this machine did not keep up",
                 self.overflows
             ));
         }
@@ -234,120 +295,5 @@ impl EmulationReport {
             ));
         }
         doubts
-    }
-}
-
-/// The shortest time of a packet of `mtu` bytes over any hop, including later changes.
-fn shortest_hop(path: &Path, mtu: u16) -> Duration {
-    let own = (1..=path.hops).map(|hop| (Some(hop), path.hop_link(hop)));
-    let beside = path.parallel.iter().map(|route| (None, path.parallel_link(route)));
-    let time = |(hop, link): (Option<u32>, driftway_scenario::Link)| {
-        let (mut rates, mut delays) = (vec![link.rate], vec![link.delay]);
-        for fault in &path.faults {
-            if let Fault::Change(HopChange { hop: changed, rate, delay, .. }) = fault
-                && hop == Some(*changed)
-            {
-                rates.extend(rate);
-                delays.extend(delay);
-            }
-        }
-        let serialised =
-            rates.into_iter().map(|BitRate(rate)| rate.transmission_time(mtu.into())).min();
-        let delayed = delays.into_iter().map(|delay| delay.bounds().0).min();
-        serialised.unwrap_or_default() + delayed.unwrap_or_default()
-    };
-    own.chain(beside).map(time).min().unwrap_or_default()
-}
-
-/// The packet loop of the path's thread.
-struct PacketLoop {
-    tuns: [Tun; 2],
-    medium: EmulatedPath,
-    clock: RealClock,
-    lateness: LatenessHistogram,
-    refused: u64,
-    delivered: Arc<AtomicU64>,
-}
-
-impl PacketLoop {
-    fn run(mut self, stopped: &PipeReader) -> io::Result<LoopOutcome> {
-        // By default timers of the kernel have a slack of 50 µs.
-        prctl::set_timerslack(1)?;
-        let is_urgent = crate::enable_realtime_scheduling();
-        let mut buffer = vec![0; LARGEST_PACKET].into_boxed_slice();
-        let mut ready = [true; 2];
-        loop {
-            for end in PathEnd::BOTH {
-                if ready[end as usize] {
-                    ready[end as usize] = self.read_packets(end, &mut buffer)?;
-                }
-            }
-            self.medium.on_timeout(self.clock.now());
-            self.write_packets()?;
-            let timeout = match self.medium.next_timeout() {
-                _ if ready.contains(&true) => Some(Duration::ZERO),
-                Instant::FAR_FUTURE => None,
-                next => Some(self.clock.until(next)),
-            };
-            if self.wait(timeout, stopped, &mut ready)? {
-                break;
-            }
-        }
-        Ok(LoopOutcome {
-            lasted: self.clock.now().since(Instant::ZERO),
-            tuns: self.tuns,
-            medium: self.medium,
-            lateness: self.lateness,
-            refused: self.refused,
-            is_urgent,
-        })
-    }
-
-    /// Reads packets of the kernel at an end; returns whether there may be more.
-    fn read_packets(&mut self, end: PathEnd, buffer: &mut [u8]) -> io::Result<bool> {
-        for _ in 0..BATCH {
-            let Some(len) = self.tuns[end as usize].receive(buffer)? else { return Ok(false) };
-            self.medium.offer(self.clock.now(), end, &buffer[..len]);
-        }
-        Ok(true)
-    }
-
-    /// Writes the packets that have left the path.
-    fn write_packets(&mut self) -> io::Result<()> {
-        while let Some(leaving) = self.medium.poll() {
-            match self.tuns[leaving.end as usize].send(&leaving.bytes) {
-                Err(error) if error.kind() == io::ErrorKind::InvalidInput => self.refused += 1,
-                result => result?,
-            }
-            self.lateness.record(self.clock.now().since(leaving.due));
-            self.medium.give_back(leaving);
-            self.delivered.fetch_add(1, Ordering::Relaxed);
-        }
-        Ok(())
-    }
-
-    /// Waits for packets, the timeout or the end; returns whether it is the end.
-    fn wait(
-        &self,
-        timeout: Option<Duration>,
-        stopped: &PipeReader,
-        ready: &mut [bool; 2],
-    ) -> io::Result<bool> {
-        let [near, far] = &self.tuns;
-        let mut watched = [near.as_fd(), far.as_fd(), stopped.as_fd()]
-            .map(|fd| PollFd::new(fd, PollFlags::POLLIN));
-        let timeout = timeout.map(|timeout| {
-            TimeSpec::from_duration(std::time::Duration::from_nanos(timeout.as_nanos()))
-        });
-        match ppoll(&mut watched, timeout, None) {
-            Err(Errno::EINTR) | Ok(0) => return Ok(false),
-            Err(errno) => return Err(errno.into()),
-            Ok(_) => {}
-        }
-        let [near, far, stop] = watched.map(|fd| fd.any().unwrap_or(true));
-        for (ready, now) in ready.iter_mut().zip([near, far]) {
-            *ready |= now;
-        }
-        Ok(stop)
     }
 }

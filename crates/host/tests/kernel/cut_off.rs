@@ -39,7 +39,7 @@ fn connected() -> (Connected, [TcpStream; 2]) {
     let path = RunningPath::start(&marking("", &cut("1 s", "1500 ms")), 9, true);
     let shim = RunningShim::start(path.near(), &ShimSettings::default());
     let to = SocketAddrV4::new(path.addresses[1], PORT);
-    let listener = path.running.namespace(PathEnd::Far).run(|| TcpListener::bind(to));
+    let listener = path.running.end(PathEnd::Far).run(|| TcpListener::bind(to));
     let listener = listener.unwrap().unwrap();
     let near = path.near().run(|| TcpStream::connect(to)).unwrap().unwrap();
     let far = listener.accept().unwrap().0;
@@ -127,7 +127,7 @@ fn both_ends_close_in_a_cut() {
     // Both have sent a FIN, so that both, or the first one, are in TIME-WAIT.
     let state = |end: PathEnd| {
         let [from, to] = if end == PathEnd::Near { c.ends } else { [c.ends[1], c.ends[0]] };
-        match c.path.running.namespace(end).run(|| kernel_state(from, to)).unwrap() {
+        match c.path.running.end(end).run(|| kernel_state(from, to)).unwrap() {
             Err(error) if error.kind() == ErrorKind::NotFound => State::Closed,
             state => state.unwrap(),
         }
@@ -200,7 +200,7 @@ fn forged_packets_are_ignored() {
     let path = RunningPath::start(&marking("", ""), 10, true);
     let shim = RunningShim::start(path.near(), &ShimSettings::default());
     let to = SocketAddrV4::new(path.addresses[1], PORT);
-    let far = path.running.namespace(PathEnd::Far);
+    let far = path.running.end(PathEnd::Far);
     let listener = far.run(|| TcpListener::bind(to)).unwrap().unwrap();
     // Data in flight begin here, and end within a million.
     let first = 1000;

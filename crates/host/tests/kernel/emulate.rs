@@ -7,8 +7,8 @@ use std::sync::{Mutex, PoisonError};
 use std::thread;
 
 use driftway_base::{Duration, Instant, Ipv4Addr};
-use driftway_host::{Emulation, EmulationReport, PathEnd, RealClock, RunningEmulation};
-use driftway_scenario::{Network, Scenario};
+use driftway_host::{Emulation, EmulationReport, PathEnd, RealClock, RunningEmulation, end_nodes};
+use driftway_scenario::Scenario;
 use driftway_wire::{Body, IcmpMessage, Packet, UnreachableCode};
 use socket2::{Domain, Protocol, Socket, Type};
 
@@ -36,8 +36,7 @@ pub fn scenario(hops: u32, link: &str, more: &str) -> Scenario {
 }
 
 pub fn emulation(scenario: &Scenario, seed: u64) -> Emulation {
-    let Network::Path(path) = &scenario.network else { unreachable!("the scenario has a path") };
-    Emulation::new(path, scenario.duration, seed, 1500).unwrap()
+    Emulation::new(scenario, seed, 1500, &end_nodes(scenario)).unwrap()
 }
 
 fn start(hops: u32, link: &str, more: &str) -> (RunningEmulation, [Ipv4Addr; 2]) {
@@ -68,7 +67,7 @@ pub fn run_until_trusted<T>(run: impl Fn() -> (T, EmulationReport)) -> T {
 
 fn udp(running: &RunningEmulation, end: PathEnd, address: Ipv4Addr) -> UdpSocket {
     let bind = || UdpSocket::bind((address, PORT));
-    let socket = running.namespace(end).run(bind).unwrap().unwrap();
+    let socket = running.end(end).run(bind).unwrap().unwrap();
     socket.set_read_timeout(Some(std::time::Duration::from_millis(500))).unwrap();
     socket
 }
@@ -123,7 +122,7 @@ fn round_trips() -> ((Vec<Duration>, Duration), EmulationReport) {
     }
     echo.join().unwrap();
     let report = running.stop().unwrap();
-    let [there, back] = report.counts.by_end;
+    let [there, back] = report.counts.by_kernel[..] else { panic!("{report:?}") };
     assert_eq!((there.delivered, there.bytes, back.delivered), (20, 2500, 20));
     assert!(report.counts.drops.is_empty(), "{:?}", report.counts);
     ((trips, report.lateness.max()), report)
@@ -138,7 +137,7 @@ fn transfer(
 ) -> (Outcome, Duration) {
     let options = Options { congestion_control: "cubic", receive_buffer: None, sends: 0 };
     let (listens, to) = Peer::listen(
-        running.namespace(PathEnd::Far),
+        running.end(PathEnd::Far),
         SocketAddrV4::new(far, PORT),
         Options { sends: 1, ..options },
         &[Step::Receive(bytes)],
@@ -146,7 +145,7 @@ fn transfer(
     .unwrap();
     let clock = RealClock::start();
     let sends = Peer::connect(
-        running.namespace(PathEnd::Near),
+        running.end(PathEnd::Near),
         SocketAddrV4::new(near, 0),
         to,
         options,
@@ -204,7 +203,7 @@ fn a_cut_is_reported_to_the_sender_and_passes_nothing() {
     let link = "rate = \"10 Mbit/s\"\ndelay = \"2 ms\"";
     let emulation = emulation(&scenario(3, link, cut), 1);
     let [near, far] = PathEnd::BOTH.map(|end| emulation.address(end));
-    let listener = emulation.namespace(PathEnd::Far).run(|| TcpListener::bind((far, PORT)));
+    let listener = emulation.end(PathEnd::Far).run(|| TcpListener::bind((far, PORT)));
     let listener = listener.unwrap().unwrap();
     let accepts = thread::spawn(move || {
         // One before the cut, one after it.
@@ -214,7 +213,7 @@ fn a_cut_is_reported_to_the_sender_and_passes_nothing() {
         }
     });
     let icmp = || Socket::new(Domain::IPV4, Type::RAW, Some(Protocol::ICMPV4));
-    let icmp = emulation.namespace(PathEnd::Near).run(icmp).unwrap().unwrap();
+    let icmp = emulation.end(PathEnd::Near).run(icmp).unwrap().unwrap();
     icmp.set_read_timeout(Some(std::time::Duration::from_millis(200))).unwrap();
     let running = emulation.start().unwrap();
     let clock = RealClock::start();
@@ -225,7 +224,7 @@ fn a_cut_is_reported_to_the_sender_and_passes_nothing() {
 
     let connect = || {
         let to = SocketAddr::from((far, PORT));
-        running.namespace(PathEnd::Near).run(|| TcpStream::connect(to)).unwrap()
+        running.end(PathEnd::Near).run(|| TcpStream::connect(to)).unwrap()
     };
     connect().unwrap();
     let (mut tried, mut unsure) = (None, Vec::new());
@@ -278,7 +277,7 @@ fn marks_of_queues_reach_the_kernel() {
                 queue = { packets = 200, ecn_threshold = 20 }";
     let (running, addresses) = start(2, link, "");
     for end in PathEnd::BOTH {
-        running.namespace(end).set_sysctl("net/ipv4/tcp_ecn", "1").unwrap();
+        running.end(end).set_sysctl("net/ipv4/tcp_ecn", "1").unwrap();
     }
     let (sent, _) = transfer(&running, addresses, 3_000_000);
     let report = running.stop().unwrap();
@@ -296,13 +295,13 @@ fn a_path_faster_than_this_machine_has_warnings() {
     }
     assert!(!receiver.join().unwrap().is_empty());
     let report: EmulationReport = running.stop().unwrap();
-    assert_eq!(report.shortest_hop, Duration::from_nanos(120));
+    assert_eq!(report.tolerance.shortest_hop, Some(Duration::from_nanos(120)));
     assert_eq!(report.warnings().len(), 1, "{report:?}");
 }
 
 fn nothing_is_left_of_a_running_path() {
     let (running, _) = start(1, "rate = \"1 Mbit/s\"\ndelay = \"1 ms\"", "");
-    let near = running.namespace(PathEnd::Near);
+    let near = running.end(PathEnd::Near);
     // One that ends on SIGTERM, one that ignores it, and one whose parent has ended.
     for script in ["sleep 1000", "trap '' TERM; sleep 1000; sleep 1000", "sleep 1000 & exit 0"] {
         let mut child = near.spawn(std::process::Command::new("sh").args(["-c", script])).unwrap();

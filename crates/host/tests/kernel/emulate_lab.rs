@@ -43,7 +43,7 @@ fn in_the_lab(scenario: &Scenario, seed: u64) -> f64 {
 
 /// A device into a namespace that forwards its packets.
 fn cable(running: &RunningEmulation, end: PathEnd, net: u8) -> ImpairedTun {
-    let namespace: &Namespace = running.namespace(end);
+    let namespace: &Namespace = running.end(end);
     namespace.set_sysctl("net/ipv4/ip_forward", "1").unwrap();
     let kernel = Ipv4Addr::new(10, net, 0, 1);
     let tun = namespace.run(|| Tun::open(kernel, 24, 1500)).unwrap().unwrap();

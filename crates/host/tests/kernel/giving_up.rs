@@ -18,7 +18,7 @@ const USER_TIMEOUT: Duration = Duration::from_secs(2);
 
 fn connect(path: &RunningPath, port: u16, timeout: Option<Duration>) -> [TcpStream; 2] {
     let to = SocketAddrV4::new(path.addresses[1], port);
-    let listener = path.running.namespace(PathEnd::Far).run(|| TcpListener::bind(to));
+    let listener = path.running.end(PathEnd::Far).run(|| TcpListener::bind(to));
     let listener = listener.unwrap().unwrap();
     let socket = || Socket::new(Domain::IPV4, Type::STREAM, None);
     let socket = path.near().run(socket).unwrap().unwrap();

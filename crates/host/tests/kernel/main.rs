@@ -19,6 +19,7 @@ mod cut_off;
 mod echo;
 mod emulate;
 mod emulate_lab;
+mod emulate_radio;
 mod endings;
 mod filter;
 mod giving_up;
@@ -48,7 +49,7 @@ use libtest_mimic::{Arguments, Completion, Trial, run};
 /// Name and function.
 type Test = (&'static str, fn());
 
-const MODULES: [&[Test]; 20] = [
+const MODULES: [&[Test]; 21] = [
     // The long ones first.
     shim_daemon::TESTS,
     no_harm::TESTS,
@@ -61,6 +62,7 @@ const MODULES: [&[Test]; 20] = [
     wrapping::TESTS,
     unseen::TESTS,
     emulate_lab::TESTS,
+    emulate_radio::TESTS,
     emulate::TESTS,
     windows::TESTS,
     transfer::TESTS,

@@ -57,10 +57,7 @@ fn a_transfer_survives_cuts() {
     let path = RunningPath::start(&scenario(2, link, &faults), 1, true);
     // The peer's window does not fill the path: no congestion, which would prevent an undo. (A
     // limit on the send buffer does not hold during an outage.)
-    path.running
-        .namespace(PathEnd::Far)
-        .set_sysctl("net/ipv4/tcp_rmem", "4096 65536 131072")
-        .unwrap();
+    path.running.end(PathEnd::Far).set_sysctl("net/ipv4/tcp_rmem", "4096 65536 131072").unwrap();
     let shim = RunningShim::start(path.near(), &ShimSettings::default());
     let transfer = Transfer::start(&path, "cubic", Until::Time(Instant::ZERO + secs(16)));
     let arrived = transfer.finish();
@@ -241,7 +238,7 @@ fn untracked_packets_pass() {
     let [here, there] = path.addresses;
     let udp = |end, address| {
         let bind = || UdpSocket::bind((address, 9000));
-        path.running.namespace(end).run(bind).unwrap().unwrap()
+        path.running.end(end).run(bind).unwrap().unwrap()
     };
     let (here, far) = (udp(PathEnd::Near, here), udp(PathEnd::Far, there));
     here.send_to(&[7; 4000], (there, 9000)).unwrap();

@@ -158,14 +158,14 @@ impl RunningPath {
         let addresses = PathEnd::BOTH.map(|end| emulation.address(end));
         for end in PathEnd::BOTH {
             let value = if ecn { "1" } else { "0" };
-            emulation.namespace(end).set_sysctl("net/ipv4/tcp_ecn", value).unwrap();
+            emulation.end(end).set_sysctl("net/ipv4/tcp_ecn", value).unwrap();
         }
         let running = emulation.start().unwrap();
         Self { running, clock: RealClock::start(), addresses }
     }
 
     pub fn near(&self) -> &Namespace {
-        self.running.namespace(PathEnd::Near)
+        self.running.end(PathEnd::Near)
     }
 
     /// Sleeps until the path has been running for this time.
@@ -235,7 +235,7 @@ impl Transfer {
     }
 
     pub fn start_at(path: &RunningPath, port: u16, congestion_control: &str, until: Until) -> Self {
-        let ends = PathEnd::BOTH.map(|end| path.running.namespace(end));
+        let ends = PathEnd::BOTH.map(|end| path.running.end(end));
         let to = SocketAddrV4::new(path.addresses[1], port);
         Self::between(ends, to, path.clock, congestion_control, until)
     }

@@ -106,10 +106,10 @@ fn wraps(opens: PathEnd, after: u32) {
     let shim = RunningShim::start(path.near(), &ShimSettings::default());
     let listens = opens.other();
     let to = SocketAddrV4::new(path.addresses[listens as usize], PORT);
-    let listener = path.running.namespace(listens).run(|| TcpListener::bind(to)).unwrap().unwrap();
+    let listener = path.running.end(listens).run(|| TcpListener::bind(to)).unwrap().unwrap();
     let accepts = thread::spawn(move || exchange(listener.accept().unwrap().0, 1));
     // The SYN occupies a number, too.
-    let socket = numbered(path.running.namespace(opens), 0_u32.wrapping_sub(after + 1));
+    let socket = numbered(path.running.end(opens), 0_u32.wrapping_sub(after + 1));
     socket.connect(&SocketAddr::V4(to).into()).unwrap();
     assert_eq!(sends_next(&socket), 0_u32.wrapping_sub(after));
     let [sent, received] = exchange(socket.into(), 0);

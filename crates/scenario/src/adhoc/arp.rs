@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use driftway_node::{ArpConfig, ArpRetry};
+use driftway_link::{ArpConfig, ArpRetry};
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{Error, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};

@@ -27,7 +27,7 @@ pub use mobility::{Mobility, MobilityModel, MovementFile, MovementFormat, Point}
 pub use radio::{CaptureRatio, Propagation, Radio};
 pub use routing::Routing;
 
-use crate::{Distance, Queue, Speed, Time};
+use crate::{Distance, Fault, Queue, Speed, Time};
 
 /// An ad hoc network, the table `[network]` with `kind = "adhoc"`: nodes 0 … `nodes` − 1 on a
 /// plane.
@@ -93,6 +93,10 @@ pub struct Adhoc {
     /// that depend on it; each of them can also be set individually. Default `"standard"`.
     #[serde(default)]
     pub compat: Compat,
+    /// Outages of radios and their schedule: `[[network.fault]]` with `kind = "radio-down"`.
+    /// Default: none.
+    #[serde(default, rename = "fault", skip_serializing_if = "Vec::is_empty")]
+    pub faults: Vec<Fault>,
 }
 
 const fn default_icmp_rate() -> u8 {

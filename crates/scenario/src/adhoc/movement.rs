@@ -6,7 +6,7 @@ use driftway_radio::movement::{self, Movement, MovementError};
 
 use super::mobility::{self, MovementFormat};
 use crate::error::Error;
-use crate::load::read_bytes;
+use crate::regular_file::read_bytes;
 
 /// Maximum size of a movement file in bytes; one of 1000 nodes and one hour has about 20 MB.
 const MAX_BYTES: u64 = 256 << 20;

@@ -4,8 +4,9 @@ use driftway_base::{Duration, Rate};
 use driftway_radio::ParameterError;
 use driftway_route::NextHopConfirmation;
 
-use super::{
-    CheckResult, Problem, link, require, require_positive, require_probability, require_range,
+use super::link;
+use super::problem::{
+    CheckResult, Problem, require, require_positive, require_probability, require_range,
 };
 use crate::adhoc::aodv::RequestRetry;
 use crate::adhoc::arp::{Arp, ArpRetryRule};

@@ -1,21 +1,24 @@
 //! Validation of network faults.
 
-use super::{
-    CheckResult, check_hop, link, require, require_positive, require_probability, require_range,
-};
+use super::link;
+use super::numbers::{check_hop, check_node};
+use super::problem::{CheckResult, require, require_positive, require_probability, require_range};
 use crate::{
-    Duplex, Fault, InterferenceHop, PartitionHop, PartitionSignal, Path, ReorderMode, Size, Time,
+    Duplex, Fault, InterferenceHop, Network, PartitionHop, PartitionSignal, RadioDown, ReorderMode,
+    Size, Time,
 };
 
 /// IP and UDP headers: the smallest packet of cross traffic.
 const MIN_FOREIGN_PACKET_BYTES: u64 = 28;
 
-pub(super) fn check(key: &str, fault: &Fault, path: &Path, duration: Time) -> CheckResult {
-    let in_range = |found| check_hop(format!("{key}.hop"), found, path);
+pub(super) fn check(key: &str, fault: &Fault, network: &Network, duration: Time) -> CheckResult {
+    check_kind(key, fault, network)?;
+    let in_range = |found| check_hop_of_fault(format!("{key}.hop"), found, network);
     match fault {
         Fault::Partition(cut) => {
-            if let PartitionHop::Number(number) = cut.hop {
-                in_range(number)?;
+            match cut.hop {
+                PartitionHop::Number(number) => in_range(number)?,
+                PartitionHop::Random => in_range(1)?,
             }
             require_positive(format!("{key}.lasts"), cut.lasts)?;
             if let Some(count) = cut.count {
@@ -47,7 +50,7 @@ pub(super) fn check(key: &str, fault: &Fault, path: &Path, duration: Time) -> Ch
         }
         Fault::Congestion(flood) => {
             in_range(flood.hop)?;
-            require_shared_rate(key, flood.hop, path)?;
+            require_shared_rate(key, flood.hop, network)?;
             require_positive(format!("{key}.lasts"), flood.lasts)?;
             require_start(key, flood.every, flood.first, false, "")?;
             require_end_before_next(key, flood.every, flood.lasts)?;
@@ -55,7 +58,7 @@ pub(super) fn check(key: &str, fault: &Fault, path: &Path, duration: Time) -> Ch
         }
         Fault::Reordering(fault) => {
             in_range(fault.hop)?;
-            require_shared_rate(key, fault.hop, path)?;
+            require_shared_rate(key, fault.hop, network)?;
             require_start(key, fault.every, fault.first, false, "")?;
             if let Some(at_most) = fault.at_most {
                 require_positive(format!("{key}.at_most"), at_most)?;
@@ -71,13 +74,14 @@ pub(super) fn check(key: &str, fault: &Fault, path: &Path, duration: Time) -> Ch
             match fault.hop {
                 InterferenceHop::Number(number) => {
                     in_range(number)?;
-                    require_shared_rate(key, number, path)?;
+                    require_shared_rate(key, number, network)?;
                 }
                 InterferenceHop::Intermediate => {
-                    require(path.hops > 1, format!("{key}.hop"), || {
+                    let hops = hop_count(network);
+                    require(hops > 1, format!("{key}.hop"), || {
                         "a path of one hop has no intermediate node\nuse hop = 1".into()
                     })?;
-                    (1..=path.hops).try_for_each(|hop| require_shared_rate(key, hop, path))?;
+                    (1..=hops).try_for_each(|hop| require_shared_rate(key, hop, network))?;
                 }
             }
             require_positive(format!("{key}.every"), fault.every)?;
@@ -97,7 +101,7 @@ pub(super) fn check(key: &str, fault: &Fault, path: &Path, duration: Time) -> Ch
                 },
                 _ => false,
             };
-            let cut = change.after.is_none() || path.faults.iter().any(cuts);
+            let cut = change.after.is_none() || network.faults().iter().any(cuts);
             require(cut, format!("{key}.after"), || {
                 format!("there is no partition of hop {}\nadd one, or use `at`", change.hop)
             })?;
@@ -110,12 +114,93 @@ pub(super) fn check(key: &str, fault: &Fault, path: &Path, duration: Time) -> Ch
                 .into_iter()
                 .try_for_each(|(i, d)| link::check_delay(&format!("{key}.delay.{i}"), *d))
         }
+        Fault::RadioDown(outage) => check_radio_down(key, outage, network),
+    }
+}
+
+/// Checks that the network can have this fault.
+fn check_kind(key: &str, fault: &Fault, network: &Network) -> CheckResult {
+    match (network, fault) {
+        (Network::Path(_), Fault::RadioDown(_)) => require(false, format!("{key}.kind"), || {
+            "a fault of kind \"radio-down\", but the nodes of a path have no radios\n\
+             to interrupt a hop, use kind = \"partition\""
+                .into()
+        }),
+        (Network::Adhoc(_), fault) => {
+            require(matches!(fault, Fault::RadioDown(_)), format!("{key}.kind"), || {
+                format!(
+                    "a fault of kind \"{}\", but an ad hoc network has no hops\n\
+                     its faults are of kind \"radio-down\"",
+                    fault.kind()
+                )
+            })
+        }
+        (Network::Mixed(_), Fault::Partition(cut)) => {
+            require(cut.signal != PartitionSignal::Rfn, format!("{key}.signal"), || {
+                "signal = \"rfn\" in a mixed network\n\
+                 use \"icmp-unreachable\", \"link\" or \"none\", or a network of kind \"path\""
+                    .into()
+            })
+        }
+        (Network::Mixed(_), Fault::Interference(fault)) => {
+            require(fault.hop != InterferenceHop::Intermediate, format!("{key}.hop"), || {
+                "hop = \"intermediate\" in a mixed network\n\
+                 use the number of a wire: hop = 1 is the first in the file"
+                    .into()
+            })
+        }
+        _ => Ok(()),
+    }
+}
+
+fn check_radio_down(key: &str, outage: &RadioDown, network: &Network) -> CheckResult {
+    check_node(format!("{key}.node"), outage.node, network)?;
+    if let Network::Mixed(mixed) = network {
+        require(mixed.radio_of(outage.node).is_some(), format!("{key}.node"), || {
+            format!(
+                "node {} has no radio\nthe nodes with a radio are those of network.air.radios",
+                network.node_name(outage.node)
+            )
+        })?;
+    }
+    require_positive(format!("{key}.lasts"), outage.lasts)?;
+    if let Some(count) = outage.count {
+        require(count > 0, format!("{key}.count"), || "this fault never occurs".into())?;
+    }
+    require_start(key, outage.every, outage.first, false, "")?;
+    require_end_before_next(key, outage.every, outage.lasts)
+}
+
+/// Number of hops: in a mixed network, of wires.
+fn hop_count(network: &Network) -> u32 {
+    match network {
+        Network::Path(path) => path.hops,
+        Network::Adhoc(_) => 0,
+        Network::Mixed(mixed) => mixed.wires.len().try_into().unwrap_or(u32::MAX),
+    }
+}
+
+fn check_hop_of_fault(key: String, found: u32, network: &Network) -> CheckResult {
+    let hops = hop_count(network);
+    match network {
+        Network::Mixed(_) if hops == 0 => require(false, key, || {
+            "this network has no wires\nadd a [[network.wire]], or remove the fault".into()
+        }),
+        Network::Mixed(_) => require((1..=hops).contains(&found), key, || {
+            format!("hop {found} out of range 1–{hops}\nhop 1 is the first [[network.wire]]")
+        }),
+        _ => check_hop(key, found, hops),
     }
 }
 
 /// Cross traffic and reordering have an effect only where packets queue for the link.
-fn require_shared_rate(key: &str, hop: u32, path: &Path) -> CheckResult {
-    require(path.hop_link(hop).duplex != Duplex::PerPacket, format!("{key}.hop"), || {
+fn require_shared_rate(key: &str, hop: u32, network: &Network) -> CheckResult {
+    let duplex = match network {
+        Network::Path(path) => Some(path.hop_link(hop).duplex),
+        Network::Adhoc(_) => None,
+        Network::Mixed(mixed) => mixed.hop_link(hop).map(|link| link.duplex),
+    };
+    require(duplex != Some(Duplex::PerPacket), format!("{key}.hop"), || {
         format!(
             "packets on hop {hop} do not queue for the link (duplex = \"per-packet\"), so this fault \
              would have no effect\nuse a hop with duplex = \"full\" or \"shared\", or remove the fault"

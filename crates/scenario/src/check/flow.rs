@@ -2,14 +2,17 @@
 
 use driftway_tcp::RecoveryKind;
 
-use super::{CheckResult, adhoc, check_node, require, require_positive, require_range};
-use crate::{Aid, Application, Flow, Network, Phase, Size, Tcp, Time, Transport};
+use super::adhoc;
+use super::numbers::check_node;
+use super::problem::{CheckResult, require, require_positive, require_range};
+use crate::{Adhoc, Aid, Application, Flow, Network, Phase, Size, Tcp, Time, Transport};
 
 pub(super) fn check(key: &str, flow: &Flow, network: &Network, duration: Time) -> CheckResult {
     check_node(format!("{key}.from"), flow.from, network)?;
     check_node(format!("{key}.to"), flow.to, network)?;
     require(flow.from != flow.to, format!("{key}.to"), || {
-        format!("this flow goes from node {} to itself\n`from` and `to` must differ", flow.from)
+        let node = network.node_name(flow.from);
+        format!("this flow goes from node {node} to itself\n`from` and `to` must differ")
     })?;
     require(flow.start < duration, format!("{key}.start"), || {
         format!(
@@ -39,16 +42,14 @@ pub(super) fn check(key: &str, flow: &Flow, network: &Network, duration: Time) -
             require_range(size, "the packet size in bytes", cbr.size.0, 1, 65_507)?;
         }
     }
+    let fits_frame = || match network {
+        Network::Adhoc(adhoc) => self::check_frame_size(key, flow, adhoc),
+        Network::Path(_) | Network::Mixed(_) => Ok(()),
+    };
     match flow.transport {
         Transport::Tcp => {
             flow.tcp.as_ref().map_or(Ok(()), |tcp| self::check_tcp(&format!("{key}.tcp"), tcp))?;
-            if let (Some(tcp), Network::Adhoc(network)) = (&flow.tcp, network) {
-                adhoc::check_frame_size(
-                    network,
-                    format!("{key}.tcp.mss"),
-                    tcp.mss.0 + TCP_IP_BYTES,
-                )?;
-            }
+            fits_frame()?;
         }
         Transport::Udp => {
             require(
@@ -58,10 +59,7 @@ pub(super) fn check(key: &str, flow: &Flow, network: &Network, duration: Time) -
                     "this application needs TCP\nwith UDP use { cbr = { every = \"0.25 s\", size = \"512 B\" } }".into()
                 },
             )?;
-            if let (Application::Cbr(cbr), Network::Adhoc(network)) = (flow.application, network) {
-                let key = format!("{key}.application.cbr.size");
-                adhoc::check_frame_size(network, key, cbr.size.0 + UDP_IP_BYTES)?;
-            }
+            fits_frame()?;
             require(flow.tcp.is_none(), format!("{key}.tcp"), || {
                 "`tcp` with transport = \"udp\"\nleave out one of them".into()
             })?;
@@ -75,6 +73,18 @@ pub(super) fn check(key: &str, flow: &Flow, network: &Network, duration: Time) -
     }
     check_unreachable_at(&format!("{key}.unreachable_at"), flow)?;
     check_unreachable_until(&format!("{key}.unreachable_until"), flow, network)
+}
+
+/// Checks that the packets of `flow` fit into the frames of `network`.
+pub(super) fn check_frame_size(key: &str, flow: &Flow, network: &Adhoc) -> CheckResult {
+    let (key, bytes) = match (flow.transport, &flow.tcp, flow.application) {
+        (Transport::Tcp, Some(tcp), _) => (format!("{key}.tcp.mss"), tcp.mss.0 + TCP_IP_BYTES),
+        (Transport::Udp, _, Application::Cbr(cbr)) => {
+            (format!("{key}.application.cbr.size"), cbr.size.0 + UDP_IP_BYTES)
+        }
+        _ => return Ok(()),
+    };
+    adhoc::check_frame_size(network, key, bytes)
 }
 
 /// Checks the times at which the sender is notified that its destination is unreachable.
@@ -100,11 +110,20 @@ fn check_unreachable_until(key: &str, flow: &Flow, network: &Network) -> CheckRe
         "`unreachable_until` with transport = \"udp\"\nonly TCP senders can be notified; leave it out"
             .into()
     })?;
-    require(matches!(network, Network::Adhoc(_)), key, || {
+    require(!matches!(network, Network::Path(_)), key, || {
         "`unreachable_until` in a network of kind \"path\"\n\
          link failures are reported in ad hoc networks only; here use `unreachable_at`"
             .into()
     })?;
+    if let Network::Mixed(mixed) = network {
+        require(mixed.radio_of(flow.from).is_some(), key, || {
+            format!(
+                "`unreachable_until` with a sender, {}, that has no radio\n\
+                 only radios report link failures; here use `unreachable_at`",
+                network.node_name(flow.from)
+            )
+        })?;
+    }
     require(flow.unreachable_at.is_empty(), key, || {
         "`unreachable_until` together with `unreachable_at`\nleave out one of them".into()
     })

@@ -1,6 +1,6 @@
 //! Validation of links and their queues.
 
-use super::{CheckResult, require, require_probability, require_range};
+use super::problem::{CheckResult, require, require_probability, require_range};
 use crate::{Delay, Link, LinkOverride, Queue};
 
 pub(super) fn check_link(key: &str, link: &Link) -> CheckResult {

@@ -154,6 +154,15 @@ inlined! {
         generator.subschema_for::<PresetName>(), generator.subschema_for::<Tcp>(),
     ] });
     DsrCache: generator => cache(generator);
+    NodeName: _generator => json_schema!({
+        "title": "node name",
+        "type": "string",
+        "pattern": r"^[A-Za-z][A-Za-z0-9_-]*(\[[0-9]+-[0-9]+\])?$",
+        "examples": ["server"],
+    });
+    NodeReference: generator => json_schema!({ "anyOf": [
+        { "type": "integer", "minimum": 0 }, generator.subschema_for::<NodeName>(),
+    ] });
 }
 
 /// One value, or minimum and maximum.
@@ -171,6 +180,12 @@ impl<T: JsonSchema> JsonSchema for OneOrTwo<T> {
         json_schema!({ "anyOf": [generator.subschema_for::<T>(), both] })
     }
 }
+
+/// The name of a node in a mixed network, or a range of names.
+pub(crate) struct NodeName;
+
+/// The number or the name of a node.
+pub(crate) struct NodeReference;
 
 /// The name of a preset.
 pub(crate) struct PresetName;

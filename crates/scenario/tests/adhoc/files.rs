@@ -159,8 +159,8 @@ fn arp_keys_reach_the_configuration() {
         Arp::Off => panic!("it is on"),
     };
     let on = ("network.arp", "true");
-    assert_eq!(config(&[on]), driftway_node::ArpConfig::STANDARD);
-    assert_eq!(config(&[on, ("network.compat", "ns-2")]), driftway_node::ArpConfig::NS2);
+    assert_eq!(config(&[on]), driftway_link::ArpConfig::STANDARD);
+    assert_eq!(config(&[on, ("network.compat", "ns-2")]), driftway_link::ArpConfig::NS2);
 }
 
 /// Overrides of keys of [`RIGHT`], nearly all valid.

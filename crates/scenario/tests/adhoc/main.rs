@@ -39,7 +39,7 @@ pub(crate) fn read(overrides: &[(&str, &str)]) -> Result<Scenario, String> {
 pub(crate) fn network(scenario: &Scenario) -> &Adhoc {
     match &scenario.network {
         Network::Adhoc(adhoc) => adhoc,
-        Network::Path(_) => panic!("it says adhoc"),
+        Network::Path(_) | Network::Mixed(_) => panic!("it says adhoc"),
     }
 }
 

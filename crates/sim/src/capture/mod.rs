@@ -23,7 +23,7 @@ use std::io::{self, Write};
 
 use driftway_base::{Duration, Instant};
 use driftway_radio::dcf::{FrameKind, FrameRecord, ReceptionOutcome};
-use driftway_scenario::{Mac, Network, Scenario};
+use driftway_scenario::{Mac, Scenario};
 use driftway_wire::{ArpMessage, EncodeError, HardwareAddr, Payload, RoutedPacket};
 
 use dot11::Header;
@@ -66,16 +66,16 @@ const SHORT_PREAMBLE: Duration = Duration::from_micros(96);
 impl Capture {
     /// True if a scenario transmits 802.11 frames.
     pub fn supports(scenario: &Scenario) -> bool {
-        matches!(&scenario.network, Network::Adhoc(adhoc) if matches!(adhoc.mac, Mac::Dcf(_)))
+        scenario.network.radio_network().is_some_and(|air| matches!(air.mac, Mac::Dcf(_)))
     }
 
     /// Starts a capture of a run of `scenario` with `seed`; `None` if the scenario has no 802.11
     /// frames.
     pub fn new(out: Box<dyn Write + Send>, scenario: &Scenario, seed: u64) -> Option<Self> {
-        let Network::Adhoc(adhoc) = &scenario.network else { return None };
+        let air = scenario.network.radio_network()?;
         Self::supports(scenario).then(|| Self {
             blocks: CaptureWriter::new(out, &format!("{}, seed {seed}", scenario.name)),
-            channel_mhz: (adhoc.radio.frequency.0 / 1_000_000) as u16,
+            channel_mhz: (air.radio.frequency.0 / 1_000_000) as u16,
             record: Vec::new(),
             pending_drops: VecDeque::new(),
         })

@@ -16,7 +16,7 @@ use pcap_file::pcapng::blocks::section_header::{SectionHeaderBlock, SectionHeade
 use pcap_file::pcapng::blocks::{Block, PcapNgBlock};
 use pcap_file::{DataLink, Endianness, PcapError};
 
-use crate::addresses::address;
+use driftway_net::addresses::address;
 
 /// Timestamps count 10⁻⁹ s.
 const NANOSECONDS: u8 = 9;

@@ -13,7 +13,7 @@ use pcap_file::pcapng::blocks::interface_description::InterfaceDescriptionOption
 use pcap_file::pcapng::{Block, PcapNgReader};
 
 use super::*;
-use crate::addresses::address;
+use driftway_net::addresses::address;
 
 /// The output of a capture.
 #[derive(Clone, Default)]

@@ -9,9 +9,9 @@ use driftway_wire::{AodvMessage, Body, Packet, RoutedPacket, TcpFlags};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
-use crate::addresses::node_number;
+use super::{optional_seconds, seconds};
 use crate::sockets::flow_index;
-use crate::trace;
+use driftway_net::addresses::node_number;
 
 /// An event. A field without a value is an empty cell.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -20,7 +20,7 @@ pub struct Entry {
     #[serde(with = "seconds")]
     #[schemars(with = "f64")]
     pub time_s: Instant,
-    /// The node at which it occurred; for a fault of a path, the hop, from 1.
+    /// The node at which it occurred; for a fault other than `radio-down`, the hop or wire, from 1.
     pub node: u32,
     /// The part of the node: see the events below.
     pub layer: Layer,
@@ -270,41 +270,5 @@ impl<'de> Deserialize<'de> for IpPacketId {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
         let text = Cow::<str>::deserialize(from)?;
         text.parse().map_err(de::Error::custom)
-    }
-}
-
-/// Seconds with nine decimals, as in traces.
-mod seconds {
-    use super::*;
-
-    pub fn serialize<S: Serializer>(at: &Instant, to: S) -> Result<S::Ok, S::Error> {
-        to.serialize_str(&trace::format_seconds(*at))
-    }
-
-    pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Instant, D::Error> {
-        let text = Cow::<str>::deserialize(from)?;
-        trace::parse_seconds(&text).ok_or_else(|| de::Error::custom("a time has nine decimals"))
-    }
-}
-
-/// The same format for a duration that may be absent.
-mod optional_seconds {
-    use super::*;
-
-    pub fn serialize<S: Serializer>(span: &Option<Duration>, to: S) -> Result<S::Ok, S::Error> {
-        match span {
-            Some(span) => super::seconds::serialize(&(Instant::ZERO + *span), to),
-            None => to.serialize_none(),
-        }
-    }
-
-    pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Duration>, D::Error> {
-        let text = Cow::<str>::deserialize(from)?;
-        if text.is_empty() {
-            return Ok(None);
-        }
-        let at = trace::parse_seconds(&text);
-        at.map(|at| Some(at.since(Instant::ZERO)))
-            .ok_or_else(|| de::Error::custom("a time has nine decimals"))
     }
 }

@@ -6,6 +6,8 @@
 
 mod entry;
 mod events;
+mod optional_seconds;
+mod seconds;
 
 use std::collections::VecDeque;
 use std::io::{self, Read, Write};

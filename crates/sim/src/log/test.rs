@@ -6,8 +6,8 @@ use driftway_wire::{
 use proptest::prelude::*;
 
 use super::*;
-use crate::addresses::address;
 use crate::sockets::flow_port;
+use driftway_net::addresses::address;
 
 /// The output of a log.
 #[derive(Clone, Default)]

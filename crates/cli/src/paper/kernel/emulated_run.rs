@@ -8,9 +8,9 @@ use std::thread::{self, JoinHandle};
 use driftway_base::{Duration, Instant};
 use driftway_host::{
     Emulation, Namespace, PathEnd, RealClock, ShimDaemon, ShimSettings, ShimSnapshot, StatusHandle,
-    enable_realtime_scheduling,
+    enable_realtime_scheduling, end_nodes,
 };
-use driftway_scenario::{Application, Network, Scenario, Size};
+use driftway_scenario::{Application, Scenario, Size};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -87,9 +87,6 @@ impl ShimThread {
 /// # Errors
 /// A failed system call, or a scenario that cannot be run with a kernel.
 pub fn emulate_run(scenario: &Scenario, stack: &Stack, seed: u64) -> io::Result<EmulatedRun> {
-    let Network::Path(path) = &scenario.network else {
-        return Err(io::Error::other("the network is not a path"));
-    };
     let (Some(flow), driftway_scenario::Time(limit)) = (scenario.flows.first(), scenario.duration)
     else {
         return Err(io::Error::other("there is no flow"));
@@ -97,14 +94,13 @@ pub fn emulate_run(scenario: &Scenario, stack: &Stack, seed: u64) -> io::Result<
     let (Application::Transfer(Size(bytes)), Some(tcp)) = (&flow.application, &flow.tcp) else {
         return Err(io::Error::other("the flow is not a TCP transfer"));
     };
-    let emulation = Emulation::new(path, scenario.duration, seed, mtu(scenario))?;
+    let emulation = Emulation::new(scenario, seed, mtu(scenario), &end_nodes(scenario))?;
     let far = emulation.address(PathEnd::Far);
     for end in PathEnd::BOTH {
-        let namespace = emulation.namespace(end);
+        let namespace = emulation.end(end);
         namespace.set_sysctl("net/ipv4/tcp_ecn", if tcp.ecn { "1" } else { "0" })?;
     }
-    let below =
-        stack.shim.then(|| ShimThread::start(emulation.namespace(PathEnd::Near))).transpose()?;
+    let below = stack.shim.then(|| ShimThread::start(emulation.end(PathEnd::Near))).transpose()?;
     let running = emulation.start()?;
     let clock = RealClock::start();
     let window = u32::try_from(tcp.window_bytes()).unwrap_or(u32::MAX);
@@ -112,7 +108,7 @@ pub fn emulate_run(scenario: &Scenario, stack: &Stack, seed: u64) -> io::Result<
     let until = Instant::ZERO + limit;
     let transfer = Transfer { congestion_control, bytes: *bytes, window, deadline: until };
     let arrived = transfer.run(&running, far, clock);
-    let counted = counters::read_counters(running.namespace(PathEnd::Near));
+    let counted = counters::read_counters(running.end(PathEnd::Near));
     // Before the path stops, because the shim releases its stored packets when it stops.
     let snapshot = below.map(ShimThread::stop_and_report).transpose();
     let report = running.stop()?;
@@ -126,7 +122,7 @@ pub fn emulate_run(scenario: &Scenario, stack: &Stack, seed: u64) -> io::Result<
         because,
         attempts: 1,
         late_p99_s: Duration::as_secs_f64(report.lateness.quantile(0.99)),
-        tolerated_s: Duration::as_secs_f64(report.tolerated_lateness()),
+        tolerated_s: Duration::as_secs_f64(report.tolerance.tolerated()),
         marks: report.marked,
         drops: report.counts.drops.clone(),
         tcp_counts: counted,

@@ -69,7 +69,7 @@ pub fn run_with_kernel(args: &PaperArgs) -> Result<(), Failure> {
             .map_err(|error| Failure::Failed(format!("cannot render the page: {error}")))?;
         let mut staging = destination.stage()?;
         staging.write_text("results.json", &document.json())?;
-        staging.write_text(super::PAGE, &html)?;
+        staging.write_text(super::page::PAGE, &html)?;
         staging.replace_previous()?;
     }
     let mut out = anstream::stdout().lock();
@@ -78,7 +78,7 @@ pub fn run_with_kernel(args: &PaperArgs) -> Result<(), Failure> {
     } else {
         write!(out, "{}", print::document(&work, &document))?;
         if let Some(dir) = &args.out {
-            writeln!(out, "Written to {}", dir.join(super::PAGE).display())?;
+            writeln!(out, "Written to {}", dir.join(super::page::PAGE).display())?;
         }
     }
     Ok(())

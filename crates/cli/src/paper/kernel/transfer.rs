@@ -74,11 +74,11 @@ impl Transfer<'_> {
             listener.set_nonblocking(true)?;
             Ok(listener)
         };
-        let listener = running.namespace(PathEnd::Far).run(listen)??;
+        let listener = running.end(PathEnd::Far).run(listen)??;
         let done = AtomicBool::new(false);
         thread::scope(|scope| {
             let sends = scope.spawn(|| {
-                let near = running.namespace(PathEnd::Near);
+                let near = running.end(PathEnd::Near);
                 let sent = near.run(|| self.send(far, clock, &done))?;
                 done.store(true, Ordering::Relaxed);
                 sent

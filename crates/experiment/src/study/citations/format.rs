@@ -7,6 +7,9 @@ use serde::Deserialize;
 
 use crate::study::number::SettingValue;
 
+/// The prose that accompanies a paper's file.
+pub const README: &str = "README.md";
+
 /// Name of the file.
 pub const NUMBERS_FILE: &str = "numbers.toml";
 
@@ -46,7 +49,7 @@ pub struct CitedPassage {
 }
 
 fn default_readme() -> String {
-    super::README.to_owned()
+    README.to_owned()
 }
 
 /// A table of the README, `[[table]]`, between `<!-- table NAME -->` and `<!-- end -->`.

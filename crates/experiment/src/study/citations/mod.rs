@@ -7,18 +7,16 @@ pub mod text;
 
 use driftway_scenario::Scenario;
 
+use super::files::{PAPER_FILE as PAPER, Source};
 use super::format::{FlowSelector, Measure, Study};
 use super::measure::{mean, read_sample};
 use super::plan::Plan;
-use super::source::{PAPER_FILE as PAPER, Source};
 use super::stored_results::{self, StoredResults};
 use crate::error::Error;
 use crate::runner::{Job, Runner, Task};
+pub use format::README;
 use format::{CitedPassage, NUMBERS_FILE, NumbersFile};
 use text::{AnnotatedPassage, agrees, collapse_whitespace, find_uncited};
-
-/// The prose that accompanies a paper's file.
-pub const README: &str = "README.md";
 
 /// A cited number.
 #[derive(Clone, Debug, PartialEq)]

@@ -5,12 +5,12 @@ use driftway_scenario::{Coordinate, Error, TomlFile, Unit};
 use super::format::{
     AddedEffect, GrowthClaim, Order, Ratio, Statement, Trend, TrendDirection, Value,
 };
-use super::{Case, Cell, Quantity};
+use super::planned::{Case, Cell, Quantity};
 use crate::study::check::{
     axis_position, coordinate_text, figure_names, find_measure, find_name, keys,
 };
 use crate::study::format::Study;
-use crate::study::plan::PlannedFigure;
+use crate::study::planned_figure::PlannedFigure;
 
 /// A statement about one figure in one reading.
 #[derive(Clone, Copy)]

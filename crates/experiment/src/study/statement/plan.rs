@@ -4,11 +4,11 @@ use driftway_scenario::{Error, TomlFile, Unit};
 
 use super::cases::CaseBuilder;
 use super::format::{Bound, Disagreement, Statement, StatementKind, Verdict};
-use super::{CountedAs, PlannedStatement};
+use super::planned::{CountedAs, PlannedStatement};
 use crate::study::check::{figure_names, find_measure, find_name, keys};
 use crate::study::format::Study;
 use crate::study::number::{NumberUnit, PaperNumber};
-use crate::study::plan::PlannedFigure;
+use crate::study::planned_figure::PlannedFigure;
 
 /// Resolves all statements.
 ///

@@ -192,7 +192,7 @@ fn a_statement_is_judged_in_each_figure_and_reading() {
     let all = all(READINGS, statement).unwrap();
     let found: Vec<_> =
         all.iter().map(|p| (p.id.as_str(), p.expected, p.differs, p.counted)).collect();
-    use Verdict::{Agrees, Differs};
+    use super::format::Verdict::{Agrees, Differs};
     assert_eq!(
         found,
         [

@@ -1,6 +1,6 @@
 //! Deviations of AODV in ns-2.35 (aodv/aodv.cc, aodv/aodv.h) from RFC 3561.
 
-use super::{Deviation, DeviationScope};
+use super::deviation::{Deviation, DeviationScope};
 
 const fn key(
     key: &'static str,

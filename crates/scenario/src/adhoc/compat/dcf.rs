@@ -1,7 +1,7 @@
 //! Deviations of 802.11 in ns-2.35 (mac/mac-802_11.cc) from IEEE 802.11-1999, and of its TDMA
 //! (mac/mac-tdma.cc), for which there is no standard.
 
-use super::{Deviation, DeviationScope};
+use super::deviation::{Deviation, DeviationScope};
 
 const fn key(
     key: &'static str,

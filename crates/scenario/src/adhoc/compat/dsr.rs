@@ -1,6 +1,6 @@
 //! Deviations of DSR in ns-2.35 (dsr/dsragent.cc and related files) from RFC 4728.
 
-use super::{Deviation, DeviationScope};
+use super::deviation::{Deviation, DeviationScope};
 
 const fn key(
     key: &'static str,

@@ -1,0 +1,156 @@
+//! The programs of an emulation and their nodes.
+
+use std::ffi::OsString;
+use std::process::Command;
+
+use driftway_host::{end_nodes, node_count};
+use driftway_scenario::{Network, Scenario, nearest};
+
+use super::programs::shell;
+use crate::args::EmulateArgs;
+use crate::failure::Failure;
+
+/// The programs of an emulation and their nodes.
+#[derive(Debug)]
+pub struct Plan {
+    /// The two ends of the network.
+    pub ends: [usize; 2],
+    /// Nodes with a kernel, in ascending order.
+    pub nodes: Vec<usize>,
+    /// The program with which the emulation ends.
+    pub main: MainProgram,
+    /// The others: options, nodes and command lines.
+    pub background: Vec<BackgroundProgram>,
+}
+
+/// The program with which an emulation ends.
+#[derive(Debug)]
+pub struct MainProgram {
+    /// Its node.
+    pub node: usize,
+    /// The program and its arguments, or a line for the shell.
+    words: Words,
+}
+
+#[derive(Debug)]
+enum Words {
+    Command(Vec<OsString>),
+    Line(OsString),
+}
+
+/// A program that is terminated at the end.
+#[derive(Debug)]
+pub struct BackgroundProgram {
+    /// Its node.
+    pub node: usize,
+    /// A line for the shell.
+    pub line: OsString,
+    /// True if it is the program of `--far`.
+    pub is_far: bool,
+}
+
+impl MainProgram {
+    /// Returns the command that starts it.
+    pub fn command(&self) -> Command {
+        match &self.words {
+            Words::Line(line) => shell(line),
+            Words::Command(words) => {
+                let (program, arguments) = words.split_first().expect("it is not empty");
+                let mut command = Command::new(program);
+                command.args(arguments);
+                command
+            }
+        }
+    }
+
+    /// Returns the name of the program for messages.
+    pub fn name(&self) -> String {
+        match &self.words {
+            Words::Line(_) => "sh".to_owned(),
+            Words::Command(words) => words[0].to_string_lossy().into_owned(),
+        }
+    }
+
+    /// Returns its command, or its line, as text.
+    pub fn words(&self) -> Vec<String> {
+        let words = match &self.words {
+            Words::Line(line) => std::slice::from_ref(line),
+            Words::Command(words) => words,
+        };
+        words.iter().map(|word| word.to_string_lossy().into_owned()).collect()
+    }
+}
+
+impl Plan {
+    /// Reads the options.
+    ///
+    /// # Errors
+    /// A node that the network does not have.
+    pub fn new(args: &EmulateArgs, scenario: &Scenario) -> Result<Self, Failure> {
+        let ends = end_nodes(scenario);
+        let mut background = Vec::new();
+        if let Some(line) = &args.far {
+            background.push(BackgroundProgram { node: ends[1], line: line.clone(), is_far: true });
+        }
+        for pair in args.at.chunks(2) {
+            let [node, line] = pair else { continue };
+            let node = read_node(&node.to_string_lossy(), ends, scenario)?;
+            background.push(BackgroundProgram { node, line: line.clone(), is_far: false });
+        }
+        let main = if args.command.is_empty() {
+            let last = background.pop().ok_or_else(|| Failure::Input("no COMMAND".into()))?;
+            MainProgram { node: last.node, words: Words::Line(last.line) }
+        } else {
+            MainProgram { node: ends[0], words: Words::Command(args.command.clone()) }
+        };
+        let mut nodes: Vec<_> = background.iter().map(|program| program.node).collect();
+        nodes.push(main.node);
+        // What is sent to an end arrives at a kernel, also where no program runs.
+        let is_path = matches!(scenario.network, Network::Path(_));
+        if is_path || !args.command.is_empty() || args.far.is_some() {
+            nodes.extend(ends);
+        }
+        nodes.sort_unstable();
+        nodes.dedup();
+        Ok(Self { ends, nodes, main, background })
+    }
+
+    /// Returns the other end, if a node is an end.
+    pub fn remote_of(&self, node: usize) -> Option<usize> {
+        let [near, far] = self.ends;
+        match node {
+            _ if node == near => Some(far),
+            _ if node == far => Some(near),
+            _ => None,
+        }
+    }
+}
+
+/// Reads a node: its name in a mixed network, its number, or the name of an end.
+fn read_node(text: &str, [near, far]: [usize; 2], scenario: &Scenario) -> Result<usize, Failure> {
+    let count = node_count(scenario);
+    let name = |node: usize| scenario.node_name(node as u32);
+    let named = (0..count).find(|node| name(*node) == text);
+    match (named, text, text.parse()) {
+        (Some(node), ..) | (None, _, Ok(node)) if node < count => Ok(node),
+        (_, "near", _) => Ok(near),
+        (_, "far", _) => Ok(far),
+        _ if matches!(scenario.network, Network::Mixed(_)) => {
+            let names: Vec<String> = (0..count).map(name).collect();
+            let nearest = nearest(text, names.iter().map(String::as_str))
+                .map_or(String::new(), |word| format!("; did you mean `{word}`?"));
+            Err(Failure::Input(format!(
+                "--at {text}: there is no such node: NODE is a name of `network.nodes`, a number from \
+                 0 to {}, near ({}) or far ({}){nearest}",
+                count - 1,
+                name(near),
+                name(far)
+            )))
+        }
+        _ => Err(Failure::Input(format!(
+            "--at {text}: there is no such node: NODE is a number from 0 to {}, near ({near}) or \
+             far ({far})",
+            count - 1
+        ))),
+    }
+}

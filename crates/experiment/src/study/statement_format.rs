@@ -1,0 +1,236 @@
+//! Statements of a paper in the file: `[[reading]]`, `[[statement]]`, and its predicates.
+
+use std::collections::BTreeMap;
+
+use driftway_scenario::Coordinate;
+use serde::{Deserialize, Serialize};
+
+use crate::study::number::OneOrMany;
+use crate::study::number::PaperNumber;
+
+/// A reading of the open questions of a paper, `[[reading]]`. Each statement of the paper is judged
+/// and counted in each reading; the first reading is the literal one.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields, expecting = "a table with the keys of a reading")]
+pub struct Reading {
+    /// Name in statements, such as `"text"`.
+    pub name: String,
+    /// Label for readers, such as `"as the text says"`.
+    pub label: String,
+    /// Replacements of the arms that statements name: `{ tcp = "tcp-wire" }`. Other arms are
+    /// unchanged.
+    #[serde(default)]
+    pub arms: BTreeMap<String, String>,
+}
+
+/// A statement as a predicate, `[[statement]]`, with exactly one of `value`, `ratio`, `order`,
+/// `trend`, `growth`, `added`. A predicate without `x` must hold at each point. It is judged in
+/// each of its figures and readings.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields, expecting = "a table with the keys of a statement")]
+pub struct Statement {
+    /// Name, such as `"atcp-flat"`. Its full name for figure 8 in the reading `text` is
+    /// `8-atcp-flat-text`.
+    pub id: String,
+    /// Its figure or figures.
+    pub figure: OneOrMany,
+    /// The readings in which it is judged. Default: all, or none with `ours`.
+    #[serde(default)]
+    pub readings: Vec<String>,
+    /// The statement in words.
+    pub says: String,
+    /// One of the figure's metrics. Default: the first.
+    pub metric: Option<String>,
+    /// The mean at a point, `{ arm = "atcp", x = "10 ms" }`, has the value `number`.
+    pub value: Option<Value>,
+    /// The ratio of two means has the value `number`, or lies in `band`.
+    pub ratio: Option<Ratio>,
+    /// One arm lies below another.
+    pub order: Option<Order>,
+    /// An arm rises or falls.
+    pub trend: Option<Trend>,
+    /// One arm changes more than another from the first x to the last.
+    pub growth: Option<GrowthClaim>,
+    /// The difference between this figure and another one is above zero, or greater for one arm
+    /// than for another.
+    pub added: Option<AddedEffect>,
+    /// The paper's number: in the metric's base unit, with a unit (`"425 s"`), a percentage
+    /// (`"33 %"`), or a range (`[2, 3]`). 0 means none in any run.
+    pub number: Option<PaperNumber>,
+    /// The number is a bound instead of a value: `"at-least"` or `"at-most"`.
+    pub bound: Option<Bound>,
+    /// Range of a ratio, without tolerance, which interprets statements such as "rises a little".
+    pub band: Option<(f64, f64)>,
+    /// The statement is ours instead of the paper's. Default false.
+    #[serde(default)]
+    pub ours: bool,
+    /// Reason why no aid could violate it: the statement is shown, but not counted.
+    pub capped: Option<String>,
+    /// Disagreements with all runs when this was written: `[[statement.differs]]`.
+    #[serde(default)]
+    pub differs: Vec<Disagreement>,
+}
+
+/// A disagreement and its cause, `[[statement.differs]]`.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields, expecting = "a table with the keys of a disagreement")]
+pub struct Disagreement {
+    /// Figures of the statement. Default: all.
+    #[serde(default)]
+    pub figures: Vec<String>,
+    /// Readings of the statement. Default: all.
+    #[serde(default)]
+    pub readings: Vec<String>,
+    /// The cause. `{figure}` is replaced by the figure's name, here and in the command.
+    pub because: String,
+    /// The command whose output shows the cause, for this figure and reading.
+    pub shown_by: String,
+}
+
+/// The mean of one arm: `value`.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields, expecting = "a table with the keys of a value")]
+pub struct Value {
+    /// Arm.
+    pub arm: String,
+    /// Point.
+    pub x: Option<Coordinate>,
+}
+
+/// The ratio of `arm` at `x` to the arm `to` at `to_x` in `to_figure`: `ratio`. Omitted parts are
+/// the same in the denominator as in the numerator. So
+/// `{ arm = "atcp", x = "50 ms", to_x = "10 ms" }` with the number 1 states that ATCP is flat.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields, expecting = "a table with the keys of a ratio")]
+pub struct Ratio {
+    /// Arm of the numerator.
+    pub arm: String,
+    /// Arm of the denominator.
+    pub to: Option<String>,
+    /// Point.
+    pub x: Option<Coordinate>,
+    /// Point of the denominator.
+    pub to_x: Option<Coordinate>,
+    /// Figure of the denominator.
+    pub to_figure: Option<String>,
+    /// Uses only the highest or lowest point: "up to 17 % more" is the number "117 %" at the
+    /// highest. The point is chosen by its mean, so that the interval does not include this choice.
+    /// Default: each point.
+    pub peak: Option<Peak>,
+}
+
+/// `below` is below `above`, paired by seed: `order`.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields, expecting = "a table with the keys of an order")]
+pub struct Order {
+    /// The arm with the lower values.
+    pub below: String,
+    /// The arm with the higher values.
+    pub above: String,
+    /// Point.
+    pub x: Option<Coordinate>,
+    /// Equal values agree: "nowhere worse". Default false.
+    #[serde(default)]
+    pub or_equal: bool,
+}
+
+/// `arm` rises (or falls) from the first x to the last: `trend`; with `over`, its ratio to the same
+/// arm in another figure does.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields, expecting = "a table with the keys of a trend")]
+pub struct Trend {
+    /// Arm.
+    pub arm: String,
+    /// Direction: `"up"` or `"down"`.
+    pub goes: TrendDirection,
+    /// Start. Default: the first x.
+    pub from: Option<Coordinate>,
+    /// End. Default: the last x.
+    pub to: Option<Coordinate>,
+    /// Figure of the ratio's denominator. Default: none, no ratio.
+    pub over: Option<String>,
+}
+
+/// Direction of a trend.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum TrendDirection {
+    /// Rising.
+    Up,
+    /// Falling.
+    Down,
+}
+
+/// The gain of `more` from the first x to the last exceeds that of `less`: `growth`. With falling
+/// values, the arm that falls less gains more. With `relative = true` their ratio rises from the
+/// first x to the last.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields, expecting = "a table with the keys of a growth")]
+pub struct GrowthClaim {
+    /// The arm that gains more.
+    pub more: String,
+    /// The arm that gains less.
+    pub less: String,
+    /// The ratio of the arms rises instead of their difference. Default false.
+    #[serde(default)]
+    pub relative: bool,
+    /// Start. Default: the first x.
+    pub from: Option<Coordinate>,
+    /// End. Default: the last x.
+    pub to: Option<Coordinate>,
+}
+
+/// The difference between this figure and the figure `base` at the same x, paired by seed: `added`.
+/// For `arm` it is above zero, or greater than for the arm `than`.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields, expecting = "a table with the keys of what is added")]
+pub struct AddedEffect {
+    /// The figure that is subtracted.
+    pub base: String,
+    /// The arm with the (greater) difference.
+    pub arm: String,
+    /// The arm with the smaller difference.
+    pub than: Option<String>,
+    /// Point.
+    pub x: Option<Coordinate>,
+}
+
+/// Selection of one of several points.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Peak {
+    /// The point with the highest mean.
+    Highest,
+    /// The point with the lowest mean.
+    Lowest,
+}
+
+/// Kind of a bound.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, schemars::JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Bound {
+    /// A lower bound.
+    AtLeast,
+    /// An upper bound.
+    AtMost,
+}
+
+/// Agreement of a measurement with a statement.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Verdict {
+    /// The measurement agrees.
+    Agrees,
+    /// The measurement differs.
+    Differs,
+}
+
+/// Kind of a statement.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum StatementKind {
+    /// A number in the prose.
+    Text,
+    /// An order, a trend or a difference.
+    Shape,
+}

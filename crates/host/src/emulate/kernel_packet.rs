@@ -1,0 +1,211 @@
+//! Kernels' packets as the network sees them, and the changes of the network in their bytes.
+
+use driftway_base::Ecn;
+use driftway_net::OPAQUE_STREAM;
+use driftway_wire::{
+    Body, DecodeError, IPV4_HEADER_LEN, IcmpMessage, IpHeader, Packet, Payload, UdpDatagram,
+};
+
+/// Payload stream of kernels' packets, whose offset is the packet's number.
+pub const KERNEL_STREAM: u32 = OPAQUE_STREAM - 1;
+
+/// Protocol number of UDP.
+const UDP: u8 = 17;
+/// UDP header (bytes).
+const UDP_HEADER_LEN: u32 = 8;
+
+/// A packet of a kernel, not yet numbered.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct KernelPacket {
+    /// The packet without a number.
+    packet: Packet,
+    /// Its length (bytes); more bytes may follow.
+    pub len: usize,
+}
+
+impl KernelPacket {
+    /// Reads a packet; `None` if it is not IPv4.
+    ///
+    /// The network sees TCP, UDP, and ICMP echo messages. Of fragments, other messages and other
+    /// protocols it sees only the IP header, and of messages of routing too: those of a kernel are
+    /// not those of the network's routing.
+    pub fn read(bytes: &[u8]) -> Option<Self> {
+        let (ip, len) = IpHeader::decode(bytes).ok()?;
+        let packet = match Packet::decode(bytes) {
+            Ok(decoded) => seen(decoded.packet, len.into()),
+            Err(DecodeError::Version(_) | DecodeError::HeaderChecksum) => return None,
+            Err(_) => None,
+        };
+        let packet = packet.unwrap_or_else(|| opaque(ip, len.into()));
+        Some(Self { packet, len: len.into() })
+    }
+
+    /// The destination.
+    pub fn destination(&self) -> driftway_base::Ipv4Addr {
+        self.packet.ip.destination
+    }
+
+    /// The packet with a number.
+    pub fn numbered(mut self, number: u64) -> Packet {
+        if let Some(payload) = payload_mut(&mut self.packet.body) {
+            payload.offset = number;
+        }
+        self.packet
+    }
+}
+
+/// Returns the number of a packet, if it is a kernel's.
+pub fn number(packet: &Packet) -> Option<u64> {
+    let payload = packet.payload();
+    matches!(payload.stream, KERNEL_STREAM | OPAQUE_STREAM).then_some(payload.offset)
+}
+
+/// Returns true for an ICMP error about a packet of which only the IP header was seen.
+pub fn is_about_opaque(packet: &Packet) -> bool {
+    let Body::Icmp(message) = &packet.body else { return false };
+    // No kernel sends datagrams from port 0 to port 0.
+    message.quoted().is_some_and(|quoted| quoted.protocol == UDP && quoted.ports() == (0, 0))
+}
+
+/// A decoded packet with a payload for its number. Its length is that of the real packet: what is not
+/// decoded, such as unknown TCP options, is added to the payload. `None` if the network is not to
+/// see it.
+fn seen(mut packet: Packet, len: u32) -> Option<Packet> {
+    let missing = len.checked_sub(packet.len())?;
+    let payload = payload_mut(&mut packet.body)?;
+    *payload = Payload::new(KERNEL_STREAM, 0, payload.len + missing);
+    Some(packet)
+}
+
+/// A packet of which only the IP header is seen.
+fn opaque(ip: IpHeader, len: u32) -> Packet {
+    let headers = IPV4_HEADER_LEN + ip.options.as_slice().len() as u32 + UDP_HEADER_LEN;
+    let payload = Payload::new(OPAQUE_STREAM, 0, len.saturating_sub(headers));
+    Packet { ip, body: Body::Udp(UdpDatagram { payload, ..UdpDatagram::default() }) }
+}
+
+fn payload_mut(body: &mut Body) -> Option<&mut Payload> {
+    match body {
+        Body::Tcp(segment) => Some(&mut segment.payload),
+        Body::Udp(datagram) => Some(&mut datagram.payload),
+        Body::Icmp(IcmpMessage::Echo { payload, .. }) => Some(payload),
+        Body::Icmp(_) | Body::Aodv(_) | Body::NoNextHeader => None,
+    }
+}
+
+/// Writes the fields that a network changes into the IPv4 header of `packet`, and updates the
+/// checksum.
+pub fn rewrite(packet: &mut [u8], ttl: u8, ecn: Ecn) {
+    let [version, tos, _, _, _, _, _, _, old_ttl, protocol, high, low, ..] = packet else { return };
+    let new_tos = *tos & 0xfc | ecn.bits();
+    let word = |first: u8, second: u8| u32::from(u16::from_be_bytes([first, second]));
+    // RFC 1624 §3: HC' = ~(~HC + ~m + m'), for each changed 16-bit word m.
+    let mut sum = word(*high, *low) ^ 0xffff;
+    for (old, new) in [
+        (word(*version, *tos), word(*version, new_tos)),
+        (word(*old_ttl, *protocol), word(ttl, *protocol)),
+    ] {
+        sum += (old ^ 0xffff) + new;
+    }
+    sum = (sum & 0xffff) + (sum >> 16);
+    sum = (sum & 0xffff) + (sum >> 16);
+    (*tos, *old_ttl) = (new_tos, ttl);
+    [*high, *low] = (!(sum as u16)).to_be_bytes();
+}
+
+#[cfg(test)]
+mod test {
+    use driftway_base::Ipv4Addr;
+
+    use super::*;
+
+    /// Covers nearly all checksums, by the identification.
+    #[test]
+    fn a_rewritten_header_is_right_and_else_as_it_was() {
+        for number in 0..2000_u16 {
+            let ip = IpHeader {
+                identification: number.wrapping_mul(33),
+                ttl: 200,
+                dscp: 5,
+                ecn: Ecn::Ect0,
+                ..IpHeader::new(Ipv4Addr::new(10, 0, 0, 1), Ipv4Addr::new(10, 0, 0, 2))
+            };
+            let packet = Packet { ip, body: Body::Udp(UdpDatagram::default()) };
+            let mut bytes = [0; 28];
+            packet.encode(&mut bytes, |_, _| ()).unwrap();
+            let (ttl, ecn) = ((number % 256) as u8, Ecn::from_bits(number as u8));
+            rewrite(&mut bytes, ttl, ecn);
+            let ip = IpHeader { ttl, ecn, ..ip };
+            assert_eq!(Packet::decode(&bytes).unwrap().packet, Packet { ip, ..packet });
+        }
+        rewrite(&mut [0x45, 0], 1, Ecn::Ce);
+    }
+
+    fn encode(packet: &Packet) -> Vec<u8> {
+        let mut bytes = vec![0; packet.len() as usize];
+        packet.encode(&mut bytes, |_, to| to.fill(7)).unwrap();
+        bytes
+    }
+
+    fn ip() -> IpHeader {
+        IpHeader::new(Ipv4Addr::new(10, 0, 0, 1), Ipv4Addr::new(10, 0, 0, 2))
+    }
+
+    /// TCP, UDP and echo messages are seen as they are; the rest as an IP header of the same length.
+    #[test]
+    fn the_network_sees_what_it_can_report_on() {
+        let payload = Payload::new(0, 0, 9);
+        let quoted = driftway_wire::QuotedPacket::of(&Packet {
+            ip: ip(),
+            body: Body::Udp(UdpDatagram::default()),
+        })
+        .unwrap();
+        let error = IcmpMessage::TimeExceeded { reassembly: false, quoted };
+        let echo = IcmpMessage::Echo { reply: false, identifier: 1, sequence: 2, payload };
+        let segment = driftway_wire::TcpSegment::default();
+        let message = UdpDatagram { destination_port: 654, ..UdpDatagram::default() };
+        for (body, is_seen) in [
+            (Body::Tcp(segment), true),
+            (Body::Tcp(driftway_wire::TcpSegment { payload, ..segment }), true),
+            (Body::Udp(UdpDatagram { payload, ..UdpDatagram::default() }), true),
+            (Body::Icmp(echo), true),
+            (Body::Icmp(error), false),
+            (Body::Udp(message), false),
+        ] {
+            let bytes = encode(&Packet { ip: ip(), body });
+            let read = KernelPacket::read(&bytes).unwrap().numbered(77);
+            assert_eq!((number(&read), read.len() as usize), (Some(77), bytes.len()), "{body:?}");
+            let stream = if is_seen { KERNEL_STREAM } else { OPAQUE_STREAM };
+            assert_eq!(read.payload().stream, stream, "{body:?}");
+            assert_eq!(read.ip, ip());
+        }
+    }
+
+    /// An option that is not decoded counts as payload.
+    #[test]
+    fn the_length_is_that_of_the_real_packet() {
+        let segment = Packet { ip: ip(), body: Body::Tcp(driftway_wire::TcpSegment::default()) };
+        let mut bytes = encode(&segment);
+        // Four bytes of an experimental option (RFC 4727), and the end of the options.
+        bytes.extend_from_slice(&[253, 4, 1, 2, 0, 0, 0, 0]);
+        bytes[3] += 8;
+        bytes[32] += 2 << 4;
+        for checksum in [10, 36] {
+            bytes[checksum..checksum + 2].fill(0);
+        }
+        let pseudo = [&bytes[12..20], &[0, 6, 0, 28], &bytes[20..]].concat();
+        let (header, transport) = (checksum(&bytes[..20]), checksum(&pseudo));
+        bytes[10..12].copy_from_slice(&header);
+        bytes[36..38].copy_from_slice(&transport);
+        let read = KernelPacket::read(&bytes).unwrap().numbered(1);
+        assert!(matches!(read.body, Body::Tcp(_)), "{read:?}");
+        assert_eq!((read.len(), read.payload().len), (48, 8));
+    }
+
+    fn checksum(bytes: &[u8]) -> [u8; 2] {
+        let words = bytes.chunks(2).map(|word| u32::from(word[0]) << 8 | u32::from(word[1]));
+        let mut sum: u32 = words.sum();
+        sum = (sum & 0xffff) + (sum >> 16);
+        (!(((sum & 0xffff) + (sum >> 16)) as u16)).to_be_bytes()
+    }
+}

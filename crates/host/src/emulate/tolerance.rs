@@ -1,0 +1,104 @@
+//! The lateness that a network tolerates.
+
+use driftway_base::Duration;
+use driftway_scenario::{BitRate, Fault, HopChange, Link, Network, Path, Scenario};
+
+/// Tolerated lateness of the 99th percentile over wires, as a share of the shortest hop's time.
+const SHARE_OF_HOP: f64 = 0.1;
+/// Tolerated lateness of the 99th percentile over radios. A slot of 802.11 is 20 µs, but only the
+/// network counts slots, and it keeps its own time; a kernel's TCP sees frames, whose time on the air
+/// is some milliseconds with 1000 bytes at 2 Mbit/s.
+const OVER_RADIOS: Duration = Duration::from_millis(1);
+
+/// The lateness of packets that does not matter in a network.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Tolerance {
+    /// The shortest time of a packet of the MTU's size over any wire, at any time; `None` without
+    /// wires.
+    pub shortest_hop: Option<Duration>,
+    /// True if some node has a radio.
+    pub has_radios: bool,
+}
+
+impl Tolerance {
+    /// Returns the tolerance of a scenario's network.
+    pub fn new(scenario: &Scenario, mtu: u16) -> Self {
+        match &scenario.network {
+            Network::Path(path) => {
+                Self { shortest_hop: Some(shortest_hop(path, mtu)), has_radios: false }
+            }
+            Network::Adhoc(_) => Self { shortest_hop: None, has_radios: true },
+            Network::Mixed(mixed) => {
+                let wires = (1..).zip(&mixed.wires);
+                let times = wires
+                    .map(|(hop, wire)| shortest_time(&wire.link, &mixed.faults, Some(hop), mtu));
+                Self { shortest_hop: times.min(), has_radios: mixed.air.is_some() }
+            }
+        }
+    }
+
+    /// Returns the tolerated lateness of one packet in a hundred: a tenth of the shortest wire's
+    /// time, and over radios a millisecond; of both the smaller.
+    pub fn tolerated(&self) -> Duration {
+        let of_hop =
+            |hop: Duration| Duration::from_nanos((hop.as_nanos() as f64 * SHARE_OF_HOP) as u64);
+        let over_radios = self.has_radios.then_some(OVER_RADIOS);
+        self.shortest_hop.map(of_hop).into_iter().chain(over_radios).min().unwrap_or_default()
+    }
+
+    /// Describes the limit that was exceeded.
+    pub fn description(&self) -> String {
+        let tolerated = self.tolerated();
+        match self.shortest_hop {
+            Some(hop) if !self.has_radios || tolerated < OVER_RADIOS => {
+                format!("over a tenth of the shortest hop's time ({} µs)", hop.as_nanos() / 1000)
+            }
+            _ => format!("over the {} µs tolerated over radios", tolerated.as_nanos() / 1000),
+        }
+    }
+}
+
+/// The shortest time of a packet of `mtu` bytes over any hop of a path, including later changes.
+fn shortest_hop(path: &Path, mtu: u16) -> Duration {
+    let own = (1..=path.hops).map(|hop| (Some(hop), path.hop_link(hop)));
+    let parallel = path.parallel.iter().map(|route| (None, path.parallel_link(route)));
+    let time = |(hop, link)| shortest_time(&link, &path.faults, hop, mtu);
+    own.chain(parallel).map(time).min().unwrap_or_default()
+}
+
+/// The shortest time of a packet over a link, including later changes of this hop.
+fn shortest_time(link: &Link, faults: &[Fault], hop: Option<u32>, mtu: u16) -> Duration {
+    let (mut rates, mut delays) = (vec![link.rate], vec![link.delay]);
+    for fault in faults {
+        if let Fault::Change(HopChange { hop: changed, rate, delay, .. }) = fault
+            && hop == Some(*changed)
+        {
+            rates.extend(rate);
+            delays.extend(delay);
+        }
+    }
+    let serialised =
+        rates.into_iter().map(|BitRate(rate)| rate.transmission_time(mtu.into())).min();
+    let delayed = delays.into_iter().map(|delay| delay.bounds().0).min();
+    serialised.unwrap_or_default() + delayed.unwrap_or_default()
+}
+
+#[cfg(test)]
+mod test {
+    use super::*;
+
+    #[test]
+    fn the_smaller_tolerance_counts() {
+        let hop = |micros| Some(Duration::from_micros(micros));
+        for (shortest_hop, has_radios, micros, says) in [
+            (hop(500), false, 50, "shortest hop's time (500 µs)"),
+            (None, true, 1000, "over the 1000 µs tolerated over radios"),
+            (hop(500), true, 50, "shortest hop's time (500 µs)"),
+            (hop(50_000), true, 1000, "tolerated over radios"),
+        ] {
+            let tolerance = Tolerance { shortest_hop, has_radios };
+            assert_eq!(tolerance.tolerated(), Duration::from_micros(micros));
+            assert!(tolerance.description().contains(says), "{}", tolerance.description());
+        }
+    }
+}

@@ -1,0 +1,269 @@
+//! Builds an ad hoc network from a scenario.
+
+use std::collections::VecDeque;
+
+use driftway_base::{Duration, Instant, Ipv4Addr};
+use driftway_link::{
+    AdhocQueue, AdhocQueueConfig, Arp, Discipline, Priority, QueueConfig, RedConfig,
+};
+use driftway_radio::{Dcf, NeighbourSignals, NodeInRange, Positions, Propagation, Tdma};
+use driftway_route::feedback::{Feedback, IcmpConfig, RfnConfig, SchemeConfig};
+use driftway_route::{Aodv, Dsr, LinkRetry, LinkRetryConfig, StaticRoutes, shortest_paths};
+use driftway_scenario::{Adhoc, Time};
+use driftway_wire::HardwareAddr;
+
+use super::error::BuildError;
+use super::seeds::Seeds;
+use crate::addresses::address;
+use crate::air::link_monitor::LinkMonitor;
+use crate::air::mac::MacLayer;
+use crate::air::route_prober::RouteProber;
+use crate::air::routing::Routing;
+use crate::air::segment_order::SegmentQueueing;
+use crate::network::{Air, Node, Parts, Radio};
+use crate::wired::faults::{FaultPlan, active_faults};
+use crate::wired::link_config::TYPICAL_PACKET_BYTES;
+use crate::wired::route_table::RouteTable;
+use crate::wired::topology::{Topology, WiredRoutes};
+
+/// Builds the parts of an ad hoc network.
+pub fn build(
+    adhoc: &Adhoc,
+    duration: Time,
+    pairs: &[(u32, u32)],
+    seeds: Seeds,
+) -> Result<Parts, BuildError> {
+    let nodes: Vec<usize> = (0..adhoc.nodes() as usize).collect();
+    let air = build_air(adhoc, &nodes, pairs, seeds.network)?;
+    let schemes = feedback_schemes(adhoc);
+    let own = nodes.iter().zip(air.routing);
+    Ok(Parts {
+        topology: Topology::new(nodes.len(), Vec::new(), WiredRoutes::Table(RouteTable::default())),
+        links: Vec::new(),
+        sends_source_quench: Vec::new(),
+        nodes: own
+            .map(|(number, routing)| Node {
+                routing: Some(routing),
+                radios: vec![*number],
+                route_prober: route_prober(adhoc),
+                ..Node::wired(Feedback::new(address(*number), &schemes))
+            })
+            .collect(),
+        airs: vec![air.air],
+        radios: air.radios,
+        active_faults: active_faults(&FaultPlan {
+            faults: &adhoc.faults,
+            hops: &[],
+            duration,
+            seed: seeds.faults,
+        }),
+        segment_queueing: SegmentQueueing::from_scenario(&adhoc.queue),
+        neighbour_signals: air.neighbour_signals,
+        link_monitor: air.link_monitor,
+    })
+}
+
+/// An air with its radios, and the routing over it.
+pub struct AirParts {
+    /// The air; its stations are the radios in order.
+    pub air: Air,
+    /// The radios.
+    pub radios: Vec<Radio>,
+    /// The routing protocol of each radio's node.
+    pub routing: Vec<Routing>,
+    /// Received signal powers of neighbours; `None` if nothing uses them.
+    pub neighbour_signals: Option<NeighbourSignals>,
+    /// `None`: hosts get no signals of their links.
+    pub link_monitor: Option<LinkMonitor>,
+}
+
+/// Builds the air of a network with these nodes on it. Static routes are those that pairs of nodes
+/// need.
+pub fn build_air(
+    adhoc: &Adhoc,
+    nodes: &[usize],
+    pairs: &[(u32, u32)],
+    seed: u64,
+) -> Result<AirParts, BuildError> {
+    let wrong = |bad: driftway_radio::ParameterError| BuildError(bad.to_string());
+    let stations = nodes.len() as u32;
+    let all_nodes = nodes.iter().max().map_or(0, |last| last + 1);
+    let propagation = Propagation::new(&adhoc.radio.config(), stations, seed).map_err(wrong)?;
+    let link_monitor =
+        adhoc.link_signals.map(|driftway_scenario::LinkSignals { lead: Time(lead) }| {
+            LinkMonitor::new(lead, all_nodes)
+        });
+    let positions = Positions::new(adhoc.mobility(seed).map_err(wrong)?, propagation.reach());
+    let routing = node_routing(adhoc, nodes, pairs, positions.clone(), &propagation, seed);
+    let retry = adhoc.link_retry.map(|retry| LinkRetryConfig {
+        max_retries: retry.most,
+        heard_within: retry.heard_within.map(|Time(within)| within),
+        check_received_power: retry.strength,
+    });
+    let retry_listens = retry.as_ref().is_some_and(LinkRetryConfig::monitors_neighbours);
+    let needs_power = link_monitor.is_some()
+        || retry_listens
+        || routing.iter().any(Routing::needs_received_power);
+    let neighbour_signals =
+        needs_power.then(|| NeighbourSignals::new(all_nodes, propagation.receive_power()));
+    let (mut mac, stack_delay) = match (adhoc.dcf(), adhoc.tdma()) {
+        (Some(config), _) => {
+            let delay = config.delay_down + config.delay_up;
+            (MacLayer::Dcf(Dcf::new(config, positions, propagation, seed)), delay)
+        }
+        (None, Some(config)) => {
+            let delay = config.delay_down + config.delay_up;
+            (MacLayer::Tdma(Tdma::new(config, positions, propagation, seed)), delay)
+        }
+        (None, None) => return Err(BuildError("there is no link layer".into())),
+    };
+    for (station, routing) in (0..).zip(&routing) {
+        if retry_listens || routing.is_promiscuous() {
+            mac.set_promiscuous(station);
+        }
+    }
+    let queue = queue_config(adhoc, mac.service_time(TYPICAL_PACKET_BYTES));
+    let radio = |(station, node): (u32, &usize)| Radio {
+        node: *node,
+        air: 0,
+        station,
+        queue: AdhocQueue::new(queue, seed, u64::from(station)),
+        queue_arrivals: VecDeque::new(),
+        stack_delay,
+        arp: match &adhoc.arp {
+            driftway_scenario::Arp::Off => None,
+            driftway_scenario::Arp::On(keys) => {
+                let hardware = HardwareAddr::of_node(*node as u32);
+                Some(Arp::new(keys.config(), address(*node), hardware))
+            }
+        },
+        link_retry: retry.map(LinkRetry::new),
+        accepted: VecDeque::new(),
+        down_count: 0,
+    };
+    Ok(AirParts {
+        radios: (0..).zip(nodes).map(radio).collect(),
+        air: Air::new(
+            mac,
+            (0..nodes.len()).collect(),
+            nodes.iter().map(|node| *node as u32).collect(),
+        ),
+        routing,
+        neighbour_signals,
+        link_monitor,
+    })
+}
+
+/// The prober of a node on the air.
+pub fn route_prober(adhoc: &Adhoc) -> RouteProber {
+    let driftway_scenario::RouteProbeConfig { every: Time(every), most } =
+        adhoc.route_probe.unwrap_or_default();
+    RouteProber::new(every, most)
+}
+
+/// The feedback schemes of each node: its messages about undeliverable packets and failed routes.
+pub fn feedback_schemes(adhoc: &Adhoc) -> Vec<SchemeConfig> {
+    let icmp = IcmpConfig {
+        unreachable: adhoc.feedback == driftway_scenario::Feedback::IcmpUnreachable,
+        time_exceeded: adhoc.feedback != driftway_scenario::Feedback::None,
+        source_quench: adhoc.queue.source_quench,
+        per_second: adhoc.icmp_rate,
+    };
+    // Routing chooses next hops and decides which failure reports to use. The RFN agent only sends
+    // RFNs for its own node, and RRNs to the sources that have received one.
+    let rfn = RfnConfig { rfn_lifetime: Duration::ZERO, buffer: None };
+    let further = match adhoc.feedback {
+        driftway_scenario::Feedback::None | driftway_scenario::Feedback::IcmpUnreachable => None,
+        driftway_scenario::Feedback::Rfn => Some(SchemeConfig::Rfn(rfn)),
+    };
+    [SchemeConfig::Icmp(icmp)].into_iter().chain(further).collect()
+}
+
+fn queue_config(adhoc: &Adhoc, frame_time: Duration) -> AdhocQueueConfig {
+    let queue = &adhoc.queue;
+    let discipline = match queue.red() {
+        None => Discipline::DropTail {
+            ecn_threshold: queue.ecn_threshold.map(|packets| packets as usize),
+        },
+        Some(red) => Discipline::Red(RedConfig {
+            min_threshold: red.min_threshold,
+            max_threshold: red.max_threshold,
+            max_probability: red.max_probability,
+            weight: red.weight,
+            frame_time,
+            ecn: red.ecn,
+        }),
+    };
+    AdhocQueueConfig {
+        queue: QueueConfig { limit: queue.limit(), discipline, mark_loss: 0.0 },
+        priority: match queue.priority.unwrap_or_default() {
+            driftway_scenario::Priority::None => Priority::None,
+            driftway_scenario::Priority::RoutingFirst => Priority::RoutingFirst,
+            driftway_scenario::Priority::Classes => Priority::Classes,
+        },
+    }
+}
+
+/// The routing protocol of every node.
+fn node_routing(
+    adhoc: &Adhoc,
+    nodes: &[usize],
+    pairs: &[(u32, u32)],
+    positions: Positions,
+    propagation: &Propagation,
+    seed: u64,
+) -> Vec<Routing> {
+    let nodes_of_stations = nodes;
+    let nodes = nodes.iter().copied();
+    match &adhoc.routing {
+        driftway_scenario::Routing::Aodv(aodv) => {
+            let config = aodv.config();
+            let one = |n: usize| Routing::Aodv(Aodv::new(config, address(n), seed, n as u64));
+            nodes.map(one).collect()
+        }
+        driftway_scenario::Routing::Dsr(dsr) => {
+            let config = dsr.config();
+            let one = |n: usize| Routing::Dsr(Dsr::new(config, address(n), seed, n as u64));
+            nodes.map(one).collect()
+        }
+        driftway_scenario::Routing::Static(keys) => {
+            let tables = shortest_path_tables(nodes_of_stations, pairs, positions, propagation);
+            let one = |(n, table)| {
+                let routes = StaticRoutes::new(address(n), table);
+                Routing::Static(routes.with_tcp_padding(keys.tcp_padding))
+            };
+            nodes.zip(tables).map(one).collect()
+        }
+    }
+}
+
+/// The shortest paths over the air between the initial positions of stations, as far as pairs of
+/// stations need them: for each station the next hops by destination.
+fn shortest_path_tables(
+    nodes: &[usize],
+    pairs: &[(u32, u32)],
+    mut positions: Positions,
+    propagation: &Propagation,
+) -> Vec<Vec<(Ipv4Addr, Ipv4Addr)>> {
+    let stations = positions.nodes();
+    let mut tables = vec![Vec::new(); stations];
+    let mut near: Vec<NodeInRange> = Vec::new();
+    shortest_paths(
+        stations as u32,
+        |node, list| {
+            near.clear();
+            positions.nodes_in_range(Instant::ZERO, node, &mut near);
+            let decode = near.iter().filter(|hearer| {
+                propagation.initial_power_between(node, hearer.node, hearer.distance_squared)
+                    >= propagation.receive_power()
+            });
+            list.extend(decode.map(|hearer| hearer.node));
+        },
+        pairs,
+        |node, to, hop| {
+            let of = |station: u32| address(nodes[station as usize]);
+            tables[node as usize].push((of(to), of(hop)));
+        },
+    );
+    tables
+}

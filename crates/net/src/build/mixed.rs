@@ -1,0 +1,167 @@
+//! A mixed network: named nodes, wires between them, radios on some.
+//!
+//! Over wires packets take the shortest route. A node with a radio and a wire is a *gateway*: on the
+//! air it answers for the wired nodes behind it, as the routing protocol's own text has it (see
+//! `add_external` of each protocol). A wired node sends what no wire reaches to the gateway with the
+//! fewest wires in between, of equal ones the first.
+
+use driftway_route::feedback::{Feedback, IcmpConfig, SchemeConfig};
+use driftway_scenario::{Mixed, Scenario};
+
+use super::adhoc::{AirParts, build_air, feedback_schemes, route_prober};
+use super::error::BuildError;
+use super::path::build_links;
+use super::seeds::Seeds;
+use crate::addresses::address;
+use crate::air::routing::Routing;
+use crate::air::segment_order::SegmentQueueing;
+use crate::network::{Node, Parts};
+use crate::wired::faults::{FaultPlan, active_faults};
+use crate::wired::route_table::RouteTable;
+use crate::wired::topology::{Topology, WiredRoutes};
+
+/// Builds the parts of a mixed network.
+pub fn build(
+    mixed: &Mixed,
+    scenario: &Scenario,
+    pairs: &[(u32, u32)],
+    seeds: Seeds,
+) -> Result<Parts, BuildError> {
+    let count = mixed.nodes.len();
+    let ends = |between: [u32; 2]| between.map(|node| node as usize);
+    let endpoints: Vec<[usize; 2]> = mixed.wires.iter().map(|wire| ends(wire.between)).collect();
+    let links: Vec<_> = mixed.wires.iter().map(|wire| wire.link.clone()).collect();
+    let radios = mixed.air.iter().flat_map(|air| &air.radios).map(|node| *node as usize);
+    let plan = Wiring::new(count, &endpoints, radios.collect());
+    let nodes = (0..count).map(|node| Node::wired(Feedback::new(address(node), &wired_schemes())));
+    let mut parts = Parts {
+        topology: Topology::new(count, endpoints, WiredRoutes::Table(plan.routes())),
+        links: build_links(&links, seeds.network),
+        sends_source_quench: links.iter().map(|link| link.queue.source_quench).collect(),
+        airs: Vec::new(),
+        radios: Vec::new(),
+        nodes: nodes.collect(),
+        active_faults: active_faults(&FaultPlan {
+            faults: &mixed.faults,
+            hops: &links,
+            duration: scenario.duration,
+            seed: seeds.faults,
+        }),
+        segment_queueing: SegmentQueueing::default(),
+        neighbour_signals: None,
+        link_monitor: None,
+    };
+    if let Some(air) = &mixed.air {
+        let stations = pairs.iter().filter_map(|(from, to)| plan.stations(*from, *to));
+        let stations: Vec<_> = stations.collect();
+        let built = build_air(&air.adhoc, &plan.radios, &stations, seeds.network)?;
+        parts.segment_queueing = SegmentQueueing::from_scenario(&air.adhoc.queue);
+        plan.add_air(&mut parts, built, &air.adhoc);
+    }
+    Ok(parts)
+}
+
+/// The feedback of nodes without radios: an error message for each packet, as on a path.
+fn wired_schemes() -> [SchemeConfig; 1] {
+    let icmp =
+        IcmpConfig { unreachable: true, time_exceeded: true, source_quench: true, per_second: 0 };
+    [SchemeConfig::Icmp(icmp)]
+}
+
+/// The nodes with radios, and the routes over wires.
+struct Wiring {
+    table: RouteTable,
+    /// The node of each radio.
+    radios: Vec<usize>,
+    /// The gateway over which each node reaches the air: itself, if it has a radio.
+    gateways: Vec<Option<usize>>,
+}
+
+impl Wiring {
+    fn new(nodes: usize, endpoints: &[[usize; 2]], radios: Vec<usize>) -> Self {
+        let table = RouteTable::shortest(nodes, endpoints);
+        let nearest = |node: usize| {
+            let distances = radios
+                .iter()
+                .filter_map(|gateway| Some((table.distance(node, *gateway, endpoints)?, *gateway)));
+            distances.min().map(|(_, gateway)| gateway)
+        };
+        let gateways = (0..nodes).map(nearest).collect();
+        Self { table, radios, gateways }
+    }
+
+    fn has_radio(&self, node: usize) -> bool {
+        self.radios.contains(&node)
+    }
+
+    /// The routes over wires: the shortest, and to the nearest gateway for what wires do not reach.
+    fn routes(&self) -> RouteTable {
+        let mut routes = self.table.clone();
+        for (node, gateway) in self.gateways.iter().enumerate() {
+            let Some(gateway) = gateway.filter(|gateway| *gateway != node) else { continue };
+            if self.has_radio(node) {
+                continue;
+            }
+            for destination in (0..self.gateways.len()).filter(|other| *other != node) {
+                if self.table.next_link(node, destination).is_none() {
+                    routes.set_via(node, destination, gateway);
+                }
+            }
+        }
+        routes
+    }
+
+    /// The stations between which packets of a flow go over the air; `None`: they do not.
+    fn stations(&self, from: u32, to: u32) -> Option<(u32, u32)> {
+        let (from, to) = (from as usize, to as usize);
+        if self.table.next_link(from, to).is_some() {
+            return None;
+        }
+        let station = |node: usize| {
+            let gateway = (*self.gateways.get(node)?)?;
+            self.radios.iter().position(|radio| *radio == gateway)
+        };
+        let (from, to) = (station(from)?, station(to)?);
+        (from != to).then_some((from as u32, to as u32))
+    }
+
+    /// The wired nodes for which a gateway answers.
+    fn behind(&self, gateway: usize) -> impl Iterator<Item = usize> + '_ {
+        let nodes = (0..self.gateways.len()).filter(|node| !self.has_radio(*node));
+        nodes.filter(move |node| self.table.next_link(gateway, *node).is_some())
+    }
+
+    fn add_air(&self, parts: &mut Parts, mut air: AirParts, adhoc: &driftway_scenario::Adhoc) {
+        for station in 0..air.routing.len() {
+            let gateway = self.radios[station];
+            for external in self.behind(gateway).map(address) {
+                air.routing[station].add_external(external);
+                // Static routes to the gateway lead to what is behind it, if it is the nearest.
+                let nearest = self.gateways
+                    [crate::addresses::node_at(external, self.gateways.len()).unwrap_or(gateway)];
+                for routing in &mut air.routing {
+                    if let Routing::Static(routes) = routing
+                        && nearest == Some(gateway)
+                        && let Some(hop) = routes.next_hop(address(gateway))
+                    {
+                        routes.add_route(external, hop);
+                    }
+                }
+            }
+        }
+        let schemes = feedback_schemes(adhoc);
+        for (station, routing) in air.routing.into_iter().enumerate() {
+            let node = self.radios[station];
+            parts.nodes[node] = Node {
+                routing: Some(routing),
+                radios: vec![station],
+                route_prober: route_prober(adhoc),
+                ..Node::wired(Feedback::new(address(node), &schemes))
+            };
+        }
+        parts.airs.push(air.air);
+        parts.radios = air.radios;
+        parts.neighbour_signals = air.neighbour_signals;
+        parts.link_monitor = air.link_monitor;
+    }
+}

@@ -1,0 +1,75 @@
+//! Reasons for which packets are dropped.
+
+macro_rules! reasons {
+    ($($(#[doc = $doc:literal])+ $reason:ident = $name:literal,)*) => {
+        /// Reasons for which a packet is dropped.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+        pub enum PacketDropReason {
+            $($(#[doc = $doc])+ $reason,)*
+        }
+
+        impl PacketDropReason {
+            /// All reasons.
+            pub const ALL: [Self; [$($name),*].len()] = [$(Self::$reason),*];
+
+            /// Returns its name in results.
+            pub const fn name(self) -> &'static str {
+                match self {
+                    $(Self::$reason => $name,)*
+                }
+            }
+
+            /// Returns its description, a sentence.
+            pub const fn description(self) -> &'static str {
+                match self {
+                    $(Self::$reason => concat!($($doc),+).trim_ascii(),)*
+                }
+            }
+        }
+    };
+}
+
+reasons! {
+    /// Bit errors corrupted the packet.
+    BitError = "bit-error",
+    /// The queue was full.
+    QueueOverflow = "queue-overflow",
+    /// RED dropped the packet before the queue was full.
+    Red = "red",
+    /// The packet was on a hop when a partition of it began, or in a queue that was flushed at that time.
+    Partition = "partition",
+    /// The packet was sent to a hop during a partition of it.
+    Unreachable = "unreachable",
+    /// A signal was lost at random.
+    SignalLoss = "signal-loss",
+    /// The TTL was exceeded.
+    TimeToLive = "time-to-live",
+    /// There was no node or socket at the destination.
+    UnknownDestination = "unknown-destination",
+    /// The router's buffer for packets without a route was full.
+    RouterBuffer = "router-buffer",
+    /// The packet was a route notification that a router did not forward.
+    NoticeDiscarded = "notice-discarded",
+    /// There was no route and no route discovery.
+    NoRoute = "no-route",
+    /// The link layer could not deliver the packet to the next hop, or routing had lost the link.
+    LinkFailure = "link-failure",
+    /// Route discovery failed.
+    DiscoveryFailed = "discovery-failed",
+    /// The routing protocol's buffer for packets without a route was full.
+    SendBufferFull = "send-buffer-full",
+    /// The packet waited too long for a route.
+    SendBufferTimeout = "send-buffer-timeout",
+    /// The packet had been salvaged the maximum number of times.
+    SalvageLimit = "salvage-limit",
+    /// The packet was in a routing loop.
+    Loop = "loop",
+    /// The source route could not be followed.
+    BadRoute = "bad-route",
+    /// ARP failed, or queued another packet instead.
+    Arp = "arp",
+    /// The packet was a route request whose route had the maximum length.
+    RouteTooLong = "route-too-long",
+    /// A copy of the packet was already in the same queue.
+    DuplicateInQueue = "repeated",
+}

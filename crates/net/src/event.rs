@@ -1,0 +1,151 @@
+//! Reports of what happens in the network.
+
+use driftway_base::{Instant, Ipv4Addr};
+use driftway_radio::FailReason;
+use driftway_radio::dcf::FrameRecord;
+use driftway_wire::RoutedPacket;
+
+use crate::drop_reason::PacketDropReason;
+
+/// The events that the network reports.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Recording {
+    /// Faults alone.
+    #[default]
+    Faults,
+    /// Faults, and the end of each packet: [`Event::Delivered`] and [`Event::Dropped`].
+    Ends,
+    /// Everything.
+    All,
+}
+
+/// A failed attempt of a link layer to send a packet to a neighbour.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FailedSend {
+    /// The neighbour.
+    pub to: u32,
+    /// The reason; `None` if ARP did not resolve the neighbour.
+    pub reason: Option<FailReason>,
+    /// The number of attempts, if the link layer repeats them.
+    pub attempts: Option<u32>,
+}
+
+/// An event in the network, in order of occurrence. Times are those of [`Network::now`] when the
+/// event is polled, except for frames.
+///
+/// [`Network::now`]: crate::Network::now
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[allow(clippy::large_enum_variant, reason = "packets move by value, and nothing is allocated")]
+pub enum Event {
+    /// A fault begins or ends.
+    Fault {
+        /// The kind of the fault, as in scenarios.
+        kind: &'static str,
+        /// The link's number, from 1, or the node whose radio is down.
+        place: u32,
+        /// True if it begins.
+        begins: bool,
+    },
+    /// A packet reached its destination.
+    Delivered {
+        /// The destination.
+        node: usize,
+        /// The packet.
+        packet: RoutedPacket,
+        /// The initial time to live of packets of this network.
+        initial_ttl: u8,
+    },
+    /// A packet was dropped.
+    Dropped {
+        /// The node; `None`: on a link.
+        node: Option<usize>,
+        /// The next hop, if it was known.
+        to: Option<u32>,
+        /// The packet.
+        packet: RoutedPacket,
+        /// The reason.
+        reason: PacketDropReason,
+        /// The failed attempt to send it, if that is why.
+        failed: Option<FailedSend>,
+        /// True if no frame is on the air or about to be.
+        is_air_idle: bool,
+    },
+    /// A packet entered the queue of a node's radio.
+    Enqueued {
+        /// The node.
+        node: usize,
+        /// The next hop; `None`: broadcast.
+        to: Option<u32>,
+        /// The packet.
+        packet: RoutedPacket,
+        /// The packets in the queue, this one included.
+        queue_length: u32,
+    },
+    /// The link layer accepted a packet from the queue of a node's radio.
+    Dequeued {
+        /// The node.
+        node: usize,
+        /// The next hop; `None`: broadcast.
+        to: Option<u32>,
+        /// The packet.
+        packet: RoutedPacket,
+        /// The packets that are left in the queue.
+        queue_length: u32,
+    },
+    /// A node received a packet from a neighbour.
+    Received {
+        /// The node.
+        node: usize,
+        /// The neighbour.
+        from: u32,
+        /// The packet.
+        packet: RoutedPacket,
+    },
+    /// Routing found a route.
+    RouteFound {
+        /// The node.
+        node: usize,
+        /// The destination.
+        to: Ipv4Addr,
+    },
+    /// Routing lost a route.
+    RouteLost {
+        /// The node.
+        node: usize,
+        /// The destination.
+        to: Ipv4Addr,
+    },
+    /// A link layer failed to send a packet.
+    LinkFailed {
+        /// The node.
+        node: usize,
+        /// The attempt.
+        failed: FailedSend,
+        /// The packet.
+        packet: RoutedPacket,
+        /// True if the neighbour was in range.
+        in_range: bool,
+    },
+    /// A link layer failed to send a packet, and gets it again.
+    LinkRetried {
+        /// The node.
+        node: usize,
+        /// The neighbour.
+        to: u32,
+        /// The packet.
+        packet: RoutedPacket,
+        /// True if the neighbour was in range.
+        in_range: bool,
+    },
+    /// A frame has ended.
+    Frame {
+        /// The frame, with nodes in place of stations.
+        frame: FrameRecord,
+        /// The packet of a data frame.
+        packet: Option<RoutedPacket>,
+    },
+}
+
+/// A packet that a link layer accepted, and when: frames are recorded after they have ended, when the
+/// packet's handle may be in use for another packet.
+pub(crate) type AcceptedPacket = (Instant, RoutedPacket);

@@ -1,0 +1,48 @@
+//! A network at work: nodes with interfaces on links and radios, as one state machine.
+//!
+//! A [`Network`] does no I/O and reads no clock. It is driven by the simulator in simulated time, and
+//! by the emulation in real time; both drive the same code, so that a scenario means the same in
+//! both. [`Network::build`] makes one from any kind of network of a scenario.
+//!
+//! A **node** has any number of **interfaces**. An interface is an end of a link
+//! ([`driftway_link::PathLink`]), or a radio on an air ([`driftway_radio`]) with its queue and, if
+//! the scenario has it, ARP. A node forwards what is not for its own host: over wires by given
+//! routes, over the air by AODV, DSR or static routes. It reports what it cannot forward by ICMP, or
+//! by the notices of chandran-1998. Faults act on links and on radios.
+//!
+//! # What is not modelled
+//!
+//! The crates `link`, `radio` and `route` list the limits of their models.
+//!
+//! | item | here |
+//! |---|---|
+//! | several addresses of a node | a node has one, on all its interfaces |
+//! | routing protocols on wires | routes over wires are given: a chain's, or the shortest by links |
+//! | several routing protocols on one air | all its nodes run the same |
+//! | a choice between gateways | wired nodes reach a node on the air over the gateway with the fewest links |
+//! | several airs | [`Network`] has any number, and a node radios on several; scenarios have one |
+//! | fragmentation | a packet is forwarded whole |
+
+#![forbid(unsafe_code)]
+
+pub mod addresses;
+mod air;
+mod build;
+mod digest;
+mod drop_reason;
+mod event;
+mod network;
+mod output;
+mod packets;
+mod wakeups;
+mod wired;
+
+pub use air::accounting::{PacketCounts, RoutingCounters};
+pub use build::BuildError;
+pub use digest::Digest;
+pub use drop_reason::PacketDropReason;
+pub use event::{Event, FailedSend, Recording};
+pub use network::arp_message;
+pub use network::{CROSS_TRAFFIC_STREAM, DISCARD_PORT, Network, OPAQUE_STREAM, TimerCounts};
+pub use output::Output;
+pub use wakeups::{WakeUp, WakeUps};

@@ -1,0 +1,239 @@
+//! Inspection: what can be seen of a network without changing it.
+
+use driftway_base::{Duration, Instant, Ipv4Addr};
+use driftway_link::{Arp, PathLink, Side};
+use driftway_radio::dcf::Counters;
+use driftway_route::RouteStats;
+use driftway_route::feedback::{Feedback, Scheme};
+
+use super::{Network, TimerCounts};
+use crate::addresses::{address, node_at};
+use crate::air::accounting::RoutingCounters;
+use crate::digest::Digest;
+
+impl Network {
+    /// Returns the time of the last wake-up, or of a later end of a frame.
+    #[inline]
+    pub fn now(&self) -> Instant {
+        self.now
+    }
+
+    /// Returns the number of nodes.
+    #[inline]
+    pub fn nodes(&self) -> usize {
+        self.nodes.len()
+    }
+
+    /// Returns the node of an address, or the node in front of its network.
+    pub fn node_at(&self, address: Ipv4Addr) -> Option<usize> {
+        self.topology.node_at(address)
+    }
+
+    /// Returns the last node of a path; the first is 0. `None` for other networks.
+    pub fn last_node(&self) -> Option<usize> {
+        self.topology.last_node()
+    }
+
+    /// Returns true for the timer of an air, with which frames end.
+    #[inline]
+    pub fn is_of_air(&self, timer: u32) -> bool {
+        let first = self.active_faults.len() + self.links.len();
+        (first..first + self.airs.len()).contains(&(timer as usize))
+    }
+
+    /// Returns the number of timers.
+    #[inline]
+    pub fn timer_counts(&self) -> TimerCounts {
+        let nodes = if self.airs.is_empty() { 0 } else { self.nodes.len() };
+        let network = self.links.len() + self.airs.len() + nodes;
+        TimerCounts { faults: self.active_faults.len(), network }
+    }
+
+    /// Returns the links: of a path the hops of the chain first, then those of the parallel routes.
+    pub fn links(&self) -> &[PathLink] {
+        &self.links
+    }
+
+    /// Returns true if some node has a radio.
+    #[inline]
+    pub fn has_radios(&self) -> bool {
+        !self.airs.is_empty()
+    }
+
+    /// Returns true if the network can deliver a packet twice: a link layer that misses an ACK returns
+    /// a packet that has arrived.
+    #[inline]
+    pub fn may_duplicate(&self) -> bool {
+        self.has_radios()
+    }
+
+    /// Returns true if frames are recorded when all events are: TDMA has no records.
+    pub fn records_frames(&self) -> bool {
+        self.airs.iter().any(|air| air.mac.is_recording())
+    }
+
+    /// Returns the duration of the preamble of the first air's frames; zero without an air.
+    pub fn preamble(&self) -> Duration {
+        self.airs.first().map_or(Duration::ZERO, |air| air.mac.preamble())
+    }
+
+    /// Returns the digest of what became of all packets.
+    pub fn digest(&self) -> Digest {
+        self.digest
+    }
+
+    /// Returns the number of dropped packets by reason, without reasons that have none.
+    pub fn drops_by_reason(&self) -> std::collections::BTreeMap<String, u64> {
+        self.packets.drops_by_reason()
+    }
+
+    /// Returns the number of packets that queues of links and radios have marked.
+    pub fn marks(&self) -> u64 {
+        let of_link = |link: &PathLink| {
+            [Side::A, Side::B].map(|side| link.counters(side).queue.marks).into_iter().sum::<u64>()
+        };
+        let of_radios = self.radios.iter().map(|radio| radio.queue.counters().marks);
+        self.links.iter().map(of_link).chain(of_radios).sum()
+    }
+
+    /// Returns the number of packets in the queues of a node.
+    pub fn queue_length(&self, node: usize) -> usize {
+        let wires = self.topology.link_ends(node);
+        let wired: usize = wires.map(|end| self.links[end.link].queue_len(end.side)).sum();
+        let radios = self.nodes[node].radios.iter();
+        wired + radios.map(|radio| self.radios[*radio].queue.len()).sum::<usize>()
+    }
+
+    /// Returns the position of a node (m); `None` without a radio.
+    pub fn position(&mut self, node: usize) -> Option<(f64, f64)> {
+        let radio = &self.radios[*self.nodes[node].radios.first()?];
+        Some(self.airs[radio.air].mac.position(radio.station, self.now))
+    }
+
+    /// Returns the route from one node to another by the present routes, tables or caches, both ends
+    /// included; `None` if there is no route. Of several routes over wires, the first.
+    pub fn route(&self, from: usize, to: usize) -> Option<Vec<usize>> {
+        let mut route = vec![from];
+        let mut at = from;
+        while at != to {
+            let next = match self.source_route(at, to) {
+                // What follows a gateway is not on the air.
+                Some(listed) => {
+                    let nodes = listed.iter().skip(1).map(|node| node_at(*node, self.nodes.len()));
+                    let nodes = nodes.collect::<Option<Vec<_>>>()?;
+                    let exit = nodes.iter().position(|node| self.topology.has_route(*node, to));
+                    let on_air = exit.map_or(nodes.len(), |exit| exit + 1);
+                    nodes[..on_air].to_vec()
+                }
+                None => vec![self.next_hop(at, to)?],
+            };
+            route.extend(next);
+            at = *route.last()?;
+            if route.len() > self.nodes.len() {
+                return None;
+            }
+        }
+        Some(route)
+    }
+
+    fn source_route(&self, from: usize, to: usize) -> Option<Vec<Ipv4Addr>> {
+        if !self.uses_air(from, address(to)) {
+            return None;
+        }
+        self.nodes[from].routing.as_ref()?.source_route(self.now, address(to))
+    }
+
+    /// Returns the next node from `node` towards `to`.
+    pub fn next_hop(&self, node: usize, to: usize) -> Option<usize> {
+        if self.uses_air(node, address(to)) {
+            let routing = self.nodes[node].routing.as_ref()?;
+            return node_at(routing.next_hop(address(to))?, self.nodes.len());
+        }
+        let link_end = self.topology.candidate_links(node, to).next()?;
+        Some(self.topology.across(link_end.link, link_end.side))
+    }
+
+    /// Returns true if the node's last report of an unreachable destination was about a link whose
+    /// two ends are in range of each other.
+    #[inline]
+    pub fn last_report_was_false(&self, node: usize) -> bool {
+        self.nodes.get(node).is_some_and(|node| node.last_report_was_false)
+    }
+
+    /// Returns the feedback of a node, to which a scheme of the caller's can be added.
+    pub fn feedback_mut(&mut self, node: usize) -> Option<&mut Feedback> {
+        self.nodes.get_mut(node).map(|node| &mut node.feedback)
+    }
+
+    /// Returns the counters of routing over the air.
+    pub fn routing_counters(&self) -> RoutingCounters {
+        self.accounting.counters
+    }
+
+    /// Returns the counters of each node's routing protocol.
+    pub fn route_stats(&self) -> impl Iterator<Item = RouteStats> + '_ {
+        self.nodes.iter().filter_map(|node| node.routing.as_ref()).map(|routing| routing.stats())
+    }
+
+    /// Returns the counters of all MAC layers together.
+    pub fn mac_counters(&self) -> Counters {
+        self.airs.iter().fold(Counters::default(), |mut sum, air| {
+            sum += air.mac.total_counters();
+            sum
+        })
+    }
+
+    /// Returns the number of events that MAC layers have handled.
+    pub fn mac_events(&self) -> u64 {
+        self.airs.iter().map(|air| air.mac.events_handled()).sum()
+    }
+
+    /// Checks that each packet was delivered, dropped for a reason, or is held by the network.
+    ///
+    /// # Errors
+    /// Describes the difference, which is a bug in driftway.
+    pub fn check_conservation(&self) -> Result<(), String> {
+        self.packets.check_conservation(self.packets_held())?;
+        let kept = self.nodes.iter().filter_map(|node| node.routing.as_ref());
+        let kept: usize = kept.map(|routing| routing.buffered_packets()).sum();
+        self.accounting.check_conservation(kept as u64)
+    }
+
+    /// Returns the number of packets with a handle: on links, buffered by routers, from a node to
+    /// itself, and at radios.
+    fn packets_held(&self) -> u64 {
+        let on_links: usize = self.links.iter().map(PathLink::frames_in_transit).sum();
+        let kept: usize = self.nodes.iter().map(|node| node.feedback.buffered_packets()).sum();
+        let at_radios = self.radios.iter().map(|radio| {
+            let held = radio.arp.as_ref().map_or(0, |arp| Arp::pending_packets(arp).count());
+            let sending = self.airs[radio.air].mac.has_packet(radio.station);
+            radio.queue.len() + radio.queue_arrivals.len() + held + usize::from(sending)
+        });
+        (on_links + kept + self.local_deliveries.len() + at_radios.sum::<usize>()) as u64
+    }
+
+    /// Returns the first air that both nodes are on, with their stations.
+    fn common_air(&self, from: usize, to: u32) -> Option<(usize, u32, u32)> {
+        let radios = self.nodes.get(from)?.radios.iter();
+        radios.map(|radio| &self.radios[*radio]).find_map(|radio| {
+            Some((radio.air, radio.station, self.airs[radio.air].station_of(to)?))
+        })
+    }
+
+    /// Returns true if node `to` can decode what node `from` sends at their present positions: a
+    /// radio that is down is in range of none.
+    pub(super) fn in_range(&mut self, from: usize, to: u32) -> bool {
+        let Some((air, from, to)) = self.common_air(from, to) else { return false };
+        let is_down = |station: u32| {
+            let radio = self.airs[air].radios[station as usize];
+            self.radios[radio].down_count > 0
+        };
+        !is_down(from) && !is_down(to) && self.airs[air].mac.in_range(self.now, from, to)
+    }
+
+    /// Returns the power at which node `to` receives node `from` at their present positions (W).
+    pub(super) fn receive_power(&mut self, from: usize, to: u32) -> f64 {
+        let Some((air, from, to)) = self.common_air(from, to) else { return 0.0 };
+        self.airs[air].mac.receive_power(self.now, from, to)
+    }
+}

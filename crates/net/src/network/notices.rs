@@ -1,0 +1,176 @@
+//! Feedback about wires: ICMP, and the stateful routers of chandran-1998 (RFN and RRN).
+
+use driftway_base::{FailedLink, Ipv4Addr, Signal, SignalDetails, SignalKind};
+use driftway_link::{QueuePosition, Side};
+use driftway_route::DropReason;
+use driftway_route::feedback::{
+    FeedbackOutput, NextHop, NoticeAction, Scheme, SchemeName, UndeliverableOutcome,
+    UndeliverablePacket,
+};
+use driftway_wire::{Body, IcmpMessage, Packet};
+
+use super::{CROSS_TRAFFIC_STREAM, Network};
+use crate::addresses::address;
+use crate::drop_reason::PacketDropReason;
+use crate::output::Output;
+use crate::wired::faults::ActiveFault;
+use crate::wired::link_end::LinkEnd;
+
+/// Returns the number of a node's side of a link, as its feedback counts next hops.
+pub(super) const fn next_hop_of(link_end: LinkEnd) -> NextHop {
+    let side = match link_end.side {
+        Side::A => 0,
+        Side::B => 1,
+    };
+    NextHop((link_end.link as u32) << 1 | side)
+}
+
+/// Returns the destination that an RFN or RRN concerns; `None` for other packets.
+pub(super) fn notified_destination(packet: &Packet) -> Option<Ipv4Addr> {
+    match &packet.body {
+        Body::Icmp(
+            IcmpMessage::RouteFailed { quoted, .. } | IcmpMessage::RouteRestored { quoted, .. },
+        ) => Some(quoted.destination),
+        _ => None,
+    }
+}
+
+impl Network {
+    /// Handles an RFN or RRN about the route to `about`; returns true if it is forwarded.
+    pub(super) fn forwards_notice(
+        &mut self,
+        node: usize,
+        over: LinkEnd,
+        id: u32,
+        about: Ipv4Addr,
+    ) -> bool {
+        let Some(packet) = self.packets.get(id).map(|routed| routed.packet) else { return false };
+        self.next_hops.clear();
+        if let Some(goal) = self.topology.node_at(about) {
+            self.next_hops.extend(self.topology.candidate_links(node, goal).map(next_hop_of));
+        }
+        self.ready_feedback.push_back(node);
+        let feedback = &mut self.nodes[node].feedback;
+        let action = feedback.on_notice(self.now, &packet, next_hop_of(over), &self.next_hops);
+        if action == NoticeAction::Discard {
+            self.drop_at_node(node, id, PacketDropReason::NoticeDiscarded);
+        }
+        action == NoticeAction::Forward
+    }
+
+    /// Records at the failure point that a cut link did not carry a packet. Returns false for packets
+    /// without feedback.
+    pub(super) fn on_route_failed(&mut self, link_end: LinkEnd, packet: &Packet) -> bool {
+        // Cross traffic has no route.
+        if packet.payload().stream == CROSS_TRAFFIC_STREAM {
+            return false;
+        }
+        let node = self.topology.node_of(link_end);
+        let link = FailedLink {
+            from: address(node),
+            to: address(self.topology.across(link_end.link, link_end.side)),
+        };
+        let Some(rfn) = self.nodes[node].feedback.scheme_mut(SchemeName::Rfn) else { return false };
+        rfn.on_next_hop_failed(packet.ip.destination, next_hop_of(link_end), link);
+        true
+    }
+
+    /// Notifies the source of a packet lost on a link, unless another route is usable.
+    pub(super) fn report_loss_on_link(&mut self, link_end: LinkEnd, packet: &Packet) {
+        let (now, to) = (self.now, packet.ip.destination);
+        let node = self.topology.node_of(link_end);
+        let Some(goal) = self.topology.node_at(to) else { return };
+        let feedback = &mut self.nodes[node].feedback;
+        let mut candidates = self.topology.candidate_links(node, goal);
+        if !candidates.any(|link_end| feedback.is_usable(now, to, next_hop_of(link_end)))
+            && let Some(rfn) = feedback.scheme_mut(SchemeName::Rfn)
+        {
+            let reason = DropReason::LinkFailure;
+            rfn.on_undeliverable(
+                now,
+                &UndeliverablePacket { packet, reason, link: None, packet_id: None },
+            );
+            self.ready_feedback.push_back(node);
+        }
+    }
+
+    /// Handles a packet for which a router knows no usable route.
+    pub(super) fn on_no_route(&mut self, node: usize, id: u32) {
+        let Some(packet) = self.packets.get(id).map(|routed| routed.packet) else { return };
+        self.ready_feedback.push_back(node);
+        let lost = UndeliverablePacket {
+            packet: &packet,
+            reason: DropReason::NoRoute,
+            link: None,
+            packet_id: Some(id),
+        };
+        let rfn = self.nodes[node].feedback.scheme_mut(SchemeName::Rfn);
+        match rfn.map_or(UndeliverableOutcome::Dropped, |rfn| rfn.on_undeliverable(self.now, &lost))
+        {
+            UndeliverableOutcome::Buffered => {}
+            UndeliverableOutcome::Dropped => {
+                self.drop_at_node(node, id, PacketDropReason::Unreachable);
+            }
+            UndeliverableOutcome::Overflow => {
+                self.drop_at_node(node, id, PacketDropReason::RouterBuffer);
+            }
+        }
+    }
+
+    /// Reports a restored link to the routers at both ends.
+    pub(super) fn on_link_restored(&mut self, link: usize) {
+        for side in [Side::A, Side::B] {
+            let link_end = LinkEnd { link, side };
+            let node = self.topology.node_of(link_end);
+            self.nodes[node].feedback.on_next_hop_restored(next_hop_of(link_end));
+            self.ready_feedback.push_back(node);
+        }
+    }
+
+    /// Signals a change of a link to the hosts at both ends.
+    pub(super) fn signal_link_ends(&mut self, link: usize, kind: SignalKind) {
+        for side in [Side::A, Side::B] {
+            let node = self.topology.node_of(LinkEnd { link, side });
+            let there = self.topology.across(link, side);
+            let failed_link = Some(FailedLink { from: address(node), to: address(there) });
+            let details = SignalDetails { failed_link, ..SignalDetails::default() };
+            self.outputs.push_back(Output::Signal { node, signal: Signal { kind, details } });
+        }
+    }
+
+    /// Sends the pending ICMP messages of a node immediately; `lost`: drops them where they are
+    /// generated.
+    pub(super) fn send_icmp(&mut self, node: usize, lost: bool) {
+        while let Some(FeedbackOutput::Transmit(message)) =
+            self.nodes[node].feedback.scheme_mut(SchemeName::Icmp).and_then(|icmp| icmp.poll())
+        {
+            self.send_notice(node, message, lost);
+        }
+    }
+
+    /// Sends a message of a node's feedback, or drops it where it is generated.
+    pub(super) fn send_notice(&mut self, node: usize, mut message: Packet, lost: bool) {
+        self.identify(node, &mut message);
+        if lost {
+            let id = self.packets.insert_plain(&message);
+            self.drop_at_node(node, id, PacketDropReason::SignalLoss);
+        } else {
+            self.send_numbered(node, &message, QueuePosition::Tail);
+        }
+    }
+
+    /// Returns true if an RFN or RRN is lost where it is generated, as configured by the fault that
+    /// it concerns.
+    pub(super) fn draw_notice_loss(&mut self, message: &Packet) -> bool {
+        let (link, restored) = match &message.body {
+            Body::Icmp(IcmpMessage::RouteFailed { link, .. }) => (link, false),
+            Body::Icmp(IcmpMessage::RouteRestored { link, .. }) => (link, true),
+            _ => return false,
+        };
+        let [from, to] = [link.from, link.to].map(|end| self.topology.node_at(end));
+        let (Some(from), Some(to)) = (from, to) else { return false };
+        let Some(link) = self.topology.link_between([from, to]) else { return false };
+        let lost = |fault: &mut ActiveFault| fault.draw_notice_loss(link, restored);
+        self.active_faults.iter_mut().find_map(lost).unwrap_or(false)
+    }
+}

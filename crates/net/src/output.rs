@@ -1,0 +1,48 @@
+//! Requests of the network to the hosts above it.
+
+use driftway_base::{Ipv4Addr, ReceivedPower, Signal};
+use driftway_wire::Packet;
+
+/// An action that the network requests from the host at a node. The driver carries it out, and sends
+/// what the host sends, before it polls again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(clippy::large_enum_variant, reason = "packets move by value, and nothing is allocated")]
+pub enum Output {
+    /// A packet for the node's host.
+    Deliver {
+        /// The node.
+        node: usize,
+        /// The packet.
+        packet: Packet,
+    },
+    /// A signal for the connections of the node's host: for those of one destination if the signal
+    /// names it, else for all.
+    Signal {
+        /// The node.
+        node: usize,
+        /// The signal.
+        signal: Signal,
+    },
+    /// The received power of the next hop of the host's packets to a destination.
+    NextHopPower {
+        /// The node.
+        node: usize,
+        /// The destination.
+        to: Ipv4Addr,
+        /// The power of the next hop's last frame.
+        power: ReceivedPower,
+    },
+    /// The node's link layer failed to send a packet for a destination.
+    SendFailed {
+        /// The node.
+        node: usize,
+        /// The destination.
+        to: Ipv4Addr,
+    },
+    /// Route probes of the node are due: see
+    /// [`Network::next_due_probe`](crate::Network::next_due_probe).
+    RouteProbesDue {
+        /// The node.
+        node: usize,
+    },
+}

@@ -1,0 +1,9 @@
+//! Parts of wired networks that do not act on the network: the topology with its routes, and the
+//! schedules of faults.
+
+pub mod chain;
+pub mod faults;
+pub mod link_config;
+pub mod link_end;
+pub mod route_table;
+pub mod topology;

@@ -1,0 +1,172 @@
+//! Validation of mixed networks.
+
+use super::numbers::check_node;
+use super::problem::{CheckResult, Problem, require, require_range};
+use super::{adhoc, flow, link};
+use crate::error::quoted;
+use crate::node_names::MAX_NODES;
+use crate::{Air, Flow, Mixed, Network};
+
+pub(super) fn check(mixed: &Mixed, network: &Network) -> CheckResult {
+    let nodes = mixed.nodes.len() as u64;
+    require_range("network.nodes".into(), "the number of nodes", nodes, 2, MAX_NODES as u64)?;
+    for (i, wire) in mixed.wires.iter().enumerate() {
+        let key = format!("network.wire.{i}");
+        let [one, other] = wire.between;
+        for (end, node) in [one, other].into_iter().enumerate() {
+            check_node(format!("{key}.between.{end}"), node, network)?;
+        }
+        require(one != other, format!("{key}.between.1"), || {
+            format!(
+                "this wire joins node {} to itself\nthe nodes of `between` must differ",
+                network.node_name(one)
+            )
+        })?;
+        link::check_link(&key, &wire.link)?;
+    }
+    if let Some(air) = &mixed.air {
+        check_air(air, network)?;
+    }
+    let radios = mixed.air.iter().flat_map(|air| &air.radios);
+    let mut reached = vec![false; mixed.nodes.len()];
+    for node in mixed.wires.iter().flat_map(|wire| &wire.between).chain(radios) {
+        if let Some(reached) = reached.get_mut(*node as usize) {
+            *reached = true;
+        }
+    }
+    for (i, (name, reached)) in mixed.nodes.iter().zip(reached).enumerate() {
+        require(reached, format!("network.nodes.{i}"), || {
+            format!(
+                "node {} has neither a wire nor a radio\nadd a [[network.wire]] to it, or add it to \
+                 network.air.radios",
+                quoted(name)
+            )
+        })?;
+    }
+    Ok(())
+}
+
+fn check_air(air: &Air, network: &Network) -> CheckResult {
+    let key = "network.air.radios";
+    for (i, node) in air.radios.iter().enumerate() {
+        check_node(format!("{key}.{i}"), *node, network)?;
+    }
+    let radios = air.radios.len();
+    require_range(key.into(), "the number of radios", radios as u64, 2, MAX_NODES as u64)?;
+    if let Some(found) = air.adhoc.mobility_nodes() {
+        require(found as usize == radios, key, || {
+            format!(
+                "{radios} radios, but `mobility` has {found} nodes\n\
+                 `radios` lists the nodes in the order of `mobility`"
+            )
+        })?;
+    }
+    adhoc::check(&air.adhoc).map_err(|problem| {
+        let Problem { key, message } = problem;
+        Problem { key: key.replacen("network", "network.air", 1), message }
+    })
+}
+
+/// Checks that the ends of each flow are connected, and that its packets fit into the frames of the
+/// air where they may use it.
+pub(super) fn check_flows(mixed: &Mixed, flows: &[Flow], network: &Network) -> CheckResult {
+    let mut wired = Components::of_wires(mixed);
+    let mut all = wired.clone();
+    if let Some(air) = &mixed.air {
+        air.radios.windows(2).for_each(|pair| all.join(pair[0], pair[1]));
+    }
+    let mut near_radio = vec![false; mixed.nodes.len()];
+    for radio in mixed.air.iter().flat_map(|air| &air.radios) {
+        near_radio[wired.root(*radio)] = true;
+    }
+    for (i, flow) in flows.iter().enumerate() {
+        let key = format!("flow.{i}");
+        require(all.root(flow.from) == all.root(flow.to), format!("{key}.to"), || {
+            format!(
+                "no wire and no radio connects node {} with node {}\nadd a [[network.wire]], or both to \
+                 network.air.radios",
+                network.node_name(flow.from),
+                network.node_name(flow.to)
+            )
+        })?;
+        let [from, to] = [flow.from, flow.to].map(|end| wire_distances(mixed, end));
+        let most = from[flow.to as usize].or_else(|| {
+            let radios = || mixed.air.iter().flat_map(|air| &air.radios);
+            let nearest = |distances: &[Option<usize>]| {
+                radios().filter_map(|radio| distances[*radio as usize]).min()
+            };
+            nearest(&from).max(nearest(&to))
+        });
+        let most = most.unwrap_or(0);
+        require(most <= MAX_WIRES, format!("{key}.to"), || {
+            format!(
+                "a packet from node {} to node {} has to cross {most} wires\npackets have a time to \
+                 live of 64, which is enough for {MAX_WIRES} wires",
+                network.node_name(flow.from),
+                network.node_name(flow.to)
+            )
+        })?;
+        if let Some(air) = &mixed.air
+            && near_radio[wired.root(flow.from)]
+        {
+            flow::check_frame_size(&key, flow, &air.adhoc)?;
+        }
+    }
+    Ok(())
+}
+
+/// Number of wires that a packet with the time to live of hosts can cross, as on a path.
+const MAX_WIRES: usize = 64;
+
+/// The number of wires from a node to each other; `None` where no wire leads.
+fn wire_distances(mixed: &Mixed, from: u32) -> Vec<Option<usize>> {
+    let mut distances = vec![None; mixed.nodes.len()];
+    distances[from as usize] = Some(0);
+    let mut last = vec![from];
+    for distance in 1.. {
+        let next: Vec<u32> = mixed
+            .wires
+            .iter()
+            .flat_map(|wire| [wire.between, [wire.between[1], wire.between[0]]])
+            .filter(|[near, far]| last.contains(near) && distances[*far as usize].is_none())
+            .map(|[_, far]| far)
+            .collect();
+        if next.is_empty() {
+            break;
+        }
+        next.iter().for_each(|node| distances[*node as usize] = Some(distance));
+        last = next;
+    }
+    distances
+}
+
+/// The sets of nodes that are connected: of each node, another one of its set, and of one node in
+/// each set, that node itself.
+#[derive(Clone)]
+struct Components(Vec<usize>);
+
+impl Components {
+    fn of_wires(mixed: &Mixed) -> Self {
+        let mut components = Self((0..mixed.nodes.len()).collect());
+        for wire in &mixed.wires {
+            components.join(wire.between[0], wire.between[1]);
+        }
+        components
+    }
+
+    /// The node that stands for the set of `node`.
+    fn root(&mut self, node: u32) -> usize {
+        let mut root = node as usize;
+        while self.0[root] != root {
+            // Shortens the way for later calls.
+            self.0[root] = self.0[self.0[root]];
+            root = self.0[root];
+        }
+        root
+    }
+
+    fn join(&mut self, one: u32, other: u32) {
+        let (one, other) = (self.root(one), self.root(other));
+        self.0[one] = other;
+    }
+}

@@ -1,0 +1,53 @@
+//! Invalid values, and the conditions that values must meet.
+
+use crate::Time;
+use crate::error::Diagnostic;
+use crate::tree::Node;
+
+/// An invalid value.
+pub(crate) struct Problem {
+    /// Dotted key.
+    pub(super) key: String,
+    /// Message, and a hint after a line break.
+    pub(super) message: String,
+}
+
+impl Problem {
+    /// Adds the location of the key in `tree`.
+    pub fn locate(self, tree: &Node) -> Diagnostic {
+        Diagnostic::new(&self.message).at(tree.origin_of(&self.key))
+    }
+}
+
+pub(super) type CheckResult = Result<(), Problem>;
+
+/// Returns an error for `key` unless `right` holds.
+pub(super) fn require(
+    right: bool,
+    key: impl Into<String>,
+    message: impl FnOnce() -> String,
+) -> CheckResult {
+    if right { Ok(()) } else { Err(Problem { key: key.into(), message: message() }) }
+}
+
+pub(super) fn require_range(
+    key: String,
+    what: &str,
+    found: u64,
+    low: u64,
+    high: u64,
+) -> CheckResult {
+    require((low..=high).contains(&found), key, || {
+        format!("{what} {found} out of range {low}–{high}")
+    })
+}
+
+pub(super) fn require_probability(key: String, found: f64) -> CheckResult {
+    require((0.0..=1.0).contains(&found), key, || {
+        format!("{found} is not a probability\nprobabilities are from 0 to 1")
+    })
+}
+
+pub(super) fn require_positive(key: String, Time(found): Time) -> CheckResult {
+    require(!found.is_zero(), key, || "this must be longer than 0 s".into())
+}

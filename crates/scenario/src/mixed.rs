@@ -1,0 +1,136 @@
+//! The table `[network]` with `kind = "mixed"`: named nodes, wires between them, radios on some.
+
+use schemars::Schema;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use crate::link::keys_of_link;
+use crate::{Adhoc, Fault, Link, fault, tagged};
+
+/// A mixed network, `[network]` with `kind = "mixed"`: named nodes, wires between any of them, and
+/// radios on some of them.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields, expecting = "a table with the keys of a network")]
+pub struct Mixed {
+    /// Names of the nodes, 2 to 1000, each with a wire or a radio. A name begins with a letter and
+    /// continues with letters, digits, `-` and `_`; `"n[1-20]"` stands for `"n1"` to `"n20"`. Where
+    /// a key takes a node, it takes its name, or its index in this list, from 0.
+    #[schemars(with = "Vec<crate::schema::NodeName>")]
+    pub nodes: Vec<String>,
+    /// Wired links: `[[network.wire]]`. Default: none.
+    #[serde(default, rename = "wire", skip_serializing_if = "Vec::is_empty")]
+    pub wires: Vec<Wire>,
+    /// Radio channel: `[network.air]`. Default: none, no node has a radio.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub air: Option<Air>,
+    /// Faults and their schedule: `[[network.fault]]`. Default: none.
+    #[serde(default, rename = "fault", skip_serializing_if = "Vec::is_empty")]
+    pub faults: Vec<Fault>,
+}
+
+/// Wired link between two nodes, `[[network.wire]]`: any key of `[network.link]`, with the same
+/// defaults.
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+#[schemars(deny_unknown_fields)]
+pub struct Wire {
+    /// The two nodes that it joins, such as `["server", "router"]`.
+    #[schemars(with = "(crate::schema::NodeReference, crate::schema::NodeReference)")]
+    pub between: [u32; 2],
+    /// Keys of the link.
+    #[serde(flatten)]
+    pub link: Link,
+}
+
+/// Radio channel of a mixed network, `[network.air]`: every key of a network of kind `"adhoc"` but
+/// `nodes` and `fault`. Their descriptions call them `network.mobility`, `network.feedback` and so
+/// on; here they are `network.air.mobility`, `network.air.feedback` and so on.
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+#[schemars(deny_unknown_fields, transform = remove_keys_of_network)]
+pub struct Air {
+    /// The nodes with a radio, at least 2, in the order in which `network.air.mobility` lists
+    /// positions; `"n[1-20]"` stands for `"n1"` to `"n20"`.
+    #[schemars(with = "Vec<crate::schema::NodeReference>")]
+    pub radios: Vec<u32>,
+    /// Keys of an ad hoc network, whose node *n* is the *n*-th element of `radios`, from 0.
+    #[serde(flatten, serialize_with = "serialize_without_keys_of_network")]
+    pub adhoc: Adhoc,
+}
+
+impl Mixed {
+    /// Index of the radio of `node` in `network.air.radios`; `None`: it has none.
+    pub fn radio_of(&self, node: u32) -> Option<u32> {
+        let place = self.air.as_ref()?.radios.iter().position(|radio| *radio == node)?;
+        u32::try_from(place).ok()
+    }
+
+    /// Link of wire `hop`, from 1 in the order of the file; `None`: there is no such wire.
+    pub fn hop_link(&self, hop: u32) -> Option<&Link> {
+        Some(&self.wires.get((hop as usize).checked_sub(1)?)?.link)
+    }
+
+    /// Fills in the defaults that depend on other keys.
+    pub(crate) fn resolve(&mut self) {
+        for wire in &mut self.wires {
+            wire.link.queue.resolve();
+        }
+        if let Some(air) = &mut self.air {
+            air.adhoc.nodes = u32::try_from(air.radios.len()).ok();
+            air.adhoc.resolve();
+        }
+        let mut faults = std::mem::take(&mut self.faults);
+        fault::resolve(&mut faults, |hop| Some(self.hop_link(hop)?.rate));
+        self.faults = faults;
+    }
+}
+
+/// Keys of an ad hoc network that its table in a mixed network does not have.
+const KEYS_OF_NETWORK: [&str; 2] = ["nodes", "fault"];
+
+fn remove_keys_of_network(schema: &mut Schema) {
+    if let Some(keys) = schema.get_mut("properties").and_then(|keys| keys.as_object_mut()) {
+        for key in KEYS_OF_NETWORK {
+            keys.remove(key);
+        }
+    }
+}
+
+fn serialize_without_keys_of_network<S: Serializer>(
+    adhoc: &Adhoc,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    Adhoc { nodes: None, faults: Vec::new(), ..adhoc.clone() }.serialize(serializer)
+}
+
+keys_of_link!(WIRE_KEYS: "between");
+
+const AIR_KEYS: &[&str] = &[
+    "radios",
+    "area",
+    "mobility",
+    "radio",
+    "mac",
+    "queue",
+    "arp",
+    "routing",
+    "feedback",
+    "icmp_rate",
+    "route_probe",
+    "link_signals",
+    "link_retry",
+    "compat",
+];
+
+impl<'de> Deserialize<'de> for Wire {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let ([between], [], link) =
+            tagged::deserialize_with_own_keys(deserializer, ["between"], [], WIRE_KEYS)?;
+        Ok(Self { between, link })
+    }
+}
+
+impl<'de> Deserialize<'de> for Air {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let ([radios], [], adhoc) =
+            tagged::deserialize_with_own_keys(deserializer, ["radios"], [], AIR_KEYS)?;
+        Ok(Self { radios, adhoc })
+    }
+}

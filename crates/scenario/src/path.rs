@@ -1,0 +1,187 @@
+//! The table `[network]` with `kind = "path"`: a chain of links.
+
+use serde::{Deserialize, Deserializer, Serialize};
+
+use crate::link::keys_of_link;
+use crate::{Fault, Link, LinkOverride, PartitionSignal, Time, fault, tagged};
+
+/// A path, `[network]` with `kind = "path"`: nodes 0 … `hops` in a chain, where hop *k* connects
+/// node *k* − 1 and node *k*.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields, expecting = "a table with the keys of a network")]
+pub struct Path {
+    /// Number of hops, 1 to 64.
+    pub hops: u32,
+    /// Distribution of packets over several routes to the same destination: `"round-robin"` or
+    /// `"random"`. Default `"round-robin"`.
+    #[serde(default)]
+    pub spread: MultipathPolicy,
+    /// Link of every hop.
+    pub link: Link,
+    /// Route failure handling of the routers: `[network.routers]`. Default: none; with a partition
+    /// that has `signal = "rfn"`, the defaults of all its keys.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub routers: Option<Routers>,
+    /// Deviations of single hops from `network.link`: `[[network.override]]`. Default: none.
+    #[serde(default, rename = "override", skip_serializing_if = "Vec::is_empty")]
+    pub overrides: Vec<HopOverride>,
+    /// Additional routes parallel to the chain: `[[network.parallel]]`. Default: none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub parallel: Vec<ParallelPath>,
+    /// Faults and their schedule: `[[network.fault]]`. Default: none.
+    #[serde(default, rename = "fault", skip_serializing_if = "Vec::is_empty")]
+    pub faults: Vec<Fault>,
+}
+
+impl Path {
+    /// Number of nodes, including those of the parallel routes.
+    pub(crate) fn nodes(&self) -> u32 {
+        let inner = self.parallel.iter().map(|route| route.hops.saturating_sub(1));
+        inner.fold(self.hops.saturating_add(1), u32::saturating_add)
+    }
+
+    /// Link of hop `hop` (1 … `hops`), with the overrides applied in the order of the file.
+    pub fn hop_link(&self, hop: u32) -> Link {
+        let changes = self.overrides.iter().filter(|o| o.hop == hop);
+        changes.fold(self.link.clone(), |link, o| o.link.apply_to(link))
+    }
+
+    /// Fills in the defaults that depend on other keys.
+    pub(crate) fn resolve(&mut self) {
+        self.link.queue.resolve();
+        let overrides = self.overrides.iter_mut().map(|o| &mut o.link);
+        for change in overrides.chain(self.parallel.iter_mut().map(|p| &mut p.link)) {
+            if let Some(queue) = &mut change.queue {
+                queue.resolve();
+            }
+        }
+        let notifies = |fault: &Fault| matches!(fault, Fault::Partition(cut) if cut.signal == PartitionSignal::Rfn);
+        if self.faults.iter().any(notifies) {
+            self.routers.get_or_insert_default();
+        }
+        let mut faults = std::mem::take(&mut self.faults);
+        fault::resolve(&mut faults, |hop| Some(self.hop_link(hop).rate));
+        self.faults = faults;
+    }
+
+    /// Link of every hop of a parallel route.
+    pub fn parallel_link(&self, route: &ParallelPath) -> Link {
+        route.link.apply_to(self.link.clone())
+    }
+}
+
+/// Deviation of one hop, `[[network.override]]`: any key of `[network.link]`, which replaces the
+/// value of that table (a `queue` is replaced as a whole).
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+#[schemars(deny_unknown_fields)]
+pub struct HopOverride {
+    /// Number of the hop, 1 to `network.hops`.
+    pub hop: u32,
+    /// Keys of the link that differ.
+    #[serde(flatten)]
+    pub link: LinkOverride,
+}
+
+/// Additional route between two nodes of the chain, `[[network.parallel]]`, with its own nodes and
+/// links; any key of `[network.link]` changes its links.
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+#[schemars(deny_unknown_fields)]
+pub struct ParallelPath {
+    /// Node of the chain at which it begins.
+    pub from: u32,
+    /// Node of the chain at which it ends, after `network.parallel.from`.
+    pub to: u32,
+    /// Number of hops, 1 to 64.
+    pub hops: u32,
+    /// The route is used only by its ends, `network.parallel.from` and `network.parallel.to`, while
+    /// they know from an RFN that all other routes have failed; false: it carries its share of the
+    /// packets. Default false.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    #[schemars(default)]
+    pub standby: bool,
+    /// Keys that differ from `[network.link]`.
+    #[serde(flatten)]
+    pub link: LinkOverride,
+}
+
+/// Route failure handling of the routers, `[network.routers]`, with partitions that have
+/// `signal = "rfn"`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields, default, expecting = "a table with the keys of routers")]
+pub struct Routers {
+    /// Time for which a router considers a route failed after an RFN of another router, because an
+    /// RRN may be lost; the default is TCP-F's route failure timeout. Default 20 s.
+    pub rfn_lifetime: Time,
+    /// Buffer for packets that have no route, such as `{ packets = 20, flush = "route" }`
+    /// (chandran-1998 §6.1). Default: none, they are dropped.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub buffer: Option<RouterBuffer>,
+}
+
+impl Default for Routers {
+    fn default() -> Self {
+        Self { rfn_lifetime: Time::from_millis(20_000), buffer: None }
+    }
+}
+
+/// Buffer of a router for packets without a route, `{ packets = 20, flush = "route" }`
+/// (chandran-1998 §6.1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields, expecting = "a table with the keys `packets` and `flush`")]
+pub struct RouterBuffer {
+    /// Maximum number of buffered packets per destination. 1 to 1000000.
+    pub packets: u32,
+    /// Trigger that releases the buffered packets: `"route"` or `"rrn"`. Default `"route"`.
+    #[serde(default)]
+    pub flush: BufferFlush,
+}
+
+/// Trigger that releases the buffered packets of a router.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, schemars::JsonSchema,
+)]
+#[serde(rename_all = "kebab-case")]
+pub enum BufferFlush {
+    /// `"route"`: any route to the destination.
+    #[default]
+    Route,
+    /// `"rrn"`: an RRN that is forwarded, or the return of the router's own link; only the old
+    /// route counts.
+    Rrn,
+}
+
+/// Distribution of packets over several routes to the same destination.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, schemars::JsonSchema,
+)]
+#[serde(rename_all = "kebab-case")]
+pub enum MultipathPolicy {
+    /// `"round-robin"`: in turn.
+    #[default]
+    RoundRobin,
+    /// `"random"`: each packet independently, all routes with the same probability.
+    Random,
+}
+
+keys_of_link!(OVERRIDE_KEYS: "hop");
+keys_of_link!(PARALLEL_KEYS: "from", "to", "hops", "standby");
+
+impl<'de> Deserialize<'de> for HopOverride {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let ([hop], [], link) =
+            tagged::deserialize_with_own_keys(deserializer, ["hop"], [], OVERRIDE_KEYS)?;
+        Ok(Self { hop, link })
+    }
+}
+
+impl<'de> Deserialize<'de> for ParallelPath {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let ([from, to, hops], [standby], link) = tagged::deserialize_with_own_keys(
+            deserializer,
+            ["from", "to", "hops"],
+            ["standby"],
+            PARALLEL_KEYS,
+        )?;
+        Ok(Self { from, to, hops, standby, link })
+    }
+}

@@ -1,0 +1,25 @@
+//! Errors of a run.
+
+/// The reason why a run has no result. It is always an internal error, because a checked scenario has
+/// a result.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum RunError {
+    /// Packets are not conserved.
+    Conservation(String),
+    /// A byte stream was not delivered as it was sent, or was acknowledged before it was delivered.
+    Stream(String),
+    /// The network cannot be built.
+    Setup(String),
+}
+
+impl std::fmt::Display for RunError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Conservation(what) => write!(f, "packets are not conserved: {what}"),
+            Self::Stream(what) => write!(f, "a byte stream is corrupted: {what}"),
+            Self::Setup(what) => write!(f, "the network cannot be built: {what}"),
+        }
+    }
+}
+
+impl std::error::Error for RunError {}

@@ -1,0 +1,213 @@
+//! Records the events of a network with radios in the event log and the capture.
+
+use driftway_base::Instant;
+use driftway_net::{Event as NetworkEvent, FailedSend, Network, PacketDropReason, arp_message};
+use driftway_radio::FailReason;
+use driftway_radio::dcf::{FrameKind, FrameRecord, ReceptionOutcome};
+use driftway_wire::RoutedPacket;
+
+use crate::capture::FrameBody;
+use crate::log::{Entry, Event, Layer};
+use crate::observers::Observers;
+use driftway_net::addresses::node_number;
+
+/// Records an event. The log of a network without radios has no packets.
+pub fn record(observers: &mut Observers<'_>, net: &Network, event: &NetworkEvent) {
+    if !net.has_radios() {
+        return;
+    }
+    if let Some(log) = &mut observers.log {
+        match event {
+            NetworkEvent::Frame { frame, packet } => {
+                log.record_frame(&frame_entry(frame, packet.as_ref()));
+            }
+            other => {
+                if let Some(entry) = entry(net.now(), other) {
+                    log.record(entry);
+                }
+            }
+        }
+    }
+    match event {
+        NetworkEvent::Frame { frame, packet } => {
+            if let Some(capture) = &mut observers.capture {
+                let packet = packet.as_ref();
+                let message = packet.and_then(|packet| arp_message(packet, frame.to.is_none()));
+                let carried = match &message {
+                    Some(message) => FrameBody::Arp(message),
+                    None => packet.map_or(FrameBody::Empty, FrameBody::Packet),
+                };
+                capture.write_frame(frame, net.preamble(), carried);
+            }
+        }
+        NetworkEvent::Dropped { node: Some(node), to, packet, reason, failed, is_air_idle } => {
+            if let Some(capture) = &mut observers.capture {
+                let why = match failed {
+                    Some(failed) => format!("{} ({})", reason.name(), describe_attempts(*failed)),
+                    None => reason.name().to_owned(),
+                };
+                let message = arp_message(packet, to.is_none());
+                let carried = message.as_ref().map_or(FrameBody::Packet(packet), FrameBody::Arp);
+                capture.write_drop(net.now(), *node as u32, *to, carried, &why);
+            }
+            // If no frame follows, the dropped packet's record would wait until the end of the run.
+            if *is_air_idle {
+                if let Some(log) = &mut observers.log {
+                    log.flush_pending();
+                }
+                if let Some(capture) = &mut observers.capture {
+                    capture.flush_pending();
+                }
+            }
+        }
+        _ => {}
+    }
+}
+
+/// The entry of the position of a node (m).
+pub fn position(now: Instant, node: usize, x: f64, y: f64) -> Entry {
+    let entry = Entry::new(now, node as u32, Layer::Mobility, Event::Position);
+    Entry { x_m: Some(x), y_m: Some(y), ..entry }
+}
+
+/// The entry of an event other than a frame; `None` for those that the log does not have.
+fn entry(now: Instant, event: &NetworkEvent) -> Option<Entry> {
+    let at = |node: usize, layer, event| Entry::new(now, node as u32, layer, event);
+    Some(match event {
+        NetworkEvent::Delivered { node, packet, initial_ttl } => {
+            // The destination does not decrement the time to live.
+            let hops = u32::from(initial_ttl.saturating_sub(packet.packet.ip.ttl)) + 1;
+            let entry = at(*node, Layer::Routing, Event::Delivered);
+            Entry { hops: Some(hops), ..entry.with_packet(packet) }
+        }
+        NetworkEvent::Dropped { node: Some(node), to, packet, reason, .. } => {
+            let layer = match reason {
+                PacketDropReason::QueueOverflow | PacketDropReason::Red => Layer::Queue,
+                _ => Layer::Routing,
+            };
+            let entry = at(*node, layer, Event::Dropped).with_packet(packet);
+            Entry { neighbour: *to, ..entry.with_reason(reason.name()) }
+        }
+        NetworkEvent::Enqueued { node, to, packet, queue_length } => {
+            let entry = at(*node, Layer::Queue, Event::Enqueued).with_packet(packet);
+            Entry { neighbour: *to, queue_length: Some(*queue_length), ..entry }
+        }
+        NetworkEvent::Dequeued { node, to, packet, queue_length } => {
+            let entry = at(*node, Layer::Queue, Event::Dequeued).with_packet(packet);
+            Entry { neighbour: *to, queue_length: Some(*queue_length), ..entry }
+        }
+        NetworkEvent::Received { node, from, packet } => {
+            let entry = at(*node, Layer::Routing, Event::Received).with_packet(packet);
+            Entry { neighbour: Some(*from), ..entry }
+        }
+        NetworkEvent::RouteFound { node, to } => {
+            let entry = at(*node, Layer::Routing, Event::RouteFound);
+            Entry { destination: node_number(*to), ..entry }
+        }
+        NetworkEvent::RouteLost { node, to } => {
+            let entry = at(*node, Layer::Routing, Event::RouteLost);
+            Entry { destination: node_number(*to), ..entry }
+        }
+        NetworkEvent::LinkFailed { node, failed, packet, in_range } => {
+            let event = if *in_range { Event::FalseLinkFailure } else { Event::LinkFailure };
+            let entry = at(*node, Layer::Routing, event).with_packet(packet);
+            let entry = entry.with_reason(failure_reason(failed.reason));
+            Entry { neighbour: Some(failed.to), ..entry }
+        }
+        NetworkEvent::LinkRetried { node, to, packet, in_range } => {
+            let reason = if *in_range { "in-range" } else { "out-of-range" };
+            let entry = at(*node, Layer::Routing, Event::LinkRetry).with_packet(packet);
+            Entry { neighbour: Some(*to), ..entry.with_reason(reason) }
+        }
+        NetworkEvent::Dropped { node: None, .. }
+        | NetworkEvent::Fault { .. }
+        | NetworkEvent::Frame { .. } => return None,
+    })
+}
+
+/// The reason of a frame's entry.
+const fn reception_reason(outcome: ReceptionOutcome) -> &'static str {
+    match outcome {
+        ReceptionOutcome::Pending | ReceptionOutcome::Broadcast(_) => "",
+        ReceptionOutcome::Received => "received",
+        ReceptionOutcome::Duplicate => "duplicate",
+        ReceptionOutcome::Refused => "refused",
+        ReceptionOutcome::Collided => "collision",
+        ReceptionOutcome::Damaged => "bit-error",
+        ReceptionOutcome::Transmitting => "transmitting",
+        ReceptionOutcome::OutOfRange => "out-of-range",
+    }
+}
+
+/// The reason of a link failure's entry; `None` if ARP did not resolve the neighbour.
+const fn failure_reason(reason: Option<FailReason>) -> &'static str {
+    match reason {
+        Some(FailReason::NoCts) => "no-cts",
+        Some(FailReason::NoAck) => "no-ack",
+        None => "no-address",
+    }
+}
+
+fn frame_entry(frame: &FrameRecord, packet: Option<&RoutedPacket>) -> Entry {
+    let event = if frame.retry { Event::Retransmitted } else { Event::Sent };
+    let entry = Entry::new(frame.at, frame.from, Layer::Air, event)
+        .with_reason(reception_reason(frame.outcome));
+    let kind = match frame.kind {
+        FrameKind::Rts => "rts",
+        FrameKind::Cts => "cts",
+        FrameKind::Ack => "ack",
+        FrameKind::Data => "data",
+    };
+    let entry = match packet {
+        Some(packet) => entry.with_packet(packet),
+        None => Entry { kind: kind.into(), ..entry },
+    };
+    Entry { neighbour: frame.to, bytes: Some(frame.bytes), ..entry }
+}
+
+/// A description of the failed attempts to send a packet.
+fn describe_attempts(failed: FailedSend) -> String {
+    match (failed.reason, failed.attempts) {
+        (None, _) => "no answer to ARP".to_owned(),
+        (Some(reason), Some(attempts)) => {
+            let missing = match reason {
+                FailReason::NoCts => "CTS",
+                FailReason::NoAck => "ACK",
+            };
+            format!("no {missing} after {attempts} attempts")
+        }
+        (Some(_), None) => "not received".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod test {
+    use super::*;
+    use crate::log::{EVENTS, Reasons};
+
+    #[test]
+    fn every_reason_is_documented() {
+        let documented = |layer: Layer, event: Event, reason: &str| {
+            let known = EVENTS.iter().find(|of| (of.layer, of.event) == (layer, event)).unwrap();
+            let Reasons::Words(words) = known.reasons else { panic!("{known:?}") };
+            assert!(words.iter().any(|(word, _)| *word == reason), "{reason}");
+        };
+        for outcome in [
+            ReceptionOutcome::Pending,
+            ReceptionOutcome::Received,
+            ReceptionOutcome::Duplicate,
+            ReceptionOutcome::Refused,
+            ReceptionOutcome::Collided,
+            ReceptionOutcome::Damaged,
+            ReceptionOutcome::Transmitting,
+            ReceptionOutcome::OutOfRange,
+            ReceptionOutcome::Broadcast(2),
+        ] {
+            documented(Layer::Air, Event::Sent, reception_reason(outcome));
+        }
+        for reason in [Some(FailReason::NoCts), Some(FailReason::NoAck), None] {
+            documented(Layer::Routing, Event::LinkFailure, failure_reason(reason));
+            documented(Layer::Routing, Event::FalseLinkFailure, failure_reason(reason));
+        }
+    }
+}

@@ -1,0 +1,123 @@
+//! Collects the results of a run.
+
+use driftway_base::{Duration, Instant};
+use driftway_scenario::Transport;
+use driftway_tcp::Stats;
+
+use crate::flows::ActiveFlow;
+use crate::hosts::Hosts;
+use crate::network_results::{link_results, mac_result, routing_result};
+use crate::ratio::ratio;
+use crate::results::{FlowResult, RunResult};
+use crate::world::World;
+
+impl Hosts<'_> {
+    /// The results so far.
+    pub fn result(&mut self, world: &mut World<'_>, events_handled: u64) -> RunResult {
+        let now = world.now;
+        let flows = 0..self.flows.len();
+        let flows: Vec<FlowResult> = flows.map(|n| self.flow_result(now, n)).collect();
+        for flow in &flows {
+            for value in [flow.delivered_bytes, flow.segments_sent, flow.end_s.to_bits()] {
+                world.fingerprint.statistic(value);
+            }
+            let counts = [flow.retransmissions, flow.timeouts, flow.fast_retransmits];
+            for value in counts.into_iter().chain([flow.back_delivered_bytes]).flatten() {
+                world.fingerprint.statistic(value);
+            }
+        }
+        let mut result = RunResult {
+            seed: self.seed,
+            duration_s: now.as_secs_f64(),
+            events: events_handled,
+            fingerprint: String::new(),
+            flows,
+            links: Vec::new(),
+            routing: None,
+            mac: None,
+            drops: world.net.drops_by_reason(),
+        };
+        result.links = link_results(&world.net, now);
+        for link in &result.links {
+            world.fingerprint.statistic(link.bytes);
+            world.fingerprint.statistic(link.drops);
+        }
+        if world.net.has_radios() {
+            result.events += world.net.mac_events();
+            let (routing, mac) = (routing_result(&world.net), mac_result(&world.net));
+            let routed = [routing.data_routed, routing.acks_routed, routing.icmp_routed];
+            for value in [routing.packets_sent, mac.rts, mac.data].into_iter().chain(routed) {
+                world.fingerprint.statistic(value);
+            }
+            result.routing = Some(routing);
+            result.mac = Some(mac);
+        }
+        result.fingerprint = world.fingerprint.to_hex(world.net.digest());
+        result
+    }
+
+    fn flow_result(&mut self, now: Instant, number: usize) -> FlowResult {
+        let scenario = &self.scenario.flows[number];
+        let flow = &self.flows[number];
+        let tcp = scenario.tcp.as_ref().filter(|_| scenario.transport == Transport::Tcp);
+        let at = &self.sockets[number * 2];
+        let sender = at.host_index.and_then(|at_host| self.hosts[at.node].socket(at_host));
+        let (stats, reductions) = sender.map_or((Stats::default(), 0), |socket| {
+            (*socket.tcp().stats(), socket.tcp().cwnd_reductions())
+        });
+        let (end, throughput_bps, completion_s) = flow_times(now, flow);
+        let back = flow.reverse.as_deref();
+        let (_, back_throughput_bps, back_completion_s) =
+            back.map_or((end, None, None), |back| flow_times(now, back));
+        let (segments, sent) = match tcp {
+            Some(_) => (stats.segments_sent, stats.bytes_sent),
+            None => (flow.datagrams_sent, flow.written),
+        };
+        let of_tcp = |count: u64| tcp.map(|_| count);
+        let (disconnected, falsely) = flow.disconnected_time.totals_at(end);
+        let of_aid = |time: Duration| (scenario.aid.name() != "none").then(|| time.as_secs_f64());
+        FlowResult {
+            source: scenario.from,
+            destination: scenario.to,
+            tcp: tcp.map(|tcp| format!("{}+{}", tcp.recovery.name(), tcp.growth.name())),
+            aid: scenario.aid.name().to_owned(),
+            start_s: flow.start.as_secs_f64(),
+            end_s: end.as_secs_f64(),
+            delivered_bytes: flow.delivered,
+            throughput_bps,
+            goodput_ratio: ratio(flow.delivered as f64, sent as f64),
+            outcome: flow.outcome(),
+            completion_s,
+            segments_sent: segments,
+            retransmissions: of_tcp(stats.retransmissions),
+            timeouts: of_tcp(stats.timeouts),
+            fast_retransmits: of_tcp(stats.fast_retransmits),
+            slow_starts: of_tcp(stats.slow_starts),
+            probes: of_tcp(stats.probes),
+            rtt_s: ratio(stats.rtt_sum.as_secs_f64(), stats.rtt_samples as f64),
+            delay_s: flow.mean_delay(),
+            retransmission_ratio: tcp
+                .and_then(|_| ratio(stats.retransmissions as f64, segments as f64)),
+            cwnd_reductions: of_tcp(reductions),
+            duplicates: tcp.is_none().then_some(flow.duplicates),
+            rto_max_s: flow.rto_stats.longest.map(Duration::as_secs_f64),
+            rto_backed_off_s: tcp.map(|_| flow.rto_stats.backed_off(end).as_secs_f64()),
+            resume_s: flow.resume_delays.mean().map(Duration::as_secs_f64),
+            disconnected_s: of_aid(disconnected),
+            falsely_disconnected_s: of_aid(falsely),
+            back_delivered_bytes: back.map(|back| back.delivered),
+            back_throughput_bps,
+            back_completion_s,
+        }
+    }
+}
+
+/// The end of one direction of a flow, its throughput (bit/s), and its completion time (s) if it is
+/// complete.
+fn flow_times(now: Instant, flow: &ActiveFlow) -> (Instant, Option<f64>, Option<f64>) {
+    let gave_up = flow.gave_up.map(|(at, _)| at);
+    let end = flow.completed_at.or(gave_up).unwrap_or(now).max(flow.start);
+    let took = end.since(flow.start);
+    let throughput = ratio(flow.delivered as f64 * 8.0, took.as_secs_f64());
+    (end, throughput, flow.completed_at.map(|at| at.since(flow.start).as_secs_f64()))
+}
