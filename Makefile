@@ -4,7 +4,7 @@ CARGO ?= cargo
 TOOLS := target/tools
 RELEASE := target/release/driftway
 
-.PHONY: help demo papers verdicts test lint unit fault-injection kernel no-std determinism fuzz-short fuzz audit bench field field-soak validate reference diagrams man picture need
+.PHONY: help demo papers verdicts test lint unit fault-injection kernel no-std determinism fuzz-short fuzz audit bench bench-radio field field-soak validate reference diagrams man picture need
 
 help:
 	@echo "make demo      build, run figure 8 of liu-singh-2001 in small, write out/demo/index.html"
@@ -12,6 +12,7 @@ help:
 	@echo "make test      all checks and tests"
 	@echo "make validate  against ns-2.35, ns-3 and theory, to out/validation/index.html; NS2=1 runs ns beside"
 	@echo "make bench     how fast it is, beside ns-2.35 where that is installed; twenty minutes"
+	@echo "make bench-radio  emulated radios: lateness, and kernels beside the simulator; as root, two minutes"
 	@echo "make field     what the shim gives under Linux's TCP, and what it costs; as root, an hour"
 	@echo "make field-soak  a gigabyte under each fault below the shim, every byte checked; as root"
 	@echo "make audit     licences, bans, sources and advisories of what is depended on; needs network"
@@ -112,6 +113,10 @@ bench: need
 	$(CARGO) bench --locked -p driftway-radio
 	$(CARGO) build --release --locked -p driftway-cli
 	$(RELEASE) bench
+
+# Emulated radios, as root: whether this machine keeps real time, and kernels beside the simulator. Two minutes.
+bench-radio: need
+	$(CARGO) bench --locked -p driftway-host --bench radio
 
 # The shim under Linux's own TCP, as root: how its packets come in, what it gives, whether it harms.
 # FIELD_RUNS (5) of each; an hour and a quarter.
