@@ -75,6 +75,8 @@ impl Dcf {
     }
 
     /// Reports the packet of a station that was disabled.
+    #[cold]
+    #[inline(never)]
     pub(super) fn report_aborted(&mut self, node: u32, reports: &mut Vec<MacReport>) {
         self.stations[node as usize].phase = Phase::Idle;
         let state = &mut self.transmit_states[node as usize];

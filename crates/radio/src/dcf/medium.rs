@@ -226,6 +226,7 @@ impl Dcf {
 
     /// Notes a frame at a disabled station, which will sense what is left of it when enabled.
     #[cold]
+    #[inline(never)]
     fn follow_while_disabled(&mut self, node: u32, new: Arrival) {
         let power = self.power_of_signal(new.signal);
         if self.interference.is_enabled() {
@@ -403,6 +404,7 @@ fn occupy_receiver(
 }
 
 /// Adds a frame to those that occupy the receiver and cannot be decoded.
+#[inline(always)]
 fn merge_signals(station: &mut Station, new: Arrival, capture: CaptureModel, is_stronger: bool) {
     station.rx_start = station.rx_start.min(new.at);
     match capture {
