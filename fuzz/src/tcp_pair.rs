@@ -1,7 +1,7 @@
 //! Two connections under arbitrary conditions: lost, duplicated and forged segments; reads and writes; acts
 //! of an aid; passing time. The data delivered is the data written, in order.
 
-use driftway_base::{
+use driftway_base::{ HeldTimers,
     Act, Assign, Duration, Ecn, Endpoint, Instant, Ipv4Addr, ProbeSize, ProbeSpacing, Release,
     Retransmit, Seq, SeqRange,
 };
@@ -122,7 +122,11 @@ fn act(bytes: &mut Bytes, end: &Connection) -> Act {
                 size: if bytes.u8() & 1 != 0 { ProbeSize::Segment } else { ProbeSize::Byte },
             }),
             rewind_snd_nxt: bytes.u8() & 1 != 0,
-            freeze_timers: bytes.u8() & 1 != 0,
+            timers: match bytes.u8() % 3 {
+                0 => HeldTimers::Stop,
+                1 => HeldTimers::Freeze,
+                _ => HeldTimers::KeepRetransmission,
+            },
             cwnd: Assign::Value(bytes.u32()),
             release: if bytes.u8() & 1 != 0 { Release::AnyAck } else { Release::Resume },
         },
@@ -139,10 +143,11 @@ fn act(bytes: &mut Bytes, end: &Connection) -> Act {
         5 => Act::ReduceCwnd,
         6 => Act::SetTimeoutResponse {
             keep_rto: bytes.u8() & 1 != 0,
-            retransmit: if bytes.u8() & 1 != 0 {
-                Retransmit::Oldest
-            } else {
-                Retransmit::LossRecovery
+            retransmit: match bytes.u8() % 4 {
+                0 => Retransmit::LossRecovery,
+                1 => Retransmit::Oldest,
+                2 => Retransmit::Newest,
+                _ => Retransmit::Nothing,
             },
             cwnd: Assign::Keep,
             ssthresh: Assign::Value(bytes.u32()),

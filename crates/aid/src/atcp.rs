@@ -36,8 +36,8 @@ mod state;
 mod test;
 
 use driftway_base::{
-    Act, ActResult, Assign, Duration, Instant, ProbeSpacing, Release, SeqRange, Signal, SignalKind,
-    TcpView,
+    Act, ActResult, Assign, Duration, HeldTimers, Instant, ProbeSpacing, Release, SeqRange, Signal,
+    SignalKind, TcpView,
 };
 use driftway_wire::{TcpFlags, TcpSegment};
 
@@ -104,7 +104,7 @@ impl Atcp {
         cx.request(Act::Hold {
             probe: None,
             rewind_snd_nxt: false,
-            freeze_timers: false,
+            timers: HeldTimers::Stop,
             cwnd: Assign::Keep,
             release: Release::Resume,
         });
@@ -119,7 +119,7 @@ impl Atcp {
             probe: Some(ProbeSpacing::new(persist_min, persist_max.max(persist_min))),
             // The 4.4BSD modified in the paper sets SND.NXT back to SND.UNA when the peer's window closes.
             rewind_snd_nxt: self.options.pull_back,
-            freeze_timers: false,
+            timers: HeldTimers::Stop,
             cwnd: Assign::Value(cx.view.mss.value().unwrap_or(DEFAULT_MSS)),
             release: Release::AnyAck,
         });

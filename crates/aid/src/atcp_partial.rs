@@ -26,8 +26,8 @@ mod test;
 use alloc::boxed::Box;
 
 use driftway_base::{
-    Act, ActResult, Assign, Duration, ProbeSize, ProbeSpacing, RecoveryState, Release, SeqRange,
-    Signal, SignalKind, TcpView,
+    Act, ActResult, Assign, Duration, HeldTimers, ProbeSize, ProbeSpacing, RecoveryState, Release,
+    SeqRange, Signal, SignalKind, TcpView,
 };
 use driftway_wire::{TcpFlags, TcpSegment};
 
@@ -143,7 +143,7 @@ impl AtcpPartial {
         cx.request(Act::Hold {
             probe: Some(ProbeSpacing { first, max: MAX_PROBE_INTERVAL, size: ProbeSize::Segment }),
             rewind_snd_nxt: step_back,
-            freeze_timers: false,
+            timers: HeldTimers::Stop,
             cwnd,
             release: Release::Resume,
         });

@@ -37,8 +37,8 @@ mod state;
 mod test;
 
 use driftway_base::{
-    Act, ActResult, Assign, Duration, Instant, Known, ProbeSpacing, Release, Seq, SeqRange, Signal,
-    SignalKind, TcpView,
+    Act, ActResult, Assign, Duration, HeldTimers, Instant, Known, ProbeSpacing, Release, Seq,
+    SeqRange, Signal, SignalKind, TcpView,
 };
 use driftway_wire::{TcpFlags, TcpSegment};
 
@@ -328,7 +328,7 @@ fn hold(gap: Duration) -> Act {
         probe: Some(ProbeSpacing::new(gap, gap)),
         // All outstanding data is presumed lost: it is retransmitted first, in order.
         rewind_snd_nxt: true,
-        freeze_timers: true,
+        timers: HeldTimers::Freeze,
         cwnd: Assign::Keep,
         release: Release::Resume,
     }

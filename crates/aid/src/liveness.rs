@@ -18,13 +18,16 @@ const ONE_WAY: Duration = Duration::from_millis(50);
 /// Maximum RTO of [`Tcp`].
 pub(crate) const TCP_MAX_RTO: Duration = Duration::from_secs(64);
 /// Signals that occur before the path works.
-const SIGNALS: [SignalKind; 6] = [
+const SIGNALS: [SignalKind; 9] = [
     SignalKind::Unreachable(UnreachableScope::Host),
     SignalKind::Unreachable(UnreachableScope::Net),
     SignalKind::RouteFailed,
     SignalKind::RouteRestored,
     SignalKind::SourceQuench,
     SignalKind::EcnEcho,
+    SignalKind::LinkDown,
+    SignalKind::LinkUp,
+    SignalKind::LinkFading { expected_lifetime: Duration::from_millis(300) },
 ];
 
 enum InFlight {

@@ -43,6 +43,8 @@ pub enum OptionField<O: 'static> {
     Duration {
         /// Minimum.
         min: Duration,
+        /// Maximum; [`Duration::MAX`]: none.
+        max: Duration,
         /// Access to the field.
         field: fn(&mut O) -> &mut Duration,
     },
@@ -90,8 +92,8 @@ pub enum OptionValue<'a> {
 /// Type and range of an option.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum OptionKind {
-    /// A duration with this minimum.
-    Duration(Duration),
+    /// A duration with this minimum and maximum.
+    Duration(Duration, Duration),
     /// A number with this minimum and maximum.
     Count(u32, u32),
     /// A boolean.
@@ -135,8 +137,8 @@ pub enum OptionError {
 impl<O: AidOptions> OptionField<O> {
     fn kind(&self) -> OptionKind {
         match self {
-            Self::Duration { min: at_least, .. } => OptionKind::Duration(*at_least),
-            Self::FirstTick(_) => OptionKind::Duration(Duration::ZERO),
+            Self::Duration { min, max, .. } => OptionKind::Duration(*min, *max),
+            Self::FirstTick(_) => OptionKind::Duration(Duration::ZERO, Duration::MAX),
             Self::Count { min: least, max: most, .. } => OptionKind::Count(*least, *most),
             Self::Flag(_) => OptionKind::Flag,
             Self::Choice(words) => OptionKind::Choice(words.iter().map(|word| word.name).collect()),
@@ -173,8 +175,8 @@ impl<O: AidOptions> OptionField<O> {
     /// Returns true if the value is valid.
     fn apply(&self, options: &mut O, value: OptionValue) -> bool {
         match (self, value) {
-            (Self::Duration { min: at_least, field: at }, OptionValue::Duration(span))
-                if span >= *at_least =>
+            (Self::Duration { min, max, field: at }, OptionValue::Duration(span))
+                if (*min..=*max).contains(&span) =>
             {
                 *at(options) = span;
                 true

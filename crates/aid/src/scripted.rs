@@ -8,6 +8,7 @@ mod tcp;
 
 use alloc::vec::Vec;
 use driftway_base::{Act, ActResult, Duration, Endpoint, FlowKey, Instant, Ipv4Addr, Seq, Signal};
+use driftway_tcp::Transmit;
 use driftway_wire::{Payload, TcpFlags, TcpSegment};
 
 pub use self::tcp::{Response, Tcp};
@@ -206,8 +207,15 @@ impl<A: Aid> ScriptedDriver<A> {
         loop {
             self.send_for_acts();
             let before = self.tcp.view();
-            let Some(segment) = self.tcp.poll_transmit(self.now) else { break };
-            self.offer_with(Direction::Down, segment, &before);
+            let Some(Transmit { segment, requested_by_aid, ahead_of_queue: ahead, .. }) =
+                self.tcp.poll_transmit(self.now)
+            else {
+                break;
+            };
+            match requested_by_aid {
+                true => self.record_event(Event::Resent { segment, ahead }),
+                false => self.offer_with(Direction::Down, segment, &before),
+            }
         }
         self.record_responses();
     }

@@ -11,7 +11,7 @@
 //!
 //! - *Acknowledgments received in the snooze state* were sent before the failure, or took another route. They
 //!   are processed: SND.UNA advances and SACK blocks are recorded, but nothing is sent, and window and RTO do
-//!   not change ([`Act::Hold`]'s `freeze_timers`).
+//!   not change ([`HeldTimers::Freeze`]).
 //! - *First transmission after the snooze* ([`ResumeFrom`]). Resuming frozen timers sends nothing, and a
 //!   window whose segments were lost with the route is full: a source with one retransmission timer would
 //!   wait for its timeout, which reduces the window. The paper expects the previous rate at once.
@@ -37,7 +37,7 @@ mod test;
 use alloc::boxed::Box;
 
 use driftway_base::{
-    Act, ActResult, Assign, Duration, Ipv4Addr, Release, RouteProbe, Signal, SignalKind,
+    Act, ActResult, Assign, Duration, HeldTimers, Ipv4Addr, Release, RouteProbe, Signal, SignalKind,
 };
 
 use crate::Aid;
@@ -109,6 +109,7 @@ impl AidOptions for TcpFOptions {
                 itself (chandran-1998 §4).",
             field: OptionField::Duration {
                 min: Self::MIN_TIMEOUT,
+                max: Duration::MAX,
                 field: |o| &mut o.route_failure_timeout,
             },
         },
@@ -238,7 +239,7 @@ impl Protocol for TcpF {
                 cx.request(Act::Hold {
                     probe: None,
                     rewind_snd_nxt: self.options.resume_from == ResumeFrom::Una,
-                    freeze_timers: true,
+                    timers: HeldTimers::Freeze,
                     cwnd: Assign::Keep,
                     release: Release::Resume,
                 });

@@ -25,6 +25,24 @@ pub enum Release {
     Resume,
 }
 
+/// Treatment of TCP's timers during an [`Act::Hold`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum HeldTimers {
+    /// The retransmission timer and those of loss recovery stop. They restart when the hold ends, with the
+    /// RTO without back-off.
+    #[default]
+    Stop,
+    /// All timers freeze with their remaining time, including the retransmission timer, and with them the
+    /// RTO and its back-off, RTT sampling, window growth and the count of duplicate acknowledgments
+    /// (chandran-1998 §4). Acknowledgments are still accepted. All of them continue from their frozen values
+    /// when the hold ends.
+    Freeze,
+    /// The retransmission timer keeps running, and those of loss recovery stop. If it expires, TCP responds
+    /// to the timeout ([`Act::SetTimeoutResponse`]) but sends nothing, and there is no second timeout
+    /// (singh-iyer-2002 §III, state *waiting*). Nothing changes when the hold ends.
+    KeepRetransmission,
+}
+
 /// Payload of a persist probe, starting at SND.UNA.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum ProbeSize {
@@ -61,6 +79,10 @@ pub enum Retransmit {
     LossRecovery,
     /// The oldest segment only. The rest stays in flight, and the windows are unchanged.
     Oldest,
+    /// The newest segment only. The rest stays in flight, and the windows are unchanged.
+    Newest,
+    /// Nothing. All data stays in flight, and the windows are unchanged.
+    Nothing,
 }
 
 /// ICMP echo requests that the local node sends to the peer to trigger route discovery.
@@ -79,24 +101,20 @@ pub enum RouteProbe {
 /// A command to a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Act {
-    /// Enters persist mode: no data is sent and the retransmission timer stops.
+    /// Enters persist mode: no data is sent, and the retransmission timer stops unless `timers` keeps it.
     Hold {
         /// Probe intervals; each probe starts at SND.UNA. `None`: no probes.
         probe: Option<ProbeSpacing>,
         /// Sets SND.NXT back to SND.UNA, so that transmission restarts there.
         rewind_snd_nxt: bool,
-        /// Freezes all timers with their remaining time, including the retransmission timer, and with them
-        /// the RTO and its back-off, RTT sampling, window growth and the count of duplicate acknowledgments
-        /// (chandran-1998 §4). Acknowledgments are still accepted. All of them continue from their frozen
-        /// values when the hold ends.
-        freeze_timers: bool,
+        /// Treatment of the timers.
+        timers: HeldTimers,
         /// Congestion window at the end of the hold (bytes).
         cwnd: Assign<u32>,
         /// Condition that ends the hold.
         release: Release,
     },
-    /// Leaves persist mode and restarts the timers: frozen timers with their remaining time, otherwise the
-    /// retransmission timer with the RTO without back-off.
+    /// Leaves persist mode and restarts the timers as [`HeldTimers`] describes.
     Resume {
         /// Congestion window (bytes).
         cwnd: Assign<u32>,

@@ -30,7 +30,9 @@ mod signal;
 mod time;
 mod view;
 
-pub use act::{Act, ActResult, Assign, ProbeSize, ProbeSpacing, Release, Retransmit, RouteProbe};
+pub use act::{
+    Act, ActResult, Assign, HeldTimers, ProbeSize, ProbeSpacing, Release, Retransmit, RouteProbe,
+};
 pub use address::{Ecn, Endpoint, FlowKey, Ipv4Addr};
 pub use random::{Probability, RandomStream};
 pub use rate::Rate;

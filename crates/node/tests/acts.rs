@@ -4,7 +4,8 @@ use std::sync::{Arc, Mutex};
 
 use driftway_aid::{Aid, SegmentVerdict};
 use driftway_base::{
-    Act, ActResult, Assign, Ecn, Endpoint, Instant, Ipv4Addr, Release, Seq, Signal, TcpView,
+    Act, ActResult, Assign, Ecn, Endpoint, HeldTimers, Instant, Ipv4Addr, Release, Seq, Signal,
+    TcpView,
 };
 use driftway_node::Socket;
 use driftway_tcp::{Config, Connection};
@@ -22,7 +23,7 @@ struct Holder {
 const HOLD: Act = Act::Hold {
     probe: None,
     rewind_snd_nxt: false,
-    freeze_timers: false,
+    timers: HeldTimers::Stop,
     cwnd: Assign::Keep,
     release: Release::Resume,
 };

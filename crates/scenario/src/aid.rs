@@ -225,14 +225,15 @@ impl<'de> DeserializeSeed<'de> for OptionValueSeed<'_> {
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
         let name = self.0.name;
         match &self.0.kind {
-            OptionKind::Duration(at_least) => {
-                let (Time(span), at_least) = (Time::deserialize(deserializer)?, Time(*at_least));
-                if Time(span) < at_least {
-                    let found = Time(span);
-                    let message = format!("`{name}` of {found}\nthe minimum is {at_least}");
-                    return Err(D::Error::custom(message));
-                }
-                Ok(OptionValue::Duration(span))
+            OptionKind::Duration(least, most) => {
+                let found = Time::deserialize(deserializer)?;
+                let (least, most) = (Time(*least), Time(*most));
+                let limit = match found {
+                    _ if found < least => format!("minimum is {least}"),
+                    _ if found > most => format!("maximum is {most}"),
+                    Time(span) => return Ok(OptionValue::Duration(span)),
+                };
+                Err(D::Error::custom(format!("`{name}` of {found}\nthe {limit}")))
             }
             OptionKind::Count(least, most) => {
                 let count = deserializer.deserialize_u64(CountVisitor)?;

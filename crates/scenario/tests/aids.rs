@@ -18,8 +18,9 @@ fn read(aid: &str) -> Result<Scenario, String> {
 /// Some valid values of the option, as scenarios write them.
 fn values(kind: &OptionKind) -> Vec<String> {
     match kind {
-        OptionKind::Duration(at_least) => {
-            vec![format!("\"{}\"", Time(*at_least)), "\"3 s\"".into()]
+        OptionKind::Duration(least, most) => {
+            let long = (*most).min(Duration::from_secs(3));
+            [*least, long].map(|span| format!("\"{}\"", Time(span))).to_vec()
         }
         OptionKind::Count(least, most) => vec![least.to_string(), most.to_string()],
         OptionKind::Flag => vec!["true".into(), "false".into()],
@@ -107,7 +108,7 @@ fn options_reject_values_of_other_kinds() {
         let place =
             format!("aids:11:{}: ", format!("aid = {{ name = \"{aid}\", {name} = ").len() + 1);
         let expected = match &option.kind {
-            OptionKind::Duration(_) => {
+            OptionKind::Duration(..) => {
                 "expected a time with its unit, such as \"20 ms\"".to_owned()
             }
             OptionKind::Count(least, most) => {

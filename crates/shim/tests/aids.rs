@@ -13,8 +13,8 @@ use driftway_aid::cwnd_limit::{CwndLimit, CwndLimitOptions};
 use driftway_aid::tcp_f::{TcpF, TcpFOptions};
 use driftway_aid::{Aid, SegmentVerdict};
 use driftway_base::{
-    Act, ActResult, Assign, Duration, Instant, Known, ProbeSpacing, Release, Retransmit,
-    RouteProbe, SeqRange, Signal, SignalKind, TcpView,
+    Act, ActResult, Assign, Duration, HeldTimers, Instant, Known, ProbeSpacing, Release,
+    Retransmit, RouteProbe, SeqRange, Signal, SignalKind, TcpView,
 };
 use driftway_shim::{Config, DiscardReason, PacketAction, Shim};
 use driftway_wire::{TcpFlags, TcpSegment};
@@ -276,7 +276,7 @@ fn hold(probe: Option<ProbeSpacing>, step_back: bool, cwnd: Assign<u32>) -> Act 
     Act::Hold {
         probe,
         rewind_snd_nxt: step_back,
-        freeze_timers: false,
+        timers: HeldTimers::Stop,
         cwnd,
         release: Release::Resume,
     }

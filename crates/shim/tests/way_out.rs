@@ -224,8 +224,9 @@ fn after_forged_messages_data_flow_within_two_seconds() {
 /// A value of an option from its whole range, chosen by `number`.
 fn value(kind: &OptionKind, number: u64) -> OptionValue<'static> {
     match kind {
-        OptionKind::Duration(least) => {
-            OptionValue::Duration(*least + Duration::from_millis(number % 30_000))
+        OptionKind::Duration(least, most) => {
+            let span = *least + Duration::from_millis(number % 30_000);
+            OptionValue::Duration(span.min(*most))
         }
         OptionKind::Count(least, most) => {
             OptionValue::Count(least + (number % u64::from((most - least).min(40) + 1)) as u32)

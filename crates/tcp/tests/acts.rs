@@ -4,8 +4,8 @@ mod common;
 
 use common::test_connection::*;
 use driftway_base::{
-    Act, ActResult, Assign, Duration, ProbeSize, ProbeSpacing, RecoveryState, Release, Retransmit,
-    SeqRange,
+    Act, ActResult, Assign, Duration, HeldTimers, ProbeSize, ProbeSpacing, RecoveryState, Release,
+    Retransmit, SeqRange,
 };
 use driftway_tcp::{Config, RecoveryKind, State};
 
@@ -14,12 +14,12 @@ const MS: fn(u64) -> Duration = Duration::from_millis;
 fn hold(release: Release) -> Act {
     let probe = Some(ProbeSpacing::new(MS(2000), MS(5000)));
     let cwnd = Assign::Keep;
-    Act::Hold { probe, rewind_snd_nxt: false, freeze_timers: false, cwnd, release }
+    Act::Hold { probe, rewind_snd_nxt: false, timers: HeldTimers::Stop, cwnd, release }
 }
 
 fn silent() -> Act {
     let (cwnd, release) = (Assign::Keep, Release::Resume);
-    Act::Hold { probe: None, rewind_snd_nxt: false, freeze_timers: false, cwnd, release }
+    Act::Hold { probe: None, rewind_snd_nxt: false, timers: HeldTimers::Stop, cwnd, release }
 }
 
 fn resume() -> Act {
@@ -84,7 +84,7 @@ fn rewinding_snd_nxt_retransmits_everything() {
         conn.acts(Act::Hold {
             probe: None,
             rewind_snd_nxt: true,
-            freeze_timers: false,
+            timers: HeldTimers::Stop,
             cwnd: Assign::Value(1000),
             release: Release::AnyAck,
         });
@@ -114,7 +114,7 @@ fn without_guard_duplicates_after_a_rewind_start_a_recovery() {
         conn.acts(Act::Hold {
             probe: None,
             rewind_snd_nxt: true,
-            freeze_timers: false,
+            timers: HeldTimers::Stop,
             cwnd,
             release,
         });
@@ -138,7 +138,13 @@ fn rewinding_snd_nxt_ends_fast_recovery_and_its_inflation() {
     conn.sends(["1..1001"]);
     assert_eq!(conn.cwnd(), 7000);
     let (cwnd, release) = (Assign::Keep, Release::Resume);
-    conn.acts(Act::Hold { probe: None, rewind_snd_nxt: true, freeze_timers: false, cwnd, release });
+    conn.acts(Act::Hold {
+        probe: None,
+        rewind_snd_nxt: true,
+        timers: HeldTimers::Stop,
+        cwnd,
+        release,
+    });
     conn.acts(resume());
     assert_eq!(conn.cwnd(), 4000);
     conn.sends(["1..1001", "1001..2001", "2001..3001", "3001..4001"]);
@@ -150,7 +156,13 @@ fn frozen_timers_keep_their_remaining_time() {
     let mut conn = TestConnection::in_flight(&plain(), 4);
     conn.at(700); // 400 ms remain of the retransmission timer
     let (cwnd, release) = (Assign::Keep, Release::Resume);
-    conn.acts(Act::Hold { probe: None, rewind_snd_nxt: false, freeze_timers: true, cwnd, release });
+    conn.acts(Act::Hold {
+        probe: None,
+        rewind_snd_nxt: false,
+        timers: HeldTimers::Freeze,
+        cwnd,
+        release,
+    });
     conn.quiet_until(50_000);
     conn.acts(resume());
     conn.quiet_until(50_399);
@@ -162,7 +174,13 @@ fn frozen_timers_keep_their_remaining_time() {
 fn a_frozen_timer_does_not_return_for_data_acknowledged_meanwhile() {
     let mut conn = TestConnection::in_flight(&plain(), 4);
     let (cwnd, release) = (Assign::Keep, Release::Resume);
-    conn.acts(Act::Hold { probe: None, rewind_snd_nxt: false, freeze_timers: true, cwnd, release });
+    conn.acts(Act::Hold {
+        probe: None,
+        rewind_snd_nxt: false,
+        timers: HeldTimers::Freeze,
+        cwnd,
+        release,
+    });
     conn.receives(ack(4001));
     conn.acts(resume());
     conn.quiet_until(100_000);
@@ -344,7 +362,7 @@ fn a_probe_may_be_a_whole_segment() {
         conn.acts(Act::Hold {
             probe: Some(spacing),
             rewind_snd_nxt: false,
-            freeze_timers: true,
+            timers: HeldTimers::Freeze,
             cwnd: Assign::Keep,
             release: Release::Resume,
         });
@@ -369,7 +387,7 @@ fn a_probe_ends_at_sacked_data() {
         conn.acts(Act::Hold {
             probe: Some(ProbeSpacing { first: MS(100), max: MS(100), size: ProbeSize::Segment }),
             rewind_snd_nxt: false,
-            freeze_timers: true,
+            timers: HeldTimers::Freeze,
             cwnd: Assign::Keep,
             release: Release::Resume,
         });
@@ -415,17 +433,88 @@ fn acts_are_unsupported_before_the_connection_is_synchronized() {
 #[test]
 fn timestamp_echoes_across_a_hold_are_no_rtt_samples() {
     // Karn: data sent before an outage of a minute is acknowledged after it.
-    for freeze_timers in [false, true] {
+    for timers in [HeldTimers::Stop, HeldTimers::Freeze] {
         let mut conn = TestConnection::in_flight(&Config { timestamps: true, ..plain() }, 4);
         let rto = conn.rto();
         let (probe, cwnd) = (None, Assign::Keep);
         let release = Release::Resume;
-        conn.acts(Act::Hold { probe, rewind_snd_nxt: false, freeze_timers, cwnd, release });
+        conn.acts(Act::Hold { probe, rewind_snd_nxt: false, timers, cwnd, release });
         conn.at(60_000);
         conn.receives(ack(1977).timestamps(5001, 100));
         let (ssthresh, rto_kept) = (Assign::Keep, Assign::Keep);
         conn.acts(Act::Resume { cwnd, ssthresh, rto: rto_kept });
         conn.sends_some();
-        assert_eq!(conn.rto(), rto, "{freeze_timers}");
+        assert_eq!(conn.rto(), rto, "{timers:?}");
+    }
+}
+
+/// A hold that keeps the retransmission timer.
+fn waiting() -> Act {
+    let (timers, release) = (HeldTimers::KeepRetransmission, Release::Resume);
+    Act::Hold { probe: None, rewind_snd_nxt: false, timers, cwnd: Assign::Keep, release }
+}
+
+#[test]
+fn a_hold_may_keep_the_retransmission_timer() {
+    // singh-iyer-2002 §III: one timeout, and nothing is sent.
+    for (name, recovery) in RecoveryKind::ALL {
+        let mut conn = TestConnection::in_flight(&Config { recovery: *recovery, ..plain() }, 8);
+        let deadline = conn.tcp.view().retransmission_deadline;
+        conn.acts(waiting());
+        assert_eq!(conn.tcp.view().retransmission_deadline, deadline, "{name}");
+        conn.acts(SET_TIMER);
+        for ms in [1100, 2100, 60_000] {
+            conn.at(ms);
+            conn.quiet();
+        }
+        assert_eq!((conn.tcp.stats().timeouts, conn.cwnd()), (1, 1000), "{name}");
+        assert_eq!(conn.tcp.view().retransmission_deadline.value(), Some(None), "{name}");
+        conn.acts(resume());
+        if *recovery == RecoveryKind::SegmentTimers {
+            // chandran-1998 §5.2: the timer of each segment has expired.
+            conn.sends_some();
+            continue;
+        }
+        conn.sends(["1..1001"]);
+        conn.at(61_000);
+        assert_eq!(conn.tcp.stats().timeouts, 2, "{name}: the timer runs again");
+    }
+}
+
+#[test]
+fn the_end_of_a_hold_leaves_a_kept_timer_alone() {
+    let mut conn = TestConnection::in_flight(&plain(), 8);
+    let deadline = conn.tcp.view().retransmission_deadline;
+    conn.acts(waiting());
+    conn.at(600);
+    conn.acts(resume());
+    assert_eq!(conn.tcp.view().retransmission_deadline, deadline);
+    conn.at(1100);
+    conn.sends(["1..1001"]);
+}
+
+#[test]
+fn a_timeout_may_retransmit_only_the_newest_segment_or_nothing() {
+    for (name, recovery) in RecoveryKind::ALL {
+        for retransmit in [Retransmit::Newest, Retransmit::Nothing] {
+            let mut conn = TestConnection::in_flight(&Config { recovery: *recovery, ..plain() }, 8);
+            let (cwnd, ssthresh) = (conn.cwnd(), conn.ssthresh());
+            let keep = Assign::Keep;
+            let (keep_rto, set) = (true, (keep, keep));
+            conn.acts(Act::SetTimeoutResponse {
+                keep_rto,
+                retransmit,
+                cwnd: set.0,
+                ssthresh: set.1,
+            });
+            conn.at(1100);
+            match retransmit {
+                Retransmit::Newest => conn.sends(["7001..8001"]),
+                _ => conn.quiet(),
+            }
+            assert_eq!((conn.cwnd(), conn.ssthresh()), (cwnd, ssthresh), "{name}");
+            conn.at(2100);
+            assert_eq!(conn.tcp.stats().timeouts, 2, "{name}: an ordinary one");
+        }
     }
 }

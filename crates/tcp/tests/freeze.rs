@@ -1,17 +1,17 @@
-//! `Act::Hold { freeze_timers: true }`: chandran-1998 §4, "freezes all of its timers, the send
+//! `Act::Hold { timers: HeldTimers::Freeze }`: chandran-1998 §4, "freezes all of its timers, the send
 //! window and other state variables", rule by rule. And `Act::LimitCwnd`.
 
 mod common;
 
 use common::test_connection::*;
-use driftway_base::{Act, Assign, Duration, RecoveryState, Release};
+use driftway_base::{Act, Assign, Duration, HeldTimers, RecoveryState, Release};
 use driftway_tcp::{Config, RecoveryKind};
 
 const MS: fn(u64) -> Duration = Duration::from_millis;
 
 fn snooze() -> Act {
     let (cwnd, release) = (Assign::Keep, Release::Resume);
-    Act::Hold { probe: None, rewind_snd_nxt: false, freeze_timers: true, cwnd, release }
+    Act::Hold { probe: None, rewind_snd_nxt: false, timers: HeldTimers::Freeze, cwnd, release }
 }
 
 fn wake() -> Act {
@@ -133,7 +133,7 @@ fn holds() -> [Act; 2] {
     let (cwnd, release) = (Assign::Keep, Release::Resume);
     [
         snooze(),
-        Act::Hold { probe: None, rewind_snd_nxt: false, freeze_timers: false, cwnd, release },
+        Act::Hold { probe: None, rewind_snd_nxt: false, timers: HeldTimers::Stop, cwnd, release },
     ]
 }
 
@@ -289,7 +289,7 @@ fn a_hold_without_freeze_reverts_the_back_off() {
     conn.acts(Act::Hold {
         probe: None,
         rewind_snd_nxt: false,
-        freeze_timers: false,
+        timers: HeldTimers::Stop,
         cwnd,
         release,
     });

@@ -3,7 +3,7 @@
 mod common;
 
 use common::test_connection::*;
-use driftway_base::{Act, Assign, Duration, Instant, Release};
+use driftway_base::{Act, Assign, Duration, HeldTimers, Instant, Release};
 use driftway_tcp::growth::{AckedData, CongestionWindow, WindowGrowth, new};
 use driftway_tcp::{Config, GrowthKind};
 
@@ -162,11 +162,11 @@ fn five_round_trips_after(pause: impl FnOnce(&mut TestConnection, u64) -> u64) -
 fn cubic_does_not_grow_during_a_hold_or_a_closed_window() {
     // RFC 9438 §5.8
     let steady = five_round_trips_after(|_, ms| ms);
-    let held = |freeze_timers| {
+    let held = |timers| {
         five_round_trips_after(move |conn, ms| {
             let (probe, cwnd) = (None, Assign::Keep);
             let release = Release::Resume;
-            conn.acts(Act::Hold { probe, rewind_snd_nxt: false, freeze_timers, cwnd, release });
+            conn.acts(Act::Hold { probe, rewind_snd_nxt: false, timers, cwnd, release });
             conn.at(ms + 60_000);
             let (ssthresh, rto) = (Assign::Keep, Assign::Keep);
             conn.acts(Act::Resume { cwnd, ssthresh, rto });
@@ -188,7 +188,7 @@ fn cubic_does_not_grow_during_a_hold_or_a_closed_window() {
         conn.sends_some();
         ms + 60_100
     });
-    for window in [held(true), held(false), closed] {
+    for window in [held(HeldTimers::Freeze), held(HeldTimers::Stop), closed] {
         assert!(window.abs_diff(steady) < 2 * MSS, "{steady} {window}");
     }
 }

@@ -128,7 +128,7 @@ fn during_a_hold_icmp_messages_do_not_count() {
     conn.acts(driftway_base::Act::Hold {
         probe: None,
         rewind_snd_nxt: false,
-        freeze_timers: false,
+        timers: driftway_base::HeldTimers::Stop,
         cwnd: driftway_base::Assign::Keep,
         release: driftway_base::Release::Resume,
     });

@@ -5,8 +5,8 @@ mod common;
 use common::test_connection::{OURS, THEIRS, TestConnection, ack, plain, syn_ack};
 use common::{MS, Pair, WireAction, address};
 use driftway_base::{
-    Act, Assign, Duration, Ecn, Endpoint, Instant, ProbeSize, ProbeSpacing, RandomStream, Release,
-    Retransmit, Seq, SeqRange,
+    Act, Assign, Duration, Ecn, Endpoint, HeldTimers, Instant, ProbeSize, ProbeSpacing,
+    RandomStream, Release, Retransmit, Seq, SeqRange,
 };
 use driftway_tcp::{Clock, Config, Connection, DelayedAck, Event, State, recovery_growth_pairs};
 use driftway_wire::{Payload, TcpFlags, TcpOptions, TcpSegment, Timestamps};
@@ -221,7 +221,8 @@ fn random_act(random: &mut RandomStream, tcp: &Connection) -> Act {
                 },
             }),
             rewind_snd_nxt: random.uniform_below(2) == 0,
-            freeze_timers: random.uniform_below(2) == 0,
+            timers: [HeldTimers::Stop, HeldTimers::Freeze, HeldTimers::KeepRetransmission]
+                [random.uniform_below(3) as usize],
             cwnd: setting(random),
             release: if random.uniform_below(2) == 0 { Release::AnyAck } else { Release::Resume },
         },
@@ -239,11 +240,12 @@ fn random_act(random: &mut RandomStream, tcp: &Connection) -> Act {
         5 => Act::ReduceCwnd,
         6 => Act::SetTimeoutResponse {
             keep_rto: random.uniform_below(2) == 0,
-            retransmit: if random.uniform_below(2) == 0 {
-                Retransmit::LossRecovery
-            } else {
-                Retransmit::Oldest
-            },
+            retransmit: [
+                Retransmit::LossRecovery,
+                Retransmit::Oldest,
+                Retransmit::Newest,
+                Retransmit::Nothing,
+            ][random.uniform_below(4) as usize],
             cwnd: setting(random),
             ssthresh: setting(random),
         },

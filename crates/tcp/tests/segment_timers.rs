@@ -3,7 +3,7 @@
 mod common;
 
 use common::test_connection::*;
-use driftway_base::{Act, Assign, Duration, Release};
+use driftway_base::{Act, Assign, Duration, HeldTimers, Release};
 use driftway_tcp::{Config, RecoveryKind};
 
 const MS: fn(u64) -> Duration = Duration::from_millis;
@@ -129,7 +129,13 @@ fn each_frozen_timer_keeps_its_remaining_time() {
     let mut conn = spaced();
     conn.at(900);
     let (cwnd, release) = (Assign::Keep, Release::Resume);
-    conn.acts(Act::Hold { probe: None, rewind_snd_nxt: false, freeze_timers: true, cwnd, release });
+    conn.acts(Act::Hold {
+        probe: None,
+        rewind_snd_nxt: false,
+        timers: HeldTimers::Freeze,
+        cwnd,
+        release,
+    });
     conn.quiet_until(10_900);
     conn.acts(Act::Resume { cwnd: Assign::Keep, ssthresh: Assign::Keep, rto: Assign::Keep });
     for (n, range) in ["1..1001", "1001..2001", "2001..3001", "3001..4001"].iter().enumerate() {
@@ -150,7 +156,7 @@ fn the_end_of_a_hold_restarts_all_timers() {
     conn.acts(Act::Hold {
         probe: None,
         rewind_snd_nxt: false,
-        freeze_timers: false,
+        timers: HeldTimers::Stop,
         cwnd,
         release,
     });

@@ -21,7 +21,11 @@ impl AidOptions for AtcpOptions {
             name: "tick",
             about: "Interval between checks of TCP's and ATCP's retransmission timers (liu-singh-2001 \
                 §IV). A TCP with a shorter retransmission timeout times out between two checks.",
-            field: OptionField::Duration { min: Self::MIN_TICK, field: |o| &mut o.tick },
+            field: OptionField::Duration {
+                min: Self::MIN_TICK,
+                max: driftway_base::Duration::MAX,
+                field: |o| &mut o.tick,
+            },
         },
         AidOption {
             name: "tick_phase",
@@ -33,12 +37,20 @@ impl AidOptions for AtcpOptions {
             name: "persist_min",
             about: "Time from entering the disconnected state to TCP's first persist probe \
                 (liu-singh-2001 §V-C).",
-            field: OptionField::Duration { min: Self::MIN_TICK, field: |o| &mut o.persist_min },
+            field: OptionField::Duration {
+                min: Self::MIN_TICK,
+                max: driftway_base::Duration::MAX,
+                field: |o| &mut o.persist_min,
+            },
         },
         AidOption {
             name: "persist_max",
             about: "Maximum interval between two persist probes (liu-singh-2001 §V-C).",
-            field: OptionField::Duration { min: Self::MIN_TICK, field: |o| &mut o.persist_max },
+            field: OptionField::Duration {
+                min: Self::MIN_TICK,
+                max: driftway_base::Duration::MAX,
+                field: |o| &mut o.persist_max,
+            },
         },
         AidOption {
             name: "resend",

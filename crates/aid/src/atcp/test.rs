@@ -9,7 +9,7 @@ mod properties;
 
 use std::vec::Vec;
 
-use driftway_base::{Act, Duration, Instant, Release, Seq, SeqRange, UnreachableScope};
+use driftway_base::{Act, Duration, HeldTimers, Instant, Release, Seq, SeqRange, UnreachableScope};
 use driftway_base::{Assign, Signal, SignalKind};
 use driftway_wire::{Payload, TcpFlags, TcpSegment};
 
@@ -72,7 +72,7 @@ fn hold_in_loss() -> Act {
     Act::Hold {
         probe: None,
         rewind_snd_nxt: false,
-        freeze_timers: false,
+        timers: HeldTimers::Stop,
         cwnd: Assign::Keep,
         release: Release::Resume,
     }
@@ -82,7 +82,7 @@ fn hold_in_partition(first: Duration, max: Duration) -> Act {
     Act::Hold {
         probe: Some(ProbeSpacing::new(first, max)),
         rewind_snd_nxt: true,
-        freeze_timers: false,
+        timers: HeldTimers::Stop,
         cwnd: Assign::Value(100),
         release: Release::AnyAck,
     }

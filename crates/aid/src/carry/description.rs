@@ -42,17 +42,29 @@ impl AidOptions for CarryOptions {
             name: "probe_min",
             about: "Minimum interval between two probes of an outage. They are sent every round-trip \
                 time unless that is shorter.",
-            field: OptionField::Duration { min: Self::MIN_SPAN, field: |o| &mut o.probe_min },
+            field: OptionField::Duration {
+                min: Self::MIN_SPAN,
+                max: driftway_base::Duration::MAX,
+                field: |o| &mut o.probe_min,
+            },
         },
         AidOption {
             name: "probe_max",
             about: "Interval between two probes of an outage that has lasted longer than `probe_fast`.",
-            field: OptionField::Duration { min: Self::MIN_SPAN, field: |o| &mut o.probe_max },
+            field: OptionField::Duration {
+                min: Self::MIN_SPAN,
+                max: driftway_base::Duration::MAX,
+                field: |o| &mut o.probe_max,
+            },
         },
         AidOption {
             name: "probe_fast",
             about: "Duration of an outage after which probes are sent only every `probe_max`.",
-            field: OptionField::Duration { min: Self::MIN_SPAN, field: |o| &mut o.probe_fast },
+            field: OptionField::Duration {
+                min: Self::MIN_SPAN,
+                max: driftway_base::Duration::MAX,
+                field: |o| &mut o.probe_fast,
+            },
         },
         AidOption {
             name: "suspect_after",

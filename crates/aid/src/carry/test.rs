@@ -2,7 +2,7 @@
 
 use std::vec::Vec;
 
-use driftway_base::{Endpoint, FlowKey, Ipv4Addr, SignalDetails, UnreachableScope};
+use driftway_base::{Endpoint, FlowKey, HeldTimers, Ipv4Addr, SignalDetails, UnreachableScope};
 
 use super::*;
 use crate::liveness::{self, random_duration, random_flag};
@@ -84,7 +84,7 @@ fn hold(gap: u64) -> Act {
     Act::Hold {
         probe: Some(ProbeSpacing::new(ms(gap), ms(gap))),
         rewind_snd_nxt: true,
-        freeze_timers: true,
+        timers: HeldTimers::Freeze,
         cwnd: Assign::Keep,
         release: Release::Resume,
     }

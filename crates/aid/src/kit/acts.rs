@@ -1,6 +1,6 @@
 //! Acts requested by an aid and not yet polled.
 
-use driftway_base::{Act, Assign};
+use driftway_base::{Act, Assign, Seq};
 
 /// Pending acts, at most one of each kind: the latest.
 ///
@@ -62,15 +62,20 @@ pub(crate) fn resume(cwnd: Assign<u32>) -> Act {
     Act::Resume { cwnd, ssthresh: Assign::Keep, rto: Assign::Keep }
 }
 
+/// Acknowledgments with the window as it is: drivers limit the window to that.
+pub(crate) fn send_acks(ack: Seq, copies: u8) -> Act {
+    Act::SendAcks { ack, window: u32::MAX, copies }
+}
+
 #[cfg(test)]
 mod test {
     use super::*;
-    use driftway_base::{Release, Seq, SeqRange};
+    use driftway_base::{HeldTimers, Release, SeqRange};
 
     const HOLD: Act = Act::Hold {
         probe: None,
         rewind_snd_nxt: false,
-        freeze_timers: true,
+        timers: HeldTimers::Freeze,
         cwnd: Assign::Keep,
         release: Release::Resume,
     };

@@ -1,6 +1,8 @@
 //! Standby of a sender: it sends only probes until it receives an acknowledgment.
 
-use driftway_base::{Act, Assign, Duration, Release, Seq, SeqRange, Signal, SignalKind, TcpView};
+use driftway_base::{
+    Act, Assign, Duration, HeldTimers, Release, Seq, SeqRange, Signal, SignalKind, TcpView,
+};
 
 use super::{Context, DEFAULT_MSS, States, named};
 
@@ -55,7 +57,7 @@ macro_rules! standby_options {
                 about: "Interval between two probes, and between the beginning of a standby and the \
                     first probe (yu-2004 §5.1).",
                 field: OptionField::Duration {
-                    min: StandbyOptions::MIN_INTERVAL,
+                    min: StandbyOptions::MIN_INTERVAL, max: driftway_base::Duration::MAX,
                     field: |o| &mut o.$field.probe_interval,
                 },
             },
@@ -80,7 +82,7 @@ macro_rules! standby_options {
                 about: "Retransmission timeout after a standby with `after = \"defaults\"` (yu-2004 \
                     §3.1).",
                 field: OptionField::Duration {
-                    min: StandbyOptions::MIN_INTERVAL,
+                    min: StandbyOptions::MIN_INTERVAL, max: driftway_base::Duration::MAX,
                     field: |o| &mut o.$field.default_rto,
                 },
             },
@@ -190,7 +192,7 @@ impl Standby {
         cx.request(Act::Hold {
             probe: None,
             rewind_snd_nxt: false,
-            freeze_timers: false,
+            timers: HeldTimers::Stop,
             cwnd: Assign::Keep,
             release: Release::Resume,
         });

@@ -1,9 +1,11 @@
 //! The connection of the scripted driver: one of the crate `tcp`, with a simple configuration.
 
 use alloc::collections::VecDeque;
-use driftway_base::{Act, ActResult, Duration, Ecn, Endpoint, Instant, Ipv4Addr, Release};
+use driftway_base::{
+    Act, ActResult, Duration, Ecn, Endpoint, HeldTimers, Instant, Ipv4Addr, Release,
+};
 use driftway_base::{Assign, Seq, SeqRange, TcpView};
-use driftway_tcp::{Clock, Config, Connection, RecoveryKind, State, Stats};
+use driftway_tcp::{Clock, Config, Connection, RecoveryKind, State, Stats, Transmit};
 use driftway_wire::{TcpFlags, TcpSegment};
 
 /// TCP's own response to loss or congestion.
@@ -163,7 +165,7 @@ impl Tcp {
             true => Act::Hold {
                 probe: None,
                 rewind_snd_nxt: false,
-                freeze_timers: false,
+                timers: HeldTimers::Stop,
                 cwnd,
                 release: Release::Resume,
             },
@@ -192,9 +194,9 @@ impl Tcp {
     }
 
     /// The next segment to send.
-    pub(super) fn poll_transmit(&mut self, now: Instant) -> Option<TcpSegment> {
+    pub(super) fn poll_transmit(&mut self, now: Instant) -> Option<Transmit> {
         self.now = now;
-        self.connection.poll_transmit(now).map(|transmit| transmit.segment)
+        self.connection.poll_transmit(now)
     }
     pub(super) fn poll_resend(&mut self) -> Option<(TcpSegment, bool)> {
         self.resends.pop_front()

@@ -3,7 +3,8 @@
 use std::vec::Vec;
 
 use driftway_base::{
-    Endpoint, FlowKey, Instant, Ipv4Addr, Seq, SeqRange, SignalDetails, UnreachableScope,
+    Endpoint, FlowKey, HeldTimers, Instant, Ipv4Addr, Seq, SeqRange, SignalDetails,
+    UnreachableScope,
 };
 use driftway_wire::{Payload, TcpSegment};
 
@@ -104,7 +105,7 @@ fn responded(line: &Line) -> bool {
 const HOLD: Act = Act::Hold {
     probe: None,
     rewind_snd_nxt: false,
-    freeze_timers: true,
+    timers: HeldTimers::Freeze,
     cwnd: Assign::Keep,
     release: Release::Resume,
 };

@@ -263,7 +263,7 @@ fn aid(generator: &mut SchemaGenerator) -> Schema {
 /// Schema of one option of an aid.
 fn option(generator: &mut SchemaGenerator, info: &OptionInfo) -> Schema {
     let mut schema = match &info.kind {
-        OptionKind::Duration(_) => generator.subschema_for::<Time>(),
+        OptionKind::Duration(..) => generator.subschema_for::<Time>(),
         OptionKind::Count(least, most) => {
             json_schema!({ "type": "integer", "minimum": least, "maximum": most })
         }

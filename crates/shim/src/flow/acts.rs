@@ -178,7 +178,7 @@ impl Flow {
     ) -> ActResult {
         match *act {
             // The local TCP's timers run on in any case; their effects are undone.
-            Act::Hold { probe, rewind_snd_nxt: step_back, freeze_timers: _, cwnd, release } => {
+            Act::Hold { probe, rewind_snd_nxt: step_back, timers: _, cwnd, release } => {
                 let Some(keeps) = self.keeps_window(cwnd) else { return ActResult::Unsupported };
                 let outage = probe.is_some() || step_back;
                 let probe = self.probe_spacing(cx, probe);

@@ -1,8 +1,8 @@
 //! The view that an aid has of the connection, and its acts on it.
 
 use driftway_base::{
-    Act, ActResult, Assign, Instant, Known, ProbeSpacing, RecoveryState, Release, Seq, SeqRange,
-    TcpView,
+    Act, ActResult, Assign, HeldTimers, Instant, Known, ProbeSpacing, RecoveryState, Release, Seq,
+    SeqRange, TcpView,
 };
 use driftway_wire::{TcpFlags, TcpSegment};
 
@@ -52,8 +52,8 @@ impl Connection {
             return ActResult::Unsupported;
         }
         match *act {
-            Act::Hold { probe, rewind_snd_nxt: step_back, freeze_timers, cwnd, release } => {
-                self.hold(now, probe, step_back, freeze_timers, release);
+            Act::Hold { probe, rewind_snd_nxt: step_back, timers, cwnd, release } => {
+                self.hold(now, probe, step_back, timers, release);
                 self.set_cwnd(cwnd);
                 ActResult::Done
             }
@@ -141,28 +141,30 @@ impl Connection {
         now: Instant,
         probe: Option<ProbeSpacing>,
         step_back: bool,
-        freeze_timers: bool,
+        timers: HeldTimers,
         release: Release,
     ) {
         // The probes of an earlier hold end; TCP's own window probes freeze with the other timers.
-        if self.snd.hold.is_some() || !freeze_timers {
+        if self.snd.hold.is_some() || timers != HeldTimers::Freeze {
             self.timers.stop(Timer::Persist);
         }
         // Karn: an RTT sample that spans a hold is not a measure of the path; nor is a timestamp
         // echo.
         self.snd.timed_segment = None;
         self.snd.no_sample_until = Some(self.snd.send_state.max());
-        if freeze_timers {
+        if timers == HeldTimers::Freeze {
             self.timers.freeze(now);
         } else {
             // 4.4BSD resets the duplicates when the retransmission timer is off.
             self.snd.send_state.reset_dup_acks();
         }
-        self.timers.stop(Timer::Retransmission);
+        if timers != HeldTimers::KeepRetransmission {
+            self.timers.stop(Timer::Retransmission);
+        }
         self.timers.stop(Timer::Recovery);
         self.timers.stop(Timer::LossProbe);
         self.snd.tail_probe_due = false;
-        self.snd.hold = Some(Hold { release, probe });
+        self.snd.hold = Some(Hold { release, probe, timers });
         self.snd.send_state.pause_growth(now);
         self.snd.window_probe_due = false;
         self.snd.aid_retransmissions.clear();
@@ -184,9 +186,7 @@ impl Connection {
 
     /// Ends a hold: timers restart as for a new transmission, or continue if they were frozen.
     pub(super) fn end_hold(&mut self, now: Instant) {
-        if self.snd.hold.take().is_none() {
-            return;
-        }
+        let Some(held) = self.snd.hold.take() else { return };
         self.timers.stop(Timer::Persist);
         self.snd.window_probe_due = false;
         // During a hold the window could not have been used.
@@ -198,7 +198,7 @@ impl Connection {
             self.snd.last_sent = (self.snd.last_sent + frozen_for).min(now);
             self.last_received = (self.last_received + frozen_for).min(now);
             self.snd.disruption = self.snd.disruption.map(|since| since.postponed_by(frozen_for));
-        } else {
+        } else if held.timers != HeldTimers::KeepRetransmission {
             self.snd.retries = 0;
             self.snd.disruption = None;
             self.snd.rtt.clear_back_off();
@@ -212,6 +212,12 @@ impl Connection {
         } else if times_segments || self.timers.deadline(Timer::Retransmission).is_none() {
             self.restart_retransmission_timer(now);
         }
+    }
+
+    /// Retransmits the newest segment, as if an aid requested it.
+    pub(super) fn retransmit_newest(&mut self) {
+        let (max, mss) = (self.snd.send_state.max(), self.snd.send_state.mss());
+        self.queue_aid_retransmission(SeqRange::new(max - mss, max), false);
     }
 
     fn queue_aid_retransmission(&mut self, range: SeqRange, ahead_of_queue: bool) -> ActResult {

@@ -4,7 +4,9 @@
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 
-use driftway_base::{Assign, Duration, Instant, ProbeSpacing, Release, Retransmit, Seq, SeqRange};
+use driftway_base::{
+    Assign, Duration, HeldTimers, Instant, ProbeSpacing, Release, Retransmit, Seq, SeqRange,
+};
 
 use crate::config::Config;
 use crate::cwnd_usage::CwndUsage;
@@ -20,6 +22,7 @@ use crate::undo_state::{PriorRtt, UndoState};
 pub(super) struct Hold {
     pub release: Release,
     pub probe: Option<ProbeSpacing>,
+    pub timers: HeldTimers,
 }
 
 /// Response to the next retransmission timeout, as set by an aid.

@@ -1,6 +1,6 @@
 //! Timer expiry.
 
-use driftway_base::{Duration, Instant, Retransmit};
+use driftway_base::{Duration, HeldTimers, Instant, Retransmit};
 
 use super::control_block::{Connection, Event};
 use crate::clock::MIN_TIMER_SPAN;
@@ -72,15 +72,19 @@ impl Connection {
         }
         match overrides.retransmit {
             Retransmit::LossRecovery => self.respond_to_timeout(now),
-            Retransmit::Oldest => {
-                self.snd.send_state.request_head_retransmit();
-                let at = self.config.clock.deadline(now, self.snd.rtt.rto());
-                self.snd.recovery.restart_segment_timers(at);
-            }
+            Retransmit::Oldest => self.snd.send_state.request_head_retransmit(),
+            Retransmit::Newest => self.retransmit_newest(),
+            Retransmit::Nothing => {}
+        }
+        if overrides.retransmit != Retransmit::LossRecovery {
+            let at = self.config.clock.deadline(now, self.snd.rtt.rto());
+            self.snd.recovery.restart_segment_timers(at);
         }
         self.set_cwnd(overrides.cwnd);
         self.set_ssthresh(overrides.ssthresh);
-        self.restart_retransmission_timer(now);
+        if self.snd.hold.is_none() {
+            self.restart_retransmission_timer(now);
+        }
     }
 
     /// Responds to the timeout (RFC 5681 §3.1, equation 4); loss recovery decides what is
@@ -143,7 +147,8 @@ impl Connection {
     pub(super) fn restart_retransmission_timer(&mut self, now: Instant) {
         let anew = self.config.clock.deadline(now, self.snd.rtt.rto());
         let at = self.snd.recovery.first_segment_deadline().map_or(anew, |first| first.max(now));
-        if self.snd.send_state.outstanding() > 0 && self.snd.hold.is_none() {
+        let keeps = |hold: super::sender::Hold| hold.timers == HeldTimers::KeepRetransmission;
+        if self.snd.send_state.outstanding() > 0 && self.snd.hold.is_none_or(keeps) {
             self.timers.set(Timer::Retransmission, at);
         } else {
             self.timers.stop(Timer::Retransmission);

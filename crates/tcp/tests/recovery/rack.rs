@@ -1,7 +1,7 @@
 //! RFC 8985 §6 and §7. The RTT of the handshake is 100 ms, so the initial reordering window is 25
 //! ms, and the probe timeout 200 ms.
 
-use driftway_base::{Act, Assign, Release};
+use driftway_base::{Act, Assign, HeldTimers, Release};
 
 use super::*;
 
@@ -353,7 +353,7 @@ fn a_dsack_for_a_probe_does_not_widen_the_reordering_window() {
 #[test]
 fn during_a_hold_neither_probe_nor_reordering_timer_sends() {
     for (blocks, due) in [(&[][..], 300), (&[(1001, 2001)][..], 225)] {
-        for freeze_timers in [false, true] {
+        for timers in [HeldTimers::Stop, HeldTimers::Freeze] {
             let mut conn = spaced(&config(), 4);
             conn.at(204);
             if !blocks.is_empty() {
@@ -364,7 +364,7 @@ fn during_a_hold_neither_probe_nor_reordering_timer_sends() {
             conn.acts(driftway_base::Act::Hold {
                 probe,
                 rewind_snd_nxt: step_back,
-                freeze_timers,
+                timers,
                 cwnd,
                 release,
             });
@@ -446,7 +446,13 @@ fn a_sacked_fin_is_not_retransmitted() {
     conn.at(211);
     receive_sack(&mut conn, 1, &[(2001, 2002)]);
     let (cwnd, release) = (Assign::Keep, Release::Resume);
-    conn.acts(Act::Hold { probe: None, rewind_snd_nxt: true, freeze_timers: false, cwnd, release });
+    conn.acts(Act::Hold {
+        probe: None,
+        rewind_snd_nxt: true,
+        timers: HeldTimers::Stop,
+        cwnd,
+        release,
+    });
     conn.acts(Act::Resume { cwnd: Assign::Keep, ssthresh: Assign::Keep, rto: Assign::Keep });
     conn.sends(["1..1001", "1001..2001"]);
 }

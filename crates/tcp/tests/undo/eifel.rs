@@ -132,7 +132,7 @@ fn a_hold_makes_the_reduction_final() {
     conn.acts(driftway_base::Act::Hold {
         probe: None,
         rewind_snd_nxt: true,
-        freeze_timers: false,
+        timers: driftway_base::HeldTimers::Stop,
         cwnd,
         release,
     });
@@ -151,7 +151,7 @@ fn after_a_hold_a_second_timeout_does_not_make_the_first_retransmission_look_ori
     conn.acts(driftway_base::Act::Hold {
         probe,
         rewind_snd_nxt: step_back,
-        freeze_timers: true,
+        timers: driftway_base::HeldTimers::Freeze,
         cwnd,
         release,
     });

@@ -153,7 +153,7 @@ fn a_timeout_during_the_detection_is_conventional() {
 fn a_hold_during_the_detection_leads_to_conventional_recovery() {
     // §2.1, step 3: SND.NXT is beyond the lost data and has to be set back.
     for recovery in BOTH {
-        for freeze_timers in [false, true] {
+        for timers in [driftway_base::HeldTimers::Stop, driftway_base::HeldTimers::Freeze] {
             let mut conn = timed_out(recovery, 20_000);
             conn.at(1200);
             conn.receives(ack(1001));
@@ -163,7 +163,7 @@ fn a_hold_during_the_detection_leads_to_conventional_recovery() {
             conn.acts(driftway_base::Act::Hold {
                 probe,
                 rewind_snd_nxt: step_back,
-                freeze_timers,
+                timers,
                 cwnd,
                 release,
             });
