@@ -12,19 +12,21 @@ mod context;
 mod defaults;
 mod diagram;
 mod duplicate_acks;
+mod link_change;
 mod machine;
 mod named;
 pub mod standby;
 mod states;
 
 pub use acts::PendingActs;
-pub(crate) use acts::resume;
+pub(crate) use acts::{resume, send_acks};
 pub use context::Context;
 pub(crate) use defaults::{DEFAULT_MSS, DEFAULT_RTO};
 #[cfg(test)]
 pub(crate) use diagram::assert_diagram_up_to_date;
 pub use diagram::diagram;
 pub(crate) use duplicate_acks::{AckKind, DUPLICATE_THRESHOLD, DuplicateAcks};
+pub use link_change::LinkChange;
 pub use machine::{Machine, Protocol};
 pub use named::Named;
 pub(crate) use named::named;

@@ -13,6 +13,9 @@
 //! | [`elfn`] | Holland & Vaidya 1999, as described in yu-2004 §3.1 |
 //! | [`epln`] | yu-2004 §4.3.5 |
 //! | [`cwnd_limit`] | westin-2003 §4.9 |
+//! | [`mobile_host`] | singh-iyer-2002 |
+//! | [`three_dupacks`] | Cáceres & Iftode 1995, as described in singh-iyer-2002 §II |
+//! | [`freeze_tcp`] | Goff et al. 2000, as described in singh-iyer-2002 §II |
 //! | [`carry`] | driftway; the default of `driftway shim` |
 //!
 //! # What is not modelled
@@ -44,14 +47,17 @@ pub mod carry;
 pub mod cwnd_limit;
 pub mod elfn;
 pub mod epln;
+pub mod freeze_tcp;
 pub mod kit;
 #[cfg(test)]
 mod liveness;
+pub mod mobile_host;
 pub mod options;
 pub mod registry;
 #[cfg(test)]
 mod scripted;
 pub mod tcp_f;
+pub mod three_dupacks;
 
 use driftway_base::{Act, ActResult, Instant, Signal, TcpView};
 use driftway_wire::TcpSegment;

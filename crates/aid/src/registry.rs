@@ -17,6 +17,9 @@ pub const AIDS: &[AidEntry] = &[
     AidEntry::new::<crate::elfn::ElfnOptions>(),
     AidEntry::new::<crate::epln::EplnOptions>(),
     AidEntry::new::<crate::cwnd_limit::CwndLimitOptions>(),
+    AidEntry::new::<crate::mobile_host::MobileHostOptions>(),
+    AidEntry::new::<crate::three_dupacks::ThreeDupacksOptions>(),
+    AidEntry::new::<crate::freeze_tcp::FreezeTcpOptions>(),
     AidEntry::new::<crate::carry::CarryOptions>(),
 ];
 
@@ -93,9 +96,10 @@ mod test {
                 let flag = fits(OptionValue::Flag(true));
                 assert!(!fits(OptionValue::Choice("no such word")), "{}", option.name);
                 match &option.kind {
-                    OptionKind::Duration(least) => {
-                        assert!(!flag && span(*least) && span(Duration::from_secs(1)));
+                    OptionKind::Duration(least, most) => {
+                        assert!(!flag && least < most && span(*least) && span(*most));
                         assert!(least.is_zero() || !span(Duration::ZERO));
+                        assert!(*most == Duration::MAX || !span(Duration::MAX));
                     }
                     OptionKind::Count(least, most) => {
                         let count = |count| fits(OptionValue::Count(count));
@@ -138,7 +142,9 @@ mod test {
             for option in listed.options() {
                 match option.default {
                     Some(value) => assert!(listed.build(&[(option.name, value)]).is_ok()),
-                    None => assert_eq!(option.kind, OptionKind::Duration(Duration::ZERO)),
+                    None => {
+                        assert_eq!(option.kind, OptionKind::Duration(Duration::ZERO, Duration::MAX))
+                    }
                 }
             }
         }

@@ -1,0 +1,132 @@
+//! Options of the mobile host's aid.
+
+use alloc::boxed::Box;
+use driftway_base::Duration;
+
+use super::{MobileHost, State};
+use crate::Aid;
+use crate::kit::Named;
+use crate::options::{AidOption, AidOptions, OptionChoice, OptionField};
+
+/// Parameters of singh-iyer-2002, where its text and its listing differ, and what it leaves open.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MobileHostOptions {
+    /// The segment that is sent again.
+    pub resend: Resend,
+    /// ssthresh after a timeout while disconnected.
+    pub ssthresh: SsthreshAfterTimeout,
+    /// Delay of the acknowledgment of the last two bytes (*d* in the paper's listing: 200 ms).
+    pub ack_delay: Duration,
+    /// Interval of probes while disconnected. Not in the paper. The default is the longest RTO of many TCPs
+    /// (RFC 6298 §2.5: at least 60 s).
+    pub probe_interval: Duration,
+}
+
+/// The segment that is sent again after a disconnection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Resend {
+    /// The first unacknowledged segment, as TCP does after a timeout; all others follow as after a timeout.
+    #[default]
+    FirstUnacknowledged,
+    /// The last one sent, alone.
+    LastSent,
+}
+
+/// ssthresh after a timeout while disconnected.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum SsthreshAfterTimeout {
+    /// The congestion window at the disconnection.
+    #[default]
+    Cwnd,
+    /// The maximum of ssthresh, cwnd and the peer's window.
+    Max,
+}
+
+impl MobileHostOptions {
+    /// Maximum delay of an acknowledgment (RFC 1122 §4.2.3.2).
+    pub const MAX_ACK_DELAY: Duration = Duration::from_millis(500);
+    /// Minimum delay of an acknowledgment.
+    pub const MIN_ACK_DELAY: Duration = Duration::from_millis(1);
+    /// Minimum interval of probes.
+    pub const MIN_PROBE_INTERVAL: Duration = Duration::from_millis(100);
+}
+
+impl Default for MobileHostOptions {
+    fn default() -> Self {
+        Self {
+            resend: Resend::default(),
+            ssthresh: SsthreshAfterTimeout::default(),
+            ack_delay: Duration::from_millis(200),
+            probe_interval: Duration::from_secs(60),
+        }
+    }
+}
+
+impl AidOptions for MobileHostOptions {
+    const NAME: &'static str = "mobile-host";
+    const SUMMARY: &'static str = "ATCP for the mobile host (Singh & Iyer 2002): the host's own \
+        TCP stops while it is disconnected, and its acknowledgments restart its peer's TCP.";
+    const STATES: &'static [(&'static str, &'static str)] = <State as Named>::DESCRIPTIONS;
+    const OPTIONS: &'static [AidOption<Self>] = &[
+        AidOption {
+            name: "resend",
+            about: "Segment that is sent again after a disconnection, on which the paper's text and \
+                its listing differ.",
+            field: OptionField::Choice(&[
+                OptionChoice {
+                    name: "first-unacknowledged",
+                    about: "The first unacknowledged segment, and others as after a timeout \
+                        (singh-iyer-2002 §III, text: the lost packet).",
+                    set: |o| o.resend = Resend::FirstUnacknowledged,
+                },
+                OptionChoice {
+                    name: "last-sent",
+                    about: "The last segment that was sent, alone (singh-iyer-2002 §III, listing).",
+                    set: |o| o.resend = Resend::LastSent,
+                },
+            ]),
+        },
+        AidOption {
+            name: "ssthresh",
+            about: "Slow-start threshold after a timeout while disconnected, on which the paper's \
+                text and its listing differ.",
+            field: OptionField::Choice(&[
+                OptionChoice {
+                    name: "cwnd",
+                    about: "The congestion window at the disconnection (text).",
+                    set: |o| o.ssthresh = SsthreshAfterTimeout::Cwnd,
+                },
+                OptionChoice {
+                    name: "max",
+                    about: "The maximum of ssthresh, congestion window and the peer's window \
+                        (listing).",
+                    set: |o| o.ssthresh = SsthreshAfterTimeout::Max,
+                },
+            ]),
+        },
+        AidOption {
+            name: "ack_delay",
+            about: "Delay of the acknowledgment of the last two bytes that were received \
+                (singh-iyer-2002 §III: d).",
+            field: OptionField::Duration {
+                min: Self::MIN_ACK_DELAY,
+                max: Self::MAX_ACK_DELAY,
+                field: |o| &mut o.ack_delay,
+            },
+        },
+        AidOption {
+            name: "probe_interval",
+            about: "Interval of one-byte probes while disconnected, in case the connection signal is \
+                missing. Not in the paper.",
+            field: OptionField::Duration {
+                min: Self::MIN_PROBE_INTERVAL,
+                max: Duration::MAX,
+                field: |o| &mut o.probe_interval,
+            },
+        },
+    ];
+
+    fn build(self) -> Box<dyn Aid> {
+        Box::new(MobileHost::new(self))
+    }
+}
