@@ -35,7 +35,7 @@ const VALUES: [(&str, &str); 27] = [
 
 /// Labels of keys whose last component alone is ambiguous, by their last components; and the unit
 /// of their bare numbers.
-const KEYS: [(&str, &str, &str); 40] = [
+const KEYS: [(&str, &str, &str); 43] = [
     ("aid", "aid", ""),
     ("aid.tick", "aid's tick", ""),
     ("application.cbr.every", "packet interval", ""),
@@ -52,7 +52,10 @@ const KEYS: [(&str, &str, &str); 40] = [
     ("delay.uniform.1", "longest delay", ""),
     ("fault.every", "time from fault to fault", ""),
     ("fault.first", "time of the first fault", ""),
+    ("fault.jitter", "jitter of faults", ""),
     ("fault.lasts", "length of a fault", ""),
+    ("fault.lead", "warning before a fault", ""),
+    ("fault.signal_loss", "probability of a lost signal", ""),
     ("flow.from", "sender", ""),
     ("flow.start", "start of the flow", ""),
     ("flow.to", "receiver", ""),

@@ -1,14 +1,18 @@
 //! The tables `[[network.fault]]`: faults of a network and their schedule.
 
+mod schedule;
+
 use std::fmt;
 
-use driftway_base::{Duration, Instant, Rate};
+use driftway_base::{Duration, Rate};
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{MapAccess, Unexpected, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::tagged::{self, Tagged};
 use crate::{BitRate, Delay, Size, Time};
+
+pub use schedule::Schedule;
 
 /// A fault of a network, `[[network.fault]]`; the key `kind` selects the variant. In a mixed network
 /// the hops are its wires, and hop 1 is the first `[[network.wire]]` of the file.
@@ -26,8 +30,10 @@ pub enum Fault {
     /// `"change"`: a hop changes its rate or delay.
     Change(HopChange),
     /// `"radio-down"`: an outage of the radio of a node, in networks of kind `"adhoc"` and
-    /// `"mixed"`. All other kinds of faults are of paths and of the wires of mixed networks.
+    /// `"mixed"`. All other kinds but `"fading"` are of paths and of the wires of mixed networks.
     RadioDown(RadioDown),
+    /// `"fading"`: a false warning of an outage that does not occur.
+    Fading(FalseWarning),
 }
 
 impl Fault {
@@ -40,6 +46,7 @@ impl Fault {
             Self::Interference(_) => "interference",
             Self::Change(_) => "change",
             Self::RadioDown(_) => "radio-down",
+            Self::Fading(_) => "fading",
         }
     }
 }
@@ -58,6 +65,11 @@ pub struct Partition {
     /// Start of the first partition. Default: the value of `network.fault.every`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub first: Option<Time>,
+    /// Maximum delay of the start of a partition: each one starts later than scheduled by a time
+    /// drawn uniformly from 0 to this, which does not shift those after it. `network.fault.lasts`
+    /// and this together are shorter than `network.fault.every`. Default 0 s.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub jitter: Time,
     /// Duration of a partition; shorter than `network.fault.every`.
     pub lasts: Time,
     /// Number of partitions. Without `network.fault.every` and `network.fault.first`, and with
@@ -74,7 +86,9 @@ pub struct Partition {
     #[serde(default)]
     pub signal: PartitionSignal,
     /// Probability that a notification is lost at its origin; with `network.fault.signal = "rfn"`,
-    /// of each RFN and RRN. 0 to 1. Default 0.
+    /// of each RFN and RRN; with `network.fault.signal = "link"`, that a partition occurs without
+    /// its warning (`network.fault.lead`): that the link is down or up is always signalled. 0 to 1.
+    /// Default 0.
     #[serde(default)]
     pub signal_loss: f64,
     /// Time before a partition at which the hosts at both ends of the hop are warned of it. Needs
@@ -202,6 +216,11 @@ pub struct RadioDown {
     /// Start of the first outage. Default: the value of `network.fault.every`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub first: Option<Time>,
+    /// Maximum delay of the start of an outage: each one starts later than scheduled by a time drawn
+    /// uniformly from 0 to this, which does not shift those after it. `network.fault.lasts` and
+    /// this together are shorter than `network.fault.every`. Default 0 s.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub jitter: Time,
     /// Duration of an outage; shorter than `network.fault.every`.
     pub lasts: Time,
     /// Number of outages. Default: unlimited.
@@ -211,6 +230,50 @@ pub struct RadioDown {
     /// `"drop"`. Default `"wait"`.
     #[serde(default)]
     pub queue: PartitionQueue,
+    /// Notification of the host at the node: `"link"` or `"none"`. It concerns all connections of
+    /// the host, those over wires too. Default `"none"`.
+    #[serde(default, skip_serializing_if = "is_without_signal")]
+    pub signal: RadioSignal,
+    /// Probability that an outage occurs without its warning (`network.fault.lead`). 0 to 1.
+    /// Default 0.
+    #[serde(default, skip_serializing_if = "is_zero_f64")]
+    pub signal_loss: f64,
+    /// Time before an outage at which the host at the node is warned of it. Needs
+    /// `network.fault.signal = "link"`. Default: no warning.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lead: Option<Time>,
+}
+
+/// False warnings, `kind = "fading"`: at each scheduled time the hosts at both ends of a hop, or the
+/// host at a node with a radio, are warned that their link is about to go down, and it stays up. The
+/// warning is not withdrawn. There is none while the link is down for another reason.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields, expecting = "a table with the keys of a false warning")]
+pub struct FalseWarning {
+    /// Number of the hop. Alternative to `network.fault.node`. Default: none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hop: Option<u32>,
+    /// Node with a radio: its number, or its name in a mixed network. Alternative to
+    /// `network.fault.hop`. Default: none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<crate::schema::NodeReference>")]
+    pub node: Option<u32>,
+    /// Time from one warning to the next. Default: none, a single warning at
+    /// `network.fault.first`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub every: Option<Time>,
+    /// Time of the first warning. Default: the value of `network.fault.every`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub first: Option<Time>,
+    /// Maximum delay of a warning: each one is later than scheduled by a time drawn uniformly from 0
+    /// to this; shorter than `network.fault.every`. Default 0 s.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub jitter: Time,
+    /// Number of warnings. Default: unlimited.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub count: Option<u32>,
+    /// Time after a warning at which the outage would occur that the hosts are warned of.
+    pub lead: Time,
 }
 
 /// Hop of a partition: a number or `"random"`.
@@ -268,6 +331,21 @@ pub enum PartitionSignal {
     None,
 }
 
+/// Notification of the host at a node whose radio has an outage.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, schemars::JsonSchema,
+)]
+#[serde(rename_all = "kebab-case")]
+pub enum RadioSignal {
+    /// `"link"`: the host is informed that its link goes down and comes up again, and with `lead`
+    /// that it is about to go down. Hosts at other nodes learn of it only by
+    /// `network.link_signals`.
+    Link,
+    /// `"none"`: no notification.
+    #[default]
+    None,
+}
+
 /// Reordering method (`liu-singh-2001` §V-D allows both interpretations).
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, schemars::JsonSchema,
@@ -321,35 +399,6 @@ pub enum ChangeTrigger {
     Partition,
 }
 
-/// Schedule of a recurring event.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Schedule {
-    /// Start of the first occurrence.
-    pub first: Duration,
-    /// Time from one start to the next; `None`: there is only one.
-    pub every: Option<Duration>,
-    /// Number of occurrences; `None`: unlimited.
-    pub count: Option<u32>,
-}
-
-impl Schedule {
-    fn new(first: Option<Time>, every: Option<Time>, count: Option<u32>) -> Option<Self> {
-        let Time(start) = first.or(every)?;
-        Some(Self { first: start, every: every.map(|Time(gap)| gap), count })
-    }
-
-    /// Start of occurrence `n`, counted from 0; `None` if there is no such occurrence.
-    pub fn nth(self, n: u32) -> Option<Instant> {
-        if self.count.is_some_and(|count| n >= count) {
-            return None;
-        }
-        match self.every {
-            Some(gap) => Some(Instant::ZERO + self.first + gap.times(u64::from(n))),
-            None => (n == 0).then(|| Instant::ZERO + self.first),
-        }
-    }
-}
-
 impl Partition {
     /// Schedule of the partitions; `None`: `count` of them at random times.
     pub fn schedule(&self) -> Option<Schedule> {
@@ -359,6 +408,13 @@ impl Partition {
 
 impl RadioDown {
     /// Schedule of the outages; `None` only in a scenario that was not checked.
+    pub fn schedule(&self) -> Option<Schedule> {
+        Schedule::new(self.first, self.every, self.count)
+    }
+}
+
+impl FalseWarning {
+    /// Schedule of the warnings; `None` only in a scenario that was not checked.
     pub fn schedule(&self) -> Option<Schedule> {
         Schedule::new(self.first, self.every, self.count)
     }
@@ -407,6 +463,18 @@ fn is_false(on: &bool) -> bool {
     !*on
 }
 
+fn is_zero(Time(span): &Time) -> bool {
+    *span == Duration::ZERO
+}
+
+fn is_zero_f64(value: &f64) -> bool {
+    *value == 0.0
+}
+
+fn is_without_signal(signal: &RadioSignal) -> bool {
+    *signal == RadioSignal::None
+}
+
 fn is_front(how: &ReorderMode) -> bool {
     *how == ReorderMode::Front
 }
@@ -425,6 +493,7 @@ pub(crate) enum Kind {
     Interference,
     Change,
     RadioDown,
+    Fading,
 }
 
 impl<'de> Tagged<'de> for Fault {
@@ -441,6 +510,7 @@ impl<'de> Tagged<'de> for Fault {
             Kind::Interference => Interference::deserialize(rest).map(Self::Interference),
             Kind::Change => HopChange::deserialize(rest).map(Self::Change),
             Kind::RadioDown => RadioDown::deserialize(rest).map(Self::RadioDown),
+            Kind::Fading => FalseWarning::deserialize(rest).map(Self::Fading),
         }
     }
 }

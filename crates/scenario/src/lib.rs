@@ -61,9 +61,9 @@ pub use adhoc::{
 };
 pub use error::Error;
 pub use fault::{
-    ChangeTrigger, Congestion, Direction, Fault, HopChange, Interference, InterferenceHop,
-    Partition, PartitionHop, PartitionQueue, PartitionSignal, RadioDown, ReorderMode, Reordering,
-    Schedule, Spacing,
+    ChangeTrigger, Congestion, Direction, FalseWarning, Fault, HopChange, Interference,
+    InterferenceHop, Partition, PartitionHop, PartitionQueue, PartitionSignal, RadioDown,
+    RadioSignal, ReorderMode, Reordering, Schedule, Spacing,
 };
 pub use file::{TomlFile, nearest};
 pub use file_value::{FileValue, Keyword, Keywords, Lifetime, OrNone};

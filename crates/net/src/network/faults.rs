@@ -1,6 +1,6 @@
 //! The effects of faults, and packets that a cut link does not carry.
 
-use driftway_base::SignalKind;
+use driftway_base::{Signal, SignalKind};
 use driftway_link::QueuePosition;
 use driftway_route::DropReason as RouteDrop;
 use driftway_route::feedback::{SchemeName, UndeliverablePacket};
@@ -11,6 +11,7 @@ use super::Network;
 use super::task::Task;
 use crate::drop_reason::PacketDropReason;
 use crate::event::Event;
+use crate::output::Output;
 use crate::wired::faults::{FaultAction, PartitionNotification};
 use crate::wired::link_end::LinkEnd;
 
@@ -60,7 +61,9 @@ impl Network {
                 self.tasks.push(Task::MarkLinkReady { link });
             }
             FaultAction::SignalFading { link, lead } => {
-                self.signal_link_ends(link, SignalKind::LinkFading { expected_lifetime: lead });
+                if self.cut_counts[link] == 0 {
+                    self.signal_link_ends(link, SignalKind::LinkFading { expected_lifetime: lead });
+                }
             }
             FaultAction::Heal { link, signal_ends } => {
                 self.cut_counts[link] -= 1;
@@ -95,13 +98,25 @@ impl Network {
                 }
                 self.report_fault(kind, link, begins);
             }
-            FaultAction::RadioDown { node, drops_queue } => {
+            FaultAction::RadioDown { node, drops_queue, signals } => {
                 self.report(kind, node, true);
+                let was_on = self.has_radio_on(node);
                 self.switch_radios_off(node, drops_queue);
+                if signals && was_on {
+                    self.signal_radio(node, SignalKind::LinkDown);
+                }
             }
-            FaultAction::RadioUp { node } => {
+            FaultAction::RadioUp { node, signals } => {
                 self.report(kind, node, false);
                 self.switch_radios_on(node);
+                if signals && self.has_radio_on(node) {
+                    self.signal_radio(node, SignalKind::LinkUp);
+                }
+            }
+            FaultAction::SignalRadioFading { node, lead } => {
+                if self.has_radio_on(node) {
+                    self.signal_radio(node, SignalKind::LinkFading { expected_lifetime: lead });
+                }
             }
         }
     }
@@ -124,6 +139,15 @@ impl Network {
 
     fn report(&mut self, kind: &'static str, place: usize, begins: bool) {
         self.events.push_back(Event::Fault { kind, place: place as u32, begins });
+    }
+
+    fn has_radio_on(&self, node: usize) -> bool {
+        self.nodes[node].radios.iter().any(|radio| self.radios[*radio].down_count == 0)
+    }
+
+    /// Signals a change of its radio to a node's host.
+    fn signal_radio(&mut self, node: usize, kind: SignalKind) {
+        self.outputs.push_back(Output::Signal { node, signal: Signal::new(kind) });
     }
 
     /// Switches the radios of a node off. What the node sends over the air waits in their queues, or

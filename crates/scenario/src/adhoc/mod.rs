@@ -93,8 +93,8 @@ pub struct Adhoc {
     /// that depend on it; each of them can also be set individually. Default `"standard"`.
     #[serde(default)]
     pub compat: Compat,
-    /// Outages of radios and their schedule: `[[network.fault]]` with `kind = "radio-down"`.
-    /// Default: none.
+    /// Outages of radios and false warnings, and their schedule: `[[network.fault]]` with
+    /// `kind = "radio-down"` or `"fading"`. Default: none.
     #[serde(default, rename = "fault", skip_serializing_if = "Vec::is_empty")]
     pub faults: Vec<Fault>,
 }

@@ -4,8 +4,8 @@ use super::link;
 use super::numbers::{check_hop, check_node};
 use super::problem::{CheckResult, require, require_positive, require_probability, require_range};
 use crate::{
-    Duplex, Fault, InterferenceHop, Network, PartitionHop, PartitionSignal, RadioDown, ReorderMode,
-    Size, Time,
+    Duplex, FalseWarning, Fault, InterferenceHop, Network, PartitionHop, PartitionSignal,
+    RadioDown, RadioSignal, ReorderMode, Size, Time,
 };
 
 /// IP and UDP headers: the smallest packet of cross traffic.
@@ -21,9 +21,7 @@ pub(super) fn check(key: &str, fault: &Fault, network: &Network, duration: Time)
                 PartitionHop::Random => in_range(1)?,
             }
             require_positive(format!("{key}.lasts"), cut.lasts)?;
-            if let Some(count) = cut.count {
-                require(count > 0, format!("{key}.count"), || "this fault never occurs".into())?;
-            }
+            check_count(key, cut.count)?;
             let by_count = cut.hop == PartitionHop::Random && cut.count.is_some();
             require_start(key, cut.every, cut.first, by_count, "hop = \"random\" and `count`")?;
             if let (None, Some(count)) = (cut.schedule(), cut.count) {
@@ -37,15 +35,16 @@ pub(super) fn check(key: &str, fault: &Fault, network: &Network, duration: Time)
                         )
                     },
                 )?;
-            }
-            require_end_before_next(key, cut.every, cut.lasts)?;
-            if let Some(lead) = cut.lead {
-                require_positive(format!("{key}.lead"), lead)?;
-                require(cut.signal == PartitionSignal::Link, format!("{key}.lead"), || {
-                    "only the hosts at the ends of the hop can be warned of a partition\nadd signal = \"link\""
+                require(cut.jitter == Time::default(), format!("{key}.jitter"), || {
+                    "these partitions start at random times\n\
+                     remove `jitter`, or add every = \"300 s\" or first = \"60 s\""
                         .into()
                 })?;
             }
+            require_end_before_next(key, cut.every, cut.lasts)?;
+            check_jitter(key, cut.every, cut.jitter, cut.lasts)?;
+            let warns = cut.signal == PartitionSignal::Link;
+            check_lead(key, cut.lead, warns, "the hosts at the ends of the hop", "a partition")?;
             require_probability(format!("{key}.signal_loss"), cut.signal_loss)
         }
         Fault::Congestion(flood) => {
@@ -115,6 +114,7 @@ pub(super) fn check(key: &str, fault: &Fault, network: &Network, duration: Time)
                 .try_for_each(|(i, d)| link::check_delay(&format!("{key}.delay.{i}"), *d))
         }
         Fault::RadioDown(outage) => check_radio_down(key, outage, network),
+        Fault::Fading(warning) => check_false_warning(key, warning, network),
     }
 }
 
@@ -127,10 +127,11 @@ fn check_kind(key: &str, fault: &Fault, network: &Network) -> CheckResult {
                 .into()
         }),
         (Network::Adhoc(_), fault) => {
-            require(matches!(fault, Fault::RadioDown(_)), format!("{key}.kind"), || {
+            let is_of_radio = matches!(fault, Fault::RadioDown(_) | Fault::Fading(_));
+            require(is_of_radio, format!("{key}.kind"), || {
                 format!(
                     "a fault of kind \"{}\", but an ad hoc network has no hops\n\
-                     its faults are of kind \"radio-down\"",
+                     its faults are of kind \"radio-down\" or \"fading\"",
                     fault.kind()
                 )
             })
@@ -154,21 +155,82 @@ fn check_kind(key: &str, fault: &Fault, network: &Network) -> CheckResult {
 }
 
 fn check_radio_down(key: &str, outage: &RadioDown, network: &Network) -> CheckResult {
-    check_node(format!("{key}.node"), outage.node, network)?;
+    check_radio_node(key, outage.node, network)?;
+    require_positive(format!("{key}.lasts"), outage.lasts)?;
+    check_count(key, outage.count)?;
+    require_start(key, outage.every, outage.first, false, "")?;
+    require_end_before_next(key, outage.every, outage.lasts)?;
+    check_jitter(key, outage.every, outage.jitter, outage.lasts)?;
+    let warns = outage.signal == RadioSignal::Link;
+    check_lead(key, outage.lead, warns, "the host at the node", "an outage of its radio")?;
+    require_probability(format!("{key}.signal_loss"), outage.signal_loss)
+}
+
+fn check_false_warning(key: &str, warning: &FalseWarning, network: &Network) -> CheckResult {
+    require(warning.hop.is_some() != warning.node.is_some(), key, || {
+        "this warning needs exactly one link\n\
+         write either hop = 1, or node = 0 for that of a radio"
+            .into()
+    })?;
+    if let Some(hop) = warning.hop {
+        require(!matches!(network, Network::Adhoc(_)), format!("{key}.hop"), || {
+            "an ad hoc network has no hops\nuse node = 0".into()
+        })?;
+        check_hop_of_fault(format!("{key}.hop"), hop, network)?;
+    }
+    if let Some(node) = warning.node {
+        require(!matches!(network, Network::Path(_)), format!("{key}.node"), || {
+            "the nodes of a path have no radios\nuse hop = 1".into()
+        })?;
+        check_radio_node(key, node, network)?;
+    }
+    check_count(key, warning.count)?;
+    require_start(key, warning.every, warning.first, false, "")?;
+    check_jitter(key, warning.every, warning.jitter, Time::default())?;
+    require_positive(format!("{key}.lead"), warning.lead)
+}
+
+/// Checks the node of a fault of a radio.
+fn check_radio_node(key: &str, node: u32, network: &Network) -> CheckResult {
+    check_node(format!("{key}.node"), node, network)?;
     if let Network::Mixed(mixed) = network {
-        require(mixed.radio_of(outage.node).is_some(), format!("{key}.node"), || {
+        require(mixed.radio_of(node).is_some(), format!("{key}.node"), || {
             format!(
                 "node {} has no radio\nthe nodes with a radio are those of network.air.radios",
-                network.node_name(outage.node)
+                network.node_name(node)
             )
         })?;
     }
-    require_positive(format!("{key}.lasts"), outage.lasts)?;
-    if let Some(count) = outage.count {
-        require(count > 0, format!("{key}.count"), || "this fault never occurs".into())?;
-    }
-    require_start(key, outage.every, outage.first, false, "")?;
-    require_end_before_next(key, outage.every, outage.lasts)
+    Ok(())
+}
+
+fn check_count(key: &str, count: Option<u32>) -> CheckResult {
+    require(count != Some(0), format!("{key}.count"), || "this fault never occurs".into())
+}
+
+/// Requires that an occurrence as late as possible ends before the next one.
+fn check_jitter(key: &str, every: Option<Time>, jitter: Time, lasts: Time) -> CheckResult {
+    let Some(every) = every.filter(|_| jitter != Time::default()) else { return Ok(()) };
+    require(lasts.0 + jitter.0 < every.0, format!("{key}.jitter"), || {
+        if lasts == Time::default() {
+            return format!(
+                "a jitter of {jitter} with a period of {every}\n`jitter` must be shorter than `every`"
+            );
+        }
+        format!(
+            "a jitter of {jitter} and a duration of {lasts} with a period of {every}\n\
+             `lasts` and `jitter` together must be shorter than `every`"
+        )
+    })
+}
+
+/// Requires that there is a host that can be warned.
+fn check_lead(key: &str, lead: Option<Time>, warns: bool, who: &str, what: &str) -> CheckResult {
+    let Some(lead) = lead else { return Ok(()) };
+    require_positive(format!("{key}.lead"), lead)?;
+    require(warns, format!("{key}.lead"), || {
+        format!("only {who} can be warned of {what}\nadd signal = \"link\"")
+    })
 }
 
 /// Number of hops: in a mixed network, of wires.

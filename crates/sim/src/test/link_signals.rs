@@ -139,3 +139,93 @@ fn only_nodes_at_a_hop_are_notified_of_its_partition() {
     let [near, far] = signals_of_partitions("signal = \"none\"");
     assert!(near.is_empty() && far.is_empty());
 }
+
+/// The signals that connections of node 1 and of its neighbour receive about faults of the radio of
+/// node 1, in an ad hoc network or behind a gateway and a wire.
+fn signals_of_radio_faults(is_mixed: bool, faults: &str) -> [Vec<ReceivedSignal>; 2] {
+    let network = if is_mixed {
+        r#"
+        kind = "mixed"
+        nodes = ["g", "m", "h"]
+        wire = [{ between = ["g", "h"], rate = "1 Mbit/s", delay = "10 ms" }]
+        [network.air]
+        radios = ["g", "m"]
+        mobility = { chain = "100 m" }
+        routing = { protocol = "aodv" }
+        "#
+    } else {
+        r#"
+        kind = "adhoc"
+        nodes = 3
+        mobility = { chain = "100 m" }
+        routing = { protocol = "aodv" }
+        "#
+    };
+    let text = format!(
+        r#"
+        name = "outages of a radio"
+        duration = "9 s"
+        [network]
+        {network}
+        {faults}
+        [[flow]]
+        from = 1
+        to = 0
+        transport = "udp"
+        application = {{ cbr = {{ every = "1 s", size = "100 B" }} }}
+        "#
+    );
+    let scenario = Scenario::parse("outages.toml", &text, &[]).unwrap();
+    let mut run = Simulation::new(&scenario, 1, None).unwrap();
+    let peer = address(2);
+    let heard = [1, 0].map(|node| add_recording_aid(&mut run.hosts.hosts[node], peer).0);
+    while run.step().unwrap() {}
+    let is_of_link = |(_, kind, _): &ReceivedSignal| {
+        use SignalKind::{LinkDown, LinkFading, LinkUp};
+        matches!(kind, LinkUp | LinkDown | LinkFading { .. })
+    };
+    heard.map(|heard| heard.lock().unwrap().iter().copied().filter(is_of_link).collect())
+}
+
+/// An outage, and an outage within it by another fault.
+#[test]
+fn a_host_is_notified_of_the_outages_of_its_radio() {
+    let fault = |kind: &str, node: &str, keys: &str| {
+        format!("[[network.fault]]\nkind = \"{kind}\"\nnode = {node}\n{keys}\n")
+    };
+    let lead = Duration::from_millis(1500);
+    let fading = SignalKind::LinkFading { expected_lifetime: lead };
+    for (is_mixed, node) in [(false, "1"), (true, "\"m\"")] {
+        let signals = |faults: &str| signals_of_radio_faults(is_mixed, faults);
+        let outage = "first = \"3 s\"\nlasts = \"2 s\"\nsignal = \"link\"\n";
+        let down = fault("radio-down", node, outage);
+        let cut = [(3_000, SignalKind::LinkDown, None), (5_000, SignalKind::LinkUp, None)];
+        assert_eq!(signals(&down), [cut.to_vec(), vec![]]);
+        let warned = fault("radio-down", node, &format!("{outage}lead = \"1500 ms\""));
+        let all = [(1_500, fading, None), cut[0], cut[1]];
+        assert_eq!(signals(&warned), [all.to_vec(), vec![]]);
+        let unwarned = warned.clone() + "signal_loss = 1\n";
+        assert_eq!(signals(&unwarned), [cut.to_vec(), vec![]]);
+        let silent = fault("radio-down", node, "first = \"3 s\"\nlasts = \"2 s\"");
+        assert_eq!(signals(&silent), [vec![], vec![]]);
+        // What begins and ends within an outage changes nothing.
+        let within = outage.replace("3 s", "3500 ms").replace("2 s", "1 s");
+        let both = down.clone() + &fault("radio-down", node, &within);
+        assert_eq!(signals(&both), [cut.to_vec(), vec![]]);
+        // False warnings: none while the radio is down.
+        let times = "first = \"2 s\"\nevery = \"2 s\"\ncount = 3\nlead = \"1500 ms\"";
+        let both = down + &fault("fading", node, times);
+        let all = [(2_000, fading, None), cut[0], cut[1], (6_000, fading, None)];
+        assert_eq!(signals(&both), [all.to_vec(), vec![]]);
+    }
+}
+
+#[test]
+fn the_ends_of_a_hop_get_false_warnings() {
+    let fading = "first = \"1 s\"\ncount = 1\nlead = \"2 s\"";
+    let more = format!("[[network.fault]]\nkind = \"fading\"\nhop = 2\n{fading}");
+    let [near, far] = signals_of_partitions(&format!("signal = \"none\"\n{more}"));
+    let link = Some(FailedLink { from: address(1), to: address(2) });
+    let kind = SignalKind::LinkFading { expected_lifetime: Duration::from_secs(2) };
+    assert_eq!((near, far), (vec![(1_000, kind, link)], vec![]));
+}

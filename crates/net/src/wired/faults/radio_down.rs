@@ -1,0 +1,50 @@
+//! Outages of the radio of a node.
+
+use driftway_base::{Instant, Probability};
+use driftway_scenario::{PartitionQueue, RadioDown, RadioSignal, Schedule, Time};
+
+use super::action::FaultAction;
+use super::outages::{Deviation, FaultKind, OutageEvent, Outages, Starts, Warnings};
+use super::plan::FaultPlan;
+
+/// Outages of the radio of a node.
+pub struct RadioDownFault {
+    node: usize,
+    outages: Outages,
+    drops_queue: bool,
+    signals: bool,
+}
+
+impl RadioDownFault {
+    pub(super) fn new(
+        fault: &RadioDown,
+        schedule: Schedule,
+        plan: &FaultPlan<'_>,
+        number: u64,
+    ) -> Self {
+        let (Time(lasts), Time(jitter)) = (fault.lasts, fault.jitter);
+        let missing = Probability::from_f64(fault.signal_loss);
+        let warnings = fault.lead.map(|Time(lead)| Warnings { lead, missing });
+        let deviation =
+            Deviation { seed: plan.seed, fault: (FaultKind::RadioDown, number), jitter };
+        Self {
+            node: fault.node as usize,
+            outages: Outages::new(Starts::Scheduled(schedule), deviation, lasts, warnings),
+            drops_queue: fault.queue == PartitionQueue::Drop,
+            signals: fault.signal == RadioSignal::Link,
+        }
+    }
+
+    pub(super) fn next_instant(&self) -> Option<Instant> {
+        self.outages.next_instant()
+    }
+
+    pub(super) fn fire(&mut self, now: Instant, actions: &mut Vec<FaultAction>) {
+        let Self { node, drops_queue, signals, .. } = *self;
+        actions.push(match self.outages.advance(now) {
+            OutageEvent::Warning(lead) => FaultAction::SignalRadioFading { node, lead },
+            OutageEvent::Begins => FaultAction::RadioDown { node, drops_queue, signals },
+            OutageEvent::Ends => FaultAction::RadioUp { node, signals },
+        });
+    }
+}
