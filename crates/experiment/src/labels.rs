@@ -174,6 +174,8 @@ pub fn metric_label(name: &str) -> String {
         "falsely_disconnected_s" => "time falsely disconnected".into(),
         "routing.vain_link_retries" => "link retries out of range".into(),
         "resume_s" => "time from end of partition to data".into(),
+        "delivery_resume_s" => "time from end of outage to delivery".into(),
+        "longest_delivery_resume_s" => "longest time from end of outage to delivery".into(),
         "routing.packets_sent" => "routing packets".into(),
         "drops" => "packets dropped".into(),
         "fairness" => "fairness (Jain's index)".into(),

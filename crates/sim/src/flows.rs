@@ -7,6 +7,7 @@ use driftway_scenario::{Application, Flow, Size, Time, Transport};
 use driftway_tcp::RttEstimator;
 use driftway_wire::Payload;
 
+use crate::delivery_resume::DeliveryResumeDelays;
 use crate::results::FlowOutcome;
 
 /// The number of bytes that an unlimited transfer writes at once.
@@ -61,6 +62,8 @@ pub struct ActiveFlow {
     pub rto_stats: RtoStats,
     /// The delay until the sender resumes after partitions.
     pub resume_delays: ResumeDelays,
+    /// The delay until the receiver gets data after outages.
+    pub delivery_resume_delays: DeliveryResumeDelays,
     /// The time that the sender's aid has been disconnected.
     pub disconnected_time: DisconnectedTime,
     /// Sum over delivered payloads of the time from first transmission to delivery.
@@ -197,6 +200,7 @@ impl ActiveFlow {
             highest_sent: 0,
             rto_stats: RtoStats::default(),
             resume_delays: ResumeDelays::default(),
+            delivery_resume_delays: DeliveryResumeDelays::default(),
             disconnected_time: DisconnectedTime::default(),
             delay_sum: Duration::ZERO,
             delay_samples: 0,
@@ -215,6 +219,13 @@ impl ActiveFlow {
     /// Records the failure of the receiver's connection, which ends the reverse direction.
     pub fn on_reverse_failed(&mut self, now: Instant, how: FlowOutcome) -> bool {
         self.reverse.as_mut().is_some_and(|back| back.on_connection_failed(now, how))
+    }
+
+    /// Handles the end of the last of the outages that are under way.
+    pub fn on_network_restored(&mut self, now: Instant) {
+        if self.start <= now && self.outcome() == FlowOutcome::Running {
+            self.delivery_resume_delays.on_outage_end(now);
+        }
     }
 
     /// Returns `true` once, when both directions are complete or failed.
@@ -303,6 +314,7 @@ impl ActiveFlow {
                 self.stream, self.delivered, self.written
             ));
         }
+        self.delivery_resume_delays.on_delivered(now);
         self.record_delay(now, self.delivered);
         if let Application::Transfer(Size(bytes)) = self.application
             && self.delivered == bytes
@@ -349,6 +361,7 @@ impl ActiveFlow {
             self.undelivered.pop_front();
         }
         self.delivered += u64::from(part.len);
+        self.delivery_resume_delays.on_delivered(now);
         if let Application::Transfer(Size(bytes)) = self.application
             && self.delivered == bytes
         {

@@ -132,6 +132,11 @@ impl<'a> Hosts<'a> {
         flows.for_each(|flow| flow.resume_delays.on_partition_end(now));
     }
 
+    /// Handles the end of the last of the outages that are under way.
+    pub fn on_network_restored(&mut self, now: Instant) {
+        self.flows.iter_mut().for_each(|flow| flow.on_network_restored(now));
+    }
+
     /// Sends the route probes that are due at a node, or ends those that nobody waits for.
     fn send_route_probes(&mut self, world: &mut World<'_>, node: usize) {
         while let Some(to) = world.net.next_due_probe(node) {

@@ -19,6 +19,7 @@
 
 pub mod capture;
 pub mod columns;
+mod delivery_resume;
 mod error;
 mod fault_injection;
 mod fingerprint;

@@ -76,6 +76,8 @@ impl Hosts<'_> {
         let of_tcp = |count: u64| tcp.map(|_| count);
         let (disconnected, falsely) = flow.disconnected_time.totals_at(end);
         let of_aid = |time: Duration| (scenario.aid.name() != "none").then(|| time.as_secs_f64());
+        let delays = &flow.delivery_resume_delays;
+        let waits_until = (flow.delivered < flow.written).then_some(now);
         FlowResult {
             source: scenario.from,
             destination: scenario.to,
@@ -103,6 +105,8 @@ impl Hosts<'_> {
             rto_max_s: flow.rto_stats.longest.map(Duration::as_secs_f64),
             rto_backed_off_s: tcp.map(|_| flow.rto_stats.backed_off(end).as_secs_f64()),
             resume_s: flow.resume_delays.mean().map(Duration::as_secs_f64),
+            delivery_resume_s: delays.mean().map(Duration::as_secs_f64),
+            longest_delivery_resume_s: delays.longest(waits_until).map(Duration::as_secs_f64),
             disconnected_s: of_aid(disconnected),
             falsely_disconnected_s: of_aid(falsely),
             back_delivered_bytes: back.map(|back| back.delivered),

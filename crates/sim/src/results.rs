@@ -120,6 +120,15 @@ pub struct FlowResult {
     /// partitions (s); absent if the scenario has none, or nothing was sent after one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resume_s: Option<f64>,
+    /// Time from the end of an outage, a partition or the outage of a radio, to the next new data for
+    /// the receiving application: the mean over outages while the flow runs (s). Outages that overlap
+    /// are one. Outages after which nothing was delivered do not count. Absent if there is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub delivery_resume_s: Option<f64>,
+    /// The longest of these times (s). An outage after which nothing was delivered although there was
+    /// something to deliver counts with the time to the end of the run. Absent if there is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub longest_delivery_resume_s: Option<f64>,
     /// Time that the aid was in the state *disconnected* (s); 0 for an aid without that state, absent
     /// without an aid.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -365,7 +374,7 @@ pub struct Timing {
 pub type FlowMetricReader = fn(&FlowResult) -> Option<f64>;
 
 /// The metrics of a summary, by name.
-pub const FLOW_METRICS: [(&str, FlowMetricReader); 21] = [
+pub const FLOW_METRICS: [(&str, FlowMetricReader); 23] = [
     ("completion_s", |f| f.completion_s),
     ("throughput_bps", |f| f.throughput_bps),
     ("delivered_bytes", |f| Some(f.delivered_bytes as f64)),
@@ -382,6 +391,8 @@ pub const FLOW_METRICS: [(&str, FlowMetricReader); 21] = [
     ("rto_max_s", |f| f.rto_max_s),
     ("rto_backed_off_s", |f| f.rto_backed_off_s),
     ("resume_s", |f| f.resume_s),
+    ("delivery_resume_s", |f| f.delivery_resume_s),
+    ("longest_delivery_resume_s", |f| f.longest_delivery_resume_s),
     ("disconnected_s", |f| f.disconnected_s),
     ("falsely_disconnected_s", |f| f.falsely_disconnected_s),
     ("back_completion_s", |f| f.back_completion_s),

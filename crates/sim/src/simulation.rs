@@ -97,6 +97,8 @@ impl<'a> Simulation<'a> {
             fault_injection: FaultInjection::default(),
             error: None,
             partition_ended: false,
+            active_outages: 0,
+            is_restored: false,
         };
         let Time(duration) = scenario.duration;
         let end = Instant::ZERO + duration;
@@ -212,6 +214,9 @@ impl<'a> Simulation<'a> {
                 world.record_events();
                 if std::mem::take(&mut world.partition_ended) {
                     hosts.on_partition_end(world.now);
+                }
+                if std::mem::take(&mut world.is_restored) {
+                    hosts.on_network_restored(world.now);
                 }
             }
             match output {

@@ -87,6 +87,10 @@ pub struct World<'a> {
     pub error: Option<RunError>,
     /// True if a partition has ended since the hosts were notified.
     pub partition_ended: bool,
+    /// The number of outages of links and radios that are under way.
+    pub active_outages: u32,
+    /// True if the last of them has ended since the hosts were notified.
+    pub is_restored: bool,
 }
 
 impl World<'_> {
@@ -116,10 +120,23 @@ impl World<'_> {
         while let Some(event) = self.net.poll_event() {
             if let Event::Fault { kind, place, begins } = event {
                 self.observers.fault(self.now, kind, place, begins);
-                self.partition_ended |= ["partition", "radio-down"].contains(&kind) && !begins;
+                if ["partition", "radio-down"].contains(&kind) {
+                    self.on_outage(begins);
+                }
             } else {
                 network_log::record(&mut self.observers, &self.net, &event);
             }
+        }
+    }
+
+    fn on_outage(&mut self, begins: bool) {
+        if begins {
+            self.active_outages += 1;
+            self.is_restored = false;
+        } else {
+            self.active_outages = self.active_outages.saturating_sub(1);
+            self.is_restored |= self.active_outages == 0;
+            self.partition_ended = true;
         }
     }
 

@@ -137,3 +137,54 @@ fn resume_delays_agree_with_the_trace() {
     assert!((result.flows[0].resume_s.unwrap() - mean).abs() < 1e-6, "{waits:?}");
     assert_eq!(run(&example("figure-8-atcp", &[]), 1).flows[0].resume_s, None);
 }
+
+/// The mean and the longest time to the next delivery, computed from the trace.
+#[test]
+fn delays_of_delivery_agree_with_the_trace() {
+    let scenario = example("route-failure", &[]);
+    let (result, trace) = traced(&scenario, 1);
+    let marks = trace.network.iter();
+    let ends = marks.filter(|(_, mark)| mark.kind == "partition" && !mark.begins);
+    let delivered = || {
+        let events = trace.flows[0].events.iter();
+        events.filter(|(_, event)| matches!(event, FlowEvent::Delivered(_))).map(|(at, _)| *at)
+    };
+    let waits: Vec<f64> = ends
+        .filter_map(|(end, _)| Some(delivered().find(|at| at >= end)?.since(*end).as_secs_f64()))
+        .collect();
+    assert!(!waits.is_empty());
+    let mean = waits.iter().sum::<f64>() / waits.len() as f64;
+    let longest = waits.iter().copied().fold(0.0, f64::max);
+    let flow = &result.flows[0];
+    assert!((flow.delivery_resume_s.unwrap() - mean).abs() < 1e-6, "{waits:?}");
+    assert!((flow.longest_delivery_resume_s.unwrap() - longest).abs() < 1e-6, "{waits:?}");
+    let flow = &run(&example("figure-8-atcp", &[]), 1).flows[0];
+    assert_eq!((flow.delivery_resume_s, flow.longest_delivery_resume_s), (None, None));
+}
+
+/// A datagram of 1000 bits each second, over 100 kbit/s and 40 ms, arrives 50 ms later. Of the
+/// outages from 1.5 s to 2.5 s and from 2 s to 3.5 s the path is whole again at 3.5 s, and the
+/// next datagram arrives at 4.05 s; the outage from 8.4 s to 8.9 s ends 0.15 s before the next one;
+/// after that from 9.1 s to 9.5 s nothing is sent until the end of the run at 9.9 s.
+#[test]
+fn the_path_is_whole_when_the_last_outage_has_ended() {
+    let cut = |first: &str, lasts: &str| {
+        format!(
+            "[[network.fault]]\nkind = \"partition\"\nhop = 1\nfirst = \"{first} ms\"\n\
+             lasts = \"{lasts} ms\"\n"
+        )
+    };
+    let cuts = [("1500", "1000"), ("2000", "1500"), ("8400", "500"), ("9100", "400")];
+    let cuts: String = cuts.iter().map(|(first, lasts)| cut(first, lasts)).collect();
+    let text = format!(
+        "name = \"outages\"\nduration = \"9900 ms\"\n[network]\nkind = \"path\"\nhops = 1\n\
+         link = {{ rate = \"100 kbit/s\", delay = \"40 ms\" }}\n{cuts}[[flow]]\nfrom = 0\nto = 1\n\
+         transport = \"udp\"\napplication = {{ cbr = {{ every = \"1 s\", size = \"97 B\" }} }}\n"
+    );
+    let flow = &run_text(&text, 1).flows[0];
+    let mean = flow.delivery_resume_s.unwrap();
+    assert!((mean - (0.55 + 0.15) / 2.0).abs() < 1e-6, "{flow:?}");
+    // The datagrams of the cuts are missing at the end.
+    let longest = flow.longest_delivery_resume_s.unwrap();
+    assert!((longest - 0.55).abs() < 1e-6, "{flow:?}");
+}
