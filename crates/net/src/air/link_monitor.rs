@@ -25,7 +25,7 @@ pub enum LinkState {
     Up,
     /// It is expected to fail within the lead time.
     Fading,
-    /// The link layer could not reach the neighbour.
+    /// The link layer could not reach the neighbour, or has not reached a new one yet.
     Down,
 }
 
@@ -35,12 +35,18 @@ impl LinkMonitor {
         Self { lead, next_hops: vec![Vec::new(); nodes] }
     }
 
-    /// Records that a packet of a node's host to this destination leaves through a neighbour.
+    /// Records that a packet of a node's host to this destination leaves through a neighbour. One that
+    /// takes the place of a link that fades or has failed is not known to work yet.
     pub fn on_sent(&mut self, node: usize, to: Ipv4Addr, neighbour: u32) {
         let Some(hops) = self.next_hops.get_mut(node) else { return };
         match hops.iter_mut().find(|hop| hop.to == to) {
             Some(hop) if hop.neighbour == neighbour => {}
-            Some(hop) => *hop = MonitoredNextHop { to, neighbour, state: LinkState::Up },
+            Some(hop) => {
+                hop.neighbour = neighbour;
+                if hop.state == LinkState::Fading {
+                    hop.state = LinkState::Down;
+                }
+            }
             None => hops.push(MonitoredNextHop { to, neighbour, state: LinkState::Up }),
         }
     }
@@ -72,5 +78,53 @@ impl LinkMonitor {
             }
         }
         changed
+    }
+}
+
+#[cfg(test)]
+mod test {
+    use super::*;
+    use crate::addresses::address;
+
+    const NODE: usize = 0;
+
+    fn server() -> Ipv4Addr {
+        address(9)
+    }
+
+    /// A monitor whose node's packets to the server leave through neighbour 1 in this state.
+    fn monitor(state: LinkState) -> LinkMonitor {
+        let mut monitor = LinkMonitor::new(Duration::from_secs(1), 1);
+        monitor.on_sent(NODE, server(), 1);
+        monitor.update_state(NODE, 1, |_| state);
+        monitor
+    }
+
+    fn reach(monitor: &mut LinkMonitor, neighbour: u32) -> Vec<(Ipv4Addr, LinkState)> {
+        monitor.update_state(NODE, neighbour, |_| LinkState::Up)
+    }
+
+    #[test]
+    fn each_change_of_a_link_is_returned_once() {
+        let mut monitor = monitor(LinkState::Down);
+        assert_eq!(monitor.update_state(NODE, 1, |_| LinkState::Down), []);
+        assert_eq!(reach(&mut monitor, 2), [], "no packets leave through this neighbour");
+        assert_eq!(reach(&mut monitor, 1), [(server(), LinkState::Up)]);
+        assert_eq!(reach(&mut monitor, 1), []);
+    }
+
+    /// A new next hop is reported to be up if the old one was reported not to be.
+    #[test]
+    fn a_new_next_hop_takes_over_the_state_of_the_old_one() {
+        for state in [LinkState::Fading, LinkState::Down] {
+            let mut monitor = monitor(state);
+            monitor.on_sent(NODE, server(), 2);
+            assert_eq!(reach(&mut monitor, 1), [], "no packets leave through it any more");
+            assert_eq!(reach(&mut monitor, 2), [(server(), LinkState::Up)], "{state:?}");
+        }
+        let mut monitor = monitor(LinkState::Up);
+        monitor.on_sent(NODE, server(), 2);
+        assert_eq!(reach(&mut monitor, 2), []);
+        assert_eq!(monitor.destinations_via(NODE, 2).collect::<Vec<_>>(), [server()]);
     }
 }

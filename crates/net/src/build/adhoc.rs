@@ -60,6 +60,7 @@ pub fn build(
         segment_queueing: SegmentQueueing::from_scenario(&adhoc.queue),
         neighbour_signals: air.neighbour_signals,
         link_monitor: air.link_monitor,
+        gateways: None,
     })
 }
 

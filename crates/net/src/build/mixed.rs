@@ -2,8 +2,9 @@
 //!
 //! Over wires packets take the shortest route. A node with a radio and a wire is a *gateway*: on the
 //! air it answers for the wired nodes behind it, as the routing protocol's own text has it (see
-//! `add_external` of each protocol). A wired node sends what no wire reaches to the gateway with the
-//! fewest wires in between, of equal ones the first.
+//! `add_external` of each protocol). A wired node sends what no wire reaches to the gateway that has
+//! heard from it last, at first to the one with the fewest wires in between, of equal ones the first;
+//! with static routes always to that.
 
 use driftway_route::feedback::{Feedback, IcmpConfig, SchemeConfig};
 use driftway_scenario::{Mixed, Scenario};
@@ -17,6 +18,7 @@ use crate::air::routing::Routing;
 use crate::air::segment_order::SegmentQueueing;
 use crate::network::{Node, Parts};
 use crate::wired::faults::{FaultPlan, active_faults};
+use crate::wired::gateways::Gateways;
 use crate::wired::route_table::RouteTable;
 use crate::wired::topology::{Topology, WiredRoutes};
 
@@ -50,6 +52,7 @@ pub fn build(
         segment_queueing: SegmentQueueing::default(),
         neighbour_signals: None,
         link_monitor: None,
+        gateways: None,
     };
     if let Some(air) = &mixed.air {
         let stations = pairs.iter().filter_map(|(from, to)| plan.stations(*from, *to));
@@ -73,21 +76,39 @@ struct Wiring {
     table: RouteTable,
     /// The node of each radio.
     radios: Vec<usize>,
-    /// The gateway over which each node reaches the air: itself, if it has a radio.
+    /// The gateway over which each node reaches the air at first: itself, if it has a radio.
     gateways: Vec<Option<usize>>,
+    /// All gateways of each node, the nearest first.
+    ranked: Vec<Vec<usize>>,
 }
 
 impl Wiring {
     fn new(nodes: usize, endpoints: &[[usize; 2]], radios: Vec<usize>) -> Self {
         let table = RouteTable::shortest(nodes, endpoints);
-        let nearest = |node: usize| {
+        let rank = |node: usize| {
             let distances = radios
                 .iter()
                 .filter_map(|gateway| Some((table.distance(node, *gateway, endpoints)?, *gateway)));
-            distances.min().map(|(_, gateway)| gateway)
+            let mut distances: Vec<_> = distances.collect();
+            distances.sort_unstable();
+            distances.into_iter().map(|(_, gateway)| gateway).collect()
         };
-        let gateways = (0..nodes).map(nearest).collect();
-        Self { table, radios, gateways }
+        let ranked: Vec<Vec<usize>> = (0..nodes).map(rank).collect();
+        let gateways = ranked.iter().map(|gateways| gateways.first().copied()).collect();
+        Self { table, radios, gateways, ranked }
+    }
+
+    /// The choice of gateways; `None` if no node has one.
+    fn choice(&self) -> Option<Gateways> {
+        let nodes = self.ranked.len();
+        let joins = |node: usize| {
+            let joined = |other: &usize| self.table.next_link(node, *other).is_some();
+            (0..node).find(joined).unwrap_or(node)
+        };
+        let of_node = self.ranked.iter().cloned().enumerate();
+        let of_node = of_node.filter(|(node, _)| !self.has_radio(*node)).collect();
+        let gateways = Gateways::new((0..nodes).map(joins).collect(), of_node);
+        gateways.has_choice().then_some(gateways)
     }
 
     fn has_radio(&self, node: usize) -> bool {
@@ -163,5 +184,7 @@ impl Wiring {
         parts.radios = air.radios;
         parts.neighbour_signals = air.neighbour_signals;
         parts.link_monitor = air.link_monitor;
+        let is_static = matches!(adhoc.routing, driftway_scenario::Routing::Static(_));
+        parts.gateways = self.choice().filter(|_| !is_static);
     }
 }

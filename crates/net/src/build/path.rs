@@ -32,6 +32,7 @@ pub fn build(path: &Path, duration: Time, seeds: Seeds) -> Parts {
         segment_queueing: SegmentQueueing::default(),
         neighbour_signals: None,
         link_monitor: None,
+        gateways: None,
     }
 }
 

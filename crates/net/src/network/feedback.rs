@@ -24,6 +24,9 @@ impl Network {
         link: Option<FailedLink>,
     ) {
         let to = packet.ip.destination;
+        if reason.is_route_failure() {
+            self.on_lost_at_gateway(node, to);
+        }
         let next_hop = self.feedback_next_hop(to).filter(|_| reason.is_route_failure());
         let neighbour = link.and_then(|link| node_at(link.to, self.nodes.len()));
         self.nodes[node].last_report_was_false =

@@ -58,6 +58,18 @@ impl Network {
         }
     }
 
+    /// Signals to a node's host that a next hop was reached by a frame.
+    pub(super) fn on_neighbour_reached(&mut self, node: usize, neighbour: u32) {
+        let Some(monitor) = &mut self.link_monitor else { return };
+        let changed = monitor.update_state(node, neighbour, |link| match link {
+            LinkState::Down => LinkState::Up,
+            other => other,
+        });
+        for (to, _) in changed {
+            self.signal_link_state(node, neighbour, to, SignalKind::LinkUp);
+        }
+    }
+
     /// Signals to a node's host that the link to a neighbour has failed.
     pub(super) fn on_neighbour_lost(&mut self, node: usize, neighbour: u32) {
         let Some(monitor) = &mut self.link_monitor else { return };

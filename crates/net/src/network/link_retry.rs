@@ -32,6 +32,9 @@ impl Network {
     /// Handles a packet that a link layer has sent; a neighbour, if it was for one, has acknowledged
     /// it.
     pub(super) fn on_frame_sent(&mut self, radio: usize, to: Option<u32>) {
+        if let Some(to) = to {
+            self.on_neighbour_reached(self.radios[radio].node, to);
+        }
         let of = &mut self.radios[radio];
         let Some(retry) = &mut of.link_retry else { return };
         self.accounting.counters.link_retries_sent += u64::from(retry.on_sent());

@@ -8,6 +8,7 @@
 mod failures;
 mod faults;
 mod feedback;
+mod handoff;
 mod hearing;
 mod inspect;
 mod link_retry;
@@ -38,6 +39,7 @@ use crate::output::Output;
 use crate::packets::PacketsInTransit;
 use crate::wakeups::{WakeUp, WakeUps};
 use crate::wired::faults::{ActiveFault, FaultAction};
+use crate::wired::gateways::Gateways;
 use crate::wired::topology::Topology;
 
 pub(crate) use parts::{Air, Node, Radio};
@@ -96,6 +98,9 @@ pub struct Network {
     neighbour_signals: Option<NeighbourSignals>,
     /// `None`: hosts get no signals of their links over the air.
     link_monitor: Option<LinkMonitor>,
+    /// The gateways of wired nodes to nodes on the air; `None` if there are no several to choose
+    /// from.
+    gateways: Option<Gateways>,
     packets: PacketsInTransit,
     accounting: RoutingAccounting,
     /// True if radios resolve addresses.
@@ -145,6 +150,7 @@ pub(crate) struct Parts {
     pub segment_queueing: SegmentQueueing,
     pub neighbour_signals: Option<NeighbourSignals>,
     pub link_monitor: Option<LinkMonitor>,
+    pub gateways: Option<Gateways>,
 }
 
 impl Network {
@@ -164,6 +170,7 @@ impl Network {
             segment_queueing: parts.segment_queueing,
             neighbour_signals: parts.neighbour_signals,
             link_monitor: parts.link_monitor,
+            gateways: parts.gateways,
             packets: PacketsInTransit::default(),
             accounting: RoutingAccounting::default(),
             wakeups: WakeUps::default(),

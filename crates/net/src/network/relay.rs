@@ -72,6 +72,7 @@ impl Network {
             }
             Routed::RouteLost(to) => {
                 self.record(|| Event::RouteLost { node, to: *to });
+                self.on_lost_at_gateway(node, *to);
                 self.on_route_lost(node, *to);
             }
             Routed::DiscoveryStarted(to) => self.on_discovery_started(node, *to),
@@ -87,6 +88,7 @@ impl Network {
     /// gateway, which forwards it over a wire.
     fn deliver_from_air(&mut self, node: usize, packet: &Packet) {
         self.accounting.on_packet_out();
+        self.on_heard_at_gateway(node, packet.ip.source);
         if self.topology.node_at(packet.ip.destination) == Some(node) {
             self.digest.add_packet(self.now, node as u32, DELIVERED, packet);
             self.record_delivery(node, packet);

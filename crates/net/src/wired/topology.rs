@@ -16,7 +16,7 @@ pub struct Topology {
     routes: WiredRoutes,
 }
 
-/// The routes over wires, which do not change.
+/// The routes over wires. They do not change, but for the gateways to nodes on the air.
 pub enum WiredRoutes {
     /// A chain of nodes with parallel routes.
     Chain(Chain),
@@ -64,6 +64,13 @@ impl Topology {
         match &self.routes {
             WiredRoutes::Chain(_) => true,
             WiredRoutes::Table(table) => table.next_link(node, destination).is_some(),
+        }
+    }
+
+    /// Sets the route from `node` to `destination`, which wires do not reach, to that to a gateway.
+    pub fn set_gateway(&mut self, node: usize, destination: usize, gateway: usize) {
+        if let WiredRoutes::Table(table) = &mut self.routes {
+            table.set_via(node, destination, gateway);
         }
     }
 

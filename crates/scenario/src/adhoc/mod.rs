@@ -208,8 +208,8 @@ pub enum Feedback {
 }
 
 /// Signals about the link to a connection's next hop: the MAC failed to reach the neighbour, the
-/// neighbour is heard again, and, estimated from the received power and its trend, the link is
-/// about to break.
+/// neighbour is heard or reached again, or another one in its place, and, estimated from the received
+/// power and its trend, the link is about to break.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, expecting = "a table with the key `lead`")]
 pub struct LinkSignals {

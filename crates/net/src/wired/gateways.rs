@@ -1,0 +1,133 @@
+//! The gateways over which wired nodes reach nodes on the air.
+//!
+//! A wired node uses the gateway that has heard last from the destination. One that has lost its way
+//! to the destination is not used until it hears from it again, or until all others have lost
+//! theirs, too. Without any of this it is the nearest gateway. All wired nodes learn of a change at
+//! once.
+
+/// The gateways of all wired nodes, and what they know of the nodes on the air.
+pub struct Gateways {
+    /// The part of the network to which each node belongs: those that wires join have one number.
+    parts: Vec<usize>,
+    /// The gateways that each node without a radio reaches by wires, the nearest first.
+    of_node: Vec<(usize, Vec<usize>)>,
+    /// By node.
+    known: Vec<KnownGateways>,
+}
+
+/// What is known of the gateways to a node.
+#[derive(Clone, Debug, Default)]
+struct KnownGateways {
+    /// Those that have heard from it and not lost it since, the last one first.
+    heard: Vec<usize>,
+    /// Those that have lost their way to it.
+    lost: Vec<usize>,
+}
+
+impl Gateways {
+    /// Gateways of these nodes without radios, the nearest first. `parts` has a number for each node,
+    /// which is the same for those that wires join.
+    pub fn new(parts: Vec<usize>, of_node: Vec<(usize, Vec<usize>)>) -> Self {
+        let known = vec![KnownGateways::default(); parts.len()];
+        Self { parts, of_node, known }
+    }
+
+    /// Returns true if some node has gateways to choose from.
+    pub fn has_choice(&self) -> bool {
+        self.of_node.iter().any(|(_, gateways)| gateways.len() > 1)
+    }
+
+    /// Handles a packet of a node that has come to a gateway over the air; true if the node is
+    /// reached by another gateway now.
+    pub fn on_heard(&mut self, gateway: usize, from: usize) -> bool {
+        let Some(known) = self.known.get_mut(from) else { return false };
+        if known.heard.first() == Some(&gateway)
+            || self.parts.get(gateway) == self.parts.get(from)
+            || !self.of_node.iter().any(|(_, gateways)| gateways.contains(&gateway))
+        {
+            return false;
+        }
+        known.heard.retain(|other| *other != gateway);
+        known.heard.insert(0, gateway);
+        known.lost.retain(|other| *other != gateway);
+        true
+    }
+
+    /// Handles the loss of a gateway's way to a node; true if the node may be reached by another
+    /// gateway now.
+    pub fn on_lost(&mut self, gateway: usize, to: usize) -> bool {
+        let mut lists = self.of_node.iter().map(|(_, gateways)| gateways);
+        let Some(all) = lists.find(|gateways| gateways.contains(&gateway)) else { return false };
+        let Some(known) = self.known.get_mut(to) else { return false };
+        known.heard.retain(|other| *other != gateway);
+        if !known.lost.contains(&gateway) {
+            known.lost.push(gateway);
+        }
+        if all.iter().all(|gateway| known.lost.contains(gateway)) {
+            known.lost.retain(|other| *other == gateway || !all.contains(other));
+        }
+        all.len() > 1
+    }
+
+    /// Returns the nodes without radios that do not reach a node by wires, and the gateway of each.
+    pub fn routes(&self, to: usize) -> impl Iterator<Item = (usize, usize)> + '_ {
+        let (known, part) = (self.known.get(to), self.parts.get(to));
+        let apart = self.of_node.iter().filter(move |(node, _)| self.parts.get(*node) != part);
+        apart.filter_map(move |(node, gateways)| {
+            let nearest = gateways.first()?;
+            let Some(known) = known else { return Some((*node, *nearest)) };
+            let heard = known.heard.iter().find(|gateway| gateways.contains(gateway));
+            let usable = || gateways.iter().find(|gateway| !known.lost.contains(gateway));
+            Some((*node, *heard.or_else(usable).unwrap_or(nearest)))
+        })
+    }
+}
+
+#[cfg(test)]
+mod test {
+    use super::*;
+
+    /// Node 0 is nearer to gateway 1 than to gateway 2; gateway 4 of node 3 is apart. Node 5 is on
+    /// the air.
+    fn gateways() -> Gateways {
+        let gateways = Gateways::new(vec![0, 0, 0, 3, 3, 5], vec![(0, vec![1, 2]), (3, vec![4])]);
+        assert!(gateways.has_choice());
+        gateways
+    }
+
+    fn routes(gateways: &Gateways) -> Vec<(usize, usize)> {
+        gateways.routes(5).collect()
+    }
+
+    #[test]
+    fn a_node_is_reached_by_the_gateway_that_heard_from_it() {
+        let mut gateways = gateways();
+        assert_eq!(routes(&gateways), [(0, 1), (3, 4)]);
+        assert!(gateways.on_heard(2, 5));
+        assert_eq!(routes(&gateways), [(0, 2), (3, 4)]);
+        assert!(!gateways.on_heard(2, 5), "no change");
+        assert!(gateways.on_heard(4, 5));
+        assert_eq!(routes(&gateways), [(0, 2), (3, 4)], "each among its own gateways");
+        assert!(gateways.on_heard(1, 5));
+        assert_eq!(routes(&gateways), [(0, 1), (3, 4)]);
+        assert!(!gateways.on_heard(5, 0), "it is no gateway");
+        assert!(!gateways.on_heard(1, 0), "a wire joins them");
+        assert_eq!(gateways.routes(3).collect::<Vec<_>>(), [(0, 1)]);
+    }
+
+    #[test]
+    fn a_gateway_that_has_lost_its_way_is_not_used_until_all_have() {
+        let mut gateways = gateways();
+        assert!(gateways.on_lost(1, 5));
+        assert_eq!(routes(&gateways), [(0, 2), (3, 4)]);
+        assert!(gateways.on_lost(2, 5));
+        assert_eq!(routes(&gateways), [(0, 1), (3, 4)]);
+        assert!(gateways.on_lost(1, 5));
+        assert_eq!(routes(&gateways), [(0, 2), (3, 4)]);
+        assert!(gateways.on_heard(1, 5));
+        assert_eq!(routes(&gateways), [(0, 1), (3, 4)]);
+        assert!(!gateways.on_lost(4, 5), "there is no other");
+        assert!(!gateways.on_lost(3, 5), "it is no gateway");
+        assert_eq!(routes(&gateways), [(0, 1), (3, 4)]);
+    }
+}
