@@ -70,8 +70,10 @@ pub struct Partition {
     /// and this together are shorter than `network.fault.every`. Default 0 s.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub jitter: Time,
-    /// Duration of a partition; shorter than `network.fault.every`.
-    pub lasts: Time,
+    /// Duration of a partition: `"5 s"`, or `{ uniform = ["50 ms", "4 s"] }` or
+    /// `{ mean = "2 s", spread = 0.5 }`, which is drawn for each one; shorter than
+    /// `network.fault.every`.
+    pub lasts: Delay,
     /// Number of partitions. Without `network.fault.every` and `network.fault.first`, and with
     /// `network.fault.hop = "random"`, their starts are distributed at random over the duration of
     /// the scenario. Default: unlimited.
@@ -221,8 +223,10 @@ pub struct RadioDown {
     /// this together are shorter than `network.fault.every`. Default 0 s.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub jitter: Time,
-    /// Duration of an outage; shorter than `network.fault.every`.
-    pub lasts: Time,
+    /// Duration of an outage: `"5 s"`, or `{ uniform = ["50 ms", "4 s"] }` or
+    /// `{ mean = "2 s", spread = 0.5 }`, which is drawn for each one; shorter than
+    /// `network.fault.every`.
+    pub lasts: Delay,
     /// Number of outages. Default: unlimited.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub count: Option<u32>,

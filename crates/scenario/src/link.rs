@@ -74,7 +74,7 @@ pub struct LinkOverride {
     pub mark_loss: Option<f64>,
 }
 
-/// Propagation delay of a link, in one of three forms.
+/// Propagation delay of a link, or duration of an outage, in one of three forms.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 #[serde(untagged)]
 pub enum Delay {
@@ -96,7 +96,7 @@ pub enum Delay {
 }
 
 impl Delay {
-    /// Minimum and maximum delay; the distribution between them is uniform.
+    /// Minimum and maximum; the distribution between them is uniform.
     pub fn bounds(self) -> (Duration, Duration) {
         match self {
             Self::Fixed(Time(delay)) => (delay, delay),
@@ -191,7 +191,7 @@ impl<'de> Deserialize<'de> for Delay {
             spread: Option<f64>,
         }
         struct DelayVisitor;
-        const FORMS: &str = "a delay: \"20 ms\", { uniform = [\"10 ms\", \"30 ms\"] } \
+        const FORMS: &str = "a time: \"20 ms\", { uniform = [\"10 ms\", \"30 ms\"] } \
                              or { mean = \"20 ms\", spread = 0.5 }";
         impl<'de> Visitor<'de> for DelayVisitor {
             type Value = Delay;

@@ -2,9 +2,11 @@
 
 use super::link;
 use super::numbers::{check_hop, check_node};
-use super::problem::{CheckResult, require, require_positive, require_probability, require_range};
+use super::problem::{
+    CheckResult, Problem, require, require_positive, require_probability, require_range,
+};
 use crate::{
-    Duplex, FalseWarning, Fault, InterferenceHop, Network, PartitionHop, PartitionSignal,
+    Delay, Duplex, FalseWarning, Fault, InterferenceHop, Network, PartitionHop, PartitionSignal,
     RadioDown, RadioSignal, ReorderMode, Size, Time,
 };
 
@@ -20,18 +22,17 @@ pub(super) fn check(key: &str, fault: &Fault, network: &Network, duration: Time)
                 PartitionHop::Number(number) => in_range(number)?,
                 PartitionHop::Random => in_range(1)?,
             }
-            require_positive(format!("{key}.lasts"), cut.lasts)?;
+            let longest = check_lasts(key, cut.lasts)?;
             check_count(key, cut.count)?;
             let by_count = cut.hop == PartitionHop::Random && cut.count.is_some();
             require_start(key, cut.every, cut.first, by_count, "hop = \"random\" and `count`")?;
             if let (None, Some(count)) = (cut.schedule(), cut.count) {
                 require(
-                    cut.lasts.0.times(count.into()) <= duration.0,
+                    longest.0.times(count.into()) <= duration.0,
                     format!("{key}.count"),
                     || {
                         format!(
-                            "{count} partitions of {} do not fit into {duration}\nreduce their number or duration",
-                            cut.lasts
+                            "{count} partitions of {longest} do not fit into {duration}\nreduce their number or duration"
                         )
                     },
                 )?;
@@ -41,8 +42,8 @@ pub(super) fn check(key: &str, fault: &Fault, network: &Network, duration: Time)
                         .into()
                 })?;
             }
-            require_end_before_next(key, cut.every, cut.lasts)?;
-            check_jitter(key, cut.every, cut.jitter, cut.lasts)?;
+            require_end_before_next(key, cut.every, longest)?;
+            check_jitter(key, cut.every, cut.jitter, longest)?;
             let warns = cut.signal == PartitionSignal::Link;
             check_lead(key, cut.lead, warns, "the hosts at the ends of the hop", "a partition")?;
             require_probability(format!("{key}.signal_loss"), cut.signal_loss)
@@ -156,11 +157,11 @@ fn check_kind(key: &str, fault: &Fault, network: &Network) -> CheckResult {
 
 fn check_radio_down(key: &str, outage: &RadioDown, network: &Network) -> CheckResult {
     check_radio_node(key, outage.node, network)?;
-    require_positive(format!("{key}.lasts"), outage.lasts)?;
+    let longest = check_lasts(key, outage.lasts)?;
     check_count(key, outage.count)?;
     require_start(key, outage.every, outage.first, false, "")?;
-    require_end_before_next(key, outage.every, outage.lasts)?;
-    check_jitter(key, outage.every, outage.jitter, outage.lasts)?;
+    require_end_before_next(key, outage.every, longest)?;
+    check_jitter(key, outage.every, outage.jitter, longest)?;
     let warns = outage.signal == RadioSignal::Link;
     check_lead(key, outage.lead, warns, "the host at the node", "an outage of its radio")?;
     require_probability(format!("{key}.signal_loss"), outage.signal_loss)
@@ -202,6 +203,15 @@ fn check_radio_node(key: &str, node: u32, network: &Network) -> CheckResult {
         })?;
     }
     Ok(())
+}
+
+/// Checks the duration of outages; returns the longest one.
+fn check_lasts(key: &str, lasts: Delay) -> Result<Time, Problem> {
+    let key = format!("{key}.lasts");
+    link::check_delay(&key, lasts)?;
+    let (shortest, longest) = lasts.bounds();
+    require_positive(key, Time(shortest))?;
+    Ok(Time(longest))
 }
 
 fn check_count(key: &str, count: Option<u32>) -> CheckResult {

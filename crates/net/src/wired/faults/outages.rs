@@ -57,6 +57,15 @@ impl Deviation {
         self.stream(purpose, n).uniform_duration(Duration::ZERO, self.jitter)
     }
 
+    /// Returns the duration of occurrence `n`.
+    fn duration(&self, n: u32, (shortest, longest): (Duration, Duration)) -> Duration {
+        let purpose = match self.fault.0 {
+            FaultKind::RadioDown => "radio-down-duration",
+            FaultKind::Partition | FaultKind::Fading => "partition-duration",
+        };
+        self.stream(purpose, n).uniform_duration(shortest, longest)
+    }
+
     /// Returns true if the warning of occurrence `n` is missing.
     fn lacks_warning(&self, n: u32, probability: Probability) -> bool {
         let purpose = match self.fault.0 {
@@ -85,7 +94,8 @@ pub struct Warnings {
 pub struct Outages {
     starts: Starts,
     deviation: Deviation,
-    duration: Duration,
+    /// The shortest and the longest duration.
+    durations: (Duration, Duration),
     warnings: Option<Warnings>,
     /// Number of outages that have begun.
     begun: u32,
@@ -98,17 +108,17 @@ pub struct Outages {
 }
 
 impl Outages {
-    /// Outages that begin at these times and last for this duration.
+    /// Outages that begin at these times and last for a time between these two.
     pub fn new(
         starts: Starts,
         deviation: Deviation,
-        duration: Duration,
+        durations: (Duration, Duration),
         warnings: Option<Warnings>,
     ) -> Self {
         Self {
             starts,
             deviation,
-            duration,
+            durations,
             warnings,
             begun: 0,
             is_warned: false,
@@ -140,9 +150,9 @@ impl Outages {
             self.is_warned = true;
             return OutageEvent::Warning(begins.since(now));
         }
+        self.until = Some(now + self.deviation.duration(self.begun, self.durations));
         self.begun += 1;
         self.is_warned = false;
-        self.until = Some(now + self.duration);
         OutageEvent::Begins
     }
 
@@ -175,7 +185,8 @@ mod test {
         let deviation = Deviation { seed: 1, fault: (FaultKind::Partition, fault), jitter };
         let missing = missing.map(Probability::from_f64);
         let warnings = missing.map(|missing| Warnings { lead: secs(2), missing });
-        Outages::new(Starts::Scheduled(schedule), deviation, secs(10), warnings)
+        let durations = (secs(10), secs(10));
+        Outages::new(Starts::Scheduled(schedule), deviation, durations, warnings)
     }
 
     /// Its events, and their times (ms).
@@ -238,6 +249,19 @@ mod test {
         let twice = starts(&events(outages(secs(8), None, 0)));
         let late = |at: u64| at - 5_000;
         assert!(late(twice[0]).abs_diff(2 * late(of(None, 0)[0])) <= 1, "{twice:?}");
+    }
+
+    #[test]
+    fn durations_are_drawn_for_each_outage() {
+        let mut random = outages(secs(4), None, 0);
+        random.durations = (Duration::from_millis(50), secs(4));
+        let events = events(random);
+        assert_eq!(starts(&events), starts(&self::events(outages(secs(4), None, 0))));
+        let lengths: Vec<_> = events.chunks(2).map(|pair| pair[1].0 - pair[0].0).collect();
+        assert!(lengths.iter().all(|length| (49..=4_001).contains(length)), "{lengths:?}");
+        let mean = lengths.iter().sum::<u64>() / 1000;
+        // Four standard deviations: 4 × 3950/√12/√1000.
+        assert!((1_880..=2_170).contains(&mean), "{mean}");
     }
 
     #[test]

@@ -39,7 +39,7 @@ pub enum PartitionNotification {
 
 impl PartitionFault {
     pub(super) fn new(fault: &Partition, plan: &FaultPlan<'_>, number: u64) -> Self {
-        let (Time(lasts), Time(jitter), seed) = (fault.lasts, fault.jitter, plan.seed);
+        let (lasts, Time(jitter), seed) = (fault.lasts.bounds(), fault.jitter, plan.seed);
         let missing = Probability::from_f64(fault.signal_loss);
         let warnings = fault.lead.map(|Time(lead)| Warnings { lead, missing });
         let deviation = Deviation { seed, fault: (FaultKind::Partition, number), jitter };

@@ -22,7 +22,7 @@ impl RadioDownFault {
         plan: &FaultPlan<'_>,
         number: u64,
     ) -> Self {
-        let (Time(lasts), Time(jitter)) = (fault.lasts, fault.jitter);
+        let (lasts, Time(jitter)) = (fault.lasts.bounds(), fault.jitter);
         let missing = Probability::from_f64(fault.signal_loss);
         let warnings = fault.lead.map(|Time(lead)| Warnings { lead, missing });
         let deviation =
