@@ -17,8 +17,8 @@
 //!   predicted time of the disconnection. A segment that arrives after the disconnection shows that the
 //!   host is connected.
 //! - *The mobile host as sender* is not described there. Here its own TCP freezes with all its timers from the
-//!   warning, or from the disconnection without one, to the connection. A probe of one byte is sent every
-//!   `probe_interval`, so that it cannot stop for ever.
+//!   warning, or from the disconnection without one, to the connection. Probes of one byte are sent
+//!   (`probe_min`, `probe_max`), so that it cannot stop for ever.
 //! - *A host that has received no data* sends no acknowledgments.
 //!
 //! Driver requirements: replaced windows and [`Act::SendAcks`] for the receiver, a hold for the sender. What
@@ -48,8 +48,11 @@ pub struct FreezeTcpOptions {
     pub copies: u32,
     /// Time from the predicted disconnection until a warning counts as false. Not in the paper.
     pub false_alarm_after: Duration,
-    /// Interval of a frozen sender's probes. Not in the paper.
-    pub probe_interval: Duration,
+    /// Time from the warning to a frozen sender's first probe. Not in the paper. The default is the RTO's
+    /// lower bound (RFC 6298 §2.4).
+    pub probe_min: Duration,
+    /// Longest interval between two probes. The default is the RTO's upper bound (RFC 6298 §2.5).
+    pub probe_max: Duration,
 }
 
 impl FreezeTcpOptions {
@@ -64,7 +67,8 @@ impl Default for FreezeTcpOptions {
         Self {
             copies: 3,
             false_alarm_after: Duration::from_secs(1),
-            probe_interval: Duration::from_secs(60),
+            probe_min: Duration::from_secs(1),
+            probe_max: Duration::from_secs(60),
         }
     }
 }
@@ -74,6 +78,7 @@ impl AidOptions for FreezeTcpOptions {
     const SUMMARY: &'static str = "Freeze-TCP (Goff et al. 2000): a mobile host that expects a \
         disconnection closes its window, and opens it when it is connected again.";
     const STATES: &'static [(&'static str, &'static str)] = <State as Named>::DESCRIPTIONS;
+    const ORDERED_OPTIONS: &'static [(&'static str, &'static str)] = &[("probe_min", "probe_max")];
     const OPTIONS: &'static [AidOption<Self>] = &[
         AidOption {
             name: "copies",
@@ -91,13 +96,22 @@ impl AidOptions for FreezeTcpOptions {
             },
         },
         AidOption {
-            name: "probe_interval",
-            about: "Interval of one-byte probes of a frozen sender, in case the connection signal is \
-                missing. Not in the paper.",
+            name: "probe_min",
+            about: "Time from the warning to a frozen sender's first probe of one byte, in case the \
+                connection signal is missing. Not in the paper.",
             field: OptionField::Duration {
                 min: Self::MIN_SPAN,
                 max: Duration::MAX,
-                field: |o| &mut o.probe_interval,
+                field: |o| &mut o.probe_min,
+            },
+        },
+        AidOption {
+            name: "probe_max",
+            about: "Longest interval between two probes; each is twice as long as the one before.",
+            field: OptionField::Duration {
+                min: Self::MIN_SPAN,
+                max: Duration::MAX,
+                field: |o| &mut o.probe_max,
             },
         },
     ];
@@ -173,9 +187,9 @@ impl FreezeTcp {
     fn freeze(&mut self, cx: &mut Context<'_, State>) {
         if !self.holds {
             self.holds = true;
-            let spacing = self.options.probe_interval;
+            let (first, longest) = (self.options.probe_min, self.options.probe_max);
             cx.request(Act::Hold {
-                probe: Some(ProbeSpacing::new(spacing, spacing)),
+                probe: Some(ProbeSpacing::new(first, longest)),
                 rewind_snd_nxt: false,
                 timers: HeldTimers::Freeze,
                 cwnd: Assign::Keep,

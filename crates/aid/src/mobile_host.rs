@@ -29,8 +29,9 @@
 //! - *Two bytes* are held back of each acknowledgment, of pure ones and of those that data carries; fewer, if
 //!   the last one advanced by less. Until the peer's FIN has been seen: the end of a connection is not delayed.
 //! - *Missing signals.* A segment of the peer that arrives while disconnected shows that the host is
-//!   connected. A TCP that has stopped sends a probe of one byte every `probe_interval`, by default as seldom
-//!   as a TCP whose RTO is backed off, so that it cannot stop for ever.
+//!   connected. A TCP that has stopped sends probes of one byte (`probe_min`, `probe_max`), by default as often as
+//!   a TCP whose RTO is backed off retransmits: over a radio, which is known to work only when a frame of a
+//!   neighbour arrives, it would otherwise be later than without the aid.
 //!
 //! Driver requirements: a hold ([`Act::Hold`]); without it the sending half runs unassisted. Without
 //! [`Act::SetTimeoutResponse`] a timeout reduces the window as usual. The receiving half needs replaced
@@ -252,9 +253,9 @@ impl Protocol for MobileHost {
                     let (cwnd, ssthresh) = (Assign::Value(mss(cx)), self.ssthresh(cx));
                     self.set_timeout_response(cx, timeout_response(retransmit, cwnd, ssthresh));
                 }
-                let spacing = self.options.probe_interval;
+                let (first, longest) = (self.options.probe_min, self.options.probe_max);
                 cx.request(Act::Hold {
-                    probe: Some(ProbeSpacing::new(spacing, spacing)),
+                    probe: Some(ProbeSpacing::new(first, longest)),
                     rewind_snd_nxt: false,
                     timers: if waits { HeldTimers::KeepRetransmission } else { HeldTimers::Stop },
                     cwnd: Assign::Keep,

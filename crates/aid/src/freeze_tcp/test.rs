@@ -101,7 +101,9 @@ fn a_segment_after_the_disconnection_shows_that_the_host_is_connected() {
 
 #[test]
 fn a_sender_freezes_with_its_timers() {
-    let mut line = ScriptedDriver::new(FreezeTcp::new(FreezeTcpOptions::default()));
+    let probe_min = FreezeTcpOptions::default().probe_max;
+    let options = FreezeTcpOptions { probe_min, ..FreezeTcpOptions::default() };
+    let mut line = ScriptedDriver::new(FreezeTcp::new(options));
     line.write(3_000);
     line.advance(ms(400));
     line.take_events();
@@ -123,9 +125,10 @@ fn data_is_delivered_soon_after_the_path_works() {
         let options = FreezeTcpOptions {
             copies: 1 + random.uniform_below(9) as u32,
             false_alarm_after: random_duration(random, 100, 3_000),
-            probe_interval: random_duration(random, 100, 10_000),
+            probe_min: random_duration(random, 100, 1_000),
+            probe_max: random_duration(random, 1_000, 10_000),
         };
-        let longest = options.probe_interval.times(2) + options.false_alarm_after;
+        let longest = options.probe_max.times(2) + options.false_alarm_after;
         (FreezeTcp::new(options), longest + liveness::TCP_MAX_RTO)
     });
 }

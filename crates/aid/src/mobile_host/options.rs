@@ -17,9 +17,12 @@ pub struct MobileHostOptions {
     pub ssthresh: SsthreshAfterTimeout,
     /// Delay of the acknowledgment of the last two bytes (*d* in the paper's listing: 200 ms).
     pub ack_delay: Duration,
-    /// Interval of probes while disconnected. Not in the paper. The default is the longest RTO of many TCPs
-    /// (RFC 6298 §2.5: at least 60 s).
-    pub probe_interval: Duration,
+    /// Time from the disconnection to the first probe. Not in the paper. The default is the RTO's lower bound
+    /// (RFC 6298 §2.4), so that a TCP whose signals are missing is not later than one without the aid.
+    pub probe_min: Duration,
+    /// Longest interval between two probes. The default is the RTO's upper bound (RFC 6298 §2.5: at least
+    /// 60 s).
+    pub probe_max: Duration,
 }
 
 /// The segment that is sent again after a disconnection.
@@ -57,7 +60,8 @@ impl Default for MobileHostOptions {
             resend: Resend::default(),
             ssthresh: SsthreshAfterTimeout::default(),
             ack_delay: Duration::from_millis(200),
-            probe_interval: Duration::from_secs(60),
+            probe_min: Duration::from_secs(1),
+            probe_max: Duration::from_secs(60),
         }
     }
 }
@@ -67,6 +71,7 @@ impl AidOptions for MobileHostOptions {
     const SUMMARY: &'static str = "ATCP for the mobile host (Singh & Iyer 2002): the host's own \
         TCP stops while it is disconnected, and its acknowledgments restart its peer's TCP.";
     const STATES: &'static [(&'static str, &'static str)] = <State as Named>::DESCRIPTIONS;
+    const ORDERED_OPTIONS: &'static [(&'static str, &'static str)] = &[("probe_min", "probe_max")];
     const OPTIONS: &'static [AidOption<Self>] = &[
         AidOption {
             name: "resend",
@@ -115,13 +120,22 @@ impl AidOptions for MobileHostOptions {
             },
         },
         AidOption {
-            name: "probe_interval",
-            about: "Interval of one-byte probes while disconnected, in case the connection signal is \
-                missing. Not in the paper.",
+            name: "probe_min",
+            about: "Time from the disconnection to the first probe of one byte, in case the connection \
+                signal is missing. Not in the paper, which sends nothing while disconnected.",
             field: OptionField::Duration {
                 min: Self::MIN_PROBE_INTERVAL,
                 max: Duration::MAX,
-                field: |o| &mut o.probe_interval,
+                field: |o| &mut o.probe_min,
+            },
+        },
+        AidOption {
+            name: "probe_max",
+            about: "Longest interval between two probes; each is twice as long as the one before.",
+            field: OptionField::Duration {
+                min: Self::MIN_PROBE_INTERVAL,
+                max: Duration::MAX,
+                field: |o| &mut o.probe_max,
             },
         },
     ];

@@ -16,7 +16,8 @@ const FIRST: MobileHostOptions = MobileHostOptions {
     resend: Resend::FirstUnacknowledged,
     ssthresh: SsthreshAfterTimeout::Cwnd,
     ack_delay: Duration::from_millis(200),
-    probe_interval: Duration::from_secs(60),
+    probe_min: Duration::from_secs(60),
+    probe_max: Duration::from_secs(60),
 };
 /// As in the paper's listing.
 const LISTING: MobileHostOptions =
@@ -335,9 +336,10 @@ fn data_is_delivered_soon_after_the_path_works() {
                 SsthreshAfterTimeout::Max
             },
             ack_delay: random_duration(random, 1, 500),
-            probe_interval: random_duration(random, 100, 10_000),
+            probe_min: random_duration(random, 100, 1_000),
+            probe_max: random_duration(random, 1_000, 10_000),
         };
-        let longest = options.probe_interval.times(2) + TCP_MAX_RTO;
+        let longest = options.probe_max.times(2) + TCP_MAX_RTO;
         (MobileHost::new(options), longest)
     });
 }
