@@ -412,9 +412,14 @@ impl Connection {
         retransmission: bool,
     ) {
         let start = choice.range.start;
-        let timed = self.snd.recovery.next_timeout();
-        self.snd.recovery.on_sent(now, SeqRange::new(start, end));
-        self.update_recovery_timer_if_changed(now, timed);
+        // A probe with old data says nothing about the segment that it is a part of: that is still lost,
+        // or in flight, as before.
+        let is_old = end.at_or_before(self.snd.send_state.max());
+        if choice.reason != SendReason::WindowProbe || !is_old {
+            let timed = self.snd.recovery.next_timeout();
+            self.snd.recovery.on_sent(now, SeqRange::new(start, end));
+            self.update_recovery_timer_if_changed(now, timed);
+        }
         let send = &mut self.snd.send_state;
         send.on_sent(end);
         match choice.reason {
