@@ -38,17 +38,19 @@ papers: need
 	done; exit $$status
 
 # The papers: a verdict or a result that is no longer the recorded one is a failure, and so is a number in their
-# texts that is not what a run gives. liu-singh-2001, yu-2004 and westin-2003 in part; `make papers` has all.
+# texts that is not what a run gives. liu-singh-2001, yu-2004, westin-2003 and singh-iyer-2002 in part; `make papers` has all.
 verdicts: need
 	$(CARGO) build --release --locked -p driftway-cli
 	$(RELEASE) paper chandran-1998 --fresh > /dev/null
 	$(RELEASE) paper liu-singh-2001 --quick --fresh > /dev/null
 	$(RELEASE) paper yu-2004 --quick --fresh > /dev/null
 	$(RELEASE) paper westin-2003 --quick --fresh > /dev/null
+	$(RELEASE) paper singh-iyer-2002 --quick --fresh > /dev/null
 	$(RELEASE) paper chandran-1998 --numbers --fresh > /dev/null
 	$(RELEASE) paper liu-singh-2001 --numbers --fresh > /dev/null
 	$(RELEASE) paper yu-2004 --numbers --fresh > /dev/null
 	$(RELEASE) paper westin-2003 --numbers --fresh > /dev/null
+	$(RELEASE) paper singh-iyer-2002 --numbers --fresh > /dev/null
 
 test: need lint unit no-std determinism demo verdicts fuzz-short
 	@echo "make test: all passed"
