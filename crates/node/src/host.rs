@@ -2,16 +2,13 @@
 
 use driftway_base::{
     Endpoint, FlowKey, Instant, Ipv4Addr, ReceivedPower, RouteProbe, Signal, SignalDetails,
-    SignalKind, UnreachableScope,
+    SignalKind,
 };
 use driftway_tcp::{Transmit, reset_for};
-use driftway_wire::{
-    Body, IcmpMessage, IpHeader, Packet, QuotedPacket, TcpSegment, UdpDatagram, UnreachableCode,
-};
+use driftway_wire::{Body, IcmpMessage, IpHeader, Packet, QuotedPacket, TcpSegment, UdpDatagram};
 
 use crate::Socket;
-
-const PROTOCOL_TCP: u8 = 6;
+use crate::icmp::{IcmpReport, PROTOCOL_TCP, signal_details};
 
 /// A host without routes: the driver forwards its packets.
 pub struct Host {
@@ -118,26 +115,17 @@ impl Host {
     }
 
     fn on_icmp(&mut self, now: Instant, packet: &Packet, message: &IcmpMessage) -> ReceiveOutcome {
-        let (kind, quoted) = match message {
-            IcmpMessage::Echo { .. } => {
+        let (kind, quoted) = match IcmpReport::of(message) {
+            IcmpReport::Echo => {
                 return packet.echo_reply().map_or(ReceiveOutcome::Nothing, ReceiveOutcome::Reply);
             }
-            IcmpMessage::Unreachable { code: UnreachableCode::Net, quoted } => {
-                (SignalKind::Unreachable(UnreachableScope::Net), quoted)
-            }
-            IcmpMessage::Unreachable { code: UnreachableCode::Host, quoted } => {
-                (SignalKind::Unreachable(UnreachableScope::Host), quoted)
-            }
-            IcmpMessage::Unreachable { code, quoted } => {
-                return self.on_hard_error(now, code, quoted);
-            }
-            IcmpMessage::SourceQuench { quoted } => (SignalKind::SourceQuench, quoted),
-            IcmpMessage::RouteFailed { quoted, .. } => (SignalKind::RouteFailed, quoted),
-            IcmpMessage::RouteRestored { quoted, .. } => {
-                let about = signal_about(packet.ip.source, message, quoted);
+            IcmpReport::HardError(quoted) => return self.on_hard_error(now, quoted),
+            IcmpReport::RouteRestored(quoted) => {
+                let about = signal_details(packet, message);
                 return self.on_route_restored(now, quoted, about);
             }
-            IcmpMessage::TimeExceeded { .. } => return ReceiveOutcome::Nothing,
+            IcmpReport::Nothing => return ReceiveOutcome::Nothing,
+            IcmpReport::Signal(kind, quoted) => (kind, quoted),
         };
         let Some(number) = self.quoted_socket(quoted) else { return ReceiveOutcome::Nothing };
         let Some(socket) = self.sockets.get_mut(number) else { return ReceiveOutcome::Nothing };
@@ -147,7 +135,7 @@ impl Host {
                 destination: Endpoint::new(quoted.destination, quoted.ports().1),
             }),
             seq: Some(quoted.seq()),
-            ..signal_about(packet.ip.source, message, quoted)
+            ..signal_details(packet, message)
         };
         socket.on_signal(now, &Signal { kind, details: about });
         ReceiveOutcome::Socket(number)
@@ -182,22 +170,12 @@ impl Host {
     }
 
     /// Protocol and port unreachable abort a connection attempt (RFC 9293 §3.9.2.2).
-    fn on_hard_error(
-        &mut self,
-        now: Instant,
-        code: &UnreachableCode,
-        quoted: &QuotedPacket,
-    ) -> ReceiveOutcome {
-        let hard = matches!(code, UnreachableCode::Protocol | UnreachableCode::Port);
-        match self.quoted_socket(quoted) {
-            Some(number) if hard => {
-                if let Some(socket) = self.sockets.get_mut(number) {
-                    socket.tcp_mut().on_unreachable(now, true, None);
-                }
-                ReceiveOutcome::Socket(number)
-            }
-            _ => ReceiveOutcome::Nothing,
+    fn on_hard_error(&mut self, now: Instant, quoted: &QuotedPacket) -> ReceiveOutcome {
+        let Some(number) = self.quoted_socket(quoted) else { return ReceiveOutcome::Nothing };
+        if let Some(socket) = self.sockets.get_mut(number) {
+            socket.tcp_mut().on_unreachable(now, true, None);
         }
+        ReceiveOutcome::Socket(number)
     }
 
     /// Returns the socket whose packet an error message quotes. A message that quotes a sequence
@@ -263,21 +241,5 @@ impl Host {
     /// that enter it.
     pub fn new_packet(&self, to: Ipv4Addr, body: Body) -> Packet {
         Packet { ip: IpHeader::new(self.address, to), body }
-    }
-}
-
-/// Returns the details of the signal that an ICMP message carries.
-fn signal_about(reporter: Ipv4Addr, message: &IcmpMessage, quoted: &QuotedPacket) -> SignalDetails {
-    let failed_link = match message {
-        IcmpMessage::RouteFailed { link, .. } | IcmpMessage::RouteRestored { link, .. } => {
-            Some(*link)
-        }
-        _ => None,
-    };
-    SignalDetails {
-        destination: Some(quoted.destination),
-        failed_link,
-        reporter: Some(reporter),
-        ..SignalDetails::default()
     }
 }

@@ -1,7 +1,8 @@
 //! Hosts: IP, demultiplexing, ICMP, and the attachment of an aid to a connection.
 //!
 //! This crate does no I/O. A [`Host`] receives packets from its driver and is polled for packets to
-//! send; a [`Socket`] is a connection with an optional aid between TCP and IP.
+//! send; a [`Socket`] is a connection with an optional aid between TCP and IP. A [`Gateway`] splits the
+//! connections that pass it into two.
 //!
 //! # What is not modelled
 //!
@@ -17,8 +18,13 @@
 
 #![forbid(unsafe_code)]
 
+mod gateway;
 mod host;
+mod icmp;
 mod socket;
 
+pub use gateway::{
+    Gateway, GatewayEvent, GatewayEventKind, GatewayOutcome, LegSetup, Opening, Side,
+};
 pub use host::{Host, ReceiveOutcome};
 pub use socket::Socket;

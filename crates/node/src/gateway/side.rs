@@ -1,0 +1,24 @@
+//! The two sides of a gateway.
+
+/// A side of a gateway.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Side {
+    /// Towards the air.
+    Wireless,
+    /// Towards the wires.
+    Wired,
+}
+
+impl Side {
+    /// Both sides.
+    pub const BOTH: [Self; 2] = [Self::Wireless, Self::Wired];
+
+    /// Returns the opposite side.
+    #[must_use]
+    pub const fn other(self) -> Self {
+        match self {
+            Self::Wireless => Self::Wired,
+            Self::Wired => Self::Wireless,
+        }
+    }
+}
