@@ -4,6 +4,7 @@
 mod adhoc;
 mod fault;
 mod flow;
+mod gateway;
 mod link;
 mod mixed;
 mod numbers;
@@ -46,6 +47,9 @@ pub(crate) fn check(scenario: &Scenario) -> CheckResult {
     }
     if let Network::Mixed(mixed) = network {
         mixed::check_flows(mixed, &scenario.flows, network)?;
+        if let Some(gateway) = &mixed.gateway {
+            gateway::check_flows(mixed, gateway, &scenario.flows)?;
+        }
     }
     for (i, reference) in scenario.references.iter().enumerate() {
         reference::check(&format!("reference.{i}"), reference)?;

@@ -24,6 +24,7 @@ mod fault;
 mod file;
 mod file_value;
 mod flow;
+mod gateway;
 mod link;
 mod load;
 mod mixed;
@@ -68,6 +69,7 @@ pub use fault::{
 pub use file::{TomlFile, nearest};
 pub use file_value::{FileValue, Keyword, Keywords, Lifetime, OrNone};
 pub use flow::{Application, Cbr, Flow, Transport};
+pub use gateway::{Gateway, GatewayLeg};
 pub use link::{Delay, DeliveryOrder, Duplex, Link, LinkErrors, LinkOverride};
 pub use mixed::{Air, Mixed, Wire};
 pub use network::Network;

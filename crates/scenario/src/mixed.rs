@@ -4,7 +4,7 @@ use schemars::Schema;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::link::keys_of_link;
-use crate::{Adhoc, Fault, Link, fault, tagged};
+use crate::{Adhoc, Fault, Flow, Gateway, Link, Transport, fault, tagged};
 
 /// A mixed network, `[network]` with `kind = "mixed"`: named nodes, wires between any of them, and
 /// radios on some of them.
@@ -22,6 +22,9 @@ pub struct Mixed {
     /// Radio channel: `[network.air]`. Default: none, no node has a radio.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub air: Option<Air>,
+    /// What the gateway does beyond forwarding: `[network.gateway]`. Default: nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gateway: Option<Gateway>,
     /// Faults and their schedule: `[[network.fault]]`. Default: none.
     #[serde(default, rename = "fault", skip_serializing_if = "Vec::is_empty")]
     pub faults: Vec<Fault>,
@@ -62,6 +65,20 @@ impl Mixed {
         u32::try_from(place).ok()
     }
 
+    /// The gateway, if it splits connections.
+    pub fn splitting_gateway(&self) -> Option<&Gateway> {
+        self.gateway.as_ref().filter(|gateway| gateway.split)
+    }
+
+    /// Returns whether the gateway splits the connection of `flow`: it does if one end has a radio and
+    /// the other has none, because no other node joins air and wires.
+    pub fn is_split(&self, flow: &Flow) -> bool {
+        let Some(gateway) = self.splitting_gateway() else { return false };
+        let [from, to] = [flow.from, flow.to].map(|node| self.radio_of(node).is_some());
+        let is_at_gateway = [flow.from, flow.to].contains(&gateway.node);
+        flow.transport == Transport::Tcp && from != to && !is_at_gateway
+    }
+
     /// Link of wire `hop`, from 1 in the order of the file; `None`: there is no such wire.
     pub fn hop_link(&self, hop: u32) -> Option<&Link> {
         Some(&self.wires.get((hop as usize).checked_sub(1)?)?.link)
@@ -75,6 +92,9 @@ impl Mixed {
         if let Some(air) = &mut self.air {
             air.adhoc.nodes = u32::try_from(air.radios.len()).ok();
             air.adhoc.resolve();
+        }
+        if let Some(gateway) = &mut self.gateway {
+            gateway.resolve();
         }
         let mut faults = std::mem::take(&mut self.faults);
         fault::resolve(&mut faults, |hop| Some(self.hop_link(hop)?.rate));

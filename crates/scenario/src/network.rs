@@ -5,7 +5,7 @@ use serde::de::value::MapAccessDeserializer;
 use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::tagged::{self, Tagged};
-use crate::{Adhoc, Fault, Mixed, Mobility, MovementFile, Path};
+use crate::{Adhoc, Fault, Flow, Mixed, Mobility, MovementFile, Path};
 
 /// Network, `[network]`; the key `kind` selects the variant.
 #[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
@@ -37,6 +37,11 @@ impl Network {
             Self::Adhoc(adhoc) => &adhoc.faults,
             Self::Mixed(mixed) => &mixed.faults,
         }
+    }
+
+    /// Returns whether a gateway splits the connection of `flow`.
+    pub fn is_split(&self, flow: &Flow) -> bool {
+        matches!(self, Self::Mixed(mixed) if mixed.is_split(flow))
     }
 
     /// Name of a node; its number if it has none.

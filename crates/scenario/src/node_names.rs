@@ -48,6 +48,9 @@ pub(crate) fn resolve(tree: &mut Node) -> Result<(), Diagnostic> {
     for fault in elements(network.get_mut("fault")) {
         names.resolve_key(fault, "node")?;
     }
+    if let Some(gateway) = network.get_mut("gateway") {
+        names.resolve_key(gateway, "node")?;
+    }
     if let Some(radios) = network.get_mut("air").and_then(|air| air.get_mut("radios")) {
         names.resolve_radios(radios)?;
     }

@@ -150,7 +150,7 @@ fn check_back(key: &str, application: Application, transport: Transport) -> Chec
 }
 
 /// IP and TCP headers without options: the MSS does not account for options (RFC 6691).
-const TCP_IP_BYTES: u64 = 40;
+pub(super) const TCP_IP_BYTES: u64 = 40;
 const UDP_IP_BYTES: u64 = 28;
 /// TCP_MIN_SND_MSS of Linux: 40 bytes of options and 8 of payload.
 const MIN_MSS_BYTES: u64 = 48;
@@ -159,7 +159,7 @@ const MAX_MSS_BYTES: u64 = 65_495;
 /// RFC 7323 §2.3: windows are smaller than 2³⁰.
 const MAX_WINDOW_BYTES: u64 = (1 << 30) - 1;
 
-fn check_tcp(key: &str, tcp: &Tcp) -> CheckResult {
+pub(super) fn check_tcp(key: &str, tcp: &Tcp) -> CheckResult {
     let (recovery, growth) = (tcp.recovery.0, tcp.growth.0);
     let allowed = recovery.growths().any(|one| one == growth);
     require(allowed, format!("{key}.growth"), || {
@@ -250,7 +250,7 @@ fn check_dependencies(key: &str, tcp: &Tcp) -> CheckResult {
     })
 }
 
-fn check_aid(key: &str, aid: &Aid, transport: Transport) -> CheckResult {
+pub(super) fn check_aid(key: &str, aid: &Aid, transport: Transport) -> CheckResult {
     require(transport == Transport::Tcp || *aid == Aid::default(), key, || {
         "an aid with transport = \"udp\"\naids need TCP; leave out one of them".into()
     })?;

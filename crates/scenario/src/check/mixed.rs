@@ -2,7 +2,7 @@
 
 use super::numbers::check_node;
 use super::problem::{CheckResult, Problem, require, require_range};
-use super::{adhoc, flow, link};
+use super::{adhoc, flow, gateway, link};
 use crate::error::quoted;
 use crate::node_names::MAX_NODES;
 use crate::{Air, Flow, Mixed, Network};
@@ -26,6 +26,9 @@ pub(super) fn check(mixed: &Mixed, network: &Network) -> CheckResult {
     }
     if let Some(air) = &mixed.air {
         check_air(air, network)?;
+    }
+    if let Some(of) = &mixed.gateway {
+        gateway::check(mixed, of, network)?;
     }
     let radios = mixed.air.iter().flat_map(|air| &air.radios);
     let mut reached = vec![false; mixed.nodes.len()];

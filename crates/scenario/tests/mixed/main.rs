@@ -1,6 +1,7 @@
 //! Scenarios with a mixed network.
 
 mod files;
+mod gateway;
 mod properties;
 mod refusals;
 

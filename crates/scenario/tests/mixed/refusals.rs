@@ -82,7 +82,7 @@ const WRONG: &[(&str, &str, &str, &str)] = &[
         "a key of a path",
         "kind = \"mixed\"",
         "kind = \"mixed\"\nhops = 3",
-        "test.toml:6:1: unknown key `hops`\nhelp: the keys of this table are nodes, wire, air, fault",
+        "test.toml:6:1: unknown key `hops`\nhelp: the keys of this table are nodes, wire, air, gateway, fault",
     ),
     (
         "a wire to an unknown node",

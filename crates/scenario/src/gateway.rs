@@ -1,0 +1,71 @@
+//! The table `[network.gateway]` of a mixed network: what its gateway does with TCP connections.
+
+use serde::{Deserialize, Serialize};
+
+use crate::{Aid, Size, Tcp};
+
+/// Gateway of a mixed network, `[network.gateway]`: what the node between air and wires does beyond
+/// forwarding.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields, expecting = "a table with the keys of a gateway")]
+pub struct Gateway {
+    /// The gateway: a node with a radio and a wire.
+    #[schemars(with = "crate::schema::NodeReference")]
+    pub node: u32,
+    /// Whether it splits every TCP connection that passes it between the air and the wires into two
+    /// conjugated ones, a wireless and a wired leg, each with its own loss recovery, congestion window
+    /// and ECN (liu-singh-2001 §III-A, for wires that do not implement ECN; similar to I-TCP). The
+    /// gateway ends each leg in the name of the far end, answers a SYN once the other leg is
+    /// established, and passes on data, FINs and resets. Acknowledgments are then no longer end to end:
+    /// one shows that the gateway has the data, not that the receiver has them, and what the gateway has
+    /// acknowledged is lost if the other leg fails. Connections of the gateway's own host are not split.
+    /// Only in a network with one gateway; not available in `driftway emulate`. Default false.
+    #[serde(default)]
+    pub split: bool,
+    /// Room for the data of one direction of a split connection that the receiving end has not
+    /// acknowledged. When it is full the gateway stops reading, and the sender is stopped by its
+    /// window. At least one segment. Default 64 kB.
+    #[serde(default = "default_buffer")]
+    pub buffer: Size,
+    /// The gateway's end of wireless legs: `{ tcp = …, aid = … }`. Default: the defaults of both keys.
+    #[serde(default)]
+    pub wireless: GatewayLeg,
+    /// The gateway's end of wired legs: `{ tcp = …, aid = … }`. Default: the defaults of both keys.
+    #[serde(default)]
+    pub wired: GatewayLeg,
+}
+
+/// The gateway's end of a leg of split connections, `{ tcp = { … }, aid = "atcp" }`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields, expecting = "a table with the keys `tcp` and `aid`")]
+pub struct GatewayLeg {
+    /// TCP configuration, as in `flow.tcp`. Default: that of the flow.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<crate::schema::TcpOrPreset>")]
+    pub tcp: Option<Tcp>,
+    /// Aid, as in `flow.aid`, whose flow is the leg. Reports of lost packets (`routing.elfn`,
+    /// `routing.epln`) do not reach it, because routing sends them to nodes on the air only. Default
+    /// `"none"`.
+    #[serde(default)]
+    pub aid: Aid,
+}
+
+fn default_buffer() -> Size {
+    Size(64_000)
+}
+
+impl Gateway {
+    /// Its legs, with their keys.
+    pub(crate) fn legs(&self) -> [(&'static str, &GatewayLeg); 2] {
+        [("wireless", &self.wireless), ("wired", &self.wired)]
+    }
+
+    /// Fills in the defaults that depend on other keys.
+    pub(crate) fn resolve(&mut self) {
+        for leg in [&mut self.wireless, &mut self.wired] {
+            if let Some(tcp) = &mut leg.tcp {
+                tcp.resolve();
+            }
+        }
+    }
+}
