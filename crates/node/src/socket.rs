@@ -131,7 +131,10 @@ impl Socket {
         let passed = match verdict {
             SegmentVerdict::Pass => segment,
             SegmentVerdict::Replace(other) => other,
-            SegmentVerdict::Drop => return None,
+            SegmentVerdict::Drop => {
+                self.tcp.on_discarded_segment(now, &segment);
+                return None;
+            }
             SegmentVerdict::Hold => {
                 self.held_incoming.push_back((from, segment, ecn));
                 return None;

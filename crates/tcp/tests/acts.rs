@@ -518,3 +518,23 @@ fn a_timeout_may_retransmit_only_the_newest_segment_or_nothing() {
         }
     }
 }
+
+/// The echo of an acknowledgment that the aid has discarded counts: PAWS would drop an older one.
+#[test]
+fn a_retransmission_carries_the_last_timestamp_that_the_peer_has() {
+    let sent = |discarded: &[(u32, u32)]| {
+        let mut conn = TestConnection::in_flight(&Config { timestamps: true, ..plain() }, 4);
+        for (value, echo) in discarded {
+            let segment = ack(1).timestamps(*value, *echo).segment;
+            conn.does(|tcp, now| tcp.on_discarded_segment(now, &segment));
+        }
+        conn.acts(resend(1, 989));
+        conn.sends(["1..989"]);
+        conn.last[0].segment.options.timestamps.unwrap().value
+    };
+    let before = sent(&[]);
+    assert_eq!(sent(&[(5001, before + 1)]), before + 1);
+    // Neither an older one, nor one that was never sent.
+    assert_eq!(sent(&[(5001, before.wrapping_sub(1))]), before);
+    assert_eq!(sent(&[(5001, 1_000_000)]), before);
+}

@@ -47,6 +47,20 @@ impl Connection {
         }
     }
 
+    /// Handles a segment that an aid discards: only the timestamp that it echoes counts. A
+    /// retransmission at the aid's request carries the last one, and with an older one than the peer
+    /// has PAWS (RFC 7323 §5) would drop it each time.
+    pub fn on_discarded_segment(&mut self, now: Instant, segment: &TcpSegment) {
+        if let Some(Timestamps { echo, .. }) = segment.options.timestamps
+            && self.negotiated.timestamps
+            && segment.flags.contains(TcpFlags::ACK)
+            && Seq(echo).after(Seq(self.snd.last_echoed_timestamp))
+            && Seq(echo).at_or_before(Seq(self.timestamp(now)))
+        {
+            self.snd.last_echoed_timestamp = echo;
+        }
+    }
+
     /// Handles a segment in LISTEN (RFC 9293 §3.10.7.2).
     fn on_segment_in_listen(&mut self, now: Instant, from: Ipv4Addr, segment: &TcpSegment) {
         let flags = segment.flags;
