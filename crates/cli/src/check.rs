@@ -79,6 +79,14 @@ fn summary(scenario: &Scenario) -> String {
                 let radios = count(air.radios.len() as u64, "radio");
                 parts.push(format!("{radios} that {}", radio_summary(&air.adhoc)));
             }
+            if let Some(gateway) = mixed.splitting_gateway() {
+                let split = scenario.flows.iter().filter(|flow| mixed.is_split(flow)).count();
+                parts.push(format!(
+                    "a gateway ({}) that splits {}",
+                    scenario.node_name(gateway.node),
+                    count(split as u64, "connection")
+                ));
+            }
             format!("{} with {}", count(mixed.nodes.len() as u64, "node"), list(&parts))
         }
     };
@@ -99,8 +107,10 @@ fn summary(scenario: &Scenario) -> String {
             "none" => "no aid",
             name => name,
         };
+        let split = scenario.network.is_split(flow).then_some(", split at the gateway");
+        let split = split.unwrap_or_default();
         text += &format!(
-            "\n  {} → {} from {}: {description}, {over}, {aid}",
+            "\n  {} → {} from {}: {description}, {over}, {aid}{split}",
             scenario.node_name(flow.from),
             scenario.node_name(flow.to),
             flow.start

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use driftway_sim::results::{
-    Estimate, FLOW_METRICS, FlowSummary, RunResult, Summary, is_reverse_metric,
+    Estimate, FLOW_METRICS, FlowSummary, RunResult, Summary, is_optional_metric,
 };
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
@@ -24,7 +24,7 @@ pub fn summarise(runs: &[RunResult]) -> Summary {
                     let values: Vec<f64> = of_each_run().filter_map(reading).collect();
                     ((*name).to_owned(), estimate(&values))
                 })
-                .filter(|(name, estimate)| estimate.is_some() || !is_reverse_metric(name))
+                .filter(|(name, estimate)| estimate.is_some() || !is_optional_metric(name))
                 .collect(),
         }
     });
@@ -114,6 +114,7 @@ mod test {
             links: Vec::new(),
             routing: None,
             mac: None,
+            gateway: None,
             drops: (errors > 0).then(|| ("link-error".to_owned(), errors)).into_iter().collect(),
         }
     }
@@ -125,7 +126,7 @@ mod test {
             let mut runs = [run(1, None, 0)];
             runs[0].flows[0].back_delivered_bytes = back_delivered_bytes;
             let metrics = summarise(&runs).flows.remove(0).metrics;
-            metrics.into_keys().filter(|name| is_reverse_metric(name)).collect::<Vec<_>>()
+            metrics.into_keys().filter(|name| is_optional_metric(name)).collect::<Vec<_>>()
         };
         assert!(names(None).is_empty());
         assert_eq!(names(Some(0)), ["back_delivered_bytes"]);

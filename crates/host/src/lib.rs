@@ -46,7 +46,7 @@ pub use connection_driver::{ConnectionDriver, UnmatchedPackets};
 pub use diag::{KernelTcp, KernelTimer, kernel_state, kernel_tcp};
 pub use emulate::{
     DepartingPacket, EmulatedNetwork, Emulation, EmulationCounts, EmulationReport, KernelCounts,
-    LatenessHistogram, PathEnd, RunningEmulation, Tolerance, end_nodes, node_count,
+    LatenessHistogram, PathEnd, RunningEmulation, Tolerance, end_nodes, node_count, not_emulated,
 };
 pub use helper_process::current_executable;
 pub use impair::{Impairer, Impairment, ImpairmentCounts};

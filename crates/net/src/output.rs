@@ -15,6 +15,17 @@ pub enum Output {
         /// The packet.
         packet: Packet,
     },
+    /// A packet that would have passed a splitting gateway from one side to the other: a TCP segment, or
+    /// an ICMP error about one. What the gateway sends in its place the driver passes to
+    /// [`Network::send`](crate::Network::send).
+    Intercepted {
+        /// The gateway.
+        node: usize,
+        /// True if the packet came over the air, false if it came over a wire.
+        from_air: bool,
+        /// The packet.
+        packet: Packet,
+    },
     /// A signal for the connections of the node's host: for those of one destination if the signal
     /// names it, else for all.
     Signal {

@@ -13,6 +13,7 @@ use driftway_wire::{Body, Packet, Payload, UdpDatagram};
 
 use crate::fault_injection::FaultEffect;
 use crate::flows::ActiveFlow;
+use crate::gateway::SplittingGateway;
 use crate::observers::FlowContext;
 use crate::results::FlowOutcome;
 use crate::sockets::{self, FlowEnd};
@@ -45,6 +46,8 @@ pub struct Hosts<'a> {
     pub sockets: Vec<SocketState>,
     /// The flows.
     pub flows: Vec<ActiveFlow>,
+    /// The gateway that splits connections, if there is one.
+    pub gateway: Option<SplittingGateway>,
     /// The number of transfers that are not complete; `None` if some flow never completes.
     incomplete_transfers: Option<usize>,
     /// The node whose report or signal came last.
@@ -74,6 +77,7 @@ impl<'a> Hosts<'a> {
             seed,
             hosts: (0..net.nodes()).map(host).collect(),
             sockets: ends.map(socket).collect(),
+            gateway: SplittingGateway::new(scenario, net),
             incomplete_transfers: finite.then_some(flows.len()),
             flows,
             last_reporter: 0,
@@ -98,6 +102,11 @@ impl<'a> Hosts<'a> {
         }
     }
 
+    /// Returns the number of sockets that have timers: those of flows, and the legs of split connections.
+    pub fn socket_timers(&self) -> usize {
+        self.sockets.len() * if self.gateway.is_some() { 2 } else { 1 }
+    }
+
     /// Returns true if all transfers are complete.
     pub fn are_done(&self) -> bool {
         self.incomplete_transfers == Some(0)
@@ -107,9 +116,15 @@ impl<'a> Hosts<'a> {
     pub fn on_output(&mut self, world: &mut World<'_>, output: &Output) {
         match output {
             Output::Deliver { node, packet } => self.deliver(world, *node, packet),
+            Output::Intercepted { from_air, packet, .. } => {
+                self.on_intercepted(world, *from_air, packet);
+            }
             Output::Signal { node, signal } => self.on_signal(world, *node, signal),
             Output::NextHopPower { node, to, power } => {
                 self.hosts[*node].set_next_hop_power(*to, *power);
+                if let Some(gateway) = self.gateway_at(*node) {
+                    gateway.set_next_hop_power(*to, *power);
+                }
             }
             Output::SendFailed { node, to } => self.on_send_failed(world, *node, *to),
             Output::RouteProbesDue { node } => self.send_route_probes(world, *node),
@@ -138,9 +153,11 @@ impl<'a> Hosts<'a> {
     }
 
     /// Sends the route probes that are due at a node, or ends those that nobody waits for.
-    fn send_route_probes(&mut self, world: &mut World<'_>, node: usize) {
+    pub fn send_route_probes(&mut self, world: &mut World<'_>, node: usize) {
         while let Some(to) = world.net.next_due_probe(node) {
-            if self.hosts[node].wants_route_probe(to) {
+            if self.hosts[node].wants_route_probe(to)
+                || self.gateway_at(node).is_some_and(|gateway| gateway.wants_route_probe(to))
+            {
                 world.net.send_route_probe(node, to);
             } else {
                 world.net.cancel_route_probe(node, to);
@@ -181,6 +198,9 @@ impl<'a> Hosts<'a> {
         self.last_reporter = node;
         self.hosts[node].on_signal(world.now, signal);
         self.serve_sockets_to(world, node, signal.details.destination);
+        if self.gateway_at(node).is_some() {
+            self.signal_gateway(world, signal);
+        }
     }
 
     /// Schedules the next signal of an unreachable destination for a flow's sender (`unreachable_at`).
@@ -254,6 +274,9 @@ impl<'a> Hosts<'a> {
     }
 
     pub fn on_socket_timer(&mut self, world: &mut World<'_>, class: HostClass, number: usize) {
+        if let Some(leg) = number.checked_sub(self.sockets.len()) {
+            return self.on_leg_timer(world, class, leg);
+        }
         let SocketState { node, host_index: Some(at_host), .. } = self.sockets[number] else {
             return;
         };
@@ -350,15 +373,17 @@ impl<'a> Hosts<'a> {
             }
             let acknowledged = socket.tcp().acknowledged_bytes();
             if sender && acknowledged != self.flows[flow].acknowledged {
-                let received = self.flows[flow].delivered;
+                let received = self.accepted_bytes(flow, FlowEnd::Sender);
                 world.check_stream(self.flows[flow].on_acknowledged(acknowledged, received));
                 world.observers.acked(FlowContext { now: world.now, node, flow }, acknowledged);
             }
             if !sender
-                && let Some(back) = &mut self.flows[flow].reverse
-                && acknowledged != back.acknowledged
+                && self.flows[flow].reverse.as_ref().is_some_and(|b| b.acknowledged != acknowledged)
             {
-                world.check_stream(back.on_acknowledged(acknowledged, back.delivered));
+                let received = self.accepted_bytes(flow, FlowEnd::Receiver);
+                if let Some(back) = &mut self.flows[flow].reverse {
+                    world.check_stream(back.on_acknowledged(acknowledged, received));
+                }
             }
             self.trace_sender(world, number, node, at_host);
             while let Some((packet, transmit)) = self.hosts[node].poll_transmit(world.now, at_host)
@@ -379,9 +404,7 @@ impl<'a> Hosts<'a> {
                 break;
             }
         }
-        if self.flows[flow].take_newly_finished() {
-            self.incomplete_transfers = self.incomplete_transfers.map(|n| n.saturating_sub(1));
-        }
+        self.count_if_finished(flow);
         let Some(socket) = self.hosts[node].socket(at_host) else { return };
         if sender && self.flows[flow].outcome() == FlowOutcome::Running {
             self.flows[flow].rto_stats.update(world.now, socket.tcp().rtt());
@@ -395,6 +418,27 @@ impl<'a> Hosts<'a> {
         if let Some((peer, probe, first)) = self.hosts[node].poll_route_probe(at_host) {
             world.net.probe_route(node, peer, probe, first);
             self.send_route_probes(world, node);
+        }
+    }
+
+    /// Counts a flow that has ended.
+    pub fn count_if_finished(&mut self, flow: usize) {
+        if self.flows[flow].take_newly_finished() {
+            self.incomplete_transfers = self.incomplete_transfers.map(|n| n.saturating_sub(1));
+        }
+    }
+
+    /// The bytes of an end that may be acknowledged to it: those that the other end has received, or
+    /// the gateway if it splits the connection.
+    fn accepted_bytes(&self, flow: usize, end: FlowEnd) -> u64 {
+        if let Some(gateway) = &self.gateway
+            && let Some(accepted) = gateway.accepted_bytes(flow, end)
+        {
+            return accepted;
+        }
+        match (end, &self.flows[flow].reverse) {
+            (FlowEnd::Sender, _) => self.flows[flow].delivered,
+            (FlowEnd::Receiver, back) => back.as_ref().map_or(0, |back| back.delivered),
         }
     }
 

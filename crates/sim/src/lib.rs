@@ -24,6 +24,7 @@ mod error;
 mod fault_injection;
 mod fingerprint;
 mod flows;
+mod gateway;
 mod hosts;
 pub mod log;
 mod metrics;

@@ -1,7 +1,7 @@
 //! Metrics of a whole network, by name.
 
 use crate::columns::{ColumnInfo, Values};
-use crate::results::{FlowResult, MacResult, RoutingResult, RunResult};
+use crate::results::{FlowResult, GatewayResult, MacResult, RoutingResult, RunResult};
 use driftway_net::PacketDropReason;
 
 /// Reads a metric from a run's result; `None` if the run has no such part, as no routing on a path.
@@ -23,6 +23,8 @@ const FIELDS: &[(&str, NetworkMetricReader)] = fields! {
         nested_errors loss_notices passed_notices lost_notices resent_acks data_hops ack_hops icmp_hops data_routed acks_routed icmp_routed;
     mac: rts cts data ack broadcast retries collisions failed_no_cts failed_no_ack duplicates
         airtime_us;
+    gateway: connections established failed longest_buffer_bytes wireless_segments wireless_retransmissions
+        wireless_timeouts wired_segments wired_retransmissions wired_timeouts;
 };
 
 /// All packets that were dropped.
@@ -44,6 +46,7 @@ pub fn network_metric_columns() -> Vec<ColumnInfo> {
     let parts = [
         ("routing", ColumnInfo::of_fields::<RoutingResult>()),
         ("mac", ColumnInfo::of_fields::<MacResult>()),
+        ("gateway", ColumnInfo::of_fields::<GatewayResult>()),
     ];
     let column = |name: String| {
         let (part, field) = name.split_once('.').unwrap_or((&name, ""));
@@ -104,7 +107,7 @@ fn fairness(flows: &[FlowResult]) -> Option<f64> {
 #[cfg(test)]
 mod test {
     use super::*;
-    use crate::results::{MacResult, RoutingResult};
+    use crate::results::{GatewayResult, MacResult, RoutingResult};
 
     #[test]
     fn each_field_has_its_name() {
@@ -162,6 +165,7 @@ mod test {
         let count = |value: serde_json::Value| value.as_object().unwrap().len();
         let routing = count(serde_json::to_value(RoutingResult::default()).unwrap());
         let mac = count(serde_json::to_value(MacResult::default()).unwrap());
-        assert_eq!(FIELDS.len(), routing + mac);
+        let gateway = count(serde_json::to_value(GatewayResult::default()).unwrap());
+        assert_eq!(FIELDS.len(), routing + mac + gateway);
     }
 }

@@ -35,6 +35,7 @@ impl Hosts<'_> {
             links: Vec::new(),
             routing: None,
             mac: None,
+            gateway: self.gateway.as_ref().map(|gateway| gateway.result()),
             drops: world.net.drops_by_reason(),
         };
         result.links = link_results(&world.net, now);
@@ -51,6 +52,13 @@ impl Hosts<'_> {
             }
             result.routing = Some(routing);
             result.mac = Some(mac);
+        }
+        if let Some(gateway) = &result.gateway {
+            let legs = [gateway.wireless_segments, gateway.wired_segments];
+            for value in [gateway.established, gateway.longest_buffer_bytes].into_iter().chain(legs)
+            {
+                world.fingerprint.statistic(value);
+            }
         }
         result.fingerprint = world.fingerprint.to_hex(world.net.digest());
         result
@@ -112,6 +120,11 @@ impl Hosts<'_> {
             back_delivered_bytes: back.map(|back| back.delivered),
             back_throughput_bps,
             back_completion_s,
+            split: self.gateway.as_ref().is_some_and(|gateway| gateway.is_split(number)),
+            split_buffer_bytes: self
+                .gateway
+                .as_ref()
+                .and_then(|gateway| gateway.longest_buffer(number)),
         }
     }
 }

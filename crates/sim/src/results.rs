@@ -50,6 +50,9 @@ pub struct RunResult {
     pub routing: Option<RoutingResult>,
     /// Medium access; `null` without radios.
     pub mac: Option<MacResult>,
+    /// The gateway that splits connections; absent if there is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gateway: Option<GatewayResult>,
     /// Packets that were not delivered, by reason.
     pub drops: BTreeMap<String, u64>,
 }
@@ -151,6 +154,18 @@ pub struct FlowResult {
     /// `back_delivered_bytes` is, or if the transfer did not complete.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub back_completion_s: Option<f64>,
+    /// `true` if a gateway split the connection; absent if not. The counters and times of TCP are then
+    /// those of the sender's leg, up to the gateway.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub split: bool,
+    /// The most data that one direction of the connection had in the gateway's buffer (bytes); absent if
+    /// the connection is not split.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub split_buffer_bytes: Option<u64>,
+}
+
+fn is_false(value: &bool) -> bool {
+    !value
 }
 
 /// The outcome of a flow.
@@ -307,6 +322,31 @@ pub struct MacResult {
     pub airtime_us: u64,
 }
 
+/// A gateway that splits connections. Counters of legs are those of the gateway's TCP.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct GatewayResult {
+    /// Connections that it split: it opened a second leg for a SYN.
+    pub connections: u64,
+    /// Connections of these both of whose legs were established.
+    pub established: u64,
+    /// Connections that it reset because a leg was refused, was reset or timed out.
+    pub failed: u64,
+    /// The most data that one direction of a connection had in the buffer (bytes).
+    pub longest_buffer_bytes: u64,
+    /// Data segments that it sent on wireless legs, retransmissions included.
+    pub wireless_segments: u64,
+    /// Retransmissions among `wireless_segments`.
+    pub wireless_retransmissions: u64,
+    /// Retransmission timeouts of wireless legs.
+    pub wireless_timeouts: u64,
+    /// Data segments that it sent on wired legs, retransmissions included.
+    pub wired_segments: u64,
+    /// Retransmissions among `wired_segments`.
+    pub wired_retransmissions: u64,
+    /// Retransmission timeouts of wired legs.
+    pub wired_timeouts: u64,
+}
+
 /// A direction along a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
@@ -374,7 +414,7 @@ pub struct Timing {
 pub type FlowMetricReader = fn(&FlowResult) -> Option<f64>;
 
 /// The metrics of a summary, by name.
-pub const FLOW_METRICS: [(&str, FlowMetricReader); 23] = [
+pub const FLOW_METRICS: [(&str, FlowMetricReader); 24] = [
     ("completion_s", |f| f.completion_s),
     ("throughput_bps", |f| f.throughput_bps),
     ("delivered_bytes", |f| Some(f.delivered_bytes as f64)),
@@ -398,11 +438,13 @@ pub const FLOW_METRICS: [(&str, FlowMetricReader); 23] = [
     ("back_completion_s", |f| f.back_completion_s),
     ("back_throughput_bps", |f| f.back_throughput_bps),
     ("back_delivered_bytes", |f| f.back_delivered_bytes.map(|n| n as f64)),
+    ("split_buffer_bytes", |f| f.split_buffer_bytes.map(|n| n as f64)),
 ];
 
-/// True for a metric of a flow's reverse direction. Flows without one have no values of it.
-pub fn is_reverse_metric(metric: &str) -> bool {
-    metric.starts_with("back_")
+/// True for a metric that only some flows have: those with a reverse direction, or whose connection is
+/// split.
+pub fn is_optional_metric(metric: &str) -> bool {
+    metric.starts_with("back_") || metric.starts_with("split_")
 }
 
 #[cfg(test)]
@@ -469,6 +511,7 @@ mod test {
             }],
             routing: None,
             mac: None,
+            gateway: None,
             drops: BTreeMap::from([("link-error".to_owned(), 2), ("partition".to_owned(), 1)]),
         };
         let text = serde_json::to_string(&run).unwrap();

@@ -86,7 +86,7 @@ impl<'a> Simulation<'a> {
         let net = Network::build(scenario, seed, FaultInjection::network_seed(seed))
             .map_err(|error| RunError::Setup(error.to_string()))?;
         let hosts = Hosts::new(scenario, seed, &net);
-        let timers = HostTimers::new(hosts.flows.len());
+        let timers = HostTimers::new(hosts.flows.len(), hosts.socket_timers());
         let world = World {
             now: Instant::ZERO,
             net,

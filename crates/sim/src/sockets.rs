@@ -49,8 +49,7 @@ pub fn socket(
     };
     let config = tcp_config(tcp, at, seed);
     let stream = number as u32 * 2 + u32::from(end == FlowEnd::Receiver);
-    let mut draws = RandomStream::new(seed, "initial-sequence", u64::from(stream));
-    let iss = Seq(draws.next_u64() as u32);
+    let iss = initial_sequence(seed, "initial-sequence", stream);
     let endpoint = |node: u32| Endpoint::new(address(node as usize), flow_port(number));
     let connection = match end {
         FlowEnd::Sender => {
@@ -58,8 +57,17 @@ pub fn socket(
         }
         FlowEnd::Receiver => Connection::listen(&config, endpoint(at), iss, stream),
     };
-    let first_tick = config.clock.deadline(Instant::ZERO, Duration::ZERO).since(Instant::ZERO);
-    Socket::new(connection, aid.and_then(|aid| aid.build(first_tick)))
+    Socket::new(connection, aid.and_then(|aid| aid.build(first_tick(&config))))
+}
+
+/// Draws the initial sequence number of a socket.
+pub fn initial_sequence(seed: u64, purpose: &'static str, socket: u32) -> Seq {
+    Seq(RandomStream::new(seed, purpose, u64::from(socket)).next_u64() as u32)
+}
+
+/// The time of the first tick of a connection's clock, which its aid shares.
+pub fn first_tick(config: &Config) -> Duration {
+    config.clock.deadline(Instant::ZERO, Duration::ZERO).since(Instant::ZERO)
 }
 
 /// The TCP configuration of a connection at this node.

@@ -43,10 +43,11 @@ pub struct HostTimers {
 }
 
 impl HostTimers {
-    /// The timers of this number of flows, each with two sockets.
-    pub fn new(flows: usize) -> Self {
-        let flows_u32 = flows as u32;
-        Self { first: [0, flows_u32, 3 * flows_u32, 5 * flows_u32], count: 6 * flows }
+    /// The timers of this number of flows and of sockets.
+    pub fn new(flows: usize, sockets: usize) -> Self {
+        let [of_flows, of_sockets] = [flows, sockets].map(|count| count as u32);
+        let first = [0, of_flows, of_flows + of_sockets, of_flows + 2 * of_sockets];
+        Self { first, count: 2 * (flows + sockets) }
     }
 
     /// The number of timers.

@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::process::Command;
 
-use driftway_host::{end_nodes, node_count};
+use driftway_host::{end_nodes, node_count, not_emulated};
 use driftway_scenario::{Network, Scenario, nearest};
 
 use super::programs::shell;
@@ -85,8 +85,11 @@ impl Plan {
     /// Reads the options.
     ///
     /// # Errors
-    /// A node that the network does not have.
+    /// A network that cannot be emulated, or a node that it does not have.
     pub fn new(args: &EmulateArgs, scenario: &Scenario) -> Result<Self, Failure> {
+        if let Some(why) = not_emulated(scenario) {
+            return Err(Failure::Input(why));
+        }
         let ends = end_nodes(scenario);
         let mut background = Vec::new();
         if let Some(line) = &args.far {

@@ -12,7 +12,7 @@ mod table;
 mod varied;
 
 use driftway_scenario::Time;
-use driftway_sim::results::{FLOW_METRICS, FlowOutcome, FlowResult, RunResult, is_reverse_metric};
+use driftway_sim::results::{FLOW_METRICS, FlowOutcome, FlowResult, RunResult, is_optional_metric};
 use driftway_sim::{is_count, network_metric, network_metrics};
 
 pub use columns::{TableInfo, table_columns};
@@ -178,7 +178,7 @@ fn flow_columns(flows: &[(usize, &FlowResult)]) -> Vec<Column> {
     columns.extend(fields.map(|(name, values)| Column::new(name, values)));
     let metrics = FLOW_METRICS.iter().map(|(name, read)| Column::new(name, float(read)));
     columns.extend(
-        metrics.filter(|column| !is_reverse_metric(&column.name) || !column.is_empty(false)),
+        metrics.filter(|column| !is_optional_metric(&column.name) || !column.is_empty(false)),
     );
     columns
 }

@@ -8,7 +8,7 @@ use driftway_link::QueuePosition;
 use driftway_net::addresses::address;
 use driftway_net::{CROSS_TRAFFIC_STREAM, Event, Network, Output, PacketDropReason, Recording};
 use driftway_node::{Host, ReceiveOutcome};
-use driftway_scenario::Scenario;
+use driftway_scenario::{Network as Kind, Scenario};
 use driftway_wire::{Packet, Payload};
 
 use super::kernel_packet::{KernelPacket, is_about_opaque, number, rewrite};
@@ -75,6 +75,16 @@ pub struct EmulatedNetwork {
     counts: EmulationCounts,
 }
 
+/// Returns why the network of a scenario cannot be emulated; `None`: it can.
+pub fn not_emulated(scenario: &Scenario) -> Option<String> {
+    let Kind::Mixed(mixed) = &scenario.network else { return None };
+    let gateway = scenario.node_name(mixed.splitting_gateway()?.node);
+    Some(format!(
+        "network.gateway.split: {gateway} would split connections, which needs the bytes of their streams, \
+         and an emulated network keeps packets only; leave it out (--set network.gateway.split=false)"
+    ))
+}
+
 impl EmulatedNetwork {
     /// Creates the network of a scenario at time zero, with kernels at these nodes.
     ///
@@ -87,6 +97,9 @@ impl EmulatedNetwork {
         let others = 0..scenario.network.nodes();
         let pairs = kernels.iter().flat_map(|kernel| others.clone().map(|to| (*kernel as u32, to)));
         let pairs: Vec<_> = pairs.filter(|(kernel, to)| kernel != to).collect();
+        if let Some(why) = not_emulated(scenario) {
+            return Err(wrong(why));
+        }
         let mut net = Network::build_between(scenario, &pairs, seed, seed)
             .map_err(|error| wrong(error.to_string()))?;
         net.start(Recording::Ends);
@@ -204,8 +217,9 @@ impl EmulatedNetwork {
             self.handle_events();
             match output {
                 Output::Deliver { node, packet } => self.deliver(node, &packet),
-                // For simulated hosts: the links of a kernel stay up.
-                Output::Signal { .. }
+                // For simulated hosts: the links of a kernel stay up. No connection is split.
+                Output::Intercepted { .. }
+                | Output::Signal { .. }
                 | Output::NextHopPower { .. }
                 | Output::SendFailed { .. }
                 | Output::RouteProbesDue { .. } => {}

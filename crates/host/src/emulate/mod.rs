@@ -20,7 +20,9 @@ use std::thread::{self, JoinHandle};
 use driftway_base::{Duration, Ipv4Addr};
 use driftway_scenario::{Network, Scenario};
 
-pub use emulated_network::{DepartingPacket, EmulatedNetwork, EmulationCounts, KernelCounts};
+pub use emulated_network::{
+    DepartingPacket, EmulatedNetwork, EmulationCounts, KernelCounts, not_emulated,
+};
 pub use lateness::LatenessHistogram;
 use packet_loop::{LoopOutcome, PacketLoop};
 pub use tolerance::Tolerance;

@@ -61,6 +61,7 @@ pub fn build(
         neighbour_signals: air.neighbour_signals,
         link_monitor: air.link_monitor,
         gateways: None,
+        splitting_gateway: None,
     })
 }
 

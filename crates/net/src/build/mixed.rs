@@ -53,6 +53,7 @@ pub fn build(
         neighbour_signals: None,
         link_monitor: None,
         gateways: None,
+        splitting_gateway: mixed.splitting_gateway().map(|gateway| gateway.node as usize),
     };
     if let Some(air) = &mixed.air {
         let stations = pairs.iter().filter_map(|(from, to)| plan.stations(*from, *to));

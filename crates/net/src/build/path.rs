@@ -33,6 +33,7 @@ pub fn build(path: &Path, duration: Time, seeds: Seeds) -> Parts {
         neighbour_signals: None,
         link_monitor: None,
         gateways: None,
+        splitting_gateway: None,
     }
 }
 

@@ -51,6 +51,10 @@ impl Network {
                 FeedbackOutput::Transmit(message) => {
                     let lost = self.draw_notice_loss(&message);
                     self.send_notice(node, message, lost);
+                    // What was reported to a gateway.
+                    if self.splitting_gateway == Some(node) && !self.outputs.is_empty() {
+                        return self.tasks.push(Task::DrainFeedback { node });
+                    }
                 }
                 FeedbackOutput::Signal(signal) => {
                     self.outputs.push_back(Output::Signal { node, signal });

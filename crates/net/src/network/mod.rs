@@ -8,6 +8,7 @@
 mod failures;
 mod faults;
 mod feedback;
+mod gateway;
 mod handoff;
 mod hearing;
 mod inspect;
@@ -101,6 +102,8 @@ pub struct Network {
     /// The gateways of wired nodes to nodes on the air; `None` if there are no several to choose
     /// from.
     gateways: Option<Gateways>,
+    /// The gateway that splits TCP connections; `None`: there is none.
+    splitting_gateway: Option<usize>,
     packets: PacketsInTransit,
     accounting: RoutingAccounting,
     /// True if radios resolve addresses.
@@ -151,6 +154,7 @@ pub(crate) struct Parts {
     pub neighbour_signals: Option<NeighbourSignals>,
     pub link_monitor: Option<LinkMonitor>,
     pub gateways: Option<Gateways>,
+    pub splitting_gateway: Option<usize>,
 }
 
 impl Network {
@@ -171,6 +175,7 @@ impl Network {
             neighbour_signals: parts.neighbour_signals,
             link_monitor: parts.link_monitor,
             gateways: parts.gateways,
+            splitting_gateway: parts.splitting_gateway,
             packets: PacketsInTransit::default(),
             accounting: RoutingAccounting::default(),
             wakeups: WakeUps::default(),
@@ -278,7 +283,8 @@ impl Network {
         self.now = self.now.max(now);
     }
 
-    /// Sends a packet of a node's own host, and numbers it (IP identification).
+    /// Sends a packet of a node's own host, or of a gateway in the name of another, and numbers it (IP
+    /// identification).
     pub fn send(&mut self, node: usize, mut packet: Packet, place: QueuePosition) {
         self.identify(node, &mut packet);
         self.send_numbered(node, &packet, place);

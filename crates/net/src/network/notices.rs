@@ -150,6 +150,9 @@ impl Network {
 
     /// Sends a message of a node's feedback, or drops it where it is generated.
     pub(super) fn send_notice(&mut self, node: usize, mut message: Packet, lost: bool) {
+        if self.splitting_gateway == Some(node) && !lost && self.intercepts(node, &message) {
+            return self.report_to_gateway(node, &message);
+        }
         self.identify(node, &mut message);
         if lost {
             let id = self.packets.insert_plain(&message);

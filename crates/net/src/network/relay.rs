@@ -94,6 +94,9 @@ impl Network {
             self.record_delivery(node, packet);
             return self.deliver_to_host(node, packet);
         }
+        if self.splitting_gateway == Some(node) && self.intercepts(node, packet) {
+            return self.intercept(node, true, packet);
+        }
         let id = self.packets.insert_plain(packet);
         if self.decrement_ttl(node, id) {
             self.forward_over_wire(node, id, QueuePosition::Tail);
@@ -155,7 +158,7 @@ impl Network {
         let Some(radio) = self.radio_towards(node, neighbour) else {
             return self.drop_without_handle(node, packet, PacketDropReason::UnknownDestination);
         };
-        if packet.packet.ip.source == address(node) {
+        if packet.packet.ip.source == address(node) || self.splitting_gateway == Some(node) {
             self.on_host_packet_sent(node, packet.packet.ip.destination, neighbour);
         }
         let id = self.packets.insert(packet);

@@ -42,6 +42,10 @@ impl Network {
     /// Handles a packet that arrives at a node over the node's side of a link: delivers or forwards
     /// it.
     fn arrive(&mut self, node: usize, over: LinkEnd, id: u32) {
+        if self.splitting_gateway == Some(node) && self.intercepts_handle(node, id) {
+            let Some(packet) = self.packets.record_plain_delivery(id) else { return };
+            return self.intercept(node, false, &packet);
+        }
         let Some(packet) = self.packets.get(id).map(|routed| &mut routed.packet) else { return };
         let to = packet.ip.destination;
         if let Some(about) = notified_destination(packet) {

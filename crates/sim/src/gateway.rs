@@ -1,0 +1,302 @@
+//! The gateway that splits connections: packets, timers and events of both legs, and the checks that
+//! take the place of the end-to-end ones.
+
+use driftway_base::{Instant, Ipv4Addr, ReceivedPower, Signal};
+use driftway_link::QueuePosition;
+use driftway_net::Network;
+use driftway_node::{Gateway, GatewayEventKind, GatewayOutcome, LegSetup, Opening, Side};
+use driftway_scenario::{Network as Kind, Scenario};
+use driftway_tcp::Stats;
+use driftway_wire::Packet;
+
+use crate::flows::ActiveFlow;
+use crate::hosts::Hosts;
+use crate::results::{FlowOutcome, GatewayResult};
+use crate::sockets::{FlowEnd, first_tick, flow_port, initial_sequence, tcp_config};
+use crate::world::{HostClass, World};
+
+/// A gateway that splits connections, and the flows of these.
+pub struct SplittingGateway {
+    /// Its node.
+    pub node: usize,
+    gateway: Gateway,
+    /// The split flows; `None` for others.
+    flows: Vec<Option<SplitFlow>>,
+    /// The flow of each connection.
+    flow_of: Vec<usize>,
+    counts: GatewayCounts,
+}
+
+/// A flow whose connection is split.
+#[derive(Clone, Copy, Debug)]
+struct SplitFlow {
+    /// The side of the sender.
+    sender: Side,
+    /// Its connection; `None` before the first SYN arrives.
+    connection: Option<usize>,
+}
+
+/// Counters of a gateway.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct GatewayCounts {
+    /// Connections for which the second leg was opened.
+    pub opened: u64,
+    /// Connections both of whose legs were established.
+    pub established: u64,
+    /// Connections that were reset because a leg was refused, was reset or timed out.
+    pub failed: u64,
+}
+
+impl SplittingGateway {
+    /// The gateway of a scenario that splits connections; `None`: there is none.
+    pub fn new(scenario: &Scenario, net: &Network) -> Option<Self> {
+        let Kind::Mixed(mixed) = &scenario.network else { return None };
+        let of = mixed.splitting_gateway()?;
+        let node = of.node as usize;
+        let gateway = Gateway::new(u32::try_from(of.buffer.0).unwrap_or(u32::MAX));
+        let gateway = if net.probes_routes(node) { gateway.with_route_probing() } else { gateway };
+        let split = |flow: &driftway_scenario::Flow| {
+            let sender =
+                if mixed.radio_of(flow.from).is_some() { Side::Wireless } else { Side::Wired };
+            mixed.is_split(flow).then_some(SplitFlow { sender, connection: None })
+        };
+        Some(Self {
+            node,
+            gateway,
+            flows: scenario.flows.iter().map(split).collect(),
+            flow_of: Vec::new(),
+            counts: GatewayCounts::default(),
+        })
+    }
+
+    /// Returns the bytes of an end of a flow that the gateway has accepted; `None` for a flow that is not
+    /// split.
+    pub fn accepted_bytes(&self, flow: usize, end: FlowEnd) -> Option<u64> {
+        let split = self.flows.get(flow)?.as_ref()?;
+        let side = split.side(end);
+        Some(split.connection.map_or(0, |number| self.gateway.accepted_bytes(number, side)))
+    }
+
+    /// Returns true if a flow is split.
+    pub fn is_split(&self, flow: usize) -> bool {
+        self.flows.get(flow).is_some_and(Option::is_some)
+    }
+
+    /// Returns the most bytes that one direction of a flow has had in the gateway's buffer; `None` for a
+    /// flow that is not split.
+    pub fn longest_buffer(&self, flow: usize) -> Option<u64> {
+        let split = self.flows.get(flow)?.as_ref()?;
+        Some(split.connection.map_or(0, |number| self.gateway.longest_buffer(number)))
+    }
+
+    /// Returns the results of all connections.
+    pub fn result(&self) -> GatewayResult {
+        let connections = 0..self.gateway.connections();
+        let longest = connections.clone().map(|number| self.gateway.longest_buffer(number)).max();
+        let sum = |side: Side, of: fn(&Stats) -> u64| {
+            let sockets = connections.clone().filter_map(|of| self.gateway.socket(of, side));
+            sockets.map(|socket| of(socket.tcp().stats())).sum()
+        };
+        let GatewayCounts { opened, established, failed } = self.counts;
+        GatewayResult {
+            connections: opened,
+            established,
+            failed,
+            longest_buffer_bytes: longest.unwrap_or(0),
+            wireless_segments: sum(Side::Wireless, |stats| stats.segments_sent),
+            wireless_retransmissions: sum(Side::Wireless, |stats| stats.retransmissions),
+            wireless_timeouts: sum(Side::Wireless, |stats| stats.timeouts),
+            wired_segments: sum(Side::Wired, |stats| stats.segments_sent),
+            wired_retransmissions: sum(Side::Wired, |stats| stats.retransmissions),
+            wired_timeouts: sum(Side::Wired, |stats| stats.timeouts),
+        }
+    }
+
+    /// Sets the received power of the next hop towards this destination.
+    pub fn set_next_hop_power(&mut self, to: Ipv4Addr, power: ReceivedPower) {
+        self.gateway.set_next_hop_power(to, power);
+    }
+
+    /// Returns true if an aid requests route probes to this end.
+    pub fn wants_route_probe(&self, peer: Ipv4Addr) -> bool {
+        self.gateway.wants_route_probe(peer)
+    }
+}
+
+impl SplitFlow {
+    /// The side of an end.
+    const fn side(&self, end: FlowEnd) -> Side {
+        match end {
+            FlowEnd::Sender => self.sender,
+            FlowEnd::Receiver => self.sender.other(),
+        }
+    }
+}
+
+impl Hosts<'_> {
+    /// Returns the gateway that splits connections if it is this node.
+    pub fn gateway_at(&mut self, node: usize) -> Option<&mut SplittingGateway> {
+        self.gateway.as_mut().filter(|gateway| gateway.node == node)
+    }
+
+    /// Handles a packet of a split connection.
+    pub fn on_intercepted(&mut self, world: &mut World<'_>, from_air: bool, packet: &Packet) {
+        let Some(of) = &mut self.gateway else { return };
+        let side = if from_air { Side::Wireless } else { Side::Wired };
+        match of.gateway.on_packet(world.now, side, packet) {
+            GatewayOutcome::Connection(number) => self.serve_connection(world, number),
+            GatewayOutcome::ConnectionsTo(address) => {
+                self.serve_connections_to(world, Some(address))
+            }
+            GatewayOutcome::Opening(opening) => self.open_connection(world, &opening),
+            GatewayOutcome::Reply(answer) => {
+                let node = of.node;
+                world.send(node, answer, QueuePosition::Tail);
+            }
+            GatewayOutcome::Nothing => {}
+        }
+    }
+
+    /// Opens the legs of a flow's connection.
+    fn open_connection(&mut self, world: &mut World<'_>, opening: &Opening) {
+        let (scenario, seed) = (self.scenario, self.seed);
+        let Some(of) = &mut self.gateway else { return };
+        let number = usize::from(opening.responder.port.wrapping_sub(flow_port(0)));
+        let (Some(flow), Some(Some(split))) =
+            (scenario.flows.get(number), of.flows.get_mut(number))
+        else {
+            return;
+        };
+        let Kind::Mixed(mixed) = &scenario.network else { return };
+        let (Some(settings), Some(tcp)) = (mixed.splitting_gateway(), &flow.tcp) else { return };
+        let setup = |side: Side| {
+            let (leg, stream) = match side {
+                Side::Wireless => (&settings.wireless, 0),
+                Side::Wired => (&settings.wired, 1),
+            };
+            let tcp = tcp_config(leg.tcp.as_ref().unwrap_or(tcp), settings.node, seed);
+            let iss = initial_sequence(seed, "gateway-sequence", number as u32 * 2 + stream);
+            LegSetup { tcp, iss, aid: leg.aid.build(first_tick(&tcp)) }
+        };
+        let (wireless, wired) = (setup(Side::Wireless), setup(Side::Wired));
+        let connection = of.gateway.open(world.now, opening, wireless, wired);
+        split.connection = Some(connection);
+        if connection == of.flow_of.len() {
+            of.flow_of.push(number);
+        }
+        of.counts.opened += 1;
+        self.serve_connection(world, connection);
+    }
+
+    /// Passes a signal of the gateway's node to the legs that it concerns.
+    pub fn signal_gateway(&mut self, world: &mut World<'_>, signal: &Signal) {
+        if let Some(of) = &mut self.gateway {
+            of.gateway.on_signal(world.now, signal);
+            self.serve_connections_to(world, signal.details.destination);
+        }
+    }
+
+    /// Serves every connection, or those with an end at this address.
+    fn serve_connections_to(&mut self, world: &mut World<'_>, end: Option<Ipv4Addr>) {
+        let count = self.gateway.as_ref().map_or(0, |of| of.gateway.connections());
+        for number in 0..count {
+            let Some(of) = &self.gateway else { return };
+            if end.is_none_or(|end| of.gateway.has_end(number, end)) {
+                self.serve_connection(world, number);
+            }
+        }
+    }
+
+    /// Handles the timer of a leg; legs are numbered by flow and side: 2 × flow for the wireless leg, and
+    /// 2 × flow + 1 for the wired one.
+    pub fn on_leg_timer(&mut self, world: &mut World<'_>, class: HostClass, leg: usize) {
+        let Some(of) = &mut self.gateway else { return };
+        let Some(Some(SplitFlow { connection: Some(number), .. })) = of.flows.get(leg / 2) else {
+            return;
+        };
+        let number = *number;
+        let side = if leg.is_multiple_of(2) { Side::Wireless } else { Side::Wired };
+        let due = |at: Option<Instant>| at.is_some_and(|at| at <= world.now);
+        if class == HostClass::Aid && due(of.gateway.next_aid_timeout(number, side)) {
+            of.gateway.on_aid_timeout(world.now, number, side);
+        } else if class == HostClass::Tcp && due(of.gateway.next_tcp_timeout(number, side)) {
+            of.gateway.on_tcp_timeout(world.now, number, side);
+        }
+        self.serve_connection(world, number);
+    }
+
+    /// Handles whatever a split connection has to do: events, packets, timers.
+    fn serve_connection(&mut self, world: &mut World<'_>, number: usize) {
+        let sockets = self.sockets.len();
+        let Some(of) = &mut self.gateway else { return };
+        let (node, gateway) = (of.node, &mut of.gateway);
+        let Some(flow) = of.flow_of.get(number).copied() else { return };
+        while let Some((packet, transmit)) = gateway.poll_transmit(world.now, number) {
+            let place =
+                if transmit.ahead_of_queue { QueuePosition::Front } else { QueuePosition::Tail };
+            world.send(node, packet, place);
+        }
+        while let Some(event) = gateway.poll_event(number) {
+            let how = match event.kind {
+                GatewayEventKind::Established => {
+                    of.counts.established += 1;
+                    continue;
+                }
+                GatewayEventKind::Reset(_) => FlowOutcome::Reset,
+                GatewayEventKind::TimedOut(_) => FlowOutcome::TimedOut,
+                GatewayEventKind::Damaged(side) => {
+                    let text = format!("flow {flow}: the gateway's {side:?} leg damaged a stream");
+                    world.check_stream(Err(text));
+                    FlowOutcome::Reset
+                }
+            };
+            of.counts.failed += 1;
+            // The sender may have everything acknowledged, so that it cannot notice.
+            self.flows[flow].on_connection_failed(world.now, how);
+        }
+        if let Some(Some(split)) = of.flows.get(flow) {
+            world.check_stream(check_legs(split, gateway, number, &self.flows[flow]));
+        }
+        for (n, side) in Side::BOTH.into_iter().enumerate() {
+            let entity = sockets + 2 * flow + n;
+            if let Some(at) = gateway.next_aid_timeout(number, side) {
+                world.schedule(HostClass::Aid, entity, at);
+            }
+            if let Some(at) = gateway.next_tcp_timeout(number, side) {
+                world.schedule(HostClass::Tcp, entity, at);
+            }
+        }
+        let probe = gateway.poll_route_probe(number);
+        self.count_if_finished(flow);
+        if let Some((peer, probe, first)) = probe {
+            world.net.probe_route(node, peer, probe, first);
+            self.send_route_probes(world, node);
+        }
+    }
+}
+
+/// Checks the gateway's legs as the sender's connection is checked: none of its bytes may be acknowledged
+/// before the end has received it, and what an end has received came from the gateway.
+fn check_legs(
+    split: &SplitFlow,
+    gateway: &Gateway,
+    number: usize,
+    flow: &ActiveFlow,
+) -> Result<(), String> {
+    let directions = [(FlowEnd::Receiver, Some(flow)), (FlowEnd::Sender, flow.reverse.as_deref())];
+    for (end, direction) in directions {
+        let Some(direction) = direction else { continue };
+        let side = split.side(end);
+        let acknowledged = gateway.acknowledged_bytes(number, side);
+        let (received, accepted) =
+            (direction.delivered, gateway.accepted_bytes(number, side.other()));
+        if acknowledged > received || received > accepted {
+            return Err(format!(
+                "stream {}: the gateway has {accepted} bytes and takes {acknowledged} as acknowledged, but \
+                 the end has {received}",
+                direction.stream
+            ));
+        }
+    }
+    Ok(())
+}
