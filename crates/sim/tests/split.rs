@@ -213,7 +213,7 @@ fn other_media_carry_split_connections() {
         "arp = true",
         "queue = { packets = 20, priority = \"classes\" }",
         "feedback = \"rfn\"",
-        "link_signals = true",
+        "link_signals = { lead = \"1 s\" }",
     ] {
         for aid in ["atcp", "tcp-f", "carry"] {
             let gateway = format!("wireless = {{ aid = \"{aid}\" }}");
