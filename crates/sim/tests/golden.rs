@@ -28,6 +28,7 @@ const CHANGED: &[(&str, &[(&str, &str)])] = &[
     ("figure-8-tcp", &[("flow.0.application.transfer", "200 kB")]),
     ("interference", &[("flow.0.application.transfer", "300 kB")]),
     ("multipath", &[("flow.0.application.transfer", "1 MB")]),
+    ("split-gateway", &[("duration", "60 s")]),
 ];
 
 const HEADER: [&str; 10] = [
