@@ -157,6 +157,7 @@ mod test {
             links: Vec::new(),
             routing: None,
             mac: None,
+            gateway: None,
             drops: BTreeMap::new(),
         }
     }

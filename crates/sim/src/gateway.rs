@@ -245,8 +245,11 @@ impl Hosts<'_> {
                 GatewayEventKind::Reset(_) => FlowOutcome::Reset,
                 GatewayEventKind::TimedOut(_) => FlowOutcome::TimedOut,
                 GatewayEventKind::Damaged(side) => {
-                    let text = format!("flow {flow}: the gateway's {side:?} leg damaged a stream");
-                    world.check_stream(Err(text));
+                    world.check_stream(Err(format!(
+                        "flow {flow}: the gateway's {} leg got bytes that are not the next ones of their \
+                         stream",
+                        side.name()
+                    )));
                     FlowOutcome::Reset
                 }
             };

@@ -37,6 +37,26 @@ const ADHOC: &str = r#"
     tcp = { window = 2, delayed_ack = false }
 "#;
 
+/// The same over a wire, a gateway that splits the connection, and the air.
+const SPLIT: &str = r#"
+    name = "a clean split"
+    duration = "60 s"
+    [network]
+    kind = "mixed"
+    nodes = ["h", "g", "n"]
+    wire = [{ between = ["h", "g"], rate = "1 Mbit/s", delay = "5 ms", queue = { packets = 100 } }]
+    gateway = { node = "g", split = true }
+    [network.air]
+    radios = ["g", "n"]
+    mobility = { chain = "200 m" }
+    routing = { protocol = "dsr" }
+    [[flow]]
+    from = "h"
+    to = "n"
+    application = { transfer = "200 kB" }
+    tcp = { window = 2, delayed_ack = false }
+"#;
+
 fn run(text: &str, fault: Option<InjectedFault>) -> Result<RunResult, RunError> {
     inject_fault(fault);
     let outcome = driftway_sim::run(&common::parse(text), 1, None);
@@ -65,6 +85,27 @@ fn injected_stream_faults_are_detected() {
             let noticed = matches!(&error, RunError::Stream(what) if what.contains(says));
             assert!(noticed, "{fault:?}: {error}");
         }
+    }
+}
+
+/// The checks at a gateway take the place of those from end to end.
+#[test]
+fn injected_faults_of_split_connections_are_detected() {
+    let turned = SPLIT.replace("from = \"h\"\n    to = \"n\"", "from = \"n\"\n    to = \"h\"");
+    assert_ne!(turned, SPLIT);
+    for network in [SPLIT, &turned] {
+        assert_eq!(run(network, None).unwrap().flows[0].delivered_bytes, 200_000);
+        for fault in [
+            InjectedFault::Offset,
+            InjectedFault::Stream,
+            InjectedFault::Duplicate,
+            InjectedFault::Ack,
+        ] {
+            let error = run(network, Some(fault)).unwrap_err();
+            assert!(matches!(&error, RunError::Stream(_)), "{fault:?}: {error}");
+        }
+        let error = run(network, Some(InjectedFault::Leak)).unwrap_err();
+        assert!(matches!(&error, RunError::Conservation(_)), "{error}");
     }
 }
 

@@ -13,6 +13,14 @@ impl Side {
     /// Both sides.
     pub const BOTH: [Self; 2] = [Self::Wireless, Self::Wired];
 
+    /// Name of the side.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Wireless => "wireless",
+            Self::Wired => "wired",
+        }
+    }
+
     /// Returns the opposite side.
     #[must_use]
     pub const fn other(self) -> Self {
