@@ -75,10 +75,6 @@ fn summary(scenario: &Scenario) -> String {
             if !mixed.faults.is_empty() {
                 parts.push(count(mixed.faults.len() as u64, "kind") + " of fault");
             }
-            if let Some(air) = &mixed.air {
-                let radios = count(air.radios.len() as u64, "radio");
-                parts.push(format!("{radios} that {}", radio_summary(&air.adhoc)));
-            }
             if let Some(gateway) = mixed.splitting_gateway() {
                 let split = scenario.flows.iter().filter(|flow| mixed.is_split(flow)).count();
                 parts.push(format!(
@@ -86,6 +82,10 @@ fn summary(scenario: &Scenario) -> String {
                     scenario.node_name(gateway.node),
                     count(split as u64, "connection")
                 ));
+            }
+            if let Some(air) = &mixed.air {
+                let radios = count(air.radios.len() as u64, "radio");
+                parts.push(format!("{radios} that {}", radio_summary(&air.adhoc)));
             }
             format!("{} with {}", count(mixed.nodes.len() as u64, "node"), list(&parts))
         }

@@ -13,10 +13,10 @@ use driftway_wire::{Body, Packet, Payload, UdpDatagram};
 
 use crate::fault_injection::FaultEffect;
 use crate::flows::ActiveFlow;
-use crate::gateway::SplittingGateway;
 use crate::observers::FlowContext;
 use crate::results::FlowOutcome;
 use crate::sockets::{self, FlowEnd};
+use crate::splitting_gateway::SplittingGateway;
 use crate::trace::SentSegment;
 use crate::world::{HostClass, World};
 

@@ -24,7 +24,7 @@ mod error;
 mod fault_injection;
 mod fingerprint;
 mod flows;
-mod gateway;
+mod gateway_driver;
 mod hosts;
 pub mod log;
 mod metrics;
@@ -36,6 +36,7 @@ mod result;
 pub mod results;
 mod simulation;
 mod sockets;
+mod splitting_gateway;
 #[cfg(test)]
 mod test;
 pub mod trace;

@@ -7,6 +7,7 @@ mod numbers;
 mod page;
 mod paper;
 mod results;
+mod split;
 mod sweep;
 mod terminal;
 mod terminal_width;

@@ -141,13 +141,14 @@ impl SplitConnection {
         }
     }
 
-    /// Detects that the initiator has reset its attempt after our SYN: its leg listens again, which
-    /// TCP does not report.
+    /// Detects that the initiator has reset its attempt after our SYN: its leg listens again, or is
+    /// closed if it was to close, which TCP does not report as a reset.
     fn check_attempt(&mut self) -> bool {
         let initiator = self.initiator;
         let is_given_up = self.pending_syn.is_none()
+            && !self.is_established
             && !self.has_failed
-            && self.leg(initiator).state() == State::Listen;
+            && matches!(self.leg(initiator).state(), State::Listen | State::Closed);
         if is_given_up {
             self.fail(initiator, GatewayEventKind::Reset(initiator));
         }

@@ -133,6 +133,13 @@ fn another_syn_opens_another_connection_in_the_same_place() {
 
 #[test]
 fn a_client_that_resets_its_attempt_resets_the_other_leg() {
+    for closes in [false, true] {
+        reset_attempt(closes);
+    }
+}
+
+/// `closes`: the server has closed meanwhile.
+fn reset_attempt(closes: bool) {
     let mut rig = Rig::new(Parts::default());
     // The gateway's answer is lost, and the client resets.
     rig.policy = Box::new(|hop, _, _| {
@@ -141,6 +148,11 @@ fn a_client_that_resets_its_attempt_resets_the_other_leg() {
     });
     rig.run_until(Instant::from_millis(100));
     assert_eq!(rig.leg_states(), [State::SynReceived, State::Established]);
+    if closes {
+        rig.server.tcp().close();
+        rig.run_for(MS(100));
+        assert_eq!(rig.leg_states(), [State::SynReceived, State::CloseWait]);
+    }
     let (_, mut packet) = rig.client.sent[0];
     let Body::Tcp(segment) = &mut packet.body else { panic!("{packet:?}") };
     (segment.flags, segment.seq) = (TcpFlags::RST, segment.seq + 1);
