@@ -6,7 +6,7 @@ use driftway_wire::{IcmpMessage, Packet, QuotedPacket, UnreachableCode};
 /// The protocol number of TCP.
 pub(crate) const PROTOCOL_TCP: u8 = 6;
 
-/// What an ICMP message reports.
+/// The report of an ICMP message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum IcmpReport<'a> {
     /// A signal for the connection of the quoted packet.

@@ -4,22 +4,22 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Aid, Size, Tcp};
 
-/// Gateway of a mixed network, `[network.gateway]`: what the node between air and wires does beyond
-/// forwarding.
+/// Gateway of a mixed network, `[network.gateway]`: the node between air and wires, if it does more
+/// than forward.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, expecting = "a table with the keys of a gateway")]
 pub struct Gateway {
     /// The gateway: a node with a radio and a wire.
     #[schemars(with = "crate::schema::NodeReference")]
     pub node: u32,
-    /// Whether it splits every TCP connection that passes it between the air and the wires into two
+    /// The gateway splits every TCP connection that passes it between the air and the wires into two
     /// conjugated ones, a wireless and a wired leg, each with its own loss recovery, congestion window
-    /// and ECN (liu-singh-2001 §III-A, for wires that do not implement ECN; similar to I-TCP). The
-    /// gateway ends each leg in the name of the far end, answers a SYN once the other leg is
-    /// established, and passes on data, FINs and resets. Acknowledgments are then no longer end to end:
-    /// one shows that the gateway has the data, not that the receiver has them, and what the gateway has
-    /// acknowledged is lost if the other leg fails. Connections of the gateway's own host are not split.
-    /// Only in a network with one gateway; not available in `driftway emulate`. Default false.
+    /// and ECN (liu-singh-2001 §III-A, for wires that do not implement ECN; similar to I-TCP). It ends
+    /// each leg in the name of the far end, answers a SYN once the other leg is established, and passes
+    /// on data, FINs and resets. Acknowledgments are then no longer end to end: one shows that the
+    /// gateway has the data, not that the receiver has them, and what the gateway has acknowledged is
+    /// lost if the other leg fails. Connections of the gateway's own host are not split. Only in a
+    /// network with one gateway; not available in `driftway emulate`. Default false.
     #[serde(default)]
     pub split: bool,
     /// Room for the data of one direction of a split connection that the receiving end has not

@@ -22,7 +22,7 @@ pub struct Mixed {
     /// Radio channel: `[network.air]`. Default: none, no node has a radio.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub air: Option<Air>,
-    /// What the gateway does beyond forwarding: `[network.gateway]`. Default: nothing.
+    /// The gateway, if it does more than forward: `[network.gateway]`. Default: it forwards.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gateway: Option<Gateway>,
     /// Faults and their schedule: `[[network.fault]]`. Default: none.

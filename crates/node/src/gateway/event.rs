@@ -7,7 +7,7 @@ use super::side::Side;
 pub struct GatewayEvent {
     /// The connection.
     pub connection: usize,
-    /// What has happened.
+    /// Its kind.
     pub kind: GatewayEventKind,
 }
 

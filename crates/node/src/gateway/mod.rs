@@ -96,7 +96,7 @@ pub struct Opening {
     ecn: Ecn,
 }
 
-/// What a leg is made of.
+/// The parts of a leg.
 pub struct LegSetup {
     /// Configuration of its TCP.
     pub tcp: Config,

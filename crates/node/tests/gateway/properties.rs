@@ -1,4 +1,4 @@
-//! What holds for any losses, delays, marks, readers and order of commands. The rig checks at each step
+//! Invariants for any losses, delays, marks, readers and order of commands. The rig checks at each step
 //! that data arrive in order and once, that nothing is acknowledged that the gateway does not have, that
 //! the buffer does not exceed its limit, and that no timer stands still.
 

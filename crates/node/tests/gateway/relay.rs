@@ -93,7 +93,7 @@ fn marks_of_one_leg_stay_on_it() {
     assert_eq!((wired.cwnd_reductions(), wired.negotiated().ecn), (0, false));
 }
 
-/// What a client has acknowledged is lost if the other leg fails: the price of a split.
+/// Acknowledged data are lost if the other leg fails: the price of a split.
 #[test]
 fn acknowledged_data_are_lost_with_the_other_leg() {
     let few = Config { max_retries: 2, ..Config::default() };

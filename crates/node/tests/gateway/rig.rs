@@ -48,7 +48,7 @@ pub struct Hop {
     pub to_gateway: bool,
 }
 
-/// What a wire does with a packet: a copy for each delay, with a congestion mark.
+/// The effect of a wire on a packet: a copy for each delay, with a congestion mark.
 pub type Policy = Box<dyn FnMut(Hop, u64, &Packet) -> Vec<(Duration, bool)>>;
 
 pub struct EndState {
@@ -240,7 +240,7 @@ impl Rig {
         }
     }
 
-    /// What holds at any time.
+    /// Checks the invariants.
     fn check(&mut self) {
         for name in EndName::BOTH {
             if self.gateway.connections() == 0 || self.end(name).socket.is_none() {
