@@ -10,6 +10,9 @@
 //! routes, over the air by AODV, DSR or static routes. It reports what it cannot forward by ICMP, or
 //! by the notices of chandran-1998. Faults act on links and on radios.
 //!
+//! A gateway may split the TCP connections between air and wires: the network hands their packets to
+//! its driver ([`Output::Intercepted`]), which sends others in their place.
+//!
 //! # What is not modelled
 //!
 //! The crates `link`, `radio` and `route` list the limits of their models.
