@@ -14,7 +14,7 @@
 //! - *A disconnection without a warning*: nothing can reach the peer; at the connection the three
 //!   acknowledgments are sent, as in [`three_dupacks`](crate::three_dupacks).
 //! - *A warning without a disconnection* (`false_alarm_after`): the window is opened this long after the
-//!   predicted time of the disconnection. A segment that arrives after the disconnection shows that the
+//!   predicted time of the disconnection. A segment that arrives some time after the disconnection shows that the
 //!   host is connected.
 //! - *The mobile host as sender* is not described there. Here its own TCP freezes with all its timers from the
 //!   warning, or from the disconnection without one, to the connection. Probes of one byte are sent
@@ -30,7 +30,8 @@ mod test;
 use alloc::boxed::Box;
 
 use driftway_base::{
-    Act, ActResult, Assign, Duration, HeldTimers, ProbeSpacing, Release, RouteProbe, Signal,
+    Act, ActResult, Assign, Duration, HeldTimers, Instant, ProbeSpacing, Release, RouteProbe,
+    Signal,
 };
 use driftway_wire::{TcpFlags, TcpSegment};
 
@@ -175,12 +176,24 @@ pub struct FreezeTcp {
     window_closed: bool,
     /// The host's own TCP is frozen.
     holds: bool,
+    /// The time from which on a segment that arrives shows that the host is connected.
+    arrivals_count_from: Instant,
 }
+
+/// A segment that arrives within this time of a disconnection may have been received before it: a foreign
+/// kernel reports the one and passes the other by different ways.
+const IN_TRANSIT: Duration = Duration::from_millis(100);
 
 impl FreezeTcp {
     /// Creates the aid for a new connection.
     pub fn new(options: FreezeTcpOptions) -> Machine<Self> {
-        Machine::new(Self { options, receives: false, window_closed: false, holds: false })
+        Machine::new(Self {
+            options,
+            receives: false,
+            window_closed: false,
+            holds: false,
+            arrivals_count_from: Instant::ZERO,
+        })
     }
 
     /// Stops the host's own TCP.
@@ -229,6 +242,7 @@ impl Protocol for FreezeTcp {
                 }
             }
             Transition::Disconnection => {
+                self.arrivals_count_from = cx.now + IN_TRANSIT;
                 *cx.timer = None;
                 self.freeze(cx);
             }
@@ -260,7 +274,7 @@ impl Protocol for FreezeTcp {
 
     fn on_up(&mut self, cx: &mut Context<'_, State>, segment: &TcpSegment) -> SegmentVerdict {
         self.receives |= segment.sequence_len() > 0;
-        if cx.state() == State::Disconnected {
+        if cx.state() == State::Disconnected && cx.now >= self.arrivals_count_from {
             self.transition(cx, Transition::Connection);
         }
         SegmentVerdict::Pass

@@ -28,8 +28,8 @@
 //! - *The timeout after the connection* keeps the RTO as well.
 //! - *Two bytes* are held back of each acknowledgment, of pure ones and of those that data carries; fewer, if
 //!   the last one advanced by less. Until the peer's FIN has been seen: the end of a connection is not delayed.
-//! - *Missing signals.* A segment of the peer that arrives while disconnected shows that the host is
-//!   connected. A TCP that has stopped sends probes of one byte (`probe_min`, `probe_max`), by default as often as
+//! - *Missing signals.* A segment of the peer that arrives while disconnected, and not right after the
+//!   disconnection, shows that the host is connected. A TCP that has stopped sends probes of one byte (`probe_min`, `probe_max`), by default as often as
 //!   a TCP whose RTO is backed off retransmits: over a radio, which is known to work only when a frame of a
 //!   neighbour arrives, it would otherwise be later than without the aid.
 //!
@@ -37,14 +37,15 @@
 //! [`Act::SetTimeoutResponse`] a timeout reduces the window as usual. The receiving half needs replaced
 //! acknowledgments and [`Act::SendAcks`].
 
+mod description;
 mod held_ack;
 mod options;
 #[cfg(test)]
 mod test;
 
 use driftway_base::{
-    Act, ActResult, Assign, HeldTimers, Instant, ProbeSpacing, Release, Retransmit, RouteProbe,
-    SeqRange, Signal,
+    Act, ActResult, Assign, Duration, HeldTimers, Instant, ProbeSpacing, Release, Retransmit,
+    RouteProbe, SeqRange, Signal,
 };
 use driftway_wire::{TcpFlags, TcpSegment};
 
@@ -117,7 +118,13 @@ pub struct MobileHost {
     /// The driver cannot hold the connection.
     never_holds: bool,
     held_ack: HeldAck,
+    /// The time from which on a segment that arrives shows that the host is connected.
+    arrivals_count_from: Instant,
 }
+
+/// A segment that arrives within this time of a disconnection may have been received before it: a foreign
+/// kernel reports the one and passes the other by different ways.
+const IN_TRANSIT: Duration = Duration::from_millis(100);
 
 impl MobileHost {
     /// Creates the aid for a new connection.
@@ -127,6 +134,7 @@ impl MobileHost {
             options,
             timeout_response_set: false,
             never_holds: false,
+            arrivals_count_from: Instant::ZERO,
         })
     }
 
@@ -177,6 +185,9 @@ impl MobileHost {
         if cx.state() == State::Connected && !self.never_holds {
             let transition = Self::disconnection(cx);
             self.transition(cx, transition);
+        }
+        if self.held_ack.is_connected() {
+            self.arrivals_count_from = cx.now + IN_TRANSIT;
         }
         self.held_ack.on_disconnected();
     }
@@ -275,7 +286,7 @@ impl Protocol for MobileHost {
     }
 
     fn on_up(&mut self, cx: &mut Context<'_, State>, segment: &TcpSegment) -> SegmentVerdict {
-        if !self.held_ack.is_connected() {
+        if !self.held_ack.is_connected() && cx.now >= self.arrivals_count_from {
             self.on_connected(cx);
         }
         self.held_ack.on_arrival(segment);
