@@ -88,7 +88,13 @@ fn every_option_accepts_its_values() {
             let long = listed.ordered_options.iter().find(|(short, _)| *short == option.name);
             let long = long.map_or(String::new(), |(_, long)| format!(", {long} = \"1 h\""));
             let short = listed.ordered_options.iter().find(|(_, long)| *long == option.name);
-            let short = short.map_or(String::new(), |(s, _)| format!(", {s} = \"1 ms\""));
+            let least = |name: &str| {
+                let options = listed.options();
+                let of = options.into_iter().find(|o| o.name == name).map(|o| o.kind);
+                let Some(OptionKind::Duration(least, _)) = of else { panic!("{name}") };
+                Time(least)
+            };
+            let short = short.map_or(String::new(), |(s, _)| format!(", {s} = \"{}\"", least(s)));
             let name = option.name;
             let aid = format!("{{ name = \"{}\", {name} = {value}{long}{short} }}", listed.name);
             let scenario = read(&aid).unwrap_or_else(|error| panic!("{error}"));
