@@ -33,8 +33,9 @@ pub struct Config {
     pub probe_max: Duration,
     /// carry: time from the start of an outage during which probes are sent once per RTT.
     pub probe_fast: Duration,
-    /// Maximum time for which acknowledgments are withheld, or four RTTs if that is longer; also if
-    /// the path is reported lost again meanwhile.
+    /// Maximum time for which acknowledgments are withheld from the local TCP, or four RTTs if that
+    /// is longer; also if the path is reported lost again meanwhile. With any aid, also the maximum
+    /// time for which it withholds acknowledgments from the peer while this host's link is up.
     pub hold_max: Duration,
     /// A flow whose local TCP has sent nothing for this long, while disconnected with data
     /// outstanding, is removed: TCP has given it up. Longer than Linux' maximum RTO, 120 s.

@@ -156,8 +156,12 @@ counts! {
     /// Acknowledgments of the local TCP repeated to the peer after the path was restored with no
     /// data outstanding.
     announced,
-    /// Acknowledgments lowered by two bytes to keep data outstanding.
+    /// Segments whose acknowledgment number was lowered for the peer, by two bytes to keep data
+    /// outstanding, or as the aid requested.
     held_back,
+    /// Acknowledgments and windows that an aid withheld and the shim sent without it, because of the
+    /// limit in time.
+    ack_limits_ended,
     /// Stored segments sent as probes during an outage.
     probes,
     /// Stored segments sent for the first time on the restored path.
@@ -194,12 +198,14 @@ counts! {
     refused_set_timeout_response,
     /// Requests of the aid to limit the congestion window, which are not supported.
     refused_limit_cwnd,
-    /// Requests of the aid for acknowledgments beyond what the local TCP has acknowledged.
+    /// Requests of the aid for acknowledgments beyond what the local TCP has acknowledged, or while
+    /// many others wait to be sent.
     refused_send_acks,
     /// Requests of the aid for a route probe by a single echo, which are not supported.
     refused_route_probe,
-    /// Verdicts of the aid that hold a segment back, or replace more than its window by a smaller
-    /// one; the segments passed unchanged.
+    /// Verdicts of the aid that hold a segment back, or replace more than its window by a smaller one
+    /// and, in a segment for the network, its acknowledgment number by a lower one; the segments
+    /// passed unchanged.
     refused_verdict,
 }
 

@@ -1,6 +1,7 @@
 //! One connection, tracked from below the local TCP.
 
 mod ack_holdback;
+mod ack_limit;
 mod acts;
 mod icmp_report;
 mod incoming;
@@ -21,7 +22,7 @@ use crate::pace::{RttEstimator, TimestampClock};
 use crate::packet::Segment;
 use crate::pool::BufferPool;
 use crate::retransmission_queue::RetransmissionQueue;
-use ack_holdback::AckHoldback;
+use ack_limit::AckLimit;
 pub(crate) use acts::ConnectionAid;
 use acts::RequestedAcks;
 use icmp_report::IcmpReport;
@@ -208,7 +209,8 @@ pub(crate) struct Flow {
     pub(super) undo_with_segment: bool,
     /// ECE is set towards the local TCP until it sends CWR.
     pub(super) echo_congestion: bool,
-    pub(super) requested_acks: Option<RequestedAcks>,
+    /// Acknowledgments requested by the aid, in order.
+    pub(super) requested_acks: VecDeque<RequestedAcks>,
     /// Originals are retransmitted during the hold.
     pub(super) resend_while_held: bool,
     /// The peer has sent an acknowledgment that was not reported to the local TCP.
@@ -226,7 +228,9 @@ pub(crate) struct Flow {
     pub(super) icmp_repeat: Option<(Seq, u32)>,
     /// Acknowledgments left to send to announce the restored path to the peer.
     pub(super) announcements_left: u8,
-    pub(super) ack_holdback: AckHoldback,
+    pub(super) ack_limit: AckLimit,
+    /// Time at which the bytes held back with [`Config::hold_back`] are acknowledged.
+    pub(super) hold_back_until: Instant,
     /// Times at which the local TCP and the peer last sent a segment.
     pub last_sent: Instant,
     pub last_heard: Instant,
@@ -319,7 +323,7 @@ impl Flow {
             loss_episode: None,
             undo_with_segment: false,
             echo_congestion: false,
-            requested_acks: None,
+            requested_acks: VecDeque::new(),
             resend_while_held: false,
             has_unreported_ack: false,
             is_queueing: false,
@@ -329,7 +333,8 @@ impl Flow {
             synthetic_acks: VecDeque::with_capacity(4),
             icmp_repeat: None,
             announcements_left: 0,
-            ack_holdback: AckHoldback::new(ours.ack),
+            ack_limit: AckLimit::new(ours.ack),
+            hold_back_until: Instant::ZERO,
             last_sent: Instant::ZERO,
             last_heard: Instant::ZERO,
             has_used_carrier: false,
@@ -372,7 +377,9 @@ impl Flow {
     }
     /// Returns whether nothing would be lost if it were removed.
     pub fn is_idle(&self) -> bool {
-        self.retransmission_queue.is_empty() && self.synthetic_acks.is_empty()
+        self.retransmission_queue.is_empty()
+            && self.synthetic_acks.is_empty()
+            && !self.ack_limit.is_active()
     }
     /// Time at which either end last sent a segment.
     pub fn last_activity(&self) -> Instant {
@@ -415,7 +422,7 @@ impl Flow {
             self.local.ece = segment.has_flags(TcpFlags::ECE);
         }
         if let Some(stamps) = segment.options.timestamps {
-            self.local.echo = stamps.echo;
+            self.record_echo(stamps.echo);
             self.ts_recent = Seq(self.ts_recent).max(Seq(stamps.echo)).0;
             self.clock.on_tsval(now, stamps.value);
         }

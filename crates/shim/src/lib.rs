@@ -16,13 +16,16 @@
 //! | `Resend` | whole stored originals, ahead of all waiting data | segments that are not stored |
 //! | `Undo` | the original's timestamp as TSecr | with nothing to undo; while congestion is echoed (RFC 4015 §3); for segments sent without ECT |
 //! | `ReduceCwnd` | ECE towards the local TCP, until CWR | without ECN |
-//! | `SendAcks` | on the wire | beyond what the local TCP has acknowledged, or while others are pending |
+//! | `SendAcks` | on the wire, in order; a number that is lower than what the peer has seen is raised to it | beyond what the local TCP has acknowledged, or while eight others are pending |
 //! | `SetTimeoutResponse` | | always |
 //! | `LimitCwnd` | | always |
 //! | `ProbeRoute` | nothing to do: a host's routes are not discovered on demand | a single echo |
 //!
-//! A segment that the aid drops is dropped; a replaced one may have a smaller window and no other
-//! change; none is held. Refusals are counted ([`Counts`], [`FlowStatus::refused`]). In the aid's
+//! A segment that the aid drops is dropped; a replaced one may have a smaller window, and, on the way
+//! to the network, a lower acknowledgment number, and no other change; none is held. What an aid
+//! withholds from the peer in this way (a lower number, a closed window) reaches it without the aid
+//! after [`Config::hold_max`], but not while this host's link is down; when the peer retransmits what
+//! is acknowledged; and with [`Shim::shut_down`]. Refusals are counted ([`Counts`], [`FlowStatus::refused`]). In the aid's
 //! view, congestion window, threshold, timer deadline and recovery state are unknown; RTO, segment
 //! size, the peer's window and the received data are estimates.
 //!
@@ -60,6 +63,7 @@
 //! | to the local TCP | a router's latest ICMP message about the outage, quoting a retransmission | a probe may have drawn the real one: routers limit their rate, and each message missed leaves a doubled timeout in place (RFC 6069) |
 //! | to the network | the acknowledgment number is lowered by two bytes; the full one follows with the next, or after 40 ms | more data are arriving, if enabled ([`Config::hold_back`]) |
 //! | to the network | the last acknowledgment of the local TCP, repeated | this host's link is back, and no data are outstanding |
+//! | to the network | the acknowledgment number is lowered, the window closed; acknowledgments up to that of the local TCP | an aid for receivers requests it |
 //! | to the local TCP | an acknowledgment of what the peer has acknowledged, with a timestamp one RTT old | the outage is over |
 //!
 //! **No byte is acknowledged to the local TCP before the peer has acknowledged it.** All checksums

@@ -5,7 +5,7 @@
 //! bytes are not acknowledged while more are arriving. This works for senders that count segments,
 //! such as Linux; one that counts bytes has room for two.
 
-use driftway_base::{Duration, Instant, Seq};
+use driftway_base::{Duration, Instant};
 use driftway_wire::TcpFlags;
 
 use super::{Context, Flow, State};
@@ -19,28 +19,12 @@ const HELD_BACK_BYTES: u32 = 2;
 /// ms).
 const HOLD_BACK_TIME: Duration = Duration::from_millis(40);
 
-/// State of the acknowledgments sent to the peer.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct AckHoldback {
-    /// The highest acknowledgment number sent.
-    sent_ack: Seq,
-    /// Time at which the held-back bytes are acknowledged.
-    release_at: Instant,
-}
-
-impl AckHoldback {
-    /// Only the peer's SYN is acknowledged.
-    pub fn new(ack: Seq) -> Self {
-        Self { sent_ack: ack, release_at: Instant::ZERO }
-    }
-}
-
 impl Flow {
     /// Lowers the acknowledgment number of the local TCP's `segment`, whose bytes are `packet`, if
     /// enabled.
     pub(super) fn hold_back(&mut self, cx: &mut Context<'_>, segment: &Segment, packet: &mut [u8]) {
         let ack = segment.ack;
-        let newly_acked = ack.since(self.ack_holdback.sent_ack);
+        let newly_acked = ack.since(self.ack_limit.sent_ack);
         if newly_acked == 0 {
             return;
         }
@@ -48,36 +32,30 @@ impl Flow {
         // A FIN is no byte; and the right edge of a closed window must not shrink.
         let last = self.peer.fin_end.is_some_and(|fin| ack.at_or_after(fin)) || segment.window == 0;
         if !open || last || !segment.has_flags(TcpFlags::ACK) {
-            self.ack_holdback.sent_ack = ack;
+            self.ack_limit.sent_ack = ack;
         } else if newly_acked <= HELD_BACK_BYTES {
             // Only bytes that are already held back: their timer runs.
-            segment.set_ack(packet, self.ack_holdback.sent_ack);
+            segment.set_ack(packet, self.ack_limit.sent_ack);
         } else {
-            self.ack_holdback = AckHoldback {
-                sent_ack: ack - HELD_BACK_BYTES,
-                release_at: cx.now + HOLD_BACK_TIME,
-            };
-            segment.set_ack(packet, self.ack_holdback.sent_ack);
+            self.ack_limit.sent_ack = ack - HELD_BACK_BYTES;
+            self.hold_back_until = cx.now + HOLD_BACK_TIME;
+            segment.set_ack(packet, self.ack_limit.sent_ack);
             cx.counts.held_back += 1;
         }
     }
 
     /// Time at which all received bytes must be acknowledged.
     pub(super) fn holdback_timeout(&self) -> Option<Instant> {
-        let in_hand =
-            self.ack_holdback.sent_ack.before(self.local.ack) && matches!(self.state, State::Open);
-        in_hand.then_some(self.ack_holdback.release_at)
-    }
-
-    /// Records that `ack` was sent to the peer.
-    pub(super) fn on_ack_sent(&mut self, ack: Seq) {
-        self.ack_holdback.sent_ack = self.ack_holdback.sent_ack.max(ack);
+        let in_hand = self.ack_limit.sent_ack.before(self.local.ack)
+            && !self.ack_limit.is_active()
+            && matches!(self.state, State::Open);
+        in_hand.then_some(self.hold_back_until)
     }
 
     /// Number of acknowledgments that announce the restored path to the peer. With both bytes held
     /// back there are two: the window closes, and opens, as in M-TCP (Brown & Singh 1997).
     pub(super) fn announcement_count(&self) -> u8 {
-        match self.local.ack.since(self.ack_holdback.sent_ack) {
+        match self.local.ack.since(self.ack_limit.sent_ack) {
             HELD_BACK_BYTES => 2,
             _ => 1,
         }

@@ -32,6 +32,9 @@ impl fmt::Debug for ConnectionAid {
     }
 }
 
+/// Maximum number of requests for acknowledgments that wait to be sent.
+const REQUESTED_ACKS_MAX: usize = 8;
+
 /// Acknowledgments requested by the aid.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RequestedAcks {
@@ -55,12 +58,14 @@ impl Flow {
     pub fn on_signal(&mut self, cx: &mut Context<'_>, signal: &Signal) {
         let alone =
             matches!(self.state, State::Disconnected(_)) && self.retransmission_queue.is_empty();
+        self.record_link_signal(cx, signal.kind);
         let view = self.view();
         self.aid.0.on_signal(cx.now, signal, &view);
         self.perform_acts(cx, None);
         self.record_icmp_report(cx.now, signal);
         if signal.kind == SignalKind::RouteRestored {
-            let announces = alone && !self.is_disconnected();
+            // An aid for receivers sends acknowledgments of its own.
+            let announces = alone && !self.is_disconnected() && self.requested_acks.is_empty();
             self.announcements_left = if announces { self.announcement_count() } else { 0 };
         }
     }
@@ -101,17 +106,50 @@ impl Flow {
         let seen = aid_segment(segment);
         let verdict = self.aid.0.on_down(cx.now, &seen, view);
         self.perform_acts(cx, None);
+        self.apply_verdict_on_outgoing(cx, verdict, segment, &seen, action, packet)
+    }
+
+    /// Applies the aid's verdict on a segment of the local TCP. Supported are a lower acknowledgment
+    /// number and a smaller window: neither acknowledges nor loses data.
+    fn apply_verdict_on_outgoing(
+        &mut self,
+        cx: &mut Context<'_>,
+        verdict: SegmentVerdict,
+        segment: &Segment,
+        seen: &TcpSegment,
+        action: PacketAction,
+        packet: &mut [u8],
+    ) -> PacketAction {
         match verdict {
-            SegmentVerdict::Drop if action == PacketAction::Pass => {
-                PacketAction::Discarded(DiscardReason::ByAid)
-            }
-            verdict => {
+            SegmentVerdict::Pass => self.lift_ack_limit(),
+            SegmentVerdict::Replace(TcpSegment { ack, window, .. })
+                if ack.at_or_before(seen.ack)
+                    && window <= seen.window
+                    && verdict == SegmentVerdict::Replace(TcpSegment { ack, window, ..*seen }) =>
+            {
+                let window = self.limit_ack(cx, seen, ack, window);
+                // A stored segment gets both when it is sent.
                 if action == PacketAction::Pass {
-                    self.apply_verdict(cx, verdict, segment, &seen, packet);
+                    segment.set_window(packet, window);
                 }
-                action
+            }
+            SegmentVerdict::Drop if action == PacketAction::Pass => {
+                // The local TCP does not repeat its acknowledgment.
+                if segment.range().is_empty() {
+                    self.limit_ack(cx, seen, self.ack_limit.sent_ack, seen.window);
+                }
+                return PacketAction::Discarded(DiscardReason::ByAid);
+            }
+            SegmentVerdict::Drop => {}
+            SegmentVerdict::Replace(_) | SegmentVerdict::Hold => {
+                self.lift_ack_limit();
+                if action == PacketAction::Pass {
+                    cx.counts.refused_verdict += 1;
+                    self.counts.refused += 1;
+                }
             }
         }
+        action
     }
 
     /// Passes a segment of the peer to the aid.
@@ -126,13 +164,13 @@ impl Flow {
         let verdict = self.aid.0.on_up(cx.now, &seen, view);
         self.undo_with_segment = false;
         self.perform_acts(cx, Some(segment));
-        self.apply_verdict(cx, verdict, segment, &seen, packet);
+        self.apply_verdict_on_incoming(cx, verdict, segment, &seen, packet);
         verdict
     }
 
-    /// Applies the aid's verdict. The only replacement supported is a smaller window: any other
-    /// could acknowledge or lose data.
-    fn apply_verdict(
+    /// Applies the aid's verdict on a segment of the peer. The only replacement supported is a
+    /// smaller window: any other could acknowledge or lose data.
+    fn apply_verdict_on_incoming(
         &mut self,
         cx: &mut Context<'_>,
         verdict: SegmentVerdict,
@@ -284,14 +322,17 @@ impl Flow {
     }
 
     /// Requests synthetic acknowledgments for the peer, not beyond what the local TCP has
-    /// acknowledged, and not beyond its window.
+    /// acknowledged, and not beyond its window. They are sent in the order of the requests; one
+    /// that is lower than what the peer has seen is raised to it.
     fn emit(&mut self, ack: Seq, window: u32, copies: u8) -> bool {
-        if ack.after(self.local.ack) || self.requested_acks.is_some() {
+        if ack.after(self.local.ack) || self.requested_acks.len() >= REQUESTED_ACKS_MAX {
             return false;
         }
         let field = u16::try_from(window >> self.negotiated.window_shift).unwrap_or(u16::MAX);
         let window = field.min(self.local.window);
-        self.requested_acks = (copies > 0).then_some(RequestedAcks { ack, window, copies });
+        if copies > 0 {
+            self.requested_acks.push_back(RequestedAcks { ack, window, copies });
+        }
         true
     }
 }

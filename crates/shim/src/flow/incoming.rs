@@ -35,6 +35,7 @@ impl Flow {
         }
         let view = self.view();
         self.record_peer(cx.now, segment);
+        self.loosen_ack_limit(cx, segment);
         let verdict = self.pass_up_to_aid(cx, segment, &view, packet);
         if let State::Disconnected(outage) = self.state
             && self.ends_hold(cx)

@@ -394,7 +394,10 @@ impl Flow {
         self.enter_open(cx.now);
         self.is_queueing = true;
         (self.pace_until, self.next_send) = (cx.now, cx.now);
-        self.announcements_left = u8::from(self.holdback_timeout().is_some());
+        let withholds = self.ack_limit.is_active();
+        self.end_ack_limit();
+        self.requested_acks.clear();
+        self.announcements_left = u8::from(withholds || self.holdback_timeout().is_some());
     }
 
     /// Counts a failed repair. `true`: the peer answered, and this is one of several in a row. The

@@ -29,7 +29,7 @@ impl Flow {
         let Step::Continue(action) = step else { return step };
         let action = self.pass_down_to_aid(cx, segment, &view, action, packet);
         if action == PacketAction::Pass {
-            self.hold_back(cx, segment, packet);
+            self.apply_ack_limit(cx, segment, packet);
         }
         Step::Continue(action)
     }

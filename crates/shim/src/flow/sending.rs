@@ -34,18 +34,21 @@ impl Flow {
         {
             return Some(to);
         }
-        if let Some(RequestedAcks { ack, window, copies }) = self.requested_acks {
-            self.requested_acks =
-                (copies > 1).then_some(RequestedAcks { ack, window, copies: copies - 1 });
+        if let Some(requested) = self.next_requested_ack() {
             cx.counts.acks_sent += 1;
-            return self.write_ack(EndpointState { ack, window, ..self.local }, packet);
+            return self.write_ack(cx, requested, packet);
         }
         if self.announcements_left > 0 {
             cx.counts.announced += 1;
-            return self.write_announcement(packet);
+            return self.write_announcement(cx, packet);
         }
         if self.holdback_timeout().is_some_and(|at| cx.now >= at) {
-            return self.write_announcement(packet);
+            return self.write_announcement(cx, packet);
+        }
+        if self.ack_limit_timeout().is_some_and(|at| cx.now >= at) {
+            self.end_ack_limit();
+            cx.counts.ack_limits_ended += 1;
+            return self.write_announcement(cx, packet);
         }
         match self.state {
             State::Disconnected(_) if self.is_probe_due(cx.now) => self.send_probe(cx, packet),
@@ -82,10 +85,8 @@ impl Flow {
                 (send, Some(patience.min(repair.withhold_until)))
             }
         };
-        [this, other, forget, self.holdback_timeout(), self.aid.0.next_timeout()]
-            .into_iter()
-            .flatten()
-            .min()
+        let acks = [self.holdback_timeout(), self.ack_limit_timeout()].into_iter().flatten().min();
+        [this, other, forget, acks, self.aid.0.next_timeout()].into_iter().flatten().min()
     }
 
     /// Returns whether a new segment must wait behind others.
@@ -194,9 +195,10 @@ impl Flow {
         packet.clear();
         packet.extend_from_slice(original.packet.as_ref()?.bytes());
         let Ok(Parsed::Tcp(segment)) = parse(packet) else { return None };
-        let EndpointState { ack, window, echo, ece: echoes, .. } = self.local;
+        let EndpointState { echo, ece: echoes, .. } = self.local;
+        let ack = self.visible_ack();
         segment.set_ack(packet, ack);
-        segment.set_window(packet, window);
+        segment.set_window(packet, self.visible_window());
         segment.set_tsecr(packet, echo);
         segment.set_ece(packet, echoes);
         if let Some((left, _)) = self.sent_tsval {
@@ -206,6 +208,7 @@ impl Flow {
         if original.was_sent {
             segment.set_not_ect(packet);
         }
+        self.on_ack_sent(ack);
         self.retransmission_queue.on_sent(index, now);
         // A retransmission requested by the aid serves as a probe.
         if let State::Disconnected(outage) = &mut self.state {
@@ -268,23 +271,41 @@ impl Flow {
     /// the last byte out, and closes the window. After an outage TSecr is zero: a TSecr from before
     /// the outage would make the peer undo its timeout (RFC 3522) and take an RTT sample as long as
     /// the outage, instead of retransmitting.
-    fn write_announcement(&mut self, packet: &mut Vec<u8>) -> Option<PacketDestination> {
+    fn write_announcement(
+        &mut self,
+        cx: &Context<'_>,
+        packet: &mut Vec<u8>,
+    ) -> Option<PacketDestination> {
         let said = match self.announcements_left {
-            0 => self.local,
+            0 => EndpointState { echo: self.visible_echo(self.local.echo), ..self.local },
             1 => EndpointState { echo: 0, ..self.local },
             _ => EndpointState { ack: self.local.ack - 1, window: 0, echo: 0, ..self.local },
         };
         self.announcements_left = self.announcements_left.saturating_sub(1);
-        self.write_ack(said, packet)
+        self.write_ack(cx, said, packet)
+    }
+
+    /// Takes the next acknowledgment that the aid has requested.
+    fn next_requested_ack(&mut self) -> Option<EndpointState> {
+        let requested = self.requested_acks.front_mut()?;
+        let RequestedAcks { ack, window, copies } = *requested;
+        requested.copies = copies.saturating_sub(1);
+        if requested.copies == 0 {
+            self.requested_acks.pop_front();
+        }
+        let ack = ack.max(self.ack_limit.lowest_ack());
+        let echo = self.visible_echo(self.local.echo);
+        Some(EndpointState { ack, window, echo, ..self.local })
     }
 
     /// Writes an acknowledgment for the peer.
     fn write_ack(
         &mut self,
+        cx: &Context<'_>,
         said: EndpointState,
         packet: &mut Vec<u8>,
     ) -> Option<PacketDestination> {
-        self.on_ack_sent(said.ack);
+        self.on_own_ack_sent(cx, said.ack, said.window);
         let timestamps = Timestamps { value: self.clock.last_tsval(), echo: said.echo };
         self.write_bare_segment(self.key, self.retransmission_queue.max, said, timestamps, packet)?;
         Some(PacketDestination::Network)

@@ -9,7 +9,9 @@ use driftway_base::{
 };
 use driftway_shim::{PacketAction, PacketDestination, Shim};
 use driftway_tcp::{Clock, Config, Connection, DelayedAck, GrowthKind, RecoveryKind};
-use driftway_wire::{Body, IcmpMessage, IpHeader, Packet, Payload, TcpSegment, UnreachableCode};
+use driftway_wire::{
+    Body, IcmpMessage, IpHeader, Packet, Payload, TcpFlags, TcpSegment, UnreachableCode,
+};
 
 pub const MS: fn(u64) -> Duration = Duration::from_millis;
 
@@ -92,6 +94,8 @@ pub struct TestHost {
     pub is_reading: bool,
     /// The highest acknowledgment number that its TCP has sent.
     acknowledged: Option<Seq>,
+    /// The highest acknowledgment number that it has put into the network.
+    shown: Option<Seq>,
     /// Number of wake-ups of the shim, and of the packets it has sent by itself.
     pub wakes: u64,
     pub acks_sent: u64,
@@ -164,6 +168,7 @@ impl TestNetwork {
                 read: 0,
                 is_reading: true,
                 acknowledged: None,
+                shown: None,
                 wakes: 0,
                 acks_sent: 0,
                 progress: Vec::new(),
@@ -208,6 +213,7 @@ impl TestNetwork {
     fn transmit(&mut self, from: usize, mut bytes: Vec<u8>) {
         let packet = Packet::decode(&bytes).expect("sent packets are valid").packet;
         let has_data = packet.payload().len > 0;
+        self.check_shown(from, &packet);
         if self.path.is_cut(self.now, self.now) {
             if self.hits(self.path.icmp)
                 && let Some(bytes) = unreachable(&packet)
@@ -252,6 +258,21 @@ impl TestNetwork {
         }
     }
 
+    /// Checks that the acknowledgment number is at most that of the host's own TCP, and not lower
+    /// than an earlier one.
+    fn check_shown(&mut self, from: usize, packet: &Packet) {
+        let Body::Tcp(segment) = packet.body else { return };
+        let flags = segment.flags;
+        if !flags.contains(TcpFlags::ACK) || flags.contains(TcpFlags::RST) {
+            return;
+        }
+        let (host, ack) = (&mut self.ends[from], segment.ack);
+        let own = host.acknowledged;
+        assert!(own.is_some_and(|own| ack.at_or_before(own)), "{ack:?} is beyond {own:?}");
+        let before = host.shown.replace(ack);
+        assert!(before.is_none_or(|before| ack.at_or_after(before)), "{ack:?} after {before:?}");
+    }
+
     /// Delivers a packet to the TCP of `to`.
     fn deliver(&mut self, to: usize, bytes: &[u8]) {
         let decoded = Packet::decode(bytes).expect("delivered packets are valid");
@@ -268,7 +289,7 @@ impl TestNetwork {
             other => panic!("{other:?}"),
         };
         let (peer_iss, acknowledged) = (self.ends[1 - to].iss, self.ends[1 - to].acknowledged);
-        if segment.flags.contains(driftway_wire::TcpFlags::ACK) {
+        if segment.flags.contains(TcpFlags::ACK) {
             assert!(
                 acknowledged.is_some_and(|sent| segment.ack.at_or_before(sent)),
                 "acknowledged ahead of the peer: {:?} and {acknowledged:?}",
@@ -307,10 +328,12 @@ impl TestNetwork {
 
     fn poll_shim(&mut self, at: usize) {
         let mut packet = Vec::new();
+        let sent_before = self.ends[at].acks_sent;
         while let Some(shim) = &mut self.ends[at].shim
             && let Some(to) = shim.poll(self.now, &mut packet)
         {
             self.ends[at].acks_sent += 1;
+            assert!(self.ends[at].acks_sent - sent_before < 10_000, "packets without end");
             match to {
                 PacketDestination::Network => self.transmit(at, packet.clone()),
                 PacketDestination::LocalTcp => self.deliver(at, &packet),
@@ -332,7 +355,7 @@ impl TestNetwork {
             }
             while end.tcp.poll_event().is_some() {}
             let Some(sent) = end.tcp.poll_transmit(self.now) else { break };
-            if sent.segment.flags.contains(driftway_wire::TcpFlags::ACK) {
+            if sent.segment.flags.contains(TcpFlags::ACK) {
                 let ack = sent.segment.ack;
                 end.acknowledged = Some(end.acknowledged.map_or(ack, |old| old.max(ack)));
             }
