@@ -2,21 +2,42 @@
 
 use std::fmt::Debug;
 use std::io;
+use std::thread;
+use std::time::Duration;
 
 use netlink_packet_core::{
     NLM_F_ACK, NLM_F_REQUEST, NetlinkDeserializable, NetlinkHeader, NetlinkMessage, NetlinkPayload,
     NetlinkSerializable,
 };
 use netlink_packet_route::RouteNetlinkMessage;
-use netlink_packet_route::link::{LinkAttribute, LinkFlags, LinkMessage};
+use netlink_packet_route::link::{LinkAttribute, LinkFlags, LinkMessage, State};
 use netlink_sys::{Socket, SocketAddr, protocols::NETLINK_ROUTE};
 
 /// Index of the loopback interface in every namespace.
 const LOOPBACK: u32 = 1;
+/// Interval and number of checks whether an interface is active again.
+const ACTIVATION_POLL_INTERVAL: Duration = Duration::from_micros(200);
+const ACTIVATION_POLLS_MAX: u32 = 100;
 
 /// Sends `message` to `protocol` of the calling thread's namespace and returns the answer, `None`
 /// for a bare acknowledgment.
 pub fn request<M>(protocol: isize, message: M, flags: u16) -> io::Result<Option<M>>
+where
+    M: NetlinkSerializable + NetlinkDeserializable + Debug,
+{
+    request_on(&open(protocol)?, message, flags)
+}
+
+/// Opens a socket for requests in the calling thread's namespace.
+fn open(protocol: isize) -> io::Result<Socket> {
+    let mut socket = Socket::new(protocol)?;
+    socket.bind_auto()?;
+    socket.connect(&SocketAddr::new(0, 0))?;
+    Ok(socket)
+}
+
+/// Sends `message` in the namespace of the socket, and returns the answer.
+fn request_on<M>(socket: &Socket, message: M, flags: u16) -> io::Result<Option<M>>
 where
     M: NetlinkSerializable + NetlinkDeserializable + Debug,
 {
@@ -26,10 +47,6 @@ where
     question.finalize();
     let mut bytes = vec![0; question.buffer_len()];
     question.serialize(&mut bytes);
-
-    let mut socket = Socket::new(protocol)?;
-    socket.bind_auto()?;
-    socket.connect(&SocketAddr::new(0, 0))?;
     socket.send(&bytes, 0)?;
     let (answer, _) = socket.recv_from_full()?;
     let answer = NetlinkMessage::<M>::deserialize(&answer)
@@ -49,6 +66,63 @@ pub fn loopback_up() -> io::Result<()> {
     link.header.change_mask = LinkFlags::Up;
     request(NETLINK_ROUTE, RouteNetlinkMessage::SetLink(link), NLM_F_ACK)?;
     Ok(())
+}
+
+/// The carrier of an interface, which can be switched from any namespace.
+pub struct CarrierSwitch {
+    socket: Socket,
+    index: u32,
+}
+
+impl CarrierSwitch {
+    /// A switch for an interface of the calling thread's namespace.
+    ///
+    /// # Errors
+    /// Any error of the kernel.
+    pub fn open(index: u32) -> io::Result<Self> {
+        Ok(Self { socket: open(NETLINK_ROUTE)?, index })
+    }
+
+    /// Gives the interface a carrier, or takes it away, and makes the kernel report that at once. By
+    /// itself it reports carriers at most once a second for all interfaces of a machine, so that on
+    /// one with many networks an outage could be over before it is reported. Waits for any process
+    /// that changes a link.
+    ///
+    /// # Errors
+    /// The device's carrier cannot be changed (a TUN device's can since Linux 5.0), or any other
+    /// error of the kernel.
+    pub fn set(&self, is_on: bool) -> io::Result<()> {
+        self.change(LinkAttribute::Carrier(u8::from(is_on)))?;
+        if is_on {
+            self.wait_until_active()?;
+        }
+        // A change of the alias is reported with the interface's state.
+        let alias = if is_on { "carrier" } else { "no carrier" };
+        self.change(LinkAttribute::IfAlias(alias.into()))
+    }
+
+    fn change(&self, attribute: LinkAttribute) -> io::Result<()> {
+        let mut link = LinkMessage::default();
+        link.header.index = self.index;
+        link.attributes = vec![attribute];
+        request_on(&self.socket, RouteNetlinkMessage::SetLink(link), NLM_F_ACK)?;
+        Ok(())
+    }
+
+    /// Waits until the kernel sends packets over the interface again: until then it drops them.
+    fn wait_until_active(&self) -> io::Result<()> {
+        for _ in 0..ACTIVATION_POLLS_MAX {
+            let mut link = LinkMessage::default();
+            link.header.index = self.index;
+            let answer = request_on(&self.socket, RouteNetlinkMessage::GetLink(link), 0)?;
+            let Some(RouteNetlinkMessage::NewLink(link)) = answer else { break };
+            if !link.attributes.contains(&LinkAttribute::OperState(State::Down)) {
+                break;
+            }
+            thread::sleep(ACTIVATION_POLL_INTERVAL);
+        }
+        Ok(())
+    }
 }
 
 /// Packets that the kernel dropped on sending over an interface of the calling thread's namespace.

@@ -9,7 +9,7 @@ use nix::poll::{PollFd, PollFlags, ppoll};
 use nix::sys::time::TimeSpec;
 use tun_rs::{DeviceBuilder, SyncDevice};
 
-use crate::netlink;
+use crate::netlink::{self, CarrierSwitch};
 
 /// Transmit queue length: packets that arrive while this process does not run.
 const QUEUE: u32 = 5000;
@@ -35,6 +35,16 @@ impl Tun {
             .build_sync()?;
         device.set_nonblocking(true)?;
         Ok(Self { device, mtu })
+    }
+
+    /// A switch for the interface's carrier, which is on at first. Without it the kernel sends
+    /// nothing over the interface; packets that are written to the device still reach the kernel. To
+    /// be called in the interface's namespace.
+    ///
+    /// # Errors
+    /// Any error of the kernel.
+    pub(crate) fn carrier_switch(&self) -> io::Result<CarrierSwitch> {
+        CarrierSwitch::open(self.device.if_index()?)
     }
 
     /// The MTU (bytes).

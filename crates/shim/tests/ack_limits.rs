@@ -266,7 +266,7 @@ fn stored_segments_show_what_the_aid_allows() {
     let hold = Act::Hold {
         probe: None,
         rewind_snd_nxt: true,
-        freeze_timers: false,
+        timers: driftway_base::HeldTimers::Run,
         cwnd: driftway_base::Assign::Keep,
         release: driftway_base::Release::Resume,
     };

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::io;
 
-use driftway_base::{Instant, Ipv4Addr};
+use driftway_base::{Instant, Ipv4Addr, SignalKind};
 use driftway_link::QueuePosition;
 use driftway_net::addresses::address;
 use driftway_net::{CROSS_TRAFFIC_STREAM, Event, Network, Output, PacketDropReason, Recording};
@@ -23,6 +23,15 @@ pub struct DepartingPacket {
     pub due: Instant,
     /// Its bytes.
     pub bytes: Vec<u8>,
+}
+
+/// A change of the carrier of a kernel's device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CarrierChange {
+    /// Index of the kernel.
+    pub kernel: usize,
+    /// It gets its carrier back.
+    pub is_on: bool,
 }
 
 /// Counters of packets that entered at one node.
@@ -55,7 +64,7 @@ pub struct EmulationCounts {
 /// A simulated network with kernels in place of some of its hosts, driven by real time.
 ///
 /// Events: [`offer`](Self::offer), [`on_timeout`](Self::on_timeout); polls: [`poll`](Self::poll)
-/// until there is nothing, then [`next_timeout`](Self::next_timeout). Time never goes back. With a
+/// and [`poll_carrier`](Self::poll_carrier) until there is nothing, then [`next_timeout`](Self::next_timeout). Time never goes back. With a
 /// late driver no event is lost: all due events are processed with their scheduled times. The
 /// network never runs ahead of the time that the driver gives.
 ///
@@ -72,6 +81,7 @@ pub struct EmulatedNetwork {
     /// Kernel of each node.
     kernel_at: Vec<Option<usize>>,
     departing: VecDeque<DepartingPacket>,
+    carrier_changes: VecDeque<CarrierChange>,
     counts: EmulationCounts,
 }
 
@@ -121,6 +131,7 @@ impl EmulatedNetwork {
             kernel_at,
             net,
             departing: VecDeque::new(),
+            carrier_changes: VecDeque::new(),
             counts: EmulationCounts {
                 by_kernel: vec![KernelCounts::default(); kernels.len()],
                 ..EmulationCounts::default()
@@ -194,6 +205,11 @@ impl EmulatedNetwork {
         self.departing.pop_front()
     }
 
+    /// Returns the next change of a carrier.
+    pub fn poll_carrier(&mut self) -> Option<CarrierChange> {
+        self.carrier_changes.pop_front()
+    }
+
     /// Takes back the buffer of a packet that was passed to the kernel.
     pub fn give_back(&mut self, departed: DepartingPacket) {
         self.store.give_back(departed.bytes);
@@ -217,15 +233,29 @@ impl EmulatedNetwork {
             self.handle_events();
             match output {
                 Output::Deliver { node, packet } => self.deliver(node, &packet),
-                // For simulated hosts: the links of a kernel stay up. No connection is split.
+                Output::Signal { node, signal } => self.signal(node, signal.kind),
+                // For simulated hosts. No connection is split.
                 Output::Intercepted { .. }
-                | Output::Signal { .. }
                 | Output::NextHopPower { .. }
                 | Output::SendFailed { .. }
                 | Output::RouteProbesDue { .. } => {}
             }
         }
         self.handle_events();
+    }
+
+    /// Passes a signal to the kernel of a node. A kernel has one device, whatever the node has, and
+    /// knows of its links only whether that has a carrier.
+    fn signal(&mut self, node: usize, kind: SignalKind) {
+        let Some(kernel) = self.kernel_at[node] else { return };
+        let is_on = match kind {
+            SignalKind::LinkDown => false,
+            SignalKind::LinkUp => true,
+            _ => return,
+        };
+        if self.net.interface_count(node) == 1 {
+            self.carrier_changes.push_back(CarrierChange { kernel, is_on });
+        }
     }
 
     fn handle_events(&mut self) {

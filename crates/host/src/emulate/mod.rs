@@ -5,6 +5,7 @@
 //! own time with a resolution of 1 ns; a delay of this thread affects only the time at which a
 //! packet leaves, is measured there, and does not accumulate over hops.
 
+mod carriers;
 mod emulated_network;
 mod kernel_packet;
 mod lateness;
@@ -20,6 +21,7 @@ use std::thread::{self, JoinHandle};
 use driftway_base::{Duration, Ipv4Addr};
 use driftway_scenario::{Network, Scenario};
 
+use carriers::Carriers;
 pub use emulated_network::{
     DepartingPacket, EmulatedNetwork, EmulationCounts, KernelCounts, not_emulated,
 };
@@ -155,11 +157,16 @@ impl Emulation {
     /// Starts the network at time zero of the scenario.
     ///
     /// # Errors
-    /// The thread or the pipe cannot be created.
+    /// A thread, a socket or the pipe cannot be created.
     pub fn start(self) -> io::Result<RunningEmulation> {
         let (stopped, stop) = io::pipe()?;
         let delivered = Arc::new(AtomicU64::new(0));
-        let work = PacketLoop::new(self.tuns, self.network, Arc::clone(&delivered));
+        let mut switches = Vec::new();
+        for (namespace, tun) in self.kernels.namespaces.iter().zip(&self.tuns) {
+            switches.push(namespace.run(|| tun.carrier_switch())??);
+        }
+        let carriers = Carriers::start(switches)?;
+        let work = PacketLoop::new(self.tuns, carriers, self.network, Arc::clone(&delivered));
         let thread =
             thread::Builder::new().name("network".into()).spawn(move || work.run(&stopped))?;
         Ok(RunningEmulation {

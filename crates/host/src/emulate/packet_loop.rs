@@ -11,6 +11,7 @@ use nix::poll::{PollFd, PollFlags, ppoll};
 use nix::sys::prctl;
 use nix::sys::time::TimeSpec;
 
+use super::carriers::Carriers;
 use super::{EmulatedNetwork, LatenessHistogram};
 use crate::{RealClock, Tun};
 
@@ -23,6 +24,7 @@ const LARGEST_PACKET: usize = 65_535;
 pub struct PacketLoop {
     /// The devices of the kernels, in order.
     tuns: Vec<Tun>,
+    carriers: Carriers,
     network: EmulatedNetwork,
     clock: RealClock,
     lateness: LatenessHistogram,
@@ -48,9 +50,15 @@ pub struct LoopOutcome {
 
 impl PacketLoop {
     /// Creates the loop, whose time begins now. `delivered` counts the packets passed to kernels.
-    pub fn new(tuns: Vec<Tun>, network: EmulatedNetwork, delivered: Arc<AtomicU64>) -> Self {
+    pub fn new(
+        tuns: Vec<Tun>,
+        carriers: Carriers,
+        network: EmulatedNetwork,
+        delivered: Arc<AtomicU64>,
+    ) -> Self {
         Self {
             tuns,
+            carriers,
             network,
             clock: RealClock::start(),
             lateness: LatenessHistogram::default(),
@@ -81,6 +89,9 @@ impl PacketLoop {
             }
             self.network.on_timeout(self.clock.now());
             self.write_packets(&tuns)?;
+            while let Some(change) = self.network.poll_carrier() {
+                self.carriers.change(change);
+            }
             let timeout = match self.network.next_timeout() {
                 _ if ready.contains(&true) => Some(Duration::ZERO),
                 Instant::FAR_FUTURE => None,
@@ -90,6 +101,7 @@ impl PacketLoop {
                 break;
             }
         }
+        self.carriers.stop()?;
         Ok(LoopOutcome {
             duration: self.clock.now().since(Instant::ZERO),
             tuns,

@@ -40,16 +40,23 @@ const RECHECK_INTERVAL: Duration = Duration::from_secs(1);
 /// Minimum interval between two reviews, with an addition for each flow, because on some hosts
 /// there are events all the time. The same addition applies to the time for observations.
 const REVIEW_INTERVAL: Duration = Duration::from_millis(100);
+/// The same if a link has gone down or come up since, which is rare and what flows wait for.
+const LINK_REVIEW_INTERVAL: Duration = Duration::from_millis(5);
 const REVIEW_INTERVAL_PER_FLOW: Duration = Duration::from_millis(1);
 
 /// Monitor of flows that this host certainly cannot send.
 pub struct RouteMonitor {
     rtnetlink: Socket,
     changed: bool,
+    links: LinkStates,
+    /// A link has gone down or come up.
+    link_changed: bool,
     unroutable: BTreeSet<FlowKey>,
     /// Next recheck of unroutable flows, and earliest time of the next review of all.
     recheck_at: Instant,
     next_review_at: Instant,
+    /// The same after a change of a link.
+    next_link_review_at: Instant,
     review: Option<RouteReview>,
     checker: RouteChecker,
 }
@@ -86,7 +93,7 @@ impl RouteMonitor {
         let mut socket = Socket::new(NETLINK_ROUTE)?;
         socket.bind_auto()?;
         socket.set_non_blocking(true)?;
-        // The events' content is irrelevant, so that none can be missed.
+        // Whatever the events' content is, the routes are reviewed, so that none can be missed.
         socket.set_no_enobufs(true)?;
         for group in MULTICAST_GROUPS {
             socket.add_membership(group)?;
@@ -94,9 +101,12 @@ impl RouteMonitor {
         Ok(Self {
             rtnetlink: socket,
             changed: false,
+            links: LinkStates::default(),
+            link_changed: false,
             unroutable: BTreeSet::new(),
             recheck_at: Instant::ZERO,
             next_review_at: Instant::ZERO,
+            next_link_review_at: Instant::ZERO,
             review: None,
             checker: RouteChecker::new()?,
         })
@@ -120,9 +130,12 @@ impl RouteMonitor {
         let mut changed = false;
         let mut buffer = [0; 64];
         loop {
-            // Truncated to the buffer: only the arrival of an event matters.
+            // Truncated to the buffer, which has room for the headers.
             match recv(self.rtnetlink.as_raw_fd(), &mut buffer, MsgFlags::MSG_DONTWAIT) {
-                Ok(_) => changed = true,
+                Ok(len) => {
+                    changed = true;
+                    self.link_changed |= self.links.record(&buffer[..len.min(buffer.len())]);
+                }
                 Err(Errno::EAGAIN) => break,
                 Err(errno) => return Err(errno.into()),
             }
@@ -134,7 +147,12 @@ impl RouteMonitor {
     /// Returns whether a review of all flows is due.
     pub fn is_review_due(&self, now: Instant) -> bool {
         let due = self.changed || self.has_unroutable() && now >= self.recheck_at;
-        due && self.review.is_none() && now >= self.next_review_at
+        due && self.review.is_none() && now >= self.earliest_review()
+    }
+
+    /// Earliest time of the next review of all flows.
+    fn earliest_review(&self) -> Instant {
+        if self.link_changed { self.next_link_review_at } else { self.next_review_at }
     }
 
     /// Starts a review: each of these flows is about to send a packet that shows its output
@@ -144,10 +162,11 @@ impl RouteMonitor {
             return false;
         }
         if all {
-            self.changed = false;
+            (self.changed, self.link_changed) = (false, false);
             self.recheck_at = now + RECHECK_INTERVAL;
-            self.next_review_at =
-                now + REVIEW_INTERVAL + REVIEW_INTERVAL_PER_FLOW.times(flows.len() as u64);
+            let for_flows = now + REVIEW_INTERVAL_PER_FLOW.times(flows.len() as u64);
+            self.next_review_at = for_flows + REVIEW_INTERVAL;
+            self.next_link_review_at = for_flows + LINK_REVIEW_INTERVAL;
             let all: BTreeSet<_> = flows.iter().collect();
             self.unroutable.retain(|flow| all.contains(flow));
         }
@@ -171,9 +190,9 @@ impl RouteMonitor {
         match &self.review {
             Some(look) => (!look.is_being_checked).then_some(look.deadline),
             None => {
-                let again =
-                    self.has_unroutable().then_some(self.recheck_at.max(self.next_review_at));
-                let changed = self.changed.then_some(self.next_review_at);
+                let earliest = self.earliest_review();
+                let again = self.has_unroutable().then_some(self.recheck_at.max(earliest));
+                let changed = self.changed.then_some(earliest);
                 changed.into_iter().chain(again).min()
             }
         }
@@ -209,6 +228,41 @@ impl RouteMonitor {
     /// A descriptor that is readable when the checker has results.
     pub fn results_fd(&self) -> BorrowedFd<'_> {
         self.checker.ready.as_fd()
+    }
+}
+
+/// The interfaces' states in the events so far: up, with a carrier.
+#[derive(Debug, Default)]
+struct LinkStates(BTreeMap<u32, bool>);
+
+impl LinkStates {
+    /// Records an event. Returns whether an interface has gone down, come up or disappeared; of one
+    /// that was not known the state before is not known either.
+    fn record(&mut self, event: &[u8]) -> bool {
+        match link_state(event) {
+            Some((index, Some(is_up))) => self.0.insert(index, is_up) != Some(is_up),
+            Some((index, None)) => {
+                self.0.remove(&index);
+                true
+            }
+            None => false,
+        }
+    }
+}
+
+/// Index of an event's interface, and whether that is up with a carrier; `None` instead of it: it has
+/// disappeared. `None` for an event about anything else. Read from the fixed headers (linux/netlink.h,
+/// linux/rtnetlink.h), because the attributes are not in the buffer.
+fn link_state(event: &[u8]) -> Option<(u32, Option<bool>)> {
+    const NEW_LINK: u16 = 16;
+    const DELETED_LINK: u16 = 17;
+    let kind = u16::from_ne_bytes(*event.get(4..)?.first_chunk()?);
+    let index = u32::from_ne_bytes(*event.get(20..)?.first_chunk()?);
+    let flags = LinkFlags::from_bits_retain(u32::from_ne_bytes(*event.get(24..)?.first_chunk()?));
+    match kind {
+        NEW_LINK => Some((index, Some(flags.contains(LinkFlags::Up | LinkFlags::LowerUp)))),
+        DELETED_LINK => Some((index, None)),
+        _ => None,
     }
 }
 
@@ -348,5 +402,46 @@ fn is_link_up(index: u32) -> io::Result<bool> {
         // Not certain.
         Err(error) if error.raw_os_error().is_some() => Ok(true),
         Err(error) => Err(error),
+    }
+}
+
+#[cfg(test)]
+mod test {
+    use super::*;
+    use netlink_packet_core::{NetlinkHeader, NetlinkMessage, NetlinkPayload};
+
+    fn event(message: RouteNetlinkMessage) -> Vec<u8> {
+        let payload = NetlinkPayload::InnerMessage(message);
+        let mut message = NetlinkMessage::new(NetlinkHeader::default(), payload);
+        message.finalize();
+        let mut bytes = vec![0; message.buffer_len()];
+        message.serialize(&mut bytes);
+        bytes
+    }
+
+    fn link(index: u32, flags: LinkFlags) -> LinkMessage {
+        let mut link = LinkMessage::default();
+        (link.header.index, link.header.flags) = (index, flags);
+        link
+    }
+
+    #[test]
+    fn changes_of_links_are_recognized() {
+        let up = LinkFlags::Up | LinkFlags::LowerUp | LinkFlags::Running;
+        let mut states = LinkStates::default();
+        let mut record = |message| states.record(&event(message));
+        let new = |index, flags| RouteNetlinkMessage::NewLink(link(index, flags));
+        assert!(record(new(3, up)));
+        // Running follows later, and other attributes change.
+        assert!(!record(new(3, LinkFlags::Up | LinkFlags::LowerUp)));
+        assert!(record(new(3, LinkFlags::Up)));
+        assert!(!record(new(3, LinkFlags::Up)));
+        assert!(record(new(4, up)));
+        assert!(record(new(3, up)));
+        assert!(record(RouteNetlinkMessage::DelLink(link(3, up))));
+        assert!(!record(RouteNetlinkMessage::NewRoute(RouteMessage::default())));
+        for len in 0..32 {
+            assert!(!states.record(&event(new(5, up))[..len.min(27)]));
+        }
     }
 }

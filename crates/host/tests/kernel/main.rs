@@ -26,6 +26,7 @@ mod giving_up;
 mod hangs;
 mod hold_back;
 mod loopback;
+mod mobile_host;
 mod namespaces;
 mod no_harm;
 mod on_path;
@@ -49,7 +50,7 @@ use libtest_mimic::{Arguments, Completion, Trial, run};
 /// Name and function.
 type Test = (&'static str, fn());
 
-const MODULES: [&[Test]; 21] = [
+const MODULES: [&[Test]; 22] = [
     // The long ones first.
     shim_daemon::TESTS,
     no_harm::TESTS,
@@ -57,6 +58,7 @@ const MODULES: [&[Test]; 21] = [
     giving_up::TESTS,
     aids::TESTS,
     hold_back::TESTS,
+    mobile_host::TESTS,
     hangs::TESTS,
     cut_off::TESTS,
     wrapping::TESTS,

@@ -54,6 +54,13 @@ impl Network {
         &self.links
     }
 
+    /// Returns the number of a node's interfaces: ends of links, and radios.
+    pub fn interface_count(&self, node: usize) -> usize {
+        let ends = (0..self.links.len())
+            .flat_map(|link| [Side::A, Side::B].map(|side| self.topology.across(link, side)));
+        ends.filter(|at| *at == node).count() + self.nodes.get(node).map_or(0, |n| n.radios.len())
+    }
+
     /// Returns true if some node has a radio.
     #[inline]
     pub fn has_radios(&self) -> bool {

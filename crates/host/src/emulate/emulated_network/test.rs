@@ -391,3 +391,32 @@ fn a_kernel_needs_a_node_of_its_own() {
         assert!(error.to_string().contains(says), "{error}");
     }
 }
+
+/// A partition of a hop with `signal = "link"` takes the carrier of the kernel at its end.
+#[test]
+fn links_that_go_down_change_carriers() {
+    let cut = |hop: u32, signal: &str| {
+        format!(
+            "[[network.fault]]\nkind = \"partition\"\nhop = {hop}\nfirst = \"100 ms\"\n\
+             lasts = \"50 ms\"\nsignal = \"{signal}\"\n"
+        )
+    };
+    let changes = |hops, more: &str| {
+        let mut medium = medium(hops, more, "");
+        let mut seen = Vec::new();
+        for millis in 0..200 {
+            medium.on_timeout(at(millis));
+            while let Some(CarrierChange { kernel, is_on }) = medium.poll_carrier() {
+                seen.push((millis, kernel, is_on));
+            }
+        }
+        seen
+    };
+    assert_eq!(changes(3, &cut(3, "link")), [(100, FAR, false), (150, FAR, true)]);
+    assert_eq!(changes(3, &cut(1, "link")), [(100, NEAR, false), (150, NEAR, true)]);
+    let both = [(100, NEAR, false), (100, FAR, false), (150, NEAR, true), (150, FAR, true)];
+    assert_eq!(changes(1, &cut(1, "link")), both);
+    // Between routers, and without this signal.
+    assert_eq!(changes(3, &cut(2, "link")), []);
+    assert_eq!(changes(3, &cut(3, "none")), []);
+}
