@@ -263,12 +263,13 @@ results (results.csv). If one differs from the recorded one, the exit status is 
 NAME is searched for in ./papers, then among the built-in papers; a directory with a paper.toml is
 accepted as well. --jobs never changes a result.
 
-With --kernel each point is a transfer of this machine's own TCP over the scenario's path in real
-time, as in `driftway emulate`, without and with `driftway shim` in the sending namespace; the
-simulator runs the same scenarios with the same seeds. Many runs go on at once (--jobs), because
-each takes minutes but little processor time. A run with late packets is repeated at most twice,
-then reported. Transfers that take longer than an hour do not complete. --quick ends transfers
-early and runs the ends of each axis. No statement is judged: kernel runs are not reproducible.")]
+With --kernel each point is a connection of this machine's own TCP over the scenario's path in real
+time, as in `driftway emulate`, without and with `driftway shim` in the sending namespace, or in that
+of the paper's mobile host; the simulator runs the same scenarios with the same seeds. Many runs go
+on at once (--jobs), because each takes minutes but little processor time; fewer if they send all
+the time. A run with late packets is repeated at most twice, then reported. Transfers that take
+longer than an hour do not complete. --quick ends runs early and runs the ends of each axis. No
+statement is judged: kernel runs are not reproducible.")]
     Paper(PaperArgs),
     /// Plot results on one self-contained HTML page
     #[command(after_help = "\

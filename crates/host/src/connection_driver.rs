@@ -2,7 +2,8 @@
 
 use std::{fmt, io};
 
-use driftway_base::{Endpoint, Instant, Seq};
+use driftway_base::{Endpoint, Instant, Seq, Signal};
+use driftway_node::Socket;
 use driftway_tcp::{Config, Connection, Event, State, Transmit, reset_for};
 use driftway_wire::{
     Body, Decoded, IcmpMessage, IpHeader, IpOptions, Packet, TcpFlags, TcpSegment, UnreachableCode,
@@ -22,16 +23,16 @@ pub struct UnmatchedPackets {
     pub not_for_connection: u64,
 }
 
-/// One connection of driftway's TCP, its buffers, and an [`ImpairedTun`] to the kernel at the other
-/// end.
+/// One connection of driftway's TCP, with or without an aid, its buffers, and an [`ImpairedTun`] to
+/// the kernel at the other end.
 ///
 /// The application's interface is that of a non-blocking socket: [`read`](ConnectionDriver::read),
 /// [`write`](ConnectionDriver::write), [`close`](ConnectionDriver::close). Everything else happens
-/// in [`step`](ConnectionDriver::step), in the order network, TCP's timers, and, after it, the
-/// application.
+/// in [`step`](ConnectionDriver::step), in the order network, the timers of the aid and of TCP, and,
+/// after it, the application.
 pub struct ConnectionDriver {
     cable: ImpairedTun,
-    connection: Connection,
+    socket: Socket,
     outgoing: ByteRing,
     incoming: ByteRing,
     /// Stream offset of the next byte to be written.
@@ -58,7 +59,7 @@ impl ConnectionDriver {
         send_buffer: usize,
     ) -> Self {
         let connection = Connection::connect(config, local, remote, iss, 0, cable.now());
-        Self::new(cable, connection, send_buffer)
+        Self::new(cable, Socket::new(connection, None), send_buffer)
     }
 
     /// Listens for one connection at `local`; otherwise as [`connect`](ConnectionDriver::connect).
@@ -69,15 +70,18 @@ impl ConnectionDriver {
         iss: Seq,
         send_buffer: usize,
     ) -> Self {
-        Self::new(cable, Connection::listen(config, local, iss, 0), send_buffer)
+        let connection = Connection::listen(config, local, iss, 0);
+        Self::new(cable, Socket::new(connection, None), send_buffer)
     }
 
-    fn new(cable: ImpairedTun, connection: Connection, send_buffer: usize) -> Self {
-        let receive_buffer = connection.config().receive_buffer as usize;
+    /// Drives this socket, which may have an aid that holds no segments. The time of its connection
+    /// is that of the device.
+    pub fn new(cable: ImpairedTun, socket: Socket, send_buffer: usize) -> Self {
+        let receive_buffer = socket.tcp().config().receive_buffer as usize;
         Self {
             leaving: vec![0; usize::from(cable.mtu())].into_boxed_slice(),
             cable,
-            connection,
+            socket,
             outgoing: ByteRing::new(send_buffer),
             incoming: ByteRing::new(receive_buffer),
             written: 0,
@@ -90,8 +94,17 @@ impl ConnectionDriver {
     }
 
     /// Returns the connection.
-    pub const fn connection(&self) -> &Connection {
-        &self.connection
+    pub fn connection(&self) -> &Connection {
+        self.socket.tcp()
+    }
+
+    /// Passes a signal of this host to the aid, and sends what that requests.
+    ///
+    /// # Errors
+    /// Any error of the device.
+    pub fn on_signal(&mut self, signal: &Signal) -> io::Result<()> {
+        self.socket.on_signal(self.cable.now(), signal);
+        self.transmit()
     }
 
     /// Returns the TUN device, with its impairments.
@@ -106,16 +119,16 @@ impl ConnectionDriver {
 
     /// The next event of the connection.
     pub fn poll_event(&mut self) -> Option<Event> {
-        self.connection.poll_event()
+        self.socket.tcp_mut().poll_event()
     }
 
     /// Accepts as many of `bytes` as fit into the send buffer, and returns their number.
     pub fn write(&mut self, bytes: &[u8]) -> usize {
-        self.outgoing.release(self.connection.acknowledged_bytes());
+        self.outgoing.release(self.connection().acknowledged_bytes());
         let room = self.outgoing.end().saturating_sub(self.written);
         let fits = bytes.len().min(usize::try_from(room).unwrap_or(usize::MAX));
         let taken = match self.outgoing.write(self.written, &bytes[..fits]) {
-            Ok(()) => self.connection.write(fits as u64),
+            Ok(()) => self.socket.tcp_mut().write(fits as u64),
             Err(OutsideWindow { .. }) => 0,
         };
         self.written += taken;
@@ -130,7 +143,7 @@ impl ConnectionDriver {
         let mut len = 0;
         while len < bytes.len() {
             let most = u32::try_from(bytes.len() - len).unwrap_or(u32::MAX);
-            let Some(part) = self.connection.read(most) else { break };
+            let Some(part) = self.socket.tcp_mut().read(most) else { break };
             if part.offset != self.read {
                 return Err(tcp_bug(format_args!("read {part:?} after offset {}", self.read)));
             }
@@ -145,12 +158,12 @@ impl ConnectionDriver {
 
     /// Sends no more data.
     pub fn close(&mut self) {
-        self.connection.close();
+        self.socket.tcp_mut().close();
     }
 
     /// Aborts the connection with a reset.
     pub fn abort(&mut self) {
-        self.connection.abort();
+        self.socket.tcp_mut().abort();
     }
 
     /// Sends what is due, waits for a packet, a timer or `deadline`, and processes it.
@@ -173,8 +186,8 @@ impl ConnectionDriver {
         mut application: impl FnMut(&mut Self) -> io::Result<()>,
     ) -> io::Result<()> {
         self.transmit()?;
-        let timer = self.connection.next_timeout().unwrap_or(Instant::FAR_FUTURE);
-        self.cable.wait(deadline.min(timer))?;
+        let timers = [self.socket.next_aid_timeout(), self.socket.next_tcp_timeout()];
+        self.cable.wait(timers.into_iter().flatten().fold(deadline, Instant::min))?;
         let mut arrived = std::mem::take(&mut self.arrived);
         while self.cable.receive(&mut arrived)? {
             self.on_packet(&arrived)?;
@@ -183,8 +196,12 @@ impl ConnectionDriver {
         }
         self.arrived = arrived;
         let now = self.cable.now();
-        if self.connection.next_timeout().is_some_and(|due| due <= now) {
-            self.connection.on_timeout(now);
+        if self.socket.next_aid_timeout().is_some_and(|due| due <= now) {
+            self.socket.on_aid_timeout(now);
+            self.transmit()?;
+        }
+        if self.socket.next_tcp_timeout().is_some_and(|due| due <= now) {
+            self.socket.on_tcp_timeout(now);
             self.transmit()?;
         }
         Ok(())
@@ -196,13 +213,13 @@ impl ConnectionDriver {
             return Ok(());
         };
         let Packet { ip, body } = packet;
-        let local = self.connection.local();
+        let local = self.connection().local();
         match body {
             Body::Tcp(segment)
                 if Endpoint::new(ip.destination, segment.destination_port) == local =>
             {
-                let remote = self.connection.remote();
-                let known = self.connection.state() != State::Listen;
+                let remote = self.connection().remote();
+                let known = self.connection().state() != State::Listen;
                 if known && Endpoint::new(ip.source, segment.source_port) != remote {
                     self.unmatched.not_for_connection += 1;
                     return match reset_for(&segment) {
@@ -213,16 +230,16 @@ impl ConnectionDriver {
                 self.on_segment(&ip, segment, payload)
             }
             Body::Icmp(IcmpMessage::Unreachable { code, quoted })
-                if self.connection.may_have_sent(quoted.seq())
+                if self.connection().may_have_sent(quoted.seq())
                     && (quoted.source, quoted.destination)
-                        == (local.address, self.connection.remote().address)
-                    && quoted.ports() == (local.port, self.connection.remote().port) =>
+                        == (local.address, self.connection().remote().address)
+                    && quoted.ports() == (local.port, self.connection().remote().port) =>
             {
                 // RFC 9293 §3.9.2.2: protocol and port unreachable are hard errors.
                 let hard = matches!(code, UnreachableCode::Protocol | UnreachableCode::Port);
                 let no_route = matches!(code, UnreachableCode::Net | UnreachableCode::Host);
                 let now = self.cable.now();
-                self.connection.on_unreachable(now, hard, no_route.then_some(quoted.seq()));
+                self.socket.tcp_mut().on_unreachable(now, hard, no_route.then_some(quoted.seq()));
                 self.transmit()
             }
             _ => {
@@ -238,11 +255,11 @@ impl ConnectionDriver {
         mut segment: TcpSegment,
         bytes: &[u8],
     ) -> io::Result<()> {
-        let synchronizing = matches!(self.connection.state(), State::Listen | State::SynSent);
+        let synchronizing = matches!(self.connection().state(), State::Listen | State::SynSent);
         let offset = if synchronizing { 0 } else { self.offset_of(segment.seq) };
         segment.payload.offset = offset;
         let now = self.cable.now();
-        let taken = self.connection.on_segment(now, ip.source, &segment, ip.ecn).accepted;
+        let taken = self.socket.on_segment(now, ip.source, &segment, ip.ecn).accepted;
         if synchronizing && segment.flags.contains(TcpFlags::SYN) {
             self.peer_first_seq = segment.seq + 1;
         }
@@ -266,11 +283,11 @@ impl ConnectionDriver {
     }
 
     fn transmit(&mut self) -> io::Result<()> {
-        while let Some(transmit) = self.connection.poll_transmit(self.cable.now()) {
+        while let Some(transmit) = self.socket.poll_transmit(self.cable.now()) {
             let Transmit { segment, ecn, .. } = transmit;
             let ip = IpHeader {
-                source: self.connection.local().address,
-                destination: self.connection.remote().address,
+                source: self.connection().local().address,
+                destination: self.connection().remote().address,
                 ecn,
                 dscp: 0,
                 ttl: TTL,

@@ -17,7 +17,7 @@ use netlink_sys::{Socket, SocketAddr, protocols::NETLINK_ROUTE};
 const LOOPBACK: u32 = 1;
 /// Interval and number of checks whether an interface is active again.
 const ACTIVATION_POLL_INTERVAL: Duration = Duration::from_micros(200);
-const ACTIVATION_POLLS_MAX: u32 = 100;
+const ACTIVATION_POLLS_MAX: u32 = 5000;
 
 /// Sends `message` to `protocol` of the calling thread's namespace and returns the answer, `None`
 /// for a bare acknowledgment.
@@ -101,6 +101,14 @@ impl CarrierSwitch {
         self.change(LinkAttribute::IfAlias(alias.into()))
     }
 
+    /// Packets that the kernel dropped on sending over the interface.
+    ///
+    /// # Errors
+    /// Any error of the kernel.
+    pub fn tx_dropped(&self) -> io::Result<u64> {
+        tx_dropped_on(&self.socket, self.index)
+    }
+
     fn change(&self, attribute: LinkAttribute) -> io::Result<()> {
         let mut link = LinkMessage::default();
         link.header.index = self.index;
@@ -127,9 +135,13 @@ impl CarrierSwitch {
 
 /// Packets that the kernel dropped on sending over an interface of the calling thread's namespace.
 pub fn tx_dropped(index: u32) -> io::Result<u64> {
+    tx_dropped_on(&open(NETLINK_ROUTE)?, index)
+}
+
+fn tx_dropped_on(socket: &Socket, index: u32) -> io::Result<u64> {
     let mut link = LinkMessage::default();
     link.header.index = index;
-    let answer = request(NETLINK_ROUTE, RouteNetlinkMessage::GetLink(link), 0)?;
+    let answer = request_on(socket, RouteNetlinkMessage::GetLink(link), 0)?;
     let Some(RouteNetlinkMessage::NewLink(link)) = answer else {
         return Err(io::Error::new(io::ErrorKind::InvalidData, "no answer about an interface"));
     };

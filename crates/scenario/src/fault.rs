@@ -328,8 +328,10 @@ pub enum PartitionSignal {
     /// (chandran-1998 §4; see `network.routers`). Paths only.
     Rfn,
     /// `"link"`: routers send nothing, but the hosts at both ends of the hop are informed that
-    /// their link goes down and comes up again, and with `lead` that it is about to go down. (In
-    /// emulation the ends are kernels whose links stay up: there it is the same as `"none"`.)
+    /// their link goes down and comes up again, and with `lead` that it is about to go down. In
+    /// emulation the device of a kernel at an end of the hop loses its carrier and regains it, if
+    /// the node has no other link; what the kernel sends meanwhile is lost, also with `queue =
+    /// "wait"`. A kernel has no equivalent of `lead`.
     Link,
     /// `"none"`: no notification.
     None,

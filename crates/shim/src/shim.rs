@@ -38,7 +38,8 @@ impl fmt::Debug for AidFactory {
 /// The layer below an unmodified TCP: a state machine without I/O.
 ///
 /// *Look*: [`counts`](Self::counts), [`flows`](Self::flows), [`memory`](Self::memory),
-/// [`last_ack_and_window`](Self::last_ack_and_window), [`next_timeout`](Self::next_timeout).
+/// [`last_ack_and_window`](Self::last_ack_and_window), [`withholds_acks`](Self::withholds_acks),
+/// [`next_timeout`](Self::next_timeout).
 /// *Events*: [`on_outgoing`](Self::on_outgoing), [`on_incoming`](Self::on_incoming),
 /// [`on_signal`](Self::on_signal), [`on_timeout`](Self::on_timeout),
 /// [`on_carrier_sent`](Self::on_carrier_sent), [`on_carrier_missing`](Self::on_carrier_missing).
@@ -201,6 +202,15 @@ impl Shim {
         match self.table.get(self.table.find(flow)?)? {
             TableEntry::Flow(flow) => Some(flow.last_ack_and_window()),
             TableEntry::Handshake(_) => None,
+        }
+    }
+
+    /// Returns whether an aid withholds acknowledgments of this flow from the peer: then its packets
+    /// must not show later ones than they carry.
+    pub fn withholds_acks(&self, flow: FlowKey) -> bool {
+        match self.table.find(flow).and_then(|index| self.table.get(index)) {
+            Some(TableEntry::Flow(flow)) => flow.withholds_acks(),
+            Some(TableEntry::Handshake(_)) | None => false,
         }
     }
 

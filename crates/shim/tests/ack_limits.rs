@@ -266,7 +266,7 @@ fn stored_segments_show_what_the_aid_allows() {
     let hold = Act::Hold {
         probe: None,
         rewind_snd_nxt: true,
-        timers: driftway_base::HeldTimers::Run,
+        timers: driftway_base::HeldTimers::Stop,
         cwnd: driftway_base::Assign::Keep,
         release: driftway_base::Release::Resume,
     };

@@ -8,6 +8,7 @@ use serde_json::Value;
 
 pub const TESTS: &[(&str, fn())] = &[
     ("a_point_is_run_without_and_with_the_shim", a_point_is_run_without_and_with_the_shim),
+    ("a_mobile_receiver_has_the_shim_and_a_throughput", a_mobile_receiver_has_the_shim),
     ("an_unknown_congestion_control_is_an_error", an_unknown_congestion_control),
     ("without_privileges_the_error_says_so", without_privileges_the_error_says_so),
 ];
@@ -79,6 +80,69 @@ fn a_point_is_run_without_and_with_the_shim() {
         assert_eq!(points.as_array().unwrap().len(), 2, "{arm}");
         assert!(points[1]["mean"].as_f64().unwrap() > 0.0, "{arm}");
     }
+}
+
+/// A paper whose shim runs at node 2, which receives, with an aid for receivers.
+const RECEIVER: &str = r#"
+title = "a mobile host"
+source = "none"
+authors = ["nobody"]
+runs = 2
+scenario = "path.toml"
+x = { label = "outage", key = "network.fault.0.lasts", values = ["0.5 s"] }
+y = [{ metric = "throughput_bps", label = "throughput" }]
+kernel = { figures = ["6"], shim_node = 2, aid = "mobile-host", arms = ["plain"], twins = ["plain"], runs = 2, quick = { runs = 2, duration = "2.5 s" } }
+arm = [{ name = "plain", label = "plain" }]
+figure = [{ id = "6", title = "to the mobile host" }]
+"#;
+const PATH: &str = r#"
+name = "path"
+duration = "100 s"
+[network]
+kind = "path"
+hops = 2
+link = { rate = "5 Mbit/s", delay = "1 ms" }
+[[network.fault]]
+kind = "partition"
+hop = 2
+first = "1 s"
+lasts = "0.5 s"
+signal = "link"
+[[flow]]
+from = 0
+to = 2
+application = "ftp"
+tcp = { preset = "linux" }
+"#;
+
+fn a_mobile_receiver_has_the_shim() {
+    let place = tempfile::tempdir().unwrap();
+    let paper = place.path().join("paper");
+    std::fs::create_dir(&paper).unwrap();
+    std::fs::write(paper.join("paper.toml"), RECEIVER).unwrap();
+    std::fs::write(paper.join("path.toml"), PATH).unwrap();
+    let paper = paper.to_str().unwrap();
+    let words = ["paper", paper, "--kernel", "--quick", "--json", "--congestion-control", "cubic"];
+    let Output { status, stdout, stderr } = driftway(&words).output().unwrap();
+    assert!(status.success(), "{}", text(&stderr));
+    let document: Value = serde_json::from_slice(&stdout).unwrap();
+    let kernel = &document["kernel"];
+    assert_eq!((&kernel["duration_s"], &kernel["transfer_bytes"]), (&2.5.into(), &Value::Null));
+    let runs = kernel["runs"].as_array().unwrap();
+    assert_eq!(runs.len(), 2 * 2, "stacks, seeds");
+    for run in runs {
+        let aid = if run["shim"] == true { Value::from("mobile-host") } else { Value::Null };
+        assert_eq!((&run["aid"], &run["completion_s"]), (&aid, &Value::Null), "{run}");
+        let throughput = run["throughput_bps"].as_f64().unwrap();
+        assert!((5e5..5e6).contains(&throughput), "{run}");
+        if run["shim"] == true {
+            let counts = &run["shim_counts"];
+            assert!(counts["held_back"].as_u64().unwrap() > 0, "{run}");
+            assert!(counts["acks_sent"].as_u64().unwrap() > 0, "{run}");
+        }
+    }
+    let points = &document["figures"][0]["arms"]["kernel-cubic-mobile-host"];
+    assert!(points[0]["mean"].as_f64().unwrap() > 5e5, "{points}");
 }
 
 fn an_unknown_congestion_control() {

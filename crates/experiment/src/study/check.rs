@@ -1,12 +1,15 @@
 //! Checks of a study's names, axes and measures: all errors are found and located before anything
 //! runs.
 
+use driftway_base::Duration;
 use driftway_scenario::{
-    Application, Coordinate, Error, Flow, Scenario, Time, TomlFile, Transport, Unit, nearest,
+    Aid, Application, Coordinate, Error, Flow, Scenario, Time, TomlFile, Transport, Unit, nearest,
     quantity,
 };
 use driftway_sim::network_metrics;
 use driftway_sim::results::FLOW_METRICS;
+use serde::Deserialize;
+use serde::de::value::StrDeserializer;
 
 use super::format::{
     Axis, Figure, FlowSelector, Kernel, Measure, Point, Settings, Study, TraceAxis, TraceView,
@@ -113,10 +116,15 @@ fn check_kernel(file: &TomlFile, study: &Study, kernel: &Kernel) -> Result<(), E
     for (number, figure) in kernel.figures.iter().enumerate() {
         let keys = keys!["kernel", "figures", number];
         let at = find_name(file, &keys, "figure", figure, &figure_names(study))?;
-        if study.figures[at].y.iter().all(|measure| measure.metric != COMPLETION_METRIC) {
-            let message = format!("figure {figure} does not measure `{COMPLETION_METRIC}`");
+        if study.figures[at].y.iter().all(|measure| !is_kernel_metric(&measure.metric)) {
+            let message = format!(
+                "figure {figure} measures neither `{COMPLETION_METRIC}` nor `{THROUGHPUT_METRIC}`"
+            );
             return Err(file.error(&keys, &message));
         }
+    }
+    for (number, aid) in kernel.aid.0.iter().enumerate() {
+        aid_named(aid).map_err(|why| file.error(&keys!["kernel", "aid", number], &why))?;
     }
     Ok(())
 }
@@ -371,6 +379,28 @@ pub fn check_flows(figure: &Figure, scenario: &Scenario) -> Result<(), (usize, S
 
 /// The metric that a run may not have, if a transfer does not complete.
 pub const COMPLETION_METRIC: &str = "completion_s";
+
+/// The metric of a flow's throughput.
+pub const THROUGHPUT_METRIC: &str = "throughput_bps";
+
+/// Returns true for the metrics that a run with a kernel has.
+pub fn is_kernel_metric(metric: &str) -> bool {
+    [COMPLETION_METRIC, THROUGHPUT_METRIC].contains(&metric)
+}
+
+/// Returns the aid of this name with its default options.
+///
+/// # Errors
+///
+/// There is none, or the name is `"none"`.
+pub fn aid_named(name: &str) -> Result<Aid, String> {
+    let named = StrDeserializer::<serde::de::value::Error>::new(name);
+    let aid = Aid::deserialize(named).map_err(|error| error.to_string())?;
+    match aid.build(Duration::ZERO) {
+        Some(_) => Ok(aid),
+        None => Err("a shim without an aid does nothing".to_owned()),
+    }
+}
 
 /// Indices of the flows of a measure: the selected one, or else the TCP flows, or all if none uses
 /// TCP.

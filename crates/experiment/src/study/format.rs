@@ -148,12 +148,22 @@ impl Default for Quick {
 }
 
 /// Figures that can be run with a real kernel's TCP instead of the simulator's, `[kernel]`. The
-/// kernel sends the data of the figure's flow over the path of its scenario, at every point.
+/// kernel sends the data of the figure's flow over the path of its scenario, at every point: a
+/// transfer to its end, whatever the scenario's duration, or `"ftp"` for the scenario's duration.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, expecting = "a table with the keys of kernel")]
 pub struct Kernel {
-    /// Figures, by name. Each measures `completion_s`.
+    /// Figures, by name. Each measures `completion_s` or `throughput_bps`; of a figure that measures
+    /// both, the first is run. The throughput of a kernel is what its application has received by the
+    /// end of the run, over the run's duration; the flow starts at the start.
     pub figures: Vec<String>,
+    /// The node of the scenario at which the shim runs, whichever way the flow goes: one of the
+    /// flow's two nodes. Default: its sender.
+    pub shim_node: Option<u32>,
+    /// Aids with which the shim runs, one or several, each with its default options. Default:
+    /// `"carry"`, the shim's own.
+    #[serde(default)]
+    pub aid: OneOrMany,
     /// Arms with the paper's own TCPs, which are also simulated.
     pub arms: Vec<String>,
     /// Arms with the simulator's equivalent of the kernel's TCP. They are also simulated, with the
@@ -174,8 +184,10 @@ pub struct QuickKernel {
     /// Points of each axis: `"all"` or `"ends"`. Default `"all"`.
     #[serde(default)]
     pub points: QuickPoints,
-    /// Size of the transfers.
-    pub transfer: Size,
+    /// Largest size of a transfer. Default: unlimited.
+    pub transfer: Option<Size>,
+    /// Longest duration of a run of `"ftp"`. Default: unlimited.
+    pub duration: Option<Time>,
 }
 
 /// The points of an axis to run.

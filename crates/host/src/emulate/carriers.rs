@@ -1,7 +1,7 @@
 //! The carriers of the kernels' devices.
 
 use std::io;
-use std::sync::mpsc::{Sender, channel};
+use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::{self, JoinHandle};
 
 use super::emulated_network::CarrierChange;
@@ -11,19 +11,22 @@ use crate::netlink::CarrierSwitch;
 /// changes a link, and packets must not.
 pub struct Carriers {
     requests: Sender<CarrierChange>,
-    thread: JoinHandle<io::Result<()>>,
+    thread: JoinHandle<io::Result<u64>>,
+}
+
+/// A device, and what its kernel had dropped when it lost its carrier.
+struct Device {
+    switch: CarrierSwitch,
+    dropped_before: Option<u64>,
 }
 
 impl Carriers {
     /// Starts the thread; `switches` are those of the kernels, in order.
     pub fn start(switches: Vec<CarrierSwitch>) -> io::Result<Self> {
-        let (requests, requested) = channel::<CarrierChange>();
-        let work = move || {
-            for CarrierChange { kernel, is_on } in requested {
-                switches[kernel].set(is_on)?;
-            }
-            Ok(())
-        };
+        let (requests, requested) = channel();
+        let device = |switch| Device { switch, dropped_before: None };
+        let devices: Vec<Device> = switches.into_iter().map(device).collect();
+        let work = move || change_carriers(devices, &requested);
         let thread = thread::Builder::new().name("carriers".into()).spawn(work)?;
         Ok(Self { requests, thread })
     }
@@ -34,12 +37,38 @@ impl Carriers {
         let _ = self.requests.send(change);
     }
 
-    /// Ends the thread.
+    /// Ends the thread. Returns the number of packets that kernels dropped because a device had no
+    /// carrier.
     ///
     /// # Errors
-    /// The first error of the kernel.
-    pub fn stop(self) -> io::Result<()> {
+    /// The first error of a kernel.
+    pub fn stop(self) -> io::Result<u64> {
         drop(self.requests);
         self.thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    }
+}
+
+fn change_carriers(
+    mut devices: Vec<Device>,
+    requested: &Receiver<CarrierChange>,
+) -> io::Result<u64> {
+    let mut dropped = 0;
+    for CarrierChange { kernel, is_on } in requested {
+        let device = &mut devices[kernel];
+        dropped += device.dropped_since()?;
+        device.dropped_before = if is_on { None } else { Some(device.switch.tx_dropped()?) };
+        device.switch.set(is_on)?;
+    }
+    for device in &devices {
+        dropped += device.dropped_since()?;
+    }
+    Ok(dropped)
+}
+
+impl Device {
+    /// Packets dropped since the device lost its carrier; 0 if it has one.
+    fn dropped_since(&self) -> io::Result<u64> {
+        let Some(before) = self.dropped_before else { return Ok(0) };
+        Ok(self.switch.tx_dropped()?.saturating_sub(before))
     }
 }

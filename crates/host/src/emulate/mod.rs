@@ -242,6 +242,8 @@ impl RunningEmulation {
         for (namespace, tun) in self.kernels.namespaces.iter().zip(&done.tuns) {
             overflows += namespace.run(|| tun.overflows())??;
         }
+        // They are what a link that is down loses.
+        overflows = overflows.saturating_sub(done.dropped_without_carrier);
         Ok(EmulationReport {
             duration: done.duration,
             counts: done.network.counts().clone(),

@@ -42,6 +42,8 @@ pub struct LoopOutcome {
     pub lateness: LatenessHistogram,
     /// Packets that a kernel rejected.
     pub refused: u64,
+    /// Packets that kernels dropped because their device had no carrier.
+    pub dropped_without_carrier: u64,
     /// True if the thread had real-time scheduling.
     pub is_realtime: bool,
     /// Running time.
@@ -101,8 +103,9 @@ impl PacketLoop {
                 break;
             }
         }
-        self.carriers.stop()?;
+        let dropped_without_carrier = self.carriers.stop()?;
         Ok(LoopOutcome {
+            dropped_without_carrier,
             duration: self.clock.now().since(Instant::ZERO),
             tuns,
             network: self.network,

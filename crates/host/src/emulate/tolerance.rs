@@ -58,12 +58,16 @@ impl Tolerance {
     }
 }
 
-/// The shortest time of a packet of `mtu` bytes over any hop of a path, including later changes.
+/// The shortest time of a packet of `mtu` bytes over any hop of a path, including later changes. A hop
+/// that takes less than a hundredth of the path's time, such as one that only stands for a host that
+/// is disconnected, does not count: no lateness is small beside it, and none matters.
 fn shortest_hop(path: &Path, mtu: u16) -> Duration {
     let own = (1..=path.hops).map(|hop| (Some(hop), path.hop_link(hop)));
     let parallel = path.parallel.iter().map(|route| (None, path.parallel_link(route)));
     let time = |(hop, link)| shortest_time(&link, &path.faults, hop, mtu);
-    own.chain(parallel).map(time).min().unwrap_or_default()
+    let whole: Duration = own.clone().map(time).fold(Duration::ZERO, |sum, hop| sum + hop);
+    let times = own.chain(parallel).map(time).filter(|hop| hop.times(100) >= whole);
+    times.min().unwrap_or_default()
 }
 
 /// The shortest time of a packet over a link, including later changes of this hop.
@@ -86,6 +90,17 @@ fn shortest_time(link: &Link, faults: &[Fault], hop: Option<u32>, mtu: u16) -> D
 #[cfg(test)]
 mod test {
     use super::*;
+
+    #[test]
+    fn a_hop_that_takes_no_time_does_not_count() {
+        let text = "name = \"t\"\nduration = \"9 s\"\n[network]\nkind = \"path\"\nhops = 3\n\
+                    link = { rate = \"10 Mbit/s\", delay = \"2 ms\" }\n[[network.override]]\n\
+                    hop = 1\nrate = \"100 Gbit/s\"\ndelay = \"0 s\"\n\
+                    [[flow]]\nfrom = 0\nto = 3\napplication = \"ftp\"\n";
+        let scenario = Scenario::parse("t.toml", text, &[]).unwrap();
+        let tolerance = Tolerance::new(&scenario, 1250);
+        assert_eq!(tolerance.shortest_hop, Some(Duration::from_millis(3)));
+    }
 
     #[test]
     fn the_smaller_tolerance_counts() {

@@ -139,8 +139,14 @@ impl CarrierAcks {
         Some(TAG | index as u32)
     }
 
-    /// Processes a carrier acknowledgment at the postrouting hook.
-    pub fn on_postrouting(&mut self, packet: &[u8], tag: u32) -> ExitAction {
+    /// Processes a carrier acknowledgment at the postrouting hook. `withholds` returns whether the
+    /// pending packet of a flow must not show a later acknowledgment than it carries.
+    pub fn on_postrouting(
+        &mut self,
+        packet: &[u8],
+        tag: u32,
+        withholds: impl Fn(FlowKey) -> bool,
+    ) -> ExitAction {
         let index = (tag & !TAG_MASK) as usize;
         let Some(loaded) = self.in_transit.get_mut(index).and_then(Option::take) else {
             return ExitAction::NotACarrier;
@@ -155,7 +161,8 @@ impl CarrierAcks {
             None if same => ExitAction::RouteObserved(flow, (!repeats).then_some(priority)),
             None => ExitAction::PassUnchanged(priority),
             Some(wanted) => {
-                let made = if same { substitute_segment(packet, &wanted) } else { None };
+                let keeps = withholds(flow);
+                let made = if same { substitute_segment(packet, &wanted, keeps) } else { None };
                 self.spare.push(wanted);
                 made.map_or(ExitAction::PassUnchanged(priority), |bytes| {
                     ExitAction::Substitute(bytes, priority, flow)
@@ -254,15 +261,16 @@ fn header_len(packet: &[u8]) -> Option<usize> {
 }
 
 /// `carrier` with the segment of `wanted`: IP header, addresses and ports are the carrier's. If the
-/// segment has data, so are acknowledgment number and window, which are the latest.
-fn substitute_segment(carrier: &[u8], wanted: &[u8]) -> Option<Vec<u8>> {
+/// segment has data, so are acknowledgment number and window, which are the latest, unless it keeps
+/// its own.
+fn substitute_segment(carrier: &[u8], wanted: &[u8], keeps_ack: bool) -> Option<Vec<u8>> {
     const ECN: u8 = 0b11;
     let (tcp, segment) = (header_len(carrier)?, wanted.get(header_len(wanted)?..)?);
     let mut bytes = [carrier.get(..tcp)?, segment].concat();
     let total = u16::try_from(bytes.len()).ok()?;
     bytes.get_mut(tcp..tcp + 4)?.copy_from_slice(carrier.get(tcp..tcp + 4)?);
     let has_data = segment.len() > usize::from(segment.get(12)? >> 4) * 4;
-    if has_data {
+    if has_data && !keeps_ack {
         bytes.get_mut(tcp + 8..tcp + 12)?.copy_from_slice(carrier.get(tcp + 8..tcp + 12)?);
         bytes.get_mut(tcp + 14..tcp + 16)?.copy_from_slice(carrier.get(tcp + 14..tcp + 16)?);
     }
@@ -334,6 +342,11 @@ mod test {
         Some((Seq(5), 99))
     }
 
+    /// No flow keeps its acknowledgment.
+    fn latest(_: FlowKey) -> bool {
+        false
+    }
+
     fn ms(ms: u64) -> Instant {
         Instant::from_millis(ms)
     }
@@ -350,7 +363,7 @@ mod test {
         let tag = carriers.on_local_out(&packet(FLOW, 2000, 0, Ecn::NotEct, 64), 3, said).unwrap();
         assert_eq!((tag & TAG_MASK, carriers.on_local_out(&stored, 3, said)), (TAG, None));
         let ExitAction::Substitute(bytes, 3, FLOW) =
-            carriers.on_postrouting(&packet(OUTSIDE, 2000, 0, Ecn::NotEct, 9), tag)
+            carriers.on_postrouting(&packet(OUTSIDE, 2000, 0, Ecn::NotEct, 9), tag, latest)
         else {
             panic!("it is not replaced")
         };
@@ -368,9 +381,9 @@ mod test {
         carriers.enqueue(ms(0), FLOW, Some(&packet(FLOW, 1000, 33, Ecn::NotEct, 64)));
         let tag = carriers.on_local_out(&packet(FLOW, 2000, 0, Ecn::NotEct, 64), 3, said).unwrap();
         let renumbered = packet(FLOW, 2100, 0, Ecn::NotEct, 64);
-        assert_eq!(carriers.on_postrouting(&renumbered, tag), ExitAction::PassUnchanged(3));
-        assert_eq!(carriers.on_postrouting(&renumbered, tag), ExitAction::NotACarrier);
-        assert_eq!(carriers.on_postrouting(&renumbered, TAG | 9), ExitAction::NotACarrier);
+        assert_eq!(carriers.on_postrouting(&renumbered, tag, latest), ExitAction::PassUnchanged(3));
+        assert_eq!(carriers.on_postrouting(&renumbered, tag, latest), ExitAction::NotACarrier);
+        assert_eq!(carriers.on_postrouting(&renumbered, TAG | 9, latest), ExitAction::NotACarrier);
     }
 
     #[test]
@@ -381,17 +394,29 @@ mod test {
         // A route query lets it pass.
         carriers.enqueue(ms(0), FLOW, None);
         let tag = carriers.on_local_out(&data, 3, older).unwrap();
-        assert_eq!(carriers.on_postrouting(&data, tag), ExitAction::RouteObserved(FLOW, Some(3)));
+        assert_eq!(
+            carriers.on_postrouting(&data, tag, latest),
+            ExitAction::RouteObserved(FLOW, Some(3))
+        );
         // A segment with data takes over its acknowledgment number.
         let mut stored = packet(FLOW, 1000, 33, Ecn::NotEct, 64);
         stored[28..32].copy_from_slice(&4_u32.to_be_bytes());
         carriers.enqueue(ms(0), FLOW, Some(&stored));
         let tag = carriers.on_local_out(&data, 3, older).unwrap();
-        let ExitAction::Substitute(bytes, ..) = carriers.on_postrouting(&data, tag) else {
+        let ExitAction::Substitute(bytes, ..) = carriers.on_postrouting(&data, tag, latest) else {
             panic!("it leaves")
         };
         let (_, segment) = decode_segment(&bytes).unwrap();
         assert_eq!((segment.seq, segment.ack, segment.payload.len), (Seq(1000), Seq(5), 33));
+        // Unless an aid withholds that.
+        carriers.enqueue(ms(0), FLOW, Some(&stored));
+        let tag = carriers.on_local_out(&data, 3, older).unwrap();
+        let ExitAction::Substitute(bytes, ..) = carriers.on_postrouting(&data, tag, |_| true)
+        else {
+            panic!("it leaves")
+        };
+        let (_, segment) = decode_segment(&bytes).unwrap();
+        assert_eq!((segment.seq, segment.ack, segment.payload.len), (Seq(1000), Seq(4), 33));
     }
 
     /// Its slot has been reused.
@@ -404,7 +429,7 @@ mod test {
         carriers.cancel_route_queries(FLOW);
         carriers.enqueue(ms(0), FLOW, None);
         assert_eq!(carriers.on_local_out(&packet(FLOW, 2, 0, Ecn::NotEct, 64), 0, said), Some(tag));
-        assert_eq!(carriers.on_postrouting(&late, tag), ExitAction::PassUnchanged(0));
+        assert_eq!(carriers.on_postrouting(&late, tag, latest), ExitAction::PassUnchanged(0));
     }
 
     #[test]
@@ -415,7 +440,10 @@ mod test {
         for _ in 0..100 {
             carriers.enqueue(ms(0), FLOW, Some(&stored));
             let tag = carriers.on_local_out(&carrier, 0, said).unwrap();
-            assert!(matches!(carriers.on_postrouting(&carrier, tag), ExitAction::Substitute(..)));
+            assert!(matches!(
+                carriers.on_postrouting(&carrier, tag, latest),
+                ExitAction::Substitute(..)
+            ));
         }
         assert_eq!((carriers.spare.len(), carriers.in_transit.len()), (1, 0));
     }
@@ -426,7 +454,7 @@ mod test {
         carriers.enqueue(ms(0), FLOW, None);
         let tag = carriers.on_local_out(&packet(FLOW, 1, 0, Ecn::NotEct, 64), 0, said).unwrap();
         assert_eq!(
-            carriers.on_postrouting(&packet(FLOW, 1, 0, Ecn::NotEct, 64), tag),
+            carriers.on_postrouting(&packet(FLOW, 1, 0, Ecn::NotEct, 64), tag, latest),
             ExitAction::RouteObserved(FLOW, None)
         );
         let stored = packet(FLOW, 1, 1, Ecn::NotEct, 64);
@@ -458,8 +486,8 @@ mod test {
             let short = &whole[..end];
             let _ = (
                 flow_of(short),
-                substitute_segment(short, &whole),
-                substitute_segment(&whole, short),
+                substitute_segment(short, &whole, false),
+                substitute_segment(&whole, short, false),
             );
         }
         assert_eq!(flow_of(&whole), Some(FLOW));

@@ -364,7 +364,9 @@ impl ShimDaemon {
 
     /// Processes a carrier acknowledgment at the postrouting hook.
     fn on_postrouting(&mut self, waiting: QueuedPacket) -> io::Result<()> {
-        match self.carrier_acks.on_postrouting(self.queue.bytes(waiting), waiting.priority) {
+        let withholds = |flow| self.shim.withholds_acks(flow);
+        let packet = self.queue.bytes(waiting);
+        match self.carrier_acks.on_postrouting(packet, waiting.priority, withholds) {
             ExitAction::Substitute(bytes, priority, flow) => {
                 self.counts.sent += 1;
                 self.shim.on_carrier_sent(flow);

@@ -2,11 +2,13 @@
 
 use std::net::SocketAddrV4;
 
+use driftway_aid::Aid;
 use driftway_base::{Duration, Endpoint, Probability, Seq};
 use driftway_host::{
     ConnectionDriver, ImpairedTun, Impairment, KernelTcp, Namespace, kernel_state, kernel_tcp,
 };
-use driftway_tcp::{Config, Event, State};
+use driftway_node::Socket;
+use driftway_tcp::{Config, Connection, Event, State};
 
 use crate::echo::{KERNEL, US, cable};
 use crate::peer::{Options, Peer, Step};
@@ -88,11 +90,23 @@ pub struct Application {
 impl Application {
     /// An application that sends `sends` bytes, then closes.
     pub fn start(cable: ImpairedTun, opens: Opener, config: &Config, sends: u64) -> Self {
+        Self::start_with_aid(cable, opens, config, sends, None)
+    }
+
+    /// The same, with an aid between TCP and IP.
+    pub fn start_with_aid(
+        cable: ImpairedTun,
+        opens: Opener,
+        config: &Config,
+        sends: u64,
+        aid: Option<Box<dyn Aid>>,
+    ) -> Self {
         let (local, remote) = (endpoint(OURS), endpoint(KERNELS));
-        let driver = match opens {
-            Opener::We => ConnectionDriver::connect(cable, config, local, remote, ISS, 100_000),
-            Opener::Kernel => ConnectionDriver::listen(cable, config, local, ISS, 100_000),
+        let connection = match opens {
+            Opener::We => Connection::connect(config, local, remote, ISS, 0, cable.now()),
+            Opener::Kernel => Connection::listen(config, local, ISS, 0),
         };
+        let driver = ConnectionDriver::new(cable, Socket::new(connection, aid), 100_000);
         Self {
             driver,
             sends,

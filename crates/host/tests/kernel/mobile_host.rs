@@ -1,5 +1,6 @@
-//! The aids of a mobile host below this kernel's TCP: FH–BS–MH, as in singh-iyer-2002, where the last
-//! hop fails for a second and its ends know it by the carrier of their device.
+//! The aids of a mobile host, as in singh-iyer-2002. Above driftway's TCP, with this kernel as the fixed
+//! host; and below this kernel's TCP: FH–BS–MH, where the last hop fails for a second and its ends know
+//! it by the carrier of their device.
 
 use std::net::SocketAddrV4;
 use std::sync::{Arc, Mutex};
@@ -7,17 +8,22 @@ use std::thread;
 
 use driftway_aid::registry::find;
 use driftway_aid::{Aid, SegmentVerdict};
-use driftway_base::{Act, ActResult, Duration, Instant, Signal, SignalKind, TcpView};
-use driftway_host::{KernelTcp, PathEnd, RealClock, ShimDaemon, ShimSnapshot, kernel_tcp};
+use driftway_base::{Act, ActResult, Duration, Instant, Probability, Signal, SignalKind, TcpView};
+use driftway_host::{
+    Impairment, KernelTcp, Namespace, PathEnd, RealClock, ShimDaemon, ShimSnapshot, kernel_tcp,
+};
 use driftway_scenario::Scenario;
 use driftway_shim::{Config, Shim};
 use driftway_wire::TcpSegment;
 
+use crate::application::{Application, Opener, PEER, UNIMPAIRED, both_ways, config, peer};
 use crate::emulate::scenario;
+use crate::peer::Step;
 use crate::shim_daemon::{millis, secs};
 use crate::shimmed::{ReceivedStream, RunningPath, RunningShim, Transfer, Until};
 
 tests![
+    this_kernel_as_fixed_host_of_driftways_tcp,
     a_mobile_receiver_makes_this_kernel_resume_at_once,
     a_mobile_sender_continues_when_its_link_is_back,
     what_this_kernel_does_with_its_window_at_the_reconnection,
@@ -131,6 +137,74 @@ fn run(mobile: PathEnd, aid: Option<&'static str>, congestion_control: &str) -> 
     Run { received, shim, delays: delays.map(<[_; 2]>::from), sender }
 }
 
+/// Bytes in one direction, between driftway's TCP on the mobile host and this kernel, over an outage of
+/// 0.7 s: the time from its end to the first new byte.
+fn outage_of_driftways_host(to_mobile: bool, aid: Option<&str>) -> Duration {
+    const BYTES: u64 = 4 << 20;
+    let delay = Impairment { delay: Duration::from_micros(2500), ..UNIMPAIRED };
+    let namespace = Namespace::new().unwrap();
+    let aid = aid.map(|name| find(name).unwrap().build(&[]).unwrap());
+    let (sends, theirs) = if to_mobile { (0, BYTES) } else { (BYTES, 0) };
+    let cable = both_ways(&namespace, (1, delay));
+    let mut mobile = Application::start_with_aid(cable, Opener::We, &config(), sends, aid);
+    let fixed = peer(&namespace, Opener::We, PEER, &[Step::Exchange(theirs)]);
+    let moved = |mobile: &Application| match to_mobile {
+        true => mobile.received.bytes(),
+        false => mobile.driver.connection().acknowledged_bytes(),
+    };
+    mobile.run_until("the start", |mobile| moved(mobile) >= BYTES / 4);
+    let lost = Impairment { drop: Probability::ALWAYS, ..delay };
+    mobile.driver.device().set_impairments(lost, lost);
+    let down = mobile.driver.device().now();
+    // What was on its way arrives first: a segment that arrives later shows that the link is up.
+    run_until_time(&mut mobile, down + millis(10));
+    mobile.driver.on_signal(&Signal::new(SignalKind::LinkDown)).unwrap();
+    run_until_time(&mut mobile, down + millis(700));
+    mobile.driver.device().set_impairments(delay, delay);
+    mobile.driver.on_signal(&Signal::new(SignalKind::LinkUp)).unwrap();
+    let (back, before) = (mobile.driver.device().now(), moved(&mobile));
+    mobile.run_until("new bytes", |mobile| moved(mobile) > before);
+    let idle = mobile.driver.device().now().since(back);
+    mobile.run_until("the end", |mobile| {
+        mobile.is_over() && mobile.driver.connection().peer_closed()
+    });
+    let outcome = fixed.outcome();
+    assert_eq!(outcome.error, None);
+    mobile.received.assert_complete(theirs);
+    mobile.received.assert_same(&outcome.sent);
+    outcome.received.assert_complete(sends);
+    outcome.received.assert_same(&mobile.sent);
+    idle
+}
+
+fn run_until_time(mobile: &mut Application, until: Instant) {
+    while mobile.driver.device().now() < until {
+        let mut steps = 0;
+        mobile.run_until("a step", |_| std::mem::replace(&mut steps, 1) > 0);
+    }
+}
+
+/// Each direction, undamaged. A receiver with an acknowledgment left makes the kernel send within two
+/// round trips; without the aid it waits for its timer.
+fn this_kernel_as_fixed_host_of_driftways_tcp() {
+    for (to_mobile, aid, soon) in [
+        (true, None, false),
+        (true, Some("mobile-host"), true),
+        (false, Some("mobile-host"), true),
+        (true, Some("three-dupacks"), false),
+        (true, Some("freeze-tcp"), false),
+    ] {
+        let mut seen = Vec::new();
+        let good = (0..3).any(|_| {
+            let idle = outage_of_driftways_host(to_mobile, aid);
+            seen.push(idle);
+            println!("driftway's TCP, {aid:?}, to the mobile host {to_mobile}: idle {idle:?}");
+            !soon || idle < SOON
+        });
+        assert!(good, "{aid:?}, to the mobile host {to_mobile}: {seen:?}");
+    }
+}
+
 /// Until a run satisfies `is_good`, because other work on this machine may delay one; each of several
 /// in a row shows what is not a delay.
 fn one_of_three(run: impl Fn() -> Run, is_good: impl Fn(&Run) -> bool) -> Run {
@@ -195,8 +269,10 @@ fn what_this_kernel_does_with_its_window_at_the_reconnection() {
                 };
                 format!("{}/{ssthresh} rto {} ms", info.snd_cwnd, info.rto / 1000)
             });
+            let acks = run.shim.as_ref().map_or(0, |shim| shim.counts.acks_sent);
             println!(
-                "{control}, {}: {}; first data after {:.0} ms, {} kB in the second after",
+                "{control}, {}: {}; {acks} acknowledgments of the aid; first data after {:.0} ms, \
+                 {} kB in the second after",
                 aid.unwrap_or("plain"),
                 states.collect::<Vec<_>>().join(" | "),
                 run.idle().as_secs_f64() * 1000.0,

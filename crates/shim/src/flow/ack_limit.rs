@@ -71,6 +71,11 @@ impl AckLimit {
 }
 
 impl Flow {
+    /// Returns whether the aid withholds anything from the peer.
+    pub fn withholds_acks(&self) -> bool {
+        self.ack_limit.is_active()
+    }
+
     /// The acknowledgment number that the peer may see.
     pub(super) fn visible_ack(&self) -> Seq {
         let limit = self.ack_limit.ack.map(|ack| ack.max(self.ack_limit.lowest_ack()));

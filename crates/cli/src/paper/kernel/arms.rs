@@ -14,13 +14,18 @@ pub const CONGESTION_CONTROLS: [&str; 2] = ["cubic", "reno"];
 /// Congestion controls whose window growth the simulator has.
 const SIMULATED_GROWTHS: [&str; 2] = ["cubic", "reno"];
 
+/// Aid of the shim that is meant by "the shim".
+const DEFAULT_AID: &str = "carry";
+
 /// TCP of a kernel arm.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Stack {
     /// The kernel's name of the congestion control.
     pub congestion_control: String,
-    /// True if the shim runs below the kernel's TCP.
+    /// True if the shim runs below the kernel's TCP at one end.
     pub shim: bool,
+    /// Aid of the shim; `null` without a shim.
+    pub aid: Option<String>,
 }
 
 /// Backend that runs an arm.
@@ -63,6 +68,9 @@ pub fn plan_arms(
         });
     }
     compare_with_first(&mut lab);
+    let default = [DEFAULT_AID];
+    let named: Vec<&str> = kernel.aid.0.iter().map(String::as_str).collect();
+    let aids: &[&str] = if named.is_empty() { &default } else { &named };
     let mut stacks = Vec::new();
     for name in congestion_controls {
         let legal = |byte: u8| byte.is_ascii_alphanumeric() || b"-_".contains(&byte);
@@ -82,18 +90,24 @@ pub fn plan_arms(
         let mut twins: Vec<PlannedArm> = twins.map(twin).collect();
         compare_with_first(&mut twins);
         lab.extend(twins);
-        let stack = |shim: bool| {
-            let (ending, with) = if shim { ("-shim", " over the shim") } else { ("", "") };
-            let (name, label) = (format!("kernel-{name}{ending}"), format!("{display}{with}"));
-            (arm("kernel", name, label, Settings::new()), shim)
+        let stack = |aid: Option<&str>| {
+            let (ending, with) = match aid {
+                None => (String::new(), String::new()),
+                Some(DEFAULT_AID) => ("-shim".to_owned(), " over the shim".to_owned()),
+                Some(aid) => (format!("-{aid}"), format!(" over the shim, {aid}")),
+            };
+            let (arm_name, label) = (format!("kernel-{name}{ending}"), format!("{display}{with}"));
+            let aid = aid.map(str::to_owned);
+            let stack = Stack { congestion_control: name.clone(), shim: aid.is_some(), aid };
+            PlannedArm {
+                arm: arm("kernel", arm_name, label, Settings::new()),
+                backend: ArmBackend::Kernel(stack),
+            }
         };
-        let both = [false, true].map(stack).map(|(arm, shim)| {
-            let by = ArmBackend::Kernel(Stack { congestion_control: name.clone(), shim });
-            PlannedArm { arm, backend: by }
-        });
-        let mut both = Vec::from(both);
-        compare_with_first(&mut both);
-        stacks.extend(both);
+        let with_shim = aids.iter().map(|aid| stack(Some(aid)));
+        let mut all: Vec<PlannedArm> = std::iter::once(stack(None)).chain(with_shim).collect();
+        compare_with_first(&mut all);
+        stacks.extend(all);
     }
     lab.extend(stacks);
     Ok(lab)
@@ -129,6 +143,6 @@ pub fn groups() -> Vec<Group> {
             "kernel",
             "this machine's own TCP in real time, without and with `driftway shim` below it",
         ),
-        group("lab", "the same scenarios and seeds, with ATCP as in the paper"),
+        group("lab", "the same scenarios and seeds, with the aids as in the paper"),
     ]
 }

@@ -2,6 +2,7 @@
 
 use std::fs;
 
+use driftway_scenario::Time;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -30,16 +31,18 @@ pub struct KernelResults {
     pub release: String,
     /// Size to which longer transfers were cut (bytes); `null` if none was.
     pub transfer_bytes: Option<u64>,
-    /// Ratios of the mean time with the shim, or with the paper's aid, to the mean time without,
-    /// paired by seed.
-    pub ratios: Vec<TimeRatio>,
+    /// Duration to which longer runs without an end were cut (s); `null` if none was.
+    pub duration_s: Option<f64>,
+    /// Ratios of the mean time, or throughput, with the shim or with the paper's aid to the mean
+    /// without, paired by seed.
+    pub ratios: Vec<MeanRatio>,
     /// Every run.
     pub runs: Vec<KernelRun>,
 }
 
-/// Ratio of an arm's time to that of the arm without shim or aid.
+/// Ratio of an arm's time or throughput to that of the arm without shim or aid.
 #[derive(Debug, Serialize, JsonSchema)]
-pub struct TimeRatio {
+pub struct MeanRatio {
     /// The figure.
     pub figure: String,
     /// The arm.
@@ -101,6 +104,7 @@ impl Document {
             kernel: KernelResults {
                 release: release.map_or_else(|_| "unknown".to_owned(), |r| r.trim().to_owned()),
                 transfer_bytes: work.transfer_limit,
+                duration_s: work.duration_limit.map(|Time(limit)| limit.as_secs_f64()),
                 ratios: ratios.collect(),
                 runs: each.collect(),
             },
@@ -115,14 +119,14 @@ impl Document {
     }
 
     /// Ratio of an arm in a figure.
-    pub fn ratio(&self, figure: &FigureResult, arm: usize) -> Option<&TimeRatio> {
-        let here = |ratio: &&TimeRatio| ratio.figure == figure.figure && ratio.arm_index == arm;
+    pub fn ratio(&self, figure: &FigureResult, arm: usize) -> Option<&MeanRatio> {
+        let here = |ratio: &&MeanRatio| ratio.figure == figure.figure && ratio.arm_index == arm;
         self.kernel.ratios.iter().find(here)
     }
 }
 
-/// Ratio of an arm's time to that of the arm that it is compared with.
-fn ratio(outcome: &StudyOutcome, figure: usize, row: usize) -> Option<TimeRatio> {
+/// Ratio of an arm's time or throughput to that of the arm that it is compared with.
+fn ratio(outcome: &StudyOutcome, figure: usize, row: usize) -> Option<MeanRatio> {
     let plan = outcome.plan;
     let (planned, arms) = (&plan.figures[figure], &plan.study.arms);
     let of = planned.arms[row];
@@ -135,7 +139,7 @@ fn ratio(outcome: &StudyOutcome, figure: usize, row: usize) -> Option<TimeRatio>
         let late = |arm| read(cell(arm)).iter().filter(|sample| sample.is_censored).count();
         point_result(planned.points[x].value, measure(&quantity, read), late(row) + late(other))
     });
-    Some(TimeRatio {
+    Some(MeanRatio {
         figure: plan.study.figures[figure].id.clone(),
         arm: arms[of].name.clone(),
         against: against.clone(),
@@ -153,7 +157,7 @@ mod test {
     #[test]
     fn the_document_is_documented() {
         let point = PointResult { x: None, mean: None, ci90: None, n: 0, incomplete: 0 };
-        let ratio = TimeRatio {
+        let ratio = MeanRatio {
             figure: "8".to_owned(),
             arm: "kernel-cubic-shim".to_owned(),
             against: "kernel-cubic".to_owned(),
@@ -164,9 +168,14 @@ mod test {
             figure: "8".to_owned(),
             x: None,
             seed: 1,
-            stack: Stack { congestion_control: "cubic".to_owned(), shim: true },
+            stack: Stack {
+                congestion_control: "cubic".to_owned(),
+                shim: true,
+                aid: Some("carry".to_owned()),
+            },
             result: EmulatedRun {
                 completion_s: None,
+                throughput_bps: None,
                 received_bytes: 0,
                 refused: None,
                 trusted: true,
@@ -183,6 +192,7 @@ mod test {
         let kernel = KernelResults {
             release: String::new(),
             transfer_bytes: None,
+            duration_s: None,
             ratios: vec![ratio],
             runs: vec![run],
         };

@@ -1,4 +1,4 @@
-//! A run in real time: a path, the kernel's TCP at both ends, and the shim below the sender.
+//! A run in real time: a path, the kernel's TCP at both ends, and the shim below one of them.
 
 use std::collections::BTreeMap;
 use std::io::{self, PipeWriter};
@@ -6,16 +6,18 @@ use std::os::fd::AsFd;
 use std::thread::{self, JoinHandle};
 
 use driftway_base::{Duration, Instant};
+use driftway_experiment::study::check::aid_named;
 use driftway_host::{
-    Emulation, Namespace, PathEnd, RealClock, ShimDaemon, ShimSettings, ShimSnapshot, StatusHandle,
-    enable_realtime_scheduling, end_nodes,
+    Emulation, Namespace, PathEnd, RealClock, ShimDaemon, ShimSnapshot, StatusHandle,
+    enable_realtime_scheduling,
 };
 use driftway_scenario::{Application, Scenario, Size};
+use driftway_shim::{Config, Shim};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::arms::Stack;
 use super::counters;
+use super::kernel_plan::PlannedRun;
 use super::transfer::Transfer;
 use crate::emulate::mtu;
 
@@ -25,6 +27,9 @@ pub struct EmulatedRun {
     /// Time from the opening of the connection to the last byte (s); `null` if the transfer did not
     /// complete.
     pub completion_s: Option<f64>,
+    /// Bytes received within the scenario's duration, over that duration (bit/s); `null` for a
+    /// transfer, which has an end.
+    pub throughput_bps: Option<f64>,
     /// Bytes received.
     pub received_bytes: u64,
     /// Error of the sending kernel, if it aborted the connection; `null` if it did not.
@@ -57,9 +62,13 @@ struct ShimThread {
 }
 
 impl ShimThread {
-    fn start(namespace: &Namespace) -> io::Result<Self> {
+    /// Starts a shim with the aid of this name.
+    fn start(namespace: &Namespace, aid: &str) -> io::Result<Self> {
+        let aid = aid_named(aid).map_err(io::Error::other)?;
+        let make = move || aid.build(Duration::ZERO).expect("a named aid can be built");
         let start = || {
-            let mut field = ShimDaemon::start(&ShimSettings::default())?;
+            let shim = Shim::with_aid(Config::default(), make);
+            let mut field = ShimDaemon::start_with_shim(&[], shim)?;
             let asker = field.status_handle();
             let (stopped, stop) = io::pipe()?;
             let work = move || {
@@ -86,27 +95,40 @@ impl ShimThread {
 ///
 /// # Errors
 /// A failed system call, or a scenario that cannot be run with a kernel.
-pub fn emulate_run(scenario: &Scenario, stack: &Stack, seed: u64) -> io::Result<EmulatedRun> {
+pub fn emulate_run(scenario: &Scenario, run: &PlannedRun) -> io::Result<EmulatedRun> {
     let (Some(flow), driftway_scenario::Time(limit)) = (scenario.flows.first(), scenario.duration)
     else {
         return Err(io::Error::other("there is no flow"));
     };
-    let (Application::Transfer(Size(bytes)), Some(tcp)) = (&flow.application, &flow.tcp) else {
-        return Err(io::Error::other("the flow is not a TCP transfer"));
+    let (bytes, endless) = match flow.application {
+        Application::Transfer(Size(bytes)) => (bytes, false),
+        Application::Ftp => (u64::MAX, true),
+        Application::Cbr(_) => return Err(io::Error::other("the flow is no bulk transfer")),
     };
-    let emulation = Emulation::new(scenario, seed, mtu(scenario), &end_nodes(scenario))?;
+    let Some(tcp) = &flow.tcp else { return Err(io::Error::other("the flow does not use TCP")) };
+    // The sender's end is the near one.
+    let ends = [flow.from as usize, flow.to as usize];
+    let emulation = Emulation::new(scenario, run.seed, mtu(scenario), &ends)?;
     let far = emulation.address(PathEnd::Far);
     for end in PathEnd::BOTH {
         let namespace = emulation.end(end);
         namespace.set_sysctl("net/ipv4/tcp_ecn", if tcp.ecn { "1" } else { "0" })?;
     }
-    let below = stack.shim.then(|| ShimThread::start(emulation.end(PathEnd::Near))).transpose()?;
+    let stack = &run.stack;
+    let below = match &stack.aid {
+        None => None,
+        Some(aid) => {
+            let node = run.shim_node.unwrap_or(flow.from) as usize;
+            let none = || io::Error::other(format!("node {node} has no kernel"));
+            Some(ShimThread::start(emulation.namespace(node).ok_or_else(none)?, aid)?)
+        }
+    };
     let running = emulation.start()?;
     let clock = RealClock::start();
     let window = u32::try_from(tcp.window_bytes()).unwrap_or(u32::MAX);
     let congestion_control = stack.congestion_control.as_str();
     let until = Instant::ZERO + limit;
-    let transfer = Transfer { congestion_control, bytes: *bytes, window, deadline: until };
+    let transfer = Transfer { congestion_control, bytes, window, deadline: until };
     let arrived = transfer.run(&running, far, clock);
     let counted = counters::read_counters(running.end(PathEnd::Near));
     // Before the path stops, because the shim releases its stored packets when it stops.
@@ -116,6 +138,7 @@ pub fn emulate_run(scenario: &Scenario, stack: &Stack, seed: u64) -> io::Result<
     let because = report.warnings();
     Ok(EmulatedRun {
         completion_s: arrived.complete.map(|at| at.since(Instant::ZERO).as_secs_f64()),
+        throughput_bps: endless.then(|| arrived.bytes as f64 * 8.0 / limit.as_secs_f64()),
         received_bytes: arrived.bytes,
         refused: arrived.refused,
         trusted: because.is_empty(),

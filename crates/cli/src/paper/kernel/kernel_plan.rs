@@ -3,19 +3,19 @@
 //! A kernel arm is an arm like the others, with jobs of its own, so that tables and pages show it in
 //! the same way. Only the backend of its jobs differs.
 
-use driftway_scenario::{Application, Scenario, Size};
+use driftway_scenario::{Application, Scenario, Size, Time};
 
 use super::arms::{ArmBackend, CONGESTION_CONTROLS, PlannedArm, Stack, groups, plan_arms};
 use crate::args::PaperArgs;
 use crate::failure::Failure;
 use driftway_experiment::runner::Job;
-use driftway_experiment::study::check::COMPLETION_METRIC;
+use driftway_experiment::study::check::is_kernel_metric;
 use driftway_experiment::study::format::QuickPoints;
 use driftway_experiment::study::plan::{Plan, PlannedFigure};
 use driftway_experiment::study::select::{RecordedVerdicts, Selection};
 use driftway_experiment::study::source::PAPER_FILE;
 
-/// Longest duration of a run. Only few runs of the paper take longer.
+/// Longest duration of a transfer. Only few runs of the paper take longer.
 const MAX_DURATION: &str = "3600 s";
 /// One run with the kernel.
 #[derive(Clone, Debug)]
@@ -28,6 +28,8 @@ pub struct PlannedRun {
     pub twin: usize,
     /// TCP of the arm.
     pub stack: Stack,
+    /// Node of the shim, if the arm has one; `None`: the flow's sender.
+    pub shim_node: Option<u32>,
     /// Seed.
     pub seed: u64,
 }
@@ -45,6 +47,8 @@ pub struct KernelPlan {
     pub congestion_controls: Vec<String>,
     /// Size to which longer transfers are cut (bytes), if any is.
     pub transfer_limit: Option<u64>,
+    /// Duration to which longer runs without an end are cut, if any is.
+    pub duration_limit: Option<Time>,
 }
 
 /// Plans the runs for a command line.
@@ -79,12 +83,15 @@ pub fn kernel_plan(whole: &Plan, args: &PaperArgs) -> Result<KernelPlan, Failure
         [] => CONGESTION_CONTROLS.map(str::to_owned).to_vec(),
         given => given.to_vec(),
     };
-    let most = args.transfer.or(args.quick.then_some(kernel.quick.transfer));
+    let most = args.transfer.or(kernel.quick.transfer.filter(|_| args.quick));
+    let longest = kernel.quick.duration.filter(|_| args.quick);
     let arms = plan_arms(whole, kernel, &congestion_controls)?;
     let mut building = PlanBuilder {
         whole,
         max_transfer: most,
-        is_truncated: false,
+        max_duration: longest,
+        cuts_transfer: false,
+        cuts_duration: false,
         plan: Plan {
             source: whole.source.clone(),
             study: study.clone(),
@@ -100,7 +107,12 @@ pub fn kernel_plan(whole: &Plan, args: &PaperArgs) -> Result<KernelPlan, Failure
     (plan.study.statements, plan.study.open) = (Vec::new(), Vec::new());
     plan.study.figures.retain(|figure| wanted(&figure.id));
     for figure in &mut plan.study.figures {
-        figure.y.retain(|measure| measure.metric == COMPLETION_METRIC);
+        figure.y.retain(|measure| is_kernel_metric(&measure.metric));
+        figure.y.truncate(1);
+        // The paper's values of another measure.
+        let metric = figure.y.first().map(|measure| measure.metric.clone());
+        figure.paper.retain(|curve| curve.metric.is_none() || curve.metric == metric);
+        figure.line.retain(|line| line.metric.is_none() || line.metric == metric);
     }
     plan.study.groups = groups();
     plan.study.arms = arms.iter().map(|planned| planned.arm.clone()).collect();
@@ -118,9 +130,11 @@ pub fn kernel_plan(whole: &Plan, args: &PaperArgs) -> Result<KernelPlan, Failure
             &seeds,
         )?;
     }
-    let PlanBuilder { mut plan, runs, simulated_jobs: lab, is_truncated: cut, .. } = building;
+    let PlanBuilder { mut plan, runs, simulated_jobs: lab, cuts_transfer, cuts_duration, .. } =
+        building;
+    let cut = cuts_transfer || cuts_duration;
     if cut {
-        // The paper's numbers are for whole transfers.
+        // The paper's numbers are for whole runs.
         for figure in &mut plan.study.figures {
             figure.paper.clear();
             figure.line.clear();
@@ -135,16 +149,21 @@ pub fn kernel_plan(whole: &Plan, args: &PaperArgs) -> Result<KernelPlan, Failure
         reduced: args.quick || cut,
         recorded: RecordedVerdicts::None,
     };
-    let transfer = most.filter(|_| cut).map(|Size(bytes)| bytes);
-    Ok(KernelPlan { plan, selection, runs, congestion_controls, transfer_limit: transfer })
+    let transfer_limit = most.filter(|_| cuts_transfer).map(|Size(bytes)| bytes);
+    let duration_limit = longest.filter(|_| cuts_duration);
+    Ok(KernelPlan { plan, selection, runs, congestion_controls, transfer_limit, duration_limit })
 }
 
 struct PlanBuilder<'a> {
     whole: &'a Plan,
     /// Size to which longer transfers are cut.
     max_transfer: Option<Size>,
+    /// Duration to which longer runs without an end are cut.
+    max_duration: Option<Time>,
     /// True if a transfer was longer.
-    is_truncated: bool,
+    cuts_transfer: bool,
+    /// True if a run was longer.
+    cuts_duration: bool,
     plan: Plan,
     runs: Vec<PlannedRun>,
     /// Jobs of the simulator.
@@ -194,6 +213,7 @@ impl PlanBuilder<'_> {
                                 figure_point: (at, x),
                                 twin: *twin_job,
                                 stack: stack.clone(),
+                                shim_node: kernel.and_then(|kernel| kernel.shim_node),
                                 seed,
                             }))
                         }
@@ -215,20 +235,31 @@ impl PlanBuilder<'_> {
     /// Adds a copy of `job` with the changes for its backend; returns its index.
     fn add_job(&mut self, text: &str, job: &Job, by: &ArmBackend) -> Result<usize, Failure> {
         let mut set = job.set.clone();
+        let application = job.scenario.flows.first().map(|flow| flow.application);
         match by {
             ArmBackend::Simulator(_, Some(growth)) => {
                 set.push(("flow.0.tcp.growth".into(), (*growth).into()))
             }
             ArmBackend::Simulator(_, None) => {}
-            ArmBackend::Kernel(_) => set.push(("duration".into(), MAX_DURATION.into())),
+            ArmBackend::Kernel(_) if matches!(application, Some(Application::Transfer(_))) => {
+                set.push(("duration".into(), MAX_DURATION.into()));
+            }
+            ArmBackend::Kernel(_) => {}
         }
-        if let Some((most, Application::Transfer(whole))) =
-            self.max_transfer.zip(job.scenario.flows.first().map(|flow| flow.application))
-            && whole > most
-        {
-            let Size(bytes) = most;
-            set.push(("flow.0.application.transfer".into(), format!("{bytes} B")));
-            self.is_truncated = true;
+        match application {
+            Some(Application::Transfer(whole)) => {
+                if let Some(Size(bytes)) = self.max_transfer.filter(|most| whole > *most) {
+                    set.push(("flow.0.application.transfer".into(), format!("{bytes} B")));
+                    self.cuts_transfer = true;
+                }
+            }
+            _ => {
+                let whole = job.scenario.duration;
+                if let Some(most) = self.max_duration.filter(|most| whole > *most) {
+                    set.push(("duration".into(), most.to_string()));
+                    self.cuts_duration = true;
+                }
+            }
         }
         let scenario =
             Scenario::parse(&job.file, text, &set).map_err(driftway_experiment::Error::from)?;
@@ -240,15 +271,34 @@ impl PlanBuilder<'_> {
                     job.file
                 ))
             })?;
+            self.check_shim_node(&scenario, &job.file)?;
         }
         self.plan.jobs.push(Job::new(scenario, job.file.clone(), set));
         Ok(self.plan.jobs.len() - 1)
+    }
+
+    /// Checks that the shim's node is one of the flow's.
+    fn check_shim_node(&self, scenario: &Scenario, file: &str) -> Result<(), Failure> {
+        let kernel = self.whole.study.kernel.as_ref();
+        match (kernel.and_then(|kernel| kernel.shim_node), scenario.flows.first()) {
+            (Some(node), Some(flow)) if node != flow.from && node != flow.to => {
+                Err(Failure::Input(format!(
+                    "--kernel: {file}: the flow from node {} to node {} does not have node {node}, \
+                     `shim_node` of [kernel]",
+                    flow.from, flow.to
+                )))
+            }
+            _ => Ok(()),
+        }
     }
 }
 
 /// Checks that a kernel's transfer can stand for the flows; the error is a key and the reason.
 fn check_kernel_support(scenario: &Scenario) -> Result<(), (&'static str, &'static str)> {
     for flow in &scenario.flows {
+        if matches!(flow.application, Application::Cbr(_)) || flow.tcp.is_none() {
+            return Err(("application", "is neither a transfer nor \"ftp\" over TCP"));
+        }
         if flow.back.is_some() {
             let why =
                 "sends data in both directions, and a transfer with a kernel has one direction";
@@ -270,6 +320,7 @@ mod test {
 
     use super::*;
     use crate::args::{Cli, Command};
+    use driftway_experiment::study::format::OneOrMany;
     use driftway_experiment::study::plan::plan;
     use driftway_experiment::study::source::Source;
 
@@ -351,6 +402,26 @@ mod test {
         let work = plan_for(&["--figure", "8", "--congestion-control", "bbr"]).unwrap();
         let names: Vec<_> = work.plan.study.arms.iter().map(|arm| arm.name.as_str()).collect();
         assert_eq!(names, ["tcp", "atcp", "kernel-bbr", "kernel-bbr-shim"]);
+    }
+
+    #[test]
+    fn a_paper_names_the_aids_and_the_node_of_the_shim() {
+        let mut whole = plan(Source::find("liu-singh-2001").unwrap()).unwrap();
+        let words = ["--figure", "8", "--congestion-control", "reno", "--runs", "2"];
+        let mut plan_with = |node| {
+            let kernel = whole.study.kernel.as_mut().unwrap();
+            kernel.aid = OneOrMany(["mobile-host", "carry"].map(str::to_owned).into());
+            kernel.shim_node = Some(node);
+            plan_of_paper(&whole, &words)
+        };
+        let work = plan_with(4).unwrap();
+        let names: Vec<_> = work.plan.study.arms.iter().map(|arm| arm.name.as_str()).collect();
+        assert_eq!(names[4..], ["kernel-reno", "kernel-reno-mobile-host", "kernel-reno-shim"]);
+        assert!(work.runs.iter().all(|run| run.shim_node == Some(4)));
+        let aids: Vec<_> = work.runs.iter().filter_map(|run| run.stack.aid.as_deref()).collect();
+        assert!(aids.contains(&"mobile-host") && aids.contains(&"carry"), "{aids:?}");
+        let wrong = plan_with(2).unwrap_err();
+        assert!(wrong.contains("from node 0 to node 4 does not have node 2"), "{wrong}");
     }
 
     #[test]

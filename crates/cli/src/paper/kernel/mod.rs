@@ -1,7 +1,8 @@
 //! `driftway paper --kernel`: a paper's figures with the kernel's TCP, without and with the shim.
 //!
-//! Each point is a transfer between two network namespaces over the scenario's path in real time, as
-//! in `driftway emulate`. Many runs go on at once: they are slow, and need little processor time.
+//! Each point is a connection between two network namespaces over the scenario's path in real time, as
+//! in `driftway emulate`: a transfer, whose time is measured, or unlimited data for the scenario's
+//! duration, of which the throughput is measured. Many runs go on at once: they are slow, and need little processor time.
 
 mod arms;
 pub mod counters;
@@ -17,6 +18,7 @@ use std::io::Write;
 use std::num::NonZeroU64;
 
 use driftway_host::{check_requirements, missing_capability};
+use driftway_scenario::Application;
 use driftway_sim::results::{FlowResult, RunResult};
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 
@@ -33,8 +35,11 @@ use driftway_experiment::study::source::Source;
 use emulated_run::EmulatedRun;
 use kernel_plan::{KernelPlan, PlannedRun};
 
-/// Default number of parallel runs per processor: one needs some thousandths of a processor.
+/// Default number of parallel runs per processor: a transfer, which waits most of the time in the
+/// papers, needs some thousandths of a processor.
 const JOBS_PER_PROCESSOR: u64 = 80;
+/// Largest sum of the throughputs of parallel runs without an end per processor, by default (bit/s).
+const THROUGHPUT_PER_PROCESSOR_BPS: f64 = 3e7;
 /// Largest number of attempts at a run that cannot be trusted.
 const MAX_ATTEMPTS: u32 = 3;
 /// Largest number of open files of a run.
@@ -54,7 +59,7 @@ pub fn run_with_kernel(args: &PaperArgs) -> Result<(), Failure> {
     check_machine(&work)?;
     let destination = args.out.as_deref().map(OutputDir::open).transpose()?;
     let processors = std::thread::available_parallelism().map_or(1, usize::from);
-    let jobs = args.jobs.map_or(JOBS_PER_PROCESSOR * processors as u64, |jobs| jobs.get());
+    let jobs = args.jobs.map(NonZeroU64::get);
     let document = match run_all(&work, processors, jobs) {
         Ok(document) => document,
         Err(failure) => {
@@ -109,7 +114,7 @@ fn check_machine(work: &KernelPlan) -> Result<(), Failure> {
 }
 
 /// Runs all jobs: first the simulator, whose results predict the duration of the kernel's runs.
-fn run_all(work: &KernelPlan, processors: usize, jobs: u64) -> Result<Document, Failure> {
+fn run_all(work: &KernelPlan, processors: usize, jobs: Option<u64>) -> Result<Document, Failure> {
     #[expect(clippy::disallowed_methods, reason = "measures wall-clock time only")]
     let started = std::time::Instant::now();
     let options = RunnerOptions {
@@ -120,11 +125,12 @@ fn run_all(work: &KernelPlan, processors: usize, jobs: u64) -> Result<Document, 
     let mut results = runner::with_runner(options, |runner| {
         results::run_selection(&work.plan, &work.selection, runner)
     })?;
-    let expected = |run: &PlannedRun| simulated_completion_s(&results, run.twin);
+    let expected = |run: &PlannedRun| simulated_end_s(&results, run.twin);
     // The longest runs start first.
     let mut order: Vec<usize> = (0..work.runs.len()).collect();
     order.sort_by(|a, b| expected(&work.runs[*b]).total_cmp(&expected(&work.runs[*a])));
 
+    let jobs = jobs.unwrap_or_else(|| default_jobs(work, &results, processors));
     let jobs =
         jobs.min(raise_open_file_limit()? / MAX_FILES_PER_RUN).max(1).min(order.len() as u64);
     let bar = progress_bar(order.len() as u64);
@@ -138,18 +144,33 @@ fn run_all(work: &KernelPlan, processors: usize, jobs: u64) -> Result<Document, 
     done.sort_by_key(|(at, _)| *at);
     let ran: Vec<EmulatedRun> = done.into_iter().map(|(_, ran)| ran).collect();
     for (run, ran) in work.runs.iter().zip(&ran) {
-        let completion_s = ran.completion_s;
-        let flows = vec![FlowResult { completion_s, ..FlowResult::default() }];
+        let EmulatedRun { completion_s, throughput_bps, .. } = *ran;
+        let flows = vec![FlowResult { completion_s, throughput_bps, ..FlowResult::default() }];
         results.results[run.job].push(RunResult { flows, ..RunResult::default() });
     }
     Ok(Document::new(work, &results, ran, jobs, started.elapsed().as_secs_f64()))
 }
 
-/// Completion time of the simulated counterpart, or 0 if it was not run (s).
-fn simulated_completion_s(results: &Results, job: usize) -> f64 {
+/// Default number of parallel runs: fewer if those without an end would need more than this machine's
+/// processors, by the throughput of their simulated counterparts.
+fn default_jobs(work: &KernelPlan, results: &Results, processors: usize) -> u64 {
+    let endless = work.runs.iter().filter(|run| {
+        let flow = work.plan.jobs[run.job].scenario.flows.first();
+        flow.is_some_and(|flow| flow.application == Application::Ftp)
+    });
+    let twins = endless.flat_map(|run| results.results.get(run.twin).into_iter().flatten());
+    let throughputs = twins.flat_map(|run| &run.flows).filter_map(|flow| flow.throughput_bps);
+    let fastest = throughputs.fold(0.0, f64::max);
+    let most = JOBS_PER_PROCESSOR as f64;
+    let per_processor = most.min(THROUGHPUT_PER_PROCESSOR_BPS / fastest);
+    // A conversion from a float saturates.
+    ((per_processor * processors as f64) as u64).max(1)
+}
+
+/// End of the simulated counterpart's flow, or 0 if it was not run (s).
+fn simulated_end_s(results: &Results, job: usize) -> f64 {
     let runs = results.results.get(job).into_iter().flatten();
-    let flows = runs.flat_map(|run| &run.flows);
-    flows.filter_map(|flow| flow.completion_s).fold(0.0, f64::max)
+    runs.flat_map(|run| &run.flows).map(|flow| flow.end_s).fold(0.0, f64::max)
 }
 
 /// Runs a job, repeatedly if the result cannot be trusted.
@@ -158,11 +179,10 @@ fn run_until_trusted(work: &KernelPlan, run: &PlannedRun) -> Result<EmulatedRun,
     let mut attempts = 0;
     loop {
         attempts += 1;
-        let ran =
-            emulated_run::emulate_run(&job.scenario, &run.stack, run.seed).map_err(|error| {
-                let name = &job.scenario.name;
-                Failure::Failed(format!("cannot run {name} with seed {}: {error}", run.seed))
-            })?;
+        let ran = emulated_run::emulate_run(&job.scenario, run).map_err(|error| {
+            let name = &job.scenario.name;
+            Failure::Failed(format!("cannot run {name} with seed {}: {error}", run.seed))
+        })?;
         if ran.trusted || attempts == MAX_ATTEMPTS {
             return Ok(EmulatedRun { attempts, ..ran });
         }

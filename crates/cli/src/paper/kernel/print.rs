@@ -6,6 +6,7 @@ use super::super::tables::{incomplete_note, points_table};
 use super::document::Document;
 use super::kernel_plan::KernelPlan;
 use crate::text::{Grid, Scale, count, list, mean_in, value, wrapped};
+use driftway_experiment::study::check::COMPLETION_METRIC;
 use driftway_experiment::study::document::{FigureResult, PointResult};
 use driftway_sim::results::Estimate;
 
@@ -32,10 +33,13 @@ pub fn document(work: &KernelPlan, document: &Document) -> String {
     text
 }
 
-/// Table of all arms, and below each arm with shim or aid the ratio of its time to that without.
+/// Table of all arms, and below each arm with shim or aid the ratio to the arm without.
 pub fn table(work: &KernelPlan, document: &Document, figure: &FigureResult) -> Grid {
     let Grid { header, rows } = points_table(&work.plan, figure);
     let scale = Scale { factor: 1.0, unit: "" };
+    let measures = &work.plan.study.figures[figure.index.0].y;
+    let completes = measures.first().is_some_and(|of| of.metric == COMPLETION_METRIC);
+    let what = if completes { "time" } else { "throughput" };
     let cell = |point: &PointResult| {
         let Some(mean) = point.mean else { return "–".to_owned() };
         let mark = if point.incomplete > 0 { " *" } else { "" };
@@ -47,7 +51,7 @@ pub fn table(work: &KernelPlan, document: &Document, figure: &FigureResult) -> G
         let arm = figure.arms.0.iter().find(|arm| work.plan.study.arms[arm.arm].label == row[0]);
         all.push(row);
         if let Some(ratio) = arm.and_then(|arm| document.ratio(figure, arm.arm)) {
-            let name = "  of the time without".to_owned();
+            let name = format!("  of the {what} without");
             all.push(std::iter::once(name).chain(ratio.points.iter().map(cell)).collect());
         }
     }
@@ -62,6 +66,12 @@ pub fn summary(document: &Document) -> Vec<String> {
         lines.push(format!(
             "Reduced: transfers end after {}, so the paper's numbers are left out.",
             value("_bytes", bytes as f64)
+        ));
+    }
+    if let Some(seconds) = kernel.duration_s {
+        lines.push(format!(
+            "Reduced: runs end after {}, so the paper's numbers are left out.",
+            value("_s", seconds)
         ));
     }
     let runs = kernel.runs.len() as u64;
@@ -84,7 +94,8 @@ pub fn summary(document: &Document) -> Vec<String> {
         .iter()
         .filter(|run| !run.result.trusted)
         .map(|run| {
-            let with = if run.stack.shim { " with the shim" } else { "" };
+            let with = run.stack.aid.as_ref().map(|aid| format!(" with {aid}"));
+            let with = with.unwrap_or_default();
             let control = &run.stack.congestion_control;
             let why = run.result.because.join("; ");
             format!("figure {}, {control}{with}, seed {} ({why})", run.figure, run.seed)

@@ -38,11 +38,11 @@ nix::setsockopt_impl!(
 pub struct Transfer<'a> {
     /// The kernel's name of the sender's congestion control.
     pub congestion_control: &'a str,
-    /// Size of the transfer.
+    /// Size of the transfer; without an end, the largest number.
     pub bytes: u64,
     /// Largest window that the receiver advertises (bytes).
     pub window: u32,
-    /// Time at which the transfer is aborted.
+    /// Time at which the transfer is aborted; nothing that arrives later counts.
     pub deadline: Instant,
 }
 
@@ -152,6 +152,9 @@ impl Transfer<'_> {
                 Err(error) => return Err(error),
             };
             let now = clock.now();
+            if now > self.deadline {
+                break;
+            }
             if (arrived.bytes..).zip(&buffer[..len]).any(|(at, byte)| *byte != payload_byte(at)) {
                 let what =
                     format!("received bytes differ from those sent, after {}", arrived.bytes);
