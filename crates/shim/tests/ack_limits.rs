@@ -23,7 +23,7 @@ const FULL: u32 = 1 << 20;
 /// requests acts on signals.
 #[derive(Default)]
 struct Script {
-    /// How far each acknowledgment number is lowered, and whether the window is closed; `None`: the
+    /// Number of bytes by which each acknowledgment number is lowered, and whether the window is closed; `None`: the
     /// segment is dropped.
     verdicts: Vec<Option<(u32, bool)>>,
     on_signal: Vec<Act>,

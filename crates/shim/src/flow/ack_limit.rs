@@ -11,7 +11,7 @@ use driftway_wire::{TcpFlags, TcpSegment};
 use super::{Context, Flow};
 use crate::packet::Segment;
 
-/// What the peer has seen, and what the aid withholds from it.
+/// The acknowledgments that the peer has seen, and those that the aid withholds from it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct AckLimit {
     /// The highest acknowledgment number sent.
