@@ -172,7 +172,7 @@ pub struct FreezeTcp {
     options: FreezeTcpOptions,
     /// The peer has sent data.
     receives: bool,
-    /// The peer was told that the window is closed.
+    /// The peer was notified that the window is closed.
     window_closed: bool,
     /// The host's own TCP is frozen.
     holds: bool,

@@ -27,10 +27,10 @@ fn end(n: usize) -> Endpoint {
 enum Happening {
     /// Time passes (ms).
     Pass(u64),
-    /// The mobile host is disconnected, and is told so or not.
-    Down { told: bool },
-    /// It is connected again, and is told so or not.
-    Up { told: bool },
+    /// The mobile host is disconnected, and is notified so or not.
+    Down { notified: bool },
+    /// It is connected again, and is notified so or not.
+    Up { notified: bool },
     /// It is warned, whether or not a disconnection follows (ms).
     Warn(u64),
     /// An application writes.
@@ -47,8 +47,8 @@ fn happening() -> impl Strategy<Value = Happening> {
     prop_oneof![
         6 => (0_u64..3_000).prop_map(Happening::Pass),
         1 => (0_u64..100_000).prop_map(Happening::Pass),
-        4 => prop::bool::weighted(0.9).prop_map(|told| Happening::Down { told }),
-        4 => prop::bool::weighted(0.9).prop_map(|told| Happening::Up { told }),
+        4 => prop::bool::weighted(0.9).prop_map(|notified| Happening::Down { notified }),
+        4 => prop::bool::weighted(0.9).prop_map(|notified| Happening::Up { notified }),
         2 => (0_u64..2_000).prop_map(Happening::Warn),
         6 => (0_usize..2, 1_u64..60_000).prop_map(|(n, bytes)| Happening::Write(n, bytes)),
         2 => (0_usize..2, any::<bool>()).prop_map(|(n, on)| Happening::Reads(n, on)),
@@ -66,7 +66,7 @@ struct Case {
     sack: bool,
     delayed_ack: bool,
     one_way: u64,
-    /// What is on its way when the mobile host is disconnected is lost.
+    /// Segments on their way are lost when the mobile host is disconnected.
     cuts_link: bool,
     loss: u64,
     seed: u64,
@@ -239,13 +239,13 @@ impl Hosts {
         self.settle();
     }
 
-    fn set_up(&mut self, up: bool, told: bool) {
+    fn set_up(&mut self, up: bool, notified: bool) {
         let changes = self.up != up;
         self.up = up;
         if !up && self.case.cuts_link {
             self.on_the_way.clear();
         }
-        if told && changes {
+        if notified && changes {
             self.signal(if up { SignalKind::LinkUp } else { SignalKind::LinkDown });
         }
     }
@@ -253,8 +253,8 @@ impl Hosts {
     fn apply(&mut self, happening: Happening) {
         match happening {
             Happening::Pass(ms) => self.run(self.now + Duration::from_millis(ms)),
-            Happening::Down { told } => self.set_up(false, told),
-            Happening::Up { told } => self.set_up(true, told),
+            Happening::Down { notified } => self.set_up(false, notified),
+            Happening::Up { notified } => self.set_up(true, notified),
             Happening::Warn(ms) => {
                 let expected_lifetime = Duration::from_millis(ms);
                 self.signal(SignalKind::LinkFading { expected_lifetime });

@@ -27,7 +27,7 @@ const COUNTING: [&str; 5] = ["tahoe", "reno", "newreno", "sack", "rack-tlp"];
 struct Case {
     /// The mobile host sends.
     up: bool,
-    /// What is on its way when the host is disconnected is lost.
+    /// Segments on their way are lost when the host is disconnected.
     cuts_link: bool,
     application: &'static str,
     recovery: &'static str,
@@ -161,7 +161,7 @@ fn three_acknowledgments_restart_a_tcp_whose_acknowledgments_were_lost() {
     }
 }
 
-/// What is not promised: with a closed window and no timeout yet, the sender waits for it; three duplicate
+/// Cases without a promise: with a closed window and no timeout yet, the sender waits for it; three duplicate
 /// acknowledgments do not reach a TCP that has timed out and whose acknowledgments had all arrived.
 #[test]
 fn other_cases_wait_for_a_timeout() {

@@ -294,7 +294,7 @@ fn data_carries_delayed_acknowledgments() {
     assert_eq!(acks(&mut line), [(0, 998, true), (0, 998, true), (200, 1_000, true)]);
 }
 
-/// What the peer is told never decreases, and exceeds nothing that has arrived.
+/// Acknowledgments to the peer never decrease, and exceed nothing that has arrived.
 #[test]
 fn acknowledgments_are_in_order() {
     for seed in 0..60 {
@@ -319,8 +319,12 @@ fn acknowledgments_are_in_order() {
         }
         connect(&mut line);
         line.advance(ms(500));
-        let told = acks(&mut line).last().map_or(last, |(_, ack, _)| *ack);
-        assert_eq!(told, 1_000 * next, "seed {seed}: everything is acknowledged in the end");
+        let acknowledged = acks(&mut line).last().map_or(last, |(_, ack, _)| *ack);
+        assert_eq!(
+            acknowledged,
+            1_000 * next,
+            "seed {seed}: everything is acknowledged in the end"
+        );
     }
 }
 

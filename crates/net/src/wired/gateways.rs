@@ -15,7 +15,7 @@ pub struct Gateways {
     known: Vec<KnownGateways>,
 }
 
-/// What is known of the gateways to a node.
+/// Knowledge about the gateways to a node.
 #[derive(Clone, Debug, Default)]
 struct KnownGateways {
     /// Those that have heard from it and not lost it since, the last one first.

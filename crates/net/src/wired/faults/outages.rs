@@ -3,7 +3,7 @@
 use driftway_base::{Duration, Instant, Probability, RandomStream};
 use driftway_scenario::Schedule;
 
-/// What happens at an instant of a fault's outages.
+/// An event of a fault's outages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OutageEvent {
     /// An outage will begin after this time.
@@ -23,7 +23,7 @@ pub enum Starts {
     Listed(Vec<Instant>),
 }
 
-/// How a fault's occurrences deviate from their schedule. Each occurrence has random streams of its
+/// Deviations of a fault's occurrences from their schedule. Each occurrence has random streams of its
 /// own, so that nothing else depends on how many of their numbers are used.
 #[derive(Clone, Copy, Debug)]
 pub struct Deviation {
