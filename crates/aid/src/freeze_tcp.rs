@@ -30,12 +30,14 @@ mod test;
 use alloc::boxed::Box;
 
 use driftway_base::{
-    Act, ActResult, Assign, Duration, HeldTimers, Instant, ProbeSpacing, Release, RouteProbe,
-    Signal,
+    Act, ActResult, Assign, Duration, HeldTimers, ProbeSpacing, Release, RouteProbe, Signal,
 };
 use driftway_wire::{TcpFlags, TcpSegment};
 
-use crate::kit::{Context, LinkChange, Machine, Named, Protocol, States, named, resume, send_acks};
+use crate::kit::{
+    Context, DisconnectedSince, LinkChange, Machine, Named, Protocol, States, named, resume,
+    send_acks,
+};
 use crate::options::{AidOption, AidOptions, OptionField};
 use crate::{Aid, SegmentVerdict};
 
@@ -176,13 +178,8 @@ pub struct FreezeTcp {
     window_closed: bool,
     /// The host's own TCP is frozen.
     holds: bool,
-    /// The time from which on a segment that arrives shows that the host is connected.
-    arrivals_count_from: Instant,
+    disconnected: DisconnectedSince,
 }
-
-/// A segment that arrives within this time of a disconnection may have been received before it: a foreign
-/// kernel reports the one and passes the other by different ways.
-const IN_TRANSIT: Duration = Duration::from_millis(100);
 
 impl FreezeTcp {
     /// Creates the aid for a new connection.
@@ -192,7 +189,7 @@ impl FreezeTcp {
             receives: false,
             window_closed: false,
             holds: false,
-            arrivals_count_from: Instant::ZERO,
+            disconnected: DisconnectedSince::default(),
         })
     }
 
@@ -242,11 +239,15 @@ impl Protocol for FreezeTcp {
                 }
             }
             Transition::Disconnection => {
-                self.arrivals_count_from = cx.now + IN_TRANSIT;
+                self.disconnected.on_down(cx.now);
                 *cx.timer = None;
                 self.freeze(cx);
+                // An on-demand routing protocol looks for no route while nothing is sent. Before the
+                // disconnection there is one.
+                cx.request(Act::ProbeRoute(RouteProbe::Repeated));
             }
             Transition::Connection | Transition::FalseAlarm => {
+                self.disconnected.on_up();
                 *cx.timer = None;
                 self.thaw(cx);
             }
@@ -274,7 +275,7 @@ impl Protocol for FreezeTcp {
 
     fn on_up(&mut self, cx: &mut Context<'_, State>, segment: &TcpSegment) -> SegmentVerdict {
         self.receives |= segment.sequence_len() > 0;
-        if cx.state() == State::Disconnected && cx.now >= self.arrivals_count_from {
+        if self.disconnected.is_disproved_by_arrival(cx.now) {
             self.transition(cx, Transition::Connection);
         }
         SegmentVerdict::Pass
@@ -289,18 +290,14 @@ impl Protocol for FreezeTcp {
     }
 
     fn on_done(&mut self, cx: &mut Context<'_, State>, act: &Act, done: ActResult) {
-        match (act, done) {
-            // An on-demand routing protocol looks for no route while nothing is sent. Before the
-            // disconnection there is one.
-            (Act::Hold { .. }, ActResult::Done) if cx.state() == State::Disconnected => {
-                cx.request(Act::ProbeRoute(RouteProbe::Repeated));
-            }
-            (Act::Hold { .. }, ActResult::Unsupported) => self.holds = false,
-            _ => {}
+        if matches!((act, done), (Act::Hold { .. }, ActResult::Unsupported)) {
+            self.holds = false;
+            cx.request(Act::ProbeRoute(RouteProbe::Off));
         }
     }
 
     fn on_closed(&mut self) {
         (self.window_closed, self.holds) = (false, false);
+        self.disconnected.on_up();
     }
 }

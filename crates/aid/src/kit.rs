@@ -26,6 +26,7 @@ pub(crate) use defaults::{DEFAULT_MSS, DEFAULT_RTO};
 pub(crate) use diagram::assert_diagram_up_to_date;
 pub use diagram::diagram;
 pub(crate) use duplicate_acks::{AckKind, DUPLICATE_THRESHOLD, DuplicateAcks};
+pub(crate) use link_change::DisconnectedSince;
 pub use link_change::LinkChange;
 pub use machine::{Machine, Protocol};
 pub use named::Named;

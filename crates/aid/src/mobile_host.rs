@@ -25,10 +25,15 @@
 //! - *Sending* ("packets in send buffer and sending window is open"): the send buffer holds
 //!   unacknowledged data as well; the window is open if it has room for one segment. When connected, TCP
 //!   sends new data, and the segment of [`Resend`] before it ("resume sending from last sent packet").
+//! - *Idle* ("no action"): what the application writes meanwhile waits, as the paper's SendData() has it.
+//! - *An open window* (text): data is sent, and nothing again. Here the segment of [`Resend`] is sent as well,
+//!   because the text's reason, that what was sent before has arrived, need not hold.
 //! - *The timeout after the connection* keeps the RTO as well.
+//! - *Route failures* of the local host or of routers count as disconnections, for drivers that know routes
+//!   instead of links ([`LinkChange`]).
 //! - *Two bytes* are held back of each acknowledgment, of pure ones and of those that data carries; fewer, if
 //!   the last one advanced by less. Until the peer's FIN has been seen: the end of a connection is not delayed.
-//! - *Missing signals.* A segment of the peer that arrives while disconnected, and not right after the
+//! - *Missing signals.* A segment of the peer that arrives while disconnected, and not within 100 ms of the
 //!   disconnection, shows that the host is connected. A TCP that has stopped sends probes of one byte (`probe_min`, `probe_max`), by default as often as
 //!   a TCP whose RTO is backed off retransmits: over a radio, which is known to work only when a frame of a
 //!   neighbour arrives, it would otherwise be later than without the aid.
@@ -44,15 +49,17 @@ mod options;
 mod test;
 
 use driftway_base::{
-    Act, ActResult, Assign, Duration, HeldTimers, Instant, ProbeSpacing, Release, Retransmit,
-    RouteProbe, SeqRange, Signal,
+    Act, ActResult, Assign, HeldTimers, Instant, ProbeSpacing, Release, Retransmit, RouteProbe,
+    SeqRange, Signal,
 };
 use driftway_wire::{TcpFlags, TcpSegment};
 
 pub use self::held_ack::HeldAck;
 pub use self::options::{MobileHostOptions, Resend, SsthreshAfterTimeout};
 use crate::SegmentVerdict;
-use crate::kit::{Context, DEFAULT_MSS, LinkChange, Machine, Protocol, States, named, resume};
+use crate::kit::{
+    Context, DEFAULT_MSS, DisconnectedSince, LinkChange, Machine, Protocol, States, named, resume,
+};
 use crate::options::AidOptions;
 
 #[cfg(doc)]
@@ -118,13 +125,10 @@ pub struct MobileHost {
     /// The driver cannot hold the connection.
     never_holds: bool,
     held_ack: HeldAck,
-    /// The time from which on a segment that arrives shows that the host is connected.
-    arrivals_count_from: Instant,
+    /// A timeout has occurred while disconnected (*RTOccurred*).
+    timed_out: bool,
+    disconnected: DisconnectedSince,
 }
-
-/// A segment that arrives within this time of a disconnection may have been received before it: a foreign
-/// kernel reports the one and passes the other by different ways.
-const IN_TRANSIT: Duration = Duration::from_millis(100);
 
 impl MobileHost {
     /// Creates the aid for a new connection.
@@ -134,7 +138,8 @@ impl MobileHost {
             options,
             timeout_response_set: false,
             never_holds: false,
-            arrivals_count_from: Instant::ZERO,
+            timed_out: false,
+            disconnected: DisconnectedSince::default(),
         })
     }
 
@@ -186,26 +191,35 @@ impl MobileHost {
             let transition = Self::disconnection(cx);
             self.transition(cx, transition);
         }
-        if self.held_ack.is_connected() {
-            self.arrivals_count_from = cx.now + IN_TRANSIT;
-        }
+        self.disconnected.on_down(cx.now);
         self.held_ack.on_disconnected();
     }
 
     fn on_connected(&mut self, cx: &mut Context<'_, State>) {
+        self.disconnected.on_up();
+        self.note_timeout(cx);
         self.transition(cx, Transition::Connection);
         if let Some(act) = self.held_ack.on_connected() {
             cx.request(act);
         }
     }
 
+    /// Notes a timeout while disconnected: the retransmission timer does not run any more, although data is
+    /// outstanding. In doubt it has expired.
+    fn note_timeout(&mut self, cx: &Context<'_, State>) {
+        let runs = matches!(cx.view.retransmission_deadline.value(), Some(Some(_)));
+        self.timed_out |= cx.state() == State::Waiting && !runs && cx.view.outstanding().is_some();
+    }
+
     /// Continues after a disconnection in this state (singh-iyer-2002 §III, Connection()).
     fn resume_from(&mut self, cx: &mut Context<'_, State>, state: State) {
         cx.request(resume(Assign::Keep));
         match state {
+            State::Waiting if cx.view.outstanding().is_none() => {
+                self.set_timeout_response(cx, TCPS_OWN_RESPONSE);
+            }
             State::Waiting => {
-                // The timer has expired if it no longer runs. In doubt it has.
-                let timed_out = !matches!(cx.view.retransmission_deadline.value(), Some(Some(_)));
+                let timed_out = core::mem::take(&mut self.timed_out);
                 let first = self.options.resend == Resend::FirstUnacknowledged;
                 let retransmit = if first { Retransmit::Oldest } else { Retransmit::Newest };
                 let act = timeout_response(retransmit, Assign::Keep, Assign::Keep);
@@ -254,6 +268,7 @@ impl Protocol for MobileHost {
             }
             state => {
                 let waits = state == State::Waiting;
+                self.timed_out = false;
                 if waits {
                     // RTO() while disconnected: the text retransmits as TCP does, the listing leaves
                     // everything in flight.
@@ -286,15 +301,16 @@ impl Protocol for MobileHost {
     }
 
     fn on_up(&mut self, cx: &mut Context<'_, State>, segment: &TcpSegment) -> SegmentVerdict {
-        if !self.held_ack.is_connected() && cx.now >= self.arrivals_count_from {
+        if self.disconnected.is_disproved_by_arrival(cx.now) {
             self.on_connected(cx);
         }
+        self.note_timeout(cx);
         self.held_ack.on_arrival(segment);
         let una = cx.view.snd_una.value();
         let is_new =
             segment.flags.contains(TcpFlags::ACK) && una.is_some_and(|u| segment.ack.after(u));
-        // AckRx(): DisconnectionOccurred = FALSE
-        if is_new && self.timeout_response_set {
+        // AckRx(): DisconnectionOccurred = FALSE. While disconnected the response stays.
+        if is_new && self.timeout_response_set && cx.state() == State::Connected {
             self.timeout_response_set = false;
             cx.request(TCPS_OWN_RESPONSE);
         }
@@ -322,7 +338,7 @@ impl Protocol for MobileHost {
     fn on_done(&mut self, cx: &mut Context<'_, State>, act: &Act, done: ActResult) {
         match (act, done) {
             // An on-demand routing protocol looks for no route while nothing is sent.
-            (Act::Hold { .. }, ActResult::Done) => {
+            (Act::Hold { .. }, ActResult::Done) if cx.state() != State::Connected => {
                 cx.request(Act::ProbeRoute(RouteProbe::Repeated));
             }
             (Act::Hold { .. }, ActResult::Unsupported) => {
@@ -341,5 +357,6 @@ impl Protocol for MobileHost {
     fn on_closed(&mut self) {
         self.held_ack = HeldAck::new(self.options.ack_delay);
         self.timeout_response_set = false;
+        self.disconnected.on_up();
     }
 }

@@ -39,7 +39,7 @@ pub enum HeldTimers {
     Freeze,
     /// The retransmission timer keeps running, and those of loss recovery stop. If it expires, TCP responds
     /// to the timeout ([`Act::SetTimeoutResponse`]) but sends nothing, and there is no second timeout
-    /// (singh-iyer-2002 §III, state *waiting*). Nothing changes when the hold ends.
+    /// unless an acknowledgment restarts the timer (singh-iyer-2002 §III, state *waiting*). Nothing changes when the hold ends.
     KeepRetransmission,
 }
 

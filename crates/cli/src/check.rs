@@ -103,9 +103,12 @@ fn summary(scenario: &Scenario) -> String {
             (Transport::Tcp, None) => "TCP".to_owned(),
             (Transport::Udp, _) => "UDP".to_owned(),
         };
-        let aid = match flow.aid.name() {
-            "none" => "no aid",
-            name => name,
+        let receiver = flow.receiver_aid.as_ref().map(|aid| aid.name()).filter(|n| *n != "none");
+        let aid = match (flow.aid.name(), receiver) {
+            ("none", None) => "no aid".to_owned(),
+            ("none", Some(receiver)) => format!("{receiver} at the receiver"),
+            (name, None) => name.to_owned(),
+            (name, Some(receiver)) => format!("{name}, {receiver} at the receiver"),
         };
         let split = scenario.network.is_split(flow).then_some(", split at the gateway");
         let split = split.unwrap_or_default();

@@ -13,6 +13,9 @@ pub fn flow_name(document: &Document, flow: &FlowSummary) -> String {
     if flow.aid != "none" {
         let _ = write!(name, ", {}", value_label(&flow.aid));
     }
+    if let Some(aid) = flow.receiver_aid.as_ref().filter(|aid| **aid != flow.aid) {
+        let _ = write!(name, ", {} at the receiver", value_label(aid));
+    }
     name
 }
 

@@ -17,6 +17,7 @@ pub fn summarise(runs: &[RunResult]) -> Summary {
             destination: flow.destination,
             tcp: flow.tcp.clone(),
             aid: flow.aid.clone(),
+            receiver_aid: flow.receiver_aid.clone(),
             completed: of_each_run().filter(|f| f.completion_s.is_some()).count() as u64,
             metrics: FLOW_METRICS
                 .iter()

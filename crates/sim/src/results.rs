@@ -68,6 +68,9 @@ pub struct FlowResult {
     pub tcp: Option<String>,
     /// Its aid, or `none`.
     pub aid: String,
+    /// The aid of its receiver; absent without one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub receiver_aid: Option<String>,
     /// Start (s).
     pub start_s: f64,
     /// Completion or failure of the connection, else the run's end (s).
@@ -379,6 +382,9 @@ pub struct FlowSummary {
     pub tcp: Option<String>,
     /// As in `runs[].flows[].aid`.
     pub aid: String,
+    /// As in `runs[].flows[].receiver_aid`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub receiver_aid: Option<String>,
     /// Runs in which it completed.
     pub completed: u64,
     /// Estimates of fields of `runs[].flows[]`, by the names of the fields; `null` if no run has a

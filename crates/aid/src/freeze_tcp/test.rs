@@ -137,3 +137,23 @@ fn data_is_delivered_soon_after_the_path_works() {
 fn the_diagram_is_up_to_date() {
     kit::assert_diagram_up_to_date::<State>("freeze_tcp");
 }
+
+#[test]
+fn routes_are_probed_from_the_disconnection_on() {
+    let probes = |line: &Line| {
+        let requested = line.record.iter().filter(|(_, event)| {
+            matches!(event, Event::Requested(Act::ProbeRoute(RouteProbe::Repeated), _))
+        });
+        requested.count()
+    };
+    for warned in [false, true] {
+        let mut line = ScriptedDriver::new(FreezeTcp::new(FreezeTcpOptions::default()));
+        line.write(3_000);
+        if warned {
+            warn(&mut line, 100);
+            assert_eq!(probes(&line), 0);
+        }
+        signal(&mut line, SignalKind::LinkDown);
+        assert_eq!(probes(&line), 1, "{warned}");
+    }
+}

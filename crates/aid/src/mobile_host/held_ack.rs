@@ -26,6 +26,8 @@ pub struct HeldAck {
     /// The acknowledgment that is held back (*PendingAckSeqNo*).
     pending: Option<Seq>,
     timer: Option<Instant>,
+    /// Data has arrived that TCP has not acknowledged yet.
+    arrived: bool,
     /// The full acknowledgment that follows the one with a closed window.
     follows: Option<Seq>,
 }
@@ -40,6 +42,7 @@ impl HeldAck {
             last_sent: None,
             pending: None,
             timer: None,
+            arrived: false,
             follows: None,
         }
     }
@@ -57,6 +60,7 @@ impl HeldAck {
     /// A segment of the peer arrives.
     pub fn on_arrival(&mut self, segment: &TcpSegment) {
         self.closing |= segment.flags.contains(TcpFlags::FIN);
+        self.arrived |= segment.sequence_len() > 0;
     }
 
     /// TCP sends a segment: what becomes of it, and a further acknowledgment.
@@ -69,6 +73,7 @@ impl HeldAck {
         if !segment.flags.contains(TcpFlags::ACK) || segment.flags.contains(TcpFlags::RST) {
             return PASS;
         }
+        let arrived = core::mem::take(&mut self.arrived);
         let ack = segment.ack;
         let Some(last) = self.last_sent.filter(|_| !self.closing) else {
             self.send_pending(ack);
@@ -83,8 +88,9 @@ impl HeldAck {
                 self.timer = Some(now + self.delay);
                 (SegmentVerdict::Replace(TcpSegment { ack: sent, ..*segment }), None)
             }
-            Some(pending) if segment.sequence_len() > 0 => {
-                // Data that carries an acknowledgment says nothing about an arrival.
+            // Neither data that carries an acknowledgment nor an update of the window says anything about an
+            // arrival; and nothing arrives at the peer while disconnected.
+            Some(pending) if segment.sequence_len() > 0 || !arrived || !self.connected => {
                 let sent = if ack == pending { last } else { ack };
                 (SegmentVerdict::Replace(TcpSegment { ack: sent, ..*segment }), None)
             }

@@ -367,3 +367,33 @@ fn states_follow_the_listing() {
 fn the_diagram_is_up_to_date() {
     kit::assert_diagram_up_to_date::<State>("mobile_host");
 }
+
+/// Segments that were on their way to a foreign kernel when its link failed.
+#[test]
+fn arrivals_right_after_the_disconnection_change_nothing() {
+    let mut line = sent_at_start(FIRST, 30);
+    disconnect(&mut line);
+    line.advance(ms(50));
+    line.receive_ack(nth(1));
+    assert_eq!((line.aid.state, line.tcp.ssthresh()), (State::Waiting, 64_000));
+    line.run_until(at_ms(9_000));
+    assert_eq!((line.tcp.cwnd(), line.tcp.ssthresh()), (100, 1_000), "the aid's response");
+    let mut line = receiver();
+    receive(&mut line, 0);
+    disconnect(&mut line);
+    receive(&mut line, 2);
+    assert_eq!(acks(&mut line), [(0, 998, true), (0, 998, true)], "it stays pending");
+    line.run_until(at_ms(5_000));
+    connect(&mut line);
+    assert_eq!(acks(&mut line), [(5_000, 999, false), (5_000, 1_000, true)]);
+}
+
+#[test]
+fn an_update_of_the_window_is_no_arrival() {
+    let mut line = receiver();
+    receive(&mut line, 0);
+    let update = TcpSegment { window: 10_000, ..line.pure_ack() };
+    line.send(update);
+    line.run_until(at_ms(1_000));
+    assert_eq!(acks(&mut line), [(0, 998, true), (0, 998, true), (200, 1_000, true)]);
+}

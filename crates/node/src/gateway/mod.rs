@@ -256,8 +256,9 @@ impl Gateway {
         })
     }
 
-    /// Delivers a signal of the gateway's own routing or links: to the legs to its destination. Only a
-    /// wire's signals name none; they go to all wired legs.
+    /// Delivers a signal of the gateway's own routing or links: to the legs to its destination. The
+    /// signals of a wire name none but its ends, and go to all wired legs; those of the gateway's
+    /// radio name neither, and go to all wireless ones.
     pub fn on_signal(&mut self, now: Instant, signal: &Signal) {
         let destination = signal.details.destination;
         for connection in &mut self.connections {
@@ -265,7 +266,7 @@ impl Gateway {
                 let leg = connection.leg_mut(side);
                 let concerned = match destination {
                     Some(to) => leg.peer.address == to,
-                    None => side == Side::Wired,
+                    None => (side == Side::Wired) == signal.details.failed_link.is_some(),
                 };
                 if concerned && !leg.is_over() {
                     leg.socket.on_signal(now, signal);

@@ -1,6 +1,6 @@
 //! ICMP messages and signals about the packets of a gateway.
 
-use driftway_base::{Instant, Ipv4Addr, Signal, SignalDetails, SignalKind};
+use driftway_base::{FailedLink, Instant, Ipv4Addr, Signal, SignalDetails, SignalKind};
 use driftway_node::{GatewayOutcome, Side};
 use driftway_tcp::State;
 use driftway_wire::{IcmpMessage, Packet, UnreachableCode};
@@ -77,13 +77,19 @@ fn a_hard_error_refuses_an_attempt() {
 
 #[test]
 fn a_signal_reaches_the_legs_to_its_destination() {
-    for (to, expected) in
-        [(Some(EndName::Server), "snooze"), (Some(EndName::Client), "active"), (None, "active")]
-    {
+    let wire = FailedLink { from: EndName::Client.address(), to: EndName::Client.address() };
+    let (server, client) = (Some(EndName::Server), Some(EndName::Client));
+    for (to, failed_link, expected) in [
+        (server, None, "snooze"),
+        (client, None, "active"),
+        // A wire of the gateway, and its radio.
+        (None, Some(wire), "active"),
+        (None, None, "snooze"),
+    ] {
         let mut rig = interrupted("tcp-f");
         let kind = SignalKind::RouteFailed;
         let destination = to.map(EndName::address);
-        let details = SignalDetails { destination, ..SignalDetails::default() };
+        let details = SignalDetails { destination, failed_link, ..SignalDetails::default() };
         rig.gateway.on_signal(rig.now, &Signal { kind, details });
         assert_eq!(state(&rig), expected, "{to:?}");
     }

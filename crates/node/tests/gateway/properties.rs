@@ -2,7 +2,7 @@
 //! that data arrive in order and once, that nothing is acknowledged that the gateway does not have, that
 //! the buffer does not exceed its limit, and that no timer stands still.
 
-use driftway_base::{Duration, RandomStream};
+use driftway_base::{Duration, RandomStream, Signal, SignalKind};
 use driftway_node::Side;
 use driftway_tcp::{Config, Event, State};
 use proptest::prelude::*;
@@ -139,6 +139,37 @@ proptest! {
         for (n, name) in EndName::BOTH.into_iter().enumerate() {
             prop_assert_eq!(rig.end(name.other()).read, apps.written[n]);
             prop_assert_eq!(apps.to_write[n], 0);
+            prop_assert_eq!(rig.end(name).state(), State::Closed);
+        }
+        prop_assert_eq!(rig.leg_states(), [State::Closed; 2]);
+    }
+
+    /// Signals of the gateway's own links, true or false, to the aids of mobile hosts on the wireless leg.
+    #[test]
+    fn signals_of_links_leave_streams_complete(
+        parts in parts(),
+        aid in prop_oneof![Just("mobile-host"), Just("three-dupacks"), Just("freeze-tcp")],
+        (seed, loss) in (any::<u64>(), 0_u64..15),
+        bytes in [0_u64..60_000, 0_u64..60_000],
+    ) {
+        let mut rig = Rig::new(Parts { aid, ..parts });
+        bad_wires(&mut rig, seed, loss);
+        let mut apps = Applications::new(seed, bytes);
+        let mut random = RandomStream::new(seed, "signals", 0);
+        run(&mut rig, &mut apps, |rig, step| {
+            let expected_lifetime = MS(random.uniform_below(500));
+            let kind = match random.uniform_below(40) {
+                0 => SignalKind::LinkDown,
+                1 | 2 => SignalKind::LinkUp,
+                3 => SignalKind::LinkFading { expected_lifetime },
+                _ => return,
+            };
+            if step < 2_000 {
+                rig.gateway.on_signal(rig.now, &Signal::new(kind));
+            }
+        });
+        for (n, name) in EndName::BOTH.into_iter().enumerate() {
+            prop_assert_eq!(rig.end(name.other()).read, apps.written[n]);
             prop_assert_eq!(rig.end(name).state(), State::Closed);
         }
         prop_assert_eq!(rig.leg_states(), [State::Closed; 2]);

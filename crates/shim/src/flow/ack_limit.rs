@@ -64,7 +64,8 @@ impl AckLimit {
     fn set(&mut self, ack: Option<Seq>, closes_window: bool, ends_at: Instant) {
         let advances = ack.is_some_and(|ack| ack.after(self.sent_ack)) && !self.closes_window;
         if !self.is_active() || advances {
-            self.ends_at = ends_at;
+            // A warning has allowed for more time.
+            self.ends_at = self.ends_at.max(ends_at);
         }
         (self.ack, self.closes_window) = (ack, closes_window);
     }

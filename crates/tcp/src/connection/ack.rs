@@ -55,8 +55,8 @@ impl Connection {
                 && segment.sequence_len() == 0
                 && window == self.snd.wnd
         };
-        // While the timer is stopped, in persist mode or during a hold, apparent duplicates are
-        // answers to probes.
+        // While the timer is stopped, in persist mode or during a hold that stops it, apparent
+        // duplicates are answers to probes.
         let counts = outstanding > 0 && self.timers.deadline(Timer::Retransmission).is_some();
         self.release_hold(now, ack, window);
         let advanced = ack.after(self.snd.send_state.una());
