@@ -34,8 +34,8 @@
 //! - *Two bytes* are held back of each acknowledgment, of pure ones and of those that data carries; fewer, if
 //!   the last one advanced by less. Until the peer's FIN has been seen: the end of a connection is not delayed.
 //! - *Missing signals.* A segment of the peer that arrives while disconnected, and not within 100 ms of the
-//!   disconnection, shows that the host is connected. A TCP that has stopped sends probes of one byte (`probe_min`, `probe_max`), by default as often as
-//!   a TCP whose RTO is backed off retransmits: over a radio, which is known to work only when a frame of a
+//!   disconnection, shows that the host is connected. A TCP that has stopped sends probes of one byte
+//!   (`probe_min`, `probe_max`), by default as often as a TCP whose RTO is backed off retransmits: over a radio, which is known to work only when a frame of a
 //!   neighbour arrives, it would otherwise be later than without the aid.
 //!
 //! Driver requirements: a hold ([`Act::Hold`]); without it the sending half runs unassisted. Without
