@@ -47,7 +47,7 @@ use driftway_base::SignalKind;
 /// Parameters of Freeze-TCP.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FreezeTcpOptions {
-    /// Number of acknowledgments that open the window (singh-iyer-2002 §II: as in [10], 3).
+    /// Number of acknowledgments that open the window (singh-iyer-2002 §II: three, as by 3-dupacks).
     pub copies: u32,
     /// Time from the predicted disconnection until a warning counts as false. Not in the paper.
     pub false_alarm_after: Duration,
