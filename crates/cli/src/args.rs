@@ -264,11 +264,11 @@ NAME is searched for in ./papers, then among the built-in papers; a directory wi
 accepted as well. --jobs never changes a result.
 
 With --kernel each point is a connection of this machine's own TCP over the scenario's path in real
-time, as in `driftway emulate`, without and with `driftway shim` in the sending namespace, or in that
-of the paper's mobile host; the simulator runs the same scenarios with the same seeds. Many runs go
-on at once (--jobs), because each takes minutes but little processor time; fewer if they send all
-the time. A run with late packets is repeated at most twice, then reported. Transfers that take
-longer than an hour do not complete. --quick ends runs early and runs the ends of each axis. No
+time, as in `driftway emulate`, without and with `driftway shim` in the sending namespace, or in
+that of the paper's mobile host; the simulator runs the same scenarios with the same seeds. Many
+runs go on at once (--jobs), because each takes minutes but little processor time; fewer if they
+send all the time. A run with late packets is repeated at most twice, then reported. Transfers that
+take longer than an hour do not complete. --quick ends runs early and runs the ends of each axis. No
 statement is judged: kernel runs are not reproducible.")]
     Paper(PaperArgs),
     /// Plot results on one self-contained HTML page

@@ -506,7 +506,7 @@ fn figures_that_a_kernel_cannot_run_are_errors_before_any_run() {
     for (figures, twins, says) in [
         ("\"8\"", "\"tpc\"", "did you mean `tcp`?"),
         ("\"7\"", "\"tcp\"", "there is no figure `7`"),
-        ("\"9\"", "\"tcp\"", "figure 9 does not measure `completion_s`"),
+        ("\"9\"", "\"tcp\"", "figure 9 measures neither `completion_s` nor `throughput_bps`"),
         ("\"8\"", "", "an arm is needed"),
     ] {
         let bench = self::paper_dir(&[("[[group]]", &table(figures, twins))]);
