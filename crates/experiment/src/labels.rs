@@ -3,10 +3,11 @@
 use driftway_scenario::Unit;
 
 /// Labels of values.
-const VALUES: [(&str, &str); 27] = [
+const VALUES: [(&str, &str); 28] = [
     ("adhoc", "ad hoc"),
     ("aodv", "AODV"),
     ("atcp", "ATCP"),
+    ("codel", "CoDel"),
     ("cubic", "CUBIC"),
     ("cwnd-limit", "cwnd limit"),
     ("dcf", "802.11 DCF"),

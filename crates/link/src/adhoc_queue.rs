@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 use driftway_base::Instant;
 
 use crate::config::QueueConfig;
-use crate::frame::{EnqueueOutcome, QueueEntry, QueuePosition};
+use crate::frame::{Dequeued, EnqueueOutcome, QueueEntry, QueuePosition};
 use crate::queue::{InterfaceQueue, QueueCounters};
 
 /// Configuration of a node's interface queue.
@@ -65,6 +65,10 @@ impl QueueEntry for QueuedPacket {
         self.id
     }
 
+    fn bytes(&self) -> u32 {
+        self.bytes
+    }
+
     fn ecn_capable(&self) -> bool {
         self.ecn_capable
     }
@@ -72,7 +76,7 @@ impl QueueEntry for QueuedPacket {
 
 /// Packets queued for a node's transmitter.
 ///
-/// The owner enqueues packets and dequeues the next whenever the transmitter is free; if none is
+/// The owner enqueues packets and has the next served whenever the transmitter is free; if none is
 /// queued, the transmitter is idle until the next packet arrives. That packet does not wait, so
 /// that the limit does not apply to it: the owner dequeues it immediately.
 #[derive(Clone, Debug)]
@@ -120,6 +124,7 @@ impl AdhocQueue {
             |all, one| QueueCounters {
                 overflows: all.overflows + one.overflows,
                 red_drops: all.red_drops + one.red_drops,
+                codel_drops: all.codel_drops + one.codel_drops,
                 marks: all.marks + one.marks,
                 marks_lost: all.marks_lost + one.marks_lost,
                 longest: all.longest.max(one.longest),
@@ -182,10 +187,25 @@ impl AdhocQueue {
         verdict
     }
 
-    /// Dequeues the next packet for a free transmitter. `None`: the transmitter is idle from now
-    /// on.
+    /// Dequeues the next packet for a free transmitter, as the discipline decides. Packets that it
+    /// drops ([`DropReason::CodelDrop`](crate::DropReason::CodelDrop)) are passed to `on_drop`.
+    /// `None`: the transmitter is idle from now on.
+    pub fn serve(
+        &mut self,
+        now: Instant,
+        mut on_drop: impl FnMut(QueuedPacket),
+    ) -> Option<Dequeued<QueuedPacket>> {
+        let next = self.class_queues.iter_mut().find_map(|lane| lane.serve(now, &mut on_drop));
+        if next.is_none() {
+            self.class_queues.iter_mut().for_each(|lane| lane.on_idle(now));
+        }
+        next
+    }
+
+    /// Dequeues the next packet, whatever the discipline, for another use than to transmit it.
+    /// `None`: the transmitter is idle from now on.
     pub fn dequeue(&mut self, now: Instant) -> Option<QueuedPacket> {
-        let next = self.class_queues.iter_mut().find_map(InterfaceQueue::dequeue);
+        let next = self.dequeue_any();
         if next.is_none() {
             self.class_queues.iter_mut().for_each(|lane| lane.on_idle(now));
         }

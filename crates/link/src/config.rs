@@ -2,6 +2,7 @@
 
 use driftway_base::{Duration, Rate};
 
+use crate::codel::CodelConfig;
 use crate::red::RedConfig;
 
 /// Configuration of a link of a path, the same in both directions.
@@ -57,8 +58,8 @@ pub struct QueueConfig {
     pub mark_loss: f64,
 }
 
-/// Queue disciplines: the treatment of a frame that arrives before the queue is full. A full queue
-/// drops it.
+/// Queue disciplines: the treatment of a frame that arrives before the queue is full, or leaves it.
+/// A full queue drops what arrives.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Discipline {
     /// Tail drop.
@@ -68,6 +69,8 @@ pub enum Discipline {
     },
     /// Random early detection.
     Red(RedConfig),
+    /// Controlled delay.
+    Codel(CodelConfig),
 }
 
 /// Sharing of a link's rate between its directions.

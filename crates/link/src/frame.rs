@@ -16,6 +16,8 @@ pub struct Frame {
 pub trait QueueEntry: Copy {
     /// Returns the handle of the caller.
     fn id(&self) -> u32;
+    /// Returns its size in bytes.
+    fn bytes(&self) -> u32;
     /// Returns true if it can be marked instead of dropped.
     fn ecn_capable(&self) -> bool;
 }
@@ -23,6 +25,10 @@ pub trait QueueEntry: Copy {
 impl QueueEntry for Frame {
     fn id(&self) -> u32 {
         self.id
+    }
+
+    fn bytes(&self) -> u32 {
+        self.bytes
     }
 
     fn ecn_capable(&self) -> bool {
@@ -65,6 +71,8 @@ pub enum DropReason {
     QueueOverflow,
     /// Dropped early by RED.
     RedDrop,
+    /// Dropped by CoDel when its turn came.
+    CodelDrop,
     /// Corrupted in transit.
     BitError,
     /// On the link when it was cut, or in a queue that was flushed then.
@@ -92,9 +100,26 @@ pub enum EnqueueOutcome {
     Refused,
 }
 
-/// End of an accepted frame. Each accepted frame that was not evicted has exactly one event.
+/// A frame that leaves its queue for the transmitter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Dequeued<F> {
+    /// The frame.
+    pub frame: F,
+    /// True if the frame's Congestion Experienced codepoint is to be set.
+    pub mark: bool,
+}
+
+/// Event of an accepted frame. Each accepted frame that was not evicted ends with exactly one
+/// [`Arrived`](Self::Arrived) or [`Lost`](Self::Lost).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LinkEvent {
+    /// Marked as it left the queue: the frame's Congestion Experienced codepoint is to be set.
+    Marked {
+        /// Sending end.
+        from: Side,
+        /// Handle of the frame.
+        id: u32,
+    },
     /// Delivered at the other end.
     Arrived {
         /// Sending end.
@@ -108,7 +133,7 @@ pub enum LinkEvent {
         from: Side,
         /// Handle of the frame.
         id: u32,
-        /// [`DropReason::BitError`] or [`DropReason::Partition`].
+        /// [`DropReason::BitError`], [`DropReason::CodelDrop`] or [`DropReason::Partition`].
         reason: DropReason,
     },
 }

@@ -17,6 +17,7 @@ extern crate alloc;
 
 mod adhoc_queue;
 mod arp;
+mod codel;
 mod config;
 mod error_sampler;
 mod frame;
@@ -26,9 +27,10 @@ mod red;
 
 pub use adhoc_queue::{AdhocQueue, AdhocQueueConfig, PacketClass, Priority, QueuedPacket};
 pub use arp::{Arp, ArpConfig, ArpOutput, ArpRetry, Resolution};
+pub use codel::CodelConfig;
 pub use config::{Delay, DeliveryOrder, Discipline, Duplex, ErrorModel, LinkConfig, QueueConfig};
 pub use frame::{
-    DropReason, EnqueueOutcome, Frame, FrameStage, LinkEvent, PendingFrame, QueueEntry,
+    Dequeued, DropReason, EnqueueOutcome, Frame, FrameStage, LinkEvent, PendingFrame, QueueEntry,
     QueuePosition, Side,
 };
 pub use path_link::{LinkCounters, PathLink, QueueOnPartition};

@@ -6,7 +6,8 @@ use driftway_base::{Duration, Instant, Probability, RandomStream, Rate};
 use crate::config::{Delay, DeliveryOrder, Duplex, ErrorModel, LinkConfig};
 use crate::error_sampler::ErrorSampler;
 use crate::frame::{
-    DropReason, EnqueueOutcome, Frame, FrameStage, LinkEvent, PendingFrame, QueuePosition, Side,
+    Dequeued, DropReason, EnqueueOutcome, Frame, FrameStage, LinkEvent, PendingFrame,
+    QueuePosition, Side,
 };
 use crate::queue::{InterfaceQueue, QueueCounters};
 
@@ -21,7 +22,7 @@ const RESERVED: usize = 64;
 /// - events: [`on_timeout`](Self::on_timeout), [`enqueue`](Self::enqueue)
 /// - commands for faults and changes: [`partition`](Self::partition), [`heal`](Self::heal),
 ///   [`set_rate`](Self::set_rate) …
-/// - [`poll`](Self::poll), which returns the ends of frames.
+/// - [`poll`](Self::poll), which returns the marks and ends of frames.
 ///
 /// The driver calls `on_timeout` at `next_timeout`, and after any call with a `now` it polls until
 /// nothing is left, then asks for `next_timeout` again. Time never goes back; an earlier `now`
@@ -437,14 +438,25 @@ impl PathLink {
             }
         };
         let (rate, delay) = (self.rate, self.delay);
-        let direction = self.direction_mut(side);
-        let Some(frame) = direction.queue.dequeue() else {
+        let direction = match side {
+            Side::A => &mut self.a,
+            Side::B => &mut self.b,
+        };
+        let events = &mut self.events;
+        let served = direction.queue.serve(at, |dropped| {
+            let reason = DropReason::CodelDrop;
+            events.push_back(LinkEvent::Lost { from: side, id: dropped.id, reason });
+        });
+        let Some(Dequeued { frame, mark }) = served else {
             direction.queue.on_idle(at);
             if self.duplex == Duplex::Shared {
                 self.direction_mut(side.other()).queue.on_idle(at);
             }
             return;
         };
+        if mark {
+            self.events.push_back(LinkEvent::Marked { from: side, id: frame.id });
+        }
         direction.queue.on_busy(at);
         let ends = at + rate.transmission_time(frame.bytes);
         let error = self.errors.loss_probability(frame.bytes);

@@ -1,12 +1,13 @@
-//! Interface queue: frames that wait for a transmitter, first come first served, with tail drop or
-//! RED.
+//! Interface queue: frames that wait for a transmitter, first come first served, with tail drop, RED
+//! or CoDel.
 
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use driftway_base::{Duration, Instant, Probability, RandomStream};
 
+use crate::codel::{Codel, Waiting};
 use crate::config::{Discipline, QueueConfig};
-use crate::frame::{DropReason, EnqueueOutcome, Frame, QueueEntry, QueuePosition};
+use crate::frame::{Dequeued, DropReason, EnqueueOutcome, Frame, QueueEntry, QueuePosition};
 use crate::red::Red;
 
 /// Initial capacity; a longer queue grows once and keeps its capacity.
@@ -14,8 +15,8 @@ const RESERVED: usize = 256;
 
 /// Frames queued for a transmitter.
 ///
-/// The owner of the transmitter enqueues frames ([`enqueue`](Self::enqueue)), dequeues the next
-/// when the transmitter is free ([`dequeue`](Self::dequeue)), and reports when no frame was queued
+/// The owner of the transmitter enqueues frames ([`enqueue`](Self::enqueue)), has the next served
+/// when the transmitter is free ([`serve`](Self::serve)), and reports when no frame was queued
 /// ([`on_idle`](Self::on_idle)) and when the transmitter became busy with a frame of another queue
 /// ([`on_busy`](Self::on_busy)). While the transmitter is idle a frame does not wait, so that the
 /// limit does not apply to it: the owner dequeues it immediately.
@@ -25,9 +26,9 @@ pub struct InterfaceQueue<F = Frame> {
     discipline: DisciplineState,
     mark_loss: Probability,
     mark_loss_stream: RandomStream,
-    waiting: VecDeque<F>,
+    waiting: VecDeque<Waiting<F>>,
     /// Frames admitted and held back, in order of arrival.
-    held_back: Vec<F>,
+    held_back: Vec<Waiting<F>>,
     /// Number of active requests to mark every ECN-capable frame.
     force_mark_count: u32,
     /// Start of the transmitter's idle time.
@@ -41,6 +42,7 @@ pub struct InterfaceQueue<F = Frame> {
 enum DisciplineState {
     DropTail { ecn_threshold: Option<usize> },
     Red(Red),
+    Codel(Codel),
 }
 
 /// Counters of a queue.
@@ -50,6 +52,8 @@ pub struct QueueCounters {
     pub overflows: u64,
     /// Frames dropped by RED.
     pub red_drops: u64,
+    /// Frames dropped by CoDel.
+    pub codel_drops: u64,
     /// ECN marks set.
     pub marks: u64,
     /// ECN marks due but not set.
@@ -69,6 +73,7 @@ impl<F: QueueEntry> InterfaceQueue<F> {
                     DisciplineState::DropTail { ecn_threshold }
                 }
                 Discipline::Red(red) => DisciplineState::Red(Red::new(red, seed, entity)),
+                Discipline::Codel(codel) => DisciplineState::Codel(Codel::new(codel)),
             },
             mark_loss: Probability::from_f64(config.mark_loss),
             mark_loss_stream: RandomStream::new(seed, "link-mark-loss", entity),
@@ -108,13 +113,13 @@ impl<F: QueueEntry> InterfaceQueue<F> {
 
     /// Returns the queued frames in order of service, those held back last.
     pub fn iter(&self) -> impl Iterator<Item = F> + '_ {
-        self.waiting.iter().chain(&self.held_back).copied()
+        self.waiting.iter().chain(&self.held_back).map(|waiting| waiting.frame)
     }
 
-    /// Returns RED's average queue length; `None` with tail drop.
+    /// Returns RED's average queue length; `None` with another discipline.
     pub const fn red_average(&self) -> Option<f64> {
         match &self.discipline {
-            DisciplineState::DropTail { .. } => None,
+            DisciplineState::DropTail { .. } | DisciplineState::Codel(_) => None,
             DisciplineState::Red(red) => Some(red.average()),
         }
     }
@@ -152,7 +157,7 @@ impl<F: QueueEntry> InterfaceQueue<F> {
             // A frame for the front is urgent (a route reply, a retried frame): it evicts the frame
             // that would leave last.
             pushed_out = match place {
-                QueuePosition::Front => self.waiting.pop_back().map(|last| last.id()),
+                QueuePosition::Front => self.waiting.pop_back().map(|last| last.frame.id()),
                 QueuePosition::Tail => None,
             };
             if pushed_out.is_none() {
@@ -160,9 +165,10 @@ impl<F: QueueEntry> InterfaceQueue<F> {
             }
         }
 
+        let waiting = Waiting { frame, since: now };
         match place {
-            QueuePosition::Tail => self.waiting.push_back(frame),
-            QueuePosition::Front => self.waiting.push_front(frame),
+            QueuePosition::Tail => self.waiting.push_back(waiting),
+            QueuePosition::Front => self.waiting.push_front(waiting),
         }
         if must_wait {
             self.update_longest();
@@ -176,9 +182,9 @@ impl<F: QueueEntry> InterfaceQueue<F> {
         &mut self,
         now: Instant,
         frame: F,
-        is_later: impl FnMut(&F) -> bool,
+        mut is_later: impl FnMut(&F) -> bool,
     ) -> EnqueueOutcome {
-        let later = self.waiting.iter().position(is_later);
+        let later = self.waiting.iter().position(|waiting| is_later(&waiting.frame));
         let verdict = self.enqueue(now, frame, QueuePosition::Tail);
         if let (EnqueueOutcome::Accepted { .. }, Some(place)) = (verdict, later)
             && let Some(last) = self.waiting.pop_back()
@@ -200,7 +206,7 @@ impl<F: QueueEntry> InterfaceQueue<F> {
         let Some(due) = admitted else {
             return EnqueueOutcome::Dropped { reason: DropReason::RedDrop };
         };
-        self.held_back.push(frame);
+        self.held_back.push(Waiting { frame, since: now });
         self.update_longest();
         EnqueueOutcome::Accepted { mark: due && self.draw_mark(), evicted: None }
     }
@@ -240,19 +246,35 @@ impl<F: QueueEntry> InterfaceQueue<F> {
                 }
                 notify
             }
+            // It decides when the frame leaves.
+            DisciplineState::Codel(_) => false,
         };
         Some(due || (self.force_mark_count > 0 && frame.ecn_capable()))
     }
 
-    /// Dequeues the next frame.
-    pub fn dequeue(&mut self) -> Option<F> {
-        self.waiting.pop_front()
+    /// Dequeues the next frame for a free transmitter, as the discipline decides. Frames that it
+    /// drops ([`DropReason::CodelDrop`]) are passed to `on_drop`; they precede a frame that is not.
+    pub fn serve(&mut self, now: Instant, mut on_drop: impl FnMut(F)) -> Option<Dequeued<F>> {
+        let DisciplineState::Codel(codel) = &mut self.discipline else {
+            return self.dequeue().map(|frame| Dequeued { frame, mark: false });
+        };
+        let drops = &mut self.counters.codel_drops;
+        let (frame, due) = codel.dequeue(now, &mut self.waiting, |frame| {
+            *drops += 1;
+            on_drop(frame);
+        })?;
+        Some(Dequeued { frame, mark: due && self.draw_mark() })
     }
 
-    /// Dequeues the next frame that satisfies the condition.
-    pub(crate) fn dequeue_if(&mut self, is_so: impl FnMut(&F) -> bool) -> Option<F> {
-        let place = self.waiting.iter().position(is_so)?;
-        self.waiting.remove(place)
+    /// Dequeues the next frame, whatever the discipline, for another use than to transmit it.
+    pub fn dequeue(&mut self) -> Option<F> {
+        self.waiting.pop_front().map(|waiting| waiting.frame)
+    }
+
+    /// Dequeues the next frame that satisfies the condition, whatever the discipline.
+    pub(crate) fn dequeue_if(&mut self, mut is_so: impl FnMut(&F) -> bool) -> Option<F> {
+        let place = self.waiting.iter().position(|waiting| is_so(&waiting.frame))?;
+        self.waiting.remove(place).map(|waiting| waiting.frame)
     }
 
     fn update_longest(&mut self) {

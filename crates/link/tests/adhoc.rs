@@ -2,8 +2,8 @@
 
 use driftway_base::{Duration, Instant};
 use driftway_link::{
-    AdhocQueue, AdhocQueueConfig, Discipline, DropReason, EnqueueOutcome, PacketClass, Priority,
-    QueueConfig, QueuedPacket, RedConfig,
+    AdhocQueue, AdhocQueueConfig, CodelConfig, Discipline, DropReason, EnqueueOutcome, PacketClass,
+    Priority, QueueConfig, QueuedPacket, RedConfig,
 };
 use proptest::prelude::*;
 
@@ -181,6 +181,34 @@ fn idle_time_ends_for_all_classes_at_once() {
     assert_eq!(queue.enqueue(at(5), item(3, 1, PacketClass::Ack)), KEPT);
     assert!(queue.dequeue(at(5)).is_some());
     assert_eq!(queue.enqueue(at(500), item(4, 1, PacketClass::Other)), marked);
+}
+
+/// CoDel knows the time for which a packet has waited, in the queue of its class.
+#[test]
+fn codel_drops_packets_that_have_waited() {
+    let codel = CodelConfig {
+        target: Duration::from_millis(5),
+        interval: Duration::from_millis(100),
+        ecn: false,
+    };
+    let mut queue = marking(9, Priority::Classes, Discipline::Codel(codel));
+    for id in 1..=6 {
+        assert_eq!(offer(&mut queue, id, PacketClass::Other), KEPT);
+    }
+    let mut dropped = Vec::new();
+    let mut serve = |queue: &mut AdhocQueue, millis| {
+        let served = queue.serve(Instant::from_millis(millis), |item| dropped.push(item.id));
+        served.map(|served| (served.frame.id, served.mark))
+    };
+    assert_eq!(serve(&mut queue, 50), Some((1, false)));
+    assert_eq!(serve(&mut queue, 150), Some((3, false)));
+    assert_eq!(offer(&mut queue, 151, PacketClass::Ack), KEPT);
+    assert_eq!(serve(&mut queue, 151), Some((151, false)));
+    assert_eq!(serve(&mut queue, 152), Some((4, false)));
+    // Whatever the discipline, for another use.
+    assert_eq!(queue.dequeue(Instant::from_millis(300)).map(|item| item.id), Some(5));
+    assert_eq!(dropped, [2]);
+    assert_eq!((queue.counters().codel_drops, queue.len()), (1, 1));
 }
 
 #[derive(Clone, Copy, Debug)]

@@ -72,4 +72,6 @@ reasons! {
     RouteTooLong = "route-too-long",
     /// A copy of the packet was already in the same queue.
     DuplicateInQueue = "repeated",
+    /// CoDel dropped the packet because packets had waited too long.
+    Codel = "codel",
 }

@@ -77,7 +77,7 @@ pub use path::{
     BufferFlush, HopOverride, MultipathPolicy, ParallelPath, Path, RouterBuffer, Routers,
 };
 pub use quantity::{BitRate, Frequency, Size, Time, Unit, quantity};
-pub use queue::{Discipline, Priority, Queue, Red};
+pub use queue::{Codel, Discipline, Priority, Queue, Red};
 pub use real_quantity::{Decibel, Distance, Power, Speed};
 pub use reference::{Coordinate, Reference};
 pub use scenario::Scenario;

@@ -1,6 +1,9 @@
 //! The table `queue`: queue discipline, dropping and marking.
 
+use driftway_base::Duration;
 use serde::{Deserialize, Serialize};
+
+use crate::quantity::Time;
 
 /// Queue of a link or interface, `queue = { packets = 50, … }`. Limits count waiting packets, not
 /// the one being transmitted.
@@ -9,7 +12,7 @@ use serde::{Deserialize, Serialize};
 pub struct Queue {
     /// Maximum number of waiting packets. 1 to 1000000. Default 50.
     pub packets: u32,
-    /// Queue discipline: `"drop-tail"` or `"red"`. Default `"drop-tail"`.
+    /// Queue discipline: `"drop-tail"`, `"red"` or `"codel"`. Default `"drop-tail"`.
     pub discipline: Discipline,
     /// Priority of packets: `"none"`, `"routing-first"` or `"classes"`. Ad hoc networks only.
     /// Default `"none"`.
@@ -55,7 +58,15 @@ pub struct Queue {
     /// minimum contention window, or a TDMA round). Above 0, at most 1. RED only. Default 0.002.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub weight: Option<f64>,
-    /// Marks ECN-capable packets instead of dropping them early. RED only. Default false.
+    /// Waiting time that CoDel accepts of a standing queue. Above 0. CoDel only. Default 5 ms.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub target: Option<Time>,
+    /// Time for which the waiting time must exceed `target` before CoDel drops a packet, and the
+    /// time to the next drop, which shrinks with the square root of their number (RFC 8289). About
+    /// the longest usual round-trip time; above `target`. CoDel only. Default 100 ms.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub interval: Option<Time>,
+    /// Marks ECN-capable packets instead of dropping them early. RED and CoDel only. Default false.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ecn: Option<bool>,
 }
@@ -71,6 +82,9 @@ pub enum Discipline {
     DropTail,
     /// `"red"`: random early detection (RFC 2309; Floyd & Jacobson 1993).
     Red,
+    /// `"codel"`: controlled delay (RFC 8289): packets are dropped as they leave a queue in which
+    /// they have waited too long.
+    Codel,
 }
 
 /// Priority of packets in an interface queue.
@@ -105,6 +119,17 @@ pub struct Red {
     pub ecn: bool,
 }
 
+/// Parameters of CoDel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Codel {
+    /// Acceptable waiting time of a standing queue.
+    pub target: Duration,
+    /// Time for which the waiting time must exceed the target before a packet is dropped.
+    pub interval: Duration,
+    /// Marks ECN-capable packets instead of dropping them.
+    pub ecn: bool,
+}
+
 impl Default for Queue {
     fn default() -> Self {
         Self {
@@ -120,6 +145,8 @@ impl Default for Queue {
             max_threshold: None,
             max_probability: None,
             weight: None,
+            target: None,
+            interval: None,
             ecn: None,
         }
     }
@@ -132,7 +159,7 @@ impl Queue {
         if self.last_place == Some(false) { limit.saturating_sub(1) } else { limit }
     }
 
-    /// Parameters of RED with their defaults; `None` for drop-tail.
+    /// Parameters of RED with their defaults; `None` for another discipline.
     pub fn red(&self) -> Option<Red> {
         // Floyd & Jacobson 1993 §V: a maximum threshold of at least twice the minimum. Three times,
         // a weight of 0.002 and a minimum of five packets are the defaults of ns-2.
@@ -146,7 +173,18 @@ impl Queue {
         })
     }
 
-    /// Fills in the defaults of RED.
+    /// Parameters of CoDel with their defaults; `None` for another discipline.
+    pub fn codel(&self) -> Option<Codel> {
+        // RFC 8289 §4.3 and §4.4: recommended for links of the Internet.
+        let or = |time: Option<Time>, millis| time.map_or(Duration::from_millis(millis), |t| t.0);
+        (self.discipline == Discipline::Codel).then(|| Codel {
+            target: or(self.target, 5),
+            interval: or(self.interval, 100),
+            ecn: self.ecn.unwrap_or(false),
+        })
+    }
+
+    /// Fills in the defaults of the discipline.
     pub(crate) fn resolve(&mut self) {
         if let Some(red) = self.red() {
             self.min_threshold = Some(red.min_threshold);
@@ -154,6 +192,11 @@ impl Queue {
             self.max_probability = Some(red.max_probability);
             self.weight = Some(red.weight);
             self.ecn = Some(red.ecn);
+        }
+        if let Some(codel) = self.codel() {
+            self.target = Some(Time(codel.target));
+            self.interval = Some(Time(codel.interval));
+            self.ecn = Some(codel.ecn);
         }
     }
 }

@@ -230,21 +230,48 @@ duplex = "half""#,
         "hop = 3",
         r#"hop = 3
 queue = { discipline = "droptail" }"#,
-        "test.toml:14:24: unknown value `droptail`\nhelp: did you mean `drop-tail`? available: drop-tail, red",
+        "test.toml:14:24: unknown value `droptail`\nhelp: did you mean `drop-tail`? available: drop-tail, red, codel",
     ),
     (
         "RED's key without RED",
         "hop = 3",
         "hop = 3\nqueue = { weight = 0.1 }",
         r#"test.toml:14:20: `weight` without RED
-help: add discipline = "red"; with drop-tail use `ecn_threshold`"#,
+help: add discipline = "red""#,
     ),
     (
         "a threshold with RED",
         "hop = 3",
         r#"hop = 3
 queue = { discipline = "red", ecn_threshold = 5 }"#,
-        "test.toml:14:47: `ecn_threshold` with RED\nhelp: with RED use ecn = true",
+        "test.toml:14:47: `ecn_threshold` without drop-tail\nhelp: with RED and CoDel use ecn = true",
+    ),
+    (
+        "marks of a queue that drops at its tail",
+        "hop = 3",
+        "hop = 3\nqueue = { ecn = true }",
+        "test.toml:14:17: `ecn` without RED or CoDel\nhelp: with drop-tail use `ecn_threshold`",
+    ),
+    (
+        "CoDel's key without CoDel",
+        "hop = 3",
+        r#"hop = 3
+queue = { discipline = "red", target = "5 ms" }"#,
+        "test.toml:14:40: `target` without CoDel\nhelp: add discipline = \"codel\"",
+    ),
+    (
+        "a target of CoDel that is no shorter than its interval",
+        "hop = 3",
+        r#"hop = 3
+queue = { discipline = "codel", interval = "5 ms" }"#,
+        "test.toml:14:44: interval 5 ms with target 5 ms\nhelp: required: target < interval",
+    ),
+    (
+        "a target of CoDel of nothing",
+        "hop = 3",
+        r#"hop = 3
+queue = { discipline = "codel", target = "0 s" }"#,
+        "test.toml:14:42: a target of 0\nhelp: it is a waiting time that is accepted: above 0",
     ),
     (
         "reversed RED thresholds",

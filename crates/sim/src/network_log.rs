@@ -82,7 +82,9 @@ fn entry(now: Instant, event: &NetworkEvent) -> Option<Entry> {
         }
         NetworkEvent::Dropped { node: Some(node), to, packet, reason, .. } => {
             let layer = match reason {
-                PacketDropReason::QueueOverflow | PacketDropReason::Red => Layer::Queue,
+                PacketDropReason::QueueOverflow
+                | PacketDropReason::Red
+                | PacketDropReason::Codel => Layer::Queue,
                 _ => Layer::Routing,
             };
             let entry = at(*node, layer, Event::Dropped).with_packet(packet);

@@ -25,7 +25,8 @@ pub fn link_results(net: &Network, now: Instant) -> Vec<LinkResult> {
                     + counters.partitioned
                     + counters.refused
                     + queue.overflows
-                    + queue.red_drops,
+                    + queue.red_drops
+                    + queue.codel_drops,
                 utilisation: share(counters.busy, duration),
             });
         }

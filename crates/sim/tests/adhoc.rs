@@ -206,6 +206,28 @@ fn red_marks_and_tcp_reacts() {
     assert!(marks.flows[0].cwnd_reductions > Some(10), "by marks alone: nothing was lost");
 }
 
+/// CoDel in a queue that one TCP fills (RFC 8289): by drops or by marks, the standing queue goes.
+#[test]
+fn codel_ends_a_standing_queue() {
+    let with = |queue: &str| {
+        let network = format!(
+            "nodes = 3\nmobility = {{ chain = \"200 m\" }}\n\
+             queue = {{ packets = 100{queue} }}\nrouting = {{ protocol = \"static\" }}"
+        );
+        run(&network, "tcp = { window = 40, ecn = true }", 60)
+    };
+    let codel = ", discipline = \"codel\", target = \"20 ms\", interval = \"200 ms\"";
+    let (plain, drops) = (with(""), with(codel));
+    let marks = with(&format!("{codel}, ecn = true"));
+    assert!(common::drops(&drops, "codel") > 10, "{:?}", drops.drops);
+    assert!(common::drops(&marks, "codel") < common::drops(&drops, "codel"), "{:?}", marks.drops);
+    assert_eq!(marks.flows[0].retransmissions, Some(0));
+    assert!(marks.flows[0].cwnd_reductions > Some(10), "by marks alone: nothing was lost");
+    for shorter in [drops, marks] {
+        assert!(shorter.flows[0].delay_s.unwrap() < 0.7 * plain.flows[0].delay_s.unwrap());
+    }
+}
+
 /// Only a transmitted packet takes a hop, not one that a full queue dropped: of 1000 datagrams per
 /// second the channel carries a part.
 #[test]

@@ -89,12 +89,13 @@ impl LinkHarness {
         self.drain(now);
     }
 
-    /// Returns the events as (milliseconds, handle, delivered?).
+    /// Returns the ends of frames as (milliseconds, handle, delivered?).
     pub fn events(&self) -> Vec<(u64, u32, bool)> {
         let outcome = |(at, event): &(Instant, LinkEvent)| match *event {
-            LinkEvent::Arrived { id, .. } => (at.as_millis(), id, true),
-            LinkEvent::Lost { id, .. } => (at.as_millis(), id, false),
+            LinkEvent::Arrived { id, .. } => Some((at.as_millis(), id, true)),
+            LinkEvent::Lost { id, .. } => Some((at.as_millis(), id, false)),
+            LinkEvent::Marked { .. } => None,
         };
-        self.log.iter().map(outcome).collect()
+        self.log.iter().filter_map(outcome).collect()
     }
 }

@@ -3,8 +3,8 @@
 use crate::bench::LinkHarness;
 use driftway_base::{Duration, Instant, Rate};
 use driftway_link::{
-    Delay, DeliveryOrder, Discipline, Duplex, EnqueueOutcome, ErrorModel, Frame, LinkConfig,
-    LinkEvent, PathLink, QueueConfig, QueueOnPartition, QueuePosition, RedConfig, Side,
+    CodelConfig, Delay, DeliveryOrder, Discipline, Duplex, EnqueueOutcome, ErrorModel, Frame,
+    LinkConfig, LinkEvent, PathLink, QueueConfig, QueueOnPartition, QueuePosition, RedConfig, Side,
 };
 use proptest::prelude::*;
 
@@ -59,7 +59,14 @@ fn disciplines() -> impl Strategy<Value = Discipline> {
             })
         },
     );
-    prop_oneof![drop_tail, red]
+    let codel = (0..100_u64, 0..200_u64, any::<bool>()).prop_map(|(target, interval, ecn)| {
+        Discipline::Codel(CodelConfig {
+            target: Duration::from_millis(target),
+            interval: Duration::from_millis(interval),
+            ecn,
+        })
+    });
+    prop_oneof![drop_tail, red, codel]
 }
 
 fn configs() -> impl Strategy<Value = LinkConfig> {
@@ -129,12 +136,15 @@ fn apply(
 struct FrameAccounting {
     ends: Vec<u32>,
     accepted: Vec<bool>,
+    /// Marks of frames that left a queue, and of those that entered one.
+    marks: u64,
 }
 
 impl FrameAccounting {
     fn verdict(&mut self, id: u32, verdict: EnqueueOutcome) {
         match verdict {
-            EnqueueOutcome::Accepted { evicted: pushed_out, .. } => {
+            EnqueueOutcome::Accepted { evicted: pushed_out, mark } => {
+                self.marks += u64::from(mark);
                 self.accepted[id as usize] = true;
                 if let Some(victim) = pushed_out {
                     self.ends[victim as usize] += 1;
@@ -145,8 +155,15 @@ impl FrameAccounting {
     }
 
     fn event(&mut self, event: &LinkEvent) {
-        let (LinkEvent::Arrived { id, .. } | LinkEvent::Lost { id, .. }) = event;
-        self.ends[*id as usize] += 1;
+        match event {
+            LinkEvent::Arrived { id, .. } | LinkEvent::Lost { id, .. } => {
+                self.ends[*id as usize] += 1;
+            }
+            LinkEvent::Marked { id, .. } => {
+                assert!(self.accepted[*id as usize]);
+                self.marks += 1;
+            }
+        }
     }
 
     /// Checks that each accepted frame has ended once or is pending, and that no other frame has or
@@ -166,7 +183,7 @@ proptest! {
     #[test]
     fn each_frame_ends_once(config in configs(), operations in operations(), seed: u64) {
         let mut link = PathLink::new(config, seed, 3);
-        let mut accounting = FrameAccounting { ends: vec![0; operations.len()], accepted: vec![false; operations.len()] };
+        let mut accounting = FrameAccounting { ends: vec![0; operations.len()], accepted: vec![false; operations.len()], marks: 0 };
         let mut now = Instant::ZERO;
         for (id, (pause, operation)) in operations.iter().enumerate() {
             let then = now + *pause;
@@ -203,7 +220,8 @@ proptest! {
 
         // The counters agree with the events.
         let sum = |f: fn(driftway_link::LinkCounters) -> u64| f(link.counters(Side::A)) + f(link.counters(Side::B));
-        let ended = sum(|c| c.arrived + c.errors + c.partitioned);
+        prop_assert_eq!(sum(|c| c.queue.marks), accounting.marks);
+        let ended = sum(|c| c.arrived + c.errors + c.partitioned + c.queue.codel_drops);
         let pushed_out = accounting.ends.iter().map(|n| u64::from(*n)).sum::<u64>() - ended;
         let dropped = sum(|c| c.queue.overflows + c.queue.red_drops + c.refused) - pushed_out;
         let offered = operations.iter().filter(|(_, operation)| matches!(operation, Operation::Enqueue { .. })).count();

@@ -4,9 +4,9 @@ use crate::bench::{ACCEPTED, LinkHarness, data, default_config, ms};
 use Side::{A, B};
 use driftway_base::{Duration, Instant, Rate};
 use driftway_link::{
-    Delay, DeliveryOrder, Discipline, DropReason, Duplex, EnqueueOutcome, ErrorModel, Frame,
-    FrameStage, LinkConfig, LinkEvent, PathLink, QueueConfig, QueueOnPartition, QueuePosition,
-    RedConfig, Side,
+    CodelConfig, Delay, DeliveryOrder, Discipline, DropReason, Duplex, EnqueueOutcome, ErrorModel,
+    Frame, FrameStage, LinkConfig, LinkEvent, PathLink, QueueConfig, QueueOnPartition,
+    QueuePosition, RedConfig, Side,
 };
 
 fn no_delay() -> LinkConfig {
@@ -150,7 +150,7 @@ fn only_free_order_lets_a_frame_overtake() {
     };
     let id = |event: &LinkEvent| match *event {
         LinkEvent::Arrived { id, .. } => id,
-        LinkEvent::Lost { .. } => panic!("nothing is lost here"),
+        LinkEvent::Lost { .. } | LinkEvent::Marked { .. } => panic!("nothing is lost here"),
     };
     let (fifo, mut free) = (arrivals(DeliveryOrder::Fifo), arrivals(DeliveryOrder::Free));
     assert!(fifo.is_sorted_by_key(|(_, event)| id(event)));
@@ -367,7 +367,7 @@ fn errors_of_directions_and_links_are_independent() {
         let events = std::iter::from_fn(|| link.poll(ms(10_000)));
         let lost = events.filter_map(|event| match event {
             LinkEvent::Lost { id, .. } => Some(id),
-            LinkEvent::Arrived { .. } => None,
+            LinkEvent::Arrived { .. } | LinkEvent::Marked { .. } => None,
         });
         lost.collect()
     };
@@ -581,6 +581,43 @@ fn a_cut_link_is_not_idle_for_red() {
     // During a transmission, and a millisecond after the last one.
     assert_eq!(last_verdict(Some(10)), early);
     assert_eq!(last_verdict(Some(71)), early);
+}
+
+/// RFC 8289: frames leave every 35 ms; the second to leave has waited for 35 ms. An interval of
+/// 100 ms later, at 140 ms, the fifth is due; the next one 100 ms after that, at 245 ms.
+#[test]
+fn codel_drops_or_marks_a_frame_as_it_leaves() {
+    let with = |ecn| {
+        let mut config = no_delay();
+        config.queue.discipline = Discipline::Codel(CodelConfig {
+            target: Duration::from_millis(20),
+            interval: Duration::from_millis(100),
+            ecn,
+        });
+        let mut bench = LinkHarness::new(config);
+        for id in 0..12 {
+            let frame = Frame { ecn_capable: true, ..data(id) };
+            assert_eq!(bench.put(ms(0), A, frame, QueuePosition::Tail), ACCEPTED);
+        }
+        bench.finish();
+        bench
+    };
+    let bench = with(false);
+    let reason = DropReason::CodelDrop;
+    let dropped: Vec<_> =
+        bench.log.iter().filter(|(_, event)| matches!(event, LinkEvent::Lost { .. })).collect();
+    let lost = |at, id| (ms(at), LinkEvent::Lost { from: A, id, reason });
+    assert_eq!(dropped, [&lost(140, 4), &lost(245, 8)]);
+    let counters = bench.link.counters(A);
+    assert_eq!((counters.queue.codel_drops, counters.queue.marks, counters.arrived), (2, 0, 10));
+
+    let bench = with(true);
+    let marked: Vec<_> =
+        bench.log.iter().filter(|(_, event)| matches!(event, LinkEvent::Marked { .. })).collect();
+    let mark = |at, id| (ms(at), LinkEvent::Marked { from: A, id });
+    assert_eq!(marked, [&mark(140, 4), &mark(245, 7), &mark(315, 9)]);
+    let counters = bench.link.counters(A);
+    assert_eq!((counters.queue.codel_drops, counters.queue.marks, counters.arrived), (0, 3, 12));
 }
 
 #[test]

@@ -3,9 +3,7 @@
 use std::collections::VecDeque;
 
 use driftway_base::{Duration, Instant, Ipv4Addr};
-use driftway_link::{
-    AdhocQueue, AdhocQueueConfig, Arp, Discipline, Priority, QueueConfig, RedConfig,
-};
+use driftway_link::{AdhocQueue, AdhocQueueConfig, Arp, Priority, QueueConfig};
 use driftway_radio::{Dcf, NeighbourSignals, NodeInRange, Positions, Propagation, Tdma};
 use driftway_route::feedback::{Feedback, IcmpConfig, RfnConfig, SchemeConfig};
 use driftway_route::{Aodv, Dsr, LinkRetry, LinkRetryConfig, StaticRoutes, shortest_paths};
@@ -22,7 +20,7 @@ use crate::air::routing::Routing;
 use crate::air::segment_order::SegmentQueueing;
 use crate::network::{Air, Node, Parts, Radio};
 use crate::wired::faults::{FaultPlan, active_faults};
-use crate::wired::link_config::TYPICAL_PACKET_BYTES;
+use crate::wired::link_config::{TYPICAL_PACKET_BYTES, discipline};
 use crate::wired::route_table::RouteTable;
 use crate::wired::topology::{Topology, WiredRoutes};
 
@@ -183,19 +181,7 @@ pub fn feedback_schemes(adhoc: &Adhoc) -> Vec<SchemeConfig> {
 
 fn queue_config(adhoc: &Adhoc, frame_time: Duration) -> AdhocQueueConfig {
     let queue = &adhoc.queue;
-    let discipline = match queue.red() {
-        None => Discipline::DropTail {
-            ecn_threshold: queue.ecn_threshold.map(|packets| packets as usize),
-        },
-        Some(red) => Discipline::Red(RedConfig {
-            min_threshold: red.min_threshold,
-            max_threshold: red.max_threshold,
-            max_probability: red.max_probability,
-            weight: red.weight,
-            frame_time,
-            ecn: red.ecn,
-        }),
-    };
+    let discipline = discipline(queue, frame_time);
     AdhocQueueConfig {
         queue: QueueConfig { limit: queue.limit(), discipline, mark_loss: 0.0 },
         priority: match queue.priority.unwrap_or_default() {

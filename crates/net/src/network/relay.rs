@@ -2,7 +2,7 @@
 
 use driftway_base::Ecn;
 use driftway_link::{
-    DropReason as QueueDrop, EnqueueOutcome, PacketClass, QueuePosition, QueuedPacket,
+    Dequeued, DropReason as QueueDrop, EnqueueOutcome, PacketClass, QueuePosition, QueuedPacket,
 };
 use driftway_radio::{MacReport, OutgoingPacket};
 use driftway_route::feedback::Scheme;
@@ -322,7 +322,15 @@ impl Network {
         if !self.airs[of.air].mac.can_accept(of.station) {
             return;
         }
-        let Some(item) = of.queue.dequeue(self.now) else { return };
+        let mut dropped = Vec::new();
+        let served = of.queue.serve(self.now, |item| dropped.push(item));
+        for item in dropped {
+            self.on_queue_drop(radio, item.id, item.next_hop, PacketDropReason::Codel);
+        }
+        let Some(Dequeued { frame: item, mark }) = served else { return };
+        if mark && let Some(packet) = self.packets.get(item.id) {
+            packet.packet.ip.ecn = Ecn::Ce;
+        }
         self.transmit(radio, OutgoingPacket { id: item.id, to: item.next_hop, bytes: item.bytes });
     }
 

@@ -23,6 +23,14 @@ impl Network {
                     let node = self.topology.across(link, from);
                     self.arrive(node, LinkEnd { link, side: from.other() }, id);
                 }
+                LinkEvent::Marked { id, .. } => {
+                    if let Some(routed) = self.packets.get(id) {
+                        routed.packet.ip.ecn = Ecn::Ce;
+                    }
+                }
+                LinkEvent::Lost { from, id, reason: DropReason::CodelDrop } => {
+                    self.drop_in_queue(LinkEnd { link, side: from }, id, DropReason::CodelDrop);
+                }
                 LinkEvent::Lost { from, id, reason } => {
                     let lost = self.drop_on_link(link, id, drop_reason(reason));
                     if let (Some(packet), DropReason::Partition) = (lost, reason) {
@@ -155,17 +163,22 @@ impl Network {
                 }
             }
             EnqueueOutcome::Dropped { reason } => {
-                let dropped = self.drop_on_link(link, id, drop_reason(reason));
-                let node = self.topology.node_of(LinkEnd { link, side });
-                if self.sends_source_quench[link]
-                    && let Some(packet) = dropped
-                {
-                    self.nodes[node].feedback.on_queue_overflow(self.now, &packet);
-                    self.ready_feedback.push_back(node);
-                    self.send_icmp(node, false);
-                }
+                self.drop_in_queue(LinkEnd { link, side }, id, reason);
             }
             EnqueueOutcome::Refused => self.on_packet_refused(LinkEnd { link, side }, id, place),
+        }
+    }
+
+    /// Drops a packet that its queue did not accept or keep.
+    fn drop_in_queue(&mut self, link_end: LinkEnd, id: u32, reason: DropReason) {
+        let dropped = self.drop_on_link(link_end.link, id, drop_reason(reason));
+        if self.sends_source_quench[link_end.link]
+            && let Some(packet) = dropped
+        {
+            let node = self.topology.node_of(link_end);
+            self.nodes[node].feedback.on_queue_overflow(self.now, &packet);
+            self.ready_feedback.push_back(node);
+            self.send_icmp(node, false);
         }
     }
 
@@ -230,6 +243,7 @@ fn drop_reason(reason: DropReason) -> PacketDropReason {
     match reason {
         DropReason::QueueOverflow => PacketDropReason::QueueOverflow,
         DropReason::RedDrop => PacketDropReason::Red,
+        DropReason::CodelDrop => PacketDropReason::Codel,
         DropReason::BitError => PacketDropReason::BitError,
         DropReason::Partition => PacketDropReason::Partition,
     }

@@ -1,7 +1,9 @@
 //! Links as a scenario configures them.
 
-use driftway_base::Rate;
-use driftway_link::{DeliveryOrder, Discipline, Duplex, LinkConfig, QueueConfig, RedConfig};
+use driftway_base::Duration;
+use driftway_link::{
+    CodelConfig, DeliveryOrder, Discipline, Duplex, LinkConfig, QueueConfig, RedConfig,
+};
 use driftway_scenario::{BitRate, Link, Size};
 
 /// Typical packet size in a queue (bytes), for RED's decay during idle time.
@@ -24,7 +26,7 @@ pub fn link_config(link: &Link) -> LinkConfig {
         },
         queue: QueueConfig {
             limit: link.queue.packets as usize,
-            discipline: discipline(link, rate),
+            discipline: discipline(&link.queue, rate.transmission_time(TYPICAL_PACKET_BYTES)),
             mark_loss: link.mark_loss,
         },
         duplex: match link.duplex {
@@ -39,20 +41,27 @@ pub fn link_config(link: &Link) -> LinkConfig {
     }
 }
 
-fn discipline(link: &Link, rate: Rate) -> Discipline {
-    match link.queue.red() {
-        None => Discipline::DropTail {
-            ecn_threshold: link.queue.ecn_threshold.map(|packets| packets as usize),
-        },
-        Some(red) => Discipline::Red(RedConfig {
+/// Converts the discipline of a queue. `frame_time` is the transmission time of a typical packet, for
+/// RED's decay during idle time.
+pub fn discipline(queue: &driftway_scenario::Queue, frame_time: Duration) -> Discipline {
+    if let Some(red) = queue.red() {
+        return Discipline::Red(RedConfig {
             min_threshold: red.min_threshold,
             max_threshold: red.max_threshold,
             max_probability: red.max_probability,
             weight: red.weight,
-            frame_time: rate.transmission_time(TYPICAL_PACKET_BYTES),
+            frame_time,
             ecn: red.ecn,
-        }),
+        });
     }
+    if let Some(codel) = queue.codel() {
+        return Discipline::Codel(CodelConfig {
+            target: codel.target,
+            interval: codel.interval,
+            ecn: codel.ecn,
+        });
+    }
+    Discipline::DropTail { ecn_threshold: queue.ecn_threshold.map(|packets| packets as usize) }
 }
 
 /// Converts the delay of a scenario.
@@ -73,7 +82,6 @@ pub fn packet_bytes(Size(bytes): Size) -> u32 {
 #[cfg(test)]
 mod test {
     use super::*;
-    use driftway_base::Duration;
     use driftway_scenario::Time;
 
     #[test]

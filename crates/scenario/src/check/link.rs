@@ -1,7 +1,7 @@
 //! Validation of links and their queues.
 
 use super::problem::{CheckResult, require, require_probability, require_range};
-use crate::{Delay, Link, LinkOverride, Queue};
+use crate::{Codel, Delay, Discipline, Link, LinkOverride, Queue, Red, Time};
 
 pub(super) fn check_link(key: &str, link: &Link) -> CheckResult {
     check_delay(&format!("{key}.delay"), link.delay)?;
@@ -69,30 +69,49 @@ pub(super) fn check_queue(key: &str, queue: &Queue) -> CheckResult {
         1,
         1_000_000,
     )?;
-    let Some(red) = queue.red() else {
-        if let Some(threshold) = queue.ecn_threshold {
-            let key = format!("{key}.ecn_threshold");
-            require_range(key, "the threshold", threshold.into(), 1, queue.packets.into())?;
-        }
-        let reds = [
-            ("min_threshold", queue.min_threshold.is_some()),
-            ("max_threshold", queue.max_threshold.is_some()),
-            ("max_probability", queue.max_probability.is_some()),
-            ("weight", queue.weight.is_some()),
-            ("ecn", queue.ecn.is_some()),
-        ];
-        for (name, written) in reds {
-            require(!written, format!("{key}.{name}"), || {
-                format!(
-                    "`{name}` without RED\nadd discipline = \"red\"; with drop-tail use `ecn_threshold`"
-                )
-            })?;
-        }
-        return Ok(());
+    reject_keys_of_other_disciplines(key, queue)?;
+    if let Some(threshold) = queue.ecn_threshold {
+        let key = format!("{key}.ecn_threshold");
+        require_range(key, "the threshold", threshold.into(), 1, queue.packets.into())?;
+    }
+    if let Some(red) = queue.red() {
+        check_red(key, queue, red)?;
+    }
+    if let Some(codel) = queue.codel() {
+        check_codel(key, codel)?;
+    }
+    Ok(())
+}
+
+fn reject_keys_of_other_disciplines(key: &str, queue: &Queue) -> CheckResult {
+    use Discipline::{Codel, DropTail, Red};
+    let own = queue.discipline;
+    let early = match own {
+        DropTail => "with drop-tail use `ecn_threshold`",
+        Red | Codel => "with RED and CoDel use ecn = true",
     };
-    require(queue.ecn_threshold.is_none(), format!("{key}.ecn_threshold"), || {
-        "`ecn_threshold` with RED\nwith RED use ecn = true".into()
-    })?;
+    for (name, written, owners, of) in [
+        ("ecn_threshold", queue.ecn_threshold.is_some(), &[DropTail][..], "drop-tail"),
+        ("min_threshold", queue.min_threshold.is_some(), &[Red], "RED"),
+        ("max_threshold", queue.max_threshold.is_some(), &[Red], "RED"),
+        ("max_probability", queue.max_probability.is_some(), &[Red], "RED"),
+        ("weight", queue.weight.is_some(), &[Red], "RED"),
+        ("target", queue.target.is_some(), &[Codel], "CoDel"),
+        ("interval", queue.interval.is_some(), &[Codel], "CoDel"),
+        ("ecn", queue.ecn.is_some(), &[Red, Codel], "RED or CoDel"),
+    ] {
+        require(!written || owners.contains(&own), format!("{key}.{name}"), || {
+            let help = match of {
+                "drop-tail" | "RED or CoDel" => early.to_owned(),
+                of => format!("add discipline = \"{}\"", of.to_ascii_lowercase()),
+            };
+            format!("`{name}` without {of}\n{help}")
+        })?;
+    }
+    Ok(())
+}
+
+fn check_red(key: &str, queue: &Queue, red: Red) -> CheckResult {
     let (min, max) = (red.min_threshold, red.max_threshold);
     require(min > 0.0, format!("{key}.min_threshold"), || {
         format!("a threshold of {min} packets\nthresholds are above 0")
@@ -110,4 +129,18 @@ pub(super) fn check_queue(key: &str, queue: &Queue) -> CheckResult {
         })?;
     }
     Ok(())
+}
+
+fn check_codel(key: &str, codel: Codel) -> CheckResult {
+    let Codel { target, interval, .. } = codel;
+    require(!target.is_zero(), format!("{key}.target"), || {
+        "a target of 0\nit is a waiting time that is accepted: above 0".into()
+    })?;
+    require(target < interval, format!("{key}.interval"), || {
+        format!(
+            "interval {} with target {}\nrequired: target < interval",
+            Time(interval),
+            Time(target)
+        )
+    })
 }

@@ -55,6 +55,10 @@ fn queue() -> impl Strategy<Value = String> {
         one_of(&[true, false]).prop_map(move |ecn| format!(
             "packets = 30, {red}, max_probability = 0.2, ecn = {ecn}"
         )),
+        (1_u32..80, one_of(&[true, false])).prop_map(|(target, ecn)| format!(
+            "packets = 40, discipline = \"codel\", target = \"{target} ms\", interval = \"100 ms\", \
+             ecn = {ecn}"
+        )),
     ]
 }
 
