@@ -179,6 +179,7 @@ pub fn metric_label(name: &str) -> String {
         "longest_delivery_resume_s" => "longest time from end of outage to delivery".into(),
         "routing.packets_sent" => "routing packets".into(),
         "drops" => "packets dropped".into(),
+        "queue_drops" => "packets dropped by queues".into(),
         "fairness" => "fairness (Jain's index)".into(),
         other => {
             let units = ["_s", "_bps", "_bytes", "_us"];

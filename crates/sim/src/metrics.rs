@@ -30,15 +30,25 @@ const FIELDS: &[(&str, NetworkMetricReader)] = fields! {
 /// All packets that were dropped.
 const DROPS: &str = "drops";
 
+/// Packets that queues dropped.
+const QUEUE_DROPS: &str = "queue_drops";
+
+/// Reasons for which a queue drops a packet.
+const QUEUE_REASONS: [PacketDropReason; 3] =
+    [PacketDropReason::QueueOverflow, PacketDropReason::Red, PacketDropReason::Codel];
+
 /// The fairness of the flows' throughputs.
 const FAIRNESS: &str = "fairness";
 
 /// The names of all metrics of a whole network: `routing.packets_sent`, `mac.collisions`, `drops`,
-/// `drops.queue-overflow` …, `fairness`.
+/// `drops.queue-overflow` …, `queue_drops`, `fairness`.
 pub fn network_metrics() -> impl Iterator<Item = String> {
     let fields = FIELDS.iter().map(|(name, _)| (*name).to_owned());
     let reasons = PacketDropReason::ALL.iter().map(|reason| format!("{DROPS}.{}", reason.name()));
-    fields.chain(std::iter::once(DROPS.to_owned())).chain(reasons).chain([FAIRNESS.to_owned()])
+    fields
+        .chain(std::iter::once(DROPS.to_owned()))
+        .chain(reasons)
+        .chain([QUEUE_DROPS, FAIRNESS].map(str::to_owned))
 }
 
 /// The metrics of a whole network with their descriptions, in the order of [`network_metrics`].
@@ -57,6 +67,9 @@ pub fn network_metric_columns() -> Vec<ColumnInfo> {
                 format!("Packets that were dropped for the reason `{}`.", reason.name())
             }
             (DROPS, None, _) => "All packets that were dropped.".to_owned(),
+            (QUEUE_DROPS, ..) => "Packets that queues dropped, because they were full or early: \
+                                  `queue-overflow`, `red` and `codel`."
+                .to_owned(),
             (FAIRNESS, ..) => "Jain's fairness index of the throughputs of TCP flows, or of all \
                                flows if none is TCP: from 1/n, if one flow has everything, to 1, if \
                                all have the same."
@@ -82,6 +95,10 @@ pub fn network_metric(name: &str, run: &RunResult) -> Option<Option<f64>> {
     }
     if name == FAIRNESS {
         return Some(fairness(&run.flows));
+    }
+    if name == QUEUE_DROPS {
+        let of = |reason: PacketDropReason| run.drops.get(reason.name()).copied().unwrap_or(0);
+        return Some(Some(QUEUE_REASONS.map(of).iter().sum::<u64>() as f64));
     }
     let reason = name.strip_prefix(DROPS)?;
     if reason.is_empty() {
@@ -123,6 +140,7 @@ mod test {
             ("mac.collisions", 5.0),
             ("drops", 6.0),
             ("drops.red", 4.0),
+            ("queue_drops", 6.0),
             ("drops.partition", 0.0),
         ] {
             assert_eq!(network_metric(name, &run), Some(Some(value)), "{name}");

@@ -3,7 +3,8 @@
 use askama::Template;
 
 use super::print::{
-    COUNTS_NOTE, counts_table, measured_at, measured_value, paper_value, summary, verdict_word,
+    COUNTS_NOTE, RATIOS_NOTE, counts_table, measured_at, measured_value, paper_value, summary,
+    verdict_word,
 };
 use super::{draw, tables, traces};
 use crate::report::figure::Figure;
@@ -46,6 +47,9 @@ pub struct Page<'a> {
     counts_note: &'static str,
     /// Statements that differ.
     differing: Vec<Row<'a>>,
+    /// Summary of the paired ratios of all figures.
+    ratios_summary: Option<Grid>,
+    ratios_note: &'static str,
     sections: Vec<Section<'a>>,
     open: &'a [OpenResult],
     /// Command that reproduces the results.
@@ -66,6 +70,8 @@ struct Section<'a> {
     note: Option<&'a str>,
     /// Groups of its arms.
     groups: Vec<GroupBox<'a>>,
+    /// Table of the paired ratios of arms.
+    ratios: Option<Grid>,
     /// Tables of metrics that are not plotted.
     tables: Vec<(Grid, Option<(&'static str, Grid)>)>,
     /// Plots, each with the id of its element.
@@ -126,6 +132,7 @@ pub fn page(
                 against: figure.x.as_ref().map(|axis| axis.label.as_str()),
                 note: figure.note.as_deref(),
                 groups: groups(plan, number),
+                ratios: tables::ratios_table(plan, &measures().collect::<Vec<_>>()),
                 tables: measures()
                     .filter(|of| !draw::is_drawn(of))
                     .map(|of| (tables::points_table(plan, of), tables::differences_table(plan, of)))
@@ -167,6 +174,8 @@ pub fn page(
         counts: counts_table(document),
         counts_note: COUNTS_NOTE,
         differing: rows.into_iter().filter(|row| row.differs()).collect(),
+        ratios_summary: tables::ratios_summary(plan, document),
+        ratios_note: RATIOS_NOTE,
         sections,
         open: &document.open,
         reproduce_command: reproduce_command(plan, selection),

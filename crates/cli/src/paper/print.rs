@@ -5,7 +5,10 @@ use std::io::Write as _;
 
 use driftway_sim::results::Estimate;
 
-use super::tables::{differences_table, incomplete_note, points_table, unit_suffix};
+use super::tables::{
+    differences_table, incomplete_note, is_ratios_only, points_table, ratios_summary, ratios_table,
+    unit_suffix,
+};
 use crate::failure::Failure;
 use crate::text::{Grid, capitalized, count, mean, value, wrapped};
 use driftway_experiment::study::document::{Count, Document, FigureResult, StatementResult};
@@ -99,13 +102,24 @@ pub fn document(plan: &Plan, document: &Document) -> String {
         if let Some(x) = &figure.x {
             text += &wrapped(&format!("against {}", x.label), 2);
         }
-        for measure in measures {
-            text += &figure_table(plan, measure);
+        let ratios = ratios_table(plan, &measures);
+        let has_all = ratios.is_some() && is_ratios_only(plan, number);
+        if let Some(grid) = ratios {
+            text += &format!("Paired ratios, seed by seed:\n{grid}");
+        }
+        // The means of many points would hide the ratios; the page and the tables have them.
+        if !has_all {
+            for measure in measures {
+                text += &figure_table(plan, measure);
+            }
         }
         text += &figure.note.as_ref().map_or_else(String::new, |note| wrapped(note, 0));
         for statement in document.statements.iter().filter(|s| s.index.0 == number) {
             text += &statement_line(statement);
         }
+    }
+    if let Some(grid) = ratios_summary(plan, document) {
+        text += &format!("\n{RATIOS_NOTE}:\n{grid}");
     }
     text += "\n";
     if !document.statements.is_empty() {
@@ -118,6 +132,9 @@ pub fn document(plan: &Plan, document: &Document) -> String {
     text.extend(summary(document, true).lines().map(|line| wrapped(line, 0)));
     text
 }
+
+/// Title of the summary of ratios.
+pub const RATIOS_NOTE: &str = "Paired ratios: geometric mean of the points (lowest to highest)";
 
 /// Explanation of the table of counts.
 pub const COUNTS_NOTE: &str = "For each reading, the number of the paper's statements that agree: numbers \

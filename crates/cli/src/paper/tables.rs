@@ -3,7 +3,9 @@
 use driftway_sim::results::Estimate;
 
 use crate::text::{Grid, Scale, mean_in, value};
-use driftway_experiment::study::document::{CurveResult, FigureResult, PointResult};
+use driftway_experiment::study::document::{CurveResult, Document, FigureResult, PointResult};
+use driftway_experiment::study::format::Comparison;
+use driftway_experiment::study::measure::geometric_mean;
 use driftway_experiment::study::plan::Plan;
 
 /// Metric suffix of a unit, for [`crate::text`].
@@ -70,6 +72,88 @@ pub fn differences_table(plan: &Plan, figure: &FigureResult) -> Option<(&'static
         .collect();
     let header = header(&figure.y.label, scale, figure);
     (!rows.is_empty()).then_some(("Paired differences, seed by seed", Grid { header, rows }))
+}
+
+/// Returns true if a figure compares all its measures by ratios, so that one table has them all.
+pub fn is_ratios_only(plan: &Plan, figure: usize) -> bool {
+    plan.study.figures[figure].y.iter().all(|measure| measure.compare == Comparison::Ratio)
+}
+
+/// Table of the paired ratios of a figure, with a row per point, and per pair of arms if there are
+/// several, and a column per measure; `None` if there are none.
+pub fn ratios_table(plan: &Plan, measures: &[&FigureResult]) -> Option<Grid> {
+    let first = measures.iter().find(|measure| !measure.ratios.is_empty())?;
+    let pairs = &first.ratios;
+    let label = |name: &str| {
+        let arm = plan.study.arms.iter().find(|arm| arm.name == name);
+        arm.map_or("", |arm| &arm.label)
+    };
+    let of_pair = |at: usize| format!("{} ÷ {}", label(&pairs[at].arm), label(&pairs[at].against));
+    let scale = Scale { factor: 1.0, unit: "" };
+    let mut rows = Vec::new();
+    for at in 0..pairs.len() {
+        for (number, point) in pairs[at].points.iter().enumerate() {
+            let mut name = point.x.map_or(String::new(), |x| point_label(first, x));
+            if pairs.len() > 1 || name.is_empty() {
+                name = [of_pair(at), name].join(" ").trim_end().to_owned();
+            }
+            let of_measure = |measure: &&FigureResult| {
+                let ratio = measure.ratios.get(at).and_then(|ratio| ratio.points.get(number));
+                ratio.map_or_else(String::new, |point| cell(scale, point))
+            };
+            rows.push(std::iter::once(name).chain(measures.iter().map(of_measure)).collect());
+        }
+    }
+    let title = if pairs.len() > 1 { String::new() } else { of_pair(0) };
+    let columns = measures.iter().map(|measure| measure.y.label.clone());
+    Some(Grid { header: std::iter::once(title).chain(columns).collect(), rows })
+}
+
+/// Table of the paired ratios of all figures, with a row per figure and pair of arms, and a column per
+/// label of a measure; `None` unless two figures have ratios.
+pub fn ratios_summary(plan: &Plan, document: &Document) -> Option<Grid> {
+    let compared: Vec<&FigureResult> =
+        document.figures.iter().filter(|figure| !figure.ratios.is_empty()).collect();
+    let mut labels: Vec<&str> = Vec::new();
+    let mut rows: Vec<(String, String)> = Vec::new();
+    for figure in &compared {
+        if !labels.contains(&figure.y.label.as_str()) {
+            labels.push(&figure.y.label);
+        }
+        for ratio in &figure.ratios {
+            let row = (figure.figure.clone(), ratio.arm.clone());
+            if !rows.contains(&row) {
+                rows.push(row);
+            }
+        }
+    }
+    if rows.iter().all(|(figure, _)| *figure == rows[0].0) {
+        return None;
+    }
+    let summarize = |(figure, arm): &(String, String)| {
+        let cells = labels.iter().map(|label| {
+            let of = compared.iter().find(|of| of.figure == *figure && of.y.label == *label);
+            let ratio = of.and_then(|of| of.ratios.iter().find(|ratio| ratio.arm == *arm));
+            let means = ratio.map_or(&[][..], |ratio| &ratio.points);
+            let means: Vec<f64> = means.iter().filter_map(|point| point.mean).collect();
+            geometric_mean(&means).map_or_else(
+                || "–".to_owned(),
+                |(mean, [low, high])| format!("{mean:.2} ({low:.2}–{high:.2})"),
+            )
+        });
+        let of = compared.iter().find(|of| of.figure == *figure);
+        let title = of.map_or("", |of| &of.title);
+        let against = of.and_then(|of| of.ratios.iter().find(|ratio| ratio.arm == *arm));
+        let label = |name: &str| {
+            let arm = plan.study.arms.iter().find(|arm| arm.name == name);
+            arm.map_or("", |arm| &arm.label)
+        };
+        let pair = against
+            .map_or(String::new(), |of| format!("{} ÷ {}", label(&of.arm), label(&of.against)));
+        [title.to_owned(), pair].into_iter().chain(cells).collect()
+    };
+    let header = ["figure", "arms"].into_iter().chain(labels.iter().copied()).map(str::to_owned);
+    Some(Grid { header: header.collect(), rows: rows.iter().map(summarize).collect() })
 }
 
 fn header(label: &str, scale: Scale, figure: &FigureResult) -> Vec<String> {

@@ -108,6 +108,31 @@ fn one_point_is_a_table_with_its_differences() {
     assert!(own.contains("TCP with ATCP − plain TCP"));
 }
 
+/// A measure that is compared by ratios: one table, with a column per measure, in the place of means.
+#[test]
+fn ratios_are_one_table_with_a_row_per_point() {
+    let bench = study_dir();
+    let start = STUDY.find("y = [").unwrap();
+    let end = start + STUDY[start..].find("]\n").unwrap() + 2;
+    let measures = "y = [{ metric = \"throughput_bps\", compare = \"ratio\", label = \"own\" }, \
+                    { metric = \"throughput_bps\", of = \"sum\", compare = \"ratio\", label = \"all\" }]\n";
+    let study = format!("{}{measures}{}", &STUDY[..start], &STUDY[end..]);
+    bench.file("study.toml", &study);
+    let text = bench.stdout(&["sweep", "study.toml", "--out", "o"]);
+    for part in ["Paired ratios", "TCP with ATCP ÷ plain TCP", "own", "all", "8 kB"] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    assert!(!text.contains("Paired differences"), "{text}");
+    let page = fs::read_to_string(bench.path("o/index.html")).unwrap();
+    assert!(page.contains("TCP with ATCP ÷ plain TCP"));
+    let document = bench.document(&["sweep", "study.toml", "--json"]);
+    let figure = &document["figures"][0];
+    let mean = |arm: &str| figure["arms"][arm][0]["mean"].as_f64().unwrap();
+    let ratio = figure["ratios"][0]["points"][0]["mean"].as_f64().unwrap();
+    assert!((ratio - mean("helped") / mean("plain")).abs() < 1e-9, "{figure}");
+    assert_eq!(figure["differences"], serde_json::json!([]));
+}
+
 #[test]
 fn a_sweep_on_the_command_line_is_a_study() {
     let bench = study_dir();

@@ -272,7 +272,8 @@ pub fn check_measures(
     for (at, measure) in figure.y.iter().enumerate() {
         let keys = keys!["figure", number, "y", at, "metric"];
         find_name(file, &keys, "metric", &measure.metric, &known)?;
-        if figure.y[..at].iter().any(|other| other.metric == measure.metric) {
+        let same = |other: &Measure| other.metric == measure.metric && other.of == measure.of;
+        if figure.y[..at].iter().any(same) {
             return Err(file.error(&keys, "duplicate metric"));
         }
     }
@@ -360,6 +361,7 @@ pub fn check_flows(figure: &Figure, scenario: &Scenario) -> Result<(), (usize, S
                 FlowSelector::Flow(flow) => {
                     format!("there is no flow {flow}: the scenario has {count}, numbered from 0")
                 }
+                FlowSelector::Others => "the scenario has no flow but the first".to_owned(),
                 _ => "the scenario has no flow".to_owned(),
             });
         }
@@ -408,10 +410,11 @@ pub fn measured_flows(measure: &Measure, scenario: &Scenario) -> Vec<usize> {
     let flows = scenario.flows.iter().enumerate();
     match measure.of {
         FlowSelector::Flow(number) => flows.map(|(at, _)| at).filter(|&at| at == number).collect(),
-        _ => {
+        of => {
+            let skipped = usize::from(of == FlowSelector::Others);
             let is_tcp = |flow: &Flow| flow.transport == Transport::Tcp;
             let any = scenario.flows.iter().any(is_tcp);
-            flows.filter(|(_, flow)| !any || is_tcp(flow)).map(|(at, _)| at).collect()
+            flows.filter(|(_, flow)| !any || is_tcp(flow)).map(|(at, _)| at).skip(skipped).collect()
         }
     }
 }

@@ -64,6 +64,9 @@ pub struct FigureResult {
     pub arms: Arms,
     /// Differences between arms, paired by seed.
     pub differences: Vec<DifferenceResult>,
+    /// Ratios of arms, paired by seed, where the study compares by ratios; else absent.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub ratios: Vec<RatioResult>,
     /// Values that the paper reports.
     pub paper: Vec<CurveResult>,
     /// Horizontal lines.
@@ -169,6 +172,17 @@ pub struct DifferenceResult {
     /// The arm that is subtracted.
     pub against: String,
     /// The mean differences, one entry per point.
+    pub points: Vec<PointResult>,
+}
+
+/// Ratio of two arms, paired by seed.
+#[derive(Clone, Debug, serde::Serialize, schemars::JsonSchema)]
+pub struct RatioResult {
+    /// The arm.
+    pub arm: String,
+    /// The arm by which it is divided.
+    pub against: String,
+    /// The ratios of the means, one entry per point; no unit.
     pub points: Vec<PointResult>,
 }
 

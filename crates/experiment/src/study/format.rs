@@ -246,7 +246,7 @@ pub struct Arm {
     pub set: Settings,
     /// Scenario file, instead of each figure's.
     pub scenario: Option<String>,
-    /// The arm with which it is compared: figures show the paired difference.
+    /// The arm with which it is compared: figures show the paired difference, or ratio.
     pub against: Option<String>,
 }
 
@@ -333,18 +333,35 @@ pub struct Point {
 }
 
 /// A measure of `y`: `[{ metric = "completion_s", label = "transfer time" }]`.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, expecting = "a table with the keys of a measure")]
 pub struct Measure {
     /// The metric: a flow's result by its name in `driftway run --json` (`throughput_bps`), or one
     /// of the whole network: `routing.packets_sent`, `mac.collisions`, `drops` (all packets),
-    /// `drops.queue-overflow`.
+    /// `drops.queue-overflow`. A figure may measure one metric of different flows; elsewhere its name
+    /// stands for the first of these measures.
     pub metric: String,
     /// Label, without the unit.
     pub label: String,
     /// The flows. Default: the first flow.
     #[serde(default)]
     pub of: FlowSelector,
+    /// Comparison of an arm with the one that it is `against`: `"difference"` or `"ratio"`. Default
+    /// `"difference"`.
+    #[serde(default)]
+    pub compare: Comparison,
+}
+
+/// Comparison of two arms, paired by seed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Comparison {
+    /// `"difference"`: the mean of the differences.
+    #[default]
+    Difference,
+    /// `"ratio"`: the ratio of the means. A figure of such measures alone is shown as one table: a
+    /// row for each point, a column for each measure.
+    Ratio,
 }
 
 /// Values that the paper reports, `[[figure.paper]]`.

@@ -43,7 +43,9 @@ pub fn read_sample(measure: &Measure, scenario: &Scenario, run: &RunResult) -> S
     let value = match measure.of {
         _ if values.is_empty() => None,
         FlowSelector::Flow(_) | FlowSelector::Sum => Some(values.iter().sum()),
-        FlowSelector::Mean => Some(values.iter().sum::<f64>() / values.len() as f64),
+        FlowSelector::Mean | FlowSelector::Others => {
+            Some(values.iter().sum::<f64>() / values.len() as f64)
+        }
         FlowSelector::Least => values.into_iter().reduce(f64::min),
         FlowSelector::Most => values.into_iter().reduce(f64::max),
     };
@@ -133,7 +135,7 @@ fn any_censored(cells: &[Vec<Sample>]) -> bool {
 
 /// The ratio of two means. Its interval is that of the mean of a − r·b over the seeds, divided by
 /// the mean of b: both arms used the same seeds, so that common variation cancels.
-fn ratio(above: &[Sample], below: &[Sample]) -> Option<Measurement> {
+pub fn ratio(above: &[Sample], below: &[Sample]) -> Option<Measurement> {
     let pairs: Vec<(f64, f64)> =
         above.iter().zip(below).filter_map(|(a, b)| Some((a.value?, b.value?))).collect();
     let (a, b): (Vec<f64>, Vec<f64>) = pairs.iter().copied().unzip();
@@ -155,6 +157,18 @@ fn ratio(above: &[Sample], below: &[Sample]) -> Option<Measurement> {
         missing: (above.len().min(below.len()) - pairs.len()) as u64,
         censoring: Censoring { above: of_above, below: of_below },
     })
+}
+
+/// The geometric mean of ratios, and the lowest and the highest; `None` if there are none, or if one
+/// is not above zero.
+pub fn geometric_mean(ratios: &[f64]) -> Option<(f64, [f64; 2])> {
+    let logs: Option<Vec<f64>> =
+        ratios.iter().map(|ratio| (*ratio > 0.0).then(|| libm::log(*ratio))).collect();
+    let logs = logs.filter(|logs| !logs.is_empty())?;
+    let mean = libm::exp(logs.iter().sum::<f64>() / logs.len() as f64);
+    let lowest = ratios.iter().copied().fold(f64::INFINITY, f64::min);
+    let highest = ratios.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    Some((mean, [lowest, highest]))
 }
 
 #[cfg(test)]
@@ -189,6 +203,14 @@ mod test {
         let exact = ratio_of(&[10.0, 20.0], &[5.0, 10.0]).unwrap();
         assert_eq!((exact.mean, exact.ci90), (2.0, Some([2.0, 2.0])));
         assert_eq!(ratio_of(&[1.0, 2.0], &[0.0, 0.0]), None);
+    }
+
+    #[test]
+    fn ratios_have_a_geometric_mean() {
+        let (mean, range) = geometric_mean(&[0.5, 2.0, 8.0]).unwrap();
+        assert!((mean - 2.0).abs() < 1e-12);
+        assert_eq!(range, [0.5, 8.0]);
+        assert_eq!((geometric_mean(&[]), geometric_mean(&[1.0, 0.0])), (None, None));
     }
 
     #[test]
@@ -249,7 +271,7 @@ mod test {
         let drops = [("red".to_owned(), 4)].into();
         let run = RunResult { flows, drops, ..RunResult::default() };
         let read = |metric: &str, of| {
-            let measure = Measure { metric: metric.into(), label: String::new(), of };
+            let measure = Measure { metric: metric.into(), of, ..Measure::default() };
             read_sample(&measure, &scenario(), &run)
         };
         for (of, value) in [
@@ -257,6 +279,7 @@ mod test {
             (FlowSelector::Flow(1), 3.0),
             (FlowSelector::Sum, 4.0),
             (FlowSelector::Mean, 2.0),
+            (FlowSelector::Others, 3.0),
             (FlowSelector::Least, 1.0),
             (FlowSelector::Most, 3.0),
         ] {

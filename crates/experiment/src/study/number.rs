@@ -133,7 +133,9 @@ impl<'de> Deserialize<'de> for FlowSelector {
         impl Visitor<'_> for Whose {
             type Value = FlowSelector;
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a flow's number such as 0, or \"sum\", \"mean\", \"least\", \"most\"")
+                f.write_str(
+                    "a flow's number such as 0, or \"sum\", \"mean\", \"others\", \"least\", \"most\"",
+                )
             }
             fn visit_u64<E>(self, flow: u64) -> Result<FlowSelector, E> {
                 Ok(FlowSelector::Flow(usize::try_from(flow).unwrap_or(usize::MAX)))
@@ -142,6 +144,7 @@ impl<'de> Deserialize<'de> for FlowSelector {
                 match word {
                     "sum" => Ok(FlowSelector::Sum),
                     "mean" => Ok(FlowSelector::Mean),
+                    "others" => Ok(FlowSelector::Others),
                     "least" => Ok(FlowSelector::Least),
                     "most" => Ok(FlowSelector::Most),
                     _ => Err(E::invalid_value(de::Unexpected::Str(word), &self)),
@@ -161,7 +164,7 @@ pub type Settings = BTreeMap<String, SettingValue>;
 pub struct OneOrMany(pub Vec<String>);
 
 /// The flows of a measure: one by its index (`0`), or `"sum"`, `"mean"`, `"least"`, `"most"` of all
-/// TCP flows, or of all flows if none uses TCP.
+/// TCP flows, or of all flows if none uses TCP; or `"others"`, the mean of all those but the first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FlowSelector {
     /// The flow with this index, from 0.
@@ -170,6 +173,8 @@ pub enum FlowSelector {
     Sum,
     /// The mean over flows.
     Mean,
+    /// The mean over all flows but the first: what a comparison of the first one does to them.
+    Others,
     /// The minimum over flows.
     Least,
     /// The maximum over flows.

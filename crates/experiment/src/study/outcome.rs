@@ -3,9 +3,10 @@
 use super::check::axis_position;
 use super::document::{
     ArmResult, Arms, CurveResult, DifferenceResult, Document, FigureResult, LineResult, OpenResult,
-    PointResult, ReadingResult, StatementResult, Timing, XAxis, YAxis, count_statements, unit_name,
+    PointResult, RatioResult, ReadingResult, StatementResult, Timing, XAxis, YAxis,
+    count_statements, unit_name,
 };
-use super::format::Measure;
+use super::format::{Comparison, Measure};
 use super::measure::{self, Sample, mean, read_sample};
 use super::plan::Plan;
 use super::results::Results;
@@ -119,6 +120,7 @@ impl StudyOutcome<'_> {
             },
             arms: Arms(arms.collect()),
             differences: self.differences(number, y),
+            ratios: self.ratios(number, y),
             paper: curves
                 .map(|curve| CurveResult {
                     label: curve.label.clone(),
@@ -139,6 +141,27 @@ impl StudyOutcome<'_> {
 
     /// Each arm minus the one with which it is compared, if the figure has both.
     fn differences(&self, number: usize, y: usize) -> Vec<DifferenceResult> {
+        let compared = self.comparisons(number, y, Comparison::Difference).into_iter();
+        compared.map(|(arm, against, points)| DifferenceResult { arm, against, points }).collect()
+    }
+
+    /// Each arm divided by the one with which it is compared, if the figure has both.
+    fn ratios(&self, number: usize, y: usize) -> Vec<RatioResult> {
+        let compared = self.comparisons(number, y, Comparison::Ratio).into_iter();
+        compared.map(|(arm, against, points)| RatioResult { arm, against, points }).collect()
+    }
+
+    /// The names of arms that are compared, and the results; none if the measure is compared in
+    /// another way.
+    fn comparisons(
+        &self,
+        number: usize,
+        y: usize,
+        by: Comparison,
+    ) -> Vec<(String, String, Vec<PointResult>)> {
+        if self.plan.study.figures[number].y[y].compare != by {
+            return Vec::new();
+        }
         let (planned, arms) = (&self.plan.figures[number], &self.plan.study.arms);
         let pairs = planned.arms.iter().enumerate().filter_map(|(row, &arm)| {
             let name = arms[arm].against.as_ref()?;
@@ -149,16 +172,17 @@ impl StudyOutcome<'_> {
             .map(|(row, other, arm, against)| {
                 let point = |&x: &usize| {
                     let read = |arm| self.samples(Cell { figure: number, measure: y, arm, x });
-                    let (of, less) = (read(row), read(other));
-                    let late = of.iter().zip(&less).filter(|(a, b)| a.is_censored || b.is_censored);
+                    let (of, with) = (read(row), read(other));
+                    let late = of.iter().zip(&with).filter(|(a, b)| a.is_censored || b.is_censored);
                     let late = late.count();
-                    point_result(planned.points[x].value, measure::difference(&[of], &[less]), late)
+                    let measured = match by {
+                        Comparison::Difference => measure::difference(&[of], &[with]),
+                        Comparison::Ratio => measure::ratio(&of, &with),
+                    };
+                    point_result(planned.points[x].value, measured, late)
                 };
-                DifferenceResult {
-                    arm: arm.clone(),
-                    against: against.clone(),
-                    points: self.selection.points[number].iter().map(point).collect(),
-                }
+                let points = self.selection.points[number].iter().map(point).collect();
+                (arm.clone(), against.clone(), points)
             })
             .collect()
     }

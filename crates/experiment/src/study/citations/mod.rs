@@ -8,7 +8,7 @@ pub mod text;
 use driftway_scenario::Scenario;
 
 use super::files::{PAPER_FILE as PAPER, Source};
-use super::format::{FlowSelector, Measure, Study};
+use super::format::{Measure, Study};
 use super::measure::{mean, read_sample};
 use super::plan::Plan;
 use super::stored_results::{self, StoredResults};
@@ -214,8 +214,7 @@ fn derive_numbers(
     let tasks: Vec<Task<'_>> = seeds.map(|seed| Task { job: &job, seed, step: None }).collect();
     let records = runner.run(&tasks)?;
     let each = |metric: &String| {
-        let measure =
-            Measure { metric: metric.clone(), label: String::new(), of: FlowSelector::default() };
+        let measure = Measure { metric: metric.clone(), ..Measure::default() };
         let samples: Vec<_> =
             records.iter().map(|of| read_sample(&measure, &job.scenario, &of.result)).collect();
         let mean = mean(&samples).ok_or_else(|| format!("there is no `{metric}`"));
