@@ -21,7 +21,7 @@ pub struct CodelConfig {
 
 /// A queued frame and its time of arrival.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Waiting<F> {
+pub(crate) struct Queued<F> {
     pub(crate) frame: F,
     pub(crate) since: Instant,
 }
@@ -62,7 +62,7 @@ impl Codel {
     pub(crate) fn dequeue<F: QueueEntry>(
         &mut self,
         now: Instant,
-        queue: &mut VecDeque<Waiting<F>>,
+        queue: &mut VecDeque<Queued<F>>,
         mut drop: impl FnMut(F),
     ) -> Option<(F, bool)> {
         let (mut frame, mut may_drop) = self.next(now, queue)?;
@@ -101,9 +101,9 @@ impl Codel {
     fn next<F: QueueEntry>(
         &mut self,
         now: Instant,
-        queue: &mut VecDeque<Waiting<F>>,
+        queue: &mut VecDeque<Queued<F>>,
     ) -> Option<(F, bool)> {
-        let Some(Waiting { frame, since }) = queue.pop_front() else {
+        let Some(Queued { frame, since }) = queue.pop_front() else {
             self.first_above_time = None;
             self.dropping = false;
             return None;
@@ -146,10 +146,10 @@ impl Codel {
 }
 
 /// Returns true if more than so many bytes are queued. Looks at no more frames than that takes.
-fn is_longer_than<F: QueueEntry>(queue: &VecDeque<Waiting<F>>, bytes: u32) -> bool {
+fn is_longer_than<F: QueueEntry>(queue: &VecDeque<Queued<F>>, bytes: u32) -> bool {
     let mut sum = 0_u32;
-    queue.iter().any(|waiting| {
-        sum = sum.saturating_add(waiting.frame.bytes());
+    queue.iter().any(|queued| {
+        sum = sum.saturating_add(queued.frame.bytes());
         sum > bytes
     })
 }

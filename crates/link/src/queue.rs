@@ -5,7 +5,7 @@ use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use driftway_base::{Duration, Instant, Probability, RandomStream};
 
-use crate::codel::{Codel, Waiting};
+use crate::codel::{Codel, Queued};
 use crate::config::{Discipline, QueueConfig};
 use crate::frame::{Dequeued, DropReason, EnqueueOutcome, Frame, QueueEntry, QueuePosition};
 use crate::red::Red;
@@ -26,9 +26,9 @@ pub struct InterfaceQueue<F = Frame> {
     discipline: DisciplineState,
     mark_loss: Probability,
     mark_loss_stream: RandomStream,
-    waiting: VecDeque<Waiting<F>>,
+    waiting: VecDeque<Queued<F>>,
     /// Frames admitted and held back, in order of arrival.
-    held_back: Vec<Waiting<F>>,
+    held_back: Vec<Queued<F>>,
     /// Number of active requests to mark every ECN-capable frame.
     force_mark_count: u32,
     /// Start of the transmitter's idle time.
@@ -113,7 +113,7 @@ impl<F: QueueEntry> InterfaceQueue<F> {
 
     /// Returns the queued frames in order of service, those held back last.
     pub fn iter(&self) -> impl Iterator<Item = F> + '_ {
-        self.waiting.iter().chain(&self.held_back).map(|waiting| waiting.frame)
+        self.waiting.iter().chain(&self.held_back).map(|queued| queued.frame)
     }
 
     /// Returns RED's average queue length; `None` with another discipline.
@@ -165,10 +165,10 @@ impl<F: QueueEntry> InterfaceQueue<F> {
             }
         }
 
-        let waiting = Waiting { frame, since: now };
+        let queued = Queued { frame, since: now };
         match place {
-            QueuePosition::Tail => self.waiting.push_back(waiting),
-            QueuePosition::Front => self.waiting.push_front(waiting),
+            QueuePosition::Tail => self.waiting.push_back(queued),
+            QueuePosition::Front => self.waiting.push_front(queued),
         }
         if must_wait {
             self.update_longest();
@@ -184,7 +184,7 @@ impl<F: QueueEntry> InterfaceQueue<F> {
         frame: F,
         mut is_later: impl FnMut(&F) -> bool,
     ) -> EnqueueOutcome {
-        let later = self.waiting.iter().position(|waiting| is_later(&waiting.frame));
+        let later = self.waiting.iter().position(|queued| is_later(&queued.frame));
         let verdict = self.enqueue(now, frame, QueuePosition::Tail);
         if let (EnqueueOutcome::Accepted { .. }, Some(place)) = (verdict, later)
             && let Some(last) = self.waiting.pop_back()
@@ -206,7 +206,7 @@ impl<F: QueueEntry> InterfaceQueue<F> {
         let Some(due) = admitted else {
             return EnqueueOutcome::Dropped { reason: DropReason::RedDrop };
         };
-        self.held_back.push(Waiting { frame, since: now });
+        self.held_back.push(Queued { frame, since: now });
         self.update_longest();
         EnqueueOutcome::Accepted { mark: due && self.draw_mark(), evicted: None }
     }
@@ -268,13 +268,13 @@ impl<F: QueueEntry> InterfaceQueue<F> {
 
     /// Dequeues the next frame, whatever the discipline, for another use than to transmit it.
     pub fn dequeue(&mut self) -> Option<F> {
-        self.waiting.pop_front().map(|waiting| waiting.frame)
+        self.waiting.pop_front().map(|queued| queued.frame)
     }
 
     /// Dequeues the next frame that satisfies the condition, whatever the discipline.
     pub(crate) fn dequeue_if(&mut self, mut is_so: impl FnMut(&F) -> bool) -> Option<F> {
-        let place = self.waiting.iter().position(|waiting| is_so(&waiting.frame))?;
-        self.waiting.remove(place).map(|waiting| waiting.frame)
+        let place = self.waiting.iter().position(|queued| is_so(&queued.frame))?;
+        self.waiting.remove(place).map(|queued| queued.frame)
     }
 
     fn update_longest(&mut self) {

@@ -20,7 +20,7 @@ const fn ms(millis: u64) -> Instant {
 /// A queue with CoDel: frames that are due in order, and what became of them.
 struct Bench {
     codel: Codel,
-    queue: VecDeque<Waiting<Frame>>,
+    queue: VecDeque<Queued<Frame>>,
     next_id: u32,
     /// (time, handle) of each frame dropped.
     drops: Vec<(Instant, u32)>,
@@ -37,7 +37,7 @@ impl Bench {
     fn put(&mut self, since: Instant, bytes: u32, ecn_capable: bool) {
         let frame = Frame { id: self.next_id, bytes, ecn_capable };
         self.next_id += 1;
-        self.queue.push_back(Waiting { frame, since });
+        self.queue.push_back(Queued { frame, since });
     }
 
     fn take(&mut self, now: Instant) -> Option<u32> {
