@@ -37,7 +37,8 @@ impl fmt::Debug for AidFactory {
 
 /// The layer below an unmodified TCP: a state machine without I/O.
 ///
-/// *Look*: [`counts`](Self::counts), [`flows`](Self::flows), [`memory`](Self::memory),
+/// *Look*: [`counts`](Self::counts), [`flows`](Self::flows), [`flow_keys`](Self::flow_keys),
+/// [`memory`](Self::memory),
 /// [`last_ack_and_window`](Self::last_ack_and_window), [`withholds_acks`](Self::withholds_acks),
 /// [`next_timeout`](Self::next_timeout).
 /// *Events*: [`on_outgoing`](Self::on_outgoing), [`on_incoming`](Self::on_incoming),
@@ -84,6 +85,10 @@ impl Shim {
     /// Status of all tracked flows, in the order of their keys.
     pub fn flows(&self) -> impl Iterator<Item = FlowStatus> {
         self.table.flows().map(|flow| flow.status())
+    }
+    /// Keys of all tracked flows, those that are being opened included, in order.
+    pub fn flow_keys(&self) -> impl ExactSizeIterator<Item = FlowKey> + Clone {
+        self.table.keys()
     }
     /// Bytes of stored packets, and bytes reserved for them in all; both within [`Config::store`].
     pub fn memory(&self) -> (usize, usize) {

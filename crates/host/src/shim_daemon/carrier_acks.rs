@@ -29,7 +29,8 @@ const PENDING_MAX: usize = 256;
 struct PendingPacket {
     /// `None`: a route query, to observe the output interface.
     packet: Option<Vec<u8>>,
-    since: Instant,
+    /// Number in the order of packets; 0: a route query.
+    number: u64,
 }
 
 /// A carrier acknowledgment between the two hooks.
@@ -52,6 +53,11 @@ pub struct CarrierAcks {
     in_transit: Vec<Option<CarrierAck>>,
     free: Vec<usize>,
     spare: Vec<Vec<u8>>,
+    /// Packets that are pending or in transit, in their order, with the times of their arrival.
+    packets: BTreeMap<u64, (Instant, FlowKey)>,
+    last_number: u64,
+    /// Number of flows at their limit of pending packets.
+    full_flows: usize,
 }
 
 /// Action for a carrier acknowledgment at the postrouting hook.
@@ -76,7 +82,7 @@ impl CarrierAcks {
 
     /// Returns whether any flow has reached its limit of pending packets.
     pub fn is_full(&self) -> bool {
-        self.pending.values().any(|waiting| waiting.len() >= PENDING_MAX)
+        self.full_flows > 0
     }
 
     /// Queues a packet, or without one a route query, for the next carrier acknowledgment of this
@@ -85,13 +91,18 @@ impl CarrierAcks {
         let waiting = self.pending.entry(flow).or_default();
         let fits = waiting.len() < PENDING_MAX;
         if fits {
+            let mut number = 0;
             let packet = packet.map(|bytes| {
+                self.last_number += 1;
+                number = self.last_number;
+                self.packets.insert(number, (now, flow));
                 let mut buffer = self.spare.pop().unwrap_or_default();
                 buffer.clear();
                 buffer.extend_from_slice(bytes);
                 buffer
             });
-            waiting.push_back(PendingPacket { packet, since: now });
+            waiting.push_back(PendingPacket { packet, number });
+            self.full_flows += usize::from(waiting.len() == PENDING_MAX);
         }
         fits
     }
@@ -118,6 +129,7 @@ impl CarrierAcks {
         if index > (!TAG_MASK) as usize {
             return None;
         }
+        self.full_flows -= usize::from(waiting.len() == PENDING_MAX);
         let cargo = waiting.pop_front();
         if waiting.is_empty() {
             self.pending.remove(&flow);
@@ -153,6 +165,7 @@ impl CarrierAcks {
         };
         self.free_slot(index);
         let CarrierAck { flow, pending: cargo, seq, ack, priority, is_duplicate: repeats } = loaded;
+        self.packets.remove(&cargo.number);
         // If something between the hooks renumbers the connection, the stored numbers differ; and
         // the index of a late carrier acknowledgment may have been reused.
         let same = decode_segment(packet)
@@ -182,17 +195,17 @@ impl CarrierAcks {
 
     /// Time at which the oldest pending packet expires. Route queries have a timeout of their own.
     pub fn next_timeout(&self) -> Option<Instant> {
-        let packet = |cargo: &&PendingPacket| cargo.packet.is_some();
-        let waiting = self.pending.values().filter_map(|cargo| cargo.iter().find(packet));
-        let loaded = self.in_transit.iter().flatten().map(|loaded| &loaded.pending).filter(packet);
-        waiting.chain(loaded).map(|cargo| cargo.since + CARRIER_TIMEOUT).min()
+        self.packets.first_key_value().map(|(_, (since, _))| *since + CARRIER_TIMEOUT)
     }
 
     /// Removes all route queries of this flow.
     pub fn cancel_route_queries(&mut self, flow: FlowKey) {
         if let Some(waiting) = self.pending.get_mut(&flow) {
+            let before = waiting.len();
             waiting.retain(|cargo| cargo.packet.is_some());
-            if waiting.is_empty() {
+            let (full, len) = (before >= PENDING_MAX, waiting.len());
+            self.full_flows -= usize::from(full && len < PENDING_MAX);
+            if len == 0 {
                 self.pending.remove(&flow);
             }
         }
@@ -203,21 +216,21 @@ impl CarrierAcks {
     /// carrier acknowledgment had been assigned but did not reach the postrouting hook.
     pub fn expire(&mut self, now: Instant) -> Vec<(FlowKey, bool)> {
         let late =
-            |cargo: &PendingPacket| cargo.packet.is_some() && cargo.since + CARRIER_TIMEOUT <= now;
-        let waits = self.pending.iter().filter(|(_, cargo)| cargo.iter().any(late));
-        let mut flows: Vec<_> = waits.map(|(flow, _)| (*flow, false)).collect();
-        let loaded = self.in_transit.iter().flatten().filter(|loaded| late(&loaded.pending));
-        flows.extend(loaded.map(|loaded| (loaded.flow, true)));
-        flows.sort_unstable();
-        flows.dedup_by_key(|(flow, _)| *flow);
-        flows.iter().for_each(|(flow, _)| self.forget(*flow));
-        flows
-    }
-
-    /// Removes everything of this flow.
-    fn forget(&mut self, flow: FlowKey) {
-        self.pending.remove(&flow);
-        self.remove_in_transit(|loaded| loaded.flow == flow);
+            self.packets.iter().take_while(|(_, (since, _))| *since + CARRIER_TIMEOUT <= now);
+        let Some((last, _)) = late.clone().last() else { return Vec::new() };
+        let mut flows: BTreeMap<FlowKey, bool> = late.map(|(_, (_, flow))| (*flow, true)).collect();
+        for (flow, taken) in &mut flows {
+            let waits = self.pending.get(flow).into_iter().flatten();
+            *taken = !waits.map(|cargo| cargo.number).any(|number| (1..=*last).contains(&number));
+        }
+        for flow in flows.keys() {
+            if let Some(waits) = self.pending.remove(flow) {
+                self.full_flows -= usize::from(waits.len() >= PENDING_MAX);
+            }
+        }
+        self.packets.retain(|_, (_, flow)| !flows.contains_key(flow));
+        self.remove_in_transit(|loaded| flows.contains_key(&loaded.flow));
+        flows.into_iter().collect()
     }
 
     fn remove_in_transit(&mut self, which: impl Fn(&CarrierAck) -> bool) {

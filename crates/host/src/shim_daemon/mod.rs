@@ -15,12 +15,15 @@ mod nfnetlink;
 mod nfqueue;
 mod owning_process;
 mod parked;
+mod path_log;
 mod privileges;
+mod route_changes;
+mod route_checker;
 mod route_monitor;
 mod rules;
 mod unseen;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
@@ -48,12 +51,17 @@ use dead_man_switch::DeadManSwitch;
 use inject::Injector;
 use nfqueue::{HOOK_LOCAL_OUT, HOOK_POST_ROUTING, NfQueue, QueuedPacket};
 use parked::ParkedPackets;
-use route_monitor::{RouteMonitor, RouteStatus};
+use path_log::PathLog;
+use route_checker::RouteStatus;
+use route_monitor::RouteMonitor;
 use rules::Rules;
 use unseen::FragmentCounts;
 
 /// Maximum number of packets between two flushes of verdicts.
 const BATCH: usize = 64;
+/// Maximum number of packets that the shim sends before others have their turn: each causes up to
+/// three more in the queue, for which all others wait.
+const SENT_PER_TURN: usize = 32;
 /// Maximum time for which a status request waits for an answer.
 const ANSWER_TIMEOUT: std::time::Duration = std::time::Duration::from_secs(1);
 /// Maximum length of IP and TCP headers (bytes): only these are ever edited.
@@ -93,12 +101,12 @@ pub struct ShimDaemon {
     /// Fragment counters at the start.
     fragments_at_start: FragmentCounts,
     unseen: UnseenCounts,
-    /// Numbers of outages begun and survived at the last log message.
-    logged_outages: (u64, u64),
-    logged_states: Vec<(FlowKey, &'static str)>,
+    log: PathLog,
     requests: Receiver<SyncSender<ShimSnapshot>>,
     status_handle: StatusHandle,
     poll_buffer: Vec<u8>,
+    /// Number of packets that the shim may still send in this turn.
+    turn_left: usize,
 }
 
 counters! {
@@ -200,11 +208,11 @@ impl ShimDaemon {
             counts: DaemonCounts::default(),
             fragments_at_start: FragmentCounts::read()?,
             unseen: UnseenCounts::default(),
-            logged_outages: (0, 0),
-            logged_states: Vec::new(),
+            log: PathLog::default(),
             requests: questions,
             status_handle: StatusHandle { requests: asks, wake: Arc::new(wake) },
             poll_buffer: Vec::new(),
+            turn_left: SENT_PER_TURN,
         })
     }
 
@@ -244,27 +252,30 @@ impl ShimDaemon {
             if self.dead_man_switch.renew(self.clock.now())? {
                 (self.heartbeat)();
             }
-            let woken = self.wait(more, stop)?;
+            let woken = self.wait(more || self.turn_left == 0, stop)?;
             if woken.stop {
                 break;
             }
+            self.turn_left = SENT_PER_TURN;
             more = self.process_packets()?;
             self.shim.on_timeout(self.clock.now());
             self.send_pending()?;
-            if woken.route_event && self.routes.drain_events()? {
-                self.counts.route_events += 1;
+            if woken.route_event {
+                self.counts.route_events += self.routes.drain_events()?;
             }
-            self.process_route_reviews()?;
+            self.process_route_results()?;
             // A packet in the queue may be a carrier acknowledgment.
             if !more {
                 self.expire_carrier_acks();
+                self.ask_for_routes();
             }
             if woken.status_request {
                 self.answer_requests();
             }
-            self.log_state_changes();
+            self.log.update(self.clock.now(), &self.shim);
         }
         self.shut_down()?;
+        self.log.flush(&self.shim);
         info!(packets = self.shim.counts().intercepted, "stopped");
         Ok(())
     }
@@ -272,6 +283,8 @@ impl ShimDaemon {
     /// Shuts down: withheld segments leave while carrier acknowledgments are still intercepted;
     /// then interception ends, and the queued packets are processed.
     fn shut_down(&mut self) -> io::Result<()> {
+        // Nothing else has to wait any more.
+        self.turn_left = usize::MAX;
         self.shim.shut_down(self.clock.now());
         self.send_pending()?;
         let end = self.clock.now() + SHUTDOWN_TIMEOUT;
@@ -329,8 +342,14 @@ impl ShimDaemon {
         if let (true, PacketAction::Pass, Some(flow)) = (dead, disposition, flow_of(packet)) {
             self.counts.unsent += 1;
             self.parked.park(flow, packet);
+            self.routes.review(flow);
             self.queue.drop(waiting);
         } else {
+            if !matches!(disposition, PacketAction::Untouched(_))
+                && let Some(flow) = flow_of(packet)
+            {
+                self.routes.on_routed(flow, waiting.out_interface);
+            }
             self.apply_disposition(waiting, disposition, headers)?;
         }
         Ok(())
@@ -387,12 +406,15 @@ impl ShimDaemon {
         Ok(())
     }
 
-    /// Sends the shim's packets, as far as there is room in the queue for carrier acknowledgments.
+    /// Sends the shim's packets, as far as there is room in the queue for carrier acknowledgments,
+    /// and no more than others can wait for.
     fn send_pending(&mut self) -> io::Result<()> {
         let mut made = std::mem::take(&mut self.poll_buffer);
-        while !self.carrier_acks.is_full()
+        while self.turn_left > 0
+            && !self.carrier_acks.is_full()
             && let Some(to) = self.shim.poll(self.clock.now(), &mut made)
         {
+            self.turn_left -= 1;
             // Packets intercepted before are released before.
             self.queue.flush()?;
             match to {
@@ -424,56 +446,59 @@ impl ShimDaemon {
     }
 
     /// Makes the local TCP send an acknowledgment to carry `packet`, or, without one, to observe
-    /// its route.
-    fn solicit(&mut self, flow: FlowKey, packet: Option<&[u8]>) {
+    /// its route. `false`: the flow is not tracked.
+    fn solicit(&mut self, flow: FlowKey, packet: Option<&[u8]>) -> bool {
         let (now, mut solicitation) = (self.clock.now(), Vec::new());
         if !self.shim.solicit_ack(now, flow, &mut solicitation) {
-            return;
+            return false;
         }
         if self.carrier_acks.enqueue(now, flow, packet) {
             self.inject(&solicitation);
         } else {
             self.counts.refused += 1;
         }
+        true
     }
 
-    /// Reviews the routes of flows whose segments found no carrier acknowledgment, which is
-    /// impossible without a route, and of flows with parked packets.
+    /// Has the routes of flows reviewed whose segments found no carrier acknowledgment, which is
+    /// impossible without a route.
     fn expire_carrier_acks(&mut self) {
-        let now = self.clock.now();
-        if self.carrier_acks.next_timeout().is_some_and(|at| at <= now) {
-            let expired = self.carrier_acks.expire(now);
-            self.missing_carriers
-                .extend(expired.into_iter().filter(|(flow, _)| !self.routes.is_unroutable(*flow)));
-        }
-        let flows: BTreeSet<FlowKey> =
-            self.missing_carriers.keys().chain(self.parked.unreviewed()).copied().collect();
-        if !flows.is_empty() {
-            let flows = Vec::from_iter(flows);
-            self.review_routes(&flows, false);
-        }
-    }
-
-    /// Starts a route review of these flows, or of all flows.
-    fn review_routes(&mut self, flows: &[FlowKey], all: bool) {
-        if self.routes.start_review(self.clock.now(), flows, all) {
-            for flow in flows {
-                self.solicit(*flow, None);
+        for (flow, taken) in self.carrier_acks.expire(self.clock.now()) {
+            if !self.routes.is_unroutable(flow) {
+                self.missing_carriers.insert(flow, taken);
+                self.routes.review(flow);
             }
         }
     }
 
-    /// Starts due route reviews, and processes results.
-    fn process_route_reviews(&mut self) -> io::Result<()> {
+    /// Finds the flows whose routes are to be reviewed, and asks a few of them.
+    fn ask_for_routes(&mut self) {
         let now = self.clock.now();
         if self.routes.is_review_due(now) {
-            let flows: Vec<FlowKey> = self.shim.flows().map(|flow| flow.key).collect();
-            self.review_routes(&flows, true);
+            let tracked = self.shim.flow_keys();
+            let count = tracked.len();
+            self.routes.review_changes(now, tracked);
+            if self.routes.known_flows() > 2 * count {
+                let shim = &self.shim;
+                self.routes.retain(|flow| shim.last_ack_and_window(flow).is_some());
+            }
         }
-        self.routes.check_when_complete(now);
-        for (flow, way, changed) in self.routes.poll_results()? {
+        for flow in self.routes.expire_questions(now) {
             // Later answers are not needed.
             self.carrier_acks.cancel_route_queries(flow);
+        }
+        for flow in self.routes.start_asking(now) {
+            if !self.solicit(flow, None) {
+                self.routes.forget(flow);
+                self.missing_carriers.remove(&flow);
+                self.parked.remove(flow);
+            }
+        }
+    }
+
+    /// Processes some results of route reviews.
+    fn process_route_results(&mut self) -> io::Result<()> {
+        for (flow, way, changed) in self.routes.poll_results(self.clock.now())? {
             let taken = self.missing_carriers.remove(&flow);
             if let (RouteStatus::Unknown, Some(taken)) = (way, taken) {
                 debug!(flow = %format_flow(flow), taken, "no carrier");
@@ -482,18 +507,20 @@ impl ShimDaemon {
             if changed {
                 self.on_route_change(flow, way != RouteStatus::Unusable);
             }
-            self.parked.on_reviewed(flow);
-        }
-        self.send_pending()?;
-        for (flow, packet) in self.parked.take_routable(|flow| self.routes.is_unroutable(flow)) {
-            self.solicit(flow, Some(&packet));
+            self.send_pending()?;
+            if !self.routes.is_unroutable(flow)
+                && let Some(packet) = self.parked.remove(flow)
+            {
+                self.solicit(flow, Some(&packet));
+            }
         }
         Ok(())
     }
 
     /// Signals to the shim that a flow's route has failed, or is usable again.
     fn on_route_change(&mut self, flow: FlowKey, is_there: bool) {
-        info!(flow = %format_flow(flow), is_there, "this host's route");
+        debug!(flow = %format_flow(flow), is_there, "this host's route");
+        self.log.count_route_change(is_there);
         let kind = if is_there { SignalKind::RouteRestored } else { SignalKind::RouteFailed };
         let mut signal = Signal::new(kind);
         signal.details.flow = Some(flow);
@@ -522,32 +549,6 @@ impl ShimDaemon {
             };
             // The requester may have gone.
             let _ = question.try_send(snapshot);
-        }
-    }
-
-    /// Logs changes of flows' states.
-    fn log_state_changes(&mut self) {
-        let Counts { outages, survived, .. } = *self.shim.counts();
-        if self.logged_outages == (outages, survived) {
-            return;
-        }
-        self.logged_outages = (outages, survived);
-        let states = self.shim.flows().map(|flow| (flow.key, flow.state)).collect();
-        let before = std::mem::replace(&mut self.logged_states, states);
-        for flow in self.shim.flows() {
-            let place = before.binary_search_by_key(&flow.key, |(key, _)| *key);
-            let was = place.map_or("open", |place| before[place].1);
-            let ends = format_flow(flow.key);
-            let (stored_bytes, state) = (flow.stored_bytes, flow.state);
-            match (was, state) {
-                ("open", "open") => {}
-                (_, "open") => {
-                    let resumed = flow.time_to_resume.map(Duration::as_secs_f64);
-                    info!(flow = %ends, survived = flow.survived, resumed_s = resumed, "resumed");
-                }
-                ("open", _) => info!(flow = %ends, stored_bytes, "no path"),
-                _ => debug!(flow = %ends, stored_bytes, state, "still no path"),
-            }
         }
     }
 

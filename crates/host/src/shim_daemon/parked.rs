@@ -5,7 +5,7 @@
 //! path MTU better than any stored one, and the local TCP's next retransmission may be a minute
 //! away.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use driftway_base::FlowKey;
 
@@ -13,49 +13,28 @@ use super::carrier_acks::sequence_number;
 
 /// The newest packet of each unroutable flow.
 #[derive(Debug, Default)]
-pub struct ParkedPackets {
-    packets: BTreeMap<FlowKey, Vec<u8>>,
-    /// Flows not reviewed since.
-    unreviewed: BTreeSet<FlowKey>,
-}
+pub struct ParkedPackets(BTreeMap<FlowKey, Vec<u8>>);
 
 impl ParkedPackets {
     /// Stores a packet in place of the previous one.
     pub fn park(&mut self, flow: FlowKey, packet: &[u8]) {
-        let place = self.packets.entry(flow).or_default();
+        let place = self.0.entry(flow).or_default();
         place.clear();
         place.extend_from_slice(packet);
-        self.unreviewed.insert(flow);
-    }
-
-    /// Flows whose routes are to be reviewed.
-    pub fn unreviewed(&self) -> impl Iterator<Item = &FlowKey> {
-        self.unreviewed.iter()
-    }
-
-    /// Records that a flow's route was reviewed.
-    pub fn on_reviewed(&mut self, flow: FlowKey) {
-        self.unreviewed.remove(&flow);
     }
 
     /// Records that the shim sends a packet of this flow; one with the same sequence number
     /// replaces the parked one.
     pub fn on_sent(&mut self, flow: FlowKey, packet: &[u8]) {
-        if self
-            .packets
-            .get(&flow)
-            .is_some_and(|kept| sequence_number(kept) == sequence_number(packet))
-        {
-            self.packets.remove(&flow);
+        let kept = self.0.get(&flow);
+        if kept.is_some_and(|kept| sequence_number(kept) == sequence_number(packet)) {
+            self.0.remove(&flow);
         }
     }
 
-    /// Takes the packets of all flows that are not dead.
-    pub fn take_routable(&mut self, is_dead: impl Fn(FlowKey) -> bool) -> Vec<(FlowKey, Vec<u8>)> {
-        let (dead, back) =
-            std::mem::take(&mut self.packets).into_iter().partition(|(flow, _)| is_dead(*flow));
-        self.packets = dead;
-        BTreeMap::into_iter(back).collect()
+    /// Takes the packet of a flow.
+    pub fn remove(&mut self, flow: FlowKey) -> Option<Vec<u8>> {
+        self.0.remove(&flow)
     }
 }
 
@@ -77,17 +56,14 @@ mod test {
     }
 
     #[test]
-    fn the_newest_packet_of_each_flow_leaves_with_a_route() {
+    fn the_newest_packet_of_each_flow_is_kept() {
         let mut parked = ParkedPackets::default();
         parked.park(flow(1), &packet(1, 60));
         parked.park(flow(1), &packet(1, 50));
         parked.park(flow(2), &packet(9, 60));
-        assert_eq!(parked.unreviewed().count(), 2);
-        parked.on_reviewed(flow(1));
-        assert_eq!(Vec::from_iter(parked.unreviewed()), [&flow(2)]);
-        assert_eq!(parked.take_routable(|_| true), []);
-        assert_eq!(parked.take_routable(|known| known == flow(2)), [(flow(1), packet(1, 50))]);
-        assert_eq!(parked.take_routable(|_| false), [(flow(2), packet(9, 60))]);
+        assert_eq!(parked.remove(flow(1)), Some(packet(1, 50)));
+        assert_eq!(parked.remove(flow(1)), None);
+        assert_eq!(parked.remove(flow(2)), Some(packet(9, 60)));
     }
 
     #[test]
@@ -96,8 +72,8 @@ mod test {
         parked.park(flow(1), &packet(1, 60));
         parked.on_sent(flow(1), &packet(2, 60));
         parked.on_sent(flow(2), &packet(1, 60));
-        assert_eq!(parked.packets.len(), 1);
+        assert_eq!(parked.0.len(), 1);
         parked.on_sent(flow(1), &packet(1, 90));
-        assert_eq!(parked.take_routable(|_| false), []);
+        assert_eq!(parked.remove(flow(1)), None);
     }
 }

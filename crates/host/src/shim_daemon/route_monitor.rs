@@ -4,41 +4,43 @@
 //! on interfaces and on changes by the firewall. Instead the local TCP sends an acknowledgment, and
 //! the output interface with which it reaches the postrouting hook is the answer
 //! ([`CarrierAcks`](super::carrier_acks::CarrierAcks)).
+//!
+//! Flows are asked a few at a time, and only those that a change may concern
+//! ([`RouteChanges`](super::route_changes::RouteChanges)): all packets of this host wait for the
+//! thread that asks.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::io;
-use std::net::{Ipv4Addr, SocketAddrV4};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
-use std::sync::Arc;
-use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
-use std::thread;
 
 use driftway_base::{Duration, FlowKey, Instant};
-use netlink_packet_core::NLM_F_REQUEST;
-use netlink_packet_route::link::{LinkFlags, LinkMessage};
-use netlink_packet_route::route::{RouteAddress, RouteAttribute, RouteMessage};
-use netlink_packet_route::{AddressFamily, RouteNetlinkMessage};
 use netlink_sys::{Socket, protocols::NETLINK_ROUTE};
 use nix::errno::Errno;
-use nix::ifaddrs::{InterfaceAddress, getifaddrs};
-use nix::sys::eventfd::{EfdFlags, EventFd};
-use nix::sys::socket::{MsgFlags, recv};
-use tracing::debug;
+use nix::sys::socket::{MsgFlags, recv, setsockopt, sockopt::RcvBufForce};
 
-use crate::diag::socket_routing_key;
-use crate::netlink::request;
+use super::route_changes::RouteChanges;
+use super::route_checker::{ObservedInterfaces, RouteChecker, RouteStatus};
 
-/// Multicast groups (linux/rtnetlink.h): links, IPv4 addresses, IPv4 routes.
-const MULTICAST_GROUPS: [u32; 3] = [1, 5, 7];
-/// IP protocol number of TCP.
-const TCP: u8 = 6;
+/// Multicast groups (linux/rtnetlink.h): links, IPv4 addresses, IPv4 routes, IPv4 rules.
+const MULTICAST_GROUPS: [u32; 4] = [1, 5, 7, 8];
+/// Receive buffer for events (bytes). If it is too small, all flows are reviewed.
+const RECEIVE_BUFFER: usize = 1 << 20;
+/// Room for one event except that of a link, of which only the headers are read (bytes).
+const EVENT_LEN_MAX: usize = 4096;
+/// Maximum number of events read, and of flows asked or informed, before packets have their turn.
+const EVENTS_PER_TURN: usize = 64;
+const FLOWS_PER_TURN: usize = 8;
+/// Maximum number of flows that are being asked. Those that do not answer take
+/// [`OBSERVATION_TIMEOUT`] together.
+const ASKED_MAX: usize = 256;
 /// Time to wait for an observation: the local TCP acknowledges at once, unless its socket is
 /// locked.
 const OBSERVATION_TIMEOUT: Duration = Duration::from_millis(50);
 /// Interval at which unroutable flows are rechecked without any event.
 const RECHECK_INTERVAL: Duration = Duration::from_secs(1);
-/// Minimum interval between two reviews, with an addition for each flow, because on some hosts
-/// there are events all the time. The same addition applies to the time for observations.
+/// Minimum interval between two reviews, with an addition for each flow reviewed, because on some
+/// hosts there are events all the time.
 const REVIEW_INTERVAL: Duration = Duration::from_millis(100);
 /// The same if a link has gone down or come up since, which is rare and what flows wait for.
 const LINK_REVIEW_INTERVAL: Duration = Duration::from_millis(5);
@@ -47,41 +49,34 @@ const REVIEW_INTERVAL_PER_FLOW: Duration = Duration::from_millis(1);
 /// Monitor of flows that this host certainly cannot send.
 pub struct RouteMonitor {
     rtnetlink: Socket,
-    changed: bool,
-    links: LinkStates,
-    /// A link has gone down or come up.
-    link_changed: bool,
+    changes: RouteChanges,
+    /// Interfaces by which flows leave, as far as observed.
+    interfaces: BTreeMap<FlowKey, FlowInterfaces>,
     unroutable: BTreeSet<FlowKey>,
-    /// Next recheck of unroutable flows, and earliest time of the next review of all.
+    /// Next recheck of unroutable flows, and earliest time of the next review.
     recheck_at: Instant,
     next_review_at: Instant,
     /// The same after a change of a link.
     next_link_review_at: Instant,
-    review: Option<RouteReview>,
-    checker: RouteChecker,
-}
-
-/// A review of output interfaces.
-#[derive(Debug)]
-struct RouteReview {
-    deadline: Instant,
-    /// Output interface by flow; `None`: not observed yet.
+    /// Flows to be asked.
+    due: BTreeSet<FlowKey>,
+    /// Flows that are being asked, with the ends of their time; and those in order.
+    asked: BTreeMap<FlowKey, Instant>,
+    deadlines: VecDeque<(Instant, FlowKey)>,
+    /// Answers for the next check.
     observed: ObservedInterfaces,
-    /// The checker is working on it.
-    is_being_checked: bool,
+    is_checking: bool,
+    checker: RouteChecker,
+    results: VecDeque<(FlowKey, RouteStatus)>,
 }
 
-type ObservedInterfaces = BTreeMap<FlowKey, Option<u32>>;
-
-/// Knowledge about a flow's route.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum RouteStatus {
-    /// The output interface works.
-    Usable,
-    /// There certainly is no usable route.
-    Unusable,
-    /// Nothing is certain.
-    Unknown,
+/// Interfaces of one flow.
+#[derive(Clone, Copy, Debug)]
+struct FlowInterfaces {
+    /// The one that routing chose for its last packet; a firewall may change it.
+    routed: u32,
+    /// The one by which a packet has left since; `None`: not observed.
+    left: Option<u32>,
 }
 
 impl RouteMonitor {
@@ -93,22 +88,25 @@ impl RouteMonitor {
         let mut socket = Socket::new(NETLINK_ROUTE)?;
         socket.bind_auto()?;
         socket.set_non_blocking(true)?;
-        // Whatever the events' content is, the routes are reviewed, so that none can be missed.
-        socket.set_no_enobufs(true)?;
+        setsockopt(&socket, RcvBufForce, &RECEIVE_BUFFER)?;
         for group in MULTICAST_GROUPS {
             socket.add_membership(group)?;
         }
         Ok(Self {
             rtnetlink: socket,
-            changed: false,
-            links: LinkStates::default(),
-            link_changed: false,
+            changes: RouteChanges::default(),
+            interfaces: BTreeMap::new(),
             unroutable: BTreeSet::new(),
             recheck_at: Instant::ZERO,
             next_review_at: Instant::ZERO,
             next_link_review_at: Instant::ZERO,
-            review: None,
+            due: BTreeSet::new(),
+            asked: BTreeMap::new(),
+            deadlines: VecDeque::new(),
+            observed: Vec::new(),
+            is_checking: false,
             checker: RouteChecker::new()?,
+            results: VecDeque::new(),
         })
     }
 
@@ -122,100 +120,166 @@ impl RouteMonitor {
         self.unroutable.contains(&flow)
     }
 
-    /// Reads pending events; returns whether there were any.
+    /// Reads some pending events; returns their number.
     ///
     /// # Errors
     /// Any error of the kernel.
-    pub fn drain_events(&mut self) -> io::Result<bool> {
-        let mut changed = false;
-        let mut buffer = [0; 64];
-        loop {
-            // Truncated to the buffer, which has room for the headers.
+    pub fn drain_events(&mut self) -> io::Result<u64> {
+        let mut buffer = [0; EVENT_LEN_MAX];
+        for events in 0..EVENTS_PER_TURN as u64 {
             match recv(self.rtnetlink.as_raw_fd(), &mut buffer, MsgFlags::MSG_DONTWAIT) {
-                Ok(len) => {
-                    changed = true;
-                    self.link_changed |= self.links.record(&buffer[..len.min(buffer.len())]);
-                }
-                Err(Errno::EAGAIN) => break,
+                Ok(len) => self.changes.record(&buffer[..len.min(buffer.len())]),
+                Err(Errno::EAGAIN) => return Ok(events),
+                Err(Errno::ENOBUFS) => self.changes.record_loss(),
                 Err(errno) => return Err(errno.into()),
             }
         }
-        self.changed |= changed;
-        Ok(changed)
+        Ok(EVENTS_PER_TURN as u64)
     }
 
-    /// Returns whether a review of all flows is due.
-    pub fn is_review_due(&self, now: Instant) -> bool {
-        let due = self.changed || self.has_unroutable() && now >= self.recheck_at;
-        due && self.review.is_none() && now >= self.earliest_review()
+    /// Records the interface that routing chose for a packet of this flow.
+    pub fn on_routed(&mut self, flow: FlowKey, interface: u32) {
+        match self.interfaces.get_mut(&flow) {
+            Some(known) if known.routed == interface => return,
+            Some(known) => *known = FlowInterfaces { routed: interface, left: None },
+            None => {
+                let known = FlowInterfaces { routed: interface, left: None };
+                self.interfaces.insert(flow, known);
+            }
+        }
+        if self.changes.is_down(interface) {
+            self.due.insert(flow);
+        }
     }
 
-    /// Earliest time of the next review of all flows.
+    /// Number of flows with known interfaces.
+    pub fn known_flows(&self) -> usize {
+        self.interfaces.len()
+    }
+
+    /// Forgets the interfaces of flows that are not tracked any more.
+    pub fn retain(&mut self, is_tracked: impl Fn(FlowKey) -> bool) {
+        self.interfaces.retain(|flow, _| is_tracked(*flow));
+    }
+
+    /// Forgets a flow that is not tracked any more.
+    pub fn forget(&mut self, flow: FlowKey) {
+        self.interfaces.remove(&flow);
+        self.unroutable.remove(&flow);
+    }
+
+    /// Reviews the route of this flow.
+    pub fn review(&mut self, flow: FlowKey) {
+        self.due.insert(flow);
+    }
+
+    /// Reviews the routes of those of the tracked flows that a change since the last review may
+    /// concern, and of unroutable flows from time to time.
+    pub fn review_changes(&mut self, now: Instant, tracked: impl Iterator<Item = FlowKey> + Clone) {
+        if self.has_unroutable() && now >= self.recheck_at {
+            let count = self.unroutable.len() as u64;
+            self.recheck_at = now + RECHECK_INTERVAL.max(REVIEW_INTERVAL_PER_FLOW.times(count));
+            self.due.extend(&self.unroutable);
+        }
+        if !self.changes.is_pending() || now < self.earliest_review() {
+            return;
+        }
+        let known = &self.interfaces;
+        let uses = |flow, changed: &BTreeSet<u32>| match known.get(&flow) {
+            Some(FlowInterfaces { routed, left: Some(left) }) => {
+                changed.contains(routed) || changed.contains(left)
+            }
+            _ => true,
+        };
+        let concerned = self.changes.take_concerned(tracked, uses);
+        let until = now + REVIEW_INTERVAL_PER_FLOW.times(concerned.len() as u64);
+        self.next_review_at = until + REVIEW_INTERVAL;
+        self.next_link_review_at = until + LINK_REVIEW_INTERVAL;
+        self.due.extend(concerned);
+    }
+
+    /// Earliest time of the next review of changes.
     fn earliest_review(&self) -> Instant {
-        if self.link_changed { self.next_link_review_at } else { self.next_review_at }
+        if self.changes.is_full() {
+            Instant::ZERO
+        } else if self.changes.link_changed {
+            self.next_link_review_at
+        } else {
+            self.next_review_at
+        }
     }
 
-    /// Starts a review: each of these flows is about to send a packet that shows its output
-    /// interface. `all`: these are all tracked flows. `false`: another review is in progress.
-    pub fn start_review(&mut self, now: Instant, flows: &[FlowKey], all: bool) -> bool {
-        if self.review.is_some() {
-            return false;
+    /// Returns whether a review of changes, or of unroutable flows, is due.
+    pub fn is_review_due(&self, now: Instant) -> bool {
+        self.changes.is_pending() && now >= self.earliest_review()
+            || self.has_unroutable() && now >= self.recheck_at
+    }
+
+    /// The next flows to be asked: each is to send a packet that shows its output interface.
+    pub fn start_asking(&mut self, now: Instant) -> Vec<FlowKey> {
+        let mut flows = Vec::new();
+        while flows.len() < FLOWS_PER_TURN
+            && self.asked.len() < ASKED_MAX
+            && let Some(flow) = self.due.pop_first()
+        {
+            // Otherwise the answer that is on its way is new enough.
+            if let Entry::Vacant(place) = self.asked.entry(flow) {
+                let deadline = *place.insert(now + OBSERVATION_TIMEOUT);
+                self.deadlines.push_back((deadline, flow));
+                flows.push(flow);
+            }
         }
-        if all {
-            (self.changed, self.link_changed) = (false, false);
-            self.recheck_at = now + RECHECK_INTERVAL;
-            let for_flows = now + REVIEW_INTERVAL_PER_FLOW.times(flows.len() as u64);
-            self.next_review_at = for_flows + REVIEW_INTERVAL;
-            self.next_link_review_at = for_flows + LINK_REVIEW_INTERVAL;
-            let all: BTreeSet<_> = flows.iter().collect();
-            self.unroutable.retain(|flow| all.contains(flow));
-        }
-        let seen = flows.iter().map(|flow| (*flow, None)).collect();
-        let until = now + OBSERVATION_TIMEOUT + REVIEW_INTERVAL_PER_FLOW.times(flows.len() as u64);
-        self.review =
-            Some(RouteReview { deadline: until, observed: seen, is_being_checked: false });
-        true
+        flows
     }
 
     /// Records the output interface of a packet of this flow.
     pub fn on_interface_observed(&mut self, flow: FlowKey, interface: u32) {
-        let seen = self.review.as_mut().and_then(|look| look.observed.get_mut(&flow));
-        if let Some(seen) = seen {
-            *seen = Some(interface);
+        if let Some(known) = self.interfaces.get_mut(&flow) {
+            known.left = Some(interface);
+        }
+        if self.asked.remove(&flow).is_some() {
+            self.observed.push((flow, Some(interface)));
         }
     }
 
-    /// Time of the next check or review; while the checker works, its descriptor is the wake-up.
-    pub fn next_timeout(&self) -> Option<Instant> {
-        match &self.review {
-            Some(look) => (!look.is_being_checked).then_some(look.deadline),
-            None => {
-                let earliest = self.earliest_review();
-                let again = self.has_unroutable().then_some(self.recheck_at.max(earliest));
-                let changed = self.changed.then_some(earliest);
-                changed.into_iter().chain(again).min()
+    /// Takes the flows whose time to answer is over. To be called when no packet waits, because
+    /// that could be the answer.
+    pub fn expire_questions(&mut self, now: Instant) -> Vec<FlowKey> {
+        let mut expired = Vec::new();
+        while let Some((deadline, flow)) = self.deadlines.front().copied() {
+            let is_asked = self.asked.get(&flow) == Some(&deadline);
+            if is_asked && now < deadline {
+                break;
+            }
+            self.deadlines.pop_front();
+            if is_asked {
+                self.asked.remove(&flow);
+                self.observed.push((flow, None));
+                expired.push(flow);
             }
         }
+        expired
     }
 
-    /// Passes the observations to the checker once they are complete, or their time is over.
-    pub fn check_when_complete(&mut self, now: Instant) {
-        let Some(look) = self.review.as_mut().filter(|look| !look.is_being_checked) else { return };
-        if now >= look.deadline || look.observed.values().all(Option::is_some) {
-            look.is_being_checked = true;
-            self.checker.check(std::mem::take(&mut look.observed));
-        }
-    }
-
-    /// Results of the checker: each flow's route status, and whether it has changed. Empty while
-    /// there are none.
+    /// Passes the observations to the checker, and takes some of its results: each flow's route
+    /// status, and whether it has changed.
     ///
     /// # Errors
     /// Any error of the kernel.
-    pub fn poll_results(&mut self) -> io::Result<Vec<(FlowKey, RouteStatus, bool)>> {
-        let Some(ways) = self.checker.poll_result()? else { return Ok(Vec::new()) };
-        self.review = None;
-        let changes = ways.into_iter().map(|(flow, way)| {
+    pub fn poll_results(&mut self, now: Instant) -> io::Result<Vec<(FlowKey, RouteStatus, bool)>> {
+        if let Some(results) = self.checker.poll_result()? {
+            self.is_checking = false;
+            self.results.extend(results);
+        }
+        if !self.is_checking && !self.observed.is_empty() {
+            self.is_checking = true;
+            self.checker.check(std::mem::take(&mut self.observed));
+        }
+        if self.unroutable.is_empty() {
+            self.recheck_at = now + RECHECK_INTERVAL;
+        }
+        let some = self.results.len().min(FLOWS_PER_TURN);
+        let changes = self.results.drain(..some).map(|(flow, way)| {
             let changed = match way {
                 RouteStatus::Unusable => self.unroutable.insert(flow),
                 RouteStatus::Usable | RouteStatus::Unknown => self.unroutable.remove(&flow),
@@ -225,223 +289,27 @@ impl RouteMonitor {
         Ok(changes.collect())
     }
 
+    /// Time of the next step; while the checker works, its descriptor is the wake-up.
+    pub fn next_timeout(&self) -> Option<Instant> {
+        let can_ask = !self.due.is_empty() && self.asked.len() < ASKED_MAX;
+        let can_check = !self.observed.is_empty() && !self.is_checking;
+        if can_ask || can_check || !self.results.is_empty() {
+            return Some(Instant::ZERO);
+        }
+        let deadline = self.deadlines.front().map(|(deadline, _)| *deadline);
+        let again = self.has_unroutable().then_some(self.recheck_at);
+        let changed = self.changes.is_pending().then(|| self.earliest_review());
+        [deadline, again, changed].into_iter().flatten().min()
+    }
+
     /// A descriptor that is readable when the checker has results.
     pub fn results_fd(&self) -> BorrowedFd<'_> {
-        self.checker.ready.as_fd()
-    }
-}
-
-/// The interfaces' states in the events so far: up, with a carrier.
-#[derive(Debug, Default)]
-struct LinkStates(BTreeMap<u32, bool>);
-
-impl LinkStates {
-    /// Records an event. Returns whether an interface has gone down, come up or disappeared; of one
-    /// that was not known the state before is not known either.
-    fn record(&mut self, event: &[u8]) -> bool {
-        match link_state(event) {
-            Some((index, Some(is_up))) => self.0.insert(index, is_up) != Some(is_up),
-            Some((index, None)) => {
-                self.0.remove(&index);
-                true
-            }
-            None => false,
-        }
-    }
-}
-
-/// Index of an event's interface, and whether that is up with a carrier; `None` instead of it: it has
-/// disappeared. `None` for an event about anything else. Read from the fixed headers (linux/netlink.h,
-/// linux/rtnetlink.h), because the attributes are not in the buffer.
-fn link_state(event: &[u8]) -> Option<(u32, Option<bool>)> {
-    const NEW_LINK: u16 = 16;
-    const DELETED_LINK: u16 = 17;
-    let kind = u16::from_ne_bytes(*event.get(4..)?.first_chunk()?);
-    let index = u32::from_ne_bytes(*event.get(20..)?.first_chunk()?);
-    let flags = LinkFlags::from_bits_retain(u32::from_ne_bytes(*event.get(24..)?.first_chunk()?));
-    match kind {
-        NEW_LINK => Some((index, Some(flags.contains(LinkFlags::Up | LinkFlags::LowerUp)))),
-        DELETED_LINK => Some((index, None)),
-        _ => None,
-    }
-}
-
-/// Checks routes in a thread of its own, because link queries wait for the RTNL lock, and packets
-/// must not.
-struct RouteChecker {
-    requests: Sender<ObservedInterfaces>,
-    results: Receiver<Vec<(FlowKey, RouteStatus)>>,
-    ready: Arc<EventFd>,
-    /// Started with the first request, after privileges have been dropped.
-    worker: Option<Worker>,
-}
-
-type Worker = Box<dyn FnOnce() + Send>;
-
-impl RouteChecker {
-    fn new() -> io::Result<Self> {
-        let ready = EventFd::from_flags(EfdFlags::EFD_NONBLOCK | EfdFlags::EFD_CLOEXEC)?;
-        let ready = Arc::new(ready);
-        let (questions, asked) = channel::<ObservedInterfaces>();
-        let (answer, answers) = channel();
-        let wake = Arc::clone(&ready);
-        let waits = move || {
-            for seen in asked {
-                let ways = seen
-                    .into_iter()
-                    .map(|(flow, seen)| (flow, route_status_or_unknown(flow, seen)));
-                let gone = answer.send(ways.collect()).is_err();
-                if gone || wake.write(1).is_err() {
-                    return;
-                }
-            }
-        };
-        Ok(Self { requests: questions, results: answers, ready, worker: Some(Box::new(waits)) })
-    }
-
-    fn check(&mut self, seen: ObservedInterfaces) {
-        if let Some(waits) = self.worker.take() {
-            thread::spawn(waits);
-        }
-        // A terminated thread is detected when results are polled.
-        let _ = self.requests.send(seen);
-    }
-
-    fn poll_result(&self) -> io::Result<Option<Vec<(FlowKey, RouteStatus)>>> {
-        // EWOULDBLOCK if there is nothing.
-        let _ = self.ready.read();
-        match self.results.try_recv() {
-            Ok(ways) => Ok(Some(ways)),
-            Err(TryRecvError::Empty) => Ok(None),
-            Err(TryRecvError::Disconnected) => {
-                Err(io::Error::other("the route checker thread has ended"))
-            }
-        }
-    }
-}
-
-/// Route status of a flow; unknown if the kernel's answer is not understood.
-fn route_status_or_unknown(flow: FlowKey, seen: Option<u32>) -> RouteStatus {
-    route_status(flow, seen).unwrap_or_else(|error| {
-        debug!(%error, "route status not available");
-        RouteStatus::Unknown
-    })
-}
-
-/// Route status of a flow with this observed output interface, or none.
-fn route_status(flow: FlowKey, seen: Option<u32>) -> io::Result<RouteStatus> {
-    match seen {
-        Some(index) if is_link_up(index)? => Ok(RouteStatus::Usable),
-        Some(_) => Ok(RouteStatus::Unusable),
-        None if has_no_route(flow)? => Ok(RouteStatus::Unusable),
-        None => Ok(RouteStatus::Unknown),
-    }
-}
-
-/// Returns whether the kernel certainly has no route for this flow's socket. Errors of other kinds
-/// prove nothing, nor does any error if the source is no address of this host: a transparent socket
-/// may send from it, but a query may not.
-fn has_no_route(flow: FlowKey) -> io::Result<bool> {
-    let FlowKey { source, destination } = flow;
-    let end = |end: driftway_base::Endpoint| SocketAddrV4::new(end.address, end.port);
-    if !is_local_address(source.address)? {
-        return Ok(false);
-    }
-    // A socket bound to a device is not found, and not checked.
-    let Ok(owner) = socket_routing_key(end(source), end(destination)) else { return Ok(false) };
-    let mut question = RouteMessage::default();
-    question.header.address_family = AddressFamily::Inet;
-    question.header.destination_prefix_length = 32;
-    question.header.source_prefix_length = 32;
-    question.header.tos = owner.tos;
-    question.attributes = vec![
-        RouteAttribute::Destination(RouteAddress::Inet(destination.address)),
-        RouteAttribute::Source(RouteAddress::Inet(source.address)),
-        RouteAttribute::Mark(owner.mark),
-        RouteAttribute::Uid(owner.uid),
-        RouteAttribute::IpProto(TCP),
-        RouteAttribute::Sport(source.port),
-        RouteAttribute::Dport(destination.port),
-    ];
-    let none = [Errno::ENETUNREACH, Errno::EHOSTUNREACH, Errno::EACCES];
-    match request(NETLINK_ROUTE, RouteNetlinkMessage::GetRoute(question), NLM_F_REQUEST) {
-        Ok(_) => Ok(false),
-        Err(error) => match error.raw_os_error() {
-            Some(number) => Ok(none.contains(&Errno::from_raw(number))),
-            None => Err(error),
-        },
+        self.checker.as_fd()
     }
 }
 
 impl AsFd for RouteMonitor {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.rtnetlink.as_fd()
-    }
-}
-
-/// Returns whether any interface has this address.
-fn is_local_address(address: Ipv4Addr) -> io::Result<bool> {
-    let own = |interface: InterfaceAddress| Some(interface.address?.as_sockaddr_in()?.ip());
-    Ok(getifaddrs()?.filter_map(own).any(|own| own == address))
-}
-
-/// Returns whether this interface is up, with a carrier; `false` for a removed one.
-fn is_link_up(index: u32) -> io::Result<bool> {
-    let mut link = LinkMessage::default();
-    link.header.index = index;
-    match request(NETLINK_ROUTE, RouteNetlinkMessage::GetLink(link), NLM_F_REQUEST) {
-        Ok(Some(RouteNetlinkMessage::NewLink(link))) => {
-            // IFF_RUNNING is set up to a second after IFF_LOWER_UP.
-            Ok(link.header.flags.contains(LinkFlags::Up | LinkFlags::LowerUp))
-        }
-        Ok(other) => Err(io::Error::new(
-            io::ErrorKind::InvalidData,
-            format!("not an answer about an interface: {other:?}"),
-        )),
-        Err(error) if error.raw_os_error() == Some(Errno::ENODEV as i32) => Ok(false),
-        // Not certain.
-        Err(error) if error.raw_os_error().is_some() => Ok(true),
-        Err(error) => Err(error),
-    }
-}
-
-#[cfg(test)]
-mod test {
-    use super::*;
-    use netlink_packet_core::{NetlinkHeader, NetlinkMessage, NetlinkPayload};
-
-    fn event(message: RouteNetlinkMessage) -> Vec<u8> {
-        let payload = NetlinkPayload::InnerMessage(message);
-        let mut message = NetlinkMessage::new(NetlinkHeader::default(), payload);
-        message.finalize();
-        let mut bytes = vec![0; message.buffer_len()];
-        message.serialize(&mut bytes);
-        bytes
-    }
-
-    fn link(index: u32, flags: LinkFlags) -> LinkMessage {
-        let mut link = LinkMessage::default();
-        (link.header.index, link.header.flags) = (index, flags);
-        link
-    }
-
-    #[test]
-    fn changes_of_links_are_recognized() {
-        let up = LinkFlags::Up | LinkFlags::LowerUp | LinkFlags::Running;
-        let mut states = LinkStates::default();
-        let mut record = |message| states.record(&event(message));
-        let new = |index, flags| RouteNetlinkMessage::NewLink(link(index, flags));
-        assert!(record(new(3, up)));
-        // Running follows later, and other attributes change.
-        assert!(!record(new(3, LinkFlags::Up | LinkFlags::LowerUp)));
-        assert!(record(new(3, LinkFlags::Up)));
-        assert!(!record(new(3, LinkFlags::Up)));
-        assert!(record(new(4, up)));
-        assert!(record(new(3, up)));
-        assert!(record(RouteNetlinkMessage::DelLink(link(3, up))));
-        assert!(!record(RouteNetlinkMessage::NewRoute(RouteMessage::default())));
-        for len in 0..32 {
-            assert!(!states.record(&event(new(5, up))[..len.min(27)]));
-        }
     }
 }

@@ -40,6 +40,9 @@ impl ConnectionTable {
     pub fn len(&self) -> usize {
         self.by_key.len()
     }
+    pub fn keys(&self) -> impl ExactSizeIterator<Item = FlowKey> + Clone {
+        self.by_key.iter().map(|(key, _)| *key)
+    }
     pub fn flows(&self) -> impl Iterator<Item = &Flow> {
         self.by_key.iter().filter_map(|(_, index)| match self.get(*index)? {
             TableEntry::Flow(flow) => Some(flow),
