@@ -3,11 +3,13 @@
 //! t); cuts also over a network built by the kernel alone.
 //!
 //! Started by `make field`; `FIELD_RUNS` is the number of runs (5), an argument selects tables
-//! (`gain`, `cuts`, `harm`; default: these three). `make field-soak` runs the table `soak`:
+//! (`gain`, `cuts`, `harm`, `events`; default: these four). `make field-soak` runs the table `soak`:
 //! transfers under every fault, checked byte by byte, `SOAK_BYTES` (10⁹) each; further arguments
 //! select rows (`soak silent killed`). Linux's default congestion control is not used: each row
 //! names its own.
 
+#[path = "../../tests/kernel/crowd.rs"]
+mod crowd;
 #[path = "../../tests/kernel/on_path.rs"]
 mod on_path;
 #[path = "../../tests/kernel/pair.rs"]
@@ -27,6 +29,7 @@ mod arms;
 mod crossing;
 mod emulate;
 mod estimate;
+mod events;
 mod harm;
 mod late;
 mod numbered;
@@ -238,6 +241,9 @@ fn main() -> ExitCode {
     }
     if wanted("harm") {
         harm::table(runs);
+    }
+    if wanted("events") {
+        events::table(runs);
     }
     ExitCode::SUCCESS
 }

@@ -15,6 +15,7 @@ mod agreement;
 mod aids;
 mod application;
 mod congested;
+mod crowd;
 mod cut_off;
 mod echo;
 mod emulate;
@@ -32,6 +33,7 @@ mod no_harm;
 mod on_path;
 mod pair;
 mod peer;
+mod route_events;
 mod shim_daemon;
 mod shimmed;
 mod stream_digest;
@@ -50,7 +52,7 @@ use libtest_mimic::{Arguments, Completion, Trial, run};
 /// Name and function.
 type Test = (&'static str, fn());
 
-const MODULES: [&[Test]; 22] = [
+const MODULES: [&[Test]; 23] = [
     // The long ones first.
     shim_daemon::TESTS,
     no_harm::TESTS,
@@ -60,6 +62,7 @@ const MODULES: [&[Test]; 22] = [
     hold_back::TESTS,
     mobile_host::TESTS,
     hangs::TESTS,
+    route_events::TESTS,
     cut_off::TESTS,
     wrapping::TESTS,
     unseen::TESTS,

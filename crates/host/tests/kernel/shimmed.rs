@@ -92,6 +92,7 @@ pub fn run() -> ExitCode {
         let heart = Watchdog::start(command).and_then(Watchdog::supervise).unwrap();
         field.on_heartbeat(move || heart.beat());
     }
+    driftway_host::raise_priority().expect("the priority can be raised");
     driftway_host::drop_privileges(user).expect("privileges can be dropped");
     println!("at work");
     field.run(io::stdin().as_fd()).expect("the daemon does not fail");
@@ -123,6 +124,11 @@ impl ShimProcess {
 
     pub fn signal(&self, signal: Signal) {
         kill(Pid::from_raw(self.0.id() as i32), signal).unwrap();
+    }
+
+    /// Returns whether it has not ended.
+    pub fn is_running(&mut self) -> bool {
+        self.0.try_wait().unwrap().is_none()
     }
 
     /// Waits for its end, and returns the signal that ended it.

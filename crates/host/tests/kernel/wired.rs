@@ -144,6 +144,17 @@ pub fn route(
     netlink_request(RouteNetlinkMessage::NewRoute(message), NLM_F_CREATE | NLM_F_REPLACE)
 }
 
+/// Removes a route to a network from the main table.
+pub fn unroute((network, prefix): (Ipv4Addr, u8)) -> io::Result<()> {
+    let mut message = RouteMessage::default();
+    message.header.address_family = AddressFamily::Inet;
+    message.header.table = MAIN;
+    message.header.scope = RouteScope::NoWhere;
+    message.header.destination_prefix_length = prefix;
+    message.attributes.push(RouteAttribute::Destination(RouteAddress::Inet(network)));
+    netlink_request(RouteNetlinkMessage::DelRoute(message), 0)
+}
+
 /// Makes the kernel acknowledge each segment from a host at once, until the interface goes down.
 pub fn quick_acks(from: Ipv4Addr, interface: &str) -> io::Result<()> {
     let mut message = RouteMessage::default();
