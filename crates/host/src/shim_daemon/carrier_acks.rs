@@ -16,6 +16,9 @@ use driftway_wire::{Body, Packet, TcpFlags, TcpSegment};
 /// the index of its slot in the lower.
 pub const TAG: u32 = 0x5716_0000;
 pub const TAG_MASK: u32 = 0xffff_0000;
+/// IP identification of a carrier acknowledgment between the two hooks, by which it is recognized if
+/// a rule of the firewall has given it another priority. Other packets may have it by chance.
+pub const CARRIER_ID: u16 = 0x5716;
 
 /// Time after which a pending packet has found no carrier. The kernel acknowledges at once, unless
 /// the socket is locked by an application.
@@ -42,6 +45,8 @@ struct CarrierAck {
     seq: Seq,
     ack: Seq,
     priority: u32,
+    /// IP identification at the first hook.
+    id: u16,
     /// It repeats an earlier acknowledgment, so that it may be dropped.
     is_duplicate: bool,
 }
@@ -65,11 +70,11 @@ pub struct CarrierAcks {
 pub enum ExitAction {
     /// Send these bytes instead, with this priority, for this flow.
     Substitute(Vec<u8>, u32, FlowKey),
-    /// Send it unchanged, with this priority; the pending packet is lost.
-    PassUnchanged(u32),
+    /// Send it with this priority and IP identification; the pending packet is lost.
+    PassUnchanged(u32, u16),
     /// It has shown the output interface of this flow. Drop it, or, if it is no duplicate, send it
-    /// with this priority.
-    RouteObserved(FlowKey, Option<u32>),
+    /// with this priority and IP identification.
+    RouteObserved(FlowKey, Option<(u32, u16)>),
     /// The packet is no carrier acknowledgment.
     NotACarrier,
 }
@@ -142,6 +147,7 @@ impl CarrierAcks {
             seq,
             ack,
             priority,
+            id: identification(packet).unwrap_or_default(),
             is_duplicate: repeats,
         });
         match self.in_transit.get_mut(index) {
@@ -151,37 +157,59 @@ impl CarrierAcks {
         Some(TAG | index as u32)
     }
 
-    /// Processes a carrier acknowledgment at the postrouting hook. `withholds` returns whether the
-    /// pending packet of a flow must not show a later acknowledgment than it carries.
+    /// Processes a packet with this priority at the postrouting hook. `withholds` returns whether
+    /// the pending packet of a flow must not show a later acknowledgment than it carries.
     pub fn on_postrouting(
         &mut self,
         packet: &[u8],
-        tag: u32,
+        present: u32,
         withholds: impl Fn(FlowKey) -> bool,
     ) -> ExitAction {
-        let index = (tag & !TAG_MASK) as usize;
-        let Some(loaded) = self.in_transit.get_mut(index).and_then(Option::take) else {
+        let is_tagged = present & TAG_MASK == TAG;
+        let index = if is_tagged {
+            Some((present & !TAG_MASK) as usize)
+        } else {
+            self.find_in_transit(packet)
+        };
+        let place = index.and_then(|index| self.in_transit.get_mut(index));
+        let (Some(index), Some(loaded)) = (index, place.and_then(Option::take)) else {
             return ExitAction::NotACarrier;
         };
         self.free_slot(index);
-        let CarrierAck { flow, pending: cargo, seq, ack, priority, is_duplicate: repeats } = loaded;
+        let CarrierAck { flow, pending: cargo, seq, ack, id, is_duplicate: repeats, .. } = loaded;
+        // One that a rule has set since is kept.
+        let priority = if is_tagged { loaded.priority } else { present };
         self.packets.remove(&cargo.number);
         // If something between the hooks renumbers the connection, the stored numbers differ; and
         // the index of a late carrier acknowledgment may have been reused.
         let same = decode_segment(packet)
             .is_some_and(|(_, carrier)| (carrier.seq, carrier.ack) == (seq, ack));
         match cargo.packet {
-            None if same => ExitAction::RouteObserved(flow, (!repeats).then_some(priority)),
-            None => ExitAction::PassUnchanged(priority),
+            None if same => ExitAction::RouteObserved(flow, (!repeats).then_some((priority, id))),
+            None => ExitAction::PassUnchanged(priority, id),
             Some(wanted) => {
                 let keeps = withholds(flow);
                 let made = if same { substitute_segment(packet, &wanted, keeps) } else { None };
                 self.spare.push(wanted);
-                made.map_or(ExitAction::PassUnchanged(priority), |bytes| {
+                made.map_or(ExitAction::PassUnchanged(priority, id), |mut bytes| {
+                    set_identification(&mut bytes, id);
                     ExitAction::Substitute(bytes, priority, flow)
                 })
             }
         }
+    }
+
+    /// The slot of a packet that a rule has given another priority.
+    fn find_in_transit(&self, packet: &[u8]) -> Option<usize> {
+        identification(packet).filter(|id| *id == CARRIER_ID)?;
+        let (_, carrier) = decode_segment(packet)?;
+        let numbers = (carrier.seq, carrier.ack);
+        let is_it = |loaded: &CarrierAck| (loaded.seq, loaded.ack) == numbers;
+        // Acknowledgments with the same numbers leave in their order.
+        let places = self.in_transit.iter().enumerate();
+        let found = places.filter_map(|(index, place)| Some((index, place.as_ref()?)));
+        let found = found.filter(|(_, loaded)| is_it(loaded));
+        found.min_by_key(|(_, loaded)| loaded.pending.number).map(|(index, _)| index)
     }
 
     /// Frees a slot.
@@ -266,6 +294,24 @@ pub fn flow_of(packet: &[u8]) -> Option<FlowKey> {
 pub fn sequence_number(packet: &[u8]) -> Option<Seq> {
     let at = header_len(packet)? + 4;
     Some(Seq(u32::from_be_bytes(*packet.get(at..)?.first_chunk()?)))
+}
+
+/// IP identification of a packet.
+fn identification(packet: &[u8]) -> Option<u16> {
+    Some(u16::from_be_bytes(*packet.get(4..)?.first_chunk()?))
+}
+
+/// Sets the IP identification of a packet, and the header's checksum (RFC 1624).
+pub fn set_identification(packet: &mut [u8], id: u16) {
+    let Some(before) = identification(packet) else { return };
+    let Some(old) = packet.get(10..12).and_then(|bytes| bytes.first_chunk()) else { return };
+    let new = checksum(u64::from(!u16::from_be_bytes(*old)) + u64::from(!before) + u64::from(id));
+    if let Some(place) = packet.get_mut(4..6) {
+        place.copy_from_slice(&id.to_be_bytes());
+    }
+    if let Some(place) = packet.get_mut(10..12) {
+        place.copy_from_slice(&new);
+    }
 }
 
 fn header_len(packet: &[u8]) -> Option<usize> {
@@ -394,9 +440,36 @@ mod test {
         carriers.enqueue(ms(0), FLOW, Some(&packet(FLOW, 1000, 33, Ecn::NotEct, 64)));
         let tag = carriers.on_local_out(&packet(FLOW, 2000, 0, Ecn::NotEct, 64), 3, said).unwrap();
         let renumbered = packet(FLOW, 2100, 0, Ecn::NotEct, 64);
-        assert_eq!(carriers.on_postrouting(&renumbered, tag, latest), ExitAction::PassUnchanged(3));
+        assert_eq!(
+            carriers.on_postrouting(&renumbered, tag, latest),
+            ExitAction::PassUnchanged(3, 0)
+        );
         assert_eq!(carriers.on_postrouting(&renumbered, tag, latest), ExitAction::NotACarrier);
         assert_eq!(carriers.on_postrouting(&renumbered, TAG | 9, latest), ExitAction::NotACarrier);
+    }
+
+    /// Its segment leaves all the same, with that priority and the identification that TCP chose.
+    #[test]
+    fn a_rule_may_set_the_priority() {
+        let mut carriers = CarrierAcks::default();
+        carriers.enqueue(ms(0), FLOW, Some(&packet(FLOW, 1000, 33, Ecn::NotEct, 64)));
+        let mut carrier = packet(FLOW, 2000, 0, Ecn::NotEct, 64);
+        set_identification(&mut carrier, 77);
+        carriers.on_local_out(&carrier, 3, said).unwrap();
+        let mut outside = packet(OUTSIDE, 2000, 0, Ecn::NotEct, 64);
+        assert_eq!(carriers.on_postrouting(&outside, 9, latest), ExitAction::NotACarrier);
+        set_identification(&mut outside, CARRIER_ID);
+        // Another connection's packet, by chance.
+        let mut other = packet(OUTSIDE, 2001, 0, Ecn::NotEct, 64);
+        set_identification(&mut other, CARRIER_ID);
+        assert_eq!(carriers.on_postrouting(&other, 9, latest), ExitAction::NotACarrier);
+        let ExitAction::Substitute(bytes, 9, FLOW) = carriers.on_postrouting(&outside, 9, latest)
+        else {
+            panic!("it is not replaced")
+        };
+        assert_eq!(identification(&bytes), Some(77));
+        // Decoding verifies both checksums.
+        assert!(Packet::decode(&bytes).is_ok() && carriers.is_empty());
     }
 
     #[test]
@@ -409,7 +482,7 @@ mod test {
         let tag = carriers.on_local_out(&data, 3, older).unwrap();
         assert_eq!(
             carriers.on_postrouting(&data, tag, latest),
-            ExitAction::RouteObserved(FLOW, Some(3))
+            ExitAction::RouteObserved(FLOW, Some((3, 0)))
         );
         // A segment with data takes over its acknowledgment number.
         let mut stored = packet(FLOW, 1000, 33, Ecn::NotEct, 64);
@@ -442,7 +515,7 @@ mod test {
         carriers.cancel_route_queries(FLOW);
         carriers.enqueue(ms(0), FLOW, None);
         assert_eq!(carriers.on_local_out(&packet(FLOW, 2, 0, Ecn::NotEct, 64), 0, said), Some(tag));
-        assert_eq!(carriers.on_postrouting(&late, tag, latest), ExitAction::PassUnchanged(0));
+        assert_eq!(carriers.on_postrouting(&late, tag, latest), ExitAction::PassUnchanged(0, 0));
     }
 
     #[test]

@@ -45,7 +45,7 @@ pub use privileges::{
 pub use unseen::UnseenCounts;
 
 use crate::RealClock;
-use carrier_acks::{CarrierAcks, ExitAction, flow_of};
+use carrier_acks::{CARRIER_ID, CarrierAcks, ExitAction, flow_of, set_identification};
 use counters::counters;
 use dead_man_switch::DeadManSwitch;
 use inject::Injector;
@@ -332,8 +332,8 @@ impl ShimDaemon {
         let packet = self.queue.bytes(waiting);
         let said = |flow| self.shim.last_ack_and_window(flow);
         if let Some(tag) = self.carrier_acks.on_local_out(packet, waiting.priority, said) {
-            self.queue.accept_with_priority(waiting, tag);
-            return Ok(());
+            set_identification(packet, CARRIER_ID);
+            return self.queue.accept_modified_with_priority(waiting, tag);
         }
         let headers = headers(packet);
         let dead = self.routes.has_unroutable()
@@ -391,13 +391,17 @@ impl ShimDaemon {
                 self.shim.on_carrier_sent(flow);
                 self.queue.accept_replaced(waiting, &bytes, priority)?;
             }
-            ExitAction::PassUnchanged(priority) => {
-                self.queue.accept_with_priority(waiting, priority)
+            ExitAction::PassUnchanged(priority, id) => {
+                set_identification(packet, id);
+                self.queue.accept_modified_with_priority(waiting, priority)?;
             }
             ExitAction::RouteObserved(flow, leaves) => {
                 self.routes.on_interface_observed(flow, waiting.out_interface);
                 match leaves {
-                    Some(priority) => self.queue.accept_with_priority(waiting, priority),
+                    Some((priority, id)) => {
+                        set_identification(self.queue.bytes(waiting), id);
+                        self.queue.accept_modified_with_priority(waiting, priority)?;
+                    }
                     None => self.queue.drop(waiting),
                 }
             }
@@ -502,7 +506,11 @@ impl ShimDaemon {
             let taken = self.missing_carriers.remove(&flow);
             if let (RouteStatus::Unknown, Some(taken)) = (way, taken) {
                 debug!(flow = %format_flow(flow), taken, "no carrier");
+                let before = self.shim.counts().no_carrier;
                 self.shim.on_carrier_missing(flow, taken);
+                if (before, self.shim.counts().no_carrier) == (0, 1) {
+                    warn!(flow = %format_flow(flow), "{}", why_no_carrier(taken));
+                }
             }
             if changed {
                 self.on_route_change(flow, way != RouteStatus::Unusable);
@@ -571,6 +579,17 @@ impl ShimDaemon {
         }
         let [_, route_event, asked, stop, _] = watched.map(|fd| fd.any().unwrap_or(true));
         Ok(WakeReasons { route_event, status_request: asked, stop })
+    }
+}
+
+/// Likely cause of a missing carrier acknowledgment; `taken`: it has left the local TCP.
+fn why_no_carrier(taken: bool) -> &'static str {
+    if taken {
+        "this flow gets no help: a packet of its TCP did not reach the last hook as it was; a rule of \
+         the firewall may drop its acknowledgments, or renumber the connection"
+    } else {
+        "this flow gets no help: its TCP did not answer a segment from the loopback interface; the \
+         firewall has to let the shim's packets pass there"
     }
 }
 

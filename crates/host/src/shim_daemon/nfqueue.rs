@@ -157,13 +157,23 @@ impl NfQueue {
         Ok(())
     }
 
-    /// Accepts the packet unchanged, with another priority.
-    pub fn accept_with_priority(&mut self, waiting: QueuedPacket, priority: u32) {
-        self.write_batch_verdict();
+    /// Accepts the last received packet with its present bytes and this priority.
+    ///
+    /// # Errors
+    /// Any error of earlier verdicts.
+    pub fn accept_modified_with_priority(
+        &mut self,
+        waiting: QueuedPacket,
+        priority: u32,
+    ) -> io::Result<()> {
+        self.make_room()?;
+        let changed = &self.buffer[waiting.start..waiting.end];
         self.verdicts.add(VERDICT, 0, ANY_FAMILY, QUEUE_NUMBER, |says| {
             says.bytes(2, &verdict(ACCEPT, waiting.id));
+            says.bytes(10, changed);
             says.number(PRIORITY, priority);
         });
+        Ok(())
     }
 
     /// Accepts these bytes in place of the packet, with this priority.

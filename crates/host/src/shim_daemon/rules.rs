@@ -5,7 +5,7 @@ use std::io;
 use netlink_sys::{Socket, SocketAddr, protocols::NETLINK_NETFILTER};
 use tracing::warn;
 
-use super::carrier_acks::{TAG, TAG_MASK};
+use super::carrier_acks::{CARRIER_ID, TAG, TAG_MASK};
 use super::dead_man_switch;
 use super::inject::INJECTED_PRIORITY;
 use super::nfnetlink::{ACK, APPEND, Attributes, CREATE, DUMP, EXCLUSIVE, Message, Messages};
@@ -54,6 +54,7 @@ const META_OIF: u32 = 5;
 const META_IIFNAME: u32 = 6;
 const META_OIFNAME: u32 = 7;
 const META_L4PROTO: u32 = 16;
+const NETWORK_HEADER: u32 = 1;
 const TRANSPORT_HEADER: u32 = 2;
 /// Length of an interface name, zero-padded (bytes).
 const INTERFACE_NAME_LEN: usize = 16;
@@ -250,6 +251,12 @@ fn interception_rules(interfaces: &[String], untracked: bool) -> Batch {
     batch.add_chain(EXIT);
     batch.add_rule("exit", |rule| {
         rule.match_carrier_priority();
+        rule.queue_if_alive();
+    });
+    // A rule that classifies packets may have set another priority since.
+    batch.add_rule("exit", |rule| {
+        rule.match_meta(META_L4PROTO, &[TCP]);
+        rule.match_identification(CARRIER_ID);
         rule.queue_if_alive();
     });
     // Injected segments belong to no tracked connection: with address translation they would be
@@ -485,6 +492,16 @@ impl Rule<'_, '_> {
             says.number(4, 1);
         });
         self.compare(&[value]);
+    }
+    /// Matches the identification of the IP header.
+    fn match_identification(&mut self, value: u16) {
+        self.expression("payload", |says| {
+            says.number(1, DATA_REGISTER);
+            says.number(2, NETWORK_HEADER);
+            says.number(3, 4);
+            says.number(4, 2);
+        });
+        self.compare(&value.to_be_bytes());
     }
     fn compare(&mut self, value: &[u8]) {
         self.expression("cmp", |says| {

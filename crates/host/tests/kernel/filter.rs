@@ -22,6 +22,7 @@ const NEW_RULE: u16 = SUBSYSTEM << 8 | 6;
 const IPV4: u8 = 2;
 const VERDICT: u32 = 0;
 const REGISTER: u32 = 1;
+const META_PRIORITY: u32 = 2;
 const META_MARK: u32 = 3;
 const META_OIFNAME: u32 = 7;
 const META_SKUID: u32 = 10;
@@ -59,6 +60,8 @@ pub enum Expression {
     /// IP total length above this (bytes).
     Longer(u16),
     SetMark(u32),
+    /// Priority, as of a rule that classifies packets.
+    SetPriority(u32),
     Dnat(Ipv4Addr),
     Masquerade,
     Accept,
@@ -137,13 +140,8 @@ impl Expression {
                 });
                 compare(list, GREATER, &bytes.to_be_bytes());
             }
-            Self::SetMark(mark) => {
-                load_immediate(list, &mark.to_ne_bytes());
-                expression(list, "meta", |says| {
-                    says.number(2, META_MARK);
-                    says.number(3, REGISTER);
-                });
-            }
+            Self::SetMark(mark) => set_meta(list, META_MARK, mark),
+            Self::SetPriority(priority) => set_meta(list, META_PRIORITY, priority),
             Self::Dnat(to) => {
                 load_immediate(list, &to.octets());
                 expression(list, "nat", |says| {
@@ -158,6 +156,14 @@ impl Expression {
             Self::Drop => verdict(list, DROP),
         }
     }
+}
+
+fn set_meta(list: &mut Attributes<'_>, key: u32, value: u32) {
+    load_immediate(list, &value.to_ne_bytes());
+    expression(list, "meta", |says| {
+        says.number(2, key);
+        says.number(3, REGISTER);
+    });
 }
 
 fn padded(name: &str) -> [u8; 16] {

@@ -27,6 +27,7 @@ tests![
     routing_by_device_is_kept,
     routing_by_a_rules_mark_is_kept,
     routing_by_owner_is_kept,
+    help_reaches_packets_that_a_rule_classifies,
     a_translated_connection_resumes,
     a_strict_firewall_costs_nothing,
     the_other_link_by_source_is_not_disturbed,
@@ -162,6 +163,19 @@ fn routing_by_a_rules_mark_is_kept() {
             filter::install("marks", OUTPUT_MANGLE, &[&marks])?;
             let masks = [Expression::To(UPLINKS[1]), Expression::Masquerade];
             filter::install("masks", POSTROUTING_NAT, &[&masks])
+        };
+        net.host.run(rules).unwrap().unwrap();
+        connected_socket(net, USER, |_| {})
+    });
+}
+
+/// Packets have a class of a queue discipline, set by a rule.
+fn help_reaches_packets_that_a_rule_classifies() {
+    keeps_to_the_second_way(|net| {
+        let rules = || {
+            wired::rule(RuleAttribute::FwMark(MARK), SECOND)?;
+            let marks = [Expression::SetPriority(0x0001_0002), Expression::SetMark(MARK)];
+            filter::install("classes", OUTPUT_MANGLE, &[&marks])
         };
         net.host.run(rules).unwrap().unwrap();
         connected_socket(net, USER, |_| {})
