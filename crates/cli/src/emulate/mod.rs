@@ -5,6 +5,7 @@ mod plan;
 mod programs;
 mod signals;
 
+use std::ffi::OsStr;
 use std::io::{IsTerminal, Write, stderr, stdout};
 use std::process::ExitCode;
 
@@ -85,6 +86,11 @@ fn run_programs(args: &EmulateArgs, scenario: &Scenario, plan: &Plan) -> Result<
         programs.background.push((*node, child));
     }
     programs.wait_for_listeners(&emulation).map_err(|e| failed("inspect the nodes", &e))?;
+    // Nothing has run yet that would be lost.
+    let early = programs.background_statuses()?;
+    if let Some(why) = plan.background.iter().zip(&early).find_map(not_run) {
+        return Err(Failure::Input(why));
+    }
 
     let running = emulation.start().map_err(|e| failed("start the network", &e))?;
     let node = plan.main.node;
@@ -102,7 +108,33 @@ fn run_programs(args: &EmulateArgs, scenario: &Scenario, plan: &Plan) -> Result<
     let exit_status = waited?;
     let statuses = ended?;
     let report = running.stop().map_err(|e| failed("forward packets", &e))?;
+    if let Some(why) =
+        plan.main.line().and_then(|line| line_not_run(&format!("--at {node}"), line, exit_status))
+    {
+        return Err(Failure::Input(why));
+    }
+    if let Some(why) = plan.background.iter().zip(&statuses).find_map(not_run) {
+        return Err(Failure::Failed(why));
+    }
     Ok(Document::new(args, scenario, plan, &addresses, exit_status, &statuses, &report))
+}
+
+/// Message about a program that the shell could not run, if that is its status.
+fn not_run((program, status): (&BackgroundProgram, &Option<u8>)) -> Option<String> {
+    let BackgroundProgram { node, line, is_far } = program;
+    let option = if *is_far { "--far".to_owned() } else { format!("--at {node}") };
+    line_not_run(&option, line, (*status)?)
+}
+
+/// The same about the line of an option. The statuses are those of POSIX, of any shell.
+fn line_not_run(option: &str, line: &OsStr, status: u8) -> Option<String> {
+    let why = match status {
+        126 => "the shell cannot execute a program of this line",
+        127 => "the shell does not find a program of this line",
+        _ => return None,
+    };
+    let line = line.to_string_lossy();
+    Some(format!("{option} '{line}': {why} (status {status}): give its path, or one in PATH"))
 }
 
 /// Returns the namespace of a program, which each of its nodes has.

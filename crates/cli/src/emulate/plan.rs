@@ -1,6 +1,6 @@
 //! The programs of an emulation and their nodes.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::process::Command;
 
 use driftway_host::{end_nodes, node_count, not_emulated};
@@ -60,6 +60,14 @@ impl MainProgram {
                 command.args(arguments);
                 command
             }
+        }
+    }
+
+    /// Returns its line, if a shell runs it.
+    pub fn line(&self) -> Option<&OsStr> {
+        match &self.words {
+            Words::Line(line) => Some(line),
+            Words::Command(_) => None,
         }
     }
 

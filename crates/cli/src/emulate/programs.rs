@@ -133,6 +133,14 @@ impl Programs {
         Ok(status.map(exit_status))
     }
 
+    /// Returns the exit status of each background program that has exited.
+    pub fn background_statuses(&mut self) -> Result<Vec<Option<u8>>, Failure> {
+        let status = |(_, child): &mut (usize, Child)| child.try_wait();
+        let statuses = self.background.iter_mut().map(status);
+        let statuses: io::Result<Vec<_>> = statuses.map(|s| Ok(s?.map(exit_status))).collect();
+        statuses.map_err(|e| failed("wait for a program", &e))
+    }
+
     /// Forwards a signal to the main program.
     pub fn forward_signal(&mut self, signal: Signal) -> Result<(), Failure> {
         if let Some(main) = &self.main {
@@ -149,11 +157,7 @@ impl Programs {
         running: &RunningEmulation,
         first: usize,
     ) -> Result<Vec<Option<u8>>, Failure> {
-        let mut statuses = Vec::new();
-        for (_, child) in &mut self.background {
-            let status = child.try_wait().map_err(|e| failed("wait for a program", &e))?;
-            statuses.push(status.map(exit_status));
-        }
+        let statuses = self.background_statuses()?;
         for namespace in running.namespace(first).into_iter().chain(running.namespaces()) {
             let ended = namespace.end_processes(TERMINATION_GRACE);
             ended.map_err(|e| failed("end the remaining processes", &e))?;

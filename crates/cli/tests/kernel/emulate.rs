@@ -22,6 +22,7 @@ pub const TESTS: &[(&str, fn())] = &[
     ("sigkill_ends_all_processes", sigkill_ends_all_processes),
     ("a_failed_start_leaves_nothing", a_failed_start_leaves_nothing),
     ("invalid_input_is_an_error_before_the_emulation", invalid_input_is_an_error),
+    ("a_line_that_cannot_be_run_is_an_error", a_line_that_cannot_be_run_is_an_error),
     ("programs_run_at_nodes_with_radios", programs_run_at_nodes_with_radios),
     ("programs_run_at_any_node_of_a_path", programs_run_at_any_node_of_a_path),
 ];
@@ -250,6 +251,25 @@ fn a_failed_start_leaves_nothing() {
     assert!(err.starts_with("error: cannot start no-such-program: "), "{err}");
     assert_eq!(err.lines().count(), 1, "{err}");
     assert!(!place.0.path().join("o").exists());
+}
+
+fn a_line_that_cannot_be_run_is_an_error() {
+    let place = TestDir::new();
+    for (arguments, says) in [
+        (&["--far", "no-such-program", "--", "true"][..], "--far 'no-such-program'"),
+        (&["--at", "1", "no-such-program", "--", "true"], "--at 1 'no-such-program'"),
+        (&["--at", "0", "no-such-program"], "--at 0 'no-such-program'"),
+        (&["--far", "/", "--", "true"], "cannot execute"),
+    ] {
+        let (status, out, err) = place.emulate(&[&["--out", "o"], arguments].concat());
+        assert_eq!((status.code(), out.as_str()), (Some(2), ""), "{err}");
+        assert!(err.contains("error: ") && err.contains(says), "{err}");
+        assert!(!place.0.path().join("o").exists());
+    }
+    // It is found out when the command has ended.
+    let late = "sleep 0.3; no-such-program";
+    let (status, _, err) = place.emulate(&["--far", late, "--", "sleep", "1"]);
+    assert_eq!(status.code(), Some(1), "{err}");
 }
 
 fn invalid_input_is_an_error() {
