@@ -21,6 +21,9 @@ pub fn current_executable() -> Command {
 
 /// Starts `command` as a helper process; also returns this process's end of the socket pair. Its
 /// working directory is `/`, so that it blocks no unmounting.
+///
+/// # Errors
+/// It cannot be started.
 pub fn spawn(command: &mut Command) -> io::Result<(Child, UnixStream)> {
     let (ours, its) = UnixStream::pair()?;
     command.stdin(OwnedFd::from(its)).stdout(Stdio::null()).current_dir("/");
@@ -32,6 +35,9 @@ pub fn spawn(command: &mut Command) -> io::Result<(Child, UnixStream)> {
 
 /// Detaches the calling process, a helper: signals of the terminal, the session or the process
 /// group of the other process do not end it.
+///
+/// # Errors
+/// Any error of the kernel.
 pub fn detach() -> io::Result<()> {
     // A process group leader already has its own session, or cannot have one.
     let _ = setsid();

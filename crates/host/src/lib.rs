@@ -48,7 +48,7 @@ pub use emulate::{
     DepartingPacket, EmulatedNetwork, Emulation, EmulationCounts, EmulationReport, KernelCounts,
     LatenessHistogram, PathEnd, RunningEmulation, Tolerance, end_nodes, node_count, not_emulated,
 };
-pub use helper_process::current_executable;
+pub use helper_process::{current_executable, detach as detach_helper, spawn as spawn_helper};
 pub use impair::{Impairer, Impairment, ImpairmentCounts};
 pub use impaired_tun::ImpairedTun;
 pub use namespace::Namespace;
@@ -58,7 +58,8 @@ pub use requirements::{MissingRequirement, check_requirements};
 pub use ring::{ByteRing, OutsideWindow};
 pub use shim_daemon::{
     DaemonCounts, DedicatedUser, ShimDaemon, ShimSettings, ShimSnapshot, StatusHandle,
-    UnseenCounts, drop_privileges, missing_capability, owning_process, raise_priority,
+    UnseenCounts, drop_all_privileges, drop_privileges, missing_capability, owning_process,
+    raise_priority,
 };
 pub use tun::Tun;
 pub use warnings::startup_warnings;

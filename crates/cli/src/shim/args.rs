@@ -61,6 +61,9 @@ bound to its process; if something is left nevertheless, this command removes it
     /// Watchdog process of a shim
     #[command(hide = true)]
     Watchdog(WatchdogArgs),
+    /// Process that removes a shim's socket after its end
+    #[command(hide = true)]
+    Cleaner(CleanerArgs),
 }
 
 /// Default aid.
@@ -149,6 +152,16 @@ pub struct WatchdogArgs {
     /// User ID and group ID to change to; by default they are not changed
     #[arg(num_args = 2)]
     pub user: Vec<u32>,
+}
+
+/// `driftway shim cleaner`
+#[derive(Debug, Args)]
+pub struct CleanerArgs {
+    /// Path of the socket
+    pub path: PathBuf,
+    /// The process that started this one has ended
+    #[arg(long)]
+    pub detached: bool,
 }
 
 /// Congestion window after an outage.

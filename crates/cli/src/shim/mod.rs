@@ -8,6 +8,7 @@ mod log;
 mod namespace;
 mod notify;
 mod serve;
+mod socket_cleaner;
 mod socket_path;
 mod status;
 mod stop;
@@ -30,6 +31,7 @@ use crate::failure::{Failure, failed};
 use args::{ShimArgs, ShimCommand, StartArgs};
 use namespace::NamespaceMounts;
 use notify::ServiceManager;
+use socket_cleaner::SocketCleaner;
 
 /// Signals that terminate the shim.
 const TERMINATION_SIGNALS: [Signal; 3] = [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP];
@@ -46,6 +48,7 @@ pub fn shim(args: &ShimArgs) -> Result<(), Failure> {
         Some(ShimCommand::Status(args)) => status::status(args),
         Some(ShimCommand::Stop(args)) => stop::stop(args.socket.as_deref()),
         Some(ShimCommand::Watchdog(args)) => watchdog::watch(args),
+        Some(ShimCommand::Cleaner(args)) => socket_cleaner::run(args),
     }
 }
 
@@ -82,6 +85,7 @@ fn start(args: &StartArgs) -> Result<(), Failure> {
         .map_err(start_failure("intercept packets"))?;
     let listener = socket_path::listen(&path).map_err(|e| listen_failure(&path, &e))?;
     let watchdog = watchdog::start(user);
+    let cleaner = user.and_then(|_| SocketCleaner::start(&path));
     drop_privileges(user).map_err(|e| failed("give up privileges", &e))?;
 
     // Threads started from here on have this thread's reduced privileges.
@@ -111,8 +115,11 @@ fn start(args: &StartArgs) -> Result<(), Failure> {
         manager.notify("WATCHDOG=1");
     });
     let done = field.run(termination.as_fd());
-    // After a change of the user this may fail; the next shim replaces the file.
-    let _ = socket_path::remove(&path);
+    // After a change of the user this process may not.
+    match cleaner {
+        Some(cleaner) => cleaner.finish(),
+        None => drop(socket_path::remove(&path)),
+    }
     done.map_err(|e| failed("continue; every connection continues as plain TCP", &e))
 }
 

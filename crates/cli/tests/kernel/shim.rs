@@ -181,6 +181,9 @@ fn a_signal_ends_a_shim() {
         kill(Pid::from_raw(child.id() as i32), signal).unwrap();
         let ended = child.wait_with_output().unwrap();
         assert!(ended.status.success() && ended.stderr.is_empty(), "{ended:?}");
+        let number = || fs::metadata("/proc/thread-self/ns/net").unwrap().ino();
+        let path = format!("/run/driftway/shim-{}.sock", namespace.run(number).unwrap());
+        assert!(!fs::exists(&path).unwrap(), "{path} is left");
     }
     let wrong = shim(&namespace, &["--interface", "lo"]);
     assert_eq!(wrong.status.code(), Some(2));
