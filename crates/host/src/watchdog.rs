@@ -21,7 +21,7 @@ use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 use tracing::{info, warn};
 
 use crate::helper_process;
-use crate::shim_daemon::{DedicatedUser, drop_all_privileges};
+use crate::shim_daemon::{DedicatedUser, drop_all_privileges, raise_priority};
 
 /// Time without a heartbeat after which the process is killed, in steps of so many milliseconds.
 /// Steps are counted instead of measured, so that a suspended host does not count as a hang.
@@ -139,6 +139,8 @@ pub fn run_watchdog(user: Option<DedicatedUser>) -> io::Result<bool> {
     }
     // Opened with the privileges that this may need.
     let mut processor = ProcessorTime::open(parent.as_raw());
+    // It has a session of its own by now.
+    raise_priority()?;
     drop_all_privileges(user)?;
     let mut bytes = [0; 64];
     let mut silence = Silence::default();

@@ -5,12 +5,16 @@ use std::{fs, io};
 use caps::{CapSet, Capability, CapsHashSet};
 use nix::errno::Errno;
 use nix::sys::prctl;
-use nix::unistd::{Gid, Group, Uid, User, geteuid, setgroups, setresgid, setresuid};
+use nix::unistd::{
+    Gid, Group, Uid, User, geteuid, getpid, getsid, setgroups, setresgid, setresuid,
+};
 use rustix::process::{getpriority_process, setpriority_process};
 
 /// Nice value of the process, between user programs (0) and kernel workers (-20), because all
 /// packets wait for it.
 const NICE: i32 = -10;
+/// Nice value of this process' session, relative to the others (sched(7)).
+const AUTOGROUP: &str = "/proc/self/autogroup";
 /// Required at the start; the second one also for verdicts.
 const REQUIRED_CAPABILITIES: [Capability; 2] = [Capability::CAP_NET_RAW, Capability::CAP_NET_ADMIN];
 /// Name of a dedicated user that the host may provide.
@@ -100,9 +104,17 @@ fn users_of_processes() -> io::Result<Vec<u32>> {
 /// Raises the process' scheduling priority, if that is allowed (CAP_SYS_NICE), because every packet
 /// of the host waits for it. A higher priority stays.
 ///
+/// Where the kernel gives each session its share of the processors (`sched_autogroup`), a nice value
+/// counts only among the processes of a session. There a process that has a session of its own raises
+/// that; one in the session of a shell, for example, does not raise what else runs there.
+///
 /// # Errors
 /// Any error of the kernel, except a lack of privileges.
 pub fn raise_priority() -> io::Result<()> {
+    if getsid(None)? == getpid() {
+        // Not every kernel has it, and not every process may.
+        let _ = fs::write(AUTOGROUP, NICE.to_string());
+    }
     if getpriority_process(None)? <= NICE {
         return Ok(());
     }
