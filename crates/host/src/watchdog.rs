@@ -10,6 +10,7 @@ use std::os::fd::AsFd;
 use std::os::unix::fs::FileExt;
 use std::os::unix::net::UnixStream;
 use std::process::{Child, Command};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
@@ -62,7 +63,7 @@ impl Watchdog {
     /// The thread cannot be started.
     pub fn supervise(self) -> io::Result<Heartbeat> {
         let Self { command, child, socket: pair } = self;
-        let heart = Heartbeat(Arc::new(Mutex::new(Some(pair))));
+        let heart = Heartbeat(Arc::new(Mutex::new(Some(pair))), Arc::default());
         let watched = heart.clone();
         let work = move || restart_loop(command, child, &watched);
         thread::Builder::new().name("watchdog".into()).spawn(work)?;
@@ -72,7 +73,7 @@ impl Watchdog {
 
 /// Sender of heartbeats.
 #[derive(Clone, Debug)]
-pub struct Heartbeat(Arc<Mutex<Option<UnixStream>>>);
+pub struct Heartbeat(Arc<Mutex<Option<UnixStream>>>, Arc<AtomicBool>);
 
 impl Heartbeat {
     /// Sends a heartbeat to the present watchdog. Never blocks.
@@ -84,6 +85,13 @@ impl Heartbeat {
         if said.is_some_and(|said| said.is_err_and(|e| e.kind() != ErrorKind::WouldBlock)) {
             *pair = None;
         }
+    }
+
+    /// Ends the watchdog: this process intercepts no packet any more, and its end may take as long as
+    /// the kernel needs on a busy machine to remove what belongs to it.
+    pub fn finish(&self) {
+        self.1.store(true, Ordering::Relaxed);
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }
 
     fn attach(&self, pair: UnixStream) {
@@ -102,6 +110,9 @@ fn restart_loop(mut command: Command, mut child: Child, heart: &Heartbeat) {
     let mut rest = RESTART_DELAY;
     loop {
         let status = child.wait().map(|status| status.to_string());
+        if heart.1.load(Ordering::Relaxed) {
+            return;
+        }
         warn!(
             status = status.ok(),
             "the watchdog has ended; until there is another one, if this process hangs, new packets \

@@ -110,11 +110,13 @@ fn start(args: &StartArgs) -> Result<(), Failure> {
     };
     info!(%interfaces, aid = %args.aid, pid = std::process::id(), "running");
     manager.notify("READY=1");
+    let beating = heart.clone();
     field.on_heartbeat(move || {
-        heart.iter().for_each(Heartbeat::beat);
+        beating.iter().for_each(Heartbeat::beat);
         manager.notify("WATCHDOG=1");
     });
     let done = field.run(termination.as_fd());
+    heart.iter().for_each(Heartbeat::finish);
     // After a change of the user this process may not.
     match cleaner {
         Some(cleaner) => cleaner.finish(),

@@ -267,7 +267,7 @@ fn a_line_that_cannot_be_run_is_an_error() {
         assert!(!place.0.path().join("o").exists());
     }
     // It is found out when the command has ended.
-    let late = "sleep 0.3; no-such-program";
+    let late = "sleep 1.2; no-such-program";
     let (status, _, err) = place.emulate(&["--far", late, "--", "sleep", "1"]);
     assert_eq!(status.code(), Some(1), "{err}");
 }

@@ -17,7 +17,9 @@ fn percentile(flows: usize, what: Change, with: bool) -> f64 {
     let connections = crowd.connect(flows);
     std::thread::sleep(std::time::Duration::from_millis(500));
     let times = crowd.ping_pong_during(what, LASTS);
-    shim.map(ShimProcess::end);
+    if let Some(shim) = shim {
+        shim.end();
+    }
     drop(connections);
     percentile_99(&times).as_secs_f64() * 1e3
 }

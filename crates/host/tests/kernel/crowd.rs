@@ -17,6 +17,8 @@ const PARTNER: [Ipv4Addr; 2] = [Ipv4Addr::new(10, 4, 0, 1), Ipv4Addr::new(10, 4,
 /// A network to which no connection goes, and the one address to which most go.
 pub const UNRELATED: (Ipv4Addr, u8) = (Ipv4Addr::new(203, 0, 113, 0), 24);
 pub const OWN: (Ipv4Addr, u8) = (CROWD[1], 32);
+/// Files that the largest number of connections needs: both ends are in this process.
+const FILES: u64 = 50_000;
 /// Interval of changes: twenty a second.
 const CHANGE_INTERVAL: std::time::Duration = std::time::Duration::from_millis(50);
 
@@ -29,7 +31,9 @@ pub struct Crowd {
 impl Crowd {
     pub fn new() -> io::Result<Self> {
         let (_, most) = getrlimit(Resource::RLIMIT_NOFILE)?;
-        setrlimit(Resource::RLIMIT_NOFILE, most, most)?;
+        let wanted = most.max(FILES);
+        setrlimit(Resource::RLIMIT_NOFILE, wanted, wanted)
+            .or_else(|_| setrlimit(Resource::RLIMIT_NOFILE, most, most))?;
         let [host, peers, partner] = [Namespace::new()?, Namespace::new()?, Namespace::new()?];
         wired::cable([(&host, "crowd", CROWD[0]), (&peers, "host", CROWD[1])])?;
         wired::cable([(&host, "partner", PARTNER[0]), (&partner, "host", PARTNER[1])])?;

@@ -12,8 +12,8 @@ use std::thread::{self, JoinHandle};
 
 use driftway_base::{Duration, Instant, Ipv4Addr};
 use driftway_host::{
-    DedicatedUser, Namespace, PathEnd, RealClock, RunningEmulation, ShimDaemon, ShimSettings,
-    ShimSnapshot, StatusHandle, Watchdog,
+    DedicatedUser, Heartbeat, Namespace, PathEnd, RealClock, RunningEmulation, ShimDaemon,
+    ShimSettings, ShimSnapshot, StatusHandle, Watchdog,
 };
 use driftway_scenario::Scenario;
 use nix::sys::signal::{Signal, kill};
@@ -84,18 +84,21 @@ pub fn run() -> ExitCode {
     }
     let user = DedicatedUser::choose().unwrap();
     let mut field = ShimDaemon::start(&ShimSettings::default()).expect("no other shim is running");
+    let mut heart = None;
     if arguments[0] == WATCHED {
         let numbers =
             user.expect("root gets a dedicated user").ids().map(|number| number.to_string());
         let mut command = driftway_host::current_executable();
         command.arg(WATCHDOG).args(numbers);
-        let heart = Watchdog::start(command).and_then(Watchdog::supervise).unwrap();
-        field.on_heartbeat(move || heart.beat());
+        let beating = Watchdog::start(command).and_then(Watchdog::supervise).unwrap();
+        heart = Some(beating.clone());
+        field.on_heartbeat(move || beating.beat());
     }
     driftway_host::raise_priority().expect("the priority can be raised");
     driftway_host::drop_privileges(user).expect("privileges can be dropped");
     println!("at work");
     field.run(io::stdin().as_fd()).expect("the daemon does not fail");
+    heart.iter().for_each(Heartbeat::finish);
     ExitCode::SUCCESS
 }
 
