@@ -72,7 +72,7 @@ pub fn table(runs: u64) {
         let connections = crowd.connect(flows);
         under_load(8, || crowd.ping_pong_during(what, BUSY_LASTS));
         let alive = if shim.is_running() { "alive" } else { "killed" };
-        println!("eight busy loops, {flows} connections, {what:?}: {alive}");
+        println!("eight busy loops, {} connections, {what:?}: {alive}", connections.len());
         drop((shim, connections));
     }
 }

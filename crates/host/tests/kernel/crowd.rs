@@ -40,8 +40,10 @@ impl Crowd {
         Ok(Self { host, peers, partner })
     }
 
-    /// Opens connections, which stay idle.
+    /// Opens connections, which stay idle: as many as this process may have files for.
     pub fn connect(&self, count: usize) -> Vec<[TcpStream; 2]> {
+        let (files, _) = getrlimit(Resource::RLIMIT_NOFILE).unwrap();
+        let count = count.min(files.saturating_sub(1000) as usize / 2);
         let to = SocketAddrV4::new(CROWD[1], PORT);
         let listener = self.peers.run(|| TcpListener::bind(to)).unwrap().unwrap();
         let open = || {
