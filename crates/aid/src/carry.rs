@@ -7,11 +7,13 @@
 //! sent while there is no path, and everything continues from its previous state; but the end of an outage is
 //! detected by probing, as in ATCP, because few routers report it.
 //!
-//! - *Losses.* A retransmission begins a loss episode. The acknowledgment that covers it undoes TCP's
-//!   response, unless congestion was echoed since before the loss; an echo counts until all data outstanding
-//!   at that time is acknowledged. This requires ECN, without which congestion cannot be distinguished from
-//!   other losses. Negotiated ECN does not imply that the routers mark: until a router has marked, losses
-//!   that look like congestion (a possibly full queue, or heavy loss) are treated as congestion.
+//! - *Losses.* A retransmission begins a loss episode. What is not known to be another loss is congestion. The
+//!   acknowledgment that covers the retransmission undoes TCP's response only on a connection that has
+//!   negotiated ECN, and only if congestion was not echoed since before the loss; an echo counts until all
+//!   data outstanding at that time is acknowledged. Negotiated ECN does not imply that the routers mark:
+//!   until one has marked, a loss while a queue is visible (`queue_delay`), or of many segments, is
+//!   congestion, and for any other a trial has to show that losses do not become more frequent when
+//!   reductions are undone (`loss_trial`).
 //! - *Outages* begin with a signal from a router or the local host. Segments then in flight towards the host
 //!   may still arrive within a round-trip time and do not count. Later arrivals, or a restored route, show
 //!   that there is a path. After a false signal, a further one is accepted only if the peer is silent as well
@@ -29,8 +31,9 @@
 
 mod description;
 mod loss_estimate;
+mod loss_trial;
 mod options;
-mod queue_estimate;
+mod queue_delay;
 mod signal_trust;
 mod state;
 #[cfg(test)]
@@ -42,12 +45,13 @@ use driftway_base::{
 };
 use driftway_wire::{TcpFlags, TcpSegment};
 
-use crate::SegmentVerdict;
 use crate::kit::{Context, DEFAULT_RTO, Machine, Protocol, resume};
 use crate::options::AidOptions;
+use crate::{LossDecisions, SegmentVerdict};
 use loss_estimate::{DeliveryEstimate, LossEstimate};
+use loss_trial::{LossTrial, TrialVerdict, UNDONE_MAX};
 pub use options::{CarryOptions, CwndAfterOutage};
-use queue_estimate::QueueEstimate;
+use queue_delay::QueueDelay;
 use signal_trust::SignalTrust;
 pub use state::{State, Transition};
 
@@ -74,17 +78,32 @@ struct LossEpisode {
     /// Retransmitted data (bytes; segments).
     resent_bytes: u32,
     resent_segments: u32,
-    /// The bottleneck queue may have been full.
-    queue_may_be_full: bool,
+    /// Congestion that the path showed at the beginning.
+    congestion: Option<Congestion>,
+    /// The decision has been counted.
+    is_counted: bool,
+}
+
+/// Reason for which a loss counts as congestion.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Congestion {
+    /// A router has marked.
+    Echoed,
+    /// A queue was visible.
+    QueueDelay,
+    /// More was lost than the few percent that a radio link loses, or more often than with reductions.
+    LossRate,
+    /// Losses were more frequent without reductions, and no queue was visible.
+    ShortQueue,
+    /// Nothing shows that it is another loss.
+    Unknown,
 }
 
 impl LossEpisode {
-    /// Returns true if the loss looks like congestion: the queue may have been full, or more was lost than
-    /// the few percent that a radio link loses.
-    fn looks_congested(&self) -> bool {
-        self.queue_may_be_full
-            || self.resent_segments > HEAVY_LOSS_MIN_SEGMENTS
-                && self.resent_bytes > self.flight_size / HEAVY_LOSS_DIVISOR
+    /// Returns true if more was lost than the few percent that a radio link loses.
+    fn is_heavy(&self) -> bool {
+        self.resent_segments > HEAVY_LOSS_MIN_SEGMENTS
+            && self.resent_bytes > self.flight_size / HEAVY_LOSS_DIVISOR
     }
 }
 
@@ -93,10 +112,12 @@ impl LossEpisode {
 #[derive(Clone, Debug)]
 pub struct Carry {
     options: CarryOptions,
-    queue: QueueEstimate,
+    queue: QueueDelay,
+    trial: LossTrial,
+    decisions: LossDecisions,
     loss: Option<LossEpisode>,
-    /// Congestion was echoed at least once: a router on this path marks before it drops.
-    path_marks_ecn: bool,
+    /// Reductions undone since congestion was echoed; `None`: it never was.
+    undone_since_echo: Option<u32>,
     /// Congestion was echoed; losses are attributed to it until this number is acknowledged.
     congestion_recovery_point: Option<Seq>,
     loss_estimate: LossEstimate,
@@ -123,9 +144,11 @@ impl Carry {
         let probe_max = options.probe_max.max(probe_min);
         Machine::new(Self {
             options: CarryOptions { probe_min, probe_max, ..options },
-            queue: QueueEstimate::default(),
+            queue: QueueDelay::default(),
+            trial: LossTrial::default(),
+            decisions: LossDecisions::default(),
             loss: None,
-            path_marks_ecn: false,
+            undone_since_echo: None,
             congestion_recovery_point: None,
             loss_estimate: LossEstimate::default(),
             delivery_estimate: DeliveryEstimate::default(),
@@ -147,8 +170,12 @@ impl Carry {
         let srtt = round_trip(view);
         self.stragglers_until = if on_its_way { now + srtt } else { now };
         *cx.timer = Some(now + self.options.probe_fast);
+        self.queue.forget_in_flight();
         // Losses since the peer was last heard belong to the outage.
-        let undoes = |loss: &LossEpisode| loss.started_at > self.last_heard || self.may_undo(view);
+        let undoes = |loss: &LossEpisode| {
+            loss.started_at > self.last_heard
+                || self.options.undo_losses && self.congestion_of(loss, view).is_none()
+        };
         if self.options.cwnd == CwndAfterOutage::Keep && self.loss.as_ref().is_some_and(undoes) {
             cx.request(Act::Undo);
         }
@@ -230,19 +257,72 @@ impl Carry {
             CwndAfterOutage::Keep => Assign::Keep,
             CwndAfterOutage::Reset => Assign::Initial,
         };
-        // The routers of a new path may not mark.
-        self.path_marks_ecn &= self.options.cwnd == CwndAfterOutage::Keep;
+        // A new path has other routers and other losses.
+        if self.options.cwnd == CwndAfterOutage::Reset {
+            (self.undone_since_echo, self.trial) = (None, LossTrial::default());
+        }
         cx.request(resume(cwnd));
     }
 
-    /// Returns true if congestion would have been signalled and was not.
-    fn may_undo(&self, view: &TcpView) -> bool {
+    /// Reason for which the loss counts as congestion; `None` if it is another loss.
+    fn congestion_of(&self, loss: &LossEpisode, view: &TcpView) -> Option<Congestion> {
+        if view.is_ecn_negotiated.value() != Some(true) {
+            return Some(Congestion::Unknown);
+        }
+        if self.congestion_recovery_point.is_some() {
+            return Some(Congestion::Echoed);
+        }
+        if self.path_marks() {
+            return None;
+        }
         let heavy = self.loss_estimate.exceeds(HEAVY_LOSS_MIN_SEGMENTS, HEAVY_LOSS_DIVISOR);
-        let congested = |loss: LossEpisode| heavy || loss.looks_congested();
-        let known = self.path_marks_ecn || !self.loss.is_some_and(congested);
-        let may_be_marked = view.is_ecn_negotiated.value() == Some(true)
-            && self.congestion_recovery_point.is_none();
-        self.options.undo_losses && may_be_marked && known
+        if heavy || loss.is_heavy() { Some(Congestion::LossRate) } else { loss.congestion }
+    }
+
+    /// A loss episode begins: what the path shows of congestion.
+    fn on_episode(&mut self) -> Option<Congestion> {
+        let verdict = self.trial.on_episode();
+        match (self.queue.is_visible(), verdict) {
+            (None, _) => Some(Congestion::Unknown),
+            (Some(true), _) => Some(Congestion::QueueDelay),
+            (Some(false), TrialVerdict::Undo) => None,
+            (Some(false), TrialVerdict::MoreLosses) => Some(Congestion::LossRate),
+            (Some(false), TrialVerdict::ShortQueue) => Some(Congestion::ShortQueue),
+            (Some(false), TrialVerdict::Unknown) => Some(Congestion::Unknown),
+        }
+    }
+
+    /// The peer acknowledges a retransmission: TCP's reduction is undone, unless the loss is congestion.
+    fn decide(&mut self, cx: &mut Context<'_, State>) {
+        let Some(mut loss) = self.loss else { return };
+        let congestion = self.congestion_of(&loss, cx.view);
+        if congestion.is_none() {
+            cx.request(Act::Undo);
+        }
+        if loss.is_counted {
+            return;
+        }
+        loss.is_counted = true;
+        self.loss = Some(loss);
+        let count = match congestion {
+            None => {
+                self.trial.on_undone();
+                self.undone_since_echo =
+                    self.undone_since_echo.map(|undone| undone.saturating_add(1));
+                &mut self.decisions.undone
+            }
+            Some(Congestion::Echoed) => &mut self.decisions.ce,
+            Some(Congestion::QueueDelay) => &mut self.decisions.delay,
+            Some(Congestion::LossRate) => &mut self.decisions.rate,
+            Some(Congestion::ShortQueue) => &mut self.decisions.short_queue,
+            Some(Congestion::Unknown) => &mut self.decisions.unknown,
+        };
+        *count += 1;
+    }
+
+    /// Returns true if a router on this path marks before it drops, as far as the last losses show.
+    fn path_marks(&self) -> bool {
+        self.undone_since_echo.is_some_and(|undone| undone < UNDONE_MAX)
     }
 
     /// TCP has retransmitted `range`.
@@ -254,7 +334,7 @@ impl Carry {
     ) {
         let Context { now, view, .. } = *cx;
         let outstanding = view.outstanding().unwrap_or(range);
-        let srtt = view.srtt.value().flatten();
+        self.queue.on_resent(range.start);
         let mut loss = match self.loss {
             Some(loss) => loss,
             None => LossEpisode {
@@ -264,7 +344,8 @@ impl Carry {
                 resent_range: range,
                 resent_bytes: 0,
                 resent_segments: 0,
-                queue_may_be_full: self.queue.on_loss(srtt),
+                congestion: self.on_episode(),
+                is_counted: false,
             },
         };
         let hull = loss.resent_range;
@@ -300,12 +381,14 @@ impl Carry {
         let Context { now, view, .. } = *cx;
         let una = view.snd_una.value().unwrap_or(ack);
         self.delivery_estimate.on_acknowledged(now, ack.since(una));
-        self.queue.on_acknowledged(ack.since(una), view.srtt.value().flatten());
+        let mss = view.mss.value().unwrap_or(ASSUMED_MSS).max(1);
+        let segments = u64::from(ack.since(una).div_ceil(mss));
+        self.trial.on_acknowledged(segments, self.queue.is_visible() == Some(true));
         // State of the old path is not restored.
         let anew = cx.state() == State::Resuming && self.options.cwnd == CwndAfterOutage::Reset;
         let covered = self.loss.is_some_and(|loss| ack.after(loss.resent_range.start));
-        if covered && !anew && self.may_undo(view) {
-            cx.request(Act::Undo);
+        if covered && !anew && self.options.undo_losses {
+            self.decide(cx);
         }
         self.loss = self.loss.filter(|loss| ack.before(loss.until));
         if let Some(loss) = &mut self.loss {
@@ -318,7 +401,7 @@ impl Carry {
 
     fn record_round_trip(&mut self, view: &TcpView) {
         if let Some(srtt) = view.srtt.value().flatten() {
-            self.queue.on_round_trip(srtt);
+            self.queue.on_smoothed(srtt);
         }
     }
 }
@@ -369,6 +452,9 @@ impl Protocol for Carry {
     fn on_down(&mut self, cx: &mut Context<'_, State>, segment: &TcpSegment) -> SegmentVerdict {
         let view = cx.view;
         self.record_round_trip(view);
+        if !segment.payload.is_empty() && view.snd_max.value() == Some(segment.seq) {
+            self.queue.on_sent(cx.now, segment.end());
+        }
         let Some(outstanding) = view.outstanding() else { return SegmentVerdict::Pass };
         let start = segment.seq.max(outstanding.start);
         let again = SeqRange::new(start, segment.end().min(outstanding.end).max(start));
@@ -396,8 +482,12 @@ impl Protocol for Carry {
             let known =
                 self.congestion_recovery_point.filter(|point| segment.ack.at_or_before(*point));
             self.congestion_recovery_point = known.or(view.snd_max.value());
-            self.path_marks_ecn = true;
+            self.undone_since_echo = Some(0);
         }
+        let blocks = segment.options.sack.as_slice().iter().map(|block| block.end);
+        let sendable = |end: &Seq| view.snd_max.value().is_some_and(|max| end.at_or_before(max));
+        let arrived = blocks.filter(sendable).fold(segment.ack, Seq::max);
+        self.queue.on_arrived(now, arrived);
         self.signal_trust.on_acknowledgment(now, segment.ack);
         if cx.state() == State::Disconnected && now >= self.stragglers_until {
             self.transition(cx, Transition::PathRestored);
@@ -494,5 +584,9 @@ impl Protocol for Carry {
 
     fn next_timeout(&self) -> Option<Instant> {
         self.signal_trust.next_timeout()
+    }
+
+    fn loss_decisions(&self) -> LossDecisions {
+        self.decisions
     }
 }

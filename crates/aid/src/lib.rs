@@ -51,6 +51,7 @@ pub mod freeze_tcp;
 pub mod kit;
 #[cfg(test)]
 mod liveness;
+mod loss_decisions;
 pub mod mobile_host;
 pub mod options;
 pub mod registry;
@@ -61,6 +62,8 @@ pub mod three_dupacks;
 
 use driftway_base::{Act, ActResult, Instant, Signal, TcpView};
 use driftway_wire::TcpSegment;
+
+pub use loss_decisions::LossDecisions;
 
 /// An aid's decision about an outgoing (TCP to IP) or incoming (IP to TCP) segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -77,7 +80,8 @@ pub enum SegmentVerdict {
 
 /// An aid for one connection: a state machine without I/O.
 ///
-/// *Look*: [`name`](Aid::name), [`state`](Aid::state), [`next_timeout`](Aid::next_timeout). *Events*:
+/// *Look*: [`name`](Aid::name), [`state`](Aid::state), [`next_timeout`](Aid::next_timeout),
+/// [`loss_decisions`](Aid::loss_decisions). *Events*:
 /// [`on_down`](Aid::on_down), [`on_up`](Aid::on_up), [`on_processed`](Aid::on_processed),
 /// [`on_signal`](Aid::on_signal), [`on_timeout`](Aid::on_timeout), [`on_done`](Aid::on_done). *Poll*:
 /// [`poll_act`](Aid::poll_act).
@@ -115,4 +119,8 @@ pub trait Aid: Send {
     fn next_timeout(&self) -> Option<Instant>;
     /// Next act for the driver to apply.
     fn poll_act(&mut self) -> Option<Act>;
+    /// Decisions about losses since the connection began.
+    fn loss_decisions(&self) -> LossDecisions {
+        LossDecisions::default()
+    }
 }

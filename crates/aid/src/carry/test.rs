@@ -41,6 +41,13 @@ fn ten_sent() -> Line {
     ten_sent_with(CarryOptions::default())
 }
 
+/// A router on the path has marked.
+fn ten_sent_where_routers_mark() -> Line {
+    let mut line = ten_sent();
+    line.aid.protocol.undone_since_echo = Some(0);
+    line
+}
+
 fn ten_sent_where(ecn: bool) -> Line {
     let carry = Carry::new(CarryOptions::default());
     sends_ten(if ecn { ScriptedDriver::new(carry) } else { ScriptedDriver::without_ecn(carry) })
@@ -108,7 +115,7 @@ fn one_lost(line: &mut Line) {
 
 #[test]
 fn the_response_to_a_loss_is_undone_when_repaired() {
-    let mut line = ten_sent();
+    let mut line = ten_sent_where_routers_mark();
     one_lost(&mut line);
     line.advance(ms(100));
     line.receive_ack(nth(10));
@@ -123,7 +130,7 @@ fn the_response_to_a_loss_is_undone_when_repaired() {
 
 #[test]
 fn the_response_to_a_timeout_is_undone() {
-    let mut line = ten_sent();
+    let mut line = ten_sent_where_routers_mark();
     line.run_until(at_ms(1_000));
     assert_eq!(responses(&line), [Response::Timeout]);
     line.advance(ms(100));
@@ -168,13 +175,54 @@ fn nothing_is_undone_without_ecn_or_if_disabled() {
     assert_eq!(asked(&line), []);
 }
 
+/// Ten segments were sent at 0 and the first is acknowledged after `rtt` (ms); eight losses were respected
+/// before.
+fn one_acknowledged_after(rtt: u64) -> Line {
+    let mut line = ten_sent();
+    (0..8).for_each(|_| {
+        line.aid.protocol.trial.on_acknowledged(100, false);
+        line.aid.protocol.trial.on_episode();
+    });
+    line.aid.protocol.queue.on_smoothed(ms(100));
+    line.advance(ms(rtt - 100));
+    line.receive_ack(nth(1));
+    line
+}
+
+fn loses_the_next(line: &mut Line) {
+    (0..3).for_each(|_| line.receive_ack(nth(1)));
+    line.advance(ms(100));
+    line.receive_ack(nth(10));
+}
+
+#[test]
+fn a_loss_without_a_visible_queue_is_undone_on_trial() {
+    for (rtt, undone) in [(100, 1), (112, 1), (113, 0)] {
+        let mut line = one_acknowledged_after(rtt);
+        loses_the_next(&mut line);
+        let acts = asked(&line).iter().filter(|(_, act, _)| *act == Act::Undo).count();
+        let decisions = line.aid.loss_decisions();
+        assert_eq!((acts as u64, decisions.undone, decisions.delay), (undone, undone, 1 - undone));
+    }
+}
+
+/// What is not known to be another loss is congestion.
+#[test]
+fn a_loss_is_congestion_before_any_trial() {
+    let mut line = ten_sent();
+    line.receive_ack(nth(1));
+    loses_the_next(&mut line);
+    assert_eq!(line.aid.loss_decisions(), LossDecisions { unknown: 1, ..Default::default() });
+    assert_eq!(asked(&line), []);
+}
+
 /// More than three segments, and more than an eighth of the outstanding data, unless a router is known to
 /// mark.
 #[test]
 fn heavy_loss_is_congestion_unless_the_path_is_known_to_mark() {
     for marks in [false, true] {
         let mut line = ten_sent();
-        line.aid.protocol.path_marks_ecn = marks;
+        line.aid.protocol.undone_since_echo = marks.then_some(0);
         let again = |line: &Line, n: u32| TcpSegment { seq: nth(n), ..line.peer_ack(nth(0)) };
         for n in 0..4 {
             let payload = driftway_wire::Payload::new(0, 0, 100);
@@ -252,14 +300,14 @@ fn probes_become_rare_in_a_long_outage() {
 fn a_new_path_starts_with_initial_state() {
     let mut line =
         ten_sent_with(CarryOptions { cwnd: CwndAfterOutage::Reset, ..CarryOptions::default() });
-    line.aid.protocol.path_marks_ecn = true;
+    line.aid.protocol.undone_since_echo = Some(0);
     one_lost(&mut line);
     gone(&mut line);
     line.run_until(at_ms(500));
     line.take_events();
     line.receive_ack(nth(1));
     assert_eq!(asked(&line), [(500, resume(Assign::Initial), ActResult::Done)]);
-    assert!(!line.aid.protocol.path_marks_ecn);
+    assert!(line.aid.protocol.undone_since_echo.is_none());
 }
 
 /// The path is lost during loss recovery.
@@ -267,6 +315,7 @@ fn a_new_path_starts_with_initial_state() {
 fn non_congestion_losses_before_an_outage_are_undone() {
     for ecn in [true, false] {
         let mut line = ten_sent_where(ecn);
+        line.aid.protocol.undone_since_echo = Some(0);
         one_lost(&mut line);
         line.receive_ack(nth(0));
         gone(&mut line);

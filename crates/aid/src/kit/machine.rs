@@ -4,7 +4,7 @@ use driftway_base::{Act, ActResult, Instant, Signal, TcpView};
 use driftway_wire::TcpSegment;
 
 use super::{Context, Named, PendingActs, States};
-use crate::{Aid, SegmentVerdict};
+use crate::{Aid, LossDecisions, SegmentVerdict};
 
 /// The rules of an aid: its actions for events and transitions. The events are those of [`Aid`], limited to a
 /// synchronized connection.
@@ -49,6 +49,10 @@ pub trait Protocol: Send {
     /// Expiry of a second timer, in addition to [`Context::timer`].
     fn next_timeout(&self) -> Option<Instant> {
         None
+    }
+    /// Decisions about losses.
+    fn loss_decisions(&self) -> LossDecisions {
+        LossDecisions::default()
     }
 
     /// Changes the state and performs the actions of the transition.
@@ -167,6 +171,10 @@ impl<P: Protocol> Aid for Machine<P> {
 
     fn poll_act(&mut self) -> Option<Act> {
         self.acts.poll()
+    }
+
+    fn loss_decisions(&self) -> LossDecisions {
+        self.protocol.loss_decisions()
     }
 }
 
