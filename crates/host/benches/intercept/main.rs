@@ -2,12 +2,21 @@
 //!
 //! Between two namespaces with a veth pair: throughput of one connection, packets per second in
 //! both directions, CPU time of both kernels and the program per Gbit, RTT of one byte, and the
-//! effect on a transfer when the program is killed. Run it by
-//! `cargo bench -p driftway-host --bench intercept`; it needs root and /dev/net/tun.
+//! effect on a transfer when the program is killed; connections per second; acknowledgments per
+//! megabyte. Run it by `cargo bench -p driftway-host --bench intercept`, or one table by `… --
+//! throughput`, `short` or `acks`; it needs root and /dev/net/tun.
 
 #[path = "../../tests/kernel/pair.rs"]
 #[allow(dead_code, reason = "tests use more of it")]
 mod network;
+#[path = "../../tests/kernel/wired.rs"]
+#[allow(dead_code, reason = "tests use more of it")]
+mod wired;
+// `wired` is written for the tests, where it has this name.
+use network as pair;
+
+mod acks;
+mod short;
 mod tun;
 
 use std::fs;
@@ -24,7 +33,7 @@ use nix::sys::resource::{UsageWho, getrusage};
 use nix::sys::time::TimeValLike;
 use socket2::{Domain, Socket, Type};
 
-use network::{DEVICE, THERE, pair};
+use network::{DEVICE, THERE};
 
 /// Duration of a transfer.
 const LASTS: Duration = Duration::from_secs(3);
@@ -168,7 +177,7 @@ fn packets(near: &Namespace) -> io::Result<u64> {
 
 fn measure(way: Interception) -> io::Result<Measured> {
     let offload = !matches!(way, Interception::Nothing { offload: false });
-    let ends = pair(offload)?;
+    let ends = pair::pair(offload)?;
     let mut child = way.start(&ends[0])?;
     let clock = RealClock::start();
 
@@ -214,7 +223,7 @@ fn measure(way: Interception) -> io::Result<Measured> {
 /// Kills the program in the middle of a transfer; returns the longest time without data after that
 /// (s).
 fn kill(way: Interception) -> io::Result<f64> {
-    let ends = pair(true)?;
+    let ends = pair::pair(true)?;
     let Some(mut child) = way.start(&ends[0])? else { return Ok(0.0) };
     let streams = connect(&ends)?;
     let clock = RealClock::start();
@@ -256,12 +265,27 @@ fn table() -> io::Result<()> {
     Ok(())
 }
 
+/// The tables that are named on the command line, or all.
+fn tables(words: &[String]) -> io::Result<()> {
+    let tables: [(&str, fn() -> io::Result<()>); 3] =
+        [("throughput", table), ("short", short::table), ("acks", acks::table)];
+    let is_named = |name: &str| words.iter().any(|word| word == name);
+    let all = !tables.iter().any(|(name, _)| is_named(name));
+    for (name, table) in tables {
+        if all || is_named(name) {
+            table()?;
+            println!();
+        }
+    }
+    Ok(())
+}
+
 fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().collect();
     let done = match words.as_slice() {
         [_, role, word] if role == ROLE => run_as(word),
         _ => match check_requirements() {
-            Ok(()) => table(),
+            Ok(()) => tables(&words),
             Err(missing) => Err(io::Error::other(missing)),
         },
     };
