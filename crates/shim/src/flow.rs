@@ -231,6 +231,9 @@ pub(crate) struct Flow {
     pub(super) ack_limit: AckLimit,
     /// Time at which the bytes held back with [`Config::hold_back`] are acknowledged.
     pub(super) hold_back_until: Instant,
+    /// The connection passed by at first: one past the last sequence number that the local TCP may
+    /// have sent unseen, and the TSval of its first intercepted segment.
+    pub(super) unseen: Option<(Seq, u32)>,
     /// Times at which the local TCP and the peer last sent a segment.
     pub last_sent: Instant,
     pub last_heard: Instant,
@@ -335,6 +338,7 @@ impl Flow {
             announcements_left: 0,
             ack_limit: AckLimit::new(ours.ack),
             hold_back_until: Instant::ZERO,
+            unseen: None,
             last_sent: Instant::ZERO,
             last_heard: Instant::ZERO,
             has_used_carrier: false,
@@ -392,6 +396,15 @@ impl Flow {
     /// Acknowledgment number and window field of the local TCP.
     pub fn last_ack_and_window(&self) -> (Seq, u16) {
         (self.local.ack, self.local.window)
+    }
+    /// Records that the local TCP may have sent segments before `until` unseen, and that the first
+    /// one that was seen has the TSval `first`.
+    pub fn set_unseen(&mut self, until: Seq, first: u32) {
+        self.unseen = Some((until, first));
+    }
+    /// Records a FIN that has passed by.
+    pub fn on_unseen_fin(&mut self, fin_end: Seq, is_outgoing: bool) {
+        (if is_outgoing { &mut self.local } else { &mut self.peer }).fin_end = Some(fin_end);
     }
     /// Takes the RTT sample of the handshake.
     pub fn on_rtt_sample(&mut self, rtt: Duration) {

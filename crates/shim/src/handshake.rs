@@ -10,10 +10,16 @@ use crate::negotiated::Negotiated;
 use crate::pace::TimestampClock;
 use crate::packet::Segment;
 
+/// Maximum number of bytes of a connection in both directions, with their headers, that pass by
+/// before its segments are intercepted: about what a TCP sends without an acknowledgment (RFC 6928
+/// §2, ten segments), beside a request.
+pub const UNSEEN_MAX: u32 = 16 << 10;
+
 /// Bytes that the timestamps option takes in each segment (RFC 7323, appendix A).
 const TIMESTAMPS_LEN: u16 = 12;
 
-/// A connection whose three-way handshake is not complete.
+/// A connection whose three-way handshake is not complete, or of which nothing but the handshake
+/// was seen.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Handshake {
     /// From this host to the peer.
@@ -32,6 +38,14 @@ pub(crate) struct Handshake {
     /// Send time; `None` if it was retransmitted.
     sent_at: Option<Instant>,
     pub last_sent: Instant,
+    /// The handshake was seen as copies: segments pass by until the first one that is intercepted.
+    passes_by: bool,
+    /// The peer's SYN-ACK, seen as a copy.
+    answer: Option<Segment>,
+    /// One past the highest sequence number of the peer that was intercepted since.
+    peer_seen: Option<Seq>,
+    /// One past the sequence numbers of both FINs, seen as copies: of the local TCP, and the peer.
+    fins: [Option<Seq>; 2],
 }
 
 impl Handshake {
@@ -67,7 +81,163 @@ impl Handshake {
             tsval: stamps.map(|stamps| stamps.value),
             sent_at: Some(now),
             last_sent: now,
+            passes_by: false,
+            answer: None,
+            peer_seen: None,
+            fins: [None; 2],
         }
+    }
+
+    /// Records that the local TCP's SYN or SYN-ACK was seen as a copy, at an unknown time.
+    pub fn on_copy(&mut self) {
+        self.passes_by = true;
+        self.sent_at = None;
+    }
+
+    /// Records a copy of the peer's SYN-ACK. The local TCP ignores any other after the first one
+    /// (RFC 9293 §3.10.7.3).
+    pub fn on_answer_copy(&mut self, segment: &Segment) {
+        if self.passes_by
+            && !self.is_passive
+            && self.answer.is_none()
+            && segment.ack == self.isn + 1
+        {
+            self.answer = Some(*segment);
+        }
+    }
+
+    /// Records an intercepted segment of the peer, before the first one of the local TCP.
+    pub fn on_intercepted_peer(&mut self, segment: &Segment) {
+        if self.is_of_peer(segment.seq) {
+            let end = segment.range().end;
+            self.peer_seen = Some(self.peer_seen.map_or(end, |seen| seen.max(end)));
+        }
+    }
+
+    /// Returns whether the peer may have sent everything before `seq`.
+    fn is_of_peer(&self, seq: Seq) -> bool {
+        self.peer_first().is_some_and(|first| {
+            let seen = self.peer_seen.map_or(first, |seen| seen.max(first));
+            seq.at_or_after(first) && seq.at_or_before(seen + UNSEEN_MAX)
+        })
+    }
+
+    /// Records a copy of a FIN; returns whether both ends have sent theirs.
+    pub fn on_fin_copy(&mut self, segment: &Segment, is_outgoing: bool) -> bool {
+        let [ours, theirs] = &mut self.fins;
+        *(if is_outgoing { ours } else { theirs }) = Some(segment.range().end);
+        self.fins.iter().all(Option::is_some)
+    }
+
+    /// Returns whether the local TCP may accept this reset (RFC 9293 §3.10.7.3, RFC 5961 §3.2), as
+    /// far as that is known.
+    pub fn may_accept_reset(&self, segment: &Segment) -> bool {
+        match self.peer_first() {
+            Some(_) => self.is_of_peer(segment.seq),
+            None => segment.has_flags(TcpFlags::ACK) && segment.ack == self.isn + 1,
+        }
+    }
+
+    /// Returns whether the connection passes by until the first intercepted segment.
+    pub fn passes_by(&self) -> bool {
+        self.passes_by
+    }
+
+    /// Returns whether the connection is known to be open.
+    pub fn is_established(&self) -> bool {
+        self.answer.is_some()
+    }
+
+    /// The peer's first sequence number after its SYN.
+    fn peer_first(&self) -> Option<Seq> {
+        if self.is_passive {
+            Some(self.local.ack)
+        } else {
+            self.answer.map(|answer| answer.seq + 1)
+        }
+    }
+
+    /// The flow of a connection that has passed by until now, when the local TCP sends `segment`:
+    /// `None` as long as it does not show the state of the local TCP.
+    ///
+    /// # Errors
+    /// The shim cannot support the connection.
+    pub fn on_first_intercepted(
+        &self,
+        now: Instant,
+        segment: &Segment,
+        aid: impl FnOnce() -> ConnectionAid,
+    ) -> Result<Option<Flow>, UntouchedReason> {
+        let first = self.isn + 1;
+        if !self.passes_by || segment.has_flags(TcpFlags::RST) {
+            return Err(UntouchedReason::Preexisting);
+        }
+        // A keep-alive, or a window probe.
+        if !segment.has_flags(TcpFlags::ACK) || segment.seq == self.isn {
+            return Ok(None);
+        }
+        // The copies are of another connection, or some are missing.
+        let is_own = segment.seq.at_or_after(first) && segment.seq.at_or_before(first + UNSEEN_MAX);
+        if !is_own || !self.is_of_peer(segment.ack) {
+            return Err(UntouchedReason::Preexisting);
+        }
+        let agreed = self.negotiated(self.answer.as_ref())?;
+        let Some(stamps) = segment.options.timestamps else {
+            return Err(UntouchedReason::NoTimestamps);
+        };
+        if segment.unknown_option {
+            return Err(UntouchedReason::UnknownOption);
+        }
+        let [our_fin, their_fin] = self.fins;
+        let ours = EndpointState {
+            ack: segment.ack,
+            window: segment.window,
+            echo: stamps.echo,
+            ece: segment.has_flags(TcpFlags::ECE),
+            fin_end: our_fin,
+        };
+        // What the peer has acknowledged is not known: at least the SYN.
+        let theirs = EndpointState {
+            ack: first,
+            window: self.answer.map_or(u16::MAX, |answer| answer.window),
+            echo: 0,
+            ece: false,
+            fin_end: their_fin,
+        };
+        let clock = TimestampClock::new(now, stamps.value);
+        let mut flow = Flow::new(self.key, agreed, ours, theirs, stamps.echo, clock, aid());
+        flow.set_unseen(first + UNSEEN_MAX, stamps.value);
+        (flow.last_sent, flow.last_heard) = (now, now);
+        flow.opened(now, &self.syn, self.answer.as_ref());
+        Ok(Some(flow))
+    }
+
+    /// What both ends have agreed to. In an active open the peer's SYN-ACK, `answer`, decides on the
+    /// options, in a passive open the local TCP's own SYN-ACK did.
+    ///
+    /// # Errors
+    /// The shim cannot support the connection.
+    fn negotiated(&self, answer: Option<&Segment>) -> Result<Negotiated, UntouchedReason> {
+        if answer.is_some_and(|answer| answer.unknown_option) {
+            return Err(UntouchedReason::UnknownOption);
+        }
+        if self.tsval.is_none() || answer.is_some_and(|answer| answer.options.timestamps.is_none())
+        {
+            return Err(UntouchedReason::NoTimestamps);
+        }
+        let mut agreed = self.offered;
+        if let Some(answer) = answer {
+            agreed.sack &= answer.options.sack_permitted;
+            agreed.ecn &= answer.has_flags(TcpFlags::ECE) && !answer.has_flags(TcpFlags::CWR);
+            agreed.window_shift = answer.options.window_scale.map_or(0, |_| agreed.window_shift);
+            agreed.peer_window_shift = Some(answer.options.window_scale.map_or(0, |shift| {
+                // RFC 7323 §2.2: only if both ends offer it.
+                if self.syn.options.window_scale.is_some() { shift } else { 0 }
+            }));
+            agreed.mss = agreed.mss.min(answer.options.mss);
+        }
+        agreed.mss = agreed.mss.map(|mss| mss.saturating_sub(TIMESTAMPS_LEN).max(1));
+        Ok(agreed)
     }
 
     /// Returns whether `segment` is a retransmission of the SYN or SYN-ACK.
@@ -111,30 +281,12 @@ impl Handshake {
         if segment.ack != first || self.is_passive && segment.seq.distance(self.local.ack) < 0 {
             return Ok(None);
         }
-        if syn && segment.unknown_option {
-            return Err(UntouchedReason::UnknownOption);
-        }
-        // In an active open the SYN-ACK decides on the options, in a passive open its own SYN-ACK
-        // did.
-        let (Some(stamp), true) =
-            (self.tsval, self.is_passive || segment.options.timestamps.is_some())
-        else {
-            return Err(UntouchedReason::NoTimestamps);
-        };
-        let mut agreed = self.offered;
+        let agreed = self.negotiated(syn.then_some(segment))?;
+        let Some(stamp) = self.tsval else { return Err(UntouchedReason::NoTimestamps) };
         let mut ours = self.local;
-        if !self.is_passive {
-            agreed.sack &= segment.options.sack_permitted;
-            agreed.ecn &= segment.has_flags(TcpFlags::ECE) && !segment.has_flags(TcpFlags::CWR);
-            agreed.window_shift = segment.options.window_scale.map_or(0, |_| agreed.window_shift);
-            agreed.peer_window_shift = Some(segment.options.window_scale.map_or(0, |shift| {
-                // RFC 7323 §2.2: only if both ends offer it.
-                if self.syn.options.window_scale.is_some() { shift } else { 0 }
-            }));
-            agreed.mss = agreed.mss.min(segment.options.mss);
+        if syn {
             ours.ack = segment.seq + 1;
         }
-        agreed.mss = agreed.mss.map(|mss| mss.saturating_sub(TIMESTAMPS_LEN).max(1));
         let theirs = EndpointState {
             ack: segment.ack,
             window: segment.window,
@@ -149,7 +301,7 @@ impl Handshake {
             flow.on_rtt_sample(now.since(at));
         }
         (flow.last_sent, flow.last_heard) = (self.last_sent, now);
-        flow.opened(now, &self.syn, segment);
+        flow.opened(now, &self.syn, syn.then_some(segment));
         Ok(Some(flow))
     }
 }

@@ -69,6 +69,11 @@
 //! **No byte is acknowledged to the local TCP before the peer has acknowledged it.** All checksums
 //! are updated incrementally (RFC 1624): a corrupt packet is ignored and stays corrupt.
 //!
+//! # Where a flow begins
+//!
+//! With the handshake, or, if the driver lets young connections pass by ([`Shim::on_passed_by`]),
+//! with the first intercepted segment of the local TCP. What was sent before is not stored.
+//!
 //! # Known limitations
 //!
 //! | limitation | reason |
@@ -113,5 +118,6 @@ pub use config::Config;
 pub use counts::{Counts, DiscardReason, PacketAction, UntouchedReason};
 pub use driftway_aid::carry::CwndAfterOutage;
 pub use flow::FlowStatus;
+pub use handshake::UNSEEN_MAX;
 pub use packet::PacketDestination;
 pub use shim::Shim;

@@ -83,13 +83,27 @@ pub(crate) fn parse(bytes: &[u8]) -> Result<Parsed, UntouchedReason> {
         Some(&ICMP) => Ok(Parsed::Icmp),
         Some(&TCP) => {
             let packet = bytes.get(..total).ok_or(UntouchedReason::Malformed)?;
-            parse_segment(packet, header).map(Parsed::Tcp).ok_or(UntouchedReason::Malformed)
+            let segment = parse_segment(packet, header, total);
+            segment.map(Parsed::Tcp).ok_or(UntouchedReason::Malformed)
         }
         _ => Err(UntouchedReason::OtherProtocol),
     }
 }
 
-fn parse_segment(packet: &[u8], tcp: usize) -> Option<Segment> {
+/// Parses the headers of a TCP segment whose payload may be missing.
+pub(crate) fn parse_headers(bytes: &[u8]) -> Option<Segment> {
+    let header = usize::from(*bytes.first()? & 0xf) * 4;
+    let total = usize::from(u16_at(bytes, 2)?);
+    let is_whole = u16_at(bytes, 6)? & 0x3fff == 0;
+    let is_tcp = bytes.first()? >> 4 == 4 && header >= IPV4_HEADER && bytes.get(9) == Some(&TCP);
+    if !is_tcp || !is_whole {
+        return None;
+    }
+    parse_segment(bytes.get(..total).unwrap_or(bytes), header, total)
+}
+
+/// Parses the segment of a packet of `total` bytes, of which the headers have to be there.
+fn parse_segment(packet: &[u8], tcp: usize, total: usize) -> Option<Segment> {
     let address = |at| u32_at(packet, at).map(Ipv4Addr::from_bits);
     let source = Endpoint::new(address(12)?, u16_at(packet, tcp)?);
     let destination = Endpoint::new(address(16)?, u16_at(packet, tcp + 2)?);
@@ -106,8 +120,8 @@ fn parse_segment(packet: &[u8], tcp: usize) -> Option<Segment> {
         window: u16_at(packet, tcp + 14)?,
         options: TcpOptions::default(),
         unknown_option: false,
-        payload_len: (packet.len() - tcp - header) as u32,
-        total_len: packet.len(),
+        payload_len: total.checked_sub(tcp + header)? as u32,
+        total_len: total,
         tcp_offset: tcp,
         timestamps_offset: None,
         sack_offset_and_len: None,
@@ -153,6 +167,16 @@ impl Segment {
         let pseudo = addresses + u64::from(TCP) + body.len() as u64;
         fold(ones_complement_sum(header)) == 0xffff
             && fold(pseudo + ones_complement_sum(body)) == 0xffff
+    }
+
+    /// Returns whether the checksum of the segment is left to the network interface, as in a packet
+    /// that has not left this machine: then it is the sum of the pseudo-header.
+    pub fn has_partial_checksum(&self, bytes: &[u8]) -> bool {
+        let parts =
+            bytes.get(..self.total_len).and_then(|all| all.split_at_checked(self.tcp_offset));
+        let Some((header, body)) = parts else { return false };
+        let addresses = header.get(12..20).map_or(0, ones_complement_sum);
+        u16_at(body, 16) == Some(fold(addresses + u64::from(TCP) + body.len() as u64))
     }
 
     /// Replaces bytes of the TCP header at `at` and updates the checksum incrementally: a wrong

@@ -18,7 +18,7 @@ use crate::config::Config;
 use crate::counts::{Counts, PacketAction, UntouchedReason};
 use crate::flow::{ConnectionAid, Context, FlowStatus, Step};
 use crate::handshake::Handshake;
-use crate::packet::{PacketDestination, Parsed, Segment, parse};
+use crate::packet::{PacketDestination, Parsed, Segment, parse, parse_headers};
 use crate::pool::BufferPool;
 use connection_table::{ConnectionTable, TableEntry};
 use ready_queue::ReadyQueue;
@@ -42,6 +42,7 @@ impl fmt::Debug for AidFactory {
 /// [`last_ack_and_window`](Self::last_ack_and_window), [`withholds_acks`](Self::withholds_acks),
 /// [`next_timeout`](Self::next_timeout).
 /// *Events*: [`on_outgoing`](Self::on_outgoing), [`on_incoming`](Self::on_incoming),
+/// [`on_passed_by`](Self::on_passed_by), [`on_copies_lost`](Self::on_copies_lost),
 /// [`on_signal`](Self::on_signal), [`on_timeout`](Self::on_timeout),
 /// [`on_carrier_sent`](Self::on_carrier_sent), [`on_carrier_missing`](Self::on_carrier_missing).
 /// *Commands*: [`shut_down`](Self::shut_down). *Polls*: [`poll`](Self::poll),
@@ -267,6 +268,93 @@ impl Shim {
         }
     }
 
+    /// Processes the headers of a SYN, FIN or RST that has passed by, from this host or to it.
+    ///
+    /// A driver may let a connection pass by from its SYN on until [`UNSEEN_MAX`](crate::UNSEEN_MAX)
+    /// bytes, and has to pass these copies in order, each before what it intercepts later. The flow
+    /// begins with the first intercepted segment of the local TCP. Nothing is assumed that the
+    /// copies do not show: without them the connection counts as preexisting.
+    pub fn on_passed_by(&mut self, now: Instant, packet: &[u8], is_outgoing: bool) {
+        let Some(segment) = parse_headers(packet) else { return };
+        let FlowKey { source, destination } = segment.flow;
+        let key = if is_outgoing {
+            segment.flow
+        } else {
+            FlowKey { source: destination, destination: source }
+        };
+        let found = self.table.find(key);
+        if segment.has_flags(TcpFlags::SYN) && is_outgoing {
+            let action = self.on_outgoing_syn(now, found, &segment);
+            if matches!(action, PacketAction::Untouched(_)) {
+                self.counts.count_action(action);
+            }
+            let index = self.table.find(key);
+            if let Some(TableEntry::Handshake(opening)) =
+                index.and_then(|index| self.table.get_mut(index))
+            {
+                opening.on_copy();
+            }
+            return;
+        }
+        let Some(index) = found else { return };
+        let is_over = match self.table.get_mut(index) {
+            Some(TableEntry::Handshake(opening)) if segment.has_flags(TcpFlags::RST) => {
+                is_outgoing || opening.may_accept_reset(&segment)
+            }
+            Some(TableEntry::Handshake(opening)) if segment.has_flags(TcpFlags::SYN) => {
+                if segment.has_valid_checksums(packet) || segment.has_partial_checksum(packet) {
+                    opening.on_answer_copy(&segment);
+                }
+                false
+            }
+            Some(TableEntry::Handshake(opening)) if segment.has_flags(TcpFlags::FIN) => {
+                opening.on_fin_copy(&segment, is_outgoing)
+            }
+            // It passed by before the first intercepted segment.
+            Some(TableEntry::Flow(flow)) if segment.has_flags(TcpFlags::FIN) => {
+                flow.on_unseen_fin(segment.range().end, is_outgoing);
+                false
+            }
+            Some(TableEntry::Flow(_)) => segment.has_flags(TcpFlags::RST) && is_outgoing,
+            Some(TableEntry::Handshake(_)) | None => false,
+        };
+        if is_over {
+            self.forget(index);
+        }
+    }
+
+    /// Forgets connections of which only the handshake was seen: copies are missing.
+    pub fn on_copies_lost(&mut self) {
+        for index in self.table.indices() {
+            if let Some(TableEntry::Handshake(_)) = self.table.get(index) {
+                self.forget(index);
+            }
+        }
+    }
+
+    /// Begins the flow of a connection that has passed by, if the local TCP's `segment` allows it.
+    fn begin_flow(
+        &mut self,
+        now: Instant,
+        index: usize,
+        segment: &Segment,
+    ) -> Option<PacketAction> {
+        let Some(TableEntry::Handshake(opening)) = self.table.get(index) else { return None };
+        let make = || ConnectionAid((self.aid_factory.0)());
+        match opening.on_first_intercepted(now, segment, make) {
+            Ok(Some(flow)) => {
+                self.counts.flows += 1;
+                self.table.replace(index, TableEntry::Flow(flow));
+                None
+            }
+            Ok(None) => Some(PacketAction::Pass),
+            Err(reason) => {
+                self.forget(index);
+                Some(PacketAction::Untouched(reason))
+            }
+        }
+    }
+
     fn outgoing_segment(
         &mut self,
         now: Instant,
@@ -280,11 +368,13 @@ impl Shim {
         let Some(index) = found else {
             return PacketAction::Untouched(UntouchedReason::Preexisting);
         };
+        if let Some(action) = self.begin_flow(now, index, segment) {
+            return action;
+        }
         let (table, mut cx) = self.context(now);
         let step = match table.get_mut(index) {
             Some(TableEntry::Flow(flow)) => flow.on_outgoing(&mut cx, segment, packet),
-            // A reset, or a SYN-ACK on another path: the negotiated options are not known.
-            _ => Step::Closed(PacketAction::Untouched(UntouchedReason::Preexisting)),
+            _ => Step::Continue(PacketAction::Pass),
         };
         self.finish_step(now, index, step)
     }
@@ -356,6 +446,17 @@ impl Shim {
             if syn_only && !opening.is_passive() {
                 self.forget(index);
                 return PacketAction::Untouched(UntouchedReason::SimultaneousOpen);
+            }
+            // The flow begins with a segment of the local TCP.
+            if opening.passes_by() {
+                match self.table.get_mut(index) {
+                    Some(TableEntry::Handshake(opening)) if segment.has_flags(TcpFlags::SYN) => {
+                        opening.on_answer_copy(segment);
+                    }
+                    Some(TableEntry::Handshake(opening)) => opening.on_intercepted_peer(segment),
+                    Some(TableEntry::Flow(_)) | None => {}
+                }
+                return PacketAction::Pass;
             }
             let make = || ConnectionAid((self.aid_factory.0)());
             let flow = match opening.on_reply(now, segment, make) {

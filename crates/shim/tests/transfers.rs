@@ -3,10 +3,10 @@
 
 mod common;
 
-use common::net::{MS, Path, TestNetwork, like_linux};
+use common::net::{MS, Path, TestNetwork, YoungRule, like_linux};
 use common::paths::path;
 use driftway_base::{Duration, Instant};
-use driftway_shim::{Config, CwndAfterOutage, Shim};
+use driftway_shim::{Config, CwndAfterOutage, Shim, UNSEEN_MAX};
 use driftway_tcp::GrowthKind;
 use proptest::prelude::*;
 
@@ -18,6 +18,8 @@ struct Case {
     path: Path,
     both: bool,
     config: Config,
+    /// Bytes and time (ms) of each host for which its connection passes by.
+    young: [(u32, u64); 2],
 }
 
 fn config() -> impl Strategy<Value = Config> {
@@ -44,10 +46,12 @@ fn config() -> impl Strategy<Value = Config> {
 fn case() -> impl Strategy<Value = Case> {
     let growth = prop_oneof![Just(GrowthKind::Reno), Just(GrowthKind::Cubic)];
     let bytes = (0_u64..3_000_000, prop_oneof![2 => Just(0), 1 => 0_u64..1_000_000]);
-    (any::<u64>(), growth, bytes, path(), any::<bool>(), config()).prop_map(
-        |(seed, growth, bytes, path, both, config)| {
+    let young = prop_oneof![Just((0, 0)), (0..=UNSEEN_MAX, 0_u64..2000)];
+    let young = prop::array::uniform2(young);
+    (any::<u64>(), growth, bytes, path(), any::<bool>(), config(), young).prop_map(
+        |(seed, growth, bytes, path, both, config, young)| {
             let bytes = bytes.into();
-            Case { seed, growth, bytes, path, both, config }
+            Case { seed, growth, bytes, path, both, config, young }
         },
     )
 }
@@ -57,6 +61,9 @@ fn world(case: &Case) -> TestNetwork {
     let shims = [shim(), if case.both { shim() } else { None }];
     let mut world = TestNetwork::new(&like_linux(case.growth), shims, case.path.clone(), case.seed);
     world.bounds = case.config;
+    for (end, (bytes, time)) in world.ends.iter_mut().zip(case.young) {
+        end.young = (time > 0).then(|| YoungRule::new(bytes, MS(time)));
+    }
     for (end, bytes) in world.ends.iter_mut().zip(case.bytes) {
         end.writes = bytes;
     }

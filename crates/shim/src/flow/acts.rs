@@ -46,10 +46,10 @@ pub(crate) struct RequestedAcks {
 
 impl Flow {
     /// Passes the handshake to the aid, as far as it was seen.
-    pub fn opened(&mut self, now: Instant, ours: &TcpSegment, theirs: &Segment) {
+    pub fn opened(&mut self, now: Instant, ours: &TcpSegment, their_syn: Option<&Segment>) {
         let view = TcpView::default();
         self.aid.0.on_down(now, ours, &view);
-        if theirs.has_flags(driftway_wire::TcpFlags::SYN) {
+        if let Some(theirs) = their_syn {
             self.aid.0.on_up(now, &aid_segment(theirs), &view);
         }
     }

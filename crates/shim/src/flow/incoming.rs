@@ -33,6 +33,9 @@ impl Flow {
         if segment.has_flags(TcpFlags::SYN) || !segment.has_flags(TcpFlags::ACK) {
             return Step::Continue(PacketAction::Pass);
         }
+        if segment.ack.after(self.retransmission_queue.max) {
+            self.skip_unseen(cx, segment.ack);
+        }
         let view = self.view();
         self.record_peer(cx.now, segment);
         self.loosen_ack_limit(cx, segment);
@@ -86,7 +89,8 @@ impl Flow {
     fn is_plausible(&self, segment: &Segment) -> bool {
         let window = (u32::from(self.local.window) << self.negotiated.window_shift).max(65_535);
         let off = segment.seq.distance(self.local.ack).unsigned_abs();
-        let (ack, max) = (segment.ack, self.retransmission_queue.max);
+        let max = self.retransmission_queue.max;
+        let (ack, max) = (segment.ack, self.unseen.map_or(max, |(until, _)| max.max(until)));
         let acks = !segment.has_flags(TcpFlags::ACK)
             || ack.at_or_before(max) && ack.at_or_after(self.local_una - MAX_ACK_AGE);
         off <= window && acks
@@ -125,6 +129,7 @@ impl Flow {
         }
         if covered.first_retransmitted.is_none()
             && let Some(at) = covered.last_sent_once.filter(|at| *at >= self.rtt_valid_from)
+            && self.answers_seen(segment)
             && matches!(self.state, State::Open)
             && !self.is_queueing
         {
@@ -136,6 +141,13 @@ impl Flow {
         self.loss_episode =
             self.loss_episode.filter(|episode| self.local_una.before(episode.until));
         PacketAction::Pass
+    }
+
+    /// Returns whether the acknowledgment answers a segment that was seen: its first copy may have
+    /// passed by before (Karn's algorithm).
+    fn answers_seen(&self, segment: &Segment) -> bool {
+        let Some((_, first)) = self.unseen else { return true };
+        segment.options.timestamps.is_some_and(|stamps| Seq(stamps.echo).at_or_after(Seq(first)))
     }
 
     /// Undoes a loss if the aid requests it: the original's timestamp as TSecr makes the

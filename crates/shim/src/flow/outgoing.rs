@@ -89,10 +89,10 @@ impl Flow {
         lately && !segment.has_flags(TcpFlags::ACK)
     }
 
-    /// Records that data from `max` to `to` were never seen: a queue above the shim has dropped
-    /// them, which the local TCP will detect. `false`: it is more than the largest window (RFC 7323
+    /// Records that data from `max` to `to` were never seen: they have passed by, or a queue above
+    /// the shim has dropped them, which the local TCP will detect. `false`: it is more than the largest window (RFC 7323
     /// §2.3).
-    fn skip_unseen(&mut self, cx: &mut Context<'_>, to: Seq) -> bool {
+    pub(super) fn skip_unseen(&mut self, cx: &mut Context<'_>, to: Seq) -> bool {
         let range = SeqRange::new(self.retransmission_queue.max, to);
         if to.since(self.retransmission_queue.una) > WINDOW_MAX {
             return false;

@@ -105,6 +105,9 @@ impl ConnectionTable {
     pub fn longest_idle(&self, now: Instant) -> Option<usize> {
         let unused = |index: usize| {
             let (last, after) = match self.get(index)? {
+                TableEntry::Handshake(opening) if opening.is_established() => {
+                    (opening.last_sent, IDLE_TIMEOUT)
+                }
                 TableEntry::Handshake(opening) => (opening.last_sent, HANDSHAKE_TIMEOUT),
                 TableEntry::Flow(flow) if flow.is_idle() => (flow.last_activity(), IDLE_TIMEOUT),
                 TableEntry::Flow(_) => return None,

@@ -82,9 +82,49 @@ impl Path {
     }
 }
 
+/// What a host lets pass by the shim: a connection's first bytes, for a time, as the kernel's rules
+/// do.
+#[derive(Clone, Copy, Debug)]
+pub struct YoungRule {
+    pub bytes: u32,
+    pub time: Duration,
+    /// Time of the host's own SYN or SYN-ACK.
+    since: Option<Instant>,
+}
+
+impl YoungRule {
+    pub fn new(bytes: u32, time: Duration) -> Self {
+        Self { bytes, time, since: None }
+    }
+
+    /// Returns whether this packet passes, and whether the shim gets a copy.
+    fn on_packet(&mut self, now: Instant, bytes: &[u8], is_outgoing: bool) -> (bool, bool) {
+        let flags = TcpFlags(bytes[33]);
+        let syn = flags.contains(TcpFlags::SYN);
+        if bytes[9] != 6 {
+            return (false, false);
+        }
+        if syn && is_outgoing {
+            self.since = Some(now);
+        } else if syn && !flags.contains(TcpFlags::ACK) {
+            return (true, false);
+        }
+        let is_young = self.since.is_some_and(|since| now.since(since) < self.time);
+        let Some(left) = self.bytes.checked_sub(bytes.len() as u32).filter(|_| is_young) else {
+            // The quota stays exceeded.
+            self.bytes = if is_young { 0 } else { self.bytes };
+            return (false, false);
+        };
+        self.bytes = left;
+        let ends = TcpFlags::SYN.with(TcpFlags::FIN).with(TcpFlags::RST);
+        (true, flags.intersects(ends))
+    }
+}
+
 pub struct TestHost {
     pub tcp: Connection,
     pub shim: Option<Shim>,
+    pub young: Option<YoungRule>,
     iss: Seq,
     /// Bytes still to be written once the connection is open.
     pub writes: u64,
@@ -163,6 +203,7 @@ impl TestNetwork {
             TestHost {
                 tcp,
                 shim,
+                young: None,
                 iss,
                 writes: 0,
                 read: 0,
@@ -311,8 +352,10 @@ impl TestNetwork {
     }
 
     fn arrives(&mut self, to: usize, mut bytes: Vec<u8>) {
+        let passes_by = self.passes_by(to, &bytes, false);
         let pass = match &mut self.ends[to].shim {
             None => true,
+            Some(_) if passes_by => true,
             Some(shim) => {
                 matches!(
                     shim.on_incoming(self.now, &mut bytes),
@@ -324,6 +367,17 @@ impl TestNetwork {
             self.deliver(to, &bytes);
         }
         self.poll_shim(to);
+    }
+
+    /// Returns whether a packet passes by the shim, which gets a copy of what it has to know.
+    fn passes_by(&mut self, at: usize, bytes: &[u8], is_outgoing: bool) -> bool {
+        let end = &mut self.ends[at];
+        let (Some(rule), Some(shim)) = (&mut end.young, &mut end.shim) else { return false };
+        let (passes, is_copied) = rule.on_packet(self.now, bytes, is_outgoing);
+        if is_copied {
+            shim.on_passed_by(self.now, &bytes[..bytes.len().min(120)], is_outgoing);
+        }
+        passes
     }
 
     fn poll_shim(&mut self, at: usize) {
@@ -364,8 +418,10 @@ impl TestNetwork {
             let packet = Packet { ip, body: Body::Tcp(sent.segment) };
             let mut bytes = vec![0; packet.len() as usize];
             packet.encode(&mut bytes, Payload::fill_pattern).expect("it fits");
-            let disposition = match &mut end.shim {
+            let passes_by = self.passes_by(at, &bytes, true);
+            let disposition = match &mut self.ends[at].shim {
                 None => PacketAction::Pass,
+                Some(_) if passes_by => PacketAction::Pass,
                 Some(shim) => shim.on_outgoing(self.now, &mut bytes),
             };
             if matches!(disposition, PacketAction::Pass | PacketAction::Untouched(_)) {
