@@ -44,7 +44,8 @@ In the JSON document every name ends with its unit. `kernel` is the kernel's sta
 connection (inet_diag), null if it has closed. `time_to_resume_s` is the time from the sending of
 the probe that found the path again (or from this host's own link being restored) until the kernel's
 TCP received the first new acknowledgment; it includes a round trip, and is null if there was no
-outage with unacknowledged data. `unseen` counts packets that pass without reaching the shim: IPv6
+outage with unacknowledged data. `unseen` counts packets that pass without reaching the shim: those
+of connections that are less than a second old and have carried less than 16 KiB (young), IPv6
 (ipv6_tcp, ipv6_other), udp (with the tunnels over it), tunnels with an IP protocol number (IPv4 in
 IPv4, GRE, IPsec, L2TP, MPLS), other protocols, and IP fragments that the kernel made (fragments_out)
 or reassembled (fragments_in). The kernel counts them.")]

@@ -68,6 +68,7 @@ fn table(document: &Document) -> String {
         ("implausible", "with implausible sequence numbers, possibly forged"),
     ];
     let unseen = [
+        ("young", "of young connections"),
         ("ipv6_tcp", "of TCP over IPv6"),
         ("ipv6_other", "of other IPv6 protocols"),
         ("udp", "of UDP"),

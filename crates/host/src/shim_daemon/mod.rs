@@ -11,6 +11,7 @@ mod carrier_acks;
 mod counters;
 mod dead_man_switch;
 mod inject;
+mod nflog;
 mod nfnetlink;
 mod nfqueue;
 mod owning_process;
@@ -49,6 +50,7 @@ use carrier_acks::{CARRIER_ID, CarrierAcks, ExitAction, flow_of, set_identificat
 use counters::counters;
 use dead_man_switch::DeadManSwitch;
 use inject::Injector;
+use nflog::NfLog;
 use nfqueue::{HOOK_LOCAL_OUT, HOOK_POST_ROUTING, NfQueue, QueuedPacket};
 use parked::ParkedPackets;
 use path_log::PathLog;
@@ -62,6 +64,11 @@ const BATCH: usize = 64;
 /// Maximum number of packets that the shim sends before others have their turn: each causes up to
 /// three more in the queue, for which all others wait.
 const SENT_PER_TURN: usize = 32;
+/// Maximum number of copies that are read before packets: some milliseconds.
+const COPIES_MAX: usize = 4096;
+/// Interval at which copies are read where there are no packets. It bounds how many there are when
+/// a packet waits behind them.
+const COPIES_INTERVAL: Duration = Duration::from_millis(10);
 /// Maximum time for which a status request waits for an answer.
 const ANSWER_TIMEOUT: std::time::Duration = std::time::Duration::from_secs(1);
 /// Maximum length of IP and TCP headers (bytes): only these are ever edited.
@@ -85,6 +92,10 @@ pub struct ShimDaemon {
     // Drop order: the queue must outlive the rules, or the packets in it are dropped.
     rules: Rules,
     queue: NfQueue,
+    /// Copies of what passes by; `None`: the kernel has no such log.
+    passed_by: Option<NfLog>,
+    /// Time at which copies are read, if there were some at the last one.
+    copies_due: Option<Instant>,
     injector: Injector,
     carrier_acks: CarrierAcks,
     /// Flows with a segment that found no carrier acknowledgment, and whether one had been
@@ -190,12 +201,17 @@ impl ShimDaemon {
         let wake = EventFd::from_flags(EfdFlags::EFD_NONBLOCK | EfdFlags::EFD_CLOEXEC)?;
         let (asks, questions) = mpsc::channel();
         let mut alive = DeadManSwitch::open()?;
-        let rules = Rules::install(interfaces)?;
+        let passed_by = NfLog::open()
+            .inspect_err(|error| warn!(%error, "connections are intercepted from their beginning"))
+            .ok();
+        let rules = Rules::install(interfaces, passed_by.is_some())?;
         let clock = RealClock::start();
         alive.renew(clock.now())?;
         Ok(Self {
             rules,
             queue,
+            passed_by,
+            copies_due: None,
             injector,
             carrier_acks: CarrierAcks::default(),
             missing_carriers: BTreeMap::new(),
@@ -309,8 +325,29 @@ impl ShimDaemon {
         }
     }
 
+    /// Processes the copies of packets that have passed by.
+    fn process_passed_by(&mut self) -> io::Result<()> {
+        let now = self.clock.now();
+        self.copies_due = None;
+        let Some(log) = &mut self.passed_by else { return Ok(()) };
+        for _ in 0..COPIES_MAX {
+            match log.receive() {
+                Ok(None) => return Ok(()),
+                Ok(Some(copy)) => self.shim.on_passed_by(now, copy.headers, copy.is_outgoing),
+                Err(error) if error.kind() == io::ErrorKind::OutOfMemory => {
+                    self.shim.on_copies_lost();
+                }
+                Err(error) => return Err(error),
+            }
+            self.copies_due = Some(now + COPIES_INTERVAL);
+        }
+        Ok(())
+    }
+
     /// Processes a batch of packets; returns whether there may be more.
     fn process_packets(&mut self) -> io::Result<bool> {
+        // Each copy is older than the packets of its connection.
+        self.process_passed_by()?;
         for _ in 0..BATCH {
             let Some(waiting) = self.queue.receive()? else {
                 self.queue.flush()?;
@@ -569,6 +606,7 @@ impl ShimDaemon {
             self.shim.next_timeout(),
             self.carrier_acks.next_timeout(),
             self.routes.next_timeout(),
+            self.copies_due,
         ];
         let next = wanted.into_iter().flatten().fold(self.dead_man_switch.due(), Instant::min);
         let timeout = if more { Duration::ZERO } else { self.clock.until(next) };

@@ -8,6 +8,7 @@ use tracing::warn;
 use super::carrier_acks::{CARRIER_ID, TAG, TAG_MASK};
 use super::dead_man_switch;
 use super::inject::INJECTED_PRIORITY;
+use super::nflog;
 use super::nfnetlink::{ACK, APPEND, Attributes, CREATE, DUMP, EXCLUSIVE, Message, Messages};
 use super::nfqueue::{HOOK_LOCAL_IN, HOOK_LOCAL_OUT, HOOK_POST_ROUTING, QUEUE_NUMBER};
 use super::unseen::{IPV4, IPV6, ProtocolClass, comment_attribute, parse_counter_rule};
@@ -44,6 +45,7 @@ const OWNED: u32 = 2;
 const VERDICT_REGISTER: u32 = 0;
 const DATA_REGISTER: u32 = 1;
 const EQUAL: u32 = 0;
+const NOT_EQUAL: u32 = 1;
 const UPDATE: u32 = 1;
 const DROP: u32 = 0;
 const ACCEPT: u32 = 1;
@@ -56,6 +58,8 @@ const META_OIFNAME: u32 = 7;
 const META_L4PROTO: u32 = 16;
 const NETWORK_HEADER: u32 = 1;
 const TRANSPORT_HEADER: u32 = 2;
+/// The first of the registers of four bytes, which [`DATA_REGISTER`] overlaps.
+const WORD_REGISTER: u32 = 8;
 /// Length of an interface name, zero-padded (bytes).
 const INTERFACE_NAME_LEN: usize = 16;
 
@@ -68,6 +72,31 @@ const KEY_TYPE: u32 = 10;
 const EXPIRING: u32 = 0x10 | 0x20;
 /// Size limit; expired elements are collected later.
 const ELEMENTS: u32 = 16;
+
+/// Name of the set of young connections: local address, remote address, local port, remote port.
+const YOUNG_SET: &str = "young";
+const YOUNG_KEY_LEN: u32 = 16;
+/// `ipv4_addr . ipv4_addr . inet_service . inet_service`: six bits each.
+const YOUNG_KEY_TYPE: u32 = 7 << 18 | 7 << 12 | 13 << 6 | 13;
+/// Size limit. Where it is reached, connections are intercepted from their SYN on.
+const YOUNG_MAX: u32 = 65_536;
+/// Lifetime of an element. Within about a second the shim does not tell an outage from losses, and
+/// RFC 6298 §2.1 has no earlier timeout for a SYN.
+const YOUNG_MS: u64 = 1000;
+/// Name of the counter of packets that pass by.
+pub const YOUNG_COUNTER: &str = "young";
+
+/// Offsets of addresses and ports in their headers.
+const SOURCE_ADDRESS: u32 = 12;
+const DESTINATION_ADDRESS: u32 = 16;
+const SOURCE_PORT: u32 = 0;
+const DESTINATION_PORT: u32 = 2;
+/// Offset and bits of TCP's flags.
+const FLAGS: u32 = 13;
+const FIN: u8 = 1;
+const SYN: u8 = 2;
+const RST: u8 = 4;
+const ACK_FLAG: u8 = 0x10;
 
 const LOOPBACK: u32 = 1;
 const ICMP: u8 = 1;
@@ -86,24 +115,37 @@ pub struct Rules {
 
 impl Rules {
     /// Installs rules that queue the host's TCP packets and ICMP errors on these interfaces, or on
-    /// all but the loopback interface.
+    /// all but the loopback interface. With `passes_young` young connections pass by, and the log
+    /// group gets copies of their SYNs, FINs and RSTs, if the kernel has what that needs.
     ///
     /// # Errors
     /// `AddrInUse`: a table by that name exists. Otherwise any error of the kernel.
-    pub fn install(interfaces: &[String]) -> io::Result<Self> {
+    pub fn install(interfaces: &[String], passes_young: bool) -> io::Result<Self> {
         let mut rules = Self { socket: open()?, ipv6: false };
-        match rules.commit(interception_rules(interfaces, true)) {
-            // A kernel without connection tracking needs no `notrack`.
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                rules.commit(interception_rules(interfaces, false))?;
-            }
-            done => done?,
-        }
+        rules.install_interception(interfaces, passes_young)?;
         match rules.commit(ipv6_counter_rules(interfaces)) {
             Ok(()) => rules.ipv6 = true,
             Err(error) => warn!(%error, "IPv6 packets are not counted"),
         }
         Ok(rules)
+    }
+
+    fn install_interception(&self, interfaces: &[String], passes_young: bool) -> io::Result<()> {
+        // A kernel without connection tracking needs no `notrack`.
+        let variants = [(true, passes_young), (false, passes_young), (true, false), (false, false)];
+        let mut refused = None;
+        for (untracked, young) in variants {
+            match self.commit(interception_rules(interfaces, untracked, young)) {
+                Err(error) if error.kind() == io::ErrorKind::AddrInUse => return Err(error),
+                Err(error) => refused = Some(error),
+                Ok(()) if passes_young && !young => {
+                    warn!(?refused, "connections are intercepted from their beginning");
+                    return Ok(());
+                }
+                Ok(()) => return Ok(()),
+            }
+        }
+        refused.map_or(Ok(()), Err)
     }
 
     /// Counters of the kernel: name and number of packets of each counting rule.
@@ -239,10 +281,13 @@ pub fn table_owner() -> io::Result<Option<u32>> {
 }
 
 /// Interception and counting rules for IPv4.
-fn interception_rules(interfaces: &[String], untracked: bool) -> Batch {
+fn interception_rules(interfaces: &[String], untracked: bool, passes_young: bool) -> Batch {
     let mut batch = Batch::new(IP);
     batch.add_table();
     batch.add_liveness_set();
+    if passes_young {
+        batch.add_young_set();
+    }
     batch.add_rule("output", |rule| {
         rule.match_meta(META_PRIORITY, &dead_man_switch::PRIORITY.to_ne_bytes());
         rule.renew_liveness();
@@ -276,6 +321,9 @@ fn interception_rules(interfaces: &[String], untracked: bool) -> Batch {
     batch.add_loopback_rules();
     for name in interface_filters(interfaces) {
         for (chain, interface) in [("output", META_OIFNAME), ("input", META_IIFNAME)] {
+            if passes_young {
+                batch.add_young_rules(chain, interface, name);
+            }
             batch.add_rule(chain, |rule| {
                 rule.match_interface(interface, name);
                 rule.match_meta(META_L4PROTO, &[TCP]);
@@ -394,6 +442,59 @@ impl Batch {
         });
     }
 
+    /// Adds the set of young connections, each with its own quota.
+    fn add_young_set(&mut self) {
+        self.add(NEW_SET, CREATE | EXCLUSIVE, |says| {
+            says.text(1, TABLE);
+            says.text(2, YOUNG_SET);
+            says.number(3, EXPIRING);
+            says.number(4, YOUNG_KEY_TYPE);
+            says.number(5, YOUNG_KEY_LEN);
+            says.nested(9, |wanted| wanted.number(1, YOUNG_MAX));
+            says.number(10, 2);
+            says.bytes(11, &YOUNG_MS.to_be_bytes());
+        });
+    }
+
+    /// Adds rules by which young connections pass: from the local TCP's SYN or SYN-ACK on, until
+    /// their time or their quota of bytes is over. Copies of SYNs, FINs and RSTs are logged. A
+    /// connection that is not in the set, for whatever reason, is intercepted.
+    fn add_young_rules(&mut self, chain: &str, interface: u32, name: Option<&str>) {
+        if chain == "output" {
+            self.add_commented_rule(chain, Some(YOUNG_COUNTER), |rule| {
+                rule.match_tcp(interface, name);
+                rule.match_flags(SYN, NOT_EQUAL, 0);
+                rule.load_connection(chain);
+                rule.add_young();
+                rule.log();
+                rule.count();
+                rule.verdict(ACCEPT);
+            });
+        } else {
+            // A SYN of the peer is recorded with its answer.
+            self.add_commented_rule(chain, Some(YOUNG_COUNTER), |rule| {
+                rule.match_tcp(interface, name);
+                rule.match_flags(SYN | ACK_FLAG, EQUAL, SYN);
+                rule.count();
+                rule.verdict(ACCEPT);
+            });
+        }
+        self.add_rule(chain, |rule| {
+            rule.match_tcp(interface, name);
+            rule.match_flags(SYN | FIN | RST, NOT_EQUAL, 0);
+            rule.load_connection(chain);
+            rule.match_young();
+            rule.log();
+        });
+        self.add_commented_rule(chain, Some(YOUNG_COUNTER), |rule| {
+            rule.match_tcp(interface, name);
+            rule.load_connection(chain);
+            rule.match_young();
+            rule.count();
+            rule.verdict(ACCEPT);
+        });
+    }
+
     fn add_loopback_rules(&mut self) {
         for (chain, interface) in [("output", META_OIF), ("input", META_IIF)] {
             self.add_rule(chain, |rule| {
@@ -483,14 +584,18 @@ impl Rule<'_, '_> {
         value.iter_mut().zip(name.bytes()).for_each(|(to, from)| *to = from);
         self.match_meta(key, &value);
     }
+    /// Loads a field of a header into a register.
+    fn load_field(&mut self, register: u32, header: u32, offset: u32, len: u32) {
+        self.expression("payload", |says| {
+            says.number(1, register);
+            says.number(2, header);
+            says.number(3, offset);
+            says.number(4, len);
+        });
+    }
     /// Matches the first byte of the transport header.
     fn match_first_byte(&mut self, value: u8) {
-        self.expression("payload", |says| {
-            says.number(1, DATA_REGISTER);
-            says.number(2, TRANSPORT_HEADER);
-            says.number(3, 0);
-            says.number(4, 1);
-        });
+        self.load_field(DATA_REGISTER, TRANSPORT_HEADER, 0, 1);
         self.compare(&[value]);
     }
     /// Matches the identification of the IP header.
@@ -504,11 +609,77 @@ impl Rule<'_, '_> {
         self.compare(&value.to_be_bytes());
     }
     fn compare(&mut self, value: &[u8]) {
+        self.compare_by(EQUAL, value);
+    }
+    fn compare_by(&mut self, operator: u32, value: &[u8]) {
         self.expression("cmp", |says| {
             says.number(1, DATA_REGISTER);
-            says.number(2, EQUAL);
+            says.number(2, operator);
             says.nested(3, |data| data.bytes(1, value));
         });
+    }
+    /// Keeps the bits of `mask` of the loaded value.
+    fn mask(&mut self, mask: &[u8]) {
+        self.expression("bitwise", |says| {
+            says.number(1, DATA_REGISTER);
+            says.number(2, DATA_REGISTER);
+            says.number(3, mask.len() as u32);
+            says.nested(4, |data| data.bytes(1, mask));
+            says.nested(5, |data| data.bytes(1, &vec![0; mask.len()]));
+        });
+    }
+    /// Matches TCP over the interface.
+    fn match_tcp(&mut self, interface: u32, name: Option<&str>) {
+        self.match_interface(interface, name);
+        self.match_meta(META_L4PROTO, &[TCP]);
+    }
+    /// Compares these flags of TCP.
+    fn match_flags(&mut self, mask: u8, operator: u32, value: u8) {
+        self.load_field(DATA_REGISTER, TRANSPORT_HEADER, FLAGS, 1);
+        self.mask(&[mask]);
+        self.compare_by(operator, &[value]);
+    }
+    /// Loads the key of the connection, whose packet is in this chain.
+    fn load_connection(&mut self, chain: &str) {
+        let mut addresses = [SOURCE_ADDRESS, DESTINATION_ADDRESS];
+        let mut ports = [SOURCE_PORT, DESTINATION_PORT];
+        if chain == "input" {
+            addresses.reverse();
+            ports.reverse();
+        }
+        for (register, offset) in (WORD_REGISTER..).zip(addresses) {
+            self.load_field(register, NETWORK_HEADER, offset, 4);
+        }
+        for (register, offset) in (WORD_REGISTER + 2..).zip(ports) {
+            self.load_field(register, TRANSPORT_HEADER, offset, 2);
+        }
+    }
+    /// Adds the loaded connection to the set, or renews it; its quota is that of its first packet.
+    fn add_young(&mut self) {
+        self.expression("dynset", |says| {
+            says.text(1, YOUNG_SET);
+            says.number(3, UPDATE);
+            says.number(4, DATA_REGISTER);
+            says.bytes(6, &YOUNG_MS.to_be_bytes());
+            says.nested(7, |quota| {
+                quota.text(1, "quota");
+                quota.nested(2, |says| {
+                    says.bytes(1, &u64::from(driftway_shim::UNSEEN_MAX).to_be_bytes());
+                    says.number(2, 0);
+                });
+            });
+        });
+    }
+    /// Matches while the loaded connection is in the set, within its quota.
+    fn match_young(&mut self) {
+        self.expression("lookup", |says| {
+            says.text(1, YOUNG_SET);
+            says.number(2, DATA_REGISTER);
+        });
+    }
+    /// Sends a copy to the log group.
+    fn log(&mut self) {
+        self.expression("log", |says| says.bytes(1, &nflog::GROUP.to_be_bytes()));
     }
     fn count(&mut self) {
         self.expression("counter", |_| {});
@@ -516,13 +687,7 @@ impl Rule<'_, '_> {
     /// Matches the priority tag of a carrier acknowledgment.
     fn match_carrier_priority(&mut self) {
         self.load_meta(META_PRIORITY);
-        self.expression("bitwise", |says| {
-            says.number(1, DATA_REGISTER);
-            says.number(2, DATA_REGISTER);
-            says.number(3, 4);
-            says.nested(4, |data| data.bytes(1, &TAG_MASK.to_ne_bytes()));
-            says.nested(5, |data| data.bytes(1, &[0; 4]));
-        });
+        self.mask(&TAG_MASK.to_ne_bytes());
         self.compare(&TAG.to_ne_bytes());
     }
     fn verdict(&mut self, what: u32) {

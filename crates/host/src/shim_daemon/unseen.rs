@@ -37,6 +37,8 @@ counters! {
     /// Packets sent or received by this host, not over the loopback interface, that were not
     /// intercepted since the start.
     UnseenCounts {
+        /// TCP over IPv4: young connections, which pass by.
+        young = "young",
         /// UDP over IPv4, including tunnels over UDP.
         udp = "udp",
         /// Tunnels with an IP protocol number: IPv4 and IPv6 in IPv4, GRE, IPsec, L2TP, MPLS.
@@ -66,6 +68,7 @@ impl UnseenCounts {
             counts.iter().filter(|(kind, _)| kind == name).map(|(_, packets)| packets).sum()
         };
         Self {
+            young: sum("young"),
             udp: sum("udp"),
             tunnels: sum("tunnels"),
             other: sum("other"),

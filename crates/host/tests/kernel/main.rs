@@ -43,6 +43,7 @@ mod unseen;
 mod windows;
 mod wired;
 mod wrapping;
+mod young;
 
 use std::process::ExitCode;
 
@@ -66,6 +67,7 @@ const MODULES: [&[Test]; 23] = [
     cut_off::TESTS,
     wrapping::TESTS,
     unseen::TESTS,
+    young::TESTS,
     emulate_lab::TESTS,
     emulate_radio::TESTS,
     emulate::TESTS,

@@ -379,6 +379,9 @@ fn a_connection_without_injection_continues() {
         near.read_exact(&mut [0; 5])
     };
     exchange().expect("the sockets are connected");
+    // A young connection passes by.
+    nap(millis(1100));
+    exchange().expect("the sockets are connected");
     // Another link fails and recovers, which starts a route review.
     net.plug(1, false);
     nap(millis(1500));
