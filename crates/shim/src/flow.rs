@@ -231,6 +231,8 @@ pub(crate) struct Flow {
     pub(super) ack_limit: AckLimit,
     /// Time at which the bytes held back with [`Config::hold_back`] are acknowledged.
     pub(super) hold_back_until: Instant,
+    /// Payload of the local TCP's segments since the path has become narrower.
+    pub(super) path_payload: Option<u32>,
     /// The connection passed by at first: one past the last sequence number that the local TCP may
     /// have sent unseen, and the TSval of its first intercepted segment.
     pub(super) unseen: Option<(Seq, u32)>,
@@ -338,6 +340,7 @@ impl Flow {
             announcements_left: 0,
             ack_limit: AckLimit::new(ours.ack),
             hold_back_until: Instant::ZERO,
+            path_payload: None,
             unseen: None,
             last_sent: Instant::ZERO,
             last_heard: Instant::ZERO,

@@ -119,5 +119,5 @@ pub use counts::{Counts, DiscardReason, PacketAction, UntouchedReason};
 pub use driftway_aid::carry::CwndAfterOutage;
 pub use flow::FlowStatus;
 pub use handshake::UNSEEN_MAX;
-pub use packet::PacketDestination;
+pub use packet::{PacketDestination, complete_checksums};
 pub use shim::Shim;

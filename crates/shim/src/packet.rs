@@ -1,5 +1,7 @@
 //! Parsing and editing of packets in place.
 
+use alloc::vec::Vec;
+
 use driftway_base::{Ecn, Endpoint, FlowKey, Ipv4Addr, Seq, SeqRange};
 use driftway_wire::{TcpFlags, TcpOption, TcpOptionReader, TcpOptions};
 
@@ -235,6 +237,83 @@ impl Segment {
     }
 }
 
+impl Segment {
+    /// Bytes of TCP options, with padding.
+    pub fn options_len(&self) -> u32 {
+        let headers = self.total_len - self.payload_len as usize;
+        (headers - self.tcp_offset - TCP_HEADER) as u32
+    }
+
+    /// Takes over what was edited in `piece`, one of the segments of this packet, as which it was
+    /// parsed before: acknowledgment number, window, ECE, timestamps. Returns whether anything was.
+    pub fn take_edits(&self, whole: &mut [u8], before: &Segment, piece: &[u8]) -> bool {
+        let Ok(Parsed::Tcp(after)) = parse(piece) else { return false };
+        let stamps = |segment: &Self| segment.options.timestamps.map(|s| (s.value, s.echo));
+        let ece = |segment: &Self| segment.has_flags(TcpFlags::ECE);
+        let state = |s: &Self| (s.ack, s.window, ece(s), stamps(s));
+        if state(&after) == state(before) {
+            return false;
+        }
+        self.set_ack(whole, after.ack);
+        self.set_window(whole, after.window);
+        self.set_ece(whole, ece(&after));
+        if let Some((value, echo)) = stamps(&after) {
+            self.set_tsval(whole, value);
+            self.set_tsecr(whole, echo);
+        }
+        true
+    }
+
+    /// Writes the segment of `len` bytes from `offset` on, into which the whole packet will be cut,
+    /// as a network interface does it: FIN and PSH are in the last one, CWR is in the first one
+    /// (RFC 3168 §6.1.2). `None`: `len` is beyond the end.
+    pub fn write_piece(
+        &self,
+        whole: &[u8],
+        offset: u32,
+        len: u32,
+        into: &mut Vec<u8>,
+    ) -> Option<()> {
+        let tcp = self.tcp_offset;
+        let headers = self.total_len - self.payload_len as usize;
+        let start = headers + offset as usize;
+        into.clear();
+        into.extend_from_slice(whole.get(..headers)?);
+        into.extend_from_slice(whole.get(start..start + len as usize)?);
+        let total = u16::try_from(into.len()).ok()?;
+        into.get_mut(2..4)?.copy_from_slice(&total.to_be_bytes());
+        into.get_mut(tcp + 4..tcp + 8)?.copy_from_slice(&(self.seq + offset).0.to_be_bytes());
+        let mut flags = self.flags.0;
+        if offset > 0 {
+            flags &= !TcpFlags::CWR.0;
+        }
+        if offset + len < self.payload_len {
+            flags &= !(TcpFlags::FIN.0 | TcpFlags::PSH.0);
+        }
+        *into.get_mut(tcp + 13)? = flags;
+        complete_checksums(into)
+    }
+}
+
+/// Computes both checksums of an IPv4 packet with TCP. `None`: it is none.
+pub fn complete_checksums(packet: &mut [u8]) -> Option<()> {
+    let tcp = usize::from(packet.first()? & 0xf) * 4;
+    let total = usize::from(u16_at(packet, 2)?);
+    let packet = packet.get_mut(..total)?;
+    if packet.get(9) != Some(&TCP) || tcp < IPV4_HEADER {
+        return None;
+    }
+    packet.get_mut(10..12)?.fill(0);
+    let header = !fold(ones_complement_sum(packet.get(..tcp)?));
+    packet.get_mut(10..12)?.copy_from_slice(&header.to_be_bytes());
+    packet.get_mut(tcp + 16..tcp + 18)?.fill(0);
+    let addresses = ones_complement_sum(packet.get(12..20)?);
+    let body = packet.get(tcp..)?;
+    let sum = addresses + u64::from(TCP) + body.len() as u64 + ones_complement_sum(body);
+    packet.get_mut(tcp + 16..tcp + 18)?.copy_from_slice(&(!fold(sum)).to_be_bytes());
+    Some(())
+}
+
 /// RFC 1624 §3, equation 3: HC' = ~(~HC + ~m + m').
 fn update_checksum(bytes: &mut [u8], checksum_at: usize, before: u64, after: u64) {
     let Some(old) = u16_at(bytes, checksum_at) else { return };
@@ -259,7 +338,6 @@ mod test {
     use super::*;
     use driftway_wire::{Body, IpHeader, Packet, Payload, SackBlocks, TcpSegment, Timestamps};
     use std::vec;
-    use std::vec::Vec;
 
     const NOP: u8 = TcpOption::NOP;
 

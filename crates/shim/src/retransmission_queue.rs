@@ -201,7 +201,12 @@ impl RetransmissionQueue {
     /// Records that the local TCP retransmits `range` in a packet of `total` bytes. A segment that
     /// ends within an original was resegmented: the path MTU has shrunk (RFC 1191), and longer
     /// stored packets are useless.
-    pub fn on_retransmission(&mut self, range: SeqRange, total: usize, pool: &mut BufferPool) {
+    pub fn on_retransmission(
+        &mut self,
+        range: SeqRange,
+        total: usize,
+        pool: &mut BufferPool,
+    ) -> bool {
         let first = self.index_of(range.start);
         let mut cut = false;
         for original in self.originals.range_mut(first..) {
@@ -214,6 +219,7 @@ impl RetransmissionQueue {
         if cut {
             self.discard_longer(total, pool);
         }
+        cut
     }
 
     /// Discards stored packets longer than `total` bytes.

@@ -59,6 +59,8 @@ pub struct Shim {
     counts: Counts,
     table: ConnectionTable,
     ready: ReadyQueue,
+    /// A buffer for segments of larger packets.
+    piece: Vec<u8>,
 }
 
 impl Shim {
@@ -76,6 +78,7 @@ impl Shim {
             counts: Counts::default(),
             table: ConnectionTable::default(),
             ready: ReadyQueue::default(),
+            piece: Vec::new(),
         }
     }
 
@@ -112,6 +115,69 @@ impl Shim {
         };
         self.counts.count_action(action);
         action
+    }
+
+    /// Processes a packet of several segments that the local TCP sends, to be segmented by the
+    /// kernel or the network interface (GSO); its checksums are not looked at. It is stored as the
+    /// segments into which it will be cut, and passes, or does not, as a whole.
+    ///
+    /// If the segments' headers are edited, so are those of the packet, without its checksums
+    /// ([`complete_checksums`](crate::complete_checksums)). A `false` beside the action: they were
+    /// not.
+    pub fn on_outgoing_large(&mut self, now: Instant, packet: &mut [u8]) -> (PacketAction, bool) {
+        let mut piece = core::mem::take(&mut self.piece);
+        let done = self.outgoing_pieces(now, packet, &mut piece);
+        self.piece = piece;
+        done
+    }
+
+    fn outgoing_pieces(
+        &mut self,
+        now: Instant,
+        packet: &mut [u8],
+        piece: &mut Vec<u8>,
+    ) -> (PacketAction, bool) {
+        let untouched = |shim: &mut Self, reason| {
+            shim.counts.count_action(PacketAction::Untouched(reason));
+            (PacketAction::Untouched(reason), false)
+        };
+        let whole = match parse(packet) {
+            Ok(Parsed::Tcp(segment)) => segment,
+            Ok(Parsed::Icmp) => return untouched(self, UntouchedReason::OtherProtocol),
+            Err(reason) => return untouched(self, reason),
+        };
+        if let Some(index) = self.table.find(whole.flow)
+            && let Some(action) = self.begin_flow(now, index, &whole)
+        {
+            self.counts.count_action(action);
+            return (action, false);
+        }
+        let index = self.table.find(whole.flow);
+        let len = match index.and_then(|index| self.table.get(index)) {
+            Some(TableEntry::Flow(flow)) => flow.piece_len(&whole),
+            Some(TableEntry::Handshake(_)) | None => {
+                return untouched(self, UntouchedReason::Preexisting);
+            }
+        };
+        let (mut offset, mut passes, mut is_edited) = (0, false, false);
+        while offset < whole.payload_len {
+            let step = len.min(whole.payload_len - offset);
+            if whole.write_piece(packet, offset, step, piece).is_none() {
+                break;
+            }
+            let Ok(Parsed::Tcp(segment)) = parse(piece) else { break };
+            let action = self.outgoing_segment(now, &segment, piece);
+            self.counts.count_action(action);
+            passes |= matches!(action, PacketAction::Pass | PacketAction::Untouched(_));
+            if action == PacketAction::Pass {
+                is_edited |= whole.take_edits(packet, &segment, piece);
+            }
+            offset += step;
+        }
+        // Segments that pass beside others that wait are in order, since data wait behind what
+        // waits: then some are sent twice, and none is lost.
+        let is_whole = offset < whole.payload_len || passes;
+        (if is_whole { PacketAction::Pass } else { PacketAction::Stored }, is_edited)
     }
 
     /// Processes a packet that arrives for this host.

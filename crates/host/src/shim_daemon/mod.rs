@@ -31,7 +31,9 @@ use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver, Sender, SyncSender};
 
 use driftway_base::{Duration, FlowKey, Instant, Signal, SignalKind};
-use driftway_shim::{Config, Counts, FlowStatus, PacketAction, PacketDestination, Shim};
+use driftway_shim::{
+    Config, Counts, FlowStatus, PacketAction, PacketDestination, Shim, complete_checksums,
+};
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, ppoll};
 use nix::sys::eventfd::{EfdFlags, EventFd};
@@ -353,7 +355,13 @@ impl ShimDaemon {
                 self.queue.flush()?;
                 return Ok(false);
             };
+            let is_large = waiting.is_large && waiting.hook == HOOK_LOCAL_OUT;
+            if waiting.has_partial_checksum && !is_large {
+                // In the copy. A packet that passes unchanged keeps its own.
+                complete_checksums(self.queue.bytes(waiting));
+            }
             match waiting.hook {
+                HOOK_LOCAL_OUT if is_large => self.on_outgoing_large(waiting),
                 HOOK_POST_ROUTING => self.on_postrouting(waiting),
                 HOOK_LOCAL_OUT => self.on_outgoing(waiting),
                 _ => self.on_incoming(waiting),
@@ -388,6 +396,30 @@ impl ShimDaemon {
                 self.routes.on_routed(flow, waiting.out_interface);
             }
             self.apply_disposition(waiting, disposition, headers)?;
+        }
+        Ok(())
+    }
+
+    /// Processes a packet that is to be cut into segments.
+    fn on_outgoing_large(&mut self, waiting: QueuedPacket) -> io::Result<()> {
+        self.counts.outgoing += 1;
+        let packet = self.queue.bytes(waiting);
+        let dead = self.routes.has_unroutable()
+            && flow_of(packet).is_some_and(|flow| self.routes.is_unroutable(flow));
+        let (disposition, is_edited) = self.shim.on_outgoing_large(self.clock.now(), packet);
+        match disposition {
+            // Its segments are stored. It cannot be parked, because it is longer than the MTU.
+            PacketAction::Pass if dead => {
+                self.counts.unsent += 1;
+                self.queue.drop(waiting);
+            }
+            PacketAction::Pass if is_edited => {
+                self.counts.modified += 1;
+                complete_checksums(self.queue.bytes(waiting));
+                self.queue.accept_modified(waiting)?;
+            }
+            PacketAction::Pass | PacketAction::Untouched(_) => self.queue.accept(waiting),
+            PacketAction::Stored | PacketAction::Discarded(_) => self.queue.drop(waiting),
         }
         Ok(())
     }

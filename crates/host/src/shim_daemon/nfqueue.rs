@@ -26,6 +26,12 @@ const BIND: u8 = 1;
 const COPY_PACKET: u8 = 2;
 /// Accept packets instead of dropping them if the queue is full.
 const FAIL_OPEN: u32 = 1;
+/// Packets are not segmented, and their checksums not completed, before they are queued.
+const GSO: u32 = 4;
+/// Attribute with bits about the packet, and these.
+const PACKET_INFO: u16 = 14;
+const CHECKSUM_NOT_READY: u32 = 1;
+const IS_GSO: u32 = 2;
 /// Maximum number of queued packets. The local TCP keeps few here, because they count as unsent for
 /// it (TCP small queues).
 const QUEUE_LEN: u32 = 4096;
@@ -55,6 +61,10 @@ pub struct QueuedPacket {
     pub priority: u32,
     /// Index of the output interface; 0: not known.
     pub out_interface: u32,
+    /// Its checksum is left to the interface.
+    pub has_partial_checksum: bool,
+    /// It is to be cut into several segments, or was put together from several.
+    pub is_large: bool,
     /// Position of its bytes in the buffer.
     start: usize,
     end: usize,
@@ -94,8 +104,8 @@ impl NfQueue {
             let [a, b, c, d] = (LARGEST_PACKET as u32).to_be_bytes();
             says.bytes(2, &[a, b, c, d, COPY_PACKET]);
             says.number(3, QUEUE_LEN);
-            says.number(4, FAIL_OPEN);
-            says.number(5, FAIL_OPEN);
+            says.number(4, FAIL_OPEN | GSO);
+            says.number(5, FAIL_OPEN | GSO);
         })?;
         Ok(queue)
     }
@@ -250,11 +260,13 @@ fn parse_packet(bytes: &[u8]) -> Option<QueuedPacket> {
         return None;
     }
     let (mut header, mut payload, mut leaves_by, mut priority) = (None, None, 0, 0);
+    let mut info = 0;
     for (kind, value) in message.attributes() {
         match kind {
             // struct nfqnl_msg_packet_hdr: id, protocol, hook.
             1 => header = Some((u32::from_be_bytes(*value.first_chunk()?), *value.get(6)?)),
             6 => leaves_by = u32::from_be_bytes(*value.first_chunk()?),
+            PACKET_INFO => info = u32::from_be_bytes(*value.first_chunk()?),
             PRIORITY => priority = u32::from_be_bytes(*value.first_chunk()?),
             10 => {
                 let start = value.as_ptr().addr() - bytes.as_ptr().addr();
@@ -264,5 +276,14 @@ fn parse_packet(bytes: &[u8]) -> Option<QueuedPacket> {
         }
     }
     let ((id, hook), (start, end)) = (header?, payload?);
-    Some(QueuedPacket { id, hook, priority, out_interface: leaves_by, start, end })
+    Some(QueuedPacket {
+        id,
+        hook,
+        priority,
+        out_interface: leaves_by,
+        has_partial_checksum: info & CHECKSUM_NOT_READY != 0,
+        is_large: info & IS_GSO != 0,
+        start,
+        end,
+    })
 }

@@ -12,6 +12,10 @@ use crate::retransmission_queue::{Original, OriginalState};
 /// Time within which the kernel answers an injected segment: it does so at once, but may have to
 /// wait for a CPU.
 const RESET_DELAY_MAX: Duration = Duration::from_secs(1);
+/// Bytes of the timestamps option, with padding, which the negotiated size already excludes.
+const TIMESTAMPS_LEN: u32 = 12;
+/// Segment size without an option that says otherwise (RFC 9293 §3.7.1).
+const DEFAULT_MSS: u32 = 536;
 /// Largest window that can be announced (RFC 7323 §2.3).
 const WINDOW_MAX: u32 = 1 << 30;
 
@@ -32,6 +36,16 @@ impl Flow {
             self.apply_ack_limit(cx, segment, packet);
         }
         Step::Continue(action)
+    }
+
+    /// Payload of each segment but the last into which `whole`, a packet that is still to be
+    /// segmented, will be cut: the negotiated size, less its options beyond the timestamps (RFC
+    /// 6691), or less where the path has turned out to be narrower.
+    pub fn piece_len(&self, whole: &Segment) -> u32 {
+        let negotiated =
+            self.negotiated.mss.map_or(DEFAULT_MSS, |mss| u32::from(mss) + TIMESTAMPS_LEN);
+        let len = negotiated.saturating_sub(whole.options_len());
+        self.path_payload.map_or(len, |path| path.min(len)).max(1)
     }
 
     /// Updates the state, and decides on the action.
@@ -169,7 +183,9 @@ impl Flow {
         range: SeqRange,
         segment: &Segment,
     ) {
-        self.retransmission_queue.on_retransmission(range, segment.total_len, cx.pool);
+        if self.retransmission_queue.on_retransmission(range, segment.total_len, cx.pool) {
+            self.path_payload = Some(segment.payload_len);
+        }
         // Originals larger than the path MTU cannot be sent from the store.
         let stored_to = self.retransmission_queue.stored_until();
         if let State::Resuming(_, repair) = &mut self.state {
