@@ -26,6 +26,7 @@ mod filter;
 mod giving_up;
 mod hangs;
 mod hold_back;
+mod large;
 mod loopback;
 mod mobile_host;
 mod namespaces;
@@ -53,7 +54,7 @@ use libtest_mimic::{Arguments, Completion, Trial, run};
 /// Name and function.
 type Test = (&'static str, fn());
 
-const MODULES: [&[Test]; 23] = [
+const MODULES: [&[Test]; 24] = [
     // The long ones first.
     shim_daemon::TESTS,
     no_harm::TESTS,
@@ -66,6 +67,7 @@ const MODULES: [&[Test]; 23] = [
     route_events::TESTS,
     cut_off::TESTS,
     wrapping::TESTS,
+    large::TESTS,
     unseen::TESTS,
     young::TESTS,
     emulate_lab::TESTS,

@@ -21,6 +21,7 @@ tests![
     a_killed_shim_leaves_plain_tcp_in_a_cut,
     a_killed_shim_leaves_plain_tcp_at_any_time,
     a_restored_link_is_used_at_once,
+    a_restored_link_is_used_at_once_by_large_packets,
     a_clean_path_stays_as_fast,
     untracked_packets_pass,
     one_shim_per_namespace_and_nothing_left,
@@ -190,7 +191,16 @@ fn device(namespace: &Namespace) -> u32 {
 }
 
 fn a_restored_link_is_used_at_once() {
-    let [near, far] = pair(false).unwrap();
+    restored_link(false);
+}
+
+/// What the local TCP has sent in packets of 64 KB is sent again in segments.
+fn a_restored_link_is_used_at_once_by_large_packets() {
+    restored_link(true);
+}
+
+fn restored_link(offload: bool) {
+    let [near, far] = pair(offload).unwrap();
     let shim = RunningShim::start(&near, &ShimSettings::default());
     let clock = RealClock::start();
     let until = Until::Time(Instant::ZERO + secs(7));
@@ -219,6 +229,7 @@ fn a_restored_link_is_used_at_once() {
     let first = arrived.first_after(back);
     assert!(first <= millis(300), "{first:?} {stood:?}");
     assert_eq!((stood.counts.outages, stood.counts.survived), (1, 1), "{stood:?}");
+    assert!(stood.counts.originals_sent > 0, "{stood:?}");
 }
 
 fn untracked_packets_pass() {
