@@ -134,7 +134,8 @@ counts! {
     /// Packets discarded: a reset with which the kernel answers an injected segment that no socket
     /// accepted.
     own_resets,
-    /// Segments passed without being stored because of a memory limit.
+    /// Segments passed without being stored, because of a memory limit, or since they have passed by
+    /// unseen.
     not_stored,
     /// Flows tracked.
     flows,

@@ -267,7 +267,8 @@ fn table() -> io::Result<()> {
 
 /// The tables that are named on the command line, or all.
 fn tables(words: &[String]) -> io::Result<()> {
-    let tables: [(&str, fn() -> io::Result<()>); 3] =
+    type Table = fn() -> io::Result<()>;
+    let tables: [(&str, Table); 3] =
         [("throughput", table), ("short", short::table), ("acks", acks::table)];
     let is_named = |name: &str| words.iter().any(|word| word == name);
     let all = !tables.iter().any(|(name, _)| is_named(name));

@@ -8,9 +8,9 @@ use std::net::{Shutdown, SocketAddr, TcpListener};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
-use std::time::{Duration, Instant};
 
-use driftway_host::Namespace;
+use driftway_base::Duration;
+use driftway_host::{Namespace, RealClock};
 use socket2::{Domain, Socket, Type};
 
 use crate::network::{THERE, pair};
@@ -74,6 +74,11 @@ fn ask() -> io::Result<()> {
     Ok(())
 }
 
+/// Time since the clock was started.
+fn elapsed(clock: RealClock) -> Duration {
+    clock.now().since(driftway_base::Instant::ZERO)
+}
+
 fn measure(way: Interception, at: At, parallel: usize) -> io::Result<Rate> {
     let ends = pair(true)?;
     let shimmed: &Namespace = match at {
@@ -83,20 +88,20 @@ fn measure(way: Interception, at: At, parallel: usize) -> io::Result<Rate> {
     let mut child = way.start(shimmed)?;
     let over = Arc::new(AtomicBool::new(false));
     let workers = ends[1].run(|| serve(parallel, &over))??;
-    let (before, began) = (cpu(child.as_ref())?, Instant::now());
+    let (before, began) = (cpu(child.as_ref())?, RealClock::start());
     let done = AtomicU64::new(0);
     ends[0].run(|| {
         thread::scope(|scope| {
             for _ in 0..parallel {
                 scope.spawn(|| {
-                    while began.elapsed() < LASTS && ask().is_ok() {
+                    while elapsed(began) < LASTS && ask().is_ok() {
                         done.fetch_add(1, Ordering::Relaxed);
                     }
                 });
             }
         });
     })?;
-    let seconds = began.elapsed().as_secs_f64();
+    let seconds = elapsed(began).as_secs_f64();
     let used = cpu(child.as_ref())? - before;
     over.store(true, Ordering::Relaxed);
     // Each wakes a worker, if it still waits.
@@ -156,7 +161,7 @@ pub fn table() -> io::Result<()> {
     }
     println!(
         "\nMedians of {PAIRS} pairs of {} s; each connection: {REQUEST} bytes there, {ANSWER} back.",
-        LASTS.as_secs()
+        LASTS.as_millis() / 1000
     );
     Ok(())
 }
