@@ -212,7 +212,7 @@ impl Handshake {
         Ok(Some(flow))
     }
 
-    /// What both ends have agreed to. In an active open the peer's SYN-ACK, `answer`, decides on the
+    /// The options to which both ends have agreed. In an active open the peer's SYN-ACK, `answer`, decides on the
     /// options, in a passive open the local TCP's own SYN-ACK did.
     ///
     /// # Errors

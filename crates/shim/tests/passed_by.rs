@@ -115,7 +115,7 @@ fn a_passive_open_that_has_passed_by() {
     assert_eq!((status.state, status.ecn, status.outstanding), ("open", true, 1000));
 }
 
-/// What the copies do not show is not assumed.
+/// Nothing is assumed that the copies do not show.
 #[test]
 fn without_all_copies_a_connection_is_an_older_one() {
     // No SYN-ACK; none at all.

@@ -80,7 +80,7 @@ const YOUNG_KEY_LEN: u32 = 16;
 const YOUNG_KEY_TYPE: u32 = 7 << 18 | 7 << 12 | 13 << 6 | 13;
 /// Size limit. Where it is reached, connections are intercepted from their SYN on.
 const YOUNG_MAX: u32 = 65_536;
-/// Lifetime of an element. Within about a second the shim does not tell an outage from losses, and
+/// Lifetime of an element. Within about a second the shim does not distinguish an outage from losses, and
 /// RFC 6298 §2.1 has no earlier timeout for a SYN.
 const YOUNG_MS: u64 = 1000;
 /// Name of the counter of packets that pass by.

@@ -195,7 +195,7 @@ fn a_restored_link_is_used_at_once() {
     restored_link(false);
 }
 
-/// What the local TCP has sent in packets of 64 KB is sent again in segments.
+/// Packets of 64 KB of the local TCP are sent again in segments.
 fn a_restored_link_is_used_at_once_by_large_packets() {
     restored_link(true);
 }

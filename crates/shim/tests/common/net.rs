@@ -82,7 +82,7 @@ impl Path {
     }
 }
 
-/// What a host lets pass by the shim: a connection's first bytes, for a time, as the kernel's rules
+/// The packets that a host lets pass by the shim: a connection's first bytes, for a time, as the kernel's rules
 /// do.
 #[derive(Clone, Copy, Debug)]
 pub struct YoungRule {
